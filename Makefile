@@ -4,10 +4,10 @@
 #   lab-scrub  a flood diverted to a scrub node, and a user's requests to the same victim beside it
 #   conformance  the interface, statement by statement    accuracy  detection on labelled captures
 #   captures  what the kernel drops of labelled captures, under the rules that detection made (SEED=…)
-#   simulate  the whole service through a month of anything, on a clock moved by hand (SEED=…, HOURS=…)
+#   simulate  the whole service through a month of anything, and under decoys, on a clock moved by hand (SEED=…, HOURS=…, ROUNDS=…)
 #   kernels  stock kernels of Debian under QEMU, and on each the programs, the labs, an inline box, a real driver (ARGS=…)
 #   edge-sim  a fleet of edge nodes, played by the book for a minute beside a service (ARGS='--nodes 100 --zones 200 --seconds 300')
-#   mutants  how many small mistakes in the code the tests notice (SEED=… COUNT=… ONLY=folder JOBS=… ALL=1 BEFORE=file)
+#   mutants  how many small mistakes in the code the tests notice (SEED=… COUNT=… ONLY=folder JOBS=… BEFORE=file)
 #   judges  the API's description, fuzzed by a program of others (ARGS='--examples 300')
 #   dashboard  the web page alone    screenshots  pictures of it, in build/screenshots
 #   fresh  all of this on bare Debian systems of each supported release (SUITES=…; FRESH_TEST=0 leaves the tests out)
@@ -71,13 +71,13 @@ soak: setup
 	@$(BUN) test/lab/soak.ts --minutes 15
 
 simulate: setup
-	SEED=$${SEED:-} HOURS=$${HOURS:-720} STEPS=$${STEPS:-100000} \
-	  $(BUN) test test/simulation src/mitigation/ban-simulation.test.ts --isolate --timeout 36000000
+	SEED=$${SEED:-} HOURS=$${HOURS:-720} STEPS=$${STEPS:-100000} ROUNDS=$${ROUNDS:-200} \
+	  $(BUN) test test/simulation test/adversary src/mitigation/ban-simulation.test.ts --isolate --timeout 36000000
 
 # One at once, unless the command line says otherwise: JOBS is the number of cores for the compilers.
 mutants: setup
 	@$(BUN) test/mutants/main.ts --seed "$${SEED:-1}" --count "$${COUNT:-300}" --only "$${ONLY:-}" --before "$${BEFORE:-}" \
-	  --jobs $(if $(filter command%,$(origin JOBS)),$(JOBS),1) $(if $(filter-out 0,$(ALL)),--all)
+	  --jobs $(if $(filter command%,$(origin JOBS)),$(JOBS),1)
 
 fuzz: setup $(STAMPS)/test-packages
 	@$(MAKE) -C addon -j$(JOBS) fuzz

@@ -5,7 +5,7 @@
 import { DEFAULT_TIMES } from "../src/bgp/gobgp-announcer.ts";
 import { toPaths } from "../src/bgp/route-path.ts";
 import type { Route } from "../src/mitigation/announcer.ts";
-import { BgpLab, bgpConfig, blackhole, flow, until } from "../test/fixtures/bgp/bgp.ts";
+import { BgpLab, bgpConfig, blackhole, flow, INSTANCE, until } from "../test/fixtures/bgp/bgp.ts";
 import type { Bird } from "../test/fixtures/bgp/bird.ts";
 import { type Bench, figure, type Measurement } from "./measurement.ts";
 
@@ -95,7 +95,7 @@ async function streamed(lab: BgpLab, load: Load): Promise<number> {
   lab.announcer(bgpConfig(), { times: DEFAULT_TIMES });
   await until("session", () => bird.isEstablished("speaker"));
   return lab.withSpeaker(async (client) => {
-    const paths = [...toPaths(load.routes())];
+    const paths = [...toPaths(load.routes(), INSTANCE)];
     const startedMs = performance.now();
     await client.sendPaths(paths);
     await allIn(bird, load);

@@ -5,7 +5,7 @@
  */
 import { readPinnedStatus } from "../src/dataplane/kernel-filter.ts";
 import type { FilterVerdict } from "../src/dataplane/native.d.ts";
-import { eventually, FilterProcess } from "../test/fixtures/dataplane/asked-process.ts";
+import { answered, PacketProcess } from "../test/fixtures/dataplane/asked-process.ts";
 import { BpfDirectory } from "../test/fixtures/dataplane/bpf-directory.ts";
 import { namespacesUnavailable } from "../test/lab/namespaces.ts";
 import { buildRivals, XDP_DROP, XDP_HASH_BLOCK, XDP_LPM_BLOCK } from "./counting-process.ts";
@@ -112,33 +112,33 @@ function filledOf(wire: Wire): number {
 
 async function runOurs(wire: Wire): Promise<Record<Case, number>> {
   const directory = new BpfDirectory();
-  const filter = new FilterProcess(wire.box);
+  const filter = new PacketProcess(wire.box);
   const dropped = (verdict: FilterVerdict) => readPinnedStatus(directory.path).verdicts[verdict].packets;
   /** Every arrived packet must have been dropped for this reason; otherwise the rate is meaningless. */
   const measured = async (verdict: FilterVerdict, options: FloodOptions) => {
     const before = dropped(verdict);
     const flood = await wire.flood(options);
-    await eventually(
+    await answered(
       () => dropped(verdict) - before,
       (packets) => packets === flood.arrived,
     );
     return rate(flood);
   };
   try {
-    await filter.ask({ op: "open", options: { pinPath: directory.path, interfaces: [DEVICE], ...BOUNDS } });
-    await filter.ask({ op: "setRules", rules: [{ id: "wide", rule: WIDE_RULE, expiresAtMs: later() }] });
-    await filter.ask({ op: "attach" });
+    await filter.ask("openFilter", { pinPath: directory.path, interfaces: [DEVICE], ...BOUNDS });
+    await filter.ask("setRules", [{ id: "wide", rule: WIDE_RULE, expiresAtMs: later() }]);
+    await filter.ask("attach");
     const oneRule = await measured("drop_rule", toVictim(1));
-    await filter.ask({ op: "setRules", rules: rulesFor() });
+    await filter.ask("setRules", rulesFor());
     const rules = await measured("drop_rule", toMany);
-    await filter.ask({ op: "putPairs", pairs: pairsTo(VICTIM, 0, FEW_PAIRS) });
+    await filter.ask("putPairs", pairsTo(VICTIM, 0, FEW_PAIRS));
     const fewPairs = await measured("drop_source", toVictim(FEW_PAIRS));
     for (let first = 0; first < PAIRS; first += PUT_AT_ONCE) {
-      await filter.ask({ op: "putPairs", pairs: pairsTo(VICTIM, first, PUT_AT_ONCE) });
+      await filter.ask("putPairs", pairsTo(VICTIM, first, PUT_AT_ONCE));
     }
     const pairs = await measured("drop_source", toVictim(PAIRS));
     const inVain = await measured("drop_rule", toMany);
-    await filter.ask({ op: "close", end: "detach" });
+    await filter.ask("closeFilter", "detach");
     return { oneRule, rules, fewPairs, pairs, inVain };
   } finally {
     await filter.kill();

@@ -77,7 +77,7 @@ function documentOf(run: number) {
 }
 
 function ourServer(): Parking {
-  const server = PollServer.started(systemTimers);
+  const server = new PollServer(systemTimers);
   server.caps = () => ({ perToken: POLLS, total: POLLS });
   return {
     port: server.port,

@@ -13,6 +13,7 @@ import { dashboardAttack, dashboardFirst, dashboardHeap } from "./dashboard.ts";
 import { dataplane } from "./dataplane.ts";
 import { detectionCost } from "./detection/cost.ts";
 import { detectionLatency } from "./detection/latency.ts";
+import { detectionUnderLoad } from "./detection/under-load.ts";
 import { edgeDelivery, edgeMemory, edgeReports, edgeReportsFull } from "./edge.ts";
 import { holds } from "./holds.ts";
 import { hostsRead } from "./hosts-read.ts";
@@ -32,6 +33,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   "parse-and-count": parseAndCount,
   "detection-latency": detectionLatency,
   "detection-cost": detectionCost,
+  "detection-under-load": detectionUnderLoad,
   announce,
   tick,
   "hosts-read": hostsRead,

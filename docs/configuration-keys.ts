@@ -93,7 +93,8 @@ export function fallbackOf(name: string, schema: ReferenceSchema, parent: Refere
 function typeOf(schema: ReferenceSchema, path: string): string {
   if (schema.anyOf !== undefined) {
     const list = schema.anyOf.find(({ type }) => type === "array");
-    return list === undefined ? "choice" : `choice, or ${typeOf(list, "")}`;
+    const single = schema.anyOf.some(({ format }) => format !== undefined) ? "text" : "choice";
+    return list === undefined ? single : `${single}, or ${typeOf(list, "")}`;
   }
   switch (schema.type) {
     case "array":

@@ -16,7 +16,10 @@ export { HOSTS_MAX, LOCKED_BYTES_PER_QUEUE, SCREENED_ROWS_MAX };
 
 /** Ended attacks that `GET /api/v1/attacks` returns. */
 export const ENDED_ATTACKS_KEPT = 100;
-/** Attacks in progress at once; further ones are counted but not opened. The addon watches each attacked host. */
+/**
+ * Attacks in progress at once, beside CARPETS_MAX; a further one replaces a calm or a smaller one, or is counted but not
+ * opened. The addon watches each attacked host.
+ */
 export const ACTIVE_ATTACKS_MAX = WATCHED_HOSTS_MAX;
 /** Sampled packets kept for all attacks together; slightly more if there are very many attacks. */
 export const SAMPLED_PACKETS_MAX = 65_536;
@@ -48,7 +51,12 @@ export const HOSTGROUPS_MAX = 1024;
 export const CAPTURE_INTERFACES_MAX = 64;
 /** BGP neighbors, and communities of one route. */
 export const BGP_NEIGHBORS_MAX = 64;
+export const BGP_LISTEN_MAX = 16;
 export const COMMUNITIES_MAX = 32;
+/** State databases that were damaged and moved aside. */
+export const DAMAGED_STATES_KEPT = 3;
+/** Larger numbers of a service among those of one BGP speaker are chosen at random. */
+export const BGP_INSTANCE_MAX = 65_535;
 /** Quarantined FlowSpec rules, because of which neighbors reset their sessions. */
 export const QUARANTINED_RULES_MAX = 10_000;
 /** Active bans at once: the maximum of `ban.max_active_bans`. */

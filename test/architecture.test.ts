@@ -12,57 +12,27 @@ import {
   withoutComments,
 } from "./source-tree.ts";
 
+const words = (text: string) => text.trim().split(/\s+/);
+
 /** Rules of the domain: pure, and ignorant of the rims. */
-const NOUNS = [
-  "config",
-  "net",
-  "traffic",
-  "detection",
-  "mitigation",
-  "sourceblock",
-  "nodes",
-  "scrub",
-  "edge",
-  "access",
-  "audit",
-  "machine",
-];
-/** Data alone, which everything may import: bounds, and what the addon's headers say. */
-const DATA = ["src/limits.ts", "src/dataplane/native-constants.ts"];
-/** What nouns may import besides nouns: of `system` only what reads no clock and waits for nothing. */
-const GROUND = [...DATA, "src/system/error-message.ts", "src/system/record-table.ts", "src/system/stored-order.ts"];
+const NOUNS = words("config net traffic detection mitigation sourceblock nodes scrub edge access audit machine");
 /** Where the world begins; a scrub node's agent is a process of its own, with its own. */
-const RIMS = [
-  "scrub/agent",
-  "http",
-  "bgp",
-  "dataplane",
-  "storage",
-  "geo",
-  "notify",
-  "release",
-  "observability",
-  "system",
-];
+const RIMS = words("scrub/agent http bgp dataplane storage geo notify release observability system");
 /** What puts nouns and rims together; nothing but `main.ts` and each other imports from them. */
 const ROOTS = ["cli", "service", "replay"];
 /** All else of `src` lies in a folder. */
 const TOP_FILES = ["src/limits.ts", "src/main.ts", "src/version.ts"];
+/** Data alone, which everything may import: bounds, and what the addon's headers say. */
+const CONSTANTS = "src/dataplane/native-constants.ts";
+const DATA = ["src/limits.ts", CONSTANTS];
+/** What nouns may import besides nouns: of `system` only what reads no clock and waits for nothing. */
+const GROUND = [...DATA, "src/system/error-message.ts", "src/system/record-table.ts", "src/system/stored-order.ts"];
 
 /** Packages, and the one folder that knows each. */
 const PACKAGE_HOMES: Readonly<Record<string, string>> = {
-  elysia: "http",
-  "@elysiajs": "http",
-  pino: "observability",
-  "prom-client": "observability",
-  "@connectrpc": "bgp",
-  "@bufbuild": "bgp",
-  "bun:sqlite": "storage",
-  "@clickhouse": "storage",
-  nodemailer: "notify",
-  "mmdb-lib": "geo",
-  yaml: "config",
-  "ipaddr.js": "net",
+  ...{ elysia: "http", "@elysiajs": "http", pino: "observability", "prom-client": "observability" },
+  ...{ "@connectrpc": "bgp", "@bufbuild": "bgp", "bun:sqlite": "storage", "@clickhouse": "storage" },
+  ...{ nodemailer: "notify", "mmdb-lib": "geo", yaml: "config", "ipaddr.js": "net" },
 };
 
 /** The native side: what each folder may include of ours. */
@@ -95,91 +65,73 @@ const written = [...source, ...native, ...sourceFiles("test", "bench", "dashboar
 );
 
 /** `src/config/load/load.ts` is in `config`; a file of `src` itself is in none. */
-function folderOf(path: string): string | undefined {
+function folderOf(path: string): string {
   const steps = path.split("/");
   if (path.startsWith("src/scrub/agent/")) return "scrub/agent";
-  return steps.length > 2 ? steps[1] : undefined;
+  return (steps.length > 2 ? steps[1] : undefined) ?? "";
 }
 
-function packageOf(name: string): string {
-  return name.startsWith("@")
-    ? (name.split("/")[0] ?? name)
-    : name.startsWith("node:")
-      ? name
-      : (name.split("/")[0] ?? name);
+const isIn = (folders: readonly string[], path: string) => folders.includes(folderOf(path));
+const isOurs = (name: string) => name.startsWith("src/");
+
+/** What files of the service import and should not. */
+function imports(isFault: (name: string, path: string) => boolean, files = production): string[] {
+  return files.flatMap((file) =>
+    importsOf(file)
+      .filter((name) => isFault(name, file.path))
+      .map((name) => `${file.path} imports ${name}`),
+  );
 }
 
-test("the tree is read: imports and includes are seen", () => {
-  const load = source.find(({ path }) => path === "src/config/load/load.ts");
-  expect(load && importsOf(load)).toContain("src/config/load/yaml-document.ts");
-  expect(load && importsOf(load)).toContain("node:fs");
-  const parser = native.find(({ path }) => path === "addon/core/parse/packet_parser.cpp");
-  expect(parser && includesOf(parser)).toContain("packet_parser.h");
-});
+/** What native files outside of these folders include and should not. */
+function includesOutside(folders: readonly string[], pattern: RegExp): string[] {
+  const outside = native.filter(({ path }) => !isIn(folders, path));
+  return outside.flatMap((file) =>
+    includesOf(file)
+      .filter((name) => pattern.test(name))
+      .map((name) => `${file.path}: ${name}`),
+  );
+}
 
 describe("TypeScript", () => {
   test("every folder of src is a noun, a rim or a root, and few files are in none", () => {
-    const folders = new Set(source.map(({ path }) => folderOf(path)).filter((folder) => folder !== undefined));
-    const known = [...NOUNS, ...RIMS, ...ROOTS];
-    expect([...folders].filter((folder) => !known.includes(folder))).toEqual([]);
-    const top = source.map(({ path }) => path).filter((path) => folderOf(path) === undefined);
-    expect(top.sort()).toEqual(TOP_FILES);
+    const known = [...NOUNS, ...RIMS, ...ROOTS, ""];
+    expect(source.map(({ path }) => path).filter((path) => !isIn(known, path))).toEqual([]);
+    expect(
+      source
+        .map(({ path }) => path)
+        .filter((path) => folderOf(path) === "")
+        .sort(),
+    ).toEqual(TOP_FILES);
   });
 
   test("a noun imports nouns and the ground, never a rim or a root", () => {
-    const faults = production
-      .filter(({ path }) => NOUNS.includes(folderOf(path) ?? ""))
-      .flatMap((file) =>
-        importsOf(file)
-          .filter((name) => name.startsWith("src/") && !GROUND.includes(name) && !NOUNS.includes(folderOf(name) ?? ""))
-          .map((name) => `${file.path} imports ${name}`),
-      );
-    expect(faults).toEqual([]);
+    const allowed = (name: string) => !isOurs(name) || GROUND.includes(name) || isIn(NOUNS, name);
+    expect(imports((name, path) => isIn(NOUNS, path) && !allowed(name))).toEqual([]);
   });
 
   test("a rim imports no root either", () => {
-    const faults = production
-      .filter(({ path }) => RIMS.includes(folderOf(path) ?? ""))
-      .flatMap((file) =>
-        importsOf(file)
-          .filter((name) => name.startsWith("src/") && !DATA.includes(name) && ROOTS.includes(folderOf(name) ?? "src"))
-          .map((name) => `${file.path} imports ${name}`),
-      );
-    expect(faults).toEqual([]);
+    const isRoot = (name: string) => isOurs(name) && !DATA.includes(name) && isIn([...ROOTS, ""], name);
+    expect(imports((name, path) => isIn(RIMS, path) && isRoot(name))).toEqual([]);
   });
 
   test("what runs knows nothing of the commands that start it", () => {
-    const faults = production
-      .filter(({ path }) => ["service", "replay"].includes(folderOf(path) ?? ""))
-      .flatMap((file) => importsOf(file).filter((name) => /^src\/(cli\/|main)/.test(name)));
-    expect(faults).toEqual([]);
+    expect(imports((name, path) => isIn(["service", "replay"], path) && /^src\/(cli\/|main)/.test(name))).toEqual([]);
   });
 
   test("each package is known to one folder", () => {
-    const faults = production.flatMap((file) =>
-      importsOf(file)
-        .filter((name) => (PACKAGE_HOMES[packageOf(name)] ?? folderOf(file.path)) !== folderOf(file.path))
-        .map((name) => `${file.path} imports ${name}`),
-    );
-    expect(faults).toEqual([]);
+    const homeOf = (name: string) => PACKAGE_HOMES[name] ?? PACKAGE_HOMES[name.split("/")[0] ?? ""];
+    expect(imports((name, path) => (homeOf(name) ?? folderOf(path)) !== folderOf(path))).toEqual([]);
   });
 
   test("no files of src import each other in a circle, not even types", () => {
     expect(importCircles(production)).toEqual([]);
   });
 
-  test("the addon's constants import nothing", () => {
-    const constants = production.find(({ path }) => path === "src/dataplane/native-constants.ts");
-    expect(constants && importsOf(constants)).toEqual([]);
-  });
-
-  test("nothing in src imports from tests or benches", () => {
-    const faults = production.flatMap((file) =>
-      importsOf(file)
-        .filter((name) => /^(test|bench)\//.test(name) || name.endsWith(".test.ts"))
-        .map((name) => `${file.path} imports ${name}`),
-    );
-    expect(faults).toEqual([]);
+  test("the addon's constants import nothing, and nothing in src imports from tests or benches", () => {
+    expect(production.map(({ path }) => path)).toContain(CONSTANTS);
+    const isTestCode = (name: string) => /^(test|bench)\//.test(name) || name.endsWith(".test.ts");
+    expect(imports((name, path) => path === CONSTANTS || isTestCode(name))).toEqual([]);
   });
 
   test("the dashboard has the API's types from src, and nothing that runs but the limits", () => {
@@ -191,20 +143,16 @@ describe("TypeScript", () => {
     expect(faults).toEqual([]);
   });
 
-  test("only dataplane loads the addon", () => {
-    const faults = production
-      .filter(({ path }) => folderOf(path) !== "dataplane")
-      .flatMap((file) => placesOf(/\.node["'`]|\bdlopen\(|\bcreateRequire\(/, file));
-    expect(faults).toEqual([]);
-  });
-
-  test("only system reads a clock, sets a timer, reads the environment or takes a signal", () => {
-    const world =
-      /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(|\bhrtime\b|\bnanoseconds\(|\bset(Timeout|Interval|Immediate)\(|\bBun\.sleep|\bprocess\.env\b|\bBun\.env\b|\bimport\.meta\.env\b|\bprocess\.on\(/;
-    const faults = production
-      .filter(({ path }) => folderOf(path) !== "system")
-      .flatMap(({ path, text }) => placesOf(world, { path, text: withoutComments(text) }));
-    expect(faults).toEqual([]);
+  test.each([
+    ["dataplane", "loads the addon", /\.node["'`]|\bdlopen\(|\bcreateRequire\(/],
+    [
+      "system",
+      "reads a clock, sets a timer, reads the environment or takes a signal",
+      /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(|\bhrtime\b|\bnanoseconds\(|\bset(Timeout|Interval|Immediate)\(|\bBun\.sleep|\bprocess\.env\b|\bBun\.env\b|\bimport\.meta\.env\b|\bprocess\.on\(/,
+    ],
+  ])("only %s %s", (folder, _, pattern) => {
+    const others = production.filter(({ path }) => folderOf(path) !== folder);
+    expect(others.flatMap(({ path, text }) => placesOf(pattern, { path, text: withoutComments(text) }))).toEqual([]);
   });
 
   test("no any", () => {
@@ -241,13 +189,13 @@ function importCircles(files: readonly SourceFile[]): string[] {
 describe("the native side", () => {
   /** The folders that have a file of this name: a quoted include takes the one beside it first. */
   const homes = Map.groupBy(
-    native.map(({ path }) => ({ name: basename(path), folder: folderOf(path) ?? "" })),
+    native.map(({ path }) => ({ name: basename(path), folder: folderOf(path) })),
     ({ name }) => name,
   );
 
   test("includes along binding → core → abi ← bpf", () => {
     const faults = native.flatMap((file) => {
-      const allowed = NATIVE_ARROWS[folderOf(file.path) ?? ""];
+      const allowed = NATIVE_ARROWS[folderOf(file.path)];
       if (allowed === undefined) return [];
       return includesOf(file)
         .filter((name) => homes.get(name)?.some(({ folder }) => allowed.includes(folder)) === false)
@@ -258,53 +206,27 @@ describe("the native side", () => {
 
   test("includes along the parts of the core, each header by its part", () => {
     const quoted = /^\s*#\s*include\s*"(?:(\w+)\/)?(\w+\.h)"/gm;
-    const faults = native
-      .filter(({ path }) => path.startsWith("addon/core/"))
-      .flatMap(({ path, text }) => {
-        const part = path.split("/")[2] ?? "";
-        const allowed = [part, ...(CORE_ARROWS[part] ?? [])];
-        return [...text.matchAll(quoted)]
-          .filter(([, of, name = ""]) => !(of === undefined ? /(_abi|\.skel)\.h$/.test(name) : allowed.includes(of)))
-          .map(([line]) => `${path}: ${line}`);
-      });
+    const core = native.filter(({ path }) => path.startsWith("addon/core/"));
+    const partOf = (path: string) => path.split("/").at(-2) ?? "";
+    const faults = core.flatMap(({ path, text }) => {
+      const allowed = [partOf(path), ...(CORE_ARROWS[partOf(path)] ?? [])];
+      return [...text.matchAll(quoted)]
+        .filter(([, of, name = ""]) => !(of === undefined ? /(_abi|\.skel)\.h$/.test(name) : allowed.includes(of)))
+        .map(([line]) => `${path}: ${line}`);
+    });
     expect(faults).toEqual([]);
-    expect(Object.keys(CORE_ARROWS).sort()).toEqual(partsOfCore());
+    expect([...new Set(core.map(({ path }) => partOf(path)))].sort()).toEqual(Object.keys(CORE_ARROWS).sort());
   });
 
-  test("knows Node-API in binding only", () => {
-    const faults = native
-      .filter(({ path }) => folderOf(path) !== "binding")
-      .flatMap((file) =>
-        includesOf(file)
-          .filter((name) => /napi|node_api/.test(name))
-          .map((name) => `${file.path}: ${name}`),
-      );
-    expect(faults).toEqual([]);
-  });
-
-  test("builds skeletons of BPF programs into core only", () => {
-    const faults = native
-      .filter(({ path }) => !["core", "test"].includes(folderOf(path) ?? ""))
-      .flatMap((file) =>
-        includesOf(file)
-          .filter((name) => name.endsWith(".skel.h"))
-          .map((name) => `${file.path}: ${name}`),
-      );
-    expect(faults).toEqual([]);
+  test("knows Node-API in binding only, and builds skeletons of BPF programs into core only", () => {
+    expect(includesOutside(["binding"], /napi|node_api/)).toEqual([]);
+    expect(includesOutside(["core", "test"], /\.skel\.h$/)).toEqual([]);
   });
 });
 
-function partsOfCore(): string[] {
-  const parts = native.map(({ path }) => path.split("/")).filter((steps) => steps[1] === "core" && steps.length === 4);
-  return [...new Set(parts.map((steps) => steps[2] ?? ""))].sort();
-}
-
 describe("every file", () => {
   test("has at most 400 lines", () => {
-    const faults = written
-      .map(({ path, text }) => ({ path, lines: text.trimEnd().split("\n").length }))
-      .filter(({ lines }) => lines > 400);
-    expect(faults).toEqual([]);
+    expect(written.filter(({ text }) => text.trimEnd().split("\n").length > 400).map(({ path }) => path)).toEqual([]);
   });
 
   test("is named for what it is", () => {
@@ -331,29 +253,19 @@ describe("every file", () => {
   });
 });
 
-/** A rule that finds nothing may be blind: each pattern is shown one thing that it must find. */
+/** A rule that finds nothing may be blind: each is shown one thing that it must find. */
 test("the rules see what they forbid", () => {
-  const file = (text: string): SourceFile => ({ path: "src/net/x.ts", text });
-  expect(importsOf(file('import { a } from "../http/nothing.ts";\nimport type { B } from "elysia";'))).toEqual([
-    "src/http/nothing.ts",
-    "elysia",
-  ]);
-  expect(importsOf(file('const a = await import("../bgp/a.ts");\nimport "./b.ts";'))).toEqual([
-    "src/bgp/a.ts",
-    "src/net/b.ts",
-  ]);
+  const file = (text: string, path = "src/net/x.ts"): SourceFile => ({ path, text });
+  const all =
+    'import { a } from "../http/a.ts";\nimport type { B } from "elysia";\nawait import("../bgp/a.ts");\nimport "./b.ts";';
+  expect(importsOf(file(all))).toEqual(["src/http/a.ts", "elysia", "src/bgp/a.ts", "src/net/b.ts"]);
+  expect(imports((name) => name === "elysia", [file(all)])).toEqual(["src/net/x.ts imports elysia"]);
   expect(includesOf(file('#include <napi.h>\n  #include "core/shard.h"'))).toEqual(["napi.h", "shard.h"]);
-  const importing = (path: string, ...of: string[]): SourceFile => ({
-    path: `src/${path}`,
-    text: of.map((name) => `import type { A } from "./${name}";`).join("\n"),
-  });
-  const [a, b, c, d] = [
-    importing("a.ts", "b.ts"),
-    importing("b.ts", "c.ts", "d.ts"),
-    importing("c.ts"),
-    importing("d.ts"),
-  ];
-  expect(importCircles([a, b, c, d])).toEqual([]);
-  expect(importCircles([d, a, b, importing("c.ts", "a.ts")])).toEqual(["src/a.ts src/b.ts src/c.ts"]);
+  expect(includesOutside([], /napi/)).not.toEqual([]);
+  const importing = (name: string, ...of: string[]) =>
+    file(of.map((other) => `import type { A } from "./${other}.ts";`).join("\n"), `src/${name}.ts`);
+  const [a, b, d] = [importing("a", "b"), importing("b", "c", "d"), importing("d")];
+  expect(importCircles([a, b, importing("c"), d])).toEqual([]);
+  expect(importCircles([d, a, b, importing("c", "a")])).toEqual(["src/a.ts src/b.ts src/c.ts"]);
   expect(withoutComments("a(); // Date.now()\n/* setTimeout( */ b();")).toBe("a(); \n b();");
 });

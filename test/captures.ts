@@ -31,9 +31,9 @@ try {
 const faults = scores.filter((score) => kernelFaultOf(score) !== null);
 console.log(`\n${specs.length} captures (SEED=${seed}), ${sum(({ frames }) => frames)} frames`);
 console.log(`attack frames dropped: ${sum(({ attackDropped }) => attackDropped)} of ${sum((one) => one.attackFrames)}`);
-console.log(
-  `legitimate frames dropped: ${sum((one) => one.legitimateDropped)} of ${sum((one) => one.legitimateFrames)}; of them ${sum((one) => one.legitimateAlike)} that agree with attack frames in all that a rule can ask for`,
-);
+const alike = `${sum((one) => one.legitimateAlike)} that agree with attack frames in all that a rule can ask for`;
+const dropped = `${sum((one) => one.legitimateDropped)} of ${sum((one) => one.legitimateFrames)}`;
+console.log(`legitimate frames dropped: ${dropped}; of them ${alike}`);
 console.log(`${faults.length} captures wrong${faults.length === 0 ? "" : ":"}`);
 for (const score of faults) {
   console.log(`  ${score.spec.name}: ${kernelFaultOf(score)}`);

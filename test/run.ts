@@ -43,18 +43,11 @@ const lab = [bun, "test/lab/demo/demo.ts", "--once"];
 const scrubLab = [bun, "test/lab/scrub/scrub-demo.ts", "--seconds", "10"];
 const soak = [bun, "test/lab/soak.ts", "--minutes", "0.5"];
 
+const native = "native unit tests (ASan, UBSan)";
+const fuzz = [`-max_total_time=${FUZZ_SECONDS}`, "-max_len=512", ...QUIET];
 const STEPS: readonly Step[] = [
-  {
-    name: "native unit tests (ASan, UBSan): build",
-    command: ["make", "-C", "addon", jobs, "unit", "fuzz"],
-    counts: one,
-  },
-  {
-    name: "native unit tests (ASan, UBSan)",
-    command: ["build/addon/unit"],
-    environment: failOnReport,
-    counts: doctest,
-  },
+  { name: `${native}: build`, command: ["make", "-C", "addon", jobs, "unit", "fuzz"], counts: one },
+  { name: native, command: ["build/addon/unit"], environment: failOnReport, counts: doctest },
   {
     name: "native unit tests (TSan)",
     command: ["make", "-C", "addon", "--no-print-directory", jobs, "tsan"],
@@ -67,7 +60,7 @@ const STEPS: readonly Step[] = [
   },
   {
     name: `packet parser, fuzzed for ${FUZZ_SECONDS} s`,
-    command: ["build/addon/fuzz_packet_parser", `-max_total_time=${FUZZ_SECONDS}`, "-max_len=512", ...QUIET],
+    command: ["build/addon/fuzz_packet_parser", ...fuzz],
     counts: one,
   },
   {

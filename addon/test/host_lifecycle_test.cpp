@@ -72,6 +72,26 @@ TEST_CASE(
   CHECK(fixture.group(1).incoming(Metric::pps) == doctest::Approx(10.0 * (kPerTick + kPerTick / 1000)));
 }
 
+TEST_CASE("a flood gets its row in a table that an attacker keeps full with a packet a second to each host") {
+  constexpr std::uint32_t kHosts = 1000, kTicksOfSecond = 10;
+  EngineFixture fixture({.maxHosts = kHosts});
+  const auto sendOn = [&](int tick) {
+    const std::uint32_t turn = static_cast<std::uint32_t>(tick) % kTicksOfSecond;
+    for (std::uint32_t i = turn; i < kHosts; i += kTicksOfSecond) fixture.count(udpFrame(kForeign, kProtected + i));
+    fixture.tick();
+  };
+  for (std::uint32_t i = 0; i < kHosts; i++) fixture.count(udpFrame(kForeign, kProtected + i), 300);
+  REQUIRE(fixture.tick().trackedHosts == kHosts);
+  for (int tick = 0; tick < 50; tick++) sendOn(tick);
+  for (int tick = 0; tick < 10; tick++) {
+    fixture.count(udpFrame(kForeign, kProtected + kHosts), 1000);
+    sendOn(tick);
+  }
+  REQUIRE(fixture.host(ipv4(kProtected + kHosts)));
+  CHECK(fixture.pps(ipv4(kProtected + kHosts)) > 5000);
+  CHECK(fixture.engine.stats().trackedHosts <= kHosts);
+}
+
 TEST_CASE("an idle host leaves, its row goes to another, and no count is carried over") {
   EngineFixture fixture({.maxHosts = 2, .idleMs = 2000});
   fixture.count(kFrame, 50);

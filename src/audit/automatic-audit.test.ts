@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { ban } from "../../test/fixtures/browser/views.ts";
 import { MANUAL_UNBAN } from "../mitigation/ban.ts";
-import { type Prefix, parsePrefix } from "../net/prefix.ts";
+import { canonicalPrefix } from "../net/prefix.ts";
 import { automaticBanEvent, signalReloadEvent } from "./automatic-audit.ts";
 
 const active = ban({ manual: false });
@@ -28,7 +28,7 @@ test("a ban by detection, its end and its refusal are rows without an operator",
 });
 
 test("a ban of a prefix is a row of its first address, and says that it is of a prefix", () => {
-  const prefix = parsePrefix("192.0.2.0/24") as Prefix;
+  const prefix = canonicalPrefix("192.0.2.0/24");
   const wide = { ...active, prefix, target: prefix.address };
   expect(automaticBanEvent({ ban: wide, previous: null }, 5)).toMatchObject({
     target: "192.0.2.0",

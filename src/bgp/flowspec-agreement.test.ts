@@ -1,6 +1,8 @@
 /** Compares what a router matches with our FlowSpec components, by RFC 8955, with what the rule matches. */
 import { expect, test } from "bun:test";
-import { address, flow, prefix } from "../../test/fixtures/bgp/bgp.ts";
+import { flow } from "../../test/fixtures/bgp/bgp.ts";
+import { address } from "../../test/fixtures/host-rows.ts";
+import { prefix } from "../../test/fixtures/networks.ts";
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
 import { type PortRange, type Rule, ruleMatches, ruleText } from "../mitigation/rules/rule.ts";
 import { parsePrefix, prefixContains } from "../net/prefix.ts";

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { flow, prefix } from "../../test/fixtures/bgp/bgp.ts";
+import { flow } from "../../test/fixtures/bgp/bgp.ts";
+import { prefix } from "../../test/fixtures/networks.ts";
 import type { PortRange, Rule } from "../mitigation/rules/rule.ts";
 import { componentsOf, ruleProblem, withoutSpeakerBits } from "./flowspec-nlri.ts";
 import { keyOf, routeProblem } from "./route-path.ts";

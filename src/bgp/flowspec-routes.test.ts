@@ -5,6 +5,7 @@ import {
   blackhole,
   established,
   flow,
+  INSTANCE,
   loopback,
   neighbor,
   PEER_ASN,
@@ -12,7 +13,7 @@ import {
   until,
 } from "../../test/fixtures/bgp/bgp.ts";
 import type { PortRange } from "../mitigation/rules/rule.ts";
-import { isOurs, toPath, toPaths } from "./route-path.ts";
+import { instanceOf, toPath, toPaths } from "./route-path.ts";
 import { RESET_CAUSE_MS } from "./route-quarantine.ts";
 
 const DEADLINE_MS = 60_000;
@@ -89,7 +90,7 @@ test(
     await until("connected", () => announcer.status().connected);
     await lab.withSpeaker(async (client) => {
       const routes = Array.from({ length: 1_000 }, (_, i) => flow(`198.18.${i >> 8}.${i & 255}/32`));
-      const sending = client.sendPaths(toPaths(routes));
+      const sending = client.sendPaths(toPaths(routes, INSTANCE));
       client.close();
       expect(await sending.then(() => "sent", String)).toContain("AddPath");
     });
@@ -203,8 +204,45 @@ test(
     expect(picky.resets).toBe(resets);
     expect(await bird.establishedSince("speaker")).toBeCloseTo(birdSince, 1);
 
-    announcer.reload(bgpConfig());
+    await announcer.stop({ withdraw: false });
+    const next = lab.announcer(bgpConfig({ neighbors })).announcer;
+    next.want([good, bad(), flow("203.0.113.4/32")]);
+    await until("the next service's", () => picky.hasRule("203.0.113.4"));
+    expect(next.routeState(bad()).kind).toBe("failed");
+    expect(picky.resets).toBe(resets);
+
+    next.reload(bgpConfig());
     await until("in BIRD, once the neighbor is gone", async () => (await bird.flowCount()) === 3);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "a peer without graceful restart that ends its own routes at once has all of ours",
+  async () => {
+    const peer = lab.pickyPeer({ host: 2, asn: PEER_ASN, hates: "203.0.113.9", endsRoutes: true });
+    const { announcer } = lab.announcer(bgpConfig());
+    announcer.want([flow("203.0.113.1/32")]);
+    await established(announcer);
+    await until("its first rule", () => peer.hasRule("203.0.113.1"), 10_000);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "a session that a reload ends right after a rule was announced makes no rule suspicious",
+  async () => {
+    const bird = await lab.bird();
+    const { announcer, warnings } = lab.announcer(bgpConfig());
+    await established(announcer);
+    const sinceMs = performance.now();
+    await until("a session that is not brief", () => performance.now() - sinceMs > RESET_CAUSE_MS);
+    announcer.want([flow(V4)]);
+    announcer.reload(bgpConfig({ neighbors: [neighbor({ multihopTtl: 5 })] }));
+    await until("ended", async () => !(await bird.isEstablished("speaker")));
+    await until("another session", () => bird.isEstablished("speaker"));
+    await until("announced", () => announcer.routeState(flow(V4)).kind === "announced");
+    expect(warnings).toEqual([]);
   },
   DEADLINE_MS,
 );
@@ -216,13 +254,13 @@ test(
     await until("connected", () => announcer.status().connected);
     await lab.withSpeaker(async (client) => {
       for (const text of [V4, "203.0.113.7/32"]) {
-        await client.sendPaths([{ ...toPath(flow(text)), identifier: 0 }]);
+        await client.sendPaths([{ ...toPath(flow(text), INSTANCE), identifier: 0 }]);
       }
       announcer.want([flow(V4)]);
       await until("ours beside it", async () => (await client.listGlobal("ipv4-flowspec")).length === 3);
       announcer.want([]);
       await until("ours gone", async () => (await client.listGlobal("ipv4-flowspec")).length === 2);
-      expect((await client.listGlobal("ipv4-flowspec")).some(isOurs)).toBe(false);
+      expect((await client.listGlobal("ipv4-flowspec")).every((path) => instanceOf(path) === null)).toBe(true);
     });
   },
   DEADLINE_MS,

@@ -2,7 +2,6 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
-  address,
   BgpLab,
   bgpConfig,
   blackhole,
@@ -12,6 +11,7 @@ import {
   SPEAKER_ASN,
   until,
 } from "../../test/fixtures/bgp/bgp.ts";
+import { address } from "../../test/fixtures/host-rows.ts";
 
 const DEADLINE_MS = 60_000;
 
@@ -137,6 +137,7 @@ test(
       cause: "no established neighbor takes IPv6 unicast routes",
     });
     await until("the other in BIRD", () => bird.hasRoute("203.0.113.1/32"));
+    expect([announcer.takes("unicast", 6), announcer.takes("unicast", 4)]).toEqual([false, true]);
   },
   DEADLINE_MS,
 );
@@ -168,7 +169,7 @@ test(
     const direct = neighbor({ address: loopback(3), multihopTtl: 0 });
     const { announcer } = lab.announcer(bgpConfig({ neighbors: [ibgp, direct] }), {
       environment: { read: () => "one" },
-      times: { pollMs: 20, checkMs: 20, retryMinMs: 20, retryMaxMs: 100, deadlineMs: 1_000 },
+      times: { pollMs: 20, checkMs: 20, retryMinMs: 20, retryMaxMs: 100, deadlineMs: 1_000, leaseMs: 30_000 },
     });
     await established(announcer);
     const before = await bird.establishedSince("speaker");

@@ -4,15 +4,21 @@
  */
 import type { BgpConfig, BgpNeighbor } from "../config/config.ts";
 import { STOP_STEP_MS } from "../limits.ts";
-import type { Announcer, Route, RouteState } from "../mitigation/announcer.ts";
+import type { Announcer, MissingNeighbor, Route, RouteState } from "../mitigation/announcer.ts";
+import type { Prefix } from "../net/prefix.ts";
 import type { Clock } from "../system/clock.ts";
 import { within } from "../system/deadline.ts";
 import type { Environment } from "../system/environment.ts";
+import { messageOf } from "../system/error-message.ts";
 import type { Timers } from "../system/timers.ts";
+import { Instance } from "./instance.ts";
+import { QuarantineFile } from "./quarantine-file.ts";
+import { familyOfRoute, familyText, type RouteFamily } from "./route-family.ts";
 import { KEPT_BACK_MS, type QuarantineEvent } from "./route-quarantine.ts";
 import { RouteReconciler } from "./route-reconciler.ts";
 import { ManagedSpeaker, type SpeakerLog } from "./speaker/managed-speaker.ts";
 import type { Session } from "./speaker/neighbor.ts";
+import { isPrefixLimit, notificationText, type PeerNotification } from "./speaker/peer-notification.ts";
 import { ExternalSpeaker, type Speaker } from "./speaker/speaker.ts";
 import type { ApiVersion, SessionState } from "./speaker/speaker-client.ts";
 import { faultReason, SpeakerFault } from "./speaker/speaker-fault.ts";
@@ -20,8 +26,8 @@ import { type LinkTimes, SpeakerLink } from "./speaker/speaker-link.ts";
 
 export interface BgpMetrics {
   /**
-   * Counts a fault. The operation is from a closed set: gobgpd, quarantine, quarantine_full and the names of GoBGP's
-   * calls.
+   * Counts a fault. The operation is from a closed set: gobgpd, quarantine, quarantine_full, prefix_limit and the names
+   * of GoBGP's calls.
    */
   fault(operation: string): void;
   /** Time from want() until the route is in a neighbor's Adj-RIB-Out. */
@@ -38,7 +44,9 @@ export interface GobgpAnnouncerOptions {
   readonly metrics: BgpMetrics;
   /** Path of gobgpd, for a managed speaker; null: not installed. */
   readonly executable: () => string | null;
-  readonly times: LinkTimes & { readonly deadlineMs: number };
+  /** When the last wanted route expires, wall clock; null: there is none. */
+  readonly routesUntilMs: () => number | null;
+  readonly times: LinkTimes & { readonly deadlineMs: number; readonly leaseMs: number };
   /** Default: the configured one, managed or external. */
   readonly speaker?: Speaker;
 }
@@ -49,6 +57,7 @@ export const DEFAULT_TIMES: GobgpAnnouncerOptions["times"] = {
   retryMinMs: 50,
   retryMaxMs: 5_000,
   deadlineMs: 2_000,
+  leaseMs: 30_000,
 };
 
 export interface NeighborStatus {
@@ -57,10 +66,14 @@ export interface NeighborStatus {
   readonly state: SessionState;
   /** Wall time when the session was last established or lost, or else when it was first seen. */
   readonly sinceMs: number;
+  /** What both ends support; empty without a session. */
+  readonly families: readonly RouteFamily[];
   /** Number of our routes in its Adj-RIB-Out. */
   readonly advertised: number;
   /** Number of FlowSpec rules that no neighbor gets for now, since this neighbor reset its session over them. */
   readonly keptBack: number;
+  /** The notification with which it ended its last session; null: none, or it has a session. */
+  readonly fault: string | null;
 }
 
 export interface BgpStatus {
@@ -74,14 +87,21 @@ export interface BgpStatus {
   readonly neighbors: readonly NeighborStatus[];
 }
 
+const NOT_IN_OUT_TABLE =
+  "not in its out-table: the speaker's export policy or another route of the prefix keeps it back";
+
 /** Maximum number of routes in one log line. */
 const ROUTES_LOGGED = 20;
+/** Maximum number of other services that are named in the log. */
+const OTHERS_LOGGED = 64;
 
 export class GobgpAnnouncer implements Announcer {
   readonly #options: GobgpAnnouncerOptions;
   readonly #speaker: Speaker;
+  readonly #owner: Instance;
   readonly #reconciler: RouteReconciler;
   readonly #link: SpeakerLink;
+  readonly #quarantineFile: QuarantineFile;
   readonly #listeners: (() => void)[] = [];
   #config: BgpConfig;
   /** null: not connected. */
@@ -92,14 +112,25 @@ export class GobgpAnnouncer implements Announcer {
   #sessions: readonly Session[] = [];
   /** By neighbor: wall time when first seen, for sessions without a time of the speaker. */
   readonly #seenAtMs = new Map<string, number>();
+  /** Other services with routes in the speaker that the log has named. */
+  readonly #loggedOthers = new Set<number>();
 
   constructor(options: GobgpAnnouncerOptions) {
     const { clock, timers, times, metrics } = options;
     this.#options = options;
     this.#config = options.config;
     this.#speaker = options.speaker ?? configuredSpeaker(options);
+    this.#quarantineFile = new QuarantineFile(options.stateDir);
+    this.#owner = new Instance({
+      stateDir: options.stateDir,
+      configured: options.config.instance,
+      isSpeakerOwn: options.config.speaker === "managed",
+      warn: (fields, message) => options.log.warn(fields, message),
+    });
     this.#reconciler = new RouteReconciler({
       clock,
+      owner: this.#owner,
+      onOthers: (instances) => this.#onOthers(instances),
       onAnnounced: (latencyMs) => metrics.announced(latencyMs),
       onFault: (error) => this.#link.restart(error),
       onQuarantine: (event) => this.#onQuarantine(event),
@@ -114,6 +145,7 @@ export class GobgpAnnouncer implements Announcer {
       onUp: (version) => this.#up(version),
       onDown: (error) => this.#down(error),
       onSessions: (sessions) => this.#onSessions(sessions),
+      onNotifications: (notifications) => this.#onNotifications(notifications),
       onNeighborFaults: (faults) => this.#onNeighborFaults(faults),
     });
   }
@@ -121,15 +153,28 @@ export class GobgpAnnouncer implements Announcer {
   /** Returns at once; connecting is retried in the background. */
   start(): void {
     this.#startedAtMs = this.#options.clock.wallMs();
+    this.#loadQuarantine();
     this.#link.start();
   }
 
   want(routes: readonly Route[]): void {
     this.#reconciler.want(routes);
+    this.#speaker.routesChanged();
   }
 
   routeState(route: Route): RouteState {
     return this.#reconciler.state(route);
+  }
+
+  missingAt(route: Route): readonly MissingNeighbor[] {
+    return this.#allSessions().flatMap((session) => {
+      const cause = this.#missingCause(session, route);
+      return cause === null ? [] : { neighbor: session.address, cause };
+    });
+  }
+
+  takes(kind: Route["kind"], family: Prefix["family"]): boolean {
+    return this.#reconciler.takes(`ipv${family}-${kind}`);
   }
 
   /** Also called when a session or the link to the speaker changes. */
@@ -148,8 +193,10 @@ export class GobgpAnnouncer implements Announcer {
         remoteAsn: session.remoteAsn,
         state: this.#gobgpVersion !== null ? session.state : "unknown",
         sinceMs: session.changedAtMs ?? this.#seenAtMs.get(session.address) ?? this.#startedAtMs,
+        families: session.families,
         advertised: this.#reconciler.advertised(session.address),
         keptBack: this.#reconciler.keptBack(session.address),
+        fault: session.state === "established" ? null : this.#speaker.neighborFault(session.address),
       })),
     };
   }
@@ -172,6 +219,7 @@ export class GobgpAnnouncer implements Announcer {
     if (withdraw) this.#reconciler.want([]);
     await this.#settleWithDeadline();
     await this.#link.stop();
+    this.#speaker.routesChanged();
     if (withdraw) await this.#speaker.end();
   }
 
@@ -180,7 +228,21 @@ export class GobgpAnnouncer implements Announcer {
     if (this.#speaker.kind === "external") return this.#sessions;
     const known = new Set(this.#sessions.map((session) => session.address));
     const absent = this.#config.neighbors.filter((neighbor) => !known.has(neighbor.address));
-    return [...this.#sessions, ...absent.map(unknownSession)];
+    return [...this.#sessions, ...absent.map((neighbor) => this.#absentSession(neighbor))];
+  }
+
+  /** null: the neighbor has been sent the route. */
+  #missingCause({ address, state, families }: Session, route: Route): string | null {
+    if (state !== "established") return this.#speaker.neighborFault(address) ?? "no session";
+    const family = familyOfRoute(route);
+    if (!families.includes(family)) return `takes no ${familyText(family)} routes`;
+    return this.#reconciler.isOutAt(address, route) ? null : NOT_IN_OUT_TABLE;
+  }
+
+  /** Not in the speaker: not yet, or not for now. */
+  #absentSession({ address, remoteAsn }: BgpNeighbor): Session {
+    const state = this.#speaker.neighborFault(address) === null ? "unknown" : "idle";
+    return { address, remoteAsn, state, changedAtMs: null, families: [] };
   }
 
   async #settleWithDeadline(): Promise<void> {
@@ -189,7 +251,7 @@ export class GobgpAnnouncer implements Announcer {
   }
 
   #up(version: ApiVersion): void {
-    const fields = { speaker: this.#speaker.kind, gobgp: version };
+    const fields = { speaker: this.#speaker.kind, gobgp: version, instance: this.#owner.instance };
     if (this.#fault !== null) this.#options.log.info(fields, "bgp speaker answers again");
     else if (this.#gobgpVersion === null) this.#options.log.info(fields, "bgp speaker answers");
     this.#gobgpVersion = version;
@@ -209,6 +271,16 @@ export class GobgpAnnouncer implements Announcer {
     this.#notify();
   }
 
+  /** Each is named once. */
+  #onOthers(instances: readonly number[]): void {
+    const unknown = instances.filter((instance) => !this.#loggedOthers.has(instance));
+    const named = unknown.slice(0, OTHERS_LOGGED - this.#loggedOthers.size);
+    if (named.length === 0) return;
+    for (const instance of named) this.#loggedOthers.add(instance);
+    const message = "routes of other Floodwall services are in the speaker: they are left alone";
+    this.#options.log.info({ instances: named }, message);
+  }
+
   #onQuarantine(event: QuarantineEvent): void {
     const { log, metrics } = this.#options;
     const routes = { routes: event.routes.slice(0, ROUTES_LOGGED), count: event.routes.length };
@@ -218,6 +290,7 @@ export class GobgpAnnouncer implements Announcer {
         return;
       case "kept_back":
         metrics.fault("quarantine");
+        this.#saveQuarantine();
         log.warn(
           { neighbor: event.neighbor, seconds: KEPT_BACK_MS / 1000, ...routes },
           "bgp session broke again over the same rules, keeping them back",
@@ -225,11 +298,43 @@ export class GobgpAnnouncer implements Announcer {
         return;
       case "released":
         metrics.fault("quarantine_full");
+        this.#saveQuarantine();
         log.warn(routes, "too many rules are kept back, releasing the oldest");
         return;
       default:
         event satisfies never;
     }
+  }
+
+  #loadQuarantine(): void {
+    try {
+      this.#reconciler.restoreQuarantine(this.#quarantineFile.load());
+    } catch (error) {
+      this.#quarantineFileFault("read", error);
+    }
+  }
+
+  #saveQuarantine(): void {
+    try {
+      this.#quarantineFile.save(this.#reconciler.quarantined());
+    } catch (error) {
+      this.#quarantineFileFault("write", error);
+    }
+  }
+
+  #quarantineFileFault(operation: "read" | "write", error: unknown): void {
+    const fields = { path: this.#quarantineFile.path, operation, cause: messageOf(error) };
+    this.#options.log.warn(fields, "rules that are kept back do not survive this restart");
+  }
+
+  #onNotifications(notifications: readonly PeerNotification[]): void {
+    const { log, metrics } = this.#options;
+    for (const notification of notifications.filter(isPrefixLimit)) {
+      metrics.fault("prefix_limit");
+      const fields = { neighbor: notification.neighbor, cause: notificationText(notification) };
+      log.warn(fields, "bgp neighbor takes no more routes, leaving it alone for a while");
+    }
+    this.#notify();
   }
 
   /** Faults are logged and counted when they change. */
@@ -267,10 +372,8 @@ export class GobgpAnnouncer implements Announcer {
 
 function configuredSpeaker(options: GobgpAnnouncerOptions): Speaker {
   const { grpc } = options.config;
-  const { deadlineMs } = options.times;
-  return grpc === null ? new ManagedSpeaker({ ...options, deadlineMs }) : new ExternalSpeaker({ grpc, deadlineMs });
-}
-
-function unknownSession({ address, remoteAsn }: BgpNeighbor): Session {
-  return { address, remoteAsn, state: "unknown", changedAtMs: null, families: [] };
+  const { deadlineMs, leaseMs } = options.times;
+  return grpc === null
+    ? new ManagedSpeaker({ ...options, deadlineMs, leaseMs })
+    : new ExternalSpeaker({ grpc, deadlineMs });
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { blackhole, loopback } from "../../test/fixtures/bgp/bgp.ts";
+import { blackhole, INSTANCE, loopback } from "../../test/fixtures/bgp/bgp.ts";
 import { RouteLedger, type SpeakerState } from "./route-ledger.ts";
 import { attributesOf } from "./route-path.ts";
 import type { Session } from "./speaker/neighbor.ts";
@@ -87,8 +87,8 @@ test("what the speaker has decides what is missing and what is surplus", () => {
   const ledger = new RouteLedger();
   ledger.want([blackhole(A)], 0);
   ledger.setInstalled([
-    { key: A, attributes: attributesOf(blackhole(A, { localPref: 9 })) },
-    { key: B, attributes: attributesOf(blackhole(B)) },
+    { instance: INSTANCE, key: A, attributes: attributesOf(blackhole(A, { localPref: 9 })) },
+    { instance: INSTANCE, key: B, attributes: attributesOf(blackhole(B)) },
   ]);
   expect(ledger.missing().map((route) => route.prefix.text)).toEqual([A]);
   expect(ledger.surplus()).toEqual([B]);

@@ -3,7 +3,7 @@
  * changes to make and the state of each route. Does no I/O.
  */
 import type { Route, RouteState } from "../mitigation/announcer.ts";
-import { familyOfRoute, familyText } from "./route-family.ts";
+import { familyOfRoute, familyText, type RouteFamily } from "./route-family.ts";
 import { attributesOf, keyOf, type OwnPath, type RouteKey, routeProblem } from "./route-path.ts";
 import type { Session } from "./speaker/neighbor.ts";
 
@@ -23,8 +23,10 @@ const KEPT_BACK = "kept back: a neighbor reset its session each time that it was
 
 export class RouteLedger {
   readonly #wanted = new Map<RouteKey, WantedRoute>();
-  /** The routes in the speaker: attributes by key. */
+  /** Our routes in the speaker: attributes by key. */
   readonly #installed = new Map<RouteKey, string>();
+  /** Routes of other services in the speaker, as `KEY ATTRIBUTES`. */
+  readonly #others = new Set<string>();
   #established: readonly Session[] = [];
   /** By established neighbor: keys in its Adj-RIB-Out. */
   readonly #out = new Map<string, Set<RouteKey>>();
@@ -65,11 +67,18 @@ export class RouteLedger {
     for (const key of this.#everOut) if (!this.#wanted.has(key)) this.#everOut.delete(key);
   }
 
-  /** Sets the routes in the speaker; the Adj-RIBs-Out must be read again. */
-  setInstalled(paths: readonly OwnPath[]): void {
+  /** Sets the routes in the speaker, ours and those of other services; the Adj-RIBs-Out must be read again. */
+  setInstalled(paths: readonly OwnPath[], others: readonly OwnPath[] = []): void {
     this.#installed.clear();
+    this.#others.clear();
     for (const path of paths) this.#installed.set(path.key, path.attributes);
+    for (const { key, attributes } of others) this.#others.add(`${key} ${attributes}`);
     this.#checked.clear();
+  }
+
+  /** Whether another service announces the same route: the speaker sends only one of two equal ones. */
+  isAnnouncedByOther(key: RouteKey): boolean {
+    return this.#others.has(`${key} ${this.#wanted.get(key)?.attributes}`);
   }
 
   /** Returns whether the states of routes may have changed. */
@@ -85,6 +94,11 @@ export class RouteLedger {
 
   established(): readonly Session[] {
     return this.#established;
+  }
+
+  /** Whether an established neighbor takes routes of this family. */
+  takes(family: RouteFamily): boolean {
+    return this.#established.some((session) => session.families.includes(family));
   }
 
   /** Routes to announce. */
@@ -152,6 +166,15 @@ export class RouteLedger {
     return wantedAt;
   }
 
+  isOutAt(neighbor: string, key: RouteKey): boolean {
+    return this.#out.get(neighbor)?.has(key) === true;
+  }
+
+  /** Number of routes in the speaker. */
+  installed(): number {
+    return this.#installed.size;
+  }
+
   advertised(neighbor: string): number {
     return this.#out.get(neighbor)?.size ?? 0;
   }
@@ -172,8 +195,7 @@ export class RouteLedger {
 
   #keptBackCause(route: Route): string {
     const family = familyOfRoute(route);
-    const takes = this.#established.some((session) => session.families.includes(family));
-    return takes
+    return this.takes(family)
       ? "in no neighbor's out-table: the speaker's export policy or another route of the prefix keeps it back"
       : `no established neighbor takes ${familyText(family)} routes`;
   }

@@ -1,6 +1,8 @@
 import { expect, test } from "bun:test";
-import { blackhole, flow, prefix } from "../../test/fixtures/bgp/bgp.ts";
+import { blackhole, flow, INSTANCE } from "../../test/fixtures/bgp/bgp.ts";
+import { prefix } from "../../test/fixtures/networks.ts";
 import { parseAddress } from "../net/address.ts";
+import { WITHOUT_INSTANCE } from "./instance.ts";
 import { attributesOf, COMMUNITIES_MAX, keyOf, routeProblem, toOwnPath, toPath, toWithdrawal } from "./route-path.ts";
 
 const V4 = "203.0.113.9/32";
@@ -52,18 +54,20 @@ test("compares communities as a set", () => {
   expect(attributesOf(blackhole(V4, { localPref: 1 }))).not.toBe(attributesOf(blackhole(V4)));
 });
 
-test("knows a path of ours by its identifier and by coming from no neighbor", () => {
-  const path = { ...toPath(blackhole(V4)), neighborIp: "" };
-  expect(toOwnPath(path)?.key).toBe(V4);
+test("knows whose a path is by its identifier, if it comes from no neighbor", () => {
+  const path = { ...toPath(blackhole(V4), INSTANCE), neighborIp: "" };
+  expect(toOwnPath(path)).toMatchObject({ key: V4, instance: INSTANCE });
   expect(toOwnPath({ ...path, neighborIp: "<nil>" })?.key).toBe(V4);
   expect(toOwnPath({ ...path, neighborIp: "192.0.2.5" })).toBeNull();
-  expect(toOwnPath({ ...path, identifier: 0 })).toBeNull();
+  // Of builds before instances: "FLWL".
+  expect(toOwnPath({ ...path, identifier: 0x464c574c })?.instance).toBe(WITHOUT_INSTANCE);
+  for (const identifier of [0, 0x45ffffff, 0x47000000]) expect(toOwnPath({ ...path, identifier })).toBeNull();
 });
 
 test("a withdrawal names one path and no other", () => {
-  const { attributes: _, ...name } = toPath(blackhole("2001:db8::9/128"));
-  expect(toWithdrawal("2001:db8::9/128")).toEqual({ ...name, attributes: null });
+  const { attributes: _, ...name } = toPath(blackhole("2001:db8::9/128"), INSTANCE);
+  expect(toWithdrawal("2001:db8::9/128", INSTANCE)).toEqual({ ...name, attributes: null });
   const rule = flow("2001:db8::9/128", { protocol: 17 });
-  const { attributes: __, ...named } = toPath(rule);
-  expect(toWithdrawal(keyOf(rule))).toEqual({ ...named, attributes: null });
+  const { attributes: __, ...named } = toPath(rule, INSTANCE);
+  expect(toWithdrawal(keyOf(rule), INSTANCE)).toEqual({ ...named, attributes: null });
 });

@@ -1,6 +1,6 @@
 /**
- * Converts our routes to GoBGP's paths and back. Every path of ours has the same path identifier, so that the speaker
- * itself records which ones are ours: a service killed at any moment finds its routes. The speaker keeps the identifier
+ * Converts our routes to GoBGP's paths and back. The path identifier holds the service's instance, so that the speaker
+ * itself records whose each path is: a service killed at any moment finds its routes. The speaker keeps the identifier
  * in all families, even if it is not sent on the wire.
  */
 import type { Route } from "../mitigation/announcer.ts";
@@ -12,10 +12,12 @@ import { familyOfRoute, type RouteFamily } from "./route-family.ts";
 import type { ListedName, ListedPath, Nlri, PathAttributes, PathChange, PathName } from "./speaker/speaker-client.ts";
 
 /**
- * "FLWL". Stays within the speaker: it is the receive-side path identifier of RFC 7911, which GoBGP keeps apart from
- * the one it sends. A route of the same prefix from another program has another identifier and stays.
+ * "F", before the 24 bits of an instance. Stays within the speaker: it is the receive-side path identifier of RFC 7911,
+ * which GoBGP keeps apart from the one it sends. A route of the same prefix from another program or another service has
+ * another identifier and stays.
  */
-const OUR_IDENTIFIER = 0x464c574c;
+const FLOODWALL = 0x46;
+const INSTANCE_BITS = 24;
 
 /** A route with more communities is refused: a path must fit into a BGP message (4,096 bytes). */
 export const COMMUNITIES_MAX = 64;
@@ -30,8 +32,9 @@ const NO_NEXT_HOP = "0.0.0.0";
  */
 export type RouteKey = string;
 
-/** A path of ours in the speaker. `attributes` compares with attributesOf(). */
+/** A path of this or another Floodwall service in the speaker. `attributes` compares with attributesOf(). */
 export interface OwnPath {
+  readonly instance: number;
   readonly key: RouteKey;
   readonly attributes: string;
 }
@@ -82,12 +85,12 @@ function nextHopProblem(nextHop: string, prefix: Route["prefix"]): string | null
 }
 
 /** For a route without a routeProblem(). */
-export function toPath(route: Route) {
-  return { ...pathName(familyOfRoute(route), nlriOf(route)), attributes: pathAttributes(route) };
+export function toPath(route: Route, instance: number) {
+  return { ...pathName(familyOfRoute(route), nlriOf(route), instance), attributes: pathAttributes(route) };
 }
 
 /** toPath() of each route, lazily; equal parts share one object, which is encoded once. */
-export function* toPaths(routes: Iterable<Route>): Iterable<PathChange> {
+export function* toPaths(routes: Iterable<Route>, instance: number): Iterable<PathChange> {
   const known = new Map<string, PathAttributes>();
   const components = new Map<string, Component>();
   for (const route of routes) {
@@ -95,12 +98,12 @@ export function* toPaths(routes: Iterable<Route>): Iterable<PathChange> {
     const shared = `${what} ${route.communities.join()} ${route.localPref}`;
     const attributes = known.get(shared) ?? pathAttributes(route);
     known.set(shared, attributes);
-    yield { ...pathName(familyOfRoute(route), nlriOf(route, components)), attributes };
+    yield { ...pathName(familyOfRoute(route), nlriOf(route, components), instance), attributes };
   }
 }
 
-function pathName(family: RouteFamily, nlri: Nlri): PathName {
-  return { family, nlri, identifier: OUR_IDENTIFIER };
+function pathName(family: RouteFamily, nlri: Nlri, instance: number): PathName {
+  return { family, nlri, identifier: FLOODWALL * 2 ** INSTANCE_BITS + instance };
 }
 
 /** @param known cache of components by text: most rules of one attack differ only in the prefix. */
@@ -123,23 +126,25 @@ function pathAttributes(route: Route): PathAttributes {
   return { nextHop: NO_NEXT_HOP, communities, localPref, rates: [rateOf(route.rule.action)] };
 }
 
-/** Withdraws our path with this key, and no other program's. */
-export function toWithdrawal(key: RouteKey): PathChange {
+/** Withdraws the path of this instance, and no other one with the key. */
+export function toWithdrawal(key: RouteKey, instance: number): PathChange {
   const family = familyOfKey(key);
   const nlri: Nlri = family.endsWith("flowspec")
     ? { kind: "flowspec", components: JSON.parse(key.slice(family.length)) as Component[] }
     : prefixNlri(canonicalPrefix(key));
-  return { ...pathName(family, nlri), attributes: null };
+  return { ...pathName(family, nlri, instance), attributes: null };
 }
 
 function prefixNlri({ address, length }: Prefix): Nlri {
   return { kind: "prefix", address, length };
 }
 
-export function isOurs({ neighborIp, identifier }: ListedName): boolean {
+/** null: the path is not of a Floodwall service. */
+export function instanceOf({ neighborIp, identifier }: ListedName): number | null {
   // For a path from no peer, GoBGP 3 writes "<nil>", GoBGP 4 an empty string.
   const isLocal = neighborIp === "<nil>" || neighborIp === "";
-  return isLocal && identifier === OUR_IDENTIFIER;
+  const isFloodwall = Math.floor(identifier / 2 ** INSTANCE_BITS) === FLOODWALL;
+  return isLocal && isFloodwall ? identifier % 2 ** INSTANCE_BITS : null;
 }
 
 /** null: an unreadable address. */
@@ -156,11 +161,12 @@ export function attributesOf(route: Route): string {
 }
 
 export function toOwnPath(path: ListedPath): OwnPath | null {
-  const key = isOurs(path) ? keyOfPath(path) : null;
-  if (key === null) return null;
+  const instance = instanceOf(path);
+  const key = instance === null ? null : keyOfPath(path);
+  if (instance === null || key === null) return null;
   const { nextHop, rates, communities, localPref } = path.attributes;
   const what = path.nlri.kind === "flowspec" ? rates.map(rateText).join() : nextHop;
-  return { key, attributes: attributesText(what, communities, localPref) };
+  return { instance, key, attributes: attributesText(what, communities, localPref) };
 }
 
 /** Bytes per second; 0 discards. */

@@ -99,6 +99,17 @@ test("a neighbor whose sessions are always brief causes no suspicion", () => {
   for (let i = 2; i < 9; i++) expect(quarantine.setSessions([session(A, i)], i * 1_000)).toEqual([]);
 });
 
+test("a break that the neighbor explains otherwise causes no suspicion and confirms none", () => {
+  const explained = sent(RULE);
+  explained.ends(A, 100_500);
+  expect(explained.setSessions([down(A), session(B)], 101_000)).toEqual([]);
+  const suspicious = sent(RULE);
+  suspicious.setSessions([session(A, 1), session(B)], 101_000);
+  suspicious.ends(A, 101_900);
+  expect(suspicious.setSessions([session(A, 2), session(B)], 102_000)).toEqual([]);
+  expect(suspicious.isKeptBack(RULE)).toBe(false);
+});
+
 test("a failure of the speaker is not a session reset", () => {
   const quarantine = sent(RULE);
   quarantine.speakerLost();
@@ -122,6 +133,18 @@ test("a rule is kept back while the neighbor that resets over it is there, up or
   expect(quarantine.isKeptBack(RULE)).toBe(false);
   quarantine.setSessions([down(A), session(B)], 105_000);
   expect(quarantine.isKeptBack(RULE)).toBe(true);
+});
+
+test("what another process kept back is kept back at once, and while its neighbor is there", () => {
+  const quarantine = new RouteQuarantine();
+  quarantine.restore(condemned(RULE, OTHER).keptBack());
+  expect([quarantine.isKeptBack(RULE), quarantine.isKeptBack(V6_RULE)]).toEqual([true, false]);
+  quarantine.setSessions([session(A)], 200_000);
+  expect([quarantine.isKeptBack(RULE), quarantine.keptBackCount(A)]).toEqual([true, 2]);
+  quarantine.setSessions([session(B)], 200_000);
+  expect(quarantine.isKeptBack(RULE)).toBe(false);
+  quarantine.setSessions([session(A)], 102_000 + KEPT_BACK_MS);
+  expect(quarantine.isKeptBack(RULE)).toBe(false);
 });
 
 test.each([

@@ -21,6 +21,13 @@ export type QuarantineEvent =
   /** Too many rules are kept back: the oldest are released early. */
   | { readonly kind: "released"; readonly routes: readonly RouteKey[] };
 
+/** A rule that is kept back because of a neighbor. */
+export interface KeptBack {
+  readonly rule: RouteKey;
+  readonly neighbor: string;
+  readonly untilMs: number;
+}
+
 interface Up {
   readonly session: Session;
   /** Monotonic. */
@@ -37,10 +44,12 @@ export class RouteQuarantine {
   /** By neighbor, as #suspects. */
   readonly #up = new Map<string, Up>();
   readonly #suspects = new Map<string, readonly RouteKey[]>();
+  /** By neighbor whose session ends for another reason: when that was known. */
+  readonly #endedAtMs = new Map<string, number>();
   /** By rule: until when, for each neighbor that caused it; the oldest rule first. */
   readonly #keptBackUntil = new Map<RouteKey, Map<string, number>>();
-  /** All neighbors, in any session state. */
-  #neighbors: ReadonlySet<string> = new Set();
+  /** All neighbors, in any session state; null: not known yet, so that any may be there. */
+  #neighbors: ReadonlySet<string> | null = null;
 
   sent(keys: readonly RouteKey[], nowMs: number): void {
     for (const { session, sentAtMs } of this.#up.values()) {
@@ -49,10 +58,16 @@ export class RouteQuarantine {
     }
   }
 
+  /** The neighbor's session ends, or has just ended, for a reason that is no rule of ours. */
+  ends(neighbor: string, nowMs: number): void {
+    this.#endedAtMs.set(neighbor, nowMs);
+  }
+
   /** Takes the sessions as the speaker reports them. Do not call it when the speaker itself failed. */
   setSessions(sessions: readonly Session[], nowMs: number): readonly QuarantineEvent[] {
-    this.#neighbors = new Set(sessions.map(({ address }) => address));
-    for (const address of this.#suspects.keys()) if (!this.#neighbors.has(address)) this.#suspects.delete(address);
+    const neighbors = new Set(sessions.map(({ address }) => address));
+    this.#neighbors = neighbors;
+    for (const address of this.#suspects.keys()) if (!neighbors.has(address)) this.#suspects.delete(address);
     this.#removeExpired(nowMs);
     const events: QuarantineEvent[] = [];
     const now = new Map(sessions.filter(({ state }) => state === "established").map((s) => [s.address, s]));
@@ -76,8 +91,23 @@ export class RouteQuarantine {
   }
 
   isKeptBack(key: RouteKey): boolean {
-    const neighbors = this.#keptBackUntil.get(key);
-    return neighbors !== undefined && [...neighbors.keys()].some((address) => this.#neighbors.has(address));
+    const causes = this.#keptBackUntil.get(key);
+    const neighbors = this.#neighbors;
+    return causes !== undefined && (neighbors === null || [...causes.keys()].some((address) => neighbors.has(address)));
+  }
+
+  /** All that is kept back, the oldest rule first, with the times of this object's clock. */
+  keptBack(): readonly KeptBack[] {
+    return [...this.#keptBackUntil].flatMap(([rule, neighbors]) =>
+      [...neighbors].map(([neighbor, untilMs]) => ({ rule, neighbor, untilMs })),
+    );
+  }
+
+  /** Takes what another object kept back. */
+  restore(entries: readonly KeptBack[]): void {
+    for (const { rule, neighbor, untilMs } of entries.slice(-QUARANTINED_RULES_MAX)) {
+      this.#keepBackFor(rule, neighbor, untilMs);
+    }
   }
 
   /** Number of rules that are kept back because of this neighbor, wanted or not. */
@@ -88,6 +118,9 @@ export class RouteQuarantine {
   /** A neighbor whose session was brief before anything was sent suspects no rule. */
   #onSessionLost({ session, seenAtMs, sentAtMs }: Up, nowMs: number): readonly QuarantineEvent[] {
     const { address: neighbor } = session;
+    const endedAtMs = this.#endedAtMs.get(neighbor) ?? Number.NEGATIVE_INFINITY;
+    this.#endedAtMs.delete(neighbor);
+    if (nowMs - endedAtMs <= RESET_CAUSE_MS) return [];
     const wasBrief = nowMs - seenAtMs <= RESET_CAUSE_MS;
     const suspects = this.#suspects.get(neighbor);
     if (wasBrief) {

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { INSTANCE } from "../../test/fixtures/bgp/bgp.ts";
 import { address } from "../../test/fixtures/host-rows.ts";
 import type { Route } from "../mitigation/announcer.ts";
 import { hostPrefix } from "../net/prefix.ts";
@@ -34,6 +35,8 @@ test.each(Array.from({ length: 20 }, (_, i) => i))(
     };
     const reconciler = new RouteReconciler({
       clock: { wallMs: () => 0, monotonicMs: () => 0 },
+      owner: { instance: INSTANCE, takesOver: () => false, adopted: () => {} },
+      onOthers: () => {},
       onAnnounced: () => {},
       onFault: (fault) => {
         throw fault;

@@ -4,11 +4,12 @@
  */
 import type { Route, RouteState } from "../mitigation/announcer.ts";
 import type { Clock } from "../system/clock.ts";
+import type { RouteOwner } from "./instance.ts";
 import { ROUTE_FAMILIES, type RouteFamily } from "./route-family.ts";
 import { RouteLedger, type SpeakerState } from "./route-ledger.ts";
 import {
   familyOfKey,
-  isOurs,
+  instanceOf,
   keyOfPath,
   type OwnPath,
   type RouteKey,
@@ -16,13 +17,16 @@ import {
   toPaths,
   toWithdrawal,
 } from "./route-path.ts";
-import { type QuarantineEvent, RouteQuarantine } from "./route-quarantine.ts";
+import { KEPT_BACK_MS, type KeptBack, type QuarantineEvent, RouteQuarantine } from "./route-quarantine.ts";
 import type { Session } from "./speaker/neighbor.ts";
-import type { SpeakerClient } from "./speaker/speaker-client.ts";
+import type { ListedName, SpeakerClient } from "./speaker/speaker-client.ts";
 import { asError, SpeakerFault } from "./speaker/speaker-fault.ts";
 
 export interface RouteReconcilerOptions {
   readonly clock: Clock;
+  readonly owner: RouteOwner;
+  /** The speaker has routes of these other services. Called at each comparison. */
+  readonly onOthers: (instances: readonly number[]) => void;
   /** A route was announced for the first time, this long after it was wanted. */
   readonly onAnnounced: (latencyMs: number) => void;
   /** A pass started by want() failed: the client must be replaced. */
@@ -50,6 +54,8 @@ export class RouteReconciler {
   #passAgain = false;
   /** The list is read within a pass, so that no change of ours happens between reading and use. */
   #isListDue = false;
+  /** Routes of an earlier instance of this service that are still in the speaker. */
+  #former: readonly OwnPath[] = [];
 
   constructor(options: RouteReconcilerOptions) {
     this.#options = options;
@@ -70,8 +76,44 @@ export class RouteReconciler {
     return this.#ledger.state(this.#ledger.keyOf(route), this.#speaker);
   }
 
+  /** Whether the route is in the neighbor's Adj-RIB-Out. */
+  isOutAt(neighbor: string, route: Route): boolean {
+    return this.#ledger.isOutAt(neighbor, this.#ledger.keyOf(route));
+  }
+
+  takes(family: RouteFamily): boolean {
+    return this.#ledger.takes(family);
+  }
+
   advertised(neighbor: string): number {
     return this.#ledger.advertised(neighbor);
+  }
+
+  /** Number of our routes in the speaker. */
+  installed(): number {
+    return this.#ledger.installed();
+  }
+
+  /** The neighbor's session ends for a reason that is no route of ours. */
+  ends(neighbor: string): void {
+    this.#quarantine.ends(neighbor, this.#options.clock.monotonicMs());
+  }
+
+  /** Rules that are kept back. Times are wall times, as those of the next method. */
+  quarantined(): readonly KeptBack[] {
+    return movedBy(this.#quarantine.keptBack(), this.#wallOffsetMs());
+  }
+
+  /** Takes what quarantined() of another process returned; one that is kept back for longer than we do is not. */
+  restoreQuarantine(entries: readonly KeptBack[]): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    const known = movedBy(entries, -this.#wallOffsetMs());
+    this.#quarantine.restore(known.filter(({ untilMs }) => untilMs > nowMs && untilMs <= nowMs + KEPT_BACK_MS));
+  }
+
+  #wallOffsetMs(): number {
+    const { clock } = this.#options;
+    return clock.wallMs() - clock.monotonicMs();
   }
 
   /** Number of rules kept back because this neighbor resets its session over them. */
@@ -141,24 +183,42 @@ export class RouteReconciler {
 
   /** Announces first, since that stops an attack. */
   async #passOnce(client: SpeakerClient): Promise<void> {
-    if (this.#isListDue) {
+    const { owner } = this.#options;
+    const isListed = this.#isListDue;
+    if (isListed) {
       this.#isListDue = false;
-      this.#ledger.setInstalled(await listOwnPaths(client));
+      this.#setListed(await listOwnPaths(client));
     }
     const missing = this.#ledger.missing();
     if (missing.length > 0) {
       const rules = missing.filter(({ kind }) => kind === "flowspec").map((route) => this.#ledger.keyOf(route));
       this.#quarantine.sent(rules, this.#options.clock.monotonicMs());
-      await client.sendPaths(toPaths(missing));
+      await client.sendPaths(toPaths(missing, owner.instance));
       this.#ledger.added(missing);
     }
     await this.#lookUpOut(client);
     const surplus = this.#ledger.surplus();
     if (surplus.length > 0) {
-      await client.sendPaths(surplus.map(toWithdrawal));
+      await client.sendPaths(surplus.map((key) => toWithdrawal(key, owner.instance)));
       this.#ledger.withdrawn(surplus);
       this.#options.onChange();
     }
+    // After those that take their place were sent.
+    if (this.#former.length > 0) {
+      await client.sendPaths(this.#former.map(({ key, instance }) => toWithdrawal(key, instance)));
+      this.#former = [];
+    }
+    if (isListed) owner.adopted();
+  }
+
+  #setListed(paths: readonly OwnPath[]): void {
+    const { owner, onOthers } = this.#options;
+    const own = paths.filter(({ instance }) => instance === owner.instance);
+    const foreign = paths.filter(({ instance }) => instance !== owner.instance);
+    this.#former = foreign.filter(({ instance }) => owner.takesOver(instance));
+    const others = foreign.filter(({ instance }) => !owner.takesOver(instance));
+    this.#ledger.setInstalled(own, others);
+    if (others.length > 0) onOthers([...new Set(others.map(({ instance }) => instance))]);
   }
 
   async #lookUpOut(client: SpeakerClient): Promise<void> {
@@ -167,7 +227,8 @@ export class RouteReconciler {
     const sessions = this.#ledger.established();
     await Promise.all(
       sessions.map(async (session) => {
-        const found = await listOut({ client, session, keys }).catch(emptyIfRefused);
+        const isOut = (path: ListedName) => this.#isOurRoute(path);
+        const found = await listOut({ client, session, keys, isOut }).catch(emptyIfRefused);
         this.#ledger.setAdjOut({ neighbor: session.address, looked: keys, found });
       }),
     );
@@ -177,8 +238,21 @@ export class RouteReconciler {
     for (const wantedAtMs of this.#ledger.finishLookup(keys)) this.#options.onAnnounced(now - wantedAtMs);
     this.#options.onChange();
   }
+
+  /** Of two equal routes of two services the speaker sends one, which is as good as ours. */
+  #isOurRoute(path: ListedName): boolean {
+    const instance = instanceOf(path);
+    if (instance === null || instance === this.#options.owner.instance) return instance !== null;
+    const key = keyOfPath(path);
+    return key !== null && this.#ledger.isAnnouncedByOther(key);
+  }
 }
 
+function movedBy(entries: readonly KeptBack[], byMs: number): readonly KeptBack[] {
+  return entries.map((entry) => ({ ...entry, untilMs: entry.untilMs + byMs }));
+}
+
+/** Paths of all Floodwall services. */
 async function listOwnPaths(client: SpeakerClient): Promise<readonly OwnPath[]> {
   const tables = await Promise.all(ROUTE_FAMILIES.map((family) => client.listGlobal(family)));
   return tables.flat().flatMap((path) => toOwnPath(path) ?? []);
@@ -195,8 +269,9 @@ async function listOut(options: {
   client: SpeakerClient;
   session: Session;
   keys: readonly RouteKey[];
+  isOut: (path: ListedName) => boolean;
 }): Promise<ReadonlySet<RouteKey>> {
-  const { client, session, keys } = options;
+  const { client, session, keys, isOut } = options;
   const keysByFamily = Map.groupBy(keys, familyOfKey);
   // The speaker also lists families that the neighbor does not support.
   const lookups = session.families.map(async (family) => {
@@ -206,7 +281,7 @@ async function listOut(options: {
     return client.listAdjOut({ neighbor: session.address, family, prefixes });
   });
   const paths = (await Promise.all(lookups)).flat();
-  return new Set(paths.filter(isOurs).flatMap((path) => keyOfPath(path) ?? []));
+  return new Set(paths.filter(isOut).flatMap((path) => keyOfPath(path) ?? []));
 }
 
 function canLookUpSingly(family: RouteFamily, keys: readonly RouteKey[]): boolean {

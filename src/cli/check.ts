@@ -4,9 +4,9 @@
  */
 import { type CheckReport, checkConfig } from "../config/check.ts";
 import { loadAddon } from "../dataplane/addon.ts";
-import { originFindings } from "../geo/origins.ts";
 import { itemLine, summaryLine } from "../machine/item.ts";
 import { needsOf, needsOfNode } from "../machine/needs.ts";
+import { fileFindings } from "../service/config-files.ts";
 import { lookAtMachine } from "../service/machine-watch.ts";
 import { readEnvFile } from "../system/env-file.ts";
 import { processEnvironment } from "../system/environment.ts";
@@ -16,7 +16,7 @@ export async function check(path: string, isHere: boolean): Promise<number> {
   const report = checkConfig(path, {
     read: (name) => processEnvironment.read(name),
     readFile: readEnvFile,
-    fileFindings: ({ samples }) => originFindings(samples),
+    fileFindings,
   });
   const { lines, exitCode } = isHere ? await withMachine(report) : report;
   for (const line of lines) console.log(line);

@@ -8,6 +8,7 @@ import { describeProblem } from "../config/load/problem.ts";
 import { loadScrubAgent, type ScrubAgentConfig, scrubAgentWarnings } from "../config/scrub-agent-config.ts";
 import { loadAddon } from "../dataplane/addon.ts";
 import { type KernelFilter, openKernelFilter } from "../dataplane/kernel-filter.ts";
+import { capConnections, type LimitConnections } from "../http/server/connection-cap.ts";
 import { ALLOWLIST_MAX } from "../limits.ts";
 import { needsOfNode } from "../machine/needs.ts";
 import { Limiter } from "../observability/limiter.ts";
@@ -21,6 +22,7 @@ import { ServiceEnvironment } from "../service/environment.ts";
 import { MachineWatch } from "../service/machine-watch.ts";
 import { logWarnings } from "../service/reloader.ts";
 import { systemClock } from "../system/clock.ts";
+import { startedAgainOnFailure } from "../system/failed-starts.ts";
 import { raisePriority } from "../system/priority.ts";
 import { makeFilesPrivate } from "../system/private-folder.ts";
 import { processSignals } from "../system/signals.ts";
@@ -31,7 +33,11 @@ import { VERSION } from "../version.ts";
 const PAIRS_MAX = 1;
 
 /** Resolves with the exit code, once a signal has stopped the agent or it could not start. */
-export async function scrub(configPath: string): Promise<number> {
+export function scrub(configPath: string): Promise<number> {
+  return startedAgainOnFailure((isUp) => runFrom(configPath, isUp));
+}
+
+async function runFrom(configPath: string, isUp: () => void): Promise<number> {
   makeFilesPrivate();
   const log = openLog({ level: "info", clock: systemClock });
   const loaded = loadScrubAgent(readConfigFile(configPath));
@@ -49,7 +55,7 @@ export async function scrub(configPath: string): Promise<number> {
     warnings.map(({ path, rule }) => describeProblem(configPath, { line: lineOf(path), path, rule })),
   );
   try {
-    await run(config, { log, limiter, environment });
+    await run(config, { log, limiter, environment, isUp });
     return 0;
   } catch (cause) {
     if (!(cause instanceof Error)) throw cause;
@@ -64,10 +70,12 @@ interface Surroundings {
   readonly log: Log;
   readonly limiter: Limiter;
   readonly environment: ServiceEnvironment;
+  /** To be called once the agent is up. */
+  readonly isUp: () => void;
 }
 
 async function run(config: ScrubAgentConfig, surroundings: Surroundings): Promise<void> {
-  const { log } = surroundings;
+  const { log, isUp } = surroundings;
   // Before anything is started, since child processes inherit it.
   const nice = raisePriority();
   // As early as possible: a signal during the start still causes an orderly stop.
@@ -89,12 +97,16 @@ async function run(config: ScrubAgentConfig, surroundings: Surroundings): Promis
         },
       });
       undo.push(() => listener.close());
+      const limit: LimitConnections = (cap) => loadAddon().limitConnections(cap);
+      const { limiter } = surroundings;
+      undo.push(capConnections({ limit, port: listener.port, metrics: null, log, limiter, timers: systemTimers }));
     }
     undo.push(() => agent.stop());
     // Before anything is put in force.
     await looked;
     await agent.start();
     log.info({ version: VERSION, node: config.node, dry_run: config.dryRun, nice }, "floodwall scrub is up");
+    isUp();
     processSignals.on("SIGHUP", () => log.warn({}, "a restart applies a new configuration: what is in force goes on"));
     await stopped;
     agent.logStatus();

@@ -3,21 +3,26 @@ import { fileProblems, warningLines } from "../config/check.ts";
 import { type LoadedConfig, loadConfig } from "../config/load/load.ts";
 import { describeProblem } from "../config/load/problem.ts";
 import { unsetVariables } from "../config/load/secrets.ts";
-import { originFindings } from "../geo/origins.ts";
 import { Limiter } from "../observability/limiter.ts";
 import { openLog } from "../observability/log.ts";
 import { composeService, isStartFault } from "../service/compose.ts";
+import { fileFindings } from "../service/config-files.ts";
 import { firstLines } from "../service/config-reader.ts";
 import { ServiceEnvironment } from "../service/environment.ts";
 import { logWarnings } from "../service/reloader.ts";
 import { systemClock } from "../system/clock.ts";
 import type { Environment } from "../system/environment.ts";
+import { startedAgainOnFailure } from "../system/failed-starts.ts";
 import { raisePriority } from "../system/priority.ts";
 import { makeFilesPrivate } from "../system/private-folder.ts";
 import { processSignals } from "../system/signals.ts";
 
 /** Resolves with the exit code, once a signal has stopped the service or it could not start. */
-export async function serve(configPath: string): Promise<number> {
+export function serve(configPath: string): Promise<number> {
+  return startedAgainOnFailure((isUp) => run(configPath, isUp));
+}
+
+async function run(configPath: string, isUp: () => void): Promise<number> {
   makeFilesPrivate();
   const log = openLog({ level: "info", clock: systemClock });
   const limiter = new Limiter(systemClock);
@@ -42,6 +47,7 @@ export async function serve(configPath: string): Promise<number> {
       if (!isStopping) service.reload();
     });
     service.start();
+    isUp();
     await stopSignal();
     log.info({}, "stopping");
     isStopping = true;
@@ -57,7 +63,7 @@ export async function serve(configPath: string): Promise<number> {
 
 function startProblems(configPath: string, loaded: LoadedConfig, environment: Environment): string[] {
   if (loaded.kind === "invalid") return loaded.problems.map((problem) => describeProblem(configPath, problem));
-  const files = fileProblems(configPath, loaded, ({ samples }) => originFindings(samples));
+  const files = fileProblems(configPath, loaded, fileFindings);
   const variables = unsetVariables(loaded.config, (name) => environment.read(name)).map(({ name, path }) =>
     describeProblem(configPath, {
       line: loaded.lineOf(path),

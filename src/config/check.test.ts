@@ -11,10 +11,10 @@ afterAll(() => rmSync(directory, { recursive: true }));
 const NETWORKS = "networks: [192.0.2.0/24]\n";
 const THRESHOLDS = "thresholds: {pps: 100000, mbps: 1000, flows_per_sec: 20000}\n";
 const CAPTURE = "capture: {interfaces: [{name: eth1, mode: inline}]}\n";
-const NEIGHBOR = "{address: 192.0.2.254, remote_asn: 64501}";
+const NEIGHBOR = "{address: 198.51.100.254, remote_asn: 64501, multihop_ttl: 2}";
 
 function bgp(extra: string, neighbor = NEIGHBOR): string {
-  return `bgp: {local_asn: 64500, router_id: 192.0.2.1, next_hop: 192.0.2.66, neighbors: [${neighbor}]${extra}}\n`;
+  return `bgp: {local_asn: 64500, router_id: 198.51.100.1, next_hop: 198.51.100.66, neighbors: [${neighbor}]${extra}}\n`;
 }
 
 /** The report's lines without the file's name. */
@@ -29,6 +29,17 @@ const QUIET = `dry_run: false\n${NETWORKS}${THRESHOLDS}${CAPTURE}`;
 
 test("a file that does what it says gets no warning", () => {
   expect(check(QUIET + bgp(""))).toEqual({ lines: [" valid"], exitCode: 0 });
+});
+
+test("the service's own addresses inside the networks are listed with their keys", () => {
+  const own = bgp("", "{address: 192.0.2.254, remote_asn: 64501, multihop_ttl: 2}").replace(
+    "198.51.100.1,",
+    "192.0.2.1,",
+  );
+  expect(check(QUIET + own).lines).toEqual([
+    " never banned, as own infrastructure inside networks: 192.0.2.1 (bgp.router_id), 192.0.2.254 (bgp.neighbors[0].address)",
+    " valid",
+  ]);
 });
 
 test("errors are all shown and counted, and the exit code is 1", () => {
@@ -55,6 +66,22 @@ test("a file that is not there is an error", () => {
 
 describe("warnings leave the exit code 0 and name their line:", () => {
   test.each([
+    [
+      "networks that nobody holds",
+      (QUIET + bgp("")).replace("192.0.2.0/24", '10.0.0.0/8, 128.0.0.0/7, "2000::/15", "3000::/16"'),
+      [
+        "2: networks[1]: warning: 128.0.0.0/7 is wider than what any operator holds: addresses of others would be counted and banned",
+        "2: networks[2]: warning: 2000::/15 is wider than what any operator holds: addresses of others would be counted and banned",
+      ],
+    ],
+    [
+      "the whole Internet",
+      QUIET.replace("192.0.2.0/24", "0.0.0.0/0"),
+      [
+        "1: bgp: warning: is absent while dry_run is false: bans are recorded, no route can be announced",
+        "2: networks[0]: warning: 0.0.0.0/0 is wider than what any operator holds: addresses of others would be counted and banned",
+      ],
+    ],
     [
       "dry run",
       NETWORKS + THRESHOLDS + CAPTURE,
@@ -112,6 +139,13 @@ describe("warnings leave the exit code 0 and name their line:", () => {
       ["5: bgp.communities: warning: is empty: neighbors must know a blackhole by its next hop alone"],
     ],
     [
+      "a next hop that routers do not take by default",
+      QUIET + bgp("", "{address: 198.51.100.254, remote_asn: 64501}, {address: 198.51.100.253, remote_asn: 64500}"),
+      [
+        "5: bgp.next_hop: warning: is not on the link to 198.51.100.254: without multihop there, BIRD rejects the routes and FRR leaves them inactive, and no ban shows it (docs/operations/routers.md)",
+      ],
+    ],
+    [
       "a local preference that reaches nobody",
       QUIET + bgp(", local_pref: 200"),
       ["5: bgp.local_pref: warning: goes to neighbors of the same AS only, and there is none"],
@@ -119,14 +153,14 @@ describe("warnings leave the exit code 0 and name their line:", () => {
     [
       "a divert that one family cannot have",
       `${QUIET.replace("[192.0.2.0/24]", '[192.0.2.0/24, "2001:db8::/32"]')}${bgp("")}mitigation: divert
-scrubbing: {next_hop: 192.0.2.67, nodes: []}
+scrubbing: {next_hop: 198.51.100.67, nodes: []}
 `,
       ["7: scrubbing.next_hop6: warning: is absent: hostgroup global cannot divert IPv6, and falls back"],
     ],
     [
       "a divert that no node takes, and a node to which nothing is diverted",
       `${QUIET.replace("[192.0.2.0/24]", '[192.0.2.0/24, "2001:db8::/32"]')}${bgp("")}mitigation: divert
-scrubbing: {nodes: [{name: s1, next_hop: 192.0.2.67}, {name: s2}]}
+scrubbing: {nodes: [{name: s1, next_hop: 198.51.100.67}, {name: s2}]}
 `,
       [
         "7: scrubbing.nodes[0]: warning: no token in api.tokens is an agent's that may act as s1: it never counts as alive",
@@ -137,7 +171,7 @@ scrubbing: {nodes: [{name: s1, next_hop: 192.0.2.67}, {name: s2}]}
     ],
     [
       "a divert of prefixes that no node takes",
-      `${QUIET.replace("[192.0.2.0/24]", '[192.0.2.0/24, "2001:db8::/32"]')}${bgp("")}scrubbing: {nodes: [{name: s1, next_hop: 192.0.2.67}]}
+      `${QUIET.replace("[192.0.2.0/24]", '[192.0.2.0/24, "2001:db8::/32"]')}${bgp("")}scrubbing: {nodes: [{name: s1, next_hop: 198.51.100.67}]}
 carpet: {thresholds: {pps: 5}, mitigation: divert}
 `,
       [
@@ -147,7 +181,7 @@ carpet: {thresholds: {pps: 5}, mitigation: divert}
     ],
     [
       "a divert of prefixes that one family cannot have",
-      `${QUIET.replace("[192.0.2.0/24]", '[192.0.2.0/24, "2001:db8::/32"]')}${bgp("")}scrubbing: {next_hop: 192.0.2.67, nodes: []}
+      `${QUIET.replace("[192.0.2.0/24]", '[192.0.2.0/24, "2001:db8::/32"]')}${bgp("")}scrubbing: {next_hop: 198.51.100.67, nodes: []}
 carpet: {thresholds: {pps: 5}, mitigation: divert}
 `,
       [

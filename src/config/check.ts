@@ -5,9 +5,10 @@
 import type { Config } from "./config.ts";
 import type { EnvLines } from "./load/env-lines.ts";
 import { type LoadedConfig, loadConfig, parseRead, type ReadConfigFile, readConfigFile } from "./load/load.ts";
-import { type ConfigPath, describeProblem } from "./load/problem.ts";
+import { type ConfigPath, describeProblem, pathText } from "./load/problem.ts";
 import type { ReadVariable } from "./load/secrets.ts";
 import type { Finding } from "./load/shape.ts";
+import { OwnInfrastructure } from "./own-infrastructure.ts";
 import { isScrubAgentFile, loadScrubAgent, type ScrubAgentConfig, scrubAgentWarnings } from "./scrub-agent-config.ts";
 import { configWarnings } from "./warnings/warnings.ts";
 import { zonesWarnings } from "./zones/warnings.ts";
@@ -49,10 +50,21 @@ export function checkConfig(path: string, environment: CheckEnvironment): CheckR
 }
 
 function report(path: string, found: CheckedConfig | CheckedNode, checked: CheckedRole | null): CheckReport {
-  if (found.kind === "valid") return { lines: [...found.warnings, `${path}: valid`], exitCode: 0, checked };
+  if (found.kind === "valid") {
+    const protection = checked?.role === "service" ? protectionLines(path, checked.config) : [];
+    return { lines: [...found.warnings, ...protection, `${path}: valid`], exitCode: 0, checked };
+  }
   const count = found.problems.length;
   const summary = `${path}: ${count} ${count === 1 ? "error" : "errors"}`;
   return { lines: [...found.problems, summary], exitCode: 1, checked };
+}
+
+/** The service's own addresses inside `networks`; empty: there are none. */
+function protectionLines(path: string, config: Config): string[] {
+  const own = new OwnInfrastructure(config).addresses().filter(({ address }) => config.lookup.holds(address));
+  if (own.length === 0) return [];
+  const named = own.map(({ address, path: key }) => `${address} (${pathText(key)})`);
+  return [`${path}: never banned, as own infrastructure inside networks: ${named.join(", ")}`];
 }
 
 export function readChecked(path: string, environment: CheckEnvironment): CheckedConfig {

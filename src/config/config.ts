@@ -101,10 +101,12 @@ export interface BgpConfig {
   readonly speaker: "managed" | "external";
   /** Socket path or host:port of the external speaker; null when managed. */
   readonly grpc: string | null;
+  /** Of this service among those that use the speaker; null: one that is kept in the state directory. */
+  readonly instance: number | null;
   readonly localAsn: number;
   readonly routerId: IpAddress;
   /** Where the managed speaker accepts connections; null: it only connects to its neighbors. */
-  readonly listen: SocketAddress | null;
+  readonly listen: ListenAddresses | null;
   readonly nextHop: IpAddress;
   readonly nextHop6: IpAddress;
   /** As `65535:666`. */
@@ -114,8 +116,9 @@ export interface BgpConfig {
   readonly neighbors: readonly BgpNeighbor[];
 }
 
-export interface SocketAddress {
-  readonly address: IpAddress;
+/** GoBGP has one port for all of its addresses. */
+export interface ListenAddresses {
+  readonly addresses: readonly IpAddress[];
   readonly port: number;
 }
 

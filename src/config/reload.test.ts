@@ -52,6 +52,7 @@ describe("a restart is needed for", () => {
     ["capture", "storage: {retention_days: 1}\ncapture", ["storage.retention_days"]],
     ["capture", "storage: {traffic_interval_seconds: 1}\ncapture", ["storage.traffic_interval_seconds"]],
     ["bgp:", "bgp:\n  speaker: external\n  grpc: /run/gobgp.sock", ["bgp.speaker", "bgp.grpc"]],
+    ["bgp:", "bgp:\n  instance: 7", ["bgp.instance"]],
     ["local_asn: 64500", "local_asn: 64499", ["bgp.local_asn"]],
     ["router_id: 192.0.2.10", "router_id: 192.0.2.11", ["bgp.router_id"]],
     ["router_id: 192.0.2.10", "router_id: 192.0.2.10\n  listen: 192.0.2.10:179", ["bgp.listen"]],

@@ -19,6 +19,7 @@ const RESTART_KEYS: readonly (readonly [key: string, read: (config: Config) => u
   ["bgp", ({ bgp }) => bgp !== null],
   ["bgp.speaker", ({ bgp }) => bgp?.speaker],
   ["bgp.grpc", ({ bgp }) => bgp?.grpc],
+  ["bgp.instance", ({ bgp }) => bgp?.instance],
   ["bgp.local_asn", ({ bgp }) => bgp?.localAsn],
   ["bgp.router_id", ({ bgp }) => bgp?.routerId],
   ["bgp.listen", ({ bgp }) => bgp?.listen],
@@ -34,6 +35,7 @@ const RESTART_KEYS: readonly (readonly [key: string, read: (config: Config) => u
   ["storage.retention_days", ({ storage }) => storage.retentionDays],
   ["storage.traffic_interval_seconds", ({ storage }) => storage.trafficIntervalSeconds],
   ["api.listen", ({ api: { host, port } }) => ({ host, port })],
+  ["api.tls", ({ api: { tls } }) => tls],
 ];
 
 interface RestartCase {
@@ -123,8 +125,8 @@ function withoutOutgoing(hostgroups: Config["hostgroups"]): Config["hostgroups"]
  * in use.
  */
 function keepApi(running: ApiConfig, next: ApiConfig): ApiConfig {
-  const { host, port, tokens, isShorthand } = running;
-  return { ...next, host, port, ...(opensRoutable(running, next) ? { tokens, isShorthand } : {}) };
+  const { host, port, tls, tokens, isShorthand } = running;
+  return { ...next, host, port, tls, ...(opensRoutable(running, next) ? { tokens, isShorthand } : {}) };
 }
 
 function opensRoutable(running: ApiConfig, next: ApiConfig): boolean {
@@ -133,8 +135,8 @@ function opensRoutable(running: ApiConfig, next: ApiConfig): boolean {
 
 function keepBgp(running: BgpConfig | null, next: BgpConfig | null): BgpConfig | null {
   if (running === null || next === null) return running;
-  const { speaker, grpc, localAsn, routerId, listen } = running;
-  return { ...next, speaker, grpc, localAsn, routerId, listen };
+  const { speaker, grpc, instance, localAsn, routerId, listen } = running;
+  return { ...next, speaker, grpc, instance, localAsn, routerId, listen };
 }
 
 /** Kernel maps cannot be resized. */

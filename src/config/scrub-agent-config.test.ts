@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { SCRUB_AGENT_FAULTS } from "../../test/fixtures/config/scrub-agent-faults.ts";
+import { faultyFiles } from "../../test/fixtures/config/fault-table.ts";
 import { SCRUB_CONFIG_BYTES_MAX } from "../limits.ts";
 import { checkConfig } from "./check.ts";
 import { readConfigFile } from "./load/load.ts";
@@ -29,7 +29,27 @@ function configOf(loaded: LoadedScrubAgent) {
   throw new Error(problemsIn(loaded).join("\n"));
 }
 
-test.each(SCRUB_AGENT_FAULTS)("a file is refused, each fault with its line: $name", ({ text, problems }) => {
+const FAULTS = faultyFiles(`
+#= 1: is empty: at least node, controller and dataplane are required
+dry_run: false
+#= 1: node: is required: must be 1 to 63 letters, digits, dots, dashes or underscores, the first a letter or digit
+#= 1: controller: is required: must be a mapping of keys
+#= 1: dataplane: is required: must be a mapping of keys
+node: scrub1
+controler: {}
+controller: {url: "https://floodwall.example.net/api", token: geheim}
+dataplane: {enabled: true, interfaces: [eth1]}
+#= 2: controler: unknown key: did you mean controller?
+#= 3: controller.token: unknown key: here go url, token_env, ca_file
+#= 3: controller.url: must be a server alone: http://host:port, or https
+#= 4: dataplane.enabled: unknown key: here go interfaces, xdp_mode, pin_path, on_exit, allowlist, limits
+node: scrub1
+controller: {url: "http://127.0.0.1:8080", ca_file: /etc/floodwall/ca.pem}
+dataplane: {interfaces: [eth1]}
+#= 2: controller.ca_file: goes with https in controller.url alone
+`);
+
+test.each(FAULTS)("a file is refused, each fault with its line: $name", ({ text, problems }) => {
   expect(problemsIn(load(text))).toEqual([...problems]);
 });
 

@@ -1,7 +1,7 @@
 /** The addon takes the most that the configuration's schema lets through; one more is refused by both in plain words. */
 import { afterEach, describe, expect, test } from "bun:test";
-import { prefix } from "../../test/fixtures/bgp/bgp.ts";
 import { BpfDirectory, bpfUnavailable } from "../../test/fixtures/dataplane/bpf-directory.ts";
+import { prefix } from "../../test/fixtures/networks.ts";
 import { parseConfig } from "../config/load/load.ts";
 import { describeProblem } from "../config/load/problem.ts";
 import {

@@ -143,6 +143,16 @@ describe("the data plane", () => {
     expect([kernel.allowlist, kernel.whitelist]).toEqual([[], ["192.0.2.53/32"]]);
   });
 
+  test("passes everything to addresses that the service itself needs", () => {
+    const bgp = "bgp: { local_asn: 64500, router_id: 192.0.2.1, next_hop: 192.0.2.66, neighbors: [NEIGHBOR] }";
+    const neighbor = (address: string) => bgp.replace("NEIGHBOR", `{ address: ${address}, remote_asn: 64501 }`);
+    make(loadConfigText(CONFIG + neighbor("198.51.100.7"))).start();
+    expect(kernel.whitelist).toContain("198.51.100.7/32");
+    plane.reconfigure(loadConfigText(CONFIG + neighbor("192.0.2.8")));
+    const own = ["192.0.2.1/32", "192.0.2.8/32", "192.0.2.66/32", "100::1/128"];
+    expect(kernel.whitelist).toEqual(["192.0.2.53/32", ...own]);
+  });
+
   test.each(["keep", "detach"] as const)("a stop does what on_exit says at last: %s", (end) => {
     make().start();
     plane.reconfigure(edited(CONFIG, "pin_path:", `on_exit: ${end}, pin_path:`));

@@ -4,6 +4,7 @@
  */
 import { existsSync } from "node:fs";
 import type { Config } from "../config/config.ts";
+import { OwnInfrastructure } from "../config/own-infrastructure.ts";
 import type { DataplaneConfig } from "../config/sections/dataplane.ts";
 import { PAIRS_COUNTED_MAX, PREFIXES_MAX } from "../limits.ts";
 import type { Ban, BanChange } from "../mitigation/ban.ts";
@@ -260,7 +261,8 @@ export class DataPlane implements PairInstaller {
 
   #putListsInto(filter: KernelFilter): void {
     filter.setAllowlist(unique(this.#dataplane.allowlist));
-    filter.setWhitelist(unique(this.#config.protectedWhitelist));
+    const own = new OwnInfrastructure(this.#config).prefixes();
+    filter.setWhitelist(unique([...this.#config.protectedWhitelist, ...own]));
   }
 
   #withoutThrowing(step: () => void): void {

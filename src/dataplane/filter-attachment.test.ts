@@ -1,16 +1,11 @@
 /** The filter on interfaces: under traffic, over crashes and restarts, and beside foreign programs. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
-import { prefix } from "../../test/fixtures/bgp/bgp.ts";
-import {
-  accountedFor,
-  CaptureProcess,
-  eventually,
-  FilterProcess,
-} from "../../test/fixtures/dataplane/asked-process.ts";
+import { accountedFor, answered, PacketProcess } from "../../test/fixtures/dataplane/asked-process.ts";
 import { BpfDirectory } from "../../test/fixtures/dataplane/bpf-directory.ts";
 import { DEVICE, Veth, vethUnavailable } from "../../test/fixtures/dataplane/veth.ts";
 import { address } from "../../test/fixtures/host-rows.ts";
+import { prefix } from "../../test/fixtures/networks.ts";
 import { ethernet, FRAME_BYTES_MIN, ip, udp } from "../../test/fixtures/packets/frames.ts";
 import { wideRule } from "../mitigation/rules/rule.ts";
 import { type FilterOptions, type FilterStatus, readPinnedStatus } from "./kernel-filter.ts";
@@ -25,39 +20,34 @@ const PAIR = { source: address(SOURCE), victim: address(VICTIM) };
 
 let directory: BpfDirectory;
 let veth: Veth;
-let filter: FilterProcess;
+let filter: PacketProcess;
 
 const frames = (src: string, count = 50) =>
   Array.from({ length: count }, () => ethernet(ip({ src, dst: VICTIM }, udp()), { padTo: FRAME_BYTES_MIN }));
-const block = (expiresAtMs = Date.now() + HOUR_MS) => filter.ask({ op: "putPairs", pairs: [{ ...PAIR, expiresAtMs }] });
+const block = (expiresAtMs = Date.now() + HOUR_MS) => filter.ask("putPairs", [{ ...PAIR, expiresAtMs }]);
 
 async function open(changes: Partial<FilterOptions> = {}): Promise<FilterStatus> {
   const bounds = { maxPairs: 1000, maxRules: 64, maxPrefixes: 64 } as const;
   const options = { pinPath: directory.path, interfaces: [DEVICE], xdpMode: "auto", ...bounds, ...changes } as const;
-  return (await filter.ask({ op: "open", options })) as FilterStatus;
+  return filter.ask("openFilter", options);
 }
 
 async function attach(): Promise<FilterStatus> {
-  return (await filter.ask({ op: "attach" })) as FilterStatus;
+  return filter.ask("attach");
 }
 
 /** A new process that replaces the killed one. */
 async function restart(): Promise<void> {
   await filter.kill();
-  filter = new FilterProcess(veth.far);
+  filter = new PacketProcess(veth.far);
 }
 
 /** Counts, beside the filter, what passes it. */
-async function watchPassed(): Promise<CaptureProcess> {
-  const behind = new CaptureProcess(veth.far);
-  await behind.ask({ op: "setNetworks", networks: ["203.0.113.0/24"] });
+async function watchPassed(): Promise<PacketProcess> {
+  const behind = new PacketProcess(veth.far);
+  await behind.ask("setNetworks", ["203.0.113.0/24"]);
   await behind.open({ kind: "pcap_live", interface: DEVICE, cpus: [] });
   return behind;
-}
-
-function attachedProgram(device = DEVICE): string | null {
-  const link = veth.far.run(["ip", "-details", "link", "show", device]);
-  return /prog\/xdp(?:generic)? id \d+(?: name (\S+))?/.exec(link)?.[0] ?? null;
 }
 
 const droppedSources = (status: FilterStatus) => status.verdicts.drop_source.packets;
@@ -66,7 +56,7 @@ describe.skipIf(vethUnavailable !== null)(`on a veth${vethUnavailable === null ?
   beforeEach(() => {
     directory = new BpfDirectory();
     veth = new Veth();
-    filter = new FilterProcess(veth.far);
+    filter = new PacketProcess(veth.far);
   });
   afterEach(async () => {
     await filter.kill();
@@ -82,7 +72,7 @@ describe.skipIf(vethUnavailable !== null)(`on a veth${vethUnavailable === null ?
     try {
       await veth.send(frames(SOURCE));
       await veth.send(frames(OTHER));
-      const status = await filter.until((now) => now.verdicts.pass_default.packets === 50);
+      const status = await filter.untilFilter((now) => now.verdicts.pass_default.packets === 50);
       expect(droppedSources(status)).toBe(50);
       expect(status.pairRows).toMatchObject([{ ...PAIR, packets: 50, bytes: 50 * FRAME_BYTES_MIN }]);
       const seen = await behind.until((now) => accountedFor(now) >= 50);
@@ -95,8 +85,7 @@ describe.skipIf(vethUnavailable !== null)(`on a veth${vethUnavailable === null ?
   test.each(["alone", "counting"])(
     "not one packet gets through a kill -9 and the next start (%s)",
     async (how) => {
-      const count = () =>
-        how === "counting" ? filter.ask({ op: "count", device: DEVICE, networks: ["203.0.113.0/24"] }) : undefined;
+      const count = () => (how === "counting" ? filter.ask("count", DEVICE, ["203.0.113.0/24"]) : undefined);
       await open();
       await block();
       await attach();
@@ -107,16 +96,16 @@ describe.skipIf(vethUnavailable !== null)(`on a veth${vethUnavailable === null ?
       const argv = [FLOOD, "--dev", DEVICE, ...dst, "--pps", "2000", "--path", "socket", "--seconds", seconds];
       const flood = Bun.spawn(veth.near.command(argv), { stdout: "pipe", stderr: "inherit" });
       try {
-        await filter.until((now) => droppedSources(now) > 0);
+        await filter.untilFilter((now) => droppedSources(now) > 0);
         await restart();
         expect((await open()).origin).toBe("adopted");
-        const before = droppedSources(await filter.status());
+        const before = droppedSources(await filter.ask("filterStatus"));
         await attach();
         await count();
-        await filter.until((now) => droppedSources(now) > before);
-        await filter.ask({ op: "close", end: "keep" });
+        await filter.untilFilter((now) => droppedSources(now) > before);
+        await filter.ask("closeFilter", "keep");
         const { packets } = JSON.parse(await new Response(flood.stdout).text()) as { packets: number };
-        const pinned = await eventually(
+        const pinned = await answered(
           () => readPinnedStatus(directory.path),
           ({ verdicts }) => verdicts.drop_source.packets >= packets,
         );
@@ -140,7 +129,7 @@ describe.skipIf(vethUnavailable !== null)(`on a veth${vethUnavailable === null ?
     await block(expiresAtMs);
     await attach();
     await veth.send(frames(SOURCE));
-    await filter.until((now) => droppedSources(now) === 50);
+    await filter.untilFilter((now) => droppedSources(now) === 50);
     await filter.kill();
     const passed = () => readPinnedStatus(directory.path).verdicts.pass_default.packets;
     for (let sentAt = Date.now(); ; sentAt = Date.now()) {
@@ -157,33 +146,33 @@ describe.skipIf(vethUnavailable !== null)(`on a veth${vethUnavailable === null ?
     await open();
     await block();
     await attach();
-    await filter.ask({ op: "count", device: DEVICE, networks: ["203.0.113.0/24"] });
-    const before = attachedProgram();
+    await filter.ask("count", DEVICE, ["203.0.113.0/24"]);
+    const before = veth.attachedProgram();
     // More than two checks of the interface.
     await filter.withoutDescriptors(() => Bun.sleep(2500));
-    expect(attachedProgram()).toBe(before);
-    expect((await filter.status()).interfaces).toMatchObject([{ state: "attached", error: null }]);
-    await eventually(
-      () => filter.counted(),
+    expect(veth.attachedProgram()).toBe(before);
+    expect((await filter.ask("filterStatus")).interfaces).toMatchObject([{ state: "attached", error: null }]);
+    await answered(
+      () => filter.status(),
       ({ state }) => state === "running",
     );
     await veth.send(frames(SOURCE));
-    await filter.until((now) => droppedSources(now) === 50);
+    await filter.untilFilter((now) => droppedSources(now) === 50);
   });
 
   test("names a foreign program, never replaces it, and attaches when it is gone", async () => {
     veth.far.run(["ip", "link", "set", DEVICE, "xdpdrv", "obj", FOREIGN_PROGRAM, "sec", "xdp"]);
-    const holder = attachedProgram();
+    const holder = veth.attachedProgram();
     await open();
     const [port] = (await attach()).interfaces;
     expect(port).toMatchObject({ state: "failed", mode: null });
     expect(port?.error).toMatch(
       /^XDP program \d+ \(xdp_mirror\) is attached to interface veth and is not replaced: stop its owner, or detach it/,
     );
-    expect(attachedProgram()).toBe(holder);
+    expect(veth.attachedProgram()).toBe(holder);
     veth.far.run(["ip", "link", "set", DEVICE, "xdp", "off"]);
-    await filter.until(({ interfaces }) => interfaces[0]?.state === "attached");
-    expect(attachedProgram()).toContain("xdp_filter");
+    await filter.untilFilter(({ interfaces }) => interfaces[0]?.state === "attached");
+    expect(veth.attachedProgram()).toContain("xdp_filter");
   });
 
   test("comes back when its interface is deleted and made again", async () => {
@@ -191,14 +180,14 @@ describe.skipIf(vethUnavailable !== null)(`on a veth${vethUnavailable === null ?
     await block();
     await attach();
     veth.far.run(["ip", "link", "delete", DEVICE]);
-    const gone = await filter.until(({ interfaces }) => interfaces[0]?.state === "failed");
+    const gone = await filter.untilFilter(({ interfaces }) => interfaces[0]?.state === "failed");
     expect(gone.interfaces[0]?.error).toBe(
       `interface ${DEVICE} does not exist: create it, or correct its name in dataplane.interfaces`,
     );
     veth.connect();
-    await filter.until(({ interfaces }) => interfaces[0]?.state === "attached" && interfaces[0].error === null);
+    await filter.untilFilter(({ interfaces }) => interfaces[0]?.state === "attached" && interfaces[0].error === null);
     await veth.send(frames(SOURCE));
-    await filter.until((now) => droppedSources(now) === 50);
+    await filter.untilFilter((now) => droppedSources(now) === 50);
   });
 
   test("other sizes create new maps: the old ones stay in force until the new ones are filled", async () => {
@@ -208,16 +197,16 @@ describe.skipIf(vethUnavailable !== null)(`on a veth${vethUnavailable === null ?
     await restart();
     expect((await open({ maxRules: 128 })).origin).toBe("replaced");
     await veth.send(frames(SOURCE));
-    await eventually(
+    await answered(
       () => readPinnedStatus(directory.path),
       ({ verdicts }) => verdicts.drop_source.packets === 50,
     );
     await block();
     const rule = wideRule(prefix("203.0.113.10/32"), { kind: "discard" });
-    await filter.ask({ op: "setRules", rules: [{ id: "a", rule, expiresAtMs: Date.now() + HOUR_MS }] });
+    await filter.ask("setRules", [{ id: "a", rule, expiresAtMs: Date.now() + HOUR_MS }]);
     expect(await attach()).toMatchObject({ maxRules: 128, pairs: 1, rules: 1 });
     await veth.send(frames(SOURCE));
-    await filter.until((now) => droppedSources(now) === 50);
+    await filter.untilFilter((now) => droppedSources(now) === 50);
     expect(readdirSync(directory.path).sort()).toEqual(["links", "v3"]);
     expect(readPinnedStatus(directory.path)).toMatchObject({ state: "healthy", schemas: ["v3"], pairs: 1, rules: 1 });
   });
@@ -225,7 +214,7 @@ describe.skipIf(vethUnavailable !== null)(`on a veth${vethUnavailable === null ?
   test("maps of another schema are recognized and removed once ours are in force", async () => {
     await open();
     await attach();
-    await filter.ask({ op: "close", end: "detach" });
+    await filter.ask("closeFilter", "detach");
     mkdirSync(`${directory.path}/v0`);
     expect(readPinnedStatus(directory.path).state).toBe("wrong_schema");
     await restart();
@@ -239,35 +228,35 @@ describe.skipIf(vethUnavailable !== null)(`on a veth${vethUnavailable === null ?
     await open();
     await block();
     await attach();
-    await filter.ask({ op: "count", device: DEVICE, networks: ["203.0.113.0/24"] });
-    expect(await filter.counted()).toMatchObject({ state: "running", mode: "native, filtering, inline, no samples" });
-    expect(attachedProgram()).toContain("xdp_inline");
+    await filter.ask("count", DEVICE, ["203.0.113.0/24"]);
+    expect(await filter.status()).toMatchObject({ state: "running", mode: "native, filtering, inline, no samples" });
+    expect(veth.attachedProgram()).toContain("xdp_inline");
     await veth.send(frames(SOURCE));
     await veth.send(frames(OTHER));
-    const status = await filter.until((now) => now.verdicts.pass_default.packets === 50);
+    const status = await filter.untilFilter((now) => now.verdicts.pass_default.packets === 50);
     expect(droppedSources(status)).toBe(50);
     // Dropped packets are counted too: detection still sees the attack.
-    await eventually(
-      () => filter.counted(),
+    await answered(
+      () => filter.status(),
       ({ queues }) => queues[0]?.receivedPackets === 100,
     );
-    await filter.ask({ op: "closeSource", source: 0 });
-    expect(attachedProgram()).toContain("xdp_filter");
+    await filter.ask("closeSource", 0);
+    expect(veth.attachedProgram()).toContain("xdp_filter");
     await veth.send(frames(SOURCE));
-    await filter.until((now) => droppedSources(now) === 100);
+    await filter.untilFilter((now) => droppedSources(now) === 100);
   });
 
   test("leaves nothing when it is to detach, and everything when it is to keep", async () => {
     expect(readPinnedStatus(directory.path).state).toBe("missing");
     await open();
     await attach();
-    await filter.ask({ op: "close", end: "keep" });
-    expect(attachedProgram()).toContain("xdp_filter");
+    await filter.ask("closeFilter", "keep");
+    expect(veth.attachedProgram()).toContain("xdp_filter");
     expect(readPinnedStatus(directory.path).state).toBe("healthy");
     await open();
     await attach();
-    await filter.ask({ op: "close", end: "detach" });
-    expect(attachedProgram()).toBeNull();
+    await filter.ask("closeFilter", "detach");
+    expect(veth.attachedProgram()).toBeNull();
     expect(readPinnedStatus(directory.path)).toMatchObject({ state: "missing", links: [] });
   });
 
@@ -275,12 +264,12 @@ describe.skipIf(vethUnavailable !== null)(`on a veth${vethUnavailable === null ?
     veth.connect("second.7");
     await open({ interfaces: [DEVICE, "second.7"] });
     await attach();
-    expect(attachedProgram("second.7")).toContain("xdp_filter");
+    expect(veth.attachedProgram("second.7")).toContain("xdp_filter");
     await restart();
     await open();
     await attach();
-    expect(attachedProgram("second.7")).toBeNull();
-    expect(attachedProgram()).toContain("xdp_filter");
+    expect(veth.attachedProgram("second.7")).toBeNull();
+    expect(veth.attachedProgram()).toContain("xdp_filter");
   });
 
   test("generic mode where it is asked for, and where the link was native before", async () => {
@@ -291,6 +280,6 @@ describe.skipIf(vethUnavailable !== null)(`on a veth${vethUnavailable === null ?
     expect((await attach()).interfaces).toEqual([{ name: DEVICE, state: "attached", mode: "generic", error: null }]);
     await block();
     await veth.send(frames(SOURCE));
-    await filter.until((now) => droppedSources(now) === 50);
+    await filter.untilFilter((now) => droppedSources(now) === 50);
   });
 });

@@ -1,11 +1,11 @@
 /** The filter in the real kernel, frame by frame; what interfaces and pins do is in filter-attachment.test.ts. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { prefix } from "../../test/fixtures/bgp/bgp.ts";
 import { BpfDirectory, bpfUnavailable } from "../../test/fixtures/dataplane/bpf-directory.ts";
-import { type Random, randomFrame, randomRule } from "../../test/fixtures/dataplane/filter-cases.ts";
+import { randomFrame, randomRule } from "../../test/fixtures/dataplane/filter-cases.ts";
 import { address } from "../../test/fixtures/host-rows.ts";
+import { prefix } from "../../test/fixtures/networks.ts";
 import { ethernet, ip, udp } from "../../test/fixtures/packets/frames.ts";
-import { seededRandom } from "../../test/fixtures/seeded-random.ts";
+import { Chance, seededRandom } from "../../test/fixtures/seeded-random.ts";
 import { type Rule, ruleMatches, ruleText, wideRule } from "../mitigation/rules/rule.ts";
 import type { PacketHeader } from "../traffic/packet-header.ts";
 import { decodeHeader } from "../traffic/packet-header.ts";
@@ -58,15 +58,15 @@ describe.skipIf(bpfUnavailable !== null)(`filter${bpfUnavailable === null ? "" :
 
   test("agrees with ruleMatches() on random rules and packets", () => {
     const seed = Math.floor(Math.random() * 2 ** 31);
-    const random: Random = seededRandom(seed);
+    const chance = new Chance(seededRandom(seed));
     const hit = new Map<string, number>();
     for (let round = 0; round < 300; round++) {
-      const rules = Array.from({ length: 6 }, () => randomRule(random));
+      const rules = Array.from({ length: 6 }, () => randomRule(chance));
       // New ids each time, so that counts start at zero.
       filter.setRules(rules.map((rule, i) => ({ id: `${round}-${i}`, rule, expiresAtMs: later() })));
       const expected = rules.map(() => 0);
       for (let i = 0; i < 30; i++) {
-        const bytes = randomFrame(random);
+        const bytes = randomFrame(chance);
         const decision = decisive(rules, decodeHeader(bytes));
         const index = decision === undefined ? -1 : rules.indexOf(decision);
         if (index >= 0) expected[index] = (expected[index] ?? 0) + 1;

@@ -1,20 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import type { FilterVerdicts, PinnedFilter } from "./native.d.ts";
+import { NO_VERDICTS } from "../../test/fixtures/dataplane/table-filter.ts";
+import type { PinnedFilter } from "./native.d.ts";
 import { PINNED_EXIT_CODES, pinnedJson, pinnedLines } from "./pinned-status.ts";
 
 const AT = "/sys/fs/bpf/floodwall";
-const none = { packets: 0, bytes: 0 };
-const VERDICTS: FilterVerdicts = {
-  pass_not_ip: none,
-  pass_malformed: none,
-  pass_allowlist: none,
-  pass_whitelist: none,
-  pass_rate_limit: none,
-  pass_default: { packets: 7, bytes: 700 },
-  drop_source: none,
-  drop_rule: { packets: 2, bytes: 90 },
-  drop_rate_limit: none,
-};
+const VERDICTS = { ...NO_VERDICTS, pass_default: { packets: 7, bytes: 700 }, drop_rule: { packets: 2, bytes: 90 } };
 
 function pinned(changes: Partial<PinnedFilter> = {}): PinnedFilter {
   return {

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { evenly, pcapBytes } from "../../test/fixtures/captures/pcap-writer.ts";
-import { accountedFor, CaptureProcess } from "../../test/fixtures/dataplane/asked-process.ts";
+import { accountedFor, PacketProcess } from "../../test/fixtures/dataplane/asked-process.ts";
 import { DEVICE, Veth, vethUnavailable } from "../../test/fixtures/dataplane/veth.ts";
 import { ethernet, FRAME_BYTES_MIN, ip, udp } from "../../test/fixtures/packets/frames.ts";
 import { MIXED_FRAMES, MIXED_TOTALS, mixedHosts, NETWORKS } from "../../test/fixtures/packets/mixed-traffic.ts";
@@ -23,7 +23,7 @@ const LIVE: readonly (readonly [string, SourceOptions])[] = [
 const WARM_UP_HOST = "203.0.113.200";
 
 /** Sends until something is counted: a source that counts in the kernel applies the networks within a tick. */
-async function warmUp(veth: Veth, capture: CaptureProcess): Promise<SourceStatus> {
+async function warmUp(veth: Veth, capture: PacketProcess): Promise<SourceStatus> {
   const frame = ethernet(ip({ src: "198.51.100.7", dst: WARM_UP_HOST }, udp()), { padTo: FRAME_BYTES_MIN });
   for (let sent = 1; ; sent++) {
     await veth.send([frame]);
@@ -39,7 +39,7 @@ function sumOf(
   return queues.reduce((sum, queue) => sum + queue[key], 0);
 }
 
-async function expectSameCounts(capture: CaptureProcess, before?: SourceStatus): Promise<void> {
+async function expectSameCounts(capture: PacketProcess, before?: SourceStatus): Promise<void> {
   const already = before === undefined ? 0 : accountedFor(before);
   const status = await capture.until((now) => accountedFor(now) >= already + MIXED_TOTALS.receivedPackets);
   for (const key of ["receivedPackets", "receivedBytes", "countedPackets", "foreignPackets"] as const) {
@@ -48,7 +48,7 @@ async function expectSameCounts(capture: CaptureProcess, before?: SourceStatus):
   }
   expect(status.queues).toHaveLength(1);
   expect(status.queues[0]?.parseErrors).toMatchObject(MIXED_TOTALS.parseErrors);
-  const { [WARM_UP_HOST]: _, ...hosts } = await capture.hosts();
+  const { [WARM_UP_HOST]: _, ...hosts } = await capture.ask("hosts");
   for (const totals of Object.values(hosts)) {
     expect(totals.flows_per_sec).toBeGreaterThan(0);
     delete totals.flows_per_sec;
@@ -59,11 +59,11 @@ async function expectSameCounts(capture: CaptureProcess, before?: SourceStatus):
 describe.each(["real", "max"] as const)("capture file, pace %s", (pace) => {
   test("counts every frame to its host and class", async () => {
     const directory = mkdtempSync(join(tmpdir(), "floodwall-contract-"));
-    const capture = new CaptureProcess();
+    const capture = new PacketProcess();
     try {
       const path = join(directory, "mixed.pcap");
       await Bun.write(path, pcapBytes(evenly(MIXED_FRAMES)));
-      await capture.ask({ op: "setNetworks", networks: NETWORKS });
+      await capture.ask("setNetworks", NETWORKS);
       await capture.open({ kind: "pcap_file", path, pace });
       await expectSameCounts(capture);
       await capture.until(({ state }) => state === "ended");
@@ -77,11 +77,11 @@ describe.each(["real", "max"] as const)("capture file, pace %s", (pace) => {
 const skipped = vethUnavailable === null ? "" : ` (skipped: ${vethUnavailable})`;
 describe.skipIf(vethUnavailable !== null).each(LIVE)(`%s${skipped}`, (_, options) => {
   let veth: Veth;
-  let capture: CaptureProcess;
+  let capture: PacketProcess;
   beforeAll(async () => {
     veth = new Veth();
-    capture = new CaptureProcess(veth.far);
-    await capture.ask({ op: "setNetworks", networks: NETWORKS });
+    capture = new PacketProcess(veth.far);
+    await capture.ask("setNetworks", NETWORKS);
     await capture.open(options);
   });
   afterAll(async () => {

@@ -1,7 +1,7 @@
 /** Faults of live sources: each names its cause and remedy, and recovers. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { release } from "node:os";
-import { accountedFor, CaptureProcess } from "../../test/fixtures/dataplane/asked-process.ts";
+import { accountedFor, PacketProcess } from "../../test/fixtures/dataplane/asked-process.ts";
 import { DEVICE, Veth, vethUnavailable } from "../../test/fixtures/dataplane/veth.ts";
 import { ethernet, FRAME_BYTES_MIN, ip, TCP_FLAGS, tcp } from "../../test/fixtures/packets/frames.ts";
 import type { SourceOptions } from "./native.d.ts";
@@ -34,17 +34,11 @@ const frame = (payload = 0) =>
 const FRAMES = Array.from({ length: 100 }, () => frame());
 
 let veth: Veth;
-let capture: CaptureProcess;
+let capture: PacketProcess;
 
 async function startCapture(): Promise<void> {
-  capture = new CaptureProcess(veth.far);
-  await capture.ask({ op: "setNetworks", networks: ["203.0.113.0/24"] });
-}
-
-/** The program attached to the device, as `ip` names it; null for none. */
-function attachedProgram(device = DEVICE): string | null {
-  const link = veth.far.run(["ip", "-details", "link", "show", device]);
-  return /prog\/xdp(?:generic)? id \d+(?: name (\S+))?/.exec(link)?.[0] ?? null;
+  capture = new PacketProcess(veth.far);
+  await capture.ask("setNetworks", ["203.0.113.0/24"]);
 }
 
 /** Number of requests for promiscuous mode on the device. */
@@ -86,7 +80,7 @@ describe.skipIf(vethUnavailable !== null)(`faults${vethUnavailable === null ? ""
     test("without permission names what it needs", async () => {
       // Keeps the user root, so that it can read this folder.
       const without = ["setpriv", "--bounding-set=-all,+dac_read_search", "--inh-caps=-all"];
-      const unprivileged = new CaptureProcess(veth.far, without);
+      const unprivileged = new PacketProcess(veth.far, without);
       try {
         expect(await unprivileged.refusal(options)).toMatch(
           /^no permission to .*: run as root, or give the service CAP_/,
@@ -110,9 +104,9 @@ describe.skipIf(vethUnavailable !== null)(`faults${vethUnavailable === null ? ""
 
     test("goes on while its process has no descriptor left", async () => {
       const source = await capture.open(options);
-      const before = attachedProgram();
+      const before = veth.attachedProgram();
       await capture.withoutDescriptors(() => Bun.sleep(2500));
-      expect(attachedProgram()).toBe(before);
+      expect(veth.attachedProgram()).toBe(before);
       await veth.send(FRAMES);
       const status = await capture.until((now) => accountedFor(now) >= FRAMES.length, source);
       expect(status).toMatchObject({ state: "running", error: null });
@@ -154,8 +148,8 @@ describe.skipIf(vethUnavailable !== null)(`faults${vethUnavailable === null ? ""
 
     test("leaves nothing attached when it is closed, and opens again at once", async () => {
       const source = await capture.open(options);
-      await capture.ask({ op: "closeSource", source });
-      expect(attachedProgram()).toBeNull();
+      await capture.ask("closeSource", source);
+      expect(veth.attachedProgram()).toBeNull();
       const again = await capture.open(options);
       await veth.send(FRAMES);
       await capture.until((now) => accountedFor(now) === FRAMES.length, again);
@@ -176,15 +170,15 @@ describe.skipIf(vethUnavailable !== null)(`faults${vethUnavailable === null ? ""
   test("a mirror port takes frames for other stations: its interface is promiscuous while it is open", async () => {
     const source = await capture.open(afXdp);
     expect(promiscuity()).toBe(1);
-    await capture.ask({ op: "closeSource", source });
+    await capture.ask("closeSource", source);
     expect(promiscuity()).toBe(0);
   });
 
   test("kill -9 leaves no program attached and no promiscuous mode", async () => {
     await capture.open(afXdp);
-    expect(attachedProgram()).toContain("xdp_mirror");
+    expect(veth.attachedProgram()).toContain("xdp_mirror");
     await capture.kill();
-    expect(attachedProgram()).toBeNull();
+    expect(veth.attachedProgram()).toBeNull();
     expect(promiscuity()).toBe(0);
     await startCapture();
     await capture.open(afXdp);
@@ -200,7 +194,7 @@ describe.skipIf(vethUnavailable !== null)(`faults${vethUnavailable === null ? ""
     const two = await capture.until((now) => accountedFor(now) === 30, second);
     expect(one.mode).toMatch(/^native, copy mode, 1 queue, (real-time|raised|usual) priority/);
     expect(two.mode).toMatch(/^generic, copy mode, 1 queue, (real-time|raised|usual) priority/);
-    expect((await capture.hosts())["203.0.113.9"]?.pps).toBe(130);
+    expect((await capture.ask("hosts"))["203.0.113.9"]?.pps).toBe(130);
   });
 
   test.each([
@@ -208,14 +202,14 @@ describe.skipIf(vethUnavailable !== null)(`faults${vethUnavailable === null ? ""
     ["xdpgeneric", "xdpgeneric"],
   ])("never replaces another program (%s) and names it", async (how, name) => {
     veth.far.run(["ip", "link", "set", DEVICE, how, "obj", FOREIGN_PROGRAM, "sec", "xdp"]);
-    const holder = attachedProgram();
+    const holder = veth.attachedProgram();
     expect(holder).not.toBeNull();
     for (const xdpMode of ["auto", "native", "generic"] as const) {
       expect(await capture.refusal({ ...afXdp, xdpMode })).toMatch(
         /^XDP program \d+ \(xdp_mirror\) is attached to interface veth and is not replaced: stop its owner/,
       );
     }
-    expect(attachedProgram()).toBe(holder);
+    expect(veth.attachedProgram()).toBe(holder);
     veth.far.run(["ip", "link", "set", DEVICE, name, "off"]);
     await capture.open(afXdp);
   });
@@ -225,7 +219,7 @@ describe.skipIf(vethUnavailable !== null)(`faults${vethUnavailable === null ? ""
     const inline = { kind: "xdp_inline", interface: DEVICE, xdpMode: "auto", sampleEvery: 256, cpus: [] } as const;
     // Without the permission, an attempt to load would be the reported error.
     const without = ["setpriv", "--bounding-set=-all,+dac_read_search", "--inh-caps=-all"];
-    const unprivileged = new CaptureProcess(veth.far, without);
+    const unprivileged = new PacketProcess(veth.far, without);
     try {
       expect(await unprivileged.refusal(inline)).toMatch(/^XDP program \d+ .*is attached to interface veth/);
     } finally {

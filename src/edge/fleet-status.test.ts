@@ -67,7 +67,7 @@ test("windows add up over the nodes that name the zone", () => {
   });
 });
 
-test("nodes that do not serve the zone, or are not alive, say nothing of it", () => {
+test("zone status leaves out claims of nodes that do not serve the zone, or are not alive", () => {
   const wire = { zones: [a()], certs: [{ zone: "a.example", not_after: "2026-06-01T00:00:00Z" }] };
   const fleet = fleetOf({ e1: wire, other: wire, e2: wire });
   const reports = new Map([...fleet.reports].filter(([node]) => node !== "e2"));
@@ -107,10 +107,10 @@ test("nodes are named in the fleet's order", () => {
   });
 });
 
-describe("would-be sources", () => {
+describe("zone status", () => {
   const source = (text: string, state: string, requests: number) => ({ source: text, state, requests });
 
-  test("are one set over all nodes, with the stronger state and their requests together, busiest first", () => {
+  test("has would-be sources as one set over all nodes, with the stronger state and their requests together, busiest first", () => {
     const { wouldBe } = statusOf({
       e1: {
         zones: [
@@ -137,7 +137,7 @@ describe("would-be sources", () => {
     ]);
   });
 
-  test("are at most 20 of each node", () => {
+  test("has at most 20 would-be sources of each node", () => {
     const top_sources = (node: number) =>
       Array.from({ length: 30 }, (_, i) => source(`192.0.${node}.${i}`, "would-deny", 1));
     const status = statusOf({
@@ -153,7 +153,7 @@ describe("would-be sources", () => {
     ["it may be among the zones that were cut", { zones: [OTHER], zones_truncated: 1 }, 0, true],
     ["other zones were cut, and not this one", { zones: [a()], zones_truncated: 1 }, 0, false],
     ["certificates were cut alone", { zones: [a()], certs_truncated: 1 }, 0, false],
-  ])("are partial where %s", (_, wire, cut, isPartial) => {
+  ])("is partial where %s", (_, wire, cut, isPartial) => {
     const status = statusOf({ e1: wire });
     expect([status.wouldBeCut, status.isWouldBePartial]).toEqual([cut, isPartial]);
   });

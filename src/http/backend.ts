@@ -173,10 +173,14 @@ export interface BgpNeighborView {
   readonly state: string;
   /** Wall clock, ms; 0: not known. */
   readonly sinceMs: number;
+  /** The address families of the session; empty without one. */
+  readonly families: readonly string[];
   /** Our routes in the neighbor's out-table. */
   readonly advertised: number;
   /** FlowSpec rules that are announced to no neighbor for now, because this one resets its session over them. */
   readonly keptBack: number;
+  /** How it ended its last session, while it has none; null: not known. */
+  readonly fault: string | null;
 }
 
 export interface CaptureView {

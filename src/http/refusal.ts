@@ -65,6 +65,7 @@ const BLOCK_REFUSALS: Readonly<Record<BlockRefusal, string>> = {
   no_dataplane: "the data plane is absent or disabled: see dataplane in the configuration",
   victim_whitelisted: "victim is in the protected whitelist",
   victim_outside_networks: "victim is outside configured networks",
+  victim_is_own_infrastructure: "victim is own infrastructure: a router, next hop or listener of the configuration",
   source_allowlisted: "source is in the data plane allowlist",
   source_in_networks: "source is inside the protected networks",
   too_many_victims: `source already holds ${VICTIMS_PER_SOURCE} victims: unblock one of them`,

@@ -77,23 +77,13 @@ test("reads are not for caches, and no other type than they say", async () => {
   expect([headers.get("cache-control"), headers.get("x-content-type-options")]).toEqual(["no-store", "nosniff"]);
 });
 
-describe("ban", () => {
-  test("answers with the ban, for the address in its one spelling", async () => {
+describe("ban command", () => {
+  test("returns the ban, for the address in its one spelling", async () => {
     const answer = await server.post("/api/v1/ban", '{"ip":"2001:DB8:0:0::1"}');
     expect(answer.status).toBe(200);
     expect(await checked(answer, BanWire)).toMatchObject({ target: "2001:db8::1", state: "active", announced: true });
     expect(server.backend.calls).toEqual(['ban 2001:db8::1 by ""']);
   });
-
-  test.each(["whitelisted", "outside configured networks", "max_active_bans reached"])(
-    "that policy refuses as %s is 409 with the rejected ban",
-    async (reason) => {
-      server.backend.onBan = (target) => ({ ban: ban({ target, state: "rejected", reason }), routeState: null });
-      const answer = await server.post("/api/v1/ban", '{"ip":"192.0.2.1"}');
-      expect(answer.status).toBe(409);
-      expect(await checked(answer, BanWire)).toMatchObject({ state: "rejected", reason, target: "192.0.2.1" });
-    },
-  );
 
   test("that cannot be kept is 503 and says so", async () => {
     server.backend.fault = new BackendFault("the ban could not be stored; nothing was changed");
@@ -113,8 +103,18 @@ describe("ban", () => {
   });
 });
 
-describe("unban", () => {
-  test("answers with the withdrawn ban", async () => {
+test.each(["whitelisted", "outside configured networks", "max_active_bans reached"])(
+  "ban refusal %s is 409 with the rejected ban",
+  async (reason) => {
+    server.backend.onBan = (target) => ({ ban: ban({ target, state: "rejected", reason }), routeState: null });
+    const answer = await server.post("/api/v1/ban", '{"ip":"192.0.2.1"}');
+    expect(answer.status).toBe(409);
+    expect(await checked(answer, BanWire)).toMatchObject({ state: "rejected", reason, target: "192.0.2.1" });
+  },
+);
+
+describe("unban command", () => {
+  test("returns the withdrawn ban", async () => {
     server.backend.onUnban = (target) => ({
       ban: ban({ target, state: "withdrawn", withdrawnAt: NOON, reason: "manual unban" }),
       routeState: null,
@@ -125,12 +125,14 @@ describe("unban", () => {
     expect(server.backend.calls).toEqual(['unban 192.0.2.1 by ""']);
   });
 
-  test("without an active ban is 404 and names the address", async () => {
+  test("without a ban that is active is 404 and names the address", async () => {
     await expectError(await server.post("/api/v1/unban", '{"ip":"2001:DB8::1"}'), 404, "no active ban for 2001:db8::1");
   });
 });
 
-describe.each(["/api/v1/ban", "/api/v1/unban"])("%s refuses", (path) => {
+describe.each(["ban", "unban"])("%s command", (name) => {
+  const path = `/api/v1/${name}`;
+
   test.each([
     "",
     "192.0.2",
@@ -141,11 +143,11 @@ describe.each(["/api/v1/ban", "/api/v1/unban"])("%s refuses", (path) => {
     "fe80::1%eth0",
     "example.net",
     "192.0.2.1\u0000",
-  ])("the address %p", async (ip) => {
+  ])("of an invalid ip is 400: %p", async (ip) => {
     await expectRefusal(await server.post(path, JSON.stringify({ ip })), 400, `invalid ip: ${ip}`);
   });
 
-  test("a long text for an address, and gives back its beginning only", async () => {
+  test("refuses a long text for an address, and gives back its beginning only", async () => {
     await expectRefusal(
       await server.post(path, JSON.stringify({ ip: "x".repeat(5000) })),
       400,
@@ -153,7 +155,7 @@ describe.each(["/api/v1/ban", "/api/v1/unban"])("%s refuses", (path) => {
     );
   });
 
-  test("a long text whose hundredth character would be cut in two", async () => {
+  test("refuses a long text whose hundredth character would be cut in two", async () => {
     const ip = `${"x".repeat(99)}😀😀`;
     await expectRefusal(await server.post(path, JSON.stringify({ ip })), 400, `invalid ip: ${"x".repeat(99)}\ufffd…`);
   });
@@ -166,11 +168,11 @@ describe.each(["/api/v1/ban", "/api/v1/unban"])("%s refuses", (path) => {
     ["[]", "not an object"],
     ["null", "not an object"],
     [new Uint8Array([0x7b, 0x22, 0xff]), "not UTF-8"],
-  ])("the body %p", async (body, detail) => {
+  ])("refuses the body %p", async (body, detail) => {
     await expectRefusal(await server.post(path, body), 400, `invalid JSON body: ${detail}`);
   });
 
-  test("what is not JSON", async () => {
+  test("refuses what is not JSON", async () => {
     const answer = await server.post(path, '{"ip":');
     expect(answer.status).toBe(400);
     expect(server.backend.calls).toEqual([]);
@@ -178,7 +180,7 @@ describe.each(["/api/v1/ban", "/api/v1/unban"])("%s refuses", (path) => {
   });
 
   test.each(["text/plain", "application/x-www-form-urlencoded", "application/json, text/plain"])(
-    "the media type %s",
+    "refuses the media type %s",
     async (type) => {
       await expectRefusal(
         await server.post(path, '{"ip":"192.0.2.1"}', type),
@@ -188,7 +190,7 @@ describe.each(["/api/v1/ban", "/api/v1/unban"])("%s refuses", (path) => {
     },
   );
 
-  test("a request without a media type", async () => {
+  test("refuses a request without a media type", async () => {
     const answer = await fetch(server.base + path, { method: "POST" });
     await expectRefusal(answer, 415, "Content-Type must be application/json");
   });

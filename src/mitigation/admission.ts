@@ -1,4 +1,5 @@
 /** Whether an address or a prefix may be banned now. The checks and their order: docs/interface.md#ban-refusals. */
+import { isOwnRefusal, type OwnRefusal } from "../config/own-infrastructure.ts";
 import type { PrefixRefusal } from "../detection/carpet/carpet-bounds.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
@@ -8,6 +9,8 @@ import { isOneAddress } from "./ban-subject.ts";
 export interface AdmissionPolicy {
   isWhitelisted(target: IpAddress): boolean;
   isInNetworks(target: IpAddress): boolean;
+  /** null: it is no address that the service itself needs. */
+  ownRefusal(target: IpAddress): OwnRefusal | null;
   /** null: only single addresses are banned. */
   readonly spread: { refusalOf(prefix: Prefix): PrefixRefusal | null } | null;
   readonly maxActiveBans: number;
@@ -26,12 +29,28 @@ export type Admission =
 /** Refusals that depend only on the configuration and the prefix. */
 export type Unbannable = "prefixes are not banned" | PrefixRefusal;
 
-export type Refusal =
-  | Unbannable
-  | typeof ALL_NODES_LOST
-  | "cooldown after unban"
-  | "max_active_bans reached"
-  | "max_banned_fraction reached";
+/** Refusals at the caps, where a worse attack replaces other bans. */
+export const CAPS = ["max_active_bans reached", "max_banned_fraction reached"] as const;
+export type Cap = (typeof CAPS)[number];
+
+export type Refusal = Unbannable | typeof ALL_NODES_LOST | "cooldown after unban" | Cap;
+
+export function isCap(reason: string | null): reason is Cap {
+  return CAPS.some((cap) => cap === reason);
+}
+
+/** The withdrawal reason of a ban that was replaced (docs/interface.md#ban-withdrawals). */
+export function replacedAt(cap: Cap): string {
+  return `${REPLACED}${cap}`;
+}
+
+const REPLACED = "replaced by the ban of a worse attack: ";
+
+/** The cap at which a ban was replaced or refused; null: the reason is another one. */
+export function capIn(reason: string | null): Cap | null {
+  const cap = reason?.startsWith(REPLACED) === true ? reason.slice(REPLACED.length) : reason;
+  return isCap(cap) ? cap : null;
+}
 
 export interface BansInForce {
   /** Whether the prefix has an active ban. */
@@ -64,11 +83,12 @@ export function unbannableFor(prefix: Prefix, policy: AdmissionPolicy): Unbannab
     return policy.spread === null ? "prefixes are not banned" : policy.spread.refusalOf(prefix);
   }
   if (policy.isWhitelisted(prefix.address)) return "whitelisted";
-  return policy.isInNetworks(prefix.address) ? null : "outside configured networks";
+  return policy.isInNetworks(prefix.address) ? policy.ownRefusal(prefix.address) : "outside configured networks";
 }
 
 /** The withdrawal reason of a ban that a reload no longer allows (docs/interface.md#ban-withdrawals). */
 export function withdrawnAs(unbannable: Unbannable): string {
+  if (isOwnRefusal(unbannable)) return `target is ${unbannable}`;
   switch (unbannable) {
     case "whitelisted":
       return "target is whitelisted";

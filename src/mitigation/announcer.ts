@@ -27,20 +27,33 @@ export interface FlowspecRoute extends RouteAttributes {
 
 export type Route = UnicastRoute | FlowspecRoute;
 
-/** The state of one wanted route. `announced`: a neighbor's session is up and the route is in its Adj-RIB-Out. */
+/**
+ * The state of one wanted route. `announced`: a neighbor's session is up and the route is in its Adj-RIB-Out; of a ban,
+ * `missingAt` names the neighbors of which that is not so, if there are some.
+ */
 export type RouteState =
   | { readonly kind: "pending" }
-  | { readonly kind: "announced" }
+  | { readonly kind: "announced"; readonly missingAt?: readonly MissingNeighbor[] }
   | { readonly kind: "no_session" }
   /** The speaker does not answer: whether neighbors have the route is unknown. */
   | { readonly kind: "speaker_down"; readonly cause: string }
   /** The route cannot be announced; `cause` says why. */
   | { readonly kind: "failed"; readonly cause: string };
 
+/** A neighbor that has not been sent a route which another one has, and why. */
+export interface MissingNeighbor {
+  readonly neighbor: string;
+  readonly cause: string;
+}
+
 export interface Announcer {
   /** Replaces the wanted set. Returns at once; the announcer retries until the speaker has this set. */
   want(routes: readonly Route[]): void;
   routeState(route: Route): RouteState;
+  /** The neighbors that have not been sent a route that is announced. */
+  missingAt(route: Route): readonly MissingNeighbor[];
+  /** Whether a neighbor with a session takes routes of this kind and address family. */
+  takes(kind: Route["kind"], family: Prefix["family"]): boolean;
   /** Called after any change of a route's state; not from within want(). */
   onChange(listener: () => void): void;
 }

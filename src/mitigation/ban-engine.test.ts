@@ -225,6 +225,18 @@ describe("time and policy", () => {
     expect(announcer.wanted).toEqual([]);
   });
 
+  test("a reload that names the banned address as a neighbor ends its ban, and keeps it from being banned again", async () => {
+    const { engine, announcer } = harness();
+    engine.attacksChanged([started(attackOn())], 0);
+    const refusal = "own infrastructure: 192.0.2.1 is bgp.neighbors[0].address; to ban it, change that key first";
+    engine.reconfigure(policy({ ownRefusal: (ip) => (ip === victim ? refusal : null) }), 1);
+    expect(engine.all()[0]).toMatchObject({ state: "withdrawn", reason: `target is ${refusal}` });
+    expect(announcer.wanted).toEqual([]);
+    engine.attacksChanged([lasts(attackOn())], 2);
+    expect(engine.banOf(attackOn())).toMatchObject({ state: "rejected", reason: refusal });
+    expect(await banBy(engine, victim, 3)).toMatchObject({ state: "rejected", reason: refusal });
+  });
+
   test("an automatic ban holds while the store fails, and is stored when it works again", async () => {
     const { engine, announcer, file, refusals, disk } = harness();
     file.isBroken = true;

@@ -1,8 +1,7 @@
 /**
  * Owns the table of bans, which attacks and operators request, and time and policy end. The announcer gets the routes
- * of the active bans. An operator's ban is stored before it takes effect; the end of a ban and every automatic change
- * take effect at once, so that no route waits for the disk: after a kill in between, the next process withdraws the
- * unknown route and detects the attack again.
+ * of the active bans. An operator's ban is stored before it takes effect; all else takes effect at once, so that no route
+ * waits for the disk: after a kill in between, the next process withdraws unknown routes and detects attacks again.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Attack } from "../detection/attack/attack.ts";
@@ -12,9 +11,11 @@ import { hostPrefix, type Prefix } from "../net/prefix.ts";
 import type { RecordTable } from "../system/record-table.ts";
 import { carryOut } from "../system/stored-order.ts";
 import { ActiveBans } from "./active-bans.ts";
-import { type Admission, addressesIn, admit, unbannableFor, withdrawnAs } from "./admission.ts";
+import { unbannableFor, withdrawnAs } from "./admission.ts";
 import type { Announcer, RouteState } from "./announcer.ts";
 import { type Ban, type BanEvent, haveRoutesChanged, MANUAL_UNBAN, next, type Plan, wantedRoutes } from "./ban.ts";
+import { BanAdmission } from "./ban-admission.ts";
+import type { BanAnswer } from "./ban-answer.ts";
 import { prefixUnderAttack } from "./ban-subject.ts";
 import { BannedAttacks } from "./banned-attacks.ts";
 import { type BanCount, CountedBans, countBans } from "./counted-bans.ts";
@@ -23,8 +24,7 @@ import { measureAt } from "./measure.ts";
 import { clampStart, isSameRefusal, newBan, refusalOf, rejected } from "./new-ban.ts";
 import { type BanTerms, type Circumstances, type Evidence, planOf } from "./plan.ts";
 import { areBanned, type MitigationPolicy, termsFor } from "./policy.ts";
-import { isCoolingDown } from "./repetition.ts";
-import { RouteWatch } from "./route-watch.ts";
+import { NOT_TRIED, RouteWatch } from "./route-watch.ts";
 
 type Sources = Pick<Circumstances, "packetsOf" | "makeRules" | "divertTo">;
 
@@ -41,13 +41,6 @@ export interface BanEngineOptions extends Sources {
   readonly onFault: (cause: unknown) => void;
 }
 
-/** What an operator's order came to. */
-export interface BanAnswer {
-  readonly ban: Ban;
-  /** False: the order is in force, and the disk has not taken it yet. */
-  readonly isSaved: boolean;
-}
-
 /** Bans that one tick checks: it bounds the time that a tick blocks the event loop. */
 export const BANS_REVIEWED = 2000;
 
@@ -60,6 +53,7 @@ export class BanEngine {
   readonly #refused = new CountedBans<string>();
   readonly #ended: EndedBans;
   readonly #attacks = new BannedAttacks();
+  readonly #admission: BanAdmission;
   readonly #unsaved: RecordTable<Ban>;
   readonly #routes: RouteWatch;
   /** The routes of the active bans differ from those given to the announcer. */
@@ -76,6 +70,8 @@ export class BanEngine {
     this.#unsaved = options.store;
     this.#routes = new RouteWatch(options.announcer);
     this.#ended = new EndedBans(options.endedKept, (id) => this.#unsaved.queue(id, null));
+    const tables = { active: this.#active, ended: this.#ended, attacks: this.#attacks };
+    this.#admission = new BanAdmission({ ...tables, policy: () => this.#policy });
   }
 
   /**
@@ -107,6 +103,7 @@ export class BanEngine {
 
   /** Takes all changes of one tick, or a change of one attack between ticks. */
   attacksChanged(changes: readonly AttackChange[], wallMs: number): void {
+    this.#admission.attacksChanged();
     for (const change of changes) this.#guarded(() => this.#attackChanged(change, wallMs));
     this.#updateWantedRoutes();
   }
@@ -128,8 +125,12 @@ export class BanEngine {
       decide: () => {
         const ban = this.preview(target, now());
         if (ban.state === "rejected") return { kind: "refused", refusal: ban };
-        const basis = [this.#active.get(text), this.#policy, this.#clockSteps];
-        return { kind: "begins", key: ban.id, record: ban, basis };
+        return {
+          kind: "begins",
+          key: ban.id,
+          record: ban,
+          basis: [this.#active.get(text), this.#policy, this.#clockSteps],
+        };
       },
       present: (id) => [this.#active.get(text)].find((ban) => ban?.id === id) ?? null,
       takeEffect: (ban) => {
@@ -137,14 +138,13 @@ export class BanEngine {
         this.#updateWantedRoutes();
       },
     });
-    if (outcome.kind === "refused") return { ban: outcome.refusal, isSaved: true };
-    return { ban: outcome.record, isSaved: outcome.isSaved };
+    return outcome.kind === "refused" ? { ban: outcome.refusal, isSaved: true } : { ...outcome, ban: outcome.record };
   }
 
   /** The ban that ban() would make now, which may be a refusal. Nothing is changed. */
   preview(target: IpAddress, wallMs: number): Ban {
     const prefix = hostPrefix(target);
-    const admission = this.#admit({ prefix, isCoolingDown: false });
+    const admission = this.#admission.ofOrder(prefix);
     const existing = this.#active.get(prefix.text);
     const { ttlSeconds } = this.#policy.termsOf(target).ban;
     const ban =
@@ -250,7 +250,8 @@ export class BanEngine {
     this.#attacks.set(attack);
     const ban = this.#banFor(attack, prefix);
     if (ban !== undefined) this.#attackLasts(ban, attack, prefix, wallMs);
-    else if (!this.#attacks.isExcluded(attack.id) && areBanned(this.#policy, prefix))
+    // A calm attack gets no new ban: it needs none, and a worse one may need the room.
+    else if (attack.calmSinceMs === null && !this.#attacks.isExcluded(attack.id) && areBanned(this.#policy, prefix))
       this.#banAttacked(prefix, attack, wallMs);
   }
 
@@ -271,9 +272,9 @@ export class BanEngine {
       return other;
     }
     // A ban of two attacks does not move. A ban does not move to a prefix that may not be banned.
-    if (ban.heldBy.length > 1 || this.#admitAttacked(prefix, wallMs, ban).kind === "refused") return ban;
+    if (ban.heldBy.length > 1 || this.#admission.ofMove(ban, prefix, wallMs).kind === "refused") return ban;
     const there = { ...ban, prefix, measure: measureAt(ban.measure, ban.prefix, prefix) };
-    const plan = planOf(there, termsFor(this.#policy, prefix), this.#circumstances(ban.heldBy, null), wallMs);
+    const plan = planOf(there, termsFor(this.#policy, prefix), this.#circumstances(ban.heldBy), wallMs);
     const moved = next(ban, { kind: "moved", prefix, plan, isOut: this.#routes.statusOf(ban, wallMs).isOut }, wallMs);
     this.#routes.forget(ban.id);
     this.#change(ban, moved);
@@ -281,7 +282,7 @@ export class BanEngine {
   }
 
   #banAttacked(prefix: Prefix, attack: Attack, wallMs: number): void {
-    const admission = this.#admitAttacked(prefix, wallMs);
+    const { admission, replaced } = this.#admission.ofAttack(attack, prefix, wallMs);
     const previous = this.#refused.get(attack.id) ?? null;
     if (admission.kind === "refused" && isSameRefusal(previous, admission.reason, this.#policy)) return;
     const ban = this.#newBan(prefix, attack, wallMs);
@@ -294,6 +295,10 @@ export class BanEngine {
       return;
     }
     this.#refused.delete(attack.id);
+    for (const { ban: other, reason } of replaced) {
+      this.#attacks.replaced(other.heldBy);
+      this.#change(other, next(other, { kind: "replaced", reason }, wallMs));
+    }
     this.#put(ban, null);
     this.#unsaved.queue(ban.id, ban);
   }
@@ -330,7 +335,7 @@ export class BanEngine {
   /** The present plan if planning fails: the ban still becomes virtual or real. */
   #planOrCurrent(ban: Ban, terms: BanTerms, wallMs: number): Plan {
     try {
-      return planOf(ban, terms, this.#circumstances(ban.heldBy, null), wallMs);
+      return planOf(ban, terms, this.#circumstances(ban.heldBy), wallMs);
     } catch (cause) {
       this.#options.onFault(cause);
       const { step, method, measure, fallback } = ban;
@@ -343,14 +348,15 @@ export class BanEngine {
     if (ban.state !== "active") return ban;
     const status = this.#routes.statusOf(ban, wallMs);
     const settled = status.isSettled ? next(ban, { kind: "announced" }, wallMs) : ban;
-    const circumstances = { ...this.#circumstances(ban.heldBy, status.refusal), evidence };
+    const circumstances = { ...this.#circumstances(ban.heldBy, status), evidence };
     const plan = planOf(settled, termsFor(this.#policy, ban.prefix), circumstances, wallMs);
     return next(settled, { kind: "planned", plan, isOut: status.isOut }, wallMs);
   }
 
-  #circumstances(heldBy: readonly string[], refusal: string | null): Circumstances {
+  #circumstances(heldBy: readonly string[], { refusal, isTakenAgain } = NOT_TRIED): Circumstances {
+    const { evidenceWaitMs } = this.#policy;
     const attacks = this.#attacks.of(heldBy);
-    return { ...this.#sources, attacks, refusal, evidence: "same", evidenceWaitMs: this.#policy.evidenceWaitMs };
+    return { ...this.#sources, attacks, refusal, isTakenAgain, evidence: "same", evidenceWaitMs };
   }
 
   /** The ban that the attack keeps in force, or else the ban of its prefix. */
@@ -390,26 +396,10 @@ export class BanEngine {
     this.#options.announcer?.want([...this.#active.values()].flatMap(wantedRoutes));
   }
 
-  /** @param instead a ban that the new one would replace. */
-  #admitAttacked(prefix: Prefix, wallMs: number, instead: Ban | null = null): Admission {
-    const { ban: config } = termsFor(this.#policy, prefix);
-    const isCooling = isCoolingDown(this.#ended.lastOf(prefix), config, wallMs);
-    return this.#admit({ prefix, isCoolingDown: isCooling }, instead);
-  }
-
-  #admit(request: Parameters<typeof admit>[0], instead: Ban | null = null): Admission {
-    const active = this.#active;
-    return admit(request, this.#policy, {
-      isBanned: active.has(request.prefix.text),
-      active: active.size - (instead === null ? 0 : 1),
-      addresses: (family) => active.addresses(family) - (instead === null ? 0 : addressesIn(instead.prefix)),
-    });
-  }
-
   #newBan(prefix: Prefix, attack: Attack | null, wallMs: number): Ban {
     const { dryRun } = this.#policy;
     const [terms, last] = [termsFor(this.#policy, prefix), this.#ended.lastOf(prefix)];
-    const circumstances = this.#circumstances(attack === null ? [] : [attack.id], null);
+    const circumstances = this.#circumstances(attack === null ? [] : [attack.id]);
     return newBan({ id: this.#options.newId(), prefix, attack, dryRun, last, terms, circumstances }, wallMs);
   }
 }

@@ -1,4 +1,4 @@
-/** Bans over time: methods, ladders, fallbacks and repetitions. */
+/** Bans over time: methods, ladders and repetitions. */
 import { describe, expect, test } from "bun:test";
 import { address } from "../../test/fixtures/host-rows.ts";
 import {
@@ -16,7 +16,6 @@ import {
   victim,
 } from "../../test/fixtures/mitigation/ban-engine.ts";
 import type { Ladder } from "./escalation.ts";
-import { REFUSED_FOR_MS } from "./route-watch.ts";
 
 const UNICAST = "192.0.2.1/32";
 const UDP = "flow dst 192.0.2.1/32 proto udp";
@@ -28,7 +27,6 @@ const LADDER: Ladder = [
   { afterSeconds: 60, action: "divert" },
   { afterSeconds: 120, action: "blackhole" },
 ];
-const refused = { kind: "failed", cause: "no neighbor takes it" } as const;
 
 describe("a ban by FlowSpec", () => {
   test("waits for the first classification of the attack, then matches that", () => {
@@ -156,97 +154,6 @@ describe("an escalation ladder", () => {
     engine.tick(60_000);
     expect([...engine.active.values()]).toMatchObject([{ step: 2, method: "divert", dryRun: true }]);
     expect(announcer.wanted).toEqual([]);
-  });
-});
-
-describe("a method that is refused", () => {
-  test("is replaced by the fallback after REFUSED_FOR_MS, and stays until that is announced", () => {
-    const { engine, announcer } = harness(under({ method: "flowspec" }));
-    announcer.states.set(UDP, refused);
-    announcer.states.set(UNICAST, { kind: "pending" });
-    const attack = classified(attackOn(), "udp_flood");
-    engine.attacksChanged([started(attack)], 0);
-    engine.tick(250);
-    engine.tick(250 + REFUSED_FOR_MS - 1);
-    expect(announcer.wanted).toEqual([UDP]);
-    engine.tick(250 + REFUSED_FOR_MS);
-    expect(announcer.wanted).toEqual([UNICAST, UDP]);
-    expect(engine.banOf(attack)).toMatchObject({
-      method: "blackhole",
-      fallback: "bgp announce failed: no neighbor takes it",
-    });
-    announcer.states.delete(UNICAST);
-    engine.tick(5000);
-    engine.tick(50_000);
-    expect(announcer.wanted).toEqual([UNICAST]);
-  });
-
-  test("for a shorter time is regarded as a session reset", () => {
-    const { engine, announcer } = harness(under({ method: "flowspec" }));
-    engine.attacksChanged([started(classified(attackOn(), "udp_flood"))], 0);
-    for (let ms = 0; ms < 60_000; ms += 1000) {
-      announcer.states.set(UDP, ms % 2000 === 0 ? refused : { kind: "announced" });
-      engine.tick(ms);
-    }
-    expect(announcer.wanted).toEqual([UDP]);
-  });
-
-  test.each([{ kind: "no_session" }, { kind: "speaker_down", cause: "gone" }, { kind: "pending" }] as const)(
-    "is not one of which no more is known than %j",
-    (state) => {
-      const { engine, announcer } = harness(under({ method: "flowspec" }));
-      announcer.states.set(UDP, state);
-      engine.attacksChanged([started(classified(attackOn(), "udp_flood"))], 0);
-      for (let ms = 0; ms < 60_000; ms += 1000) engine.tick(ms);
-      expect(announcer.wanted).toEqual([UDP]);
-    },
-  );
-
-  test("has no fallback in dry run, by setting, or where it is that itself", async () => {
-    const cases = [
-      { ...under({ method: "flowspec" }), dryRun: true },
-      under({ method: "flowspec", ban: { fallback: "none" } }),
-      under({ method: "flowspec", ban: { fallback: "flowspec" } }),
-    ];
-    for (const overrides of cases) {
-      const { engine, announcer } = harness(overrides);
-      announcer.states.set(ALL, refused);
-      await banBy(engine, victim, 0);
-      for (let ms = 0; ms < 10_000; ms += 500) engine.tick(ms);
-      expect([...engine.active.values()]).toMatchObject([{ method: "flowspec", fallback: null }]);
-    }
-  });
-
-  test("falls back at once where there is no next hop for it", async () => {
-    const { engine, announcer } = harness(under({ method: "divert", divert: null }));
-    expect(await banBy(engine, victim, 0)).toMatchObject({
-      method: "blackhole",
-      fallback: "scrubbing has no next hop for IPv4",
-    });
-    expect(announcer.wanted).toEqual([UNICAST]);
-  });
-
-  test("stays replaced on rungs that are not more severe, and is not retried", async () => {
-    const { engine, announcer } = harness(under({ ladder: LADDER }));
-    announcer.states.set(ALL, refused);
-    await banBy(engine, victim, 0);
-    for (let ms = 0; ms <= 70_000; ms += 1000) engine.tick(ms);
-    expect([...engine.active.values()]).toMatchObject([{ step: 2, method: "blackhole" }]);
-    engine.tick(120_000);
-    expect([...engine.active.values()]).toMatchObject([{ step: 3, method: "blackhole", fallback: null }]);
-  });
-
-  test("is tried again when a reload changes what is to be done, not when it changes nothing", async () => {
-    const { engine, announcer } = harness(under({ method: "flowspec" }));
-    announcer.states.set(ALL, refused);
-    await banBy(engine, victim, 0);
-    for (let ms = 0; ms <= 10_000; ms += 500) engine.tick(ms);
-    engine.reconfigure(policy(under({ method: "flowspec" })), 10_100);
-    expect(announcer.wanted).toEqual([UNICAST]);
-    announcer.states.delete(ALL);
-    engine.reconfigure(policy(under({ method: "flowspec", ban: { ttlSeconds: 7 } })), 10_200);
-    engine.tick(10_250);
-    expect(announcer.wanted).toEqual([ALL]);
   });
 });
 

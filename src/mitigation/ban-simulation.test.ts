@@ -3,7 +3,319 @@
  * steps. The invariants of the ban table must hold after each step. SEED and STEPS come from the environment.
  */
 import { expect, test } from "bun:test";
-import { BanSimulation } from "../../test/fixtures/mitigation/ban-simulation.ts";
+import { address } from "../../test/fixtures/host-rows.ts";
+import {
+  attackOn,
+  banBy,
+  classified,
+  ended,
+  flush,
+  harness,
+  lasts,
+  policy,
+  spreadOver,
+  spreadTerms,
+  started,
+  unbanBy,
+  under,
+  WHITELISTED,
+} from "../../test/fixtures/mitigation/ban-engine.ts";
+import { Chance, seededRandom } from "../../test/fixtures/seeded-random.ts";
+import { MemoryState } from "../../test/fixtures/storage/memory-state.ts";
+import type { Attack } from "../detection/attack/attack.ts";
+import { enclosingPrefix, prefixContains } from "../net/prefix.ts";
+import { unbannableFor } from "./admission.ts";
+import type { RouteState } from "./announcer.ts";
+import { ALL_NODES_LOST, type Ban, hasNoScrubTarget, wantedRoutes } from "./ban.ts";
+import { isOneAddress, prefixUnderAttack } from "./ban-subject.ts";
+import type { Action, Ladder } from "./escalation.ts";
+import { routeKey } from "./measure.ts";
+import type { NodeTarget } from "./plan.ts";
+import type { MitigationPolicy, SpreadPolicy } from "./policy.ts";
+
+const TARGETS = [
+  ...Array.from({ length: 12 }, (_, i) => address(`192.0.2.${i + 1}`)),
+  WHITELISTED,
+  address("203.0.113.7"),
+  address("192.0.2.128"),
+];
+/** What spread attacks begin with, and the widest that they become. */
+const PARTS = ["192.0.2.128/29", "192.0.2.136/29", "192.0.2.160/29", "192.0.2.192/29"];
+const WIDEST = 25;
+const rung = (afterSeconds: number, action: Action) => ({ afterSeconds, action });
+const LADDERS: readonly Ladder[] = [
+  [rung(0, "none"), rung(20, "flowspec"), rung(90, "blackhole")],
+  [rung(0, "flowspec"), rung(60, "divert"), rung(300, "blackhole")],
+];
+const STATES: readonly RouteState[] = [
+  { kind: "announced" },
+  { kind: "pending" },
+  { kind: "no_session" },
+  { kind: "failed", cause: "refused" },
+  { kind: "speaker_down", cause: "gone" },
+];
+/** Mostly somebody is there. */
+const NODES: readonly (NodeTarget | null)[] = [
+  ...[null, null, null, null],
+  { kind: "none" },
+  ...["s1", "s2"].map((name, i) => ({ kind: "node", name, nextHop: address(`198.51.100.${i + 11}`) }) as const),
+  ...(["withdraw", "blackhole", "flowspec"] as const).map((instead) => ({ kind: "lost", instead }) as const),
+];
+const METHODS = ["blackhole", "flowspec", "divert"] as const;
+type BanPromise = readonly [isKept: boolean, fault: string];
+const VECTORS = ["syn_flood", "udp_flood", "dns_amplification"] as const;
+
+/** A ban engine to which anything may happen, and the promises that hold after each step of it. */
+class BanSimulation {
+  readonly #chance: Chance;
+  #overrides: Partial<MitigationPolicy>;
+  #run: ReturnType<typeof harness>;
+  #wallMs = Date.UTC(2026, 0, 1);
+  #ids = 0;
+  readonly #attacks = new Map<string, Attack>();
+  /** Where diverted traffic goes; null: no nodes are configured. */
+  #nodes: NodeTarget | null = null;
+  /** By ban, as they were last. */
+  readonly #prefixes = new Map<string, string>();
+  /** The cap may be lowered below what is banned already. */
+  #mostBans = 0;
+  /** Methods, states and other things that there were. */
+  readonly seen = new Set<string>();
+  readonly lastEvents: string[] = [];
+  simulatedMs = 0;
+
+  constructor(seed: number) {
+    this.#chance = new Chance(seededRandom(seed));
+    this.#overrides = this.#newPolicy();
+    this.#run = this.#newRun();
+  }
+
+  /** Returns the promises that are broken now. */
+  async step(): Promise<string[]> {
+    await this.#pass(this.#chance.below(this.#chance.oneIn(4) ? 60_000 : 1000));
+    const events: readonly (readonly [weight: number, name: string, happen: () => Promise<void> | void])[] = [
+      [30, "attack starts", () => this.#startAttack()],
+      [25, "attack ends", () => this.#endAttack()],
+      [15, "attack is classified", () => this.#classifyAttack()],
+      [10, "spread attack starts", () => this.#start(spreadOver(this.#chance.oneOf(PARTS), `a${++this.#ids}`))],
+      [10, "spread attack widens", () => this.#widenAttack()],
+      [6, "order", () => this.#order(banBy)],
+      [6, "unban", () => this.#order(unbanBy)],
+      [25, "routes", () => this.#moveRoutes()],
+      [2, "nodes", () => this.#moveNodes()],
+      [2, "reload", () => this.#reload()],
+      [2, "restart", () => this.#restart()],
+      [1, "clock set", () => this.#setClock()],
+    ];
+    const [, name, happen] = this.#chance.oneOf(
+      events.flatMap((event) => new Array<typeof event>(event[0]).fill(event)),
+    );
+    this.lastEvents.push(name);
+    if (this.lastEvents.length > 5) this.lastEvents.shift();
+    await happen();
+    return await this.#broken();
+  }
+
+  /** The attacks in progress are heard of with each tick, and the bans have theirs. */
+  async #pass(ms: number): Promise<void> {
+    this.#wallMs += ms;
+    this.simulatedMs += ms;
+    const { engine } = this.#run;
+    engine.attacksChanged([...this.#attacks.values()].map(lasts), this.#wallMs);
+    engine.tick(this.#wallMs);
+    if (this.#chance.oneIn(2)) await this.#release();
+    else await flush(engine);
+  }
+
+  /** Its writes may take until a later step; what comes in between changes what becomes of it. */
+  async #order(give: typeof banBy | typeof unbanBy): Promise<void> {
+    const { engine, file } = this.#run;
+    file.isHeld ||= this.#chance.oneIn(2);
+    // One that takes too long is refused.
+    const given = give(engine, this.#chance.oneOf(TARGETS), this.#wallMs).catch(() => {});
+    if (file.isHeld) this.seen.add("held");
+    else await given;
+  }
+
+  async #release(): Promise<void> {
+    const { engine, file } = this.#run;
+    file.isHeld = false;
+    while (file.isWaiting) await file.release();
+    await flush(engine);
+  }
+
+  #startAttack(): void {
+    const direction = this.#chance.oneIn(3) ? "outgoing" : "incoming";
+    const attack: Attack = { ...attackOn(this.#chance.oneOf(TARGETS), `a${++this.#ids}`), direction };
+    const isSame = (other: Attack) => other.target === attack.target && other.direction === direction;
+    if (![...this.#attacks.values()].some(isSame)) this.#start(attack);
+  }
+
+  #start(made: Attack): void {
+    const attack: Attack = { ...made, startedAt: this.#wallMs };
+    this.#attacks.set(attack.id, attack);
+    this.#run.engine.attacksChanged([started(attack)], this.#wallMs);
+  }
+
+  /** The engine hears of it with the next tick. */
+  #widenAttack(): void {
+    const attack = this.#attack(({ carpet }) => carpet !== null);
+    const prefix = attack === undefined ? null : prefixUnderAttack(attack);
+    if (attack === undefined || prefix === null || prefix.length <= WIDEST) return;
+    const carpet = { prefix: enclosingPrefix(prefix.address, prefix.length - 1).text, hosts: 100 };
+    this.#attacks.set(attack.id, { ...attack, carpet });
+  }
+
+  #endAttack(): void {
+    const attack = this.#attack();
+    if (attack === undefined) return;
+    this.#attacks.delete(attack.id);
+    this.#run.engine.attacksChanged([ended(attack, this.#wallMs)], this.#wallMs);
+  }
+
+  #classifyAttack(): void {
+    const attack = this.#attack();
+    if (attack === undefined) return;
+    const known = classified(attack, this.#chance.oneOf(VECTORS));
+    this.#attacks.set(attack.id, known);
+    this.#run.engine.attackClassified(known, this.#wallMs);
+  }
+
+  #moveRoutes(): void {
+    const { routes, states } = this.#run.announcer;
+    for (const route of routes) if (this.#chance.oneIn(2)) states.set(routeKey(route), this.#chance.oneOf(STATES));
+    if (this.#chance.oneIn(3)) states.clear();
+  }
+
+  #moveNodes(): void {
+    this.#nodes = this.#chance.oneOf(NODES);
+  }
+
+  #newRun(file = new MemoryState()): ReturnType<typeof harness> {
+    const newId = () => `ban-${++this.#ids}`;
+    return harness(this.#overrides, { endedKept: 50, divertTo: () => this.#nodes, newId }, file);
+  }
+
+  #reload(): void {
+    this.#overrides = this.#newPolicy();
+    this.#run.engine.reconfigure(policy(this.#overrides), this.#wallMs);
+  }
+
+  /** Killed: what was stored comes back, under a configuration that may be another. */
+  #restart(): void {
+    const before = this.#run;
+    if (this.#chance.oneIn(2)) this.#overrides = this.#newPolicy();
+    const file = new MemoryState();
+    for (const [id, ban] of before.disk) file.rows.bans.set(id, ban);
+    this.#run = this.#newRun(file);
+    this.#wallMs += this.#chance.below(10_000);
+    const bans = [...before.disk.values()].sort((a, b) => a.startedAt - b.startedAt || (a.id < b.id ? -1 : 1));
+    // Some attacks were never stored.
+    for (const id of [...this.#attacks.keys()]) if (this.#chance.oneIn(10)) this.#attacks.delete(id);
+    this.#run.engine.restore({ bans, attacks: [...this.#attacks.values()] }, this.#wallMs);
+  }
+
+  #setClock(): void {
+    const byMs = this.#chance.oneIn(2) ? this.#chance.below(86_400_000) : -this.#chance.below(86_400_000);
+    this.#wallMs += byMs;
+    this.#run.engine.clockStepped(byMs, this.#wallMs);
+  }
+
+  #newPolicy(): Partial<MitigationPolicy> {
+    const chance = this.#chance;
+    const ladder = chance.oneIn(2) ? {} : { ladder: chance.oneOf(LADDERS) };
+    const fallback = chance.oneOf(["none", "flowspec", "divert", "blackhole"] as const);
+    const repeats = { repeatWindowSeconds: chance.oneOf([0, 300]), cooldownSeconds: chance.oneOf([0, 120]) };
+    const [isSmaller, isLonger] = [chance.oneIn(6), chance.oneIn(6)];
+    return {
+      ...under({ method: chance.oneOf(METHODS), ...ladder, ban: { fallback, ...repeats } }),
+      spread: chance.oneIn(5) ? null : this.#newSpread(),
+      dryRun: chance.oneIn(8),
+      evidenceWaitMs: chance.oneOf([0, 1000]),
+      maxActiveBans: 3 + chance.below(6),
+      maxBannedFraction: chance.oneOf([0, 0.02]),
+      isWhitelisted: (ip) => ip === WHITELISTED || (isLonger && ip.endsWith("6")),
+      isInNetworks: (ip) => ip.startsWith("192.0.2.") && !(isSmaller && ip.endsWith("4")),
+    };
+  }
+
+  #newSpread(): SpreadPolicy {
+    const refused = this.#chance.oneIn(3) ? ["192.0.2.128/27", "192.0.2.192/29"] : [];
+    const ban = { repeatWindowSeconds: this.#chance.oneOf([0, 300]) };
+    return spreadTerms(this.#chance.oneOf(METHODS), { refused, ban });
+  }
+
+  async #broken(): Promise<string[]> {
+    const { engine, announcer, disk, file } = this.#run;
+    const now = policy(this.#overrides);
+    const active = [...engine.active.values()];
+    const wanted = active.flatMap((ban) => wantedRoutes(ban).map(routeKey)).sort();
+    this.#mostBans = Math.max(now.maxActiveBans, Math.min(this.#mostBans, active.length));
+    for (const ban of engine.all()) this.#note(ban);
+    await flush(engine);
+    const stored = [...disk.values()].filter(({ state }) => state === "active").map(({ id }) => id);
+    const promises: readonly BanPromise[] = [
+      ...active.flatMap((ban) => this.#promisesOf(ban, now)),
+      [
+        wanted.join() === announcer.wanted.join(),
+        `the announcer has ${announcer.wanted.join()} and not ${wanted.join()}`,
+      ],
+      [active.length <= this.#mostBans, `${active.length} bans, of ${this.#mostBans}`],
+      [
+        file.isHeld ||
+          stored.sort().join() ===
+            [...engine.active.values()]
+              .map(({ id }) => id)
+              .sort()
+              .join(),
+        "the store has other bans",
+      ],
+    ];
+    return promises.flatMap(([isKept, fault]) => (isKept ? [] : [fault]));
+  }
+
+  #promisesOf(ban: Ban, now: MitigationPolicy): BanPromise[] {
+    const { target, expiresAt, holdUntil, heldBy, prefix } = ban;
+    const unbannable = unbannableFor(prefix, now);
+    const isHeld = holdUntil !== null && this.#wallMs < holdUntil;
+    const holders = heldBy.map((id) => this.#attacks.get(id));
+    const isPartOf = (attack: Attack | undefined) => {
+      const attacked = attack === undefined ? null : prefixUnderAttack(attack);
+      return attacked === null || (attacked.length <= prefix.length && prefixContains(attacked, target));
+    };
+    return [
+      [expiresAt > this.#wallMs && expiresAt <= this.#wallMs + 2_592_000_000, `${target} has no expiry`],
+      [unbannable === null, `${prefix.text} is banned: ${unbannable}`],
+      [target === prefix.address, `${prefix.text} has the target ${target}`],
+      [!hasNoScrubTarget(ban), `${prefix.text} is in force with nobody to divert to`],
+      [isOneAddress(prefix) || ban.fallback === null, `${prefix.text} has a fallback`],
+      [holders.every(isPartOf), `${prefix.text} is no part of what it is banned for`],
+      [ban.dryRun === now.dryRun, `${target} is not as dry_run says`],
+      [!holders.includes(undefined), `${target} is held by an attack that is over`],
+      [ban.manual || heldBy.length > 0 || isHeld, `${target} is banned for nothing`],
+      [!ban.dryRun || wantedRoutes(ban).length === 0, `${target} is virtual and announced`],
+      [ban.retiring.length <= 8, `${target} has ${ban.retiring.length} routes of before`],
+    ];
+  }
+
+  #note(ban: Ban): void {
+    const { id, state, measure, prefix, reason, fallback } = ban;
+    const isMoved = (this.#prefixes.get(id) ?? prefix.text) !== prefix.text;
+    this.#prefixes.set(id, prefix.text);
+    this.seen.add(state === "active" ? measure.kind : state);
+    if (ban.repeat > 0) this.seen.add("repeat");
+    if (state === "active" && !isOneAddress(prefix)) this.seen.add("prefix");
+    if (isMoved) this.seen.add("moved");
+    if (ban.retiring.length > 0) this.seen.add("retiring");
+    if (measure.kind === "divert" && measure.node !== null) this.seen.add("node");
+    if (reason === ALL_NODES_LOST || fallback === ALL_NODES_LOST) this.seen.add("nodes lost");
+  }
+
+  /** undefined: there is none. */
+  #attack(isAny: (attack: Attack) => boolean = () => true): Attack | undefined {
+    return this.#chance.oneOf([...this.#attacks.values()].filter(isAny));
+  }
+}
 
 const { SEED: seed = "" } = process.env;
 const seeds = seed === "" ? newSeeds(8) : [Number(seed)];

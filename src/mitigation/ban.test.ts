@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { address } from "../../test/fixtures/host-rows.ts";
-import { hostPrefix, type Prefix, parsePrefix } from "../net/prefix.ts";
+import { prefix } from "../../test/fixtures/networks.ts";
+import { hostPrefix } from "../net/prefix.ts";
 import type { UnicastRoute } from "./announcer.ts";
 import { type Ban, type BanEvent, banChangeKind, next, type Plan, wantedRoutes } from "./ban.ts";
 import { type Measure, measureText, NO_MEASURE, routeKey, routeText } from "./measure.ts";
@@ -15,7 +16,7 @@ const route: UnicastRoute = {
   localPref: 0,
 };
 const blackhole: Measure = { kind: "blackhole", route };
-const wider = parsePrefix("192.0.2.0/24") as Prefix;
+const wider = prefix("192.0.2.0/24");
 const widerBlackhole: Measure = { kind: "blackhole", route: { ...route, prefix: wider } };
 const divert: Measure = {
   kind: "divert",
@@ -102,6 +103,10 @@ const EVENTS: readonly (readonly [event: BanEvent, becomes: Partial<Ban>])[] = [
     { kind: "disallowed", reason: "target is whitelisted" },
     { state: "withdrawn", reason: "target is whitelisted", withdrawnAt: 500 },
   ],
+  [
+    { kind: "replaced", reason: "replaced by the ban of a worse attack: max_active_bans reached" },
+    { state: "withdrawn", reason: "replaced by the ban of a worse attack: max_active_bans reached", withdrawnAt: 500 },
+  ],
   [policy({ dryRun: true }), { state: "active", dryRun: true, retiring: [] }],
 ];
 
@@ -132,6 +137,7 @@ describe("each event", () => {
       announced: true,
       moved: true,
       disallowed: true,
+      replaced: true,
       policy: true,
     };
     expect(EVENTS.map(([{ kind }]) => kind)).toEqual(Object.keys(kinds) as BanEvent["kind"][]);
@@ -242,7 +248,7 @@ describe("what is done next", () => {
   });
 
   test("is of a wider prefix beside the one before, until that is out; of three the one in the middle goes", () => {
-    const widest = parsePrefix("192.0.0.0/22") as Prefix;
+    const widest = prefix("192.0.0.0/22");
     const widestPlan = plan({ kind: "blackhole", route: { ...route, prefix: widest } });
     const first = next(ban(), { kind: "moved", prefix: wider, plan: plan(widerBlackhole), isOut: true }, 1);
     expect(texts(first)).toEqual(["192.0.2.0/24", "192.0.2.1/32"]);

@@ -99,8 +99,8 @@ export type BanEvent =
   | { readonly kind: "announced" }
   /** The attack is now spread over a wider prefix. `isOut`: neighbors have the routes of the old one. */
   | { readonly kind: "moved"; readonly prefix: Prefix; readonly plan: Plan; readonly isOut: boolean }
-  /** The configuration changed and no longer allows this ban. */
-  | { readonly kind: "disallowed"; readonly reason: string }
+  /** The configuration changed and no longer allows this ban, or the ban of a worse attack takes its place. */
+  | { readonly kind: "disallowed" | "replaced"; readonly reason: string }
   /** The configuration changed: dry run, ladder and plan follow from the new one. */
   | {
       readonly kind: "policy";
@@ -137,6 +137,7 @@ export function next(ban: Ban, event: BanEvent, wallMs: number): Ban {
     case "moved":
       return moved(ban, event);
     case "disallowed":
+    case "replaced":
       return withdraw(ban, event.reason, wallMs);
     case "policy":
       return applyPolicy(ban, event);
@@ -225,6 +226,13 @@ export function wantedRoutes(ban: Ban): readonly Route[] {
   if (ban.state !== "active" || ban.dryRun) return [];
   const routes = routesOf(ban.measure, ban.prefix);
   return ban.retiring.length === 0 ? routes : [...routes, ...ban.retiring];
+}
+
+/** When the last wanted route expires, if nothing extends it; null: there is none. */
+export function routesUntilMs(bans: Iterable<Ban>): number | null {
+  let last: number | null = null;
+  for (const ban of bans) if (wantedRoutes(ban).length > 0) last = Math.max(last ?? 0, ban.expiresAt);
+  return last;
 }
 
 /** Whether the wanted routes changed. */

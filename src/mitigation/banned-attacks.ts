@@ -1,5 +1,6 @@
 /** The attacks in progress, as last reported, with the ban engine's notes on each. */
 import type { Attack } from "../detection/attack/attack.ts";
+import { sizeOfRates } from "../detection/attack/attack-size.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { Ban } from "./ban.ts";
 import { isOneAddress } from "./ban-subject.ts";
@@ -10,9 +11,14 @@ export class BannedAttacks {
   readonly #held = new Map<string, string>();
   /** Attacks whose ban an operator ended: they are not banned again. */
   readonly #excluded = new Set<string>();
+  /** The largest size of each attack so far. */
+  readonly #peaks = new Map<string, number>();
+  /** Attacks whose ban was replaced by that of a worse one. */
+  readonly #replaced = new Set<string>();
 
   set(attack: Attack): void {
     this.#attacks.set(attack.id, attack);
+    this.#peaks.set(attack.id, Math.max(this.peakOf(attack.id), sizeOfRates(attack.rates)));
   }
 
   has(id: string): boolean {
@@ -28,6 +34,21 @@ export class BannedAttacks {
     this.#attacks.delete(id);
     this.#held.delete(id);
     this.#excluded.delete(id);
+    this.#peaks.delete(id);
+    this.#replaced.delete(id);
+  }
+
+  peakOf(id: string): number {
+    return this.#peaks.get(id) ?? 0;
+  }
+
+  /** The ban of these attacks was replaced. */
+  replaced(ids: readonly string[]): void {
+    for (const id of ids) if (this.#attacks.has(id)) this.#replaced.add(id);
+  }
+
+  wasReplaced(id: string): boolean {
+    return this.#replaced.has(id);
   }
 
   exclude(ids: readonly string[]): void {

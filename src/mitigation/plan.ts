@@ -8,7 +8,7 @@ import type { Prefix } from "../net/prefix.ts";
 import type { UnicastRoute } from "./announcer.ts";
 import { ALL_NODES_LOST, type Ban, hasNoScrubTarget, type Plan } from "./ban.ts";
 import { isOneAddress } from "./ban-subject.ts";
-import { type Action, dueStep, isLessSevere, methodOf } from "./escalation.ts";
+import { type Action, dueStep, isLessSevere, type Method, methodOf } from "./escalation.ts";
 import { type FlowspecMeasure, type Measure, NO_MEASURE, withAction } from "./measure.ts";
 import type { Rule } from "./rules/rule.ts";
 import { isEnough, isWorthChanging } from "./rules/rule-coverage.ts";
@@ -42,6 +42,8 @@ export interface Circumstances {
   readonly attacks: readonly Attack[];
   /** Why neighbors do not have the current routes; null: they have them, or it is not known. */
   readonly refusal: string | null;
+  /** Whether a method that was refused, and replaced by the fallback, may be tried again. */
+  readonly isTakenAgain: (method: Method) => boolean;
   readonly evidence: Evidence;
   readonly packetsOf: (attack: Attack) => readonly SampledPacket[];
   readonly makeRules: RuleMaker;
@@ -80,7 +82,7 @@ export function planOf(ban: PlannedBan, terms: BanTerms, circumstances: Circumst
 
 function planAt(step: number, ban: PlannedBan, terms: BanTerms, circumstances: Circumstances, wallMs: number): Plan {
   const action = terms.ladder[step]?.action ?? "none";
-  const refused = fallbackCause(ban, { step, action }, terms, circumstances.refusal);
+  const refused = fallbackCause(ban, { step, action }, terms, circumstances);
   const wanted = refused === null ? action : terms.ban.fallback;
   const scrubber = wanted === "divert" ? scrubberFor(ban, terms, circumstances) : null;
   const { done, fallback } = divertSubstitute(wanted, scrubber, ban, terms) ?? { done: wanted, fallback: refused };
@@ -93,7 +95,7 @@ function planAt(step: number, ban: PlannedBan, terms: BanTerms, circumstances: C
   };
 }
 
-/** Prefix of the fallback text after a refusal, which is not tried again; other causes are checked each time. */
+/** Prefix of the fallback text after a refusal. The method is tried again later; other causes are checked each time. */
 const REFUSED = "bgp announce failed: ";
 
 /** null: the rung's own action applies. A virtual ban announces nothing that could be refused. */
@@ -101,14 +103,14 @@ function fallbackCause(
   ban: PlannedBan,
   { step, action }: { readonly step: number; readonly action: Action },
   terms: BanTerms,
-  refusal: string | null,
+  { refusal, isTakenAgain }: Pick<Circumstances, "refusal" | "isTakenAgain">,
 ): string | null {
   const { fallback } = terms.ban;
   if (ban.dryRun || fallback === "none" || fallback === action || action === "none") return null;
-  // The fallback stays for this rung, and for later ones unless they are more severe: a refused method is not retried
-  // over and over.
+  // The fallback stays for this rung, and for later ones unless they are more severe, until the method may be tried
+  // again. The refusal then is not one of this method.
   const isKept = ban.fallback?.startsWith(REFUSED) === true && (step === ban.step || !isLessSevere(fallback, action));
-  if (isKept) return ban.fallback;
+  if (isKept) return isTakenAgain(action) ? null : ban.fallback;
   return refusal !== null && step === ban.step ? REFUSED + refusal : null;
 }
 

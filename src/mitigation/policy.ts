@@ -1,5 +1,6 @@
 /** The ban engine's view of the configuration: what may be banned, how many at most, and by which terms. */
 import type { Config } from "../config/config.ts";
+import { OwnInfrastructure } from "../config/own-infrastructure.ts";
 import { CarpetBounds, type PrefixRefusal } from "../detection/carpet/carpet-bounds.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
@@ -40,6 +41,7 @@ const EVIDENCE_WAIT_MS = 1000;
 
 export function mitigationPolicy(config: Config): MitigationPolicy {
   const terms = termsByGroup(config);
+  const own = new OwnInfrastructure(config);
   const addresses = { 4: addressesOf(config.networks, 4), 6: addressesOf(config.networks, 6) };
   return {
     dryRun: config.dryRun,
@@ -49,6 +51,7 @@ export function mitigationPolicy(config: Config): MitigationPolicy {
     addresses: (family) => addresses[family],
     spread: spreadPolicy(config, terms),
     isInNetworks: (target) => config.lookup.holds(target),
+    ownRefusal: (target) => own.refusalOf(target),
     isWhitelisted: (target) => config.whitelist.find(target) >= 0,
     // An address outside the networks has no group; its ban ends, or is refused.
     termsOf: (target) => terms[config.lookup.group(target)] ?? (terms[0] as BanTerms),

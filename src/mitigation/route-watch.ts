@@ -1,6 +1,10 @@
-/** Watches the routes of bans: whether neighbors have them, and how long they have been refused. */
-import type { Announcer, Route, RouteState } from "./announcer.ts";
+/**
+ * Watches the routes of bans: whether neighbors have them, how long they have been refused, and whether a refused method
+ * may be tried again.
+ */
+import type { Announcer, MissingNeighbor, Route, RouteState } from "./announcer.ts";
 import { type Ban, wantedRoutes } from "./ban.ts";
+import type { Method } from "./escalation.ts";
 import { routesOf } from "./measure.ts";
 
 export interface RoutesStatus {
@@ -10,13 +14,40 @@ export interface RoutesStatus {
   readonly isSettled: boolean;
   /** Why a route has been refused for at least REFUSED_FOR_MS; null: none has. */
   readonly refusal: string | null;
+  /** Whether a method that was refused and replaced may be tried again: neighbors have taken such routes long enough. */
+  readonly isTakenAgain: (method: Method) => boolean;
 }
 
 /** A shorter failure may be a session reset, which is not a refusal. */
 export const REFUSED_FOR_MS = 2000;
 
-const WITHOUT_SPEAKER: RoutesStatus = { isOut: true, isSettled: true, refusal: null };
-const NOT_TRIED: RoutesStatus = { isOut: false, isSettled: false, refusal: null };
+/**
+ * A refused method is tried again when neighbors have taken its routes for this time, so that a session that comes and
+ * goes does not change the bans each time. It doubles with each refusal up to the maximum.
+ */
+export const RETRY_HOLD_MS = 30_000;
+export const RETRY_HOLD_MAX_MS = 960_000;
+/** Refusals further apart are independent: the second one does not double the hold. */
+const UNRELATED_AFTER_MS = 3_600_000;
+
+/** When a refused method is tried again. Wall clock, ms. */
+interface Retry {
+  readonly refusedAtMs: number;
+  readonly holdMs: number;
+  /** null: no neighbor takes such routes. */
+  readonly takenSinceMs: number | null;
+}
+
+interface RetryQuestion {
+  readonly announcer: Announcer;
+  readonly ban: Ban;
+  readonly method: Method;
+  readonly wallMs: number;
+}
+
+const WITHOUT_SPEAKER: RoutesStatus = { isOut: true, isSettled: true, refusal: null, isTakenAgain: () => true };
+/** Nothing is announced. */
+export const NOT_TRIED: RoutesStatus = { isOut: false, isSettled: false, refusal: null, isTakenAgain: () => false };
 
 /** The state of several routes is the first of these that occurs. */
 const WORST_FIRST = ["failed", "speaker_down", "pending", "no_session", "announced"] as const;
@@ -25,6 +56,8 @@ export class RouteWatch {
   readonly #announcer: Announcer | null;
   /** Wall clock, ms, by ban. */
   readonly #refusedSince = new Map<string, number>();
+  /** By ban whose method was refused. */
+  readonly #retries = new Map<string, Retry>();
 
   constructor(announcer: Announcer | null) {
     this.#announcer = announcer;
@@ -33,30 +66,35 @@ export class RouteWatch {
   /** The state of the current routes, without the retiring ones; null when nothing is announced. */
   stateOf(ban: Ban): RouteState | null {
     if (this.#announcer === null || wantedRoutes(ban).length === 0) return null;
-    const states = this.#states(routesOf(ban.measure, ban.prefix));
-    for (const kind of WORST_FIRST) {
-      const state = states.find((candidate) => candidate.kind === kind);
-      if (state !== undefined) return state;
-    }
-    return null;
+    const routes = routesOf(ban.measure, ban.prefix);
+    const states = this.#states(routes);
+    const worst = WORST_FIRST.find((kind) => states.some((candidate) => candidate.kind === kind));
+    const state = states.find(({ kind }) => kind === worst) ?? null;
+    if (state?.kind !== "announced") return state;
+    const missingAt = missingNeighbors(this.#announcer, routes);
+    return missingAt.length === 0 ? state : { kind: "announced", missingAt };
   }
 
   statusOf(ban: Ban, wallMs: number): RoutesStatus {
     const routes = wantedRoutes(ban).length === 0 ? [] : routesOf(ban.measure, ban.prefix);
-    if (this.#announcer === null) return WITHOUT_SPEAKER;
-    if (routes.length === 0) return NOT_TRIED;
+    const announcer = this.#announcer;
+    if (announcer === null) return WITHOUT_SPEAKER;
+    const isTakenAgain = (method: Method) => this.#isTakenAgain({ announcer, ban, method, wallMs });
+    if (routes.length === 0) return { ...NOT_TRIED, isTakenAgain };
     const states = this.#states(routes);
     const isTried = states.every(({ kind }) => kind !== "pending" && kind !== "speaker_down");
     return {
       isOut: states.some(({ kind }) => kind === "announced"),
       isSettled: isTried && states.some(({ kind }) => kind === "announced" || kind === "no_session"),
       refusal: this.#refusal(ban.id, states, wallMs),
+      isTakenAgain,
     };
   }
 
-  /** The ban ended, or the wall clock was set: count the time of a refusal from the start again. */
+  /** The ban ended, or the wall clock was set: count all times from the start again. */
   forget(id: string): void {
     this.#refusedSince.delete(id);
+    this.#retries.delete(id);
   }
 
   #refusal(id: string, states: readonly RouteState[], wallMs: number): string | null {
@@ -67,11 +105,41 @@ export class RouteWatch {
     }
     const since = this.#refusedSince.get(id) ?? wallMs;
     this.#refusedSince.set(id, since);
-    return wallMs - since >= REFUSED_FOR_MS ? failed.cause : null;
+    if (wallMs - since < REFUSED_FOR_MS) return null;
+    this.#holdRetry(id, since);
+    return failed.cause;
+  }
+
+  /** @param refusedAtMs identifies the refusal: repeated calls for one change nothing. */
+  #holdRetry(id: string, refusedAtMs: number): void {
+    const last = this.#retries.get(id);
+    if (last?.refusedAtMs === refusedAtMs) return;
+    const isRelated = last !== undefined && refusedAtMs - last.refusedAtMs < UNRELATED_AFTER_MS;
+    const holdMs = isRelated ? Math.min(2 * last.holdMs, RETRY_HOLD_MAX_MS) : RETRY_HOLD_MS;
+    this.#retries.set(id, { refusedAtMs, holdMs, takenSinceMs: null });
+  }
+
+  /** After a restart the time counts from the first call. */
+  #isTakenAgain({ announcer, ban, method, wallMs }: RetryQuestion): boolean {
+    const { family } = ban.prefix;
+    const known = this.#retries.get(ban.id) ?? { refusedAtMs: wallMs, holdMs: RETRY_HOLD_MS, takenSinceMs: null };
+    const isTaken = announcer.takes(method === "flowspec" ? "flowspec" : "unicast", family);
+    const takenSinceMs = isTaken ? (known.takenSinceMs ?? wallMs) : null;
+    this.#retries.set(ban.id, { ...known, takenSinceMs });
+    return takenSinceMs !== null && wallMs - takenSinceMs >= known.holdMs;
   }
 
   #states(routes: readonly Route[]): RouteState[] {
     const announcer = this.#announcer;
     return announcer === null ? [] : routes.map((route) => announcer.routeState(route));
   }
+}
+
+/** One entry a neighbor: its first route that is missing says why. */
+function missingNeighbors(announcer: Announcer, routes: readonly Route[]): readonly MissingNeighbor[] {
+  const first = new Map<string, MissingNeighbor>();
+  for (const missing of routes.flatMap((route) => announcer.missingAt(route))) {
+    if (!first.has(missing.neighbor)) first.set(missing.neighbor, missing);
+  }
+  return [...first.values()];
 }

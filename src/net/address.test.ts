@@ -1,20 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { isIPv6 } from "node:net";
+import { address as ip } from "../../test/fixtures/host-rows.ts";
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
-import {
-  addressFamily,
-  addressFromBytes,
-  addressOrder,
-  addressToBytes,
-  type IpAddress,
-  parseAddress,
-} from "./address.ts";
-
-function ip(text: string): IpAddress {
-  const parsed = parseAddress(text);
-  if (parsed === null) throw new Error(`not an address: ${text}`);
-  return parsed;
-}
+import { addressFamily, addressFromBytes, addressOrder, addressToBytes, parseAddress } from "./address.ts";
 
 describe("parseAddress", () => {
   test.each([

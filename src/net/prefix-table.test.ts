@@ -1,20 +1,10 @@
 import { describe, expect, test } from "bun:test";
+import { address as ip } from "../../test/fixtures/host-rows.ts";
+import { prefix } from "../../test/fixtures/networks.ts";
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
-import { addressFromBytes, type IpAddress, parseAddress } from "./address.ts";
+import { addressFromBytes, type IpAddress } from "./address.ts";
 import { type Prefix, parsePrefix, parsePrefixLoosely, prefixContains } from "./prefix.ts";
 import { PrefixTable } from "./prefix-table.ts";
-
-function ip(text: string): IpAddress {
-  const parsed = parseAddress(text);
-  if (parsed === null) throw new Error(`not an address: ${text}`);
-  return parsed;
-}
-
-function prefix(text: string): Prefix {
-  const parsed = parsePrefix(text);
-  if (parsed === null) throw new Error(`not a prefix: ${text}`);
-  return parsed;
-}
 
 /** Text of the longest prefix. */
 function found(prefixes: readonly string[], address: string): string | undefined {

@@ -1,27 +1,15 @@
 import { describe, expect, test } from "bun:test";
-import { type IpAddress, parseAddress } from "./address.ts";
+import { address as ip } from "../../test/fixtures/host-rows.ts";
+import { prefix } from "../../test/fixtures/networks.ts";
 import {
   coversMappedIpv4,
   enclosingPrefix,
   hostPrefix,
   mappedLength,
-  type Prefix,
   parsePrefix,
   parsePrefixLoosely,
   prefixContains,
 } from "./prefix.ts";
-
-function ip(text: string): IpAddress {
-  const parsed = parseAddress(text);
-  if (parsed === null) throw new Error(`not an address: ${text}`);
-  return parsed;
-}
-
-function prefix(text: string): Prefix {
-  const parsed = parsePrefix(text);
-  if (parsed === null) throw new Error(`not a prefix: ${text}`);
-  return parsed;
-}
 
 describe("parsePrefix", () => {
   test("gives canonical text, first address, length and family", () => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { attack, ban, NOON } from "../../test/fixtures/browser/views.ts";
 import { address, thresholds } from "../../test/fixtures/host-rows.ts";
-import { attackEvent, banEvent, sessionEvent } from "../../test/fixtures/notify/notify.ts";
-import { type Prefix, parsePrefix } from "../net/prefix.ts";
+import { attackEvent, banEvent, sessionEvent, stateEvent } from "../../test/fixtures/notify/notify.ts";
+import { canonicalPrefix } from "../net/prefix.ts";
 import type { NotifyEvent } from "./event.ts";
 import { describeEvent } from "./event-text.ts";
 
@@ -73,7 +73,7 @@ describe("an attack", () => {
 
 describe("a ban", () => {
   test("of a prefix names all of it", () => {
-    const prefix = parsePrefix("192.0.2.0/24") as Prefix;
+    const prefix = canonicalPrefix("192.0.2.0/24");
     const wide = { ...ban(), prefix, target: prefix.address };
     expect(text(banEvent({ ban: wide }))[0]).toBe("Ban of 192.0.2.0/24 is active");
   });
@@ -119,6 +119,15 @@ test("a BGP session that is lost, and one that is back", () => {
   ]);
   expect(text(sessionEvent({ kind: "bgp_session_restored" }))).toEqual([
     "BGP session with 192.0.2.254 (AS 64501) is up again",
+    "2026-03-01 12:01:00 UTC",
+  ]);
+});
+
+test("a state database that was damaged", () => {
+  expect(text(stateEvent())).toEqual([
+    "The state database was damaged: bans may be lost, and their routes withdrawn",
+    "Salvaged: 2 bans, 1 attacks, 0 source blocks, 0 levers",
+    "Moved to /state/state.db.damaged-1: file is not a database",
     "2026-03-01 12:01:00 UTC",
   ]);
 });

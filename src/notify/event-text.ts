@@ -5,7 +5,7 @@ import type { Ban } from "../mitigation/ban.ts";
 import { isOneAddress } from "../mitigation/ban-subject.ts";
 import { measureText } from "../mitigation/measure.ts";
 import { METRICS, type Metric } from "../traffic/rates.ts";
-import type { AttackEvent, BanEvent, NotifyEvent, SessionEvent } from "./event.ts";
+import type { AttackEvent, BanEvent, NotifyEvent, SessionEvent, StateEvent } from "./event.ts";
 
 export interface EventText {
   readonly headline: string;
@@ -30,6 +30,8 @@ function describe(event: NotifyEvent): EventText {
     case "bgp_session_lost":
     case "bgp_session_restored":
       return describeSession(event);
+    case "state_damaged":
+      return describeDamage(event);
     default:
       return event satisfies never;
   }
@@ -125,6 +127,15 @@ function describeSession({ kind, neighbor, atMs }: SessionEvent): EventText {
   return kind === "bgp_session_lost"
     ? { headline: `${session} is lost`, details: [`Its state is ${neighbor.state}`, timeText(atMs)] }
     : { headline: `${session} is up again`, details: [timeText(atMs)] };
+}
+
+function describeDamage({ damage, atMs }: StateEvent): EventText {
+  const { reason, movedTo, salvaged } = damage;
+  const rows = Object.entries(salvaged).map(([table, count]) => `${count} ${table.replaceAll("_", " ")}`);
+  return {
+    headline: "The state database was damaged: bans may be lost, and their routes withdrawn",
+    details: [`Salvaged: ${rows.join(", ")}`, `Moved to ${movedTo}: ${reason}`, timeText(atMs)],
+  };
 }
 
 /** The parts of the traffic in metric names. */

@@ -15,6 +15,11 @@ export interface EventWire {
   readonly attack?: AttackWire;
   readonly ban?: Omit<BanWire, "announced">;
   readonly bgp_session?: { readonly address: string; readonly remote_asn: number; readonly state: string };
+  readonly state_database?: {
+    readonly reason: string;
+    readonly moved_to: string;
+    readonly salvaged: Readonly<Record<string, number>>;
+  };
 }
 
 export function eventToWire(event: NotifyEvent, instance: string): EventWire {
@@ -22,7 +27,7 @@ export function eventToWire(event: NotifyEvent, instance: string): EventWire {
   return { id, event: kind, at: timestamp(atMs), instance, dry_run: dryRun, ...subject(event) };
 }
 
-function subject(event: NotifyEvent): Pick<EventWire, "attack" | "ban" | "bgp_session"> {
+function subject(event: NotifyEvent): Pick<EventWire, "attack" | "ban" | "bgp_session" | "state_database"> {
   switch (event.kind) {
     case "attack_started":
     case "attack_changed":
@@ -38,6 +43,10 @@ function subject(event: NotifyEvent): Pick<EventWire, "attack" | "ban" | "bgp_se
     case "bgp_session_restored": {
       const { address, remoteAsn, state } = event.neighbor;
       return { bgp_session: { address, remote_asn: remoteAsn, state } };
+    }
+    case "state_damaged": {
+      const { reason, movedTo, salvaged } = event.damage;
+      return { state_database: { reason, moved_to: movedTo, salvaged } };
     }
     default:
       return event satisfies never;

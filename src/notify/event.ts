@@ -2,7 +2,7 @@
 import type { Attack } from "../detection/attack/attack.ts";
 import type { Ban } from "../mitigation/ban.ts";
 
-export type NotifyEvent = AttackEvent | BanEvent | SessionEvent;
+export type NotifyEvent = AttackEvent | BanEvent | SessionEvent | StateEvent;
 
 interface Occasion {
   /** The same for each attempt to deliver it. */
@@ -30,6 +30,20 @@ export interface BanEvent extends Occasion {
 export interface SessionEvent extends Occasion {
   readonly kind: "bgp_session_lost" | "bgp_session_restored";
   readonly neighbor: Neighbor;
+}
+
+export interface StateEvent extends Occasion {
+  readonly kind: "state_damaged";
+  readonly damage: Damage;
+}
+
+/** The state database was damaged at the start, and a new one is in its place. */
+export interface Damage {
+  readonly reason: string;
+  /** Path of the damaged file. */
+  readonly movedTo: string;
+  /** Number of rows that could be read, by table. */
+  readonly salvaged: Readonly<Record<string, number>>;
 }
 
 export interface Neighbor {

@@ -1,5 +1,5 @@
 /**
- * Notifies people and programs of attacks, bans and BGP sessions, with a queue for each channel. Its callers never
+ * Notifies people and programs of attacks, bans, BGP sessions and lost state, with a queue for each channel. Its callers never
  * wait: events are only put into the queues.
  */
 import type { NotifyConfig } from "../config/sections/notify.ts";
@@ -15,7 +15,7 @@ import { AttackNotices, type AttackTurn } from "./attack-notices.ts";
 import { CHANNELS, type Channel, type ChannelContext, type ChannelName } from "./channel.ts";
 import { type DeliveryMetrics, DeliveryQueue, type DeliveryTimes } from "./delivery-queue.ts";
 import { emailChannel } from "./email.ts";
-import type { AttackEvent, BanEvent, Neighbor, NotifyEvent, SessionEvent } from "./event.ts";
+import type { AttackEvent, BanEvent, Damage, Neighbor, NotifyEvent, SessionEvent, StateEvent } from "./event.ts";
 import { execChannel } from "./exec.ts";
 import { SessionNotices } from "./session-notices.ts";
 import { slackChannel } from "./slack.ts";
@@ -56,7 +56,8 @@ export const DEFAULT_TIMES: DeliveryTimes = {
 type NewEvent =
   | Pick<AttackEvent, "kind" | "attack" | "ban" | "isNewKind">
   | Pick<BanEvent, "kind" | "ban">
-  | Pick<SessionEvent, "kind" | "neighbor">;
+  | Pick<SessionEvent, "kind" | "neighbor">
+  | Pick<StateEvent, "kind" | "damage">;
 
 export class Notifier {
   readonly #options: NotifierOptions;
@@ -129,6 +130,11 @@ export class Notifier {
   /** All configured neighbors, after any change of a session. */
   bgpSessions(neighbors: readonly Neighbor[]): void {
     if (this.#isRunning) this.#sessionNotices.take(neighbors);
+  }
+
+  /** Call this after start(). */
+  stateDamaged(damage: Damage): void {
+    this.#enqueue({ kind: "state_damaged", damage });
   }
 
   /** Delivers what it can within STOP_STEP_MS. */

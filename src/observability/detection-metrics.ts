@@ -12,6 +12,13 @@ export interface TickReading {
   readonly screenedRows: number;
 }
 
+export interface RefusedReading {
+  readonly attacks: number;
+  readonly replaced: number;
+  readonly rows: number;
+  readonly carpetHosts: number;
+}
+
 const TICK_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1];
 
 export class DetectionMetrics extends MetricGroup {
@@ -40,6 +47,10 @@ export class DetectionMetrics extends MetricGroup {
   readonly #refused = this.counter(
     "svc_attacks_refused_total",
     "Detections that were not opened because too many attacks are in progress.",
+  );
+  readonly #replaced = this.counter(
+    "svc_attacks_replaced_total",
+    "Calm or small attacks that ended early because too many attacks are in progress and a larger one started.",
   );
   readonly #classified = this.counterOf(
     "svc_attacks_classified_total",
@@ -72,11 +83,12 @@ export class DetectionMetrics extends MetricGroup {
   }
 
   /**
-   * Counts of the detector: detections refused because its table was full, rows not judged in a tick, and hosts in no
-   * prefix sum.
+   * Counts of the detector: detections refused and attacks replaced because its table was full, rows not judged in a
+   * tick, and hosts in no prefix sum.
    */
-  setRefused(counts: { readonly attacks: number; readonly rows: number; readonly carpetHosts: number }): void {
-    const { attacks, rows, carpetHosts } = counts;
+  setRefused(counts: RefusedReading): void {
+    const { attacks, replaced, rows, carpetHosts } = counts;
+    setCounter(this.#replaced, replaced);
     setCounter(this.#carpetOverflow, carpetHosts);
     setCounter(this.#refused, attacks);
     setCounter(this.#overflowRows, rows);

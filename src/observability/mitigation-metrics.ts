@@ -1,6 +1,8 @@
 /** Bans, their announcement to neighbors, and the state database. */
 
+import type { Registry } from "prom-client";
 import { SESSION_STATES } from "../bgp/speaker/speaker-client.ts";
+import { CAPS, type Cap } from "../mitigation/admission.ts";
 import { MetricGroup } from "./metric-group.ts";
 
 export interface BanReading {
@@ -28,6 +30,12 @@ const ANNOUNCE_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.
 
 export class MitigationMetrics extends MetricGroup {
   readonly #bans = this.gauge("svc_bans", "Bans in the table, active and ended.", "state", "method");
+  readonly #atCap = this.counter(
+    "svc_bans_at_cap_total",
+    "Bans that were replaced by that of a worse attack, or refused, because a cap on bans was reached.",
+    "cap",
+    "outcome",
+  );
   readonly #announcement = this.histogram(
     "svc_detection_to_announcement_seconds",
     "From the detection of an attack until its ban's route is in a neighbor's out-table.",
@@ -53,10 +61,21 @@ export class MitigationMetrics extends MetricGroup {
     "Changes in force that are not in the state database yet, by table.",
     "table",
   );
+  readonly #damaged = this.gauge(
+    "svc_state_damaged",
+    "1 if the state database was damaged at the start, so that bans may be lost.",
+  );
   readonly #unsaved = this.gauge(
     "svc_state_unsaved_bans",
     "Bans in force whose last change is not in the state database yet.",
   );
+
+  constructor(registry: Registry) {
+    super(registry);
+    for (const cap of CAPS) {
+      for (const outcome of ["replaced", "refused"]) this.#atCap.inc({ cap: nameOf(cap), outcome }, 0);
+    }
+  }
 
   /** Sets a value for each state and method, also 0. The owner of the bans counts them. */
   setBans(counts: Iterable<BanReading>): void {
@@ -64,9 +83,17 @@ export class MitigationMetrics extends MetricGroup {
     for (const { state, method, bans } of counts) this.#bans.set({ state, method }, bans);
   }
 
+  capReached(cap: Cap, outcome: "replaced" | "refused"): void {
+    this.#atCap.inc({ cap: nameOf(cap), outcome });
+  }
+
   setUnsaved({ bans, ...others }: UnsavedReading): void {
     this.#unsaved.set(bans);
     for (const [table, changes] of Object.entries({ bans, ...others })) this.#unsavedChanges.set({ table }, changes);
+  }
+
+  stateWasDamaged(): void {
+    this.#damaged.set(1);
   }
 
   stateWriteFailed(): void {
@@ -95,4 +122,9 @@ export class MitigationMetrics extends MetricGroup {
   announced(latencyMs: number): void {
     this.#announce.observe(latencyMs / 1000);
   }
+}
+
+/** The key in the configuration. */
+function nameOf(cap: Cap): string {
+  return cap.split(" ")[0] as string;
 }

@@ -21,7 +21,7 @@ import type {
 import { HOST_CHUNK_ROWS } from "../limits.ts";
 import type { Item } from "../machine/item.ts";
 import type { Ban } from "../mitigation/ban.ts";
-import type { BanAnswer } from "../mitigation/ban-engine.ts";
+import type { BanAnswer } from "../mitigation/ban-answer.ts";
 import type { IpAddress } from "../net/address.ts";
 import { hostPrefix } from "../net/prefix.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";

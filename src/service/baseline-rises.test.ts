@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import { attack } from "../../test/fixtures/browser/views.ts";
 import { thresholds } from "../../test/fixtures/host-rows.ts";
+import { ManualClock } from "../../test/fixtures/manual-clock.ts";
 import { Scenario } from "../../test/fixtures/scenario.ts";
 import { ServiceInProcess } from "../../test/fixtures/service-in-process.ts";
 import { explain } from "../detection/attack/reason.ts";
@@ -22,9 +23,10 @@ const LEARNED = {
 const scene = new Scenario();
 
 test("is told of after three hours, once, in the log, in the metrics and with the attack", async () => {
-  const service = new ServiceInProcess({ directory: scene.directory, config: CONFIG });
+  const clock = new ManualClock();
+  const service = new ServiceInProcess({ directory: scene.directory, config: CONFIG, clock });
   scene.onEnd(() => service.stop());
-  const { clock, metrics } = service;
+  const { metrics } = service;
   const rates = thresholds({ pps: 1500 });
   // As a tick of the packet counter would have found it: there is none here, whose time could not be moved on.
   service.floodwall.detector.restore([attack({ rates, reason: explain(rates, LEARNED) })]);

@@ -14,6 +14,7 @@ import type { LimitConnections } from "../http/server/connection-cap.ts";
 import { readDashboard } from "../http/server/dashboard-files.ts";
 import { hostPort, ListenError } from "../http/server/listen-error.ts";
 import { HttpServer } from "../http/server/server.ts";
+import { TlsFileError } from "../http/server/tls-files.ts";
 import { needsOf } from "../machine/needs.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
@@ -68,7 +69,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   const metrics = new Metrics(VERSION);
   const native = config.capture === null ? null : loadAddon();
   const file = new StateThread(config.stateDir);
-  const { stored } = await file.open();
+  const { stored, damage } = await file.open();
   const state = new StateStore({ file, stored, timers: systemTimers });
   const parts = { clock: systemClock, timers: systemTimers, log, metrics };
   const driver = historyDriver(config.storage, { environment, clock: systemClock });
@@ -102,7 +103,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     limitConnections: connectionLimiter(log),
     ...parts,
   });
-  const shared = { feed: http.events, tenancy: () => backend.tenancy(), history, updates };
+  const shared = { feed: http.events, tenancy: () => backend.tenancy(), history, updates, stateDamage: damage };
   const reporting = new Reporting({ floodwall, ...shared, environment, limiter, ...parts });
   const start = () => {
     // The port first: a second service on this machine is refused before it announces anything.
@@ -181,6 +182,7 @@ function dashboardOf(isShown: () => boolean, log: Log): Dashboard | null {
 export function isStartFault(cause: unknown): cause is Error {
   return (
     cause instanceof ListenError ||
+    cause instanceof TlsFileError ||
     cause instanceof StateDatabaseError ||
     cause instanceof ClearanceFileError ||
     cause instanceof AddonError ||

@@ -1,9 +1,9 @@
 /** The thread of reloads: reads and checks a configuration as `floodwall check` does, and returns it serialized. */
 import { type CheckedConfig, readChecked } from "../config/check.ts";
 import { type PackedConfig, packConfig } from "../config/packed-config.ts";
-import { originFindings } from "../geo/origins.ts";
 import { readEnvFile } from "../system/env-file.ts";
 import { nextTurn } from "../system/timers.ts";
+import { fileFindings } from "./config-files.ts";
 
 declare const self: Worker;
 
@@ -29,7 +29,7 @@ function read({ path, variables }: ConfigOrder): { readonly message: ConfigMessa
   const checked = readChecked(path, {
     read: (name) => (Object.hasOwn(variables, name) ? (variables[name] ?? null) : null),
     readFile: readEnvFile,
-    fileFindings: ({ samples }) => originFindings(samples),
+    fileFindings,
   });
   if (checked.kind === "invalid") return { message: checked, buffers: [] };
   const { packed, buffers } = packConfig(checked.config);

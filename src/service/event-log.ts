@@ -1,8 +1,11 @@
-/** Logs and counts changes of attacks and bans. */
+/** Logs and counts changes of attacks and bans, and that a cap on bans is reached. */
 import type { AttackEvent } from "../detection/attack/attack.ts";
+import { capIn } from "../mitigation/admission.ts";
 import { type BanChange, banChangeKind } from "../mitigation/ban.ts";
 import type { DetectionMetrics } from "../observability/detection-metrics.ts";
+import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
+import type { MitigationMetrics } from "../observability/mitigation-metrics.ts";
 
 export function logAttack(log: Log, { kind, attack }: AttackEvent): void {
   if (kind === "sampled" || kind === "lasts") return;
@@ -43,5 +46,24 @@ export function logBan(log: Log, change: BanChange): void {
       ...rules,
     },
     `ban ${news !== "dry_run" ? news : dryRun ? "became virtual" : "became real"}`,
+  );
+}
+
+/** A ban of an attack was replaced or refused because a cap is reached. */
+export function alertAtCap(
+  { log, limiter, metrics }: { readonly log: Log; readonly limiter: Limiter; readonly metrics: MitigationMetrics },
+  change: BanChange,
+): void {
+  const { reason, target, prefix } = change.ban;
+  const cap = capIn(reason);
+  const kind = banChangeKind(change);
+  if (cap === null || (kind !== "withdrawn" && kind !== "rejected")) return;
+  const outcome = kind === "withdrawn" ? "replaced" : "refused";
+  metrics.capReached(cap, outcome);
+  limiter.pass(cap, (suppressed) =>
+    log.warn(
+      { target, prefix: prefix.text, outcome, suppressed },
+      `ban.${cap}: only the largest attacks are banned; raise it if your routers take more routes`,
+    ),
   );
 }

@@ -21,7 +21,7 @@ import { openOrigins } from "../geo/origins.ts";
 import type { ReloadOutcome } from "../http/backend.ts";
 import { BASELINE_GROUPS_MAX, ENDED_ATTACKS_KEPT, ENDED_BANS_KEPT } from "../limits.ts";
 import { AnnouncementTimer } from "../mitigation/announcement-timer.ts";
-import { type BanChange, wantedRoutes } from "../mitigation/ban.ts";
+import { type BanChange, routesUntilMs, wantedRoutes } from "../mitigation/ban.ts";
 import { BanEngine } from "../mitigation/ban-engine.ts";
 import { BannedHosts } from "../mitigation/banned-hosts.ts";
 import { mitigationPolicy } from "../mitigation/policy.ts";
@@ -42,7 +42,7 @@ import type { Timers } from "../system/timers.ts";
 import { watchRises } from "./baseline-rises.ts";
 import { ConfigReader } from "./config-reader.ts";
 import { openDataPlane } from "./dataplane.ts";
-import { countAttack, logAttack, logBan } from "./event-log.ts";
+import { alertAtCap, countAttack, logAttack, logBan } from "./event-log.ts";
 import { Listeners } from "./listeners.ts";
 import { PacketPath } from "./packet-path.ts";
 import { Reloader } from "./reloader.ts";
@@ -168,6 +168,8 @@ export class Floodwall {
     this.onAttackEvent((event) => logAttack(log, event));
     this.onAttackEvent((event) => countAttack(metrics.detection, event));
     this.onBanChange((change) => logBan(log, change));
+    const alerts = { log, limiter: this.#limiter, metrics: metrics.mitigation };
+    this.onBanChange((change) => alertAtCap(alerts, change));
     this.onBanChange(({ ban }) => this.scrub.banChanged(ban));
     this.onBanChange((change) => this.dataPlane?.banChanged(change));
   }
@@ -300,6 +302,7 @@ export class Floodwall {
       log,
       executable: gobgpdExecutable,
       metrics: metrics.mitigation,
+      routesUntilMs: () => routesUntilMs(this.bans.active.values()),
       times: DEFAULT_TIMES,
       ...(speaker === undefined ? {} : { speaker }),
     });

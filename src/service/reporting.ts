@@ -18,6 +18,7 @@ import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { UpdateCheck } from "../release/update-check.ts";
+import type { StateDamage } from "../storage/damaged-state.ts";
 import type { HistoryStore } from "../storage/history-store.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Environment } from "../system/environment.ts";
@@ -33,6 +34,8 @@ export interface ReportingOptions {
   /** null: storage is off. */
   readonly history: HistoryStore | null;
   readonly updates: UpdateCheck;
+  /** What was wrong with the state database at the start; null: nothing. */
+  readonly stateDamage: StateDamage | null;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly environment: Environment;
@@ -79,12 +82,23 @@ export class Reporting {
 
   /** The history opens in the background: neither an answer nor a ban waits for it. */
   start(): void {
-    const { history, updates } = this.#options;
+    const { history, updates, stateDamage } = this.#options;
     this.#notifier.start();
+    if (stateDamage !== null) this.#stateDamaged(stateDamage);
     this.#recorder?.start();
     updates.start();
     history?.onUp(() => void this.#attackHistory?.restore());
     void history?.start();
+  }
+
+  #stateDamaged(damage: StateDamage): void {
+    const { log, metrics } = this.#options;
+    metrics.mitigation.stateWasDamaged();
+    log.error(
+      { ...damage },
+      "the state database was damaged and is replaced: lost bans end, and their routes are withdrawn",
+    );
+    this.#notifier.stateDamaged(damage);
   }
 
   /** After the listener, whose last calls still write rows, and after the service, whose last changes are events. */

@@ -39,6 +39,7 @@ export function fillMetrics(metrics: Metrics, parts: ScrapedParts): void {
     metrics.capture.setHostTable(packetPath.stats());
     metrics.detection.setRefused({
       attacks: detection.refused,
+      replaced: detection.replaced,
       rows: detection.judge.overflow,
       carpetHosts: detection.carpetScan.overflow,
     });

@@ -11,6 +11,7 @@ describe("the checks", () => {
     ["no_dataplane", { hasDataplane: false }],
     ["victim_whitelisted", { isWhitelisted: () => true }],
     ["victim_outside_networks", { isInNetworks: (ip) => ip === "198.51.100.1" }],
+    ["victim_is_own_infrastructure", { isOwn: () => true }],
     ["source_allowlisted", { isAllowlisted: () => true }],
     ["source_in_networks", { isInNetworks: (ip) => inside.includes(ip) }],
   ];

@@ -13,6 +13,8 @@ export interface SourceBlockPolicy {
   readonly maxDynamicRules: number;
   readonly maxActiveBans: number;
   isWhitelisted(victim: IpAddress): boolean;
+  /** Whether the service itself needs the address. */
+  isOwn(victim: IpAddress): boolean;
   isAllowlisted(source: IpAddress): boolean;
   isInNetworks(ip: IpAddress): boolean;
 }
@@ -21,6 +23,7 @@ export interface SourceBlockPolicy {
 export const PAIR_REFUSALS = [
   "victim_whitelisted",
   "victim_outside_networks",
+  "victim_is_own_infrastructure",
   "source_allowlisted",
   "source_in_networks",
 ] as const;
@@ -50,6 +53,7 @@ export function blockRefusal(pair: Pair, policy: SourceBlockPolicy, blocks: Bloc
 export function pairRefusal({ source, victim }: Pair, policy: SourceBlockPolicy): PairRefusal | null {
   if (policy.isWhitelisted(victim)) return "victim_whitelisted";
   if (!policy.isInNetworks(victim)) return "victim_outside_networks";
+  if (policy.isOwn(victim)) return "victim_is_own_infrastructure";
   if (policy.isAllowlisted(source)) return "source_allowlisted";
   return policy.isInNetworks(source) ? "source_in_networks" : null;
 }

@@ -133,7 +133,7 @@ class Simulation {
     this.#forgetSource(banned);
     const { isWhitelisted, isInNetworks } = { isWhitelisted: () => false, isInNetworks: isProtected };
     const bounds = { hasDataplane: true, maxDynamicRules: 36, maxActiveBans: 2, dryRun: false };
-    const plain = { ...bounds, isWhitelisted, isInNetworks, isAllowlisted: () => false };
+    const plain = { ...bounds, isWhitelisted, isInNetworks, isOwn: () => false, isAllowlisted: () => false };
     this.#process.blocks.reconfigure({ ...plain, ...this.#policy }, this.#now);
   }
 

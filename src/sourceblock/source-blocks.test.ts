@@ -15,8 +15,8 @@ import { InstallFault } from "./source-blocks.ts";
 
 const NAME = `${SOURCE}->${VICTIM}`;
 
-describe("a block", () => {
-  test("is in store and kernel when it is answered, until its time is over", async () => {
+describe("source block", () => {
+  test("in the kernel and in the store when it is answered, until its time is over", async () => {
     const { blocks, store, kernel, live, recorder } = bench();
     const answer = await blocks.block(order({ ttlSeconds: 60, reason: "scan" }), () => 1000);
     const block = { ...pair(), createdAt: 1000, expiresAt: 61_000, reason: "scan" };
@@ -37,7 +37,7 @@ describe("a block", () => {
     expect(stored).toEqual([NAME]);
   });
 
-  test("of the same pair keeps when it was made and takes the new time and reason", async () => {
+  test("refreshed by a block of the same pair keeps when it was made, and takes the new time and reason", async () => {
     const { blocks, store, kernel, live } = bench();
     await blocks.block(order({ ttlSeconds: 600, reason: "first" }), () => 1000);
     const again = await blocks.block(order({ ttlSeconds: 10, reason: "" }), () => 5000);
@@ -127,7 +127,7 @@ describe("an install that fails", () => {
   });
 });
 
-describe("an unblock", () => {
+describe("source block removal: an unblock", () => {
   test("removes the pair from everywhere and gives it back, once", async () => {
     const { blocks, store, kernel, live, recorder } = bench();
     await blocks.block(order({ reason: "scan" }), () => 0);
@@ -184,8 +184,8 @@ describe("an unblock", () => {
   });
 });
 
-describe("bounds", () => {
-  test("of a source are eight victims, and one that ends makes room", async () => {
+describe("limit", () => {
+  test("victims per source are eight, and one that ends makes room", async () => {
     const { blocks } = bench();
     const block = (victim: number) => blocks.block(order({ victim: `192.0.2.${victim}`, ttlSeconds: victim }), () => 0);
     for (let victim = 1; victim <= 8; victim++) expect((await block(victim)).kind).toBe("done");
@@ -196,7 +196,7 @@ describe("bounds", () => {
     expect((await blocks.block(order({ victim: "192.0.2.10" }), () => 1000)).kind).toBe("done");
   });
 
-  test("of all pairs are the slots that bans leave, and one that ends makes room", async () => {
+  test("dynamic rules: all pairs have the slots that bans leave, and one that ends makes room", async () => {
     const { blocks } = bench();
     const block = (i: number, wallMs = 0) => blocks.block(order({ source: ipv4(i), ttlSeconds: 1 + i }), () => wallMs);
     for (let i = 0; i < 20; i++) expect((await block(i)).kind).toBe("done");
@@ -254,7 +254,7 @@ describe("time", () => {
   });
 });
 
-describe("in dry run", () => {
+describe("source blocks in dry run:", () => {
   test("a block is recorded as virtual, counts, and is not installed", async () => {
     const { blocks, store, kernel } = bench({ policy: { dryRun: true } });
     kernel.calls.length = 0;
@@ -309,6 +309,7 @@ describe("a reload", () => {
   test.each([
     ["victim_whitelisted", { isWhitelisted: (ip: string) => ip === VICTIM }],
     ["victim_outside_networks", { isInNetworks: (ip: string) => ip !== VICTIM && ip.startsWith("192.0.2.") }],
+    ["victim_is_own_infrastructure", { isOwn: (ip: string) => ip === VICTIM }],
     ["source_allowlisted", { isAllowlisted: (ip: string) => ip === SOURCE }],
     ["source_in_networks", { isInNetworks: (ip: string) => ip === SOURCE || ip.startsWith("192.0.2.") }],
   ])("removes what it refuses: %s", async (refusal, change) => {

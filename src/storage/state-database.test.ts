@@ -1,12 +1,13 @@
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { attack, route as blackhole, ban as viewedBan } from "../../test/fixtures/browser/views.ts";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { divertedBan } from "../../test/fixtures/scrub/scrubbing.ts";
 import type { DivertMeasure } from "../mitigation/measure.ts";
+import { moveAside, moveBack } from "./damaged-state.ts";
 import { StateDatabase } from "./state-database.ts";
 
 let dir: string;
@@ -138,22 +139,79 @@ describe("opening", () => {
     new StateDatabase(dir).close();
   });
 
-  test("refuses a file that is no database, and leaves it as it was", () => {
+  /** Names of the files that were moved aside, without their logs. */
+  const moved = () => readdirSync(dir).filter((name) => name.startsWith("state.db.damaged-") && !name.endsWith("-wal"));
+  const NOON = Date.parse("2026-03-01T12:00:00Z");
+
+  test("moves a file aside that is no database, as it was, and keeps the newest three of them", () => {
     const path = join(dir, "state.db");
-    writeFileSync(path, "these are not the pages you are looking for ".repeat(200));
-    expect(() => new StateDatabase(dir)).toThrow(`${path} is corrupt`);
-    expect(() => new StateDatabase(dir)).toThrow("move it aside");
+    const content = (i: number) => `these are not the pages you are looking for ${i} `.repeat(200);
+    for (let i = 0; i < 5; i++) {
+      writeFileSync(path, content(i));
+      const db = new StateDatabase(dir, () => NOON + i * 1000);
+      expect(db.damage).toMatchObject({
+        reason: "file is not a database",
+        movedTo: `${path}.damaged-20260301T12000${i}Z`,
+      });
+      expect(db.bans()).toEqual([]);
+      db.close();
+    }
+    expect(moved()).toEqual([2, 3, 4].map((i) => `state.db.damaged-20260301T12000${i}Z`));
+    expect(readFileSync(join(dir, moved()[0] ?? ""), "utf8")).toBe(content(2));
+    const sound = new StateDatabase(dir, () => NOON);
+    expect(sound.damage).toBeNull();
+    sound.close();
   });
 
-  test("refuses a database with damaged pages", () => {
+  test("salvages the rows of a database with damaged pages, those after the damage too", () => {
     const db = new StateDatabase(dir);
-    for (let i = 0; i < 500; i++) db.saveBan({ ...ban, id: `b${i}` });
+    const ids = Array.from({ length: 500 }, (_, i) => `b${String(i).padStart(3, "0")}`);
+    for (const id of ids) db.saveBan({ ...ban, id });
+    db.saveAttack(attack());
     db.close();
     const path = join(dir, "state.db");
-    const bytes = new Uint8Array(require("node:fs").readFileSync(path));
-    bytes.fill(0xa5, 4096 * 2, 4096 * 12);
+    const bytes = new Uint8Array(readFileSync(path));
+    const pages = bytes.length / 4096;
+    bytes.fill(0xa5, 4096 * Math.floor(pages / 2), 4096 * Math.floor(pages / 2 + 4));
     writeFileSync(path, bytes);
-    expect(() => new StateDatabase(dir)).toThrow("is corrupt");
+    const next = new StateDatabase(dir);
+    const kept = next.bans().map(({ id }) => id);
+    expect(next.damage?.salvaged).toMatchObject({ bans: kept.length, attacks: 1 });
+    expect(kept.length).toBeGreaterThan(250);
+    expect(kept.length).toBeLessThan(500);
+    expect([kept[0], kept.at(-1)]).toEqual(["b000", "b499"]);
+    expect(next.bans()[0]).toEqual({ ...ban, id: "b000" });
+    next.close();
+    expect(moved()).toHaveLength(1);
+    expect(readdirSync(dir).filter((name) => name.includes("copy"))).toEqual([]);
+  });
+
+  test.each([
+    ["no JSON", '{"id":"b1",'],
+    ["another ban's", JSON.stringify({ ...ban, id: "b2" })],
+  ])("a record that is %s costs that ban alone", (_, record) => {
+    const db = new StateDatabase(dir);
+    db.saveBan(ban);
+    db.saveBan({ ...ban, id: "sound" });
+    db.close();
+    const raw = new Database(join(dir, "state.db"));
+    raw.query("UPDATE bans SET record = ?1 WHERE id = ?2").run(record, ban.id);
+    raw.close();
+    const next = new StateDatabase(dir);
+    expect(next.damage?.reason).toBe("table bans has a record that cannot be read");
+    expect(next.bans().map(({ id }) => id)).toEqual(["sound"]);
+    next.close();
+  });
+
+  test("a damaged database that cannot be replaced is put back for the next start, with its log", () => {
+    const path = join(dir, "state.db");
+    const content = { "state.db": "damaged", "state.db-wal": "its log" };
+    for (const [name, text] of Object.entries(content)) writeFileSync(join(dir, name), text);
+    const movedTo = moveAside(path, NOON);
+    for (const name of ["state.db", "state.db-wal", "state.db-shm"]) writeFileSync(join(dir, name), "half a new one");
+    moveBack(movedTo, path);
+    const found = readdirSync(dir).map((name) => [name, readFileSync(join(dir, name), "utf8")]);
+    expect(Object.fromEntries(found)).toEqual(content);
   });
 
   test("keeps all of what is written at once, or nothing", () => {

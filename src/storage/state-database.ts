@@ -10,9 +10,11 @@ import type { Attack } from "../detection/attack/attack.ts";
 import type { Lever } from "../edge/zones/levers.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import { type Pair, pairOfName, type SourceBlock } from "../sourceblock/source-block.ts";
+import { systemClock } from "../system/clock.ts";
 import { messageOf } from "../system/error-message.ts";
 import { makePrivateFolder } from "../system/private-folder.ts";
 import { attackOfRecord } from "./attack-record.ts";
+import { moveAside, moveBack, restoreRows, type StateDamage, salvage, unreadableRow } from "./damaged-state.ts";
 import { fileIdentity } from "./sqlite/database-file.ts";
 import type { StateChange, StoredState } from "./state-change.ts";
 import { canMigrate, LEVERS, migrate, SCHEMA_VERSION, SOURCE_BLOCKS } from "./state-migrations.ts";
@@ -30,16 +32,33 @@ export class StateDatabaseError extends Error {
   override readonly name = "StateDatabaseError";
 }
 
+/** SQLite cannot read the file, or finds it inconsistent. */
+class DamagedError extends StateDatabaseError {
+  constructor(
+    path: string,
+    readonly reason: string,
+  ) {
+    super(`${path} is damaged: ${reason}`);
+  }
+}
+
 export class StateDatabase {
   readonly path: string;
+  /** What was wrong with the file that was here; null: nothing. */
+  readonly damage: StateDamage | null;
   #db: Database;
   /** Identity of the open file. */
   #identity: string;
 
-  /** Creates the folder and the file when they are missing. Throws StateDatabaseError. */
-  constructor(stateDir: string) {
+  /**
+   * Creates the folder and the file when they are missing. A damaged file is moved aside, and what can be read of it goes
+   * into a new one. Throws StateDatabaseError.
+   */
+  constructor(stateDir: string, wallMs: () => number = () => systemClock.wallMs()) {
     this.path = join(stateDir, "state.db");
-    this.#db = openPrepared(this.path);
+    const { db, damage } = openOrReplace(this.path, wallMs);
+    this.#db = db;
+    this.damage = damage;
     this.#identity = fileIdentity(this.path);
   }
 
@@ -182,8 +201,33 @@ export class StateDatabase {
     try {
       return (this.#db.query(sql).all() as { record: string }[]).map(({ record }) => read(record));
     } catch (cause) {
-      throw corrupt(this.path, messageOf(cause));
+      throw new DamagedError(this.path, messageOf(cause));
     }
+  }
+}
+
+function openOrReplace(path: string, wallMs: () => number): { db: Database; damage: StateDamage | null } {
+  try {
+    return { db: openPrepared(path), damage: null };
+  } catch (cause) {
+    if (!(cause instanceof DamagedError)) throw cause;
+    return replaceDamaged(path, { reason: cause.reason, wallMs: wallMs() });
+  }
+}
+
+function replaceDamaged(path: string, { reason, wallMs }: { reason: string; wallMs: number }) {
+  let movedTo: string | null = null;
+  let db: Database | null = null;
+  try {
+    movedTo = moveAside(path, wallMs);
+    const rows = salvage(movedTo);
+    db = openPrepared(path);
+    return { db, damage: { reason, movedTo, salvaged: restoreRows(db, rows) } };
+  } catch (cause) {
+    // On a full disk, say: the next start tries again.
+    db?.close();
+    if (movedTo !== null) moveBack(movedTo, path);
+    throw cause instanceof StateDatabaseError ? cause : unusable(path, cause);
   }
 }
 
@@ -207,7 +251,7 @@ function prepare(db: Database, path: string): void {
   db.run("PRAGMA journal_mode = WAL");
   db.run("PRAGMA synchronous = FULL");
   const check = db.query("PRAGMA quick_check(1)").get() as { quick_check: string };
-  if (check.quick_check !== "ok") throw corrupt(path, check.quick_check);
+  if (check.quick_check !== "ok") throw new DamagedError(path, check.quick_check);
   const { user_version: version } = db.query("PRAGMA user_version").get() as { user_version: number };
   if (version === 0) db.transaction(() => db.run(SCHEMA))();
   else if (canMigrate(version)) db.transaction(() => migrate(db, version))();
@@ -216,13 +260,15 @@ function prepare(db: Database, path: string): void {
       `${path} has schema version ${version}, this build knows ${SCHEMA_VERSION}: run the build that wrote it, or move the file aside`,
     );
   }
+  const unreadable = unreadableRow(db);
+  if (unreadable !== null) throw new DamagedError(path, unreadable);
   // Shows now, not at the first ban, whether the disk accepts writes.
   db.run(`PRAGMA user_version = ${SCHEMA_VERSION}`);
 }
 
 function unusable(path: string, cause: unknown): StateDatabaseError {
   const message = messageOf(cause);
-  if (/malformed|not a database|disk image/i.test(message)) return corrupt(path, message);
+  if (/malformed|not a database|disk image/i.test(message)) return new DamagedError(path, message);
   if (/locked|busy/i.test(message)) {
     return new StateDatabaseError(`${path} is in use by another floodwall: stop it, or set another state_dir`, {
       cause,
@@ -231,10 +277,4 @@ function unusable(path: string, cause: unknown): StateDatabaseError {
   return new StateDatabaseError(`cannot open ${path}: ${message}: check state_dir, its owner and the free space`, {
     cause,
   });
-}
-
-function corrupt(path: string, detail: string): StateDatabaseError {
-  return new StateDatabaseError(
-    `${path} is corrupt (${detail}): move it aside and start again; bans in force are then lost and their routes withdrawn`,
-  );
 }

@@ -11,7 +11,7 @@ let database: StateDatabase | null = null;
 const calls: StateCalls = {
   open({ stateDir }) {
     database = new StateDatabase(stateDir);
-    return { stored: database.stored() };
+    return { stored: database.stored(), damage: database.damage };
   },
   write({ stateDir, changesJson }) {
     database ??= new StateDatabase(stateDir);

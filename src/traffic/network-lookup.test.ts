@@ -1,14 +1,8 @@
 import { expect, test } from "bun:test";
 import { hostgroup as namedGroup } from "../../test/fixtures/hostgroups.ts";
+import { prefix } from "../../test/fixtures/networks.ts";
 import { addressFromBytes } from "../net/address.ts";
-import { type Prefix, parsePrefix } from "../net/prefix.ts";
 import { NetworkLookup, type NetworksTable } from "./network-lookup.ts";
-
-function prefix(text: string): Prefix {
-  const parsed = parsePrefix(text);
-  if (parsed === null) throw new Error(`not a prefix: ${text}`);
-  return parsed;
-}
 
 function hostgroup(name: string, ...networks: string[]) {
   return namedGroup({}, { name, networks: networks.map(prefix) });

@@ -23,7 +23,7 @@ afterAll(async () => {
   await service?.remove();
 });
 
-test("the API answers while a peer opens more connections than the process may have descriptors", async () => {
+test("limit connections: the API answers while a peer opens more connections than the process may have descriptors", async () => {
   service = await ServiceProcess.start({
     config: "networks: [203.0.113.0/24]\nthresholds: { pps: 100000, mbps: 1000, flows_per_sec: 10000 }\n",
     runner: ["prlimit", `--nofile=${DESCRIPTORS}:${DESCRIPTORS}`],
@@ -42,5 +42,5 @@ test("the API answers while a peer opens more connections than the process may h
     const reset = metricIn(text, 'svc_api_connections_reset_total{bound="total"}');
     return reset > DESCRIPTORS && metricIn(text, "svc_api_connections") <= DESCRIPTORS / 2;
   }, "the connections were not reset");
-  await service.says("too many connections to the API");
+  await service.says("too many connections: those that sent nothing");
 });

@@ -1,11 +1,17 @@
-/** The fleet's zones, statement by statement (docs/interface.md#zone-status), over a real listener. */
+/**
+ * The fleet's zones, statement by statement (docs/interface.md#zone-status), over a real listener. Each rule by itself is
+ * in src/edge/fleet-status.test.ts, any mixture of reports in test/contract/edge-fleet.test.ts.
+ */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { FleetStatusWire } from "../../src/http/wire/edge/status.ts";
 import { type ZoneWire, zoneWire } from "../fixtures/edge/edge-reports.ts";
 import { EDGE_WORLD, EdgeWorld, type Json } from "../fixtures/edge/edge-world.ts";
 
-const shop = (changes: Partial<ZoneWire> = {}) => zoneWire("shop.example", changes);
+const SHOP = "shop.example";
+const shop = (changes: Partial<ZoneWire> = {}) => zoneWire(SHOP, changes);
+const not_after = "2026-06-01T00:00:00.000Z";
+const cert = (zone: string) => ({ zone, not_after });
 
 let world: EdgeWorld;
 
@@ -20,13 +26,12 @@ function withZones(...zones: readonly object[]): void {
   world.configure({ ...EDGE_WORLD, zones: [...EDGE_WORLD.zones, ...zones] });
 }
 
-async function lever(zone: string, method: "POST" | "DELETE" = "POST"): Promise<void> {
-  const body = JSON.stringify({ mode: "manual", ttl_seconds: 60, reason: "drill" });
-  const headers = { authorization: "Bearer admin", "content-type": "application/json" };
-  const path = `${world.server.base}/api/v1/edge/zones/${zone}/challenge`;
-  const answer = await fetch(path, { method, headers, ...(method === "POST" && { body }) });
-  expect(answer.status).toBe(200);
+async function lever(zone: string): Promise<void> {
+  expect((await world.lever(zone, { mode: "manual", ttl_seconds: 60, reason: "drill" })).status).toBe(200);
 }
+
+const OVERRIDE = { mode: "manual", until: "2026-03-01T12:01:00.000Z", reason: "drill" };
+const names = async (token?: string) => (await world.status(token)).zones.map(({ zone }) => zone);
 
 describe("fleet status", () => {
   test("has nodes_alive, nodes_reporting and the rows of all file zones, by name", async () => {
@@ -35,9 +40,9 @@ describe("fleet status", () => {
     await world.seen("e1", "e2");
     world.server.clock.advance(10_000);
     await world.report("e3", {});
-    const { zones, ...head } = await world.status();
+    const { zones: _, ...head } = await world.status();
     expect(head).toEqual({ nodes_alive: 2, nodes_reporting: 1, zones_truncated: 0, certs_truncated: 0 });
-    expect(zones.map(({ zone }) => zone)).toEqual(["plain.example", "rival.example", "shop.example", "web.example"]);
+    expect(await names()).toEqual(["plain.example", "rival.example", SHOP, "web.example"]);
   });
 
   test("has zones_truncated and certs_truncated of all alive nodes, whoever asks", async () => {
@@ -47,27 +52,23 @@ describe("fleet status", () => {
     expect([await world.status(), await world.status("other")]).toMatchObject([cut, cut]);
   });
 
-  test("is as its schema says, with everything in it", async () => {
-    await world.report("e1", {
-      terminator: { h3: { serving: ["shop.example"] } },
-      certs: [{ zone: "shop.example", not_after: "2026-06-01T00:00:00Z" }],
-      zones: [
-        shop({
-          dry_run: true,
-          rung_dry_run: true,
-          would_deny: 2,
-          challenge_active: { reason: "auto", until: world.time(60), dry_run: false },
-          top_sources: [{ source: "192.0.2.1", state: "would-deny", requests: 2 }],
-          sources_truncated: 1,
-        }),
-      ],
+  test("is as its schema says, with everything in it and without an edge", async () => {
+    const challenge_active = { reason: "auto", until: world.time(60), dry_run: false };
+    const top_sources = [{ source: "192.0.2.1", state: "would-deny", requests: 2 }];
+    const zone = shop({
+      dry_run: true,
+      rung_dry_run: true,
+      would_deny: 2,
+      challenge_active,
+      top_sources,
+      sources_truncated: 1,
     });
-    await lever("shop.example");
+    await world.report("e1", { terminator: { h3: { serving: [SHOP] } }, certs: [cert(SHOP)], zones: [zone] });
+    await lever(SHOP);
     await lever("plain.example");
     world.configure({ ...EDGE_WORLD, zones: EDGE_WORLD.zones.slice(0, 3) });
     const status = await world.status();
-    expect([...Value.Errors(FleetStatusWire, status)]).toEqual([]);
-    expect(status.zones).toHaveLength(4);
+    expect([[...Value.Errors(FleetStatusWire, status)], status.zones.length]).toEqual([[], 4]);
     world.server.backend.edge.reconfigure(null);
     expect(await world.status()).toMatchObject({ nodes_alive: 0, nodes_reporting: 0, zones: [{}, {}] });
   });
@@ -75,15 +76,8 @@ describe("fleet status", () => {
 
 describe("zone status", () => {
   test("of a zone without a reporting node has nodes 0 and rps 0, and nothing of what nodes tell", async () => {
-    expect(await world.zone()).toEqual({
-      zone: "shop.example",
-      tenant: "acme",
-      mode: "decide",
-      file_challenge: "off",
-      nodes: 0,
-      rps: 0,
-      placement: { nodes: 3, alive: 3 },
-    });
+    const file = { zone: SHOP, tenant: "acme", mode: "decide", file_challenge: "off" };
+    expect(await world.zone()).toEqual({ ...file, nodes: 0, rps: 0, placement: { nodes: 3, alive: 3 } });
   });
 
   test("has mode and file_challenge of the file's policy", async () => {
@@ -94,7 +88,6 @@ describe("zone status", () => {
 
   const source = (text: string, state: string, requests: number) => ({ source: text, state, requests });
   const until = "2026-03-01T12:01:00.000Z";
-  const not_after = "2026-06-01T00:00:00.000Z";
   const FIRST = shop({
     ...{ challenge: "auto", rps: 1.2346, requests: 12, decided: 10, denied: 3, dry_run: true, rung_dry_run: true },
     challenge_active: { reason: "rps", until, dry_run: true },
@@ -108,16 +101,16 @@ describe("zone status", () => {
     { ...source("2001:db8::1", "would-deny", 11), nodes: ["e1", "e2"] },
     { ...source("192.0.2.1", "would-challenge", 7), nodes: ["e2"] },
   ];
+  const [E1, E2] = [{ node: "e1" }, { node: "e2" }];
   const ACTIVE = [
-    { node: "e1", reason: "rps", until, dry_run: true },
-    { node: "e2", dry_run: false },
+    { ...E1, reason: "rps", until, dry_run: true },
+    { ...E2, dry_run: false },
   ];
   const CERTS = [
-    { node: "e1", not_after, issuer: "CA" },
-    { node: "e2", not_after },
+    { ...E1, not_after, issuer: "CA" },
+    { ...E2, not_after },
   ];
 
-  /** Each rule by itself is in src/edge/fleet-status.test.ts, any mixture of reports in test/contract/edge-fleet.test.ts. */
   test.each<[string, Json]>([
     ["challenge as the nodes apply it, and mixed where they differ", { challenge: "mixed", nodes: 2 }],
     ["rps and counters summed over alive nodes", { rps: 3.235, requests: 32, decided: 10, denied: 4, cleared: 5 }],
@@ -127,8 +120,8 @@ describe("zone status", () => {
     ["would_be with the union of sources over nodes, stronger state kept, busiest first", { would_be: WOULD_BE }],
     ["certs of each node, with the issuer only where one is reported", { certs: CERTS, partial: undefined }],
   ])("has %s", async (_, fields) => {
-    await world.report("e1", { zones: [FIRST], certs: [{ zone: "Shop.example", not_after, issuer: "CA" }] });
-    await world.report("e2", { zones: [SECOND], certs: [{ zone: "shop.example", not_after }] });
+    await world.report("e1", { zones: [FIRST], certs: [{ ...cert("Shop.example"), issuer: "CA" }] });
+    await world.report("e2", { zones: [SECOND], certs: [cert(SHOP)] });
     const zone = await world.zone();
     expect(Object.keys(fields).map((field) => zone[field])).toEqual(Object.values(fields));
   });
@@ -145,105 +138,66 @@ describe("zone status", () => {
     expect(await world.zone()).toMatchObject({ nodes: 0 });
   });
 
-  test("leaves out claims about zones outside of the node's scope, until the scope has them", async () => {
-    const claim = {
-      zones: [zoneWire("WEB.example")],
-      certs: [{ zone: "web.example", not_after: "2026-06-01T00:00:00Z" }],
-    };
-    await world.report("e1", claim);
-    expect((await world.node())["report"]).toEqual(claim);
-    expect(await world.zone("web.example")).toMatchObject({ nodes: 0, placement: { hostgroup: "web", nodes: 1 } });
-    expect(await world.zone("web.example")).not.toHaveProperty("certs");
-    world.configure({ ...EDGE_WORLD, nodes: [{ name: "e1", hostgroups: ["web"] }] });
-    expect(await world.zone("web.example")).toMatchObject({ nodes: 1, certs: [{ node: "e1" }] });
-  });
-
   test("has override while a lever is in force", async () => {
-    await lever("shop.example");
-    const override = { mode: "manual", until: "2026-03-01T12:01:00.000Z", reason: "drill" };
-    expect((await world.zone())["override"]).toEqual(override);
-    expect((await world.zone("shop.example", "acme"))["override"]).toEqual(override);
+    await lever(SHOP);
+    for (const token of ["eyes", "acme"]) expect((await world.zone(SHOP, token))["override"]).toEqual(OVERRIDE);
     world.server.clock.advance(60_000);
     expect(await world.zone()).not.toHaveProperty("override");
   });
 
-  test("is partial where a node had to cut zones, and this one may be among them", async () => {
-    await world.report("e1", { zones: [zoneWire("plain.example")], zones_truncated: 1 });
-    expect(await world.zone()).toMatchObject({ partial: true, nodes: 0 });
-    expect(await world.zone("plain.example")).not.toHaveProperty("partial");
-  });
-
   test("has placement, and unserved where there are nodes and none of them is alive", async () => {
-    expect((await world.zone("web.example"))["placement"]).toEqual({ hostgroup: "web", nodes: 1, alive: 1 });
-    expect(await world.zone("web.example")).not.toHaveProperty("unserved");
+    const placed = async (zone?: string) => {
+      const { placement, unserved } = await world.zone(zone);
+      return [placement, unserved];
+    };
+    const web = (nodes: number, alive: number) => ({ hostgroup: "web", nodes, alive });
+    expect(await placed("web.example")).toEqual([web(1, 1), undefined]);
     world.server.clock.advance(15_001);
     await world.seen("e1");
-    expect(await world.zone("web.example")).toMatchObject({ placement: { nodes: 1, alive: 0 }, unserved: true });
-    expect(await world.zone()).toMatchObject({ placement: { nodes: 3, alive: 1 } });
-    expect(await world.zone()).not.toHaveProperty("unserved");
+    expect(await placed("web.example")).toEqual([web(1, 0), true]);
+    expect(await placed()).toEqual([{ nodes: 3, alive: 1 }, undefined]);
     world.configure({ ...EDGE_WORLD, nodes: [{ name: "e1" }] });
-    expect((await world.zone("web.example"))["placement"]).toEqual({ hostgroup: "web", nodes: 0, alive: 0 });
-    expect(await world.zone("web.example")).not.toHaveProperty("unserved");
+    expect(await placed("web.example")).toEqual([web(0, 0), undefined]);
   });
 
   test("has h3 where the file turns it on, also with mode none, or where nodes speak it", async () => {
     withZones({ name: "x.example", tls: { h3: true }, policy: { mode: "none" } });
-    expect((await world.zone("x.example"))["h3"]).toEqual({ enabled: true, serving: 0, unsupported: 0, requests: 0 });
-    expect(await world.zone()).not.toHaveProperty("h3");
-    await world.report("e1", {
-      terminator: { h3: { serving: ["x.example"] } },
-      zones: [zoneWire("plain.example", { h3_requests: 3 })],
-    });
+    const h3 = async (zone?: string) => (await world.zone(zone))["h3"];
+    const none = { serving: 0, unsupported: 0, requests: 0 };
+    expect([await h3("x.example"), await h3()]).toEqual([{ enabled: true, ...none }, undefined]);
+    const zones = [zoneWire("plain.example", { h3_requests: 3 })];
+    await world.report("e1", { terminator: { h3: { serving: ["x.example"] } }, zones });
     await world.report("e2", { terminator: { h3: { unsupported: ["X.example"] } } });
-    expect((await world.zone("x.example"))["h3"]).toEqual({ enabled: true, serving: 1, unsupported: 1, requests: 0 });
-    expect((await world.zone("plain.example"))["h3"]).toEqual({
-      enabled: false,
-      serving: 0,
-      unsupported: 0,
-      requests: 3,
-    });
+    expect(await h3("x.example")).toEqual({ enabled: true, ...none, serving: 1, unsupported: 1 });
+    expect(await h3("plain.example")).toEqual({ enabled: false, ...none, requests: 3 });
   });
 
   test("of a lever on a zone that the file has no more has no mode, and is for tokens without a tenant alone", async () => {
-    await lever("shop.example");
+    await lever(SHOP);
     await world.report("e1", { zones: [shop()] });
     world.configure({ ...EDGE_WORLD, zones: EDGE_WORLD.zones.slice(1) });
-    expect(await world.zone()).toEqual({
-      zone: "shop.example",
-      nodes: 0,
-      rps: 0,
-      override: { mode: "manual", until: "2026-03-01T12:01:00.000Z", reason: "drill" },
-    });
-    expect((await world.status("acme")).zones.map(({ zone }) => zone)).toEqual(["web.example"]);
-    await lever("shop.example", "DELETE");
+    expect(await world.zone()).toEqual({ zone: SHOP, nodes: 0, rps: 0, override: OVERRIDE });
+    expect(await names("acme")).toEqual(["web.example"]);
+    await world.clearLever(SHOP);
     expect(await world.zone()).toEqual({});
   });
 });
 
-describe("GET /api/v1/edge/zones/status", () => {
-  test("shows a tenant exactly its own zones, with no other's hostname and no tenant field", async () => {
-    const zones = EDGE_WORLD.zones.map(({ name }) => zoneWire(name));
-    const certs = EDGE_WORLD.zones.map(({ name }) => ({ zone: name, not_after: "2026-06-01T00:00:00Z" }));
-    const serving = EDGE_WORLD.zones.map(({ name }) => name);
-    for (const node of ["e1", "e2", "e3"]) {
-      await world.report(node, { zones, certs, terminator: { h3: { serving, unsupported: serving } } });
-    }
-    const status = await world.status("acme");
-    expect(status.zones.map(({ zone }) => zone)).toEqual(["shop.example", "web.example"]);
-    const text = JSON.stringify(status);
-    for (const told of ["rival", "plain", "tenant", "hostgroup"]) expect(text).not.toContain(told);
-    expect((await world.status("other")).zones.map(({ zone }) => zone)).toEqual(["rival.example"]);
-    expect(status.zones[0]).toMatchObject({ certs: [{ node: "e1" }, {}, {}], placement: { nodes: 3, alive: 3 } });
-    expect((await world.status()).zones.map(({ tenant }) => tenant)).toEqual([undefined, "other", "acme", "acme"]);
-  });
+test("GET /api/v1/edge/zones/status shows a tenant exactly its own zones, with no other's hostname and no tenant field", async () => {
+  const all = EDGE_WORLD.zones.map(({ name }) => name);
+  const h3 = { serving: all, unsupported: all };
+  for (const node of ["e1", "e2", "e3"])
+    await world.report(node, { zones: all.map((zone) => zoneWire(zone)), certs: all.map(cert), terminator: { h3 } });
+  expect([await names("acme"), await names("other")]).toEqual([[SHOP, "web.example"], ["rival.example"]]);
+  const own = await world.status("acme");
+  expect(JSON.stringify(own)).not.toMatch(/rival|plain|tenant|hostgroup/);
+  expect(own.zones[0]).toMatchObject({ certs: [{ node: "e1" }, {}, {}], placement: { nodes: 3, alive: 3 } });
+  expect((await world.status()).zones.map(({ tenant }) => tenant)).toEqual([undefined, "other", "acme", "acme"]);
 });
 
 test("limit would-be sources per node window are at most 20: the rest is counted in would_be_truncated, and the set is partial", async () => {
-  const top_sources = Array.from({ length: 25 }, (_, i) => ({
-    source: `192.0.2.${i}`,
-    state: "would-deny",
-    requests: i,
-  }));
+  const source = (i: number) => ({ source: `192.0.2.${i}`, state: "would-deny", requests: i });
+  const top_sources = Array.from({ length: 25 }, (_, i) => source(i));
   await world.report("e1", { zones: [shop({ top_sources, sources_truncated: 2 })] });
   expect((await world.zone())["would_be"]).toHaveLength(20);
   expect(await world.zone()).toMatchObject({ would_be_truncated: 7, partial: true });

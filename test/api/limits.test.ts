@@ -16,7 +16,6 @@ beforeEach(() => {
 });
 afterEach(() => channel.stop());
 
-const advance = (ms: number) => channel.server.clock.advance(ms);
 const statusOf = async (path: string) => (await channel.get(`/api/v1/${path}`)).status;
 const rangeOf = (path: string) => (ms: number) =>
   statusOf(`${path}from=${new Date(NOON - ms).toISOString()}&to=${new Date(NOON).toISOString()}`);
@@ -24,34 +23,26 @@ const post = async (path: string, body: string) => (await channel.post(`/api/v1/
 const lever = async (body: object) => (await channel.lever(WWW, { mode: "manual", ttl_seconds: 60, ...body })).status;
 const blockOf = (ttl: number) =>
   post("dataplane/sources", `{"source":"198.51.100.1","victim":"192.0.2.1","ttl_seconds":${ttl}}`);
+const bodyOf = (bytes: number) => post("ban", '{"ip":"192.0.2.1"}'.padEnd(bytes));
 
-const AUDIT = "audit?";
+const [BODY, HOSTS, MONTH] = [BODY_BYTES_MAX, HOSTS_PAGE_MAX, 31 * DAY];
 const TRAFFIC = "traffic?key=192.0.2.1&";
 const HISTORY = `edge/history?zone=${WWW}&`;
 /** What asks with a number, the numbers that are within, and those that are beyond, with the status of the latter. */
-const LIMITS: readonly [string, (value: number) => Promise<number>, readonly number[], readonly number[], number][] = [
-  ["history range of the audit trail, ms", rangeOf(AUDIT), [31 * DAY - 1, 31 * DAY], [31 * DAY + 1], 400],
-  ["history range of traffic, ms", rangeOf(TRAFFIC), [31 * DAY], [31 * DAY + 1], 400],
-  ["history range of zones, ms", rangeOf(HISTORY), [31 * DAY], [31 * DAY + 1], 400],
+test.each<[string, (value: number) => Promise<number>, readonly number[], readonly number[], number]>([
+  ["history range of the audit trail, ms", rangeOf("audit?"), [MONTH], [MONTH + 1], 400],
+  ["history range of traffic, ms", rangeOf(TRAFFIC), [MONTH], [MONTH + 1], 400],
+  ["history range of zones, ms", rangeOf(HISTORY), [MONTH], [MONTH + 1], 400],
   ["history step of traffic", (step) => statusOf(`${TRAFFIC}step=${step}`), [1, 86_400], [0, 86_401], 400],
   ["history step of zones", (step) => statusOf(`${HISTORY}step=${step}`), [1, 86_400], [0, 86_401], 400],
-  [
-    "request body",
-    (bytes) => post("ban", '{"ip":"192.0.2.1"}'.padEnd(bytes)),
-    [BODY_BYTES_MAX - 1, BODY_BYTES_MAX],
-    [BODY_BYTES_MAX + 1],
-    413,
-  ],
-  ["page of hosts", (limit) => statusOf(`hosts?limit=${limit}`), [HOSTS_PAGE_MAX], [HOSTS_PAGE_MAX + 1], 400],
+  ["request body", bodyOf, [BODY - 1, BODY], [BODY + 1], 413],
+  ["page of hosts", (limit) => statusOf(`hosts?limit=${limit}`), [HOSTS], [HOSTS + 1], 400],
   ["lever ttl_seconds", (ttl) => lever({ ttl_seconds: ttl }), [60, 86_400], [59, 86_401], 400],
   ["lever reason", (length) => lever({ reason: "😀".repeat(length) }), [0, 199, 200], [201], 400],
   ["source-block ttl_seconds", blockOf, [1, 86_400], [0, 86_401], 400],
-];
-
-test.each(LIMITS)("limit %s", async (_, ask, within, beyond, refusal) => {
-  const statuses = async (values: readonly number[]) => Promise.all(values.map(ask));
-  expect(await statuses(within)).toEqual(within.map(() => 200));
-  expect(await statuses(beyond)).toEqual(beyond.map(() => refusal));
+])("limit %s", async (_, ask, within, beyond, refusal) => {
+  for (const value of within) expect(await ask(value)).toBe(200);
+  for (const value of beyond) expect(await ask(value)).toBe(refusal);
 });
 
 test("limit ended attacks returned: the last 100, newest first", async () => {
@@ -63,30 +54,26 @@ test("limit ended attacks returned: the last 100, newest first", async () => {
   expect([recent.length, recent[0]?.id, recent.at(-1)?.id]).toEqual([100, "a101", "a2"]);
 });
 
-test("limit challenge fan-out is ten minutes, and live challenges per node are 16", async () => {
+test("limit challenge fan-out is ten minutes", async () => {
+  const live = async () => (await channel.document()).acme_challenges.length;
   await channel.slot({ zone: WWW });
-  const publish = async (i: number) => (await channel.publish({ token: `t${i}`, key_authorization: `t${i}.k` })).status;
-  for (let i = 0; i < 16; i++) expect(await publish(i)).toBe(204);
-  expect(await publish(16)).toBe(429);
-  advance(599_999);
-  expect((await channel.document()).acme_challenges).toHaveLength(16);
-  advance(1);
-  expect((await channel.document()).acme_challenges).toHaveLength(0);
-  await channel.slot({ zone: WWW });
-  expect(await publish(16)).toBe(204);
+  await channel.publish();
+  channel.server.clock.advance(599_999);
+  expect(await live()).toBe(1);
+  channel.server.clock.advance(1);
+  expect(await live()).toBe(0);
 });
 
 test("limit clearance key validity is 48 h each", async () => {
   const { zones } = await channel.document();
   const keys = zones.flatMap(({ clearance_keys }) => clearance_keys as { not_before: string; not_after: string }[]);
-  expect(keys.length).toBeGreaterThan(0);
-  for (const { not_before, not_after } of keys) expect(Date.parse(not_after) - Date.parse(not_before)).toBe(2 * DAY);
+  const validities = keys.map(({ not_before, not_after }) => Date.parse(not_after) - Date.parse(not_before));
+  expect(new Set(validities)).toEqual(new Set([2 * DAY]));
 });
 
 test("limit edge stale_after_seconds is 15 s on defaults", () => {
-  const { edge } = configOf(`networks: [192.0.2.0/24]
-thresholds: {pps: 1, mbps: 1, flows_per_sec: 1}
-edge: {nodes: [{name: e1}]}`);
+  const thresholds = "{pps: 1, mbps: 1, flows_per_sec: 1}";
+  const { edge } = configOf(`networks: [192.0.2.0/24]\nthresholds: ${thresholds}\nedge: {nodes: [{name: e1}]}`);
   expect(edge?.staleAfterSeconds).toBe(15);
 });
 

@@ -14,7 +14,7 @@ const name = `${POLLS} parked polls woken by one change all get the new bytes, a
 const reason = isPossible ? "" : " (skipped: the limit of open files is too low)";
 
 test.skipIf(!isPossible)(name + reason, async () => {
-  const server = PollServer.started(systemTimers);
+  const server = new PollServer(systemTimers);
   server.caps = () => ({ perToken: POLLS, total: POLLS });
   const requestsBefore = requestsAlive();
   const crowd = await CrowdProcess.connect({ port: server.port, count: POLLS, path: POLL_PATH });

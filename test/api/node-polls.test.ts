@@ -7,7 +7,7 @@ import { gunzipSync } from "node:zlib";
 import { RULES_HOLD_MS, ZONES_HOLD_MS } from "../../src/limits.ts";
 import { EDGE_NODES, EdgeChannelServer } from "../fixtures/edge/edge-channel.ts";
 import { expectError } from "../fixtures/http/http.ts";
-import { agent, channelTokens, type NodeChannel } from "../fixtures/http/node-channel.ts";
+import { agent, channelTokens, type NodeChannel, type PollOptions } from "../fixtures/http/node-channel.ts";
 import { ScrubChannel } from "../fixtures/scrub/scrub-channel.ts";
 import { divertedBan } from "../fixtures/scrub/scrubbing.ts";
 import { eventually } from "../fixtures/service.ts";
@@ -33,103 +33,66 @@ function openEdge(): void {
 }
 
 const nodeOf = (name: string) => EDGE_NODES.find((node) => node.name === name) ?? { name };
-
-const SCRUB = {
-  kind: "scrub",
-  path: "/api/v1/dataplane/rules",
-  open: openScrub,
-  node: (i: number) => `s${i}`,
-  unknown: "unknown scrubbing node",
-  route: "rules",
-  holdMs: RULES_HOLD_MS,
-  configure: (...names: readonly string[]) => scrub.configure(...names),
-  change: async () => scrub.change(divertedBan()),
-} as const;
-const EDGE = {
-  kind: "edge",
-  path: "/api/v1/edge/zones",
-  open: openEdge,
-  node: (i: number) => `e${i}`,
-  unknown: "unknown edge node",
-  route: "zones",
-  holdMs: ZONES_HOLD_MS,
-  configure: (...names: readonly string[]) => edge.configure({ nodes: names.map(nodeOf) }),
-  change: async () => void (await edge.lever(WWW, LEVER)),
-} as const;
-const KINDS = [SCRUB, EDGE] as const;
+const KINDS = [
+  {
+    ...{ kind: "scrub", path: "/api/v1/dataplane/rules", open: openScrub, node: (i: number) => `s${i}` },
+    ...{ unknown: "unknown scrubbing node", route: "rules", otherRoute: "zones", holdMs: RULES_HOLD_MS },
+    configure: (...names: readonly string[]) => scrub.configure(...names),
+    change: async () => scrub.change(divertedBan()),
+  },
+  {
+    ...{ kind: "edge", path: "/api/v1/edge/zones", open: openEdge, node: (i: number) => `e${i}` },
+    ...{ unknown: "unknown edge node", route: "zones", otherRoute: "rules", holdMs: ZONES_HOLD_MS },
+    configure: (...names: readonly string[]) => edge.configure({ nodes: names.map(nodeOf) }),
+    change: async () => void (await edge.lever(WWW, LEVER)),
+  },
+] as const;
 
 const clock = () => channel.server.clock;
 const advance = (ms: number) => clock().advance(ms);
 const seen = async () => (await channel.inventory()).body.nodes.map((node) => node["last_seen"] !== undefined);
 const second = (node: string) => ({ token: "bound2", node });
+const statusOf = async (options?: PollOptions) => (await channel.poll(options)).status;
+const areHeld = (polls: number) =>
+  eventually(async () => (await channel.holds()) === polls, `there are not ${polls} parked polls`);
 
 /** The same status, headers and bytes as those of a poll that comes now. */
 async function expectAsFresh(ended: Response, fresh: Response): Promise<void> {
-  const headersOf = ({ headers }: Response) => [...headers].filter(([name]) => name !== "date");
-  expect([ended.status, headersOf(ended), await ended.text()]).toEqual([
-    fresh.status,
-    headersOf(fresh),
-    await fresh.text(),
-  ]);
+  const whole = async (answer: Response) => {
+    const headers = [...answer.headers].filter(([name]) => name !== "date");
+    return { status: answer.status, headers, text: await answer.text() };
+  };
+  expect(await whole(ended)).toEqual(await whole(fresh));
 }
 
-describe.each(KINDS)("GET $path", ({ open, path, node, unknown, holdMs, change }) => {
+describe.each(KINDS)("GET $path", ({ open, node, unknown, change }) => {
   beforeEach(open);
 
-  test("is a document with an ETag", async () => {
-    const answer = await channel.poll();
-    expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "application/json"]);
-    expect(answer.headers.get("etag")).toMatch(/^"[\w-]+"$/);
-    expect(await channel.etag({ token: "unbound" })).toBe(await channel.etag());
-  });
-
-  test("with If-None-Match equal to the ETag is held until the table changes", async () => {
+  test("is a document with an ETag, held until the table changes where If-None-Match has that", async () => {
+    const first = await channel.poll();
+    expect([first.status, first.headers.get("content-type")]).toEqual([200, "application/json"]);
+    expect(first.headers.get("etag")).toMatch(/^"[\w-]+"$/);
     const { answer, etag } = await channel.parked();
+    expect([etag, await channel.etag({ token: "unbound" })]).toEqual([first.headers.get("etag") as string, etag]);
     await change();
     expect([(await answer).status, (await answer).headers.get("etag") === etag]).toEqual([200, false]);
     await expectAsFresh(await answer, await channel.poll());
     expect(await channel.holds()).toBe(0);
   });
 
-  test("is held also as HEAD", async () => {
-    const headers = { authorization: "Bearer bound1", "if-none-match": await channel.etag() };
-    const head = fetch(`${channel.server.base}${path}?node=${node(1)}`, { method: "HEAD", headers });
-    await eventually(async () => (await channel.holds()) === 1, "the poll was not parked");
-    advance(holdMs);
-    expect([(await head).status, await (await head).text()]).toEqual([304, ""]);
-  });
-
-  test("ends when its caller leaves", async () => {
-    const leaving = new AbortController();
-    const etag = await channel.etag();
-    const left = channel.poll({ etag, signal: leaving.signal }).catch((cause: unknown) => cause);
-    await eventually(async () => (await channel.holds()) === 1, "the poll was not parked");
-    leaving.abort();
-    expect(await left).toBeInstanceOf(Error);
-    await eventually(async () => (await channel.holds()) === 0, "the poll is parked still");
-  });
-
-  test("of an unknown node is 404", async () => {
+  test("of an unknown node is 404, and without a token 401, whatever node it names", async () => {
     for (const token of ["unbound", "admin"]) await expectError(channel.poll({ token, node: node(3) }), 404, unknown);
-    expect(await seen()).toEqual([false, false]);
-  });
-
-  test("needs a real token where there are tokens, with a node or without", async () => {
-    for (const name of [node(1), null, "nobody"]) {
+    for (const name of [node(1), null, node(3)])
       await expectError(channel.poll({ token: null, node: name }), 401, NO_TOKEN);
-    }
-  });
-
-  test.each(["eyes", "acme", "acme-eyes"])("is refused to one who is neither agent nor admin: %s", async (token) => {
-    for (const name of [node(1), null]) expect((await channel.poll({ token, node: name })).status).toBe(403);
+    expect(await seen()).toEqual([false, false]);
   });
 });
 
-describe.each(KINDS)("$kind", ({ open, node, unknown, route, holdMs, configure, change }) => {
+describe.each(KINDS)("$kind", ({ open, node, unknown, route, otherRoute, holdMs, configure, change }) => {
   beforeEach(open);
   const [first, other] = [node(1), node(2)];
 
-  test.each([[other], ["nobody"], [null], [""]])(
+  test.each([other, "nobody", null, ""])(
     "node binding: ?node=%p is the uniform 403, before any presence",
     async (name) => {
       await expectError(channel.poll({ node: name }), 403, BOUND);
@@ -139,12 +102,6 @@ describe.each(KINDS)("$kind", ({ open, node, unknown, route, holdMs, configure, 
       expect(channel.server.audited).toEqual([]);
     },
   );
-
-  test("node binding: one of several tokens of a node, and an unbound one, may act as it", async () => {
-    channel.admit(agent("bound1", first), agent("bound3", first), agent("unbound"));
-    for (const token of ["bound1", "bound3", "unbound"]) expect((await channel.poll({ token })).status).toBe(200);
-    expect((await channel.poll({ token: "unbound", node: other })).status).toBe(200);
-  });
 
   test.each([
     ["404 when it removes the node", "unbound", () => configure(other), 404, unknown],
@@ -162,58 +119,40 @@ describe.each(KINDS)("$kind", ({ open, node, unknown, route, holdMs, configure, 
     expect((await channel.node())["last_seen"]).toBe(status === 404 ? undefined : endedAt);
   });
 
-  test("poll ended by a reload: one for which nothing is other stays, with the same bytes", async () => {
-    const { answer, etag } = await channel.parked();
-    const gone = await channel.parked(second(other));
-    configure(first, node(3));
-    expect((await gone.answer).status).toBe(404);
-    expect([await channel.etag(), await channel.holds()]).toEqual([etag, 1]);
-    advance(holdMs);
-    expect((await answer).status).toBe(304);
-  });
-
   test("polls are capped: eight in all with few nodes, and two for each of more nodes", async () => {
     const names = [1, 2, 3, 4, 5].map(node);
     channel.admit(...names.map((name) => agent(name, name)));
     configure(...names.slice(0, 3));
-    const two = async (i: number) => {
-      for (let n = 0; n < 2; n++) await channel.parked({ token: node(i), node: node(i) });
+    const as = (i: number) => ({ token: node(i), node: node(i) });
+    const park = async (...nodes: readonly number[]) => {
+      for (const i of nodes) await channel.parked(as(i));
     };
-    for (const i of [1, 2, 3, 1]) await two(i);
-    const polled = async (i: number) => {
-      const as = { token: node(i), node: node(i) };
-      return (await channel.poll({ ...as, etag: await channel.etag(as) })).status;
-    };
+    const polled = async (i: number) => statusOf({ ...as(i), etag: await channel.etag(as(i)) });
+    await park(1, 1, 1, 1, 2, 2, 3, 3);
     expect(await polled(2)).toBe(429);
     configure(...names);
-    await two(4);
+    await park(4, 4);
     expect(await polled(5)).toBe(429);
   });
 
   test("polls are capped: stop answers all, those of the other channel are not counted", async () => {
     const answers = [await channel.parked(), await channel.parked(second(other))];
-    expect(await channel.metric(`svc_api_holds{channel="${route === "rules" ? "zones" : "rules"}"}`)).toBe(0);
+    expect(await channel.metric(`svc_api_holds{channel="${otherRoute}"}`)).toBe(0);
     await channel.stop();
     for (const { answer } of answers) expect((await answer).status).toBe(304);
     expect(clock().pending).toBe(0);
   });
 
-  test("node presence: an operator's ?node= is a preview, and no sighting, parked or not", async () => {
-    expect(await channel.document({ token: "admin" })).toEqual(await channel.document({ token: "unbound" }));
-    await channel.poll({ token: "admin", node: other });
+  test("node presence is by an agent's poll as its node: neither a preview, parked or not, nor a report", async () => {
     const { answer } = await channel.parked({ token: "admin", node: other });
     expect(await channel.node(other)).toMatchObject({ alive: false, holding: false });
     await change();
     await answer;
-    expect(await seen()).toEqual([true, false]);
-  });
-
-  test("node presence: an agent's poll is one of its node alone; one without a node, and a report, are none", async () => {
-    await channel.poll({ token: "unbound", node: null });
     await channel.report(first, { version: "1" });
     expect(await seen()).toEqual([false, false]);
     await channel.poll({ token: "unbound", node: other });
     expect(await seen()).toEqual([false, true]);
+    expect(await channel.document({ token: "admin" })).toEqual(await channel.document());
   });
 
   test("inventory has alive, holding and last_seen of a node's polls, stamped when they begin and end", async () => {
@@ -223,36 +162,32 @@ describe.each(KINDS)("$kind", ({ open, node, unknown, route, holdMs, configure, 
     expect(await channel.node()).toMatchObject({ alive: true, holding: true, last_seen: begun });
     advance(holdMs - 20_000);
     await answer;
-    const ended = new Date(Date.parse(begun) + holdMs).toISOString();
-    expect(await channel.node()).toMatchObject({ alive: true, holding: false, last_seen: ended });
-  });
-
-  test("node alive is true until stale_after_seconds have passed since the last sighting", async () => {
-    await channel.poll();
-    const { last_seen } = await channel.node();
+    const last_seen = new Date(Date.parse(begun) + holdMs).toISOString();
     advance(15_000);
-    expect(await channel.node()).toMatchObject({ alive: true, last_seen });
+    expect(await channel.node()).toMatchObject({ alive: true, holding: false, last_seen });
     advance(1);
     expect(await channel.node()).toMatchObject({ alive: false, last_seen });
   });
 });
 
-describe.each(KINDS)("answer 304 of the $kind channel", ({ open, holdMs }) => {
+describe.each(KINDS)("answer 304 of the $kind channel", ({ open, path, node, holdMs }) => {
   beforeEach(open);
 
-  test("when the ETag of a long poll is still current after the hold, with the ETag and no body", async () => {
+  test("when the ETag of a long poll is still current after the hold, with the ETag and no body, also of HEAD", async () => {
     const { answer, etag } = await channel.parked();
+    const headers = { authorization: "Bearer bound1", "if-none-match": etag };
+    const head = fetch(`${channel.server.base}${path}?node=${node(1)}`, { method: "HEAD", headers });
+    await areHeld(2);
     advance(holdMs - 1);
-    expect(await channel.holds()).toBe(1);
+    expect(await channel.holds()).toBe(2);
     advance(1);
-    expect([(await answer).status, (await answer).headers.get("etag")]).toEqual([304, etag]);
-    expect(await (await answer).text()).toBe("");
+    for (const ended of [await answer, await head])
+      expect([ended.status, ended.headers.get("etag"), await ended.text()]).toEqual([304, etag, ""]);
   });
 });
 
 describe.each(KINDS)("error 429 of the $kind channel", ({ open, node, route }) => {
   beforeEach(open);
-  const other = node(2);
 
   test("for the fifth parked poll of a token, with Retry-After: 1", async () => {
     for (let i = 0; i < 4; i++) await channel.parked();
@@ -263,23 +198,21 @@ describe.each(KINDS)("error 429 of the $kind channel", ({ open, node, route }) =
     await expectError(refused, 429, "too many concurrent zone holds");
     expect((await channel.node())["last_seen"]).toBe(last_seen as string);
     expect(await channel.metric(`svc_api_holds_refused_total{channel="${route}"}`)).toBe(1);
-    expect((await channel.poll()).status).toBe(200);
-    await channel.parked(second(other));
+    expect(await statusOf()).toBe(200);
+    await channel.parked(second(node(2)));
   });
 });
 
 describe("GET /api/v1/dataplane/rules", () => {
   beforeEach(openScrub);
-  const NARROW = { rules: [{ packetLength: { min: 1, max: 2 } }] };
 
   test("wakes on a report after which the node is told other rules, and no other node does", async () => {
-    scrub.change(divertedBan(NARROW));
+    scrub.change(divertedBan({ rules: [{ packetLength: { min: 1, max: 2 } }] }));
     const { answer } = await scrub.parked();
     const other = await scrub.parked(second("s2"));
     await scrub.report("s1", { capabilities: ["packet_length"] });
-    expect(await (await answer).json()).toMatchObject({
-      bans: [{ flowspec: [{ packet_length: { min: 1, max: 2 } }] }],
-    });
+    const flowspec = [{ packet_length: { min: 1, max: 2 } }];
+    expect(await (await answer).json()).toMatchObject({ bans: [{ flowspec }] });
     expect(await scrub.holds()).toBe(1);
     expect(await scrub.document({ token: "admin" })).toEqual(await scrub.document());
     expect(await scrub.document({ token: "admin", node: "s2" })).not.toEqual(await scrub.document());
@@ -287,20 +220,10 @@ describe("GET /api/v1/dataplane/rules", () => {
     expect((await other.answer).status).toBe(304);
   });
 
-  test("wakes when a ban is pushed on, together with others", async () => {
-    const pushed = divertedBan();
-    scrub.change(pushed);
-    const { answer } = await scrub.parked();
-    scrub.change({ ...pushed, expiresAt: pushed.expiresAt + 10_000 });
-    expect(await scrub.holds()).toBe(1);
-    advance(10_000);
-    expect(await (await answer).json()).toMatchObject({ bans: [{ expires_at: "2026-03-01T12:10:10.000Z" }] });
-  });
-
   test("answers in token-less local mode, and stamps nothing", async () => {
     scrub.admit();
-    for (const node of ["s1", null]) expect((await scrub.poll({ token: null, node })).status).toBe(200);
-    expect((await scrub.poll({ token: null, node: "s3" })).status).toBe(404);
+    for (const node of ["s1", null]) expect(await statusOf({ token: null, node })).toBe(200);
+    expect(await statusOf({ token: null, node: "s3" })).toBe(404);
     expect(await seen()).toEqual([false, false]);
   });
 });
@@ -346,7 +269,6 @@ describe("edge node", () => {
     edge.admit(agent("old", "e1"), agent("new", "e1"), ...channelTokens("e1", "e2"));
     const lastToken = async () => (await edge.node())["last_token"];
     const { answer } = await edge.parked({ token: "old" });
-    expect(await lastToken()).toBe("old");
     await edge.poll({ token: "bound2" });
     await edge.slot({ zone: WWW });
     expect(await lastToken()).toBe("old");
@@ -356,11 +278,15 @@ describe("edge node", () => {
     expect(await lastToken()).toBe("new");
   });
 
-  test("never polled has no last_seen, and is treated as lost once stale_after_seconds has passed", async () => {
+  test("alive is false, without last_seen, of a node that never polled", async () => {
+    expect(await edge.node()).toMatchObject({ alive: false });
+    expect(await edge.node()).not.toHaveProperty("last_seen");
+  });
+
+  test("never polled is treated as lost once stale_after_seconds has passed", () => {
     expect(edge.edge.nodes.view("e1")).toMatchObject({ liveness: "not_seen", lastSeenAt: null });
     advance(15_001);
     expect(edge.edge.nodes.view("e1")).toMatchObject({ liveness: "lost", lastSeenAt: null });
-    expect(await edge.node()).not.toHaveProperty("last_seen");
   });
 });
 
@@ -373,15 +299,12 @@ describe("edge poll gzip: a long document", () => {
   test.each(["gzip", "identity"])(
     "comes in %s to who takes that, at once or after a hold, under one ETag",
     async (coding) => {
-      const ask = (tag: string, method = "GET") =>
-        fetch(`${edge.server.base}/api/v1/edge/zones?node=e1`, {
-          method,
-          headers: { authorization: "Bearer bound1", "accept-encoding": coding, "if-none-match": tag },
-          decompress: false,
-        });
-      const before = await edge.holds();
+      const ask = (tag: string, method = "GET") => {
+        const headers = { authorization: "Bearer bound1", "accept-encoding": coding, "if-none-match": tag };
+        return fetch(`${edge.server.base}/api/v1/edge/zones?node=e1`, { method, headers, decompress: false });
+      };
       const parked = ask(await edge.etag());
-      await eventually(async () => (await edge.holds()) > before, "the poll was not parked");
+      await areHeld(1);
       await edge.lever("z7.example.net", LEVER);
       const [told, text, etag] = [await parked, await (await edge.poll()).text(), await edge.etag()];
       for (const answer of [told, await ask('"another"')]) {

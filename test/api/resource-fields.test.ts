@@ -3,7 +3,7 @@
  * that is required is in each state of the resource, one that is not is in some and not in others. What a field's value
  * is made of is in src/http/wire.
  */
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { Kind, OptionalKind, type TObject, type TSchema } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { AUDIT_ACTIONS, type AuditEvent } from "../../src/audit/audit-event.ts";
@@ -20,17 +20,7 @@ import { RatesWire } from "../../src/http/wire/traffic/rates.ts";
 import { SampleWire } from "../../src/http/wire/traffic/sample.ts";
 import type { IpAddress } from "../../src/net/address.ts";
 import { METRICS } from "../../src/traffic/rates.ts";
-import {
-  attack,
-  ban,
-  classification,
-  host,
-  NOON,
-  route,
-  sourceBlock,
-  status,
-  udpRules,
-} from "../fixtures/browser/views.ts";
+import * as views from "../fixtures/browser/views.ts";
 import { address, thresholds } from "../fixtures/host-rows.ts";
 import { admitCallers, as, type Caller, OTHER_HOST, UNOWNED_HOST } from "../fixtures/http/callers.ts";
 import { TestServer } from "../fixtures/http/http.ts";
@@ -38,13 +28,8 @@ import { divertedBan } from "../fixtures/scrub/scrubbing.ts";
 
 type Wire = Record<string, unknown>;
 
+const { attack, ban, classification, host, NOON, sourceBlock, status, udpRules } = views;
 let server: TestServer;
-
-beforeEach(() => {
-  server = TestServer.started();
-  admitCallers(server);
-});
-afterEach(() => server.http.stop());
 
 async function read(path: string, caller: Caller = "viewer"): Promise<Wire> {
   const answer = await fetch(`${server.base}/api/v1/${path}`, { headers: as(caller) });
@@ -52,45 +37,48 @@ async function read(path: string, caller: Caller = "viewer"): Promise<Wire> {
   return (await answer.json()) as Wire;
 }
 
-async function listed(path: string, list = path): Promise<Wire[]> {
-  return (await read(path))[list] as Wire[];
-}
+const listed = async (path: string, list = path) => (await read(path))[list] as Wire[];
 
-/** The only attack that there is. */
-async function attackOnWire(
-  changes: Parameters<typeof attack>[0] = {},
-  itsBan: Parameters<typeof ban>[0] | null = null,
-): Promise<Wire> {
-  const view = { attack: attack(changes), ban: itsBan === null ? null : ban(itsBan) };
-  const isOver = view.attack.endedAt !== null;
-  server.backend.attacksView = isOver ? { active: [], recent: [view] } : { active: [view], recent: [] };
-  return (await listed("attacks", isOver ? "recent" : "active"))[0] ?? {};
+type Changes<T extends (...args: never) => unknown> = Parameters<T>[0];
+const view = (changes: Changes<typeof attack> = {}, its: Changes<typeof ban> | null = null) => ({
+  attack: attack(changes),
+  ban: its === null ? null : ban(its),
+});
+
+async function attacksOnWire(...attacks: readonly ReturnType<typeof view>[]): Promise<Wire[]> {
+  const { active = [], recent = [] } = Object.groupBy(attacks, (each) =>
+    each.attack.endedAt === null ? "active" : "recent",
+  );
+  server.backend.attacksView = { active, recent };
+  const wire = await read("attacks");
+  return [...(wire["active"] as Wire[]), ...(wire["recent"] as Wire[])];
 }
 
 const SHARE = { key: "198.51.100.1", packets: 7, bytes: 700 };
 const SAMPLE = {
-  ...{ totalPackets: 7, topSources: [SHARE], protocols: [{ ...SHARE, key: "udp" }], flows: [], origins: null },
-  ...{ topSourcePorts: [{ ...SHARE, key: "53" }], topDestinationPorts: [{ ...SHARE, key: "443" }] },
+  ...{ totalPackets: 7, topSources: [SHARE], protocols: [SHARE], flows: [], origins: null },
+  ...{ topSourcePorts: [SHARE], topDestinationPorts: [SHARE] },
 };
-const FULL_SAMPLE = {
-  ...SAMPLE,
-  flows: [
-    {
-      ...{ source: address("198.51.100.1"), destination: address("192.0.2.1"), protocol: "udp", bytes: 100 },
-      ...{ sourcePort: 53, destinationPort: 443, tcpFlags: null },
-    },
-  ],
-  origins: { bySource: {}, topAsns: [{ ...SHARE, key: "AS64500" }], topCountries: [{ ...SHARE, key: "DE" }] },
+const FLOW = {
+  ...{ source: address("198.51.100.1"), destination: address("192.0.2.1"), protocol: "udp", bytes: 100 },
+  ...{ sourcePort: 53, destinationPort: 443, tcpFlags: null },
 };
+const ORIGINS = { bySource: {}, topAsns: [SHARE], topCountries: [SHARE] };
 const CARPET = { scope: "group", target: null, group: "web", carpet: { prefix: "192.0.2.0/25", hosts: 100 } } as const;
 const PARTS = [
   { type: "syn_flood", share: 0.6, sourcePort: null },
   { type: "ntp_amplification", share: 0.4, sourcePort: 123 },
 ] as const;
+const MIXED = classification({ type: "syn_flood", confidence: 0.6, sourcePort: null, parts: PARTS });
 const LIMIT = { normal: 500.1234, factor: 3, floor: 100, ceiling: 2000 };
-const LEARNED = { baseline: LIMIT, baselineConfigured: true, warmupRemainingSeconds: null };
+const LEARNED = {
+  baseline: LIMIT,
+  baselineConfigured: true,
+  warmupRemainingSeconds: null,
+  normalOf: "hour_of_week",
+} as const;
 const WARMING = { baseline: null, normalOf: "recent", baselineConfigured: true, warmupRemainingSeconds: 12.2 } as const;
-const REASONS = [attack().reason, explain([1600], { ...LEARNED, normalOf: "hour_of_week" }), explain([1600], WARMING)];
+const REASONS = [attack().reason, explain([1600], LEARNED), explain([1600], WARMING)];
 const EVENT: AuditEvent = {
   ...{ wallMs: NOON + 1234, action: "ban", result: "active", operator: "noc", role: "operator", tenant: "acme" },
   ...{
@@ -102,68 +90,50 @@ const EVENT: AuditEvent = {
     dryRun: true,
   },
 };
-const BGP = {
-  config: {
-    ...{ speaker: "managed", localAsn: 64500, routerId: "192.0.2.1", nextHop: "192.0.2.9", nextHop6: "100::1" },
-    ...{ communities: ["65535:666"], localPref: 0 },
-  },
-  ...{ connected: true, gobgpVersion: 4, fault: null, neighbors: [] },
-} as never;
+const BGP_CONFIG = {
+  ...{ speaker: "managed", localAsn: 64500, routerId: "192.0.2.1", nextHop: "192.0.2.9", nextHop6: "100::1" },
+  ...{ communities: ["65535:666"], localPref: 0 },
+};
 const WHOLE_STATUS = status({
-  bgp: BGP,
+  bgp: { config: BGP_CONFIG, connected: true, gobgpVersion: 4, fault: null, neighbors: [] } as never,
   update: { latestVersion: "1.3.0", isSecurity: true, latestUrl: "https://example.net/1.3.0" },
   scrubbing: { nextHop: "192.0.2.67" as IpAddress, nextHop6: null, communities: ["64500:2"], localPref: 0 },
   dataplane: { state: "failed", filter: null, error: "no permission", rulesLeftOut: 0 },
 });
 
-const attacks = () =>
-  Promise.all(
-    [
-      () => attackOnWire({ target: address(UNOWNED_HOST) }),
-      () => attackOnWire({ ...CARPET, lastingRise: true, direction: "outgoing" }),
-      () => attackOnWire({ endedAt: NOON + 1, sample: SAMPLE, classification: classification() }, {}),
-      () => attackOnWire({}, { method: "flowspec", measure: udpRules() }),
-    ].map(inOrder()),
-  );
-
-/** One after the other: each fills the same service. */
-function inOrder(): (state: () => Promise<Wire>) => Promise<Wire> {
-  let last: Promise<unknown> = Promise.resolve();
-  return (state) => {
-    const next = last.then(state);
-    last = next;
-    return next;
-  };
-}
-
-async function partsOfAttacks(field: string, changes: readonly Parameters<typeof attack>[0][]): Promise<Wire[]> {
-  const wires: Wire[] = [];
-  for (const each of changes) wires.push((await attackOnWire(each))[field] as Wire);
-  return wires;
-}
+const ATTACKS = [
+  view({ target: address(UNOWNED_HOST), rates: thresholds({}), sample: SAMPLE }),
+  view({ ...CARPET, lastingRise: true, direction: "outgoing" }),
+  view({ endedAt: NOON + 1, sample: { ...SAMPLE, flows: [FLOW], origins: ORIGINS } }, {}),
+  view({ classification: MIXED }, { method: "flowspec", measure: udpRules() }),
+  view({ rates: thresholds(Object.fromEntries(METRICS.map((metric) => [metric, 3]))) }),
+  ...VECTORS.map((type) => view({ classification: classification({ type }) })),
+  ...REASONS.map((reason) => view({ reason })),
+];
 
 async function bans(): Promise<Wire[]> {
   const manual = { manual: true, attackId: null, metric: null, rate: 0, threshold: 0 } as const;
   const held = { repeat: 1, holdUntil: NOON + 1000, fallback: "refused" } as const;
   const ladder = { escalation: [{ afterSeconds: 0, action: "flowspec" }], step: 0 } as const;
-  const over = { state: "withdrawn", withdrawnAt: NOON + 1000, reason: "ttl expired" } as const;
-  const views = [
-    { ban: ban({ ...held, route: route("192.0.2.1", { localPref: 200 }) }), dropped: { packets: 3, bytes: 180 } },
-    { ban: ban({ ...manual, ...ladder, method: "flowspec", measure: { ...udpRules(), matchesAll: true } }) },
-    { ban: divertedBan({ node: "s1" }) },
-    { ban: ban({ ...over, route: null }) },
+  const all = { method: "flowspec", measure: { ...udpRules(), matchesAll: true } } as const;
+  const refused = { kind: "failed", cause: "bad next hop" } as const;
+  const states = [
+    { ban: ban({ ...held, route: views.route("192.0.2.1", { localPref: 200 }) }), dropped: { packets: 3, bytes: 180 } },
+    { ban: ban({ ...manual, ...ladder, ...all }) },
+    { ban: divertedBan({ node: "s1" }), routeState: { kind: "announced", missingAt: [MISSING] } as const },
+    { ban: ban({ state: "withdrawn", withdrawnAt: NOON + 1000, reason: "ttl expired", route: null }) },
     { ban: ban({ state: "rejected", reason: "whitelisted" }) },
   ];
-  server.backend.banViews = views.map((view) => ({ routeState: { kind: "failed", cause: "bad next hop" }, ...view }));
+  server.backend.banViews = states.map((view) => ({ routeState: refused, ...view }));
   return listed("bans");
 }
 
+const MISSING = { neighbor: "192.0.2.250", cause: "no session" };
+
 async function hosts(): Promise<Wire[]> {
-  const attacked = {
-    attack: { metric: "tcp_syn_pps", direction: "outgoing" },
-    ratesOut: thresholds({ pps: 4 }),
-  } as const;
-  server.backend.hostViews = [host(), host({ ...attacked, baseline: [100.1234, 2, 3], baselineOut: [0, 0, 0] })];
+  const attacked = { metric: "tcp_syn_pps", direction: "outgoing" } as const;
+  const learned = { baseline: [100.1234, 2, 3], baselineOut: [0, 0, 0], ratesOut: thresholds({ pps: 4 }) } as const;
+  server.backend.hostViews = [host(), host({ attack: attacked, ...learned })];
   return listed("hosts");
 }
 
@@ -180,184 +150,119 @@ async function auditEvents(): Promise<Wire[]> {
 }
 
 async function sourceBlocks(): Promise<Wire[]> {
-  const missing = { ...sourceBlock(), isInstalled: false };
-  server.backend.sourceBlockViews = [
-    missing,
-    { ...sourceBlock(), dropped: { packets: 3, bytes: 180 } } as typeof missing,
-  ];
+  const [missing, dropped] = [{ isInstalled: false }, { isInstalled: true, dropped: { packets: 3, bytes: 180 } }];
+  server.backend.sourceBlockViews = [missing, dropped].map((each) => ({ ...sourceBlock(), ...each }));
   return listed("dataplane/sources", "sources");
 }
 
-const allRates = thresholds(Object.fromEntries(METRICS.map((metric) => [metric, 3])));
+const attacks = () => attacksOnWire(...ATTACKS);
+const partsOf = (field: string) => async () =>
+  (await attacks()).flatMap((each) => (each[field] === undefined ? [] : [each[field] as Wire]));
 const RESOURCES: readonly [string, TObject, () => Promise<Wire[]>][] = [
   ["status", StatusWire, statuses],
   ["attack", AttackWire, attacks],
-  ["rates", RatesWire, () => partsOfAttacks("rates", [{ rates: thresholds({}) }, { rates: allRates }])],
-  ["sample", SampleWire, () => partsOfAttacks("sample", [{ sample: SAMPLE }, { sample: FULL_SAMPLE }])],
-  [
-    "classification",
-    ClassificationWire,
-    () =>
-      partsOfAttacks("classification", [
-        ...VECTORS.map((type) => ({ classification: classification({ type }) })),
-        { classification: classification({ type: "syn_flood", sourcePort: null, parts: PARTS }) },
-      ]),
-  ],
-  [
-    "reason",
-    AttackWire.properties.reason,
-    () =>
-      partsOfAttacks(
-        "reason",
-        REASONS.map((reason) => ({ reason })),
-      ),
-  ],
+  ["rates", RatesWire, partsOf("rates")],
+  ["sample", SampleWire, partsOf("sample")],
+  ["classification", ClassificationWire, partsOf("classification")],
+  ["reason", AttackWire.properties.reason, partsOf("reason")],
   ["host", HostWire, hosts],
   ["ban", BanWire, bans],
   ["audit", AuditEventWire, auditEvents],
   ["source block", SourceBlockWire, sourceBlocks],
 ];
+const wires = new Map<string, Wire[]>();
 
-describe.each(RESOURCES)("%s", (_, schema, states) => {
-  let known: Wire[] | null = null;
-  const wiresOf = async () => {
-    known ??= await states();
-    return known;
-  };
+beforeAll(async () => {
+  server = TestServer.started();
+  admitCallers(server);
+  for (const [resource, , states] of RESOURCES) wires.set(resource, await states());
+});
+afterAll(() => server.http.stop());
+
+describe.each(RESOURCES)("%s", (resource, schema) => {
+  const states = () => wires.get(resource) ?? [];
   const fields = Object.entries<TSchema>(schema.properties);
 
-  test.each(fields)("%s is where its schema says", async (field, { [OptionalKind]: optional }) => {
-    const has = (await wiresOf()).map((state) => Object.hasOwn(state, field));
-    expect(has).toContain(true);
-    expect(has.includes(false)).toBe(optional !== undefined);
+  test.each(fields)("%s is where its schema says", (field, { [OptionalKind]: optional }) => {
+    const has = states().map((state) => Object.hasOwn(state, field));
+    expect([has.includes(true), has.includes(false)]).toEqual([true, optional !== undefined]);
   });
 
-  test("is in each of its states as its schema says, with every value of a choice", async () => {
-    const wires = await wiresOf();
-    for (const wire of wires) expect([...Value.Errors(schema, wire)]).toEqual([]);
-    const [, choice] = fields.find(([name]) => name === "type" || name === "action") ?? [];
-    const values = choice?.[Kind] === "Union" ? (choice["anyOf"] as TSchema[]).map((each) => each["const"]) : [];
-    const [name = ""] = fields.find(([, each]) => each === choice) ?? [];
-    expect(new Set(wires.map((wire) => wire[name]))).toEqual(new Set(values.length > 0 ? values : [undefined]));
+  test("is in each of its states as its schema says, with every value of a choice", () => {
+    for (const state of states()) expect([...Value.Errors(schema, state)]).toEqual([]);
+    const choices = fields.filter(([name, each]) => /^(type|action)$/.test(name) && each[Kind] === "Union");
+    for (const [name, choice] of choices) {
+      const values = (choice["anyOf"] as TSchema[]).map((each) => each["const"]);
+      expect(new Set(states().map((state) => state[name]))).toEqual(new Set(values));
+    }
   });
 });
 
-test("attack tenant is that of the group that owns the target, and of the group that is attacked", async () => {
-  expect(await attackOnWire({ target: address(OTHER_HOST) })).toMatchObject({ tenant: "other" });
-  const wire = await attackOnWire(CARPET);
-  expect(wire).toMatchObject({ scope: "group", group: "web", tenant: "acme", prefix: "192.0.2.0/25", hosts: 100 });
-});
-
-test("attack scope group has no target", async () => {
-  expect(await attackOnWire(CARPET)).not.toHaveProperty("target");
+test("attack scope group has no target, and the tenant of the group that is attacked; a host's is of who owns it", async () => {
+  const [group, owned] = await attacksOnWire(view(CARPET), view({ target: address(OTHER_HOST) }));
+  expect(group).toMatchObject({ scope: "group", group: "web", tenant: "acme", prefix: "192.0.2.0/25", hosts: 100 });
+  expect(group).not.toHaveProperty("target");
+  expect(owned).toMatchObject({ tenant: "other" });
 });
 
 test("attack rate is read anew on every request while the attack lasts, and stands still after", async () => {
   for (const pps of [2000, 3000.5])
-    expect(await attackOnWire({ rates: thresholds({ pps }) })).toMatchObject({ rate: pps });
-  const over = await attackOnWire({ rates: thresholds({ pps: 1800 }), endedAt: NOON + 5000 });
-  expect(over).toMatchObject({ rate: 1800, active: false });
-});
-
-test("rates pps, mbps and flows_per_sec are always there, all others only when nonzero", async () => {
-  const trio = { pps: 0, mbps: 0, flows_per_sec: 0 };
-  const rates = await partsOfAttacks("rates", [
-    { rates: thresholds({}) },
-    { rates: thresholds({ frag_mbps: 0.25 }) },
-    { rates: allRates },
-  ]);
-  const all = Object.fromEntries(METRICS.map((metric) => [metric, 3]));
-  expect(rates).toEqual([trio, { ...trio, frag_mbps: 0.25 }, all]);
-});
-
-test("sample flows are what was kept of single packets", async () => {
-  const [sample] = await partsOfAttacks("sample", [{ sample: FULL_SAMPLE }]);
-  const ports = { src_port: 53, dst_port: 443 };
-  expect(sample?.["flows"]).toEqual([{ src: "198.51.100.1", dst: "192.0.2.1", proto: "udp", ...ports, bytes: 100 }]);
+    expect(await attacksOnWire(view({ rates: thresholds({ pps }) }))).toMatchObject([{ rate: pps }]);
+  const over = view({ rates: thresholds({ pps: 1800 }), endedAt: NOON + 5000 });
+  expect(await attacksOnWire(over)).toMatchObject([{ rate: 1800, active: false }]);
 });
 
 test("classification confidence is from 0 to 1, and parts are those of a multi-vector attack alone", async () => {
-  const several = classification({ type: "syn_flood", confidence: 0.6, sourcePort: null, parts: PARTS });
-  const [one, two] = await partsOfAttacks("classification", [
-    { classification: classification() },
-    { classification: several },
+  const told = await attacksOnWire(view({ classification: classification() }), view({ classification: MIXED }));
+  const [syn, ntp] = [
+    { type: "syn_flood", share: 0.6 },
+    { type: "ntp_amplification", share: 0.4, src_port: 123 },
+  ];
+  expect(told.map((each) => each["classification"])).toEqual([
+    { type: "dns_amplification", confidence: 0.9, src_port: 53 },
+    { type: "syn_flood", confidence: 0.6, parts: [syn, ntp] },
   ]);
-  expect(one).toEqual({ type: "dns_amplification", confidence: 0.9, src_port: 53 });
-  expect(two).toEqual({
-    type: "syn_flood",
-    confidence: 0.6,
-    parts: [
-      { type: "syn_flood", share: 0.6 },
-      { type: "ntp_amplification", share: 0.4, src_port: 123 },
-    ],
-  });
 });
 
 test("reason says where the threshold came from", async () => {
-  const reasons = await partsOfAttacks(
-    "reason",
-    REASONS.map((reason) => ({ reason })),
-  );
-  const [fixed, learned, warming] = reasons.map(({ shares, dominant_share_gate, ...others }) => {
-    expect(shares).toBeObject();
-    expect(dominant_share_gate).toBe(0.5);
-    return others;
-  });
-  expect(fixed).toEqual({ threshold_source: "static" });
+  const [, learned, warming] = await attacksOnWire(...REASONS.map((reason) => view({ reason })));
+  const common = { shares: expect.any(Object), dominant_share_gate: 0.5, baseline_configured: true };
   const baseline = { ...LIMIT, normal: 500.123 };
-  expect(learned).toEqual({
-    threshold_source: "baseline",
-    baseline,
-    normal_of: "hour_of_week",
-    baseline_configured: true,
-  });
-  const left = { warming_up: true, warmup_remaining_seconds: 13 };
-  expect(warming).toEqual({ threshold_source: "static", baseline_configured: true, ...left });
+  const source = { threshold_source: "baseline", baseline, normal_of: "hour_of_week" };
+  const left = { threshold_source: "static", warming_up: true, warmup_remaining_seconds: 13 };
+  expect([learned?.["reason"], warming?.["reason"]]).toEqual([
+    { ...common, ...source },
+    { ...common, ...left },
+  ]);
 });
 
-test("host baseline and baseline_out are the learned normal of each direction", async () => {
-  const [, learned] = await hosts();
-  expect(learned).toMatchObject({
-    baseline: { pps: 100.123, mbps: 2, flows_per_sec: 3 },
-    baseline_out: { pps: 0, mbps: 0, flows_per_sec: 0 },
-    rates_out: { pps: 4 },
-  });
+test("host baseline and baseline_out are the learned normal of each direction", () => {
+  const [baseline, baseline_out] = [
+    { pps: 100.123, mbps: 2, flows_per_sec: 3 },
+    { pps: 0, mbps: 0, flows_per_sec: 0 },
+  ];
+  expect(wires.get("host")?.[1]).toMatchObject({ baseline, baseline_out, rates_out: { pps: 4 } });
 });
 
 test("audit event is as recorded, with a time that is not RFC 3339 and a number for a boolean", async () => {
   server.backend.onAudit = () => ({ available: true, events: [EVENT] });
   const { wallMs: _, targetType, banState, dryRun: __, ...same } = EVENT;
   const wire = { ...same, event_time: "2026-03-01 12:00:01", target_type: targetType, ban_state: banState, dry_run: 1 };
-  expect(await listed("audit", "events")).toEqual([wire]);
+  expect(await read("audit")).toEqual({ available: true, events: [wire] });
 });
 
-test("audit available and events are the answer's two fields", async () => {
-  for (const available of [true, false]) {
-    server.backend.onAudit = () => (available ? { available, events: [] } : { available });
-    expect(await read("audit")).toEqual({ available, events: [] });
-  }
+test("audit available and events are the answer's two fields, also with storage off", async () => {
+  server.backend.onAudit = () => ({ available: false });
+  expect(await read("audit")).toEqual({ available: false, events: [] });
   expect(Object.keys(AuditWire.properties)).toEqual(["available", "events"]);
 });
 
-test("status of a tenant's token is its own part and nothing else, whatever is configured", async () => {
-  server.backend.statusView = WHOLE_STATUS;
-  expect(Object.keys(await read("status", "tenantViewer")).toSorted()).toEqual(
-    Object.keys(TenantStatusWire.properties).toSorted(),
-  );
-});
-
-test.each([
-  ["viewer", "viewer", true],
-  ["operator", "operator", true],
-  ["tenantViewer", "viewer", false],
-  ["tenantOperator", "operator", false],
-] as const)("status role and unscoped are of the calling token: %s", async (caller, role, unscoped) => {
-  expect(await read("status", caller)).toMatchObject({ role, unscoped, version: "1.2.3", uptime_seconds: 12 });
-});
-
-test("status active_attacks and active_bans are counts, those of the caller's tenant where it has one", async () => {
-  server.backend.status = (tenant: string | null = null) =>
-    status(tenant === "acme" ? { activeAttacks: 1, activeBans: 2 } : { activeAttacks: 5, activeBans: 7 });
-  expect(await read("status")).toMatchObject({ active_attacks: 5, active_bans: 7 });
-  expect(await read("status", "tenantViewer")).toMatchObject({ active_attacks: 1, active_bans: 2 });
+test("status of a tenant's token is its own part and nothing else, with counts of its own", async () => {
+  server.backend.status = (tenant: string | null = null) => ({
+    ...WHOLE_STATUS,
+    activeBans: tenant === "acme" ? 2 : 7,
+  });
+  const own = await read("status", "tenantViewer");
+  expect(Object.keys(own).toSorted()).toEqual(Object.keys(TenantStatusWire.properties).toSorted());
+  expect([own["active_bans"], (await read("status"))["active_bans"]]).toEqual([2, 7]);
 });

@@ -23,16 +23,14 @@ test("statements are the anchors within the text, by the heading that they stand
   ]);
 });
 
-test.each([
-  ["ban state may be active", "ban-state"],
-  ["ban state", "ban-state"],
-  ["ban state ends by an unban", "ban-state-ends"],
-  ["ban rates are those of the attack", null],
-  ["Ban's rate is absent", null],
-  ["an unban", null],
-  ["", null],
-])("%j holds %j", (name, held) => {
-  expect(heldStatement(name, new Set(["ban-state", "ban-rate", "ban-state-ends"]))).toBe(held);
+test("a test holds the longest statement whose words begin its name", () => {
+  const all = new Set(["ban-state", "ban-rate", "ban-state-ends"]);
+  const held = (name: string) => heldStatement(name, all);
+  expect(held("ban state may be active")).toBe("ban-state");
+  expect(held("ban state")).toBe("ban-state");
+  expect(held("ban state ends by an unban")).toBe("ban-state-ends");
+  for (const name of ["ban rates are those of the attack", "Ban's rate is absent", "an unban", ""])
+    expect(held(name)).toBeNull();
 });
 
 test("the page has hundreds of statements, each in the form that a test's name can begin with", () => {

@@ -21,8 +21,8 @@ import { birdMatch } from "../fixtures/bgp/bird-match.ts";
 import type { BirdFlow } from "../fixtures/bgp/bird-tables.ts";
 import { LooseFilter } from "../fixtures/captures/kernel-capture.ts";
 import { bpfUnavailable } from "../fixtures/dataplane/bpf-directory.ts";
-import { pick, type Random, randomFrame, randomRule } from "../fixtures/dataplane/filter-cases.ts";
-import { seededRandom } from "../fixtures/seeded-random.ts";
+import { randomFrame, randomRule } from "../fixtures/dataplane/filter-cases.ts";
+import { Chance, seededRandom } from "../fixtures/seeded-random.ts";
 
 const RULES = 3000;
 const ANNOUNCED = 600;
@@ -33,14 +33,14 @@ const HOUR_MS = 3_600_000;
 const DEADLINE_MS = 60_000;
 
 const seed = Math.floor(Math.random() * 2 ** 31);
-const random: Random = seededRandom(seed);
+const chance = new Chance(seededRandom(seed));
 /** Flags often several at once, as vectors have them. */
 const rules = Array.from({ length: RULES }, (): Rule => {
-  const rule = randomRule(random);
-  const flags = () => pick(random, [0x00, 0x02, 0x12, 0x17, 0x29]);
-  return random() < 0.2 ? { ...rule, tcpFlags: { set: flags(), unset: flags() } } : rule;
+  const rule = randomRule(chance);
+  const flags = () => chance.oneOf([0x00, 0x02, 0x12, 0x17, 0x29]);
+  return chance.oneIn(5) ? { ...rule, tcpFlags: { set: flags(), unset: flags() } } : rule;
 });
-const packets = Array.from({ length: FRAMES }, () => randomFrame(random)).flatMap((frame) => {
+const packets = Array.from({ length: FRAMES }, () => randomFrame(chance)).flatMap((frame) => {
   const header = decodeHeader(frame);
   return header === null ? [] : [{ frame, header }];
 });
@@ -83,7 +83,7 @@ describe.skipIf(bpfUnavailable !== null)(`kernel${bpfUnavailable === null ? "" :
 
 /** Some packets that the rule matches, and some others, other ones for each rule. */
 function sides(rule: Rule) {
-  const from = Math.floor(random() * packets.length);
+  const from = chance.below(packets.length);
   const turned = [...packets.slice(from), ...packets.slice(0, from)];
   const { matching = [], others = [] } = Object.groupBy(turned, ({ header }) =>
     ruleMatches(rule, header) ? "matching" : "others",

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
 import { connectGobgp } from "../../src/bgp/gobgp/gobgp-client.ts";
 import { SpeakerFault } from "../../src/bgp/speaker/speaker-fault.ts";
-import { BgpLab, bgpConfig, blackhole, flow, type TestAnnouncer, until } from "../fixtures/bgp/bgp.ts";
+import { BgpLab, bgpConfig, blackhole, flow, INSTANCE, type TestAnnouncer, until } from "../fixtures/bgp/bgp.ts";
 import type { Bird } from "../fixtures/bgp/bird.ts";
 import { GobgpdVersions } from "../fixtures/bgp/gobgpd-versions.ts";
 import { OperatorGobgpd } from "../fixtures/bgp/operator-gobgpd.ts";
@@ -61,7 +61,7 @@ swap(
       await operator.kill();
       await operator.start(gobgpd);
       await wantedAre(announcer, bird, major);
-      expect(await operator.routes()).toEqual([`${WANTED[major]} ours`, `${V4} ours`]);
+      expect(await operator.routes()).toEqual([`${WANTED[major]} of ${INSTANCE}`, `${V4} of ${INSTANCE}`]);
     }
   },
   DEADLINE_MS,

@@ -6,16 +6,15 @@ import { DEFAULT_TIMES } from "../../src/bgp/gobgp-announcer.ts";
 import { RESET_CAUSE_MS } from "../../src/bgp/route-quarantine.ts";
 import { findGobgpd } from "../../src/bgp/speaker/gobgpd-process.ts";
 import {
-  address,
   BgpLab,
   bgpConfig,
   blackhole,
   established,
   flow,
+  INSTANCE,
   loopback,
   neighbor,
   PEER_ASN,
-  prefix,
   SPEAKER_ASN,
   SPEAKER_LISTENS,
   type TestAnnouncer,
@@ -23,6 +22,8 @@ import {
 } from "../fixtures/bgp/bgp.ts";
 import { GobgpdVersions } from "../fixtures/bgp/gobgpd-versions.ts";
 import { OperatorGobgpd } from "../fixtures/bgp/operator-gobgpd.ts";
+import { address } from "../fixtures/host-rows.ts";
+import { prefix } from "../fixtures/networks.ts";
 
 const DEADLINE_MS = 60_000;
 /** Enough for a speaker on a busy machine: where none is missed, each fault is of the speaker. */
@@ -39,6 +40,14 @@ beforeEach(() => {
   lab = new BgpLab();
 });
 afterEach(() => lab.end());
+
+/** A speaker whose session with a BIRD is up. */
+async function session(birdOptions: Parameters<BgpLab["bird"]>[0] = {}, config = bgpConfig()) {
+  const bird = await lab.bird(birdOptions);
+  const speaker = lab.announcer(config, { times: TIMES });
+  await established(speaker.announcer);
+  return { bird, speaker, ...speaker };
+}
 
 function announced({ announcer }: TestAnnouncer, ...routes: readonly Parameters<typeof announcer.routeState>[0][]) {
   return until("announced", () => routes.every((route) => announcer.routeState(route).kind === "announced"));
@@ -57,29 +66,25 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd, major }) => {
     );
 
   contract("announces, replaces and withdraws routes with all their attributes", async () => {
-    const bird = await lab.bird({ asn: SPEAKER_ASN });
-    const speaker = lab.announcer(bgpConfig({ neighbors: [neighbor({ remoteAsn: SPEAKER_ASN })] }), { times: TIMES });
-    const { announcer } = speaker;
-    await established(announcer);
+    const config = bgpConfig({ neighbors: [neighbor({ remoteAsn: SPEAKER_ASN })] });
+    const { bird, speaker, announcer } = await session({ asn: SPEAKER_ASN }, config);
     expect(announcer.status().gobgpVersion as number).toBe(major ?? 0);
     const v4 = blackhole(V4, { communities: ["65535:666", "65001:1"], localPref: 250 });
     const v6 = blackhole(V6, { nextHop: address("2001:db8:ff::7"), localPref: 260 });
     announcer.want([v4, v6]);
     await announced(speaker, v4, v6);
     const common = { session: "speaker", asPath: "" };
-    const inBird4 = { prefix: V4, nextHop: "192.0.2.1", communities: ["65001:1", "65535:666"], localPref: 250 };
-    const inBird6 = { prefix: V6, nextHop: "2001:db8:ff::7", communities: ["65535:666"], localPref: 260 };
+    const communities = ["65001:1", "65535:666"];
+    const inBird4 = { ...common, prefix: V4, nextHop: "192.0.2.1", communities, localPref: 250 };
+    const inBird6 = { ...common, prefix: V6, nextHop: "2001:db8:ff::7", communities: ["65535:666"], localPref: 260 };
     await until("both in BIRD", async () => (await bird.routes()).length === 2);
-    expect(await bird.routes()).toEqual([
-      { ...common, ...inBird4 },
-      { ...common, ...inBird6 },
-    ]);
+    expect(await bird.routes()).toEqual([inBird4, inBird6]);
 
     const changed = blackhole(V4, { communities: [], localPref: 300 });
     announcer.want([changed, v6]);
     await announced(speaker, changed);
     await until("replaced", async () => (await bird.routes())[0]?.localPref === 300);
-    expect((await bird.routes())[0]).toEqual({ ...common, ...inBird4, communities: [], localPref: 300 });
+    expect((await bird.routes())[0]).toEqual({ ...inBird4, communities: [], localPref: 300 });
     announcer.want([v6]);
     await until("one withdrawn", async () => String(await bird.prefixes()) === V6);
     await until("known", () => announcer.status().neighbors[0]?.advertised === 1);
@@ -88,37 +93,27 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd, major }) => {
   });
 
   contract("announces rules with every component and rate, and withdraws each alone", async () => {
-    const bird = await lab.bird();
-    const speaker = lab.announcer(bgpConfig(), { times: TIMES });
-    await established(speaker.announcer);
+    const { bird, speaker, announcer } = await session();
     const limited = { kind: "rate_limit", bytesPerSecond: 125_000 } as const;
+    const tcp = {
+      source: prefix("198.51.100.0/24"),
+      protocol: 6,
+      tcpFlags: { set: 0x02, unset: 0x10 },
+      fragment: true,
+    };
+    const tcpPorts = { destinationPorts: [port(80), port(443), port(8000, 8010)], sourcePorts: [port(53)] };
+    const udp = { source: prefix("2001:db8:1::/48"), protocol: 17, sourcePorts: [port(1024, 65_535)], fragment: false };
+    const inBird = [
+      `dst ${V4}; src 198.51.100.0/24; proto 6; dport 80,443,8000..8010; sport 53; tcp flags 0x2/0x2 && 0x0/0x10; length 40..60; fragment !0x0/0x6`,
+      `dst ${V6}; src 2001:db8:1::/48; next header 17; sport >= 1024; length 1500; fragment 0x0/0x6`,
+    ] as const;
     const rules = new Map([
-      [
-        `dst ${V4}; src 198.51.100.0/24; proto 6; dport 80,443,8000..8010; sport 53; tcp flags 0x2/0x2 && 0x0/0x10; length 40..60; fragment !0x0/0x6`,
-        flow(V4, {
-          source: prefix("198.51.100.0/24"),
-          protocol: 6,
-          destinationPorts: [port(80), port(443), port(8000, 8010)],
-          sourcePorts: [port(53)],
-          tcpFlags: { set: 0x02, unset: 0x10 },
-          packetLength: { min: 40, max: 60 },
-          fragment: true,
-        }),
-      ],
+      [inBird[0], flow(V4, { ...tcp, ...tcpPorts, packetLength: { min: 40, max: 60 } })],
       ["dst 203.0.113.0/24", flow("203.0.113.0/24", { action: limited })],
-      [
-        `dst ${V6}; src 2001:db8:1::/48; next header 17; sport >= 1024; length 1500; fragment 0x0/0x6`,
-        flow(V6, {
-          source: prefix("2001:db8:1::/48"),
-          protocol: 17,
-          sourcePorts: [port(1024, 65_535)],
-          packetLength: { min: 1500, max: 1500 },
-          fragment: false,
-        }),
-      ],
+      [inBird[1], flow(V6, { ...udp, packetLength: { min: 1500, max: 1500 } })],
       [`dst ${V6}`, flow(V6, { action: limited })],
     ]);
-    speaker.announcer.want([...rules.values()]);
+    announcer.want([...rules.values()]);
     await announced(speaker, ...rules.values());
     await until("in BIRD", async () => (await bird.flowCount()) === rules.size);
     expect(await bird.flowMatches()).toEqual([...rules.keys()].sort());
@@ -126,41 +121,35 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd, major }) => {
     for (const [match, { rule }] of rules) expect(rates.get(match)).toBe(rule.action === limited ? 125_000 : 0);
     for (const match of [...rules.keys()]) {
       rules.delete(match);
-      speaker.announcer.want([...rules.values()]);
+      announcer.want([...rules.values()]);
       await until("withdrawn", async () => (await bird.flowCount()) === rules.size);
       expect(await bird.flowMatches()).toEqual([...rules.keys()].sort());
     }
   });
 
   contract("takes 5,000 routes and 1,000 rules at once, and gives all of them back", async () => {
-    const bird = await lab.bird();
-    const speaker = lab.announcer(bgpConfig(), { times: TIMES });
-    await established(speaker.announcer);
+    const { bird, speaker, announcer } = await session();
     const routes = [
       ...Array.from({ length: 5_000 }, (_, i) => blackhole(`198.18.${i >> 8}.${i & 255}/32`)),
-      ...Array.from({ length: 1_000 }, (_, i) =>
-        flow(`198.19.${i >> 8}.${i & 255}/32`, {
-          protocol: 17,
-          sourcePorts: [port(53), port(1_000 + i, 2_000 + i)],
-        }),
-      ),
+      ...Array.from({ length: 1_000 }, (_, i) => {
+        const sourcePorts = [port(53), port(1_000 + i, 2_000 + i)];
+        return flow(`198.19.${i >> 8}.${i & 255}/32`, { protocol: 17, sourcePorts });
+      }),
     ];
-    speaker.announcer.want(routes);
+    announcer.want(routes);
     await announced(speaker, ...routes);
     const count = async () => [await bird.routeCount(), await bird.flowCount()];
     await until("all in BIRD", async () => String(await count()) === "5000,1000");
-    expect(speaker.announcer.status().neighbors[0]?.advertised).toBe(6_000);
+    expect(announcer.status().neighbors[0]?.advertised).toBe(6_000);
     expect(speaker.faults).toEqual([]);
-    speaker.announcer.want([]);
+    announcer.want([]);
     await until("none in BIRD", async () => String(await count()) === "0,0");
   });
 
   contract("killed, is started again over its old socket with all routes, which the peer kept meanwhile", async () => {
-    const bird = await lab.bird();
-    const speaker = lab.announcer(bgpConfig(), { times: TIMES });
-    await established(speaker.announcer);
+    const { bird, speaker, announcer } = await session();
     const routes = [blackhole(V4), blackhole(V6), flow(V4), flow(V6)];
-    speaker.announcer.want(routes);
+    announcer.want(routes);
     const areIn = async () => (await bird.prefixes()).length === 2 && (await bird.flowCount()) === 2;
     await until("in BIRD", areIn);
     const killed = lab.gobgpdPid();
@@ -170,35 +159,21 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd, major }) => {
     await announced(speaker, ...routes);
     await until("in BIRD again", areIn);
     expect(lab.gobgpdPid()).not.toBe(killed);
-  });
-
-  contract("frozen, is said not to answer, and goes on where it was", async () => {
-    const bird = await lab.bird();
-    const speaker = lab.announcer(bgpConfig());
-    await established(speaker.announcer);
-    const pid = lab.gobgpdPid();
-    process.kill(pid, "SIGSTOP");
-    lab.onEnd(async () => {
-      process.kill(pid, "SIGCONT");
-    });
-    const route = blackhole(V4);
-    speaker.announcer.want([route]);
-    await until("failed", () => speaker.announcer.routeState(route).kind === "speaker_down");
-    expect(JSON.stringify(speaker.announcer.routeState(route))).toContain("does not answer");
-    process.kill(pid, "SIGCONT");
-    await announced(speaker, route);
-    await until("in BIRD", () => bird.hasRoute(V4));
-    expect(lab.gobgpdPid()).toBe(pid);
+    const shown = async () => (await bird.ask("show protocols all speaker")).map((line) => line.trim());
+    await until("none stale", async () => !(await shown()).join().includes("Neighbor graceful restart active"));
+    expect(await shown()).toContain("AF preserved: ipv4 ipv6 flow4 flow6");
+    // Of each of the four channels the number of withdrawals, also of BIRD's own when a session starts anew.
+    const withdrawals = (await shown()).filter((line) => line.startsWith("Import withdraws:"));
+    expect(withdrawals.map((line) => line.split(/ +/).at(-1))).toEqual(["0", "0", "0", "0"]);
+    expect(await areIn()).toBe(true);
   });
 
   contract("is adopted by the next service, with its session and its routes", async () => {
-    const bird = await lab.bird();
-    const first = lab.announcer(bgpConfig(), { times: TIMES });
-    await established(first.announcer);
-    first.announcer.want([blackhole(V4), flow(V4), flow(V6)]);
+    const { bird, announcer: first } = await session();
+    first.want([blackhole(V4), flow(V4), flow(V6)]);
     await until("in BIRD", async () => (await bird.hasRoute(V4)) && (await bird.flowCount()) === 2);
     const [pid, since] = [lab.gobgpdPid(), await bird.establishedSince("speaker")];
-    await first.announcer.stop({ withdraw: false });
+    await first.stop({ withdraw: false });
 
     const second = lab.announcer(bgpConfig(), { times: TIMES });
     second.announcer.want([blackhole(V6), flow(V6)]);
@@ -251,12 +226,11 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd, major }) => {
   );
 
   contract("passes nothing of one neighbor on to another, and says what a neighbor does not take", async () => {
-    const source = await lab.bird({
-      announces: ["198.51.100.0/24"],
-      announcesFlows: ["flow4 { dst 198.51.100.1/32; }"],
-    });
+    const announcesFlows = ["flow4 { dst 198.51.100.1/32; }"];
+    const source = await lab.bird({ announces: ["198.51.100.0/24"], announcesFlows });
     const other = await lab.bird({ host: 3, asn: PEER_ASN + 1, session: { families: [4] } });
-    const neighbors = [neighbor(), neighbor({ address: loopback(3), remoteAsn: PEER_ASN + 1 })];
+    const absent = neighbor({ address: loopback(4) });
+    const neighbors = [neighbor(), neighbor({ address: loopback(3), remoteAsn: PEER_ASN + 1 }), absent];
     const { announcer } = lab.announcer(bgpConfig({ neighbors }), { times: TIMES });
     await established(announcer, 2);
     await established(announcer, 3);
@@ -264,7 +238,16 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd, major }) => {
     await until("the neighbor's rule", () => lab.received(loopback(2), "ipv4-flowspec") === 1);
     announcer.want([blackhole(V4), flow(V4), blackhole(V6), flow(V6)]);
     const advertised = () => announcer.status().neighbors.map((row) => row.advertised);
-    await until("known to be out", () => String(advertised()) === "4,2");
+    await until("known to be out", () => String(advertised()) === "4,2,0");
+    const four = ["ipv4-unicast", "ipv6-unicast", "ipv4-flowspec", "ipv6-flowspec"];
+    const families = announcer.status().neighbors.map((row) => row.families.join());
+    expect(families).toEqual([four.join(), "ipv4-unicast,ipv4-flowspec", ""]);
+    const unreachable = { neighbor: loopback(4), cause: "no session" };
+    expect(announcer.missingAt(flow(V4))).toEqual([unreachable]);
+    expect(announcer.missingAt(flow(V6))).toEqual([
+      { neighbor: loopback(3), cause: "takes no IPv6 flowspec routes" },
+      unreachable,
+    ]);
     for (const [bird, prefixes, rules] of [
       [source, [V6, V4], [`dst ${V6}`, `dst ${V4}`]],
       [other, [V4], [`dst ${V4}`]],
@@ -327,7 +310,7 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd, major }) => {
     const { announcer } = lab.announcer(config, { times: TIMES });
     announcer.want([blackhole(V4)]);
     await until("ours is there", async () => (await operator.routes()).length === 3);
-    expect(await operator.routes()).toEqual(["198.51.100.1/32", V4, `${V4} ours`]);
+    expect(await operator.routes()).toEqual(["198.51.100.1/32", V4, `${V4} of ${INSTANCE}`]);
     announcer.want([]);
     await until("ours is gone", async () => String(await operator.routes()) === `198.51.100.1/32,${V4}`);
     announcer.want([blackhole("203.0.113.1/32")]);
@@ -337,7 +320,7 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd, major }) => {
     await operator.kill();
     await until("down", () => !announcer.status().connected);
     await operator.start();
-    await until("ours is there again", async () => String(await operator.routes()) === "203.0.113.1/32 ours");
+    await until("ours is there again", async () => String(await operator.routes()) === `203.0.113.1/32 of ${INSTANCE}`);
     await until("in BIRD again", async () => String(await bird.prefixes()) === "203.0.113.1/32");
   });
 });

@@ -8,8 +8,9 @@ import { auditEvent, edgeWindow, identified, snapshot } from "../fixtures/storag
 import { type HistoryPlace, historyDrivers } from "../fixtures/storage/history-drivers.ts";
 
 const HOUR = { fromMs: NOON - 3_600_000, toMs: NOON + 3_600_000 };
-const NO_FILTERS = { action: null, target: null };
+const DAY_MS = 86_400_000;
 const SECONDS = NOON / 1000;
+const HOST = "192.0.2.1";
 
 describe.each(historyDrivers())("$title", ({ skipped, place: newPlace }) => {
   let place: HistoryPlace;
@@ -22,34 +23,33 @@ describe.each(historyDrivers())("$title", ({ skipped, place: newPlace }) => {
 
   describe("audit", () => {
     const ask = (filters = {}, tenant: string | null = null) =>
-      place.driver.ask("auditEvents", { range: HOUR, filters: { ...NO_FILTERS, ...filters }, tenant });
+      place.driver.ask("auditEvents", { range: HOUR, filters: { action: null, target: null, ...filters }, tenant });
+    const write = (records: ReturnType<typeof identified<ReturnType<typeof auditEvent>>>[]) =>
+      place.driver.write({ kind: "audit", records });
 
-    contract("comes back as it went in, newest first, after a reopening too", async () => {
-      const odd = `a "quoted" 'name' \\ with \t tab, \n line, \0 nul, ünï and 🧱`;
-      const events = [
-        auditEvent({ operator: odd, reason: odd.repeat(3), wallMs: NOON }),
-        auditEvent({
+    contract(
+      "comes back as it went in, newest first and once, after a reopening and when its write is repeated",
+      async () => {
+        const odd = `a "quoted" 'name' \\ with \t tab, \n line, \0 nul, ünï and 🧱`;
+        const reload = {
           action: "config_reload",
           result: "ok",
           targetType: "global",
           target: "",
           dryRun: true,
-          wallMs: NOON + 1,
-        }),
-        auditEvent({ target: "2001:db8::1", wallMs: NOON + 1 }),
-      ];
-      await place.driver.write({ kind: "audit", records: events.slice(0, 1).map(identified) });
-      await place.driver.write({ kind: "audit", records: events.slice(1).map(identified) });
-      await place.reopen();
-      expect(await ask()).toEqual(events.toReversed());
-    });
-
-    contract("is kept once when its write is repeated", async () => {
-      const records = [identified(auditEvent())];
-      await place.driver.write({ kind: "audit", records });
-      await place.driver.write({ kind: "audit", records });
-      expect(await ask()).toHaveLength(1);
-    });
+        } as const;
+        const events = [
+          auditEvent({ operator: odd, reason: odd.repeat(3), wallMs: NOON }),
+          auditEvent({ ...reload, wallMs: NOON + 1 }),
+          auditEvent({ target: "2001:db8::1", wallMs: NOON + 1 }),
+        ];
+        const [first, ...others] = events.map(identified);
+        if (first === undefined) throw new Error("the test has events");
+        for (const records of [[first], others, others]) await write(records);
+        await place.reopen();
+        expect(await ask()).toEqual(events.toReversed());
+      },
+    );
 
     contract("is filtered by range, action, target and tenant", async () => {
       const pair = "198.51.100.7->2001:db8::1";
@@ -61,160 +61,138 @@ describe.each(historyDrivers())("$title", ({ skipped, place: newPlace }) => {
         auditEvent({ action: "source_block", target: pair, targetType: "source", tenant: "acme" }),
         auditEvent({ action: "unban", target: "192.0.2.10", tenant: "other" }),
       ];
-      await place.driver.write({ kind: "audit", records: events.map(identified) });
+      await write(events.map(identified));
       const targets = async (filters = {}, tenant: string | null = null) =>
         (await ask(filters, tenant)).map(({ target }) => target);
       expect(await targets()).toEqual(["last", "192.0.2.10", pair, "first"]);
       expect(await targets({ action: "unban" })).toEqual(["192.0.2.10"]);
-      expect(await targets({ target: address("198.51.100.7") })).toEqual([pair]);
-      expect(await targets({ target: address("2001:DB8:0::1") })).toEqual([pair]);
-      expect(await targets({ target: address("192.0.2.10") })).toEqual(["192.0.2.10"]);
-      expect(await targets({ target: address("192.0.2.1") })).toEqual([]);
-      expect(await targets({ target: address("1.0.0.7") })).toEqual([]);
       expect(await targets({}, "acme")).toEqual([pair]);
       expect(await targets({ action: "unban" }, "acme")).toEqual([]);
+      for (const [text, found] of [
+        ["198.51.100.7", [pair]],
+        ["2001:DB8:0::1", [pair]],
+        ["192.0.2.10", ["192.0.2.10"]],
+        ["192.0.2.1", []],
+        ["1.0.0.7", []],
+      ] as const)
+        expect<readonly string[]>(await targets({ target: address(text) })).toEqual(found);
     });
 
     contract("is told up to 1001 rows, the newest", async () => {
-      const records = Array.from({ length: 1003 }, (_, i) => identified(auditEvent({ wallMs: NOON + i })));
-      await place.driver.write({ kind: "audit", records });
+      await write(Array.from({ length: 1003 }, (_, i) => identified(auditEvent({ wallMs: NOON + i }))));
       const events = await ask();
-      expect(events).toHaveLength(1001);
-      expect([events[0]?.wallMs, events.at(-1)?.wallMs]).toEqual([NOON + 1002, NOON + 2]);
+      expect([events.length, events[0]?.wallMs, events.at(-1)?.wallMs]).toEqual([1001, NOON + 1002, NOON + 2]);
     });
   });
 
   describe("attacks", () => {
     const saved = (changes: Parameters<typeof attack>[0]) => ({ attack: attack(changes), tenant: "acme" });
+    const write = (...records: { attack: ReturnType<typeof attack>; tenant: string | null }[]) =>
+      place.driver.write({ kind: "attacks", records });
+    const ended = (limit: number) => place.driver.ask("endedAttacks", { limit });
 
-    contract("come back whole once they have ended, newest end first, up to a limit", async () => {
+    contract("come back whole once they have ended, newest end first, up to a limit, and by their id", async () => {
       const share = { key: "198.51.100.1", packets: 2, bytes: 120 };
       const lists = { topSources: [share], topSourcePorts: [], topDestinationPorts: [], protocols: [share] };
-      const sampled = attack({
-        id: "a1",
-        endedAt: NOON + 5,
-        sample: { totalPackets: 2, ...lists, flows: [], origins: null },
-      });
-      await place.driver.write({ kind: "attacks", records: [saved({ id: "a1" }), saved({ id: "a2" })] });
-      await place.driver.write({ kind: "attacks", records: [{ attack: sampled, tenant: null }] });
-      await place.driver.write({ kind: "attacks", records: [saved({ id: "a3", endedAt: NOON + 9 })] });
+      const sample = { totalPackets: 2, ...lists, flows: [], origins: null };
+      const [sampled, last] = [
+        attack({ id: "a'1", endedAt: NOON + 5, sample }),
+        attack({ id: "a3", endedAt: NOON + 9 }),
+      ];
+      await write(saved({ id: "a'1" }), saved({ id: "a2" }));
+      await write({ attack: sampled, tenant: null });
+      await write({ attack: last, tenant: "acme" });
       await place.reopen();
-      const ended = await place.driver.ask("endedAttacks", { limit: 100 });
-      expect(ended).toEqual([attack({ id: "a3", endedAt: NOON + 9 }), sampled]);
-      expect((await place.driver.ask("endedAttacks", { limit: 1 })).map(({ id }) => id)).toEqual(["a3"]);
-    });
-
-    contract("are found by their id when they are over", async () => {
-      const over = attack({ id: "a'2", endedAt: NOON + 5 });
-      await place.driver.write({ kind: "attacks", records: [saved({ id: "a1" }), saved({ id: "a'2" })] });
-      await place.driver.write({ kind: "attacks", records: [{ attack: over, tenant: null }] });
-      expect(await place.driver.ask("endedAttack", { id: "a'2" })).toEqual(over);
-      for (const id of ["a1", "a9", "", "' OR 1=1 --"])
+      expect([await ended(100), await ended(1)]).toEqual([[last, sampled], [last]]);
+      expect(await place.driver.ask("endedAttack", { id: "a'1" })).toEqual(sampled);
+      for (const id of ["a2", "a9", "", "' OR 1=1 --"])
         expect(await place.driver.ask("endedAttack", { id })).toBeNull();
     });
 
     contract("are kept as last saved, also within one write", async () => {
-      const records = [saved({ endedAt: null }), saved({ endedAt: NOON + 3 }), saved({ endedAt: NOON + 4 })];
-      await place.driver.write({ kind: "attacks", records });
-      expect((await place.driver.ask("endedAttacks", { limit: 9 })).map(({ endedAt }) => endedAt)).toEqual([NOON + 4]);
+      await write(saved({ endedAt: null }), saved({ endedAt: NOON + 3 }), saved({ endedAt: NOON + 4 }));
+      expect((await ended(9)).map(({ endedAt }) => endedAt)).toEqual([NOON + 4]);
     });
   });
 
   describe("traffic", () => {
-    const ask = (changes: Partial<TrafficQuery> = {}) =>
-      place.driver.ask("trafficPoints", {
-        key: address("192.0.2.1"),
-        direction: "incoming",
-        fromMs: NOON,
-        toMs: NOON + 120_000,
-        stepSeconds: 60,
-        ...changes,
-      });
+    const query = {
+      key: address(HOST),
+      direction: "incoming",
+      fromMs: NOON,
+      toMs: NOON + 120_000,
+      stepSeconds: 60,
+    } as const;
+    const ask = (changes: Partial<TrafficQuery> = {}) => place.driver.ask("trafficPoints", { ...query, ...changes });
     const write = (...records: ReturnType<typeof snapshot>[]) => place.driver.write({ kind: "traffic", records });
+    /** A snapshot that long after noon of the host alone. */
+    const of = (afterSeconds: number, seconds: number, pps: number, more = {}) =>
+      snapshot(SECONDS + afterSeconds, seconds, { host: HOST, pps, ...more });
 
     contract("comes back for one host in one direction, as it was measured", async () => {
-      await write(
-        snapshot(
-          SECONDS,
-          10,
-          { host: "192.0.2.1", pps: 1000.5, mbps: 12.25, flows: 3, inAttack: true, baseline: 400 },
-          { host: "192.0.2.1", pps: 7, outgoing: true },
-          { host: "2001:db8::1", pps: 8 },
-        ),
-      );
-      const point = { atSeconds: SECONDS, pps: 1000.5, mbps: 12.25, flowsPerSec: 3, inAttack: true, baselinePps: 400 };
-      expect(await ask()).toEqual([point]);
-      const plain = { ...point, mbps: 0, flowsPerSec: 0, inAttack: false, baselinePps: null };
+      const full = { host: HOST, pps: 1000.5, mbps: 12.25, flows: 3, inAttack: true, baseline: 400 };
+      const others = [
+        { host: HOST, pps: 7, outgoing: true },
+        { host: "2001:db8::1", pps: 8 },
+      ];
+      await write(snapshot(SECONDS, 10, full, ...others));
+      const plain = { atSeconds: SECONDS, mbps: 0, flowsPerSec: 0, inAttack: false, baselinePps: null };
+      const rest = { pps: 1000.5, mbps: 12.25, flowsPerSec: 3, inAttack: true, baselinePps: 400 };
+      expect(await ask()).toEqual([{ ...plain, ...rest }]);
       expect(await ask({ direction: "outgoing" })).toEqual([{ ...plain, pps: 7 }]);
       expect(await ask({ key: address("2001:db8::1") })).toEqual([{ ...plain, pps: 8 }]);
       expect(await ask({ key: address("192.0.2.2") })).toEqual([]);
     });
 
     contract("is averaged over a bucket, a snapshot without the host counting as silence", async () => {
-      await write(snapshot(SECONDS, 10, { host: "192.0.2.1", pps: 600, mbps: 6, flows: 60, baseline: 100 }));
-      await write(snapshot(SECONDS + 10, 10, { host: "192.0.2.1", pps: 300, inAttack: true, baseline: 300 }));
-      await write(snapshot(SECONDS + 20, 10, { host: "192.0.2.9", pps: 5 }));
-      await write(snapshot(SECONDS + 70, 10));
+      await write(of(0, 10, 600, { mbps: 6, flows: 60, baseline: 100 }));
+      await write(of(10, 10, 300, { inAttack: true, baseline: 300 }));
+      await write(of(20, 10, 5, { host: "192.0.2.9" }), snapshot(SECONDS + 70, 10));
       const mean = { pps: 300, mbps: 2, flowsPerSec: 20, inAttack: true, baselinePps: 200 };
       expect(await ask()).toEqual([{ atSeconds: SECONDS, ...mean }]);
     });
 
-    contract("weighs a snapshot by the time that it stands for", async () => {
-      await write(snapshot(SECONDS, 30, { host: "192.0.2.1", pps: 100 }));
-      await write(snapshot(SECONDS + 10, 10, { host: "192.0.2.1", pps: 500 }));
-      expect((await ask())[0]?.pps).toBe(200);
-    });
+    contract(
+      "weighs a snapshot by the time that it stands for, and counts it once when its write is repeated",
+      async () => {
+        for (const one of [of(0, 30, 100), of(0, 30, 100), of(10, 10, 500)]) await write(one);
+        expect((await ask())[0]?.pps).toBe(200);
+      },
+    );
 
     contract("has buckets that begin at multiples of the step, of the range asked for only", async () => {
-      for (let i = -1; i <= 12; i++) await write(snapshot(SECONDS + i * 10, 10, { host: "192.0.2.1", pps: i + 1 }));
+      for (let i = -1; i <= 12; i++) await write(of(i * 10, 10, i + 1));
       const points = await ask({ fromMs: NOON + 5000, toMs: NOON + 90_000, stepSeconds: 30 });
-      expect(points.map(({ atSeconds, pps }) => [atSeconds - SECONDS, pps])).toEqual([
-        [0, 2.5],
-        [30, 5],
-        [60, 8],
-      ]);
+      const rows = points.map(({ atSeconds, pps }) => `${atSeconds - SECONDS}: ${pps}`);
+      expect(rows).toEqual(["0: 2.5", "30: 5", "60: 8"]);
       expect((await ask({ stepSeconds: 86_400 })).map(({ atSeconds }) => atSeconds)).toEqual([SECONDS - 43_200]);
     });
-
-    contract("counts a snapshot once when its write is repeated", async () => {
-      const one = snapshot(SECONDS, 10, { host: "192.0.2.1", pps: 600 });
-      await write(one);
-      await write(one);
-      await write(snapshot(SECONDS + 10, 10, { host: "192.0.2.1", pps: 300 }));
-      expect((await ask())[0]?.pps).toBe(450);
-    });
   });
+
   contract("old records leave, others stay", async () => {
-    const day = 86_400_000;
-    const old = NOON - 40 * day;
-    const edge = (atMs: number) =>
-      edgeWindow({ atMs, sources: [{ source: address("198.51.100.1"), state: "denied", requests: 1 }] });
-    const event = (atMs: number) =>
-      identified<EdgeEvent>({ atMs, node: "ams1", zone: null, kind: "node_lost", detail: "" });
-    for (const atMs of [old, NOON]) {
-      await place.driver.write({ kind: "audit", records: [identified(auditEvent({ wallMs: atMs }))] });
-      const ended = attack({ id: String(atMs), startedAt: atMs, endedAt: atMs });
-      await place.driver.write({ kind: "attacks", records: [{ attack: ended, tenant: null }] });
-      await place.driver.write({ kind: "edge_windows", records: [edge(atMs)] });
-      await place.driver.write({ kind: "edge_events", records: [event(atMs)] });
-      await place.driver.write({
-        kind: "traffic",
-        records: [snapshot(atMs / 1000, 10, { host: "192.0.2.1", pps: 1 })],
-      });
+    const { driver } = place;
+    const sources = [{ source: address("198.51.100.1"), state: "denied" as const, requests: 1 }];
+    for (const atMs of [NOON - 40 * DAY_MS, NOON]) {
+      const event: EdgeEvent = { atMs, node: "ams1", zone: null, kind: "node_lost", detail: "" };
+      const over = { attack: attack({ id: String(atMs), startedAt: atMs, endedAt: atMs }), tenant: null };
+      await driver.write({ kind: "audit", records: [identified(auditEvent({ wallMs: atMs }))] });
+      await driver.write({ kind: "attacks", records: [over] });
+      await driver.write({ kind: "edge_windows", records: [edgeWindow({ atMs, sources })] });
+      await driver.write({ kind: "edge_events", records: [identified(event)] });
+      await driver.write({ kind: "traffic", records: [snapshot(atMs / 1000, 10, { host: HOST, pps: 1 })] });
     }
-    await place.driver.maintain(NOON);
-    const all = { fromMs: 0, toMs: NOON + day };
-    const zone = "www.example.com";
-    expect(
-      (await place.driver.ask("auditEvents", { range: all, filters: NO_FILTERS, tenant: null })).map((e) => e.wallMs),
-    ).toEqual([NOON]);
-    expect((await place.driver.ask("endedAttacks", { limit: 9 })).map(({ endedAt }) => endedAt)).toEqual([NOON]);
-    expect(
-      (await place.driver.ask("edgeEvents", { ...all, node: null, zone: null, kind: null })).map((e) => e.atMs),
-    ).toEqual([NOON]);
-    expect(await place.driver.ask("edgePoints", { ...all, zone, node: null, stepSeconds: 60 })).toHaveLength(1);
-    expect((await place.driver.ask("edgeSources", { ...all, zone, node: null, state: null }))[0]?.windows).toBe(1);
-    const traffic: TrafficQuery = { ...all, key: address("192.0.2.1"), direction: "incoming", stepSeconds: 60 };
-    expect((await place.driver.ask("trafficPoints", traffic)).map(({ atSeconds }) => atSeconds)).toEqual([SECONDS]);
+    await driver.maintain(NOON);
+    const all = { fromMs: 0, toMs: NOON + DAY_MS };
+    const edge = { ...all, zone: "www.example.com", node: null };
+    const filters = { action: null, target: null };
+    const host = { key: address(HOST), direction: "incoming", stepSeconds: 60 } as const;
+    expect(await driver.ask("auditEvents", { range: all, filters, tenant: null })).toMatchObject([{ wallMs: NOON }]);
+    expect(await driver.ask("endedAttacks", { limit: 9 })).toMatchObject([{ endedAt: NOON }]);
+    expect(await driver.ask("edgeEvents", { ...all, node: null, zone: null, kind: null })).toMatchObject([
+      { atMs: NOON },
+    ]);
+    expect(await driver.ask("edgePoints", { ...edge, stepSeconds: 60 })).toHaveLength(1);
+    expect(await driver.ask("edgeSources", { ...edge, state: null })).toMatchObject([{ windows: 1 }]);
+    expect(await driver.ask("trafficPoints", { ...all, ...host })).toMatchObject([{ atSeconds: SECONDS }]);
   });
 });

@@ -3,16 +3,16 @@
  * BGP neighbor that the file names. What the service warns of is no more than what the file's own comments say.
  */
 import { afterEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseDocument } from "yaml";
 import { type Bird, startBird } from "../fixtures/bgp/bird.ts";
 import { BpfDirectory, bpfUnavailable } from "../fixtures/dataplane/bpf-directory.ts";
 import { eventually, freePort, ServiceProcess } from "../fixtures/service.ts";
-import { type Undo, undoAll } from "../lab/demo/stage.ts";
+import { Undo } from "../fixtures/undo.ts";
 import { Namespaces, namespacesUnavailable } from "../lab/namespaces.ts";
 import { Relay } from "../lab/relay.ts";
+import { sessionUp } from "../lab/world.ts";
 import { ROOT } from "../source-tree.ts";
 
 const unavailable = namespacesUnavailable() ?? bpfUnavailable;
@@ -21,10 +21,11 @@ const reason = unavailable === null ? "" : ` (skipped: ${unavailable})`;
 /** The secret of each token is the name of its variable. */
 const TOKENS = ["NOC", "MONITORING", "SCRUB1", "SCRUB2", "EDGE1"].map((name) => `FLOODWALL_TOKEN_${name}`);
 const SECRETS = Object.fromEntries(TOKENS.map((name) => [name, name]));
+const NOC = "FLOODWALL_TOKEN_NOC";
 const ASN = 64500;
 
-const undo: Undo = [];
-afterEach(() => undoAll(undo));
+const undo = new Undo();
+afterEach(() => undo.all());
 
 interface Running {
   readonly service: ServiceProcess;
@@ -33,12 +34,11 @@ interface Running {
 
 /** Changed is only where the file touches the rest of the machine: folders and the port of the API. */
 async function run(file: string): Promise<Running> {
-  const directory = mkdtempSync(join(tmpdir(), `floodwall-example-${process.pid}-`));
-  undo.push(() => rmSync(directory, { recursive: true, force: true }));
+  const directory = undo.folder("example");
   const pins = new BpfDirectory();
-  undo.push(() => pins.close());
+  undo.add(() => pins.close());
   const namespaces = new Namespaces();
-  undo.push(() => namespaces.close());
+  undo.add(() => namespaces.close());
   const [box, router] = [namespaces.add("box"), namespaces.add("router")];
   for (const device of ["mirror0", "wan0"]) {
     namespaces.connect({ namespace: router, device }, { namespace: box, device });
@@ -49,24 +49,18 @@ async function run(file: string): Promise<Running> {
   );
   const session = { name: "floodwall", address: "192.0.2.2", asn: ASN, port: 179 };
   const bird = await startBird({ address: "192.0.2.1", port: 179, asn: ASN, sessions: [session], netns: router.name });
-  undo.push(() => bird.stop());
+  undo.add(() => bird.stop());
   const port = await freePort();
   const relay = await Relay.open(box, port, directory);
-  undo.push(() => relay.close());
+  undo.add(() => relay.close());
   const config = parseDocument(readFileSync(join(ROOT, "deploy", file), "utf8"));
   config.set("state_dir", join(directory, "state"));
   config.setIn(["api", "listen"], `127.0.0.1:${port}`);
   if (config.hasIn(["dataplane"])) config.setIn(["dataplane", "pin_path"], pins.path);
   if (config.hasIn(["edge"])) config.setIn(["edge", "zones_file"], join(ROOT, "deploy/zones.yaml"));
-  const service = await ServiceProcess.start({
-    config: config.toString(),
-    isWholeConfig: true,
-    netns: box.name,
-    env: SECRETS,
-    directory,
-    port,
-  });
-  undo.push(() => service.remove());
+  const options = { isWholeConfig: true, netns: box.name, env: SECRETS, directory, port };
+  const service = await ServiceProcess.start({ config: config.toString(), ...options });
+  undo.add(() => service.remove());
   return { service, bird };
 }
 
@@ -78,36 +72,26 @@ interface LogLine {
 
 /** What an operator would read: the configuration's warnings without file and line, then what else is above `info`. */
 function told({ output }: ServiceProcess): string[] {
-  const lines = output
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line) as LogLine);
+  const lines = output.trim().split("\n");
   return lines
+    .map((line) => JSON.parse(line) as LogLine)
     .filter(({ level }) => level !== "info")
     .flatMap(({ msg, warnings = [msg] }) => warnings.map((text) => text.replace(/^\S+\.yaml:\d+: /, "")));
 }
 
-const isEstablished = ({ service, bird }: Running) =>
-  eventually(
-    () => bird.isEstablished("floodwall"),
-    () => `the BGP session did not come up; the service says:\n${service.output}`,
-    20_000,
-  );
-
 const DRY_RUN = "dry_run: warning: is true: bans are recorded, nothing is announced";
+const status = async (service: ServiceProcess, secret?: string) => (await service.get("/api/v1/status", secret)).body;
 
 describe.skipIf(unavailable !== null)(`the example${reason}`, () => {
   test("mirror.yaml takes the frames of its mirror port, and has a BGP session", async () => {
-    const running = await run("mirror.yaml");
-    const { status, body } = await running.service.get("/api/v1/status");
-    expect(status).toBe(200);
-    expect(body).toMatchObject({
+    const { service, bird } = await run("mirror.yaml");
+    expect(await status(service)).toMatchObject({
       dry_run: true,
       networks: ["203.0.113.0/24", "2001:db8:113::/48"],
       capture: { interfaces: [{ name: "mirror0", kind: "af_xdp", state: "running" }] },
     });
-    await isEstablished(running);
-    expect(told(running.service)).toEqual([
+    await sessionUp(bird, service);
+    expect(told(service)).toEqual([
       DRY_RUN,
       "capture.interfaces[0].mode: warning: takes every frame off mirror0: intended for a SPAN or tap port; other traffic on it is lost",
     ]);
@@ -115,9 +99,10 @@ describe.skipIf(unavailable !== null)(`the example${reason}`, () => {
 
   test("inline.yaml counts on its interface, and would drop there", async () => {
     const { service } = await run("inline.yaml");
-    const { status, body } = await service.get("/api/v1/status");
-    expect(status).toBe(200);
-    expect(body).toMatchObject({
+    // The look at the machine may last longer than the start.
+    const isLooked = async () => "problems" in ((await status(service))["dataplane"] as object);
+    await eventually(isLooked, "nothing is known of the machine");
+    expect(await status(service)).toMatchObject({
       dry_run: true,
       capture: { interfaces: [{ name: "wan0", kind: "xdp_inline", state: "running" }] },
       dataplane: { state: "dry_run", problems: [] },
@@ -126,24 +111,19 @@ describe.skipIf(unavailable !== null)(`the example${reason}`, () => {
   });
 
   test("control-plane.yaml answers operators and nodes by their tokens, and has a BGP session", async () => {
-    const running = await run("control-plane.yaml");
-    const { service } = running;
+    const { service, bird } = await run("control-plane.yaml");
     expect((await service.get("/api/v1/status")).status).toBe(401);
-    const { status, body } = await service.get("/api/v1/status", "FLOODWALL_TOKEN_NOC");
-    expect(status).toBe(200);
-    expect(body).toMatchObject({ dry_run: true, nodes_total: 2, edge_nodes_total: 1 });
+    expect(await status(service, NOC)).toMatchObject({ dry_run: true, nodes_total: 2, edge_nodes_total: 1 });
+    const rows = async (path: string, token: string) => (await service.get(`/api/v1/${path}`, token)).body;
     for (const name of ["scrub1", "scrub2"]) {
       const token = `FLOODWALL_TOKEN_${name.toUpperCase()}`;
-      expect((await service.get(`/api/v1/dataplane/rules?node=${name}`, token)).body).toMatchObject({ bans: [] });
+      expect(await rows(`dataplane/rules?node=${name}`, token)).toMatchObject({ bans: [] });
     }
-    const zones = await service.get<{ zones: { name: string }[] }>(
-      "/api/v1/edge/zones?node=edge1",
-      "FLOODWALL_TOKEN_EDGE1",
-    );
-    expect(zones.body.zones.map(({ name }) => name)).toEqual(["www.example.net"]);
-    const ban = await service.post("/api/v1/ban", { ip: "203.0.113.7" }, "FLOODWALL_TOKEN_NOC");
+    const zones = await rows("edge/zones?node=edge1", "FLOODWALL_TOKEN_EDGE1");
+    expect(zones).toMatchObject({ zones: [{ name: "www.example.net" }] });
+    const ban = await service.post("/api/v1/ban", { ip: "203.0.113.7" }, NOC);
     expect(ban.body).toMatchObject({ state: "active", method: "divert", dry_run: true });
-    await isEstablished(running);
+    await sessionUp(bird, service);
     expect(told(service)).toEqual([
       DRY_RUN,
       "capture: warning: is absent: no packets are seen, only manual bans work",

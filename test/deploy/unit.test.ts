@@ -1,11 +1,11 @@
 /** The systemd unit in deploy/ is one that systemd takes, and its capabilities are all that the compiled service needs. */
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { compile, EXECUTABLES, strippedAddon } from "../../deploy/compile.ts";
 import { findGobgpd } from "../../src/bgp/speaker/gobgpd-process.ts";
 import { eventually, freePort } from "../fixtures/service.ts";
+import { Undo } from "../fixtures/undo.ts";
 import { namespacesUnavailable } from "../lab/namespaces.ts";
 import { THRESHOLD_PPS, World } from "../lab/world.ts";
 import { ROOT } from "../source-tree.ts";
@@ -15,19 +15,26 @@ const UNIT = readFileSync(join(ROOT, "deploy/floodwall.service"), "utf8");
 const analyze = Bun.which("systemd-analyze");
 const skipped = analyze === null ? " (skipped: systemd-analyze is not installed)" : "";
 
+const undo = new Undo();
+const worlds = new Undo();
+const directory = undo.folder("executable");
+
 const UNITS = ["floodwall.service", "floodwall-scrub.service"];
 test.skipIf(analyze === null).each(UNITS)(`systemd finds nothing amiss in %s${skipped}`, async (name) => {
-  const folder = mkdtempSync(join(tmpdir(), `floodwall-unit-${process.pid}-`));
-  try {
-    const file = join(folder, name);
-    // Its program must be there to be found.
-    const text = readFileSync(join(ROOT, "deploy", name), "utf8");
-    writeFileSync(file, text.replaceAll(/^ExecStart=\S+/gm, `ExecStart=${process.execPath}`));
-    const run = Bun.spawn([analyze ?? "", "verify", "--man=no", file], { stdout: "pipe", stderr: "pipe" });
-    const output = `${await run.stdout.text()}${await run.stderr.text()}`;
-    expect({ code: await run.exited, output }).toEqual({ code: 0, output: "" });
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
+  const file = join(directory, name);
+  // Its program must be there to be found.
+  const text = readFileSync(join(ROOT, "deploy", name), "utf8");
+  writeFileSync(file, text.replaceAll(/^ExecStart=\S+/gm, `ExecStart=${process.execPath}`));
+  const { exitCode, stdout, stderr } = Bun.spawnSync([analyze ?? "", "verify", "--man=no", file], { stderr: "pipe" });
+  expect([exitCode, stdout.toString() + stderr.toString()]).toEqual([0, ""]);
+});
+
+test.each(UNITS)("%s is started again for ever, and its failed starts are counted over restarts", (name) => {
+  const text = readFileSync(join(ROOT, "deploy", name), "utf8");
+  const [unit = "", service = ""] = text.split(/^\[Service\]$/m);
+  expect(unit).toMatch(/^StartLimitIntervalSec=0$/m);
+  for (const line of ["Restart=always", "RuntimeDirectoryPreserve=restart", `RuntimeDirectory=${name.split(".")[0]}`]) {
+    expect(service.split("\n")).toContain(line);
   }
 });
 
@@ -39,35 +46,26 @@ const VICTIM = "203.0.113.7";
 const unavailable = namespacesUnavailable();
 const reason = unavailable === null ? "" : `: ${unavailable}`;
 
-let world: World | null = null;
-afterEach(async () => {
-  await world?.close();
-  world = null;
-});
-
-let directory: string;
 let executable: string;
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), `floodwall-executable-${process.pid}-`));
   const [service] = EXECUTABLES;
   if (service === undefined) throw new Error("nothing is compiled");
   executable = (await compile(service, await strippedAddon(), directory)).path;
   chmodSync(directory, 0o711);
 }, 60_000);
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
+afterAll(() => undo.all());
+afterEach(() => worlds.all());
 
 /** Anyone but root. */
 const USER = 64321;
 /** Where limits cannot be raised, as in some containers, these give what the unit's limits give. */
 const INSTEAD_OF_LIMITS = ["CAP_IPC_LOCK", "CAP_SYS_NICE"];
 
-function unitsCapabilities(): readonly string[] {
-  return /^AmbientCapabilities=(.*)$/m.exec(UNIT)?.[1]?.split(" ") ?? [];
-}
+const CAPABILITIES = /^AmbientCapabilities=(.*)$/m.exec(UNIT)?.[1]?.split(" ") ?? [];
 
 /** As systemd would: another user, the unit's rights and no way to more. It runs the executable, not the tree. */
 function asTheUnitDoes(): string[] {
-  const names = [...unitsCapabilities(), ...INSTEAD_OF_LIMITS].map((name) => name.replace("CAP_", "+").toLowerCase());
+  const names = [...CAPABILITIES, ...INSTEAD_OF_LIMITS].map((name) => name.replace("CAP_", "+").toLowerCase());
   const set = ["-all", ...names].join();
   const rights = [`--bounding-set=${set}`, `--inh-caps=${set}`, `--ambient-caps=${set}`];
   const setpriv = `setpriv --reuid=${USER} --regid=${USER} --clear-groups --no-new-privs ${rights.join(" ")}`;
@@ -87,12 +85,8 @@ test.skipIf(unavailable !== null).each([
   ["mirror", "real-time priority"],
   ["inline", ""],
 ] as const)(`its rights suffice for a %s interface and a managed gobgpd${reason}`, async (mode, extra) => {
-  world = await World.create({
-    apiPort: await freePort(),
-    hysteresisSeconds: 1,
-    mode,
-    runner: asTheUnitDoes(),
-  });
+  const world = await World.create({ apiPort: await freePort(), hysteresisSeconds: 1, mode, runner: asTheUnitDoes() });
+  worlds.add(() => world.close());
   const { bird, service } = world;
   const capture = async () => (await service.get<Status>("/api/v1/status")).body.capture.interfaces[0];
   await eventually(
@@ -107,11 +101,9 @@ test.skipIf(unavailable !== null).each([
   );
   await flood;
   expect(statSync(`/proc/${service.pid}`).uid).toBe(USER);
-  expect(bitCount(capabilitiesOf(service.pid, "CapBnd"))).toBe(unitsCapabilities().length + INSTEAD_OF_LIMITS.length);
+  const bounding = capabilitiesOf(service.pid, "CapBnd").toString(2).replaceAll("0", "");
+  expect(bounding).toHaveLength(CAPABILITIES.length + INSTEAD_OF_LIMITS.length);
   const gobgpd = findGobgpd(join(service.directory, "state/gobgpd/run"));
   expect(gobgpd && capabilitiesOf(gobgpd, "CapEff")).toBe(0n);
+  expect(Bun.spawnSync(["pgrep", "-u", String(USER), "-f", `floodwall-guard ${gobgpd}$`]).exitCode).toBe(0);
 });
-
-function bitCount(bits: bigint): number {
-  return bits.toString(2).replaceAll("0", "").length;
-}

@@ -3,6 +3,7 @@
  * these namespaces is touched. Knows nothing of what runs in them.
  */
 import { existsSync, readdirSync } from "node:fs";
+import { runCommand } from "../fixtures/run-command.ts";
 
 const PREFIX = "floodwall";
 const NAMED = "/run/netns";
@@ -30,7 +31,7 @@ export class Namespace {
 
   /** Runs a command inside and returns its output. Throws when it fails. */
   run(argv: readonly string[]): string {
-    return run(this.command(argv));
+    return runCommand(this.command(argv));
   }
 }
 
@@ -48,7 +49,7 @@ export class Namespaces {
   /** @param name short; made unique for this process. */
   add(name: string): Namespace {
     const namespace = new Namespace(`${PREFIX}-${process.pid}-${name}`);
-    run(["ip", "netns", "add", namespace.name]);
+    runCommand(["ip", "netns", "add", namespace.name]);
     this.#names.add(namespace.name);
     // Devices made from here on are silent: no IPv6 until connect() switches it on, and then no discovery of any kind.
     const settings = ["disable_ipv6 1", "accept_ra 0", "accept_dad 0", "router_solicitations 0", "addr_gen_mode 1"];
@@ -64,7 +65,7 @@ export class Namespaces {
     const mac = (end: string) => `02:00:00:00:${pair}:${end}`;
     const nearLink = ["name", near.device, "address", mac("01"), "type", "veth"];
     const farLink = ["peer", "name", far.device, "address", mac("02"), "netns", far.namespace.name];
-    run(["ip", "-n", near.namespace.name, "link", "add", ...nearLink, ...farLink]);
+    runCommand(["ip", "-n", near.namespace.name, "link", "add", ...nearLink, ...farLink]);
     for (const end of [near, far]) bringUp(end);
   }
 
@@ -79,8 +80,8 @@ function bringUp({ namespace, device, addresses = [] }: VethEnd): void {
   if (addresses.some((address) => address.includes(":"))) {
     namespace.run(["sh", "-ec", `echo 0 > /proc/sys/net/ipv6/conf/${device}/disable_ipv6`]);
   }
-  run(["ip", "-n", namespace.name, "link", "set", device, "up"]);
-  for (const address of addresses) run(["ip", "-n", namespace.name, "address", "add", address, "dev", device]);
+  runCommand(["ip", "-n", namespace.name, "link", "set", device, "up"]);
+  for (const address of addresses) runCommand(["ip", "-n", namespace.name, "address", "add", address, "dev", device]);
 }
 
 const open = new Set<Namespaces>();
@@ -102,7 +103,7 @@ function closeAtExit(): void {
 }
 
 /** Namespaces of processes that were killed before they could clean up. */
-export function removeLeftovers(): void {
+function removeLeftovers(): void {
   if (!existsSync(NAMED)) return;
   for (const name of readdirSync(NAMED)) {
     const owner = new RegExp(`^${PREFIX}-(\\d+)-`).exec(name)?.[1];
@@ -113,7 +114,7 @@ export function removeLeftovers(): void {
 /** A namespace lives on while a process is inside, so what was left running there ends first. */
 function remove(name: string): void {
   if (!existsSync(`${NAMED}/${name}`)) return;
-  for (const pid of run(["ip", "netns", "pids", name]).split("\n").filter(Boolean)) {
+  for (const pid of runCommand(["ip", "netns", "pids", name]).split("\n").filter(Boolean)) {
     try {
       process.kill(Number(pid), "SIGKILL");
     } catch {
@@ -121,15 +122,9 @@ function remove(name: string): void {
     }
   }
   try {
-    run(["ip", "netns", "delete", name]);
+    runCommand(["ip", "netns", "delete", name]);
   } catch (error) {
     // Another process may have removed the same leftover first.
     if (existsSync(`${NAMED}/${name}`)) throw error;
   }
-}
-
-function run(argv: readonly string[]): string {
-  const result = Bun.spawnSync([...argv], { stdin: "ignore", stdout: "pipe", stderr: "pipe" });
-  if (!result.success) throw new Error(`${argv.join(" ")}: ${result.stderr.toString().trim()}`);
-  return result.stdout.toString();
 }

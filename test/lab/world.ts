@@ -2,16 +2,14 @@
  * The small world of the demonstration and of the soak: an attacker and a BGP peer, each in a network namespace of its
  * own, and between them a box with Floodwall on a real AF_XDP capture and a real BGP session. Real packets, real routes.
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Bird, startBird } from "../fixtures/bgp/bird.ts";
 import { eventually, ServiceProcess } from "../fixtures/service.ts";
-import { type Undo, undoAll } from "./demo/stage.ts";
+import { Undo } from "../fixtures/undo.ts";
 import { type Namespace, Namespaces } from "./namespaces.ts";
 import { Relay } from "./relay.ts";
 
-const TRAFFIC_SOURCE = join(import.meta.dir, "../../build/lab/traffic_source");
+export const TRAFFIC_SOURCE = join(import.meta.dir, "../../build/lab/traffic_source");
 const ASN = 64500;
 const BGP_PORT = 1790;
 
@@ -51,6 +49,10 @@ export interface TrafficOptions {
   readonly hosts?: number;
   /** Default: by rate. */
   readonly path?: "socket" | "live";
+  /** The first source. */
+  readonly src?: string;
+  /** Default: wire0. */
+  readonly dev?: string;
 }
 
 /** What the traffic source says that it sent. */
@@ -62,47 +64,60 @@ export interface Sent {
   readonly duration_ns: number;
 }
 
-interface Parts {
-  readonly bird: Bird;
-  readonly service: ServiceProcess;
-  readonly attacker: Namespace;
-}
-
 export class World {
-  readonly bird: Bird;
-  readonly service: ServiceProcess;
-  readonly #attacker: Namespace;
   readonly #undo: Undo;
 
-  private constructor({ bird, service, attacker }: Parts, undo: Undo) {
-    this.bird = bird;
-    this.service = service;
-    this.#attacker = attacker;
+  private constructor(
+    readonly bird: Bird,
+    readonly service: ServiceProcess,
+    /** Sends; resolves with what was sent, when all of it is. */
+    readonly send: (traffic: TrafficOptions) => Promise<Sent>,
+    undo: Undo,
+  ) {
     this.#undo = undo;
   }
 
   /** Resolves when the service is ready and its BGP session is up. What was made is gone again when it rejects. */
   static async create(options: WorldOptions): Promise<World> {
-    const undo: Undo = [];
+    const undo = new Undo();
     try {
-      return new World(await build(options, undo), undo);
+      return await World.#build(options, undo);
     } catch (cause) {
-      await undoAll(undo);
+      await undo.all();
       throw cause;
     }
   }
 
-  /** Resolves with what was sent, when all of it is. */
-  send(traffic: TrafficOptions): Promise<Sent> {
-    return sendFrom(this.#attacker, traffic);
+  static async #build(options: WorldOptions, undo: Undo): Promise<World> {
+    const { apiPort: port, runner = [] } = options;
+    const directory = undo.folder("lab");
+    const namespaces = new Namespaces();
+    undo.add(() => namespaces.close());
+    const [attacker, box, peer] = [namespaces.add("attacker"), namespaces.add("box"), namespaces.add("peer")];
+    namespaces.connect({ namespace: attacker, device: "wire0" }, { namespace: box, device: "mirror0" });
+    namespaces.connect(
+      { namespace: box, device: "bgp0", addresses: ["198.51.100.1/24"] },
+      { namespace: peer, device: "bgp0", addresses: ["198.51.100.2/24"] },
+    );
+    const session = { name: "floodwall", address: "198.51.100.1", asn: ASN, port: BGP_PORT };
+    const speaker = { address: "198.51.100.2", port: BGP_PORT, asn: ASN, netns: peer.name };
+    const bird = await startBird({ ...speaker, sessions: [session] });
+    undo.add(() => bird.stop());
+    const relay = await Relay.open(box, port, directory);
+    undo.add(() => relay.close());
+    const config = boxConfig(options);
+    const service = await ServiceProcess.start({ config, netns: box.name, runner, port, directory });
+    undo.add(() => service.remove());
+    await sessionUp(bird, service);
+    return new World(bird, service, (traffic) => sendFrom(attacker, traffic), undo);
   }
 
   close(): Promise<void> {
-    return undoAll(this.#undo);
+    return this.#undo.all();
   }
 }
 
-/** Out of the namespace's device wire0; the sender has the first CPU. */
+/** The sender has the first CPU. */
 export async function sendFrom(attacker: Namespace, traffic: TrafficOptions): Promise<Sent> {
   const { target, sources = 1, hosts = 1, ports = 1, ...rest } = traffic;
   const values = { dev: "wire0", dst: target, sources, hosts, ports, cpu: 0, ...rest };
@@ -113,38 +128,12 @@ export async function sendFrom(attacker: Namespace, traffic: TrafficOptions): Pr
   return JSON.parse(output) as Sent;
 }
 
-async function build(options: WorldOptions, undo: Undo): Promise<Parts> {
-  const directory = mkdtempSync(join(tmpdir(), `floodwall-lab-${process.pid}-`));
-  undo.push(() => rmSync(directory, { recursive: true, force: true }));
-  const namespaces = new Namespaces();
-  undo.push(() => namespaces.close());
-  const [attacker, box, peer] = [namespaces.add("attacker"), namespaces.add("box"), namespaces.add("peer")];
-  namespaces.connect({ namespace: attacker, device: "wire0" }, { namespace: box, device: "mirror0" });
-  namespaces.connect(
-    { namespace: box, device: "bgp0", addresses: ["198.51.100.1/24"] },
-    { namespace: peer, device: "bgp0", addresses: ["198.51.100.2/24"] },
-  );
-  const session = { name: "floodwall", address: "198.51.100.1", asn: ASN, port: BGP_PORT };
-  const bird = await startBird({
-    address: "198.51.100.2",
-    port: BGP_PORT,
-    asn: ASN,
-    sessions: [session],
-    netns: peer.name,
-  });
-  undo.push(() => bird.stop());
-  const relay = await Relay.open(box, options.apiPort, directory);
-  undo.push(() => relay.close());
-  const config = boxConfig(options);
-  const { apiPort: port, runner = [] } = options;
-  const service = await ServiceProcess.start({ config, netns: box.name, runner, port, directory });
-  undo.push(() => service.remove());
-  await eventually(
+export function sessionUp(bird: Bird, service: ServiceProcess): Promise<void> {
+  return eventually(
     () => bird.isEstablished("floodwall"),
     () => `the BGP session did not come up; the service says:\n${service.output}`,
     20_000,
   );
-  return { bird, service, attacker };
 }
 
 function boxConfig({ hysteresisSeconds, mode }: WorldOptions): string {

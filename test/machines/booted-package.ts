@@ -2,16 +2,15 @@
  * The package on a system that is booted with its own stock kernel and systemd, with a real driver: unit-scenario.ts is what
  * happens there.
  */
-import { copyFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, copyFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { evenly, pcapBytes } from "../fixtures/captures/pcap-writer.ts";
 import { ROOT } from "../source-tree.ts";
-import { installedSystem, type Suite } from "./bare-system.ts";
+import { apt, bareSystem, install, type Suite } from "./bare-system.ts";
 import { frameToFar, GuestWire } from "./guest-wire.ts";
 import { kernelImage } from "./kernel-image.ts";
 import { runInGuest } from "./virtual-machine.ts";
 
-const MINUTE_MS = 60_000;
 /** Beside the package and what it brings: an init, the peer, and what the scenario looks with. */
 const PACKAGES = ["systemd-sysv", "dbus", "kmod", "bird2", "iproute2", "procps", "libpcap0.8"];
 const TIMEOUT_SECONDS = 1200;
@@ -19,20 +18,15 @@ const FRAMES = 500;
 /** From many sources, of which the scenario blocks one. */
 const SOURCES = 100;
 
-export interface BootOrder {
-  readonly suite: Suite;
-  readonly deb: string;
-  readonly log: string;
-}
-
 /** Returns the exit code of the scenario; null: it did not come to its end. The log has its lines. */
-export async function bootPackage({ suite, deb, log }: BootOrder): Promise<number | null> {
-  const [root, kernel] = [await installedSystem({ suite, deb, log }), await kernelImage(suite)];
+export async function bootPackage(suite: Suite, deb: string, log: string): Promise<number | null> {
+  const kernel = await kernelImage(suite);
+  const root = await bareSystem(suite, log);
   const wire = new GuestWire();
   try {
-    const script = `apt-get install -y --no-install-recommends ${PACKAGES.join(" ")} && (systemctl disable bird || true)`;
-    const environment = { DEBIAN_FRONTEND: "noninteractive" };
-    await root.run(["sh", "-c", script], { log, environment, deadlineMs: 15 * MINUTE_MS });
+    if ((await install(root, deb, log)) !== 0) throw new Error(`${deb} is not installed: see ${log}`);
+    const packages = `apt-get install -y --no-install-recommends ${PACKAGES.join(" ")}`;
+    await apt(root, `${packages} && (systemctl disable bird || true)`, log);
     copyFileSync(join(ROOT, "build/addon/send_frames"), join(root.path, "usr/local/bin/send_frames"));
     const flood = Array.from({ length: FRAMES }, (_, i) =>
       frameToFar(`198.51.100.${1 + (i % SOURCES)}`, { sourcePort: 1024 + i }),
@@ -47,7 +41,7 @@ export async function bootPackage({ suite, deb, log }: BootOrder): Promise<numbe
       timeoutSeconds: TIMEOUT_SECONDS,
       onLine: (line) => {
         console.log(`${kernel.release} | ${line}`);
-        writeFileSync(log, `${line}\n`, { flag: "a" });
+        appendFileSync(log, `${line}\n`);
       },
     });
     return exitCode;
@@ -59,8 +53,7 @@ export async function bootPackage({ suite, deb, log }: BootOrder): Promise<numbe
 
 async function bundledScenario(): Promise<string> {
   const entry = join(import.meta.dir, "unit-scenario.ts");
-  const { outputs } = await Bun.build({ entrypoints: [entry], target: "bun" });
-  const [output] = outputs;
+  const [output] = (await Bun.build({ entrypoints: [entry], target: "bun" })).outputs;
   if (output === undefined) throw new Error("the scenario is not built");
   return output.text();
 }

@@ -3,7 +3,7 @@
  * keys, and unpacked under build/debian without being installed. One folder a package; a later call finds it there.
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { ROOT } from "../source-tree.ts";
 
 const ARCHIVE = join(ROOT, "build/debian");
@@ -11,9 +11,12 @@ const KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg";
 /** Suites are updated: an index older than this is fetched again, and a package with it. */
 const STALE_MS = 24 * 3600 * 1000;
 
-const SUITE_NAMES = {
-  main: /^(bookworm|trixie|forky|sid|oldstable|stable|testing|unstable)$/,
-  security: /^(bookworm|trixie|forky|oldstable|stable|testing)-security$/,
+const REPOSITORIES = {
+  main: { label: "Debian", suites: /^(bookworm|trixie|forky|sid|oldstable|stable|testing|unstable)$/ },
+  security: {
+    label: "Debian-Security",
+    suites: /^(bookworm|trixie|forky|oldstable|stable|testing)-security$/,
+  },
 } as const;
 
 export interface DebianPackage {
@@ -22,27 +25,21 @@ export interface DebianPackage {
   readonly name: string;
 }
 
-/** Why nothing can be fetched on this machine, or null. */
-export const archiveUnavailable: string | null =
-  Bun.which("apt-get") === null || !existsSync(KEYRING) ? "this machine has no apt with Debian's keys" : null;
-
 /**
  * Returns the folder with the package's files. Throws when the suite, the package or the mirror is not there; the message
  * ends with apt's.
  */
 export async function fetchPackage({ suite, name }: DebianPackage): Promise<string> {
-  const index = await openIndex(suite);
-  return locked(index.directory, async () => {
-    const files = join(index.directory, "unpacked", name);
+  const options = await indexOf(suite);
+  return locked(join(ARCHIVE, suite), async () => {
+    const files = join(ARCHIVE, suite, "unpacked", name);
     if (isFresh(files)) return files;
-    const download = join(index.directory, `download-${name}`);
+    const download = join(ARCHIVE, suite, `download-${name}`);
     for (const path of [download, files]) rmSync(path, { recursive: true, force: true });
-    mkdirSync(download, { recursive: true });
-    await run([...index.apt, "download", name], download);
-    const [deb] = readdirSync(download);
-    if (deb === undefined) throw new Error(`apt downloaded no ${name} of ${suite}`);
+    for (const path of [download, dirname(files)]) mkdirSync(path, { recursive: true });
+    await run(["apt-get", "-q", ...options, "download", name], download);
+    const [deb = ""] = readdirSync(download);
     await run(["dpkg-deb", "-x", join(download, deb), join(download, "files")]);
-    mkdirSync(join(index.directory, "unpacked"), { recursive: true });
     renameSync(join(download, "files"), files);
     rmSync(download, { recursive: true });
     return files;
@@ -51,36 +48,42 @@ export async function fetchPackage({ suite, name }: DebianPackage): Promise<stri
 
 /** The packages that a package needs: of a meta package what it stands for. Alternatives are left out. */
 export async function dependenciesOf({ suite, name }: DebianPackage): Promise<readonly string[]> {
-  const { apt } = await openIndex(suite);
-  const command = ["apt-cache", ...apt.slice(1), "depends", "--important", name];
-  const lines = (await run(command)).split("\n");
-  return lines.flatMap((line) => /^ {2}Depends: (\S+)$/.exec(line)?.[1] ?? []);
+  const output = await run(["apt-cache", "-q", ...(await indexOf(suite)), "depends", "--important", name]);
+  return output.split("\n").flatMap((line) => /^ {2}Depends: (\S+)$/.exec(line)?.[1] ?? []);
 }
 
 /** The mirror of this machine, without a slash at its end. */
-export async function mirrorOf(kind: "main" | "security" = "main"): Promise<string | null> {
+export async function mirrorOf(kind: keyof typeof REPOSITORIES): Promise<string | null> {
   const format = "$(CREATED_BY)|$(LABEL)|$(RELEASE)|$(REPO_URI)";
-  const label = kind === "security" ? "Debian-Security" : "Debian";
+  const { label, suites } = REPOSITORIES[kind];
   for (const line of (await run(["apt-get", "indextargets", "--format", format])).split("\n")) {
     const [createdBy, labelled = "", suite = "", uri = ""] = line.split("|");
     // Before the first `apt-get update` a repository has no label.
-    const isWanted = labelled.startsWith("$") ? SUITE_NAMES[kind].test(suite) : labelled === label;
+    const isWanted = labelled.startsWith("$") ? suites.test(suite) : labelled === label;
     if (createdBy === "Packages" && isWanted) return uri.replace(/\/+$/, "");
   }
   return null;
 }
 
-interface Index {
-  readonly directory: string;
-  /** `apt-get` with the options that make it look at this suite alone. */
-  readonly apt: readonly string[];
+/** Lines of a sources.list for the suite and its security updates, from this machine's mirror. */
+export async function sourcesOf(suite: string, option = ""): Promise<readonly string[]> {
+  const [main, security] = [await mirrorOf("main"), await mirrorOf("security")];
+  if (main === null) throw new Error("apt on this machine has no Debian mirror in its sources");
+  const hasSecurity = security !== null && !suite.includes("-") && suite !== "sid";
+  const repositories = [`${main} ${suite}`, ...(hasSecurity ? [`${security} ${suite}-security`] : [])];
+  return repositories.map((repository) => `deb ${option}${repository} main\n`);
 }
 
-async function openIndex(suite: string): Promise<Index> {
-  if (archiveUnavailable !== null) throw new Error(archiveUnavailable);
+/** Brings the index of a suite up to date. Returns the options that make apt look at this suite alone. */
+async function indexOf(suite: string): Promise<readonly string[]> {
+  if (Bun.which("apt-get") === null || !existsSync(KEYRING))
+    throw new Error("this machine has no apt with Debian's keys");
   const directory = join(ARCHIVE, suite);
-  const lists = join(directory, "lists");
-  const sources = join(directory, "sources.list");
+  const [lists, sources, updated] = ["lists", "sources.list", "updated"].map((name) => join(directory, name)) as [
+    string,
+    string,
+    string,
+  ];
   const settings = {
     "Dir::Etc::SourceList": sources,
     "Dir::Etc::SourceParts": "/dev/null",
@@ -91,23 +94,14 @@ async function openIndex(suite: string): Promise<Index> {
     "Acquire::Retries": "3",
   };
   const options = Object.entries(settings).flatMap(([key, value]) => ["-o", `${key}=${value}`]);
-  const apt = ["apt-get", "-q", ...options];
   mkdirSync(join(lists, "partial"), { recursive: true });
   await locked(directory, async () => {
-    if (isFresh(join(directory, "updated"))) return;
-    writeFileSync(sources, (await sourcesOf(suite)).map((line) => `${line}\n`).join(""));
-    await run([...apt, "update"]);
-    writeFileSync(join(directory, "updated"), "");
+    if (isFresh(updated)) return;
+    writeFileSync(sources, (await sourcesOf(suite, `[signed-by=${KEYRING}] `)).join(""));
+    await run(["apt-get", "-q", ...options, "update"]);
+    writeFileSync(updated, "");
   });
-  return { directory, apt };
-}
-
-async function sourcesOf(suite: string): Promise<string[]> {
-  const [main, security] = [await mirrorOf(), await mirrorOf("security")];
-  if (main === null) throw new Error("apt on this machine has no Debian mirror in its sources");
-  const line = (uri: string, name: string) => `deb [signed-by=${KEYRING}] ${uri} ${name} main`;
-  const hasSecurity = security !== null && !suite.includes("-") && suite !== "sid";
-  return [line(main, suite), ...(hasSecurity ? [line(security, `${suite}-security`)] : [])];
+  return options;
 }
 
 /** Written in the last day. */
@@ -116,28 +110,17 @@ export function isFresh(path: string): boolean {
   return age !== undefined && Date.now() - age < STALE_MS;
 }
 
-const locks = new Map<string, Promise<unknown>>();
-
-/** One at a time in a folder, among the tests of this process and of others. */
-function locked<T>(directory: string, work: () => Promise<T>): Promise<T> {
-  const turn = (locks.get(directory) ?? Promise.resolve()).then(async () => {
-    const holder = Bun.spawn(["flock", join(directory, "lock"), "sh", "-c", "echo; cat"], {
-      stdin: "pipe",
-      stdout: "pipe",
-    });
-    try {
-      await holder.stdout.getReader().read();
-      return await work();
-    } finally {
-      void holder.stdin.end();
-      await holder.exited;
-    }
-  });
-  locks.set(
-    directory,
-    turn.catch(() => {}),
-  );
-  return turn;
+/** One at a time in a folder, here and among other processes. */
+async function locked<T>(directory: string, work: () => Promise<T>): Promise<T> {
+  const command = ["flock", join(directory, "lock"), "sh", "-c", "echo; cat"];
+  const holder = Bun.spawn(command, { stdin: "pipe", stdout: "pipe" });
+  try {
+    await holder.stdout.getReader().read();
+    return await work();
+  } finally {
+    void holder.stdin.end();
+    await holder.exited;
+  }
 }
 
 /** Returns what it printed. */

@@ -30,13 +30,13 @@ const BUSYBOX = "/bin/busybox";
 /** For the machine's files by 9p, with an overlay in memory over them. */
 const BOOT_MODULES = ["virtio_pci", "9pnet_virtio", "9p", "overlay"];
 
+const WITH_SBIN = { ...process.env, PATH: `${process.env["PATH"]}:/usr/sbin:/sbin` };
+
 /** Why no other kernel can be started here, or null. */
 export function virtualMachineUnavailable(): string | null {
   if (process.arch !== "x64") return "stock kernels are booted on x86-64 only";
   const needed = ["qemu-system-x86_64", "depmod", "cpio", "xz", "busybox", "flock"];
-  const missing = needed.filter(
-    (command) => Bun.which(command, { PATH: `${process.env["PATH"]}:/usr/sbin:/sbin` }) === null,
-  );
+  const missing = needed.filter((command) => Bun.which(command, { PATH: WITH_SBIN.PATH }) === null);
   return missing.length === 0 ? null : `not installed: ${missing.join(", ")}`;
 }
 
@@ -51,17 +51,15 @@ export async function kernelImage(suite: KernelSuite): Promise<KernelImage> {
   const vmlinuz = first(bases.flatMap((base) => places.map((place) => join(base, place))));
   const modules = dirname(first(bases.map((base) => join(base, "lib/modules", release, "kernel"))));
   const base = modules.slice(0, -join("/lib/modules", release).length);
-  if (!existsSync(join(modules, "modules.dep.bin"))) await Bun.$`depmod -b ${base} ${release}`.env(withSbin()).quiet();
+  if (!existsSync(join(modules, "modules.dep.bin"))) await Bun.$`depmod -b ${base} ${release}`.env(WITH_SBIN).quiet();
   return { suite, release, vmlinuz, initramfs: await initramfs({ base, release }), modules };
 }
 
 async function kernelPackages(suite: KernelSuite): Promise<readonly string[]> {
   const image = (await dependenciesOf({ suite, name: META_PACKAGE })).find((name) => /^linux-image-\d/.test(name));
   if (image === undefined) throw new Error(`${META_PACKAGE} of ${suite} names no kernel`);
-  const parts = (await dependenciesOf({ suite, name: image })).filter((name) =>
-    /^linux-(binary|modules)-\d/.test(name),
-  );
-  return [image, ...parts];
+  const parts = await dependenciesOf({ suite, name: image });
+  return [image, ...parts.filter((name) => /^linux-(binary|modules)-\d/.test(name))];
 }
 
 async function initramfs({ base, release }: { base: string; release: string }): Promise<string> {
@@ -84,12 +82,8 @@ async function copyModules(options: { base: string; release: string; to: string 
   const loaded: string[] = [];
   for (const module of BOOT_MODULES) {
     // Built into some kernels, and then not found.
-    const plan = await Bun.$`modprobe -d ${base} -S ${release} --show-depends ${module}`
-      .env(withSbin())
-      .nothrow()
-      .quiet()
-      .text();
-    for (const line of plan.split("\n")) {
+    const plan = Bun.$`modprobe -d ${base} -S ${release} --show-depends ${module}`.env(WITH_SBIN).nothrow().quiet();
+    for (const line of (await plan.text()).split("\n")) {
       const path = /^insmod (\S+)/.exec(line)?.[1];
       const name = basename(path ?? "").replace(/\.xz$/, "");
       if (path === undefined || loaded.includes(name)) continue;
@@ -124,10 +118,6 @@ mount -t 9p -o ro,$share,cache=loose modules "/guest/lib/modules/${release}" || 
 for system in proc sys dev; do mount --move /$system /guest/$system; done
 exec switch_root /guest $(cat /guest/exchange/init)
 `;
-}
-
-function withSbin(): Record<string, string | undefined> {
-  return { ...process.env, PATH: `${process.env["PATH"]}:/usr/sbin:/sbin` };
 }
 
 /** The first of them that exists. */

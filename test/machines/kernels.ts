@@ -13,7 +13,7 @@ import {
   virtualMachineUnavailable,
 } from "./kernel-image.ts";
 import { type Row, tableOf } from "./step-table.ts";
-import { type GuestResult, runInGuest } from "./virtual-machine.ts";
+import { runInGuest } from "./virtual-machine.ts";
 
 interface Step {
   readonly name: string;
@@ -64,50 +64,37 @@ console.log(`skipped: stock kernels: ${unavailable}`);
 
 async function main(): Promise<number> {
   const suites = (values.short ? SHORT_SUITES : KERNEL_SUITES).filter((suite) => (values.suite ?? suite) === suite);
-  const steps = values.short ? [SHORT_STEP] : STEPS.filter(({ name }) => (values.step ?? name) === name);
   const kernels = await Promise.all(suites.map(kernelImage));
   const rows: Row[] = [];
   if (values.short) {
     // Side by side: their work is of one thread each.
-    rows.push(...(await Promise.all(kernels.map((kernel) => inTurn(kernel, steps)))).flat());
+    rows.push(...(await Promise.all(kernels.map((kernel) => run(kernel, SHORT_STEP)))));
   } else {
-    for (const kernel of kernels) rows.push(...(await inTurn(kernel, steps)));
+    const steps = STEPS.filter(({ name }) => (values.step ?? name) === name);
+    for (const kernel of kernels) for (const step of steps) rows.push(await run(kernel, step));
   }
-  console.log(`\n${tableOf(rows).join("\n")}`);
+  console.log(`\n${tableOf(rows)}`);
   return rows.every(({ ok }) => ok) ? 0 : 1;
 }
 
-async function inTurn(kernel: KernelImage, steps: readonly Step[]): Promise<Row[]> {
-  const rows: Row[] = [];
-  for (const step of steps) rows.push(rowOf(kernel, step.name, await run(kernel, step)));
-  return rows;
-}
-
-async function run(kernel: KernelImage, { name, command, timeoutSeconds, hasWire }: Step): Promise<GuestResult> {
+async function run(kernel: KernelImage, { name, command, timeoutSeconds, hasWire = false }: Step): Promise<Row> {
   console.log(`${kernel.release}: ${name}`);
-  const wire = hasWire === true ? new GuestWire() : null;
+  const wire = hasWire ? new GuestWire() : undefined;
   try {
-    const result = await runInGuest({
-      kernel,
-      command,
-      environment: ENVIRONMENT,
-      timeoutSeconds,
-      ...(wire === null ? {} : { wire }),
+    const { exitCode, seconds, output } = await runInGuest({
+      ...{ kernel, command, timeoutSeconds, wire, environment: ENVIRONMENT },
       onLine: values.short ? () => {} : (line) => console.log(`${kernel.release} | ${line}`),
     });
-    if (result.exitCode !== 0 && values.short) console.log(result.output.slice(-8000));
-    return result;
+    if (exitCode !== 0 && values.short) console.log(output.slice(-8000));
+    // As doctest or Bun's runner counts them; none where the step is one test.
+    const counts = doctest(output) ?? bunTest(output);
+    const remark = [
+      ...(exitCode === null ? ["did not end"] : []),
+      ...(counts === null ? [] : [`${counts.passed} passed, ${counts.failed} failed`]),
+    ];
+    const row = { suite: kernel.release, part: "kernel", step: name, ok: exitCode === 0, seconds };
+    return { ...row, remark: remark.join(", ") };
   } finally {
     wire?.close();
   }
-}
-
-function rowOf({ release }: KernelImage, step: string, { exitCode, seconds, output }: GuestResult): Row {
-  // As doctest or Bun's runner counts them; none where the step is one test.
-  const counts = doctest(output) ?? bunTest(output);
-  const remarks = [
-    ...(exitCode === null ? ["did not end"] : []),
-    ...(counts === null ? [] : [`${counts.passed} passed, ${counts.failed} failed`]),
-  ];
-  return { suite: release, part: "kernel", step, ok: exitCode === 0, seconds, remark: remarks.join(", ") };
 }

@@ -2,10 +2,9 @@
  * The root folder of a Debian system under build/machines, and commands inside it. Each runs in mount and PID namespaces
  * of its own, so that its mounts and processes end with it, however it ends. The network is the machine's own.
  */
-import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../source-tree.ts";
-import { type LoggedOptions, runLogged } from "./logged-command.ts";
 
 export const MACHINES = join(ROOT, "build/machines");
 const FOLDERS = join(MACHINES, "roots");
@@ -26,15 +25,33 @@ const ENTER = `
 export const rootFolderUnavailable: string | null =
   process.getuid?.() === 0 ? null : "needs root for mount namespaces and chroot";
 
-export interface CommandOptions extends Pick<LoggedOptions, "log" | "deadlineMs"> {
-  /** Inside the system. Default: its root. */
-  readonly directory?: string;
-  readonly environment?: Readonly<Record<string, string>>;
+export interface CommandOptions {
+  /** On this machine: both kinds of output are appended. */
+  readonly log: string;
+  readonly deadlineMs: number;
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+}
+
+/** Returns the exit code; null when a signal ended it, as at its deadline. It does not outlive this process. */
+export async function runLogged(
+  command: readonly string[],
+  { environment = process.env, log, deadlineMs }: CommandOptions,
+): Promise<number | null> {
+  const output = openSync(log, "a");
+  try {
+    const child = Bun.spawn(["setpriv", "--pdeathsig", "KILL", ...command], {
+      ...{ env: { ...environment }, stdin: "ignore", stdout: output, stderr: output },
+      ...{ timeout: deadlineMs, killSignal: "SIGKILL" },
+    });
+    await child.exited;
+    return child.exitCode;
+  } finally {
+    closeSync(output);
+  }
 }
 
 export class RootFolder {
   readonly path: string;
-  #closed = false;
 
   private constructor(path: string) {
     this.path = path;
@@ -45,26 +62,23 @@ export class RootFolder {
     if (rootFolderUnavailable !== null) throw new Error(rootFolderUnavailable);
     mkdirSync(FOLDERS, { recursive: true });
     for (const left of readdirSync(FOLDERS)) if (!isOfLiveProcess(left)) remove(join(FOLDERS, left));
-    let number = 0;
-    for (;;) {
-      const path = join(FOLDERS, `${name}-${process.pid}-${number++}`);
+    for (let number = 0; ; number++) {
+      const path = join(FOLDERS, `${name}-${process.pid}-${number}`);
       if (mkdirSync(path, { recursive: true }) !== undefined) return new RootFolder(path);
     }
   }
 
-  /** Returns the exit code; null when it was killed at its deadline. */
-  run(command: readonly string[], options: CommandOptions): Promise<number | null> {
-    const { directory = "/", environment = {}, log, deadlineMs } = options;
+  /** In `directory` inside the system. Returns the exit code; null when it was killed at its deadline. */
+  run(command: readonly string[], { directory = "/", ...options }: CommandOptions & { directory?: string }) {
     const inside = ["sh", "-c", 'cd "$0" && exec "$@"', directory, ...command];
     const namespaces = ["unshare", "--mount", "--propagation", "private", "--pid", "--kill-child"];
-    const enter = [...namespaces, "sh", "-ec", ENTER, "sh", this.path, ...inside];
     const own = { PATH, HOME: "/root", LANG: "C.UTF-8", TERM: "dumb" };
-    return runLogged(enter, { environment: { ...networkEnvironment(), ...own, ...environment }, log, deadlineMs });
+    const environment = { ...networkEnvironment(), ...own, ...options.environment };
+    return runLogged([...namespaces, "sh", "-ec", ENTER, "sh", this.path, ...inside], { ...options, environment });
   }
 
+  /** A second time does nothing. */
   remove(): void {
-    if (this.#closed) return;
-    this.#closed = true;
     remove(this.path);
   }
 }
@@ -88,8 +102,7 @@ function isOfLiveProcess(folder: string): boolean {
 }
 
 /** How this machine reaches its registries and mirrors: a system on it reaches them the same way. */
-export function networkEnvironment(): Record<string, string> {
+function networkEnvironment(): Record<string, string | undefined> {
   const kept = /^(https?|ftp|all|no)_proxy$|^npm_config_registry$/i;
-  const entries = Object.entries(process.env).filter(([name]) => kept.test(name));
-  return Object.fromEntries(entries.map(([name, value]) => [name, value ?? ""]));
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => kept.test(name)));
 }

@@ -4,6 +4,7 @@
  * should be. BIRD is the judge of what was announced.
  */
 import { readFileSync, writeFileSync } from "node:fs";
+import { runCommand } from "../fixtures/run-command.ts";
 import { eventually as seenWithin } from "../fixtures/service.ts";
 import { deviceOf, GUEST_MACS } from "./guest-wire.ts";
 
@@ -15,8 +16,8 @@ const BIRD_CONTROL = "/run/bird-peer.ctl";
 const CAPTURE = "/srv/flood.pcap";
 const SENDER = "/usr/local/bin/send_frames";
 const DEADLINE_MS = 120_000;
-/** Of linux/capability.h: what the unit names. */
-const CAPABILITIES = { netBindService: 10, netAdmin: 12, netRaw: 13, perfmon: 38, bpf: 39 };
+/** What the unit names, of linux/capability.h: NET_BIND_SERVICE, NET_ADMIN, NET_RAW, PERFMON, BPF. */
+const CAPABILITIES = [10, 12, 13, 38, 39];
 
 interface Status {
   readonly thresholds: { readonly pps: number };
@@ -30,18 +31,7 @@ interface DataplaneStatus {
 /** Without what made the package's executable take the part of Bun. */
 const { BUN_BE_BUN: _, ...ENVIRONMENT } = process.env;
 
-function run(...argv: string[]): string {
-  const { exitCode, stdout, stderr } = Bun.spawnSync(argv, { env: ENVIRONMENT, stdout: "pipe", stderr: "pipe" });
-  if (exitCode !== 0) throw new Error(`${argv.join(" ")}: exit code ${exitCode}: ${stderr.toString().trim()}`);
-  return stdout.toString();
-}
-
-/** Without standing still meanwhile. */
-async function systemctl(...argv: string[]): Promise<void> {
-  const child = Bun.spawn(["systemctl", ...argv, "floodwall"], { env: ENVIRONMENT, stdout: "ignore", stderr: "pipe" });
-  const complaint = await child.stderr.text();
-  expectTrue((await child.exited) === 0, `systemctl ${argv.join(" ")}: ${complaint.trim()}`);
-}
+const run = (...argv: string[]) => runCommand(argv, { env: ENVIRONMENT });
 
 function expectTrue(isTrue: boolean, what: string): void {
   if (!isTrue) throw new Error(what);
@@ -78,19 +68,27 @@ protocol bgp floodwall {
 `;
 
 async function startPeer(): Promise<void> {
-  run("ip", "netns", "add", "peer");
-  run("ip", "link", "add", "bgp0", "type", "veth", "peer", "name", "bgp0", "netns", "peer");
-  run("ip", "address", "add", "192.0.2.10/24", "dev", "bgp0");
-  run("ip", "link", "set", "bgp0", "up");
-  run("ip", "-n", "peer", "address", "add", "192.0.2.20/24", "dev", "bgp0");
-  run("ip", "-n", "peer", "link", "set", "bgp0", "up");
+  const links = `ip netns add peer
+    ip link add bgp0 type veth peer name bgp0 netns peer
+    ip address add 192.0.2.10/24 dev bgp0; ip link set bgp0 up
+    ip -n peer address add 192.0.2.20/24 dev bgp0; ip -n peer link set bgp0 up`;
+  run("sh", "-ec", links);
   writeFileSync("/run/bird-peer.conf", BIRD);
-  const bird = ["bird", "-c", "/run/bird-peer.conf", "-s", BIRD_CONTROL, "-P", "/run/bird-peer.pid"];
-  run("ip", "netns", "exec", "peer", ...bird);
-  await eventually(
-    () => run("birdc", "-s", BIRD_CONTROL, "show", "status").includes("up and running"),
-    "BIRD is not up",
+  run(
+    "ip",
+    "netns",
+    "exec",
+    "peer",
+    "bird",
+    "-c",
+    "/run/bird-peer.conf",
+    "-s",
+    BIRD_CONTROL,
+    "-P",
+    "/run/bird-peer.pid",
   );
+  const isUp = () => run("birdc", "-s", BIRD_CONTROL, "show", "status").includes("up and running");
+  await eventually(isUp, "BIRD is not up");
 }
 
 function hasRoute(): boolean {
@@ -103,11 +101,6 @@ async function status(): Promise<Status> {
 
 async function isReady(): Promise<boolean> {
   return (await fetch(`${API}/healthz`)).status === 200;
-}
-
-async function post(path: string, body: unknown): Promise<Response> {
-  const init = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
-  return fetch(`${API}${path}`, init);
 }
 
 function send(times: number): void {
@@ -123,150 +116,115 @@ function dropped(): number {
   return verdicts["drop_source"]?.packets ?? 0;
 }
 
+/** Sends, and sees that the filter drops some of it. */
+async function expectDrops(): Promise<void> {
+  const before = dropped();
+  send(1);
+  await eventually(() => dropped() > before, "nothing was dropped");
+}
+
 /** The route stays in the peer's table all the time that `during` takes. */
 async function routeStays(during: () => Promise<unknown>): Promise<void> {
   let isOver = false;
   let looks = 0;
   const watching = (async () => {
-    while (!isOver) {
+    for (; !isOver; looks++) {
       expectTrue(hasRoute(), `the route was gone at look ${looks}`);
-      looks++;
       await Bun.sleep(20);
     }
   })();
-  try {
-    await during();
-  } finally {
+  await during().finally(() => {
     isOver = true;
-  }
+  });
   await watching;
   expectTrue(looks > 1, "nobody looked");
 }
 
 function unitsRights(pid: number): void {
-  const fields = new Map(
-    readFileSync(`/proc/${pid}/status`, "utf8")
-      .split("\n")
-      .map((line) => line.split(":\t") as [string, string]),
-  );
-  const wanted = Object.values(CAPABILITIES).reduce((bits, bit) => bits | (1n << BigInt(bit)), 0n);
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  const field = (name: string) => new RegExp(`^${name}:\\s*(\\S+)`, "m").exec(status)?.[1] ?? "";
+  const wanted = CAPABILITIES.reduce((bits, bit) => bits | (1n << BigInt(bit)), 0n);
   for (const set of ["CapEff", "CapPrm", "CapBnd"]) {
-    const bits = BigInt(`0x${fields.get(set)}`);
-    expectTrue(bits === wanted, `${set} is ${bits.toString(16)}, not ${wanted.toString(16)}`);
+    expectTrue(BigInt(`0x${field(set)}`) === wanted, `${set} is ${field(set)}, not ${wanted.toString(16)}`);
   }
-  expectTrue(fields.get("NoNewPrivs") === "1", "new privileges are possible");
-  expectTrue(fields.get("Seccomp") === "2", "no system call is filtered");
+  expectTrue(field("NoNewPrivs") === "1", "new privileges are possible");
+  expectTrue(field("Seccomp") === "2", "no system call is filtered");
   const owner = run("ps", "-o", "user=", "-p", String(pid)).trim();
   expectTrue(owner === "floodwall", `the service runs as ${owner}`);
 }
 
 let device = "";
 
-const STEPS: readonly (readonly [string, () => unknown])[] = [
-  [
-    "a peer and a sender",
-    async () => {
-      device = deviceOf(GUEST_MACS.far);
-      run("ip", "link", "set", device, "up");
-      run("ip", "netns", "add", "sender");
-      run("ip", "link", "set", deviceOf(GUEST_MACS.near), "netns", "sender", "name", "near0");
-      run("ip", "-n", "sender", "link", "set", "near0", "up");
-      await startPeer();
-      writeFileSync(CONFIG, config(device, 1000));
-    },
-  ],
-  ["check --here", () => console.log(run("floodwall", "check", "--here", CONFIG).trimEnd())],
-  [
-    "the unit starts",
-    async () => {
-      await systemctl("start");
-      await eventually(isReady, "the service is not ready");
-    },
-  ],
-  ["user, capabilities and system calls are the unit's", () => unitsRights(mainPid())],
-  [
-    "capture in native mode",
-    async () => {
-      await eventually(async () => (await status()).capture.interfaces[0]?.state === "running", "capture does not run");
-      const mode = (await status()).capture.interfaces[0]?.mode ?? "";
-      expectTrue(mode.startsWith("native"), `the mode is ${mode}`);
-      run("floodwall", "dataplane", "status");
-    },
-  ],
-  [
-    "a flood's route is in BIRD",
-    () =>
-      eventually(() => {
-        send(20);
-        return hasRoute();
-      }, "no route came"),
-  ],
-  [
-    "a source block drops packets",
-    async () => {
-      const answer = await post("/api/v1/dataplane/sources", { victim: VICTIM, source: SOURCE, ttl_seconds: 3600 });
-      expectTrue(answer.status === 200, `the block was refused: ${await answer.text()}`);
-      const before = dropped();
-      send(1);
-      await eventually(() => dropped() > before, "nothing was dropped");
-    },
-  ],
-  [
-    "systemctl restart keeps the route and the filter",
-    () =>
-      routeStays(async () => {
-        await systemctl("restart");
-        await eventually(isReady, "the service is not ready");
-        const before = dropped();
-        send(1);
-        expectTrue(dropped() > before, "nothing was dropped");
-      }),
-  ],
-  [
-    "kill -9: systemd starts it again, the route stays",
-    () =>
-      routeStays(async () => {
-        const pid = mainPid();
-        run("kill", "-9", String(pid));
-        await eventually(() => mainPid() > 0 && mainPid() !== pid, "systemd did not start it again");
-        await eventually(isReady, "the service is not ready");
-      }),
-  ],
-  [
-    "systemctl reload",
-    async () => {
-      writeFileSync(CONFIG, config(device, 1234));
-      await systemctl("reload");
-      await eventually(async () => (await status()).thresholds.pps === 1234, "the new thresholds are not in force");
-    },
-  ],
-  [
-    "systemctl stop: filter and route stay",
-    () =>
-      routeStays(async () => {
-        await systemctl("stop");
-        const before = dropped();
-        send(1);
-        expectTrue(dropped() > before, "nothing was dropped");
-      }),
-  ],
-  [
-    "purge: nothing is left",
-    async () => {
-      await systemctl("start");
-      await eventually(isReady, "the service is not ready");
-      run("dpkg", "--purge", "floodwall");
-      await eventually(() => !hasRoute(), "the route is still there");
-      const link = run("ip", "-details", "link", "show", device);
-      expectTrue(!link.includes("prog/xdp"), `an XDP program is still there: ${link}`);
-      const left = run("sh", "-c", "ls -d /sys/fs/bpf/floodwall /etc/floodwall /var/lib/floodwall 2>/dev/null || true");
-      expectTrue(left === "", `left behind: ${left}`);
-      expectTrue(run("sh", "-c", "pgrep -u floodwall || true") === "", "a process of the service's user is left");
-    },
-  ],
-];
+/** Without standing still meanwhile; a start is over when the service is ready. */
+async function systemctl(...argv: string[]): Promise<void> {
+  const child = Bun.spawn(["systemctl", ...argv, "floodwall"], { env: ENVIRONMENT, stdout: "ignore", stderr: "pipe" });
+  const complaint = await child.stderr.text();
+  expectTrue((await child.exited) === 0, `systemctl ${argv.join(" ")}: ${complaint.trim()}`);
+  if (["start", "restart"].includes(argv.join())) await eventually(isReady, "the service is not ready");
+}
 
-for (const [name, step] of STEPS) {
+const STEPS: Readonly<Record<string, () => unknown>> = {
+  "a peer and a sender": async () => {
+    device = deviceOf(GUEST_MACS.far);
+    run("ip", "link", "set", device, "up");
+    run("ip", "netns", "add", "sender");
+    run("ip", "link", "set", deviceOf(GUEST_MACS.near), "netns", "sender", "name", "near0");
+    run("ip", "-n", "sender", "link", "set", "near0", "up");
+    await startPeer();
+    writeFileSync(CONFIG, config(device, 1000));
+  },
+  "check --here": () => console.log(run("floodwall", "check", "--here", CONFIG).trimEnd()),
+  "the unit starts": () => systemctl("start"),
+  "user, capabilities and system calls are the unit's": () => unitsRights(mainPid()),
+  "capture in native mode": async () => {
+    await eventually(async () => (await status()).capture.interfaces[0]?.state === "running", "capture does not run");
+    const mode = (await status()).capture.interfaces[0]?.mode ?? "";
+    expectTrue(mode.startsWith("native"), `the mode is ${mode}`);
+    run("floodwall", "dataplane", "status");
+  },
+  "a flood's route is in BIRD": () => {
+    const isAnnounced = () => {
+      send(20);
+      return hasRoute();
+    };
+    return eventually(isAnnounced, "no route came");
+  },
+  "a source block drops packets": async () => {
+    const body = JSON.stringify({ victim: VICTIM, source: SOURCE, ttl_seconds: 3600 });
+    const headers = { "content-type": "application/json" };
+    const answer = await fetch(`${API}/api/v1/dataplane/sources`, { method: "POST", headers, body });
+    expectTrue(answer.status === 200, `the block was refused: ${await answer.text()}`);
+    await expectDrops();
+  },
+  "systemctl restart keeps the route and the filter": () => routeStays(() => systemctl("restart").then(expectDrops)),
+  "kill -9: systemd starts it again, the route stays": () =>
+    routeStays(async () => {
+      const pid = mainPid();
+      run("kill", "-9", String(pid));
+      await eventually(() => mainPid() > 0 && mainPid() !== pid, "systemd did not start it again");
+      await eventually(isReady, "the service is not ready");
+    }),
+  "systemctl reload": async () => {
+    writeFileSync(CONFIG, config(device, 1234));
+    await systemctl("reload");
+    await eventually(async () => (await status()).thresholds.pps === 1234, "the new thresholds are not in force");
+  },
+  "systemctl stop: filter and route stay": () => routeStays(() => systemctl("stop").then(expectDrops)),
+  "purge: nothing is left": async () => {
+    await systemctl("start");
+    run("dpkg", "--purge", "floodwall");
+    await eventually(() => !hasRoute(), "the route is still there");
+    const link = run("ip", "-details", "link", "show", device);
+    expectTrue(!link.includes("prog/xdp"), `an XDP program is still there: ${link}`);
+    const left = run("sh", "-c", "ls -d /sys/fs/bpf/floodwall /etc/floodwall /var/lib/floodwall 2>/dev/null || true");
+    expectTrue(left === "", `left behind: ${left}`);
+    // The guard of gobgpd sees at its next look that this has ended.
+    const isEmpty = () => run("sh", "-c", "pgrep -u floodwall || true") === "";
+    await eventually(isEmpty, "a process of the service's user is left");
+  },
+};
+
+for (const [name, step] of Object.entries(STEPS)) {
   const startMs = performance.now();
   try {
     await step();

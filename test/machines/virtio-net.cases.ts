@@ -2,13 +2,14 @@
  * A real driver, virtio-net, in native mode, while its operator works on it: runs in a guest of `make kernels`, which has
  * three such devices on one wire. After each intervention capture goes on by itself and accounts for every frame.
  */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { release, tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import type { SourceOptions, SourceStatus } from "../../src/dataplane/native.d.ts";
 import { evenly, pcapBytes } from "../fixtures/captures/pcap-writer.ts";
-import { accountedFor, CaptureProcess } from "../fixtures/dataplane/asked-process.ts";
+import { accountedFor, PacketProcess } from "../fixtures/dataplane/asked-process.ts";
+import { runCommand } from "../fixtures/run-command.ts";
 import { eventually } from "../fixtures/service.ts";
 import { type Namespace, Namespaces } from "../lab/namespaces.ts";
 import { ROOT } from "../source-tree.ts";
@@ -16,7 +17,7 @@ import { deviceOf, frameToFar, GUEST_MACS } from "./guest-wire.ts";
 
 const SENDER = join(ROOT, "build/addon/send_frames");
 const DRIVER = "/sys/bus/virtio/drivers/virtio_net";
-const CASE_MS = 300_000;
+setDefaultTimeout(300_000);
 const xdp = { xdpMode: "native", cpus: [] } as const;
 type Kind = keyof typeof FRAMES;
 const KINDS: readonly (readonly [Kind, (device: string) => SourceOptions])[] = [
@@ -39,7 +40,7 @@ let far: Namespace;
 let fixed: Namespace;
 let device: string;
 let directory: string;
-let capture: CaptureProcess;
+let capture: PacketProcess;
 let files = 0;
 
 beforeAll(() => {
@@ -54,8 +55,8 @@ afterAll(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 beforeEach(async () => {
-  capture = new CaptureProcess(far);
-  await capture.ask({ op: "setNetworks", networks: ["203.0.113.0/24"] });
+  capture = new PacketProcess(far);
+  await capture.ask("setNetworks", ["203.0.113.0/24"]);
 });
 afterEach(async () => {
   await capture.kill();
@@ -64,17 +65,16 @@ afterEach(async () => {
 
 /** Puts a device of the wire into a namespace of its own, as `<name>0`. */
 function place(name: keyof typeof GUEST_MACS): Namespace {
-  const found = deviceOf(GUEST_MACS[name]);
   const namespace = namespaces.add(name);
-  for (const argv of [
-    ["ip", "link", "set", found, "down"],
-    ["ip", "link", "set", found, "netns", namespace.name, "name", `${name}0`],
-  ]) {
-    const { exitCode, stderr } = Bun.spawnSync(argv, { stderr: "pipe" });
-    if (exitCode !== 0) throw new Error(`${argv.join(" ")}: ${stderr.toString()}`);
-  }
-  namespace.run(["ip", "link", "set", `${name}0`, "up"]);
+  move(GUEST_MACS[name], namespace, `${name}0`);
   return namespace;
+}
+
+function move(mac: string, namespace: Namespace, name: string): void {
+  const found = deviceOf(mac);
+  runCommand(["ip", "link", "set", found, "down"]);
+  runCommand(["ip", "link", "set", found, "netns", namespace.name, "name", name]);
+  namespace.run(["ip", "link", "set", name, "up"]);
 }
 
 /** Returns how many were sent. */
@@ -136,46 +136,31 @@ async function settled(source: number): Promise<number> {
   }
 }
 
-/** An intervention of the operator's; one that the driver does not know is named, and passed over. */
-interface Intervention {
-  readonly name: string;
-  readonly run: () => unknown;
-}
-
+/** What the driver does not know is named, and passed over. */
 function ethtool(...argv: string[]): void {
   const { exitCode, stderr } = Bun.spawnSync(far.command(["ethtool", ...argv]), { stderr: "pipe" });
   if (exitCode !== 0) console.log(`the driver refuses ethtool ${argv.join(" ")}: ${stderr.toString().trim()}`);
 }
 
-const down = () => far.run(["ip", "link", "set", device, "down"]);
-const up = () => far.run(["ip", "link", "set", device, "up"]);
-const mtu = (bytes: number) => far.run(["ip", "link", "set", device, "mtu", String(bytes)]);
+const setLink = (...argv: string[]) => far.run(["ip", "link", "set", device, ...argv]);
 
-const INTERVENTIONS: readonly Intervention[] = [
-  {
-    name: "down and up",
-    run: async () => {
-      down();
-      const status = await capture.until(({ state }) => state === "failed");
-      expect(status.error).toContain(`interface ${device} is down: set it up with`);
-      up();
-    },
+/** Interventions of the operator's. */
+const INTERVENTIONS: Readonly<Record<string, () => unknown>> = {
+  "down and up": async () => {
+    setLink("down");
+    const status = await capture.until(({ state }) => state === "failed");
+    expect(status.error).toContain(`interface ${device} is down: set it up with`);
+    setLink("up");
   },
-  { name: "MTU 1400, then 1500", run: () => [mtu(1400), mtu(1500)] },
-  {
-    name: "ring of 128, then 256",
-    run: () => [ethtool("-G", device, "rx", "128"), ethtool("-G", device, "rx", "256")],
-  },
-  {
-    name: "one queue, then two",
-    run: () => [ethtool("-L", device, "combined", "1"), ethtool("-L", device, "combined", "2")],
-  },
-  {
-    name: "receive offloads on, then off",
-    run: () => [ethtool("-K", device, "rx-gro-hw", "on"), ethtool("-K", device, "rx-gro-hw", "off")],
-  },
-  { name: "driver unbound and bound again", run: rebind },
-];
+  "MTU 1400, then 1500": () => [setLink("mtu", "1400"), setLink("mtu", "1500")],
+  "ring of 128, then 256": () => [ethtool("-G", device, "rx", "128"), ethtool("-G", device, "rx", "256")],
+  "one queue, then two": () => [ethtool("-L", device, "combined", "1"), ethtool("-L", device, "combined", "2")],
+  "receive offloads on, then off": () => [
+    ethtool("-K", device, "rx-gro-hw", "on"),
+    ethtool("-K", device, "rx-gro-hw", "off"),
+  ],
+  "driver unbound and bound again": rebind,
+};
 
 /** The device leaves, comes back in the first namespace under a new name, and is put where it was. */
 async function rebind(): Promise<void> {
@@ -184,88 +169,71 @@ async function rebind(): Promise<void> {
   const status = await capture.until(({ state }) => state === "failed");
   expect(status.error).toContain(`interface ${device} `);
   writeFileSync(join(DRIVER, "bind"), bus);
-  await eventually(() => deviceOf(GUEST_MACS.far) !== "", "the device did not come back", CASE_MS);
-  Bun.spawnSync(["ip", "link", "set", deviceOf(GUEST_MACS.far), "netns", far.name, "name", device]);
-  up();
+  await eventually(() => deviceOf(GUEST_MACS.far) !== "", "the device did not come back", 60_000);
+  move(GUEST_MACS.far, far, device);
 }
 
 describe.each(KINDS)("virtio-net, %s", (kind, optionsOf) => {
   const frames = FRAMES[kind];
 
-  test(
-    "attaches in native mode and accounts for every frame",
-    async () => {
-      const source = await capture.open(optionsOf(device));
-      const status = await capture.until(isRunning, source);
-      console.log(`  mode: ${status.mode}`);
-      expect(status.mode).toStartWith("native");
-      await expectAllCounted(source, frames);
-    },
-    CASE_MS,
-  );
-
-  test.each(INTERVENTIONS.map(({ name, run }) => [name, run] as const))(
-    "%s, under traffic",
-    async (name, run) => {
-      const source = await capture.open(optionsOf(device));
-      await capture.until(isRunning, source);
-      const sent = (await sending(source, frames, run)) + frames.length;
-      const seen = await expectAllCounted(source, frames);
-      console.log(`  ${name}: ${seen} of ${sent} frames sent meanwhile were seen`);
-      expect(seen).toBeLessThanOrEqual(sent);
-      expect(seen).toBeGreaterThan(0);
-    },
-    CASE_MS,
-  );
-});
-
-test(
-  "frames longer than a buffer are counted whole by a mirror port, or reported as dropped",
-  async () => {
-    for (const [namespace, name] of [
-      [near, "near0"],
-      [far, device],
-    ] as const) {
-      namespace.run(["ip", "link", "set", name, "mtu", "9000"]);
-    }
-    const [, optionsOf] = KINDS[0] ?? [];
-    const source = await capture.open({ ...(optionsOf?.(device) as SourceOptions), xdpMode: "auto" } as SourceOptions);
+  test("attaches in native mode and accounts for every frame", async () => {
+    const source = await capture.open(optionsOf(device));
     const status = await capture.until(isRunning, source);
     console.log(`  mode: ${status.mode}`);
-    const jumbo = frameToFar(SOURCE, { toStation: false, payload: 8000 });
-    await send([jumbo], 50);
-    const { queues } = await capture.until((now) => accountedFor(now) >= 50, source);
-    const received = queues.reduce((sum, queue) => sum + queue.receivedPackets, 0);
-    console.log(`  ${received} of 50 received, the others reported as dropped`);
-    expect(queues.reduce((bytes, queue) => bytes + queue.receivedBytes, 0)).toBe(received * jumbo.length);
-    // Linux 6.6 is the first that hands frames over in pieces.
-    expect(received).toBe(hasPieces ? 50 : 0);
-    near.run(["ip", "link", "set", "near0", "mtu", "1500"]);
-  },
-  CASE_MS,
-);
+    expect(status.mode).toStartWith("native");
+    await expectAllCounted(source, frames);
+  });
 
-test(
-  "offloads that cannot be switched off forbid native XDP: said with the reason, and generic works",
-  async () => {
-    const elsewhere = new CaptureProcess(fixed);
-    try {
-      await elsewhere.ask({ op: "setNetworks", networks: ["203.0.113.0/24"] });
-      const options = { kind: "af_xdp", interface: "fixed0", queues: null, zeroCopy: "auto", cpus: [] } as const;
-      const refusal = await elsewhere.refusal({ ...options, xdpMode: "native" });
-      console.log(`  ${refusal}`);
-      expect(refusal).toMatch(
-        /^native XDP on interface fixed0 failed: the driver virtio_net refused .*: the host merges frames .*: at the host, QEMU/,
-      );
-      const source = await elsewhere.open({ ...options, xdpMode: "auto" });
-      const { mode } = await elsewhere.until(isRunning, source);
-      console.log(`  mode: ${mode}`);
-      expect(mode).toStartWith("generic (");
-      const sent = await send(FRAMES.mirror);
-      await elsewhere.until((now) => accountedFor(now) >= sent, source);
-    } finally {
-      await elsewhere.kill();
-    }
-  },
-  CASE_MS,
-);
+  test.each(Object.entries(INTERVENTIONS))("%s, under traffic", async (name, run) => {
+    const source = await capture.open(optionsOf(device));
+    await capture.until(isRunning, source);
+    const sent = (await sending(source, frames, run)) + frames.length;
+    const seen = await expectAllCounted(source, frames);
+    console.log(`  ${name}: ${seen} of ${sent} frames sent meanwhile were seen`);
+    expect(seen).toBeLessThanOrEqual(sent);
+    expect(seen).toBeGreaterThan(0);
+  });
+});
+
+test("frames longer than a buffer are counted whole by a mirror port, or reported as dropped", async () => {
+  for (const [namespace, name] of [
+    [near, "near0"],
+    [far, device],
+  ] as const) {
+    namespace.run(["ip", "link", "set", name, "mtu", "9000"]);
+  }
+  const [, optionsOf] = KINDS[0] ?? [];
+  const source = await capture.open({ ...(optionsOf?.(device) as SourceOptions), xdpMode: "auto" } as SourceOptions);
+  const status = await capture.until(isRunning, source);
+  console.log(`  mode: ${status.mode}`);
+  const jumbo = frameToFar(SOURCE, { toStation: false, payload: 8000 });
+  await send([jumbo], 50);
+  const { queues } = await capture.until((now) => accountedFor(now) >= 50, source);
+  const received = queues.reduce((sum, queue) => sum + queue.receivedPackets, 0);
+  console.log(`  ${received} of 50 received, the others reported as dropped`);
+  expect(queues.reduce((bytes, queue) => bytes + queue.receivedBytes, 0)).toBe(received * jumbo.length);
+  // Linux 6.6 is the first that hands frames over in pieces.
+  expect(received).toBe(hasPieces ? 50 : 0);
+  near.run(["ip", "link", "set", "near0", "mtu", "1500"]);
+});
+
+test("offloads that cannot be switched off forbid native XDP: said with the reason, and generic works", async () => {
+  const elsewhere = new PacketProcess(fixed);
+  try {
+    await elsewhere.ask("setNetworks", ["203.0.113.0/24"]);
+    const options = { kind: "af_xdp", interface: "fixed0", queues: null, zeroCopy: "auto", cpus: [] } as const;
+    const refusal = await elsewhere.refusal({ ...options, xdpMode: "native" });
+    console.log(`  ${refusal}`);
+    expect(refusal).toMatch(
+      /^native XDP on interface fixed0 failed: the driver virtio_net refused .*: the host merges frames .*: at the host, QEMU/,
+    );
+    const source = await elsewhere.open({ ...options, xdpMode: "auto" });
+    const { mode } = await elsewhere.until(isRunning, source);
+    console.log(`  mode: ${mode}`);
+    expect(mode).toStartWith("generic (");
+    const sent = await send(FRAMES.mirror);
+    await elsewhere.until((now) => accountedFor(now) >= sent, source);
+  } finally {
+    await elsewhere.kill();
+  }
+});

@@ -2,9 +2,10 @@
  * Runs a command on another kernel: QEMU boots it over this machine's own files or those of another system, which the
  * guest sees and cannot change, and prints what the command prints. Emulated, so about ten times slower; two CPUs.
  */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { linesOf } from "../fixtures/lines.ts";
 import { ROOT } from "../source-tree.ts";
 import type { GuestWire } from "./guest-wire.ts";
 import { GUEST_ENDED, GUEST_STARTED, type KernelImage } from "./kernel-image.ts";
@@ -18,14 +19,11 @@ export interface GuestOptions {
    * reached. Absent: this machine's files, and the command alone.
    */
   readonly system?: string;
-  /** Files that the command finds in `/exchange`, by name. */
-  readonly files?: Readonly<Record<string, string>>;
   readonly environment?: Readonly<Record<string, string>>;
   /** Ended then, as failed. */
   readonly timeoutSeconds: number;
-  readonly memoryMb?: number;
   /** Gives it three virtio-net devices on this wire; absent: it has none. */
-  readonly wire?: GuestWire;
+  readonly wire?: GuestWire | undefined;
   /** Each line as it comes; absent: nothing is shown. */
   readonly onLine?: (line: string) => void;
 }
@@ -38,53 +36,51 @@ export interface GuestResult {
 }
 
 export async function runInGuest(options: GuestOptions): Promise<GuestResult> {
+  const { system, wire, onLine = () => {}, timeoutSeconds } = options;
   const exchange = mkdtempSync(join(tmpdir(), "floodwall-guest-"));
   const startedMs = performance.now();
   try {
-    const files = { ...options.files, init: initOf(options), start: START, command: commandFile(options) };
+    const files = { init: system === undefined ? INIT : SYSTEMD, start: START, command: commandFile(options) };
     for (const [name, content] of Object.entries(files)) writeFileSync(join(exchange, name), content);
-    if (options.system !== undefined) putUnit(options.system);
+    if (system !== undefined) putUnit(system);
     const command = qemu(options, exchange);
-    const { wire } = options;
-    const placed = wire === undefined ? command : wire.namespace.command(command);
-    const child = Bun.spawn([...placed], { stdin: "ignore", stdout: "pipe", stderr: "inherit" });
-    const timer = setTimeout(() => child.kill("SIGKILL"), options.timeoutSeconds * 1000);
-    const output = await lines(child.stdout, options.onLine ?? (() => {}));
+    const placed = wire === undefined ? [...command] : wire.namespace.command(command);
+    const timeout = { timeout: timeoutSeconds * 1000, killSignal: "SIGKILL" } as const;
+    const child = Bun.spawn(placed, { stdin: "ignore", stdout: "pipe", stderr: "inherit", ...timeout });
+    const output = await linesOfCommand(child.stdout, onLine);
     await child.exited;
-    clearTimeout(timer);
-    return { exitCode: readExit(join(exchange, "exit")), output, seconds: (performance.now() - startedMs) / 1000 };
+    const exit = join(exchange, "exit");
+    const exitCode = existsSync(exit) ? Number(readFileSync(exit, "utf8")) : null;
+    return { exitCode, output, seconds: (performance.now() - startedMs) / 1000 };
   } finally {
     rmSync(exchange, { recursive: true, force: true });
   }
 }
 
-function qemu({ kernel, memoryMb = 6144, system = "/", wire }: GuestOptions, exchange: string): readonly string[] {
-  const share = (tag: string, path: string, isReadonly: boolean) => [
+function qemu({ kernel, system = "/", wire }: GuestOptions, exchange: string): readonly string[] {
+  const share = (tag: string, path: string, mode = "") => [
     "-virtfs",
-    `local,path=${path},mount_tag=${tag},security_model=none,multidevs=remap${isReadonly ? ",readonly=on" : ""}`,
+    `local,path=${path},mount_tag=${tag},security_model=none,multidevs=remap${mode}`,
   ];
   return [
     // It ends with this process, however that ends.
     ...["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64"],
     // Hardware virtualization may be there and hang: emulation works everywhere.
-    ...["-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", `${memoryMb}M`],
-    ...[
-      "-nodefaults",
-      "-nographic",
-      "-no-reboot",
-      "-serial",
-      "stdio",
-      "-object",
-      "rng-random,id=rng,filename=/dev/urandom",
-    ],
-    ...["-device", "virtio-rng-pci,rng=rng", "-kernel", kernel.vmlinuz, "-initrd", kernel.initramfs],
+    ...["-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "6144M"],
+    ...["-nodefaults", "-nographic", "-no-reboot", "-serial", "stdio"],
+    ...["-object", "rng-random,id=rng,filename=/dev/urandom", "-device", "virtio-rng-pci,rng=rng"],
+    ...["-kernel", kernel.vmlinuz, "-initrd", kernel.initramfs],
     ...["-append", "console=ttyS0 quiet loglevel=3 panic=-1"],
-    ...share("system", system, true),
-    ...share("modules", kernel.modules, true),
-    ...share("exchange", exchange, false),
+    ...share("system", system, ",readonly=on"),
+    ...share("modules", kernel.modules, ",readonly=on"),
+    ...share("exchange", exchange),
     ...(wire?.devices ?? []),
   ];
 }
+
+/** What becomes process 1. */
+const INIT = "/bin/sh /exchange/start";
+const SYSTEMD = "/lib/systemd/systemd --unit=multi-user.target";
 
 /** The first process. Modules that the kernel asks for by itself are looked up in its root folder. */
 const START = `
@@ -121,43 +117,23 @@ function putUnit(system: string): void {
   symlinkSync("../guest-command.service", link);
 }
 
-/** What becomes process 1. */
-function initOf({ system }: GuestOptions): string {
-  return system === undefined ? "/bin/sh /exchange/start" : "/lib/systemd/systemd --unit=multi-user.target";
-}
-
 function commandFile({ system, environment = {}, command }: GuestOptions): string {
   const exports = Object.entries(environment).map(([name, value]) => `export ${name}='${value}'\n`);
   return `cd '${system === undefined ? ROOT : "/"}'\n${exports.join("")}${command}\n`;
 }
 
-async function lines(stream: ReadableStream<Uint8Array>, onLine: (line: string) => void): Promise<string> {
-  const decoder = new TextDecoder();
+/** Resolves with what the command prints; firmware and kernel print around it. */
+async function linesOfCommand(stream: ReadableStream<Uint8Array>, onLine: (line: string) => void): Promise<string> {
   let output = "";
-  let rest = "";
   let isCommand = false;
-  for await (const chunk of stream) {
+  for await (const printed of linesOf(stream)) {
     // A serial console ends its lines with both.
-    rest += decoder.decode(chunk, { stream: true }).replaceAll("\r", "");
-    const complete = rest.split("\n");
-    rest = complete.pop() ?? "";
-    for (const line of complete) {
-      if (line.endsWith(GUEST_STARTED) || line === GUEST_ENDED) {
-        isCommand = line !== GUEST_ENDED;
-        continue;
-      }
-      if (!isCommand && !line.startsWith("initramfs: ")) continue;
-      output += `${line}\n`;
-      onLine(line);
-    }
+    const line = printed.replaceAll("\r", "");
+    const isMark = line.endsWith(GUEST_STARTED) || line === GUEST_ENDED;
+    if (isMark) isCommand = line !== GUEST_ENDED;
+    if (isMark || (!isCommand && !line.startsWith("initramfs: "))) continue;
+    output += `${line}\n`;
+    onLine(line);
   }
   return output;
-}
-
-function readExit(path: string): number | null {
-  try {
-    return Number(readFileSync(path, "utf8"));
-  } catch {
-    return null;
-  }
 }

@@ -13,17 +13,12 @@ beforeAll(() => {
 });
 afterAll(() => machine.remove());
 
-test("a program that starts Node.js fails on this machine", async () => {
-  const { exitCode, output } = await machine.run(["sh", "-c", "exec /usr/bin/env node --version"]);
-  expect(exitCode).toBe(1);
-  expect(output).toContain("Node.js was started");
-});
-
-test("the dashboard is built without Node.js", async () => {
+test("the dashboard is built without Node.js, whose start fails on this machine", async () => {
+  const started = await machine.run(["sh", "-c", "exec /usr/bin/env node --version"]);
+  expect(started).toEqual({ exitCode: 1, output: expect.stringContaining("Node.js was started") });
   const folder = join(machine.folder, "dashboard");
-  const { exitCode, output } = await machine.run([bun, "dashboard/build.ts", "--directory", folder], ROOT);
-  expect(output).toBe("");
-  expect(exitCode).toBe(0);
+  const built = await machine.run([bun, "dashboard/build.ts", "--directory", folder], ROOT);
+  expect(built).toEqual({ exitCode: 0, output: "" });
   expect(existsSync(join(folder, "files.json"))).toBe(true);
 }, 60_000);
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Mutant } from "./draw.ts";
 import { MutantRun } from "./mutant-run.ts";
-import type { TestRequest, Verdict } from "./test-process.ts";
+import { type TestRequest, type Verdict, verdictOf } from "./test-process.ts";
 
 const TEXT = "a < b";
 const mutant: Mutant = {
@@ -16,72 +16,63 @@ function world(verdicts: Readonly<Record<string, Verdict>>, alone: Readonly<Reco
   const run = async ({ directory, test }: TestRequest) => {
     ran.push(`${directory} ${test}${directory === "copy" ? `: ${file}` : ""}`);
     const verdict = directory === "copy" ? verdicts[test] : (alone[test]?.shift() ?? "passed");
-    return { verdict: verdict as Verdict, cpuSeconds: 1, output: "" };
+    if (verdict === undefined) throw new Error("stopped");
+    return { verdict, cpuSeconds: 1 };
   };
-  const testsOf = () => Object.keys(verdicts);
-  const processes = { run };
   const runner = new MutantRun({
-    processes,
-    unchanged: { directory: "unchanged" },
-    textOf: () => TEXT,
-    testsOf,
-    testsMax: 3,
+    ...{ processes: { run }, unchanged: { directory: "unchanged" }, textOf: () => TEXT, testsMax: 3 },
+    testsOf: () => Object.keys(verdicts),
   });
   const write = (_: string, text: string) => {
     file = text;
   };
-  const copy = { directory: "copy", write };
-  return { runner, ran, copy, tryIt: () => runner.try(mutant, copy), file: () => file };
+  return { runner, ran, tryIt: () => runner.try(mutant, { directory: "copy", write }), file: () => file };
 }
 
 describe("a mutant", () => {
-  test("is killed by the first test that fails, which is the last to run", async () => {
+  test("is killed by the first test that fails; each test has passed without it, once", async () => {
     const { tryIt, ran, file } = world({ near: "passed", next: "failed", far: "failed" });
     expect(await tryIt()).toMatchObject({ outcome: "killed", killedBy: "next", testsRun: 2, path: "src/a.ts" });
-    expect(ran).toEqual(["unchanged near", "copy near: a <= b", "unchanged next", "copy next: a <= b"]);
+    const both = ["copy near: a <= b", "copy next: a <= b"];
+    expect(ran.splice(0)).toEqual(["unchanged near", both[0] as string, "unchanged next", both[1] as string]);
     expect(file()).toBe(TEXT);
+    await tryIt();
+    expect(ran).toEqual(both);
   });
 
-  test("whose test does not end is counted apart", async () => {
-    expect(await world({ near: "timed out" }).tryIt()).toMatchObject({ outcome: "timed out", killedBy: "near" });
-  });
-
-  test("survives when as many tests have passed as may run", async () => {
-    const { tryIt } = world({ a: "passed", b: "passed", c: "passed", d: "failed" });
-    expect(await tryIt()).toMatchObject({ outcome: "survived", killedBy: null, testsRun: 3 });
-  });
-
-  test("that no test reaches is not covered", async () => {
-    expect(await world({}).tryIt()).toMatchObject({ outcome: "not covered", testsRun: 0 });
+  test.each<[Record<string, Verdict>, object]>([
+    [{ near: "timed out" }, { outcome: "timed out", killedBy: "near" }],
+    [
+      { a: "passed", b: "passed", c: "passed", d: "failed" },
+      { outcome: "survived", killedBy: null, testsRun: 3 },
+    ],
+    [{}, { outcome: "not covered", testsRun: 0 }],
+  ])("tests that say %j", async (verdicts, outcome) => {
+    expect(await world(verdicts).tryIt()).toMatchObject(outcome);
   });
 });
 
-describe("a test", () => {
-  test("that fails twice without a mutant is left out, and named", async () => {
-    const { tryIt, runner } = world({ broken: "failed", sound: "passed" }, { broken: ["failed", "failed"] });
-    expect(await tryIt()).toMatchObject({ outcome: "survived", testsRun: 1 });
-    expect(runner.failing).toEqual(["broken"]);
-  });
-
-  test("that fails once without a mutant is heard", async () => {
-    const { tryIt, runner } = world({ shaky: "failed" }, { shaky: ["failed", "passed"] });
-    expect(await tryIt()).toMatchObject({ outcome: "killed", killedBy: "shaky" });
-    expect(runner.failing).toEqual([]);
-  });
-
-  test("runs once without a mutant, however many mutants it is for", async () => {
-    const { tryIt, ran } = world({ near: "passed" });
-    await tryIt();
-    await tryIt();
-    expect(ran).toEqual(["unchanged near", "copy near: a <= b", "copy near: a <= b"]);
-  });
+test("a test that fails twice without a mutant is left out, and named; once is chance", async () => {
+  const broken = world({ broken: "failed", sound: "passed" }, { broken: ["failed", "failed"] });
+  expect(await broken.tryIt()).toMatchObject({ outcome: "survived", testsRun: 1 });
+  expect(broken.runner.failing).toEqual(["broken"]);
+  const shaky = world({ shaky: "failed" }, { shaky: ["failed", "passed"] });
+  expect(await shaky.tryIt()).toMatchObject({ outcome: "killed", killedBy: "shaky" });
+  expect(shaky.runner.failing).toEqual([]);
 });
 
 test("the copy is as it was when a run is stopped", async () => {
-  const { file, copy } = world({});
-  const processes = { run: () => Promise.reject(new Error("stopped")) };
-  const options = { unchanged: { directory: "unchanged" }, textOf: () => TEXT, testsOf: () => ["near"], testsMax: 3 };
-  expect(new MutantRun({ ...options, processes }).try(mutant, copy)).rejects.toThrow("stopped");
-  await Bun.sleep(0);
+  const { tryIt, file } = world({ near: undefined as unknown as Verdict });
+  expect(await tryIt().catch(String)).toBe("Error: stopped");
   expect(file()).toBe(TEXT);
+});
+
+test.each([
+  [0, "", "passed"],
+  [1, "(fail) a\n  ^ this test timed out after 20000ms.", "timed out"],
+  [1, "(fail) a", "failed"],
+  [137, "", "timed out"],
+  [139, "", "failed"],
+] as const)("exit code %d with %p: %s", (code, output, verdict) => {
+  expect(verdictOf(code, output)).toBe(verdict);
 });

@@ -66,11 +66,9 @@ export class MutantRun {
   }
 
   #usualCpuSeconds(test: string): UsualRun {
-    const known = this.#usual.get(test);
-    if (known !== undefined) return known;
-    const asked = this.#runUnchanged(test);
-    this.#usual.set(test, asked);
-    return asked;
+    const run = this.#usual.get(test) ?? this.#runUnchanged(test);
+    this.#usual.set(test, run);
+    return run;
   }
 
   async #runUnchanged(test: string): UsualRun {

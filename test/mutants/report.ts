@@ -1,12 +1,13 @@
 /** What a run of mutants has shown: a table by folder, the survivors, and how it compares with an earlier run. */
 import { dirname } from "node:path";
+import { textTable } from "../text-table.ts";
 import type { MutantResult, Outcome } from "./mutant-run.ts";
 
+/** The result file. */
 export interface Report {
   readonly seed: number;
   readonly count: number;
   readonly only: string;
-  readonly withPrograms: boolean;
   /** False when it was stopped before its end. */
   readonly isComplete: boolean;
   /** Tests that were left out, since they fail without a mutant too. */
@@ -15,17 +16,12 @@ export interface Report {
 }
 
 const OUTCOMES: readonly Outcome[] = ["killed", "timed out", "survived", "not covered"];
-const COLUMNS = ["folder", "mutants", ...OUTCOMES, "noticed"];
 
 export function tableOf(mutants: readonly MutantResult[]): string {
   const folders = Map.groupBy(mutants, ({ path }) => dirname(path));
   const rows = [...folders].sort(([a], [b]) => (a < b ? -1 : 1)).map(([folder, own]) => rowOf(folder, own));
-  const lines = [COLUMNS, ...rows, rowOf("all", mutants)];
-  const widths = COLUMNS.map((_, i) => Math.max(...lines.map((cells) => cells[i]?.length ?? 0)));
-  return lines
-    .map((cells) => cells.map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))))
-    .map((cells) => cells.join("  "))
-    .join("\n");
+  const heads = ["folder", "mutants", ...OUTCOMES, "noticed"];
+  return textTable([heads, ...rows, rowOf("all", mutants)], (column) => column > 0);
 }
 
 function rowOf(name: string, mutants: readonly MutantResult[]): string[] {
@@ -33,7 +29,7 @@ function rowOf(name: string, mutants: readonly MutantResult[]): string[] {
   return [name, String(mutants.length), ...counts.map(String), percent(mutants)];
 }
 
-export function isNoticed({ outcome }: MutantResult): boolean {
+function isNoticed({ outcome }: MutantResult): boolean {
   return outcome === "killed" || outcome === "timed out";
 }
 

@@ -74,22 +74,21 @@ function specifiersOf(statement: Node): { local: string; imported: string }[] {
 }
 
 function declarationOf(statement: Node): Declaration {
-  const names = new Set<string>();
   let isProgram = false;
   walk(statement, (node) => {
-    if (node.type === "Identifier") names.add(nameOf(node));
     isProgram ||= PROGRAMS.test(textOf(node) ?? "");
   });
-  return { names, isProgram };
+  return { names: new Set(identifiersIn(statement)), isProgram };
 }
 
 function declaredBy(statement: Node): string[] {
   const declaration = isNode(statement["declaration"]) ? statement["declaration"] : statement;
   const declarators = (declaration["declarations"] ?? [declaration]) as Node[];
-  return declarators.flatMap(({ id }) => {
-    if (!isNode(id) || id.type === "Identifier") return [nameOf(id)];
-    const names: string[] = [];
-    walk(id, (node) => void (node.type === "Identifier" && names.push(nameOf(node))));
-    return names;
-  });
+  return declarators.flatMap(({ id }) => (isNode(id) ? identifiersIn(id) : [""]));
+}
+
+function identifiersIn(node: Node): string[] {
+  const names: string[] = [];
+  walk(node, (each) => void (each.type === "Identifier" && names.push(nameOf(each))));
+  return names;
 }

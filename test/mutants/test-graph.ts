@@ -16,8 +16,6 @@ export interface GraphOptions {
   readonly files: readonly ParsedFile[];
   /** Test files that may be run. */
   readonly tests: ReadonlySet<string>;
-  /** Whether a test also runs what it starts as a program of its own. */
-  readonly withPrograms: boolean;
 }
 
 export class TestGraph {
@@ -26,13 +24,11 @@ export class TestGraph {
   readonly #importers = new Map<string, string[]>();
   readonly #breadths = new Map<string, number>();
 
-  constructor({ files, tests, withPrograms }: GraphOptions) {
+  constructor({ files, tests }: GraphOptions) {
     this.#tests = tests;
     const paths = new Set(files.map(({ path }) => path));
     for (const file of files) {
-      // Code of the service that names another file gives it to a thread, which is in the same process.
-      const modules = modulesOf(file, { withNames: withPrograms || isProduction(file) });
-      const own = [...modules].filter((path) => paths.has(path));
+      const own = [...modulesOf(file)].filter((path) => paths.has(path));
       this.#imports.set(file.path, own);
       for (const path of own) this.#importers.set(path, [...(this.#importers.get(path) ?? []), file.path]);
     }
@@ -65,8 +61,12 @@ function distancesFrom(start: string, edges: ReadonlyMap<string, readonly string
   return distances;
 }
 
-/** Files that a file imports, not for types alone; `withNames`: also those that it names in any other string. */
-export function modulesOf({ path, program }: ParsedFile, { withNames }: { withNames: boolean }): Set<string> {
+/**
+ * Files that a file imports, not for types alone. Code of the service that names a file in another string starts it as a
+ * thread, which runs in the same process.
+ */
+function modulesOf(file: ParsedFile): Set<string> {
+  const { path, program } = file;
   const modules = new Set<string>();
   const add = (name: string) => modules.add(normalize(join(dirname(path), name)));
   walk(program, (node, [parent]) => {
@@ -75,7 +75,7 @@ export function modulesOf({ path, program }: ParsedFile, { withNames }: { withNa
     if (source?.startsWith(".")) add(source);
     if (node.type === "CallExpression" && nameOf(node["callee"]) === "require")
       add(stringOf(argumentsOf(node)[0]) ?? "");
-    const name = withNames && parent?.["source"] !== node ? textOf(node) : null;
+    const name = isProduction(file) && parent?.["source"] !== node ? textOf(node) : null;
     if (name !== null && /\.tsx?$/.test(name)) add(name.replace(/^\//, ""));
   });
   return modules;

@@ -13,8 +13,6 @@ export interface TestRun {
   readonly verdict: Verdict;
   /** The time that its processes computed: it grows less than the time that passes when the machine has other work. */
   readonly cpuSeconds: number;
-  /** The end of what it printed. */
-  readonly output: string;
 }
 
 export interface TestRequest {
@@ -51,17 +49,8 @@ export class TestProcesses {
     if (this.#isStopped) throw new Error("stopped");
     const limit = usualCpuSeconds === null ? CPU_SECONDS_UNKNOWN : CPU_SECONDS_MIN + CPU_FACTOR * usualCpuSeconds;
     const limited = ["sh", "-c", LIMITED, "sh", String(MEMORY_KIB_MAX), String(Math.ceil(limit))];
-    const bunTest = [
-      process.execPath,
-      "test",
-      "--bail",
-      "--seed",
-      "1",
-      "--timeout",
-      String(TEST_TIMEOUT_MS),
-      `./${test}`,
-    ];
-    const child = Bun.spawn([...this.#prefix, ...limited, ...bunTest], {
+    const options = ["--bail", "--seed", "1", "--timeout", String(TEST_TIMEOUT_MS)];
+    const child = Bun.spawn([...this.#prefix, ...limited, process.execPath, "test", ...options, `./${test}`], {
       cwd: directory,
       env: { ...ENVIRONMENT, ...SEEDS, TMPDIR: this.#temporary },
       stdin: "ignore",
@@ -72,16 +61,21 @@ export class TestProcesses {
     });
     this.#running.add(child);
     const timer = setTimeout(() => endGroup(child), WALL_MS_MAX);
-    const output = { text: "" };
-    const reading = Promise.all([collect(child.stdout, output), collect(child.stderr, output)]);
+    let output = "";
+    const collect = async (stream: ReadableStream<Uint8Array>) => {
+      const decoder = new TextDecoder();
+      for await (const chunk of stream) {
+        output = (output + decoder.decode(chunk, { stream: true })).slice(-OUTPUT_CHARACTERS);
+      }
+    };
+    const reading = Promise.all([collect(child.stdout), collect(child.stderr)]);
     const code = await child.exited;
     clearTimeout(timer);
     endGroup(child);
     await Promise.race([reading, Bun.sleep(500)]);
     this.#running.delete(child);
     if (this.#isStopped) throw new Error("stopped");
-    const cpuSeconds = Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1e6;
-    return { verdict: verdictOf(code, output.text), cpuSeconds, output: output.text };
+    return { verdict: verdictOf(code, output), cpuSeconds: Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1e6 };
   }
 
   /** Ends what runs; nothing can be run afterwards. */
@@ -103,12 +97,5 @@ function endGroup({ pid }: Bun.Subprocess): void {
     process.kill(-pid, "SIGKILL");
   } catch {
     // All of it has ended.
-  }
-}
-
-async function collect(stream: ReadableStream<Uint8Array>, output: { text: string }): Promise<void> {
-  const decoder = new TextDecoder();
-  for await (const chunk of stream) {
-    output.text = (output.text + decoder.decode(chunk, { stream: true })).slice(-OUTPUT_CHARACTERS);
   }
 }

@@ -33,10 +33,10 @@ export class TreeCopy {
 
   /** Removes the copies of processes that have ended without it. */
   static removeAbandoned(root: string): void {
-    for (const { name } of readdirSync(mutantsFolder(root), { withFileTypes: true }).filter((each) =>
-      each.isDirectory(),
-    )) {
-      if (!existsSync(`/proc/${name.split("-")[0]}`)) rmSync(join(mutantsFolder(root), name), { recursive: true });
+    for (const name of readdirSync(mutantsFolder(root))) {
+      const owner = /^(\d+)-/.exec(name)?.[1];
+      if (owner !== undefined && !existsSync(`/proc/${owner}`))
+        rmSync(join(mutantsFolder(root), name), { recursive: true });
     }
   }
 }

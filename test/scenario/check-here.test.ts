@@ -1,26 +1,19 @@
 /** `floodwall check --here` and the start of the service, on interfaces of a network namespace of their own. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { BpfDirectory, bpfUnavailable } from "../fixtures/dataplane/bpf-directory.ts";
 import { DroppingBox } from "../fixtures/dataplane/dropping-box.ts";
 import { DEVICE, Veth, vethUnavailable } from "../fixtures/dataplane/veth.ts";
-import { linesOf } from "../fixtures/lines.ts";
 import { MAIN } from "../fixtures/replay-command.ts";
+import { OutputProcess } from "../fixtures/service.ts";
+import { Undo } from "../fixtures/undo.ts";
 
-const NOBODY = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"];
 /** As a service that was given too little: the kernel takes the mirror program alone then. */
 const WITHOUT_PERFMON = ["setpriv", "--bounding-set=-perfmon,-sys_admin", "--inh-caps=-perfmon,-sys_admin"];
 
 const unavailable = vethUnavailable ?? bpfUnavailable;
-const unreadable = canRead(NOBODY) ? null : "the user nobody may not read this folder";
-const because = (reason: string | null) => (reason === null ? "" : ` (skipped: ${reason})`);
-
-function canRead(runner: readonly string[]): boolean {
-  if (unavailable !== null) return false;
-  return Bun.spawnSync([...runner, process.execPath, MAIN, "version"]).exitCode === 0;
-}
+const reason = unavailable === null ? "" : ` (skipped: ${unavailable})`;
 
 interface LogLine {
   readonly level: string;
@@ -29,6 +22,8 @@ interface LogLine {
   readonly found?: string;
 }
 
+const undo = new Undo();
+afterEach(() => undo.all());
 let pins: BpfDirectory;
 let veth: Veth;
 let directory: string;
@@ -45,39 +40,29 @@ dataplane: { interfaces: [${DEVICE}], pin_path: ${pins.path} }
 `;
 
 /** The lines of the machine by what they are about, and the last one. */
-function checkHere(config: string, { runner = [] as readonly string[] } = {}) {
+function checkHere(config: string) {
   const path = join(directory, "floodwall.yaml");
   writeFileSync(path, config);
-  const command = veth.far.command([...runner, process.execPath, MAIN, "check", "--here", path]);
-  const { exitCode, stdout, stderr } = Bun.spawnSync(command);
+  const command = veth.far.command([process.execPath, MAIN, "check", "--here", path]);
+  const { exitCode, stdout } = Bun.spawnSync(command);
   const lines = stdout.toString().trimEnd().split("\n");
   const ofMachine = lines.slice(lines.indexOf(`${path}: valid`) + 1);
-  return { exitCode, lines: ofMachine.slice(0, -1), summary: ofMachine.at(-1), errors: stderr.toString() };
+  const problems = ofMachine.slice(0, -1).filter((line) => !line.startsWith("ok "));
+  return { exitCode, lines: ofMachine.slice(0, -1), problems, summary: ofMachine.at(-1) };
 }
 
-const problemsIn = (lines: readonly string[]) => lines.filter((line) => !line.startsWith("ok "));
-
-describe.skipIf(unavailable !== null)(`on a veth${because(unavailable)}`, () => {
+describe.skipIf(unavailable !== null)(`on a veth${reason}`, () => {
   beforeEach(() => {
     pins = new BpfDirectory();
+    undo.add(() => pins.close());
     veth = new Veth();
-    directory = mkdtempSync(join(tmpdir(), `floodwall-here-${process.pid}-`));
-    chmodSync(directory, 0o755);
-  });
-  afterEach(() => {
-    veth.close();
-    pins.close();
-    rmSync(directory, { recursive: true });
+    undo.add(() => veth.close());
+    directory = undo.folder("here");
   });
 
   test("a configuration that works here has a line for each thing that it needs", () => {
-    const { exitCode, lines, summary, errors } = checkHere(SERVICE());
-    expect({ exitCode, errors, summary, problems: problemsIn(lines) }).toEqual({
-      exitCode: 0,
-      errors: "",
-      summary: "this machine: has what the configuration needs",
-      problems: [],
-    });
+    const { exitCode, lines, summary } = checkHere(SERVICE());
+    expect([exitCode, summary]).toEqual([0, "this machine: has what the configuration needs"]);
     expect(lines).toEqual([
       expect.stringMatching(/^ok {7}kernel: Linux \d/),
       "ok       BPF JIT: on",
@@ -95,80 +80,45 @@ describe.skipIf(unavailable !== null)(`on a veth${because(unavailable)}`, () => 
     expect(existsSync(pins.path)).toBe(false);
   });
 
-  test("what is missing or down is an error; of a scrub node the filter alone is needed", () => {
+  test("what is missing or down is an error, also at the start of a scrub node; that needs the filter alone", async () => {
     const missing = checkHere(SERVICE().replaceAll(DEVICE, "eth7"));
     expect(missing.exitCode).toBe(1);
-    expect(problemsIn(missing.lines)).toEqual([
-      "error    interface eth7: does not exist: create it, or correct its name in capture.interfaces and dataplane.interfaces",
-    ]);
+    const remedy = "create it, or correct its name in capture.interfaces and dataplane.interfaces";
+    expect(missing.problems).toEqual([`error    interface eth7: does not exist: ${remedy}`]);
     veth.far.run(["ip", "link", "set", DEVICE, "down"]);
-    const down = checkHere(NODE());
-    expect(down).toMatchObject({ exitCode: 1, summary: "this machine: 1 error" });
-    expect(problemsIn(down.lines)).toEqual(["error    interface veth: is down: `ip link set veth up`"]);
-    const programs = down.lines.filter((line) => line.includes("program "));
-    expect(programs).toEqual([expect.stringMatching(/^ok {7}program xdp_filter: loads: /)]);
-    // A file with errors is not held against the machine.
-    const invalid = checkHere(`${SERVICE()}nonsense: 1\n`);
-    expect(invalid.exitCode).toBe(1);
-    expect(invalid.lines.filter((line) => line.startsWith("ok "))).toEqual([]);
-  });
-
-  test("the agent of a scrub node tells the same when it starts, before its filter is in force", async () => {
-    const path = join(directory, "scrub.yaml");
-    writeFileSync(path, `${NODE().replace(DEVICE, "eth7")}state_dir: ${directory}/state\n`);
-    const command = veth.far.command([process.execPath, MAIN, "scrub", "--config", path]);
-    const agent = Bun.spawn(command, { stdin: "ignore", stdout: "pipe", stderr: "ignore" });
-    try {
-      const told: LogLine[] = [];
-      for await (const line of linesOf(agent.stdout)) {
-        told.push(JSON.parse(line) as LogLine);
-        if (told.at(-1)?.msg === "the filter is in force") break;
-      }
-      const [first] = told.filter(({ level }) => level === "error");
-      expect(first).toMatchObject({ about: "interface eth7", found: "does not exist" });
-    } finally {
-      agent.kill("SIGKILL");
-      await agent.exited;
-    }
-  });
-
-  test.skipIf(unreadable !== null)(`without root it says what it could not try${because(unreadable)}`, () => {
-    const { exitCode, lines, errors } = checkHere(SERVICE(), { runner: NOBODY });
-    expect({ exitCode, errors }).toEqual({ exitCode: 0, errors: "" });
-    expect(problemsIn(lines)).toEqual([
-      "warning  capabilities: this command has no CAP_NET_ADMIN, CAP_BPF, CAP_PERFMON, so that not all was tried: run it as root; the service needs CAP_NET_ADMIN, CAP_BPF, CAP_PERFMON",
-      "warning  programs: not tried without CAP_NET_ADMIN, CAP_BPF, CAP_PERFMON: xdp_filter; xdp_inline; xdp_inline (filtering): run this as root",
+    const { exitCode, lines, problems } = checkHere(NODE());
+    expect([exitCode, problems]).toEqual([1, ["error    interface veth: is down: `ip link set veth up`"]]);
+    expect(lines.filter((line) => line.includes("program "))).toEqual([
+      expect.stringMatching(/^ok {7}program xdp_filter: loads: /),
     ]);
-    expect(lines.some((line) => line.startsWith("ok       interface veth: veth"))).toBe(true);
+    const path = join(directory, "scrub.yaml");
+    writeFileSync(path, `${NODE()}state_dir: ${directory}/state\n`);
+    const agent = new OutputProcess(veth.far.command([process.execPath, MAIN, "scrub", "--config", path]));
+    undo.add(() => agent.remove());
+    await agent.says('"about":"interface veth","found":"is down"');
   });
 });
 
 test.skipIf(unavailable !== null)(
-  `a service in dry run tells at its start what would fail once it is live, before it captures${because(unavailable)}`,
+  `a service in dry run tells at its start what would fail once it is live, before it captures${reason}`,
   async () => {
     const box = new DroppingBox();
-    try {
-      const service = await box.start({ dryRun: true, runner: WITHOUT_PERFMON });
-      await service.says('"capture failed');
-      const lines = service.output.split("\n").filter((line) => line.startsWith("{"));
-      const told = lines.map((line) => JSON.parse(line) as LogLine);
-      const refused = told.find(({ about }) => about === "program xdp_filter");
-      expect(refused).toMatchObject({ level: "error", msg: "this machine lacks what the configuration needs" });
-      expect(refused?.found).toMatch(/^Linux \S+ refused the XDP filter \(xdp_filter\): its verifier does not take/);
-      expect(refused?.found).toContain("CAP_PERFMON missing: run as root");
-      const lastTold = told.findLastIndex(({ about }) => about !== undefined);
-      expect(lastTold).toBeLessThan(told.findIndex(({ msg }) => msg.startsWith("capture failed")));
-      const { state, problems } = await box.dropping();
-      expect(state).toBe("dry_run");
-      expect(problems).toContainEqual({ about: "program xdp_filter", level: "error", found: refused?.found ?? "" });
-      const remedy = "run as root, or give the service CAP_NET_ADMIN, CAP_BPF, CAP_PERFMON";
-      expect(problems).toContainEqual({ about: "capabilities", level: "error", found: "CAP_PERFMON missing", remedy });
-      box.veth.far.run(["ip", "link", "set", DEVICE, "down"]);
-      await box.reload({ dryRun: true });
-      await service.says('"about":"interface veth","found":"is down"');
-    } finally {
-      await box.close();
-    }
+    undo.add(() => box.close());
+    const service = await box.start({ dryRun: true, runner: WITHOUT_PERFMON });
+    await service.says('"capture failed');
+    const lines = service.output.split("\n").filter((line) => line.startsWith("{"));
+    const told = lines.map((line) => JSON.parse(line) as LogLine);
+    const refused = told.find(({ about }) => about === "program xdp_filter");
+    expect(refused).toMatchObject({ level: "error", msg: "this machine lacks what the configuration needs" });
+    expect(refused?.found).toMatch(/^Linux \S+ refused the XDP filter \(xdp_filter\): its verifier does not take/);
+    expect(refused?.found).toContain("CAP_PERFMON missing: run as root");
+    const lastTold = told.findLastIndex(({ about }) => about !== undefined);
+    expect(lastTold).toBeLessThan(told.findIndex(({ msg }) => msg.startsWith("capture failed")));
+    const { problems } = await box.dropping();
+    expect(problems).toContainEqual({ about: "program xdp_filter", level: "error", found: refused?.found ?? "" });
+    box.veth.far.run(["ip", "link", "set", DEVICE, "down"]);
+    await box.reload({ dryRun: true });
+    await service.says('"about":"interface veth","found":"is down"');
   },
   60_000,
 );

@@ -1,17 +1,18 @@
 /** What the command line answers: output and exit codes. */
 import { afterAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ASN_FILE } from "../fixtures/origin-file.ts";
 import { datagram, flood, floodwall } from "../fixtures/replay-command.ts";
+import { Undo } from "../fixtures/undo.ts";
 
 const CONFIG = `
 networks: [203.0.113.0/24]
 thresholds: { pps: 1000, mbps: 100, flows_per_sec: 500 }
 `;
-const directory = mkdtempSync(join(tmpdir(), `floodwall-command-${process.pid}-`));
-afterAll(() => rmSync(directory, { recursive: true }));
+const undo = new Undo();
+const directory = undo.folder("command");
+afterAll(() => undo.all());
 
 function file(name: string, content: string | Uint8Array): string {
   const path = join(directory, name);
@@ -28,46 +29,34 @@ const text = file("text.pcap", "hello, I am a text file, not a capture");
 const empty = file("empty.pcap", "");
 const replay = (path: string, config = good) => ["replay", path, "--config", config];
 
-test.each<readonly [readonly string[], number, RegExp]>([
-  [["version"], 0, /^floodwall \d+\.\d+\.\d+$/],
-  [["--help"], 0, /^usage:\n[\s\S]*3 the capture is damaged/],
-  [["serve", "-h"], 0, /^usage:\n/],
-  [["check", good], 0, /dry_run: warning/],
-  [["check", bad], 1, /bad\.yaml:1: nonsense: /],
-  [["check", samples], 1, /samples\.yaml:4: samples\.asn_file: \/nowhere\.mmdb cannot be read .*download it again/],
-  [["check", samples], 1, /samples\.yaml:4: samples\.country_file: .*c\.mmdb is of the kind "GeoLite2-ASN", not one/],
-  [replay(capture), 0, /^30 packets: 30 counted/m],
-])("%p exits with %d", (args, code, output) => {
-  const { exitCode, lines, errors } = floodwall(...args);
-  expect({ exitCode, errors }).toEqual({ exitCode: code, errors: "" });
-  expect(lines.join("\n")).toMatch(output);
-});
-
-test.each<readonly [readonly string[], RegExp]>([
-  [replay(text), /text\.pcap/],
-  [[...replay(empty), "--json"], /empty\.pcap/],
-  [replay("/nowhere.pcap"), /\/nowhere\.pcap/],
-  [replay(capture, bad), /bad\.yaml:1: nonsense: /],
-  [replay(capture, samples), /\/nowhere\.mmdb cannot be read/],
-])("%p writes nothing to standard output, and says why it cannot begin", (args, complaint) => {
-  const { exitCode, lines, errors } = floodwall(...args);
-  expect({ exitCode, lines }).toEqual({ exitCode: 1, lines: [""] });
-  expect(errors).toMatch(complaint);
-});
-
-test.each([
-  [[], "a command is missing"],
-  [["dance"], "unknown command dance"],
-  [["check"], "FILE is missing"],
-  [["version", "now"], "unexpected now"],
-  [["serve", "--fast"], "--fast"],
-  [["serve", "--here"], "--here goes with check alone"],
-  [["replay", "--json"], "CAPTURE is missing"],
-  [["check", "a.yaml", "--json"], "--json goes with replay and dataplane status alone"],
-  [["check", "a.yaml", "--suggest"], "--suggest goes with replay alone"],
-])("%p is wrong usage", (args, complaint) => {
-  const { exitCode, errors } = floodwall(...args);
-  expect(exitCode).toBe(2);
-  expect(errors).toContain(complaint);
-  expect(errors).toContain("usage:");
+/** The exit code, and the one stream on which something is written. */
+test.each<readonly [readonly string[], number, "lines" | "errors", RegExp]>([
+  [["version"], 0, "lines", /^floodwall \d+\.\d+\.\d+$/],
+  [["--help"], 0, "lines", /^usage:\n[\s\S]*3 the capture is damaged/],
+  [["serve", "-h"], 0, "lines", /^usage:\n/],
+  [["check", good], 0, "lines", /dry_run: warning/],
+  [["check", bad], 1, "lines", /bad\.yaml:1: nonsense: /],
+  [["check", samples], 1, "lines", /:4: samples\.asn_file: \/nowhere\.mmdb cannot be read .*download it again/],
+  [["check", samples], 1, "lines", /:4: samples\.country_file: .*c\.mmdb is of the kind "GeoLite2-ASN", not one/],
+  [replay(capture), 0, "lines", /^30 packets: 30 counted/m],
+  [replay(text), 1, "errors", /text\.pcap/],
+  [[...replay(empty), "--json"], 1, "errors", /empty\.pcap/],
+  [replay("/nowhere.pcap"), 1, "errors", /\/nowhere\.pcap/],
+  [replay(capture, bad), 1, "errors", /bad\.yaml:1: nonsense: /],
+  [replay(capture, samples), 1, "errors", /\/nowhere\.mmdb cannot be read/],
+  [[], 2, "errors", /a command is missing[\s\S]*usage:/],
+  [["dance"], 2, "errors", /unknown command dance[\s\S]*usage:/],
+  [["check"], 2, "errors", /FILE is missing/],
+  [["version", "now"], 2, "errors", /unexpected now/],
+  [["serve", "--fast"], 2, "errors", /--fast/],
+  [["serve", "--here"], 2, "errors", /--here goes with check alone/],
+  [["replay", "--json"], 2, "errors", /CAPTURE is missing/],
+  [["check", "a.yaml", "--json"], 2, "errors", /--json goes with replay and dataplane status alone/],
+  [["check", "a.yaml", "--suggest"], 2, "errors", /--suggest goes with replay alone/],
+])("%p exits with %d", (args, code, stream, output) => {
+  const { exitCode, ...printed } = floodwall(...args);
+  const written = { lines: printed.lines.join("\n"), errors: printed.errors };
+  expect(exitCode).toBe(code);
+  expect(written[stream]).toMatch(output);
+  expect(written[stream === "lines" ? "errors" : "lines"]).toBe("");
 });

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Scenario } from "../fixtures/scenario.ts";
-import { freePort, type ServiceOptions } from "../fixtures/service.ts";
+import { freePort } from "../fixtures/service.ts";
 
 const CONFIG = `
 networks: [203.0.113.0/24]
@@ -16,22 +16,12 @@ const scene = new Scenario();
 
 test.each([
   [
-    "a configuration with faults",
-    "networks: []\nthresholds: { pps: 0, mbps: 1 }\nnetwork: x\n",
-    [
-      /yaml:3: networks: /,
-      /yaml:4: thresholds\.pps: /,
-      /yaml:4: thresholds\.flows_per_sec: /,
-      /yaml:5: network: .*networks/,
-    ],
+    "networks: []\nthresholds: { pps: 0 }\nnetwork: x\n",
+    [/yaml:3: networks: /, /yaml:4: thresholds\.pps: /, /yaml:5: /],
   ],
-  ["a secret that is not set", CONFIG + BGP, [/FLOODWALL_TEST_UNSET is not set/]],
-  [
-    "a file of origins that cannot be read",
-    `${CONFIG}samples: { asn_file: /nowhere.mmdb }\n`,
-    [/floodwall\.yaml:\d+: samples\.asn_file: \/nowhere\.mmdb cannot be read/],
-  ],
-])("%s", async (_, config, complaints) => {
+  [CONFIG + BGP, [/FLOODWALL_TEST_UNSET is not set/]],
+  [`${CONFIG}samples: { asn_file: /nowhere.mmdb }\n`, [/yaml:\d+: samples\.asn_file: \/nowhere\.mmdb cannot be read/]],
+])("by %j", async (config, complaints) => {
   const { code, output } = await scene.failedStart(config);
   expect(code).toBe(1);
   for (const complaint of complaints) expect(output).toMatch(complaint);
@@ -39,30 +29,28 @@ test.each([
 
 /** Each is left as it was. */
 test.each([
-  ["a corrupt state database", "state/state.db", "\x5a".repeat(8192), "state.db is corrupt"],
-  ["a file where the folder of state should be", "state", "a file", "check state_dir"],
+  ["state", "a file", "check state_dir"],
   [
-    "clearance masters of another form",
     "state/clearance-masters",
     "another form\n",
     "state/clearance-masters has a format that this build does not know: move it aside",
   ],
-])("%s", async (_, name, content, complaint) => {
+])("on a broken %s", async (name, content, complaint) => {
   const path = join(scene.directory, name);
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, content);
   const { code, output } = await scene.failedStart(`${CONFIG}edge: { nodes: [{ name: e1 }] }\n`);
-  expect(code).toBe(1);
-  expect(output).toContain(complaint);
+  expect([code, output]).toEqual([1, expect.stringContaining(complaint)]);
   expect(readFileSync(path, "latin1")).toBe(content);
 });
 
 test("a port in use, and a folder of state in use: who has them goes on", async () => {
   const first = await scene.start(CONFIG);
-  const second = async (options: Partial<ServiceOptions>) => (await scene.failedStart(CONFIG, options)).output;
-  expect(await second({ port: await freePort() })).toContain("is in use by another floodwall");
-  const elsewhere = { port: first.port, directory: join(scene.directory, "second") };
-  mkdirSync(elsewhere.directory);
-  expect(await second(elsewhere)).toContain(`cannot listen on 127.0.0.1:${first.port}: the port is in use`);
+  const directory = join(scene.directory, "second");
+  mkdirSync(directory);
+  const sameState = await scene.failedStart(CONFIG, { port: await freePort() });
+  expect(sameState.output).toContain("is in use by another floodwall");
+  const samePort = await scene.failedStart(CONFIG, { port: first.port, directory });
+  expect(samePort.output).toContain(`cannot listen on 127.0.0.1:${first.port}: the port is in use`);
   expect((await first.get("/api/v1/status")).status).toBe(200);
 });

@@ -180,9 +180,11 @@ export class Promises {
       const { target } = attack;
       if (target === null || !this.#isSettled()) continue;
       const ban = process.floodwall.bans.banOf(attack);
+      // A calm attack gets no new ban.
+      if (ban === null && attack.calmSinceMs !== null) continue;
       if (ban === null) this.fail(`the attack on ${target} has no ban, not even a refused one`);
       else this.#note(ban);
-      if (ban?.state === "rejected") this.#judgeRefusal(ban);
+      if (ban?.state === "rejected" && attack.calmSinceMs === null) this.#judgeRefusal(ban);
     }
   }
 

@@ -23,7 +23,10 @@ interface Tracked {
   readonly group: number;
 }
 
-export function simulatedNative(traffic: SimulatedTraffic): Native {
+/** The part of the traffic that is read. */
+export type CountedTraffic = Pick<SimulatedTraffic, "hosts" | "floods" | "version">;
+
+export function simulatedNative(traffic: CountedTraffic): Native {
   const absent = () => {
     throw new Error("the simulation has no data plane");
   };
@@ -39,7 +42,7 @@ export function simulatedNative(traffic: SimulatedTraffic): Native {
 }
 
 class SimulatedEngine implements Engine {
-  readonly #traffic: SimulatedTraffic;
+  readonly #traffic: CountedTraffic;
   #table: NetworksTable | null = null;
   #screens: Float64Array = new Float64Array(0);
   #watched = new Set<string>();
@@ -50,7 +53,7 @@ class SimulatedEngine implements Engine {
   #placed: { readonly version: number; readonly table: NetworksTable | null } | null = null;
   #isClosed = false;
 
-  constructor(traffic: SimulatedTraffic) {
+  constructor(traffic: CountedTraffic) {
     this.#traffic = traffic;
   }
 

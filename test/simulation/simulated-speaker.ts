@@ -4,7 +4,7 @@
  */
 
 import type { RouteFamily } from "../../src/bgp/route-family.ts";
-import { familyOfKey, isOurs, keyOfPath, type RouteKey } from "../../src/bgp/route-path.ts";
+import { familyOfKey, instanceOf, keyOfPath, type RouteKey } from "../../src/bgp/route-path.ts";
 import { toPeer } from "../../src/bgp/speaker/neighbor.ts";
 import type { Speaker } from "../../src/bgp/speaker/speaker.ts";
 import type {
@@ -82,6 +82,15 @@ export class SimulatedSpeaker implements Speaker {
     return [];
   }
 
+  async follow() {
+    return { notifications: [], blameless: [] };
+  }
+
+  neighborFault(): null {
+    return null;
+  }
+  routesChanged(): void {}
+
   reload(): void {}
 
   /** By the service, when it leaves no routes. */
@@ -128,6 +137,7 @@ export class SimulatedSpeaker implements Speaker {
       global: { asn: ASN, routerId: "10.1.0.254", listenPort: -1, listenAddresses: [] },
       addPeer: configures,
       deletePeer: configures,
+      resend: configures,
       listPeers: () => ask("ListPeer", () => this.#peersNow()),
       sendPaths: (paths) => ask("AddPath", () => this.#take(paths)),
       listGlobal: (family) => ask("ListPath", () => this.#pathsOf(family)),
@@ -161,7 +171,7 @@ export class SimulatedSpeaker implements Speaker {
       const listed = { ...name, neighborIp: "" };
       const key = keyOfPath(listed);
       if (key === null) throw new Error("a path of no address");
-      this.#options.onPath({ key, isWithdraw: attributes === null, isOurs: isOurs(listed) });
+      this.#options.onPath({ key, isWithdraw: attributes === null, isOurs: instanceOf(listed) !== null });
       if (attributes === null) this.#rib.delete(key);
       else this.#rib.set(key, { ...listed, attributes });
     }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <thread>
 
+#include "count/crowding.h"
 #include "count/engine.h"
 
 namespace floodwall {
@@ -228,7 +229,8 @@ void Engine::sweepHosts() {
 
 void Engine::sweepHost(std::uint32_t host) {
   const TrackedHost& swept = hosts_[host];
-  const bool isIdle = swept.state == TrackedHost::State::host && nowMs() - swept.activeMs >= options_.idleMs;
+  const std::uint32_t idleMs = idleMsWhen(hosts_.tracked(), options_.maxHosts, options_.idleMs);
+  const bool isIdle = swept.state == TrackedHost::State::host && nowMs() - swept.activeMs >= idleMs;
   if (!isIdle && swept.state != TrackedHost::State::leaving) return;
   if (!sums_.isEmpty(host)) return;
   if (isIdle) hosts_.retire(host);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "count/crowding.h"
 #include "count/shard.h"
 
 namespace floodwall {
@@ -11,6 +12,8 @@ namespace {
 constexpr std::uint32_t kSweepBusy = 8, kSweepIdle = 4096;
 /// A sweep goes through all rows in so many epochs.
 constexpr std::uint32_t kSweepEpochs = 32;
+/// In a table that is not crowded the configured idle time holds, which is at most this.
+constexpr std::uint32_t kIdleMsLongest = 3'600'000;
 
 }  // namespace
 
@@ -95,12 +98,15 @@ bool Shard::isFolded(std::uint32_t row) const noexcept {
 }
 
 void Shard::sweep(std::uint32_t most) noexcept {
+  const std::uint32_t used = std::max(rowsInUse_, control_.trackedHosts.load(std::memory_order_relaxed));
+  const std::uint32_t idleMs = idleMsWhen(used, control_.maxHosts, kIdleMsLongest);
+  const std::uint32_t idleEpochs = std::min(control_.idleEpochs, idleMs * control_.epochsPerSecond / 1000 + 1);
   for (; most != 0 && sweepLeft_ != 0; most--, sweepLeft_--) {
     if (sweepAt_ >= usedRows_) sweepAt_ = 0;
     if (usedRows_ == 0) return;
     const std::uint32_t row = sweepAt_++;
     const std::uint32_t touched = rows.hot[row].epoch & kEpochMask;
-    if (touched == kFreeRow || epochsSince(touched, epoch_) < control_.idleEpochs || !isFolded(row)) continue;
+    if (touched == kFreeRow || epochsSince(touched, epoch_) < idleEpochs || !isFolded(row)) continue;
     freeRow(row);
   }
 }

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 
+#include "count/crowding.h"
+
 namespace floodwall {
 namespace {
-
-/// In a lane that is three quarters full a host that is quiet for so long makes room.
-constexpr std::uint32_t kCrowdedIdleMs = 2'000;
 
 Address addressOf(const inline_address& key) {
   Address address;
@@ -22,7 +21,7 @@ InlineHosts::InlineHosts(InlineTable& table, std::uint32_t lane, Direction direc
 
 void InlineHosts::read(Shard& shard, std::uint64_t nowMs, const PrefixTable* networks) {
   nowMs_ = static_cast<std::uint32_t>(nowMs);
-  isCrowded_ = counting_ > maxHosts_ / 4 * 3;
+  silentMs_ = idleMsWhen(counting_, maxHosts_, idleMs_);
   counting_ = 0;
   const std::uint32_t used = table_.usedRows(lane_);
   for (std::uint32_t row = 0; row < used; row++) readRow(shard, row, networks);
@@ -64,8 +63,6 @@ bool InlineHosts::handOver(Shard& shard, const inline_row& row, Seen& seen) {
   return true;
 }
 
-bool InlineHosts::isIdle(const Seen& seen) const noexcept {
-  return nowMs_ - seen.changedMs >= (isCrowded_ ? std::min(idleMs_, kCrowdedIdleMs) : idleMs_);
-}
+bool InlineHosts::isIdle(const Seen& seen) const noexcept { return nowMs_ - seen.changedMs >= silentMs_; }
 
 }  // namespace floodwall

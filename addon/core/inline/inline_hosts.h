@@ -45,7 +45,8 @@ class InlineHosts {
   std::vector<std::uint32_t> freed_;
   std::uint32_t nowMs_ = 0;
   std::uint32_t counting_ = 0;
-  bool isCrowded_ = false;
+  /// A host that is silent for so long leaves.
+  std::uint32_t silentMs_ = 0;
 };
 
 }  // namespace floodwall

@@ -23,6 +23,8 @@ export interface GobgpApi<Path, Peer, AddPaths> {
   /** Numbers of the kinds of tables and of the lookup type for single prefixes. */
   readonly tables: { readonly global: number; readonly adjOut: number };
   readonly exactLookup: number;
+  /** Number of the direction of a soft reset that sends all routes again. */
+  readonly outward: number;
   readonly service: (transport: Transport) => GobgpService<Path, Peer, AddPaths>;
   /** A request that changes the global table. */
   readonly addPathsRequest: (paths: readonly EncodedMessage[]) => AddPaths;
@@ -39,6 +41,7 @@ export interface GobgpService<Path, Peer, AddPaths> {
   listPeer(request: object): AsyncIterable<{ peer?: Peer | undefined }>;
   addPeer(request: { peer: PeerMessage }): Promise<unknown>;
   deletePeer(request: { address: string }): Promise<unknown>;
+  resetPeer(request: { address: string; soft: true; direction: number }): Promise<unknown>;
   addPathStream(request: AsyncIterable<AddPaths>): Promise<unknown>;
   listPath(request: ListPathRequest): AsyncIterable<{ destination?: { paths: readonly Path[] } | undefined }>;
   watchEvent(request: { peer: object }, options: CallOptions): AsyncIterable<unknown>;

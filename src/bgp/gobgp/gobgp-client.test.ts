@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
-import { blackhole, flow, prefix } from "../../../test/fixtures/bgp/bgp.ts";
+import { blackhole, flow, INSTANCE } from "../../../test/fixtures/bgp/bgp.ts";
+import { prefix } from "../../../test/fixtures/networks.ts";
 import type { Route } from "../../mitigation/announcer.ts";
 import type { EncodedMessage } from "../encoded-message.ts";
 import type { RouteFamily } from "../route-family.ts";
@@ -58,11 +59,43 @@ const longest = { communities: Array.from({ length: COMMUNITIES_MAX }, (_, i) =>
 
 describe.each(VERSIONS)("in the messages of GoBGP $version", ({ encode, sent }) => {
   test.each<[string, readonly PathChange[]]>([
-    ["IPv4", [...toPaths(V4.map((text) => blackhole(text)))]],
-    ["IPv6", [...toPaths(V6.map((text) => blackhole(text)))]],
-    ["all attributes, as long as they get", [...toPaths(V6.map((text) => blackhole(text, longest)))]],
-    ["rules", [...toPaths(V4.map((text) => flow(text, { protocol: 17, fragment: true })))]],
-    ["withdrawals", V6.map(toWithdrawal)],
+    [
+      "IPv4",
+      [
+        ...toPaths(
+          V4.map((text) => blackhole(text)),
+          INSTANCE,
+        ),
+      ],
+    ],
+    [
+      "IPv6",
+      [
+        ...toPaths(
+          V6.map((text) => blackhole(text)),
+          INSTANCE,
+        ),
+      ],
+    ],
+    [
+      "all attributes, as long as they get",
+      [
+        ...toPaths(
+          V6.map((text) => blackhole(text, longest)),
+          INSTANCE,
+        ),
+      ],
+    ],
+    [
+      "rules",
+      [
+        ...toPaths(
+          V4.map((text) => flow(text, { protocol: 17, fragment: true })),
+          INSTANCE,
+        ),
+      ],
+    ],
+    ["withdrawals", V6.map((key) => toWithdrawal(key, INSTANCE))],
   ])("paths keep their order in messages that are full and not too long: %s", (_, changes) => {
     const [first] = changes;
     if (first === undefined) throw new Error("no paths");
@@ -92,12 +125,14 @@ describe.each(VERSIONS)("in the messages of GoBGP $version", ({ encode, sent }) 
     ["a rule with every component", flow("203.0.113.9/32", every)],
     ["a rule with a rate", flow("2001:db8::9/128", { action: { kind: "rate_limit", bytesPerSecond: 125_000 } })],
   ])("%s arrives with its attributes, and its withdrawal names it", (_, route) => {
-    const change = toPath(route);
+    const change = toPath(route, INSTANCE);
     const { paths } = sent([encode(change)], change);
     expect(paths).toEqual([{ ...change, neighborIp: "", isWithdraw: false }]);
-    expect(paths.map((path) => toOwnPath(path))).toEqual([{ key: keyOf(route), attributes: attributesOf(route) }]);
+    expect(paths.map((path) => toOwnPath(path))).toEqual([
+      { instance: INSTANCE, key: keyOf(route), attributes: attributesOf(route) },
+    ]);
 
-    const withdrawal = toWithdrawal(keyOf(route));
+    const withdrawal = toWithdrawal(keyOf(route), INSTANCE);
     const [withdrawn] = sent([encode(withdrawal)], withdrawal).paths;
     expect(withdrawn).toMatchObject({ nlri: change.nlri, identifier: change.identifier, isWithdraw: true });
   });

@@ -105,6 +105,11 @@ class GobgpClient<Path, Peer, AddPaths> implements SpeakerClient {
     await this.#connection.call("DeletePeer", this.#service.deletePeer({ address }));
   }
 
+  async resend(address: string): Promise<void> {
+    const request = { address, soft: true, direction: this.#api.outward } as const;
+    await this.#connection.call("ResetPeer", this.#service.resetPeer(request));
+  }
+
   /** Does not use the deletion call: if a field is missing, it deletes all routes of the speaker. */
   async sendPaths(changes: Iterable<PathChange>): Promise<void> {
     const underWay: Promise<unknown>[] = [];

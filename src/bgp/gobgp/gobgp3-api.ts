@@ -30,6 +30,7 @@ import {
   PathSchema,
   type Peer,
   PeerState_AdminState,
+  ResetPeerRequest_SoftResetDirection,
   TableLookupPrefix_Type,
   TableType,
 } from "./proto/gobgp3/gobgp_pb.ts";
@@ -39,6 +40,7 @@ export const gobgp3Api: GobgpApi<Path, Peer, AddPathStreamRequest> = {
   name: Gobgp3Service.typeName,
   tables: { global: TableType.GLOBAL, adjOut: TableType.ADJ_OUT },
   exactLookup: TableLookupPrefix_Type.EXACT,
+  outward: ResetPeerRequest_SoftResetDirection.OUT,
   service: (transport) => createClient(Gobgp3Service, transport),
   addPathsRequest,
   encodePath,

@@ -17,6 +17,7 @@ import {
   PathSchema,
   type Peer,
   PeerState_AdminState,
+  ResetPeerRequest_Direction,
   TableLookupPrefix_Type,
   TableType,
 } from "./proto/gobgp4/gobgp_pb.ts";
@@ -27,6 +28,7 @@ export const gobgp4Api: GobgpApi<Path, Peer, AddPathStreamRequest> = {
   name: GoBgpService.typeName,
   tables: { global: TableType.GLOBAL, adjOut: TableType.ADJ_OUT },
   exactLookup: TableLookupPrefix_Type.EXACT,
+  outward: ResetPeerRequest_Direction.OUT,
   service: (transport) => createClient(GoBgpService, transport),
   addPathsRequest,
   encodePath,

@@ -3,8 +3,9 @@ import { createServer as createHttpServer } from "node:http";
 import { createServer as createHttp2Server } from "node:http2";
 import type { Server } from "node:net";
 import { join } from "node:path";
-import { BgpLab, bgpConfig, blackhole, loopback, until } from "../../../test/fixtures/bgp/bgp.ts";
+import { BgpLab, bgpConfig, blackhole, INSTANCE, loopback, until } from "../../../test/fixtures/bgp/bgp.ts";
 import { OperatorGobgpd } from "../../../test/fixtures/bgp/operator-gobgpd.ts";
+import { WITHOUT_INSTANCE } from "../instance.ts";
 import { attributesOf, toOwnPath, toPath, toWithdrawal } from "../route-path.ts";
 
 const DEADLINE_MS = 60_000;
@@ -17,7 +18,7 @@ beforeEach(() => {
 afterEach(() => lab.end());
 
 test(
-  "touches no route and no neighbor that is not ours",
+  "touches no route and no neighbor that is not of 1",
   async () => {
     const operator = await OperatorGobgpd.start(lab);
     const bird = await lab.bird();
@@ -26,7 +27,7 @@ test(
     await until("connected", () => announcer.status().connected);
     announcer.want([blackhole("203.0.113.1/32")]);
     await until("both in BIRD", async () => (await bird.routes()).length === 2);
-    expect(await operator.routes()).toEqual(["198.51.100.1/32", "203.0.113.1/32 ours"]);
+    expect(await operator.routes()).toEqual(["198.51.100.1/32", "203.0.113.1/32 of 1"]);
     const state = () => announcer.status().neighbors.map((n) => `${n.address} ${n.state} ${n.advertised}`);
     await until("known to be out", () => String(state()) === `${loopback(2)} established 1`);
 
@@ -43,12 +44,44 @@ test(
     const operator = await OperatorGobgpd.start(lab);
     operator.addRoute("198.51.100.1/32");
     // What a service had announced when it was killed.
-    await operator.send(toPath(blackhole("203.0.113.1/32")), toPath(blackhole("203.0.113.2/32")));
+    await operator.send(toPath(blackhole("203.0.113.1/32"), INSTANCE), toPath(blackhole("203.0.113.2/32"), INSTANCE));
 
     const { announcer } = lab.announcer(bgpConfig({ speaker: "external", grpc: operator.socket }));
     announcer.want([blackhole("203.0.113.2/32"), blackhole("203.0.113.3/32")]);
-    const settled = "198.51.100.1/32,203.0.113.2/32 ours,203.0.113.3/32 ours";
+    const settled = "198.51.100.1/32,203.0.113.2/32 of 1,203.0.113.3/32 of 1";
     await until("settled", async () => String(await operator.routes()) === settled);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "takes over the routes of a build without instances once, without a gap, and leaves later ones alone",
+  async () => {
+    const operator = await OperatorGobgpd.start(lab);
+    const bird = await lab.bird();
+    const old = (text: string) => toPath(blackhole(text), WITHOUT_INSTANCE);
+    await operator.send(old("203.0.113.1/32"), old("203.0.113.2/32"));
+    await until("both in BIRD", async () => (await bird.routes()).length === 2);
+    const config = bgpConfig({ speaker: "external", grpc: operator.socket, instance: 7 });
+    const first = lab.announcer(config).announcer;
+    first.want([blackhole("203.0.113.2/32")]);
+    let hasGap = false;
+    await until("taken over", async () => {
+      hasGap ||= !(await bird.hasRoute("203.0.113.2/32"));
+      return String(await operator.routes()) === "203.0.113.2/32 of 7";
+    });
+    expect(hasGap).toBe(false);
+    await first.stop({ withdraw: false });
+
+    const late = `203.0.113.3/32 of ${WITHOUT_INSTANCE}`;
+    await operator.send(old("203.0.113.3/32"));
+    // With a number of its own again, it takes over what it announced as 7.
+    const second = lab.announcer({ ...config, instance: null }).announcer;
+    second.want([blackhole("203.0.113.4/32")]);
+    const routes = async () => (await operator.routes()).map((text) => text.replace(/ of \d{5,}$/, " of its own"));
+    const settled = ["203.0.113.3/32 of its own", "203.0.113.4/32 of its own"];
+    await until("settled", async () => String(await routes()) === String(settled));
+    expect(await operator.routes()).toContain(late);
   },
   DEADLINE_MS,
 );
@@ -57,20 +90,20 @@ test(
   "puts the routes into a speaker that lost them, and takes strangers with our mark out",
   async () => {
     const operator = await OperatorGobgpd.start(lab);
-    const times = { pollMs: 50, checkMs: 100, retryMinMs: 20, retryMaxMs: 200, deadlineMs: 500 };
+    const times = { pollMs: 50, checkMs: 100, retryMinMs: 20, retryMaxMs: 200, deadlineMs: 500, leaseMs: 30_000 };
     const { announcer } = lab.announcer(bgpConfig({ speaker: "external", grpc: operator.socket }), { times });
     announcer.want([blackhole("203.0.113.1/32")]);
-    await until("ours is there", async () => String(await operator.routes()) === "203.0.113.1/32 ours");
+    await until("ours is there", async () => String(await operator.routes()) === "203.0.113.1/32 of 1");
 
-    await operator.send(toWithdrawal("203.0.113.1/32"));
-    await operator.send(toPath(blackhole("203.0.113.9/32")));
-    await until("set right", async () => String(await operator.routes()) === "203.0.113.1/32 ours");
+    await operator.send(toWithdrawal("203.0.113.1/32", INSTANCE));
+    await operator.send(toPath(blackhole("203.0.113.9/32"), INSTANCE));
+    await until("set right", async () => String(await operator.routes()) === "203.0.113.1/32 of 1");
 
     await operator.kill();
     await until("down", () => !announcer.status().connected);
     expect(announcer.routeState(blackhole("203.0.113.1/32")).kind).toBe("speaker_down");
     await operator.start();
-    await until("ours is there again", async () => String(await operator.routes()) === "203.0.113.1/32 ours");
+    await until("ours is there again", async () => String(await operator.routes()) === "203.0.113.1/32 of 1");
   },
   DEADLINE_MS,
 );
@@ -78,9 +111,10 @@ test(
 test("a path comes back from the speaker with the attributes it was sent with", async () => {
   const operator = await OperatorGobgpd.start(lab);
   const route = blackhole("203.0.113.1/32", { communities: ["65535:666", "1:2", "65535:666"], localPref: 7 });
-  await operator.send(toPath(route));
+  await operator.send(toPath(route, INSTANCE));
   const [path] = await operator.paths();
   expect(path === undefined ? null : toOwnPath(path)).toEqual({
+    instance: INSTANCE,
     key: "203.0.113.1/32",
     attributes: attributesOf(route),
   });

@@ -20,7 +20,7 @@ export function gobgpdToml(config: GobgpdConfig): string {
 as = ${config.localAsn}
 router-id = "${config.routerId}"
 port = ${listenPort(config)}
-${config.listen === null ? "" : `local-address-list = ["${config.listen.address}"]\n`}
+${config.listen === null ? "" : `local-address-list = ${JSON.stringify(config.listen.addresses)}\n`}
 [global.apply-policy.config]
 import-policy-list = ["own-routes-only"]
 default-import-policy = "reject-route"
@@ -36,31 +36,4 @@ route-type = "local"
 [policy-definitions.statements.actions]
 route-disposition = "accept-route"
 `;
-}
-
-/** Why gobgpd ended, from the end of its log; null: unknown. */
-export function lastLogError(log: string): string | null {
-  for (const line of log.trimEnd().split("\n").reverse()) {
-    const entry = parseLogLine(line);
-    // Lower case in GoBGP 3, upper case in GoBGP 4.
-    if (entry !== null && /^(fatal|panic|error|warn)/i.test(entry.level)) return entry.text;
-  }
-  return null;
-}
-
-function parseLogLine(line: string): { level: string; text: string } | null {
-  try {
-    const entry: unknown = JSON.parse(line);
-    if (typeof entry !== "object" || entry === null) return null;
-    const fields: Readonly<Record<string, unknown>> = { ...entry };
-    const { level, msg, Error: cause } = fields;
-    return { level: String(level), text: cause === undefined ? String(msg) : `${String(msg)}: ${errorText(cause)}` };
-  } catch {
-    return null;
-  }
-}
-
-/** Go's network errors are logged as objects. */
-function errorText(cause: unknown): string {
-  return typeof cause === "string" ? cause : JSON.stringify(cause);
 }

@@ -93,7 +93,7 @@ export function isGobgpd(pid: number, workingDirectory: string): boolean {
 const BIGINT = { bigint: true } as const;
 
 /** Throws if `path` does not exist. */
-function isSameDirectory(path: string, other: string): boolean {
+export function isSameDirectory(path: string, other: string): boolean {
   const [one, another] = [statSync(path, BIGINT), statSync(other, { ...BIGINT, throwIfNoEntry: false })];
   return another !== undefined && one.dev === another.dev && one.ino === another.ino;
 }
@@ -138,9 +138,10 @@ export function startGobgpd(options: GobgpdOptions): () => boolean {
   }
 }
 
-type Command = Pick<GobgpdOptions, "executable" | "args" | "user" | "bindsLowPort">;
+export type Command = Pick<GobgpdOptions, "executable" | "args" | "user" | "bindsLowPort">;
 
-function unprivileged({ executable, args, user, bindsLowPort }: Command): readonly string[] {
+/** The command that runs it as this user, with no capability but that of binding a low port. */
+export function unprivileged({ executable, args, user, bindsLowPort }: Command): readonly string[] {
   const command = [executable, ...args];
   if (user === null) return withoutCapabilities(command, { binds: bindsLowPort });
   const ids = [`--reuid=${user.uid}`, `--regid=${user.gid}`, "--clear-groups", "--no-new-privs"];
@@ -165,7 +166,7 @@ export async function endGobgpd(options: {
   }
 }
 
-function signal(pid: number, name: "SIGTERM" | "SIGKILL"): void {
+export function signal(pid: number, name: "SIGTERM" | "SIGKILL"): void {
   try {
     process.kill(pid, name);
   } catch {

@@ -5,16 +5,18 @@ import { getPriority } from "node:os";
 import { join } from "node:path";
 import type { AnnouncingProcessArgument } from "../../../test/fixtures/bgp/announcing-process.ts";
 import {
-  address,
   BgpLab,
   bgpConfig,
   blackhole,
   established,
   flow,
+  loopback,
+  neighbor,
   SPEAKER_ASN,
   SPEAKER_LISTENS,
   until,
 } from "../../../test/fixtures/bgp/bgp.ts";
+import { address } from "../../../test/fixtures/host-rows.ts";
 import { systemTimers } from "../../system/timers.ts";
 import { endGobgpd, findGobgpd } from "./gobgpd-process.ts";
 import { endManagedGobgpd } from "./managed-speaker.ts";
@@ -94,6 +96,32 @@ test(
 );
 
 test(
+  "a neighbor over which gobgpd crashes again and again is left out, so that the others are served",
+  async () => {
+    const bird = await lab.bird();
+    const config = bgpConfig({ neighbors: [neighbor(), neighbor({ address: loopback(3), remoteAsn: 65003 })] });
+    const { announcer, warnings } = lab.announcer(config);
+    const route = blackhole("203.0.113.1/32");
+    announcer.want([route]);
+    await until("connected", () => announcer.status().connected);
+    let crashes = 0;
+    const crash = () => {
+      crashes++;
+      process.kill(lab.gobgpdPid(), "SIGSEGV");
+    };
+    lab.pickyPeer({ host: 3, asn: 65003, hates: "192.0.2.99", onEstablished: crash });
+    await until("left out", () => warnings.some((text) => text.includes("leaving it out")));
+    await until("in BIRD", () => bird.hasRoute("203.0.113.1/32"));
+    expect(crashes).toBe(3);
+    expect(warnings.filter((text) => text.startsWith("gobgpd crashed,"))).toEqual(
+      Array(3).fill(expect.stringContaining(`"last_neighbor":"${loopback(3)}"`)),
+    );
+    expect(announcer.status().fault).toBe(`neighbor ${loopback(3)}: left out for now, since gobgpd crashed over it`);
+  },
+  DEADLINE_MS,
+);
+
+test(
   "a hung gobgpd is shown in the state, blocks no caller, and recovers when it continues",
   async () => {
     const bird = await lab.bird();
@@ -148,14 +176,36 @@ test(
 );
 
 test(
-  "dials its neighbors when it does not listen",
+  "dials its neighbors when it does not listen, also after a refused attempt",
   async () => {
-    // The kernel selects the source address of a dialling gobgpd.
-    const bird = await lab.bird({ session: { address: "127.0.0.1", port: null } });
     const { announcer } = lab.announcer(bgpConfig({ listen: null }));
     announcer.want([blackhole("203.0.113.1/32")]);
+    await until("a neighbor", () => announcer.status().connected);
+    // GoBGP's first attempt is made within that time. By its own default the next one follows after 120 s or more.
+    await Bun.sleep(10_000);
+    // The kernel selects the source address of a dialling gobgpd.
+    const bird = await lab.bird({ session: { address: "127.0.0.1", port: null } });
     await until("in BIRD", () => bird.hasRoute("203.0.113.1/32"), 30_000);
     await established(announcer);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "listens on addresses of both families, and is adopted so",
+  async () => {
+    const { port } = SPEAKER_LISTENS;
+    const config = bgpConfig({ listen: { addresses: [SPEAKER_LISTENS.address, address("::1")], port } });
+    const first = lab.announcer(config).announcer;
+    await until("connected", () => first.status().connected);
+    const pid = lab.gobgpdPid();
+    for (const hostname of config.listen?.addresses ?? []) {
+      (await Bun.connect({ hostname, port, socket: { data() {} } })).end();
+    }
+    await first.stop({ withdraw: false });
+    const second = lab.announcer(config).announcer;
+    await until("connected", () => second.status().connected);
+    expect(lab.gobgpdPid()).toBe(pid);
   },
   DEADLINE_MS,
 );
@@ -180,7 +230,7 @@ test(
 test(
   "cuts a log that grew too long",
   async () => {
-    const times = { pollMs: 20, checkMs: 20, retryMinMs: 20, retryMaxMs: 100, deadlineMs: 1_000 };
+    const times = { pollMs: 20, checkMs: 20, retryMinMs: 20, retryMaxMs: 100, deadlineMs: 1_000, leaseMs: 30_000 };
     const { announcer } = lab.announcer(bgpConfig(), { times });
     await until("connected", () => announcer.status().connected);
     const log = join(lab.stateDir, "gobgpd/gobgpd.log");
@@ -253,7 +303,7 @@ test(
 test(
   "the fault contains gobgpd's own message when it does not start",
   async () => {
-    const listen = { ...SPEAKER_LISTENS, address: address("192.0.2.99") };
+    const listen = { port: SPEAKER_LISTENS.port, addresses: [address("192.0.2.99")] };
     const { announcer } = lab.announcer(bgpConfig({ listen }));
     await until("a fault", () => announcer.status().fault !== null);
     expect(announcer.status().fault).toStartWith("gobgpd does not start: ");

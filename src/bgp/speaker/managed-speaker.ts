@@ -11,13 +11,19 @@ import { Pause } from "../../system/pause.ts";
 import { raiseSession } from "../../system/priority.ts";
 import type { Timers } from "../../system/timers.ts";
 import { connectGobgp } from "../gobgp/gobgp-client.ts";
-import { gobgpdToml, lastLogError, listenPort } from "./gobgpd-config.ts";
+import { CrashSuspects, crashIn } from "./crash-suspects.ts";
+import { gobgpdToml, listenPort } from "./gobgpd-config.ts";
+import { lastLogError, notificationsIn } from "./gobgpd-log.ts";
 import { endGobgpd, findGobgpd, hasGobgpdOption, isGobgpd, startGobgpd, unprivilegedUser } from "./gobgpd-process.ts";
 import { isSamePeer, toPeer } from "./neighbor.ts";
-import type { Speaker } from "./speaker.ts";
+import type { Load } from "./neighbor-pauses.ts";
+import { NeighborWatch } from "./neighbor-watch.ts";
+import { mayBlameRoute } from "./peer-notification.ts";
+import type { Followed, SessionEnds, Speaker } from "./speaker.ts";
 import type { PeerSettings, SpeakerClient, SpeakerGlobal, SpeakerPeer } from "./speaker-client.ts";
 import { CONFIG_FROM_RUN, SOCKET_FROM_RUN, SpeakerDirectory } from "./speaker-directory.ts";
 import { SpeakerFault } from "./speaker-fault.ts";
+import { SpeakerGuard } from "./speaker-guard.ts";
 
 export interface ManagedSpeakerOptions {
   readonly config: BgpConfig;
@@ -25,6 +31,10 @@ export interface ManagedSpeakerOptions {
   /** null: not installed. Called at each start, so that a later installation is found. */
   readonly executable: () => string | null;
   readonly deadlineMs: number;
+  /** When the last wanted route expires, wall clock; null: there is none. */
+  readonly routesUntilMs: () => number | null;
+  /** See SpeakerGuardOptions. */
+  readonly leaseMs: number;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly environment: Environment;
@@ -52,26 +62,64 @@ export class ManagedSpeaker implements Speaker {
   readonly #directory: SpeakerDirectory;
   /** Monotonic; null while it answers. */
   #silentSinceMs: number | null = null;
+  readonly #watch = new NeighborWatch();
+  #load: Load = { routes: 0, nowMs: 0 };
+  /** Neighbors whose session we ended since follow() was called. */
+  readonly #removed: string[] = [];
+  /** How much of the log is read, bytes. */
+  #logRead = 0;
+  readonly #suspects = new CrashSuspects();
+  /** Where the log of the running gobgpd begins; null: it was not running, or was ended on purpose. */
+  #logStart: number | null = null;
+  readonly #guard: SpeakerGuard;
+  #isPrepared = false;
+  /** Of the gobgpd that was seen last. */
+  #pid: number | null = null;
 
   constructor(options: ManagedSpeakerOptions) {
     this.#options = options;
     this.#config = options.config;
     this.#directory = new SpeakerDirectory(options.stateDir);
+    this.#guard = new SpeakerGuard({
+      ...options,
+      directory: this.#directory,
+      warn: (fields, message) => options.log.warn(fields, message),
+    });
+  }
+
+  /** Before the first connect() there may be no folder to write to, and connect() does the same. */
+  routesChanged(): void {
+    if (this.#isPrepared) this.#guard.extend();
   }
 
   reload(config: BgpConfig): void {
     this.#config = config;
+    this.#watch.forget();
   }
 
   async connect(): Promise<SpeakerClient> {
+    this.#logRead = this.#directory.logBytes();
     const run = this.#directory.prepare(unprivilegedUser());
+    this.#isPrepared = true;
+    this.#guard.extend();
+    const client = await this.#connectIn(run);
+    this.#guardRun(run);
+    return client;
+  }
+
+  async #connectIn(run: string): Promise<SpeakerClient> {
     const pid = findGobgpd(run);
-    if (pid === null) return this.#start(run);
+    if (pid === null) {
+      this.#reportCrash();
+      return this.#start(run);
+    }
+    this.#logStart ??= this.#directory.logBytes();
     raiseSession(pid);
     const client = await this.#adopt(pid, run);
     if (this.#isConfigured(client.global)) return client;
     client.close();
     this.#options.log.info({ pid }, "gobgpd runs with another configuration, replacing it");
+    this.#logStart = null;
     await endGobgpd({ pid, workingDirectory: run, gracefully: true, timers: this.#options.timers });
     return this.#start(run);
   }
@@ -99,6 +147,7 @@ export class ManagedSpeaker implements Speaker {
     this.#directory.writeConfig(gobgpdToml(this.#config));
     this.#directory.trimLog();
     const logStart = this.#directory.logBytes();
+    this.#logStart = logStart;
     const servesMetrics = await hasGobgpdOption(executable, "--metrics-path");
     const hasEnded = startGobgpd({
       executable,
@@ -106,7 +155,7 @@ export class ManagedSpeaker implements Speaker {
       logFile: this.#directory.logFile(),
       user: unprivilegedUser(),
       args: servesMetrics ? [...ARGUMENTS, "--metrics-path="] : ARGUMENTS,
-      bindsLowPort: port > 0 && port < 1024,
+      bindsLowPort: isLowPort(port),
     });
     try {
       const client = await this.#ready({ run, hasEnded, withinMs: START_DEADLINE_MS });
@@ -116,6 +165,20 @@ export class ManagedSpeaker implements Speaker {
       const cause = hasEnded() ? lastLogError(this.#directory.logSince(logStart)) : null;
       throw cause === null ? fault : new SpeakerFault("gobgpd", `gobgpd does not start: ${cause}`);
     }
+  }
+
+  /** Names the neighbor over which gobgpd crashed, and leaves it out if that goes on. */
+  #reportCrash(): void {
+    const { log, clock } = this.#options;
+    const addresses = new Set<string>(this.#config.neighbors.map(({ address }) => address));
+    const crash = this.#logStart === null ? null : crashIn(this.#directory.wholeLogSince(this.#logStart), addresses);
+    this.#logStart = null;
+    if (crash === null) return;
+    log.warn({ cause: crash.reason, last_neighbor: crash.neighbor }, "gobgpd crashed, starting it again");
+    const leftOut = this.#suspects.crashed(crash, addresses, clock.monotonicMs());
+    if (leftOut === null) return;
+    const seconds = Math.round(this.#suspects.leftOutForMs(leftOut, clock.monotonicMs()) / 1000);
+    log.warn({ neighbor: leftOut, seconds }, "gobgpd crashed again and again over one neighbor, leaving it out");
   }
 
   async #ready(options: { run: string; hasEnded: () => boolean; withinMs: number }): Promise<SpeakerClient> {
@@ -137,7 +200,15 @@ export class ManagedSpeaker implements Speaker {
     const { clock, timers, log } = this.#options;
     if (this.#silentSinceMs === null || clock.monotonicMs() - this.#silentSinceMs < SILENCE_MAX_MS) return;
     log.warn({ pid, silence_ms: SILENCE_MAX_MS }, "gobgpd does not answer, killing it");
+    this.#logStart = null;
     await endGobgpd({ pid, workingDirectory: run, gracefully: false, timers });
+  }
+
+  #guardRun(run: string): void {
+    if (this.#pid === null || !isGobgpd(this.#pid, run)) this.#pid = findGobgpd(run);
+    if (this.#pid === null) return;
+    const bindsLowPort = isLowPort(listenPort(this.#config));
+    this.#guard.watch({ pid: this.#pid, run, user: unprivilegedUser(), bindsLowPort });
   }
 
   #isConfigured(global: SpeakerGlobal): boolean {
@@ -146,27 +217,65 @@ export class ManagedSpeaker implements Speaker {
       global.asn === localAsn &&
       global.routerId === routerId &&
       global.listenPort === listenPort(this.#config) &&
-      (listen === null || String(global.listenAddresses) === listen.address)
+      (listen === null || String(global.listenAddresses) === String(listen.addresses))
     );
   }
 
   /** Changes only neighbors that differ: the sessions of the others stay up. */
   async configure(client: SpeakerClient): Promise<readonly SpeakerFault[]> {
-    // configure() runs every few seconds, often enough to bound the log.
+    // configure() runs every few seconds, often enough to bound the log and to replace a guard that was killed.
     this.#directory.trimLog();
+    const run = this.#directory.run();
+    if (run !== null) this.#guardRun(run);
     const faults: SpeakerFault[] = [];
     const running = new Map((await client.listPeers()).map((peer) => [peer.address, peer]));
-    const configured = new Set<string>(this.#config.neighbors.map((neighbor) => neighbor.address));
+    const nowMs = this.#options.clock.monotonicMs();
+    const isLeftOut = ({ address }: BgpNeighbor) => this.#suspects.leftOutForMs(address, nowMs) > 0;
+    for (const { address } of this.#config.neighbors.filter(isLeftOut)) {
+      faults.push(new SpeakerFault("gobgpd", `neighbor ${address}: left out for now, since gobgpd crashed over it`));
+    }
+    const wanted = this.#config.neighbors.filter(
+      (neighbor) => !isLeftOut(neighbor) && !this.#watch.isPaused(neighbor.address, this.#load),
+    );
+    const configured = new Set<string>(wanted.map((neighbor) => neighbor.address));
     for (const address of running.keys()) if (!configured.has(address)) await client.deletePeer(address);
-    for (const neighbor of this.#config.neighbors) {
+    for (const neighbor of wanted) {
       try {
-        await setPeer({ client, running: running.get(neighbor.address), wanted: this.#toPeer(neighbor) });
+        await this.#setPeer({ client, running: running.get(neighbor.address), wanted: this.#toPeer(neighbor) });
       } catch (fault) {
         if (!(fault instanceof SpeakerFault) || fault.kind !== "failed") throw fault;
         faults.push(new SpeakerFault(fault.operation, `neighbor ${neighbor.address}: ${fault.reason}`));
       }
     }
     return faults;
+  }
+
+  async follow(client: SpeakerClient, { sessions, routes }: Followed): Promise<SessionEnds> {
+    this.#load = { routes, nowMs: this.#options.clock.monotonicMs() };
+    const { text, end } = this.#directory.readLog(this.#logRead);
+    this.#logRead = end;
+    const notifications = notificationsIn(text);
+    await this.#watch.follow(client, { sessions, notifications, load: this.#load });
+    const unrelated = notifications.filter((notification) => !mayBlameRoute(notification));
+    return { notifications, blameless: [...this.#removed.splice(0), ...unrelated.map(({ neighbor }) => neighbor)] };
+  }
+
+  neighborFault(address: string): string | null {
+    return this.#watch.faultOf(address);
+  }
+
+  async #setPeer(options: {
+    client: SpeakerClient;
+    running: SpeakerPeer | undefined;
+    wanted: PeerSettings;
+  }): Promise<void> {
+    const { client, running, wanted } = options;
+    if (running !== undefined && isSamePeer(running, wanted)) return;
+    if (running !== undefined) {
+      this.#removed.push(running.address);
+      await client.deletePeer(running.address);
+    }
+    await client.addPeer(wanted);
   }
 
   #toPeer(neighbor: BgpNeighbor): PeerSettings {
@@ -196,6 +305,10 @@ export async function endManagedGobgpd(options: { stateDir: string; timers: Time
   return pid;
 }
 
+function isLowPort(port: number): boolean {
+  return port > 0 && port < 1024;
+}
+
 /** null: not listening, or not configured yet. */
 async function connectIfReady({
   path,
@@ -210,15 +323,4 @@ async function connectIfReady({
     if (fault instanceof SpeakerFault && (fault.kind === "unreachable" || fault.kind === "unconfigured")) return null;
     throw fault;
   }
-}
-
-async function setPeer(options: {
-  client: SpeakerClient;
-  running: SpeakerPeer | undefined;
-  wanted: PeerSettings;
-}): Promise<void> {
-  const { client, running, wanted } = options;
-  if (running !== undefined && isSamePeer(running, wanted)) return;
-  if (running !== undefined) await client.deletePeer(running.address);
-  await client.addPeer(wanted);
 }

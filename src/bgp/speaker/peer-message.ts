@@ -7,16 +7,36 @@ import { type PeerSettings, SESSION_STATES, type SpeakerPeer } from "./speaker-c
 
 /** Seconds that a peer keeps our routes after the session broke: enough to restart a crashed speaker. */
 const RESTART_SECONDS = 120;
+/**
+ * A restarting speaker sends updates when all its peers have sent theirs (RFC 4724, 4.1). We take no routes: the least
+ * time that GoBGP knows.
+ */
+const DEFERRAL_SECONDS = 1;
+/**
+ * Seconds between two attempts to dial, at least: GoBGP 3 waits for one to two times as long, GoBGP 4 for three quarters
+ * of it or longer. Neither takes less than 5 (GoBGP 3) and 2 (GoBGP 4); the default is 120.
+ */
+const CONNECT_RETRY_SECONDS = 5n;
 
 export type PeerMessage = ReturnType<typeof peerMessage>;
 
-/** The fields of a message of either version. */
+/**
+ * The fields of a message of either version. The first OPEN says that the speaker has restarted and has preserved the
+ * forwarding state (RFC 4724, 3), which is true of the discarding routers: without it, a peer that kept our routes drops
+ * them before it takes them again.
+ */
 export function peerMessage({ address, remoteAsn, port, password, multihopTtl, families }: PeerSettings) {
   return {
     conf: { neighborAddress: address, peerAsn: remoteAsn, authPassword: password },
     transport: { remotePort: port },
     ebgpMultihop: { enabled: multihopTtl > 0, multihopTtl },
-    gracefulRestart: { enabled: true, restartTime: RESTART_SECONDS },
+    timers: { config: { connectRetry: CONNECT_RETRY_SECONDS } },
+    gracefulRestart: {
+      enabled: true,
+      restartTime: RESTART_SECONDS,
+      localRestarting: true,
+      deferralTime: DEFERRAL_SECONDS,
+    },
     afiSafis: families.map((family) => ({
       config: { family: familyNumbers(family), enabled: true },
       mpGracefulRestart: { config: { enabled: true } },

@@ -13,6 +13,8 @@ export interface SpeakerClient {
   listPeers(): Promise<readonly SpeakerPeer[]>;
   addPeer(peer: PeerSettings): Promise<void>;
   deletePeer(address: string): Promise<void>;
+  /** Sends all routes to a neighbor with a session again; no effect without a session. */
+  resend(address: string): Promise<void>;
   /**
    * Adds each path or replaces the one of the same name. A path without attributes is withdrawn; a missing one is no
    * error. The speaker processes the first paths before the last ones are generated. Names must be unique, since

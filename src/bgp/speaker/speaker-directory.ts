@@ -1,15 +1,20 @@
-/** The files of a managed gobgpd: its configuration and log, and in another directory its socket. */
+/** The files of a managed gobgpd: its configuration, log and deadline, and in another directory its socket. */
 import {
   chmodSync,
   chownSync,
+  closeSync,
+  constants,
   existsSync,
   mkdirSync,
+  openSync,
   readFileSync,
+  readSync,
   realpathSync,
   rmSync,
   statSync,
   truncateSync,
   writeFileSync,
+  writeSync,
 } from "node:fs";
 import { join } from "node:path";
 import { messageOf } from "../../system/error-message.ts";
@@ -19,9 +24,13 @@ import { SpeakerFault } from "./speaker-fault.ts";
 /** Relative to the run directory, gobgpd's working directory: its user may not be allowed to read the parents. */
 export const CONFIG_FROM_RUN = "../gobgpd.toml";
 export const SOCKET_FROM_RUN = "gobgpd.sock";
+export const DEADLINE_FROM_RUN = "../routes-until";
+/** A full disk takes a text of the same length in the same place. */
+const DEADLINE_CHARACTERS = 15;
 
 const LOG_BYTES_MAX = 4 * 1024 * 1024;
-const LOG_TAIL_BYTES = 16 * 1024;
+const LOG_TAIL_CHARACTERS = 16 * 1024;
+const LOG_READ_BYTES = 256 * 1024;
 /** The kernel's limit for the path of a Unix socket. */
 const SOCKET_PATH_BYTES_MAX = 107;
 
@@ -65,7 +74,23 @@ export class SpeakerDirectory {
   }
 
   writeConfig(toml: string): void {
-    faultOnError(() => writeFileSync(join(this.#base, "gobgpd.toml"), toml, { mode: 0o644 }));
+    const path = join(this.#base, "gobgpd.toml");
+    faultOnError(() => {
+      writeFileSync(path, toml);
+      // Another user's gobgpd reads it, whatever this process's umask is.
+      chmodSync(path, 0o644);
+    });
+  }
+
+  /** Until when gobgpd may run without a service, seconds of the boot clock. Throws when it cannot be written. */
+  writeDeadline(bootSeconds: number): void {
+    const path = join(this.#base, "routes-until");
+    const file = openSync(path, constants.O_WRONLY | constants.O_CREAT, 0o644);
+    try {
+      writeSync(file, `${String(bootSeconds).padEnd(DEADLINE_CHARACTERS)}\n`, 0);
+    } finally {
+      closeSync(file);
+    }
   }
 
   /** Truncates the log. gobgpd opens it in append mode and continues at the new end. */
@@ -77,10 +102,34 @@ export class SpeakerDirectory {
     return existsSync(this.logFile()) ? statSync(this.logFile()).size : 0;
   }
 
+  /** What was logged from this offset on, at most LOG_READ_BYTES, and the offset of the next call. */
+  readLog(from: number): { text: string; end: number } {
+    const bytes = this.logBytes();
+    // trimLog() was called since.
+    const start = from > bytes ? 0 : from;
+    if (start === bytes) return { text: "", end: bytes };
+    const buffer = Buffer.alloc(Math.min(bytes - start, LOG_READ_BYTES));
+    const log = openSync(this.logFile(), "r");
+    try {
+      const read = readSync(log, buffer, 0, buffer.length, start);
+      return { text: buffer.toString("utf8", 0, read), end: start + read };
+    } finally {
+      closeSync(log);
+    }
+  }
+
   /** The end of the log, from at least this offset. */
   logSince(bytes: number): string {
-    if (this.logBytes() <= bytes) return "";
-    return readFileSync(this.logFile()).subarray(bytes).subarray(-LOG_TAIL_BYTES).toString("utf8");
+    return this.wholeLogSince(bytes).slice(-LOG_TAIL_CHARACTERS);
+  }
+
+  /** The log from this offset, or all of it if it was truncated since. */
+  wholeLogSince(bytes: number): string {
+    const size = this.logBytes();
+    if (size === 0) return "";
+    return readFileSync(this.logFile())
+      .subarray(size < bytes ? 0 : bytes)
+      .toString("utf8");
   }
 }
 

@@ -7,7 +7,9 @@ import type { Clock } from "../../system/clock.ts";
 import type { Timers } from "../../system/timers.ts";
 import type { RouteReconciler } from "../route-reconciler.ts";
 import { WakeSignal } from "../wake-signal.ts";
+import { STABLE_MS } from "./crash-suspects.ts";
 import { type Session, toSession } from "./neighbor.ts";
+import type { PeerNotification } from "./peer-notification.ts";
 import type { Speaker } from "./speaker.ts";
 import type { ApiVersion, SpeakerClient } from "./speaker-client.ts";
 import { asError, SpeakerFault } from "./speaker-fault.ts";
@@ -30,6 +32,8 @@ export interface SpeakerLinkOptions {
   /** The speaker failed. Called after each failed attempt. */
   readonly onDown: (error: unknown) => void;
   readonly onSessions: (sessions: readonly Session[]) => void;
+  /** Neighbors ended their sessions with these. */
+  readonly onNotifications: (notifications: readonly PeerNotification[]) => void;
   /** Called after each configuration of neighbors with those that could not be set; empty: all are set. */
   readonly onNeighborFaults: (faults: readonly SpeakerFault[]) => void;
 }
@@ -72,7 +76,8 @@ export class SpeakerLink {
       this.#restartRequest = null;
       const outcome = await this.#serveOnce();
       if (this.#isStopping) return;
-      if (outcome.wasUp) backoff.reset();
+      // A speaker that dies again soon after each start is not started in a tight loop.
+      if (outcome.upForMs >= STABLE_MS) backoff.reset();
       if (outcome.fault === null) continue;
       this.#options.onDown(outcome.fault);
       await this.#wakeSignal.wait(backoff.next());
@@ -80,21 +85,22 @@ export class SpeakerLink {
   }
 
   /** Runs one connection from start to end. `fault` null: it ended as requested. */
-  async #serveOnce(): Promise<{ wasUp: boolean; fault: unknown }> {
-    const { speaker, reconciler, onUp } = this.#options;
-    let wasUp = false;
+  async #serveOnce(): Promise<{ upForMs: number; fault: unknown }> {
+    const { speaker, reconciler, onUp, clock } = this.#options;
+    let upSinceMs: number | null = null;
+    const upForMs = () => (upSinceMs === null ? 0 : clock.monotonicMs() - upSinceMs);
     try {
       this.#client = await speaker.connect();
       await reconciler.attach(this.#client);
       await this.#configure(this.#client);
       await this.#refreshSessions(this.#client);
-      wasUp = true;
+      upSinceMs = clock.monotonicMs();
       reconciler.up();
       onUp(this.#client.apiVersion);
       await this.#follow(this.#client);
-      return { wasUp, fault: null };
+      return { upForMs: upForMs(), fault: null };
     } catch (fault) {
-      return { wasUp, fault };
+      return { upForMs: upForMs(), fault };
     } finally {
       reconciler.detach();
       this.#client?.close();
@@ -144,9 +150,12 @@ export class SpeakerLink {
   }
 
   async #refreshSessions(client: SpeakerClient): Promise<void> {
-    const { reconciler, onSessions } = this.#options;
+    const { speaker, reconciler, onSessions, onNotifications } = this.#options;
     const sessions = (await client.listPeers()).map(toSession);
     sessions.sort((a, b) => (a.address < b.address ? -1 : 1));
+    const { notifications, blameless } = await speaker.follow(client, { sessions, routes: reconciler.installed() });
+    for (const neighbor of blameless) reconciler.ends(neighbor);
+    if (notifications.length > 0) onNotifications(notifications);
     reconciler.setSessions(sessions);
     onSessions(sessions);
     await reconciler.settle();

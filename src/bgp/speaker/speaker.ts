@@ -2,6 +2,8 @@
 import type { BgpConfig } from "../../config/config.ts";
 import { connectGobgp } from "../gobgp/gobgp-client.ts";
 import { parseSpeakerTarget } from "../gobgp/gobgp-connection.ts";
+import type { Session } from "./neighbor.ts";
+import type { PeerNotification } from "./peer-notification.ts";
 import type { SpeakerClient } from "./speaker-client.ts";
 import type { SpeakerFault } from "./speaker-fault.ts";
 
@@ -14,10 +16,29 @@ export interface Speaker {
    * faults of single neighbors; the others are set.
    */
   configure(client: SpeakerClient): Promise<readonly SpeakerFault[]>;
+  /** To be called with each list of sessions. */
+  follow(client: SpeakerClient, followed: Followed): Promise<SessionEnds>;
+  /** Why the neighbor ended its last session; null: not known. */
+  neighborFault(address: string): string | null;
+  /** The wanted routes changed, or the service stops and leaves them. */
+  routesChanged(): void;
   /** Takes effect with the next connect() and configure(). */
   reload(config: BgpConfig): void;
   /** Stops a process that the speaker started. */
   end(): Promise<void>;
+}
+
+export interface Followed {
+  readonly sessions: readonly Session[];
+  /** Number of our routes in the speaker. */
+  readonly routes: number;
+}
+
+/** What is known of sessions that ended since the last call. */
+export interface SessionEnds {
+  readonly notifications: readonly PeerNotification[];
+  /** Neighbors whose session ended for a reason that is no route of ours. */
+  readonly blameless: readonly string[];
 }
 
 export interface ExternalSpeakerOptions {
@@ -43,6 +64,16 @@ export class ExternalSpeaker implements Speaker {
   async configure(): Promise<readonly SpeakerFault[]> {
     return [];
   }
+
+  /** GoBGP 3 has the notifications in its log alone, which is not ours here. */
+  async follow(): Promise<SessionEnds> {
+    return { notifications: [], blameless: [] };
+  }
+
+  neighborFault(): null {
+    return null;
+  }
+  routesChanged(): void {}
 
   reload(): void {}
 

@@ -5,7 +5,7 @@ import { type Prefix, parsePrefix } from "../../net/prefix.ts";
 import { PrefixTable } from "../../net/prefix-table.ts";
 import { NetworkLookup } from "../../traffic/network-lookup.ts";
 import { METRICS, type Thresholds } from "../../traffic/rates.ts";
-import type { BgpConfig, CaptureConfig, CaptureInterface, Config, Hostgroup, SocketAddress } from "../config.ts";
+import type { BgpConfig, CaptureConfig, CaptureInterface, Config, Hostgroup, ListenAddresses } from "../config.ts";
 import { buildApi } from "../sections/api.ts";
 import { buildBaseline } from "../sections/baseline.ts";
 import { buildCarpet } from "../sections/carpet.ts";
@@ -143,9 +143,10 @@ function buildBgp(file: BgpFile): BgpConfig {
   return {
     speaker: file.speaker,
     grpc: file.grpc ?? null,
+    instance: file.instance ?? null,
     localAsn: file.local_asn,
     routerId: address(file.router_id),
-    listen: file.listen === undefined ? null : buildSocketAddress(file.listen),
+    listen: file.listen === undefined ? null : buildListen(file.listen),
     nextHop: address(file.next_hop),
     nextHop6: address(file.next_hop6),
     communities: file.communities.map((text) => valid(parseCommunity, text)),
@@ -160,9 +161,9 @@ function buildBgp(file: BgpFile): BgpConfig {
   };
 }
 
-function buildSocketAddress(text: string): SocketAddress {
-  const { host, port } = valid(parseListen, text);
-  return { address: host, port };
+function buildListen(texts: string | readonly string[]): ListenAddresses {
+  const parsed = [texts].flat().map((text) => valid(parseListen, text));
+  return { addresses: parsed.map(({ host }) => host), port: parsed[0]?.port ?? 0 };
 }
 
 function address(text: string): IpAddress {

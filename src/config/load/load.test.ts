@@ -104,7 +104,7 @@ describe("defaults", () => {
       edge: null,
       notify: { webhook: null, slack: null, telegram: null, email: null, exec: null },
       updateCheck: { url: null, intervalSeconds: 21_600 },
-      api: { host: "127.0.0.1", port: 8080, tokens: [], isShorthand: false, envFile: null, dashboard: true },
+      api: { host: "127.0.0.1", port: 8080, tokens: [], isShorthand: false, tls: null, envFile: null, dashboard: true },
     });
   });
 
@@ -130,6 +130,7 @@ describe("a full file", () => {
     expect<unknown>(bgp).toEqual({
       speaker: "external",
       grpc: "/run/gobgpd/gobgp.sock",
+      instance: null,
       localAsn: 4_200_000_000,
       routerId: "192.0.2.10",
       listen: null,

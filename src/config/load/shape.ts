@@ -61,7 +61,7 @@ function fillDefaults(shape: Shape, value: unknown): void {
 }
 
 function* shapeFindings(schema: TSchema, value: unknown): Generator<Finding> {
-  let last = "";
+  let last: string | null = null;
   for (const error of Value.Errors(schema, value)) {
     const isMissing = error.type === ValueErrorType.ObjectRequiredProperty;
     // A missing key is also reported as a wrong type. A value that could not be read was reported by the YAML reader.
@@ -110,6 +110,8 @@ function ruleOf(error: ValueError): string {
       return `must have at most ${shape.maxItems} items`;
     default:
       if (shape.format !== undefined) return textRule(shape.format, error.value);
+      if (textIn(shape) !== undefined && typeof error.value !== "object")
+        return textRule(textIn(shape) ?? "", error.value);
       return `${expectation(shape)}${butIs(shape, error.value)}`;
   }
 }
@@ -155,6 +157,11 @@ function isScalar(value: unknown): value is string | number | boolean {
 /** As written in the file, without duplicates: 1.2 may be a text or a number. */
 function literalsIn(shape: Shape): string[] {
   return [...new Set((shape.anyOf ?? []).flatMap((alternative) => alternative.const ?? []).map(String))];
+}
+
+/** The form of the text that stands for a list of one item. */
+function textIn(shape: Shape): string | undefined {
+  return shape.anyOf?.find((alternative) => alternative.format !== undefined)?.format;
 }
 
 function listIn(shape: Shape): TSchema | undefined {

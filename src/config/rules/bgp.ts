@@ -1,7 +1,7 @@
 /** Rules between the keys of `bgp`. */
 import { parseAddress } from "../../net/address.ts";
 import type { Finding, Pruned } from "../load/shape.ts";
-import { parseCommunity } from "../load/text-forms.ts";
+import { parseCommunity, parseListen } from "../load/text-forms.ts";
 import type { ConfigFile } from "../sections/schema.ts";
 
 type File = Pruned<ConfigFile>;
@@ -21,6 +21,23 @@ export function* listenGoesWithManaged({ bgp }: File): Generator<Finding> {
       path: ["bgp", "listen"],
       rule: "goes with speaker managed only: an external speaker listens where it likes",
     };
+  }
+}
+
+export function* listenAddressesFit({ bgp }: File): Generator<Finding> {
+  const texts = Array.isArray(bgp?.listen) ? bgp.listen : [];
+  const first = new Map<string, number>();
+  let port: number | null = null;
+  for (const [i, text] of texts.entries()) {
+    const parsed = text === undefined ? null : parseListen(text);
+    if (parsed === null) continue;
+    const path = ["bgp", "listen", i];
+    const other = first.get(parsed.host);
+    port ??= parsed.port;
+    if (other !== undefined)
+      yield { path, rule: `${parsed.host} is the address of listen[${other}] already: remove one` };
+    else if (parsed.port !== port) yield { path, rule: `must have the port of the first address, ${port}` };
+    first.set(parsed.host, other ?? i);
   }
 }
 

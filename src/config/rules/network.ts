@@ -48,7 +48,7 @@ export function* ipv6NetworksLeaveIpv4Alone({ networks }: File): Generator<Findi
     if (!coversMappedIpv4(prefix)) continue;
     yield {
       path,
-      rule: `${prefix.text} holds the IPv4-mapped addresses: write 2000::/3, or the networks that you announce`,
+      rule: `${prefix.text} holds the IPv4-mapped addresses: write the networks that you announce`,
     };
   }
 }

@@ -19,6 +19,7 @@ import {
 import {
   communitiesAreUnique,
   grpcGoesWithExternal,
+  listenAddressesFit,
   listenGoesWithManaged,
   managedSpeakerHasNeighbors,
   neighborsAreUnique,
@@ -74,6 +75,7 @@ const RULES: readonly Rule[] = [
   queuesAreUnique,
   cpusAreUnique,
   grpcGoesWithExternal,
+  listenAddressesFit,
   listenGoesWithManaged,
   managedSpeakerHasNeighbors,
   neighborsAreUnique,

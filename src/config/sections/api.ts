@@ -47,6 +47,21 @@ export const ApiSection = described(
         Type.Optional(text("absolutePath")),
         "A file of `NAME=value` lines with secrets. The service reads it again whenever it changes, so that secrets can be replaced without a restart.",
       ),
+      tls: described(
+        Type.Optional(
+          Type.Object(
+            {
+              cert_file: described(
+                text("absolutePath"),
+                "PEM with the certificate, followed by those that lead to its authority. Read again within 5 s of a change.",
+              ),
+              key_file: described(text("absolutePath"), "PEM with the private key, without a passphrase."),
+            },
+            closed,
+          ),
+        ),
+        "Serves the API by https. Without it, an address that is not loopback sends tokens over the network in clear.",
+      ),
       dashboard: described(
         Type.Boolean({ default: true }),
         "Whether the web page is served at `/`. The page itself is public; the data that it shows needs a token.",
@@ -78,6 +93,8 @@ export interface ApiConfig {
   readonly isShorthand: boolean;
   /** Watched for variables; null: none. */
   readonly envFile: string | null;
+  /** null: plain http. */
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
   /** Whether the web page is served. */
   readonly dashboard: boolean;
 }
@@ -102,6 +119,7 @@ export function buildApi(file: Static<typeof ApiSection>): ApiConfig {
     tokens: file.token_env === undefined ? file.tokens.map(buildToken) : [operatorToken(file.token_env)],
     isShorthand: file.token_env !== undefined,
     envFile: file.env_file ?? null,
+    tls: file.tls === undefined ? null : { certFile: file.tls.cert_file, keyFile: file.tls.key_file },
     dashboard: file.dashboard,
   };
 }

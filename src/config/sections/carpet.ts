@@ -24,7 +24,7 @@ export const CarpetSection = described(
       ),
       mitigation: described(
         Type.Unsafe<Action>({ ...oneOf("none", "blackhole", "flowspec", "divert"), default: "none" }),
-        "What is done for the whole prefix; `none` only raises the attack. `escalation` and `ban.fallback` do not apply to it. A ban is refused where the prefix is not within one network and one hostgroup, or contains an address of `protected_whitelist`.",
+        "What is done for the whole prefix; `none` only raises the attack. `escalation` and `ban.fallback` do not apply to it. A ban is refused where the prefix is not within one network and one hostgroup, or contains an address of `protected_whitelist` or one that the service itself needs.",
       ),
       widest_v4: described(
         Type.Optional(integer(8, 32)),

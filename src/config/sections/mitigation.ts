@@ -99,11 +99,11 @@ export const BanSection = described(
       ...BAN_KEYS,
       max_active_bans: described(
         integer(1, ACTIVE_BANS_MAX, 50),
-        "The number of bans that may be active at once; further ones are refused.",
+        "The number of bans that may be active at once. Then the ban of an attack replaces an automatic one whose attack is calm or smaller; other bans are refused.",
       ),
       max_banned_fraction: described(
         Type.Number({ minimum: 0, maximum: 1, default: 0 }),
-        "The fraction of all addresses in `networks`, for each family, that may be banned at once; further bans are refused. 0 sets no such bound.",
+        "The fraction of all addresses in `networks`, for each family, that may be banned at once; beyond it, bans are replaced or refused as with `max_active_bans`. 0 sets no such bound.",
       ),
     },
     withDefaults,

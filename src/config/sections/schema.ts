@@ -12,6 +12,8 @@ import {
   WINDOW_MS_MIN,
 } from "../../dataplane/native-constants.ts";
 import {
+  BGP_INSTANCE_MAX,
+  BGP_LISTEN_MAX,
   BGP_NEIGHBORS_MAX,
   CAPTURE_INTERFACES_MAX,
   COMMUNITIES_MAX,
@@ -193,11 +195,18 @@ const Bgp = described(
         Type.Optional(text("grpcTarget")),
         "The gRPC address of the external speaker. Required with speaker `external` and not allowed otherwise.",
       ),
+      instance: described(
+        Type.Optional(integer(1, BGP_INSTANCE_MAX)),
+        "The number of this service where several use one gobgpd: each changes only the routes that have its own number. With it a service that lost its `state_dir` still finds its routes in an external gobgpd.",
+        { ifAbsent: "a random one, kept in `state_dir`" },
+      ),
       local_asn: described(Asn, "The AS number of the speaker."),
       router_id: described(text("ipv4"), "The BGP router ID of the speaker."),
       listen: described(
-        Type.Optional(text("socketAddress")),
-        "Where a managed gobgpd accepts connections of neighbors. Without it gobgpd only connects by itself, and a session takes up to ten seconds to come up.",
+        Type.Optional(
+          Type.Union([text("socketAddress"), list(text("socketAddress"), BGP_LISTEN_MAX, { atLeastOne: true })]),
+        ),
+        "Where a managed gobgpd accepts connections of neighbors: one address, or a list of addresses with the same port, as one of each family. Without it gobgpd only connects by itself, and a session takes up to ten seconds to come up.",
       ),
       next_hop: described(text("ipv4"), "The IPv4 next hop of blackhole routes: an address that your routers discard."),
       next_hop6: described(
@@ -249,11 +258,11 @@ export const ConfigFile = described(
       ),
       networks: described(
         list(text("prefix"), PREFIXES_MAX, { atLeastOne: true }),
-        "The protected prefixes. They must not overlap, and together with those of hostgroups there may be 100000. An IPv6 prefix must not contain `::ffff:0:0/96`: write `2000::/3` for all of IPv6.",
+        "The protected prefixes. They must not overlap, and together with those of hostgroups there may be 100000. An IPv6 prefix must not contain `::ffff:0:0/96`.",
       ),
       protected_whitelist: described(
         list(text("addressOrPrefix"), PREFIXES_MAX),
-        "Addresses that are never banned. They are still judged and shown.",
+        "Addresses that are never banned. They are still judged and shown. Those that the service itself needs (router id, listeners, neighbors, next hops, scrub nodes) need no entry.",
       ),
       capture: Type.Optional(Capture),
       detection: Detection,

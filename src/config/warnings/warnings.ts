@@ -5,6 +5,7 @@ import { METRICS } from "../../traffic/rates.ts";
 import type { Config } from "../config.ts";
 import { type ReadVariable, unsetVariables } from "../load/secrets.ts";
 import type { Finding } from "../load/shape.ts";
+import { isLoopback } from "../load/text-forms.ts";
 import { notifyWarnings } from "./notify.ts";
 import { scrubbingWarnings } from "./scrubbing.ts";
 import { tokenWarnings } from "./token.ts";
@@ -14,12 +15,14 @@ export function configWarnings(config: Config, read: ReadVariable): Finding[] {
     ...modeWarnings(config),
     ...mirrorWarnings(config),
     ...dataplaneWarnings(config),
+    ...networkWarnings(config),
     ...whitelistWarnings(config),
     ...thresholdWarnings(config),
     ...floorWarnings(config),
     ...bgpWarnings(config),
     ...scrubbingWarnings(config),
     ...tokenWarnings(config, read),
+    ...tlsWarnings(config),
     ...notifyWarnings(config, read),
     ...edgeWarnings(config),
     ...unsetVariables(config, read).map(({ name, path }) => ({
@@ -48,6 +51,12 @@ function* mirrorWarnings({ capture }: Config): Generator<Finding> {
   }
 }
 
+function* tlsWarnings({ api: { host, tls } }: Config): Generator<Finding> {
+  if (tls !== null || isLoopback(host)) return;
+  const remedy = "set api.tls, or listen on loopback behind a proxy that has TLS";
+  yield { path: ["api", "listen"], rule: `${host} is served by plain http: tokens can be read on the way; ${remedy}` };
+}
+
 /** A mirror port receives copies. */
 function* dataplaneWarnings({ capture, dataplane }: Config): Generator<Finding> {
   for (const [i, name] of (dataplane?.interfaces ?? []).entries()) {
@@ -55,6 +64,19 @@ function* dataplaneWarnings({ capture, dataplane }: Config): Generator<Finding> 
     if (captured?.mode !== "mirror") continue;
     const rule = `${name} is a mirror port: what is dropped there are copies, and the original traffic is not dropped`;
     yield { path: ["dataplane", "interfaces", i], rule };
+  }
+}
+
+/** The shortest prefixes that one operator holds: an IPv4 /8, an IPv6 /16. */
+const WIDEST = { 4: 8, 6: 16 } as const;
+
+function* networkWarnings({ networks }: Config): Generator<Finding> {
+  for (const [i, { family, length, text }] of networks.entries()) {
+    if (length >= WIDEST[family]) continue;
+    yield {
+      path: ["networks", i],
+      rule: `${text} is wider than what any operator holds: addresses of others would be counted and banned`,
+    };
   }
 }
 
@@ -124,6 +146,12 @@ function* bgpWarnings({ bgp }: Config): Generator<Finding> {
   if (bgp === null) return;
   if (bgp.communities.length === 0) {
     yield { path: ["bgp", "communities"], rule: "is empty: neighbors must know a blackhole by its next hop alone" };
+  }
+  const linked = bgp.neighbors.filter(({ remoteAsn, multihopTtl }) => remoteAsn !== bgp.localAsn && multihopTtl === 0);
+  if (linked.length > 0) {
+    const addresses = linked.map(({ address }) => address).join(", ");
+    const rule = `is not on the link to ${addresses}: without multihop there, BIRD rejects the routes and FRR leaves them inactive, and no ban shows it (docs/operations/routers.md)`;
+    yield { path: ["bgp", "next_hop"], rule };
   }
   if (bgp.localPref !== 0 && bgp.neighbors.every(({ remoteAsn }) => remoteAsn !== bgp.localAsn)) {
     yield { path: ["bgp", "local_pref"], rule: "goes to neighbors of the same AS only, and there is none" };

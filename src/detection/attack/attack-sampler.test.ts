@@ -261,6 +261,16 @@ describe("sampled attacks", () => {
     expect(headers.asked).toEqual([VICTIM, OTHER, VICTIM]);
   });
 
+  test("are read in the order of their size at first, so that many small ones do not delay a large one", () => {
+    const { headers, sampler, begin } = harness();
+    begin({ target: OTHER, rates: thresholds({ pps: 2000 }) });
+    begin({ target: VICTIM, rates: thresholds({ pps: 9e6 }) });
+    for (const _ of sampler.readings(at(0))) break;
+    begin({ id: "later", target: address("203.0.113.6"), rates: thresholds({ pps: 1000 }) });
+    for (let turn = 0; turn < 2; turn++) for (const _ of sampler.readings(at(0))) break;
+    expect(headers.asked).toEqual([VICTIM, OTHER, "203.0.113.6"]);
+  });
+
   test("come before those whose kind is known", () => {
     const { headers, sampler, begin, kinds } = harness();
     begin({ target: VICTIM });

@@ -8,6 +8,7 @@ import { decodeHeader } from "../../traffic/packet-header.ts";
 import type { AttackChange, AttackFindings } from "../judge/detector.ts";
 import type { Attack, Now } from "./attack.ts";
 import { type Groups, placeOf } from "./attack-place.ts";
+import { sizeOfRates } from "./attack-size.ts";
 import { attackTraffic } from "./attack-traffic.ts";
 import { type Classification, classify } from "./classifier.ts";
 import { PacketReservoir } from "./packet-reservoir.ts";
@@ -148,12 +149,13 @@ export class AttackSampler {
   }
 
   /**
-   * One reading for each attack that is due: unclassified ones first, then by the time since the last reading. A
-   * reading takes a millisecond or more: a caller may stop early, and the rest follow next time.
+   * One reading for each attack that is due: those never read come first, the largest of them before small ones, then
+   * unclassified ones, then by the time since the last reading. A reading takes a millisecond or more: a caller may
+   * stop early, and the rest follow next time.
    */
   *readings(now: Now): Generator<Reading> {
     const due = [...this.#watched].filter(([, watched]) => isDue(watched, now));
-    due.sort(([, a], [, b]) => Number(a.verdict.held !== null) - Number(b.verdict.held !== null) || a.turn - b.turn);
+    due.sort(([, a], [, b]) => readFirst(a, b));
     for (const [id, watched] of due) {
       if (this.#policy === null) return;
       // Set before reading: an attack whose reading fails must not be first again.
@@ -236,6 +238,13 @@ export class AttackSampler {
     const share = Math.floor(SAMPLED_PACKETS_MAX / this.#watched.size);
     return Math.max(PACKETS_KEPT_MIN, Math.min(PACKETS_KEPT, share));
   }
+}
+
+/** Very many small attacks must not delay the rules of a large one. */
+function readFirst(a: Watched, b: Watched): number {
+  if (a.turn === 0 && b.turn === 0) return sizeOfRates(b.attack.rates) - sizeOfRates(a.attack.rates);
+  if (a.turn === 0 || b.turn === 0) return a.turn === 0 ? -1 : 1;
+  return Number(a.verdict.held !== null) - Number(b.verdict.held !== null) || a.turn - b.turn;
 }
 
 /** During a calm phase there are no packets of the attack: the classification stays. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
+import { prefix } from "../../../test/fixtures/networks.ts";
 import type { Config } from "../../config/config.ts";
 import { parseConfig } from "../../config/load/load.ts";
 import { mitigationPolicy } from "../../mitigation/policy.ts";
-import { type Prefix, parsePrefix } from "../../net/prefix.ts";
 import { carpetPolicy } from "../judge/policy.ts";
 import { CarpetBounds } from "./carpet-bounds.ts";
 
@@ -21,8 +21,6 @@ function configOf(text: string): Config {
   if (loaded.kind === "invalid") throw new Error(JSON.stringify(loaded.problems));
   return loaded.config;
 }
-
-const prefix = (text: string) => parsePrefix(text) as Prefix;
 
 describe("a prefix", () => {
   const config = configOf(CONFIG);

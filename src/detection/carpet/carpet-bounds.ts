@@ -1,11 +1,13 @@
 /**
  * Which prefixes may be banned in a carpet attack: only those in one network and hostgroup, without whitelisted
- * addresses, and not wider than configured. So every single address of them could be banned too.
+ * addresses and those that the service needs, and not wider than configured. So every single address of them could be banned too.
  */
 import type { Config } from "../../config/config.ts";
+import { OwnInfrastructure, type OwnRefusal } from "../../config/own-infrastructure.ts";
 import type { Prefix } from "../../net/prefix.ts";
 
 export type PrefixRefusal =
+  | OwnRefusal
   | "whitelisted"
   | "outside configured networks"
   | "prefix spans hostgroups"
@@ -15,12 +17,14 @@ export type PrefixRefusal =
 const ANSWERS_KEPT = 4096;
 
 export class CarpetBounds {
-  readonly #config: Pick<Config, "carpet" | "networks" | "lookup" | "whitelist">;
+  readonly #config: Config;
+  readonly #own: OwnInfrastructure;
   /** By the text of the prefix. */
   readonly #answers = new Map<string, PrefixRefusal | null>();
 
-  constructor(config: Pick<Config, "carpet" | "networks" | "lookup" | "whitelist">) {
+  constructor(config: Config) {
     this.#config = config;
+    this.#own = new OwnInfrastructure(config);
   }
 
   /** null: it may be banned. */
@@ -39,6 +43,8 @@ export class CarpetBounds {
     if (whitelist.overlaps(prefix)) return "whitelisted";
     const network = networks[lookup.network(prefix.address)];
     if (network === undefined || network.length > prefix.length) return "outside configured networks";
+    const own = this.#own.refusalIn(prefix);
+    if (own !== null) return own;
     if (!lookup.isOfOneGroup(prefix)) return "prefix spans hostgroups";
     const widest = (prefix.family === 4 ? carpet?.widestV4 : carpet?.widestV6) ?? 0;
     return prefix.length < widest ? "prefix wider than carpet allows" : null;

@@ -233,6 +233,47 @@ test("there are no more carpet attacks at once than their bound", () => {
   expect([active.size, judge.refused]).toEqual([CARPETS_MAX, 1]);
 });
 
+test("a larger carpet attack replaces the smallest one when there are too many, and one that is calm", () => {
+  const { judge, pass } = harness({ hysteresisMs: () => 60_000 });
+  const many = Array.from({ length: CARPETS_MAX }, (_, i) => spread(`10.${i}.0`, 2000)).flat();
+  pass(...many, ...spread("10.200.0", 1500));
+  expect(pass(...many, ...spread("10.200.0", 1500), ...spread("10.201.0", 9000)).slice(CARPETS_MAX)).toEqual([
+    "ended 10.0.0.0/24 20 global 2000",
+    "started 10.201.0.0/24 20 global 9000",
+  ]);
+  const calm = many.slice(40);
+  expect(pass(...spread("10.201.0", 9000), ...calm, ...spread("10.202.0", 1100)).slice(CARPETS_MAX)).toEqual([
+    "ended 10.1.0.0/24 0 global 0",
+    "started 10.202.0.0/24 20 global 1100",
+  ]);
+  expect(judge.replaced).toBe(2);
+});
+
+test("the largest of very many prefixes is judged, wherever it is in the pass", () => {
+  const { active, pass } = harness();
+  const many = Array.from({ length: 200 }, (_, i) => spread(`10.${i}.0`, 1500)).flat();
+  pass(...many, ...spread("10.250.0", 90_000));
+  expect([...active.values()].map(({ carpet }) => carpet?.prefix)).toContain("10.250.0.0/24");
+});
+
+test("an attacked prefix finds room behind very many prefixes with little traffic, within a few passes", () => {
+  const { scan } = harness();
+  const little = hostRows({ target: "10.0.0.1", rates: { pps: 1 } });
+  const attacked = hostRows({ target: "10.0.0.1", rates: { pps: 50 }, group: 1 });
+  const seen: boolean[] = [];
+  for (let pass = 0; pass < 4; pass++) {
+    scan.begin();
+    for (let i = 0; i < CARPET_PREFIXES_MAX; i++) {
+      little.addresses[13] = i >> 8;
+      little.addresses[14] = i & 0xff;
+      scan.add(little, 0);
+    }
+    scan.add(attacked, 0);
+    seen.push(scan.leaves.some(({ group }) => group === 1));
+  }
+  expect(seen).toEqual([false, false, true, true]);
+});
+
 test("prefixes beyond their bound are counted, and have room again in a later pass", () => {
   const { scan } = harness();
   const rows = hostRows({ target: "10.0.0.1", rates: { pps: 1 } });

@@ -10,7 +10,9 @@ import { canonicalPrefix, enclosingPrefix, type Prefix } from "../../net/prefix.
 import { METRICS } from "../../traffic/rates.ts";
 import type { ActiveAttacks } from "../attack/active-attacks.ts";
 import { type Attack, endAttack, isActive, type Now, observeAttack, startAttack } from "../attack/attack.ts";
+import { sizeOfRates } from "../attack/attack-size.ts";
 import { explain } from "../attack/reason.ts";
+import { ReplaceableAttacks } from "../attack/replaceable-attacks.ts";
 import type { AttackChange, DetectionPolicy } from "../judge/detector.ts";
 import {
   type Block,
@@ -60,8 +62,9 @@ export class CarpetJudge {
   readonly #scan: CarpetScan;
   readonly #active: ActiveAttacks;
   readonly #newId: () => string;
-  /** Detections refused because the table of attacks was full. */
+  /** Detections refused because there were too many, and attacks ended early for larger ones. */
   refused = 0;
+  replaced = 0;
   /** By group and prefix above the thresholds: since when, monotonic ms. */
   #suspects = new Map<string, number>();
 
@@ -153,7 +156,7 @@ export class CarpetJudge {
     for (const subject of subjects) if (!isPart(subject)) index.add(subject.block, subject);
     let drafts = 0;
     let looked = 0;
-    for (const [leaf, metric] of metrics) {
+    for (const [leaf, metric] of largestFirst(metrics, this.#scan)) {
       if (++looked % SLICE_LEAVES === 0) yield;
       if (index.has(leaf)) continue;
       if (drafts++ > CARPETS_MAX) return;
@@ -181,8 +184,10 @@ export class CarpetJudge {
 
   #changes(subjects: readonly Subject[], now: Now): AttackChange[] {
     const changes: AttackChange[] = [];
+    const replaceable = new ReplaceableAttacks(this.#active);
     const attacked: Leaf[][] = [];
     for (const subject of subjects) {
+      if (subject.of.kind === "new" && !this.#makeRoom(subject.sums, replaceable, changes, now)) continue;
       const change = subject.of.kind === "known" ? this.#observe(subject, now) : this.#start(subject, now);
       if (change === null) continue;
       changes.push(change);
@@ -230,13 +235,22 @@ export class CarpetJudge {
     return { kind: "lasts", attack: observed };
   }
 
-  /** null: the table is full. */
+  /** Known attacks come first in a pass. If there are too many, a new one replaces one that is calm or smaller. */
+  #makeRoom({ rates }: CarpetSums, replaceable: ReplaceableAttacks, changes: AttackChange[], now: Now): boolean {
+    if (this.#active.carpetCount < CARPETS_MAX) return true;
+    const replaced = replaceable.takeFor(sizeOfRates(rates), ({ carpet }) => carpet !== null);
+    if (replaced === null) {
+      this.refused++;
+      return false;
+    }
+    this.replaced++;
+    this.#active.delete(replaced);
+    changes.push({ kind: "ended", attack: endAttack(replaced, now.wallMs) });
+    return true;
+  }
+
   #start({ of, block, sums }: Subject, now: Now): AttackChange | null {
     if (of.kind !== "new") return null;
-    if (this.#active.size >= this.#policy.maxActive || this.#active.carpetCount >= CARPETS_MAX) {
-      this.refused++;
-      return null;
-    }
     const { hostgroups, carpet } = this.#policy;
     const spread = extent(block, sums, of.metric);
     const detection = {
@@ -253,6 +267,12 @@ export class CarpetJudge {
     this.#active.set(attack);
     return { kind: "started", attack };
   }
+}
+
+/** By powers of two of their size: to sort tens of thousands of prefixes would block the event loop. */
+function largestFirst(metrics: OverThresholds["metrics"], scan: CarpetScan): [Leaf, number][] {
+  const bySize = Map.groupBy(metrics, ([leaf]) => Math.round(Math.log2(1 + scan.size(leaf))));
+  return [...bySize].sort(([a], [b]) => b - a).flatMap(([, leaves]) => leaves);
 }
 
 type CarpetAttack = Attack & { readonly carpet: NonNullable<Attack["carpet"]> };

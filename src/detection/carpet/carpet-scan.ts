@@ -11,9 +11,13 @@ import type { Prefix } from "../../net/prefix.ts";
 import type { HostRows } from "../../traffic/host-rows.ts";
 import { METRICS, type Thresholds } from "../../traffic/rates.ts";
 import { firstCrossed } from "../attack/attack.ts";
+import { sizeOfRates } from "../attack/attack-size.ts";
 
 /** Significant bits of an IPv6 prefix: as many as a number represents exactly. */
 const BITS_MAX = 52;
+
+/** One packet per second. */
+const LEAST_SIZE = 0.01;
 
 /** One prefix of the configured size, or a smaller network. */
 export interface Leaf {
@@ -38,6 +42,8 @@ export class CarpetScan {
   readonly #squares = new Float64Array(CARPET_PREFIXES_MAX * METRICS.length);
   readonly #attacked = new Uint8Array(CARPET_PREFIXES_MAX);
   #isWhole = false;
+  /** Size of a host (attack-size.ts) below which it starts no prefix of its own; 0 unless there were too many. */
+  #least = 0;
   /** Hosts that were not summed because of too many prefixes. */
   overflow = 0;
 
@@ -67,7 +73,13 @@ export class CarpetScan {
   /** Call this before each pass. */
   begin(): void {
     this.#isWhole = true;
-    if (this.#leaves.length === CARPET_PREFIXES_MAX) this.#clear();
+    // Otherwise a packet a minute to each of very many prefixes would keep out those that are attacked.
+    if (this.#leaves.length === CARPET_PREFIXES_MAX) {
+      this.#least = Math.max(LEAST_SIZE, 2 * this.#least);
+      this.#clear();
+    } else if (this.#leaves.length < CARPET_PREFIXES_MAX / 4) {
+      this.#least = this.#least > LEAST_SIZE ? this.#least / 2 : 0;
+    }
     this.#sums.fill(0, 0, this.#leaves.length * METRICS.length);
     this.#squares.fill(0, 0, this.#leaves.length * METRICS.length);
   }
@@ -100,6 +112,11 @@ export class CarpetScan {
     return firstCrossed(this.#sums, thresholds, index * METRICS.length);
   }
 
+  /** As of an attack (attack-size.ts). */
+  size({ index }: Leaf): number {
+    return sizeOfRates(this.#sums, index * METRICS.length);
+  }
+
   hosts(leaf: Leaf, metric: number): number {
     return hostsOfEqualRates(this.sum(leaf, metric), this.squares(leaf, metric));
   }
@@ -127,7 +144,8 @@ export class CarpetScan {
     const known = leaves.get(bits);
     if (known !== undefined) return known;
     const index = this.#leaves.length;
-    if (index === CARPET_PREFIXES_MAX) {
+    const isTooSmall = this.#least > 0 && sizeOfRates(rows.incoming, row * METRICS.length) < this.#least;
+    if (isTooSmall || index === CARPET_PREFIXES_MAX) {
       this.overflow++;
       return -1;
     }

@@ -77,6 +77,11 @@ export class Detection {
     return this.detector.refused + this.carpets.refused;
   }
 
+  /** Attacks that ended early because the table was full and a larger one was detected. */
+  get replaced(): number {
+    return this.detector.replaced + this.carpets.replaced;
+  }
+
   #setCounter({ lookup, hostgroups }: Config): void {
     this.#counter.setNetworks(lookup.table);
     this.#counter.setScreens(screensFor(hostgroups));

@@ -70,6 +70,46 @@ describe("detection", () => {
     expect(made.refused).toBe(1);
   });
 
+  test("replaces the attack that has been calm for longest when the table is full", () => {
+    const { made, tick } = detector({ maxActive: 2, hysteresisMs: () => 60_000 });
+    tick(0, flood("192.0.2.1"), flood("192.0.2.2"));
+    tick(100, flood("192.0.2.2"));
+    tick(200);
+    // The new one is smaller than both were.
+    expect(tick(300, flood("192.0.2.3", 1100))).toEqual([
+      "ended 192.0.2.1 pps",
+      "started 192.0.2.3 pps",
+      "lasts 192.0.2.2 pps",
+    ]);
+    expect([made.replaced, made.refused]).toEqual([1, 0]);
+  });
+
+  test("replaces the smallest attack when none is calm, if the new one is twice as large", () => {
+    const { made, tick } = detector({ maxActive: 2 });
+    const [small, large] = [flood("192.0.2.1", 2000), flood("192.0.2.2", 5000)];
+    tick(0, large, small);
+    expect(tick(100, large, small, flood("192.0.2.3", 3999))).not.toContain("started 192.0.2.3 pps");
+    expect(tick(200, large, small, flood("192.0.2.3", 4000)).slice(2)).toEqual([
+      "ended 192.0.2.1 pps",
+      "started 192.0.2.3 pps",
+    ]);
+    // Back and forth would be a start and an end in each tick.
+    expect(tick(300, large, flood("192.0.2.3", 4000), small)).not.toContain("started 192.0.2.1 pps");
+    expect([made.replaced, made.refused]).toEqual([1, 2]);
+  });
+
+  test("compares attacks by their packets and bits, whatever the thresholds of their groups are", () => {
+    const { tick } = detector({ maxActive: 2 });
+    const often = { ...flood("192.0.2.1", 900), group: 1 };
+    const wide = { target: "192.0.2.2", rates: { pps: 100, mbps: 120 } };
+    tick(0, often, wide);
+    // 18 times the threshold of its group against twice that of another one.
+    expect(tick(100, often, wide, flood("192.0.2.3", 2000)).slice(2)).toEqual([
+      "ended 192.0.2.1 pps",
+      "started 192.0.2.3 pps",
+    ]);
+  });
+
   test("goes on with an attack that an earlier process saw start", () => {
     const before = detector();
     before.tick(0, flood());

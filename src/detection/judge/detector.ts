@@ -7,8 +7,18 @@ import { ADDRESS_BYTES, addressFromBytes, type IpAddress } from "../../net/addre
 import { type HostRows, rowAddress, rowRates } from "../../traffic/host-rows.ts";
 import { METRICS, type Rates } from "../../traffic/rates.ts";
 import { ActiveAttacks } from "../attack/active-attacks.ts";
-import { type Attack, firstCrossed, isActive, type Now, observeAttack, startAttack } from "../attack/attack.ts";
+import {
+  type Attack,
+  endAttack,
+  firstCrossed,
+  isActive,
+  type Now,
+  observeAttack,
+  startAttack,
+} from "../attack/attack.ts";
+import { sizeOfRates } from "../attack/attack-size.ts";
 import { explain } from "../attack/reason.ts";
+import { ReplaceableAttacks } from "../attack/replaceable-attacks.ts";
 import { Baselines, type Learner, scratchLearner } from "../baseline/baselines.ts";
 
 export interface DetectionPolicy {
@@ -17,7 +27,7 @@ export interface DetectionPolicy {
   readonly sustainMs: number;
   /** How long all rates must stay within the thresholds before an attack is over. */
   readonly hysteresisMs: (group: string) => number;
-  /** The maximum number of attacks in progress. */
+  /** The maximum number of attacks in progress, without carpet attacks. */
   readonly maxActive: number;
 }
 
@@ -37,6 +47,7 @@ interface Judgement {
   readonly suspects: Map<string, number>;
   /** Ids of the attacks that were judged. */
   readonly judged: Set<string>;
+  readonly replaceable: ReplaceableAttacks;
 }
 
 export class Detector {
@@ -48,8 +59,9 @@ export class Detector {
   readonly active = new ActiveAttacks();
   /** Targets above a threshold for less than `sustainMs`: since when, monotonic ms. */
   #suspects = new Map<string, number>();
-  /** Detections refused because the table was full. */
+  /** Detections refused because the table was full, and attacks ended early for larger ones. */
   refused = 0;
+  replaced = 0;
 
   constructor(policy: DetectionPolicy, newId: () => string, baselines = new Baselines(MINIMAL_TABLE)) {
     this.#policy = policy;
@@ -81,7 +93,8 @@ export class Detector {
    * @param groups the sums of all hostgroups, needed if one of them is judged as a whole.
    */
   judge(rows: HostRows, count: number, now: Now, groups: HostRows | null = null): AttackChange[] {
-    const judgement: Judgement = { now, changes: [], suspects: new Map(), judged: new Set() };
+    const replaceable = new ReplaceableAttacks(this.active);
+    const judgement: Judgement = { now, changes: [], suspects: new Map(), judged: new Set(), replaceable };
     for (let row = 0; row < count; row++) this.#judgeHost(rows, row, judgement);
     if (groups !== null) this.#judgeGroups(groups, judgement);
     for (const attack of this.active.values()) {
@@ -150,6 +163,10 @@ export class Detector {
     const limits = this.baselines.limits(subject);
     const metric = limits === null ? -1 : firstCrossed(column, limits, row * METRICS.length);
     if (limits === null || metric < 0 || !this.#isSustained(subject, judgement)) return;
+    if (!this.#makeRoom(sizeOfRates(column, row * METRICS.length), judgement)) {
+      this.refused++;
+      return;
+    }
     const { group, direction } = subject;
     const rates = rowRates(column, row);
     const origin = this.baselines.origin(subject, metric);
@@ -169,22 +186,27 @@ export class Detector {
     judgement.changes.push({ kind: "started", attack });
   }
 
-  /** Whether the target has been above a limit for `sustainMs`, and the table has room. */
+  /** Whether the target has been above a limit for `sustainMs`. */
   #isSustained(subject: Learner, { now, suspects }: Judgement): boolean {
-    const { sustainMs, maxActive } = this.#policy;
+    const { sustainMs } = this.#policy;
     // Without a sustain time, no keys are built: a full table may see thousands of suspects per tick.
-    if (sustainMs === 0) {
-      const hasRoom = this.active.size < maxActive;
-      if (!hasRoom) this.refused++;
-      return hasRoom;
-    }
+    if (sustainMs === 0) return true;
     const key = `${subject.direction} ${targetOf(subject) ?? `group ${subject.group.name}`}`;
     const since = this.#suspects.get(key) ?? now.monotonicMs;
-    const isOverdue = now.monotonicMs - since >= sustainMs;
-    if (isOverdue && this.active.size < maxActive) return true;
-    if (isOverdue) this.refused++;
     suspects.set(key, since);
-    return false;
+    return now.monotonicMs - since >= sustainMs;
+  }
+
+  /** Whether the table has room for an attack of this size. In a full table it replaces one that is calm or smaller. */
+  #makeRoom(size: number, { now, changes, replaceable }: Judgement): boolean {
+    // Carpet attacks have a bound of their own.
+    if (this.active.size - this.active.carpetCount < this.#policy.maxActive) return true;
+    const replaced = replaceable.takeFor(size, ({ carpet }) => carpet === null);
+    if (replaced === null) return false;
+    this.replaced++;
+    this.active.delete(replaced);
+    changes.push({ kind: "ended", attack: endAttack(replaced, now.wallMs) });
+    return true;
   }
 }
 

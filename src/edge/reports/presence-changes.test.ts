@@ -3,16 +3,24 @@ import type { Liveness } from "../../nodes/node-presence.ts";
 import { PresenceChanges } from "./presence-changes.ts";
 
 test.each<[string, Liveness[], (string | null)[]]>([
-  ["first seen in time", ["not_seen", "alive", "alive"], [null, null, null]],
-  ["never seen", ["not_seen", "lost", "lost"], [null, null, null]],
-  ["lost, and back", ["alive", "lost", "lost", "alive"], [null, "node_lost", null, "node_alive"]],
-  ["first seen too late", ["not_seen", "lost", "alive"], [null, null, "node_alive"]],
-])("a node that is %s", (_, seen, expected) => {
+  ["rules: presence is baselined at the first poll", ["not_seen", "alive", "alive"], [null, null, null]],
+  ["rules: a node that is down and never seen has no event", ["not_seen", "lost", "lost"], [null, null, null]],
+  [
+    "of kind node_lost and node_alive: lost, and back",
+    ["alive", "lost", "lost", "alive"],
+    [null, "node_lost", null, "node_alive"],
+  ],
+  [
+    "rules: a node that is down across a start has its first event when it returns",
+    ["not_seen", "lost", "alive"],
+    [null, null, "node_alive"],
+  ],
+])("edge event %s", (_, seen, expected) => {
   const changes = new PresenceChanges();
   expect(seen.map((liveness) => changes.next("e1", liveness))).toEqual(expected as never);
 });
 
-test("a node that was gone begins again", () => {
+test("edge event rules: a node that a reload removes and another adds begins anew", () => {
   const changes = new PresenceChanges();
   changes.next("e1", "alive");
   changes.next("e2", "alive");

@@ -32,7 +32,7 @@ const FULL: Wire = {
   zones_truncated: 1,
 };
 
-test("the first report is a silent baseline, and so is one that says the same", () => {
+test("edge event rules: the first report is a silent baseline, and so is one that says the same", () => {
   const first = nextKnown(null, { report: edgeReport(FULL), serves, isClockSkewed: true });
   expect(first.changes).toEqual([]);
   expect(nextKnown(first.known, { report: edgeReport(FULL), serves, isClockSkewed: true }).changes).toEqual([]);
@@ -81,7 +81,12 @@ test.each<[string, Wire, Wire, Change[]]>([
     { terminator: { test_ok: false, test_error: "at 2" } },
     [],
   ],
-  ["a test that is passed again", { terminator: { test_ok: false } }, { terminator: { test_ok: true } }, []],
+  [
+    "generation_refused: not of a test that is passed again",
+    { terminator: { test_ok: false } },
+    { terminator: { test_ok: true } },
+    [],
+  ],
   [
     "terminator_alive, that it is not",
     { terminator: { alive: true } },
@@ -131,7 +136,7 @@ test.each<[string, Wire, Wire, Change[]]>([
     [{ kind: "cert_gone", zone: "a", detail: "valid until 2026-06-01T00:00:00.000Z, issued by CA" }],
   ],
   [
-    "several certificates of a zone, of which the longest counts",
+    "cert_renewed: not of a shorter one beside it",
     { certs: [cert("a")] },
     { certs: [cert("a"), cert("a", "2026-05-01T00:00:00Z")] },
     [],
@@ -154,20 +159,25 @@ test.each<[string, Wire, Wire, Change[]]>([
     {},
     [{ kind: "challenge_ended", zone: "a", detail: "" }],
   ],
-  ["a challenge that goes on for another reason", { zones: [challenged("a")] }, { zones: [challenged("a", "x")] }, []],
+  [
+    "challenge_started: not of one that goes on for another reason",
+    { zones: [challenged("a")] },
+    { zones: [challenged("a", "x")] },
+    [],
+  ],
   [
     "report_truncated",
     {},
     { zones_truncated: 1, certs_truncated: 2, zones: [zoneWire("a", { sources_truncated: 3 })] },
     [{ kind: "report_truncated", zone: null, detail: "left out: 1 zones, 2 certificates, 3 sources" }],
   ],
-  ["a report that is cut further", { zones_truncated: 1 }, { zones_truncated: 9 }, []],
-  ["a report that is whole again", { zones_truncated: 1 }, {}, []],
-])("%s", (_, first, second, changes) => {
+  ["report_truncated: not of a report that is cut further", { zones_truncated: 1 }, { zones_truncated: 9 }, []],
+  ["report_truncated: not of a report that is whole again", { zones_truncated: 1 }, {}, []],
+])("edge event of kind %s", (_, first, second, changes) => {
   expect(changesOf(first, second)).toEqual([changes]);
 });
 
-test("clock_skew is reported when it begins", () => {
+test("edge event of kind clock_skew is reported when it begins", () => {
   const first = nextKnown(null, { report: edgeReport(), serves, isClockSkewed: false });
   const second = nextKnown(first.known, { report: edgeReport(), serves, isClockSkewed: true });
   expect(second.changes.map(({ kind, zone }) => [kind, zone])).toEqual([["clock_skew", null]]);
@@ -183,7 +193,7 @@ test("what is said for the first time is no change, but for what was rendered an
   expect(kinds).toEqual(["document_rendered", "generation_installed", "generation_refused"]);
 });
 
-describe("what a report does not say", () => {
+describe("edge event rules: what a report does not say", () => {
   test("of the node is as it was", () => {
     const [left, back, other] = changesOf(
       { ...FULL, zones_truncated: 0 },
@@ -211,7 +221,7 @@ describe("what a report does not say", () => {
   });
 });
 
-test("zones that the node does not serve cause no events, and their state does not accumulate", () => {
+test("edge event rules: changes of zones that the node does not serve are none, and their state does not accumulate", () => {
   const foreign = { certs: [cert("x")], zones: [challenged("x")] };
   expect(changesOf({}, foreign, {})).toEqual([[], []]);
   const first = nextKnown(null, { report: edgeReport(foreign), serves, isClockSkewed: false });

@@ -72,7 +72,7 @@ describe("a key", () => {
   });
 });
 
-describe("the keys of a zone", () => {
+describe("zone document clearance_keys", () => {
   test("are those of yesterday and today, also of a fresh install", () => {
     const keys = keysNow(start());
     expect(idsOf(keys)).toEqual(["c20261121", "c20261122"]);

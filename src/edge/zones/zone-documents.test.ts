@@ -51,14 +51,14 @@ const challenge = (name: string, token: string, minutes = 10) => ({
 });
 const grant = (name: string, node: string, minutes = 10) => ({ zone: name, node, expiresAtMs: inMinutes(minutes) });
 
-describe("the document", () => {
-  test("without items has version 1 and its three lists", async () => {
+describe("zone document", () => {
+  test("version is 1, and the three lists are there without items", async () => {
     expect(await documentsOf().of("all").body.text()).toBe(
       '{"version":1,"zones":[],"acme_challenges":[],"issuance_grants":[]}',
     );
   });
 
-  test("has a zone's policy fully resolved, zeros of rate omitted, and nothing that is unset", async () => {
+  test("policy is fully resolved, zeros of rate omitted, and nothing is there that is unset", async () => {
     const wire = await zoneWire(zone("www.example.net"));
     const { clearance_keys: clearanceKeys, ...rest } = wire;
     expect(rest).toEqual({
@@ -87,7 +87,7 @@ describe("the document", () => {
     ]);
   });
 
-  test("has all that a zone says, and neither its tenant nor its hostgroup", async () => {
+  test("has no other fields than those of all that a zone says, neither its tenant nor its hostgroup", async () => {
     const challengeOptions = { dry_run: false, exempt_paths: ["/b", "/a"], difficulty: 12, cookie_ttl_seconds: 60 };
     const policy = { mode: "none", failure_mode: "closed", challenge: "manual", dry_run: false, rate: { rps: 5 } };
     const wire = await zoneWire({
@@ -120,7 +120,7 @@ describe("the document", () => {
       { rps: 3, concurrency: 4 },
     ],
     [{ rps: 0, concurrency: 0 }, {}],
-  ])("has the rate %j as %j", async (rate, expected) => {
+  ])("policy has the rate %j as %j", async (rate, expected) => {
     const { policy } = await zoneWire(zone("a", { policy: { rate } }));
     expect((policy as Wire)["rate"]).toEqual(expected);
   });
@@ -144,7 +144,7 @@ describe("the document", () => {
       { h3: true, h3_options: { alt_svc_max_age_seconds: 60 } },
       { h3: true, h3_options: { advertise: true, alt_svc_max_age_seconds: 60 } },
     ],
-  ])("has h3 and its options only on departure: %s", async (_name, tls, expected) => {
+  ])("tls has h3 and its options only on departure: %s", async (_name, tls, expected) => {
     expect((await zoneWire(zone("a", { tls })))["tls"]).toEqual({ min_version: "1.2", ...expected });
   });
 });

@@ -88,7 +88,7 @@ describe("event stream", () => {
     expect(await metric("svc_api_event_streams")).toBe(0);
   });
 
-  test("sends in order, with the rows of the lists, and ids that grow", async () => {
+  test("tells of events in order, with the rows of the lists, and ids that grow", async () => {
     const reader = await open();
     const [attackView, banView] = [
       { attack: attack(), ban: ban() },

@@ -14,7 +14,7 @@ import type { Refusal } from "../refusal.ts";
 import type { Call } from "../route.ts";
 import { eventStreamAnswer } from "../server/answer.ts";
 import { attackToWire } from "../wire/attack.ts";
-import { banToWire } from "../wire/ban.ts";
+import { banToWire, ofTenant } from "../wire/ban.ts";
 import { EventRing } from "./event-ring.ts";
 import { EventStream, type StreamEnd } from "./event-stream.ts";
 import { EventThrottle } from "./event-throttle.ts";
@@ -190,7 +190,7 @@ export class EventFeed {
     const { kind, view } = event;
     const tenancy = this.#options.tenancy();
     const tenant = kind === "attack" ? tenancy.ownerOf(view.attack) : tenancy.tenantOf(view.ban.target);
-    const wire = kind === "attack" ? attackToWire(view, tenant) : banToWire(view);
+    const wire = kind === "attack" ? attackToWire(view, tenant) : banToWire(ofTenant(view, tenant));
     const id = this.#nextId();
     const bytes = encode(kind, id, JSON.stringify(wire));
     this.#ring.add({ id, tenant, bytes });

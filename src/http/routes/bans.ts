@@ -7,7 +7,7 @@ import type { AuditRule, Call, CommandRoute, Outcome, ReadRoute } from "../route
 import { jsonAnswer, jsonBlobAnswer } from "../server/answer.ts";
 import { fieldCheck } from "../server/fields.ts";
 import { type Slicing, TablePass } from "../table-pass.ts";
-import { BanFields, BanRequest, BansWire, BanWire, banToWire, sortBans } from "../wire/ban.ts";
+import { BanFields, BanRequest, BansWire, BanWire, banToWire, ofTenant, sortBans } from "../wire/ban.ts";
 
 export function bansRoute(backend: Backend, slicing: Slicing): ReadRoute {
   const bans = new TablePass(() => sortBans(backend.bans()), slicing);
@@ -22,8 +22,10 @@ export function bansRoute(backend: Backend, slicing: Slicing): ReadRoute {
     },
     handle: async ({ principal }) => {
       const isOwn = ({ ban }: BanView) => backend.tenancy().owns(principal, ban.target);
-      const makeReader = () => new ListReader<BanView>("bans", (view) => (isOwn(view) ? banToWire(view) : null));
-      return jsonBlobAnswer(await bans.read(JSON.stringify(principal.tenant), makeReader));
+      const { tenant } = principal;
+      const row = (view: BanView) => (isOwn(view) ? banToWire(ofTenant(view, tenant)) : null);
+      const makeReader = () => new ListReader<BanView>("bans", row);
+      return jsonBlobAnswer(await bans.read(JSON.stringify(tenant), makeReader));
     },
   };
 }
@@ -45,7 +47,7 @@ export function banRoute(backend: Backend): CommandRoute<BanFields> {
     audit: auditOf("ban"),
     handle: (call, fields) =>
       onOwnTarget(backend, call, fields, async (target) =>
-        outcomeOf(await backend.ban(target, call.principal.operator)),
+        outcomeOf(call, await backend.ban(target, call.principal.operator)),
       ),
   };
 }
@@ -68,7 +70,7 @@ export function unbanRoute(backend: Backend): CommandRoute<BanFields> {
     handle: (call, fields) =>
       onOwnTarget(backend, call, fields, async (target) => {
         const view = await backend.unban(target, call.principal.operator);
-        return view === null ? { kind: "no_active_ban", target } : outcomeOf(view);
+        return view === null ? { kind: "no_active_ban", target } : outcomeOf(call, view);
       }),
   };
 }
@@ -85,9 +87,9 @@ function onOwnTarget(
   return backend.tenancy().owns(principal, target) ? act(target) : { kind: "foreign_target" };
 }
 
-function outcomeOf(view: BanView): Outcome {
+function outcomeOf({ principal }: Call, view: BanView): Outcome {
   const { state, reason, dryRun } = view.ban;
-  const response = jsonAnswer(state === "rejected" ? 409 : 200, banToWire(view));
+  const response = jsonAnswer(state === "rejected" ? 409 : 200, banToWire(ofTenant(view, principal.tenant)));
   return { kind: "outcome", response, result: state, reason: reason ?? "", banState: state, dryRun };
 }
 

@@ -22,7 +22,8 @@ export type LimitConnections = (cap: {
 export interface ConnectionCapOptions {
   readonly limit: LimitConnections;
   readonly port: number;
-  readonly metrics: { connections(count: ConnectionCount): void };
+  /** null: not counted. */
+  readonly metrics: { connections(count: ConnectionCount): void } | null;
   readonly log: { warn(fields: object, message: string): void };
   readonly limiter: { pass(key: string, say: (suppressed: number) => void): void };
   readonly timers: Timers;
@@ -39,12 +40,12 @@ export function capConnections(options: ConnectionCapOptions): Cancel {
   return timers.every(INTERVAL_MS, () => {
     try {
       const count = limit({ port, total: CONNECTIONS_MAX, perAddress: CONNECTIONS_PER_ADDRESS_MAX });
-      metrics.connections(count);
+      metrics?.connections(count);
       if (count.closedOfAddress + count.closedOfTotal > 0) {
-        warn({ ...count }, "too many connections to the API: those that sent nothing, or nothing for long, were reset");
+        warn({ ...count }, "too many connections: those that sent nothing, or nothing for long, were reset");
       }
     } catch (cause) {
-      warn({ cause }, "the connections to the API cannot be counted");
+      warn({ cause }, "connections cannot be counted");
     }
   });
 }

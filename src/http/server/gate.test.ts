@@ -66,7 +66,7 @@ async function whole(answer: Response): Promise<object> {
   };
 }
 
-test("pages of other sites may not use an open API (docs/interface.md#foreign-host)", async () => {
+test("foreign host: pages of other sites may not use an open API", async () => {
   server.tokens = [];
   const ask = (headers: Record<string, string>) =>
     fetch(`http://127.0.0.1:${server.port}/zones?node=fra1`, { headers });

@@ -3,6 +3,7 @@ import type { Secrets } from "../../access/tokens.ts";
 import type { AuditTrail } from "../../audit/audit-event.ts";
 import type { TokenConfig } from "../../config/sections/api.ts";
 import { STOP_STEP_MS } from "../../limits.ts";
+import type { Log } from "../../observability/log.ts";
 import type { Metrics } from "../../observability/metrics.ts";
 import type { Clock } from "../../system/clock.ts";
 import { type Cancel, nextTurn, type Timers } from "../../system/timers.ts";
@@ -20,8 +21,9 @@ import { TablePass } from "../table-pass.ts";
 import { ZoneAccess } from "../zone-access.ts";
 import { capConnections, type LimitConnections } from "./connection-cap.ts";
 import { TokenGate } from "./gate.ts";
-import { ListenError } from "./listen-error.ts";
+import { Listener } from "./listener.ts";
 import { createApp, type FailureOptions, failed, register } from "./pipeline.ts";
+import { readTlsPair, type TlsFiles } from "./tls-files.ts";
 
 export interface HttpServerOptions {
   readonly host: string;
@@ -36,9 +38,11 @@ export interface HttpServerOptions {
   /** The web page; absent: it is not served. */
   readonly dashboard?: Dashboard | null;
   readonly metrics: Pick<Metrics, "api" | "events" | "holds" | "text" | "contentType">;
-  readonly log: { error(fields: object, message: string): void; warn(fields: object, message: string): void };
+  readonly log: Pick<Log, "info" | "warn" | "error">;
   /** Repeated failures of a route, and refusals of a token, are logged once a minute. */
   readonly limiter: { pass(key: string, say: (suppressed: number) => void): void };
+  /** Absent: plain http. */
+  readonly tls?: TlsFiles | null;
   /** null: connections are not bounded. */
   readonly limitConnections?: LimitConnections | null;
   readonly clock: Clock;
@@ -56,6 +60,7 @@ export class HttpServer {
   readonly #snapshots: HostsSnapshots;
   readonly #failures: FailureOptions;
   readonly #app: ReturnType<typeof createApp>;
+  readonly #listener: Listener;
   #stopCap: Cancel = () => {};
 
   constructor(options: HttpServerOptions) {
@@ -66,6 +71,11 @@ export class HttpServer {
     this.#snapshots = new HostsSnapshots(hosts, timers);
     this.#failures = { metrics: metrics.api, onFailure: (route, cause) => this.#logFailure(route, cause) };
     this.#app = createApp();
+    const { host, port, tls = null } = options;
+    // Reached only after an error in the library itself, outside of the pipeline.
+    const error = (cause: unknown) => refuse(failed("unknown", cause, this.#failures));
+    const readTls = tls === null ? null : () => readTlsPair(tls);
+    this.#listener = new Listener({ app: this.#app, host, port, error, readTls, log, limiter, timers });
     this.events = new EventFeed({
       tenancy: () => backend.tenancy(),
       activeAttacks: () => backend.attacks().active,
@@ -100,37 +110,28 @@ export class HttpServer {
     });
   }
 
-  /** Throws ListenError. */
+  /** Throws ListenError or TlsFileError. */
   start(): void {
-    const { host, port } = this.#options;
-    try {
-      // Reached only after an error in the library itself, outside of the pipeline.
-      const error = (cause: unknown) => refuse(failed("unknown", cause, this.#failures));
-      this.#app.listen({ hostname: host, port, error });
-    } catch (cause) {
-      throw new ListenError(host, port, cause);
-    }
+    this.#listener.start();
     const { limitConnections: limit, metrics, log, limiter, timers } = this.#options;
     if (limit) this.#stopCap = capConnections({ limit, port: this.port, metrics: metrics.api, log, limiter, timers });
   }
 
   /** Requires a started server. */
   get port(): number {
-    return this.#app.server?.port ?? 0;
+    return this.#listener.port;
   }
 
   /** Accepts no more requests, lets those in progress finish for STOP_STEP_MS, then aborts them. */
   async stop(): Promise<void> {
-    const { server } = this.#app;
-    if (server === null) return;
+    if (this.#app.server === null) return;
     this.#stopCap();
     this.events.stop();
-    const cancel = this.#options.timers.after(STOP_STEP_MS, () => void server.stop(true));
+    const cancel = this.#options.timers.after(STOP_STEP_MS, () => this.#listener.abort());
     // The listener waits for all requests in progress, which include parked polls.
     await Promise.all([this.#rulePolls.stop(), this.#zonePolls.stop()]);
-    await server.stop();
+    await this.#listener.stop();
     cancel();
-    this.#app.server = null;
     this.#snapshots.close();
   }
 

@@ -3,8 +3,8 @@ import { Value } from "@sinclair/typebox/value";
 import { ban, NOON, route } from "../../../test/fixtures/browser/views.ts";
 import { address } from "../../../test/fixtures/host-rows.ts";
 import { wideRule } from "../../mitigation/rules/rule.ts";
-import { type Prefix, parsePrefix } from "../../net/prefix.ts";
-import { BanWire, banToWire, sortBans } from "./ban.ts";
+import { canonicalPrefix } from "../../net/prefix.ts";
+import { BanWire, banToWire, ofTenant, sortBans } from "./ban.ts";
 
 const announced = { kind: "announced" } as const;
 
@@ -48,6 +48,14 @@ describe("ban", () => {
       community: "65535:666 64500:1",
       local_pref: 200,
     });
+  });
+
+  test("that a neighbor has not been sent says so, to tokens that see the neighbors", () => {
+    const missing = [{ neighbor: "192.0.2.3", cause: "no session" }];
+    const view = { ban: ban(), routeState: { kind: "announced", missingAt: missing } } as const;
+    expect(banToWire(ofTenant(view, null))).toMatchObject({ announced: true, missing_at: missing });
+    expect(banToWire(ofTenant(view, "acme"))).not.toHaveProperty("missing_at");
+    expect(banToWire(ofTenant(view, "acme"))).toMatchObject({ announced: true });
   });
 
   test("without a speaker has prefix and method for a route, and says that it is not announced", () => {
@@ -152,7 +160,7 @@ describe("ban", () => {
   });
 
   test("of a prefix has that, and its first address for a target", () => {
-    const prefix = parsePrefix("192.0.2.0/24") as Prefix;
+    const prefix = canonicalPrefix("192.0.2.0/24");
     const wide = banToWire({ ban: { ...ban(), prefix, target: prefix.address }, routeState: announced });
     expect(wide).toMatchObject({ target: "192.0.2.0", prefix: "192.0.2.0/24" });
     expect(Value.Check(BanWire, wide)).toBe(true);

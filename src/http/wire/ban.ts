@@ -1,6 +1,6 @@
 /** The ban (docs/interface.md#ban), and the request for one (docs/interface.md#ban-command). */
 import { type Static, Type } from "@sinclair/typebox";
-import type { RouteState } from "../../mitigation/announcer.ts";
+import type { MissingNeighbor, RouteState } from "../../mitigation/announcer.ts";
 import type { Ladder } from "../../mitigation/escalation.ts";
 import { measureText } from "../../mitigation/measure.ts";
 import { addressOrder } from "../../net/address.ts";
@@ -67,6 +67,10 @@ export const BanWire = Type.Object(
     hold_until: Type.Optional(Timestamp),
     /** Whether a neighbor has the route. Only for active bans that are not virtual. */
     announced: Type.Optional(Type.Boolean()),
+    /** Neighbors that have not been sent all of an announced ban; only for tokens that see the neighbors. */
+    missing_at: Type.Optional(
+      Type.Array(Type.Object({ neighbor: Type.String(), cause: Type.String() }, closed), { minItems: 1 }),
+    ),
     /** Why the speaker refused the route. Not the ban's reason: the ban is active, and announcing is tried again. */
     announce_error: Type.Optional(Type.String()),
     ...SAVED_FIELD,
@@ -111,6 +115,7 @@ export function banToWire({ ban, routeState, dropped, isSaved = true }: BanView)
     repeat: ban.repeat || null,
     hold_until: ban.holdUntil === null ? null : timestamp(ban.holdUntil),
     announced: isInForce ? routeState?.kind === "announced" : null,
+    missing_at: isInForce && routeState?.kind === "announced" ? missingToWire(routeState.missingAt) : null,
     announce_error: isInForce ? announceError(routeState) : null,
     ...savedToWire(isSaved),
     ...droppedToWire(dropped),
@@ -123,6 +128,17 @@ export function ladderToWire(ladder: Ladder): Static<typeof RungWire>[] {
 
 function announceError(state: RouteState | null): string | null {
   return state?.kind === "failed" || state?.kind === "speaker_down" ? `bgp announce failed: ${state.cause}` : null;
+}
+
+function missingToWire(missing: readonly MissingNeighbor[] = []): MissingNeighbor[] | null {
+  return missing.length === 0 ? null : missing.map(({ neighbor, cause }) => ({ neighbor, cause }));
+}
+
+/** A tenant does not see the neighbors (docs/interface.md#status-bgp). */
+export function ofTenant(view: BanView, tenant: string | null): BanView {
+  return tenant === null || view.routeState?.kind !== "announced"
+    ? view
+    : { ...view, routeState: { kind: "announced" } };
 }
 
 /** Sorted by address, IPv4 first, numerically; for one address, the newest ban first. */

@@ -10,6 +10,7 @@ import { StatusWire, statusToWire, TenantStatusWire, tenantStatus, wholeStatus }
 const config = {
   speaker: "managed",
   grpc: null,
+  instance: null,
   localAsn: 64500,
   routerId: address("192.0.2.250"),
   listen: null,
@@ -46,8 +47,26 @@ describe("status", () => {
 
   test("shows each neighbor's session as it is now", () => {
     const neighbors = [
-      { address: "192.0.2.2", remoteAsn: 64501, state: "established", sinceMs: NOON, advertised: 3, keptBack: 0 },
-      { address: "192.0.2.3", remoteAsn: 64502, state: "idle", sinceMs: 0, advertised: 0, keptBack: 2 },
+      {
+        address: "192.0.2.2",
+        remoteAsn: 64501,
+        state: "established",
+        sinceMs: NOON,
+        families: ["ipv4-unicast"],
+        advertised: 3,
+        keptBack: 0,
+        fault: null,
+      },
+      {
+        address: "192.0.2.3",
+        remoteAsn: 64502,
+        state: "idle",
+        sinceMs: 0,
+        families: [],
+        advertised: 0,
+        keptBack: 2,
+        fault: "gone",
+      },
     ];
     const wire = wholeStatus(
       status({ bgp: { config, connected: true, gobgpVersion: 4, fault: null, neighbors } }),
@@ -69,9 +88,10 @@ describe("status", () => {
           remote_asn: 64501,
           state: "established",
           since: "2026-03-01T12:00:00.000Z",
+          families: ["ipv4-unicast"],
           advertised: 3,
         },
-        { address: "192.0.2.3", remote_asn: 64502, state: "idle", advertised: 0, kept_back: 2 },
+        { address: "192.0.2.3", remote_asn: 64502, state: "idle", advertised: 0, kept_back: 2, error: "gone" },
       ],
     });
     expect(Value.Check(StatusWire, wire)).toBe(true);

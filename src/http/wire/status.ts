@@ -37,9 +37,13 @@ const BgpWire = Type.Object(
           remote_asn: count,
           state: Type.String(),
           since: Type.Optional(Timestamp),
+          /** Only with a session: the address families that both ends support. */
+          families: Type.Optional(Type.Array(Type.String())),
           advertised: count,
           /** Only if there are some: rules over which this neighbor resets its session. */
           kept_back: Type.Optional(count),
+          /** The notification with which it ended its last session, while it has none. */
+          error: Type.Optional(Type.String()),
         },
         closed,
       ),
@@ -206,14 +210,16 @@ function bgpToWire({ config, connected, gobgpVersion, fault, neighbors }: BgpVie
     connected,
     gobgp_version: gobgpVersion,
     error: fault,
-    neighbors: neighbors.map(({ address, remoteAsn, state, sinceMs, advertised, keptBack }) =>
+    neighbors: neighbors.map(({ address, remoteAsn, state, sinceMs, families, advertised, keptBack, fault: error }) =>
       omitNulls({
         address,
         remote_asn: remoteAsn,
         state,
         since: sinceMs === 0 ? null : timestamp(sinceMs),
+        families: families.length === 0 ? null : [...families],
         advertised,
         kept_back: keptBack === 0 ? null : keptBack,
+        error,
       }),
     ),
   });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { prefix } from "../../../test/fixtures/bgp/bgp.ts";
 import { ban, udpRules } from "../../../test/fixtures/browser/views.ts";
+import { address } from "../../../test/fixtures/host-rows.ts";
+import { prefix } from "../../../test/fixtures/networks.ts";
 import { DYNAMIC_RULES_PER_DESTINATION } from "../../limits.ts";
 import type { Ban } from "../ban.ts";
 import { NO_MEASURE } from "../measure.ts";
@@ -75,6 +76,15 @@ describe("rules of all bans", () => {
     const made = kernelRules(bans, room);
     expect(made.rules.map(({ banId }) => banId)).toEqual(["b0", "b1", "b2"].slice(0, there));
     expect(made.leftOut).toBe(leftOut);
+  });
+
+  test("are those of manual bans and of the largest attacks when not all fit", () => {
+    const of = (id: string, fields: Partial<Ban>) => ban({ id, target: address(`192.0.2.${id}`), ...fields });
+    const small = of("1", { metric: "pps", rate: 90_000 });
+    const large = of("2", { metric: "mbps", rate: 1000 });
+    const manual = of("3", { manual: true, metric: null, rate: 0 });
+    const made = (room: number) => kernelRules([small, large, manual].values(), room).rules.map(({ banId }) => banId);
+    expect([made(3), made(2), made(1)]).toEqual([["1", "2", "3"], ["3", "2"], ["3"]]);
   });
 
   test("are bounded by the kernel's limit per destination", () => {

@@ -2,6 +2,7 @@
  * The rules of active bans for the kernel of this machine: those of FlowSpec and divert bans, and for a blackhole one
  * rule that discards all. Pure; independent of how the kernel stores them.
  */
+import { sizeOfRate } from "../../detection/attack/attack-size.ts";
 import { DYNAMIC_RULES_PER_DESTINATION } from "../../limits.ts";
 import type { Ban } from "../ban.ts";
 import { scrubRules } from "../measure.ts";
@@ -38,13 +39,24 @@ export function kernelRulesOf(ban: Ban): readonly KernelRule[] {
 const MADE = new WeakMap<Ban, readonly KernelRule[]>();
 
 /**
- * The rules of the first bans that fit into `room` and the kernel's limit per destination; a ban gets all of its rules
- * or none.
+ * The rules that fit into `room` and the kernel's limit per destination. If not all fit, those of manual bans come
+ * first, then those of the largest attacks: small ones must not take up the room.
  */
 export function kernelRules(bans: Iterable<Ban>, room: number): KernelRules {
-  const wanted = [...bans].flatMap(kernelRulesOf);
+  const all = [...bans];
+  const wanted = all.flatMap(kernelRulesOf);
   const rules = fittingRules(wanted, room);
-  return { rules, leftOut: wanted.length - rules.length };
+  if (rules.length === wanted.length) return { rules, leftOut: 0 };
+  const largest = fittingRules(all.sort(worstFirst).flatMap(kernelRulesOf), room);
+  return { rules: largest, leftOut: wanted.length - largest.length };
+}
+
+function worstFirst(a: Ban, b: Ban): number {
+  return Number(b.manual) - Number(a.manual) || sizeAtStart(b) - sizeAtStart(a);
+}
+
+function sizeAtStart({ metric, rate }: Ban): number {
+  return metric === null ? 0 : sizeOfRate(metric, rate);
 }
 
 /** The first rules that fit into `room` and the kernel's limit per destination. */

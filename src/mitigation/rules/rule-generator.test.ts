@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { address, prefix } from "../../../test/fixtures/bgp/bgp.ts";
+import { address } from "../../../test/fixtures/host-rows.ts";
+import { prefix } from "../../../test/fixtures/networks.ts";
 import { floodPackets, ordinaryPackets } from "../../../test/fixtures/packets/sampled-packets.ts";
 import { seededRandom } from "../../../test/fixtures/seeded-random.ts";
 import { ruleProblem } from "../../bgp/flowspec-nlri.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { prefix } from "../../../test/fixtures/bgp/bgp.ts";
 import { randomRule } from "../../../test/fixtures/dataplane/filter-cases.ts";
-import { seededRandom } from "../../../test/fixtures/seeded-random.ts";
+import { prefix } from "../../../test/fixtures/networks.ts";
+import { Chance, seededRandom } from "../../../test/fixtures/seeded-random.ts";
 import { formsOf, RULE_CAPABILITIES, ruleSupportOf } from "../../scrub/rule-forms.ts";
 import { type Rule, ruleText, ruleToWire, wideRule } from "./rule.ts";
 import { RuleProblem, readRule } from "./rule-reader.ts";
@@ -21,11 +21,11 @@ function problemOf(wire: unknown): string {
 
 test("reads back what is written for a node that supports all fields", () => {
   const seed = Math.floor(Math.random() * 2 ** 31);
-  const random = seededRandom(seed);
+  const chance = new Chance(seededRandom(seed));
   const support = ruleSupportOf(RULE_CAPABILITIES);
   let read = 0;
   for (let i = 0; i < 5000; i++) {
-    const rule = randomRule(random);
+    const rule = randomRule(chance);
     const { destination, source } = rule;
     if (destination === null || (source !== null && source.family !== destination.family)) continue;
     for (const form of formsOf([rule], support).rules) {

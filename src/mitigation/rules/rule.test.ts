@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { address, prefix } from "../../../test/fixtures/bgp/bgp.ts";
+import { address } from "../../../test/fixtures/host-rows.ts";
+import { prefix } from "../../../test/fixtures/networks.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
 import { matchText, type Rule, ruleMatches, ruleText, ruleToWire, wideRule } from "./rule.ts";
 

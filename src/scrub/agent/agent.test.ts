@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { NO_VERDICTS } from "../../../test/fixtures/dataplane/table-filter.ts";
 import { address } from "../../../test/fixtures/host-rows.ts";
 import { ManualClock, ManualTimers } from "../../../test/fixtures/manual-clock.ts";
 import { eventually } from "../../../test/fixtures/service.ts";
@@ -17,7 +18,6 @@ import type { Controller, PollAnswer, ReportAnswer } from "./controller.ts";
 import { DOCUMENT_FILE } from "./document-file.ts";
 
 const HOUR = 3_600_000;
-const NOTHING = { packets: 0, bytes: 0 };
 
 class TableFilter implements AgentFilter {
   readonly calls: string[] = [];
@@ -54,11 +54,8 @@ class TableFilter implements AgentFilter {
 
   status(): FilterStatus {
     const passed = { packets: this.arrived, bytes: this.arrived * 125 };
-    const verdicts = {
-      ...{ pass_not_ip: NOTHING, pass_malformed: NOTHING, pass_allowlist: NOTHING, pass_whitelist: NOTHING },
-      ...{ pass_rate_limit: NOTHING, pass_default: passed, drop_source: NOTHING },
-      ...{ drop_rule: { packets: 3, bytes: 300 }, drop_rate_limit: { packets: 1, bytes: 60 } },
-    };
+    const dropped = { drop_rule: { packets: 3, bytes: 300 }, drop_rate_limit: { packets: 1, bytes: 60 } };
+    const verdicts = { ...NO_VERDICTS, pass_default: passed, ...dropped };
     const interfaces = [{ name: "eth1", state: "attached", mode: "native", error: null }] as const;
     const bounds = {
       schema: 1,

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { prefix } from "../../../test/fixtures/bgp/bgp.ts";
 import { ManualClock } from "../../../test/fixtures/manual-clock.ts";
+import { prefix } from "../../../test/fixtures/networks.ts";
 import type { FilterRulePut } from "../../dataplane/kernel-filter.ts";
 import { DYNAMIC_RULES_PER_DESTINATION } from "../../limits.ts";
 import { wideRule } from "../../mitigation/rules/rule.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { prefix } from "../../../test/fixtures/bgp/bgp.ts";
+import { prefix } from "../../../test/fixtures/networks.ts";
 import { BAN_SECONDS_MAX } from "../../limits.ts";
 import { aheadMs, heldBans, heldBansOf } from "./held-document.ts";
 import type { WantedBan } from "./rule-document.ts";

@@ -1,21 +1,12 @@
 import { expect, test } from "bun:test";
+import { NO_VERDICTS } from "../../../test/fixtures/dataplane/table-filter.ts";
 import type { FilterVerdicts } from "../../dataplane/native.d.ts";
 import { droppedIn, LoadMeter, xdpModeOf } from "./load-meter.ts";
 
 /** Each packet of 1000 bytes. */
 function verdicts(passed: number, dropped: number, limited = 0): FilterVerdicts {
   const of = (packets: number) => ({ packets, bytes: packets * 1000 });
-  return {
-    pass_not_ip: of(0),
-    pass_malformed: of(0),
-    pass_allowlist: of(0),
-    pass_whitelist: of(0),
-    pass_rate_limit: of(0),
-    pass_default: of(passed),
-    drop_source: of(0),
-    drop_rule: of(dropped),
-    drop_rate_limit: of(limited),
-  };
+  return { ...NO_VERDICTS, pass_default: of(passed), drop_rule: of(dropped), drop_rate_limit: of(limited) };
 }
 
 test("load is what arrives, dropped or not, since the last look", () => {

@@ -1,5 +1,4 @@
 import { afterEach, expect, test } from "bun:test";
-import { StallingRelay } from "../../../test/fixtures/bgp/stalling-relay.ts";
 import { NOON } from "../../../test/fixtures/browser/views.ts";
 import { address } from "../../../test/fixtures/host-rows.ts";
 import { eventually, freePort } from "../../../test/fixtures/service.ts";
@@ -123,16 +122,14 @@ withServer("goes on without a server that is killed in mid-run, and loses nothin
 
 withServer("delays nobody for long when the server is up and does not answer", async () => {
   const started = await server();
-  const relay = await StallingRelay.start(started.port);
-  undo.push(() => relay.close());
-  const { store, counted } = await runningStore(clickhouseHistory(`http://127.0.0.1:${relay.port}`, "history"));
+  const { store, counted } = await runningStore(clickhouseHistory(started.url, "history"));
   await store.recordAudit(auditEvent({ operator: "before" }));
-  relay.stall();
+  started.signal("SIGSTOP");
   await store.recordAudit(auditEvent({ operator: "during", wallMs: NOON + 1 }));
   const fault = await operators(store).catch((cause: unknown) => cause);
   expect(fault).toMatchObject({ name: "StorageFault", message: "the history does not answer in time" });
   expect(await counted("svc_storage_audit_late_total")).toBe(1);
-  relay.resume();
+  started.signal("SIGCONT");
   await eventually(
     async () => (await operators(store)).includes("during"),
     "the row that waited was not written",

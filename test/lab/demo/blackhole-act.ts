@@ -4,44 +4,42 @@
  */
 import { eventually } from "../../fixtures/service.ts";
 import { NEXT_HOP, type Sent, THRESHOLD_PPS, type World } from "../world.ts";
-import { activeAttack, type CaptureTotals, captureTotals, expectOver } from "./attack-answers.ts";
-import { grouped, type Narrator } from "./narrator.ts";
+import { activeAttack, expectOver } from "./attack-answers.ts";
+import { grouped, type Stage } from "./stage.ts";
 
 const VICTIM = "203.0.113.7";
 const PREFIX = `${VICTIM}/32`;
 const FLOOD_PPS = 10 * THRESHOLD_PPS;
-const FLOOD_SECONDS = 3;
 
-export async function showBlackhole(world: World, say: Narrator): Promise<void> {
+export async function showBlackhole(world: World, stage: Stage): Promise<void> {
   const before = await captureTotals(world);
   const background = world.send({ profile: "mixed", target: "203.0.113.1", hosts: 50, pps: 2000, seconds: 2 });
   await Bun.sleep(1500);
   const hosts = (await world.service.get<{ hosts: unknown[] }>("/api/v1/hosts")).body.hosts.length;
   if (hosts < 50) throw new Error(`background to 50 hosts was sent, but ${hosts} are seen`);
   const noise = await background;
-  say.step("rates", `background traffic: ${hosts} hosts seen, none in attack`);
+  stage.step("rates", `background traffic: ${hosts} hosts seen, none in attack`);
 
-  say.step(
-    "flood",
-    `UDP to ${VICTIM}, ${grouped(FLOOD_PPS)} packets/s: ten times the threshold of ${grouped(THRESHOLD_PPS)}`,
-  );
-  const flood = world.send({ profile: "udp", target: VICTIM, sources: 1000, pps: FLOOD_PPS, seconds: FLOOD_SECONDS });
+  const threshold = `ten times the threshold of ${grouped(THRESHOLD_PPS)}`;
+  stage.step("flood", `UDP to ${VICTIM}, ${grouped(FLOOD_PPS)} packets/s: ${threshold}`);
+  const flood = world.send({ profile: "udp", target: VICTIM, sources: 1000, pps: FLOOD_PPS, seconds: 3 });
   const seenAtMs = await Promise.race([routeSeen(world), flood.then(() => routeSeen(world))]);
-  say.step("BIRD", `${PREFIX} is in the peer's table, next hop ${NEXT_HOP}: discard`);
+  stage.step("BIRD", `${PREFIX} is in the peer's table, next hop ${NEXT_HOP}: discard`);
   const attack = await activeAttack(world.service, VICTIM);
-  const share = Math.round((attack.reason.shares["udp"] ?? 0) * 100);
-  say.step("attack", `${attack.metric} over ${grouped(attack.threshold)}, now ${grouped(attack.rate)}; ${share} % UDP`);
-  say.step("ban", `${attack.ban_state}: ${attack.route}`);
+  const share = Math.round((attack.reason.shares?.["udp"] ?? 0) * 100);
+  const rates = `over ${grouped(attack.threshold)}, now ${grouped(attack.rate)}`;
+  stage.step("attack", `${attack.metric} ${rates}; ${share} % UDP`);
+  stage.step("ban", `${attack.ban_state}: ${attack.route}`);
 
   const sent = await flood;
   const latencyMs = seenAtMs - sent.first_packet_wall_ns / 1e6;
-  say.step("result", `first flood packet → route in BIRD: ${latencyMs.toFixed(0)} ms`);
-  await showCounts({ world, say, before, sent: [noise, sent] });
-  say.step("calm", `the flood is over: ${grouped(sent.packets)} packets sent; waiting for the end of the attack`);
+  stage.step("result", `first flood packet → route in BIRD: ${latencyMs.toFixed(0)} ms`);
+  stage.step("counts", await counted(world, before, [noise, sent]));
+  stage.step("calm", `the flood is over: ${grouped(sent.packets)} packets sent; waiting for the end of the attack`);
   await eventually(async () => !(await world.bird.hasRoute(PREFIX)), "the route was not withdrawn", 15_000);
-  say.step("BIRD", `${PREFIX} is withdrawn`);
-  await expectOver(world, VICTIM);
-  say.step("end", "the attack is over, its ban withdrawn");
+  stage.step("BIRD", `${PREFIX} is withdrawn`);
+  await expectOver(world.service, VICTIM);
+  stage.step("end", "the attack is over, its ban withdrawn");
 }
 
 /** Wall time at which BIRD had the route, ms. */
@@ -53,27 +51,29 @@ async function routeSeen(world: World): Promise<number> {
   return seenAtMs;
 }
 
-interface Counting {
-  readonly world: World;
-  readonly say: Narrator;
-  readonly before: CaptureTotals;
-  readonly sent: readonly Sent[];
+/** Packets that all sources have received, and that they report as dropped. */
+type Totals = readonly [received: number, dropped: number];
+
+async function captureTotals({ service }: World): Promise<Totals> {
+  const text = await (await fetch(`http://127.0.0.1:${service.port}/metrics`)).text();
+  const sum = (what: string) =>
+    [...text.matchAll(new RegExp(`^svc_capture_${what}_packets_total\\{.*\\} (\\S+)$`, "gm"))].reduce(
+      (total, [, value]) => total + Number(value),
+      0,
+    );
+  return [sum("received"), sum("dropped")];
 }
 
 /** What left the attacker was received or is reported as dropped, to the packet: nothing is lost in silence. */
-async function showCounts({ world, say, before, sent }: Counting): Promise<void> {
+async function counted(world: World, before: Totals, sent: readonly Sent[]): Promise<string> {
   const arrived = sent.reduce((sum, { packets, device_drops }) => sum + packets - device_drops, 0);
-  let received = 0;
-  let dropped = 0;
-  await eventually(
-    async () => {
-      const now = await captureTotals(world);
-      received = now.received - before.received;
-      dropped = now.dropped - before.dropped;
-      return received + dropped === arrived;
-    },
-    () => `${arrived} packets arrived, but ${received} received and ${dropped} dropped are reported`,
-    3_000,
-  );
-  say.step("counts", `${grouped(arrived)} packets arrived: ${grouped(received)} received, ${grouped(dropped)} dropped`);
+  let [received, dropped] = [0, 0];
+  const isAll = async () => {
+    const now = await captureTotals(world);
+    [received, dropped] = [now[0] - before[0], now[1] - before[1]];
+    return received + dropped === arrived;
+  };
+  const told = () => `${grouped(arrived)} packets arrived: ${grouped(received)} received, ${grouped(dropped)} dropped`;
+  await eventually(isAll, told, 3_000);
+  return told();
 }

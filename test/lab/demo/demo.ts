@@ -8,7 +8,6 @@ import { namespacesUnavailable } from "../namespaces.ts";
 import { NETWORK, NETWORK6, World } from "../world.ts";
 import { showBlackhole } from "./blackhole-act.ts";
 import { showDivert, showFlowspec, showLadder } from "./mitigation-acts.ts";
-import { Narrator } from "./narrator.ts";
 import { showReplay } from "./replay-demo.ts";
 import { perform, type Stage } from "./stage.ts";
 
@@ -16,27 +15,24 @@ const ACTS = [showBlackhole, showFlowspec, showDivert, showLadder];
 const PAUSE_SECONDS = 10;
 
 const { values } = parseArgs({ options: { once: { type: "boolean", default: false } } });
+const { once } = values;
 const port = Number(process.env["PORT"] ?? 8080);
-const say = new Narrator();
 const unavailable = namespacesUnavailable();
-if (unavailable !== null) {
-  console.log(`skipped: the lab on real packets, XDP and BGP: ${unavailable}`);
-  await perform({ say, show: (stage) => showReplay(stage, { say, port, once: values.once }), codeAtInterrupt: 0 });
-} else {
-  await perform({ say, show: showWorld, codeAtInterrupt: 0 });
-}
+if (unavailable !== null) console.log(`skipped: the lab on real packets, XDP and BGP: ${unavailable}`);
+await perform(unavailable === null ? showWorld : (stage) => showReplay(stage, { port, once }), 0);
 
 async function showWorld(stage: Stage): Promise<void> {
-  say.step("world", "attacker ── box with Floodwall ── BGP peer with BIRD, in network namespaces of their own");
+  stage.step("world", "attacker ── box with Floodwall ── BGP peer with BIRD, in network namespaces of their own");
   const world = await World.create({ apiPort: port, hysteresisSeconds: 3, mode: "mirror" });
-  stage.undo.push(() => world.close());
+  stage.undo.add(() => world.close());
   stage.lastWords = () => `\nthe service's last words:\n${world.service.output.slice(-4000)}`;
-  say.step("ready", `protecting ${NETWORK}, ${NETWORK6}; BGP session up`);
-  say.step("page", `http://127.0.0.1:${port}/ is the dashboard, and /api/v1/status the state as JSON`);
-  do {
-    for (const show of ACTS) await show(world, say);
-    if (!values.once) say.step("pause", `${PAUSE_SECONDS} s to the next flood; Ctrl-C ends`);
-    if (!values.once) await Bun.sleep(PAUSE_SECONDS * 1000);
-  } while (!values.once);
-  say.step("done", "every step was seen");
+  stage.step("ready", `protecting ${NETWORK}, ${NETWORK6}; BGP session up`);
+  stage.step("page", `http://127.0.0.1:${port}/ is the dashboard, and /api/v1/status the state as JSON`);
+  for (;;) {
+    for (const show of ACTS) await show(world, stage);
+    if (once) break;
+    stage.step("pause", `${PAUSE_SECONDS} s to the next flood; Ctrl-C ends`);
+    await Bun.sleep(PAUSE_SECONDS * 1000);
+  }
+  stage.step("done", "every step was seen");
 }

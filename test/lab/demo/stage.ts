@@ -1,35 +1,36 @@
-/** What a demonstration builds, and how it ends: all is undone, the last first, also at a fault and at Ctrl-C. */
-import type { Narrator } from "./narrator.ts";
+/** How a demonstration is told, a line a step, and how it ends: all is undone, also at a fault and at Ctrl-C. */
+import { Undo } from "../../fixtures/undo.ts";
 
-/** Each thing that is made puts its undoing on the list. */
-export type Undo = (() => void | Promise<void>)[];
-
-/** Also what is made meanwhile. */
-export async function undoAll(undo: Undo): Promise<void> {
-  for (let step = undo.pop(); step !== undefined; step = undo.pop()) await step();
-}
-
-export interface Stage {
-  readonly undo: Undo;
+export class Stage {
+  readonly #startedMs = performance.now();
+  readonly undo = new Undo();
   /** Shown after a fault: what the processes last said. */
-  lastWords: () => string;
+  lastWords: () => string = () => "";
+
+  step(name: string, text: string): void {
+    console.log(`${this.#time()}  ${name.padEnd(8)}${text}`);
+  }
+
+  fail(text: string): void {
+    console.error(`${this.#time()}  FAILED  ${text}`);
+  }
+
+  #time(): string {
+    return `${((performance.now() - this.#startedMs) / 1000).toFixed(3).padStart(8)} s`;
+  }
 }
 
-export interface Demonstration {
-  readonly say: Narrator;
-  readonly show: (stage: Stage) => Promise<void>;
-  /** Exit code at SIGINT and SIGTERM: 0 where a demonstration goes on until then. */
-  readonly codeAtInterrupt: 0 | 1;
-}
-
-/** A fault is reported, and sets the exit code 1. */
-export async function perform({ say, show, codeAtInterrupt }: Demonstration): Promise<void> {
-  const stage: Stage = { undo: [], lastWords: () => "" };
+/**
+ * A fault is reported, and sets the exit code 1. `codeAtInterrupt` is that of SIGINT and SIGTERM: 0 where a demonstration
+ * goes on until then.
+ */
+export async function perform(show: (stage: Stage) => Promise<void>, codeAtInterrupt: 0 | 1): Promise<void> {
+  const stage = new Stage();
   let isInterrupted = false;
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     process.on(signal, () => {
       isInterrupted = true;
-      void undoAll(stage.undo).then(() => process.exit(codeAtInterrupt));
+      void stage.undo.all().then(() => process.exit(codeAtInterrupt));
     });
   }
   try {
@@ -37,10 +38,15 @@ export async function perform({ say, show, codeAtInterrupt }: Demonstration): Pr
   } catch (cause) {
     // Undoing pulls the world from under the step in progress.
     if (isInterrupted) return;
-    say.fail(cause instanceof Error ? cause.message : String(cause));
+    stage.fail(cause instanceof Error ? cause.message : String(cause));
     console.error(stage.lastWords());
     process.exitCode = 1;
   } finally {
-    await undoAll(stage.undo);
+    await stage.undo.all();
   }
+}
+
+/** `200,000`. */
+export function grouped(value: number): string {
+  return Math.round(value).toLocaleString("en-US");
 }

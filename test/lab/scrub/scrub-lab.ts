@@ -2,22 +2,21 @@
  * The world of `make lab-scrub`: on the network of scrub-network.ts a BIRD in the router, Floodwall in the brain, its agent on
  * the scrub node; and what can be asked of them. Real processes, real packets, real routes.
  */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type PinnedFilter, readPinnedStatus } from "../../../src/dataplane/kernel-filter.ts";
 import { type Bird, startBird } from "../../fixtures/bgp/bird.ts";
 import { BpfDirectory } from "../../fixtures/dataplane/bpf-directory.ts";
 import { PATIENCE } from "../../fixtures/patience.ts";
-import { type Answer, eventually, OutputProcess, ServiceProcess } from "../../fixtures/service.ts";
-import type { Undo } from "../demo/stage.ts";
+import { MAIN } from "../../fixtures/replay-command.ts";
+import { OutputProcess, ServiceProcess } from "../../fixtures/service.ts";
+import type { Undo } from "../../fixtures/undo.ts";
 import { Namespaces } from "../namespaces.ts";
 import { Relay } from "../relay.ts";
-import { type Sent, sendFrom, type TrafficOptions } from "../world.ts";
+import { type Sent, sendFrom, sessionUp, type TrafficOptions } from "../world.ts";
 import { connectPlaces, NODE_HOP, ORIGIN, type Places, serve, VICTIM } from "./scrub-network.ts";
 import { Requests } from "./scrub-requests.ts";
 
-const MAIN = join(import.meta.dir, "../../../src/main.ts");
 const ASN = 64500;
 const BGP_PORT = 1790;
 /** The secret of each token is the name of its variable. */
@@ -36,19 +35,21 @@ interface Parts {
 }
 
 export class ScrubLab {
-  readonly bird: Bird;
   readonly #parts: Parts;
   readonly #undo: Undo;
 
   private constructor(parts: Parts, undo: Undo) {
-    this.bird = parts.bird;
     this.#parts = parts;
     this.#undo = undo;
   }
 
   /** Resolves when all parts are up and know each other. Each thing made, now or later, puts its undoing on the list. */
-  static async create(options: LabOptions, undo: Undo): Promise<ScrubLab> {
-    return new ScrubLab(await build(options, undo), undo);
+  static async create(apiPort: number, undo: Undo): Promise<ScrubLab> {
+    return new ScrubLab(await build(apiPort, undo), undo);
+  }
+
+  get bird(): Bird {
+    return this.#parts.bird;
   }
 
   /** Resolves with what was sent, when all of it is. */
@@ -58,14 +59,14 @@ export class ScrubLab {
 
   requests(intervalMs: number): Requests {
     const requests = new Requests(this.#parts.places.client, { origin: ORIGIN, intervalMs });
-    this.#undo.push(() => requests.stop());
+    this.#undo.add(() => requests.stop());
     return requests;
   }
 
   async get<T>(path: string): Promise<T> {
-    const answer: Answer<T> = await this.#parts.service.get<T>(path, SECRETS.OPERATOR);
-    if (answer.status !== 200) throw new Error(`GET ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
-    return answer.body;
+    const { status, body } = await this.#parts.service.get<T>(path, SECRETS.OPERATOR);
+    if (status !== 200) throw new Error(`GET ${path}: ${status} ${JSON.stringify(body)}`);
+    return body;
   }
 
   /** What is in the kernel of the scrub node. */
@@ -80,11 +81,8 @@ export class ScrubLab {
 
   /** UDP packets that the victim's kernel took in. The flood is UDP, all else is not. */
   get arrived(): number {
-    const [names, counts] = this.#parts.places.victim
-      .run(["cat", "/proc/net/snmp"])
-      .split("\n")
-      .filter((line) => line.startsWith("Udp: "))
-      .map((line) => line.split(" "));
+    const text = this.#parts.places.victim.run(["cat", "/proc/net/snmp"]);
+    const [names, counts] = [...text.matchAll(/^Udp: (.*)$/gm)].map(([, line = ""]) => line.split(" "));
     const count = (name: string) => Number(counts?.[names?.indexOf(name) ?? -1]);
     return count("InDatagrams") + count("NoPorts") + count("InErrors");
   }
@@ -106,55 +104,49 @@ export class ScrubLab {
   }
 }
 
-export interface LabOptions {
-  readonly apiPort: number;
-  /** How long an attack must be calm before it is over. */
-  readonly hysteresisSeconds: number;
-}
-
-async function build({ apiPort: port, hysteresisSeconds }: LabOptions, undo: Undo): Promise<Parts> {
-  const directory = mkdtempSync(join(tmpdir(), `floodwall-lab-scrub-${process.pid}-`));
-  undo.push(() => rmSync(directory, { recursive: true, force: true }));
+async function build(port: number, undo: Undo): Promise<Parts> {
+  const directory = undo.folder("lab-scrub");
   const pins = new BpfDirectory();
-  undo.push(() => pins.close());
+  undo.add(() => pins.close());
   const namespaces = new Namespaces();
-  undo.push(() => namespaces.close());
+  undo.add(() => namespaces.close());
   const places = connectPlaces(namespaces);
   await serve(places.victim);
   const session = { name: "floodwall", address: "198.51.100.1", asn: ASN, port: BGP_PORT };
-  const netns = places.router.name;
   const bird = await startBird({
     ...{ address: "198.51.100.2", port: BGP_PORT, asn: ASN, sessions: [session] },
-    ...{ netns, isRouter: true },
+    ...{ netns: places.router.name, isRouter: true },
   });
-  undo.push(() => bird.stop());
+  undo.add(() => bird.stop());
   const relay = await Relay.open(places.brain, port, directory);
-  undo.push(() => relay.close());
+  undo.add(() => relay.close());
   const service = await ServiceProcess.start({
-    config: brainConfig(hysteresisSeconds),
+    config: BRAIN,
     api: `tokens: [{ name: node, token_env: AGENT, role: agent, node: ${NODE} }, { name: noc, token_env: OPERATOR, role: operator }]`,
-    env: SECRETS,
-    netns: places.brain.name,
-    listenHost: "0.0.0.0",
-    port,
-    directory,
+    ...{ env: SECRETS, netns: places.brain.name, listenHost: "0.0.0.0", port, directory },
   });
-  undo.push(() => service.remove());
+  undo.add(() => service.remove());
   const config = join(directory, "scrub.yaml");
-  writeFileSync(config, nodeConfig({ port, pinPath: pins.path, stateDir: join(directory, NODE) }));
-  const agent = new OutputProcess(places.node.command([process.execPath, MAIN, "scrub", "--config", config]), SECRETS);
-  undo.push(() => agent.remove());
-  await agent.says("the service answers");
-  await eventually(
-    () => bird.isEstablished(session.name),
-    () => `the BGP session did not come up; the service says:\n${service.output}`,
-    20_000,
+  writeFileSync(
+    config,
+    `
+dry_run: false
+node: ${NODE}
+controller: { url: "http://10.0.0.5:${port}", token_env: AGENT }
+dataplane: { interfaces: [net0], pin_path: ${pins.path} }
+report_interval_seconds: 1
+state_dir: ${join(directory, NODE)}
+`,
   );
+  const command = places.node.command([process.execPath, MAIN, "scrub", "--config", config]);
+  const agent = new OutputProcess(command, SECRETS);
+  undo.add(() => agent.remove());
+  await agent.says("the service answers");
+  await sessionUp(bird, service);
   return { places, pins, bird, service, agent };
 }
 
-function brainConfig(hysteresisSeconds: number): string {
-  return `
+const BRAIN = `
 dry_run: false
 networks: [203.0.113.0/24]
 mitigation: divert
@@ -162,7 +154,7 @@ capture:
   interfaces:
     - { name: mirror0, mode: mirror, cpus: [1] }
 thresholds: { pps: ${THRESHOLD_PPS}, mbps: 10000, flows_per_sec: 100000 }
-ban: { ttl_seconds: 60, unban_hysteresis_seconds: ${hysteresisSeconds} }
+ban: { ttl_seconds: 60, unban_hysteresis_seconds: 2 }
 scrubbing:
   communities: ["${ASN}:2"]
   nodes: [{ name: ${NODE}, next_hop: ${NODE_HOP} }]
@@ -174,21 +166,3 @@ bgp:
   neighbors:
     - { address: 198.51.100.2, remote_asn: ${ASN}, port: ${BGP_PORT} }
 `;
-}
-
-interface NodeOptions {
-  readonly port: number;
-  readonly pinPath: string;
-  readonly stateDir: string;
-}
-
-function nodeConfig({ port, pinPath, stateDir }: NodeOptions): string {
-  return `
-dry_run: false
-node: ${NODE}
-controller: { url: "http://10.0.0.5:${port}", token_env: AGENT }
-dataplane: { interfaces: [net0], pin_path: ${pinPath} }
-report_interval_seconds: 1
-state_dir: ${stateDir}
-`;
-}

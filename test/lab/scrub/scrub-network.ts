@@ -6,25 +6,14 @@
  *   client ────┴─ router ──────────────────────────────► victim
  *                   └── 203.0.113.7/32 ──► scrub node ─────┘
  */
-import { join } from "node:path";
 import type { Namespace, Namespaces } from "../namespaces.ts";
-
-const SERVER = join(import.meta.dir, "scrub-server.ts");
-const HTTP_PORT = 80;
 
 export const VICTIM = "203.0.113.7";
 export const PREFIX = `${VICTIM}/32`;
-export const ORIGIN = `http://${VICTIM}:${HTTP_PORT}`;
+export const ORIGIN = `http://${VICTIM}:80`;
 export const NODE_HOP = "192.0.2.2";
 
-export interface Places {
-  readonly attacker: Namespace;
-  readonly client: Namespace;
-  readonly router: Namespace;
-  readonly brain: Namespace;
-  readonly node: Namespace;
-  readonly victim: Namespace;
-}
+export type Places = Readonly<Record<"attacker" | "client" | "router" | "brain" | "node" | "victim", Namespace>>;
 
 /** Place, device, address. */
 type End = readonly [Namespace, string, ...string[]];
@@ -67,7 +56,9 @@ function mirror(router: Namespace, device: string): void {
 
 /** Resolves when the victim's web server serves. It ends with its namespace. */
 export async function serve(victim: Namespace): Promise<void> {
-  const command = victim.command([process.execPath, SERVER, VICTIM, String(HTTP_PORT)]);
+  const answer = "({ url }) => new Response('served ' + new URL(url).pathname)";
+  const program = `Bun.serve({ hostname: "${VICTIM}", port: 80, fetch: ${answer} }); console.log("up");`;
+  const command = victim.command([process.execPath, "-e", program]);
   const server = Bun.spawn(command, { stdin: "ignore", stdout: "pipe", stderr: "inherit" });
   for await (const _ of server.stdout) return;
   throw new Error("the victim's web server did not start");

@@ -1,5 +1,6 @@
 /** Legitimate requests through the scrubbing lab: what its client saw, and what of it counts. */
 import { join } from "node:path";
+import { linesOf } from "../../fixtures/lines.ts";
 import type { Namespace } from "../namespaces.ts";
 
 const CLIENT = join(import.meta.dir, "scrub-client.ts");
@@ -58,12 +59,6 @@ export class Requests {
   }
 
   async #read(): Promise<void> {
-    const decoder = new TextDecoder();
-    let rest = "";
-    for await (const chunk of this.#process.stdout) {
-      const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
-      rest = lines.pop() ?? "";
-      for (const line of lines) this.#lines.push(JSON.parse(line) as RequestLine);
-    }
+    for await (const line of linesOf(this.#process.stdout)) this.#lines.push(JSON.parse(line) as RequestLine);
   }
 }

@@ -1,0 +1,18 @@
+// How long a host may be silent before it leaves a table that is nearly full.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace floodwall {
+
+/// `used` of `limit` rows are taken: the fuller the table, the sooner silent hosts make room. Otherwise a few packets a
+/// minute to each of very many hosts would keep it full, and a flood on a further host would find no row.
+[[nodiscard]] constexpr std::uint32_t idleMsWhen(std::uint32_t used, std::uint32_t limit,
+                                                 std::uint32_t idleMs) noexcept {
+  const std::uint64_t sixteenths = std::uint64_t{used} * 16 / std::max(limit, 1U);
+  if (sixteenths < 12) return idleMs;
+  return std::min(idleMs, sixteenths < 14 ? 2'000U : sixteenths < 15 ? 1'000U : 500U);
+}
+
+}  // namespace floodwall

@@ -1,0 +1,127 @@
+/**
+ * Which Floodwall service a route in the speaker belongs to. Several services may use one speaker; each changes its own
+ * routes alone. The number of a service is `bgp.instance`, or else a random one that is kept in `state_dir`.
+ */
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { BGP_INSTANCE_MAX } from "../limits.ts";
+import { messageOf } from "../system/error-message.ts";
+
+/** Routes of builds that did not distinguish services: their path identifier was "FLWL". */
+export const WITHOUT_INSTANCE = 0x4c574c;
+/** Instances are numbers of 24 bits. */
+const NUMBERS = 0x100_0000;
+
+export interface RouteOwner {
+  /** The instance of routes that this service announces. */
+  readonly instance: number;
+  /** Whether routes of another instance become this service's: wanted ones are announced again, others withdrawn. */
+  takesOver(instance: number): boolean;
+  /** No route that takesOver() is left. */
+  adopted(): void;
+}
+
+export interface InstanceOptions {
+  readonly stateDir: string;
+  /** `bgp.instance`; null: not set. */
+  readonly configured: number | null;
+  /** Whether the speaker was started for this service alone. */
+  readonly isSpeakerOwn: boolean;
+  readonly warn: (fields: object, message: string) => void;
+}
+
+interface Stored {
+  readonly instance: number;
+  /** Earlier numbers of this service, until their routes are adopted. */
+  readonly former: readonly number[];
+}
+
+export class Instance implements RouteOwner {
+  readonly #path: string;
+  readonly #warn: InstanceOptions["warn"];
+  readonly #isSpeakerOwn: boolean;
+  #stored: Stored;
+  /** The file was there and could not be read: routes may be announced under any number. */
+  #isLost = false;
+
+  constructor({ stateDir, configured, isSpeakerOwn, warn }: InstanceOptions) {
+    this.#path = join(stateDir, "bgp-instance");
+    this.#warn = warn;
+    this.#isSpeakerOwn = isSpeakerOwn;
+    const stored = this.#read();
+    const kept = stored === null || stored.instance <= BGP_INSTANCE_MAX ? null : stored.instance;
+    const instance = configured ?? kept ?? anyNumber();
+    const former = stored === null ? [WITHOUT_INSTANCE] : [...stored.former, stored.instance];
+    this.#stored = { instance, former: [...new Set(former)].filter((number) => number !== instance) };
+    if (stored?.instance === instance || this.#write() || configured !== null) return;
+    // Routes under a number that is lost with the process would be nobody's after a restart.
+    this.#stored = { instance: WITHOUT_INSTANCE, former: [] };
+  }
+
+  get instance(): number {
+    return this.#stored.instance;
+  }
+
+  takesOver(instance: number): boolean {
+    return this.#stored.former.includes(instance) || (this.#isLost && this.#isSpeakerOwn);
+  }
+
+  adopted(): void {
+    this.#isLost = false;
+    if (this.#stored.former.length === 0) return;
+    this.#stored = { instance: this.instance, former: [] };
+    this.#write();
+  }
+
+  /** null: there is none, or it cannot be read. */
+  #read(): Stored | null {
+    try {
+      const stored: unknown = JSON.parse(readFileSync(this.#path, "utf8"));
+      if (isStored(stored)) return stored;
+      throw new Error("not in the form of this build");
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code === "ENOENT") return null;
+      this.#isLost = true;
+      const fields = { file: this.#path, cause: messageOf(cause) };
+      this.#warn(fields, "the number of this service among those of its BGP speaker is lost, it takes another one");
+      return null;
+    }
+  }
+
+  /** Returns whether it is on disk. */
+  #write(): boolean {
+    try {
+      const file = openSync(`${this.#path}.new`, "w", 0o600);
+      try {
+        writeSync(file, `${JSON.stringify(this.#stored)}\n`);
+        fsyncSync(file);
+      } finally {
+        closeSync(file);
+      }
+      renameSync(`${this.#path}.new`, this.#path);
+      return true;
+    } catch (cause) {
+      const fields = { file: this.#path, cause: messageOf(cause) };
+      this.#warn(fields, "the number of this service among those of its BGP speaker cannot be written");
+      return false;
+    }
+  }
+}
+
+/** Not one that an operator may configure. */
+function anyNumber(): number {
+  for (;;) {
+    const number = (crypto.getRandomValues(new Uint32Array(1))[0] ?? 0) % NUMBERS;
+    if (number > BGP_INSTANCE_MAX && number !== WITHOUT_INSTANCE) return number;
+  }
+}
+
+function isStored(value: unknown): value is Stored {
+  if (typeof value !== "object" || value === null || !("instance" in value) || !("former" in value)) return false;
+  const { instance, former } = value;
+  return isNumber(instance) && Array.isArray(former) && former.every(isNumber);
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === "number" && Number.isInteger(value) && value > 0 && value < NUMBERS;
+}

@@ -1,0 +1,28 @@
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { QuarantineFile } from "./quarantine-file.ts";
+
+const ENTRY = { rule: 'ipv4-flowspec [{"type":1,"prefix":"203.0.113.9/32"}]', neighbor: "192.0.2.1", untilMs: 5 };
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), `floodwall-quarantine-${process.pid}-`));
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+test("gives back what was saved last, and nothing before that", () => {
+  const file = new QuarantineFile(join(directory, "new"));
+  expect(file.load()).toEqual([]);
+  file.save([ENTRY, { ...ENTRY, neighbor: "192.0.2.2" }]);
+  file.save([ENTRY]);
+  expect(new QuarantineFile(join(directory, "new")).load()).toEqual([ENTRY]);
+});
+
+test.each(["", "{}", "[1]", '[{"rule":"x","neighbor":"192.0.2.1"}]'])("does not take %j for entries", (text) => {
+  const file = new QuarantineFile(directory);
+  writeFileSync(file.path, text);
+  expect(() => file.load()).toThrow();
+  expect(readFileSync(file.path, "utf8")).toBe(text);
+});

@@ -1,0 +1,45 @@
+/** What gobgpd says in its log, one JSON object a line, and not over its API. */
+import type { PeerNotification } from "./peer-notification.ts";
+
+/** Why gobgpd ended, from the end of its log; null: unknown. */
+export function lastLogError(log: string): string | null {
+  for (const line of log.trimEnd().split("\n").reverse()) {
+    const { level, msg, Error: cause } = logEntry(line);
+    // Lower case in GoBGP 3, upper case in GoBGP 4.
+    if (!/^(fatal|panic|error|warn)/i.test(String(level))) continue;
+    return cause === undefined ? String(msg) : `${String(msg)}: ${errorText(cause)}`;
+  }
+  return null;
+}
+
+/** What a line is about, a neighbor's address for one, and what it says; null: not a log entry. */
+export function subjectOfLine(line: string): { readonly key: string; readonly text: string } | null {
+  const { Key: key, msg } = logEntry(line);
+  return typeof key === "string" && typeof msg === "string" ? { key, text: msg } : null;
+}
+
+/** The notifications from neighbors, in order. */
+export function notificationsIn(log: string): readonly PeerNotification[] {
+  return log.split("\n").flatMap((line) => {
+    // Most lines say something else.
+    if (!line.includes("received notification")) return [];
+    const { Key: neighbor, Code: code, Subcode: subcode, Data: data } = logEntry(line);
+    if (typeof neighbor !== "string" || typeof code !== "number" || typeof subcode !== "number") return [];
+    return { neighbor, code, subcode, data: Buffer.from(typeof data === "string" ? data : "", "base64") };
+  });
+}
+
+/** Empty: not a log entry. */
+function logEntry(line: string): Readonly<Record<string, unknown>> {
+  try {
+    const entry: unknown = JSON.parse(line);
+    return typeof entry === "object" && entry !== null ? { ...entry } : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Go's network errors are logged as objects. */
+function errorText(cause: unknown): string {
+  return typeof cause === "string" ? cause : JSON.stringify(cause);
+}

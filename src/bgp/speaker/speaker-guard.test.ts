@@ -1,0 +1,129 @@
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { spawn } from "node:child_process";
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { AnnouncingProcessArgument } from "../../../test/fixtures/bgp/announcing-process.ts";
+import { BgpLab, bgpConfig, blackhole, established, until } from "../../../test/fixtures/bgp/bgp.ts";
+import { systemTimers } from "../../system/timers.ts";
+import { findGobgpd } from "./gobgpd-process.ts";
+import { endManagedGobgpd } from "./managed-speaker.ts";
+
+const DEADLINE_MS = 60_000;
+const ANNOUNCING_PROCESS = join(import.meta.dir, "../../../test/fixtures/bgp/announcing-process.ts");
+const ROUTE = "203.0.113.1/32";
+
+let lab: BgpLab;
+beforeEach(() => {
+  lab = new BgpLab();
+});
+afterEach(() => lab.end());
+
+/** Process ids. */
+function guards(): number[] {
+  const isGuard = (entry: string) => {
+    try {
+      const isNamed = readFileSync(`/proc/${entry}/comm`, "utf8") === "floodwall-guard\n";
+      return isNamed && readFileSync(`/proc/${entry}/cmdline`, "utf8").endsWith(`\0${lab.gobgpdPid()}\0`);
+    } catch {
+      return false;
+    }
+  };
+  return readdirSync("/proc").filter(isGuard).map(Number);
+}
+
+/** A service that announces one route and is killed as soon as BIRD has it. */
+async function killedService(times: Pick<AnnouncingProcessArgument, "routesLastMs" | "leaseMs">): Promise<void> {
+  const bird = await lab.bird();
+  const argument: AnnouncingProcessArgument = {
+    ...times,
+    config: bgpConfig(),
+    stateDir: lab.stateDir,
+    routes: [blackhole(ROUTE)],
+  };
+  const service = spawn(process.execPath, [ANNOUNCING_PROCESS, JSON.stringify(argument)], { stdio: "ignore" });
+  lab.onEnd(async () => {
+    service.kill("SIGKILL");
+    await endManagedGobgpd({ stateDir: lab.stateDir, timers: systemTimers });
+  });
+  await until("in BIRD", () => bird.hasRoute(ROUTE));
+  const ended = new Promise((resolve) => service.once("exit", resolve));
+  service.kill("SIGKILL");
+  await ended;
+  expect(await bird.hasRoute(ROUTE)).toBe(true);
+  await until(
+    "the route expired or is kept",
+    async () => !(await bird.hasRoute(ROUTE)) || times.routesLastMs === undefined,
+  );
+}
+
+test(
+  "ends gobgpd and its routes when they expired and the killed service has not come back",
+  async () => {
+    await killedService({ routesLastMs: 2_000, leaseMs: 1_000 });
+    await until("ended", () => findGobgpd(lab.runDirectory()) === null);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "leaves routes alone that have not expired, and a service that comes back",
+  async () => {
+    await killedService({ leaseMs: 1_000 });
+    const pid = lab.gobgpdPid();
+    const [guard] = guards();
+    // Without routes, the lease of a living service alone keeps gobgpd.
+    const times = { pollMs: 200, checkMs: 500, retryMinMs: 50, retryMaxMs: 500, deadlineMs: 500, leaseMs: 2_000 };
+    const { announcer } = lab.announcer(bgpConfig(), { times });
+    await established(announcer);
+    await Bun.sleep(16_000);
+    expect(lab.gobgpdPid()).toBe(pid);
+    expect(guards()).toEqual([guard ?? 0]);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "a killed guard is replaced, and gobgpd that is started again has one of its own",
+  async () => {
+    const times = { pollMs: 50, checkMs: 50, retryMinMs: 20, retryMaxMs: 100, deadlineMs: 1_000, leaseMs: 30_000 };
+    const { announcer } = lab.announcer(bgpConfig(), { times });
+    await until("connected", () => announcer.status().connected);
+    await until("guarded", () => guards().length === 1);
+    const [first = 0] = guards();
+    process.kill(first, "SIGKILL");
+    await until("guarded again", () => guards().length === 1 && guards()[0] !== first);
+    const [second = 0] = guards();
+    const pid = lab.gobgpdPid();
+    process.kill(pid, "SIGKILL");
+    await until("started again", () => {
+      const running = findGobgpd(lab.runDirectory());
+      return running !== null && running !== pid;
+    });
+    await until("guarded anew", () => guards().length === 1 && guards()[0] !== second);
+    expect(readFileSync(`/proc/${guards()[0]}/status`, "utf8")).toMatch(/^CapEff:\t0+$/m);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "a guard that cannot be told the time is ended and named once, until the service can write again",
+  async () => {
+    const times = { pollMs: 20, checkMs: 20, retryMinMs: 20, retryMaxMs: 100, deadlineMs: 1_000, leaseMs: 30_000 };
+    const { announcer, warnings } = lab.announcer(bgpConfig(), { times });
+    announcer.want([]);
+    await until("guarded", () => announcer.status().connected && guards().length === 1);
+    expect(warnings).toEqual([]);
+    const deadline = join(lab.stateDir, "gobgpd/routes-until");
+    rmSync(deadline);
+    mkdirSync(deadline);
+    await until("ended", () => guards().length === 0);
+    announcer.want([blackhole(ROUTE)]);
+    expect(warnings).toEqual([
+      expect.stringContaining("gobgpd has no guard: if the service dies, its routes stay until the next start"),
+    ]);
+    rmdirSync(deadline);
+    await until("guarded again", () => guards().length === 1);
+    expect(warnings).toHaveLength(1);
+  },
+  DEADLINE_MS,
+);

@@ -1,0 +1,129 @@
+/**
+ * Ends a managed gobgpd, and with it the routes, once the last ban is over and no service has come back: a small process
+ * beside gobgpd that survives the service. The service writes until when gobgpd may run without hearing from it; the
+ * guard reads only that. The time is that of the boot clock, which nobody can set.
+ */
+import { spawn } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { bootSeconds, type Clock } from "../../system/clock.ts";
+import { isSameDirectory, signal, type UnixUser, unprivileged } from "./gobgpd-process.ts";
+import { DEADLINE_FROM_RUN, type SpeakerDirectory } from "./speaker-directory.ts";
+
+/** As in /proc/PID/comm, at most 15 characters: so that the guard is found and recognized. */
+const NAME = "floodwall-guard";
+const LOOK_SECONDS = 2;
+/**
+ * So often in a row the time must have passed: after a standstill of the machine a live service, which writes every ten
+ * seconds, is first.
+ */
+const LOOKS = 7;
+/** Time to close the sessions before gobgpd is killed. */
+const GRACE_SECONDS = 5;
+
+/**
+ * For any POSIX shell. $1: gobgpd's process id; its working directory is also the guard's. A file that is missing or not
+ * readable does not change what is known, and with nothing known gobgpd runs on.
+ */
+const SCRIPT = `
+echo ${NAME} >/proc/$$/comm
+known= passed=0
+runs() { read -r name <"/proc/$1/comm" && [ "$name" = gobgpd ] && [ "/proc/$1/cwd" -ef . ]; }
+while runs "$1"; do
+  read -r until <${DEADLINE_FROM_RUN} && case $until in '' | *[!0-9]*) ;; *) known=$until ;; esac
+  read -r now rest </proc/uptime
+  if [ -n "$known" ] && [ "\${now%.*}" -ge "$known" ]; then passed=$((passed + 1)); else passed=0; fi
+  if [ "$passed" -ge ${LOOKS} ]; then
+    kill -TERM "$1"
+    /bin/sleep ${GRACE_SECONDS}
+    runs "$1" && kill -KILL "$1"
+    exit
+  fi
+  /bin/sleep ${LOOK_SECONDS}
+done
+`;
+
+export interface SpeakerGuardOptions {
+  readonly directory: SpeakerDirectory;
+  readonly clock: Clock;
+  /** When the last route expires, wall clock; null: there is none. */
+  readonly routesUntilMs: () => number | null;
+  /** How long gobgpd may run without routes and without a service, from the last sign of that. */
+  readonly leaseMs: number;
+  readonly warn: (fields: object, message: string) => void;
+}
+
+export interface GuardedSpeaker {
+  readonly pid: number;
+  /** Canonical path of its working directory. */
+  readonly run: string;
+  readonly user: UnixUser | null;
+  /** Has the capability to bind a low port, without which the guard could not see it. */
+  readonly bindsLowPort: boolean;
+}
+
+export class SpeakerGuard {
+  readonly #options: SpeakerGuardOptions;
+  #isWarned = false;
+  /** Of the guard that was seen last; the table of all processes is read only if it is gone. */
+  #pid: number | null = null;
+
+  constructor(options: SpeakerGuardOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Writes until when gobgpd may run. Call this when routes change, and often enough for the lease. Returns whether it
+   * is written.
+   */
+  extend(): boolean {
+    const { directory, clock, routesUntilMs, leaseMs, warn } = this.#options;
+    const remainMs = Math.max(leaseMs, (routesUntilMs() ?? 0) - clock.wallMs());
+    try {
+      directory.writeDeadline(Math.ceil(bootSeconds() + remainMs / 1000));
+      this.#isWarned = false;
+      return true;
+    } catch (cause) {
+      if (!this.#isWarned)
+        warn({ cause }, "gobgpd has no guard: if the service dies, its routes stay until the next start");
+      this.#isWarned = true;
+      return false;
+    }
+  }
+
+  /** Starts a guard if gobgpd has none. One that cannot be told the time is ended: it would end live routes. */
+  watch(speaker: GuardedSpeaker): void {
+    if (this.#pid === null || !isGuard(this.#pid, speaker)) this.#pid = findGuard(speaker);
+    if (this.extend()) this.#pid ??= start(speaker);
+    else if (this.#pid !== null) signal(this.#pid, "SIGKILL");
+  }
+}
+
+/** Returns its process id; null: it could not be started, and the next watch() tries again. */
+function start({ pid, run, user, bindsLowPort }: GuardedSpeaker): number | null {
+  const args = ["-c", SCRIPT, NAME, String(pid)];
+  const [program = "", ...rest] = unprivileged({ executable: "/bin/sh", args, user, bindsLowPort });
+  const child = spawn(program, rest, { cwd: run, detached: true, stdio: "ignore", env: {} });
+  child.on("error", () => {});
+  child.unref();
+  return child.pid ?? null;
+}
+
+/** A guard that an earlier process of the service started. */
+function findGuard(speaker: GuardedSpeaker): number | null {
+  for (const entry of readdirSync("/proc")) {
+    const pid = Number(entry);
+    if (Number.isInteger(pid) && isGuard(pid, speaker)) return pid;
+  }
+  return null;
+}
+
+function isGuard(pid: number, speaker: GuardedSpeaker): boolean {
+  try {
+    const args = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").slice(0, -1);
+    const isIts = args.at(-2) === NAME && args.at(-1) === String(speaker.pid);
+    return isIts && isSameDirectory(`/proc/${pid}/cwd`, speaker.run);
+  } catch {
+    // It ended, or is another user's.
+    return false;
+  }
+}

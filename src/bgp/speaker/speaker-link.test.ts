@@ -1,0 +1,73 @@
+import { expect, test } from "bun:test";
+import { ManualClock, ManualTimers } from "../../../test/fixtures/manual-clock.ts";
+import { nextTurn } from "../../system/timers.ts";
+import type { RouteReconciler } from "../route-reconciler.ts";
+import type { Speaker } from "./speaker.ts";
+import type { SpeakerClient } from "./speaker-client.ts";
+import { SpeakerFault } from "./speaker-fault.ts";
+import { SpeakerLink } from "./speaker-link.ts";
+
+test("the pauses before a speaker that dies again soon grow up to their bound, and are short again after a minute", async () => {
+  const clock = new ManualClock();
+  let die: (fault: Error) => void = () => {};
+  const client: Partial<SpeakerClient> = {
+    listPeers: async () => [],
+    watchPeers: () =>
+      new Promise((_, reject) => {
+        die = reject;
+      }),
+    close: () => {},
+  };
+  const reconciler: Partial<RouteReconciler> = {
+    attach: async () => {},
+    detach: () => {},
+    up: () => {},
+    setSessions: () => {},
+    settle: async () => {},
+    check: async () => {},
+    installed: () => 0,
+  };
+  let ups = 0;
+  const speaker: Partial<Speaker> = {
+    connect: async () => client as SpeakerClient,
+    configure: async () => [],
+    follow: async () => ({ notifications: [], blameless: [] }),
+  };
+  const link = new SpeakerLink({
+    speaker: speaker as Speaker,
+    reconciler: reconciler as RouteReconciler,
+    clock,
+    timers: new ManualTimers(clock),
+    times: { pollMs: 1_000, checkMs: 10_000, retryMinMs: 50, retryMaxMs: 5_000 },
+    onUp: () => {
+      ups++;
+    },
+    onDown: () => {},
+    onSessions: () => {},
+    onNeighborFaults: () => {},
+    onNotifications: () => {},
+  });
+  link.start();
+  await nextTurn();
+  /** The speaker dies. Returns the time until the link is up again, ms. */
+  const diesAndReturns = async () => {
+    const before = ups;
+    die(new SpeakerFault("WatchEvent", "gone", "unreachable"));
+    await nextTurn();
+    let waitedMs = 0;
+    for (; ups === before && waitedMs < 60_000; waitedMs += 50) {
+      clock.advance(50);
+      await nextTurn();
+    }
+    return waitedMs;
+  };
+  const pauses: number[] = [];
+  for (let crash = 0; crash < 9; crash++) pauses.push(await diesAndReturns());
+  expect(pauses).toEqual([50, 100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000]);
+  for (let second = 0; second < 61; second++) {
+    clock.advance(1_000);
+    await nextTurn();
+  }
+  expect(await diesAndReturns()).toBe(50);
+  await link.stop();
+});

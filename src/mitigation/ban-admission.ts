@@ -1,0 +1,100 @@
+/** Whether a prefix may be banned now, beside the bans in force; and, at a cap, which of them end for a worse attack. */
+import type { Attack } from "../detection/attack/attack.ts";
+import { sizeOfRates } from "../detection/attack/attack-size.ts";
+import type { Prefix } from "../net/prefix.ts";
+import type { ActiveBans } from "./active-bans.ts";
+import { type Admission, addressesIn, admit, type Cap, isCap, replacedAt } from "./admission.ts";
+import type { Ban } from "./ban.ts";
+import type { BannedAttacks } from "./banned-attacks.ts";
+import type { EndedBans } from "./ended-bans.ts";
+import { type MitigationPolicy, termsFor } from "./policy.ts";
+import { isCoolingDown } from "./repetition.ts";
+import { ReplaceableBans } from "./replaceable-bans.ts";
+
+interface Tables {
+  readonly active: ActiveBans;
+  readonly ended: EndedBans;
+  readonly attacks: BannedAttacks;
+  readonly policy: () => MitigationPolicy;
+}
+
+export interface AttackAdmission {
+  readonly admission: Admission;
+  /** The bans that end for it, because a cap is reached. */
+  readonly replaced: readonly { readonly ban: Ban; readonly reason: string }[];
+}
+
+export class BanAdmission {
+  readonly #tables: Tables;
+  /** Made at the first need in a tick. */
+  #replaceable: ReplaceableBans | null = null;
+
+  constructor(tables: Tables) {
+    this.#tables = tables;
+  }
+
+  /** The attacks have changed. */
+  attacksChanged(): void {
+    this.#replaceable = null;
+  }
+
+  /** For an operator. At a cap nothing is replaced: the operator chooses. */
+  ofOrder(prefix: Prefix): Admission {
+    return this.#admit(prefix, false, []);
+  }
+
+  /** For a ban that moves to a wider prefix. */
+  ofMove(ban: Ban, prefix: Prefix, wallMs: number): Admission {
+    return this.#admit(prefix, this.#isCoolingDown(prefix, wallMs), [ban]);
+  }
+
+  ofAttack(attack: Attack, prefix: Prefix, wallMs: number): AttackAdmission {
+    const isCooling = this.#isCoolingDown(prefix, wallMs);
+    const first = this.#admit(prefix, isCooling, []);
+    const cap = capOf(first);
+    if (cap === null) return { admission: first, replaced: [] };
+    const { active, attacks } = this.#tables;
+    this.#replaceable ??= new ReplaceableBans(active.values(), attacks, wallMs);
+    const newcomer = { size: sizeOfRates(attack.rates), isBack: attacks.wasReplaced(attack.id) };
+    const replaced: Ban[] = [];
+    let reached = cap;
+    for (const { id, prefix: banned } of this.#replaceable.before(newcomer)) {
+      const ban = active.get(banned.text);
+      // Ended earlier in this tick, or ordered by an operator meanwhile.
+      if (ban?.id !== id || ban.manual) continue;
+      if (reached === "max_banned_fraction reached" && banned.family !== prefix.family) continue;
+      replaced.push(ban);
+      const admission = this.#admit(prefix, isCooling, replaced);
+      const next = capOf(admission);
+      if (next === null) return { admission, replaced: replaced.map((one) => ({ ban: one, reason: replacedAt(cap) })) };
+      reached = next;
+    }
+    return { admission: first, replaced: [] };
+  }
+
+  #isCoolingDown(prefix: Prefix, wallMs: number): boolean {
+    const { ended, policy } = this.#tables;
+    return isCoolingDown(ended.lastOf(prefix), termsFor(policy(), prefix).ban, wallMs);
+  }
+
+  /** @param without bans that would end for it. One for one is allowed even above a cap that a reload has lowered. */
+  #admit(prefix: Prefix, isCoolingDown: boolean, without: readonly Ban[]): Admission {
+    const { active, policy } = this.#tables;
+    const left = active.size - without.length;
+    const { maxActiveBans } = policy();
+    return admit({ prefix, isCoolingDown }, policy(), {
+      isBanned: active.has(prefix.text),
+      active: without.length === 0 ? left : Math.min(left, maxActiveBans - 1),
+      addresses: (family) =>
+        without.reduce(
+          (sum, ban) => sum - (ban.prefix.family === family ? addressesIn(ban.prefix) : 0),
+          active.addresses(family),
+        ),
+    });
+  }
+}
+
+/** null: it is not refused because of a cap. */
+function capOf(admission: Admission): Cap | null {
+  return admission.kind === "refused" && isCap(admission.reason) ? admission.reason : null;
+}

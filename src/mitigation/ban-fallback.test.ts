@@ -1,0 +1,201 @@
+/** Bans whose method neighbors refuse: the fallback, and the return from it. */
+import { describe, expect, test } from "bun:test";
+import {
+  attackOn,
+  banBy,
+  classified,
+  flush,
+  harness,
+  policy,
+  started,
+  under,
+  victim,
+} from "../../test/fixtures/mitigation/ban-engine.ts";
+import type { Ladder } from "./escalation.ts";
+import { REFUSED_FOR_MS, RETRY_HOLD_MAX_MS, RETRY_HOLD_MS } from "./route-watch.ts";
+
+const UNICAST = "192.0.2.1/32";
+const UDP = "flow dst 192.0.2.1/32 proto udp";
+const ALL = "flow dst 192.0.2.1/32";
+const LADDER: Ladder = [
+  { afterSeconds: 0, action: "none" },
+  { afterSeconds: 10, action: "flowspec" },
+  { afterSeconds: 60, action: "divert" },
+  { afterSeconds: 120, action: "blackhole" },
+];
+const refused = { kind: "failed", cause: "no neighbor takes it" } as const;
+
+describe("a method that is refused", () => {
+  test("is replaced by the fallback after REFUSED_FOR_MS, and stays until that is announced", () => {
+    const { engine, announcer } = harness(under({ method: "flowspec" }));
+    announcer.untaken.add("flowspec");
+    announcer.states.set(UDP, refused);
+    announcer.states.set(UNICAST, { kind: "pending" });
+    const attack = classified(attackOn(), "udp_flood");
+    engine.attacksChanged([started(attack)], 0);
+    engine.tick(250);
+    engine.tick(250 + REFUSED_FOR_MS - 1);
+    expect(announcer.wanted).toEqual([UDP]);
+    engine.tick(250 + REFUSED_FOR_MS);
+    expect(announcer.wanted).toEqual([UNICAST, UDP]);
+    expect(engine.banOf(attack)).toMatchObject({
+      method: "blackhole",
+      fallback: "bgp announce failed: no neighbor takes it",
+    });
+    announcer.states.delete(UNICAST);
+    engine.tick(5000);
+    engine.tick(50_000);
+    expect(announcer.wanted).toEqual([UNICAST]);
+  });
+
+  test("for a shorter time is regarded as a session reset", () => {
+    const { engine, announcer } = harness(under({ method: "flowspec" }));
+    engine.attacksChanged([started(classified(attackOn(), "udp_flood"))], 0);
+    for (let ms = 0; ms < 60_000; ms += 1000) {
+      announcer.states.set(UDP, ms % 2000 === 0 ? refused : { kind: "announced" });
+      engine.tick(ms);
+    }
+    expect(announcer.wanted).toEqual([UDP]);
+  });
+
+  test.each([{ kind: "no_session" }, { kind: "speaker_down", cause: "gone" }, { kind: "pending" }] as const)(
+    "is not one of which no more is known than %j",
+    (state) => {
+      const { engine, announcer } = harness(under({ method: "flowspec" }));
+      announcer.states.set(UDP, state);
+      engine.attacksChanged([started(classified(attackOn(), "udp_flood"))], 0);
+      for (let ms = 0; ms < 60_000; ms += 1000) engine.tick(ms);
+      expect(announcer.wanted).toEqual([UDP]);
+    },
+  );
+
+  test("has no fallback in dry run, by setting, or where it is that itself", async () => {
+    const cases = [
+      { ...under({ method: "flowspec" }), dryRun: true },
+      under({ method: "flowspec", ban: { fallback: "none" } }),
+      under({ method: "flowspec", ban: { fallback: "flowspec" } }),
+    ];
+    for (const overrides of cases) {
+      const { engine, announcer } = harness(overrides);
+      announcer.states.set(ALL, refused);
+      await banBy(engine, victim, 0);
+      for (let ms = 0; ms < 10_000; ms += 500) engine.tick(ms);
+      expect([...engine.active.values()]).toMatchObject([{ method: "flowspec", fallback: null }]);
+    }
+  });
+
+  test("falls back at once where there is no next hop for it", async () => {
+    const { engine, announcer } = harness(under({ method: "divert", divert: null }));
+    expect(await banBy(engine, victim, 0)).toMatchObject({
+      method: "blackhole",
+      fallback: "scrubbing has no next hop for IPv4",
+    });
+    expect(announcer.wanted).toEqual([UNICAST]);
+  });
+
+  test("stays replaced on rungs that are not more severe, and is not retried", async () => {
+    const { engine, announcer } = harness(under({ ladder: LADDER }));
+    announcer.states.set(ALL, refused);
+    await banBy(engine, victim, 0);
+    for (let ms = 0; ms <= 70_000; ms += 1000) engine.tick(ms);
+    expect([...engine.active.values()]).toMatchObject([{ step: 2, method: "blackhole" }]);
+    engine.tick(120_000);
+    expect([...engine.active.values()]).toMatchObject([{ step: 3, method: "blackhole", fallback: null }]);
+  });
+
+  /** All of the victim's traffic by FlowSpec, refused as no neighbor takes it, and replaced by a blackhole. */
+  async function replaced() {
+    const made = harness(under({ method: "flowspec", ban: { ttlSeconds: 86_400 } }));
+    made.announcer.untaken.add("flowspec");
+    made.announcer.states.set(ALL, refused);
+    await banBy(made.engine, victim, 0);
+    made.engine.tick(0);
+    made.engine.tick(REFUSED_FOR_MS);
+    made.engine.tick(REFUSED_FOR_MS + 250);
+    await flush(made.engine);
+    expect(made.announcer.wanted).toEqual([UNICAST]);
+    return made;
+  }
+
+  test("returns when neighbors have taken it again for RETRY_HOLD_MS, make before break", async () => {
+    const { engine, announcer } = await replaced();
+    announcer.untaken.clear();
+    announcer.states.set(ALL, { kind: "pending" });
+    engine.tick(10_000);
+    engine.tick(9_999 + RETRY_HOLD_MS);
+    expect(announcer.wanted).toEqual([UNICAST]);
+    engine.tick(10_000 + RETRY_HOLD_MS);
+    expect(announcer.wanted).toEqual([UNICAST, ALL].sort());
+    expect([...engine.active.values()]).toMatchObject([{ method: "flowspec", fallback: null }]);
+    announcer.states.delete(ALL);
+    engine.tick(10_250 + RETRY_HOLD_MS);
+    expect(announcer.wanted).toEqual([ALL]);
+  });
+
+  test("stays replaced while the neighbors that take it come and go", async () => {
+    const { engine, announcer } = await replaced();
+    for (let ms = 10_000; ms < 10 * RETRY_HOLD_MS; ms += 1000) {
+      if (ms % RETRY_HOLD_MS === 0) announcer.untaken.add("flowspec");
+      else announcer.untaken.clear();
+      engine.tick(ms);
+      expect(announcer.wanted).toEqual([UNICAST]);
+    }
+  });
+
+  test("is tried again ever more seldom if it is refused each time", async () => {
+    const { engine, announcer } = await replaced();
+    announcer.untaken.clear();
+    const tries: number[] = [];
+    for (let ms = 10_000; ms < 4 * RETRY_HOLD_MAX_MS; ms += 1000) {
+      const before = announcer.wanted.length;
+      engine.tick(ms);
+      expect(announcer.wanted).toContain(UNICAST);
+      if (announcer.wanted.length > before) tries.push(ms);
+    }
+    // Two ticks: the refusal is seen in the first after the try, and the fallback's route in the first after that.
+    const tryMs = REFUSED_FOR_MS + 2 * 1000;
+    const pauses = tries.slice(1).map((ms, i) => ms - (tries[i] ?? 0) - tryMs);
+    expect(pauses.slice(0, 3)).toEqual([2 * RETRY_HOLD_MS, 4 * RETRY_HOLD_MS, 8 * RETRY_HOLD_MS]);
+    expect(Math.max(...pauses)).toBe(RETRY_HOLD_MAX_MS);
+  });
+
+  test("returns after a restart too", async () => {
+    const { disk } = await replaced();
+    const { engine, announcer } = harness(under({ method: "flowspec", ban: { ttlSeconds: 86_400 } }));
+    engine.restore({ bans: [...disk.values()], attacks: [] }, 10_000);
+    expect(announcer.wanted).toEqual([UNICAST]);
+    engine.tick(10_000);
+    engine.tick(10_000 + RETRY_HOLD_MS);
+    engine.tick(10_250 + RETRY_HOLD_MS);
+    expect(announcer.wanted).toEqual([ALL]);
+  });
+
+  test("is tried again when a reload changes what is to be done, not when it changes nothing", async () => {
+    const { engine, announcer } = harness(under({ method: "flowspec" }));
+    announcer.states.set(ALL, refused);
+    await banBy(engine, victim, 0);
+    for (let ms = 0; ms <= 10_000; ms += 500) engine.tick(ms);
+    engine.reconfigure(policy(under({ method: "flowspec" })), 10_100);
+    expect(announcer.wanted).toEqual([UNICAST]);
+    announcer.states.delete(ALL);
+    engine.reconfigure(policy(under({ method: "flowspec", ban: { ttlSeconds: 7 } })), 10_200);
+    engine.tick(10_250);
+    expect(announcer.wanted).toEqual([ALL]);
+  });
+});
+
+test("an announced ban names each neighbor once that misses one of its routes", async () => {
+  const { engine, announcer } = harness(under({ method: "flowspec" }));
+  const ban = await banBy(engine, victim, 0);
+  expect(engine.routeState(ban)).toEqual({ kind: "announced" });
+  announcer.missing = [
+    { neighbor: "192.0.2.250", cause: "no session" },
+    { neighbor: "192.0.2.250", cause: "another one" },
+  ];
+  expect(engine.routeState(ban)).toEqual({
+    kind: "announced",
+    missingAt: [{ neighbor: "192.0.2.250", cause: "no session" }],
+  });
+  announcer.states.set(ALL, { kind: "no_session" });
+  expect(engine.routeState(ban)).toEqual({ kind: "no_session" });
+});

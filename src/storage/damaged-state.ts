@@ -1,0 +1,134 @@
+/**
+ * A state database that is damaged: it is moved aside, so that the service starts, and what SQLite still reads of it
+ * goes into a new one. The damaged files stay as they are, the newest few of them.
+ */
+import { Database } from "bun:sqlite";
+import { copyFileSync, existsSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { DAMAGED_STATES_KEPT } from "../limits.ts";
+import { SCHEMA_VERSION } from "./state-migrations.ts";
+
+/** What a start found and did. */
+export interface StateDamage {
+  /** As SQLite reports it. */
+  readonly reason: string;
+  readonly movedTo: string;
+  /** Rows that could be read, by table. */
+  readonly salvaged: Readonly<Record<TableName, number>>;
+}
+
+export type TableName = "bans" | "attacks" | "source_blocks" | "levers";
+
+/** Columns of each table, those of its primary key first; a record repeats its key. */
+const TABLES: Readonly<Record<TableName, { readonly keys: readonly string[]; readonly others: readonly string[] }>> = {
+  bans: { keys: ["id"], others: ["started_at", "record"] },
+  attacks: { keys: ["id"], others: ["record"] },
+  source_blocks: { keys: ["source", "victim"], others: ["record"] },
+  levers: { keys: ["zone"], others: ["record"] },
+};
+const NAMES = Object.keys(TABLES) as TableName[];
+
+/** The database and its write-ahead log. The index of the log is made anew by whoever opens them. */
+const SUFFIXES = ["", "-wal"];
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** Every row that SQLite can read, by table. */
+export type SalvagedRows = ReadonlyMap<TableName, readonly Row[]>;
+
+/** Renames the files of the database and removes the oldest ones that were moved before. Returns the new name. */
+export function moveAside(path: string, wallMs: number): string {
+  const stamp = new Date(wallMs).toISOString().replaceAll(/[-:]|\.\d+/g, "");
+  const prefix = `${path}.damaged-`;
+  let movedTo = `${prefix}${stamp}`;
+  for (let number = 2; existsSync(movedTo); number++) movedTo = `${prefix}${stamp}-${number}`;
+  for (const suffix of SUFFIXES) if (existsSync(path + suffix)) renameSync(path + suffix, movedTo + suffix);
+  rmSync(`${path}-shm`, { force: true });
+  const moved = readdirSync(dirname(path))
+    .filter((name) => name.startsWith(basename(prefix)) && !name.endsWith("-wal"))
+    .sort();
+  for (const name of moved.slice(0, -DAMAGED_STATES_KEPT)) {
+    for (const suffix of SUFFIXES) rmSync(join(dirname(path), name + suffix), { force: true });
+  }
+  return movedTo;
+}
+
+/** Undoes moveAside(), whatever has taken the place of the database since. */
+export function moveBack(movedTo: string, path: string): void {
+  for (const suffix of [...SUFFIXES, "-shm"]) rmSync(path + suffix, { force: true });
+  for (const suffix of SUFFIXES) if (existsSync(movedTo + suffix)) renameSync(movedTo + suffix, path + suffix);
+}
+
+/** Reads a copy, since opening the database may change it. Never throws: what cannot be read is lost. */
+export function salvage(path: string): SalvagedRows {
+  const copy = `${path}.copy`;
+  const rows = new Map<TableName, readonly Row[]>();
+  let db: Database | null = null;
+  try {
+    for (const suffix of SUFFIXES) if (existsSync(path + suffix)) copyFileSync(path + suffix, copy + suffix);
+    db = new Database(copy, { strict: true });
+    const { user_version: version } = db.query("PRAGMA user_version").get() as { user_version: number };
+    // Records of other builds have another form.
+    if (version === SCHEMA_VERSION) for (const name of NAMES) rows.set(name, readableRows(db, name));
+  } catch {
+    // Not a database at all, or no space for the copy.
+  } finally {
+    db?.close();
+    for (const suffix of [...SUFFIXES, "-shm"]) rmSync(copy + suffix, { force: true });
+  }
+  return rows;
+}
+
+/** Writes the rows into an empty database, all or none. Returns the number of each table. */
+export function restoreRows(db: Database, rows: SalvagedRows): StateDamage["salvaged"] {
+  const counts: Record<TableName, number> = { bans: 0, attacks: 0, source_blocks: 0, levers: 0 };
+  db.transaction(() => {
+    for (const [name, of] of rows) {
+      const { keys, others } = TABLES[name];
+      const columns = [...keys, ...others];
+      const insert = db.query(
+        `INSERT INTO ${name} (${columns.join()}) VALUES (${columns.map((_, i) => `?${i + 1}`).join()})`,
+      );
+      for (const row of of) insert.run(...columns.map((column) => row[column] as string | number));
+      counts[name] = of.length;
+    }
+  })();
+  return counts;
+}
+
+/** The first damaged row of a database that SQLite itself takes for sound; null: there is none. */
+export function unreadableRow(db: Database): string | null {
+  for (const name of NAMES) {
+    const rows = db.query(`SELECT * FROM ${name}`).all() as Row[];
+    if (!rows.every((row) => isSound(name, row))) return `table ${name} has a record that cannot be read`;
+  }
+  return null;
+}
+
+/** From both ends of the table: damage in the middle hides only what lies between. */
+function readableRows(db: Database, name: TableName): readonly Row[] {
+  const { keys } = TABLES[name];
+  const found = new Map<string, Row>();
+  for (const direction of ["ASC", "DESC"]) {
+    const order = keys.map((key) => `${key} ${direction}`).join();
+    try {
+      for (const row of db.query(`SELECT * FROM ${name} ORDER BY ${order}`).iterate() as Iterable<Row>) {
+        if (isSound(name, row)) found.set(keys.map((key) => String(row[key])).join(" "), row);
+      }
+    } catch {
+      // Up to the damage.
+    }
+  }
+  return [...found.values()];
+}
+
+function isSound(name: TableName, row: Row): boolean {
+  try {
+    const record: unknown = JSON.parse(String(row["record"]));
+    if (typeof record !== "object" || record === null) return false;
+    const fields: Row = { ...record };
+    return TABLES[name].keys.every((key) => row[key] === fields[key]);
+  } catch {
+    return false;
+  }
+}
