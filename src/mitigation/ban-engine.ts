@@ -125,12 +125,8 @@ export class BanEngine {
       decide: () => {
         const ban = this.preview(target, now());
         if (ban.state === "rejected") return { kind: "refused", refusal: ban };
-        return {
-          kind: "begins",
-          key: ban.id,
-          record: ban,
-          basis: [this.#active.get(text), this.#policy, this.#clockSteps],
-        };
+        const basis = [this.#active.get(text), this.#policy, this.#clockSteps];
+        return { kind: "begins", key: ban.id, record: ban, basis };
       },
       present: (id) => [this.#active.get(text)].find((ban) => ban?.id === id) ?? null,
       takeEffect: (ban) => {
@@ -155,10 +151,7 @@ export class BanEngine {
     return refusal === null ? ban : rejected(ban, refusal);
   }
 
-  /**
-   * Ends the ban of the address, or of the narrowest banned prefix whose first address it is: at once, whatever the disk
-   * does. null: none is active.
-   */
+  /** Ends the ban of the address, or of the narrowest prefix that begins with it, at once. null: none is active. */
   async unban(target: IpAddress, wallMs: number): Promise<BanAnswer | null> {
     const ban = this.#active.startingAt(target);
     if (ban === null) return null;
