@@ -256,6 +256,17 @@ export const HISTORY_CLOSE_MS = STOP_STEP_MS - HISTORY_FLUSH_MS;
  * room.
  */
 export const HISTORY_TRIES_MAX = 5;
+/** The size of the SQLite file of traffic and edge history, bytes: the smallest that can be configured, and the default. */
+export const HISTORY_BYTES_MIN = 16 * 1024 * 1024;
+export const HISTORY_BYTES_DEFAULT = 50_000_000_000;
+/**
+ * Free space that history leaves on its disk for the state database, bytes: traffic and edge history stop first, then
+ * audit and attacks. On a small disk it is a share of it.
+ */
+export const HISTORY_RESERVES = {
+  series: { bytes: 256 * 1024 * 1024, share: 0.1 },
+  records: { bytes: 64 * 1024 * 1024, share: 0.025 },
+} as const;
 /** Rows of one traffic snapshot, each for a host in one direction; the busiest hosts are kept. */
 export const TRAFFIC_ROWS_MAX = 20_000;
 /** Event streams: with one token, and in total. */

@@ -31,6 +31,7 @@ const RESTART_KEYS: readonly (readonly [key: string, read: (config: Config) => u
   ["dataplane.limits.max_dynamic_rules", ({ dataplane }) => dataplane?.maxDynamicRules],
   ["storage.driver", ({ storage }) => storage.driver?.kind],
   ["storage.path", ({ storage, stateDir }) => pathInFile(storage.driver, stateDir)],
+  ["storage.max_bytes", ({ storage }) => (storage.driver?.kind === "sqlite" ? storage.driver.maxBytes : null)],
   ["storage.clickhouse", ({ storage }) => (storage.driver?.kind === "clickhouse" ? storage.driver : null)],
   ["storage.retention_days", ({ storage }) => storage.retentionDays],
   ["storage.traffic_interval_seconds", ({ storage }) => storage.trafficIntervalSeconds],

@@ -35,7 +35,7 @@ import type { Floodwall } from "./floodwall.ts";
 import { HostRowView } from "./host-row-view.ts";
 
 /** Rejects if it cannot answer; the store logs and counts the failure. */
-type History = Pick<HistoryStore, "ask">;
+type History = Pick<HistoryStore, "ask"> & Partial<Pick<HistoryStore, "paused">>;
 
 /** Optional parts beside the engines. */
 export interface Sources {
@@ -121,7 +121,7 @@ export class ServiceBackend implements Backend {
       dataplane: dataPlane?.view() ?? null,
       storage: {
         unsaved: Object.values(this.#floodwall.state.unsaved).reduce((sum, changes) => sum + changes, 0),
-        historyPaused: null,
+        historyPaused: this.#history?.paused ?? null,
       },
       machineProblems: this.#machineProblems(),
     };

@@ -9,6 +9,7 @@ export interface OpenFile {
   readonly role: FileRole;
   readonly path: string;
   readonly retentionDays: number;
+  readonly maxBytes: number;
 }
 
 /** The calls that a file's thread carries out: arguments and results. */
