@@ -225,10 +225,12 @@ export interface GroupRatesView {
   readonly ratesOut: Rates;
 }
 
-/** What this machine's data plane dropped for a ban or a source block. */
+/** What is shown of a ban or a source block beside itself. */
 export interface Dropping {
-  /** null or absent: not known, or not in the kernel. */
+  /** By this machine's data plane; null or absent: not known, or not in the kernel. */
   readonly dropped?: { readonly packets: number; readonly bytes: number } | null;
+  /** False: the answer to an order that is in force, and that the disk has not taken yet. */
+  readonly isSaved?: boolean;
 }
 
 /** The configuration of detection and mitigation. Has no secrets. */
@@ -261,6 +263,4 @@ export interface BanView extends Dropping {
   readonly ban: Ban;
   /** null: nothing is to be announced, or there is no announcer. */
   readonly routeState: RouteState | null;
-  /** False: an order that is in force, and that the disk has not taken yet. Absent: not an answer to an order. */
-  readonly isSaved?: boolean;
 }

@@ -11,7 +11,6 @@ import type { AuditRule, Call, CommandRoute, Outcome, ReadRoute } from "../route
 import { jsonAnswer, jsonBlobAnswer } from "../server/answer.ts";
 import { fieldCheck } from "../server/fields.ts";
 import { type Slicing, TablePass } from "../table-pass.ts";
-import { savedToWire } from "../wire/saved.ts";
 import {
   SourceBlockFields,
   SourceBlockRequest,
@@ -140,7 +139,7 @@ function reasonRefusal(reason: string): Refusal | null {
 }
 
 function outcomeOf(result: "blocked" | "removed", { view, isSaved }: Done, reason: string): Outcome {
-  const response = jsonAnswer(200, { ...sourceBlockToWire(view), ...savedToWire(isSaved) });
+  const response = jsonAnswer(200, sourceBlockToWire({ ...view, isSaved }));
   return { kind: "outcome", response, result, reason, dryRun: view.dryRun };
 }
 

@@ -7,7 +7,7 @@ import type { SourceBlockView } from "../../sourceblock/source-blocks.ts";
 import type { Dropping } from "../backend.ts";
 import { closed } from "./closed.ts";
 import { ADDRESS_TEXTS } from "./request-texts.ts";
-import { SAVED_FIELD } from "./saved.ts";
+import { SAVED_FIELD, savedToWire } from "./saved.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
 import { DROPPED_FIELDS, droppedToWire } from "./traffic/dropped.ts";
 
@@ -73,6 +73,7 @@ export function sourceBlockToWire({
   dryRun,
   isInstalled,
   dropped,
+  isSaved = true,
 }: SourceBlockView & Dropping): SourceBlockWire {
   const { source, victim, createdAt, expiresAt, reason } = block;
   return {
@@ -83,6 +84,7 @@ export function sourceBlockToWire({
     dry_run: dryRun,
     reason,
     ...(dryRun || isInstalled ? {} : { installed: false }),
+    ...savedToWire(isSaved),
     ...droppedToWire(dropped),
   };
 }
