@@ -164,7 +164,7 @@ describe("an operator", () => {
   test("gets an error when the disk is full, and nothing is announced; an unban is in force, and stored later", async () => {
     const { engine, announcer, file, disk } = harness();
     file.isBroken = true;
-    await expect(banBy(engine, victim, 0)).rejects.toThrow("disk full");
+    expect(banBy(engine, victim, 0)).rejects.toThrow("disk full");
     expect(announcer.wanted).toEqual([]);
     file.isBroken = false;
     await banBy(engine, victim, 0);

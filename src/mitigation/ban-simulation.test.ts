@@ -113,7 +113,7 @@ class BanSimulation {
     this.lastEvents.push(name);
     if (this.lastEvents.length > 5) this.lastEvents.shift();
     await happen();
-    return await this.#broken();
+    return this.#broken();
   }
 
   /** The attacks in progress are heard of with each tick, and the bans have theirs. */

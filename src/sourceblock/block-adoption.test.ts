@@ -86,7 +86,7 @@ describe("a start", () => {
     expect([kernel.calls, recorder.events]).toEqual([[], []]);
     expect([...blocks.live(2)][0]?.isInstalled).toBe(false);
     expect(blocks.counts()).toMatchObject({ missing: 1, installed: 0 });
-    await expect(blocks.block(order({ source: "198.51.100.2" }), () => 3)).rejects.toThrow(
+    expect(blocks.block(order({ source: "198.51.100.2" }), () => 3)).rejects.toThrow(
       "all blocks of 198.51.100.2 are being removed, the kernel may still drop packets for some",
     );
     kernel.isDown = false;

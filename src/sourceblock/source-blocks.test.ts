@@ -57,8 +57,8 @@ describe("source block", () => {
     const { blocks, store, kernel, live, refusals } = bench();
     await blocks.block(order({ ttlSeconds: 60 }), () => 0);
     store.isBroken = true;
-    await expect(blocks.block(order({ ttlSeconds: 90 }), () => 0)).rejects.toThrow("disk full");
-    await expect(blocks.block(order({ victim: "192.0.2.2" }), () => 0)).rejects.toThrow("disk full");
+    expect(blocks.block(order({ ttlSeconds: 90 }), () => 0)).rejects.toThrow("disk full");
+    expect(blocks.block(order({ victim: "192.0.2.2" }), () => 0)).rejects.toThrow("disk full");
     expect(live()).toEqual([NAME]);
     expect(kernel.pairs.get(NAME)?.expiresAtMs).toBe(60_000);
     expect([kernel.names, refusals.length]).toEqual([[NAME], 2]);
@@ -72,20 +72,20 @@ describe("an install that fails", () => {
     await blocks.block(order({ source: "198.51.100.2" }), () => 0);
     kernel.broken.add("put");
     const failing = () => blocks.block(order({ victim: "192.0.2.4" }), () => 0);
-    await expect(failing()).rejects.toThrow(InstallFault);
+    expect(failing()).rejects.toThrow(InstallFault);
     const other = [`198.51.100.2->${VICTIM}`];
     expect([live(), store.blockNames, kernel.names]).toEqual([other, other, other]);
     expect(recorder.events.at(-1)).toBe(
       `install_failed ${[1, 2, 3, 4].map((victim) => `${SOURCE}->192.0.2.${victim}`).join()}`,
     );
-    await expect(failing()).rejects.toThrow(`all blocks of ${SOURCE} were removed`);
+    expect(failing()).rejects.toThrow(`all blocks of ${SOURCE} were removed`);
   });
 
   test("of a refresh removes the pair as well", async () => {
     const { blocks, store, kernel, live } = bench();
     await blocks.block(order(), () => 0);
     kernel.broken.add("put");
-    await expect(blocks.block(order(), () => 1)).rejects.toThrow("were removed");
+    expect(blocks.block(order(), () => 1)).rejects.toThrow("were removed");
     expect([live(), store.blockNames, kernel.names]).toEqual([[], [], []]);
   });
 
@@ -93,7 +93,7 @@ describe("an install that fails", () => {
     const { blocks, kernel, live } = bench();
     await blocks.block(order(), () => 0);
     kernel.broken.add("put").add("remove");
-    await expect(blocks.block(order({ victim: "192.0.2.2" }), () => 0)).rejects.toThrow(
+    expect(blocks.block(order({ victim: "192.0.2.2" }), () => 0)).rejects.toThrow(
       "the kernel may still drop packets for some",
     );
     expect([live(), kernel.names]).toEqual([[], [NAME]]);
@@ -109,7 +109,7 @@ describe("an install that fails", () => {
     kernel.before = () => {
       store.isBroken = true;
     };
-    await expect(blocks.block(order({ victim: "192.0.2.2" }), () => 0)).rejects.toThrow(InstallFault);
+    expect(blocks.block(order({ victim: "192.0.2.2" }), () => 0)).rejects.toThrow(InstallFault);
     expect([live(), store.blocks.size, unsavedOf(blocks)]).toEqual([[], 2, 2]);
     store.isBroken = false;
     await flush(blocks);
@@ -119,7 +119,7 @@ describe("an install that fails", () => {
   test("is no reason to refuse the source later", async () => {
     const { blocks, kernel, live } = bench();
     kernel.broken.add("put");
-    await expect(blocks.block(order(), () => 0)).rejects.toThrow(InstallFault);
+    expect(blocks.block(order(), () => 0)).rejects.toThrow(InstallFault);
     kernel.broken.clear();
     expect((await blocks.block(order(), () => 1)).kind).toBe("done");
     blocks.tick(2);
@@ -163,9 +163,7 @@ describe("source block removal: an unblock", () => {
     const { blocks, store, kernel, live } = bench();
     await blocks.block(order(), () => 0);
     kernel.broken.add("remove");
-    await expect(blocks.unblock(pair(), 1)).rejects.toThrow(
-      "the kernel did not give up the block: it is still in force",
-    );
+    expect(blocks.unblock(pair(), 1)).rejects.toThrow("the kernel did not give up the block: it is still in force");
     expect([live(), store.blockNames, kernel.names]).toEqual([[NAME], [NAME], [NAME]]);
     kernel.broken.clear();
     expect((await blocks.unblock(pair(), 2)).kind).toBe("done");
@@ -177,7 +175,7 @@ describe("source block removal: an unblock", () => {
     first.blocks.reconfigure(policy({ isAllowlisted: () => true }), 1);
     expect(first.store.blockNames).toEqual([NAME]);
     first.store.isBroken = true;
-    await expect(first.blocks.unblock(pair(), 2)).rejects.toThrow("a restart may bring it back");
+    expect(first.blocks.unblock(pair(), 2)).rejects.toThrow("a restart may bring it back");
     first.store.isBroken = false;
     expect(await first.blocks.unblock(pair(), 2)).toMatchObject({ refusal: "not_blocked" });
     expect(first.store.blockNames).toEqual([]);

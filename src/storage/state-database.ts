@@ -151,16 +151,20 @@ export class StateDatabase {
   #writeOne({ table, key, record }: StateChange): void {
     switch (table) {
       case "bans":
-        record === null ? this.removeBan(key) : this.saveBan(record);
+        if (record === null) this.removeBan(key);
+        else this.saveBan(record);
         break;
       case "attacks":
-        record === null ? this.removeAttack(key) : this.saveAttack(record);
+        if (record === null) this.removeAttack(key);
+        else this.saveAttack(record);
         break;
       case "source_blocks":
-        record === null ? this.removeSourceBlock(pairOfName(key)) : this.saveSourceBlock(record);
+        if (record === null) this.removeSourceBlock(pairOfName(key));
+        else this.saveSourceBlock(record);
         break;
       case "levers":
-        record === null ? this.removeLever(key) : this.saveLever(record);
+        if (record === null) this.removeLever(key);
+        else this.saveLever(record);
         break;
       default:
         table satisfies never;
