@@ -8,6 +8,7 @@ import { Floodwall } from "../src/service/floodwall.ts";
 import { StateDatabase } from "../src/storage/state-database.ts";
 import { systemClock } from "../src/system/clock.ts";
 import { systemTimers } from "../src/system/timers.ts";
+import { localStore } from "../test/fixtures/storage/memory-state.ts";
 
 /** @param text its configuration; the state goes into the directory. */
 export function bareFloodwall(text: string, directory: string, metrics: Metrics): Floodwall {
@@ -16,7 +17,7 @@ export function bareFloodwall(text: string, directory: string, metrics: Metrics)
   return new Floodwall({
     config: loaded.config,
     configPath: "",
-    state: new StateDatabase(join(directory, "state")),
+    state: localStore(new StateDatabase(join(directory, "state")), systemTimers),
     native: loadAddon(),
     clock: systemClock,
     timers: systemTimers,

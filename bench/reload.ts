@@ -13,6 +13,7 @@ import { StateDatabase } from "../src/storage/state-database.ts";
 import { systemClock } from "../src/system/clock.ts";
 import { processEnvironment } from "../src/system/environment.ts";
 import { systemTimers } from "../src/system/timers.ts";
+import { localStore } from "../test/fixtures/storage/memory-state.ts";
 import { type Bench, figure, type Measurement } from "./measurement.ts";
 
 const RUNS = 7;
@@ -80,7 +81,7 @@ function floodwallOn(configPath: string): Floodwall {
   return new Floodwall({
     config,
     configPath,
-    state: new StateDatabase(config.stateDir),
+    state: localStore(new StateDatabase(config.stateDir), systemTimers),
     native: loadAddon(),
     clock: systemClock,
     timers: systemTimers,

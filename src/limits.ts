@@ -91,6 +91,12 @@ export const SOURCE_BLOCK_REASON_MAX = 1000;
  * or written to disk.
  */
 export const SOURCE_BLOCKS_PER_PIECE = 2048;
+/** Changes of the state database in one transaction. */
+export const STATE_BATCH_MAX = 2048;
+/** Orders that wait for the disk at once; further ones are refused. */
+export const STATE_ORDERS_MAX = 1024;
+/** How long an order waits for the disk, ms: longer than two writes to a disk that takes 3 s for each. */
+export const STATE_WAIT_MS = 8000;
 /** Rungs of an escalation ladder. */
 export const ESCALATION_RUNGS_MAX = 5;
 /** Keys of repeated warnings that the log counts separately; all further keys share one entry. */
@@ -258,6 +264,17 @@ export const HISTORY_CLOSE_MS = STOP_STEP_MS - HISTORY_FLUSH_MS;
  * room.
  */
 export const HISTORY_TRIES_MAX = 5;
+/** The size of the SQLite file of traffic and edge history, bytes: the smallest that can be configured, and the default. */
+export const HISTORY_BYTES_MIN = 16 * 1024 * 1024;
+export const HISTORY_BYTES_DEFAULT = 50_000_000_000;
+/**
+ * Free space that history leaves on its disk for the state database, bytes: traffic and edge history stop first, then
+ * audit and attacks. On a small disk it is a share of it.
+ */
+export const HISTORY_RESERVES = {
+  series: { bytes: 256 * 1024 * 1024, share: 0.1 },
+  records: { bytes: 64 * 1024 * 1024, share: 0.025 },
+} as const;
 /** Rows of one traffic snapshot, each for a host in one direction; the busiest hosts are kept. */
 export const TRAFFIC_ROWS_MAX = 20_000;
 /** Event streams: with one token, and in total. */

@@ -44,6 +44,7 @@ describe("a restart is needed for", () => {
     ["capture", "dataplane: {interfaces: [eth0]}\ncapture", ["dataplane"]],
     ["capture", "storage: {driver: none}\ncapture", ["storage.driver"]],
     ["capture", "storage: {path: /srv/history.sqlite}\ncapture", ["storage.path"]],
+    ["capture", "storage: {max_bytes: 16777216}\ncapture", ["storage.max_bytes"]],
     [
       "capture",
       'storage: {driver: clickhouse, clickhouse: {url: "http://127.0.0.1:8123"}}\ncapture',

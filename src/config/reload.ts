@@ -1,5 +1,5 @@
 /** Finds the keys of a new configuration whose changes need a restart. All other changes apply at once. */
-import { SLOTS_PER_BAN } from "../limits.ts";
+import { HISTORY_BYTES_DEFAULT, SLOTS_PER_BAN } from "../limits.ts";
 import type { BgpConfig, Config } from "./config.ts";
 import { isLoopback } from "./load/text-forms.ts";
 import type { ApiConfig } from "./sections/api.ts";
@@ -31,6 +31,10 @@ const RESTART_KEYS: readonly (readonly [key: string, read: (config: Config) => u
   ["dataplane.limits.max_dynamic_rules", ({ dataplane }) => dataplane?.maxDynamicRules],
   ["storage.driver", ({ storage }) => storage.driver?.kind],
   ["storage.path", ({ storage, stateDir }) => pathInFile(storage.driver, stateDir)],
+  [
+    "storage.max_bytes",
+    ({ storage }) => (storage.driver?.kind === "sqlite" ? storage.driver.maxBytes : HISTORY_BYTES_DEFAULT),
+  ],
   ["storage.clickhouse", ({ storage }) => (storage.driver?.kind === "clickhouse" ? storage.driver : null)],
   ["storage.retention_days", ({ storage }) => storage.retentionDays],
   ["storage.traffic_interval_seconds", ({ storage }) => storage.trafficIntervalSeconds],

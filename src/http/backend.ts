@@ -51,21 +51,21 @@ export interface Backend {
   traffic(question: TrafficQuery): Promise<readonly TrafficPoint[] | null>;
   /** Newest first. Rejects with a HistoryFault. */
   auditEvents(question: AuditQuery): Promise<AuditAnswer>;
-  /** Returns a rejected ban if policy refuses. Throws BackendFault if the ban cannot be saved. */
-  ban(target: IpAddress, operator: string): BanView;
+  /** Resolves with a rejected ban if policy refuses. Rejects with a BackendFault if the ban cannot be saved. */
+  ban(target: IpAddress, operator: string): Promise<BanView>;
   /** The ban that ban() would return now. Changes nothing. */
   banPreview(target: IpAddress): BanPreview;
-  /** The withdrawn ban; null: the address has no active one. Throws BackendFault if that cannot be saved. */
-  unban(target: IpAddress, operator: string): BanView | null;
+  /** The withdrawn ban; null: the address has no active one. */
+  unban(target: IpAddress, operator: string): Promise<BanView | null>;
   /** Active blocks, oldest first; may be read while blocks come and go. */
   sourceBlocks(): Iterable<SourceBlockView & Dropping>;
-  /** Throws BackendFault when it could not be kept or installed. */
-  blockSource(order: BlockRequest): BlockAnswer;
-  /** Throws BackendFault when that could not be kept or carried out. */
-  unblockSource(pair: Pair): UnblockAnswer;
+  /** Rejects with a BackendFault when it could not be kept or installed. */
+  blockSource(order: BlockRequest): Promise<BlockAnswer>;
+  /** Rejects with a BackendFault when that could not be carried out. */
+  unblockSource(pair: Pair): Promise<UnblockAnswer>;
   /** The scrub nodes: their reports and rule documents. */
   readonly scrub: ScrubNodes;
-  /** The edge nodes and their zones. Setting and clearing a lever throws BackendFault if that could not be saved. */
+  /** The edge nodes and their zones. Setting a lever rejects with a BackendFault if it could not be saved. */
   readonly edge: Edge;
   /** null: storage is off. */
   readonly edgeHistory: EdgeHistory | null;
@@ -122,8 +122,16 @@ export interface StatusView {
   readonly capture: CaptureView;
   /** null: none is configured. */
   readonly dataplane: DataPlaneView | null;
+  readonly storage: StorageView;
   /** What this machine lacks for the configuration; null: no check has finished. */
   readonly machineProblems: readonly Item[] | null;
+}
+
+export interface StorageView {
+  /** Changes in force that the state database has not taken yet. */
+  readonly unsaved: number;
+  /** Why no history is written now; null: it is written, or storage is off. */
+  readonly historyPaused: string | null;
 }
 
 export interface UpdateView {
@@ -217,10 +225,12 @@ export interface GroupRatesView {
   readonly ratesOut: Rates;
 }
 
-/** What this machine's data plane dropped for a ban or a source block. */
+/** What is shown of a ban or a source block beside itself. */
 export interface Dropping {
-  /** null or absent: not known, or not in the kernel. */
+  /** By this machine's data plane; null or absent: not known, or not in the kernel. */
   readonly dropped?: { readonly packets: number; readonly bytes: number } | null;
+  /** False: the answer to an order that is in force, and that the disk has not taken yet. */
+  readonly isSaved?: boolean;
 }
 
 /** The configuration of detection and mitigation. Has no secrets. */

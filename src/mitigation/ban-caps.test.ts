@@ -2,7 +2,9 @@ import { describe, expect, test } from "bun:test";
 import { address, thresholds } from "../../test/fixtures/host-rows.ts";
 import {
   attackOn,
+  banBy,
   ended,
+  flush,
   harness,
   lasts,
   policy,
@@ -24,7 +26,7 @@ const attack = (last: number, pps: number, fields: Partial<Attack> = {}): Attack
 const calm = (one: Attack, calmSinceMs: number): Attack => ({ ...one, rates: thresholds({ pps: 1 }), calmSinceMs });
 
 describe("at the cap on bans", () => {
-  test("the automatic ban whose attack has been calm for longest is replaced, whatever the sizes", () => {
+  test("the automatic ban whose attack has been calm for longest is replaced, whatever the sizes", async () => {
     const { engine, announcer, disk } = harness({ maxActiveBans: 3 });
     const [first, second, third] = [attack(1, 9e6), attack(2, 2000), attack(3, 2000)];
     engine.attacksChanged([started(first), started(second), started(third)], 0);
@@ -32,7 +34,7 @@ describe("at the cap on bans", () => {
     engine.attacksChanged([started(attack(4, 1100))], 500);
     expect(announcer.wanted).toEqual(["192.0.2.1/32", "192.0.2.3/32", "192.0.2.4/32"]);
     expect(engine.banOf(second)).toMatchObject({ state: "withdrawn", reason: REPLACED });
-    engine.flush();
+    await flush(engine);
     expect([...disk.values()].filter(({ reason }) => reason === REPLACED)).toHaveLength(1);
   });
 
@@ -55,22 +57,22 @@ describe("at the cap on bans", () => {
     expect(announcer.wanted).toEqual(["192.0.2.2/32"]);
   });
 
-  test("a manual ban is never replaced, nor is one that an operator has extended", () => {
+  test("a manual ban is never replaced, nor is one that an operator has extended", async () => {
     const { engine } = harness();
-    engine.ban(address("192.0.2.1"), 0);
+    await banBy(engine, address("192.0.2.1"), 0);
     engine.attacksChanged([started(attack(2, 2000))], 0);
-    engine.ban(address("192.0.2.2"), 1);
+    await banBy(engine, address("192.0.2.2"), 1);
     engine.attacksChanged([lasts(calm(attack(2, 0), 2)), started(attack(3, 9e6))], 100);
     expect(engine.banOf(attack(3, 0))).toMatchObject({ state: "rejected", reason: "max_active_bans reached" });
-    expect(engine.ban(address("192.0.2.4"), 200)).toMatchObject({ reason: "max_active_bans reached" });
+    expect(await banBy(engine, address("192.0.2.4"), 200)).toMatchObject({ reason: "max_active_bans reached" });
   });
 
-  test("an operator's ban replaces none: it is refused with the cap as its reason", () => {
+  test("an operator's ban replaces none: it is refused with the cap as its reason", async () => {
     const { engine } = harness({ maxActiveBans: 1 });
     engine.attacksChanged([started(attack(1, 2000))], 0);
     engine.attacksChanged([lasts(calm(attack(1, 0), 50))], 100);
     const refused = { state: "rejected", reason: "max_active_bans reached" };
-    expect(engine.ban(address("192.0.2.2"), 200)).toMatchObject(refused);
+    expect(await banBy(engine, address("192.0.2.2"), 200)).toMatchObject(refused);
   });
 
   test("a ban that a repetition holds is not taken for calm, and counts for half of its peak", () => {

@@ -2,12 +2,16 @@ import { describe, expect, test } from "bun:test";
 import { address } from "../../test/fixtures/host-rows.ts";
 import {
   attackOn,
+  banBy,
   ended,
+  flush,
   harness,
   lasts,
   policy,
   started,
+  unbanBy,
   under,
+  unsavedOf,
   victim,
   WHITELISTED,
 } from "../../test/fixtures/mitigation/ban-engine.ts";
@@ -47,7 +51,7 @@ describe("admission", () => {
 });
 
 describe("an attack", () => {
-  test("bans its target, keeps the ban and lifts it at the end", () => {
+  test("bans its target, keeps the ban and lifts it at the end", async () => {
     const { engine, announcer, disk } = harness();
     const attack = attackOn();
     engine.attacksChanged([started(attack)], 1000);
@@ -65,7 +69,7 @@ describe("an attack", () => {
     expect(announcer.wanted).toEqual([]);
     expect(engine.banOf(ended(attack).attack)).toMatchObject({ state: "withdrawn", reason: "attack ended" });
     expect(disk.size).toBe(0);
-    engine.flush();
+    await flush(engine);
     expect([...disk.values()].map((ban) => ban.state)).toEqual(["withdrawn"]);
   });
 
@@ -100,11 +104,11 @@ describe("an attack", () => {
     expect(engine.all()).toHaveLength(1);
   });
 
-  test("gets no second ban after an operator lifted the first; the next attack does", () => {
+  test("gets no second ban after an operator lifted the first; the next attack does", async () => {
     const { engine } = harness();
     const attack = attackOn();
     engine.attacksChanged([started(attack)], 0);
-    engine.unban(victim, 100);
+    await unbanBy(engine, victim, 100);
     engine.attacksChanged([lasts(attack)], 200);
     expect(engine.active.size).toBe(0);
     engine.attacksChanged([ended(attack)], 300);
@@ -112,9 +116,9 @@ describe("an attack", () => {
     expect(engine.active.size).toBe(1);
   });
 
-  test("that hits a host with a manual ban shares it and does not end it", () => {
+  test("that hits a host with a manual ban shares it and does not end it", async () => {
     const { engine } = harness();
-    engine.ban(victim, 0);
+    await banBy(engine, victim, 0);
     const attack = attackOn();
     engine.attacksChanged([started(attack)], 100);
     expect(engine.banOf(attack)).toMatchObject({ manual: true, heldBy: [attack.id] });
@@ -124,61 +128,69 @@ describe("an attack", () => {
 });
 
 describe("an operator", () => {
-  test("bans, refreshes and lifts", () => {
+  test("bans, refreshes and lifts", async () => {
     const { engine, announcer, disk } = harness();
-    expect(engine.ban(victim, 1000)).toMatchObject({ state: "active", manual: true, rate: 0, startedAt: 1000 });
-    expect(engine.ban(victim, 61_000)).toMatchObject({ startedAt: 1000, expiresAt: 661_000 });
+    expect(await banBy(engine, victim, 1000)).toMatchObject({
+      state: "active",
+      manual: true,
+      rate: 0,
+      startedAt: 1000,
+    });
+    expect(await banBy(engine, victim, 61_000)).toMatchObject({ startedAt: 1000, expiresAt: 661_000 });
     expect(announcer.wanted).toEqual(["192.0.2.1/32"]);
-    expect(engine.unban(victim, 62_000)).toMatchObject({ state: "withdrawn", reason: "manual unban" });
+    expect(await unbanBy(engine, victim, 62_000)).toMatchObject({ state: "withdrawn", reason: "manual unban" });
     expect(announcer.wanted).toEqual([]);
-    expect(engine.unban(victim, 63_000)).toBeNull();
+    expect(await unbanBy(engine, victim, 63_000)).toBeNull();
     expect(disk.size).toBe(1);
   });
 
-  test("gets a preview of a ban, and nothing is changed", () => {
+  test("gets a preview of a ban, and nothing is changed", async () => {
     const { engine, announcer, disk } = harness();
     expect(engine.preview(victim, 1000)).toMatchObject({ state: "active", manual: true, expiresAt: 601_000 });
     expect(engine.preview(WHITELISTED, 1000)).toMatchObject({ state: "rejected", reason: "whitelisted" });
     expect([engine.all(), announcer.calls, disk.size]).toEqual([[], 0, 0]);
-    const held = engine.ban(victim, 1000);
+    const held = await banBy(engine, victim, 1000);
     expect(engine.preview(victim, 61_000)).toMatchObject({ startedAt: 1000, expiresAt: 661_000 });
     expect(engine.active.get(hostPrefix(victim).text)).toBe(held);
   });
 
-  test("is refused, and the refusal is not in the list of bans", () => {
+  test("is refused, and the refusal is not in the list of bans", async () => {
     const { engine } = harness();
-    expect(engine.ban(WHITELISTED, 0)).toMatchObject({ state: "rejected", reason: "whitelisted" });
-    expect(engine.ban(address("203.0.113.9"), 0)).toMatchObject({ reason: "outside configured networks" });
+    expect(await banBy(engine, WHITELISTED, 0)).toMatchObject({ state: "rejected", reason: "whitelisted" });
+    expect(await banBy(engine, address("203.0.113.9"), 0)).toMatchObject({ reason: "outside configured networks" });
     expect(engine.all()).toEqual([]);
   });
 
-  test("gets an error when the store fails, and nothing is announced or withdrawn", () => {
-    const { engine, announcer, broken } = harness();
-    broken.isBroken = true;
-    expect(() => engine.ban(victim, 0)).toThrow("disk full");
+  test("gets an error when the disk is full, and nothing is announced; an unban is in force, and stored later", async () => {
+    const { engine, announcer, file, disk } = harness();
+    file.isBroken = true;
+    expect(banBy(engine, victim, 0)).rejects.toThrow("disk full");
     expect(announcer.wanted).toEqual([]);
-    broken.isBroken = false;
-    engine.ban(victim, 0);
-    broken.isBroken = true;
-    expect(() => engine.unban(victim, 1)).toThrow("disk full");
-    expect(announcer.wanted).toEqual(["192.0.2.1/32"]);
+    file.isBroken = false;
+    await banBy(engine, victim, 0);
+    file.isBroken = true;
+    expect(await engine.unban(victim, 1)).toMatchObject({ ban: { state: "withdrawn" }, isSaved: false });
+    expect([announcer.wanted, unsavedOf(engine)]).toEqual([[], 1]);
+    file.isBroken = false;
+    await flush(engine);
+    expect([...disk.values()].map(({ state }) => state)).toEqual(["withdrawn"]);
   });
 });
 
 describe("an operator's ban", () => {
-  test("is not written over by an older change that waited for its flush", () => {
+  test("is not written over by an older change that waited for its flush", async () => {
     const { engine, disk } = harness();
     engine.attacksChanged([started(attackOn())], 0);
-    engine.unban(victim, 1);
-    engine.flush();
+    await unbanBy(engine, victim, 1);
+    await flush(engine);
     expect([...disk.values()].map((ban) => ban.state)).toEqual(["withdrawn"]);
   });
 });
 
 describe("time and policy", () => {
-  test("a ban ends at its expiry", () => {
+  test("a ban ends at its expiry", async () => {
     const { engine, announcer } = harness();
-    engine.ban(victim, 0);
+    await banBy(engine, victim, 0);
     engine.tick(599_999);
     expect(engine.active.size).toBe(1);
     engine.tick(600_000);
@@ -186,9 +198,9 @@ describe("time and policy", () => {
     expect(engine.all()[0]).toMatchObject({ state: "withdrawn", reason: "ttl expired" });
   });
 
-  test("a reload converts existing bans to and from dry run", () => {
+  test("a reload converts existing bans to and from dry run", async () => {
     const { engine, announcer } = harness();
-    engine.ban(victim, 0);
+    await banBy(engine, victim, 0);
     engine.reconfigure(policy({ dryRun: true }), 1);
     expect(announcer.wanted).toEqual([]);
     engine.reconfigure(policy(), 2);
@@ -205,15 +217,15 @@ describe("time and policy", () => {
     expect(engine.all()).toMatchObject([{ startedAt: 2 }]);
   });
 
-  test("a reload that shrinks the networks ends the bans outside", () => {
+  test("a reload that shrinks the networks ends the bans outside", async () => {
     const { engine, announcer } = harness();
-    engine.ban(victim, 0);
+    await banBy(engine, victim, 0);
     engine.reconfigure(policy({ isInNetworks: () => false }), 1);
     expect(engine.all()[0]?.reason).toBe("target left configured networks");
     expect(announcer.wanted).toEqual([]);
   });
 
-  test("a reload that names the banned address as a neighbor ends its ban, and keeps it from being banned again", () => {
+  test("a reload that names the banned address as a neighbor ends its ban, and keeps it from being banned again", async () => {
     const { engine, announcer } = harness();
     engine.attacksChanged([started(attackOn())], 0);
     const refusal = "own infrastructure: 192.0.2.1 is bgp.neighbors[0].address; to ban it, change that key first";
@@ -222,44 +234,44 @@ describe("time and policy", () => {
     expect(announcer.wanted).toEqual([]);
     engine.attacksChanged([lasts(attackOn())], 2);
     expect(engine.banOf(attackOn())).toMatchObject({ state: "rejected", reason: refusal });
-    expect(engine.ban(victim, 3)).toMatchObject({ state: "rejected", reason: refusal });
+    expect(await banBy(engine, victim, 3)).toMatchObject({ state: "rejected", reason: refusal });
   });
 
-  test("an automatic ban holds while the store fails, and is stored when it works again", () => {
-    const { engine, announcer, broken, disk } = harness();
-    broken.isBroken = true;
+  test("an automatic ban holds while the store fails, and is stored when it works again", async () => {
+    const { engine, announcer, file, refusals, disk } = harness();
+    file.isBroken = true;
     engine.attacksChanged([started(attackOn())], 0);
     expect(announcer.wanted).toEqual(["192.0.2.1/32"]);
-    engine.flush();
-    expect(engine.unsaved).toBe(1);
-    expect(broken.faults).toBe(1);
-    broken.isBroken = false;
-    engine.flush();
-    expect(engine.unsaved).toBe(0);
+    await flush(engine);
+    expect(unsavedOf(engine)).toBe(1);
+    expect(refusals.length).toBe(1);
+    file.isBroken = false;
+    await flush(engine);
+    expect(unsavedOf(engine)).toBe(0);
     expect([...disk.values()].map((ban) => ban.target)).toEqual([victim]);
   });
 
-  test("only so many ended bans are kept, here and on disk", () => {
+  test("only so many ended bans are kept, here and on disk", async () => {
     const { engine, disk } = harness({}, { endedKept: 2 });
     for (let i = 0; i < 4; i++) {
-      engine.ban(victim, i);
-      engine.unban(victim, i);
+      await banBy(engine, victim, i);
+      await unbanBy(engine, victim, i);
     }
     expect(engine.all().map((ban) => ban.startedAt)).toEqual([2, 3]);
-    engine.flush();
+    await flush(engine);
     expect([...disk.values()].map((ban) => ban.startedAt)).toEqual([2, 3]);
   });
 
   test("a ban that removes an old one from the table does not wait for the disk", () => {
-    const { engine, announcer, broken } = harness({}, { endedKept: 1 });
+    const { engine, announcer, file, refusals } = harness({}, { endedKept: 1 });
     for (const attack of [attackOn(), attackOn(address("192.0.2.2"))]) {
       engine.attacksChanged([started(attack)], 0);
       engine.attacksChanged([ended(attack)], 1);
     }
-    broken.isBroken = true;
+    file.isBroken = true;
     engine.attacksChanged([started(attackOn())], 2);
     engine.attacksChanged([ended(attackOn())], 3);
-    expect(broken.faults).toBe(0);
+    expect(refusals.length).toBe(0);
     engine.attacksChanged([started(attackOn())], 4);
     expect(announcer.wanted).toEqual(["192.0.2.1/32"]);
   });
@@ -297,31 +309,31 @@ describe("time and policy", () => {
 });
 
 describe("a restart", () => {
-  test("restores a ban whose attack lasts, and ends one whose attack was never stored", () => {
+  test("restores a ban whose attack lasts, and ends one whose attack was never stored", async () => {
     const before = harness();
     const [known, lost] = [attackOn(), attackOn(address("192.0.2.2"))];
     before.engine.attacksChanged([started(known), started(lost)], 0);
-    before.engine.flush();
+    await flush(before.engine);
     const after = harness();
     after.engine.restore({ bans: [...before.disk.values()], attacks: [known] }, 1);
     expect(after.announcer.wanted).toEqual(["192.0.2.1/32"]);
     expect(after.engine.banOf(lost)).toMatchObject({ state: "withdrawn", reason: "attack ended" });
   });
 
-  test("does not restore a ban that ended before the last manual one", () => {
+  test("does not restore a ban that ended before the last manual one", async () => {
     const before = harness();
     const attack = attackOn();
     before.engine.attacksChanged([started(attack)], 0);
-    before.engine.flush();
+    await flush(before.engine);
     before.engine.attacksChanged([ended(attack)], 1);
-    before.engine.ban(victim, 2);
+    await banBy(before.engine, victim, 2);
     expect([...before.disk.values()].map(({ state }) => state)).toEqual(["withdrawn", "active"]);
   });
 
-  test("restores active bans with their routes, and ends those that expired meanwhile", () => {
+  test("restores active bans with their routes, and ends those that expired meanwhile", async () => {
     const before = harness();
-    before.engine.ban(victim, 0);
-    before.engine.ban(address("192.0.2.2"), 300_000);
+    await banBy(before.engine, victim, 0);
+    await banBy(before.engine, address("192.0.2.2"), 300_000);
     const after = harness();
     after.engine.restore({ bans: [...before.disk.values()], attacks: [] }, 700_000);
     expect(after.announcer.wanted).toEqual(["192.0.2.2/32"]);
@@ -333,9 +345,9 @@ describe("a restart", () => {
     ).toEqual(["active", "withdrawn"]);
   });
 
-  test("after the clock was set back meanwhile keeps a ban no longer than it was made for", () => {
+  test("after the clock was set back meanwhile keeps a ban no longer than it was made for", async () => {
     const before = harness();
-    before.engine.ban(victim, 3_600_000);
+    await banBy(before.engine, victim, 3_600_000);
     const after = harness();
     after.engine.restore({ bans: [...before.disk.values()], attacks: [] }, 1_000_000);
     expect(after.engine.active.get(hostPrefix(victim).text)?.expiresAt).toBe(1_600_000);
@@ -343,21 +355,21 @@ describe("a restart", () => {
     expect(after.announcer.wanted).toEqual([]);
   });
 
-  test("with a changed dry run or other networks converts the restored bans", () => {
+  test("with a changed dry run or other networks converts the restored bans", async () => {
     const before = harness();
-    before.engine.ban(victim, 0);
+    await banBy(before.engine, victim, 0);
     const after = harness({ dryRun: true });
     after.engine.restore({ bans: [...before.disk.values()], attacks: [] }, 1);
     expect(after.announcer.wanted).toEqual([]);
     expect(after.engine.active.get(hostPrefix(victim).text)?.dryRun).toBe(true);
   });
 
-  test("in the middle of an attack whose ban an operator lifted does not ban again", () => {
+  test("in the middle of an attack whose ban an operator lifted does not ban again", async () => {
     const before = harness();
     const attack = attackOn();
     before.engine.attacksChanged([started(attack)], 0);
-    before.engine.unban(victim, 1);
-    before.engine.flush();
+    await unbanBy(before.engine, victim, 1);
+    await flush(before.engine);
     const after = harness();
     after.engine.restore({ bans: [...before.disk.values()], attacks: [attack] }, 2);
     after.engine.attacksChanged([lasts(attack)], 3);

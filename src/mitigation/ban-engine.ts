@@ -1,20 +1,21 @@
 /**
  * Owns the table of bans, which attacks and operators request, and time and policy end. The announcer gets the routes
- * of the active bans. An operator's ban is stored before the request is answered, an automatic change by the next
- * flush(), so that no route waits for the disk: after a kill in between, the next process withdraws the unknown route
- * and detects the attack again.
+ * of the active bans. An operator's ban is stored before it takes effect; all else takes effect at once, so that no route
+ * waits for the disk: after a kill in between, the next process withdraws unknown routes and detects attacks again.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { AttackChange } from "../detection/judge/detector.ts";
 import type { IpAddress } from "../net/address.ts";
 import { hostPrefix, type Prefix } from "../net/prefix.ts";
+import type { RecordTable } from "../system/record-table.ts";
+import { carryOut } from "../system/stored-order.ts";
 import { ActiveBans } from "./active-bans.ts";
 import { unbannableFor, withdrawnAs } from "./admission.ts";
 import type { Announcer, RouteState } from "./announcer.ts";
 import { type Ban, type BanEvent, haveRoutesChanged, MANUAL_UNBAN, next, type Plan, wantedRoutes } from "./ban.ts";
 import { BanAdmission } from "./ban-admission.ts";
-import { type StoredBansOptions, unsavedBans } from "./ban-store.ts";
+import type { BanAnswer } from "./ban-answer.ts";
 import { prefixUnderAttack } from "./ban-subject.ts";
 import { BannedAttacks } from "./banned-attacks.ts";
 import { type BanCount, CountedBans, countBans } from "./counted-bans.ts";
@@ -27,8 +28,9 @@ import { NOT_TRIED, RouteWatch } from "./route-watch.ts";
 
 type Sources = Pick<Circumstances, "packetsOf" | "profileOf" | "makeRules" | "divertTo" | "nodeRules">;
 
-export interface BanEngineOptions extends StoredBansOptions, Sources {
+export interface BanEngineOptions extends Sources {
   readonly policy: MitigationPolicy;
+  readonly store: RecordTable<Ban>;
   readonly announcer: Announcer | null;
   readonly newId: () => string;
   /** Number of ended bans that are kept in the table and the store. */
@@ -52,10 +54,11 @@ export class BanEngine {
   readonly #ended: EndedBans;
   readonly #attacks = new BannedAttacks();
   readonly #admission: BanAdmission;
-  readonly #unsaved: ReturnType<typeof unsavedBans>;
+  readonly #unsaved: RecordTable<Ban>;
   readonly #routes: RouteWatch;
   /** The routes of the active bans differ from those given to the announcer. */
   #areRoutesStale = false;
+  #clockSteps = 0;
   /** Index of the ban with which the next tick continues. */
   #nextReviewed = 0;
 
@@ -64,7 +67,7 @@ export class BanEngine {
     this.#options = options;
     this.#sources = { packetsOf, profileOf, makeRules, divertTo, nodeRules };
     this.#policy = options.policy;
-    this.#unsaved = unsavedBans(options);
+    this.#unsaved = options.store;
     this.#routes = new RouteWatch(options.announcer);
     this.#ended = new EndedBans(options.endedKept, (id) => this.#unsaved.queue(id, null));
     const tables = { active: this.#active, ended: this.#ended, attacks: this.#attacks };
@@ -80,6 +83,9 @@ export class BanEngine {
     for (const attack of attacks ?? []) if (prefixUnderAttack(attack) !== null) this.#attacks.set(attack);
     for (const ban of stored.bans.map((was) => clampStart(was, wallMs))) {
       if (ban.state === "active") {
+        // A kill while an order was carried out may leave two bans of one prefix: the later one stays.
+        const other = this.#active.get(ban.prefix.text);
+        if (other !== undefined) this.#unsaved.queue(other.id, null);
         this.#active.put(ban);
         this.#attacks.hold(ban);
       } else this.#ended.add(ban);
@@ -111,14 +117,24 @@ export class BanEngine {
     this.#updateWantedRoutes();
   }
 
-  /** Bans an address for an operator. Throws when the store fails: then there is no ban. */
-  ban(target: IpAddress, wallMs: number): Ban {
-    const ban = this.preview(target, wallMs);
-    if (ban.state === "rejected") return ban;
-    this.#unsaved.writeNow([[ban.id, ban]]);
-    this.#put(ban, this.#active.get(ban.prefix.text) ?? null);
-    this.#updateWantedRoutes();
-    return ban;
+  /** Bans an address for an operator, once the ban is on disk. Rejects when the store fails: then there is no ban. */
+  async ban(target: IpAddress, now: () => number): Promise<BanAnswer> {
+    const { text } = hostPrefix(target);
+    const outcome = await carryOut<Ban, Ban>({
+      table: this.#unsaved,
+      decide: () => {
+        const ban = this.preview(target, now());
+        if (ban.state === "rejected") return { kind: "refused", refusal: ban };
+        const basis = [this.#active.get(text), this.#policy, this.#clockSteps];
+        return { kind: "begins", key: ban.id, record: ban, basis };
+      },
+      present: (id) => [this.#active.get(text)].find((ban) => ban?.id === id) ?? null,
+      takeEffect: (ban) => {
+        this.#put(ban, this.#active.get(text) ?? null);
+        this.#updateWantedRoutes();
+      },
+    });
+    return outcome.kind === "refused" ? { ban: outcome.refusal, isSaved: true } : { ...outcome, ban: outcome.record };
   }
 
   /** The ban that ban() would make now, which may be a refusal. Nothing is changed. */
@@ -135,19 +151,16 @@ export class BanEngine {
     return refusal === null ? ban : rejected(ban, refusal);
   }
 
-  /**
-   * Ends the ban of the address, or of the narrowest banned prefix whose first address it is. null: none is active.
-   * Throws when the store fails: then the ban stays.
-   */
-  unban(target: IpAddress, wallMs: number): Ban | null {
+  /** Ends the ban of the address, or of the narrowest prefix that begins with it, at once. null: none is active. */
+  async unban(target: IpAddress, wallMs: number): Promise<BanAnswer | null> {
     const ban = this.#active.startingAt(target);
     if (ban === null) return null;
     const withdrawn = next(ban, { kind: "unbanned" }, wallMs);
-    this.#unsaved.writeNow([[withdrawn.id, withdrawn]]);
+    const saved = this.#unsaved.save(withdrawn.id, withdrawn);
     this.#attacks.exclude(ban.heldBy);
     this.#put(withdrawn, ban);
     this.#updateWantedRoutes();
-    return withdrawn;
+    return { ban: withdrawn, isSaved: await saved };
   }
 
   /** Ends expired bans; applies due rungs and checks routes of at most BANS_REVIEWED bans. */
@@ -167,19 +180,11 @@ export class BanEngine {
 
   /** The wall clock was set by `byMs`. Call this before any other method gets the new time. */
   clockStepped(byMs: number, wallMs: number): void {
+    this.#clockSteps++;
     for (const ban of [...this.#active.values()]) {
       this.#routes.forget(ban.id);
       this.#guarded(() => this.#change(ban, next(ban, { kind: "clock_stepped", byMs }, wallMs)));
     }
-  }
-
-  /** Stores the automatic changes since the last call. When the write fails, all of them stay queued. */
-  flush(): void {
-    this.#unsaved.flush();
-  }
-
-  get unsaved(): number {
-    return this.#unsaved.unsaved;
   }
 
   reconfigure(policy: MitigationPolicy, wallMs: number): void {
@@ -359,7 +364,7 @@ export class BanEngine {
     if (ban !== undefined) this.#change(ban, next(ban, event, wallMs));
   }
 
-  /** An automatic change: the next flush() stores it. */
+  /** An automatic change. */
   #change(ban: Ban, changed: Ban): void {
     if (changed === ban) return;
     this.#put(changed, ban);

@@ -2,7 +2,9 @@
 import { describe, expect, test } from "bun:test";
 import {
   attackOn,
+  banBy,
   classified,
+  flush,
   harness,
   policy,
   started,
@@ -67,7 +69,7 @@ describe("a method that is refused", () => {
     },
   );
 
-  test("has no fallback in dry run, by setting, or where it is that itself", () => {
+  test("has no fallback in dry run, by setting, or where it is that itself", async () => {
     const cases = [
       { ...under({ method: "flowspec" }), dryRun: true },
       under({ method: "flowspec", ban: { fallback: "none" } }),
@@ -76,25 +78,25 @@ describe("a method that is refused", () => {
     for (const overrides of cases) {
       const { engine, announcer } = harness(overrides);
       announcer.states.set(ALL, refused);
-      engine.ban(victim, 0);
+      await banBy(engine, victim, 0);
       for (let ms = 0; ms < 10_000; ms += 500) engine.tick(ms);
       expect([...engine.active.values()]).toMatchObject([{ method: "flowspec", fallback: null }]);
     }
   });
 
-  test("falls back at once where there is no next hop for it", () => {
+  test("falls back at once where there is no next hop for it", async () => {
     const { engine, announcer } = harness(under({ method: "divert", divert: null }));
-    expect(engine.ban(victim, 0)).toMatchObject({
+    expect(await banBy(engine, victim, 0)).toMatchObject({
       method: "blackhole",
       fallback: "scrubbing has no next hop for IPv4",
     });
     expect(announcer.wanted).toEqual([UNICAST]);
   });
 
-  test("stays replaced on rungs that are not more severe, and is not retried", () => {
+  test("stays replaced on rungs that are not more severe, and is not retried", async () => {
     const { engine, announcer } = harness(under({ ladder: LADDER }));
     announcer.states.set(ALL, refused);
-    engine.ban(victim, 0);
+    await banBy(engine, victim, 0);
     for (let ms = 0; ms <= 70_000; ms += 1000) engine.tick(ms);
     expect([...engine.active.values()]).toMatchObject([{ step: 2, method: "blackhole" }]);
     engine.tick(120_000);
@@ -102,21 +104,21 @@ describe("a method that is refused", () => {
   });
 
   /** All of the victim's traffic by FlowSpec, refused as no neighbor takes it, and replaced by a blackhole. */
-  function replaced() {
+  async function replaced() {
     const made = harness(under({ method: "flowspec", ban: { ttlSeconds: 86_400 } }));
     made.announcer.untaken.add("flowspec");
     made.announcer.states.set(ALL, refused);
-    made.engine.ban(victim, 0);
+    await banBy(made.engine, victim, 0);
     made.engine.tick(0);
     made.engine.tick(REFUSED_FOR_MS);
     made.engine.tick(REFUSED_FOR_MS + 250);
-    made.engine.flush();
+    await flush(made.engine);
     expect(made.announcer.wanted).toEqual([UNICAST]);
     return made;
   }
 
-  test("returns when neighbors have taken it again for RETRY_HOLD_MS, make before break", () => {
-    const { engine, announcer } = replaced();
+  test("returns when neighbors have taken it again for RETRY_HOLD_MS, make before break", async () => {
+    const { engine, announcer } = await replaced();
     announcer.untaken.clear();
     announcer.states.set(ALL, { kind: "pending" });
     engine.tick(10_000);
@@ -130,8 +132,8 @@ describe("a method that is refused", () => {
     expect(announcer.wanted).toEqual([ALL]);
   });
 
-  test("stays replaced while the neighbors that take it come and go", () => {
-    const { engine, announcer } = replaced();
+  test("stays replaced while the neighbors that take it come and go", async () => {
+    const { engine, announcer } = await replaced();
     for (let ms = 10_000; ms < 10 * RETRY_HOLD_MS; ms += 1000) {
       if (ms % RETRY_HOLD_MS === 0) announcer.untaken.add("flowspec");
       else announcer.untaken.clear();
@@ -140,8 +142,8 @@ describe("a method that is refused", () => {
     }
   });
 
-  test("is tried again ever more seldom if it is refused each time", () => {
-    const { engine, announcer } = replaced();
+  test("is tried again ever more seldom if it is refused each time", async () => {
+    const { engine, announcer } = await replaced();
     announcer.untaken.clear();
     const tries: number[] = [];
     for (let ms = 10_000; ms < 4 * RETRY_HOLD_MAX_MS; ms += 1000) {
@@ -157,8 +159,8 @@ describe("a method that is refused", () => {
     expect(Math.max(...pauses)).toBe(RETRY_HOLD_MAX_MS);
   });
 
-  test("returns after a restart too", () => {
-    const { disk } = replaced();
+  test("returns after a restart too", async () => {
+    const { disk } = await replaced();
     const { engine, announcer } = harness(under({ method: "flowspec", ban: { ttlSeconds: 86_400 } }));
     engine.restore({ bans: [...disk.values()], attacks: [] }, 10_000);
     expect(announcer.wanted).toEqual([UNICAST]);
@@ -168,10 +170,10 @@ describe("a method that is refused", () => {
     expect(announcer.wanted).toEqual([ALL]);
   });
 
-  test("is tried again when a reload changes what is to be done, not when it changes nothing", () => {
+  test("is tried again when a reload changes what is to be done, not when it changes nothing", async () => {
     const { engine, announcer } = harness(under({ method: "flowspec" }));
     announcer.states.set(ALL, refused);
-    engine.ban(victim, 0);
+    await banBy(engine, victim, 0);
     for (let ms = 0; ms <= 10_000; ms += 500) engine.tick(ms);
     engine.reconfigure(policy(under({ method: "flowspec" })), 10_100);
     expect(announcer.wanted).toEqual([UNICAST]);
@@ -182,9 +184,9 @@ describe("a method that is refused", () => {
   });
 });
 
-test("an announced ban names each neighbor once that misses one of its routes", () => {
+test("an announced ban names each neighbor once that misses one of its routes", async () => {
   const { engine, announcer } = harness(under({ method: "flowspec" }));
-  const ban = engine.ban(victim, 0);
+  const ban = await banBy(engine, victim, 0);
   expect(engine.routeState(ban)).toEqual({ kind: "announced" });
   announcer.missing = [
     { neighbor: "192.0.2.250", cause: "no session" },

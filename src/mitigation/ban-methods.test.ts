@@ -3,12 +3,15 @@ import { describe, expect, test } from "bun:test";
 import { address } from "../../test/fixtures/host-rows.ts";
 import {
   attackOn,
+  banBy,
   classified,
   ended,
+  flush,
   harness,
   lasts,
   policy,
   started,
+  unbanBy,
   under,
   victim,
 } from "../../test/fixtures/mitigation/ban-engine.ts";
@@ -68,19 +71,19 @@ describe("a ban by FlowSpec", () => {
     expect(announcer.wanted).toEqual([TCP]);
   });
 
-  test("that an operator requested matches everything", () => {
+  test("that an operator requested matches everything", async () => {
     const { engine, announcer } = harness({ ...under({ method: "flowspec" }), evidenceWaitMs: 1000 });
-    expect(engine.ban(victim, 0).measure).toMatchObject({ matchesAll: true });
+    expect((await banBy(engine, victim, 0)).measure).toMatchObject({ matchesAll: true });
     expect(announcer.wanted).toEqual([ALL]);
   });
 
-  test("keeps its rules over a restart, and while it outlasts its attack", () => {
+  test("keeps its rules over a restart, and while it outlasts its attack", async () => {
     const flowspec = under({ method: "flowspec" });
     const before = harness(flowspec);
     const attack = classified(attackOn(), "udp_flood");
     before.engine.attacksChanged([started(attack)], 0);
-    before.engine.ban(victim, 1);
-    before.engine.flush();
+    await banBy(before.engine, victim, 1);
+    await flush(before.engine);
     const after = harness(flowspec);
     after.engine.restore({ bans: [...before.disk.values()], attacks: [attack] }, 2);
     expect(after.announcer.wanted).toEqual([UDP]);
@@ -132,16 +135,16 @@ describe("an escalation ladder", () => {
     expect([...engine.active.values()]).toMatchObject([{ step: 1 }]);
   });
 
-  test("starts a manual ban at the first rung that acts", () => {
+  test("starts a manual ban at the first rung that acts", async () => {
     const { engine, announcer } = harness(under({ ladder: LADDER }));
-    expect(engine.ban(victim, 0)).toMatchObject({ step: 1, method: "flowspec", escalation: LADDER });
+    expect(await banBy(engine, victim, 0)).toMatchObject({ step: 1, method: "flowspec", escalation: LADDER });
     expect(announcer.wanted).toEqual([ALL]);
   });
 
-  test("that an operator's refresh finds watching acts at once", () => {
+  test("that an operator's refresh finds watching acts at once", async () => {
     const { engine, announcer } = harness(under({ ladder: LADDER }));
     engine.attacksChanged([started(classified(attackOn(), "udp_flood"))], 0);
-    expect(engine.ban(victim, 100)).toMatchObject({ step: 1, manual: true });
+    expect(await banBy(engine, victim, 100)).toMatchObject({ step: 1, manual: true });
     expect(announcer.wanted).toEqual([UDP]);
   });
 
@@ -176,9 +179,9 @@ describe("a reload", () => {
     expect([...engine.active.values()]).toMatchObject([{ step: 0, method: "blackhole", escalation: null }]);
   });
 
-  test("moves bans to the terms of the group that has their address now", () => {
+  test("moves bans to the terms of the group that has their address now", async () => {
     const { engine, announcer } = harness();
-    engine.ban(victim, 0);
+    await banBy(engine, victim, 0);
     const other = address("198.51.100.77");
     const terms = { nextHop: other, nextHop6: null, communities: ["1:2"], localPref: 5 };
     engine.reconfigure(policy(under({ group: "web", blackhole: terms })), 1);
@@ -201,21 +204,21 @@ describe("two attacks on one host", () => {
     expect(engine.banOf({ ...outgoing, endedAt: 2000 })).toMatchObject({ reason: "attack ended" });
   });
 
-  test("are both left alone after an operator lifted it, until they end", () => {
+  test("are both left alone after an operator lifted it, until they end", async () => {
     const { engine } = harness();
     const [incoming, outgoing] = [attackOn(victim, "in"), attackOn(victim, "out")];
     engine.attacksChanged([started(incoming), started(outgoing)], 0);
-    engine.unban(victim, 1);
+    await unbanBy(engine, victim, 1);
     engine.attacksChanged([lasts(incoming), lasts(outgoing)], 2);
     expect(engine.active.size).toBe(0);
   });
 });
 
 describe("after an operator's unban", () => {
-  test("no attack brings the ban back for the cooldown, and the refusal says so", () => {
+  test("no attack brings the ban back for the cooldown, and the refusal says so", async () => {
     const { engine, disk } = harness(under({ ban: { cooldownSeconds: 60 } }));
-    engine.ban(victim, 0);
-    engine.unban(victim, 1000);
+    await banBy(engine, victim, 0);
+    await unbanBy(engine, victim, 1000);
     const attack = attackOn();
     engine.attacksChanged([started(attack)], 2000);
     expect(engine.banOf(attack)).toMatchObject({ state: "rejected", reason: "cooldown after unban" });
@@ -229,11 +232,11 @@ describe("after an operator's unban", () => {
     expect(engine.active.size).toBe(1);
   });
 
-  test("an operator may ban again at once", () => {
+  test("an operator may ban again at once", async () => {
     const { engine } = harness(under({ ban: { cooldownSeconds: 60 } }));
-    engine.ban(victim, 0);
-    engine.unban(victim, 1000);
-    expect(engine.ban(victim, 1001).state).toBe("active");
+    await banBy(engine, victim, 0);
+    await unbanBy(engine, victim, 1000);
+    expect((await banBy(engine, victim, 1001)).state).toBe("active");
   });
 });
 
@@ -271,9 +274,9 @@ describe("a victim that is hit again soon after its ban", () => {
     expect(vanishing(5000, { repeatWindowSeconds: 0 }).lasted).toEqual([1, 1, 1, 1, 1]);
   });
 
-  test("is remembered over a restart", () => {
+  test("is remembered over a restart", async () => {
     const { engine, disk } = vanishing(5000);
-    engine.flush();
+    await flush(engine);
     const after = harness(under({ ban: repeating }));
     const bans = [...disk.values()].sort((a, b) => a.startedAt - b.startedAt);
     const last = bans.at(-1)?.withdrawnAt ?? 0;
@@ -292,13 +295,13 @@ describe("a victim that is hit again soon after its ban", () => {
     expect([...engine.active.values()]).toMatchObject([{ repeat: 0, holdUntil: null }]);
   });
 
-  test("restarts the count after an operator's unban, and a manual ban is no repetition", () => {
+  test("restarts the count after an operator's unban, and a manual ban is no repetition", async () => {
     const { engine } = harness(under({ ban: repeating }));
     engine.attacksChanged([started(attackOn(victim, "a"))], 0);
-    engine.unban(victim, 1000);
+    await unbanBy(engine, victim, 1000);
     engine.attacksChanged([ended(attackOn(victim, "a")), started(attackOn(victim, "b"))], 2000);
     expect([...engine.active.values()]).toMatchObject([{ repeat: 0, holdUntil: null }]);
     engine.attacksChanged([ended(attackOn(victim, "b"))], 3000);
-    expect(engine.ban(victim, 4000)).toMatchObject({ repeat: 0, holdUntil: null });
+    expect(await banBy(engine, victim, 4000)).toMatchObject({ repeat: 0, holdUntil: null });
   });
 });

@@ -2,7 +2,9 @@ import { describe, expect, test } from "bun:test";
 import { address } from "../../test/fixtures/host-rows.ts";
 import {
   attackOn,
+  banBy,
   ended,
+  flush,
   harness,
   lasts,
   policy,
@@ -151,17 +153,17 @@ describe("with all nodes lost", () => {
     expect(engine.active.size).toBe(0);
   });
 
-  test("a manual ban is refused", () => {
+  test("a manual ban is refused", async () => {
     const { engine, nodes, disk } = diverting();
     nodes.target = lost("withdraw");
-    expect(engine.ban(victim, 0)).toMatchObject({ state: "rejected", reason: "all scrubbing nodes lost" });
+    expect(await banBy(engine, victim, 0)).toMatchObject({ state: "rejected", reason: "all scrubbing nodes lost" });
     expect([engine.all().length, disk.size]).toEqual([0, 0]);
   });
 
-  test("the checks before it come first", () => {
+  test("the checks before it come first", async () => {
     const { engine, nodes } = diverting({ ...under({ method: "divert" }), isWhitelisted: () => true });
     nodes.target = lost("withdraw");
-    expect(engine.ban(victim, 0)).toMatchObject({ state: "rejected", reason: "whitelisted" });
+    expect(await banBy(engine, victim, 0)).toMatchObject({ state: "rejected", reason: "whitelisted" });
   });
 
   test("a ban does not climb to the divert, and does so with a node", () => {
@@ -178,11 +180,11 @@ describe("with all nodes lost", () => {
     expect(engine.active.size).toBe(0);
   });
 
-  test("a manual ban whose ladder starts with a divert is refused and does not only watch", () => {
+  test("a manual ban whose ladder starts with a divert is refused and does not only watch", async () => {
     const watching = [{ afterSeconds: 0, action: "none" }, { ...LADDER[1] }] as const;
     const { engine, nodes } = diverting(under({ ladder: watching }));
     nodes.target = lost("withdraw");
-    expect(engine.ban(victim, 0)).toMatchObject({ state: "rejected" });
+    expect(await banBy(engine, victim, 0)).toMatchObject({ state: "rejected" });
   });
 
   test("a prefix is not blackholed: its ban ends", () => {
@@ -216,10 +218,10 @@ describe("with all nodes lost", () => {
   });
 });
 
-test("a restart leaves a ban at its node", () => {
+test("a restart leaves a ban at its node", async () => {
   const first = diverting();
   first.engine.attacksChanged([started(attackOn())], 0);
-  first.engine.flush();
+  await flush(first.engine);
   const second = diverting();
   second.nodes.target = S1;
   second.engine.restore({ bans: [...first.disk.values()], attacks: [attackOn()] }, 1000);

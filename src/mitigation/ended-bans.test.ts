@@ -1,13 +1,22 @@
 import { describe, expect, test } from "bun:test";
 import { address } from "../../test/fixtures/host-rows.ts";
-import { attackOn, ended, harness, lasts, victim, WHITELISTED } from "../../test/fixtures/mitigation/ban-engine.ts";
+import {
+  attackOn,
+  banBy,
+  ended,
+  harness,
+  lasts,
+  unbanBy,
+  victim,
+  WHITELISTED,
+} from "../../test/fixtures/mitigation/ban-engine.ts";
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 
 describe("an attack", () => {
-  test("that is over still shows the manual ban that covered it, also beside a later attack and once that is lifted", () => {
+  test("that is over still shows the manual ban that covered it, also beside a later attack and once that is lifted", async () => {
     const { engine } = harness();
-    engine.ban(victim, 0);
+    await banBy(engine, victim, 0);
     const [first, second, later] = [
       { ...attackOn(victim, "first"), startedAt: 100, endedAt: 200 },
       { ...attackOn(victim, "second"), startedAt: 300, endedAt: 400 },
@@ -19,19 +28,19 @@ describe("an attack", () => {
       expect(engine.banOf(attack)).toMatchObject({ state: "active", manual: true });
     }
     expect(engine.banOf(first)).toMatchObject({ state: "active", manual: true });
-    engine.unban(victim, 500);
+    await unbanBy(engine, victim, 500);
     for (const attack of [first, second]) expect(engine.banOf(attack)).toMatchObject({ reason: "manual unban" });
     expect(engine.banOf(later)).toBeNull();
   });
 
-  test("that was over before a manual ban began does not show it", () => {
+  test("that was over before a manual ban began does not show it", async () => {
     const { engine } = harness();
-    engine.ban(victim, 200);
+    await banBy(engine, victim, 200);
     expect(engine.banOf({ ...attackOn(), startedAt: 100, endedAt: 200 })).toBeNull();
   });
 });
 
-test("the counts are those of a walk through the table, whatever happened to it", () => {
+test("the counts are those of a walk through the table, whatever happened to it", async () => {
   const seed = Math.trunc(Math.random() * 2 ** 32);
   console.log(`seed ${seed}`);
   const random = seededRandom(seed);
@@ -45,10 +54,10 @@ test("the counts are those of a walk through the table, whatever happened to it"
     const attack = attacks.get(target);
     switch (below(5)) {
       case 0:
-        engine.ban(target, step);
+        await banBy(engine, target, step);
         break;
       case 1:
-        engine.unban(target, step);
+        await unbanBy(engine, target, step);
         break;
       case 2:
         attacks.set(target, attack ?? attackOn(target, `attack ${step}`));

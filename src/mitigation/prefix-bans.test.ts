@@ -2,14 +2,17 @@ import { describe, expect, test } from "bun:test";
 import { address } from "../../test/fixtures/host-rows.ts";
 import {
   attackOn,
+  banBy,
   classified,
   ended,
+  flush,
   harness,
   lasts,
   policy,
   spreadOver,
   spreadTerms,
   started,
+  unbanBy,
   victim,
 } from "../../test/fixtures/mitigation/ban-engine.ts";
 import { hostPrefix } from "../net/prefix.ts";
@@ -90,7 +93,7 @@ describe("an attack that is spread over a prefix", () => {
 });
 
 describe("an attack that widens", () => {
-  test("takes its ban with it: the old route stays until the new one is out", () => {
+  test("takes its ban with it: the old route stays until the new one is out", async () => {
     const { engine, announcer, disk } = banned();
     engine.attacksChanged([started(spreadOver(NARROW))], 0);
     announcer.states.set(WIDE, { kind: "pending" });
@@ -102,7 +105,7 @@ describe("an attack that widens", () => {
     engine.tick(1500);
     expect(announcer.wanted).toEqual([WIDE]);
     expect([...engine.active.values()]).toMatchObject([{ id: "ban-1", startedAt: 0, prefix: { text: WIDE } }]);
-    engine.flush();
+    await flush(engine);
     expect([...disk.values()].map(({ prefix }) => prefix.text)).toEqual([WIDE]);
     engine.attacksChanged([ended(spreadOver(WIDE))], 2000);
     expect(announcer.wanted).toEqual([]);
@@ -162,15 +165,15 @@ describe("an attack that widens", () => {
 });
 
 describe("an operator", () => {
-  test("lifts the ban of a prefix by its first address, that of the address itself first", () => {
+  test("lifts the ban of a prefix by its first address, that of the address itself first", async () => {
     const { engine, announcer } = banned();
     engine.attacksChanged([started(spreadOver("192.0.2.0/24"))], 0);
-    engine.ban(address("192.0.2.0"), 1);
+    await banBy(engine, address("192.0.2.0"), 1);
     expect(announcer.wanted).toEqual(["192.0.2.0/24", "192.0.2.0/32"]);
-    expect(engine.unban(address("192.0.2.7"), 2)).toBeNull();
-    expect(engine.unban(address("192.0.2.0"), 3)).toMatchObject({ prefix: { text: "192.0.2.0/32" } });
-    expect(engine.unban(address("192.0.2.0"), 4)).toMatchObject({ prefix: { text: "192.0.2.0/24" } });
-    expect(engine.unban(address("192.0.2.0"), 5)).toBeNull();
+    expect(await unbanBy(engine, address("192.0.2.7"), 2)).toBeNull();
+    expect(await unbanBy(engine, address("192.0.2.0"), 3)).toMatchObject({ prefix: { text: "192.0.2.0/32" } });
+    expect(await unbanBy(engine, address("192.0.2.0"), 4)).toMatchObject({ prefix: { text: "192.0.2.0/24" } });
+    expect(await unbanBy(engine, address("192.0.2.0"), 5)).toBeNull();
     engine.attacksChanged([lasts(spreadOver("192.0.2.0/24"))], 6);
     expect(announcer.wanted).toEqual([]);
   });
@@ -193,10 +196,10 @@ describe("a reload", () => {
 });
 
 describe("a restart", () => {
-  test("restores the ban of a prefix, which follows its attack further", () => {
+  test("restores the ban of a prefix, which follows its attack further", async () => {
     const before = banned();
     before.engine.attacksChanged([started(spreadOver(NARROW))], 0);
-    before.engine.flush();
+    await flush(before.engine);
     const after = banned();
     after.engine.restore({ bans: [...before.disk.values()], attacks: [spreadOver(NARROW)] }, 1);
     expect(after.announcer.wanted).toEqual([NARROW]);
@@ -206,10 +209,10 @@ describe("a restart", () => {
     expect([...after.engine.active.values()]).toMatchObject([{ id: "ban-1" }]);
   });
 
-  test("in the middle of a move has the old prefix, and moves again", () => {
+  test("in the middle of a move has the old prefix, and moves again", async () => {
     const before = banned();
     before.engine.attacksChanged([started(spreadOver(NARROW))], 0);
-    before.engine.flush();
+    await flush(before.engine);
     before.engine.attacksChanged([lasts(spreadOver(WIDE))], 1000);
     const after = banned();
     after.engine.restore({ bans: [...before.disk.values()], attacks: [spreadOver(WIDE)] }, 1100);
@@ -219,11 +222,11 @@ describe("a restart", () => {
     expect(after.announcer.wanted).toEqual([WIDE]);
   });
 
-  test("that knows the attack as it began leaves the ban as wide as it grew", () => {
+  test("that knows the attack as it began leaves the ban as wide as it grew", async () => {
     const before = banned();
     before.engine.attacksChanged([started(spreadOver(NARROW))], 0);
     before.engine.attacksChanged([lasts(spreadOver(WIDE))], 1000);
-    before.engine.flush();
+    await flush(before.engine);
     const after = banned();
     after.engine.restore({ bans: [...before.disk.values()], attacks: [spreadOver(NARROW)] }, 1100);
     after.engine.attacksChanged([lasts(spreadOver(NARROW))], 2000);
@@ -233,10 +236,10 @@ describe("a restart", () => {
     expect(after.announcer.wanted).toEqual([]);
   });
 
-  test("of a service without detection leaves bans of attacks until they expire", () => {
+  test("of a service without detection leaves bans of attacks until they expire", async () => {
     const before = banned();
     before.engine.attacksChanged([started(spreadOver(NARROW)), started(attackOn(victim))], 0);
-    before.engine.flush();
+    await flush(before.engine);
     const after = banned();
     after.engine.restore({ bans: [...before.disk.values()], attacks: null }, 1);
     after.engine.tick(599_999);

@@ -49,6 +49,11 @@ export class StorageMetrics extends MetricGroup {
     "svc_storage_maintenance_failures_total",
     "Times that old history could not be moved or removed.",
   );
+  readonly #paused = this.gauge(
+    "svc_storage_paused",
+    "1 while writes of a kind of history fail: the disk is full or nearly so, or the store does not answer.",
+    "kind",
+  );
   readonly #hostsCut = this.counter(
     "svc_storage_hosts_cut_total",
     "Rows left out of traffic snapshots because there were too many; the busiest hosts are kept.",
@@ -111,5 +116,9 @@ export class StorageMetrics extends MetricGroup {
 
   hostsCut(rows: number): void {
     this.#hostsCut.inc(rows);
+  }
+
+  setPaused(kind: string, isPaused: boolean): void {
+    this.#paused.set({ kind }, isPaused ? 1 : 0);
   }
 }

@@ -16,6 +16,7 @@ import { type Ban, type BanChange, type BanChangeKind, banChangeKind } from "../
 import { BanEngine } from "../mitigation/ban-engine.ts";
 import { mitigationPolicy } from "../mitigation/policy.ts";
 import { attackRules } from "../mitigation/rules/attack-rules.ts";
+import { forgettingTable } from "../system/record-table.ts";
 
 /** Times are those of the capture, ms since the epoch. `ban`: the current ban of the attack; null: none. */
 export type ReplayEvent =
@@ -123,7 +124,7 @@ class ReplayRun {
     this.#detection = new Detection({ counter: engine, detector, config, originOf, newId, random });
     this.#bans = new BanEngine({
       policy: { ...mitigationPolicy(config), dryRun: true },
-      store: { saveBan: () => {}, removeBan: () => {}, atOnce: (writes) => writes() },
+      store: forgettingTable(),
       announcer: null,
       packetsOf: (attack) => this.#detection.sampler.packetsOf(attack),
       profileOf: (attack) => this.#detection.sampler.profileOf(attack),
@@ -134,8 +135,6 @@ class ReplayRun {
       newId,
       endedKept: ENDED_BANS_KEPT,
       onChange: (ban, previous) => this.#banChanged({ ban, previous }),
-      onUnsaved: () => {},
-      onStoreFault: () => {},
       onFault: (cause) => {
         throw cause;
       },

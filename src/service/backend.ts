@@ -21,6 +21,7 @@ import type {
 import { HOST_CHUNK_ROWS } from "../limits.ts";
 import type { Item } from "../machine/item.ts";
 import type { Ban } from "../mitigation/ban.ts";
+import type { BanAnswer } from "../mitigation/ban-answer.ts";
 import type { IpAddress } from "../net/address.ts";
 import { hostPrefix } from "../net/prefix.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
@@ -34,7 +35,7 @@ import type { Floodwall } from "./floodwall.ts";
 import { HostRowView } from "./host-row-view.ts";
 
 /** Rejects if it cannot answer; the store logs and counts the failure. */
-type History = Pick<HistoryStore, "ask">;
+type History = Pick<HistoryStore, "ask"> & Partial<Pick<HistoryStore, "paused">>;
 
 /** Optional parts beside the engines. */
 export interface Sources {
@@ -118,6 +119,10 @@ export class ServiceBackend implements Backend {
         sources: packetPath?.sources() ?? [],
       },
       dataplane: dataPlane?.view() ?? null,
+      storage: {
+        unsaved: Object.values(this.#floodwall.state.unsaved).reduce((sum, changes) => sum + changes, 0),
+        historyPaused: this.#history?.paused ?? null,
+      },
       machineProblems: this.#machineProblems(),
     };
   }
@@ -190,8 +195,9 @@ export class ServiceBackend implements Backend {
     return this.#floodwall.bans.all().map((ban) => this.#banView(ban));
   }
 
-  ban(target: IpAddress): BanView {
-    return this.#banView(orFault(() => this.#floodwall.bans.ban(target, this.#floodwall.now().wallMs)));
+  async ban(target: IpAddress): Promise<BanView> {
+    const { bans } = this.#floodwall;
+    return this.#answered(await orFault(bans.ban(target, () => this.#floodwall.now().wallMs)));
   }
 
   banPreview(target: IpAddress): BanPreview {
@@ -203,9 +209,9 @@ export class ServiceBackend implements Backend {
     };
   }
 
-  unban(target: IpAddress): BanView | null {
-    const ban = orFault(() => this.#floodwall.bans.unban(target, this.#floodwall.now().wallMs));
-    return ban === null ? null : this.#banView(ban);
+  async unban(target: IpAddress): Promise<BanView | null> {
+    const answer = await orFault(this.#floodwall.bans.unban(target, this.#floodwall.now().wallMs));
+    return answer === null ? null : this.#answered(answer);
   }
 
   *sourceBlocks(): Generator<SourceBlockView & Dropping> {
@@ -216,12 +222,12 @@ export class ServiceBackend implements Backend {
     }
   }
 
-  blockSource(order: BlockRequest): BlockAnswer {
-    return orFault(() => this.#floodwall.sourceBlocks.block(order, this.#floodwall.now().wallMs));
+  blockSource(order: BlockRequest): Promise<BlockAnswer> {
+    return orFault(this.#floodwall.sourceBlocks.block(order, () => this.#floodwall.now().wallMs));
   }
 
-  unblockSource(pair: Pair): UnblockAnswer {
-    return orFault(() => this.#floodwall.sourceBlocks.unblock(pair, this.#floodwall.now().wallMs));
+  unblockSource(pair: Pair): Promise<UnblockAnswer> {
+    return orFault(this.#floodwall.sourceBlocks.unblock(pair, this.#floodwall.now().wallMs));
   }
 
   reload(): Promise<ReloadOutcome> {
@@ -257,6 +263,10 @@ export class ServiceBackend implements Backend {
   #bgp(): BgpView | null {
     const { config, announcer } = this.#floodwall;
     return config.bgp === null || announcer === null ? null : { config: config.bgp, ...announcer.status() };
+  }
+
+  #answered({ ban, isSaved }: BanAnswer): BanView {
+    return { ...this.#banView(ban), isSaved };
   }
 
   #banView(ban: Ban): BanView {

@@ -23,7 +23,9 @@ import { UpdateCheck } from "../release/update-check.ts";
 import { ClearanceFile, ClearanceFileError } from "../storage/clearance-file.ts";
 import { HistoryStore } from "../storage/history-store.ts";
 import { historyDriver } from "../storage/open-history.ts";
-import { StateDatabase, StateDatabaseError } from "../storage/state-database.ts";
+import { StateDatabaseError } from "../storage/state-database.ts";
+import { StateStore } from "../storage/state-store.ts";
+import { StateThread } from "../storage/state-thread.ts";
 import { systemClock } from "../system/clock.ts";
 import { nextTurn, systemTimers } from "../system/timers.ts";
 import { VERSION } from "../version.ts";
@@ -66,7 +68,9 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   const originOf = await openOrigins(config.samples);
   const metrics = new Metrics(VERSION);
   const native = config.capture === null ? null : loadAddon();
-  const state = new StateDatabase(config.stateDir);
+  const file = new StateThread(config.stateDir);
+  const { stored, damage } = await file.open();
+  const state = new StateStore({ file, stored, timers: systemTimers });
   const parts = { clock: systemClock, timers: systemTimers, log, metrics };
   const driver = historyDriver(config.storage, { environment, clock: systemClock });
   const history = driver === null ? null : new HistoryStore({ driver, ...parts, metrics: metrics.storage });
@@ -99,7 +103,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     limitConnections: connectionLimiter(log),
     ...parts,
   });
-  const shared = { feed: http.events, tenancy: () => backend.tenancy(), history, updates, stateDamage: state.damage };
+  const shared = { feed: http.events, tenancy: () => backend.tenancy(), history, updates, stateDamage: damage };
   const reporting = new Reporting({ floodwall, ...shared, environment, limiter, ...parts });
   const start = () => {
     // The port first: a second service on this machine is refused before it announces anything.

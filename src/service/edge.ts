@@ -7,19 +7,21 @@ import type { EdgeReports } from "../edge/reports/edge-reports.ts";
 import type { EdgeHistoryStore } from "../edge/reports/history-writer.ts";
 import { AcmeIssuance, type AcmeObserver, type ChallengeOrder } from "../edge/zones/acme-issuance.ts";
 import { ClearanceKeys, type ClearanceStore } from "../edge/zones/clearance-keys.ts";
-import { type Lever, type LeverObserver, type LeverStore, Levers } from "../edge/zones/levers.ts";
+import { type Lever, type LeverObserver, Levers } from "../edge/zones/levers.ts";
 import { type FeedKeys, ZoneFeed } from "../edge/zones/zone-feed.ts";
 import type { EdgeMetrics } from "../observability/edge-metrics.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
+import type { StateStore } from "../storage/state-store.ts";
 import type { Clock } from "../system/clock.ts";
+import type { RecordTable } from "../system/record-table.ts";
 import type { Timers } from "../system/timers.ts";
 import { EdgeReporting } from "./edge-reports.ts";
 import { orFault } from "./faults.ts";
 
 export interface EdgeChannelOptions {
   readonly config: Pick<Config, "edge">;
-  readonly state: LeverStore & { levers(): readonly Lever[] };
+  readonly state: StateStore;
   readonly masters: ClearanceStore;
   /** Absent: storage is off. */
   readonly history?: EdgeHistoryStore | null;
@@ -49,13 +51,17 @@ export class EdgeChannel implements Edge {
 
   /** Throws ClearanceFileError and StateDatabaseError. */
   constructor(options: EdgeChannelOptions) {
-    const { config, state, clock, timers, nextTurn } = options;
+    const { config, state, clock, timers, nextTurn, metrics } = options;
     this.#options = options;
+    state.onFault(() => {
+      if (this.levers.unsaved > 0) metrics.saveFailed("levers");
+    });
     if (config.edge !== null) this.#openKeys();
     const now = () => ({ wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() });
     this.nodes = new EdgeNodes({ config: config.edge, now });
     const onChange = () => this.feed.changed();
-    this.levers = new Levers({ store: leverStore(state), onChange, observer: leverObserver(options) }, state.levers());
+    const store = leverStore(state.table("levers"));
+    this.levers = new Levers({ store, onChange, observer: leverObserver(options) }, state.stored.levers);
     const serves = (node: string, zone: string) => this.nodes.serves(node, zone);
     this.acme = new AcmeIssuance({ serves, onChange, observer: acmeObserver(options) });
     this.feed = new ZoneFeed({
@@ -147,15 +153,18 @@ export class EdgeChannel implements Edge {
 }
 
 /** What the disk refused did not happen; the caller gets an error and may try again. */
-function leverStore(state: LeverStore): LeverStore {
+export function leverStore(table: RecordTable<Lever>): RecordTable<Lever> {
   return {
-    saveLever: (lever) => orFault(() => state.saveLever(lever)),
-    removeLever: (zone) => orFault(() => state.removeLever(zone)),
-    atOnce: (writes) => orFault(() => state.atOnce(writes)),
+    queue: (...change) => table.queue(...change),
+    save: (...change) => table.save(...change),
+    write: (...change) => orFault(table.write(...change)),
+    get unsaved() {
+      return table.unsaved;
+    },
   };
 }
 
-function leverObserver({ log, limiter, metrics }: EdgeChannelOptions): LeverObserver {
+function leverObserver({ log, metrics }: EdgeChannelOptions): LeverObserver {
   const fieldsOf = ({ zone, mode, untilMs, reason }: Lever) => ({ zone, mode, until: new Date(untilMs), reason });
   return {
     set(lever) {
@@ -171,12 +180,6 @@ function leverObserver({ log, limiter, metrics }: EdgeChannelOptions): LeverObse
       log.info(fieldsOf(lever), "a zone's challenge lever has expired");
     },
     refused: () => metrics.lever("refused"),
-    storeFault(cause) {
-      metrics.saveFailed("levers");
-      limiter.pass("levers", (suppressed) =>
-        log.error({ cause, suppressed }, "the expiry of levers cannot be saved; saving is tried again"),
-      );
-    },
   };
 }
 

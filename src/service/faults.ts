@@ -1,15 +1,16 @@
 /** Converts errors of the service's parts to errors of the API. */
 import { BackendFault, type EdgeHistory, HistoryFault } from "../http/backend.ts";
-import { InstallFault } from "../sourceblock/source-blocks.ts";
+import { InstallFault, UnsavedEndFault } from "../sourceblock/source-blocks.ts";
 import type { HistoryStore } from "../storage/history-store.ts";
 import { StateDatabaseError } from "../storage/state-database.ts";
 
 /** What the disk refused did not happen; the caller gets an error and may try again. */
-export function orFault<T>(operation: () => T): T {
+export async function orFault<T>(operation: Promise<T>): Promise<T> {
   try {
-    return operation();
+    return await operation;
   } catch (cause) {
-    if (cause instanceof InstallFault) throw new BackendFault(cause.message, { cause });
+    if (cause instanceof InstallFault || cause instanceof UnsavedEndFault)
+      throw new BackendFault(cause.message, { cause });
     if (cause instanceof StateDatabaseError) throw new BackendFault(`${cause.message}; nothing was changed`);
     throw cause;
   }

@@ -33,13 +33,12 @@ import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import { sourceBlockPolicy } from "../sourceblock/policy.ts";
 import type { SourceBlocks } from "../sourceblock/source-blocks.ts";
 import { BaselineFile } from "../storage/baseline-file.ts";
-import { type StateDatabase, unsavedAttacks } from "../storage/state-database.ts";
-import { WriteBehind } from "../storage/write-behind.ts";
+import type { StateStore } from "../storage/state-store.ts";
 import type { Clock } from "../system/clock.ts";
 import { ClockSteps } from "../system/clock-steps.ts";
 import type { Environment } from "../system/environment.ts";
+import type { RecordTable } from "../system/record-table.ts";
 import type { Timers } from "../system/timers.ts";
-import type { WriteBehindOptions } from "../system/unsaved-records.ts";
 import { watchRises } from "./baseline-rises.ts";
 import { ConfigReader } from "./config-reader.ts";
 import { openDataPlane } from "./dataplane.ts";
@@ -55,7 +54,7 @@ import { openSourceBlocks } from "./sourceblock.ts";
 export interface FloodwallOptions {
   readonly config: Config;
   readonly configPath: string;
-  readonly state: StateDatabase;
+  readonly state: StateStore;
   /** null: without a capture the service is a control plane only. */
   readonly native: Native | null;
   /** Looks up where sources are, in the configured files; absent: origins are not known. */
@@ -88,13 +87,14 @@ export class Floodwall {
   readonly dataPlane: DataPlane | null;
   readonly announcer: GobgpAnnouncer | null;
   readonly packetPath: PacketPath | null;
+  readonly state: StateStore;
   readonly startedMs: number;
   config: Config;
   readonly #options: FloodwallOptions;
   readonly #limiter: Limiter;
   readonly #clockSteps: ClockSteps;
-  readonly #unsavedAttacks: ReturnType<typeof unsavedAttacks>;
-  readonly #writeBehind: WriteBehind;
+  /** An active attack must survive, so that its ban ends with it. */
+  readonly #storedAttacks: RecordTable<Attack>;
   readonly #announcements: AnnouncementTimer;
   readonly #attackEvents = this.#listeners<AttackEvent>();
   readonly #banChanges = this.#listeners<BanChange>();
@@ -108,19 +108,17 @@ export class Floodwall {
     const { config, configPath, state, log, metrics, clock, timers } = options;
     this.#options = options;
     this.config = config;
+    this.state = state;
     this.startedMs = clock.monotonicMs();
     this.#limiter = new Limiter(clock);
     this.#clockSteps = new ClockSteps(clock);
-    const writeBehind: WriteBehindOptions = {
-      onUnsaved: () => this.#writeBehind.schedule(),
-      onStoreFault: (cause) => this.#stateWriteFailed(cause),
-    };
+    state.onFault((cause) => this.#stateWriteFailed(cause));
     this.announcer = config.bgp === null ? null : this.#makeAnnouncer(config.bgp);
     this.detector = new Detector(detectionPolicy(config), randomUUIDv7, makeBaselines(config));
     this.scrub = openScrubNodes({ config, log, clock, metrics: metrics.scrub, attacks: () => this.detector.active });
     this.bans = new BanEngine({
       policy: mitigationPolicy(config),
-      store: state,
+      store: state.table("bans"),
       announcer: this.announcer,
       packetsOf: (attack) => this.packetPath?.packetsOf(attack) ?? [],
       profileOf: (attack) => this.packetPath?.profileOf(attack) ?? null,
@@ -129,7 +127,6 @@ export class Floodwall {
       newId: randomUUIDv7,
       endedKept: ENDED_BANS_KEPT,
       onChange: (ban, previous) => this.#banChanges.emit({ ban, previous }),
-      ...writeBehind,
       onFault: (cause) =>
         this.#limiter.pass("ban", (suppressed) => log.error({ cause, suppressed }, "a ban could not be brought on")),
     });
@@ -144,15 +141,13 @@ export class Floodwall {
     });
     this.sourceBlocks = openSourceBlocks({
       config,
-      store: state,
+      store: state.table("source_blocks"),
       installer: this.dataPlane,
-      ...writeBehind,
       log,
       limiter: this.#limiter,
       metrics: metrics.sourceBlocks,
     });
-    this.#unsavedAttacks = unsavedAttacks(state, writeBehind);
-    this.#writeBehind = new WriteBehind(timers, [this.bans, this.sourceBlocks, this.#unsavedAttacks]);
+    this.#storedAttacks = state.table("attacks");
     this.#announcements = new AnnouncementTimer(this.bans, (elapsedMs) =>
       metrics.mitigation.announcedAfterDetection(elapsedMs / 1000),
     );
@@ -193,14 +188,13 @@ export class Floodwall {
   /** Restores what an earlier process left, then starts to count, judge and announce. */
   start(): void {
     const { state, timers, clock, log } = this.#options;
-    const attacks = state.attacks();
+    const { attacks, bans, source_blocks: blocks } = state.stored;
     const isWatched = this.packetPath !== null;
     if (isWatched) this.detector.restore(attacks);
-    const bans = state.bans();
     for (const ban of bans) this.scrub.banChanged(ban);
     this.bans.restore({ bans, attacks: isWatched ? attacks : null }, clock.wallMs());
     if (!isWatched) this.#endUnwatched(attacks);
-    this.sourceBlocks.restore(state.sourceBlocks(), clock.wallMs());
+    this.sourceBlocks.restore(blocks, clock.wallMs());
     const taken = {
       attacks: this.detector.active.size,
       bans: this.bans.active.size,
@@ -242,11 +236,8 @@ export class Floodwall {
     this.#endRiseWatch();
     await this.packetPath?.stop();
     this.dataPlane?.stop();
-    this.#writeBehind.stop();
-    await this.announcer?.stop({
-      withdraw: ![...this.bans.active.values()].some((ban) => wantedRoutes(ban).length > 0),
-    });
-    this.#options.state.close();
+    const withdraw = ![...this.bans.active.values()].some((ban) => wantedRoutes(ban).length > 0);
+    await Promise.all([this.announcer?.stop({ withdraw }), this.state.stop()]);
   }
 
   /** Reads the configuration file again and puts it in force; an invalid file changes nothing. */
@@ -366,7 +357,7 @@ export class Floodwall {
   #keepAttack({ kind, attack }: AttackEvent): void {
     if (kind === "lasts") return;
     if (kind === "ended") this.attackLog.add(attack);
-    this.#unsavedAttacks.queue(attack.id, attack.endedAt === null ? attack : null);
+    this.#storedAttacks.queue(attack.id, attack.endedAt === null ? attack : null);
   }
 
   #stateWriteFailed(cause: unknown): void {
@@ -375,7 +366,7 @@ export class Floodwall {
     this.#limiter.pass("state", (suppressed) =>
       log.error(
         { cause, suppressed },
-        "the state database takes no writes: automatic bans work but would not survive a restart; commands are refused",
+        "the state database takes no writes: automatic bans work but would not survive a restart; orders that begin something are refused",
       ),
     );
   }

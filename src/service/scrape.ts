@@ -6,6 +6,7 @@ import type { BanEngine } from "../mitigation/ban-engine.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import type { SourceBlocks } from "../sourceblock/source-blocks.ts";
+import type { StateStore } from "../storage/state-store.ts";
 import type { PacketPath } from "./packet-path.ts";
 
 /** The parts that are read. */
@@ -13,6 +14,7 @@ export interface ScrapedParts {
   readonly config: { readonly dryRun: boolean };
   readonly detector: Detector;
   readonly bans: BanEngine;
+  readonly state: Pick<StateStore, "unsaved">;
   readonly sourceBlocks: SourceBlocks;
   readonly scrub: ScrubNodes;
   readonly dataPlane: DataPlane | null;
@@ -21,13 +23,13 @@ export interface ScrapedParts {
 }
 
 export function fillMetrics(metrics: Metrics, parts: ScrapedParts): void {
-  const { config, detector, bans, sourceBlocks, scrub, dataPlane, announcer, packetPath } = parts;
+  const { config, detector, bans, state, sourceBlocks, scrub, dataPlane, announcer, packetPath } = parts;
   metrics.setDryRun(config.dryRun);
   metrics.detection.setActive(detector.active.values());
   metrics.baselines.set(detector.baselines.table ?? { count: 0, refused: 0, seasons: null });
   metrics.baselines.setLastingRises([...detector.active.values()].filter(({ lastingRise }) => lastingRise).length);
   metrics.mitigation.setBans(bans.counts());
-  metrics.mitigation.setUnsaved(bans.unsaved);
+  metrics.mitigation.setUnsaved(state.unsaved);
   metrics.sourceBlocks.set(sourceBlocks.counts());
   metrics.scrub.set(scrub.views());
   if (dataPlane !== null) metrics.dataplane.set(dataPlane.view());

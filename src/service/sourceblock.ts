@@ -17,7 +17,6 @@ import {
 
 export interface SourceBlockingOptions extends Omit<SourceBlocksOptions, "policy" | "observer"> {
   readonly config: Config;
-  readonly onStoreFault: (cause: unknown) => void;
   readonly log: Log;
   readonly limiter: Limiter;
   readonly metrics: SourceBlockMetrics;
@@ -27,14 +26,14 @@ export interface SourceBlockingOptions extends Omit<SourceBlocksOptions, "policy
 const PAIRS_LOGGED = 20;
 
 export function openSourceBlocks({ config, ...options }: SourceBlockingOptions): SourceBlocks {
-  const { store, installer, onUnsaved, metrics } = options;
+  const { store, installer, metrics } = options;
   metrics.declare({ refusals: [...BLOCK_REFUSALS, "not_blocked"], ends: BLOCK_ENDS, operations: KERNEL_OPERATIONS });
   const policy = sourceBlockPolicy(config);
-  return new SourceBlocks({ policy, store, installer, onUnsaved, observer: observerOf(options) });
+  return new SourceBlocks({ policy, store, installer, observer: observerOf(options) });
 }
 
 function observerOf(options: Omit<SourceBlockingOptions, "config">): SourceBlockObserver {
-  const { log, limiter, metrics, onStoreFault } = options;
+  const { log, limiter, metrics } = options;
   return {
     blocked({ block, dryRun }) {
       metrics.ordered();
@@ -46,7 +45,6 @@ function observerOf(options: Omit<SourceBlockingOptions, "config">): SourceBlock
       metrics.ended(end, blocks.length);
       logEnd(log, end, blocks);
     },
-    storeFault: onStoreFault,
     kernelFault(operation, cause) {
       metrics.kernelFailed(operation);
       limiter.pass(`pairs ${operation}`, (suppressed) =>

@@ -43,3 +43,9 @@ export function blockOf(
   const createdAt = existing?.createdAt ?? wallMs;
   return { source, victim, createdAt, expiresAt: wallMs + ttlSeconds * 1000, reason };
 }
+
+/** The inverse of pairName(). */
+export function pairOfName(name: string): Pair {
+  const [source = "", victim = ""] = name.split("->") as IpAddress[];
+  return { source: source as IpAddress, victim: victim as IpAddress };
+}

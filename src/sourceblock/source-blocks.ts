@@ -1,10 +1,12 @@
 /**
  * Owns the table of source blocks: operators add and remove them, time and policy end them
  * (docs/interface.md#source-block-states). A block is stored, then installed in the kernel, then the request is
- * answered; if the kernel refuses, it is removed again. Dry run is decided here: then the kernel is not changed.
+ * answered; if the kernel refuses, it is removed again. The end of a block takes effect at once, whatever the disk does.
+ * Dry run is decided here: then the kernel is not changed.
  */
 import { SOURCE_BLOCK_SECONDS_MAX, SOURCE_BLOCKS_PER_PIECE } from "../limits.ts";
-import { UnsavedRecords } from "../system/unsaved-records.ts";
+import type { RecordTable } from "../system/record-table.ts";
+import { carryOut, type Decision } from "../system/stored-order.ts";
 import {
   type BlockRefusal,
   blockRefusal,
@@ -18,30 +20,13 @@ import { type KernelOperation, KernelPairs } from "./kernel-pairs.ts";
 import type { PairInstaller } from "./pair-installer.ts";
 import { type BlockRequest, blockOf, isLive, type Pair, pairName, type SourceBlock } from "./source-block.ts";
 
-/** Stores the blocks over restarts. */
-export interface SourceBlockStore {
-  saveSourceBlock(block: SourceBlock): void;
-  removeSourceBlock(pair: Pair): void;
-  /** Returns when all writes of `writes` are on disk, or throws and none is. */
-  atOnce(writes: () => void): void;
-}
-
-/** `block` null: the block ended, and its row must be removed. */
-interface BlockChange {
-  readonly pair: Pair;
-  readonly block: SourceBlock | null;
-}
-
-type NamedChange = readonly [name: string, change: BlockChange];
-
 export interface SourceBlocksOptions {
   readonly policy: SourceBlockPolicy;
-  readonly store: SourceBlockStore;
+  /** By pairName(). */
+  readonly store: RecordTable<SourceBlock>;
   /** null: no data plane. */
   readonly installer: PairInstaller | null;
   readonly observer: SourceBlockObserver;
-  /** A change waits for flush(), which must follow within milliseconds. */
-  readonly onUnsaved: () => void;
 }
 
 /** How a block ended; a PairRefusal: a new configuration refuses it. */
@@ -52,7 +37,6 @@ export interface SourceBlockObserver {
   blocked(view: SourceBlockView): void;
   refused(refusal: BlockRefusal | UnblockRefusal): void;
   ended(end: BlockEnd, blocks: readonly SourceBlock[]): void;
-  storeFault(cause: unknown): void;
   kernelFault(operation: KernelOperation, cause: unknown): void;
 }
 
@@ -65,7 +49,8 @@ export interface SourceBlockView {
 
 export type UnblockRefusal = "no_dataplane" | "not_blocked";
 export type Refused<Refusal> = { readonly kind: "refused"; readonly refusal: Refusal };
-export type Done = { readonly kind: "done"; readonly view: SourceBlockView };
+/** `isSaved` false: it is in force, and the disk has not taken it yet. */
+export type Done = { readonly kind: "done"; readonly view: SourceBlockView; readonly isSaved: boolean };
 export type BlockAnswer = Done | Refused<BlockRefusal>;
 export type UnblockAnswer = Done | Refused<UnblockRefusal>;
 
@@ -74,25 +59,26 @@ export class InstallFault extends Error {
   override readonly name = "InstallFault";
 }
 
+/** The block has ended, and may come back with a restart. */
+export class UnsavedEndFault extends Error {
+  override readonly name = "UnsavedEndFault";
+}
+const UNSAVED_END = "the block has ended already, but the disk has not taken that yet: a restart may bring it back";
+
 export class SourceBlocks {
   readonly #observer: SourceBlockObserver;
   readonly #table = new BlockTable();
   readonly #kernel: KernelPairs;
-  readonly #unsaved: UnsavedRecords<BlockChange>;
+  readonly #store: RecordTable<SourceBlock>;
   #policy: SourceBlockPolicy;
+  #clockSteps = 0;
   /** Blocks that were not checked against the new configuration yet. */
   #unreviewed: MapIterator<SourceBlock> | null = null;
 
-  constructor({ policy, store, installer, observer, onUnsaved }: SourceBlocksOptions) {
+  constructor({ policy, store, installer, observer }: SourceBlocksOptions) {
     this.#observer = observer;
     this.#kernel = new KernelPairs({ installer, onFault: (...fault) => observer.kernelFault(...fault) });
-    this.#unsaved = new UnsavedRecords({
-      write: ({ pair, block }) => (block === null ? store.removeSourceBlock(pair) : store.saveSourceBlock(block)),
-      atOnce: (writes) => store.atOnce(writes),
-      onUnsaved,
-      onStoreFault: (cause) => observer.storeFault(cause),
-      pieceMax: SOURCE_BLOCKS_PER_PIECE,
-    });
+    this.#store = store;
     this.#policy = this.#inForce(policy);
   }
 
@@ -112,8 +98,27 @@ export class SourceBlocks {
     this.#wantAll();
   }
 
-  /** Blocks a pair for an operator. Throws when the store fails, and an InstallFault when the kernel refuses. */
-  block(request: BlockRequest, wallMs: number): BlockAnswer {
+  /**
+   * Blocks a pair for an operator, once the block is on disk. Rejects when the store fails, and with an InstallFault when
+   * the kernel refuses.
+   */
+  async block(request: BlockRequest, now: () => number): Promise<BlockAnswer> {
+    const outcome = await carryOut<SourceBlock, BlockRefusal>({
+      table: this.#store,
+      decide: () => this.#decide(request, now()),
+      present: () => this.#table.get(request),
+      takeEffect: async (block) => {
+        this.#table.put(block);
+        if (!this.#policy.dryRun) await this.#install(block);
+      },
+    });
+    if (outcome.kind === "refused") return this.#refused(outcome.refusal);
+    const view = this.#view(outcome.record);
+    this.#observer.blocked(view);
+    return { kind: "done", view, isSaved: outcome.isSaved };
+  }
+
+  #decide(request: BlockRequest, wallMs: number): Decision<SourceBlock, BlockRefusal> {
     this.#expire(wallMs);
     const existing = this.#table.get(request);
     const refusal = blockRefusal(request, this.#policy, {
@@ -121,35 +126,27 @@ export class SourceBlocks {
       victims: this.#table.victims(request.source),
       pairs: this.#table.size,
     });
-    if (refusal !== null) return this.#refused(refusal);
-    const block = blockOf(request, existing, wallMs);
-    this.#unsaved.writeNow([saved(block)]);
-    this.#table.put(block);
-    if (!this.#policy.dryRun) this.#install(block);
-    const view = this.#view(block);
-    this.#observer.blocked(view);
-    return { kind: "done", view };
+    if (refusal !== null) return { kind: "refused", refusal };
+    const basis = [existing, this.#policy, this.#clockSteps];
+    return { kind: "begins", key: pairName(request), record: blockOf(request, existing, wallMs), basis };
   }
 
-  /**
-   * Ends a block for an operator. Throws when the store fails, and an InstallFault when the kernel refuses: then the
-   * block stays.
-   */
-  unblock(pair: Pair, wallMs: number): UnblockAnswer {
+  /** Ends a block for an operator. Rejects with an InstallFault when the kernel refuses: then the block stays. */
+  async unblock(pair: Pair, wallMs: number): Promise<UnblockAnswer> {
     this.#expire(wallMs);
     if (!this.#policy.hasDataplane) return this.#refused("no_dataplane");
     const block = this.#table.get(pair);
     if (block === null) {
-      // The store may still hold a block that has just ended.
-      if (this.#unsaved.has(pairName(pair))) this.#unsaved.writeNow([removed(pair)]);
+      // The file may still have a block that has just ended.
+      if (!(await this.#store.save(pairName(pair), null))) throw new UnsavedEndFault(UNSAVED_END);
       return this.#refused("not_blocked");
     }
     const view = this.#view(block);
-    this.#unsaved.writeNow([removed(block)]);
     if (!this.#policy.dryRun) this.#uninstall(block);
     this.#table.delete(block);
+    const saved = this.#store.save(pairName(block), null);
     this.#observer.ended("unblocked", [block]);
-    return { kind: "done", view };
+    return { kind: "done", view, isSaved: await saved };
   }
 
   /** Ends expired blocks and continues pending work. */
@@ -161,9 +158,10 @@ export class SourceBlocks {
 
   /** The wall clock was set by `byMs`. The kernel's clock and the remaining time of blocks do not change. */
   clockStepped(byMs: number): void {
+    this.#clockSteps++;
     const blocks = this.#table.shift(byMs);
     for (const block of blocks) this.#kernel.updateMissing(block);
-    this.#queue(blocks.map(saved));
+    for (const block of blocks) this.#store.queue(pairName(block), block);
   }
 
   /** A new configuration applies to requests at once, and to existing blocks in pieces. */
@@ -205,15 +203,6 @@ export class SourceBlocks {
     return { virtual, installed, missing: size - virtual - installed, slotsFree: slotsFree(this.#policy, size) };
   }
 
-  /** Stores the automatic changes since the last call. When the write fails, all of them stay queued. */
-  flush(): void {
-    this.#unsaved.flush();
-  }
-
-  get unsaved(): number {
-    return this.#unsaved.unsaved;
-  }
-
   /** Without an installer, a configured data plane works only in dry run. */
   #inForce(policy: SourceBlockPolicy): SourceBlockPolicy {
     return { ...policy, hasDataplane: policy.hasDataplane && (policy.dryRun || this.#kernel.hasInstaller) };
@@ -228,19 +217,20 @@ export class SourceBlocks {
    * docs/interface.md#source-block-install-failure: if one pair of a source cannot be installed, all blocks of that
    * source are removed.
    */
-  #install(block: SourceBlock): void {
+  async #install(block: SourceBlock): Promise<void> {
     try {
       this.#kernel.put(block);
     } catch (cause) {
       this.#observer.kernelFault("put", cause);
       const lost = this.#table.ofSource(block.source);
-      this.#writeOrQueue(lost.map(removed));
       for (const pair of lost) this.#drop(pair);
+      const removals = lost.map((pair) => this.#store.save(pairName(pair), null));
       this.#settle();
       this.#observer.ended("install_failed", lost);
       // Pairs in a filter that is not up are found when it is opened.
       const isGone = this.#kernel.isUp && lost.every((pair) => !this.#kernel.isUnwanted(pair));
       const rest = isGone ? "were removed" : "are being removed, the kernel may still drop packets for some";
+      await Promise.all(removals);
       throw new InstallFault(`the kernel did not take the block: all blocks of ${block.source} ${rest}`, { cause });
     }
   }
@@ -250,7 +240,6 @@ export class SourceBlocks {
       this.#kernel.remove(block);
     } catch (cause) {
       this.#observer.kernelFault("remove", cause);
-      this.#writeOrQueue([saved(block)]);
       throw new InstallFault("the kernel did not give up the block: it is still in force", { cause });
     }
   }
@@ -258,19 +247,6 @@ export class SourceBlocks {
   #drop(pair: Pair): void {
     this.#table.delete(pair);
     this.#kernel.unwant(pair);
-  }
-
-  /** Reverts a stored change; if the store fails again, the change is queued. */
-  #writeOrQueue(changes: readonly NamedChange[]): void {
-    try {
-      this.#unsaved.writeNow(changes);
-    } catch {
-      this.#queue(changes);
-    }
-  }
-
-  #queue(changes: readonly NamedChange[]): void {
-    for (const [name, change] of changes) this.#unsaved.queue(name, change);
   }
 
   #expire(wallMs: number): void {
@@ -284,8 +260,10 @@ export class SourceBlocks {
   /** Removes blocks from the table, and from kernel and store soon. */
   #forget(end: BlockEnd, blocks: readonly SourceBlock[]): void {
     if (blocks.length === 0) return;
-    for (const block of blocks) this.#drop(block);
-    this.#queue(blocks.map(removed));
+    for (const block of blocks) {
+      this.#drop(block);
+      this.#store.queue(pairName(block), null);
+    }
     this.#observer.ended(end, blocks);
   }
 
@@ -295,8 +273,10 @@ export class SourceBlocks {
     const shortened = [...this.#table.values()]
       .filter(({ expiresAt }) => expiresAt > latest)
       .map((block) => ({ ...block, expiresAt: latest }));
-    for (const block of shortened) this.#table.put(block);
-    this.#queue(shortened.map(saved));
+    for (const block of shortened) {
+      this.#table.put(block);
+      this.#store.queue(pairName(block), block);
+    }
   }
 
   #reviewSome(): void {
@@ -334,12 +314,4 @@ export class SourceBlocks {
     const { dryRun } = this.#policy;
     return { block, dryRun, isInstalled: !dryRun && this.#kernel.isUp && !this.#kernel.isMissing(block) };
   }
-}
-
-function saved(block: SourceBlock): NamedChange {
-  return [pairName(block), { pair: block, block }];
-}
-
-function removed(pair: Pair): NamedChange {
-  return [pairName(pair), { pair, block: null }];
 }

@@ -37,6 +37,7 @@ class CountedMetrics implements HistoryMetrics {
   queried = (question: string) => this.#add(`${question} queried`);
   askFailed = (question: string) => this.#add(`${question} failed`);
   maintenanceFailed = () => this.#add("maintenance failed");
+  setPaused = () => {};
 
   #add(name: string, by = 1): void {
     this.counts[name] = (this.counts[name] ?? 0) + by;

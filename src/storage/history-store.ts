@@ -21,6 +21,7 @@ import { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
 import type { Clock } from "../system/clock.ts";
 import { within } from "../system/deadline.ts";
+import { messageOf } from "../system/error-message.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
 import type { TrafficSnapshot } from "../traffic/traffic-history.ts";
 import {
@@ -49,6 +50,8 @@ export interface HistoryMetrics {
   queried(question: QueryName, seconds: number): void;
   askFailed(question: QueryName): void;
   maintenanceFailed(): void;
+  /** Writes of a kind of record fail, or work again. */
+  setPaused(kind: RecordKind, isPaused: boolean): void;
 }
 
 export interface HistoryStoreOptions {
@@ -76,6 +79,8 @@ export class HistoryStore implements AuditTrail {
   #isOpening = false;
   #isMaintaining = false;
   #questions = 0;
+  /** Why records of a kind cannot be written now. */
+  readonly #paused = new Map<RecordKind, string>();
   /** Callbacks of commands that wait for their audit rows; calling one ends the wait. */
   readonly #waiting = new Set<() => void>();
 
@@ -97,6 +102,11 @@ export class HistoryStore implements AuditTrail {
    */
   onUp(listener: () => void): void {
     this.#onUp = listener;
+  }
+
+  /** Why some history cannot be written now; null: all is written. */
+  get paused(): string | null {
+    return this.#paused.values().next().value ?? null;
   }
 
   /** Opens the store; the service need not wait for it. Meanwhile records wait in the queues. */
@@ -224,10 +234,12 @@ export class HistoryStore implements AuditTrail {
       write: async (records) => {
         const began = clock.monotonicMs();
         await driver.write(batchOf(records));
+        this.#setPaused(kind, null);
         metrics.written(kind, records.length, (clock.monotonicMs() - began) / 1000);
       },
       onFault: (cause) => {
         metrics.writeFailed(kind);
+        this.#setPaused(kind, messageOf(cause));
         if (kind === "audit") for (const giveUp of [...this.#waiting]) giveUp();
         this.#limiter.pass(`write ${kind}`, (suppressed) =>
           log.error({ kind, cause, suppressed }, "history cannot be written: records wait while the queue has room"),
@@ -239,6 +251,13 @@ export class HistoryStore implements AuditTrail {
       },
       onDepth: (records) => metrics.setQueued(kind, records),
     });
+  }
+
+  #setPaused(kind: RecordKind, reason: string | null): void {
+    if (reason === null ? !this.#paused.delete(kind) : this.#paused.get(kind) === reason) return;
+    if (reason !== null) this.#paused.set(kind, reason);
+    else this.#options.log.info({ kind }, "history is written again");
+    this.#options.metrics.setPaused(kind, reason !== null);
   }
 
   /** Also called while all is well: a driver that lost one file opens it again. */

@@ -15,7 +15,7 @@ export function historyDriver(
     case undefined:
       return null;
     case "sqlite":
-      return new SqliteHistory({ path: driver.path, retentionDays });
+      return new SqliteHistory({ ...driver, retentionDays });
     case "clickhouse":
       return new ClickhouseHistory({ ...driver, retentionDays, environment, clock });
     default:

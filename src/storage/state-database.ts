@@ -1,23 +1,22 @@
 /**
  * What a restart must not lose: bans, source blocks, active attacks and levers, in one SQLite file that one process
- * owns. When a call returns, its change is on disk (`synchronous=FULL`), so kill -9 loses nothing.
+ * owns. When a call returns, its change is on disk (`synchronous=FULL`), so kill -9 loses nothing. Calls wait for the
+ * disk: they run in the thread that owns the file.
  */
 import { Database } from "bun:sqlite";
 import { renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Attack } from "../detection/attack/attack.ts";
-import type { Lever, LeverStore } from "../edge/zones/levers.ts";
+import type { Lever } from "../edge/zones/levers.ts";
 import type { Ban } from "../mitigation/ban.ts";
-import type { BanStore } from "../mitigation/ban-store.ts";
-import type { Pair, SourceBlock } from "../sourceblock/source-block.ts";
-import type { SourceBlockStore } from "../sourceblock/source-blocks.ts";
+import { type Pair, pairOfName, type SourceBlock } from "../sourceblock/source-block.ts";
 import { systemClock } from "../system/clock.ts";
 import { messageOf } from "../system/error-message.ts";
 import { makePrivateFolder } from "../system/private-folder.ts";
-import { UnsavedRecords, type WriteBehindOptions } from "../system/unsaved-records.ts";
 import { attackOfRecord } from "./attack-record.ts";
 import { moveAside, moveBack, restoreRows, type StateDamage, salvage, unreadableRow } from "./damaged-state.ts";
 import { fileIdentity } from "./sqlite/database-file.ts";
+import type { StateChange, StoredState } from "./state-change.ts";
 import { canMigrate, LEVERS, migrate, SCHEMA_VERSION, SOURCE_BLOCKS } from "./state-migrations.ts";
 
 const SCHEMA = `
@@ -43,7 +42,7 @@ class DamagedError extends StateDatabaseError {
   }
 }
 
-export class StateDatabase implements BanStore, SourceBlockStore, LeverStore {
+export class StateDatabase {
   readonly path: string;
   /** What was wrong with the file that was here; null: nothing. */
   readonly damage: StateDamage | null;
@@ -61,6 +60,18 @@ export class StateDatabase implements BanStore, SourceBlockStore, LeverStore {
     this.#db = db;
     this.damage = damage;
     this.#identity = fileIdentity(this.path);
+  }
+
+  /** Commits all changes or none. */
+  write(changes: readonly StateChange[]): void {
+    this.atOnce(() => {
+      for (const change of changes) this.#writeOne(change);
+    });
+  }
+
+  stored(): StoredState {
+    const [bans, attacks] = [this.bans(), this.attacks()];
+    return { bans, attacks, source_blocks: this.sourceBlocks(), levers: this.levers() };
   }
 
   saveBan(ban: Ban): void {
@@ -137,6 +148,29 @@ export class StateDatabase implements BanStore, SourceBlockStore, LeverStore {
     this.#db.close();
   }
 
+  #writeOne({ table, key, record }: StateChange): void {
+    switch (table) {
+      case "bans":
+        if (record === null) this.removeBan(key);
+        else this.saveBan(record);
+        break;
+      case "attacks":
+        if (record === null) this.removeAttack(key);
+        else this.saveAttack(record);
+        break;
+      case "source_blocks":
+        if (record === null) this.removeSourceBlock(pairOfName(key));
+        else this.saveSourceBlock(record);
+        break;
+      case "levers":
+        if (record === null) this.removeLever(key);
+        else this.saveLever(record);
+        break;
+      default:
+        table satisfies never;
+    }
+  }
+
   /** Data written into a removed file would be lost with the process, so a copy takes its place. */
   #keepInPlace(): void {
     const identity = fileIdentity(this.path);
@@ -174,15 +208,6 @@ export class StateDatabase implements BanStore, SourceBlockStore, LeverStore {
       throw new DamagedError(this.path, messageOf(cause));
     }
   }
-}
-
-/** By id; null: ended, so its record is removed. An active attack must survive, so that its ban ends with it. */
-export function unsavedAttacks(state: StateDatabase, options: WriteBehindOptions): UnsavedRecords<Attack | null> {
-  return new UnsavedRecords({
-    write: (attack, id) => (attack === null ? state.removeAttack(id) : state.saveAttack(attack)),
-    atOnce: (writes) => state.atOnce(writes),
-    ...options,
-  });
 }
 
 function openOrReplace(path: string, wallMs: () => number): { db: Database; damage: StateDamage | null } {

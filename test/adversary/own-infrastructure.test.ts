@@ -80,7 +80,7 @@ test("a flood of a router is shown and its ban refused, by detection and by an o
   const reason = "own infrastructure: 198.18.0.1 is bgp.neighbors[0].address; to ban it, change that key first";
   const attacks = process.service.attacks().active;
   expect(attacks.find(({ attack }) => attack.target === ROUTER)?.ban).toMatchObject({ state: "rejected", reason });
-  expect(process.service.ban(ROUTER).ban).toMatchObject({ state: "rejected", reason });
+  expect((await process.service.ban(ROUTER)).ban).toMatchObject({ state: "rejected", reason });
   expect([isRouted(ROUTER), isRouted(CUSTOMER)]).toEqual([false, true]);
 });
 

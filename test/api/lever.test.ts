@@ -3,7 +3,6 @@
  * is in src/edge/zones/levers.test.ts.
  */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { BackendFault } from "../../src/http/backend.ts";
 import { EDGE_ORDER_BYTES_MAX, LEVERS_MAX } from "../../src/limits.ts";
 import { NOON } from "../fixtures/browser/views.ts";
 import { EdgeChannelServer } from "../fixtures/edge/edge-channel.ts";
@@ -101,7 +100,8 @@ describe("lever override in force", () => {
     expect(await channel.etag()).not.toBe(etag);
     await clear();
     expect([isSet(), await override(), await channel.etag()]).toEqual([false, undefined, etag]);
-    expect(channel.edge.store.kept.size).toBe(0);
+    await channel.edge.state.flush();
+    expect(channel.edge.state.file.rows.levers.size).toBe(0);
   });
 
   test("is not gated by the global dry_run, and survives a zone that leaves the file and comes back", async () => {
@@ -172,7 +172,7 @@ describe("lever refusals:", () => {
     if (zone === undefined) throw new Error("the test has zones");
     for (const name of [...Array.from({ length: LEVERS_MAX - 1 }, (_, i) => `gone${i}.example.net`), WWW]) {
       const decides = { ...zone, name, policy: { ...zone.policy, mode: "decide" as const } };
-      channel.edge.levers.set(decides, { mode: "auto", ttlSeconds: 60, reason: "" }, NOON);
+      await channel.edge.levers.set(decides, { mode: "auto", ttlSeconds: 60, reason: "" }, NOON);
     }
     await expectError(channel.lever(SHOP, MANUAL), 409, `${LEVERS_MAX} levers are set: clear one of them`);
     for (const [zone, body] of [
@@ -183,14 +183,16 @@ describe("lever refusals:", () => {
       await lever(body, zone);
   });
 
-  test("what cannot be kept is 503, and nothing has changed", async () => {
+  test("what cannot be kept is 503 and changes nothing; what ends a lever is in force, and kept later", async () => {
     await lever();
     const etag = await channel.etag();
-    const error = "cannot write state.db: disk full; nothing was changed";
-    channel.edge.store.fault = new BackendFault(error);
-    for (const answer of await everyOrder(WWW)) await expectError(answer, 503, error);
+    const { file } = channel.edge.state;
+    file.isBroken = true;
+    await expectError(channel.lever(WWW, { ...MANUAL, mode: "auto" }), 503, "disk full; nothing was changed");
     expect([await channel.etag(), isSet()]).toEqual([etag, true]);
-    expect(audited().map(({ result }) => result)).toEqual(["set", "error", "error", "error"]);
+    expect(await (await channel.clearLever(WWW)).json()).toMatchObject({ zone: WWW, saved: false });
+    expect([isSet(), file.rows.levers.size]).toEqual([false, 1]);
+    expect(audited().map(({ result }) => result)).toEqual(["set", "error", "cleared"]);
   });
 });
 

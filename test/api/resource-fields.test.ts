@@ -126,7 +126,7 @@ async function bans(): Promise<Wire[]> {
       routeState: { kind: "announced", missingAt: [MISSING] } as const,
       leftOutRules: 2,
     },
-    { ban: ban({ state: "withdrawn", withdrawnAt: NOON + 1000, reason: "ttl expired", route: null }) },
+    { ban: ban({ state: "withdrawn", withdrawnAt: NOON + 1000, reason: "ttl expired", route: null }), isSaved: false },
     { ban: ban({ state: "rejected", reason: "whitelisted" }) },
   ];
   server.backend.banViews = states.map((view) => ({ routeState: refused, ...view }));
@@ -155,7 +155,10 @@ async function auditEvents(): Promise<Wire[]> {
 }
 
 async function sourceBlocks(): Promise<Wire[]> {
-  const [missing, dropped] = [{ isInstalled: false }, { isInstalled: true, dropped: { packets: 3, bytes: 180 } }];
+  const [missing, dropped] = [
+    { isInstalled: false, isSaved: false },
+    { isInstalled: true, dropped: { packets: 3, bytes: 180 } },
+  ];
   server.backend.sourceBlockViews = [missing, dropped].map((each) => ({ ...sourceBlock(), ...each }));
   return listed("dataplane/sources", "sources");
 }

@@ -114,7 +114,8 @@ export class Promises {
   /** At a moment at which nothing waits to be written. */
   lookAtStore(): void {
     const { state, floodwall } = this.#simulation.process;
-    if (state.isBroken || floodwall.bans.unsaved > 0 || !this.#isSettled()) return;
+    if (state.isBroken || Object.values(floodwall.state.unsaved).some((changes) => changes > 0) || !this.#isSettled())
+      return;
     const same = (what: string, stored: readonly { id: string }[], known: Iterable<{ id: string }>) => {
       const [here, there] = [stored, [...known]].map((rows) =>
         rows

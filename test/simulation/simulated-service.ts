@@ -13,10 +13,12 @@ import { Metrics } from "../../src/observability/metrics.ts";
 import { ServiceBackend } from "../../src/service/backend.ts";
 import { Floodwall } from "../../src/service/floodwall.ts";
 import { BaselineFile } from "../../src/storage/baseline-file.ts";
+import type { StateChange } from "../../src/storage/state-change.ts";
 import { StateDatabase, StateDatabaseError } from "../../src/storage/state-database.ts";
 import { nextTurn } from "../../src/system/timers.ts";
 import { TestEdge } from "../fixtures/edge/edge.ts";
 import { ManualClock, ManualTimers } from "../fixtures/manual-clock.ts";
+import { localStore } from "../fixtures/storage/memory-state.ts";
 import type { SimulatedSpeaker } from "./simulated-speaker.ts";
 
 export interface SimulatedServiceOptions {
@@ -48,13 +50,14 @@ export class SimulatedService {
     if (loaded.kind === "invalid") throw new Error(loaded.problems.map(({ line, rule }) => `${line}: ${rule}`).join());
     this.state = new BreakableState(directory);
     this.#keeper = new WaitedKeeper(new BaselineFile(directory));
+    const timers = new ManualTimers(clock);
     this.floodwall = new Floodwall({
       config: loaded.config,
       configPath: this.#configPath,
-      state: this.state,
+      state: localStore(this.state, timers),
       native,
       clock,
-      timers: new ManualTimers(clock),
+      timers,
       environment: { read: () => null },
       log: openLog({ level: "error", clock, destination: { write: onError } }),
       metrics: unscrapedMetrics,
@@ -114,9 +117,9 @@ unscrapedMetrics.beforeScrape = () => {};
 export class BreakableState extends StateDatabase {
   isBroken = false;
 
-  override atOnce(writes: () => void): void {
+  override write(changes: readonly StateChange[]): void {
     if (this.isBroken) throw new StateDatabaseError("the simulated disk is full");
-    super.atOnce(writes);
+    super.write(changes);
   }
 }
 

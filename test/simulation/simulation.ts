@@ -175,28 +175,25 @@ export class Simulation {
     this.traffic.flood(flood, this.nowMs);
   }
 
-  #order(): void {
+  async #order(): Promise<void> {
     const target = this.#anyAddress();
     try {
-      const { ban } = this.process.service.ban(target);
+      const { ban } = await this.process.service.ban(target);
       this.promises.isOrdered(target, ban);
     } catch (cause) {
       if (!this.process.state.isBroken) throw cause;
     }
   }
 
-  #unban(): void {
-    const { floodwall, service, state } = this.process;
+  async #unban(): Promise<void> {
+    const { floodwall, service } = this.process;
     const banned = [...floodwall.bans.active.values()].map(({ target }) => target);
     const target = banned.length > 0 && !this.chance.oneIn(3) ? this.chance.oneOf(banned) : this.#anyAddress();
-    try {
-      service.unban(target);
-      if (floodwall.bans.active.has(`${target}/${target.includes(":") ? 128 : 32}`)) {
-        this.promises.fail(`${target} is banned after its unban`);
-      }
-    } catch (cause) {
-      if (!state.isBroken) throw cause;
-    }
+    const prefix = `${target}/${target.includes(":") ? 128 : 32}`;
+    // In force at once, also on a disk that is full.
+    const answer = service.unban(target);
+    if (floodwall.bans.active.has(prefix)) this.promises.fail(`${target} is banned after its unban`);
+    await answer;
   }
 
   #anyAddress(): IpAddress {

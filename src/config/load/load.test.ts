@@ -96,7 +96,7 @@ describe("defaults", () => {
       dataplane: null,
       samples: { enabled: true, perAttackFlows: 20, top: 10, asnFile: null, countryFile: null },
       storage: {
-        driver: { kind: "sqlite", path: "/var/lib/floodwall/history.sqlite" },
+        driver: { kind: "sqlite", path: "/var/lib/floodwall/history.sqlite", maxBytes: 50_000_000_000 },
         retentionDays: 30,
         trafficIntervalSeconds: 10,
       },

@@ -1,5 +1,6 @@
 /** The section `storage`: where the history is stored. */
 import { type Static, Type } from "@sinclair/typebox";
+import { HISTORY_BYTES_DEFAULT, HISTORY_BYTES_MIN } from "../../limits.ts";
 import { closed, described, integer, text, withDefaults } from "../load/schema-forms.ts";
 
 const ClickHouse = Type.Object(
@@ -41,6 +42,11 @@ export const StorageSection = described(
         "The ClickHouse server. Required with driver `clickhouse` and not allowed otherwise.",
       ),
       retention_days: described(integer(1, 3660, 30), "How long history is kept."),
+      max_bytes: described(
+        Type.Optional(integer(HISTORY_BYTES_MIN, Number.MAX_SAFE_INTEGER)),
+        "The size of the SQLite file of traffic and edge history, in bytes: before it is reached, the oldest history is removed. Allowed with driver `sqlite` only.",
+        { ifAbsent: "50 GB" },
+      ),
       traffic_interval_seconds: described(
         integer(1, 3600, 10),
         "How often the rates of hosts are written to the history.",
@@ -72,7 +78,7 @@ export interface StorageConfig {
 }
 
 export type StorageDriver =
-  | { readonly kind: "sqlite"; readonly path: string }
+  | { readonly kind: "sqlite"; readonly path: string; readonly maxBytes: number }
   | {
       readonly kind: "clickhouse";
       readonly url: string;
@@ -98,9 +104,12 @@ export function buildStorage(file: Static<typeof StorageSection>, stateDir: stri
   };
 }
 
-function buildDriver({ driver, path, clickhouse }: Static<typeof StorageSection>, stateDir: string) {
+function buildDriver(
+  { driver, path, clickhouse, max_bytes: maxBytes = HISTORY_BYTES_DEFAULT }: Static<typeof StorageSection>,
+  stateDir: string,
+) {
   if (driver === "none") return null;
-  if (driver === "sqlite") return { kind: "sqlite", path: path ?? defaultStoragePath(stateDir) } as const;
+  if (driver === "sqlite") return { kind: "sqlite", path: path ?? defaultStoragePath(stateDir), maxBytes } as const;
   if (clickhouse === undefined) throw new Error("bug: driver clickhouse without its section was taken for valid");
   return {
     kind: "clickhouse",

@@ -4,7 +4,8 @@
  * levers by the same times.
  */
 import { LEVERS_MAX } from "../../limits.ts";
-import { UnsavedRecords } from "../../system/unsaved-records.ts";
+import type { RecordTable } from "../../system/record-table.ts";
+import { carryOut } from "../../system/stored-order.ts";
 import { endOf } from "./expiry.ts";
 import type { Zone } from "./zone.ts";
 import type { ChallengeOverride } from "./zone-documents.ts";
@@ -25,19 +26,13 @@ export const LEVER_REFUSALS = ["mode_none", "too_many_levers"] as const;
 export type LeverRefusal = (typeof LEVER_REFUSALS)[number];
 
 export type LeverAnswer =
-  | { readonly kind: "set"; readonly lever: Lever }
+  /** `isSaved` false: it is in force, and the disk has not taken it yet. */
+  | { readonly kind: "set"; readonly lever: Lever; readonly isSaved: boolean }
   | { readonly kind: "refused"; readonly refusal: LeverRefusal };
 
-/** Each call returns when its change is on disk, or throws. */
-export interface LeverStore {
-  saveLever(lever: Lever): void;
-  removeLever(zone: string): void;
-  /** Commits all or none of the changes. */
-  atOnce(writes: () => void): void;
-}
-
 export interface LeversOptions {
-  readonly store: LeverStore;
+  /** By zone. */
+  readonly store: RecordTable<Lever>;
   /** A lever was set or cleared. */
   readonly onChange: () => void;
   readonly observer: LeverObserver;
@@ -48,27 +43,15 @@ export interface LeverObserver {
   cleared(lever: Lever): void;
   expired(lever: Lever): void;
   refused(refusal: LeverRefusal): void;
-  /** An expiry could not be saved; saving is tried again. */
-  storeFault(cause: unknown): void;
 }
 
 export class Levers {
   readonly #options: LeversOptions;
   readonly #levers = new Map<string, Lever>();
-  /** Changes without a waiting operator that are not saved yet; null: removed. */
-  readonly #unsaved: UnsavedRecords<Lever | null>;
 
   /** @param kept levers of an earlier process; some may have expired since. */
   constructor(options: LeversOptions, kept: Iterable<Lever> = []) {
     this.#options = options;
-    const { store, observer } = options;
-    this.#unsaved = new UnsavedRecords({
-      write: (lever, zone) => (lever === null ? store.removeLever(zone) : store.saveLever(lever)),
-      atOnce: (writes) => store.atOnce(writes),
-      // Nothing to do: each settle() flushes.
-      onUnsaved: () => {},
-      onStoreFault: (cause) => observer.storeFault(cause),
-    });
     for (const lever of kept) this.#levers.set(lever.zone, lever);
   }
 
@@ -77,36 +60,56 @@ export class Levers {
     return this.#levers;
   }
 
+  /** Changes that are not on disk yet. */
+  get unsaved(): number {
+    return this.#options.store.unsaved;
+  }
+
   /** The lever in force; null: the zone follows its file. */
   of(zone: string, nowMs: number): Lever | null {
     const lever = this.#levers.get(zone);
     return lever !== undefined && lever.untilMs > nowMs ? lever : null;
   }
 
-  /** Sets or replaces the lever. Throws the store's error; then nothing has changed. */
-  set({ name, policy }: Zone, { mode, ttlSeconds, reason }: LeverOrder, nowMs: number): LeverAnswer {
-    if (policy.mode === "none") return this.#refuse("mode_none");
-    if (!this.#levers.has(name) && this.#levers.size >= LEVERS_MAX) return this.#refuse("too_many_levers");
+  /** Sets or replaces the lever, once it is on disk. Rejects with the store's error; then nothing has changed. */
+  async set({ name, policy }: Zone, { mode, ttlSeconds, reason }: LeverOrder, nowMs: number): Promise<LeverAnswer> {
     const lever: Lever = { zone: name, mode, untilMs: nowMs + ttlSeconds * 1000, ttlSeconds, reason };
     const { store, observer, onChange } = this.#options;
-    store.saveLever(lever);
-    this.#levers.set(name, lever);
-    this.#unsaved.forget(name);
-    observer.set(lever);
-    onChange();
-    return { kind: "set", lever };
+    const outcome = await carryOut<Lever, LeverRefusal>({
+      table: store,
+      decide: () => {
+        if (policy.mode === "none") return { kind: "refused", refusal: "mode_none" };
+        const isRoom = this.#levers.has(name) || this.#levers.size < LEVERS_MAX;
+        if (!isRoom) return { kind: "refused", refusal: "too_many_levers" };
+        return { kind: "begins", key: name, record: lever, basis: [] };
+      },
+      present: () => this.#levers.get(name) ?? null,
+      takeEffect: () => {
+        this.#levers.set(name, lever);
+        observer.set(lever);
+        onChange();
+      },
+    });
+    if (outcome.kind === "refused") {
+      observer.refused(outcome.refusal);
+      return outcome;
+    }
+    return { kind: "set", lever, isSaved: outcome.isSaved };
   }
 
-  /** Does nothing if the zone has no lever. Throws the store's error; then nothing has changed. */
-  clear(zone: string): void {
+  /**
+   * At once, whatever the disk does. Resolves with whether it is on disk; with true if the zone has no lever, and then
+   * does nothing.
+   */
+  async clear(zone: string): Promise<boolean> {
     const lever = this.#levers.get(zone);
-    if (lever === undefined) return;
+    if (lever === undefined) return true;
     const { store, observer, onChange } = this.#options;
-    store.removeLever(zone);
     this.#levers.delete(zone);
-    this.#unsaved.forget(zone);
+    const saved = store.save(zone, null);
     observer.cleared(lever);
     onChange();
+    return saved;
   }
 
   /** Expires levers. After the clock was set back, no lever lasts longer than its original duration. */
@@ -116,23 +119,12 @@ export class Levers {
       const untilMs = endOf(lever.untilMs, ttlSeconds * 1000, nowMs);
       if (untilMs === lever.untilMs) continue;
       const now = untilMs === null ? null : { ...lever, untilMs };
-      this.#unsaved.queue(zone, now);
+      this.#options.store.queue(zone, now);
       if (now !== null) this.#levers.set(zone, now);
       else {
         this.#levers.delete(zone);
         this.#options.observer.expired(lever);
       }
     }
-    this.flush();
-  }
-
-  /** Tries again to save what could not be saved. */
-  flush(): void {
-    this.#unsaved.flush();
-  }
-
-  #refuse(refusal: LeverRefusal): LeverAnswer {
-    this.#options.observer.refused(refusal);
-    return { kind: "refused", refusal };
   }
 }

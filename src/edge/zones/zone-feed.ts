@@ -131,10 +131,8 @@ export class ZoneFeed {
   }
 
   #look(): void {
-    const { levers, keys, nowMs, after } = this.#options;
+    const { keys, nowMs, after } = this.#options;
     if (this.#isDue()) this.changed();
-    // Tries again to save what could not be saved.
-    levers.flush();
     keys.at(nowMs());
     if (nextTurnMs(nowMs()) - nowMs() <= AHEAD_MS) void this.#deriveAhead();
     const dueInMs = Math.ceil(this.#dueAtMs - nowMs());

@@ -46,7 +46,9 @@ export function banRoute(backend: Backend): CommandRoute<BanFields> {
     },
     audit: auditOf("ban"),
     handle: (call, fields) =>
-      onOwnTarget(backend, call, fields, (target) => outcomeOf(call, backend.ban(target, call.principal.operator))),
+      onOwnTarget(backend, call, fields, async (target) =>
+        outcomeOf(call, await backend.ban(target, call.principal.operator)),
+      ),
   };
 }
 
@@ -66,8 +68,8 @@ export function unbanRoute(backend: Backend): CommandRoute<BanFields> {
     },
     audit: auditOf("unban"),
     handle: (call, fields) =>
-      onOwnTarget(backend, call, fields, (target) => {
-        const view = backend.unban(target, call.principal.operator);
+      onOwnTarget(backend, call, fields, async (target) => {
+        const view = await backend.unban(target, call.principal.operator);
         return view === null ? { kind: "no_active_ban", target } : outcomeOf(call, view);
       }),
   };
@@ -78,8 +80,8 @@ function onOwnTarget(
   backend: Backend,
   { principal }: Call,
   { ip }: BanFields,
-  act: (target: IpAddress) => Outcome | Refusal,
-): Outcome | Refusal {
+  act: (target: IpAddress) => Promise<Outcome | Refusal>,
+): Outcome | Refusal | Promise<Outcome | Refusal> {
   const target = parseAddress(ip);
   if (target === null) return { kind: "invalid_ip", text: ip };
   return backend.tenancy().owns(principal, target) ? act(target) : { kind: "foreign_target" };

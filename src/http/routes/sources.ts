@@ -3,7 +3,7 @@ import type { Static } from "@sinclair/typebox";
 import { SOURCE_BLOCK_REASON_MAX, SOURCE_BLOCK_SECONDS_MAX } from "../../limits.ts";
 import { addressFamily, parseAddress } from "../../net/address.ts";
 import { type Pair, pairName } from "../../sourceblock/source-block.ts";
-import type { SourceBlockView } from "../../sourceblock/source-blocks.ts";
+import type { Done, SourceBlockView } from "../../sourceblock/source-blocks.ts";
 import type { Backend } from "../backend.ts";
 import { ListReader } from "../list-reader.ts";
 import type { Refusal } from "../refusal.ts";
@@ -61,10 +61,10 @@ export function sourceBlockRoute(backend: Backend): CommandRoute<BlockFields> {
     audit: auditOf("source_block"),
     handle: (call, fields) => {
       const { ttl_seconds: ttlSeconds } = fields;
-      return onOwnVictim(backend, call, fields, ttlRefusal(ttlSeconds), (pair) => {
-        const answer = backend.blockSource({ ...pair, ttlSeconds, reason: reasonOf(fields) });
+      return onOwnVictim(backend, call, fields, ttlRefusal(ttlSeconds), async (pair) => {
+        const answer = await backend.blockSource({ ...pair, ttlSeconds, reason: reasonOf(fields) });
         if (answer.kind === "refused") return { kind: "source_block_refused", refusal: answer.refusal };
-        return outcomeOf("blocked", answer.view, answer.view.block.reason);
+        return outcomeOf("blocked", answer, answer.view.block.reason);
       });
     },
   };
@@ -87,9 +87,9 @@ export function sourceUnblockRoute(backend: Backend): CommandRoute<UnblockFields
     },
     audit: auditOf("source_unblock"),
     handle: (call, fields) =>
-      onOwnVictim(backend, call, fields, null, (pair) => {
-        const answer = backend.unblockSource(pair);
-        if (answer.kind === "done") return outcomeOf("removed", answer.view, reasonOf(fields));
+      onOwnVictim(backend, call, fields, null, async (pair) => {
+        const answer = await backend.unblockSource(pair);
+        if (answer.kind === "done") return outcomeOf("removed", answer, reasonOf(fields));
         if (answer.refusal === "not_blocked") return { kind: "no_source_block" };
         return { kind: "source_block_refused", refusal: answer.refusal };
       }),
@@ -105,8 +105,8 @@ function onOwnVictim(
   { principal }: Call,
   fields: UnblockFields,
   refusal: Refusal | null,
-  act: (pair: Pair) => Outcome | Refusal,
-): Outcome | Refusal {
+  act: (pair: Pair) => Promise<Outcome | Refusal>,
+): Outcome | Refusal | Promise<Outcome | Refusal> {
   const pair = readPair(fields);
   if ("kind" in pair) return pair;
   const badInput = refusal ?? reasonRefusal(reasonOf(fields));
@@ -138,8 +138,8 @@ function reasonRefusal(reason: string): Refusal | null {
   return { kind: "invalid_body", detail: `reason has more than ${SOURCE_BLOCK_REASON_MAX} characters` };
 }
 
-function outcomeOf(result: "blocked" | "removed", view: SourceBlockView, reason: string): Outcome {
-  const response = jsonAnswer(200, sourceBlockToWire(view));
+function outcomeOf(result: "blocked" | "removed", { view, isSaved }: Done, reason: string): Outcome {
+  const response = jsonAnswer(200, sourceBlockToWire({ ...view, isSaved }));
   return { kind: "outcome", response, result, reason, dryRun: view.dryRun };
 }
 

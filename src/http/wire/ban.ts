@@ -10,6 +10,7 @@ import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { AddressText } from "./request-texts.ts";
 import { FlowspecWire, flowspecToWire } from "./rule.ts";
+import { SAVED_FIELD, savedToWire } from "./saved.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
 import { DROPPED_FIELDS, droppedToWire } from "./traffic/dropped.ts";
 
@@ -74,6 +75,7 @@ export const BanWire = Type.Object(
     announce_error: Type.Optional(Type.String()),
     /** Rules that its scrub node does not support and that nothing replaces. Only for callers without a tenant. */
     left_out_rules: Type.Optional(Type.Integer({ minimum: 1 })),
+    ...SAVED_FIELD,
     ...DROPPED_FIELDS,
   },
   closed,
@@ -83,7 +85,7 @@ export type BanWire = Static<typeof BanWire>;
 export const BansWire = Type.Object({ bans: Type.Array(BanWire) }, closed);
 export type BansWire = Static<typeof BansWire>;
 
-export function banToWire({ ban, routeState, dropped, leftOutRules }: BanView): BanWire {
+export function banToWire({ ban, routeState, dropped, leftOutRules, isSaved = true }: BanView): BanWire {
   const { measure, escalation } = ban;
   const route = measure.kind === "blackhole" || measure.kind === "divert" ? measure.route : null;
   const isInForce = ban.state === "active" && !ban.dryRun;
@@ -118,6 +120,7 @@ export function banToWire({ ban, routeState, dropped, leftOutRules }: BanView): 
     missing_at: isInForce && routeState?.kind === "announced" ? missingToWire(routeState.missingAt) : null,
     announce_error: isInForce ? announceError(routeState) : null,
     left_out_rules: leftOutRules || null,
+    ...savedToWire(isSaved),
     ...droppedToWire(dropped),
   });
 }

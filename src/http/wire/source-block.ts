@@ -7,6 +7,7 @@ import type { SourceBlockView } from "../../sourceblock/source-blocks.ts";
 import type { Dropping } from "../backend.ts";
 import { closed } from "./closed.ts";
 import { ADDRESS_TEXTS } from "./request-texts.ts";
+import { SAVED_FIELD, savedToWire } from "./saved.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
 import { DROPPED_FIELDS, droppedToWire } from "./traffic/dropped.ts";
 
@@ -57,6 +58,7 @@ export const SourceBlockWire = Type.Object(
     reason: Type.String(),
     /** False while it is not installed in the kernel, which is tried again. Otherwise absent. */
     installed: Type.Optional(Type.Literal(false)),
+    ...SAVED_FIELD,
     ...DROPPED_FIELDS,
   },
   closed,
@@ -71,6 +73,7 @@ export function sourceBlockToWire({
   dryRun,
   isInstalled,
   dropped,
+  isSaved = true,
 }: SourceBlockView & Dropping): SourceBlockWire {
   const { source, victim, createdAt, expiresAt, reason } = block;
   return {
@@ -81,6 +84,7 @@ export function sourceBlockToWire({
     dry_run: dryRun,
     reason,
     ...(dryRun || isInstalled ? {} : { installed: false }),
+    ...savedToWire(isSaved),
     ...droppedToWire(dropped),
   };
 }

@@ -40,6 +40,7 @@ describe("status", () => {
       notify: { telegram: false, webhook: true, slack: false, email: false, exec: false },
       nodes_total: 2,
       edge_nodes_total: 3,
+      storage: { unsaved: 0 },
     });
     expect(Value.Check(StatusWire, wire)).toBe(true);
   });

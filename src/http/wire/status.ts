@@ -110,6 +110,16 @@ const NotifyWire = Type.Object(
   closed,
 );
 
+const StorageWire = Type.Object(
+  {
+    /** Changes in force that are not on disk yet: they would be lost with the process. */
+    unsaved: count,
+    /** Why no history is written now. */
+    history_paused: Type.Optional(Type.String()),
+  },
+  closed,
+);
+
 /** The fields for all callers; with a tenant, only its own hostgroups and counts. */
 const TENANT_FIELDS = {
   dry_run: Type.Boolean(),
@@ -142,6 +152,7 @@ export const StatusWire = Type.Object(
     scrubbing: Type.Optional(ScrubbingWire),
     notify: NotifyWire,
     capture: CaptureWire,
+    storage: StorageWire,
     /** Absent if none is configured. */
     dataplane: Type.Optional(DataplaneWire),
   },
@@ -166,6 +177,7 @@ export function wholeStatus(status: StatusView, principal: Principal): StatusWir
     scrubbing: status.scrubbing === null ? null : scrubbingToWire(status.scrubbing),
     notify: { ...status.notify },
     capture: captureToWire(status.capture),
+    storage: omitNulls({ unsaved: status.storage.unsaved, history_paused: status.storage.historyPaused }),
     dataplane: status.dataplane === null ? null : dataplaneToWire(status.dataplane, status.machineProblems),
   });
 }

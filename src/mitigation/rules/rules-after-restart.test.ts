@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import {
   attackOn,
   classified,
+  flush,
   harness,
   PACKET,
   policy,
@@ -11,11 +12,11 @@ import {
 import type { SampledPacket } from "../../detection/attack/sample.ts";
 import { attackRules } from "./attack-rules.ts";
 
-test("a reload that changes the action of rules, before a restarted service has seen packets, changes that alone", () => {
+test("a reload that changes the action of rules, before a restarted service has seen packets, changes that alone", async () => {
   const before = harness(under({ method: "flowspec" }), { makeRules: attackRules });
   const attack = classified(attackOn(), "udp_flood");
   before.engine.attacksChanged([started(attack)], 0);
-  before.engine.flush();
+  await flush(before.engine);
   const rules = before.announcer.wanted;
   expect(rules).not.toEqual(["flow dst 192.0.2.1/32"]);
   let packets: readonly SampledPacket[] = [];

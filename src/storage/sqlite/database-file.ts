@@ -13,6 +13,8 @@ export interface FileOptions {
   readonly synchronous: "FULL" | "NORMAL";
   /** The write-ahead log is checkpointed at this size, bytes. */
   readonly logBytes: number;
+  /** A write that would make the file larger fails; a file that is larger already does not grow. */
+  readonly maxBytes: number;
   /** Statement n migrates a file from version n to n + 1. */
   readonly migrations: readonly string[];
 }
@@ -26,7 +28,7 @@ const PAGE_BYTES = 4096;
 const CACHE_KIB = 16 * 1024;
 
 /** Throws a StorageFault that says what to do. */
-export function openFile({ path, synchronous, logBytes, migrations }: FileOptions): Database {
+export function openFile({ path, synchronous, logBytes, maxBytes, migrations }: FileOptions): Database {
   let db: Database | null = null;
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -37,12 +39,23 @@ export function openFile({ path, synchronous, logBytes, migrations }: FileOption
     db.run(`PRAGMA synchronous = ${synchronous}`);
     db.run(`PRAGMA journal_size_limit = ${JOURNAL_BYTES_KEPT}`);
     db.run(`PRAGMA wal_autocheckpoint = ${logBytes / PAGE_BYTES}`);
+    if (Number.isFinite(maxBytes)) db.run(`PRAGMA max_page_count = ${Math.floor(maxBytes / PAGE_BYTES)}`);
     migrate(db, path, migrations);
     return db;
   } catch (cause) {
     db?.close();
     throw cause instanceof StorageFault ? cause : fileFault("open", path, cause);
   }
+}
+
+/** Bytes of the file that hold rows; removed rows leave pages that later ones take. */
+export function usedBytes(db: Database): number {
+  const { pages } = db
+    .query("SELECT page_count - freelist_count AS pages FROM pragma_page_count, pragma_freelist_count")
+    .get() as {
+    pages: number;
+  };
+  return pages * PAGE_BYTES;
 }
 
 /** Identity of the file that has this name now; empty: none is visible. */

@@ -120,4 +120,11 @@ export class EdgeTables {
   removeEventsBefore(ms: number): void {
     this.#db.query("DELETE FROM edge_events WHERE at < ?").run(ms);
   }
+
+  /** null: there is nothing. */
+  oldestMs(): number | null {
+    const sql = `SELECT min(at) AS at FROM
+      (SELECT min(at) AS at FROM edge_windows UNION ALL SELECT min(at) FROM edge_sources UNION ALL SELECT min(at) FROM edge_events)`;
+    return (this.#db.query(sql).get() as { at: number | null }).at;
+  }
 }

@@ -1,7 +1,6 @@
 /** The messages between the driver and the threads that own its files. */
 import type { EdgeWindow } from "../../edge/reports/edge-history.ts";
 import type { AnswerTo, HistoryBatch, HistoryQuery, QueryName } from "../history-driver.ts";
-import type { StorageFaultKind } from "../storage-fault.ts";
 
 /** `records`: audit and attacks, which survive a power loss. `series`: traffic and edge history. */
 export type FileRole = "records" | "series";
@@ -10,6 +9,7 @@ export interface OpenFile {
   readonly role: FileRole;
   readonly path: string;
   readonly retentionDays: number;
+  readonly maxBytes: number;
 }
 
 /** The calls that a file's thread carries out: arguments and results. */
@@ -21,20 +21,8 @@ export interface FileCalls {
   close(argument: null): void;
 }
 
-export type FileCallName = keyof FileCalls;
-export type FileArgument<N extends FileCallName> = Parameters<FileCalls[N]>[0];
-export type FileAnswer<N extends FileCallName> = Awaited<ReturnType<FileCalls[N]>>;
-
-export interface FileRequest {
-  readonly id: number;
-  readonly name: FileCallName;
-  readonly argument: FileArgument<FileCallName>;
-}
-
-export type FileReply =
-  | { readonly id: number; readonly kind: "done"; readonly answer: unknown }
-  /** Errors lose their class when they are sent between threads. */
-  | { readonly id: number; readonly kind: "failed"; readonly fault: StorageFaultKind; readonly message: string };
+export type FileArgument<N extends keyof FileCalls> = Parameters<FileCalls[N]>[0];
+export type FileAnswer<N extends keyof FileCalls> = Awaited<ReturnType<FileCalls[N]>>;
 
 /**
  * A batch sent between threads. There are thousands of edge windows a second: as JSON they cost a third of cloning

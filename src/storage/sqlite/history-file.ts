@@ -1,14 +1,16 @@
 /** One SQLite file of history with its tables. Runs in the thread that owns the file; all calls block. */
 import type { Database } from "bun:sqlite";
-import { AUDIT_REFUSALS_KEPT } from "../../limits.ts";
+import { statfsSync } from "node:fs";
+import { dirname } from "node:path";
+import { AUDIT_REFUSALS_KEPT, HISTORY_RESERVES } from "../../limits.ts";
 import type { AnswerTo, HistoryBatch, HistoryQueries, HistoryQuery, QueryName } from "../history-driver.ts";
 import type { StorageFault } from "../storage-fault.ts";
 import { ATTACK_SCHEMA, AttackTable } from "./attack-table.ts";
 import { AUDIT_SCHEMA, AuditTable } from "./audit-table.ts";
-import { fileFault, fileIdentity, openFile } from "./database-file.ts";
+import { fileFault, fileIdentity, openFile, usedBytes } from "./database-file.ts";
 import { EDGE_SCHEMA, EdgeTables } from "./edge-tables.ts";
 import type { FileRole, OpenFile } from "./file-calls.ts";
-import { foldTraffic } from "./traffic-fold.ts";
+import { foldTraffic, oldestTrafficMs, removeTrafficBefore } from "./traffic-fold.ts";
 import { TRAFFIC_SCHEMA, TrafficTables } from "./traffic-tables.ts";
 
 const MIGRATIONS: Readonly<Record<FileRole, readonly string[]>> = {
@@ -26,6 +28,10 @@ const WRITING = {
 } as const;
 
 const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+/** Beyond this share of its size, the oldest history goes: one of so many parts of its time, then the next. */
+const FULL_SHARE = 0.9;
+const PARTS = 50;
 
 export class HistoryFile {
   readonly #path: string;
@@ -33,17 +39,19 @@ export class HistoryFile {
   readonly #identity: string;
   readonly #role: FileRole;
   readonly #retentionDays: number;
+  readonly #maxBytes: number;
   readonly #audit: AuditTable;
   readonly #attacks: AttackTable;
   readonly #traffic: TrafficTables;
   readonly #edge: EdgeTables;
 
   /** Throws a StorageFault. */
-  constructor({ role, path, retentionDays }: OpenFile) {
+  constructor({ role, path, retentionDays, maxBytes }: OpenFile) {
     this.#path = path;
     this.#role = role;
     this.#retentionDays = retentionDays;
-    this.#db = openFile({ path, ...WRITING[role], migrations: MIGRATIONS[role] });
+    this.#maxBytes = maxBytes;
+    this.#db = openFile({ path, ...WRITING[role], maxBytes, migrations: MIGRATIONS[role] });
     this.#identity = fileIdentity(path);
     this.#audit = new AuditTable(this.#db);
     this.#attacks = new AttackTable(this.#db);
@@ -60,6 +68,7 @@ export class HistoryFile {
   write(batch: HistoryBatch): void {
     try {
       if (!this.isInPlace()) throw new Error("the open file was removed or replaced, another one is opened soon");
+      this.#leaveReserve();
       this.#db.transaction(() => this.#insert(batch)).immediate();
     } catch (cause) {
       this.#traffic.forgetIds();
@@ -127,9 +136,34 @@ export class HistoryFile {
     this.#attacks.removeBefore(before);
   }
 
+  /** The state database shares the disk, and must find room on it. */
+  #leaveReserve(): void {
+    const { bavail, blocks, bsize } = statfsSync(dirname(this.#path));
+    const { bytes, share } = HISTORY_RESERVES[this.#role];
+    const reserve = Math.min(bytes, share * blocks * bsize);
+    if (bavail * bsize >= reserve) return;
+    throw new Error(
+      `less than ${(reserve / 1e6).toFixed(1)} MB are free on its disk, which are left to the state database`,
+    );
+  }
+
   *#maintainSeries(nowMs: number): Generator<void> {
-    const before = nowMs - this.#retentionDays * DAY_MS;
     yield* foldTraffic(this.#db, Math.floor(nowMs / 1000), this.#retentionDays);
+    yield* this.#removeEdgeBefore(nowMs - this.#retentionDays * DAY_MS);
+    yield* this.#keepWithinBudget(nowMs);
+  }
+
+  /** Removes the oldest history, a part of its time at once, until there is room for what comes before the next call. */
+  *#keepWithinBudget(nowMs: number): Generator<void> {
+    for (let part = 0; part < PARTS && usedBytes(this.#db) > this.#maxBytes * FULL_SHARE; part++) {
+      const oldestMs = Math.min(oldestTrafficMs(this.#db) ?? nowMs, this.#edge.oldestMs() ?? nowMs);
+      const before = oldestMs + Math.max(MINUTE_MS, (nowMs - oldestMs) / PARTS);
+      yield* removeTrafficBefore(this.#db, Math.floor(before / 1000));
+      yield* this.#removeEdgeBefore(before);
+    }
+  }
+
+  *#removeEdgeBefore(before: number): Generator<void> {
     for (const zone of this.#edge.zones()) {
       this.#edge.removeZoneBefore(zone, before);
       yield;

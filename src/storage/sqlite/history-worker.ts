@@ -1,9 +1,9 @@
 /** The thread that owns one file of history, so that disk access never blocks the event loop of the service. */
-import { messageOf } from "../../system/error-message.ts";
 import { lowerPriority } from "../../system/priority.ts";
 import { nextTurn } from "../../system/timers.ts";
+import { answerCalls } from "../call-thread.ts";
 import { StorageFault } from "../storage-fault.ts";
-import { type FileCalls, type FileReply, type FileRequest, ofFileBatch } from "./file-calls.ts";
+import { type FileCalls, ofFileBatch } from "./file-calls.ts";
 import { HistoryFile } from "./history-file.ts";
 
 declare const self: Worker;
@@ -35,16 +35,4 @@ const calls: FileCalls = {
   },
 };
 
-self.onmessage = async ({ data }: MessageEvent<FileRequest>) => {
-  self.postMessage(await reply(data));
-};
-
-async function reply({ id, name, argument }: FileRequest): Promise<FileReply> {
-  try {
-    const answer = await (calls[name] as (argument: FileRequest["argument"]) => unknown)(argument);
-    return { id, kind: "done", answer };
-  } catch (cause) {
-    const fault = cause instanceof StorageFault ? cause.kind : "refused";
-    return { id, kind: "failed", fault, message: messageOf(cause) };
-  }
-}
+answerCalls(self, calls);

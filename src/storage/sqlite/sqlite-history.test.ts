@@ -4,7 +4,9 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, s
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { NOON } from "../../../test/fixtures/browser/views.ts";
+import { runCommand } from "../../../test/fixtures/run-command.ts";
 import { auditEvent, identified, snapshot } from "../../../test/fixtures/storage/history.ts";
+import { HISTORY_BYTES_DEFAULT, HISTORY_RESERVES } from "../../limits.ts";
 import { StorageFault } from "../storage-fault.ts";
 import { recordsPath, SqliteHistory } from "./sqlite-history.ts";
 
@@ -19,13 +21,18 @@ const undo: (() => void)[] = [];
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), `floodwall-sqlite-${process.pid}-`));
   path = join(folder, "deep", "history.sqlite");
-  driver = new SqliteHistory({ path, retentionDays: 30 });
+  driver = new SqliteHistory({ path, retentionDays: 30, maxBytes: HISTORY_BYTES_DEFAULT });
 });
 afterEach(async () => {
   await driver.close();
   for (const step of undo.splice(0).reverse()) step();
   rmSync(folder, { recursive: true, force: true });
 });
+
+function faultIn(cause: unknown): StorageFault {
+  if (cause instanceof StorageFault) return cause;
+  throw cause;
+}
 
 async function faultOf(promise: Promise<unknown>): Promise<StorageFault> {
   const outcome = await promise.catch((cause: unknown) => cause);
@@ -59,6 +66,72 @@ test("every audit row that was acknowledged is there after kill -9", async () =>
   db.close();
   expect(n).toBe(last - NOON + 1);
 });
+
+test("a file that reaches its size takes no more, and loses its oldest history at the next maintenance", async () => {
+  const maxBytes = 4 * 1024 * 1024;
+  driver = new SqliteHistory({ path, retentionDays: 30, maxBytes });
+  await driver.open();
+  const hosts = Array.from({ length: 2000 }, (_, i) => ({ host: `10.0.${i >> 8}.${i & 255}`, pps: i }));
+  const at = (i: number) => NOON / 1000 + i * 10;
+  let written = 0;
+  const fill = async (): Promise<StorageFault | null> => {
+    for (; written < 10_000; written++) {
+      const fault = await driver
+        .write({ kind: "traffic", records: [snapshot(at(written), 10, ...hosts)] })
+        .then(() => null, faultIn);
+      if (fault !== null) return fault;
+    }
+    return null;
+  };
+  expect(await fill()).toMatchObject({ kind: "unavailable", message: expect.stringContaining("full") });
+  expect(written).toBeGreaterThan(20);
+  const ticks = () => {
+    const db = new Database(path, { readonly: true });
+    const { first, last } = db.query("SELECT min(ts) AS first, max(ts) AS last FROM ticks").get() as Record<
+      string,
+      number
+    >;
+    db.close();
+    return { first, last };
+  };
+  const before = ticks();
+  await driver.maintain(at(written) * 1000);
+  expect(ticks().first).toBeGreaterThan(before.first ?? 0);
+  expect(ticks().last).toBe(before.last);
+  const resumedAt = written;
+  await fill();
+  expect(written).toBeGreaterThan(resumedAt);
+  expect(statSync(path).size).toBeLessThanOrEqual(maxBytes);
+});
+
+test.skipIf(!isRoot)(
+  `history leaves the last of a disk to the state database, traffic first${isRoot ? "" : ": needs root"}`,
+  async () => {
+    const disk = join(folder, "disk");
+    mkdirSync(disk);
+    const size = 64 * 1024 * 1024;
+    runCommand(["mount", "-t", "tmpfs", "-o", `size=${size}`, "floodwall-test", disk]);
+    undo.push(() => runCommand(["umount", "-l", disk]));
+    const ballast = join(disk, "ballast");
+    const leave = (share: number) => runCommand(["fallocate", "-l", String(Math.floor(size * (1 - share))), ballast]);
+    driver = new SqliteHistory({
+      path: join(disk, "history.sqlite"),
+      retentionDays: 30,
+      maxBytes: HISTORY_BYTES_DEFAULT,
+    });
+    await driver.open();
+    await writeTraffic();
+    leave(HISTORY_RESERVES.series.share);
+    const fault = await faultOf(writeTraffic());
+    expect(fault).toMatchObject({ kind: "unavailable", message: expect.stringContaining("less than 6.7 MB are free") });
+    await writeAudit(NOON);
+    leave(HISTORY_RESERVES.records.share);
+    expect((await faultOf(writeAudit(NOON))).message).toContain("less than 1.7 MB are free");
+    rmSync(ballast);
+    await writeTraffic();
+    await writeAudit(NOON);
+  },
+);
 
 describe("opening", () => {
   test("makes the folder and both files, for the service and its group only", async () => {

@@ -11,6 +11,8 @@ export interface SqliteHistoryOptions {
   /** File of traffic and edge history; the file of audit and attacks is beside it. */
   readonly path: string;
   readonly retentionDays: number;
+  /** Of the file of traffic and edge history. */
+  readonly maxBytes: number;
 }
 
 const ROLE_OF_KIND: Readonly<Record<RecordKind, FileRole>> = {
@@ -41,11 +43,11 @@ export class SqliteHistory implements HistoryDriver {
 
   /** If one file cannot be opened, the other one still works. */
   async open(): Promise<void> {
-    const { path, retentionDays } = this.#options;
+    const { path, retentionDays, maxBytes } = this.#options;
     const { records, series } = this.#threads;
     const outcomes = await Promise.allSettled([
-      records.open({ role: "records", path: recordsPath(path), retentionDays }),
-      series.open({ role: "series", path, retentionDays }),
+      records.open({ role: "records", path: recordsPath(path), retentionDays, maxBytes: Number.POSITIVE_INFINITY }),
+      series.open({ role: "series", path, retentionDays, maxBytes }),
     ]);
     for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
   }

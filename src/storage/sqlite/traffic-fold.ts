@@ -40,6 +40,35 @@ export function* foldTraffic(db: Database, nowSeconds: number, retentionDays: nu
   yield* removeFolded(db);
 }
 
+/** null: there is nothing. */
+export function oldestTrafficMs(db: Database): number | null {
+  const { ts } = db.query("SELECT min(ts) AS ts FROM ticks").get() as { ts: number | null };
+  return ts === null ? null : ts * 1000;
+}
+
+/** Of all tiers, whatever has been folded. Each step of the generator is one slice. */
+export function* removeTrafficBefore(db: Database, seconds: number): Generator<void> {
+  for (let after = 0; ; ) {
+    const ids = seriesAfter(db, after);
+    const last = ids.at(-1);
+    if (last === undefined) break;
+    db.transaction(() => {
+      for (const tier of [FINE_TIER, COARSE_TIER]) {
+        const remove = db.query(`DELETE FROM cold_${tier} WHERE series = ? AND ts < ?`);
+        for (const id of ids) remove.run(id, seconds);
+      }
+    }).immediate();
+    after = last;
+    yield;
+  }
+  const snapshots = db.query(`SELECT ts FROM ticks WHERE tier = ${HOT} AND ts < ?`).all(seconds) as { ts: number }[];
+  for (const { ts } of snapshots) {
+    db.query("DELETE FROM hot WHERE ts = ?").run(ts);
+    yield;
+  }
+  db.query("DELETE FROM ticks WHERE ts < ?").run(seconds);
+}
+
 function seriesAfter(db: Database, after: number): number[] {
   const sql = "SELECT id FROM series WHERE id > ? ORDER BY id LIMIT ?";
   return (db.query(sql).all(after, SLICE_SERIES) as { id: number }[]).map(({ id }) => id);

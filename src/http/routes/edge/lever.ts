@@ -80,22 +80,26 @@ function isThere({ edge, clock }: LeverSources, call: Call): boolean {
   return edge.nodes.zone(name) !== null || edge.levers.of(name, clock.wallMs()) !== null;
 }
 
-function set(sources: LeverSources, call: Call, order: Exclude<LeverRequest, { mode: "off" }>): Outcome | Refusal {
+async function set(
+  sources: LeverSources,
+  call: Call,
+  order: Exclude<LeverRequest, { mode: "off" }>,
+): Promise<Outcome | Refusal> {
   const { edge, clock } = sources;
   const zone = edge.nodes.zone(zoneName(call));
   if (zone === null || isForeign(call.principal, zone)) return { kind: "unknown_zone" };
-  const answer = edge.levers.set(zone, order, clock.wallMs());
+  const answer = await edge.levers.set(zone, order, clock.wallMs());
   if (answer.kind === "refused") return { kind: "lever_refused", refusal: answer.refusal };
-  return outcomeOf(sources, call, "set", order.reason);
+  return outcomeOf(sources, call, { result: "set", reason: order.reason, isSaved: answer.isSaved });
 }
 
 /** A caller without a tenant may also clear it for a zone that was removed from the file. */
-function clear(sources: LeverSources, call: Call, reason: string): Outcome | Refusal {
+async function clear(sources: LeverSources, call: Call, reason: string): Promise<Outcome | Refusal> {
   const { levers, nodes } = sources.edge;
   const name = zoneName(call);
   if (isForeign(call.principal, nodes.zone(name)) || !isThere(sources, call)) return { kind: "unknown_zone" };
-  levers.clear(name);
-  return outcomeOf(sources, call, "cleared", reason);
+  const isSaved = await levers.clear(name);
+  return outcomeOf(sources, call, { result: "cleared", reason, isSaved });
 }
 
 /** A reload may have happened while the body was received. */
@@ -103,7 +107,13 @@ function isForeign({ tenant }: Principal, zone: { readonly tenant: string | null
   return tenant !== null && zone?.tenant !== tenant;
 }
 
-function outcomeOf({ edge, clock }: LeverSources, call: Call, result: "set" | "cleared", reason: string): Outcome {
+interface Ordered {
+  readonly result: "set" | "cleared";
+  readonly reason: string;
+  readonly isSaved: boolean;
+}
+
+function outcomeOf({ edge, clock }: LeverSources, call: Call, { result, reason, isSaved }: Ordered): Outcome {
   const name = zoneName(call);
   const lever: Lever | null = edge.levers.of(name, clock.wallMs());
   const nodes = edge.nodes.nodesOf(name).map((node) => ({
@@ -111,7 +121,7 @@ function outcomeOf({ edge, clock }: LeverSources, call: Call, result: "set" | "c
     isAlive: edge.nodes.isAlive(node),
     dryRun: edge.reportedDryRun(node),
   }));
-  const response = jsonAnswer(200, leverToWire({ name, zone: edge.nodes.zone(name), lever, nodes }));
+  const response = jsonAnswer(200, leverToWire({ name, zone: edge.nodes.zone(name), lever, isSaved, nodes }));
   // The lever is in force in global dry run too (docs/interface.md#lever-override-in-force).
   return { kind: "outcome", response, result, reason, dryRun: false };
 }

@@ -8,6 +8,7 @@ import { type FieldCheck, fieldCheck } from "../../server/fields.ts";
 import { closed } from "../closed.ts";
 import { omitNulls } from "../omit-nulls.ts";
 import { oneOf } from "../one-of.ts";
+import { SAVED_FIELD, savedToWire } from "../saved.ts";
 import { Timestamp, timestamp } from "../timestamp.ts";
 
 export type LeverRequest = LeverOrder | { readonly mode: "off"; readonly reason: string };
@@ -75,6 +76,7 @@ export const LeverWire = Type.Object(
     reason: Type.Optional(Type.String()),
     /** policy.challenge of the zones file; empty: the zone is not in the file any more. */
     file_mode: oneOf("auto", "manual", "off", ""),
+    ...SAVED_FIELD,
     /** policy.dry_run and policy.challenge_options.dry_run of the zones file. */
     zone_watch_only: Type.Boolean(),
     rung_watch_only: Type.Boolean(),
@@ -100,14 +102,17 @@ export interface LeverView {
   readonly zone: Zone | null;
   /** The lever in force; null: none. */
   readonly lever: Lever | null;
+  /** False: the disk has not taken the order yet. */
+  readonly isSaved: boolean;
   readonly nodes: readonly { readonly name: string; readonly isAlive: boolean; readonly dryRun: boolean | null }[];
 }
 
-export function leverToWire({ name, zone, lever, nodes }: LeverView): Static<typeof LeverWire> {
+export function leverToWire({ name, zone, lever, isSaved, nodes }: LeverView): Static<typeof LeverWire> {
   return {
     zone: name,
     ...(lever === null ? {} : { mode: lever.mode, until: timestamp(lever.untilMs), reason: lever.reason }),
     file_mode: zone?.policy.challenge ?? "",
+    ...savedToWire(isSaved),
     zone_watch_only: zone?.policy.dryRun ?? false,
     rung_watch_only: zone?.policy.challengeOptions.dryRun ?? false,
     nodes: nodes.map((node) => omitNulls({ name: node.name, alive: node.isAlive, dry_run: node.dryRun })),

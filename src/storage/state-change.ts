@@ -1,0 +1,27 @@
+/** The records of the state database, and changes of them as they are sent to the thread that owns the file. */
+import type { Attack } from "../detection/attack/attack.ts";
+import type { Lever } from "../edge/zones/levers.ts";
+import type { Ban } from "../mitigation/ban.ts";
+import type { SourceBlock } from "../sourceblock/source-block.ts";
+
+/** By table. The keys: id of a ban or attack, pairName() of a source block, zone of a lever. */
+export interface StateRecords {
+  readonly bans: Ban;
+  readonly attacks: Attack;
+  readonly source_blocks: SourceBlock;
+  readonly levers: Lever;
+}
+
+export type StateTable = keyof StateRecords;
+
+export const STATE_TABLES = ["bans", "attacks", "source_blocks", "levers"] as const satisfies readonly StateTable[];
+
+/** `record` null: it is removed. */
+export type StateChange = {
+  [T in StateTable]: { readonly table: T; readonly key: string; readonly record: StateRecords[T] | null };
+}[StateTable];
+
+/** All that an earlier process left. Bans: oldest first. */
+export type StoredState = { readonly [T in StateTable]: readonly StateRecords[T][] };
+
+export const NO_STATE: StoredState = { bans: [], attacks: [], source_blocks: [], levers: [] };

@@ -1,0 +1,177 @@
+/**
+ * What a restart must not lose, written without blocking the event loop: changes wait in the order in which they were
+ * decided, and all that wait go to disk together, in one transaction at a time. A disk that is slow, full or hangs
+ * delays and refuses orders, and nothing else.
+ */
+import { STATE_BATCH_MAX, STATE_ORDERS_MAX, STATE_WAIT_MS, STOP_STEP_MS } from "../limits.ts";
+import { within } from "../system/deadline.ts";
+import type { RecordTable } from "../system/record-table.ts";
+import type { Cancel, Timers } from "../system/timers.ts";
+import type { StateChange, StateRecords, StateTable, StoredState } from "./state-change.ts";
+import { StateDatabaseError } from "./state-database.ts";
+import { StateQueue } from "./state-queue.ts";
+
+/** The file, owned by a thread. */
+export interface StateFile {
+  /** Resolves when all changes are on disk. Rejects with a StateDatabaseError if none is. */
+  write(changes: readonly StateChange[]): Promise<void>;
+  /** Resolves when the file is closed. */
+  close(): Promise<void>;
+  /** Ends the thread in any state. */
+  end(): void;
+}
+
+export interface StateStoreOptions {
+  readonly file: StateFile;
+  /** What is in the file. */
+  readonly stored: StoredState;
+  readonly timers: Pick<Timers, "after">;
+}
+
+/** A write failed: orders are refused, and what is in force stays queued. */
+export type StateFaultListener = (cause: unknown) => void;
+
+/** Time from an automatic change to its write, ms: by then its announcement has been sent. */
+const GATHER_MS = 20;
+/** After a failed write. */
+const AGAIN_MS = 1000;
+
+export class StateStore {
+  readonly #options: StateStoreOptions;
+  readonly #queue: StateQueue;
+  readonly #listeners: StateFaultListener[] = [];
+  #writing: Promise<void> | null = null;
+  #cancelTimer: Cancel | null = null;
+  /** Callers that wait for the disk. */
+  #callers = 0;
+  #isStopping = false;
+
+  constructor(options: StateStoreOptions) {
+    this.#options = options;
+    this.#queue = new StateQueue(options.stored);
+  }
+
+  /** What an earlier process left. */
+  get stored(): StoredState {
+    return this.#options.stored;
+  }
+
+  onFault(listener: StateFaultListener): void {
+    this.#listeners.push(listener);
+  }
+
+  table<T extends StateTable>(table: T): RecordTable<StateRecords[T]> {
+    const changeOf = (key: string, record: StateRecords[T] | null) => ({ table, key, record }) as StateChange;
+    const unsaved = () => this.unsaved[table];
+    return {
+      queue: (key, record) => this.#keep(changeOf(key, record)),
+      save: (key, record) => this.#save(changeOf(key, record)),
+      write: (key, record, present) => this.#write(changeOf(key, record), () => changeOf(key, present())),
+      get unsaved() {
+        return unsaved();
+      },
+    };
+  }
+
+  /** Number of changes in force that are not on disk yet, by table. */
+  get unsaved(): Readonly<Record<StateTable, number>> {
+    return this.#queue.unsaved;
+  }
+
+  /** Writes what waits and closes the file, within STOP_STEP_MS. */
+  async stop(): Promise<void> {
+    const { file, timers } = this.#options;
+    this.#isStopping = true;
+    await within(this.#drain(), STOP_STEP_MS / 2, timers, () => {});
+    this.#cancelTimer?.();
+    await within(file.close(), STOP_STEP_MS / 2, timers, () => {});
+    file.end();
+  }
+
+  /** Resolves when nothing waits, or when a write fails. */
+  async #drain(): Promise<void> {
+    for (let before = Number.POSITIVE_INFINITY; this.#queue.size > 0 && this.#queue.size < before; ) {
+      before = this.#queue.size;
+      this.#send();
+      await this.#writing;
+    }
+  }
+
+  #keep(change: StateChange) {
+    const entry = this.#queue.keep(change);
+    if (entry !== null) this.#schedule(GATHER_MS);
+    return entry;
+  }
+
+  async #save(change: StateChange): Promise<boolean> {
+    const entry = this.#keep(change);
+    if (entry === null) return true;
+    if (this.#callers >= STATE_ORDERS_MAX) return false;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    entry.waiting.add(resolve);
+    this.#send();
+    return this.#wait(promise, () => {
+      entry.waiting.delete(resolve);
+      return false;
+    });
+  }
+
+  async #write(change: StateChange, present: () => StateChange): Promise<boolean> {
+    if (this.#callers >= STATE_ORDERS_MAX) throw new StateDatabaseError("too many orders wait for the disk");
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+    let isGivenUp = false;
+    const written = (isNewest: boolean) => {
+      if (!isGivenUp) resolve(isNewest);
+      else if (isNewest) this.#keep(present());
+    };
+    const entry = this.#queue.order(change, { written, failed: reject });
+    this.#send();
+    return this.#wait(promise, () => {
+      isGivenUp = true;
+      this.#queue.withdraw(entry);
+      throw new StateDatabaseError(`the disk has not taken the order within ${STATE_WAIT_MS / 1000} s`);
+    });
+  }
+
+  async #wait(promise: Promise<boolean>, late: () => boolean): Promise<boolean> {
+    this.#callers++;
+    try {
+      return await within(promise, STATE_WAIT_MS, this.#options.timers, late);
+    } finally {
+      this.#callers--;
+    }
+  }
+
+  #schedule(ms: number): void {
+    if (this.#isStopping) return;
+    this.#cancelTimer ??= this.#options.timers.after(ms, () => {
+      this.#cancelTimer = null;
+      this.#send();
+    });
+  }
+
+  /** Writes all that waits; what is decided meanwhile goes with the next write. */
+  #send(): void {
+    if (this.#writing !== null || this.#queue.size === 0) return;
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+    this.#writing = this.#options.file.write(this.#queue.take(STATE_BATCH_MAX)).then(
+      () => this.#written(),
+      (cause: unknown) => this.#refused(cause),
+    );
+  }
+
+  #written(): void {
+    this.#writing = null;
+    this.#queue.written();
+    if (this.#callers > 0) this.#send();
+    else if (this.#queue.size > 0) this.#schedule(GATHER_MS);
+  }
+
+  #refused(cause: unknown): void {
+    this.#writing = null;
+    this.#queue.refused(cause);
+    for (const listener of this.#listeners) listener(cause);
+    if (this.#queue.size > 0) this.#schedule(AGAIN_MS);
+  }
+}

@@ -1,0 +1,29 @@
+/**
+ * What the owner of a table needs of the store that keeps its records over a restart. Records reach the disk in the
+ * order in which they were decided, and no call waits for the disk.
+ */
+export interface RecordTable<R> {
+  /**
+   * An automatic change, which is in force already: stored soon, and tried again until the disk takes it. Of several
+   * changes that wait, the newest is stored. null: the record is removed.
+   */
+  queue(key: string, record: R | null): void;
+  /**
+   * As queue(), for a caller who waits. Resolves with true when the change, or a newer one of the same record, is on
+   * disk; with false when the disk refused it or did not answer in time: then it stays queued.
+   */
+  save(key: string, record: R | null): Promise<boolean>;
+  /**
+   * Stores a record that is not in force before that. Resolves when it is on disk, with whether it is still the newest
+   * change of this key. Rejects when the disk refuses it or does not answer in time; if the disk takes it later,
+   * the record that `present` then returns replaces it.
+   */
+  write(key: string, record: R, present: () => R | null): Promise<boolean>;
+  /** Number of changes in force that are not on disk yet. */
+  readonly unsaved: number;
+}
+
+/** A table whose records need not survive. */
+export function forgettingTable<R>(): RecordTable<R> {
+  return { queue: () => {}, save: async () => true, write: async () => true, unsaved: 0 };
+}
