@@ -4,7 +4,7 @@
 #   lab-scrub  a flood diverted to a scrub node, and a user's requests to the same victim beside it
 #   conformance  the interface, statement by statement    accuracy  detection on labelled captures
 #   captures  what the kernel drops of labelled captures, under the rules that detection made (SEED=…)
-#   simulate  the whole service through a month of anything, and under decoys, on a clock moved by hand (SEED=…, HOURS=…, ROUNDS=…)
+#   simulate  the whole service on a simulated clock: a month of random events, decoys, 1,000 attacks (SEED=…, HOURS=…, ROUNDS=…, SEEDS=…)
 #   kernels  stock kernels of Debian under QEMU, and on each the programs, the labs, an inline box, a real driver (ARGS=…)
 #   edge-sim  a fleet of edge nodes, played by the book for a minute beside a service (ARGS='--nodes 100 --zones 200 --seconds 300')
 #   mutants  how many small mistakes in the code the tests notice (SEED=… COUNT=… ONLY=folder JOBS=… BEFORE=file)
@@ -72,6 +72,7 @@ soak: setup
 
 simulate: setup
 	SEED=$${SEED:-} HOURS=$${HOURS:-720} STEPS=$${STEPS:-100000} ROUNDS=$${ROUNDS:-200} \
+	  SEEDS=$${SEEDS:-$$([ "$${SEED:-}" ] && echo 1 || echo 1000)} \
 	  $(BUN) test test/simulation test/adversary src/mitigation/ban-simulation.test.ts --isolate --timeout 36000000
 
 # One at once, unless the command line says otherwise: JOBS is the number of cores for the compilers.

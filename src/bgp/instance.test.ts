@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BGP_INSTANCE_MAX } from "../limits.ts";
@@ -44,6 +44,16 @@ test("a number that cannot be stored is that of a build without instances, so th
   rmSync(join(stateDir, "bgp-instance.new"), { recursive: true });
   expect(started({}).takesOver(instance)).toBe(true);
   expect(warnings[0]).toContain("cannot be written");
+});
+
+test("a file that cannot be read now is not taken for a damaged one: the start fails, and the next one has the number", () => {
+  const { instance } = started({});
+  renameSync(join(stateDir, "bgp-instance"), join(stateDir, "kept"));
+  mkdirSync(join(stateDir, "bgp-instance"));
+  expect(() => started({})).toThrow("cannot be read");
+  rmSync(join(stateDir, "bgp-instance"), { recursive: true });
+  renameSync(join(stateDir, "kept"), join(stateDir, "bgp-instance"));
+  expect(started({}).instance).toBe(instance);
 });
 
 test("with a damaged file, every route in a speaker of its own is taken over, and none in a shared one", () => {

@@ -12,6 +12,11 @@ export const WITHOUT_INSTANCE = 0x4c574c;
 /** Instances are numbers of 24 bits. */
 const NUMBERS = 0x100_0000;
 
+/** The file with the number is there, and cannot be read now. The message says what to do. */
+export class InstanceFileError extends Error {
+  override readonly name = "InstanceFileError";
+}
+
 export interface RouteOwner {
   /** The instance of routes that this service announces. */
   readonly instance: number;
@@ -41,9 +46,10 @@ export class Instance implements RouteOwner {
   readonly #warn: InstanceOptions["warn"];
   readonly #isSpeakerOwn: boolean;
   #stored: Stored;
-  /** The file was there and could not be read: routes may be announced under any number. */
+  /** The file was damaged: routes may be announced under any number. */
   #isLost = false;
 
+  /** Throws InstanceFileError. */
   constructor({ stateDir, configured, isSpeakerOwn, warn }: InstanceOptions) {
     this.#path = join(stateDir, "bgp-instance");
     this.#warn = warn;
@@ -73,14 +79,15 @@ export class Instance implements RouteOwner {
     this.#write();
   }
 
-  /** null: there is none, or it cannot be read. */
+  /** null: there is none, or it is damaged. */
   #read(): Stored | null {
+    const text = readText(this.#path);
+    if (text === null) return null;
     try {
-      const stored: unknown = JSON.parse(readFileSync(this.#path, "utf8"));
+      const stored: unknown = JSON.parse(text);
       if (isStored(stored)) return stored;
       throw new Error("not in the form of this build");
     } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code === "ENOENT") return null;
       this.#isLost = true;
       const fields = { file: this.#path, cause: messageOf(cause) };
       this.#warn(fields, "the number of this service among those of its BGP speaker is lost, it takes another one");
@@ -105,6 +112,20 @@ export class Instance implements RouteOwner {
       this.#warn(fields, "the number of this service among those of its BGP speaker cannot be written");
       return false;
     }
+  }
+}
+
+/**
+ * null: there is no such file. Throws if it cannot be read now, for example without a free descriptor: with another
+ * number, the routes that are announced under this one would belong to no service.
+ */
+function readText(path: string): string | null {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return null;
+    const remedy = "make it readable, or move it aside to get another number";
+    throw new InstanceFileError(`${path} cannot be read: ${messageOf(cause)}: ${remedy}`, { cause });
   }
 }
 

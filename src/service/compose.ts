@@ -4,6 +4,7 @@
  */
 import type { AuditTrail } from "../audit/audit-event.ts";
 import { signalReloadEvent } from "../audit/automatic-audit.ts";
+import { InstanceFileError } from "../bgp/instance.ts";
 import type { Config } from "../config/config.ts";
 import { AddonError, loadAddon } from "../dataplane/addon.ts";
 import { openKernelFilter, readPinnedStatus } from "../dataplane/kernel-filter.ts";
@@ -185,6 +186,7 @@ export function isStartFault(cause: unknown): cause is Error {
     cause instanceof TlsFileError ||
     cause instanceof StateDatabaseError ||
     cause instanceof ClearanceFileError ||
+    cause instanceof InstanceFileError ||
     cause instanceof AddonError ||
     cause instanceof OriginFileError
   );

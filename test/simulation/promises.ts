@@ -17,6 +17,7 @@ import {
   SUSTAIN_SECONDS_MAX,
   TTL_SECONDS_MAX,
 } from "./simulated-policy.ts";
+import type { SpeakerPath } from "./simulated-speaker.ts";
 import type { Simulation } from "./simulation.ts";
 
 /** What a process that starts, or a configuration that is new, takes to be in force. */
@@ -78,8 +79,8 @@ export class Promises {
   }
 
   /** Whenever a path goes to the speaker, without any grace. */
-  pathIsTaken({ key, isWithdraw, isOurs }: { key: RouteKey; isWithdraw: boolean; isOurs: boolean }): void {
-    if (!isOurs) this.fail(`a path that is not ours is sent: ${key}`);
+  pathIsTaken({ key, isWithdraw, instance }: SpeakerPath): void {
+    if (instance === null) this.fail(`a path that is not ours is sent: ${key}`);
     const wanted = this.#wantedKeys();
     if (!isWithdraw && !wanted.has(key)) this.fail(`${key} is announced, and no ban in force wants it`);
     if (isWithdraw && wanted.has(key) && !this.#isFailed(key)) this.fail(`${key} is withdrawn, and is wanted`);

@@ -14,6 +14,7 @@ import type { Flood, Host, SimulatedTraffic } from "./simulated-traffic.ts";
 
 /** Enough for a judgement, few enough for a month of them. */
 const RECORDS = 16;
+const SPOOFED_RECORDS = 64;
 const WIDTH = METRICS.length;
 
 /** Where a host lies, in the identifiers of the table. */
@@ -26,12 +27,13 @@ interface Tracked {
 /** The part of the traffic that is read. */
 export type CountedTraffic = Pick<SimulatedTraffic, "hosts" | "floods" | "version">;
 
-export function simulatedNative(traffic: CountedTraffic): Native {
+/** @param opening throws if sources cannot be opened now. */
+export function simulatedNative(traffic: CountedTraffic, opening: () => void = () => {}): Native {
   const absent = () => {
     throw new Error("the simulation has no data plane");
   };
   return {
-    openEngine: () => new SimulatedEngine(traffic),
+    openEngine: () => new SimulatedEngine(traffic, opening),
     openFilter: absent,
     readPinnedFilter: absent,
     probeProgram: absent,
@@ -52,10 +54,14 @@ class SimulatedEngine implements Engine {
   #screened: Tracked[] = [];
   /** What they were found from. */
   #placed: { readonly version: number; readonly table: NetworksTable | null } | null = null;
+  readonly #opening: () => void;
+  /** Without a source nothing is counted. */
+  #hasSource = false;
   #isClosed = false;
 
-  constructor(traffic: CountedTraffic) {
+  constructor(traffic: CountedTraffic, opening: () => void) {
     this.#traffic = traffic;
+    this.#opening = opening;
   }
 
   setNetworks(table: NetworksTable): void {
@@ -72,6 +78,9 @@ class SimulatedEngine implements Engine {
   }
 
   openSource(): Source {
+    this.#opening();
+    this.#hasSource = true;
+    this.#placed = null;
     return { status: () => ({ state: "running", mode: "simulated", error: null, queues: [] }), close: () => {} };
   }
 
@@ -82,7 +91,8 @@ class SimulatedEngine implements Engine {
   async tick(): Promise<TickSummary> {
     if (this.#isClosed) throw new TypeError("engine is closed");
     if (this.#placed?.version !== this.#traffic.version || this.#placed.table !== this.#table) {
-      this.#tracked = this.#traffic.hosts.flatMap((host) => this.#place(host) ?? []);
+      const hosts = this.#hasSource ? this.#traffic.hosts : [];
+      this.#tracked = hosts.flatMap((host) => this.#place(host) ?? []);
       this.#placed = { version: this.#traffic.version, table: this.#table };
     }
     const isWatched = ({ host }: Tracked) => this.#watched.has(host.ip);
@@ -184,7 +194,8 @@ function commonBits(a: Uint8Array, aAt: number, b: Uint8Array, bAt: number): num
 
 const RECORDS_MADE = new Map<string, readonly Uint8Array[]>();
 
-function recordsOf({ direction, vector }: Flood, host: Host): readonly Uint8Array[] {
+function recordsOf({ direction, vector, isSpoofed }: Flood, host: Host): readonly Uint8Array[] {
+  if (isSpoofed === true) return Array.from({ length: SPOOFED_RECORDS }, () => spoofedRecord(host));
   const key = `${direction} ${vector} ${host.ip}`;
   const known = RECORDS_MADE.get(key);
   if (known !== undefined) return known;
@@ -196,6 +207,13 @@ function recordsOf({ direction, vector }: Flood, host: Host): readonly Uint8Arra
   });
   RECORDS_MADE.set(key, records);
   return records;
+}
+
+function spoofedRecord({ ip: dst }: Host): Uint8Array {
+  const draw = (most: number) => Math.floor(Math.random() * most);
+  const src = `${11 + draw(200)}.${draw(256)}.${draw(256)}.${draw(256)}`;
+  const transport = udp({ sourcePort: 1024 + draw(60_000), destinationPort: 1024 + draw(60_000) });
+  return recordOf({ frame: ethernet(ip({ src, dst }, transport)) });
 }
 
 const TRANSPORTS: Readonly<Record<Flood["vector"], (i: number) => Transport>> = {

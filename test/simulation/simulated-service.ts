@@ -4,7 +4,9 @@
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Speaker } from "../../src/bgp/speaker/speaker.ts";
 import { loadConfig } from "../../src/config/load/load.ts";
+import type { FilterOpener } from "../../src/dataplane/data-plane.ts";
 import type { Native } from "../../src/dataplane/native.d.ts";
 import type { BaselineTable } from "../../src/detection/baseline/baseline-table.ts";
 import type { BaselineKeeper } from "../../src/detection/baseline/learning-loop.ts";
@@ -27,6 +29,10 @@ export interface SimulatedServiceOptions {
   readonly wallMs: number;
   readonly native: Native;
   readonly speaker: SimulatedSpeaker;
+  /** Default: no packets are dropped on this machine. */
+  readonly filterOpener?: FilterOpener;
+  /** Throws if the file of baselines cannot be opened now. Default: it can. */
+  readonly opening?: () => void;
   /** Lines of the log at level error. */
   readonly onError: (line: string) => void;
 }
@@ -38,30 +44,32 @@ export class SimulatedService {
   readonly state: BreakableState;
   readonly #options: SimulatedServiceOptions;
   readonly #keeper: WaitedKeeper;
+  #isGone = false;
 
   /** A process that starts. */
   constructor(options: SimulatedServiceOptions) {
     this.#options = options;
-    const { directory, wallMs, native, speaker, onError } = options;
+    const { directory, wallMs, native, speaker, filterOpener = null, opening = () => {}, onError } = options;
     this.clock = new ManualClock(new Date(wallMs).toISOString());
     const { clock } = this;
     this.#writeConfig(options.yaml);
     const loaded = loadConfig(this.#configPath);
     if (loaded.kind === "invalid") throw new Error(loaded.problems.map(({ line, rule }) => `${line}: ${rule}`).join());
     this.state = new BreakableState(directory);
-    this.#keeper = new WaitedKeeper(new BaselineFile(directory));
+    this.#keeper = new WaitedKeeper(new BaselineFile(directory), opening);
     const timers = new ManualTimers(clock);
     this.floodwall = new Floodwall({
       config: loaded.config,
       configPath: this.#configPath,
       state: localStore(this.state, timers),
       native,
+      filterOpener,
       clock,
       timers,
       environment: { read: () => null },
       log: openLog({ level: "error", clock, destination: { write: onError } }),
       metrics: unscrapedMetrics,
-      speaker,
+      speaker: this.#reachable(speaker),
       baselineKeeper: this.#keeper,
     });
     const edge = new TestEdge(clock, new ManualTimers(clock));
@@ -83,6 +91,7 @@ export class SimulatedService {
 
   /** As by SIGKILL: what was not on disk is lost, and nobody says goodbye. */
   async kill(): Promise<void> {
+    this.#isGone = true;
     await this.#keeper.idle();
     this.#options.speaker.disconnect();
     this.state.close();
@@ -100,6 +109,20 @@ export class SimulatedService {
     this.#options.speaker.disconnect();
   }
 
+  /** What a killed process waited for may still come: it must not connect again. */
+  #reachable(speaker: SimulatedSpeaker): Speaker {
+    return {
+      kind: speaker.kind,
+      connect: () => (this.#isGone ? new Promise<never>(() => {}) : speaker.connect()),
+      configure: () => speaker.configure(),
+      follow: () => speaker.follow(),
+      neighborFault: () => speaker.neighborFault(),
+      routesChanged: () => {},
+      reload: () => {},
+      end: () => speaker.end(),
+    };
+  }
+
   get #configPath(): string {
     return join(this.#options.directory, "floodwall.yaml");
   }
@@ -113,7 +136,7 @@ export class SimulatedService {
 const unscrapedMetrics = new Metrics("simulation");
 unscrapedMetrics.beforeScrape = () => {};
 
-/** A disk that refuses. */
+/** On a disk that refuses. */
 export class BreakableState extends StateDatabase {
   isBroken = false;
 
@@ -126,17 +149,21 @@ export class BreakableState extends StateDatabase {
 /** A file is read and written in real time, during which simulated time stands still. */
 class WaitedKeeper implements BaselineKeeper {
   readonly #keeper: BaselineKeeper;
+  readonly #opening: () => void;
   #work: Promise<unknown> | null = null;
 
-  constructor(keeper: BaselineKeeper) {
+  constructor(keeper: BaselineKeeper, opening: () => void) {
     this.#keeper = keeper;
+    this.#opening = opening;
   }
 
-  load(table: BaselineTable, nowSeconds: number): Promise<number> {
+  async load(table: BaselineTable, nowSeconds: number): Promise<number> {
+    this.#opening();
     return this.#waited(this.#keeper.load(table, nowSeconds));
   }
 
-  save(table: BaselineTable, nowSeconds: number): Promise<void> {
+  async save(table: BaselineTable, nowSeconds: number): Promise<void> {
+    this.#opening();
     return this.#waited(this.#keeper.save(table, nowSeconds));
   }
 

@@ -36,23 +36,33 @@ interface Connection {
   readonly end: (fault: Error) => void;
 }
 
+export interface SpeakerPath {
+  readonly key: RouteKey;
+  readonly isWithdraw: boolean;
+  /** Number of the service that sends it; null: none that there could be. */
+  readonly instance: number | null;
+}
+
 export interface SimulatedSpeakerOptions {
   readonly wallMs: () => number;
   /** Rejects with a fault once a call has waited for its deadline. */
   readonly deadline: () => Promise<never>;
   /** Before a path is taken; `rib` is as it was. */
-  readonly onPath: (path: { key: RouteKey; isWithdraw: boolean; isOurs: boolean }) => void;
+  readonly onPath: (path: SpeakerPath) => void;
 }
 
 export class SimulatedSpeaker implements Speaker {
   readonly kind = "managed";
   readonly #options: SimulatedSpeakerOptions;
-  readonly #rib = new Map<RouteKey, ListedPath>();
+  /** By the instance of the service: each has paths of its own. */
+  readonly #ribs = new Map<number | null, Map<RouteKey, ListedPath>>();
   readonly #sessions: Session[];
   #peers: readonly SpeakerPeer[] | null = null;
   /** Of the clients that are connected. */
   readonly #connected = new Set<Connection>();
   isRunning = true;
+  /** New connections fail, those that there are go on. */
+  isFull = false;
   isFrozen = false;
   isRefusing = false;
   keepsRulesBack = false;
@@ -63,17 +73,22 @@ export class SimulatedSpeaker implements Speaker {
   }
 
   get routes(): ReadonlySet<RouteKey> {
-    return new Set(this.#rib.keys());
+    return new Set([...this.#ribs.values()].flatMap((rib) => [...rib.keys()]));
+  }
+
+  routesOf(instance: number): ReadonlySet<RouteKey> {
+    return new Set(this.#ribs.get(instance)?.keys());
   }
 
   /** Some neighbor has it. */
   isOut(key: RouteKey): boolean {
-    if (!this.#rib.has(key)) return false;
+    if (![...this.#ribs.values()].some((rib) => rib.has(key))) return false;
     const family = familyOfKey(key);
     return NEIGHBORS.some((_, index) => this.#takes(index, family));
   }
 
   async connect(): Promise<SpeakerClient> {
+    if (this.isFull) throw unreachable("GetBgp");
     await this.#answer("GetBgp", () => {});
     return this.#client();
   }
@@ -108,7 +123,7 @@ export class SimulatedSpeaker implements Speaker {
 
   /** All of its routes are gone, and whoever is connected notices. */
   restart(): void {
-    this.#rib.clear();
+    this.#ribs.clear();
     for (const session of this.#sessions) session.changedAtMs = this.#options.wallMs();
     this.disconnect();
     this.#changed();
@@ -171,14 +186,17 @@ export class SimulatedSpeaker implements Speaker {
       const listed = { ...name, neighborIp: "" };
       const key = keyOfPath(listed);
       if (key === null) throw new Error("a path of no address");
-      this.#options.onPath({ key, isWithdraw: attributes === null, isOurs: instanceOf(listed) !== null });
-      if (attributes === null) this.#rib.delete(key);
-      else this.#rib.set(key, { ...listed, attributes });
+      const instance = instanceOf(listed);
+      this.#options.onPath({ key, isWithdraw: attributes === null, instance });
+      const rib = this.#ribs.get(instance) ?? new Map<RouteKey, ListedPath>();
+      this.#ribs.set(instance, rib);
+      if (attributes === null) rib.delete(key);
+      else rib.set(key, { ...listed, attributes });
     }
   }
 
   #pathsOf(family: RouteFamily): ListedPath[] {
-    return [...this.#rib.values()].filter((path) => path.family === family);
+    return [...this.#ribs.values()].flatMap((rib) => [...rib.values()].filter((path) => path.family === family));
   }
 
   #out({ neighbor, family, prefixes }: AdjOutQuery): ListedPath[] {

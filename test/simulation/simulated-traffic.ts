@@ -40,6 +40,8 @@ export interface Flood {
   readonly hosts: readonly Host[];
   readonly direction: Direction;
   readonly vector: Vector;
+  /** Each sampled packet has a source of its own, drawn at random; absent: a few sources send all. */
+  readonly isSpoofed?: boolean;
   readonly ppsEach: number;
   readonly endsAtMs: number;
 }
