@@ -87,8 +87,8 @@ test("what the speaker has decides what is missing and what is surplus", () => {
   const ledger = new RouteLedger();
   ledger.want([blackhole(A)], 0);
   ledger.setInstalled([
-    { instance: INSTANCE, key: A, attributes: attributesOf(blackhole(A, { localPref: 9 })) },
-    { instance: INSTANCE, key: B, attributes: attributesOf(blackhole(B)) },
+    { instance: INSTANCE, key: A, attributes: attributesOf(blackhole(A, { localPref: 9 })), marks: [] },
+    { instance: INSTANCE, key: B, attributes: attributesOf(blackhole(B)), marks: [] },
   ]);
   expect(ledger.missing().map((route) => route.prefix.text)).toEqual([A]);
   expect(ledger.surplus()).toEqual([B]);

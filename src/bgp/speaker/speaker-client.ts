@@ -3,6 +3,7 @@
  * API. Each call throws a SpeakerFault.
  */
 import type { Component } from "../flowspec-nlri.ts";
+import type { Marks } from "../neighbor-mark.ts";
 import type { RouteFamily } from "../route-family.ts";
 
 export interface SpeakerClient {
@@ -13,6 +14,11 @@ export interface SpeakerClient {
   listPeers(): Promise<readonly SpeakerPeer[]>;
   addPeer(peer: PeerSettings): Promise<void>;
   deletePeer(address: string): Promise<void>;
+  /**
+   * Replaces the policy of a managed speaker: only our own routes are taken and sent, and to none of these neighbors a
+   * route with its mark. Routes that were sent before are not looked at again.
+   */
+  setExportPolicy(neighbors: readonly string[]): Promise<void>;
   /** Sends all routes to a neighbor with a session again; no effect without a session. */
   resend(address: string): Promise<void>;
   /**
@@ -97,6 +103,8 @@ export interface PathAttributes {
   /** Sent as NEXT_HOP for all families: GoBGP moves it to MP_REACH_NLRI if required. */
   readonly nextHop: string;
   readonly communities: readonly number[];
+  /** The only large communities that we use; they do not leave the speaker. */
+  readonly marks: Marks;
   /** 0: none. */
   readonly localPref: number;
   /**
