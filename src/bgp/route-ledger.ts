@@ -271,13 +271,17 @@ export class RouteLedger {
   #isInstalled(key: RouteKey): boolean {
     const [installed, wanted] = [this.#installed.get(key), this.#wanted.get(key)];
     if (installed === undefined || installed.attributes !== wanted?.attributes) return false;
-    return installed.marks.join() === (this.#marks.get(key) ?? NO_MARKS).join();
+    return isSameMarks(installed.marks, this.#marks.get(key) ?? NO_MARKS);
   }
 
   #isOut(key: RouteKey): boolean {
     for (const out of this.#out.values()) if (out.has(key)) return true;
     return false;
   }
+}
+
+function isSameMarks(a: Marks, b: Marks): boolean {
+  return a.length === b.length && a.every((mark, i) => mark === b[i]);
 }
 
 function sessionsText(sessions: readonly Session[]): string {

@@ -38,15 +38,16 @@ beforeEach(() => {
 });
 afterEach(() => lab.end());
 
-/** A neighbor without and one with a limit, and their sessions. */
-async function limited(gobgpd: string | null, action: "disable" | "restart") {
+/** These routes at a neighbor without a limit, then one with a limit, which dials. */
+async function limited(gobgpd: string | null, action: "disable" | "restart", routes: readonly Route[]) {
   lab.gobgpd = gobgpd ?? "";
   const free = await lab.bird();
-  const limit = `import limit ${LIMIT} action ${action}`;
-  const bird = await lab.bird({ host: 3, asn: PEER_ASN + 1, session: { limit } });
   const speaker = lab.announcer(bgpConfig({ neighbors: NEIGHBORS }), { times: TIMES });
   await established(speaker.announcer, 2);
-  await established(speaker.announcer, 3);
+  speaker.announcer.want(routes);
+  await until("announced", () => speaker.announcer.status().neighbors[0]?.advertised === routes.length);
+  const limit = `import limit ${LIMIT} action ${action}`;
+  const bird = await lab.bird({ host: 3, asn: PEER_ASN + 1, session: { limit } });
   return { ...speaker, free, bird };
 }
 
@@ -76,9 +77,8 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd }) => {
   test.skipIf(gobgpd === null)(
     "sends a neighbor with a limit the most valuable routes alone",
     async () => {
-      const { announcer, free, bird, faults } = await limited(gobgpd, "restart");
       const routes = BANNED.map((text) => blackhole(text));
-      announcer.want(routes);
+      const { announcer, free, bird, faults } = await limited(gobgpd, "restart", routes);
       await until("the neighbor's reason", () => announcer.status().neighbors[1]?.fault !== null);
       expect(announcer.status().neighbors[1]?.fault).toStartWith("cease: maximum number of prefixes reached");
       const hasMost = async () => String(await bird.prefixes()) === String(BANNED.slice(0, LIMIT));
@@ -112,9 +112,8 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd }) => {
   test.skipIf(gobgpd === null)(
     "sends the most valuable rules alone, also after the service was started anew",
     async () => {
-      const { announcer, free, bird, faults } = await limited(gobgpd, "disable");
       const rules = BANNED.map((text) => flow(text));
-      announcer.want(rules.slice(0, LIMIT));
+      const { announcer, free, bird, faults } = await limited(gobgpd, "disable", rules.slice(0, LIMIT));
       await until("as many as it takes", async () => (await bird.flowCount()) === LIMIT);
       const startMs = performance.now();
       await until("taken", () => performance.now() - startMs > 2 * TAKEN_MS);

@@ -19,7 +19,7 @@ import { lastLogError, notificationsIn } from "./gobgpd-log.ts";
 import { endGobgpd, findGobgpd, hasGobgpdOption, isGobgpd, startGobgpd, unprivilegedUser } from "./gobgpd-process.ts";
 import { isSamePeer, toPeer } from "./neighbor.ts";
 import { NeighborWatch } from "./neighbor-watch.ts";
-import { mayBlameRoute } from "./peer-notification.ts";
+import { isPrefixLimit, mayBlameRoute, type PeerNotification } from "./peer-notification.ts";
 import type { Followed, SessionEnds, Speaker } from "./speaker.ts";
 import type { PeerSettings, SpeakerClient, SpeakerGlobal, SpeakerPeer } from "./speaker-client.ts";
 import { CONFIG_FROM_RUN, SOCKET_FROM_RUN, SpeakerDirectory } from "./speaker-directory.ts";
@@ -70,6 +70,8 @@ export class ManagedSpeaker implements Speaker {
   readonly #removed: string[] = [];
   /** How much of the log is read, bytes. */
   #logRead = 0;
+  /** Read from the log, for the next follow(). */
+  #notifications: PeerNotification[] = [];
   readonly #suspects = new CrashSuspects();
   /** Where the log of the running gobgpd begins; null: it was not running, or was ended on purpose. */
   #logStart: number | null = null;
@@ -259,14 +261,19 @@ export class ManagedSpeaker implements Speaker {
   async follow(client: SpeakerClient, { sessions, installed, limits }: Followed): Promise<SessionEnds> {
     const nowMs = this.#options.clock.monotonicMs();
     this.#restore(limits, nowMs);
-    const { text, end } = this.#directory.readLog(this.#logRead);
-    this.#logRead = end;
-    const notifications = notificationsIn(text);
+    this.#readNotifications();
+    const notifications = this.#notifications.splice(0);
     await this.#watch.follow(client, { sessions, notifications, installed, nowMs });
     const unrelated = notifications.filter((notification) => !mayBlameRoute(notification));
     const blameless = [...this.#removed.splice(0), ...unrelated.map(({ neighbor }) => neighbor)];
     const marked = this.#watch.limits().map((limit) => ({ ...limit, mark: markOf(limit.neighbor) }));
     return { notifications, blameless, limits: marked };
+  }
+
+  #readNotifications(): void {
+    const { text, end } = this.#directory.readLog(this.#logRead);
+    this.#logRead = end;
+    this.#notifications.push(...notificationsIn(text));
   }
 
   /** Otherwise each restart of the service would end the sessions of the neighbors with limits. */
@@ -295,7 +302,16 @@ export class ManagedSpeaker implements Speaker {
       this.#removed.push(running.address);
       await client.deletePeer(running.address);
     }
+    this.#forgetLimitsReached(wanted.address);
     await client.addPeer(wanted);
+  }
+
+  /** Those of sessions before the routes beyond the neighbor's limit were withheld: they say nothing new. */
+  #forgetLimitsReached(address: string): void {
+    this.#readNotifications();
+    this.#notifications = this.#notifications.filter(
+      (notification) => notification.neighbor !== address || !isPrefixLimit(notification),
+    );
   }
 
   #toPeer(neighbor: BgpNeighbor): PeerSettings {

@@ -34,11 +34,16 @@ export class NeighborWatch {
   async follow(client: SpeakerClient, { sessions, notifications, installed, nowMs }: Watched): Promise<void> {
     await this.#resendToNew(client, sessions);
     this.#limits.observe(this.#count(sessions, installed), nowMs);
+    const limited = new Set<string>();
     for (const notification of notifications) {
       const { neighbor } = notification;
       this.#lastNotifications.set(neighbor, notification);
-      if (!isPrefixLimit(notification)) continue;
-      this.#limits.limitReached(neighbor, prefixLimit(notification), this.#wanted.get(neighbor) ?? new Map(), nowMs);
+      // A second one is about the same routes: the neighbor came back before it was removed.
+      if (!isPrefixLimit(notification) || limited.has(neighbor)) continue;
+      limited.add(neighbor);
+      // A session may come and go between two looks at it.
+      const wanted = this.#wanted.get(neighbor) ?? installed;
+      this.#limits.limitReached(neighbor, prefixLimit(notification), wanted, nowMs);
       await client.deletePeer(neighbor).catch(ignoreRefusal);
     }
   }
