@@ -19,3 +19,8 @@ export function markOf(neighbor: string): Mark {
   const hash = Bun.hash.wyhash(neighbor);
   return `${FLOODWALL}:${hash >> 32n}:${hash & 0xffff_ffffn}`;
 }
+
+/** Those of the large communities that are marks: the policy of an external speaker may add others. */
+export function marksIn(largeCommunities: readonly string[]): Marks {
+  return largeCommunities.filter((text) => text.startsWith(`${FLOODWALL}:`)).sort();
+}

@@ -8,7 +8,7 @@ import type { Rule, RuleAction } from "../mitigation/rules/rule.ts";
 import { addressFamily, parseAddress } from "../net/address.ts";
 import { canonicalPrefix, type Prefix, parsePrefix } from "../net/prefix.ts";
 import { type Component, componentsOf, ruleProblem, withoutSpeakerBits } from "./flowspec-nlri.ts";
-import { type Marks, NO_MARKS } from "./neighbor-mark.ts";
+import { type Marks, marksIn, NO_MARKS } from "./neighbor-mark.ts";
 import { familyOfRoute, type RouteFamily } from "./route-family.ts";
 import type { ListedName, ListedPath, Nlri, PathAttributes, PathChange, PathName } from "./speaker/speaker-client.ts";
 
@@ -131,8 +131,9 @@ function nlriOf(route: Route, known = new Map<string, Component>()): Nlri {
 function pathAttributes(route: Route, marks = NO_MARKS): PathAttributes {
   const { localPref } = route;
   const communities = sortedCommunities(route);
-  if (route.kind === "unicast") return { nextHop: route.nextHop, communities, marks, localPref, rates: [] };
-  return { nextHop: NO_NEXT_HOP, communities, marks, localPref, rates: [rateOf(route.rule.action)] };
+  if (route.kind === "unicast")
+    return { nextHop: route.nextHop, communities, largeCommunities: marks, localPref, rates: [] };
+  return { nextHop: NO_NEXT_HOP, communities, largeCommunities: marks, localPref, rates: [rateOf(route.rule.action)] };
 }
 
 /** Withdraws the path of this instance, and no other one with the key. */
@@ -173,9 +174,9 @@ export function toOwnPath(path: ListedPath): OwnPath | null {
   const instance = instanceOf(path);
   const key = instance === null ? null : keyOfPath(path);
   if (instance === null || key === null) return null;
-  const { nextHop, rates, communities, marks, localPref } = path.attributes;
+  const { nextHop, rates, communities, largeCommunities, localPref } = path.attributes;
   const what = path.nlri.kind === "flowspec" ? rates.map(rateText).join() : nextHop;
-  return { instance, key, attributes: attributesText(what, communities, localPref), marks: [...marks].sort() };
+  return { instance, key, attributes: attributesText(what, communities, localPref), marks: marksIn(largeCommunities) };
 }
 
 /** Bytes per second; 0 discards. */

@@ -88,11 +88,11 @@ function toSpeakerPeer(peer: Peer): SpeakerPeer {
   });
 }
 
-const encodeAttributes = cachedByKey(({ nextHop, communities, marks, localPref, rates }: PathAttributes) => {
+const encodeAttributes = cachedByKey(({ nextHop, communities, largeCommunities, localPref, rates }: PathAttributes) => {
   const pattrs = [pack(OriginAttributeSchema, {}), pack(NextHopAttributeSchema, { nextHop })];
   if (communities.length > 0) pattrs.push(pack(CommunitiesAttributeSchema, { communities: [...communities] }));
-  if (marks.length > 0) {
-    pattrs.push(pack(LargeCommunitiesAttributeSchema, { communities: marks.map(largeCommunity) }));
+  if (largeCommunities.length > 0) {
+    pattrs.push(pack(LargeCommunitiesAttributeSchema, { communities: largeCommunities.map(largeCommunity) }));
   }
   if (localPref > 0) pattrs.push(pack(LocalPrefAttributeSchema, { localPref }));
   const limits = rates.flatMap((rate) => (rate === null ? [] : pack(TrafficRateExtendedSchema, { rate })));
@@ -103,17 +103,18 @@ const encodeAttributes = cachedByKey(({ nextHop, communities, marks, localPref, 
 function toAttributes(pattrs: readonly Any[]): PathAttributes {
   let [nextHop, localPref] = ["", 0];
   let communities: PathAttributes["communities"] = [];
-  let marks: PathAttributes["marks"] = [];
+  let largeCommunities: PathAttributes["largeCommunities"] = [];
   let rates: PathAttributes["rates"] = [];
   for (const attribute of pattrs) {
     nextHop ||= anyUnpack(attribute, NextHopAttributeSchema)?.nextHop ?? "";
     nextHop ||= anyUnpack(attribute, MpReachNLRIAttributeSchema)?.nextHops[0] ?? "";
     communities = anyUnpack(attribute, CommunitiesAttributeSchema)?.communities ?? communities;
-    marks = anyUnpack(attribute, LargeCommunitiesAttributeSchema)?.communities.map(largeCommunityText) ?? marks;
+    largeCommunities =
+      anyUnpack(attribute, LargeCommunitiesAttributeSchema)?.communities.map(largeCommunityText) ?? largeCommunities;
     localPref = anyUnpack(attribute, LocalPrefAttributeSchema)?.localPref ?? localPref;
     rates = anyUnpack(attribute, ExtendedCommunitiesAttributeSchema)?.communities.map(toRate) ?? rates;
   }
-  return { nextHop, communities, marks, localPref, rates };
+  return { nextHop, communities, largeCommunities, localPref, rates };
 }
 
 function toRate(community: Any): number | null {

@@ -75,11 +75,11 @@ function toSpeakerPeer(peer: Peer): SpeakerPeer {
   });
 }
 
-const encodeAttributes = cachedByKey(({ nextHop, communities, marks, localPref, rates }: PathAttributes) => {
+const encodeAttributes = cachedByKey(({ nextHop, communities, largeCommunities, localPref, rates }: PathAttributes) => {
   const pattrs = [attribute({ case: "origin", value: {} }), attribute({ case: "nextHop", value: { nextHop } })];
   if (communities.length > 0) pattrs.push(attribute({ case: "communities", value: { communities: [...communities] } }));
-  if (marks.length > 0) {
-    pattrs.push(attribute({ case: "largeCommunities", value: { communities: marks.map(largeCommunity) } }));
+  if (largeCommunities.length > 0) {
+    pattrs.push(attribute({ case: "largeCommunities", value: { communities: largeCommunities.map(largeCommunity) } }));
   }
   if (localPref > 0) pattrs.push(attribute({ case: "localPref", value: { localPref } }));
   const limits = rates.flatMap((rate) => (rate === null ? [] : trafficRate(rate)));
@@ -98,17 +98,17 @@ function trafficRate(rate: number): ExtendedCommunity {
 function toAttributes(pattrs: readonly Attribute[]): PathAttributes {
   let [nextHop, localPref] = ["", 0];
   let communities: PathAttributes["communities"] = [];
-  let marks: PathAttributes["marks"] = [];
+  let largeCommunities: PathAttributes["largeCommunities"] = [];
   let rates: PathAttributes["rates"] = [];
   for (const { attr } of pattrs) {
     if (attr.case === "nextHop") nextHop = attr.value.nextHop;
     if (attr.case === "mpReach") nextHop = attr.value.nextHops[0] ?? "";
     if (attr.case === "communities") communities = attr.value.communities;
-    if (attr.case === "largeCommunities") marks = attr.value.communities.map(largeCommunityText);
+    if (attr.case === "largeCommunities") largeCommunities = attr.value.communities.map(largeCommunityText);
     if (attr.case === "localPref") localPref = attr.value.localPref;
     if (attr.case === "extendedCommunities") rates = attr.value.communities.map(toRate);
   }
-  return { nextHop, communities, marks, localPref, rates };
+  return { nextHop, communities, largeCommunities, localPref, rates };
 }
 
 function toRate({ extcom }: ExtendedCommunity): number | null {

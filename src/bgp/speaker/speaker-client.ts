@@ -3,7 +3,6 @@
  * API. Each call throws a SpeakerFault.
  */
 import type { Component } from "../flowspec-nlri.ts";
-import type { Marks } from "../neighbor-mark.ts";
 import type { RouteFamily } from "../route-family.ts";
 
 export interface SpeakerClient {
@@ -103,8 +102,8 @@ export interface PathAttributes {
   /** Sent as NEXT_HOP for all families: GoBGP moves it to MP_REACH_NLRI if required. */
   readonly nextHop: string;
   readonly communities: readonly number[];
-  /** The only large communities that we use; they do not leave the speaker. */
-  readonly marks: Marks;
+  /** Large communities as `1:2:3`: we set marks of neighbors alone. */
+  readonly largeCommunities: readonly string[];
   /** 0: none. */
   readonly localPref: number;
   /**
