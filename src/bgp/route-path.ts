@@ -91,9 +91,7 @@ export function toPath(route: Route, instance: number) {
   return { ...pathName(familyOfRoute(route), nlriOf(route), instance), attributes: pathAttributes(route) };
 }
 
-/**
- * toPath() of each route with its marks, lazily; equal parts share one object, which is encoded once.
- */
+/** toPath() of each route with its marks, lazily; equal parts share one object, which is encoded once. */
 export function* toPaths(
   routes: Iterable<Route>,
   instance: number,
