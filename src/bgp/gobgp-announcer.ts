@@ -236,7 +236,9 @@ export class GobgpAnnouncer implements Announcer {
     if (state !== "established") return this.#speaker.neighborFault(address) ?? "no session";
     const family = familyOfRoute(route);
     if (!families.includes(family)) return `takes no ${familyText(family)} routes`;
-    return this.#reconciler.isOutAt(address, route) ? null : NOT_IN_OUT_TABLE;
+    if (this.#reconciler.isOutAt(address, route)) return null;
+    const limit = this.#reconciler.withheldOver(address, route);
+    return limit === null ? NOT_IN_OUT_TABLE : `takes at most ${limit} ${familyText(family)} routes`;
   }
 
   /** Not in the speaker: not yet, or not for now. */
@@ -332,7 +334,7 @@ export class GobgpAnnouncer implements Announcer {
     for (const notification of notifications.filter(isPrefixLimit)) {
       metrics.fault("prefix_limit");
       const fields = { neighbor: notification.neighbor, cause: notificationText(notification) };
-      log.warn(fields, "bgp neighbor takes no more routes, leaving it alone for a while");
+      log.warn(fields, "bgp neighbor takes no more routes, it gets the most valuable ones");
     }
     this.#notify();
   }

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { blackhole, INSTANCE, loopback } from "../../test/fixtures/bgp/bgp.ts";
+import { markOf } from "./neighbor-mark.ts";
 import { RouteLedger, type SpeakerState } from "./route-ledger.ts";
 import { attributesOf } from "./route-path.ts";
 import type { Session } from "./speaker/neighbor.ts";
@@ -87,8 +88,8 @@ test("what the speaker has decides what is missing and what is surplus", () => {
   const ledger = new RouteLedger();
   ledger.want([blackhole(A)], 0);
   ledger.setInstalled([
-    { instance: INSTANCE, key: A, attributes: attributesOf(blackhole(A, { localPref: 9 })) },
-    { instance: INSTANCE, key: B, attributes: attributesOf(blackhole(B)) },
+    { instance: INSTANCE, key: A, attributes: attributesOf(blackhole(A, { localPref: 9 })), marks: [] },
+    { instance: INSTANCE, key: B, attributes: attributesOf(blackhole(B)), marks: [] },
   ]);
   expect(ledger.missing().map((route) => route.prefix.text)).toEqual([A]);
   expect(ledger.surplus()).toEqual([B]);
@@ -106,6 +107,20 @@ test("a route that cannot be sent is not missing, and an older one of its prefix
   expect(ledger.missing()).toEqual([]);
   expect(ledger.surplus()).toEqual([A]);
   expect(ledger.state(A, { kind: "down", cause: "gone" })).toEqual({ kind: "failed", cause: "invalid community x" });
+});
+
+test("a route beyond the limit of the only neighbor says so", () => {
+  const ledger = new RouteLedger();
+  ledger.want([blackhole(A), blackhole(B)], 0);
+  ledger.setSessions([session()]);
+  ledger.setLimits([{ mark: markOf(loopback(2)), family: "ipv4-unicast", routes: 1 }]);
+  ledger.apportion();
+  ledger.added(ledger.missing());
+  ledger.setAdjOut({ neighbor: loopback(2), looked: [A, B], found: new Set([A]) });
+  ledger.finishLookup([A, B]);
+  expect(ledger.state(A, UP)).toEqual({ kind: "announced" });
+  expect(ledger.state(B, UP)).toEqual({ kind: "failed", cause: "no neighbor takes more IPv4 unicast routes" });
+  expect([A, B].map((key) => ledger.isWithheldFrom(loopback(2), key))).toEqual([false, true]);
 });
 
 test("of two routes of one key the last counts", () => {

@@ -3,9 +3,11 @@
  * changes to make and the state of each route. Does no I/O.
  */
 import type { Route, RouteState } from "../mitigation/announcer.ts";
+import { type Marks, markOf, NO_MARKS } from "./neighbor-mark.ts";
 import { familyOfRoute, familyText, type RouteFamily } from "./route-family.ts";
-import { attributesOf, keyOf, type OwnPath, type RouteKey, routeProblem } from "./route-path.ts";
+import { attributesOf, familyOfKey, keyOf, type OwnPath, type RouteKey, routeProblem } from "./route-path.ts";
 import type { Session } from "./speaker/neighbor.ts";
+import { limitsOf, marksBeyond, type RouteLimit } from "./withheld-routes.ts";
 
 interface WantedRoute {
   readonly route: Route;
@@ -16,6 +18,8 @@ interface WantedRoute {
   readonly wantedAtMs: number;
 }
 
+type Installed = Pick<OwnPath, "attributes" | "marks">;
+
 /** The state of the speaker, as routes depend on it. */
 export type SpeakerState = { readonly kind: "starting" | "up" } | { readonly kind: "down"; readonly cause: string };
 
@@ -23,8 +27,11 @@ const KEPT_BACK = "kept back: a neighbor reset its session each time that it was
 
 export class RouteLedger {
   readonly #wanted = new Map<RouteKey, WantedRoute>();
-  /** Our routes in the speaker: attributes by key. */
-  readonly #installed = new Map<RouteKey, string>();
+  /** Our routes in the speaker. */
+  readonly #installed = new Map<RouteKey, Installed>();
+  #limits: readonly RouteLimit[] = [];
+  /** Of wanted routes that are beyond a limit; see apportion(). */
+  #marks: ReadonlyMap<RouteKey, Marks> = new Map();
   /** Routes of other services in the speaker, as `KEY ATTRIBUTES`. */
   readonly #others = new Set<string>();
   #established: readonly Session[] = [];
@@ -51,7 +58,7 @@ export class RouteLedger {
     return key;
   }
 
-  /** Of two routes with equal keys the last one counts. */
+  /** The most valuable routes first. Of two routes with equal keys the last one counts. */
   want(routes: readonly Route[], nowMs: number): void {
     const before = new Map(this.#wanted);
     this.#wanted.clear();
@@ -71,7 +78,7 @@ export class RouteLedger {
   setInstalled(paths: readonly OwnPath[], others: readonly OwnPath[] = []): void {
     this.#installed.clear();
     this.#others.clear();
-    for (const path of paths) this.#installed.set(path.key, path.attributes);
+    for (const { key, attributes, marks } of paths) this.#installed.set(key, { attributes, marks });
     for (const { key, attributes } of others) this.#others.add(`${key} ${attributes}`);
     this.#checked.clear();
   }
@@ -101,11 +108,60 @@ export class RouteLedger {
     return this.#established.some((session) => session.families.includes(family));
   }
 
+  setLimits(limits: readonly RouteLimit[]): void {
+    this.#limits = limits;
+  }
+
+  limits(): readonly RouteLimit[] {
+    return this.#limits;
+  }
+
+  /** Takes over the limits that routes in the speaker are marked with. */
+  restoreLimits(): void {
+    this.#limits = limitsOf([...this.#installed].map(([key, { marks }]) => ({ key, marks })));
+  }
+
+  /** Decides anew which routes are beyond a limit: what missing(), excess() and marksOf() return depends on it. */
+  apportion(): void {
+    const sendable = this.#limits.length === 0 ? [] : [...this.#wanted.keys()].filter((key) => this.#isSendable(key));
+    this.#marks = marksBeyond(this.#limits, sendable);
+  }
+
+  /** The marks that the route is to have. */
+  marksOf(route: Route): Marks {
+    return this.#marks.get(this.keyOf(route)) ?? NO_MARKS;
+  }
+
+  /** Wanted routes that a neighbor has beyond its limit, to be marked before others are announced. */
+  excess(): readonly Route[] {
+    return [...this.#marks].flatMap(([key, marks]) => {
+      const [wanted, installed] = [this.#wanted.get(key), this.#installed.get(key)];
+      const isMarked = installed === undefined || marks.every((mark) => installed.marks.includes(mark));
+      return isMarked || wanted === undefined ? [] : wanted.route;
+    });
+  }
+
+  /** The marks that a route of excess() needs, beside those that it has, which may be others' limits still. */
+  excessMarks(route: Route): Marks {
+    const installed = this.#installed.get(this.keyOf(route))?.marks ?? NO_MARKS;
+    return [...new Set([...installed, ...this.marksOf(route)])].sort();
+  }
+
+  isWithheldFrom(neighbor: string, key: RouteKey): boolean {
+    return this.#marks.get(key)?.includes(markOf(neighbor)) === true;
+  }
+
+  /** The limit of a neighbor; null: there is none. */
+  limitAt(neighbor: string, family: RouteFamily): number | null {
+    const mark = markOf(neighbor);
+    return this.#limits.find((limit) => limit.mark === mark && limit.family === family)?.routes ?? null;
+  }
+
   /** Routes to announce. */
   missing(): readonly Route[] {
     const missing: Route[] = [];
-    for (const [key, { route, attributes, problem }] of this.#wanted) {
-      if (problem === null && !this.#isKeptBack(key) && this.#installed.get(key) !== attributes) missing.push(route);
+    for (const [key, { route }] of this.#wanted) {
+      if (this.#isSendable(key) && !this.#isInstalled(key)) missing.push(route);
     }
     return missing;
   }
@@ -117,11 +173,12 @@ export class RouteLedger {
     );
   }
 
-  added(routes: readonly Route[]): void {
+  added(routes: readonly Route[], marksOf: (route: Route) => Marks = (route) => this.marksOf(route)): void {
     for (const route of routes) {
       const key = this.keyOf(route);
       const wanted = this.#wanted.get(key);
-      this.#installed.set(key, wanted?.route === route ? wanted.attributes : attributesOf(route));
+      const attributes = wanted?.route === route ? wanted.attributes : attributesOf(route);
+      this.#installed.set(key, { attributes, marks: marksOf(route) });
       this.#checked.delete(key);
     }
   }
@@ -170,9 +227,14 @@ export class RouteLedger {
     return this.#out.get(neighbor)?.has(key) === true;
   }
 
-  /** Number of routes in the speaker. */
-  installed(): number {
-    return this.#installed.size;
+  /** Number of our routes in the speaker. */
+  installed(): ReadonlyMap<RouteFamily, number> {
+    const counts = new Map<RouteFamily, number>();
+    for (const key of this.#installed.keys()) {
+      const family = familyOfKey(key);
+      counts.set(family, (counts.get(family) ?? 0) + 1);
+    }
+    return counts;
   }
 
   advertised(neighbor: string): number {
@@ -190,24 +252,36 @@ export class RouteLedger {
     if (!this.#isInstalled(key)) return { kind: "pending" };
     if (this.#isOut(key)) return { kind: "announced" };
     if (!this.#checked.has(key)) return { kind: "pending" };
-    return { kind: "failed", cause: this.#keptBackCause(wanted.route) };
+    return { kind: "failed", cause: this.#keptBackCause(key, wanted.route) };
   }
 
-  #keptBackCause(route: Route): string {
+  #keptBackCause(key: RouteKey, route: Route): string {
     const family = familyOfRoute(route);
+    const isBeyond = this.#established.some(({ address }) => this.isWithheldFrom(address, key));
+    if (isBeyond) return `no neighbor takes more ${familyText(family)} routes`;
     return this.takes(family)
       ? "in no neighbor's out-table: the speaker's export policy or another route of the prefix keeps it back"
       : `no established neighbor takes ${familyText(family)} routes`;
   }
 
+  #isSendable(key: RouteKey): boolean {
+    return this.#wanted.get(key)?.problem === null && !this.#isKeptBack(key);
+  }
+
   #isInstalled(key: RouteKey): boolean {
-    return this.#installed.get(key) === this.#wanted.get(key)?.attributes;
+    const [installed, wanted] = [this.#installed.get(key), this.#wanted.get(key)];
+    if (installed === undefined || installed.attributes !== wanted?.attributes) return false;
+    return isSameMarks(installed.marks, this.#marks.get(key) ?? NO_MARKS);
   }
 
   #isOut(key: RouteKey): boolean {
     for (const out of this.#out.values()) if (out.has(key)) return true;
     return false;
   }
+}
+
+function isSameMarks(a: Marks, b: Marks): boolean {
+  return a.length === b.length && a.every((mark, i) => mark === b[i]);
 }
 
 function sessionsText(sessions: readonly Session[]): string {

@@ -3,6 +3,7 @@ import { blackhole, flow, INSTANCE } from "../../test/fixtures/bgp/bgp.ts";
 import { prefix } from "../../test/fixtures/networks.ts";
 import { parseAddress } from "../net/address.ts";
 import { WITHOUT_INSTANCE } from "./instance.ts";
+import { markOf } from "./neighbor-mark.ts";
 import { attributesOf, COMMUNITIES_MAX, keyOf, routeProblem, toOwnPath, toPath, toWithdrawal } from "./route-path.ts";
 
 const V4 = "203.0.113.9/32";
@@ -52,6 +53,13 @@ test("compares communities as a set", () => {
   expect(attributesOf(blackhole(V4, { communities: ["65535:666", "1:2", "1:2"] }))).toBe(attributes);
   expect(attributesOf(blackhole(V4, { communities: ["65535:666"] }))).not.toBe(attributes);
   expect(attributesOf(blackhole(V4, { localPref: 1 }))).not.toBe(attributesOf(blackhole(V4)));
+});
+
+test("reads marks of neighbors, and no other large community that a policy added", () => {
+  const marks = [markOf("192.0.2.1"), markOf("2001:db8::1")].sort();
+  const path = toPath(blackhole(V4), INSTANCE);
+  const attributes = { ...path.attributes, largeCommunities: ["64500:1:2", ...marks.toReversed()] };
+  expect(toOwnPath({ ...path, neighborIp: "", attributes })?.marks).toEqual(marks);
 });
 
 test("knows whose a path is by its identifier, if it comes from no neighbor", () => {

@@ -8,6 +8,7 @@ import type { Rule, RuleAction } from "../mitigation/rules/rule.ts";
 import { addressFamily, parseAddress } from "../net/address.ts";
 import { canonicalPrefix, type Prefix, parsePrefix } from "../net/prefix.ts";
 import { type Component, componentsOf, ruleProblem, withoutSpeakerBits } from "./flowspec-nlri.ts";
+import { type Marks, marksIn, NO_MARKS } from "./neighbor-mark.ts";
 import { familyOfRoute, type RouteFamily } from "./route-family.ts";
 import type { ListedName, ListedPath, Nlri, PathAttributes, PathChange, PathName } from "./speaker/speaker-client.ts";
 
@@ -37,6 +38,7 @@ export interface OwnPath {
   readonly instance: number;
   readonly key: RouteKey;
   readonly attributes: string;
+  readonly marks: Marks;
 }
 
 export function keyOf(route: Route): RouteKey {
@@ -89,14 +91,19 @@ export function toPath(route: Route, instance: number) {
   return { ...pathName(familyOfRoute(route), nlriOf(route), instance), attributes: pathAttributes(route) };
 }
 
-/** toPath() of each route, lazily; equal parts share one object, which is encoded once. */
-export function* toPaths(routes: Iterable<Route>, instance: number): Iterable<PathChange> {
+/** toPath() of each route with its marks, lazily; equal parts share one object, which is encoded once. */
+export function* toPaths(
+  routes: Iterable<Route>,
+  instance: number,
+  marksOf: (route: Route) => Marks = () => NO_MARKS,
+): Iterable<PathChange> {
   const known = new Map<string, PathAttributes>();
   const components = new Map<string, Component>();
   for (const route of routes) {
     const what = route.kind === "unicast" ? route.nextHop : rateOf(route.rule.action);
-    const shared = `${what} ${route.communities.join()} ${route.localPref}`;
-    const attributes = known.get(shared) ?? pathAttributes(route);
+    const marks = marksOf(route);
+    const shared = `${what} ${route.communities.join()} ${route.localPref} ${marks.join()}`;
+    const attributes = known.get(shared) ?? pathAttributes(route, marks);
     known.set(shared, attributes);
     yield { ...pathName(familyOfRoute(route), nlriOf(route, components), instance), attributes };
   }
@@ -119,11 +126,12 @@ function nlriOf(route: Route, known = new Map<string, Component>()): Nlri {
   return { kind: "flowspec", components };
 }
 
-function pathAttributes(route: Route): PathAttributes {
+function pathAttributes(route: Route, marks = NO_MARKS): PathAttributes {
   const { localPref } = route;
   const communities = sortedCommunities(route);
-  if (route.kind === "unicast") return { nextHop: route.nextHop, communities, localPref, rates: [] };
-  return { nextHop: NO_NEXT_HOP, communities, localPref, rates: [rateOf(route.rule.action)] };
+  if (route.kind === "unicast")
+    return { nextHop: route.nextHop, communities, largeCommunities: marks, localPref, rates: [] };
+  return { nextHop: NO_NEXT_HOP, communities, largeCommunities: marks, localPref, rates: [rateOf(route.rule.action)] };
 }
 
 /** Withdraws the path of this instance, and no other one with the key. */
@@ -164,9 +172,9 @@ export function toOwnPath(path: ListedPath): OwnPath | null {
   const instance = instanceOf(path);
   const key = instance === null ? null : keyOfPath(path);
   if (instance === null || key === null) return null;
-  const { nextHop, rates, communities, localPref } = path.attributes;
+  const { nextHop, rates, communities, largeCommunities, localPref } = path.attributes;
   const what = path.nlri.kind === "flowspec" ? rates.map(rateText).join() : nextHop;
-  return { instance, key, attributes: attributesText(what, communities, localPref) };
+  return { instance, key, attributes: attributesText(what, communities, localPref), marks: marksIn(largeCommunities) };
 }
 
 /** Bytes per second; 0 discards. */

@@ -1,10 +1,13 @@
 import { expect, test } from "bun:test";
 import { INSTANCE } from "../../test/fixtures/bgp/bgp.ts";
 import { address } from "../../test/fixtures/host-rows.ts";
+import { Chance, seededRandom } from "../../test/fixtures/seeded-random.ts";
 import type { Route } from "../mitigation/announcer.ts";
 import { hostPrefix } from "../net/prefix.ts";
 import { nextTurn } from "../system/timers.ts";
-import { RouteReconciler } from "./route-reconciler.ts";
+import { markOf } from "./neighbor-mark.ts";
+import { keyOfPath, toPath } from "./route-path.ts";
+import { RouteReconciler, type RouteReconcilerOptions } from "./route-reconciler.ts";
 import type { SpeakerClient } from "./speaker/speaker-client.ts";
 
 const route = (ip: string): Route => ({
@@ -14,6 +17,18 @@ const route = (ip: string): Route => ({
   communities: [],
   localPref: 0,
 });
+
+const OPTIONS: RouteReconcilerOptions = {
+  clock: { wallMs: () => 0, monotonicMs: () => 0 },
+  owner: { instance: INSTANCE, takesOver: () => false, adopted: () => {} },
+  onOthers: () => {},
+  onAnnounced: () => {},
+  onFault: (fault) => {
+    throw fault;
+  },
+  onQuarantine: () => {},
+  onChange: () => {},
+};
 
 /** Runs `fn` after this number of microtasks. */
 function later(microtasks: number, fn: () => void): void {
@@ -33,20 +48,77 @@ test.each(Array.from({ length: 20 }, (_, i) => i))(
         if (sent === 1) later(microtasks, () => reconciler.want([first, second]));
       },
     };
-    const reconciler = new RouteReconciler({
-      clock: { wallMs: () => 0, monotonicMs: () => 0 },
-      owner: { instance: INSTANCE, takesOver: () => false, adopted: () => {} },
-      onOthers: () => {},
-      onAnnounced: () => {},
-      onFault: (fault) => {
-        throw fault;
-      },
-      onQuarantine: () => {},
-      onChange: () => {},
-    });
+    const reconciler = new RouteReconciler(OPTIONS);
     await reconciler.attach(client as SpeakerClient);
     reconciler.want([first]);
     await nextTurn();
     expect(sent).toBe(2);
   },
 );
+
+test("neighbors have at no time more routes than their limits, and in the end the first of those that are wanted", async () => {
+  const seed = Math.floor(Math.random() * 2 ** 32);
+  const chance = new Chance(seededRandom(seed));
+  const neighbors = ["192.0.2.1", "192.0.2.2"] as const;
+  /** In the speaker: marks by prefix. */
+  const speaker = new Map<string, readonly string[]>();
+  const has = (neighbor: string) => [...speaker.keys()].filter((key) => !speaker.get(key)?.includes(markOf(neighbor)));
+  let limits = neighbors.map((neighbor) => ({ neighbor, routes: 0 }));
+  const client: Pick<SpeakerClient, "listGlobal" | "sendPaths"> = {
+    listGlobal: async () => [],
+    sendPaths: async (paths) => {
+      // Messages may be reordered.
+      for (const path of [...paths].sort(() => chance.below(3) - 1)) {
+        const key = keyOfPath({ ...path, neighborIp: "" }) ?? "";
+        if (path.attributes === null) speaker.delete(key);
+        else speaker.set(key, path.attributes.largeCommunities);
+        for (const { neighbor, routes } of limits) {
+          expect(has(neighbor).length, `seed ${seed}`).toBeLessThanOrEqual(routes);
+        }
+      }
+    },
+  };
+  const reconciler = new RouteReconciler(OPTIONS);
+  await reconciler.attach(client as SpeakerClient);
+  const routes = Array.from({ length: 12 }, (_, i) => route(`203.0.113.${i}`));
+  for (let round = 0; round < 300; round++) {
+    if (round % 10 === 0) {
+      // Set while nothing is in the speaker: a limit below what a neighbor has is reached at once.
+      reconciler.want([]);
+      await reconciler.settle();
+      limits = neighbors.map((neighbor) => ({ neighbor, routes: chance.below(8) }));
+      const family = "ipv4-unicast";
+      reconciler.setLimits(
+        limits.map(({ neighbor, routes: most }) => ({ mark: markOf(neighbor), family, routes: most })),
+      );
+    }
+    const wanted = [...routes].sort(() => chance.below(3) - 1).slice(0, chance.below(routes.length + 1));
+    reconciler.want(wanted);
+    await reconciler.settle();
+    for (const { neighbor, routes: most } of limits) {
+      const first = wanted.slice(0, most).map(({ prefix }) => prefix.text);
+      expect(has(neighbor).sort(), `seed ${seed}`).toEqual(first.sort());
+    }
+  }
+});
+
+test("limits are read from the marks of routes that an earlier process left", async () => {
+  const marks = [markOf("192.0.2.1")];
+  const paths = ["203.0.113.1", "203.0.113.2", "203.0.113.3"].map((ip, i) => ({
+    ...toPath(route(ip), INSTANCE),
+    neighborIp: "",
+    attributes: { ...toPath(route(ip), INSTANCE).attributes, largeCommunities: i === 0 ? [] : marks },
+  }));
+  let sent = 0;
+  const client: Pick<SpeakerClient, "listGlobal" | "sendPaths"> = {
+    listGlobal: async (family) => (family === "ipv4-unicast" ? paths : []),
+    sendPaths: async (changes) => {
+      sent += [...changes].length;
+    },
+  };
+  const reconciler = new RouteReconciler(OPTIONS);
+  reconciler.want(["203.0.113.1", "203.0.113.2", "203.0.113.3"].map(route));
+  await reconciler.attach(client as SpeakerClient);
+  expect(reconciler.limits()).toEqual([{ mark: markOf("192.0.2.1"), family: "ipv4-unicast", routes: 1 }]);
+  expect(sent).toBe(0);
+});

@@ -5,7 +5,8 @@
 import type { Route, RouteState } from "../mitigation/announcer.ts";
 import type { Clock } from "../system/clock.ts";
 import type { RouteOwner } from "./instance.ts";
-import { ROUTE_FAMILIES, type RouteFamily } from "./route-family.ts";
+import { NO_MARKS } from "./neighbor-mark.ts";
+import { familyOfRoute, ROUTE_FAMILIES, type RouteFamily } from "./route-family.ts";
 import { RouteLedger, type SpeakerState } from "./route-ledger.ts";
 import {
   familyOfKey,
@@ -21,6 +22,7 @@ import { KEPT_BACK_MS, type KeptBack, type QuarantineEvent, RouteQuarantine } fr
 import type { Session } from "./speaker/neighbor.ts";
 import type { ListedName, SpeakerClient } from "./speaker/speaker-client.ts";
 import { asError, SpeakerFault } from "./speaker/speaker-fault.ts";
+import type { RouteLimit } from "./withheld-routes.ts";
 
 export interface RouteReconcilerOptions {
   readonly clock: Clock;
@@ -54,6 +56,7 @@ export class RouteReconciler {
   #passAgain = false;
   /** The list is read within a pass, so that no change of ours happens between reading and use. */
   #isListDue = false;
+  #areLimitsKnown = false;
   /** Routes of an earlier instance of this service that are still in the speaker. */
   #former: readonly OwnPath[] = [];
 
@@ -90,8 +93,25 @@ export class RouteReconciler {
   }
 
   /** Number of our routes in the speaker. */
-  installed(): number {
+  installed(): ReadonlyMap<RouteFamily, number> {
     return this.#ledger.installed();
+  }
+
+  /** The limits in force. Until setLimits() is called, those that routes of an earlier process were marked with. */
+  limits(): readonly RouteLimit[] {
+    return this.#ledger.limits();
+  }
+
+  /** In force from the next pass on. */
+  setLimits(limits: readonly RouteLimit[]): void {
+    this.#areLimitsKnown = true;
+    this.#ledger.setLimits(limits);
+  }
+
+  /** How many routes of this route's family the neighbor takes, if that keeps this one from it; null: it does not. */
+  withheldOver(neighbor: string, route: Route): number | null {
+    const isWithheld = this.#ledger.isWithheldFrom(neighbor, this.#ledger.keyOf(route));
+    return isWithheld ? this.#ledger.limitAt(neighbor, familyOfRoute(route)) : null;
   }
 
   /** The neighbor's session ends for a reason that is no route of ours. */
@@ -189,26 +209,44 @@ export class RouteReconciler {
       this.#isListDue = false;
       this.#setListed(await listOwnPaths(client));
     }
+    this.#ledger.apportion();
+    await this.#makeRoom(client);
     const missing = this.#ledger.missing();
     if (missing.length > 0) {
       const rules = missing.filter(({ kind }) => kind === "flowspec").map((route) => this.#ledger.keyOf(route));
       this.#quarantine.sent(rules, this.#options.clock.monotonicMs());
-      await client.sendPaths(toPaths(missing, owner.instance));
+      await client.sendPaths(toPaths(missing, owner.instance, (route) => this.#ledger.marksOf(route)));
       this.#ledger.added(missing);
     }
     await this.#lookUpOut(client);
-    const surplus = this.#ledger.surplus();
-    if (surplus.length > 0) {
-      await client.sendPaths(surplus.map((key) => toWithdrawal(key, owner.instance)));
-      this.#ledger.withdrawn(surplus);
-      this.#options.onChange();
-    }
+    await this.#withdrawSurplus(client);
     // After those that take their place were sent.
     if (this.#former.length > 0) {
       await client.sendPaths(this.#former.map(({ key, instance }) => toWithdrawal(key, instance)));
       this.#former = [];
     }
     if (isListed) owner.adopted();
+  }
+
+  /** Below the limits of neighbors, before they are sent other routes: else these end their sessions. */
+  async #makeRoom(client: SpeakerClient): Promise<void> {
+    const ledger = this.#ledger;
+    if (ledger.limits().length === 0) return;
+    await this.#withdrawSurplus(client);
+    const excess = ledger.excess();
+    if (excess.length === 0) return;
+    const marks = new Map(excess.map((route) => [route, ledger.excessMarks(route)]));
+    const marksOf = (route: Route) => marks.get(route) ?? NO_MARKS;
+    await client.sendPaths(toPaths(excess, this.#options.owner.instance, marksOf));
+    ledger.added(excess, marksOf);
+  }
+
+  async #withdrawSurplus(client: SpeakerClient): Promise<void> {
+    const surplus = this.#ledger.surplus();
+    if (surplus.length === 0) return;
+    await client.sendPaths(surplus.map((key) => toWithdrawal(key, this.#options.owner.instance)));
+    this.#ledger.withdrawn(surplus);
+    this.#options.onChange();
   }
 
   #setListed(paths: readonly OwnPath[]): void {
@@ -218,6 +256,7 @@ export class RouteReconciler {
     this.#former = foreign.filter(({ instance }) => owner.takesOver(instance));
     const others = foreign.filter(({ instance }) => !owner.takesOver(instance));
     this.#ledger.setInstalled(own, others);
+    if (!this.#areLimitsKnown) this.#ledger.restoreLimits();
     if (others.length > 0) onOthers([...new Set(others.map(({ instance }) => instance))]);
   }
 

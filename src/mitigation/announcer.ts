@@ -47,7 +47,7 @@ export interface MissingNeighbor {
 }
 
 export interface Announcer {
-  /** Replaces the wanted set. Returns at once; the announcer retries until the speaker has this set. */
+  /** Replaces the wanted set, the most valuable routes first. Returns at once; the announcer retries until the speaker has this set. */
   want(routes: readonly Route[]): void;
   routeState(route: Route): RouteState;
   /** The neighbors that have not been sent a route that is announced. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { address } from "../../test/fixtures/host-rows.ts";
+import { address, thresholds } from "../../test/fixtures/host-rows.ts";
 import {
   attackOn,
   banBy,
@@ -51,6 +51,19 @@ describe("admission", () => {
 });
 
 describe("an attack", () => {
+  test("has its route among the wanted ones by its size, after those of manual bans", async () => {
+    const { engine, announcer } = harness({ maxActiveBans: 9 });
+    const of = (host: number, pps: number) => ({ ...attackOn(address(`192.0.2.${host}`)), rates: thresholds({ pps }) });
+    engine.attacksChanged([started(of(1, 90_000)), started(of(2, 800_000)), started(of(3, 95_000))], 1000);
+    await banBy(engine, address("192.0.2.4"), 1000);
+    expect(announcer.routes.map(({ prefix }) => prefix.address as string)).toEqual([
+      "192.0.2.4",
+      "192.0.2.2",
+      "192.0.2.3",
+      "192.0.2.1",
+    ]);
+  });
+
   test("bans its target, keeps the ban and lifts it at the end", async () => {
     const { engine, announcer, disk } = harness();
     const attack = attackOn();

@@ -17,6 +17,7 @@ import { type Ban, type BanEvent, haveRoutesChanged, MANUAL_UNBAN, next, type Pl
 import { BanAdmission } from "./ban-admission.ts";
 import type { BanAnswer } from "./ban-answer.ts";
 import { prefixUnderAttack } from "./ban-subject.ts";
+import { mostValuableFirst } from "./ban-value.ts";
 import { BannedAttacks } from "./banned-attacks.ts";
 import { type BanCount, CountedBans, countBans } from "./counted-bans.ts";
 import { covers, EndedBans } from "./ended-bans.ts";
@@ -386,7 +387,7 @@ export class BanEngine {
   #updateWantedRoutes(): void {
     if (!this.#areRoutesStale) return;
     this.#areRoutesStale = false;
-    this.#options.announcer?.want([...this.#active.values()].flatMap(wantedRoutes));
+    this.#options.announcer?.want([...this.#active.values()].sort(mostValuableFirst).flatMap(wantedRoutes));
   }
 
   #newBan(prefix: Prefix, attack: Attack | null, wallMs: number): Ban {

@@ -1,10 +1,33 @@
-/** A neighbor with a limit on our routes, for each version of gobgpd: only their logs say why a session ended. */
-import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
-import { DEFAULT_TIMES } from "../../src/bgp/gobgp-announcer.ts";
-import { BgpLab, bgpConfig, established, flow, loopback, neighbor, PEER_ASN, until } from "../fixtures/bgp/bgp.ts";
+/**
+ * A neighbor with a limit on our routes, for each version of gobgpd: only their logs say why a session ended, and their
+ * policies decide what a neighbor gets.
+ */
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { DEFAULT_TIMES, type GobgpAnnouncer } from "../../src/bgp/gobgp-announcer.ts";
+import { TAKEN_MS } from "../../src/bgp/speaker/neighbor-limits.ts";
+import type { Route } from "../../src/mitigation/announcer.ts";
+import {
+  BgpLab,
+  bgpConfig,
+  blackhole,
+  established,
+  flow,
+  loopback,
+  neighbor,
+  PEER_ASN,
+  until,
+} from "../fixtures/bgp/bgp.ts";
+import type { Bird } from "../fixtures/bgp/bird.ts";
+import { FLOW_TABLES } from "../fixtures/bgp/bird-tables.ts";
 import { GobgpdVersions } from "../fixtures/bgp/gobgpd-versions.ts";
 
+/** gobgpd is polled often, so that the attempts of a neighbor that comes back at once are not missed. */
 const TIMES = { ...DEFAULT_TIMES, pollMs: 200, deadlineMs: 20_000 };
+const LIMIT = 5;
+/** A limited neighbor must keep its session for this time: BIRD dials again, and is refused, within two seconds. */
+const STEADY_MS = 10_000;
+const BANNED = Array.from({ length: 9 }, (_, i) => `203.0.113.${i + 1}/32`);
+const NEIGHBORS = [neighbor(), neighbor({ address: loopback(3), remoteAsn: PEER_ASN + 1 })];
 
 const versions = await GobgpdVersions.fetch();
 afterAll(() => versions.remove());
@@ -15,36 +38,117 @@ beforeEach(() => {
 });
 afterEach(() => lab.end());
 
-for (const { title, gobgpd } of versions.all) {
-  test.skipIf(gobgpd === null)(
-    `gobgpd ${title} leaves it alone, names the limit, and keeps no rule back`,
-    async () => {
-      lab.gobgpd = gobgpd ?? "";
-      const bird = await lab.bird();
-      await lab.bird({ host: 3, asn: PEER_ASN + 1, session: { routesMax: 2 } });
-      const neighbors = [neighbor(), neighbor({ address: loopback(3), remoteAsn: PEER_ASN + 1 })];
-      const { announcer, warnings, faults } = lab.announcer(bgpConfig({ neighbors }), {
-        times: { ...TIMES, checkMs: 100 },
-      });
-      await established(announcer, 2);
-      await established(announcer, 3);
-      const rules = ["203.0.113.1/32", "203.0.113.2/32", "203.0.113.3/32"].map((text) => flow(text));
-      const limited = () => announcer.status().neighbors[1];
-      announcer.want(rules);
-      await until("named", () => limited()?.fault !== null);
-      expect(limited()?.fault).toStartWith("cease: maximum number of prefixes reached");
-      // Longer than BIRD waits before it dials again.
-      const sinceMs = performance.now();
-      await until("some attempts of the neighbor", () => performance.now() - sinceMs > 5_000);
-      expect(limited()?.state).toBe("idle");
-      expect(faults).toEqual(["prefix_limit"]);
-      expect(warnings.length).toBe(1);
-      expect(await bird.flowCount()).toBe(3);
+/** These routes at a neighbor without a limit, then one with a limit, which dials. */
+async function limited(gobgpd: string | null, action: "disable" | "restart", routes: readonly Route[]) {
+  lab.gobgpd = gobgpd ?? "";
+  const free = await lab.bird();
+  const speaker = lab.announcer(bgpConfig({ neighbors: NEIGHBORS }), { times: TIMES });
+  await established(speaker.announcer, 2);
+  speaker.announcer.want(routes);
+  await until("announced", () => speaker.announcer.status().neighbors[0]?.advertised === routes.length);
+  const limit = `import limit ${LIMIT} action ${action}`;
+  const bird = await lab.bird({ host: 3, asn: PEER_ASN + 1, session: { limit } });
+  return { ...speaker, free, bird };
+}
 
-      announcer.want(rules.slice(1));
-      await established(announcer, 3);
-      expect(limited()?.fault).toBeNull();
+/** The session stays up, with these routes. */
+async function expectSteady(bird: Bird, has: () => Promise<boolean>): Promise<void> {
+  const [since, startMs] = [await bird.establishedSince("speaker"), performance.now()];
+  await until("some time with the same routes", async () => {
+    if (!(await has())) throw new Error("the routes changed");
+    return performance.now() - startMs > STEADY_MS;
+  });
+  expect(await bird.establishedSince("speaker")).toBeCloseTo(since, 1);
+}
+
+/** How often routes were withdrawn from it, all families together. */
+async function withdrawals(bird: Bird): Promise<number> {
+  const lines = (await bird.ask("show protocols all speaker")).filter((line) => line.includes("Import withdraws:"));
+  return lines.reduce((sum, line) => sum + Number(line.trim().split(/ +/).at(-1)), 0);
+}
+
+function marksShown(bird: Bird, table: string): Promise<boolean> {
+  return bird
+    .ask(`show route table ${table} all`)
+    .then((lines) => lines.some((line) => line.includes("large_community")));
+}
+
+describe.each(versions.all)("gobgpd $title", ({ gobgpd }) => {
+  test.skipIf(gobgpd === null)(
+    "sends a neighbor with a limit the most valuable routes alone",
+    async () => {
+      const routes = BANNED.map((text) => blackhole(text));
+      const { announcer, free, bird, faults } = await limited(gobgpd, "restart", routes);
+      await until("the neighbor's reason", () => announcer.status().neighbors[1]?.fault !== null);
+      expect(announcer.status().neighbors[1]?.fault).toStartWith("cease: maximum number of prefixes reached");
+      const hasMost = async () => String(await bird.prefixes()) === String(BANNED.slice(0, LIMIT));
+      // Too many, then as many as BIRD takes after some time, then one more.
+      await until("the limit is found", () => faults.length === 2);
+      await until("the most valuable at the limit", hasMost);
+      await expectSteady(bird, hasMost);
+      expect(missing(announcer, routes[LIMIT])).toBe(`takes at most ${LIMIT} IPv4 unicast routes`);
+      expect(missing(announcer, routes[LIMIT - 1])).toBeUndefined();
+      expect(announcer.routeState(routes[8] as Route).kind).toBe("announced");
+      expect(faults).toEqual(["prefix_limit", "prefix_limit"]);
+      expect(await free.prefixes()).toEqual(BANNED);
+      expect(await withdrawals(free)).toBe(0);
+      expect(await marksShown(free, "master4")).toBe(false);
+
+      // A more valuable ban takes the place of the least valuable one, without one route too many in between.
+      const manual = blackhole("203.0.113.0/32");
+      announcer.want([manual, ...routes]);
+      const before = await bird.establishedSince("speaker");
+      const replaced = [manual.prefix.text, ...BANNED.slice(0, LIMIT - 1)];
+      await until("replaced", async () => String(await bird.prefixes()) === String(replaced));
+      announcer.want(routes.slice(LIMIT));
+      const rest = String(BANNED.slice(LIMIT));
+      await until("all that are left", async () => String(await bird.prefixes()) === rest);
+      await until("all that are left at the other", async () => String(await free.prefixes()) === rest);
+      expect(await bird.establishedSince("speaker")).toBeCloseTo(before, 1);
     },
-    60_000,
+    150_000,
   );
+
+  test.skipIf(gobgpd === null)(
+    "sends the most valuable rules alone, also after the service was started anew",
+    async () => {
+      const rules = BANNED.map((text) => flow(text));
+      const { announcer, free, bird, faults } = await limited(gobgpd, "disable", rules.slice(0, LIMIT));
+      await until("as many as it takes", async () => (await bird.flowCount()) === LIMIT);
+      const startMs = performance.now();
+      await until("taken", () => performance.now() - startMs > 2 * TAKEN_MS);
+      announcer.want(rules);
+      const most = String(BANNED.slice(0, LIMIT).map((text) => `dst ${text}`));
+      const hasMost = async () => String(await bird.flowMatches()) === most;
+      const isKnown = () => missing(announcer, rules[LIMIT]) === `takes at most ${LIMIT} IPv4 flowspec routes`;
+      await until("the most valuable at the limit", async () => {
+        // An operator's hand, after BIRD has disabled the session.
+        await bird.ask("enable speaker");
+        return isKnown() && (await hasMost());
+      });
+      await expectSteady(bird, hasMost);
+      expect(await free.flowCount()).toBe(BANNED.length);
+
+      const since = await bird.establishedSince("speaker");
+      await announcer.stop({ withdraw: false });
+      const next = lab.announcer(bgpConfig({ neighbors: NEIGHBORS }), { times: TIMES });
+      next.announcer.want(rules);
+      const isKnownAgain = () =>
+        missing(next.announcer, rules[LIMIT]) === `takes at most ${LIMIT} IPv4 flowspec routes`;
+      await until("known again", isKnownAgain);
+      expect(await hasMost()).toBe(true);
+      next.announcer.want(rules.slice(LIMIT));
+      const rest = String(BANNED.slice(LIMIT).map((text) => `dst ${text}`));
+      await until("all that are left", async () => String(await bird.flowMatches()) === rest);
+      expect(await bird.establishedSince("speaker")).toBeCloseTo(since, 1);
+      expect([...faults, ...next.faults].every((fault) => fault === "prefix_limit")).toBe(true);
+      expect(await marksShown(free, FLOW_TABLES[0])).toBe(false);
+    },
+    150_000,
+  );
+});
+
+/** Why the neighbor with the limit does not get the route; undefined: it does. */
+function missing(announcer: GobgpAnnouncer, route: Route | undefined) {
+  return route === undefined ? undefined : announcer.missingAt(route).find((at) => at.neighbor === loopback(3))?.cause;
 }

@@ -98,7 +98,7 @@ export class SimulatedSpeaker implements Speaker {
   }
 
   async follow() {
-    return { notifications: [], blameless: [] };
+    return { notifications: [], blameless: [], limits: [] };
   }
 
   neighborFault(): null {
@@ -153,6 +153,7 @@ export class SimulatedSpeaker implements Speaker {
       addPeer: configures,
       deletePeer: configures,
       resend: configures,
+      setExportPolicy: configures,
       listPeers: () => ask("ListPeer", () => this.#peersNow()),
       sendPaths: (paths) => ask("AddPath", () => this.#take(paths)),
       listGlobal: (family) => ask("ListPath", () => this.#pathsOf(family)),

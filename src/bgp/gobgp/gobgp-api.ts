@@ -14,6 +14,7 @@ import type {
   SpeakerGlobal,
   SpeakerPeer,
 } from "../speaker/speaker-client.ts";
+import type { PoliciesRequest, PolicyNumbers } from "./export-policy.ts";
 
 /** Path, Peer and AddPaths are message types of the version. */
 export interface GobgpApi<Path, Peer, AddPaths> {
@@ -25,6 +26,7 @@ export interface GobgpApi<Path, Peer, AddPaths> {
   readonly exactLookup: number;
   /** Number of the direction of a soft reset that sends all routes again. */
   readonly outward: number;
+  readonly policy: PolicyNumbers;
   readonly service: (transport: Transport) => GobgpService<Path, Peer, AddPaths>;
   /** A request that changes the global table. */
   readonly addPathsRequest: (paths: readonly EncodedMessage[]) => AddPaths;
@@ -42,6 +44,7 @@ export interface GobgpService<Path, Peer, AddPaths> {
   addPeer(request: { peer: PeerMessage }): Promise<unknown>;
   deletePeer(request: { address: string }): Promise<unknown>;
   resetPeer(request: { address: string; soft: true; direction: number }): Promise<unknown>;
+  setPolicies(request: PoliciesRequest): Promise<unknown>;
   addPathStream(request: AsyncIterable<AddPaths>): Promise<unknown>;
   listPath(request: ListPathRequest): AsyncIterable<{ destination?: { paths: readonly Path[] } | undefined }>;
   watchEvent(request: { peer: object }, options: CallOptions): AsyncIterable<unknown>;

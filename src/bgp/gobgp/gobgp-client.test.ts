@@ -129,7 +129,7 @@ describe.each(VERSIONS)("in the messages of GoBGP $version", ({ encode, sent }) 
     const { paths } = sent([encode(change)], change);
     expect(paths).toEqual([{ ...change, neighborIp: "", isWithdraw: false }]);
     expect(paths.map((path) => toOwnPath(path))).toEqual([
-      { instance: INSTANCE, key: keyOf(route), attributes: attributesOf(route) },
+      { instance: INSTANCE, key: keyOf(route), attributes: attributesOf(route), marks: [] },
     ]);
 
     const withdrawal = toWithdrawal(keyOf(route), INSTANCE);

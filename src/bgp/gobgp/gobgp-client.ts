@@ -17,6 +17,7 @@ import type {
   SpeakerPeer,
 } from "../speaker/speaker-client.ts";
 import { SpeakerFault } from "../speaker/speaker-fault.ts";
+import { policiesRequest } from "./export-policy.ts";
 import type { GobgpApi, GobgpService } from "./gobgp-api.ts";
 import { type ConnectionOptions, GobgpConnection } from "./gobgp-connection.ts";
 import { gobgp3Api } from "./gobgp3-api.ts";
@@ -103,6 +104,11 @@ class GobgpClient<Path, Peer, AddPaths> implements SpeakerClient {
 
   async deletePeer(address: string): Promise<void> {
     await this.#connection.call("DeletePeer", this.#service.deletePeer({ address }));
+  }
+
+  async setExportPolicy(neighbors: readonly string[]): Promise<void> {
+    const request = policiesRequest(neighbors, this.#api.policy);
+    await this.#connection.call("SetPolicies", this.#service.setPolicies(request));
   }
 
   async resend(address: string): Promise<void> {

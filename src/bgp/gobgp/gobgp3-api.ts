@@ -7,6 +7,7 @@ import type { Component } from "../flowspec-nlri.ts";
 import { type FamilyNumbers, familyNumbers, type RouteFamily } from "../route-family.ts";
 import { speakerPeer } from "../speaker/peer-message.ts";
 import type { ListedName, Nlri, PathAttributes, PathChange, SpeakerPeer } from "../speaker/speaker-client.ts";
+import { largeCommunity, largeCommunityText } from "./export-policy.ts";
 import type { GobgpApi } from "./gobgp-api.ts";
 import {
   CommunitiesAttributeSchema,
@@ -15,6 +16,7 @@ import {
   FlowSpecIPPrefixSchema,
   FlowSpecNLRISchema,
   IPAddressPrefixSchema,
+  LargeCommunitiesAttributeSchema,
   LocalPrefAttributeSchema,
   MpReachNLRIAttributeSchema,
   NextHopAttributeSchema,
@@ -25,12 +27,17 @@ import { MultiProtocolCapabilitySchema } from "./proto/gobgp3/capability_pb.ts";
 import {
   type AddPathStreamRequest,
   AddPathStreamRequestSchema,
+  CommunityAction_Type,
+  Conditions_RouteType,
+  DefinedType,
   GobgpApi as Gobgp3Service,
+  MatchSet_Type,
   type Path,
   PathSchema,
   type Peer,
   PeerState_AdminState,
   ResetPeerRequest_SoftResetDirection,
+  RouteAction,
   TableLookupPrefix_Type,
   TableType,
 } from "./proto/gobgp3/gobgp_pb.ts";
@@ -41,6 +48,15 @@ export const gobgp3Api: GobgpApi<Path, Peer, AddPathStreamRequest> = {
   tables: { global: TableType.GLOBAL, adjOut: TableType.ADJ_OUT },
   exactLookup: TableLookupPrefix_Type.EXACT,
   outward: ResetPeerRequest_SoftResetDirection.OUT,
+  policy: {
+    neighborSet: DefinedType.NEIGHBOR,
+    largeCommunitySet: DefinedType.LARGE_COMMUNITY,
+    matchAny: MatchSet_Type.ANY,
+    local: Conditions_RouteType.LOCAL,
+    accept: RouteAction.ACCEPT,
+    reject: RouteAction.REJECT,
+    remove: CommunityAction_Type.REMOVE,
+  },
   service: (transport) => createClient(Gobgp3Service, transport),
   addPathsRequest,
   encodePath,
@@ -72,9 +88,12 @@ function toSpeakerPeer(peer: Peer): SpeakerPeer {
   });
 }
 
-const encodeAttributes = cachedByKey(({ nextHop, communities, localPref, rates }: PathAttributes) => {
+const encodeAttributes = cachedByKey(({ nextHop, communities, largeCommunities, localPref, rates }: PathAttributes) => {
   const pattrs = [pack(OriginAttributeSchema, {}), pack(NextHopAttributeSchema, { nextHop })];
   if (communities.length > 0) pattrs.push(pack(CommunitiesAttributeSchema, { communities: [...communities] }));
+  if (largeCommunities.length > 0) {
+    pattrs.push(pack(LargeCommunitiesAttributeSchema, { communities: largeCommunities.map(largeCommunity) }));
+  }
   if (localPref > 0) pattrs.push(pack(LocalPrefAttributeSchema, { localPref }));
   const limits = rates.flatMap((rate) => (rate === null ? [] : pack(TrafficRateExtendedSchema, { rate })));
   if (limits.length > 0) pattrs.push(pack(ExtendedCommunitiesAttributeSchema, { communities: limits }));
@@ -84,15 +103,18 @@ const encodeAttributes = cachedByKey(({ nextHop, communities, localPref, rates }
 function toAttributes(pattrs: readonly Any[]): PathAttributes {
   let [nextHop, localPref] = ["", 0];
   let communities: PathAttributes["communities"] = [];
+  let largeCommunities: PathAttributes["largeCommunities"] = [];
   let rates: PathAttributes["rates"] = [];
   for (const attribute of pattrs) {
     nextHop ||= anyUnpack(attribute, NextHopAttributeSchema)?.nextHop ?? "";
     nextHop ||= anyUnpack(attribute, MpReachNLRIAttributeSchema)?.nextHops[0] ?? "";
     communities = anyUnpack(attribute, CommunitiesAttributeSchema)?.communities ?? communities;
+    largeCommunities =
+      anyUnpack(attribute, LargeCommunitiesAttributeSchema)?.communities.map(largeCommunityText) ?? largeCommunities;
     localPref = anyUnpack(attribute, LocalPrefAttributeSchema)?.localPref ?? localPref;
     rates = anyUnpack(attribute, ExtendedCommunitiesAttributeSchema)?.communities.map(toRate) ?? rates;
   }
-  return { nextHop, communities, localPref, rates };
+  return { nextHop, communities, largeCommunities, localPref, rates };
 }
 
 function toRate(community: Any): number | null {

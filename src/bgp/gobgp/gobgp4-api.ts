@@ -6,18 +6,24 @@ import type { Component } from "../flowspec-nlri.ts";
 import { type FamilyNumbers, familyNumbers, type RouteFamily } from "../route-family.ts";
 import { speakerPeer } from "../speaker/peer-message.ts";
 import type { ListedName, Nlri, PathAttributes, PathChange, SpeakerPeer } from "../speaker/speaker-client.ts";
+import { largeCommunity, largeCommunityText } from "./export-policy.ts";
 import type { GobgpApi } from "./gobgp-api.ts";
 import { type Attribute, AttributeSchema } from "./proto/gobgp4/attribute_pb.ts";
 import { type ExtendedCommunity, ExtendedCommunitySchema } from "./proto/gobgp4/extcom_pb.ts";
 import {
   type AddPathStreamRequest,
   AddPathStreamRequestSchema,
+  CommunityAction_Type,
+  Conditions_RouteType,
+  DefinedType,
   GoBgpService,
+  MatchSet_Type,
   type Path,
   PathSchema,
   type Peer,
   PeerState_AdminState,
   ResetPeerRequest_Direction,
+  RouteAction,
   TableLookupPrefix_Type,
   TableType,
 } from "./proto/gobgp4/gobgp_pb.ts";
@@ -29,6 +35,15 @@ export const gobgp4Api: GobgpApi<Path, Peer, AddPathStreamRequest> = {
   tables: { global: TableType.GLOBAL, adjOut: TableType.ADJ_OUT },
   exactLookup: TableLookupPrefix_Type.EXACT,
   outward: ResetPeerRequest_Direction.OUT,
+  policy: {
+    neighborSet: DefinedType.NEIGHBOR,
+    largeCommunitySet: DefinedType.LARGE_COMMUNITY,
+    matchAny: MatchSet_Type.ANY,
+    local: Conditions_RouteType.LOCAL,
+    accept: RouteAction.ACCEPT,
+    reject: RouteAction.REJECT,
+    remove: CommunityAction_Type.REMOVE,
+  },
   service: (transport) => createClient(GoBgpService, transport),
   addPathsRequest,
   encodePath,
@@ -60,9 +75,12 @@ function toSpeakerPeer(peer: Peer): SpeakerPeer {
   });
 }
 
-const encodeAttributes = cachedByKey(({ nextHop, communities, localPref, rates }: PathAttributes) => {
+const encodeAttributes = cachedByKey(({ nextHop, communities, largeCommunities, localPref, rates }: PathAttributes) => {
   const pattrs = [attribute({ case: "origin", value: {} }), attribute({ case: "nextHop", value: { nextHop } })];
   if (communities.length > 0) pattrs.push(attribute({ case: "communities", value: { communities: [...communities] } }));
+  if (largeCommunities.length > 0) {
+    pattrs.push(attribute({ case: "largeCommunities", value: { communities: largeCommunities.map(largeCommunity) } }));
+  }
   if (localPref > 0) pattrs.push(attribute({ case: "localPref", value: { localPref } }));
   const limits = rates.flatMap((rate) => (rate === null ? [] : trafficRate(rate)));
   if (limits.length > 0) pattrs.push(attribute({ case: "extendedCommunities", value: { communities: limits } }));
@@ -80,15 +98,17 @@ function trafficRate(rate: number): ExtendedCommunity {
 function toAttributes(pattrs: readonly Attribute[]): PathAttributes {
   let [nextHop, localPref] = ["", 0];
   let communities: PathAttributes["communities"] = [];
+  let largeCommunities: PathAttributes["largeCommunities"] = [];
   let rates: PathAttributes["rates"] = [];
   for (const { attr } of pattrs) {
     if (attr.case === "nextHop") nextHop = attr.value.nextHop;
     if (attr.case === "mpReach") nextHop = attr.value.nextHops[0] ?? "";
     if (attr.case === "communities") communities = attr.value.communities;
+    if (attr.case === "largeCommunities") largeCommunities = attr.value.communities.map(largeCommunityText);
     if (attr.case === "localPref") localPref = attr.value.localPref;
     if (attr.case === "extendedCommunities") rates = attr.value.communities.map(toRate);
   }
-  return { nextHop, communities, localPref, rates };
+  return { nextHop, communities, largeCommunities, localPref, rates };
 }
 
 function toRate({ extcom }: ExtendedCommunity): number | null {

@@ -117,6 +117,7 @@ test("a path comes back from the speaker with the attributes it was sent with", 
     instance: INSTANCE,
     key: "203.0.113.1/32",
     attributes: attributesOf(route),
+    marks: [],
   });
 });
 

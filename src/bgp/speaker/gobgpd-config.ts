@@ -10,6 +10,9 @@ export function listenPort(config: GobgpdConfig): number {
   return config.listen?.port ?? -1;
 }
 
+/** Extended over the API by what neighbors do not get. */
+export const POLICY = "own-routes-only";
+
 /**
  * Imports nothing and exports only our own routes: a route learned from one neighbor must never reach another through
  * this speaker.
@@ -22,13 +25,13 @@ router-id = "${config.routerId}"
 port = ${listenPort(config)}
 ${config.listen === null ? "" : `local-address-list = ${JSON.stringify(config.listen.addresses)}\n`}
 [global.apply-policy.config]
-import-policy-list = ["own-routes-only"]
+import-policy-list = ["${POLICY}"]
 default-import-policy = "reject-route"
-export-policy-list = ["own-routes-only"]
+export-policy-list = ["${POLICY}"]
 default-export-policy = "reject-route"
 
 [[policy-definitions]]
-name = "own-routes-only"
+name = "${POLICY}"
 [[policy-definitions.statements]]
 name = "own-routes"
 [policy-definitions.statements.conditions.bgp-conditions]

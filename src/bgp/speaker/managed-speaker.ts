@@ -11,14 +11,15 @@ import { Pause } from "../../system/pause.ts";
 import { raiseSession } from "../../system/priority.ts";
 import type { Timers } from "../../system/timers.ts";
 import { connectGobgp } from "../gobgp/gobgp-client.ts";
+import { markOf } from "../neighbor-mark.ts";
+import type { RouteLimit } from "../withheld-routes.ts";
 import { CrashSuspects, crashIn } from "./crash-suspects.ts";
 import { gobgpdToml, listenPort } from "./gobgpd-config.ts";
 import { lastLogError, notificationsIn } from "./gobgpd-log.ts";
 import { endGobgpd, findGobgpd, hasGobgpdOption, isGobgpd, startGobgpd, unprivilegedUser } from "./gobgpd-process.ts";
 import { isSamePeer, toPeer } from "./neighbor.ts";
-import type { Load } from "./neighbor-pauses.ts";
 import { NeighborWatch } from "./neighbor-watch.ts";
-import { mayBlameRoute } from "./peer-notification.ts";
+import { isPrefixLimit, mayBlameRoute, type PeerNotification } from "./peer-notification.ts";
 import type { Followed, SessionEnds, Speaker } from "./speaker.ts";
 import type { PeerSettings, SpeakerClient, SpeakerGlobal, SpeakerPeer } from "./speaker-client.ts";
 import { CONFIG_FROM_RUN, SOCKET_FROM_RUN, SpeakerDirectory } from "./speaker-directory.ts";
@@ -63,11 +64,14 @@ export class ManagedSpeaker implements Speaker {
   /** Monotonic; null while it answers. */
   #silentSinceMs: number | null = null;
   readonly #watch = new NeighborWatch();
-  #load: Load = { routes: 0, nowMs: 0 };
+  /** Whether the limits that an earlier process applied were taken over. */
+  #isRestored = false;
   /** Neighbors whose session we ended since follow() was called. */
   readonly #removed: string[] = [];
   /** How much of the log is read, bytes. */
   #logRead = 0;
+  /** Read from the log, for the next follow(). */
+  #notifications: PeerNotification[] = [];
   readonly #suspects = new CrashSuspects();
   /** Where the log of the running gobgpd begins; null: it was not running, or was ended on purpose. */
   #logStart: number | null = null;
@@ -94,7 +98,7 @@ export class ManagedSpeaker implements Speaker {
 
   reload(config: BgpConfig): void {
     this.#config = config;
-    this.#watch.forget();
+    this.#watch.keep(new Set(config.neighbors.map(({ address }) => address)));
   }
 
   async connect(): Promise<SpeakerClient> {
@@ -104,7 +108,13 @@ export class ManagedSpeaker implements Speaker {
     this.#guard.extend();
     const client = await this.#connectIn(run);
     this.#guardRun(run);
-    return client;
+    try {
+      await client.setExportPolicy(this.#config.neighbors.map(({ address }) => address));
+      return client;
+    } catch (fault) {
+      client.close();
+      throw fault;
+    }
   }
 
   async #connectIn(run: string): Promise<SpeakerClient> {
@@ -234,9 +244,7 @@ export class ManagedSpeaker implements Speaker {
     for (const { address } of this.#config.neighbors.filter(isLeftOut)) {
       faults.push(new SpeakerFault("gobgpd", `neighbor ${address}: left out for now, since gobgpd crashed over it`));
     }
-    const wanted = this.#config.neighbors.filter(
-      (neighbor) => !isLeftOut(neighbor) && !this.#watch.isPaused(neighbor.address, this.#load),
-    );
+    const wanted = this.#config.neighbors.filter((neighbor) => !isLeftOut(neighbor));
     const configured = new Set<string>(wanted.map((neighbor) => neighbor.address));
     for (const address of running.keys()) if (!configured.has(address)) await client.deletePeer(address);
     for (const neighbor of wanted) {
@@ -250,14 +258,33 @@ export class ManagedSpeaker implements Speaker {
     return faults;
   }
 
-  async follow(client: SpeakerClient, { sessions, routes }: Followed): Promise<SessionEnds> {
-    this.#load = { routes, nowMs: this.#options.clock.monotonicMs() };
+  async follow(client: SpeakerClient, { sessions, installed, limits }: Followed): Promise<SessionEnds> {
+    const nowMs = this.#options.clock.monotonicMs();
+    this.#restore(limits, nowMs);
+    this.#readNotifications();
+    const notifications = this.#notifications.splice(0);
+    await this.#watch.follow(client, { sessions, notifications, installed, nowMs });
+    const unrelated = notifications.filter((notification) => !mayBlameRoute(notification));
+    const blameless = [...this.#removed.splice(0), ...unrelated.map(({ neighbor }) => neighbor)];
+    const marked = this.#watch.limits().map((limit) => ({ ...limit, mark: markOf(limit.neighbor) }));
+    return { notifications, blameless, limits: marked };
+  }
+
+  #readNotifications(): void {
     const { text, end } = this.#directory.readLog(this.#logRead);
     this.#logRead = end;
-    const notifications = notificationsIn(text);
-    await this.#watch.follow(client, { sessions, notifications, load: this.#load });
-    const unrelated = notifications.filter((notification) => !mayBlameRoute(notification));
-    return { notifications, blameless: [...this.#removed.splice(0), ...unrelated.map(({ neighbor }) => neighbor)] };
+    this.#notifications.push(...notificationsIn(text));
+  }
+
+  /** Otherwise each restart of the service would end the sessions of the neighbors with limits. */
+  #restore(limits: readonly RouteLimit[], nowMs: number): void {
+    if (this.#isRestored) return;
+    this.#isRestored = true;
+    const neighbors = new Map(this.#config.neighbors.map(({ address }) => [markOf(address), address]));
+    for (const { mark, family, routes } of limits) {
+      const neighbor = neighbors.get(mark);
+      if (neighbor !== undefined) this.#watch.restore({ neighbor, family, routes }, nowMs);
+    }
   }
 
   neighborFault(address: string): string | null {
@@ -275,7 +302,16 @@ export class ManagedSpeaker implements Speaker {
       this.#removed.push(running.address);
       await client.deletePeer(running.address);
     }
+    this.#forgetLimitsReached(wanted.address);
     await client.addPeer(wanted);
+  }
+
+  /** Those of sessions before the routes beyond the neighbor's limit were withheld: they say nothing new. */
+  #forgetLimitsReached(address: string): void {
+    this.#readNotifications();
+    this.#notifications = this.#notifications.filter(
+      (notification) => notification.neighbor !== address || !isPrefixLimit(notification),
+    );
   }
 
   #toPeer(neighbor: BgpNeighbor): PeerSettings {

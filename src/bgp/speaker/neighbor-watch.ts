@@ -1,40 +1,59 @@
 /**
  * Follows the sessions of a managed speaker: sends the routes at the start of each, records why neighbors end them, and
- * takes those out for a while that end them over the number of our routes.
+ * learns how many routes a neighbor takes.
  */
+
 import type { Session } from "./neighbor.ts";
-import { type Load, NeighborPauses } from "./neighbor-pauses.ts";
-import { isPrefixLimit, notificationText, type PeerNotification } from "./peer-notification.ts";
+import { type FamilyLimit, NeighborLimits, type RouteCounts } from "./neighbor-limits.ts";
+import { isPrefixLimit, notificationText, type PeerNotification, prefixLimit } from "./peer-notification.ts";
 import type { SpeakerClient } from "./speaker-client.ts";
 import { SpeakerFault } from "./speaker-fault.ts";
+
+interface Watched {
+  readonly sessions: readonly Session[];
+  /** Those since the last call. */
+  readonly notifications: readonly PeerNotification[];
+  /** Our routes in the speaker. */
+  readonly installed: RouteCounts;
+  /** Monotonic. */
+  readonly nowMs: number;
+}
 
 export class NeighborWatch {
   /** By neighbor with a session: since when it has been up. */
   #up: ReadonlyMap<string, number | null> = new Map();
+  /** By neighbor: of its families, what it would get without a limit. Of the last session if it has none. */
+  readonly #wanted = new Map<string, RouteCounts>();
   readonly #lastNotifications = new Map<string, PeerNotification>();
-  readonly #pauses = new NeighborPauses();
+  readonly #limits = new NeighborLimits();
 
-  /** @param notifications those since the last call. */
-  async follow(
-    client: SpeakerClient,
-    {
-      sessions,
-      notifications,
-      load,
-    }: { sessions: readonly Session[]; notifications: readonly PeerNotification[]; load: Load },
-  ): Promise<void> {
+  /**
+   * Takes a neighbor out of the speaker that ended its session over the number of our routes: it may come back when the
+   * routes beyond its limit are withheld.
+   */
+  async follow(client: SpeakerClient, { sessions, notifications, installed, nowMs }: Watched): Promise<void> {
     await this.#resendToNew(client, sessions);
+    this.#limits.observe(this.#count(sessions, installed), nowMs);
+    const limited = new Set<string>();
     for (const notification of notifications) {
       const { neighbor } = notification;
       this.#lastNotifications.set(neighbor, notification);
-      if (!isPrefixLimit(notification)) continue;
-      this.#pauses.limitReached(neighbor, load);
+      // A second one is about the same routes: the neighbor came back before it was removed.
+      if (!isPrefixLimit(notification) || limited.has(neighbor)) continue;
+      limited.add(neighbor);
+      // A session may come and go between two looks at it.
+      const wanted = this.#wanted.get(neighbor) ?? installed;
+      this.#limits.limitReached(neighbor, prefixLimit(notification), wanted, nowMs);
       await client.deletePeer(neighbor).catch(ignoreRefusal);
     }
   }
 
-  isPaused(neighbor: string, load: Load): boolean {
-    return this.#pauses.isPaused(neighbor, load);
+  limits(): readonly FamilyLimit[] {
+    return this.#limits.limits();
+  }
+
+  restore(limit: FamilyLimit, nowMs: number): void {
+    this.#limits.restore(limit, nowMs);
   }
 
   /** Why the neighbor ended its last session; null: it has not, or not by a notification. */
@@ -43,10 +62,27 @@ export class NeighborWatch {
     return notification === undefined ? null : notificationText(notification);
   }
 
-  /** The neighbors may be others: forgets pauses and notifications. */
-  forget(): void {
-    this.#pauses.clear();
-    this.#lastNotifications.clear();
+  /** Forgets all neighbors but these. */
+  keep(neighbors: ReadonlySet<string>): void {
+    this.#limits.keep(neighbors);
+    for (const known of [this.#lastNotifications, this.#wanted]) {
+      for (const neighbor of known.keys()) if (!neighbors.has(neighbor)) known.delete(neighbor);
+    }
+  }
+
+  /** By neighbor with a session. */
+  #count(sessions: readonly Session[], installed: RouteCounts): ReadonlyMap<string, RouteCounts> {
+    const wanted = new Map<string, RouteCounts>();
+    for (const { address, state, families } of sessions) {
+      if (state !== "established") continue;
+      wanted.set(address, new Map(families.map((family) => [family, installed.get(family) ?? 0])));
+    }
+    for (const [address, counts] of wanted) this.#wanted.set(address, counts);
+    for (const [address, counts] of this.#wanted) {
+      if (wanted.has(address)) continue;
+      this.#wanted.set(address, new Map([...counts.keys()].map((family) => [family, installed.get(family) ?? 0])));
+    }
+    return wanted;
   }
 
   /**

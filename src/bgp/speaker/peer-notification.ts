@@ -1,5 +1,5 @@
 /** The notification with which a neighbor ends its session (RFC 4271, 4.5), and what it says about our routes. */
-import { familyOfNumbers, familyText } from "../route-family.ts";
+import { familyOfNumbers, familyText, type RouteFamily } from "../route-family.ts";
 
 export interface PeerNotification {
   readonly neighbor: string;
@@ -41,6 +41,19 @@ export function isPrefixLimit({ code, subcode }: PeerNotification): boolean {
   return code === CEASE && subcode === TOO_MANY_PREFIXES;
 }
 
+/** At most so many routes of a family. */
+export interface PrefixLimit {
+  readonly family: RouteFamily;
+  readonly routes: number;
+}
+
+/** The limit that the neighbor names (RFC 4486, 4); null: it names none. */
+export function prefixLimit({ data }: PeerNotification): PrefixLimit | null {
+  if (data.length < 7) return null;
+  const family = familyOfNumbers({ afi: data.readUInt16BE(0), safi: data.readUInt8(2) });
+  return family === null ? null : { family, routes: data.readUInt32BE(3) };
+}
+
 /** Whether the session may have ended over a route that the neighbor cannot handle. */
 export function mayBlameRoute({ code, subcode }: PeerNotification): boolean {
   return code !== CEASE || subcode === OUT_OF_RESOURCES;
@@ -51,13 +64,7 @@ export function notificationText(notification: PeerNotification): string {
   const { code, subcode } = notification;
   const name = CODES[code] ?? "unknown error";
   const detail = code === CEASE ? CEASE_SUBCODES[subcode] : undefined;
-  const limit = isPrefixLimit(notification) ? limitText(notification.data) : "";
-  return `${name}${detail === undefined ? "" : `: ${detail}`}${limit} (BGP notification ${code}/${subcode})`;
-}
-
-/** RFC 4486, 4: family and limit may follow; empty: they do not. */
-function limitText(data: Buffer): string {
-  if (data.length < 7) return "";
-  const family = familyOfNumbers({ afi: data.readUInt16BE(0), safi: data.readUInt8(2) });
-  return family === null ? "" : `, ${data.readUInt32BE(3)} of ${familyText(family)}`;
+  const limit = isPrefixLimit(notification) ? prefixLimit(notification) : null;
+  const most = limit === null ? "" : `, ${limit.routes} of ${familyText(limit.family)}`;
+  return `${name}${detail === undefined ? "" : `: ${detail}`}${most} (BGP notification ${code}/${subcode})`;
 }

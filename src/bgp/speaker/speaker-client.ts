@@ -13,6 +13,11 @@ export interface SpeakerClient {
   listPeers(): Promise<readonly SpeakerPeer[]>;
   addPeer(peer: PeerSettings): Promise<void>;
   deletePeer(address: string): Promise<void>;
+  /**
+   * Replaces the policy of a managed speaker: only our own routes are taken and sent, and to none of these neighbors a
+   * route with its mark. Routes that were sent before are not looked at again.
+   */
+  setExportPolicy(neighbors: readonly string[]): Promise<void>;
   /** Sends all routes to a neighbor with a session again; no effect without a session. */
   resend(address: string): Promise<void>;
   /**
@@ -97,6 +102,8 @@ export interface PathAttributes {
   /** Sent as NEXT_HOP for all families: GoBGP moves it to MP_REACH_NLRI if required. */
   readonly nextHop: string;
   readonly communities: readonly number[];
+  /** Large communities as `1:2:3`: we set marks of neighbors alone. */
+  readonly largeCommunities: readonly string[];
   /** 0: none. */
   readonly localPref: number;
   /**

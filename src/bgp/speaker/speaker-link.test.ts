@@ -25,13 +25,15 @@ test("the pauses before a speaker that dies again soon grow up to their bound, a
     setSessions: () => {},
     settle: async () => {},
     check: async () => {},
-    installed: () => 0,
+    installed: () => new Map(),
+    limits: () => [],
+    setLimits: () => {},
   };
   let ups = 0;
   const speaker: Partial<Speaker> = {
     connect: async () => client as SpeakerClient,
     configure: async () => [],
-    follow: async () => ({ notifications: [], blameless: [] }),
+    follow: async () => ({ notifications: [], blameless: [], limits: [] }),
   };
   const link = new SpeakerLink({
     speaker: speaker as Speaker,

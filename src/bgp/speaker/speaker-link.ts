@@ -9,7 +9,7 @@ import type { RouteReconciler } from "../route-reconciler.ts";
 import { WakeSignal } from "../wake-signal.ts";
 import { STABLE_MS } from "./crash-suspects.ts";
 import { type Session, toSession } from "./neighbor.ts";
-import type { PeerNotification } from "./peer-notification.ts";
+import { isPrefixLimit, type PeerNotification } from "./peer-notification.ts";
 import type { Speaker } from "./speaker.ts";
 import type { ApiVersion, SpeakerClient } from "./speaker-client.ts";
 import { asError, SpeakerFault } from "./speaker-fault.ts";
@@ -153,11 +153,15 @@ export class SpeakerLink {
     const { speaker, reconciler, onSessions, onNotifications } = this.#options;
     const sessions = (await client.listPeers()).map(toSession);
     sessions.sort((a, b) => (a.address < b.address ? -1 : 1));
-    const { notifications, blameless } = await speaker.follow(client, { sessions, routes: reconciler.installed() });
+    const followed = { sessions, installed: reconciler.installed(), limits: reconciler.limits() };
+    const { notifications, blameless, limits } = await speaker.follow(client, followed);
     for (const neighbor of blameless) reconciler.ends(neighbor);
+    reconciler.setLimits(limits);
     if (notifications.length > 0) onNotifications(notifications);
     reconciler.setSessions(sessions);
     onSessions(sessions);
     await reconciler.settle();
+    // A neighbor over its limit was removed until the routes beyond are withheld from it.
+    if (notifications.some(isPrefixLimit)) await this.#configure(client);
   }
 }

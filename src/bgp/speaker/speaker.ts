@@ -2,7 +2,9 @@
 import type { BgpConfig } from "../../config/config.ts";
 import { connectGobgp } from "../gobgp/gobgp-client.ts";
 import { parseSpeakerTarget } from "../gobgp/gobgp-connection.ts";
+import type { RouteLimit } from "../withheld-routes.ts";
 import type { Session } from "./neighbor.ts";
+import type { RouteCounts } from "./neighbor-limits.ts";
 import type { PeerNotification } from "./peer-notification.ts";
 import type { SpeakerClient } from "./speaker-client.ts";
 import type { SpeakerFault } from "./speaker-fault.ts";
@@ -30,8 +32,10 @@ export interface Speaker {
 
 export interface Followed {
   readonly sessions: readonly Session[];
-  /** Number of our routes in the speaker. */
-  readonly routes: number;
+  /** Our routes in the speaker. */
+  readonly installed: RouteCounts;
+  /** In force; at first those of an earlier process of the service. */
+  readonly limits: readonly RouteLimit[];
 }
 
 /** What is known of sessions that ended since the last call. */
@@ -39,6 +43,8 @@ export interface SessionEnds {
   readonly notifications: readonly PeerNotification[];
   /** Neighbors whose session ended for a reason that is no route of ours. */
   readonly blameless: readonly string[];
+  /** To be in force from now on, before neighbors are configured again. */
+  readonly limits: readonly RouteLimit[];
 }
 
 export interface ExternalSpeakerOptions {
@@ -67,7 +73,7 @@ export class ExternalSpeaker implements Speaker {
 
   /** GoBGP 3 has the notifications in its log alone, which is not ours here. */
   async follow(): Promise<SessionEnds> {
-    return { notifications: [], blameless: [] };
+    return { notifications: [], blameless: [], limits: [] };
   }
 
   neighborFault(): null {

@@ -2,9 +2,9 @@
  * The rules of active bans for the kernel of this machine: those of FlowSpec and divert bans, and for a blackhole one
  * rule that discards all. Pure; independent of how the kernel stores them.
  */
-import { sizeOfRate } from "../../detection/attack/attack-size.ts";
 import { DYNAMIC_RULES_PER_DESTINATION } from "../../limits.ts";
 import type { Ban } from "../ban.ts";
+import { mostValuableFirst } from "../ban-value.ts";
 import { scrubRules } from "../measure.ts";
 import { type Rule, ruleText, wideRule } from "./rule.ts";
 
@@ -47,16 +47,8 @@ export function kernelRules(bans: Iterable<Ban>, room: number): KernelRules {
   const wanted = all.flatMap(kernelRulesOf);
   const rules = fittingRules(wanted, room);
   if (rules.length === wanted.length) return { rules, leftOut: 0 };
-  const largest = fittingRules(all.sort(worstFirst).flatMap(kernelRulesOf), room);
+  const largest = fittingRules(all.sort(mostValuableFirst).flatMap(kernelRulesOf), room);
   return { rules: largest, leftOut: wanted.length - largest.length };
-}
-
-function worstFirst(a: Ban, b: Ban): number {
-  return Number(b.manual) - Number(a.manual) || sizeAtStart(b) - sizeAtStart(a);
-}
-
-function sizeAtStart({ metric, rate }: Ban): number {
-  return metric === null ? 0 : sizeOfRate(metric, rate);
 }
 
 /** The first rules that fit into `room` and the kernel's limit per destination. */

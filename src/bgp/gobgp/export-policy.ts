@@ -1,0 +1,69 @@
+/**
+ * The policy of a managed speaker in GoBGP's messages, which are equal in all API versions except for the numbers of
+ * alternatives: only our own routes are taken and sent, and to no neighbor those that are withheld from it.
+ */
+import { addressFamily, parseAddress } from "../../net/address.ts";
+import { type Mark, markOf } from "../neighbor-mark.ts";
+import { POLICY } from "../speaker/gobgpd-config.ts";
+
+/** Numbers of alternatives. */
+export interface PolicyNumbers {
+  readonly neighborSet: number;
+  readonly largeCommunitySet: number;
+  readonly matchAny: number;
+  /** Routes that no neighbor sent. */
+  readonly local: number;
+  readonly accept: number;
+  readonly reject: number;
+  /** Of communities. */
+  readonly remove: number;
+}
+
+export type PoliciesRequest = ReturnType<typeof policiesRequest>;
+
+/**
+ * GoBGP assigns the new policy to what the old one of its name was assigned to: to routes that it takes and to those
+ * that it sends. In the first case there is no neighbor, so that no condition on one holds, and marks stay.
+ */
+export function policiesRequest(neighbors: readonly string[], numbers: PolicyNumbers) {
+  const { neighborSet, largeCommunitySet, matchAny, accept, reject, remove } = numbers;
+  const own = { routeType: numbers.local };
+  const match = (name: string) => ({ type: matchAny, name });
+  const withheld = neighbors.map((address) => ({
+    name: `withheld from ${address}`,
+    conditions: { ...own, neighborSet: match(address), largeCommunitySet: match(`mark of ${address}`) },
+    actions: { routeAction: reject },
+  }));
+  const marked = {
+    name: "other marks",
+    conditions: { ...own, neighborSet: match("any neighbor"), largeCommunitySet: match("any mark") },
+    actions: { routeAction: accept, largeCommunity: { type: remove, communities: [ANY] } },
+  };
+  const others = { name: "own routes", conditions: own, actions: { routeAction: accept } };
+  const sets = [
+    { definedType: neighborSet, name: "any neighbor", list: ["0.0.0.0/0", "::/0"] },
+    { definedType: largeCommunitySet, name: "any mark", list: [ANY] },
+    ...neighbors.flatMap((address) => [
+      { definedType: neighborSet, name: address, list: [hostPrefix(address)] },
+      { definedType: largeCommunitySet, name: `mark of ${address}`, list: [markOf(address)] },
+    ]),
+  ];
+  return { definedSets: sets, policies: [{ name: POLICY, statements: [...withheld, marked, others] }] };
+}
+
+/** A regular expression. */
+const ANY = ".*";
+
+function hostPrefix(address: string): string {
+  const parsed = parseAddress(address);
+  return `${address}/${parsed !== null && addressFamily(parsed) === 6 ? 128 : 32}`;
+}
+
+export function largeCommunity(mark: Mark) {
+  const [globalAdmin = 0, localData1 = 0, localData2 = 0] = mark.split(":").map(Number);
+  return { globalAdmin, localData1, localData2 };
+}
+
+export function largeCommunityText({ globalAdmin, localData1, localData2 }: ReturnType<typeof largeCommunity>): Mark {
+  return `${globalAdmin}:${localData1}:${localData2}`;
+}
