@@ -122,7 +122,7 @@ class DecoyAttack {
     this.#process.floodwall.onAttackEvent(({ kind }) => {
       if (kind === "started") this.#attacks++;
     });
-    for (let i = 0; i < plan.manualBans; i++) this.#process.service.ban(address(`198.18.255.${i % 250}`));
+    for (let i = 0; i < plan.manualBans; i++) void this.#process.service.ban(address(`198.18.255.${i % 250}`));
   }
 
   async run(): Promise<DecoyOutcome> {
