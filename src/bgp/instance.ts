@@ -123,7 +123,9 @@ function readText(path: string): string | null {
   try {
     return readFileSync(path, "utf8");
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return null;
+    const { code } = cause as NodeJS.ErrnoException;
+    // Below a file there is none either.
+    if (code === "ENOENT" || code === "ENOTDIR") return null;
     const remedy = "make it readable, or move it aside to get another number";
     throw new InstanceFileError(`${path} cannot be read: ${messageOf(cause)}: ${remedy}`, { cause });
   }
