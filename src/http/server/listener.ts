@@ -49,7 +49,7 @@ export class Listener {
     if (readTls !== null) this.#stopWatching = timers.every(TLS_CHECK_MS, () => this.#follow(readTls));
   }
 
-  /** 0 before start(). */
+  /** 0 before start() and after stop(). */
   get port(): number {
     return this.#port;
   }
@@ -63,6 +63,7 @@ export class Listener {
     });
     await Promise.all(stopped);
     app.server = null;
+    this.#port = 0;
   }
 
   /** Aborts requests in progress. */

@@ -124,7 +124,8 @@ export class HttpServer {
 
   /** Accepts no more requests, lets those in progress finish for STOP_STEP_MS, then aborts them. */
   async stop(): Promise<void> {
-    if (this.#app.server === null) return;
+    // Not by the library's server, which is absent while a renewed certificate cannot be served.
+    if (this.#listener.port === 0) return;
     this.#stopCap();
     this.events.stop();
     const cancel = this.#options.timers.after(STOP_STEP_MS, () => this.#listener.abort());
