@@ -149,12 +149,12 @@ export class AdversaryPromises {
   }
 
   /** Since then the service could see the flood, and could reach its speaker. */
-  #ableSinceMs({ blockedAtMs, idleAtMs }: AdversaryService): number {
+  #ableSinceMs({ idleAtMs }: AdversaryService): number {
     const { speaker, troubleAtMs, brokenAtMs, fullAtMs, nowMs } = this.#adversary;
     // What was connected and open before stays so.
     const isCutOff = speaker.isFull && brokenAtMs > fullAtMs - RECOVERED_WITHIN_MS;
     if (!speaker.isRunning || speaker.isFrozen || isCutOff) return nowMs;
-    return Math.max(blockedAtMs, RECOVERED_WITHIN_MS + Math.max(troubleAtMs, idleAtMs));
+    return RECOVERED_WITHIN_MS + Math.max(troubleAtMs, idleAtMs);
   }
 
   #fail(promise: string, fault: string): void {
@@ -166,7 +166,7 @@ const PROMISES: Readonly<Record<string, Judgement>> = {
   "no route without a ban": (service, adversary) => {
     const { speaker, troubleAtMs, nowMs } = adversary;
     const { isRunning, isFrozen, isFull } = speaker;
-    const disturbedAtMs = Math.max(troubleAtMs, service.idleAtMs, service.blockedAtMs);
+    const disturbedAtMs = Math.max(troubleAtMs, service.idleAtMs);
     if (!isRunning || isFrozen || isFull || nowMs - disturbedAtMs < ROUTES_SETTLED_MS) return null;
     const { wanted } = service;
     const [surplus] = [...speaker.routesOf(service.instance)].filter((key) => !wanted.has(key));

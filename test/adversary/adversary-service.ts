@@ -30,9 +30,8 @@ export class AdversaryService {
   process: SimulatedService | null = null;
   startedAtMs = 0;
   hasNoDescriptors = false;
-  /** The process did not run, or was blocked, last at this time. */
+  /** The process did not run, last at this time. */
   idleAtMs = 0;
-  blockedAtMs = 0;
   /** What an operator ordered, and was acknowledged. */
   readonly banned = new Set<IpAddress>();
   readonly unbanned = new Set<IpAddress>();
@@ -59,7 +58,7 @@ export class AdversaryService {
     return new Set(this.bans.flatMap((ban) => wantedRoutes(ban).map(keyOf)));
   }
 
-  /** Time passes until `nowMs`. A process that was blocked for longer does nothing. */
+  /** Time passes until `nowMs`. */
   async advanceTo(nowMs: number): Promise<void> {
     const running = this.process ?? this.#ending;
     if (this.process === null) this.idleAtMs = nowMs;
@@ -67,9 +66,7 @@ export class AdversaryService {
       if (nowMs >= this.#upAtMs) this.#start(nowMs);
       return;
     }
-    const dueMs = nowMs - this.startedAtMs - running.clock.monotonicMs();
-    if (dueMs > 0) await running.advance(dueMs);
-    if (dueMs <= 0 || running.clock.monotonicMs() > nowMs - this.startedAtMs) this.blockedAtMs = nowMs;
+    await running.advance(nowMs - this.startedAtMs - running.clock.monotonicMs());
   }
 
   /** @param isClean as by SIGTERM, or else by SIGKILL. */
