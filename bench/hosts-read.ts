@@ -118,7 +118,7 @@ async function reading(port: number, prober: Prober): Promise<Run> {
 /** Counts bytes without storing them, so that the reader is cheap. */
 function readAll(port: number, path: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    const socket = connect(port, "127.0.0.1", () => socket.write(`GET ${path} HTTP/1.1\r\nHost: h\r\n\r\n`));
+    const socket = connect(port, "127.0.0.1", () => socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`));
     let left = 0;
     let head = "";
     socket.on("data", (chunk: Buffer) => {

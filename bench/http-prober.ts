@@ -11,7 +11,7 @@ export interface Probes {
 }
 
 const [port, path] = Bun.argv.slice(2);
-const request = `GET ${path} HTTP/1.1\r\nHost: h\r\n\r\n`;
+const request = `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
 const socket = connect(Number(port), "127.0.0.1");
 socket.setNoDelay(true);
 let [longestMs, count] = [0, 0];
