@@ -47,6 +47,14 @@ describe("at the cap on bans", () => {
     expect(announcer.wanted).toEqual(["192.0.2.1/32", "192.0.2.3/32"]);
   });
 
+  test("an attack shows the ban that it joined in the tick in which that was replaced", () => {
+    const { engine } = harness({ maxActiveBans: 1 });
+    engine.attacksChanged([started(attack(1, 2000, { direction: "outgoing" }))], 0);
+    const joins = attack(1, 2000, { id: "joins", startedAt: 100 });
+    engine.attacksChanged([started(joins), started(attack(2, 9e6))], 100);
+    expect(engine.banOf(joins)).toMatchObject({ state: "withdrawn", reason: REPLACED });
+  });
+
   test("a calm attack gets no ban, and asks for one again when it is not", () => {
     const { engine, announcer } = harness({ maxActiveBans: 1 });
     const [large, small] = [attack(1, 9e6), attack(2, 2000)];

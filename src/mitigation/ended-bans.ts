@@ -65,12 +65,14 @@ export class EndedBans {
 
 /**
  * Whether a ban of the attacked prefix was in force during the attack. A ban that the attack did not cause may cover
- * several attacks. Both ends are exclusive: a ban that starts as an attack ends does not belong to it.
+ * several attacks. Both ends are exclusive, for a ban that starts as an attack ends does not belong to it; a ban that the
+ * attack has held covers it even if it was replaced in the tick in which the attack began.
  */
 export function covers(ban: Ban, attack: Attack): boolean {
+  if (ban.state === "rejected") return false;
   return (
-    ban.state !== "rejected" &&
-    ban.startedAt < (attack.endedAt ?? Number.POSITIVE_INFINITY) &&
-    attack.startedAt < (ban.withdrawnAt ?? Number.POSITIVE_INFINITY)
+    ban.heldBy.includes(attack.id) ||
+    (ban.startedAt < (attack.endedAt ?? Number.POSITIVE_INFINITY) &&
+      attack.startedAt < (ban.withdrawnAt ?? Number.POSITIVE_INFINITY))
   );
 }
