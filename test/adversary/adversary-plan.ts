@@ -14,7 +14,15 @@ export const OWN = ["198.18.0.9", "198.18.0.10", "198.18.0.11"];
 const [NEXT_HOP, ROUTER_ID, WHITELISTED] = OWN;
 
 export const OWN_FLOOD = "flood around own addresses";
-export const TROUBLES = ["speaker dies", "speaker freezes", "disk full", "no descriptors", "kill", "stop"] as const;
+export const TROUBLES = [
+  "speaker dies",
+  "speaker freezes",
+  "disk full",
+  "disk slow",
+  "no descriptors",
+  "kill",
+  "stop",
+] as const;
 export type Trouble = (typeof TROUBLES)[number];
 
 export interface AdversaryPlan {

@@ -19,6 +19,8 @@ import { Hugger } from "./hugger.ts";
 /** Power is never lost here: in memory, where that can be had. */
 const FOLDER = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 const SPEAKER_DEADLINE_MS = 2000;
+/** Of the slowest disk: longer than an order waits. */
+const SLOW_WRITE_MS = 20_000;
 /** All ends, expiries and retries after the last attack: a hysteresis, a repeat hold, a comparison of all routes. */
 const QUIET_SECONDS = 110;
 
@@ -159,6 +161,11 @@ export class Adversary {
         if (state === undefined) return;
         state.isBroken = true;
         this.#after(forMs, () => Object.assign(state, { isBroken: false }));
+        return;
+      case "disk slow":
+        if (state === undefined) return;
+        state.delayMs = this.#chance.logarithmic(100, SLOW_WRITE_MS);
+        this.#after(forMs, () => Object.assign(state, { delayMs: 0 }));
         return;
       case "no descriptors":
         service.hasNoDescriptors = true;

@@ -61,7 +61,7 @@ export class SimulatedService {
     this.floodwall = new Floodwall({
       config: loaded.config,
       configPath: this.#configPath,
-      state: localStore(this.state, timers),
+      state: localStore(this.state, timers, () => this.state.delayMs),
       native,
       filterOpener,
       clock,
@@ -136,9 +136,11 @@ export class SimulatedService {
 const unscrapedMetrics = new Metrics("simulation");
 unscrapedMetrics.beforeScrape = () => {};
 
-/** On a disk that refuses. */
+/** On a disk that refuses or is slow. */
 export class BreakableState extends StateDatabase {
   isBroken = false;
+  /** Time that each write takes. */
+  delayMs = 0;
 
   override write(changes: readonly StateChange[]): void {
     if (this.isBroken) throw new StateDatabaseError("the simulated disk is full");
