@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { documentAnswer, heldDocument, unchangedAnswer } from "./held-document.ts";
+import { uncompressed } from "../../nodes/polled-document.ts";
+import { documentAnswer, unchangedAnswer } from "./poll-answer.ts";
 
-const PLAIN = heldDocument({ version: 1, zones: ["a.example"] });
+const PLAIN = uncompressed('{"version":1,"zones":["a.example"]}');
 const BOTH = { ...PLAIN, gzipped: new Blob(["as if in gzip"]) };
 
 function asked(coding: string | null): Request {
