@@ -128,7 +128,7 @@ export class Floodwall {
       endedKept: ENDED_BANS_KEPT,
       onChange: (ban, previous) => this.#banChanges.emit({ ban, previous }),
       onFault: (cause) =>
-        this.#limiter.pass("ban", (suppressed) => log.error({ cause, suppressed }, "a ban could not be brought on")),
+        this.#limiter.pass("ban", (suppressed) => log.error({ cause, suppressed }, "a ban could not be updated")),
     });
     this.dataPlane = openDataPlane({
       ...options,
