@@ -158,7 +158,7 @@ describe.skipIf(bpfUnavailable !== null)(`filter${bpfUnavailable === null ? "" :
     if (last === undefined || before === undefined) throw new Error("no pairs");
     filter.putPairs(others);
     expect(() => filter.putPairs([before, last])).toThrow(
-      "no room for more than 1000 source blocks in the kernel: remove some, or let them lapse",
+      "no room for more than 1000 source blocks in the kernel: remove some, or let them expire",
     );
     expect(filter.status().pairs).toBe(BOUNDS.maxPairs - 1);
     expect(drops(before.source, VICTIM)).toBe(false);

@@ -24,9 +24,9 @@ constexpr std::uint32_t kHeadroom = 256;
 /// Ethernet header and two VLAN tags.
 constexpr std::uint32_t kLinkHeaderMax = 22;
 
-/// A worker that found so many buffers looks again after a pause. The kernel wakes whoever waits for each handful of
-/// frames, and the CPU that receives them pays more for that than for the frames themselves. In a pause of 100 us the
-/// fastest port of 10 Gbit/s fills a fifth of the buffers.
+/// A worker that found this number of buffers or more looks again after a pause. The kernel wakes a waiting thread for
+/// each handful of frames, and the CPU that receives them pays more for that than for the frames themselves. In a pause
+/// of 100 us the fastest port of 10 Gbit/s fills a fifth of the buffers.
 constexpr std::uint64_t kWorthAPause = 16;
 constexpr std::chrono::microseconds kPause{100};
 
@@ -87,7 +87,7 @@ std::vector<std::uint32_t> chooseQueues(const NetworkDevice& device, const AfXdp
 }
 
 SourceError needsNative(const std::string& interface) {
-  return SourceError("zero copy on interface " + interface + " needs native XDP: set zero_copy to auto or off");
+  return SourceError("zero copy on interface " + interface + " needs native XDP: set zero_copy to auto or false");
 }
 
 /// The kernel lets go of a queue a moment after its last socket was closed: wait for that rather than fail.
@@ -144,7 +144,7 @@ AfXdpSession::AfXdpSession(const AfXdpOptions& options, QueueShards& shards)
   requireNoProgram(device_);
   openSockets(options);
   startWorkers(options.cpus, shards);
-  // Last, so that no frame is steered to a socket that nobody serves.
+  // Last, so that no frame is steered to a socket without a worker.
   link_ = XdpLink::attach(program_->programFd(), device_, options.xdpMode);
   promiscuousMode_ = wantPromiscuousMode(device_);
 }
@@ -157,7 +157,7 @@ void AfXdpSession::openSockets(const AfXdpOptions& options) {
     } catch (const XskRefusal& refusal) {
       sockets_.clear();
       if (i + 1 < list.size()) continue;
-      const char* remedy = list[i].zeroCopy ? "; set zero_copy to auto or off" : "; use the pcap backend";
+      const char* remedy = list[i].zeroCopy ? "; set zero_copy to auto or false" : "; use the pcap backend";
       throw SourceError(std::string(refusal.what()) + remedy);
     }
   }
@@ -206,7 +206,7 @@ SessionHealth AfXdpSession::health() {
   const auto now = devices_.find(device_.name);
   if (!now) return {Kind::lost, interface + " is gone: create it again, capture goes on by itself"};
   if (now->index != device_.index) return {Kind::lost, interface + " was replaced: capture starts again by itself"};
-  if (!link_->isAttached()) return {Kind::lost, interface + " lost our XDP program: somebody detached it"};
+  if (!link_->isAttached()) return {Kind::lost, interface + " lost our XDP program: another process detached it"};
   if (takesAllQueues_ && now->rxQueues != device_.rxQueues) {
     return {Kind::lost, interface + " changed its RX queues: capture starts again by itself"};
   }

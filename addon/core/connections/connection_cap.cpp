@@ -82,7 +82,7 @@ std::vector<Connection> connectionsOf(std::uint16_t port) {
   return found;
 }
 
-/// Higher is worth less: sent nothing, or silent for so many milliseconds.
+/// Higher is worth less: sent nothing, or the milliseconds since it sent something.
 std::uint64_t silence(int fd) {
   tcp_info info{};
   socklen_t length = sizeof info;

@@ -23,7 +23,7 @@ struct ConnectionCount {
 
 /// Shuts down what is over the cap; the owner of the descriptor closes it. Over the total, those peers lose connections
 /// that have the most. Of one peer those go first that have sent nothing, then those silent the longest. Must be called
-/// on the thread that closes the listener's connections, since another one might find a descriptor used anew. Throws
+/// on the thread that closes the listener's connections, since another one might find a descriptor used again. Throws
 /// std::system_error.
 ConnectionCount limitConnections(const ConnectionCap& cap);
 

@@ -42,7 +42,7 @@ struct ShardStats {
 struct Control {
   std::uint32_t maxHosts = 0;
   bool countOutgoing = false;
-  /// A row that was not touched for so many epochs is freed.
+  /// A row that was not touched for this number of epochs is freed.
   std::uint32_t idleEpochs = 0;
   std::uint32_t epochsPerSecond = 0;
   AddressHash hash;

@@ -92,7 +92,7 @@ void InlineReader::readNetworks() {
   values_.resize(networks_.size());
   auto count = static_cast<std::uint32_t>(keys_.size());
   std::uint32_t next = 0;
-  // All fit: the map has exactly so many entries.
+  // All fit: the map has exactly this number of entries.
   const int error =
       bpf_map_lookup_batch(program_.networksFd(), nullptr, &next, keys_.data(), values_.data(), &count, nullptr);
   if (error < 0 && error != -ENOENT) return;

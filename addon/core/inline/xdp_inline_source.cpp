@@ -18,7 +18,7 @@ constexpr std::uint32_t kReadingsPerTick = 2;
 /// Until networks that the kernel refused are tried again.
 constexpr std::uint64_t kRefusedPauseMs = 1000;
 
-/// The networks that sessions take up, one after another, each at its own pace.
+/// The networks, which each session takes at its next reading.
 class NetworksBox {
  public:
   void set(std::shared_ptr<const InlinePrefixes> networks) {
@@ -102,7 +102,8 @@ class InlineSession final : public CaptureSession {
     const auto now = devices_.find(device_.name);
     if (!now) return {Kind::lost, interface + " is gone: create it again, counting goes on by itself"};
     if (now->index != device_.index) return {Kind::lost, interface + " was replaced: counting starts again by itself"};
-    if (!attachment_->isAttached()) return {Kind::lost, interface + " lost our XDP program: somebody detached it"};
+    if (!attachment_->isAttached())
+      return {Kind::lost, interface + " lost our XDP program: another process detached it"};
     if (!error().empty()) return {Kind::impaired, interface + ": " + error()};
     std::string fault = linkFault(*now);
     const Kind kind = fault.empty() ? Kind::good : Kind::impaired;

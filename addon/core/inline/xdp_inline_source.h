@@ -16,7 +16,7 @@ namespace floodwall {
 struct XdpInlineOptions {
   std::string interface;
   XdpMode xdpMode = XdpMode::automatic;
-  /// One header in so many is copied out for samples; 0: none.
+  /// One header in this number is copied out for samples; 0: none.
   std::uint32_t sampleEvery = 1000;
   /// The CPU of the reading thread; empty: not pinned.
   std::vector<int> cpus;
