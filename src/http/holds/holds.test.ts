@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { jsonDocument, HOLD_MS, NEW, OLD, PollChannel, type SentPoll } from "../../../test/fixtures/http/polls.ts";
+import { HOLD_MS, jsonDocument, NEW, OLD, PollChannel, type SentPoll } from "../../../test/fixtures/http/polls.ts";
 import type { PolledDocument } from "../../nodes/polled-document.ts";
 import type { Refusal } from "../refusal.ts";
 
