@@ -15,7 +15,7 @@ namespace {
 constexpr auto kAwaitStep = std::chrono::microseconds(20);
 constexpr int kAwaitSteps = 50;
 
-/// Rows, or batches of journal entries, between two chances for a reader.
+/// Rows, or batches of journal entries, that are processed under the lock before readers may take it.
 constexpr std::uint32_t kSliceRows = 2048, kSliceBatches = 32;
 /// Rows fetched ahead.
 constexpr std::size_t kAhead = 32;
