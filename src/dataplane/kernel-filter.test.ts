@@ -71,8 +71,8 @@ describe.skipIf(bpfUnavailable !== null)(`filter${bpfUnavailable === null ? "" :
         const index = decision === undefined ? -1 : rules.indexOf(decision);
         if (index >= 0) expected[index] = (expected[index] ?? 0) + 1;
         const isDropped = filter.native.drops(bytes);
-        const story = `seed ${seed}, round ${round}: ${rules.map(ruleText).join("; ")} on ${Buffer.from(bytes).toString("hex")}`;
-        expect(`${story}: ${isDropped}`).toBe(`${story}: ${decision?.action.kind === "discard"}`);
+        const input = `seed ${seed}, round ${round}: ${rules.map(ruleText).join("; ")} on ${Buffer.from(bytes).toString("hex")}`;
+        expect(`${input}: ${isDropped}`).toBe(`${input}: ${decision?.action.kind === "discard"}`);
       }
       const rows = new Map(filter.readRules().map(({ id, packets }) => [id, packets]));
       for (const [i, count] of expected.entries()) {
