@@ -1,22 +1,22 @@
-# The one door. `make start` shows Floodwall at work, `make test` proves it; both set up what is missing by themselves.
-#   setup  packages, npm modules, native code       check  format, lint, types       bench  speed beside its rivals
+# All tasks of the project. `make start` shows Floodwall at work, `make test` tests it; both install what is missing.
+#   setup  packages, npm modules, native code       check  format, lint, types       bench  speed, beside alternatives
 #   lab    the demonstration once, as a test        soak   15 minutes of floods      fuzz   parser and API, for long
 #   lab-scrub  a flood diverted to a scrub node, and a user's requests to the same victim beside it
 #   conformance  the interface, statement by statement    accuracy  detection on labelled captures
 #   captures  what the kernel drops of labelled captures, under the rules that detection made (SEED=…)
 #   simulate  the whole service on a simulated clock: a month of random events, decoys, 1,000 attacks (SEED=…, HOURS=…, ROUNDS=…, SEEDS=…)
 #   kernels  stock kernels of Debian under QEMU, and on each the programs, the labs, an inline box, a real driver (ARGS=…)
-#   edge-sim  a fleet of edge nodes, played by the book for a minute beside a service (ARGS='--nodes 100 --zones 200 --seconds 300')
+#   edge-sim  a simulated fleet of edge nodes beside a service, for a minute (ARGS='--nodes 100 --zones 200 --seconds 300')
 #   mutants  how many small mistakes in the code the tests notice (SEED=… COUNT=… ONLY=folder JOBS=… BEFORE=file)
-#   judges  the API's description, fuzzed by a program of others (ARGS='--examples 300')
+#   judges  the API, fuzzed by its own description with Schemathesis (ARGS='--examples 300')
 #   dashboard  the web page alone    screenshots  pictures of it, in build/screenshots
 #   fresh  all of this on bare Debian systems of each supported release (SUITES=…; FRESH_TEST=0 leaves the tests out)
 #   docs    docs/configuration.md, from the schema of the configuration
-#   format  as check wants it    clean  what was built and installed here
+#   format  formats all files as check requires    clean  removes what was built and installed here
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-# Two of these at once would spoil each other's installation or measurement; what they call uses all cores.
+# Two targets at once would disturb each other's installation or measurement; the programs that they call use all cores.
 .NOTPARALLEL:
 
 BUN := node_modules/.bin/bun
@@ -75,7 +75,7 @@ simulate: setup
 	  SEEDS=$${SEEDS:-$$([ "$${SEED:-}" ] && echo 1 || echo 1000)} \
 	  $(BUN) test test/simulation test/adversary src/mitigation/ban-simulation.test.ts --isolate --timeout 36000000
 
-# One at once, unless the command line says otherwise: JOBS is the number of cores for the compilers.
+# One job, unless JOBS is set on the command line: its default is the number of cores, for the compilers.
 mutants: setup
 	@$(BUN) test/mutants/main.ts --seed "$${SEED:-1}" --count "$${COUNT:-300}" --only "$${ONLY:-}" --before "$${BEFORE:-}" \
 	  --jobs $(if $(filter command%,$(origin JOBS)),$(JOBS),1)
@@ -160,7 +160,7 @@ $(STAMPS)/judges: test/judges/package.json test/judges/bun.lock | $(STAMPS)/modu
 $(STAMPS)/bench-packages: Makefile
 	$(call install_packages,$(BENCH_PACKAGES))
 
-# What is newer than Debian's is refused nowhere, what is too old is: with a remedy, before it fails in a stranger way.
+# Versions newer than Debian's are accepted. One that is too old is refused with a remedy, before it fails less clearly.
 $(STAMPS)/versions: setup/versions.ts $(STAMPS)/setup-packages $(STAMPS)/modules
 	@$(BUN) setup/versions.ts
 	@touch $@
@@ -168,7 +168,8 @@ $(STAMPS)/test-versions: setup/versions.ts $(STAMPS)/test-packages $(STAMPS)/mod
 	@$(BUN) setup/versions.ts --all
 	@touch $@
 
-# Bun installs the modules, and no script of theirs runs but the one that puts Bun in its place. The registry is npm's.
+# Bun installs the modules. No install script of a module is run, except the one that puts Bun in place. The registry is
+# the one that npm is configured with.
 $(STAMPS)/modules: package.json bun.lock bunfig.toml setup/first-bun.sh | $(STAMPS)/setup-packages
 	@setup/first-bun.sh bun.lock $(FIRST_BUN)
 	@echo "installing npm packages"

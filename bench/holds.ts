@@ -2,10 +2,10 @@
  * How long does it take to answer all of 10,000 parked polls after their document has changed? Through the whole
  * pipeline, with a check of each poll; compared with a bare server that resolves the same number of promises at once.
  */
-import { heldDocument } from "../src/http/holds/held-document.ts";
 import { systemTimers } from "../src/system/timers.ts";
 import { CrowdProcess, mayConnect } from "../test/fixtures/http/crowd-process.ts";
 import { POLL_PATH, PollServer } from "../test/fixtures/http/poll-server.ts";
+import { jsonDocument } from "../test/fixtures/http/polls.ts";
 import { eventually } from "../test/fixtures/service.ts";
 import { type Bench, figure } from "./measurement.ts";
 
@@ -73,7 +73,7 @@ async function wakeUp(server: Parking, crowd: CrowdProcess, run: number): Promis
 function documentOf(run: number) {
   const rule = { dst: "192.0.2.1/32", proto: 17, src_port: 53, action: "discard" };
   const ban = { target: "192.0.2.1", prefix: "192.0.2.1/32", method: "divert", flowspec: [rule] };
-  return heldDocument({ version: 1, run, bans: Array.from({ length: BANS }, () => ban) });
+  return jsonDocument({ version: 1, run, bans: Array.from({ length: BANS }, () => ban) });
 }
 
 function ourServer(): Parking {

@@ -1,11 +1,11 @@
 /** The page frame: sign-in, navigation, and the banners that all views show. */
 import { useEffect } from "preact/hooks";
 import type { SessionWire } from "../src/http/wire/session.ts";
-import { Announcer } from "./announcer.tsx";
 import { attacks } from "./api/live.ts";
 import { startRunning } from "./api/running.ts";
 import { session, signOut } from "./api/session.ts";
 import { Banners, LostContact } from "./banners.tsx";
+import { LiveRegion } from "./live-region.tsx";
 import { Button } from "./parts/button.tsx";
 import { Empty } from "./parts/callout.tsx";
 import { Icon } from "./parts/icon.tsx";
@@ -61,7 +61,7 @@ function Shell({ who }: { readonly who: SessionWire }) {
           <view.Content steps={steps.slice(1)} />
         )}
       </main>
-      <Announcer />
+      <LiveRegion />
       <Outcome />
     </div>
   );

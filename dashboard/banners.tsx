@@ -1,7 +1,7 @@
 /** Warnings that every view shows: the data is old, nothing is announced, anyone may act. */
 import type { SessionWire } from "../src/http/wire/session.ts";
 import { contact } from "./api/contact.ts";
-import { channel } from "./api/live.ts";
+import { streamState } from "./api/live.ts";
 import { status, wholeStatus } from "./api/running.ts";
 import { Callout } from "./parts/callout.tsx";
 import { momentText } from "./text/format/times.ts";
@@ -12,7 +12,7 @@ export function Banners({ who }: { readonly who: SessionWire }) {
   return (
     <div class="banners">
       <LostContact />
-      {channel.value === "polling" && (
+      {streamState.value === "polling" && (
         <Callout tone="warn" title="Not live">
           Floodwall has no stream of events left for this page: too many are open with this token. Attacks are read
           every five seconds.

@@ -1,8 +1,4 @@
-/**
- * Defines a view. To add one: write a component in `views/` from the parts in `parts/`; read data with `useResource`
- * (or the live lists of `api/live.ts`) and show it with `Show`, which handles all states; then add a line to
- * `views/all.tsx`. `test/browser` checks every view that has a line there.
- */
+/** Defines a view: a line of `views/all.tsx`. How to add one is in CONTRIBUTING.md. */
 import type { ComponentType } from "preact";
 import type { IconName } from "./parts/icon.tsx";
 

@@ -17,7 +17,7 @@ test("a tool older than its bound is refused by its path, with the remedy", () =
   );
   expect(clang("9")).toContain("/opt/clang is clang 9, and");
   expect(clang("13.9.9")).not.toBeNull();
-  expect(clang(null)).toContain("/opt/clang tells no version");
+  expect(clang(null)).toContain("/opt/clang reports no version");
 });
 
 test("one at the bound or newer is taken, and so is one that has no bound or is not there", () => {

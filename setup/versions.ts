@@ -15,7 +15,7 @@ export interface Tool {
 export interface FoundTool extends Tool {
   /** Where it is; null: it is not installed. */
   readonly path: string | null;
-  /** Null: not installed, or it does not tell. */
+  /** Null: not installed, or it does not report a version. */
   readonly version: string | null;
 }
 
@@ -48,7 +48,7 @@ export async function findTool(tool: Tool): Promise<FoundTool> {
   const [program = "", ...args] = tool.command;
   const path = Bun.which(program);
   if (path === null) return { ...tool, path, version: null };
-  // Debian's ClickHouse knows no option that would tell it.
+  // Debian's ClickHouse has no option that reports it.
   const version = (await numberFrom([path, ...args])) ?? (await numberFrom(versionOfPackage(tool.package)));
   return { ...tool, path, version };
 }
@@ -67,7 +67,7 @@ async function numberFrom(command: readonly string[]): Promise<string | null> {
 export function refusal({ name, path, version, minimum, package: debianPackage }: FoundTool): string | null {
   if (path === null || minimum === null) return null;
   const remedy = `Debian 12 has a newer one in its package ${debianPackage}: install it, and have it come first in PATH`;
-  if (version === null) return `${path} tells no version, and ${name} ${minimum} or newer is needed. ${remedy}`;
+  if (version === null) return `${path} reports no version, and ${name} ${minimum} or newer is needed. ${remedy}`;
   return isOlder(version, minimum)
     ? `${path} is ${name} ${version}, and ${minimum} or newer is needed. ${remedy}`
     : null;

@@ -1,6 +1,7 @@
 /** Holds the arrows of the design, and what a reviewer would otherwise have to say again and again. */
 import { describe, expect, test } from "bun:test";
-import { basename, extname } from "node:path";
+import { readFileSync } from "node:fs";
+import { basename, extname, join } from "node:path";
 import {
   importsOf,
   includesOf,
@@ -216,6 +217,14 @@ describe("the native side", () => {
     });
     expect(faults).toEqual([]);
     expect([...new Set(core.map(({ path }) => partOf(path)))].sort()).toEqual(Object.keys(CORE_ARROWS).sort());
+  });
+
+  test("docs/architecture.md describes every part of the core", () => {
+    const [, table = ""] = readFileSync(join(ROOT, "docs/architecture.md"), "utf8").split(
+      "## The parts of `addon/core`",
+    );
+    const described = [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, part = ""]) => part);
+    expect(described.sort()).toEqual(Object.keys(CORE_ARROWS).sort());
   });
 
   test("knows Node-API in binding only, and builds skeletons of BPF programs into core only", () => {

@@ -1,6 +1,6 @@
 /**
  * What does the kernel drop of labelled captures, under the rules that replaying them made? Every frame goes through the
- * XDP program. Exits 1 when less than 99 % of an attack is dropped, or a legitimate frame that can be told from it.
+ * XDP program. Exits 1 when less than 99 % of an attack is dropped, or a legitimate frame that differs from it.
  * SEED makes other captures.
  */
 import { ruleText } from "../src/mitigation/rules/rule.ts";

@@ -1,6 +1,6 @@
 /**
- * Runs every kind of test one after the other, shows their output as it comes, and closes with one line of counts. What
- * failed is named once more at the end, what was skipped with its reason. Nothing here may need Node.js: to start it fails.
+ * Runs every kind of test one after the other, shows their output as it comes, and ends with one line of counts. Failures
+ * are repeated at the end, and what was skipped with its reason. The tests run without Node.js: starting it fails.
  */
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -14,7 +14,7 @@ interface Step {
   readonly environment?: Readonly<Record<string, string>>;
   /** Reads passed, failed and skipped from the step's output; null when the output has no counts. */
   readonly counts: (output: string, ok: boolean) => Counts | null;
-  /** Of steps that are about time: what runs once more that which failed; null when that is too much to be chance. */
+  /** For steps that depend on time: a command that repeats the failures; null: too many failed for a coincidence. */
   readonly again?: (output: string) => Command | null;
 }
 
@@ -25,9 +25,9 @@ interface Result extends Counts {
 }
 
 const FUZZ_SECONDS = 30;
-/** Of libFuzzer: what it found, and how much it tried, instead of a line for each new path. */
+/** For libFuzzer: findings and the number of runs, instead of a line for each new path. */
 const QUIET = ["-verbosity=0", "-print_final_stats=1"];
-/** A machine whose hypervisor gave more of the CPU time wanted to others stood still for seconds. */
+/** The share of CPU time that a hypervisor gave to others: above it, the machine may have stood still for seconds. */
 const STOLEN_MAX = 0.05;
 const TRIES_MAX = 2;
 const FILES_MAX = 8;
@@ -88,14 +88,14 @@ for (const step of STEPS) {
   skipped.push(...result.skipped);
   if (result.failed === 0) continue;
   console.log(`== FAILED: ${step.name}`);
-  const told = [step.name, ...reasons(result.output).map((reason) => `  ${reason}`)];
+  const report = [step.name, ...reasons(result.output).map((reason) => `  ${reason}`)];
   if (stolen.share > STOLEN_MAX && (await passesAgain(step, result.output))) {
     passed += result.failed;
     passedAgain += result.failed;
-    repeated.push(...told);
+    repeated.push(...report);
   } else {
     failed += result.failed;
-    failures.push(...told);
+    failures.push(...report);
   }
 }
 show("skipped", skipped);
@@ -111,12 +111,12 @@ function failedFilesAgain(output: string): Command | null {
   return [...bunTests, "--isolate", ...files];
 }
 
-/** A test by chance would draw other lots, and pass over what it has found. Nothing is known of a test without a file. */
+/** Another run of a random test has another seed, and may miss what it found. A test without a file counts as random. */
 function hasSeed(file: string): boolean {
   return file === "" || readFileSync(file, "utf8").includes("SEED");
 }
 
-/** What is about time breaks on a machine that stands still: it has other tries. */
+/** Steps that depend on time may fail on a machine that stood still, so they are repeated. */
 async function passesAgain(step: Step, output: string): Promise<boolean> {
   const command = step.again?.(output) ?? null;
   for (let tries = 0; command !== null && tries < TRIES_MAX; tries++) {

@@ -38,7 +38,7 @@ struct filter_count {
 struct filter_stats {
   struct filter_count verdicts[FILTER_VERDICTS];
   /* The boot-time clock as it was when the kernel's coarse clock last moved on: reading it costs as much as all else
-   * that a block takes, and a few milliseconds do not matter to a lapse. */
+   * that a block takes, and a few milliseconds do not matter to an expiry. */
   __u64 coarse_ns;
   __u64 boot_ns;
 };
@@ -265,7 +265,7 @@ static inline __attribute__((always_inline)) __u64 filter_prefix_hash(const stru
   return hash ^ hash >> 29;
 }
 
-/* The first of the two rows that are the home of a hash, among so many, an even number. */
+/* The first of the two rows that are the home of a hash. `rows` is even. */
 static inline __attribute__((always_inline)) __u32 filter_home_of(__u64 hash, __u32 rows) {
   return (__u32)((hash >> 32) * (rows / 2) >> 32) * 2;
 }
@@ -275,7 +275,7 @@ static inline __attribute__((always_inline)) __u32 filter_bit_of(__u64 hash, __u
   return (__u32)((hash & 0xffffffff) * (rows * FILTER_PAIR_BITS) >> 32);
 }
 
-/* The two buckets of a hash among so many, a power of two. */
+/* The two buckets of a hash. `buckets` is a power of two. */
 static inline __attribute__((always_inline)) __u32 filter_bucket_of(__u64 hash, __u32 buckets) {
   return (__u32)hash & (buckets - 1);
 }
@@ -284,7 +284,7 @@ static inline __attribute__((always_inline)) __u32 filter_second_bucket_of(__u64
   return other == filter_bucket_of(hash, buckets) ? other ^ (buckets > 1) : other;
 }
 
-/* The 16 bits of an address by which a set's `near` maps tell: of IPv6 the first 32 folded, since all that one
- * provider has agrees in the first 16. Takes words in host order. */
+/* The 16 bits of an address that index a set's `near` maps: of IPv6 the first 32 folded to 16, since all addresses of
+ * one provider have the same first 16. Takes words in host order. */
 static inline __attribute__((always_inline)) __u32 filter_near_ipv4(__u32 word) { return word >> 16; }
 static inline __attribute__((always_inline)) __u32 filter_near_ipv6(__u32 word) { return (word >> 16 ^ word) & 0xffff; }

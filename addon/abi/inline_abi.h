@@ -163,7 +163,7 @@ struct inline_sample {
 FLOODWALL_ABI_ASSERT(sizeof(struct inline_sample) == 136);
 
 /* Flow signatures of one set, half a cache line. A way is 20 bits of the hash, 11 bits of the epoch when the flow was
- * seen last, and one bit that tells it from an empty way. */
+ * seen last, and one bit that distinguishes it from an empty way. */
 #define INLINE_FLOW_WAYS 8
 
 struct inline_flow_set {
@@ -187,7 +187,7 @@ struct inline_settings {
   __u32 chunks;
   /* Flow sets of each CPU, a power of two. */
   __u32 flow_sets;
-  /* One packet in so many is sampled on average; 0: none. */
+  /* One packet in this number is sampled on average; 0: none. */
   __u32 sample_every;
   __u32 counts_outgoing;
   /* Frames may come in several buffers, of which the program sees the first. */

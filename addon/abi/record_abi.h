@@ -33,7 +33,7 @@ FLOODWALL_ABI_ASSERT(sizeof(struct sample_record) == 160);
 
 /* A rule that the filter is given. */
 struct rule_record {
-  /* Wall time of the lapse. */
+  /* Wall clock. */
   double expires_at_ms;
   /* 0: discard. */
   double bytes_per_second;

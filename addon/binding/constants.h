@@ -35,9 +35,9 @@ inline constexpr std::uint32_t kQueueMax = 4095;
 /// Pairs, rules, and prefixes of a list. Far beyond what anybody needs, far below what overflows a size.
 inline constexpr std::uint32_t kFilterEntriesMax = 1U << 22;
 
-/// Of a pair: wall time of the lapse, packets, bytes.
+/// Of a pair: wall time of the expiry, packets, bytes.
 inline constexpr std::size_t kPairColumns = 3;
-/// Of a rule: wall time of the lapse, packets and bytes that it matched, packets and bytes that it dropped.
+/// Of a rule: wall time of the expiry, packets and bytes that it matched, packets and bytes that it dropped.
 inline constexpr std::size_t kRuleColumns = 5;
 
 }  // namespace floodwall::binding

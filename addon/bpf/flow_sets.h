@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Tells new flows from flows seen lately in fixed memory: signatures in sets, in which the longest unused makes room.
- * One CPU's sets are its own, so nothing here is atomic. Knows hashes only.
+/* Distinguishes new flows from recent ones in fixed memory: signatures in sets, in which the longest unused is
+ * replaced. One CPU's sets are its own, so nothing here is atomic. Knows hashes only.
  */
 #pragma once
 
@@ -11,8 +11,8 @@
 #define FLOW_STAMP_BITS 12
 #define FLOW_STAMP_MASK ((1u << FLOW_STAMP_BITS) - 2)
 
-/* The sum of products of pairs of words, each with a secret added (the NH hash, RFC 4418), then mixed. Nobody who does
- * not know the seed can choose flows that collide. */
+/* The sum of products of pairs of words, each with a secret added (the NH hash, RFC 4418), then mixed. A sender
+ * who does not know the seed cannot choose flows that collide. */
 static __always_inline __u64 flow_hash(const struct packet* packet, const volatile struct inline_settings* settings) {
   const __u32* s = packet->source.words;
   const __u32* d = packet->destination.words;
@@ -20,7 +20,7 @@ static __always_inline __u64 flow_hash(const struct packet* packet, const volati
   __u32 ports = (__u32)packet->source_port << 16 | packet->destination_port;
   __u64 hash = (__u64)(__u32)(s[3] + seed[0]) * (__u32)(d[3] + seed[1]) +
                (__u64)(__u32)(ports + seed[2]) * (__u32)(packet->protocol + seed[3]);
-  /* Words that are the same in all IPv4 packets tell nothing apart. */
+  /* Words that are the same in all IPv4 packets distinguish nothing. */
   if (s[2] != bpf_htonl(0xffff) || (s[0] | s[1] | d[0] | d[1]) != 0) {
     hash += (__u64)(__u32)(s[0] + seed[4]) * (__u32)(s[1] + seed[5]) +
             (__u64)(__u32)(d[0] + seed[6]) * (__u32)(d[1] + seed[7]) +
@@ -38,8 +38,8 @@ static __always_inline __u32 flow_way(__u64 hash, __u32 epoch) {
 
 /* Whether a row's last flow is this one, and was looked up in the sets so recently that they need no update. */
 static __always_inline int is_last_flow(__u32 last, __u32 now) {
-  const __u32 lately = 16 << 1;
-  return ((last ^ now) & ~FLOW_STAMP_MASK) == 0 && ((now - last) & FLOW_STAMP_MASK) <= lately;
+  const __u32 recent = 16 << 1;
+  return ((last ^ now) & ~FLOW_STAMP_MASK) == 0 && ((now - last) & FLOW_STAMP_MASK) <= recent;
 }
 
 /* Whether the set does not know the flow; it does afterwards. Not static for the reason of parse_packet. */

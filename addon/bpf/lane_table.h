@@ -56,7 +56,7 @@ static __always_inline int is_same(const struct inline_address* one, const struc
   return one->halves[0] == other->halves[0] && one->halves[1] == other->halves[1];
 }
 
-/* A row that nobody uses, or 0. Writes its number to `number`. */
+/* A free row, or 0. Writes its number to `number`. */
 static __always_inline struct inline_row* take_row(__u32 lane, __u32 chunks, __u32* number) {
   struct inline_lane* state = bpf_map_lookup_elem(&lanes, &lane);
   if (!state) return 0;

@@ -53,8 +53,8 @@ __noinline int rule_matches(struct filter_rule* rule, struct packet* packet) {
   return asks & FILTER_ASKS_SOURCE ? matches_source(rule, packet) : 1;
 }
 
-/* Whether the packet is within the limit; then it is paid for. One account for all CPUs: what was let through is never
- * more than the rate and one burst, and one packet of each CPU. */
+/* Whether the packet is within the rate limit; if so, its cost is charged. One token bucket for all CPUs: what passes
+ * is never more than the rate, one burst and one packet of each CPU. */
 static __always_inline int is_within_limit(struct filter_rule* rule, __u32 wire) {
   const __u64 now = bpf_ktime_get_boot_ns();
   const __u64 cost = rule->byte_cost * wire >> 16;
@@ -183,7 +183,7 @@ __noinline int filter_drops(struct packet* packet, __u32 error, __u32 wire) {
   } else if (error == INLINE_NOT_IP) {
     verdict = FILTER_PASS_NOT_IP;
   }
-  /* The verifier wants to see the bounds of the very register that is used. */
+  /* The verifier requires the bounds check on the register that is used as the index. */
   asm volatile("" : "+r"(verdict));
   if (verdict >= FILTER_VERDICTS) return 0;
   stats->verdicts[verdict].packets++;

@@ -74,7 +74,7 @@ struct cursor {
 #define VLAN_TAGS_MAX 2
 #define EXTENSIONS_MAX 8
 
-/* The next so many bytes, or 0 when there are fewer. The second test is for the verifier, which knows no `end`. */
+/* The next `bytes` bytes, or 0 when there are fewer. The second test is for the verifier, which knows no `end`. */
 static __always_inline const void* peek(const struct cursor* cursor, __u32 bytes) {
   if (cursor->offset + bytes > cursor->end) return 0;
   const __u8* at = cursor->data + cursor->offset;
@@ -175,8 +175,8 @@ static __always_inline __u32 extension_length(const struct cursor* cursor, struc
   }
 }
 
-/* Where the transport header begins. The mask is beyond all that eight headers reach; it tells the verifier the same of
- * the offset each time round, which spares it from following every sum of lengths. Not static for the reason of
+/* Where the transport header begins. The mask is beyond all that eight headers reach; it gives the verifier the same
+ * bound of the offset in each round, so that it does not follow every sum of lengths. Not static for the reason of
  * parse_packet. */
 __noinline __u32 skip_extensions(struct xdp_md* ctx, struct packet* packet, __u32 offset, __u32 end) {
   if (!packet) return offset;

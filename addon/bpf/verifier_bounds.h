@@ -21,6 +21,6 @@
   })
 
 /* Runs with `left` from `count` down to 1; the verifier must know bounds of `count`, and not its value. The compiler
- * does not see how `left` changes: it would count up instead, or ask whether it is 0, which tells older verifiers
- * nothing. */
+ * does not see how `left` changes: it would count up instead, or compare with 0, from which older verifiers
+ * derive nothing. */
 #define for_countdown(left, count) for (__s64 left = (count); left > 0; left--, ({ asm volatile("" : "+r"(left)); }))

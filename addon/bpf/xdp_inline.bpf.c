@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Counts packets of the configured networks where they pass, and passes them on unchanged: the reader takes the counts
-// away, and samples of headers, about once a tick. Where the interface filters too, packet_filter.h has the last word,
-// after the packet was counted: what judges the counts must go on seeing an attack that is being dropped.
+// Counts packets of the configured networks where they pass, and passes them on unchanged. The reader takes the counts
+// and samples of headers twice in each tick. If the interface also filters, packet_filter.h decides about a packet
+// after it was counted, so that detection still sees an attack whose packets are dropped.
 #include <linux/bpf.h>
 
 #include <bpf/bpf_endian.h>
@@ -23,8 +23,8 @@ __u32 flow_epoch;
 // The networks are replaced as a whole: the reader fills new inner maps and puts them into the one slot of these.
 // Inner maps are given by sizes, since the compiler describes types that only they use by name alone.
 //
-// Here the kernel's LPM trie will do: it is asked only for an address that has no row and that network_filter lets
-// through, so that most packets of a flood do without it.
+// The kernel's LPM trie is fast enough here: it is looked up only for an address that has no row and that
+// network_filter lets through, which few packets of a flood are.
 struct network_trie4 {
   __uint(type, BPF_MAP_TYPE_LPM_TRIE);
   __uint(map_flags, BPF_F_NO_PREALLOC);
@@ -58,7 +58,7 @@ SLOT_OF(network_trie4) networks4 SEC(".maps");
 SLOT_OF(network_trie6) networks6 SEC(".maps");
 SLOT_OF(network_counts) network_rows SEC(".maps");
 
-// The flows that each CPU saw lately, in sets of half a cache line. An LRU hash of the kernel forgets old flows as
+// The flows that each CPU saw recently, in sets of half a cache line. An LRU hash of the kernel forgets old flows as
 // well, but takes a lock and a list's node for each new one, and in many floods every packet is a new flow.
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -67,7 +67,7 @@ struct {
   __type(value, struct inline_flow_set);
 } flow_sets SEC(".maps");
 
-// What became of the frames of each CPU.
+// The outcomes of the frames of each CPU.
 struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
   __uint(max_entries, 1);
@@ -179,11 +179,11 @@ static __always_inline void sample(struct xdp_md* ctx, struct inline_stats* own,
     return;
   }
   __u32 captured = wire < INLINE_SAMPLE_BYTES ? wire : INLINE_SAMPLE_BYTES;
-  // No packet is empty; masked from 0 and then more by 1, it is at least 1 for the verifier too.
+  // No packet is empty. One less is masked, and then one added, so that the verifier also knows that it is at least 1.
   captured = bounded(captured - 1, INLINE_SAMPLE_BYTES - 1) + 1;
   taken->wire = wire;
   taken->captured = bpf_xdp_load_bytes(ctx, 0, taken->data, captured) == 0 ? captured : 0;
-  // The reader comes by itself.
+  // The reader polls, and needs no wake-up.
   bpf_ringbuf_submit(taken, BPF_RB_NO_WAKEUP);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Steers every frame of a mirror port into the AF_XDP socket of its RX queue. It looks at nothing: the frame is
-// counted in user space, and the port carries copies, so that none is missed by the network stack.
+// Steers every frame of a mirror port into the AF_XDP socket of its RX queue. It reads no header: frames are counted in
+// user space. The port carries copies, so that the network stack needs none of them.
 #include <linux/bpf.h>
 
 #include <bpf/bpf_helpers.h>
@@ -21,8 +21,8 @@ struct {
   __type(value, __u64);
 } passed SEC(".maps");
 
-// Frames may span several buffers (jumbo frames, merged segments): where the loader says so, the socket gets them piece
-// by piece.
+// Frames may span several buffers (jumbo frames, merged segments): if the loader sets it, the socket gets each buffer
+// as a descriptor of its own.
 SEC("xdp")
 int xdp_mirror(struct xdp_md* ctx) {
   __u32 queue = ctx->rx_queue_index;

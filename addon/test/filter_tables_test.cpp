@@ -82,14 +82,14 @@ TEST_CASE("bucket table: finds what was inserted and not erased, also when bucke
   }
 }
 
-TEST_CASE("pair table: takes up what another process left, and puts right what a crash left half done") {
-  if (cannotRunXdp("pair table: takes up what another process left")) return;
+TEST_CASE("pair table: adopts what another process left, and corrects what a crash left half done") {
+  if (cannotRunXdp("pair table: adopts what another process left")) return;
   FilterBox box;
   std::vector<PairKey> keys;
   for (std::uint32_t i = 0; i < 1000; i++) keys.push_back(numbered(i));
   box.pairs.put(keys, std::vector<std::uint64_t>(keys.size(), inAnHour()));
   CHECK(PairTable(box.maps).size() == 1000);
-  // A row that no way leads to; a way to a row that nobody uses; a wrong count of what is elsewhere.
+  // A row that no way leads to; a way to a free row; a wrong count of what is elsewhere.
   const auto rows = box.maps.pairs();
   const std::uint32_t stray = unusedRow(rows, 0);
   rows[stray].expires_at_ns = inAnHour();
@@ -113,8 +113,8 @@ TEST_CASE("pair table: takes up what another process left, and puts right what a
   CHECK_FALSE(box.drops(udpFrame(kForeign, kProtected)));
 }
 
-TEST_CASE("pair table: sweeps what lapsed and nothing else") {
-  if (cannotRunXdp("pair table: sweeps what lapsed")) return;
+TEST_CASE("pair table: sweeps what expired and nothing else") {
+  if (cannotRunXdp("pair table: sweeps what expired")) return;
   FilterBox box;
   box.pairs.put(std::vector{numbered(1), numbered(2)}, std::vector{bootNs() - 1, inAnHour()});
   CHECK(countRead(box.pairs) == 1);
@@ -171,7 +171,7 @@ TEST_CASE("pair table: an IPv6 pair is not an IPv4 one whose addresses are its l
   CHECK(box.drops(udpFrame(kForeign + 1, kProtected + 1)));
 }
 
-TEST_CASE("rule table: takes rules up with their hits, and sweeps what lapsed") {
+TEST_CASE("rule table: adopts rules with their hits, and sweeps what expired") {
   if (cannotRunXdp("rule table: takes rules up with their hits")) return;
   FilterBox box;
   std::vector<WantedRule> wanted{ruleTo(ipv4(kProtected + 1), "one"), ruleTo(ipv4(kProtected + 2), "two")};

@@ -12,15 +12,15 @@ import type { Loaded } from "./resource.ts";
 import { AttackTable, BanTable } from "./tables.ts";
 
 /** `polling`: the service accepts no further stream. */
-export type Channel = "connecting" | "live" | "polling";
+export type StreamState = "connecting" | "live" | "polling";
 
-export const channel = signal<Channel>("connecting");
+export const streamState = signal<StreamState>("connecting");
 export const attacks = signal<Loaded<AttacksWire>>({ kind: "loading" });
 export const bans = signal<Loaded<readonly BanWire[]>>({ kind: "loading" });
 /** Counts reloads of the configuration; views that show it read it again. */
 export const reloads = signal(0);
 
-const TELL_MS = 100;
+const NOTIFY_MS = 100;
 /** The service sends something every 15 s. After this silence the connection is regarded as dead. */
 const SILENCE_MS = 40_000;
 const RETRIES_MS = [500, 1000, 2000, 4000];
@@ -36,7 +36,7 @@ class Live {
   /** Events that arrived while the lists were being read; null: the lists are complete. */
   #early: SentEvent[] | null = null;
   #lastId: string | null = null;
-  #tellTimer: ReturnType<typeof setTimeout> | null = null;
+  #notifyTimer: ReturnType<typeof setTimeout> | null = null;
   #abort = new AbortController();
   #wake: () => void = () => {};
 
@@ -45,7 +45,7 @@ class Live {
     void this.#run(ended);
     const poll = setInterval(() => {
       if (document.visibilityState !== "visible") return;
-      if (channel.peek() === "polling" || attacks.peek().kind !== "ready") void this.#readLists();
+      if (streamState.peek() === "polling" || attacks.peek().kind !== "ready") void this.#readLists();
       else void this.readBans();
     }, POLL_MS);
     const stopEffect = effect(() => {
@@ -93,7 +93,7 @@ class Live {
       const answer = await fetch("/api/v1/events", { headers, signal: line.signal, cache: "no-store" });
       answered(answer.headers.get("date"));
       if (!answer.ok || answer.body === null) return this.#refused(answer.status);
-      channel.value = "live";
+      streamState.value = "live";
       if (this.#lastId === null) void this.#readLists();
       const lines = new EventLines();
       const text = answer.body.pipeThrough(new TextDecoderStream());
@@ -104,13 +104,13 @@ class Live {
         for (const event of lines.push(piece)) this.#take(event);
         this.#lastId = lines.lastId ?? this.#lastId;
       }
-      channel.value = "connecting";
+      streamState.value = "connecting";
       return true;
     } catch {
       // A stream may also break for reasons of its own, so a request checks whether the service answers.
       if (!ended.aborted) void read("/api/v1/session");
-      const wasOpen = channel.peek() === "live";
-      channel.value = "connecting";
+      const wasOpen = streamState.peek() === "live";
+      streamState.value = "connecting";
       return wasOpen;
     } finally {
       clearTimeout(silence);
@@ -123,8 +123,8 @@ class Live {
       tokensRefused.value++;
       return false;
     }
-    if (channel.peek() !== "polling") void this.#readLists();
-    channel.value = "polling";
+    if (streamState.peek() !== "polling") void this.#readLists();
+    streamState.value = "polling";
     this.#lastId = null;
     return false;
   }
@@ -170,13 +170,13 @@ class Live {
 
   #notify(): void {
     if (this.#early !== null) return;
-    if (this.#tellTimer !== null) return;
-    this.#tellTimer = setTimeout(() => {
-      this.#tellTimer = null;
+    if (this.#notifyTimer !== null) return;
+    this.#notifyTimer = setTimeout(() => {
+      this.#notifyTimer = null;
       const atMs = Date.now();
       attacks.value = { kind: "ready", data: this.#attacks.lists(), atMs };
       bans.value = { kind: "ready", data: this.#bans.list(), atMs };
-    }, TELL_MS);
+    }, NOTIFY_MS);
   }
 
   #pause(ms: number): Promise<void> {
@@ -200,7 +200,7 @@ export function startLive(): () => void {
   return () => {
     stop();
     live = null;
-    channel.value = "connecting";
+    streamState.value = "connecting";
     attacks.value = bans.value = { kind: "loading" };
   };
 }

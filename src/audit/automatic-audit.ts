@@ -1,5 +1,5 @@
 /**
- * What nobody called for over the API, as rows of the audit trail: `source` auto or signal
+ * Changes without a call of the API, as rows of the audit trail: `source` auto or signal
  * (docs/interface.md#audit-trail).
  */
 import { type BanChange, banChangeKind, MANUAL_UNBAN } from "../mitigation/ban.ts";

@@ -60,7 +60,7 @@ export class Instance implements RouteOwner {
     const former = stored === null ? [WITHOUT_INSTANCE] : [...stored.former, stored.instance];
     this.#stored = { instance, former: [...new Set(former)].filter((number) => number !== instance) };
     if (stored?.instance === instance || this.#write() || configured !== null) return;
-    // Routes under a number that is lost with the process would be nobody's after a restart.
+    // If the number is lost with the process, no service withdraws its routes after a restart.
     this.#stored = { instance: WITHOUT_INSTANCE, former: [] };
   }
 

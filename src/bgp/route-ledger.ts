@@ -121,7 +121,7 @@ export class RouteLedger {
     this.#limits = limitsOf([...this.#installed].map(([key, { marks }]) => ({ key, marks })));
   }
 
-  /** Decides anew which routes are beyond a limit: what missing(), excess() and marksOf() return depends on it. */
+  /** Decides again which routes are beyond a limit: what missing(), excess() and marksOf() return depends on it. */
   apportion(): void {
     const sendable = this.#limits.length === 0 ? [] : [...this.#wanted.keys()].filter((key) => this.#isSendable(key));
     this.#marks = marksBeyond(this.#limits, sendable);

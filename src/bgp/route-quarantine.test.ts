@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { QUARANTINED_RULES_MAX } from "../limits.ts";
-import { KEPT_BACK_MS, RESET_CAUSE_MS, RouteQuarantine, STABLE_MS } from "./route-quarantine.ts";
+import { KEPT_BACK_MS, RESET_CAUSE_MS, RouteQuarantine, SESSION_STABLE_MS } from "./route-quarantine.ts";
 import type { Session } from "./speaker/neighbor.ts";
 
 const A = "192.0.2.1";
@@ -68,7 +68,7 @@ test("a neighbor that comes back and stays clears the suspicion", () => {
   const quarantine = sent(RULE);
   quarantine.setSessions([down(A), session(B)], 101_000);
   quarantine.setSessions([session(A, 1), session(B)], 102_000);
-  quarantine.setSessions([session(A, 1), session(B)], 102_001 + STABLE_MS);
+  quarantine.setSessions([session(A, 1), session(B)], 102_001 + SESSION_STABLE_MS);
   expect(quarantine.setSessions([down(A), session(B)], 200_000)).toEqual([]);
   quarantine.setSessions([session(A, 2), session(B)], 201_000);
   expect(quarantine.setSessions([down(A), session(B)], 201_500)).toEqual([]);

@@ -9,7 +9,7 @@ import type { Session } from "./speaker/neighbor.ts";
 /** A session that breaks within this time after an event is assumed to break because of it. */
 export const RESET_CAUSE_MS = 3_000;
 /** After a reconnect, a session that lasts this long shows that the routes are accepted. */
-export const STABLE_MS = 10_000;
+export const SESSION_STABLE_MS = 10_000;
 /** Time for which a rule is kept back, also for new bans; then it is tried again. */
 export const KEPT_BACK_MS = 3_600_000;
 
@@ -73,7 +73,7 @@ export class RouteQuarantine {
     const now = new Map(sessions.filter(({ state }) => state === "established").map((s) => [s.address, s]));
     for (const [address, up] of this.#up) {
       if (now.get(address)?.changedAtMs === up.session.changedAtMs) {
-        if (nowMs - up.seenAtMs > STABLE_MS) this.#suspects.delete(address);
+        if (nowMs - up.seenAtMs > SESSION_STABLE_MS) this.#suspects.delete(address);
         continue;
       }
       this.#up.delete(address);

@@ -4,7 +4,7 @@ import type { Mark, Marks } from "./neighbor-mark.ts";
 import type { RouteFamily } from "./route-family.ts";
 import { familyOfKey, type RouteKey } from "./route-path.ts";
 
-/** The neighbor of this mark is sent at most so many routes of the family. */
+/** The neighbor of this mark is sent at most this number of routes of the family. */
 export interface RouteLimit {
   readonly mark: Mark;
   readonly family: RouteFamily;

@@ -6,8 +6,8 @@ import type { Log } from "../observability/log.ts";
 import { ambientCapabilities } from "../system/capabilities.ts";
 
 /**
- * Starts the process anew, in place, if it has any of them; so this is called before anything is started or logged. Then,
- * or if there is nothing to give up, it logs what is left of those that the unit gave.
+ * Executes the program again, in the same process, if it has any of them; so this is called before anything is started
+ * or logged. Then, or if there is nothing to give up, it logs what is left of those that the unit gave.
  */
 export function dropUselessCapabilities(needs: MachineNeeds, ports: readonly number[], log: Log): void {
   const useless = uselessCapabilities(needs, ports).filter(isHeld);

@@ -6,7 +6,10 @@ import type { ApiConfig } from "./sections/api.ts";
 import type { DataplaneConfig } from "./sections/dataplane.ts";
 import { defaultStoragePath, type StorageDriver } from "./sections/storage.ts";
 
-/** By the key's name in the file. Adding or removing a section is reported as a change of the section. */
+/**
+ * By the key's name in the file. Adding or removing a section is reported as a change of the section. A key that is added
+ * here also needs its running value in keepRestartKeys().
+ */
 const RESTART_KEYS: readonly (readonly [key: string, read: (config: Config) => unknown])[] = [
   ["capture", ({ capture }) => capture !== null],
   ["capture.interfaces", ({ capture }) => capture?.interfaces],

@@ -150,7 +150,9 @@ describe("what is perhaps unintended:", () => {
       "rules for every destination",
       file("url: https://example.net, token_env: T", "dry_run: false"),
       "x",
-      ["bounds: has no networks: whoever has the service can have packets to every destination dropped here"],
+      [
+        "bounds: has no networks: an attacker who controls the service can have packets to every destination dropped here",
+      ],
     ],
     [
       "a token in clear text",
@@ -201,7 +203,7 @@ test("floodwall check knows it by its keys, and says what it says of the service
     expect(check(MINIMAL)).toMatchObject({
       lines: [
         `${file}:1: dry_run: warning: is true: the rule document is followed, nothing is dropped`,
-        `${file}:1: bounds: warning: has no networks: whoever has the service can have packets to every destination dropped here`,
+        `${file}:1: bounds: warning: has no networks: an attacker who controls the service can have packets to every destination dropped here`,
         `${file}:2: controller: warning: has no token_env: only a service without tokens answers`,
         `${file}: valid`,
       ],

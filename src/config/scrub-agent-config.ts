@@ -171,7 +171,8 @@ export function* scrubAgentWarnings(config: ScrubAgentConfig, read: ReadVariable
   if (dryRun) yield { path: ["dry_run"], rule: "is true: the rule document is followed, nothing is dropped" };
   if (isPlainHttp(controller.url)) yield { path: ["controller", "url"], rule: `${HTTP_RISK}; use https` };
   if (bounds.networks === null) {
-    const rule = "has no networks: whoever has the service can have packets to every destination dropped here";
+    const rule =
+      "has no networks: an attacker who controls the service can have packets to every destination dropped here";
     yield { path: ["bounds"], rule };
   }
   const { tokenEnv } = controller;

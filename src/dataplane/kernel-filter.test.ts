@@ -71,8 +71,8 @@ describe.skipIf(bpfUnavailable !== null)(`filter${bpfUnavailable === null ? "" :
         const index = decision === undefined ? -1 : rules.indexOf(decision);
         if (index >= 0) expected[index] = (expected[index] ?? 0) + 1;
         const isDropped = filter.native.drops(bytes);
-        const story = `seed ${seed}, round ${round}: ${rules.map(ruleText).join("; ")} on ${Buffer.from(bytes).toString("hex")}`;
-        expect(`${story}: ${isDropped}`).toBe(`${story}: ${decision?.action.kind === "discard"}`);
+        const input = `seed ${seed}, round ${round}: ${rules.map(ruleText).join("; ")} on ${Buffer.from(bytes).toString("hex")}`;
+        expect(`${input}: ${isDropped}`).toBe(`${input}: ${decision?.action.kind === "discard"}`);
       }
       const rows = new Map(filter.readRules().map(({ id, packets }) => [id, packets]));
       for (const [i, count] of expected.entries()) {
@@ -158,7 +158,7 @@ describe.skipIf(bpfUnavailable !== null)(`filter${bpfUnavailable === null ? "" :
     if (last === undefined || before === undefined) throw new Error("no pairs");
     filter.putPairs(others);
     expect(() => filter.putPairs([before, last])).toThrow(
-      "no room for more than 1000 source blocks in the kernel: remove some, or let them lapse",
+      "no room for more than 1000 source blocks in the kernel: remove some, or let them expire",
     );
     expect(filter.status().pairs).toBe(BOUNDS.maxPairs - 1);
     expect(drops(before.source, VICTIM)).toBe(false);

@@ -26,7 +26,7 @@ describe("the addon", () => {
     expect(native.readKernel("/no/such/folder").pinPath).toEqual({ existing: "/", isOnBpfFileSystem: false });
   });
 
-  test.skipIf(!isRoot)(`has the kernel judge each program, and tells its size${needsRoot}`, async () => {
+  test.skipIf(!isRoot)(`has the kernel judge each program, and reports its size${needsRoot}`, async () => {
     const inline = { program: "inline", hasFragments: true, filters: true, countsOutgoing: true, maxHosts: 9 } as const;
     for (const variant of [{ program: "mirror" }, { program: "filter", hasFragments: false }, inline] as const) {
       const probe = await native.probeProgram(variant);

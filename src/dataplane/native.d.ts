@@ -49,7 +49,7 @@ export type SourceOptions =
       readonly kind: "xdp_inline";
       readonly interface: string;
       readonly xdpMode: XdpMode;
-      /** One header in so many is copied out for samples. */
+      /** One header in `sampleEvery` is copied out for samples. */
       readonly sampleEvery: number;
       readonly cpus: readonly number[];
     }
@@ -230,7 +230,7 @@ export interface Filter {
   status(): FilterStatus;
   /** Runs the filter over one frame, as if it had arrived, and counts it: for tests. */
   drops(frame: Uint8Array): boolean;
-  /** `keep`: all stays in force without this process, and lapses in time. `detach`: all is removed. */
+  /** `keep`: all stays in force without this process, until it expires. `detach`: all is removed. */
   close(end: (typeof FILTER_ENDS)[number]): void;
 }
 

@@ -249,7 +249,7 @@ describe.skipIf(vethUnavailable !== null)(`faults${vethUnavailable === null ? ""
   });
 
   test("refuses zero copy where the driver has none, and where the mode rules it out", async () => {
-    expect(await capture.refusal({ ...afXdp, zeroCopy: "on" })).toContain("set zero_copy to auto or off");
+    expect(await capture.refusal({ ...afXdp, zeroCopy: "on" })).toContain("set zero_copy to auto or false");
     expect(await capture.refusal({ ...afXdp, xdpMode: "generic", zeroCopy: "on" })).toContain(
       `zero copy on interface ${DEVICE} needs native XDP`,
     );

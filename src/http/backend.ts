@@ -3,6 +3,7 @@ import type { Tenancy } from "../access/tenancy.ts";
 import type { AuditAnswer, AuditQuery } from "../audit/audit-event.ts";
 import type { BgpConfig, Config } from "../config/config.ts";
 import type { RouteTerms } from "../config/sections/mitigation.ts";
+import type { NotifyConfig } from "../config/sections/notify.ts";
 import type { SourceView } from "../dataplane/capture.ts";
 import type { DataPlaneView } from "../dataplane/data-plane.ts";
 import type { Attack } from "../detection/attack/attack.ts";
@@ -112,8 +113,8 @@ export interface StatusView {
   readonly bgp: BgpView | null;
   /** Next hops of diverted traffic; null: not configured. */
   readonly scrubbing: RouteTerms | null;
-  /** Channels that are configured. */
-  readonly notify: NotifyView;
+  /** Whether each channel is configured. No other part of its configuration is shown. */
+  readonly notify: Readonly<Record<keyof NotifyConfig, boolean>>;
   /** A newer release; null: none is known, or update checks are off. */
   readonly update: UpdateView | null;
   /** Configured scrub nodes. */
@@ -138,14 +139,6 @@ export interface UpdateView {
   readonly latestVersion: string;
   readonly isSecurity: boolean;
   readonly latestUrl: string;
-}
-
-export interface NotifyView {
-  readonly telegram: boolean;
-  readonly webhook: boolean;
-  readonly slack: boolean;
-  readonly email: boolean;
-  readonly exec: boolean;
 }
 
 export interface HostgroupView {

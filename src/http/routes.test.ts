@@ -92,7 +92,7 @@ describe("ban command", () => {
     expect(server.logged).toMatchObject([{ route: "ban", cause: server.backend.fault }]);
   });
 
-  test("that meets a bug of ours is a bland 500, told once a minute in the log", async () => {
+  test("that meets a bug of the service is answered with 500 without details, and logged once a minute", async () => {
     server.backend.fault = new Error("undefined is not a function");
     for (let i = 0; i < 3; i++)
       await expectError(await server.post("/api/v1/ban", '{"ip":"192.0.2.1"}'), 500, "internal error");

@@ -1,4 +1,7 @@
-/** Whether a prefix may be banned now, beside the bans in force; and, at a cap, which of them end for a worse attack. */
+/**
+ * Applies admit() to the tables of the ban engine: for an operator, for a ban that moves, and for an attack, which may
+ * replace bans in force at a cap.
+ */
 import type { Attack } from "../detection/attack/attack.ts";
 import { sizeOfRates } from "../detection/attack/attack-size.ts";
 import type { Prefix } from "../net/prefix.ts";
@@ -39,7 +42,7 @@ export class BanAdmission {
   }
 
   /** For an operator. At a cap nothing is replaced: the operator chooses. */
-  ofOrder(prefix: Prefix): Admission {
+  ofOperator(prefix: Prefix): Admission {
     return this.#admit(prefix, false, []);
   }
 

@@ -1,8 +1,8 @@
-/** The answer to an operator's order about a ban. */
+/** The answer to an operator's command about a ban. */
 import type { Ban } from "./ban.ts";
 
 export interface BanAnswer {
   readonly ban: Ban;
-  /** False: the order is in force, and the disk has not taken it yet. */
+  /** False: the change is in force, and the disk has not taken it yet. */
   readonly isSaved: boolean;
 }

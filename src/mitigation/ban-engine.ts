@@ -141,7 +141,7 @@ export class BanEngine {
   /** The ban that ban() would make now, which may be a refusal. Nothing is changed. */
   preview(target: IpAddress, wallMs: number): Ban {
     const prefix = hostPrefix(target);
-    const admission = this.#admission.ofOrder(prefix);
+    const admission = this.#admission.ofOperator(prefix);
     const existing = this.#active.get(prefix.text);
     const { ttlSeconds } = this.#policy.termsOf(target).ban;
     const ban =

@@ -131,7 +131,7 @@ export function next(ban: Ban, event: BanEvent, wallMs: number): Ban {
     case "clock_stepped":
       return shiftTimes(ban, event.byMs);
     case "planned":
-      return carryOut(ban, event.plan, event.isOut);
+      return withPlan(ban, event.plan, event.isOut);
     case "announced":
       return ban.retiring.length === 0 ? ban : { ...ban, retiring: [] };
     case "moved":
@@ -181,7 +181,7 @@ function shiftTimes(ban: Ban, byMs: number): Ban {
 }
 
 /** Make before break: the announced routes stay beside the new ones, except those that the new ones replace. */
-function carryOut(ban: Ban, plan: Plan, isOut: boolean): Ban {
+function withPlan(ban: Ban, plan: Plan, isOut: boolean): Ban {
   if (isSameMeasure(ban.measure, plan.measure)) {
     const measure = isSameNodeRules(ban.measure, plan.measure) ? ban.measure : plan.measure;
     const isSame = ban.step === plan.step && ban.method === plan.method && ban.fallback === plan.fallback;
@@ -192,7 +192,7 @@ function carryOut(ban: Ban, plan: Plan, isOut: boolean): Ban {
 
 /** Make before break: the routes of the old prefix stay until those of the new one are announced. */
 function moved(ban: Ban, { prefix, plan, isOut }: Extract<BanEvent, { kind: "moved" }>): Ban {
-  if (prefix.text === ban.prefix.text) return carryOut(ban, plan, isOut);
+  if (prefix.text === ban.prefix.text) return withPlan(ban, plan, isOut);
   const after = { ...ban, ...plan, prefix, target: prefix.address };
   return { ...after, retiring: retiringRoutes(ban, after, isOut) };
 }
@@ -207,7 +207,7 @@ function retiringRoutes(ban: Ban, after: Ban, isOut: boolean): readonly Route[] 
 
 function applyPolicy(ban: Ban, policy: Extract<BanEvent, { kind: "policy" }>): Ban {
   const { dryRun, escalation } = policy;
-  const planned = carryOut(ban, policy.plan, policy.isOut);
+  const planned = withPlan(ban, policy.plan, policy.isOut);
   const isSame = planned.dryRun === dryRun && JSON.stringify(planned.escalation) === JSON.stringify(escalation);
   if (isSame) return planned;
   return { ...planned, escalation, dryRun, retiring: dryRun ? [] : planned.retiring };

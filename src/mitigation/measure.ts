@@ -114,7 +114,7 @@ export function withAction(measure: FlowspecMeasure, action: RuleAction, localPr
   return isUnchanged ? measure : { ...measure, localPref, rules: measure.rules.map((rule) => ({ ...rule, action })) };
 }
 
-/** Operators and routers are not told of other rules for some scrub nodes: for them the measure stays the same. */
+/** Other rules for some scrub nodes are not shown to operators or announced: for them the measure stays the same. */
 export function isSameNodeRules(a: Measure, b: Measure): boolean {
   return (a.kind === "divert" ? a.nodeRules : undefined) === (b.kind === "divert" ? b.nodeRules : undefined);
 }

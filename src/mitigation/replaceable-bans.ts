@@ -1,7 +1,7 @@
 /**
  * Which automatic bans end at a cap so that a worse attack is banned: those whose attacks have been calm for longest,
- * then those of the smallest attacks. Manual bans are never replaced. Otherwise an attacker would keep the cap reached
- * by small attacks on ever other hosts, and a flood would get no ban.
+ * then those of the smallest attacks. Manual bans are never replaced. Without replacement, an attacker could keep the
+ * cap reached by many small attacks on different hosts, and a flood would get no ban.
  *
  * Where packets are counted behind the routers that drop them, a ban makes its attack seem calm. If the attack is back
  * after its ban was replaced, that was the case: from then on its calm does not count, and it replaces another ban only
@@ -11,7 +11,7 @@ import { sizeOfRate, sizeOfRates } from "../detection/attack/attack-size.ts";
 import type { Ban } from "./ban.ts";
 import type { BannedAttacks } from "./banned-attacks.ts";
 
-/** An attack that asks for a ban. */
+/** An attack that needs a ban. */
 export interface Newcomer {
   /** As in attack-size.ts. */
   readonly size: number;

@@ -8,6 +8,14 @@ export interface PolledDocument {
   readonly gzipped: Blob | null;
 }
 
+/**
+ * A document without a compressed form: for rule documents, which change all the time during an attack, and whose
+ * readers do not request it.
+ */
+export function uncompressed(json: string): PolledDocument {
+  return { etag: etagOf(json), body: new Blob([json]), gzipped: null };
+}
+
 export function etagOf(json: string): string {
   return `"${new Bun.CryptoHasher("sha256").update(json).digest("base64url")}"`;
 }

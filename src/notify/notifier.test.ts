@@ -254,7 +254,6 @@ test("a reload adds and takes away channels, and keeps what waits for those that
   await eventually(async () => (await counted("sent_total", "slack")) === 1, "what waited was lost");
   expect(server.received.at(-1)?.path).toBe("/other");
   notifier.reconfigure(NO_CHANNELS);
-  expect(notifier.enabled()).toEqual({ webhook: false, slack: false, telegram: false, email: false, exec: false });
   notifier.attackChanged("ended", attack(), null);
   expect(await counted("queue_length", "slack")).toBeNaN();
 });
@@ -267,7 +266,7 @@ test("a stop delivers what waits", async () => {
   expect(server.received).toHaveLength(1);
 });
 
-test("neither log nor metrics nor status contain a secret or a URL, even after errors", async () => {
+test("neither log nor metrics contain a secret or a URL, even after errors", async () => {
   const answers: (() => Response)[] = [
     () => new Response("s3cret-in-body", { status: 401 }),
     () => Response.redirect("http://s3cret-redirect.example/", 302),
@@ -306,7 +305,7 @@ test("neither log nor metrics nor status contain a secret or a URL, even after e
   for (const channel of ["webhook", "slack", "telegram", "email", "exec"]) {
     await eventually(async () => (await counted("dropped_total", channel)) === 1, `${channel} was not given up`);
   }
-  const output = `${lines.join("")}${await metrics.text()}${JSON.stringify(notifier.enabled())}`;
+  const output = `${lines.join("")}${await metrics.text()}`;
   expect(lines.length).toBeGreaterThanOrEqual(10);
   expect(output).not.toContain("s3cret");
   expect(output).not.toContain("127.0.0.1");

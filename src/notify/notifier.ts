@@ -1,6 +1,6 @@
 /**
- * Notifies people and programs of attacks, bans, BGP sessions and lost state, with a queue for each channel. Its callers never
- * wait: events are only put into the queues.
+ * Notifies people and programs of attacks, bans, BGP sessions and lost state, with a queue for each channel. Its callers
+ * never wait: events are only put into the queues.
  */
 import type { NotifyConfig } from "../config/sections/notify.ts";
 import type { Attack } from "../detection/attack/attack.ts";
@@ -91,22 +91,10 @@ export class Notifier {
     this.#openQueues(this.#config);
   }
 
-  /** Unchanged channels keep their waiting events; removed channels give them up. */
+  /** Unchanged channels keep their waiting events; those of removed channels are discarded. */
   reconfigure(config: NotifyConfig): void {
     this.#config = config;
     if (this.#isRunning) this.#openQueues(config);
-  }
-
-  /** Which channels are configured. No other part of their configuration is ever shown. */
-  enabled(): Record<ChannelName, boolean> {
-    const { webhook, slack, telegram, email, exec } = this.#config;
-    return {
-      webhook: webhook !== null,
-      slack: slack !== null,
-      telegram: telegram !== null,
-      email: email !== null,
-      exec: exec !== null,
-    };
   }
 
   /** Also called for each tick that an attack lasts. `ban`: the attack's current or last ban. */
@@ -121,8 +109,8 @@ export class Notifier {
    * notifications.
    */
   banChanged(change: BanChange): void {
-    const news = banChangeKind(change);
-    if (news === null || news === "changed") return;
+    const kind = banChangeKind(change);
+    if (kind === null || kind === "changed") return;
     const { ban } = change;
     this.#enqueue({ kind: `ban_${ban.state}`, ban });
   }

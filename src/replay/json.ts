@@ -101,7 +101,7 @@ export function packetsToWire({ received, counted, untracked, foreign, parseErro
   return { received, counted, untracked, foreign, parse_errors: parseErrors };
 }
 
-function banEventName({ news, ban }: BanEvent): "ban_active" | "ban_changed" | "ban_withdrawn" | "ban_rejected" {
+function banEventName({ change, ban }: BanEvent): "ban_active" | "ban_changed" | "ban_withdrawn" | "ban_rejected" {
   if (ban.state !== "active") return `ban_${ban.state}`;
-  return news === "changed" ? "ban_changed" : "ban_active";
+  return change === "changed" ? "ban_changed" : "ban_active";
 }

@@ -36,7 +36,7 @@ const risen = pcapBytes([
   ...evenly(new Array<Uint8Array>(1500).fill(datagram(VICTIM)), { startMs: 1_700_000_010_000, stepMs: 1.25 }),
 ]);
 
-test("tells attack, ban and end with the capture's times", async () => {
+test("reports attack, ban and end with the capture's times", async () => {
   const { exitCode, lines } = await replayed(flood(datagram(VICTIM), 10_000, 3), CONFIG);
   const text = lines.join("\n");
   expect(exitCode).toBe(0);
@@ -100,9 +100,9 @@ interface Line extends Readonly<Record<string, unknown>> {
 
 async function events(capture: Uint8Array, config = CONFIG) {
   const { exitCode, lines } = await replayed(capture, config, { format: "json" });
-  const told = lines.map((line) => JSON.parse(line) as Line);
-  const first = (name: string) => told.find(({ event }) => event === name);
-  return { exitCode, told, first, summary: told.at(-1) as Line };
+  const reported = lines.map((line) => JSON.parse(line) as Line);
+  const first = (name: string) => reported.find(({ event }) => event === name);
+  return { exitCode, reported, first, summary: reported.at(-1) as Line };
 }
 
 /** Of ten packets to the victim six come from .1, three from .2 and one from .3, all from port 53; others pass by. */
@@ -120,11 +120,11 @@ function reflectedFlood(): Uint8Array {
 describe("as JSON Lines", () => {
   const group = "hostgroups: [{ name: web, networks: [203.0.113.0/28], tenant: acme }]\nmitigation: flowspec\n";
 
-  test("tells an attack from its start to its end, with the rows of the API and the capture's times", async () => {
-    const { told, first } = await events(reflectedFlood(), CONFIG + group);
+  test("reports an attack from its start to its end, with the rows of the API and the capture's times", async () => {
+    const { reported, first } = await events(reflectedFlood(), CONFIG + group);
     const wanted = ["attack_started", "ban_active", "ban_changed", "attack_classified", "attack_ended"];
-    expect(told.map(({ event }) => event)).toEqual([...wanted, "ban_withdrawn", "summary"]);
-    for (const { attack, ban } of told) {
+    expect(reported.map(({ event }) => event)).toEqual([...wanted, "ban_withdrawn", "summary"]);
+    for (const { attack, ban } of reported) {
       if (attack !== undefined) expect([...Value.Errors(AttackWire, attack)]).toEqual([]);
       if (ban !== undefined) expect([...Value.Errors(BanWire, ban)]).toEqual([]);
     }
@@ -189,9 +189,9 @@ describe("as JSON Lines", () => {
 
   test("names attacks that still go on at the end of the capture, and bans that are refused", async () => {
     const config = `${CONFIG.replace("seconds: 1", "seconds: 100")}protected_whitelist: [${VICTIM}]\n`;
-    const { told, summary } = await events(flood(datagram(VICTIM), 5000, 2), config);
-    expect(told.filter(({ event }) => event === "ban_rejected")).toHaveLength(1);
-    expect(told.at(-2)).toMatchObject({ event: "attack_lasts", attack: { active: true, ban_state: "rejected" } });
+    const { reported, summary } = await events(flood(datagram(VICTIM), 5000, 2), config);
+    expect(reported.filter(({ event }) => event === "ban_rejected")).toHaveLength(1);
+    expect(reported.at(-2)).toMatchObject({ event: "attack_lasts", attack: { active: true, ban_state: "rejected" } });
     expect(summary).toMatchObject({
       attacks: { total: 1, lasting: 1 },
       bans: { active: 0, withdrawn: 0, rejected: 1 },
@@ -199,7 +199,7 @@ describe("as JSON Lines", () => {
   });
 });
 
-test("of a damaged capture tells what came before, why it ends, and by the exit code that it does", async () => {
+test("of a damaged capture reports what came before and why it ends, with an exit code of its own", async () => {
   const whole = flood(datagram(VICTIM), 1000, 1);
   const damaged = whole.subarray(0, whole.length - 50);
   const { exitCode, summary } = await events(damaged);
@@ -208,7 +208,7 @@ test("of a damaged capture tells what came before, why it ends, and by the exit 
   expect((await replayed(damaged, CONFIG)).lines.join("\n")).toMatch(/1019 packets[\s\S]*the capture ends early/);
 });
 
-test("tells where the sources of an attack are", async () => {
+test("reports where the sources of an attack are", async () => {
   const directory = mkdtempSync(join(tmpdir(), `floodwall-origins-${process.pid}-`));
   const [asn, country] = [join(directory, "asn.mmdb"), join(directory, "country.mmdb")];
   try {

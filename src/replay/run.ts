@@ -31,7 +31,7 @@ export type ReplayEvent =
 
 export interface BanEvent {
   readonly kind: "ban";
-  readonly news: BanChangeKind;
+  readonly change: BanChangeKind;
   readonly ban: Ban;
 }
 
@@ -186,13 +186,13 @@ class ReplayRun {
 
   #banChanged(change: BanChange): void {
     const { ban, previous } = change;
-    const news = banChangeKind(change);
-    if (news === null) return;
-    if (news === ban.state) {
-      if (previous !== null && news !== "active") this.#banStates.active--;
-      this.#banStates[news]++;
+    const kind = banChangeKind(change);
+    if (kind === null) return;
+    if (kind === ban.state) {
+      if (previous !== null && kind !== "active") this.#banStates.active--;
+      this.#banStates[kind]++;
     }
-    const event: BanEvent = { kind: "ban", news, ban };
+    const event: BanEvent = { kind: "ban", change: kind, ban };
     if (this.#held === null) this.#emit(event);
     else this.#held.push(event);
   }

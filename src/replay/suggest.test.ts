@@ -1,4 +1,4 @@
-/** `floodwall replay --suggest`: what it proposes for a capture, and that the false alarms it tells are real ones. */
+/** `floodwall replay --suggest`: what it proposes for a capture, and that the false alarms that it reports are real ones. */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -47,7 +47,7 @@ async function suggested(bytes: Uint8Array, config: string) {
   return { exitCode, wire: JSON.parse(lines.join("\n")) as SuggestionWire };
 }
 
-test("tells the rates of each hostgroup, and proposes twice the peak, of either direction", async () => {
+test("reports the rates of each hostgroup, and proposes twice the peak, of either direction", async () => {
   const { exitCode, wire } = await suggested(NORMAL, CONFIG + GROUPS);
   expect(exitCode).toBe(0);
   expect(wire.packets).toMatchObject({ received: 40 * 240 + 1400 + 2400 + 600, foreign: 0 });
@@ -74,7 +74,7 @@ test("tells the rates of each hostgroup, and proposes twice the peak, of either 
   ]);
 });
 
-test("tells as many false alarms for each choice as a replay by it raises, and suggests no baseline that has any", async () => {
+test("reports as many false alarms for each choice as a replay with it raises, and suggests no baseline that has any", async () => {
   const { choices, suggested: best } = (await suggested(NORMAL, CONFIG + LEARNING)).wire;
   const tried = ["p99 x 2", "p99.9 x 2", "peak x 2, baseline x 2", "peak x 2, baseline x 5"];
   for (const { name, sections, false_alarms: alarms } of choices.filter(({ name }) => tried.includes(name))) {
@@ -127,7 +127,7 @@ test("says when there were more hosts than the table holds", async () => {
   expect(wire.notes[0]).toMatch(/the host table was full: \d+ packets of \d+ hosts .* raise capture\.max_hosts/);
 });
 
-test("of a damaged capture tells what came before, and exits with 3", async () => {
+test("of a damaged capture reports what came before, and exits with 3", async () => {
   const { exitCode, wire } = await suggested(NORMAL.subarray(0, NORMAL.length - 20), CONFIG);
   expect(exitCode).toBe(3);
   expect(wire.notes.join("\n")).toContain("the capture ends early");

@@ -75,10 +75,10 @@ function sampleLines({ target, sample }: Reading): string[] {
   ];
 }
 
-function banLine({ news, ban }: BanEvent): string {
+function banLine({ change, ban }: BanEvent): string {
   if (ban.state === "withdrawn") return `ban withdrawn   ${ban.prefix.text}  ${ban.reason}`;
   if (ban.state === "rejected") return `ban refused     ${ban.prefix.text}  ${ban.reason}`;
-  return `${news === "changed" ? "ban changed" : "ban"}`.padEnd(16) + doingText(ban);
+  return `${change === "changed" ? "ban changed" : "ban"}`.padEnd(16) + doingText(ban);
 }
 
 function doingText({ measure, prefix, method }: Ban): string {

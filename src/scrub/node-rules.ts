@@ -1,5 +1,5 @@
 /**
- * The rules of a diverted ban for scrub nodes that do not support all of its match fields: found anew within those that
+ * The rules of a diverted ban for scrub nodes that do not support all of its match fields: found again within those that
  * they support (docs/interface.md#rule-document-flowspec). Pure, except that it bounds how many it finds at once.
  */
 import { NODE_RULES_FOUND_MAX } from "../limits.ts";

@@ -23,8 +23,8 @@ export function countAttack(metrics: DetectionMetrics, event: AttackEvent): void
 }
 
 export function logBan(log: Log, change: BanChange): void {
-  const news = banChangeKind(change);
-  if (news === null) return;
+  const kind = banChangeKind(change);
+  if (kind === null) return;
   const { ban } = change;
   const { id, target, prefix, state, reason, manual, method, dryRun, step, fallback, repeat, measure } = ban;
   const node = measure.kind === "divert" ? { node: measure.node } : {};
@@ -45,7 +45,7 @@ export function logBan(log: Log, change: BanChange): void {
       ...node,
       ...rules,
     },
-    `ban ${news !== "dry_run" ? news : dryRun ? "became virtual" : "became real"}`,
+    `ban ${kind !== "dry_run" ? kind : dryRun ? "became virtual" : "became real"}`,
   );
 }
 

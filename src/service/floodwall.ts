@@ -39,7 +39,6 @@ import { ClockSteps } from "../system/clock-steps.ts";
 import type { Environment } from "../system/environment.ts";
 import type { RecordTable } from "../system/record-table.ts";
 import type { Timers } from "../system/timers.ts";
-import { watchRises } from "./baseline-rises.ts";
 import { ConfigReader } from "./config-reader.ts";
 import { openDataPlane } from "./dataplane.ts";
 import { alertAtCap, countAttack, logAttack, logBan } from "./event-log.ts";
@@ -47,6 +46,7 @@ import { LEARNING_FAULTS } from "./faults.ts";
 import { Listeners } from "./listeners.ts";
 import { PacketPath } from "./packet-path.ts";
 import { Reloader } from "./reloader.ts";
+import { watchRises } from "./rise-watch.ts";
 import { fillMetrics } from "./scrape.ts";
 import { openScrubNodes, scrubCircumstances } from "./scrub.ts";
 import { openSourceBlocks } from "./sourceblock.ts";
@@ -128,7 +128,7 @@ export class Floodwall {
       endedKept: ENDED_BANS_KEPT,
       onChange: (ban, previous) => this.#banChanges.emit({ ban, previous }),
       onFault: (cause) =>
-        this.#limiter.pass("ban", (suppressed) => log.error({ cause, suppressed }, "a ban could not be brought on")),
+        this.#limiter.pass("ban", (suppressed) => log.error({ cause, suppressed }, "a ban could not be updated")),
     });
     this.dataPlane = openDataPlane({
       ...options,

@@ -28,7 +28,7 @@ const TABLES: Readonly<Record<TableName, { readonly keys: readonly string[]; rea
 };
 const NAMES = Object.keys(TABLES) as TableName[];
 
-/** The database and its write-ahead log. The index of the log is made anew by whoever opens them. */
+/** The database and its write-ahead log. The index of the log is made again by the process that opens them. */
 const SUFFIXES = ["", "-wal"];
 
 type Row = Readonly<Record<string, unknown>>;

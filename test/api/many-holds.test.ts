@@ -1,9 +1,9 @@
 import { heapStats } from "bun:jsc";
 import { expect, test } from "bun:test";
-import { heldDocument } from "../../src/http/holds/held-document.ts";
 import { systemTimers } from "../../src/system/timers.ts";
 import { CrowdProcess, mayConnect } from "../fixtures/http/crowd-process.ts";
 import { POLL_PATH, PollServer } from "../fixtures/http/poll-server.ts";
+import { jsonDocument } from "../fixtures/http/polls.ts";
 import { eventually } from "../fixtures/service.ts";
 
 const POLLS = 10_000;
@@ -22,7 +22,7 @@ test.skipIf(!isPossible)(name + reason, async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const { answers } = await crowd.poll(server.document.etag);
       await eventually(() => server.holds.size === POLLS, "not all polls were parked", 30_000);
-      server.change(heldDocument({ version: 1, bans: Array.from({ length: 100 }, (_, i) => `${round}.${i}`) }));
+      server.change(jsonDocument({ version: 1, bans: Array.from({ length: 100 }, (_, i) => `${round}.${i}`) }));
       expect(await answers).toMatchObject({ right: POLLS, wrong: 0, lost: 0 });
       expect(server.holds.size).toBe(0);
     }

@@ -28,7 +28,7 @@ export class Relay {
 }
 
 function spawn(command: string[]): Bun.Subprocess {
-  // A connection that comes before the service listens, or ends under way, is no news.
+  // A connection that comes before the service listens, or ends under way, is not reported.
   return Bun.spawn(command, { stdin: "ignore", stdout: "ignore", stderr: "ignore" });
 }
 

@@ -26,7 +26,7 @@ test("bans are told by channels that come with a reload, and at a stop", async (
   );
   const told = () => JSON.parse(hook.received.at(-1)?.body ?? "{}") as object;
   expect(told()).toMatchObject({ event: "ban_active", dry_run: true, ban: { target: ban["target"] } });
-  // The last news leaves although the service stops at once.
+  // The last event is delivered although the service stops at once.
   await service.post("/api/v1/unban", { ip: "192.0.2.8" });
   expect(await service.stop()).toBe(0);
   expect(told()).toMatchObject({ event: "ban_withdrawn" });

@@ -30,7 +30,7 @@ storage: {driver: clickhouse, clickhouse: {url: "http://127.0.0.1:${store}", dat
 notify: {webhook: {url_env: HOOK_URL}}
 `;
   const service = await scene.start(config, { env: { HOOK_URL: `http://127.0.0.1:${hook}/` } });
-  // Its row waits for the history, its news for the webhook.
+  // Its row waits for the history, its event for the webhook.
   expect((await service.post("/api/v1/ban", { ip: "192.0.2.7" })).status).toBe(200);
   const [reader, writer] = [await RawHttp.connect(service.port), await RawHttp.connect(service.port)];
   scene.onEnd(() => {

@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kNsPerMs = 1e6;
 constexpr std::int64_t kNsPerSecond = 1'000'000'000;
-/// 30 years: what is further away never lapses before the machine does.
+/// 30 years: what expires later than that never expires before a reboot.
 constexpr double kFarthestMs = 30.0 * 365 * 86'400'000;
 
 std::int64_t readNs(clockid_t clock) {

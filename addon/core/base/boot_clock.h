@@ -1,4 +1,4 @@
-// The kernel's boot-time clock, by which entries of its maps lapse: it goes on through a suspend, and no step of the
+// The kernel's boot-time clock, by which entries of its maps expire: it goes on through a suspend, and no step of the
 // wall clock moves it. The only place where kernel time is converted.
 #pragma once
 

@@ -24,9 +24,9 @@ constexpr std::uint32_t kHeadroom = 256;
 /// Ethernet header and two VLAN tags.
 constexpr std::uint32_t kLinkHeaderMax = 22;
 
-/// A worker that found so many buffers looks again after a pause. The kernel wakes whoever waits for each handful of
-/// frames, and the CPU that receives them pays more for that than for the frames themselves. In a pause of 100 us the
-/// fastest port of 10 Gbit/s fills a fifth of the buffers.
+/// A worker that found this number of buffers or more looks again after a pause. The kernel wakes a waiting thread for
+/// each handful of frames, and the CPU that receives them pays more for that than for the frames themselves. In a pause
+/// of 100 us the fastest port of 10 Gbit/s fills a fifth of the buffers.
 constexpr std::uint64_t kWorthAPause = 16;
 constexpr std::chrono::microseconds kPause{100};
 
@@ -61,8 +61,8 @@ std::vector<XskSocket::Options> attempts(const NetworkDevice& device, ZeroCopy w
   const std::uint32_t frame = device.mtu + kLinkHeaderMax + kHeadroom;
   const std::uint32_t buffer = frame <= kSmallBuffer ? kSmallBuffer : kLargeBuffer;
   std::vector<XskSocket::Options> list;
-  // A driver may know zero copy and not frames in pieces: these are asked for only where frames need them. When
-  // copying they cost nothing, and take segments that the stack merged beyond the MTU.
+  // A driver may support zero copy and not frames in several buffers: with zero copy these are requested only if frames
+  // need them. In copy mode they cost nothing, and also take segments that the stack merged beyond the MTU.
   if (!isGeneric && wanted != ZeroCopy::off) {
     list.push_back({.zeroCopy = true, .multiBuffer = frame > kLargeBuffer, .bufferBytes = buffer});
   }
@@ -87,10 +87,10 @@ std::vector<std::uint32_t> chooseQueues(const NetworkDevice& device, const AfXdp
 }
 
 SourceError needsNative(const std::string& interface) {
-  return SourceError("zero copy on interface " + interface + " needs native XDP: set zero_copy to auto or off");
+  return SourceError("zero copy on interface " + interface + " needs native XDP: set zero_copy to auto or false");
 }
 
-/// The kernel lets go of a queue a moment after its last socket was closed: wait for that rather than fail.
+/// The kernel releases a queue a moment after its last socket was closed: wait for that rather than fail.
 std::unique_ptr<XskSocket> openSocket(const NetworkDevice& device, std::uint32_t queue,
                                       const XskSocket::Options& options) {
   using namespace std::chrono;
@@ -109,7 +109,7 @@ class AfXdpSession final : public CaptureSession {
  public:
   AfXdpSession(const AfXdpOptions& options, QueueShards& shards);
 
-  /// With zero copy the driver hands over to the socket itself: a program after the driver sees nothing.
+  /// With zero copy the driver passes frames to the socket itself: a generic program, after the driver, sees none.
   [[nodiscard]] bool bypassesProgram() const { return isZeroCopy_ && !link_->isNative(); }
   [[nodiscard]] std::string mode() const override;
   [[nodiscard]] SessionHealth health() override;
@@ -127,7 +127,7 @@ class AfXdpSession final : public CaptureSession {
   /// Made with the sockets, by what they can take.
   std::optional<MirrorProgram> program_;
   bool isZeroCopy_ = false;
-  /// What the workers got; each of them says it as it begins.
+  /// The priority that the workers got; each of them sets it when it begins.
   std::atomic<Priority> priority_ = Priority::unknown;
   // Destroyed from the last to the first: detached, workers joined, sockets closed.
   std::vector<std::unique_ptr<XskSocket>> sockets_;
@@ -140,11 +140,11 @@ AfXdpSession::AfXdpSession(const AfXdpOptions& options, QueueShards& shards)
     : device_(devices_.require(options.interface)),
       takesAllQueues_(!options.queues),
       queues_(chooseQueues(device_, options)) {
-  // Before the sockets: an owner of a program often holds its queues too, and the program has a name.
+  // Before the sockets: the owner of a program often holds the queues too, and only this error can name the program.
   requireNoProgram(device_);
   openSockets(options);
   startWorkers(options.cpus, shards);
-  // Last, so that no frame is steered to a socket that nobody serves.
+  // Last, so that no frame is steered to a socket without a worker.
   link_ = XdpLink::attach(program_->programFd(), device_, options.xdpMode);
   promiscuousMode_ = wantPromiscuousMode(device_);
 }
@@ -157,7 +157,7 @@ void AfXdpSession::openSockets(const AfXdpOptions& options) {
     } catch (const XskRefusal& refusal) {
       sockets_.clear();
       if (i + 1 < list.size()) continue;
-      const char* remedy = list[i].zeroCopy ? "; set zero_copy to auto or off" : "; use the pcap backend";
+      const char* remedy = list[i].zeroCopy ? "; set zero_copy to auto or false" : "; use the pcap backend";
       throw SourceError(std::string(refusal.what()) + remedy);
     }
   }
@@ -206,7 +206,7 @@ SessionHealth AfXdpSession::health() {
   const auto now = devices_.find(device_.name);
   if (!now) return {Kind::lost, interface + " is gone: create it again, capture goes on by itself"};
   if (now->index != device_.index) return {Kind::lost, interface + " was replaced: capture starts again by itself"};
-  if (!link_->isAttached()) return {Kind::lost, interface + " lost our XDP program: somebody detached it"};
+  if (!link_->isAttached()) return {Kind::lost, interface + " lost our XDP program: another process detached it"};
   if (takesAllQueues_ && now->rxQueues != device_.rxQueues) {
     return {Kind::lost, interface + " changed its RX queues: capture starts again by itself"};
   }

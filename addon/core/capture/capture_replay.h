@@ -15,7 +15,7 @@ namespace floodwall {
 
 class CaptureReplay {
  public:
-  /// `engine` is folded by nobody else. Throws SourceError.
+  /// No other thread folds `engine`. Throws SourceError.
   CaptureReplay(std::shared_ptr<Engine> engine, const EngineOptions& options, std::string path);
 
   /// Counts frames up to the next tick of the capture's time and folds. Returns that time in nanoseconds since the

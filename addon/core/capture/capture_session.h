@@ -27,7 +27,7 @@ class CaptureSession {
   virtual ~CaptureSession() = default;
 
   [[nodiscard]] virtual std::string mode() const = 0;
-  /// Called about once a second. Throws when it cannot tell.
+  /// Called about once a second. Throws when the kernel does not answer.
   [[nodiscard]] virtual SessionHealth health() = 0;
   /// Drops since the session began, by queue; `shard` is left to the source.
   [[nodiscard]] virtual std::vector<QueueStats> drops() const = 0;

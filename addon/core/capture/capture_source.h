@@ -47,7 +47,7 @@ class CaptureSource {
   /// May be called from any thread while the workers run.
   [[nodiscard]] virtual SourceStatus status() const = 0;
   /// For a source that counts in the kernel: the networks that its engine has, at first and after each change. Returns
-  /// at once; the source takes them up within a tick. Others leave the networks to their shards.
+  /// at once; the source uses them within a tick. Others leave the networks to their shards.
   virtual void setNetworks(const NetworksColumns&) {}
 };
 

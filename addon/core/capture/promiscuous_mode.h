@@ -1,4 +1,4 @@
-// Promiscuous mode of an interface for as long as somebody wants it: a mirror port gets frames for other stations,
+// Promiscuous mode of an interface for as long as a process wants it: a mirror port gets frames for other stations,
 // which network cards leave out otherwise.
 #pragma once
 

@@ -31,7 +31,7 @@ class WorkerPriority {
   WorkerPriority();
 
   [[nodiscard]] Priority highest() const { return highest_; }
-  /// The worker has counted so many packets since it began or rested.
+  /// The number of packets that the worker has counted since it began or rested.
   void worked(std::uint64_t packets) {
     if (packets >= kRestless && isRealTime_) setRealTime(false);
   }

@@ -21,7 +21,7 @@ inline constexpr std::uint32_t kSmallBuffer = 2048, kLargeBuffer = 4096;
 /// The kernel's count of frames that reached the queue and not its RX ring.
 struct XskDrops {
   std::uint64_t ringFull = 0;
-  /// With zero copy the driver's failed tries, not frames: what is lost then, the NIC counts.
+  /// With zero copy the driver's failed attempts, not frames: the NIC counts the frames that are lost then.
   std::uint64_t fillEmpty = 0;
   /// Anything else: frames too long for a buffer.
   std::uint64_t other = 0;

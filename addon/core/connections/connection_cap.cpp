@@ -82,7 +82,7 @@ std::vector<Connection> connectionsOf(std::uint16_t port) {
   return found;
 }
 
-/// Higher is worth less: sent nothing, or silent for so many milliseconds.
+/// Higher is worth less: sent nothing, or the milliseconds since it sent something.
 std::uint64_t silence(int fd) {
   tcp_info info{};
   socklen_t length = sizeof info;
@@ -90,7 +90,7 @@ std::uint64_t silence(int fd) {
   return info.tcpi_last_data_recv;
 }
 
-/// Ranks the connections of one peer. Within a descriptor's age the order is that of the descriptors.
+/// Ranks the connections of one peer. Those that are equally silent stay in the order of their descriptors.
 void rank(std::vector<Connection*>& ofPeer) {
   std::vector<std::pair<std::uint64_t, Connection*>> order;
   order.reserve(ofPeer.size());

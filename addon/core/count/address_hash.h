@@ -1,4 +1,4 @@
-// Seeded hashes of addresses and flows. The seed is random in each process, so that nobody outside can choose
+// Seeded hashes of addresses and flows. The seed is random in each process, so that a sender cannot choose
 // addresses that fall into one place of a table.
 #pragma once
 

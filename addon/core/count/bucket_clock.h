@@ -39,7 +39,7 @@ class BucketClock {
   void advance(std::uint64_t nowNs) noexcept {
     const std::uint64_t next = numberAt(nowNs);
     if (!isStarted_) {
-      // What the first fold finds was counted in one tick at most, as far as anybody can know.
+      // What the first fold finds was counted in one tick at most, as far as is known.
       startNs_ = nowNs;
       lastFoldNs_ = nowNs - std::min(nowNs, tickNs_);
       isStarted_ = true;

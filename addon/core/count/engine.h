@@ -91,7 +91,7 @@ class Engine {
   [[nodiscard]] std::shared_ptr<Shard> addShard();
 
   /// Throws std::invalid_argument on columns that do not fit together. Takes effect at once while there is no shard,
-  /// else with the next fold; counts of packets without a row start anew. Groups keep their screens by number.
+  /// else with the next fold; counts of packets without a row start from zero. Groups keep their screens by number.
   void setNetworks(const NetworksColumns& networks);
   /// 26 values a group: 13 incoming, then 13 outgoing; infinity is off. Groups beyond the last are off.
   void setScreens(std::span<const double> screens);

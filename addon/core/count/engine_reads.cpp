@@ -76,8 +76,8 @@ std::vector<Found> find(const std::vector<Sample>& samples, const std::vector<st
   return found;
 }
 
-/// Keeps the newest `most`. From the epoch of which only a part fits it takes every so many: its records lie shard by
-/// shard, and each shard sees senders of its own.
+/// Keeps the newest `most`. From the epoch of which only a part fits it takes records at equal distances: they lie
+/// shard by shard, and each shard sees senders of its own.
 void keepNewest(std::vector<Found>& found, std::size_t most) {
   if (found.size() <= most) return;
   const std::size_t surplus = found.size() - most;

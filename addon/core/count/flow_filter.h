@@ -1,5 +1,5 @@
-// Tells new flows from flows seen lately in fixed memory: signatures in sets of one cache line, the longest unused
-// makes room. Knows hashes only, not what a flow is.
+// Distinguishes new flows from recent ones in fixed memory: signatures in sets of one cache line, of which the longest
+// unused is replaced. Knows hashes only, not what a flow is.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +39,8 @@ class FlowFilter {
   [[nodiscard]] std::size_t residentBytes() const { return sets_.residentBytes(); }
 
  private:
-  /// A lane is signature, stamp, and one bit that tells it from an empty lane. Four of them are a register of every
-  /// processor that matters.
+  /// A lane is signature, stamp, and one bit that distinguishes it from an empty lane. Four of them are a register of
+  /// every processor that matters.
   using Quad = std::uint32_t __attribute__((vector_size(16)));
   struct alignas(64) Set {
     Quad quads[4];

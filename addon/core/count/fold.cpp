@@ -15,11 +15,11 @@ namespace {
 constexpr auto kAwaitStep = std::chrono::microseconds(20);
 constexpr int kAwaitSteps = 50;
 
-/// Rows, or batches of journal entries, between two chances for a reader.
+/// Rows, or batches of journal entries, that are processed under the lock before readers may take it.
 constexpr std::uint32_t kSliceRows = 2048, kSliceBatches = 32;
 /// Rows fetched ahead.
 constexpr std::size_t kAhead = 32;
-/// All hosts are looked through in so many folds.
+/// The number of folds in which all hosts are looked through.
 constexpr std::uint32_t kSweepFolds = 32;
 
 constexpr std::array kDirections = {Direction::incoming, Direction::outgoing};
@@ -66,7 +66,7 @@ void Engine::takeSettings() {
   if (networks != nullptr) takeNetworks(std::move(networks));
 }
 
-/// Matches all hosts anew. The long part only reads; readers wait for the short one that writes.
+/// Matches all hosts again. The long part only reads; readers wait for the short one that writes.
 void Engine::takeNetworks(std::shared_ptr<const Networks> networks) {
   std::vector<std::uint32_t> places(hosts_.end(), kNoPlace);
   std::array<std::vector<Totals>, 2> groupSums;

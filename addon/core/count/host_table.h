@@ -36,7 +36,7 @@ class HostTable {
  public:
   static constexpr std::uint32_t kNone = kNoRow;
 
-  /// At most `maxHosts` hosts, and so many more numbers for places.
+  /// At most `maxHosts` hosts, and numbers for places beside them.
   HostTable(std::uint32_t maxHosts, std::uint32_t places, const AddressHash& hash)
       : maxHosts_(maxHosts), hash_(hash), index_(maxHosts), hosts_(std::size_t{maxHosts} + places) {}
 

@@ -25,7 +25,7 @@ class Journal {
  public:
   static constexpr std::size_t kChunkBytes = std::size_t{16} << 10;
 
-  /// A chunk is open in each bucket, so that there are at least so many.
+  /// A chunk is open in each bucket, so that there are at least as many chunks as buckets.
   Journal(std::uint32_t buckets, std::size_t bytes);
 
   /// False, and nothing is kept, when the journal is full.

@@ -36,7 +36,7 @@ class Networks {
  public:
   Networks() = default;
   /// Throws std::invalid_argument where columns do not fit together or an identifier is not below its count.
-  /// `generation` tells this table from all others of the process.
+  /// `generation` distinguishes this table from all others of the process.
   Networks(const NetworksColumns& columns, std::uint32_t generation);
 
   /// Index into places(), or kNoPlace.

@@ -43,7 +43,7 @@ class Sampler {
     choose();
     return true;
   }
-  /// One packet in so many is chosen.
+  /// One packet in this number is chosen.
   [[nodiscard]] std::uint32_t every() const noexcept { return every_; }
   /// Call at each epoch; `epochsPerSecond` is their nominal rate.
   void adapt(std::uint32_t epochsPerSecond) noexcept;

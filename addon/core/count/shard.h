@@ -1,6 +1,6 @@
 // The counts of one worker. One thread counts, the engine's fold takes the counts over without a lock and without
 // stopping it. A shard knows packets and networks; it knows nothing of windows, thresholds or where frames come from.
-// Which thread may use a member is said at the member.
+// The comment of each member says which thread may use it.
 #pragma once
 
 #include <array>
@@ -42,7 +42,7 @@ struct ShardStats {
 struct Control {
   std::uint32_t maxHosts = 0;
   bool countOutgoing = false;
-  /// A row that was not touched for so many epochs is freed.
+  /// A row that was not touched for this number of epochs is freed.
   std::uint32_t idleEpochs = 0;
   std::uint32_t epochsPerSecond = 0;
   AddressHash hash;
@@ -120,8 +120,8 @@ class Shard {
   std::atomic<const WatchedHosts*> watched{nullptr};
 
  private:
-  /// Where a packet's address leads. At most one of row and place is set; neither is foreign. Two words of a register:
-  /// it is returned for every packet.
+  /// Where an address is counted. At most one of row and place is set; if neither is, it is foreign. It fits into a
+  /// register, since it is returned for every packet.
   struct Located {
     std::uint32_t row = kNoRow;
     std::uint32_t place = kNoPlace;
@@ -145,7 +145,7 @@ class Shard {
   void countPending(const Pending& pending, Link link, StatDelta& delta);
   void publish(const StatDelta& delta) noexcept;
 
-  /// `packets` is how many stand behind the look-up, for a host that must earn its row.
+  /// `packets` is the number of packets that the look-up stands for: the doorkeeper weighs it for a new host.
   Located locate(const Address& address, std::uint64_t hash, std::uint32_t candidate, std::uint32_t packets) noexcept;
   Located locateWithout(const Address& address, std::uint64_t hash, std::uint32_t packets) noexcept;
   Located found(std::uint32_t row) noexcept;

@@ -10,7 +10,7 @@ namespace {
 
 /// Rows looked at with each batch while a sweep is due, and while the worker has nothing better to do.
 constexpr std::uint32_t kSweepBusy = 8, kSweepIdle = 4096;
-/// A sweep goes through all rows in so many epochs.
+/// The number of epochs in which a sweep goes through all rows.
 constexpr std::uint32_t kSweepEpochs = 32;
 /// In a table that is not crowded the configured idle time holds, which is at most this.
 constexpr std::uint32_t kIdleMsLongest = 3'600'000;
@@ -23,7 +23,7 @@ void Shard::observe() noexcept {
   if (sweepLeft_ != 0) sweep(kSweepBusy);
 }
 
-/// Takes the networks and watched hosts that hold now, then tells the fold that what was touched before is its to read,
+/// Takes the networks and watched hosts that hold now, then signals the fold that it may read what was touched before,
 /// and that the old ones are no longer used.
 void Shard::adopt(std::uint32_t epoch) noexcept {
   epoch_ = epoch;
@@ -63,7 +63,7 @@ void Shard::applyWatched(const WatchedHosts* now) noexcept {
   watchedHosts_ = now;
 }
 
-/// There must be one: the doorkeeper admits nobody to a full table. The row's counters go on from where they stood.
+/// There must be one: the doorkeeper admits no host to a full table. The row's counters go on from where they stood.
 std::uint32_t Shard::takeRow(const Address& address, std::uint64_t hash) noexcept {
   std::uint32_t row = freeRow_;
   if (row != kNoRow) {

@@ -77,7 +77,7 @@ std::optional<Number> numberIn(std::span<const std::uint8_t> answer, std::uint16
 class GenericNetlink {
  public:
   GenericNetlink() : fd_(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC)) {
-    // The kernel answers within the call that sends; should it not, nobody waits for long.
+    // The kernel answers within the call that sends; if it does not, the wait is short.
     const timeval patience{.tv_sec = 1, .tv_usec = 0};
     if (fd_) setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   }

@@ -62,7 +62,7 @@ void FilterPort::attach(const NetworkDevice& device) {
   link_ = std::move(made);
 }
 
-/// The interface was removed together with its program, or somebody detached the program.
+/// The interface was removed together with its program, or another process detached the program.
 void FilterPort::lose() {
   if (!link_) return;
   link_.reset();

@@ -1,5 +1,5 @@
-// The filter in the kernel as a whole: its tables, and the interfaces that it is on. Blocks hold and lapse without this
-// process: maps and links are pinned, and the next process takes them up where they are. Any thread may call.
+// The filter in the kernel as a whole: its tables, and the interfaces that it is on. Blocks hold and expire without
+// this process: maps and links are pinned, and the next process adopts them. Any thread may call.
 #pragma once
 
 #include <condition_variable>
@@ -32,7 +32,7 @@ enum class FilterOrigin : std::uint8_t {
   made,
   /// Those of the process before.
   adopted,
-  /// Made anew, because what was pinned has another schema or other bounds; it is removed once these are in force.
+  /// New ones, because what was pinned has another schema or other bounds; it is removed once these are in force.
   replaced,
 };
 

@@ -1,5 +1,5 @@
-// The bits that tell the kernel which hashes may be of a pair. Counts how many pairs share each bit, which only this
-// process knows. One writer.
+// The bits by which the kernel knows which hashes may be of a pair. Counts how many pairs share each bit, which only
+// this process knows. One writer.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ class PairBits {
   }
 
  private:
-  /// A bit that so many pairs share is never cleared.
+  /// A bit that this number of pairs share is never cleared.
   static constexpr std::uint8_t kUncounted = UINT8_MAX;
 
   void store(std::uint32_t bit, bool isSet) {

@@ -86,11 +86,11 @@ void PairTable::put(std::span<const PairKey> keys, std::span<const std::uint64_t
     }
     if (size_ >= head_.pairs_max) {
       throw undone("no room for more than " + std::to_string(head_.pairs_max) +
-                   " source blocks in the kernel: remove some, or let them lapse");
+                   " source blocks in the kernel: remove some, or let them expire");
     }
     const auto row = add(keys[i], expiresAtNs[i]);
     if (!row) {
-      throw undone("the kernel's table of source blocks has no place for one more: remove some, or let them lapse");
+      throw undone("the kernel's table of source blocks has no place for one more: remove some, or let them expire");
     }
     added.push_back(keys[i]);
     rows.push_back(*row);

@@ -1,5 +1,5 @@
-// The pairs of source and victim that the kernel drops. Its rows and ways are all the state there is: whoever finds the
-// maps after a crash finds every pair that was put. One thread at a time.
+// The pairs of source and victim that the kernel drops. Its rows and ways are all the state there is: a process
+// that finds the maps after a crash finds every pair that was put. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -19,20 +19,20 @@ using PairKey = filter_pair_key;
 
 class PairTable {
  public:
-  /// What read() calls with a pair, when it lapses, and its hits.
+  /// What read() calls with a pair, its expiry, and its hits.
   using See = std::function<void(const PairKey&, std::uint64_t, const filter_count&)>;
 
-  /// Takes the pairs up that the maps hold, and puts right what a crash left half done.
+  /// Adopts the pairs that the maps hold, and corrects what a crash left half done.
   explicit PairTable(const FilterMaps& maps);
 
-  /// Adds pairs, or changes when they lapse; all or, with a FilterError, none. `expiresAtNs` is one for each.
+  /// Adds pairs, or changes their expiry; all or, with a FilterError, none. `expiresAtNs` is one for each.
   void put(std::span<const PairKey> keys, std::span<const std::uint64_t> expiresAtNs);
   /// Those that are not there are left alone.
   void remove(std::span<const PairKey> keys);
-  /// Removes what lapsed.
+  /// Removes what expired.
   void sweep(std::uint64_t nowNs);
 
-  /// Calls see(key, expiresAtNs, hits) for the pairs of rows from `cursor` on that have not lapsed, until `most` were
+  /// Calls see(key, expiresAtNs, hits) for the pairs of rows from `cursor` on that have not expired, until `most` were
   /// seen; returns where to go on, or -1.
   [[nodiscard]] std::int64_t read(std::uint32_t cursor, std::size_t most, std::uint64_t nowNs, const See& see) const {
     for (std::uint32_t row = cursor; row < rows_.size(); row++) {

@@ -26,7 +26,7 @@ struct PinnedFilter {
     std::uint32_t program = 0;
   };
   std::vector<Link> links;
-  /// Those that have not lapsed.
+  /// Those that have not expired.
   std::uint32_t pairs = 0;
   std::uint32_t rules = 0;
   filter_stats stats{};

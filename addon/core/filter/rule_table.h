@@ -41,9 +41,9 @@ class RuleTable {
   /// Replaces the rules by these; throws FilterError and leaves them as they were. A rule whose match or action changed
   /// is a new one under its old identifier: its hits begin again.
   void set(std::span<const WantedRule> wanted);
-  /// Removes what lapsed.
+  /// Removes what expired.
   void sweep(std::uint64_t nowNs);
-  /// Those that have not lapsed.
+  /// Those that have not expired.
   [[nodiscard]] std::vector<RuleHits> read(std::uint64_t nowNs) const;
   [[nodiscard]] std::uint32_t count(std::uint64_t nowNs) const;
 

@@ -1,4 +1,4 @@
-// All that can be read of a network interface before a program is attached to it, for whoever is to say whether it is
+// All that can be read of a network interface before a program is attached to it, to judge whether it is
 // fit. Changes nothing.
 #pragma once
 

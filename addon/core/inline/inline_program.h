@@ -22,7 +22,7 @@ namespace floodwall {
 struct InlineProgramOptions {
   std::uint32_t maxHosts = 1;
   bool countOutgoing = false;
-  /// One packet in so many is sampled; 0: none.
+  /// One packet in this number is sampled; 0: none.
   std::uint32_t sampleEvery = 0;
   /// The interface's frames may be longer than one buffer.
   bool hasFragments = false;

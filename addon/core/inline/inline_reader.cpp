@@ -21,8 +21,8 @@ int takeSample(void* shard, void* data, std::size_t) {
   return 0;
 }
 
-/// What must be added to `seen` to make it `wanted`. Modulo 2^64: a packet that was counted in both directions was seen
-/// twice, and is taken back here.
+/// What must be added to `seen` to make it `wanted`, modulo 2^64: negative for packets that were counted in both
+/// directions, which the shard has seen twice.
 ShardStats missing(const ShardStats& wanted, const ShardStats& seen) {
   ShardStats delta;
   delta.receivedPackets = wanted.receivedPackets - seen.receivedPackets;
@@ -68,7 +68,7 @@ void InlineReader::read(std::uint64_t nowMs) {
   ring_buffer__consume(samples_.get());
 }
 
-/// The stats are the kernel's, which gives every packet one outcome; what the shard made of the counts is put right.
+/// The kernel gives each packet one outcome. The stats that the shard derived from the counts are corrected to these.
 void InlineReader::settleStats() {
   const inline_stats kernel = program_.stats();
   if (kernel.network_packets != networkPackets_) {
@@ -92,7 +92,7 @@ void InlineReader::readNetworks() {
   values_.resize(networks_.size());
   auto count = static_cast<std::uint32_t>(keys_.size());
   std::uint32_t next = 0;
-  // All fit: the map has exactly so many entries.
+  // All fit: the map has exactly this number of entries.
   const int error =
       bpf_map_lookup_batch(program_.networksFd(), nullptr, &next, keys_.data(), values_.data(), &count, nullptr);
   if (error < 0 && error != -ENOENT) return;

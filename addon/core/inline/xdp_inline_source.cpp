@@ -13,12 +13,12 @@
 namespace floodwall {
 namespace {
 
-/// Readings in a tick: what a fold misses because it was not read yet waits for a whole tick.
+/// Readings in a tick: counts that are read too late for a fold wait for the next one, a whole tick.
 constexpr std::uint32_t kReadingsPerTick = 2;
 /// Until networks that the kernel refused are tried again.
 constexpr std::uint64_t kRefusedPauseMs = 1000;
 
-/// The networks that sessions take up, one after another, each at its own pace.
+/// The networks, which each session takes at its next reading.
 class NetworksBox {
  public:
   void set(std::shared_ptr<const InlinePrefixes> networks) {
@@ -40,7 +40,7 @@ std::uint64_t monotonicMs() {
   return static_cast<std::uint64_t>(duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count());
 }
 
-/// Before anything is loaded: a load takes a good part of a second, which every retry would spend for nothing.
+/// Called before anything is loaded: loading takes a good part of a second, which each retry would waste.
 NetworkDevice requireFreeDevice(const NetworkDevices& devices, const XdpInlineOptions& options) {
   NetworkDevice device = devices.require(options.interface);
   if (!options.filter) {
@@ -51,7 +51,7 @@ NetworkDevice requireFreeDevice(const NetworkDevices& devices, const XdpInlineOp
   return device;
 }
 
-/// How the program is on the interface: by a link of its own, or in the place of the filter that it has inside.
+/// How the program is attached: by a link of its own, or in place of the program of the filter that it has inside.
 class Attachment {
  public:
   Attachment(const InlineProgram& program, const NetworkDevice& device, const XdpInlineOptions& options) {
@@ -102,7 +102,8 @@ class InlineSession final : public CaptureSession {
     const auto now = devices_.find(device_.name);
     if (!now) return {Kind::lost, interface + " is gone: create it again, counting goes on by itself"};
     if (now->index != device_.index) return {Kind::lost, interface + " was replaced: counting starts again by itself"};
-    if (!attachment_->isAttached()) return {Kind::lost, interface + " lost our XDP program: somebody detached it"};
+    if (!attachment_->isAttached())
+      return {Kind::lost, interface + " lost our XDP program: another process detached it"};
     if (!error().empty()) return {Kind::impaired, interface + ": " + error()};
     std::string fault = linkFault(*now);
     const Kind kind = fault.empty() ? Kind::good : Kind::impaired;
@@ -120,7 +121,7 @@ class InlineSession final : public CaptureSession {
   }
 
  private:
-  /// Reads until it must stop. A reading that takes long leaves as much time between: it is half of a CPU at most.
+  /// Reads until it must stop. After a long reading it pauses for as long, so that it takes half of a CPU at most.
   void readAll(int pauseMs, int stopFd) {
     for (int pause = pauseMs; waitReadable(-1, stopFd, pause) != Wakeup::stop;) {
       const std::uint64_t start = monotonicMs();

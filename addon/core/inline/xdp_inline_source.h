@@ -1,5 +1,5 @@
-// Counts the traffic of an interface that passes it on: the kernel counts (inline_program.h), this reads the counts and
-// samples about once a tick. One source for all queues of the interface.
+// Counts the traffic of an interface that passes it on: the kernel counts (inline_program.h), and a thread reads the
+// counts and samples twice in each tick. One source for all queues of the interface.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace floodwall {
 struct XdpInlineOptions {
   std::string interface;
   XdpMode xdpMode = XdpMode::automatic;
-  /// One header in so many is copied out for samples; 0: none.
+  /// One header in this number is copied out for samples; 0: none.
   std::uint32_t sampleEvery = 1000;
   /// The CPU of the reading thread; empty: not pinned.
   std::vector<int> cpus;
@@ -25,7 +25,8 @@ struct XdpInlineOptions {
   bool countOutgoing = false;
   std::uint32_t idleMs = 60'000;
   std::uint32_t tickMs = 100;
-  /// Null, or the filter that is on the interface: the counter then takes it in, and its place.
+  /// Null, or the filter on the interface: then the counter's program, which has the filter inside, replaces its
+  /// program.
   std::shared_ptr<KernelFilter> filter;
 };
 

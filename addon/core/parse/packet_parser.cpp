@@ -38,7 +38,7 @@ struct Cursor {
 
 bool isVlanTag(std::uint16_t type) noexcept { return type == 0x8100 || type == 0x88a8 || type == 0x9100; }
 
-/// In two words: whoever hashes the address reads it in words right after, and a processor cannot forward single bytes
+/// In two words: the hash of the address reads it in words right after, and a processor cannot forward single bytes
 /// into them.
 void setMapped(Address& address, const std::uint8_t* ipv4) noexcept {
   static constexpr std::array<std::uint8_t, 4> kPrefix = {0, 0, 0xff, 0xff};
@@ -147,7 +147,7 @@ bool skipExtension(Cursor& cursor, Packet& packet) noexcept {
 ParseError parseIpv6(Cursor cursor, Packet& packet) noexcept {
   constexpr std::size_t kHeader = 40;
   if (!cursor.has(kHeader)) return ParseError::truncatedIpv6;
-  // Nobody routes to a mapped address (RFC 4291, 2.5.5.2), and it must not be taken for the IPv4 host.
+  // A mapped address is not routed (RFC 4291, 2.5.5.2), and it must not be taken for the IPv4 host.
   if (cursor.at[0] >> 4 != 6 || isMapped(cursor.at + 24)) return ParseError::badIpv6Header;
   if (isMapped(cursor.at + 8)) {
     packet.source = {};

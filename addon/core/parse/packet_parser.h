@@ -54,7 +54,7 @@ struct Packet {
   bool isSyn = false;
   /// Part of a datagram, the first part included.
   bool isFragment = false;
-  /// A part without transport header: it belongs to a flow that cannot be told from it.
+  /// A part without transport header: it does not show to which flow it belongs.
   bool isLaterFragment = false;
 };
 

@@ -35,7 +35,7 @@ struct LoadOrder {
   std::string alternative;
   /// What makes its maps smaller; the end of a sentence.
   std::string lessMemory;
-  /// Where to put the size of the program; null: nobody asks, which loads it faster.
+  /// Where to put the size of the program; null: not read, which loads it faster.
   ProgramSize* size = nullptr;
 };
 

@@ -97,7 +97,7 @@ std::optional<XdpLink> XdpLink::adopt(const std::string& path, const NetworkDevi
   LIBBPF_OPTS(bpf_xdp_query_opts, query);
   const int error = bpf_xdp_query(static_cast<int>(device.index), 0, &query);
   if (error != 0) throw cannotTell(-error);
-  // Interfaces of other network namespaces have the same indexes: the program tells whose link it is.
+  // Interfaces of other network namespaces have the same indexes: the program shows whose link it is.
   const bool isGeneric = query.attach_mode == XDP_ATTACHED_SKB;
   if (info.xdp.ifindex != device.index || query.attach_mode == XDP_ATTACHED_NONE || info.prog_id != query.prog_id) {
     return std::nullopt;

@@ -178,7 +178,7 @@ const CHANNELS = {
   slack: "Slack",
   email: "E-mail",
   exec: "Command",
-} as const;
+} as const satisfies Readonly<Record<keyof StatusWire["notify"], string>>;
 
 function Notify({ notify }: { readonly notify: StatusWire["notify"] }) {
   return (

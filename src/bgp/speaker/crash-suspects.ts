@@ -5,7 +5,7 @@
 import { subjectOfLine } from "./gobgpd-log.ts";
 
 /** A crash sooner than this after a start belongs to the same series. */
-export const STABLE_MS = 60_000;
+export const SPEAKER_STABLE_MS = 60_000;
 /** With this many crashes in a row over one neighbor it is left out, and after that with each. */
 const CRASHES_MAX = 3;
 const LEFT_OUT_MS = 60_000;
@@ -49,7 +49,7 @@ export class CrashSuspects {
   /** gobgpd crashed. Monotonic ms. Returns the neighbor that is left out from now on, if another one remains. */
   crashed(crash: Crash, neighbors: ReadonlySet<string>, nowMs: number): string | null {
     const { neighbor } = crash;
-    const isSeries = neighbor === this.#suspect && nowMs - this.#lastCrashMs < STABLE_MS;
+    const isSeries = neighbor === this.#suspect && nowMs - this.#lastCrashMs < SPEAKER_STABLE_MS;
     this.#crashes = isSeries ? this.#crashes + 1 : 1;
     this.#suspect = neighbor;
     this.#lastCrashMs = nowMs;

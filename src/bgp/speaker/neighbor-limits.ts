@@ -20,11 +20,11 @@ export const RECHECK_MAX_MS = 24 * 3_600_000;
 const LEARN_STEPS = 8;
 
 interface Family {
-  /** The neighbor took so many. */
+  /** The largest number that the neighbor took. */
   taken: number;
-  /** So many were too many; Infinity: no limit is known. */
+  /** The smallest number over which it ended a session; Infinity: no limit is known. */
   refused: number;
-  /** At most so many are sent; below `refused`, except while one more than a known limit is tried. */
+  /** The largest number that is sent; below `refused`, except while one more than a known limit is tried. */
   allowed: number;
   /** More than `taken` are sent since then; null: they are not. */
   trial: { readonly routes: number; readonly sinceMs: number } | null;

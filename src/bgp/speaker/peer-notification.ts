@@ -41,7 +41,7 @@ export function isPrefixLimit({ code, subcode }: PeerNotification): boolean {
   return code === CEASE && subcode === TOO_MANY_PREFIXES;
 }
 
-/** At most so many routes of a family. */
+/** The number of routes of a family that the neighbor takes at most. */
 export interface PrefixLimit {
   readonly family: RouteFamily;
   readonly routes: number;

@@ -106,7 +106,7 @@ test(
 );
 
 test(
-  "a guard that cannot be told the time is ended and named once, until the service can write again",
+  "a guard whose deadline cannot be written is ended, and logged once until the service can write again",
   async () => {
     const times = { pollMs: 20, checkMs: 20, retryMinMs: 20, retryMaxMs: 100, deadlineMs: 1_000, leaseMs: 30_000 };
     const { announcer, warnings } = lab.announcer(bgpConfig(), { times });

@@ -1,7 +1,7 @@
 /**
  * Ends a managed gobgpd, and with it the routes, once the last ban is over and no service has come back: a small process
- * beside gobgpd that survives the service. The service writes until when gobgpd may run without hearing from it; the
- * guard reads only that. The time is that of the boot clock, which nobody can set.
+ * beside gobgpd that survives the service. The service writes until when gobgpd may run without another write; the
+ * guard reads only that. The time is that of the boot clock, which cannot be set.
  */
 import { spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
@@ -13,8 +13,8 @@ import { DEADLINE_FROM_RUN, type SpeakerDirectory } from "./speaker-directory.ts
 const NAME = "floodwall-guard";
 const LOOK_SECONDS = 2;
 /**
- * So often in a row the time must have passed: after a standstill of the machine a live service, which writes every ten
- * seconds, is first.
+ * The number of looks in a row at which the time must have passed: after the machine stood still, a live service, which
+ * writes every ten seconds, must be able to write first.
  */
 const LOOKS = 7;
 /** Time to close the sessions before gobgpd is killed. */
@@ -90,7 +90,7 @@ export class SpeakerGuard {
     }
   }
 
-  /** Starts a guard if gobgpd has none. One that cannot be told the time is ended: it would end live routes. */
+  /** Starts a guard if gobgpd has none. If the time cannot be written, the guard is ended: it would end live routes. */
   watch(speaker: GuardedSpeaker): void {
     if (this.#pid === null || !isGuard(this.#pid, speaker)) this.#pid = findGuard(speaker);
     if (this.extend()) this.#pid ??= start(speaker);

@@ -7,7 +7,7 @@ import type { Clock } from "../../system/clock.ts";
 import type { Timers } from "../../system/timers.ts";
 import type { RouteReconciler } from "../route-reconciler.ts";
 import { WakeSignal } from "../wake-signal.ts";
-import { STABLE_MS } from "./crash-suspects.ts";
+import { SPEAKER_STABLE_MS } from "./crash-suspects.ts";
 import { type Session, toSession } from "./neighbor.ts";
 import { isPrefixLimit, type PeerNotification } from "./peer-notification.ts";
 import type { Speaker } from "./speaker.ts";
@@ -77,7 +77,7 @@ export class SpeakerLink {
       const outcome = await this.#serveOnce();
       if (this.#isStopping) return;
       // A speaker that dies again soon after each start is not started in a tight loop.
-      if (outcome.upForMs >= STABLE_MS) backoff.reset();
+      if (outcome.upForMs >= SPEAKER_STABLE_MS) backoff.reset();
       if (outcome.fault === null) continue;
       this.#options.onDown(outcome.fault);
       await this.#wakeSignal.wait(backoff.next());

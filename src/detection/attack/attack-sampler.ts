@@ -269,7 +269,7 @@ function readFirst(a: Watched, b: Watched): number {
 
 /**
  * An attack that shows nothing but what users send, in their shares, is users who exceed the threshold, or nothing
- * tells it from them: what comes later is compared with it. null: there is more, or the packets are too few.
+ * distinguishes it from them: what comes later is compared with it. null: there is more, or the packets are too few.
  */
 function ordinaryProfile(attack: Attack, all: readonly SampledPacket[]): TrafficProfile | null {
   const { target, direction } = attack;

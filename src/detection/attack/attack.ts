@@ -61,7 +61,8 @@ export interface Now {
   readonly monotonicMs: number;
 }
 
-export interface Detection {
+/** What is known of an attack when it starts. */
+export interface NewAttack {
   readonly id: string;
   /** null: the whole hostgroup. */
   readonly target: IpAddress | null;
@@ -75,8 +76,8 @@ export interface Detection {
   readonly reason: Reason;
 }
 
-export function startAttack(detection: Detection, now: Now): Attack {
-  const { id, target, group, direction, metric, thresholds, rates, reason } = detection;
+export function startAttack(attack: NewAttack, now: Now): Attack {
+  const { id, target, group, direction, metric, thresholds, rates, reason } = attack;
   return {
     id,
     scope: target === null ? "group" : "host",

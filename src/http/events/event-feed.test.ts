@@ -88,7 +88,7 @@ describe("event stream", () => {
     expect(await metric("svc_api_event_streams")).toBe(0);
   });
 
-  test("tells of events in order, with the rows of the lists, and ids that grow", async () => {
+  test("sends events in order, with the rows of the lists, and growing ids", async () => {
     const reader = await open();
     const [attackView, banView] = [
       { attack: attack(), ban: ban() },

@@ -53,7 +53,7 @@ test("items are throttled separately", () => {
   expect(emitted).toEqual(["1 at 0", "2 at 0"]);
 });
 
-test("a second after the last news nothing is left", () => {
+test("a second after the last event nothing is left", () => {
   offer("1");
   clock.advance(THROTTLE_MS - 1);
   expect(clock.pending).toBe(1);

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { HOLD_MS, NEW, OLD, PollChannel, type SentPoll } from "../../../test/fixtures/http/polls.ts";
+import { HOLD_MS, jsonDocument, NEW, OLD, PollChannel, type SentPoll } from "../../../test/fixtures/http/polls.ts";
+import type { PolledDocument } from "../../nodes/polled-document.ts";
 import type { Refusal } from "../refusal.ts";
-import { type HeldDocument, heldDocument } from "./held-document.ts";
 
 let channel: PollChannel;
 
@@ -9,13 +9,13 @@ beforeEach(() => {
   channel = new PollChannel();
 });
 
-async function expectDocument({ answer }: SentPoll, document: HeldDocument): Promise<void> {
+async function expectDocument({ answer }: SentPoll, document: PolledDocument): Promise<void> {
   const { status, headers } = await answer;
   expect([status, headers.get("etag"), headers.get("content-type")]).toEqual([200, document.etag, "application/json"]);
   expect(await (await answer).text()).toBe(await document.body.text());
 }
 
-async function expectUnchanged({ answer }: SentPoll, document: HeldDocument): Promise<void> {
+async function expectUnchanged({ answer }: SentPoll, document: PolledDocument): Promise<void> {
   const { status, headers } = await answer;
   expect([status, headers.get("etag")]).toEqual([304, document.etag]);
   expect(await (await answer).text()).toBe("");
@@ -102,7 +102,7 @@ describe("long poll held with the document's tag", () => {
 
   test("woken twice before its turn is answered once, with the newest", async () => {
     const parked = channel.poll();
-    const newest = heldDocument({ version: 1, zones: ["a", "b"] });
+    const newest = jsonDocument({ version: 1, zones: ["a", "b"] });
     channel.change("a", NEW);
     channel.change("a", newest);
     channel.holds.recheckAll();

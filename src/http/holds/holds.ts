@@ -4,21 +4,22 @@
  * channel. Does not know what is polled.
  */
 import { HOLDS_LEAST, HOLDS_PER_NODE, HOLDS_PER_TOKEN } from "../../limits.ts";
+import type { PolledDocument } from "../../nodes/polled-document.ts";
 import type { Clock } from "../../system/clock.ts";
 import type { Cancel, Timers } from "../../system/timers.ts";
 import type { Refusal } from "../refusal.ts";
 import type { Answer, Call } from "../route.ts";
 import { goneAnswer } from "../server/answer.ts";
 import { type HeldTags, readIfNoneMatch } from "../server/etag.ts";
-import { documentAnswer, type HeldDocument, unchangedAnswer } from "./held-document.ts";
 import { HoldTable } from "./hold-table.ts";
+import { documentAnswer, unchangedAnswer } from "./poll-answer.ts";
 
 /** The document for an accepted poll. */
 export interface Found {
   readonly kind: "document";
   /** The document's key for changed(). */
   readonly key: string;
-  readonly document: HeldDocument;
+  readonly document: PolledDocument;
 }
 
 export type PollCall = Pick<Call, "principal" | "request" | "recheck">;

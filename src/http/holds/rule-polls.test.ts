@@ -1,4 +1,4 @@
-/** When nodes are told of changes. What they are told, and how polls end: test/api/node-polls.test.ts. */
+/** When polls are answered after a change. The answers, and how polls end: test/api/node-polls.test.ts. */
 import { beforeEach, expect, test } from "bun:test";
 import { ManualClock, ManualTimers } from "../../../test/fixtures/manual-clock.ts";
 import { divertedBan, scrubbing } from "../../../test/fixtures/scrub/scrubbing.ts";
@@ -52,7 +52,7 @@ async function poll(etag: string | null = null): Promise<Response> {
 const targets = async (answer: Response) =>
   ((await answer.json()) as { bans: { target: string }[] }).bans.map(({ target }) => target);
 
-test("the first change is told at once, the next once ten times as long has passed as documents took to make", async () => {
+test("the first change is sent at once, the next after ten times as long as the documents took to make", async () => {
   const before = (await poll()).headers.get("etag");
   const parked = poll(before);
   nodes.banChanged(divertedBan({ target: "192.0.2.1" }));

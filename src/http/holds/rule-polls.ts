@@ -3,6 +3,7 @@
  * documents change.
  */
 import { RULES_HOLD_MS } from "../../limits.ts";
+import { type PolledDocument, uncompressed } from "../../nodes/polled-document.ts";
 import type { RuleDocument } from "../../scrub/rule-documents.ts";
 import type { ScrubNodes } from "../../scrub/scrub-nodes.ts";
 import type { Clock } from "../../system/clock.ts";
@@ -10,7 +11,6 @@ import type { Cancel, Timers } from "../../system/timers.ts";
 import type { Refusal } from "../refusal.ts";
 import type { Answer, Call } from "../route.ts";
 import { ruleDocumentText } from "../wire/scrub-document.ts";
-import { type HeldDocument, heldJson } from "./held-document.ts";
 import { agentPresence, type Found, type HoldMetrics, Holds, holdCaps } from "./holds.ts";
 
 export interface RulePollsOptions {
@@ -31,7 +31,7 @@ export class RulePolls {
   readonly #clock: RulePollsOptions["clock"];
   readonly #timers: Timers;
   readonly #holds: Holds<Call>;
-  readonly #held = new WeakMap<RuleDocument, HeldDocument>();
+  readonly #written = new WeakMap<RuleDocument, PolledDocument>();
   /** When all polls were last woken, and the time spent writing documents since; monotonic clock, ms. */
   #lastWake = { atMs: Number.NEGATIVE_INFINITY, madeMs: 0 };
   /** The pending wake-up. */
@@ -74,20 +74,20 @@ export class RulePolls {
     return { kind: "document", key: node ?? "", document: this.#documentFor(node) };
   }
 
-  #documentFor(node: string | null): HeldDocument {
+  #documentFor(node: string | null): PolledDocument {
     const begunMs = this.#clock.monotonicMs();
-    const held = this.#heldOf(this.#nodes.documentFor(node));
+    const written = this.#writtenOf(this.#nodes.documentFor(node));
     this.#lastWake.madeMs += this.#clock.monotonicMs() - begunMs;
-    return held;
+    return written;
   }
 
-  #heldOf(document: RuleDocument): HeldDocument {
-    let held = this.#held.get(document);
-    if (held === undefined) {
-      held = heldJson(ruleDocumentText(document));
-      this.#held.set(document, held);
+  #writtenOf(document: RuleDocument): PolledDocument {
+    let written = this.#written.get(document);
+    if (written === undefined) {
+      written = uncompressed(ruleDocumentText(document));
+      this.#written.set(document, written);
     }
-    return held;
+    return written;
   }
 
   /** 0 if writing documents took no time: then all polls are woken at once. */

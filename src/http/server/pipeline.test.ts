@@ -23,7 +23,7 @@ function gateFor(role: Role): Gate {
 const openGate: Gate = { refuseForeign: () => null, admit: () => ANYONE, bind: () => null };
 const refusingGate: Gate = { ...openGate, admit: () => ({ kind: "insufficient_role" }) };
 
-/** A listener with these routes alone; keeps what the pipeline tells of requests. */
+/** A listener with these routes alone; keeps what the pipeline reports of requests. */
 function listen(routes: readonly Route[], options: { gate?: Gate; isReady?: () => boolean } = {}) {
   const { gate = openGate, isReady = () => true } = options;
   const app = createApp();
@@ -86,7 +86,7 @@ describe("roles", () => {
     if (status === 403) expect(await answer.json()).toEqual({ error: "this token's role may not perform this action" });
   });
 
-  test("handlers are told who calls", async () => {
+  test("handlers get the caller", async () => {
     const { base } = listen(
       [command(({ principal: { operator } }, { name }) => textAnswer(200, `${operator} ${name}`))],
       {
@@ -116,7 +116,7 @@ test("every route but the open ones passes the gate, whatever the method, the bo
 });
 
 describe("a handler that throws", () => {
-  test("is answered blandly; the story goes where failures go", async () => {
+  test("is answered without details; its cause is given to onFailure", async () => {
     const cause = new Error("secret of the house");
     const thrower = read(() => {
       throw cause;
@@ -153,7 +153,7 @@ describe("a handler that throws", () => {
   });
 });
 
-test("requests are told by route, method and status, unknown ones together", async () => {
+test("requests are counted by route, method and status, unknown ones together", async () => {
   const { base, answered } = listen([read(() => textAnswer(200, "seen"))]);
   await fetch(`${base}/api/v1/read`);
   await fetch(`${base}/api/v1/read`, { method: "HEAD" });

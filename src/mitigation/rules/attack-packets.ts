@@ -1,5 +1,5 @@
 /**
- * Tells the packets of an attack from those of the host's users, in a sample that has both: by what the host received
+ * Separates the packets of an attack from those of the host's users, in a sample that has both: by what the host received
  * before the attack (its profile), or, where that is not known, by what hosts receive in general. Pure.
  */
 

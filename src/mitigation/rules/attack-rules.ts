@@ -15,7 +15,7 @@ export const attackRules: RuleMaker = (prefix, attacks, flowspec, present) => {
   });
   const rules = distinct(generated.flatMap((each) => each.rules));
   const inseparable = generated.every((each) => each.isSeparable) ? {} : ({ isInseparable: true } as const);
-  // Nothing tells the attack from the host's users.
+  // Nothing distinguishes the attack from the host's users.
   if (generated.length > 0 && generated.every((each) => each.rules.length === 0))
     return { ...NO_RULES, ...inseparable };
   // Without known packets, or with too many rules, the rules would leave a part of the attack unmatched.

@@ -40,7 +40,7 @@ const MADE = new WeakMap<Ban, readonly KernelRule[]>();
 
 /**
  * The rules that fit into `room` and the kernel's limit per destination. If not all fit, those of manual bans come
- * first, then those of the largest attacks: small ones must not take up the room.
+ * first, then those of the largest attacks: small ones must not take the room.
  */
 export function kernelRules(bans: Iterable<Ban>, room: number): KernelRules {
   const all = [...bans];

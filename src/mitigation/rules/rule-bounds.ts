@@ -14,7 +14,7 @@ export const HEAVY_PACKETS_MIN = 4;
 export const ATTACK_SHARE_MIN = 0.02;
 /** A rule is made for at least this share of the attack; a smaller part is not worth a route. */
 export const PART_SHARE_MIN = 0.005;
-/** A rule is made from at least so many packets: fewer may be of users. */
+/** The number of packets that a rule is made from at least: fewer may be of users. */
 export const RULE_PACKETS_MIN = 6;
 /** Packets alike that chance may add to a sample, beside twice the square root of those expected. */
 export const PART_PACKETS_MIN = 2;
@@ -25,7 +25,7 @@ export const PART_PACKETS_MIN = 2;
 export const LEFT_SHARE_MAX = 0.01;
 /** The share of users' packets that one rule may match: chance, and packets of the attack in the profile. */
 export const USERS_MATCHED_MAX = 0.002;
-/** A list that matches more users than this is made again, if the packets of the attack can be told apart from them. */
+/** A list that matches more users than this is made again, if the packets of the attack can be distinguished from them. */
 export const USERS_KEPT_MAX = 0.004;
 /** One percent of the users matched weighs as much as this many percent of the attack missed. */
 export const USERS_WEIGHT = 100;

@@ -1,5 +1,5 @@
 /**
- * Tells the packets of an attack from those of users where the host's traffic before the attack is not known: by the
+ * Separates the packets of an attack from those of users where the host's traffic before the attack is not known: by the
  * classes of packets that users of any host send, and by what is frequent in them. Pure.
  */
 import { vectorOf } from "../../detection/attack/classifier.ts";

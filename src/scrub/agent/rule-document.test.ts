@@ -82,7 +82,7 @@ describe("refuses the whole", () => {
       "bans[1].flowspec[0]: action: must be discard or rate_limit",
     ],
     [
-      "a rule for somebody else",
+      "a rule for another victim",
       textOf([{ ...BAN, prefix: "203.0.113.8/32" }]),
       "bans[0].flowspec[0]: dst: 203.0.113.9/32 is not inside of 203.0.113.8/32",
     ],

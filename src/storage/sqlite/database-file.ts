@@ -24,7 +24,7 @@ const BUSY_TIMEOUT_MS = 1000;
 /** A larger write-ahead log is truncated to this, bytes. */
 const JOURNAL_BYTES_KEPT = 64 * 1024 * 1024;
 const PAGE_BYTES = 4096;
-/** Page cache, KiB: with SQLite's default of 2 MiB the fold would read the upper levels of its tables repeatedly. */
+/** Page cache, KiB: with SQLite's default of 2 MiB aggregation would read the upper levels of its tables repeatedly. */
 const CACHE_KIB = 16 * 1024;
 
 /** Throws a StorageFault that says what to do. */

@@ -10,7 +10,7 @@ import { AUDIT_SCHEMA, AuditTable } from "./audit-table.ts";
 import { fileFault, fileIdentity, openFile, usedBytes } from "./database-file.ts";
 import { EDGE_SCHEMA, EdgeTables } from "./edge-tables.ts";
 import type { FileRole, OpenFile } from "./file-calls.ts";
-import { foldTraffic, oldestTrafficMs, removeTrafficBefore } from "./traffic-fold.ts";
+import { aggregateTraffic, oldestTrafficMs, removeTrafficBefore } from "./traffic-aggregation.ts";
 import { TRAFFIC_SCHEMA, TrafficTables } from "./traffic-tables.ts";
 
 const MIGRATIONS: Readonly<Record<FileRole, readonly string[]>> = {
@@ -29,7 +29,7 @@ const WRITING = {
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
-/** Beyond this share of its size, the oldest history goes: one of so many parts of its time, then the next. */
+/** Beyond this share of its size, the oldest history is removed: one of PARTS parts of its time, then the next. */
 const FULL_SHARE = 0.9;
 const PARTS = 50;
 
@@ -148,7 +148,7 @@ export class HistoryFile {
   }
 
   *#maintainSeries(nowMs: number): Generator<void> {
-    yield* foldTraffic(this.#db, Math.floor(nowMs / 1000), this.#retentionDays);
+    yield* aggregateTraffic(this.#db, Math.floor(nowMs / 1000), this.#retentionDays);
     yield* this.#removeEdgeBefore(nowMs - this.#retentionDays * DAY_MS);
     yield* this.#keepWithinBudget(nowMs);
   }

@@ -1,6 +1,6 @@
 /**
  * Rates of hosts in SQLite. Snapshots go into `hot`, which is ordered by time and therefore fast to write. Every hour
- * the fold moves older ones into tiers of one and of five minutes, which are ordered by host and therefore fast to
+ * aggregation moves older ones into tiers of one and of five minutes, which are ordered by host and therefore fast to
  * read. Queries read the tiers before the frontier, and `hot` after it.
  */
 import type { Database } from "bun:sqlite";
@@ -76,7 +76,7 @@ export class TrafficTables {
   }
 
   #insertOne({ atSeconds, seconds, count, addresses, outgoing, inAttack, values }: TrafficSnapshot): void {
-    // The clock was set back by hours: that time has been folded already.
+    // The clock was set back by hours: that time has been aggregated already.
     if (atSeconds < this.frontier()) return;
     const statement = this.#db.query("INSERT OR REPLACE INTO hot VALUES (?, ?, ?, ?, ?, ?, ?)");
     this.#db.query("INSERT OR REPLACE INTO ticks VALUES (?, ?, ?)").run(HOT, atSeconds, seconds);

@@ -1,6 +1,6 @@
 /**
  * The demonstration without privileges: writes a capture with background traffic and a flood, has the service replay it
- * through libpcap at its own pace, in dry run, and tells what it makes of it.
+ * through libpcap at its own pace, in dry run, and prints what it detects.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

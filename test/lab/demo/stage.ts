@@ -1,4 +1,4 @@
-/** How a demonstration is told, a line a step, and how it ends: all is undone, also at a fault and at Ctrl-C. */
+/** Prints a demonstration, a line a step, and ends it: everything is undone, also after a fault and at Ctrl-C. */
 import { Undo } from "../../fixtures/undo.ts";
 
 export class Stage {

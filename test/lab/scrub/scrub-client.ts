@@ -1,6 +1,6 @@
 /**
  * A user of the victim in the scrubbing lab: requests at an even pace, each on a connection of its own, until SIGTERM. Started
- * in a namespace of its own; tells of each request in a line of JSON when it is over.
+ * in a namespace of its own; prints a line of JSON for each request when it is over.
  */
 import { type RequestLine, TIMEOUT_MS } from "./scrub-requests.ts";
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { documentAnswer, heldDocument, unchangedAnswer } from "./held-document.ts";
+import { uncompressed } from "../../nodes/polled-document.ts";
+import { documentAnswer, unchangedAnswer } from "./poll-answer.ts";
 
-const PLAIN = heldDocument({ version: 1, zones: ["a.example"] });
+const PLAIN = uncompressed('{"version":1,"zones":["a.example"]}');
 const BOTH = { ...PLAIN, gzipped: new Blob(["as if in gzip"]) };
 
 function asked(coding: string | null): Request {
@@ -14,7 +15,7 @@ function headOf({ headers }: Response) {
 
 describe("a document", () => {
   test.each(["gzip", "GZIP", "gzip, deflate, br, zstd", "br;q=1.0, gzip;q=0.5", "br ; q=1 , gzip ; q=0.001"])(
-    "comes in gzip to whoever takes %s",
+    "is compressed for a caller that accepts %s",
     async (coding) => {
       const answer = documentAnswer(BOTH, asked(coding));
       expect(headOf(answer)).toEqual([BOTH.etag, "accept-encoding", "gzip", "application/json"]);
@@ -23,7 +24,7 @@ describe("a document", () => {
   );
 
   test.each([null, "", "identity", "br", "*", "gzip;q=0", "gzip;q=0.000", "gzip;level=1", "gzip;q=.", "x-gzip"])(
-    "comes as it is to whoever takes %p",
+    "is not compressed for a caller that accepts %p",
     async (coding) => {
       const answer = documentAnswer(BOTH, asked(coding));
       expect(headOf(answer)).toEqual([BOTH.etag, "accept-encoding", null, "application/json"]);
@@ -31,11 +32,11 @@ describe("a document", () => {
     },
   );
 
-  test("that has no other form comes as it is to all", () => {
+  test("that has no compressed form is sent unchanged to all", () => {
     expect(headOf(documentAnswer(PLAIN, asked("gzip")))[2]).toBeNull();
   });
 
-  test("has one tag, however it came", () => {
+  test("has the same tag in both forms", () => {
     expect(headOf(unchangedAnswer(BOTH)).slice(0, 2)).toEqual([BOTH.etag, "accept-encoding"]);
   });
 });

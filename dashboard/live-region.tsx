@@ -1,4 +1,4 @@
-/** Announces attacks that begin and end to screen readers. */
+/** The live region of the page: text for screen readers about attacks that begin and end. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { AttackWire } from "../src/http/wire/attack.ts";
 import { attacks } from "./api/live.ts";
@@ -6,10 +6,10 @@ import { metricName, rateOf } from "./text/format/numbers.ts";
 import { counted } from "./text/format/words.ts";
 import { attackSubject } from "./text/mitigation.ts";
 
-/** More attacks at once are announced as a number. */
+/** More attacks at once are given as a number. */
 const NAMED_MAX = 3;
 
-export function Announcer() {
+export function LiveRegion() {
   const known = useRef<ReadonlySet<string> | null>(null);
   const [text, setText] = useState("");
   const { value } = attacks;

@@ -1,4 +1,4 @@
-/** An attack above the baseline that never ends: three hours of the service's own clocks, and who is told. */
+/** An attack above the baseline that never ends: three hours of the service's own clocks, then where it is reported. */
 import { expect, test } from "bun:test";
 import { attack } from "../../test/fixtures/browser/views.ts";
 import { thresholds } from "../../test/fixtures/host-rows.ts";
@@ -22,7 +22,7 @@ const LEARNED = {
 
 const scene = new Scenario();
 
-test("is told of after three hours, once, in the log, in the metrics and with the attack", async () => {
+test("is reported after three hours, once, in the log, in the metrics and with the attack", async () => {
   const clock = new ManualClock();
   const service = new ServiceInProcess({ directory: scene.directory, config: CONFIG, clock });
   scene.onEnd(() => service.stop());

@@ -1,15 +1,15 @@
 /**
- * Moves traffic out of `hot` into the tiers every hour, and removes what is older than the retention. Works in slices
+ * Aggregates traffic: moves it out of `hot` into the tiers every hour, and removes what is older than the retention. Works in slices
  * of some ten milliseconds, so that writes and queries run in between. It may be interrupted after any slice: until the
  * frontier has moved, slices are repeated with the same result; after that only removals are left.
  */
 import type { Database } from "bun:sqlite";
 import { COARSE_TIER, FINE_TIER, FINE_TIER_KEPT, HOT, nextFrontier } from "./traffic-tables.ts";
 
-/** Series folded in one slice. */
+/** Series aggregated in one slice. */
 const SLICE_SERIES = 100;
 
-interface Fold {
+interface Aggregation {
   /** Seconds since the epoch: from the current frontier to the next one. */
   readonly from: number;
   readonly to: number;
@@ -17,27 +17,27 @@ interface Fold {
 }
 
 /** Each step of the generator is one slice. */
-export function* foldTraffic(db: Database, nowSeconds: number, retentionDays: number): Generator<void> {
-  yield* removeFolded(db);
+export function* aggregateTraffic(db: Database, nowSeconds: number, retentionDays: number): Generator<void> {
+  yield* removeAggregated(db);
   const { ts: from } = db.query("SELECT ts FROM frontier").get() as { ts: number };
   const to = nextFrontier(nowSeconds);
   if (to <= from) return;
-  const fold = { from, to, coarseKept: to - retentionDays * 86_400 };
-  for (const tier of [FINE_TIER, COARSE_TIER]) foldTicks(db, tier, fold);
+  const aggregation = { from, to, coarseKept: to - retentionDays * 86_400 };
+  for (const tier of [FINE_TIER, COARSE_TIER]) aggregateTicks(db, tier, aggregation);
   for (let after = 0; ; ) {
     const ids = seriesAfter(db, after);
     const last = ids.at(-1);
     if (last === undefined) break;
-    db.transaction(() => foldSeries(db, ids, fold)).immediate();
+    db.transaction(() => aggregateSeries(db, ids, aggregation)).immediate();
     after = last;
     yield;
   }
   db.query("UPDATE frontier SET ts = ?").run(to);
   // Only now, since the coarser tier is computed with the ticks of the finer one.
-  db.query(`DELETE FROM ticks WHERE tier = ${FINE_TIER} AND ts < ?`).run(fineKept(fold));
-  db.query(`DELETE FROM ticks WHERE tier = ${COARSE_TIER} AND ts < ?`).run(fold.coarseKept);
+  db.query(`DELETE FROM ticks WHERE tier = ${FINE_TIER} AND ts < ?`).run(fineKept(aggregation));
+  db.query(`DELETE FROM ticks WHERE tier = ${COARSE_TIER} AND ts < ?`).run(aggregation.coarseKept);
   yield;
-  yield* removeFolded(db);
+  yield* removeAggregated(db);
 }
 
 /** null: there is nothing. */
@@ -46,7 +46,7 @@ export function oldestTrafficMs(db: Database): number | null {
   return ts === null ? null : ts * 1000;
 }
 
-/** Of all tiers, whatever has been folded. Each step of the generator is one slice. */
+/** Of all tiers, whatever has been aggregated. Each step of the generator is one slice. */
 export function* removeTrafficBefore(db: Database, seconds: number): Generator<void> {
   for (let after = 0; ; ) {
     const ids = seriesAfter(db, after);
@@ -74,7 +74,7 @@ function seriesAfter(db: Database, after: number): number[] {
   return (db.query(sql).all(after, SLICE_SERIES) as { id: number }[]).map(({ id }) => id);
 }
 
-function foldTicks(db: Database, tier: number, { from, to }: Fold): void {
+function aggregateTicks(db: Database, tier: number, { from, to }: Aggregation): void {
   db.query(
     `INSERT OR REPLACE INTO ticks SELECT $tier, ts / $tier * $tier AS bucket, sum(seconds) FROM ticks
       WHERE tier = ${HOT} AND ts >= $from AND ts < $to GROUP BY bucket`,
@@ -82,7 +82,7 @@ function foldTicks(db: Database, tier: number, { from, to }: Fold): void {
 }
 
 /** Fills the finer tier from the snapshots, and the coarser tier from the finer one. */
-function foldSeries(db: Database, ids: readonly number[], fold: Fold): void {
+function aggregateSeries(db: Database, ids: readonly number[], aggregation: Aggregation): void {
   const [first = 0, last = 0] = [ids[0], ids.at(-1)];
   for (const [from, source, tier] of [
     [HOT, "hot", FINE_TIER],
@@ -100,27 +100,27 @@ function foldSeries(db: Database, ids: readonly number[], fold: Fold): void {
         FROM ${rows} CROSS JOIN ticks c ON c.tier = ${tier} AND c.ts = r.ts / ${tier} * ${tier}
         WHERE t.tier = ${from} AND r.series >= $first AND r.series <= $last AND r.ts >= $from AND r.ts < $to
         GROUP BY r.series, bucket`,
-    ).run({ first, last, from: fold.from, to: fold.to });
+    ).run({ first, last, from: aggregation.from, to: aggregation.to });
   }
   const removeFine = db.query(`DELETE FROM cold_${FINE_TIER} WHERE series = ? AND ts < ?`);
   const removeCoarse = db.query(`DELETE FROM cold_${COARSE_TIER} WHERE series = ? AND ts < ?`);
   for (const id of ids) {
-    removeFine.run(id, fineKept(fold));
-    removeCoarse.run(id, fold.coarseKept);
+    removeFine.run(id, fineKept(aggregation));
+    removeCoarse.run(id, aggregation.coarseKept);
   }
   // A series last seen before the retention has no rows left.
-  const seenBefore = Math.floor(fold.coarseKept / 3600);
+  const seenBefore = Math.floor(aggregation.coarseKept / 3600);
   db.query("DELETE FROM series WHERE id >= ? AND id <= ? AND seen < ?").run(first, last, seenBefore);
 }
 
-function fineKept({ to, coarseKept }: Pick<Fold, "to" | "coarseKept">): number {
+function fineKept({ to, coarseKept }: Pick<Aggregation, "to" | "coarseKept">): number {
   return Math.max(to - FINE_TIER_KEPT, coarseKept);
 }
 
 /** One snapshot per slice. */
-function* removeFolded(db: Database): Generator<void> {
-  const folded = `SELECT ts FROM ticks WHERE tier = ${HOT} AND ts < (SELECT ts FROM frontier)`;
-  for (const { ts } of db.query(folded).all() as { ts: number }[]) {
+function* removeAggregated(db: Database): Generator<void> {
+  const aggregated = `SELECT ts FROM ticks WHERE tier = ${HOT} AND ts < (SELECT ts FROM frontier)`;
+  for (const { ts } of db.query(aggregated).all() as { ts: number }[]) {
     db.transaction(() => {
       db.query("DELETE FROM hot WHERE ts = ?").run(ts);
       db.query(`DELETE FROM ticks WHERE tier = ${HOT} AND ts = ?`).run(ts);

@@ -1,9 +1,7 @@
 /** The answer to a poll for a document. */
-import { etagOf, type PolledDocument } from "../../nodes/polled-document.ts";
+import type { PolledDocument } from "../../nodes/polled-document.ts";
 import { jsonBlobAnswer, notModifiedAnswer } from "../server/answer.ts";
 import { acceptedCodings } from "../server/coding.ts";
-
-export type HeldDocument = PolledDocument;
 
 /**
  * One tag for both codings, since it names the document: nodes report which one they have. This differs from RFC 9110,
@@ -11,18 +9,7 @@ export type HeldDocument = PolledDocument;
  */
 const VARY = { vary: "accept-encoding" };
 
-export function heldDocument(value: unknown): HeldDocument {
-  return heldJson(JSON.stringify(value));
-}
-
-/**
- * Without gzip: for rule documents, which change all the time during an attack, and whose readers do not request it.
- */
-export function heldJson(json: string): HeldDocument {
-  return { etag: etagOf(json), body: new Blob([json]), gzipped: null };
-}
-
-export function documentAnswer(document: HeldDocument, { headers }: Request): Response {
+export function documentAnswer(document: PolledDocument, { headers }: Request): Response {
   const { etag } = document;
   const gzipped = acceptedCodings(headers.get("accept-encoding")).has("gzip") ? document.gzipped : null;
   return gzipped === null
@@ -30,6 +17,6 @@ export function documentAnswer(document: HeldDocument, { headers }: Request): Re
     : jsonBlobAnswer(gzipped, { etag, ...VARY, "content-encoding": "gzip" });
 }
 
-export function unchangedAnswer({ etag }: HeldDocument): Response {
+export function unchangedAnswer({ etag }: PolledDocument): Response {
   return notModifiedAnswer(etag, VARY);
 }

@@ -4,7 +4,7 @@ import { NOON } from "../../../test/fixtures/browser/views.ts";
 import { address } from "../../../test/fixtures/host-rows.ts";
 import { type SnapshotRow, snapshot } from "../../../test/fixtures/storage/history.ts";
 import type { TrafficPoint, TrafficQuery } from "../../traffic/traffic-history.ts";
-import { foldTraffic } from "./traffic-fold.ts";
+import { aggregateTraffic } from "./traffic-aggregation.ts";
 import { TRAFFIC_SCHEMA, TrafficTables } from "./traffic-tables.ts";
 
 const SECONDS = NOON / 1000;
@@ -24,9 +24,9 @@ function write(atSeconds: number, seconds: number, ...rows: SnapshotRow[]): void
   db.transaction(() => tables.insert([snapshot(atSeconds, seconds, ...rows)]))();
 }
 
-function fold(nowSeconds: number, retentionDays = 30, slices = Number.POSITIVE_INFINITY): number {
+function aggregate(nowSeconds: number, retentionDays = 30, slices = Number.POSITIVE_INFINITY): number {
   let done = 0;
-  for (const _ of foldTraffic(db, nowSeconds, retentionDays)) if (++done >= slices) break;
+  for (const _ of aggregateTraffic(db, nowSeconds, retentionDays)) if (++done >= slices) break;
   return done;
 }
 
@@ -49,11 +49,11 @@ function threeHours(): void {
   }
 }
 
-describe("the hourly fold", () => {
+describe("the hourly aggregation", () => {
   test.each([60, 300, 3600, 540])("changes no point of a step of %i s", (stepSeconds) => {
     threeHours();
     const before = [ask({ stepSeconds }), ask({ stepSeconds, key: "2001:db8::1" })];
-    fold(SECONDS + 3 * HOUR);
+    aggregate(SECONDS + 3 * HOUR);
     expect(count("hot")).toBe(540);
     const after = [ask({ stepSeconds }), ask({ stepSeconds, key: "2001:db8::1" })];
     expect(after.map((points) => points.length)).toEqual(before.map((points) => points.length));
@@ -71,7 +71,7 @@ describe("the hourly fold", () => {
 
   test("keeps the raw interval of the last hour that is over and of the one that runs", () => {
     threeHours();
-    fold(SECONDS + 3 * HOUR);
+    aggregate(SECONDS + 3 * HOUR);
     expect(ask({ stepSeconds: 10, fromMs: NOON + 2 * HOUR * 1000 })).toHaveLength(360);
     expect(ask({ stepSeconds: 10, fromMs: NOON, toMs: NOON + HOUR * 1000 })).toHaveLength(60);
   });
@@ -80,45 +80,45 @@ describe("the hourly fold", () => {
     threeHours();
     const now = SECONDS + 3 * HOUR;
     const expected = ask().map(({ pps }) => expect.closeTo(pps));
-    for (let slices = 1; fold(now, 30, slices) >= slices; slices++) {
+    for (let slices = 1; aggregate(now, 30, slices) >= slices; slices++) {
       expect(ask().map(({ pps }) => pps)).toEqual(expected);
     }
     expect(ask().map(({ pps }) => pps)).toEqual(expected);
     expect([count("hot"), count("cold_60"), count("cold_300")]).toEqual([540, 240, 48]);
-    expect(fold(now)).toBe(0);
+    expect(aggregate(now)).toBe(0);
   });
 
-  test("takes time that is folded as closed: a clock set back writes nothing into it", () => {
+  test("takes time that is aggregated as closed: a clock set back writes nothing into it", () => {
     threeHours();
-    fold(SECONDS + 3 * HOUR);
+    aggregate(SECONDS + 3 * HOUR);
     const before = ask();
     write(SECONDS + 5, 10, { host: "192.0.2.1", pps: 1e9 });
-    fold(SECONDS + 4 * HOUR);
+    aggregate(SECONDS + 4 * HOUR);
     expect(ask().map(({ pps }) => pps)).toEqual(before.map(({ pps }) => expect.closeTo(pps)));
   });
 
   test("lets minutes go after four days and all after the retention, with the hosts that had nothing else", () => {
     write(SECONDS, 10, { host: "192.0.2.1", pps: 600 }, { host: "192.0.2.2", pps: 1 });
     write(SECONDS + 60, 10, { host: "192.0.2.1", pps: 300 });
-    fold(SECONDS + 2 * HOUR, 10);
+    aggregate(SECONDS + 2 * HOUR, 10);
     expect(ask()).toHaveLength(2);
     write(SECONDS + 5 * DAY, 10, { host: "192.0.2.1", pps: 5 });
-    fold(SECONDS + 5 * DAY, 10);
+    aggregate(SECONDS + 5 * DAY, 10);
     expect(ask().map(({ atSeconds, pps }) => [atSeconds - SECONDS, pps])).toEqual([
       [0, 450],
       [5 * DAY, 5],
     ]);
     expect([count("cold_60"), count("cold_300"), count("series")]).toEqual([0, 2, 2]);
-    fold(SECONDS + 12 * DAY, 10);
+    aggregate(SECONDS + 12 * DAY, 10);
     expect(ask().map(({ atSeconds }) => atSeconds - SECONDS)).toEqual([5 * DAY]);
     expect([count("cold_300"), count("series")]).toEqual([1, 1]);
-    fold(SECONDS + 40 * DAY, 10);
+    aggregate(SECONDS + 40 * DAY, 10);
     expect(["hot", "cold_60", "cold_300", "series", "ticks"].map(count)).toEqual([0, 0, 0, 0, 0]);
   });
 
   test("leaves ids of hosts alone that come back after all of theirs was removed", () => {
     write(SECONDS, 10, { host: "192.0.2.1", pps: 1 });
-    fold(SECONDS + 20 * DAY, 10);
+    aggregate(SECONDS + 20 * DAY, 10);
     write(SECONDS + 20 * DAY, 10, { host: "192.0.2.9", pps: 9 });
     write(SECONDS + 20 * DAY + 10, 10, { host: "192.0.2.1", pps: 8 });
     expect(ask().map(({ pps }) => pps)).toEqual([4]);
@@ -128,7 +128,7 @@ describe("the hourly fold", () => {
   test("goes through many hosts in slices", () => {
     const rows = Array.from({ length: 1000 }, (_, i) => ({ host: `198.18.${i >> 8}.${i & 255}`, pps: i + 1 }));
     write(SECONDS, 10, ...rows);
-    expect(fold(SECONDS + 3 * HOUR)).toBe(10 + 1 + 1);
+    expect(aggregate(SECONDS + 3 * HOUR)).toBe(10 + 1 + 1);
     expect(ask({ key: "198.18.3.231" })).toMatchObject([{ atSeconds: SECONDS, pps: 1000 }]);
   });
 });

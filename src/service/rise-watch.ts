@@ -1,4 +1,4 @@
-/** Logs attacks that look like a lasting rise of legitimate traffic. Decides nothing about them. */
+/** Watches for attacks that look like a lasting rise of legitimate traffic, and logs them. Decides nothing about them. */
 import type { Hostgroup } from "../config/config.ts";
 import { BaselineRises } from "../detection/baseline/baseline-rises.ts";
 import type { Detector } from "../detection/judge/detector.ts";
