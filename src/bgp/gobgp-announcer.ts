@@ -248,7 +248,8 @@ export class GobgpAnnouncer implements Announcer {
   }
 
   async #settleWithDeadline(): Promise<void> {
-    const settled = this.#reconciler.settle().catch(() => {});
+    const files = [this.#quarantineFile.settled(), this.#owner.settled()];
+    const settled = Promise.all([this.#reconciler.settle().catch(() => {}), ...files]).then(() => {});
     await within(settled, STOP_STEP_MS, this.#options.timers, () => {});
   }
 
@@ -317,11 +318,9 @@ export class GobgpAnnouncer implements Announcer {
   }
 
   #saveQuarantine(): void {
-    try {
-      this.#quarantineFile.save(this.#reconciler.quarantined());
-    } catch (error) {
-      this.#quarantineFileFault("write", error);
-    }
+    this.#quarantineFile
+      .save(this.#reconciler.quarantined())
+      .catch((error: unknown) => this.#quarantineFileFault("write", error));
   }
 
   #quarantineFileFault(operation: "read" | "write", error: unknown): void {
