@@ -90,7 +90,7 @@ test("a disk that hangs refuses what begins, and what ends is in force; the serv
   await eventually(async () => (await prefixes()) === "", "a route is left");
   const { body } = await service.get<{ storage: { unsaved: number } }>("/api/v1/status");
   expect(body.storage.unsaved).toBe(1);
-  // The disk takes what it held: the order that was given up is undone.
+  // The disk takes what it held: the order that was given up is undone (docs/interface.md#saved-given-up).
   writeFileSync(slow, "0");
   await eventually(async () => {
     const { body: now } = await service.get<{ storage: { unsaved: number } }>("/api/v1/status");
