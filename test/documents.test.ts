@@ -3,6 +3,9 @@ import { expect, test } from "bun:test";
 import { parse } from "yaml";
 import { parseConfig } from "../src/config/load/load.ts";
 import { loadScrubAgent } from "../src/config/scrub-agent-config.ts";
+import { PACKETS_KEPT } from "../src/detection/attack/attack-sampler.ts";
+import * as limits from "../src/limits.ts";
+import { CAP_PAUSE_MS } from "../src/notify/cap-notices.ts";
 import { ScrubAgentMetrics } from "../src/observability/scrub-agent-metrics.ts";
 import { filledMetrics } from "./fixtures/metrics.ts";
 import { sourceFiles } from "./source-tree.ts";
@@ -60,6 +63,33 @@ test("every metric in the documents exists", async () => {
   const named = documents.flatMap(({ text }) => [...text.matchAll(/\bsvc_[a-z_]*[a-z]\b(?!_)/g)].map(([name]) => name));
   expect(named.length).toBeGreaterThan(40);
   expect(named.filter((name) => !known.has(name))).toEqual([]);
+});
+
+/** Numbers that operators plan with. Those that a test of the API meets are not repeated here. */
+test.each([
+  ["detection.md", `At most ${limits.ACTIVE_ATTACKS_MAX} attacks are in progress at once`],
+  ["detection.md", `In one tick at most ${limits.SCREENED_ROWS_MAX} hosts`],
+  ["detection.md", `At most ${limits.CARPETS_MAX} are in progress at once`],
+  ["detection.md", `for the ${limits.PROFILED_HOSTS_MAX} hosts with sampled packets`],
+  ["detection.md", `at most ${limits.PROFILED_PACKETS_MAX.toLocaleString("en-US")} packets together`],
+  ["interface.md", `has not taken it within ${limits.STATE_WAIT_MS / 1000} s`],
+  ["interface.md", `| past bans kept | ${limits.ENDED_BANS_KEPT} |`],
+  ["interface.md", `| levers set at once | ${limits.LEVERS_MAX} |`],
+  [
+    "interface.md",
+    `event streams | ${limits.EVENT_STREAMS_PER_TOKEN} of one token, ${limits.EVENT_STREAMS_MAX} in all |`,
+  ],
+  [
+    "interface.md",
+    `zones, nodes of each kind, tokens | ${limits.ZONES_MAX}, ${limits.NODES_MAX}, ${limits.TOKENS_MAX} |`,
+  ],
+  ["operations/monitoring.md", `a queue of its own of ${limits.NOTIFY_QUEUE_MAX} events`],
+  ["operations/monitoring.md", `of the ${limits.TRAFFIC_ROWS_MAX.toLocaleString("en-US")} busiest rows`],
+  ["operations/monitoring.md", `\`cap_reached\`; at most every ${CAP_PAUSE_MS / 60_000} min for each cap`],
+  ["operations/replay.md", `of ${PACKETS_KEPT} packets`],
+])("docs/%s says %j, as the code does", (page, words) => {
+  const text = documents.find(({ path }) => path === `docs/${page}`)?.text.replace(/\s+/g, " ");
+  expect(text?.includes(words)).toBe(true);
 });
 
 test("BPF programs and the headers that they share name their licences in the first line, and the texts are there", () => {

@@ -16,7 +16,7 @@ import { QuarantineFile } from "./quarantine-file.ts";
 import { familyOfRoute, familyText, type RouteFamily } from "./route-family.ts";
 import { KEPT_BACK_MS, type QuarantineEvent } from "./route-quarantine.ts";
 import { RouteReconciler } from "./route-reconciler.ts";
-import { ManagedSpeaker, type SpeakerLog } from "./speaker/managed-speaker.ts";
+import { ManagedSpeaker, type ManagedSpeakerOptions, type SpeakerLog } from "./speaker/managed-speaker.ts";
 import type { Session } from "./speaker/neighbor.ts";
 import { isPrefixLimit, notificationText, type PeerNotification } from "./speaker/peer-notification.ts";
 import { ExternalSpeaker, type Speaker } from "./speaker/speaker.ts";
@@ -46,7 +46,7 @@ export interface GobgpAnnouncerOptions {
   readonly executable: () => string | null;
   /** When the last wanted route expires, wall clock; null: there is none. */
   readonly routesUntilMs: () => number | null;
-  readonly times: LinkTimes & { readonly deadlineMs: number; readonly leaseMs: number };
+  readonly times: LinkTimes & Pick<ManagedSpeakerOptions, "deadlineMs" | "leaseMs" | "guardLookMs">;
   /** Default: the configured one, managed or external. */
   readonly speaker?: Speaker;
 }
@@ -248,7 +248,8 @@ export class GobgpAnnouncer implements Announcer {
   }
 
   async #settleWithDeadline(): Promise<void> {
-    const settled = this.#reconciler.settle().catch(() => {});
+    const files = [this.#quarantineFile.settled(), this.#owner.settled()];
+    const settled = Promise.all([this.#reconciler.settle().catch(() => {}), ...files]).then(() => {});
     await within(settled, STOP_STEP_MS, this.#options.timers, () => {});
   }
 
@@ -317,11 +318,9 @@ export class GobgpAnnouncer implements Announcer {
   }
 
   #saveQuarantine(): void {
-    try {
-      this.#quarantineFile.save(this.#reconciler.quarantined());
-    } catch (error) {
-      this.#quarantineFileFault("write", error);
-    }
+    this.#quarantineFile
+      .save(this.#reconciler.quarantined())
+      .catch((error: unknown) => this.#quarantineFileFault("write", error));
   }
 
   #quarantineFileFault(operation: "read" | "write", error: unknown): void {
@@ -374,8 +373,7 @@ export class GobgpAnnouncer implements Announcer {
 
 function configuredSpeaker(options: GobgpAnnouncerOptions): Speaker {
   const { grpc } = options.config;
-  const { deadlineMs, leaseMs } = options.times;
   return grpc === null
-    ? new ManagedSpeaker({ ...options, deadlineMs, leaseMs })
-    : new ExternalSpeaker({ grpc, deadlineMs });
+    ? new ManagedSpeaker({ ...options, ...options.times })
+    : new ExternalSpeaker({ grpc, deadlineMs: options.times.deadlineMs });
 }

@@ -25,13 +25,14 @@ test("a random number is above those that may be configured, and the next start 
   expect(warnings).toEqual([]);
 });
 
-test("takes over routes without an instance and those of its earlier numbers, until they are adopted", () => {
+test("takes over routes without an instance and those of its earlier numbers, until they are adopted", async () => {
   const first = started({ configured: 7 });
   expect(first.takesOver(WITHOUT_INSTANCE)).toBe(true);
   expect(first.takesOver(8)).toBe(false);
   const second = started({ configured: 8 });
   expect([second.takesOver(WITHOUT_INSTANCE), second.takesOver(7), second.takesOver(8)]).toEqual([true, true, false]);
   second.adopted();
+  await second.settled();
   const third = started({});
   expect([third.takesOver(WITHOUT_INSTANCE), third.takesOver(7), third.takesOver(8)]).toEqual([false, false, true]);
 });

@@ -6,6 +6,7 @@ import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } f
 import { join } from "node:path";
 import { BGP_INSTANCE_MAX } from "../limits.ts";
 import { messageOf } from "../system/error-message.ts";
+import { StoredFile } from "../system/stored-file.ts";
 
 /** Routes of builds that did not distinguish services: their path identifier was "FLWL". */
 export const WITHOUT_INSTANCE = 0x4c574c;
@@ -43,6 +44,7 @@ interface Stored {
 
 export class Instance implements RouteOwner {
   readonly #path: string;
+  readonly #file: StoredFile;
   readonly #warn: InstanceOptions["warn"];
   readonly #isSpeakerOwn: boolean;
   #stored: Stored;
@@ -52,6 +54,7 @@ export class Instance implements RouteOwner {
   /** Throws InstanceFileError. */
   constructor({ stateDir, configured, isSpeakerOwn, warn }: InstanceOptions) {
     this.#path = join(stateDir, "bgp-instance");
+    this.#file = new StoredFile(this.#path);
     this.#warn = warn;
     this.#isSpeakerOwn = isSpeakerOwn;
     const stored = this.#read();
@@ -59,7 +62,7 @@ export class Instance implements RouteOwner {
     const instance = configured ?? kept ?? anyNumber();
     const former = stored === null ? [WITHOUT_INSTANCE] : [...stored.former, stored.instance];
     this.#stored = { instance, former: [...new Set(former)].filter((number) => number !== instance) };
-    if (stored?.instance === instance || this.#write() || configured !== null) return;
+    if (stored?.instance === instance || this.#writeAtStart() || configured !== null) return;
     // If the number is lost with the process, no service withdraws its routes after a restart.
     this.#stored = { instance: WITHOUT_INSTANCE, former: [] };
   }
@@ -76,7 +79,12 @@ export class Instance implements RouteOwner {
     this.#isLost = false;
     if (this.#stored.former.length === 0) return;
     this.#stored = { instance: this.instance, former: [] };
-    this.#write();
+    this.#file.replace(this.#text()).catch((cause: unknown) => this.#notWritten(cause));
+  }
+
+  /** Resolves when nothing waits to be written. */
+  settled(): Promise<void> {
+    return this.#file.settled();
   }
 
   /** null: there is none, or it is damaged. */
@@ -95,12 +103,12 @@ export class Instance implements RouteOwner {
     }
   }
 
-  /** Returns whether it is on disk. */
-  #write(): boolean {
+  /** Returns whether it is on disk: without that, no route may be announced under the number. Waits for the disk. */
+  #writeAtStart(): boolean {
     try {
       const file = openSync(`${this.#path}.new`, "w", 0o600);
       try {
-        writeSync(file, `${JSON.stringify(this.#stored)}\n`);
+        writeSync(file, this.#text());
         fsyncSync(file);
       } finally {
         closeSync(file);
@@ -108,10 +116,18 @@ export class Instance implements RouteOwner {
       renameSync(`${this.#path}.new`, this.#path);
       return true;
     } catch (cause) {
-      const fields = { file: this.#path, cause: messageOf(cause) };
-      this.#warn(fields, "the number of this service among those of its BGP speaker cannot be written");
+      this.#notWritten(cause);
       return false;
     }
+  }
+
+  #text(): string {
+    return `${JSON.stringify(this.#stored)}\n`;
+  }
+
+  #notWritten(cause: unknown): void {
+    const fields = { file: this.#path, cause: messageOf(cause) };
+    this.#warn(fields, "the number of this service among those of its BGP speaker cannot be written");
   }
 }
 

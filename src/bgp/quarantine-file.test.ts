@@ -12,11 +12,11 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true }));
 
-test("gives back what was saved last, and nothing before that", () => {
+test("gives back what was saved last, and nothing before that", async () => {
   const file = new QuarantineFile(join(directory, "new"));
   expect(file.load()).toEqual([]);
-  file.save([ENTRY, { ...ENTRY, neighbor: "192.0.2.2" }]);
-  file.save([ENTRY]);
+  void file.save([ENTRY, { ...ENTRY, neighbor: "192.0.2.2" }]);
+  await file.save([ENTRY]);
   expect(new QuarantineFile(join(directory, "new")).load()).toEqual([ENTRY]);
 });
 

@@ -2,16 +2,19 @@
  * Keeps the rules in quarantine over a restart: one file in `state_dir`, replaced as a whole. A lost file costs each
  * neighbor that resets over a rule two more resets.
  */
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { StoredFile } from "../system/stored-file.ts";
 import type { KeptBack } from "./route-quarantine.ts";
 
 /** `untilMs` is wall time here. */
 export class QuarantineFile {
   readonly path: string;
+  readonly #file: StoredFile;
 
   constructor(stateDir: string) {
     this.path = join(stateDir, "bgp-quarantine.json");
+    this.#file = new StoredFile(this.path);
   }
 
   /** Throws what the file system or a file of another format throws; a missing file is empty. */
@@ -28,11 +31,14 @@ export class QuarantineFile {
     throw new Error("it has a format that this build does not know");
   }
 
-  save(entries: readonly KeptBack[]): void {
-    const unfinished = `${this.path}.new`;
-    mkdirSync(dirname(this.path), { recursive: true, mode: 0o750 });
-    writeFileSync(unfinished, JSON.stringify(entries), { mode: 0o600, flush: true });
-    renameSync(unfinished, this.path);
+  /** Resolves when they are on disk, or newer ones. */
+  save(entries: readonly KeptBack[]): Promise<void> {
+    return this.#file.replace(JSON.stringify(entries));
+  }
+
+  /** Resolves when nothing waits to be written. */
+  settled(): Promise<void> {
+    return this.#file.settled();
   }
 }
 

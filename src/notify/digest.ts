@@ -24,6 +24,7 @@ const NOUNS: Readonly<Record<NotifyEvent["kind"], readonly [one: string, many: s
   ban_rejected: ["refused ban", "refused bans"],
   bgp_session_lost: ["lost BGP session", "lost BGP sessions"],
   bgp_session_restored: ["restored BGP session", "restored BGP sessions"],
+  cap_reached: ["cap that is reached", "caps that are reached"],
   state_damaged: ["damaged state database", "damaged state databases"],
 };
 

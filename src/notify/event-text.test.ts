@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { attack, ban, NOON } from "../../test/fixtures/browser/views.ts";
 import { address, thresholds } from "../../test/fixtures/host-rows.ts";
-import { attackEvent, banEvent, sessionEvent, stateEvent } from "../../test/fixtures/notify/notify.ts";
+import { attackEvent, banEvent, capEvent, sessionEvent, stateEvent } from "../../test/fixtures/notify/notify.ts";
 import { canonicalPrefix } from "../net/prefix.ts";
 import type { NotifyEvent } from "./event.ts";
 import { describeEvent } from "./event-text.ts";
@@ -128,6 +128,19 @@ test("a state database that was damaged", () => {
     "The state database was damaged: bans may be lost, and their routes withdrawn",
     "Salvaged: 2 bans, 1 attacks, 0 source blocks, 0 levers",
     "Moved to /state/state.db.damaged-1: file is not a database",
+    "2026-03-01 12:01:00 UTC",
+  ]);
+});
+
+test("a cap on bans that is reached, and a table of attacks that is full", () => {
+  expect(text(capEvent({ name: "max_banned_fraction", limit: 0.25, refused: 1200, replaced: 3 }))).toEqual([
+    "ban.max_banned_fraction is reached, at 0.25: only the largest attacks are banned",
+    "1,200 bans refused, 3 replaced by those of worse attacks",
+    "2026-03-01 12:01:00 UTC",
+  ]);
+  expect(text(capEvent({ name: "carpets", limit: 64, refused: 1, replaced: 0 }))).toEqual([
+    "The table of carpets is full, at 64: only the largest attacks are kept",
+    "1 detections refused, 0 replaced by those of worse attacks",
     "2026-03-01 12:01:00 UTC",
   ]);
 });

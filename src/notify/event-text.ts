@@ -5,7 +5,7 @@ import type { Ban } from "../mitigation/ban.ts";
 import { isOneAddress } from "../mitigation/ban-subject.ts";
 import { measureText } from "../mitigation/measure.ts";
 import { METRICS, type Metric } from "../traffic/rates.ts";
-import type { AttackEvent, BanEvent, NotifyEvent, SessionEvent, StateEvent } from "./event.ts";
+import type { AttackEvent, BanEvent, CapEvent, NotifyEvent, SessionEvent, StateEvent } from "./event.ts";
 
 export interface EventText {
   readonly headline: string;
@@ -32,6 +32,8 @@ function describe(event: NotifyEvent): EventText {
       return describeSession(event);
     case "state_damaged":
       return describeDamage(event);
+    case "cap_reached":
+      return describeCap(event);
     default:
       return event satisfies never;
   }
@@ -135,6 +137,17 @@ function describeDamage({ damage, atMs }: StateEvent): EventText {
   return {
     headline: "The state database was damaged: bans may be lost, and their routes withdrawn",
     details: [`Salvaged: ${rows.join(", ")}`, `Moved to ${movedTo}: ${reason}`, timeText(atMs)],
+  };
+}
+
+function describeCap({ cap, atMs }: CapEvent): EventText {
+  const { name, limit, refused, replaced } = cap;
+  const isOfBans = name === "max_active_bans" || name === "max_banned_fraction";
+  const what = isOfBans ? `ban.${name}` : `The table of ${name}`;
+  const counts = `${numberText(refused)} ${isOfBans ? "bans" : "detections"} refused, ${numberText(replaced)} replaced`;
+  return {
+    headline: `${what} is ${isOfBans ? "reached" : "full"}, at ${numberText(limit)}: only the largest attacks are ${isOfBans ? "banned" : "kept"}`,
+    details: [`${counts} by those of worse attacks`, timeText(atMs)],
   };
 }
 

@@ -3,7 +3,7 @@ import { type AttackWire, attackToWire } from "../http/wire/attack.ts";
 import { type BanWire, banToWire } from "../http/wire/ban.ts";
 import { timestamp } from "../http/wire/timestamp.ts";
 import type { Ban } from "../mitigation/ban.ts";
-import type { NotifyEvent } from "./event.ts";
+import type { CapReached, NotifyEvent } from "./event.ts";
 
 export interface EventWire {
   readonly id: string;
@@ -15,6 +15,7 @@ export interface EventWire {
   readonly attack?: AttackWire;
   readonly ban?: Omit<BanWire, "announced">;
   readonly bgp_session?: { readonly address: string; readonly remote_asn: number; readonly state: string };
+  readonly cap?: CapReached;
   readonly state_database?: {
     readonly reason: string;
     readonly moved_to: string;
@@ -27,7 +28,7 @@ export function eventToWire(event: NotifyEvent, instance: string): EventWire {
   return { id, event: kind, at: timestamp(atMs), instance, dry_run: dryRun, ...subject(event) };
 }
 
-function subject(event: NotifyEvent): Pick<EventWire, "attack" | "ban" | "bgp_session" | "state_database"> {
+function subject(event: NotifyEvent): Pick<EventWire, "attack" | "ban" | "bgp_session" | "state_database" | "cap"> {
   switch (event.kind) {
     case "attack_started":
     case "attack_changed":
@@ -48,6 +49,8 @@ function subject(event: NotifyEvent): Pick<EventWire, "attack" | "ban" | "bgp_se
       const { reason, movedTo, salvaged } = event.damage;
       return { state_database: { reason, moved_to: movedTo, salvaged } };
     }
+    case "cap_reached":
+      return { cap: event.cap };
     default:
       return event satisfies never;
   }

@@ -2,7 +2,7 @@
 import type { Attack } from "../detection/attack/attack.ts";
 import type { Ban } from "../mitigation/ban.ts";
 
-export type NotifyEvent = AttackEvent | BanEvent | SessionEvent | StateEvent;
+export type NotifyEvent = AttackEvent | BanEvent | SessionEvent | StateEvent | CapEvent;
 
 interface Occasion {
   /** The same for each attempt to deliver it. */
@@ -44,6 +44,21 @@ export interface Damage {
   readonly movedTo: string;
   /** Number of rows that could be read, by table. */
   readonly salvaged: Readonly<Record<string, number>>;
+}
+
+export interface CapEvent extends Occasion {
+  readonly kind: "cap_reached";
+  readonly cap: CapReached;
+}
+
+/** A cap on bans, or the table of attacks on hosts and hostgroups or of those on prefixes. */
+export interface CapReached {
+  readonly name: "max_active_bans" | "max_banned_fraction" | "attacks" | "carpets";
+  readonly limit: number;
+  /** Bans, or detections, which are repeated in each tick. */
+  readonly refused: number;
+  /** Bans or attacks that gave their place to those of worse attacks. */
+  readonly replaced: number;
 }
 
 export interface Neighbor {

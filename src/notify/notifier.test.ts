@@ -110,6 +110,18 @@ describe("the webhook", () => {
     expect(server.received[0]?.headers.has("x-floodwall-signature")).toBe(false);
   });
 
+  test("gets a cap that is reached once", async () => {
+    const server = receiver();
+    const { notifier } = started({ webhook: { ...WEBHOOK, secretEnv: null } }, { WEBHOOK_URL: server.url });
+    const cap = { name: "max_active_bans", limit: 50, refused: 2, replaced: 1 } as const;
+    notifier.capsRead([cap]);
+    notifier.capsRead([{ ...cap, refused: 3 }]);
+    notifier.banChanged({ ban: ban(), previous: null });
+    await eventually(() => server.received.length === 2, "two calls did not come");
+    const bodies = server.received.map(({ body }) => JSON.parse(body) as object);
+    expect(bodies).toMatchObject([{ event: "cap_reached", cap }, { event: "ban_active" }]);
+  });
+
   test("is called again with the same id and body until it takes the event", async () => {
     const server = receiver();
     server.answers = [() => new Response(null, { status: 503 }), () => new Response(null, { status: 204 })];

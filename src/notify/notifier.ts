@@ -1,6 +1,6 @@
 /**
- * Notifies people and programs of attacks, bans, BGP sessions and lost state, with a queue for each channel. Its callers
- * never wait: events are only put into the queues.
+ * Notifies people and programs of attacks, bans, BGP sessions, caps and lost state, with a queue for each channel. Its
+ * callers never wait: events are only put into the queues.
  */
 import type { NotifyConfig } from "../config/sections/notify.ts";
 import type { Attack } from "../detection/attack/attack.ts";
@@ -12,10 +12,21 @@ import type { Clock } from "../system/clock.ts";
 import type { Environment } from "../system/environment.ts";
 import type { Timers } from "../system/timers.ts";
 import { AttackNotices, type AttackTurn } from "./attack-notices.ts";
+import { CapNotices } from "./cap-notices.ts";
 import { CHANNELS, type Channel, type ChannelContext, type ChannelName } from "./channel.ts";
 import { type DeliveryMetrics, DeliveryQueue, type DeliveryTimes } from "./delivery-queue.ts";
 import { emailChannel } from "./email.ts";
-import type { AttackEvent, BanEvent, Damage, Neighbor, NotifyEvent, SessionEvent, StateEvent } from "./event.ts";
+import type {
+  AttackEvent,
+  BanEvent,
+  CapEvent,
+  CapReached,
+  Damage,
+  Neighbor,
+  NotifyEvent,
+  SessionEvent,
+  StateEvent,
+} from "./event.ts";
 import { execChannel } from "./exec.ts";
 import { SessionNotices } from "./session-notices.ts";
 import { slackChannel } from "./slack.ts";
@@ -57,12 +68,14 @@ type NewEvent =
   | Pick<AttackEvent, "kind" | "attack" | "ban" | "isNewKind">
   | Pick<BanEvent, "kind" | "ban">
   | Pick<SessionEvent, "kind" | "neighbor">
-  | Pick<StateEvent, "kind" | "damage">;
+  | Pick<StateEvent, "kind" | "damage">
+  | Pick<CapEvent, "kind" | "cap">;
 
 export class Notifier {
   readonly #options: NotifierOptions;
   readonly #context: ChannelContext;
   readonly #attackNotices = new AttackNotices();
+  readonly #capNotices = new CapNotices();
   readonly #sessionNotices: SessionNotices;
   readonly #queues = new Map<ChannelName, DeliveryQueue>();
   #config: NotifyConfig;
@@ -118,6 +131,13 @@ export class Notifier {
   /** All configured neighbors, after any change of a session. */
   bgpSessions(neighbors: readonly Neighbor[]): void {
     if (this.#isRunning) this.#sessionNotices.take(neighbors);
+  }
+
+  /** All caps, with what was refused and replaced since the start of the service. Call this once a second. */
+  capsRead(readings: readonly CapReached[]): void {
+    if (!this.#isRunning) return;
+    const reached = this.#capNotices.take(readings, this.#options.clock.monotonicMs());
+    for (const cap of reached) this.#enqueue({ kind: "cap_reached", cap });
   }
 
   /** Call this after start(). */

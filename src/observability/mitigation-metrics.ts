@@ -21,10 +21,7 @@ export interface BgpReading {
 }
 
 /** Changes by table. */
-export interface UnsavedReading {
-  readonly bans: number;
-  readonly [table: string]: number;
-}
+export type UnsavedReading = Readonly<Record<string, number>>;
 
 const ANNOUNCE_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
 
@@ -56,7 +53,7 @@ export class MitigationMetrics extends MetricGroup {
   readonly #announced = this.gauge("svc_bgp_routes_announced", "Routes in at least one neighbor's out-table.");
   readonly #speakerFaults = this.counter("svc_bgp_faults_total", "Calls to the BGP speaker that failed.", "operation");
   readonly #writeFailures = this.counter("svc_state_write_failures_total", "Writes that the state database refused.");
-  readonly #unsavedChanges = this.gauge(
+  readonly #unsaved = this.gauge(
     "svc_state_unsaved",
     "Changes in force that are not in the state database yet, by table.",
     "table",
@@ -64,10 +61,6 @@ export class MitigationMetrics extends MetricGroup {
   readonly #damaged = this.gauge(
     "svc_state_damaged",
     "1 if the state database was damaged at the start, so that bans may be lost.",
-  );
-  readonly #unsaved = this.gauge(
-    "svc_state_unsaved_bans",
-    "Bans in force whose last change is not in the state database yet.",
   );
 
   constructor(registry: Registry) {
@@ -87,9 +80,8 @@ export class MitigationMetrics extends MetricGroup {
     this.#atCap.inc({ cap: nameOf(cap), outcome });
   }
 
-  setUnsaved({ bans, ...others }: UnsavedReading): void {
-    this.#unsaved.set(bans);
-    for (const [table, changes] of Object.entries({ bans, ...others })) this.#unsavedChanges.set({ table }, changes);
+  setUnsaved(counts: UnsavedReading): void {
+    for (const [table, changes] of Object.entries(counts)) this.#unsaved.set({ table }, changes);
   }
 
   stateWasDamaged(): void {

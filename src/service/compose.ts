@@ -75,7 +75,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   const parts = { clock: systemClock, timers: systemTimers, log, metrics };
   const driver = historyDriver(config.storage, { environment, clock: systemClock });
   const history = driver === null ? null : new HistoryStore({ driver, ...parts, metrics: metrics.storage });
-  const edge = openEdge(config, { ...parts, state, history, limiter });
+  const edge = await openEdge(config, { ...parts, state, history, limiter });
   const openReload = (next: Config) => edge.prepare(next).then(() => openOrigins(next.samples));
   const opened = { state, native, filterOpener, originOf, openReload, environment };
   const floodwall = new Floodwall({ config, configPath, ...opened, ...parts });
@@ -154,9 +154,9 @@ type EdgeParts = Pick<EdgeChannelOptions, "state" | "history" | "limiter" | "clo
   readonly metrics: Metrics;
 };
 
-function openEdge(config: Config, { metrics, ...parts }: EdgeParts): EdgeChannel {
+async function openEdge(config: Config, { metrics, ...parts }: EdgeParts): Promise<EdgeChannel> {
   const masters = new ClearanceFile(config.stateDir);
-  const edge = new EdgeChannel({ ...parts, config, masters, nextTurn, metrics: metrics.edge });
+  const edge = await EdgeChannel.open({ ...parts, config, masters, nextTurn, metrics: metrics.edge });
   metrics.beforeScrape(() => edge.fillMetrics());
   return edge;
 }

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { edgeConfig } from "../../test/fixtures/edge/edge.ts";
 import { edgeReport, zoneWire } from "../../test/fixtures/edge/edge-reports.ts";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
+import { eventually } from "../../test/fixtures/service.ts";
 import { localStore } from "../../test/fixtures/storage/memory-state.ts";
 import type { EdgeConfig } from "../config/sections/edge.ts";
 import type { EdgeEvent, EdgeWindow } from "../edge/reports/edge-history.ts";
@@ -43,11 +44,11 @@ afterEach(() => {
 });
 
 /** Starts the service after the previous one has ended. */
-function start(config: EdgeConfig | null = CONFIG): EdgeChannel {
+async function start(config: EdgeConfig | null = CONFIG): Promise<EdgeChannel> {
   state?.close();
   state = new StateDatabase(directory);
   const timers = new ManualTimers(clock);
-  return new EdgeChannel({
+  return EdgeChannel.open({
     config: { edge: config },
     state: localStore(state, timers),
     masters: new ClearanceFile(directory),
@@ -86,12 +87,12 @@ const untilOf = (channel: EdgeChannel) => channel.levers.of(WWW, clock.wallMs())
 
 describe("a restart", () => {
   test("keeps a lever and its until, and with that the bytes of the document", async () => {
-    const first = start();
+    const first = await start();
     const before = etag(first);
     await set(first);
     const withLever = etag(first);
     clock.advance(1000);
-    const second = start();
+    const second = await start();
     expect(second.levers.of(WWW, clock.wallMs())).toEqual({
       zone: WWW,
       mode: "manual",
@@ -101,54 +102,54 @@ describe("a restart", () => {
     });
     expect([etag(second), withLever === before]).toEqual([withLever, false]);
     await second.levers.clear(WWW);
-    expect([etag(second), etag(start())]).toEqual([before, before]);
+    expect([etag(second), etag(await start())]).toEqual([before, before]);
   });
 
   test("after the lever's time expires the lever, on disk as well", async () => {
-    await set(start());
+    await set(await start());
     clock.advance(600_000);
-    expect(untilOf(start())).toBeNull();
+    expect(untilOf(await start())).toBeNull();
     await saved();
     expect(state?.levers()).toEqual([]);
   });
 
   test("with a clock that was set forward expires the lever if that is past its time, and keeps it if not", async () => {
-    await set(start());
+    await set(await start());
     clock.setWall("2026-03-01T12:09:59.000Z");
-    expect(untilOf(start())).toBe(Date.parse("2026-03-01T12:10:00.000Z"));
+    expect(untilOf(await start())).toBe(Date.parse("2026-03-01T12:10:00.000Z"));
     clock.setWall("2027-01-01T00:00:00.000Z");
-    expect(untilOf(start())).toBeNull();
+    expect(untilOf(await start())).toBeNull();
   });
 
   test("with a clock that was set back keeps it for no longer than it was set for, and so does the next one", async () => {
-    await set(start());
+    await set(await start());
     clock.setWall("2025-01-01T00:00:00.000Z");
     const until = clock.wallMs() + 600_000;
-    expect(untilOf(start())).toBe(until);
+    expect(untilOf(await start())).toBe(until);
     clock.advance(1000);
-    expect(untilOf(start())).toBe(until);
+    expect(untilOf(await start())).toBe(until);
   });
 
-  test("forgets slots and challenges: the node asks again", () => {
-    const first = start();
+  test("forgets slots and challenges: the node asks again", async () => {
+    const first = await start();
     const before = etag(first);
     first.acme.requestSlot("e1", WWW, clock.wallMs());
     expect(etag(first)).not.toBe(before);
-    const second = start();
+    const second = await start();
     expect(etag(second)).toBe(before);
     const order = { zone: WWW, token: "t", keyAuthorization: "t.k" };
     expect(second.acme.publish("e1", order, clock.wallMs())).toEqual({ kind: "refused", refusal: "no_slot" });
     expect(second.acme.requestSlot("e2", WWW, clock.wallMs()).kind).toBe("granted");
   });
 
-  test("keeps the clearance keys", () => {
-    expect(etag(start())).toBe(etag(start()));
+  test("keeps the clearance keys", async () => {
+    expect(etag(await start())).toBe(etag(await start()));
   });
 });
 
 describe("by the clock", () => {
   test("a lever expires by itself, and the watcher is called once", async () => {
-    const channel = start();
+    const channel = await start();
     let calls = 0;
     channel.feed.watch({ changed: () => calls++, reloaded: () => {} });
     channel.start();
@@ -165,7 +166,7 @@ describe("by the clock", () => {
   });
 
   test("what could not be removed from the disk is counted, and tried again", async () => {
-    const channel = start();
+    const channel = await start();
     channel.start();
     await set(channel);
     state?.close();
@@ -179,25 +180,28 @@ describe("by the clock", () => {
     channel.stop();
   });
 
-  test("a clearance master that could not be saved is kept soon after it can be", () => {
-    const channel = start();
+  test("a clearance master that could not be saved is kept soon after it can be", async () => {
+    const channel = await start();
     channel.start();
+    const failures = () => metricOf('svc_edge_save_failures_total{what="clearance_masters"}');
     const obstacle = join(directory, "clearance-masters.new");
     mkdirSync(obstacle);
     clock.setWall("2026-03-02T12:00:00.000Z");
     clock.advance(1000);
+    await eventually(async () => (await failures()) === 1, "the master is saved");
     const daysKept = () => new ClearanceFile(directory).load().map(({ day }) => day);
     const before = daysKept();
     rmdirSync(obstacle);
     clock.advance(61_000);
+    await eventually(() => daysKept().length > before.length, "the master is not saved");
     expect(daysKept()).toEqual([...before, Math.max(...before) + 1]);
     channel.stop();
   });
 });
 
 describe("a reload", () => {
-  test("that takes a node away forgets its report and that it was lost: should it come back, it is a new one", () => {
-    const channel = start();
+  test("that takes a node away forgets its report and that it was lost: should it come back, it is a new one", async () => {
+    const channel = await start();
     channel.start();
     const poll = () => {
       channel.nodes.pollStarted("e1", "t");
@@ -216,7 +220,7 @@ describe("a reload", () => {
   });
 
   test("that adds the first edge opens the clearance keys beforehand", async () => {
-    const channel = start(null);
+    const channel = await start(null);
     expect(await channel.feed.documentFor("all").body.text()).toContain('"zones":[]');
     await channel.prepare({ edge: CONFIG });
     channel.reconfigure(CONFIG);
@@ -226,15 +230,15 @@ describe("a reload", () => {
 
   test("is refused when they cannot be read, as a start is", async () => {
     writeFileSync(join(directory, "clearance-masters"), "something else");
-    expect(() => start()).toThrow(ClearanceFileError);
-    const channel = start(null);
+    expect(start()).rejects.toThrow(ClearanceFileError);
+    const channel = await start(null);
     expect(await channel.prepare({ edge: CONFIG }).catch((cause: unknown) => cause)).toBeInstanceOf(ClearanceFileError);
     await channel.prepare({ edge: null });
   });
 });
 
-test("what was reported last is handed to the history when the service stops", () => {
-  const channel = start();
+test("what was reported last is handed to the history when the service stops", async () => {
+  const channel = await start();
   channel.start();
   channel.reports.report("e1", edgeReport({ zones: [zoneWire(WWW)] }));
   expect(windows).toEqual([]);
@@ -245,8 +249,8 @@ test("what was reported last is handed to the history when the service stops", (
 describe("the log", () => {
   const TOKEN = "evaGxfADs6pSRb2LAv9IZf17Dt3juxGJ-PCt92wr-oA";
 
-  test("has each ACME call with node, zone and the token's first eight characters, and no key authorization", () => {
-    const channel = start();
+  test("has each ACME call with node, zone and the token's first eight characters, and no key authorization", async () => {
+    const channel = await start();
     const order = { zone: WWW, token: TOKEN, keyAuthorization: `${TOKEN}.nP1qzpXGymHBrUEepNY9HCsQk7K8KhOypzEt62jcerQ` };
     const now = clock.wallMs();
     channel.acme.requestSlot("e1", WWW, now);
@@ -270,7 +274,7 @@ describe("the log", () => {
   });
 
   test("has a lever's zone, mode, until and reason", async () => {
-    await set(start());
+    await set(await start());
     expect(JSON.parse(lines[0] ?? "")).toMatchObject({
       zone: WWW,
       mode: "manual",
@@ -281,7 +285,7 @@ describe("the log", () => {
 });
 
 test("metrics count nodes by liveness, document items, and calls by result", async () => {
-  const channel = start();
+  const channel = await start();
   channel.nodes.pollStarted("e1", "t");
   await set(channel);
   channel.acme.requestSlot("e1", WWW, clock.wallMs());

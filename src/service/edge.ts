@@ -47,16 +47,15 @@ export class EdgeChannel implements Edge {
   readonly #options: EdgeChannelOptions;
   readonly #reporting: EdgeReporting;
   /** null: no edge has been configured yet. */
-  #keys: ClearanceKeys | null = null;
+  #keys: ClearanceKeys | null;
 
-  /** Throws ClearanceFileError and StateDatabaseError. */
-  constructor(options: EdgeChannelOptions) {
+  private constructor(options: EdgeChannelOptions, keys: ClearanceKeys | null) {
     const { config, state, clock, timers, nextTurn, metrics } = options;
     this.#options = options;
+    this.#keys = keys;
     state.onFault(() => {
       if (this.levers.unsaved > 0) metrics.saveFailed("levers");
     });
-    if (config.edge !== null) this.#openKeys();
     const now = () => ({ wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() });
     this.nodes = new EdgeNodes({ config: config.edge, now });
     const onChange = () => this.feed.changed();
@@ -75,6 +74,11 @@ export class EdgeChannel implements Edge {
     });
     const { history = null } = options;
     this.#reporting = new EdgeReporting({ ...options, nodes: this.nodes, levers: this.levers, history });
+  }
+
+  /** Rejects with ClearanceFileError. */
+  static async open(options: EdgeChannelOptions): Promise<EdgeChannel> {
+    return new EdgeChannel(options, options.config.edge === null ? null : await openKeys(options));
   }
 
   get reports(): EdgeReports {
@@ -100,7 +104,7 @@ export class EdgeChannel implements Edge {
   /** Does the part of a reconfiguration that can fail or takes long. Rejects with ClearanceFileError. */
   async prepare({ edge }: Pick<Config, "edge">): Promise<void> {
     if (edge === null) return;
-    if (this.#keys === null) this.#openKeys();
+    this.#keys ??= await openKeys(this.#options);
     await this.feed.prepare(edge.zones);
   }
 
@@ -127,21 +131,6 @@ export class EdgeChannel implements Edge {
     });
   }
 
-  #openKeys(): void {
-    const { masters, clock, log, limiter, metrics } = this.#options;
-    const onUnsaved = (cause: unknown) => {
-      metrics.saveFailed("clearance_masters");
-      limiter.pass("clearance masters", (suppressed) =>
-        log.error(
-          { cause, suppressed },
-          "a clearance master cannot be saved: it is in use, and after a restart visitors would be challenged once more",
-        ),
-      );
-    };
-    const randomBytes = (count: number) => crypto.getRandomValues(new Uint8Array(count));
-    this.#keys = new ClearanceKeys({ store: masters, randomBytes, onUnsaved }, clock.wallMs());
-  }
-
   /** Without zones there is nothing to sign. */
   #feedKeys(): FeedKeys {
     const none = () => [];
@@ -150,6 +139,23 @@ export class EdgeChannel implements Edge {
       ahead: (nowMs) => this.#keys?.ahead(nowMs) ?? none,
     };
   }
+}
+
+/** Resolves when the masters are on disk. Rejects with ClearanceFileError. */
+async function openKeys({ masters, clock, log, limiter, metrics }: EdgeChannelOptions): Promise<ClearanceKeys> {
+  const onUnsaved = (cause: unknown) => {
+    metrics.saveFailed("clearance_masters");
+    limiter.pass("clearance masters", (suppressed) =>
+      log.error(
+        { cause, suppressed },
+        "a clearance master cannot be saved: it is in use, and after a restart visitors would be challenged once more",
+      ),
+    );
+  };
+  const randomBytes = (count: number) => crypto.getRandomValues(new Uint8Array(count));
+  const keys = new ClearanceKeys({ store: masters, randomBytes, onUnsaved }, clock.wallMs());
+  await keys.saved;
+  return keys;
 }
 
 /** What the disk refused did not happen; the caller gets an error and may try again. */

@@ -2,10 +2,12 @@ import { expect, test } from "bun:test";
 import { ban } from "../../test/fixtures/browser/views.ts";
 import { ManualClock } from "../../test/fixtures/manual-clock.ts";
 import { automaticBanEvent } from "../audit/automatic-audit.ts";
+import { ACTIVE_ATTACKS_MAX, CARPETS_MAX } from "../limits.ts";
 import { capIn, replacedAt } from "../mitigation/admission.ts";
 import { Limiter } from "../observability/limiter.ts";
 import { openLog } from "../observability/log.ts";
 import { Metrics } from "../observability/metrics.ts";
+import { CapReadings } from "./cap-readings.ts";
 import { alertAtCap } from "./event-log.ts";
 
 const ACTIVE = ban({ manual: false });
@@ -29,6 +31,22 @@ test("a cap that is reached is counted each time and logged once a minute; other
   const text = await metrics.text();
   expect(text).toContain('svc_bans_at_cap_total{cap="max_active_bans",outcome="replaced"} 3');
   expect(text).toContain('svc_bans_at_cap_total{cap="max_banned_fraction",outcome="refused"} 1');
+});
+
+test("caps are read with their limits and with what was refused and replaced because of them", () => {
+  const caps = new CapReadings();
+  caps.banChanged({ ban: REPLACED, previous: ACTIVE });
+  for (let i = 0; i < 2; i++) caps.banChanged({ ban: REFUSED, previous: null });
+  caps.banChanged({ ban: ACTIVE, previous: null });
+  const policy = { maxActiveBans: 7, maxBannedFraction: 0.5 };
+  const tables = { detector: { refused: 5, replaced: 6 }, carpets: { refused: 8, replaced: 9 } };
+  expect(caps.read(policy, tables)).toEqual([
+    { name: "max_active_bans", limit: 7, refused: 0, replaced: 1 },
+    { name: "max_banned_fraction", limit: 0.5, refused: 2, replaced: 0 },
+    { name: "attacks", limit: ACTIVE_ATTACKS_MAX, refused: 5, replaced: 6 },
+    { name: "carpets", limit: CARPETS_MAX, refused: 8, replaced: 9 },
+  ]);
+  expect(caps.read(policy, null)[2]).toMatchObject({ refused: 0, replaced: 0 });
 });
 
 test("a ban that was replaced is a row of the audit trail with its reason", () => {

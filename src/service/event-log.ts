@@ -1,6 +1,6 @@
 /** Logs and counts changes of attacks and bans, and that a cap on bans is reached. */
 import type { AttackEvent } from "../detection/attack/attack.ts";
-import { capIn } from "../mitigation/admission.ts";
+import { type Cap, capIn } from "../mitigation/admission.ts";
 import { type BanChange, banChangeKind } from "../mitigation/ban.ts";
 import type { DetectionMetrics } from "../observability/detection-metrics.ts";
 import type { Limiter } from "../observability/limiter.ts";
@@ -49,16 +49,22 @@ export function logBan(log: Log, change: BanChange): void {
   );
 }
 
-/** A ban of an attack was replaced or refused because a cap is reached. */
+/** The cap because of which the ban of an attack was replaced or refused; null: it was not. */
+export function capReachedBy(change: BanChange): { cap: Cap; outcome: "replaced" | "refused" } | null {
+  const cap = capIn(change.ban.reason);
+  const kind = banChangeKind(change);
+  if (cap === null || (kind !== "withdrawn" && kind !== "rejected")) return null;
+  return { cap, outcome: kind === "withdrawn" ? "replaced" : "refused" };
+}
+
 export function alertAtCap(
   { log, limiter, metrics }: { readonly log: Log; readonly limiter: Limiter; readonly metrics: MitigationMetrics },
   change: BanChange,
 ): void {
-  const { reason, target, prefix } = change.ban;
-  const cap = capIn(reason);
-  const kind = banChangeKind(change);
-  if (cap === null || (kind !== "withdrawn" && kind !== "rejected")) return;
-  const outcome = kind === "withdrawn" ? "replaced" : "refused";
+  const { target, prefix } = change.ban;
+  const reached = capReachedBy(change);
+  if (reached === null) return;
+  const { cap, outcome } = reached;
   metrics.capReached(cap, outcome);
   limiter.pass(cap, (suppressed) =>
     log.warn(

@@ -237,7 +237,7 @@ export class Floodwall {
     await this.packetPath?.stop();
     this.dataPlane?.stop();
     const withdraw = ![...this.bans.active.values()].some((ban) => wantedRoutes(ban).length > 0);
-    await Promise.all([this.announcer?.stop({ withdraw }), this.state.stop()]);
+    await Promise.all([this.announcer?.stop({ withdraw }), this.state.stop(), this.packetPath?.saveBaselines()]);
   }
 
   /** Reads the configuration file again and puts it in force; an invalid file changes nothing. */

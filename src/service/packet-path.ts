@@ -15,8 +15,9 @@ import { type BaselineKeeper, LearningLoop, type LearningLoopOptions } from "../
 import { Detection } from "../detection/judge/detection.ts";
 import { type CompletedTick, DetectionLoop } from "../detection/judge/detection-loop.ts";
 import type { AttackChange, Detector } from "../detection/judge/detector.ts";
-import { HOST_IDLE_MS } from "../limits.ts";
+import { HOST_IDLE_MS, STOP_STEP_MS } from "../limits.ts";
 import type { Log } from "../observability/log.ts";
+import { within } from "../system/deadline.ts";
 import { nextTurn, type Timers } from "../system/timers.ts";
 
 export interface PacketPathOptions {
@@ -143,6 +144,11 @@ export class PacketPath {
     this.#sampling.stop();
     this.#capture.stop();
     this.engine.close();
+  }
+
+  /** Saves the baselines, after stop(), and waits for the disk within STOP_STEP_MS. */
+  async saveBaselines(): Promise<void> {
+    await within(this.#learning.save(), STOP_STEP_MS, this.#options.timers, () => {});
   }
 
   #learnProfiles(): void {

@@ -22,8 +22,9 @@ import type { StateDamage } from "../storage/damaged-state.ts";
 import type { HistoryStore } from "../storage/history-store.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Environment } from "../system/environment.ts";
-import { nextTurn, type Timers } from "../system/timers.ts";
+import { type Cancel, nextTurn, type Timers } from "../system/timers.ts";
 import { HistoryRecorder } from "../traffic/history-recorder.ts";
+import { CapReadings } from "./cap-readings.ts";
 import type { Floodwall } from "./floodwall.ts";
 
 export interface ReportingOptions {
@@ -44,9 +45,14 @@ export interface ReportingOptions {
   readonly metrics: Metrics;
 }
 
+/** Time between two readings of the caps: a notification has what happened in that time, ms. */
+const CAPS_EVERY_MS = 1000;
+
 export class Reporting {
   readonly #options: ReportingOptions;
   readonly #notifier: Notifier;
+  readonly #caps = new CapReadings();
+  #cancelCaps: Cancel = () => {};
   readonly #recorder: HistoryRecorder | null;
   readonly #attackHistory: AttackHistory | null;
 
@@ -84,6 +90,7 @@ export class Reporting {
   start(): void {
     const { history, updates, stateDamage } = this.#options;
     this.#notifier.start();
+    this.#cancelCaps = this.#options.timers.every(CAPS_EVERY_MS, () => this.#readCaps());
     if (stateDamage !== null) this.#stateDamaged(stateDamage);
     this.#recorder?.start();
     updates.start();
@@ -105,12 +112,18 @@ export class Reporting {
   async stop(): Promise<void> {
     const { history, updates } = this.#options;
     updates.stop();
+    this.#cancelCaps();
     await Promise.all([this.#notifier.stop(), history?.stop()]);
   }
 
   /** Before the packet counter is closed. */
   async stopReading(): Promise<void> {
     await this.#recorder?.stop();
+  }
+
+  #readCaps(): void {
+    const { config, packetPath } = this.#options.floodwall;
+    this.#notifier.capsRead(this.#caps.read(config.ban, packetPath?.detection ?? null));
   }
 
   #attackHappened({ kind, attack }: AttackEvent): void {
@@ -128,6 +141,7 @@ export class Reporting {
     const { floodwall, feed, history, clock } = this.#options;
     feed.publish({ kind: "ban", view: { ban, routeState: floodwall.bans.routeState(ban) } });
     this.#notifier.banChanged(change);
+    this.#caps.banChanged(change);
     const event = automaticBanEvent(change, clock.wallMs());
     if (event !== null) void history?.recordAudit(event);
   }

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { SEASON_IDLE_SECONDS, SLOT_BYTES, STATE_WORDS } from "../detection/baseline/baseline-seasons.ts";
 import type { BaselineTable } from "../detection/baseline/baseline-table.ts";
 import type { BaselineKeeper } from "../detection/baseline/learning-loop.ts";
+import { inTurn } from "../system/stored-file.ts";
 import { BASE_TRIO } from "../traffic/rates.ts";
 
 /**
@@ -31,26 +32,8 @@ export class BaselineFile implements BaselineKeeper {
     this.path = join(stateDir, "baselines.bin");
   }
 
-  async save(table: BaselineTable, nowSeconds: number): Promise<void> {
-    const unfinished = `${this.path}.new`;
-    const file = await open(unfinished, "w", 0o600);
-    try {
-      const { count, directions } = table;
-      const seasons = table.seasons?.rows() ?? [];
-      const version = seasons.length === 0 ? VERSION : SEASONS_VERSION;
-      await file.write(words(MAGIC, version, directions, count));
-      for (let row = 0; row < count; row += SLICE_ROWS) {
-        await file.write(rowsToBytes(table, row, Math.min(count, row + SLICE_ROWS), nowSeconds));
-      }
-      if (version === SEASONS_VERSION) await file.write(words(seasons.length));
-      for (let i = 0; i < seasons.length; i += SLICE_SEASONS) {
-        await file.write(seasonsToBytes(table, seasons.slice(i, i + SLICE_SEASONS)));
-      }
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(unfinished, this.path);
+  save(table: BaselineTable, nowSeconds: number): Promise<void> {
+    return inTurn(() => this.#save(table, nowSeconds));
   }
 
   /** Rows that the table has already are not changed. */
@@ -73,6 +56,28 @@ export class BaselineFile implements BaselineKeeper {
     } finally {
       await file.close();
     }
+  }
+
+  async #save(table: BaselineTable, nowSeconds: number): Promise<void> {
+    const unfinished = `${this.path}.new`;
+    const file = await open(unfinished, "w", 0o600);
+    try {
+      const { count, directions } = table;
+      const seasons = table.seasons?.rows() ?? [];
+      const version = seasons.length === 0 ? VERSION : SEASONS_VERSION;
+      await file.write(words(MAGIC, version, directions, count));
+      for (let row = 0; row < count; row += SLICE_ROWS) {
+        await file.write(rowsToBytes(table, row, Math.min(count, row + SLICE_ROWS), nowSeconds));
+      }
+      if (version === SEASONS_VERSION) await file.write(words(seasons.length));
+      for (let i = 0; i < seasons.length; i += SLICE_SEASONS) {
+        await file.write(seasonsToBytes(table, seasons.slice(i, i + SLICE_SEASONS)));
+      }
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(unfinished, this.path);
   }
 }
 

@@ -23,29 +23,29 @@ afterEach(() => rmSync(directory, { recursive: true }));
 const master = (day: number) => ({ day, secret: randomBytes(32) });
 
 describe("the file", () => {
-  test("gives what it was given", () => {
+  test("gives what it was given", async () => {
     const masters = [master(20_778), master(20_779)];
-    file.save([master(1)]);
-    file.save(masters);
+    await file.save([master(1)]);
+    await file.save(masters);
     expect(new ClearanceFile(join(directory, "state")).load()).toEqual(masters);
     expect(existsSync(`${file.path}.new`)).toBe(false);
   });
 
-  test("takes the days of a clock that begins in 1970", () => {
+  test("takes the days of a clock that begins in 1970", async () => {
     const masters = [master(-1), master(0), master(1)];
-    file.save(masters);
+    await file.save(masters);
     expect(file.load()).toEqual(masters);
   });
 
   test("that is not there has no masters", () => expect(file.load()).toEqual([]));
 
-  test("is its owner's alone, whatever the umask, a leftover or someone made of it", () => {
+  test("is its owner's alone, whatever the umask, a leftover or someone made of it", async () => {
     const modeOf = () => statSync(file.path).mode & 0o777;
     const umask = process.umask(0);
     try {
       mkdirSync(join(directory, "state"));
       writeFileSync(`${file.path}.new`, "left over", { mode: 0o666 });
-      file.save([master(1)]);
+      await file.save([master(1)]);
       expect(modeOf()).toBe(0o600);
       chmodSync(file.path, 0o644);
       file.load();
@@ -73,10 +73,10 @@ describe("the file", () => {
     expect(() => file.load()).toThrow("clearance-masters has a format that this build does not know: move it aside");
   });
 
-  test("that cannot be read or written names the remedy", () => {
+  test("that cannot be read or written names the remedy", async () => {
     mkdirSync(file.path, { recursive: true });
     expect(() => file.load()).toThrow(/^cannot read .*clearance-masters: .*: check state_dir/);
-    expect(() => file.save([master(1)])).toThrow(/^cannot write .*clearance-masters: .*: check state_dir/);
+    expect(file.save([master(1)])).rejects.toThrow(/^cannot write .*clearance-masters: .*: check state_dir/);
   });
 
   test("larger than any that is written is not read", () => {
@@ -100,6 +100,7 @@ test(
       };
       const nowMs = START_MS + days * 86_400_000;
       const keys = new ClearanceKeys({ store: new ClearanceFile(stateDir), randomBytes, onUnsaved }, nowMs);
+      await keys.saved;
       expect(keys.at(nowMs)({ name: "www.example.net" })).toEqual(last);
       expect(statSync(file.path).mode & 0o777).toBe(0o600);
     }

@@ -2,23 +2,12 @@
  * Keeps the masters of clearance keys over a restart: one small file in `state_dir` that only its owner can read,
  * replaced as a whole, so that a kill -9 leaves the old or the new file.
  */
-import {
-  chmodSync,
-  closeSync,
-  fchmodSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from "node:fs";
-import { dirname, join } from "node:path";
+import { chmodSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
 import type { ClearanceMaster, ClearanceStore } from "../edge/zones/clearance-keys.ts";
 import { CLEARANCE_MASTERS_KEPT } from "../limits.ts";
 import { messageOf } from "../system/error-message.ts";
+import { StoredFile } from "../system/stored-file.ts";
 
 const MODE = 0o600;
 const HEADER = "floodwall clearance masters 1";
@@ -32,9 +21,11 @@ export class ClearanceFileError extends Error {
 
 export class ClearanceFile implements ClearanceStore {
   readonly path: string;
+  readonly #file: StoredFile;
 
   constructor(stateDir: string) {
     this.path = join(stateDir, "clearance-masters");
+    this.#file = new StoredFile(this.path);
   }
 
   load(): readonly ClearanceMaster[] {
@@ -56,15 +47,9 @@ export class ClearanceFile implements ClearanceStore {
     );
   }
 
-  save(masters: readonly ClearanceMaster[]): void {
-    const unfinished = `${this.path}.new`;
+  async save(masters: readonly ClearanceMaster[]): Promise<void> {
     try {
-      mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
-      // An existing file would keep its mode.
-      rmSync(unfinished, { force: true });
-      writeWhole(unfinished, textOf(masters));
-      renameSync(unfinished, this.path);
-      syncFolder(dirname(this.path));
+      await this.#file.replace(textOf(masters));
     } catch (cause) {
       throw this.#fault("write", cause);
     }
@@ -75,28 +60,6 @@ export class ClearanceFile implements ClearanceStore {
       `cannot ${operation} ${this.path}: ${messageOf(cause)}: check state_dir, its owner and the free space`,
       { cause },
     );
-  }
-}
-
-function writeWhole(path: string, text: string): void {
-  const file = openSync(path, "wx", MODE);
-  try {
-    fchmodSync(file, MODE);
-    const bytes = Buffer.from(text, "latin1");
-    for (let written = 0; written < bytes.length; ) written += writeSync(file, bytes, written);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-}
-
-/** Makes the rename durable. */
-function syncFolder(path: string): void {
-  const folder = openSync(path, "r");
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
   }
 }
 

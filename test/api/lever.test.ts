@@ -3,11 +3,12 @@
  * is in src/edge/zones/levers.test.ts.
  */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { EDGE_ORDER_BYTES_MAX, LEVERS_MAX } from "../../src/limits.ts";
+import { EDGE_ORDER_BYTES_MAX, LEVERS_MAX, STATE_WAIT_MS } from "../../src/limits.ts";
 import { NOON } from "../fixtures/browser/views.ts";
 import { EdgeChannelServer } from "../fixtures/edge/edge-channel.ts";
 import { expectError } from "../fixtures/http/http.ts";
 import { agent } from "../fixtures/http/node-channel.ts";
+import { eventually } from "../fixtures/service.ts";
 
 const WWW = "www.example.net";
 const SHOP = "shop.example.net";
@@ -182,8 +183,10 @@ describe("lever refusals:", () => {
     ] as const)
       await lever(body, zone);
   });
+});
 
-  test("what cannot be kept is 503 and changes nothing; what ends a lever is in force, and kept later", async () => {
+describe("saved", () => {
+  test("is false for what ends while the disk refuses it; what begins is 503 and changes nothing", async () => {
     await lever();
     const etag = await channel.etag();
     const { file } = channel.edge.state;
@@ -193,6 +196,20 @@ describe("lever refusals:", () => {
     expect(await (await channel.clearLever(WWW)).json()).toMatchObject({ zone: WWW, saved: false });
     expect([isSet(), file.rows.levers.size]).toEqual([false, 1]);
     expect(audited().map(({ result }) => result)).toEqual(["set", "error", "cleared"]);
+  });
+
+  test("given up after 8 s, an order that reaches the disk later is removed and never in force", async () => {
+    const { file, clock: diskClock, flush } = channel.edge.state;
+    file.isHeld = true;
+    const begun = channel.lever(WWW, MANUAL);
+    await eventually(() => file.isWaiting, "the order does not come to the disk");
+    diskClock.advance(STATE_WAIT_MS);
+    await expectError(begun, 503, "the disk has not taken the order within 8 s; nothing was changed");
+    file.isHeld = false;
+    await file.release();
+    expect([isSet(), file.names("levers")]).toEqual([false, [WWW]]);
+    await flush();
+    expect([isSet(), file.names("levers")]).toEqual([false, []]);
   });
 });
 

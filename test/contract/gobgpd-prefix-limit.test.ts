@@ -1,6 +1,6 @@
 /**
- * A neighbor with a limit on our routes, for each version of gobgpd: only their logs say why a session ended, and their
- * policies decide what a neighbor gets.
+ * A neighbor with a limit on our routes, for the oldest and the newest gobgpd: only their logs say why a session ended, and
+ * their policies decide what a neighbor gets.
  */
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { DEFAULT_TIMES, type GobgpAnnouncer } from "../../src/bgp/gobgp-announcer.ts";
@@ -25,7 +25,7 @@ import { GobgpdVersions } from "../fixtures/bgp/gobgpd-versions.ts";
 const TIMES = { ...DEFAULT_TIMES, pollMs: 200, deadlineMs: 20_000 };
 const LIMIT = 5;
 /** A limited neighbor must keep its session for this time: BIRD dials again, and is refused, within two seconds. */
-const STEADY_MS = 10_000;
+const STEADY_MS = 4_000;
 const BANNED = Array.from({ length: 9 }, (_, i) => `203.0.113.${i + 1}/32`);
 const NEIGHBORS = [neighbor(), neighbor({ address: loopback(3), remoteAsn: PEER_ASN + 1 })];
 
@@ -73,7 +73,7 @@ function marksShown(bird: Bird, table: string): Promise<boolean> {
     .then((lines) => lines.some((line) => line.includes("large_community")));
 }
 
-describe.each(versions.all)("gobgpd $title", ({ gobgpd }) => {
+describe.each(versions.ends)("gobgpd $title", ({ gobgpd }) => {
   test.skipIf(gobgpd === null)(
     "sends a neighbor with a limit the most valuable routes alone",
     async () => {
@@ -116,7 +116,7 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd }) => {
       const { announcer, free, bird, faults } = await limited(gobgpd, "disable", rules.slice(0, LIMIT));
       await until("as many as it takes", async () => (await bird.flowCount()) === LIMIT);
       const startMs = performance.now();
-      await until("taken", () => performance.now() - startMs > 2 * TAKEN_MS);
+      await until("taken", () => performance.now() - startMs > 1.2 * TAKEN_MS);
       announcer.want(rules);
       const most = String(BANNED.slice(0, LIMIT).map((text) => `dst ${text}`));
       const hasMost = async () => String(await bird.flowMatches()) === most;

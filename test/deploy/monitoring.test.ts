@@ -29,7 +29,14 @@ const dashboard = JSON.parse(readFileSync(join(DEPLOY, "grafana/floodwall.json")
   templating: { list: { query: unknown }[] };
 };
 const targets = dashboard.panels.flatMap((panel) => panel.targets ?? []);
-const expressions = [...rules.map(({ expr }) => expr), ...targets.map(({ expr }) => expr)];
+type Series = Readonly<{ series: string }>;
+type Case = Readonly<{ alertname: string; exp_alerts: readonly unknown[] }>;
+const ruleTests = (
+  parse(readFileSync(RULE_TESTS, "utf8")) as { tests: { input_series: Series[]; alert_rule_test: Case[] }[] }
+).tests;
+/** What the tests of the alerts pretend that the service exposes. */
+const series = ruleTests.flatMap((group) => group.input_series.map((input) => input.series));
+const expressions = [...rules.map(({ expr }) => expr), ...targets.map(({ expr }) => expr), ...series];
 
 /** What Prometheus adds to each series; `le` is a histogram's own. */
 const ADDED_LABELS = ["instance", "job"];
@@ -88,6 +95,7 @@ describe("dashboard and alerts", () => {
     const texts = [
       ...rules.map(({ expr, annotations }) => ({ expr, text: `${expr} ${annotations.summary}` })),
       ...targets.map(({ expr, legendFormat }) => ({ expr, text: `${expr} ${legendFormat}` })),
+      ...series.map((expr) => ({ expr, text: expr })),
     ];
     const faults = texts.filter(({ expr, text }) => {
       const has = new Set(metricsIn(expr).flatMap((name) => [...(known.get(name) ?? [])]));
@@ -109,9 +117,7 @@ test("the dashboard's panels lie beside each other, each with its own number and
 });
 
 test("every alert has a test in which it fires and one in which it does not", () => {
-  type Case = Readonly<{ alertname: string; exp_alerts: readonly unknown[] }>;
-  const { tests } = parse(readFileSync(RULE_TESTS, "utf8")) as { tests: { alert_rule_test: Case[] }[] };
-  const cases = tests.flatMap((group) => group.alert_rule_test);
+  const cases = ruleTests.flatMap((group) => group.alert_rule_test);
   const fired = (fires: boolean) => cases.filter(({ exp_alerts: alerts }) => alerts.length > 0 === fires);
   for (const some of [fired(true), fired(false)]) {
     expect(some.map(({ alertname }) => alertname).sort()).toEqual(rules.map(({ alert }) => alert).sort());

@@ -1,6 +1,8 @@
 /** The running service tells a webhook and a Slack channel of bans, and nobody of their URLs. */
 import { expect, test } from "bun:test";
+import { evenly } from "../fixtures/captures/pcap-writer.ts";
 import { Receiver } from "../fixtures/notify/notify.ts";
+import { datagram } from "../fixtures/replay-command.ts";
 import { Scenario } from "../fixtures/scenario.ts";
 import { eventually } from "../fixtures/service.ts";
 
@@ -32,4 +34,22 @@ test("bans are told by channels that come with a reload, and at a stop", async (
   expect(told()).toMatchObject({ event: "ban_withdrawn" });
   expect(slack.received.at(-1)?.body).toContain("Ban of 192.0.2.8 is withdrawn: manual unban");
   expect(service.output).not.toContain("s3cret");
+});
+
+test("a cap on bans that an attack meets is notified with its limit", async () => {
+  const hook = new Receiver();
+  scene.onEnd(() => hook.stop());
+  const victims = ["192.0.2.7", "192.0.2.8"].map((victim) => datagram(victim));
+  const floods = scene.capture(evenly(new Array<Uint8Array[]>(10_000).fill(victims).flat(), { stepMs: 0.1 }));
+  const config = `${CONFIG}${floods}ban: {max_active_bans: 1}\nnotify: {webhook: {url_env: HOOK_URL}}\n`;
+  const service = await scene.start(config, { env: { HOOK_URL: hook.url } });
+  const events = () => hook.received.map(({ body }) => JSON.parse(body) as { event: string });
+  const isNotified = () => events().some(({ event }) => event === "cap_reached");
+  await eventually(isNotified, () => `no cap is notified:\n${service.output}`);
+  expect(events()).toContainEqual(
+    expect.objectContaining({
+      event: "cap_reached",
+      cap: expect.objectContaining({ name: "max_active_bans", limit: 1 }),
+    }),
+  );
 });

@@ -36,6 +36,7 @@ export interface ManagedSpeakerOptions {
   readonly routesUntilMs: () => number | null;
   /** See SpeakerGuardOptions. */
   readonly leaseMs: number;
+  readonly guardLookMs?: number;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly environment: Environment;

@@ -11,6 +11,8 @@ import { endManagedGobgpd } from "./managed-speaker.ts";
 const DEADLINE_MS = 60_000;
 const ANNOUNCING_PROCESS = join(import.meta.dir, "../../../test/fixtures/bgp/announcing-process.ts");
 const ROUTE = "203.0.113.1/32";
+/** A guard ends gobgpd after seven looks, here in less than four seconds. */
+const GUARD = { leaseMs: 1_000, guardLookMs: 500 };
 
 let lab: BgpLab;
 beforeEach(() => {
@@ -32,10 +34,11 @@ function guards(): number[] {
 }
 
 /** A service that announces one route and is killed as soon as BIRD has it. */
-async function killedService(times: Pick<AnnouncingProcessArgument, "routesLastMs" | "leaseMs">): Promise<void> {
+async function killedService({ routesLastMs }: { routesLastMs?: number } = {}): Promise<void> {
   const bird = await lab.bird();
   const argument: AnnouncingProcessArgument = {
-    ...times,
+    times: GUARD,
+    ...(routesLastMs !== undefined && { routesLastMs }),
     config: bgpConfig(),
     stateDir: lab.stateDir,
     routes: [blackhole(ROUTE)],
@@ -50,16 +53,13 @@ async function killedService(times: Pick<AnnouncingProcessArgument, "routesLastM
   service.kill("SIGKILL");
   await ended;
   expect(await bird.hasRoute(ROUTE)).toBe(true);
-  await until(
-    "the route expired or is kept",
-    async () => !(await bird.hasRoute(ROUTE)) || times.routesLastMs === undefined,
-  );
+  await until("the route expired or is kept", async () => !(await bird.hasRoute(ROUTE)) || routesLastMs === undefined);
 }
 
 test(
   "ends gobgpd and its routes when they expired and the killed service has not come back",
   async () => {
-    await killedService({ routesLastMs: 2_000, leaseMs: 1_000 });
+    await killedService({ routesLastMs: 2_000 });
     await until("ended", () => findGobgpd(lab.runDirectory()) === null);
   },
   DEADLINE_MS,
@@ -68,14 +68,15 @@ test(
 test(
   "leaves routes alone that have not expired, and a service that comes back",
   async () => {
-    await killedService({ leaseMs: 1_000 });
+    await killedService();
     const pid = lab.gobgpdPid();
     const [guard] = guards();
     // Without routes, the lease of a living service alone keeps gobgpd.
     const times = { pollMs: 200, checkMs: 500, retryMinMs: 50, retryMaxMs: 500, deadlineMs: 500, leaseMs: 2_000 };
     const { announcer } = lab.announcer(bgpConfig(), { times });
     await established(announcer);
-    await Bun.sleep(16_000);
+    // Longer than the lease and the guard's looks.
+    await Bun.sleep(8_000);
     expect(lab.gobgpdPid()).toBe(pid);
     expect(guards()).toEqual([guard ?? 0]);
   },

@@ -11,7 +11,7 @@ import { DEADLINE_FROM_RUN, type SpeakerDirectory } from "./speaker-directory.ts
 
 /** As in /proc/PID/comm, at most 15 characters: so that the guard is found and recognized. */
 const NAME = "floodwall-guard";
-const LOOK_SECONDS = 2;
+const LOOK_MS = 2_000;
 /**
  * The number of looks in a row at which the time must have passed: after the machine stood still, a live service, which
  * writes every ten seconds, must be able to write first.
@@ -24,7 +24,7 @@ const GRACE_SECONDS = 5;
  * For any POSIX shell. $1: gobgpd's process id; its working directory is also the guard's. A file that is missing or not
  * readable does not change what is known, and with nothing known gobgpd runs on.
  */
-const SCRIPT = `
+const script = (lookMs: number) => `
 echo ${NAME} >/proc/$$/comm
 known= passed=0
 runs() { read -r name <"/proc/$1/comm" && [ "$name" = gobgpd ] && [ "/proc/$1/cwd" -ef . ]; }
@@ -38,7 +38,7 @@ while runs "$1"; do
     runs "$1" && kill -KILL "$1"
     exit
   fi
-  /bin/sleep ${LOOK_SECONDS}
+  /bin/sleep ${lookMs / 1000}
 done
 `;
 
@@ -49,6 +49,8 @@ export interface SpeakerGuardOptions {
   readonly routesUntilMs: () => number | null;
   /** How long gobgpd may run without routes and without a service, from the last sign of that. */
   readonly leaseMs: number;
+  /** For tests: a guard that is quicker to end gobgpd. */
+  readonly guardLookMs?: number;
   readonly warn: (fields: object, message: string) => void;
 }
 
@@ -93,14 +95,14 @@ export class SpeakerGuard {
   /** Starts a guard if gobgpd has none. If the time cannot be written, the guard is ended: it would end live routes. */
   watch(speaker: GuardedSpeaker): void {
     if (this.#pid === null || !isGuard(this.#pid, speaker)) this.#pid = findGuard(speaker);
-    if (this.extend()) this.#pid ??= start(speaker);
+    if (this.extend()) this.#pid ??= start(speaker, this.#options.guardLookMs ?? LOOK_MS);
     else if (this.#pid !== null) signal(this.#pid, "SIGKILL");
   }
 }
 
 /** Returns its process id; null: it could not be started, and the next watch() tries again. */
-function start({ pid, run, user, bindsLowPort }: GuardedSpeaker): number | null {
-  const args = ["-c", SCRIPT, NAME, String(pid)];
+function start({ pid, run, user, bindsLowPort }: GuardedSpeaker, lookMs: number): number | null {
+  const args = ["-c", script(lookMs), NAME, String(pid)];
   const [program = "", ...rest] = unprivileged({ executable: "/bin/sh", args, user, bindsLowPort });
   const child = spawn(program, rest, { cwd: run, detached: true, stdio: "ignore", env: {} });
   child.on("error", () => {});

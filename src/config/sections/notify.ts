@@ -71,7 +71,7 @@ export const NotifySection = described(
     },
     closed,
   ),
-  "Who is notified of attacks, bans and lost BGP sessions. URLs and secrets are in environment variables, which are read at each delivery.",
+  "Who is notified of attacks, bans, caps that are reached, lost BGP sessions and lost state. URLs and secrets are in environment variables, which are read at each delivery.",
   {
     examples: [
       {

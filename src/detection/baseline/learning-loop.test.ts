@@ -18,6 +18,8 @@ function harness({ isOn = true } = {}) {
   baselines.reconfigure(hostgroups);
   const seen: string[] = [];
   const broken = new Set<string>();
+  /** Resolved when the disk takes what is saved; null: it does so at once. */
+  const disk: { hangs: Promise<void> | null } = { hangs: null };
   const note = (name: string) => {
     seen.push(name);
     if (broken.has(name)) throw new Error("disk");
@@ -48,7 +50,10 @@ function harness({ isOn = true } = {}) {
         note("load");
         return 3;
       },
-      save: async () => note("save"),
+      save: async () => {
+        note("save");
+        await disk.hangs;
+      },
     },
     nowSeconds: () => clock.monotonicMs() / 1000,
     every: (ms, fn) => timers.every(ms, fn),
@@ -69,7 +74,7 @@ function harness({ isOn = true } = {}) {
     hostgroups[0] = hostgroup({ pps: 1000 }, { baseline: BASELINE });
     baselines.reconfigure(hostgroups);
   };
-  return { loop, seen, broken, switchOn, seconds, count, clock };
+  return { loop, seen, broken, disk, switchOn, seconds, count, clock };
 }
 
 describe("the learning loop", () => {
@@ -81,6 +86,7 @@ describe("the learning loop", () => {
     await seconds(299);
     expect([count("load"), count("read"), count("save")]).toEqual([1, 300, 1]);
     await loop.stop();
+    await loop.save();
     expect(count("save")).toBe(2);
     expect(clock.pending).toBe(0);
   });
@@ -112,6 +118,22 @@ describe("the learning loop", () => {
     expect(count("learn failed")).toBe(300);
     broken.clear();
     await loop.stop();
+    await loop.save();
     expect(seen.at(-1)).toBe("save");
+  });
+
+  test("learns on and stops while the disk hangs, and then saves once", async () => {
+    const { loop, disk, seconds, count } = harness();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    disk.hangs = promise;
+    loop.start();
+    await seconds(700);
+    expect([count("read"), count("save")]).toEqual([699, 1]);
+    await loop.stop();
+    const saved = loop.save();
+    expect(count("save")).toBe(1);
+    resolve();
+    await saved;
+    expect(count("save")).toBe(2);
   });
 });

@@ -37,6 +37,7 @@ export class LearningLoop {
   readonly #options: LearningLoopOptions;
   #cancel: () => void = () => {};
   #work: Promise<void> | null = null;
+  #saving: Promise<void> | null = null;
   #isStopped = false;
   #isLoaded = false;
   #savedSeconds = 0;
@@ -52,11 +53,16 @@ export class LearningLoop {
     this.#cancel = every(LEARN_EVERY_MS, () => this.#run());
   }
 
-  /** Saves a last time. */
+  /** Resolves when no pass runs any more. Call save() then. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancel();
     await this.#work;
+  }
+
+  /** Saves what is learned now, after a save in progress. */
+  async save(): Promise<void> {
+    await this.#saving;
     if (this.#isLoaded) await this.#save();
   }
 
@@ -81,7 +87,12 @@ export class LearningLoop {
     } catch (cause) {
       onFault("learn", cause);
     }
-    if (this.#isLoaded && nowSeconds() - this.#savedSeconds >= SAVE_EVERY_SECONDS) await this.#save();
+    // Neither learning nor what follows a pass waits for the disk.
+    if (this.#isLoaded && nowSeconds() - this.#savedSeconds >= SAVE_EVERY_SECONDS) {
+      this.#saving ??= this.#save().finally(() => {
+        this.#saving = null;
+      });
+    }
   }
 
   async #load(table: BaselineTable): Promise<void> {

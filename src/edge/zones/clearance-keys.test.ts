@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
 import { ManualClock } from "../../../test/fixtures/manual-clock.ts";
 import { CLEARANCE_MASTERS_KEPT } from "../../limits.ts";
+import { nextTurn } from "../../system/timers.ts";
 import { type ClearanceKey, ClearanceKeys, type ClearanceMaster, clearanceKey, nextTurnMs } from "./clearance-keys.ts";
 
 const WWW = { name: "www.example.net" };
@@ -17,7 +18,7 @@ class MemoryStore {
     return this.masters;
   }
 
-  save(masters: readonly ClearanceMaster[]): void {
+  async save(masters: readonly ClearanceMaster[]): Promise<void> {
     if (this.isBroken) throw new Error("disk full");
     this.saves++;
     this.masters = masters;
@@ -165,34 +166,42 @@ describe("masters", () => {
     expect(store.saves).toBe(2);
   });
 
-  test("that cannot be saved keep a service from starting", () => {
+  test("that cannot be saved keep a service from starting", async () => {
+    await start().saved;
+    clock.advance(DAY_MS);
     store.isBroken = true;
-    expect(start).toThrow("disk full");
+    expect(start().saved).rejects.toThrow("disk full");
   });
 
-  test("that cannot be saved later are reported, tried again after a minute, and midnight finds a key that was kept", () => {
+  test("that cannot be saved later are reported, tried again after a minute, and midnight finds a key that was kept", async () => {
     const keys = start();
     store.isBroken = true;
     clock.advance(DAY_MS);
     const today = keysNow(keys);
+    await nextTurn();
     expect(faults).toEqual([new Error("disk full")]);
     expect(keysNow(startElsewhere(store.masters))).toEqual(today);
     clock.advance(59_999);
     keysNow(keys);
+    await nextTurn();
     expect(faults).toHaveLength(1);
     clock.advance(1);
     keysNow(keys);
+    await nextTurn();
     expect(faults).toHaveLength(2);
     // Also after the clock was set back.
     clock.setWall(new Date(clock.wallMs() - 60_000).toISOString());
     keysNow(keys);
+    await nextTurn();
     expect(faults).toHaveLength(3);
     store.isBroken = false;
     clock.advance(60_000);
     keysNow(keys);
+    await nextTurn();
     expect(store.saves).toBe(2);
     clock.advance(60_000);
     keysNow(keys);
+    await nextTurn();
     expect(store.saves).toBe(2);
   });
 });

@@ -28,10 +28,11 @@ export interface ClearanceMaster {
   readonly secret: Uint8Array;
 }
 
-/** When `save` has returned, `load` returns the same masters, also after a crash. Both throw. */
 export interface ClearanceStore {
+  /** Throws if they cannot be read. */
   load(): readonly ClearanceMaster[];
-  save(masters: readonly ClearanceMaster[]): void;
+  /** When it has resolved, `load` returns the same masters, also after a crash. Does not wait for the disk. */
+  save(masters: readonly ClearanceMaster[]): Promise<void>;
 }
 
 export interface ClearanceOptions {
@@ -62,16 +63,21 @@ export class ClearanceKeys {
   #today: DayKeys;
   /** Tomorrow's keys, derived ahead; null: not derived yet. */
   #tomorrow: DayKeys | null = null;
-  /** When saving was last tried; null: everything is saved. */
+  /** When saving last failed; null: everything is saved, or is being saved. */
   #unsavedSinceMs: number | null = null;
+  /**
+   * Resolves when the masters of the start are on disk, and rejects with the error of the store: a service that cannot
+   * save masters must not start to use them.
+   */
+  readonly saved: Promise<void>;
 
-  /** Throws the errors of the store: a service that cannot save masters must not start to use them. */
+  /** Throws the errors of `load`. */
   constructor(options: ClearanceOptions, nowMs: number) {
     this.#options = options;
-    this.#masters = options.store.load();
-    const masters = this.#completed(dayOf(nowMs));
-    if (masters !== this.#masters) options.store.save(masters);
-    this.#masters = masters;
+    const stored = options.store.load();
+    this.#masters = stored;
+    this.#masters = this.#completed(dayOf(nowMs));
+    this.saved = this.#masters === stored ? Promise.resolve() : options.store.save(this.#masters);
     this.#today = this.#keysOfDay(dayOf(nowMs));
   }
 
@@ -114,13 +120,11 @@ export class ClearanceKeys {
 
   #keep(masters: readonly ClearanceMaster[], nowMs: number): void {
     this.#masters = masters;
-    try {
-      this.#options.store.save(masters);
-      this.#unsavedSinceMs = null;
-    } catch (cause) {
+    this.#unsavedSinceMs = null;
+    this.#options.store.save(masters).catch((cause: unknown) => {
       this.#unsavedSinceMs = nowMs;
       this.#options.onUnsaved(cause);
-    }
+    });
   }
 
   #keysOfDay(day: number): DayKeys {

@@ -15,7 +15,7 @@ const below = (count: number) => Math.floor(random() * count);
 const pick = <T>(values: readonly T[]) => values[below(values.length)] as T;
 const sometimes = (entry: object) => (random() < 0.5 ? entry : {});
 
-const store = { load: () => [], save: () => {} };
+const store = { load: () => [], save: async () => {} };
 const clearance = new ClearanceKeys(
   { store, randomBytes: (count) => new Uint8Array(count), onUnsaved: () => {} },
   NOW_MS,

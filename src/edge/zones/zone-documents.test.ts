@@ -13,7 +13,7 @@ let keys: ClearanceKeys;
 
 beforeEach(() => {
   clock = new ManualClock(NOON);
-  const store = { load: () => [], save: () => {} };
+  const store = { load: () => [], save: async () => {} };
   let count = 0;
   const randomBytes = (bytes: number) => new Uint8Array(bytes).fill(++count);
   keys = new ClearanceKeys({ store, randomBytes, onUnsaved: () => {} }, clock.wallMs());

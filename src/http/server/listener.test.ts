@@ -77,10 +77,13 @@ test("a renewed certificate is served, and a request in progress ends on its old
   expect(logged).toEqual(["the API has a new certificate"]);
 });
 
-test("a certificate that cannot be used leaves the one in force", async () => {
+test.each([
+  ["of another key", ""],
+  ["with a chain that is cut", "-----BEGIN CERTIFICATE-----\nMIIB"],
+])("a certificate %s leaves the one in force", async (_, rest) => {
   const before = put(selfSigned());
   listener.start();
-  writeFileSync(files().certFile, selfSigned().cert);
+  writeFileSync(files().certFile, rest === "" ? selfSigned().cert : before.cert + rest);
   clock.advance(CHECK_MS);
   expect(await ask(before)).toBe("here");
   expect(logged).toEqual(["the new certificate of the API cannot be used: it is tried again"]);

@@ -1,4 +1,8 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, spyOn, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { selfSigned } from "../../../test/fixtures/edge/certificate.ts";
 import { TestServer } from "../../../test/fixtures/http/http.ts";
 import { RawHttp, rawRequest } from "../../../test/fixtures/http/raw-http.ts";
 import { eventually } from "../../../test/fixtures/service.ts";
@@ -192,6 +196,35 @@ describe("start and stop", () => {
     server.clock.advance(3000);
     await stopped;
     await client.closed();
+  });
+
+  test("a stop ends the polls also while the port cannot be opened again for a renewed certificate", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "floodwall-renewed-"));
+    const files = { certFile: join(folder, "cert.pem"), keyFile: join(folder, "key.pem") };
+    const put = ({ cert, key }: { cert: string; key: string }) => {
+      writeFileSync(files.certFile, cert);
+      writeFileSync(files.keyFile, key);
+      return cert;
+    };
+    const ca = put(selfSigned());
+    const { http, clock } = new TestServer(0, files);
+    http.start();
+    const ask = (path: string, headers = {}) =>
+      fetch(`https://localhost:${http.port}${path}`, { headers, keepalive: false, tls: { ca } });
+    const etag = (await ask("/api/v1/dataplane/rules")).headers.get("etag") ?? "";
+    const poll = ask("/api/v1/dataplane/rules", { "if-none-match": etag });
+    const isParked = async () => (await (await ask("/metrics")).text()).includes('svc_api_holds{channel="rules"} 1');
+    await eventually(isParked, "the poll is not parked");
+    put(selfSigned());
+    const serve = spyOn(Bun, "serve").mockImplementation(() => {
+      throw new Error("too many open files");
+    });
+    clock.advance(5000);
+    expect(serve).toHaveBeenCalledTimes(1);
+    serve.mockRestore();
+    await http.stop();
+    expect([clock.pending, (await poll).status]).toEqual([0, 304]);
+    rmSync(folder, { recursive: true });
   });
 
   /** A command whose body waits for its second half. */

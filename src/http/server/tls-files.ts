@@ -31,10 +31,17 @@ export class TlsFileError extends Error {
 export function readTlsPair({ certFile, keyFile }: TlsFiles): TlsPair {
   const cert = read("cert_file", certFile);
   const key = read("key_file", keyFile);
-  const parsed = parse("cert_file", certFile, () => new X509Certificate(cert));
+  const parsed = parse("cert_file", certFile, () => firstOfChain(cert));
   const secret = parse("key_file", keyFile, () => createPrivateKey(key));
   if (parsed.checkPrivateKey(secret)) return { cert, key };
   throw new TlsFileError("key_file", `${keyFile} is not the key of the certificate in ${certFile}`);
+}
+
+/** Throws if one is broken: X509Certificate reads the first alone, and the listener refuses all of them. */
+function firstOfChain(text: string): X509Certificate {
+  const parts = text.split(/^(?=-----BEGIN )/m).filter((part) => part.startsWith("-----BEGIN CERTIFICATE-----"));
+  const [first = new X509Certificate(text)] = parts.map((part) => new X509Certificate(part));
+  return first;
 }
 
 function read(key: TlsFileError["key"], path: string): string {

@@ -2,10 +2,11 @@
  * Stores the last rule document on disk, so that a node can start without its controller. The file is replaced as a
  * whole: a reader finds the old or the new one. An unusable file is reported and ignored.
  */
-import { open, rename } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { RULE_DOCUMENT_BYTES_MAX } from "../../limits.ts";
 import { makePrivateFolder } from "../../system/private-folder.ts";
+import { StoredFile } from "../../system/stored-file.ts";
 
 export interface SavedDocument {
   readonly text: string;
@@ -24,13 +25,13 @@ const FILE_BYTES_MAX = 2 * RULE_DOCUMENT_BYTES_MAX;
 
 export class DocumentFile {
   readonly path: string;
+  readonly #file: StoredFile;
   readonly #onFault: (cause: unknown) => void;
-  #next: SavedDocument | null = null;
-  #writing: Promise<void> | null = null;
 
   /** @param onFault called when a document could not be saved; later ones are saved if possible. */
   constructor(stateDir: string, onFault: (cause: unknown) => void) {
     this.path = join(stateDir, DOCUMENT_FILE);
+    this.#file = new StoredFile(this.path);
     this.#onFault = onFault;
   }
 
@@ -51,47 +52,19 @@ export class DocumentFile {
     return { text: document, etag, savedAtMs: savedAtMs as number, aheadMs: aheadMs as number, owner };
   }
 
-  /** Returns at once. During a write, only the newest document is queued. */
+  /** Returns at once. During a write, only the newest document waits. */
   save(document: SavedDocument): void {
-    this.#next = document;
-    this.#writing ??= this.#write();
+    this.#replace(JSON.stringify({ format: FORMAT, ...document })).catch(this.#onFault);
   }
 
   /** Resolves when nothing waits to be written. */
-  async written(): Promise<void> {
-    await this.#writing;
-  }
-
-  async #write(): Promise<void> {
-    for (let next = this.#take(); next !== null; next = this.#take()) {
-      await this.#replace(JSON.stringify({ format: FORMAT, ...next })).catch(this.#onFault);
-    }
-    this.#writing = null;
-  }
-
-  #take(): SavedDocument | null {
-    const next = this.#next;
-    this.#next = null;
-    return next;
+  written(): Promise<void> {
+    return this.#file.settled();
   }
 
   async #replace(text: string): Promise<void> {
     makePrivateFolder(dirname(this.path));
-    const unfinished = `${this.path}.new`;
-    const file = await open(unfinished, "w", 0o600);
-    try {
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(unfinished, this.path);
-    const folder = await open(dirname(this.path), "r");
-    try {
-      await folder.sync();
-    } finally {
-      await folder.close();
-    }
+    await this.#file.replace(text);
   }
 }
 

@@ -1,0 +1,75 @@
+/**
+ * A small file that is replaced as a whole, without blocking the event loop: a reader, also after a crash, finds the old
+ * text or the new one. Does not know what the text is.
+ */
+import { mkdir, open, rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
+
+const MODE = 0o600;
+
+export class StoredFile {
+  readonly path: string;
+  #newest = "";
+  /** The write whose turn has not come; null: there is none. */
+  #waiting: Promise<void> | null = null;
+  #settled: Promise<void> = Promise.resolve();
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  /**
+   * Resolves when this text is on disk, or a newer one that was given while this one waited. Rejects if it cannot be
+   * written; the file then has its old text.
+   */
+  replace(text: string): Promise<void> {
+    this.#newest = text;
+    if (this.#waiting === null) {
+      this.#waiting = inTurn(() => {
+        this.#waiting = null;
+        return replaceFile(this.path, this.#newest);
+      });
+      this.#settled = this.#waiting.catch(() => {});
+    }
+    return this.#waiting;
+  }
+
+  /** Resolves when nothing waits to be written. */
+  settled(): Promise<void> {
+    return this.#settled;
+  }
+}
+
+let lastTurn: Promise<void> = Promise.resolve();
+
+/**
+ * Runs one `write` of this process after the other. A write on a disk that hangs holds a thread of the pool of
+ * asynchronous calls, of which there are as few as two; with all of them held, no name would be resolved any more.
+ */
+export function inTurn(write: () => Promise<void>): Promise<void> {
+  const turn = lastTurn.then(write);
+  lastTurn = turn.catch(() => {});
+  return turn;
+}
+
+async function replaceFile(path: string, text: string): Promise<void> {
+  const unfinished = `${path}.new`;
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  // An existing file would keep its mode.
+  await rm(unfinished, { force: true });
+  const file = await open(unfinished, "wx", MODE);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(unfinished, path);
+  // Makes the rename durable.
+  const folder = await open(dirname(path), "r");
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
