@@ -22,6 +22,7 @@ import { DEVICE, type Flood, type FloodOptions, Wire } from "./wire.ts";
 const RUNS = 5;
 const NETWORK = "203.0.113.0/24";
 const FLOOD: FloodOptions = { target: "203.0.113.9", sources: 1000, seconds: 3 };
+const WORKER = { addon: ADDON, kind: "af_xdp", device: DEVICE, network: NETWORK } as const;
 /** AF_PACKET gets packets after XDP; without an XDP program live frames would not arrive. */
 const XDP_PASS = join(import.meta.dir, "../build/lab/xdp_pass.bpf.o");
 const FASTNETMON_RATIO_MIN = 4;
@@ -36,8 +37,13 @@ interface Run {
   readonly accounted: number;
 }
 
+interface OurRun extends Run {
+  /** CPU time of the capture worker, as a share of the flood's duration: how far it is from its own limit. */
+  readonly workerBusy: number;
+}
+
 interface Runs {
-  readonly ours: Run[];
+  readonly ours: OurRun[];
   readonly bare: Run[];
   readonly fastNetMon: Run[];
   /** Packets that the source sends per second to a sink that does nothing. */
@@ -59,6 +65,8 @@ function measurements({ ours, bare, fastNetMon, sourceAlone }: Runs): Measuremen
   const floodwall = rate("Floodwall", ours);
   const source = figure("source alone", sourceAlone);
   const accounted = figure("Floodwall", shares(ours, "accounted"));
+  const workerBusy = ours.map((run) => 100 * run.workerBusy);
+  const busy = `${figure("worker busy", workerBusy).median.toFixed(0)} %`;
   return [
     compared({
       ...{ question: `${QUESTION} (of those offered: ${percent(ours)}; FastNetMon ${percent(fastNetMon)})`, unit },
@@ -66,7 +74,10 @@ function measurements({ ours, bare, fastNetMon, sourceAlone }: Runs): Measuremen
       ...{ ratioMin: FASTNETMON_RATIO_MIN, sourceAlone: source },
     }),
     compared({
-      ...{ question: `the same (of those offered: ${percent(ours)}; bare loop ${percent(bare)})`, unit },
+      ...{
+        question: `the same (of those offered: ${percent(ours)}; bare loop ${percent(bare)}; our worker busy ${busy})`,
+        unit,
+      },
       ...{ ours: floodwall, rival: rate("bare AF_XDP loop", bare) },
       ...{ ratioMin: BARE_RATIO_MIN, sourceAlone: source },
     }),
@@ -105,7 +116,7 @@ async function measure(count: number): Promise<Runs> {
     for (let run = 0; run < count; run++) {
       runs.sourceAlone.push(await runDrop(wire));
       runs.bare.push(await runSocket(wire, [BARE_RECEIVER, DEVICE]));
-      runs.ours.push(await runSocket(wire, workerCommand(ADDON, "af_xdp", DEVICE, NETWORK)));
+      runs.ours.push(await runSocket(wire, workerCommand(WORKER)));
       runs.fastNetMon.push(await runFastNetMon(wire));
     }
     return runs;
@@ -121,11 +132,12 @@ async function runDrop(wire: Wire): Promise<number> {
   return arrived / seconds;
 }
 
-async function runSocket(wire: Wire, command: readonly string[]): Promise<Run> {
+async function runSocket(wire: Wire, command: readonly string[]): Promise<OurRun> {
   const receiver = await CountingProcess.start(wire.box, command);
   const flood = await wire.flood(FLOOD);
+  const workerBusy = receiver.workerNs() / 1e9 / flood.seconds;
   const { countedPackets, droppedPackets } = await receiver.end(flood.arrived);
-  return runOf(flood, countedPackets, droppedPackets);
+  return { ...runOf(flood, countedPackets, droppedPackets), workerBusy };
 }
 
 function runOf({ arrived, seconds }: Flood, counted: number, dropped: number): Run {

@@ -22,6 +22,7 @@ const NEW_FLOWS_RATIO_MIN = 0.45;
 const NETWORK = "10.1.0.0/16";
 const TARGETS = { target: "10.1.0.0", hosts: 65_536 } as const;
 const ONE_FLOW_EACH: FloodOptions = { ...TARGETS, sources: 1, seconds: 2 };
+const WORKER = { addon: DROPPING_ADDON, kind: "xdp_inline", device: DEVICE, network: NETWORK } as const;
 /** 65 million flows, so that almost no packet belongs to a remembered flow. */
 const NEW_FLOWS: FloodOptions = { ...TARGETS, sources: 1000, seconds: 2 };
 /** The first packets of all hosts, which have no rows yet. */
@@ -116,7 +117,7 @@ async function runHash(wire: Wire): Promise<Rates> {
 }
 
 async function runOurs(wire: Wire): Promise<OurRates> {
-  const counter = await CountingProcess.start(wire.box, workerCommand(DROPPING_ADDON, "xdp_inline", DEVICE, NETWORK));
+  const counter = await CountingProcess.start(wire.box, workerCommand(WORKER));
   const first = await wire.flood(FIRST);
   const settleArrived = await settle(wire, counter);
   const hot = await wire.flood(ONE_FLOW_EACH);

@@ -1,5 +1,5 @@
 /**
- * `make bench`: runs all benches one after the other, and writes a table and build/bench/results.json. With names as
+ * `make bench`: runs the benches one after the other, and writes a table and build/bench/results.json. With names as
  * arguments only these run (`detection`: all whose names start with it); --quick makes a short trial run, if a bench
  * supports it. Each row is met, SHORT, or not measured (verdict.ts); only a failing bench makes it fail.
  */
@@ -15,6 +15,7 @@ import { detectionCost } from "./detection/cost.ts";
 import { detectionLatency } from "./detection/latency.ts";
 import { detectionUnderLoad } from "./detection/under-load.ts";
 import { edgeDelivery, edgeMemory, edgeReports, edgeReportsFull } from "./edge.ts";
+import { growth } from "./growth.ts";
 import { holds } from "./holds.ts";
 import { hostsRead } from "./hosts-read.ts";
 import { inlineRate } from "./inline-rate.ts";
@@ -50,15 +51,18 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   "dashboard-attack": dashboardAttack,
   "dashboard-heap": dashboardHeap,
 };
+/** Run only if they are asked for by name. */
+const ON_REQUEST: Readonly<Record<string, Bench>> = { growth };
+const ALL = { ...BENCHES, ...ON_REQUEST };
 const RESULTS = join(import.meta.dir, "../build/bench/results.json");
 
 const QUICK = "--quick";
 
 const wanted = Bun.argv.slice(2).filter((argument) => argument !== QUICK);
 const isQuick = Bun.argv.includes(QUICK);
-const unknown = wanted.filter((asked) => !Object.keys(BENCHES).some((name) => isAsked(name, asked)));
+const unknown = wanted.filter((asked) => !Object.keys(ALL).some((name) => isAsked(name, asked)));
 if (unknown.length > 0) {
-  console.error(`no bench ${unknown.join(", ")}; there are: ${Object.keys(BENCHES).join(", ")}`);
+  console.error(`no bench ${unknown.join(", ")}; there are: ${Object.keys(ALL).join(", ")}`);
   process.exit(2);
 }
 
@@ -68,7 +72,7 @@ const failed: string[] = [];
 const whole = new MachineLoad();
 const startedMs = performance.now();
 const watch = { load: () => new MachineLoad(), nowMs: () => performance.now() };
-for (const [name, bench] of Object.entries(BENCHES)) {
+for (const [name, bench] of Object.entries(wanted.length === 0 ? BENCHES : ALL)) {
   if (wanted.length > 0 && !wanted.some((asked) => isAsked(name, asked))) continue;
   console.log(`\n… ${name}: ${bench.question}`);
   try {
