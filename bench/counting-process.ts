@@ -13,6 +13,8 @@ const BUILT = join(import.meta.dir, "../build/bench/xdp");
 export const ADDON = join(import.meta.dir, "../build/addon/floodwall.node");
 /** The same, with an inline counter that drops the packets that it has counted. */
 export const DROPPING_ADDON = join(BUILT, "floodwall_drop.node");
+/** The same, with an AF_XDP worker that measures its stages; x86 alone. */
+export const STAGES_ADDON = join(BUILT, "floodwall_stages.node");
 export const BARE_RECEIVER = join(BUILT, "afxdp_drop");
 export const XDP_DROP = join(BUILT, "xdp_drop.bpf.o");
 export const XDP_HASH_COUNT = join(BUILT, "xdp_hash_count.bpf.o");

@@ -21,6 +21,7 @@ import { hostsRead } from "./hosts-read.ts";
 import { inlineRate } from "./inline-rate.ts";
 import { MachineLoad } from "./machine-load.ts";
 import type { Bench } from "./measurement.ts";
+import { packetStages } from "./packet-stages.ts";
 import { parseAndCount } from "./parse-and-count.ts";
 import { programs } from "./programs.ts";
 import { reload } from "./reload.ts";
@@ -52,7 +53,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   "dashboard-heap": dashboardHeap,
 };
 /** Run only if they are asked for by name. */
-const ON_REQUEST: Readonly<Record<string, Bench>> = { growth };
+const ON_REQUEST: Readonly<Record<string, Bench>> = { growth, "packet-stages": packetStages };
 const ALL = { ...BENCHES, ...ON_REQUEST };
 const RESULTS = join(import.meta.dir, "../build/bench/results.json");
 
