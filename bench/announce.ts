@@ -7,7 +7,7 @@ import { toPaths } from "../src/bgp/route-path.ts";
 import type { Route } from "../src/mitigation/announcer.ts";
 import { BgpLab, bgpConfig, blackhole, flow, INSTANCE, until } from "../test/fixtures/bgp/bgp.ts";
 import type { Bird } from "../test/fixtures/bgp/bird.ts";
-import { type Bench, figure, type Measurement } from "./measurement.ts";
+import { type Bench, compared, figure, type Measurement } from "./measurement.ts";
 
 const RUNS = 5;
 
@@ -56,15 +56,13 @@ async function measure(load: Load): Promise<Measurement> {
     ours.push(await rate(load, announced));
     bare.push(await rate(load, streamed));
   }
-  const [mine, rival] = [figure("Floodwall, wanted to announced", ours), figure("bare AddPath stream to BIRD", bare)];
-  return {
+  return compared({
     question: load.question,
     unit: load.unit,
-    ours: mine,
-    rival,
-    target: "≥ 0.8 × the bare stream",
-    isMet: mine.median >= 0.8 * rival.median,
-  };
+    ours: figure("Floodwall, wanted to announced", ours),
+    rival: figure("bare AddPath stream to BIRD", bare),
+    ratioMin: 0.8,
+  });
 }
 
 /** @param run returns the milliseconds until BIRD has all routes. */

@@ -2,17 +2,16 @@
  * A process that counts the packets of one interface with the addon, as the service does: for benches, inside a network
  * namespace. Prints "ready", counts until its standard input closes with the number of packets that arrived, and prints
  * the counts as a line of JSON.
- * Usage: capture-worker.ts ADDON af_xdp
- * xdp_inline INTERFACE NETWORK
+ * Usage: capture-worker.ts OPTIONS, as JSON (counting-process.ts)
  */
 import type { Engine, Native, Source, SourceOptions } from "../src/dataplane/native.d.ts";
 import { networksOf } from "../test/fixtures/networks.ts";
-import type { Counts } from "./counting-process.ts";
+import type { Counts, WorkerOptions } from "./counting-process.ts";
 
 const TICK_MS = 100;
 const SETTLE_MS = 5000;
 /** The value that the service uses. */
-const MAX_HOSTS = 1_048_576;
+const MAX_HOSTS_DEFAULT = 1_048_576;
 const SAMPLE_EVERY = 256;
 
 async function tickOnce(engine: Engine): Promise<void> {
@@ -20,11 +19,14 @@ async function tickOnce(engine: Engine): Promise<void> {
   await engine.tick();
 }
 
-function sourceOptions(kind: string, device: string): SourceOptions {
-  const common = { interface: device, xdpMode: "native", cpus: [] } as const;
-  if (kind === "af_xdp") return { ...common, kind, queues: null, zeroCopy: "off" };
-  if (kind === "xdp_inline") return { ...common, kind, sampleEvery: SAMPLE_EVERY };
-  throw new Error(`no such source: ${kind}`);
+function sourceOptions({ kind, device, cpus = [] }: WorkerOptions): SourceOptions {
+  const common = { interface: device, xdpMode: "native", cpus: [...cpus] } as const;
+  switch (kind) {
+    case "af_xdp":
+      return { ...common, kind, queues: null, zeroCopy: "off" };
+    case "xdp_inline":
+      return { ...common, kind, sampleEvery: SAMPLE_EVERY };
+  }
 }
 
 function countsOf(source: Source): Counts {
@@ -70,12 +72,13 @@ async function countUntilClosed(engine: Engine, source: Source): Promise<Counts>
   return countAll(engine, source, arrived);
 }
 
-const [addon = "", kind = "", device = "", network = ""] = Bun.argv.slice(2);
+const options = JSON.parse(Bun.argv[2] ?? "") as WorkerOptions;
+const { addon, network, maxHosts = MAX_HOSTS_DEFAULT } = options;
 const native = require(addon) as Native;
 const windows = { windowMs: 1000, tickMs: TICK_MS, idleMs: 600_000 };
-const engine = native.openEngine({ maxHosts: MAX_HOSTS, countOutgoing: false, clock: "monotonic", ...windows });
+const engine = native.openEngine({ maxHosts, countOutgoing: false, clock: "monotonic", ...windows });
 engine.setNetworks(networksOf([network]));
-const source = engine.openSource(sourceOptions(kind, device));
+const source = engine.openSource(sourceOptions(options));
 // The networks take effect within a tick.
 await tickOnce(engine);
 await tickOnce(engine);

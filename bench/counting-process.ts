@@ -1,4 +1,5 @@
-/** The processes that the benches of the packet path compare: each counts the packets of one interface on CPU 1. */
+/** The processes that the benches of the packet path compare: each counts the packets of one interface. */
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { linesOf } from "../test/fixtures/lines.ts";
 import { eventually } from "../test/fixtures/service.ts";
@@ -12,6 +13,8 @@ const BUILT = join(import.meta.dir, "../build/bench/xdp");
 export const ADDON = join(import.meta.dir, "../build/addon/floodwall.node");
 /** The same, with an inline counter that drops the packets that it has counted. */
 export const DROPPING_ADDON = join(BUILT, "floodwall_drop.node");
+/** The same, with an AF_XDP worker that measures its stages; x86 alone. */
+export const STAGES_ADDON = join(BUILT, "floodwall_stages.node");
 export const BARE_RECEIVER = join(BUILT, "afxdp_drop");
 export const XDP_DROP = join(BUILT, "xdp_drop.bpf.o");
 export const XDP_HASH_COUNT = join(BUILT, "xdp_hash_count.bpf.o");
@@ -32,8 +35,20 @@ export function buildRivals(): void {
   if (!build.success) throw new Error(`the bench does not build:\n${build.stderr.toString()}`);
 }
 
-export function workerCommand(addon: string, kind: "af_xdp" | "xdp_inline", device: string, network: string): string[] {
-  return [process.execPath, WORKER, addon, kind, device, network];
+/** What a worker of the addon is started with. */
+export interface WorkerOptions {
+  readonly addon: string;
+  readonly kind: "af_xdp" | "xdp_inline";
+  readonly device: string;
+  readonly network: string;
+  /** Of the queues, in turn; default: those of the process. */
+  readonly cpus?: readonly number[];
+  /** Default: that of the service. */
+  readonly maxHosts?: number;
+}
+
+export function workerCommand(options: WorkerOptions): string[] {
+  return [process.execPath, WORKER, JSON.stringify(options)];
 }
 
 export class CountingProcess {
@@ -48,8 +63,12 @@ export class CountingProcess {
   }
 
   /** Resolves when it counts. It ends at the latest with the namespace. */
-  static async start(namespace: Namespace, command: readonly string[]): Promise<CountingProcess> {
-    const pinned = namespace.command(["taskset", "-c", String(COUNTING_CPU), ...command]);
+  static async start(
+    namespace: Namespace,
+    command: readonly string[],
+    cpus: readonly number[] = [COUNTING_CPU],
+  ): Promise<CountingProcess> {
+    const pinned = namespace.command(["taskset", "-c", cpus.join(","), ...command]);
     const counting = new CountingProcess(Bun.spawn(pinned, { stdin: "pipe", stdout: "pipe", stderr: "inherit" }));
     await eventually(() => counting.#lastLine !== "", `${command.join(" ")}: not ready`, 20_000);
     return counting;
@@ -58,6 +77,13 @@ export class CountingProcess {
   /** As printed by the worker at its last tick. */
   get trackedHosts(): number {
     return Number(/^tracking (\d+)$/.exec(this.#lastLine)?.[1] ?? 0);
+  }
+
+  /** CPU time of its capture workers so far. */
+  workerNs(): number {
+    const tasks = `/proc/${this.#child.pid}/task`;
+    const workers = readdirSync(tasks).filter((id) => /^rx\d+-/.test(readFileSync(`${tasks}/${id}/comm`, "utf8")));
+    return workers.reduce((sum, id) => sum + Number(readFileSync(`${tasks}/${id}/schedstat`, "utf8").split(" ")[0]), 0);
   }
 
   /** Called when all packets are sent: returns the worker's counts. */

@@ -155,7 +155,7 @@ async function memory({ config, directory, service, loop }: Fleet, about: string
         question: `${about}: memory for each of ${count(nodes)} more polls`,
         unit: "KB",
         ours: figure("Floodwall, resident, with its connection", [bytes / 1024]),
-        ...{ rival: null, target: "none set", isMet: true },
+        ...{ rival: null, target: "none set", isMet: true, isExact: true },
       },
     ];
   } finally {

@@ -5,8 +5,10 @@ export interface Figure {
   readonly least: number;
   readonly most: number;
   readonly runs: number;
-  /** For a distribution: its tail, and all values. */
-  readonly tail?: { readonly p90: number; readonly p99: number; readonly values: readonly number[] };
+  /** In the order of the runs. */
+  readonly values: readonly number[];
+  /** For a distribution. */
+  readonly tail?: { readonly p90: number; readonly p99: number };
 }
 
 export interface Measurement {
@@ -15,9 +17,15 @@ export interface Measurement {
   readonly ours: Figure;
   /** The alternative that a user would choose; null if there are no figures for one. */
   readonly rival: Figure | null;
-  /** The target of the design as text, and whether this run met it. */
+  /** Ours divided by the rival's, run by run; absent if they did not run in turn. */
+  readonly ratio?: Figure;
+  /** The faster of both, as a share of what the traffic source sends to a sink that does nothing: 0 to 1. */
+  readonly sourceShare?: number;
+  /** The target of the design as text, or "none set", and whether this run met it. */
   readonly target: string;
   readonly isMet: boolean;
+  /** The figure does not depend on the speed of the machine: memory, instructions, lost packets. */
+  readonly isExact?: boolean;
   /** Text below the table. */
   readonly details?: readonly string[];
 }
@@ -29,24 +37,59 @@ export interface RunOptions {
 
 /**
  * A bench is a file that answers one question; if it cannot measure something, it returns the reason instead of a
- * figure.
+ * figure. Each run returns the same rows in the same order.
  */
 export interface Bench {
   readonly question: string;
   run(options: RunOptions): Promise<readonly Measurement[] | { readonly skipped: string }>;
 }
 
+export interface Comparison {
+  readonly question: string;
+  readonly unit: string;
+  /** In turn: the n-th run of ours directly before or after the n-th run of the rival. */
+  readonly ours: Figure;
+  readonly rival: Figure;
+  /** The least ratio of ours to the rival's that the design allows; null: it sets none. */
+  readonly ratioMin: number | null;
+  /**
+   * What the traffic source sends to a sink that does nothing, run by run. Absent if the source and the sink use the
+   * same CPU in turn: a slower sink always shows there.
+   */
+  readonly sourceAlone?: Figure;
+  readonly details?: readonly string[];
+}
+
+/** Machines drift, so that only neighboring runs are compared: the median of their ratios is judged. */
+export function compared({ ratioMin, sourceAlone, ...row }: Comparison): Measurement {
+  const ratio = ratioOf(row.ours, row.rival);
+  const fastest = row.ours.values.map((value, run) => Math.max(value, row.rival.values[run] ?? 0));
+  return {
+    ...row,
+    ratio,
+    ...(sourceAlone !== undefined && { sourceShare: ratioOf(figure("the faster", fastest), sourceAlone).median }),
+    target: ratioMin === null ? "none set" : `≥ ${ratioMin} ×`,
+    isMet: ratioMin === null || ratio.median >= ratioMin,
+  };
+}
+
+/** Run by run. */
+export function ratioOf(ours: Figure, rival: Figure): Figure {
+  if (ours.runs !== rival.runs) throw new Error(`${ours.name} ran ${ours.runs} times, ${rival.name} ${rival.runs}`);
+  const values = ours.values.map((value, run) => value / (rival.values[run] ?? Number.NaN));
+  return figure(`${ours.name} / ${rival.name}`, values);
+}
+
 export function figure(name: string, values: readonly number[]): Figure {
   if (values.length === 0) throw new Error(`${name}: nothing was measured`);
   const sorted = values.toSorted((a, b) => a - b);
   const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] as number;
-  return { name, median: at(0.5), least: at(0), most: at(1), runs: values.length };
+  return { name, median: at(0.5), least: at(0), most: at(1), runs: values.length, values };
 }
 
 /** A figure with the spread of its values. */
 export function distribution(name: string, values: readonly number[]): Figure {
-  const tail = { p90: percentile(values, 0.9), p99: percentile(values, 0.99), values };
-  return { ...figure(name, values), tail };
+  return { ...figure(name, values), tail: { p90: percentile(values, 0.9), p99: percentile(values, 0.99) } };
 }
 
 /** For a few dozen values this is nearly the largest. */

@@ -3,22 +3,18 @@
  * under a lock.
  */
 import { join } from "node:path";
-import type { Bench, Measurement } from "./measurement.ts";
+import { type Bench, compared, figure, type Measurement } from "./measurement.ts";
 
 const NATIVE = join(import.meta.dir, "native");
 const PROGRAM = join(import.meta.dir, "../build/bench/parse_and_count");
 const RIVAL = "map of structs under a mutex";
 
+/** The figures are in the order of the runs, in which ours and the rival took turns. */
 interface Line {
   readonly question: string;
   readonly unit: string;
-  readonly ours: number;
-  readonly ours_least: number;
-  readonly ours_most: number;
-  readonly rival: number;
-  readonly rival_least: number;
-  readonly rival_most: number;
-  readonly runs: number;
+  readonly ours: readonly number[];
+  readonly rival: readonly number[];
   /** At most; 0: none. */
   readonly target: number;
 }
@@ -38,14 +34,12 @@ export const parseAndCount: Bench = {
   },
 };
 
-function measurement(line: Line): Measurement {
-  const { question, unit, runs, target } = line;
+function measurement({ question, unit, target, ...line }: Line): Measurement {
+  const [ours, rival] = [figure("Floodwall", line.ours), figure(RIVAL, line.rival)];
   return {
-    question,
-    unit,
-    ours: { name: "Floodwall", median: line.ours, least: line.ours_least, most: line.ours_most, runs },
-    rival: { name: RIVAL, median: line.rival, least: line.rival_least, most: line.rival_most, runs },
+    ...compared({ question, unit, ours, rival, ratioMin: null }),
     target: target === 0 ? "none set" : `≤ ${target} ${unit}`,
-    isMet: target === 0 || line.ours <= target,
+    isMet: target === 0 || ours.median <= target,
+    isExact: unit === "bytes",
   };
 }

@@ -3,6 +3,11 @@ import { type Namespace, Namespaces } from "../test/lab/namespaces.ts";
 import { sendFrom } from "../test/lab/world.ts";
 
 export const DEVICE = "mirror0";
+/**
+ * As the capture workers have it: a source that waits for its CPU sends less, and its figures are those of the other
+ * processes.
+ */
+const REAL_TIME = ["chrt", "--rr", "1"];
 
 export interface FloodOptions {
   /** The first of `hosts` addresses. */
@@ -12,6 +17,12 @@ export interface FloodOptions {
   readonly seconds: number;
   /** Default: as fast as it goes. */
   readonly pps?: number;
+  /** Of a frame without its check sum; default: the smallest. */
+  readonly bytes?: number;
+  /** Of the sender; default: the first. */
+  readonly cpu?: number;
+  /** The measured program needs the sender's CPU too: no real-time priority for the sender. */
+  readonly sharesCpu?: boolean;
   /** Default: live frames, which keep the sender's CPU busy at any rate; a socket sleeps between packets. */
   readonly path?: "socket" | "live";
 }
@@ -27,16 +38,26 @@ export class Wire {
   readonly #attacker: Namespace;
   readonly #namespaces = new Namespaces();
 
-  constructor() {
+  /** @param queues RX queues of the box's device; the frames of CPU n arrive at queue n modulo this. */
+  constructor(queues = 1) {
     this.#attacker = this.#namespaces.add("attacker");
     this.box = this.#namespaces.add("box");
-    this.#namespaces.connect({ namespace: this.#attacker, device: "wire0" }, { namespace: this.box, device: DEVICE });
+    const near = { namespace: this.#attacker, device: "wire0" };
+    this.#namespaces.connect(near, { namespace: this.box, device: DEVICE }, { queues });
   }
 
-  /** Frames of 64 bytes (with checksum) as fast as the first CPU can generate them. */
-  async flood(options: FloodOptions): Promise<Flood> {
-    const sent = await sendFrom(this.#attacker, { profile: "udp", pps: 0, path: "live", ...options });
+  /** By default frames of 64 bytes (with checksum) as fast as the first CPU can generate them. */
+  async flood({ sharesCpu = false, ...options }: FloodOptions): Promise<Flood> {
+    const traffic = { profile: "udp", pps: 0, path: "live", ...options } as const;
+    const sent = await sendFrom(this.#attacker, traffic, sharesCpu ? [] : REAL_TIME);
     return { arrived: sent.packets - sent.device_drops, seconds: sent.duration_ns / 1e9 };
+  }
+
+  /** Frames that arrived at all queues since the wire was made. Of senders that run at once, each counts all of them. */
+  arrived(): number {
+    const statistics = this.box.run(["ethtool", "-S", DEVICE]);
+    const queues = [...statistics.matchAll(/^\s*rx_queue_\d+_xdp_packets: (\d+)$/gm)];
+    return queues.reduce((sum, [, packets]) => sum + Number(packets), 0);
   }
 
   attach(program: string): void {

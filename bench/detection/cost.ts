@@ -136,6 +136,7 @@ function memory(rows: readonly Row[], rival: RivalMemory | null): Measurement[] 
       rival: rival === null ? null : figure("FastNetMon", [rival.bytesPerHost]),
       target: "none set",
       isMet: true,
+      isExact: true,
     },
     {
       question: `resident memory that each of ${all.at(-1)}, adds`,
@@ -144,6 +145,7 @@ function memory(rows: readonly Row[], rival: RivalMemory | null): Measurement[] 
       rival: null,
       target: `≤ ${HOST_BYTES_TARGET} B`,
       isMet: largest.median <= HOST_BYTES_TARGET,
+      isExact: true,
       details: details(rows),
     },
   ];

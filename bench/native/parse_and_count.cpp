@@ -1,8 +1,8 @@
 // What does one packet cost, what does one host cost, and what does one fold cost, with a million hosts?
 //
 // Frames come from memory, so that no driver is in the figures. The rival is what one would write first: a map of
-// structs under one mutex, in the same run on the same data. Prints one JSON line a question: the median of the runs,
-// their least and most, and what the design allows.
+// structs under one mutex, in the same run on the same data, in turn. Prints one JSON line a question: the figures of
+// all runs, and what the design allows.
 #include <malloc.h>
 
 #include <algorithm>
@@ -30,29 +30,23 @@ constexpr std::size_t kPacketsPerTick = 1'000'000;
 constexpr int kRuns = 7;
 constexpr std::uint64_t kTickNs = 100'000'000;
 
-struct Spread {
-  double median, least, most;
-};
-Spread spreadOf(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return {values[values.size() / 2], values.front(), values.back()};
-}
 struct Question {
   const char* text;
   const char* unit;
   /// At most so much, by the design; 0: it sets none.
   double target;
 };
-void print(const Question& question, const Spread& ours, const Spread& rival) {
-  std::printf(
-      "{\"question\":\"%s\",\"unit\":\"%s\",\"ours\":%.2f,\"ours_least\":%.2f,\"ours_most\":%.2f,\"rival\":%.2f,"
-      "\"rival_least\":%.2f,\"rival_most\":%.2f,\"runs\":%d,\"target\":%.0f}\n",
-      question.text, question.unit, ours.median, ours.least, ours.most, rival.median, rival.least, rival.most, kRuns,
-      question.target);
-  std::fflush(stdout);
+void printValues(const char* name, const std::vector<double>& values) {
+  std::printf("\"%s\":[", name);
+  for (std::size_t i = 0; i < values.size(); i++) std::printf("%s%.2f", i == 0 ? "" : ",", values[i]);
+  std::printf("],");
 }
-void printBytes(const Question& question, double ours, double rival) {
-  print(question, {ours, ours, ours}, {rival, rival, rival});
+void print(const Question& question, const std::vector<double>& ours, const std::vector<double>& rival) {
+  std::printf("{\"question\":\"%s\",\"unit\":\"%s\",", question.text, question.unit);
+  printValues("ours", ours);
+  printValues("rival", rival);
+  std::printf("\"target\":%.0f}\n", question.target);
+  std::fflush(stdout);
 }
 
 /// CPU time of this thread, so that neighbours who take the CPU are not in the figure (those who take the cache are).
@@ -193,7 +187,7 @@ void benchPackets(const Question& question, Ours& ours, Rival& rival, const Traf
     oursNs.push_back(seconds * 1e9 / kFrames);
     rivalNs.push_back(secondsOf([&] { rival.count(traffic.frames()); }) * 1e9 / kFrames);
   }
-  print(question, spreadOf(oursNs), spreadOf(rivalNs));
+  print(question, oursNs, rivalNs);
 }
 
 /// The table by itself: addresses at hand, one class, no flows.
@@ -245,10 +239,10 @@ void benchTable(Rival& rival, double rivalPerHost) {
                       1e9 / kFrames);
   }
   if (missed > kFrames / 100) std::fprintf(stderr, "%llu tags misled\n", static_cast<unsigned long long>(missed));
-  print({"count to one of a million hosts, table alone", "ns", 15}, spreadOf(oursNs), spreadOf(rivalNs));
+  print({"count to one of a million hosts, table alone", "ns", 15}, oursNs, rivalNs);
   const std::size_t hotBytes = rows.hot.residentBytes() + index.residentBytes();
-  printBytes({"memory of a host that its packets touch", "bytes", 160}, static_cast<double>(hotBytes) / kHosts,
-             rivalPerHost);
+  print({"memory of a host that its packets touch", "bytes", 160}, {static_cast<double>(hotBytes) / kHosts},
+        {rivalPerHost});
 }
 
 void benchFold(const Question& question, Ours& ours, Rival& rival, std::span<const Frame> frames) {
@@ -263,7 +257,7 @@ void benchFold(const Question& question, Ours& ours, Rival& rival, std::span<con
     oursMs.push_back(ours.foldSeconds() * 1e3);
     rivalMs.push_back(secondsOf([&] { rival.tick(); }) * 1e3);
   }
-  print(question, spreadOf(oursMs), spreadOf(rivalMs));
+  print(question, oursMs, rivalMs);
 }
 
 /// Frames that reach the first `hosts` hosts once each.
@@ -299,8 +293,8 @@ int main() {
   }
   const double perHost = static_cast<double>(ours.engine.stats().memoryBytes - before) / kHosts;
   const double rivalPerHost = static_cast<double>(rivalBytes) / kHosts;
-  printBytes({"memory of a host that sends in every tick, one worker, incoming only", "bytes", 400}, perHost,
-             rivalPerHost);
+  print({"memory of a host that sends in every tick, one worker, incoming only", "bytes", 400}, {perHost},
+        {rivalPerHost});
 
   benchTable(rival, rivalPerHost);
   benchPackets({"parse and count one packet, a million hosts with one flow each", "ns", 50}, ours, rival, steady);

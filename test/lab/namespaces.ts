@@ -15,6 +15,11 @@ export interface VethEnd {
   readonly addresses?: readonly string[];
 }
 
+interface VethOptions {
+  /** RX and TX queues of each end. Frames of CPU n arrive at queue n modulo this. */
+  readonly queues?: number;
+}
+
 /** Why namespaces cannot be had here, or null. For `test.skipIf`, with the reason in the test's name. */
 export function namespacesUnavailable(): string | null {
   if (process.getuid?.() !== 0) return "needs root";
@@ -60,11 +65,12 @@ export class Namespaces {
   }
 
   /** A veth pair, up. The n-th pair (from 0) has the MACs 02:00:00:00:n:01 and, at the far end, 02:00:00:00:n:02. */
-  connect(near: VethEnd, far: VethEnd): void {
+  connect(near: VethEnd, far: VethEnd, { queues = 1 }: VethOptions = {}): void {
     const pair = (this.#pairs++).toString(16).padStart(2, "0");
     const mac = (end: string) => `02:00:00:00:${pair}:${end}`;
-    const nearLink = ["name", near.device, "address", mac("01"), "type", "veth"];
-    const farLink = ["peer", "name", far.device, "address", mac("02"), "netns", far.namespace.name];
+    const counts = queues === 1 ? [] : ["numtxqueues", String(queues), "numrxqueues", String(queues)];
+    const nearLink = ["name", near.device, "address", mac("01"), ...counts, "type", "veth"];
+    const farLink = ["peer", "name", far.device, "address", mac("02"), ...counts, "netns", far.namespace.name];
     runCommand(["ip", "-n", near.namespace.name, "link", "add", ...nearLink, ...farLink]);
     for (const end of [near, far]) bringUp(end);
   }

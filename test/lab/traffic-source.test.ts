@@ -28,6 +28,11 @@ describe.skipIf(unavailable !== null)(`traffic source${unavailable === null ? ""
     expect(received?.slice(1).map(Number)).toEqual([report.bytes, 1000]);
   });
 
+  test("sends UDP frames of the length that is asked for", () => {
+    const { near } = pair();
+    expect(send(near, "--bytes", "1496", "--count", "10")).toMatchObject({ packets: 10, bytes: 14_960 });
+  });
+
   test("refuses to send from the network namespace of the host", () => {
     const result = Bun.spawnSync([TRAFFIC_SOURCE, "--dev", "lo", "--dst", "10.0.0.1"], { stderr: "pipe" });
     expect(result.exitCode).toBe(1);

@@ -16,6 +16,7 @@ line of JSON with what it sent. It refuses to run in the namespace of the host.
   --dst ADDRESS    first destination; --hosts M sends to M addresses from there on, in turn
   --src ADDRESS    first source (default 198.18.0.1 or 2001:db8:ffff::1); --sources N as --hosts
   --ports P        client ports in turn, from 20000 on (default 1)
+  --bytes N        length of a frame of udp without its check sum, 60 to 1514 (default 60; IPv6 at least 80)
   --pps N          packets per second, default 1000; 0 is as fast as it goes
   --seconds S      default 1, at most 3600
   --count N        stop after so many packets, if that is sooner
@@ -45,6 +46,7 @@ Number number(std::string_view name, std::string_view text, Number least, Number
 
 constexpr std::uint32_t kAddressesMax = 1U << 24;
 constexpr std::uint16_t kPortsMax = 65536 - kFirstPort;
+constexpr std::uint32_t kFrameBytesMin = 60, kFrameBytesMax = 1514;
 
 using Setter = void (*)(TrafficOptions& options, std::string_view name, std::string_view value);
 
@@ -69,6 +71,7 @@ const std::map<std::string_view, Setter> kSetters = {
     {"--hosts", between<&O::hosts, 1, kAddressesMax>},
     {"--sources", between<&O::sources, 1, kAddressesMax>},
     {"--ports", between<&O::ports, 1, kPortsMax>},
+    {"--bytes", between<&O::frameBytes, kFrameBytesMin, kFrameBytesMax>},
     {"--pps", between<&O::packetsPerSecond, 0, 100'000'000>},
     {"--seconds", between<&O::seconds, 0, 3600>},
     {"--count", between<&O::packets, 1, std::uint64_t{1} << 40>},

@@ -20,6 +20,8 @@ struct TrafficOptions {
   std::uint32_t hosts = 1;
   std::uint32_t sources = 1;
   std::uint32_t ports = 1;
+  /// Of a frame of the profile udp, without check sum.
+  std::uint32_t frameBytes = 60;
   /// 0: as fast as it goes.
   double packetsPerSecond = 1000;
   double seconds = 1;

@@ -180,8 +180,9 @@ Templates mixedFrames(const Ends& ends) {
           tcpFrame(ends, 60, kSyn), udpFrame(ends, 1200, 443),  dnsFrame(ends, 180), icmpFrame(ends, 98)};
 }
 
-Templates profileFrames(const std::string& profile, const Ends& ends) {
-  if (profile == "udp") return {udpFrame(ends, 60)};
+Templates profileFrames(const TrafficOptions& options, const Ends& ends) {
+  const std::string& profile = options.profile;
+  if (profile == "udp") return {udpFrame(ends, static_cast<std::uint16_t>(options.frameBytes))};
   if (profile == "syn") return {tcpFrame(ends, 60, kSyn)};
   if (profile == "dns") return {dnsFrame(ends, 1400)};
   if (profile == "mixed") return mixedFrames(ends);
@@ -216,7 +217,7 @@ traffic_plan makePlan(const TrafficOptions& options) {
   ends.destination = parseAddress(options.destination, ends.isIpv6);
   ends.source = parseAddress(options.source.empty() ? defaultSource : options.source, ends.isIpv6);
 
-  Templates frames = profileFrames(options.profile, ends);
+  Templates frames = profileFrames(options, ends);
   traffic_plan plan{};
   std::copy(frames.begin(), frames.end(), plan.templates);
   plan.template_count = static_cast<std::uint32_t>(frames.size());

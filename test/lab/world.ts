@@ -53,6 +53,10 @@ export interface TrafficOptions {
   readonly src?: string;
   /** Default: wire0. */
   readonly dev?: string;
+  /** Of a frame of the profile udp, without check sum. */
+  readonly bytes?: number;
+  /** Of the sender; default: the first. */
+  readonly cpu?: number;
 }
 
 /** What the traffic source says that it sent. */
@@ -117,12 +121,16 @@ export class World {
   }
 }
 
-/** The sender has the first CPU. */
-export async function sendFrom(attacker: Namespace, traffic: TrafficOptions): Promise<Sent> {
+/** @param runner runs the traffic source: with another priority, say. */
+export async function sendFrom(
+  attacker: Namespace,
+  traffic: TrafficOptions,
+  runner: readonly string[] = [],
+): Promise<Sent> {
   const { target, sources = 1, hosts = 1, ports = 1, ...rest } = traffic;
   const values = { dev: "wire0", dst: target, sources, hosts, ports, cpu: 0, ...rest };
   const flags = Object.entries(values).flatMap(([name, value]) => [`--${name}`, String(value)]);
-  const child = Bun.spawn(attacker.command([TRAFFIC_SOURCE, ...flags]), { stdout: "pipe", stderr: "pipe" });
+  const child = Bun.spawn(attacker.command([...runner, TRAFFIC_SOURCE, ...flags]), { stdout: "pipe", stderr: "pipe" });
   const [output, complaint] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
   if ((await child.exited) !== 0) throw new Error(`traffic source: ${complaint}`);
   return JSON.parse(output) as Sent;

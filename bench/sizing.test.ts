@@ -1,0 +1,17 @@
+import { expect, test } from "bun:test";
+import { capacityMpps, lineRateMpps, sizingTable } from "./sizing.ts";
+
+test("line rates are those of Ethernet", () => {
+  expect(lineRateMpps(10, 64)).toBeCloseTo(14.88, 2);
+  expect(lineRateMpps(100, 1500)).toBeCloseTo(8.22, 2);
+});
+
+test("two cores of a machine do not capture, and a packet's costs add up on each of the others", () => {
+  expect(capacityMpps(3, { receiving: 50, counting: 50 })).toBeCloseTo(7, 10);
+  expect(capacityMpps(10, { receiving: 150, counting: 50 })).toBeCloseTo(28, 10);
+});
+
+test("a link is filled, or the share is given", () => {
+  const [, , eight] = sizingTable({ receiving: 50, counting: 50 });
+  expect(eight).toBe("| 8 | 42 | all | all | all | 28 % | all | all |");
+});
