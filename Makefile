@@ -6,6 +6,7 @@
 #   captures  what the kernel drops of labelled captures, under the rules that detection made (SEED=…)
 #   simulate  the whole service on a simulated clock: a month of random events, decoys, 1,000 attacks (SEED=…, HOURS=…, ROUNDS=…, SEEDS=…)
 #   kernels  stock kernels of Debian under QEMU, and on each the programs, the labs, an inline box, a real driver (ARGS=…)
+#   powercut  power cuts of a virtual machine amid orders: none that was acknowledged may be lost (CUTS=…, SEED=…)
 #   edge-sim  a simulated fleet of edge nodes beside a service, for a minute (ARGS='--nodes 100 --zones 200 --seconds 300')
 #   mutants  how many small mistakes in the code the tests notice (SEED=… COUNT=… ONLY=folder JOBS=… BEFORE=file)
 #   judges  the API, fuzzed by its own description with Schemathesis (ARGS='--examples 300')
@@ -32,7 +33,7 @@ NATIVE_SOURCES = $(shell find addon test bench -name '*.cpp' -o -name '*.[ch]')
 BUILD_PACKAGES := g++ clang llvm bpftool libbpf-dev libxdp-dev libpcap-dev $(if $(shell command -v npm),,npm)
 RUN_PACKAGES := gobgpd procps
 LAB_PACKAGES := iproute2 bird2 socat
-MACHINE_PACKAGES := qemu-system-x86 busybox-static kmod cpio xz-utils
+MACHINE_PACKAGES := qemu-system-x86 busybox-static kmod cpio xz-utils e2fsprogs
 TEST_PACKAGES := doctest-dev libclang-rt-dev prometheus openssl nginx systemd chromium \
   $(MACHINE_PACKAGES) ethtool --if-available clickhouse-server
 CHECK_PACKAGES := clang-format clang-tidy
@@ -40,7 +41,7 @@ DEB_PACKAGES := dpkg-dev binutils adduser
 BENCH_PACKAGES := fastnetmon wrk
 FRESH_PACKAGES := debootstrap $(MACHINE_PACKAGES)
 
-.PHONY: help setup start lab lab-scrub test conformance accuracy captures check format bench kernels edge-sim soak simulate mutants judges fuzz addon dashboard screenshots docs dist deb fresh clean
+.PHONY: help setup start lab lab-scrub test conformance accuracy captures check format bench kernels powercut edge-sim soak simulate mutants judges fuzz addon dashboard screenshots docs dist deb fresh clean
 help:
 	@sed -n '/^#/!q;s/^# //p' Makefile
 
@@ -100,6 +101,9 @@ bench: setup $(STAMPS)/bench-packages $(STAMPS)/test-packages
 kernels: setup $(STAMPS)/test-packages
 	@$(MAKE) -C addon --no-print-directory -j$(JOBS) unit
 	@$(BUN) test/machines/kernels.ts $(ARGS)
+
+powercut: setup $(STAMPS)/test-packages
+	@CUTS=$${CUTS:-12} SEED=$${SEED:-} $(BUN) test/machines/power-cut.ts
 
 judges: setup $(STAMPS)/judge-packages
 	@$(BUN) test/judges/openapi.ts $(ARGS)

@@ -1,7 +1,7 @@
 /**
  * What a restart must not lose: bans, source blocks, active attacks and levers, in one SQLite file that one process
- * owns. When a call returns, its change is on disk (`synchronous=FULL`), so kill -9 loses nothing. Calls wait for the
- * disk: they run in the thread that owns the file.
+ * owns. When a call returns, its change is on disk (`synchronous=FULL`), so neither kill -9 nor a power cut loses it.
+ * Calls wait for the disk: they run in the thread that owns the file.
  */
 import { Database } from "bun:sqlite";
 import { renameSync, rmSync } from "node:fs";

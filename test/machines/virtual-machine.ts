@@ -24,6 +24,10 @@ export interface GuestOptions {
   readonly timeoutSeconds: number;
   /** Gives it three virtio-net devices on this wire; absent: it has none. */
   readonly wire?: GuestWire | undefined;
+  /** More devices, as arguments of QEMU. */
+  readonly devices?: readonly string[];
+  /** Cuts its power. */
+  readonly signal?: AbortSignal;
   /** Each line as it comes; absent: nothing is shown. */
   readonly onLine?: (line: string) => void;
 }
@@ -36,7 +40,7 @@ export interface GuestResult {
 }
 
 export async function runInGuest(options: GuestOptions): Promise<GuestResult> {
-  const { system, wire, onLine = () => {}, timeoutSeconds } = options;
+  const { system, wire, onLine = () => {}, timeoutSeconds, signal } = options;
   const exchange = mkdtempSync(join(tmpdir(), "floodwall-guest-"));
   const startedMs = performance.now();
   try {
@@ -45,8 +49,8 @@ export async function runInGuest(options: GuestOptions): Promise<GuestResult> {
     if (system !== undefined) putUnit(system);
     const command = qemu(options, exchange);
     const placed = wire === undefined ? [...command] : wire.namespace.command(command);
-    const timeout = { timeout: timeoutSeconds * 1000, killSignal: "SIGKILL" } as const;
-    const child = Bun.spawn(placed, { stdin: "ignore", stdout: "pipe", stderr: "inherit", ...timeout });
+    const end = { timeout: timeoutSeconds * 1000, killSignal: "SIGKILL", ...(signal && { signal }) } as const;
+    const child = Bun.spawn(placed, { stdin: "ignore", stdout: "pipe", stderr: "inherit", ...end });
     const output = await linesOfCommand(child.stdout, onLine);
     await child.exited;
     const exit = join(exchange, "exit");
@@ -57,7 +61,7 @@ export async function runInGuest(options: GuestOptions): Promise<GuestResult> {
   }
 }
 
-function qemu({ kernel, system = "/", wire }: GuestOptions, exchange: string): readonly string[] {
+function qemu({ kernel, system = "/", wire, devices = [] }: GuestOptions, exchange: string): readonly string[] {
   const share = (tag: string, path: string, mode = "") => [
     "-virtfs",
     `local,path=${path},mount_tag=${tag},security_model=none,multidevs=remap${mode}`,
@@ -75,6 +79,7 @@ function qemu({ kernel, system = "/", wire }: GuestOptions, exchange: string): r
     ...share("modules", kernel.modules, ",readonly=on"),
     ...share("exchange", exchange),
     ...(wire?.devices ?? []),
+    ...devices,
   ];
 }
 

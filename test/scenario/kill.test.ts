@@ -1,6 +1,7 @@
 /** Killed again and again amid orders: what was acknowledged is there afterwards, in the state, the audit and the peer. */
 import { expect, test } from "bun:test";
 import { PeeredScenario } from "../fixtures/bgp/peered-scenario.ts";
+import { OrderLedger } from "../fixtures/order-ledger.ts";
 import { seededRandom } from "../fixtures/seeded-random.ts";
 import { eventually, type ServiceProcess } from "../fixtures/service.ts";
 
@@ -14,8 +15,6 @@ const KILL_MS = 250;
 const KILL_SHARE = 0.25;
 
 type Row = Readonly<Record<string, string>>;
-/** When the ban of an address began and when it expires, or "none", as the service said last; null: killed before it answered. */
-type Known = string | null;
 
 const scene = new PeeredScenario();
 const timesOf = (ban: Row) => `${ban["started_at"]} to ${ban["expires_at"]}`;
@@ -24,34 +23,26 @@ const activeBans = async (service: ServiceProcess) => {
   return new Map(bans.filter(({ state }) => state === "active").map((ban) => [ban["target"] ?? "", timesOf(ban)]));
 };
 
-/** What the orders came to, and what the service must say after each start. */
-class Ledger {
-  readonly #known = new Map<string, Known>();
+class BanOrders {
+  readonly ledger = new OrderLedger();
   readonly acknowledged: string[] = [];
   cycles = 0;
 
   /** Bans what is not banned and unbans what is. Resolves with false when the service died before it answered. */
   async order(service: ServiceProcess, ip: string): Promise<boolean> {
-    const order = (this.#known.get(ip) ?? "none") === "none" ? "ban" : "unban";
-    this.#known.set(ip, null);
+    const order = this.ledger.valueOf(ip) === null ? "ban" : "unban";
+    this.ledger.give(ip, order === "ban" ? "begin" : "end");
     const answer = await service.post<Row>(`/api/v1/${order}`, { ip }).catch(() => null);
     if (answer === null) return false;
     expect(answer.status).toBe(200);
-    this.#known.set(ip, order === "ban" ? timesOf(answer.body) : "none");
+    this.ledger.acknowledge(ip, order === "ban" ? timesOf(answer.body) : null);
     this.acknowledged.push(`${order} ${ip} ${answer.body["state"]}`);
     if (order === "unban") this.cycles++;
     return true;
   }
 
-  /** What is in force is as it was acknowledged; what was not is learned from the service. */
   async agrees(service: ServiceProcess): Promise<void> {
-    const active = await activeBans(service);
-    for (const [ip, expected] of this.#known) {
-      const times = active.get(ip) ?? "none";
-      if (expected !== null) expect([ip, times]).toEqual([ip, expected]);
-      this.#known.set(ip, times);
-    }
-    expect([...active.keys()].filter((ip) => !this.#known.has(ip))).toEqual([]);
+    expect(this.ledger.compare(await activeBans(service))).toEqual({ lost: [], undone: [] });
   }
 }
 
@@ -59,33 +50,33 @@ test(`${CYCLES} bans and unbans with kill -9 at random moments lose nothing that
   const seed = Number(process.env["SEED"] ?? Math.floor(Math.random() * 2 ** 31));
   console.log(`seed ${seed}`);
   const random = seededRandom(seed);
-  const ledger = new Ledger();
+  const orders = new BanOrders();
   const config = `
 networks: [203.0.113.0/24]
 thresholds: { pps: 1000, mbps: 100, flows_per_sec: 500 }
 dry_run: false
 ban: { max_active_bans: 250 }
 ${await scene.peer()}`;
-  for (let kills = 0; ledger.cycles < CYCLES || kills < KILLS; kills++) {
+  for (let kills = 0; orders.cycles < CYCLES || kills < KILLS; kills++) {
     const startedMs = performance.now();
     const service = await scene.start(config);
-    await ledger.agrees(service);
+    await orders.agrees(service);
     const latestMs = Math.max(KILL_MS, KILL_SHARE * (performance.now() - startedMs));
     const dying = Bun.sleep(random() * latestMs).then(() => service.stop("SIGKILL"));
     const address = (worker: number) => `203.0.113.${1 + worker + WORKERS * Math.floor(random() * 60)}`;
     const work = async (worker: number) => {
-      while (await ledger.order(service, address(worker)));
+      while (await orders.order(service, address(worker)));
     };
     await Promise.all(Array.from({ length: WORKERS }, (_, worker) => work(worker)));
     await dying;
   }
   const service = await scene.start(config);
-  await ledger.agrees(service);
+  await orders.agrees(service);
   // There may be more rows than acknowledgements, of orders whose answer was cut off; never fewer.
   const { events } = (await service.get<{ events: Row[] }>("/api/v1/audit")).body;
   const rows = Map.groupBy(events, ({ action, target, result }) => `${action} ${target} ${result}`);
-  const orders = Map.groupBy(ledger.acknowledged, (text) => text);
-  expect([...orders].filter(([order, times]) => times.length > (rows.get(order)?.length ?? 0))).toEqual([]);
+  const acknowledged = Map.groupBy(orders.acknowledged, (text) => text);
+  expect([...acknowledged].filter(([order, times]) => times.length > (rows.get(order)?.length ?? 0))).toEqual([]);
   const active = [...(await activeBans(service)).keys()].map((ip) => `${ip}/32`).sort();
   const isInPeer = async () => (await scene.bird.prefixes()).join() === active.join();
   await eventually(isInPeer, "the peer's table does not become that of the active bans", 20_000);
