@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <latch>
+#include <memory>
 #include <numeric>
 #include <thread>
 
@@ -180,18 +182,24 @@ void AfXdpSession::openSocketsWith(const XskSocket::Options& attempt) {
   isZeroCopy_ = attempt.zeroCopy;
 }
 
+/// Returns when all workers are ready to count at once.
 void AfXdpSession::startWorkers(const std::vector<int>& cpus, QueueShards& shards) {
+  const auto starting = std::make_shared<std::latch>(static_cast<std::ptrdiff_t>(queues_.size()));
   for (std::size_t i = 0; i < queues_.size(); i++) {
     Shard& shard = shards.forQueue(device_.name, static_cast<int>(queues_[i]));
-    workers_.push_back(std::make_unique<CaptureThread>("rx" + std::to_string(queues_[i]) + "-" + device_.name,
-                                                       cpuFor(cpus, i),
-                                                       [this, socket = sockets_[i].get(), &shard](int stopFd) {
-                                                         WorkerPriority priority;
-                                                         priority_ = priority.highest();
-                                                         priority_.notify_all();
-                                                         receiveAll(*socket, shard, priority, stopFd);
-                                                       }));
+    workers_.push_back(
+        std::make_unique<CaptureThread>("rx" + std::to_string(queues_[i]) + "-" + device_.name, cpuFor(cpus, i),
+                                        [this, starting, socket = sockets_[i].get(), &shard](int stopFd) {
+                                          // By the worker, so that it is memory near its CPU.
+                                          shard.commitMemory();
+                                          starting->count_down();
+                                          WorkerPriority priority;
+                                          priority_ = priority.highest();
+                                          priority_.notify_all();
+                                          receiveAll(*socket, shard, priority, stopFd);
+                                        }));
   }
+  starting->wait();
 }
 
 std::string AfXdpSession::mode() const {
