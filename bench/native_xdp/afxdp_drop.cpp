@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::uint32_t kBuffers = 8192, kBufferBytes = 2048, kBatch = 64;
 constexpr std::size_t kAreaBytes = std::size_t{kBuffers} * kBufferBytes;
-constexpr std::uint64_t kWorthAPause = 16;
+constexpr std::uint64_t kWorthAPause = 4;
 constexpr std::chrono::microseconds kPause{100};
 
 void require(bool isDone, const char* what) {

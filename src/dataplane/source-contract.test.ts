@@ -20,6 +20,8 @@ const LIVE: readonly (readonly [string, SourceOptions])[] = [
   ["libpcap, live", { kind: "pcap_live", interface: DEVICE, cpus: [] }],
 ];
 
+/** flow_filter.h */
+const FLOW_MEMORY_BYTES = 16 * 2 ** 20;
 const WARM_UP_HOST = "203.0.113.200";
 
 /** Sends until something is counted: a source that counts in the kernel applies the networks within a tick. */
@@ -95,3 +97,18 @@ describe.skipIf(vethUnavailable !== null).each(LIVE)(`%s${skipped}`, (_, options
     await expectSameCounts(capture, before);
   });
 });
+
+test.skipIf(vethUnavailable !== null)(
+  `AF_XDP has the memory of its first packets before the first one comes${skipped}`,
+  async () => {
+    const veth = new Veth();
+    const capture = new PacketProcess(veth.far);
+    try {
+      await capture.open({ ...afXdp, xdpMode: "native" });
+      expect(await capture.ask("memoryBytes")).toBeGreaterThan(FLOW_MEMORY_BYTES);
+    } finally {
+      await capture.kill();
+      veth.close();
+    }
+  },
+);

@@ -46,4 +46,8 @@ std::size_t LazyMemory::residentBytes() const {
   return resident * page;
 }
 
+void LazyMemory::commit(std::size_t bytes) const noexcept {
+  if (bytes != 0) (void)madvise(start_, bytes, MADV_POPULATE_WRITE);
+}
+
 }  // namespace floodwall

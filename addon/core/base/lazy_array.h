@@ -4,6 +4,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -25,6 +26,8 @@ class LazyMemory {
   [[nodiscard]] std::byte* data() const noexcept { return start_; }
   /// Bytes that the kernel has committed.
   [[nodiscard]] std::size_t residentBytes() const;
+  /// Has the kernel commit the first `bytes` now. Where it cannot, pages follow at first use.
+  void commit(std::size_t bytes) const noexcept;
 
  private:
   void* mapping_;
@@ -42,6 +45,8 @@ class LazyArray {
   [[nodiscard]] T* data() const noexcept { return std::launder(reinterpret_cast<T*>(memory_.data())); }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] std::size_t residentBytes() const { return size_ == 0 ? 0 : memory_.residentBytes(); }
+  /// Has the kernel commit its first bytes now.
+  void commit(std::size_t mostBytes) const noexcept { memory_.commit(std::min(mostBytes, size_ * sizeof(T))); }
 
  private:
   LazyMemory memory_;

@@ -37,6 +37,7 @@ class FlowFilter {
   }
 
   [[nodiscard]] std::size_t residentBytes() const { return sets_.residentBytes(); }
+  void commit(std::size_t mostBytes) const noexcept { sets_.commit(mostBytes); }
 
  private:
   /// A lane is signature, stamp, and one bit that distinguishes it from an empty lane. Four of them are a register of

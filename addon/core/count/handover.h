@@ -83,6 +83,7 @@ class Handover {
   }
 
   [[nodiscard]] std::size_t residentBytes() const { return ring_.residentBytes(); }
+  void commit(std::size_t mostBytes) const noexcept { ring_.commit(mostBytes); }
 
  private:
   static constexpr std::uint64_t kIdleBit = std::uint64_t{1} << 63;

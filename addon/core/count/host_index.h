@@ -60,6 +60,7 @@ class HostIndex {
   }
 
   [[nodiscard]] std::size_t residentBytes() const { return slots_.residentBytes(); }
+  void commit(std::size_t mostBytes) const noexcept { slots_.commit(mostBytes); }
 
  private:
   /// A slot is eight bits of the hash, then the row plus 1; 0 is empty, which is what fresh memory holds.

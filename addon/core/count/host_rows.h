@@ -133,6 +133,12 @@ class HostRows {
     return seen;
   }
 
+  void commit(std::size_t mostBytes) const noexcept {
+    hot.commit(mostBytes);
+    cold.commit(mostBytes);
+    outgoing.commit(mostBytes);
+  }
+
   [[nodiscard]] std::size_t residentBytes() const {
     return hot.residentBytes() + cold.residentBytes() + outgoing.residentBytes();
   }

@@ -84,6 +84,7 @@ class SampleRings {
   /// Any thread. Appends what the ring holds, in no order.
   void read(std::uint32_t ring, std::vector<Sample>& out) const;
 
+  void commit(std::size_t mostBytes) const noexcept { slots_.commit(mostBytes); }
   [[nodiscard]] std::size_t residentBytes() const { return slots_.residentBytes() + written_.residentBytes(); }
 
  private:

@@ -269,6 +269,15 @@ ShardStats Shard::stats() const noexcept {
   return stats;
 }
 
+void Shard::commitMemory() const noexcept {
+  constexpr std::size_t kRandom = std::size_t{16} << 20, kStart = std::size_t{2} << 20;
+  flows_.commit(kRandom);
+  index_.commit(kRandom);
+  rows.commit(kStart);
+  handover.commit(kStart);
+  recent_.commit(kStart);
+}
+
 std::size_t Shard::residentBytes() const {
   return handover.residentBytes() + rows.residentBytes() + index_.residentBytes() + flows_.residentBytes() +
          doorkeeper_.residentBytes() + recent_.residentBytes() + watchedRings_.residentBytes() + sizeof *this;

@@ -102,6 +102,11 @@ class Shard {
   /// Keeps a header that the kernel chose as a sample. Does not count.
   void addSample(const Frame& frame, Link link);
 
+  /// Commits the memory that the first batches of a flood touch: all of it for flows and the index, whose places are
+  /// random, and the start of tables that fill up. Page by page it would hold up the worker for tens of milliseconds,
+  /// and the buffers of a queue last for one.
+  void commitMemory() const noexcept;
+
   /// Put these around every wait that may block: a worker that is neither idle nor counting holds up each fold.
   void enterIdle() noexcept;
   void leaveIdle() noexcept;
