@@ -45,8 +45,7 @@ Napi::Function EngineHandle::define(const Napi::Env& env) {
        InstanceMethod<&EngineHandle::openSource>("openSource"), InstanceMethod<&EngineHandle::openReplay>("openReplay"),
        InstanceMethod<&EngineHandle::tick>("tick"), InstanceMethod<&EngineHandle::readScreened>("readScreened"),
        InstanceMethod<&EngineHandle::readRising>("readRising"), InstanceMethod<&EngineHandle::readHosts>("readHosts"),
-       InstanceMethod<&EngineHandle::readHost>("readHost"),
-       InstanceMethod<&EngineHandle::readGroups>("readGroups"),
+       InstanceMethod<&EngineHandle::readHost>("readHost"), InstanceMethod<&EngineHandle::readGroups>("readGroups"),
        InstanceMethod<&EngineHandle::readSamples>("readSamples"), InstanceMethod<&EngineHandle::stats>("stats"),
        InstanceMethod<&EngineHandle::close>("close")});
 }

@@ -153,8 +153,7 @@ class Engine {
 
   // rising.cpp
   void beginRising();
-  void noteRising(const ShardLedger& ledger, std::uint32_t row, std::uint32_t host,
-                  const ShardLedger::RowDelta& delta);
+  void noteRising(const ShardLedger& ledger, std::uint32_t row, std::uint32_t host, const ShardLedger::RowDelta& delta);
   void chooseRising();
   void takeStaying();
   [[nodiscard]] HostRates ratesOfTotals(const std::array<Totals, 2>& totals) const noexcept;
@@ -205,6 +204,14 @@ class Engine {
   std::vector<RisingRow> risingRows_;
   std::vector<RisingHost> rising_;
   double risingScale_ = 0;
+  /// By direction: with fewer packets, bytes and new flows in all of a tick, no row is one of them.
+  struct FewCounts {
+    std::uint64_t packets, bytes, newFlows;
+    [[nodiscard]] bool hold(const Totals& totals) const noexcept {
+      return totals.packets() < packets && totals.bytes() < bytes && totals.counts[Totals::kNewFlows] < newFlows;
+    }
+  };
+  std::array<FewCounts, 2> risingFew_{};
 
   mutable std::mutex screenedLock_;
   std::vector<ScreenedHost> screened_;

@@ -30,10 +30,9 @@ std::size_t indexOf(Direction direction) noexcept { return static_cast<std::size
 
 TickSummary Engine::fold(std::uint64_t nowNs) {
   const auto began = std::chrono::steady_clock::now();
-  control_->foldedMs.store(
-      static_cast<std::uint64_t>(
-          std::chrono::duration_cast<std::chrono::milliseconds>(began.time_since_epoch()).count()),
-      std::memory_order_relaxed);
+  control_->foldedMs.store(static_cast<std::uint64_t>(
+                               std::chrono::duration_cast<std::chrono::milliseconds>(began.time_since_epoch()).count()),
+                           std::memory_order_relaxed);
   foldNumber_++;
   foldedRows_ = 0;
   touched_.clear();
@@ -175,7 +174,9 @@ void Engine::foldRow(ShardLedger& ledger, std::uint32_t row) {
   }
   if (host != HostTable::kNone) {
     touch(host);
-    noteRising(ledger, row, host, delta);
+    if (!risingFew_[0].hold(delta.totals[0]) || !risingFew_[1].hold(delta.totals[1])) {
+      noteRising(ledger, row, host, delta);
+    }
   } else if (place != kNoPlace) {
     refusedHosts_++;
   }

@@ -16,23 +16,33 @@ constexpr double kFaster = 3;
 constexpr double kLeastShare = 0.5;
 /// A rate in the last tick of so many times that of the window is no longer ordinary variation.
 constexpr double kRise = 1.1;
+constexpr std::uint64_t kMost = ~std::uint64_t{0};
 
 }  // namespace
 
 void Engine::beginRising() {
   risingRows_.clear();
   rising_.clear();
+  risingFew_.fill({kMost, kMost, kMost});
   // A bucket of several ticks would leave the window in one of them.
   if (!clock_.isFine()) return;
   // Each worker may have its part of the flood.
   const double shares = static_cast<double>(clock_.buckets()) * static_cast<double>(ledgers_.size());
   risingScale_ = shares / (kLeastShare * clock_.seconds());
+  const auto few = [this](double perSecond) {
+    const double counts = perSecond / risingScale_;
+    return counts < static_cast<double>(kMost) ? static_cast<std::uint64_t>(counts) : kMost;
+  };
+  for (std::size_t d = 0; d < risingFew_.size(); d++) {
+    const Screens::Least& least = screens_->leastOfAll(d);
+    risingFew_[d] = {few(least.packets), few(least.bytes), few(least.newFlows)};
+  }
 }
 
 void Engine::noteRising(const ShardLedger& ledger, std::uint32_t row, std::uint32_t host,
                         const ShardLedger::RowDelta& delta) {
   const std::uint32_t group = networks_->places()[hosts_[host].place].group;
-  if (!clock_.isFine() || !screens_->mayReach(delta.totals, risingScale_, group)) return;
+  if (!screens_->mayReach(delta.totals, risingScale_, group)) return;
   if (risingRows_.size() == kRisingRowsMax) return;
   risingRows_.push_back({&ledger, row, host, screens_->excess(ratesOfTotals(delta.totals), group)});
 }
@@ -56,8 +66,7 @@ void Engine::chooseRising() {
     std::nth_element(rising_.begin(), rising_.begin() + kRisingMax, rising_.end(),
                      [](const RisingHost& a, const RisingHost& b) { return a.rise > b.rise; });
     rising_.resize(kRisingMax);
-    std::sort(rising_.begin(), rising_.end(),
-              [](const RisingHost& a, const RisingHost& b) { return a.host < b.host; });
+    std::sort(rising_.begin(), rising_.end(), [](const RisingHost& a, const RisingHost& b) { return a.host < b.host; });
   }
   takeStaying();
   control_->hasRising.store(!rising_.empty(), std::memory_order_relaxed);
@@ -75,8 +84,9 @@ void Engine::takeStaying() {
   }
   sums_.forLeaving([&](const JournalEntry& entry) {
     if (!isRising[entry.host]) return;
-    const auto found = std::lower_bound(rising_.begin(), rising_.end(), entry.host,
-                                        [](const RisingHost& rising, std::uint32_t host) { return rising.host < host; });
+    const auto found =
+        std::lower_bound(rising_.begin(), rising_.end(), entry.host,
+                         [](const RisingHost& rising, std::uint32_t host) { return rising.host < host; });
     found->staying[static_cast<std::size_t>(entry.direction)].subtract(entry.totals);
   });
 }

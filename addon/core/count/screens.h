@@ -1,6 +1,7 @@
 // Which hosts are worth a look: the lowest values of each group at which a host is handed over.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -21,7 +22,14 @@ class Screens {
   Screens() = default;
   /// HostRates by group, in one array.
   explicit Screens(std::span<const double> values) : values_(values.begin(), values.end()) {
-    for (std::size_t first = 0; first < values_.size(); first += kMetrics) least_.push_back(leastOf(&values_[first]));
+    for (std::size_t first = 0; first < values_.size(); first += kMetrics) {
+      const Least least = leastOf(&values_[first]);
+      Least& ofAll = leastOfAll_[least_.size() % 2];
+      ofAll.packets = std::min(ofAll.packets, least.packets);
+      ofAll.bytes = std::min(ofAll.bytes, least.bytes);
+      ofAll.newFlows = std::min(ofAll.newFlows, least.newFlows);
+      least_.push_back(least);
+    }
   }
 
   /// The largest rate / screen; at least 1 means that the host is screened. A screen of 0 lets everything through.
@@ -37,30 +45,29 @@ class Screens {
     return most;
   }
 
-  /// Whether `scale` times these counts, by direction, is a rate per second at or above the lowest screen of packets,
-  /// bytes or new flows; cheaper than excess(), and never less than it. A screen of 0 does not count.
-  [[nodiscard]] bool mayReach(const std::array<Totals, 2>& totals, double scale, std::uint32_t group) const noexcept {
-    const std::size_t first = std::size_t{2} * group;
-    if (first + 1 >= least_.size()) return false;
-    for (std::size_t d = 0; d < 2; d++) {
-      const Least& least = least_[first + d];
-      if (static_cast<double>(totals[d].packets()) * scale >= least.packets ||
-          static_cast<double>(totals[d].bytes()) * scale >= least.bytes ||
-          static_cast<double>(totals[d].counts[Totals::kNewFlows]) * scale >= least.newFlows) {
-        return true;
-      }
-    }
-    return false;
-  }
-
- private:
-  /// The lowest screens, per second.
+  /// The lowest screens of packets, bytes and new flows, per second. A screen of 0 does not count.
   struct Least {
     double packets = std::numeric_limits<double>::infinity();
     double bytes = std::numeric_limits<double>::infinity();
     double newFlows = std::numeric_limits<double>::infinity();
-  };
 
+    /// Whether `scale` times these counts is a rate per second that reaches one of them.
+    [[nodiscard]] bool isReachedBy(const Totals& totals, double scale) const noexcept {
+      return static_cast<double>(totals.packets()) * scale >= packets ||
+             static_cast<double>(totals.bytes()) * scale >= bytes ||
+             static_cast<double>(totals.counts[Totals::kNewFlows]) * scale >= newFlows;
+    }
+  };
+  /// Of all groups, in one direction.
+  [[nodiscard]] const Least& leastOfAll(std::size_t direction) const noexcept { return leastOfAll_[direction]; }
+  /// Counts by direction; cheaper than excess(), and never less than it.
+  [[nodiscard]] bool mayReach(const std::array<Totals, 2>& totals, double scale, std::uint32_t group) const noexcept {
+    const std::size_t first = std::size_t{2} * group;
+    return first + 1 < least_.size() &&
+           (least_[first].isReachedBy(totals[0], scale) || least_[first + 1].isReachedBy(totals[1], scale));
+  }
+
+ private:
   /// `screens` are of one direction, in the order of Metric.
   static Least leastOf(const double* screens) noexcept {
     constexpr double kBytesPerMegabit = 125'000;
@@ -79,6 +86,7 @@ class Screens {
   std::vector<double> values_;
   /// By group, then direction.
   std::vector<Least> least_;
+  std::array<Least, 2> leastOfAll_;
 };
 
 /// What is handed over of a screened host, as it was at the end of the fold.
