@@ -42,7 +42,7 @@ void Engine::beginRising() {
 void Engine::noteRising(const ShardLedger& ledger, std::uint32_t row, std::uint32_t host,
                         const ShardLedger::RowDelta& delta) {
   const std::uint32_t group = networks_->places()[hosts_[host].place].group;
-  if (!screens_->mayReach(delta.totals, risingScale_, group)) return;
+  if (!screens_->mayRise(delta.totals, risingScale_, group)) return;
   if (risingRows_.size() == kRisingRowsMax) return;
   risingRows_.push_back({&ledger, row, host, screens_->excess(ratesOfTotals(delta.totals), group)});
 }

@@ -24,11 +24,11 @@ class Screens {
   explicit Screens(std::span<const double> values) : values_(values.begin(), values.end()) {
     for (std::size_t first = 0; first < values_.size(); first += kMetrics) {
       const Least least = leastOf(&values_[first]);
-      Least& ofAll = leastOfAll_[least_.size() % 2];
+      Least& ofAll = leastOfAll_[lowest_.size() % 2];
       ofAll.packets = std::min(ofAll.packets, least.packets);
       ofAll.bytes = std::min(ofAll.bytes, least.bytes);
       ofAll.newFlows = std::min(ofAll.newFlows, least.newFlows);
-      least_.push_back(least);
+      lowest_.push_back(least);
     }
   }
 
@@ -61,10 +61,10 @@ class Screens {
   /// Of all groups, in one direction.
   [[nodiscard]] const Least& leastOfAll(std::size_t direction) const noexcept { return leastOfAll_[direction]; }
   /// Counts by direction; cheaper than excess(), and never less than it.
-  [[nodiscard]] bool mayReach(const std::array<Totals, 2>& totals, double scale, std::uint32_t group) const noexcept {
+  [[nodiscard]] bool mayRise(const std::array<Totals, 2>& totals, double scale, std::uint32_t group) const noexcept {
     const std::size_t first = std::size_t{2} * group;
-    return first + 1 < least_.size() &&
-           (least_[first].isReachedBy(totals[0], scale) || least_[first + 1].isReachedBy(totals[1], scale));
+    return first + 1 < lowest_.size() &&
+           (lowest_[first].isReachedBy(totals[0], scale) || lowest_[first + 1].isReachedBy(totals[1], scale));
   }
 
  private:
@@ -85,7 +85,7 @@ class Screens {
 
   std::vector<double> values_;
   /// By group, then direction.
-  std::vector<Least> least_;
+  std::vector<Least> lowest_;
   std::array<Least, 2> leastOfAll_;
 };
 
