@@ -44,8 +44,8 @@ Napi::Function EngineHandle::define(const Napi::Env& env) {
        InstanceMethod<&EngineHandle::setScreens>("setScreens"), InstanceMethod<&EngineHandle::setWatched>("setWatched"),
        InstanceMethod<&EngineHandle::openSource>("openSource"), InstanceMethod<&EngineHandle::openReplay>("openReplay"),
        InstanceMethod<&EngineHandle::tick>("tick"), InstanceMethod<&EngineHandle::readScreened>("readScreened"),
-       InstanceMethod<&EngineHandle::readHosts>("readHosts"), InstanceMethod<&EngineHandle::readHost>("readHost"),
-       InstanceMethod<&EngineHandle::readGroups>("readGroups"),
+       InstanceMethod<&EngineHandle::readRising>("readRising"), InstanceMethod<&EngineHandle::readHosts>("readHosts"),
+       InstanceMethod<&EngineHandle::readHost>("readHost"), InstanceMethod<&EngineHandle::readGroups>("readGroups"),
        InstanceMethod<&EngineHandle::readSamples>("readSamples"), InstanceMethod<&EngineHandle::stats>("stats"),
        InstanceMethod<&EngineHandle::close>("close")});
 }
@@ -137,6 +137,13 @@ Napi::Value EngineHandle::readScreened(const Napi::CallbackInfo& info) {
   const Engine& core = engine(info);
   const HostColumns out = hostRowsArgument(info, 0);
   return Napi::Number::New(info.Env(), guarded(info.Env(), [&] { return core.readScreened(out); }));
+}
+
+Napi::Value EngineHandle::readRising(const Napi::CallbackInfo& info) {
+  Engine& core = engine(info);
+  if (*isTicking_) throw Napi::Error::New(info.Env(), "the tick before has not ended");
+  const HostColumns out = hostRowsArgument(info, 0);
+  return Napi::Number::New(info.Env(), guarded(info.Env(), [&] { return core.readRising(out); }));
 }
 
 Napi::Value EngineHandle::readHosts(const Napi::CallbackInfo& info) {

@@ -26,6 +26,7 @@ class EngineHandle : public Napi::ObjectWrap<EngineHandle> {
   Napi::Value openReplay(const Napi::CallbackInfo& info);
   Napi::Value tick(const Napi::CallbackInfo& info);
   Napi::Value readScreened(const Napi::CallbackInfo& info);
+  Napi::Value readRising(const Napi::CallbackInfo& info);
   Napi::Value readHosts(const Napi::CallbackInfo& info);
   Napi::Value readHost(const Napi::CallbackInfo& info);
   Napi::Value readGroups(const Napi::CallbackInfo& info);

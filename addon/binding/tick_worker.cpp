@@ -20,6 +20,7 @@ void TickWorker::OnOK() {
   object.Set("screened", summary_.screened);
   object.Set("foldMicros", summary_.foldMicros);
   object.Set("foldedRows", summary_.foldedRows);
+  object.Set("rising", summary_.rising);
   deferred_.Resolve(object);
 }
 

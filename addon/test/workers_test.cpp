@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <limits>
 #include <thread>
 
 #include "engine_fixture.h"
@@ -153,4 +154,34 @@ TEST_CASE("rows that come and go under folds lose no packet") {
   CHECK(seen / 10 == doctest::Approx(static_cast<double>(sent)).epsilon(1e-6));
   CHECK(engine.stats().trackedHosts <= 600);
   CHECK(shard->stats().receivedPackets == sent);
+}
+
+TEST_CASE("hosts that rise are read beside the workers that count them") {
+  SHOW_SEED();
+  Random random;
+  Engine engine({.maxHosts = 10'000, .windowMs = 200, .tickMs = 20, .countOutgoing = false, .idleMs = 200});
+  setNetworks(engine, usualNetworks());
+  std::vector<double> screens(4 * kMetrics, std::numeric_limits<double>::infinity());
+  // Any host is beyond it, so that each is worth a look as long as it rises.
+  screens[0] = 1e-3;
+  engine.setScreens(screens);
+  std::vector<std::shared_ptr<Shard>> shards = {engine.addShard(), engine.addShard()};
+  std::atomic<bool> isOver = false;
+  std::vector<std::thread> threads;
+  for (const auto& shard : shards) {
+    threads.emplace_back([&, seed = random.bits()] { work(*shard, seed, isOver); });
+  }
+  Columns columns(kRisingMax);
+  std::size_t seen = 0;
+  std::uint64_t nowNs = kMs;
+  for (int fold = 0; seen == 0 || fold < 200 / kFewer; fold++) {
+    engine.fold(nowNs += 20 * kMs);
+    for (int look = 0; look < 3; look++) {
+      seen += engine.readRising(columns.spans());
+      std::this_thread::yield();
+    }
+  }
+  isOver = true;
+  for (std::thread& thread : threads) thread.join();
+  CHECK(seen > 0);
 }

@@ -7,12 +7,15 @@ import { THRESHOLD_PPS } from "../../test/lab/world.ts";
 import { fastNetMonUnavailable } from "../fastnetmon.ts";
 import { type Bench, distribution, type Measurement, percentile } from "../measurement.ts";
 import { histogram } from "./histogram.ts";
-import { type Level, openFastNetMon, openFloodwall, type Stack } from "./stacks.ts";
+import { type Attacked, type Level, openFastNetMon, openFloodwall, type Stack } from "./stacks.ts";
 
+/** The service's default window. */
+const WINDOW_MS = 1000;
+/** Target: what the window needs, and 50 ms. */
 const LEVELS: readonly Level[] = [
-  { times: 10, targetMs: 250, floodSeconds: 1 },
-  { times: 2, targetMs: 650, floodSeconds: 1.5 },
-  { times: 1.2, targetMs: 1100, floodSeconds: 2.5 },
+  { times: 10, targetMs: 150, floodSeconds: 1 },
+  { times: 2, targetMs: 550, floodSeconds: 1.5 },
+  { times: 1.2, targetMs: 883, floodSeconds: 2.5 },
 ];
 /** Floods on one stack in a row, at each level; then it is the other's turn. Only one of them runs at a time. */
 const LENGTHS = { whole: { blocks: 4, attacks: 5 }, quick: { blocks: 1, attacks: 2 } };
@@ -28,7 +31,15 @@ const VICTIMS = { prefix: "203.0.113", from: 60, to: 239 };
 /** Milliseconds by level; reactions that were too late are BOUND_MS. */
 interface Latencies {
   readonly byLevel: number[][];
+  /** What Floodwall did until then, of each flood that it reacted to. */
+  readonly legsByLevel: Leg[][][];
   repeats: number;
+}
+
+/** A part of the time from the first packet to the route. */
+interface Leg {
+  readonly name: string;
+  readonly ms: number;
 }
 
 export const detectionLatency: Bench = {
@@ -48,7 +59,7 @@ export const detectionLatency: Bench = {
 };
 
 function noLatencies(): Latencies {
-  return { byLevel: LEVELS.map(() => []), repeats: 0 };
+  return { byLevel: LEVELS.map(() => []), legsByLevel: LEVELS.map(() => []), repeats: 0 };
 }
 
 function* freshVictims(): Generator<string, never> {
@@ -60,7 +71,9 @@ async function attackAll(stack: Stack, attacks: number, victims: Generator<strin
   try {
     for (let i = 0; i < attacks; i++) {
       for (const [index, level] of LEVELS.entries()) {
-        into.byLevel[index]?.push(await attackOnce(stack, level, victims, into));
+        const { ms, legs } = await attackOnce(stack, level, victims, into);
+        into.byLevel[index]?.push(ms);
+        if (legs.length > 0) into.legsByLevel[index]?.push(legs);
       }
     }
   } finally {
@@ -73,16 +86,43 @@ async function attackOnce(
   level: Level,
   victims: Generator<string, never>,
   into: Latencies,
-): Promise<number> {
+): Promise<{ readonly ms: number; readonly legs: Leg[] }> {
   await Bun.sleep(Math.random() * PAUSE_MS);
-  const { sent, reactedAtMs } = await stack.attack(victims.next().value, level, BOUND_MS);
-  if (reactedAtMs !== null) return Math.min(reactedAtMs - sent.first_packet_wall_ns / 1e6, BOUND_MS);
+  const attacked = await stack.attack(victims.next().value, level, BOUND_MS);
+  const { sent, reactedAtMs } = attacked;
+  if (reactedAtMs !== null) {
+    const ms = reactedAtMs - sent.first_packet_wall_ns / 1e6;
+    return { ms: Math.min(ms, BOUND_MS), legs: legsOf(attacked, level, ms) };
+  }
   // A sender that was delayed by another process has not sent the whole flood; any other miss counts.
   const arrived = sent.packets - sent.device_drops;
   const wanted = (level.times * THRESHOLD_PPS * sent.duration_ns) / 1e9;
-  if (arrived >= SENT_SHARE_MIN * wanted || into.repeats >= REPEATS_MAX) return BOUND_MS;
+  if (arrived >= SENT_SHARE_MIN * wanted || into.repeats >= REPEATS_MAX) return { ms: BOUND_MS, legs: [] };
   into.repeats++;
   return attackOnce(stack, level, victims, into);
+}
+
+/** The last leg is negative if BIRD had the route before gobgpd's answer was there. */
+function legsOf({ sent, steps }: Attacked, { times }: Level, ms: number): Leg[] {
+  if (steps === null) return [];
+  const { detectedAtMs, toWantedMs, toAnnouncedMs } = steps;
+  const detectedMs = detectedAtMs - sent.first_packet_wall_ns / 1e6;
+  return [
+    { name: "first packet to threshold × window", ms: WINDOW_MS / times },
+    { name: "to the judgement that it is an attack", ms: detectedMs - WINDOW_MS / times },
+    { name: "ban made, route handed to the announcer", ms: toWantedMs },
+    { name: "AddPath sent and answered, in the neighbor's out-table", ms: toAnnouncedMs },
+    { name: "seen in BIRD", ms: ms - detectedMs - toWantedMs - toAnnouncedMs },
+  ];
+}
+
+function legTable(floods: readonly Leg[][]): string[] {
+  const names = floods[0]?.map(({ name }) => name) ?? [];
+  return names.map((name, leg) => {
+    const values = floods.map((legs) => legs[leg]?.ms ?? Number.NaN);
+    const cells = [0.5, 0.99, 1].map((share) => percentile(values, share).toFixed(1));
+    return `| ${name} | ${cells.join(" | ")} |`;
+  });
 }
 
 function measurement(level: Level, index: number, ours: Latencies, rival: Latencies): Measurement {
@@ -102,6 +142,10 @@ function measurement(level: Level, index: number, ours: Latencies, rival: Latenc
         { name: "Floodwall", values: mine },
         { name: "FastNetMon", values: theirs },
       ]),
+      "",
+      "| Floodwall's part of it, ms | p50 | p99 | max |",
+      "|---|---|---|---|",
+      ...legTable(ours.legsByLevel[index] ?? []),
     ],
   };
 }

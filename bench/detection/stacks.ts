@@ -3,7 +3,7 @@
  * BIRD, and FastNetMon with AF_PACKET and its default settings. Both get the same traffic, networks and threshold.
  */
 import { join } from "node:path";
-import { eventually } from "../../test/fixtures/service.ts";
+import { eventually, type ServiceProcess } from "../../test/fixtures/service.ts";
 import { type Namespace, Namespaces } from "../../test/lab/namespaces.ts";
 import { NETWORK, type Sent, sendFrom, THRESHOLD_PPS, type TrafficOptions, World } from "../../test/lab/world.ts";
 import { FastNetMon } from "../fastnetmon.ts";
@@ -12,6 +12,18 @@ export interface Attacked {
   readonly sent: Sent;
   /** Wall time, ms; null: no reaction in the available time. */
   readonly reactedAtMs: number | null;
+  /** null: not known of this system, or another flood was detected meanwhile. */
+  readonly steps: Steps | null;
+}
+
+/** When the service did what, by its own clock and metrics. */
+export interface Steps {
+  /** Wall time of the detection, ms. */
+  readonly detectedAtMs: number;
+  /** From the detection until the announcer has the route, ms. */
+  readonly toWantedMs: number;
+  /** From then until gobgpd has answered that the route is in the neighbor's out-table, ms. */
+  readonly toAnnouncedMs: number;
 }
 
 export interface Stack {
@@ -45,10 +57,12 @@ export async function openFloodwall(): Promise<Stack> {
   return {
     async attack(victim, level, boundMs) {
       const seconds = Math.min(level.floodSeconds, boundMs / 1000);
+      const before = await announcements(world.service);
       const flood = world.send(trafficOf(victim, level, seconds));
       const isSeen = await seenWithin(() => world.bird.hasRoute(`${victim}/32`), 1000 * seconds + GRACE_MS, 1);
       const nowMs = performance.timeOrigin + performance.now();
-      return { sent: await flood, reactedAtMs: isSeen ? nowMs : null };
+      const sent = await flood;
+      return { sent, reactedAtMs: isSeen ? nowMs : null, steps: await stepsOf(world.service, victim, before) };
     },
     close: () => world.close(),
   };
@@ -68,7 +82,7 @@ export async function openFastNetMon(): Promise<Stack> {
         const flood = sendFrom(attacker, trafficOf(victim, level, boundMs / 1000));
         await seenWithin(() => rival.bannedAtMs(victim) !== null, boundMs + GRACE_MS, 10);
         endSender(attacker);
-        return { sent: await flood, reactedAtMs: rival.bannedAtMs(victim) };
+        return { sent: await flood, reactedAtMs: rival.bannedAtMs(victim), steps: null };
       },
       async close() {
         await rival.stop();
@@ -79,6 +93,38 @@ export async function openFastNetMon(): Promise<Stack> {
     namespaces.close();
     throw cause;
   }
+}
+
+/** Sums of all announcements so far, seconds. */
+interface Announcements {
+  readonly count: number;
+  readonly sinceDetection: number;
+  readonly sinceWanted: number;
+}
+
+async function announcements({ port }: ServiceProcess): Promise<Announcements> {
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  const metric = (name: string) => Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1] ?? Number.NaN);
+  return {
+    count: metric("svc_detection_to_announcement_seconds_count"),
+    sinceDetection: metric("svc_detection_to_announcement_seconds_sum"),
+    sinceWanted: metric("svc_bgp_announce_seconds_sum"),
+  };
+}
+
+async function stepsOf(service: ServiceProcess, victim: string, before: Announcements): Promise<Steps | null> {
+  const after = await announcements(service);
+  const { body } = await service.get<AttacksWire>("/api/v1/attacks");
+  const startedAt = [...body.active, ...body.recent].find(({ target }) => target === victim)?.started_at;
+  if (startedAt === undefined || after.count !== before.count + 1) return null;
+  const toAnnouncedMs = 1000 * (after.sinceWanted - before.sinceWanted);
+  const toWantedMs = 1000 * (after.sinceDetection - before.sinceDetection) - toAnnouncedMs;
+  return { detectedAtMs: Date.parse(startedAt), toWantedMs, toAnnouncedMs };
+}
+
+interface AttacksWire {
+  readonly active: readonly { readonly target?: string; readonly started_at: string }[];
+  readonly recent: AttacksWire["active"];
 }
 
 function seenWithin(look: () => boolean | Promise<boolean>, ms: number, pauseMs: number): Promise<boolean> {

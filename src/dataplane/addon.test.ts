@@ -138,6 +138,7 @@ describe("arrays", () => {
     const rows = { ...allocateHostRows(1), [key]: column };
     for (const read of [
       () => engine.readScreened(rows),
+      () => engine.readRising(rows),
       () => engine.readHosts(0, rows),
       () => engine.readHost(HOST, rows),
       () => engine.readGroups(rows),
@@ -191,7 +192,10 @@ describe("ticks", () => {
   test("come one at a time", async () => {
     const first = engine.tick();
     expect(() => engine.tick()).toThrow("the tick before has not ended");
+    // Nor are hosts looked at while the fold changes them.
+    expect(() => engine.readRising(allocateHostRows(1))).toThrow("the tick before has not ended");
     await first;
+    expect(engine.readRising(allocateHostRows(1))).toBe(0);
     await engine.tick();
   });
 

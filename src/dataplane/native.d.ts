@@ -112,6 +112,8 @@ export interface TickSummary {
   /** Duration of the fold in microseconds, and the number of rows that it processed. */
   readonly foldMicros: number;
   readonly foldedRows: number;
+  /** Number of hosts that may reach their group's screen before the next tick; 0: readRising() has nothing until then. */
+  readonly rising: number;
 }
 
 export interface EngineStats {
@@ -148,6 +150,12 @@ export interface Engine {
   tick(): Promise<TickSummary>;
   /** Rows screened by the last fold. Returns their number; writes only the first `capacity`. */
   readScreened(out: HostRows): number;
+  /**
+   * Between two ticks: rows of hosts that have reached their group's screen since the last fold, or have risen further
+   * beyond it, and are not watched. A host is returned again only after a further rise. The windows do not change, and
+   * the next tick finds these rates at least. Returns the number of rows. Throws while a tick runs.
+   */
+  readRising(out: HostRows): number;
   /** All hosts in chunks: start with cursor 0 and continue with `next`; -1 is the end. */
   readHosts(cursor: number, out: HostRows): { readonly next: number; readonly count: number };
   /** Reads one host; false if it is unknown. */

@@ -99,12 +99,16 @@ class SimulatedEngine implements Engine {
     const rest = this.#tracked.filter((row) => !isWatched(row) && this.#isScreened(row));
     this.#screened = [...this.#tracked.filter(isWatched), ...rest];
     const { length } = this.#tracked;
-    return { trackedHosts: length, screened: this.#screened.length, foldMicros: 0, foldedRows: length };
+    return { trackedHosts: length, screened: this.#screened.length, foldMicros: 0, foldedRows: length, rising: 0 };
   }
 
   readScreened(out: HostRows): number {
     writeAll(out, this.#screened.slice(0, out.capacity));
     return this.#screened.length;
+  }
+
+  readRising(): number {
+    return 0;
   }
 
   readHosts(cursor: number, out: HostRows): { next: number; count: number } {

@@ -1,6 +1,7 @@
 // All that is known of hosts: takes the shards' counts over at each tick, keeps sliding windows, and answers reads.
 // It starts no thread and judges nothing, and the windows know only the time that the caller gives. engine.cpp takes
-// the settings, fold.cpp folds, screening.cpp finds what is handed over, engine_reads.cpp answers.
+// the settings, fold.cpp folds, screening.cpp finds what is handed over, rising.cpp what happens until the next fold,
+// engine_reads.cpp answers.
 #pragma once
 
 #include <array>
@@ -16,6 +17,7 @@
 #include "count/counters.h"
 #include "count/host_table.h"
 #include "count/networks.h"
+#include "count/rising.h"
 #include "count/screens.h"
 #include "count/shard.h"
 #include "count/shard_ledger.h"
@@ -58,6 +60,8 @@ struct TickSummary {
   std::uint32_t screened = 0;
   std::uint32_t foldMicros = 0;
   std::uint32_t foldedRows = 0;
+  /// Hosts that may reach their screen before the next fold: readRising() is worth a look until then.
+  std::uint32_t rising = 0;
 };
 
 struct EngineStats {
@@ -106,6 +110,10 @@ class Engine {
   /// host that lies in the networks), then those that go beyond their screens the furthest. Returns how many there are;
   /// only the first min(capacity, kScreenedMax) are written.
   std::uint32_t readScreened(const HostColumns& out) const;
+  /// Rows of hosts that rose since the last fold, to their screen or further beyond it, and are not watched. A host
+  /// comes again only if it rose further. Rates are those that the next fold will find at least, if it comes in time.
+  /// Not while a fold runs. Returns how many rows were written.
+  std::uint32_t readRising(const HostColumns& out);
   /// Hosts chunk by chunk, from cursor 0. A host that comes or goes between two chunks may be left out.
   HostChunk readHosts(std::int64_t cursor, const HostColumns& out) const;
   bool readHost(const Address& address, const HostColumns& out) const;
@@ -143,10 +151,18 @@ class Engine {
   void handOver(std::vector<Candidate> reached);
   [[nodiscard]] ScreenedHost screenedHost(std::uint32_t host) const noexcept;
 
+  // rising.cpp
+  void beginRising();
+  void noteRising(const ShardLedger& ledger, std::uint32_t row, std::uint32_t host, const ShardLedger::RowDelta& delta);
+  void chooseRising();
+  void takeStaying();
+  [[nodiscard]] HostRates ratesOfTotals(const std::array<Totals, 2>& totals) const noexcept;
+
   [[nodiscard]] HostRates ratesOfHost(std::uint32_t host) const noexcept;
   [[nodiscard]] double idleMsOf(std::uint32_t host) const noexcept;
   [[nodiscard]] std::uint32_t nowMs() const noexcept;
   void writeHost(std::uint32_t host, const HostColumns& out, std::size_t row) const noexcept;
+  static void writeRow(const ScreenedHost& host, const HostColumns& out, std::size_t row) noexcept;
 
   const EngineOptions options_;
   std::shared_ptr<Control> control_;
@@ -183,6 +199,19 @@ class Engine {
   bool screensAll_ = false;
   std::vector<std::uint32_t> touched_;
   std::vector<std::uint32_t> screenedBefore_;
+
+  /// Those of the last fold, by number; between folds readRising() has them.
+  std::vector<RisingRow> risingRows_;
+  std::vector<RisingHost> rising_;
+  double risingScale_ = 0;
+  /// By direction: with fewer packets, bytes and new flows in all of a tick, no row is one of them.
+  struct FewCounts {
+    std::uint64_t packets, bytes, newFlows;
+    [[nodiscard]] bool hold(const Totals& totals) const noexcept {
+      return totals.packets() < packets && totals.bytes() < bytes && totals.counts[Totals::kNewFlows] < newFlows;
+    }
+  };
+  std::array<FewCounts, 2> risingFew_{};
 
   mutable std::mutex screenedLock_;
   std::vector<ScreenedHost> screened_;

@@ -12,14 +12,6 @@ void writeRates(const HostRates& rates, const HostColumns& out, std::size_t row)
   std::copy_n(rates.begin() + kMetrics, kMetrics, out.outgoing.begin() + static_cast<std::ptrdiff_t>(row * kMetrics));
 }
 
-void writeRow(const ScreenedHost& host, const HostColumns& out, std::size_t row) noexcept {
-  std::memcpy(&out.addresses[row * 16], host.address.bytes.data(), 16);
-  out.groups[row] = host.group;
-  out.networks[row] = host.network;
-  out.idleMs[row] = host.idleMs;
-  writeRates(host.rates, out, row);
-}
-
 /// A sampled header of the host: where it lies, and its place in time. Small, since many are sorted.
 struct Found {
   std::size_t sample;
@@ -104,6 +96,14 @@ sample_record recordOf(const Sample& sample, bool isOutgoing, double ageMs) noex
 }
 
 }  // namespace
+
+void Engine::writeRow(const ScreenedHost& host, const HostColumns& out, std::size_t row) noexcept {
+  std::memcpy(&out.addresses[row * 16], host.address.bytes.data(), 16);
+  out.groups[row] = host.group;
+  out.networks[row] = host.network;
+  out.idleMs[row] = host.idleMs;
+  writeRates(host.rates, out, row);
+}
 
 void Engine::writeHost(std::uint32_t host, const HostColumns& out, std::size_t row) const noexcept {
   writeRow(screenedHost(host), out, row);

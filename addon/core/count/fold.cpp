@@ -30,6 +30,9 @@ std::size_t indexOf(Direction direction) noexcept { return static_cast<std::size
 
 TickSummary Engine::fold(std::uint64_t nowNs) {
   const auto began = std::chrono::steady_clock::now();
+  control_->foldedMs.store(static_cast<std::uint64_t>(
+                               std::chrono::duration_cast<std::chrono::milliseconds>(began.time_since_epoch()).count()),
+                           std::memory_order_relaxed);
   foldNumber_++;
   foldedRows_ = 0;
   touched_.clear();
@@ -38,15 +41,18 @@ TickSummary Engine::fold(std::uint64_t nowNs) {
   for (const auto& ledger : ledgers_) ledger->lend(networks_, watched_, epoch);
   control_->epoch.store(epoch, std::memory_order_seq_cst);
   leaveBuckets(nowNs);
+  beginRising();
   awaitShards(epoch);
   for (const auto& ledger : ledgers_) foldShard(*ledger, epoch);
   dropClosedShards();
   screenHosts();
+  chooseRising();
   sweepHosts();
   control_->trackedHosts.store(hosts_.tracked(), std::memory_order_relaxed);
   const auto took = std::chrono::steady_clock::now() - began;
   return {hosts_.tracked(), screenedCount_,
-          static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::microseconds>(took).count()), foldedRows_};
+          static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::microseconds>(took).count()), foldedRows_,
+          static_cast<std::uint32_t>(rising_.size())};
 }
 
 void Engine::takeSettings() {
@@ -168,6 +174,9 @@ void Engine::foldRow(ShardLedger& ledger, std::uint32_t row) {
   }
   if (host != HostTable::kNone) {
     touch(host);
+    if (!risingFew_[0].hold(delta.totals[0]) || !risingFew_[1].hold(delta.totals[1])) {
+      noteRising(ledger, row, host, delta);
+    }
   } else if (place != kNoPlace) {
     refusedHosts_++;
   }
@@ -213,6 +222,7 @@ void Engine::dropClosedShards() {
   for (const auto& ledger : ledgers_) {
     if (ledger->isDone) refusedHosts_ += ledger->shard->refusedHosts();
   }
+  std::erase_if(risingRows_, [](const RisingRow& row) { return row.ledger->isDone; });
   std::erase_if(ledgers_, [](const std::unique_ptr<ShardLedger>& ledger) { return ledger->isDone; });
 }
 

@@ -104,4 +104,17 @@ std::size_t Journal::take(std::uint32_t bucket, std::vector<JournalEntry>& out) 
   return out.size();
 }
 
+std::size_t Journal::read(Place& place, std::vector<JournalEntry>& out) const {
+  out.clear();
+  while (place.chunk != kNoChunk && out.empty()) {
+    const Chunk& chunk = chunks_[place.chunk];
+    const std::uint8_t* const start = chunk.bytes.data();
+    const std::uint8_t* at = start + place.byte;
+    while (out.size() < kTaken && at < start + chunk.used) at = decode(at, out.emplace_back());
+    place.byte = static_cast<std::uint32_t>(at - start);
+    if (place.byte == chunk.used) place = {chunk.next, 0};
+  }
+  return out.size();
+}
+
 }  // namespace floodwall

@@ -35,6 +35,17 @@ class Journal {
   std::size_t take(std::uint32_t bucket, std::vector<JournalEntry>& out);
   static constexpr std::size_t kTaken = 64;
 
+  /// Where a reading of a bucket goes on.
+  struct Place {
+    std::uint32_t chunk;
+    std::uint32_t byte;
+  };
+  [[nodiscard]] Place begin(std::uint32_t bucket) const noexcept {
+    return {buckets_[bucket].first, buckets_[bucket].taken};
+  }
+  /// As take(), but the entries stay, and `place` moves on.
+  std::size_t read(Place& place, std::vector<JournalEntry>& out) const;
+
   [[nodiscard]] std::size_t residentBytes() const { return chunks_.residentBytes(); }
 
  private:

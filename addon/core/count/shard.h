@@ -48,6 +48,10 @@ struct Control {
   AddressHash hash;
   alignas(64) std::atomic<std::uint32_t> epoch{1};
   std::atomic<std::uint32_t> trackedHosts{0};
+  /// Some hosts may reach their screen before the next fold: what is counted is looked at sooner.
+  std::atomic<bool> hasRising{false};
+  /// When the last fold began, ms of the monotonic clock.
+  std::atomic<std::uint64_t> foldedMs{0};
 };
 
 /// The networks as one shard uses them, with the counters of packets that have no row, by place. Made by the fold for
@@ -114,6 +118,9 @@ class Shard {
   // Any thread.
   [[nodiscard]] ShardStats stats() const noexcept;
   [[nodiscard]] std::uint64_t refusedHosts() const noexcept { return refusedHosts_.load(std::memory_order_relaxed); }
+  /// What the folds say to those who read counts elsewhere and add them: see ReadingPace.
+  [[nodiscard]] bool hasRising() const noexcept { return control_.hasRising.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t foldedMs() const noexcept { return control_.foldedMs.load(std::memory_order_relaxed); }
   [[nodiscard]] const SampleRings& recentSamples() const noexcept { return recent_; }
   [[nodiscard]] const SampleRings& watchedSamples() const noexcept { return watchedRings_; }
   [[nodiscard]] std::size_t residentBytes() const;

@@ -14,6 +14,8 @@ constexpr std::uint32_t kSweepBusy = 8, kSweepIdle = 4096;
 constexpr std::uint32_t kSweepEpochs = 32;
 /// In a table that is not crowded the configured idle time holds, which is at most this.
 constexpr std::uint32_t kIdleMsLongest = 3'600'000;
+/// Rows of the last fold stay with their hosts until the next one, which has them looked at in between.
+constexpr std::uint32_t kIdleEpochsLeast = 3;
 
 }  // namespace
 
@@ -100,7 +102,8 @@ bool Shard::isFolded(std::uint32_t row) const noexcept {
 void Shard::sweep(std::uint32_t most) noexcept {
   const std::uint32_t used = std::max(rowsInUse_, control_.trackedHosts.load(std::memory_order_relaxed));
   const std::uint32_t idleMs = idleMsWhen(used, control_.maxHosts, kIdleMsLongest);
-  const std::uint32_t idleEpochs = std::min(control_.idleEpochs, idleMs * control_.epochsPerSecond / 1000 + 1);
+  const std::uint32_t idleEpochs =
+      std::max(std::min(control_.idleEpochs, idleMs * control_.epochsPerSecond / 1000 + 1), kIdleEpochsLeast);
   for (; most != 0 && sweepLeft_ != 0; most--, sweepLeft_--) {
     if (sweepAt_ >= usedRows_) sweepAt_ = 0;
     if (usedRows_ == 0) return;

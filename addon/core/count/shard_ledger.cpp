@@ -19,6 +19,13 @@ ShardLedger::RowDelta ShardLedger::takeRow(std::uint32_t row) noexcept {
   return delta;
 }
 
+void ShardLedger::addUntaken(std::uint32_t row, std::array<Totals, 2>& totals) const noexcept {
+  totals[0].add(totalsBetween(shard->rows.incomingOf(row), folded_[row].incoming));
+  if (countOutgoing_) {
+    totals[1].add(totalsBetween(peekCounters(shard->rows.outgoing[row].counters), foldedOutgoing_[row]));
+  }
+}
+
 void ShardLedger::prefetchRow(std::uint32_t row) const noexcept {
   const HostRows& rows = shard->rows;
   __builtin_prefetch(&rows.hot[row]);

@@ -26,6 +26,8 @@ class ShardLedger {
     bool isZero;
   };
   RowDelta takeRow(std::uint32_t row) noexcept;
+  /// Adds to `totals`, by direction, what the row counted since it was taken last. It stays to be taken.
+  void addUntaken(std::uint32_t row, std::array<Totals, 2>& totals) const noexcept;
   [[nodiscard]] std::uint32_t& hostOf(std::uint32_t row) const noexcept { return folded_[row].hostPlusOne; }
   void prefetchRow(std::uint32_t row) const noexcept;
 

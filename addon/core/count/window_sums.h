@@ -45,6 +45,15 @@ class WindowSums {
     return expireSome(next, left) || closeSome(next, left);
   }
 
+  /// Calls `leaving(entry)` for all that leaves the window when the clock advances to its next bucket.
+  template <typename Leaving>
+  void forLeaving(Leaving&& leaving) {
+    Journal::Place place = journal_.begin(static_cast<std::uint32_t>((clock_.number() + 1) % clock_.buckets()));
+    while (journal_.read(place, taken_) != 0) {
+      for (const JournalEntry& entry : taken_) leaving(entry);
+    }
+  }
+
   /// Whether nothing of the host is left, so that its number may be given to another.
   [[nodiscard]] bool isEmpty(std::uint32_t host) const noexcept;
 

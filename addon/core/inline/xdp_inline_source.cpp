@@ -9,12 +9,11 @@
 #include "filter/filter_program.h"
 #include "inline/inline_program.h"
 #include "inline/inline_reader.h"
+#include "inline/reading_pace.h"
 
 namespace floodwall {
 namespace {
 
-/// Readings in a tick: counts that are read too late for a fold wait for the next one, a whole tick.
-constexpr std::uint32_t kReadingsPerTick = 2;
 /// Until networks that the kernel refused are tried again.
 constexpr std::uint64_t kRefusedPauseMs = 1000;
 
@@ -86,9 +85,9 @@ class InlineSession final : public CaptureSession {
         box_(box) {
     takeNetworks();
     attachment_.emplace(program_, device_, options);
-    const int pauseMs = static_cast<int>(std::max(1U, options.tickMs / kReadingsPerTick));
+    const ReadingPace pace(options.tickMs);
     thread_ = std::make_unique<CaptureThread>("inline-" + device_.name, cpuFor(options.cpus, 0),
-                                              [this, pauseMs](int stopFd) { readAll(pauseMs, stopFd); });
+                                              [this, pace](int stopFd) { readAll(pace, stopFd); });
   }
 
   [[nodiscard]] std::string mode() const override {
@@ -121,16 +120,19 @@ class InlineSession final : public CaptureSession {
   }
 
  private:
-  /// Reads until it must stop. After a long reading it pauses for as long, so that it takes half of a CPU at most.
-  void readAll(int pauseMs, int stopFd) {
-    for (int pause = pauseMs; waitReadable(-1, stopFd, pause) != Wakeup::stop;) {
+  /// Reads until it must stop.
+  void readAll(const ReadingPace& pace, int stopFd) {
+    std::uint32_t tookMs = 0;
+    const auto pauseMs = [&] {
+      return static_cast<int>(pace.pauseMs(monotonicMs(), tookMs, shard_.foldedMs(), shard_.hasRising()));
+    };
+    while (waitReadable(-1, stopFd, pauseMs()) != Wakeup::stop) {
       const std::uint64_t start = monotonicMs();
       shard_.leaveIdle();
       takeNetworks();
       reader_.read(start);
       shard_.enterIdle();
-      const int took = static_cast<int>(monotonicMs() - start);
-      pause = std::max(pauseMs - took, took);
+      tookMs = static_cast<std::uint32_t>(monotonicMs() - start);
     }
     attachment_.reset();
     shard_.leaveIdle();

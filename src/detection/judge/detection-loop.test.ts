@@ -3,7 +3,7 @@ import { type HostRowFields, hostRows } from "../../../test/fixtures/host-rows.t
 import { hostgroup } from "../../../test/fixtures/hostgroups.ts";
 import { ManualClock, ManualTimers } from "../../../test/fixtures/manual-clock.ts";
 import type { HostRows } from "../../traffic/host-rows.ts";
-import { DetectionLoop, type PacketCounter } from "./detection-loop.ts";
+import { DetectionLoop, LOOK_EVERY_MS, type PacketCounter } from "./detection-loop.ts";
 import { Detector } from "./detector.ts";
 import { TickJudge } from "./tick-judge.ts";
 
@@ -13,23 +13,31 @@ class ScriptedCounter implements PacketCounter {
   ticks = 0;
   whileFolding: () => void = () => {};
   watched: number[] = [];
+  /** What the next looks between ticks find; null: the last tick saw no rising host. */
+  looks: (readonly HostRowFields[])[] | null = null;
+  isFolding = false;
   #rows: readonly HostRowFields[] = [];
 
   async tick() {
     this.ticks++;
+    this.isFolding = true;
     await Promise.resolve();
+    this.isFolding = false;
     this.whileFolding();
     const next = this.script.shift() ?? [];
     if (next instanceof Error) throw next;
     this.#rows = next;
-    return { trackedHosts: next.length, screened: next.length, foldMicros: 1 };
+    return { trackedHosts: next.length, screened: next.length, foldMicros: 1, rising: this.looks === null ? 0 : 1 };
   }
   readScreened(out: HostRows) {
-    const rows = hostRows(...this.#rows.slice(0, out.capacity));
-    out.addresses.set(rows.addresses);
-    out.groups.set(rows.groups);
-    out.incoming.set(rows.incoming);
+    write(this.#rows, out);
     return this.#rows.length;
+  }
+  readRising(out: HostRows) {
+    if (this.isFolding || this.looks === null) throw new Error("not now");
+    const rows = this.looks.shift() ?? [];
+    write(rows, out);
+    return rows.length;
   }
   readGroups(): number {
     throw new Error("no group is judged as a whole");
@@ -39,12 +47,19 @@ class ScriptedCounter implements PacketCounter {
   }
 }
 
-function harness(capacity = 8) {
+function write(fields: readonly HostRowFields[], out: HostRows) {
+  const rows = hostRows(...fields.slice(0, out.capacity));
+  out.addresses.set(rows.addresses);
+  out.groups.set(rows.groups);
+  out.incoming.set(rows.incoming);
+}
+
+function harness({ capacity = 8, sustainMs = 0 } = {}) {
   const clock = new ManualClock();
   const timers = new ManualTimers(clock);
   const counter = new ScriptedCounter();
   let ids = 0;
-  const policy = { hostgroups: [hostgroup({ pps: 10 })], sustainMs: 0, hysteresisMs: () => 0, maxActive: 10 };
+  const policy = { hostgroups: [hostgroup({ pps: 10 })], sustainMs, hysteresisMs: () => 0, maxActive: 10 };
   const detector = new Detector(policy, () => `a${++ids}`);
   const judge = new TickJudge(counter, detector, capacity);
   const seen: string[] = [];
@@ -82,6 +97,54 @@ describe("the detection loop", () => {
       "ended 192.0.2.2",
     ]);
     expect(counter.watched).toEqual([1, 2, 0]);
+    await loop.stop();
+  });
+
+  test("judges hosts that rise between ticks, and changes nothing else then", async () => {
+    const { loop, counter, seen, advance } = harness();
+    counter.script = [[flood(1)], [flood(1), flood(2)]];
+    counter.looks = [[], [flood(2)], [flood(2)]];
+    loop.start();
+    await advance(100);
+    expect(seen).toEqual(["started 192.0.2.1"]);
+    await advance(LOOK_EVERY_MS);
+    expect(seen).toEqual(["started 192.0.2.1"]);
+    // The flood of ten times the threshold is judged with the next look, and not with the next tick.
+    await advance(LOOK_EVERY_MS);
+    expect(seen).toEqual(["started 192.0.2.1", "started 192.0.2.2"]);
+    expect(counter.watched).toEqual([1, 2]);
+    await advance(LOOK_EVERY_MS);
+    expect([counter.ticks, seen.length]).toEqual([1, 2]);
+    await advance(100 - 3 * LOOK_EVERY_MS);
+    expect(seen.slice(2)).toEqual(["lasts 192.0.2.1", "lasts 192.0.2.2"]);
+    await loop.stop();
+  });
+
+  test("does not look between ticks without a rising host, after a change of hostgroups, or once stopped", async () => {
+    const { loop, counter, seen, advance } = harness();
+    loop.start();
+    await advance(100);
+    await advance(50);
+    counter.looks = [[flood(1)]];
+    await advance(50);
+    loop.reconfigured();
+    await advance(50);
+    await advance(50);
+    const stopped = loop.stop();
+    await advance(100);
+    await stopped;
+    expect([counter.ticks, seen]).toEqual([3, []]);
+  });
+
+  test("leaves an attack that must be sustained to the ticks", async () => {
+    const { loop, counter, seen, advance } = harness({ sustainMs: 100 });
+    counter.script = [[], [flood(1)], [flood(1)]];
+    counter.looks = [[flood(1)]];
+    loop.start();
+    for (const ms of [100, 50, 50]) await advance(ms);
+    expect(seen).toEqual([]);
+    await advance(100);
+    expect(seen).toEqual(["started 192.0.2.1"]);
     await loop.stop();
   });
 
@@ -131,7 +194,7 @@ describe("the detection loop", () => {
   });
 
   test("counts the rows for which it had no room", async () => {
-    const { loop, counter, judge, advance } = harness(2);
+    const { loop, counter, judge, advance } = harness({ capacity: 2 });
     counter.script = [[flood(1), flood(2), flood(3)]];
     loop.start();
     await advance(100);

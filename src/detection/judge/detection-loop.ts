@@ -1,6 +1,7 @@
 /**
  * Runs the ticks: at each tick the packet counter folds on a thread of its own, and the screened rows are judged. A
- * tick that takes too long skips the next ones instead of queueing them. Independent of what is done about an attack.
+ * tick that takes too long skips the next ones instead of queueing them. While hosts rise towards their limits, they are
+ * also judged between ticks. Independent of what is done about an attack.
  */
 import type { Now } from "../attack/attack.ts";
 import type { AttackChange } from "./detector.ts";
@@ -11,7 +12,12 @@ export interface FoldSummary {
   /** Number of rows for readScreened(). */
   readonly screened: number;
   readonly foldMicros: number;
+  /** Number of hosts that may reach their screen before the next tick. */
+  readonly rising: number;
 }
+
+/** Time between two looks at rising hosts, ms. Without such hosts there are none. */
+export const LOOK_EVERY_MS = 20;
 
 export interface PacketCounter extends ScreenedRates {
   /** Updates all windows to the present time. Only one call at a time. */
@@ -40,6 +46,7 @@ export class DetectionLoop {
   readonly #options: DetectionLoopOptions;
   #dueMs = 0;
   #cancel: () => void = () => {};
+  #cancelLook: () => void = () => {};
   #currentTick: Promise<void> = Promise.resolve();
   #isStopped = true;
   /** The hostgroups changed during the present fold. */
@@ -58,12 +65,14 @@ export class DetectionLoop {
   /** The hostgroups changed: the present fold used the old ones, and must not be judged by the new ones. */
   reconfigured(): void {
     this.#isStale = true;
+    this.#cancelLook();
   }
 
   /** Returns when the tick in progress has ended. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancel();
+    this.#cancelLook();
     await this.#currentTick;
   }
 
@@ -74,6 +83,7 @@ export class DetectionLoop {
     const skipped = Math.max(0, Math.floor(lateMs / tickMs));
     this.#dueMs += (skipped + 1) * tickMs;
     this.#cancel = after(Math.max(0, this.#dueMs - now().monotonicMs), () => {
+      this.#cancelLook();
       this.#currentTick = this.#run().finally(() => this.#schedule());
     });
   }
@@ -86,8 +96,29 @@ export class DetectionLoop {
       const at = now();
       if (!this.#isStale) onChanges(judge.judge(at), at);
       onTick({ summary, busyMs: now().monotonicMs - at.monotonicMs });
+      if (!this.#isStale && summary.rising > 0) this.#scheduleLook();
     } catch (cause) {
       // A failed tick must not stop the loop.
+      onFault(cause);
+    }
+  }
+
+  /** Until the next tick. */
+  #scheduleLook(): void {
+    if (this.#isStopped) return;
+    this.#cancelLook = this.#options.after(LOOK_EVERY_MS, () => {
+      this.#look();
+      this.#scheduleLook();
+    });
+  }
+
+  #look(): void {
+    const { judge, now, onChanges, onFault } = this.#options;
+    try {
+      const at = now();
+      const changes = judge.judgeRising(at);
+      if (changes.length > 0) onChanges(changes, at);
+    } catch (cause) {
       onFault(cause);
     }
   }

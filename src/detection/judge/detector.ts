@@ -93,8 +93,7 @@ export class Detector {
    * @param groups the sums of all hostgroups, needed if one of them is judged as a whole.
    */
   judge(rows: HostRows, count: number, now: Now, groups: HostRows | null = null): AttackChange[] {
-    const replaceable = new ReplaceableAttacks(this.active);
-    const judgement: Judgement = { now, changes: [], suspects: new Map(), judged: new Set(), replaceable };
+    const judgement = this.#judgement(now);
     for (let row = 0; row < count; row++) this.#judgeHost(rows, row, judgement);
     if (groups !== null) this.#judgeGroups(groups, judgement);
     for (const attack of this.active.values()) {
@@ -102,6 +101,25 @@ export class Detector {
       if (attack.carpet === null && !judgement.judged.has(attack.id)) this.#observe(attack, QUIET, judgement);
     }
     this.#suspects = judgement.suspects;
+    return judgement.changes;
+  }
+
+  /** Whether judgeRising() may start attacks: a sustain time is counted in ticks. */
+  get startsBetweenTicks(): boolean {
+    return this.#policy.sustainMs === 0;
+  }
+
+  /**
+   * Starts attacks between two ticks, so that they need not wait for the next one. Attacks in progress do not change.
+   * @param rows `count` rows of hosts that have risen since the last tick; others are as they were.
+   */
+  judgeRising(rows: HostRows, count: number, now: Now): AttackChange[] {
+    const judgement = this.#judgement(now);
+    for (let row = 0; row < count; row++) {
+      if (!this.active.mayHold(rows, row) || !this.#isAttacked(rowAddress(rows, row))) {
+        this.#judgeHost(rows, row, judgement);
+      }
+    }
     return judgement.changes;
   }
 
@@ -114,6 +132,15 @@ export class Detector {
       return attached;
     }
     return null;
+  }
+
+  #judgement(now: Now): Judgement {
+    const replaceable = new ReplaceableAttacks(this.active);
+    return { now, changes: [], suspects: new Map(), judged: new Set(), replaceable };
+  }
+
+  #isAttacked(host: IpAddress): boolean {
+    return DIRECTIONS.some((direction) => this.active.ofHost(host, direction) !== null);
   }
 
   #judgeHost(rows: HostRows, row: number, judgement: Judgement): void {

@@ -1,6 +1,6 @@
 /**
  * One tick: reads the rows that the packet counter screened, judges them, and sets the hosts that the counter must
- * watch. Used by live detection and replay.
+ * watch. Between ticks: judges hosts that rise. Used by live detection and replay.
  */
 import { addressToBytes } from "../../net/address.ts";
 import { allocateHostRows, type HostRows } from "../../traffic/host-rows.ts";
@@ -11,6 +11,8 @@ import type { AttackChange, Detector } from "./detector.ts";
 export interface ScreenedRates {
   /** Returns the number of rows; writes the first `capacity`, watched hosts first. */
   readScreened(out: HostRows): number;
+  /** Hosts that have risen since the last tick. Returns the number of rows. */
+  readRising(out: HostRows): number;
   /** Sums by hostgroup: row i is group i. Returns the number of groups. */
   readGroups(out: HostRows): number;
   /** 16 bytes per host. */
@@ -37,6 +39,16 @@ export class TickJudge {
     this.overflow += screened - count;
     const changes = this.#detector.judge(this.#rows, count, now, this.#sums());
     if (changes.some(({ kind }) => kind !== "lasts")) this.watchAttacked();
+    return changes;
+  }
+
+  /** Attacks that start between two ticks. Do not call it while the counter folds. */
+  judgeRising(now: Now): AttackChange[] {
+    if (!this.#detector.startsBetweenTicks) return [];
+    const count = this.#source.readRising(this.#rows);
+    if (count === 0) return [];
+    const changes = this.#detector.judgeRising(this.#rows, count, now);
+    if (changes.length > 0) this.watchAttacked();
     return changes;
   }
 

@@ -1,0 +1,121 @@
+// Which hosts may reach their screen before the next fold, and what they have reached meanwhile. A look is never ahead
+// of the next fold: it lacks what will have left the window by then, so that it finds earlier what a fold in time would
+// find too. Windows, rates and handover to the fold stay as they are.
+#include "count/rising.h"
+
+#include <algorithm>
+
+#include "count/engine.h"
+
+namespace floodwall {
+namespace {
+
+/// A flood that began within the last tick may grow faster in the next one than it did so far.
+constexpr double kFaster = 3;
+/// Of its screen: a host that had a lower rate in the last tick does not rise to it within the next one.
+constexpr double kLeastShare = 0.5;
+/// A rate in the last tick of so many times that of the window is no longer ordinary variation.
+constexpr double kRise = 1.1;
+constexpr std::uint64_t kMost = ~std::uint64_t{0};
+
+}  // namespace
+
+void Engine::beginRising() {
+  risingRows_.clear();
+  rising_.clear();
+  risingFew_.fill({kMost, kMost, kMost});
+  // A bucket of several ticks would leave the window in one of them.
+  if (!clock_.isFine()) return;
+  // Each worker may have its part of the flood.
+  const double shares = static_cast<double>(clock_.buckets()) * static_cast<double>(ledgers_.size());
+  risingScale_ = shares / (kLeastShare * clock_.seconds());
+  const auto few = [this](double perSecond) {
+    const double counts = perSecond / risingScale_;
+    return counts < static_cast<double>(kMost) ? static_cast<std::uint64_t>(counts) : kMost;
+  };
+  for (std::size_t d = 0; d < risingFew_.size(); d++) {
+    const Screens::Least& least = screens_->leastOfAll(d);
+    risingFew_[d] = {few(least.packets), few(least.bytes), few(least.newFlows)};
+  }
+}
+
+void Engine::noteRising(const ShardLedger& ledger, std::uint32_t row, std::uint32_t host,
+                        const ShardLedger::RowDelta& delta) {
+  const std::uint32_t group = networks_->places()[hosts_[host].place].group;
+  if (!screens_->mayRise(delta.totals, risingScale_, group)) return;
+  if (risingRows_.size() == kRisingRowsMax) return;
+  risingRows_.push_back({&ledger, row, host, screens_->excess(ratesOfTotals(delta.totals), group)});
+}
+
+void Engine::chooseRising() {
+  std::erase_if(risingRows_, [this](const RisingRow& row) { return !hosts_.isHost(row.host); });
+  std::sort(risingRows_.begin(), risingRows_.end(),
+            [](const RisingRow& a, const RisingRow& b) { return a.host < b.host; });
+  for (std::uint32_t first = 0, end = 0; first < risingRows_.size(); first = end) {
+    const std::uint32_t host = risingRows_[first].host;
+    double growth = 0;
+    for (; end < risingRows_.size() && risingRows_[end].host == host; end++) growth += risingRows_[end].growth;
+    const double excess = screens_->excess(ratesOfHost(host), networks_->places()[hosts_[host].place].group);
+    const double rise = growth * static_cast<double>(clock_.buckets()) / excess;
+    // What is beyond its screen was judged by this fold, and matters again if it goes on to grow.
+    const bool isRising = excess < 1 ? excess + kFaster * growth >= 1 : rise >= kRise;
+    if (!isRising || watched_->slotOf(hosts_[host].address) != kNoSlot) continue;
+    rising_.push_back({host, excess, rise, first, end, {}});
+  }
+  if (rising_.size() > kRisingMax) {
+    std::nth_element(rising_.begin(), rising_.begin() + kRisingMax, rising_.end(),
+                     [](const RisingHost& a, const RisingHost& b) { return a.rise > b.rise; });
+    rising_.resize(kRisingMax);
+    std::sort(rising_.begin(), rising_.end(), [](const RisingHost& a, const RisingHost& b) { return a.host < b.host; });
+  }
+  takeStaying();
+  control_->hasRising.store(!rising_.empty(), std::memory_order_relaxed);
+}
+
+void Engine::takeStaying() {
+  if (rising_.empty()) return;
+  // Most entries are of other hosts: these need no search.
+  std::vector<bool> isRising(hosts_.end(), false);
+  for (RisingHost& rising : rising_) {
+    isRising[rising.host] = true;
+    for (const Direction d : {Direction::incoming, Direction::outgoing}) {
+      if (sums_.counts(d)) rising.staying[static_cast<std::size_t>(d)] = sums_.of(rising.host, d);
+    }
+  }
+  sums_.forLeaving([&](const JournalEntry& entry) {
+    if (!isRising[entry.host]) return;
+    const auto found =
+        std::lower_bound(rising_.begin(), rising_.end(), entry.host,
+                         [](const RisingHost& rising, std::uint32_t host) { return rising.host < host; });
+    found->staying[static_cast<std::size_t>(entry.direction)].subtract(entry.totals);
+  });
+}
+
+HostRates Engine::ratesOfTotals(const std::array<Totals, 2>& totals) const noexcept {
+  HostRates rates{};
+  const std::span<double, 2 * kMetrics> both(rates);
+  ratesOf(totals[0], clock_.seconds(), both.first<kMetrics>());
+  ratesOf(totals[1], clock_.seconds(), both.last<kMetrics>());
+  return rates;
+}
+
+std::uint32_t Engine::readRising(const HostColumns& out) {
+  std::uint32_t count = 0;
+  for (RisingHost& rising : rising_) {
+    if (count == out.groups.size()) break;
+    std::array<Totals, 2> totals = rising.staying;
+    for (std::uint32_t i = rising.firstRow; i < rising.endRow; i++) {
+      risingRows_[i].ledger->addUntaken(risingRows_[i].row, totals);
+    }
+    const TrackedHost& host = hosts_[rising.host];
+    const Place& at = networks_->places()[host.place];
+    const HostRates rates = ratesOfTotals(totals);
+    const double excess = screens_->excess(rates, at.group);
+    if (excess < 1 || excess <= rising.excess) continue;
+    rising.excess = excess;
+    writeRow({host.address, at.network, at.group, idleMsOf(rising.host), rates}, out, count++);
+  }
+  return count;
+}
+
+}  // namespace floodwall
