@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -9,6 +10,7 @@
 
 #include "base/address.h"
 #include "count/counters.h"
+#include "count/totals.h"
 
 namespace floodwall {
 
@@ -19,7 +21,14 @@ class Screens {
  public:
   Screens() = default;
   /// HostRates by group, in one array.
-  explicit Screens(std::span<const double> values) : values_(values.begin(), values.end()) {}
+  explicit Screens(std::span<const double> values) : values_(values.begin(), values.end()) {
+    for (std::size_t i = 0; i < values_.size(); i++) {
+      const std::size_t metric = i % kMetrics;
+      if (metric == 0) isOn_.push_back(0);
+      if (values_[i] < std::numeric_limits<double>::infinity()) isOn_.back() |= 1U << metric;
+      least_.push_back(isOfBytes(metric) ? values_[i] * kBytesPerMegabit * kLess : values_[i] * kLess);
+    }
+  }
 
   /// The largest rate / screen; at least 1 means that the host is screened. A screen of 0 lets everything through.
   [[nodiscard]] double excess(const HostRates& rates, std::uint32_t group) const noexcept {
@@ -34,8 +43,40 @@ class Screens {
     return most;
   }
 
+  /// False only if excess() is below 1 for rates with these totals of one direction over so many seconds.
+  [[nodiscard]] bool mayReach(const Totals& totals, double seconds, std::uint32_t group,
+                              Direction direction) const noexcept {
+    const std::size_t side = std::size_t{group} * 2 + static_cast<std::size_t>(direction);
+    if (side >= isOn_.size()) return false;
+    for (std::uint32_t on = isOn_[side]; on != 0; on &= on - 1) {
+      const auto metric = static_cast<std::size_t>(std::countr_zero(on));
+      if (static_cast<double>(countOf(totals, metric)) >= least_[side * kMetrics + metric] * seconds) return true;
+    }
+    return false;
+  }
+
  private:
+  static constexpr double kBytesPerMegabit = 125'000;
+  /// Far more than what rounding makes of a rate.
+  static constexpr double kLess = 1 - 1e-9;
+
+  /// mbps, tcp_mbps and so on.
+  [[nodiscard]] static constexpr bool isOfBytes(std::size_t metric) noexcept {
+    return metric == 1 || (metric > 2 && metric % 2 == 0);
+  }
+
+  [[nodiscard]] static std::uint64_t countOf(const Totals& totals, std::size_t metric) noexcept {
+    if (metric == 0) return totals.packets();
+    if (metric == 1) return totals.bytes();
+    if (metric == 2) return totals.counts[Totals::kNewFlows];
+    return totals.counts[kMetricClasses[(metric - 3) / 2] + (isOfBytes(metric) ? Totals::kBytes : 0)];
+  }
+
   std::vector<double> values_;
+  /// By group and direction: a bit for each metric whose screen is not off.
+  std::vector<std::uint32_t> isOn_;
+  /// The same as packets, bytes and flows per second, a little lower.
+  std::vector<double> least_;
 };
 
 /// What is handed over of a screened host, as it was at the end of the fold.

@@ -7,7 +7,7 @@ namespace floodwall {
 ShardLedger::RowDelta ShardLedger::takeRow(std::uint32_t row) noexcept {
   HostRows& rows = shard->rows;
   Folded& folded = folded_[row];
-  const Counters incoming = rows.incomingOf(row);
+  const Counters incoming = rows.incomingOf(row, folded.incoming);
   RowDelta delta{{totalsBetween(incoming, folded.incoming), {}}, false};
   folded.incoming = incoming;
   if (countOutgoing_) {
@@ -22,7 +22,6 @@ ShardLedger::RowDelta ShardLedger::takeRow(std::uint32_t row) noexcept {
 void ShardLedger::prefetchRow(std::uint32_t row) const noexcept {
   const HostRows& rows = shard->rows;
   __builtin_prefetch(&rows.hot[row]);
-  __builtin_prefetch(&rows.cold[row]);
   __builtin_prefetch(&folded_[row], 1);
   if (!countOutgoing_) return;
   __builtin_prefetch(&rows.outgoing[row]);
