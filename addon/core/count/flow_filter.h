@@ -28,10 +28,11 @@ class FlowFilter {
     const auto& [a, b, c, d] = set.quads;
     if (any((a == fresh) | (b == fresh) | (c == fresh) | (d == fresh))) return false;
     if (!any(a | b | c | d)) inherit(at);
-    for (Quad& quad : set.quads) {
-      const auto same = (quad & ~kStampMask) == signature;
-      if (!any(same)) continue;
-      quad = same ? (quad & ~kStampMask) | stamp : quad;
+    // All lanes at once: where in the set a flow lies cannot be predicted.
+    const auto isSame = [signature](const Quad& quad) { return (quad & ~kStampMask) == signature; };
+    const auto inA = isSame(a), inB = isSame(b), inC = isSame(c), inD = isSame(d);
+    if (any(inA | inB | inC | inD)) {
+      set = {{inA ? fresh : a, inB ? fresh : b, inC ? fresh : c, inD ? fresh : d}};
       return false;
     }
     const unsigned lane = oldest(set, stamp);
