@@ -72,6 +72,32 @@ TEST_CASE("a long-lived flow is not counted again while few flows are new") {
   CHECK(counted == flows.size());
 }
 
+TEST_CASE("the flow that was unused for longest makes room, not one of the present epoch") {
+  FlowFilter filter;
+  // Hashes that differ in their lowest bits are flows of one set, which has room for 16.
+  const auto flow = [](std::uint64_t n) { return (n + 1) << 1; };
+  for (std::uint64_t n = 0; n < 16; n++) CHECK(filter.isNew(flow(n), static_cast<std::uint32_t>(n)));
+  CHECK(filter.isNew(flow(16), 16));
+  CHECK(filter.isNew(flow(17), 16));
+  for (std::uint64_t n = 2; n < 18; n++) CHECK_FALSE(filter.isNew(flow(n), 16));
+}
+
+TEST_CASE("memory follows the number of flows, and no flow is lost while it grows") {
+  SHOW_SEED();
+  Random random;
+  FlowFilter filter;
+  std::vector<std::uint64_t> flows(100'000);
+  for (auto& flow : flows) flow = random.bits();
+  std::uint64_t counted = 0;
+  for (std::size_t first = 0; first < flows.size(); first += 1000) {
+    for (std::size_t i = first; i < first + 1000; i++) counted += filter.isNew(flows[i], 1) ? 1U : 0U;
+    for (std::size_t i = 0; i < first; i += 97) counted += filter.isNew(flows[i], 1) ? 1U : 0U;
+  }
+  CHECK(filter.residentBytes() <= std::size_t{4} << 20);
+  // Of 100,000, two are taken for known ones.
+  CHECK(static_cast<double>(counted) == doctest::Approx(static_cast<double>(flows.size())).epsilon(0.001));
+}
+
 TEST_CASE("every part of the five-tuple makes another flow, and its direction does too") {
   const AddressHash hash;
   Packet packet;

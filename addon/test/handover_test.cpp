@@ -92,7 +92,7 @@ TEST_CASE("a worker between leaving idle and adopting an epoch has nothing to re
   CHECK(read(handover, 4) == Rows{2});
 }
 
-TEST_CASE("the ring holds three epochs of all rows, which is the most that can be outstanding") {
+TEST_CASE("the lists hold three epochs of all rows, which is the most that can be outstanding") {
   Handover handover(kRows);
   const auto touchAll = [&] {
     for (std::uint32_t row = 0; row < kRows; row++) handover.push(row);

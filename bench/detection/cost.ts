@@ -28,11 +28,11 @@ const FACTOR = 100;
 const LENGTHS = { whole: { runs: 3, runMs: 5000 }, quick: { runs: 1, runMs: 4000 } };
 const TARGET_MS = 20;
 /** Share of the due ticks: on a machine that is too slow, the few ticks that run would not be longer. */
-const TICK_SHARE_MIN = 0.95;
+export const TICK_SHARE_MIN = 0.95;
 const HOST_BYTES_TARGET = 400;
 const PROCESS = join(import.meta.dir, "cost-process.ts");
 
-interface Row {
+export interface Row {
   readonly hosts: number;
   readonly mode: Mode;
   readonly cost: Cost;
@@ -42,13 +42,21 @@ export const detectionCost: Bench = {
   question: "what detection costs at 10,000, 100,000 and 1,000,000 hosts, all of them active each second",
   async run({ isQuick }) {
     const rows: Row[] = [];
-    for (const hosts of SIZES) rows.push(...(await costs(hosts, isQuick ? LENGTHS.quick : LENGTHS.whole)));
+    for (const hosts of SIZES) rows.push(...(await costs({ hosts, modes: MODES, isQuick })));
     const rival = fastNetMonUnavailable() === null ? await fastNetMonMemory() : null;
     return measurements(rows, rival);
   },
 };
 
-async function costs(hosts: number, length: { readonly runs: number; readonly runMs: number }): Promise<Row[]> {
+export interface CostsOptions {
+  readonly hosts: number;
+  readonly modes: readonly Mode[];
+  readonly isQuick: boolean;
+}
+
+/** What the service costs with so many hosts, each of which gets packets in every second. */
+export async function costs({ hosts, modes, isQuick }: CostsOptions): Promise<Row[]> {
+  const length = isQuick ? LENGTHS.quick : LENGTHS.whole;
   const directory = mkdtempSync(join(tmpdir(), `floodwall-bench-detection-${process.pid}-`));
   try {
     const capture = join(directory, "hosts.pcap");
@@ -56,7 +64,7 @@ async function costs(hosts: number, length: { readonly runs: number; readonly ru
     const seconds = FILL_SECONDS + (SETTLE_MS + length.runs * length.runMs) / 1000;
     writeSteadyCapture(capture, { hosts, busy, seconds });
     const rows: Row[] = [];
-    for (const mode of MODES) {
+    for (const mode of modes) {
       const isLearning = mode !== "thresholds";
       const config = configOf(capture, hosts, mode);
       const amounts = { hosts, screened: isLearning ? busy : 0, learned: isLearning ? hosts : 0 };
@@ -108,7 +116,7 @@ function measurements(rows: readonly Row[], rival: RivalMemory | null): Measurem
 function timing({ hosts, cost }: Row, key: "judgeMs" | "waitMs", name: string, question: string): Measurement {
   const p99s = cost.runs.map((run) => percentile(run[key], 0.99));
   const ours = figure(`p99 of each run's ${name}`, p99s);
-  const tickShare = mean(cost.runs.map((run) => run.tickShare));
+  const tickShare = tickShareOf(cost);
   const dropped = tickShare < TICK_SHARE_MIN ? ` (only ${percent(tickShare)} of the ticks ran)` : "";
   return {
     question: `${question} ${text(hosts)} hosts, baselines on${dropped}`,
@@ -177,7 +185,7 @@ function cells(row: Row, rows: readonly Row[]): string[] {
   const perHost = [bytesPerHost(row), cost.counterBytes / hosts, bytesPerHost(row) - bytesPerHost(bare)];
   const more = cost.residentBytes - cost.residentBytesBefore;
   const memories = [megabytes(cost.residentBytes), megabytes(more), ...perHost.map((bytes) => bytes.toFixed(0))];
-  const ticks = percent(mean(cost.runs.map((run) => run.tickShare)));
+  const ticks = percent(tickShareOf(cost));
   const judged = text(
     percentile(
       cost.runs.flatMap(({ screened }) => screened),
@@ -185,6 +193,11 @@ function cells(row: Row, rows: readonly Row[]): string[] {
     ),
   );
   return [text(hosts), mode, ticks, judged, ...spreads, ...cores, ...memories];
+}
+
+/** Share of the due ticks that ran, over all runs. */
+export function tickShareOf({ runs }: Cost): number {
+  return mean(runs.map((run) => run.tickShare));
 }
 
 function mean(values: readonly number[]): number {
@@ -197,7 +210,7 @@ function spread(runs: readonly CostRun[], key: "judgeMs" | "loopMs" | "waitMs" |
 }
 
 /** What the hosts added to a process without hosts: rows, baselines, and buffers for reading them. */
-function bytesPerHost({ hosts, cost }: Row): number {
+export function bytesPerHost({ hosts, cost }: Row): number {
   return (cost.residentBytes - cost.residentBytesBefore) / hosts;
 }
 

@@ -202,7 +202,7 @@ void benchTable(Rival& rival, double rivalPerHost) {
     const Address address{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, static_cast<std::uint8_t>(ip >> 16),
                            static_cast<std::uint8_t>(ip >> 8), static_cast<std::uint8_t>(ip)}};
     rows.hot[i].key = address;
-    index.insert(hash.of(address), i);
+    index.insert(hash.of(address), i, [&](std::uint32_t row) { return hash.of(rows.hot[row].key); });
   }
   for (auto& address : order) address = rows.hot[static_cast<std::size_t>(random() % kHosts)].key;
   Packet packet;

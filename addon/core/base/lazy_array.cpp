@@ -12,10 +12,10 @@ constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 }  // namespace
 
-LazyMemory::LazyMemory(std::size_t bytes) : mapping_(nullptr), mapped_(bytes), start_(nullptr) {
+LazyMemory::LazyMemory(std::size_t bytes, Pages pages) : mapping_(nullptr), mapped_(bytes), start_(nullptr) {
   if (bytes == 0) return;
   // Room to begin on a huge page; the kernel aligns such mappings by itself only since 6.7.
-  const bool isLarge = bytes >= 2 * kHugePage;
+  const bool isLarge = pages == Pages::huge && bytes >= 2 * kHugePage;
   if (isLarge) mapped_ += kHugePage;
   mapping_ = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapping_ == MAP_FAILED) throw std::bad_alloc();
@@ -29,6 +29,13 @@ LazyMemory::LazyMemory(std::size_t bytes) : mapping_(nullptr), mapped_(bytes), s
 
 LazyMemory::~LazyMemory() {
   if (mapping_ != nullptr) munmap(mapping_, mapped_);
+}
+
+void LazyMemory::release(std::size_t from, std::size_t to) const noexcept {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  from = (from + page - 1) / page * page;
+  to = to / page * page;
+  if (from < to) (void)madvise(start_ + from, to - from, MADV_DONTNEED);
 }
 
 std::size_t LazyMemory::residentBytes() const {

@@ -131,6 +131,7 @@ class Engine {
   void leaveBuckets(std::uint64_t nowNs);
   void awaitShards(std::uint32_t epoch);
   void foldShard(ShardLedger& ledger, std::uint32_t epoch);
+  void prefetchHost(const ShardLedger& ledger, std::uint32_t row) const noexcept;
   void foldRow(ShardLedger& ledger, std::uint32_t row);
   std::uint32_t hostOfRow(const ShardLedger& ledger, std::uint32_t row);
   std::uint32_t untrackedHost(std::uint32_t place);
@@ -143,6 +144,7 @@ class Engine {
 
   // screening.cpp
   void screenHosts();
+  [[nodiscard]] bool mayReach(std::uint32_t host) const noexcept;
   struct Candidate {
     std::uint32_t host;
     double excess;
@@ -197,7 +199,8 @@ class Engine {
   std::uint32_t foldedRows_ = 0;
   std::uint32_t sweepAt_ = 0;
   bool screensAll_ = false;
-  std::vector<std::uint32_t> touched_;
+  /// Hosts with packets in this fold whose sums may reach a screen.
+  std::vector<std::uint32_t> listed_;
   std::vector<std::uint32_t> screenedBefore_;
 
   /// Those of the last fold, by number; between folds readRising() has them.

@@ -2,37 +2,42 @@
 // unused is replaced. Knows hashes only, not what a flow is.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "base/lazy_array.h"
 
 namespace floodwall {
 
-/// Remembers the last four million flows. At a million new flows a second, a flow that sends once a second is
-/// forgotten (and counted again) with a chance of 2 in a million, once in two seconds with 1 %; a new flow is taken
-/// for a known one with a chance of 16 / 2^20.
+/// Remembers the last four million flows, in memory that grows with their number from 256 KB to 16 MB. At a million new
+/// flows a second, a flow that sends once a second is forgotten (and counted again) with a chance of 2 in a million,
+/// once in two seconds with 1 %; a new flow is taken for a known one with a chance of 16 / 2^20.
 class FlowFilter {
  public:
-  FlowFilter() : sets_(std::size_t{1} << kSetBits) {}
+  FlowFilter() : sets_(std::size_t{1} << kSetBitsMax) {}
 
   void prefetch(std::uint64_t hash) const noexcept { __builtin_prefetch(&sets_[setOf(hash)], 1); }
 
   /// Whether the flow was not known; it is afterwards. `now` counts up slowly (fold epochs) and may wrap around.
   bool isNew(std::uint64_t hash, std::uint32_t now) noexcept {
-    Set& set = sets_[setOf(hash)];
+    const std::size_t at = setOf(hash);
+    Set& set = sets_[at];
     const std::uint32_t signature = static_cast<std::uint32_t>(hash) << kStampBits | kInUse;
     const std::uint32_t stamp = now << 1 & kStampMask;
     const std::uint32_t fresh = signature | stamp;
     const auto& [a, b, c, d] = set.quads;
     if (any((a == fresh) | (b == fresh) | (c == fresh) | (d == fresh))) return false;
-    for (Quad& quad : set.quads) {
-      const auto same = (quad & ~kStampMask) == signature;
-      if (!any(same)) continue;
-      quad = same ? (quad & ~kStampMask) | stamp : quad;
+    if (!any(a | b | c | d)) inherit(at);
+    // All lanes at once: where in the set a flow lies cannot be predicted.
+    const auto isSame = [signature](const Quad& quad) { return (quad & ~kStampMask) == signature; };
+    const auto inA = isSame(a), inB = isSame(b), inC = isSame(c), inD = isSame(d);
+    if (any(inA | inB | inC | inD)) {
+      set = {{inA ? fresh : a, inB ? fresh : b, inC ? fresh : c, inD ? fresh : d}};
       return false;
     }
     const unsigned lane = oldest(set, stamp);
     set.quads[lane / 4][lane % 4] = fresh;
+    if (bits_ != kSetBitsMax) noteNew(now);
     return true;
   }
 
@@ -46,11 +51,32 @@ class FlowFilter {
   struct alignas(64) Set {
     Quad quads[4];
   };
-  static constexpr unsigned kWays = 16, kSetBits = 18, kStampBits = 12;
+  static constexpr unsigned kWays = 16, kSetBitsMin = 12, kSetBitsMax = 18, kStampBits = 12;
   static constexpr std::uint32_t kInUse = 1, kStampMask = (1U << kStampBits) - 2;
+  /// New flows of so many epochs fill a quarter of the lanes at most, while there may be more.
+  static constexpr std::uint32_t kPeriodEpochs = 600;
 
-  [[nodiscard]] static std::size_t setOf(std::uint64_t hash) noexcept {
-    return static_cast<std::size_t>(hash >> (64 - kSetBits));
+  [[nodiscard]] std::size_t setOf(std::uint64_t hash) const noexcept {
+    return static_cast<std::size_t>(hash >> (64 - kSetBitsMax)) & ((std::size_t{1} << bits_) - 1);
+  }
+
+  /// A set that growth added begins with the flows of the set that it takes half of; the other half ages out of it.
+  void inherit(std::size_t at) noexcept {
+    for (std::size_t from = at; from >> kSetBitsMin != 0;) {
+      from ^= std::bit_floor(from);
+      const auto& [a, b, c, d] = sets_[from].quads;
+      if (!any(a | b | c | d)) continue;
+      sets_[at] = sets_[from];
+      return;
+    }
+  }
+
+  void noteNew(std::uint32_t now) noexcept {
+    if (now - periodBegan_ >= kPeriodEpochs) {
+      periodBegan_ = now;
+      newInPeriod_ = 0;
+    }
+    if (++newInPeriod_ > (kWays / 4) << bits_) bits_++;
   }
 
   template <typename Mask>
@@ -65,7 +91,7 @@ class FlowFilter {
     std::uint32_t best = 0;
     for (unsigned i = 0; i < kWays; i++) {
       const std::uint32_t lane = set.quads[i / 4][i % 4];
-      const std::uint32_t age = lane == 0 ? kStampMask + 1 : (stamp - lane) & kStampMask;
+      const std::uint32_t age = lane == 0 ? kStampMask + 1 : (stamp - (lane & kStampMask)) & kStampMask;
       if (age < best) continue;
       best = age;
       at = i;
@@ -74,6 +100,9 @@ class FlowFilter {
   }
 
   LazyArray<Set> sets_;
+  unsigned bits_ = kSetBitsMin;
+  std::uint32_t periodBegan_ = 0;
+  std::uint32_t newInPeriod_ = 0;
 };
 
 }  // namespace floodwall

@@ -17,12 +17,20 @@ constexpr int kAwaitSteps = 50;
 
 /// Rows, or batches of journal entries, that are processed under the lock before readers may take it.
 constexpr std::uint32_t kSliceRows = 2048, kSliceBatches = 32;
-/// Rows fetched ahead.
-constexpr std::size_t kAhead = 32;
+/// Rows whose cache lines are fetched together.
+constexpr std::size_t kAhead = 16;
+/// Slots of the index of hosts that are moved in one fold, while it grows.
+constexpr std::size_t kSettledSlots = 8192;
 /// The number of folds in which all hosts are looked through.
 constexpr std::uint32_t kSweepFolds = 32;
 
 constexpr std::array kDirections = {Direction::incoming, Direction::outgoing};
+
+struct RowBatch {
+  std::array<std::uint32_t, kAhead> all;
+  std::size_t count = 0;
+  [[nodiscard]] std::span<const std::uint32_t> rows() const noexcept { return std::span(all).first(count); }
+};
 
 std::size_t indexOf(Direction direction) noexcept { return static_cast<std::size_t>(direction); }
 
@@ -35,7 +43,7 @@ TickSummary Engine::fold(std::uint64_t nowNs) {
                            std::memory_order_relaxed);
   foldNumber_++;
   foldedRows_ = 0;
-  touched_.clear();
+  listed_.clear();
   takeSettings();
   const std::uint32_t epoch = nextEpoch(control_->epoch.load(std::memory_order_relaxed));
   for (const auto& ledger : ledgers_) ledger->lend(networks_, watched_, epoch);
@@ -105,10 +113,13 @@ void Engine::takeNetworks(std::shared_ptr<const Networks> networks) {
 
 void Engine::leaveBuckets(std::uint64_t nowNs) {
   const std::uint64_t next = clock_.numberAt(nowNs);
-  const auto left = [this](const JournalEntry& entry) {
-    const TrackedHost& host = hosts_[entry.host];
-    if (host.state == TrackedHost::State::leaving) return;
-    groupSums_[indexOf(entry.direction)][networks_->places()[host.place].group].subtract(entry.totals);
+  const auto left = [this](const std::vector<JournalEntry>& entries) {
+    for (const JournalEntry& entry : entries) hosts_.prefetch(entry.host);
+    for (const JournalEntry& entry : entries) {
+      const TrackedHost& host = hosts_[entry.host];
+      if (host.state == TrackedHost::State::leaving) continue;
+      groupSums_[indexOf(entry.direction)][networks_->places()[host.place].group].subtract(entry.totals);
+    }
   };
   for (bool isMore = true; isMore;) {
     const std::scoped_lock held(lock_);
@@ -134,20 +145,21 @@ void Engine::foldShard(ShardLedger& ledger, std::uint32_t epoch) {
   Handover& handover = ledger.shard->handover;
   const Handover::Readable readable = handover.readable(epoch);
   ledger.reclaim(readable.adopted);
-  std::array<std::uint32_t, kAhead> rows;
+  // In three steps, each a batch behind the one before, so that no step waits for memory: fetch the rows; fetch the
+  // hosts, which the rows name; fold.
+  RowBatch fetched, named;
   for (bool isMore = true; isMore;) {
     const std::scoped_lock held(lock_);
     for (std::uint32_t folded = 0; isMore && folded < kSliceRows; folded += kAhead) {
-      std::size_t count = 0;
-      while (count < kAhead && handover.pop(readable.tail, rows[count])) ledger.prefetchRow(rows[count++]);
-      for (std::size_t i = 0; i < count; i++) {
-        const std::uint32_t host = ledger.hostOf(rows[i]);
-        if (host == 0) continue;
-        hosts_.prefetch(host - 1);
-        sums_.prefetch(host - 1);
+      for (const std::uint32_t row : named.rows()) foldRow(ledger, row);
+      named = fetched;
+      for (const std::uint32_t row : named.rows()) prefetchHost(ledger, row);
+      fetched.count = 0;
+      for (std::uint32_t row; fetched.count < kAhead && handover.pop(readable.tail, row);) {
+        fetched.all[fetched.count++] = row;
+        ledger.prefetchRow(row);
       }
-      for (std::size_t i = 0; i < count; i++) foldRow(ledger, rows[i]);
-      isMore = count == kAhead;
+      isMore = named.count + fetched.count != 0;
     }
   }
   handover.finish(readable);
@@ -155,6 +167,13 @@ void Engine::foldShard(ShardLedger& ledger, std::uint32_t epoch) {
   ledger.takeUntracked(
       [this](std::uint32_t place, Direction direction, const Totals& delta) { addUntracked(place, direction, delta); });
   ledger.isDone = isClosed && readable.isAll;
+}
+
+void Engine::prefetchHost(const ShardLedger& ledger, std::uint32_t row) const noexcept {
+  const std::uint32_t host = ledger.hostOf(row);
+  if (host == 0) return;
+  hosts_.prefetch(host - 1);
+  sums_.prefetch(host - 1);
 }
 
 void Engine::foldRow(ShardLedger& ledger, std::uint32_t row) {
@@ -212,9 +231,9 @@ void Engine::addToHost(std::uint32_t host, Direction direction, const Totals& de
 void Engine::touch(std::uint32_t host) {
   TrackedHost& touched = hosts_[host];
   touched.activeMs = nowMs();
-  if (touched.touchedFold == foldNumber_) return;
-  touched.touchedFold = foldNumber_;
-  touched_.push_back(host);
+  if (touched.listedFold == foldNumber_ || screensAll_ || !mayReach(host)) return;
+  touched.listedFold = foldNumber_;
+  listed_.push_back(host);
 }
 
 void Engine::dropClosedShards() {
@@ -228,6 +247,10 @@ void Engine::dropClosedShards() {
 
 /// Idle hosts leave, and numbers are given back of which nothing is left.
 void Engine::sweepHosts() {
+  {
+    const std::scoped_lock held(lock_);
+    hosts_.settleIndex(kSettledSlots);
+  }
   for (std::uint32_t left = hosts_.end() / kSweepFolds + 1; left != 0 && hosts_.end() != 0;) {
     const std::scoped_lock held(lock_);
     for (std::uint32_t i = 0; i < kSliceRows && left != 0; i++, left--) {

@@ -1,7 +1,8 @@
 // How a worker hands rows over to the fold without a lock: an epoch that the fold raises, a word in which the worker
-// says how far it has come, and a ring of the rows it touched.
+// says how far it has come, and lists of the rows it touched.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 
@@ -13,16 +14,19 @@ namespace floodwall {
 /// The worker pushes each row once in each epoch that it adopts. When it adopts the next one, everything before is
 /// the fold's to read: no row in it may be given to another host until the fold has said so (finish).
 ///
-/// The ring never overflows. The worker adopts only epochs that a fold raised, and each fold drains all that was
-/// acknowledged, so that at most three epochs are outstanding: the one before the last that was acknowledged when the
-/// fold looked, the one the worker went on with, and the one that the next fold raised. Each has a row once at most.
+/// Each adopted epoch has a list of its own, three lists in turn. They never overflow: the worker adopts only epochs
+/// that a fold raised, and each fold drains all that was acknowledged, so that at most three epochs are outstanding:
+/// the one before the last that was acknowledged when the fold looked, the one the worker went on with, and the one
+/// that the next fold raised. Each has a row once at most. Memory follows the largest number of rows touched in one
+/// epoch.
 class Handover {
  public:
-  explicit Handover(std::uint32_t rows) : capacity_(3 * rows + 1), ring_(capacity_) {}
+  /// Positions: a list's end never is the beginning of the next.
+  explicit Handover(std::uint32_t rows) : stride_(rows + 1), rows_(std::size_t{kLists} * stride_, Pages::small) {}
 
   /// How far a fold may read.
   struct Readable {
-    /// The end of the rows in the ring; each may be touched again, and is then pushed again.
+    /// The position after the last row; each may be touched again, and is then pushed again.
     std::uint32_t tail;
     /// Rows last touched before this epoch are all before the tail.
     std::uint32_t beforeEpoch;
@@ -33,11 +37,11 @@ class Handover {
   };
 
   // The worker.
-  void push(std::uint32_t row) noexcept {
-    ring_[tail_] = row;
-    tail_ = tail_ + 1 == capacity_ ? 0 : tail_ + 1;
-  }
+  void push(std::uint32_t row) noexcept { rows_[tail_++] = row; }
   void adopt(std::uint32_t epoch) noexcept {
+    ends_[list_].store(tail_, std::memory_order_relaxed);
+    list_ = after(list_);
+    tail_ = list_ * stride_;
     adoptedTail_.store(tail_, std::memory_order_relaxed);
     word_.store(pack(epoch, tail_, false), std::memory_order_release);
   }
@@ -71,10 +75,17 @@ class Handover {
   }
   /// The next row before `tail`, or false.
   bool pop(std::uint32_t tail, std::uint32_t& row) noexcept {
-    if (head_ == tail) return false;
-    row = ring_[head_];
-    head_ = head_ + 1 == capacity_ ? 0 : head_ + 1;
-    return true;
+    // The tail lies in the list that is read, or in a later one; then this one is closed.
+    while (head_ != tail) {
+      const bool isLast = tail >= readList_ * stride_ && tail - readList_ * stride_ < stride_;
+      if (isLast || head_ != ends_[readList_].load(std::memory_order_relaxed)) {
+        row = rows_[head_++];
+        return true;
+      }
+      readList_ = after(readList_);
+      head_ = readList_ * stride_;
+    }
+    return false;
   }
   /// All rows up to the tail have been read.
   void finish(const Readable& readable) noexcept {
@@ -82,25 +93,32 @@ class Handover {
     folded_.store(readable.beforeEpoch, std::memory_order_release);
   }
 
-  [[nodiscard]] std::size_t residentBytes() const { return ring_.residentBytes(); }
-  void commit(std::size_t mostBytes) const noexcept { ring_.commit(mostBytes); }
+  [[nodiscard]] std::size_t residentBytes() const { return rows_.residentBytes(); }
+  void commit(std::size_t mostBytes) const noexcept { rows_.commit(mostBytes); }
 
  private:
+  static constexpr std::uint32_t kLists = 3;
   static constexpr std::uint64_t kIdleBit = std::uint64_t{1} << 63;
 
   static std::uint64_t pack(std::uint32_t epoch, std::uint32_t tail, bool isIdle) noexcept {
     return (isIdle ? kIdleBit : 0) | static_cast<std::uint64_t>(epoch) << 32 | tail;
   }
 
-  const std::uint32_t capacity_;
-  LazyArray<std::uint32_t> ring_;
+  static std::uint32_t after(std::uint32_t list) noexcept { return list + 1 == kLists ? 0 : list + 1; }
+
+  const std::uint32_t stride_;
+  LazyArray<std::uint32_t> rows_;
+  std::uint32_t list_ = 0;
   std::uint32_t tail_ = 0;
-  /// Where the ring stood when the worker adopted its epoch.
+  /// Where the closed lists end; published by the word.
+  std::array<std::atomic<std::uint32_t>, kLists> ends_{};
+  /// Where the list of the worker's epoch begins.
   std::atomic<std::uint32_t> adoptedTail_{0};
   /// The words that cross, each away from what the other side writes. The worker's: idle, the epoch that it adopted,
   /// and the tail up to which rows may be read.
   alignas(64) std::atomic<std::uint64_t> word_{kIdleBit};
   alignas(64) std::atomic<std::uint32_t> folded_{0};
+  std::uint32_t readList_ = 0;
   std::uint32_t head_ = 0;
   /// The epoch at whose end the fold last found the worker idle.
   std::uint32_t takenIdle_ = ~0U;

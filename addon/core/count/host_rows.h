@@ -58,6 +58,11 @@ inline void bump(std::uint32_t& counter, std::uint32_t by) noexcept {
   std::atomic_ref<std::uint32_t> shared(counter);
   shared.store(shared.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
 }
+/// The same for a counter with another one that was bumped before it: who sees this one sees that one.
+inline void publish(std::uint32_t& counter, std::uint32_t by) noexcept {
+  std::atomic_ref<std::uint32_t> shared(counter);
+  shared.store(shared.load(std::memory_order_relaxed) + by, std::memory_order_release);
+}
 [[nodiscard]] inline std::uint32_t peek(std::uint32_t& counter) noexcept {
   return std::atomic_ref<std::uint32_t>(counter).load(std::memory_order_relaxed);
 }
@@ -103,32 +108,36 @@ class HostRows {
     bump(counted.bytes[transport], packet.wire);
     if (isNewFlow) bump(counted.newFlows, 1);
     if (packet.isSyn) {
-      bump(counted.packets[static_cast<std::size_t>(Class::tcpSyn)], 1);
       bump(cold[row].synBytes, packet.wire);
+      publish(counted.packets[static_cast<std::size_t>(Class::tcpSyn)], 1);
     }
     if (packet.isFragment) {
-      bump(counted.packets[static_cast<std::size_t>(Class::fragment)], 1);
       bump(cold[row].fragmentBytes, packet.wire);
+      publish(counted.packets[static_cast<std::size_t>(Class::fragment)], 1);
     }
   }
 
   void addIncoming(std::uint32_t row, const Counters& delta) noexcept {
     HotRow& counted = hot[row];
-    for (std::size_t i = 0; i < kClasses; i++) bump(counted.packets[i], delta.packets[i]);
     for (std::size_t i = 0; i < 4; i++) bump(counted.bytes[i], delta.bytes[i]);
     bump(cold[row].synBytes, delta.bytes[4]);
     bump(cold[row].fragmentBytes, delta.bytes[5]);
     bump(counted.newFlows, delta.newFlows);
+    for (std::size_t i = 0; i < kClasses; i++) publish(counted.packets[i], delta.packets[i]);
   }
 
-  /// Any thread.
-  [[nodiscard]] Counters incomingOf(std::uint32_t row) const noexcept {
+  /// Any thread. `before` is what was seen last: bytes of SYNs and fragments change with their packets alone, and the
+  /// cache line that holds them is left alone while there are none.
+  [[nodiscard]] Counters incomingOf(std::uint32_t row, const Counters& before) const noexcept {
     Counters seen;
     HotRow& counted = hot[row];
-    for (std::size_t i = 0; i < kClasses; i++) seen.packets[i] = peek(counted.packets[i]);
+    for (std::size_t i = 0; i < 4; i++) seen.packets[i] = peek(counted.packets[i]);
+    for (std::size_t i = 4; i < kClasses; i++) {
+      seen.packets[i] = std::atomic_ref<std::uint32_t>(counted.packets[i]).load(std::memory_order_acquire);
+    }
     for (std::size_t i = 0; i < 4; i++) seen.bytes[i] = peek(counted.bytes[i]);
-    seen.bytes[4] = peek(cold[row].synBytes);
-    seen.bytes[5] = peek(cold[row].fragmentBytes);
+    seen.bytes[4] = seen.packets[4] == before.packets[4] ? before.bytes[4] : peek(cold[row].synBytes);
+    seen.bytes[5] = seen.packets[5] == before.packets[5] ? before.bytes[5] : peek(cold[row].fragmentBytes);
     seen.newFlows = peek(counted.newFlows);
     return seen;
   }

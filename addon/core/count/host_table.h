@@ -26,13 +26,18 @@ struct TrackedHost {
   std::uint32_t place;
   /// Milliseconds of the engine's time at the fold that last found packets; wraps around.
   std::uint32_t activeMs;
-  /// The last fold that put it on the list of touched hosts.
-  std::uint32_t touchedFold;
+  /// The last fold that put it on the list of hosts to screen.
+  std::uint32_t listedFold;
   State state;
 };
 static_assert(sizeof(TrackedHost) == 32);
 
 class HostTable {
+  // Before its first use, since its type is deduced.
+  [[nodiscard]] auto hashOfHost() const noexcept {
+    return [this](std::uint32_t host) { return hash_.of(hosts_[host].address); };
+  }
+
  public:
   static constexpr std::uint32_t kNone = kNoRow;
 
@@ -52,7 +57,7 @@ class HostTable {
     const std::uint32_t host = take(TrackedHost::State::host, place);
     if (host == kNone) return kNone;
     hosts_[host].address = address;
-    index_.insert(hash_.of(address), host);
+    index_.insert(hash_.of(address), host, hashOfHost());
     tracked_++;
     return host;
   }
@@ -62,8 +67,7 @@ class HostTable {
   void retire(std::uint32_t host) noexcept {
     TrackedHost& retired = hosts_[host];
     if (retired.state == TrackedHost::State::host) {
-      index_.erase(hash_.of(retired.address), host,
-                   [this](std::uint32_t other) { return hash_.of(hosts_[other].address); });
+      index_.erase(hash_.of(retired.address), host, hashOfHost());
       tracked_--;
     }
     retired.state = TrackedHost::State::leaving;
@@ -74,6 +78,9 @@ class HostTable {
     hosts_[host].place = freeHost_;
     freeHost_ = host;
   }
+
+  /// See HostIndex.
+  void settleIndex(std::size_t most) noexcept { index_.settle(most, hashOfHost()); }
 
   /// Numbers that are or were in use are below this.
   [[nodiscard]] std::uint32_t end() const noexcept { return usedHosts_; }

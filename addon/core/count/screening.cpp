@@ -4,14 +4,18 @@
 #include "count/engine.h"
 
 namespace floodwall {
-namespace {
 
-/// Hosts fetched ahead; touched ones lie anywhere.
-constexpr std::size_t kAhead = 16;
+/// For every host with packets, while its sums are at hand: nearly all are far below their screens, and are not looked
+/// at again.
+bool Engine::mayReach(std::uint32_t host) const noexcept {
+  const std::uint32_t group = networks_->places()[hosts_[host].place].group;
+  const auto reaches = [&](Direction direction) {
+    return screens_->mayReach(sums_.of(host, direction), clock_.seconds(), group, direction);
+  };
+  return reaches(Direction::incoming) || (options_.countOutgoing && reaches(Direction::outgoing));
+}
 
-}  // namespace
-
-/// A rate rises only when packets come, so that only hosts that were touched now, or reached a screen before, can
+/// A rate rises only when packets come, so that only hosts that were listed now, or reached a screen before, can
 /// reach one now. After a change of screens or networks all hosts are looked at.
 void Engine::screenHosts() {
   std::vector<Candidate> reached;
@@ -19,15 +23,9 @@ void Engine::screenHosts() {
     screensAll_ = false;
     for (std::uint32_t host = 0; host < hosts_.end(); host++) gatherReached(host, reached);
   } else {
-    for (std::size_t i = 0; i < touched_.size(); i++) {
-      if (i + kAhead < touched_.size()) {
-        hosts_.prefetch(touched_[i + kAhead]);
-        sums_.prefetch(touched_[i + kAhead]);
-      }
-      gatherReached(touched_[i], reached);
-    }
+    for (const std::uint32_t host : listed_) gatherReached(host, reached);
     for (const std::uint32_t host : screenedBefore_) {
-      if (hosts_[host].touchedFold != foldNumber_) gatherReached(host, reached);
+      if (hosts_[host].listedFold != foldNumber_) gatherReached(host, reached);
     }
   }
   screenedBefore_.clear();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -29,6 +30,12 @@ class Screens {
       ofAll.bytes = std::min(ofAll.bytes, least.bytes);
       ofAll.newFlows = std::min(ofAll.newFlows, least.newFlows);
       lowest_.push_back(least);
+    }
+    for (std::size_t i = 0; i < values_.size(); i++) {
+      const std::size_t metric = i % kMetrics;
+      if (metric == 0) isOn_.push_back(0);
+      if (values_[i] < std::numeric_limits<double>::infinity()) isOn_.back() |= 1U << metric;
+      least_.push_back(isOfBytes(metric) ? values_[i] * kBytesPerMegabit * kLess : values_[i] * kLess);
     }
   }
 
@@ -67,10 +74,37 @@ class Screens {
            (lowest_[first].isReachedBy(totals[0], scale) || lowest_[first + 1].isReachedBy(totals[1], scale));
   }
 
+  /// False only if excess() is below 1 for rates with these totals of one direction over so many seconds.
+  [[nodiscard]] bool mayReach(const Totals& totals, double seconds, std::uint32_t group,
+                              Direction direction) const noexcept {
+    const std::size_t side = std::size_t{group} * 2 + static_cast<std::size_t>(direction);
+    if (side >= isOn_.size()) return false;
+    for (std::uint32_t on = isOn_[side]; on != 0; on &= on - 1) {
+      const auto metric = static_cast<std::size_t>(std::countr_zero(on));
+      if (static_cast<double>(countOf(totals, metric)) >= least_[side * kMetrics + metric] * seconds) return true;
+    }
+    return false;
+  }
+
  private:
+  static constexpr double kBytesPerMegabit = 125'000;
+  /// Far more than what rounding makes of a rate.
+  static constexpr double kLess = 1 - 1e-9;
+
+  /// mbps, tcp_mbps and so on.
+  [[nodiscard]] static constexpr bool isOfBytes(std::size_t metric) noexcept {
+    return metric == 1 || (metric > 2 && metric % 2 == 0);
+  }
+
+  [[nodiscard]] static std::uint64_t countOf(const Totals& totals, std::size_t metric) noexcept {
+    if (metric == 0) return totals.packets();
+    if (metric == 1) return totals.bytes();
+    if (metric == 2) return totals.counts[Totals::kNewFlows];
+    return totals.counts[kMetricClasses[(metric - 3) / 2] + (isOfBytes(metric) ? Totals::kBytes : 0)];
+  }
+
   /// `screens` are of one direction, in the order of Metric.
   static Least leastOf(const double* screens) noexcept {
-    constexpr double kBytesPerMegabit = 125'000;
     Least least;
     const auto lower = [](double& to, double screen) { to = screen > 0 && screen < to ? screen : to; };
     lower(least.newFlows, screens[2]);
@@ -87,6 +121,10 @@ class Screens {
   /// By group, then direction.
   std::vector<Least> lowest_;
   std::array<Least, 2> leastOfAll_;
+  /// By group and direction: a bit for each metric whose screen is not off.
+  std::vector<std::uint32_t> isOn_;
+  /// The same as packets, bytes and flows per second, a little lower.
+  std::vector<double> least_;
 };
 
 /// What is handed over of a screened host, as it was at the end of the fold.

@@ -270,9 +270,9 @@ ShardStats Shard::stats() const noexcept {
 }
 
 void Shard::commitMemory() const noexcept {
-  constexpr std::size_t kRandom = std::size_t{16} << 20, kStart = std::size_t{2} << 20;
-  flows_.commit(kRandom);
-  index_.commit(kRandom);
+  constexpr std::size_t kStart = std::size_t{2} << 20;
+  flows_.commit(kStart);
+  index_.commit(kStart);
   rows.commit(kStart);
   handover.commit(kStart);
   recent_.commit(kStart);

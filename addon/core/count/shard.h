@@ -171,6 +171,9 @@ class Shard {
   /// What the present packet's sample says beside the frame; `slot` is that of its watched host, or kNoSlot.
   [[nodiscard]] Sample sampleWith(std::uint32_t slot) const noexcept;
 
+  [[nodiscard]] auto hashOfRow() const noexcept {
+    return [this](std::uint32_t row) { return control_.hash.of(rows.hot[row].key); };
+  }
   std::uint32_t takeRow(const Address& address, std::uint64_t hash) noexcept;
   void freeRow(std::uint32_t row) noexcept;
   [[nodiscard]] bool isFolded(std::uint32_t row) const noexcept;

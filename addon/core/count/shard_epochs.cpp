@@ -22,7 +22,9 @@ constexpr std::uint32_t kIdleEpochsLeast = 3;
 void Shard::observe() noexcept {
   const std::uint32_t epoch = control_.epoch.load(std::memory_order_acquire);
   if (epoch != epoch_) adopt(epoch);
-  if (sweepLeft_ != 0) sweep(kSweepBusy);
+  if (sweepLeft_ == 0) return;
+  sweep(kSweepBusy);
+  index_.settle(kSweepBusy, hashOfRow());
 }
 
 /// Takes the networks and watched hosts that hold now, then signals the fold that it may read what was touched before,
@@ -47,7 +49,9 @@ void Shard::leaveIdle() noexcept {
   handover.leaveIdle(epoch_);
   const std::uint32_t epoch = control_.epoch.load(std::memory_order_seq_cst);
   if (epoch != epoch_) adopt(epoch);
-  if (sweepLeft_ != 0) sweep(kSweepIdle);
+  if (sweepLeft_ == 0) return;
+  sweep(kSweepIdle);
+  index_.settle(kSweepIdle, hashOfRow());
 }
 
 void Shard::applyWatched(const WatchedHosts* now) noexcept {
@@ -81,14 +85,14 @@ std::uint32_t Shard::takeRow(const Address& address, std::uint64_t hash) noexcep
   cold.matched = networks_->generation() << 1;
   cold.watchSlot = watchedHosts_->slotOf(address);
   if (cold.watchSlot != kNoSlot) hot.epoch |= HotRow::kWatched;
-  index_.insert(hash, row);
+  index_.insert(hash, row, hashOfRow());
   handover.push(row);
   return row;
 }
 
 void Shard::freeRow(std::uint32_t row) noexcept {
   HotRow& hot = rows.hot[row];
-  index_.erase(control_.hash.of(hot.key), row, [this](std::uint32_t r) { return control_.hash.of(rows.hot[r].key); });
+  index_.erase(control_.hash.of(hot.key), row, hashOfRow());
   hot.epoch = kFreeRow;
   std::memcpy(hot.key.bytes.data(), &freeRow_, sizeof freeRow_);
   freeRow_ = row;

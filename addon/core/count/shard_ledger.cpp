@@ -7,7 +7,7 @@ namespace floodwall {
 ShardLedger::RowDelta ShardLedger::takeRow(std::uint32_t row) noexcept {
   HostRows& rows = shard->rows;
   Folded& folded = folded_[row];
-  const Counters incoming = rows.incomingOf(row);
+  const Counters incoming = rows.incomingOf(row, folded.incoming);
   RowDelta delta{{totalsBetween(incoming, folded.incoming), {}}, false};
   folded.incoming = incoming;
   if (countOutgoing_) {
@@ -20,7 +20,7 @@ ShardLedger::RowDelta ShardLedger::takeRow(std::uint32_t row) noexcept {
 }
 
 void ShardLedger::addUntaken(std::uint32_t row, std::array<Totals, 2>& totals) const noexcept {
-  totals[0].add(totalsBetween(shard->rows.incomingOf(row), folded_[row].incoming));
+  totals[0].add(totalsBetween(shard->rows.incomingOf(row, folded_[row].incoming), folded_[row].incoming));
   if (countOutgoing_) {
     totals[1].add(totalsBetween(peekCounters(shard->rows.outgoing[row].counters), foldedOutgoing_[row]));
   }
@@ -29,7 +29,6 @@ void ShardLedger::addUntaken(std::uint32_t row, std::array<Totals, 2>& totals) c
 void ShardLedger::prefetchRow(std::uint32_t row) const noexcept {
   const HostRows& rows = shard->rows;
   __builtin_prefetch(&rows.hot[row]);
-  __builtin_prefetch(&rows.cold[row]);
   __builtin_prefetch(&folded_[row], 1);
   if (!countOutgoing_) return;
   __builtin_prefetch(&rows.outgoing[row]);

@@ -65,7 +65,8 @@ class ShardLedger {
   bool isDone = false;
 
  private:
-  struct Folded {
+  /// In one cache line.
+  struct alignas(64) Folded {
     std::uint32_t hostPlusOne;
     Counters incoming;
   };

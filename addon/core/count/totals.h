@@ -46,19 +46,22 @@ struct Totals {
   return delta;
 }
 
+/// The classes of the metrics after the first three, each with packets and bits.
+inline constexpr std::array<std::size_t, 5> kMetricClasses = {
+    static_cast<std::size_t>(Class::tcp), static_cast<std::size_t>(Class::udp), static_cast<std::size_t>(Class::icmp),
+    static_cast<std::size_t>(Class::tcpSyn), static_cast<std::size_t>(Class::fragment)};
+
 /// The 13 metrics in the order of Metric: packets, 10^6 bits and new flows per second.
 inline void ratesOf(const Totals& totals, double seconds, std::span<double, kMetrics> rates) noexcept {
   constexpr double kMegabitsPerByte = 8e-6;
-  constexpr std::array<std::size_t, 5> kOrder = {
-      static_cast<std::size_t>(Class::tcp), static_cast<std::size_t>(Class::udp), static_cast<std::size_t>(Class::icmp),
-      static_cast<std::size_t>(Class::tcpSyn), static_cast<std::size_t>(Class::fragment)};
   const double perSecond = 1 / seconds;
   rates[0] = static_cast<double>(totals.packets()) * perSecond;
   rates[1] = static_cast<double>(totals.bytes()) * perSecond * kMegabitsPerByte;
   rates[2] = static_cast<double>(totals.counts[Totals::kNewFlows]) * perSecond;
-  for (std::size_t i = 0; i < kOrder.size(); i++) {
-    rates[3 + 2 * i] = static_cast<double>(totals.counts[kOrder[i]]) * perSecond;
-    rates[4 + 2 * i] = static_cast<double>(totals.counts[Totals::kBytes + kOrder[i]]) * perSecond * kMegabitsPerByte;
+  for (std::size_t i = 0; i < kMetricClasses.size(); i++) {
+    rates[3 + 2 * i] = static_cast<double>(totals.counts[kMetricClasses[i]]) * perSecond;
+    rates[4 + 2 * i] =
+        static_cast<double>(totals.counts[Totals::kBytes + kMetricClasses[i]]) * perSecond * kMegabitsPerByte;
   }
 }
 

@@ -5,7 +5,7 @@ namespace floodwall {
 WindowSums::WindowSums(const Limits& limits, const BucketClock& clock)
     : journal_(clock.buckets(), limits.journalBytes),
       clock_(clock),
-      sums_{LazyArray<Totals>(limits.hosts), LazyArray<Totals>(limits.countOutgoing ? limits.hosts : 0)},
+      sums_{LazyArray<PackedTotals>(limits.hosts), LazyArray<PackedTotals>(limits.countOutgoing ? limits.hosts : 0)},
       carriedAt_{LazyArray<std::uint32_t>(limits.hosts),
                  LazyArray<std::uint32_t>(limits.countOutgoing ? limits.hosts : 0)} {}
 
@@ -40,7 +40,8 @@ void WindowSums::dropClosed() {
 
 bool WindowSums::isEmpty(std::uint32_t host) const noexcept {
   for (std::size_t d = 0; d < sums_.size(); d++) {
-    if (sums_[d].size() != 0 && (!sums_[d][host].isZero() || carriedAt_[d][host] != 0)) return false;
+    if (sums_[d].size() == 0) continue;
+    if (!sums_[d][host].isZero() || (!carriedEntries_.empty() && carriedAt_[d][host] != 0)) return false;
   }
   return true;
 }

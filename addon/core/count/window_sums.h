@@ -9,6 +9,7 @@
 #include "base/lazy_array.h"
 #include "count/bucket_clock.h"
 #include "count/journal.h"
+#include "count/packed_totals.h"
 #include "count/totals.h"
 
 namespace floodwall {
@@ -22,13 +23,9 @@ class WindowSums {
   };
   WindowSums(const Limits& limits, const BucketClock& clock);
 
-  void prefetch(std::uint32_t host) const noexcept {
-    const char* const sums = reinterpret_cast<const char*>(&sums_[0][host]);
-    __builtin_prefetch(sums, 1);
-    __builtin_prefetch(sums + 64, 1);
-  }
-  [[nodiscard]] const Totals& of(std::uint32_t host, Direction direction) const noexcept {
-    return sums_[static_cast<std::size_t>(direction)][host];
+  void prefetch(std::uint32_t host) const noexcept { __builtin_prefetch(&sums_[0][host], 1); }
+  [[nodiscard]] Totals of(std::uint32_t host, Direction direction) const noexcept {
+    return sums_[static_cast<std::size_t>(direction)][host].totals();
   }
   [[nodiscard]] bool counts(Direction direction) const noexcept {
     return sums_[static_cast<std::size_t>(direction)].size() != 0;
@@ -37,8 +34,9 @@ class WindowSums {
   /// journal is carried, and leaves the window with a later bucket.
   void add(std::uint32_t host, Direction direction, const Totals& delta);
 
-  /// Takes what has left the window at bucket `next` out of the sums, a little at a time, and gives it to
-  /// `left(entry)`; then closes the present bucket. Returns whether there is more to do before the clock may advance.
+  /// Takes what has left the window at bucket `next` out of the sums, a little at a time, and gives it to `left`, a
+  /// journal's entries at once; then closes the present bucket. Returns whether there is more to do before the clock
+  /// may advance.
   template <typename Left>
   bool leave(std::uint64_t next, Left&& left) {
     if (next == clock_.number()) return false;
@@ -67,9 +65,9 @@ class WindowSums {
   template <typename Left>
   void subtract(const std::vector<JournalEntry>& entries, Left&& left) {
     for (const JournalEntry& entry : entries) prefetch(entry.host);
+    left(entries);
     for (const JournalEntry& entry : entries) {
       sums_[static_cast<std::size_t>(entry.direction)][entry.host].subtract(entry.totals);
-      left(entry);
     }
   }
 
@@ -115,7 +113,7 @@ class WindowSums {
 
   Journal journal_;
   const BucketClock& clock_;
-  std::array<LazyArray<Totals>, 2> sums_;
+  std::array<LazyArray<PackedTotals>, 2> sums_;
   /// Counts of the bucket in which the clock stands where a bucket has several ticks, and what the journal had no room
   /// for; with the place of each host in it, plus 1.
   std::vector<JournalEntry> carriedEntries_;

@@ -30,6 +30,21 @@ describe("the table of what is normal", () => {
     expect(made.find(key(100), 0)).toBe(-1);
   });
 
+  test("finds every row and nothing else while its index grows, and when it is full", () => {
+    const capacity = 50_000;
+    const made = table(capacity);
+    for (let n = 0; n < capacity; n++) {
+      made.findOrAdd(key(n), 0, 0);
+      // At each size of the index, before, while and after rows are moved to it.
+      if (n % 1999 !== 0) continue;
+      for (let known = n % 101; known <= n; known += 101)
+        if (made.find(key(known), 0) !== known) throw new Error(`${known}`);
+      expect(made.find(key(n + 1), 0)).toBe(-1);
+    }
+    expect(made.findOrAdd(key(capacity), 0, IDLE_SECONDS)).toBe(0);
+    expect([made.count, made.find(key(0), 0), made.find(key(1), 0)]).toEqual([capacity, -1, 1]);
+  });
+
   test("refuses keys while all rows have recent traffic, and counts them", () => {
     const made = table(4);
     for (let n = 0; n < 4; n++) made.findOrAdd(key(n), 0, 0);

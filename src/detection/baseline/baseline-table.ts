@@ -1,8 +1,8 @@
 /**
  * The table of normal rates, one row for each host or hostgroup, in one buffer of fixed size, so that a row takes one
- * memory access: 36 bytes per row with one direction and 52 with two, plus 8 to 16 for the hash index. At most
- * `capacity` rows, found by 16-byte keys. When the table is full, the row with the least learned time among idle
- * candidates is replaced.
+ * memory access: 36 bytes per row with one direction and 52 with two, plus 6 to 16 for the hash index. Memory follows the
+ * number of rows: the system commits that of the rows at their first use, and the index grows. At most `capacity` rows,
+ * found by 16-byte keys. When the table is full, the row with the least learned time among idle candidates is replaced.
  */
 import { BASE_TRIO } from "../../traffic/rates.ts";
 import type { SeasonTable } from "./baseline-seasons.ts";
@@ -25,6 +25,10 @@ const LAST_TRAFFIC = KEY_WORDS;
 const SIDES = LAST_TRAFFIC + 1;
 const SIDE_WORDS = 1 + BASE_TRIO;
 const NONE = -1;
+/** Slots of the index at the start. */
+const SLOTS_MIN = 4096;
+/** Rows that are indexed again with each call while the index grows: a million at once would block the event loop. */
+const ROWS_MOVED = 8;
 
 export interface BaselineTableOptions {
   readonly capacity: number;
@@ -44,9 +48,14 @@ export class BaselineTable {
   readonly #words: Uint32Array;
   /** Float view: from sideAt() on, seconds with traffic, then the base trio. */
   readonly values: Float32Array;
-  /** Hash index with linear probing: row + 1; 0: free. At most half full. */
-  readonly #slots: Uint32Array;
-  readonly #mask: number;
+  /** Hash index with linear probing: row + 1; 0: free. At most half full, two thirds at its largest size. */
+  #slots: Uint32Array;
+  readonly #slotsMax: number;
+  /** The index before it grew, for rows that the present one does not have yet; null: it has all. */
+  #slotsBefore: Uint32Array | null = null;
+  /** Rows below this are in the present index, and those that were added since it grew. */
+  #moved = 0;
+  #rowsBefore = 0;
   readonly #key = new Uint32Array(KEY_WORDS);
   #count = 0;
   #hand = 0;
@@ -62,9 +71,8 @@ export class BaselineTable {
     this.#stride = SIDES + SIDE_WORDS * directions;
     this.#words = new Uint32Array(capacity * this.#stride);
     this.values = new Float32Array(this.#words.buffer);
-    const slots = 2 ** Math.ceil(Math.log2(2 * capacity));
-    this.#slots = new Uint32Array(slots);
-    this.#mask = slots - 1;
+    this.#slotsMax = 2 ** Math.ceil(Math.log2(1.5 * capacity + 1));
+    this.#slots = new Uint32Array(Math.min(SLOTS_MIN, this.#slotsMax));
   }
 
   get count(): number {
@@ -74,18 +82,20 @@ export class BaselineTable {
   /** -1: not found. */
   find(keys: Uint8Array, at: number): number {
     this.#readKey(keys, at);
-    return (this.#slots[this.#slotOfKey()] as number) - 1;
+    return this.#rowOfKey();
   }
 
   /** Adds a row if needed; -1: the table is full. */
   findOrAdd(keys: Uint8Array, at: number, nowSeconds: number): number {
+    this.#moveRows(ROWS_MOVED);
     this.#readKey(keys, at);
-    let slot = this.#slotOfKey();
-    const found = this.#slots[slot] as number;
-    if (found > 0) return found - 1;
+    const found = this.#rowOfKey();
+    if (found !== NONE) return found;
     let row = this.#count;
-    if (row < this.#capacity) this.#count++;
-    else {
+    if (row < this.#capacity) {
+      this.#growIndex();
+      this.#count++;
+    } else {
       row = this.#leastLearnedIdle(nowSeconds);
       if (row === NONE) {
         this.refused++;
@@ -93,9 +103,8 @@ export class BaselineTable {
       }
       this.#removeSlot(row);
       this.seasons?.release(row);
-      slot = this.#slotOfKey();
     }
-    this.#slots[slot] = row + 1;
+    this.#slots[this.#slotOfKey(this.#slots)] = row + 1;
     const first = row * this.#stride;
     this.#words.set(this.#key, first);
     this.#words[first + LAST_TRAFFIC] = nowSeconds;
@@ -153,28 +162,58 @@ export class BaselineTable {
     }
   }
 
+  /** The row of the present key. */
+  #rowOfKey(): number {
+    const row = (this.#slots[this.#slotOfKey(this.#slots)] as number) - 1;
+    if (row !== NONE || this.#slotsBefore === null) return row;
+    return (this.#slotsBefore[this.#slotOfKey(this.#slotsBefore)] as number) - 1;
+  }
+
   /** The slot of the present key, or the free slot where it would go. */
-  #slotOfKey(): number {
+  #slotOfKey(slots: Uint32Array): number {
     const a = this.#key[0] as number;
     const b = this.#key[1] as number;
     const c = this.#key[2] as number;
     const d = this.#key[3] as number;
-    let slot = this.#hash(a, b, c, d);
+    const mask = slots.length - 1;
+    let slot = this.#hash(a, b, c, d) & mask;
     for (;;) {
-      const taken = this.#slots[slot] as number;
+      const taken = slots[slot] as number;
       if (taken === 0) return slot;
       const key = (taken - 1) * this.#stride;
       const keys = this.#words;
       if (keys[key + 3] === d && keys[key + 2] === c && keys[key + 1] === b && keys[key] === a) return slot;
-      slot = (slot + 1) & this.#mask;
+      slot = (slot + 1) & mask;
     }
+  }
+
+  #growIndex(): void {
+    if (this.#slotsBefore !== null || this.#count < this.#slots.length / 2) return;
+    if (this.#slots.length === this.#slotsMax) return;
+    this.#slotsBefore = this.#slots;
+    this.#slots = new Uint32Array(2 * this.#slots.length);
+    this.#moved = 0;
+    this.#rowsBefore = this.#count;
+  }
+
+  /** Rows keep their keys until the table is full, and then the index has long been moved. */
+  #moveRows(most: number): void {
+    if (this.#slotsBefore === null) return;
+    const mask = this.#slots.length - 1;
+    const end = Math.min(this.#moved + most, this.#rowsBefore);
+    for (; this.#moved < end; this.#moved++) {
+      let slot = this.#hashOfRow(this.#moved) & mask;
+      while (this.#slots[slot] !== 0) slot = (slot + 1) & mask;
+      this.#slots[slot] = this.#moved + 1;
+    }
+    if (this.#moved === this.#rowsBefore) this.#slotsBefore = null;
   }
 
   #hash(a: number, b: number, c: number, d: number): number {
     let hash = mix(mix(mix(mix(this.#seed, a), b), c), d);
     hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
     hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-    return (hash ^ (hash >>> 16)) & this.#mask;
+    return hash ^ (hash >>> 16);
   }
 
   #hashOfRow(row: number): number {
@@ -201,11 +240,12 @@ export class BaselineTable {
 
   /** Moves later entries forward, so that searches do not stop at the gap (Knuth 6.4, algorithm R). */
   #removeSlot(row: number): void {
-    let gap = this.#hashOfRow(row);
-    while (this.#slots[gap] !== row + 1) gap = (gap + 1) & this.#mask;
-    for (let slot = (gap + 1) & this.#mask; this.#slots[slot] !== 0; slot = (slot + 1) & this.#mask) {
-      const home = this.#hashOfRow((this.#slots[slot] as number) - 1);
-      if (((slot - home) & this.#mask) < ((slot - gap) & this.#mask)) continue;
+    const mask = this.#slots.length - 1;
+    let gap = this.#hashOfRow(row) & mask;
+    while (this.#slots[gap] !== row + 1) gap = (gap + 1) & mask;
+    for (let slot = (gap + 1) & mask; this.#slots[slot] !== 0; slot = (slot + 1) & mask) {
+      const home = this.#hashOfRow((this.#slots[slot] as number) - 1) & mask;
+      if (((slot - home) & mask) < ((slot - gap) & mask)) continue;
       this.#slots[gap] = this.#slots[slot] as number;
       gap = slot;
     }
