@@ -19,6 +19,7 @@ import { holds } from "./holds.ts";
 import { hostsRead } from "./hosts-read.ts";
 import { inlineRate } from "./inline-rate.ts";
 import type { Bench, Figure, Measurement } from "./measurement.ts";
+import { packetTimes } from "./packet-times.ts";
 import { parseAndCount } from "./parse-and-count.ts";
 import { programs } from "./programs.ts";
 import { reload } from "./reload.ts";
@@ -29,6 +30,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   "capture-rate": captureRate,
   "inline-rate": inlineRate,
   dataplane,
+  "packet-times": packetTimes,
   programs,
   "parse-and-count": parseAndCount,
   "detection-latency": detectionLatency,
