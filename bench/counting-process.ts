@@ -20,6 +20,7 @@ export const XDP_DROP = join(BUILT, "xdp_drop.bpf.o");
 export const XDP_HASH_COUNT = join(BUILT, "xdp_hash_count.bpf.o");
 export const XDP_HASH_BLOCK = join(BUILT, "xdp_hash_block.bpf.o");
 export const XDP_LPM_BLOCK = join(BUILT, "xdp_lpm_block.bpf.o");
+export const PACKET_TIMES = join(BUILT, "packet_times");
 const WORKER = join(import.meta.dir, "capture-worker.ts");
 
 /** What a process prints at its end. */

@@ -22,6 +22,7 @@ import { inlineRate } from "./inline-rate.ts";
 import { MachineLoad } from "./machine-load.ts";
 import type { Bench } from "./measurement.ts";
 import { packetStages } from "./packet-stages.ts";
+import { packetTimes } from "./packet-times.ts";
 import { parseAndCount } from "./parse-and-count.ts";
 import { programs } from "./programs.ts";
 import { reload } from "./reload.ts";
@@ -33,6 +34,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   "capture-rate": captureRate,
   "inline-rate": inlineRate,
   dataplane,
+  "packet-times": packetTimes,
   programs,
   "parse-and-count": parseAndCount,
   "detection-latency": detectionLatency,

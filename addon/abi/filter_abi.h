@@ -13,7 +13,7 @@
 
 #include "inline_abi.h"
 
-#define FILTER_SCHEMA 3
+#define FILTER_SCHEMA 4
 
 /* Exactly one for each packet. */
 enum filter_verdict {
@@ -57,8 +57,8 @@ struct filter_bucket {
 FLOODWALL_ABI_ASSERT(sizeof(struct filter_bucket) == 64);
 
 /* A source that may not reach a victim: all that a blocked IPv4 packet reads or writes. With many pairs a block costs
- * what fetching cache lines costs, one after the other. So most rows are at home, where the hash says, two on a line,
- * and are found at once; and any is found by the ways. */
+ * what fetching cache lines costs, one after the other. So a row is in the group where the hash says, its home, or in
+ * the first group after it that had room, and nothing else need be read to find it. */
 struct filter_pair {
   /* The last words of both: of IPv4 the addresses. All of both is in filter_pair_keys, at the row's number. */
   __u32 source;
@@ -76,6 +76,18 @@ FLOODWALL_ABI_ASSERT(sizeof(struct filter_pair) == 32);
 /* The lowest bit of the expiry, set of any pair but two IPv4 addresses. */
 #define FILTER_PAIR_IPV6 1ull
 
+/* Two cache lines, which processors fetch as one. With all pairs that there is room for, nine in ten are at home. */
+#define FILTER_GROUP_PAIRS 4u
+
+struct filter_pair_group {
+  struct filter_pair pairs[FILTER_GROUP_PAIRS];
+};
+FLOODWALL_ABI_ASSERT(sizeof(struct filter_pair_group) == 128);
+
+/* Groups after its home that a pair may be in, so many that their rows and those at home are less than 256. With all
+ * pairs that there is room for, the farthest of four million was 38 groups away. */
+#define FILTER_REACH_MAX 62u
+
 /* 48 bits are left: at ten million packets a second, enough for 325 days. */
 #define FILTER_OWNER_BITS 16
 
@@ -85,9 +97,9 @@ struct filter_pair_key {
 };
 FLOODWALL_ABI_ASSERT(sizeof(struct filter_pair_key) == 32);
 
-/* A bit for each pair, where its hash says: with all pairs that there is room for, nine packets in ten that are not
- * blocked find theirs clear, on a line that the cache holds, and need no look at rows and ways. */
-#define FILTER_PAIR_BITS 8u
+/* Two bits of one word for each pair, where its hash says: with all pairs that there is room for, 97 of 100 packets
+ * that are not blocked find one of theirs clear, on a line that the cache holds, and need no look at rows. */
+#define FILTER_GROUP_BITS (8u * FILTER_GROUP_PAIRS)
 
 struct filter_bits {
   __u64 words[8];
@@ -155,6 +167,28 @@ struct filter_hits {
 };
 FLOODWALL_ABI_ASSERT(sizeof(struct filter_hits) == 32);
 
+/* What rules ask of a packet beside its addresses and its length. Fields that a packet does not show are 0. */
+struct filter_traits {
+  union {
+    __u64 all;
+    struct {
+      __u16 source_port;
+      __u16 destination_port;
+      __u8 protocol;
+      __u8 tcp_flags;
+      __u8 shows;
+      __u8 reserved;
+    };
+  };
+};
+FLOODWALL_ABI_ASSERT(sizeof(struct filter_traits) == 8);
+
+enum filter_shows {
+  FILTER_SHOWS_PORTS = 1,
+  FILTER_SHOWS_FLAGS = 2,
+  FILTER_SHOWS_FRAGMENT = 4,
+};
+
 /* Sets of prefixes, looked up by exact hash for each length in use, the longest first. */
 enum filter_set_kind {
   FILTER_ALLOWLIST = 0,
@@ -167,14 +201,18 @@ enum filter_set_kind {
 
 struct filter_entry {
   struct inline_address address;
+  /* What any packet has that the rule matches: of its traits, where the mask has bits, these. Most rules that do not
+   * match are passed over by it, here where the rules of one destination lie one after the other. */
+  struct filter_traits mask;
+  struct filter_traits wanted;
   /* The number of the rule. */
   __u32 rule;
   __u8 length;
   /* More of the same prefix follow right after. */
   __u8 has_more;
-  __u8 reserved[10];
+  __u8 reserved[2];
 };
-FLOODWALL_ABI_ASSERT(sizeof(struct filter_entry) == 32);
+FLOODWALL_ABI_ASSERT(sizeof(struct filter_entry) == 40);
 
 #define FILTER_LENGTHS_IPV4 33
 #define FILTER_LENGTHS_IPV6 129
@@ -210,8 +248,7 @@ struct filter_head {
   __u32 pairs_max;
   __u32 rules_max;
   __u32 prefixes_max;
-  __u32 pair_buckets;
-  __u32 pair_rows;
+  __u32 pair_groups;
   __u32 rule_slots;
   /* Of hits, a power of two; and whether CPUs share them, because there are more CPUs. */
   __u32 stripes;
@@ -221,6 +258,8 @@ struct filter_head {
   __u32 pairs;
   __u32 active[FILTER_SETS];
   __u32 entries[FILTER_SETS];
+  /* Pairs are at most so many groups after their home. */
+  __u32 pair_reach;
   __u32 reserved2[8];
 };
 FLOODWALL_ABI_ASSERT(sizeof(struct filter_head) == 128);
@@ -239,7 +278,7 @@ static inline __attribute__((always_inline)) __u32 filter_tag(__u64 hash) {
 static inline __attribute__((always_inline)) int filter_is_ipv4_pair(const struct inline_address* source,
                                                                      const struct inline_address* victim) {
   const __u32 mapped = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0xffff0000u : 0xffffu;
-  return (source->halves[0] | victim->halves[0]) == 0 && source->words[2] == mapped && victim->words[2] == mapped;
+  return (source->halves[0] | victim->halves[0] | (source->words[2] ^ mapped) | (victim->words[2] ^ mapped)) == 0;
 }
 
 /* Of two addresses of one family, as flow_hash() does it: the NH hash, with less to do for IPv4. */
@@ -265,14 +304,17 @@ static inline __attribute__((always_inline)) __u64 filter_prefix_hash(const stru
   return hash ^ hash >> 29;
 }
 
-/* The first of the two rows that are the home of a hash. `rows` is even. */
-static inline __attribute__((always_inline)) __u32 filter_home_of(__u64 hash, __u32 rows) {
-  return (__u32)((hash >> 32) * (rows / 2) >> 32) * 2;
+/* The group that is the home of a hash. `groups` is how many there are. */
+static inline __attribute__((always_inline)) __u32 filter_home_of(__u64 hash, __u32 groups) {
+  return (__u32)((hash >> 32) * groups >> 32);
 }
 
-/* The number of its bit. */
-static inline __attribute__((always_inline)) __u32 filter_bit_of(__u64 hash, __u32 rows) {
-  return (__u32)((hash & 0xffffffff) * (rows * FILTER_PAIR_BITS) >> 32);
+/* The number of its word of bits among all, and its bits there. */
+static inline __attribute__((always_inline)) __u32 filter_word_of(__u64 hash, __u32 groups) {
+  return (__u32)((hash & 0xffffffff) * (groups * FILTER_GROUP_BITS / 64) >> 32);
+}
+static inline __attribute__((always_inline)) __u64 filter_word_bits(__u64 hash) {
+  return 1ull << (hash & 63) | 1ull << (hash >> 6 & 63);
 }
 
 /* The two buckets of a hash. `buckets` is a power of two. */

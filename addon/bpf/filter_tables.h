@@ -31,17 +31,15 @@
 /* One row: sizes, seeds, how many pairs there are, and which sets are in force. */
 FILTER_MAP(filter_head) filter_head SEC(".maps");
 
-/* Source blocks. A bit for each hash of a pair: most packets that are not blocked are done after it. The kernel's Bloom
- * filter (BPF_MAP_TYPE_BLOOM_FILTER) cannot forget a pair that was removed. */
+/* Source blocks. Two bits for each hash of a pair: most packets that are not blocked are done after it. The kernel's
+ * Bloom filter (BPF_MAP_TYPE_BLOOM_FILTER) cannot forget a pair that was removed. */
 FILTER_MAP(filter_bits) filter_pair_bits SEC(".maps");
-/* By these any pair's row is found; most rows are at home and are found before. */
-FILTER_MAP(filter_bucket) filter_buckets SEC(".maps");
 /* Addresses, expiry and counts of a pair: what a blocked IPv4 packet needs is on one cache line, where a look-up in a
  * hash map of the kernel reads its bucket, its element and, per CPU, the value. */
-FILTER_MAP(filter_pair) filter_pairs SEC(".maps");
-/* By the same numbers: the whole addresses, which only IPv6 needs; and what CPUs counted that do not own the pair. One
- * count for all of them, with locked instructions, since they are few: a count for each CPU and pair would take memory
- * for every CPU. */
+FILTER_MAP(filter_pair_group) filter_pairs SEC(".maps");
+/* By the numbers of the rows: the whole addresses, which only IPv6 needs; and what CPUs counted that do not own the
+ * pair. One count for all of them, with locked instructions, since they are few: a count for each CPU and pair would
+ * take memory for every CPU. */
 FILTER_MAP(filter_pair_key) filter_pair_keys SEC(".maps");
 FILTER_MAP(filter_count) filter_pair_hits SEC(".maps");
 
@@ -74,7 +72,7 @@ static __always_inline struct filter_head* filter_head_of(void) {
 }
 
 static __always_inline int same_address(const struct inline_address* one, const struct inline_address* other) {
-  return one->halves[0] == other->halves[0] && one->halves[1] == other->halves[1];
+  return ((one->halves[0] ^ other->halves[0]) | (one->halves[1] ^ other->halves[1])) == 0;
 }
 
 struct found_pair {
@@ -91,66 +89,90 @@ static __always_inline int has_tag(__u32 way, __u32 tag) {
   return way != 0;
 }
 
-static __always_inline int has_key(__u32 row, const struct packet* packet) {
+/* Not static for the reason of parse_packet. */
+__noinline int has_key(struct packet* packet, __u32 row) {
   struct filter_pair_key* key = bpf_map_lookup_elem(&filter_pair_keys, &row);
-  return key && same_address(&key->source, &packet->source) && same_address(&key->victim, &packet->destination);
+  return packet && key && same_address(&key->source, &packet->source) &&
+         same_address(&key->victim, &packet->destination);
 }
 
-/* Whether the row is the packet's pair. */
-static __always_inline int is_pair_at(__u32 row, const struct packet* packet, struct found_pair* found) {
-  struct filter_pair* pair = bpf_map_lookup_elem(&filter_pairs, &row);
-  if (!pair || pair->source != packet->source.words[3] || pair->victim != packet->destination.words[3]) return 0;
-  __u64 is_ipv6 = filter_is_ipv4_pair(&packet->source, &packet->destination) ? 0 : FILTER_PAIR_IPV6;
-  if (pair->expires_at_ns == 0 || (pair->expires_at_ns & FILTER_PAIR_IPV6) != is_ipv6) return 0;
-  if (is_ipv6 && !has_key(row, packet)) return 0;
-  *found = (struct found_pair){.pair = pair, .number = row};
-  return 1;
+static __always_inline __u64 differs(const struct filter_pair* pair, const struct packet* packet) {
+  return (__u64)(pair->source ^ packet->source.words[3]) << 32 | (pair->victim ^ packet->destination.words[3]);
 }
 
-/* Of the two rows of a home, the one that may be the packet's, without a branch: it could not be predicted. */
-static __always_inline __u32 row_at_home(__u32 home, const struct packet* packet) {
-  struct filter_pair* first = bpf_map_lookup_elem(&filter_pairs, &home);
-  if (!first) return home;
-  __u64 differs =
-      ((__u64)(first->source ^ packet->source.words[3])) << 32 | (first->victim ^ packet->destination.words[3]);
-  return home + (__u32)((differs | -differs) >> 63);
+/* 0, or 1 of any other number, without a branch. */
+static __always_inline __u32 is_not_0(__u64 number) { return (number | -number) >> 63; }
+
+/* Which of the group may be the packet's pair, without a branch: it could not be predicted, and nothing that follows
+ * could begin before the group is there. */
+static __always_inline __u32 at_home(const struct filter_pair_group* home, const struct packet* packet) {
+  __u32 after0 = is_not_0(differs(&home->pairs[0], packet));
+  __u32 after1 = after0 & is_not_0(differs(&home->pairs[1], packet));
+  __u32 after2 = after1 & is_not_0(differs(&home->pairs[2], packet));
+  return after0 + after1 + after2;
 }
 
-static __always_inline int is_pair_in(const struct filter_bucket* ways, __u32 tag, const struct packet* packet,
-                                      struct found_pair* found) {
-  for (int i = 0; i < FILTER_BUCKET_WAYS; i++) {
-    __u32 way = ways->ways[i];
-    if (has_tag(way, tag) && is_pair_at((way & ~FILTER_TAG_MASK) - 1, packet, found)) return 1;
+static __always_inline int is_ipv4_row(const struct filter_pair* pair) {
+  return pair->expires_at_ns != 0 && !(pair->expires_at_ns & FILTER_PAIR_IPV6);
+}
+
+static __always_inline int may_be_pair(const struct filter_head* head, __u64 hash) {
+  const __u32 word = filter_word_of(hash, head->pair_groups);
+  const __u64 wanted = filter_word_bits(hash);
+  __u32 line = word / 8;
+  struct filter_bits* bits = bpf_map_lookup_elem(&filter_pair_bits, &line);
+  return bits && (bits->words[word & 7] & wanted) == wanted;
+}
+
+static __always_inline struct filter_pair* pair_at(__u32 row) {
+  __u32 group = row / FILTER_GROUP_PAIRS;
+  struct filter_pair_group* found = bpf_map_lookup_elem(&filter_pairs, &group);
+  return found ? &found->pairs[bounded(row, FILTER_GROUP_PAIRS - 1)] : 0;
+}
+
+/* Above the numbers of all rows, and of those that a pair may be in. */
+#define PAIR_ROWS_MASK 0x3ffffff
+#define PAIR_REACH_MASK 0xff
+
+/* The number of the packet's row, plus 1; 0: there is none. Not static for the reason of parse_packet. */
+__noinline __u32 find_pair_from(struct packet* packet, __u32 home) {
+  struct filter_head* head = filter_head_of();
+  if (!packet || !head) return 0;
+  __u64 row = bounded(home * FILTER_GROUP_PAIRS, PAIR_ROWS_MASK);
+  for_countdown(left, bounded((head->pair_reach + 1) * FILTER_GROUP_PAIRS, PAIR_REACH_MASK)) {
+    struct filter_pair* pair = pair_at(row);
+    if (!pair) return 0;
+    if (!differs(pair, packet) && pair->expires_at_ns != 0 && has_key(packet, row)) return row + 1;
+    row = bounded(row + 1, PAIR_ROWS_MASK);
   }
   return 0;
 }
 
-static __always_inline int may_be_pair(const struct filter_head* head, __u64 hash) {
-  __u32 bit = filter_bit_of(hash, head->pair_rows);
-  __u32 line = bit >> 9;
-  struct filter_bits* bits = bpf_map_lookup_elem(&filter_pair_bits, &line);
-  return bits && bits->words[bit >> 6 & 7] >> (bit & 63) & 1;
-}
-
 /* The row of the packet's source and destination; no pair: there is none. */
-static __always_inline struct found_pair find_pair(const struct filter_head* head, const struct packet* packet) {
+static __always_inline struct found_pair find_pair(const struct filter_head* head, struct packet* packet) {
   struct found_pair found = {};
   __u64 hash = filter_pair_hash(&packet->source, &packet->destination, head->seed);
   if (!may_be_pair(head, hash)) return found;
-  __u32 home = filter_home_of(hash, head->pair_rows);
-  if (is_pair_at(row_at_home(home, packet), packet, &found)) return found;
-  __u32 tag = filter_tag(hash);
-  __u32 bucket = filter_bucket_of(hash, head->pair_buckets);
-  struct filter_bucket* ways = bpf_map_lookup_elem(&filter_buckets, &bucket);
-  if (!ways || is_pair_in(ways, tag, packet, &found) || !ways->elsewhere) return found;
-  bucket = filter_second_bucket_of(hash, head->pair_buckets);
-  ways = bpf_map_lookup_elem(&filter_buckets, &bucket);
-  if (ways) is_pair_in(ways, tag, packet, &found);
+  __u32 home = filter_home_of(hash, head->pair_groups);
+  struct filter_pair_group* group = bpf_map_lookup_elem(&filter_pairs, &home);
+  if (group && filter_is_ipv4_pair(&packet->source, &packet->destination)) {
+    __u64 at = bounded(at_home(group, packet), FILTER_GROUP_PAIRS - 1);
+    struct filter_pair* pair = &group->pairs[at];
+    if (!differs(pair, packet) && is_ipv4_row(pair)) {
+      return (struct found_pair){.pair = pair, .number = home * FILTER_GROUP_PAIRS + at};
+    }
+  }
+  __u32 row = find_pair_from(packet, home);
+  if (row) found = (struct found_pair){.pair = pair_at(row - 1), .number = row - 1};
   return found;
 }
 
+static __always_inline __u32 set_index_of(const struct filter_head* head, __u32 kind) {
+  return kind * FILTER_SET_COPIES + head->active[kind];
+}
+
 static __always_inline struct filter_set* active_set(const struct filter_head* head, __u32 kind) {
-  __u32 index = kind * FILTER_SET_COPIES + head->active[kind];
+  __u32 index = set_index_of(head, kind);
   return bpf_map_lookup_elem(&filter_sets, &index);
 }
 

@@ -53,7 +53,7 @@ static __always_inline struct inline_row* row_at(__u32 lane, __u32 row, __u32 ch
 }
 
 static __always_inline int is_same(const struct inline_address* one, const struct inline_address* other) {
-  return one->halves[0] == other->halves[0] && one->halves[1] == other->halves[1];
+  return ((one->halves[0] ^ other->halves[0]) | (one->halves[1] ^ other->halves[1])) == 0;
 }
 
 /* A free row, or 0. Writes its number to `number`. */
@@ -81,25 +81,31 @@ struct host_key {
   const struct inline_address* address;
   __u32 tag;
   __u32 lane;
+  /* The way that is tried first. Most hosts have this one, so that the processor need not guess which it is. */
+  __u64 way;
 };
 
 static __always_inline struct inline_bucket* bucket_at(__u32 index) { return bpf_map_lookup_elem(&buckets, &index); }
+
+/* The row that the way leads to, if it is the address's. */
+static __always_inline struct inline_row* row_of(__u32 way, const struct host_key* key, __u32 chunks) {
+  if (way == 0 || (way & INLINE_TAG_MASK) != key->tag) return 0;
+  struct inline_row* row = row_at(key->lane, (way & ~INLINE_TAG_MASK) - 1, chunks);
+  return row && is_same(&row->address, key->address) ? row : 0;
+}
 
 /* The row of the address; 0 when this bucket knows none. */
 static __always_inline struct inline_row* find_row(const struct inline_bucket* bucket, const struct host_key* key,
                                                    __u32 chunks) {
   if (!bucket) return 0;
-  for (int i = 0; i < INLINE_BUCKET_WAYS; i++) {
-    __u32 way = bucket->ways[i];
-    if (way == 0 || (way & INLINE_TAG_MASK) != key->tag) continue;
-    struct inline_row* row = row_at(key->lane, (way & ~INLINE_TAG_MASK) - 1, chunks);
-    if (row && is_same(&row->address, key->address)) return row;
-  }
-  return 0;
+  struct inline_row* row = row_of(bucket->ways[key->way], key, chunks);
+  for (int i = 0; !row && i < INLINE_BUCKET_WAYS; i++) row = row_of(bucket->ways[i], key, chunks);
+  return row;
 }
 
-static __always_inline __u32* empty_way(struct inline_bucket* bucket) {
+static __always_inline __u32* empty_way(struct inline_bucket* bucket, __u64 first) {
   if (!bucket) return 0;
+  if (bucket->ways[first] == 0) return &bucket->ways[first];
   for (int i = 0; i < INLINE_BUCKET_WAYS; i++) {
     if (bucket->ways[i] == 0) return &bucket->ways[i];
   }
@@ -109,8 +115,8 @@ static __always_inline __u32* empty_way(struct inline_bucket* bucket) {
 /* A new row for the address; 0 when its buckets or the lane are full. */
 static __always_inline struct inline_row* add_row(struct inline_bucket* near, struct inline_bucket* far,
                                                   const struct host_key* key, __u32 chunks) {
-  __u32* way = empty_way(near);
-  if (!way) way = empty_way(far);
+  __u32* way = empty_way(near, key->way);
+  if (!way) way = empty_way(far, key->way);
   if (!way) return 0;
   __u32 number = 0;
   struct inline_row* row = take_row(key->lane, chunks, &number);

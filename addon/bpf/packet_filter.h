@@ -31,24 +31,15 @@ static __always_inline int matches_source(const struct filter_rule* rule, const 
          (packet->source.halves[1] & mask[1]) == rule->source.halves[1];
 }
 
-/* All but the destination. Not static for the reason of parse_packet. */
+/* All that the entry of the rule does not say. Not static for the reason of parse_packet. */
 __noinline int rule_matches(struct filter_rule* rule, struct packet* packet) {
   if (!rule || !packet) return 0;
   const __u8 asks = rule->asks;
-  if (asks & FILTER_ASKS_PROTOCOL && packet->protocol != rule->protocol) return 0;
-  if (asks & FILTER_ASKS_FRAGMENT && packet->is_fragment != rule->fragment) return 0;
   if (asks & FILTER_ASKS_LENGTH && (packet->length < rule->length_min || packet->length > rule->length_max)) return 0;
-  if (rule->source_ports || rule->destination_ports) {
-    if (!packet->shows_ports) return 0;
-    if (rule->source_ports && !in_ranges(rule, 0, rule->source_ports, packet->source_port)) return 0;
-    if (rule->destination_ports &&
-        !in_ranges(rule, FILTER_PORT_RANGES, rule->destination_ports, packet->destination_port)) {
-      return 0;
-    }
-  }
-  if (asks & FILTER_ASKS_FLAGS) {
-    if (!packet->shows_flags) return 0;
-    if ((packet->tcp_flags & rule->flags_set) != rule->flags_set || packet->tcp_flags & rule->flags_unset) return 0;
+  if (rule->source_ports && !in_ranges(rule, 0, rule->source_ports, packet->traits.source_port)) return 0;
+  if (rule->destination_ports &&
+      !in_ranges(rule, FILTER_PORT_RANGES, rule->destination_ports, packet->traits.destination_port)) {
+    return 0;
   }
   return asks & FILTER_ASKS_SOURCE ? matches_source(rule, packet) : 1;
 }
@@ -94,12 +85,14 @@ __noinline __u32 apply_rules(struct packet* packet, struct filter_stats* stats, 
     __u32 at = index++;
     struct filter_entry* entry = bpf_map_lookup_elem(&filter_entries, &at);
     if (!entry) break;
-    __u32 number = entry->rule;
-    struct filter_rule* rule = bpf_map_lookup_elem(&filter_rules, &number);
-    if (rule && rule_matches(rule, packet) && rule->expires_at_ns > coarse_boot_ns(stats)) {
-      int is_dropped = !rule->is_limit || !is_within_limit(rule, wire);
-      count_hit(head, number, wire, is_dropped);
-      return !rule->is_limit ? FILTER_DROP_RULE : is_dropped ? FILTER_DROP_RATE_LIMIT : FILTER_PASS_RATE_LIMIT;
+    if ((packet->traits.all & entry->mask.all) == entry->wanted.all) {
+      __u32 number = entry->rule;
+      struct filter_rule* rule = bpf_map_lookup_elem(&filter_rules, &number);
+      if (rule && rule_matches(rule, packet) && rule->expires_at_ns > coarse_boot_ns(stats)) {
+        int is_dropped = !rule->is_limit || !is_within_limit(rule, wire);
+        count_hit(head, number, wire, is_dropped);
+        return !rule->is_limit ? FILTER_DROP_RULE : is_dropped ? FILTER_DROP_RATE_LIMIT : FILTER_PASS_RATE_LIMIT;
+      }
     }
     if (!entry->has_more) break;
   }
@@ -144,39 +137,39 @@ static __always_inline void count_pair(struct found_pair found, __u32 wire) {
   __sync_fetch_and_add(&hits->bytes, wire);
 }
 
-static __always_inline int is_blocked(const struct filter_head* head, struct filter_stats* stats,
-                                      const struct packet* packet, __u32 wire) {
+static __always_inline int is_blocked(const struct filter_head* head, struct filter_stats* stats, struct packet* packet,
+                                      __u32 wire) {
   struct found_pair found = find_pair(head, packet);
   if (!found.pair || found.pair->expires_at_ns <= coarse_boot_ns(stats)) return 0;
   count_pair(found, wire);
   return 1;
 }
 
-static __always_inline __u32 set_index_of(const struct filter_head* head, __u32 kind) {
-  return kind * FILTER_SET_COPIES + head->active[kind];
+/* Whether the address lies in a prefix of the set in force. */
+static __always_inline int is_listed(const struct filter_head* head, __u32 kind, struct inline_address* address) {
+  if (!head->entries[kind]) return 0;
+  return is_in_set(address, set_index_of(head, kind));
 }
 
 static __always_inline __u32 judge_packet(const struct filter_head* head, struct filter_stats* stats,
                                           struct packet* packet, __u32 wire) {
-  if (head->entries[FILTER_ALLOWLIST] && is_in_set(&packet->source, set_index_of(head, FILTER_ALLOWLIST))) {
-    return FILTER_PASS_ALLOWLIST;
-  }
-  if (head->entries[FILTER_WHITELIST] && is_in_set(&packet->destination, set_index_of(head, FILTER_WHITELIST))) {
-    return FILTER_PASS_WHITELIST;
-  }
+  if (is_listed(head, FILTER_ALLOWLIST, &packet->source)) return FILTER_PASS_ALLOWLIST;
+  if (is_listed(head, FILTER_WHITELIST, &packet->destination)) return FILTER_PASS_WHITELIST;
   if (head->pairs && is_blocked(head, stats, packet, wire)) return FILTER_DROP_SOURCE;
   if (!head->entries[FILTER_RULES]) return FILTER_PASS_DEFAULT;
+  const struct filter_set* set = active_set(head, FILTER_RULES);
+  if (!set || (!set->any_entries && !may_be_in(set, &packet->destination))) return FILTER_PASS_DEFAULT;
   __u32 verdict = judge_by_rules(packet, stats, set_index_of(head, FILTER_RULES), wire);
   return verdict == FILTER_VERDICTS ? FILTER_PASS_DEFAULT : verdict;
 }
 
-/* Whether the packet is to be dropped; counts the verdict. `error` is what parse_packet() said of it, `wire` its bytes.
- * Not static for the reason of parse_packet. */
-__noinline int filter_drops(struct packet* packet, __u32 error, __u32 wire) {
+/* Whether the packet is to be dropped; counts the verdict. `error` is what parse_packet() said of it, `wire` its
+ * bytes. */
+static __always_inline int filter_drops(struct packet* packet, __u32 error, __u32 wire) {
   struct filter_head* head = filter_head_of();
   __u32 slot = 0;
   struct filter_stats* stats = bpf_map_lookup_elem(&filter_stats, &slot);
-  if (!packet || !head || !stats) return 0;
+  if (!head || !stats) return 0;
   __u32 verdict = FILTER_PASS_MALFORMED;
   if (error == INLINE_NO_ERROR) {
     verdict = judge_packet(head, stats, packet, wire);

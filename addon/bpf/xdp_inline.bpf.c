@@ -58,8 +58,8 @@ SLOT_OF(network_trie4) networks4 SEC(".maps");
 SLOT_OF(network_trie6) networks6 SEC(".maps");
 SLOT_OF(network_counts) network_rows SEC(".maps");
 
-// The flows that each CPU saw recently, in sets of half a cache line. An LRU hash of the kernel forgets old flows as
-// well, but takes a lock and a list's node for each new one, and in many floods every packet is a new flow.
+// The flows that each CPU saw recently, in sets of a quarter of a cache line. An LRU hash of the kernel forgets old flows
+// as well, but takes a lock and a list's node for each new one, and in many floods every packet is a new flow.
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(max_entries, 1);
@@ -126,7 +126,10 @@ static __always_inline struct place locate(const struct inline_address* address,
   if (!may_be_in_network(address)) return foreign;
   const __u32 near = settings.near_buckets, far = settings.far_buckets;
   __u64 hash = inline_host_hash(address, settings.host_seed);
-  struct host_key key = {.address = address, .tag = (__u32)(hash >> 32) & INLINE_TAG_MASK, .lane = lane};
+  struct host_key key = {.address = address,
+                         .tag = (__u32)(hash >> 32) & INLINE_TAG_MASK,
+                         .lane = lane,
+                         .way = bounded(hash >> 48, INLINE_BUCKET_WAYS - 1)};
   struct inline_bucket* near_bucket = bucket_at(inline_near_bucket(lane, near, far, hash));
   struct inline_row* row = find_row(near_bucket, &key, settings.chunks);
   if (row) return in_host(row);
@@ -144,13 +147,13 @@ static __always_inline int is_new_flow(const struct packet* packet, struct inlin
   // A later fragment belongs to the flow of the first, which its own headers do not name.
   if (packet->is_later_fragment) return 0;
   __u64 hash = flow_hash(packet, &settings);
-  __u32 way = flow_way(hash, flow_epoch);
-  if (is_last_flow(counts->last_flow, way)) return 0;
-  counts->last_flow = way;
+  __u32 flow = (__u32)hash ^ flow_epoch;
+  if (counts->last_flow == flow) return 0;
+  counts->last_flow = flow;
   __u32 sets = settings.flow_sets;
-  __u32 index = cpu * sets + ((__u32)(hash >> 32) & (sets - 1));
+  __u32 index = cpu * sets + ((__u32)hash & (sets - 1));
   struct inline_flow_set* set = bpf_map_lookup_elem(&flow_sets, &index);
-  return set ? flow_is_new(set, way) : 0;
+  return set ? flow_is_new(set, hash) : 0;
 }
 
 static __always_inline void add(struct inline_counts* counts, __u32 to, __u32 wire) {
@@ -160,9 +163,9 @@ static __always_inline void add(struct inline_counts* counts, __u32 to, __u32 wi
 
 static __always_inline void count(struct inline_counts* counts, const struct packet* packet, __u32 wire, int is_new) {
   add(counts, packet->transport & 3, wire);
-  if (packet->is_syn) add(counts, INLINE_TCP_SYN, wire);
-  if (packet->is_fragment) add(counts, INLINE_FRAGMENT, wire);
-  if (is_new) counts->new_flows++;
+  if (is_syn(packet)) add(counts, INLINE_TCP_SYN, wire);
+  if (packet->traits.shows & FILTER_SHOWS_FRAGMENT) add(counts, INLINE_FRAGMENT, wire);
+  counts->new_flows += is_new;
 }
 
 // One packet in settings.sample_every on average; the gaps are random, so that no regular traffic hides between them.
@@ -223,6 +226,11 @@ static __always_inline void count_frame(struct xdp_md* ctx, struct inline_stats*
   sample(ctx, own, wire);
 }
 
+// Not static for the reason of parse_packet.
+__noinline int filter_counted(struct packet* packet, __u32 error, __u32 wire) {
+  return packet ? filter_drops(packet, error, wire) : 0;
+}
+
 SEC("xdp")
 int xdp_inline(struct xdp_md* ctx) {
   __u32 slot = 0;
@@ -232,7 +240,7 @@ int xdp_inline(struct xdp_md* ctx) {
   __u32 error = parse_packet(ctx, &packet);
   struct inline_stats* own = bpf_map_lookup_elem(&stats, &slot);
   if (own && cpu < settings.cpus) count_frame(ctx, own, cpu, &packet, error, wire);
-  if (settings.filters && filter_drops(&packet, error, wire)) return XDP_DROP;
+  if (settings.filters && filter_counted(&packet, error, wire)) return XDP_DROP;
   return XDP_PASS;
 }
 

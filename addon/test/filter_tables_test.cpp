@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "filter/bucket_table.h"
 #include "filter_box.h"
 #include "random.h"
 
@@ -28,7 +29,8 @@ std::uint32_t bitsIn(std::span<const filter_bits> lines) {
   return sum;
 }
 
-std::uint32_t unusedRow(std::span<const filter_pair> rows, std::uint32_t from) {
+std::uint32_t unusedRow(std::span<const filter_pair> rows, std::size_t at) {
+  auto from = static_cast<std::uint32_t>(at);
   while (rows[from].expires_at_ns != 0) from++;
   return from;
 }
@@ -89,26 +91,28 @@ TEST_CASE("pair table: adopts what another process left, and corrects what a cra
   for (std::uint32_t i = 0; i < 1000; i++) keys.push_back(numbered(i));
   box.pairs.put(keys, std::vector<std::uint64_t>(keys.size(), inAnHour()));
   CHECK(PairTable(box.maps).size() == 1000);
-  // A row that no way leads to; a way to a free row; a wrong count of what is elsewhere.
+  // A row where the kernel does not look for its pair, and a second row of a pair.
   const auto rows = box.maps.pairs();
-  const std::uint32_t stray = unusedRow(rows, 0);
-  rows[stray].expires_at_ns = inAnHour();
-  for (std::uint32_t& way : box.maps.pairBuckets()[0].ways) {
-    if (way == 0) way = unusedRow(rows, stray + 1) + 1;
+  const std::uint64_t hash = filter_pair_hash(&keys[0].source, &keys[0].victim, box.maps.head().seed);
+  const std::uint32_t home = filter_home_of(hash, box.maps.head().pair_groups) * FILTER_GROUP_PAIRS;
+  const std::uint32_t stray = unusedRow(rows, home > rows.size() / 2 ? 0 : home + rows.size() / 2);
+  const std::uint32_t second = unusedRow(rows, home);
+  for (const std::uint32_t row : {stray, second}) {
+    box.maps.pairKeys()[row] = keys[0];
+    rows[row].expires_at_ns = inAnHour();
   }
-  box.maps.pairBuckets()[1].elsewhere += 3;
   const std::uint32_t bits = bitsIn(box.maps.pairBits());
   for (filter_bits& line : box.maps.pairBits()) line.words[0] = ~__u64{0};
   PairTable repaired(box.maps);
   CHECK(repaired.size() == 1000);
   CHECK(countRead(repaired) == 1000);
   CHECK(rows[stray].expires_at_ns == 0);
+  CHECK(rows[second].expires_at_ns == 0);
   CHECK(bitsIn(box.maps.pairBits()) == bits);
   for (std::uint32_t i = 0; i < 1000; i++) CHECK(box.drops(udpFrame(kForeign + i, kProtected + i % 7)));
   CHECK_THROWS_AS(repaired.put(std::vector{numbered(1000)}, std::vector{inAnHour()}), FilterError);
   repaired.remove(keys);
   CHECK(repaired.size() == 0);
-  CHECK(elsewhereIn(box.maps.pairBuckets()) == 0);
   CHECK(bitsIn(box.maps.pairBits()) == 0);
   CHECK_FALSE(box.drops(udpFrame(kForeign, kProtected)));
 }

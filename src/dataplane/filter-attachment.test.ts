@@ -9,7 +9,9 @@ import { prefix } from "../../test/fixtures/networks.ts";
 import { ethernet, FRAME_BYTES_MIN, ip, udp } from "../../test/fixtures/packets/frames.ts";
 import { wideRule } from "../mitigation/rules/rule.ts";
 import { type FilterOptions, type FilterStatus, readPinnedStatus } from "./kernel-filter.ts";
+import { FILTER_SCHEMA } from "./native-constants.ts";
 
+const SCHEMA = `v${FILTER_SCHEMA}`;
 const FLOOD = `${import.meta.dir}/../../build/lab/traffic_source`;
 const FOREIGN_PROGRAM = `${import.meta.dir}/../../build/addon/bpf/xdp_mirror.bpf.o`;
 const VICTIM = "203.0.113.9";
@@ -207,8 +209,8 @@ describe.skipIf(vethUnavailable !== null)(`on a veth${vethUnavailable === null ?
     expect(await attach()).toMatchObject({ maxRules: 128, pairs: 1, rules: 1 });
     await veth.send(frames(SOURCE));
     await filter.untilFilter((now) => droppedSources(now) === 50);
-    expect(readdirSync(directory.path).sort()).toEqual(["links", "v3"]);
-    expect(readPinnedStatus(directory.path)).toMatchObject({ state: "healthy", schemas: ["v3"], pairs: 1, rules: 1 });
+    expect(readdirSync(directory.path).sort()).toEqual(["links", SCHEMA]);
+    expect(readPinnedStatus(directory.path)).toMatchObject({ state: "healthy", schemas: [SCHEMA], pairs: 1, rules: 1 });
   });
 
   test("maps of another schema are recognized and removed once ours are in force", async () => {
@@ -221,7 +223,7 @@ describe.skipIf(vethUnavailable !== null)(`on a veth${vethUnavailable === null ?
     expect((await open()).origin).toBe("replaced");
     expect(existsSync(`${directory.path}/v0`)).toBe(true);
     await attach();
-    expect(readPinnedStatus(directory.path)).toMatchObject({ state: "healthy", schemas: ["v3"] });
+    expect(readPinnedStatus(directory.path)).toMatchObject({ state: "healthy", schemas: [SCHEMA] });
   });
 
   test("counts and filters in one program; without the counter the filter stays", async () => {

@@ -25,9 +25,9 @@ constexpr std::uint32_t kBitsPerLine = 8 * sizeof(filter_bits);
 constexpr std::uint32_t kStripesMax = 64;
 
 constexpr std::array<std::size_t, FilterMaps::kMaps> kRowBytes = {
-    sizeof(filter_head),   sizeof(filter_bucket), sizeof(filter_pair), sizeof(filter_pair_key),
-    sizeof(filter_count),  sizeof(filter_rule),   sizeof(filter_hits), sizeof(filter_set),
-    sizeof(filter_bucket), sizeof(filter_entry),  sizeof(filter_bits), sizeof(FilterName)};
+    sizeof(filter_head),  sizeof(filter_pair_group), sizeof(filter_pair_key), sizeof(filter_count),
+    sizeof(filter_rule),  sizeof(filter_hits),       sizeof(filter_set),      sizeof(filter_bucket),
+    sizeof(filter_entry), sizeof(filter_bits),       sizeof(FilterName)};
 
 FilterError failed(const std::string& what, int error) {
   return FilterError("cannot " + what + ": " + strerror(error));
@@ -44,8 +44,10 @@ std::uint32_t cpus() { return static_cast<std::uint32_t>(std::max(1, libbpf_num_
 
 std::uint32_t bucketsFor(std::uint32_t rows) { return std::bit_ceil(rows / BucketTable::kRowsPerBucket + 1); }
 
-/// Half as many again: then five of six are at home even when there is no room for one more.
-std::uint32_t pairRowsFor(std::uint32_t pairs) { return (pairs + pairs / 2 + kSpareRows) / 2 * 2; }
+/// Rows for half as many again: then nine in ten are at home even when there is no room for one more.
+std::uint32_t pairGroupsFor(std::uint32_t pairs) {
+  return (pairs + pairs / 2 + kSpareRows + FILTER_GROUP_PAIRS - 1) / FILTER_GROUP_PAIRS;
+}
 
 filter_head headOf(const FilterShape& shape) {
   filter_head head{};
@@ -53,8 +55,7 @@ filter_head headOf(const FilterShape& shape) {
   head.pairs_max = shape.pairsMax;
   head.rules_max = shape.rulesMax;
   head.prefixes_max = shape.prefixesMax;
-  head.pair_buckets = bucketsFor(shape.pairsMax);
-  head.pair_rows = pairRowsFor(shape.pairsMax);
+  head.pair_groups = pairGroupsFor(shape.pairsMax);
   // Room for all new rules beside all old ones.
   head.rule_slots = 2 * shape.rulesMax;
   head.stripes = std::min(std::bit_ceil(cpus()), kStripesMax);
@@ -81,17 +82,18 @@ std::vector<filter_set> setsOf(const FilterShape& shape) {
 std::array<std::uint32_t, FilterMaps::kMaps> rowsOf(const FilterShape& shape, const filter_head& head,
                                                     const std::vector<filter_set>& sets) {
   const std::uint32_t lastRoom = shape.rulesMax;
+  // Those after the home of the last pair, too.
+  const std::uint32_t groups = head.pair_groups + FILTER_REACH_MAX;
   return {1,
-          head.pair_buckets,
-          head.pair_rows,
-          head.pair_rows,
-          head.pair_rows,
+          groups,
+          groups * FILTER_GROUP_PAIRS,
+          groups * FILTER_GROUP_PAIRS,
           head.rule_slots,
           head.rule_slots * head.stripes,
           static_cast<std::uint32_t>(sets.size()),
           sets.back().first_bucket + sets.back().buckets,
           sets.back().first_entry + lastRoom,
-          head.pair_rows * FILTER_PAIR_BITS / kBitsPerLine + 1,
+          head.pair_groups * FILTER_GROUP_BITS / kBitsPerLine + 1,
           head.rule_slots};
 }
 
@@ -167,7 +169,7 @@ std::optional<FilterMaps> FilterMaps::open(const std::string& directory, bool is
   const FilterShape shape = found.shape();
   const filter_head wanted = headOf(shape);
   if (head.stripes != wanted.stripes || head.are_stripes_shared != wanted.are_stripes_shared) return std::nullopt;
-  if (head.pair_buckets != wanted.pair_buckets) return std::nullopt;
+  if (head.pair_groups != wanted.pair_groups) return std::nullopt;
   const auto rows = rowsOf(shape, wanted, setsOf(shape));
   for (std::size_t i = 0; i < kMaps; i++) {
     if (infoOf(found.fd(i)).max_entries != rows.at(i)) return std::nullopt;

@@ -15,12 +15,10 @@ bool isSame(const inline_address& one, const inline_address& other) {
 
 PairTable::PairTable(const FilterMaps& maps)
     : head_(maps.head()),
-      buckets_(maps.pairBuckets()),
       rows_(maps.pairs()),
       keys_(maps.pairKeys()),
       hits_(maps.pairHits()),
-      table_(buckets_),
-      bits_(maps.pairBits(), head_.pair_rows) {
+      bits_(maps.pairBits(), head_.pair_groups) {
   repair();
 }
 
@@ -29,45 +27,41 @@ std::uint64_t PairTable::hashOf(const PairKey& key) const {
 }
 
 std::optional<std::uint32_t> PairTable::find(const PairKey& key) const {
-  return table_.find(hashOf(key), [&](std::uint32_t row) {
-    return row < rows_.size() && isSame(keys_[row].source, key.source) && isSame(keys_[row].victim, key.victim);
+  const std::uint64_t hash = hashOf(key);
+  return bits_.mayHave(hash) ? findFrom(hash, key) : std::nullopt;
+}
+
+std::optional<std::uint32_t> PairTable::findFrom(std::uint64_t hash, const PairKey& key) const {
+  return firstRow(hash, head_.pair_reach, [&](std::uint32_t row) {
+    return rows_[row].expires_at_ns != 0 && isSame(keys_[row].source, key.source) &&
+           isSame(keys_[row].victim, key.victim);
   });
 }
 
-/// The ways say which rows are in use. A way that names a row a second time, or the row of another pair, is ignored.
+std::uint32_t PairTable::distanceOf(std::uint64_t hash, std::uint32_t row) const {
+  return row / FILTER_GROUP_PAIRS - filter_home_of(hash, head_.pair_groups);
+}
+
+/// Rows say all. One that the kernel cannot find, or a second one of a pair, is given up.
 void PairTable::repair() {
-  std::vector<bool> isUsed(rows_.size());
-  std::vector<std::uint32_t> elsewhere(buckets_.size());
-  for (std::uint32_t bucket = 0; bucket < buckets_.size(); bucket++) {
-    for (std::uint32_t& way : buckets_[bucket].ways) {
-      if (way == 0) continue;
-      const std::uint32_t row = (way & ~FILTER_TAG_MASK) - 1;
-      const bool isKnown = row < rows_.size() && !isUsed[row] && rows_[row].expires_at_ns != 0;
-      const std::uint64_t hash = isKnown ? hashOf(keys_[row]) : 0;
-      if (!isKnown || !table_.isPlace(hash, bucket)) {
-        way = 0;
-        continue;
-      }
-      isUsed[row] = true;
-      bits_.add(hash);
-      if (table_.first(hash) != bucket) elsewhere[table_.first(hash)]++;
-    }
-  }
-  // Left alone where they are right: the kernel goes on dropping meanwhile.
-  for (std::uint32_t bucket = 0; bucket < buckets_.size(); bucket++) {
-    if (buckets_[bucket].elsewhere != elsewhere[bucket]) buckets_[bucket].elsewhere = elsewhere[bucket];
-  }
-  std::uint32_t used = 0;
+  isFree_.assign(rows_.size(), true);
+  head_.pair_reach = std::min(head_.pair_reach, FILTER_REACH_MAX);
+  std::uint32_t used = 0, reach = 0;
   for (std::uint32_t row = 0; row < rows_.size(); row++) {
-    if (isUsed[row]) {
-      used++;
-    } else {
-      rows_[row].expires_at_ns = 0;
+    if (rows_[row].expires_at_ns == 0) continue;
+    const std::uint64_t hash = hashOf(keys_[row]);
+    const std::uint32_t distance = distanceOf(hash, row);
+    if (distance > head_.pair_reach || findFrom(hash, keys_[row]) != row) {
+      __atomic_store_n(&rows_[row].expires_at_ns, std::uint64_t{0}, __ATOMIC_RELAXED);
+      continue;
     }
+    isFree_[row] = false;
+    bits_.add(hash);
+    reach = std::max(reach, distance);
+    used++;
   }
   bits_.clearOthers();
-  isFree_ = std::move(isUsed);
-  isFree_.flip();
+  __atomic_store_n(&head_.pair_reach, reach, __ATOMIC_RELEASE);
   setSize(used);
 }
 
@@ -100,18 +94,23 @@ void PairTable::put(std::span<const PairKey> keys, std::span<const std::uint64_t
   }
 }
 
-/// There is one: rows are more than the bound of pairs and kLeftAlone together.
-std::uint32_t PairTable::freeRow(std::uint64_t hash) {
-  const std::uint32_t home = filter_home_of(hash, head_.pair_rows);
-  if (isFree_[home]) return home;
-  if (isFree_[home + 1]) return home + 1;
-  while (!isFree_[nextRow_]) nextRow_ = nextRow_ + 1 < isFree_.size() ? nextRow_ + 1 : 0;
-  return nextRow_;
+/// Where the same pairs come and go all the time, a row is used again earlier than others.
+std::optional<std::uint32_t> PairTable::takeRow(std::uint64_t hash) {
+  const auto free = firstRow(hash, FILTER_REACH_MAX, [&](std::uint32_t row) { return isFree_[row]; });
+  if (free) return free;
+  const auto left = std::find_if(leftAlone_.begin(), leftAlone_.end(),
+                                 [&](std::uint32_t row) { return distanceOf(hash, row) <= FILTER_REACH_MAX; });
+  if (left == leftAlone_.end()) return std::nullopt;
+  const std::uint32_t row = *left;
+  leftAlone_.erase(left);
+  return row;
 }
 
 std::optional<std::uint32_t> PairTable::add(const PairKey& key, std::uint64_t expiresAtNs) {
   const std::uint64_t hash = hashOf(key);
-  const std::uint32_t row = freeRow(hash);
+  const auto free = takeRow(hash);
+  if (!free) return std::nullopt;
+  const std::uint32_t row = *free;
   keys_[row] = key;
   rows_[row] = {.source = key.source.words[3],
                 .victim = key.victim.words[3],
@@ -119,9 +118,10 @@ std::optional<std::uint32_t> PairTable::add(const PairKey& key, std::uint64_t ex
                 .owned_packets = 0,
                 .owned_bytes = 0};
   hits_[row] = {};
-  if (!table_.insert(hash, row)) return std::nullopt;
   isFree_[row] = false;
   bits_.add(hash);
+  const std::uint32_t distance = distanceOf(hash, row);
+  if (distance > head_.pair_reach) __atomic_store_n(&head_.pair_reach, distance, __ATOMIC_RELEASE);
   setExpiry(row, expiresAtNs);
   setSize(size_ + 1);
   return row;
@@ -135,7 +135,6 @@ void PairTable::remove(std::span<const PairKey> keys) {
 
 void PairTable::removeRow(std::uint32_t row) {
   const std::uint64_t hash = hashOf(keys_[row]);
-  table_.erase(hash, row);
   __atomic_store_n(&rows_[row].expires_at_ns, std::uint64_t{0}, __ATOMIC_RELAXED);
   bits_.remove(hash);
   leftAlone_.push_back(row);

@@ -1,5 +1,5 @@
-// The pairs of source and victim that the kernel drops. Its rows and ways are all the state there is: a process
-// that finds the maps after a crash finds every pair that was put. One thread at a time.
+// The pairs of source and victim that the kernel drops. Its rows are all the state there is: a process that finds the
+// maps after a crash finds every pair that was put. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,6 @@
 #include <span>
 #include <vector>
 
-#include "filter/bucket_table.h"
 #include "filter/filter_maps.h"
 #include "filter/pair_bits.h"
 
@@ -45,7 +44,7 @@ class PairTable {
   [[nodiscard]] std::uint32_t size() const noexcept { return size_; }
 
  private:
-  static constexpr std::size_t kLeftAlone = 1000;
+  static constexpr std::size_t kLeftAlone = 100;
 
   /// Of all CPUs.
   [[nodiscard]] filter_count hitsOf(std::uint32_t row) const {
@@ -56,8 +55,21 @@ class PairTable {
   }
   [[nodiscard]] std::uint64_t hashOf(const PairKey& key) const;
   [[nodiscard]] std::optional<std::uint32_t> find(const PairKey& key) const;
-  /// One that is free, at home if there is one.
-  std::uint32_t freeRow(std::uint64_t hash);
+  /// By its rows alone.
+  [[nodiscard]] std::optional<std::uint32_t> findFrom(std::uint64_t hash, const PairKey& key) const;
+  /// How many groups after its home a row is; beyond FILTER_REACH_MAX when it is before it.
+  [[nodiscard]] std::uint32_t distanceOf(std::uint64_t hash, std::uint32_t row) const;
+  /// The first row from its home on for which `is` holds, within so many groups.
+  template <typename Is>
+  [[nodiscard]] std::optional<std::uint32_t> firstRow(std::uint64_t hash, std::uint32_t reach, Is&& is) const {
+    const std::uint32_t first = filter_home_of(hash, head_.pair_groups) * FILTER_GROUP_PAIRS;
+    for (std::uint32_t row = first; row < first + (reach + 1) * FILTER_GROUP_PAIRS; row++) {
+      if (is(row)) return row;
+    }
+    return std::nullopt;
+  }
+  /// One that is free, or the longest left alone; absent when there is none near its home.
+  std::optional<std::uint32_t> takeRow(std::uint64_t hash);
   /// Its row; absent when there is no place.
   std::optional<std::uint32_t> add(const PairKey& key, std::uint64_t expiresAtNs);
   void setExpiry(std::uint32_t row, std::uint64_t expiresAtNs);
@@ -66,17 +78,14 @@ class PairTable {
   void repair();
 
   filter_head& head_;
-  std::span<filter_bucket> buckets_;
   std::span<filter_pair> rows_;
   std::span<filter_pair_key> keys_;
   std::span<filter_count> hits_;
-  BucketTable table_;
   PairBits bits_;
   std::vector<bool> isFree_;
-  /// Rows that were given up, the oldest first. Each stays unused until kLeftAlone others were given up after it.
+  /// Rows that were given up, the oldest first. Each stays unused until kLeftAlone others were given up after it, if
+  /// there is room.
   std::deque<std::uint32_t> leftAlone_;
-  /// Where a row away from home is looked for next.
-  std::uint32_t nextRow_ = 0;
   std::uint32_t size_ = 0;
 };
 

@@ -82,6 +82,8 @@ void fill(const FilterMaps& maps, filter_set& set, std::span<const SetPrefix> pr
     entry = {};
     entry.address = prefix.address;
     entry.rule = prefix.rule;
+    entry.mask = prefix.mask;
+    entry.wanted = prefix.wanted;
     entry.length = static_cast<__u8>(prefix.length);
     entry.has_more = i + 1 < prefixes.size() && isSame(prefix, prefixes[i + 1]) ? 1 : 0;
     if (isAny) {

@@ -15,8 +15,10 @@ struct SetPrefix {
   inline_address address{};
   /// In the mapped form; kAnyLength: every address of both families.
   std::uint32_t length = 0;
-  /// The number of the rule.
+  /// The number of the rule, and what filter_entry has of it.
   std::uint32_t rule = 0;
+  filter_traits mask{};
+  filter_traits wanted{};
 };
 
 inline constexpr std::uint32_t kAnyLength = UINT32_MAX;

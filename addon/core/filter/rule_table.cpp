@@ -1,6 +1,7 @@
 #include "filter/rule_table.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstring>
 #include <unordered_set>
@@ -14,6 +15,49 @@ bool isSame(const filter_rule& one, const filter_rule& other) {
   const auto* a = reinterpret_cast<const std::byte*>(&one);
   const auto* b = reinterpret_cast<const std::byte*>(&other);
   return std::memcmp(a + kFrom, b + kFrom, kTo - kFrom) == 0;
+}
+
+/// The bits that all ports of some ranges have in common; 0 in the mask: none.
+struct CommonBits {
+  std::uint16_t mask, wanted;
+};
+CommonBits commonBits(std::span<const filter_ports> ranges) {
+  const std::uint32_t first = ranges[0].from;
+  std::uint32_t differing = 0;
+  for (const filter_ports& range : ranges) differing |= (first ^ range.from) | (first ^ range.to);
+  const std::uint32_t mask = ~(std::bit_ceil(differing + 1) - 1);
+  return {.mask = static_cast<std::uint16_t>(mask), .wanted = static_cast<std::uint16_t>(first & mask)};
+}
+
+/// What filter_entry has of a rule. With wanted bits that the mask lacks, nothing matches.
+void setTraits(SetPrefix& prefix, const filter_rule& rule) {
+  filter_traits& mask = prefix.mask;
+  filter_traits& wanted = prefix.wanted;
+  if ((rule.asks & FILTER_ASKS_PROTOCOL) != 0) {
+    mask.protocol = UINT8_MAX;
+    wanted.protocol = rule.protocol;
+  }
+  if ((rule.asks & FILTER_ASKS_FRAGMENT) != 0) {
+    mask.shows |= FILTER_SHOWS_FRAGMENT;
+    wanted.shows = rule.fragment != 0 ? FILTER_SHOWS_FRAGMENT : 0;
+  }
+  if ((rule.asks & FILTER_ASKS_FLAGS) != 0) {
+    mask.tcp_flags = rule.flags_set | rule.flags_unset;
+    wanted.tcp_flags = rule.flags_set;
+    wanted.reserved = rule.flags_set & rule.flags_unset;
+    mask.shows |= FILTER_SHOWS_FLAGS;
+    wanted.shows |= FILTER_SHOWS_FLAGS;
+  }
+  const auto setPorts = [&](std::uint32_t first, std::uint32_t count, __u16& maskPort, __u16& wantedPort) {
+    if (count == 0) return;
+    const CommonBits common = commonBits(std::span(rule.ports).subspan(first, count));
+    maskPort = common.mask;
+    wantedPort = common.wanted;
+    mask.shows |= FILTER_SHOWS_PORTS;
+    wanted.shows |= FILTER_SHOWS_PORTS;
+  };
+  setPorts(0, rule.source_ports, mask.source_port, wanted.source_port);
+  setPorts(FILTER_PORT_RANGES, rule.destination_ports, mask.destination_port, wanted.destination_port);
 }
 
 std::string textOf(const FilterName& name) { return {name.text.data(), strnlen(name.text.data(), name.text.size())}; }
@@ -64,6 +108,7 @@ void RuleTable::set(std::span<const WantedRule> wanted) {
     }
     next.emplace(rule.id, slot);
     prefixes.push_back({.address = rule.rule.destination, .length = rule.destinationLength, .rule = slot});
+    setTraits(prefixes.back(), rule.rule);
   }
   try {
     publishSet(maps_, FILTER_RULES, std::move(prefixes));
@@ -100,7 +145,11 @@ void RuleTable::sweep(std::uint64_t nowNs) {
   for (const filter_entry& entry : activeEntries(maps_, FILTER_RULES)) {
     if (maps_.rules()[entry.rule].expires_at_ns <= nowNs) continue;
     const bool isAny = (maps_.rules()[entry.rule].asks & FILTER_ASKS_DESTINATION) == 0;
-    kept.push_back({.address = entry.address, .length = isAny ? kAnyLength : entry.length, .rule = entry.rule});
+    kept.push_back({.address = entry.address,
+                    .length = isAny ? kAnyLength : entry.length,
+                    .rule = entry.rule,
+                    .mask = entry.mask,
+                    .wanted = entry.wanted});
   }
   publishSet(maps_, FILTER_RULES, std::move(kept));
   std::erase_if(slots_, [&](const auto& known) {

@@ -21,7 +21,7 @@
 namespace floodwall {
 namespace {
 
-/// Flow sets of all CPUs together, 32 MiB: receive-side scaling gives each CPU its share of the flows.
+/// Flow sets of all CPUs together, 16 MiB: receive-side scaling gives each CPU its share of the flows.
 constexpr std::uint32_t kFlowSetsTotal = 1U << 20;
 constexpr std::uint32_t kFlowSetsMost = 1U << 19, kFlowSetsLeast = 1U << 14;
 

@@ -11,8 +11,8 @@
 namespace floodwall {
 namespace {
 
-/// Flows age in steps of this, whatever the rate of readings.
-constexpr std::uint64_t kFlowEpochMs = 100;
+/// How often a flow that sends on is looked up again, so that it is not forgotten.
+constexpr std::uint64_t kFlowEpochMs = 1000;
 
 int takeSample(void* shard, void* data, std::size_t) {
   const auto* sample = static_cast<const inline_sample*>(data);

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Which frames a test run goes through: all targets for one source, then for the next one. */
+#pragma once
+
+#include <linux/types.h>
+
+struct frames_in_turn {
+  /* Where the last words of the addresses are in the frame. */
+  __u32 source_offset, target_offset;
+  __u32 first_source, sources;
+  __u32 first_target, targets;
+  /* The next frame. */
+  __u32 source, target;
+};
