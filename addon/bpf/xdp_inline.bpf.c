@@ -58,8 +58,8 @@ SLOT_OF(network_trie4) networks4 SEC(".maps");
 SLOT_OF(network_trie6) networks6 SEC(".maps");
 SLOT_OF(network_counts) network_rows SEC(".maps");
 
-// The flows that each CPU saw recently, in sets of a quarter of a cache line. An LRU hash of the kernel forgets old flows
-// as well, but takes a lock and a list's node for each new one, and in many floods every packet is a new flow.
+// The flows that each CPU saw recently, in sets of a quarter of a cache line. An LRU hash of the kernel forgets old
+// flows as well, but takes a lock and a list's node for each new one, and in many floods every packet is a new flow.
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(max_entries, 1);
