@@ -45,6 +45,7 @@ TEST_CASE("a million new flows a second are counted within two percent, beside l
     std::uint64_t before = counted;
     std::size_t seenBefore = seen.size();
     for (std::uint32_t tick = 0; tick < kEpochsPerSecond; tick++, epoch++) {
+      filter.prepareGrowth();
       for (std::size_t i = tick; i < longLived.size(); i += kEpochsPerSecond) send(longLived[i], epoch);
       for (std::uint32_t i = 0; i < 1'000'000 / kEpochsPerSecond; i++) {
         const std::uint64_t flow = random.bits();
@@ -96,6 +97,29 @@ TEST_CASE("memory follows the number of flows, and no flow is lost while it grow
   CHECK(filter.residentBytes() <= std::size_t{4} << 20);
   // Of 100,000, two are taken for known ones.
   CHECK(static_cast<double>(counted) == doctest::Approx(static_cast<double>(flows.size())).epsilon(0.001));
+}
+
+TEST_CASE("beyond its first memory the filter grows only into memory that is committed, a part with each call") {
+  SHOW_SEED();
+  Random random;
+  FlowFilter filter;
+  const auto flood = [&] {
+    for (int i = 0; i < 1'000'000; i++) (void)filter.isNew(random.bits(), 1);
+  };
+  flood();
+  const std::size_t before = filter.residentBytes();
+  CHECK(before <= std::size_t{4} << 20);
+  filter.prepareGrowth();
+  CHECK(filter.residentBytes() == before + (std::size_t{2} << 20));
+  for (int i = 0; i < 6; i++) {
+    flood();
+    filter.prepareGrowth();
+  }
+  CHECK(filter.residentBytes() >= std::size_t{16} << 20);
+  const std::size_t most = filter.residentBytes();
+  flood();
+  filter.prepareGrowth();
+  CHECK(filter.residentBytes() == most);
 }
 
 TEST_CASE("every part of the five-tuple makes another flow, and its direction does too") {

@@ -20,8 +20,8 @@ const LIVE: readonly (readonly [string, SourceOptions])[] = [
   ["libpcap, live", { kind: "pcap_live", interface: DEVICE, cpus: [] }],
 ];
 
-/** flow_filter.h */
-const FLOW_MEMORY_BYTES = 16 * 2 ** 20;
+/** What flow_filter.h begins with. */
+const FLOW_MEMORY_BYTES = 2 * 2 ** 20;
 const WARM_UP_HOST = "203.0.113.200";
 
 /** Sends until something is counted: a source that counts in the kernel applies the networks within a tick. */

@@ -91,7 +91,7 @@ export class AdversaryService {
   async order(chance: Chance): Promise<void> {
     const { process } = this;
     // On a full or slow disk an order waits for time to pass: ban-simulation.test.ts has these.
-    if (process === null || process.state.isBroken || process.state.delayMs > 0) return;
+    if (process === null || process.state.isBroken || process.state.isSlow) return;
     const target = address(`198.18.200.${1 + chance.below(20)}`);
     const source = address(`192.0.2.${1 + chance.below(100)}`);
     const ttlSeconds = 86_400;

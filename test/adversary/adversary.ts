@@ -164,7 +164,7 @@ export class Adversary {
         return;
       case "disk slow":
         if (state === undefined) return;
-        state.delayMs = this.#chance.logarithmic(100, SLOW_WRITE_MS);
+        state.delayMs = Math.round(this.#chance.logarithmic(100, SLOW_WRITE_MS));
         this.#after(forMs, () => Object.assign(state, { delayMs: 0 }));
         return;
       case "no descriptors":

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { FILTER_SCHEMA } from "../../src/dataplane/native-constants.ts";
 import { vethUnavailable } from "../fixtures/dataplane/veth.ts";
 import { ScrubWorld, SECRETS, VICTIM } from "../fixtures/scrub/scrub-world.ts";
 import { eventually, type ServiceProcess } from "../fixtures/service.ts";
@@ -85,7 +86,7 @@ describe.skipIf(vethUnavailable !== null)(`a scrub node${reason}`, () => {
     await second.stop("SIGKILL");
     expect(world.status()).toEqual({ exitCode: 0, output: expect.stringContaining(": healthy: ") });
     // As a version to come would leave it.
-    rmSync(join(world.pins.path, "v3"), { recursive: true });
+    rmSync(join(world.pins.path, `v${FILTER_SCHEMA}`), { recursive: true });
     mkdirSync(join(world.pins.path, "v999"));
     expect(world.status()).toEqual({ exitCode: 5, output: expect.stringContaining(": wrong_schema: ") });
     const last = world.startAgent();

@@ -61,7 +61,7 @@ export class SimulatedService {
     this.floodwall = new Floodwall({
       config: loaded.config,
       configPath: this.#configPath,
-      state: localStore(this.state, timers, () => this.state.delayMs),
+      state: localStore(this.state, timers, () => this.state.delay(timers)),
       native,
       filterOpener,
       clock,
@@ -139,8 +139,26 @@ unscrapedMetrics.beforeScrape = () => {};
 /** On a disk that refuses or is slow. */
 export class BreakableState extends StateDatabase {
   isBroken = false;
-  /** Time that each write takes. */
+  /** Time that each write takes from now on. */
   delayMs = 0;
+  #delayed = 0;
+
+  /** Whether a write waits, or the next one would. */
+  get isSlow(): boolean {
+    return this.delayMs > 0 || this.#delayed > 0;
+  }
+
+  /** null: the disk is fast. */
+  delay(timers: Pick<ManualTimers, "after">): Promise<void> | null {
+    if (this.delayMs === 0) return null;
+    this.#delayed++;
+    return new Promise((resolve) =>
+      timers.after(this.delayMs, () => {
+        this.#delayed--;
+        resolve();
+      }),
+    );
+  }
 
   override write(changes: readonly StateChange[]): void {
     if (this.isBroken) throw new StateDatabaseError("the simulated disk is full");

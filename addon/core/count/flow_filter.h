@@ -2,6 +2,8 @@
 // unused is replaced. Knows hashes only, not what a flow is.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstdint>
 
@@ -42,7 +44,19 @@ class FlowFilter {
   }
 
   [[nodiscard]] std::size_t residentBytes() const { return sets_.residentBytes(); }
-  void commit(std::size_t mostBytes) const noexcept { sets_.commit(mostBytes); }
+
+  /// Has the kernel commit the memory that is used without prepareGrowth().
+  void commit() const noexcept { sets_.commit(committedBytes_); }
+  /// Call this regularly on one other thread: it commits a part of the memory that the filter waits for to grow. Page
+  /// by page that would hold up the thread that counts, as a flood of new flows begins.
+  void prepareGrowth() noexcept {
+    const unsigned ready = readyBits_.load(std::memory_order_relaxed);
+    if (wantedBits_.load(std::memory_order_relaxed) <= ready) return;
+    const std::size_t next = sizeof(Set) << (ready + 1);
+    committedBytes_ = std::min(committedBytes_ + kCommittedAtOnce, next);
+    sets_.commit(committedBytes_);
+    if (committedBytes_ == next) readyBits_.store(ready + 1, std::memory_order_relaxed);
+  }
 
  private:
   /// A lane is signature, stamp, and one bit that distinguishes it from an empty lane. Four of them are a register of
@@ -51,7 +65,8 @@ class FlowFilter {
   struct alignas(64) Set {
     Quad quads[4];
   };
-  static constexpr unsigned kWays = 16, kSetBitsMin = 12, kSetBitsMax = 18, kStampBits = 12;
+  static constexpr unsigned kWays = 16, kSetBitsMin = 12, kSetBitsReady = 15, kSetBitsMax = 18, kStampBits = 12;
+  static constexpr std::size_t kCommittedAtOnce = std::size_t{2} << 20;
   static constexpr std::uint32_t kInUse = 1, kStampMask = (1U << kStampBits) - 2;
   /// New flows of so many epochs fill a quarter of the lanes at most, while there may be more.
   static constexpr std::uint32_t kPeriodEpochs = 600;
@@ -76,7 +91,12 @@ class FlowFilter {
       periodBegan_ = now;
       newInPeriod_ = 0;
     }
-    if (++newInPeriod_ > (kWays / 4) << bits_) bits_++;
+    if (++newInPeriod_ <= (kWays / 4) << bits_) return;
+    if (bits_ < readyBits_.load(std::memory_order_relaxed)) {
+      bits_++;
+    } else {
+      wantedBits_.store(bits_ + 1, std::memory_order_relaxed);
+    }
   }
 
   template <typename Mask>
@@ -103,6 +123,9 @@ class FlowFilter {
   unsigned bits_ = kSetBitsMin;
   std::uint32_t periodBegan_ = 0;
   std::uint32_t newInPeriod_ = 0;
+  /// How far it may grow, and how far it would.
+  std::atomic<unsigned> readyBits_{kSetBitsReady}, wantedBits_{0};
+  std::size_t committedBytes_ = sizeof(Set) << kSetBitsReady;
 };
 
 }  // namespace floodwall

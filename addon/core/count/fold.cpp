@@ -51,7 +51,10 @@ TickSummary Engine::fold(std::uint64_t nowNs) {
   leaveBuckets(nowNs);
   beginRising();
   awaitShards(epoch);
-  for (const auto& ledger : ledgers_) foldShard(*ledger, epoch);
+  for (const auto& ledger : ledgers_) {
+    foldShard(*ledger, epoch);
+    ledger->shard->prepareGrowth();
+  }
   dropClosedShards();
   screenHosts();
   chooseRising();

@@ -271,7 +271,7 @@ ShardStats Shard::stats() const noexcept {
 
 void Shard::commitMemory() const noexcept {
   constexpr std::size_t kStart = std::size_t{2} << 20;
-  flows_.commit(kStart);
+  flows_.commit();
   index_.commit(kStart);
   rows.commit(kStart);
   handover.commit(kStart);

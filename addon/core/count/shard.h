@@ -106,9 +106,8 @@ class Shard {
   /// Keeps a header that the kernel chose as a sample. Does not count.
   void addSample(const Frame& frame, Link link);
 
-  /// Commits the memory that the first batches of a flood touch: all of it for flows and the index, whose places are
-  /// random, and the start of tables that fill up. Page by page it would hold up the worker for tens of milliseconds,
-  /// and the buffers of a queue last for one.
+  /// Commits the start of all tables, which the first batches of a flood touch. Page by page it would hold up the
+  /// worker for milliseconds, and the buffers of a queue last for one.
   void commitMemory() const noexcept;
 
   /// Put these around every wait that may block: a worker that is neither idle nor counting holds up each fold.
@@ -126,6 +125,7 @@ class Shard {
   [[nodiscard]] std::size_t residentBytes() const;
 
   // The fold's.
+  void prepareGrowth() noexcept { flows_.prepareGrowth(); }
   Handover handover;
   HostRows rows;
   std::atomic<const ShardView*> view{nullptr};
