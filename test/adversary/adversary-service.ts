@@ -120,7 +120,7 @@ export class AdversaryService {
 
   async unbanAll(): Promise<void> {
     const { process } = this;
-    if (process === null) return;
+    if (process === null || process.state.isSlow) return;
     for (const target of this.banned) await process.service.unban(target);
     this.banned.clear();
   }
