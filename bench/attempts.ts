@@ -3,7 +3,7 @@ import type { Load, MachineLoad } from "./machine-load.ts";
 import type { Bench, Measurement, RunOptions } from "./measurement.ts";
 import { disturbancesOf, type Verdict, verdictOf } from "./verdict.ts";
 
-export const ATTEMPTS_MAX = 3;
+const ATTEMPTS_MAX = 3;
 /** A bench that has run for so long is not repeated. */
 const REPEAT_MINUTES_MAX = 5;
 

@@ -6,7 +6,7 @@ import { hostPrefix } from "../src/net/prefix.ts";
 import { address } from "../test/fixtures/host-rows.ts";
 
 export const PAIRS = 100_000;
-export const RULES = 4096;
+const RULES = 4096;
 /** The maximum for one attack. */
 const RULES_OF_VICTIM = 8;
 export const BOUNDS = { xdpMode: "native", maxPairs: PAIRS, maxRules: RULES, maxPrefixes: 1024 } as const;

@@ -74,7 +74,7 @@ export function compared({ ratioMin, sourceAlone, ...row }: Comparison): Measure
 }
 
 /** Run by run. */
-export function ratioOf(ours: Figure, rival: Figure): Figure {
+function ratioOf(ours: Figure, rival: Figure): Figure {
   if (ours.runs !== rival.runs) throw new Error(`${ours.name} ran ${ours.runs} times, ${rival.name} ${rival.runs}`);
   const values = ours.values.map((value, run) => value / (rival.values[run] ?? Number.NaN));
   return figure(`${ours.name} / ${rival.name}`, values);

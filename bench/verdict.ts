@@ -2,12 +2,12 @@
 import type { Load } from "./machine-load.ts";
 import type { Measurement } from "./measurement.ts";
 
-export const STOLEN_MAX = 0.02;
-export const OTHERS_MAX = 0.1;
+const STOLEN_MAX = 0.02;
+const OTHERS_MAX = 0.1;
 /** The largest ratio of neighboring runs, divided by the smallest. */
-export const SPREAD_MAX = 1.5;
+const SPREAD_MAX = 1.5;
 /** A sink that takes so much of what the source sends alone may be able to take more. */
-export const SOURCE_SHARE_MAX = 0.95;
+const SOURCE_SHARE_MAX = 0.95;
 
 export interface Verdict {
   /** Empty: there is no target. */

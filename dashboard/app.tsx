@@ -2,18 +2,22 @@
 import { useEffect } from "preact/hooks";
 import type { SessionWire } from "../src/http/wire/session.ts";
 import { attacks } from "./api/live.ts";
-import { startRunning } from "./api/running.ts";
+import { startRunning, status } from "./api/running.ts";
 import { session, signOut } from "./api/session.ts";
 import { Banners, LostContact } from "./banners.tsx";
 import { LiveRegion } from "./live-region.tsx";
+import { Badge } from "./parts/badge.tsx";
 import { Button } from "./parts/button.tsx";
 import { Empty } from "./parts/callout.tsx";
 import { Icon } from "./parts/icon.tsx";
 import { now } from "./parts/moment.tsx";
 import { Outcome } from "./parts/outcome.tsx";
 import { linkTo, place } from "./router.ts";
+import { SearchButton } from "./search-dialog.tsx";
 import { SignIn } from "./sign-in.tsx";
 import { zonedTime } from "./text/format/times.ts";
+import { byUrgency } from "./text/mitigation.ts";
+import { titleOf } from "./text/title.ts";
 import { chooseTheme, type Theme, theme } from "./theme.ts";
 import type { View } from "./view.ts";
 import { VIEWS } from "./views/all.tsx";
@@ -48,7 +52,7 @@ function Shell({ who }: { readonly who: SessionWire }) {
       <button type="button" class="skip button" onClick={focusView}>
         Skip to the view
       </button>
-      <Head who={who} />
+      <Head who={who} views={views} />
       <Navigation views={views} current={view} />
       <main id="content" class="content">
         <Banners who={who} />
@@ -62,19 +66,26 @@ function Shell({ who }: { readonly who: SessionWire }) {
         )}
       </main>
       <LiveRegion />
-      <Outcome />
     </div>
   );
 }
 
-function Head({ who }: { readonly who: SessionWire }) {
+interface HeadProps {
+  readonly who: SessionWire;
+  readonly views: readonly View[];
+}
+
+function Head({ who, views }: HeadProps) {
   return (
     <header class="head">
       <a class="brand" href={linkTo([])}>
         Floodwall
       </a>
+      <Mode />
       <time class="clock number">{zonedTime(now.value)}</time>
+      <Outcome />
       <div class="head-end">
+        <SearchButton views={views} />
         <ThemeButton />
         <span class="who">
           {who.open ? "open API" : who.name} · {who.role}
@@ -88,6 +99,13 @@ function Head({ who }: { readonly who: SessionWire }) {
       </div>
     </header>
   );
+}
+
+/** Whether what is decided is carried out. */
+function Mode() {
+  const { value } = status.state;
+  if (value.kind !== "ready") return null;
+  return value.data.dry_run ? <Badge tone="warn">DRY{"\u00a0"}RUN</Badge> : <Badge tone="ok">LIVE</Badge>;
 }
 
 const THEMES = {
@@ -133,15 +151,21 @@ function Navigation({ views, current }: NavigationProps) {
 /** Sets the title of the browser tab. When the view changes, the focus moves so that screen readers announce it. */
 function useTitle(view: View | undefined): void {
   const { value } = attacks;
-  const active = value.kind === "ready" ? value.data.active.length : 0;
+  const { active, recent } = value.kind === "ready" ? value.data : { active: [], recent: [] };
+  const steps = place.value.steps.slice(1);
+  const isAttack = view?.name === "attacks" && steps[0] !== undefined;
+  const title = titleOf({
+    view: view?.title ?? "Nothing here",
+    steps: view === undefined ? [] : steps,
+    active: active.toSorted(byUrgency),
+    attack: isAttack ? [...active, ...recent].find(({ id }) => id === steps[0]) : undefined,
+  });
   useEffect(() => {
-    document.title = `${active > 0 ? `(${active}) ` : ""}${view?.title ?? "Nothing here"} – Floodwall`;
-  }, [view, active]);
+    document.title = title;
+  }, [title]);
   useEffect(() => {
     // Not when the page is opened: it starts at its top.
     if (document.activeElement !== document.body) focusView();
-    // On a narrow screen the navigation is a strip that scrolls.
-    document.querySelector(".nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }, [view]);
 }
 

@@ -5,6 +5,7 @@ import { streamState } from "./api/live.ts";
 import { status, wholeStatus } from "./api/running.ts";
 import { Callout } from "./parts/callout.tsx";
 import { momentText } from "./text/format/times.ts";
+import { isLoopback } from "./text/loopback.ts";
 
 export function Banners({ who }: { readonly who: SessionWire }) {
   const { value } = status.state;
@@ -24,7 +25,7 @@ export function Banners({ who }: { readonly who: SessionWire }) {
           see, set <code>dry_run: false</code> and reload.
         </Callout>
       )}
-      {who.open && (
+      {who.open && !isLoopback(location.hostname) && (
         <Callout tone="warn" title="The API is open">
           No token is configured: everyone who can reach this address can ban and unban. See <code>api.tokens</code>.
         </Callout>

@@ -22,7 +22,7 @@ export function LiveRegion() {
     if (before === null) return;
     const begun = active.filter(({ id }) => !before.has(id));
     const ended = [...before].filter((id) => !known.current?.has(id)).length;
-    const parts = [begunText(begun), ended === 0 ? "" : `${counted(ended, "attack")} over.`].filter(
+    const parts = [begunText(begun), ended === 0 ? "" : `${counted(ended, "attack")} ended.`].filter(
       (part) => part !== "",
     );
     if (parts.length > 0) setText(parts.join(" "));

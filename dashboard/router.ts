@@ -34,7 +34,7 @@ export function setQuery(changes: Readonly<Record<string, string | null>>): void
   place.value = { steps, query: next };
 }
 
-export function parsePlace(hash: string): Place {
+function parsePlace(hash: string): Place {
   const [path = "", query = ""] = hash.replace(/^#/, "").split("?", 2);
   const steps = path.split("/").filter((step) => step !== "");
   return { steps: steps.map(decode), query: new URLSearchParams(query) };

@@ -21,6 +21,15 @@ export const ENDED_ATTACKS_KEPT = 100;
  * opened. The addon watches each attacked host.
  */
 export const ACTIVE_ATTACKS_MAX = WATCHED_HOSTS_MAX;
+/**
+ * Points of the series of one attack, and of all attacks together, about 10 MB: beyond that, points are merged. Ended
+ * attacks whose series are kept.
+ */
+export const SERIES_POINTS_PER_ATTACK = 1024;
+export const SERIES_POINTS_MAX = 131_072;
+export const MEASURED_ATTACKS_KEPT = 128;
+/** Entries of the timeline of one attack. */
+export const TIMELINE_ENTRIES_MAX = 128;
 /** Sampled packets kept for all attacks together; slightly more if there are very many attacks. */
 export const SAMPLED_PACKETS_MAX = 65_536;
 /** Hosts whose traffic before an attack is remembered, and sampled packets of all of them together: about 20 MB. */
@@ -223,6 +232,8 @@ export const UPDATE_INTERVAL_SECONDS_MAX = 1_209_600;
 export const UPDATE_ANSWER_BYTES_MAX = 64 * 1024;
 /** Rows of one answer from the history: one more than a page of 1000, so that a reader sees that there are more. */
 export const HISTORY_ROWS_MAX = 1001;
+/** Attacks of one answer from the history, whose rows are long: one more than a page of 100. */
+export const HISTORY_ATTACKS_MAX = 101;
 /** Refused commands in the audit trail of SQLite, about 250 MB: bounded because any caller can cause them. */
 export const AUDIT_REFUSALS_KEPT = 1_000_000;
 /** Records that wait for the history store, by kind; for traffic, snapshots. */

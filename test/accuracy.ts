@@ -57,8 +57,8 @@ function printTimes(): void {
     const of = scores.filter(({ spec }) => spec.vector !== null && spec.level === level);
     const found = of.flatMap((score) => score.found ?? []);
     const detected = found.map(({ detectedAfterMs }) => detectedAfterMs);
-    const told = found.flatMap(({ classifiedAfterMs }) => classifiedAfterMs ?? []);
-    const times = [at(detected, 0.5), at(detected, 0.99), at(told, 0.5), at(told, 0.99)];
+    const classified = found.flatMap(({ classifiedAfterMs }) => classifiedAfterMs ?? []);
+    const times = [at(detected, 0.5), at(detected, 0.99), at(classified, 0.5), at(classified, 0.99)];
     const cells = times.map((text, i) => text.padStart(i % 2 === 0 ? 12 : 6));
     console.log(`  ${level}× its threshold`.padEnd(33), cells.join(""), `  ${found.length} of ${of.length} found`);
   }

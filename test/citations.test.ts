@@ -82,6 +82,18 @@ test("every relative link of a Markdown file leads to a file, and to an anchor w
   expect(markdown.flatMap((file) => brokenLinks(file, onDisk))).toEqual([]);
 });
 
+test("every file that the first comment of a file names is there", () => {
+  const named = tree.flatMap(({ path, text }) => {
+    const [comment = ""] = /^\/\*\*[\s\S]*?\*\//.exec(text) ?? [];
+    return [...comment.matchAll(/(?<![\w/])(?:src|addon|dashboard|test|bench)\/[\w./-]+\.\w+/g)].map(([name]) => ({
+      path,
+      name,
+    }));
+  });
+  expect(named.length).toBeGreaterThan(10);
+  expect(named.filter(({ name }) => !existsSync(join(ROOT, name)))).toEqual([]);
+});
+
 test("every file that a Markdown file names is there, and each has its anchors once", () => {
   expect(markdown.flatMap((file) => missingPaths(file, (path) => existsSync(join(ROOT, path))))).toEqual([]);
   const anchors = markdown.flatMap(({ path, text }) => explicitAnchors(text).map(({ id }) => `${path}#${id}`));

@@ -13,7 +13,7 @@
 
 #include "inline_abi.h"
 
-#define FILTER_SCHEMA 4
+#define FILTER_SCHEMA 5
 
 /* Exactly one for each packet. */
 enum filter_verdict {
@@ -37,9 +37,9 @@ struct filter_count {
 /* Of one CPU. */
 struct filter_stats {
   struct filter_count verdicts[FILTER_VERDICTS];
-  /* The boot-time clock as it was when the kernel's coarse clock last moved on: reading it costs as much as all else
-   * that a block takes, and a few milliseconds do not matter to an expiry. */
-  __u64 coarse_ns;
+  /* The boot-time clock as it was at the kernel's last tick: reading it costs as much as all else that a block takes,
+   * and a few milliseconds do not matter to an expiry. */
+  __u64 jiffies;
   __u64 boot_ns;
 };
 FLOODWALL_ABI_ASSERT(sizeof(struct filter_stats) == 160);
@@ -57,45 +57,69 @@ struct filter_bucket {
 FLOODWALL_ABI_ASSERT(sizeof(struct filter_bucket) == 64);
 
 /* A source that may not reach a victim: all that a blocked IPv4 packet reads or writes. With many pairs a block costs
- * what fetching cache lines costs, one after the other. So a row is in the group where the hash says, its home, or in
- * the first group after it that had room, and nothing else need be read to find it. */
+ * what fetching cache lines costs, so a pair takes as few bytes as it can: a table that the caches hold saves more than
+ * any instruction. A pair is in the group where the hash says, its home, or in the first group after it that had room,
+ * and nothing else need be read to find it. */
 struct filter_pair {
-  /* The last words of both: of IPv4 the addresses. All of both is in filter_pair_keys, at the row's number. */
-  __u32 source;
-  __u32 victim;
-  /* On the boot-time clock, with FILTER_PAIR_IPV6; after it the pair has no effect. 0: the row is unused. */
-  __u64 expires_at_ns;
-  /* What the owner counted: the CPU that met the pair first. A flow keeps to its CPU, and what only one CPU writes
-   * needs no locked instruction, of which a drop would pay for two. Other CPUs count in filter_pair_hits, at the row's
-   * number. Packets are above FILTER_OWNER_BITS bits of the owner's number plus 1. */
-  __u64 owned_packets;
-  __u64 owned_bytes;
+  /* The last words of both: of IPv4 the addresses. All of both is in filter_pair_rows, at the pair's number. */
+  union {
+    __u64 ends;
+    struct {
+      __u32 source;
+      __u32 victim;
+    };
+  };
+  /* What filter_coarse_expiry() says. 0: the place is unused. Only the owner of the maps writes it. */
+  __u32 expires;
+  /* What the pair's own CPU counted since it last added to filter_pair_rows: that CPU's number plus 1, packets, and in
+   * the highest bits bytes. It is the CPU that met the pair first. A flow keeps to its CPU, and what only one CPU
+   * writes needs no locked instruction, of which a drop would pay for two. Once the pair is in force, only the program
+   * writes it. */
+  __u32 held;
 };
-FLOODWALL_ABI_ASSERT(sizeof(struct filter_pair) == 32);
+FLOODWALL_ABI_ASSERT(sizeof(struct filter_pair) == 16);
 
-/* The lowest bit of the expiry, set of any pair but two IPv4 addresses. */
-#define FILTER_PAIR_IPV6 1ull
+/* The lowest bit of `expires`, set of any pair but two IPv4 addresses. */
+#define FILTER_PAIR_IPV6 1u
+/* An expiry's unit, 2^30 ns: about a second. */
+#define FILTER_COARSE_SHIFT 30
+#define FILTER_COARSE_MAX 0x7fffffffu
 
-/* Two cache lines, which processors fetch as one. With all pairs that there is room for, nine in ten are at home. */
+/* One cache line. With all pairs that there is room for, nine in ten are at home. */
 #define FILTER_GROUP_PAIRS 4u
 
 struct filter_pair_group {
   struct filter_pair pairs[FILTER_GROUP_PAIRS];
 };
-FLOODWALL_ABI_ASSERT(sizeof(struct filter_pair_group) == 128);
+FLOODWALL_ABI_ASSERT(sizeof(struct filter_pair_group) == 64);
 
 /* Groups after its home that a pair may be in, so many that their rows and those at home are less than 256. With all
  * pairs that there is room for, the farthest of four million was 38 groups away. */
 #define FILTER_REACH_MAX 62u
 
-/* 48 bits are left: at ten million packets a second, enough for 325 days. */
-#define FILTER_OWNER_BITS 16
+/* Of filter_pair.held, from the lowest bit. A CPU of a higher number owns no pair. */
+#define FILTER_OWNER_BITS 10
+#define FILTER_HELD_PACKETS_BITS 7
+#define FILTER_OWNER_MASK ((1u << FILTER_OWNER_BITS) - 1)
+#define FILTER_HELD_PACKETS_MAX ((1u << FILTER_HELD_PACKETS_BITS) - 1)
+#define FILTER_HELD_BYTES_SHIFT (FILTER_OWNER_BITS + FILTER_HELD_PACKETS_BITS)
+#define FILTER_HELD_BYTES_MAX ((1u << (32 - FILTER_HELD_BYTES_SHIFT)) - 1)
 
 struct filter_pair_key {
   struct inline_address source;
   struct inline_address victim;
 };
 FLOODWALL_ABI_ASSERT(sizeof(struct filter_pair_key) == 32);
+
+/* What few packets of a pair read or write. */
+struct filter_pair_row {
+  struct filter_pair_key key;
+  /* On the boot-time clock; after it the pair has no effect. */
+  __u64 expires_at_ns;
+  /* Counted by CPUs that do not own the pair, and added by the one that does. */
+  struct filter_count hits;
+};
+FLOODWALL_ABI_ASSERT(sizeof(struct filter_pair_row) == 56);
 
 /* Two bits of one word for each pair, where its hash says: with all pairs that there is room for, 97 of 100 packets
  * that are not blocked find one of theirs clear, on a line that the cache holds, and need no look at rows. */
@@ -125,7 +149,7 @@ enum filter_asks {
 /* A rule: on the first cache line all that most packets are held against, on the last what they change. What it
  * matches is what ruleMatches() says; prefixes have the mapped form, and its length. */
 struct filter_rule {
-  /* As of a pair. */
+  /* As of a pair; 0: the rule is unused. */
   __u64 expires_at_ns;
   __u8 asks;
   __u8 protocol;
@@ -208,16 +232,19 @@ struct filter_entry {
   /* The number of the rule. */
   __u32 rule;
   __u8 length;
-  /* More of the same prefix follow right after. */
-  __u8 has_more;
-  __u8 reserved[2];
+  /* So many of the same prefix follow right after. */
+  __u8 more;
+  /* The rule asks for more than the traits and the prefix: rule_matches() says whether it matches. */
+  __u8 asks_more;
+  __u8 reserved;
 };
 FLOODWALL_ABI_ASSERT(sizeof(struct filter_entry) == 40);
 
 #define FILTER_LENGTHS_IPV4 33
 #define FILTER_LENGTHS_IPV6 129
-/* Entries of one prefix: all ones, since the program bounds them by a mask. */
 #define FILTER_PREFIX_ENTRIES 255u
+/* The prefix in which every address of both families lies. */
+#define FILTER_ANY_LENGTH 255
 
 struct filter_set {
   /* Of prefixes, and of rules for any destination, which come first among the entries. */
@@ -272,6 +299,15 @@ struct filter_settings {
 
 static inline __attribute__((always_inline)) __u32 filter_tag(__u64 hash) {
   return (__u32)(hash >> 32) & FILTER_TAG_MASK;
+}
+
+/* A time of the boot-time clock in coarse units from 1 on. */
+static inline __attribute__((always_inline)) __u32 filter_coarse_time(__u64 ns) {
+  const __u64 units = (ns >> FILTER_COARSE_SHIFT) + 1;
+  return units < FILTER_COARSE_MAX ? (__u32)units : FILTER_COARSE_MAX;
+}
+static inline __attribute__((always_inline)) __u32 filter_coarse_expiry(__u64 expires_at_ns, int is_ipv4) {
+  return filter_coarse_time(expires_at_ns) << 1 | (is_ipv4 ? 0 : FILTER_PAIR_IPV6);
 }
 
 /* Whether both addresses have the mapped form. */

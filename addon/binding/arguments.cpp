@@ -137,6 +137,25 @@ HostColumns hostRowsArgument(const Napi::CallbackInfo& info, std::size_t index) 
           .outgoing = columnOf<double>(rows, "outgoing", capacity * kMetrics)};
 }
 
+IntervalColumns intervalRowsArgument(const Napi::CallbackInfo& info, std::size_t index) {
+  const Napi::Object rows = objectArgument(info, index, "out");
+  const std::size_t capacity = uint32From(rows.Get("capacity"), "capacity", UINT32_MAX / kAddressBytes);
+  return {.addresses = columnOf<std::uint8_t>(rows, "addresses", capacity * kAddressBytes),
+          .groups = columnOf<std::uint32_t>(rows, "groups", capacity),
+          .incoming = columnOf<double>(rows, "incoming", capacity * kIntervalValues),
+          .outgoing = columnOf<double>(rows, "outgoing", capacity * kIntervalValues)};
+}
+
+CountColumns countRowsArgument(const Napi::CallbackInfo& info, std::size_t index) {
+  const Napi::Object rows = objectArgument(info, index, "out");
+  const std::size_t capacity = uint32From(rows.Get("capacity"), "capacity", UINT32_MAX / kAddressBytes);
+  return {.addresses = columnOf<std::uint8_t>(rows, "addresses", capacity * kAddressBytes),
+          .agesMs = columnOf<double>(rows, "agesMs", capacity),
+          .spansMs = columnOf<double>(rows, "spansMs", capacity),
+          .incoming = columnOf<double>(rows, "incoming", capacity * kMetrics),
+          .outgoing = columnOf<double>(rows, "outgoing", capacity * kMetrics)};
+}
+
 NetworksColumns networksArgument(const Napi::CallbackInfo& info, std::size_t index) {
   const Napi::Object table = objectArgument(info, index, "table");
   return {.addresses = elementsOf<std::uint8_t>(table.Get("addresses"), "addresses"),

@@ -36,6 +36,10 @@ namespace floodwall::binding {
 
 /// A HostRows whose arrays all hold `capacity` rows.
 [[nodiscard]] HostColumns hostRowsArgument(const Napi::CallbackInfo& info, std::size_t index);
+/// An IntervalRows, as above.
+[[nodiscard]] IntervalColumns intervalRowsArgument(const Napi::CallbackInfo& info, std::size_t index);
+/// A CountRows whose arrays all hold `capacity` rows.
+[[nodiscard]] CountColumns countRowsArgument(const Napi::CallbackInfo& info, std::size_t index);
 /// A NetworksTable; the core checks that its columns fit together.
 [[nodiscard]] NetworksColumns networksArgument(const Napi::CallbackInfo& info, std::size_t index);
 

@@ -18,6 +18,13 @@ Napi::Value newHandle(const Napi::FunctionReference& constructor, std::shared_pt
   return constructor.New({Napi::External<std::shared_ptr<Slot>>::New(constructor.Env(), &slot)});
 }
 
+Napi::Value chunkObject(const Napi::Env& env, const HostChunk& chunk) {
+  Napi::Object object = Napi::Object::New(env);
+  object.Set("next", static_cast<double>(chunk.next));
+  object.Set("count", chunk.count);
+  return object;
+}
+
 }  // namespace
 
 EngineHandle::Networks::Networks(const NetworksColumns& columns)
@@ -45,8 +52,12 @@ Napi::Function EngineHandle::define(const Napi::Env& env) {
        InstanceMethod<&EngineHandle::openSource>("openSource"), InstanceMethod<&EngineHandle::openReplay>("openReplay"),
        InstanceMethod<&EngineHandle::tick>("tick"), InstanceMethod<&EngineHandle::readScreened>("readScreened"),
        InstanceMethod<&EngineHandle::readRising>("readRising"), InstanceMethod<&EngineHandle::readHosts>("readHosts"),
-       InstanceMethod<&EngineHandle::readHost>("readHost"), InstanceMethod<&EngineHandle::readGroups>("readGroups"),
-       InstanceMethod<&EngineHandle::readSamples>("readSamples"), InstanceMethod<&EngineHandle::stats>("stats"),
+       InstanceMethod<&EngineHandle::readHost>("readHost"), InstanceMethod<&EngineHandle::readCounts>("readCounts"),
+       InstanceMethod<&EngineHandle::readGroups>("readGroups"),
+       InstanceMethod<&EngineHandle::readSamples>("readSamples"),
+       InstanceMethod<&EngineHandle::keepIntervals>("keepIntervals"),
+       InstanceMethod<&EngineHandle::takeIntervals>("takeIntervals"),
+       InstanceMethod<&EngineHandle::readInterval>("readInterval"), InstanceMethod<&EngineHandle::stats>("stats"),
        InstanceMethod<&EngineHandle::close>("close")});
 }
 
@@ -151,11 +162,7 @@ Napi::Value EngineHandle::readHosts(const Napi::CallbackInfo& info) {
   if (!info[0].IsNumber()) throw Napi::TypeError::New(info.Env(), "cursor must be a number");
   const HostColumns out = hostRowsArgument(info, 1);
   const std::int64_t cursor = info[0].As<Napi::Number>().Int64Value();
-  const HostChunk chunk = guarded(info.Env(), [&] { return core.readHosts(cursor, out); });
-  Napi::Object object = Napi::Object::New(info.Env());
-  object.Set("next", static_cast<double>(chunk.next));
-  object.Set("count", chunk.count);
-  return object;
+  return chunkObject(info.Env(), guarded(info.Env(), [&] { return core.readHosts(cursor, out); }));
 }
 
 Napi::Value EngineHandle::readHost(const Napi::CallbackInfo& info) {
@@ -163,6 +170,14 @@ Napi::Value EngineHandle::readHost(const Napi::CallbackInfo& info) {
   const Address address = addressArgument(info, 0);
   const HostColumns out = hostRowsArgument(info, 1);
   return Napi::Boolean::New(info.Env(), guarded(info.Env(), [&] { return core.readHost(address, out); }));
+}
+
+Napi::Value EngineHandle::readCounts(const Napi::CallbackInfo& info) {
+  const Engine& core = engine(info);
+  if (!info[0].IsNumber()) throw Napi::TypeError::New(info.Env(), "first must be a number");
+  const std::uint32_t first = info[0].As<Napi::Number>().Uint32Value();
+  const CountColumns out = countRowsArgument(info, 1);
+  return Napi::Number::New(info.Env(), guarded(info.Env(), [&] { return core.readCounts(first, out); }));
 }
 
 Napi::Value EngineHandle::readGroups(const Napi::CallbackInfo& info) {
@@ -177,6 +192,26 @@ Napi::Value EngineHandle::readSamples(const Napi::CallbackInfo& info) {
   const auto out = bytesArgument(info, 1, "out");
   const std::uint32_t length = lengthArgument(info, 2);
   return Napi::Number::New(info.Env(), guarded(info.Env(), [&] { return core.readSamples(address, out, length); }));
+}
+
+void EngineHandle::keepIntervals(const Napi::CallbackInfo& info) {
+  Engine& core = engine(info);
+  guarded(info.Env(), [&] { core.keepIntervals(); });
+}
+
+Napi::Value EngineHandle::takeIntervals(const Napi::CallbackInfo& info) {
+  Engine& core = engine(info);
+  if (!info[0].IsNumber()) throw Napi::TypeError::New(info.Env(), "cursor must be a number");
+  const IntervalColumns out = intervalRowsArgument(info, 1);
+  const std::int64_t cursor = info[0].As<Napi::Number>().Int64Value();
+  return chunkObject(info.Env(), guarded(info.Env(), [&] { return core.takeIntervals(cursor, out); }));
+}
+
+Napi::Value EngineHandle::readInterval(const Napi::CallbackInfo& info) {
+  const Engine& core = engine(info);
+  const Address address = addressArgument(info, 0);
+  const IntervalColumns out = intervalRowsArgument(info, 1);
+  return Napi::Boolean::New(info.Env(), guarded(info.Env(), [&] { return core.readInterval(address, out); }));
 }
 
 Napi::Value EngineHandle::stats(const Napi::CallbackInfo& info) {

@@ -29,8 +29,12 @@ class EngineHandle : public Napi::ObjectWrap<EngineHandle> {
   Napi::Value readRising(const Napi::CallbackInfo& info);
   Napi::Value readHosts(const Napi::CallbackInfo& info);
   Napi::Value readHost(const Napi::CallbackInfo& info);
+  Napi::Value readCounts(const Napi::CallbackInfo& info);
   Napi::Value readGroups(const Napi::CallbackInfo& info);
   Napi::Value readSamples(const Napi::CallbackInfo& info);
+  void keepIntervals(const Napi::CallbackInfo& info);
+  Napi::Value takeIntervals(const Napi::CallbackInfo& info);
+  Napi::Value readInterval(const Napi::CallbackInfo& info);
   Napi::Value stats(const Napi::CallbackInfo& info);
   void close(const Napi::CallbackInfo& info);
 

@@ -34,14 +34,13 @@ FILTER_MAP(filter_head) filter_head SEC(".maps");
 /* Source blocks. Two bits for each hash of a pair: most packets that are not blocked are done after it. The kernel's
  * Bloom filter (BPF_MAP_TYPE_BLOOM_FILTER) cannot forget a pair that was removed. */
 FILTER_MAP(filter_bits) filter_pair_bits SEC(".maps");
-/* Addresses, expiry and counts of a pair: what a blocked IPv4 packet needs is on one cache line, where a look-up in a
- * hash map of the kernel reads its bucket, its element and, per CPU, the value. */
+/* Of each pair what a blocked IPv4 packet needs, on one cache line, where a look-up in a hash map of the kernel reads
+ * its bucket, its element and, per CPU, the value. */
 FILTER_MAP(filter_pair_group) filter_pairs SEC(".maps");
-/* By the numbers of the rows: the whole addresses, which only IPv6 needs; and what CPUs counted that do not own the
- * pair. One count for all of them, with locked instructions, since they are few: a count for each CPU and pair would
- * take memory for every CPU. */
-FILTER_MAP(filter_pair_key) filter_pair_keys SEC(".maps");
-FILTER_MAP(filter_count) filter_pair_hits SEC(".maps");
+/* By the numbers of the pairs the rest: whole addresses, which only IPv6 needs, the expiry to the nanosecond, and
+ * counts of all CPUs, with locked instructions, since they are few: a count for each CPU and pair would take memory for
+ * every CPU. */
+FILTER_MAP(filter_pair_row) filter_pair_rows SEC(".maps");
 
 /* Dynamic rules by number, and their counts: as many of each rule as there are stripes, up to 64. Not a per-CPU array,
  * since the owner cannot map one into its memory. */
@@ -77,7 +76,6 @@ static __always_inline int same_address(const struct inline_address* one, const 
 
 struct found_pair {
   struct filter_pair* pair;
-  /* Its row. */
   __u32 number;
 };
 
@@ -90,14 +88,16 @@ static __always_inline int has_tag(__u32 way, __u32 tag) {
 }
 
 /* Not static for the reason of parse_packet. */
-__noinline int has_key(struct packet* packet, __u32 row) {
-  struct filter_pair_key* key = bpf_map_lookup_elem(&filter_pair_keys, &row);
-  return packet && key && same_address(&key->source, &packet->source) &&
-         same_address(&key->victim, &packet->destination);
+__noinline int has_key(struct packet* packet, __u32 number) {
+  struct filter_pair_row* row = bpf_map_lookup_elem(&filter_pair_rows, &number);
+  return packet && row && same_address(&row->key.source, &packet->source) &&
+         same_address(&row->key.victim, &packet->destination);
 }
 
-static __always_inline __u64 differs(const struct filter_pair* pair, const struct packet* packet) {
-  return (__u64)(pair->source ^ packet->source.words[3]) << 32 | (pair->victim ^ packet->destination.words[3]);
+/* As filter_pair.ends. */
+static __always_inline __u64 ends_of(const struct packet* packet) {
+  const struct filter_pair pair = {.source = packet->source.words[3], .victim = packet->destination.words[3]};
+  return pair.ends;
 }
 
 /* 0, or 1 of any other number, without a branch. */
@@ -105,16 +105,18 @@ static __always_inline __u32 is_not_0(__u64 number) { return (number | -number) 
 
 /* Which of the group may be the packet's pair, without a branch: it could not be predicted, and nothing that follows
  * could begin before the group is there. */
-static __always_inline __u32 at_home(const struct filter_pair_group* home, const struct packet* packet) {
-  __u32 after0 = is_not_0(differs(&home->pairs[0], packet));
-  __u32 after1 = after0 & is_not_0(differs(&home->pairs[1], packet));
-  __u32 after2 = after1 & is_not_0(differs(&home->pairs[2], packet));
+static __always_inline __u32 at_home(const struct filter_pair_group* home, __u64 ends) {
+  __u32 after0 = is_not_0(home->pairs[0].ends ^ ends);
+  __u32 after1 = after0 & is_not_0(home->pairs[1].ends ^ ends);
+  __u32 after2 = after1 & is_not_0(home->pairs[2].ends ^ ends);
   return after0 + after1 + after2;
 }
 
-static __always_inline int is_ipv4_row(const struct filter_pair* pair) {
-  return pair->expires_at_ns != 0 && !(pair->expires_at_ns & FILTER_PAIR_IPV6);
+static __always_inline int is_ipv4_pair(const struct filter_pair* pair) {
+  return pair->expires != 0 && !(pair->expires & FILTER_PAIR_IPV6);
 }
+
+static __always_inline int is_ipv6_pair(const struct filter_pair* pair) { return pair->expires & FILTER_PAIR_IPV6; }
 
 static __always_inline int may_be_pair(const struct filter_head* head, __u64 hash) {
   const __u32 word = filter_word_of(hash, head->pair_groups);
@@ -124,31 +126,35 @@ static __always_inline int may_be_pair(const struct filter_head* head, __u64 has
   return bits && (bits->words[word & 7] & wanted) == wanted;
 }
 
-static __always_inline struct filter_pair* pair_at(__u32 row) {
-  __u32 group = row / FILTER_GROUP_PAIRS;
+static __always_inline struct filter_pair* pair_at(__u32 number) {
+  __u32 group = number / FILTER_GROUP_PAIRS;
   struct filter_pair_group* found = bpf_map_lookup_elem(&filter_pairs, &group);
-  return found ? &found->pairs[bounded(row, FILTER_GROUP_PAIRS - 1)] : 0;
+  return found ? &found->pairs[bounded(number, FILTER_GROUP_PAIRS - 1)] : 0;
 }
 
-/* Above the numbers of all rows, and of those that a pair may be in. */
-#define PAIR_ROWS_MASK 0x3ffffff
+/* Above the numbers of all pairs, and of the places that one may be in. */
+#define PAIR_NUMBERS_MASK 0x3ffffff
 #define PAIR_REACH_MASK 0xff
 
-/* The number of the packet's row, plus 1; 0: there is none. Not static for the reason of parse_packet. */
+/* The number of the packet's pair, plus 1; 0: there is none. Not static for the reason of parse_packet. */
 __noinline __u32 find_pair_from(struct packet* packet, __u32 home) {
   struct filter_head* head = filter_head_of();
   if (!packet || !head) return 0;
-  __u64 row = bounded(home * FILTER_GROUP_PAIRS, PAIR_ROWS_MASK);
+  const __u64 ends = ends_of(packet);
+  const int of_ipv4 = filter_is_ipv4_pair(&packet->source, &packet->destination);
+  __u64 number = bounded(home * FILTER_GROUP_PAIRS, PAIR_NUMBERS_MASK);
   for_countdown(left, bounded((head->pair_reach + 1) * FILTER_GROUP_PAIRS, PAIR_REACH_MASK)) {
-    struct filter_pair* pair = pair_at(row);
+    struct filter_pair* pair = pair_at(number);
     if (!pair) return 0;
-    if (!differs(pair, packet) && pair->expires_at_ns != 0 && has_key(packet, row)) return row + 1;
-    row = bounded(row + 1, PAIR_ROWS_MASK);
+    if (pair->ends == ends && (of_ipv4 ? is_ipv4_pair(pair) : is_ipv6_pair(pair) && has_key(packet, number))) {
+      return number + 1;
+    }
+    number = bounded(number + 1, PAIR_NUMBERS_MASK);
   }
   return 0;
 }
 
-/* The row of the packet's source and destination; no pair: there is none. */
+/* The pair of the packet's source and destination; no pair: there is none. */
 static __always_inline struct found_pair find_pair(const struct filter_head* head, struct packet* packet) {
   struct found_pair found = {};
   __u64 hash = filter_pair_hash(&packet->source, &packet->destination, head->seed);
@@ -156,14 +162,15 @@ static __always_inline struct found_pair find_pair(const struct filter_head* hea
   __u32 home = filter_home_of(hash, head->pair_groups);
   struct filter_pair_group* group = bpf_map_lookup_elem(&filter_pairs, &home);
   if (group && filter_is_ipv4_pair(&packet->source, &packet->destination)) {
-    __u64 at = bounded(at_home(group, packet), FILTER_GROUP_PAIRS - 1);
+    const __u64 ends = ends_of(packet);
+    __u64 at = bounded(at_home(group, ends), FILTER_GROUP_PAIRS - 1);
     struct filter_pair* pair = &group->pairs[at];
-    if (!differs(pair, packet) && is_ipv4_row(pair)) {
+    if (pair->ends == ends && is_ipv4_pair(pair)) {
       return (struct found_pair){.pair = pair, .number = home * FILTER_GROUP_PAIRS + at};
     }
   }
-  __u32 row = find_pair_from(packet, home);
-  if (row) found = (struct found_pair){.pair = pair_at(row - 1), .number = row - 1};
+  __u32 number = find_pair_from(packet, home);
+  if (number) found = (struct found_pair){.pair = pair_at(number - 1), .number = number - 1};
   return found;
 }
 
@@ -215,12 +222,9 @@ static __always_inline __u32 entry_in(const struct filter_set* set, __u32 bucket
   return 0;
 }
 
-/* The number of the first entry of the prefix of this length in which the address lies, plus 1; 0: there is none.
- * Not static for the reason of parse_packet. */
-__noinline __u32 find_entry(struct inline_address* address, __u32 set_index, __u32 length) {
-  struct filter_head* head = filter_head_of();
-  struct filter_set* set = bpf_map_lookup_elem(&filter_sets, &set_index);
-  if (!address || !head || !set) return 0;
+/* The number of the first entry of the prefix of this length in which the address lies, plus 1; 0: there is none. */
+static __always_inline __u32 find_entry(const struct filter_head* head, const struct filter_set* set,
+                                        const struct inline_address* address, __u32 length) {
   struct inline_address prefix = masked(address, length);
   __u64 hash = filter_prefix_hash(&prefix, length, head->seed);
   __u32 tag = filter_tag(hash);
@@ -228,6 +232,13 @@ __noinline __u32 find_entry(struct inline_address* address, __u32 set_index, __u
   __u32 found = entry_in(set, filter_bucket_of(hash, set->buckets), &prefix, length, tag, &elsewhere);
   if (found || !elsewhere) return found;
   return entry_in(set, filter_second_bucket_of(hash, set->buckets), &prefix, length, tag, &elsewhere);
+}
+
+/* Not static for the reason of parse_packet. */
+__noinline int has_prefix(struct inline_address* address, __u32 set_index, __u32 length) {
+  struct filter_head* head = filter_head_of();
+  struct filter_set* set = bpf_map_lookup_elem(&filter_sets, &set_index);
+  return address && head && set && find_entry(head, set, address, length);
 }
 
 /* How many lengths are in use for a family. */
@@ -248,7 +259,7 @@ __noinline int is_in_set(struct inline_address* address, __u32 set_index) {
   int of_ipv4 = is_ipv4(address);
   __u64 lengths = lengths_of(set, of_ipv4);
   for_countdown(left, lengths) {
-    if (find_entry(address, set_index, length_at(set, of_ipv4, bounded(lengths - left, 0xff)))) return 1;
+    if (has_prefix(address, set_index, length_at(set, of_ipv4, bounded(lengths - left, 0xff)))) return 1;
   }
   return 0;
 }

@@ -7,10 +7,11 @@
 
 #include "filter_tables.h"
 
+/* The kernel puts bpf_jiffies64() into the program as one load, while each clock is a call. */
 static __always_inline __u64 coarse_boot_ns(struct filter_stats* stats) {
-  __u64 coarse = bpf_ktime_get_coarse_ns();
-  if (stats->coarse_ns != coarse) {
-    stats->coarse_ns = coarse;
+  __u64 jiffies = bpf_jiffies64();
+  if (stats->jiffies != jiffies) {
+    stats->jiffies = jiffies;
     stats->boot_ns = bpf_ktime_get_boot_ns();
   }
   return stats->boot_ns;
@@ -75,28 +76,41 @@ static __always_inline void count_hit(const struct filter_head* head, __u32 numb
   }
 }
 
-/* The verdict of the rules from `index` on that share a prefix, `most` of them; FILTER_VERDICTS: none matches.
- * Not static for the reason of parse_packet; and an argument is a number that the verifier does not know, so that it
- * goes through the loop as verifier_bounds.h says. */
-__noinline __u32 apply_rules(struct packet* packet, struct filter_stats* stats, __u32 index, __u32 most, __u32 wire) {
-  struct filter_head* head = filter_head_of();
-  if (!packet || !stats || !head) return FILTER_VERDICTS;
-  for_countdown(left, bounded(most, FILTER_PREFIX_ENTRIES)) {
-    __u32 at = index++;
-    struct filter_entry* entry = bpf_map_lookup_elem(&filter_entries, &at);
-    if (!entry) break;
+/* The verdict of the rules of one prefix, of which `first` is the first entry's number; FILTER_VERDICTS: none matches.
+ */
+static __always_inline __u32 apply_rules(const struct filter_head* head, struct packet* packet,
+                                         struct filter_stats* stats, __u32 first, __u32 wire) {
+  __u32 at = first;
+  const struct filter_entry* entry = bpf_map_lookup_elem(&filter_entries, &at);
+  if (!entry) return FILTER_VERDICTS;
+  for_countdown(left, (__s64)entry->more + 1) {
     if ((packet->traits.all & entry->mask.all) == entry->wanted.all) {
       __u32 number = entry->rule;
       struct filter_rule* rule = bpf_map_lookup_elem(&filter_rules, &number);
-      if (rule && rule_matches(rule, packet) && rule->expires_at_ns > coarse_boot_ns(stats)) {
+      if (rule && rule->expires_at_ns > coarse_boot_ns(stats) && (!entry->asks_more || rule_matches(rule, packet))) {
         int is_dropped = !rule->is_limit || !is_within_limit(rule, wire);
         count_hit(head, number, wire, is_dropped);
         return !rule->is_limit ? FILTER_DROP_RULE : is_dropped ? FILTER_DROP_RATE_LIMIT : FILTER_PASS_RATE_LIMIT;
       }
     }
-    if (!entry->has_more) break;
+    at++;
+    entry = bpf_map_lookup_elem(&filter_entries, &at);
+    if (!entry) break;
   }
   return FILTER_VERDICTS;
+}
+
+/* The verdict of the rules for the prefix of this length that the destination lies in. Not static for the reason of
+ * parse_packet; what needs no function of its own has none, since processors with a mitigation for returns pay some
+ * nanoseconds for each. */
+__noinline __u32 judge_by_prefix(struct packet* packet, struct filter_stats* stats, __u32 set_index, __u32 length,
+                                 __u32 wire) {
+  struct filter_head* head = filter_head_of();
+  struct filter_set* set = bpf_map_lookup_elem(&filter_sets, &set_index);
+  if (!packet || !stats || !head || !set) return FILTER_VERDICTS;
+  __u32 entry =
+      length == FILTER_ANY_LENGTH ? set->first_entry + 1 : find_entry(head, set, &packet->destination, length);
+  return entry ? apply_rules(head, packet, stats, entry - 1, wire) : FILTER_VERDICTS;
 }
 
 /* The longest destination that has a matching rule decides; rules for any destination come last. Not static for the
@@ -108,40 +122,61 @@ __noinline __u32 judge_by_rules(struct packet* packet, struct filter_stats* stat
     int of_ipv4 = is_ipv4(&packet->destination);
     __u64 lengths = lengths_of(set, of_ipv4);
     for_countdown(left, lengths) {
-      __u32 entry = find_entry(&packet->destination, set_index, length_at(set, of_ipv4, bounded(lengths - left, 0xff)));
-      if (!entry) continue;
-      __u32 verdict = apply_rules(packet, stats, entry - 1, FILTER_PREFIX_ENTRIES, wire);
+      __u32 length = length_at(set, of_ipv4, bounded(lengths - left, 0xff));
+      __u32 verdict = judge_by_prefix(packet, stats, set_index, length, wire);
       if (verdict != FILTER_VERDICTS) return verdict;
     }
   }
   if (!set->any_entries) return FILTER_VERDICTS;
-  return apply_rules(packet, stats, set->first_entry, FILTER_PREFIX_ENTRIES, wire);
+  return judge_by_prefix(packet, stats, set_index, FILTER_ANY_LENGTH, wire);
 }
 
-static __always_inline void count_pair(struct found_pair found, __u32 wire) {
-  struct filter_pair* pair = found.pair;
-  const __u64 self = bpf_get_smp_processor_id() + 1;
-  __u64 owned = pair->owned_packets;
-  if (owned == 0) {
-    owned = __sync_val_compare_and_swap(&pair->owned_packets, 0, self);
-    if (owned == 0) owned = self;
+/* Counts in what the owner has not yet added to the row; 0: this CPU is not the owner, or there is no room. */
+static __always_inline int hold(struct filter_pair* pair, __u32 wire) {
+  const __u32 self = bpf_get_smp_processor_id() + 1;
+  if (self > FILTER_OWNER_MASK) return 0;
+  __u32 held = pair->held;
+  if (held == 0) {
+    held = __sync_val_compare_and_swap(&pair->held, 0, self);
+    if (held == 0) held = self;
   }
-  if ((owned & ((1 << FILTER_OWNER_BITS) - 1)) == self) {
-    pair->owned_packets = owned + (1 << FILTER_OWNER_BITS);
-    pair->owned_bytes += wire;
-    return;
+  if ((held & FILTER_OWNER_MASK) != self) return 0;
+  if ((held >> FILTER_OWNER_BITS & FILTER_HELD_PACKETS_MAX) == FILTER_HELD_PACKETS_MAX) return 0;
+  if ((held >> FILTER_HELD_BYTES_SHIFT) + wire > FILTER_HELD_BYTES_MAX) return 0;
+  pair->held = held + (1u << FILTER_OWNER_BITS) + (wire << FILTER_HELD_BYTES_SHIFT);
+  return 1;
+}
+
+/* Counts in the row, with what the owner holds where this CPU is the owner. Not static for the reason of
+ * parse_packet. */
+__noinline int count_in_row(__u32 number, __u32 wire) {
+  struct filter_pair* pair = pair_at(number);
+  struct filter_pair_row* row = bpf_map_lookup_elem(&filter_pair_rows, &number);
+  if (!pair || !row) return 0;
+  __u64 packets = 1, bytes = wire;
+  const __u32 held = pair->held, self = bpf_get_smp_processor_id() + 1;
+  if ((held & FILTER_OWNER_MASK) == self) {
+    packets += held >> FILTER_OWNER_BITS & FILTER_HELD_PACKETS_MAX;
+    bytes += held >> FILTER_HELD_BYTES_SHIFT;
+    pair->held = self;
   }
-  struct filter_count* hits = bpf_map_lookup_elem(&filter_pair_hits, &found.number);
-  if (!hits) return;
-  __sync_fetch_and_add(&hits->packets, 1);
-  __sync_fetch_and_add(&hits->bytes, wire);
+  __sync_fetch_and_add(&row->hits.packets, packets);
+  __sync_fetch_and_add(&row->hits.bytes, bytes);
+  return 0;
+}
+
+static __always_inline int is_in_force(struct found_pair found, __u64 now) {
+  const __u32 expires = found.pair->expires >> 1, coarse = filter_coarse_time(now);
+  if (expires != coarse) return expires > coarse;
+  struct filter_pair_row* row = bpf_map_lookup_elem(&filter_pair_rows, &found.number);
+  return row && row->expires_at_ns > now;
 }
 
 static __always_inline int is_blocked(const struct filter_head* head, struct filter_stats* stats, struct packet* packet,
                                       __u32 wire) {
   struct found_pair found = find_pair(head, packet);
-  if (!found.pair || found.pair->expires_at_ns <= coarse_boot_ns(stats)) return 0;
-  count_pair(found, wire);
+  if (!found.pair || !is_in_force(found, coarse_boot_ns(stats))) return 0;
+  if (!hold(found.pair, wire)) count_in_row(found.number, wire);
   return 1;
 }
 

@@ -31,7 +31,7 @@ std::uint32_t bitsIn(std::span<const filter_bits> lines) {
 
 std::uint32_t unusedRow(std::span<const filter_pair> rows, std::size_t at) {
   auto from = static_cast<std::uint32_t>(at);
-  while (rows[from].expires_at_ns != 0) from++;
+  while (rows[from].expires != 0) from++;
   return from;
 }
 
@@ -98,16 +98,16 @@ TEST_CASE("pair table: adopts what another process left, and corrects what a cra
   const std::uint32_t stray = unusedRow(rows, home > rows.size() / 2 ? 0 : home + rows.size() / 2);
   const std::uint32_t second = unusedRow(rows, home);
   for (const std::uint32_t row : {stray, second}) {
-    box.maps.pairKeys()[row] = keys[0];
-    rows[row].expires_at_ns = inAnHour();
+    box.maps.pairRows()[row] = {.key = keys[0], .expires_at_ns = inAnHour(), .hits = {}};
+    rows[row].expires = filter_coarse_expiry(inAnHour(), true);
   }
   const std::uint32_t bits = bitsIn(box.maps.pairBits());
   for (filter_bits& line : box.maps.pairBits()) line.words[0] = ~__u64{0};
   PairTable repaired(box.maps);
   CHECK(repaired.size() == 1000);
   CHECK(countRead(repaired) == 1000);
-  CHECK(rows[stray].expires_at_ns == 0);
-  CHECK(rows[second].expires_at_ns == 0);
+  CHECK(rows[stray].expires == 0);
+  CHECK(rows[second].expires == 0);
   CHECK(bitsIn(box.maps.pairBits()) == bits);
   for (std::uint32_t i = 0; i < 1000; i++) CHECK(box.drops(udpFrame(kForeign + i, kProtected + i % 7)));
   CHECK_THROWS_AS(repaired.put(std::vector{numbered(1000)}, std::vector{inAnHour()}), FilterError);
@@ -164,14 +164,13 @@ TEST_CASE("pair table: an IPv6 pair is not an IPv4 one whose addresses are its l
   box.pairs.put(std::vector{alike}, std::vector{inAnHour()});
   for (filter_bits& line : box.maps.pairBits()) std::fill(std::begin(line.words), std::end(line.words), ~__u64{0});
   const std::uint32_t at = static_cast<std::uint32_t>(
-      std::find_if(rows.begin(), rows.end(), [](const filter_pair& row) { return row.expires_at_ns != 0; }) -
-      rows.begin());
+      std::find_if(rows.begin(), rows.end(), [](const filter_pair& row) { return row.expires != 0; }) - rows.begin());
   for (std::uint32_t row = 0; row < rows.size(); row++) {
     rows[row] = rows[at];
-    box.maps.pairKeys()[row] = alike;
+    box.maps.pairRows()[row].key = alike;
   }
   CHECK_FALSE(box.drops(udpFrame(kForeign + 1, kProtected + 1)));
-  for (filter_pair& row : rows) row.expires_at_ns &= ~FILTER_PAIR_IPV6;
+  for (filter_pair& row : rows) row.expires &= ~FILTER_PAIR_IPV6;
   CHECK(box.drops(udpFrame(kForeign + 1, kProtected + 1)));
 }
 

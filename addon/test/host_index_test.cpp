@@ -51,5 +51,6 @@ TEST_CASE("the index takes memory by its rows, not by its bound") {
     hashes[row] = random.bits();
     index.insert(hashes[row], row, hashOf);
   }
-  CHECK(index.residentBytes() <= std::size_t{4} << 20);
+  // At most half full, in small pages: 65,536 slots, and what is left of the tables before it.
+  CHECK(index.residentBytes() <= std::size_t{600} << 10);
 }

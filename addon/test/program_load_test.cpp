@@ -137,7 +137,7 @@ TEST_CASE("a program that this kernel's verifier refuses is refused with kernel,
   CHECK(loadRefused("the planted program") == text);
 }
 
-TEST_CASE("a thread without capabilities is told which are missing") {
+TEST_CASE("a thread without capabilities is refused with those that are missing") {
   if (cannotRunXdp("missing capabilities are named")) return;
   std::string text;
   // Capabilities are those of a thread.

@@ -36,7 +36,7 @@ struct RisingFixture : EngineFixture {
 
 TEST_CASE("a flood is seen between two folds, with the packet that brings its host to the screen") {
   // From floods that begin with a tick to those that begin late in it; a packet is 1 ms of ten times the screen.
-  for (const std::uint32_t inFirstTick : {500U, 300U, 250U}) {
+  for (const std::uint32_t inFirstTick : {500U, 300U, 100U}) {
     CAPTURE(inFirstTick);
     RisingFixture fixture;
     fixture.tick(5);

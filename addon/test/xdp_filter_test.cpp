@@ -127,6 +127,48 @@ TEST_CASE("xdp filter: a pair that several CPUs meet at once is counted to the p
   }
 }
 
+TEST_CASE("xdp filter: packets of any length are counted to the byte") {
+  if (cannotRunXdp("xdp filter: packets of any length are counted to the byte")) return;
+  FilterBox box;
+  box.pairs.put(std::vector{pairOf(ipv4(kForeign), ipv4(kProtected + 1))}, std::vector{inAnHour()});
+  stayOnCpu(0);
+  filter_count expected{};
+  for (const std::size_t bytes : {60U, 1514U, 3000U, 61U, 1500U}) {
+    Bytes frame = udpFrame(kForeign, kProtected + 1);
+    frame.resize(bytes);
+    // More than a CPU holds, by packets where they are short and by bytes where they are long.
+    constexpr int kRepeat = 3 * FILTER_HELD_PACKETS_MAX + 1;
+    REQUIRE(box.drops(frame, kRepeat));
+    expected.packets += kRepeat;
+    expected.bytes += kRepeat * bytes;
+    CHECK(hitsOfOnlyPair(box).packets == expected.packets);
+    CHECK(hitsOfOnlyPair(box).bytes == expected.bytes);
+  }
+}
+
+TEST_CASE("xdp filter: a pair expires within the unit of its coarse expiry") {
+  if (cannotRunXdp("xdp filter: a pair expires within the unit")) return;
+  FilterBox box;
+  constexpr std::uint64_t kUnit = 1ULL << FILTER_COARSE_SHIFT;
+  const std::vector<PairKey> keys = {pairOf(ipv4(kForeign), ipv4(kProtected + 1))};
+  const auto dropsWith = [&](std::uint64_t expiresAtNs) {
+    box.pairs.put(keys, std::vector{expiresAtNs});
+    return box.drops(udpFrame(kForeign, kProtected + 1));
+  };
+  bool isSame = false;
+  // Again where the next unit began meanwhile.
+  while (!isSame) {
+    const std::uint64_t unit = bootNs() / kUnit;
+    const bool before = dropsWith(unit * kUnit + 1), after = dropsWith((unit + 1) * kUnit - 1);
+    const bool next = dropsWith((unit + 1) * kUnit + kUnit / 2);
+    isSame = bootNs() / kUnit == unit;
+    if (!isSame) continue;
+    CHECK_FALSE(before);
+    CHECK(after);
+    CHECK(next);
+  }
+}
+
 TEST_CASE("xdp filter: one limit for all CPUs together") {
   if (cannotRunXdp("xdp filter: one limit for all CPUs together")) return;
   FilterBox box;

@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SCREENED_ROWS_MAX } from "../../src/limits.ts";
+import { outputOf } from "../../test/fixtures/child-output.ts";
 import { fastNetMonUnavailable } from "../fastnetmon.ts";
 import { HOST_NETWORK } from "../host-capture.ts";
 import { type Bench, figure, type Measurement, percentile } from "../measurement.ts";
@@ -85,10 +86,7 @@ export async function costs({ hosts, modes, isQuick }: CostsOptions): Promise<Ro
 
 async function costOf(order: CostOrder): Promise<Cost> {
   const command = [process.execPath, PROCESS, JSON.stringify(order)];
-  const child = Bun.spawn(command, { stdin: "ignore", stdout: "pipe", stderr: "pipe" });
-  const [output, complaint] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
-  if ((await child.exited) !== 0) throw new Error(`${order.hosts} hosts: ${complaint.slice(-2000)}`);
-  return JSON.parse(output) as Cost;
+  return JSON.parse(await outputOf({ name: `${order.hosts} hosts`, command })) as Cost;
 }
 
 /** The busy hosts are above the floor, so that each tick judges them against their baselines; none is attacked. */

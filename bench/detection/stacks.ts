@@ -1,6 +1,8 @@
 /**
  * The two systems that are attacked in turn, each in its own namespaces on a veth: Floodwall with AF_XDP, gobgpd and
- * BIRD, and FastNetMon with AF_PACKET and its default settings. Both get the same traffic, networks and threshold.
+ * BIRD, and FastNetMon with AF_PACKET and its default settings. Both get the same traffic, networks and threshold. The
+ * peer, and who asks it, run at once when they have work: they stand for other machines, which this one's load does not
+ * delay.
  */
 import { join } from "node:path";
 import { eventually, type ServiceProcess } from "../../test/fixtures/service.ts";
@@ -41,19 +43,25 @@ export interface Level {
   readonly floodSeconds: number;
 }
 
+/** The service's default window. */
+const WINDOW_MS = 1000;
 const API_PORT = 18_083;
 /** How long to wait for a reaction to the last packet, ms. */
 const GRACE_MS = 500;
 /** AF_PACKET gets packets after XDP; without an XDP program live frames would not arrive. */
 const XDP_PASS = join(import.meta.dir, "../../build/lab/xdp_pass.bpf.o");
 
+/** The marked packet is the first beyond the threshold. */
 function trafficOf(victim: string, { times }: Level, seconds: number): TrafficOptions {
-  return { profile: "udp", target: victim, sources: 1000, pps: times * THRESHOLD_PPS, seconds };
+  const mark = (THRESHOLD_PPS * WINDOW_MS) / 1000 + 1;
+  return { profile: "udp", target: victim, sources: 1000, pps: times * THRESHOLD_PPS, seconds, mark };
 }
 
 /** It has reacted when the route is in the peer's table. */
 export async function openFloodwall(): Promise<Stack> {
   const world = await World.create({ apiPort: API_PORT, hysteresisSeconds: 1, mode: "mirror" });
+  setScheduler(["--fifo", "-p", "1"], world.bird.pid);
+  setScheduler(["--fifo", "-p", "1"], process.pid);
   return {
     async attack(victim, level, boundMs) {
       const seconds = Math.min(level.floodSeconds, boundMs / 1000);
@@ -64,7 +72,10 @@ export async function openFloodwall(): Promise<Stack> {
       const sent = await flood;
       return { sent, reactedAtMs: isSeen ? nowMs : null, steps: await stepsOf(world.service, victim, before) };
     },
-    close: () => world.close(),
+    close: () => {
+      setScheduler(["--other", "-p", "0"], process.pid);
+      return world.close();
+    },
   };
 }
 
@@ -93,6 +104,12 @@ export async function openFastNetMon(): Promise<Stack> {
     namespaces.close();
     throw cause;
   }
+}
+
+/** @param flags of chrt(1). What the process starts later gets the usual scheduling. */
+function setScheduler(flags: readonly string[], pid: number): void {
+  const { exitCode, stderr } = Bun.spawnSync(["chrt", "--reset-on-fork", ...flags, String(pid)], { stderr: "pipe" });
+  if (exitCode !== 0) throw new Error(`chrt: ${stderr.toString()}`);
 }
 
 /** Sums of all announcements so far, seconds. */

@@ -23,9 +23,9 @@ export class EdgeSimProcess {
     const { directory, port, windowSeconds } = options;
     const where = ["play", directory, "--url", `http://127.0.0.1:${port}`, "--driven", "--orders", "0"];
     const how = ["--reports-kept", String(REPORTS_KEPT), "--window", String(windowSeconds)];
-    const process = new LineProcess(MAIN, ...where, ...how);
-    await process.line();
-    return new EdgeSimProcess(process);
+    const fleet = new LineProcess([process.execPath, MAIN, ...where, ...how]);
+    await fleet.line();
+    return new EdgeSimProcess(fleet);
   }
 
   async summary(): Promise<FleetSummary> {

@@ -32,6 +32,11 @@ export function Empty({ title, children }: { readonly title: string; readonly ch
   );
 }
 
+/** In place of rows, which would be those of another filter. */
+export function WrongFilter({ what }: { readonly what: string }) {
+  return <Empty title={`No ${what}: the filter is not complete`}>What is missing or wrong is said at its field.</Empty>;
+}
+
 export function Loading({ what }: { readonly what: string }) {
   return (
     <p class="loading" role="status">

@@ -5,16 +5,18 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { clockTime, shortTime } from "../text/format/times.ts";
+import type { Span } from "../text/format/ranges.ts";
+import { clockTime, dayOfMonth } from "../text/format/times.ts";
 import { theme } from "../theme.ts";
+import { lonePoints, TIME_STEPS, timeTexts } from "./chart-marks.ts";
 
 export interface Series {
   readonly label: string;
   /** Name of a custom property: `--chart-udp`. */
   readonly color: string;
   readonly values: readonly (number | null)[];
-  /** `stacked`: drawn on top of the series before it; default: a separate line. */
-  readonly form?: "line" | "dashed" | "stacked";
+  /** `stacked`: drawn on top of the series before it; `shade`: an area behind the lines; default: a separate line. */
+  readonly form?: "line" | "dashed" | "stacked" | "shade";
 }
 
 export interface ChartProps {
@@ -25,12 +27,16 @@ export interface ChartProps {
   readonly series: readonly Series[];
   readonly format: (value: number) => string;
   /** Time ranges with a tinted background. */
-  readonly spans?: readonly { readonly from: number; readonly to: number }[];
+  readonly spans?: readonly Span[];
+  /** What the time axis shows; default: from the first to the last of `times`. */
+  readonly range?: Span;
+  /** Where nothing was recorded. */
+  readonly empty?: readonly Span[];
   readonly heightPx?: number;
 }
 
 export function Chart(props: ChartProps) {
-  const { label, times, series, format } = props;
+  const { label, times, series, format, range, empty } = props;
   const holder = useRef<HTMLDivElement>(null);
   const plot = useRef<Plot | null>(null);
   const [pointed, setPointed] = useState<number | null>(null);
@@ -42,22 +48,39 @@ export function Chart(props: ChartProps) {
     plot.current = made;
     return () => made.destroy();
   }, [form]);
-  useEffect(() => plot.current?.show(props), [times, series, props.spans]);
+  useEffect(() => plot.current?.show(props), [times, series, props.spans, range, empty]);
   const at = pointed !== null && pointed < times.length ? pointed : times.length - 1;
   return (
     <figure class="chart">
       <div ref={holder} role="img" aria-label={label} />
       <figcaption>
-        <span class="chart-time">{times[at] === undefined ? "" : clockTime(times[at] * 1000)}</span>
+        <span class="chart-time">{times[at] === undefined ? "" : timeText(times[at], range)}</span>
         {series.map((each) => (
           <span key={each.label} class="chart-value">
-            <span class="swatch" style={{ background: `var(${each.color})` }} aria-hidden="true" />
+            <span class="swatch" style={{ background: fillOf(each, `var(${each.color})`) }} aria-hidden="true" />
             {each.label} <b>{valueText(each.values[at], format)}</b>
           </span>
         ))}
+        {empty !== undefined && empty.length > 0 && <span>Hatched: nothing recorded</span>}
       </figcaption>
     </figure>
   );
+}
+
+function shadeOf(color: string): string {
+  return `color-mix(in srgb, ${color} 35%, transparent)`;
+}
+
+function fillOf({ form }: Series, color: string): string {
+  return form === "shade" ? shadeOf(color) : color;
+}
+
+const DAY_SECONDS = 86_400;
+
+/** With the date where the times of several days are shown. */
+function timeText(at: number, range: Span | undefined): string {
+  const isLong = range !== undefined && range.to - range.from > DAY_SECONDS;
+  return `${isLong ? `${dayOfMonth(at * 1000)} ` : ""}${clockTime(at * 1000)}`;
 }
 
 function valueText(value: number | null | undefined, format: (value: number) => string): string {
@@ -77,15 +100,18 @@ function useLook(): string {
 
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 const HEIGHT_PX = 180;
-/** Seconds between two marks on the time axis, so that no label repeats. */
-const TIME_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 28_800, 86_400, 604_800];
 const AXIS_FONT = "12px system-ui, sans-serif";
 
-/** Shows seconds where the minutes would repeat. */
-function timeTexts(splits: readonly number[]): string[] {
-  const isFine = splits.length > 1 && (splits[1] ?? 0) - (splits[0] ?? 0) < 60;
-  return splits.map((second) => (isFine ? clockTime(second * 1000) : shortTime(second * 1000)));
-}
+/** Room for a time; for a time, and the date below it. */
+const TIME_AXIS_PX = 28;
+const DATED_AXIS_PX = 42;
+/** Between a label of the axis of values and the chart, and how narrow that axis is at least. */
+const LABEL_GAP_PX = 14;
+const VALUE_AXIS_PX = 60;
+/** Distance of the lines of a hatched area. */
+const HATCH_PX = 8;
+/** Diameter of the mark of a value without neighbors. */
+const LONE_POINT_PX = 6;
 
 /** The library's chart, and the data that it was last given. */
 class Plot {
@@ -131,36 +157,89 @@ class Plot {
       padding: [null, 32, null, null],
       cursor: { drag: { setScale: false }, points: { show: false } },
       // The axis starts at 0: a chart that starts elsewhere makes small changes look large.
-      scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
+      scales: {
+        x: { range: (_, min, max) => this.#xRange(min, max) },
+        y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] },
+      },
       axes: [
-        { ...axis, values: (_, splits) => timeTexts(splits), incrs: TIME_STEPS, space: 70, size: 28 },
-        { ...axis, values: (_, splits) => splits.map((value) => this.#props.format(value)), size: 76 },
+        { ...axis, values: (_, splits) => timeTexts(splits), incrs: [...TIME_STEPS], space: 70, size: heightOf },
+        { ...axis, values: (_, splits) => splits.map((value) => this.#props.format(value)), size: widthOf },
       ],
       series: [{}, ...drawn(this.#props.series).map((series) => seriesOptions(series, color))],
       hooks: {
-        drawClear: [(plot) => this.#tint(plot, color("--chart-span"))],
+        drawClear: [(plot) => this.#hatch(plot, color("--line")), (plot) => this.#tint(plot, color("--chart-span"))],
         setCursor: [({ cursor }) => onPointed(cursor.idx ?? null)],
       },
     };
   }
 
-  #tint(plot: uPlot, color: string): void {
-    const { ctx, bbox } = plot;
-    ctx.save();
-    ctx.fillStyle = color;
-    for (const { from, to } of this.#props.spans ?? []) {
-      const left = Math.max(bbox.left, plot.valToPos(from, "x", true));
-      const right = Math.min(bbox.left + bbox.width, plot.valToPos(to, "x", true));
-      if (right > left) ctx.fillRect(left, bbox.top, right - left, bbox.height);
-    }
-    ctx.restore();
+  #xRange(min: number, max: number): [number, number] {
+    const { range } = this.#props;
+    return range === undefined ? [min, max] : [range.from, range.to];
   }
+
+  #tint(plot: uPlot, color: string): void {
+    for (const span of this.#props.spans ?? []) {
+      within(plot, span, ({ left, top, width, height }) => {
+        plot.ctx.fillStyle = color;
+        plot.ctx.fillRect(left, top, width, height);
+      });
+    }
+  }
+
+  #hatch(plot: uPlot, color: string): void {
+    for (const span of this.#props.empty ?? []) {
+      within(plot, span, ({ left, top, width, height }) => {
+        const { ctx } = plot;
+        const step = HATCH_PX * devicePixelRatio;
+        ctx.strokeStyle = color;
+        ctx.lineWidth = devicePixelRatio;
+        ctx.beginPath();
+        // The lines of two areas that touch go on into each other.
+        for (let x = Math.floor((left - height) / step) * step; x < left + width; x += step) {
+          ctx.moveTo(x, top + height);
+          ctx.lineTo(x + height, top);
+        }
+        ctx.stroke();
+      });
+    }
+  }
+}
+
+/** Draws with the span's part of the plot as the only place that can be drawn on. */
+function within(plot: uPlot, { from, to }: Span, draw: (box: uPlot.BBox) => void): void {
+  const { ctx, bbox } = plot;
+  const left = Math.max(bbox.left, plot.valToPos(from, "x", true));
+  const width = Math.min(bbox.left + bbox.width, plot.valToPos(to, "x", true)) - left;
+  if (width <= 0) return;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(left, bbox.top, width, bbox.height);
+  ctx.clip();
+  draw({ left, top: bbox.top, width, height: bbox.height });
+  ctx.restore();
+}
+
+function heightOf(_: uPlot, texts: readonly string[] | null): number {
+  return texts?.some((text) => text.includes("\n")) === true ? DATED_AXIS_PX : TIME_AXIS_PX;
+}
+
+/** As wide as the longest label of the axis. */
+function widthOf(plot: uPlot, values: readonly string[] | null): number {
+  plot.ctx.save();
+  plot.ctx.font = AXIS_FONT;
+  const widest = Math.max(0, ...(values ?? []).map((text) => plot.ctx.measureText(text ?? "").width));
+  plot.ctx.restore();
+  return Math.max(VALUE_AXIS_PX, Math.ceil(widest) + LABEL_GAP_PX);
 }
 
 function seriesOptions({ label, color, form }: Series, resolve: (name: string) => string): uPlot.Series {
   const stroke = resolve(color);
-  const line = { label, stroke, width: 1.5, spanGaps: false, points: { show: false } };
+  const lone: uPlot.Series.Points.Filter = (plot, index) => lonePoints([...(plot.data[index] ?? [])]);
+  const points = { show: false, filter: lone, size: LONE_POINT_PX, fill: stroke };
+  const line = { label, stroke, width: 1.5, spanGaps: false, points };
   if (form === "stacked") return { ...line, fill: stroke, width: 0 };
+  if (form === "shade") return { ...line, fill: shadeOf(stroke), width: 0 };
   return form === "dashed" ? { ...line, dash: [6, 4] } : line;
 }
 

@@ -12,7 +12,7 @@ export interface DialogProps {
 }
 
 /** Open while it is mounted. */
-function Dialog({ title, onClose, children }: DialogProps) {
+export function Dialog({ title, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {

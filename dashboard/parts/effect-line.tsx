@@ -3,7 +3,7 @@ import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { effectOf } from "../text/mitigation.ts";
 import { Badge } from "./badge.tsx";
-import { Until } from "./moment.tsx";
+import { BanEnds } from "./ban-end.tsx";
 
 export interface EffectLineProps {
   readonly attack: AttackWire;
@@ -18,7 +18,7 @@ export function EffectLine({ attack, ban }: EffectLineProps) {
       {detail !== null && <span>{detail}</span>}
       {ban?.state === "active" && attack.ban_state === "active" && (
         <span class="muted">
-          ends in <Until at={ban.expires_at} />
+          Ban: <BanEnds ban={ban} />
         </span>
       )}
     </p>

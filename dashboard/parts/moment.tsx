@@ -32,12 +32,12 @@ export function Ago({ at }: { readonly at: string }) {
   );
 }
 
-/** `9:59`; `over` when no time is left. */
+/** `9:59`; `now` when no time is left. */
 export function Until({ at }: { readonly at: string }) {
   const left = (Date.parse(at) - now.value) / 1000;
   return (
     <time class="number" dateTime={at}>
-      {left <= 0 ? "over" : countdown(left)}
+      {left <= 0 ? "now" : countdown(left)}
     </time>
   );
 }

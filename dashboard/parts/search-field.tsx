@@ -10,11 +10,13 @@ export interface SearchFieldProps {
   readonly placeholder?: string;
   /** What is wrong with the text; null: it can be sent. */
   readonly faultOf?: (value: string) => string | null;
+  /** Called when the text becomes wrong or right: rows of the text before must not stand for a wrong one. */
+  readonly onWrong?: (isWrong: boolean) => void;
 }
 
 const PAUSE_MS = 250;
 
-export function SearchField({ label, value, onSearch, placeholder, faultOf }: SearchFieldProps) {
+export function SearchField({ label, value, onSearch, placeholder, faultOf, onWrong }: SearchFieldProps) {
   const [typed, setTyped] = useState(value);
   const asked = useRef(value);
   // The value was changed by a link or the browser's history.
@@ -24,6 +26,7 @@ export function SearchField({ label, value, onSearch, placeholder, faultOf }: Se
   }, [value]);
   const wanted = typed.trim();
   const fault = wanted === "" ? null : (faultOf?.(wanted) ?? null);
+  useEffect(() => onWrong?.(fault !== null), [fault !== null]);
   useEffect(() => {
     if (fault !== null || wanted === asked.current) return;
     const timer = setTimeout(() => {

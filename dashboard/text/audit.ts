@@ -1,6 +1,7 @@
 /** The audit trail: query, table and CSV export. Pure. */
 import type { AuditEventWire } from "../../src/http/wire/audit.ts";
 import { csvText } from "./format/csv.ts";
+import { rangeQuery, type TimeSpan } from "./time-span.ts";
 
 export const AUDIT_ACTIONS: Readonly<Record<AuditEventWire["action"], string>> = {
   ban: "Ban",
@@ -15,21 +16,12 @@ export const AUDIT_ACTIONS: Readonly<Record<AuditEventWire["action"], string>> =
 export interface AuditFilters {
   readonly action: AuditEventWire["action"] | null;
   readonly target: string | null;
-  readonly span: AuditSpan;
+  readonly span: TimeSpan;
 }
 
-export type AuditSpan =
-  /** Length of the range, back from now. */
-  | { readonly kind: "last"; readonly seconds: number }
-  /** RFC 3339; null: now, or an hour before `to`. */
-  | { readonly kind: "between"; readonly from: string | null; readonly to: string | null };
-
 export function auditPath({ action, target, span }: AuditFilters, nowMs: number): string {
-  const query = new URLSearchParams();
-  const from = span.kind === "last" ? new Date(nowMs - span.seconds * 1000).toISOString() : span.from;
-  const to = span.kind === "last" ? null : span.to;
-  for (const [key, value] of Object.entries({ from, to, action, target })) if (value !== null) query.set(key, value);
-  return `/api/v1/audit?${query}`;
+  const others = { ...(action !== null && { action }), ...(target !== null && { target }) };
+  return `/api/v1/audit?${rangeQuery(span, nowMs, others)}`;
 }
 
 export function actionOf(text: string | null): AuditEventWire["action"] | null {

@@ -1,6 +1,7 @@
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
+import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
-import { banSubject, banText, banWhy, hasWords, nextStep } from "./bans.ts";
+import { banSubject, banText, banWhy, endOf, hasWords, nextStep } from "./bans.ts";
 
 const ban = (changes: Partial<BanWire> = {}): BanWire => ({
   target: "192.0.2.1",
@@ -47,6 +48,39 @@ test("the next step is the first rung that has not come", () => {
   const late = { escalation: [{ after_seconds: 600, action: "blackhole" as const }], escalation_step: -1 };
   expect(nextStep(ban({ ...late, manual: true }))).toBeNull();
   expect(nextStep(ban(late))).toMatchObject({ at: "2026-03-01T12:10:00.000Z" });
+});
+
+describe("the end of a ban", () => {
+  const attack = { id: "a1", active: true } as AttackWire;
+  const lasting = { attacks: ["a1"] };
+  test.each([
+    ["expires when nothing renews it", ban(), { kind: "at", at: "2026-03-01T12:10:00Z" }],
+    ["is renewed while its attack lasts", ban(lasting), { kind: "renewed", calm: null }],
+    [
+      "of an automatic ban that is held is the earlier time",
+      ban({ hold_until: "2026-03-01T12:05:00Z" }),
+      { kind: "at", at: "2026-03-01T12:05:00Z" },
+    ],
+    [
+      "of a manual ban is its own",
+      ban({ hold_until: "2026-03-01T12:05:00Z", manual: true }),
+      { kind: "at", at: "2026-03-01T12:10:00Z" },
+    ],
+    ["has come", ban({ state: "withdrawn", withdrawn_at: "2026-03-01T12:01:00Z" }), { kind: "ended" }],
+    ["of a refused ban has come", ban({ state: "rejected" }), { kind: "ended" }],
+  ] as const)("%s", (_, its, expected) => {
+    expect(endOf(its, [attack])).toEqual(expected);
+  });
+
+  test("comes nearer while its attack is calm", () => {
+    const calm = { ...attack, calm_seconds: 4.2, calm_of_seconds: 10 };
+    expect(endOf(ban(lasting), [calm])).toEqual({ kind: "renewed", calm: "calm for 4 of 10 s" });
+    // It lasts as long as one of its attacks.
+    expect(endOf(ban({ attacks: ["a1", "a2"] }), [calm, { ...attack, id: "a2" }])).toEqual({
+      kind: "renewed",
+      calm: null,
+    });
+  });
 });
 
 test("is found by every word of the search", () => {

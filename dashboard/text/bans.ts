@@ -1,4 +1,5 @@
 /** Bans as lists show them. Pure. */
+import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { metricName, rateOf } from "./format/numbers.ts";
 import { methodName } from "./format/words.ts";
@@ -29,6 +30,35 @@ export function nextStep(ban: BanWire): NextStep | null {
   if (next === undefined || next.at === null) return null;
   const isTooLate = ban.manual && Date.parse(next.at) >= Date.parse(ban.expires_at);
   return isTooLate ? null : { action: next.action, at: next.at };
+}
+
+/** When a ban ends. `calm`: how far its attacks are from their end; null: one of them is above its threshold. */
+export type BanEnd =
+  | { readonly kind: "at"; readonly at: string }
+  | { readonly kind: "renewed"; readonly calm: string | null }
+  | { readonly kind: "ended" };
+
+/** @param active the attacks in progress. */
+export function endOf(ban: BanWire, active: readonly AttackWire[]): BanEnd {
+  if (ban.state !== "active") return { kind: "ended" };
+  const { attacks = [], expires_at: expiresAt, hold_until: holdUntil } = ban;
+  const isHeldShorter = !ban.manual && holdUntil !== undefined && Date.parse(holdUntil) < Date.parse(expiresAt);
+  // An attack that has just ended may still be named.
+  const held = active.filter(({ id }) => attacks.includes(id));
+  if (held.length > 0) {
+    const calm = held.map(calmText);
+    if (calm.includes(null)) return { kind: "renewed", calm: null };
+    // It stays when its attacks are over.
+    if (ban.manual || isHeldShorter) return { kind: "at", at: isHeldShorter ? holdUntil : expiresAt };
+    return { kind: "renewed", calm: calm[0] ?? null };
+  }
+  return { kind: "at", at: isHeldShorter ? holdUntil : expiresAt };
+}
+
+/** `calm for 4 of 10 s`; null: it is not calm. */
+export function calmText(attack: AttackWire | undefined): string | null {
+  if (attack?.calm_seconds === undefined) return null;
+  return `calm for ${Math.floor(attack.calm_seconds)} of ${attack.calm_of_seconds} s`;
 }
 
 /** What a search finds a ban by: the values that the list shows. */

@@ -31,9 +31,12 @@ describe("zoneWords", () => {
     [{ certs: [cert(90), cert(9.5)] }, ["certificate: 9 d"]],
     [{ certs: [cert(-0.5)] }, ["certificate expired"]],
     [{ certs: [cert(14)] }, ["served"]],
-    [{ override: lever("manual") }, ["lever: manual", "served"]],
+    [{ override: lever("manual") }, ["challenge override: manual", "served"]],
     [{ challenge_active: [{ node: "e1", dry_run: true }] }, ["would challenge", "served"]],
-    [{ challenge_active: [{ node: "e1", dry_run: false }], override: lever("auto") }, ["challenging", "lever: auto"]],
+    [
+      { challenge_active: [{ node: "e1", dry_run: false }], override: lever("auto") },
+      ["challenging", "challenge override: auto"],
+    ],
     [{ watch_only: ["e1"] }, ["watch only", "served"]],
   ])("%j", (changes, expected) => {
     expect(words(changes)).toEqual(expected);
@@ -41,7 +44,10 @@ describe("zoneWords", () => {
 
   test("of one that is not in the file any more shows its lever only", () => {
     const gone = { zone: "old.example", nodes: 0, rps: 0, override: lever("auto") };
-    expect(zoneWords(gone, NOON).map(({ text }) => text)).toEqual(["not in the zones file", "lever: auto"]);
+    expect(zoneWords(gone, NOON).map(({ text }) => text)).toEqual([
+      "not in the zones file",
+      "challenge override: auto",
+    ]);
   });
 });
 

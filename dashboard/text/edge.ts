@@ -38,7 +38,7 @@ function challengeWords({
   const words: StateWord[] = [];
   if (active.some(({ dry_run: isDryRun }) => !isDryRun)) words.push({ tone: "warn", text: "challenging" });
   else if (active.length > 0) words.push({ tone: "info", text: "would challenge" });
-  if (override !== undefined) words.push({ tone: "info", text: `lever: ${override.mode}` });
+  if (override !== undefined) words.push({ tone: "info", text: `challenge override: ${override.mode}` });
   if (watching !== undefined) words.push({ tone: "info", text: "watch only" });
   return words;
 }

@@ -21,8 +21,12 @@ test("rungs are past, now and ahead, those ahead with their time", () => {
   ]);
 });
 
-test("a ban that is over climbs no more; one without a ladder has no rungs", () => {
-  expect(rungsOf({ ...ban, state: "withdrawn" }).at(-1)?.at).toBeNull();
+test("a ban that ended has no rung in force, and climbs no more; one without a ladder has no rungs", () => {
+  expect(rungsOf({ ...ban, state: "withdrawn" }).map(({ state, at }) => [state, at])).toEqual([
+    ["past", null],
+    ["past", null],
+    ["ahead", null],
+  ]);
   const { escalation: _, ...plain } = ban;
   expect(rungsOf(plain)).toEqual([]);
 });

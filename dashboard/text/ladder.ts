@@ -15,6 +15,6 @@ export function rungsOf({ escalation = [], escalation_step: step = 0, started_at
     const isAhead = i > step;
     const at =
       isAhead && state === "active" ? new Date(Date.parse(started_at) + afterSeconds * 1000).toISOString() : null;
-    return { action, afterSeconds, state: isAhead ? "ahead" : i === step ? "now" : "past", at };
+    return { action, afterSeconds, state: isAhead ? "ahead" : i === step && state === "active" ? "now" : "past", at };
   });
 }

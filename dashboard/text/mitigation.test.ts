@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
-import { attackSubject, banOf, effectOf } from "./mitigation.ts";
+import { attackSubject, banOf, effectOf, isSpared } from "./mitigation.ts";
 
 const attack = (changes: Partial<AttackWire> = {}) =>
   ({ scope: "host", target: "192.0.2.1", group: "web", dry_run: false, ...changes }) as AttackWire;
@@ -14,6 +14,22 @@ const ban = (changes: Partial<BanWire> = {}) =>
     started_at: "2026-03-01T12:00:00.000Z",
     ...changes,
   }) as BanWire;
+const announcement = (state: NonNullable<BanWire["announcement"]>, changes: Partial<BanWire> = {}) =>
+  ban({
+    announced: state === "announced",
+    announcement: state,
+    ...(state === "failed" || state === "speaker_down" ? { announce_error: "bgp announce failed: x" } : {}),
+    ...changes,
+  });
+const watching = () =>
+  ban({
+    announced: false,
+    escalation: [
+      { after_seconds: 0, action: "none" },
+      { after_seconds: 60, action: "blackhole" },
+    ],
+    escalation_step: 0,
+  });
 const banned = attack({ ban_state: "active", method: "blackhole" });
 
 describe("what is done about an attack", () => {
@@ -23,15 +39,24 @@ describe("what is done about an attack", () => {
     ["a refused ban", attack({ ban_state: "rejected" }), ban({ reason: "whitelisted" }), "danger", "Not banned"],
     ["a lifted ban", attack({ ban_state: "withdrawn" }), ban({ reason: "manual unban" }), "warn", "Ban ended"],
     ["dry run", { ...banned, dry_run: true }, ban(), "warn", "Dry run: Blackhole"],
-    ["a neighbor has the route", banned, ban({ announced: true }), "ok", "Blackhole announced"],
-    ["no neighbor has it", banned, ban({ announced: false }), "warn", "Blackhole not announced"],
+    ["the ban is not in the list yet", banned, undefined, "info", "Blackhole"],
+    ["on its way", banned, announcement("pending"), "info", "Blackhole: announcing"],
+    ["neighbors have the route", banned, announcement("announced"), "ok", "Blackhole announced"],
     [
-      "the speaker refuses it",
+      "one of two neighbors has it",
       banned,
-      ban({ announced: false, announce_error: "x" }),
-      "danger",
-      "Blackhole not announced",
+      announcement("announced", {
+        sent_to: ["192.0.2.2"],
+        missing_at: [{ neighbor: "192.0.2.3", cause: "no session" }],
+      }),
+      "warn",
+      "Blackhole announced to 1 of 2 neighbors",
     ],
+    ["no neighbor has a session", banned, announcement("no_session"), "warn", "Blackhole not announced"],
+    ["the speaker does not answer", banned, announcement("speaker_down"), "danger", "Blackhole: not known"],
+    ["the speaker refuses it", banned, announcement("failed"), "danger", "Blackhole not announced"],
+    ["there is no announcer", banned, ban({ announced: false }), "warn", "Blackhole not announced"],
+    ["a rung only watches", banned, watching(), "info", "Watch only"],
     [
       "only this machine drops",
       banned,
@@ -50,6 +75,25 @@ describe("what is done about an attack", () => {
       "whitelisted: it is in protected_whitelist",
     );
   });
+});
+
+test("names the neighbors that have the route, and why others have not", () => {
+  expect(effectOf(banned, announcement("announced", { sent_to: ["192.0.2.2", "192.0.2.3"] })).detail).toBe(
+    "192.0.2.2 and 192.0.2.3 have the route.",
+  );
+  const partly = { sent_to: ["192.0.2.2"], missing_at: [{ neighbor: "192.0.2.3", cause: "no session" }] };
+  expect(effectOf(banned, announcement("announced", partly)).detail).toBe(
+    "192.0.2.2 has the route. Not 192.0.2.3: no session.",
+  );
+  expect(effectOf(banned, announcement("no_session")).detail).toContain("No BGP session");
+  expect(effectOf(banned, announcement("failed")).detail).toBe("bgp announce failed: x");
+});
+
+test("a victim in the whitelist cannot be banned", () => {
+  expect(isSpared(ban({ state: "rejected", reason: "whitelisted" }))).toBe(true);
+  expect(isSpared(ban({ state: "rejected", reason: "max_active_bans reached" }))).toBe(false);
+  expect(isSpared(ban())).toBe(false);
+  expect(isSpared(undefined)).toBe(false);
 });
 
 test("the ban of an attack is the one in force on its address, else its last", () => {

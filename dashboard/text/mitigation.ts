@@ -17,6 +17,16 @@ export function attackSubject({ target, prefix, group }: AttackWire): string {
   return target ?? prefix ?? `hostgroup ${group}`;
 }
 
+/**
+ * Attacks without mitigation first, then by how far they exceed the threshold, in steps of a factor of two, so that
+ * cards do not change places with every reading.
+ */
+export function byUrgency(a: AttackWire, b: AttackWire): number {
+  const isHeld = (attack: AttackWire) => (attack.ban_state === "active" ? 1 : 0);
+  const doublings = ({ rate, threshold }: AttackWire) => Math.round(Math.log2(Math.max(1, rate / threshold)));
+  return isHeld(a) - isHeld(b) || doublings(b) - doublings(a) || (a.started_at + a.id < b.started_at + b.id ? -1 : 1);
+}
+
 /** The ban of the attack: the active one, else the last one. undefined: there is none. */
 export function banOf({ target, prefix }: AttackWire, bans: readonly BanWire[]): BanWire | undefined {
   const index = indexOf(bans);
@@ -38,6 +48,11 @@ function indexOf(bans: readonly BanWire[]): ReadonlyMap<string, BanWire> {
   }
   INDEXES.set(bans, index);
   return index;
+}
+
+/** Whether the whitelist keeps its address from being banned, also by hand. */
+export function isSpared(ban: BanWire | undefined): boolean {
+  return ban?.state === "rejected" && ban.reason === "whitelisted";
 }
 
 export function effectOf(attack: AttackWire, ban: BanWire | undefined): Effect {
@@ -88,18 +103,57 @@ function dryRun(method: string): Effect {
 }
 
 function inForce(method: string, ban: BanWire | undefined): Effect {
-  if (ban === undefined) return { tone: "ok", title: method, detail: null };
+  if (ban === undefined) return { tone: "info", title: method, detail: null };
   const dropped = droppedText(ban);
-  if (ban.announce_error !== undefined) {
-    return { tone: "danger", title: `${method} not announced`, detail: ban.announce_error };
+  switch (ban.announcement) {
+    case "announced":
+      return announced(method, ban, dropped);
+    case "pending":
+      return { tone: "info", title: `${method}: announcing`, detail: dropped };
+    case "speaker_down":
+      return { tone: "danger", title: `${method}: not known`, detail: ban.announce_error ?? null };
+    case "failed":
+      return { tone: "danger", title: `${method} not announced`, detail: ban.announce_error ?? null };
+    case "no_session":
+    case undefined:
+      return withoutSpeaker(method, ban, dropped);
+    default:
+      return ban.announcement satisfies never;
   }
-  if (ban.announced === true) return { tone: "ok", title: `${method} announced`, detail: dropped };
-  if ((ban.dropped_packets ?? 0) > 0) return { tone: "ok", title: method, detail: dropped };
+}
+
+function announced(method: string, { sent_to, missing_at }: BanWire, dropped: string | null): Effect {
+  const [sent, missing] = [sent_to ?? [], missing_at ?? []];
+  const have = sent.length === 0 ? null : `${list(sent)} ${sent.length === 1 ? "has" : "have"} the route.`;
+  const lacks = missing.map(({ neighbor, cause }) => `Not ${neighbor}: ${cause}.`);
+  const detail = [have, ...lacks, dropped].filter((part) => part !== null).join(" ");
   return {
-    tone: "warn",
-    title: `${method} not announced`,
-    detail: "No BGP neighbor has the route: see the BGP sessions.",
+    tone: missing.length === 0 ? "ok" : "warn",
+    title:
+      missing.length === 0
+        ? `${method} announced`
+        : `${method} announced to ${sent.length} of ${sent.length + missing.length} neighbors`,
+    detail: detail === "" ? null : detail,
   };
+}
+
+/** No neighbor has a session, or there is nothing that announces. */
+function withoutSpeaker(method: string, ban: BanWire, dropped: string | null): Effect {
+  const { escalation = [], escalation_step: step = 0 } = ban;
+  if (escalation[step]?.action === "none") {
+    return { tone: "info", title: methodName("none"), detail: "The first step of the escalation announces nothing." };
+  }
+  if ((ban.dropped_packets ?? 0) > 0) return { tone: "ok", title: method, detail: dropped };
+  const detail =
+    ban.announcement === "no_session"
+      ? "No BGP session is established, so no neighbor has the route."
+      : "Nothing announces it: see whether bgp is configured.";
+  return { tone: "warn", title: `${method} not announced`, detail };
+}
+
+/** `a, b and c`. */
+function list(items: readonly string[]): string {
+  return items.length < 2 ? items.join() : `${items.slice(0, -1).join(", ")} and ${items.at(-1)}`;
 }
 
 function goesBefore(a: BanWire, b: BanWire): boolean {

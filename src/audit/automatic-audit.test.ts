@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { ban } from "../../test/fixtures/browser/views.ts";
+import { ban } from "../../test/fixtures/views.ts";
 import { MANUAL_UNBAN } from "../mitigation/ban.ts";
 import { canonicalPrefix } from "../net/prefix.ts";
 import { automaticBanEvent, signalReloadEvent } from "./automatic-audit.ts";

@@ -12,6 +12,9 @@ import {
   until,
 } from "../../test/fixtures/bgp/bgp.ts";
 import { address } from "../../test/fixtures/host-rows.ts";
+import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
+import { SimulatedSpeaker } from "../../test/simulation/simulated-speaker.ts";
+import { nextTurn } from "../system/timers.ts";
 
 const DEADLINE_MS = 60_000;
 
@@ -20,47 +23,6 @@ beforeEach(() => {
   lab = new BgpLab();
 });
 afterEach(() => lab.end());
-
-test(
-  "announces and withdraws IPv4 and IPv6 exactly as wanted",
-  async () => {
-    const bird = await lab.bird();
-    const { announcer, latenciesMs } = lab.announcer(bgpConfig());
-    await established(announcer);
-    const v4 = blackhole("203.0.113.9/32", { communities: ["65535:666", "65001:1"] });
-    const v6 = blackhole("2001:db8::9/128");
-
-    announcer.want([v4, v6]);
-    await until("announced", () => [v4, v6].every((route) => announcer.routeState(route).kind === "announced"));
-    await until("in BIRD", async () => (await bird.routes()).length === 2);
-    expect(await bird.routes()).toEqual([
-      {
-        prefix: "203.0.113.9/32",
-        session: "speaker",
-        nextHop: "192.0.2.1",
-        asPath: String(SPEAKER_ASN),
-        communities: ["65001:1", "65535:666"],
-        localPref: 100,
-      },
-      {
-        prefix: "2001:db8::9/128",
-        session: "speaker",
-        nextHop: "100::1",
-        asPath: String(SPEAKER_ASN),
-        communities: ["65535:666"],
-        localPref: 100,
-      },
-    ]);
-    expect(announcer.status().neighbors[0]?.advertised).toBe(2);
-    expect(latenciesMs.length).toBe(2);
-
-    announcer.want([v6]);
-    await until("v4 withdrawn", async () => String(await bird.prefixes()) === "2001:db8::9/128");
-    announcer.want([]);
-    await until("v6 withdrawn", async () => (await bird.prefixes()).length === 0);
-  },
-  DEADLINE_MS,
-);
 
 test(
   "a divert goes to its own next hop, and a blackhole of the prefix takes its place without a gap",
@@ -197,3 +159,29 @@ test(
   },
   DEADLINE_MS,
 );
+
+test("a stop waits for the end of a deferral, and withdraws what was withdrawn during it", async () => {
+  const clock = new ManualClock();
+  const speaker = new SimulatedSpeaker({
+    wallMs: () => clock.wallMs(),
+    deadline: () => Promise.reject(new Error("it always answers")),
+    onPath: () => {},
+    deferrals: { nowMs: () => clock.monotonicMs(), drawMs: () => 700 },
+  });
+  const timers = new ManualTimers(clock);
+  const { announcer } = lab.announcer(bgpConfig(), { clock, timers, speaker: speaker.forProcess(clock) });
+  announcer.want([blackhole("203.0.113.9/32")]);
+  await nextTurn();
+  expect(speaker.isOut("203.0.113.9/32")).toBe(true);
+  announcer.want([]);
+  let isStopped = false;
+  const stopped = announcer.stop({ withdraw: false }).then(() => {
+    isStopped = true;
+  });
+  for (; !isStopped && clock.monotonicMs() < 10_000; clock.advance(100)) await nextTurn();
+  await stopped;
+  expect([...speaker.routes]).toEqual([]);
+  expect(speaker.lostWithdrawal()).toBeNull();
+  // It does not wait for longer than it must.
+  expect(clock.monotonicMs()).toBeLessThan(1000);
+});

@@ -173,6 +173,12 @@ export class GobgpAnnouncer implements Announcer {
     });
   }
 
+  sentTo(route: Route): readonly string[] {
+    return this.#allSessions()
+      .filter((session) => this.#missingCause(session, route) === null)
+      .map(({ address }) => address);
+  }
+
   takes(kind: Route["kind"], family: Prefix["family"]): boolean {
     return this.#reconciler.takes(`ipv${family}-${kind}`);
   }
@@ -244,12 +250,12 @@ export class GobgpAnnouncer implements Announcer {
   /** Not in the speaker: not yet, or not for now. */
   #absentSession({ address, remoteAsn }: BgpNeighbor): Session {
     const state = this.#speaker.neighborFault(address) === null ? "unknown" : "idle";
-    return { address, remoteAsn, state, changedAtMs: null, families: [] };
+    return { address, remoteAsn, state, changedAtMs: null, families: [], isDeferring: false };
   }
 
   async #settleWithDeadline(): Promise<void> {
     const files = [this.#quarantineFile.settled(), this.#owner.settled()];
-    const settled = Promise.all([this.#reconciler.settle().catch(() => {}), ...files]).then(() => {});
+    const settled = Promise.all([this.#reconciler.finish().catch(() => {}), ...files]).then(() => {});
     await within(settled, STOP_STEP_MS, this.#options.timers, () => {});
   }
 

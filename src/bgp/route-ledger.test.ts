@@ -16,6 +16,7 @@ function session(changes: Partial<Session> = {}): Session {
     state: "established",
     changedAtMs: 1_000,
     families: ["ipv4-unicast", "ipv6-unicast"],
+    isDeferring: false,
     ...changes,
   };
 }

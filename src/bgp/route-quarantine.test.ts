@@ -10,12 +10,19 @@ const OTHER = 'ipv4-flowspec [{"type":1,"prefix":"203.0.113.8/32"}]';
 const V6_RULE = 'ipv6-flowspec [{"type":1,"prefix":"2001:db8::9/128"}]';
 
 function session(address: string, changedAtMs = 0): Session {
-  return { address, remoteAsn: 65002, state: "established", changedAtMs, families: ["ipv4-flowspec"] };
+  return {
+    address,
+    remoteAsn: 65002,
+    state: "established",
+    changedAtMs,
+    families: ["ipv4-flowspec"],
+    isDeferring: false,
+  };
 }
 
 /** Configured, but not established. */
 function down(address: string): Session {
-  return { address, remoteAsn: 65002, state: "active", changedAtMs: null, families: [] };
+  return { address, remoteAsn: 65002, state: "active", changedAtMs: null, families: [], isDeferring: false };
 }
 
 function suspected(neighbor: string, ...routes: readonly string[]) {

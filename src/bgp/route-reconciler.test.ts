@@ -80,6 +80,7 @@ test("neighbors have at no time more routes than their limits, and in the end th
   };
   const reconciler = new RouteReconciler(OPTIONS);
   await reconciler.attach(client as SpeakerClient);
+  reconciler.setDeferring([]);
   const routes = Array.from({ length: 12 }, (_, i) => route(`203.0.113.${i}`));
   for (let round = 0; round < 300; round++) {
     if (round % 10 === 0) {
@@ -121,4 +122,84 @@ test("limits are read from the marks of routes that an earlier process left", as
   await reconciler.attach(client as SpeakerClient);
   expect(reconciler.limits()).toEqual([{ mark: markOf("192.0.2.1"), family: "ipv4-unicast", routes: 1 }]);
   expect(sent).toBe(0);
+});
+
+test("a neighbor that gets no changes yet gets what is new at once, and loses what is gone when it gets them", async () => {
+  const neighbor = "192.0.2.1";
+  const table = new Set<string>();
+  /** As GoBGP 3 does it: while it defers, it sends what it is told to send, and no withdrawal ever after. */
+  const held = new Set<string>();
+  let isDeferring = true;
+  const client: Pick<SpeakerClient, "listGlobal" | "sendPaths" | "resend"> = {
+    listGlobal: async () => [],
+    sendPaths: async (paths) => {
+      for (const path of paths) {
+        const key = keyOfPath({ ...path, neighborIp: "" }) ?? "";
+        const change = path.attributes === null ? "delete" : "add";
+        table[change](key);
+        if (!isDeferring) held[change](key);
+      }
+    },
+    resend: async (to) => {
+      expect(to).toBe(neighbor);
+      for (const key of table) held.add(key);
+    },
+  };
+  const reconciler = new RouteReconciler(OPTIONS);
+  const [first, second] = [route("203.0.113.1"), route("203.0.113.2")];
+  reconciler.want([first]);
+  await reconciler.attach(client as SpeakerClient);
+  expect([...held]).toEqual([]);
+  // The session comes up, and the route is withdrawn in the same moment.
+  reconciler.setDeferring([neighbor]);
+  reconciler.resend([neighbor]);
+  reconciler.want([]);
+  await reconciler.settle();
+  reconciler.want([second]);
+  await reconciler.settle();
+  expect([...held]).toEqual(["203.0.113.1/32", "203.0.113.2/32"]);
+  isDeferring = false;
+  reconciler.setDeferring([]);
+  await reconciler.settle();
+  expect([...held]).toEqual(["203.0.113.2/32"]);
+});
+
+test("a route of an earlier process is withdrawn once it is known which neighbors get no changes yet", async () => {
+  let sent = 0;
+  const client: Pick<SpeakerClient, "listGlobal" | "sendPaths"> = {
+    listGlobal: async (family) =>
+      family === "ipv4-unicast" ? [{ ...toPath(route("203.0.113.1"), INSTANCE), neighborIp: "" }] : [],
+    sendPaths: async (changes) => {
+      sent += [...changes].length;
+    },
+  };
+  const reconciler = new RouteReconciler(OPTIONS);
+  await reconciler.attach(client as SpeakerClient);
+  expect(sent).toBe(0);
+  reconciler.setDeferring([]);
+  await reconciler.settle();
+  expect(sent).toBe(1);
+});
+
+test("it is finished when a route that waits for the end of a deferral, not to exceed a limit, is announced", async () => {
+  let sent = 0;
+  const client: Pick<SpeakerClient, "listGlobal" | "sendPaths"> = {
+    listGlobal: async () => [],
+    sendPaths: async (changes) => {
+      sent += [...changes].length;
+    },
+  };
+  const reconciler = new RouteReconciler(OPTIONS);
+  await reconciler.attach(client as SpeakerClient);
+  reconciler.setLimits([{ mark: markOf("192.0.2.1"), family: "ipv4-unicast", routes: 1 }]);
+  reconciler.setDeferring(["192.0.2.1"]);
+  reconciler.want([route("203.0.113.1")]);
+  const sentAtEnd: number[] = [];
+  const finished = reconciler.finish().then(() => sentAtEnd.push(sent));
+  await nextTurn();
+  expect(sentAtEnd).toEqual([]);
+  reconciler.setDeferring([]);
+  await reconciler.settle();
+  await finished;
+  expect(sentAtEnd).toEqual([1]);
 });

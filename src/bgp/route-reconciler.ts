@@ -21,7 +21,7 @@ import {
 import { KEPT_BACK_MS, type KeptBack, type QuarantineEvent, RouteQuarantine } from "./route-quarantine.ts";
 import type { Session } from "./speaker/neighbor.ts";
 import type { ListedName, SpeakerClient } from "./speaker/speaker-client.ts";
-import { asError, SpeakerFault } from "./speaker/speaker-fault.ts";
+import { asError, ignoreRefusal } from "./speaker/speaker-fault.ts";
 import type { RouteLimit } from "./withheld-routes.ts";
 
 export interface RouteReconcilerOptions {
@@ -57,8 +57,17 @@ export class RouteReconciler {
   /** The list is read within a pass, so that no change of ours happens between reading and use. */
   #isListDue = false;
   #areLimitsKnown = false;
+  /** Neighbors to which the speaker must be told to send all routes. */
+  readonly #unsent = new Set<string>();
+  /**
+   * Neighbors to which the speaker sends no changes by itself: what was sent to them cannot be withdrawn yet. null: not
+   * known.
+   */
+  #deferring: readonly string[] | null = null;
   /** Routes of an earlier instance of this service that are still in the speaker. */
   #former: readonly OwnPath[] = [];
+  /** null: finish() waits for nothing. */
+  #finished: PromiseWithResolvers<void> | null = null;
 
   constructor(options: RouteReconcilerOptions) {
     this.#options = options;
@@ -146,6 +155,7 @@ export class RouteReconciler {
     // The list from the speaker shows what the last client's pass did; its failure was reported.
     await this.#pass?.catch(() => {});
     this.#client = client;
+    this.#deferring = null;
     await this.check();
   }
 
@@ -181,6 +191,15 @@ export class RouteReconciler {
     if (isChanged) this.#options.onChange();
   }
 
+  setDeferring(neighbors: readonly string[]): void {
+    this.#deferring = neighbors;
+  }
+
+  /** Sends these neighbors all routes in the next pass: beside one, a route that it withdraws could be sent after that. */
+  resend(neighbors: readonly string[]): void {
+    for (const neighbor of neighbors) this.#unsent.add(neighbor);
+  }
+
   /** Resolves when the wanted set is in the speaker, or at once without a client. */
   settle(): Promise<void> {
     this.#passAgain = true;
@@ -189,11 +208,29 @@ export class RouteReconciler {
     return this.#pass;
   }
 
+  /** As settle(), and waits for changes that are held back until neighbors get them. */
+  async finish(): Promise<void> {
+    await this.settle();
+    if (this.#client === null || !this.#isHoldingBack()) return;
+    this.#finished ??= Promise.withResolvers();
+    await this.#finished.promise;
+  }
+
+  #isHoldingBack(): boolean {
+    if (this.#canWithdraw()) return false;
+    const ledger = this.#ledger;
+    return this.#former.length > 0 || ledger.surplus().length > 0 || ledger.missing().length > 0;
+  }
+
   async #passUntilSettled(): Promise<void> {
     try {
       while (this.#passAgain && this.#client !== null) {
         this.#passAgain = false;
         await this.#passOnce(this.#client);
+      }
+      if (!this.#isHoldingBack()) {
+        this.#finished?.resolve();
+        this.#finished = null;
       }
     } finally {
       // In the same turn as the last check of #passAgain: a settle() in between would be lost.
@@ -204,34 +241,55 @@ export class RouteReconciler {
   /** Announces first, since that stops an attack. */
   async #passOnce(client: SpeakerClient): Promise<void> {
     const { owner } = this.#options;
-    const isListed = this.#isListDue;
-    if (isListed) {
+    if (this.#isListDue) {
       this.#isListDue = false;
       this.#setListed(await listOwnPaths(client));
     }
     this.#ledger.apportion();
-    await this.#makeRoom(client);
-    const missing = this.#ledger.missing();
-    if (missing.length > 0) {
-      const rules = missing.filter(({ kind }) => kind === "flowspec").map((route) => this.#ledger.keyOf(route));
-      this.#quarantine.sent(rules, this.#options.clock.monotonicMs());
-      await client.sendPaths(toPaths(missing, owner.instance, (route) => this.#ledger.marksOf(route)));
-      this.#ledger.added(missing);
-    }
+    await this.#announceMissing(client);
+    await this.#resendUnsent(client);
     await this.#lookUpOut(client);
+    if (!this.#canWithdraw()) return;
     await this.#withdrawSurplus(client);
     // After those that take their place were sent.
     if (this.#former.length > 0) {
       await client.sendPaths(this.#former.map(({ key, instance }) => toWithdrawal(key, instance)));
       this.#former = [];
     }
-    if (isListed) owner.adopted();
+    owner.adopted();
+  }
+
+  /** A withdrawal that a neighbor does not get is lost: the speaker has no route any more to send or to withdraw. */
+  #canWithdraw(): boolean {
+    return this.#deferring?.length === 0;
+  }
+
+  async #announceMissing(client: SpeakerClient): Promise<void> {
+    const ledger = this.#ledger;
+    if (ledger.limits().length > 0) {
+      // A neighbor that gets one route too many ends its session.
+      if (!this.#canWithdraw()) return;
+      await this.#makeRoom(client);
+    }
+    const missing = ledger.missing();
+    if (missing.length === 0) return;
+    const rules = missing.filter(({ kind }) => kind === "flowspec").map((route) => ledger.keyOf(route));
+    this.#quarantine.sent(rules, this.#options.clock.monotonicMs());
+    await client.sendPaths(toPaths(missing, this.#options.owner.instance, (route) => ledger.marksOf(route)));
+    ledger.added(missing);
+    this.resend(this.#deferring ?? []);
+  }
+
+  async #resendUnsent(client: SpeakerClient): Promise<void> {
+    for (const neighbor of this.#unsent) {
+      await client.resend(neighbor).catch(ignoreRefusal);
+      this.#unsent.delete(neighbor);
+    }
   }
 
   /** Below the limits of neighbors, before they are sent other routes: else these end their sessions. */
   async #makeRoom(client: SpeakerClient): Promise<void> {
     const ledger = this.#ledger;
-    if (ledger.limits().length === 0) return;
     await this.#withdrawSurplus(client);
     const excess = ledger.excess();
     if (excess.length === 0) return;
@@ -299,8 +357,8 @@ async function listOwnPaths(client: SpeakerClient): Promise<readonly OwnPath[]> 
 
 /** The neighbor was just removed; the next poll reports its session. */
 function emptyIfRefused(fault: unknown): ReadonlySet<string> {
-  if (fault instanceof SpeakerFault && fault.kind === "failed") return new Set();
-  throw fault;
+  ignoreRefusal(fault);
+  return new Set();
 }
 
 /** Our routes in a neighbor's Adj-RIB-Out, at least the requested ones. */

@@ -6,7 +6,9 @@ import { join } from "node:path";
 import { evenly, pcapBytes } from "../../test/fixtures/captures/pcap-writer.ts";
 import { networksOf } from "../../test/fixtures/networks.ts";
 import { ethernet, ip, udp } from "../../test/fixtures/packets/frames.ts";
+import { allocateCountRows } from "../traffic/count-rows.ts";
 import { allocateHostRows } from "../traffic/host-rows.ts";
+import { allocateIntervalRows } from "../traffic/interval-rows.ts";
 import { loadAddon } from "./addon.ts";
 import type { Engine, EngineOptions, SourceOptions, SourceStatus } from "./native.d.ts";
 import {
@@ -130,6 +132,19 @@ describe("arrays", () => {
   test.each([
     ["addresses", new Uint8Array(15)],
     ["groups", new Uint32Array(0)],
+    ["incoming", new Float64Array(5)],
+    ["outgoing", new Float64Array(5)],
+  ])("refuses rows of intervals whose %s are shorter than their capacity", (key, column) => {
+    const rows = { ...allocateIntervalRows(1), [key]: column };
+    for (const read of [() => engine.takeIntervals(0, rows), () => engine.readInterval(HOST, rows)]) {
+      expect(read).toThrow(RangeError);
+      expect(read).toThrow(key);
+    }
+  });
+
+  test.each([
+    ["addresses", new Uint8Array(15)],
+    ["groups", new Uint32Array(0)],
     ["networks", new Uint32Array(0)],
     ["idleMs", new Float64Array(0)],
     ["incoming", new Float64Array(12)],
@@ -148,11 +163,24 @@ describe("arrays", () => {
     }
   });
 
+  test.each([
+    ["addresses", new Uint8Array(15)],
+    ["agesMs", new Float64Array(0)],
+    ["spansMs", new Float64Array(0)],
+    ["incoming", new Float64Array(12)],
+    ["outgoing", new Float64Array(12)],
+  ])("refuses counts whose %s are shorter than their capacity", (key, column) => {
+    const read = () => engine.readCounts(0, { ...allocateCountRows(1), [key]: column });
+    expect(read).toThrow(RangeError);
+    expect(read).toThrow(key);
+  });
+
   test("refuses arrays of another type", () => {
     const rows = { ...allocateHostRows(1), incoming: new Float32Array(13) };
     expect(wrongly((given) => engine.readScreened(given), rows)).toThrow("incoming must be a Float64Array");
     expect(wrongly((given) => engine.setScreens(given), [1, 2])).toThrow("screens must be a Float64Array");
     expect(wrongly((given) => engine.setWatched(given), "10.0.0.1")).toThrow("addresses must be a Uint8Array");
+    expect(wrongly((given) => engine.readCounts(given, allocateCountRows(0)), "0")).toThrow("first must be a number");
     expect(wrongly((given) => engine.readSamples(given, HOST), null)).toThrow("address must be a Uint8Array");
     expect(wrongly((given) => engine.readSamples(HOST, HOST, given), 129)).toThrow("length");
   });
@@ -229,6 +257,7 @@ describe("closed handles", () => {
       () => engine.readScreened(rows),
       () => engine.readHosts(0, rows),
       () => engine.readHost(HOST, rows),
+      () => engine.readCounts(0, allocateCountRows(1)),
       () => engine.readGroups(rows),
       () => engine.readSamples(HOST, HOST),
       () => engine.stats(),

@@ -29,6 +29,8 @@ interface Slot {
   error: string | null;
 }
 
+const NO_REASON = "the source gave no reason: see the kernel's log (dmesg), and whether the interface is up";
+
 export class Capture {
   readonly #engine: Engine;
   readonly #slots: Slot[];
@@ -99,13 +101,13 @@ export class Capture {
       slot.error = null;
       this.#log.info({ source: slot.name, mode: slot.source.status().mode }, "capture started");
     } catch (cause) {
-      this.#logFailure(slot, messageOf(cause));
+      this.#logFailure(slot, reasonOf(messageOf(cause)));
     }
   }
 
   /** Only logs: a source that failed while running recovers by itself. */
   #watch(slot: Slot, { state, error }: SourceStatus): void {
-    if (state === "failed") this.#logFailure(slot, error ?? "unknown cause");
+    if (state === "failed") this.#logFailure(slot, reasonOf(error));
     else if (slot.error !== null) {
       slot.error = null;
       this.#log.info({ source: slot.name }, "capture recovered");
@@ -120,7 +122,13 @@ export class Capture {
 }
 
 function statusOf(slot: Slot): SourceStatus {
-  return slot.source?.status() ?? { state: "failed", mode: "not open", error: slot.error, queues: [] };
+  const status = slot.source?.status() ?? { state: "failed", mode: "not open", error: slot.error, queues: [] };
+  return status.state === "failed" ? { ...status, error: reasonOf(status.error) } : status;
+}
+
+/** Never empty: libpcap leaves its error text empty for some faults. */
+function reasonOf(error: string | null): string {
+  return error === null || error.trim() === "" ? NO_REASON : error;
 }
 
 function sourcesOf(config: CaptureConfig | null): { name: string; options: SourceOptions }[] {

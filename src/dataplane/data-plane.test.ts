@@ -1,12 +1,12 @@
-/** The data plane over a fake kernel. With the real one: test/scenario/dataplane.test.ts. */
+/** The data plane over a fake kernel. With the real one: src/dataplane/filter-attachment.test.ts. */
 import { beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ban, udpRules } from "../../test/fixtures/browser/views.ts";
 import { TableFilters } from "../../test/fixtures/dataplane/table-filter.ts";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import { pair } from "../../test/fixtures/mitigation/source-blocks.ts";
+import { ban, udpRules } from "../../test/fixtures/views.ts";
 import type { Config } from "../config/config.ts";
 import { parseConfig } from "../config/load/load.ts";
 import type { DataplaneConfig } from "../config/sections/dataplane.ts";
@@ -283,6 +283,8 @@ describe("rules of bans", () => {
     clock.advance(1000);
     expect(plane.droppedBy("b1")).toEqual({ packets: 9, bytes: 540 });
     expect(plane.droppedBy("other")).toBeNull();
+    expect(plane.droppedOf(ban())).toEqual({ packets: 9, bits: 4320 });
+    expect(plane.droppedOf(null)).toBeNull();
     bans = [];
     changed(bans[0] ?? ban());
     clock.advance(2000);

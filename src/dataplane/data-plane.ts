@@ -144,6 +144,12 @@ export class DataPlane implements PairInstaller {
     return this.#rules.droppedBy(banId);
   }
 
+  /** What is dropped of an attack with this ban; null: unknown, or it has none. */
+  droppedOf(ban: Ban | null): { readonly packets: number; readonly bits: number } | null {
+    const dropped = ban === null ? null : this.droppedBy(ban.id);
+    return dropped === null ? null : { packets: dropped.packets, bits: 8 * dropped.bytes };
+  }
+
   /** By the name of the pair; empty if there are very many. At most a second old. */
   pairsDropped(): ReadonlyMap<string, Dropped> {
     const { monotonicMs, pairs } = this.#options;

@@ -34,7 +34,7 @@ export const FILTER_RULES_PER_DESTINATION_MAX = 255;
 export const FILTER_PORT_RANGES_MAX = 5;
 export const FILTER_RULE_ID_BYTES_MAX = 63;
 /** Of the filter's pinned maps: others are replaced. */
-export const FILTER_SCHEMA = 4;
+export const FILTER_SCHEMA = 5;
 
 /** In the order in which thresholds are judged, and in which the columns of rates have them. */
 export const METRICS = [

@@ -6,7 +6,9 @@
  */
 
 import type { InterfaceFindings, KernelFindings, ProgramProbe, ProgramVariant } from "../machine/machine.ts";
+import type { CountRows } from "../traffic/count-rows.ts";
 import type { HostRows } from "../traffic/host-rows.ts";
+import type { IntervalRows } from "../traffic/interval-rows.ts";
 import type { NetworksTable } from "../traffic/network-lookup.ts";
 import type {
   CLOCKS,
@@ -160,6 +162,11 @@ export interface Engine {
   readHosts(cursor: number, out: HostRows): { readonly next: number; readonly count: number };
   /** Reads one host; false if it is unknown. */
   readHost(address: Uint8Array, out: HostRows): boolean;
+  /**
+   * What the last fold counted of each watched host; before that, of a host that is newly watched, what the window had
+   * of it, by fold, oldest first. Writes the rows from `first` on that fit. Returns the number of all rows.
+   */
+  readCounts(first: number, out: CountRows): number;
   /** Sums by group: row i is group i; addresses are zero. */
   readGroups(out: HostRows): number;
   /**
@@ -169,6 +176,15 @@ export interface Engine {
    * is in addon/abi/record_abi.h.
    */
   readSamples(address: Uint8Array, out: Uint8Array, length?: number): number;
+  /** From the next tick on, keeps what takeIntervals() gives: 24 bytes for each host and direction. */
+  keepIntervals(): void;
+  /**
+   * What hosts had since they were last taken, in chunks as readHosts(); hosts without packets are left out. What is
+   * taken starts again from zero. Hosts that leave a crowded table are lost.
+   */
+  takeIntervals(cursor: number, out: IntervalRows): { readonly next: number; readonly count: number };
+  /** As takeIntervals() for one host, without taking; false if it had no packets. */
+  readInterval(address: Uint8Array, out: IntervalRows): boolean;
   stats(): EngineStats;
   close(): void;
 }

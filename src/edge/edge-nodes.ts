@@ -4,8 +4,8 @@
  */
 import type { EdgeConfig, EdgeNodeConfig } from "../config/sections/edge.ts";
 import { STALE_AFTER_SECONDS } from "../config/sections/nodes.ts";
-import type { Now } from "../detection/attack/attack.ts";
 import { type Liveness, NodePresence } from "../nodes/node-presence.ts";
+import type { Now } from "../system/now.ts";
 import { isPlaced, scopeOf } from "./zones/placement.ts";
 import type { Zone } from "./zones/zone.ts";
 

@@ -6,7 +6,8 @@ import type { RouteTerms } from "../config/sections/mitigation.ts";
 import type { NotifyConfig } from "../config/sections/notify.ts";
 import type { SourceView } from "../dataplane/capture.ts";
 import type { DataPlaneView } from "../dataplane/data-plane.ts";
-import type { Attack } from "../detection/attack/attack.ts";
+import type { Attack, Calm, EndedAttacksQuery } from "../detection/attack/attack.ts";
+import type { AttackSeries } from "../detection/attack/attack-series.ts";
 import type { Edge } from "../edge/edge.ts";
 import type {
   EdgeEvent,
@@ -37,6 +38,10 @@ export interface Backend {
   attacks(): AttacksView;
   /** An active, ended or recorded attack; null: unknown id. Rejects with a HistoryFault. */
   attack(id: string): Promise<AttackView | null>;
+  /** Newest end first; null: storage is off. Rejects with a HistoryFault. */
+  endedAttacks(question: EndedAttacksQuery): Promise<readonly AttackView[] | null>;
+  /** null: there is none of this attack, or not any more. */
+  attackSeries(id: string): AttackSeries | null;
   /**
    * Read row by row while the event loop runs in between, so hosts may come and go. A row is valid until the next one
    * is read, and only one reading may be in progress.
@@ -194,6 +199,13 @@ export interface AttackView {
   readonly attack: Attack;
   /** The current or last ban. */
   readonly ban: Ban | null;
+  /** Absent or null: it is not calm. */
+  readonly calm?: Calm | null;
+}
+
+export interface AttackSeriesView {
+  readonly attack: Attack;
+  readonly series: AttackSeries | null;
 }
 
 export interface HostView {

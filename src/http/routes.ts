@@ -8,6 +8,7 @@ import type { ZonePolls } from "./holds/zone-polls.ts";
 import type { HostsPages } from "./hosts/hosts-pages.ts";
 import type { HostsSnapshots } from "./hosts/hosts-snapshots.ts";
 import type { Route } from "./route.ts";
+import { attackSeriesRoute, attackTimelineRoute } from "./routes/attack-course.ts";
 import { attackRoute, attacksRoute } from "./routes/attacks.ts";
 import { auditRoute } from "./routes/audit.ts";
 import { banPreviewRoute } from "./routes/ban-preview.ts";
@@ -22,6 +23,7 @@ import { edgeNodesRoute } from "./routes/edge/nodes.ts";
 import { edgeReportRoute } from "./routes/edge/report.ts";
 import { edgeStatusRoute } from "./routes/edge/status.ts";
 import { zonesRoute } from "./routes/edge/zones.ts";
+import { endedAttacksRoute } from "./routes/ended-attacks.ts";
 import { eventsRoute } from "./routes/events.ts";
 import { healthzRoute } from "./routes/healthz.ts";
 import { hostgroupsRoute } from "./routes/hostgroups.ts";
@@ -32,7 +34,7 @@ import { rulesRoute, scrubNodesRoute, scrubReportRoute } from "./routes/scrub.ts
 import { sessionRoute } from "./routes/session.ts";
 import { sourceBlockRoute, sourcesRoute, sourceUnblockRoute } from "./routes/sources.ts";
 import { statusRoute } from "./routes/status.ts";
-import { trafficRoute } from "./routes/traffic.ts";
+import { totalTrafficRoute, trafficRoute } from "./routes/traffic.ts";
 import type { Slicing } from "./table-pass.ts";
 import type { ZoneAccess } from "./zone-access.ts";
 
@@ -62,13 +64,17 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     statusRoute(backend),
     sessionRoute(),
     attacksRoute(backend, slicing),
+    endedAttacksRoute(backend, clock),
     attackRoute(backend),
+    attackSeriesRoute(backend),
+    attackTimelineRoute(backend),
     hostsRoute(backend, pages, snapshots),
     hostgroupsRoute(backend),
     configRoute(backend),
     bansRoute(backend, slicing),
     banPreviewRoute(backend),
     trafficRoute(backend, clock),
+    totalTrafficRoute(backend, clock),
     auditRoute(backend, clock),
     eventsRoute(events),
     banRoute(backend),

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { attack, ban } from "../../test/fixtures/browser/views.ts";
+import { attack, ban } from "../../test/fixtures/views.ts";
 import { AnnouncementTimer } from "./announcement-timer.ts";
 import type { RouteState } from "./announcer.ts";
 import type { Ban } from "./ban.ts";

@@ -28,12 +28,13 @@ export interface FlowspecRoute extends RouteAttributes {
 export type Route = UnicastRoute | FlowspecRoute;
 
 /**
- * The state of one wanted route. `announced`: a neighbor's session is up and the route is in its Adj-RIB-Out; of a ban,
- * `missingAt` names the neighbors of which that is not so, if there are some.
+ * The state of one wanted route. `pending`: it is on its way to the neighbors. `announced`: a neighbor's session is up and
+ * the route is in its Adj-RIB-Out; of a ban, `sentTo` names the neighbors of which that is so, and `missingAt` the
+ * others.
  */
 export type RouteState =
   | { readonly kind: "pending" }
-  | { readonly kind: "announced"; readonly missingAt?: readonly MissingNeighbor[] }
+  | { readonly kind: "announced"; readonly sentTo?: readonly string[]; readonly missingAt?: readonly MissingNeighbor[] }
   | { readonly kind: "no_session" }
   /** The speaker does not answer: whether neighbors have the route is unknown. */
   | { readonly kind: "speaker_down"; readonly cause: string }
@@ -52,8 +53,30 @@ export interface Announcer {
   routeState(route: Route): RouteState;
   /** The neighbors that have not been sent a route that is announced. */
   missingAt(route: Route): readonly MissingNeighbor[];
+  /** The neighbors that have been sent the route. */
+  sentTo(route: Route): readonly string[];
   /** Whether a neighbor with a session takes routes of this kind and address family. */
   takes(kind: Route["kind"], family: Prefix["family"]): boolean;
   /** Called after any change of a route's state; not from within want(). */
   onChange(listener: () => void): void;
+}
+
+/** Equal for equal states. */
+export function routeStateText(state: RouteState | null): string {
+  switch (state?.kind) {
+    case undefined:
+      return "";
+    case "announced": {
+      const missing = (state.missingAt ?? []).map(({ neighbor, cause }) => `${neighbor} ${cause}`);
+      return `announced ${state.sentTo?.join() ?? ""} ${missing.join()}`;
+    }
+    case "failed":
+    case "speaker_down":
+      return `${state.kind} ${state.cause}`;
+    case "pending":
+    case "no_session":
+      return state.kind;
+    default:
+      return state satisfies never;
+  }
 }

@@ -192,9 +192,11 @@ test("an announced ban names each neighbor once that misses one of its routes", 
     { neighbor: "192.0.2.250", cause: "no session" },
     { neighbor: "192.0.2.250", cause: "another one" },
   ];
+  announcer.sentToAll = ["192.0.2.249"];
   expect(engine.routeState(ban)).toEqual({
     kind: "announced",
     missingAt: [{ neighbor: "192.0.2.250", cause: "no session" }],
+    sentTo: ["192.0.2.249"],
   });
   announcer.states.set(ALL, { kind: "no_session" });
   expect(engine.routeState(ban)).toEqual({ kind: "no_session" });

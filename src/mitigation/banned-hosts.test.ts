@@ -1,6 +1,7 @@
+import { heapStats } from "bun:jsc";
 import { expect, test } from "bun:test";
-import { ban } from "../../test/fixtures/browser/views.ts";
 import { hostRows } from "../../test/fixtures/host-rows.ts";
+import { ban } from "../../test/fixtures/views.ts";
 import { canonicalPrefix } from "../net/prefix.ts";
 import type { Ban } from "./ban.ts";
 import { BannedHosts } from "./banned-hosts.ts";
@@ -30,4 +31,13 @@ test("bans that announce nothing keep nothing from a host", () => {
   expect(held(ban({ dryRun: true }))).toEqual([]);
   expect(held(ban({ measure: NO_MEASURE }))).toEqual([]);
   expect(held(ban({ state: "withdrawn", withdrawnAt: 1 }))).toEqual([]);
+});
+
+test("looking at a host leaves no garbage: a pass looks at a million a second", () => {
+  const banned = new BannedHosts([prefixBan("203.0.113.0/24")]);
+  const rows = hostRows({ target: HOSTS[0] as string, rates: {} });
+  const functions = () => heapStats().objectTypeCounts["Function"] ?? 0;
+  const before = functions();
+  for (let i = 0; i < 1000; i++) banned.holds(rows, 0);
+  expect(functions() - before).toBeLessThan(100);
 });

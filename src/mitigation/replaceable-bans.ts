@@ -29,7 +29,7 @@ interface Standing {
 }
 
 /** How much larger an attack that is back must be than the peak of the one whose ban it replaces. */
-export const BACK_FACTOR = 1.25;
+const BACK_FACTOR = 1.25;
 /** An attack that cannot be seen counts for this share of its peak: one that is seen is certain. */
 const UNSEEN_SHARE = 0.5;
 

@@ -72,7 +72,12 @@ export class RouteWatch {
     const state = states.find(({ kind }) => kind === worst) ?? null;
     if (state?.kind !== "announced") return state;
     const missingAt = missingNeighbors(this.#announcer, routes);
-    return missingAt.length === 0 ? state : { kind: "announced", missingAt };
+    const sentTo = neighborsWithAll(this.#announcer, routes);
+    return {
+      kind: "announced",
+      ...(sentTo.length === 0 ? {} : { sentTo }),
+      ...(missingAt.length === 0 ? {} : { missingAt }),
+    };
   }
 
   statusOf(ban: Ban, wallMs: number): RoutesStatus {
@@ -142,4 +147,9 @@ function missingNeighbors(announcer: Announcer, routes: readonly Route[]): reado
     if (!first.has(missing.neighbor)) first.set(missing.neighbor, missing);
   }
   return [...first.values()];
+}
+
+function neighborsWithAll(announcer: Announcer, routes: readonly Route[]): readonly string[] {
+  const [first = [], ...others] = routes.map((route) => announcer.sentTo(route));
+  return first.filter((neighbor) => others.every((sentTo) => sentTo.includes(neighbor)));
 }

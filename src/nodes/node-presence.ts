@@ -2,7 +2,7 @@
  * Which nodes are alive, by their polls alone (docs/interface.md#node-liveness): a node is alive while one of its polls
  * is parked, and for some time after. Time is an argument.
  */
-import type { Now } from "../detection/attack/attack.ts";
+import type { Now } from "../system/now.ts";
 
 /** `not_seen`: no poll since the start, which was too recent to call the node lost. */
 export type Liveness = "alive" | "not_seen" | "lost";

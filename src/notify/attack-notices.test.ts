@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { attack, classification } from "../../test/fixtures/browser/views.ts";
 import { thresholds } from "../../test/fixtures/host-rows.ts";
+import { attack, classification } from "../../test/fixtures/views.ts";
 import { AttackNotices, CHANGE_PAUSE_MS, KIND_WAIT_MS } from "./attack-notices.ts";
 
 const DNS = classification();

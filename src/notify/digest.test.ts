@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { attack, ban } from "../../test/fixtures/browser/views.ts";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { attackEvent, banEvent, events, sessionEvent } from "../../test/fixtures/notify/notify.ts";
+import { attack, ban } from "../../test/fixtures/views.ts";
 import { NOTIFY_TEXT_CHARACTERS_MAX } from "../limits.ts";
 import { digest } from "./digest.ts";
 

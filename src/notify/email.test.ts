@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { ban } from "../../test/fixtures/browser/views.ts";
 import { selfSigned } from "../../test/fixtures/edge/certificate.ts";
 import { MailServer, type MailServerOptions } from "../../test/fixtures/notify/mail-server.ts";
 import { banEvent, sessionEvent } from "../../test/fixtures/notify/notify.ts";
 import { eventually } from "../../test/fixtures/service.ts";
+import { ban } from "../../test/fixtures/views.ts";
 import type { EmailConfig } from "../config/sections/notify.ts";
 import { emailChannel } from "./email.ts";
 import type { NotifyEvent } from "./event.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { attack, ban, NOON } from "../../test/fixtures/browser/views.ts";
 import { address, thresholds } from "../../test/fixtures/host-rows.ts";
 import { attackEvent, banEvent, capEvent, sessionEvent, stateEvent } from "../../test/fixtures/notify/notify.ts";
+import { attack, ban, NOON } from "../../test/fixtures/views.ts";
 import { canonicalPrefix } from "../net/prefix.ts";
 import type { NotifyEvent } from "./event.ts";
 import { describeEvent } from "./event-text.ts";
@@ -48,6 +48,23 @@ describe("an attack", () => {
       "Ban: withdrawn, attack ended",
       "From 2026-03-01 12:00:00 UTC to 2026-03-01 13:02:03 UTC",
     ]);
+  });
+
+  test("that is over, with what it amounts to, where that was counted", () => {
+    const volume = {
+      beganAt: NOON,
+      durationMs: 200,
+      packets: 40_000,
+      bits: 320e6,
+      peakPps: 200_400,
+      peakBps: 1.6e9,
+      peakOverMs: 100,
+      dropped: { packets: 12_345, bits: 1e8 },
+    };
+    const over = attack({ endedAt: NOON + 1000, volume });
+    expect(text(attackEvent({ kind: "attack_ended", attack: over }))[1]).toBe(
+      "Size: peak 200,400 packets/s, 1.6 Gbit/s; 40,000 packets, 320 Mbit in 0.2 s, dropped 12,345 packets",
+    );
   });
 
   test("from inside, on a group, with a virtual ban, with none", () => {

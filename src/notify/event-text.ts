@@ -1,6 +1,7 @@
 /** An event in words for people: victim, rate and threshold, mitigation, start time. */
 import { type Attack, attackRate } from "../detection/attack/attack.ts";
 import type { Vector } from "../detection/attack/vector.ts";
+import { volumeText } from "../detection/attack/volume-text.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import { isOneAddress } from "../mitigation/ban-subject.ts";
 import { measureText } from "../mitigation/measure.ts";
@@ -46,7 +47,12 @@ function describeAttack({ kind, attack, ban, isNewKind }: AttackEvent): EventTex
     const endedAt = attack.endedAt ?? attack.startedAt;
     return {
       headline: `${name} is over after ${durationText(endedAt - attack.startedAt)}`,
-      details: [`Last seen: ${strength}`, banText(ban), `From ${timeText(attack.startedAt)} to ${timeText(endedAt)}`],
+      details: [
+        ...sizeText(attack),
+        `Last seen: ${strength}`,
+        banText(ban),
+        `From ${timeText(attack.startedAt)} to ${timeText(endedAt)}`,
+      ],
     };
   }
   return {
@@ -60,6 +66,10 @@ function describeAttack({ kind, attack, ban, isNewKind }: AttackEvent): EventTex
       `Since ${timeText(attack.startedAt)}`,
     ],
   };
+}
+
+function sizeText({ volume }: Attack): string[] {
+  return volume === null ? [] : [`Size: ${volumeText(volume)}`];
 }
 
 function victim({ target, group, carpet }: Attack): string {

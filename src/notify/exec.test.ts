@@ -2,9 +2,9 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { attack } from "../../test/fixtures/browser/views.ts";
 import { attackEvent, events } from "../../test/fixtures/notify/notify.ts";
 import { eventually } from "../../test/fixtures/service.ts";
+import { attack } from "../../test/fixtures/views.ts";
 import { eventToWire } from "./event-wire.ts";
 import { execChannel } from "./exec.ts";
 

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
-import { attack, ban, classification, NOON } from "../../test/fixtures/browser/views.ts";
 import { selfSigned } from "../../test/fixtures/edge/certificate.ts";
 import { NO_CHANNELS, observation, Receiver } from "../../test/fixtures/notify/notify.ts";
 import { eventually } from "../../test/fixtures/service.ts";
+import { attack, ban, classification, NOON } from "../../test/fixtures/views.ts";
 import type { NotifyConfig } from "../config/sections/notify.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import { attackToWire } from "../http/wire/attack.ts";

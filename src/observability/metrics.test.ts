@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { ban, queue } from "../../test/fixtures/browser/views.ts";
 import { filledMetrics } from "../../test/fixtures/metrics.ts";
+import { ban, queue } from "../../test/fixtures/views.ts";
 import { CountedBans, countBans } from "../mitigation/counted-bans.ts";
 import { Metrics } from "./metrics.ts";
 

@@ -9,6 +9,7 @@ import { type AttackWire, attackToWire } from "../http/wire/attack.ts";
 import { type BanWire, banToWire } from "../http/wire/ban.ts";
 import { timestamp } from "../http/wire/timestamp.ts";
 import type { Ban } from "../mitigation/ban.ts";
+import { round } from "../traffic/rates.ts";
 import type { BanEvent, PacketTotals, ReplayEvent, ReplayTotals } from "./run.ts";
 
 export type ReplayLine =
@@ -31,7 +32,17 @@ export type ReplayLine =
       readonly started_at?: string;
       readonly ended_at?: string;
       readonly packets: PacketsWire;
-      readonly attacks: { readonly total: number; readonly lasting: number; readonly refused: number };
+      readonly attacks: {
+        readonly total: number;
+        readonly lasting: number;
+        readonly refused: number;
+        /** Of all attacks together. */
+        readonly packets: number;
+        readonly bits: number;
+        /** The highest that one attack had. */
+        readonly peak_pps: number;
+        readonly peak_mbps: number;
+      };
       readonly bans: Readonly<Record<Ban["state"], number>>;
       readonly unjudged_rows: number;
       /** Why the capture ends early. */
@@ -74,7 +85,7 @@ export class ReplayLines {
   }
 
   ofTotals(totals: ReplayTotals, capture: string): ReplayLine[] {
-    const { startedMs, endedMs, lasting, attacks, refusedAttacks, bans, unjudgedRows, error } = totals;
+    const { startedMs, endedMs, lasting, attacks, size, refusedAttacks, bans, unjudgedRows, error } = totals;
     const at = timestamp(endedMs ?? 0);
     return [
       ...lasting.map(({ attack, ban }) => ({ event: "attack_lasts" as const, at, ...this.#rows(attack, ban) })),
@@ -83,7 +94,15 @@ export class ReplayLines {
         capture,
         ...(startedMs === null ? {} : { started_at: timestamp(startedMs), ended_at: at }),
         packets: packetsToWire(totals.packets),
-        attacks: { total: attacks, lasting: lasting.length, refused: refusedAttacks },
+        attacks: {
+          total: attacks,
+          lasting: lasting.length,
+          refused: refusedAttacks,
+          packets: Math.round(size.packets),
+          bits: Math.round(size.bits),
+          peak_pps: round(size.peakPps),
+          peak_mbps: round(size.peakBps / 1e6),
+        },
         bans,
         unjudged_rows: unjudgedRows,
         ...(error === null ? {} : { error }),

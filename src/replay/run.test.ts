@@ -181,7 +181,7 @@ describe("as JSON Lines", () => {
       started_at: expect.stringMatching(/^2023-11-14T22:13:20\./),
       ended_at: expect.stringMatching(/^2023-11-14T22:13:21\./),
       packets: { received: 18, counted: 10, untracked: 0, foreign: 5, parse_errors: { truncated_ethernet: 3 } },
-      attacks: { total: 0, lasting: 0, refused: 0 },
+      attacks: { total: 0, lasting: 0, refused: 0, packets: 0, bits: 0, peak_pps: 0, peak_mbps: 0 },
       bans: { active: 0, withdrawn: 0, rejected: 0 },
       unjudged_rows: 0,
     });

@@ -4,7 +4,7 @@
  */
 import type { Config } from "../config/config.ts";
 import type { Engine, Native, Replay, SourceStatus } from "../dataplane/native.d.ts";
-import type { Attack, Now } from "../detection/attack/attack.ts";
+import type { Attack } from "../detection/attack/attack.ts";
 import { findingsOf, noticeOf, type Reading } from "../detection/attack/attack-sampler.ts";
 import type { OriginOf } from "../detection/attack/sample-origins.ts";
 import { Baselines } from "../detection/baseline/baselines.ts";
@@ -16,6 +16,7 @@ import { type Ban, type BanChange, type BanChangeKind, banChangeKind } from "../
 import { BanEngine } from "../mitigation/ban-engine.ts";
 import { mitigationPolicy } from "../mitigation/policy.ts";
 import { attackRules } from "../mitigation/rules/attack-rules.ts";
+import type { Now } from "../system/now.ts";
 import { forgettingTable } from "../system/record-table.ts";
 
 /** Times are those of the capture, ms since the epoch. `ban`: the current ban of the attack; null: none. */
@@ -46,12 +47,21 @@ export interface PacketTotals {
   readonly parseErrors: Readonly<Record<string, number>>;
 }
 
+/** Of all attacks together; the peaks are the highest that one attack had. */
+export interface AttacksSize {
+  readonly packets: number;
+  readonly bits: number;
+  readonly peakPps: number;
+  readonly peakBps: number;
+}
+
 export interface ReplayTotals {
   /** Ticks of the capture, ms since the epoch; null: it has no packets. */
   readonly startedMs: number | null;
   readonly endedMs: number | null;
   readonly packets: PacketTotals;
   readonly attacks: number;
+  readonly size: AttacksSize;
   /** Attacks in progress at the end of the capture, with their bans. */
   readonly lasting: readonly { readonly attack: Attack; readonly ban: Ban | null }[];
   readonly bans: Readonly<Record<Ban["state"], number>>;
@@ -109,6 +119,7 @@ class ReplayRun {
   #held: BanEvent[] | null = null;
   #ids = 0;
   #attacks = 0;
+  #size: AttacksSize = { packets: 0, bits: 0, peakPps: 0, peakBps: 0 };
   #timeMs = 0;
   #learnAtMs = 0;
 
@@ -178,6 +189,7 @@ class ReplayRun {
     this.#held = null;
     for (const { kind, attack } of changes) {
       if (kind === "started") this.#attacks++;
+      if (kind === "ended") this.#size = sizeWith(this.#size, attack);
       if (kind !== "lasts") this.#emit({ kind: "attack", change: kind, attack, ban: this.#bans.banOf(attack) });
     }
     for (const event of held) this.#emit(event);
@@ -209,6 +221,7 @@ class ReplayRun {
       endedMs: startedMs === null ? null : this.#timeMs,
       packets: packetTotals(status),
       attacks: this.#attacks,
+      size: [...detector.active.values()].reduce(sizeWith, this.#size),
       lasting: [...detector.active.values()].map((attack) => ({ attack, ban: this.#bans.banOf(attack) })),
       bans: this.#banStates,
       unjudgedRows: judge.overflow,
@@ -216,6 +229,15 @@ class ReplayRun {
       error: status.error,
     };
   }
+}
+
+function sizeWith({ packets, bits, peakPps, peakBps }: AttacksSize, { volume }: Attack): AttacksSize {
+  return {
+    packets: packets + (volume?.packets ?? 0),
+    bits: bits + (volume?.bits ?? 0),
+    peakPps: Math.max(peakPps, volume?.peakPps ?? 0),
+    peakBps: Math.max(peakBps, volume?.peakBps ?? 0),
+  };
 }
 
 export function packetTotals({ queues }: SourceStatus): PacketTotals {

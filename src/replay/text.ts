@@ -2,10 +2,11 @@
 import { type Attack, attackRate } from "../detection/attack/attack.ts";
 import type { Reading } from "../detection/attack/attack-sampler.ts";
 import type { Share } from "../detection/attack/sample.ts";
+import { bitsText, countText, volumeText } from "../detection/attack/volume-text.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import { measureText } from "../mitigation/measure.ts";
 import { type Metric, round } from "../traffic/rates.ts";
-import type { BanEvent, ReplayEvent, ReplayTotals } from "./run.ts";
+import type { AttacksSize, BanEvent, ReplayEvent, ReplayTotals } from "./run.ts";
 
 export function eventLines(event: ReplayEvent, timeMs: number): string[] {
   return linesOf(event).map((line) => `${new Date(timeMs).toISOString()}  ${line}`);
@@ -36,7 +37,13 @@ export function totalsLines(totals: ReplayTotals): string[] {
     ...(refusedAttacks > 0 ? [`${refusedAttacks} detections were refused because the table of attacks was full`] : []),
     ...(error === null ? [] : [`the capture ends early: ${error}`]),
     `attacks: ${totals.attacks}, still in progress at the end: ${totals.lasting.length}`,
+    ...(totals.attacks === 0 ? [] : [sizeLine(totals.size)]),
   ];
+}
+
+function sizeLine({ packets, bits, peakPps, peakBps }: AttacksSize): string {
+  const peaks = `${countText(peakPps)} packets/s, ${bitsText(peakBps)}/s`;
+  return `attacks in all: ${countText(packets)} packets, ${bitsText(bits)}; highest peak ${peaks}`;
 }
 
 function startLine(attack: Attack): string {
@@ -46,7 +53,8 @@ function startLine(attack: Attack): string {
 
 function endLine(attack: Attack): string {
   const seconds = ((attack.endedAt ?? attack.startedAt) - attack.startedAt) / 1000;
-  return `attack ended    ${victim(attack)}  after ${seconds.toFixed(1)} s`;
+  const size = attack.volume === null ? "" : `: ${volumeText(attack.volume)}`;
+  return `attack ended    ${victim(attack)}  after ${seconds.toFixed(1)} s${size}`;
 }
 
 function victim({ target, group, direction, carpet }: Attack): string {

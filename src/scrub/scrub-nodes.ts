@@ -9,12 +9,12 @@ import {
   type ScrubNodeConfig,
   STALE_AFTER_SECONDS,
 } from "../config/sections/nodes.ts";
-import type { Now } from "../detection/attack/attack.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { NodeRules } from "../mitigation/measure.ts";
 import type { DivertRequest, NodeRulesRequest, NodeTarget } from "../mitigation/plan.ts";
 import type { Rule } from "../mitigation/rules/rule.ts";
 import { type Liveness, NodePresence } from "../nodes/node-presence.ts";
+import type { Now } from "../system/now.ts";
 import { NodeLoads } from "./node-loads.ts";
 import { holdsAll, NodeRuleFinder } from "./node-rules.ts";
 import { type Candidate, selectNode } from "./node-selection.ts";

@@ -2,6 +2,8 @@
 import { Tenancy } from "../access/tenancy.ts";
 import type { AuditAnswer, AuditQuery } from "../audit/audit-event.ts";
 import type { Config } from "../config/config.ts";
+import type { EndedAttacksQuery } from "../detection/attack/attack.ts";
+import type { AttackSeries } from "../detection/attack/attack-series.ts";
 import type { Edge } from "../edge/edge.ts";
 import type {
   AttackView,
@@ -28,7 +30,9 @@ import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import { type BlockRequest, type Pair, pairName } from "../sourceblock/source-block.ts";
 import type { BlockAnswer, SourceBlockView, UnblockAnswer } from "../sourceblock/source-blocks.ts";
 import type { HistoryStore } from "../storage/history-store.ts";
+import type { HistoryRecorder } from "../traffic/history-recorder.ts";
 import { allocateHostRows, type HostRows, rowRates } from "../traffic/host-rows.ts";
+import { joined, storedQuery } from "../traffic/recent-traffic.ts";
 import type { TrafficPoint, TrafficQuery } from "../traffic/traffic-history.ts";
 import { edgeHistoryOf, orFault, orHistoryFault } from "./faults.ts";
 import type { Floodwall } from "./floodwall.ts";
@@ -42,6 +46,8 @@ export interface Sources {
   readonly edge: Edge;
   /** Absent: storage is off. */
   readonly history?: History | null;
+  /** What is not stored yet; null: no traffic is recorded. */
+  readonly recorder?: Pick<HistoryRecorder, "recent"> | null;
   /** Absent: update checks are off. */
   readonly availableUpdate?: () => UpdateView | null;
   /** Findings of the machine check for this configuration; null: no check has finished. */
@@ -52,6 +58,7 @@ export class ServiceBackend implements Backend {
   readonly #floodwall: Floodwall;
   readonly #version: string;
   readonly #history: History | null;
+  readonly #recorder: Pick<HistoryRecorder, "recent"> | null;
   readonly #availableUpdate: () => UpdateView | null;
   readonly #machineProblems: () => readonly Item[] | null;
   readonly scrub: ScrubNodes;
@@ -64,12 +71,14 @@ export class ServiceBackend implements Backend {
   #tenancy: { readonly of: Config; readonly tenancy: Tenancy } | null = null;
   ready = false;
 
-  constructor(floodwall: Floodwall, version: string, { edge, history, availableUpdate, machineProblems }: Sources) {
+  constructor(floodwall: Floodwall, version: string, sources: Sources) {
+    const { edge, history, recorder, availableUpdate, machineProblems } = sources;
     this.#floodwall = floodwall;
     this.scrub = floodwall.scrub;
     this.edge = edge;
     this.#version = version;
     this.#history = history ?? null;
+    this.#recorder = recorder ?? null;
     this.edgeHistory = history === undefined || history === null ? null : edgeHistoryOf(history);
     this.#availableUpdate = availableUpdate ?? (() => null);
     this.#machineProblems = machineProblems ?? (() => null);
@@ -95,7 +104,7 @@ export class ServiceBackend implements Backend {
     const { telegram, webhook, slack, email, exec } = config.notify;
     return {
       version: this.#version,
-      uptimeSeconds: this.#floodwall.uptimeSeconds(),
+      uptimeSeconds: (this.#floodwall.now().monotonicMs - this.#floodwall.startedMs) / 1000,
       dryRun: config.dryRun,
       networks: config.networks.map(({ text }) => text),
       ...this.#countsOf(tenant),
@@ -128,9 +137,13 @@ export class ServiceBackend implements Backend {
   }
 
   attacks() {
-    const view = (attack: AttackView["attack"]): AttackView => ({ attack, ban: this.#floodwall.bans.banOf(attack) });
+    const { bans, detector } = this.#floodwall;
+    const view = (attack: AttackView["attack"]): AttackView => ({ attack, ban: bans.banOf(attack) });
     return {
-      active: [...this.#floodwall.detector.active.values()].map(view),
+      active: [...detector.active.values()].map((attack) => ({
+        ...view(attack),
+        calm: this.#floodwall.detector.calmOf(attack, this.#floodwall.now().monotonicMs),
+      })),
       recent: this.#floodwall.attackLog.ended.map(view),
     };
   }
@@ -138,13 +151,28 @@ export class ServiceBackend implements Backend {
   async attack(id: string): Promise<AttackView | null> {
     const { active, recent } = this.attacks();
     const known = [...active, ...recent].find(({ attack }) => attack.id === id);
-    if (known !== undefined || this.#history === null) return known ?? null;
+    if (known !== undefined) return { ...known, attack: this.#floodwall.timelines.filled(known.attack) };
+    if (this.#history === null) return null;
     const attack = await orHistoryFault(this.#history.ask("endedAttack", { id }));
     return attack === null ? null : { attack, ban: this.#floodwall.bans.banOf(attack) };
   }
 
+  async endedAttacks(question: EndedAttacksQuery): Promise<readonly AttackView[] | null> {
+    if (this.#history === null) return null;
+    const attacks = await orHistoryFault(this.#history.ask("endedAttacks", question));
+    return attacks.map((attack) => ({ attack, ban: this.#floodwall.bans.banOf(attack) }));
+  }
+
+  attackSeries(id: string): AttackSeries | null {
+    return this.#floodwall.detector.meters.seriesOf(id);
+  }
+
   async traffic(question: TrafficQuery): Promise<readonly TrafficPoint[] | null> {
-    return this.#history === null ? null : orHistoryFault(this.#history.ask("trafficPoints", question));
+    if (this.#history === null) return null;
+    const recent = (await this.#recorder?.recent(question.key, question.direction)) ?? [];
+    const older = storedQuery(question, recent);
+    const stored = older === null ? [] : await orHistoryFault(this.#history.ask("trafficPoints", older));
+    return joined(stored, recent, question);
   }
 
   async auditEvents(question: AuditQuery): Promise<AuditAnswer> {

@@ -36,6 +36,7 @@ import type { ServiceEnvironment } from "./environment.ts";
 import { Floodwall } from "./floodwall.ts";
 import { MachineWatch } from "./machine-watch.ts";
 import { Reporting } from "./reporting.ts";
+import { trafficRecorder } from "./traffic-recorder.ts";
 
 export interface ComposedService {
   /** Throws the errors that isStartFault() recognizes, most often because a port is in use. */
@@ -87,9 +88,11 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     limiter,
     ...parts,
   });
+  const recorder = trafficRecorder({ floodwall, history, limiter, ...parts });
   const backend = new ServiceBackend(floodwall, VERSION, {
     edge,
     history,
+    recorder,
     availableUpdate: () => updates.available,
     machineProblems: () => machine.problems,
   });
@@ -104,7 +107,14 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     limitConnections: connectionLimiter(log),
     ...parts,
   });
-  const shared = { feed: http.events, tenancy: () => backend.tenancy(), history, updates, stateDamage: damage };
+  const shared = {
+    feed: http.events,
+    tenancy: () => backend.tenancy(),
+    history,
+    recorder,
+    updates,
+    stateDamage: damage,
+  };
   const reporting = new Reporting({ floodwall, ...shared, environment, limiter, ...parts });
   const start = () => {
     // The port first: a second service on this machine is refused before it announces anything.

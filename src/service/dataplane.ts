@@ -10,6 +10,9 @@ import {
   type DataPlaneOptions,
   type FilterOpener,
 } from "../dataplane/data-plane.ts";
+import type { Attack } from "../detection/attack/attack.ts";
+import type { Amount } from "../detection/attack/attack-volume.ts";
+import type { BanEngine } from "../mitigation/ban-engine.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
 import type { Metrics } from "../observability/metrics.ts";
@@ -112,4 +115,13 @@ function observerOf({ log, limiter, metrics }: PacketDroppingOptions): DataPlane
         log.error({ rules }, "no room in the kernel for some rules of bans: raise dataplane.limits.max_dynamic_rules");
     },
   };
+}
+
+/** null: not known. Rules match by destination, and the drops of a ban for several attacks are not told apart. */
+export function droppedOf(
+  attack: Attack,
+  { bans, dataPlane }: { readonly bans: Pick<BanEngine, "banOf">; readonly dataPlane: DataPlane | null },
+): Amount | null {
+  const ban = attack.direction === "outgoing" ? null : bans.banOf(attack);
+  return ban === null || ban.heldBy.length > 1 ? null : (dataPlane?.droppedOf(ban) ?? null);
 }

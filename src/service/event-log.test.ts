@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { ban } from "../../test/fixtures/browser/views.ts";
 import { ManualClock } from "../../test/fixtures/manual-clock.ts";
+import { ban } from "../../test/fixtures/views.ts";
 import { automaticBanEvent } from "../audit/automatic-audit.ts";
 import { ACTIVE_ATTACKS_MAX, CARPETS_MAX } from "../limits.ts";
 import { capIn, replacedAt } from "../mitigation/admission.ts";

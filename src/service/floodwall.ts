@@ -10,16 +10,15 @@ import type { Speaker } from "../bgp/speaker/speaker.ts";
 import type { Config } from "../config/config.ts";
 import type { DataPlane, FilterOpener } from "../dataplane/data-plane.ts";
 import type { Native } from "../dataplane/native.d.ts";
-import { type Attack, type AttackEvent, endAttack, type Now } from "../detection/attack/attack.ts";
+import { type Attack, type AttackEvent, endAttack } from "../detection/attack/attack.ts";
 import { AttackLog } from "../detection/attack/attack-log.ts";
 import type { OriginOf } from "../detection/attack/sample-origins.ts";
-import { Baselines } from "../detection/baseline/baselines.ts";
 import type { BaselineKeeper } from "../detection/baseline/learning-loop.ts";
 import { type AttackChange, Detector } from "../detection/judge/detector.ts";
 import { detectionPolicy } from "../detection/judge/policy.ts";
 import { openOrigins } from "../geo/origins.ts";
 import type { ReloadOutcome } from "../http/backend.ts";
-import { BASELINE_GROUPS_MAX, ENDED_ATTACKS_KEPT, ENDED_BANS_KEPT } from "../limits.ts";
+import { ENDED_ATTACKS_KEPT, ENDED_BANS_KEPT } from "../limits.ts";
 import { AnnouncementTimer } from "../mitigation/announcement-timer.ts";
 import { type BanChange, routesUntilMs, wantedRoutes } from "../mitigation/ban.ts";
 import { BanEngine } from "../mitigation/ban-engine.ts";
@@ -37,14 +36,16 @@ import type { StateStore } from "../storage/state-store.ts";
 import type { Clock } from "../system/clock.ts";
 import { ClockSteps } from "../system/clock-steps.ts";
 import type { Environment } from "../system/environment.ts";
+import type { Now } from "../system/now.ts";
 import type { RecordTable } from "../system/record-table.ts";
 import type { Timers } from "../system/timers.ts";
+import { AttackTimelines } from "./attack-timelines.ts";
 import { ConfigReader } from "./config-reader.ts";
-import { openDataPlane } from "./dataplane.ts";
+import { droppedOf, openDataPlane } from "./dataplane.ts";
 import { alertAtCap, countAttack, logAttack, logBan } from "./event-log.ts";
 import { LEARNING_FAULTS } from "./faults.ts";
 import { Listeners } from "./listeners.ts";
-import { PacketPath } from "./packet-path.ts";
+import { makeBaselines, PacketPath } from "./packet-path.ts";
 import { Reloader } from "./reloader.ts";
 import { watchRises } from "./rise-watch.ts";
 import { fillMetrics } from "./scrape.ts";
@@ -81,6 +82,7 @@ export class Floodwall {
   readonly detector: Detector;
   readonly attackLog = new AttackLog(ENDED_ATTACKS_KEPT);
   readonly bans: BanEngine;
+  readonly timelines: AttackTimelines;
   readonly sourceBlocks: SourceBlocks;
   readonly scrub: ScrubNodes;
   /** null: none is configured. */
@@ -99,6 +101,7 @@ export class Floodwall {
   readonly #attackEvents = this.#listeners<AttackEvent>();
   readonly #banChanges = this.#listeners<BanChange>();
   readonly #reloads = this.#listeners<Config>();
+  readonly #ticks = this.#listeners<void>();
   /** Stopped first when the service stops, so that callers waiting for a reload are answered. */
   readonly reloader: Reloader<OriginOf | null>;
   #cancelBanTick: () => void = () => {};
@@ -114,7 +117,9 @@ export class Floodwall {
     this.#clockSteps = new ClockSteps(clock);
     state.onFault((cause) => this.#stateWriteFailed(cause));
     this.announcer = config.bgp === null ? null : this.#makeAnnouncer(config.bgp);
-    this.detector = new Detector(detectionPolicy(config), randomUUIDv7, makeBaselines(config));
+    this.detector = new Detector(detectionPolicy(config), randomUUIDv7, makeBaselines(config), (attack) =>
+      droppedOf(attack, this),
+    );
     this.scrub = openScrubNodes({ config, log, clock, metrics: metrics.scrub, attacks: () => this.detector.active });
     this.bans = new BanEngine({
       policy: mitigationPolicy(config),
@@ -130,6 +135,7 @@ export class Floodwall {
       onFault: (cause) =>
         this.#limiter.pass("ban", (suppressed) => log.error({ cause, suppressed }, "a ban could not be updated")),
     });
+    this.timelines = new AttackTimelines(this.bans);
     this.dataPlane = openDataPlane({
       ...options,
       limiter: this.#limiter,
@@ -165,8 +171,8 @@ export class Floodwall {
     this.onAttackEvent((event) => logAttack(log, event));
     this.onAttackEvent((event) => countAttack(metrics.detection, event));
     this.onBanChange((change) => logBan(log, change));
-    const alerts = { log, limiter: this.#limiter, metrics: metrics.mitigation };
-    this.onBanChange((change) => alertAtCap(alerts, change));
+    this.onBanChange((change) => this.timelines.banChanged(change, clock.wallMs()));
+    this.onBanChange((change) => alertAtCap({ log, limiter: this.#limiter, metrics: metrics.mitigation }, change));
     this.onBanChange(({ ban }) => this.scrub.banChanged(ban));
     this.onBanChange((change) => this.dataPlane?.banChanged(change));
   }
@@ -180,6 +186,11 @@ export class Floodwall {
     this.#banChanges.add(listener);
   }
 
+  /** Called after each tick that was judged. */
+  onTick(listener: () => void): void {
+    this.#ticks.add(listener);
+  }
+
   /** Called with the new configuration once all parts use it. */
   onReloaded(listener: (config: Config) => void): void {
     this.#reloads.add(listener);
@@ -191,6 +202,7 @@ export class Floodwall {
     const { attacks, bans, source_blocks: blocks } = state.stored;
     const isWatched = this.packetPath !== null;
     if (isWatched) this.detector.restore(attacks);
+    this.timelines.restore(attacks);
     for (const ban of bans) this.scrub.banChanged(ban);
     this.bans.restore({ bans, attacks: isWatched ? attacks : null }, clock.wallMs());
     if (!isWatched) this.#endUnwatched(attacks);
@@ -203,6 +215,7 @@ export class Floodwall {
     if (Object.values(taken).some((count) => count > 0)) log.info(taken, "restored from the state database");
     if (this.config.bgp?.speaker !== "managed") void this.#endGobgpdLeftBehind();
     this.announcer?.onChange(() => this.#announcements.routesChanged(this.#options.clock.monotonicMs()));
+    this.announcer?.onChange(() => this.timelines.routesChanged(clock.wallMs()));
     this.announcer?.start();
     this.dataPlane?.start();
     this.packetPath?.start();
@@ -218,14 +231,16 @@ export class Floodwall {
       this.scrub.tick();
       this.bans.tick(wallMs);
       this.sourceBlocks.tick(wallMs);
+      this.timelines.routesChanged(wallMs);
     });
   }
 
   /** Without a capture these attacks would never end. Their bans stay until they expire. */
   #endUnwatched(attacks: readonly Attack[]): void {
-    const { clock, log } = this.#options;
+    const { log } = this.#options;
     if (attacks.length === 0) return;
-    for (const attack of attacks) this.#attackEvents.emit({ kind: "ended", attack: endAttack(attack, clock.wallMs()) });
+    const now = this.now();
+    for (const attack of attacks) this.#attackHappened({ kind: "ended", attack: endAttack(attack, now.wallMs) }, now);
     log.warn({ attacks: attacks.length }, "no capture is configured: attacks are ended, their bans run until expiry");
   }
 
@@ -236,6 +251,7 @@ export class Floodwall {
     this.#endRiseWatch();
     await this.packetPath?.stop();
     this.dataPlane?.stop();
+    for (const attack of this.detector.active.values()) this.#keepAttack({ kind: "sampled", attack });
     const withdraw = ![...this.bans.active.values()].some((ban) => wantedRoutes(ban).length > 0);
     await Promise.all([this.announcer?.stop({ withdraw }), this.state.stop(), this.packetPath?.saveBaselines()]);
   }
@@ -283,10 +299,6 @@ export class Floodwall {
     return now;
   }
 
-  uptimeSeconds(): number {
-    return (this.#options.clock.monotonicMs() - this.startedMs) / 1000;
-  }
-
   #makeAnnouncer(config: NonNullable<Config["bgp"]>): GobgpAnnouncer {
     const { clock, timers, environment, log, metrics, speaker } = this.#options;
     const { stateDir } = this.config;
@@ -323,18 +335,20 @@ export class Floodwall {
       timers,
       now: () => this.now(),
       onChanges: (changes, now) => this.#attacksChanged(changes, now),
-      onSampled: (attack) => this.#attackEvents.emit({ kind: "sampled", attack }),
+      onSampled: (attack) => this.#attackHappened({ kind: "sampled", attack }, this.now()),
       onClassified: (event) => {
         this.bans.attackClassified(event.attack, this.now().wallMs);
-        this.#attackEvents.emit(event);
+        this.#attackHappened(event, this.now());
       },
       onSeen: (attack) => this.bans.attackClassified(attack, this.now().wallMs, "newer"),
-      onTick: ({ summary, busyMs }) =>
+      onTick: ({ summary, busyMs, isStale }) => {
         metrics.detection.tick({
           foldSeconds: summary.foldMicros / 1e6,
           busySeconds: busyMs / 1000,
           screenedRows: summary.screened,
-        }),
+        });
+        if (!isStale) this.#ticks.emit();
+      },
       onFault: (cause) => {
         metrics.detection.tickFailed();
         this.#limiter.pass("tick", (suppressed) => log.error({ cause, suppressed }, "a detection tick failed"));
@@ -350,14 +364,19 @@ export class Floodwall {
 
   #attacksChanged(changes: readonly AttackChange[], now: Now): void {
     this.#announcements.attacksChanged(changes, now.monotonicMs);
+    for (const { kind, attack } of changes) if (kind === "started") this.timelines.detected(attack);
     this.bans.attacksChanged(changes, now.wallMs);
-    for (const { kind, attack } of changes) this.#attackEvents.emit({ kind, attack });
+    for (const change of changes) this.#attackHappened(change, now);
+  }
+
+  #attackHappened(event: AttackEvent, { wallMs }: Now): void {
+    this.#attackEvents.emit(this.timelines.recorded(event, wallMs));
   }
 
   #keepAttack({ kind, attack }: AttackEvent): void {
     if (kind === "lasts") return;
     if (kind === "ended") this.attackLog.add(attack);
-    this.#storedAttacks.queue(attack.id, attack.endedAt === null ? attack : null);
+    this.#storedAttacks.queue(attack.id, attack.endedAt === null ? this.timelines.filled(attack) : null);
   }
 
   #stateWriteFailed(cause: unknown): void {
@@ -378,11 +397,4 @@ export class Floodwall {
       ),
     );
   }
-}
-
-/** Without a capture there is nothing to learn from. */
-function makeBaselines({ capture }: Config): Baselines {
-  const { maxHosts, countOutgoing } = capture ?? { maxHosts: 1, countOutgoing: false };
-  const seed = crypto.getRandomValues(new Uint32Array(1))[0] as number;
-  return new Baselines({ capacity: maxHosts + BASELINE_GROUPS_MAX, directions: countOutgoing ? 2 : 1, seed });
 }

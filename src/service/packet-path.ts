@@ -5,19 +5,21 @@
 import type { CaptureConfig, Config } from "../config/config.ts";
 import { Capture, type SourceView } from "../dataplane/capture.ts";
 import type { Engine, EngineStats, Filter, Native } from "../dataplane/native.d.ts";
-import type { Attack, ClassifiedEvent, Now } from "../detection/attack/attack.ts";
+import type { Attack, ClassifiedEvent } from "../detection/attack/attack.ts";
 import type { SampledPacket } from "../detection/attack/sample.ts";
 import type { OriginOf } from "../detection/attack/sample-origins.ts";
 import { SamplingLoop } from "../detection/attack/sampling-loop.ts";
 import type { TrafficProfile } from "../detection/attack/traffic-profile.ts";
 import type { BannedRows } from "../detection/baseline/baseline-learner.ts";
+import { Baselines } from "../detection/baseline/baselines.ts";
 import { type BaselineKeeper, LearningLoop, type LearningLoopOptions } from "../detection/baseline/learning-loop.ts";
 import { Detection } from "../detection/judge/detection.ts";
 import { type CompletedTick, DetectionLoop } from "../detection/judge/detection-loop.ts";
 import type { AttackChange, Detector } from "../detection/judge/detector.ts";
-import { HOST_IDLE_MS, STOP_STEP_MS } from "../limits.ts";
+import { BASELINE_GROUPS_MAX, HOST_IDLE_MS, STOP_STEP_MS } from "../limits.ts";
 import type { Log } from "../observability/log.ts";
 import { within } from "../system/deadline.ts";
+import type { Now } from "../system/now.ts";
 import { nextTurn, type Timers } from "../system/timers.ts";
 
 export interface PacketPathOptions {
@@ -186,4 +188,11 @@ export class PacketPath {
       onFault: options.onLearningFault,
     });
   }
+}
+
+/** Without a capture there is nothing to learn from. */
+export function makeBaselines({ capture }: Config): Baselines {
+  const { maxHosts, countOutgoing } = capture ?? { maxHosts: 1, countOutgoing: false };
+  const seed = crypto.getRandomValues(new Uint32Array(1))[0] as number;
+  return new Baselines({ capacity: maxHosts + BASELINE_GROUPS_MAX, directions: countOutgoing ? 2 : 1, seed });
 }

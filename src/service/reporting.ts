@@ -10,9 +10,8 @@ import type { Config } from "../config/config.ts";
 import type { AttackEvent } from "../detection/attack/attack.ts";
 import { AttackHistory } from "../detection/attack/attack-history.ts";
 import type { EventFeed } from "../http/events/event-feed.ts";
-import { TRAFFIC_ROWS_MAX } from "../limits.ts";
-import type { BanChange } from "../mitigation/ban.ts";
-import { ADDRESS_BYTES } from "../net/address.ts";
+import type { RouteState } from "../mitigation/announcer.ts";
+import type { Ban, BanChange } from "../mitigation/ban.ts";
 import { Notifier } from "../notify/notifier.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
@@ -22,10 +21,11 @@ import type { StateDamage } from "../storage/damaged-state.ts";
 import type { HistoryStore } from "../storage/history-store.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Environment } from "../system/environment.ts";
-import { type Cancel, nextTurn, type Timers } from "../system/timers.ts";
-import { HistoryRecorder } from "../traffic/history-recorder.ts";
+import type { Cancel, Timers } from "../system/timers.ts";
+import type { HistoryRecorder } from "../traffic/history-recorder.ts";
 import { CapReadings } from "./cap-readings.ts";
 import type { Floodwall } from "./floodwall.ts";
+import { RouteChanges } from "./route-changes.ts";
 
 export interface ReportingOptions {
   readonly floodwall: Floodwall;
@@ -34,6 +34,8 @@ export interface ReportingOptions {
   readonly feed: EventFeed;
   /** null: storage is off. */
   readonly history: HistoryStore | null;
+  /** null: no traffic is recorded. */
+  readonly recorder: HistoryRecorder | null;
   readonly updates: UpdateCheck;
   /** What was wrong with the state database at the start; null: nothing. */
   readonly stateDamage: StateDamage | null;
@@ -52,8 +54,8 @@ export class Reporting {
   readonly #options: ReportingOptions;
   readonly #notifier: Notifier;
   readonly #caps = new CapReadings();
+  readonly #routeChanges: RouteChanges;
   #cancelCaps: Cancel = () => {};
-  readonly #recorder: HistoryRecorder | null;
   readonly #attackHistory: AttackHistory | null;
 
   constructor(options: ReportingOptions) {
@@ -69,7 +71,6 @@ export class Reporting {
       newId: randomUUIDv7,
       random: Math.random,
     });
-    this.#recorder = history === null ? null : this.#makeRecorder(history, config);
     this.#attackHistory =
       history === null
         ? null
@@ -80,10 +81,15 @@ export class Reporting {
             },
             attackLog,
           );
+    this.#routeChanges = new RouteChanges({
+      bans: floodwall.bans,
+      timers: options.timers,
+      onChange: (ban) => this.#publishBan(ban),
+    });
     floodwall.onAttackEvent((event) => this.#attackHappened(event));
     floodwall.onBanChange((change) => this.#banChanged(change));
     floodwall.onReloaded((next) => this.#reloaded(next));
-    floodwall.announcer?.onChange(() => this.#sessionsChanged());
+    floodwall.announcer?.onChange(() => this.#routesChanged());
   }
 
   /** The history opens in the background: neither an answer nor a ban waits for it. */
@@ -92,7 +98,7 @@ export class Reporting {
     this.#notifier.start();
     this.#cancelCaps = this.#options.timers.every(CAPS_EVERY_MS, () => this.#readCaps());
     if (stateDamage !== null) this.#stateDamaged(stateDamage);
-    this.#recorder?.start();
+    this.#options.recorder?.start();
     updates.start();
     history?.onUp(() => void this.#attackHistory?.restore());
     void history?.start();
@@ -112,13 +118,14 @@ export class Reporting {
   async stop(): Promise<void> {
     const { history, updates } = this.#options;
     updates.stop();
+    this.#routeChanges.stop();
     this.#cancelCaps();
     await Promise.all([this.#notifier.stop(), history?.stop()]);
   }
 
   /** Before the packet counter is closed. */
   async stopReading(): Promise<void> {
-    await this.#recorder?.stop();
+    await this.#options.recorder?.stop();
   }
 
   #readCaps(): void {
@@ -127,26 +134,39 @@ export class Reporting {
   }
 
   #attackHappened({ kind, attack }: AttackEvent): void {
-    const { floodwall, tenancy, feed } = this.#options;
+    const { floodwall, tenancy, feed, clock } = this.#options;
     const ban = floodwall.bans.banOf(attack);
     if (kind !== "sampled") this.#notifier.attackChanged(kind, attack, ban);
     // The feed polls attacks in progress itself, and the history records only begin and end.
     if (kind === "lasts") return;
-    feed.publish({ kind: "attack", view: { attack, ban } });
+    const calm = floodwall.detector.calmOf(attack, clock.monotonicMs());
+    feed.publish({ kind: "attack", view: { attack, ban, calm } });
     this.#attackHistory?.save(attack, tenancy().ownerOf(attack));
   }
 
   #banChanged(change: BanChange): void {
     const { ban } = change;
-    const { floodwall, feed, history, clock } = this.#options;
-    feed.publish({ kind: "ban", view: { ban, routeState: floodwall.bans.routeState(ban) } });
+    const { history, clock } = this.#options;
+    this.#routeChanges.placed(ban, this.#publishBan(ban));
     this.#notifier.banChanged(change);
     this.#caps.banChanged(change);
     const event = automaticBanEvent(change, clock.wallMs());
     if (event !== null) void history?.recordAudit(event);
   }
 
-  #sessionsChanged(): void {
+  #publishBan(ban: Ban): RouteState | null {
+    const { floodwall, feed } = this.#options;
+    const routeState = floodwall.bans.routeState(ban);
+    const dropped = floodwall.dataPlane?.droppedBy(ban.id) ?? null;
+    feed.publish({
+      kind: "ban",
+      view: { ban, routeState, dropped, leftOutRules: floodwall.scrub.leftOutRulesOf(ban) },
+    });
+    return routeState;
+  }
+
+  #routesChanged(): void {
+    this.#routeChanges.look();
     const { announcer } = this.#options.floodwall;
     if (announcer !== null) this.#notifier.bgpSessions(announcer.status().neighbors);
   }
@@ -156,32 +176,5 @@ export class Reporting {
     this.#notifier.reconfigure(notify);
     updates.reconfigure(updateCheck);
     feed.reloaded();
-  }
-
-  #makeRecorder(history: HistoryStore, { storage }: Config): HistoryRecorder | null {
-    const { floodwall, timers, clock, metrics, log, limiter } = this.#options;
-    const { packetPath, detector } = floodwall;
-    if (packetPath === null) return null;
-    return new HistoryRecorder({
-      intervalSeconds: storage.trafficIntervalSeconds,
-      rowsMax: TRAFFIC_ROWS_MAX,
-      hosts: packetPath.engine,
-      attacks: () => detector.active.values(),
-      baselinePps: (rows, row, direction) => {
-        const group = floodwall.config.hostgroups[rows.groups[row] as number];
-        return group === undefined
-          ? null
-          : detector.baselines.normalPps({ keys: rows.addresses, at: row * ADDRESS_BYTES, group, direction });
-      },
-      every: (ms, fn) => timers.every(ms, fn),
-      nextTurn,
-      wallMs: () => clock.wallMs(),
-      onSnapshot: (snapshot) => history.recordTraffic(snapshot),
-      onCut: (rows) => metrics.storage.hostsCut(rows),
-      onFault: (cause) =>
-        limiter.pass("traffic history", (suppressed) =>
-          log.error({ cause, suppressed }, "the rates of hosts were not recorded in the history"),
-        ),
-    });
   }
 }

@@ -1,10 +1,10 @@
 /** An attack above the baseline that never ends: three hours of the service's own clocks, then where it is reported. */
 import { expect, test } from "bun:test";
-import { attack } from "../../test/fixtures/browser/views.ts";
 import { thresholds } from "../../test/fixtures/host-rows.ts";
 import { ManualClock } from "../../test/fixtures/manual-clock.ts";
 import { Scenario } from "../../test/fixtures/scenario.ts";
 import { ServiceInProcess } from "../../test/fixtures/service-in-process.ts";
+import { attack } from "../../test/fixtures/views.ts";
 import { explain } from "../detection/attack/reason.ts";
 
 const HOUR_MS = 3_600_000;

@@ -4,7 +4,7 @@
  */
 
 import type { AuditEvent, AuditQuery } from "../audit/audit-event.ts";
-import type { Attack } from "../detection/attack/attack.ts";
+import type { Attack, EndedAttacksQuery } from "../detection/attack/attack.ts";
 import type {
   EdgeEvent,
   EdgeEventsQuery,
@@ -56,7 +56,7 @@ export interface HistoryQueries {
   /** Newest first, at most HISTORY_ROWS_MAX, both ends of the range included. */
   auditEvents(question: AuditQuery): AuditEvent[];
   /** Newest end first. */
-  endedAttacks(question: { readonly limit: number }): Attack[];
+  endedAttacks(question: EndedAttacksQuery): Attack[];
   /** null: there is none with this id, or it has not ended. */
   endedAttack(question: { readonly id: string }): Attack | null;
   /** Oldest first; up to but not including the end of the range. */

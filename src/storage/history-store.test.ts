@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { attack, NOON } from "../../test/fixtures/browser/views.ts";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import { eventually } from "../../test/fixtures/service.ts";
 import { auditEvent, snapshot } from "../../test/fixtures/storage/history.ts";
 import { type HistoryPlace, sqlitePlace } from "../../test/fixtures/storage/history-drivers.ts";
+import { attack, NOON } from "../../test/fixtures/views.ts";
 import {
   AUDIT_WAIT_MS,
   HISTORY_FLUSH_MS,
@@ -117,7 +117,7 @@ describe("with a store that stalls", () => {
     await store.start();
   });
 
-  test("an order waits a second for its audit row, which is kept when the store comes back", async () => {
+  test("a command waits a second for its audit row, which is kept when the store comes back", async () => {
     let isAnswered = false;
     const recorded = store.recordAudit(auditEvent({ target: "192.0.2.7" })).then(() => (isAnswered = true));
     await settle();
@@ -135,7 +135,7 @@ describe("with a store that stalls", () => {
     expect(driver.writes.map(({ kind }) => kind)).toEqual(["audit"]);
   });
 
-  test("an order does not wait for a store whose writes fail, until they are well again", async () => {
+  test("a command does not wait for a store whose writes fail, until they are well again", async () => {
     driver.release();
     driver.writeFault = new StorageFault("write", "unavailable", "away");
     await store.recordAudit(auditEvent());
@@ -158,7 +158,7 @@ describe("with a store that stalls", () => {
   });
 
   test("snapshots of traffic beyond the bound are dropped, those before it are written", async () => {
-    for (let i = 0; i < HISTORY_QUEUES_MAX.traffic + 2; i++) store.recordTraffic(snapshot(NOON / 1000 + i, 10));
+    for (let i = 0; i < HISTORY_QUEUES_MAX.traffic + 2; i++) void store.recordTraffic(snapshot(NOON / 1000 + i, 10));
     await settle();
     expect(metrics.counts).toEqual({ "traffic dropped": 2 });
     driver.release();
@@ -186,7 +186,7 @@ describe("with a store that stalls", () => {
   });
 
   test("stopping takes a bounded time and logs what is lost", async () => {
-    store.recordTraffic(snapshot(NOON / 1000, 10));
+    void store.recordTraffic(snapshot(NOON / 1000, 10));
     const stopped = store.stop();
     await settle();
     clock.advance(HISTORY_FLUSH_MS);
@@ -269,7 +269,7 @@ describe("the audit trail", () => {
 
   test("does not wait for traffic that is written meanwhile", async () => {
     for (let i = 0; i < HISTORY_QUEUES_MAX.traffic; i++) {
-      store.recordTraffic(snapshot(NOON / 1000 + i, 1, { host: "192.0.2.1", pps: i }));
+      void store.recordTraffic(snapshot(NOON / 1000 + i, 1, { host: "192.0.2.1", pps: i }));
     }
     await store.recordAudit(auditEvent());
     await eventually(() => metrics.counts["traffic written"] === HISTORY_QUEUES_MAX.traffic, "traffic was not written");

@@ -175,8 +175,9 @@ export class HistoryStore implements AuditTrail {
     void this.#queues.attacks.push({ attack, tenant });
   }
 
-  recordTraffic(snapshot: TrafficSnapshot): void {
-    void this.#queues.traffic.push(snapshot);
+  /** Resolves when it is stored, or lost. */
+  recordTraffic(snapshot: TrafficSnapshot): Promise<WriteOutcome> {
+    return this.#queues.traffic.push(snapshot);
   }
 
   /** Resolves when it is stored, or lost. */

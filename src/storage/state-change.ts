@@ -14,8 +14,6 @@ export interface StateRecords {
 
 export type StateTable = keyof StateRecords;
 
-export const STATE_TABLES = ["bans", "attacks", "source_blocks", "levers"] as const satisfies readonly StateTable[];
-
 /** `record` null: it is removed. */
 export type StateChange = {
   [T in StateTable]: { readonly table: T; readonly key: string; readonly record: StateRecords[T] | null };
@@ -23,5 +21,3 @@ export type StateChange = {
 
 /** All that an earlier process left. Bans: oldest first. */
 export type StoredState = { readonly [T in StateTable]: readonly StateRecords[T][] };
-
-export const NO_STATE: StoredState = { bans: [], attacks: [], source_blocks: [], levers: [] };

@@ -6,7 +6,7 @@ import { pairName } from "../sourceblock/source-block.ts";
 import type { StateChange, StateTable, StoredState } from "./state-change.ts";
 
 /** A record that is not in force before it is written. */
-export interface QueuedOrder {
+export interface QueuedCommand {
   /** `isNewest`: no other change of the record was decided since. */
   readonly written: (isNewest: boolean) => void;
   readonly failed: (cause: unknown) => void;
@@ -17,14 +17,14 @@ export type OnSaved = (isSaved: boolean) => void;
 export interface Entry {
   readonly change: StateChange;
   /** null: the change is in force, and waits until it is written. */
-  readonly order: QueuedOrder | null;
+  readonly command: QueuedCommand | null;
   /** Callers that wait for this change or a newer one of the record. */
   readonly waiting: Set<OnSaved>;
 }
 
 export class StateQueue {
   readonly #entries = new Set<Entry>();
-  /** The entries of each record, the newest last: several if an order or a write in progress is among them. */
+  /** The entries of each record, the newest last: several if a command or a write in progress is among them. */
   readonly #byName = new Map<string, Entry[]>();
   /** Names of the records in the file. */
   readonly #stored: Set<string>;
@@ -54,18 +54,18 @@ export class StateQueue {
   keep(change: StateChange): Entry | null {
     const name = nameOf(change.table, change.key);
     const older = this.#byName.get(name)?.at(-1);
-    const isReplaced = older !== undefined && older.order === null && !this.#batch.has(older);
+    const isReplaced = older !== undefined && older.command === null && !this.#batch.has(older);
     if (isReplaced) this.#remove(older);
     const waiting = isReplaced ? older.waiting : new Set<OnSaved>();
     if (change.record === null && !this.#byName.has(name) && !this.#stored.has(name)) {
       for (const onSaved of waiting) onSaved(true);
       return null;
     }
-    return this.#add({ change, order: null, waiting });
+    return this.#add({ change, command: null, waiting });
   }
 
-  order(change: StateChange, order: QueuedOrder): Entry {
-    return this.#add({ change, order, waiting: new Set() });
+  command(change: StateChange, command: QueuedCommand): Entry {
+    return this.#add({ change, command, waiting: new Set() });
   }
 
   /** Does nothing while the entry is being written, or after. */
@@ -90,20 +90,20 @@ export class StateQueue {
     }
     for (const entry of batch) {
       for (const onSaved of entry.waiting) onSaved(true);
-      entry.order?.written(newest.has(entry));
+      entry.command?.written(newest.has(entry));
     }
   }
 
-  /** The disk took nothing: all orders fail, and all other changes stay. */
+  /** The disk took nothing: all commands fail, and all other changes stay. */
   refused(cause: unknown): void {
     this.#batch = new Set();
     const entries = [...this.#entries];
     this.#entries.clear();
     this.#byName.clear();
     for (const table of Object.keys(this.#unsaved) as StateTable[]) this.#unsaved[table] = 0;
-    for (const { change, order } of entries) if (order === null) this.keep(change);
-    for (const { order, waiting } of entries) {
-      order?.failed(cause);
+    for (const { change, command } of entries) if (command === null) this.keep(change);
+    for (const { command, waiting } of entries) {
+      command?.failed(cause);
       for (const onSaved of waiting) onSaved(false);
     }
   }
@@ -114,7 +114,7 @@ export class StateQueue {
     this.#byName.set(name, entries);
     entries.push(entry);
     this.#entries.add(entry);
-    if (entry.order === null) this.#unsaved[entry.change.table]++;
+    if (entry.command === null) this.#unsaved[entry.change.table]++;
     return entry;
   }
 
@@ -124,7 +124,7 @@ export class StateQueue {
     if (others.length === 0) this.#byName.delete(name);
     else this.#byName.set(name, others);
     this.#entries.delete(entry);
-    if (entry.order === null) this.#unsaved[entry.change.table]--;
+    if (entry.command === null) this.#unsaved[entry.change.table]--;
   }
 }
 

@@ -1,7 +1,7 @@
 /**
  * What a restart must not lose, written without blocking the event loop: changes wait in the order in which they were
  * decided, and all that wait go to disk together, in one transaction at a time. A disk that is slow, full or hangs
- * delays and refuses orders, and nothing else.
+ * delays and refuses commands, and nothing else.
  */
 import { STATE_BATCH_MAX, STATE_ORDERS_MAX, STATE_WAIT_MS, STOP_STEP_MS } from "../limits.ts";
 import { within } from "../system/deadline.ts";
@@ -28,7 +28,7 @@ export interface StateStoreOptions {
   readonly timers: Pick<Timers, "after">;
 }
 
-/** A write failed: orders are refused, and what is in force stays queued. */
+/** A write failed: commands are refused, and what is in force stays queued. */
 export type StateFaultListener = (cause: unknown) => void;
 
 /** Time from an automatic change to its write, ms: by then its announcement has been sent. */
@@ -117,19 +117,19 @@ export class StateStore {
   }
 
   async #write(change: StateChange, present: () => StateChange): Promise<boolean> {
-    if (this.#callers >= STATE_ORDERS_MAX) throw new StateDatabaseError("too many orders wait for the disk");
+    if (this.#callers >= STATE_ORDERS_MAX) throw new StateDatabaseError("too many commands wait for the disk");
     const { promise, resolve, reject } = Promise.withResolvers<boolean>();
     let isGivenUp = false;
     const written = (isNewest: boolean) => {
       if (!isGivenUp) resolve(isNewest);
       else if (isNewest) this.#keep(present());
     };
-    const entry = this.#queue.order(change, { written, failed: reject });
+    const entry = this.#queue.command(change, { written, failed: reject });
     this.#send();
     return this.#wait(promise, () => {
       isGivenUp = true;
       this.#queue.withdraw(entry);
-      throw new StateDatabaseError(`the disk has not taken the order within ${STATE_WAIT_MS / 1000} s`);
+      throw new StateDatabaseError(`the disk has not taken the command within ${STATE_WAIT_MS / 1000} s`);
     });
   }
 

@@ -1,7 +1,6 @@
-/** Selects the busiest of many host rows, with bounded memory. */
-import type { HostRows } from "./host-rows.ts";
-import { METRICS } from "./rates.ts";
-import { allocateSnapshot, TRAFFIC_VALUES, type TrafficSnapshot } from "./traffic-history.ts";
+/** Selects the busiest of many rows of intervals, with bounded memory. */
+import { INTERVAL_VALUES, type IntervalRows } from "./interval-rows.ts";
+import { allocateSnapshot, type TotalRow, TRAFFIC_VALUES, type TrafficSnapshot } from "./traffic-history.ts";
 
 /** Rows of attacked hosts come first. */
 const IN_ATTACK = Number.POSITIVE_INFINITY;
@@ -38,12 +37,11 @@ export class BusiestRows {
   }
 
   /** Adds the row unless it has no traffic in this direction, or too little. */
-  add(rows: HostRows, row: number, { outgoing, inAttack, baselinePps }: RowMarks): void {
+  add(rows: IntervalRows, row: number, { outgoing, inAttack, baselinePps }: RowMarks): void {
     const column = outgoing ? rows.outgoing : rows.incoming;
-    const at = row * METRICS.length;
-    const [pps = 0, mbps = 0, flows = 0] = [column[at], column[at + 1], column[at + 2]];
-    if (pps + mbps + flows === 0) return;
-    const priority = inAttack ? IN_ATTACK : pps;
+    const at = row * INTERVAL_VALUES;
+    if (column[at] === 0) return;
+    const priority = inAttack ? IN_ATTACK : (column[at + 3] as number);
     if (priority <= this.#floor) {
       this.cut++;
       return;
@@ -56,17 +54,20 @@ export class BusiestRows {
     this.#columns.inAttack[to] = inAttack ? 1 : 0;
     const { values } = this.#columns;
     const valuesAt = to * TRAFFIC_VALUES;
-    values[valuesAt] = pps;
-    values[valuesAt + 1] = mbps;
-    values[valuesAt + 2] = flows;
+    values.set(column.subarray(at, at + 3), valuesAt);
     values[valuesAt + 3] = baselinePps ?? Number.NaN;
+    values.set(column.subarray(at + 3, at + 6), valuesAt + 4);
   }
 
-  /** Returns a copy: this object may be reused. */
-  snapshot(atSeconds: number, seconds: number): TrafficSnapshot {
+  /** The rows with the means over these seconds. Returns a copy: this object may be reused. */
+  snapshot(atSeconds: number, seconds: number, totals: readonly TotalRow[]): TrafficSnapshot {
     if (this.#count > this.#kept) this.#shrink();
     const { addresses, outgoing, inAttack, values } = this.#columns;
     const count = this.#count;
+    const means = values.slice(0, count * TRAFFIC_VALUES);
+    for (let at = 0; at < means.length; at += TRAFFIC_VALUES) {
+      for (let i = at; i < at + 3; i++) means[i] = (means[i] as number) / seconds;
+    }
     return {
       atSeconds,
       seconds,
@@ -74,7 +75,8 @@ export class BusiestRows {
       addresses: addresses.slice(0, count * 16),
       outgoing: outgoing.slice(0, count),
       inAttack: inAttack.slice(0, count),
-      values: values.slice(0, count * TRAFFIC_VALUES),
+      values: means,
+      totals,
     };
   }
 

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { address, hostRows } from "../../test/fixtures/host-rows.ts";
+import { address, hostRows, intervalRows } from "../../test/fixtures/host-rows.ts";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import { addressFromBytes, type IpAddress } from "../net/address.ts";
 import { nextTurn } from "../system/timers.ts";
-import { HistoryRecorder } from "./history-recorder.ts";
-import type { HostRows } from "./host-rows.ts";
-import { type Direction, METRICS } from "./rates.ts";
+import { HistoryRecorder, type HistoryRecorderOptions } from "./history-recorder.ts";
+import { INTERVAL_VALUES, type IntervalRows } from "./interval-rows.ts";
+import type { Direction } from "./rates.ts";
 import { TRAFFIC_VALUES, type TrafficSnapshot } from "./traffic-history.ts";
 
 interface SnapshotRow {
@@ -25,41 +25,60 @@ function rowsOf({ count, addresses, outgoing, inAttack, values }: TrafficSnapsho
 }
 
 let clock: ManualClock;
-let chunks: HostRows[];
+let chunks: IntervalRows[];
 let reads: number;
 let attacks: { target: IpAddress; direction: Direction }[];
 let snapshots: TrafficSnapshot[];
 let cut: number;
+let store: () => void;
 let faults: unknown[];
 let recorder: HistoryRecorder;
+let options: HistoryRecorderOptions;
 
 beforeEach(() => {
   clock = new ManualClock();
   [chunks, reads, attacks, snapshots, cut, faults] = [[], 0, [], [], 0, []];
-  recorder = new HistoryRecorder({
+  store = () => {};
+  options = {
     intervalSeconds: 10,
     rowsMax: 3,
     hosts: {
-      readHosts(cursor, out) {
+      keepIntervals: () => {},
+      takeIntervals(cursor, out) {
         reads++;
         const chunk = chunks[cursor];
         if (chunk === undefined) return { next: -1, count: 0 };
         for (const column of ["addresses", "incoming", "outgoing"] as const) out[column].set(chunk[column]);
         return { next: cursor + 1 < chunks.length ? cursor + 1 : -1, count: chunk.capacity };
       },
+      readInterval(bytes, out) {
+        const chunk = chunks[0];
+        if (chunk === undefined || Buffer.compare(bytes, chunk.addresses.subarray(0, 16)) !== 0) return false;
+        for (const column of ["addresses", "incoming", "outgoing"] as const) {
+          out[column].set(chunk[column].subarray(0, out[column].length));
+        }
+        return true;
+      },
     },
     attacks: () => attacks,
     baselinePps: (rows, row, direction) =>
-      direction === "incoming" ? (rows.incoming[row * METRICS.length] ?? 0) / 2 : null,
-    every: (ms, fn) => new ManualTimers(clock).every(ms, fn),
+      direction === "incoming" ? (rows.incoming[row * INTERVAL_VALUES] ?? 0) / 2 : null,
+    after: (ms, fn) => new ManualTimers(clock).after(ms, fn),
     nextTurn,
     wallMs: () => clock.wallMs(),
-    onSnapshot: (snapshot) => snapshots.push(snapshot),
+    monotonicMs: () => clock.monotonicMs(),
+    onSnapshot: (snapshot) => {
+      snapshots.push(snapshot);
+      return new Promise<void>((resolve) => {
+        store = resolve;
+      });
+    },
     onCut: (rows) => {
       cut += rows;
     },
     onFault: (cause) => faults.push(cause),
-  });
+  };
+  recorder = new HistoryRecorder(options);
   recorder.start();
 });
 afterEach(() => recorder.stop());
@@ -70,27 +89,28 @@ async function interval(): Promise<TrafficSnapshot | undefined> {
   return snapshots.at(-1);
 }
 
-function hosts(from: number, to: number): HostRows {
+/** The last number of the address is the host's highest rate. */
+function hosts(from: number, to: number): IntervalRows {
   const all = Array.from({ length: to - from }, (_, i) => ({
     target: `192.0.2.${from + i}`,
-    rates: { pps: from + i },
+    incoming: [1, 0, 0, from + i],
   }));
-  return hostRows(...all);
+  return intervalRows(...all);
 }
 
 describe("the history recorder", () => {
   test("keeps each host in each direction in which it has traffic", async () => {
-    const rows = hostRows(
-      { target: "192.0.2.1", rates: { pps: 100, mbps: 2, flows_per_sec: 3, udp_pps: 90 } },
-      { target: "2001:db8::1", rates: {} },
-    );
-    rows.outgoing[METRICS.length] = 7;
-    chunks = [rows];
+    chunks = [
+      intervalRows(
+        { target: "192.0.2.1", incoming: [100, 2, 3, 90, 8, 9] },
+        { target: "2001:db8::1", outgoing: [7, 0, 0, 6, 0, 0] },
+      ),
+    ];
     const snapshot = await interval();
-    expect(snapshot).toMatchObject({ atSeconds: clock.wallMs() / 1000, seconds: 10, count: 2 });
+    expect(snapshot).toMatchObject({ atSeconds: clock.wallMs() / 1000 - 10, seconds: 10, count: 2 });
     expect(snapshot && rowsOf(snapshot)).toEqual([
-      { host: "192.0.2.1", outgoing: false, inAttack: false, values: [100, 2, 3, 50] },
-      { host: "2001:db8::1", outgoing: true, inAttack: false, values: [7, 0, 0, Number.NaN] },
+      { host: "192.0.2.1", outgoing: false, inAttack: false, values: [10, 0.2, 0.3, 50, 90, 8, 9] },
+      { host: "2001:db8::1", outgoing: true, inAttack: false, values: [0.7, 0, 0, Number.NaN, 6, 0, 0] },
     ]);
   });
 
@@ -113,8 +133,8 @@ describe("the history recorder", () => {
   });
 
   test("fills its bound when all are equally busy", async () => {
-    const same = Array.from({ length: 20 }, (_, i) => ({ target: `192.0.2.${i}`, rates: { pps: 5 } }));
-    chunks = [hostRows(...same)];
+    const same = Array.from({ length: 20 }, (_, i) => ({ target: `192.0.2.${i}`, incoming: [5, 0, 0, 5] }));
+    chunks = [intervalRows(...same)];
     expect((await interval())?.count).toBe(3);
     expect(cut).toBe(17);
   });
@@ -132,16 +152,93 @@ describe("the history recorder", () => {
     expect(rows.toSorted()).toEqual(["192.0.2.2 true", "192.0.2.28 false", "192.0.2.29 false"]);
   });
 
-  test("reads no more once it has stopped, and keeps no half snapshot", async () => {
+  test("has an attack that ended since the interval before", async () => {
+    chunks = [hosts(1, 2)];
+    attacks = [{ target: address("192.0.2.1"), direction: "incoming" }];
+    await interval();
+    attacks = [];
+    const marks = [await interval(), await interval()].map((snapshot) => snapshot?.inAttack[0]);
+    expect(marks).toEqual([1, 0]);
+  });
+
+  test("has an attack that began and ended within one interval", async () => {
+    chunks = [hosts(1, 2)];
+    recorder.attackStarted({ target: address("192.0.2.1"), direction: "incoming" });
+    const marks = [await interval(), await interval()].map((snapshot) => snapshot?.inAttack[0]);
+    expect(marks).toEqual([1, 0]);
+  });
+
+  test("begins intervals at multiples by the wall clock, the first where it started", async () => {
+    await recorder.stop();
+    snapshots = [];
+    clock.advance(3400);
+    recorder = new HistoryRecorder(options);
+    recorder.start();
+    for (const ms of [6600, 10_000]) {
+      clock.advance(ms);
+      await nextTurn();
+    }
+    const began = Date.parse("2026-03-01T12:00:00Z") / 1000;
+    expect(snapshots.map(({ atSeconds, seconds }) => [atSeconds - began, seconds])).toEqual([
+      [3, 6.6],
+      [10, 10],
+    ]);
+  });
+
+  test("takes the interval so far when it stops, and reads no more", async () => {
+    chunks = [hosts(1, 2), hosts(2, 3), hosts(3, 4)];
+    clock.advance(4000);
+    await recorder.stop();
+    expect([reads, snapshots.length, snapshots[0]?.seconds, snapshots[0]?.count, clock.pending]).toEqual([
+      3, 1, 4, 3, 0,
+    ]);
+  });
+
+  test("finishes what it was taking when it is stopped", async () => {
     chunks = [hosts(1, 2), hosts(2, 3), hosts(3, 4)];
     clock.advance(10_000);
     expect(reads).toBe(1);
     await recorder.stop();
-    expect([reads, snapshots.length, clock.pending]).toEqual([1, 0, 0]);
+    expect(snapshots.map(({ count }) => count)).toEqual([3]);
+  });
+
+  test("gives what is not stored yet, and the present interval so far", async () => {
+    chunks = [intervalRows({ target: "192.0.2.1", incoming: [100, 2, 3, 90, 8, 9] })];
+    await interval();
+    clock.advance(4000);
+    const recent = () => recorder.recent("192.0.2.1", "incoming");
+    expect((await recent()).map(({ seconds, row }) => [seconds, row?.values[0], row?.values[4]])).toEqual([
+      [10, 10, 90],
+      [4, 25, 90],
+    ]);
+    expect((await recorder.recent("192.0.2.1", "outgoing")).map(({ row }) => row)).toEqual([null, null]);
+    store();
+    await nextTurn();
+    expect((await recent()).map(({ seconds }) => seconds)).toEqual([4]);
+  });
+
+  test("has totals of all hostgroups and of each tenant, from every tick", async () => {
+    const tick = (...pps: number[]) => {
+      clock.advance(1000);
+      const groups = hostRows(...pps.map((rate) => ({ target: "::", rates: { pps: rate, udp_pps: rate / 2 } })));
+      recorder.ticked(groups, ["acme", null, "acme"]);
+    };
+    tick(10, 20, 30);
+    tick(100, 0, 300);
+    clock.advance(8000);
+    await nextTurn();
+    const totals = snapshots[0]?.totals.map(({ series, values }) => [series, values[0], values[4]]);
+    expect(totals).toEqual([
+      ["total", 46, 400],
+      ["total udp", 23, 200],
+      ["total of acme", 44, 400],
+      ["total udp of acme", 22, 200],
+    ]);
+    expect((await interval())?.totals).toEqual([]);
   });
 
   test("reports a failure and continues at the next interval", async () => {
-    chunks = [hostRows({ target: "192.0.2.1", rates: { pps: 1 } })];
+    chunks = [hosts(1, 2)];
     attacks = null as never;
     await interval();
     expect([faults.length, snapshots.length]).toEqual([1, 0]);

@@ -1,33 +1,50 @@
 /**
- * Takes a snapshot of the rates of all hosts at each interval, in slices, so that it does not block other work. Rates
- * are those of the detection window at that moment: peaks between two snapshots are not recorded.
+ * Takes what all hosts had in each interval, in slices, so that it does not block other work: exact sums, and the
+ * highest rates of all ticks. Nothing is lost between two intervals: what one does not have, the next one has. Keeps
+ * what is not stored yet, so that it can be read too.
  */
-import { addressToBytes, type IpAddress } from "../net/address.ts";
+import { addressFromBytes, addressToBytes, type IpAddress, parseAddress } from "../net/address.ts";
 import { BusiestRows } from "./busiest-rows.ts";
-import { addressTail, allocateHostRows, type HostRows, rowAddress } from "./host-rows.ts";
+import { addressTail, type HostRows } from "./host-rows.ts";
+import { allocateIntervalRows, type IntervalRows } from "./interval-rows.ts";
 import type { Direction } from "./rates.ts";
+import { type RecentPart, rowIn } from "./recent-traffic.ts";
+import { TotalRates } from "./total-rates.ts";
 import type { TrafficSnapshot } from "./traffic-history.ts";
 
 /** Structurally the addon's Engine, which this folder must not import. */
-export interface HostReader {
-  readHosts(cursor: number, out: HostRows): { readonly next: number; readonly count: number };
+export interface IntervalReader {
+  keepIntervals(): void;
+  takeIntervals(cursor: number, out: IntervalRows): { readonly next: number; readonly count: number };
+  readInterval(address: Uint8Array, out: IntervalRows): boolean;
 }
+
+export interface AttackedTarget {
+  /** null: a hostgroup. */
+  readonly target: IpAddress | null;
+  readonly direction: Direction;
+}
+
+/** Attacks that start in one interval and are marked though they end in it, at most. */
+const STARTED_MAX = 16_384;
 
 export interface HistoryRecorderOptions {
   readonly intervalSeconds: number;
   /** Maximum number of rows of one snapshot. */
   readonly rowsMax: number;
-  readonly hosts: HostReader;
+  readonly hosts: IntervalReader;
   /** Attacks in progress. */
-  readonly attacks: () => Iterable<{ readonly target: IpAddress | null; readonly direction: Direction }>;
+  readonly attacks: () => Iterable<AttackedTarget>;
   /** The learned packet rate of a row; null: nothing was learned. */
-  readonly baselinePps: (rows: HostRows, row: number, direction: Direction) => number | null;
-  /** Runs `fn` every `ms`; returns a function that cancels it. */
-  readonly every: (ms: number, fn: () => void) => () => void;
+  readonly baselinePps: (rows: IntervalRows, row: number, direction: Direction) => number | null;
+  /** Runs `fn` once in `ms`; returns a function that cancels it. */
+  readonly after: (ms: number, fn: () => void) => () => void;
   /** Lets other work run between two slices. */
   readonly nextTurn: () => Promise<void>;
   readonly wallMs: () => number;
-  readonly onSnapshot: (snapshot: TrafficSnapshot) => void;
+  readonly monotonicMs: () => number;
+  /** Resolves when the snapshot is stored, or lost. */
+  readonly onSnapshot: (snapshot: TrafficSnapshot) => Promise<unknown>;
   /** Reports rows that were omitted from a snapshot. */
   readonly onCut: (rows: number) => void;
   readonly onFault: (cause: unknown) => void;
@@ -35,11 +52,28 @@ export interface HistoryRecorderOptions {
 
 /** Hosts of one slice: about 1 ms. */
 export const SLICE_ROWS = 4096;
+/** A timer may run a little before its time. */
+const EARLY_MS = 100;
+
+interface Interval {
+  readonly wallMs: number;
+  readonly monotonicMs: number;
+}
 
 export class HistoryRecorder {
   readonly #options: HistoryRecorderOptions;
   readonly #busiest: BusiestRows;
-  readonly #rows: HostRows = allocateHostRows(SLICE_ROWS);
+  readonly #rows: IntervalRows = allocateIntervalRows(SLICE_ROWS);
+  readonly #one: IntervalRows = allocateIntervalRows(1);
+  readonly #totals = new TotalRates();
+  /** Snapshots that are not stored yet, oldest first; the store bounds them. */
+  readonly #unstored = new Set<TrafficSnapshot>();
+  #interval: Interval;
+  #tickMs: number;
+  /** Of the interval before: an attack that has ended since then was in this one too. */
+  #attacked = new Attacked([]);
+  /** Started in the present interval. */
+  readonly #started = new Map<string, AttackedTarget>();
   #cancel: () => void = () => {};
   #taking: Promise<void> | null = null;
   #isStopped = false;
@@ -47,80 +81,149 @@ export class HistoryRecorder {
   constructor(options: HistoryRecorderOptions) {
     this.#options = options;
     this.#busiest = new BusiestRows(options.rowsMax);
+    this.#interval = { wallMs: options.wallMs(), monotonicMs: options.monotonicMs() };
+    this.#tickMs = this.#interval.monotonicMs;
   }
 
   start(): void {
-    const { every, intervalSeconds } = this.#options;
-    this.#cancel = every(intervalSeconds * 1000, () => {
-      // A second snapshot would read the same hosts.
-      this.#taking ??= this.#take().finally(() => {
+    const { hosts, wallMs, monotonicMs } = this.#options;
+    hosts.keepIntervals();
+    this.#interval = { wallMs: wallMs(), monotonicMs: monotonicMs() };
+    this.#tickMs = this.#interval.monotonicMs;
+    this.#schedule();
+  }
+
+  /** It may be over before the interval is. */
+  attackStarted({ target, direction }: AttackedTarget): void {
+    if (this.#started.size < STARTED_MAX) this.#started.set(`${direction} ${target}`, { target, direction });
+  }
+
+  /** The rates of all hostgroups after a tick, and their tenants. */
+  ticked(groups: HostRows, tenants: readonly (string | null)[]): void {
+    const nowMs = this.#options.monotonicMs();
+    this.#totals.setTenants(tenants);
+    this.#totals.add(groups, (nowMs - this.#tickMs) / 1000);
+    this.#tickMs = nowMs;
+  }
+
+  /** Resolves when the last interval, which is shorter, was handed over, and no more hosts are read. */
+  async stop(): Promise<void> {
+    if (this.#isStopped) return this.#taking ?? undefined;
+    this.#isStopped = true;
+    this.#cancel();
+    await this.#taking;
+    this.#taking = this.#take();
+    await this.#taking;
+  }
+
+  /** What of a series is not stored yet, oldest first, and last the present interval so far. */
+  async recent(key: string, direction: Direction): Promise<RecentPart[]> {
+    // Meanwhile some hosts are in one interval, some in the next one.
+    await this.#taking;
+    const parts = [...this.#unstored].map((snapshot) => rowIn(snapshot, key, direction));
+    const seconds = this.#elapsedSeconds();
+    return seconds > 0 ? [...parts, rowIn(this.#present(key, seconds), key, direction)] : parts;
+  }
+
+  #present(key: string, seconds: number): TrafficSnapshot {
+    const address = parseAddress(key);
+    this.#busiest.clear();
+    if (address !== null && this.#options.hosts.readInterval(addressToBytes(address), this.#one)) {
+      this.#add(this.#one, 0, this.#attackedNow());
+    }
+    return this.#busiest.snapshot(this.#beganSeconds(), seconds, this.#totals.rows(seconds));
+  }
+
+  /** At multiples of the interval by the wall clock, so that buckets of a query hold whole intervals. */
+  #schedule(): void {
+    if (this.#isStopped) return;
+    const ms = this.#options.intervalSeconds * 1000;
+    const nowMs = this.#options.wallMs();
+    const dueMs = (Math.floor((nowMs + Math.min(EARLY_MS, ms / 4)) / ms) + 1) * ms;
+    this.#cancel = this.#options.after(dueMs - nowMs, () => {
+      this.#taking = this.#take().finally(() => {
         this.#taking = null;
+        this.#schedule();
       });
     });
   }
 
-  /** Resolves when no more hosts are read. */
-  async stop(): Promise<void> {
-    this.#isStopped = true;
-    this.#cancel();
-    await this.#taking;
-  }
-
   async #take(): Promise<void> {
-    const { wallMs, intervalSeconds, onSnapshot, onCut, onFault } = this.#options;
+    const { onSnapshot, onCut, onFault, wallMs, monotonicMs } = this.#options;
     try {
-      const atSeconds = Math.floor(wallMs() / 1000);
+      const [atSeconds, seconds] = [this.#beganSeconds(), this.#elapsedSeconds()];
+      const attacked = this.#attackedNow();
+      this.#started.clear();
       this.#busiest.clear();
-      if (!(await this.#readAll())) return;
-      const snapshot = this.#busiest.snapshot(atSeconds, intervalSeconds);
+      const totals = this.#totals.rows(seconds);
+      this.#totals.clear();
+      this.#interval = { wallMs: wallMs(), monotonicMs: monotonicMs() };
+      await this.#takeAll(attacked);
+      this.#attacked = new Attacked(this.#options.attacks());
+      if (seconds === 0) return;
+      const snapshot = this.#busiest.snapshot(atSeconds, seconds, totals);
       if (this.#busiest.cut > 0) onCut(this.#busiest.cut);
-      onSnapshot(snapshot);
+      this.#unstored.add(snapshot);
+      void onSnapshot(snapshot).then(() => this.#unstored.delete(snapshot));
     } catch (cause) {
       onFault(cause);
     }
   }
 
-  /** False if stop() was called meanwhile. */
-  async #readAll(): Promise<boolean> {
+  async #takeAll(attacked: Attacked): Promise<void> {
     const { hosts, nextTurn } = this.#options;
-    const attacked = new Attacked(this.#options.attacks());
     for (let cursor = 0; ; ) {
-      const { next, count } = hosts.readHosts(cursor, this.#rows);
-      for (let row = 0; row < count; row++) this.#add(row, attacked);
-      if (next < 0) return true;
+      const { next, count } = hosts.takeIntervals(cursor, this.#rows);
+      for (let row = 0; row < count; row++) this.#add(this.#rows, row, attacked);
+      if (next < 0) return;
       cursor = next;
       await nextTurn();
-      if (this.#isStopped) return false;
     }
   }
 
-  #add(row: number, attacked: Attacked): void {
+  #add(rows: IntervalRows, row: number, attacked: Attacked): void {
     const { baselinePps } = this.#options;
     for (const direction of ["incoming", "outgoing"] as const) {
-      this.#busiest.add(this.#rows, row, {
+      this.#busiest.add(rows, row, {
         outgoing: direction === "outgoing",
-        inAttack: attacked.has(this.#rows, row, direction),
-        baselinePps: baselinePps(this.#rows, row, direction),
+        inAttack: attacked.has(rows, row, direction),
+        baselinePps: baselinePps(rows, row, direction),
       });
     }
+  }
+
+  #attackedNow(): Attacked {
+    return new Attacked([...this.#options.attacks(), ...this.#started.values()], this.#attacked);
+  }
+
+  #beganSeconds(): number {
+    return Math.round(this.#interval.wallMs / 1000);
+  }
+
+  #elapsedSeconds(): number {
+    return (this.#options.monotonicMs() - this.#interval.monotonicMs) / 1000;
   }
 }
 
 /** Called for each row: comparing four bytes excludes nearly all hosts. */
 class Attacked {
-  readonly #targets: Record<Direction, Set<IpAddress>> = { incoming: new Set(), outgoing: new Set() };
-  readonly #tails = new Set<number>();
+  readonly #keys: ReadonlySet<string>;
+  readonly #tails: ReadonlySet<number>;
 
-  constructor(attacks: Iterable<{ readonly target: IpAddress | null; readonly direction: Direction }>) {
+  constructor(attacks: Iterable<AttackedTarget>, before: Attacked | null = null) {
+    const keys = new Set(before === null ? [] : before.#keys);
+    const tails = new Set(before === null ? [] : before.#tails);
     for (const { target, direction } of attacks) {
       if (target === null) continue;
-      this.#targets[direction].add(target);
-      this.#tails.add(addressTail(addressToBytes(target), 0));
+      keys.add(`${direction} ${target}`);
+      tails.add(addressTail(addressToBytes(target), 0));
     }
+    this.#keys = keys;
+    this.#tails = tails;
   }
 
-  has(rows: HostRows, row: number, direction: Direction): boolean {
+  has(rows: IntervalRows, row: number, direction: Direction): boolean {
     if (this.#tails.size === 0 || !this.#tails.has(addressTail(rows.addresses, row))) return false;
-    return this.#targets[direction].has(rowAddress(rows, row));
+    return this.#keys.has(`${direction} ${addressFromBytes(rows.addresses, row * 16)}`);
   }
 }

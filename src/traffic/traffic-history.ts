@@ -1,15 +1,14 @@
 /**
- * The rates of hosts over time: the snapshot of each interval, and the answer for one host (docs/interface.md#traffic).
+ * The rates of hosts over time: the snapshot of each interval, and the answer for one series (docs/interface.md#traffic).
  * The storage decides where they are kept.
  */
-import type { IpAddress } from "../net/address.ts";
 import type { Direction } from "./rates.ts";
 
-/** The hosts with traffic at one moment, in columns. A host without a row had no traffic. */
+/** The hosts with traffic in one interval, in columns. A host without a row had no traffic. */
 export interface TrafficSnapshot {
-  /** Wall clock. */
+  /** When the interval began, wall clock. */
   readonly atSeconds: number;
-  /** The time that it represents: since the last snapshot. */
+  /** How long it was. */
   readonly seconds: number;
   /** Rows; a host with traffic in both directions has two. */
   readonly count: number;
@@ -17,16 +16,45 @@ export interface TrafficSnapshot {
   readonly addresses: Uint8Array;
   /** 1: outgoing. */
   readonly outgoing: Uint8Array;
-  /** 1: in attack. */
+  /** 1: in attack at some time of the interval. */
   readonly inAttack: Uint8Array;
-  /** TRAFFIC_VALUES per row: pps, mbps, flows_per_sec, and the learned pps, NaN if none. */
+  /** TRAFFIC_VALUES per row, in the order of TrafficValues. */
   readonly values: Float64Array;
+  /** Sums over many hosts. */
+  readonly totals: readonly TotalRow[];
 }
 
-export const TRAFFIC_VALUES = 4;
+/** Rates of one interval: means, the learned pps (NaN: none), and the highest of all ticks. */
+export type TrafficValues = readonly [
+  pps: number,
+  mbps: number,
+  flowsPerSec: number,
+  baselinePps: number,
+  maxPps: number,
+  maxMbps: number,
+  maxFlowsPerSec: number,
+];
+export const TRAFFIC_VALUES = 7;
+
+export interface TotalRow {
+  /** See totalSeries(). */
+  readonly series: string;
+  readonly outgoing: boolean;
+  readonly values: TrafficValues;
+}
+
+/** The protocols whose share of a total is kept. */
+export const TOTAL_PROTOCOLS = ["udp", "tcp", "icmp"] as const;
+export type TotalProtocol = (typeof TOTAL_PROTOCOLS)[number];
+
+/** The name of a sum over all hosts, or over those of a tenant. No address has such a name. */
+export function totalSeries(tenant: string | null, protocol: TotalProtocol | null = null): string {
+  return `total${protocol === null ? "" : ` ${protocol}`}${tenant === null ? "" : ` of ${tenant}`}`;
+}
 
 export interface TrafficQuery {
-  readonly key: IpAddress;
+  /** The address of a host, or a totalSeries(). */
+  readonly key: string;
   readonly direction: Direction;
   /** Wall clock, ms. */
   readonly fromMs: number;
@@ -35,16 +63,20 @@ export interface TrafficQuery {
   readonly stepSeconds: number;
 }
 
-/**
- * The mean over all snapshots of a bucket; the host counts as silent in snapshots without it. A bucket in which the
- * host never occurs has no point.
- */
+/** Of all snapshots that begin in a bucket. A bucket in which the host never occurs has no point. */
 export interface TrafficPoint {
   /** Start of the bucket, seconds since the epoch. */
   readonly atSeconds: number;
+  /** How much time the snapshots cover: the means times it are what was counted. */
+  readonly seconds: number;
+  /** Means over that time; the host counts as silent in snapshots without it. */
   readonly pps: number;
   readonly mbps: number;
   readonly flowsPerSec: number;
+  /** The highest rate of all ticks. */
+  readonly maxPps: number;
+  readonly maxMbps: number;
+  readonly maxFlowsPerSec: number;
   /** Whether the host was attacked at any moment of the bucket. */
   readonly inAttack: boolean;
   /** null: nothing was learned. */
@@ -65,4 +97,10 @@ export function allocateSnapshot(
     inAttack: new Uint8Array(rows),
     values: new Float64Array(rows * TRAFFIC_VALUES),
   };
+}
+
+/** The values of a row. */
+export function rowValues({ values }: Pick<TrafficSnapshot, "values">, row: number): TrafficValues {
+  const start = row * TRAFFIC_VALUES;
+  return [...values.subarray(start, start + TRAFFIC_VALUES)] as unknown as TrafficValues;
 }

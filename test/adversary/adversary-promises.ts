@@ -165,6 +165,8 @@ export class AdversaryPromises {
 const PROMISES: Readonly<Record<string, Judgement>> = {
   "no route without a ban": (service, adversary) => {
     const { speaker, troubleAtMs, nowMs } = adversary;
+    const stuck = speaker.lostWithdrawal();
+    if (stuck !== null) return stuck;
     const { isRunning, isFrozen, isFull } = speaker;
     const disturbedAtMs = Math.max(troubleAtMs, service.idleAtMs);
     if (!isRunning || isFrozen || isFull || nowMs - disturbedAtMs < ROUTES_SETTLED_MS) return null;
@@ -172,7 +174,7 @@ const PROMISES: Readonly<Record<string, Judgement>> = {
     const [surplus] = [...speaker.routesOf(service.instance)].filter((key) => !wanted.has(key));
     const [missing] = [...wanted].filter((key) => !speaker.routes.has(key));
     if (surplus !== undefined) return `no ban wants ${surplus}`;
-    return missing === undefined ? null : `${missing} is wanted and not there`;
+    return missing === undefined ? speaker.lostAnnouncement() : `${missing} is wanted and not there`;
   },
   "no ban without a reason": ({ process, bans }) => {
     const ids = new Set([...(process?.floodwall.detector.active.values() ?? [])].map(({ id }) => id));

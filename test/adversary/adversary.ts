@@ -9,7 +9,7 @@ import { SpeakerFault } from "../../src/bgp/speaker/speaker-fault.ts";
 import type { IpAddress } from "../../src/net/address.ts";
 import { address } from "../fixtures/host-rows.ts";
 import { Chance, seededRandom } from "../fixtures/seeded-random.ts";
-import { SimulatedSpeaker } from "../simulation/simulated-speaker.ts";
+import { drawDeferralMs, SimulatedSpeaker } from "../simulation/simulated-speaker.ts";
 import { type AdversaryPlan, drawPlan, FLOOD_PPS, OWN, OWN_FLOOD, type Trouble, VICTIM } from "./adversary-plan.ts";
 import { AdversaryPromises } from "./adversary-promises.ts";
 import { AdversaryService } from "./adversary-service.ts";
@@ -61,6 +61,7 @@ export class Adversary {
       wallMs: () => Date.UTC(2026, 0, 1) + this.nowMs,
       deadline: () => this.#deadline(),
       onPath: (path) => this.promises.pathIsTaken(path),
+      deferrals: { nowMs: () => this.nowMs, drawMs: () => drawDeferralMs(this.#chance) },
     });
     this.services = Array.from({ length: plan.services }, (_, i) => this.#newService(i + 1));
   }
@@ -139,7 +140,8 @@ export class Adversary {
 
   async #trouble(): Promise<void> {
     const { troubles, troubleEveryMs, stepMs } = this.plan;
-    if (this.#chance.oneIn(40)) await this.#chance.oneOf(this.services).order(this.#chance);
+    const isOrdered = this.speaker.isDeferring || this.#chance.oneIn(40);
+    if (isOrdered) await this.#chance.oneOf(this.services).order(this.#chance);
     if (troubles.length === 0 || this.#chance.random() > stepMs / troubleEveryMs) return;
     const trouble = this.#chance.oneOf(troubles);
     this.#happens(trouble);
@@ -147,11 +149,10 @@ export class Adversary {
   }
 
   async #begins(trouble: Trouble, service: AdversaryService, forMs: number): Promise<void> {
-    const { speaker, nowMs } = this;
+    const { nowMs } = this;
     const state = service.process?.state;
     switch (trouble) {
       case "speaker dies":
-        speaker.restart();
         this.#speakerIs("isRunning", false, forMs);
         return;
       case "speaker freezes":

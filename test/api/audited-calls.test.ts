@@ -4,10 +4,10 @@ import { BackendFault } from "../../src/http/backend.ts";
 import type { CommandAnswer, CommandRoute } from "../../src/http/route.ts";
 import { textAnswer } from "../../src/http/server/answer.ts";
 import { BODY_BYTES_MAX } from "../../src/limits.ts";
-import { RouteServer } from "../fixtures/bgp/route-server.ts";
-import { ban, NOON } from "../fixtures/browser/views.ts";
 import { ACME_HOST, admitCallers, as, bearer, type Caller, OTHER_HOST } from "../fixtures/http/callers.ts";
 import { JSON_TYPE, TestServer } from "../fixtures/http/http.ts";
+import { RouteServer } from "../fixtures/http/route-server.ts";
+import { ban, NOON } from "../fixtures/views.ts";
 
 const RELOAD = "config/reload";
 const target = (ip: string) => JSON.stringify({ ip });

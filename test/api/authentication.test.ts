@@ -3,10 +3,10 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { parseConfig } from "../../src/config/load/load.ts";
 import type { TokenConfig } from "../../src/config/sections/api.ts";
 import { PAGE_TEXT } from "../fixtures/browser/dashboard-files.ts";
-import { ban, configOf } from "../fixtures/browser/views.ts";
 import * as callers from "../fixtures/http/callers.ts";
 import { expectError, TestServer } from "../fixtures/http/http.ts";
 import { RawHttp } from "../fixtures/http/raw-http.ts";
+import { ban, configOf } from "../fixtures/views.ts";
 
 const { ACME_HOST, as, bearer } = callers;
 const UNAUTHORIZED = '{"error":"missing or invalid bearer token"}';
@@ -185,8 +185,8 @@ test("open without a token: the dashboard's shell is the same for everyone, what
   admit({ NOC: "right" });
   for (const headers of [{}, bearer("wrong"), bearer("right")]) {
     const answer = await fetch(`${server.base}/`, { headers });
-    const told = [answer.status, answer.headers.get("content-type"), await answer.text()];
-    expect(told).toEqual([200, "text/html; charset=utf-8", PAGE_TEXT]);
+    const shown = [answer.status, answer.headers.get("content-type"), await answer.text()];
+    expect(shown).toEqual([200, "text/html; charset=utf-8", PAGE_TEXT]);
   }
 });
 
@@ -203,7 +203,7 @@ describe("roles and tenants:", () => {
   });
 
   test("no answer, no log line and no row holds a secret", async () => {
-    server.backend.fault = new Error("told in the log");
+    server.backend.fault = new Error("for the log alone");
     const seen: unknown[] = [];
     for (const caller of ["viewer", "operator", "agent", "tenantOperator"] as const)
       seen.push(await whole(await command("ban", as(caller))));

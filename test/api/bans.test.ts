@@ -1,8 +1,6 @@
 /** Ban and unban by hand (docs/interface.md#ban-command), by the whole service. The rules are in src/mitigation. */
-import { afterEach, beforeEach, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { beforeEach, expect, test } from "bun:test";
+import { Scenario } from "../fixtures/scenario.ts";
 import { ServiceInProcess } from "../fixtures/service-in-process.ts";
 
 interface Ban {
@@ -17,20 +15,19 @@ const CONFIG = `
 networks: [203.0.113.0/24, 2001:db8::/32]
 protected_whitelist: [203.0.113.53]
 thresholds: { pps: 1000, mbps: 100, flows_per_sec: 500 }
+hostgroups:
+  - { name: web, networks: [203.0.113.0/25] }
+  - { name: whole, networks: [203.0.113.128/25], calculation: total, mitigation: flowspec }
 ban: { max_active_bans: 2, ttl_seconds: 300 }
 `;
 const [TARGET, WHITELISTED, OUTSIDE] = ["203.0.113.7", "203.0.113.53", "198.51.100.1"] as const;
 
-let directory: string;
+const scene = new Scenario();
 let service: ServiceInProcess;
 
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), `floodwall-bans-${process.pid}-`));
-  service = new ServiceInProcess({ directory, config: CONFIG });
-});
-afterEach(async () => {
-  await service.stop();
-  rmSync(directory, { recursive: true, force: true });
+  service = new ServiceInProcess({ directory: scene.directory, config: CONFIG });
+  scene.onEnd(() => service.stop());
 });
 
 const ban = (ip: string = TARGET) => service.post<Ban>("/api/v1/ban", { ip });
@@ -83,4 +80,11 @@ test("ban state goes from none to rejected by a ban of a target that is not allo
 test("limit ban TTL: every ban has an expiry, ttl_seconds from now", async () => {
   const { started_at, expires_at } = (await ban()).body;
   expect(Date.parse(expires_at) - Date.parse(started_at)).toBe(300_000);
+});
+
+test("status hostgroups are those of the configuration, and one that is judged as a whole does not ban", async () => {
+  const plain = { calculation: "per_host", mitigation: "blackhole", ban: true };
+  const whole = { name: "whole", calculation: "total", mitigation: "flowspec", ban: false };
+  const hostgroups = [{ name: "global", ...plain }, { name: "web", ...plain }, whole];
+  expect(await service.get("/api/v1/status")).toMatchObject({ hostgroups });
 });

@@ -1,6 +1,6 @@
 /**
- * History of zones and their telling sources, statement by statement (docs/interface.md#edge-history), over a real
- * listener and SQLite. Any mixture of reports, on every store, is in test/contract/edge-fleet.test.ts.
+ * History of zones and their reported sources, statement by statement (docs/interface.md#edge-history), over a real
+ * listener and SQLite. The reports of many nodes are in test/scenario/edge-sim.test.ts.
  */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";

@@ -1,6 +1,6 @@
 /**
  * The fleet's zones, statement by statement (docs/interface.md#zone-status), over a real listener. Each rule by itself is
- * in src/edge/fleet-status.test.ts, any mixture of reports in test/contract/edge-fleet.test.ts.
+ * in src/edge/fleet-status.test.ts, the reports of many nodes in test/scenario/edge-sim.test.ts.
  */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
@@ -95,11 +95,11 @@ describe("zone status", () => {
   });
   const SECOND = shop({
     ...{ challenge: "manual", rps: 2, requests: 20, denied: 1, cleared: 5, dry_run: true, challenge_active: {} },
-    top_sources: [source("2001:db8:0::1", "would-deny", 6), source("192.0.2.1", "would-challenge", 7)],
+    top_sources: [source("2001:db8:0::1", "would-deny", 6), source("192.0.2.1", "would-challenge", 11)],
   });
   const WOULD_BE = [
+    { ...source("192.0.2.1", "would-challenge", 11), nodes: ["e2"] },
     { ...source("2001:db8::1", "would-deny", 11), nodes: ["e1", "e2"] },
-    { ...source("192.0.2.1", "would-challenge", 7), nodes: ["e2"] },
   ];
   const [E1, E2] = [{ node: "e1" }, { node: "e2" }];
   const ACTIVE = [
@@ -167,9 +167,10 @@ describe("zone status", () => {
     expect([await h3("x.example"), await h3()]).toEqual([{ enabled: true, ...none }, undefined]);
     const zones = [zoneWire("plain.example", { h3_requests: 3 })];
     await world.report("e1", { terminator: { h3: { serving: ["x.example"] } }, zones });
-    await world.report("e2", { terminator: { h3: { unsupported: ["X.example"] } } });
+    const more = [zoneWire("plain.example", { h3_requests: 4 })];
+    await world.report("e2", { terminator: { h3: { unsupported: ["X.example"] } }, zones: more });
     expect(await h3("x.example")).toEqual({ enabled: true, ...none, serving: 1, unsupported: 1 });
-    expect(await h3("plain.example")).toEqual({ enabled: false, ...none, requests: 3 });
+    expect(await h3("plain.example")).toEqual({ enabled: false, ...none, requests: 7 });
   });
 
   test("of a lever on a zone that the file has no more has no mode, and is for tokens without a tenant alone", async () => {

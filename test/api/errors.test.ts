@@ -5,10 +5,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { BackendFault } from "../../src/http/backend.ts";
 import { BLOCK_REFUSALS } from "../../src/sourceblock/admission.ts";
-import { attack, ban, host, NOON } from "../fixtures/browser/views.ts";
 import { address } from "../fixtures/host-rows.ts";
 import * as callers from "../fixtures/http/callers.ts";
 import { expectError, JSON_TYPE, TestServer } from "../fixtures/http/http.ts";
+import { attack, ban, host, NOON } from "../fixtures/views.ts";
 
 const { ACME_HOST, OTHER_HOST, OUTSIDE_HOST, UNOWNED_HOST } = callers;
 const BAN = `ban {"ip":"${ACME_HOST}"}`;
@@ -30,11 +30,6 @@ function ask(request: string, caller: callers.Caller = "operator"): Promise<Resp
   return fetch(`${server.base}/api/v1/${path}`, { headers: { ...JSON_TYPE, ...callers.as(caller) }, ...init });
 }
 const textOf = async (path: string, caller?: callers.Caller) => (await ask(path, caller)).text();
-
-test("error 400 for an invalid configuration at reload", async () => {
-  server.backend.reloadOutcome = { kind: "invalid", problems: ["floodwall.yaml:3: networks: required"] };
-  await expectError(ask("config/reload "), 400, "floodwall.yaml:3: networks: required");
-});
 
 test("error 401 for a secret of tokens with different rights", async () => {
   server.secrets.set("ACME_VIEWER", callers.secretOf(callers.CALLERS.viewer));
@@ -91,13 +86,13 @@ describe("GET /api/v1/attacks/{id}", () => {
   test("of another tenant is as unknown as one that never was, to the byte", async () => {
     const recent = [view({ id: "ours", target: address(ACME_HOST), endedAt: NOON })];
     server.backend.attacksView = { active: [view({ id: "theirs", target: address(OTHER_HOST) })], recent };
-    const told = async (id: string) => {
+    const answered = async (id: string) => {
       const answer = await ask(`attacks/${id}`, "tenantViewer");
       return `${answer.status} ${[...answer.headers.keys()].join()} ${await answer.text()}`;
     };
-    const answers = new Set(await Promise.all(["theirs", "none", "%20", "x".repeat(3000)].map(told)));
+    const answers = new Set(await Promise.all(["theirs", "none", "%20", "x".repeat(3000)].map(answered)));
     expect([...answers]).toEqual([expect.stringMatching(/^404 .*{"error":"unknown attack"}$/)]);
-    expect(await told("ours")).toStartWith("200 ");
+    expect(await answered("ours")).toStartWith("200 ");
   });
 });
 

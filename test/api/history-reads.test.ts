@@ -5,15 +5,18 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { HistoryFault } from "../../src/http/backend.ts";
-import { TrafficWire } from "../../src/http/wire/traffic/traffic.ts";
-import { NOON } from "../fixtures/browser/views.ts";
+import { EndedAttacksWire } from "../../src/http/wire/attack.ts";
+import { TotalTrafficWire, TrafficWire } from "../../src/http/wire/traffic/traffic.ts";
+import { address } from "../fixtures/host-rows.ts";
 import * as callers from "../fixtures/http/callers.ts";
 import { expectError, TestServer } from "../fixtures/http/http.ts";
+import { attack, NOON } from "../fixtures/views.ts";
 
 const HOUR = 3_600_000;
 const LAST_HOUR = { fromMs: NOON - HOUR, toMs: NOON };
 const KEY = `traffic?key=${callers.ACME_HOST}`;
-const MEASURED = { pps: 1234.5678, mbps: 2, flowsPerSec: 3, inAttack: true };
+const HIGHEST = { maxPps: 9999.9999, maxMbps: 20, maxFlowsPerSec: 30 };
+const MEASURED = { seconds: 59.99, pps: 1234.5678, mbps: 2, flowsPerSec: 3, ...HIGHEST, inAttack: true };
 const POINT = { atSeconds: NOON / 1000, ...MEASURED, baselinePps: null };
 
 let server: TestServer;
@@ -35,13 +38,63 @@ function storageOff(): void {
   server.backend.onAudit = () => ({ available: false });
 }
 
-/** Anything that is wrong with the question by itself is told with storage off, too. */
+/** Anything that is wrong with the question by itself is refused with storage off, too. */
 async function expectRefused(path: string, status: number, error: string, caller?: callers.Caller): Promise<void> {
   await expectError(get(path, caller), status, error);
   storageOff();
   await expectError(get(path, caller), status, error);
   expect(questions()).toEqual([]);
 }
+
+describe("GET /api/v1/attacks/history", () => {
+  const ended = (id: string, endedAt = NOON - 1000, target = callers.ACME_HOST) => ({
+    attack: attack({ id, target: address(target), endedAt }),
+    ban: null,
+  });
+  const read = async (query = "", caller?: callers.Caller) =>
+    (await (await get(`attacks/history${query}`, caller)).json()) as EndedAttacksWire;
+
+  test("asks for the range, the address and the caller's own", async () => {
+    await read("?from=2026-03-01T10:00:00Z&target=2001:DB8:0::1&to_id=a7");
+    await read("", "tenantViewer");
+    expect(server.backend.endedAttacksQueries).toEqual([
+      {
+        range: { fromMs: NOON - 2 * HOUR, toMs: NOON },
+        toId: "a7",
+        target: address("2001:db8::1"),
+        tenant: null,
+        limit: 101,
+      },
+      { range: LAST_HOUR, toId: null, target: null, tenant: "acme", limit: 101 },
+    ]);
+  });
+
+  test.each([-1, 0, 1])("has a page of 100 and %d attacks, and says where the next begins", async (more) => {
+    server.backend.onEndedAttacks = ({ limit }) =>
+      Array.from({ length: 100 + more }, (_, i) => ended(`a${i}`, NOON - i * 1000)).slice(0, limit);
+    const answer = await read();
+    expect(Value.Check(EndedAttacksWire, answer)).toBe(true);
+    expect(answer.attacks.length).toBe(Math.min(100, 100 + more));
+    expect(answer.next).toEqual(more > 0 ? { to: "2026-03-01T11:58:20.000Z", to_id: "a100" } : undefined);
+  });
+
+  test("a tenant sees none of an address that is not its own any more", async () => {
+    server.backend.onEndedAttacks = () => [ended("a1"), ended("a2", NOON - 2000, callers.OTHER_HOST)];
+    expect((await read("", "tenantViewer")).attacks.map(({ id }) => id)).toEqual(["a1"]);
+    expect((await read()).attacks.map(({ id }) => id)).toEqual(["a1", "a2"]);
+  });
+
+  test("says that storage is off, after what is wrong with the question", async () => {
+    server.backend.onEndedAttacks = () => null;
+    expect(await read()).toEqual({ available: false, attacks: [] });
+    await expectError(get("attacks/history?target=me"), 400, "invalid ip: me");
+    await expectError(
+      get("attacks/history?from=2026-03-02T00:00:00Z&to=2026-03-01T00:00:00Z"),
+      400,
+      "to must be after from",
+    );
+  });
+});
 
 describe("GET /api/v1/audit", () => {
   test.each<[string, object]>([
@@ -80,7 +133,9 @@ describe("GET /api/v1/traffic", () => {
   test("is of one host over the last hour by the minute, incoming, where no more is said", async () => {
     const wire: unknown = await (await get(KEY)).json();
     expect([...Value.Errors(TrafficWire, wire)]).toEqual([]);
-    const point = { ts: "2026-03-01T12:00:00.000Z", pps: 1234.568, mbps: 2, flows_per_sec: 3, in_attack: true };
+    const mean = { seconds: 59.99, pps: 1234.568, mbps: 2, flows_per_sec: 3 };
+    const highest = { max_pps: 10_000, max_mbps: 20, max_flows_per_sec: 30 };
+    const point = { ts: "2026-03-01T12:00:00.000Z", ...mean, ...highest, in_attack: true };
     const asked = { key: callers.ACME_HOST, direction: "incoming" };
     const points = [point, { ...point, baseline_pps: 100 }];
     expect(wire).toEqual({ available: true, ...asked, step_seconds: 60, points });
@@ -108,6 +163,41 @@ describe("GET /api/v1/traffic", () => {
     [`${KEY}&step=0`, "step must be a whole number of seconds from 1 to 86400: 0"],
     [`${KEY}&from=2026-03-01T13:00:00Z`, "to must be after from"],
   ])("/%s is 400, also with storage off", (path, error) => expectRefused(path, 400, error));
+});
+
+describe("GET /api/v1/traffic/total", () => {
+  test("traffic total is of all hosts, with the means of the protocols", async () => {
+    server.backend.onTraffic = ({ key }) => {
+      if (key === "total") return [POINT];
+      return key === "total udp" ? [{ ...POINT, pps: 1000, mbps: 1.5 }] : [];
+    };
+    const wire: unknown = await (await get("traffic/total?step=10")).json();
+    expect([...Value.Errors(TotalTrafficWire, wire)]).toEqual([]);
+    const none = { pps: 0, mbps: 0 };
+    expect(wire).toMatchObject({
+      available: true,
+      direction: "incoming",
+      step_seconds: 10,
+      points: [
+        { pps: 1234.568, max_pps: 10_000, seconds: 59.99, udp: { pps: 1000, mbps: 1.5 }, tcp: none, icmp: none },
+      ],
+    });
+    expect(questions()).toMatchObject([{ ...LAST_HOUR, key: "total", stepSeconds: 10 }, {}, {}, {}]);
+  });
+
+  test("traffic total of a tenant is of its hosts", async () => {
+    await get("traffic/total?direction=outgoing", "tenantViewer");
+    const keys = ["total of acme", "total udp of acme", "total tcp of acme", "total icmp of acme"];
+    expect(questions()).toMatchObject(keys.map((key) => ({ key, direction: "outgoing" })));
+  });
+
+  test("with storage disabled is not available and has no points", async () => {
+    storageOff();
+    expect(await (await get("traffic/total")).text()).toBe('{"available":false,"points":[]}');
+  });
+
+  test("bad input is 400, also with storage off", () =>
+    expectRefused("traffic/total?step=0", 400, "step must be a whole number of seconds from 1 to 86400: 0"));
 });
 
 test.each([callers.OTHER_HOST, callers.UNOWNED_HOST, callers.OUTSIDE_HOST])(

@@ -4,11 +4,11 @@
  */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { EDGE_ORDER_BYTES_MAX, LEVERS_MAX, STATE_WAIT_MS } from "../../src/limits.ts";
-import { NOON } from "../fixtures/browser/views.ts";
 import { EdgeChannelServer } from "../fixtures/edge/edge-channel.ts";
 import { expectError } from "../fixtures/http/http.ts";
 import { agent } from "../fixtures/http/node-channel.ts";
 import { eventually } from "../fixtures/service.ts";
+import { NOON } from "../fixtures/views.ts";
 
 const WWW = "www.example.net";
 const SHOP = "shop.example.net";
@@ -82,8 +82,8 @@ describe("lever response", () => {
 
 test("lever following file goes to an override in force until `until`, and to another by another POST", async () => {
   await lever();
-  const told = { mode: "manual", until: "2026-03-01T12:10:00.000Z", reason: "ticket 7" };
-  expect([await override(), await override(WWW, "e1")]).toEqual([told, told]);
+  const shown = { mode: "manual", until: "2026-03-01T12:10:00.000Z", reason: "ticket 7" };
+  expect([await override(), await override(WWW, "e1")]).toEqual([shown, shown]);
   clock().advance(1000);
   await lever({ mode: "auto", ttl_seconds: 60 });
   expect(await override()).toEqual({ mode: "auto", until: "2026-03-01T12:01:01.000Z", reason: "" });
@@ -204,7 +204,7 @@ describe("saved", () => {
     const begun = channel.lever(WWW, MANUAL);
     await eventually(() => file.isWaiting, "the order does not come to the disk");
     diskClock.advance(STATE_WAIT_MS);
-    await expectError(begun, 503, "the disk has not taken the order within 8 s; nothing was changed");
+    await expectError(begun, 503, "the disk has not taken the command within 8 s; nothing was changed");
     file.isHeld = false;
     await file.release();
     expect([isSet(), file.names("levers")]).toEqual([false, [WWW]]);

@@ -27,6 +27,8 @@ const VICTIM = "203.0.113.7";
 /** Attacked as well; an operator takes its ban over. */
 const OTHER_VICTIM = "203.0.113.8";
 const RISING_SECONDS = 4;
+/** 2,000, 4,000, 6,000 and 8,000. */
+const SENT_TO_VICTIM = 20_000;
 const CONFIG = `
 networks: [203.0.113.0/24]
 thresholds: { pps: 1000, mbps: 1000, flows_per_sec: 100000 }
@@ -121,6 +123,40 @@ test("attack ban_state of an attack that is over is that of its ban, also of a m
   expect(readings.at(-1)).toMatchObject({ ban_state: "active", dry_run: true });
   expect(ended).toMatchObject({ ban_state: "withdrawn", method: "blackhole" });
   expect(otherEnded).toMatchObject({ target: OTHER_VICTIM, active: false, ban_state: "active" });
+});
+
+test("volume is of every tick of a flood whose rate changes", () => {
+  const volume = ended["volume"] as Record<string, number>;
+  expect(Math.abs((volume["packets"] ?? 0) - SENT_TO_VICTIM)).toBeLessThan(0.05 * SENT_TO_VICTIM);
+  expect(volume["bits"]).toBe((volume["packets"] ?? 0) * 8 * 142);
+  expect(volume["peak_pps"]).toBeGreaterThan(0.95 * 2000 * RISING_SECONDS);
+  expect(readings.at(-1)?.["volume"]).toBeDefined();
+});
+
+test("series begins before the detection, and has all of the flood", async () => {
+  interface Point {
+    readonly at: string;
+    readonly seconds: number;
+    readonly pps: number;
+    readonly pps_max: number;
+  }
+  const series = await get<{ available: boolean; points: Point[] }>(`attacks/${ended.id}/series`);
+  const { points } = series;
+  expect(series).toMatchObject({ available: true, metric: "pps", threshold: 1000 });
+  expect(Date.parse(points[0]?.at ?? "")).toBeLessThan(Date.parse(String(ended["started_at"])));
+  const packets = points.reduce((sum, { pps, seconds }) => sum + pps * seconds, 0);
+  expect(Math.abs(packets - SENT_TO_VICTIM)).toBeLessThan(0.05 * SENT_TO_VICTIM);
+  expect(points.at(-1)?.pps_max).toBe(0);
+});
+
+test("timeline entries are in the order in which it was decided, and go with the attack when it ends", async () => {
+  const { entries } = await get<{ entries: { kind: string; at: string }[] }>(`attacks/${ended.id}/timeline`);
+  const kinds = entries.map(({ kind }) => kind);
+  expect(kinds.filter((kind) => kind !== "reclassified")).toEqual([
+    ...["detected", "ban_placed", "classified", "ban_withdrawn", "ended"],
+  ]);
+  expect(entries.map(({ at }) => at)).toEqual(entries.map(({ at }) => at).sort());
+  expect(entries[0]?.at).toBe(String(ended["started_at"]));
 });
 
 test("host in_attack and metric are those of its attack", () => {

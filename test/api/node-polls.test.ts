@@ -206,7 +206,7 @@ describe.each(KINDS)("error 429 of the $kind channel", ({ open, node, route }) =
 describe("GET /api/v1/dataplane/rules", () => {
   beforeEach(openScrub);
 
-  test("wakes on a report after which the node is told other rules, and no other node does", async () => {
+  test("wakes on a report after which the node is sent other rules, and no other node does", async () => {
     scrub.change(divertedBan({ rules: [{ packetLength: { min: 1, max: 2 } }] }));
     const { answer } = await scrub.parked();
     const other = await scrub.parked(second("s2"));
@@ -306,8 +306,8 @@ describe("edge poll gzip: a long document", () => {
       const parked = ask(await edge.etag());
       await areHeld(1);
       await edge.lever("z7.example.net", LEVER);
-      const [told, text, etag] = [await parked, await (await edge.poll()).text(), await edge.etag()];
-      for (const answer of [told, await ask('"another"')]) {
+      const [woken, text, etag] = [await parked, await (await edge.poll()).text(), await edge.etag()];
+      for (const answer of [woken, await ask('"another"')]) {
         const { headers } = answer;
         expect([headers.get("etag"), headers.get("vary")]).toEqual([etag, "accept-encoding"]);
         expect(headers.get("content-encoding")).toBe(coding === "gzip" ? "gzip" : null);

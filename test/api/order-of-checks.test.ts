@@ -8,9 +8,9 @@ import type { Call, CommandRoute } from "../../src/http/route.ts";
 import { textAnswer } from "../../src/http/server/answer.ts";
 import { fieldCheck } from "../../src/http/server/fields.ts";
 import { BODY_BYTES_MAX } from "../../src/limits.ts";
-import { RouteServer } from "../fixtures/bgp/route-server.ts";
 import { admitCallers, as, OTHER_HOST } from "../fixtures/http/callers.ts";
 import { expectError, JSON_TYPE, TestServer } from "../fixtures/http/http.ts";
+import { RouteServer } from "../fixtures/http/route-server.ts";
 
 const J = "application/json";
 const TOO_LARGE = "x".repeat(BODY_BYTES_MAX + 1);
@@ -49,7 +49,7 @@ test.each<[string, string, string, boolean, string, string, number, string]>([
   ["JSON", "fra1", "agent", true, J, '{"version":', 400, "invalid JSON body: "],
   ["fields", "fra1", "agent", true, J, '{"version":7}', 400, "invalid JSON body: version must be a string"],
   ["no fault", "fra1", "agent", true, J, '{"version":"1"}', 200, "stored 1"],
-])("order of the checks, a node's command: %s", async (_, name, caller, isReady, type, body, status, told) => {
+])("order of the checks, a node's command: %s", async (_, name, caller, isReady, type, body, status, expected) => {
   const server = new RouteServer([REPORT]);
   try {
     server.admit(...TOKENS);
@@ -58,7 +58,7 @@ test.each<[string, string, string, boolean, string, string, number, string]>([
     const text = await answer.text();
     expect([answer.status, status === 200 ? text : (JSON.parse(text) as { error: string }).error]).toEqual([
       status,
-      expect.stringMatching(new RegExp(`^${told}`)),
+      expect.stringMatching(new RegExp(`^${expected}`)),
     ]);
   } finally {
     await server.stop();

@@ -1,8 +1,6 @@
 /** The reload by the API (docs/interface.md#reload), by the whole service. */
-import { afterEach, beforeEach, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { beforeEach, expect, test } from "bun:test";
+import { Scenario } from "../fixtures/scenario.ts";
 import { ServiceInProcess } from "../fixtures/service-in-process.ts";
 
 const CONFIG = `
@@ -10,16 +8,12 @@ networks: [203.0.113.0/24]
 thresholds: { pps: 1000, mbps: 100, flows_per_sec: 500 }
 `;
 
-let directory: string;
+const scene = new Scenario();
 let service: ServiceInProcess;
 
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), `floodwall-reload-${process.pid}-`));
-  service = new ServiceInProcess({ directory, config: CONFIG });
-});
-afterEach(async () => {
-  await service.stop();
-  rmSync(directory, { recursive: true, force: true });
+  service = new ServiceInProcess({ directory: scene.directory, config: CONFIG });
+  scene.onEnd(() => service.stop());
 });
 
 function reload(config: string): Promise<object> {

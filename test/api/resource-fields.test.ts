@@ -10,6 +10,7 @@ import { AUDIT_ACTIONS, type AuditEvent } from "../../src/audit/audit-event.ts";
 import { explain } from "../../src/detection/attack/reason.ts";
 import { VECTORS } from "../../src/detection/attack/vector.ts";
 import { AttackWire } from "../../src/http/wire/attack.ts";
+import { VolumeWire } from "../../src/http/wire/attack-volume.ts";
 import { AuditEventWire, AuditWire } from "../../src/http/wire/audit.ts";
 import { BanWire } from "../../src/http/wire/ban.ts";
 import { SourceBlockWire } from "../../src/http/wire/source-block.ts";
@@ -20,11 +21,11 @@ import { RatesWire } from "../../src/http/wire/traffic/rates.ts";
 import { SampleWire } from "../../src/http/wire/traffic/sample.ts";
 import type { IpAddress } from "../../src/net/address.ts";
 import { METRICS } from "../../src/traffic/rates.ts";
-import * as views from "../fixtures/browser/views.ts";
 import { address, thresholds } from "../fixtures/host-rows.ts";
 import { admitCallers, as, type Caller, OTHER_HOST, UNOWNED_HOST } from "../fixtures/http/callers.ts";
 import { TestServer } from "../fixtures/http/http.ts";
 import { divertedBan } from "../fixtures/scrub/scrubbing.ts";
+import * as views from "../fixtures/views.ts";
 
 type Wire = Record<string, unknown>;
 
@@ -70,6 +71,10 @@ const PARTS = [
   { type: "ntp_amplification", share: 0.4, sourcePort: 123 },
 ] as const;
 const MIXED = classification({ type: "syn_flood", confidence: 0.6, sourcePort: null, parts: PARTS });
+const VOLUME = {
+  ...{ beganAt: NOON, durationMs: 200, packets: 40_000, bits: 320e6, dropped: null },
+  ...{ peakPps: 200_400.1234, peakBps: 1.6e9, peakOverMs: 100 },
+};
 const LIMIT = { normal: 500.1234, factor: 3, floor: 100, ceiling: 2000 };
 const LEARNED = {
   baseline: LIMIT,
@@ -102,8 +107,10 @@ const WHOLE_STATUS = status({
 });
 
 const ATTACKS = [
+  { ...view(), calm: { seconds: 1, ofSeconds: 2 } },
   view({ target: address(UNOWNED_HOST), rates: thresholds({}), sample: SAMPLE }),
-  view({ ...CARPET, lastingRise: true, direction: "outgoing" }),
+  view({ ...CARPET, lastingRise: true, direction: "outgoing", volume: VOLUME }),
+  view({ volume: { ...VOLUME, dropped: { packets: 10_000, bits: 80e6 } } }),
   view({ endedAt: NOON + 1, sample: { ...SAMPLE, flows: [FLOW], origins: ORIGINS } }, {}),
   view({ classification: MIXED }, { method: "flowspec", measure: udpRules() }),
   view({}, { method: "flowspec", measure: { ...udpRules(), isInseparable: true } }),
@@ -123,7 +130,7 @@ async function bans(): Promise<Wire[]> {
     { ban: ban({ ...manual, ...ladder, ...all }) },
     {
       ban: divertedBan({ node: "s1" }),
-      routeState: { kind: "announced", missingAt: [MISSING] } as const,
+      routeState: { kind: "announced", missingAt: [MISSING], sentTo: ["192.0.2.249"] } as const,
       leftOutRules: 2,
     },
     { ban: ban({ state: "withdrawn", withdrawnAt: NOON + 1000, reason: "ttl expired", route: null }), isSaved: false },
@@ -169,6 +176,7 @@ const partsOf = (field: string) => async () =>
 const RESOURCES: readonly [string, TObject, () => Promise<Wire[]>][] = [
   ["status", StatusWire, statuses],
   ["attack", AttackWire, attacks],
+  ["volume", VolumeWire, partsOf("volume")],
   ["rates", RatesWire, partsOf("rates")],
   ["sample", SampleWire, partsOf("sample")],
   ["classification", ClassificationWire, partsOf("classification")],
@@ -213,20 +221,24 @@ test("attack scope group has no target, and the tenant of the group that is atta
   expect(owned).toMatchObject({ tenant: "other" });
 });
 
-test("attack rate is read anew on every request while the attack lasts, and stands still after", async () => {
+test("attack rate is read anew on every request while the attack lasts", async () => {
   for (const pps of [2000, 3000.5])
     expect(await attacksOnWire(view({ rates: thresholds({ pps }) }))).toMatchObject([{ rate: pps }]);
-  const over = view({ rates: thresholds({ pps: 1800 }), endedAt: NOON + 5000 });
-  expect(await attacksOnWire(over)).toMatchObject([{ rate: 1800, active: false }]);
+});
+
+test("attack that ends moves from the active to the recent list, and its rate stands still", async () => {
+  await attacksOnWire(view(), view({ rates: thresholds({ pps: 1800 }), endedAt: NOON + 5000 }));
+  const over = { rate: 1800, active: false, ended_at: expect.any(String) };
+  expect(await read("attacks")).toMatchObject({ active: [{ active: true }], recent: [over] });
 });
 
 test("classification confidence is from 0 to 1, and parts are those of a multi-vector attack alone", async () => {
-  const told = await attacksOnWire(view({ classification: classification() }), view({ classification: MIXED }));
+  const shown = await attacksOnWire(view({ classification: classification() }), view({ classification: MIXED }));
   const [syn, ntp] = [
     { type: "syn_flood", share: 0.6 },
     { type: "ntp_amplification", share: 0.4, src_port: 123 },
   ];
-  expect(told.map((each) => each["classification"])).toEqual([
+  expect(shown.map((each) => each["classification"])).toEqual([
     { type: "dns_amplification", confidence: 0.9, src_port: 53 },
     { type: "syn_flood", confidence: 0.6, parts: [syn, ntp] },
   ]);

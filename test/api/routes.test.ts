@@ -7,7 +7,6 @@ import { Value } from "@sinclair/typebox/value";
 import type { Route } from "../../src/http/route.ts";
 import { ErrorWire } from "../../src/http/route-description.ts";
 import { BODY_BYTES_MAX, EDGE_ORDER_BYTES_MAX } from "../../src/limits.ts";
-import { attack } from "../fixtures/browser/views.ts";
 import { edgeConfig } from "../fixtures/edge/edge.ts";
 import { address } from "../fixtures/host-rows.ts";
 import {
@@ -21,6 +20,7 @@ import {
 } from "../fixtures/http/callers.ts";
 import { expectError, JSON_TYPE, TestServer } from "../fixtures/http/http.ts";
 import { scrubbing } from "../fixtures/scrub/scrubbing.ts";
+import { attack } from "../fixtures/views.ts";
 
 const ROLE = "this token's role may not perform this action";
 const UNSCOPED = "restricted to unscoped tokens";
@@ -32,7 +32,7 @@ type Answers = Readonly<Record<Caller, number | string>>;
 const READ = { viewer: 200, operator: 200, agent: ROLE, tenantViewer: 200, tenantOperator: 200 } as const;
 const UNSCOPED_READ = { ...READ, tenantViewer: UNSCOPED, tenantOperator: UNSCOPED };
 const COMMAND = { viewer: ROLE, operator: 200, agent: ROLE, tenantViewer: ROLE, tenantOperator: 200 } as const;
-/** There is nothing to lift: who gets that far is told so. */
+/** There is nothing to lift: who gets that far gets a 404 or 409 that says so. */
 const LIFT = { ...COMMAND, operator: 404, tenantOperator: 404 };
 /** A node's, and an admin's to look at what a node sees. */
 const NODE = { viewer: ROLE, operator: 200, agent: 200, tenantViewer: ROLE, tenantOperator: UNSCOPED } as const;
@@ -46,8 +46,11 @@ const STREAM = "GET /api/v1/events";
 const MATRIX: readonly (readonly [string, Answers, object?])[] = [
   ["GET /api/v1/status", READ],
   ["GET /api/v1/attacks", READ],
+  ["GET /api/v1/attacks/history", READ],
   // The attack is on another tenant's address: as unknown as one that never was.
   ["GET /api/v1/attacks/a1", { ...READ, tenantViewer: 404, tenantOperator: 404 }],
+  ["GET /api/v1/attacks/a1/series", { ...READ, tenantViewer: 404, tenantOperator: 404 }],
+  ["GET /api/v1/attacks/a1/timeline", { ...READ, tenantViewer: 404, tenantOperator: 404 }],
   ["GET /api/v1/session", READ],
   ["GET /api/v1/hosts", READ],
   ["GET /api/v1/hostgroups", READ],
@@ -55,6 +58,7 @@ const MATRIX: readonly (readonly [string, Answers, object?])[] = [
   ["GET /api/v1/bans", READ],
   [`GET /api/v1/bans/preview?ip=${ACME_HOST}`, READ],
   [`GET /api/v1/traffic?key=${ACME_HOST}`, READ],
+  ["GET /api/v1/traffic/total", READ],
   ["GET /api/v1/audit", READ],
   [STREAM, READ],
   ["GET /api/v1/openapi.json", READ],
@@ -74,7 +78,7 @@ const MATRIX: readonly (readonly [string, Answers, object?])[] = [
   [`GET /api/v1/edge/history/sources?zone=${OWN}`, READ],
   ["GET /api/v1/edge/events", UNSCOPED_READ],
   ["POST /api/v1/edge/nodes/edge1/acme/slot", AGENT, { zone: OWN }],
-  // It has no slot: who gets that far is told so.
+  // It has no slot: who gets that far gets a 404 or 409 that says so.
   ["POST /api/v1/edge/nodes/edge1/acme/challenges", { ...AGENT, agent: 409 }, CHALLENGE],
   [`POST /api/v1/edge/zones/${OWN}/challenge`, COMMAND, { mode: "auto", ttl_seconds: 60 }],
   [`DELETE /api/v1/edge/zones/${FOREIGN}/challenge`, { ...COMMAND, tenantOperator: 404 }],

@@ -4,9 +4,9 @@ import { Value } from "@sinclair/typebox/value";
 import { RuleDocumentWire } from "../../src/http/wire/scrub-document.ts";
 import type { DivertMeasure } from "../../src/mitigation/measure.ts";
 import type { Rule } from "../../src/mitigation/rules/rule.ts";
-import { ban, NOON } from "../fixtures/browser/views.ts";
 import { ScrubChannel } from "../fixtures/scrub/scrub-channel.ts";
 import { divertedBan } from "../fixtures/scrub/scrubbing.ts";
+import { ban, NOON } from "../fixtures/views.ts";
 
 let channel: ScrubChannel;
 

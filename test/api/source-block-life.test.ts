@@ -3,9 +3,9 @@
  * the real one. The table of blocks by itself is in src/sourceblock.
  */
 import { describe, expect, test } from "bun:test";
-import { NOON } from "../fixtures/browser/views.ts";
 import { Blocks, LIVE, NAME, OTHERS_VICTIM, refused, SOURCE, VICTIM } from "../fixtures/mitigation/blocks.ts";
 import { TableKernel } from "../fixtures/mitigation/source-blocks.ts";
+import { NOON } from "../fixtures/views.ts";
 
 const blocks = new Blocks();
 const { block, unblock, listed, stored, metric } = blocks;

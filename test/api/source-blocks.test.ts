@@ -1,7 +1,7 @@
 /** The source-block channel (docs/interface.md#source-block-command), by the whole service. */
 import { describe, expect, test } from "bun:test";
-import { NOON } from "../fixtures/browser/views.ts";
 import * as fixture from "../fixtures/mitigation/blocks.ts";
+import { NOON } from "../fixtures/views.ts";
 
 const { BLOCK, DRY, LIVE, NAME, OTHERS_VICTIM, refused, SOURCE } = fixture;
 const blocks = new fixture.Blocks();
@@ -30,8 +30,8 @@ describe("source block", () => {
     [undefined, ""],
     ["a\ud83d", "a\ufffd"],
     ["😀".repeat(1000), "😀".repeat(1000)],
-  ])("reason is a string that databases can hold: %#", async (reason, told) => {
-    expect((await ok({ reason })).reason).toBe(told);
+  ])("reason is a string that databases can hold: %#", async (reason, shown) => {
+    expect((await ok({ reason })).reason).toBe(shown);
   });
 
   test("no other field is there", async () => {

@@ -41,8 +41,8 @@ test("zone document acme_directory, acme_fallback, extra_directives_file and tls
   expect(Object.keys(await zone())).toEqual(["name", "origins", "tls", "policy", "clearance_keys"]);
   const [directory, fallback] = ["https://ca.example.net/d", "https://ca.example.org/d"];
   const extra = { extra_directives_file: "/etc/extra.conf" };
-  const told = { acme_directory: directory, acme_fallback: fallback, ...extra };
-  expect(await zone({ acme: { directory, fallback }, ...extra })).toMatchObject(told);
+  const own = { acme_directory: directory, acme_fallback: fallback, ...extra };
+  expect(await zone({ acme: { directory, fallback }, ...extra })).toMatchObject(own);
 });
 
 test("zone document challenge_override is there while a lever is set: bytes and ETag change then, and when it lapses", async () => {

@@ -62,7 +62,7 @@ test("a ban by hand: typed, previewed, requested, shown, ended, shown", async ()
   await unban.getByRole("button", { name: "Unban" }).click();
   await page.getByText(`The ban of ${FREE} is lifted.`).waitFor();
   await row.waitFor({ state: "detached" });
-  await page.getByRole("button", { name: "Over" }).click();
+  await page.getByRole("button", { name: "Ended" }).click();
   await page.getByRole("row", { name: new RegExp(`^${FREE} FlowSpec manual unban an operator`) }).waitFor();
 });
 

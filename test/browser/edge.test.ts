@@ -65,7 +65,7 @@ test("an operator sets the lever, who is told what visitors will see, and clears
   await panel.getByText(/^14:\d\d$/).waitFor();
   // The focus is back where it was.
   expect(await page.evaluate("document.activeElement.textContent")).toBe("Challenge …");
-  await page.getByRole("button", { name: `Clear the lever of ${SHOP}` }).click();
+  await page.getByRole("button", { name: `Clear the challenge override of ${SHOP}` }).click();
   await page.getByRole("dialog").getByText("Its file says off").waitFor();
   await page.getByRole("dialog").getByRole("button", { name: "Follow the file", exact: true }).click();
   await panel.getByRole("status").getByText("The zone follows its zones file again.").waitFor();
@@ -86,7 +86,7 @@ test("an order that the service refuses, since the zone has changed meanwhile, s
 
 test("a zone that nothing is decided of can have no lever, and one of no node says so", async () => {
   const { page } = await dashboard.open(`/edge/zones/${PLAIN}`);
-  await page.getByText("it cannot have a lever").waitFor();
+  await page.getByText("cannot be overridden").waitFor();
   expect(await page.getByRole("button", { name: /Challenge visitors/ }).count()).toBe(0);
   await page.goto(`${dashboard.world.base}/#/edge/zones/${ORPHAN}`);
   await page.getByText("no node serves it").waitFor();
@@ -134,7 +134,7 @@ test("a tenant sees its own zones, pulls their lever, and sees neither nodes nor
   await page.getByRole("button", { name: `Challenge visitors of ${SHOP}` }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Challenge", exact: true }).click();
   await page.getByText("Visitors are challenged from now on.").waitFor();
-  await page.getByRole("button", { name: `Clear the lever of ${SHOP}` }).click();
+  await page.getByRole("button", { name: `Clear the challenge override of ${SHOP}` }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Follow the file", exact: true }).click();
   await page.getByText("The zone follows its zones file again.").waitFor();
   await page.goto(`${dashboard.world.base}/#/edge/nodes`);

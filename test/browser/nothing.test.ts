@@ -13,7 +13,7 @@ test("of a service with nothing to watch, nothing to announce and no nodes", asy
     for (const [place, ...texts] of [
       ["/", "No attack now", "No ban in force", "No announcer", "Nothing is captured"],
       ["/bans?which=rejected", "No ban was refused"],
-      ["/bans?which=withdrawn", "No ban is over yet"],
+      ["/bans?which=withdrawn", "No ban has ended yet"],
       ["/hosts", "Nothing is captured"],
       [`/hosts/${VICTIM}`, "No traffic now", "No attack", "Not banned"],
       ["/hosts/nobody", "nobody is not an address"],
@@ -41,7 +41,7 @@ test("of a service whose storage is off", async () => {
   await browser.inWorld({ capture: { floods, seconds: 60 }, config, zones: ZONES }, async (dashboard) => {
     const { page } = await dashboard.open("/attacks", SECRETS.viewer);
     await page.getByRole("link", { name: VICTIM }).click();
-    await page.getByText("No history: storage is off").waitFor();
+    await page.getByRole("img", { name: new RegExp(`^Rate of ${VICTIM} over time`) }).waitFor();
     await page.goto(`${dashboard.world.base}/#/hosts/${VICTIM}`);
     await page.getByText("No history: storage is off").waitFor();
     await page.goto(`${dashboard.world.base}/#/edge/zones/${SHOP}`);

@@ -17,24 +17,52 @@ describe("under attack", () => {
   test("shows each victim, how hard it is hit, by what, and whether the routers have its route", async () => {
     const { page } = await dashboard.open();
     const card = page.getByRole("listitem").filter({ hasText: VICTIM });
-    for (const text of ["DNS amplification", "the threshold of 300 pps", "Blackhole announced", /^ends in \d+:\d\d$/]) {
+    for (const text of [
+      "DNS amplification",
+      "the threshold of 300 pps",
+      "Blackhole announced",
+      /renewed while it lasts/,
+    ]) {
       await card.getByText(text).waitFor();
     }
     const spared = page.getByRole("listitem").filter({ hasText: WHITELISTED });
     for (const text of ["Not banned", "whitelisted"]) await spared.getByText(text).waitFor();
+    expect(await spared.getByRole("button").count()).toBe(0);
+    await page.getByRole("banner").getByText("LIVE", { exact: true }).waitFor();
+    await page.getByText("it is not counted: no hostgroup has thresholds_outgoing").waitFor();
     // What nothing is done about comes first.
     expect(await page.getByRole("list").getByRole("heading").first().textContent()).toBe(WHITELISTED);
   });
 
   test("shows traffic, bans, sessions and capture", async () => {
     const { page } = await dashboard.open();
-    await page.getByRole("heading", { name: /^Incoming: [\d.]+ kpps$/ }).waitFor();
+    await page.getByRole("heading", { name: /^Incoming: [\d.]+ kpps now$/ }).waitFor();
     await page.getByRole("img", { name: /^Incoming: .* by protocol/ }).waitFor();
     await page.getByRole("button", { name: "Bits" }).click();
-    await page.getByRole("heading", { name: /^Incoming: [\d.]+ Mbit\/s$/ }).waitFor();
+    await page.getByRole("heading", { name: /^Incoming: [\d.]+ Mbit\/s now$/ }).waitFor();
     await page.getByRole("row", { name: new RegExp(`${VICTIM} Blackhole announced`) }).waitFor();
     await page.getByRole("row", { name: /64500 ESTABLISHED/i }).waitFor();
     await page.getByRole("row", { name: /capture\.pcap running/ }).waitFor();
+  });
+
+  test("a route that is announced is shown by its event, and nothing says before that no neighbor has it", async () => {
+    const victim = "203.0.113.222";
+    const { page } = await dashboard.open("/bans", SECRETS.viewer);
+    await page.getByRole("row", { name: new RegExp(VICTIM) }).waitFor();
+    // The list of bans is not answered any more.
+    await page.route("**/api/v1/bans", () => {});
+    await page.evaluate(`
+      window.said = new Set();
+      new MutationObserver(() => {
+        for (const row of document.querySelectorAll("tr")) {
+          if (row.textContent.includes("${victim}")) window.said.add(row.querySelector(".badge").textContent);
+        }
+      }).observe(document.body, { childList: true, subtree: true, characterData: true });`);
+    await dashboard.world.service.post("/api/v1/ban", { ip: victim }, SECRETS.operator);
+    await page.getByRole("row", { name: new RegExp(`${victim} Blackhole announced`) }).waitFor();
+    const said = await page.evaluate<string[]>("[...window.said]");
+    expect(said.filter((text) => text !== "announcing")).toEqual(["announced"]);
+    await dashboard.world.service.post("/api/v1/unban", { ip: victim }, SECRETS.operator);
   });
 
   test("a tenant sees its own attack, bans and unbans, and sees nothing of the whole service", async () => {
@@ -59,10 +87,10 @@ test("an attack comes and goes by itself, and is read out; a viewer has nothing 
     await page.getByText("Dry run", { exact: true }).waitFor();
     await page.getByRole("heading", { name: VICTIM }).waitFor();
     await page.getByText(`Attack on ${VICTIM}:`).waitFor({ state: "attached" });
-    expect(await page.title()).toBe("(1) Overview – Floodwall");
+    expect(await page.title()).toBe(`(1) ${VICTIM} – Overview – Floodwall`);
     await page.getByText("Dry run: Blackhole").waitFor();
     expect(await page.getByRole("button", { name: /ban/i }).count()).toBe(0);
-    await page.getByText("1 attack over.").waitFor({ state: "attached" });
+    await page.getByText("1 attack ended.").waitFor({ state: "attached" });
     await page.getByRole("link", { name: "1 attack before" }).waitFor();
   });
 }, 60_000);

@@ -1,6 +1,7 @@
 /** What is around every view: signing in, roles, themes, the keyboard, a service that goes away and comes back. */
 import { describe, expect, test } from "bun:test";
 import { EVENT_STREAMS_PER_TOKEN } from "../../src/limits.ts";
+import { PHONE } from "../fixtures/browser/browser.ts";
 import { useBrowser } from "../fixtures/browser/dashboard-tests.ts";
 import { SECRETS } from "../fixtures/browser/world.ts";
 import { EventReader } from "../fixtures/http/event-reader.ts";
@@ -66,11 +67,12 @@ describe("signing in", () => {
     });
   });
 
-  test("without tokens nobody signs in, and a warning says so", async () => {
+  test("without tokens nobody signs in; on this machine itself no warning takes room", async () => {
     await browser.inWorld({ hasTokens: false }, async (own) => {
       const { page } = await own.open("/", null);
-      await page.getByText("The API is open", { exact: true }).waitFor();
       await page.getByText("open API · operator").waitFor();
+      await page.getByRole("banner").getByText("DRY RUN").waitFor();
+      expect(await page.getByText("The API is open", { exact: true }).count()).toBe(0);
       expect(await page.getByRole("button", { name: "Sign out" }).count()).toBe(0);
     });
   });
@@ -86,6 +88,65 @@ test("a theme is chosen, and kept for the next time", async () => {
   await page.reload();
   await page.getByRole("button", { name: "Theme: dark" }).waitFor();
   expect(await ground()).not.toBe(light);
+});
+
+test("Ctrl-K finds an address in every view, by the keyboard alone; ? shows the keys", async () => {
+  const opened = await dashboard.open("/settings");
+  const { page } = opened;
+  await page.getByRole("heading", { level: 1, name: "Settings" }).waitFor();
+  await page.keyboard.press("Control+k");
+  const search = page.getByRole("dialog", { name: "Search" });
+  await search.waitFor();
+  await page.keyboard.type("203.0.113.77");
+  await search.getByRole("link", { name: "Audit trail of 203.0.113.77" }).waitFor();
+  expect(await opened.violations()).toEqual([]);
+  // In a field it is a character like any other.
+  await page.keyboard.type("?");
+  await search.getByText("0 found").waitFor();
+  await page.keyboard.press("Backspace");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  const focused = () => page.evaluate("document.activeElement.textContent");
+  expect(await focused()).toBe("Earlier attacks on 203.0.113.77");
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { level: 2, name: "203.0.113.77" }).waitFor();
+  expect(await search.count()).toBe(0);
+  expect(page.url()).toEndWith("#/hosts/203.0.113.77");
+  await page.keyboard.press("?");
+  const keys = page.getByRole("dialog", { name: "Keys" });
+  await keys.getByText("Ctrl K").waitFor();
+  expect(await opened.violations()).toEqual([]);
+  await page.keyboard.press("Escape");
+  await keys.waitFor({ state: "detached" });
+});
+
+test("on a phone every view of the navigation is in sight", async () => {
+  const { page } = await dashboard.open("/", SECRETS.operator, { viewport: PHONE });
+  const links = await page.getByRole("navigation", { name: "Views" }).getByRole("link").all();
+  expect(links.length).toBe(9);
+  for (const link of links) {
+    const box = await link.boundingBox();
+    if (box === null) throw new Error("a link is not shown");
+    expect(box.x).toBeGreaterThanOrEqual(0);
+    expect(box.x + box.width).toBeLessThanOrEqual(PHONE.width);
+    expect(box.y + box.height).toBeLessThan(PHONE.height / 4);
+  }
+});
+
+test("the result of a command covers nothing", async () => {
+  const victim = "203.0.113.97";
+  const { page } = await dashboard.open("/bans");
+  await page.getByRole("button", { name: "Ban an address" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Address").fill(victim);
+  await dialog.getByRole("button", { name: "Ban", exact: true }).click();
+  const outcome = await page.getByText(new RegExp(`^${victim} is banned until`)).boundingBox();
+  const head = await page.getByRole("banner").boundingBox();
+  if (outcome === null || head === null) throw new Error("the result is not shown");
+  expect(outcome.y).toBeGreaterThanOrEqual(head.y);
+  expect(outcome.y + outcome.height).toBeLessThanOrEqual(head.y + head.height);
 });
 
 test("by the keyboard alone: past the navigation, to a dialog, out of it, and back to where it was", async () => {

@@ -1,13 +1,10 @@
-/**
- * What every history driver does with the windows, sources and events of edge nodes. What it makes of any reports without
- * a filter is in edge-fleet.test.ts.
- */
+/** What every history driver does with the windows, sources and events of edge nodes. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { EdgeEvent } from "../../src/edge/reports/edge-history.ts";
-import { NOON } from "../fixtures/browser/views.ts";
 import { address } from "../fixtures/host-rows.ts";
 import { edgeWindow, identified } from "../fixtures/storage/history.ts";
 import { type HistoryPlace, historyDrivers } from "../fixtures/storage/history-drivers.ts";
+import { NOON } from "../fixtures/views.ts";
 
 const zone = "www.example.com";
 const MINUTE = { fromMs: NOON, toMs: NOON + 60_000 };
@@ -55,7 +52,7 @@ describe.each(historyDrivers())("$title", ({ skipped, place: newPlace }) => {
     const ask = (changes = {}) =>
       place.driver.ask("edgeSources", { zone, node: null as string | null, state: null, ...MINUTE, ...changes });
 
-    contract("are told with their strongest state, busiest first, by state and by node", async () => {
+    contract("come back with their strongest state, busiest first, by state and by node", async () => {
       const [first, second] = ["2001:db8::1", "198.51.100.1"] as const;
       await write(
         seen(0, "ams1", second, "would-challenge", 5),
@@ -64,23 +61,23 @@ describe.each(historyDrivers())("$title", ({ skipped, place: newPlace }) => {
         seen(20_000, "ams1", first, "denied", 100),
         seen(60_001, "ams1", "198.51.100.9", "denied", 1),
       );
-      const told = async (changes = {}) =>
+      const found = async (changes = {}) =>
         (await ask(changes)).map(({ source, state, requests }) => [source as string, state, requests]);
       const strongest = [second, "challenged", 15];
-      expect(await told()).toEqual([[first, "denied", 100], strongest]);
-      expect(await told({ state: "challenged" })).toEqual([strongest]);
-      expect(await told({ state: "would-deny" })).toEqual([]);
-      expect(await told({ node: "fra1" })).toEqual([[second, "would-deny", 5]]);
+      expect(await found()).toEqual([[first, "denied", 100], strongest]);
+      expect(await found({ state: "challenged" })).toEqual([strongest]);
+      expect(await found({ state: "would-deny" })).toEqual([]);
+      expect(await found({ node: "fra1" })).toEqual([[second, "would-deny", 5]]);
     });
 
-    contract("are told up to 1001 rows, the busiest", async () => {
+    contract("come back up to 1001 rows, the busiest", async () => {
       const sources = Array.from({ length: 1010 }, (_, i) => ({
         ...{ source: address(`198.18.${i >> 8}.${i & 255}`), state: "denied" as const },
         requests: i + 1,
       }));
       await write(edgeWindow({ sources }));
-      const told = await ask();
-      expect([told.length, told[0]?.requests, told.at(-1)?.requests]).toEqual([1001, 1010, 10]);
+      const found = await ask();
+      expect([found.length, found[0]?.requests, found.at(-1)?.requests]).toEqual([1001, 1010, 10]);
     });
   });
 
@@ -109,11 +106,11 @@ describe.each(historyDrivers())("$title", ({ skipped, place: newPlace }) => {
       for (const none of [{ zone: "" }, { kind: "cert_gone", node: "fra1" }]) expect(await ask(none)).toEqual([]);
     });
 
-    contract("are told up to 1001 rows, once each", async () => {
+    contract("come back up to 1001 rows, once each", async () => {
       const records = Array.from({ length: 1003 }, (_, i) => identified(event({ atMs: NOON + i })));
       for (let i = 0; i < 2; i++) await place.driver.write({ kind: "edge_events", records });
-      const told = await ask();
-      expect([told.length, told[0]?.atMs, told.at(-1)?.atMs]).toEqual([1001, NOON + 1002, NOON + 2]);
+      const found = await ask();
+      expect([found.length, found[0]?.atMs, found.at(-1)?.atMs]).toEqual([1001, NOON + 1002, NOON + 2]);
     });
   });
 });

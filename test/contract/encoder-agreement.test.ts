@@ -1,6 +1,7 @@
 /**
- * One rule form, three encoders: for random rules and packets the XDP program in the kernel, the FlowSpec rule that a real
- * BIRD has from a real gobgpd, and the rule document that a scrub node reads match what ruleMatches() does.
+ * One rule form, three encoders: for random rules and packets the FlowSpec rule that a real BIRD has from a real gobgpd, and
+ * the rule document that a scrub node reads, match what ruleMatches() does. The XDP program is held against the same in
+ * src/dataplane/kernel-filter.test.ts.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { ruleProblem } from "../../src/bgp/flowspec-nlri.ts";
@@ -19,77 +20,25 @@ import { decodeHeader, type PacketHeader } from "../../src/traffic/packet-header
 import { BgpLab, bgpConfig, established, until } from "../fixtures/bgp/bgp.ts";
 import { birdMatch } from "../fixtures/bgp/bird-match.ts";
 import type { BirdFlow } from "../fixtures/bgp/bird-tables.ts";
-import { LooseFilter } from "../fixtures/captures/kernel-capture.ts";
-import { bpfUnavailable } from "../fixtures/dataplane/bpf-directory.ts";
 import { randomFrame, randomRule } from "../fixtures/dataplane/filter-cases.ts";
 import { Chance, seededRandom } from "../fixtures/seeded-random.ts";
 
 const RULES = 3000;
 const ANNOUNCED = 600;
 const FRAMES = 2000;
-/** Frames that go through the kernel for each rule, of those that match and of those that do not. */
-const FRAMES_EACH = 12;
-const HOUR_MS = 3_600_000;
 const DEADLINE_MS = 60_000;
 
 const seed = Math.floor(Math.random() * 2 ** 31);
 const chance = new Chance(seededRandom(seed));
-/** Flags often several at once, as vectors have them. */
-const rules = Array.from({ length: RULES }, (): Rule => {
-  const rule = randomRule(chance);
-  const flags = () => chance.oneOf([0x00, 0x02, 0x12, 0x17, 0x29]);
-  return chance.oneIn(5) ? { ...rule, tcpFlags: { set: flags(), unset: flags() } } : rule;
-});
-const packets = Array.from({ length: FRAMES }, () => randomFrame(chance)).flatMap((frame) => {
-  const header = decodeHeader(frame);
-  return header === null ? [] : [{ frame, header }];
-});
+const rules = Array.from({ length: RULES }, () => randomRule(chance));
+const packets = Array.from({ length: FRAMES }, () => decodeHeader(randomFrame(chance))).filter((each) => each !== null);
 
 const story = (rule: Rule, header: PacketHeader) => `seed ${seed}: ${ruleText(rule)} on ${JSON.stringify(header)}`;
 
 test("the rules and packets fit together often enough to say something", () => {
-  const fitting = rules.filter((rule) => packets.some(({ header }) => ruleMatches(rule, header)));
+  const fitting = rules.filter((rule) => packets.some((header) => ruleMatches(rule, header)));
   expect(fitting.length).toBeGreaterThan(RULES / 3);
 });
-
-describe.skipIf(bpfUnavailable !== null)(`kernel${bpfUnavailable === null ? "" : ` (${bpfUnavailable})`}`, () => {
-  let loose: LooseFilter;
-  beforeAll(() => {
-    loose = new LooseFilter();
-  });
-  afterAll(() => loose.close());
-
-  test(
-    "the XDP program matches and acts as the rule says",
-    () => {
-      for (const [i, rule] of rules.entries()) {
-        const id = `rule-${i}`;
-        loose.filter.setRules([{ id, rule, expiresAtMs: Date.now() + HOUR_MS }]);
-        const [matching, others] = sides(rule);
-        const isDropped = rule.action.kind === "discard";
-        for (const { frame, header } of matching) {
-          expect(loose.filter.native.drops(frame), story(rule, header)).toBe(isDropped);
-        }
-        for (const { frame, header } of others) {
-          expect(loose.filter.native.drops(frame), story(rule, header)).toBe(false);
-        }
-        const row = loose.filter.readRules()[0];
-        expect(row, `seed ${seed}: ${ruleText(rule)}`).toMatchObject({ id, packets: matching.length });
-      }
-    },
-    DEADLINE_MS,
-  );
-});
-
-/** Some packets that the rule matches, and some others, other ones for each rule. */
-function sides(rule: Rule) {
-  const from = chance.below(packets.length);
-  const turned = [...packets.slice(from), ...packets.slice(0, from)];
-  const { matching = [], others = [] } = Object.groupBy(turned, ({ header }) =>
-    ruleMatches(rule, header) ? "matching" : "others",
-  );
-  return [matching.slice(0, FRAMES_EACH), others.slice(0, FRAMES_EACH)] as const;
-}
 
 describe("FlowSpec", () => {
   /** Equal matches are one route. */
@@ -121,7 +70,7 @@ describe("FlowSpec", () => {
     () => {
       for (const [i, rule] of announced.entries()) {
         const isMatched = birdMatch(received.get(i)?.match ?? "");
-        for (const { header } of packets) {
+        for (const header of packets) {
           if (isMatched(header) === ruleMatches(rule, header)) continue;
           throw new Error(`${story(rule, header)}: BIRD has ${received.get(i)?.match}`);
         }
@@ -139,12 +88,12 @@ describe("FlowSpec", () => {
       expect(problem, `seed ${seed}: ${ruleText(rule)}`).toMatch(isKnown);
       // Nothing is lost with those that no packet can be of.
       if (!problem.includes("two families")) continue;
-      expect(packets.some(({ header }) => ruleMatches(rule, header))).toBe(false);
+      expect(packets.some((header) => ruleMatches(rule, header))).toBe(false);
     }
   });
 });
 
-/** The number goes with the rule as a community, so that BIRD's rules are told apart by nothing that is encoded. */
+/** The number goes with the rule as a community, so that BIRD's rules are distinguished by nothing that is encoded. */
 function route(rule: Rule, index: number): FlowspecRoute {
   const prefix = rule.destination ?? rule.source;
   if (prefix === null) throw new Error(`${ruleText(rule)} is for nobody`);
@@ -153,7 +102,7 @@ function route(rule: Rule, index: number): FlowspecRoute {
 
 describe("the rule document", () => {
   /** Of those that bans have: for a victim, of one family, with values that a packet can have. */
-  const told = rules.filter((rule) => rule.destination !== null && /^more than|^$/.test(ruleProblem(rule) ?? ""));
+  const said = rules.filter((rule) => rule.destination !== null && /^more than|^$/.test(ruleProblem(rule) ?? ""));
   const FIRST = ["dst", "src", "proto", "src_port", "dst_port", "tcp_flags", "fragment", "action", "rate_bytes"];
 
   /** What a node reads that knows of a rule's fields only these. */
@@ -170,10 +119,10 @@ describe("the rule document", () => {
   /** How many rules were left out. Throws where what is read matches another packet, or acts otherwise. */
   function compare(readBack: (rule: Rule) => readonly Rule[]): number {
     let leftOut = 0;
-    for (const rule of told) {
+    for (const rule of said) {
       const forms = readBack(rule);
       if (forms.length === 0) leftOut++;
-      for (const { header } of forms.length === 0 ? [] : packets) {
+      for (const header of forms.length === 0 ? [] : packets) {
         const form = forms.find((one) => ruleMatches(one, header));
         if ((form !== undefined) !== ruleMatches(rule, header)) {
           throw new Error(`${story(rule, header)}: the node has ${forms.map(ruleText).join("; ")}`);
@@ -191,7 +140,7 @@ describe("the rule document", () => {
       // A zero, and what is no fragment, cannot be said: absent and zero mean anything.
       const unsaid = ({ protocol, fragment, tcpFlags }: Rule) =>
         protocol === 0 || fragment === false || (tcpFlags?.set === 0 && tcpFlags.unset === 0);
-      expect(leftOut, `seed ${seed}`).toBe(told.filter(unsaid).length);
+      expect(leftOut, `seed ${seed}`).toBe(said.filter(unsaid).length);
     },
     DEADLINE_MS,
   );
@@ -200,7 +149,7 @@ describe("the rule document", () => {
     "a node of the first version drops what the rule says, or has no such rule, and never more",
     () => {
       const leftOut = compare((rule) => read(rule, ruleSupportOf([]), (key) => FIRST.includes(key)));
-      expect(leftOut).toBeLessThan(told.length * 0.8);
+      expect(leftOut).toBeLessThan(said.length * 0.8);
     },
     DEADLINE_MS,
   );

@@ -79,6 +79,7 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd, major }) => {
     const inBird6 = { ...common, prefix: V6, nextHop: "2001:db8:ff::7", communities: ["65535:666"], localPref: 260 };
     await until("both in BIRD", async () => (await bird.routes()).length === 2);
     expect(await bird.routes()).toEqual([inBird4, inBird6]);
+    expect(speaker.latenciesMs).toHaveLength(2);
 
     const changed = blackhole(V4, { communities: [], localPref: 300 });
     announcer.want([changed, v6]);
@@ -154,11 +155,13 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd, major }) => {
     await until("in BIRD", areIn);
     const killed = lab.gobgpdPid();
     process.kill(killed, "SIGKILL");
+    await until("down", () => announcer.routeState(blackhole(V4)).kind === "speaker_down");
     await until("kept without a session", async () => !(await bird.isEstablished("speaker")) && (await areIn()));
     await until("the session is back", () => bird.isEstablished("speaker"));
     await announced(speaker, ...routes);
     await until("in BIRD again", areIn);
     expect(lab.gobgpdPid()).not.toBe(killed);
+    expect([speaker.warnings.length, speaker.faults.length]).toEqual([1, 1]);
     const shown = async () => (await bird.ask("show protocols all speaker")).map((line) => line.trim());
     await until("none stale", async () => !(await shown()).join().includes("Neighbor graceful restart active"));
     expect(await shown()).toContain("AF preserved: ipv4 ipv6 flow4 flow6");
@@ -311,6 +314,8 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd, major }) => {
     announcer.want([blackhole(V4)]);
     await until("ours is there", async () => (await operator.routes()).length === 3);
     expect(await operator.routes()).toEqual(["198.51.100.1/32", V4, `${V4} of ${INSTANCE}`]);
+    const sent = () => announcer.status().neighbors.map((n) => `${n.address} ${n.state} ${n.advertised}`);
+    await until("known to be out", () => String(sent()) === `${loopback(2)} established 1`);
     announcer.want([]);
     await until("ours is gone", async () => String(await operator.routes()) === `198.51.100.1/32,${V4}`);
     announcer.want([blackhole("203.0.113.1/32")]);
@@ -318,7 +323,7 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd, major }) => {
     await until("ours in BIRD beside the others", async () => String(await bird.prefixes()) === all);
 
     await operator.kill();
-    await until("down", () => !announcer.status().connected);
+    await until("down", () => announcer.routeState(blackhole("203.0.113.1/32")).kind === "speaker_down");
     await operator.start();
     await until("ours is there again", async () => String(await operator.routes()) === `203.0.113.1/32 of ${INSTANCE}`);
     await until("in BIRD again", async () => String(await bird.prefixes()) === "203.0.113.1/32");

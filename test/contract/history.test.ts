@@ -2,10 +2,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { EdgeEvent } from "../../src/edge/reports/edge-history.ts";
 import type { TrafficQuery } from "../../src/traffic/traffic-history.ts";
-import { attack, NOON } from "../fixtures/browser/views.ts";
 import { address } from "../fixtures/host-rows.ts";
 import { auditEvent, edgeWindow, identified, snapshot } from "../fixtures/storage/history.ts";
 import { type HistoryPlace, historyDrivers } from "../fixtures/storage/history-drivers.ts";
+import { attack, NOON } from "../fixtures/views.ts";
 
 const HOUR = { fromMs: NOON - 3_600_000, toMs: NOON + 3_600_000 };
 const DAY_MS = 86_400_000;
@@ -78,7 +78,7 @@ describe.each(historyDrivers())("$title", ({ skipped, place: newPlace }) => {
         expect<readonly string[]>(await targets({ target: address(text) })).toEqual(found);
     });
 
-    contract("is told up to 1001 rows, the newest", async () => {
+    contract("comes back up to 1001 rows, the newest", async () => {
       await write(Array.from({ length: 1003 }, (_, i) => identified(auditEvent({ wallMs: NOON + i }))));
       const events = await ask();
       expect([events.length, events[0]?.wallMs, events.at(-1)?.wallMs]).toEqual([1001, NOON + 1002, NOON + 2]);
@@ -109,6 +109,28 @@ describe.each(historyDrivers())("$title", ({ skipped, place: newPlace }) => {
         expect(await place.driver.ask("endedAttack", { id })).toBeNull();
     });
 
+    contract("are found by the time of their end, their address and their owner", async () => {
+      const of = (id: string, target: string, endedAt: number, tenant: string | null) => ({
+        attack: attack({ id, target: address(target), endedAt }),
+        tenant,
+      });
+      await write(of("a1", "192.0.2.1", NOON + 1, "acme"), of("a2", "192.0.2.2", NOON + 2, null));
+      await write(of("a3", "192.0.2.1", NOON + 3, null), of("a4", "192.0.2.1", NOON + 4, "acme"));
+      const ids = async (question: object) =>
+        (await place.driver.ask("endedAttacks", { limit: 9, ...question })).map(({ id }) => id);
+      expect(await ids({ range: { fromMs: NOON + 2, toMs: NOON + 3 } })).toEqual(["a3", "a2"]);
+      expect(await ids({ target: address("192.0.2.1") })).toEqual(["a4", "a3", "a1"]);
+      expect(await ids({ tenant: "acme" })).toEqual(["a4", "a1"]);
+      expect(
+        await ids({ range: { fromMs: NOON, toMs: NOON + 3 }, target: address("192.0.2.1"), tenant: "acme" }),
+      ).toEqual(["a1"]);
+      expect(await ids({ target: null, tenant: null, limit: 2 })).toEqual(["a4", "a3"]);
+      await write(of("a5", "192.0.2.1", NOON + 4, null), of("a6", "192.0.2.1", NOON + 4, null));
+      const range = { fromMs: NOON + 3, toMs: NOON + 4 };
+      expect(await ids({ range, limit: 2 })).toEqual(["a6", "a5"]);
+      expect(await ids({ range, toId: "a5" })).toEqual(["a5", "a4", "a3"]);
+    });
+
     contract("are kept as last saved, also within one write", async () => {
       await write(saved({ endedAt: null }), saved({ endedAt: NOON + 3 }), saved({ endedAt: NOON + 4 }));
       expect((await ended(9)).map(({ endedAt }) => endedAt)).toEqual([NOON + 4]);
@@ -130,26 +152,30 @@ describe.each(historyDrivers())("$title", ({ skipped, place: newPlace }) => {
       snapshot(SECONDS + afterSeconds, seconds, { host: HOST, pps, ...more });
 
     contract("comes back for one host in one direction, as it was measured", async () => {
-      const full = { host: HOST, pps: 1000.5, mbps: 12.25, flows: 3, inAttack: true, baseline: 400 };
+      const means = { host: HOST, pps: 1000.5, mbps: 12.25, flows: 3 };
+      const full = { ...means, inAttack: true, baseline: 400, max: [9000.25, 99.5, 30] } as const;
       const others = [
         { host: HOST, pps: 7, outgoing: true },
         { host: "2001:db8::1", pps: 8 },
       ];
       await write(snapshot(SECONDS, 10, full, ...others));
-      const plain = { atSeconds: SECONDS, mbps: 0, flowsPerSec: 0, inAttack: false, baselinePps: null };
-      const rest = { pps: 1000.5, mbps: 12.25, flowsPerSec: 3, inAttack: true, baselinePps: 400 };
+      const still = { mbps: 0, flowsPerSec: 0, maxMbps: 0, maxFlowsPerSec: 0 };
+      const plain = { atSeconds: SECONDS, seconds: 10, ...still, inAttack: false, baselinePps: null };
+      const highest = { maxPps: 9000.25, maxMbps: 99.5, maxFlowsPerSec: 30 };
+      const rest = { pps: 1000.5, mbps: 12.25, flowsPerSec: 3, ...highest, inAttack: true, baselinePps: 400 };
       expect(await ask()).toEqual([{ ...plain, ...rest }]);
-      expect(await ask({ direction: "outgoing" })).toEqual([{ ...plain, pps: 7 }]);
-      expect(await ask({ key: address("2001:db8::1") })).toEqual([{ ...plain, pps: 8 }]);
+      expect(await ask({ direction: "outgoing" })).toEqual([{ ...plain, pps: 7, maxPps: 7 }]);
+      expect(await ask({ key: address("2001:db8::1") })).toEqual([{ ...plain, pps: 8, maxPps: 8 }]);
       expect(await ask({ key: address("192.0.2.2") })).toEqual([]);
     });
 
     contract("is averaged over a bucket, a snapshot without the host counting as silence", async () => {
-      await write(of(0, 10, 600, { mbps: 6, flows: 60, baseline: 100 }));
+      await write(of(0, 10, 600, { mbps: 6, flows: 60, baseline: 100, max: [5000, 6, 60] }));
       await write(of(10, 10, 300, { inAttack: true, baseline: 300 }));
       await write(of(20, 10, 5, { host: "192.0.2.9" }), snapshot(SECONDS + 70, 10));
-      const mean = { pps: 300, mbps: 2, flowsPerSec: 20, inAttack: true, baselinePps: 200 };
-      expect(await ask()).toEqual([{ atSeconds: SECONDS, ...mean }]);
+      const mean = { seconds: 30, pps: 300, mbps: 2, flowsPerSec: 20, inAttack: true, baselinePps: 200 };
+      const highest = { maxPps: 5000, maxMbps: 6, maxFlowsPerSec: 60 };
+      expect(await ask()).toEqual([{ atSeconds: SECONDS, ...mean, ...highest }]);
     });
 
     contract(
@@ -159,6 +185,16 @@ describe.each(historyDrivers())("$title", ({ skipped, place: newPlace }) => {
         expect((await ask())[0]?.pps).toBe(200);
       },
     );
+
+    contract("keeps totals beside the hosts, by their names", async () => {
+      const values = [100, 2, 3, Number.NaN, 1000, 20, 30] as const;
+      const totals = [{ series: "total udp of o'neill", outgoing: true, values }];
+      await write({ ...of(0, 10, 7), totals });
+      const named = { key: "total udp of o'neill", direction: "outgoing" } as const;
+      expect(await ask(named)).toMatchObject([{ seconds: 10, pps: 100, mbps: 2, maxPps: 1000, maxFlowsPerSec: 30 }]);
+      expect(await ask({ ...named, direction: "incoming" })).toEqual([]);
+      expect(await ask()).toMatchObject([{ pps: 7 }]);
+    });
 
     contract("has buckets that begin at multiples of the step, of the range asked for only", async () => {
       for (let i = -1; i <= 12; i++) await write(of(i * 10, 10, i + 1));

@@ -74,7 +74,6 @@ beforeAll(async () => {
     copyFileSync(join(ROOT, "deploy", `${executable.name}.service`), join(folder, `${executable.name}.service`));
   }
   writeFileSync(join(folder, "drop-in.conf"), DROP_IN);
-  writeFileSync(join(folder, "floodwall.yaml"), SERVICE);
   writeFileSync(join(folder, "scrub.yaml"), NODE);
   booted = await BootedSystemd.boot(PREPARE.replaceAll("FOLDER", folder), undo);
   booted.run("sh", "-euc", DEVICES);
@@ -87,6 +86,13 @@ const untilLogged = (unit: string, text: string) =>
     () => logOf(unit).includes(text),
     () => `${unit} does not log "${text}":\n${logOf(unit)}`,
   );
+
+/** Instead of the one that runs. */
+async function startService(config: string): Promise<void> {
+  const write = 'printf %s "$1" >/etc/floodwall/floodwall.yaml; true >/run/floodwall.log; systemctl restart floodwall';
+  booted.run("sh", "-ec", write, "sh", config);
+  await untilLogged("floodwall", "bgp speaker answers");
+}
 
 /** Until there is an XDP program on the device. */
 const untilFiltered = (unit: string, device: string) =>
@@ -103,19 +109,52 @@ function statusOf(pid: string, ...fields: readonly string[]): Record<string, str
   );
 }
 
+/** Of all threads of a process: the one set that they have. */
+function rightsOfThreads(pid: string): string[] {
+  return booted
+    .run("sh", "-c", `grep -hE "^Cap(Eff|Prm|Amb)" /proc/${pid}/task/*/status | cut -f 2 | sort -u`)
+    .split("\n");
+}
+
+/** Ports that come up send frames by themselves (IPv6): until the service has received some. */
+async function untilReceived(device: string): Promise<void> {
+  for (const state of ["down", "up"]) booted.run("ip", "link", "set", device.replace("0", "1"), state);
+  const fetched = 'process.stdout.write(await (await fetch("http://127.0.0.1:8080/metrics")).text())';
+  const received = new RegExp(`^svc_capture_received_packets_total\\{.*"${device}".*\\} [1-9]`, "m");
+  await eventually(
+    () => received.test(booted.run(process.execPath, "-e", fetched)),
+    () => `nothing is received on ${device}:\n${logOf("floodwall")}`,
+  );
+}
+
 const mainPid = (unit: string) => booted.run("systemctl", "show", "--property=MainPID", "--value", unit).trim();
 
 test.skipIf(unavailable !== null)(`the service captures, filters and speaks BGP${reason}`, async () => {
-  booted.run("systemctl", "start", "floodwall");
-  await untilLogged("floodwall", "bgp speaker answers");
+  await startService(SERVICE);
   for (const device of ["in0", "copy0"]) await untilFiltered("floodwall", device);
   const pid = mainPid("floodwall");
   const rights = statusOf(pid, "Uid", "CapEff", "NoNewPrivs", "Seccomp");
   expect(rights).toEqual({ Uid: "64321", CapEff: "000000c000807400", NoNewPrivs: "1", Seccomp: "2" });
+  expect(rightsOfThreads(pid)).toEqual([rights["CapEff"] as string, ""]);
+  for (const device of ["in0", "copy0"]) await untilReceived(device);
+  expect(booted.run("ps", "-L", "-o", "cls=", "-p", pid)).toContain("RR");
   const gobgpd = booted.run("pgrep", "-x", "gobgpd").trim();
+  expect(booted.run("pgrep", "-u", "64321", "-f", `floodwall-guard ${gobgpd}$`)).not.toBe("");
   expect(statusOf(gobgpd, "Uid", "CapEff")).toEqual({ Uid: "64321", CapEff: "0000000000000400" });
   expect(booted.run("cat", `/proc/${pid}/mountinfo`)).toMatch(/ \/proc\/sys ro,/);
 });
+
+test.skipIf(unavailable !== null)(
+  `rights that a configuration has no use for are given up by all threads${reason}`,
+  async () => {
+    // CAP_NET_RAW is for mirror ports.
+    await startService(SERVICE.replace(", { name: copy0, mode: mirror }", ""));
+    await untilReceived("in0");
+    const pid = mainPid("floodwall");
+    expect(rightsOfThreads(pid)).toEqual(["000000c000805400", ""]);
+    expect(statusOf(pid, "CapBnd")).toEqual({ CapBnd: "000000c000807400" });
+  },
+);
 
 test.skipIf(unavailable !== null)(`the agent of a scrub node filters${reason}`, async () => {
   booted.run("systemctl", "start", "floodwall-scrub");

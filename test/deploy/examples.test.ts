@@ -71,7 +71,7 @@ interface LogLine {
 }
 
 /** What an operator would read: the configuration's warnings without file and line, then what else is above `info`. */
-function told({ output }: ServiceProcess): string[] {
+function warned({ output }: ServiceProcess): string[] {
   const lines = output.trim().split("\n");
   return lines
     .map((line) => JSON.parse(line) as LogLine)
@@ -91,7 +91,7 @@ describe.skipIf(unavailable !== null)(`the example${reason}`, () => {
       capture: { interfaces: [{ name: "mirror0", kind: "af_xdp", state: "running" }] },
     });
     await sessionUp(bird, service);
-    expect(told(service)).toEqual([
+    expect(warned(service)).toEqual([
       DRY_RUN,
       "capture.interfaces[0].mode: warning: takes every frame off mirror0: intended for a SPAN or tap port; other traffic on it is lost",
     ]);
@@ -107,7 +107,7 @@ describe.skipIf(unavailable !== null)(`the example${reason}`, () => {
       capture: { interfaces: [{ name: "wan0", kind: "xdp_inline", state: "running" }] },
       dataplane: { state: "dry_run", problems: [] },
     });
-    expect(told(service)).toEqual([DRY_RUN]);
+    expect(warned(service)).toEqual([DRY_RUN]);
   });
 
   test("control-plane.yaml answers operators and nodes by their tokens, and has a BGP session", async () => {
@@ -124,7 +124,7 @@ describe.skipIf(unavailable !== null)(`the example${reason}`, () => {
     const ban = await service.post("/api/v1/ban", { ip: "203.0.113.7" }, NOC);
     expect(ban.body).toMatchObject({ state: "active", method: "divert", dry_run: true });
     await sessionUp(bird, service);
-    expect(told(service)).toEqual([
+    expect(warned(service)).toEqual([
       DRY_RUN,
       "capture: warning: is absent: no packets are seen, only manual bans work",
       "no capture is configured: control plane only, no attack detection",

@@ -115,13 +115,13 @@ testWithNginx(`events come while their stream is open${skipped}`, async () => {
   const stream = await nginx.fetch("/api/v1/events", { token: NOC, signal: leave.signal });
   expect(stream.headers.get("content-type")).toBe("text/event-stream");
   await service.post("/api/v1/ban", { ip: "192.0.2.7" }, NOC);
-  let told = "";
+  let received = "";
   for await (const chunk of stream.body ?? []) {
-    told += new TextDecoder().decode(chunk);
-    if (told.includes("event: ban")) break;
+    received += new TextDecoder().decode(chunk);
+    if (received.includes("event: ban")) break;
   }
   leave.abort();
-  expect(told).toContain(`"192.0.2.7`);
+  expect(received).toContain(`"192.0.2.7`);
 });
 
 testWithNginx(`the dashboard comes whole, and metrics stay on the machine${skipped}`, async () => {

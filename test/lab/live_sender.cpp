@@ -36,6 +36,7 @@ Skeleton load(const traffic_plan& plan, const SendOrder& order) {
   }
   state.packets_wanted = order.packets;
   state.duration_ns = order.durationNs;
+  state.marked_packet = order.markedPacket;
   std::uint32_t key = 0;
   if (bpf_map__update_elem(skeleton->maps.device, &key, sizeof(key), &order.deviceIndex, sizeof(order.deviceIndex),
                            0)) {
@@ -105,7 +106,9 @@ Sent sendLive(const traffic_plan& plan, const SendOrder& order) {
           .bytes = state.bytes,
           .deviceDrops = state.packets > arrived ? state.packets - arrived : 0,
           .firstPacketNs = state.first_packet_ns,
-          .durationNs = state.last_packet_ns};
+          .durationNs = state.last_packet_ns,
+          .markedPacketNs = state.marked_packet_ns,
+          .lateNs = state.late_ns};
 }
 
 }  // namespace floodwall::lab

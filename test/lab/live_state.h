@@ -14,9 +14,14 @@ struct live_state {
   __u64 interval;
   __u64 packets_wanted;
   __u64 duration_ns;
+  /* Counted from 1; 0: none. */
+  __u64 marked_packet;
   /* Set by the program. The first packet's time is CLOCK_MONOTONIC, all others count from it. */
   __u64 first_packet_ns;
   __u64 last_packet_ns;
+  __u64 marked_packet_ns;
+  /* By how much the latest packet up to the marked one was late. */
+  __u64 late_ns;
   __u64 elapsed_ns;
   __u64 next_due;
   __u64 packets;

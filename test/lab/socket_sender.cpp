@@ -147,6 +147,9 @@ Sent sendThroughSocket(const traffic_plan& plan, const SendOrder& order) {
   std::uint64_t start = monotonicNs();
   Schedule schedule(order.packetsPerSecond, start);
   for (std::uint64_t now = start; now - start < order.durationNs && !isInterrupted; now = monotonicNs()) {
+    if (order.packetsPerSecond > 0 && (order.markedPacket == 0 || sent.packets < order.markedPacket)) {
+      sent.lateNs = std::max(sent.lateNs, now - std::min(now, schedule.nextNs(sent.packets)));
+    }
     std::uint64_t due =
         std::min({schedule.due(now, sent.packets), std::uint64_t{kBurst}, order.packets - sent.packets});
     unsigned count = static_cast<unsigned>(due);
@@ -158,7 +161,10 @@ Sent sendThroughSocket(const traffic_plan& plan, const SendOrder& order) {
       for (unsigned i = done; i < done + taken; i++) sent.bytes += burst.bytes(i);
       sent.packets += taken;
       done += taken;
-      if (taken > 0) sent.durationNs = monotonicNs() - sent.firstPacketNs;
+      if (taken == 0) continue;
+      sent.durationNs = monotonicNs() - sent.firstPacketNs;
+      const bool isMarked = sent.packets >= order.markedPacket && sent.packets - taken < order.markedPacket;
+      if (isMarked) sent.markedPacketNs = sent.durationNs;
     }
     if (sent.packets == order.packets) break;
     if (order.packetsPerSecond > 0 && count < kBurst) {

@@ -1,7 +1,10 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { type Namespace, Namespaces, namespacesUnavailable } from "./namespaces.ts";
 import { type Sent, TRAFFIC_SOURCE } from "./world.ts";
+
+const XDP_PASS = join(TRAFFIC_SOURCE, "../xdp_pass.bpf.o");
 
 const unavailable = namespacesUnavailable() ?? (existsSync(TRAFFIC_SOURCE) ? null : "needs build/lab/traffic_source");
 
@@ -31,6 +34,30 @@ describe.skipIf(unavailable !== null)(`traffic source${unavailable === null ? ""
   test("sends UDP frames of the length that is asked for", () => {
     const { near } = pair();
     expect(send(near, "--bytes", "1496", "--count", "10")).toMatchObject({ packets: 10, bytes: 14_960 });
+  });
+
+  test("reports when a marked packet was sent, by both paths", () => {
+    const { near, far } = pair();
+    const marked = (...options: string[]) => send(near, "--count", "100", "--mark", ...options).marked_packet_ns;
+    const last = send(near, "--count", "100", "--mark", "100");
+    expect(last.marked_packet_ns).toBe(last.duration_ns);
+    expect(marked("1")).toBeGreaterThan(0);
+    expect(marked("101")).toBe(0);
+    far.run(["ip", "link", "set", "dev", "veth", "xdp", "object", XDP_PASS, "section", "xdp"]);
+    expect(marked("50", "--path", "live")).toBeGreaterThan(0);
+    expect(marked("101", "--path", "live")).toBe(0);
+  });
+
+  test("reports by how much the latest packet was late", () => {
+    const { near } = pair();
+    // After a break of the sender, the packets that were due meanwhile are late.
+    const isUnderWay = "[ $(cat /sys/class/net/veth/statistics/tx_packets) -ge 20 ]";
+    const pause = "kill -STOP $pid; sleep 0.2; kill -CONT $pid";
+    const stopped = `"$@" & pid=$!; until ${isUnderWay}; do sleep 0.01; done; ${pause}; wait $pid`;
+    const options = ["--dev", "veth", "--dst", "10.0.0.1", "--pps", "100", "--seconds", "2"];
+    const late: Sent = JSON.parse(near.run(["sh", "-c", stopped, "sh", TRAFFIC_SOURCE, ...options]));
+    expect(late.late_ns).toBeGreaterThan(100e6);
+    expect(send(near, "--pps", "0", "--count", "10", "--path", "socket").late_ns).toBe(0);
   });
 
   test("refuses to send from the network namespace of the host", () => {

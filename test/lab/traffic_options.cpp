@@ -20,6 +20,7 @@ line of JSON with what it sent. It refuses to run in the namespace of the host.
   --pps N          packets per second, default 1000; 0 is as fast as it goes
   --seconds S      default 1, at most 3600
   --count N        stop after so many packets, if that is sooner
+  --mark N         also report when packet N was sent
   --path NAME      socket or live; by default live above 20000 packets per second
   --cpu N          pin the sending thread
 
@@ -28,7 +29,9 @@ veth has an XDP program attached (any, also one that passes all on); without one
 socket sends through AF_PACKET; it needs nothing at the far end and leaves the CPU free between packets.
 
 Output: path, packets and bytes handed to the device, device_drops (of these, not taken by the far end's queue),
-first_packet_monotonic_ns (CLOCK_MONOTONIC), first_packet_wall_ns, duration_ns from the first packet to the last.
+first_packet_monotonic_ns (CLOCK_MONOTONIC), first_packet_wall_ns, duration_ns from the first packet to the last,
+marked_packet_ns from the first packet to the one of --mark (0 without it, or if it was not sent), late_ns by which the
+latest packet up to that one was late (of all without --mark).
 )";
 
 namespace {
@@ -75,6 +78,7 @@ const std::map<std::string_view, Setter> kSetters = {
     {"--pps", between<&O::packetsPerSecond, 0, 100'000'000>},
     {"--seconds", between<&O::seconds, 0, 3600>},
     {"--count", between<&O::packets, 1, std::uint64_t{1} << 40>},
+    {"--mark", between<&O::markedPacket, 1, std::uint64_t{1} << 40>},
     {"--cpu", between<&O::cpu, 0, 1023>},
 };
 

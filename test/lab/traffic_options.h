@@ -27,6 +27,8 @@ struct TrafficOptions {
   double seconds = 1;
   /// 0: bounded by time alone.
   std::uint64_t packets = 0;
+  /// Counted from 1; 0: none.
+  std::uint64_t markedPacket = 0;
   /// Empty: by rate.
   std::string path;
   /// Negative: not pinned.

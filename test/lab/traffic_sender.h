@@ -16,6 +16,8 @@ struct SendOrder {
   double packetsPerSecond = 0;
   std::uint64_t packets = 0;
   std::uint64_t durationNs = 0;
+  /// Counted from 1; 0: none.
+  std::uint64_t markedPacket = 0;
 };
 
 struct Sent {
@@ -25,6 +27,10 @@ struct Sent {
   /// CLOCK_MONOTONIC; 0 when nothing was sent.
   std::uint64_t firstPacketNs = 0;
   std::uint64_t durationNs = 0;
+  /// From the first packet to the marked one; 0: none, or not sent.
+  std::uint64_t markedPacketNs = 0;
+  /// By how much the latest packet up to the marked one was late; 0: as fast as it went.
+  std::uint64_t lateNs = 0;
 };
 
 /// Set by SIGINT and SIGTERM; both senders stop then and report what they sent.

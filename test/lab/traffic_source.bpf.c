@@ -91,6 +91,12 @@ static __always_inline int is_due(void) {
   return 1;
 }
 
+static __always_inline void note_lateness(void) {
+  if (state.marked_packet != 0 && state.packets >= state.marked_packet) return;
+  __u64 due_ns = state.next_due >> LIVE_TIME_SHIFT;
+  if (state.interval != 0 && state.elapsed_ns > due_ns + state.late_ns) state.late_ns = state.elapsed_ns - due_ns;
+}
+
 SEC("xdp")
 int traffic_source(struct xdp_md* ctx) {
   if (state.is_done) return XDP_DROP;
@@ -101,9 +107,12 @@ int traffic_source(struct xdp_md* ctx) {
   }
   if (!due || write_frame(ctx)) return XDP_DROP;
   traffic_advance(&cursor, &plan);
+  note_lateness();
   state.next_due += state.interval;
   state.packets++;
   state.last_packet_ns = state.elapsed_ns;
+  // The time read last may be that of a packet before it.
+  if (state.packets == state.marked_packet) state.marked_packet_ns = bpf_ktime_get_ns() - state.first_packet_ns;
   return bpf_redirect_map(&device, 0, 0);
 }
 

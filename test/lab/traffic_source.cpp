@@ -49,6 +49,7 @@ SendOrder makeOrder(const TrafficOptions& options) {
   order.deviceIndex = requireVeth(options.device);
   order.packetsPerSecond = options.packetsPerSecond;
   order.durationNs = static_cast<std::uint64_t>(options.seconds * 1e9);
+  order.markedPacket = options.markedPacket;
   order.packets = options.packets > 0 ? options.packets : std::numeric_limits<std::uint64_t>::max();
   if (options.packetsPerSecond > 0) {
     auto inTime = static_cast<std::uint64_t>(std::ceil(options.packetsPerSecond * options.seconds));
@@ -61,11 +62,12 @@ SendOrder makeOrder(const TrafficOptions& options) {
 
 void print(const TrafficOptions& options, const Sent& sent) {
   std::uint64_t wallOffset = clockNs(CLOCK_REALTIME) - monotonicNs();
-  std::printf("{\"profile\":\"%s\",\"path\":\"%s\",\"packets\":%" PRIu64 ",\"bytes\":%" PRIu64
-              ",\"device_drops\":%" PRIu64 ",\"first_packet_monotonic_ns\":%" PRIu64
-              ",\"first_packet_wall_ns\":%" PRIu64 ",\"duration_ns\":%" PRIu64 "}\n",
-              options.profile.c_str(), options.path.c_str(), sent.packets, sent.bytes, sent.deviceDrops,
-              sent.firstPacketNs, sent.firstPacketNs == 0 ? 0 : sent.firstPacketNs + wallOffset, sent.durationNs);
+  std::printf(
+      "{\"profile\":\"%s\",\"path\":\"%s\",\"packets\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"device_drops\":%" PRIu64
+      ",\"first_packet_monotonic_ns\":%" PRIu64 ",\"first_packet_wall_ns\":%" PRIu64 ",\"duration_ns\":%" PRIu64
+      ",\"marked_packet_ns\":%" PRIu64 ",\"late_ns\":%" PRIu64 "}\n",
+      options.profile.c_str(), options.path.c_str(), sent.packets, sent.bytes, sent.deviceDrops, sent.firstPacketNs,
+      sent.firstPacketNs == 0 ? 0 : sent.firstPacketNs + wallOffset, sent.durationNs, sent.markedPacketNs, sent.lateNs);
 }
 
 int run(std::span<char* const> arguments) {

@@ -4,6 +4,7 @@
  */
 import { join } from "node:path";
 import { type Bird, startBird } from "../fixtures/bgp/bird.ts";
+import { outputOf } from "../fixtures/child-output.ts";
 import { eventually, ServiceProcess } from "../fixtures/service.ts";
 import { Undo } from "../fixtures/undo.ts";
 import { type Namespace, Namespaces } from "./namespaces.ts";
@@ -55,6 +56,8 @@ export interface TrafficOptions {
   readonly dev?: string;
   /** Of a frame of the profile udp, without check sum. */
   readonly bytes?: number;
+  /** Its time is reported; the first packet is 1. */
+  readonly mark?: number;
   /** Of the sender; default: the first. */
   readonly cpu?: number;
 }
@@ -66,6 +69,10 @@ export interface Sent {
   readonly device_drops: number;
   readonly first_packet_wall_ns: number;
   readonly duration_ns: number;
+  /** From the first packet to the marked one; 0: none, or not sent. */
+  readonly marked_packet_ns: number;
+  /** By how much the latest packet up to the marked one was late. */
+  readonly late_ns: number;
 }
 
 export class World {
@@ -130,10 +137,8 @@ export async function sendFrom(
   const { target, sources = 1, hosts = 1, ports = 1, ...rest } = traffic;
   const values = { dev: "wire0", dst: target, sources, hosts, ports, cpu: 0, ...rest };
   const flags = Object.entries(values).flatMap(([name, value]) => [`--${name}`, String(value)]);
-  const child = Bun.spawn(attacker.command([...runner, TRAFFIC_SOURCE, ...flags]), { stdout: "pipe", stderr: "pipe" });
-  const [output, complaint] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
-  if ((await child.exited) !== 0) throw new Error(`traffic source: ${complaint}`);
-  return JSON.parse(output) as Sent;
+  const command = attacker.command([...runner, TRAFFIC_SOURCE, ...flags]);
+  return JSON.parse(await outputOf({ name: "traffic source", command })) as Sent;
 }
 
 export function sessionUp(bird: Bird, service: ServiceProcess): Promise<void> {

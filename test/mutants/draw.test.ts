@@ -43,7 +43,7 @@ describe("the same seed", () => {
   });
 });
 
-test("equal lines are told apart", () => {
+test("equal lines have mutants of their own", () => {
   const { text } = file("same.ts", 10);
   const equal = ["src/net/a.ts", "src/net/b.ts"].map((path) => ({ path, text }));
   expect(new Set(ids(draw({ files: equal, seed: 7, count: 100 }))).size).toBe(20);

@@ -2,12 +2,13 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Dropping } from "../../src/http/wire/dataplane.ts";
 import { BpfDirectory, bpfUnavailable } from "../fixtures/dataplane/bpf-directory.ts";
-import { DroppingBox } from "../fixtures/dataplane/dropping-box.ts";
 import { DEVICE, Veth, vethUnavailable } from "../fixtures/dataplane/veth.ts";
 import { MAIN } from "../fixtures/replay-command.ts";
-import { OutputProcess } from "../fixtures/service.ts";
+import { freePort, OutputProcess, ServiceProcess } from "../fixtures/service.ts";
 import { Undo } from "../fixtures/undo.ts";
+import { Relay } from "../lab/relay.ts";
 
 /** As a service that was given too little: the kernel takes the mirror program alone then. */
 const WITHOUT_PERFMON = ["setpriv", "--bounding-set=-perfmon,-sys_admin", "--inh-caps=-perfmon,-sys_admin"];
@@ -97,28 +98,28 @@ describe.skipIf(unavailable !== null)(`on a veth${reason}`, () => {
     undo.add(() => agent.remove());
     await agent.says('"about":"interface veth","found":"is down"');
   });
-});
 
-test.skipIf(unavailable !== null)(
-  `a service in dry run tells at its start what would fail once it is live, before it captures${reason}`,
-  async () => {
-    const box = new DroppingBox();
-    undo.add(() => box.close());
-    const service = await box.start({ dryRun: true, runner: WITHOUT_PERFMON });
+  test("a service in dry run logs at its start what would fail once it is live, before it captures", async () => {
+    const port = await freePort();
+    const relay = await Relay.open(veth.far, port, directory);
+    undo.add(() => relay.close());
+    const config = SERVICE().replace("dry_run: false", "dry_run: true");
+    const options = { config, netns: veth.far.name, port, directory, runner: WITHOUT_PERFMON };
+    const service = await ServiceProcess.start(options);
+    undo.add(() => service.remove());
     await service.says('"capture failed');
     const lines = service.output.split("\n").filter((line) => line.startsWith("{"));
-    const told = lines.map((line) => JSON.parse(line) as LogLine);
-    const refused = told.find(({ about }) => about === "program xdp_filter");
+    const logged = lines.map((line) => JSON.parse(line) as LogLine);
+    const refused = logged.find(({ about }) => about === "program xdp_filter");
     expect(refused).toMatchObject({ level: "error", msg: "this machine lacks what the configuration needs" });
     expect(refused?.found).toMatch(/^Linux \S+ refused the XDP filter \(xdp_filter\): its verifier does not take/);
     expect(refused?.found).toContain("CAP_PERFMON missing: run as root");
-    const lastTold = told.findLastIndex(({ about }) => about !== undefined);
-    expect(lastTold).toBeLessThan(told.findIndex(({ msg }) => msg.startsWith("capture failed")));
-    const { problems } = await box.dropping();
+    const lastFound = logged.findLastIndex(({ about }) => about !== undefined);
+    expect(lastFound).toBeLessThan(logged.findIndex(({ msg }) => msg.startsWith("capture failed")));
+    const { problems } = (await service.get<{ dataplane: Dropping }>("/api/v1/status")).body.dataplane;
     expect(problems).toContainEqual({ about: "program xdp_filter", level: "error", found: refused?.found ?? "" });
-    box.veth.far.run(["ip", "link", "set", DEVICE, "down"]);
-    await box.reload({ dryRun: true });
+    veth.far.run(["ip", "link", "set", DEVICE, "down"]);
+    expect((await service.post("/api/v1/config/reload", {})).status).toBe(200);
     await service.says('"about":"interface veth","found":"is down"');
-  },
-  60_000,
-);
+  }, 60_000);
+});

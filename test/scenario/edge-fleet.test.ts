@@ -1,4 +1,4 @@
-/** The real service, an edge node's reports, and a database on disk: what is told of the fleet outlives a kill. */
+/** The real service, an edge node's reports, and a database on disk: what is known of the fleet outlives a kill. */
 import { expect, test } from "bun:test";
 import { Scenario } from "../fixtures/scenario.ts";
 import { eventually, type ServiceProcess } from "../fixtures/service.ts";

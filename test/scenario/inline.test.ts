@@ -15,6 +15,11 @@ interface Status {
   readonly capture: { readonly interfaces: readonly { readonly queues: readonly { counted_packets: number }[] }[] };
 }
 
+interface Attack {
+  readonly id: string;
+  readonly volume: { readonly packets: number };
+}
+
 test.skipIf(unavailable !== null)(`inline counting leads to a route as a mirror port does${reason}`, async () => {
   world = await World.create({ apiPort: await freePort(), hysteresisSeconds: 1, mode: "inline" });
   const { bird, service } = world;
@@ -30,6 +35,11 @@ test.skipIf(unavailable !== null)(`inline counting leads to a route as a mirror 
   };
   await eventually(isCounted, "not all that arrived was counted");
   await eventually(async () => !(await bird.hasRoute(`${VICTIM}/32`)), "the route was not withdrawn");
-  const { recent } = (await service.get<{ recent: object[] }>("/api/v1/attacks")).body;
-  expect(recent[0]).toMatchObject({ target: VICTIM, metric: "pps", ban_state: "withdrawn" });
+  const { recent } = (await service.get<{ recent: Attack[] }>("/api/v1/attacks")).body;
+  const [attack] = recent;
+  expect(attack).toMatchObject({ target: VICTIM, metric: "pps", ban_state: "withdrawn" });
+  const arrived = sent.packets - sent.device_drops;
+  expect(Math.abs((attack?.volume.packets ?? 0) - arrived)).toBeLessThanOrEqual(0.05 * arrived);
+  const { entries } = (await service.get<{ entries: object[] }>(`/api/v1/attacks/${attack?.id}/timeline`)).body;
+  expect(entries).toContainEqual(expect.objectContaining({ kind: "announced", neighbor: "198.51.100.2" }));
 });

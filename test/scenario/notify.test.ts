@@ -13,7 +13,7 @@ thresholds: {pps: 1000, mbps: 100, flows_per_sec: 1000}
 const CHANNELS = "notify: {webhook: {url_env: HOOK_URL}, slack: {url_env: SLACK_URL}}\n";
 const scene = new Scenario();
 
-test("bans are told by channels that come with a reload, and at a stop", async () => {
+test("bans are delivered by channels that come with a reload, and at a stop", async () => {
   const [hook, slack] = [new Receiver(), new Receiver()];
   scene.onEnd(() => Promise.all([hook.stop(), slack.stop()]));
   const env = { HOOK_URL: `${hook.url}s3cret-hook`, SLACK_URL: `${slack.url}s3cret-slack` };
@@ -24,14 +24,14 @@ test("bans are told by channels that come with a reload, and at a stop", async (
   const { body: ban } = await service.post("/api/v1/ban", { ip: "192.0.2.8" });
   await eventually(
     () => hook.received.length === 1 && slack.received.length === 1,
-    () => `not told:\n${service.output}`,
+    () => `not delivered:\n${service.output}`,
   );
-  const told = () => JSON.parse(hook.received.at(-1)?.body ?? "{}") as object;
-  expect(told()).toMatchObject({ event: "ban_active", dry_run: true, ban: { target: ban["target"] } });
+  const delivered = () => JSON.parse(hook.received.at(-1)?.body ?? "{}") as object;
+  expect(delivered()).toMatchObject({ event: "ban_active", dry_run: true, ban: { target: ban["target"] } });
   // The last event is delivered although the service stops at once.
   await service.post("/api/v1/unban", { ip: "192.0.2.8" });
   expect(await service.stop()).toBe(0);
-  expect(told()).toMatchObject({ event: "ban_withdrawn" });
+  expect(delivered()).toMatchObject({ event: "ban_withdrawn" });
   expect(slack.received.at(-1)?.body).toContain("Ban of 192.0.2.8 is withdrawn: manual unban");
   expect(service.output).not.toContain("s3cret");
 });

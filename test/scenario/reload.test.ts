@@ -92,7 +92,7 @@ test("a replaced file of origins is taken up, and what there was is kept when th
   expect((await reload()).status).toBe(200);
   await eventually(
     async () => (await systemOf("active")) === "AS64511",
-    () => `the second attack is not told by the new file:\n${service.output}`,
+    () => `the second attack is not shown by the new file:\n${service.output}`,
     30_000,
   );
 });

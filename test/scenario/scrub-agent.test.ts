@@ -30,7 +30,7 @@ describe.skipIf(vethUnavailable !== null)(`a scrub node${reason}`, () => {
   });
   afterEach(() => world.close());
 
-  test("a diverted attack is dropped on the node, told of, and passed again after the unban", async () => {
+  test("a diverted attack is dropped on the node, reported, and passed again after the unban", async () => {
     const agent = world.startAgent();
     const service = await world.startService();
     await world.rulesInForce(1);
@@ -69,7 +69,7 @@ describe.skipIf(vethUnavailable !== null)(`a scrub node${reason}`, () => {
     expect(await world.dropped(53, 100)).toBe(0);
   });
 
-  test("a node that lost its filter drops from the document on disk, and dataplane status tells what is in the kernel", async () => {
+  test("a node that lost its filter drops from the document on disk, and dataplane status prints what is in the kernel", async () => {
     const detach = ", on_exit: detach";
     const first = world.startAgent({ more: detach });
     const service = await world.startService();

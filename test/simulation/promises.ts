@@ -221,9 +221,11 @@ export class Promises {
     }
   }
 
-  /** The speaker has what is wanted, once neither of them was disturbed for a while. */
+  /** Neighbors and speaker have what is wanted, once nothing of it was disturbed for a while. */
   #judgeRoutes(): void {
     const { speaker, speakerChangedAtMs, startedAtMs, nowMs } = this.#simulation;
+    const stuck = speaker.lostWithdrawal();
+    if (stuck !== null) this.fail(stuck);
     const isWell = speaker.isRunning && !speaker.isFrozen && !speaker.isRefusing;
     if (!isWell || nowMs - Math.max(speakerChangedAtMs, startedAtMs) < SPEAKER_SETTLED_MS) return;
     const wanted = this.#wantedKeys();
@@ -231,6 +233,8 @@ export class Promises {
     for (const key of wanted) {
       if (!speaker.routes.has(key) && !this.#isFailed(key)) this.fail(`the speaker lacks ${key}`);
     }
+    const lost = speaker.lostAnnouncement();
+    if (lost !== null) this.fail(lost);
     if (speaker.hasSession && !speaker.keepsRulesBack) this.#judgeAnnounced();
   }
 

@@ -4,6 +4,7 @@
  */
 import type { Engine, Native, Source, TickSummary } from "../../src/dataplane/native.d.ts";
 import { addressFromBytes } from "../../src/net/address.ts";
+import type { CountRows } from "../../src/traffic/count-rows.ts";
 import { HEADER_RECORD_BYTES } from "../../src/traffic/header-record.ts";
 import type { HostRows } from "../../src/traffic/host-rows.ts";
 import type { NetworksTable } from "../../src/traffic/network-lookup.ts";
@@ -33,7 +34,7 @@ export function simulatedNative(traffic: CountedTraffic, opening: () => void = (
     throw new Error("the simulation has no data plane");
   };
   return {
-    openEngine: () => new SimulatedEngine(traffic, opening),
+    openEngine: ({ tickMs }) => new SimulatedEngine(traffic, tickMs, opening),
     openFilter: absent,
     readPinnedFilter: absent,
     probeProgram: absent,
@@ -49,6 +50,7 @@ class SimulatedEngine implements Engine {
   #table: NetworksTable | null = null;
   #screens: Float64Array = new Float64Array(0);
   #watched = new Set<string>();
+  readonly #tickMs: number;
   /** As of the last tick. */
   #tracked: Tracked[] = [];
   #screened: Tracked[] = [];
@@ -59,8 +61,9 @@ class SimulatedEngine implements Engine {
   #hasSource = false;
   #isClosed = false;
 
-  constructor(traffic: CountedTraffic, opening: () => void) {
+  constructor(traffic: CountedTraffic, tickMs: number, opening: () => void) {
     this.#traffic = traffic;
+    this.#tickMs = tickMs;
     this.#opening = opening;
   }
 
@@ -111,6 +114,20 @@ class SimulatedEngine implements Engine {
     return 0;
   }
 
+  readCounts(first: number, out: CountRows): number {
+    const watched = this.#screened.filter(({ host }) => this.#watched.has(host.ip));
+    for (const [row, { host }] of watched.slice(first, first + out.capacity).entries()) {
+      out.addresses.set(host.bytes, row * 16);
+      out.agesMs[row] = 0;
+      out.spansMs[row] = this.#tickMs;
+      for (let i = 0; i < WIDTH; i++) {
+        out.incoming[row * WIDTH + i] = ((host.rates[i] as number) * this.#tickMs) / 1000;
+        out.outgoing[row * WIDTH + i] = ((host.rates[WIDTH + i] as number) * this.#tickMs) / 1000;
+      }
+    }
+    return watched.length;
+  }
+
   readHosts(cursor: number, out: HostRows): { next: number; count: number } {
     const rows = this.#tracked.slice(cursor, cursor + out.capacity);
     writeAll(out, rows);
@@ -134,6 +151,17 @@ class SimulatedEngine implements Engine {
       }
     }
     return count;
+  }
+
+  /** The simulation has no history. */
+  keepIntervals(): void {}
+
+  takeIntervals(): { next: number; count: number } {
+    return { next: -1, count: 0 };
+  }
+
+  readInterval(): boolean {
+    return false;
   }
 
   readSamples(address: Uint8Array, out: Uint8Array, length = 128): number {

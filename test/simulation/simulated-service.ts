@@ -97,14 +97,14 @@ export class SimulatedService {
     this.state.close();
   }
 
-  /** As by SIGTERM. */
-  async stop(): Promise<void> {
+  /** As by SIGTERM. @param pass lets time pass, with advance(). */
+  async stop(pass: (ms: number) => Promise<void>): Promise<void> {
     let isStopped = false;
     void this.floodwall.stop().then(() => {
       isStopped = true;
     });
     // It waits for the speaker, and no longer than for its own deadline.
-    for (let i = 0; i < 100 && !isStopped; i++) await this.advance(100);
+    for (let i = 0; i < 100 && !isStopped; i++) await pass(100);
     if (!isStopped) throw new Error("the service does not stop");
     this.#options.speaker.disconnect();
   }
@@ -112,14 +112,8 @@ export class SimulatedService {
   /** What a killed process waited for may still come: it must not connect again. */
   #reachable(speaker: SimulatedSpeaker): Speaker {
     return {
-      kind: speaker.kind,
+      ...speaker.forProcess(this.clock),
       connect: () => (this.#isGone ? new Promise<never>(() => {}) : speaker.connect()),
-      configure: () => speaker.configure(),
-      follow: () => speaker.follow(),
-      neighborFault: () => speaker.neighborFault(),
-      routesChanged: () => {},
-      reload: () => {},
-      end: () => speaker.end(),
     };
   }
 

@@ -1,11 +1,11 @@
 /**
- * The BGP speaker of the simulation: a table of routes and two sessions in memory, behind the calls that a gobgpd answers.
- * It outlives the service, loses sessions, freezes, refuses, keeps rules back and starts anew, as it is told to.
+ * The BGP speaker of the simulation: a table of routes and two neighbors in memory, behind the calls that a gobgpd
+ * answers. It outlives the service, loses sessions, freezes, refuses, keeps rules back and starts anew, as it is told to.
  */
 
 import type { RouteFamily } from "../../src/bgp/route-family.ts";
-import { familyOfKey, instanceOf, keyOfPath, type RouteKey } from "../../src/bgp/route-path.ts";
-import { toPeer } from "../../src/bgp/speaker/neighbor.ts";
+import { familyOfKey, instanceOf, keyOfPath, type RouteKey, toOwnPath } from "../../src/bgp/route-path.ts";
+import { NeighborWatch } from "../../src/bgp/speaker/neighbor-watch.ts";
 import type { Speaker } from "../../src/bgp/speaker/speaker.ts";
 import type {
   AdjOutQuery,
@@ -15,25 +15,36 @@ import type {
   SpeakerPeer,
 } from "../../src/bgp/speaker/speaker-client.ts";
 import { SpeakerFault } from "../../src/bgp/speaker/speaker-fault.ts";
-import { address } from "../fixtures/host-rows.ts";
+import type { Clock } from "../../src/system/clock.ts";
+import type { Chance } from "../fixtures/seeded-random.ts";
+import { type NeighborTraits, SimulatedNeighbor } from "./simulated-neighbor.ts";
 
-/** The second one takes no rules. */
-export const NEIGHBORS = [
-  { address: "10.1.0.1", families: ["ipv4-unicast", "ipv6-unicast", "ipv4-flowspec", "ipv6-flowspec"] },
-  { address: "10.1.0.2", families: ["ipv4-unicast", "ipv6-unicast"] },
-] as const satisfies readonly { address: string; families: readonly RouteFamily[] }[];
 export const ASN = 64500;
-
-interface Session {
-  isUp: boolean;
-  /** Wall clock. */
-  changedAtMs: number;
-}
+const UNICAST = ["ipv4-unicast", "ipv6-unicast"] as const satisfies RouteFamily[];
+/** The second one takes no rules. */
+export const NEIGHBORS: readonly NeighborTraits[] = [
+  {
+    address: "10.1.0.1",
+    asn: ASN,
+    families: [...UNICAST, "ipv4-flowspec", "ipv6-flowspec"],
+    hasGracefulRestart: true,
+  },
+  { address: "10.1.0.2", asn: ASN, families: UNICAST, hasGracefulRestart: false },
+];
+/** gobgpd is configured so. */
+const DEFERRAL_MS_MAX = 1000;
 
 /** Who watches the sessions. */
 interface Connection {
   readonly onChange: () => void;
   readonly end: (fault: Error) => void;
+}
+
+/** When a session begins, its neighbor gets no changes for a while. */
+export interface Deferrals {
+  readonly nowMs: () => number;
+  /** How long; 0: it gets them at once. */
+  readonly drawMs: () => number;
 }
 
 export interface SpeakerPath {
@@ -49,18 +60,23 @@ export interface SimulatedSpeakerOptions {
   readonly deadline: () => Promise<never>;
   /** Before a path is taken; `rib` is as it was. */
   readonly onPath: (path: SpeakerPath) => void;
+  /** Default: all neighbors get changes at once. */
+  readonly deferrals?: Deferrals;
 }
 
-export class SimulatedSpeaker implements Speaker {
-  readonly kind = "managed";
+export function drawDeferralMs(chance: Chance): number {
+  return chance.oneIn(2) ? 0 : chance.below(DEFERRAL_MS_MAX + 1);
+}
+
+export class SimulatedSpeaker {
   readonly #options: SimulatedSpeakerOptions;
   /** By the instance of the service: each has paths of its own. */
   readonly #ribs = new Map<number | null, Map<RouteKey, ListedPath>>();
-  readonly #sessions: Session[];
+  readonly #neighbors = NEIGHBORS.map((traits) => new SimulatedNeighbor(traits));
   #peers: readonly SpeakerPeer[] | null = null;
   /** Of the clients that are connected. */
   readonly #connected = new Set<Connection>();
-  isRunning = true;
+  #isRunning = true;
   /** New connections fail, those that there are go on. */
   isFull = false;
   isFrozen = false;
@@ -69,7 +85,17 @@ export class SimulatedSpeaker implements Speaker {
 
   constructor(options: SimulatedSpeakerOptions) {
     this.#options = options;
-    this.#sessions = NEIGHBORS.map(() => ({ isUp: true, changedAtMs: options.wallMs() }));
+    for (const neighbor of this.#neighbors) this.#begin(neighbor);
+  }
+
+  get isRunning(): boolean {
+    return this.#isRunning;
+  }
+
+  set isRunning(isRunning: boolean) {
+    if (isRunning === this.#isRunning) return;
+    this.#isRunning = isRunning;
+    this.restart();
   }
 
   get routes(): ReadonlySet<RouteKey> {
@@ -82,9 +108,30 @@ export class SimulatedSpeaker implements Speaker {
 
   /** Some neighbor has it. */
   isOut(key: RouteKey): boolean {
-    if (![...this.#ribs.values()].some((rib) => rib.has(key))) return false;
-    const family = familyOfKey(key);
-    return NEIGHBORS.some((_, index) => this.#takes(index, family));
+    this.#pass();
+    return this.#neighbors.some((neighbor) => this.#gets(neighbor, key) && neighbor.held.has(key));
+  }
+
+  /** What a neighbor holds, and the speaker has not: it was not sent the withdrawal, and never will be. null: nothing. */
+  lostWithdrawal(): string | null {
+    this.#pass();
+    const routes = this.routes;
+    for (const { address, held } of this.#neighbors) {
+      for (const key of held.keys()) if (!routes.has(key)) return `${address} still has ${key}`;
+    }
+    return null;
+  }
+
+  /** What a neighbor should hold, and does not; null: nothing. */
+  lostAnnouncement(): string | null {
+    this.#pass();
+    const routes = this.#routes();
+    for (const neighbor of this.#neighbors.filter(({ isUp }) => isUp)) {
+      const due = [...routes].filter(([key]) => this.#gets(neighbor, key));
+      const lost = due.find(([key, attributes]) => neighbor.held.get(key) !== attributes);
+      if (lost !== undefined) return `${neighbor.address} was not sent ${lost.join(" ")}`;
+    }
+    return null;
   }
 
   async connect(): Promise<SpeakerClient> {
@@ -93,38 +140,38 @@ export class SimulatedSpeaker implements Speaker {
     return this.#client();
   }
 
-  async configure() {
-    return [];
-  }
-
-  async follow() {
-    return { notifications: [], blameless: [], limits: [] };
-  }
-
-  neighborFault(): null {
-    return null;
-  }
-  routesChanged(): void {}
-
-  reload(): void {}
-
-  /** By the service, when it leaves no routes. */
-  async end(): Promise<void> {
-    this.restart();
+  /** As a process of the service uses it on its clock. */
+  forProcess(clock: Clock): Speaker {
+    const watch = new NeighborWatch();
+    return {
+      kind: "managed",
+      connect: () => this.connect(),
+      configure: async () => [],
+      follow: async (client, { sessions, installed }) => {
+        const nowMs = clock.monotonicMs();
+        const unsent = await watch.follow(client, { sessions, installed, notifications: [], nowMs });
+        const deferring = sessions.filter(({ isDeferring }) => isDeferring).map(({ address }) => address);
+        return { notifications: [], blameless: [], unsent, deferring, limits: [] };
+      },
+      neighborFault: () => null,
+      routesChanged: () => {},
+      reload: () => {},
+      end: async () => this.restart(),
+    };
   }
 
   setSession(index: number, isUp: boolean): void {
-    const session = this.#sessions[index];
-    if (session === undefined || session.isUp === isUp) return;
-    session.isUp = isUp;
-    session.changedAtMs = this.#options.wallMs();
+    const neighbor = this.#neighbors[index];
+    if (neighbor === undefined || neighbor.isUp === isUp) return;
+    if (isUp) this.#begin(neighbor);
+    else neighbor.end(this.#options.wallMs());
     this.#changed();
   }
 
   /** All of its routes are gone, and whoever is connected notices. */
   restart(): void {
     this.#ribs.clear();
-    for (const session of this.#sessions) session.changedAtMs = this.#options.wallMs();
+    for (const neighbor of this.#neighbors.filter(({ isUp }) => isUp)) this.#begin(neighbor);
     this.disconnect();
     this.#changed();
   }
@@ -136,7 +183,13 @@ export class SimulatedSpeaker implements Speaker {
   }
 
   get hasSession(): boolean {
-    return this.isRunning && this.#sessions.some(({ isUp }) => isUp);
+    return this.#isRunning && this.#neighbors.some(({ isUp }) => isUp);
+  }
+
+  /** Some neighbor gets no changes. */
+  get isDeferring(): boolean {
+    this.#pass();
+    return this.#isRunning && this.#neighbors.some(({ isDeferring }) => isDeferring);
   }
 
   #client(): SpeakerClient {
@@ -152,7 +205,7 @@ export class SimulatedSpeaker implements Speaker {
       global: { asn: ASN, routerId: "10.1.0.254", listenPort: -1, listenAddresses: [] },
       addPeer: configures,
       deletePeer: configures,
-      resend: configures,
+      resend: (neighbor) => ask("ResetPeer", () => this.#resend(neighbor)),
       setExportPolicy: configures,
       listPeers: () => ask("ListPeer", () => this.#peersNow()),
       sendPaths: (paths) => ask("AddPath", () => this.#take(paths)),
@@ -171,9 +224,31 @@ export class SimulatedSpeaker implements Speaker {
   }
 
   async #answer<T>(operation: string, answer: () => T): Promise<T> {
-    if (!this.isRunning) throw unreachable(operation);
+    if (!this.#isRunning) throw unreachable(operation);
     if (this.isFrozen) return this.#options.deadline();
+    this.#pass();
     return answer();
+  }
+
+  #begin(neighbor: SimulatedNeighbor): void {
+    const { wallMs, deferrals } = this.#options;
+    const deferralMs = deferrals?.drawMs() ?? 0;
+    const defersUntilMs = deferrals === undefined || deferralMs === 0 ? null : deferrals.nowMs() + deferralMs;
+    neighbor.begin({ wallMs: wallMs(), defersUntilMs, routes: this.#routes() });
+  }
+
+  /** What time has brought: nobody is told of the end of a deferral. */
+  #pass(): void {
+    const { deferrals } = this.#options;
+    if (deferrals === undefined || !this.#neighbors.some(({ isDeferring }) => isDeferring)) return;
+    const routes = this.#routes();
+    for (const neighbor of this.#neighbors) {
+      if (neighbor.endDeferral(deferrals.nowMs(), routes)) this.#peers = null;
+    }
+  }
+
+  #resend(text: string): void {
+    this.#neighbors.find(({ address }) => address === text)?.resend(this.#routes());
   }
 
   #changed(): void {
@@ -193,7 +268,21 @@ export class SimulatedSpeaker implements Speaker {
       this.#ribs.set(instance, rib);
       if (attributes === null) rib.delete(key);
       else rib.set(key, { ...listed, attributes });
+      for (const neighbor of this.#neighbors) neighbor.send(key, this.#selected(key));
     }
+  }
+
+  /** Of the paths of several services the first one. */
+  #selected(key: RouteKey): string | undefined {
+    for (const rib of this.#ribs.values()) {
+      const path = rib.get(key);
+      if (path !== undefined) return toOwnPath(path)?.attributes;
+    }
+    return undefined;
+  }
+
+  #routes(): ReadonlyMap<RouteKey, string> {
+    return new Map([...this.routes].map((key) => [key, this.#selected(key) ?? ""]));
   }
 
   #pathsOf(family: RouteFamily): ListedPath[] {
@@ -201,37 +290,26 @@ export class SimulatedSpeaker implements Speaker {
   }
 
   #out({ neighbor, family, prefixes }: AdjOutQuery): ListedPath[] {
-    const index = NEIGHBORS.findIndex(({ address }) => address === neighbor);
-    if (!this.#takes(index, family)) return [];
     const paths = this.#pathsOf(family);
-    return prefixes.length === 0 ? paths : paths.filter((path) => prefixes.includes(keyOfPath(path) ?? ""));
+    const asked = this.#neighbors.find(({ address }) => address === neighbor);
+    // What it would be sent: also during a deferral.
+    return paths.filter((path) => {
+      const key = keyOfPath(path) ?? "";
+      return asked?.isUp === true && this.#gets(asked, key) && (prefixes.length === 0 || prefixes.includes(key));
+    });
   }
 
-  #takes(index: number, family: RouteFamily): boolean {
-    const taken: readonly RouteFamily[] = NEIGHBORS[index]?.families ?? [];
-    if (this.keepsRulesBack && family.endsWith("flowspec")) return false;
-    return this.#sessions[index]?.isUp === true && taken.includes(family);
+  #gets(neighbor: SimulatedNeighbor, key: RouteKey): boolean {
+    if (this.keepsRulesBack && familyOfKey(key).endsWith("flowspec")) return false;
+    return neighbor.takes(key);
   }
 
   #peersNow(): readonly SpeakerPeer[] {
-    this.#peers ??= NEIGHBORS.map((neighbor, i) => peerOf(neighbor, this.#sessions[i] as Session));
+    this.#peers ??= this.#neighbors.map((neighbor) => neighbor.toPeer());
     return this.#peers;
   }
 }
 
 function unreachable(operation: string): SpeakerFault {
   return new SpeakerFault(operation, "the simulated speaker is not reachable", "unreachable");
-}
-
-function peerOf({ address: text, families }: (typeof NEIGHBORS)[number], { isUp, changedAtMs }: Session): SpeakerPeer {
-  const configured = { address: address(text), remoteAsn: ASN, port: 179, passwordEnv: null, multihopTtl: 0 };
-  // GoBGP has whole seconds.
-  const sinceMs = Math.floor(changedAtMs / 1000) * 1000;
-  return {
-    ...toPeer(configured, null),
-    state: isUp ? "established" : "active",
-    upSinceMs: isUp ? sinceMs : null,
-    downSinceMs: isUp ? null : sinceMs,
-    remoteFamilies: families,
-  };
 }

@@ -20,6 +20,7 @@ const HAPPENS_IN_DAYS = [
   ...["blackhole", "flowspec", "divert", "retiring", "fallback", "repeat", "rejected: whitelisted"],
   ...["order", "unban", "reload", "kill", "stop", "clock set", "disk full"],
   ...["session lost", "speaker restarts", "speaker freezes", "speaker refuses", "rules are kept back"],
+  "order while deferring",
 ];
 const HOURS_FOR_ALL = 72;
 

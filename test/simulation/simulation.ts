@@ -13,7 +13,7 @@ import { Promises } from "./promises.ts";
 import { simulatedNative } from "./simulated-counter.ts";
 import { drawPolicy, type SimulatedPolicy } from "./simulated-policy.ts";
 import { SimulatedService } from "./simulated-service.ts";
-import { NEIGHBORS, SimulatedSpeaker } from "./simulated-speaker.ts";
+import { drawDeferralMs, NEIGHBORS, SimulatedSpeaker } from "./simulated-speaker.ts";
 import { type Flood, type Host, SimulatedTraffic, SPREAD, VECTORS } from "./simulated-traffic.ts";
 
 /** Power is never lost here, so that nothing has to reach a disk: in memory, where that can be had. */
@@ -64,6 +64,7 @@ export class Simulation {
       wallMs: () => this.process?.clock.wallMs() ?? Date.UTC(2026, 0, 1),
       deadline: () => this.#deadline(),
       onPath: (path) => this.promises.pathIsTaken(path),
+      deferrals: { nowMs: () => this.nowMs, drawMs: () => drawDeferralMs(this.chance) },
     });
     this.process = this.#newProcess(Date.UTC(2026, 0, 1));
     this.#kinds = [
@@ -98,6 +99,7 @@ export class Simulation {
         // What it set off, as far as no time must pass for it.
         await this.process.advance(0);
       }
+      if (this.speaker.isDeferring && this.chance.oneIn(2)) await this.#orderWhileDeferring();
       // A quarter of a second after the tick: what it changed is on disk.
       if (slice === 0 && this.nowMs % STORE_LOOKED_AT_MS === SLICE_MS) this.promises.lookAtStore();
     }
@@ -196,6 +198,14 @@ export class Simulation {
     await answer;
   }
 
+  /** What a neighbor is not sent now. */
+  async #orderWhileDeferring(): Promise<void> {
+    this.tell("order while deferring");
+    if (this.chance.oneIn(2)) await this.#order();
+    else await this.#unban();
+    await this.process.advance(0);
+  }
+
   #anyAddress(): IpAddress {
     return this.chance.oneIn(8) ? FOREIGN : this.chance.oneOf(this.traffic.hosts).ip;
   }
@@ -213,10 +223,7 @@ export class Simulation {
   }
 
   async #stop(): Promise<void> {
-    const { clock } = this.process;
-    const before = clock.monotonicMs();
-    await this.process.stop();
-    this.nowMs += clock.monotonicMs() - before;
+    await this.process.stop((ms) => this.#pass(ms));
     this.#startAgain();
   }
 
@@ -265,7 +272,6 @@ export class Simulation {
   #speakerTrouble(what: "isRunning" | "isFrozen" | "isRefusing" | "keepsRulesBack", value: boolean): void {
     const { speaker } = this;
     speaker[what] = value;
-    if (what === "isRunning") speaker.restart();
     this.speakerChangedAtMs = this.nowMs;
     this.#after(this.#troubleMs(), () => {
       speaker[what] = !value;
@@ -290,10 +296,7 @@ export class Simulation {
   }
 
   #deadline(): Promise<never> {
-    const { clock } = this.process;
-    return new Promise((_, reject) => {
-      const fault = new SpeakerFault("ListPeer", "the simulated speaker does not answer", "silent");
-      clock.wakeAt(clock.monotonicMs() + SPEAKER_DEADLINE_MS, () => reject(fault));
-    });
+    const fault = new SpeakerFault("ListPeer", "the simulated speaker does not answer", "silent");
+    return new Promise((_, reject) => this.#after(SPEAKER_DEADLINE_MS, () => reject(fault)));
   }
 }

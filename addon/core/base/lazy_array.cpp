@@ -15,7 +15,7 @@ constexpr std::size_t kHugePage = std::size_t{2} << 20;
 LazyMemory::LazyMemory(std::size_t bytes, Pages pages) : mapping_(nullptr), mapped_(bytes), start_(nullptr) {
   if (bytes == 0) return;
   // Room to begin on a huge page; the kernel aligns such mappings by itself only since 6.7.
-  const bool isLarge = pages == Pages::huge && bytes >= 2 * kHugePage;
+  const bool isLarge = pages != Pages::small && bytes >= 2 * kHugePage;
   if (isLarge) mapped_ += kHugePage;
   mapping_ = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapping_ == MAP_FAILED) throw std::bad_alloc();
@@ -23,8 +23,9 @@ LazyMemory::LazyMemory(std::size_t bytes, Pages pages) : mapping_(nullptr), mapp
   if (!isLarge) return;
   const std::size_t over = reinterpret_cast<std::uintptr_t>(start_) % kHugePage;
   if (over != 0) start_ += kHugePage - over;
+  const std::size_t small = pages == Pages::hugeFromSecond ? kHugePage : 0;
   // Without huge pages everything works, more slowly.
-  (void)madvise(start_, bytes, MADV_HUGEPAGE);
+  (void)madvise(start_ + small, bytes - small, MADV_HUGEPAGE);
 }
 
 LazyMemory::~LazyMemory() {

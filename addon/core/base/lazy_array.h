@@ -14,8 +14,8 @@
 namespace floodwall {
 
 /// Huge pages are worth more than anything else in tables that are read at random. An array that is filled from its
-/// beginning needs none, and takes less memory without.
-enum class Pages : std::uint8_t { huge, small };
+/// beginning needs none, and takes less memory without; so does a table that grows, while it is small.
+enum class Pages : std::uint8_t { huge, hugeFromSecond, small };
 
 /// One anonymous mapping.
 class LazyMemory {

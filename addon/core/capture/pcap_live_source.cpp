@@ -118,7 +118,8 @@ bool PcapLiveSession::receiveBatch() {
   }
   if (count >= 0) return true;
   const std::lock_guard lock(mutex_);
-  error_ = pcap_geterr(handle_.get());
+  const std::string detail = pcap_geterr(handle_.get());
+  error_ = detail.empty() ? pcap_statustostr(count) : detail;
   return false;
 }
 

@@ -58,9 +58,12 @@ class BucketClock {
   /// The time by which sums are divided: the window, or more where late folds made the buckets in it cover more.
   [[nodiscard]] double seconds() const noexcept { return seconds_; }
 
- private:
+  /// Since when the slot's counts were made; kNever where no fold belonged to its bucket.
+  [[nodiscard]] std::uint64_t beganNs(std::uint32_t slot) const noexcept { return beganNs_[slot]; }
+  [[nodiscard]] std::uint64_t lastFoldNs() const noexcept { return lastFoldNs_; }
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
+ private:
   std::uint64_t tickNs_;
   std::uint64_t bucketNs_;
   std::uint32_t buckets_;

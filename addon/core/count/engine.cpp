@@ -53,7 +53,8 @@ Engine::Engine(const EngineOptions& options)
       sums_({options.maxHosts + kPlaceNumbers, options.countOutgoing,
              std::max(kJournalBytesMin, options.maxHosts * kJournalBytesPerHost)},
             clock_),
-      watched_(newWatched_) {}
+      watched_(newWatched_),
+      recent_(std::uint64_t{options.windowMs} * 1'000'000) {}
 
 std::shared_ptr<Shard> Engine::addShard() {
   auto owned = std::make_shared<Shard>(control_);
@@ -72,12 +73,7 @@ std::shared_ptr<Shard> Engine::addShard() {
 }
 
 void Engine::setNetworks(const NetworksColumns& columns) {
-  std::uint32_t generation;
-  {
-    const std::scoped_lock settings(settingsLock_);
-    generation = ++generation_;
-  }
-  auto networks = std::make_shared<const Networks>(columns, generation);
+  auto networks = std::make_shared<const Networks>(columns);
   const std::scoped_lock settings(settingsLock_);
   newNetworks_ = std::move(networks);
 }
@@ -97,10 +93,18 @@ void Engine::setWatched(std::span<const std::uint8_t> addresses) {
   newWatched_ = std::make_shared<const WatchedHosts>(addresses, *newWatched_);
 }
 
+void Engine::keepIntervals() {
+  auto intervals = std::make_unique<const Intervals>(options_.maxHosts + kPlaceNumbers, options_.countOutgoing);
+  const std::scoped_lock settings(settingsLock_);
+  newIntervals_ = std::move(intervals);
+}
+
 EngineStats Engine::stats() const {
   const std::scoped_lock held(lock_);
   EngineStats stats{hosts_.tracked(), refusedHosts_, untrackedByNetwork_, sums_.carried(), 0};
-  stats.memoryBytes = hosts_.residentBytes() + sums_.residentBytes() + networks_->memoryBytes();
+  stats.memoryBytes = recent_.residentBytes() + hosts_.residentBytes() + sums_.residentBytes() +
+                      networks_->memoryBytes() + screened_.residentBytes();
+  if (intervals_ != nullptr) stats.memoryBytes += intervals_->residentBytes();
   for (const auto& ledger : ledgers_) {
     stats.refusedHosts += ledger->shard->refusedHosts();
     stats.memoryBytes += ledger->residentBytes();

@@ -1,7 +1,8 @@
 // All that is known of hosts: takes the shards' counts over at each tick, keeps sliding windows, and answers reads.
 // It starts no thread and judges nothing, and the windows know only the time that the caller gives. engine.cpp takes
 // the settings, fold.cpp folds, screening.cpp finds what is handed over, rising.cpp what happens until the next fold,
-// engine_reads.cpp answers.
+// watched_counts.cpp
+// keeps the counts of watched hosts tick by tick, engine_reads.cpp answers.
 #pragma once
 
 #include <array>
@@ -13,10 +14,13 @@
 
 #include "base/address.h"
 #include "base/fair_lock.h"
+#include "base/lazy_array.h"
 #include "count/bucket_clock.h"
 #include "count/counters.h"
 #include "count/host_table.h"
+#include "count/intervals.h"
 #include "count/networks.h"
+#include "count/recent_hosts.h"
 #include "count/rising.h"
 #include "count/screens.h"
 #include "count/shard.h"
@@ -51,6 +55,24 @@ struct HostColumns {
   std::span<std::uint32_t> groups;
   std::span<std::uint32_t> networks;
   std::span<double> idleMs;
+  std::span<double> incoming;
+  std::span<double> outgoing;
+};
+
+/// Columns of rows of intervals; groups.size() rows fit. The shapes of IntervalRows in native.d.ts.
+struct IntervalColumns {
+  std::span<std::uint8_t> addresses;
+  std::span<std::uint32_t> groups;
+  /// kIntervalValues a row.
+  std::span<double> incoming;
+  std::span<double> outgoing;
+};
+
+/// Columns of counts, owned by the caller; agesMs.size() rows fit. The shapes of CountRows in native.d.ts.
+struct CountColumns {
+  std::span<std::uint8_t> addresses;
+  std::span<double> agesMs;
+  std::span<double> spansMs;
   std::span<double> incoming;
   std::span<double> outgoing;
 };
@@ -117,16 +139,26 @@ class Engine {
   /// Hosts chunk by chunk, from cursor 0. A host that comes or goes between two chunks may be left out.
   HostChunk readHosts(std::int64_t cursor, const HostColumns& out) const;
   bool readHost(const Address& address, const HostColumns& out) const;
+  /// What the last fold found of each watched host, after, for a host that is newly watched, what was in the window
+  /// before. Writes the rows from `first` on that fit. Returns how many rows there are in all.
+  std::uint32_t readCounts(std::uint32_t first, const CountColumns& out) const;
   /// Sums by group; row i is group i. Returns how many groups there are.
   std::uint32_t readGroups(const HostColumns& out) const;
   /// Fills `out` with sample_records of all hosts that agree with the address in its first `length` bits, newest last.
   /// Returns how many were written.
   std::uint32_t readSamples(const Address& address, std::span<std::uint8_t> out, std::uint32_t length = 128) const;
+  /// From the next fold on, keeps what takeIntervals() gives: 24 bytes a host and direction.
+  void keepIntervals();
+  /// What hosts had since they were last taken, chunk by chunk, from cursor 0; hosts without packets are left out. What
+  /// is taken starts again from zero. A host that goes while the table is crowded takes its counts with it.
+  HostChunk takeIntervals(std::int64_t cursor, const IntervalColumns& out);
+  /// As takeIntervals() for one host, without taking; false if it had no packets.
+  bool readInterval(const Address& address, const IntervalColumns& out) const;
   [[nodiscard]] EngineStats stats() const;
 
  private:
   // fold.cpp, in the order in which a fold goes through them.
-  void takeSettings();
+  void takeSettings(std::uint64_t nowNs);
   void takeNetworks(std::shared_ptr<const Networks> networks);
   void leaveBuckets(std::uint64_t nowNs);
   void awaitShards(std::uint32_t epoch);
@@ -142,15 +174,29 @@ class Engine {
   void sweepHosts();
   void sweepHost(std::uint32_t host);
 
+  // watched_counts.cpp
+  void takeWatched(const WatchedHosts& before, std::uint64_t nowNs);
+  void gatherPast(std::vector<std::uint32_t> hosts, std::uint64_t nowNs);
+  void countWatched(const Address& address, const std::array<Totals, 2>& totals);
+  void handOverCounts(double spanMs);
+  struct CountRow {
+    Address address;
+    /// From the end of its span to the fold.
+    double ageMs;
+    double spanMs;
+    std::array<Totals, 2> totals;
+  };
+
   // screening.cpp
   void screenHosts();
-  [[nodiscard]] bool mayReach(std::uint32_t host) const noexcept;
+  [[nodiscard]] bool mayReach(std::uint32_t host, double shareOfScreen) const noexcept;
   struct Candidate {
     std::uint32_t host;
     double excess;
   };
   void gatherReached(std::uint32_t host, std::vector<Candidate>& reached) const;
   void handOver(std::vector<Candidate> reached);
+  void handOverWatched(const Address& address);
   [[nodiscard]] ScreenedHost screenedHost(std::uint32_t host) const noexcept;
 
   // rising.cpp
@@ -164,6 +210,7 @@ class Engine {
   [[nodiscard]] double idleMsOf(std::uint32_t host) const noexcept;
   [[nodiscard]] std::uint32_t nowMs() const noexcept;
   void writeHost(std::uint32_t host, const HostColumns& out, std::size_t row) const noexcept;
+  void writeInterval(std::uint32_t host, const IntervalColumns& out, std::size_t row) const noexcept;
   static void writeRow(const ScreenedHost& host, const HostColumns& out, std::size_t row) noexcept;
 
   const EngineOptions options_;
@@ -174,8 +221,8 @@ class Engine {
   std::shared_ptr<const Networks> newNetworks_;
   std::shared_ptr<const WatchedHosts> newWatched_;
   std::shared_ptr<const Screens> newScreens_;
+  std::unique_ptr<const Intervals> newIntervals_;
   std::vector<std::unique_ptr<ShardLedger>> newLedgers_;
-  std::uint32_t generation_ = 0;
 
   /// What follows is written by the fold alone, in pieces, under this lock; the fold itself reads it without.
   mutable FairLock lock_;
@@ -185,6 +232,8 @@ class Engine {
   HostTable hosts_;
   BucketClock clock_;
   WindowSums sums_;
+  /// null: nobody takes them.
+  std::unique_ptr<const Intervals> intervals_;
   /// By group, by direction: always the sum over the group's hosts and untracked packets.
   std::array<std::vector<Totals>, 2> groupSums_;
   /// By place: the number that stands for its untracked packets, or HostTable::kNone.
@@ -195,6 +244,10 @@ class Engine {
 
   /// The fold's own.
   std::shared_ptr<const WatchedHosts> watched_;
+  /// By slot: what this fold found; and what was in the window before, of hosts that are newly watched.
+  std::vector<std::array<Totals, 2>> watchedTotals_;
+  std::vector<CountRow> pastCounts_;
+  RecentHosts recent_;
   std::uint32_t foldNumber_ = 0;
   std::uint32_t foldedRows_ = 0;
   std::uint32_t sweepAt_ = 0;
@@ -206,6 +259,8 @@ class Engine {
   /// Those of the last fold, by number; between folds readRising() has them.
   std::vector<RisingRow> risingRows_;
   std::vector<RisingHost> rising_;
+  /// Of each of them, by direction: what is in the window and will be in it at the next fold.
+  std::vector<std::array<Totals, 2>> staying_;
   double risingScale_ = 0;
   /// By direction: with fewer packets, bytes and new flows in all of a tick, no row is one of them.
   struct FewCounts {
@@ -217,8 +272,12 @@ class Engine {
   std::array<FewCounts, 2> risingFew_{};
 
   mutable std::mutex screenedLock_;
-  std::vector<ScreenedHost> screened_;
+  LazyArray<ScreenedHost> screened_{kScreenedMax, Pages::small};
+  /// How many of them were written, and how many there are.
+  std::uint32_t screenedRows_ = 0;
   std::uint32_t screenedCount_ = 0;
+  /// Also under screenedLock_.
+  std::vector<CountRow> counts_;
 };
 
 }  // namespace floodwall

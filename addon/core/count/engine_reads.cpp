@@ -111,9 +111,23 @@ void Engine::writeHost(std::uint32_t host, const HostColumns& out, std::size_t r
 
 std::uint32_t Engine::readScreened(const HostColumns& out) const {
   const std::scoped_lock held(screenedLock_);
-  const std::size_t count = std::min(out.groups.size(), screened_.size());
+  const std::size_t count = std::min<std::size_t>(out.groups.size(), screenedRows_);
   for (std::size_t row = 0; row < count; row++) writeRow(screened_[row], out, row);
   return screenedCount_;
+}
+
+std::uint32_t Engine::readCounts(std::uint32_t first, const CountColumns& out) const {
+  const std::scoped_lock held(screenedLock_);
+  for (std::size_t row = 0; row < out.agesMs.size() && first + row < counts_.size(); row++) {
+    const CountRow& counted = counts_[first + row];
+    std::memcpy(&out.addresses[row * 16], counted.address.bytes.data(), 16);
+    out.agesMs[row] = counted.ageMs;
+    out.spansMs[row] = counted.spanMs;
+    // Rates per second of one second are counts.
+    ratesOf(counted.totals[0], 1, out.incoming.subspan(row * kMetrics).first<kMetrics>());
+    ratesOf(counted.totals[1], 1, out.outgoing.subspan(row * kMetrics).first<kMetrics>());
+  }
+  return static_cast<std::uint32_t>(counts_.size());
 }
 
 HostChunk Engine::readHosts(std::int64_t cursor, const HostColumns& out) const {
@@ -137,6 +151,51 @@ bool Engine::readHost(const Address& address, const HostColumns& out) const {
   if (host == HostTable::kNone) return false;
   if (!out.groups.empty()) writeHost(host, out, 0);
   return true;
+}
+
+namespace {
+/// Numbers that one call looks at, since most may be free or idle: the fold waits meanwhile.
+constexpr std::int64_t kScannedMax = 65'536;
+}  // namespace
+
+HostChunk Engine::takeIntervals(std::int64_t cursor, const IntervalColumns& out) {
+  HostChunk chunk;
+  const std::scoped_lock held(lock_);
+  if (intervals_ == nullptr) return chunk;
+  const std::int64_t first = std::max<std::int64_t>(cursor, 0);
+  for (std::int64_t host = first; host < hosts_.end(); host++) {
+    if (host - first == kScannedMax) {
+      chunk.next = host;
+      break;
+    }
+    const auto number = static_cast<std::uint32_t>(host);
+    if (!hosts_.isHost(number) || intervals_->isEmpty(number)) continue;
+    if (chunk.count == out.groups.size()) {
+      chunk.next = host;
+      break;
+    }
+    writeInterval(number, out, chunk.count++);
+    intervals_->clear(number);
+  }
+  return chunk;
+}
+
+bool Engine::readInterval(const Address& address, const IntervalColumns& out) const {
+  const std::scoped_lock held(lock_);
+  if (intervals_ == nullptr) return false;
+  const std::uint32_t host = hosts_.find(address);
+  if (host == HostTable::kNone || intervals_->isEmpty(host)) return false;
+  if (!out.groups.empty()) writeInterval(host, out, 0);
+  return true;
+}
+
+void Engine::writeInterval(std::uint32_t host, const IntervalColumns& out, std::size_t row) const noexcept {
+  const TrackedHost& written = hosts_[host];
+  std::memcpy(&out.addresses[row * 16], written.address.bytes.data(), 16);
+  out.groups[row] = networks_->places()[written.place].group;
+  const std::size_t at = row * kIntervalValues;
+  intervals_->read(host, Direction::incoming, out.incoming.subspan(at).first<kIntervalValues>());
+  intervals_->read(host, Direction::outgoing, out.outgoing.subspan(at).first<kIntervalValues>());
 }
 
 std::uint32_t Engine::readGroups(const HostColumns& out) const {

@@ -44,7 +44,8 @@ TickSummary Engine::fold(std::uint64_t nowNs) {
   foldNumber_++;
   foldedRows_ = 0;
   listed_.clear();
-  takeSettings();
+  const std::uint64_t spanNs = nowNs_ == 0 ? std::uint64_t{options_.tickMs} * 1'000'000 : nowNs - nowNs_;
+  takeSettings(nowNs);
   const std::uint32_t epoch = nextEpoch(control_->epoch.load(std::memory_order_relaxed));
   for (const auto& ledger : ledgers_) ledger->lend(networks_, watched_, epoch);
   control_->epoch.store(epoch, std::memory_order_seq_cst);
@@ -57,6 +58,7 @@ TickSummary Engine::fold(std::uint64_t nowNs) {
   }
   dropClosedShards();
   screenHosts();
+  handOverCounts(static_cast<double>(spanNs) * 1e-6);
   chooseRising();
   sweepHosts();
   control_->trackedHosts.store(hosts_.tracked(), std::memory_order_relaxed);
@@ -66,8 +68,9 @@ TickSummary Engine::fold(std::uint64_t nowNs) {
           static_cast<std::uint32_t>(rising_.size())};
 }
 
-void Engine::takeSettings() {
+void Engine::takeSettings(std::uint64_t nowNs) {
   std::shared_ptr<const Networks> networks;
+  const std::shared_ptr<const WatchedHosts> watchedBefore = watched_;
   {
     const std::scoped_lock settings(settingsLock_);
     const std::scoped_lock held(lock_);
@@ -77,10 +80,12 @@ void Engine::takeSettings() {
       screens_ = newScreens_;
       screensAll_ = true;
     }
+    if (newIntervals_ != nullptr) intervals_ = std::move(newIntervals_);
     for (auto& ledger : newLedgers_) ledgers_.push_back(std::move(ledger));
     newLedgers_.clear();
   }
   if (networks != nullptr) takeNetworks(std::move(networks));
+  if (watched_ != watchedBefore) takeWatched(*watchedBefore, nowNs);
 }
 
 /// Matches all hosts again. The long part only reads; readers wait for the short one that writes.
@@ -177,6 +182,7 @@ void Engine::prefetchHost(const ShardLedger& ledger, std::uint32_t row) const no
   if (host == 0) return;
   hosts_.prefetch(host - 1);
   sums_.prefetch(host - 1);
+  if (intervals_ != nullptr) intervals_->prefetch(host - 1);
 }
 
 void Engine::foldRow(ShardLedger& ledger, std::uint32_t row) {
@@ -196,6 +202,7 @@ void Engine::foldRow(ShardLedger& ledger, std::uint32_t row) {
   }
   if (host != HostTable::kNone) {
     touch(host);
+    if (hosts_[host].isWatched) countWatched(hosts_[host].address, delta.totals);
     if (!risingFew_[0].hold(delta.totals[0]) || !risingFew_[1].hold(delta.totals[1])) {
       noteRising(ledger, row, host, delta);
     }
@@ -214,6 +221,7 @@ std::uint32_t Engine::hostOfRow(const ShardLedger& ledger, std::uint32_t row) {
   if (host == HostTable::kNone) {
     const std::uint32_t place = networks_->match(address);
     if (place != kNoPlace) host = hosts_.add(address, place);
+    if (host != HostTable::kNone) hosts_[host].isWatched = watched_->slotOf(address) != kNoSlot;
   }
   known = host == HostTable::kNone ? 0 : host + 1;
   return host;
@@ -228,13 +236,22 @@ void Engine::addUntracked(std::uint32_t place, Direction direction, const Totals
 
 void Engine::addToHost(std::uint32_t host, Direction direction, const Totals& delta) {
   sums_.add(host, direction, delta);
+  if (intervals_ != nullptr) intervals_->add(host, direction, delta, sums_.of(host, direction), clock_.seconds());
   groupSums_[indexOf(direction)][networks_->places()[hosts_[host].place].group].add(delta);
 }
 
 void Engine::touch(std::uint32_t host) {
   TrackedHost& touched = hosts_[host];
   touched.activeMs = nowMs();
-  if (touched.listedFold == foldNumber_ || screensAll_ || !mayReach(host)) return;
+  if (touched.listedFold == foldNumber_ || !mayReach(host, RecentHosts::kBusyShare)) return;
+  recent_.note(host, touched.address, nowNs_, [&] {
+    std::array<Totals, 2> sums{};
+    for (const Direction d : kDirections) {
+      if (sums_.counts(d)) sums[indexOf(d)] = sums_.of(host, d);
+    }
+    return sums;
+  });
+  if (screensAll_ || !mayReach(host, 1)) return;
   touched.listedFold = foldNumber_;
   listed_.push_back(host);
 }
@@ -269,6 +286,11 @@ void Engine::sweepHost(std::uint32_t host) {
   const bool isIdle = swept.state == TrackedHost::State::host && nowMs() - swept.activeMs >= idleMs;
   if (!isIdle && swept.state != TrackedHost::State::leaving) return;
   if (!sums_.isEmpty(host)) return;
+  if (intervals_ != nullptr) {
+    // Its number waits until its counts are taken, unless others need the room.
+    if (isIdle && idleMs == options_.idleMs && !intervals_->isEmpty(host)) return;
+    intervals_->clear(host);
+  }
   if (isIdle) hosts_.retire(host);
   hosts_.release(host);
 }

@@ -14,7 +14,7 @@ inline constexpr std::uint32_t kNoRow = 0xffffffff;
 /// A slot has 24 bits for a row and for being empty.
 inline constexpr std::uint32_t kIndexRowsMax = (1U << 24) - 1;
 
-/// Doubles when it is three eighths full, up to what `entries` need. Its slots are then moved to the larger table a few
+/// Doubles when it is half full, up to what `entries` need. Its slots are then moved to the larger table a few
 /// at a time, so that a worker never stops to move all of them; until the last is moved, a search looks into both
 /// tables.
 class HostIndex {
@@ -22,7 +22,7 @@ class HostIndex {
   /// At most `entries` of rows below kIndexRowsMax.
   explicit HostIndex(std::uint32_t entries)
       : bitsMax_(static_cast<unsigned>(std::bit_width(entries < 8 ? 15U : 2 * entries - 1))),
-        slots_(std::size_t{2} << bitsMax_),
+        slots_(std::size_t{2} << bitsMax_, Pages::hugeFromSecond),
         present_(slots_, std::min(bitsMax_, kBitsMin)) {}
 
   void prefetch(std::uint64_t hash) const noexcept { __builtin_prefetch(&present_.slots[present_.home(hash)]); }
@@ -47,7 +47,7 @@ class HostIndex {
   void insert(std::uint64_t hash, std::uint32_t row, HashOf&& hashOf) noexcept {
     if (isMoving()) {
       settle(kMovedAtOnce, hashOf);
-    } else if (used_ >= present_.size() * 3 / 8 && present_.bits < bitsMax_) {
+    } else if (used_ >= present_.size() / 2 && present_.bits < bitsMax_) {
       before_ = present_;
       present_ = Table(slots_, before_.bits + 1);
       moved_ = 0;

@@ -39,15 +39,14 @@ struct alignas(64) HotRow {
 };
 static_assert(sizeof(HotRow) == 64);
 
+/// What few packets need. Not written for a new host, so that its memory follows hosts with such packets.
 struct ColdRow {
-  /// Twice the generation of the networks in which the host was matched last, plus 1 where it lies outside of them.
-  std::uint32_t matched;
-  /// Where samples of a watched host go.
-  std::uint32_t watchSlot;
   std::uint32_t synBytes;
   std::uint32_t fragmentBytes;
+  /// Where samples of a watched host go; of others without meaning.
+  std::uint32_t watchSlot;
 };
-static_assert(sizeof(ColdRow) == 16);
+static_assert(sizeof(ColdRow) == 12);
 
 struct alignas(64) OutgoingRow {
   Counters counters;

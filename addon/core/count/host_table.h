@@ -29,6 +29,8 @@ struct TrackedHost {
   /// The last fold that put it on the list of hosts to screen.
   std::uint32_t listedFold;
   State state;
+  /// Its counts are kept tick by tick.
+  bool isWatched;
 };
 static_assert(sizeof(TrackedHost) == 32);
 

@@ -27,8 +27,7 @@ void check(const NetworksColumns& columns) {
 
 }  // namespace
 
-Networks::Networks(const NetworksColumns& columns, std::uint32_t generation)
-    : groupCount_(columns.groupCount), generation_(generation) {
+Networks::Networks(const NetworksColumns& columns) : groupCount_(columns.groupCount) {
   check(columns);
   placeOfNetwork_.assign(columns.networkCount, kNoPlace);
   std::vector<std::uint8_t> shortest(columns.networkCount, 255);

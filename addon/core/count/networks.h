@@ -36,8 +36,7 @@ class Networks {
  public:
   Networks() = default;
   /// Throws std::invalid_argument where columns do not fit together or an identifier is not below its count.
-  /// `generation` distinguishes this table from all others of the process.
-  Networks(const NetworksColumns& columns, std::uint32_t generation);
+  explicit Networks(const NetworksColumns& columns);
 
   /// Index into places(), or kNoPlace.
   [[nodiscard]] std::uint32_t match(const Address& address) const noexcept { return table_.match(address); }
@@ -50,7 +49,6 @@ class Networks {
     return static_cast<std::uint32_t>(placeOfNetwork_.size());
   }
   [[nodiscard]] std::uint32_t groupCount() const noexcept { return groupCount_; }
-  [[nodiscard]] std::uint32_t generation() const noexcept { return generation_; }
   [[nodiscard]] std::size_t memoryBytes() const noexcept {
     return table_.memoryBytes() + places_.capacity() * sizeof(Place) + placeOfNetwork_.capacity() * 4;
   }
@@ -59,7 +57,6 @@ class Networks {
   std::vector<Place> places_;
   std::vector<std::uint32_t> placeOfNetwork_;
   std::uint32_t groupCount_ = 0;
-  std::uint32_t generation_ = 0;
   PrefixTable table_;
 };
 

@@ -10,7 +10,9 @@
 namespace floodwall {
 namespace {
 
-/// A flood that began within the last tick may grow faster in the next one than it did so far.
+/// Traffic may grow faster in the next tick than it did in the last one. One that has begun within the window has more
+/// of its rate in the last tick than in the window, and is given that much more: a flood may have begun late in the
+/// tick.
 constexpr double kFaster = 3;
 /// Of its screen: a host that had a lower rate in the last tick does not rise to it within the next one.
 constexpr double kLeastShare = 0.5;
@@ -58,9 +60,9 @@ void Engine::chooseRising() {
     const double excess = screens_->excess(ratesOfHost(host), networks_->places()[hosts_[host].place].group);
     const double rise = growth * static_cast<double>(clock_.buckets()) / excess;
     // What is beyond its screen was judged by this fold, and matters again if it goes on to grow.
-    const bool isRising = excess < 1 ? excess + kFaster * growth >= 1 : rise >= kRise;
+    const bool isRising = excess < 1 ? excess + std::max(kFaster, rise) * growth >= 1 : rise >= kRise;
     if (!isRising || watched_->slotOf(hosts_[host].address) != kNoSlot) continue;
-    rising_.push_back({host, excess, rise, first, end, {}});
+    rising_.push_back({host, excess, rise, first, end});
   }
   if (rising_.size() > kRisingMax) {
     std::nth_element(rising_.begin(), rising_.begin() + kRisingMax, rising_.end(),
@@ -73,13 +75,14 @@ void Engine::chooseRising() {
 }
 
 void Engine::takeStaying() {
+  staying_.assign(rising_.size(), {});
   if (rising_.empty()) return;
   // Most entries are of other hosts: these need no search.
   std::vector<bool> isRising(hosts_.end(), false);
-  for (RisingHost& rising : rising_) {
-    isRising[rising.host] = true;
+  for (std::size_t i = 0; i < rising_.size(); i++) {
+    isRising[rising_[i].host] = true;
     for (const Direction d : {Direction::incoming, Direction::outgoing}) {
-      if (sums_.counts(d)) rising.staying[static_cast<std::size_t>(d)] = sums_.of(rising.host, d);
+      if (sums_.counts(d)) staying_[i][static_cast<std::size_t>(d)] = sums_.of(rising_[i].host, d);
     }
   }
   sums_.forLeaving([&](const JournalEntry& entry) {
@@ -87,7 +90,8 @@ void Engine::takeStaying() {
     const auto found =
         std::lower_bound(rising_.begin(), rising_.end(), entry.host,
                          [](const RisingHost& rising, std::uint32_t host) { return rising.host < host; });
-    found->staying[static_cast<std::size_t>(entry.direction)].subtract(entry.totals);
+    const auto i = static_cast<std::size_t>(found - rising_.begin());
+    staying_[i][static_cast<std::size_t>(entry.direction)].subtract(entry.totals);
   });
 }
 
@@ -101,11 +105,11 @@ HostRates Engine::ratesOfTotals(const std::array<Totals, 2>& totals) const noexc
 
 std::uint32_t Engine::readRising(const HostColumns& out) {
   std::uint32_t count = 0;
-  for (RisingHost& rising : rising_) {
-    if (count == out.groups.size()) break;
-    std::array<Totals, 2> totals = rising.staying;
-    for (std::uint32_t i = rising.firstRow; i < rising.endRow; i++) {
-      risingRows_[i].ledger->addUntaken(risingRows_[i].row, totals);
+  for (std::size_t i = 0; i < rising_.size() && count < out.groups.size(); i++) {
+    RisingHost& rising = rising_[i];
+    std::array<Totals, 2> totals = staying_[i];
+    for (std::uint32_t row = rising.firstRow; row < rising.endRow; row++) {
+      risingRows_[row].ledger->addUntaken(risingRows_[row].row, totals);
     }
     const TrackedHost& host = hosts_[rising.host];
     const Place& at = networks_->places()[host.place];

@@ -1,11 +1,9 @@
 // Hosts that may reach their screen before the next fold, so that they can be looked at in between.
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 #include "count/shard_ledger.h"
-#include "count/totals.h"
 
 namespace floodwall {
 
@@ -32,8 +30,6 @@ struct RisingHost {
   /// Where its rows are among the rising ones.
   std::uint32_t firstRow;
   std::uint32_t endRow;
-  /// By direction: what is in the window and will be in it at the next fold.
-  std::array<Totals, 2> staying;
 };
 
 }  // namespace floodwall

@@ -7,10 +7,10 @@ namespace floodwall {
 
 /// For every host with packets, while its sums are at hand: nearly all are far below their screens, and are not looked
 /// at again.
-bool Engine::mayReach(std::uint32_t host) const noexcept {
+bool Engine::mayReach(std::uint32_t host, double shareOfScreen) const noexcept {
   const std::uint32_t group = networks_->places()[hosts_[host].place].group;
   const auto reaches = [&](Direction direction) {
-    return screens_->mayReach(sums_.of(host, direction), clock_.seconds(), group, direction);
+    return screens_->mayReach(sums_.of(host, direction), clock_.seconds() * shareOfScreen, group, direction);
   };
   return reaches(Direction::incoming) || (options_.countOutgoing && reaches(Direction::outgoing));
 }
@@ -39,30 +39,34 @@ void Engine::gatherReached(std::uint32_t host, std::vector<Candidate>& reached) 
   if (excess >= 1) reached.push_back({host, excess});
 }
 
+/// Writes the rows where the last ones were: a reader waits for that.
 void Engine::handOver(std::vector<Candidate> reached) {
-  std::vector<ScreenedHost> rows;
-  for (const WatchedHost& watched : watched_->hosts()) {
-    const std::uint32_t host = hosts_.find(watched.address);
-    if (host != HostTable::kNone) {
-      rows.push_back(screenedHost(host));
-      continue;
-    }
-    // Silent for so long that it left the table: zeros say so.
-    const std::uint32_t place = networks_->match(watched.address);
-    if (place == kNoPlace) continue;
-    const Place& at = networks_->places()[place];
-    rows.push_back({watched.address, at.network, at.group, static_cast<double>(options_.idleMs), {}});
-  }
   std::erase_if(
       reached, [&](const Candidate& candidate) { return watched_->slotOf(hosts_[candidate.host].address) != kNoSlot; });
-  const std::size_t kept = std::min<std::size_t>(reached.size(), kScreenedMax - rows.size());
-  std::partial_sort(reached.begin(), reached.begin() + static_cast<std::ptrdiff_t>(kept), reached.end(),
+  const auto most = static_cast<std::ptrdiff_t>(std::min<std::size_t>(reached.size(), kScreenedMax));
+  std::partial_sort(reached.begin(), reached.begin() + most, reached.end(),
                     [](const Candidate& a, const Candidate& b) { return a.excess > b.excess; });
-  const auto count = static_cast<std::uint32_t>(rows.size() + reached.size());
-  for (std::size_t i = 0; i < kept; i++) rows.push_back(screenedHost(reached[i].host));
   const std::scoped_lock held(screenedLock_);
-  screened_.swap(rows);
-  screenedCount_ = count;
+  screenedRows_ = 0;
+  for (const WatchedHost& watched : watched_->hosts()) handOverWatched(watched.address);
+  screenedCount_ = screenedRows_ + static_cast<std::uint32_t>(reached.size());
+  for (const Candidate& candidate : reached) {
+    if (screenedRows_ == kScreenedMax) break;
+    screened_[screenedRows_++] = screenedHost(candidate.host);
+  }
+}
+
+void Engine::handOverWatched(const Address& address) {
+  const std::uint32_t host = hosts_.find(address);
+  if (host != HostTable::kNone) {
+    screened_[screenedRows_++] = screenedHost(host);
+    return;
+  }
+  // Silent for so long that it left the table: zeros say so.
+  const std::uint32_t place = networks_->match(address);
+  if (place == kNoPlace) return;
+  const Place& at = networks_->places()[place];
+  screened_[screenedRows_++] = {address, at.network, at.group, static_cast<double>(options_.idleMs), {}};
 }
 
 ScreenedHost Engine::screenedHost(std::uint32_t host) const noexcept {

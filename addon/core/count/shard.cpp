@@ -154,20 +154,13 @@ bool Shard::touch(std::uint32_t row) noexcept {
   HotRow& hot = rows.hot[row];
   const std::uint32_t before = hot.epoch & kEpochMask;
   if (before == epoch_) return true;
-  // A row that was touched since these networks hold lies in them: most first packets need no second cache line.
-  if (epochsSince(before, epoch_) > epochsSince(networksSince_, epoch_) && !isInside(row)) return false;
+  // A row that was touched since these networks hold lies in them.
+  if (epochsSince(before, epoch_) > epochsSince(networksSince_, epoch_) && networks_->match(hot.key) == kNoPlace) {
+    return false;
+  }
   hot.epoch = epoch_ | (hot.epoch & HotRow::kWatched);
   handover.push(row);
   return true;
-}
-
-bool Shard::isInside(std::uint32_t row) noexcept {
-  ColdRow& cold = rows.cold[row];
-  if (cold.matched >> 1 != networks_->generation()) {
-    const bool isOutside = networks_->match(rows.hot[row].key) == kNoPlace;
-    cold.matched = networks_->generation() << 1 | (isOutside ? 1U : 0U);
-  }
-  return (cold.matched & 1) == 0;
 }
 
 void Shard::keepForWatched(std::uint32_t slot, const Frame& frame, Link link) noexcept {

@@ -162,7 +162,6 @@ class Shard {
   Located locateWithout(const Address& address, std::uint64_t hash, std::uint32_t packets) noexcept;
   Located found(std::uint32_t row) noexcept;
   bool touch(std::uint32_t row) noexcept;
-  bool isInside(std::uint32_t row) noexcept;
   /// Whether the row that was located for the present packet is of a watched host.
   [[nodiscard]] bool isWatched(const Located& located) const noexcept {
     return located.row != kNoRow && rows.hot[located.row].epoch != epoch_;

@@ -81,10 +81,11 @@ std::uint32_t Shard::takeRow(const Address& address, std::uint64_t hash) noexcep
   HotRow& hot = rows.hot[row];
   hot.key = address;
   hot.epoch = epoch_;
-  ColdRow& cold = rows.cold[row];
-  cold.matched = networks_->generation() << 1;
-  cold.watchSlot = watchedHosts_->slotOf(address);
-  if (cold.watchSlot != kNoSlot) hot.epoch |= HotRow::kWatched;
+  const std::uint32_t slot = watchedHosts_->slotOf(address);
+  if (slot != kNoSlot) {
+    rows.cold[row].watchSlot = slot;
+    hot.epoch |= HotRow::kWatched;
+  }
   index_.insert(hash, row, hashOfRow());
   handover.push(row);
   return row;

@@ -5,12 +5,12 @@ namespace floodwall {
 WindowSums::WindowSums(const Limits& limits, const BucketClock& clock)
     : journal_(clock.buckets(), limits.journalBytes),
       clock_(clock),
-      sums_{LazyArray<PackedTotals>(limits.hosts), LazyArray<PackedTotals>(limits.countOutgoing ? limits.hosts : 0)},
+      sums_{SumTable(limits.hosts), SumTable(limits.countOutgoing ? limits.hosts : 0)},
       carriedAt_{LazyArray<std::uint32_t>(limits.hosts),
                  LazyArray<std::uint32_t>(limits.countOutgoing ? limits.hosts : 0)} {}
 
 void WindowSums::add(std::uint32_t host, Direction direction, const Totals& delta) {
-  sums_[static_cast<std::size_t>(direction)][host].add(delta);
+  sums_[static_cast<std::size_t>(direction)].add(host, delta);
   if (!clock_.isFine()) {
     carry(host, direction, delta);
   } else if (!journal_.append(clock_.slot(), {host, direction, delta})) {
@@ -41,7 +41,7 @@ void WindowSums::dropClosed() {
 bool WindowSums::isEmpty(std::uint32_t host) const noexcept {
   for (std::size_t d = 0; d < sums_.size(); d++) {
     if (sums_[d].size() == 0) continue;
-    if (!sums_[d][host].isZero() || (!carriedEntries_.empty() && carriedAt_[d][host] != 0)) return false;
+    if (!sums_[d].isZero(host) || (!carriedEntries_.empty() && carriedAt_[d][host] != 0)) return false;
   }
   return true;
 }

@@ -9,7 +9,7 @@
 #include "base/lazy_array.h"
 #include "count/bucket_clock.h"
 #include "count/journal.h"
-#include "count/packed_totals.h"
+#include "count/sum_table.h"
 #include "count/totals.h"
 
 namespace floodwall {
@@ -23,9 +23,9 @@ class WindowSums {
   };
   WindowSums(const Limits& limits, const BucketClock& clock);
 
-  void prefetch(std::uint32_t host) const noexcept { __builtin_prefetch(&sums_[0][host], 1); }
+  void prefetch(std::uint32_t host) const noexcept { sums_[0].prefetch(host); }
   [[nodiscard]] Totals of(std::uint32_t host, Direction direction) const noexcept {
-    return sums_[static_cast<std::size_t>(direction)][host].totals();
+    return sums_[static_cast<std::size_t>(direction)].of(host);
   }
   [[nodiscard]] bool counts(Direction direction) const noexcept {
     return sums_[static_cast<std::size_t>(direction)].size() != 0;
@@ -52,6 +52,17 @@ class WindowSums {
     }
   }
 
+  /// Calls `found(entry)` for all that was added in the bucket of this slot, which the window still has.
+  template <typename Found>
+  void forBucket(std::uint32_t slot, Found&& found) {
+    Journal::Place place = journal_.begin(slot);
+    while (journal_.read(place, taken_) != 0) {
+      for (const JournalEntry& entry : taken_) found(entry);
+    }
+    if (slot != clock_.slot()) return;
+    for (std::size_t i = closed_; i < carriedEntries_.size(); i++) found(carriedEntries_[i]);
+  }
+
   /// Whether nothing of the host is left, so that its number may be given to another.
   [[nodiscard]] bool isEmpty(std::uint32_t host) const noexcept;
 
@@ -67,7 +78,7 @@ class WindowSums {
     for (const JournalEntry& entry : entries) prefetch(entry.host);
     left(entries);
     for (const JournalEntry& entry : entries) {
-      sums_[static_cast<std::size_t>(entry.direction)][entry.host].subtract(entry.totals);
+      sums_[static_cast<std::size_t>(entry.direction)].subtract(entry.host, entry.totals);
     }
   }
 
@@ -113,7 +124,7 @@ class WindowSums {
 
   Journal journal_;
   const BucketClock& clock_;
-  std::array<LazyArray<PackedTotals>, 2> sums_;
+  std::array<SumTable, 2> sums_;
   /// Counts of the bucket in which the clock stands where a bucket has several ticks, and what the journal had no room
   /// for; with the place of each host in it, plus 1.
   std::vector<JournalEntry> carriedEntries_;

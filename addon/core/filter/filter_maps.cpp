@@ -25,9 +25,8 @@ constexpr std::uint32_t kBitsPerLine = 8 * sizeof(filter_bits);
 constexpr std::uint32_t kStripesMax = 64;
 
 constexpr std::array<std::size_t, FilterMaps::kMaps> kRowBytes = {
-    sizeof(filter_head),  sizeof(filter_pair_group), sizeof(filter_pair_key), sizeof(filter_count),
-    sizeof(filter_rule),  sizeof(filter_hits),       sizeof(filter_set),      sizeof(filter_bucket),
-    sizeof(filter_entry), sizeof(filter_bits),       sizeof(FilterName)};
+    sizeof(filter_head), sizeof(filter_pair_group), sizeof(filter_pair_row), sizeof(filter_rule), sizeof(filter_hits),
+    sizeof(filter_set),  sizeof(filter_bucket),     sizeof(filter_entry),    sizeof(filter_bits), sizeof(FilterName)};
 
 FilterError failed(const std::string& what, int error) {
   return FilterError("cannot " + what + ": " + strerror(error));
@@ -86,7 +85,6 @@ std::array<std::uint32_t, FilterMaps::kMaps> rowsOf(const FilterShape& shape, co
   const std::uint32_t groups = head.pair_groups + FILTER_REACH_MAX;
   return {1,
           groups,
-          groups * FILTER_GROUP_PAIRS,
           groups * FILTER_GROUP_PAIRS,
           head.rule_slots,
           head.rule_slots * head.stripes,

@@ -63,10 +63,10 @@ class RowMap {
 
 class FilterMaps {
  public:
-  static constexpr std::size_t kMaps = 11;
+  static constexpr std::size_t kMaps = 10;
   /// As xdp_filter.bpf.c names them; the last is for people only.
   static constexpr std::array<const char*, kMaps> kNames = {
-      "filter_head", "filter_pairs", "filter_pair_keys", "filter_pair_hits", "filter_rules", "filter_hits",
+      "filter_head", "filter_pairs", "filter_pair_rows", "filter_rules",     "filter_hits",
       "filter_sets", "filter_ways",  "filter_entries",   "filter_pair_bits", "filter_names"};
   static constexpr const char* kStatsName = "filter_stats";
 
@@ -84,17 +84,16 @@ class FilterMaps {
   [[nodiscard]] int statsFd() const { return stats_.get(); }
 
   [[nodiscard]] filter_head& head() const { return maps_[0].rows<filter_head>()[0]; }
-  /// By row; a group of the kernel's is FILTER_GROUP_PAIRS of them.
+  /// By number; a group of the kernel's is FILTER_GROUP_PAIRS of them.
   [[nodiscard]] std::span<filter_pair> pairs() const { return maps_[1].rows<filter_pair>(); }
-  [[nodiscard]] std::span<filter_pair_key> pairKeys() const { return maps_[2].rows<filter_pair_key>(); }
-  [[nodiscard]] std::span<filter_count> pairHits() const { return maps_[3].rows<filter_count>(); }
-  [[nodiscard]] std::span<filter_rule> rules() const { return maps_[4].rows<filter_rule>(); }
-  [[nodiscard]] std::span<filter_hits> hits() const { return maps_[5].rows<filter_hits>(); }
-  [[nodiscard]] std::span<filter_set> sets() const { return maps_[6].rows<filter_set>(); }
-  [[nodiscard]] std::span<filter_bucket> ways() const { return maps_[7].rows<filter_bucket>(); }
-  [[nodiscard]] std::span<filter_entry> entries() const { return maps_[8].rows<filter_entry>(); }
-  [[nodiscard]] std::span<filter_bits> pairBits() const { return maps_[9].rows<filter_bits>(); }
-  [[nodiscard]] std::span<FilterName> names() const { return maps_[10].rows<FilterName>(); }
+  [[nodiscard]] std::span<filter_pair_row> pairRows() const { return maps_[2].rows<filter_pair_row>(); }
+  [[nodiscard]] std::span<filter_rule> rules() const { return maps_[3].rows<filter_rule>(); }
+  [[nodiscard]] std::span<filter_hits> hits() const { return maps_[4].rows<filter_hits>(); }
+  [[nodiscard]] std::span<filter_set> sets() const { return maps_[5].rows<filter_set>(); }
+  [[nodiscard]] std::span<filter_bucket> ways() const { return maps_[6].rows<filter_bucket>(); }
+  [[nodiscard]] std::span<filter_entry> entries() const { return maps_[7].rows<filter_entry>(); }
+  [[nodiscard]] std::span<filter_bits> pairBits() const { return maps_[8].rows<filter_bits>(); }
+  [[nodiscard]] std::span<FilterName> names() const { return maps_[9].rows<FilterName>(); }
 
   /// Of all CPUs together.
   [[nodiscard]] filter_stats stats() const;

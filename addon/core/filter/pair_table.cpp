@@ -14,11 +14,7 @@ bool isSame(const inline_address& one, const inline_address& other) {
 }  // namespace
 
 PairTable::PairTable(const FilterMaps& maps)
-    : head_(maps.head()),
-      rows_(maps.pairs()),
-      keys_(maps.pairKeys()),
-      hits_(maps.pairHits()),
-      bits_(maps.pairBits(), head_.pair_groups) {
+    : head_(maps.head()), pairs_(maps.pairs()), rows_(maps.pairRows()), bits_(maps.pairBits(), head_.pair_groups) {
   repair();
 }
 
@@ -33,8 +29,8 @@ std::optional<std::uint32_t> PairTable::find(const PairKey& key) const {
 
 std::optional<std::uint32_t> PairTable::findFrom(std::uint64_t hash, const PairKey& key) const {
   return firstRow(hash, head_.pair_reach, [&](std::uint32_t row) {
-    return rows_[row].expires_at_ns != 0 && isSame(keys_[row].source, key.source) &&
-           isSame(keys_[row].victim, key.victim);
+    return pairs_[row].expires != 0 && isSame(rows_[row].key.source, key.source) &&
+           isSame(rows_[row].key.victim, key.victim);
   });
 }
 
@@ -47,14 +43,16 @@ void PairTable::repair() {
   isFree_.assign(rows_.size(), true);
   head_.pair_reach = std::min(head_.pair_reach, FILTER_REACH_MAX);
   std::uint32_t used = 0, reach = 0;
-  for (std::uint32_t row = 0; row < rows_.size(); row++) {
-    if (rows_[row].expires_at_ns == 0) continue;
-    const std::uint64_t hash = hashOf(keys_[row]);
+  for (std::uint32_t row = 0; row < pairs_.size(); row++) {
+    if (pairs_[row].expires == 0) continue;
+    const PairKey key = rows_[row].key;
+    const std::uint64_t hash = hashOf(key);
     const std::uint32_t distance = distanceOf(hash, row);
-    if (distance > head_.pair_reach || findFrom(hash, keys_[row]) != row) {
-      __atomic_store_n(&rows_[row].expires_at_ns, std::uint64_t{0}, __ATOMIC_RELAXED);
+    if (distance > head_.pair_reach || findFrom(hash, key) != row) {
+      giveUp(row);
       continue;
     }
+    setExpiry(row, rows_[row].expires_at_ns);
     isFree_[row] = false;
     bits_.add(hash);
     reach = std::max(reach, distance);
@@ -111,13 +109,11 @@ std::optional<std::uint32_t> PairTable::add(const PairKey& key, std::uint64_t ex
   const auto free = takeRow(hash);
   if (!free) return std::nullopt;
   const std::uint32_t row = *free;
-  keys_[row] = key;
-  rows_[row] = {.source = key.source.words[3],
-                .victim = key.victim.words[3],
-                .expires_at_ns = 0,
-                .owned_packets = 0,
-                .owned_bytes = 0};
-  hits_[row] = {};
+  rows_[row] = {.key = key, .expires_at_ns = expiresAtNs, .hits = {}};
+  filter_pair& pair = pairs_[row];
+  pair.source = key.source.words[3];
+  pair.victim = key.victim.words[3];
+  pair.held = 0;
   isFree_[row] = false;
   bits_.add(hash);
   const std::uint32_t distance = distanceOf(hash, row);
@@ -134,8 +130,8 @@ void PairTable::remove(std::span<const PairKey> keys) {
 }
 
 void PairTable::removeRow(std::uint32_t row) {
-  const std::uint64_t hash = hashOf(keys_[row]);
-  __atomic_store_n(&rows_[row].expires_at_ns, std::uint64_t{0}, __ATOMIC_RELAXED);
+  const std::uint64_t hash = hashOf(rows_[row].key);
+  giveUp(row);
   bits_.remove(hash);
   leftAlone_.push_back(row);
   if (leftAlone_.size() > kLeftAlone) {
@@ -147,17 +143,21 @@ void PairTable::removeRow(std::uint32_t row) {
 
 void PairTable::sweep(std::uint64_t nowNs) {
   if (size_ == 0) return;
-  for (std::uint32_t row = 0; row < rows_.size(); row++) {
-    if (rows_[row].expires_at_ns != 0 && rows_[row].expires_at_ns <= nowNs) removeRow(row);
+  for (std::uint32_t row = 0; row < pairs_.size(); row++) {
+    if (pairs_[row].expires != 0 && rows_[row].expires_at_ns <= nowNs) removeRow(row);
   }
 }
 
-/// The kernel sees the row from now on, which is whole.
+/// The kernel sees the pair from now on, which is whole.
 void PairTable::setExpiry(std::uint32_t row, std::uint64_t expiresAtNs) {
-  const bool isIpv4 = filter_is_ipv4_pair(&keys_[row].source, &keys_[row].victim);
-  // Not 0, which would give the row up.
-  const std::uint64_t expiry = std::max(expiresAtNs, std::uint64_t{2}) & ~FILTER_PAIR_IPV6;
-  __atomic_store_n(&rows_[row].expires_at_ns, expiry | (isIpv4 ? 0 : FILTER_PAIR_IPV6), __ATOMIC_RELEASE);
+  const PairKey& key = rows_[row].key;
+  __atomic_store_n(&rows_[row].expires_at_ns, expiresAtNs, __ATOMIC_RELAXED);
+  const std::uint32_t coarse = filter_coarse_expiry(expiresAtNs, filter_is_ipv4_pair(&key.source, &key.victim));
+  __atomic_store_n(&pairs_[row].expires, coarse, __ATOMIC_RELEASE);
+}
+
+void PairTable::giveUp(std::uint32_t row) {
+  __atomic_store_n(&pairs_[row].expires, std::uint32_t{0}, __ATOMIC_RELAXED);
 }
 
 void PairTable::setSize(std::uint32_t size) {

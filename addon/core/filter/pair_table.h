@@ -32,12 +32,13 @@ class PairTable {
   void sweep(std::uint64_t nowNs);
 
   /// Calls see(key, expiresAtNs, hits) for the pairs of rows from `cursor` on that have not expired, until `most` were
-  /// seen; returns where to go on, or -1.
+  /// seen; returns where to go on, or -1. Hits may lack the last FILTER_HELD_PACKETS_MAX packets that were counted
+  /// meanwhile.
   [[nodiscard]] std::int64_t read(std::uint32_t cursor, std::size_t most, std::uint64_t nowNs, const See& see) const {
-    for (std::uint32_t row = cursor; row < rows_.size(); row++) {
-      if (rows_[row].expires_at_ns <= nowNs) continue;
+    for (std::uint32_t row = cursor; row < pairs_.size(); row++) {
+      if (pairs_[row].expires == 0 || rows_[row].expires_at_ns <= nowNs) continue;
       if (most-- == 0) return row;
-      see(keys_[row], std::uint64_t{rows_[row].expires_at_ns}, hitsOf(row));
+      see(rows_[row].key, std::uint64_t{rows_[row].expires_at_ns}, hitsOf(row));
     }
     return -1;
   }
@@ -46,12 +47,14 @@ class PairTable {
  private:
   static constexpr std::size_t kLeftAlone = 100;
 
-  /// Of all CPUs.
+  /// Of all CPUs. What the owner holds comes last: it may add it to the row meanwhile, and it must not count twice.
   [[nodiscard]] filter_count hitsOf(std::uint32_t row) const {
-    const filter_pair& pair = rows_[row];
-    const filter_count& others = hits_[row];
-    return {.packets = (pair.owned_packets >> FILTER_OWNER_BITS) + others.packets,
-            .bytes = pair.owned_bytes + others.bytes};
+    const filter_count& counted = rows_[row].hits;
+    const std::uint64_t packets = __atomic_load_n(&counted.packets, __ATOMIC_ACQUIRE);
+    const std::uint64_t bytes = __atomic_load_n(&counted.bytes, __ATOMIC_ACQUIRE);
+    const std::uint32_t held = __atomic_load_n(&pairs_[row].held, __ATOMIC_RELAXED);
+    return {.packets = packets + (held >> FILTER_OWNER_BITS & FILTER_HELD_PACKETS_MAX),
+            .bytes = bytes + (held >> FILTER_HELD_BYTES_SHIFT)};
   }
   [[nodiscard]] std::uint64_t hashOf(const PairKey& key) const;
   [[nodiscard]] std::optional<std::uint32_t> find(const PairKey& key) const;
@@ -73,14 +76,14 @@ class PairTable {
   /// Its row; absent when there is no place.
   std::optional<std::uint32_t> add(const PairKey& key, std::uint64_t expiresAtNs);
   void setExpiry(std::uint32_t row, std::uint64_t expiresAtNs);
+  void giveUp(std::uint32_t row);
   void removeRow(std::uint32_t row);
   void setSize(std::uint32_t size);
   void repair();
 
   filter_head& head_;
-  std::span<filter_pair> rows_;
-  std::span<filter_pair_key> keys_;
-  std::span<filter_count> hits_;
+  std::span<filter_pair> pairs_;
+  std::span<filter_pair_row> rows_;
   PairBits bits_;
   std::vector<bool> isFree_;
   /// Rows that were given up, the oldest first. Each stays unused until kLeftAlone others were given up after it, if

@@ -30,9 +30,9 @@ PinnedFilter::Link linkOf(const std::string& directory, const std::string& fileN
 
 void readMaps(const FilterMaps& maps, PinnedFilter& found) {
   const std::uint64_t now = bootNs();
-  const auto pairs = maps.pairs();
-  found.pairs = static_cast<std::uint32_t>(
-      std::count_if(pairs.begin(), pairs.end(), [&](const filter_pair& pair) { return pair.expires_at_ns > now; }));
+  for (std::size_t row = 0; row < maps.pairs().size(); row++) {
+    if (maps.pairs()[row].expires != 0 && maps.pairRows()[row].expires_at_ns > now) found.pairs++;
+  }
   for (const filter_entry& entry : activeEntries(maps, FILTER_RULES)) {
     if (entry.rule < maps.rules().size() && maps.rules()[entry.rule].expires_at_ns > now) found.rules++;
   }

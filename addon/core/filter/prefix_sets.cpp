@@ -85,7 +85,7 @@ void fill(const FilterMaps& maps, filter_set& set, std::span<const SetPrefix> pr
     entry.mask = prefix.mask;
     entry.wanted = prefix.wanted;
     entry.length = static_cast<__u8>(prefix.length);
-    entry.has_more = i + 1 < prefixes.size() && isSame(prefix, prefixes[i + 1]) ? 1 : 0;
+    entry.asks_more = prefix.asksMore ? 1 : 0;
     if (isAny) {
       set.any_entries++;
     } else if (isFirst) {
@@ -94,6 +94,9 @@ void fill(const FilterMaps& maps, filter_set& set, std::span<const SetPrefix> pr
       addLength(set, prefix);
       markNear(set, prefix);
     }
+  }
+  for (std::size_t i = prefixes.size(); i-- > 1;) {
+    if (isSame(prefixes[i - 1], prefixes[i])) entries[i - 1].more = static_cast<__u8>(entries[i].more + 1);
   }
   set.entries = static_cast<__u32>(prefixes.size());
 }

@@ -19,6 +19,7 @@ struct SetPrefix {
   std::uint32_t rule = 0;
   filter_traits mask{};
   filter_traits wanted{};
+  bool asksMore = false;
 };
 
 inline constexpr std::uint32_t kAnyLength = UINT32_MAX;

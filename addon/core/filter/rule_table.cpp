@@ -29,8 +29,15 @@ CommonBits commonBits(std::span<const filter_ports> ranges) {
   return {.mask = static_cast<std::uint16_t>(mask), .wanted = static_cast<std::uint16_t>(first & mask)};
 }
 
+/// Whether the bits say all of the ranges.
+bool areAll(const CommonBits& common, std::span<const filter_ports> ranges) {
+  return ranges.size() == 1 && ranges[0].from == common.wanted &&
+         ranges[0].to == static_cast<std::uint16_t>(common.wanted | ~common.mask);
+}
+
 /// What filter_entry has of a rule. With wanted bits that the mask lacks, nothing matches.
 void setTraits(SetPrefix& prefix, const filter_rule& rule) {
+  prefix.asksMore = (rule.asks & (FILTER_ASKS_LENGTH | FILTER_ASKS_SOURCE)) != 0;
   filter_traits& mask = prefix.mask;
   filter_traits& wanted = prefix.wanted;
   if ((rule.asks & FILTER_ASKS_PROTOCOL) != 0) {
@@ -50,7 +57,9 @@ void setTraits(SetPrefix& prefix, const filter_rule& rule) {
   }
   const auto setPorts = [&](std::uint32_t first, std::uint32_t count, __u16& maskPort, __u16& wantedPort) {
     if (count == 0) return;
-    const CommonBits common = commonBits(std::span(rule.ports).subspan(first, count));
+    const auto ranges = std::span(rule.ports).subspan(first, count);
+    const CommonBits common = commonBits(ranges);
+    prefix.asksMore |= !areAll(common, ranges);
     maskPort = common.mask;
     wantedPort = common.wanted;
     mask.shows |= FILTER_SHOWS_PORTS;
@@ -149,7 +158,8 @@ void RuleTable::sweep(std::uint64_t nowNs) {
                     .length = isAny ? kAnyLength : entry.length,
                     .rule = entry.rule,
                     .mask = entry.mask,
-                    .wanted = entry.wanted});
+                    .wanted = entry.wanted,
+                    .asksMore = entry.asks_more != 0});
   }
   publishSet(maps_, FILTER_RULES, std::move(kept));
   std::erase_if(slots_, [&](const auto& known) {

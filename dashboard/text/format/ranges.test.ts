@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { rangeName, rangeQuery, timeline } from "./ranges.ts";
+import { emptySpans, rangeName, rangeQuery, rangeSpan, timeline } from "./ranges.ts";
 
 const NOON = Date.parse("2026-03-01T12:00:00Z");
 const point = (second: number) => ({ ts: new Date(NOON + second * 1000).toISOString(), value: second });
@@ -35,5 +35,31 @@ describe("timeline", () => {
 
   test("of nothing is nothing", () => {
     expect(timeline([], 10)).toEqual({ times: [], points: [] });
+  });
+});
+
+describe("emptySpans", () => {
+  const NOW = NOON / 1000;
+  const empty = (...seconds: number[]) =>
+    emptySpans(timeline(seconds.map(point), 10), { from: NOW - 100, to: NOW + 200 }, 10).map(({ from, to }) => [
+      from - NOW,
+      to - NOW,
+    ]);
+
+  test("are before the first point, in a hole, and after the last point", () => {
+    expect(empty(0, 10, 100, 110)).toEqual([
+      [-100, 0],
+      [20, 100],
+      [120, 200],
+    ]);
+  });
+
+  test("of nothing are the whole range, and of a full range none", () => {
+    expect(empty()).toEqual([[-100, 200]]);
+    expect(empty(...Array.from({ length: 30 }, (_, i) => i * 10 - 100))).toEqual([]);
+  });
+
+  test("an hour is an hour, however little was recorded", () => {
+    expect(rangeSpan("1h", NOON)).toEqual({ from: NOW - 3600, to: NOW });
   });
 });

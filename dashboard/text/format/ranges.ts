@@ -18,6 +18,18 @@ export function rangeName(text: string | null): RangeName {
   return RANGES.find(([name]) => name === text)?.[0] ?? FIRST_RANGE;
 }
 
+export interface Span {
+  /** Seconds since the epoch. */
+  readonly from: number;
+  readonly to: number;
+}
+
+/** All of the range, whatever was recorded in it. */
+export function rangeSpan(range: RangeName, nowMs: number): Span {
+  const to = nowMs / 1000;
+  return { from: to - rangeSeconds(range), to };
+}
+
 function rangeSeconds(range: RangeName): number {
   return RANGES.find(([name]) => name === range)?.[2] ?? HOUR;
 }
@@ -62,4 +74,17 @@ export function timeline<Point extends { readonly ts: string }>(
     filled.push(point);
   }
   return { times, points: filled };
+}
+
+/** Where nothing was recorded: before, between and after the points. */
+export function emptySpans<Point>({ times, points }: Timeline<Point>, { from, to }: Span, stepSeconds: number): Span[] {
+  const spans: Span[] = [];
+  let covered = from;
+  const cover = (at: number) => {
+    if (at - covered > 2.5 * stepSeconds) spans.push({ from: covered, to: at });
+    covered = Math.max(covered, at + stepSeconds);
+  };
+  for (const [i, at] of times.entries()) if (points[i] !== null) cover(at);
+  cover(to);
+  return spans;
 }

@@ -20,6 +20,13 @@ export function shortTime(ms: number): string {
   return shortFormat.format(ms);
 }
 
+const dayFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+
+/** `1 Mar`, for the axis of a chart. */
+export function dayOfMonth(ms: number): string {
+  return dayFormat.format(ms);
+}
+
 /** `2026-03-01`, in the browser's time zone. */
 function dateText(ms: number): string {
   const date = new Date(ms);

@@ -6,9 +6,10 @@ import { EffectLine } from "../../parts/effect-line.tsx";
 import { Since } from "../../parts/moment.tsx";
 import { RateMeter } from "../../parts/rate-meter.tsx";
 import { linkTo } from "../../router.ts";
+import { amountText } from "../../text/attack-size.ts";
 import { bitRate, metricName, packetRate } from "../../text/format/numbers.ts";
 import { DIRECTION_NAMES, vectorName } from "../../text/format/words.ts";
-import { attackSubject, banOf } from "../../text/mitigation.ts";
+import { attackSubject, banOf, isSpared } from "../../text/mitigation.ts";
 
 export interface AttackCardProps {
   readonly attack: AttackWire;
@@ -42,20 +43,19 @@ export function AttackCard({ attack, bans }: AttackCardProps) {
       <p class="muted number">
         {metricName(metric)} · {packetRate(rates.pps)} · {bitRate(rates.mbps)}
       </p>
+      {attack.volume !== undefined && (
+        <p class="muted number">
+          peak {packetRate(attack.volume.peak_pps)} · {amountText(attack.volume.packets, attack.volume.bits)} so far
+        </p>
+      )}
       <EffectLine attack={attack} ban={ban} />
       <div class="card-actions">
-        {ban?.state === "active" ? <UnbanButton ban={ban} /> : target !== undefined && <BanButton target={target} />}
+        {ban?.state === "active" ? (
+          <UnbanButton ban={ban} />
+        ) : (
+          target !== undefined && !isSpared(ban) && <BanButton target={target} />
+        )}
       </div>
     </li>
   );
-}
-
-/**
- * Attacks without mitigation first, then by how far they exceed the threshold, in steps of a factor of two, so that
- * cards do not change places with every reading.
- */
-export function byUrgency(a: AttackWire, b: AttackWire): number {
-  const isHeld = (attack: AttackWire) => (attack.ban_state === "active" ? 1 : 0);
-  const doublings = ({ rate, threshold }: AttackWire) => Math.round(Math.log2(Math.max(1, rate / threshold)));
-  return isHeld(a) - isHeld(b) || doublings(b) - doublings(a) || (a.started_at + a.id < b.started_at + b.id ? -1 : 1);
 }

@@ -10,12 +10,15 @@ import { Facts, Panel } from "../../parts/panel.tsx";
 import { RateMeter } from "../../parts/rate-meter.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
+import { volumeFacts } from "../../text/attack-size.ts";
+import { calmText } from "../../text/bans.ts";
 import { bitRate, flowRate, packetRate, percent } from "../../text/format/numbers.ts";
 import { duration } from "../../text/format/times.ts";
 import { DIRECTION_NAMES, vectorName } from "../../text/format/words.ts";
-import { attackSubject, banOf } from "../../text/mitigation.ts";
+import { attackSubject, banOf, isSpared } from "../../text/mitigation.ts";
 import { reasonSentences } from "../../text/reason.ts";
 import { BanDetail, BanRules } from "../bans/ban-detail.tsx";
+import { AttackChart } from "./attack-chart.tsx";
 import { AttackSample } from "./attack-sample.tsx";
 import { AttackTimeline } from "./attack-timeline.tsx";
 
@@ -65,13 +68,13 @@ function Detail({ attack, ban }: { readonly attack: AttackWire; readonly ban: Ba
           ban?.state === "active" ? (
             <UnbanButton ban={ban} />
           ) : (
-            target !== undefined && attack.active && <BanButton target={target} />
+            target !== undefined && attack.active && !isSpared(ban) && <BanButton target={target} />
           )
         }
       >
-        <RateMeter metric={attack.metric} rate={attack.rate} threshold={attack.threshold} />
+        {attack.active && <RateMeter metric={attack.metric} rate={attack.rate} threshold={attack.threshold} />}
         <EffectLine attack={attack} ban={ban} />
-        {target !== undefined && <AttackTimeline attack={attack} target={target} />}
+        <AttackChart attack={attack} />
       </Panel>
       <div class="masonry">
         <AttackFacts attack={attack} />
@@ -79,6 +82,7 @@ function Detail({ attack, ban }: { readonly attack: AttackWire; readonly ban: Ba
         <Reason attack={attack} />
         {ban !== undefined && <BanDetail ban={ban} />}
       </div>
+      <AttackTimeline attack={attack} />
       {ban?.flowspec !== undefined && <BanRules ban={ban} rules={ban.flowspec} />}
       <AttackSample sample={attack.sample} />
     </div>
@@ -88,24 +92,33 @@ function Detail({ attack, ban }: { readonly attack: AttackWire; readonly ban: Ba
 function AttackFacts({ attack }: { readonly attack: AttackWire }) {
   const { rates, started_at: begin, ended_at: end } = attack;
   const lasted = end === undefined ? null : (Date.parse(end) - Date.parse(begin)) / 1000;
+  const calm = calmText(attack);
   return (
     <Panel title="Facts">
       <Facts
         facts={[
-          ["Began", <Moment at={begin} />],
-          end === undefined ? ["Lasts for", <Since at={begin} />] : ["Over since", <Moment at={end} />],
-          lasted === null ? null : ["Lasted", duration(lasted)],
+          ["Detected", <Moment at={begin} />],
+          end === undefined ? ["Lasts for", <Since at={begin} />] : ["Ended", <Moment at={end} />],
+          calm === null ? null : ["Near its end", calm],
+          lasted === null ? null : ["Lasted, with the calm at its end", duration(lasted)],
           ["Direction", DIRECTION_NAMES[attack.direction]],
           ["Hostgroup", attack.group],
           attack.tenant === undefined ? null : ["Tenant", attack.tenant],
           attack.hosts === undefined ? null : ["Hosts attacked", attack.hosts],
-          ["Packets", packetRate(rates.pps)],
-          ["Bandwidth", bitRate(rates.mbps)],
-          ["New flows", flowRate(rates.flows_per_sec)],
+          ...(attack.volume === undefined ? [] : volumeFacts(attack.volume)),
+          ...(attack.active ? ratesNow(rates) : []),
         ]}
       />
     </Panel>
   );
+}
+
+function ratesNow({ pps, mbps, flows_per_sec: flows }: AttackWire["rates"]) {
+  return [
+    ["Packets now", packetRate(pps)],
+    ["Bandwidth now", bitRate(mbps)],
+    ["New flows now", flowRate(flows)],
+  ] as const;
 }
 
 function Kind({ attack: { classification } }: { readonly attack: AttackWire }) {

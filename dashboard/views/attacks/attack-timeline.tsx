@@ -1,105 +1,48 @@
-/** The victim's rate from before the attack until after it, from the history. */
-import { useMemo } from "preact/hooks";
+/** What was decided about an attack, and when. */
 import type { AttackWire } from "../../../src/http/wire/attack.ts";
-import type { TrafficPointWire, TrafficWire } from "../../../src/http/wire/traffic/traffic.ts";
+import type { TimelineWire } from "../../../src/http/wire/attack-series.ts";
 import { useResource } from "../../api/resource.ts";
-import { Empty, StorageOff } from "../../parts/callout.tsx";
-import { Chart, type Series } from "../../parts/chart.tsx";
+import { type Column, DataTable } from "../../parts/data-table.tsx";
+import { Moment } from "../../parts/moment.tsx";
+import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
-import { rateOf } from "../../text/format/numbers.ts";
+import { afterFirst, entryTitle } from "../../text/timeline.ts";
 
-export interface AttackTimelineProps {
-  readonly attack: AttackWire;
-  readonly target: string;
+type Entry = TimelineWire["entries"][number];
+
+interface Row {
+  readonly entry: Entry;
+  readonly first: Entry;
+  readonly place: number;
 }
 
-const AROUND_MS = 5 * 60_000;
-const EVERY_MS = 10_000;
-const STEP_SECONDS_MIN = 10;
-/** A chart cannot show more points than it has pixels. */
-const POINTS = 600;
+const EVERY_MS = 2000;
 
-export function AttackTimeline({ attack, target }: AttackTimelineProps) {
-  const { direction, started_at: begin, ended_at: end } = attack;
-  const path = useMemo(() => {
-    const from = Date.parse(begin) - AROUND_MS;
-    const to = end === undefined ? null : Date.parse(end) + AROUND_MS;
-    const spanSeconds = ((to ?? Date.now()) - from) / 1000;
-    const step = Math.max(STEP_SECONDS_MIN, Math.ceil(spanSeconds / POINTS));
-    const query = { key: target, direction, from: new Date(from).toISOString(), step: String(step) };
-    const range = to === null ? query : { ...query, to: new Date(to).toISOString() };
-    return `/api/v1/traffic?${new URLSearchParams(range)}`;
-  }, [target, direction, begin, end]);
-  const traffic = useResource<TrafficWire>(path, end === undefined ? EVERY_MS : 0);
+const COLUMNS: readonly Column<Row>[] = [
+  { key: "at", title: "Time", cell: ({ entry }) => <Moment at={entry.at} />, width: "medium" },
+  { key: "after", title: "After", cell: ({ entry, first }) => afterFirst(entry, first), isNumber: true },
+  { key: "what", title: "What", cell: ({ entry }) => entryTitle(entry) },
+  { key: "text", title: "Details", cell: ({ entry }) => entry.text ?? "" },
+];
+
+export function AttackTimeline({ attack: { id, ended_at: end } }: { readonly attack: AttackWire }) {
+  const found = useResource<TimelineWire>(`/api/v1/attacks/${encodeURIComponent(id)}/timeline`, end ? 0 : EVERY_MS);
   return (
-    <Show loaded={traffic.state.value} what="history of its rates" onRetry={() => void traffic.refresh()}>
-      {({ available, points }) => {
-        if (!available) return <StorageOff what="history" />;
-        if (points.length === 0) return <Empty title="No history of it yet">Rates are kept every few seconds.</Empty>;
-        return <Timeline attack={attack} target={target} points={points} />;
-      }}
-    </Show>
+    <Panel title="Timeline" isWide>
+      <Show loaded={found.state.value} what="timeline" onRetry={() => void found.refresh()}>
+        {({ entries }) => {
+          const [first] = entries;
+          if (first === undefined) return <p class="muted">Nothing is known of it any more.</p>;
+          return (
+            <DataTable
+              label="Timeline"
+              columns={COLUMNS}
+              rows={entries.map((entry, place) => ({ entry, first, place }))}
+              rowKey={({ place }) => String(place)}
+            />
+          );
+        }}
+      </Show>
+    </Panel>
   );
-}
-
-function Timeline({ attack, target, points }: AttackTimelineProps & { readonly points: readonly TrafficPointWire[] }) {
-  const { metric, threshold, started_at: begin, ended_at: end } = attack;
-  const base = baseMetric(metric);
-  const times = useMemo(() => points.map(({ ts }) => Date.parse(ts) / 1000), [points]);
-  const series = useMemo(
-    () => seriesOf(points, base, base === metric ? threshold : null),
-    [points, base, metric, threshold],
-  );
-  const spans = useMemo(() => {
-    const to = end === undefined ? (times.at(-1) ?? 0) : Date.parse(end) / 1000;
-    return [{ from: Date.parse(begin) / 1000, to }];
-  }, [begin, end, times]);
-  const peak = Math.max(...points.map((point) => point[base]));
-  return (
-    <Chart
-      label={`Rate of ${target} over time, at most ${rateOf(base, peak)}; the attack is tinted`}
-      times={times}
-      series={series}
-      format={(value) => rateOf(base, value)}
-      spans={spans}
-    />
-  );
-}
-
-type Base = "pps" | "mbps" | "flows_per_sec";
-
-/** The history has only the base trio. */
-function baseMetric(metric: string): Base {
-  if (metric === "flows_per_sec") return metric;
-  return metric.endsWith("mbps") ? "mbps" : "pps";
-}
-
-function seriesOf(points: readonly TrafficPointWire[], base: Base, threshold: number | null): Series[] {
-  const rate: Series = { label: "Rate", color: "--chart-rate", values: points.map((point) => point[base]) };
-  const hasBaseline = base === "pps" && points.some(({ baseline_pps: normal }) => normal !== undefined);
-  return [
-    rate,
-    ...(threshold === null
-      ? []
-      : [
-          line(
-            "Threshold",
-            "--chart-threshold",
-            points.map(() => threshold),
-          ),
-        ]),
-    ...(hasBaseline
-      ? [
-          line(
-            "Normal",
-            "--chart-baseline",
-            points.map(({ baseline_pps: normal }) => normal ?? null),
-          ),
-        ]
-      : []),
-  ];
-}
-
-function line(label: string, color: string, values: readonly (number | null)[]): Series {
-  return { label, color, values, form: "dashed" };
 }

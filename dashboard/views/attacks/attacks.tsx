@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import type { AttackWire } from "../../../src/http/wire/attack.ts";
 import type { BanWire } from "../../../src/http/wire/ban.ts";
+import { ENDED_ATTACKS_KEPT } from "../../../src/limits.ts";
 import { attacks, bans } from "../../api/live.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Empty } from "../../parts/callout.tsx";
@@ -12,20 +13,21 @@ import { Panel } from "../../parts/panel.tsx";
 import { SearchedTable } from "../../parts/searched-table.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo, place, setQuery } from "../../router.ts";
-import { metricName, rateOf, times } from "../../text/format/numbers.ts";
+import { bitRate, byteCount, metricName, packetRate, rateOf, times } from "../../text/format/numbers.ts";
 import { subjectOrder } from "../../text/format/subject-order.ts";
 import { duration } from "../../text/format/times.ts";
 import { vectorName } from "../../text/format/words.ts";
 import { attackSubject, banOf, effectOf } from "../../text/mitigation.ts";
 import type { ViewProps } from "../../view.ts";
 import { AttackDetail } from "./attack-detail.tsx";
+import { AttackHistory } from "./attack-history.tsx";
 
 export function Attacks({ steps }: ViewProps) {
   const [id] = steps;
   return id === undefined ? <AttackList /> : <AttackDetail key={id} id={id} />;
 }
 
-type Which = "active" | "recent";
+type Which = "active" | "recent" | "history";
 
 interface Row {
   readonly attack: AttackWire;
@@ -46,6 +48,10 @@ const COMMON: readonly Column<Row>[] = [
     order: ({ attack }) => attack.classification?.type ?? "",
     width: "medium",
   },
+  textColumn("Hostgroup", ({ attack }) => attack.group, "wide"),
+];
+
+const RATE: readonly Column<Row>[] = [
   {
     key: "rate",
     title: "Rate",
@@ -69,12 +75,17 @@ const COMMON: readonly Column<Row>[] = [
     order: ({ attack }) => attack.metric,
     width: "wide",
   },
-  textColumn("Hostgroup", ({ attack }) => attack.group, "wide"),
+];
+
+const SIZE: readonly Column<Row>[] = [
+  numberColumn("Peak", ({ attack }) => attack.volume?.peak_pps, { format: packetRate }),
+  numberColumn("Peak bandwidth", ({ attack }) => attack.volume?.peak_mbps, { format: bitRate, width: "medium" }),
+  numberColumn("Total", ({ attack }) => total(attack.volume), { format: byteCount, width: "medium" }),
 ];
 
 const EFFECT: Column<Row> = {
   key: "effect",
-  title: "What is done",
+  title: "Mitigation",
   cell: ({ attack, ban }) => {
     const { tone, title } = effectOf(attack, ban);
     return <Badge tone={tone}>{title}</Badge>;
@@ -82,47 +93,66 @@ const EFFECT: Column<Row> = {
   order: ({ attack, ban }) => effectOf(attack, ban).title,
 };
 
-const STARTED = momentColumn("Began", ({ attack }: Row) => attack.started_at, "wide");
+const STARTED = momentColumn("Detected", ({ attack }: Row) => attack.started_at, "wide");
+
+const ENDED = momentColumn("Ended", ({ attack }: Row) => attack.ended_at);
 
 const COLUMNS: Readonly<Record<Which, readonly Column<Row>[]>> = {
-  active: [...COMMON, EFFECT, sinceColumn("For", ({ attack }) => attack.started_at, "medium"), STARTED],
+  active: [...COMMON, ...RATE, EFFECT, sinceColumn("For", ({ attack }) => attack.started_at, "medium"), STARTED],
   recent: [
     ...COMMON,
+    ...SIZE,
     numberColumn("Lasted", ({ attack }) => lastedSeconds(attack), { format: duration, width: "medium" }),
     STARTED,
+    ENDED,
+  ],
+  history: [
+    ...COMMON,
+    ...SIZE,
+    numberColumn("Lasted", ({ attack }) => lastedSeconds(attack), { format: duration }),
+    ENDED,
   ],
 };
 
+const TITLES: Readonly<Record<Which, string>> = { active: "In progress", recent: "Ended", history: "History" };
+
 const FIRST_SORT: Readonly<Record<Which, Sort>> = {
   active: { key: "factor", isDescending: true },
-  recent: { key: "Began", isDescending: true },
+  recent: { key: "Ended", isDescending: true },
+  history: { key: "Ended", isDescending: true },
 };
 
 function AttackList() {
-  const which: Which = place.value.query.get("which") === "recent" ? "recent" : "active";
-  const [sorts, setSorts] = useState(FIRST_SORT);
+  const asked = place.value.query.get("which");
+  const which: Which = asked === "recent" || asked === "history" ? asked : "active";
   return (
     <Panel
-      title={which === "active" ? "In progress" : "Over"}
+      title={TITLES[which]}
       actions={
         <Segments
           label="Which attacks"
           value={which}
-          options={[
-            ["active", "In progress"],
-            ["recent", "Over"],
-          ]}
+          options={(["active", "recent", "history"] as const).map((each) => [each, TITLES[each]] as const)}
           onChange={(chosen) => setQuery({ which: chosen === "active" ? null : chosen })}
         />
       }
     >
+      {which === "history" ? <AttackHistory columns={COLUMNS.history} /> : <LiveList which={which} />}
+    </Panel>
+  );
+}
+
+function LiveList({ which }: { readonly which: "active" | "recent" }) {
+  const [sorts, setSorts] = useState(FIRST_SORT);
+  return (
+    <>
       <Show loaded={attacks.value} what="attacks">
         {(lists) => {
           if (lists[which].length === 0) return <NoAttacks which={which} />;
           const held = bans.value.kind === "ready" ? bans.value.data : [];
           return (
             <SearchedTable
-              label={which === "active" ? "Attacks in progress" : "Attacks that are over"}
+              label={which === "active" ? "Attacks in progress" : "Ended attacks"}
               what="attack"
               placeholder="address, kind, hostgroup"
               columns={COLUMNS[which]}
@@ -135,7 +165,13 @@ function AttackList() {
           );
         }}
       </Show>
-    </Panel>
+      {which === "recent" && (
+        <p class="muted">
+          The last {ENDED_ATTACKS_KEPT}. Older ones are in the{" "}
+          <a href={linkTo(["attacks"], { which: "history", range: "7d" })}>history by date</a>.
+        </p>
+      )}
+    </>
   );
 }
 
@@ -143,15 +179,18 @@ function NoAttacks({ which }: { readonly which: Which }) {
   return which === "active" ? (
     <Empty title="No attack now">An attack shows here within half a second of its detection.</Empty>
   ) : (
-    <Empty title="No attack is over yet">
-      This list has the last hundred; older ones are in the history, if storage is on.
-    </Empty>
+    <Empty title="No attack has ended yet">Each shows here when its rates have been calm for a while.</Empty>
   );
 }
 
 function attackText({ attack }: Row): string {
   const kind = attack.classification === undefined ? "" : vectorName(attack.classification.type);
   return `${attackSubject(attack)} ${kind} ${attack.group} ${attack.tenant ?? ""} ${attack.metric}`;
+}
+
+/** Bytes. */
+function total(volume: AttackWire["volume"]): number | undefined {
+  return volume === undefined ? undefined : volume.bits / 8;
 }
 
 function lastedSeconds({ started_at, ended_at }: AttackWire): number {

@@ -1,16 +1,17 @@
 /** The audit trail: who gave which command, and the result. */
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { AuditEventWire, AuditWire } from "../../../src/http/wire/audit.ts";
 import { HISTORY_ROWS_MAX } from "../../../src/limits.ts";
 import { serviceNow } from "../../api/contact.ts";
 import { useResource } from "../../api/resource.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Button } from "../../parts/button.tsx";
-import { Callout, Empty, StorageOff, type Tone } from "../../parts/callout.tsx";
+import { Callout, Empty, StorageOff, type Tone, WrongFilter } from "../../parts/callout.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
+import { useRightPath } from "../../parts/span-fields.tsx";
 import { place, setQuery } from "../../router.ts";
 import { AUDIT_ACTIONS, actorText, auditCsv, auditPath, eventMs } from "../../text/audit.ts";
 import { wholeNumber } from "../../text/format/numbers.ts";
@@ -22,21 +23,30 @@ const POLL_MS = 10_000;
 export function Audit() {
   const filters = filtersOf(place.value.query);
   const key = JSON.stringify(filters);
+  const [wrong, setWrong] = useState({ span: false, target: false });
+  const isWrong = wrong.span || wrong.target;
   // The range starts at the time when it was chosen.
   const path = useMemo(() => auditPath(filters, serviceNow()), [key]);
   const isUpToNow = filters.span.kind === "last" || filters.span.to === null;
-  const trail = useResource<AuditWire>(path, isUpToNow ? POLL_MS : 0);
+  const trail = useResource<AuditWire>(useRightPath(path, filters.span), isUpToNow ? POLL_MS : 0);
   const { value } = trail.state;
   const events = value.kind === "ready" ? value.data.events : [];
   return (
     <Panel
       title="Commands and their results"
-      actions={events.length > 0 && <Button onClick={() => save(events)}>Export as CSV</Button>}
+      actions={!isWrong && events.length > 0 && <Button onClick={() => save(events)}>Export as CSV</Button>}
     >
-      <AuditFilterFields filters={filters} />
-      <Show loaded={value} what="audit trail" onRetry={() => void trail.refresh()}>
-        {(data) => (data.available ? <Events events={data.events} /> : <StorageOff what="audit trail" />)}
-      </Show>
+      <AuditFilterFields
+        filters={filters}
+        onWrong={(field, isWrong) => setWrong((before) => ({ ...before, [field]: isWrong }))}
+      />
+      {isWrong ? (
+        <WrongFilter what="events" />
+      ) : (
+        <Show loaded={value} what="audit trail" onRetry={() => void trail.refresh()}>
+          {(data) => (data.available ? <Events events={data.events} /> : <StorageOff what="audit trail" />)}
+        </Show>
+      )}
     </Panel>
   );
 }

@@ -2,6 +2,7 @@
 import type { BanWire } from "../../../src/http/wire/ban.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { UnbanButton } from "../../parts/ban-actions.tsx";
+import { BanEnds } from "../../parts/ban-end.tsx";
 import { momentColumn, numberColumn, sinceColumn, textColumn } from "../../parts/columns.tsx";
 import type { Column, Sort } from "../../parts/data-table.tsx";
 import { Until } from "../../parts/moment.tsx";
@@ -56,8 +57,8 @@ export const BAN_LISTS: Readonly<Record<BanWire["state"], readonly Column<BanWir
     sinceColumn("For", ({ started_at: at }) => at, "wide"),
     {
       key: "ends",
-      title: "Ends in",
-      cell: ({ expires_at: at }) => <Until at={at} />,
+      title: "Ends",
+      cell: (ban) => <BanEnds ban={ban} isShort />,
       order: ({ expires_at: at }) => -Date.parse(at),
       isNumber: true,
     },

@@ -1,6 +1,7 @@
 /** A ban in full: route and rules, expiry, current and next rung. */
 import type { BanWire } from "../../../src/http/wire/ban.ts";
 import { Badge } from "../../parts/badge.tsx";
+import { BanEnds } from "../../parts/ban-end.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Moment, Until } from "../../parts/moment.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
@@ -22,13 +23,15 @@ export function BanDetail({ ban }: { readonly ban: BanWire }) {
           facts={[
             ["Method", methodName(ban.method)],
             ["Route", <RouteState ban={ban} />],
+            ban.sent_to === undefined ? null : ["Neighbors that have it", ban.sent_to.join(", ")],
+            ...(ban.missing_at ?? []).map(({ neighbor, cause }) => [`Not at ${neighbor}`, cause] as const),
             ban.next_hop === undefined ? null : ["Next hop", ban.next_hop],
             ban.community === undefined ? null : ["Community", ban.community],
             ban.local_pref === undefined ? null : ["Local preference", ban.local_pref],
             ban.node === undefined ? null : ["Scrub node", ban.node],
             ban.left_out_rules === undefined ? null : ["Rules that the node does not get", ban.left_out_rules],
             ["Began", <Moment at={ban.started_at} />],
-            state === "active" ? ["Ends in", <Until at={ban.expires_at} />] : null,
+            state === "active" ? ["Ends", <BanEnds ban={ban} />] : null,
             ban.withdrawn_at === undefined ? null : ["Withdrawn", <Moment at={ban.withdrawn_at} />],
             ban.reason === undefined ? null : ["Why", ban.reason],
             ban.fallback === undefined ? null : ["Not as planned", ban.fallback],

@@ -9,13 +9,12 @@ import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
 import { banSubject } from "../../text/bans.ts";
 import { vectorName } from "../../text/format/words.ts";
-import { banOf } from "../../text/mitigation.ts";
 import { BanDetail, BanRules } from "./ban-detail.tsx";
 
 const STATES: Readonly<Record<BanWire["state"], string>> = {
   active: "in force",
   rejected: "refused",
-  withdrawn: "over",
+  withdrawn: "ended",
 };
 
 export function BanPage({ prefix, startedAt }: { readonly prefix: string; readonly startedAt: string }) {
@@ -27,7 +26,7 @@ export function BanPage({ prefix, startedAt }: { readonly prefix: string; readon
       <Show loaded={bans.value} what="ban">
         {(all) => {
           const ban = all.find((one) => one.prefix === prefix && one.started_at === startedAt);
-          return ban === undefined ? <Gone prefix={prefix} /> : <Found ban={ban} all={all} />;
+          return ban === undefined ? <Gone prefix={prefix} /> : <Found ban={ban} />;
         }}
       </Show>
     </>
@@ -43,7 +42,7 @@ function Gone({ prefix }: { readonly prefix: string }) {
   );
 }
 
-function Found({ ban, all }: { readonly ban: BanWire; readonly all: readonly BanWire[] }) {
+function Found({ ban }: { readonly ban: BanWire }) {
   const { flowspec, state } = ban;
   return (
     <div class="overview">
@@ -52,7 +51,7 @@ function Found({ ban, all }: { readonly ban: BanWire; readonly all: readonly Ban
           <Badge tone={state === "active" ? "info" : "none"}>{STATES[state]}</Badge>
           {ban.manual ? "ordered by an operator" : "by detection"}
           {ban.dry_run && ", in dry run"}
-          <Held ban={ban} all={all} />
+          <Held ban={ban} />
         </p>
       </Panel>
       <BanDetail ban={ban} />
@@ -62,10 +61,10 @@ function Found({ ban, all }: { readonly ban: BanWire; readonly all: readonly Ban
 }
 
 /** The active attack that has this ban. */
-function Held({ ban, all }: { readonly ban: BanWire; readonly all: readonly BanWire[] }) {
+function Held({ ban }: { readonly ban: BanWire }) {
   const { value } = attacks;
   if (value.kind !== "ready") return null;
-  const attack = value.data.active.find((one) => banOf(one, all) === ban);
+  const attack = value.data.active.find(({ id }) => ban.attacks?.includes(id));
   if (attack === undefined) return null;
   const { classification } = attack;
   return (

@@ -4,9 +4,9 @@ import { bans } from "../../api/live.ts";
 import { banKey } from "../../api/tables.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { UnbanButton } from "../../parts/ban-actions.tsx";
+import { BanEnds } from "../../parts/ban-end.tsx";
 import { Empty } from "../../parts/callout.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
-import { Until } from "../../parts/moment.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
@@ -26,7 +26,7 @@ export const BAN_COLUMNS: readonly Column<BanWire>[] = [
     isNumber: true,
     width: "wide",
   },
-  { key: "ends", title: "Ends in", cell: ({ expires_at: at }) => <Until at={at} />, isNumber: true, width: "medium" },
+  { key: "ends", title: "Ends", cell: (ban) => <BanEnds ban={ban} isShort />, isNumber: true, width: "medium" },
   { key: "act", title: "Actions", isTitleUnseen: true, cell: (ban) => <UnbanButton ban={ban} /> },
 ];
 
@@ -56,10 +56,23 @@ export function BansPanel() {
   );
 }
 
+const ANNOUNCEMENTS = {
+  pending: ["info", "announcing"],
+  announced: ["ok", "announced"],
+  no_session: ["warn", "no session"],
+  speaker_down: ["danger", "not known: no speaker"],
+  failed: ["danger", "refused by the speaker"],
+} as const;
+
 /** Whether the routers have received the route. */
 export function RouteState({ ban }: { readonly ban: BanWire }) {
+  const { announcement, missing_at: missing = [], sent_to: sent = [] } = ban;
+  if (ban.state !== "active") return <Badge tone="none">{ban.state}</Badge>;
   if (ban.dry_run) return <Badge tone="warn">dry{"\u00a0"}run</Badge>;
-  if (ban.announce_error !== undefined) return <Badge tone="danger">refused by the speaker</Badge>;
-  if (ban.announced === undefined) return <Badge tone="none">{ban.state}</Badge>;
-  return ban.announced ? <Badge tone="ok">announced</Badge> : <Badge tone="warn">with no neighbor</Badge>;
+  if (announcement === undefined) return <Badge tone="none">not announced</Badge>;
+  if (missing.length > 0) {
+    return <Badge tone="warn">{`at ${sent.length} of ${sent.length + missing.length} neighbors`}</Badge>;
+  }
+  const [tone, text] = ANNOUNCEMENTS[announcement];
+  return <Badge tone={tone}>{text}</Badge>;
 }

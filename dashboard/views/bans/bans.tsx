@@ -20,11 +20,11 @@ import { BanPage } from "./ban-page.tsx";
 type State = BanWire["state"];
 
 const STATES: readonly State[] = ["active", "rejected", "withdrawn"];
-const TITLES: Readonly<Record<State, string>> = { active: "In force", rejected: "Refused", withdrawn: "Over" };
+const TITLES: Readonly<Record<State, string>> = { active: "In force", rejected: "Refused", withdrawn: "Ended" };
 const LABELS: Readonly<Record<State, string>> = {
   active: "Bans in force",
-  rejected: "Bans that were refused",
-  withdrawn: "Bans that are over",
+  rejected: "Refused bans",
+  withdrawn: "Ended bans",
 };
 
 export function Bans({ steps }: ViewProps) {
@@ -101,7 +101,7 @@ function None({ which }: { readonly which: State }) {
         </Empty>
       );
     case "withdrawn":
-      return <Empty title="No ban is over yet">Those that end are kept here, with the reason why.</Empty>;
+      return <Empty title="No ban has ended yet">Those that end are kept here, with the reason why.</Empty>;
     default:
       return which satisfies never;
   }

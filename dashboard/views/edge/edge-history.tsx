@@ -12,7 +12,7 @@ import { chosenRange, RangeChoice } from "../../parts/range-choice.tsx";
 import { Show } from "../../parts/show.tsx";
 import { place, setQuery } from "../../router.ts";
 import { scaled } from "../../text/format/numbers.ts";
-import { rangeQuery, timeline } from "../../text/format/ranges.ts";
+import { emptySpans, type RangeName, rangeQuery, rangeSpan, timeline } from "../../text/format/ranges.ts";
 import { EdgeNodeChoice } from "./edge-node-choice.tsx";
 
 const EVERY_MS = 15_000;
@@ -86,7 +86,7 @@ export function EdgeHistory({ zone }: { readonly zone: string }) {
             );
           }
           // Another set of lines needs another chart.
-          return <Past key={shown} zone={zone} points={points} step={step} shown={shown} />;
+          return <Past key={shown} zone={zone} points={points} step={step} shown={shown} range={range} />;
         }}
       </Show>
     </Panel>
@@ -98,11 +98,14 @@ interface PastProps {
   readonly points: readonly Point[];
   readonly step: number;
   readonly shown: Shown;
+  readonly range: RangeName;
 }
 
-function Past({ zone, points, step, shown }: PastProps) {
+function Past({ zone, points, step, shown, range }: PastProps) {
   const line = useMemo(() => timeline(points, step), [points, step]);
   const series = useMemo(() => seriesOf(line.points, shown), [line, shown]);
+  const whole = useMemo(() => rangeSpan(range, serviceNow()), [range, points]);
+  const empty = useMemo(() => emptySpans(line, whole, step), [line, whole, step]);
   if (series.length === 0) return <Empty title="None in this range">Its nodes let everything pass.</Empty>;
   const peak = Math.max(...points.map((point) => rate(point, "requests")));
   return (
@@ -111,6 +114,8 @@ function Past({ zone, points, step, shown }: PastProps) {
       times={line.times}
       series={series}
       format={rateText}
+      range={whole}
+      empty={empty}
     />
   );
 }

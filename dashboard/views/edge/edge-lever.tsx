@@ -43,7 +43,9 @@ export function LeverPanel({ zone, onChanged }: LeverPanelProps) {
         facts={[
           inFile === undefined ? null : ["The file says", inFile],
           ["Nodes apply", challenge ?? "not reported"],
-          override === undefined ? ["Lever", "not set"] : ["Lever", <Badge tone="warn">{override.mode}</Badge>],
+          override === undefined
+            ? ["Challenge override", "not set"]
+            : ["Challenge override", <Badge tone="warn">{override.mode}</Badge>],
           override === undefined ? null : ["Ends in", <Until at={override.until} />],
           override === undefined || override.reason === "" ? null : ["Reason", override.reason],
           ...active.map((each) => [`Challenges on ${each.node}`, <Active challenge={each} />] as const),
@@ -51,8 +53,8 @@ export function LeverPanel({ zone, onChanged }: LeverPanelProps) {
       />
       {zone.mode === "none" && (
         <p class="muted">
-          The zone's <code>policy.mode</code> is <code>none</code>: its requests are not decided, so it cannot have a
-          lever.
+          The zone's <code>policy.mode</code> is <code>none</code>: its requests are not decided, so its challenge
+          cannot be overridden.
         </p>
       )}
       <div role="status">
@@ -120,7 +122,7 @@ function SetLever({ zone, onDone }: LeverButtonProps) {
         hint="The reason is recorded in the audit trail. Everyone who may see the zone sees it."
       />
       <p>{leverEffect(mode, zone)}</p>
-      <p class="muted">When the time is over the zone follows its file by itself.</p>
+      <p class="muted">Afterwards the zone follows its file by itself.</p>
     </CommandButton>
   );
 }
@@ -129,16 +131,16 @@ function ClearLever({ zone, onDone }: LeverButtonProps) {
   const { file_challenge: inFile } = zone;
   return (
     <CommandButton<Lever>
-      label={`Clear the lever of ${zone.zone}`}
+      label={`Clear the challenge override of ${zone.zone}`}
       text="Follow the file …"
-      title={`Clear the lever of ${zone.zone}?`}
+      title={`Clear the challenge override of ${zone.zone}?`}
       verb="Follow the file"
       act={() => command(leverPath(zone), {}, "DELETE")}
       onDone={onDone}
     >
       <p>
         {inFile === undefined
-          ? "The zone is not in the zones file any more: without the lever it has no challenge."
+          ? "The zone is not in the zones file any more: without the override it has no challenge."
           : `Its file says ${inFile}: this applies to visitors at once.`}
       </p>
     </CommandButton>

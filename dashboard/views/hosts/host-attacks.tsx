@@ -3,12 +3,13 @@ import type { AttackWire } from "../../../src/http/wire/attack.ts";
 import { attacks } from "../../api/live.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Empty } from "../../parts/callout.tsx";
+import { numberColumn } from "../../parts/columns.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
-import { rateOf, times } from "../../text/format/numbers.ts";
+import { bitRate, packetRate } from "../../text/format/numbers.ts";
 import { vectorName } from "../../text/format/words.ts";
 
 const COLUMNS: readonly Column<AttackWire>[] = [
@@ -24,17 +25,11 @@ const COLUMNS: readonly Column<AttackWire>[] = [
   {
     key: "state",
     title: "State",
-    cell: ({ active }) => (active ? <Badge tone="danger">in progress</Badge> : <Badge tone="none">over</Badge>),
+    cell: ({ active }) => (active ? <Badge tone="danger">in progress</Badge> : <Badge tone="none">ended</Badge>),
   },
-  { key: "rate", title: "Rate", cell: ({ metric, rate }) => rateOf(metric, rate), isNumber: true },
-  {
-    key: "factor",
-    title: "Of threshold",
-    cell: ({ rate, threshold }) => times(rate / threshold),
-    isNumber: true,
-    width: "medium",
-  },
-  { key: "began", title: "Began", cell: ({ started_at: at }) => <Moment at={at} />, width: "medium" },
+  numberColumn("Peak", ({ volume }) => volume?.peak_pps, { format: packetRate }),
+  numberColumn("Peak bandwidth", ({ volume }) => volume?.peak_mbps, { format: bitRate, width: "medium" }),
+  { key: "began", title: "Detected", cell: ({ started_at: at }) => <Moment at={at} />, width: "medium" },
 ];
 
 export function HostAttacks({ target }: { readonly target: string }) {

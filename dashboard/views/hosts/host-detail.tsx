@@ -3,10 +3,11 @@
 import type { HostsWire, HostWire } from "../../../src/http/wire/traffic/host.ts";
 import type { HostgroupRatesWire } from "../../../src/http/wire/traffic/hostgroup-rates.ts";
 import type { Metric, RatesWire } from "../../../src/traffic/rates.ts";
-import { bans } from "../../api/live.ts";
+import { attacks, bans } from "../../api/live.ts";
 import { useResource } from "../../api/resource.ts";
 import { groupRates, status } from "../../api/running.ts";
 import { banKey } from "../../api/tables.ts";
+import { Badge } from "../../parts/badge.tsx";
 import { BanButton, UnbanButton } from "../../parts/ban-actions.tsx";
 import { Callout, Empty } from "../../parts/callout.tsx";
 import { DataTable } from "../../parts/data-table.tsx";
@@ -16,6 +17,7 @@ import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
 import { METRIC_NAMES, metricName, rateOf } from "../../text/format/numbers.ts";
 import { methodName } from "../../text/format/words.ts";
+import { isSpared } from "../../text/mitigation.ts";
 import { BAN_COLUMNS } from "../bans/bans-panel.tsx";
 import { HostAttacks } from "./host-attacks.tsx";
 import { HostHistory } from "./host-history.tsx";
@@ -75,9 +77,20 @@ function groupOf(host: HostWire | undefined): HostgroupRatesWire | undefined {
 
 function Actions({ target }: { readonly target: string }) {
   const { value } = bans;
-  const ban =
-    value.kind === "ready" ? value.data.find((each) => each.target === target && each.state === "active") : undefined;
-  return ban === undefined ? <BanButton target={target} /> : <UnbanButton ban={ban} />;
+  const own = value.kind === "ready" ? value.data.filter((each) => each.target === target) : [];
+  const ban = own.find(({ state }) => state === "active");
+  if (ban !== undefined) return <UnbanButton ban={ban} />;
+  // A refusal of an earlier attack says nothing of the whitelist of now.
+  return own.some(isSpared) && isAttacked(target) ? (
+    <Badge tone="info">whitelisted</Badge>
+  ) : (
+    <BanButton target={target} />
+  );
+}
+
+function isAttacked(target: string): boolean {
+  const { value } = attacks;
+  return value.kind === "ready" && value.data.active.some((attack) => attack.target === target);
 }
 
 interface RatesNowProps {

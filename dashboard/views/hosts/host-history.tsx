@@ -9,9 +9,10 @@ import { Chart, type Series } from "../../parts/chart.tsx";
 import { Segments } from "../../parts/field.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { chosenRange, RangeChoice } from "../../parts/range-choice.tsx";
+import { type Base, rateSeries } from "../../parts/rate-series.ts";
 import { Show } from "../../parts/show.tsx";
 import { rateOf } from "../../text/format/numbers.ts";
-import { rangeQuery, timeline } from "../../text/format/ranges.ts";
+import { emptySpans, type RangeName, rangeQuery, rangeSpan, timeline } from "../../text/format/ranges.ts";
 import { DIRECTION_NAMES } from "../../text/format/words.ts";
 
 export interface HostHistoryProps {
@@ -21,7 +22,6 @@ export interface HostHistoryProps {
 }
 
 type Direction = keyof typeof DIRECTION_NAMES;
-type Base = "pps" | "mbps" | "flows_per_sec";
 
 const EVERY_MS = 10_000;
 /** The default period of recording. */
@@ -68,7 +68,7 @@ export function HostHistory({ target, group }: HostHistoryProps) {
               </Empty>
             );
           }
-          return <Past target={target} history={history} base={base} group={group} />;
+          return <Past target={target} history={history} base={base} group={group} range={range} />;
         }}
       </Show>
     </Panel>
@@ -78,16 +78,19 @@ export function HostHistory({ target, group }: HostHistoryProps) {
 interface PastProps extends HostHistoryProps {
   readonly history: TrafficWire;
   readonly base: Base;
+  readonly range: RangeName;
 }
 
-function Past({ target, history, base, group }: PastProps) {
+function Past({ target, history, base, group, range }: PastProps) {
   const { points, step_seconds: step = STEP_SECONDS_MIN, direction = "incoming" } = history;
   const line = useMemo(() => timeline(points, step), [points, step]);
   const thresholds = direction === "incoming" ? group?.thresholds : group?.thresholds_out;
   const threshold = thresholds?.[base] ?? 0;
   const series = useMemo(() => seriesOf(line.points, base, threshold), [line, base, threshold]);
   const spans = useMemo(() => attackSpans(points, step), [points, step]);
-  const peak = Math.max(...points.map((point) => point[base]));
+  const shown = useMemo(() => rangeSpan(range, serviceNow()), [range, history]);
+  const empty = useMemo(() => emptySpans(line, shown, step), [line, shown, step]);
+  const peak = Math.max(...points.map((point) => point[`max_${base}`]));
   return (
     <Chart
       label={`${DIRECTION_NAMES[direction]} rate of ${target} over time, at most ${rateOf(base, peak)}; attacks are tinted`}
@@ -95,6 +98,8 @@ function Past({ target, history, base, group }: PastProps) {
       series={series}
       format={(value) => rateOf(base, value)}
       spans={spans}
+      range={shown}
+      empty={empty}
     />
   );
 }
@@ -102,7 +107,7 @@ function Past({ target, history, base, group }: PastProps) {
 function seriesOf(points: readonly (TrafficPointWire | null)[], base: Base, threshold: number): Series[] {
   const values = (value: (point: TrafficPointWire) => number | undefined) =>
     points.map((point) => (point === null ? null : (value(point) ?? null)));
-  const series: Series[] = [{ label: "Rate", color: "--chart-rate", values: values((point) => point[base]) }];
+  const series: Series[] = rateSeries(base, values);
   if (threshold > 0) {
     const all = points.map(() => threshold);
     series.push({ label: "Threshold", color: "--chart-threshold", values: all, form: "dashed" });

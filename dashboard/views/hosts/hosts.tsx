@@ -6,7 +6,7 @@ import { type Loaded, useKept, useResource } from "../../api/resource.ts";
 import { groupRates } from "../../api/running.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Button } from "../../parts/button.tsx";
-import { Empty } from "../../parts/callout.tsx";
+import { Empty, WrongFilter } from "../../parts/callout.tsx";
 import { type Column, DataTable, type Sort } from "../../parts/data-table.tsx";
 import { ChoiceField } from "../../parts/field.tsx";
 import { Panel } from "../../parts/panel.tsx";
@@ -37,8 +37,9 @@ function HostList() {
   const asked = { ...filter, limit: String(PAGE_ROWS), ...(cursor !== null && { after: cursor }) };
   const page = useResource<HostsWire>(`/api/v1/hosts?${new URLSearchParams(asked)}`, EVERY_MS);
   const loaded = useKept(page.state.value);
+  const [isWrong, setWrong] = useState(false);
   return (
-    <Panel title="Hosts and their rates of now">
+    <Panel title="Live host traffic">
       <div class="filters">
         <SearchField
           label="Address"
@@ -46,12 +47,15 @@ function HostList() {
           onSearch={(q) => setQuery({ q })}
           placeholder="203.0.113.0/24"
           faultOf={searchFault}
+          onWrong={setWrong}
         />
         <GroupChoice group={group} />
       </div>
       <Show loaded={loaded} what="hosts" onRetry={() => void page.refresh()}>
         {({ hosts, total = hosts.length, next }) =>
-          hosts.length === 0 && cursor === null ? (
+          isWrong ? (
+            <WrongFilter what="hosts" />
+          ) : hosts.length === 0 && cursor === null ? (
             <NoHosts search={search} group={group} />
           ) : (
             <>

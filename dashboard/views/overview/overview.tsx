@@ -8,23 +8,25 @@ import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
 import { counted } from "../../text/format/words.ts";
-import { AttackCard, byUrgency } from "../attacks/attack-card.tsx";
+import { byUrgency } from "../../text/mitigation.ts";
+import { AttackCard } from "../attacks/attack-card.tsx";
 import { BansPanel } from "../bans/bans-panel.tsx";
 import { BgpPanel } from "./bgp-panel.tsx";
 import { CapturePanel } from "./capture-panel.tsx";
 import { DroppingPanel } from "./dropping-panel.tsx";
-import { TrafficNow } from "./traffic-now.tsx";
+import { TrafficNow, useTotalHistory } from "./traffic-now.tsx";
 
 /** More would hide the most important ones; the list of attacks shows all. */
 const CARDS_MAX = 12;
 
 export function Overview() {
+  const history = useTotalHistory();
   return (
     <div class="overview">
       <AttacksNow />
-      <Panel title="Traffic now" isWide>
+      <Panel title="Traffic in the last hour" isWide>
         <Show loaded={groupRates.state.value} what="rates" onRetry={() => void groupRates.refresh()}>
-          {({ available }) => (available ? <TrafficNow /> : <NothingCaptured />)}
+          {({ available }) => (available ? <TrafficNow history={history} /> : <NothingCaptured />)}
         </Show>
       </Panel>
       <BansPanel />

@@ -1,9 +1,25 @@
-/** The incoming and outgoing traffic of the last minutes, by protocol. */
-import { useState } from "preact/hooks";
-import { type Direction, PROTOCOLS, type Protocol, total, trace, type Unit } from "../../api/traffic-trace.ts";
+/**
+ * The incoming and outgoing traffic of the last hour by protocol, from the history; with storage off what this page has
+ * seen since it was opened.
+ */
+import { useCallback, useMemo, useState } from "preact/hooks";
+import type { TotalTrafficPointWire, TotalTrafficWire } from "../../../src/http/wire/traffic/traffic.ts";
+import { serviceNow } from "../../api/contact.ts";
+import { type Loaded, useResource } from "../../api/resource.ts";
+import { groupRates } from "../../api/running.ts";
+import {
+  type Direction,
+  PROTOCOLS,
+  type Protocol,
+  type TracePoint,
+  total,
+  trace,
+  type Unit,
+} from "../../api/traffic-trace.ts";
 import { Chart, type Series } from "../../parts/chart.tsx";
 import { Segments } from "../../parts/field.tsx";
 import { bitRate, packetRate } from "../../text/format/numbers.ts";
+import { emptySpans, rangeQuery, rangeSpan, timeline } from "../../text/format/ranges.ts";
 import { duration } from "../../text/format/times.ts";
 import { DIRECTION_NAMES } from "../../text/format/words.ts";
 
@@ -12,37 +28,135 @@ const UNITS = [
   ["pps", "Packets"],
   ["mbps", "Bits"],
 ] as const;
+const EVERY_MS = 4000;
+/** The default period of recording. */
+const STEP_SECONDS_MIN = 10;
 
-export function TrafficNow() {
+export interface TotalHistory {
+  readonly incoming: Loaded<TotalTrafficWire>;
+  readonly outgoing: Loaded<TotalTrafficWire>;
+}
+
+/** Read beside everything else, so that the first picture has it. */
+export function useTotalHistory(): TotalHistory {
+  return { incoming: useTotal("incoming"), outgoing: useTotal("outgoing") };
+}
+
+function useTotal(direction: Direction): Loaded<TotalTrafficWire> {
+  const path = useCallback(() => {
+    const query = { direction, ...rangeQuery("1h", serviceNow(), STEP_SECONDS_MIN) };
+    return `/api/v1/traffic/total?${new URLSearchParams(query)}`;
+  }, [direction]);
+  return useResource<TotalTrafficWire>(path, EVERY_MS).state.value;
+}
+
+export function TrafficNow({ history }: { readonly history: TotalHistory }) {
   const [unit, setUnit] = useState<Unit>("pps");
-  const isSilent = trace.value.every(({ outgoing }) => total(outgoing, unit) === 0);
+  const past = (direction: Direction) => {
+    const loaded = history[direction];
+    return loaded.kind === "ready" && loaded.data.available ? loaded.data : null;
+  };
+  const isSilent =
+    trace.value.every(({ outgoing }) => total(outgoing, unit) === 0) && (past("outgoing")?.points.length ?? 0) === 0;
+  const chart = (direction: Direction) => {
+    const recorded = past(direction);
+    return recorded === null ? (
+      <TraceChart direction={direction} unit={unit} />
+    ) : (
+      <HourChart direction={direction} unit={unit} recorded={recorded} />
+    );
+  };
   return (
     <>
       <Segments label="Unit" value={unit} options={UNITS} onChange={setUnit} />
       <div class={isSilent ? "" : "pair"}>
-        <DirectionChart direction="incoming" unit={unit} />
-        {!isSilent && <DirectionChart direction="outgoing" unit={unit} />}
+        {chart("incoming")}
+        {!isSilent && chart("outgoing")}
       </div>
       {isSilent && (
         <p class="muted">
-          Outgoing: nothing is sent, or it is not counted, which takes <code>thresholds_outgoing</code>.
+          Outgoing:{" "}
+          {isOutgoingCounted() ? (
+            "nothing is sent."
+          ) : (
+            <>
+              it is not counted: no hostgroup has <code>thresholds_outgoing</code>.
+            </>
+          )}
         </p>
       )}
     </>
   );
 }
 
-function DirectionChart({ direction, unit }: { readonly direction: Direction; readonly unit: Unit }) {
-  const points = trace.value;
-  const last = points.at(-1);
-  const format = unit === "pps" ? packetRate : bitRate;
-  const now = last === undefined ? 0 : total(last[direction], unit);
-  const title = `${DIRECTION_NAMES[direction]}: ${format(now)}`;
+function isOutgoingCounted(): boolean {
+  const { value } = groupRates.state;
+  return value.kind === "ready" && value.data.hostgroups.some(({ thresholds_out: out }) => out !== undefined);
+}
+
+interface ChartProps {
+  readonly direction: Direction;
+  readonly unit: Unit;
+}
+
+function formatOf(unit: Unit): (value: number) => string {
+  return unit === "pps" ? packetRate : bitRate;
+}
+
+function nowTitle(last: TracePoint | undefined, { direction, unit }: ChartProps): string {
+  return `${DIRECTION_NAMES[direction]}: ${formatOf(unit)(last === undefined ? 0 : total(last[direction], unit))} now`;
+}
+
+/** Means by protocol, and the highest total of each step. */
+function HourChart({ direction, unit, recorded }: ChartProps & { readonly recorded: TotalTrafficWire }) {
+  const { points, step_seconds: step = STEP_SECONDS_MIN } = recorded;
+  const line = useMemo(() => timeline(points, step), [points, step]);
+  const range = useMemo(() => rangeSpan("1h", serviceNow()), [recorded]);
+  const empty = useMemo(() => emptySpans(line, range, step), [line, range, step]);
+  const series = useMemo(() => hourSeries(line.points, unit), [line, unit]);
+  const peak = Math.max(0, ...points.map((point) => point[`max_${unit}`]));
+  const title = nowTitle(trace.value.at(-1), { direction, unit });
   return (
     <div>
       <h3 class="number">{title}</h3>
       <Chart
-        label={`${title} now; by protocol, the last ${duration((last?.at ?? 0) - (points[0]?.at ?? 0))}`}
+        label={`${title}; by protocol, the last hour, at most ${formatOf(unit)(peak)}`}
+        times={line.times}
+        series={series}
+        format={formatOf(unit)}
+        range={range}
+        empty={empty}
+      />
+    </div>
+  );
+}
+
+function hourSeries(points: readonly (TotalTrafficPointWire | null)[], unit: Unit): Series[] {
+  const mean = (point: TotalTrafficPointWire, protocol: Protocol) =>
+    protocol === "other"
+      ? Math.max(0, point[unit] - point.udp[unit] - point.tcp[unit] - point.icmp[unit])
+      : point[protocol][unit];
+  const stacked = PROTOCOLS.map(
+    (protocol): Series => ({
+      label: PROTOCOL_NAMES[protocol],
+      color: `--chart-${protocol}`,
+      values: points.map((point) => (point === null ? null : mean(point, protocol))),
+      form: "stacked",
+    }),
+  );
+  const highest = points.map((point) => point?.[`max_${unit}`] ?? null);
+  return [...stacked, { label: "Highest", color: "--text", values: highest }];
+}
+
+function TraceChart({ direction, unit }: ChartProps) {
+  const points = trace.value;
+  const last = points.at(-1);
+  const title = nowTitle(last, { direction, unit });
+  return (
+    <div>
+      <h3 class="number">{title}</h3>
+      <Chart
+        label={`${title}; by protocol, the last ${duration((last?.at ?? 0) - (points[0]?.at ?? 0))}`}
         times={points.map(({ at }) => at)}
         series={PROTOCOLS.map(
           (protocol): Series => ({
@@ -52,7 +166,7 @@ function DirectionChart({ direction, unit }: { readonly direction: Direction; re
             form: "stacked",
           }),
         )}
-        format={format}
+        format={formatOf(unit)}
       />
     </div>
   );

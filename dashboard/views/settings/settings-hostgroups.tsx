@@ -28,7 +28,7 @@ const COLUMNS: readonly Column<HostgroupConfigWire>[] = [
     width: "wide",
   },
   { key: "others", title: "Others", cell: ({ thresholds }) => otherThresholds(thresholds) || "–", width: "wide" },
-  { key: "action", title: "What is done", cell: ladderText },
+  { key: "action", title: "Mitigation", cell: ladderText },
   {
     key: "ttl",
     title: "A ban lasts",
@@ -133,13 +133,13 @@ function Baseline({ group: { baseline } }: { readonly group: HostgroupConfigWire
 function Done({ group }: { readonly group: HostgroupConfigWire }) {
   if (!group.ban) {
     return (
-      <Panel title="What is done">
+      <Panel title="Mitigation">
         <p>An attack is reported and not banned: the group is judged as a whole.</p>
       </Panel>
     );
   }
   return (
-    <Panel title="What is done">
+    <Panel title="Mitigation">
       <Facts
         facts={[
           ["Method", ladderText(group)],
@@ -154,5 +154,5 @@ function Done({ group }: { readonly group: HostgroupConfigWire }) {
 }
 
 function networksText({ networks }: HostgroupConfigWire): string {
-  return networks.length === 0 ? "all addresses of no other group" : networks.join(", ");
+  return networks.length === 0 ? "All other addresses" : networks.join(", ");
 }

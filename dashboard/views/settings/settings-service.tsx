@@ -81,7 +81,7 @@ function Carpet({ service: { carpet } }: { readonly service: ServiceConfigWire }
             ["Prefixes", `/${carpet.prefix_v4} and IPv6 /${carpet.prefix_v6}`],
             ["Hosts at least", carpet.min_hosts],
             ...thresholdFacts(carpet.thresholds),
-            ["What is done", methodName(carpet.mitigation)],
+            ["Mitigation", methodName(carpet.mitigation)],
           ]}
         />
       )}

@@ -3,7 +3,7 @@ import { createServer as createHttpServer } from "node:http";
 import { createServer as createHttp2Server } from "node:http2";
 import type { Server } from "node:net";
 import { join } from "node:path";
-import { BgpLab, bgpConfig, blackhole, INSTANCE, loopback, until } from "../../../test/fixtures/bgp/bgp.ts";
+import { BgpLab, bgpConfig, blackhole, INSTANCE, until } from "../../../test/fixtures/bgp/bgp.ts";
 import { OperatorGobgpd } from "../../../test/fixtures/bgp/operator-gobgpd.ts";
 import { WITHOUT_INSTANCE } from "../instance.ts";
 import { attributesOf, toOwnPath, toPath, toWithdrawal } from "../route-path.ts";
@@ -16,27 +16,6 @@ beforeEach(() => {
   lab = new BgpLab();
 });
 afterEach(() => lab.end());
-
-test(
-  "touches no route and no neighbor that is not of 1",
-  async () => {
-    const operator = await OperatorGobgpd.start(lab);
-    const bird = await lab.bird();
-    operator.addRoute("198.51.100.1/32");
-    const { announcer } = lab.announcer(bgpConfig({ speaker: "external", grpc: operator.socket, neighbors: [] }));
-    await until("connected", () => announcer.status().connected);
-    announcer.want([blackhole("203.0.113.1/32")]);
-    await until("both in BIRD", async () => (await bird.routes()).length === 2);
-    expect(await operator.routes()).toEqual(["198.51.100.1/32", "203.0.113.1/32 of 1"]);
-    const state = () => announcer.status().neighbors.map((n) => `${n.address} ${n.state} ${n.advertised}`);
-    await until("known to be out", () => String(state()) === `${loopback(2)} established 1`);
-
-    await announcer.stop({ withdraw: true });
-    await until("ours withdrawn", async () => (await bird.routes()).length === 1);
-    expect(await operator.routes()).toEqual(["198.51.100.1/32"]);
-  },
-  DEADLINE_MS,
-);
 
 test(
   "a service killed at any moment finds its routes in the speaker",
@@ -87,7 +66,7 @@ test(
 );
 
 test(
-  "puts the routes into a speaker that lost them, and takes strangers with our mark out",
+  "puts a route that the speaker lost back, and takes strangers with our mark out",
   async () => {
     const operator = await OperatorGobgpd.start(lab);
     const times = { pollMs: 50, checkMs: 100, retryMinMs: 20, retryMaxMs: 200, deadlineMs: 500, leaseMs: 30_000 };
@@ -98,12 +77,6 @@ test(
     await operator.send(toWithdrawal("203.0.113.1/32", INSTANCE));
     await operator.send(toPath(blackhole("203.0.113.9/32"), INSTANCE));
     await until("set right", async () => String(await operator.routes()) === "203.0.113.1/32 of 1");
-
-    await operator.kill();
-    await until("down", () => !announcer.status().connected);
-    expect(announcer.routeState(blackhole("203.0.113.1/32")).kind).toBe("speaker_down");
-    await operator.start();
-    await until("ours is there again", async () => String(await operator.routes()) === "203.0.113.1/32 of 1");
   },
   DEADLINE_MS,
 );

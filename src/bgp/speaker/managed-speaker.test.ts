@@ -18,7 +18,7 @@ import {
 } from "../../../test/fixtures/bgp/bgp.ts";
 import { address } from "../../../test/fixtures/host-rows.ts";
 import { systemTimers } from "../../system/timers.ts";
-import { endGobgpd, findGobgpd } from "./gobgpd-process.ts";
+import { endGobgpd } from "./gobgpd-process.ts";
 import { endManagedGobgpd } from "./managed-speaker.ts";
 
 const DEADLINE_MS = 60_000;
@@ -64,33 +64,6 @@ test(
     await until("flows settled", async () => (await bird.flowCount()) === 1);
     expect((await bird.flows()).map(({ match }) => match)).toEqual(["dst 203.0.113.9/32"]);
     expect(lab.gobgpdPid()).toBe(pid);
-  },
-  DEADLINE_MS,
-);
-
-test(
-  "a killed gobgpd is started again and has all routes once",
-  async () => {
-    const bird = await lab.bird();
-    const { announcer, warnings, faults } = lab.announcer(bgpConfig());
-    await established(announcer);
-    const texts = ["203.0.113.1/32", "203.0.113.2/32", "2001:db8::1/128"];
-    const routes = texts.flatMap((text) => [blackhole(text), flow(text)]);
-    announcer.want(routes);
-    const areAllIn = async () => (await bird.prefixes()).length === 3 && (await bird.flowCount()) === 3;
-    await until("all in BIRD", areAllIn);
-    const killed = lab.gobgpdPid();
-
-    process.kill(killed, "SIGKILL");
-    await until("down", () => !announcer.status().connected);
-    expect(announcer.routeState(routes[0] ?? blackhole("::1/128")).kind).toBe("speaker_down");
-
-    await established(announcer);
-    await until("announced again", () => routes.every((r) => announcer.routeState(r).kind === "announced"));
-    await until("all in BIRD again", areAllIn);
-    expect(lab.gobgpdPid()).not.toBe(killed);
-    expect(warnings.length).toBe(1);
-    expect(faults.length).toBe(1);
   },
   DEADLINE_MS,
 );
@@ -298,34 +271,6 @@ test(
     expect(warnings.length).toBe(1);
     executable = "/usr/bin/gobgpd";
     await until("no session", () => announcer.routeState(route).kind === "no_session");
-  },
-  DEADLINE_MS,
-);
-
-test(
-  "the fault contains gobgpd's own message when it does not start",
-  async () => {
-    const listen = { port: SPEAKER_LISTENS.port, addresses: [address("192.0.2.99")] };
-    const { announcer } = lab.announcer(bgpConfig({ listen }));
-    await until("a fault", () => announcer.status().fault !== null);
-    expect(announcer.status().fault).toStartWith("gobgpd does not start: ");
-    expect(announcer.status().fault).toContain("cannot assign requested address");
-  },
-  DEADLINE_MS,
-);
-
-test(
-  "removes the socket that a killed gobgpd left behind",
-  async () => {
-    const first = lab.announcer(bgpConfig()).announcer;
-    await until("connected", () => first.status().connected);
-    await first.stop({ withdraw: false });
-    process.kill(lab.gobgpdPid(), "SIGKILL");
-    await until("gone", () => findGobgpd(lab.runDirectory()) === null);
-    expect(statSync(join(lab.runDirectory(), "gobgpd.sock")).isSocket()).toBe(true);
-
-    const second = lab.announcer(bgpConfig()).announcer;
-    await until("connected", () => second.status().connected);
   },
   DEADLINE_MS,
 );

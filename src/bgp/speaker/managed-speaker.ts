@@ -20,7 +20,7 @@ import { endGobgpd, findGobgpd, hasGobgpdOption, isGobgpd, startGobgpd, unprivil
 import { isSamePeer, toPeer } from "./neighbor.ts";
 import { NeighborWatch } from "./neighbor-watch.ts";
 import { isPrefixLimit, mayBlameRoute, type PeerNotification } from "./peer-notification.ts";
-import type { Followed, SessionEnds, Speaker } from "./speaker.ts";
+import type { Followed, SessionChanges, Speaker } from "./speaker.ts";
 import type { PeerSettings, SpeakerClient, SpeakerGlobal, SpeakerPeer } from "./speaker-client.ts";
 import { CONFIG_FROM_RUN, SOCKET_FROM_RUN, SpeakerDirectory } from "./speaker-directory.ts";
 import { SpeakerFault } from "./speaker-fault.ts";
@@ -259,16 +259,17 @@ export class ManagedSpeaker implements Speaker {
     return faults;
   }
 
-  async follow(client: SpeakerClient, { sessions, installed, limits }: Followed): Promise<SessionEnds> {
+  async follow(client: SpeakerClient, { sessions, installed, limits }: Followed): Promise<SessionChanges> {
     const nowMs = this.#options.clock.monotonicMs();
     this.#restore(limits, nowMs);
     this.#readNotifications();
     const notifications = this.#notifications.splice(0);
-    await this.#watch.follow(client, { sessions, notifications, installed, nowMs });
+    const unsent = await this.#watch.follow(client, { sessions, notifications, installed, nowMs });
     const unrelated = notifications.filter((notification) => !mayBlameRoute(notification));
     const blameless = [...this.#removed.splice(0), ...unrelated.map(({ neighbor }) => neighbor)];
     const marked = this.#watch.limits().map((limit) => ({ ...limit, mark: markOf(limit.neighbor) }));
-    return { notifications, blameless, limits: marked };
+    const deferring = sessions.filter(({ isDeferring }) => isDeferring).map(({ address }) => address);
+    return { notifications, blameless, unsent, deferring, limits: marked };
   }
 
   #readNotifications(): void {

@@ -1,13 +1,13 @@
 /**
- * Follows the sessions of a managed speaker: sends the routes at the start of each, records why neighbors end them, and
- * learns how many routes a neighbor takes.
+ * Follows the sessions of a managed speaker: says which neighbors need all routes again, records why neighbors end their
+ * sessions, and learns how many routes a neighbor takes.
  */
 
 import type { Session } from "./neighbor.ts";
 import { type FamilyLimit, NeighborLimits, type RouteCounts } from "./neighbor-limits.ts";
 import { isPrefixLimit, notificationText, type PeerNotification, prefixLimit } from "./peer-notification.ts";
 import type { SpeakerClient } from "./speaker-client.ts";
-import { SpeakerFault } from "./speaker-fault.ts";
+import { ignoreRefusal } from "./speaker-fault.ts";
 
 interface Watched {
   readonly sessions: readonly Session[];
@@ -20,8 +20,10 @@ interface Watched {
 }
 
 export class NeighborWatch {
-  /** By neighbor with a session: since when it has been up. */
-  #up: ReadonlyMap<string, number | null> = new Map();
+  /** Whose sessions they are. */
+  #client: SpeakerClient | null = null;
+  /** By neighbor with a session. */
+  #up: ReadonlyMap<string, Session> = new Map();
   /** By neighbor: of its families, what it would get without a limit. Of the last session if it has none. */
   readonly #wanted = new Map<string, RouteCounts>();
   readonly #lastNotifications = new Map<string, PeerNotification>();
@@ -29,10 +31,16 @@ export class NeighborWatch {
 
   /**
    * Takes a neighbor out of the speaker that ended its session over the number of our routes: it may come back when the
-   * routes beyond its limit are withheld.
+   * routes beyond its limit are withheld. Returns the neighbors to which all routes must be sent again.
    */
-  async follow(client: SpeakerClient, { sessions, notifications, installed, nowMs }: Watched): Promise<void> {
-    await this.#resendToNew(client, sessions);
+  async follow(
+    client: SpeakerClient,
+    { sessions, notifications, installed, nowMs }: Watched,
+  ): Promise<readonly string[]> {
+    // The speaker may be another one, and its times have whole seconds.
+    if (client !== this.#client) this.#up = new Map();
+    this.#client = client;
+    const unsent = this.#unsent(sessions);
     this.#limits.observe(this.#count(sessions, installed), nowMs);
     const limited = new Set<string>();
     for (const notification of notifications) {
@@ -46,6 +54,7 @@ export class NeighborWatch {
       this.#limits.limitReached(neighbor, prefixLimit(notification), wanted, nowMs);
       await client.deletePeer(neighbor).catch(ignoreRefusal);
     }
+    return unsent;
   }
 
   limits(): readonly FamilyLimit[] {
@@ -86,22 +95,18 @@ export class NeighborWatch {
   }
 
   /**
-   * As a restarting speaker gobgpd waits for its peers' routes before it sends its own, and GoBGP 3 then forgets peers
-   * without graceful restart.
+   * Neighbors whose session began or whose deferral ended: as a restarting speaker gobgpd waits for its peers' routes
+   * before it sends its own, and GoBGP 3 then forgets peers without graceful restart.
    */
-  async #resendToNew(client: SpeakerClient, sessions: readonly Session[]): Promise<void> {
+  #unsent(sessions: readonly Session[]): readonly string[] {
     const before = this.#up;
     const established = sessions.filter(({ state }) => state === "established");
-    this.#up = new Map(established.map(({ address, changedAtMs }) => [address, changedAtMs]));
-    for (const [address, sinceMs] of this.#up) {
-      if (before.get(address) === sinceMs) continue;
-      this.#lastNotifications.delete(address);
-      await client.resend(address).catch(ignoreRefusal);
-    }
+    this.#up = new Map(established.map((session) => [session.address, session]));
+    return established.flatMap(({ address, changedAtMs, isDeferring }) => {
+      const known = before.get(address);
+      const isNew = known?.changedAtMs !== changedAtMs;
+      if (isNew) this.#lastNotifications.delete(address);
+      return isNew || (known?.isDeferring === true && !isDeferring) ? address : [];
+    });
   }
-}
-
-/** The neighbor was just removed. */
-function ignoreRefusal(fault: unknown): void {
-  if (!(fault instanceof SpeakerFault) || fault.kind !== "failed") throw fault;
 }

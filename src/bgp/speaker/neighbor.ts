@@ -11,6 +11,8 @@ export interface Session {
   readonly changedAtMs: number | null;
   /** Families that both ends support; empty unless established. */
   readonly families: readonly RouteFamily[];
+  /** The speaker sends it no changes yet; see SpeakerPeer. */
+  readonly isDeferring: boolean;
 }
 
 /**
@@ -41,5 +43,6 @@ export function toSession(peer: SpeakerPeer): Session {
     state,
     changedAtMs: isEstablished ? peer.upSinceMs : peer.downSinceMs,
     families: isEstablished ? families.filter((family) => remoteFamilies.includes(family)) : [],
+    isDeferring: isEstablished && peer.isDeferring,
   };
 }

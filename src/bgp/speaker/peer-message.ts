@@ -61,6 +61,7 @@ export function speakerPeer(
     state: isAdminDown ? "admin_down" : sessionState,
     upSinceMs: timestampMs(peer.timers?.state?.uptime),
     downSinceMs: timestampMs(peer.timers?.state?.downtime),
+    isDeferring: peer.gracefulRestart?.localRestarting === true,
     // RFC 4760: a neighbor that announces no families uses IPv4 unicast.
     remoteFamilies: announced.length === 0 ? ["ipv4-unicast"] : familiesOf(announced),
   };

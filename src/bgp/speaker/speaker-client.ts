@@ -82,6 +82,11 @@ export interface SpeakerPeer extends PeerSettings {
   /** Wall time of the last change to established, and from it; null: never. */
   readonly upSinceMs: number | null;
   readonly downSinceMs: number | null;
+  /**
+   * The speaker sends this neighbor no changes yet, withdrawals included: it restarted and waits for the routes of its
+   * peers (RFC 4724, 4.1). resend() sends all the same.
+   */
+  readonly isDeferring: boolean;
   /** Families that the neighbor announced when the session came up. */
   readonly remoteFamilies: readonly RouteFamily[];
 }

@@ -36,3 +36,8 @@ export function faultReason(error: unknown): string {
 export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
+
+/** Throws the fault unless the speaker answered and refused, as it does when the neighbor was just removed. */
+export function ignoreRefusal(fault: unknown): void {
+  if (!(fault instanceof SpeakerFault) || fault.kind !== "failed") throw fault;
+}

@@ -28,12 +28,14 @@ test("the pauses before a speaker that dies again soon grow up to their bound, a
     installed: () => new Map(),
     limits: () => [],
     setLimits: () => {},
+    setDeferring: () => {},
+    resend: () => {},
   };
   let ups = 0;
   const speaker: Partial<Speaker> = {
     connect: async () => client as SpeakerClient,
     configure: async () => [],
-    follow: async () => ({ notifications: [], blameless: [], limits: [] }),
+    follow: async () => ({ notifications: [], blameless: [], unsent: [], deferring: [], limits: [] }),
   };
   const link = new SpeakerLink({
     speaker: speaker as Speaker,

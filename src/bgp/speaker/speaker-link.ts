@@ -14,6 +14,9 @@ import type { Speaker } from "./speaker.ts";
 import type { ApiVersion, SpeakerClient } from "./speaker-client.ts";
 import { asError, SpeakerFault } from "./speaker-fault.ts";
 
+/** Interval while the speaker sends a neighbor no changes: withdrawals wait for the end of that. */
+const DEFERRING_POLL_MS = 100;
+
 export interface LinkTimes extends RetryTimes {
   /** Interval of polling the sessions, which also detects a hung speaker. Changes are also reported at once. */
   readonly pollMs: number;
@@ -44,6 +47,8 @@ export class SpeakerLink {
   #running: Promise<void> | null = null;
   #isStopping = false;
   #client: SpeakerClient | null = null;
+  /** Of the last sessions. */
+  #isDeferring = false;
   /** Set by restart(): ends the present connection, as failed if it has a fault. */
   #restartRequest: { readonly fault: Error | null } | null = null;
 
@@ -120,7 +125,7 @@ export class SpeakerLink {
       );
     let checkedMs = clock.monotonicMs();
     for (;;) {
-      await this.#wakeSignal.wait(times.pollMs);
+      await this.#wakeSignal.wait(this.#isDeferring ? DEFERRING_POLL_MS : times.pollMs);
       if (this.#isStopping) return;
       if (this.#restartRequest !== null) {
         if (this.#restartRequest.fault === null) return;
@@ -154,9 +159,12 @@ export class SpeakerLink {
     const sessions = (await client.listPeers()).map(toSession);
     sessions.sort((a, b) => (a.address < b.address ? -1 : 1));
     const followed = { sessions, installed: reconciler.installed(), limits: reconciler.limits() };
-    const { notifications, blameless, limits } = await speaker.follow(client, followed);
+    const { notifications, blameless, unsent, deferring, limits } = await speaker.follow(client, followed);
     for (const neighbor of blameless) reconciler.ends(neighbor);
     reconciler.setLimits(limits);
+    reconciler.setDeferring(deferring);
+    reconciler.resend(unsent);
+    this.#isDeferring = deferring.length > 0;
     if (notifications.length > 0) onNotifications(notifications);
     reconciler.setSessions(sessions);
     onSessions(sessions);

@@ -19,7 +19,7 @@ export interface Speaker {
    */
   configure(client: SpeakerClient): Promise<readonly SpeakerFault[]>;
   /** To be called with each list of sessions. */
-  follow(client: SpeakerClient, followed: Followed): Promise<SessionEnds>;
+  follow(client: SpeakerClient, followed: Followed): Promise<SessionChanges>;
   /** Why the neighbor ended its last session; null: not known. */
   neighborFault(address: string): string | null;
   /** The wanted routes changed, or the service stops and leaves them. */
@@ -38,11 +38,15 @@ export interface Followed {
   readonly limits: readonly RouteLimit[];
 }
 
-/** What is known of sessions that ended since the last call. */
-export interface SessionEnds {
+/** What is known of sessions that began or ended since the last call. */
+export interface SessionChanges {
   readonly notifications: readonly PeerNotification[];
   /** Neighbors whose session ended for a reason that is no route of ours. */
   readonly blameless: readonly string[];
+  /** Neighbors to which the speaker must be told to send all routes. */
+  readonly unsent: readonly string[];
+  /** Neighbors to which it sends no changes yet but what it is told to send. */
+  readonly deferring: readonly string[];
   /** To be in force from now on, before neighbors are configured again. */
   readonly limits: readonly RouteLimit[];
 }
@@ -72,8 +76,8 @@ export class ExternalSpeaker implements Speaker {
   }
 
   /** GoBGP 3 has the notifications in its log alone, which is not ours here. */
-  async follow(): Promise<SessionEnds> {
-    return { notifications: [], blameless: [], limits: [] };
+  async follow(): Promise<SessionChanges> {
+    return { notifications: [], blameless: [], unsent: [], deferring: [], limits: [] };
   }
 
   neighborFault(): null {

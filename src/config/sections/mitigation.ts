@@ -87,13 +87,13 @@ const TERMS_KEYS = {
 /** Keys of `scrubbing` for the routes to a scrubbing center. */
 export const DIVERT_KEYS = TERMS_KEYS;
 
-export const FlowspecSection = described(
+const FlowspecSection = described(
   Type.Object(FLOWSPEC_KEYS, withDefaults),
   "The rules of FlowSpec bans. What they match is found from the packets of the attack.",
   { examples: [{ action: "rate_limit", rate_mbps: 50, source_anchored: true }] },
 );
 
-export const BanSection = described(
+const BanSection = described(
   Type.Object(
     {
       ...BAN_KEYS,

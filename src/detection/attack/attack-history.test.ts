@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { attack } from "../../../test/fixtures/browser/views.ts";
+import { attack } from "../../../test/fixtures/views.ts";
 import { ENDED_ATTACKS_KEPT } from "../../limits.ts";
 import type { Attack } from "./attack.ts";
 import { AttackHistory } from "./attack-history.ts";

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
-import { attack, classification } from "../../../test/fixtures/browser/views.ts";
 import { address, thresholds } from "../../../test/fixtures/host-rows.ts";
 import { ethernet, ip, TCP_FLAGS, tcp, udp } from "../../../test/fixtures/packets/frames.ts";
 import { FakeHeaderSamples } from "../../../test/fixtures/packets/header-samples.ts";
 import { Dice } from "../../../test/fixtures/packets/labelled-packets.ts";
 import { userPacket } from "../../../test/fixtures/packets/user-packets.ts";
 import { seededRandom } from "../../../test/fixtures/seeded-random.ts";
+import { attack, classification } from "../../../test/fixtures/views.ts";
 import { SAMPLED_PACKETS_MAX } from "../../limits.ts";
 import { canonicalPrefix } from "../../net/prefix.ts";
 import type { Attack } from "./attack.ts";

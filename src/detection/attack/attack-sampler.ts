@@ -3,10 +3,11 @@
  * about every second. Tracks the attacks in progress, and keeps some packets of each.
  */
 import { SAMPLED_PACKETS_MAX } from "../../limits.ts";
+import type { Now } from "../../system/now.ts";
 import { HeaderRecords, type HeaderSamples } from "../../traffic/header-record.ts";
 import { decodeHeader } from "../../traffic/packet-header.ts";
 import type { AttackChange, AttackFindings } from "../judge/detector.ts";
-import type { Attack, Now } from "./attack.ts";
+import type { Attack } from "./attack.ts";
 import { type Groups, placeOf } from "./attack-place.ts";
 import { sizeOfRates } from "./attack-size.ts";
 import { attackTraffic } from "./attack-traffic.ts";

@@ -37,7 +37,10 @@ describe("thresholds", () => {
 
 describe("an attack", () => {
   test("freezes metric and threshold and follows the rate", () => {
-    const later = observeAttack(attackAt(0), rates({ pps: 9000 }), 2000, { wallMs: 6000, monotonicMs: 1000 });
+    const later = observeAttack(attackAt(0), { rates: rates({ pps: 9000 }), volume: null }, 2000, {
+      wallMs: 6000,
+      monotonicMs: 1000,
+    });
     expect(later).toMatchObject({ metric: "pps", threshold: 1000, startedAt: 5000 });
     expect(attackRate(later)).toBe(9000);
   });
@@ -45,25 +48,27 @@ describe("an attack", () => {
   test("ends once all rates were within the thresholds for the hysteresis", () => {
     const calm = rates({ pps: 1000 });
     const at = (monotonicMs: number) => ({ wallMs: 5000 + monotonicMs, monotonicMs });
-    let attack = observeAttack(attackAt(0), calm, 2000, at(1000));
-    attack = observeAttack(attack, calm, 2000, at(2999));
+    let attack = observeAttack(attackAt(0), { rates: calm, volume: null }, 2000, at(1000));
+    attack = observeAttack(attack, { rates: calm, volume: null }, 2000, at(2999));
     expect(isActive(attack)).toBe(true);
-    attack = observeAttack(attack, calm, 2000, at(3000));
+    attack = observeAttack(attack, { rates: calm, volume: null }, 2000, at(3000));
     expect(attack.endedAt).toBe(8000);
   });
 
   test("restarts its calm after every crossing, of any metric", () => {
     const at = (monotonicMs: number) => ({ wallMs: 0, monotonicMs });
-    let attack = observeAttack(attackAt(0), rates({}), 2000, at(1000));
-    attack = observeAttack(attack, rates({ tcp_syn_pps: 51 }), 2000, at(2900));
+    let attack = observeAttack(attackAt(0), { rates: rates({}), volume: null }, 2000, at(1000));
+    attack = observeAttack(attack, { rates: rates({ tcp_syn_pps: 51 }), volume: null }, 2000, at(2900));
     expect(attack.calmSinceMs).toBeNull();
-    attack = observeAttack(attack, rates({}), 2000, at(3000));
-    expect(isActive(observeAttack(attack, rates({}), 2000, at(4999)))).toBe(true);
-    expect(isActive(observeAttack(attack, rates({}), 2000, at(5000)))).toBe(false);
+    attack = observeAttack(attack, { rates: rates({}), volume: null }, 2000, at(3000));
+    expect(isActive(observeAttack(attack, { rates: rates({}), volume: null }, 2000, at(4999)))).toBe(true);
+    expect(isActive(observeAttack(attack, { rates: rates({}), volume: null }, 2000, at(5000)))).toBe(false);
   });
 
   test("without hysteresis ends with the first calm tick", () => {
-    expect(isActive(observeAttack(attackAt(0), rates({}), 0, { wallMs: 1, monotonicMs: 1 }))).toBe(false);
+    expect(
+      isActive(observeAttack(attackAt(0), { rates: rates({}), volume: null }, 0, { wallMs: 1, monotonicMs: 1 })),
+    ).toBe(false);
   });
 });
 
@@ -87,7 +92,7 @@ describe("each state and event", () => {
   };
 
   function seen(attack: Attack, values: Partial<RatesWire>, monotonicMs: number): Attack {
-    return observeAttack(attack, rates(values), HYSTERESIS_MS, { wallMs: 6000, monotonicMs });
+    return observeAttack(attack, { rates: rates(values), volume: null }, HYSTERESIS_MS, { wallMs: 6000, monotonicMs });
   }
 
   function stateOf({ endedAt, calmSinceMs }: Attack): State {

@@ -2,11 +2,15 @@
  * One attack on one host, or on a whole hostgroup, from the tick that crossed a threshold to the end of its hysteresis
  * (docs/interface.md#attack-states). Independent of bans, storage and the wire.
  */
+
 import type { IpAddress } from "../../net/address.ts";
+import type { Now } from "../../system/now.ts";
 import { type Direction, METRICS, type Metric, type Rates, type Thresholds } from "../../traffic/rates.ts";
+import type { AttackVolume } from "./attack-volume.ts";
 import type { Classification } from "./classifier.ts";
 import type { Reason } from "./reason.ts";
 import type { Sample, SampledPacket } from "./sample.ts";
+import type { TimelineEntry } from "./timeline.ts";
 
 export interface Attack {
   /** Does not change with a restart. */
@@ -37,6 +41,10 @@ export interface Attack {
   readonly endedAt: number | null;
   /** The last rates during the attack. */
   readonly rates: Rates;
+  /** As of the last tick; null: not counted yet, or not by the build that recorded the attack. */
+  readonly volume: AttackVolume | null;
+  /** Kept with stored and ended attacks; empty while it lasts. */
+  readonly timeline: readonly TimelineEntry[];
   /** Monotonic ms: start of the calm in which all rates are within the thresholds; null while one is above. */
   readonly calmSinceMs: number | null;
 }
@@ -53,12 +61,6 @@ export interface ClassifiedEvent {
   /** True: the first classification or another kind; false: the same kind, from many more packets. */
   readonly isNewKind: boolean;
   readonly packets: readonly SampledPacket[];
-}
-
-/** Both clocks at one moment. */
-export interface Now {
-  readonly wallMs: number;
-  readonly monotonicMs: number;
 }
 
 /** What is known of an attack when it starts. */
@@ -95,20 +97,34 @@ export function startAttack(attack: NewAttack, now: Now): Attack {
     startedAt: now.wallMs,
     endedAt: null,
     rates,
+    volume: null,
+    timeline: [],
     calmSinceMs: null,
   };
+}
+
+/** The calm of an attack: how long its rates have been within the thresholds, and how long until it ends. */
+export interface Calm {
+  readonly seconds: number;
+  readonly ofSeconds: number;
+}
+
+/** What one tick found of an attack. */
+export interface Observed {
+  readonly rates: Rates;
+  readonly volume: AttackVolume | null;
 }
 
 /**
  * The next state of an attack after one tick: it continues, or ends after `hysteresisMs` of calm. An ended attack never
  * changes.
  */
-export function observeAttack(attack: Attack, rates: Rates, hysteresisMs: number, now: Now): Attack {
+export function observeAttack(attack: Attack, { rates, volume }: Observed, hysteresisMs: number, now: Now): Attack {
   if (!isActive(attack)) return attack;
-  if (firstCrossed(rates, attack.thresholds) >= 0) return { ...attack, rates, calmSinceMs: null };
+  if (firstCrossed(rates, attack.thresholds) >= 0) return { ...attack, rates, volume, calmSinceMs: null };
   const calmSinceMs = attack.calmSinceMs ?? now.monotonicMs;
-  if (now.monotonicMs - calmSinceMs < hysteresisMs) return { ...attack, rates, calmSinceMs };
-  return endAttack({ ...attack, calmSinceMs }, now.wallMs);
+  if (now.monotonicMs - calmSinceMs < hysteresisMs) return { ...attack, rates, volume, calmSinceMs };
+  return endAttack({ ...attack, volume, calmSinceMs }, now.wallMs);
 }
 
 /** Ends an attack regardless of its rates, when it is no longer judged separately. */
@@ -135,4 +151,17 @@ export function firstCrossed(rates: Rates, thresholds: Rates, from = 0): number 
     if (threshold > 0 && (rates[from + i] as number) > threshold) return i;
   }
   return -1;
+}
+
+/** A part of the ended attacks in the history. */
+export interface EndedAttacksQuery {
+  /** Of the end, wall clock ms, both included; absent: any. */
+  readonly range?: { readonly fromMs: number; readonly toMs: number };
+  /** Of those that end with the range, the last one in the order of ids; absent or null: all. */
+  readonly toId?: string | null;
+  /** Absent or null: any. */
+  readonly target?: IpAddress | null;
+  /** Absent or null: of all owners. */
+  readonly tenant?: string | null;
+  readonly limit: number;
 }

@@ -7,7 +7,7 @@ import type { Attack } from "./attack.ts";
 import { sizeOfRates } from "./attack-size.ts";
 
 /** A larger attack replaces one that is not calm only if it is this many times as large: rates vary by themselves. */
-export const LARGER_FACTOR = 2;
+const LARGER_FACTOR = 2;
 
 export class ReplaceableAttacks {
   readonly #active: ActiveAttacks;

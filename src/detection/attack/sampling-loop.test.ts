@@ -19,7 +19,13 @@ function harness() {
   const headers = new FakeHeaderSamples();
   headers.frames = [{ frame: ethernet(ip({ src: "198.51.100.1", dst: VICTIM }, udp())) }];
   let ids = 0;
-  const policy = { hostgroups: [hostgroup({ pps: 10 })], sustainMs: 0, hysteresisMs: () => 0, maxActive: 10 };
+  const policy = {
+    hostgroups: [hostgroup({ pps: 10 })],
+    windowMs: 1000,
+    sustainMs: 0,
+    hysteresisMs: () => 0,
+    maxActive: 10,
+  };
   const detector = new Detector(policy, () => `a${++ids}`);
   const now = () => ({ wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() });
   const seen: string[] = [];

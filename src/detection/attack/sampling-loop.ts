@@ -3,8 +3,9 @@
  * attacks. Independent of what uses them.
  */
 
+import type { Now } from "../../system/now.ts";
 import type { AttackChange, Detector } from "../judge/detector.ts";
-import type { Attack, ClassifiedEvent, Now } from "./attack.ts";
+import type { Attack, ClassifiedEvent } from "./attack.ts";
 import { type AttackSampler, findingsOf, noticeOf, type Reading } from "./attack-sampler.ts";
 
 /** Delay from a tick to its readings, ms: until then the announcements of the tick have left the process. */

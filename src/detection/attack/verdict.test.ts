@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { classification } from "../../../test/fixtures/browser/views.ts";
+import { classification } from "../../../test/fixtures/views.ts";
 import type { Classification } from "./classifier.ts";
 import { isNewKind, NO_VERDICT, nextVerdict } from "./verdict.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { attack } from "../../../test/fixtures/browser/views.ts";
 import { address, type HostRowFields, hostRows, thresholds } from "../../../test/fixtures/host-rows.ts";
 import { hostgroup } from "../../../test/fixtures/hostgroups.ts";
+import { attack } from "../../../test/fixtures/views.ts";
 import type { Hostgroup } from "../../config/config.ts";
 import { addressToBytes } from "../../net/address.ts";
 import { type HostRows, rowAddress } from "../../traffic/host-rows.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { attack } from "../../../test/fixtures/browser/views.ts";
 import { thresholds } from "../../../test/fixtures/host-rows.ts";
 import { hostgroup } from "../../../test/fixtures/hostgroups.ts";
+import { attack } from "../../../test/fixtures/views.ts";
 import type { Attack } from "../attack/attack.ts";
 import { explain } from "../attack/reason.ts";
 import { BaselineRises, LASTING_RISE_MS } from "./baseline-rises.ts";

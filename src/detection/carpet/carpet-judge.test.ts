@@ -5,6 +5,7 @@ import type { CarpetConfig } from "../../config/sections/carpet.ts";
 import { CARPET_PREFIXES_MAX, CARPETS_MAX } from "../../limits.ts";
 import { type Prefix, parsePrefix, prefixContains } from "../../net/prefix.ts";
 import { ActiveAttacks } from "../attack/active-attacks.ts";
+import { AttackMeters } from "../attack/attack-meters.ts";
 import { CarpetJudge, type CarpetPolicy } from "./carpet-judge.ts";
 import { CarpetScan } from "./carpet-scan.ts";
 
@@ -24,6 +25,7 @@ const CLASSIFIED = { type: "udp_flood", confidence: 1, sourcePort: null, parts: 
 function harness(changes: Partial<CarpetPolicy> = {}) {
   const policy: CarpetPolicy = {
     hostgroups: [hostgroup({ pps: 1e6 }), hostgroup({ pps: 1e6 }, { name: "web" })],
+    windowMs: 1000,
     sustainMs: 0,
     hysteresisMs: () => 0,
     maxActive: 1000,
@@ -36,7 +38,7 @@ function harness(changes: Partial<CarpetPolicy> = {}) {
   const scan = new CarpetScan(policy);
   const active = new ActiveAttacks();
   let ids = 0;
-  const judge = new CarpetJudge(policy, scan, active, () => `c${++ids}`);
+  const judge = new CarpetJudge(policy, scan, { active, meters: new AttackMeters(() => null) }, () => `c${++ids}`);
   let monotonicMs = 0;
   const pass = (...hosts: (HostRowFields & { readonly network?: number })[]) => {
     monotonicMs += 1000;

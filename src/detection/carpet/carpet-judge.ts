@@ -7,9 +7,11 @@ import type { Config } from "../../config/config.ts";
 import { CARPETS_MAX } from "../../limits.ts";
 import type { IpAddress } from "../../net/address.ts";
 import { canonicalPrefix, enclosingPrefix, type Prefix } from "../../net/prefix.ts";
+import type { Now } from "../../system/now.ts";
 import { METRICS } from "../../traffic/rates.ts";
 import type { ActiveAttacks } from "../attack/active-attacks.ts";
-import { type Attack, endAttack, isActive, type Now, observeAttack, startAttack } from "../attack/attack.ts";
+import { type Attack, endAttack, isActive, observeAttack, startAttack } from "../attack/attack.ts";
+import type { AttackMeters } from "../attack/attack-meters.ts";
 import { sizeOfRates } from "../attack/attack-size.ts";
 import { explain } from "../attack/reason.ts";
 import { ReplaceableAttacks } from "../attack/replaceable-attacks.ts";
@@ -61,6 +63,7 @@ export class CarpetJudge {
   #policy: CarpetPolicy;
   readonly #scan: CarpetScan;
   readonly #active: ActiveAttacks;
+  readonly #meters: AttackMeters;
   readonly #newId: () => string;
   /** Detections refused because there were too many, and attacks ended early for larger ones. */
   refused = 0;
@@ -68,10 +71,16 @@ export class CarpetJudge {
   /** By group and prefix above the thresholds: since when, monotonic ms. */
   #suspects = new Map<string, number>();
 
-  constructor(policy: CarpetPolicy, scan: CarpetScan, active: ActiveAttacks, newId: () => string) {
+  constructor(
+    policy: CarpetPolicy,
+    scan: CarpetScan,
+    { active, meters }: { readonly active: ActiveAttacks; readonly meters: AttackMeters },
+    newId: () => string,
+  ) {
     this.#policy = policy;
     this.#scan = scan;
     this.#active = active;
+    this.#meters = meters;
     this.#newId = newId;
   }
 
@@ -222,15 +231,21 @@ export class CarpetJudge {
   #observe({ of, block, sums }: Subject, now: Now): AttackChange | null {
     const attack = of.kind === "known" ? this.#active.carpet(of.id) : null;
     if (of.kind !== "known" || attack === null) return null;
+    const found = { rates: sums.most, volume: attack.volume };
     // Judged by its busiest prefix, as at the start: the sum of many calm prefixes means nothing.
     const judged = of.isPart
       ? endAttack(attack, now.wallMs)
-      : observeAttack(attack, sums.most, this.#policy.hysteresisMs(attack.group), now);
+      : observeAttack(attack, found, this.#policy.hysteresisMs(attack.group), now);
+    const spread = extent(block, sums, METRICS.indexOf(attack.metric));
+    const { windowMs } = this.#policy;
+    this.#meters.addWindow(judged, { rates: spread.rates, windowMs, isAbove: judged.calmSinceMs === null }, now);
+    const volume = this.#meters.volumeOf(judged);
     if (!isActive(judged)) {
       this.#active.delete(judged);
-      return { kind: "ended", attack: { ...judged, rates: attack.rates } };
+      this.#meters.ended(judged.id);
+      return { kind: "ended", attack: { ...judged, rates: attack.rates, volume } };
     }
-    const observed = { ...judged, ...extent(block, sums, METRICS.indexOf(attack.metric)) };
+    const observed = { ...judged, ...spread, volume };
     this.#active.set(observed);
     return { kind: "lasts", attack: observed };
   }
@@ -245,6 +260,7 @@ export class CarpetJudge {
     }
     this.replaced++;
     this.#active.delete(replaced);
+    this.#meters.ended(replaced.id);
     changes.push({ kind: "ended", attack: endAttack(replaced, now.wallMs) });
     return true;
   }
@@ -264,6 +280,7 @@ export class CarpetJudge {
       reason: explain(spread.rates),
     } as const;
     const attack = { ...startAttack(detection, now), ...spread };
+    this.#meters.addWindow(attack, { rates: spread.rates, windowMs: this.#policy.windowMs, isAbove: true }, now);
     this.#active.set(attack);
     return { kind: "started", attack };
   }

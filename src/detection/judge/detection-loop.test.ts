@@ -18,6 +18,8 @@ class ScriptedCounter implements PacketCounter {
   isFolding = false;
   #rows: readonly HostRowFields[] = [];
 
+  measured = 0;
+
   async tick() {
     this.ticks++;
     this.isFolding = true;
@@ -39,6 +41,10 @@ class ScriptedCounter implements PacketCounter {
     write(rows, out);
     return rows.length;
   }
+  readCounts() {
+    this.measured++;
+    return 0;
+  }
   readGroups(): number {
     throw new Error("no group is judged as a whole");
   }
@@ -59,10 +65,17 @@ function harness({ capacity = 8, sustainMs = 0 } = {}) {
   const timers = new ManualTimers(clock);
   const counter = new ScriptedCounter();
   let ids = 0;
-  const policy = { hostgroups: [hostgroup({ pps: 10 })], sustainMs, hysteresisMs: () => 0, maxActive: 10 };
+  const policy = {
+    hostgroups: [hostgroup({ pps: 10 })],
+    windowMs: 1000,
+    sustainMs,
+    hysteresisMs: () => 0,
+    maxActive: 10,
+  };
   const detector = new Detector(policy, () => `a${++ids}`);
   const judge = new TickJudge(counter, detector, capacity);
   const seen: string[] = [];
+  const stale: boolean[] = [];
   const loop = new DetectionLoop({
     counter,
     judge,
@@ -70,7 +83,7 @@ function harness({ capacity = 8, sustainMs = 0 } = {}) {
     now: () => ({ wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() }),
     after: (ms, fn) => timers.after(ms, fn),
     onChanges: (changes) => seen.push(...changes.map(({ kind, attack }) => `${kind} ${attack.target}`)),
-    onTick: () => {},
+    onTick: ({ isStale }) => stale.push(isStale),
     onFault: (cause) => seen.push(String(cause)),
   });
   /** Lets the promises of a tick run, then advances time. */
@@ -78,7 +91,7 @@ function harness({ capacity = 8, sustainMs = 0 } = {}) {
     clock.advance(ms);
     for (let i = 0; i < 10; i++) await Promise.resolve();
   };
-  return { loop, counter, judge, seen, advance };
+  return { loop, counter, judge, seen, stale, advance };
 }
 
 const flood = (n: number): HostRowFields => ({ target: `192.0.2.${n}`, rates: { pps: 100 } });
@@ -159,7 +172,7 @@ describe("the detection loop", () => {
   });
 
   test("leaves out what was folded while the hostgroups became others", async () => {
-    const { loop, counter, seen, advance } = harness();
+    const { loop, counter, stale, seen, advance } = harness();
     counter.script = [[flood(1)], [flood(2)], [flood(3)]];
     counter.whileFolding = () => {
       if (counter.ticks === 1) loop.reconfigured();
@@ -171,6 +184,7 @@ describe("the detection loop", () => {
     loop.reconfigured();
     await advance(100);
     expect(seen).toEqual(["started 192.0.2.2"]);
+    expect([stale, counter.measured]).toEqual([[true, false], 2]);
     await loop.stop();
   });
 

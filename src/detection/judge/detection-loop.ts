@@ -3,7 +3,7 @@
  * tick that takes too long skips the next ones instead of queueing them. While hosts rise towards their limits, they are
  * also judged between ticks. Independent of what is done about an attack.
  */
-import type { Now } from "../attack/attack.ts";
+import type { Now } from "../../system/now.ts";
 import type { AttackChange } from "./detector.ts";
 import type { ScreenedRates, TickJudge } from "./tick-judge.ts";
 
@@ -17,7 +17,7 @@ export interface FoldSummary {
 }
 
 /** Time between two looks at rising hosts, ms. Without such hosts there are none. */
-export const LOOK_EVERY_MS = 20;
+export const LOOK_EVERY_MS = 10;
 
 export interface PacketCounter extends ScreenedRates {
   /** Updates all windows to the present time. Only one call at a time. */
@@ -28,6 +28,8 @@ export interface CompletedTick {
   readonly summary: FoldSummary;
   /** Time that judging and acting blocked the event loop, ms. */
   readonly busyMs: number;
+  /** It was of settings that were replaced meanwhile: attacks were measured, and nothing was judged. */
+  readonly isStale: boolean;
 }
 
 export interface DetectionLoopOptions {
@@ -94,8 +96,11 @@ export class DetectionLoop {
       this.#isStale = false;
       const summary = await counter.tick();
       const at = now();
-      if (!this.#isStale) onChanges(judge.judge(at), at);
-      onTick({ summary, busyMs: now().monotonicMs - at.monotonicMs });
+      // A reload may follow from a change.
+      const isStale = this.#isStale;
+      if (isStale) judge.measure(at);
+      else onChanges(judge.judge(at), at);
+      onTick({ summary, busyMs: now().monotonicMs - at.monotonicMs, isStale });
       if (!this.#isStale && summary.rising > 0) this.#scheduleLook();
     } catch (cause) {
       // A failed tick must not stop the loop.

@@ -50,13 +50,13 @@ export class Detection {
   #foundAfterMs: number;
 
   constructor({ counter, detector, config, originOf, newId, random, ...learning }: DetectionOptions) {
-    const { active, baselines } = detector;
+    const { active, baselines, meters } = detector;
     this.detector = detector;
     this.#counter = counter;
     this.#hostgroups = config.hostgroups;
     this.judge = new TickJudge(counter, detector, SCREENED_ROWS_MAX);
     this.carpetScan = new CarpetScan(config);
-    this.carpets = new CarpetJudge(carpetPolicy(config), this.carpetScan, active, newId);
+    this.carpets = new CarpetJudge(carpetPolicy(config), this.carpetScan, { active, meters }, newId);
     this.learner = new BaselineLearner({
       source: counter,
       baselines,

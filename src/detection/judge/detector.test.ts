@@ -11,7 +11,14 @@ const SHOP = hostgroup({ pps: 50, mbps: 100, flows_per_sec: 500 }, { name: "shop
 
 function detector(overrides: Partial<DetectionPolicy> = {}) {
   let ids = 0;
-  const policy = { hostgroups: [GLOBAL, SHOP], sustainMs: 0, hysteresisMs: () => 300, maxActive: 3, ...overrides };
+  const policy = {
+    hostgroups: [GLOBAL, SHOP],
+    windowMs: 1000,
+    sustainMs: 0,
+    hysteresisMs: () => 300,
+    maxActive: 3,
+    ...overrides,
+  };
   const made = new Detector(policy, () => `attack-${++ids}`);
   const tick = (monotonicMs: number, ...hosts: HostRowFields[]) =>
     made
@@ -31,6 +38,22 @@ describe("detection", () => {
     expect(tick(499)).toEqual(["lasts 192.0.2.1 pps"]);
     expect(tick(500)).toEqual(["ended 192.0.2.1 pps"]);
     expect(tick(600)).toEqual([]);
+  });
+
+  test("says how long an attack has been calm, and after how long a calm it ends", () => {
+    const { made, tick } = detector();
+    const calm = (monotonicMs: number) => {
+      const [attack] = made.active.values();
+      return attack === undefined ? undefined : made.calmOf(attack, monotonicMs);
+    };
+    tick(0, flood());
+    expect(calm(50)).toBeNull();
+    tick(100);
+    expect(calm(100)).toEqual({ seconds: 0, ofSeconds: 0.3 });
+    expect(calm(350)).toEqual({ seconds: 0.25, ofSeconds: 0.3 });
+    expect(calm(900)).toEqual({ seconds: 0.3, ofSeconds: 0.3 });
+    tick(360, flood());
+    expect(calm(360)).toBeNull();
   });
 
   test("takes a rate equal to the threshold for no attack", () => {
@@ -135,7 +158,10 @@ describe("outgoing detection", () => {
   const named = ({ kind, attack }: AttackChange) => `${kind} ${attack.direction} ${attack.target} ${attack.threshold}`;
   const judging = (hostgroups = [OUT]) => {
     let ids = 0;
-    const made = new Detector({ hostgroups, sustainMs: 0, hysteresisMs: () => 0, maxActive: 9 }, () => `a${++ids}`);
+    const made = new Detector(
+      { hostgroups, windowMs: 1000, sustainMs: 0, hysteresisMs: () => 0, maxActive: 9 },
+      () => `a${++ids}`,
+    );
     return (...hosts: HostRowFields[]) =>
       made.judge(hostRows(...hosts), hosts.length, { wallMs: 0, monotonicMs: 0 }).map(named);
   };
@@ -170,7 +196,7 @@ describe("a hostgroup judged as a whole", () => {
   const WHOLE = hostgroup({ pps: 1000 }, { name: "whole", calculation: "total" });
   const setUp = () => {
     let ids = 0;
-    const policy = { hostgroups: [GLOBAL, WHOLE], sustainMs: 0, hysteresisMs: () => 0, maxActive: 9 };
+    const policy = { hostgroups: [GLOBAL, WHOLE], windowMs: 1000, sustainMs: 0, hysteresisMs: () => 0, maxActive: 9 };
     const made = new Detector(policy, () => `a${++ids}`);
     const judge = (pps: number, ...hosts: HostRowFields[]) => {
       const sums = hostRows({ target: "0.0.0.0", rates: {} }, { target: "0.0.0.0", rates: { pps } });
@@ -218,7 +244,7 @@ describe("a learned limit", () => {
   const setUp = (learnedSeconds: number, pps: number) => {
     let ids = 0;
     const baselines = new Baselines({ capacity: 8, directions: 1, seed: 1 });
-    const policy = { hostgroups: [GROUP], sustainMs: 0, hysteresisMs: () => 0, maxActive: 9 };
+    const policy = { hostgroups: [GROUP], windowMs: 1000, sustainMs: 0, hysteresisMs: () => 0, maxActive: 9 };
     const made = new Detector(policy, () => `a${++ids}`, baselines);
     const rows = hostRows({ target: "192.0.2.1", rates: { pps } });
     const learner = { keys: rows.addresses, at: 0, group: GROUP, direction: "incoming" } as const;

@@ -3,19 +3,23 @@
  * progress. Independent of the source of rates and of what is done about an attack.
  */
 import type { Hostgroup } from "../../config/config.ts";
-import { ADDRESS_BYTES, addressFromBytes, type IpAddress } from "../../net/address.ts";
+import { ACTIVE_ATTACKS_MAX } from "../../limits.ts";
+import { ADDRESS_BYTES, addressFromBytes, type IpAddress, parseAddress } from "../../net/address.ts";
+import type { Now } from "../../system/now.ts";
+import type { CountRows } from "../../traffic/count-rows.ts";
 import { type HostRows, rowAddress, rowRates } from "../../traffic/host-rows.ts";
 import { METRICS, type Rates } from "../../traffic/rates.ts";
 import { ActiveAttacks } from "../attack/active-attacks.ts";
 import {
   type Attack,
+  type Calm,
   endAttack,
   firstCrossed,
   isActive,
-  type Now,
   observeAttack,
   startAttack,
 } from "../attack/attack.ts";
+import { AttackMeters, type CountedWindow, type DroppedOf } from "../attack/attack-meters.ts";
 import { sizeOfRates } from "../attack/attack-size.ts";
 import { explain } from "../attack/reason.ts";
 import { ReplaceableAttacks } from "../attack/replaceable-attacks.ts";
@@ -23,6 +27,8 @@ import { Baselines, type Learner, scratchLearner } from "../baseline/baselines.t
 
 export interface DetectionPolicy {
   readonly hostgroups: readonly Hostgroup[];
+  /** Rates are those of this time. */
+  readonly windowMs: number;
   /** How long a rate must hold before it is an attack. */
   readonly sustainMs: number;
   /** How long all rates must stay within the thresholds before an attack is over. */
@@ -57,14 +63,21 @@ export class Detector {
   /** Reused for each row: there are thousands per tick. */
   readonly #host = scratchLearner();
   readonly active = new ActiveAttacks();
+  readonly meters: AttackMeters;
   /** Targets above a threshold for less than `sustainMs`: since when, monotonic ms. */
   #suspects = new Map<string, number>();
   /** Detections refused because the table was full, and attacks ended early for larger ones. */
   refused = 0;
   replaced = 0;
 
-  constructor(policy: DetectionPolicy, newId: () => string, baselines = new Baselines(MINIMAL_TABLE)) {
+  constructor(
+    policy: DetectionPolicy,
+    newId: () => string,
+    baselines = new Baselines(MINIMAL_TABLE),
+    droppedOf: DroppedOf = () => null,
+  ) {
     this.#policy = policy;
+    this.meters = new AttackMeters(droppedOf);
     this.#newId = newId;
     this.baselines = baselines;
     baselines.reconfigure(policy.hostgroups);
@@ -74,6 +87,12 @@ export class Detector {
   reconfigure(policy: DetectionPolicy): void {
     this.#policy = policy;
     this.baselines.reconfigure(policy.hostgroups);
+  }
+
+  /** Hosts above a threshold that are no attacks yet: they are counted tick by tick as well. */
+  suspectedHosts(): IpAddress[] {
+    const names = [...this.#suspects.keys()].slice(0, ACTIVE_ATTACKS_MAX).map((key) => key.slice(key.indexOf(" ") + 1));
+    return names.flatMap((name) => parseAddress(name) ?? []);
   }
 
   /** How many hostgroup sums judge() needs; 0: no whole hostgroup is judged. */
@@ -101,7 +120,37 @@ export class Detector {
       if (attack.carpet === null && !judgement.judged.has(attack.id)) this.#observe(attack, QUIET, judgement);
     }
     this.#suspects = judgement.suspects;
+    this.meters.keepSuspects(this.#suspects);
     return judgement.changes;
+  }
+
+  /** null: the attack is above a threshold, or over. */
+  calmOf({ calmSinceMs, endedAt, group }: Attack, monotonicMs: number): Calm | null {
+    if (calmSinceMs === null || endedAt !== null) return null;
+    const ofSeconds = this.#policy.hysteresisMs(group) / 1000;
+    return { seconds: Math.min((monotonicMs - calmSinceMs) / 1000, ofSeconds), ofSeconds };
+  }
+
+  /** Takes what was counted of attacked hosts, oldest first. Call this before judge(), which ends attacks. */
+  measure(rows: CountRows, count: number, now: Now): void {
+    for (let row = 0; row < count; row++) {
+      const target = addressFromBytes(rows.addresses, row * ADDRESS_BYTES);
+      for (const direction of DIRECTIONS) {
+        const attack = this.active.ofHost(target, direction);
+        const endMs = now.wallMs - (rows.agesMs[row] as number);
+        const spanMs = rows.spansMs[row] as number;
+        const counted = { endMs, spanMs, amounts: rows[direction], from: row * METRICS.length };
+        const isBefore = this.#isBefore(rows, row);
+        if (attack !== null) this.meters.add(attack, counted, isBefore);
+        else if (this.#suspects.size > 0) this.meters.addToSuspect(`${direction} ${target}`, counted, isBefore);
+      }
+    }
+  }
+
+  /** Sums of windows, which say how busy a host was before its attack; they are no part of it. */
+  #isBefore(rows: CountRows, row: number): boolean {
+    const { windowMs } = this.#policy;
+    return (rows.spansMs[row] as number) >= windowMs && (rows.agesMs[row] as number) >= windowMs;
   }
 
   /** Whether judgeRising() may start attacks: a sustain time is counted in ticks. */
@@ -175,21 +224,35 @@ export class Detector {
   }
 
   #observe(attack: Attack, rates: Rates, { now, changes, judged }: Judgement): void {
-    const observed = observeAttack(attack, rates, this.#policy.hysteresisMs(attack.group), now);
+    if (attack.target === null) this.meters.addWindow(attack, this.#windowOf(attack, rates), now);
+    const found = { rates, volume: this.meters.volumeOf(attack) };
+    const observed = observeAttack(attack, found, this.#policy.hysteresisMs(attack.group), now);
     judged.add(observed.id);
     if (isActive(observed)) {
       this.active.set(observed);
       changes.push({ kind: "lasts", attack: observed });
     } else {
       this.active.delete(observed);
+      this.meters.ended(observed.id);
       changes.push({ kind: "ended", attack: observed });
     }
+  }
+
+  #windowOf({ thresholds }: Attack, rates: Rates): CountedWindow {
+    return { rates, windowMs: this.#policy.windowMs, isAbove: firstCrossed(rates, thresholds) >= 0 };
   }
 
   #suspect(subject: Learner, column: Float64Array, row: number, judgement: Judgement): void {
     const limits = this.baselines.limits(subject);
     const metric = limits === null ? -1 : firstCrossed(column, limits, row * METRICS.length);
-    if (limits === null || metric < 0 || !this.#isSustained(subject, judgement)) return;
+    if (limits === null || metric < 0) return;
+    const { sustainMs } = this.#policy;
+    // Without a sustain time, no keys are built: a full table may see thousands of suspects per tick.
+    const key = sustainMs === 0 ? "" : keyOf(subject);
+    if (sustainMs > 0 && !this.#isSustained(key, judgement)) {
+      this.meters.suspect(key, Array.from(limits), metric);
+      return;
+    }
     if (!this.#makeRoom(sizeOfRates(column, row * METRICS.length), judgement)) {
       this.refused++;
       return;
@@ -208,20 +271,18 @@ export class Detector {
       reason: explain(rates, { ...origin, baselineConfigured: group.baseline !== null }),
     };
     const attack = startAttack(detection, judgement.now);
+    if (sustainMs > 0) this.meters.adopt(key, attack);
+    if (attack.target === null) this.meters.addWindow(attack, this.#windowOf(attack, rates), judgement.now);
     this.active.set(attack);
     judgement.judged.add(attack.id);
     judgement.changes.push({ kind: "started", attack });
   }
 
   /** Whether the target has been above a limit for `sustainMs`. */
-  #isSustained(subject: Learner, { now, suspects }: Judgement): boolean {
-    const { sustainMs } = this.#policy;
-    // Without a sustain time, no keys are built: a full table may see thousands of suspects per tick.
-    if (sustainMs === 0) return true;
-    const key = `${subject.direction} ${targetOf(subject) ?? `group ${subject.group.name}`}`;
+  #isSustained(key: string, { now, suspects }: Judgement): boolean {
     const since = this.#suspects.get(key) ?? now.monotonicMs;
     suspects.set(key, since);
-    return now.monotonicMs - since >= sustainMs;
+    return now.monotonicMs - since >= this.#policy.sustainMs;
   }
 
   /** Whether the table has room for an attack of this size. In a full table it replaces one that is calm or smaller. */
@@ -232,9 +293,14 @@ export class Detector {
     if (replaced === null) return false;
     this.replaced++;
     this.active.delete(replaced);
+    this.meters.ended(replaced.id);
     changes.push({ kind: "ended", attack: endAttack(replaced, now.wallMs) });
     return true;
   }
+}
+
+function keyOf(subject: Learner): string {
+  return `${subject.direction} ${targetOf(subject) ?? `group ${subject.group.name}`}`;
 }
 
 /** null: the hostgroup as a whole. */

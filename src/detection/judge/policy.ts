@@ -13,6 +13,7 @@ export function detectionPolicy(config: Config): DetectionPolicy {
   );
   return {
     hostgroups: config.hostgroups,
+    windowMs: config.detection.windowMs,
     sustainMs: config.detection.sustainMs,
     // Attacks of a removed group use the global value.
     hysteresisMs: (group) => 1000 * (seconds.get(group) ?? seconds.get("global") ?? 0),

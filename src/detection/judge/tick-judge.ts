@@ -2,9 +2,11 @@
  * One tick: reads the rows that the packet counter screened, judges them, and sets the hosts that the counter must
  * watch. Between ticks: judges hosts that rise. Used by live detection and replay.
  */
+import { ACTIVE_ATTACKS_MAX } from "../../limits.ts";
 import { addressToBytes } from "../../net/address.ts";
+import type { Now } from "../../system/now.ts";
+import { allocateCountRows, type CountRows } from "../../traffic/count-rows.ts";
 import { allocateHostRows, type HostRows } from "../../traffic/host-rows.ts";
-import type { Now } from "../attack/attack.ts";
 import type { AttackChange, Detector } from "./detector.ts";
 
 /** The part of the packet counter that is used. */
@@ -13,17 +15,25 @@ export interface ScreenedRates {
   readScreened(out: HostRows): number;
   /** Hosts that have risen since the last tick. Returns the number of rows. */
   readRising(out: HostRows): number;
+  /** Counts of the watched hosts since the last tick, and older ones of those newly watched. Returns their number. */
+  readCounts(first: number, out: CountRows): number;
   /** Sums by hostgroup: row i is group i. Returns the number of groups. */
   readGroups(out: HostRows): number;
   /** 16 bytes per host. */
   setWatched(addresses: Uint8Array): void;
 }
 
+/** Read in one crossing; enough for all attacked hosts of most networks. */
+const COUNT_ROWS = 512;
+
 export class TickJudge {
   readonly #source: ScreenedRates;
   readonly #detector: Detector;
   readonly #rows: HostRows;
   #groups: HostRows = allocateHostRows(0);
+  /** Those that are watched. */
+  #suspects = "";
+  readonly #counts = allocateCountRows(COUNT_ROWS);
   /** Total number of screened rows that did not fit and were not judged. */
   overflow = 0;
 
@@ -37,8 +47,12 @@ export class TickJudge {
     const screened = this.#source.readScreened(this.#rows);
     const count = Math.min(screened, this.#rows.capacity);
     this.overflow += screened - count;
+    this.measure(now);
     const changes = this.#detector.judge(this.#rows, count, now, this.#sums());
-    if (changes.some(({ kind }) => kind !== "lasts")) this.watchAttacked();
+    const suspects = this.#detector.suspectedHosts().join();
+    const areOthers = suspects !== this.#suspects;
+    this.#suspects = suspects;
+    if (areOthers || changes.some(({ kind }) => kind !== "lasts")) this.watchAttacked();
     return changes;
   }
 
@@ -52,6 +66,14 @@ export class TickJudge {
     return changes;
   }
 
+  /** What was counted of attacked hosts. judge() begins with it, so that an attack that ends has its last tick. */
+  measure(now: Now): void {
+    for (let first = 0, all = 1; first < all; first += COUNT_ROWS) {
+      all = this.#source.readCounts(first, this.#counts);
+      this.#detector.measure(this.#counts, Math.min(all - first, COUNT_ROWS), now);
+    }
+  }
+
   /** null: no whole hostgroup is judged. */
   #sums(): HostRows | null {
     const { groupsToRead } = this.#detector;
@@ -63,7 +85,11 @@ export class TickJudge {
 
   /** Also call this once after attacks were restored. */
   watchAttacked(): void {
-    const targets = [...this.#detector.active.targets()];
+    const { active } = this.#detector;
+    const targets = [...new Set([...active.targets(), ...this.#detector.suspectedHosts()])].slice(
+      0,
+      ACTIVE_ATTACKS_MAX,
+    );
     const addresses = new Uint8Array(targets.length * 16);
     targets.forEach((target, i) => {
       addresses.set(addressToBytes(target), i * 16);

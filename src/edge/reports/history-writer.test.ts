@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { NOON } from "../../../test/fixtures/browser/views.ts";
 import { edgeReport, zoneWire } from "../../../test/fixtures/edge/edge-reports.ts";
+import { NOON } from "../../../test/fixtures/views.ts";
 import {
   EDGE_REPORTS_AT_ONCE,
   EDGE_REPORTS_WAITING_MAX,

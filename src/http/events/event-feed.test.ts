@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { attack, ban, NOON } from "../../../test/fixtures/browser/views.ts";
 import { address, thresholds } from "../../../test/fixtures/host-rows.ts";
 import { ACME_HOST, admitCallers, as, CALLERS, OTHER_HOST, UNOWNED_HOST } from "../../../test/fixtures/http/callers.ts";
 import { EventReader, type SentEvent } from "../../../test/fixtures/http/event-reader.ts";
 import { TestServer } from "../../../test/fixtures/http/http.ts";
 import { RawHttp } from "../../../test/fixtures/http/raw-http.ts";
 import { eventually } from "../../../test/fixtures/service.ts";
+import { attack, ban, NOON } from "../../../test/fixtures/views.ts";
 import type { Attack } from "../../detection/attack/attack.ts";
 import { EVENT_QUEUE_BYTES, EVENT_RING_BYTES, EVENT_STREAMS_MAX, EVENT_STREAMS_PER_TOKEN } from "../../limits.ts";
 import type { Ban } from "../../mitigation/ban.ts";
@@ -124,6 +124,21 @@ describe("event stream", () => {
     expect(await metric('svc_api_events_total{event="attack"}')).toBe(3);
   });
 
+  test("sends at once what became of a ban's announcement", async () => {
+    const reader = await open();
+    const missingAt = [{ neighbor: "192.0.2.3", cause: "no session" }];
+    for (const routeState of [
+      { kind: "pending" },
+      { kind: "announced", sentTo: ["192.0.2.2"], missingAt },
+      { kind: "announced", sentTo: ["192.0.2.2", "192.0.2.3"] },
+      { kind: "no_session" },
+    ] as const) {
+      server.http.events.publish({ kind: "ban", view: { ban: ban({ id: "b1" }), routeState } });
+      const { data } = (await reader.next()) as SentEvent;
+      expect(data).toMatchObject({ announcement: routeState.kind });
+    }
+  });
+
   test("looks by itself, once a second, at what the attacks in progress have become", async () => {
     const reader = await open();
     tellAttack("a");
@@ -229,6 +244,25 @@ describe("event stream of a tenant", () => {
     await expectNext(tenant, `ban ${ACME_HOST} active`, "attack of-acme true");
     await expectNext(all, `ban ${OTHER_HOST} active`, `ban ${UNOWNED_HOST} active`, `ban ${ACME_HOST} active`);
     await expectNext(await resume(tenant, start), `ban ${ACME_HOST} active`, "attack of-acme true");
+  });
+
+  test("does not learn of neighbors, which an unscoped caller sees of the same ban, live and missed", async () => {
+    const [tenant, all] = [await open(as("tenantViewer")), await open(as("viewer"))];
+    const starts = [tenant.lastId ?? "", all.lastId ?? ""] as const;
+    const routeState = {
+      kind: "announced",
+      sentTo: ["192.0.2.2"],
+      missingAt: [{ neighbor: "192.0.2.3", cause: "no session" }],
+    } as const;
+    const its = ban({ id: "b1", target: ACME_HOST });
+    server.http.events.publish({ kind: "ban", view: { ban: its, routeState } });
+    const seen = { announcement: "announced", sent_to: ["192.0.2.2"], missing_at: routeState.missingAt };
+    for (const reader of [all, await resume(all, starts[1])]) expect((await reader.next())?.data).toMatchObject(seen);
+    for (const reader of [tenant, await resume(tenant, starts[0])]) {
+      const data = (await reader.next())?.data;
+      expect(data).toMatchObject({ announcement: "announced", target: ACME_HOST });
+      for (const field of ["sent_to", "missing_at"]) expect(data).not.toHaveProperty(field);
+    }
   });
 
   test("learns from no id how much else there was", async () => {

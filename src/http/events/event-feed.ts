@@ -7,6 +7,7 @@ import type { Principal } from "../../access/principal.ts";
 import type { Tenancy } from "../../access/tenancy.ts";
 import type { Attack } from "../../detection/attack/attack.ts";
 import { EVENT_RING_BYTES, EVENT_STREAMS_MAX, EVENT_STREAMS_PER_TOKEN } from "../../limits.ts";
+import { routeStateText } from "../../mitigation/announcer.ts";
 import type { Clock } from "../../system/clock.ts";
 import type { Cancel, Timers } from "../../system/timers.ts";
 import type { AttackView, BanView } from "../backend.ts";
@@ -15,7 +16,7 @@ import type { Call } from "../route.ts";
 import { eventStreamAnswer } from "../server/answer.ts";
 import { attackToWire } from "../wire/attack.ts";
 import { banToWire, ofTenant } from "../wire/ban.ts";
-import { EventRing } from "./event-ring.ts";
+import { EventRing, type RingEvent } from "./event-ring.ts";
 import { EventStream, type StreamEnd } from "./event-stream.ts";
 import { EventThrottle } from "./event-throttle.ts";
 
@@ -86,7 +87,7 @@ export class EventFeed {
     if (!this.#isListenedTo) return;
     const { kind, view } = event;
     const { id } = kind === "attack" ? view.attack : view.ban;
-    const phase = kind === "attack" ? attackPhase(view.attack) : view.ban.state;
+    const phase = kind === "attack" ? attackPhase(view.attack) : banPhase(view);
     this.#throttle.offer({ key: `${kind} ${id}`, phase, event });
   }
 
@@ -178,7 +179,7 @@ export class EventFeed {
       this.#options.metrics.sent("reset");
       return;
     }
-    for (const { tenant, bytes } of missed) if (maySee(call.principal, tenant)) stream.send(bytes);
+    for (const event of missed) sendTo({ call, stream }, event);
   }
 
   #missedSince(lastId: string) {
@@ -190,11 +191,14 @@ export class EventFeed {
     const { kind, view } = event;
     const tenancy = this.#options.tenancy();
     const tenant = kind === "attack" ? tenancy.ownerOf(view.attack) : tenancy.tenantOf(view.ban.target);
-    const wire = kind === "attack" ? attackToWire(view, tenant) : banToWire(ofTenant(view, tenant));
+    const text = JSON.stringify(kind === "attack" ? attackToWire(view, tenant) : banToWire(view));
+    const tenantText = kind === "attack" || tenant === null ? text : JSON.stringify(banToWire(ofTenant(view, tenant)));
     const id = this.#nextId();
-    const bytes = encode(kind, id, JSON.stringify(wire));
-    this.#ring.add({ id, tenant, bytes });
-    for (const { call, stream } of this.#subscribers) if (maySee(call.principal, tenant)) stream.send(bytes);
+    const bytes = encode(kind, id, text);
+    const tenantBytes = text === tenantText ? bytes : encode(kind, id, tenantText);
+    const sent = { id, tenant, bytes, tenantBytes };
+    this.#ring.add(sent);
+    for (const subscriber of this.#subscribers) sendTo(subscriber, sent);
     this.#options.metrics.sent(kind);
   }
 
@@ -227,8 +231,18 @@ function encode(event: EventName, id: number, data: string): Uint8Array<ArrayBuf
   return utf8.encode(`event: ${event}\nid: ${id}\ndata: ${data}\n\n`);
 }
 
+/** The state of the announcement is part of it: routes are announced within the throttle's pause. */
+function banPhase({ ban, routeState }: BanView): string {
+  return `${ban.state} ${routeStateText(routeState)}`;
+}
+
 function attackPhase({ endedAt, classification }: Attack): string {
   return `${endedAt} ${classification?.type}`;
+}
+
+function sendTo({ call, stream }: Subscriber, { tenant, bytes, tenantBytes }: RingEvent): void {
+  if (!maySee(call.principal, tenant)) return;
+  stream.send(call.principal.tenant === null ? bytes : tenantBytes);
 }
 
 /** The same rule as in the lists. */

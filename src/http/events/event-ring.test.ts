@@ -1,9 +1,14 @@
 import { expect, test } from "bun:test";
 import { EventRing } from "./event-ring.ts";
 
+function eventOf(id: number, length: number) {
+  const bytes = new Uint8Array(length);
+  return { id, tenant: null, bytes, tenantBytes: bytes };
+}
+
 function ringOf(count: number, maxBytes = 1000): EventRing {
   const ring = new EventRing(maxBytes, 100);
-  for (let i = 1; i <= count; i++) ring.add({ id: 100 + i, tenant: null, bytes: new Uint8Array(100) });
+  for (let i = 1; i <= count; i++) ring.add(eventOf(100 + i, 100));
   return ring;
 }
 
@@ -40,6 +45,14 @@ test("that has forgotten gives what came after", () => {
   const ring = ringOf(3);
   ring.forget(200);
   expect(idsAfter(ring, 103)).toBe(null);
-  ring.add({ id: 201, tenant: null, bytes: new Uint8Array(1) });
+  ring.add(eventOf(201, 1));
   expect(idsAfter(ring, 200)).toEqual([201]);
+});
+
+test("counts both texts of an event that a tenant sees a part of", () => {
+  const ring = new EventRing(100, 100);
+  ring.add({ id: 101, tenant: "acme", bytes: new Uint8Array(60), tenantBytes: new Uint8Array(41) });
+  expect(idsAfter(ring, 100)).toBe(null);
+  ring.add({ id: 102, tenant: "acme", bytes: new Uint8Array(60), tenantBytes: new Uint8Array(40) });
+  expect(idsAfter(ring, 101)).toEqual([102]);
 });

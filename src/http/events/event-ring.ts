@@ -5,8 +5,10 @@ export interface RingEvent {
   readonly id: number;
   /** Owner of the address; null: visible to unscoped callers only. */
   readonly tenant: string | null;
-  /** The bytes to send. */
+  /** The bytes to send to unscoped callers. */
   readonly bytes: Uint8Array<ArrayBuffer>;
+  /** To callers of the tenant; the same object where nothing is kept from them. */
+  readonly tenantBytes: Uint8Array<ArrayBuffer>;
 }
 
 export class EventRing {
@@ -23,13 +25,13 @@ export class EventRing {
 
   add(event: RingEvent): void {
     this.#events.push(event);
-    this.#bytes += event.bytes.length;
+    this.#bytes += sizeOf(event);
     if (this.#bytes <= this.#maxBytes) return;
     // Shrinks to three quarters, so that the next events need no removal.
     let left = 0;
     while (this.#bytes > this.#maxBytes * 0.75) {
       const oldest = this.#events[left++] as RingEvent;
-      this.#bytes -= oldest.bytes.length;
+      this.#bytes -= sizeOf(oldest);
       this.#completeSince = oldest.id;
     }
     this.#events = this.#events.slice(left);
@@ -47,4 +49,8 @@ export class EventRing {
     this.#bytes = 0;
     this.#completeSince = upTo;
   }
+}
+
+function sizeOf({ bytes, tenantBytes }: RingEvent): number {
+  return bytes === tenantBytes ? bytes.length : bytes.length + tenantBytes.length;
 }

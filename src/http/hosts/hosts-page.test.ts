@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { host } from "../../../test/fixtures/browser/views.ts";
 import { address, thresholds } from "../../../test/fixtures/host-rows.ts";
 import { seededRandom } from "../../../test/fixtures/seeded-random.ts";
+import { host } from "../../../test/fixtures/views.ts";
 import { HOSTS_PAGE_MAX } from "../../limits.ts";
 import { addressOrder } from "../../net/address.ts";
 import type { HostView } from "../backend.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
-import { host } from "../../../test/fixtures/browser/views.ts";
 import { ManualClock, ManualTimers } from "../../../test/fixtures/manual-clock.ts";
+import { host } from "../../../test/fixtures/views.ts";
 import { HOST_SNAPSHOTS_MAX } from "../../limits.ts";
 import type { HostView } from "../backend.ts";
 import { TablePass } from "../table-pass.ts";

@@ -9,6 +9,7 @@ import { jsonAnswer, jsonBlobAnswer } from "../server/answer.ts";
 import { JsonArray } from "../server/json-array.ts";
 import { type Reader, type Slicing, TablePass } from "../table-pass.ts";
 import { AttacksWire, AttackWire, attackToWire } from "../wire/attack.ts";
+import { visibleAttack } from "./attack-course.ts";
 
 export function attacksRoute(backend: Backend, slicing: Slicing): ReadRoute {
   const attacks = new TablePass(() => allOf(backend), slicing);
@@ -44,10 +45,9 @@ export function attackRoute(backend: Backend): ReadRoute {
       },
     },
     handle: async ({ principal, params }) => {
-      const view = await backend.attack(params["id"] ?? "");
-      const owner = view === null ? null : backend.tenancy().ownerOf(view.attack);
-      const isVisible = principal.tenant === null || principal.tenant === owner;
-      return view === null || !isVisible ? { kind: "unknown_attack" } : jsonAnswer(200, attackToWire(view, owner));
+      const view = await visibleAttack(backend, principal, params["id"] ?? "");
+      if (view === null) return { kind: "unknown_attack" };
+      return jsonAnswer(200, attackToWire(view, backend.tenancy().ownerOf(view.attack)));
     },
   };
 }

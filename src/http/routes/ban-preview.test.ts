@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { ban } from "../../../test/fixtures/browser/views.ts";
 import { ACME_HOST, admitCallers, as, type Caller, OTHER_HOST } from "../../../test/fixtures/http/callers.ts";
 import { TestServer } from "../../../test/fixtures/http/http.ts";
+import { ban } from "../../../test/fixtures/views.ts";
 
 let server: TestServer;
 

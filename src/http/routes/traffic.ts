@@ -1,9 +1,9 @@
-/** The rates of one host over time (docs/interface.md#traffic). */
+/** The rates of one host, and of all hosts together, over time (docs/interface.md#traffic). */
 import { Type } from "@sinclair/typebox";
 import { BUCKETS_MAX, STEP_SECONDS_MAX } from "../../limits.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
 import type { Clock } from "../../system/clock.ts";
-import type { Direction } from "../../traffic/rates.ts";
+import { TOTAL_PROTOCOLS, type TotalProtocol, type TrafficQuery, totalSeries } from "../../traffic/traffic-history.ts";
 import type { Backend } from "../backend.ts";
 import type { Refusal } from "../refusal.ts";
 import type { ReadRoute } from "../route.ts";
@@ -13,7 +13,16 @@ import { type InvalidQuery, invalidQuery, parameter } from "../server/query.ts";
 import { step, timeRange } from "../time-range.ts";
 import { oneOf } from "../wire/one-of.ts";
 import { AddressText } from "../wire/request-texts.ts";
-import { TrafficWire, trafficToWire } from "../wire/traffic/traffic.ts";
+import { TotalTrafficWire, TrafficWire, totalTrafficToWire, trafficToWire } from "../wire/traffic/traffic.ts";
+
+const SERIES_PARAMETERS = {
+  direction: { text: "Default: incoming.", schema: oneOf("incoming", "outgoing") },
+  ...RANGE_PARAMETERS,
+  step: {
+    text: `Seconds of a bucket, default 60; raised so that a range has at most ${BUCKETS_MAX} of them.`,
+    schema: Type.Integer({ minimum: 1, maximum: STEP_SECONDS_MAX }),
+  },
+} as const;
 
 export function trafficRoute(backend: Pick<Backend, "tenancy" | "traffic">, clock: Pick<Clock, "wallMs">): ReadRoute {
   return {
@@ -25,12 +34,7 @@ export function trafficRoute(backend: Pick<Backend, "tenancy" | "traffic">, cloc
       summary: "The rates of one host over time",
       query: {
         key: { text: "The host's address.", schema: AddressText, isRequired: true },
-        direction: { text: "Default: incoming.", schema: oneOf("incoming", "outgoing") },
-        ...RANGE_PARAMETERS,
-        step: {
-          text: `Seconds of a bucket, default 60; raised so that a range has at most ${BUCKETS_MAX} of them.`,
-          schema: Type.Integer({ minimum: 1, maximum: STEP_SECONDS_MAX }),
-        },
+        ...SERIES_PARAMETERS,
       },
       answers: {
         200: { text: "The points, oldest first; with storage off none, and available is false.", schema: TrafficWire },
@@ -38,37 +42,69 @@ export function trafficRoute(backend: Pick<Backend, "tenancy" | "traffic">, cloc
       },
     },
     handle: async ({ principal, query }) => {
-      const series = seriesOf(query);
-      if (series.kind !== "series") return series;
-      const range = timeRange(query, clock.wallMs());
-      if (range.kind !== "range") return range;
-      const stepped = step(query, range);
-      if (stepped.kind !== "step") return stepped;
-      const { key, direction } = series;
+      const host = hostOf(query);
+      if (host.kind !== "host") return host;
+      const buckets = bucketsOf(query, clock.wallMs());
+      if (buckets.kind !== "buckets") return buckets;
+      const { key } = host;
       if (!backend.tenancy().owns(principal, key)) return { kind: "foreign_target" };
-      const { fromMs, toMs } = range;
-      const { stepSeconds } = stepped;
-      const points = await backend.traffic({ key, direction, fromMs, toMs, stepSeconds });
+      const { direction, stepSeconds } = buckets.of;
+      const points = await backend.traffic({ key, ...buckets.of });
       if (points === null) return jsonAnswer(200, { available: false, points: [] });
       return jsonAnswer(200, trafficToWire({ key, direction, stepSeconds, points }));
     },
   };
 }
 
-interface Series {
-  readonly kind: "series";
-  readonly key: IpAddress;
-  readonly direction: Direction;
+export function totalTrafficRoute(backend: Pick<Backend, "traffic">, clock: Pick<Clock, "wallMs">): ReadRoute {
+  return {
+    name: "total_traffic",
+    method: "GET",
+    path: "/api/v1/traffic/total",
+    access: "viewer",
+    about: {
+      summary: "The rates of all hosts together over time; with a tenant, of its hosts",
+      query: SERIES_PARAMETERS,
+      answers: {
+        200: {
+          text: "The points, oldest first; with storage off none, and available is false.",
+          schema: TotalTrafficWire,
+        },
+        502: { text: "The history cannot be read." },
+      },
+    },
+    handle: async ({ principal, query }) => {
+      const buckets = bucketsOf(query, clock.wallMs());
+      if (buckets.kind !== "buckets") return buckets;
+      const { direction, stepSeconds } = buckets.of;
+      const ask = (protocol: TotalProtocol | null) =>
+        backend.traffic({ key: totalSeries(principal.tenant, protocol), ...buckets.of });
+      const [points, udp, tcp, icmp] = await Promise.all([null, ...TOTAL_PROTOCOLS].map(ask));
+      if (!points || !udp || !tcp || !icmp) return jsonAnswer(200, { available: false, points: [] });
+      return jsonAnswer(200, totalTrafficToWire({ direction, stepSeconds, points, protocols: { udp, tcp, icmp } }));
+    },
+  };
 }
 
-function seriesOf(query: URLSearchParams): Series | InvalidQuery | Refusal {
+function hostOf(query: URLSearchParams): { kind: "host"; key: IpAddress } | InvalidQuery | Refusal {
   const text = parameter(query, "key");
   if (text === null) return invalidQuery("key is required: the address of a host");
   const key = parseAddress(text);
-  if (key === null) return { kind: "invalid_ip", text };
+  return key === null ? { kind: "invalid_ip", text } : { kind: "host", key };
+}
+
+function bucketsOf(
+  query: URLSearchParams,
+  nowMs: number,
+): { kind: "buckets"; of: Omit<TrafficQuery, "key"> } | InvalidQuery {
   const direction = parameter(query, "direction") ?? "incoming";
   if (direction !== "incoming" && direction !== "outgoing") {
     return invalidQuery(`direction must be incoming or outgoing: ${direction}`);
   }
-  return { kind: "series", key, direction };
+  const range = timeRange(query, nowMs);
+  if (range.kind !== "range") return range;
+  const stepped = step(query, range);
+  if (stepped.kind !== "step") return stepped;
+  const { fromMs, toMs } = range;
+  return { kind: "buckets", of: { direction, fromMs, toMs, stepSeconds: stepped.stepSeconds } };
 }

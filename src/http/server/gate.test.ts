@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { RouteServer } from "../../../test/fixtures/bgp/route-server.ts";
 import { rawRequest } from "../../../test/fixtures/http/raw-http.ts";
+import { RouteServer } from "../../../test/fixtures/http/route-server.ts";
 import { refuse } from "../refusal.ts";
 import type { Call, ReadRoute } from "../route.ts";
 import { textAnswer } from "./answer.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
-import { attack, ban, NOON } from "../../../test/fixtures/browser/views.ts";
+import { attack, ban, NOON } from "../../../test/fixtures/views.ts";
 import type { Attack } from "../../detection/attack/attack.ts";
 import type { Measure } from "../../mitigation/measure.ts";
 import { AttackWire, attackToWire } from "./attack.ts";
@@ -33,6 +33,12 @@ describe("an attack on the wire", () => {
   test("that an earlier build kept, without a kind, has none", () => {
     const { classification: _, ...kept } = attack();
     expect(attackToWire({ attack: kept as Attack, ban: null })).not.toHaveProperty("classification");
+  });
+
+  test("that is calm says for how long, and after how long a calm it ends", () => {
+    const wire = attackToWire({ attack: attack(), ban: null, calm: { seconds: 4.2, ofSeconds: 10 } });
+    expect(wire).toMatchObject({ calm_seconds: 4.2, calm_of_seconds: 10 });
+    expect(Value.Check(AttackWire, wire)).toBe(true);
   });
 
   test("that is over names its end", () => {

@@ -5,6 +5,7 @@ import type { Reason } from "../../detection/attack/reason.ts";
 import { isInseparable, measureText } from "../../mitigation/measure.ts";
 import { ratesToWire, round } from "../../traffic/rates.ts";
 import type { AttackView } from "../backend.ts";
+import { VolumeWire, volumeToWire } from "./attack-volume.ts";
 import { BanState, Method } from "./ban.ts";
 import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
@@ -53,6 +54,8 @@ export const AttackWire = Type.Object(
     rate: Type.Number(),
     threshold: Type.Number(),
     rates: RatesWire,
+    /** Absent until a tick was counted, and in records of builds that did not count. */
+    volume: Type.Optional(VolumeWire),
     active: Type.Boolean(),
     /**
      * Above the baseline for three hours, and always within the thresholds: perhaps legitimate growth. Absent if false.
@@ -67,6 +70,9 @@ export const AttackWire = Type.Object(
     dry_run: Type.Boolean(),
     started_at: Timestamp,
     ended_at: Type.Optional(Timestamp),
+    /** How long its rates have been within the thresholds, and after how long it ends. Absent while one is above. */
+    calm_seconds: Type.Optional(Type.Number({ minimum: 0 })),
+    calm_of_seconds: Type.Optional(Type.Number({ minimum: 0 })),
     sample: Type.Optional(SampleWire),
     classification: Type.Optional(ClassificationWire),
     reason: ReasonWire,
@@ -78,8 +84,19 @@ export type AttackWire = Static<typeof AttackWire>;
 export const AttacksWire = Type.Object({ active: Type.Array(AttackWire), recent: Type.Array(AttackWire) }, closed);
 export type AttacksWire = Static<typeof AttacksWire>;
 
+export const EndedAttacksWire = Type.Object(
+  {
+    available: Type.Boolean(),
+    attacks: Type.Array(AttackWire),
+    /** Parameters of the next page; absent: there are no older ones in the range. */
+    next: Type.Optional(Type.Object({ to: Timestamp, to_id: Type.String() }, closed)),
+  },
+  closed,
+);
+export type EndedAttacksWire = Static<typeof EndedAttacksWire>;
+
 /** @param tenant owner of the attacked address; null: none. */
-export function attackToWire({ attack, ban }: AttackView, tenant: string | null = null): AttackWire {
+export function attackToWire({ attack, ban, calm = null }: AttackView, tenant: string | null = null): AttackWire {
   return omitNulls({
     id: attack.id,
     scope: attack.scope,
@@ -93,6 +110,7 @@ export function attackToWire({ attack, ban }: AttackView, tenant: string | null 
     rate: round(attackRate(attack)),
     threshold: attack.threshold,
     rates: ratesToWire(attack.rates),
+    volume: attack.volume === null ? null : volumeToWire(attack.volume),
     active: isActive(attack),
     lasting_rise: attack.lastingRise ? (true as const) : null,
     separable: ban !== null && isInseparable(ban.measure) ? (false as const) : null,
@@ -103,6 +121,8 @@ export function attackToWire({ attack, ban }: AttackView, tenant: string | null 
     dry_run: ban?.dryRun ?? false,
     started_at: timestamp(attack.startedAt),
     ended_at: attack.endedAt === null ? null : timestamp(attack.endedAt),
+    calm_seconds: calm === null ? null : Math.floor(calm.seconds * 10) / 10,
+    calm_of_seconds: calm?.ofSeconds ?? null,
     sample: attack.sample === null ? null : sampleToWire(attack.sample),
     classification: attack.classification ? classificationToWire(attack.classification) : null,
     reason: reasonToWire(attack.reason),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
-import { ban, NOON, route } from "../../../test/fixtures/browser/views.ts";
 import { address } from "../../../test/fixtures/host-rows.ts";
+import { ban, NOON, route } from "../../../test/fixtures/views.ts";
 import { wideRule } from "../../mitigation/rules/rule.ts";
 import { canonicalPrefix } from "../../net/prefix.ts";
 import { BanWire, banToWire, ofTenant, sortBans } from "./ban.ts";
@@ -27,6 +27,8 @@ describe("ban", () => {
       expires_at: "2026-03-01T12:10:00.000Z",
       method: "blackhole",
       announced: true,
+      announcement: "announced",
+      attacks: ["a1"],
     });
     expect(Value.Check(BanWire, wire)).toBe(true);
   });
@@ -64,6 +66,28 @@ describe("ban", () => {
     expect(banToWire(ofTenant(view, null))).toMatchObject({ announced: true, missing_at: missing });
     expect(banToWire(ofTenant(view, "acme"))).not.toHaveProperty("missing_at");
     expect(banToWire(ofTenant(view, "acme"))).toMatchObject({ announced: true });
+  });
+
+  test("sent_to names the neighbors that have it, to tokens that see the neighbors", () => {
+    const view = { ban: ban(), routeState: { kind: "announced", sentTo: ["192.0.2.2"] } } as const;
+    expect(banToWire(ofTenant(view, null))).toMatchObject({ announced: true, sent_to: ["192.0.2.2"] });
+    expect(Value.Check(BanWire, banToWire(view))).toBe(true);
+    expect(banToWire(ofTenant(view, "acme"))).not.toHaveProperty("sent_to");
+    expect(banToWire({ ban: ban(), routeState: announced })).not.toHaveProperty("sent_to");
+  });
+
+  test.each([
+    [{ kind: "pending" }, "pending"],
+    [{ kind: "no_session" }, "no_session"],
+    [{ kind: "announced" }, "announced"],
+    [{ kind: "failed", cause: "x" }, "failed"],
+    [{ kind: "speaker_down", cause: "x" }, "speaker_down"],
+  ] as const)("announcement, of a route that is %j: %s", (routeState, expected) => {
+    const wire = banToWire({ ban: ban(), routeState });
+    expect(wire).toMatchObject({ announcement: expected });
+    expect(Value.Check(BanWire, wire)).toBe(true);
+    expect(banToWire({ ban: ban({ state: "withdrawn" }), routeState })).not.toHaveProperty("announcement");
+    expect(banToWire({ ban: ban(), routeState: null })).not.toHaveProperty("announcement");
   });
 
   test("without a speaker has prefix and method for a route, and says that it is not announced", () => {
@@ -138,6 +162,15 @@ describe("ban", () => {
     });
     for (const field of ["next_hop", "community", "matches_all"]) expect(wire).not.toHaveProperty(field);
     expect(Value.Check(BanWire, wire)).toBe(true);
+  });
+
+  test("attacks are those in progress for which it is renewed", () => {
+    const wire = banToWire({ ban: ban({ heldBy: ["a1", "a2"] }), routeState: announced });
+    expect(wire).toMatchObject({ attacks: ["a1", "a2"] });
+    expect(Value.Check(BanWire, wire)).toBe(true);
+    for (const over of [{ heldBy: [] }, { heldBy: ["a1"], state: "withdrawn" }] as const) {
+      expect(banToWire({ ban: ban(over), routeState: announced })).not.toHaveProperty("attacks");
+    }
   });
 
   test("matches_all is there where nothing narrower than all traffic was found", () => {

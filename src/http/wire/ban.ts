@@ -22,6 +22,14 @@ export type BanFields = Static<typeof BanFields>;
 export const BanState = Type.Union([Type.Literal("active"), Type.Literal("withdrawn"), Type.Literal("rejected")]);
 export const Method = Type.Union([Type.Literal("blackhole"), Type.Literal("flowspec"), Type.Literal("divert")]);
 
+const Announcement = Type.Union([
+  Type.Literal("pending"),
+  Type.Literal("announced"),
+  Type.Literal("no_session"),
+  Type.Literal("speaker_down"),
+  Type.Literal("failed"),
+]);
+
 const RungWire = Type.Object(
   {
     after_seconds: Type.Integer({ minimum: 0 }),
@@ -65,8 +73,14 @@ export const BanWire = Type.Object(
     /** How many recent bans of the prefix preceded it, and until when it lasts for that reason. */
     repeat: Type.Optional(Type.Integer({ minimum: 1 })),
     hold_until: Type.Optional(Timestamp),
+    /** Ids of the attacks in progress that it is for: while they last, its expiry is moved on. */
+    attacks: Type.Optional(Type.Array(Type.String(), { minItems: 1 })),
     /** Whether a neighbor has the route. Only for active bans that are not virtual. */
     announced: Type.Optional(Type.Boolean()),
+    /** What became of the announcement; absent where nothing is announced: no announcer, or a rung that only watches. */
+    announcement: Type.Optional(Announcement),
+    /** Neighbors that have been sent all of it; only for tokens that see the neighbors. */
+    sent_to: Type.Optional(Type.Array(Type.String(), { minItems: 1 })),
     /** Neighbors that have not been sent all of an announced ban; only for tokens that see the neighbors. */
     missing_at: Type.Optional(
       Type.Array(Type.Object({ neighbor: Type.String(), cause: Type.String() }, closed), { minItems: 1 }),
@@ -116,7 +130,10 @@ export function banToWire({ ban, routeState, dropped, leftOutRules, isSaved = tr
     fallback: ban.fallback,
     repeat: ban.repeat || null,
     hold_until: ban.holdUntil === null ? null : timestamp(ban.holdUntil),
+    attacks: ban.state === "active" && ban.heldBy.length > 0 ? [...ban.heldBy] : null,
     announced: isInForce ? routeState?.kind === "announced" : null,
+    announcement: isInForce ? (routeState?.kind ?? null) : null,
+    sent_to: isInForce && routeState?.kind === "announced" ? sentToWire(routeState.sentTo) : null,
     missing_at: isInForce && routeState?.kind === "announced" ? missingToWire(routeState.missingAt) : null,
     announce_error: isInForce ? announceError(routeState) : null,
     left_out_rules: leftOutRules || null,
@@ -131,6 +148,10 @@ export function ladderToWire(ladder: Ladder): Static<typeof RungWire>[] {
 
 function announceError(state: RouteState | null): string | null {
   return state?.kind === "failed" || state?.kind === "speaker_down" ? `bgp announce failed: ${state.cause}` : null;
+}
+
+function sentToWire(neighbors: readonly string[] = []): string[] | null {
+  return neighbors.length === 0 ? null : [...neighbors];
 }
 
 function missingToWire(missing: readonly MissingNeighbor[] = []): MissingNeighbor[] | null {

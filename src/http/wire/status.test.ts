@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
-import { NOON, queue, source, status } from "../../../test/fixtures/browser/views.ts";
 import { NO_VERDICTS } from "../../../test/fixtures/dataplane/table-filter.ts";
 import { address } from "../../../test/fixtures/host-rows.ts";
+import { NOON, queue, source, status } from "../../../test/fixtures/views.ts";
 import { ANYONE as operator, type Principal } from "../../access/principal.ts";
 import type { FilterStatus } from "../../dataplane/kernel-filter.ts";
 import { StatusWire, statusToWire, TenantStatusWire, tenantStatus, wholeStatus } from "./status.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { ban, udpRules } from "../../../test/fixtures/browser/views.ts";
 import { address } from "../../../test/fixtures/host-rows.ts";
 import { prefix } from "../../../test/fixtures/networks.ts";
+import { ban, udpRules } from "../../../test/fixtures/views.ts";
 import { DYNAMIC_RULES_PER_DESTINATION } from "../../limits.ts";
 import type { Ban } from "../ban.ts";
 import { NO_MEASURE } from "../measure.ts";

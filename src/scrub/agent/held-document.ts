@@ -2,6 +2,7 @@
  * Converts expiries of a document from the service's clock to that of this node. The service's expiries are wall time
  * of another machine, and this machine's wall clock may be wrong, or be set. Pure.
  */
+import type { Now } from "../../system/now.ts";
 import type { HeldBan } from "./enforcement.ts";
 import type { WantedBan } from "./rule-document.ts";
 
@@ -40,7 +41,7 @@ export function heldBans(
 export function heldBansOf(
   bans: readonly WantedBan[],
   saved: { readonly atMs: number; readonly aheadMs: number },
-  now: { readonly wallMs: number; readonly monotonicMs: number },
+  now: Now,
 ): HeldBan[] {
   const wallMs = Math.max(now.wallMs, saved.atMs);
   return heldBans(bans, { wallMs, monotonicMs: now.monotonicMs, aheadMs: saved.aheadMs });

@@ -1,8 +1,8 @@
 /** The texts for operators on failures, checked against real refusals of the service. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { NOON } from "../../../test/fixtures/browser/views.ts";
 import { ScrubChannel } from "../../../test/fixtures/scrub/scrub-channel.ts";
 import { divertedBan } from "../../../test/fixtures/scrub/scrubbing.ts";
+import { NOON } from "../../../test/fixtures/views.ts";
 import { systemTimers } from "../../system/timers.ts";
 import { HttpController, type PollAnswer } from "./controller.ts";
 import { readDocument } from "./rule-document.ts";

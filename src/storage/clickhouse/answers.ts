@@ -15,16 +15,24 @@ import { attackOfRecord } from "../attack-record.ts";
 import { type AuditRow, auditEventOf } from "../audit-record.ts";
 import type { AnswerTo, HistoryQuery, QueryName } from "../history-driver.ts";
 import { literal, sql } from "./literal.ts";
+import { TRAFFIC_MAXIMA } from "./schema.ts";
 
 /** Runs a query and returns its rows. */
 export type Select = (query: string) => Promise<unknown[]>;
 
+export interface Tables {
+  /** As the queries write it. */
+  readonly database: string;
+  /** Whether the table of traffic has columns for maxima. */
+  readonly areMaximaKept: boolean;
+}
+
 export type Answers = {
-  readonly [N in QueryName]: (question: HistoryQuery<N>, select: Select, database: string) => Promise<AnswerTo<N>>;
+  readonly [N in QueryName]: (question: HistoryQuery<N>, select: Select, tables: Tables) => Promise<AnswerTo<N>>;
 };
 
 export const ANSWERS: Answers = {
-  async auditEvents({ range, filters: { action, target }, tenant }, select, database) {
+  async auditEvents({ range, filters: { action, target }, tenant }, select, { database }) {
     const conditions = [sql`at >= ${range.fromMs} AND at <= ${range.toMs}`];
     if (action !== null) conditions.push(sql`action = ${action}`);
     if (tenant !== null) conditions.push(sql`tenant = ${tenant}`);
@@ -38,10 +46,16 @@ export const ANSWERS: Answers = {
     return (rows as AuditRow[]).map(auditEventOf);
   },
 
-  async endedAttacks({ limit }, select, database) {
-    const ends = `SELECT id, argMax(ended, version) AS last_end FROM ${database}.attacks GROUP BY id`;
+  async endedAttacks({ range, toId = null, target = null, tenant = null, limit }, select, { database }) {
+    const ends = `SELECT id, argMax(ended, version) AS last_end, argMax(target, version) AS last_target,
+      argMax(tenant, version) AS last_tenant FROM ${database}.attacks GROUP BY id`;
+    const conditions = ["last_end > 0"];
+    if (range !== undefined) conditions.push(sql`last_end >= ${range.fromMs} AND last_end <= ${range.toMs}`);
+    if (range !== undefined && toId !== null) conditions.push(sql`(last_end < ${range.toMs} OR id <= ${toId})`);
+    if (target !== null) conditions.push(sql`last_target = ${target}`);
+    if (tenant !== null) conditions.push(sql`last_tenant = ${tenant}`);
     const found = (await select(
-      `SELECT id FROM (${ends}) WHERE last_end > 0 ORDER BY last_end DESC, id DESC LIMIT ${literal(limit)}`,
+      `SELECT id FROM (${ends}) WHERE ${conditions.join(" AND ")} ORDER BY last_end DESC, id DESC LIMIT ${literal(limit)}`,
     )) as { id: string }[];
     if (found.length === 0) return [];
     const ids = found.map(({ id }) => id);
@@ -53,7 +67,7 @@ export const ANSWERS: Answers = {
     return ids.flatMap((id) => records.get(id) ?? []).map(attackOfRecord);
   },
 
-  async endedAttack({ id }, select, database) {
+  async endedAttack({ id }, select, { database }) {
     const rows = (await select(`
       SELECT argMax(ended, version) AS last_end, argMax(record, version) AS last_record
       FROM ${database}.attacks WHERE ${sql`id = ${id}`} GROUP BY id`)) as { last_end: number; last_record: string }[];
@@ -61,12 +75,13 @@ export const ANSWERS: Answers = {
     return row === undefined || Number(row.last_end) === 0 ? null : attackOfRecord(row.last_record);
   },
 
-  async trafficPoints({ key, direction, fromMs, toMs, stepSeconds }, select, database) {
+  async trafficPoints({ key, direction, fromMs, toMs, stepSeconds }, select, { database, areMaximaKept }) {
+    const [maxPps, maxMbps, maxFlows] = TRAFFIC_MAXIMA.map(([name, mean]) => (areMaximaKept ? name : mean));
     const outgoing = direction === "outgoing" ? 1 : 0;
     const [from, to] = [Math.ceil(fromMs / 1000), Math.ceil(toMs / 1000)];
     const once = `
       SELECT host, ts, max(seconds) AS s, max(pps) AS p, max(mbps) AS m, max(flows) AS f, max(in_attack) AS a,
-        max(learned) AS l, max(baseline) AS b
+        max(learned) AS l, max(baseline) AS b, max(${maxPps}) AS mp, max(${maxMbps}) AS mm, max(${maxFlows}) AS mf
       FROM ${database}.traffic
       WHERE ${sql`host IN ('', ${key}) AND (host = '' OR outgoing = ${outgoing}) AND ts >= ${from} AND ts < ${to}`}
       GROUP BY host, ts`;
@@ -74,19 +89,24 @@ export const ANSWERS: Answers = {
       SELECT intDiv(ts, ${stepSeconds}) * ${stepSeconds} AS atSeconds, sumIf(s, host = '') AS time,
         sumIf(p * s, host != '') / time AS pps, sumIf(m * s, host != '') / time AS mbps,
         sumIf(f * s, host != '') / time AS flowsPerSec, maxIf(a, host != '') AS attacked,
-        sumIf(l, host != '') AS learned, sumIf(b, host != '') AS baselines
+        sumIf(l, host != '') AS learned, sumIf(b, host != '') AS baselines, maxIf(mp, host != '') AS maxPps,
+        maxIf(mm, host != '') AS maxMbps, maxIf(mf, host != '') AS maxFlowsPerSec
       FROM (${once}) GROUP BY atSeconds HAVING countIf(host != '') > 0 ORDER BY atSeconds`);
-    return (rows as (TrafficPoint & { attacked: number; learned: number; baselines: number })[]).map((row) => ({
+    return (rows as (TrafficPoint & StoredMarks)[]).map((row) => ({
       atSeconds: row.atSeconds,
+      seconds: row.time,
       pps: row.pps,
       mbps: row.mbps,
       flowsPerSec: row.flowsPerSec,
+      maxPps: row.maxPps,
+      maxMbps: row.maxMbps,
+      maxFlowsPerSec: row.maxFlowsPerSec,
       inAttack: row.attacked !== 0,
       baselinePps: row.learned === 0 ? null : row.baselines / row.learned,
     }));
   },
 
-  async edgePoints({ zone, node, fromMs, toMs, stepSeconds }, select, database) {
+  async edgePoints({ zone, node, fromMs, toMs, stepSeconds }, select, { database }) {
     const conditions = edgeConditions({ zone, node }, sql`at >= ${fromMs} AND at < ${toMs}`);
     const once = `
       SELECT at, node, argMax(seconds, version) AS s, ${EDGE_COUNTERS.map((name, i) => `argMax(${name}, version) AS c${i}`).join(", ")}
@@ -107,7 +127,7 @@ export const ANSWERS: Answers = {
     );
   },
 
-  async edgeSources({ zone, node, state, fromMs, toMs }, select, database) {
+  async edgeSources({ zone, node, state, fromMs, toMs }, select, { database }) {
     const conditions = edgeConditions({ zone, node }, sql`at >= ${fromMs} AND at <= ${toMs}`);
     const once = `
       SELECT source, at, node, argMax(state, version) AS rank, argMax(requests, version) AS n
@@ -123,7 +143,7 @@ export const ANSWERS: Answers = {
     }));
   },
 
-  async edgeEvents({ node, zone, kind, fromMs, toMs }, select, database) {
+  async edgeEvents({ node, zone, kind, fromMs, toMs }, select, { database }) {
     // Events without a zone concern the node as a whole.
     if (zone === "") return [];
     const conditions = [sql`at >= ${fromMs} AND at <= ${toMs}`];
@@ -139,6 +159,13 @@ export const ANSWERS: Answers = {
     }));
   },
 };
+
+interface StoredMarks {
+  readonly time: number;
+  readonly attacked: number;
+  readonly learned: number;
+  readonly baselines: number;
+}
 
 function edgeConditions({ zone, node }: { zone: string; node: string | null }, range: string): string {
   return [sql`zone = ${zone}`, range, ...(node === null ? [] : [sql`node = ${node}`])].join(" AND ");

@@ -1,10 +1,10 @@
 import { afterEach, expect, test } from "bun:test";
-import { NOON } from "../../../test/fixtures/browser/views.ts";
 import { address } from "../../../test/fixtures/host-rows.ts";
 import { eventually, freePort } from "../../../test/fixtures/service.ts";
 import { ClickhouseServer, clickhouseServer } from "../../../test/fixtures/storage/clickhouse.ts";
 import { auditEvent, edgeWindow, identified, snapshot } from "../../../test/fixtures/storage/history.ts";
 import { clickhouseHistory, RETENTION_DAYS } from "../../../test/fixtures/storage/history-drivers.ts";
+import { NOON } from "../../../test/fixtures/views.ts";
 import { openLog } from "../../observability/log.ts";
 import { Metrics } from "../../observability/metrics.ts";
 import { systemClock } from "../../system/clock.ts";
@@ -103,7 +103,7 @@ withServer("goes on without a server that is killed in mid-run, and loses nothin
   await store.recordAudit(auditEvent({ operator: "before" }));
   await started.kill();
   await store.recordAudit(auditEvent({ operator: "during", wallMs: NOON + 1 }));
-  store.recordTraffic(snapshot(NOON / 1000, 10, { host: "192.0.2.1", pps: 5 }));
+  void store.recordTraffic(snapshot(NOON / 1000, 10, { host: "192.0.2.1", pps: 5 }));
   expect(await counted("svc_storage_audit_late_total")).toBe(1);
   expect(lines.join()).toContain("an audit row is not stored yet");
   const fault = await operators(store).catch((cause: unknown) => cause);
@@ -137,6 +137,44 @@ withServer("delays nobody for long when the server is up and does not answer", a
   );
   // The first write may have succeeded although it was repeated: the record is counted once.
   expect(await operators(store)).toEqual(["during", "before"]);
+});
+
+/** As the first version made it. */
+const FIRST_TRAFFIC = `CREATE TABLE old.traffic (host String, outgoing UInt8, ts UInt32, seconds Float64, pps Float64,
+  mbps Float64, flows Float64, in_attack UInt8, learned UInt8, baseline Float64) ENGINE = ReplacingMergeTree()
+  PARTITION BY intDiv(ts, 86400) ORDER BY (host, outgoing, ts)`;
+const OLD_ROWS = [0, 1].map(
+  (i) => `('${i === 0 ? "" : "192.0.2.1"}', 0, ${NOON / 1000}, 10, ${i * 100}, 2, 3, 0, 0, 0)`,
+);
+const HOST_QUERY = { ...ALL, key: "192.0.2.1", direction: "incoming", stepSeconds: 10 } as const;
+const newSnapshot = snapshot(NOON / 1000 + 10, 10, { host: "192.0.2.1", pps: 50, max: [900, 9, 9] });
+
+withServer("reads a table of the first version: its means are its maxima", async () => {
+  const started = await server();
+  await started.query("CREATE DATABASE old");
+  await started.query(FIRST_TRAFFIC);
+  await started.query(`INSERT INTO old.traffic VALUES ${OLD_ROWS.join(", ")}`);
+  const driver = clickhouseHistory(started.url, "old");
+  undo.push(() => driver.close());
+  await driver.open();
+  await driver.write({ kind: "traffic", records: [newSnapshot] });
+  const points = await driver.ask("trafficPoints", HOST_QUERY);
+  expect(points.map(({ pps, maxPps, maxMbps }) => [pps, maxPps, maxMbps])).toEqual([
+    [100, 100, 2],
+    [50, 900, 9],
+  ]);
+});
+
+withServer("uses an operator's table of the first version as it is", async () => {
+  const started = await server();
+  await started.query("CREATE DATABASE old");
+  await started.query(FIRST_TRAFFIC.replace("old.traffic", "old.local"));
+  await started.query("CREATE TABLE old.traffic AS old.local ENGINE = Buffer(old, local, 1, 0, 0, 1, 1, 1, 1)");
+  const driver = clickhouseHistory(started.url, "old");
+  undo.push(() => driver.close());
+  await driver.open();
+  await driver.write({ kind: "traffic", records: [newSnapshot] });
+  expect((await driver.ask("trafficPoints", HOST_QUERY)).map(({ pps, maxPps }) => [pps, maxPps])).toEqual([[50, 50]]);
 });
 
 withServer("counts each record once over Distributed tables on two servers", async () => {

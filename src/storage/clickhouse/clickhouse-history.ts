@@ -13,8 +13,17 @@ import type { AnswerTo, HistoryBatch, HistoryDriver, HistoryQuery, QueryName } f
 import { StorageFault } from "../storage-fault.ts";
 import { ANSWERS } from "./answers.ts";
 import { literal } from "./literal.ts";
-import { attackRow, eventRow, type Row, sourceRows, tickLine, trafficLines, windowRow } from "./rows.ts";
-import { createTable, TABLES, type Table } from "./schema.ts";
+import {
+  attackRow,
+  eventRow,
+  type Row,
+  sourceRows,
+  tickLines,
+  trafficColumns,
+  trafficLines,
+  windowRow,
+} from "./rows.ts";
+import { addMaxima, createTable, TABLES, type Table } from "./schema.ts";
 
 export interface ClickhouseHistoryOptions {
   readonly url: string;
@@ -44,6 +53,8 @@ export class ClickhouseHistory implements HistoryDriver {
   readonly #database: string;
   /** Tables that are local to this server, so that this service drops their old partitions. */
   #ownTables: readonly string[] = [];
+  /** False: an operator's table lacks their columns, and is used as it is. */
+  #areMaximaKept = true;
   #isOpen = false;
   #version = 0;
 
@@ -69,6 +80,11 @@ export class ClickhouseHistory implements HistoryDriver {
       }
       const engines = await this.#tables();
       this.#ownTables = TABLES.filter((table) => engines.get(table)?.endsWith("MergeTree"));
+      this.#areMaximaKept = await this.#hasMaxima();
+      if (!this.#areMaximaKept && this.#ownTables.includes("traffic")) {
+        await this.#command(addMaxima(this.#database));
+        this.#areMaximaKept = true;
+      }
       this.#isOpen = true;
       return null;
     });
@@ -79,7 +95,12 @@ export class ClickhouseHistory implements HistoryDriver {
   }
 
   ask<N extends QueryName>(name: N, question: HistoryQuery<N>): Promise<AnswerTo<N>> {
-    return this.#guard(`read ${name}`, () => ANSWERS[name](question, (query) => this.#select(query), this.#database));
+    return this.#guard(`read ${name}`, () =>
+      ANSWERS[name](question, (query) => this.#select(query), {
+        database: this.#database,
+        areMaximaKept: this.#areMaximaKept,
+      }),
+    );
   }
 
   /** Removes whole days: a row may be kept up to a day longer than configured. */
@@ -111,6 +132,14 @@ export class ClickhouseHistory implements HistoryDriver {
     return new Map(
       rows.filter(({ name }) => (TABLES as readonly string[]).includes(name)).map((row) => [row.name, row.engine]),
     );
+  }
+
+  async #hasMaxima(): Promise<boolean> {
+    const found = await this.#select(
+      `SELECT name FROM system.columns WHERE database = ${literal(this.#options.database)} AND table = 'traffic'
+      AND name = 'max_pps'`,
+    );
+    return found.length > 0;
   }
 
   async #insertBatch(batch: HistoryBatch): Promise<void> {
@@ -156,9 +185,11 @@ export class ClickhouseHistory implements HistoryDriver {
   }
 
   async #insertTraffic(snapshot: TrafficSnapshot): Promise<void> {
-    const lines = [`INSERT INTO ${this.#database}.traffic FORMAT TabSeparated\n`, tickLine(snapshot)];
+    const areKept = this.#areMaximaKept;
+    const into = `${this.#database}.traffic (${trafficColumns(areKept)})`;
+    const lines = [`INSERT INTO ${into} FORMAT TabSeparated\n`, tickLines(snapshot, areKept)];
     for (let row = 0; row < snapshot.count; row += SLICE_ROWS) {
-      lines.push(trafficLines(snapshot, row, Math.min(row + SLICE_ROWS, snapshot.count)));
+      lines.push(trafficLines(snapshot, row, Math.min(row + SLICE_ROWS, snapshot.count), areKept));
       await nextTurn();
     }
     await this.#command(lines.join(""));

@@ -37,7 +37,8 @@ const DEFINITIONS: Readonly<Record<Table, Definition>> = {
   // The row with an empty host is for the snapshot itself, which may have no hosts.
   traffic: {
     columns:
-      "host String, outgoing UInt8, ts UInt32, seconds Float64, pps Float64, mbps Float64, flows Float64, in_attack UInt8, learned UInt8, baseline Float64",
+      "host String, outgoing UInt8, ts UInt32, seconds Float64, pps Float64, mbps Float64, flows Float64, in_attack UInt8, learned UInt8, baseline Float64, " +
+      "max_pps Float64 DEFAULT pps, max_mbps Float64 DEFAULT mbps, max_flows Float64 DEFAULT flows",
     version: "",
     day: "intDiv(ts, 86400)",
     key: "host, outgoing, ts",
@@ -61,6 +62,19 @@ const DEFINITIONS: Readonly<Record<Table, Definition>> = {
     key: "at, id",
   },
 };
+
+/** Came after the other columns of `traffic`; rows from before have no maxima: theirs are their means. */
+export const TRAFFIC_MAXIMA = [
+  ["max_pps", "pps"],
+  ["max_mbps", "mbps"],
+  ["max_flows", "flows"],
+] as const;
+
+/** For a table that lacks them. */
+export function addMaxima(database: string): string {
+  const columns = TRAFFIC_MAXIMA.map(([name, mean]) => `ADD COLUMN ${name} Float64 DEFAULT ${mean}`);
+  return `ALTER TABLE ${database}.traffic ${columns.join(", ")}`;
+}
 
 export function createTable(database: string, table: Table): string {
   const { columns, version, day, key } = DEFINITIONS[table];

@@ -1,6 +1,6 @@
 /** Attacks in SQLite: one row per attack with the whole record, and columns for lookup. */
 import type { Database } from "bun:sqlite";
-import type { Attack } from "../../detection/attack/attack.ts";
+import type { Attack, EndedAttacksQuery } from "../../detection/attack/attack.ts";
 import { attackOfRecord } from "../attack-record.ts";
 import type { AttackRecord } from "../history-driver.ts";
 
@@ -28,9 +28,20 @@ export class AttackTable {
     }
   }
 
-  ended(limit: number): Attack[] {
-    const sql = "SELECT record FROM attacks WHERE ended IS NOT NULL ORDER BY ended DESC, id DESC LIMIT ?";
-    return (this.#db.query(sql).all(limit) as { record: string }[]).map(({ record }) => attackOfRecord(record));
+  ended({ range, toId = null, target = null, tenant = null, limit }: EndedAttacksQuery): Attack[] {
+    const conditions = ["ended IS NOT NULL"];
+    const values: (string | number)[] = [];
+    const where = (condition: string, ...its: readonly (string | number)[]) => {
+      conditions.push(condition);
+      values.push(...its);
+    };
+    if (range !== undefined) where("ended BETWEEN ? AND ?", range.fromMs, range.toMs);
+    if (range !== undefined && toId !== null) where("(ended < ? OR id <= ?)", range.toMs, toId);
+    if (target !== null) where("target = ?", target);
+    if (tenant !== null) where("tenant = ?", tenant);
+    const sql = `SELECT record FROM attacks WHERE ${conditions.join(" AND ")} ORDER BY ended DESC, id DESC LIMIT ?`;
+    const rows = this.#db.query(sql).all(...values, limit) as { record: string }[];
+    return rows.map(({ record }) => attackOfRecord(record));
   }
 
   endedOf(id: string): Attack | null {

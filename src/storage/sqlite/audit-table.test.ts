@@ -21,13 +21,13 @@ function tableWith(results: readonly AuditEvent["result"][]): AuditTable {
 
 const timesOf = (table: AuditTable) => table.select(ALL).map(({ wallMs, result }) => `${wallMs} ${result}`);
 
-test("of refused orders the newest stay, of those that took effect all", () => {
+test("of refused commands the newest stay, of those that took effect all", () => {
   const table = tableWith(["active", "rejected", "error", "withdrawn", "rejected", "rejected"]);
   for (const _ of table.removeRefusedBeyond(2));
   expect(timesOf(table)).toEqual(["6 rejected", "5 rejected", "4 withdrawn", "1 active"]);
 });
 
-test("as many refused orders as are kept stay", () => {
+test("as many refused commands as are kept stay", () => {
   const table = tableWith(["rejected", "error", "active"]);
   for (const _ of table.removeRefusedBeyond(2));
   expect(timesOf(table)).toHaveLength(3);

@@ -11,11 +11,11 @@ import { fileFault, fileIdentity, openFile, usedBytes } from "./database-file.ts
 import { EDGE_SCHEMA, EdgeTables } from "./edge-tables.ts";
 import type { FileRole, OpenFile } from "./file-calls.ts";
 import { aggregateTraffic, oldestTrafficMs, removeTrafficBefore } from "./traffic-aggregation.ts";
-import { TRAFFIC_SCHEMA, TrafficTables } from "./traffic-tables.ts";
+import { TRAFFIC_MAXIMA, TRAFFIC_SCHEMA, TrafficTables } from "./traffic-tables.ts";
 
 const MIGRATIONS: Readonly<Record<FileRole, readonly string[]>> = {
   records: [AUDIT_SCHEMA + ATTACK_SCHEMA],
-  series: [TRAFFIC_SCHEMA + EDGE_SCHEMA],
+  series: [TRAFFIC_SCHEMA + EDGE_SCHEMA, TRAFFIC_MAXIMA],
 };
 
 /**
@@ -79,7 +79,7 @@ export class HistoryFile {
   ask<N extends QueryName>(name: N, question: HistoryQuery<N>): AnswerTo<N> {
     const answers: HistoryQueries = {
       auditEvents: (question) => this.#audit.select(question),
-      endedAttacks: ({ limit }) => this.#attacks.ended(limit),
+      endedAttacks: (question) => this.#attacks.ended(question),
       endedAttack: ({ id }) => this.#attacks.endedOf(id),
       trafficPoints: (question) => this.#traffic.points(question),
       edgePoints: (question) => this.#edge.points(question),

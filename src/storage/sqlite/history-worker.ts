@@ -21,7 +21,7 @@ const calls: FileCalls = {
     file?.close();
     file = null;
     file = new HistoryFile(argument);
-    // Orders wait for their audit rows; when CPUs are short, reads of traffic wait behind bans and answers.
+    // Commands wait for their audit rows; when CPUs are short, reads of traffic wait behind bans and answers.
     if (argument.role === "series") lowerPriority();
   },
   write: (batch) => opened().write(ofFileBatch(batch)),

@@ -3,12 +3,14 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { NOON } from "../../../test/fixtures/browser/views.ts";
 import { runCommand } from "../../../test/fixtures/run-command.ts";
 import { auditEvent, identified, snapshot } from "../../../test/fixtures/storage/history.ts";
+import { NOON } from "../../../test/fixtures/views.ts";
 import { HISTORY_BYTES_DEFAULT, HISTORY_RESERVES } from "../../limits.ts";
 import { StorageFault } from "../storage-fault.ts";
+import { EDGE_SCHEMA } from "./edge-tables.ts";
 import { recordsPath, SqliteHistory } from "./sqlite-history.ts";
+import { TRAFFIC_SCHEMA } from "./traffic-tables.ts";
 
 const isRoot = process.getuid?.() === 0;
 const AUDITING = join(import.meta.dir, "../../../test/fixtures/storage/auditing-process.ts");
@@ -186,12 +188,40 @@ describe("opening", () => {
     await writeTraffic();
   });
 
+  test("reads what the first schema has: its means are its maxima", async () => {
+    mkdirSync(join(folder, "deep"));
+    const db = new Database(path, { create: true });
+    db.run(TRAFFIC_SCHEMA + EDGE_SCHEMA);
+    db.run("PRAGMA user_version = 1");
+    const at = NOON / 1000;
+    db.run("INSERT INTO series VALUES (1, '192.0.2.1', 0, 0)");
+    for (const [i, table] of ["cold_60", "hot"].entries()) {
+      db.run(`INSERT INTO ${table} VALUES (1, ${at + 60 * i}, 100, 2, 3, 0, NULL)`);
+      db.run(`INSERT INTO ticks VALUES (${i === 0 ? 60 : 0}, ${at + 60 * i}, 10)`);
+    }
+    db.run(`UPDATE frontier SET ts = ${at + 60}`);
+    db.close();
+    await driver.open();
+    const row = { host: "192.0.2.1", pps: 50, max: [900, 9, 9] } as const;
+    await driver.write({ kind: "traffic", records: [snapshot(at + 70, 10, row)] });
+    const range = { fromMs: NOON, toMs: NOON + 3_600_000 };
+    const query = { key: "192.0.2.1", direction: "incoming", ...range, stepSeconds: 60 } as const;
+    const rates = async () => (await driver.ask("trafficPoints", query)).map(({ pps, maxPps }) => [pps, maxPps]);
+    const both = [
+      [100, 100],
+      [75, 900],
+    ];
+    expect(await rates()).toEqual(both);
+    await driver.maintain(NOON + 3 * 3_600_000);
+    expect(await rates()).toEqual(both);
+  });
+
   test("refuses a newer schema", async () => {
     mkdirSync(join(folder, "deep"));
     const db = new Database(path, { create: true });
     db.run("PRAGMA user_version = 99");
     db.close();
-    expect((await faultOf(driver.open())).message).toContain("has schema version 99, this build knows 1");
+    expect((await faultOf(driver.open())).message).toContain("has schema version 99, this build knows 2");
   });
 
   test("refuses a folder that is none, until it is one", async () => {

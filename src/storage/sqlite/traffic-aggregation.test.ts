@@ -1,11 +1,11 @@
 import { Database } from "bun:sqlite";
 import { beforeEach, describe, expect, test } from "bun:test";
-import { NOON } from "../../../test/fixtures/browser/views.ts";
 import { address } from "../../../test/fixtures/host-rows.ts";
 import { type SnapshotRow, snapshot } from "../../../test/fixtures/storage/history.ts";
+import { NOON } from "../../../test/fixtures/views.ts";
 import type { TrafficPoint, TrafficQuery } from "../../traffic/traffic-history.ts";
 import { aggregateTraffic } from "./traffic-aggregation.ts";
-import { TRAFFIC_SCHEMA, TrafficTables } from "./traffic-tables.ts";
+import { TRAFFIC_MAXIMA, TRAFFIC_SCHEMA, TrafficTables } from "./traffic-tables.ts";
 
 const SECONDS = NOON / 1000;
 const HOUR = 3600;
@@ -17,6 +17,7 @@ let tables: TrafficTables;
 beforeEach(() => {
   db = new Database(":memory:", { strict: true });
   db.run(TRAFFIC_SCHEMA);
+  db.run(TRAFFIC_MAXIMA);
   tables = new TrafficTables(db);
 });
 

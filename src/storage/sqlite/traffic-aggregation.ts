@@ -4,7 +4,7 @@
  * frontier has moved, slices are repeated with the same result; after that only removals are left.
  */
 import type { Database } from "bun:sqlite";
-import { COARSE_TIER, FINE_TIER, FINE_TIER_KEPT, HOT, nextFrontier } from "./traffic-tables.ts";
+import { COARSE_TIER, FINE_TIER, FINE_TIER_KEPT, HIGHEST, HOT, nextFrontier } from "./traffic-tables.ts";
 
 /** Series aggregated in one slice. */
 const SLICE_SERIES = 100;
@@ -96,7 +96,7 @@ function aggregateSeries(db: Database, ids: readonly number[], aggregation: Aggr
     db.query(
       `INSERT OR REPLACE INTO cold_${tier}
         SELECT r.series, r.ts / ${tier} * ${tier} AS bucket, sum(r.pps * t.seconds) / c.seconds,
-          sum(r.mbps * t.seconds) / c.seconds, sum(r.flows * t.seconds) / c.seconds, max(r.in_attack), avg(r.baseline)
+          sum(r.mbps * t.seconds) / c.seconds, sum(r.flows * t.seconds) / c.seconds, max(r.in_attack), avg(r.baseline), ${HIGHEST}
         FROM ${rows} CROSS JOIN ticks c ON c.tier = ${tier} AND c.ts = r.ts / ${tier} * ${tier}
         WHERE t.tier = ${from} AND r.series >= $first AND r.series <= $last AND r.ts >= $from AND r.ts < $to
         GROUP BY r.series, bucket`,

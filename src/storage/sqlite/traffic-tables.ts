@@ -1,5 +1,5 @@
 /**
- * Rates of hosts in SQLite. Snapshots go into `hot`, which is ordered by time and therefore fast to write. Every hour
+ * Rates of hosts and their totals in SQLite. Snapshots go into `hot`, which is ordered by time and therefore fast to write. Every hour
  * aggregation moves older ones into tiers of one and of five minutes, which are ordered by host and therefore fast to
  * read. Queries read the tiers before the frontier, and `hot` after it.
  */
@@ -7,10 +7,11 @@ import type { Database } from "bun:sqlite";
 import { addressFromBytes } from "../../net/address.ts";
 import {
   bucketOf,
-  TRAFFIC_VALUES,
+  rowValues,
   type TrafficPoint,
   type TrafficQuery,
   type TrafficSnapshot,
+  type TrafficValues,
 } from "../../traffic/traffic-history.ts";
 
 /** Seconds covered by one row of the finer and of the coarser tier. */
@@ -24,7 +25,7 @@ const COLUMNS = `
   in_attack INTEGER NOT NULL, baseline REAL`;
 
 /**
- * A series is one host in one direction; `seen` is the hour of its last row. `ticks` has the snapshots and the buckets
+ * A series is one host, or one total, in one direction; `seen` is the hour of its last row. `ticks` has the snapshots and the buckets
  * of the tiers with the seconds that they cover, since a host without traffic has no row.
  */
 export const TRAFFIC_SCHEMA = `
@@ -41,6 +42,16 @@ export const TRAFFIC_SCHEMA = `
   INSERT INTO frontier VALUES (0, 0);
 `;
 
+const MAXIMA = ["max_pps", "max_mbps", "max_flows"] as const;
+
+/** Rows from before have no maxima: theirs are their means. */
+export const TRAFFIC_MAXIMA = ["hot", `cold_${FINE_TIER}`, `cold_${COARSE_TIER}`]
+  .flatMap((table) => MAXIMA.map((column) => `ALTER TABLE ${table} ADD COLUMN ${column} REAL;`))
+  .join("\n");
+
+/** Of the rows `r` of a group: its maxima. */
+export const HIGHEST = MAXIMA.map((column) => `max(ifnull(r.${column}, r.${column.slice(4)})) AS ${column}`).join(", ");
+
 /** The tier of `hot` in `ticks`. */
 export const HOT = 0;
 const HOUR = 3600;
@@ -53,6 +64,9 @@ interface Bucket {
   readonly in_attack: number;
   readonly baseline: number;
   readonly learned: number;
+  readonly max_pps: number;
+  readonly max_mbps: number;
+  readonly max_flows: number;
 }
 
 interface Segment {
@@ -75,26 +89,23 @@ export class TrafficTables {
     for (const snapshot of snapshots) this.#insertOne(snapshot);
   }
 
-  #insertOne({ atSeconds, seconds, count, addresses, outgoing, inAttack, values }: TrafficSnapshot): void {
+  #insertOne(snapshot: TrafficSnapshot): void {
+    const { atSeconds, seconds, count, addresses, outgoing, inAttack, totals } = snapshot;
     // The clock was set back by hours: that time has been aggregated already.
     if (atSeconds < this.frontier()) return;
-    const statement = this.#db.query("INSERT OR REPLACE INTO hot VALUES (?, ?, ?, ?, ?, ?, ?)");
+    const statement = this.#db.query("INSERT OR REPLACE INTO hot VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     this.#db.query("INSERT OR REPLACE INTO ticks VALUES (?, ?, ?)").run(HOT, atSeconds, seconds);
+    const insert = (series: string, isOutgoing: number, attacked: number, values: TrafficValues) => {
+      const [pps, mbps, flows, baseline, ...maxima] = values;
+      const learned = Number.isNaN(baseline) ? null : baseline;
+      const id = this.#idOf(series, isOutgoing, atSeconds);
+      statement.run(id, atSeconds, pps, mbps, flows, attacked, learned, ...maxima);
+    };
     for (let row = 0; row < count; row++) {
-      const at = row * TRAFFIC_VALUES;
-      const series = this.#idOf(addressFromBytes(addresses, row * 16), outgoing[row] as number, atSeconds);
-      const [pps = 0, mbps = 0, flows = 0] = [values[at], values[at + 1], values[at + 2]];
-      const baseline = values[at + 3] as number;
-      statement.run(
-        series,
-        atSeconds,
-        pps,
-        mbps,
-        flows,
-        inAttack[row] as number,
-        Number.isNaN(baseline) ? null : baseline,
-      );
+      const host = addressFromBytes(addresses, row * 16);
+      insert(host, outgoing[row] as number, inAttack[row] as number, rowValues(snapshot, row));
     }
+    for (const { series, outgoing, values } of totals) insert(series, outgoing ? 1 : 0, 0, values);
   }
 
   #idOf(address: string, outgoing: number, atSeconds: number): number {
@@ -151,7 +162,7 @@ export class TrafficTables {
     // `ticks` is the outer table: in `hot` it leads to the rows of one series.
     const sql = `SELECT max(t.ts, $from) / $step * $step AS bucket, sum(r.pps * t.seconds) AS pps,
         sum(r.mbps * t.seconds) AS mbps, sum(r.flows * t.seconds) AS flows, max(r.in_attack) AS in_attack,
-        ifnull(sum(r.baseline), 0) AS baseline, count(r.baseline) AS learned
+        ifnull(sum(r.baseline), 0) AS baseline, count(r.baseline) AS learned, ${HIGHEST}
       FROM ticks t CROSS JOIN ${table} r ON r.ts = t.ts AND r.series = $series
       WHERE t.tier = $tier AND t.ts > $from - $width AND t.ts < $to GROUP BY bucket`;
     return this.#db.query(sql).all({ series, tier, from, to, step, width: widthOf(tier) }) as Bucket[];
@@ -193,15 +204,22 @@ function merged(a: Bucket | undefined, b: Bucket): Bucket {
     in_attack: Math.max(a.in_attack, b.in_attack),
     baseline: a.baseline + b.baseline,
     learned: a.learned + b.learned,
+    max_pps: Math.max(a.max_pps, b.max_pps),
+    max_mbps: Math.max(a.max_mbps, b.max_mbps),
+    max_flows: Math.max(a.max_flows, b.max_flows),
   };
 }
 
 function pointOf(sum: Bucket, seconds: number): TrafficPoint {
   return {
     atSeconds: sum.bucket,
+    seconds,
     pps: sum.pps / seconds,
     mbps: sum.mbps / seconds,
     flowsPerSec: sum.flows / seconds,
+    maxPps: sum.max_pps,
+    maxMbps: sum.max_mbps,
+    maxFlowsPerSec: sum.max_flows,
     inAttack: sum.in_attack !== 0,
     baselinePps: sum.learned === 0 ? null : sum.baseline / sum.learned,
   };

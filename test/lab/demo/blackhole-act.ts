@@ -73,7 +73,8 @@ async function counted(world: World, before: Totals, sent: readonly Sent[]): Pro
     [received, dropped] = [now[0] - before[0], now[1] - before[1]];
     return received + dropped === arrived;
   };
-  const told = () => `${grouped(arrived)} packets arrived: ${grouped(received)} received, ${grouped(dropped)} dropped`;
-  await eventually(isAll, told, 3_000);
-  return told();
+  const counts = () =>
+    `${grouped(arrived)} packets arrived: ${grouped(received)} received, ${grouped(dropped)} dropped`;
+  await eventually(isAll, counts, 3_000);
+  return counts();
 }

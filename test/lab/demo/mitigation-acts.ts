@@ -31,7 +31,7 @@ export async function showFlowspec(world: World, stage: Stage): Promise<void> {
   const isNarrow = async () => {
     const flows = await world.bird.flows();
     matches = flows.map(({ match, rateBytes }) => `${match}; ${rateBytes === 0 ? "discard" : "pass"}`);
-    // Told from few packets at first, and made narrower when there are more.
+    // Made from few packets at first, and made narrower when there are more.
     return matches.length === 1 && RULE_PARTS.every((part) => matches[0]?.includes(part));
   };
   const complaint = () => `no rule with ${RULE_PARTS.join("; ")} was seen in BIRD, but: ${matches.join(" | ")}`;
@@ -101,10 +101,10 @@ async function over(world: World, victim: string, isWithdrawn: () => Promise<boo
 }
 
 async function routes({ bird }: World): Promise<string> {
-  const told = (await bird.routes()).map(
+  const shown = (await bird.routes()).map(
     ({ prefix, nextHop, communities }) => `${prefix} via ${nextHop} community ${communities.join(" ")}`,
   );
-  return told.join(", ");
+  return shown.join(", ");
 }
 
 async function expectRoutes(world: World, wanted: string): Promise<void> {

@@ -21,8 +21,8 @@ export class Stage {
 }
 
 /**
- * A fault is reported, and sets the exit code 1. `codeAtInterrupt` is that of SIGINT and SIGTERM: 0 where a demonstration
- * goes on until then.
+ * A fault is reported, and sets the exit code 1: also that of a flood which fails while another step is waited for.
+ * `codeAtInterrupt` is that of SIGINT and SIGTERM: 0 where a demonstration goes on until then.
  */
 export async function perform(show: (stage: Stage) => Promise<void>, codeAtInterrupt: 0 | 1): Promise<void> {
   const stage = new Stage();
@@ -33,14 +33,22 @@ export async function perform(show: (stage: Stage) => Promise<void>, codeAtInter
       void stage.undo.all().then(() => process.exit(codeAtInterrupt));
     });
   }
-  try {
-    await show(stage);
-  } catch (cause) {
+  const report = (cause: unknown) => {
     // Undoing pulls the world from under the step in progress.
     if (isInterrupted) return;
     stage.fail(cause instanceof Error ? cause.message : String(cause));
     console.error(stage.lastWords());
     process.exitCode = 1;
+  };
+  process.on("unhandledRejection", (cause) => {
+    report(cause);
+    isInterrupted = true;
+    void stage.undo.all().then(() => process.exit());
+  });
+  try {
+    await show(stage);
+  } catch (cause) {
+    report(cause);
   } finally {
     await stage.undo.all();
   }

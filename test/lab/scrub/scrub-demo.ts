@@ -104,16 +104,16 @@ async function watchMitigation(lab: ScrubLab, stage: Stage): Promise<Seen> {
 
 /** As the document that nodes poll has it; it must match the flood's protocol and port, and so nobody's request. */
 async function narrowRule(lab: ScrubLab): Promise<string> {
-  let told = "";
+  let shown = "";
   const isNarrow = async () => {
     const { bans } = await lab.get<{ bans: { flowspec: object[] }[] }>(`/api/v1/dataplane/rules?node=${NODE}`);
     const rules = bans.flatMap(({ flowspec }) => flowspec.map((rule) => JSON.stringify(rule)));
-    told = rules.join(" and ");
-    return rules.length === 1 && RULE_PARTS.every((part) => told.includes(part));
+    shown = rules.join(" and ");
+    return rules.length === 1 && RULE_PARTS.every((part) => shown.includes(part));
   };
-  // Told from few packets at first, and made narrower when there are more.
-  await eventually(isNarrow, () => `the rule should have ${RULE_PARTS.join()}, but it is ${told || "none"}`, 4000);
-  return told;
+  // Made from few packets at first, and made narrower when there are more.
+  await eventually(isNarrow, () => `the rule should have ${RULE_PARTS.join()}, but it is ${shown || "none"}`, 4000);
+  return shown;
 }
 
 /** When all of it has come to its end, or no more comes. */

@@ -3,12 +3,12 @@ import { PATIENCE } from "../../fixtures/patience.ts";
 import type { RequestSummary } from "./scrub-requests.ts";
 
 /** Of the flood that may reach the victim, in all; a shorter flood than LONG_SECONDS: from the first drop on. */
-export const FLOOD_SHARE_MAX = 0.01;
+const FLOOD_SHARE_MAX = 0.01;
 /** What passes before the first drop does not grow with the flood: it is within the share of one that lasts so long. */
-export const LONG_SECONDS = 30;
-export const SERVED_SHARE_MIN = 0.99;
+const LONG_SECONDS = 30;
+const SERVED_SHARE_MIN = 0.99;
 /** Of the flood that may be lost on the way, in the queues of a machine that stands still for a moment. */
-export const LOST_SHARE_MAX = 0.01 * PATIENCE;
+const LOST_SHARE_MAX = 0.01 * PATIENCE;
 
 /** Packets of the flood. */
 export interface FloodCounts {

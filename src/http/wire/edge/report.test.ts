@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { NOON } from "../../../../test/fixtures/browser/views.ts";
 import { edgeReport, zoneWire } from "../../../../test/fixtures/edge/edge-reports.ts";
 import { address } from "../../../../test/fixtures/host-rows.ts";
+import { NOON } from "../../../../test/fixtures/views.ts";
 import { EDGE_COUNT_MAX, EDGE_SOURCES_PER_WINDOW } from "../../../limits.ts";
 import { edgeReportCheck } from "./report.ts";
 

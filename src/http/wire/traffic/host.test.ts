@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
-import { host } from "../../../../test/fixtures/browser/views.ts";
+import { host } from "../../../../test/fixtures/views.ts";
 import { HostWire, hostToWire } from "./host.ts";
 
 test("a calm host has rates of both directions and no metric", () => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
-import { attack } from "../../../../test/fixtures/browser/views.ts";
 import { icmp, ip, TCP_FLAGS, tcp } from "../../../../test/fixtures/packets/frames.ts";
 import { sampledPacket } from "../../../../test/fixtures/packets/sampled-packets.ts";
+import { attack } from "../../../../test/fixtures/views.ts";
 import { type Sample, sampleOf } from "../../../detection/attack/sample.ts";
 import { AttackWire, attackToWire } from "../attack.ts";
 import { SampleWire, sampleToWire } from "./sample.ts";

@@ -1,20 +1,31 @@
-/** The traffic history of one host on the wire (docs/interface.md#other-resources). */
+/** The traffic history of one host and of all hosts on the wire (docs/interface.md#other-resources). */
 import { type Static, Type } from "@sinclair/typebox";
 import type { IpAddress } from "../../../net/address.ts";
 import { type Direction, round } from "../../../traffic/rates.ts";
-import type { TrafficPoint } from "../../../traffic/traffic-history.ts";
+import type { TotalProtocol, TrafficPoint } from "../../../traffic/traffic-history.ts";
 import { closed } from "../closed.ts";
 import { omitNulls } from "../omit-nulls.ts";
 import { oneOf } from "../one-of.ts";
 import { Timestamp, timestamp } from "../timestamp.ts";
 
+const RATE_FIELDS = {
+  /** How much time of the bucket was measured. */
+  seconds: Type.Number(),
+  /** Means over that time. */
+  pps: Type.Number(),
+  mbps: Type.Number(),
+  flows_per_sec: Type.Number(),
+  /** The highest of all ticks, over the detection window. */
+  max_pps: Type.Number(),
+  max_mbps: Type.Number(),
+  max_flows_per_sec: Type.Number(),
+};
+
 export const TrafficPointWire = Type.Object(
   {
     /** Start of the bucket. */
     ts: Timestamp,
-    pps: Type.Number(),
-    mbps: Type.Number(),
-    flows_per_sec: Type.Number(),
+    ...RATE_FIELDS,
     in_attack: Type.Boolean(),
     baseline_pps: Type.Optional(Type.Number()),
   },
@@ -47,13 +58,74 @@ export function trafficToWire({ key, direction, stepSeconds, points }: TrafficVi
   return { available: true, key, direction, step_seconds: stepSeconds, points: points.map(pointToWire) };
 }
 
-function pointToWire(point: TrafficPoint): TrafficPointWire {
-  return omitNulls({
+function ratesToWire(point: TrafficPoint): Static<typeof TotalPointWire> {
+  return {
     ts: timestamp(point.atSeconds * 1000),
+    seconds: round(point.seconds),
     pps: round(point.pps),
     mbps: round(point.mbps),
     flows_per_sec: round(point.flowsPerSec),
+    max_pps: round(point.maxPps),
+    max_mbps: round(point.maxMbps),
+    max_flows_per_sec: round(point.maxFlowsPerSec),
+  };
+}
+
+function pointToWire(point: TrafficPoint): TrafficPointWire {
+  return omitNulls({
+    ...ratesToWire(point),
     in_attack: point.inAttack,
     baseline_pps: point.baselinePps === null ? null : round(point.baselinePps),
   });
+}
+
+const protocolRates = Type.Object({ pps: Type.Number(), mbps: Type.Number() }, closed);
+
+export const TotalPointWire = Type.Object(
+  {
+    /** Start of the bucket. */
+    ts: Timestamp,
+    ...RATE_FIELDS,
+  },
+  closed,
+);
+
+/** A point of the total, with the means of its protocols; the rest is of others. */
+export const TotalTrafficPointWire = Type.Object(
+  { ...TotalPointWire.properties, udp: protocolRates, tcp: protocolRates, icmp: protocolRates },
+  closed,
+);
+export type TotalTrafficPointWire = Static<typeof TotalTrafficPointWire>;
+
+/** With storage off there are only `available` and `points`. */
+export const TotalTrafficWire = Type.Object(
+  {
+    available: Type.Boolean(),
+    direction: Type.Optional(oneOf("incoming", "outgoing")),
+    step_seconds: Type.Optional(Type.Integer()),
+    points: Type.Array(TotalTrafficPointWire),
+  },
+  closed,
+);
+export type TotalTrafficWire = Static<typeof TotalTrafficWire>;
+
+export interface TotalTrafficView extends Omit<TrafficView, "key"> {
+  readonly protocols: Readonly<Record<TotalProtocol, readonly TrafficPoint[]>>;
+}
+
+export function totalTrafficToWire({ direction, stepSeconds, points, protocols }: TotalTrafficView): TotalTrafficWire {
+  const at = (protocol: TotalProtocol) => new Map(protocols[protocol].map((point) => [point.atSeconds, point]));
+  const [udp, tcp, icmp] = [at("udp"), at("tcp"), at("icmp")];
+  const part = (point: TrafficPoint | undefined) => ({ pps: round(point?.pps ?? 0), mbps: round(point?.mbps ?? 0) });
+  return {
+    available: true,
+    direction,
+    step_seconds: stepSeconds,
+    points: points.map((point) => ({
+      ...ratesToWire(point),
+      udp: part(udp.get(point.atSeconds)),
+      tcp: part(tcp.get(point.atSeconds)),
+      icmp: part(icmp.get(point.atSeconds)),
+    })),
+  };
 }

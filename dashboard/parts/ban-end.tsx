@@ -1,0 +1,30 @@
+/** When a ban ends: a time, or that it is renewed while its attack lasts. */
+import type { BanWire } from "../../src/http/wire/ban.ts";
+import { attacks } from "../api/live.ts";
+import { endOf } from "../text/bans.ts";
+import { Until } from "./moment.tsx";
+
+interface BanEndsProps {
+  readonly ban: BanWire;
+  /** In a table. */
+  readonly isShort?: boolean;
+}
+
+export function BanEnds({ ban, isShort }: BanEndsProps) {
+  const { value } = attacks;
+  const end = endOf(ban, value.kind === "ready" ? value.data.active : []);
+  switch (end.kind) {
+    case "ended":
+      return <>–</>;
+    case "renewed":
+      return <>{end.calm ?? (isShort === true ? "renewed" : "renewed while it lasts")}</>;
+    case "at":
+      return (
+        <>
+          in <Until at={end.at} />
+        </>
+      );
+    default:
+      return end satisfies never;
+  }
+}

@@ -1,0 +1,168 @@
+/**
+ * The choice of a time range of the history, and of an address. Kept in the page's address. What is wrong is said at the
+ * field, and to the caller, which must not show rows of another filter meanwhile.
+ */
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { serviceNow } from "../api/contact.ts";
+import { setQuery } from "../router.ts";
+import { fromLocalText, localText } from "../text/audit.ts";
+import { looksLikeAddress } from "../text/format/address.ts";
+import { spanFault, type TimeSpan } from "../text/time-span.ts";
+import { Button } from "./button.tsx";
+import { Segments, TextField } from "./field.tsx";
+
+const SPANS = [
+  ["1h", "1 h", 3600],
+  ["24h", "24 h", 86_400],
+  ["7d", "7 d", 7 * 86_400],
+  ["30d", "30 d", 30 * 86_400],
+] as const;
+type SpanName = (typeof SPANS)[number][0] | "own";
+
+export function spanOf(query: URLSearchParams): TimeSpan {
+  const name = query.get("range");
+  const seconds = SPANS.find(([span]) => span === name)?.[2] ?? SPANS[0][2];
+  return name === "own" ? { kind: "between", from: query.get("from"), to: query.get("to") } : { kind: "last", seconds };
+}
+
+/** The path of the last range that was right: a wrong one is not sent. */
+export function useRightPath(path: string, span: TimeSpan): string {
+  const kept = useRef(path);
+  if (spanFault(span, serviceNow()) === null) kept.current = path;
+  return kept.current;
+}
+
+interface SpanFieldsProps {
+  readonly span: TimeSpan;
+  readonly onWrong: (isWrong: boolean) => void;
+  /** Other filters, beside the choice of the range. */
+  readonly children: ComponentChildren;
+}
+
+export function SpanFields({ span, onWrong, children }: SpanFieldsProps) {
+  const [odd, setOdd] = useState<ReadonlySet<string>>(new Set());
+  const name: SpanName =
+    span.kind === "between" ? "own" : (SPANS.find(([, , seconds]) => seconds === span.seconds)?.[0] ?? "1h");
+  const fault = spanFault(span, serviceNow());
+  const isWrong = span.kind === "between" && (fault !== null || odd.size > 0);
+  useEffect(() => onWrong(isWrong), [isWrong]);
+  const setOddOf = (label: string) => (isOdd: boolean) => {
+    if (odd.has(label) === isOdd) return;
+    const next = new Set(odd);
+    if (isOdd) next.add(label);
+    else next.delete(label);
+    setOdd(next);
+  };
+  const choose = (chosen: SpanName) => {
+    const from = span.kind === "last" ? new Date(serviceNow() - span.seconds * 1000).toISOString() : span.from;
+    setOdd(new Set());
+    const cleared = { to: null, to_id: null };
+    setQuery(chosen === "own" ? { range: "own", from } : { range: chosen, from: null, ...cleared });
+  };
+  return (
+    <>
+      <Segments
+        label="Time"
+        value={name}
+        options={[...SPANS.map(([key, text]) => [key, text] as const), ["own", "From – to"] as const]}
+        onChange={choose}
+      />
+      {children}
+      {span.kind === "between" && (
+        <div class="filters">
+          <TimeField
+            label="From"
+            time={span.from}
+            fault={span.to === null ? fault : null}
+            onChange={(from) => setQuery({ from })}
+            onOdd={setOddOf("From")}
+          />
+          <TimeField
+            label="To"
+            time={span.to}
+            fault={span.to === null ? null : fault}
+            onChange={(to) => setQuery({ to, to_id: null })}
+            onOdd={setOddOf("To")}
+          />
+          <p class="muted">
+            In {Intl.DateTimeFormat().resolvedOptions().timeZone} time. Without an end the range ends now; 31 days at
+            most.
+          </p>
+        </div>
+      )}
+    </>
+  );
+}
+
+interface TargetFieldProps {
+  readonly target: string;
+  readonly onWrong: (isWrong: boolean) => void;
+}
+
+/** Sent when the address is complete. */
+export function TargetField({ target, onWrong }: TargetFieldProps) {
+  const [typed, setTyped] = useState(target);
+  const wanted = typed.trim();
+  const isOdd = wanted !== "" && !looksLikeAddress(wanted);
+  useEffect(() => onWrong(isOdd), [isOdd]);
+  return (
+    <form
+      class="filters"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!isOdd) setQuery({ target: wanted });
+      }}
+    >
+      <TextField
+        label="Address"
+        type="search"
+        value={typed}
+        onInput={(text) => {
+          setTyped(text);
+          if (text.trim() === "") setQuery({ target: null });
+        }}
+        placeholder="203.0.113.7"
+        fault={isOdd ? "A complete address." : null}
+      />
+      <Button type="submit">Find</Button>
+    </form>
+  );
+}
+
+interface TimeFieldProps {
+  readonly label: string;
+  /** RFC 3339. */
+  readonly time: string | null;
+  /** What is wrong with the range. */
+  readonly fault: string | null;
+  readonly onChange: (time: string | null) => void;
+  /** Whether the text is no time. */
+  readonly onOdd: (isOdd: boolean) => void;
+}
+
+/** Not the browser's own input, which shows twelve hours in some languages. */
+function TimeField({ label, time, fault, onChange, onOdd }: TimeFieldProps) {
+  const ms = Date.parse(time ?? "");
+  const given = Number.isNaN(ms) ? "" : localText(ms);
+  const [typed, setTyped] = useState(given);
+  // The value was changed from elsewhere.
+  useEffect(() => {
+    if (fromLocalText(typed) !== time) setTyped(given);
+  }, [time]);
+  const isOdd = typed.trim() !== "" && fromLocalText(typed) === null;
+  useEffect(() => onOdd(isOdd), [isOdd]);
+  return (
+    <TextField
+      label={label}
+      value={typed}
+      onInput={(text) => {
+        setTyped(text);
+        const changed = fromLocalText(text);
+        if (changed !== null || text.trim() === "") onChange(changed);
+      }}
+      placeholder="2026-03-01 04:30"
+      fault={isOdd ? "Like 2026-03-01 04:30." : fault}
+    />
+  );
+}

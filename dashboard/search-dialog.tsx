@@ -1,0 +1,125 @@
+/** The search of the whole dashboard, and the list of keys: Ctrl-K and ? open them, in every view. */
+import { useEffect, useState } from "preact/hooks";
+import { attacks, bans } from "./api/live.ts";
+import { Button } from "./parts/button.tsx";
+import { Dialog } from "./parts/dialog.tsx";
+import { TextField } from "./parts/field.tsx";
+import { Icon } from "./parts/icon.tsx";
+import { Facts } from "./parts/panel.tsx";
+import { linkTo } from "./router.ts";
+import { type SearchHit, searchHits } from "./text/search.ts";
+import type { View } from "./view.ts";
+
+type Open = "search" | "keys" | null;
+
+export function SearchButton({ views }: { readonly views: readonly View[] }) {
+  const [open, setOpen] = useState<Open>(null);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const wanted = wantedBy(event);
+      if (wanted === null || document.querySelector("dialog[open]") !== null) return;
+      event.preventDefault();
+      setOpen(wanted);
+    };
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, []);
+  const close = () => setOpen(null);
+  return (
+    <>
+      <Button look="quiet" label="Search (Ctrl K)" onClick={() => setOpen("search")}>
+        <Icon name="search" />
+      </Button>
+      {open === "search" && <Search views={views} onClose={close} />}
+      {open === "keys" && <Keys onClose={close} />}
+    </>
+  );
+}
+
+function wantedBy({ key, ctrlKey, metaKey, altKey, target }: KeyboardEvent): Open {
+  if ((ctrlKey || metaKey) && !altKey && key.toLowerCase() === "k") return "search";
+  const isTyping = target instanceof HTMLElement && target.closest("input, select, textarea") !== null;
+  return key === "?" && !ctrlKey && !metaKey && !altKey && !isTyping ? "keys" : null;
+}
+
+interface SearchProps {
+  readonly views: readonly View[];
+  readonly onClose: () => void;
+}
+
+function Search({ views, onClose }: SearchProps) {
+  const [text, setText] = useState("");
+  const { active, recent } = attacks.value.kind === "ready" ? attacks.value.data : { active: [], recent: [] };
+  const held = bans.value.kind === "ready" ? bans.value.data : [];
+  const hits = searchHits(text, { active, recent, bans: held, views });
+  const go = (hit: SearchHit | undefined) => {
+    if (hit === undefined) return;
+    onClose();
+    location.hash = linkTo(hit.steps, hit.query);
+  };
+  /** The arrow keys go through the field and the results. */
+  const step = (event: KeyboardEvent) => {
+    const by = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    const form = event.currentTarget;
+    if (by === 0 || !(form instanceof HTMLElement)) return;
+    event.preventDefault();
+    const stops = [...form.querySelectorAll<HTMLElement>("input, a")];
+    const at = stops.indexOf(document.activeElement as HTMLElement);
+    stops[Math.min(stops.length - 1, Math.max(0, at + by))]?.focus();
+  };
+  return (
+    <Dialog title="Search" onClose={onClose}>
+      <form
+        onKeyDown={step}
+        onSubmit={(event) => {
+          event.preventDefault();
+          go(hits[0]);
+        }}
+      >
+        <TextField
+          label="Address, part of one, or view"
+          type="search"
+          value={text}
+          onInput={setText}
+          placeholder="203.0.113.7"
+        />
+        <p class="muted" role="status">
+          {text.trim() === "" ? "Finds host, bans, attacks and audit trail." : `${hits.length} found`}
+        </p>
+        <ul class="hits">
+          {hits.map((hit) => (
+            <li key={linkTo(hit.steps, hit.query)}>
+              <a href={linkTo(hit.steps, hit.query)} onClick={onClose}>
+                {hit.title}
+              </a>
+              <span class="muted">{hit.detail}</span>
+            </li>
+          ))}
+        </ul>
+        <div class="dialog-buttons">
+          <Button onClick={onClose}>Close</Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function Keys({ onClose }: { readonly onClose: () => void }) {
+  return (
+    <Dialog title="Keys" onClose={onClose}>
+      <Facts
+        facts={[
+          ["Ctrl K", "search for an address or a view"],
+          ["↓ ↑", "through what was found"],
+          ["Enter", "open the first that was found, or do what the button says"],
+          ["Tab", "to the next link, button or field"],
+          ["Esc", "close what is open"],
+          ["?", "these keys"],
+        ]}
+      />
+      <div class="dialog-buttons">
+        <Button onClick={onClose}>Close</Button>
+      </div>
+    </Dialog>
+  );
+}

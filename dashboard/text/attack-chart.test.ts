@@ -1,0 +1,23 @@
+import { expect, test } from "bun:test";
+import { attackChartWords } from "./attack-chart.ts";
+
+test.each([
+  ["pps", "pps", "All packets", 100],
+  ["mbps", "mbps", "All bandwidth", 100],
+  ["flows_per_sec", "flows_per_sec", "All new flows", 100],
+  ["udp_pps", "pps", "All packets", null],
+  ["tcp_syn_mbps", "mbps", "All bandwidth", null],
+])(
+  "an attack by %s is shown by %s, with its threshold if that is of the same traffic",
+  (metric, base, label, threshold) => {
+    const words = attackChartWords({ metric, threshold: 100 });
+    expect<object>(words).toMatchObject({ base, label, threshold });
+    expect(words.note === null).toBe(threshold !== null);
+  },
+);
+
+test("says that the line has other traffic than the attack's metric", () => {
+  expect(attackChartWords({ metric: "tcp_syn_pps", threshold: 1 }).note).toBe(
+    "The line is packets of all traffic: the history has no SYN packets alone, by which the attack was detected.",
+  );
+});

@@ -1,0 +1,29 @@
+/** What the history can show of an attack: it has the three base rates of a host, of all its traffic. Pure. */
+import type { AttackWire } from "../../src/http/wire/attack.ts";
+import type { Base } from "../parts/rate-series.ts";
+import { metricName } from "./format/numbers.ts";
+
+export interface AttackChartWords {
+  readonly base: Base;
+  /** Of the lines. */
+  readonly label: string;
+  /** Of the dashed line; null: the threshold is of other traffic than the line. */
+  readonly threshold: number | null;
+  /** What the line has beside the attack's own traffic; null: its metric is of all traffic. */
+  readonly note: string | null;
+}
+
+export function attackChartWords({ metric, threshold }: Pick<AttackWire, "metric" | "threshold">): AttackChartWords {
+  const base = baseMetric(metric);
+  const label = `All ${metricName(base)}`;
+  if (base === metric) return { base, label, threshold, note: null };
+  const note =
+    `The line is ${metricName(base)} of all traffic: the history has no ${metricName(metric)} alone, ` +
+    "by which the attack was detected.";
+  return { base, label, threshold: null, note };
+}
+
+function baseMetric(metric: string): Base {
+  if (metric === "flows_per_sec") return metric;
+  return metric.endsWith("mbps") ? "mbps" : "pps";
+}

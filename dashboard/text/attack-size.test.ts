@@ -1,0 +1,37 @@
+import { expect, test } from "bun:test";
+import { secondsText, volumeFacts } from "./attack-size.ts";
+
+const VOLUME = {
+  began_at: "2026-03-01T11:59:59.900Z",
+  duration_seconds: 12.43,
+  packets: 2_601_544,
+  bits: 29_163_308_240,
+  peak_pps: 221_050,
+  peak_mbps: 2478,
+  peak_over_ms: 100,
+  mean_pps: 209_801,
+  mean_mbps: 2351.88,
+};
+
+test("an attack has peak, mean, total and length, and what was dropped of it where that is known", () => {
+  const facts = [
+    ["Peak", "221 kpps, 2.48 Gbit/s (over 100 ms)"],
+    ["Mean", "210 kpps, 2.35 Gbit/s"],
+    ["Total", "2.60 M packets, 3.65 GB"],
+    ["Flood lasted", "12.4 s"],
+  ] as const;
+  expect(volumeFacts(VOLUME)).toEqual(facts);
+  const dropped = { dropped_packets: 2_500_000, dropped_bits: 28e9 };
+  expect(volumeFacts({ ...VOLUME, ...dropped })).toEqual([
+    ...facts,
+    ["Dropped here", "2.50 M packets, 3.50 GB (96 %)"],
+  ]);
+});
+
+test.each([
+  [0.24, "0.2 s"],
+  [12, "12 s"],
+  [95.4, "95 s"],
+])("%d seconds are %s", (seconds, text) => {
+  expect(secondsText(seconds)).toBe(text);
+});

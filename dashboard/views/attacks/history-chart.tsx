@@ -1,0 +1,99 @@
+/** The victim's rate from before the attack until after it, from the history. */
+import { useMemo } from "preact/hooks";
+import type { AttackWire } from "../../../src/http/wire/attack.ts";
+import type { TrafficPointWire, TrafficWire } from "../../../src/http/wire/traffic/traffic.ts";
+import { useResource } from "../../api/resource.ts";
+import { Empty, StorageOff } from "../../parts/callout.tsx";
+import { Chart, type Series } from "../../parts/chart.tsx";
+import { rateSeries } from "../../parts/rate-series.ts";
+import { Show } from "../../parts/show.tsx";
+import { type AttackChartWords, attackChartWords } from "../../text/attack-chart.ts";
+import { rateOf } from "../../text/format/numbers.ts";
+
+interface HistoryChartProps {
+  readonly attack: AttackWire;
+  readonly target: string;
+}
+
+const AROUND_MS = 5 * 60_000;
+const EVERY_MS = 10_000;
+const STEP_SECONDS_MIN = 10;
+/** A chart cannot show more points than it has pixels. */
+const POINTS = 600;
+
+export function HistoryChart({ attack, target }: HistoryChartProps) {
+  const { direction, started_at: begin, ended_at: end } = attack;
+  const path = useMemo(() => {
+    const from = Date.parse(begin) - AROUND_MS;
+    const to = end === undefined ? null : Date.parse(end) + AROUND_MS;
+    const spanSeconds = ((to ?? Date.now()) - from) / 1000;
+    const step = Math.max(STEP_SECONDS_MIN, Math.ceil(spanSeconds / POINTS));
+    const query = { key: target, direction, from: new Date(from).toISOString(), step: String(step) };
+    const range = to === null ? query : { ...query, to: new Date(to).toISOString() };
+    return `/api/v1/traffic?${new URLSearchParams(range)}`;
+  }, [target, direction, begin, end]);
+  const traffic = useResource<TrafficWire>(path, end === undefined ? EVERY_MS : 0);
+  return (
+    <Show loaded={traffic.state.value} what="history of its rates" onRetry={() => void traffic.refresh()}>
+      {({ available, points }) => {
+        if (!available) return <StorageOff what="history" />;
+        if (points.length === 0) return <Empty title="No history of it yet">Rates are kept every few seconds.</Empty>;
+        return <Recorded attack={attack} target={target} points={points} />;
+      }}
+    </Show>
+  );
+}
+
+function Recorded({ attack, target, points }: HistoryChartProps & { readonly points: readonly TrafficPointWire[] }) {
+  const { started_at: begin, ended_at: end } = attack;
+  const words = attackChartWords(attack);
+  const { base, label, threshold } = words;
+  const times = useMemo(() => points.map(({ ts }) => Date.parse(ts) / 1000), [points]);
+  const series = useMemo(() => seriesOf(points, words), [points, base, threshold]);
+  const spans = useMemo(() => {
+    const to = end === undefined ? (times.at(-1) ?? 0) : Date.parse(end) / 1000;
+    return [{ from: Date.parse(begin) / 1000, to }];
+  }, [begin, end, times]);
+  const peak = Math.max(...points.map((point) => point[`max_${base}`]));
+  return (
+    <>
+      <Chart
+        label={`Recorded rate of ${target} over time: ${label}, at most ${rateOf(base, peak)}; tinted from the attack's detection to its end`}
+        times={times}
+        series={series}
+        format={(value) => rateOf(base, value)}
+        spans={spans}
+      />
+      {words.note !== null && <p class="muted">{words.note}</p>}
+    </>
+  );
+}
+
+function seriesOf(points: readonly TrafficPointWire[], { base, threshold }: AttackChartWords): Series[] {
+  const hasBaseline = base === "pps" && points.some(({ baseline_pps: normal }) => normal !== undefined);
+  return [
+    ...rateSeries(base, (of) => points.map(of)),
+    ...(threshold === null
+      ? []
+      : [
+          line(
+            "Threshold",
+            "--chart-threshold",
+            points.map(() => threshold),
+          ),
+        ]),
+    ...(hasBaseline
+      ? [
+          line(
+            "Normal",
+            "--chart-baseline",
+            points.map(({ baseline_pps: normal }) => normal ?? null),
+          ),
+        ]
+      : []),
+  ];
+}
+
+function line(label: string, color: string, values: readonly (number | null)[]): Series {
+  return { label, color, values, form: "dashed" };
+}

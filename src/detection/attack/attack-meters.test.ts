@@ -1,0 +1,129 @@
+import { describe, expect, test } from "bun:test";
+import { thresholds } from "../../../test/fixtures/host-rows.ts";
+import { attack } from "../../../test/fixtures/views.ts";
+import {
+  ACTIVE_ATTACKS_MAX,
+  MEASURED_ATTACKS_KEPT,
+  SERIES_POINTS_MAX,
+  SERIES_POINTS_PER_ATTACK,
+} from "../../limits.ts";
+import { AttackMeters, type DroppedOf } from "./attack-meters.ts";
+
+const ATTACK = attack();
+const NOTHING_KNOWN: DroppedOf = () => null;
+
+/** `packets` in `spanMs`; the attack's threshold is 1000 packets/s. */
+function counted(packets: number, { endMs = 0, spanMs = 100 } = {}) {
+  return { endMs, spanMs, amounts: thresholds({ pps: packets, mbps: packets / 1000 }), from: 0 };
+}
+
+test("a span that is too short to tell a rate from is counted with the next one", () => {
+  const meters = new AttackMeters(NOTHING_KNOWN);
+  meters.add(ATTACK, counted(390, { spanMs: 39 }));
+  expect(meters.volumeOf(ATTACK)).toBeNull();
+  meters.add(ATTACK, counted(300, { spanMs: 61 }));
+  expect(meters.volumeOf(ATTACK)).toMatchObject({ packets: 690, bits: 690_000, peakPps: 6900, peakOverMs: 100 });
+});
+
+test("what came before the window is in the series alone", () => {
+  const meters = new AttackMeters(NOTHING_KNOWN);
+  meters.add(ATTACK, counted(900, { endMs: 0, spanMs: 1000 }), true);
+  meters.add(ATTACK, counted(500, { endMs: 1100 }));
+  expect(meters.volumeOf(ATTACK)?.packets).toBe(500);
+  expect([...(meters.seriesOf(ATTACK.id)?.points() ?? [])].map(({ packets }) => packets)).toEqual([900, 500]);
+});
+
+describe("a suspect", () => {
+  const LIMITS = thresholds({ pps: 1000 });
+
+  test("that becomes an attack has been measured since it was one", () => {
+    const meters = new AttackMeters(NOTHING_KNOWN);
+    meters.suspect("incoming 192.0.2.1", LIMITS, 0);
+    meters.addToSuspect("incoming 192.0.2.1", counted(500));
+    meters.suspect("incoming 192.0.2.1", LIMITS, 0);
+    meters.addToSuspect("incoming 192.0.2.1", counted(500, { endMs: 100 }));
+    meters.adopt("incoming 192.0.2.1", ATTACK);
+    meters.add(ATTACK, counted(500, { endMs: 200 }));
+    expect(meters.volumeOf(ATTACK)).toMatchObject({ packets: 1500, durationMs: 300 });
+    expect(meters.seriesOf(ATTACK.id)?.length).toBe(3);
+  });
+
+  test("that is below its thresholds again is forgotten", () => {
+    const meters = new AttackMeters(NOTHING_KNOWN);
+    meters.suspect("incoming 192.0.2.1", LIMITS, 0);
+    meters.addToSuspect("incoming 192.0.2.1", counted(500));
+    meters.keepSuspects(new Map());
+    meters.adopt("incoming 192.0.2.1", ATTACK);
+    expect(meters.volumeOf(ATTACK)).toBeNull();
+  });
+
+  test("beyond the number of attacks that there may be is not measured", () => {
+    const meters = new AttackMeters(NOTHING_KNOWN);
+    for (let i = 0; i <= ACTIVE_ATTACKS_MAX; i++) meters.suspect(String(i), LIMITS, 0);
+    for (const last of [ACTIVE_ATTACKS_MAX - 1, ACTIVE_ATTACKS_MAX]) {
+      meters.addToSuspect(String(last), counted(500));
+      meters.adopt(String(last), attack({ id: `a${last}` }));
+    }
+    expect(meters.seriesOf(`a${ACTIVE_ATTACKS_MAX - 1}`)?.length).toBe(1);
+    expect(meters.seriesOf(`a${ACTIVE_ATTACKS_MAX}`)).toBeNull();
+  });
+});
+
+test("an attack without a host of its own is read once a window", () => {
+  const meters = new AttackMeters(NOTHING_KNOWN);
+  const group = attack({ target: null });
+  for (const monotonicMs of [0, 400, 999, 1000, 1500, 2100]) {
+    const window = { rates: thresholds({ pps: 5000 }), windowMs: 1000, isAbove: true };
+    meters.addWindow(group, window, { wallMs: 0, monotonicMs });
+  }
+  expect(meters.volumeOf(group)).toMatchObject({ packets: 15_500, durationMs: 3100, peakPps: 5000 });
+});
+
+describe("what was dropped", () => {
+  test("counts from the start of the attack, also over a second ban", () => {
+    let dropped = { packets: 100, bits: 800 };
+    const meters = new AttackMeters(() => dropped);
+    meters.add(ATTACK, counted(500, { endMs: 1000 }));
+    dropped = { packets: 400, bits: 3200 };
+    meters.add(ATTACK, counted(500, { endMs: 2000 }));
+    dropped = { packets: 50, bits: 400 };
+    meters.add(ATTACK, counted(500, { endMs: 3000 }));
+    expect(meters.volumeOf(ATTACK)?.dropped).toEqual({ packets: 350, bits: 2800 });
+  });
+
+  test("is not known where nothing tells it", () => {
+    const meters = new AttackMeters(NOTHING_KNOWN);
+    meters.add(ATTACK, counted(500));
+    expect(meters.volumeOf(ATTACK)?.dropped).toBeNull();
+    expect([...(meters.seriesOf(ATTACK.id)?.points() ?? [])].map(({ dropped }) => dropped)).toEqual([null]);
+  });
+});
+
+describe("series", () => {
+  test.each([
+    [1, SERIES_POINTS_PER_ATTACK],
+    [SERIES_POINTS_MAX / SERIES_POINTS_PER_ATTACK, SERIES_POINTS_PER_ATTACK],
+    [SERIES_POINTS_MAX / SERIES_POINTS_PER_ATTACK + 1, SERIES_POINTS_PER_ATTACK - 8],
+    [1024, SERIES_POINTS_MAX / 1024],
+  ])("of %p attacks have at most %p points each", (attacks, most) => {
+    const meters = new AttackMeters(NOTHING_KNOWN);
+    for (let i = 0; i < attacks; i++) meters.add(attack({ id: `a${i}` }), counted(1));
+    let length = 0;
+    for (let i = 0; i < SERIES_POINTS_PER_ATTACK; i++) {
+      meters.add(attack({ id: "a0" }), counted(1));
+      length = Math.max(length, meters.seriesOf("a0")?.length ?? 0);
+    }
+    expect(length).toBe(most);
+  });
+
+  test("of ended attacks are kept up to the bound, the last ones", () => {
+    const meters = new AttackMeters(NOTHING_KNOWN);
+    for (let i = 0; i <= MEASURED_ATTACKS_KEPT; i++) {
+      meters.add(attack({ id: `a${i}` }), counted(1));
+      meters.ended(`a${i}`);
+    }
+    expect(meters.seriesOf("a0")).toBeNull();
+    expect(meters.seriesOf("a1")?.length).toBe(1);
+    expect(meters.seriesOf(`a${MEASURED_ATTACKS_KEPT}`)?.length).toBe(1);
+  });
+});

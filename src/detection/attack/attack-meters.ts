@@ -1,0 +1,224 @@
+/**
+ * Measures every attack tick by tick: its volume and its series, also those of the attacks that ended last. Owns both
+ * tables. Counts come from the packet counter; what was dropped is asked of the owner.
+ */
+import {
+  ACTIVE_ATTACKS_MAX,
+  MEASURED_ATTACKS_KEPT,
+  SERIES_POINTS_MAX,
+  SERIES_POINTS_PER_ATTACK,
+} from "../../limits.ts";
+import type { Now } from "../../system/now.ts";
+import { METRICS, type Rates, type Thresholds } from "../../traffic/rates.ts";
+import { type Attack, firstCrossed } from "./attack.ts";
+import { AttackSeries, type SeriesTick } from "./attack-series.ts";
+import { type Amount, type AttackVolume, VolumeMeter } from "./attack-volume.ts";
+
+/** What is known to have been dropped of an attack's traffic so far; null: nothing is known. */
+export type DroppedOf = (attack: Attack) => Amount | null;
+
+/** The traffic of the target in one span; `amounts` has METRICS.length values from `from` on. */
+export interface Counted {
+  /** Wall clock, ms. */
+  readonly endMs: number;
+  readonly spanMs: number;
+  readonly amounts: ArrayLike<number>;
+  readonly from: number;
+}
+
+/** The rates over the window of an attack that has no host of its own, and whether it is above its thresholds. */
+export interface CountedWindow {
+  readonly rates: Rates;
+  readonly windowMs: number;
+  readonly isAbove: boolean;
+}
+
+interface Measured {
+  readonly thresholds: Thresholds;
+  readonly meter: VolumeMeter;
+  readonly series: AttackSeries;
+  metric: number;
+  /** A span that was too short to tell a rate from. */
+  short: { readonly spanMs: number; readonly amounts: Float64Array } | null;
+  /** Monotonic ms: the last reading of an attack that is measured by windows. */
+  readAtMs: number | null;
+  dropped: Amount | null;
+  /** Wall clock, ms. */
+  droppedAtMs: number;
+}
+
+/**
+ * A fold soon after a late one covers less; within so short a time the moment at which a worker hands over its counts
+ * matters. Its counts are added to the next ones, ms.
+ */
+const SPAN_MIN_MS = 40;
+/** How often what was dropped is read, ms. */
+const DROPPED_EVERY_MS = 1000;
+const [PPS, MBPS] = [METRICS.indexOf("pps"), METRICS.indexOf("mbps")];
+const WIDTH = METRICS.length;
+
+export class AttackMeters {
+  readonly #droppedOf: DroppedOf;
+  readonly #active = new Map<string, Measured>();
+  /** Of ended attacks, the last one last. */
+  readonly #ended = new Map<string, AttackSeries>();
+  /** Targets above a threshold that are no attacks yet. */
+  readonly #suspects = new Map<string, Measured>();
+  readonly #rates = new Float64Array(WIDTH);
+
+  constructor(droppedOf: DroppedOf) {
+    this.#droppedOf = droppedOf;
+  }
+
+  /**
+   * What was counted of an attacked host in one fold, oldest first. `isBefore`: it is of a time before the window in
+   * which the host was attacked, which is shown and not counted.
+   */
+  add(attack: Attack, counted: Counted, isBefore = false): void {
+    const measured = this.#of(attack);
+    if (this.#addTo(measured, counted, isBefore)) this.#readDropped(attack, measured, counted.endMs);
+  }
+
+  /** The target is above a threshold, and an attack if that lasts. */
+  suspect(key: string, thresholds: Thresholds, metric: number): void {
+    if (this.#suspects.has(key) || this.#suspects.size >= ACTIVE_ATTACKS_MAX) return;
+    this.#suspects.set(key, newMeasured({ thresholds, metric, volume: null }));
+  }
+
+  addToSuspect(key: string, counted: Counted, isBefore = false): void {
+    const measured = this.#suspects.get(key);
+    if (measured !== undefined) this.#addTo(measured, counted, isBefore);
+  }
+
+  /** The suspect is an attack now. */
+  adopt(key: string, attack: Attack): void {
+    const measured = this.#suspects.get(key);
+    if (measured === undefined) return;
+    this.#suspects.delete(key);
+    measured.metric = METRICS.indexOf(attack.metric);
+    measured.dropped = this.#droppedOf(attack);
+    this.#active.set(attack.id, measured);
+  }
+
+  /** Others are not above a threshold any more. */
+  keepSuspects(keys: ReadonlyMap<string, unknown>): void {
+    for (const key of this.#suspects.keys()) if (!keys.has(key)) this.#suspects.delete(key);
+  }
+
+  /** Returns whether there is a tick more. */
+  #addTo(measured: Measured, counted: Counted, isBefore: boolean): boolean {
+    if (isBefore) {
+      measured.series.add(tickOf(counted, measured.metric), this.#pointsPerAttack());
+      measured.series.settle();
+      return false;
+    }
+    const whole = withShort(measured.short, counted);
+    if (whole.spanMs < SPAN_MIN_MS) {
+      const { amounts, from, spanMs } = whole;
+      measured.short = { spanMs, amounts: Float64Array.from({ length: WIDTH }, (_, i) => amounts[from + i] as number) };
+      return false;
+    }
+    measured.short = null;
+    for (let i = 0; i < WIDTH; i++) {
+      this.#rates[i] = ((whole.amounts[whole.from + i] as number) * 1000) / whole.spanMs;
+    }
+    this.#count(measured, whole, firstCrossed(this.#rates, measured.thresholds) >= 0);
+    return true;
+  }
+
+  /**
+   * The rates over the window of an attack that has no host of its own: once a window, since windows that overlap would
+   * count packets more than once.
+   */
+  addWindow(attack: Attack, { rates, windowMs, isAbove }: CountedWindow, now: Now): void {
+    const measured = this.#of(attack);
+    const spanMs = measured.readAtMs === null ? windowMs : now.monotonicMs - measured.readAtMs;
+    if (spanMs < windowMs) return;
+    measured.readAtMs = now.monotonicMs;
+    const amounts = Float64Array.from({ length: WIDTH }, (_, i) => ((rates[i] as number) * spanMs) / 1000);
+    this.#count(measured, { endMs: now.wallMs, spanMs, amounts, from: 0 }, isAbove);
+    this.#readDropped(attack, measured, now.wallMs);
+  }
+
+  /** null: nothing was counted above the thresholds yet. */
+  volumeOf({ id, volume }: Attack): AttackVolume | null {
+    return this.#active.get(id)?.meter.volume ?? volume;
+  }
+
+  /** null: it was not measured, or ended before those that are kept. */
+  seriesOf(id: string): AttackSeries | null {
+    return this.#active.get(id)?.series ?? this.#ended.get(id) ?? null;
+  }
+
+  ended(id: string): void {
+    const measured = this.#active.get(id);
+    if (measured === undefined) return;
+    this.#active.delete(id);
+    this.#ended.set(id, measured.series);
+    for (const oldest of this.#ended.keys()) {
+      if (this.#ended.size <= MEASURED_ATTACKS_KEPT) break;
+      this.#ended.delete(oldest);
+    }
+  }
+
+  #of(attack: Attack): Measured {
+    const known = this.#active.get(attack.id);
+    if (known !== undefined) return known;
+    const { thresholds, volume } = attack;
+    const measured = newMeasured({ thresholds, metric: METRICS.indexOf(attack.metric), volume });
+    measured.dropped = this.#droppedOf(attack);
+    this.#active.set(attack.id, measured);
+    return measured;
+  }
+
+  #count(measured: Measured, counted: Counted, isAbove: boolean): void {
+    const tick = tickOf(counted, measured.metric);
+    measured.meter.add(tick, isAbove);
+    measured.series.add(tick, this.#pointsPerAttack());
+  }
+
+  /** Every attack that is measured or kept has the same room. */
+  #pointsPerAttack(): number {
+    const attacks = this.#active.size + this.#suspects.size + this.#ended.size;
+    return Math.min(SERIES_POINTS_PER_ATTACK, Math.floor(SERIES_POINTS_MAX / attacks));
+  }
+
+  #readDropped(attack: Attack, measured: Measured, endMs: number): void {
+    // The wall clock may be set back.
+    if (Math.abs(endMs - measured.droppedAtMs) < DROPPED_EVERY_MS) return;
+    measured.droppedAtMs = endMs;
+    const dropped = this.#droppedOf(attack);
+    if (dropped === null) {
+      measured.series.settle();
+      return;
+    }
+    const before = measured.dropped;
+    measured.dropped = dropped;
+    // Another ban counts from zero.
+    const isContinued = before !== null && dropped.packets >= before.packets;
+    const packets = dropped.packets - (isContinued ? before.packets : 0);
+    const bits = dropped.bits - (isContinued ? before.bits : 0);
+    measured.meter.drop({ packets, bits });
+    measured.series.drop({ packets, bits });
+  }
+}
+
+function newMeasured(of: Pick<Measured, "thresholds" | "metric"> & Pick<Attack, "volume">): Measured {
+  const { thresholds, metric, volume } = of;
+  const meter = new VolumeMeter(volume);
+  const series = new AttackSeries();
+  return { thresholds, metric, meter, series, short: null, readAtMs: null, dropped: null, droppedAtMs: 0 };
+}
+
+function tickOf({ endMs, spanMs, amounts, from }: Counted, metric: number): SeriesTick {
+  const packets = amounts[from + PPS] as number;
+  const bits = (amounts[from + MBPS] as number) * 1e6;
+  return { endMs, spanMs, packets, bits, ofMetric: amounts[from + metric] as number };
+}
+
+function withShort(short: Measured["short"], counted: Counted): Counted {
+  if (short === null) return counted;
+  const { amounts, from, spanMs, endMs } = counted;
+  const sums = short.amounts.map((amount, i) => amount + (amounts[from + i] as number));
+  return { endMs, spanMs: spanMs + short.spanMs, amounts: sums, from: 0 };
+}

@@ -1,0 +1,74 @@
+import { describe, expect, test } from "bun:test";
+import { type CountedSpan, VolumeMeter } from "./attack-volume.ts";
+
+/** Ticks of 100 ms with these packets of 1000 bits; above 50 packets a tick is above the thresholds. */
+function measured(packets: readonly number[], meter = new VolumeMeter(null)): VolumeMeter {
+  const ticks: CountedSpan[] = packets.map((count, i) => ({
+    packets: count,
+    bits: 1000 * count,
+    endMs: 10_000 + 100 * (i + 1),
+    spanMs: 100,
+  }));
+  for (const tick of ticks) meter.add(tick, tick.packets > 50);
+  return meter;
+}
+
+test("nothing is known before a tick was above the thresholds", () => {
+  expect(measured([1, 2, 50]).volume).toBeNull();
+});
+
+test("a flood is counted with the ticks in which it began and ended, and without its users before and after", () => {
+  expect(measured([3, 3, 40, 200, 160, 3, 3, 3]).volume).toEqual({
+    beganAt: 10_200,
+    durationMs: 100 * (0.2 + 1 + 0.8) + 1.5,
+    packets: 403,
+    bits: 403_000,
+    peakPps: 2000,
+    peakBps: 2e6,
+    peakOverMs: 100,
+    dropped: null,
+  });
+});
+
+test("what comes between two floods of one attack belongs to it", () => {
+  const volume = measured([0, 100, 100, 0, 1, 1, 100, 100, 0, 9, 9]).volume;
+  expect(volume).toMatchObject({ packets: 402, durationMs: 700 });
+});
+
+test("the highest rates may be of different ticks", () => {
+  const meter = measured([100, 200]);
+  meter.add({ packets: 60, bits: 900_000, endMs: 10_400, spanMs: 200 }, true);
+  expect(meter.volume).toMatchObject({ peakPps: 2000, peakBps: 4.5e6, peakOverMs: 100 });
+});
+
+describe("what an earlier process counted", () => {
+  const earlier = {
+    beganAt: 5000,
+    durationMs: 1000,
+    packets: 1000,
+    bits: 2e6,
+    peakPps: 3000,
+    peakBps: 1e6,
+    peakOverMs: 50,
+    dropped: { packets: 10, bits: 20 },
+  };
+
+  test("stays while nothing is above the thresholds", () => {
+    expect(measured([1, 1], new VolumeMeter(earlier)).volume).toEqual(earlier);
+  });
+
+  test("is added to", () => {
+    const meter = measured([200, 200], new VolumeMeter(earlier));
+    meter.drop({ packets: 1, bits: 2 });
+    expect(meter.volume).toEqual({
+      beganAt: 5000,
+      durationMs: 1200,
+      packets: 1400,
+      bits: 2.4e6,
+      peakPps: 3000,
+      peakBps: 2e6,
+      peakOverMs: 50,
+      dropped: { packets: 11, bits: 22 },
+    });
+  });
+});

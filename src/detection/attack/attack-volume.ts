@@ -1,0 +1,159 @@
+/**
+ * What an attack amounts to: total, peak and duration, from the counts of every tick. It covers the time from the first
+ * tick above the thresholds to the last one, each with the tick beside it, in which the flood may have begun or ended.
+ */
+
+/** Packets and bits of a span of time. */
+export interface Amount {
+  readonly packets: number;
+  readonly bits: number;
+}
+
+/** The traffic of the attacked target in one tick. */
+export interface CountedSpan extends Amount {
+  /** Wall clock, ms. */
+  readonly endMs: number;
+  readonly spanMs: number;
+}
+
+export interface AttackVolume extends Amount {
+  /** Wall clock, ms: when the first counted tick began, which is before the detection. */
+  readonly beganAt: number;
+  /** Of the ticks at both ends only the part that the flood filled, as if it had come at the peak rate. */
+  readonly durationMs: number;
+  /** Packets and bits per second of the tick with the most of each. */
+  readonly peakPps: number;
+  readonly peakBps: number;
+  /** Length of the tick with the most packets, ms. */
+  readonly peakOverMs: number;
+  /** What is known to have been dropped of it; null: nothing is known. */
+  readonly dropped: Amount | null;
+}
+
+const NOTHING: Amount = { packets: 0, bits: 0 };
+
+export class VolumeMeter {
+  /** Of an earlier process. */
+  readonly #earlier: AttackVolume | null;
+  #total = NOTHING;
+  #spanMs = 0;
+  #beganAt = 0;
+  #peakPps = 0;
+  #peakBps = 0;
+  #peakOverMs = 0;
+  /** The last tick before the first one above the thresholds. */
+  #before: CountedSpan | null = null;
+  /** The first two and the last two counted ticks. */
+  readonly #head: CountedSpan[] = [];
+  #tail: CountedSpan[] = [];
+  /** Until something is counted. */
+  #volume: AttackVolume | null = null;
+  /** Ticks after the one that followed the last one above the thresholds; counted when another one is above. */
+  #calm: CountedSpan | null = null;
+  #isCalm = false;
+  #dropped: Amount | null = null;
+
+  constructor(earlier: AttackVolume | null) {
+    this.#earlier = earlier;
+  }
+
+  add(tick: CountedSpan, isAbove: boolean): void {
+    if (isAbove) {
+      if (this.#head.length === 0) this.#begin(tick);
+      this.#endCalm();
+      this.#count(tick);
+    } else if (this.#head.length === 0) this.#before = tick;
+    else if (this.#isCalm) this.#calm = this.#calm === null ? tick : joined(this.#calm, tick);
+    else {
+      this.#isCalm = true;
+      this.#count(tick);
+    }
+  }
+
+  drop(dropped: Amount): void {
+    this.#volume = null;
+    this.#dropped = plus(this.#dropped ?? NOTHING, dropped);
+  }
+
+  /** null: no tick was above the thresholds yet. */
+  get volume(): AttackVolume | null {
+    this.#volume ??= this.#compute();
+    return this.#volume;
+  }
+
+  #compute(): AttackVolume | null {
+    const earlier = this.#earlier;
+    if (this.#head.length === 0) return earlier;
+    const dropped = this.#dropped ?? earlier?.dropped ?? null;
+    const isHigher = earlier === null || this.#peakPps >= earlier.peakPps;
+    const { packets, bits } = earlier === null ? this.#total : plus(this.#total, earlier);
+    return {
+      packets,
+      bits,
+      beganAt: earlier?.beganAt ?? this.#beganAt,
+      durationMs: this.#durationMs() + (earlier?.durationMs ?? 0),
+      peakPps: isHigher ? this.#peakPps : earlier.peakPps,
+      peakBps: Math.max(this.#peakBps, earlier?.peakBps ?? 0),
+      peakOverMs: isHigher ? this.#peakOverMs : earlier.peakOverMs,
+      dropped: dropped === this.#dropped && dropped !== null ? plus(dropped, earlier?.dropped ?? NOTHING) : dropped,
+    };
+  }
+
+  #begin(tick: CountedSpan): void {
+    const first = this.#before ?? tick;
+    this.#beganAt = first.endMs - first.spanMs;
+    if (this.#before !== null) this.#count(this.#before);
+  }
+
+  /** The traffic between two floods of one attack belongs to it. */
+  #endCalm(): void {
+    if (!this.#isCalm) return;
+    this.#isCalm = false;
+    this.#volume = null;
+    this.#tail = [];
+    if (this.#calm !== null) {
+      this.#total = plus(this.#total, this.#calm);
+      this.#spanMs += this.#calm.spanMs;
+    }
+    this.#calm = null;
+  }
+
+  #count(tick: CountedSpan): void {
+    const { packets, bits, spanMs } = tick;
+    this.#volume = null;
+    this.#total = plus(this.#total, tick);
+    this.#spanMs += spanMs;
+    const [pps, bps] = [perSecond(packets, spanMs), perSecond(bits, spanMs)];
+    if (pps > this.#peakPps) this.#peakOverMs = spanMs;
+    this.#peakPps = Math.max(this.#peakPps, pps);
+    this.#peakBps = Math.max(this.#peakBps, bps);
+    if (this.#head.length < 2) this.#head.push(tick);
+    if (this.#tail.length === 2) this.#tail.shift();
+    this.#tail.push(tick);
+  }
+
+  #durationMs(): number {
+    let unfilledMs = 0;
+    for (const tick of this.#head) unfilledMs += this.#unfilledMs(tick);
+    for (const tick of this.#tail) if (!this.#head.includes(tick)) unfilledMs += this.#unfilledMs(tick);
+    return this.#spanMs - unfilledMs;
+  }
+
+  #unfilledMs({ packets, bits, spanMs }: CountedSpan): number {
+    const ofPackets = perSecond(packets, spanMs) / Math.max(this.#peakPps, 1);
+    const ofBits = perSecond(bits, spanMs) / Math.max(this.#peakBps, 1);
+    return spanMs * (1 - Math.min(1, Math.max(ofPackets, ofBits)));
+  }
+}
+
+export function plus(a: Amount, b: Amount): Amount {
+  return { packets: a.packets + b.packets, bits: a.bits + b.bits };
+}
+
+export function perSecond(count: number, spanMs: number): number {
+  return (count * 1000) / spanMs;
+}
+
+function joined(a: CountedSpan, b: CountedSpan): CountedSpan {
+  return { ...plus(a, b), endMs: b.endMs, spanMs: a.spanMs + b.spanMs };
+}

@@ -1,0 +1,22 @@
+/** What an attack amounts to, in words for people. */
+import type { AttackVolume } from "./attack-volume.ts";
+
+/** `Peak 200,000 packets/s, 1.6 Gbit/s; 40,000 packets, 320 Mbit in 0.2 s`, and what was dropped where it is known. */
+export function volumeText({ packets, bits, durationMs, peakPps, peakBps, dropped }: AttackVolume): string {
+  const peak = `peak ${countText(peakPps)} packets/s, ${bitsText(peakBps)}/s`;
+  const total = `${countText(packets)} packets, ${bitsText(bits)} in ${(durationMs / 1000).toFixed(1)} s`;
+  return `${peak}; ${total}${dropped === null ? "" : `, dropped ${countText(dropped.packets)} packets`}`;
+}
+
+export function countText(count: number): string {
+  return Math.round(count).toLocaleString("en-US");
+}
+
+const UNITS = ["Tbit", "Gbit", "Mbit", "kbit"] as const;
+
+export function bitsText(bits: number): string {
+  const at = UNITS.findIndex((_, i) => bits >= 1000 ** (UNITS.length - i));
+  if (at < 0) return `${Math.round(bits)} bit`;
+  const value = bits / 1000 ** (UNITS.length - at);
+  return `${value.toLocaleString("en-US", { maximumSignificantDigits: 3 })} ${UNITS[at]}`;
+}

@@ -1,0 +1,61 @@
+/** How one attack went: its traffic tick by tick, and what was decided about it. A foreign attack is unknown. */
+import type { Principal } from "../../access/principal.ts";
+import type { AttackView, Backend } from "../backend.ts";
+import type { ReadRoute } from "../route.ts";
+import { jsonAnswer } from "../server/answer.ts";
+import { SeriesWire, seriesToWire, TimelineWire, timelineToWire } from "../wire/attack-series.ts";
+
+type Attacks = Pick<Backend, "attack" | "tenancy">;
+
+const ABSENT = {
+  404: { text: "Unknown attack, or another tenant's." },
+  502: { text: "The history cannot be read." },
+} as const;
+
+export function attackSeriesRoute(backend: Attacks & Pick<Backend, "attackSeries">): ReadRoute {
+  return {
+    name: "attack_series",
+    method: "GET",
+    path: "/api/v1/attacks/:id/series",
+    access: "viewer",
+    about: {
+      summary: "The traffic of one attack tick by tick, from before it was detected",
+      answers: {
+        200: { text: "The points, oldest first; none if the service has them no more.", schema: SeriesWire },
+        ...ABSENT,
+      },
+    },
+    handle: async ({ principal, params }) => {
+      const view = await visibleAttack(backend, principal, params["id"] ?? "");
+      if (view === null) return { kind: "unknown_attack" };
+      const { attack } = view;
+      return jsonAnswer(200, seriesToWire({ attack, series: backend.attackSeries(attack.id) }));
+    },
+  };
+}
+
+export function attackTimelineRoute(backend: Attacks): ReadRoute {
+  return {
+    name: "attack_timeline",
+    method: "GET",
+    path: "/api/v1/attacks/:id/timeline",
+    access: "viewer",
+    about: {
+      summary: "What was decided about one attack, and when",
+      answers: { 200: { text: "The entries, oldest first.", schema: TimelineWire }, ...ABSENT },
+    },
+    handle: async ({ principal, params }) => {
+      const view = await visibleAttack(backend, principal, params["id"] ?? "");
+      return view === null
+        ? { kind: "unknown_attack" }
+        : jsonAnswer(200, timelineToWire(view.attack, principal.tenant));
+    },
+  };
+}
+
+/** null: unknown, or another tenant's. */
+export async function visibleAttack(backend: Attacks, { tenant }: Principal, id: string): Promise<AttackView | null> {
+  const view = await backend.attack(id);
+  if (view === null) return null;
+  return tenant === null || tenant === backend.tenancy().ownerOf(view.attack) ? view : null;
+}

@@ -1,0 +1,127 @@
+/** The traffic of one attack over time, and its timeline (docs/interface.md#attack-course). */
+import { type Static, Type } from "@sinclair/typebox";
+import type { Attack } from "../../detection/attack/attack.ts";
+import type { SeriesPoint } from "../../detection/attack/attack-series.ts";
+import { perSecond } from "../../detection/attack/attack-volume.ts";
+import { TIMELINE_KINDS, type TimelineEntry } from "../../detection/attack/timeline.ts";
+import { round } from "../../traffic/rates.ts";
+import type { AttackSeriesView } from "../backend.ts";
+import { closed } from "./closed.ts";
+import { omitNulls } from "./omit-nulls.ts";
+import { oneOf } from "./one-of.ts";
+import { Timestamp, timestamp } from "./timestamp.ts";
+
+const Rate = Type.Number({ minimum: 0 });
+
+const PointWire = Type.Object(
+  {
+    at: Timestamp,
+    seconds: Rate,
+    rate: Rate,
+    rate_max: Rate,
+    pps: Rate,
+    pps_max: Rate,
+    mbps: Rate,
+    mbps_max: Rate,
+    /** Absent where nothing is known, like the next three. */
+    dropped_pps: Type.Optional(Rate),
+    dropped_mbps: Type.Optional(Rate),
+    passed_pps: Type.Optional(Rate),
+    passed_mbps: Type.Optional(Rate),
+  },
+  closed,
+);
+
+export const SeriesWire = Type.Object(
+  {
+    /** False: the service does not have the series of this attack any more. */
+    available: Type.Boolean(),
+    id: Type.String(),
+    metric: Type.String(),
+    threshold: Type.Number(),
+    /** Absent if the attack was not above a learned limit. */
+    baseline: Type.Optional(Type.Number()),
+    started_at: Timestamp,
+    ended_at: Type.Optional(Timestamp),
+    points: Type.Array(PointWire),
+  },
+  closed,
+);
+
+export const TimelineWire = Type.Object(
+  {
+    id: Type.String(),
+    entries: Type.Array(
+      Type.Object(
+        {
+          at: Timestamp,
+          kind: oneOf(...TIMELINE_KINDS),
+          /** Absent if the kind says it all. */
+          text: Type.Optional(Type.String()),
+          /** Present if `kind` is `announced`. */
+          neighbor: Type.Optional(Type.String()),
+        },
+        closed,
+      ),
+    ),
+  },
+  closed,
+);
+
+export type SeriesWire = Static<typeof SeriesWire>;
+export type TimelineWire = Static<typeof TimelineWire>;
+
+export function seriesToWire({ attack, series }: AttackSeriesView): SeriesWire {
+  return omitNulls({
+    available: series !== null,
+    id: attack.id,
+    metric: attack.metric,
+    threshold: attack.threshold,
+    baseline: attack.reason.baseline === null ? null : round(attack.reason.baseline.normal),
+    started_at: timestamp(attack.startedAt),
+    ended_at: attack.endedAt === null ? null : timestamp(attack.endedAt),
+    points: series === null ? [] : Array.from(series.points(), pointToWire),
+  });
+}
+
+/** A tenant does not see the neighbors. */
+export function timelineToWire({ id, timeline }: Attack, tenant: string | null): TimelineWire {
+  const shown = tenant === null ? timeline : withoutNeighbors(timeline);
+  return {
+    id,
+    entries: shown.map(({ atMs, kind, text, neighbor }) =>
+      omitNulls({ at: timestamp(atMs), kind, text: text === "" ? null : text, neighbor: neighbor ?? null }),
+    ),
+  };
+}
+
+/** One of the entries that differ by their neighbors alone stays. */
+function withoutNeighbors(timeline: readonly TimelineEntry[]): readonly TimelineEntry[] {
+  const announced = new Set<string>();
+  return timeline.flatMap(({ neighbor, ...entry }) => {
+    if (neighbor === undefined) return entry;
+    if (announced.has(entry.text)) return [];
+    announced.add(entry.text);
+    return entry;
+  });
+}
+
+function pointToWire(point: SeriesPoint): Static<typeof PointWire> {
+  const { endMs, spanMs, packets, bits, ofMetric, ppsMax, bpsMax, metricMax, dropped } = point;
+  const pps = (count: number) => round(perSecond(count, spanMs));
+  const mbps = (count: number) => round(perSecond(count, spanMs) / 1e6);
+  return omitNulls({
+    at: timestamp(endMs - spanMs),
+    seconds: round(spanMs / 1000),
+    rate: pps(ofMetric),
+    rate_max: round(metricMax),
+    pps: pps(packets),
+    pps_max: round(ppsMax),
+    mbps: mbps(bits),
+    mbps_max: round(bpsMax / 1e6),
+    dropped_pps: dropped === null ? null : pps(dropped.packets),
+    dropped_mbps: dropped === null ? null : mbps(dropped.bits),
+    passed_pps: dropped === null ? null : Math.max(0, pps(packets - dropped.packets)),
+    passed_mbps: dropped === null ? null : Math.max(0, mbps(bits - dropped.bits)),
+  });
+}

@@ -1,0 +1,51 @@
+/** What an attack amounts to (docs/interface.md#volume). */
+import { type Static, Type } from "@sinclair/typebox";
+import { type AttackVolume, perSecond } from "../../detection/attack/attack-volume.ts";
+import { round } from "../../traffic/rates.ts";
+import { closed } from "./closed.ts";
+import { omitNulls } from "./omit-nulls.ts";
+import { Timestamp, timestamp } from "./timestamp.ts";
+
+const Count = Type.Integer({ minimum: 0 });
+const Rate = Type.Number({ minimum: 0 });
+
+export const VolumeWire = Type.Object(
+  {
+    began_at: Timestamp,
+    duration_seconds: Rate,
+    packets: Count,
+    bits: Count,
+    peak_pps: Rate,
+    peak_mbps: Rate,
+    peak_over_ms: Rate,
+    mean_pps: Rate,
+    mean_mbps: Rate,
+    /** Absent where nothing is known, like the next three. */
+    dropped_packets: Type.Optional(Count),
+    dropped_bits: Type.Optional(Count),
+    passed_packets: Type.Optional(Count),
+    passed_bits: Type.Optional(Count),
+  },
+  closed,
+);
+export type VolumeWire = Static<typeof VolumeWire>;
+
+export function volumeToWire(volume: AttackVolume): VolumeWire {
+  const { beganAt, durationMs, packets, bits, peakPps, peakBps, peakOverMs, dropped } = volume;
+  const forMs = Math.max(durationMs, 1);
+  return omitNulls({
+    began_at: timestamp(beganAt),
+    duration_seconds: round(durationMs / 1000),
+    packets: Math.round(packets),
+    bits: Math.round(bits),
+    peak_pps: round(peakPps),
+    peak_mbps: round(peakBps / 1e6),
+    peak_over_ms: round(peakOverMs),
+    mean_pps: round(perSecond(packets, forMs)),
+    mean_mbps: round(perSecond(bits, forMs) / 1e6),
+    dropped_packets: dropped === null ? null : Math.round(dropped.packets),
+    dropped_bits: dropped === null ? null : Math.round(dropped.bits),
+    passed_packets: dropped === null ? null : Math.max(0, Math.round(packets - dropped.packets)),
+    passed_bits: dropped === null ? null : Math.max(0, Math.round(bits - dropped.bits)),
+  });
+}

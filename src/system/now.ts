@@ -1,0 +1,8 @@
+/** What rules get of the time: both clocks at one moment. Reads no clock. */
+
+export interface Now {
+  /** Since the epoch. Jumps when the machine's time is set. */
+  readonly wallMs: number;
+  /** Since an arbitrary moment before the start of the process. Never goes back. */
+  readonly monotonicMs: number;
+}

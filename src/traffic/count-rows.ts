@@ -1,0 +1,27 @@
+/** Counts of watched hosts by fold in columns, as the packet counter returns them. */
+import { METRICS } from "./rates.ts";
+
+/** The caller owns the arrays; the addon fills them. */
+export interface CountRows {
+  /** Maximum number of rows. */
+  readonly capacity: number;
+  /** 16 bytes per row, IPv4 in its mapped form. */
+  readonly addresses: Uint8Array;
+  /** From the end of the row's span to the last fold, ms. */
+  readonly agesMs: Float64Array;
+  readonly spansMs: Float64Array;
+  /** METRICS.length values per row: packets, megabits and new flows in the span. */
+  readonly incoming: Float64Array;
+  readonly outgoing: Float64Array;
+}
+
+export function allocateCountRows(capacity: number): CountRows {
+  return {
+    capacity,
+    addresses: new Uint8Array(capacity * 16),
+    agesMs: new Float64Array(capacity),
+    spansMs: new Float64Array(capacity),
+    incoming: new Float64Array(capacity * METRICS.length),
+    outgoing: new Float64Array(capacity * METRICS.length),
+  };
+}

@@ -1,0 +1,152 @@
+/** Volume, series and timeline of an attack (docs/interface.md#volume, #attack-course), over a real listener. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { AttackSeries } from "../../src/detection/attack/attack-series.ts";
+import { explain } from "../../src/detection/attack/reason.ts";
+import { TIMELINE_KINDS, type TimelineEntry } from "../../src/detection/attack/timeline.ts";
+import { SERIES_POINTS_PER_ATTACK } from "../../src/limits.ts";
+import { address, thresholds } from "../fixtures/host-rows.ts";
+import { ACME_HOST, admitCallers, as, type Caller } from "../fixtures/http/callers.ts";
+import { TestServer } from "../fixtures/http/http.ts";
+import { attack, NOON } from "../fixtures/views.ts";
+
+let server: TestServer;
+beforeAll(() => {
+  server = TestServer.started();
+  admitCallers(server);
+});
+afterAll(() => server.http.stop());
+
+async function read<T>(path: string): Promise<T> {
+  const answer = await fetch(`${server.base}/api/v1/attacks/${path}`, { headers: as("viewer") });
+  expect(answer.status).toBe(200);
+  return (await answer.json()) as T;
+}
+
+function show(changes: Parameters<typeof attack>[0], series: AttackSeries | null = null): void {
+  server.backend.attacksView = { active: [{ attack: attack(changes), ban: null }], recent: [] };
+  server.backend.seriesOfAttacks.clear();
+  if (series !== null) server.backend.seriesOfAttacks.set("a1", series);
+}
+
+function seriesOf(packets: readonly number[]): AttackSeries {
+  const series = new AttackSeries();
+  packets.forEach((count, i) => {
+    const endMs = NOON - 1000 + 100 * (i + 1);
+    series.add(
+      { endMs, spanMs: 100, packets: count, bits: 1e4 * count, ofMetric: 2 * count },
+      SERIES_POINTS_PER_ATTACK,
+    );
+  });
+  return series;
+}
+
+test("volume is in the row, with the means over its duration and what passed of what was dropped", async () => {
+  const volume = {
+    ...{ beganAt: NOON - 200, durationMs: 400, packets: 1000, bits: 8e6, peakPps: 5000, peakBps: 4e7, peakOverMs: 100 },
+    dropped: { packets: 400, bits: 3e6 },
+  };
+  show({ volume });
+  expect((await read<{ volume: object }>("a1")).volume).toEqual({
+    ...{ began_at: "2026-03-01T11:59:59.800Z", duration_seconds: 0.4, packets: 1000, bits: 8_000_000 },
+    ...{ peak_pps: 5000, peak_mbps: 40, peak_over_ms: 100, mean_pps: 2500, mean_mbps: 20 },
+    ...{ dropped_packets: 400, dropped_bits: 3_000_000, passed_packets: 600, passed_bits: 5_000_000 },
+  });
+});
+
+interface Series {
+  readonly available: boolean;
+  readonly points: readonly Record<string, number>[];
+}
+
+describe("series", () => {
+  test("points are ticks, with the rates in them, beside the threshold and the normal rate", async () => {
+    const baseline = { normal: 300.00049, factor: 3, floor: 10, ceiling: 2000 };
+    const origin = { baseline, thresholdSource: "baseline", normalOf: "recent" } as const;
+    show({ reason: { ...explain(thresholds({ pps: 5000 })), ...origin } }, seriesOf([10, 200]));
+    expect(await read<Series>("a1/series")).toEqual({
+      ...{ available: true, id: "a1", metric: "pps", threshold: 1000, baseline: 300 },
+      started_at: "2026-03-01T12:00:00.000Z",
+      points: [
+        {
+          ...{ at: "2026-03-01T11:59:59.000Z", seconds: 0.1, rate: 200, rate_max: 200 },
+          ...{ pps: 100, pps_max: 100, mbps: 1, mbps_max: 1 },
+        },
+        {
+          ...{ at: "2026-03-01T11:59:59.100Z", seconds: 0.1, rate: 4000, rate_max: 4000 },
+          ...{ pps: 2000, pps_max: 2000, mbps: 20, mbps_max: 20 },
+        },
+      ],
+    } as never);
+  });
+
+  test("dropped and passed are of the points of which that is known", async () => {
+    const series = seriesOf([100]);
+    series.drop({ packets: 40, bits: 4e5 });
+    series.add({ endMs: NOON, spanMs: 100, packets: 1, bits: 1, ofMetric: 1 }, 8);
+    show({}, series);
+    const [known, unknown] = (await read<Series>("a1/series")).points;
+    expect(known).toMatchObject({ dropped_pps: 400, dropped_mbps: 4, passed_pps: 600, passed_mbps: 6 });
+    expect(Object.keys(unknown ?? {}).filter((name) => /dropped|passed/.test(name))).toEqual([]);
+  });
+
+  test("coarsens beyond its room, and keeps the highest rates", async () => {
+    const ticks = Array.from({ length: SERIES_POINTS_PER_ATTACK + 1 }, (_, i) => (i === 0 ? 500 : 100));
+    show({}, seriesOf(ticks));
+    const { points } = await read<Series>("a1/series");
+    expect(points).toHaveLength(SERIES_POINTS_PER_ATTACK / 2 + 1);
+    expect(points[0]).toMatchObject({ seconds: 0.2, pps: 3000, pps_max: 5000, mbps_max: 50, rate_max: 10_000 });
+    expect(points.at(-1)).toMatchObject({ seconds: 0.1, pps: 1000, pps_max: 1000 });
+  });
+
+  test("available is false, without points, where the service has none of the attack", async () => {
+    show({});
+    expect(await read<Series>("a1/series")).toMatchObject({ available: false, id: "a1", points: [] });
+  });
+});
+
+interface Timeline {
+  readonly entries: readonly object[];
+}
+
+describe("timeline", () => {
+  test("entries say when, what and why, or which neighbor", async () => {
+    const timeline = TIMELINE_KINDS.map((kind, i): TimelineEntry => {
+      if (kind === "announced") return { atMs: NOON + i, kind, text: "a route", neighbor: "192.0.2.251" };
+      return { atMs: NOON + i, kind, text: kind === "ended" ? "" : `why ${i}` };
+    });
+    show({ timeline });
+    const { entries } = await read<Timeline>("a1/timeline");
+    expect(entries.map((entry) => (entry as { kind: string }).kind)).toEqual([...TIMELINE_KINDS]);
+    expect(entries[0]).toEqual({ at: "2026-03-01T12:00:00.000Z", kind: "detected", text: "why 0" });
+    expect(entries).toContainEqual({
+      ...{ at: "2026-03-01T12:00:00.005Z", kind: "announced", text: "a route", neighbor: "192.0.2.251" },
+    });
+    expect(entries.at(-1)).toEqual({ at: "2026-03-01T12:00:00.011Z", kind: "ended" });
+  });
+
+  test("is kept with the attack: one of the history has its own", async () => {
+    const timeline = [{ atMs: NOON, kind: "detected", text: "" }] as const;
+    show({});
+    server.backend.storedAttacks.set("old", { attack: attack({ id: "old", timeline }), ban: null });
+    expect(await read<Timeline>("old/timeline")).toEqual({
+      id: "old",
+      entries: [{ at: "2026-03-01T12:00:00.000Z", kind: "detected" }],
+    } as never);
+  });
+});
+
+test("timeline entries name no neighbor to a tenant, and the announcement once", async () => {
+  const text = "192.0.2.1/32 discard";
+  const entries: TimelineEntry[] = ["192.0.2.251", "192.0.2.252"].map((neighbor) => ({
+    ...{ atMs: NOON, kind: "announced", text, neighbor },
+  }));
+  const timeline: TimelineEntry[] = [{ atMs: NOON, kind: "detected", text: "pps above 1000" }, ...entries];
+  show({ target: address(ACME_HOST), timeline });
+  const kindsFor = async (caller: Caller) => {
+    const answer = await fetch(`${server.base}/api/v1/attacks/a1/timeline`, { headers: as(caller) });
+    const { entries: shown } = (await answer.json()) as { entries: { kind: string; neighbor?: string }[] };
+    return shown.map(({ kind, neighbor = "" }) => `${kind} ${neighbor}`.trim());
+  };
+  expect(await kindsFor("viewer")).toEqual(["detected", "announced 192.0.2.251", "announced 192.0.2.252"]);
+  expect(await kindsFor("tenantViewer")).toEqual(["detected", "announced"]);
+});
