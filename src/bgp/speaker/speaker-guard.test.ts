@@ -1,12 +1,15 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { spawn } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { AnnouncingProcessArgument } from "../../../test/fixtures/bgp/announcing-process.ts";
 import { BgpLab, bgpConfig, blackhole, established, until } from "../../../test/fixtures/bgp/bgp.ts";
+import { systemClock } from "../../system/clock.ts";
 import { systemTimers } from "../../system/timers.ts";
-import { findGobgpd } from "./gobgpd-process.ts";
+import { findGobgpd, startGobgpd, unprivilegedUser } from "./gobgpd-process.ts";
 import { endManagedGobgpd } from "./managed-speaker.ts";
+import { SpeakerDirectory } from "./speaker-directory.ts";
+import { SpeakerGuard } from "./speaker-guard.ts";
 
 const DEADLINE_MS = 60_000;
 const ANNOUNCING_PROCESS = join(import.meta.dir, "../../../test/fixtures/bgp/announcing-process.ts");
@@ -102,6 +105,35 @@ test(
     });
     await until("guarded anew", () => guards().length === 1 && guards()[0] !== second);
     expect(readFileSync(`/proc/${guards()[0]}/status`, "utf8")).toMatch(/^CapEff:\t0+$/m);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "a guard that is just being started is not started again",
+  async () => {
+    const directory = new SpeakerDirectory(lab.stateDir);
+    const user = unprivilegedUser();
+    const run = directory.prepare(user);
+    // Any program of this name in this directory is taken for gobgpd.
+    copyFileSync("/bin/sleep", join(run, "gobgpd"));
+    const command = { executable: "./gobgpd", args: ["60"], user, bindsLowPort: false };
+    startGobgpd({ ...command, workingDirectory: run, logFile: directory.logFile() });
+    lab.onEnd(() => endManagedGobgpd({ stateDir: lab.stateDir, timers: systemTimers }));
+    await until("it runs", () => findGobgpd(run) !== null);
+    const speaker = { pid: lab.gobgpdPid(), run, user, bindsLowPort: false };
+    const unexpected = () => expect.unreachable();
+    const options = { directory, clock: systemClock, routesUntilMs: () => null, leaseMs: 60_000, warn: unexpected };
+    for (let round = 0; round < 10; round += 1) {
+      const guard = new SpeakerGuard(options);
+      for (let look = 0; look < 20; look += 1) guard.watch(speaker);
+      await until("guarded", () => guards().length > 0);
+      await Bun.sleep(20);
+      const [started = 0, ...others] = guards();
+      expect(others).toEqual([]);
+      process.kill(started, "SIGKILL");
+      await until("killed", () => guards().length === 0);
+    }
   },
   DEADLINE_MS,
 );

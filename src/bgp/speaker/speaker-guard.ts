@@ -66,8 +66,8 @@ export interface GuardedSpeaker {
 export class SpeakerGuard {
   readonly #options: SpeakerGuardOptions;
   #isWarned = false;
-  /** Of the guard that was seen last; the table of all processes is read only if it is gone. */
-  #pid: number | null = null;
+  /** That was seen last; the table of all processes is read only if it is gone. */
+  #guard: Guard | null = null;
 
   constructor(options: SpeakerGuardOptions) {
     this.#options = options;
@@ -94,27 +94,40 @@ export class SpeakerGuard {
 
   /** Starts a guard if gobgpd has none. If the time cannot be written, the guard is ended: it would end live routes. */
   watch(speaker: GuardedSpeaker): void {
-    if (this.#pid === null || !isGuard(this.#pid, speaker)) this.#pid = findGuard(speaker);
-    if (this.extend()) this.#pid ??= start(speaker, this.#options.guardLookMs ?? LOOK_MS);
-    else if (this.#pid !== null) signal(this.#pid, "SIGKILL");
+    if (this.#guard?.watches(speaker) !== true) this.#guard = findGuard(speaker);
+    if (this.extend()) this.#guard ??= start(speaker, this.#options.guardLookMs ?? LOOK_MS);
+    else if (this.#guard !== null) signal(this.#guard.pid, "SIGKILL");
   }
 }
 
-/** Returns its process id; null: it could not be started, and the next watch() tries again. */
-function start({ pid, run, user, bindsLowPort }: GuardedSpeaker, lookMs: number): number | null {
+interface Guard {
+  readonly pid: number;
+  watches(speaker: GuardedSpeaker): boolean;
+}
+
+/**
+ * null: it could not be started, and the next watch() tries again. A child is known by its life alone: until it has
+ * executed its program, its command line reads empty.
+ */
+function start({ pid, run, user, bindsLowPort }: GuardedSpeaker, lookMs: number): Guard | null {
   const args = ["-c", script(lookMs), NAME, String(pid)];
   const [program = "", ...rest] = unprivileged({ executable: "/bin/sh", args, user, bindsLowPort });
   const child = spawn(program, rest, { cwd: run, detached: true, stdio: "ignore", env: {} });
-  child.on("error", () => {});
+  let lives = true;
+  const end = () => {
+    lives = false;
+  };
+  child.on("exit", end);
+  child.on("error", end);
   child.unref();
-  return child.pid ?? null;
+  return child.pid === undefined ? null : { pid: child.pid, watches: (speaker) => lives && speaker.pid === pid };
 }
 
 /** A guard that an earlier process of the service started. */
-function findGuard(speaker: GuardedSpeaker): number | null {
+function findGuard(speaker: GuardedSpeaker): Guard | null {
   for (const entry of readdirSync("/proc")) {
     const pid = Number(entry);
-    if (Number.isInteger(pid) && isGuard(pid, speaker)) return pid;
+    if (Number.isInteger(pid) && isGuard(pid, speaker)) return { pid, watches: (other) => isGuard(pid, other) };
   }
   return null;
 }
