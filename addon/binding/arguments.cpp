@@ -152,6 +152,7 @@ CountColumns countRowsArgument(const Napi::CallbackInfo& info, std::size_t index
   return {.addresses = columnOf<std::uint8_t>(rows, "addresses", capacity * kAddressBytes),
           .agesMs = columnOf<double>(rows, "agesMs", capacity),
           .spansMs = columnOf<double>(rows, "spansMs", capacity),
+          .isBefore = columnOf<std::uint8_t>(rows, "isBefore", capacity),
           .incoming = columnOf<double>(rows, "incoming", capacity * kMetrics),
           .outgoing = columnOf<double>(rows, "outgoing", capacity * kMetrics)};
 }

@@ -167,6 +167,7 @@ describe("arrays", () => {
     ["addresses", new Uint8Array(15)],
     ["agesMs", new Float64Array(0)],
     ["spansMs", new Float64Array(0)],
+    ["isBefore", new Uint8Array(0)],
     ["incoming", new Float64Array(12)],
     ["outgoing", new Float64Array(12)],
   ])("refuses counts whose %s are shorter than their capacity", (key, column) => {

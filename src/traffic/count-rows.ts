@@ -10,6 +10,8 @@ export interface CountRows {
   /** From the end of the row's span to the last fold, ms. */
   readonly agesMs: Float64Array;
   readonly spansMs: Float64Array;
+  /** 1: a time before the window that the detection looks at, 0: in it. */
+  readonly isBefore: Uint8Array;
   /** METRICS.length values per row: packets, megabits and new flows in the span. */
   readonly incoming: Float64Array;
   readonly outgoing: Float64Array;
@@ -21,6 +23,7 @@ export function allocateCountRows(capacity: number): CountRows {
     addresses: new Uint8Array(capacity * 16),
     agesMs: new Float64Array(capacity),
     spansMs: new Float64Array(capacity),
+    isBefore: new Uint8Array(capacity),
     incoming: new Float64Array(capacity * METRICS.length),
     outgoing: new Float64Array(capacity * METRICS.length),
   };

@@ -119,6 +119,7 @@ class SimulatedEngine implements Engine {
     for (const [row, { host }] of watched.slice(first, first + out.capacity).entries()) {
       out.addresses.set(host.bytes, row * 16);
       out.agesMs[row] = 0;
+      out.isBefore[row] = 0;
       out.spansMs[row] = this.#tickMs;
       for (let i = 0; i < WIDTH; i++) {
         out.incoming[row * WIDTH + i] = ((host.rates[i] as number) * this.#tickMs) / 1000;

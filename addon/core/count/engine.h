@@ -73,6 +73,7 @@ struct CountColumns {
   std::span<std::uint8_t> addresses;
   std::span<double> agesMs;
   std::span<double> spansMs;
+  std::span<std::uint8_t> isBefore;
   std::span<double> incoming;
   std::span<double> outgoing;
 };
@@ -184,6 +185,8 @@ class Engine {
     /// From the end of its span to the fold.
     double ageMs;
     double spanMs;
+    /// The sum of a whole window that ended before the present one began.
+    bool isBefore;
     std::array<Totals, 2> totals;
   };
 

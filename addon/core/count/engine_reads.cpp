@@ -123,6 +123,7 @@ std::uint32_t Engine::readCounts(std::uint32_t first, const CountColumns& out) c
     std::memcpy(&out.addresses[row * 16], counted.address.bytes.data(), 16);
     out.agesMs[row] = counted.ageMs;
     out.spansMs[row] = counted.spanMs;
+    out.isBefore[row] = counted.isBefore ? 1 : 0;
     // Rates per second of one second are counts.
     ratesOf(counted.totals[0], 1, out.incoming.subspan(row * kMetrics).first<kMetrics>());
     ratesOf(counted.totals[1], 1, out.outgoing.subspan(row * kMetrics).first<kMetrics>());

@@ -47,7 +47,7 @@ void Engine::gatherPast(std::vector<std::uint32_t> hosts, std::uint64_t nowNs) {
     if (beganNs == BucketClock::kNever) continue;
     const std::size_t first = pastCounts_.size();
     for (const std::uint32_t host : hosts) {
-      pastCounts_.push_back({hosts_[host].address, msBetween(endNs, nowNs), msBetween(beganNs, endNs), {}});
+      pastCounts_.push_back({hosts_[host].address, msBetween(endNs, nowNs), msBetween(beganNs, endNs), false, {}});
     }
     sums_.forBucket(slot, [&](const JournalEntry& entry) {
       read++;
@@ -61,7 +61,7 @@ void Engine::gatherPast(std::vector<std::uint32_t> hosts, std::uint64_t nowNs) {
   for (const std::uint32_t host : hosts) {
     recent_.forReadings(host, hosts_[host].address, endNs, [&](const RecentHosts::Reading& reading) {
       pastCounts_.push_back(
-          {hosts_[host].address, msBetween(reading.endNs, nowNs), options_.windowMs * 1.0, reading.totals});
+          {hosts_[host].address, msBetween(reading.endNs, nowNs), options_.windowMs * 1.0, true, reading.totals});
     });
   }
   std::reverse(pastCounts_.begin(), pastCounts_.end());
@@ -76,7 +76,7 @@ void Engine::handOverCounts(double spanMs) {
   std::vector<CountRow> rows = std::move(pastCounts_);
   pastCounts_.clear();
   for (const WatchedHost& watched : watched_->hosts()) {
-    rows.push_back({watched.address, 0, spanMs, watchedTotals_[watched.slot]});
+    rows.push_back({watched.address, 0, spanMs, false, watchedTotals_[watched.slot]});
     watchedTotals_[watched.slot] = {};
   }
   const std::scoped_lock held(screenedLock_);

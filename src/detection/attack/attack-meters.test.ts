@@ -12,22 +12,76 @@ import { AttackMeters, type DroppedOf } from "./attack-meters.ts";
 const ATTACK = attack();
 const NOTHING_KNOWN: DroppedOf = () => null;
 
-/** `packets` in `spanMs`; the attack's threshold is 1000 packets/s. */
-function counted(packets: number, { endMs = 0, spanMs = 100 } = {}) {
-  return { endMs, spanMs, amounts: thresholds({ pps: packets, mbps: packets / 1000 }), from: 0 };
+function metersWith(droppedOf = NOTHING_KNOWN): AttackMeters {
+  return new AttackMeters({ tickMs: 100, droppedOf });
 }
 
-test("a span that is too short to tell a rate from is counted with the next one", () => {
-  const meters = new AttackMeters(NOTHING_KNOWN);
-  meters.add(ATTACK, counted(390, { spanMs: 39 }));
-  expect(meters.volumeOf(ATTACK)).toBeNull();
-  meters.add(ATTACK, counted(300, { spanMs: 61 }));
-  expect(meters.volumeOf(ATTACK)).toMatchObject({ packets: 690, bits: 690_000, peakPps: 6900, peakOverMs: 100 });
+/** `packets` in `spanMs`; the attack's threshold is 1000 packets/s. */
+function counted(packets: number, { endMs = 0, spanMs = 100, isBefore = false } = {}) {
+  return { endMs, spanMs, isBefore, amounts: thresholds({ pps: packets, mbps: packets / 1000 }), from: 0 };
+}
+
+describe("the rate of a tick", () => {
+  /** Of a flood of 1500 packets a second whose worker hands some counts over late; [packets, ms]. */
+  test.each([
+    [
+      "that is steady is its own",
+      [
+        [150, 100],
+        [160, 100],
+        [150, 100],
+      ],
+      1600,
+      100,
+    ],
+    [
+      "after a late one is that of both",
+      [
+        [150, 100],
+        [120, 145],
+        [190, 55],
+        [150, 100],
+      ],
+      1550,
+      200,
+    ],
+    [
+      "that is full, after a late one, too",
+      [
+        [150, 100],
+        [120, 145],
+        [255, 100],
+        [150, 100],
+      ],
+      1531,
+      245,
+    ],
+    [
+      "of several short ones is that of a tick at least",
+      [
+        [150, 100],
+        [10, 30],
+        [80, 30],
+        [60, 40],
+      ],
+      1500,
+      100,
+    ],
+  ])("%s", (_, ticks, peakPps, peakOverMs) => {
+    const meters = metersWith();
+    for (const [packets = 0, spanMs] of ticks) meters.add(ATTACK, counted(packets, { spanMs }));
+    const volume = meters.volumeOf(ATTACK);
+    expect(volume).toMatchObject({ packets: ticks.reduce((sum, [packets = 0]) => sum + packets, 0), peakOverMs });
+    expect(Math.round(volume?.peakPps ?? 0)).toBe(peakPps);
+    const points = [...(meters.seriesOf(ATTACK.id)?.points() ?? [])];
+    expect(points).toHaveLength(ticks.length);
+    expect(Math.max(...points.map(({ ppsMax }) => ppsMax))).toBe(volume?.peakPps ?? 0);
+  });
 });
 
 test("what came before the window is in the series alone", () => {
-  const meters = new AttackMeters(NOTHING_KNOWN);
-  meters.add(ATTACK, counted(900, { endMs: 0, spanMs: 1000 }), true);
+  const meters = metersWith();
+  meters.add(ATTACK, counted(900, { endMs: 0, spanMs: 1000, isBefore: true }));
   meters.add(ATTACK, counted(500, { endMs: 1100 }));
   expect(meters.volumeOf(ATTACK)?.packets).toBe(500);
   expect([...(meters.seriesOf(ATTACK.id)?.points() ?? [])].map(({ packets }) => packets)).toEqual([900, 500]);
@@ -37,7 +91,7 @@ describe("a suspect", () => {
   const LIMITS = thresholds({ pps: 1000 });
 
   test("that becomes an attack has been measured since it was one", () => {
-    const meters = new AttackMeters(NOTHING_KNOWN);
+    const meters = metersWith();
     meters.suspect("incoming 192.0.2.1", LIMITS, 0);
     meters.addToSuspect("incoming 192.0.2.1", counted(500));
     meters.suspect("incoming 192.0.2.1", LIMITS, 0);
@@ -49,7 +103,7 @@ describe("a suspect", () => {
   });
 
   test("that is below its thresholds again is forgotten", () => {
-    const meters = new AttackMeters(NOTHING_KNOWN);
+    const meters = metersWith();
     meters.suspect("incoming 192.0.2.1", LIMITS, 0);
     meters.addToSuspect("incoming 192.0.2.1", counted(500));
     meters.keepSuspects(new Map());
@@ -58,7 +112,7 @@ describe("a suspect", () => {
   });
 
   test("beyond the number of attacks that there may be is not measured", () => {
-    const meters = new AttackMeters(NOTHING_KNOWN);
+    const meters = metersWith();
     for (let i = 0; i <= ACTIVE_ATTACKS_MAX; i++) meters.suspect(String(i), LIMITS, 0);
     for (const last of [ACTIVE_ATTACKS_MAX - 1, ACTIVE_ATTACKS_MAX]) {
       meters.addToSuspect(String(last), counted(500));
@@ -70,7 +124,7 @@ describe("a suspect", () => {
 });
 
 test("an attack without a host of its own is read once a window", () => {
-  const meters = new AttackMeters(NOTHING_KNOWN);
+  const meters = metersWith();
   const group = attack({ target: null });
   for (const monotonicMs of [0, 400, 999, 1000, 1500, 2100]) {
     const window = { rates: thresholds({ pps: 5000 }), windowMs: 1000, isAbove: true };
@@ -82,7 +136,7 @@ test("an attack without a host of its own is read once a window", () => {
 describe("what was dropped", () => {
   test("counts from the start of the attack, also over a second ban", () => {
     let dropped = { packets: 100, bits: 800 };
-    const meters = new AttackMeters(() => dropped);
+    const meters = metersWith(() => dropped);
     meters.add(ATTACK, counted(500, { endMs: 1000 }));
     dropped = { packets: 400, bits: 3200 };
     meters.add(ATTACK, counted(500, { endMs: 2000 }));
@@ -92,7 +146,7 @@ describe("what was dropped", () => {
   });
 
   test("is not known where nothing tells it", () => {
-    const meters = new AttackMeters(NOTHING_KNOWN);
+    const meters = metersWith();
     meters.add(ATTACK, counted(500));
     expect(meters.volumeOf(ATTACK)?.dropped).toBeNull();
     expect([...(meters.seriesOf(ATTACK.id)?.points() ?? [])].map(({ dropped }) => dropped)).toEqual([null]);
@@ -106,7 +160,7 @@ describe("series", () => {
     [SERIES_POINTS_MAX / SERIES_POINTS_PER_ATTACK + 1, SERIES_POINTS_PER_ATTACK - 8],
     [1024, SERIES_POINTS_MAX / 1024],
   ])("of %p attacks have at most %p points each", (attacks, most) => {
-    const meters = new AttackMeters(NOTHING_KNOWN);
+    const meters = metersWith();
     for (let i = 0; i < attacks; i++) meters.add(attack({ id: `a${i}` }), counted(1));
     let length = 0;
     for (let i = 0; i < SERIES_POINTS_PER_ATTACK; i++) {
@@ -117,7 +171,7 @@ describe("series", () => {
   });
 
   test("of ended attacks are kept up to the bound, the last ones", () => {
-    const meters = new AttackMeters(NOTHING_KNOWN);
+    const meters = metersWith();
     for (let i = 0; i <= MEASURED_ATTACKS_KEPT; i++) {
       meters.add(attack({ id: `a${i}` }), counted(1));
       meters.ended(`a${i}`);

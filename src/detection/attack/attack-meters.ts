@@ -22,6 +22,8 @@ export interface Counted {
   /** Wall clock, ms. */
   readonly endMs: number;
   readonly spanMs: number;
+  /** The span is of a time before the window in which the host was attacked: it is shown, and no part of the attack. */
+  readonly isBefore: boolean;
   readonly amounts: ArrayLike<number>;
   readonly from: number;
 }
@@ -38,8 +40,8 @@ interface Measured {
   readonly meter: VolumeMeter;
   readonly series: AttackSeries;
   metric: number;
-  /** A span that was too short to tell a rate from. */
-  short: { readonly spanMs: number; readonly amounts: Float64Array } | null;
+  /** The span before, with those before it over which its rate was taken if it was short. */
+  last: { readonly spanMs: number; readonly amounts: Float64Array } | null;
   /** Monotonic ms: the last reading of an attack that is measured by windows. */
   readAtMs: number | null;
   dropped: Amount | null;
@@ -48,16 +50,17 @@ interface Measured {
 }
 
 /**
- * A fold soon after a late one covers less; within so short a time the moment at which a worker hands over its counts
- * matters. Its counts are added to the next ones, ms.
+ * A worker that has no CPU hands its counts over late, and a tick that was late shows that the machine is busy. A rate is
+ * told from a span of at least so much of a tick, which follows one of at most so much; otherwise from both together.
  */
-const SPAN_MIN_MS = 40;
+const [STEADY_LEAST, STEADY_MOST] = [0.9, 1.25];
 /** How often what was dropped is read, ms. */
 const DROPPED_EVERY_MS = 1000;
 const [PPS, MBPS] = [METRICS.indexOf("pps"), METRICS.indexOf("mbps")];
 const WIDTH = METRICS.length;
 
 export class AttackMeters {
+  readonly #tickMs: number;
   readonly #droppedOf: DroppedOf;
   readonly #active = new Map<string, Measured>();
   /** Of ended attacks, the last one last. */
@@ -66,17 +69,16 @@ export class AttackMeters {
   readonly #suspects = new Map<string, Measured>();
   readonly #rates = new Float64Array(WIDTH);
 
-  constructor(droppedOf: DroppedOf) {
+  constructor({ tickMs, droppedOf }: { readonly tickMs: number; readonly droppedOf: DroppedOf }) {
+    this.#tickMs = tickMs;
     this.#droppedOf = droppedOf;
   }
 
-  /**
-   * What was counted of an attacked host in one fold, oldest first. `isBefore`: it is of a time before the window in
-   * which the host was attacked, which is shown and not counted.
-   */
-  add(attack: Attack, counted: Counted, isBefore = false): void {
+  /** What was counted of an attacked host in one fold, oldest first. */
+  add(attack: Attack, counted: Counted): void {
     const measured = this.#of(attack);
-    if (this.#addTo(measured, counted, isBefore)) this.#readDropped(attack, measured, counted.endMs);
+    this.#addTo(measured, counted);
+    if (!counted.isBefore) this.#readDropped(attack, measured, counted.endMs);
   }
 
   /** The target is above a threshold, and an attack if that lasts. */
@@ -85,9 +87,9 @@ export class AttackMeters {
     this.#suspects.set(key, newMeasured({ thresholds, metric, volume: null }));
   }
 
-  addToSuspect(key: string, counted: Counted, isBefore = false): void {
+  addToSuspect(key: string, counted: Counted): void {
     const measured = this.#suspects.get(key);
-    if (measured !== undefined) this.#addTo(measured, counted, isBefore);
+    if (measured !== undefined) this.#addTo(measured, counted);
   }
 
   /** The suspect is an attack now. */
@@ -105,25 +107,21 @@ export class AttackMeters {
     for (const key of this.#suspects.keys()) if (!keys.has(key)) this.#suspects.delete(key);
   }
 
-  /** Returns whether there is a tick more. */
-  #addTo(measured: Measured, counted: Counted, isBefore: boolean): boolean {
-    if (isBefore) {
-      measured.series.add(tickOf(counted, measured.metric), this.#pointsPerAttack());
+  #addTo(measured: Measured, counted: Counted): void {
+    const { metric, thresholds, last } = measured;
+    const tick = tickOf(counted, metric);
+    if (counted.isBefore) {
+      measured.series.add(tick, this.#pointsPerAttack());
       measured.series.settle();
-      return false;
+      return;
     }
-    const whole = withShort(measured.short, counted);
-    if (whole.spanMs < SPAN_MIN_MS) {
-      const { amounts, from, spanMs } = whole;
-      measured.short = { spanMs, amounts: Float64Array.from({ length: WIDTH }, (_, i) => amounts[from + i] as number) };
-      return false;
-    }
-    measured.short = null;
-    for (let i = 0; i < WIDTH; i++) {
-      this.#rates[i] = ((whole.amounts[whole.from + i] as number) * 1000) / whole.spanMs;
-    }
-    this.#count(measured, whole, firstCrossed(this.#rates, measured.thresholds) >= 0);
-    return true;
+    const isLong = counted.spanMs >= STEADY_LEAST * this.#tickMs;
+    const isSteady = isLong && (last === null || last.spanMs <= STEADY_MOST * this.#tickMs);
+    const over = isSteady || last === null ? counted : joined(last, counted);
+    for (let i = 0; i < WIDTH; i++) this.#rates[i] = ((over.amounts[over.from + i] as number) * 1000) / over.spanMs;
+    const { amounts, from, spanMs } = isLong ? counted : over;
+    measured.last = { spanMs, amounts: Float64Array.from({ length: WIDTH }, (_, i) => amounts[from + i] as number) };
+    this.#count(measured, { tick, over: tickOf(over, metric), isAbove: firstCrossed(this.#rates, thresholds) >= 0 });
   }
 
   /**
@@ -136,7 +134,8 @@ export class AttackMeters {
     if (spanMs < windowMs) return;
     measured.readAtMs = now.monotonicMs;
     const amounts = Float64Array.from({ length: WIDTH }, (_, i) => ((rates[i] as number) * spanMs) / 1000);
-    this.#count(measured, { endMs: now.wallMs, spanMs, amounts, from: 0 }, isAbove);
+    const tick = tickOf({ endMs: now.wallMs, spanMs, amounts, from: 0, isBefore: false }, measured.metric);
+    this.#count(measured, { tick, over: tick, isAbove });
     this.#readDropped(attack, measured, now.wallMs);
   }
 
@@ -171,10 +170,10 @@ export class AttackMeters {
     return measured;
   }
 
-  #count(measured: Measured, counted: Counted, isAbove: boolean): void {
-    const tick = tickOf(counted, measured.metric);
-    measured.meter.add(tick, isAbove);
-    measured.series.add(tick, this.#pointsPerAttack());
+  /** `over`: from what the rates are told. */
+  #count({ meter, series }: Measured, of: { tick: SeriesTick; over: SeriesTick; isAbove: boolean }): void {
+    meter.add(of.tick, of.isAbove, of.over);
+    series.add(of.tick, this.#pointsPerAttack(), of.over);
   }
 
   /** Every attack that is measured or kept has the same room. */
@@ -207,7 +206,7 @@ function newMeasured(of: Pick<Measured, "thresholds" | "metric"> & Pick<Attack, 
   const { thresholds, metric, volume } = of;
   const meter = new VolumeMeter(volume);
   const series = new AttackSeries();
-  return { thresholds, metric, meter, series, short: null, readAtMs: null, dropped: null, droppedAtMs: 0 };
+  return { thresholds, metric, meter, series, last: null, readAtMs: null, dropped: null, droppedAtMs: 0 };
 }
 
 function tickOf({ endMs, spanMs, amounts, from }: Counted, metric: number): SeriesTick {
@@ -216,9 +215,8 @@ function tickOf({ endMs, spanMs, amounts, from }: Counted, metric: number): Seri
   return { endMs, spanMs, packets, bits, ofMetric: amounts[from + metric] as number };
 }
 
-function withShort(short: Measured["short"], counted: Counted): Counted {
-  if (short === null) return counted;
-  const { amounts, from, spanMs, endMs } = counted;
-  const sums = short.amounts.map((amount, i) => amount + (amounts[from + i] as number));
-  return { endMs, spanMs: spanMs + short.spanMs, amounts: sums, from: 0 };
+function joined(last: NonNullable<Measured["last"]>, counted: Counted): Counted {
+  const { amounts, from, spanMs } = counted;
+  const sums = last.amounts.map((amount, i) => amount + (amounts[from + i] as number));
+  return { ...counted, spanMs: spanMs + last.spanMs, amounts: sums, from: 0 };
 }

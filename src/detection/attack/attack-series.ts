@@ -35,8 +35,12 @@ export class AttackSeries {
     return this.#length;
   }
 
-  /** @param capacity points that there may be from now on, at least 2. */
-  add({ endMs, spanMs, packets, bits, ofMetric }: SeriesTick, capacity: number): void {
+  /**
+   * @param capacity points that there may be from now on, at least 2.
+   * @param over what the rates of the tick are told from: the tick, or more.
+   */
+  add(tick: SeriesTick, capacity: number, over = tick): void {
+    const { endMs, spanMs, packets, bits, ofMetric } = tick;
     while (this.#length >= capacity) this.#merge();
     if (this.#rows.length === this.#length * WIDTH) {
       const larger = new Float64Array(2 * this.#rows.length);
@@ -50,9 +54,9 @@ export class AttackSeries {
     rows[at + PACKETS] = packets;
     rows[at + 3] = bits;
     rows[at + 4] = ofMetric;
-    rows[at + 5] = perSecond(packets, spanMs);
-    rows[at + 6] = perSecond(bits, spanMs);
-    rows[at + 7] = perSecond(ofMetric, spanMs);
+    rows[at + 5] = perSecond(over.packets, over.spanMs);
+    rows[at + 6] = perSecond(over.bits, over.spanMs);
+    rows[at + 7] = perSecond(over.ofMetric, over.spanMs);
     rows[at + DROPPED_PACKETS] = Number.NaN;
     rows[at + DROPPED_BITS] = Number.NaN;
   }

@@ -21,13 +21,17 @@ export interface AttackVolume extends Amount {
   readonly beganAt: number;
   /** Of the ticks at both ends only the part that the flood filled, as if it had come at the peak rate. */
   readonly durationMs: number;
-  /** Packets and bits per second of the tick with the most of each. */
+  /** Packets and bits per second of the tick with the most of each, or of several where one tells no rate. */
   readonly peakPps: number;
   readonly peakBps: number;
-  /** Length of the tick with the most packets, ms. */
+  /** The time from which the peak of packets is told, ms. */
   readonly peakOverMs: number;
   /** What is known to have been dropped of it; null: nothing is known. */
   readonly dropped: Amount | null;
+}
+
+interface Tick extends CountedSpan {
+  readonly over: CountedSpan;
 }
 
 const NOTHING: Amount = { packets: 0, bits: 0 };
@@ -42,10 +46,10 @@ export class VolumeMeter {
   #peakBps = 0;
   #peakOverMs = 0;
   /** The last tick before the first one above the thresholds. */
-  #before: CountedSpan | null = null;
+  #before: Tick | null = null;
   /** The first two and the last two counted ticks. */
-  readonly #head: CountedSpan[] = [];
-  #tail: CountedSpan[] = [];
+  readonly #head: Tick[] = [];
+  #tail: Tick[] = [];
   /** Until something is counted. */
   #volume: AttackVolume | null = null;
   /** Ticks after the one that followed the last one above the thresholds; counted when another one is above. */
@@ -57,7 +61,9 @@ export class VolumeMeter {
     this.#earlier = earlier;
   }
 
-  add(tick: CountedSpan, isAbove: boolean): void {
+  /** @param over what the rate of the tick is told from: the tick, or more. */
+  add(span: CountedSpan, isAbove: boolean, over = span): void {
+    const tick = { ...span, over };
     if (isAbove) {
       if (this.#head.length === 0) this.#begin(tick);
       this.#endCalm();
@@ -99,7 +105,7 @@ export class VolumeMeter {
     };
   }
 
-  #begin(tick: CountedSpan): void {
+  #begin(tick: Tick): void {
     const first = this.#before ?? tick;
     this.#beganAt = first.endMs - first.spanMs;
     if (this.#before !== null) this.#count(this.#before);
@@ -118,13 +124,13 @@ export class VolumeMeter {
     this.#calm = null;
   }
 
-  #count(tick: CountedSpan): void {
-    const { packets, bits, spanMs } = tick;
+  #count(tick: Tick): void {
+    const { over } = tick;
     this.#volume = null;
     this.#total = plus(this.#total, tick);
-    this.#spanMs += spanMs;
-    const [pps, bps] = [perSecond(packets, spanMs), perSecond(bits, spanMs)];
-    if (pps > this.#peakPps) this.#peakOverMs = spanMs;
+    this.#spanMs += tick.spanMs;
+    const [pps, bps] = [perSecond(over.packets, over.spanMs), perSecond(over.bits, over.spanMs)];
+    if (pps > this.#peakPps) this.#peakOverMs = over.spanMs;
     this.#peakPps = Math.max(this.#peakPps, pps);
     this.#peakBps = Math.max(this.#peakBps, bps);
     if (this.#head.length < 2) this.#head.push(tick);

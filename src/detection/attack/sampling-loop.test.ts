@@ -22,6 +22,7 @@ function harness() {
   const policy = {
     hostgroups: [hostgroup({ pps: 10 })],
     windowMs: 1000,
+    tickMs: 100,
     sustainMs: 0,
     hysteresisMs: () => 0,
     maxActive: 10,
@@ -33,6 +34,7 @@ function harness() {
   const loop = new SamplingLoop({
     sampler: new AttackSampler(headers, {
       windowMs: 1000,
+      tickMs: 100,
       top: 10,
       flows: 20,
       originOf: null,

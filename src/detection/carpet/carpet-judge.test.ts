@@ -26,6 +26,7 @@ function harness(changes: Partial<CarpetPolicy> = {}) {
   const policy: CarpetPolicy = {
     hostgroups: [hostgroup({ pps: 1e6 }), hostgroup({ pps: 1e6 }, { name: "web" })],
     windowMs: 1000,
+    tickMs: 100,
     sustainMs: 0,
     hysteresisMs: () => 0,
     maxActive: 1000,
@@ -38,7 +39,12 @@ function harness(changes: Partial<CarpetPolicy> = {}) {
   const scan = new CarpetScan(policy);
   const active = new ActiveAttacks();
   let ids = 0;
-  const judge = new CarpetJudge(policy, scan, { active, meters: new AttackMeters(() => null) }, () => `c${++ids}`);
+  const judge = new CarpetJudge(
+    policy,
+    scan,
+    { active, meters: new AttackMeters({ tickMs: 100, droppedOf: () => null }) },
+    () => `c${++ids}`,
+  );
   let monotonicMs = 0;
   const pass = (...hosts: (HostRowFields & { readonly network?: number })[]) => {
     monotonicMs += 1000;

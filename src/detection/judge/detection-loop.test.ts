@@ -68,6 +68,7 @@ function harness({ capacity = 8, sustainMs = 0 } = {}) {
   const policy = {
     hostgroups: [hostgroup({ pps: 10 })],
     windowMs: 1000,
+    tickMs: 100,
     sustainMs,
     hysteresisMs: () => 0,
     maxActive: 10,

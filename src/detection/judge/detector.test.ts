@@ -14,6 +14,7 @@ function detector(overrides: Partial<DetectionPolicy> = {}) {
   const policy = {
     hostgroups: [GLOBAL, SHOP],
     windowMs: 1000,
+    tickMs: 100,
     sustainMs: 0,
     hysteresisMs: () => 300,
     maxActive: 3,
@@ -159,7 +160,7 @@ describe("outgoing detection", () => {
   const judging = (hostgroups = [OUT]) => {
     let ids = 0;
     const made = new Detector(
-      { hostgroups, windowMs: 1000, sustainMs: 0, hysteresisMs: () => 0, maxActive: 9 },
+      { hostgroups, windowMs: 1000, tickMs: 100, sustainMs: 0, hysteresisMs: () => 0, maxActive: 9 },
       () => `a${++ids}`,
     );
     return (...hosts: HostRowFields[]) =>
@@ -196,7 +197,14 @@ describe("a hostgroup judged as a whole", () => {
   const WHOLE = hostgroup({ pps: 1000 }, { name: "whole", calculation: "total" });
   const setUp = () => {
     let ids = 0;
-    const policy = { hostgroups: [GLOBAL, WHOLE], windowMs: 1000, sustainMs: 0, hysteresisMs: () => 0, maxActive: 9 };
+    const policy = {
+      hostgroups: [GLOBAL, WHOLE],
+      windowMs: 1000,
+      tickMs: 100,
+      sustainMs: 0,
+      hysteresisMs: () => 0,
+      maxActive: 9,
+    };
     const made = new Detector(policy, () => `a${++ids}`);
     const judge = (pps: number, ...hosts: HostRowFields[]) => {
       const sums = hostRows({ target: "0.0.0.0", rates: {} }, { target: "0.0.0.0", rates: { pps } });
@@ -244,7 +252,14 @@ describe("a learned limit", () => {
   const setUp = (learnedSeconds: number, pps: number) => {
     let ids = 0;
     const baselines = new Baselines({ capacity: 8, directions: 1, seed: 1 });
-    const policy = { hostgroups: [GROUP], windowMs: 1000, sustainMs: 0, hysteresisMs: () => 0, maxActive: 9 };
+    const policy = {
+      hostgroups: [GROUP],
+      windowMs: 1000,
+      tickMs: 100,
+      sustainMs: 0,
+      hysteresisMs: () => 0,
+      maxActive: 9,
+    };
     const made = new Detector(policy, () => `a${++ids}`, baselines);
     const rows = hostRows({ target: "192.0.2.1", rates: { pps } });
     const learner = { keys: rows.addresses, at: 0, group: GROUP, direction: "incoming" } as const;

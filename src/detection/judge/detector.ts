@@ -29,6 +29,7 @@ export interface DetectionPolicy {
   readonly hostgroups: readonly Hostgroup[];
   /** Rates are those of this time. */
   readonly windowMs: number;
+  readonly tickMs: number;
   /** How long a rate must hold before it is an attack. */
   readonly sustainMs: number;
   /** How long all rates must stay within the thresholds before an attack is over. */
@@ -77,7 +78,7 @@ export class Detector {
     droppedOf: DroppedOf = () => null,
   ) {
     this.#policy = policy;
-    this.meters = new AttackMeters(droppedOf);
+    this.meters = new AttackMeters({ tickMs: policy.tickMs, droppedOf });
     this.#newId = newId;
     this.baselines = baselines;
     baselines.reconfigure(policy.hostgroups);
@@ -139,18 +140,12 @@ export class Detector {
         const attack = this.active.ofHost(target, direction);
         const endMs = now.wallMs - (rows.agesMs[row] as number);
         const spanMs = rows.spansMs[row] as number;
-        const counted = { endMs, spanMs, amounts: rows[direction], from: row * METRICS.length };
-        const isBefore = this.#isBefore(rows, row);
-        if (attack !== null) this.meters.add(attack, counted, isBefore);
-        else if (this.#suspects.size > 0) this.meters.addToSuspect(`${direction} ${target}`, counted, isBefore);
+        const isBefore = rows.isBefore[row] === 1;
+        const counted = { endMs, spanMs, isBefore, amounts: rows[direction], from: row * METRICS.length };
+        if (attack !== null) this.meters.add(attack, counted);
+        else if (this.#suspects.size > 0) this.meters.addToSuspect(`${direction} ${target}`, counted);
       }
     }
-  }
-
-  /** Sums of windows, which say how busy a host was before its attack; they are no part of it. */
-  #isBefore(rows: CountRows, row: number): boolean {
-    const { windowMs } = this.#policy;
-    return (rows.spansMs[row] as number) >= windowMs && (rows.agesMs[row] as number) >= windowMs;
   }
 
   /** Whether judgeRising() may start attacks: a sustain time is counted in ticks. */

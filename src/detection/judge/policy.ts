@@ -14,6 +14,7 @@ export function detectionPolicy(config: Config): DetectionPolicy {
   return {
     hostgroups: config.hostgroups,
     windowMs: config.detection.windowMs,
+    tickMs: config.detection.tickMs,
     sustainMs: config.detection.sustainMs,
     // Attacks of a removed group use the global value.
     hysteresisMs: (group) => 1000 * (seconds.get(group) ?? seconds.get("global") ?? 0),
