@@ -119,7 +119,9 @@ test(
     copyFileSync("/bin/sleep", join(run, "gobgpd"));
     const command = { executable: "./gobgpd", args: ["60"], user, bindsLowPort: false };
     startGobgpd({ ...command, workingDirectory: run, logFile: directory.logFile() });
-    lab.onEnd(() => endManagedGobgpd({ stateDir: lab.stateDir, timers: systemTimers }));
+    lab.onEnd(async () => {
+      await endManagedGobgpd({ stateDir: lab.stateDir, timers: systemTimers });
+    });
     await until("it runs", () => findGobgpd(run) !== null);
     const speaker = { pid: lab.gobgpdPid(), run, user, bindsLowPort: false };
     const unexpected = () => expect.unreachable();

@@ -34,7 +34,6 @@ function harness() {
   const loop = new SamplingLoop({
     sampler: new AttackSampler(headers, {
       windowMs: 1000,
-      tickMs: 100,
       top: 10,
       flows: 20,
       originOf: null,
