@@ -2,9 +2,10 @@
  * Finds the hosts whose traffic active bans drop, filter or divert, by their row in the packet counter: fast enough for
  * a million hosts per second. Built again for each lookup.
  */
-import { ADDRESS_BYTES, addressToBytes, type IpAddress } from "../net/address.ts";
+import { ADDRESS_BYTES, addressToBytes } from "../net/address.ts";
 import { mappedLength } from "../net/prefix.ts";
-import { addressTail, type HostRows, rowAddress } from "../traffic/host-rows.ts";
+import { AddressIndex } from "../traffic/address-index.ts";
+import type { HostRows } from "../traffic/host-rows.ts";
 import { type Ban, wantedRoutes } from "./ban.ts";
 import { isOneAddress } from "./ban-subject.ts";
 
@@ -14,24 +15,20 @@ interface PrefixBits {
 }
 
 export class BannedHosts {
-  readonly #targets = new Set<IpAddress>();
-  readonly #tails = new Set<number>();
+  readonly #targets = new AddressIndex();
   readonly #prefixes: PrefixBits[] = [];
 
   /** Virtual bans and those that only watch keep no traffic away. */
   constructor(bans: Iterable<Ban>) {
     for (const ban of bans) {
       if (wantedRoutes(ban).length === 0) continue;
-      const bytes = addressToBytes(ban.target);
-      if (isOneAddress(ban.prefix)) {
-        this.#targets.add(ban.target);
-        this.#tails.add(addressTail(bytes, 0));
-      } else this.#prefixes.push({ bytes, bits: mappedLength(ban.prefix) });
+      if (isOneAddress(ban.prefix)) this.#targets.add(ban.target);
+      else this.#prefixes.push({ bytes: addressToBytes(ban.target), bits: mappedLength(ban.prefix) });
     }
   }
 
   holds(rows: HostRows, row: number): boolean {
-    if (this.#tails.has(addressTail(rows.addresses, row)) && this.#targets.has(rowAddress(rows, row))) return true;
+    if (this.#targets.find(rows.addresses, row) !== null) return true;
     // No closure: one for each of a million hosts a second is tens of megabytes of garbage.
     for (let i = 0; i < this.#prefixes.length; i++) {
       const { bytes, bits } = this.#prefixes[i] as PrefixBits;

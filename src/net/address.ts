@@ -43,9 +43,14 @@ export function addressFamily(ip: IpAddress): 4 | 6 {
 /** 16 bytes, freshly allocated; IPv4 in its mapped form. */
 export function addressToBytes(ip: IpAddress): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(ADDRESS_BYTES);
+  writeAddress(ip, bytes);
+  return bytes;
+}
+
+/** The same into 16 zero bytes of the caller's. */
+export function writeAddress(ip: IpAddress, bytes: Uint8Array): void {
   if (addressFamily(ip) === 6) writeIpv6(ip, bytes);
   else writeMappedIpv4(ip, bytes);
-  return bytes;
 }
 
 function writeMappedIpv4(ip: IpAddress, bytes: Uint8Array): void {

@@ -2,7 +2,7 @@
  * Longest-prefix match over many prefixes: one hash lookup for each length in use, longest first. Flat arrays, so that
  * another thread can use a table without copying.
  */
-import { ADDRESS_BYTES, addressFamily, addressToBytes, type IpAddress, MAPPED_BITS } from "./address.ts";
+import { ADDRESS_BYTES, addressFamily, addressToBytes, type IpAddress, MAPPED_BITS, writeAddress } from "./address.ts";
 import { clearHostBits, mappedLength, type Prefix } from "./prefix.ts";
 
 /** Lengths refer to the 128-bit form. */
@@ -24,6 +24,9 @@ export class PrefixTable {
   readonly #words: Uint32Array;
   /** Signed view of the same memory, since the result of `&` is signed. */
   readonly #signedWords: Int32Array;
+  /** The address that is looked up: thousands a tick, none of which needs memory of its own. */
+  readonly #sought = new Uint8Array(ADDRESS_BYTES);
+  readonly #soughtWords = wordsOf(this.#sought);
 
   constructor(packed: PackedPrefixes) {
     this.#packed = packed;
@@ -51,8 +54,9 @@ export class PrefixTable {
   /** The row of the longest prefix that contains `ip`; -1: none. */
   find(ip: IpAddress): number {
     const { lengthsInUse, slots } = this.#packed;
-    const bytes = addressToBytes(ip);
-    const words = wordsOf(bytes);
+    const bytes = this.#sought.fill(0);
+    const words = this.#soughtWords;
+    writeAddress(ip, bytes);
     // Otherwise ::/0 would contain every IPv4 address in its mapped form.
     const shortest = addressFamily(ip) === 4 ? MAPPED_BITS : 0;
     for (const length of lengthsInUse) {

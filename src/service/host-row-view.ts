@@ -65,7 +65,8 @@ export class HostRowView implements HostView {
 
   get attack(): Attack | null {
     const { attacks } = this.#tables;
-    return attacks.mayHold(this.#rows, this.#row) ? attacks.on(this.target) : null;
+    const attacked = attacks.attackedHost(this.#rows, this.#row);
+    return attacked === null ? null : attacks.on(attacked);
   }
 
   #normal(direction: Direction): Rates | null {

@@ -3,9 +3,10 @@
  * highest rates of all ticks. Nothing is lost between two intervals: what one does not have, the next one has. Keeps
  * what is not stored yet, so that it can be read too.
  */
-import { addressFromBytes, addressToBytes, type IpAddress, parseAddress } from "../net/address.ts";
+import { addressToBytes, type IpAddress, parseAddress } from "../net/address.ts";
+import { AddressIndex } from "./address-index.ts";
 import { BusiestRows } from "./busiest-rows.ts";
-import { addressTail, type HostRows } from "./host-rows.ts";
+import type { HostRows } from "./host-rows.ts";
 import { allocateIntervalRows, type IntervalRows } from "./interval-rows.ts";
 import type { Direction } from "./rates.ts";
 import { type RecentPart, rowIn } from "./recent-traffic.ts";
@@ -205,25 +206,18 @@ export class HistoryRecorder {
   }
 }
 
-/** Called for each row: comparing four bytes excludes nearly all hosts. */
+/** The hosts that were attacked in an interval. */
 class Attacked {
-  readonly #keys: ReadonlySet<string>;
-  readonly #tails: ReadonlySet<number>;
+  readonly #hosts: Readonly<Record<Direction, AddressIndex>>;
 
   constructor(attacks: Iterable<AttackedTarget>, before: Attacked | null = null) {
-    const keys = new Set(before === null ? [] : before.#keys);
-    const tails = new Set(before === null ? [] : before.#tails);
-    for (const { target, direction } of attacks) {
-      if (target === null) continue;
-      keys.add(`${direction} ${target}`);
-      tails.add(addressTail(addressToBytes(target), 0));
-    }
-    this.#keys = keys;
-    this.#tails = tails;
+    const hostsOf = (direction: Direction) =>
+      new AddressIndex(before === null ? [] : before.#hosts[direction].values());
+    this.#hosts = { incoming: hostsOf("incoming"), outgoing: hostsOf("outgoing") };
+    for (const { target, direction } of attacks) if (target !== null) this.#hosts[direction].add(target);
   }
 
   has(rows: IntervalRows, row: number, direction: Direction): boolean {
-    if (this.#tails.size === 0 || !this.#tails.has(addressTail(rows.addresses, row))) return false;
-    return this.#keys.has(`${direction} ${addressFromBytes(rows.addresses, row * 16)}`);
+    return this.#hosts[direction].find(rows.addresses, row) !== null;
   }
 }

@@ -37,16 +37,10 @@ export function rowAddress(rows: HostRows, row: number): IpAddress {
   return addressFromBytes(rows.addresses, row * 16);
 }
 
-/** The last four bytes of the address, for a quick pre-check. */
-export function addressTail(addresses: Uint8Array, row: number): number {
-  const at = row * 16 + 12;
-  const high = ((addresses[at] as number) << 8) | (addresses[at + 1] as number);
-  const low = ((addresses[at + 2] as number) << 8) | (addresses[at + 3] as number);
-  return high * 0x1_0000 + low;
-}
-
 /** Returns a copy, since the next tick overwrites the columns. */
 export function rowRates(column: Float64Array, row: number): number[] {
   const start = row * METRICS.length;
-  return Array.from(column.subarray(start, start + METRICS.length));
+  const rates = new Array<number>(METRICS.length);
+  for (let i = 0; i < rates.length; i++) rates[i] = column[start + i] as number;
+  return rates;
 }

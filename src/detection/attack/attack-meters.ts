@@ -40,8 +40,9 @@ interface Measured {
   readonly meter: VolumeMeter;
   readonly series: AttackSeries;
   metric: number;
-  /** The span before, with those before it over which its rate was taken if it was short. */
-  last: { readonly spanMs: number; readonly amounts: Float64Array } | null;
+  /** The span before, with those before it over which its rate was taken if it was short; of 0 ms: there is none. */
+  lastMs: number;
+  readonly last: Float64Array;
   /** Monotonic ms: the last reading of an attack that is measured by windows. */
   readAtMs: number | null;
   dropped: Amount | null;
@@ -108,7 +109,7 @@ export class AttackMeters {
   }
 
   #addTo(measured: Measured, counted: Counted): void {
-    const { metric, thresholds, last } = measured;
+    const { metric, thresholds, last, lastMs } = measured;
     const tick = tickOf(counted, metric);
     if (counted.isBefore) {
       measured.series.add(tick, this.#pointsPerAttack());
@@ -116,12 +117,16 @@ export class AttackMeters {
       return;
     }
     const isLong = counted.spanMs >= STEADY_LEAST * this.#tickMs;
-    const isSteady = isLong && (last === null || last.spanMs <= STEADY_MOST * this.#tickMs);
-    const over = isSteady || last === null ? counted : joined(last, counted);
-    for (let i = 0; i < WIDTH; i++) this.#rates[i] = ((over.amounts[over.from + i] as number) * 1000) / over.spanMs;
-    const { amounts, from, spanMs } = isLong ? counted : over;
-    measured.last = { spanMs, amounts: Float64Array.from({ length: WIDTH }, (_, i) => amounts[from + i] as number) };
-    this.#count(measured, { tick, over: tickOf(over, metric), isAbove: firstCrossed(this.#rates, thresholds) >= 0 });
+    const isSteady = lastMs === 0 || (isLong && lastMs <= STEADY_MOST * this.#tickMs);
+    const over = isSteady ? counted : joined(last, lastMs, counted);
+    const { amounts, from, spanMs } = over;
+    const rates = this.#rates;
+    for (let i = 0; i < WIDTH; i++) rates[i] = ((amounts[from + i] as number) * 1000) / spanMs;
+    const kept = isLong ? counted : over;
+    measured.lastMs = kept.spanMs;
+    for (let i = 0; i < WIDTH; i++) last[i] = kept.amounts[kept.from + i] as number;
+    const isAbove = firstCrossed(rates, thresholds) >= 0;
+    this.#count(measured, { tick, over: isSteady ? tick : tickOf(over, metric), isAbove });
   }
 
   /**
@@ -206,7 +211,8 @@ function newMeasured(of: Pick<Measured, "thresholds" | "metric"> & Pick<Attack, 
   const { thresholds, metric, volume } = of;
   const meter = new VolumeMeter(volume);
   const series = new AttackSeries();
-  return { thresholds, metric, meter, series, last: null, readAtMs: null, dropped: null, droppedAtMs: 0 };
+  const last = new Float64Array(WIDTH);
+  return { thresholds, metric, meter, series, lastMs: 0, last, readAtMs: null, dropped: null, droppedAtMs: 0 };
 }
 
 function tickOf({ endMs, spanMs, amounts, from }: Counted, metric: number): SeriesTick {
@@ -215,8 +221,8 @@ function tickOf({ endMs, spanMs, amounts, from }: Counted, metric: number): Seri
   return { endMs, spanMs, packets, bits, ofMetric: amounts[from + metric] as number };
 }
 
-function joined(last: NonNullable<Measured["last"]>, counted: Counted): Counted {
+function joined(last: Float64Array, lastMs: number, counted: Counted): Counted {
   const { amounts, from, spanMs } = counted;
-  const sums = last.amounts.map((amount, i) => amount + (amounts[from + i] as number));
-  return { ...counted, spanMs: spanMs + last.spanMs, amounts: sums, from: 0 };
+  const sums = last.map((amount, i) => amount + (amounts[from + i] as number));
+  return { ...counted, spanMs: spanMs + lastMs, amounts: sums, from: 0 };
 }

@@ -39,7 +39,8 @@ const NOTHING: Amount = { packets: 0, bits: 0 };
 export class VolumeMeter {
   /** Of an earlier process. */
   readonly #earlier: AttackVolume | null;
-  #total = NOTHING;
+  #packets = 0;
+  #bits = 0;
   #spanMs = 0;
   #beganAt = 0;
   #peakPps = 0;
@@ -63,7 +64,8 @@ export class VolumeMeter {
 
   /** @param over what the rate of the tick is told from: the tick, or more. */
   add(span: CountedSpan, isAbove: boolean, over = span): void {
-    const tick = { ...span, over };
+    const { endMs, spanMs, packets, bits } = span;
+    const tick = { endMs, spanMs, packets, bits, over };
     if (isAbove) {
       if (this.#head.length === 0) this.#begin(tick);
       this.#endCalm();
@@ -92,7 +94,7 @@ export class VolumeMeter {
     if (this.#head.length === 0) return earlier;
     const dropped = this.#dropped ?? earlier?.dropped ?? null;
     const isHigher = earlier === null || this.#peakPps >= earlier.peakPps;
-    const { packets, bits } = earlier === null ? this.#total : plus(this.#total, earlier);
+    const { packets, bits } = plus({ packets: this.#packets, bits: this.#bits }, earlier ?? NOTHING);
     return {
       packets,
       bits,
@@ -118,8 +120,7 @@ export class VolumeMeter {
     this.#volume = null;
     this.#tail = [];
     if (this.#calm !== null) {
-      this.#total = plus(this.#total, this.#calm);
-      this.#spanMs += this.#calm.spanMs;
+      this.#sum(this.#calm);
     }
     this.#calm = null;
   }
@@ -127,8 +128,7 @@ export class VolumeMeter {
   #count(tick: Tick): void {
     const { over } = tick;
     this.#volume = null;
-    this.#total = plus(this.#total, tick);
-    this.#spanMs += tick.spanMs;
+    this.#sum(tick);
     const [pps, bps] = [perSecond(over.packets, over.spanMs), perSecond(over.bits, over.spanMs)];
     if (pps > this.#peakPps) this.#peakOverMs = over.spanMs;
     this.#peakPps = Math.max(this.#peakPps, pps);
@@ -136,6 +136,12 @@ export class VolumeMeter {
     if (this.#head.length < 2) this.#head.push(tick);
     if (this.#tail.length === 2) this.#tail.shift();
     this.#tail.push(tick);
+  }
+
+  #sum({ packets, bits, spanMs }: CountedSpan): void {
+    this.#packets += packets;
+    this.#bits += bits;
+    this.#spanMs += spanMs;
   }
 
   #durationMs(): number {

@@ -5,7 +5,7 @@
 
 import type { Hostgroup } from "../../config/config.ts";
 import { ADDRESS_BYTES } from "../../net/address.ts";
-import { allocateHostRows, type HostRows, rowAddress } from "../../traffic/host-rows.ts";
+import { allocateHostRows, type HostRows } from "../../traffic/host-rows.ts";
 import { METRICS } from "../../traffic/rates.ts";
 import type { ActiveAttacks } from "../attack/active-attacks.ts";
 import type { CarpetScan } from "../carpet/carpet-scan.ts";
@@ -92,9 +92,9 @@ export class BaselineLearner {
     const { active, baselines, carpets, windowMs } = this.#options;
     const rows = this.#rows;
     if (group === undefined || group.calculation === "total" || (rows.idleMs[row] as number) >= windowMs) return;
-    const mayBeAttacked = active.mayHold(rows, row);
+    const attacked = active.attackedHost(rows, row);
     for (const direction of DIRECTIONS) {
-      if (mayBeAttacked && active.ofHost(rowAddress(rows, row), direction) !== null) continue;
+      if (attacked !== null && active.ofHost(attacked, direction) !== null) continue;
       // The traffic of a host with an attack of its own is not part of a carpet attack.
       if (direction === "incoming" && carpets?.isOn === true && carpets.add(rows, row)) continue;
       // Otherwise each ban would lower the normal rate, and the returning legitimate traffic would be an attack.

@@ -7,7 +7,7 @@ import { ACTIVE_ATTACKS_MAX } from "../../limits.ts";
 import { ADDRESS_BYTES, addressFromBytes, type IpAddress, parseAddress } from "../../net/address.ts";
 import type { Now } from "../../system/now.ts";
 import type { CountRows } from "../../traffic/count-rows.ts";
-import { type HostRows, rowAddress, rowRates } from "../../traffic/host-rows.ts";
+import { type HostRows, rowRates } from "../../traffic/host-rows.ts";
 import { METRICS, type Rates } from "../../traffic/rates.ts";
 import { ActiveAttacks } from "../attack/active-attacks.ts";
 import {
@@ -135,7 +135,9 @@ export class Detector {
   /** Takes what was counted of attacked hosts, oldest first. Call this before judge(), which ends attacks. */
   measure(rows: CountRows, count: number, now: Now): void {
     for (let row = 0; row < count; row++) {
-      const target = addressFromBytes(rows.addresses, row * ADDRESS_BYTES);
+      const attacked = this.active.attackedHost(rows, row);
+      if (attacked === null && this.#suspects.size === 0) continue;
+      const target = attacked ?? addressFromBytes(rows.addresses, row * ADDRESS_BYTES);
       for (const direction of DIRECTIONS) {
         const attack = this.active.ofHost(target, direction);
         const endMs = now.wallMs - (rows.agesMs[row] as number);
@@ -160,9 +162,7 @@ export class Detector {
   judgeRising(rows: HostRows, count: number, now: Now): AttackChange[] {
     const judgement = this.#judgement(now);
     for (let row = 0; row < count; row++) {
-      if (!this.active.mayHold(rows, row) || !this.#isAttacked(rowAddress(rows, row))) {
-        this.#judgeHost(rows, row, judgement);
-      }
+      if (this.active.attackedHost(rows, row) === null) this.#judgeHost(rows, row, judgement);
     }
     return judgement.changes;
   }
@@ -183,13 +183,9 @@ export class Detector {
     return { now, changes: [], suspects: new Map(), judged: new Set(), replaceable };
   }
 
-  #isAttacked(host: IpAddress): boolean {
-    return DIRECTIONS.some((direction) => this.active.ofHost(host, direction) !== null);
-  }
-
   #judgeHost(rows: HostRows, row: number, judgement: Judgement): void {
     const group = this.#policy.hostgroups[rows.groups[row] as number];
-    const target = this.active.mayHold(rows, row) ? rowAddress(rows, row) : null;
+    const target = this.active.attackedHost(rows, row);
     for (const direction of DIRECTIONS) {
       const column = rows[direction];
       const attack = target === null ? null : this.active.ofHost(target, direction);
