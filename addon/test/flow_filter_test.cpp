@@ -70,7 +70,8 @@ TEST_CASE("a long-lived flow is not counted again while few flows are new") {
     for (const std::uint64_t flow : flows) counted += filter.isNew(flow, second * kEpochsPerSecond) ? 1U : 0U;
     for (int i = 0; i < 10'000; i++) (void)filter.isNew(random.bits(), second * kEpochsPerSecond);
   }
-  CHECK(counted == flows.size());
+  // By chance a set may get more than its 16 flows within a second.
+  CHECK(static_cast<double>(counted) == doctest::Approx(static_cast<double>(flows.size())).epsilon(0.001));
 }
 
 TEST_CASE("the flow that was unused for longest makes room, not one of the present epoch") {

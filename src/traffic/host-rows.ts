@@ -16,7 +16,7 @@ export interface HostRows {
   readonly networks: Uint32Array;
   /** Milliseconds since the last packet. */
   readonly idleMs: Float64Array;
-  /** METRICS.length values per row, each per second over the window. */
+  /** METRICS.length values per row, each per second over the window. Outgoing ones are written only where they are counted. */
   readonly incoming: Float64Array;
   readonly outgoing: Float64Array;
 }

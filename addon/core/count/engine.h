@@ -59,6 +59,35 @@ struct HostColumns {
   std::span<double> outgoing;
 };
 
+/// The hosts that the last fold handed over, in columns as they are read. Memory follows what is written.
+class ScreenedRows {
+ public:
+  [[nodiscard]] HostColumns columns() const noexcept {
+    return {.addresses = of(addresses_),
+            .groups = of(groups_),
+            .networks = of(networks_),
+            .idleMs = of(idleMs_),
+            .incoming = of(incoming_),
+            .outgoing = of(outgoing_)};
+  }
+  [[nodiscard]] std::size_t residentBytes() const {
+    return addresses_.residentBytes() + groups_.residentBytes() + networks_.residentBytes() + idleMs_.residentBytes() +
+           incoming_.residentBytes() + outgoing_.residentBytes();
+  }
+
+ private:
+  template <typename T>
+  static std::span<T> of(const LazyArray<T>& column) noexcept {
+    return {column.data(), column.size()};
+  }
+
+  LazyArray<std::uint8_t> addresses_{kScreenedMax * sizeof(Address), Pages::small};
+  LazyArray<std::uint32_t> groups_{kScreenedMax, Pages::small}, networks_{kScreenedMax, Pages::small};
+  LazyArray<double> idleMs_{kScreenedMax, Pages::small};
+  LazyArray<double> incoming_{kScreenedMax * kMetrics, Pages::small};
+  LazyArray<double> outgoing_{kScreenedMax * kMetrics, Pages::small};
+};
+
 /// Columns of rows of intervals; groups.size() rows fit. The shapes of IntervalRows in native.d.ts.
 struct IntervalColumns {
   std::span<std::uint8_t> addresses;
@@ -199,7 +228,7 @@ class Engine {
   };
   void gatherReached(std::uint32_t host, std::vector<Candidate>& reached) const;
   void handOver(std::vector<Candidate> reached);
-  void handOverWatched(const Address& address);
+  void handOverWatched(const Address& address, const HostColumns& rows);
   [[nodiscard]] ScreenedHost screenedHost(std::uint32_t host) const noexcept;
 
   // rising.cpp
@@ -214,7 +243,7 @@ class Engine {
   [[nodiscard]] std::uint32_t nowMs() const noexcept;
   void writeHost(std::uint32_t host, const HostColumns& out, std::size_t row) const noexcept;
   void writeInterval(std::uint32_t host, const IntervalColumns& out, std::size_t row) const noexcept;
-  static void writeRow(const ScreenedHost& host, const HostColumns& out, std::size_t row) noexcept;
+  void writeRow(const ScreenedHost& host, const HostColumns& out, std::size_t row) const noexcept;
 
   const EngineOptions options_;
   std::shared_ptr<Control> control_;
@@ -275,7 +304,7 @@ class Engine {
   std::array<FewCounts, 2> risingFew_{};
 
   mutable std::mutex screenedLock_;
-  LazyArray<ScreenedHost> screened_{kScreenedMax, Pages::small};
+  ScreenedRows screened_;
   /// How many of them were written, and how many there are.
   std::uint32_t screenedRows_ = 0;
   std::uint32_t screenedCount_ = 0;

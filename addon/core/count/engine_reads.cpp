@@ -7,9 +7,10 @@
 namespace floodwall {
 namespace {
 
-void writeRates(const HostRates& rates, const HostColumns& out, std::size_t row) noexcept {
-  std::copy_n(rates.begin(), kMetrics, out.incoming.begin() + static_cast<std::ptrdiff_t>(row * kMetrics));
-  std::copy_n(rates.begin() + kMetrics, kMetrics, out.outgoing.begin() + static_cast<std::ptrdiff_t>(row * kMetrics));
+/// The first `count` values.
+template <typename T>
+void copy(std::span<T> from, std::span<T> to, std::size_t count) noexcept {
+  std::copy_n(from.begin(), count, to.begin());
 }
 
 /// A sampled header of the host: where it lies, and its place in time. Small, since many are sorted.
@@ -97,12 +98,15 @@ sample_record recordOf(const Sample& sample, bool isOutgoing, double ageMs) noex
 
 }  // namespace
 
-void Engine::writeRow(const ScreenedHost& host, const HostColumns& out, std::size_t row) noexcept {
+/// Outgoing rates that are not counted are not written: they are the caller's zeros.
+void Engine::writeRow(const ScreenedHost& host, const HostColumns& out, std::size_t row) const noexcept {
   std::memcpy(&out.addresses[row * 16], host.address.bytes.data(), 16);
   out.groups[row] = host.group;
   out.networks[row] = host.network;
   out.idleMs[row] = host.idleMs;
-  writeRates(host.rates, out, row);
+  const auto at = static_cast<std::ptrdiff_t>(row * kMetrics);
+  std::copy_n(host.rates.begin(), kMetrics, out.incoming.begin() + at);
+  if (options_.countOutgoing) std::copy_n(host.rates.begin() + kMetrics, kMetrics, out.outgoing.begin() + at);
 }
 
 void Engine::writeHost(std::uint32_t host, const HostColumns& out, std::size_t row) const noexcept {
@@ -112,7 +116,13 @@ void Engine::writeHost(std::uint32_t host, const HostColumns& out, std::size_t r
 std::uint32_t Engine::readScreened(const HostColumns& out) const {
   const std::scoped_lock held(screenedLock_);
   const std::size_t count = std::min<std::size_t>(out.groups.size(), screenedRows_);
-  for (std::size_t row = 0; row < count; row++) writeRow(screened_[row], out, row);
+  const HostColumns rows = screened_.columns();
+  copy(rows.addresses, out.addresses, count * sizeof(Address));
+  copy(rows.groups, out.groups, count);
+  copy(rows.networks, out.networks, count);
+  copy(rows.idleMs, out.idleMs, count);
+  copy(rows.incoming, out.incoming, count * kMetrics);
+  if (options_.countOutgoing) copy(rows.outgoing, out.outgoing, count * kMetrics);
   return screenedCount_;
 }
 

@@ -15,7 +15,7 @@ class RecentHosts {
  public:
   /// Of its screen, in any metric: what is below is a flat line beside an attack.
   static constexpr double kBusyShare = 1.0 / 32;
-  static constexpr std::uint32_t kHosts = 2048, kReadings = 8;
+  static constexpr std::uint32_t kHosts = 1024, kReadings = 8;
 
   struct Reading {
     /// The end of the window; 0: there is none.

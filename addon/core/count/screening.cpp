@@ -47,26 +47,27 @@ void Engine::handOver(std::vector<Candidate> reached) {
   std::partial_sort(reached.begin(), reached.begin() + most, reached.end(),
                     [](const Candidate& a, const Candidate& b) { return a.excess > b.excess; });
   const std::scoped_lock held(screenedLock_);
+  const HostColumns rows = screened_.columns();
   screenedRows_ = 0;
-  for (const WatchedHost& watched : watched_->hosts()) handOverWatched(watched.address);
+  for (const WatchedHost& watched : watched_->hosts()) handOverWatched(watched.address, rows);
   screenedCount_ = screenedRows_ + static_cast<std::uint32_t>(reached.size());
   for (const Candidate& candidate : reached) {
     if (screenedRows_ == kScreenedMax) break;
-    screened_[screenedRows_++] = screenedHost(candidate.host);
+    writeRow(screenedHost(candidate.host), rows, screenedRows_++);
   }
 }
 
-void Engine::handOverWatched(const Address& address) {
+void Engine::handOverWatched(const Address& address, const HostColumns& rows) {
   const std::uint32_t host = hosts_.find(address);
   if (host != HostTable::kNone) {
-    screened_[screenedRows_++] = screenedHost(host);
+    writeRow(screenedHost(host), rows, screenedRows_++);
     return;
   }
   // Silent for so long that it left the table: zeros say so.
   const std::uint32_t place = networks_->match(address);
   if (place == kNoPlace) return;
   const Place& at = networks_->places()[place];
-  screened_[screenedRows_++] = {address, at.network, at.group, static_cast<double>(options_.idleMs), {}};
+  writeRow({address, at.network, at.group, static_cast<double>(options_.idleMs), {}}, rows, screenedRows_++);
 }
 
 ScreenedHost Engine::screenedHost(std::uint32_t host) const noexcept {
