@@ -55,12 +55,32 @@ async function clientOf<Path, Peer, AddPaths>(
   const service = api.service(connection.transport);
   try {
     const { global } = await connection.call("GetBgp", service.getBgp({}));
-    if (global !== undefined && global.asn !== 0) return new GobgpClient({ connection, api, service, global });
+    if (global !== undefined && global.asn !== 0) {
+      prepareCodec(api);
+      return new GobgpClient({ connection, api, service, global });
+    }
   } catch (fault) {
     if (fault instanceof SpeakerFault && fault.kind === "unknown_call") return null;
     throw fault;
   }
   throw new SpeakerFault("GetBgp", `${connection.target} is up, but not configured yet`, "unconfigured");
+}
+
+/** The codec makes its tables at the first message of each kind, in some milliseconds that the first attack must not pay. */
+function prepareCodec({
+  encodePath,
+  addPathsRequest,
+}: Pick<GobgpApi<never, never, unknown>, "encodePath" | "addPathsRequest">): void {
+  const attributes = { nextHop: "192.0.2.1", communities: [1], largeCommunities: ["1:1:1"], localPref: 1, rates: [0] };
+  const components = [
+    { type: 1, prefix: "192.0.2.1/32" },
+    { type: 3, items: [[1, 17]] },
+  ] as const;
+  const paths = [
+    { family: "ipv4-unicast", nlri: { kind: "prefix", address: "192.0.2.1", length: 32 } },
+    { family: "ipv4-flowspec", nlri: { kind: "flowspec", components } },
+  ] as const;
+  addPathsRequest(paths.map((path) => encodePath({ ...path, identifier: 1, attributes })));
 }
 
 interface GobgpClientParts<Path, Peer, AddPaths> {
