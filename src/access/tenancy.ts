@@ -37,6 +37,11 @@ export class Tenancy {
     return tenant === null || this.tenantOf(ip) === tenant;
   }
 
+  /** Whether the hostgroup exists and the caller may see it. */
+  hasGroup({ tenant }: Pick<Principal, "tenant">, group: string): boolean {
+    return this.#hostgroups.some((own) => own.name === group && (tenant === null || own.tenant === tenant));
+  }
+
   /** Names of the tenant's hostgroups, with `global` if the tenant owns it. */
   groupsOf(tenant: string): ReadonlySet<string> {
     return this.#groups.get(tenant) ?? NONE;

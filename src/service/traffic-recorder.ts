@@ -57,10 +57,7 @@ export function trafficRecorder(options: TrafficRecorderOptions): HistoryRecorde
     const { hostgroups } = floodwall.config;
     if (sums.capacity !== hostgroups.length) sums = allocateHostRows(hostgroups.length);
     packetPath.engine.readGroups(sums);
-    recorder.ticked(
-      sums,
-      hostgroups.map(({ tenant }) => tenant),
-    );
+    recorder.ticked(sums, hostgroups);
   });
   return recorder;
 }

@@ -217,11 +217,16 @@ describe("the history recorder", () => {
     expect((await recent()).map(({ seconds }) => seconds)).toEqual([4]);
   });
 
-  test("has totals of all hostgroups and of each tenant, from every tick", async () => {
+  test("has totals of all hostgroups, of each tenant and of each hostgroup, from every tick", async () => {
+    const hostgroups = [
+      { name: "global", tenant: "acme" },
+      { name: "web", tenant: null },
+      { name: "mail", tenant: "acme" },
+    ];
     const tick = (...pps: number[]) => {
       clock.advance(1000);
       const groups = hostRows(...pps.map((rate) => ({ target: "::", rates: { pps: rate, udp_pps: rate / 2 } })));
-      recorder.ticked(groups, ["acme", null, "acme"]);
+      recorder.ticked(groups, hostgroups);
     };
     tick(10, 20, 30);
     tick(100, 0, 300);
@@ -233,6 +238,12 @@ describe("the history recorder", () => {
       ["total udp", 23, 200],
       ["total of acme", 44, 400],
       ["total udp of acme", 22, 200],
+      ["hostgroup: global", 11, 100],
+      ["hostgroup udp: global", 5.5, 50],
+      ["hostgroup: web", 2, 20],
+      ["hostgroup udp: web", 1, 10],
+      ["hostgroup: mail", 33, 300],
+      ["hostgroup udp: mail", 16.5, 150],
     ]);
     expect((await interval())?.totals).toEqual([]);
   });

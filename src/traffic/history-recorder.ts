@@ -10,7 +10,7 @@ import type { HostRows } from "./host-rows.ts";
 import { allocateIntervalRows, type IntervalRows } from "./interval-rows.ts";
 import type { Direction } from "./rates.ts";
 import { type RecentPart, rowIn } from "./recent-traffic.ts";
-import { TotalRates } from "./total-rates.ts";
+import { type SummedGroup, TotalRates } from "./total-rates.ts";
 import type { TrafficSnapshot } from "./traffic-history.ts";
 
 /** Structurally the addon's Engine, which this folder must not import. */
@@ -99,10 +99,10 @@ export class HistoryRecorder {
     if (this.#started.size < STARTED_MAX) this.#started.set(`${direction} ${target}`, { target, direction });
   }
 
-  /** The rates of all hostgroups after a tick, and their tenants. */
-  ticked(groups: HostRows, tenants: readonly (string | null)[]): void {
+  /** The rates of all hostgroups after a tick. */
+  ticked(groups: HostRows, hostgroups: readonly SummedGroup[]): void {
     const nowMs = this.#options.monotonicMs();
-    this.#totals.setTenants(tenants);
+    this.#totals.setHostgroups(hostgroups);
     this.#totals.add(groups, (nowMs - this.#tickMs) / 1000);
     this.#tickMs = nowMs;
   }

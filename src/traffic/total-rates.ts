@@ -1,14 +1,19 @@
-/** Sums of the hostgroups' rates over an interval, for all of them and for each tenant: what was sent, and the peaks. */
+/** Sums of rates over an interval, of all hostgroups, each tenant and each hostgroup: what was sent, and the peaks. */
 import type { HostRows } from "./host-rows.ts";
 import { type Direction, METRICS, type Metric } from "./rates.ts";
-import { TOTAL_PROTOCOLS, type TotalProtocol, type TotalRow, totalSeries } from "./traffic-history.ts";
+import { TOTAL_PROTOCOLS, type TotalProtocol, type TotalRow, type TotalScope, totalSeries } from "./traffic-history.ts";
+
+export interface SummedGroup {
+  readonly name: string;
+  readonly tenant: string | null;
+}
 
 interface Sums {
   readonly series: string;
   readonly direction: Direction;
   /** Of a group: where its pps, mbps and flows_per_sec are; -1: it has none. */
   readonly metrics: readonly number[];
-  /** Of its hostgroups. */
+  /** The rows of its hostgroups. */
   readonly groups: readonly number[];
   /** Rates times seconds, and the highest rates. */
   readonly counted: number[];
@@ -17,23 +22,22 @@ interface Sums {
 
 export class TotalRates {
   #sums: readonly Sums[] = [];
-  #tenants: readonly (string | null)[] = [];
+  #hostgroups: readonly SummedGroup[] | null = null;
 
-  /** `tenants`: the tenant of each hostgroup. Counts of tenants that stay are kept. */
-  setTenants(tenants: readonly (string | null)[]): void {
-    if (this.#sums.length > 0 && String(tenants) === String(this.#tenants)) return;
-    this.#tenants = [...tenants];
+  /** In the order of the rows; the same object means no change. Counts of what stays are kept. */
+  setHostgroups(hostgroups: readonly SummedGroup[]): void {
+    if (hostgroups === this.#hostgroups) return;
+    this.#hostgroups = hostgroups;
     const before = new Map(this.#sums.map((sums) => [nameOf(sums), sums]));
-    this.#sums = [null, ...new Set(tenants.filter((tenant) => tenant !== null))].flatMap((tenant) => {
-      const groups = tenants.flatMap((owner, i) => (tenant === null || owner === tenant ? [i] : []));
-      return [null, ...TOTAL_PROTOCOLS].flatMap((protocol) =>
+    this.#sums = scopesOf(hostgroups).flatMap(({ scope, groups }) =>
+      [null, ...TOTAL_PROTOCOLS].flatMap((protocol) =>
         (["incoming", "outgoing"] as const).map((direction) => {
-          const fresh = { series: totalSeries(tenant, protocol), direction, metrics: metricsOf(protocol), groups };
+          const fresh = { series: totalSeries(scope, protocol), direction, metrics: metricsOf(protocol), groups };
           const { counted = [0, 0, 0], highest = [0, 0, 0] } = before.get(nameOf(fresh)) ?? {};
           return { ...fresh, counted, highest };
         }),
-      );
-    });
+      ),
+    );
   }
 
   /** The rates of all hostgroups after a tick, which came `seconds` after the one before. */
@@ -67,6 +71,18 @@ export class TotalRates {
       highest.fill(0);
     }
   }
+}
+
+function scopesOf(hostgroups: readonly SummedGroup[]): { readonly scope: TotalScope; readonly groups: number[] }[] {
+  const tenants = new Set(hostgroups.flatMap(({ tenant }) => tenant ?? []));
+  return [
+    { scope: { kind: "all" }, groups: [...hostgroups.keys()] },
+    ...[...tenants].map((name) => ({
+      scope: { kind: "tenant", name } as const,
+      groups: hostgroups.flatMap(({ tenant }, i) => (tenant === name ? [i] : [])),
+    })),
+    ...hostgroups.map(({ name }, i) => ({ scope: { kind: "hostgroup", name } as const, groups: [i] })),
+  ];
 }
 
 function nameOf({ series, direction }: Pick<Sums, "series" | "direction">): string {

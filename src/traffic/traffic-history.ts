@@ -47,9 +47,17 @@ export interface TotalRow {
 export const TOTAL_PROTOCOLS = ["udp", "tcp", "icmp"] as const;
 export type TotalProtocol = (typeof TOTAL_PROTOCOLS)[number];
 
-/** The name of a sum over all hosts, or over those of a tenant. No address has such a name. */
-export function totalSeries(tenant: string | null, protocol: TotalProtocol | null = null): string {
-  return `total${protocol === null ? "" : ` ${protocol}`}${tenant === null ? "" : ` of ${tenant}`}`;
+/** Whose hosts are added up: all, those of a tenant, or those of a hostgroup. */
+export type TotalScope =
+  | { readonly kind: "all" }
+  | { readonly kind: "tenant"; readonly name: string }
+  | { readonly kind: "hostgroup"; readonly name: string };
+
+/** The name of a sum. No address has such a name, and no two sums have the same. */
+export function totalSeries(scope: TotalScope, protocol: TotalProtocol | null = null): string {
+  const part = protocol === null ? "" : ` ${protocol}`;
+  if (scope.kind === "hostgroup") return `hostgroup${part}: ${scope.name}`;
+  return `total${part}${scope.kind === "tenant" ? ` of ${scope.name}` : ""}`;
 }
 
 export interface TrafficQuery {

@@ -191,6 +191,26 @@ describe("GET /api/v1/traffic/total", () => {
     expect(questions()).toMatchObject(keys.map((key) => ({ key, direction: "outgoing" })));
   });
 
+  test("traffic total of a hostgroup is of its hosts, also for the tenant that owns it", async () => {
+    await get("traffic/total?hostgroup=web");
+    await get("traffic/total?hostgroup=web", "tenantViewer");
+    const keys = ["hostgroup: web", "hostgroup udp: web", "hostgroup tcp: web", "hostgroup icmp: web"];
+    expect(questions()).toMatchObject([...keys, ...keys].map((key) => ({ key, direction: "incoming" })));
+  });
+
+  test.each([
+    ["global", "tenantViewer"],
+    ["nosuch", "tenantViewer"],
+    ["nosuch", "viewer"],
+  ] as const)("the hostgroup %s is not one of the configuration for the %s, also with storage off", (name, caller) =>
+    expectRefused(
+      `traffic/total?hostgroup=${name}`,
+      400,
+      `hostgroup must be one of the configuration: ${name}`,
+      caller,
+    ),
+  );
+
   test("with storage disabled is not available and has no points", async () => {
     storageOff();
     expect(await (await get("traffic/total")).text()).toBe('{"available":false,"points":[]}');

@@ -29,6 +29,7 @@ const START_MS = Date.parse("2026-03-01T12:00:00.000Z");
 const LENGTHS = [0.2, 0.5, 1, 2.3, 5, 9.7];
 const PHASES = Array.from({ length: 25 }, (_, i) => i * 0.4);
 const ALL_SECONDS = 40;
+const GLOBAL = [{ name: "global", tenant: null }];
 
 interface Flood {
   readonly host: IpAddress;
@@ -131,7 +132,7 @@ class History {
     for (let ms = replay.advance(); ms !== null; ms = replay.advance()) {
       this.clock.advance(Math.max(0, ms - this.clock.wallMs()));
       this.#engine.readGroups(this.#groups);
-      this.#recorder.ticked(this.#groups, [null]);
+      this.#recorder.ticked(this.#groups, GLOBAL);
       await nextTurn();
       await onTick((ms - START_MS) / 1000);
     }

@@ -3,7 +3,13 @@ import { Type } from "@sinclair/typebox";
 import { BUCKETS_MAX, STEP_SECONDS_MAX } from "../../limits.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
 import type { Clock } from "../../system/clock.ts";
-import { TOTAL_PROTOCOLS, type TotalProtocol, type TrafficQuery, totalSeries } from "../../traffic/traffic-history.ts";
+import {
+  TOTAL_PROTOCOLS,
+  type TotalProtocol,
+  type TotalScope,
+  type TrafficQuery,
+  totalSeries,
+} from "../../traffic/traffic-history.ts";
 import type { Backend } from "../backend.ts";
 import type { Refusal } from "../refusal.ts";
 import type { ReadRoute } from "../route.ts";
@@ -56,15 +62,21 @@ export function trafficRoute(backend: Pick<Backend, "tenancy" | "traffic">, cloc
   };
 }
 
-export function totalTrafficRoute(backend: Pick<Backend, "traffic">, clock: Pick<Clock, "wallMs">): ReadRoute {
+export function totalTrafficRoute(
+  backend: Pick<Backend, "tenancy" | "traffic">,
+  clock: Pick<Clock, "wallMs">,
+): ReadRoute {
   return {
     name: "total_traffic",
     method: "GET",
     path: "/api/v1/traffic/total",
     access: "viewer",
     about: {
-      summary: "The rates of all hosts together over time; with a tenant, of its hosts",
-      query: SERIES_PARAMETERS,
+      summary: "The rates of all hosts together over time; with a tenant, of its hosts; or those of one hostgroup",
+      query: {
+        hostgroup: { text: "The name of a hostgroup. Default: all.", schema: Type.String({ minLength: 1 }) },
+        ...SERIES_PARAMETERS,
+      },
       answers: {
         200: {
           text: "The points, oldest first; with storage off none, and available is false.",
@@ -74,16 +86,27 @@ export function totalTrafficRoute(backend: Pick<Backend, "traffic">, clock: Pick
       },
     },
     handle: async ({ principal, query }) => {
+      const hostgroup = parameter(query, "hostgroup");
+      // A tenant does not learn which hostgroups others have.
+      if (hostgroup !== null && !backend.tenancy().hasGroup(principal, hostgroup)) {
+        return invalidQuery(`hostgroup must be one of the configuration: ${hostgroup}`);
+      }
       const buckets = bucketsOf(query, clock.wallMs());
       if (buckets.kind !== "buckets") return buckets;
       const { direction, stepSeconds } = buckets.of;
+      const scope = scopeOf(principal.tenant, hostgroup);
       const ask = (protocol: TotalProtocol | null) =>
-        backend.traffic({ key: totalSeries(principal.tenant, protocol), ...buckets.of });
+        backend.traffic({ key: totalSeries(scope, protocol), ...buckets.of });
       const [points, udp, tcp, icmp] = await Promise.all([null, ...TOTAL_PROTOCOLS].map(ask));
       if (!points || !udp || !tcp || !icmp) return jsonAnswer(200, { available: false, points: [] });
       return jsonAnswer(200, totalTrafficToWire({ direction, stepSeconds, points, protocols: { udp, tcp, icmp } }));
     },
   };
+}
+
+function scopeOf(tenant: string | null, hostgroup: string | null): TotalScope {
+  if (hostgroup !== null) return { kind: "hostgroup", name: hostgroup };
+  return tenant === null ? { kind: "all" } : { kind: "tenant", name: tenant };
 }
 
 function hostOf(query: URLSearchParams): { kind: "host"; key: IpAddress } | InvalidQuery | Refusal {
