@@ -12,6 +12,8 @@ export interface TextFieldProps {
   readonly placeholder?: string;
   readonly isRequired?: boolean;
   readonly maxLength?: number;
+  /** Values that the browser offers to complete what is typed. */
+  readonly offered?: readonly string[];
   /** The HTML attribute: `off` for values that are not personal data. */
   readonly autocomplete?: "off" | "current-password";
 }
@@ -32,12 +34,20 @@ export function TextField({ label, value, onInput, hint, fault, type = "text", .
         placeholder={rest.placeholder}
         required={rest.isRequired}
         maxLength={rest.maxLength}
+        list={rest.offered === undefined ? undefined : `${id}-offered`}
         autocomplete={rest.autocomplete ?? "off"}
         spellcheck={false}
         autocapitalize="off"
         aria-invalid={fault == null ? undefined : true}
         aria-describedby={describedBy.length === 0 ? undefined : describedBy.join(" ")}
       />
+      {rest.offered !== undefined && (
+        <datalist id={`${id}-offered`}>
+          {rest.offered.map((value) => (
+            <option key={value} value={value} />
+          ))}
+        </datalist>
+      )}
       {hint !== undefined && (
         <small id={`${id}-hint`} class="hint">
           {hint}

@@ -4,6 +4,7 @@ import { Attacks } from "./attacks/attacks.tsx";
 import { Audit } from "./audit/audit.tsx";
 import { Bans } from "./bans/bans.tsx";
 import { Edge } from "./edge/edge.tsx";
+import { Explorer } from "./explorer/explorer.tsx";
 import { Hosts } from "./hosts/hosts.tsx";
 import { Overview } from "./overview/overview.tsx";
 import { ScrubNodes } from "./scrub/scrub-nodes.tsx";
@@ -15,6 +16,7 @@ export const VIEWS: readonly View[] = [
   { name: "attacks", title: "Attacks", icon: "attacks", Content: Attacks },
   { name: "bans", title: "Bans", icon: "bans", Content: Bans },
   { name: "hosts", title: "Hosts", icon: "hosts", Content: Hosts },
+  { name: "explorer", title: "Explorer", icon: "explorer", Content: Explorer },
   { name: "sources", title: "Source blocks", icon: "sources", Content: SourceBlocks },
   { name: "scrub", title: "Scrub nodes", icon: "nodes", Content: ScrubNodes, isForUnscopedOnly: true },
   { name: "edge", title: "Edge", icon: "edge", Content: Edge },

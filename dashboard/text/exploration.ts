@@ -1,0 +1,102 @@
+/** What the explorer shows, as it stands in the page's address, and how its answers become lines of one chart. Pure. */
+
+import { looksLikeAddress } from "./format/address.ts";
+import { type RangeName, rangeName, rangeQuery } from "./format/ranges.ts";
+
+export type Grouping = "protocol" | "hostgroup" | "host";
+export type Unit = "pps" | "mbps" | "flows_per_sec";
+export type Comparison = "none" | "day" | "week";
+
+export interface Exploration {
+  readonly by: Grouping;
+  /** Names of hostgroups, or addresses; by protocol at most one hostgroup. Empty: not chosen yet, or all. */
+  readonly only: readonly string[];
+  readonly direction: "incoming" | "outgoing";
+  readonly unit: Unit;
+  readonly isStacked: boolean;
+  readonly comparison: Comparison;
+  readonly range: RangeName;
+}
+
+/** More lines than that cannot be told apart. */
+export const LINES_MAX = 8;
+/** The default period of recording. */
+const STEP_SECONDS_MIN = 10;
+export const EARLIER_SECONDS: Readonly<Record<Comparison, number>> = { none: 0, day: 86_400, week: 7 * 86_400 };
+
+/** What is not valid is as if it were not there. */
+export function explorationOf(query: URLSearchParams): Exploration {
+  const by = oneOf(query.get("by"), ["protocol", "hostgroup", "host"]);
+  const named = [...new Set(query.getAll("only").flatMap((names) => names.split(",")))].filter((name) => name !== "");
+  const only = by === "host" ? named.filter(looksLikeAddress) : named;
+  const unit = oneOf(query.get("unit"), ["pps", "mbps", "flows_per_sec"]);
+  return {
+    by,
+    only: only.slice(0, by === "protocol" ? 1 : LINES_MAX),
+    direction: oneOf(query.get("direction"), ["incoming", "outgoing"]),
+    // New flows are not counted by protocol.
+    unit: by === "protocol" && unit === "flows_per_sec" ? "pps" : unit,
+    isStacked: query.get("form") !== "lines",
+    comparison: oneOf(query.get("compare"), ["none", "day", "week"]),
+    range: rangeName(query.get("range")),
+  };
+}
+
+function oneOf<Value extends string>(text: string | null, values: readonly [Value, ...Value[]]): Value {
+  return values.find((value) => value === text) ?? values[0];
+}
+
+/** `name`: a hostgroup or an address; null: all hosts. */
+export function seriesPath(
+  { by, direction, range }: Pick<Exploration, "by" | "direction" | "range">,
+  name: string | null,
+  { nowMs, earlierSeconds }: { readonly nowMs: number; readonly earlierSeconds: number },
+): string {
+  const endMs = nowMs - earlierSeconds * 1000;
+  const query = new URLSearchParams({ direction, ...rangeQuery(range, endMs, STEP_SECONDS_MIN) });
+  if (earlierSeconds > 0) query.set("to", new Date(endMs).toISOString());
+  if (name !== null) query.set(by === "host" ? "key" : "hostgroup", name);
+  return `/api/v1/traffic${by === "host" ? "" : "/total"}?${query}`;
+}
+
+interface Bucket {
+  readonly ts: string;
+}
+
+export interface Part<Point extends Bucket> {
+  readonly points: readonly Point[];
+  /** How much earlier than they are shown they were recorded. */
+  readonly earlierSeconds: number;
+}
+
+/**
+ * Points of several answers on one time axis of this step; null: nothing was recorded of that part then. Where nothing
+ * at all was recorded for longer than a step, one empty time makes a gap.
+ */
+export function aligned<Point extends Bucket>(
+  parts: readonly Part<Point>[],
+  stepSeconds: number,
+): { readonly times: readonly number[]; readonly rows: readonly (readonly (Point | null)[])[] } {
+  const byTime = parts.map(({ points, earlierSeconds }) => {
+    const shown = (point: Point) => Date.parse(point.ts) / 1000 + earlierSeconds;
+    return new Map(points.map((point) => [Math.round(shown(point) / stepSeconds) * stepSeconds, point]));
+  });
+  const recorded = [...new Set(byTime.flatMap((points) => [...points.keys()]))].sort((a, b) => a - b);
+  const times = recorded.flatMap((at, i) => {
+    const before = recorded[i - 1];
+    return before !== undefined && at - before > 2.5 * stepSeconds ? [before + stepSeconds, at] : [at];
+  });
+  return { times, rows: byTime.map((points) => times.map((at) => points.get(at) ?? null)) };
+}
+
+/** Of the parts that were recorded; null: none was. */
+export function sumOf(values: readonly (number | null)[]): number | null {
+  const known = values.filter((value) => value !== null);
+  return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0);
+}
+
+/** The choice with one name more, or less. */
+export function toggled(only: readonly string[], name: string): string | null {
+  const next = only.includes(name) ? only.filter((other) => other !== name) : [...only, name];
+  return next.length === 0 ? null : next.join(",");
+}

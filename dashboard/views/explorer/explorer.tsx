@@ -1,0 +1,122 @@
+/**
+ * Traffic over time by protocol, hostgroup or host, beside that of an earlier day or week. All that is chosen is in the
+ * page's address, so that a link shows the same.
+ */
+import { useCallback } from "preact/hooks";
+import { serviceNow } from "../../api/contact.ts";
+import { useKept } from "../../api/resource.ts";
+import { useResources } from "../../api/resources.ts";
+import { Empty, StorageOff } from "../../parts/callout.tsx";
+import { ChoiceField, Segments } from "../../parts/field.tsx";
+import { Panel } from "../../parts/panel.tsx";
+import { RangeChoice } from "../../parts/range-choice.tsx";
+import { Show } from "../../parts/show.tsx";
+import { place, setQuery } from "../../router.ts";
+import {
+  type Comparison,
+  EARLIER_SECONDS,
+  explorationOf,
+  type Grouping,
+  seriesPath,
+  type Unit,
+} from "../../text/exploration.ts";
+import { ExplorerChart, type History } from "./explorer-chart.tsx";
+import { NameChoice } from "./name-choice.tsx";
+
+const EVERY_MS = 10_000;
+const GROUPINGS = [
+  ["protocol", "Protocol"],
+  ["hostgroup", "Hostgroup"],
+  ["host", "Host"],
+] as const satisfies readonly (readonly [Grouping, string])[];
+const DIRECTIONS = [
+  ["incoming", "In"],
+  ["outgoing", "Out"],
+] as const;
+const UNITS = [
+  ["pps", "Packets"],
+  ["mbps", "Bits"],
+  ["flows_per_sec", "Flows"],
+] as const satisfies readonly (readonly [Unit, string])[];
+const FORMS = [
+  ["stacked", "Means, stacked"],
+  ["lines", "Peaks, lines"],
+] as const;
+const COMPARISONS = [
+  ["none", "Nothing"],
+  ["day", "The day before"],
+  ["week", "The week before"],
+] as const satisfies readonly (readonly [Comparison, string])[];
+/** Of all hosts. */
+const ALL = "";
+
+export function Explorer() {
+  const chosen = explorationOf(place.value.query);
+  const { by, only, direction, unit, isStacked, comparison, range } = chosen;
+  const names = by === "protocol" ? [only[0] ?? ALL] : only;
+  const earlierSeconds = EARLIER_SECONDS[comparison];
+  const keys = [0, ...(earlierSeconds > 0 ? [earlierSeconds] : [])].flatMap((seconds) =>
+    names.map((name) => `${seconds} ${name}`),
+  );
+  const pathOf = useCallback(
+    (key: string) => {
+      const [seconds, name] = [Number(key.split(" ", 1)[0]), key.slice(key.indexOf(" ") + 1)];
+      const time = { nowMs: serviceNow(), earlierSeconds: seconds };
+      return seriesPath({ by, direction, range }, name === ALL ? null : name, time);
+    },
+    [by, direction, range],
+  );
+  const { loaded, refresh } = useResources<History>(keys, pathOf, EVERY_MS);
+  const kept = useKept(loaded);
+  const isOthers = kept.kind === "ready" && kept.data.length !== keys.length;
+  return (
+    <Panel title="Traffic over time" isWide actions={<RangeChoice />}>
+      <div class="choices">
+        <Segments
+          label="Group by"
+          value={by}
+          options={GROUPINGS}
+          onChange={(next) => setQuery({ by: next === "protocol" ? null : next, only: null })}
+        />
+        <Segments
+          label="Direction"
+          value={direction}
+          options={DIRECTIONS}
+          onChange={(next) => setQuery({ direction: next })}
+        />
+        <Segments
+          label="Unit"
+          value={unit}
+          options={by === "protocol" ? UNITS.slice(0, 2) : UNITS}
+          onChange={(next) => setQuery({ unit: next })}
+        />
+        <Segments
+          label="Form"
+          value={isStacked ? "stacked" : "lines"}
+          options={FORMS}
+          onChange={(form) => setQuery({ form: form === "stacked" ? null : form })}
+        />
+        <ChoiceField
+          label="Compare with"
+          value={comparison}
+          options={COMPARISONS}
+          onChange={(next) => setQuery({ compare: next === "none" ? null : next })}
+        />
+      </div>
+      <NameChoice by={by} only={only} direction={direction} />
+      {names.length === 0 ? (
+        <Empty title={`No ${by} is chosen`}>Choose one above, or “The busiest”.</Empty>
+      ) : (
+        <Show loaded={isOthers ? { kind: "loading" } : kept} what="history of rates" onRetry={refresh}>
+          {(histories) =>
+            histories.some(({ available }) => !available) ? (
+              <StorageOff what="history" />
+            ) : (
+              <ExplorerChart exploration={chosen} names={names} histories={histories} />
+            )
+          }
+        </Show>
+      )}
+    </Panel>
+  );
+}

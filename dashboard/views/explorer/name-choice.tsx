@@ -1,0 +1,120 @@
+/** Which hostgroups or hosts the explorer shows: typed with completion, the busiest, or removed again. */
+import { useState } from "preact/hooks";
+import type { HostsWire } from "../../../src/http/wire/traffic/host.ts";
+import { useResource } from "../../api/resource.ts";
+import { groupRates } from "../../api/running.ts";
+import { Button } from "../../parts/button.tsx";
+import { TextField } from "../../parts/field.tsx";
+import { setQuery } from "../../router.ts";
+import { type Exploration, type Grouping, LINES_MAX, toggled } from "../../text/exploration.ts";
+import { looksLikeAddress } from "../../text/format/address.ts";
+
+const HOSTS_OFFERED = 50;
+const BUSIEST = 5;
+const EVERY_MS = 10_000;
+
+export function NameChoice({ by, only, direction }: Pick<Exploration, "by" | "only" | "direction">) {
+  if (by === "host") return <HostChoice only={only} />;
+  return <GroupChoice by={by} only={only} direction={direction} />;
+}
+
+type ChoiceProps = Pick<Exploration, "only" | "direction">;
+
+function GroupChoice({ by, only, direction }: ChoiceProps & { readonly by: Exclude<Grouping, "host"> }) {
+  const { value } = groupRates.state;
+  const groups = value.kind === "ready" ? value.data.hostgroups : [];
+  const rate = (group: (typeof groups)[number]) => (direction === "incoming" ? group.rates.pps : group.rates_out.pps);
+  const names = groups.toSorted((a, b) => rate(b) - rate(a)).map(({ name }) => name);
+  const isOne = by === "protocol";
+  return (
+    <Names
+      label={isOne ? "Only of the hostgroup" : "Hostgroup"}
+      what="hostgroup"
+      only={only}
+      known={names}
+      isOne={isOne}
+      faultOf={(name) => (names.includes(name) ? null : "There is no such hostgroup.")}
+    />
+  );
+}
+
+function HostChoice({ only }: Pick<ChoiceProps, "only">) {
+  const busiest = useResource<HostsWire>(`/api/v1/hosts?sort=-pps&limit=${HOSTS_OFFERED}`, EVERY_MS);
+  const { value } = busiest.state;
+  const known = value.kind === "ready" ? value.data.hosts.map(({ target }) => target) : [];
+  return (
+    <Names
+      label="Address"
+      what="host"
+      only={only}
+      known={known}
+      faultOf={(name) => (looksLikeAddress(name) ? null : "A complete address.")}
+    />
+  );
+}
+
+interface NamesProps {
+  readonly label: string;
+  readonly what: string;
+  readonly only: readonly string[];
+  /** The busiest first. */
+  readonly known: readonly string[];
+  /** At most one may be chosen. */
+  readonly isOne?: boolean;
+  readonly faultOf: (name: string) => string | null;
+}
+
+function Names({ label, what, only, known, isOne = false, faultOf }: NamesProps) {
+  const [typed, setTyped] = useState("");
+  const [fault, setFault] = useState<string | null>(null);
+  const isFull = only.length >= (isOne ? 1 : LINES_MAX);
+  const add = () => {
+    const name = typed.trim();
+    if (name === "") return;
+    const wrong = isFull && !isOne ? `At most ${LINES_MAX}: remove one first.` : faultOf(name);
+    setFault(wrong);
+    if (wrong !== null) return;
+    setTyped("");
+    if (isOne) setQuery({ only: name });
+    else if (!only.includes(name)) setQuery({ only: toggled(only, name) });
+  };
+  return (
+    <div class="choices">
+      <form
+        class="filters"
+        onSubmit={(event) => {
+          event.preventDefault();
+          add();
+        }}
+      >
+        <TextField
+          label={label}
+          type="search"
+          value={typed}
+          onInput={(text) => {
+            setTyped(text);
+            setFault(null);
+          }}
+          fault={fault}
+          offered={known.filter((name) => !only.includes(name))}
+        />
+        <Button type="submit">{isOne ? "Choose" : "Add"}</Button>
+      </form>
+      {!isOne && known.length > 0 && (
+        <Button look="quiet" onClick={() => setQuery({ only: known.slice(0, BUSIEST).join(",") })}>
+          The busiest
+        </Button>
+      )}
+      {only.map((name) => (
+        <Button
+          key={name}
+          look="quiet"
+          label={`Remove the ${what} ${name}`}
+          onClick={() => setQuery({ only: toggled(only, name) })}
+        >
+          {name} ×
+        </Button>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,67 @@
+/** The explorer: traffic over time by protocol, hostgroup and host, and all that is chosen in the page's address. */
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { useBrowser } from "../fixtures/browser/dashboard-tests.ts";
+import { ACME_VICTIM, VICTIM } from "../fixtures/browser/world.ts";
+import { eventually } from "../fixtures/service.ts";
+
+setDefaultTimeout(60_000);
+
+const floods = [
+  { vector: "udp_flood", victim: VICTIM, pps: 1500, fromSeconds: 0, toSeconds: 120 },
+  { vector: "syn_flood", victim: ACME_VICTIM, pps: 600, fromSeconds: 0, toSeconds: 120 },
+] as const;
+const dashboard = useBrowser().useWorld({
+  capture: { floods, seconds: 120 },
+  config: "storage: { driver: sqlite, traffic_interval_seconds: 10 }",
+});
+
+test("traffic by protocol, of all hosts and of one hostgroup", async () => {
+  const { page } = await dashboard.open("/explorer");
+  await page
+    .getByRole("img", { name: /^Incoming rates by protocol: UDP at most 1\.\d+ kpps, TCP at most \d+ pps/ })
+    .waitFor();
+  await page.getByRole("combobox", { name: "Only of the hostgroup" }).fill("nosuch");
+  await page.getByRole("button", { name: "Choose", exact: true }).click();
+  await page.getByText("There is no such hostgroup.").waitFor();
+  await page.getByRole("combobox", { name: "Only of the hostgroup" }).fill("acme-web");
+  await page.getByRole("button", { name: "Choose", exact: true }).click();
+  await page.getByRole("img", { name: /UDP at most 0 pps, TCP at most [1-9]\d* pps/ }).waitFor();
+  await page.getByRole("button", { name: "Remove the hostgroup acme-web" }).click();
+  await page.getByRole("img", { name: /UDP at most 1\.\d+ kpps/ }).waitFor();
+});
+
+test("the busiest hosts side by side, in numbers, beside the day before; the address of the page shows the same", async () => {
+  const { page } = await dashboard.open("/explorer");
+  await page.getByRole("button", { name: "Host", exact: true }).click();
+  await page.getByText("No host is chosen").waitFor();
+  await page.getByRole("button", { name: "The busiest" }).click();
+  await page.getByRole("button", { name: "Peaks, lines" }).click();
+  await page.getByRole("combobox", { name: "Compare with" }).selectOption("day");
+  const name = new RegExp(
+    `^Incoming rates by host: ${VICTIM} at most 1\\.\\d+ kpps, .*The day before, in all at most 0 pps$`,
+  );
+  await page.getByRole("img", { name }).waitFor();
+  await page
+    .getByRole("row", { name: new RegExp(`^${VICTIM} 1\\.\\d+ kpps`) })
+    .getByRole("link", { name: VICTIM })
+    .waitFor();
+  const { page: other } = await dashboard.open(new URL(page.url()).hash.slice(1));
+  await other.getByRole("img", { name }).waitFor();
+});
+
+test("a hostgroup's line and its sum, and no more lines than can be told apart", async () => {
+  const { page } = await dashboard.open("/explorer?by=hostgroup&only=global,acme-web");
+  await page
+    .getByRole("img", { name: /^Incoming rates by hostgroup: global at most 1\.\d+ kpps, acme-web at most \d+ pps$/ })
+    .waitFor();
+  const hosts = Array.from({ length: 9 }, (_, i) => `203.0.113.${i + 1}`);
+  const { page: full } = await dashboard.open(`/explorer?by=host&only=${hosts.join(",")}`);
+  await full.getByRole("combobox", { name: "Address" }).fill("203.0.113.77");
+  await full.getByRole("button", { name: "Add" }).click();
+  await full.getByText("At most 8: remove one first.").waitFor();
+  await eventually(
+    async () => (await full.getByRole("button", { name: /^Remove the host/ }).count()) === 8,
+    "not eight",
+  );
+  expect(await full.getByText("203.0.113.9", { exact: true }).count()).toBe(0);
+});
