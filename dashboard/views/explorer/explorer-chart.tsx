@@ -8,7 +8,7 @@ import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { linkTo } from "../../router.ts";
 import { aligned, EARLIER_SECONDS, type Exploration, sumOf, type Unit } from "../../text/exploration.ts";
 import { rateOf } from "../../text/format/numbers.ts";
-import { rangeSpan } from "../../text/format/ranges.ts";
+import { emptySpans, rangeSpan } from "../../text/format/ranges.ts";
 import { DIRECTION_NAMES } from "../../text/format/words.ts";
 
 type Point = TrafficPointWire | TotalTrafficPointWire;
@@ -26,8 +26,14 @@ export interface ExplorerChartProps {
   readonly histories: readonly History[];
 }
 
+type Values = readonly (number | null)[];
+
 interface Line extends Series {
-  /** A name of the choice, to link to; absent for parts of a sum. */
+  /** Of each step; null: not recorded. */
+  readonly means: Values;
+  /** The highest rates; null: they are not recorded of it. */
+  readonly maxima: Values | null;
+  /** An address to link to. */
   readonly host?: string;
 }
 
@@ -52,18 +58,25 @@ export function ExplorerChart({ exploration, names, histories }: ExplorerChartPr
   );
   const lines = useMemo(() => linesOf(exploration, names, rows), [exploration.isStacked, unit, names.join(), rows]);
   const span = useMemo(() => rangeSpan(range, serviceNow()), [range, histories]);
+  const empty = useMemo(
+    () => emptySpans({ times, points: times.map((_, i) => anyOf(rows, i)) }, span, step),
+    [times, span],
+  );
   if (times.length === 0) {
     return <Empty title="No history in this range">Rates are recorded every few seconds while there is traffic.</Empty>;
   }
   const format = (value: number) => rateOf(unit, value);
   const label = `${DIRECTION_NAMES[direction]} rates by ${exploration.by}: ${lines
-    .map(({ label: name, values }) => `${name} at most ${format(highest(values))}`)
+    .map(({ label: name, values }) => {
+      const most = highestOf(values);
+      return most === null ? `${name}: nothing recorded` : `${name} at most ${format(most)}`;
+    })
     .join(", ")}`;
   return (
     <>
-      <Chart label={label} times={times} series={lines} format={format} range={span} heightPx={320} />
+      <Chart label={label} times={times} series={lines} format={format} range={span} empty={empty} heightPx={320} />
       <DataTable
-        label="The same in numbers"
+        label="Means, highest and last rates"
         columns={columnsOf(unit)}
         rows={lines}
         rowKey={({ label: name }) => name}
@@ -73,65 +86,93 @@ export function ExplorerChart({ exploration, names, histories }: ExplorerChartPr
 }
 
 function columnsOf(unit: Unit): readonly Column<Line>[] {
-  const known = (values: readonly (number | null)[]) => values.filter((value) => value !== null);
-  const mean = (values: readonly (number | null)[]) => (sumOf(values) ?? 0) / Math.max(1, known(values).length);
+  const text = (value: number | null) => (value === null ? "–" : rateOf(unit, value));
   return [
     {
       key: "name",
       title: "Name",
       cell: ({ label, host }) => (host === undefined ? label : <a href={linkTo(["hosts", host])}>{label}</a>),
     },
-    { key: "mean", title: "Mean", cell: ({ values }) => rateOf(unit, mean(values)), isNumber: true },
-    { key: "highest", title: "Highest", cell: ({ values }) => rateOf(unit, highest(values)), isNumber: true },
-    { key: "last", title: "Last", cell: ({ values }) => rateOf(unit, known(values).at(-1) ?? 0), isNumber: true },
+    { key: "mean", title: "Mean", cell: ({ means }) => text(meanOf(means)), isNumber: true },
+    { key: "highest", title: "Highest", cell: ({ maxima }) => text(highestOf(maxima ?? [])), isNumber: true },
+    {
+      key: "last",
+      title: "Last",
+      cell: ({ means }) => text(means.findLast((value) => value !== null) ?? null),
+      isNumber: true,
+    },
   ];
 }
 
-function highest(values: readonly (number | null)[]): number {
-  return Math.max(0, ...values.map((value) => value ?? 0));
+/** null: nothing was recorded. */
+function meanOf(values: Values): number | null {
+  const sum = sumOf(values);
+  return sum === null ? null : sum / values.filter((value) => value !== null).length;
+}
+
+function highestOf(values: Values): number | null {
+  const known = values.filter((value) => value !== null);
+  return known.length === 0 ? null : Math.max(...known);
+}
+
+function anyOf(rows: Rows, time: number): Point | null {
+  return rows.map((row) => row[time] ?? null).find((point) => point !== null) ?? null;
 }
 
 type Rows = readonly (readonly (Point | null)[])[];
 
 function linesOf({ by, unit, isStacked, comparison }: Exploration, names: readonly string[], rows: Rows): Line[] {
   const form = isStacked ? "stacked" : "line";
-  const rate = isStacked ? unit : (`max_${unit}` as const);
-  const first = rows.slice(0, names.length);
-  const lines: Line[] =
+  const own = rows.slice(0, names.length);
+  const lines =
     by === "protocol"
-      ? protocolLines(first[0] ?? [], unit, form)
-      : names.map((name, i) => ({
-          label: name,
-          color: `--chart-${i + 1}`,
-          values: (first[i] ?? []).map((point) => point?.[rate] ?? null),
-          form,
-          ...(by === "host" && { host: name }),
-        }));
+      ? protocolLines(own[0] ?? [], unit, form)
+      : names.map((name, i): Line => {
+          const [means, maxima] = ratesOf(own[i] ?? [], unit);
+          const values = isStacked ? means : maxima;
+          return {
+            label: name,
+            color: `--chart-${i + 1}`,
+            values,
+            means,
+            maxima,
+            form,
+            ...(by === "host" && { host: name }),
+          };
+        });
   const before = rows.slice(names.length);
   if (comparison === "none" || before.length === 0) return lines;
-  const values = (before[0] ?? []).map((_, i) => sumOf(before.map((part) => part[i]?.[unit] ?? null)));
-  return [...lines, { label: COMPARED[comparison], color: "--text-muted", values, form: "dashed" }];
+  const means = (before[0] ?? []).map((_, i) => sumOf(before.map((part) => part[i]?.[unit] ?? null)));
+  const label = COMPARED[comparison];
+  return [...lines, { label, color: "--text-muted", values: means, means, maxima: null, form: "dashed" }];
 }
 
-/** Means by protocol, and the highest total of each step. */
+function ratesOf(points: readonly (Point | null)[], unit: Unit): [means: Values, maxima: Values] {
+  return [points.map((point) => point?.[unit] ?? null), points.map((point) => point?.[`max_${unit}`] ?? null)];
+}
+
+/** Means by protocol, and the highest total of each step: that of a protocol is not recorded. */
 function protocolLines(points: readonly (Point | null)[], unit: Unit, form: "stacked" | "line"): Line[] {
   const part = (point: Point | null, name: "udp" | "tcp" | "icmp") =>
     point === null || !("udp" in point) || unit === "flows_per_sec" ? null : point[name][unit];
-  const parts = PROTOCOLS.map(
-    ([name, label]): Line => ({
+  const line = (label: string, color: string, means: Values): Line => {
+    return { label, color, values: means, means, maxima: null, form };
+  };
+  const parts = PROTOCOLS.map(([name, label]) =>
+    line(
       label,
-      color: `--chart-${name}`,
-      values: points.map((point) => part(point, name)),
-      form,
-    }),
+      `--chart-${name}`,
+      points.map((point) => part(point, name)),
+    ),
   );
   const others = points.map((point) => {
     if (point === null) return null;
     return Math.max(0, point[unit] - (sumOf(PROTOCOLS.map(([name]) => part(point, name))) ?? 0));
   });
+  const [means, maxima] = ratesOf(points, unit);
   return [
     ...parts,
-    { label: "Other", color: "--chart-other", values: others, form },
-    { label: "Highest in all", color: "--text", values: points.map((point) => point?.[`max_${unit}`] ?? null) },
+    line("Other", "--chart-other", others),
+    { label: "Highest in all", color: "--text", values: maxima, means, maxima },
   ];
 }

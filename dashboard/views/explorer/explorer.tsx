@@ -71,7 +71,7 @@ export function Explorer() {
   const isOthers = kept.kind === "ready" && kept.data.length !== keys.length;
   return (
     <Panel title="Traffic over time" isWide actions={<RangeChoice />}>
-      <div class="choices">
+      <div class="filters">
         <Segments
           label="Group by"
           value={by}

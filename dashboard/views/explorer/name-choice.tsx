@@ -79,7 +79,7 @@ function Names({ label, what, only, known, isOne = false, faultOf }: NamesProps)
     else if (!only.includes(name)) setQuery({ only: toggled(only, name) });
   };
   return (
-    <div class="choices">
+    <div class="filters">
       <form
         class="filters"
         onSubmit={(event) => {
