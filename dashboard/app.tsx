@@ -20,7 +20,9 @@ import { byUrgency } from "./text/mitigation.ts";
 import { titleOf } from "./text/title.ts";
 import { chooseTheme, type Theme, theme } from "./theme.ts";
 import type { View } from "./view.ts";
+import { useViewKeys } from "./view-keys.ts";
 import { VIEWS } from "./views/all.tsx";
+import { Wall } from "./wall.tsx";
 
 export function App() {
   const { value } = session;
@@ -35,18 +37,24 @@ export function App() {
     case "signed_out":
       return <SignIn why={value.why} />;
     case "signed_in":
-      return <Shell key={JSON.stringify(value.who)} who={value.who} />;
+      return <SignedIn key={JSON.stringify(value.who)} who={value.who} />;
     default:
       return value satisfies never;
   }
 }
 
-function Shell({ who }: { readonly who: SessionWire }) {
+/** The readings go on when the user goes to the wall display and back. */
+function SignedIn({ who }: { readonly who: SessionWire }) {
   useEffect(startRunning, []);
+  return place.value.steps[0] === "wall" ? <Wall /> : <Shell who={who} />;
+}
+
+function Shell({ who }: { readonly who: SessionWire }) {
   const views = VIEWS.filter(({ isForUnscopedOnly }) => who.unscoped || isForUnscopedOnly !== true);
   const { steps } = place.value;
   const view = views.find(({ name }) => name === (steps[0] ?? ""));
   useTitle(view);
+  useViewKeys([...views.map(({ name }) => name), "wall"]);
   return (
     <div class="shell">
       <button type="button" class="skip button" onClick={focusView}>

@@ -8,7 +8,9 @@ import { Icon } from "./parts/icon.tsx";
 import { Facts } from "./parts/panel.tsx";
 import { linkTo } from "./router.ts";
 import { type SearchHit, searchHits } from "./text/search.ts";
+import { letterOf } from "./text/view-keys.ts";
 import type { View } from "./view.ts";
+import { isPlainKey } from "./view-keys.ts";
 
 type Open = "search" | "keys" | null;
 
@@ -31,15 +33,15 @@ export function SearchButton({ views }: { readonly views: readonly View[] }) {
         <Icon name="search" />
       </Button>
       {open === "search" && <Search views={views} onClose={close} />}
-      {open === "keys" && <Keys onClose={close} />}
+      {open === "keys" && <Keys views={views} onClose={close} />}
     </>
   );
 }
 
-function wantedBy({ key, ctrlKey, metaKey, altKey, target }: KeyboardEvent): Open {
+function wantedBy(event: KeyboardEvent): Open {
+  const { key, ctrlKey, metaKey, altKey } = event;
   if ((ctrlKey || metaKey) && !altKey && key.toLowerCase() === "k") return "search";
-  const isTyping = target instanceof HTMLElement && target.closest("input, select, textarea") !== null;
-  return key === "?" && !ctrlKey && !metaKey && !altKey && !isTyping ? "keys" : null;
+  return key === "?" && isPlainKey(event) ? "keys" : null;
 }
 
 interface SearchProps {
@@ -104,7 +106,7 @@ function Search({ views, onClose }: SearchProps) {
   );
 }
 
-function Keys({ onClose }: { readonly onClose: () => void }) {
+function Keys({ views, onClose }: SearchProps) {
   return (
     <Dialog title="Keys" onClose={onClose}>
       <Facts
@@ -115,6 +117,11 @@ function Keys({ onClose }: { readonly onClose: () => void }) {
           ["Tab", "to the next link, button or field"],
           ["Esc", "close what is open"],
           ["?", "these keys"],
+          ...views.flatMap(({ name, title }) => {
+            const letter = letterOf(name);
+            return letter === undefined ? [] : [[`g ${letter}`, title] as const];
+          }),
+          ["g w", "Wall display (Esc goes back)"],
         ]}
       />
       <div class="dialog-buttons">

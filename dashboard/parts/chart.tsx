@@ -33,6 +33,10 @@ export interface ChartProps {
   /** Where nothing was recorded. */
   readonly empty?: readonly Span[];
   readonly heightPx?: number;
+  /** Of the axes; default: that of small text. */
+  readonly fontPx?: number;
+  /** Called with the time span over which the pointer was dragged; absent: nothing can be chosen. */
+  readonly onBrush?: (span: Span) => void;
 }
 
 export function Chart(props: ChartProps) {
@@ -100,7 +104,9 @@ function useLook(): string {
 
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 const HEIGHT_PX = 180;
-const AXIS_FONT = "12px system-ui, sans-serif";
+const AXIS_FONT_PX = 12;
+/** A shorter drag is a click that slipped. */
+const BRUSH_PX_MIN = 8;
 
 /** Room for a time; for a time, and the date below it. */
 const TIME_AXIS_PX = 28;
@@ -148,29 +154,54 @@ class Plot {
       stroke: color("--text-muted"),
       grid: { stroke: color("--line"), width: 1 },
       ticks: { show: false },
-      font: AXIS_FONT,
+      font: axisFont(this.#props),
     };
     return {
       ...this.#size(),
       legend: { show: false },
       // Leaves half a label of space at the end of the axis.
       padding: [null, 32, null, null],
-      cursor: { drag: { setScale: false }, points: { show: false } },
+      cursor: {
+        drag: { setScale: false, x: this.#props.onBrush !== undefined, y: false },
+        points: { show: false },
+      },
       // The axis starts at 0: a chart that starts elsewhere makes small changes look large.
       scales: {
         x: { range: (_, min, max) => this.#xRange(min, max) },
         y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] },
       },
       axes: [
-        { ...axis, values: (_, splits) => timeTexts(splits), incrs: [...TIME_STEPS], space: 70, size: heightOf },
-        { ...axis, values: (_, splits) => splits.map((value) => this.#props.format(value)), size: widthOf },
+        {
+          ...axis,
+          values: (_, splits) => timeTexts(splits),
+          incrs: [...TIME_STEPS],
+          space: 70 * this.#scale(),
+          size: (_, texts) => heightOf(texts) * this.#scale(),
+        },
+        {
+          ...axis,
+          values: (_, splits) => splits.map((value) => this.#props.format(value)),
+          size: (plot, values) => widthOf(plot, values, axis.font),
+        },
       ],
       series: [{}, ...drawn(this.#props.series).map((series) => seriesOptions(series, color))],
       hooks: {
         drawClear: [(plot) => this.#hatch(plot, color("--line")), (plot) => this.#tint(plot, color("--chart-span"))],
+        setSelect: [(plot) => this.#brushed(plot)],
         setCursor: [({ cursor }) => onPointed(cursor.idx ?? null)],
       },
     };
+  }
+
+  #scale(): number {
+    return (this.#props.fontPx ?? AXIS_FONT_PX) / AXIS_FONT_PX;
+  }
+
+  #brushed(plot: uPlot): void {
+    const { left, width } = plot.select;
+    if (width < BRUSH_PX_MIN) return;
+    this.#props.onBrush?.({ from: plot.posToVal(left, "x"), to: plot.posToVal(left + width, "x") });
+    plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
   }
 
   #xRange(min: number, max: number): [number, number] {
@@ -220,14 +251,18 @@ function within(plot: uPlot, { from, to }: Span, draw: (box: uPlot.BBox) => void
   ctx.restore();
 }
 
-function heightOf(_: uPlot, texts: readonly string[] | null): number {
+function axisFont({ fontPx = AXIS_FONT_PX }: ChartProps): string {
+  return `${fontPx}px system-ui, sans-serif`;
+}
+
+function heightOf(texts: readonly string[] | null): number {
   return texts?.some((text) => text.includes("\n")) === true ? DATED_AXIS_PX : TIME_AXIS_PX;
 }
 
 /** As wide as the longest label of the axis. */
-function widthOf(plot: uPlot, values: readonly string[] | null): number {
+function widthOf(plot: uPlot, values: readonly string[] | null, font: string): number {
   plot.ctx.save();
-  plot.ctx.font = AXIS_FONT;
+  plot.ctx.font = font;
   const widest = Math.max(0, ...(values ?? []).map((text) => plot.ctx.measureText(text ?? "").width));
   plot.ctx.restore();
   return Math.max(VALUE_AXIS_PX, Math.ceil(widest) + LABEL_GAP_PX);

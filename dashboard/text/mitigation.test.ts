@@ -35,7 +35,7 @@ const banned = attack({ ban_state: "active", method: "blackhole" });
 describe("what is done about an attack", () => {
   test.each([
     ["a hostgroup as a whole", attack({ scope: "group" }), undefined, "info", "Watched only"],
-    ["no ban", attack(), undefined, "warn", "Nothing is done"],
+    ["no ban", attack(), undefined, "warn", "No mitigation"],
     ["a refused ban", attack({ ban_state: "rejected" }), ban({ reason: "whitelisted" }), "danger", "Not banned"],
     ["a lifted ban", attack({ ban_state: "withdrawn" }), ban({ reason: "manual unban" }), "warn", "Ban ended"],
     ["dry run", { ...banned, dry_run: true }, ban(), "warn", "Dry run: Blackhole"],

@@ -93,7 +93,7 @@ function withoutBan({ scope, prefix }: AttackWire): Effect {
     return { tone: "info", title: "Watched only", detail: "Hostgroups that are judged as a whole are never banned." };
   return {
     tone: "warn",
-    title: "Nothing is done",
+    title: "No mitigation",
     detail: "The attack has no ban: its hostgroup has none, or it was lifted.",
   };
 }

@@ -70,7 +70,7 @@ test("one of them has its rates beside its thresholds, its history, its attack a
   await page.getByText("Threshold 300 pps").waitFor();
   await page.getByRole("button", { name: "Bits" }).click();
   await page.getByText("Threshold 50.0 Mbit/s").waitFor();
-  const bans = page.getByRole("region", { name: "Bans of it" });
+  const bans = page.getByRole("region", { name: "Bans of this host" });
   await bans.getByRole("row", { name: /dry run/ }).waitFor();
   await bans.getByRole("button", { name: `Unban ${VICTIM}/32` }).waitFor();
   await page.getByRole("link", { name: "DNS amplification" }).click();

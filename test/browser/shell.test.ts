@@ -156,6 +156,13 @@ test("by the keyboard alone: past the navigation, to a dialog, out of it, and ba
   await page.keyboard.press("Enter");
   const focused = () => page.evaluate("document.activeElement.textContent");
   expect(await focused()).toBe("Overview");
+  // The situation has its own links before.
+  const situation = page.getByRole("navigation", { name: "Situation" }).getByRole("link");
+  await page.getByRole("link", { name: "No attack", exact: true }).waitFor();
+  for (const text of await situation.allTextContents()) {
+    await page.keyboard.press("Tab");
+    expect(await focused()).toBe(text);
+  }
   await page.keyboard.press("Tab");
   expect(await focused()).toContain("Ban an address");
   await page.keyboard.press("Enter");

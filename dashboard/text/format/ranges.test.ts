@@ -1,5 +1,14 @@
 import { describe, expect, test } from "bun:test";
-import { emptySpans, rangeName, rangeQuery, rangeSpan, timeline } from "./ranges.ts";
+import {
+  chosenSpan,
+  emptySpans,
+  rangeName,
+  rangeQuery,
+  rangeSpan,
+  spanQuery,
+  spanRequest,
+  timeline,
+} from "./ranges.ts";
 
 const NOON = Date.parse("2026-03-01T12:00:00Z");
 const point = (second: number) => ({ ts: new Date(NOON + second * 1000).toISOString(), value: second });
@@ -61,5 +70,37 @@ describe("emptySpans", () => {
 
   test("an hour is an hour, however little was recorded", () => {
     expect(rangeSpan("1h", NOON)).toEqual({ from: NOW - 3600, to: NOW });
+  });
+});
+
+describe("a range chosen on a chart", () => {
+  test("is in the URL in whole seconds, and not shorter than a chart can show", () => {
+    expect(spanQuery({ from: 1000.4, to: 1100.2 })).toEqual({ from: "1000", to: "1101" });
+    expect(spanQuery({ from: 1000, to: 1001 })).toEqual({ from: "1000", to: "1060" });
+    expect(chosenSpan("1000", "1060")).toEqual({ from: 1000, to: 1060 });
+  });
+
+  test("that cannot be shown is none", () => {
+    for (const [from, to] of [
+      [null, "1060"],
+      ["1000", null],
+      ["1000", "1059"],
+      ["1100", "1000"],
+      ["x", "1060"],
+      ["1e3", "2000"],
+      ["1000", "99999999999"],
+    ] as const) {
+      expect(chosenSpan(from, to)).toBeNull();
+    }
+  });
+
+  test("is asked of the history in steps that fit into a chart", () => {
+    const from = NOON / 1000;
+    expect(spanRequest({ from, to: from + 60 }, 10)).toEqual({
+      from: "2026-03-01T12:00:00.000Z",
+      to: "2026-03-01T12:01:00.000Z",
+      step: "10",
+    });
+    expect(spanRequest({ from, to: from + 7200 }, 10).step).toBe("20");
   });
 });

@@ -1,4 +1,5 @@
 /** Time ranges of charts and lists, and gaps in recorded data. Pure. */
+import { clockTime, dayOfMonth } from "./times.ts";
 
 const HOUR = 3600;
 
@@ -47,6 +48,35 @@ export function rangeQuery(range: RangeName, nowMs: number, stepSecondsMin: numb
   const seconds = rangeSeconds(range);
   const step = Math.max(stepSecondsMin, Math.ceil(seconds / POINTS_MAX / 10) * 10);
   return { from: new Date(nowMs - seconds * 1000).toISOString(), step: String(step) };
+}
+
+/** The shortest range that a chart of records every few seconds can show. */
+const CHOSEN_SECONDS_MIN = 60;
+
+/** A range that was chosen on a chart, from the URL: seconds since the epoch; null: none, or none that can be shown. */
+export function chosenSpan(from: string | null, to: string | null): Span | null {
+  const whole = /^\d{1,10}$/;
+  if (from === null || to === null || !whole.test(from) || !whole.test(to)) return null;
+  return Number(to) - Number(from) < CHOSEN_SECONDS_MIN ? null : { from: Number(from), to: Number(to) };
+}
+
+/** In the form of the URL, at least as long as a chart can show. */
+export function spanQuery({ from, to }: Span): { readonly from: string; readonly to: string } {
+  const begin = Math.floor(from);
+  return { from: String(begin), to: String(Math.max(Math.ceil(to), begin + CHOSEN_SECONDS_MIN)) };
+}
+
+/** `24 Nov 03:12:45 to 03:20:00`. */
+export function spanText({ from, to }: Span): string {
+  const [begin, end] = [dayOfMonth(from * 1000), dayOfMonth(to * 1000)];
+  return `${begin} ${clockTime(from * 1000)} to ${begin === end ? "" : `${end} `}${clockTime(to * 1000)}`;
+}
+
+/** The parameters of the history for a range that is not one of the names. */
+export function spanRequest({ from, to }: Span, stepSecondsMin: number): RangeQuery & { readonly to: string } {
+  const step = Math.max(stepSecondsMin, Math.ceil((to - from) / POINTS_MAX / 10) * 10);
+  const text = (seconds: number) => new Date(seconds * 1000).toISOString();
+  return { from: text(from), to: text(to), step: String(step) };
 }
 
 export interface Timeline<Point> {

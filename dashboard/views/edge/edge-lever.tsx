@@ -41,8 +41,8 @@ export function LeverPanel({ zone, onChanged }: LeverPanelProps) {
     >
       <Facts
         facts={[
-          inFile === undefined ? null : ["The file says", inFile],
-          ["Nodes apply", challenge ?? "not reported"],
+          inFile === undefined ? null : ["Configured", inFile],
+          ["In force on nodes", challenge ?? "not reported"],
           override === undefined
             ? ["Challenge override", "not set"]
             : ["Challenge override", <Badge tone="warn">{override.mode}</Badge>],
@@ -112,7 +112,7 @@ function SetLever({ zone, onDone }: LeverButtonProps) {
       act={() => command(leverPath(zone), order)}
       onDone={onDone}
     >
-      <Segments label="Whom" value={mode} options={MODES} onChange={setMode} />
+      <Segments label="Challenge" value={mode} options={MODES} onChange={setMode} />
       <ChoiceField label="For" value={seconds} options={LEVER_DURATIONS} onChange={setSeconds} />
       <TextField
         label="Reason"

@@ -48,7 +48,7 @@ function Node({ node, staleSeconds }: { readonly node: EdgeNode; readonly staleS
     <div class="overview">
       <PollPanel node={node} staleSeconds={staleSeconds} />
       {report === undefined ? (
-        <Panel title="What it reports">
+        <Panel title="Report">
           <Empty title="No report yet">Nodes report every ten seconds; reports are no sign of life, polls are.</Empty>
         </Panel>
       ) : (
@@ -77,8 +77,8 @@ function PollPanel({ node, staleSeconds }: { readonly node: EdgeNode; readonly s
           ["Last poll", <LastPoll node={node} />],
           ["Zones", node.zones_placed],
           ["Hostgroups", node.hostgroups.join(", ")],
-          ["Tokens bound to it", node.tokens?.join(", ") ?? "none"],
-          node.last_token === undefined ? null : ["Polled last as", node.last_token],
+          ["Bound tokens", node.tokens?.join(", ") ?? "none"],
+          node.last_token === undefined ? null : ["Token of the last poll", node.last_token],
           node.reported_at === undefined ? null : ["Reported", <Ago at={node.reported_at} />],
         ]}
       />
@@ -90,7 +90,7 @@ function TerminatorPanel({ node, report }: { readonly node: EdgeNode; readonly r
   const { terminator = {}, dry_run: isDryRun } = report;
   const { generation, test_ok: isTestOk, test_error: testError, h3 } = terminator;
   return (
-    <Panel title="What it reports">
+    <Panel title="Report">
       {isTestOk === false && (
         <Callout tone="danger" title="Its terminator refused the new configuration">
           {testError ?? "No reason was reported."} What was in force before still is.
@@ -164,13 +164,13 @@ function Challenge({ claim }: { readonly claim: ZoneClaim }) {
 
 function ZonesPanel({ report: { zones = [] } }: { readonly report: Report }) {
   return (
-    <Panel title="Zones that it reports" isWide>
+    <Panel title="Reported zones" isWide>
       {zones.length === 0 ? (
         <Empty title="It reports no zone">
           A report has only zones with decisions, each with the last closed window.
         </Empty>
       ) : (
-        <DataTable label="Zones that it reports" columns={COLUMNS} rows={zones} rowKey={({ zone }) => zone} />
+        <DataTable label="Reported zones" columns={COLUMNS} rows={zones} rowKey={({ zone }) => zone} />
       )}
     </Panel>
   );

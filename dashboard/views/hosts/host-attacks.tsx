@@ -34,14 +34,14 @@ const COLUMNS: readonly Column<AttackWire>[] = [
 
 export function HostAttacks({ target }: { readonly target: string }) {
   return (
-    <Panel title="Attacks on it" isWide>
+    <Panel title="Attacks on this host" isWide>
       <Show loaded={attacks.value} what="attacks">
         {({ active, recent }) => {
           const own = [...active, ...recent].filter((attack) => attack.target === target);
           return own.length === 0 ? (
             <Empty title="No attack">There is no active attack, and none among the last hundred that ended.</Empty>
           ) : (
-            <DataTable label="Attacks on it" columns={COLUMNS} rows={own} rowKey={({ id }) => id} />
+            <DataTable label="Attacks on this host" columns={COLUMNS} rows={own} rowKey={({ id }) => id} />
           );
         }}
       </Show>

@@ -171,14 +171,14 @@ function trio(rates: Pick<RatesWire, "pps" | "mbps" | "flows_per_sec">): string 
 
 function HostBans({ target }: { readonly target: string }) {
   return (
-    <Panel title="Bans of it" isWide>
+    <Panel title="Bans of this host" isWide>
       <Show loaded={bans.value} what="bans">
         {(all) => {
           const own = all.filter((ban) => ban.target === target);
           if (own.length === 0)
             return <Empty title="Not banned">There is no active ban, and none in the list of ended bans.</Empty>;
           const newestFirst = own.toSorted((a, b) => (a.started_at < b.started_at ? 1 : -1));
-          return <DataTable label="Bans of it" columns={BAN_COLUMNS} rows={newestFirst} rowKey={banKey} />;
+          return <DataTable label="Bans of this host" columns={BAN_COLUMNS} rows={newestFirst} rowKey={banKey} />;
         }}
       </Show>
     </Panel>

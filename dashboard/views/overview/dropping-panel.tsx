@@ -18,7 +18,7 @@ export function DroppingPanel({ dataplane }: { readonly dataplane: Dataplane }) 
   const { state, error, interfaces, pairs, rules, max_dynamic_rules: most, rules_left_out: leftOut } = dataplane;
   const { tone, text } = STATES[state];
   return (
-    <Panel title="Dropping here">
+    <Panel title="Dropped on this machine">
       {error !== undefined && (
         <Callout tone="danger" title="The kernel filter is not in force">
           {error}

@@ -1,34 +1,50 @@
 /** The attacks, what is done about them, and whether it works, on one screen. */
+import { useMemo } from "preact/hooks";
 import { attacks, bans } from "../../api/live.ts";
 import { groupRates, status, wholeStatus } from "../../api/running.ts";
 import { isUnscoped } from "../../api/session.ts";
 import { BanButton } from "../../parts/ban-actions.tsx";
+import { Button } from "../../parts/button.tsx";
 import { Empty } from "../../parts/callout.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
-import { linkTo } from "../../router.ts";
+import { linkTo, place, setQuery } from "../../router.ts";
+import { chosenSpan, spanText } from "../../text/format/ranges.ts";
 import { counted } from "../../text/format/words.ts";
 import { byUrgency } from "../../text/mitigation.ts";
 import { AttackCard } from "../attacks/attack-card.tsx";
 import { BansPanel } from "../bans/bans-panel.tsx";
+import { AttackRows } from "./attack-rows.tsx";
 import { BgpPanel } from "./bgp-panel.tsx";
+import { BusiestPanel } from "./busiest-panel.tsx";
 import { CapturePanel } from "./capture-panel.tsx";
 import { DroppingPanel } from "./dropping-panel.tsx";
+import { SituationLine, useSought } from "./situation-line.tsx";
 import { TrafficNow, useTotalHistory } from "./traffic-now.tsx";
 
-/** More would hide the most important ones; the list of attacks shows all. */
-const CARDS_MAX = 12;
+/** More attacks are rows, so that those below the first ones are seen too. */
+const CARDS_MAX = 3;
 
 export function Overview() {
-  const history = useTotalHistory();
+  const { query } = place.value;
+  const [from, to] = [query.get("from"), query.get("to")];
+  const chosen = useMemo(() => chosenSpan(from, to), [from, to]);
+  const history = useTotalHistory(chosen);
+  useSought(wholeStatus() !== null);
   return (
     <div class="overview">
+      <SituationLine />
       <AttacksNow />
-      <Panel title="Traffic in the last hour" isWide>
+      <Panel
+        title={chosen === null ? "Traffic in the last hour" : `Traffic from ${spanText(chosen)}`}
+        isWide
+        actions={chosen !== null && <Button onClick={() => setQuery({ from: null, to: null })}>Last hour</Button>}
+      >
         <Show loaded={groupRates.state.value} what="rates" onRetry={() => void groupRates.refresh()}>
-          {({ available }) => (available ? <TrafficNow history={history} /> : <NothingCaptured />)}
+          {({ available }) => (available ? <TrafficNow history={history} chosen={chosen} /> : <NothingCaptured />)}
         </Show>
       </Panel>
+      {isCaptured() && <BusiestPanel />}
       <BansPanel />
       {isUnscoped() && (
         <Show loaded={status.state.value} what="state of BGP and capture" onRetry={() => void status.refresh()}>
@@ -37,8 +53,12 @@ export function Overview() {
             return (
               whole !== null && (
                 <div class="pair panel-wide">
-                  <BgpPanel bgp={whole.bgp} />
-                  <CapturePanel capture={whole.capture} />
+                  <div id="panel-bgp">
+                    <BgpPanel bgp={whole.bgp} />
+                  </div>
+                  <div id="panel-capture">
+                    <CapturePanel capture={whole.capture} />
+                  </div>
                   {whole.dataplane !== undefined && <DroppingPanel dataplane={whole.dataplane} />}
                 </div>
               )
@@ -50,6 +70,11 @@ export function Overview() {
   );
 }
 
+function isCaptured(): boolean {
+  const { value } = groupRates.state;
+  return value.kind === "ready" && value.data.available;
+}
+
 function AttacksNow() {
   return (
     <Panel title="Attacks in progress" isWide actions={<BanButton />}>
@@ -57,20 +82,14 @@ function AttacksNow() {
         {({ active, recent }) => {
           if (active.length === 0) return <Calm recent={recent.length} />;
           const held = bans.value.kind === "ready" ? bans.value.data : [];
-          const shown = active.toSorted(byUrgency).slice(0, CARDS_MAX);
+          const urgent = active.toSorted(byUrgency);
+          if (urgent.length > CARDS_MAX) return <AttackRows attacks={urgent} bans={held} />;
           return (
-            <>
-              <ul class="cards">
-                {shown.map((attack) => (
-                  <AttackCard key={attack.id} attack={attack} bans={held} />
-                ))}
-              </ul>
-              {active.length > shown.length && (
-                <p>
-                  <a href={linkTo(["attacks"])}>{counted(active.length - shown.length, "more attack")}, less urgent</a>
-                </p>
-              )}
-            </>
+            <ul class="cards">
+              {urgent.map((attack) => (
+                <AttackCard key={attack.id} attack={attack} bans={held} />
+              ))}
+            </ul>
           );
         }}
       </Show>

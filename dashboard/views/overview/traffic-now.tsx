@@ -1,10 +1,11 @@
 /**
- * The incoming and outgoing traffic of the last hour by protocol, from the history; with storage off what this page has
+ * The incoming and outgoing traffic of the last hour, or of the range chosen on a chart, by protocol, from the history; with storage off what this page has
  * seen since it was opened.
  */
 import { useCallback, useMemo, useState } from "preact/hooks";
 import type { TotalTrafficPointWire, TotalTrafficWire } from "../../../src/http/wire/traffic/traffic.ts";
 import { serviceNow } from "../../api/contact.ts";
+import { attacks } from "../../api/live.ts";
 import { type Loaded, useResource } from "../../api/resource.ts";
 import { groupRates } from "../../api/running.ts";
 import {
@@ -18,10 +19,21 @@ import {
 } from "../../api/traffic-trace.ts";
 import { Chart, type Series } from "../../parts/chart.tsx";
 import { Segments } from "../../parts/field.tsx";
+import { setQuery } from "../../router.ts";
+import { attackSpans } from "../../text/attack-spans.ts";
 import { bitRate, packetRate } from "../../text/format/numbers.ts";
-import { emptySpans, rangeQuery, rangeSpan, timeline } from "../../text/format/ranges.ts";
+import {
+  emptySpans,
+  rangeQuery,
+  rangeSpan,
+  type Span,
+  spanQuery,
+  spanRequest,
+  spanText,
+  timeline,
+} from "../../text/format/ranges.ts";
 import { duration } from "../../text/format/times.ts";
-import { DIRECTION_NAMES } from "../../text/format/words.ts";
+import { counted, DIRECTION_NAMES } from "../../text/format/words.ts";
 
 const PROTOCOL_NAMES: Readonly<Record<Protocol, string>> = { udp: "UDP", tcp: "TCP", icmp: "ICMP", other: "Other" };
 const UNITS = [
@@ -38,19 +50,26 @@ export interface TotalHistory {
 }
 
 /** Read beside everything else, so that the first picture has it. */
-export function useTotalHistory(): TotalHistory {
-  return { incoming: useTotal("incoming"), outgoing: useTotal("outgoing") };
+export function useTotalHistory(chosen: Span | null): TotalHistory {
+  return { incoming: useTotal("incoming", chosen), outgoing: useTotal("outgoing", chosen) };
 }
 
-function useTotal(direction: Direction): Loaded<TotalTrafficWire> {
+function useTotal(direction: Direction, chosen: Span | null): Loaded<TotalTrafficWire> {
   const path = useCallback(() => {
-    const query = { direction, ...rangeQuery("1h", serviceNow(), STEP_SECONDS_MIN) };
-    return `/api/v1/traffic/total?${new URLSearchParams(query)}`;
-  }, [direction]);
+    const range =
+      chosen === null ? rangeQuery("1h", serviceNow(), STEP_SECONDS_MIN) : spanRequest(chosen, STEP_SECONDS_MIN);
+    return `/api/v1/traffic/total?${new URLSearchParams({ direction, ...range })}`;
+  }, [direction, chosen]);
   return useResource<TotalTrafficWire>(path, EVERY_MS).state.value;
 }
 
-export function TrafficNow({ history }: { readonly history: TotalHistory }) {
+export interface TrafficNowProps {
+  readonly history: TotalHistory;
+  /** null: the last hour. */
+  readonly chosen: Span | null;
+}
+
+export function TrafficNow({ history, chosen }: TrafficNowProps) {
   const [unit, setUnit] = useState<Unit>("pps");
   const past = (direction: Direction) => {
     const loaded = history[direction];
@@ -63,12 +82,17 @@ export function TrafficNow({ history }: { readonly history: TotalHistory }) {
     return recorded === null ? (
       <TraceChart direction={direction} unit={unit} />
     ) : (
-      <HourChart direction={direction} unit={unit} recorded={recorded} />
+      <HourChart direction={direction} unit={unit} recorded={recorded} chosen={chosen} />
     );
   };
   return (
     <>
-      <Segments label="Unit" value={unit} options={UNITS} onChange={setUnit} />
+      <div class="filters">
+        <Segments label="Unit" value={unit} options={UNITS} onChange={setUnit} />
+        <span class="muted">
+          Tinted: attacks.{past("incoming") !== null && " Drag across a chart to choose a time range."}
+        </span>
+      </div>
       <div class={isSilent ? "" : "pair"}>
         {chart("incoming")}
         {!isSilent && chart("outgoing")}
@@ -103,31 +127,57 @@ function formatOf(unit: Unit): (value: number) => string {
   return unit === "pps" ? packetRate : bitRate;
 }
 
-function nowTitle(last: TracePoint | undefined, { direction, unit }: ChartProps): string {
+export function nowTitle(last: TracePoint | undefined, { direction, unit }: ChartProps): string {
   return `${DIRECTION_NAMES[direction]}: ${formatOf(unit)(last === undefined ? 0 : total(last[direction], unit))} now`;
 }
 
+interface HourChartProps extends ChartProps {
+  readonly recorded: TotalTrafficWire;
+  readonly chosen: Span | null;
+  /** `wall`: large, and nothing can be chosen. Default: `panel`. */
+  readonly look?: "panel" | "wall";
+}
+
 /** Means by protocol, and the highest total of each step. */
-function HourChart({ direction, unit, recorded }: ChartProps & { readonly recorded: TotalTrafficWire }) {
+export function HourChart({ direction, unit, recorded, chosen, look }: HourChartProps) {
   const { points, step_seconds: step = STEP_SECONDS_MIN } = recorded;
   const line = useMemo(() => timeline(points, step), [points, step]);
-  const range = useMemo(() => rangeSpan("1h", serviceNow()), [recorded]);
+  const range = useMemo(() => chosen ?? rangeSpan("1h", serviceNow()), [recorded, chosen]);
   const empty = useMemo(() => emptySpans(line, range, step), [line, range, step]);
   const series = useMemo(() => hourSeries(line.points, unit), [line, unit]);
   const peak = Math.max(0, ...points.map((point) => point[`max_${unit}`]));
-  const title = nowTitle(trace.value.at(-1), { direction, unit });
+  const spans = useAttackSpans(range);
+  const title =
+    chosen === null
+      ? nowTitle(trace.value.at(-1), { direction, unit })
+      : `${DIRECTION_NAMES[direction]}: ${points.length === 0 ? "nothing recorded" : `at most ${formatOf(unit)(peak)}`}`;
+  const when = chosen === null ? "the last hour" : spanText(chosen);
   return (
     <div>
       <h3 class="number">{title}</h3>
       <Chart
-        label={`${title}; by protocol, the last hour, at most ${formatOf(unit)(peak)}`}
+        label={`${title}; by protocol, ${when}, at most ${formatOf(unit)(peak)}; ${counted(spans.length, "time span")} of attacks tinted`}
         times={line.times}
         series={series}
         format={formatOf(unit)}
         range={range}
         empty={empty}
+        spans={spans}
+        {...(look === "wall" ? WALL : { onBrush: (span: Span) => setQuery(spanQuery(span)) })}
       />
     </div>
+  );
+}
+
+/** Readable from some metres. */
+const WALL = { heightPx: 220, fontPx: 20 };
+
+/** The active attacks and the last ended ones. */
+function useAttackSpans(range: Span): readonly Span[] {
+  const { value } = attacks;
+  return useMemo(
+    () => (value.kind === "ready" ? attackSpans([...value.data.active, ...value.data.recent], range) : []),
+    [value, range],
   );
 }
 

@@ -62,8 +62,8 @@ function NodePanel({ node, staleSeconds }: { readonly node: ScrubNode; readonly 
           hop === undefined ? null : ["Next hop", hop],
           hop6 === undefined ? null : ["Next hop, IPv6", hop6],
           ["Capacity", capacity === undefined ? "not configured" : bitRate(capacity)],
-          ["Takes traffic of", hostgroups === undefined ? "all hostgroups" : hostgroups.join(", ")],
-          ["Bans diverted to it", node.active_bans],
+          ["Hostgroups", hostgroups === undefined ? "all hostgroups" : hostgroups.join(", ")],
+          ["Diverted bans", node.active_bans],
           split === undefined ? null : ["Rules split into simpler ones", split],
         ]}
       />
@@ -75,7 +75,7 @@ function ReportPanel({ node }: { readonly node: ScrubNode }) {
   const { report, reported_at: at } = node;
   if (report === undefined || at === undefined) {
     return (
-      <Panel title="What it reports">
+      <Panel title="Report">
         <Empty title="No report yet">
           Load and drops appear with its first report. Polls, not reports, show that a node is alive.
         </Empty>
@@ -84,7 +84,7 @@ function ReportPanel({ node }: { readonly node: ScrubNode }) {
   }
   const { load_pps: pps, dropped_packets: packets, dropped_bytes: bytes, capabilities, dry_run: isDryRun } = report;
   return (
-    <Panel title="What it reports">
+    <Panel title="Report">
       {isDryRun === true && (
         <Callout tone="warn" title="Dry run on the node">
           It counts what it would drop and drops nothing. Set <code>dry_run: false</code> in its own configuration.
@@ -97,8 +97,8 @@ function ReportPanel({ node }: { readonly node: ScrubNode }) {
           packets === undefined ? null : ["Dropped", `${scaled(packets)} packets (${byteCount(bytes ?? 0)})`],
           ["XDP mode", report.xdp_mode ?? "not reported"],
           ["Version", report.version ?? "not reported"],
-          ["Rules it has", report.rules_etag ?? "not reported"],
-          ["Understands", capabilities === undefined ? "the rules of the first version" : capabilities.join(", ")],
+          ["Rules document", report.rules_etag ?? "not reported"],
+          ["Capabilities", capabilities === undefined ? "the rules of the first version" : capabilities.join(", ")],
           ["Reported", <Ago at={at} />],
         ]}
       />
@@ -108,7 +108,7 @@ function ReportPanel({ node }: { readonly node: ScrubNode }) {
 
 function DivertedBans({ name }: { readonly name: string }) {
   return (
-    <Panel title="Bans diverted to it" isWide>
+    <Panel title="Diverted bans" isWide>
       <Show loaded={bans.value} what="bans">
         {(all) => {
           const own = all.filter((ban: BanWire) => ban.node === name && ban.state === "active");
@@ -117,7 +117,7 @@ function DivertedBans({ name }: { readonly name: string }) {
               A hostgroup with <code>mitigation: divert</code> sends its attacks to a scrub node.
             </Empty>
           ) : (
-            <DataTable label="Bans diverted to it" columns={BAN_COLUMNS} rows={own} rowKey={banKey} />
+            <DataTable label="Diverted bans" columns={BAN_COLUMNS} rows={own} rowKey={banKey} />
           );
         }}
       </Show>

@@ -1,0 +1,73 @@
+import { expect, test } from "bun:test";
+import type { AttackWire } from "../../src/http/wire/attack.ts";
+import type { BanWire } from "../../src/http/wire/ban.ts";
+import type { StatusWire } from "../../src/http/wire/status.ts";
+import { isHeld, LOSS_TOLERATED, type Situation, situationParts } from "./situation.ts";
+
+const ban = { target: "203.0.113.7", prefix: "203.0.113.7/32", state: "active", dry_run: false } as BanWire;
+const attack = { target: "203.0.113.7" } as AttackWire;
+const other = { target: "203.0.113.8" } as AttackWire;
+
+interface World {
+  readonly status?: object;
+  readonly active?: readonly AttackWire[];
+  readonly bans?: readonly BanWire[];
+  readonly loss?: number | null;
+}
+
+const CALM = {
+  dry_run: false,
+  bgp: { connected: true, neighbors: [{ state: "ESTABLISHED" }, { state: "established" }] },
+  capture: { interfaces: [{ state: "running" }] },
+};
+
+function textsOf({ status = CALM, active = [], bans = [], loss = 0 }: World): string[] {
+  const situation = {
+    status: { kind: "ready", data: status as StatusWire, atMs: 0 },
+    attacks: { kind: "ready", data: { active: [...active], recent: [] }, atMs: 0 },
+    bans,
+    loss,
+  } satisfies Situation;
+  return situationParts(situation).map(({ tone, text }) => `${tone}: ${text}`);
+}
+
+test("all is well", () => {
+  expect(textsOf({})).toEqual(["ok: LIVE", "ok: No attack", "ok: BGP: 2 of 2 neighbors up", "ok: Capture loss 0 %"]);
+});
+
+test("a measure is in force where a neighbor has its route or this machine drops for it", () => {
+  expect(isHeld({ ...ban, announced: true })).toBe(true);
+  expect(isHeld({ ...ban, announced: false, dropped_packets: 1 })).toBe(true);
+  expect(isHeld({ ...ban, announced: false, dropped_packets: 0 })).toBe(false);
+  expect(isHeld({ ...ban, announced: true, dry_run: true })).toBe(false);
+  expect(isHeld({ ...ban, state: "withdrawn", dropped_packets: 9 })).toBe(false);
+  expect(isHeld(undefined)).toBe(false);
+});
+
+test("attacks that nothing stops are counted", () => {
+  const held = { ...ban, announced: true };
+  expect(textsOf({ active: [attack], bans: [held] })[1]).toBe("warn: 1 attack, all held");
+  expect(textsOf({ active: [attack, other], bans: [held] })[1]).toBe("danger: 2 attacks, 1 not held");
+});
+
+test("what is wrong has a tone and words", () => {
+  const down = { connected: true, neighbors: [{ state: "ESTABLISHED" }, { state: "ACTIVE" }] };
+  expect(textsOf({ status: { ...CALM, bgp: down } })[2]).toBe("danger: BGP: 1 of 2 neighbors up");
+  expect(textsOf({ status: { ...CALM, bgp: { ...down, connected: false } } })[2]).toStartWith("danger: BGP speaker");
+  expect(textsOf({ status: { ...CALM, bgp: undefined } })[2]).toBe("info: BGP not configured");
+  expect(textsOf({ status: { ...CALM, dry_run: true } })[0]).toStartWith("warn: DRY RUN");
+  expect(textsOf({ loss: 0.02 })[3]).toBe("danger: Capture loss 2.0 %");
+  expect(textsOf({ loss: LOSS_TOLERATED })[3]).toStartWith("ok:");
+  expect(textsOf({ loss: null })[3]).toBe("info: Capture loss: measuring");
+  const capture = { interfaces: [{ state: "failed" }, { state: "running" }] };
+  expect(textsOf({ status: { ...CALM, capture } })[3]).toBe("danger: Capture: 1 of 2 interfaces failed");
+});
+
+test("a tenant sees its attacks alone, and nothing is claimed that was not read", () => {
+  expect(textsOf({ status: { dry_run: false } })).toEqual(["ok: LIVE", "ok: No attack"]);
+  const loading = { kind: "loading" } as const;
+  expect(situationParts({ status: loading, attacks: loading, bans: [], loss: null }).map(({ tone }) => tone)).toEqual([
+    "info",
+    "info",
+  ]);
+});

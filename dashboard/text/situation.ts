@@ -1,0 +1,80 @@
+/**
+ * The situation in four short statements: whether decisions are carried out, the attacks and how many of them nothing
+ * stops, the BGP neighbors, and the loss of the capture. Pure.
+ */
+import type { AttacksWire, AttackWire } from "../../src/http/wire/attack.ts";
+import type { BanWire } from "../../src/http/wire/ban.ts";
+import type { StatusWire, TenantStatusWire } from "../../src/http/wire/status.ts";
+import type { Loaded } from "../api/resource.ts";
+import { percent } from "./format/numbers.ts";
+import { counted } from "./format/words.ts";
+import { banOf } from "./mitigation.ts";
+
+export interface SituationPart {
+  readonly name: "mode" | "attacks" | "bgp" | "capture";
+  readonly tone: "ok" | "warn" | "danger" | "info";
+  readonly text: string;
+}
+
+/** A loss above this share is a fault. */
+export const LOSS_TOLERATED = 0.001;
+
+export interface Situation {
+  readonly status: Loaded<StatusWire | TenantStatusWire>;
+  readonly attacks: Loaded<AttacksWire>;
+  readonly bans: readonly BanWire[];
+  /** The highest share of lost packets of an interface; null: only one reading so far. */
+  readonly loss: number | null;
+}
+
+export function situationParts({ status, attacks, bans, loss }: Situation): SituationPart[] {
+  const parts = [attacks.kind === "ready" ? attacksPart(attacks.data.active, bans) : unknown("attacks", "Attacks")];
+  if (status.kind !== "ready") return [unknown("mode", "Mode"), ...parts];
+  const { data } = status;
+  const mode: SituationPart = data.dry_run
+    ? { name: "mode", tone: "warn", text: "DRY RUN: nothing is announced or dropped" }
+    : { name: "mode", tone: "ok", text: "LIVE" };
+  // A token with a tenant sees neither the neighbors nor the capture.
+  return "capture" in data ? [mode, ...parts, bgpPart(data.bgp), capturePart(data.capture, loss)] : [mode, ...parts];
+}
+
+/** Whether a measure is in force: a neighbor has its route, or this machine drops packets for it. */
+export function isHeld(ban: BanWire | undefined): boolean {
+  if (ban?.state !== "active" || ban.dry_run) return false;
+  return ban.announced === true || (ban.dropped_packets ?? 0) > 0;
+}
+
+function attacksPart(active: readonly AttackWire[], bans: readonly BanWire[]): SituationPart {
+  if (active.length === 0) return { name: "attacks", tone: "ok", text: "No attack" };
+  const open = active.filter((attack) => !isHeld(banOf(attack, bans))).length;
+  return {
+    name: "attacks",
+    tone: open > 0 ? "danger" : "warn",
+    text: `${counted(active.length, "attack")}, ${open === 0 ? "all held" : `${open} not held`}`,
+  };
+}
+
+function bgpPart(bgp: StatusWire["bgp"]): SituationPart {
+  if (bgp === undefined) return { name: "bgp", tone: "info", text: "BGP not configured" };
+  if (!bgp.connected) return { name: "bgp", tone: "danger", text: "BGP speaker does not answer" };
+  const { length: all } = bgp.neighbors;
+  const up = bgp.neighbors.filter(({ state }) => state.toLowerCase() === "established").length;
+  if (all === 0) return { name: "bgp", tone: "warn", text: "No BGP neighbor" };
+  return { name: "bgp", tone: up === all ? "ok" : "danger", text: `BGP: ${up} of ${counted(all, "neighbor")} up` };
+}
+
+function capturePart({ interfaces }: StatusWire["capture"], loss: number | null): SituationPart {
+  const { length: all } = interfaces;
+  const failed = interfaces.filter(({ state }) => state === "failed").length;
+  const running = interfaces.filter(({ state }) => state === "running").length;
+  if (all === 0) return { name: "capture", tone: "info", text: "Nothing is captured" };
+  if (failed > 0)
+    return { name: "capture", tone: "danger", text: `Capture: ${failed} of ${counted(all, "interface")} failed` };
+  if (running === 0) return { name: "capture", tone: "warn", text: "Capture has ended" };
+  if (loss === null) return { name: "capture", tone: "info", text: "Capture loss: measuring" };
+  return { name: "capture", tone: loss > LOSS_TOLERATED ? "danger" : "ok", text: `Capture loss ${percent(loss)}` };
+}
+
+function unknown(name: SituationPart["name"], what: string): SituationPart {
+  return { name, tone: "info", text: `${what} not known yet` };
+}

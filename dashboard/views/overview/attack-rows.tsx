@@ -1,0 +1,121 @@
+/** Attacks in progress as rows, the most urgent first: for when there are too many for cards. */
+import type { AttackWire } from "../../../src/http/wire/attack.ts";
+import type { BanWire } from "../../../src/http/wire/ban.ts";
+import { Badge } from "../../parts/badge.tsx";
+import { BanButton, UnbanButton } from "../../parts/ban-actions.tsx";
+import { type Column, DataTable } from "../../parts/data-table.tsx";
+import { Until } from "../../parts/moment.tsx";
+import { Sparkline } from "../../parts/sparkline.tsx";
+import { linkTo } from "../../router.ts";
+import { nextStep } from "../../text/bans.ts";
+import { bitRate, packetRate, scaled } from "../../text/format/numbers.ts";
+import { methodName, vectorName } from "../../text/format/words.ts";
+import { attackSubject, banOf, effectOf, isSpared } from "../../text/mitigation.ts";
+
+interface Row {
+  readonly attack: AttackWire;
+  readonly ban: BanWire | undefined;
+}
+
+const COLUMNS: readonly Column<Row>[] = [
+  {
+    key: "subject",
+    title: "Victim",
+    cell: ({ attack }) => <a href={linkTo(["attacks", attack.id])}>{attackSubject(attack)}</a>,
+  },
+  {
+    key: "customer",
+    title: "Customer",
+    cell: ({ attack: { tenant, group } }) => (tenant === undefined ? group : `${tenant}, ${group}`),
+    width: "wide",
+  },
+  {
+    key: "kind",
+    title: "Kind",
+    cell: ({ attack: { classification, direction } }) =>
+      `${classification === undefined ? "Not known yet" : vectorName(classification.type)}${direction === "outgoing" ? ", outgoing" : ""}`,
+    width: "medium",
+  },
+  { key: "bits", title: "Bits", cell: ({ attack }) => bitRate(attack.rates.mbps), isNumber: true },
+  {
+    key: "packets",
+    title: "Packets",
+    cell: ({ attack }) => packetRate(attack.rates.pps),
+    isNumber: true,
+    width: "medium",
+  },
+  { key: "minute", title: "Last minute", cell: ({ attack }) => <Sparkline id={attack.id} />, width: "wide" },
+  { key: "state", title: "Mitigation", cell: (row) => <State {...row} /> },
+  { key: "next", title: "Next step", cell: (row) => <Next {...row} />, width: "medium" },
+  {
+    key: "dropped",
+    title: "Dropped here",
+    cell: ({ attack: { volume } }) =>
+      volume?.dropped_packets === undefined ? "–" : `${scaled(volume.dropped_packets)} packets`,
+    isNumber: true,
+    width: "wide",
+  },
+  {
+    key: "passed",
+    title: "Passed",
+    cell: ({ attack: { volume } }) =>
+      volume?.dropped_packets === undefined
+        ? "–"
+        : `${scaled(Math.max(0, volume.packets - volume.dropped_packets))} packets`,
+    isNumber: true,
+    width: "wide",
+  },
+  { key: "act", title: "Actions", isTitleUnseen: true, cell: (row) => <Action {...row} /> },
+];
+
+/** Where this machine drops nothing, the columns would be empty. */
+const WITHOUT_DROPS = COLUMNS.filter(({ key }) => key !== "dropped" && key !== "passed");
+
+export interface AttackRowsProps {
+  /** In the order of their urgency. */
+  readonly attacks: readonly AttackWire[];
+  readonly bans: readonly BanWire[];
+}
+
+export function AttackRows({ attacks, bans }: AttackRowsProps) {
+  const areDropsKnown = attacks.some(({ volume }) => volume?.dropped_packets !== undefined);
+  return (
+    <div class="rows-now">
+      <DataTable
+        label="Attacks in progress"
+        columns={areDropsKnown ? COLUMNS : WITHOUT_DROPS}
+        rows={attacks.map((attack) => ({ attack, ban: banOf(attack, bans) }))}
+        rowKey={({ attack }) => attack.id}
+      />
+    </div>
+  );
+}
+
+function State({ attack, ban }: Row) {
+  const { tone, title } = effectOf(attack, ban);
+  return <Badge tone={tone}>{title}</Badge>;
+}
+
+/** What the escalation does next; of an attack that is not banned, why. */
+function Next({ attack, ban }: Row) {
+  const { detail } = effectOf(attack, ban);
+  if (attack.ban_state === "rejected" && detail !== null) {
+    return (
+      <span class="row-reason" title={detail}>
+        {detail}
+      </span>
+    );
+  }
+  const next = ban === undefined ? null : nextStep(ban);
+  if (next === null) return <span class="muted">None</span>;
+  return (
+    <>
+      {methodName(next.action)} in <Until at={next.at} />
+    </>
+  );
+}
+
+function Action({ attack: { target }, ban }: Row) {
+  if (ban?.state === "active") return <UnbanButton ban={ban} />;
+  return target !== undefined && !isSpared(ban) ? <BanButton target={target} /> : null;
+}

@@ -1,0 +1,79 @@
+/** The overview as the screen of the situation: its first line, its time range, the keys of the views, and the wall. */
+import { expect, test } from "bun:test";
+import { useBrowser } from "../fixtures/browser/dashboard-tests.ts";
+import { SECRETS, VICTIM } from "../fixtures/browser/world.ts";
+
+const floods = [{ vector: "dns_amplification", victim: VICTIM, pps: 1500, fromSeconds: 0, toSeconds: 180 }] as const;
+const config = "storage: { driver: sqlite, traffic_interval_seconds: 1 }";
+const dashboard = useBrowser().useWorld({ hasBgp: true, capture: { floods, seconds: 180 }, config });
+
+test("the first line says whether all is in force, and links to what explains it", async () => {
+  const { page } = await dashboard.open();
+  const line = page.getByRole("navigation", { name: "Situation" });
+  for (const text of ["LIVE", "1 attack, all held", "BGP: 1 of 1 neighbor up", "Capture loss 0 %"]) {
+    await line.getByRole("link", { name: text, exact: true }).waitFor();
+  }
+  await line.getByRole("link", { name: /BGP/ }).click();
+  expect(new URL(page.url()).hash).toBe("#/?see=bgp");
+  await line.getByRole("link", { name: "1 attack" }).click();
+  await page.getByRole("heading", { name: "Attacks", level: 1 }).waitFor();
+});
+
+test("a range dragged over a chart is that of all charts, is in the URL, and ends by a button", async () => {
+  const { page } = await dashboard.open();
+  const incoming = page.getByRole("img", { name: /^Incoming: .* the last hour, .* 1 time span of attacks tinted/ });
+  await incoming.waitFor();
+  const plot = await incoming.locator(".u-over").boundingBox();
+  if (plot === null) throw new Error("the chart has no plot");
+  const y = plot.y + plot.height / 2;
+  await page.mouse.move(plot.x + plot.width / 2, y);
+  await page.mouse.down();
+  await page.mouse.move(plot.x + plot.width - 4, y, { steps: 5 });
+  await page.mouse.up();
+  await page.getByRole("heading", { name: /^Traffic from \d+ \w+ [\d:]+ to [\d:]+$/ }).waitFor();
+  await page.getByRole("heading", { name: /^Incoming: (at most [\d.]+ k?pps|nothing recorded)$/ }).waitFor();
+  expect(page.url()).toMatch(/from=\d+&to=\d+/);
+  await page.reload();
+  await page.getByRole("button", { name: "Last hour" }).click();
+  await page.getByRole("heading", { name: "Traffic in the last hour" }).waitFor();
+  expect(page.url()).not.toContain("from=");
+});
+
+test("the busiest hosts, sources and ports are named", async () => {
+  const { page } = await dashboard.open();
+  await page.getByRole("row", { name: new RegExp(`^${VICTIM} .*bit/s attack`) }).waitFor();
+  const ports = page.getByRole("region", { name: "Source ports of attacks: table" });
+  await ports.getByRole("link", { name: VICTIM }).first().waitFor();
+});
+
+test("g and a letter go to a view, but not while something is typed", async () => {
+  const { page } = await dashboard.open();
+  await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
+  await page.keyboard.press("g");
+  await page.keyboard.press("h");
+  await page.getByRole("heading", { name: "Hosts", level: 1 }).waitFor();
+  const field = page.getByLabel("Address");
+  await field.pressSequentially("gb");
+  expect(await field.inputValue()).toBe("gb");
+  expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("Hosts");
+  await page.getByRole("heading", { level: 1 }).focus();
+  await page.keyboard.press("?");
+  await page.getByRole("dialog", { name: "Keys" }).getByText("g b", { exact: true }).waitFor();
+});
+
+test("the wall has no controls, and shows a viewer the situation, the attacks and the traffic", async () => {
+  const { page } = await dashboard.open("/wall", SECRETS.viewer);
+  for (const text of ["LIVE", "1 attack, all held", "BGP: 1 of 1 neighbor up"]) {
+    await page.getByRole("list", { name: "Situation" }).getByText(text, { exact: true }).waitFor();
+  }
+  const attack = page.getByRole("region", { name: "Attacks in progress" }).getByRole("listitem");
+  for (const text of [VICTIM, "DNS amplification", "Blackhole announced"]) await attack.getByText(text).waitFor();
+  await page.getByRole("img", { name: /^Incoming: .* the last hour/ }).waitFor();
+  expect(await page.locator("a, button, input, select").count()).toBe(0);
+  await page.keyboard.press("Escape");
+  await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
+  await page.getByRole("heading", { name: VICTIM }).waitFor();
+  await page.keyboard.press("g");
+  await page.keyboard.press("w");
+  await attack.getByText(VICTIM).waitFor();
+});
