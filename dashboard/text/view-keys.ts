@@ -6,6 +6,7 @@ const LETTERS: Readonly<Record<string, string>> = {
   attacks: "a",
   bans: "b",
   hosts: "h",
+  explorer: "x",
   sources: "s",
   scrub: "n",
   edge: "e",

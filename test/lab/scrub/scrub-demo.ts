@@ -108,7 +108,8 @@ async function narrowRule(lab: ScrubLab): Promise<string> {
   const isNarrow = async () => {
     const { bans } = await lab.get<{ bans: { flowspec: object[] }[] }>(`/api/v1/dataplane/rules?node=${NODE}`);
     const rules = bans.flatMap(({ flowspec }) => flowspec.map((rule) => JSON.stringify(rule)));
-    shown = rules.join(" and ");
+    // With the attack its rules end.
+    shown = rules.join(" and ") || shown;
     return rules.length === 1 && RULE_PARTS.every((part) => shown.includes(part));
   };
   // Made from few packets at first, and made narrower when there are more.
