@@ -227,6 +227,8 @@ Napi::Value EngineHandle::stats(const Napi::CallbackInfo& info) {
   object.Set("untrackedPackets", untracked);
   object.Set("deferredRows", static_cast<double>(stats.deferredRows));
   object.Set("memoryBytes", static_cast<double>(stats.memoryBytes));
+  object.Set("replacedHosts", static_cast<double>(stats.replacedHosts));
+  object.Set("evictedRows", static_cast<double>(stats.evictedRows));
   return object;
 }
 

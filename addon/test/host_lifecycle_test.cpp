@@ -22,16 +22,16 @@ double untracked(const EngineFixture& fixture, std::size_t network) {
 
 }  // namespace
 
-TEST_CASE("tracks exactly maxHosts hosts that each send on, and counts the next to its network") {
+TEST_CASE("tracks exactly maxHosts hosts that each send on, and counts a lighter one to its network") {
   EngineFixture fixture({.maxHosts = 100});
   for (std::uint32_t i = 0; i < 100; i++) fixture.count(udpFrame(kForeign, kProtected + i), 200);
   CHECK(fixture.tick().trackedHosts == 100);
   CHECK(untracked(fixture, 0) > 0);  // What the later ones had to show before they earned their rows.
   const double before = untracked(fixture, 0);
-  fixture.count(udpFrame(kForeign, kProtected + 100), 1000);
+  fixture.count(udpFrame(kForeign, kProtected + 100), 150);
   CHECK(fixture.tick().trackedHosts == 100);
   CHECK_FALSE(fixture.host(ipv4(kProtected + 100)));
-  CHECK(untracked(fixture, 0) == before + 1000);
+  CHECK(untracked(fixture, 0) == before + 150);
   CHECK(fixture.engine.stats().refusedHosts > 0);
 }
 

@@ -177,6 +177,36 @@ TEST_CASE("inline reader: makes room early in a table that is nearly full") {
   CHECK(fixture.box.hasHost(ipv4(kProtected + 7)));
 }
 
+TEST_CASE("inline reader: a flood gets a row in a table that others keep full, and a host in attack keeps its own") {
+  if (cannotRunXdp("inline reader: a flood gets a row in a table that others keep full")) return;
+  constexpr std::uint32_t kMaxHosts = 128;
+  ReaderFixture fixture({.maxHosts = kMaxHosts});
+  const Address flooded = ipv4(kProtected + kMaxHosts + 1);
+  fixture.engine.engine.setWatched(kHost.bytes);
+  fixture.engine.tick();
+  const auto sendTo = [&](std::uint32_t host, int packets) {
+    const Bytes frame = udpFrame(kForeign, kProtected + host);
+    for (; packets != 0; packets--) fixture.box.feed(frame);
+  };
+  std::uint32_t rounds = 0, untilRow = 0;
+  const auto round = [&] {
+    sendTo(1, 1);
+    sendTo(kMaxHosts + 1, 20);
+    for (std::uint32_t host = 2; host <= kMaxHosts; host++) sendTo(host, 2);
+    fixture.read(50);
+    rounds++;
+    if (untilRow == 0 && fixture.box.hasHost(flooded)) untilRow = rounds;
+    CHECK(fixture.box.hasHost(kHost));
+  };
+  for (std::uint32_t host = 1; host <= kMaxHosts; host++) sendTo(host, 1);
+  for (int i = 0; i < 8; i++) round();
+  CHECK(untilRow != 0);
+  CHECK(untilRow <= 4);
+  for (int i = 0; i < 40; i++) round();
+  CHECK(fixture.box.hasHost(flooded));
+  CHECK(addUp(fixture.stats()));
+}
+
 TEST_CASE("inline reader: drops hosts that lie outside the new networks") {
   if (cannotRunXdp("inline reader: drops hosts that lie outside the new networks")) return;
   ReaderFixture fixture;

@@ -109,11 +109,12 @@ TEST_CASE("counts of two workers add up exactly while folds, readers and changes
   CHECK(all > 0);
 }
 
-TEST_CASE("rows that come and go under folds lose no packet") {
-  SHOW_SEED();
+namespace {
+
+/// A worker sends to `hosts` that change, `step` by `step`, under folds: about three packets to each before the next.
+EngineStats sendUnderFolds(std::uint32_t maxHosts, std::uint32_t hosts, std::uint32_t step) {
   Random random;
-  // Few rows and a short life: rows are freed and given to other hosts all the time.
-  Engine engine({.maxHosts = 600, .windowMs = 200, .tickMs = 20, .countOutgoing = false, .idleMs = 200});
+  Engine engine({.maxHosts = maxHosts, .windowMs = 200, .tickMs = 20, .countOutgoing = false, .idleMs = 200});
   setNetworks(engine, usualNetworks());
   std::shared_ptr<Shard> shard = engine.addShard();
   std::atomic<bool> isOver = false;
@@ -121,10 +122,10 @@ TEST_CASE("rows that come and go under folds lose no packet") {
   std::thread worker([&, seed = random.bits()] {
     std::mt19937_64 numbers(seed);
     shard->leaveIdle();
-    for (std::uint32_t first = 0; !isOver.load(std::memory_order_relaxed); first += 40) {
+    for (std::uint32_t first = 0; !isOver.load(std::memory_order_relaxed); first += step) {
       for (int i = 0; i < 400; i++) {
         const Bytes bytes =
-            udpFrame(kForeign, kProtected + (first + static_cast<std::uint32_t>(numbers() % 40)) % 65536);
+            udpFrame(kForeign, kProtected + (first + static_cast<std::uint32_t>(numbers() % hosts)) % 65536);
         const Frame frame = frameOf(bytes);
         shard->countFrames(std::span(&frame, 1), Link::ethernet);
         sent++;
@@ -145,15 +146,33 @@ TEST_CASE("rows that come and go under folds lose no packet") {
     seen += columns.row(0).incoming(Metric::pps) * 0.2;
   };
   for (int fold = 0; fold < 400 / kFewer; fold++) {
+    const std::uint64_t before = sent;
     foldOnce();
-    std::this_thread::yield();
+    while (sent < before + 3 * hosts) std::this_thread::yield();
   }
   isOver = true;
   worker.join();
   for (int fold = 0; fold < 12; fold++) foldOnce();
   CHECK(seen / 10 == doctest::Approx(static_cast<double>(sent)).epsilon(1e-6));
-  CHECK(engine.stats().trackedHosts <= 600);
+  CHECK(engine.stats().trackedHosts <= maxHosts);
   CHECK(shard->stats().receivedPackets == sent);
+  return engine.stats();
+}
+
+}  // namespace
+
+TEST_CASE("rows that come and go under folds lose no packet") {
+  SHOW_SEED();
+  // Few rows and a short life: rows are freed and given to other hosts all the time.
+  sendUnderFolds(600, 40, 40);
+}
+
+TEST_CASE("rows and hosts that give way to others under folds lose no packet") {
+  SHOW_SEED();
+  // More hosts at once than there are rows, so that some are evicted with every fold.
+  const EngineStats stats = sendUnderFolds(200, 300, 1);
+  CHECK(stats.evictedRows > 0);
+  CHECK(stats.replacedHosts > 0);
 }
 
 TEST_CASE("hosts that rise are read beside the workers that count them") {

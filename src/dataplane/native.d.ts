@@ -127,6 +127,9 @@ export interface EngineStats {
   /** Counts that did not fit into the window's journal: they are in the sums, and leave them one bucket late. */
   readonly deferredRows: number;
   readonly memoryBytes: number;
+  /** Hosts that gave way to heavier ones in the full table, and rows that queues took from light hosts for others. */
+  readonly replacedHosts: number;
+  readonly evictedRows: number;
 }
 
 export interface Engine {

@@ -61,6 +61,14 @@ export class CaptureMetrics extends MetricGroup {
     "svc_refused_hosts_total",
     "Times a host got no row because the host table was full or crowded.",
   );
+  readonly #replacedHosts = this.counter(
+    "svc_hosts_replaced_total",
+    "Hosts that gave way to heavier ones because the host table was full.",
+  );
+  readonly #evictedRows = this.counter(
+    "svc_rows_evicted_total",
+    "Rows that a full packet queue took from light hosts for heavier ones.",
+  );
   readonly #deferredRows = this.counter(
     "svc_deferred_rows_total",
     "Times that counts of a host left the sliding window one bucket late, because its journal was full.",
@@ -93,6 +101,8 @@ export class CaptureMetrics extends MetricGroup {
     this.#trackedHosts.set(table.trackedHosts);
     this.#hostTableBytes.set(table.memoryBytes);
     setCounter(this.#refusedHosts, table.refusedHosts);
+    setCounter(this.#replacedHosts, table.replacedHosts);
+    setCounter(this.#evictedRows, table.evictedRows);
     setCounter(this.#deferredRows, table.deferredRows);
   }
 

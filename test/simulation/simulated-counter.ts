@@ -180,7 +180,15 @@ class SimulatedEngine implements Engine {
 
   stats() {
     const untrackedPackets = new Float64Array(this.#table?.networkCount ?? 0);
-    return { trackedHosts: this.#tracked.length, refusedHosts: 0, untrackedPackets, deferredRows: 0, memoryBytes: 0 };
+    return {
+      trackedHosts: this.#tracked.length,
+      refusedHosts: 0,
+      untrackedPackets,
+      deferredRows: 0,
+      memoryBytes: 0,
+      replacedHosts: 0,
+      evictedRows: 0,
+    };
   }
 
   close(): void {

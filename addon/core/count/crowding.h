@@ -1,4 +1,4 @@
-// How long a host may be silent before it leaves a table that is nearly full.
+// How a table that is nearly full makes room: when silent hosts leave, and how many rows are beyond its limit.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +13,16 @@ namespace floodwall {
   const std::uint64_t sixteenths = std::uint64_t{used} * 16 / std::max(limit, 1U);
   if (sixteenths < 12) return idleMs;
   return std::min(idleMs, sixteenths < 14 ? 2'000U : sixteenths < 15 ? 1'000U : 500U);
+}
+
+[[nodiscard]] constexpr bool isFull(std::uint32_t used, std::uint32_t limit) noexcept {
+  return std::uint64_t{used} * 16 >= std::uint64_t{limit} * 15;
+}
+
+/// Rows of a shard beyond its limit, for hosts that come with much traffic while it is full. As many light hosts lose
+/// theirs with the next folds.
+[[nodiscard]] constexpr std::uint32_t reserveRows(std::uint32_t limit) noexcept {
+  return std::clamp(limit / 64, 1U, 4096U);
 }
 
 }  // namespace floodwall

@@ -5,17 +5,17 @@
 namespace floodwall {
 namespace {
 
-/// Packets that an address must show in about a second: 8 when the table is half full, 64 when it is nearly full.
-std::uint32_t price(std::uint32_t used, std::uint32_t limit) noexcept {
-  const std::uint64_t eighths = std::uint64_t{used} * 8 / limit;
-  return 8U << std::min<std::uint64_t>(eighths - std::min<std::uint64_t>(eighths, 4), 3);
+/// Packets that an address must show in about a second: 8 when the table is half full, 64 when it is nearly full,
+/// 128 when other hosts must make room.
+std::uint32_t price(const Doorkeeper::Table& table) noexcept {
+  const std::uint64_t eighths = std::uint64_t{table.used} * 8 / table.limit;
+  return 8U << std::min<std::uint64_t>(eighths - std::min<std::uint64_t>(eighths, 4), 4);
 }
 
 }  // namespace
 
-Doorkeeper::Answer Doorkeeper::ask(std::uint64_t hash, std::uint32_t used, std::uint32_t limit,
-                                   std::uint32_t packets) noexcept {
-  if (used <= limit / 2 && used < limit) return Answer::admit;
+Doorkeeper::Answer Doorkeeper::ask(std::uint64_t hash, const Table& table, std::uint32_t packets) noexcept {
+  if (table.used <= table.limit / 2 && table.hasFreeRow) return Answer::admit;
   isInUse_ = true;
   Set& set = sets_[(hash >> 8) % kSets];
   const auto tag = static_cast<std::uint32_t>(hash >> 32) & ~kCountMax;
@@ -28,7 +28,7 @@ Doorkeeper::Answer Doorkeeper::ask(std::uint64_t hash, std::uint32_t used, std::
     if ((entry & ~kCountMax) == tag && count != 0) {
       const std::uint32_t seen = std::min<std::uint32_t>(count + std::min(packets, kCountMax), kCountMax);
       entry = tag | seen;
-      return seen >= price(used, limit) && used < limit ? Answer::admit : Answer::wait;
+      return seen >= price(table) && table.hasFreeRow ? Answer::admit : Answer::wait;
     }
     if (count < (*least & kCountMax)) least = &entry;
   }

@@ -17,9 +17,13 @@ class Doorkeeper {
 
   enum class Answer : std::uint8_t { admit, wait, firstSeen };
 
-  /// `used` of `limit` rows are taken. Up to half full every address is admitted; beyond, the fuller
-  /// the table, the more packets an address needs.
-  [[nodiscard]] Answer ask(std::uint64_t hash, std::uint32_t used, std::uint32_t limit, std::uint32_t packets) noexcept;
+  struct Table {
+    /// `used` of `limit` rows are taken, or more than that.
+    std::uint32_t used, limit;
+    bool hasFreeRow;
+  };
+  /// Up to half full every address is admitted; beyond, the fuller the table, the more packets an address needs.
+  [[nodiscard]] Answer ask(std::uint64_t hash, const Table& table, std::uint32_t packets) noexcept;
 
   /// Ages an n-th of the table, the next at each call; call it n times a second.
   void age(std::uint32_t n) noexcept;

@@ -13,7 +13,22 @@ constexpr std::size_t kJournalBytesMin = std::size_t{4} << 20;
 /// Numbers for untracked packets by place: those that hold, and those of the networks before while they leave.
 constexpr std::uint32_t kPlaceNumbers = 2 * static_cast<std::uint32_t>(kPrefixesMax);
 
-static_assert(kHostsMax + kPlaceNumbers < kIndexRowsMax);
+/// Numbers of hosts that gave way and whose counts are still in the window.
+constexpr std::uint32_t kSpareNumbersMin = 4096, kSpareNumbersMax = 350'000;
+
+static_assert(kHostsMax + kPlaceNumbers + kSpareNumbersMax < kIndexRowsMax);
+
+std::uint32_t spareNumbers(std::uint32_t maxHosts) noexcept {
+  return std::clamp(maxHosts / 8, kSpareNumbersMin, kSpareNumbersMax);
+}
+std::uint32_t numbers(std::uint32_t maxHosts) noexcept { return maxHosts + kPlaceNumbers + spareNumbers(maxHosts); }
+
+/// Folds until a number comes back: the window, and the sweep that looks for it. As many may go in each, so that there
+/// always are some.
+constexpr std::uint32_t kSweptFolds = 40;
+std::uint32_t replacedEachFold(const EngineOptions& options) noexcept {
+  return std::max(spareNumbers(options.maxHosts) / (options.windowMs / options.tickMs + kSweptFolds), 1U);
+}
 
 void checkRange(const char* name, std::uint32_t value, std::uint32_t least, std::uint32_t most) {
   if (value >= least && value <= most) return;
@@ -48,12 +63,13 @@ Engine::Engine(const EngineOptions& options)
       newScreens_(std::make_shared<Screens>()),
       networks_(std::make_shared<Networks>()),
       screens_(newScreens_),
-      hosts_(options.maxHosts, kPlaceNumbers, control_->hash),
+      hosts_(options.maxHosts, numbers(options.maxHosts), control_->hash),
       clock_(options.windowMs, options.tickMs),
-      sums_({options.maxHosts + kPlaceNumbers, options.countOutgoing,
+      sums_({numbers(options.maxHosts), options.countOutgoing,
              std::max(kJournalBytesMin, options.maxHosts * kJournalBytesPerHost)},
             clock_),
       watched_(newWatched_),
+      replacedMax_(replacedEachFold(options)),
       recent_(std::uint64_t{options.windowMs} * 1'000'000) {}
 
 std::shared_ptr<Shard> Engine::addShard() {
@@ -94,19 +110,21 @@ void Engine::setWatched(std::span<const std::uint8_t> addresses) {
 }
 
 void Engine::keepIntervals() {
-  auto intervals = std::make_unique<const Intervals>(options_.maxHosts + kPlaceNumbers, options_.countOutgoing);
+  auto intervals = std::make_unique<const Intervals>(numbers(options_.maxHosts), options_.countOutgoing);
   const std::scoped_lock settings(settingsLock_);
   newIntervals_ = std::move(intervals);
 }
 
 EngineStats Engine::stats() const {
   const std::scoped_lock held(lock_);
-  EngineStats stats{hosts_.tracked(), refusedHosts_, untrackedByNetwork_, sums_.carried(), 0};
+  EngineStats stats{hosts_.tracked(), refusedHosts_, untrackedByNetwork_, sums_.carried(), 0,
+                    replacedHosts_,   evictedRows_};
   stats.memoryBytes = recent_.residentBytes() + hosts_.residentBytes() + sums_.residentBytes() +
                       networks_->memoryBytes() + screened_.residentBytes();
   if (intervals_ != nullptr) stats.memoryBytes += intervals_->residentBytes();
   for (const auto& ledger : ledgers_) {
     stats.refusedHosts += ledger->shard->refusedHosts();
+    stats.evictedRows += ledger->shard->evictedRows();
     stats.memoryBytes += ledger->residentBytes();
   }
   return stats;

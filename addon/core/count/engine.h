@@ -2,7 +2,7 @@
 // It starts no thread and judges nothing, and the windows know only the time that the caller gives. engine.cpp takes
 // the settings, fold.cpp folds, screening.cpp finds what is handed over, rising.cpp what happens until the next fold,
 // watched_counts.cpp
-// keeps the counts of watched hosts tick by tick, engine_reads.cpp answers.
+// keeps the counts of watched hosts tick by tick, light_hosts.cpp makes room in full tables, engine_reads.cpp answers.
 #pragma once
 
 #include <array>
@@ -125,6 +125,9 @@ struct EngineStats {
   /// Times that counts found no room in the window's journal: they are in the sums, and leave them a bucket late.
   std::uint64_t deferredRows = 0;
   std::uint64_t memoryBytes = 0;
+  /// Hosts that gave way to heavier ones in the full table, and rows that shards took from light hosts for others.
+  std::uint64_t replacedHosts = 0;
+  std::uint64_t evictedRows = 0;
 };
 
 struct HostChunk {
@@ -195,7 +198,7 @@ class Engine {
   void foldShard(ShardLedger& ledger, std::uint32_t epoch);
   void prefetchHost(const ShardLedger& ledger, std::uint32_t row) const noexcept;
   void foldRow(ShardLedger& ledger, std::uint32_t row);
-  std::uint32_t hostOfRow(const ShardLedger& ledger, std::uint32_t row);
+  std::uint32_t hostOfRow(const ShardLedger& ledger, std::uint32_t row, const std::array<Totals, 2>& totals);
   std::uint32_t untrackedHost(std::uint32_t place);
   void addUntracked(std::uint32_t place, Direction direction, const Totals& delta);
   void addToHost(std::uint32_t host, Direction direction, const Totals& delta);
@@ -203,6 +206,15 @@ class Engine {
   void dropClosedShards();
   void sweepHosts();
   void sweepHost(std::uint32_t host);
+
+  // light_hosts.cpp
+  void beginReplacing() noexcept;
+  bool replaceLighter(std::uint64_t size) noexcept;
+  [[nodiscard]] std::uint64_t sizeOfHost(std::uint32_t host) const noexcept;
+  [[nodiscard]] bool mayGiveWay(std::uint32_t host) const noexcept;
+  [[nodiscard]] std::uint32_t nextLightHost() noexcept;
+  void evictRows(ShardLedger& ledger);
+  void evictLightest(ShardLedger& ledger);
 
   // watched_counts.cpp
   void takeWatched(const WatchedHosts& before, std::uint64_t nowNs);
@@ -266,19 +278,28 @@ class Engine {
   WindowSums sums_;
   /// null: nobody takes them.
   std::unique_ptr<const Intervals> intervals_;
-  /// By group, by direction: always the sum over the group's hosts and untracked packets.
+  /// By group, by direction: always the sum over the group's hosts, those that gave way, and untracked packets.
   std::array<std::vector<Totals>, 2> groupSums_;
   /// By place: the number that stands for its untracked packets, or HostTable::kNone.
   std::vector<std::uint32_t> untrackedHosts_;
   std::vector<std::uint64_t> untrackedByNetwork_;
   std::uint64_t nowNs_ = 0;
   std::uint64_t refusedHosts_ = 0;
+  std::uint64_t replacedHosts_ = 0;
+  /// Of shards that are gone.
+  std::uint64_t evictedRows_ = 0;
 
   /// The fold's own.
   std::shared_ptr<const WatchedHosts> watched_;
   /// By slot: what this fold found; and what was in the window before, of hosts that are newly watched.
   std::vector<std::array<Totals, 2>> watchedTotals_;
   std::vector<CountRow> pastCounts_;
+  /// Hosts that may give way in one fold at most, and in the present one.
+  std::uint32_t replacedMax_;
+  std::uint32_t replacedLeft_ = 0;
+  /// The host that gives way next, or HostTable::kNone; and where the search for it goes on.
+  std::uint32_t lightHost_ = HostTable::kNone;
+  std::uint32_t lightAt_ = 0;
   RecentHosts recent_;
   std::uint32_t foldNumber_ = 0;
   std::uint32_t foldedRows_ = 0;

@@ -46,6 +46,7 @@ TickSummary Engine::fold(std::uint64_t nowNs) {
   listed_.clear();
   const std::uint64_t spanNs = nowNs_ == 0 ? std::uint64_t{options_.tickMs} * 1'000'000 : nowNs - nowNs_;
   takeSettings(nowNs);
+  beginReplacing();
   const std::uint32_t epoch = nextEpoch(control_->epoch.load(std::memory_order_relaxed));
   for (const auto& ledger : ledgers_) ledger->lend(networks_, watched_, epoch);
   control_->epoch.store(epoch, std::memory_order_seq_cst);
@@ -61,6 +62,7 @@ TickSummary Engine::fold(std::uint64_t nowNs) {
   handOverCounts(static_cast<double>(spanNs) * 1e-6);
   chooseRising();
   sweepHosts();
+  for (const auto& ledger : ledgers_) evictRows(*ledger);
   control_->trackedHosts.store(hosts_.tracked(), std::memory_order_relaxed);
   const auto took = std::chrono::steady_clock::now() - began;
   return {hosts_.tracked(), screenedCount_,
@@ -105,7 +107,7 @@ void Engine::takeNetworks(std::shared_ptr<const Networks> networks) {
   const std::scoped_lock held(lock_);
   for (std::uint32_t host = 0; host < hosts_.end(); host++) {
     const TrackedHost::State state = hosts_[host].state;
-    if (state != TrackedHost::State::host && state != TrackedHost::State::untracked) continue;
+    if (state == TrackedHost::State::free || state == TrackedHost::State::leaving) continue;
     if (places[host] == kNoPlace) {
       hosts_.retire(host);
     } else {
@@ -189,8 +191,9 @@ void Engine::foldRow(ShardLedger& ledger, std::uint32_t row) {
   const ShardLedger::RowDelta delta = ledger.takeRow(row);
   if (delta.isZero) return;
   foldedRows_++;
-  const std::uint32_t host = hostOfRow(ledger, row);
-  const std::uint32_t place = host != HostTable::kNone ? kNoPlace : networks_->match(ledger.shard->rows.hot[row].key);
+  const std::uint32_t host = hostOfRow(ledger, row, delta.totals);
+  const Address& address = ledger.shard->rows.hot[row].key;
+  const std::uint32_t place = host != HostTable::kNone ? kNoPlace : networks_->match(address);
   for (const Direction d : kDirections) {
     const Totals& totals = delta.totals[indexOf(d)];
     if (totals.isZero()) continue;
@@ -208,12 +211,13 @@ void Engine::foldRow(ShardLedger& ledger, std::uint32_t row) {
     }
   } else if (place != kNoPlace) {
     refusedHosts_++;
+    ledger.noteRefused({address, row});
   }
 }
 
-/// The number of the row's host; a new one where it has none yet. kNone where the table is full, or where the host left
-/// the networks after the worker counted.
-std::uint32_t Engine::hostOfRow(const ShardLedger& ledger, std::uint32_t row) {
+/// The number of the row's host; a new one where it has none yet. kNone where the table is full of heavier hosts, or
+/// where the host left the networks after the worker counted. `totals` is what the row counted.
+std::uint32_t Engine::hostOfRow(const ShardLedger& ledger, std::uint32_t row, const std::array<Totals, 2>& totals) {
   std::uint32_t& known = ledger.hostOf(row);
   const Address& address = ledger.shard->rows.hot[row].key;
   if (known != 0 && hosts_.isHost(known - 1) && hosts_[known - 1].address == address) return known - 1;
@@ -221,6 +225,9 @@ std::uint32_t Engine::hostOfRow(const ShardLedger& ledger, std::uint32_t row) {
   if (host == HostTable::kNone) {
     const std::uint32_t place = networks_->match(address);
     if (place != kNoPlace) host = hosts_.add(address, place);
+    if (place != kNoPlace && host == HostTable::kNone && replaceLighter(sizeOf(totals[0]) + sizeOf(totals[1]))) {
+      host = hosts_.add(address, place);
+    }
     if (host != HostTable::kNone) hosts_[host].isWatched = watched_->slotOf(address) != kNoSlot;
   }
   known = host == HostTable::kNone ? 0 : host + 1;
@@ -259,7 +266,9 @@ void Engine::touch(std::uint32_t host) {
 void Engine::dropClosedShards() {
   const std::scoped_lock held(lock_);
   for (const auto& ledger : ledgers_) {
-    if (ledger->isDone) refusedHosts_ += ledger->shard->refusedHosts();
+    if (!ledger->isDone) continue;
+    refusedHosts_ += ledger->shard->refusedHosts();
+    evictedRows_ += ledger->shard->evictedRows();
   }
   std::erase_if(risingRows_, [](const RisingRow& row) { return row.ledger->isDone; });
   std::erase_if(ledgers_, [](const std::unique_ptr<ShardLedger>& ledger) { return ledger->isDone; });
@@ -284,7 +293,8 @@ void Engine::sweepHost(std::uint32_t host) {
   const TrackedHost& swept = hosts_[host];
   const std::uint32_t idleMs = idleMsWhen(hosts_.tracked(), options_.maxHosts, options_.idleMs);
   const bool isIdle = swept.state == TrackedHost::State::host && nowMs() - swept.activeMs >= idleMs;
-  if (!isIdle && swept.state != TrackedHost::State::leaving) return;
+  const bool isGone = swept.state == TrackedHost::State::leaving || swept.state == TrackedHost::State::gaveWay;
+  if (!isIdle && !isGone) return;
   if (!sums_.isEmpty(host)) return;
   if (intervals_ != nullptr) {
     // Its number waits until its counts are taken, unless others need the room.

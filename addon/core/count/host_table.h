@@ -18,7 +18,10 @@ struct TrackedHost {
     host,
     /// Stands for the packets of a place that belong to no tracked host; has no address.
     untracked,
-    /// No longer shown; keeps its number until the last of it has left the window.
+    /// Gave way to a heavier host: no longer shown, but still part of its group until the last of it has left the
+    /// window, and keeps its number for so long.
+    gaveWay,
+    /// No longer shown, nor part of a group; keeps its number until the last of it has left the window.
     leaving,
   };
 
@@ -43,9 +46,9 @@ class HostTable {
  public:
   static constexpr std::uint32_t kNone = kNoRow;
 
-  /// At most `maxHosts` hosts, and numbers for places beside them.
-  HostTable(std::uint32_t maxHosts, std::uint32_t places, const AddressHash& hash)
-      : maxHosts_(maxHosts), hash_(hash), index_(maxHosts), hosts_(std::size_t{maxHosts} + places) {}
+  /// At most `maxHosts` hosts, of `numbers` that there are for them, for places, and for hosts that gave way.
+  HostTable(std::uint32_t maxHosts, std::uint32_t numbers, const AddressHash& hash)
+      : maxHosts_(maxHosts), hash_(hash), index_(maxHosts), hosts_(numbers) {}
 
   [[nodiscard]] TrackedHost& operator[](std::uint32_t host) const noexcept { return hosts_[host]; }
   void prefetch(std::uint32_t host) const noexcept { __builtin_prefetch(&hosts_[host], 1); }
@@ -66,15 +69,10 @@ class HostTable {
   std::uint32_t addUntracked(std::uint32_t place) noexcept { return take(TrackedHost::State::untracked, place); }
 
   /// Takes the host, or the stand-in for a place, out of sight. Its number is given back by release().
-  void retire(std::uint32_t host) noexcept {
-    TrackedHost& retired = hosts_[host];
-    if (retired.state == TrackedHost::State::host) {
-      index_.erase(hash_.of(retired.address), host, hashOfHost());
-      tracked_--;
-    }
-    retired.state = TrackedHost::State::leaving;
-  }
-  /// A retired host of which nothing is left in the window.
+  void retire(std::uint32_t host) noexcept { remove(host, TrackedHost::State::leaving); }
+  /// Takes only the host out of sight: its group keeps what it has in the window.
+  void giveWay(std::uint32_t host) noexcept { remove(host, TrackedHost::State::gaveWay); }
+  /// A removed host of which nothing is left in the window.
   void release(std::uint32_t host) noexcept {
     hosts_[host].state = TrackedHost::State::free;
     hosts_[host].place = freeHost_;
@@ -93,6 +91,15 @@ class HostTable {
   [[nodiscard]] std::size_t residentBytes() const { return index_.residentBytes() + hosts_.residentBytes(); }
 
  private:
+  void remove(std::uint32_t host, TrackedHost::State state) noexcept {
+    TrackedHost& removed = hosts_[host];
+    if (removed.state == TrackedHost::State::host) {
+      index_.erase(hash_.of(removed.address), host, hashOfHost());
+      tracked_--;
+    }
+    removed.state = state;
+  }
+
   std::uint32_t take(TrackedHost::State state, std::uint32_t place) noexcept {
     std::uint32_t host = freeHost_;
     if (host != kNone) {

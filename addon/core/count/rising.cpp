@@ -45,7 +45,7 @@ void Engine::noteRising(const ShardLedger& ledger, std::uint32_t row, std::uint3
                         const ShardLedger::RowDelta& delta) {
   const std::uint32_t group = networks_->places()[hosts_[host].place].group;
   if (!screens_->mayRise(delta.totals, risingScale_, group)) return;
-  if (risingRows_.size() == kRisingRowsMax) return;
+  if (risingRows_.size() == kRisingRowsMax || ledger.mayChange(row, foldNumber_)) return;
   risingRows_.push_back({&ledger, row, host, screens_->excess(ratesOfTotals(delta.totals), group)});
 }
 

@@ -4,11 +4,15 @@
 #include <cmath>
 #include <cstring>
 
+#include "count/crowding.h"
+
 namespace floodwall {
 namespace {
 
 /// Frames ahead whose first line is fetched while one is parsed.
 constexpr std::size_t kParseAhead = 12;
+/// Evicted rows that are looked at with each address that has none.
+constexpr std::uint32_t kFreedAtOnce = 2;
 
 constexpr auto in = static_cast<std::size_t>(Direction::incoming);
 constexpr auto out = static_cast<std::size_t>(Direction::outgoing);
@@ -23,11 +27,14 @@ std::uint64_t bytesOf(const Counters& counters) noexcept {
 }  // namespace
 
 Shard::Shard(std::shared_ptr<const Control> control)
-    : handover(control->maxHosts),
-      rows(control->maxHosts, control->countOutgoing),
+    : handover(control->maxHosts + reserveRows(control->maxHosts)),
+      rows(control->maxHosts + reserveRows(control->maxHosts), control->countOutgoing),
+      evictions(reserveRows(control->maxHosts)),
       shared_(std::move(control)),
       control_(*shared_),
+      // The few of the reserve make it a little more than half full.
       index_(control_.maxHosts),
+      leaving_(reserveRows(control_.maxHosts), Pages::small),
       recent_(1, kRecentSamples),
       watchedRings_(kWatchedMax, kWatchedSamples) {
   watchedSamplers_.fill(Sampler(kWatchedSamples));
@@ -137,8 +144,9 @@ Shard::Located Shard::found(std::uint32_t row) noexcept {
 Shard::Located Shard::locateWithout(const Address& address, std::uint64_t hash, std::uint32_t packets) noexcept {
   const std::uint32_t place = networks_->match(address);
   if (place == kNoPlace) return {};
-  const std::uint32_t used = std::max(rowsInUse_, control_.trackedHosts.load(std::memory_order_relaxed));
-  const Doorkeeper::Answer answer = doorkeeper_.ask(hash, used, control_.maxHosts, packets);
+  freeEvicted(kFreedAtOnce);
+  const std::uint32_t used = std::max(rowsInUse(), control_.trackedHosts.load(std::memory_order_relaxed));
+  const Doorkeeper::Answer answer = doorkeeper_.ask(hash, {used, control_.maxHosts, hasFreeRow()}, packets);
   if (answer != Doorkeeper::Answer::admit) {
     if (answer == Doorkeeper::Answer::firstSeen) {
       refusedHosts_.store(refusedHosts_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -273,7 +281,8 @@ void Shard::commitMemory() const noexcept {
 
 std::size_t Shard::residentBytes() const {
   return handover.residentBytes() + rows.residentBytes() + index_.residentBytes() + flows_.residentBytes() +
-         doorkeeper_.residentBytes() + recent_.residentBytes() + watchedRings_.residentBytes() + sizeof *this;
+         evictions.residentBytes() + leaving_.residentBytes() + doorkeeper_.residentBytes() + recent_.residentBytes() +
+         watchedRings_.residentBytes() + sizeof *this;
 }
 
 }  // namespace floodwall

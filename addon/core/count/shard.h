@@ -13,6 +13,7 @@
 #include "count/address_hash.h"
 #include "count/counters.h"
 #include "count/doorkeeper.h"
+#include "count/evictions.h"
 #include "count/flow_filter.h"
 #include "count/handover.h"
 #include "count/host_index.h"
@@ -114,9 +115,16 @@ class Shard {
   void enterIdle() noexcept;
   void leaveIdle() noexcept;
 
+  [[nodiscard]] bool isWatched(const Address& address) const noexcept {
+    return watchedHosts_->slotOf(address) != kNoSlot;
+  }
+
   // Any thread.
   [[nodiscard]] ShardStats stats() const noexcept;
   [[nodiscard]] std::uint64_t refusedHosts() const noexcept { return refusedHosts_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t evictedRows() const noexcept { return evictedRows_.load(std::memory_order_relaxed); }
+  /// Rows that packets find.
+  [[nodiscard]] std::uint32_t rowsInUse() const noexcept { return rowsInUse_.load(std::memory_order_relaxed); }
   /// What the folds say to those who read counts elsewhere and add them: see ReadingPace.
   [[nodiscard]] bool hasRising() const noexcept { return control_.hasRising.load(std::memory_order_relaxed); }
   [[nodiscard]] std::uint64_t foldedMs() const noexcept { return control_.foldedMs.load(std::memory_order_relaxed); }
@@ -128,6 +136,7 @@ class Shard {
   void prepareGrowth() noexcept { flows_.prepareGrowth(); }
   Handover handover;
   HostRows rows;
+  Evictions evictions;
   std::atomic<const ShardView*> view{nullptr};
   std::atomic<const WatchedHosts*> watched{nullptr};
 
@@ -174,8 +183,13 @@ class Shard {
     return [this](std::uint32_t row) { return control_.hash.of(rows.hot[row].key); };
   }
   std::uint32_t takeRow(const Address& address, std::uint64_t hash) noexcept;
-  void freeRow(std::uint32_t row) noexcept;
-  [[nodiscard]] bool isFolded(std::uint32_t row) const noexcept;
+  /// Takes the row out of the index.
+  void unlinkRow(std::uint32_t row) noexcept;
+  void linkFree(std::uint32_t row) noexcept;
+  [[nodiscard]] bool isFolded(std::uint32_t epoch) const noexcept;
+  [[nodiscard]] bool hasFreeRow() const noexcept { return rowsInUse() + leavingCount_ < rows.hot.size(); }
+  void evict(std::uint32_t most) noexcept;
+  void freeEvicted(std::uint32_t most) noexcept;
 
   void observe() noexcept;
   void adopt(std::uint32_t epoch) noexcept;
@@ -196,7 +210,15 @@ class Shard {
   /// Rows below this have been used; those that are free again are linked through their keys.
   std::uint32_t usedRows_ = 0;
   std::uint32_t freeRow_ = kNoRow;
-  std::uint32_t rowsInUse_ = 0;
+  std::atomic<std::uint32_t> rowsInUse_{0};
+  /// Rows that were evicted, oldest first, until the fold has taken their last counts over.
+  struct LeavingRow {
+    std::uint32_t row;
+    std::uint32_t epoch;
+  };
+  LazyArray<LeavingRow> leaving_;
+  std::uint32_t leavingAt_ = 0;
+  std::uint32_t leavingCount_ = 0;
   std::uint32_t sweepAt_ = 0;
   std::uint32_t sweepLeft_ = 0;
 
@@ -211,6 +233,7 @@ class Shard {
   std::array<Pending, kBatch> pending_;
   std::array<std::atomic<std::uint64_t>, kStats> stats_{};
   std::atomic<std::uint64_t> refusedHosts_{0};
+  std::atomic<std::uint64_t> evictedRows_{0};
 };
 
 }  // namespace floodwall

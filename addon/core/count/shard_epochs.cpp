@@ -16,6 +16,10 @@ constexpr std::uint32_t kSweepEpochs = 32;
 constexpr std::uint32_t kIdleMsLongest = 3'600'000;
 /// Rows of the last fold stay with their hosts until the next one, which has them looked at in between.
 constexpr std::uint32_t kIdleEpochsLeast = 3;
+/// Rows that are evicted with each batch while a sweep is due, which lasts longer. All at once would hold up the worker
+/// for a millisecond.
+constexpr std::uint32_t kEvictBusy = 16;
+constexpr std::uint32_t kAll = 0xffffffff;
 
 }  // namespace
 
@@ -23,6 +27,7 @@ void Shard::observe() noexcept {
   const std::uint32_t epoch = control_.epoch.load(std::memory_order_acquire);
   if (epoch != epoch_) adopt(epoch);
   if (sweepLeft_ == 0) return;
+  evict(kEvictBusy);
   sweep(kSweepBusy);
   index_.settle(kSweepBusy, hashOfRow());
 }
@@ -36,6 +41,8 @@ void Shard::adopt(std::uint32_t epoch) noexcept {
   networks_ = view_->networks.get();
   const WatchedHosts* now = watched.load(std::memory_order_acquire);
   if (now != watchedHosts_) applyWatched(now);
+  // After the watched hosts, which stay.
+  evictions.adopt();
   handover.adopt(epoch);
   sampler_.adapt(control_.epochsPerSecond);
   for (const WatchedHost& host : watchedHosts_->hosts()) watchedSamplers_[host.slot].adapt(control_.epochsPerSecond);
@@ -50,6 +57,7 @@ void Shard::leaveIdle() noexcept {
   const std::uint32_t epoch = control_.epoch.load(std::memory_order_seq_cst);
   if (epoch != epoch_) adopt(epoch);
   if (sweepLeft_ == 0) return;
+  evict(kAll);
   sweep(kSweepIdle);
   index_.settle(kSweepIdle, hashOfRow());
 }
@@ -69,7 +77,7 @@ void Shard::applyWatched(const WatchedHosts* now) noexcept {
   watchedHosts_ = now;
 }
 
-/// There must be one: the doorkeeper admits no host to a full table. The row's counters go on from where they stood.
+/// There must be a free one, see hasFreeRow(). The row's counters go on from where they stood.
 std::uint32_t Shard::takeRow(const Address& address, std::uint64_t hash) noexcept {
   std::uint32_t row = freeRow_;
   if (row != kNoRow) {
@@ -77,7 +85,7 @@ std::uint32_t Shard::takeRow(const Address& address, std::uint64_t hash) noexcep
   } else {
     row = usedRows_++;
   }
-  rowsInUse_++;
+  rowsInUse_.store(rowsInUse() + 1, std::memory_order_relaxed);
   HotRow& hot = rows.hot[row];
   hot.key = address;
   hot.epoch = epoch_;
@@ -91,21 +99,47 @@ std::uint32_t Shard::takeRow(const Address& address, std::uint64_t hash) noexcep
   return row;
 }
 
-void Shard::freeRow(std::uint32_t row) noexcept {
+void Shard::unlinkRow(std::uint32_t row) noexcept {
   HotRow& hot = rows.hot[row];
   index_.erase(control_.hash.of(hot.key), row, hashOfRow());
   hot.epoch = kFreeRow;
-  std::memcpy(hot.key.bytes.data(), &freeRow_, sizeof freeRow_);
-  freeRow_ = row;
-  rowsInUse_--;
+  rowsInUse_.store(rowsInUse() - 1, std::memory_order_relaxed);
 }
 
-bool Shard::isFolded(std::uint32_t row) const noexcept {
-  return epochsSince(rows.hot[row].epoch, epoch_) > epochsSince(handover.folded(), epoch_);
+void Shard::linkFree(std::uint32_t row) noexcept {
+  std::memcpy(rows.hot[row].key.bytes.data(), &freeRow_, sizeof freeRow_);
+  freeRow_ = row;
+}
+
+/// Whether the fold has taken over what rows counted that were touched last in this epoch.
+bool Shard::isFolded(std::uint32_t epoch) const noexcept {
+  return epochsSince(epoch, epoch_) > epochsSince(handover.folded(), epoch_);
+}
+
+/// Packets do not find the row any more. It keeps its address, by which the fold knows whose its last counts are.
+void Shard::evict(std::uint32_t most) noexcept {
+  for (Eviction wanted; most != 0 && evictions.take(wanted); most--) {
+    const HotRow& hot = rows.hot[wanted.row];
+    const std::uint32_t touched = hot.epoch;
+    const bool isTheirs = touched != kFreeRow && hot.key == wanted.address;
+    if (!isTheirs || (touched & HotRow::kWatched) != 0 || leavingCount_ == leaving_.size()) continue;
+    unlinkRow(wanted.row);
+    leaving_[(leavingAt_ + leavingCount_) % leaving_.size()] = {wanted.row, touched};
+    leavingCount_++;
+    evictedRows_.store(evictedRows() + 1, std::memory_order_relaxed);
+  }
+}
+
+void Shard::freeEvicted(std::uint32_t most) noexcept {
+  for (; most != 0 && leavingCount_ != 0 && isFolded(leaving_[leavingAt_].epoch); most--) {
+    linkFree(leaving_[leavingAt_].row);
+    leavingAt_ = static_cast<std::uint32_t>((leavingAt_ + 1) % leaving_.size());
+    leavingCount_--;
+  }
 }
 
 void Shard::sweep(std::uint32_t most) noexcept {
-  const std::uint32_t used = std::max(rowsInUse_, control_.trackedHosts.load(std::memory_order_relaxed));
+  const std::uint32_t used = std::max(rowsInUse(), control_.trackedHosts.load(std::memory_order_relaxed));
   const std::uint32_t idleMs = idleMsWhen(used, control_.maxHosts, kIdleMsLongest);
   const std::uint32_t idleEpochs =
       std::max(std::min(control_.idleEpochs, idleMs * control_.epochsPerSecond / 1000 + 1), kIdleEpochsLeast);
@@ -114,8 +148,9 @@ void Shard::sweep(std::uint32_t most) noexcept {
     if (usedRows_ == 0) return;
     const std::uint32_t row = sweepAt_++;
     const std::uint32_t touched = rows.hot[row].epoch & kEpochMask;
-    if (touched == kFreeRow || epochsSince(touched, epoch_) < idleEpochs || !isFolded(row)) continue;
-    freeRow(row);
+    if (touched == kFreeRow || epochsSince(touched, epoch_) < idleEpochs || !isFolded(touched)) continue;
+    unlinkRow(row);
+    linkFree(row);
   }
 }
 

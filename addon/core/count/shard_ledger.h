@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "count/crowding.h"
 #include "count/host_table.h"
 #include "count/shard.h"
 #include "count/totals.h"
@@ -16,8 +17,8 @@ class ShardLedger {
  public:
   ShardLedger(std::shared_ptr<Shard> of, const Control& control)
       : shard(std::move(of)),
-        folded_(control.maxHosts),
-        foldedOutgoing_(control.countOutgoing ? control.maxHosts : 0),
+        folded_(shard->rows.hot.size()),
+        foldedOutgoing_(control.countOutgoing ? shard->rows.hot.size() : 0),
         countOutgoing_(control.countOutgoing) {}
 
   /// What a row counted since the last time; `host` is for the fold to keep the row's host in.
@@ -30,6 +31,30 @@ class ShardLedger {
   void addUntaken(std::uint32_t row, std::array<Totals, 2>& totals) const noexcept;
   [[nodiscard]] std::uint32_t& hostOf(std::uint32_t row) const noexcept { return folded_[row].hostPlusOne; }
   void prefetchRow(std::uint32_t row) const noexcept;
+  [[nodiscard]] std::uint32_t rows() const noexcept { return static_cast<std::uint32_t>(folded_.size()); }
+
+  /// A row of a host that found no place among all hosts. Of those of a fold the last are kept: heavy hosts come first
+  /// in it.
+  void noteRefused(const Eviction& row) {
+    if (refused_.size() < reserveRows(rows())) {
+      refused_.push_back(row);
+    } else {
+      refused_[refusedAt_++ % refused_.size()] = row;
+    }
+  }
+  [[nodiscard]] std::vector<Eviction>& refused() noexcept { return refused_; }
+  /// Has the worker evict the row's host. There must be room for it.
+  void evict(const Eviction& row, std::uint32_t fold) noexcept {
+    shard->evictions.put(row);
+    folded_[row.row].evictedFold = fold;
+  }
+  /// Whether the row may go from one host to another between this fold and the next.
+  [[nodiscard]] bool mayChange(std::uint32_t row, std::uint32_t fold) const noexcept {
+    const std::uint32_t evicted = folded_[row].evictedFold;
+    return evicted != 0 && fold - evicted < kEvictedFolds;
+  }
+  /// Where the search for rows of light hosts goes on.
+  std::uint32_t hand = 0;
 
   /// Calls `untracked(place, direction, totals)` for what was counted to places of the present networks.
   template <typename Untracked>
@@ -68,6 +93,8 @@ class ShardLedger {
   /// In one cache line.
   struct alignas(64) Folded {
     std::uint32_t hostPlusOne;
+    /// The fold that last had it evicted; 0: none.
+    std::uint32_t evictedFold;
     Counters incoming;
   };
   struct Lent {
@@ -77,6 +104,9 @@ class ShardLedger {
     std::uint32_t untilEpoch;
   };
 
+  /// A worker that is not idle has evicted what it was given long before.
+  static constexpr std::uint32_t kEvictedFolds = 64;
+
   LazyArray<Folded> folded_;
   LazyArray<Counters> foldedOutgoing_;
   bool countOutgoing_;
@@ -85,6 +115,8 @@ class ShardLedger {
   std::array<std::vector<Counters>, 2> foldedUntracked_;
   std::uint32_t foldedWrites_ = 0;
   std::vector<Lent> lentBefore_;
+  std::vector<Eviction> refused_;
+  std::uint32_t refusedAt_ = 0;
 };
 
 }  // namespace floodwall

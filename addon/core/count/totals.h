@@ -1,6 +1,7 @@
 // Counts of one host in one direction over a span of time, and the rates that follow from them.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -34,6 +35,11 @@ struct Totals {
     return counts[kBytes] + counts[kBytes + 1] + counts[kBytes + 2] + counts[kBytes + 3];
   }
 };
+
+/// How much it is beside others: packets, or bytes of long ones. 100 packets weigh as much as a megabit.
+[[nodiscard]] inline std::uint64_t sizeOf(const Totals& totals) noexcept {
+  return std::max(totals.packets(), totals.bytes() / 1250);
+}
 
 /// What was counted between two readings of wrapping counters.
 [[nodiscard]] inline Totals totalsBetween(const Counters& now, const Counters& before) noexcept {

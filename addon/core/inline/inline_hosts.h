@@ -19,8 +19,15 @@ class InlineHosts {
   InlineHosts(InlineTable& table, std::uint32_t lane, Direction direction, std::uint32_t maxHosts,
               std::uint32_t idleMs);
 
-  /// Reads all rows once. `networks`, when not null, has just replaced others: hosts outside of it leave.
-  void read(Shard& shard, std::uint64_t nowMs, const PrefixTable* networks);
+  struct Reading {
+    std::uint64_t nowMs;
+    /// When not null, it has just replaced others: hosts outside of it leave.
+    const PrefixTable* networks;
+    /// Some host found no row. Where the table is full, light hosts leave for others.
+    bool isShortOfRows;
+  };
+  /// Reads all rows once.
+  void read(Shard& shard, const Reading& reading);
 
  private:
   /// A row leaves in two readings: first the program must not find it any more, then it has written its last there.
@@ -29,11 +36,15 @@ class InlineHosts {
     Counters last;
     std::uint32_t changedMs;
     Stage stage;
+    /// What was counted in the last readings, each as half of the next one.
+    std::uint32_t recentSize;
   };
 
   void readRow(Shard& shard, std::uint32_t row, const PrefixTable* networks);
   /// Whether there was anything.
   bool handOver(Shard& shard, const inline_row& row, Seen& seen);
+  void unlink(std::uint32_t row);
+  void unlinkLight(const Shard& shard, std::uint32_t used);
   [[nodiscard]] bool isIdle(const Seen& seen) const noexcept;
 
   InlineTable& table_;
@@ -47,6 +58,8 @@ class InlineHosts {
   std::uint32_t counting_ = 0;
   /// A host that is silent for so long leaves.
   std::uint32_t silentMs_ = 0;
+  /// Where the search for light hosts goes on.
+  std::uint32_t hand_ = 0;
 };
 
 }  // namespace floodwall

@@ -62,7 +62,7 @@ void InlineReader::setNetworks(const InlinePrefixes& networks) {
 void InlineReader::read(std::uint64_t nowMs) {
   program_.setFlowEpoch(static_cast<std::uint32_t>(nowMs / kFlowEpochMs));
   program_.table().makeRoom();
-  for (InlineHosts& hosts : hosts_) hosts.read(shard_, nowMs, replaced_);
+  for (InlineHosts& hosts : hosts_) hosts.read(shard_, {nowMs, replaced_, isShortOfRows_});
   replaced_ = nullptr;
   settleStats();
   ring_buffer__consume(samples_.get());
@@ -71,7 +71,8 @@ void InlineReader::read(std::uint64_t nowMs) {
 /// The kernel gives each packet one outcome. The stats that the shard derived from the counts are corrected to these.
 void InlineReader::settleStats() {
   const inline_stats kernel = program_.stats();
-  if (kernel.network_packets != networkPackets_) {
+  isShortOfRows_ = kernel.network_packets != networkPackets_;
+  if (isShortOfRows_) {
     networkPackets_ = kernel.network_packets;
     readNetworks();
   }

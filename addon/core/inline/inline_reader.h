@@ -48,6 +48,8 @@ class InlineReader {
   /// By network identifier, then lane.
   std::vector<Counters> networks_;
   std::uint64_t networkPackets_ = 0;
+  /// Whether there were such packets before the last reading.
+  bool isShortOfRows_ = false;
   const PrefixTable* replaced_ = nullptr;
   std::unique_ptr<ring_buffer, CloseRing> samples_;
   std::vector<std::uint32_t> keys_;
