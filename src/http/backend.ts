@@ -24,6 +24,7 @@ import type { IpAddress } from "../net/address.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import type { BlockRequest, Pair } from "../sourceblock/source-block.ts";
 import type { BlockAnswer, SourceBlockView, UnblockAnswer } from "../sourceblock/source-blocks.ts";
+import type { CapturedPacket } from "../traffic/pcap-file.ts";
 import type { Rates, Thresholds } from "../traffic/rates.ts";
 import type { TrafficPoint, TrafficQuery } from "../traffic/traffic-history.ts";
 
@@ -42,6 +43,8 @@ export interface Backend {
   endedAttacks(question: EndedAttacksQuery): Promise<readonly AttackView[] | null>;
   /** null: there is none of this attack, or not any more. */
   attackSeries(id: string): AttackSeries | null;
+  /** The newest sampled headers, oldest first; empty: none are kept of this attack, or not any more. */
+  attackPackets(id: string): readonly CapturedPacket[];
   /**
    * Read row by row while the event loop runs in between, so hosts may come and go. A row is valid until the next one
    * is read, and only one reading may be in progress.

@@ -32,6 +32,7 @@ import type { BlockAnswer, SourceBlockView, UnblockAnswer } from "../sourceblock
 import type { HistoryStore } from "../storage/history-store.ts";
 import type { HistoryRecorder } from "../traffic/history-recorder.ts";
 import { allocateHostRows, type HostRows, rowRates } from "../traffic/host-rows.ts";
+import type { CapturedPacket } from "../traffic/pcap-file.ts";
 import { joined, storedQuery } from "../traffic/recent-traffic.ts";
 import type { TrafficPoint, TrafficQuery } from "../traffic/traffic-history.ts";
 import { edgeHistoryOf, orFault, orHistoryFault } from "./faults.ts";
@@ -165,6 +166,10 @@ export class ServiceBackend implements Backend {
 
   attackSeries(id: string): AttackSeries | null {
     return this.#floodwall.detector.meters.seriesOf(id);
+  }
+
+  attackPackets(id: string): readonly CapturedPacket[] {
+    return this.#floodwall.packetPath?.recentPacketsOf({ id }) ?? [];
   }
 
   async traffic(question: TrafficQuery): Promise<readonly TrafficPoint[] | null> {

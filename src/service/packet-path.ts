@@ -21,6 +21,7 @@ import type { Log } from "../observability/log.ts";
 import { within } from "../system/deadline.ts";
 import type { Now } from "../system/now.ts";
 import { nextTurn, type Timers } from "../system/timers.ts";
+import type { CapturedPacket } from "../traffic/pcap-file.ts";
 
 export interface PacketPathOptions {
   readonly native: Native;
@@ -116,6 +117,10 @@ export class PacketPath {
 
   packetsOf(attack: Attack): readonly SampledPacket[] {
     return this.detection.sampler.packetsOf(attack);
+  }
+
+  recentPacketsOf(attack: Pick<Attack, "id">): readonly CapturedPacket[] {
+    return this.detection.sampler.recentPacketsOf(attack);
   }
 
   profileOf(attack: Attack): TrafficProfile | null {
