@@ -4,6 +4,7 @@ import type { AuditAnswer, AuditQuery } from "../audit/audit-event.ts";
 import type { Config } from "../config/config.ts";
 import type { EndedAttacksQuery } from "../detection/attack/attack.ts";
 import type { AttackSeries } from "../detection/attack/attack-series.ts";
+import { type AttackSources, sourcesOf } from "../detection/attack/attack-sources.ts";
 import type { Edge } from "../edge/edge.ts";
 import type {
   AttackView,
@@ -166,6 +167,10 @@ export class ServiceBackend implements Backend {
 
   attackSeries(id: string): AttackSeries | null {
     return this.#floodwall.detector.meters.seriesOf(id);
+  }
+
+  attackSources(id: string): AttackSources {
+    return this.#floodwall.packetPath?.sourcesOf({ id }) ?? sourcesOf([], { top: 0, originOf: null });
   }
 
   attackPackets(id: string): readonly CapturedPacket[] {

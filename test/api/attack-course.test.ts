@@ -142,6 +142,38 @@ describe("timeline", () => {
   });
 });
 
+describe("attack sources", () => {
+  test("are those of the newest packets, with what tells whether they may be forged", async () => {
+    show({});
+    const sources = ["8.8.8.1", "8.8.8.2", "8.8.8.2", "10.0.0.1"];
+    const packets = sources.map((src) => ({
+      atMs: NOON,
+      wireBytes: 100,
+      frame: ethernet(ip({ src, dst: OTHER_HOST }, udp())),
+    }));
+    server.backend.packetsOfAttacks.set("a1", packets);
+    expect(await read<object>("a1/sources")).toEqual({
+      ...{ available: true, id: "a1", total_packets: 4, distinct_sources: 3, single_sources: 2 },
+      ...{ ipv4_packets: 4, ipv4_blocks: 2, special_packets: 1 },
+      top_sources: [
+        { key: "8.8.8.2", packets: 2, bytes: 200 },
+        { key: "8.8.8.1", packets: 1, bytes: 100 },
+        { key: "10.0.0.1", packets: 1, bytes: 100 },
+      ],
+      top_prefixes: [
+        { key: "8.8.8.0/24", packets: 3, bytes: 300 },
+        { key: "10.0.0.0/24", packets: 1, bytes: 100 },
+      ],
+    });
+  });
+
+  test("available is false where no packets are kept", async () => {
+    show({});
+    server.backend.packetsOfAttacks.clear();
+    expect(await read<object>("a1/sources")).toMatchObject({ available: false, total_packets: 0, top_sources: [] });
+  });
+});
+
 describe("pcap", () => {
   const frame = ethernet(ip({ src: "198.51.100.9", dst: ACME_HOST }, udp()));
   const ask = (caller: Caller) => fetch(`${server.base}/api/v1/attacks/a1/pcap`, { headers: as(caller) });

@@ -52,6 +52,7 @@ const MATRIX: readonly (readonly [string, Answers, object?])[] = [
   ["GET /api/v1/attacks/a1", { ...READ, tenantViewer: 404, tenantOperator: 404 }],
   ["GET /api/v1/attacks/a1/series", { ...READ, tenantViewer: 404, tenantOperator: 404 }],
   ["GET /api/v1/attacks/a1/timeline", { ...READ, tenantViewer: 404, tenantOperator: 404 }],
+  ["GET /api/v1/attacks/a1/sources", { ...READ, tenantViewer: 404, tenantOperator: 404 }],
   [CAPTURE_FILE, { ...READ, tenantViewer: 404, tenantOperator: 404 }],
   ["GET /api/v1/session", READ],
   ["GET /api/v1/hosts", READ],

@@ -11,11 +11,12 @@ import type { AttackChange, AttackFindings } from "../judge/detector.ts";
 import type { Attack } from "./attack.ts";
 import { type AttackPlace, type Groups, placeOf } from "./attack-place.ts";
 import { sizeOfRates } from "./attack-size.ts";
+import { type AttackSources, sourcesOf } from "./attack-sources.ts";
 import { attackTraffic } from "./attack-traffic.ts";
 import { type Classification, classify } from "./classifier.ts";
 import { classShares, unusualClasses } from "./ordinary-traffic.ts";
 import { PacketReservoir } from "./packet-reservoir.ts";
-import { RecentPackets } from "./recent-packets.ts";
+import { RecentPackets, sampledPackets } from "./recent-packets.ts";
 import { type Sample, type SampleBounds, type SampledPacket, sampleOf } from "./sample.ts";
 import type { OriginOf } from "./sample-origins.ts";
 import { partOf, type TrafficProfile, type TrafficProfiles } from "./traffic-profile.ts";
@@ -205,6 +206,13 @@ export class AttackSampler {
   /** The newest headers of an attack's target, also of users, oldest first; of the last ended attacks too. */
   recentPacketsOf({ id }: Pick<Attack, "id">): readonly CapturedPacket[] {
     return this.#recent.of(id);
+  }
+
+  /** Of the kept packets while the attack lasts, then of its newest headers. */
+  sourcesOf({ id }: Pick<Attack, "id">): AttackSources {
+    const { top = 0, originOf = null } = this.#policy ?? {};
+    const packets = this.#watched.get(id)?.packets.packets() ?? sampledPackets(this.#recent.of(id));
+    return sourcesOf(packets, { top, originOf });
   }
 
   #judge(watched: Watched, policy: SamplingPolicy, now: Now): Omit<Reading, "id" | "target"> {

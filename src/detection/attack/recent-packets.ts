@@ -3,7 +3,9 @@
  * Bounded in packets of one attack and of all together.
  */
 import { RECENT_PACKETS_ENDED_ATTACKS, RECENT_PACKETS_MAX, RECENT_PACKETS_PER_ATTACK } from "../../limits.ts";
+import { decodeHeader } from "../../traffic/packet-header.ts";
 import type { CapturedPacket } from "../../traffic/pcap-file.ts";
+import type { SampledPacket } from "./sample-shares.ts";
 
 /** What ended attacks may keep is taken off the room of those in progress. */
 const ACTIVE_PACKETS_MAX = RECENT_PACKETS_MAX - RECENT_PACKETS_ENDED_ATTACKS * RECENT_PACKETS_PER_ATTACK;
@@ -46,6 +48,14 @@ export class RecentPackets {
   of(id: string): readonly CapturedPacket[] {
     return this.#active.get(id) ?? this.#ended.get(id) ?? [];
   }
+}
+
+/** Decoded; each stands for itself alone. */
+export function sampledPackets(packets: readonly CapturedPacket[]): SampledPacket[] {
+  return packets.flatMap(({ frame, wireBytes }) => {
+    const header = decodeHeader(frame);
+    return header === null ? [] : { header, wireBytes, standsFor: 1 };
+  });
 }
 
 function keepNewest(packets: CapturedPacket[], count: number): void {

@@ -1,4 +1,4 @@
-/** How one attack went: its traffic tick by tick, and what was decided about it. A foreign attack is unknown. */
+/** How one attack went: its traffic tick by tick, what was decided, its sources and packets. A foreign attack is unknown. */
 import { Type } from "@sinclair/typebox";
 import type { Principal } from "../../access/principal.ts";
 import { SAMPLE_RECORD } from "../../dataplane/native-constants.ts";
@@ -7,6 +7,7 @@ import type { AttackView, Backend } from "../backend.ts";
 import type { ReadRoute } from "../route.ts";
 import { downloadAnswer, jsonAnswer } from "../server/answer.ts";
 import { SeriesWire, seriesToWire, TimelineWire, timelineToWire } from "../wire/attack-series.ts";
+import { AttackSourcesWire, attackSourcesToWire } from "../wire/attack-sources.ts";
 
 const PCAP_TYPE = "application/vnd.tcpdump.pcap";
 
@@ -54,6 +55,28 @@ export function attackTimelineRoute(backend: Attacks): ReadRoute {
       return view === null
         ? { kind: "unknown_attack" }
         : jsonAnswer(200, timelineToWire(view.attack, principal.tenant));
+    },
+  };
+}
+
+export function attackSourcesRoute(backend: Attacks & Pick<Backend, "attackSources">): ReadRoute {
+  return {
+    name: "attack_sources",
+    method: "GET",
+    path: "/api/v1/attacks/:id/sources",
+    access: "viewer",
+    about: {
+      summary: "Where the newest sampled packets of one attack come from",
+      answers: {
+        200: { text: "Addresses, prefixes and origins; none if no packets are kept.", schema: AttackSourcesWire },
+        ...ABSENT,
+      },
+    },
+    handle: async ({ principal, params }) => {
+      const view = await visibleAttack(backend, principal, params["id"] ?? "");
+      if (view === null) return { kind: "unknown_attack" };
+      const { id } = view.attack;
+      return jsonAnswer(200, attackSourcesToWire(id, backend.attackSources(id)));
     },
   };
 }
