@@ -2,7 +2,7 @@
 import { useMemo } from "preact/hooks";
 import type { SourceBlocksWire, SourceBlockWire } from "../../src/http/wire/source-block.ts";
 import { type Resource, useResource } from "../api/resource.ts";
-import { hasDataplane, wholeStatus } from "../api/running.ts";
+import { wholeStatus } from "../api/running.ts";
 import { Badge } from "../parts/badge.tsx";
 import { Callout, Empty } from "../parts/callout.tsx";
 import { momentColumn, textColumn } from "../parts/columns.tsx";
@@ -29,6 +29,12 @@ export function SourceBlocks() {
       </Show>
     </Panel>
   );
+}
+
+/** A tenant cannot see this in the status: only a request for source blocks shows it. */
+function hasDataplane(): boolean {
+  const whole = wholeStatus();
+  return whole === null || (whole.dataplane !== undefined && whole.dataplane.state !== "disabled");
 }
 
 /** Whether packets are dropped here at all. */
