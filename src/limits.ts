@@ -32,6 +32,13 @@ export const MEASURED_ATTACKS_KEPT = 128;
 export const TIMELINE_ENTRIES_MAX = 128;
 /** Sampled packets kept for all attacks together; slightly more if there are very many attacks. */
 export const SAMPLED_PACKETS_MAX = 65_536;
+/**
+ * Headers kept for the capture file of one attack, of at most 160 bytes each in memory and 144 in the file; those of all
+ * attacks together; and ended attacks that keep theirs.
+ */
+export const RECENT_PACKETS_PER_ATTACK = 512;
+export const RECENT_PACKETS_MAX = 65_536;
+export const RECENT_PACKETS_ENDED_ATTACKS = 32;
 /** Hosts whose traffic before an attack is remembered, and sampled packets of all of them together: about 20 MB. */
 export const PROFILED_HOSTS_MAX = 512;
 export const PROFILED_PACKETS_MAX = 65_536;

@@ -28,6 +28,18 @@ export function command<T>(path: string, fields: object = {}, method: "POST" | "
   return send<T>(path, { method, headers: json, body: JSON.stringify(fields) });
 }
 
+/** A file, for the user to keep. */
+export async function download(path: string): Promise<Answer<Blob>> {
+  const answer = await reach(path, { headers: authorization() });
+  if (answer === null) return { kind: "unreachable" };
+  if (!answer.ok) return refused(answer, await bodyOf(answer));
+  try {
+    return { kind: "answer", data: await answer.blob() };
+  } catch {
+    return { kind: "unreachable" };
+  }
+}
+
 export function authorization(secret = token.peek()): Record<string, string> {
   return secret === null ? {} : { authorization: `Bearer ${secret}` };
 }
@@ -43,9 +55,13 @@ async function send<T>(path: string, init: Order): Promise<Answer<T>> {
   const headers = { ...init.headers, ...authorization(used) };
   const answer = await reach(path, { ...init, headers });
   if (answer === null) return { kind: "unreachable" };
-  if (answer.status === 401) tokensRefused.value++;
   const body = await bodyOf(answer);
   if (answer.ok) return body === null ? { kind: "unreachable" } : { kind: "answer", data: body.json as T };
+  return refused(answer, body);
+}
+
+function refused(answer: Response, body: { readonly json: unknown } | null): Failure {
+  if (answer.status === 401) tokensRefused.value++;
   return { kind: "refused", status: answer.status, text: refusalText(body?.json, answer), body: body?.json };
 }
 

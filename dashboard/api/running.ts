@@ -20,6 +20,12 @@ export function wholeStatus(): StatusWire | null {
   return value.kind === "ready" && "capture" in value.data ? value.data : null;
 }
 
+/** A tenant cannot see this in the status: only a request for source blocks shows it. */
+export function hasDataplane(): boolean {
+  const whole = wholeStatus();
+  return whole === null || (whole.dataplane !== undefined && whole.dataplane.state !== "disabled");
+}
+
 /** Returns the function that stops the readings and clears the data. */
 export function startRunning(): () => void {
   const stopLive = startLive();

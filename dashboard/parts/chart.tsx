@@ -7,6 +7,7 @@ import "uplot/dist/uPlot.min.css";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Span } from "../text/format/ranges.ts";
 import { clockTime, dayOfMonth } from "../text/format/times.ts";
+import { nearest } from "../text/zoom.ts";
 import { theme } from "../theme.ts";
 import { lonePoints, TIME_STEPS, timeTexts } from "./chart-marks.ts";
 
@@ -32,6 +33,12 @@ export interface ChartProps {
   readonly range?: Span;
   /** Where nothing was recorded. */
   readonly empty?: readonly Span[];
+  /** Times with a line across the chart, in seconds since the epoch. */
+  readonly marks?: readonly number[];
+  /** The time whose values are given, with a stronger line; null or absent: the one under the pointer, else the last. */
+  readonly pointedAt?: number | null;
+  /** Called with the time under the pointer; null: it has left. */
+  readonly onPoint?: (at: number | null) => void;
   readonly heightPx?: number;
   /** Of the axes; default: that of small text. */
   readonly fontPx?: number;
@@ -53,7 +60,9 @@ export function Chart(props: ChartProps) {
     return () => made.destroy();
   }, [form]);
   useEffect(() => plot.current?.show(props), [times, series, props.spans, range, empty]);
-  const at = pointed !== null && pointed < times.length ? pointed : times.length - 1;
+  useEffect(() => plot.current?.mark(props), [props.marks, props.pointedAt]);
+  const elsewhere = props.pointedAt == null ? -1 : nearest(times, props.pointedAt);
+  const at = pointed !== null && pointed < times.length ? pointed : elsewhere < 0 ? times.length - 1 : elsewhere;
   return (
     <figure class="chart">
       <div ref={holder} role="img" aria-label={label} />
@@ -125,6 +134,7 @@ class Plot {
   readonly #resize: ResizeObserver;
   readonly #holder: HTMLElement;
   #props: ChartProps;
+  #pointed: number | null = null;
 
   constructor(holder: HTMLElement, props: ChartProps, onPointed: (index: number | null) => void) {
     this.#holder = holder;
@@ -137,6 +147,12 @@ class Plot {
   show(props: ChartProps): void {
     this.#props = props;
     this.#plot.setData(dataOf(props));
+  }
+
+  /** Draws the marks anew, and nothing else. */
+  mark(props: ChartProps): void {
+    this.#props = props;
+    this.#plot.redraw(false, false);
   }
 
   destroy(): void {
@@ -188,9 +204,23 @@ class Plot {
       hooks: {
         drawClear: [(plot) => this.#hatch(plot, color("--line")), (plot) => this.#tint(plot, color("--chart-span"))],
         setSelect: [(plot) => this.#brushed(plot)],
-        setCursor: [({ cursor }) => onPointed(cursor.idx ?? null)],
+        draw: [(plot) => this.#mark(plot, { mark: color("--text-muted"), pointed: color("--accent") })],
+        setCursor: [({ cursor }) => this.#point(cursor.idx ?? null, onPointed)],
       },
     };
+  }
+
+  #point(index: number | null, onPointed: (index: number | null) => void): void {
+    if (index === this.#pointed) return;
+    this.#pointed = index;
+    onPointed(index);
+    this.#props.onPoint?.(index === null ? null : (this.#props.times[index] ?? null));
+  }
+
+  #mark(plot: uPlot, colors: { readonly mark: string; readonly pointed: string }): void {
+    const { marks = [], pointedAt } = this.#props;
+    for (const at of marks) drawLine(plot, at, { color: colors.mark, width: 1 });
+    if (pointedAt != null) drawLine(plot, pointedAt, { color: colors.pointed, width: 2 });
   }
 
   #scale(): number {
@@ -235,6 +265,14 @@ class Plot {
       });
     }
   }
+}
+
+function drawLine(plot: uPlot, at: number, { color, width }: { readonly color: string; readonly width: number }): void {
+  const { ctx, bbox } = plot;
+  const x = plot.valToPos(at, "x", true);
+  if (x < bbox.left || x > bbox.left + bbox.width) return;
+  ctx.fillStyle = color;
+  ctx.fillRect(x - (width * devicePixelRatio) / 2, bbox.top, width * devicePixelRatio, bbox.height);
 }
 
 /** Draws with the span's part of the plot as the only place that can be drawn on. */

@@ -40,6 +40,10 @@ export interface DataTableProps<Row> {
   readonly onSort?: (sort: Sort) => void;
   /** Set if there are more rows than those given here. */
   readonly total?: number;
+  /** Whether a row is marked as the current one of the view. */
+  readonly isCurrent?: (row: Row) => boolean;
+  /** Called with the row that is pointed at or has the focus; null: none. */
+  readonly onPoint?: (row: Row | null) => void;
   /** Called when the last row becomes visible. */
   readonly onEnd?: () => void;
 }
@@ -79,7 +83,12 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
         <Spacer height={before} span={columns.length} />
         <tbody>
           {shown.map((row, i) => (
-            <tr key={rowKey(row)} aria-rowindex={(isWindowed ? first : 0) + i + 2}>
+            <tr
+              key={rowKey(row)}
+              aria-rowindex={(isWindowed ? first : 0) + i + 2}
+              aria-current={props.isCurrent?.(row) === true ? "true" : undefined}
+              {...pointing(row, props.onPoint)}
+            >
               {columns.map((column, at) => (
                 <Cell key={column.key} column={column} row={row} isFirst={at === 0} />
               ))}
@@ -90,6 +99,12 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       </table>
     </section>
   );
+}
+
+function pointing<Row>(row: Row, onPoint: DataTableProps<Row>["onPoint"]) {
+  if (onPoint === undefined) return {};
+  const [point, leave] = [() => onPoint(row), () => onPoint(null)];
+  return { onMouseEnter: point, onMouseLeave: leave, onFocusCapture: point, onBlurCapture: leave };
 }
 
 function sorted<Row>(rows: readonly Row[], columns: readonly Column<Row>[], sort: Sort | undefined): readonly Row[] {

@@ -13,15 +13,23 @@ import { Confirm } from "./dialog.tsx";
 import { ChoiceField, TextField } from "./field.tsx";
 import { tellOutcome } from "./outcome.tsx";
 
-export function BlockButton({ onChanged }: { readonly onChanged: () => void }) {
+export interface BlockButtonProps {
+  /** Absent: the dialog asks for it, like for the victim. */
+  readonly source?: string;
+  readonly victim?: string;
+  readonly onChanged: () => void;
+}
+
+export function BlockButton({ source = "", victim = "", onChanged }: BlockButtonProps) {
   const [isOpen, setOpen] = useState(false);
   if (!mayAct()) return null;
+  const isKnown = source !== "";
   return (
     <>
-      <Button label="Block a source" onClick={() => setOpen(true)}>
-        Block a source …
+      <Button label={isKnown ? `Block ${source}` : "Block a source"} onClick={() => setOpen(true)}>
+        {isKnown ? "Block …" : "Block a source …"}
       </Button>
-      {isOpen && <BlockDialog onChanged={onChanged} onClose={() => setOpen(false)} />}
+      {isOpen && <BlockDialog {...{ source, victim, onChanged }} onClose={() => setOpen(false)} />}
     </>
   );
 }
@@ -36,14 +44,13 @@ const TIMES = [
 ] as const;
 type Time = (typeof TIMES)[number][0];
 
-interface BlockDialogProps {
-  readonly onChanged: () => void;
+interface BlockDialogProps extends Required<BlockButtonProps> {
   readonly onClose: () => void;
 }
 
-function BlockDialog({ onChanged, onClose }: BlockDialogProps) {
-  const [source, setSource] = useState("");
-  const [victim, setVictim] = useState("");
+function BlockDialog({ onChanged, onClose, ...first }: BlockDialogProps) {
+  const [source, setSource] = useState(first.source);
+  const [victim, setVictim] = useState(first.victim);
   const [time, setTime] = useState<Time>("3600");
   const [other, setOther] = useState("");
   const [reason, setReason] = useState("");

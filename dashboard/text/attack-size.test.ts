@@ -20,11 +20,19 @@ test("an attack has peak, mean, total and length, and what was dropped of it whe
     ["Total", "2.60 M packets, 3.65 GB"],
     ["Flood lasted", "12.4 s"],
   ] as const;
-  expect(volumeFacts(VOLUME)).toEqual(facts);
-  const dropped = { dropped_packets: 2_500_000, dropped_bits: 28e9 };
+  const unknown = volumeFacts(VOLUME);
+  expect(unknown.slice(0, -1)).toEqual([...facts]);
+  expect(unknown.at(-1)?.join(" ")).toStartWith("Passed here not known: ");
+  const dropped = {
+    dropped_packets: 2_500_000,
+    dropped_bits: 28e9,
+    passed_packets: 101_544,
+    passed_bits: 1_163_308_240,
+  };
   expect(volumeFacts({ ...VOLUME, ...dropped })).toEqual([
     ...facts,
     ["Dropped here", "2.50 M packets, 3.50 GB (96 %)"],
+    ["Passed here", "102 k packets, 145 MB (3.9 %); what routers drop is not known here"],
   ]);
 });
 

@@ -11,16 +11,32 @@ export function amountText(packets: number, bits: number): string {
 export function volumeFacts(volume: VolumeWire): readonly (readonly [string, string])[] {
   const { packets, bits, dropped_packets: dropped, dropped_bits: droppedBits } = volume;
   const facts: (readonly [string, string])[] = [
-    ["Peak", `${packetRate(volume.peak_pps)}, ${bitRate(volume.peak_mbps)} (over ${volume.peak_over_ms} ms)`],
+    [
+      "Peak",
+      `${packetRate(volume.peak_pps)}, ${bitRate(volume.peak_mbps)} (over ${Math.round(volume.peak_over_ms)} ms)`,
+    ],
     ["Mean", `${packetRate(volume.mean_pps)}, ${bitRate(volume.mean_mbps)}`],
     ["Total", amountText(packets, bits)],
     ["Flood lasted", secondsText(volume.duration_seconds)],
   ];
   if (dropped !== undefined && droppedBits !== undefined) {
-    const share = packets === 0 ? 0 : dropped / packets;
-    facts.push(["Dropped here", `${amountText(dropped, droppedBits)} (${percent(Math.min(1, share))})`]);
+    facts.push(["Dropped here", `${amountText(dropped, droppedBits)} (${shareText(dropped, packets)})`]);
   }
+  facts.push(["Passed here", passedText(volume)]);
   return facts;
+}
+
+/** How much got through this machine, which is not what reached the victim where routers drop too. */
+export function passedText(volume: VolumeWire): string {
+  const { packets, passed_packets: passed, passed_bits: bits } = volume;
+  if (passed === undefined || bits === undefined) {
+    return "not known: this machine drops nothing of it, and routers and scrub nodes do not report drops by attack";
+  }
+  return `${amountText(passed, bits)} (${shareText(passed, packets)}); what routers drop is not known here`;
+}
+
+function shareText(part: number, whole: number): string {
+  return percent(whole === 0 ? 0 : Math.min(1, part / whole));
 }
 
 /** `0.4 s`, `12.5 s`, `95 s`. */

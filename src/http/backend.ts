@@ -8,6 +8,7 @@ import type { SourceView } from "../dataplane/capture.ts";
 import type { DataPlaneView } from "../dataplane/data-plane.ts";
 import type { Attack, Calm, EndedAttacksQuery } from "../detection/attack/attack.ts";
 import type { AttackSeries } from "../detection/attack/attack-series.ts";
+import type { AttackSources } from "../detection/attack/attack-sources.ts";
 import type { Edge } from "../edge/edge.ts";
 import type {
   EdgeEvent,
@@ -24,6 +25,7 @@ import type { IpAddress } from "../net/address.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import type { BlockRequest, Pair } from "../sourceblock/source-block.ts";
 import type { BlockAnswer, SourceBlockView, UnblockAnswer } from "../sourceblock/source-blocks.ts";
+import type { CapturedPacket } from "../traffic/pcap-file.ts";
 import type { Rates, Thresholds } from "../traffic/rates.ts";
 import type { TrafficPoint, TrafficQuery } from "../traffic/traffic-history.ts";
 
@@ -42,6 +44,10 @@ export interface Backend {
   endedAttacks(question: EndedAttacksQuery): Promise<readonly AttackView[] | null>;
   /** null: there is none of this attack, or not any more. */
   attackSeries(id: string): AttackSeries | null;
+  /** Of no packet: none are kept of this attack, or not any more. */
+  attackSources(id: string): AttackSources;
+  /** The newest sampled headers, oldest first; empty: as above. */
+  attackPackets(id: string): readonly CapturedPacket[];
   /**
    * Read row by row while the event loop runs in between, so hosts may come and go. A row is valid until the next one
    * is read, and only one reading may be in progress.

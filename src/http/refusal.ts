@@ -33,6 +33,8 @@ export type Refusal =
   | { readonly kind: "no_source_block" }
   /** There is none with this id, or it belongs to another tenant. */
   | { readonly kind: "unknown_attack" }
+  /** The attack is known, but no packets of it are kept. */
+  | { readonly kind: "no_packets" }
   | { readonly kind: "unknown_scrub_node" }
   | { readonly kind: "unknown_edge_node" }
   | { readonly kind: "unknown_zone" }
@@ -111,6 +113,17 @@ const TOO_MANY = {
   too_many_pages: "too many pages of hosts at once",
 };
 
+const ABSENT = {
+  no_source_block: "no such source block",
+  no_packets: "no packets of this attack are kept: samples are off, none was sampled, or it is too old",
+  unknown_attack: "unknown attack",
+  unknown_scrub_node: "unknown scrubbing node",
+  unknown_edge_node: "unknown edge node",
+  unknown_zone: "unknown zone",
+  // The caller cannot distinguish them.
+  foreign_lever: "unknown zone",
+};
+
 export function describeRefusal(refusal: Refusal): Description {
   switch (refusal.kind) {
     case "unknown_path":
@@ -150,16 +163,13 @@ export function describeRefusal(refusal: Refusal): Description {
     case "source_block_refused":
       return { status: 409, error: BLOCK_REFUSALS[refusal.refusal] };
     case "no_source_block":
-      return { status: 404, error: "no such source block" };
+    case "no_packets":
     case "unknown_attack":
-      return { status: 404, error: "unknown attack" };
     case "unknown_scrub_node":
-      return { status: 404, error: "unknown scrubbing node" };
     case "unknown_edge_node":
-      return { status: 404, error: "unknown edge node" };
     case "unknown_zone":
     case "foreign_lever":
-      return { status: 404, error: "unknown zone" };
+      return { status: 404, error: ABSENT[refusal.kind] };
     case "foreign_zone":
       return { status: 403, error: "zone is outside your tenant" };
     case "node_needs_token":

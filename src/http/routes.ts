@@ -8,7 +8,7 @@ import type { ZonePolls } from "./holds/zone-polls.ts";
 import type { HostsPages } from "./hosts/hosts-pages.ts";
 import type { HostsSnapshots } from "./hosts/hosts-snapshots.ts";
 import type { Route } from "./route.ts";
-import { attackSeriesRoute, attackTimelineRoute } from "./routes/attack-course.ts";
+import { attackPcapRoute, attackSeriesRoute, attackSourcesRoute, attackTimelineRoute } from "./routes/attack-course.ts";
 import { attackRoute, attacksRoute } from "./routes/attacks.ts";
 import { auditRoute } from "./routes/audit.ts";
 import { banPreviewRoute } from "./routes/ban-preview.ts";
@@ -68,6 +68,8 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     attackRoute(backend),
     attackSeriesRoute(backend),
     attackTimelineRoute(backend),
+    attackSourcesRoute(backend),
+    attackPcapRoute(backend),
     hostsRoute(backend, pages, snapshots),
     hostgroupsRoute(backend),
     configRoute(backend),

@@ -4,6 +4,7 @@ import type { AuditAnswer, AuditQuery } from "../audit/audit-event.ts";
 import type { Config } from "../config/config.ts";
 import type { EndedAttacksQuery } from "../detection/attack/attack.ts";
 import type { AttackSeries } from "../detection/attack/attack-series.ts";
+import { type AttackSources, sourcesOf } from "../detection/attack/attack-sources.ts";
 import type { Edge } from "../edge/edge.ts";
 import type {
   AttackView,
@@ -32,6 +33,7 @@ import type { BlockAnswer, SourceBlockView, UnblockAnswer } from "../sourceblock
 import type { HistoryStore } from "../storage/history-store.ts";
 import type { HistoryRecorder } from "../traffic/history-recorder.ts";
 import { allocateHostRows, type HostRows, rowRates } from "../traffic/host-rows.ts";
+import type { CapturedPacket } from "../traffic/pcap-file.ts";
 import { joined, storedQuery } from "../traffic/recent-traffic.ts";
 import type { TrafficPoint, TrafficQuery } from "../traffic/traffic-history.ts";
 import { edgeHistoryOf, orFault, orHistoryFault } from "./faults.ts";
@@ -165,6 +167,14 @@ export class ServiceBackend implements Backend {
 
   attackSeries(id: string): AttackSeries | null {
     return this.#floodwall.detector.meters.seriesOf(id);
+  }
+
+  attackSources(id: string): AttackSources {
+    return this.#floodwall.packetPath?.sourcesOf({ id }) ?? sourcesOf([], { top: 0, originOf: null });
+  }
+
+  attackPackets(id: string): readonly CapturedPacket[] {
+    return this.#floodwall.packetPath?.recentPacketsOf({ id }) ?? [];
   }
 
   async traffic(question: TrafficQuery): Promise<readonly TrafficPoint[] | null> {

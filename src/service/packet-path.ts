@@ -6,6 +6,7 @@ import type { CaptureConfig, Config } from "../config/config.ts";
 import { Capture, type SourceView } from "../dataplane/capture.ts";
 import type { Engine, EngineStats, Filter, Native } from "../dataplane/native.d.ts";
 import type { Attack, ClassifiedEvent } from "../detection/attack/attack.ts";
+import type { AttackSources } from "../detection/attack/attack-sources.ts";
 import type { SampledPacket } from "../detection/attack/sample.ts";
 import type { OriginOf } from "../detection/attack/sample-origins.ts";
 import { SamplingLoop } from "../detection/attack/sampling-loop.ts";
@@ -21,6 +22,7 @@ import type { Log } from "../observability/log.ts";
 import { within } from "../system/deadline.ts";
 import type { Now } from "../system/now.ts";
 import { nextTurn, type Timers } from "../system/timers.ts";
+import type { CapturedPacket } from "../traffic/pcap-file.ts";
 
 export interface PacketPathOptions {
   readonly native: Native;
@@ -116,6 +118,14 @@ export class PacketPath {
 
   packetsOf(attack: Attack): readonly SampledPacket[] {
     return this.detection.sampler.packetsOf(attack);
+  }
+
+  recentPacketsOf(attack: Pick<Attack, "id">): readonly CapturedPacket[] {
+    return this.detection.sampler.recentPacketsOf(attack);
+  }
+
+  sourcesOf(attack: Pick<Attack, "id">): AttackSources {
+    return this.detection.sampler.sourcesOf(attack);
   }
 
   profileOf(attack: Attack): TrafficProfile | null {

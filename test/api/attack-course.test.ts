@@ -1,12 +1,19 @@
 /** Volume, series and timeline of an attack (docs/interface.md#volume, #attack-course), over a real listener. */
+
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { AttackSeries } from "../../src/detection/attack/attack-series.ts";
 import { explain } from "../../src/detection/attack/reason.ts";
 import { TIMELINE_KINDS, type TimelineEntry } from "../../src/detection/attack/timeline.ts";
 import { SERIES_POINTS_PER_ATTACK } from "../../src/limits.ts";
+import { victimCapture } from "../fixtures/captures/capture-file.ts";
+import { pcapBytes } from "../fixtures/captures/pcap-writer.ts";
 import { address, thresholds } from "../fixtures/host-rows.ts";
-import { ACME_HOST, admitCallers, as, type Caller } from "../fixtures/http/callers.ts";
-import { TestServer } from "../fixtures/http/http.ts";
+import { ACME_HOST, admitCallers, as, type Caller, OTHER_HOST } from "../fixtures/http/callers.ts";
+import { expectError, TestServer } from "../fixtures/http/http.ts";
+import { ethernet, ip, udp } from "../fixtures/packets/frames.ts";
 import { attack, NOON } from "../fixtures/views.ts";
 
 let server: TestServer;
@@ -132,6 +139,84 @@ describe("timeline", () => {
       id: "old",
       entries: [{ at: "2026-03-01T12:00:00.000Z", kind: "detected" }],
     } as never);
+  });
+});
+
+describe("attack sources", () => {
+  test("are those of the newest packets, with what tells whether they may be forged", async () => {
+    show({});
+    const sources = ["8.8.8.1", "8.8.8.2", "8.8.8.2", "10.0.0.1"];
+    const packets = sources.map((src) => ({
+      atMs: NOON,
+      wireBytes: 100,
+      frame: ethernet(ip({ src, dst: OTHER_HOST }, udp())),
+    }));
+    server.backend.packetsOfAttacks.set("a1", packets);
+    expect(await read<object>("a1/sources")).toEqual({
+      ...{ available: true, id: "a1", total_packets: 4, distinct_sources: 3, single_sources: 2 },
+      ...{ ipv4_packets: 4, ipv4_blocks: 2, special_packets: 1 },
+      top_sources: [
+        { key: "8.8.8.2", packets: 2, bytes: 200 },
+        { key: "8.8.8.1", packets: 1, bytes: 100 },
+        { key: "10.0.0.1", packets: 1, bytes: 100 },
+      ],
+      top_prefixes: [
+        { key: "8.8.8.0/24", packets: 3, bytes: 300 },
+        { key: "10.0.0.0/24", packets: 1, bytes: 100 },
+      ],
+    });
+  });
+
+  test("available is false where no packets are kept", async () => {
+    show({});
+    server.backend.packetsOfAttacks.clear();
+    expect(await read<object>("a1/sources")).toMatchObject({ available: false, total_packets: 0, top_sources: [] });
+  });
+});
+
+describe("pcap", () => {
+  const frame = ethernet(ip({ src: "198.51.100.9", dst: ACME_HOST }, udp()));
+  const ask = (caller: Caller) => fetch(`${server.base}/api/v1/attacks/a1/pcap`, { headers: as(caller) });
+  const keep = (count: number) => {
+    show({ target: address(ACME_HOST) });
+    const packets = Array.from({ length: count }, (_, i) => ({ atMs: NOON + i, wireBytes: 1400, frame }));
+    server.backend.packetsOfAttacks.set("a1", packets);
+  };
+
+  test("file has the headers oldest first, with their times and lengths on the wire, for whom the attack is", async () => {
+    keep(2);
+    for (const caller of ["viewer", "operator", "tenantViewer"] as const) {
+      const answer = await ask(caller);
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get("content-type")).toBe("application/vnd.tcpdump.pcap");
+      expect(answer.headers.get("content-disposition")).toBe('attachment; filename="attack-a1.pcap"');
+      const atNs = BigInt(NOON) * 1_000_000n;
+      const expected = [atNs, atNs + 1_000_000n].map((at) => ({ frame, atNs: at, wireBytes: 1400 }));
+      const bytes = new Uint8Array(await answer.arrayBuffer());
+      expect(bytes).toEqual(pcapBytes(expected, { snapLength: 128 }) as Uint8Array<ArrayBuffer>);
+    }
+  });
+
+  test("file is read back as packets to the victim", async () => {
+    keep(3);
+    const path = join(tmpdir(), `floodwall-pcap-${process.pid}.pcap`);
+    writeFileSync(path, new Uint8Array(await (await ask("viewer")).arrayBuffer()));
+    try {
+      expect(victimCapture(path)).toMatchObject({ victim: address(ACME_HOST), frames: [{ frame }, {}, {}] });
+    } finally {
+      rmSync(path);
+    }
+  });
+
+  test("absent is 404 and says why", async () => {
+    keep(0);
+    await expectError(
+      ask("viewer"),
+      404,
+      "no packets of this attack are kept: samples are off, none was sampled, or it is too old",
+    );
+    show({ target: address(OTHER_HOST) });
+    await expectError(ask("tenantViewer"), 404, "unknown attack");
   });
 });
 

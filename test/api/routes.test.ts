@@ -43,6 +43,7 @@ const PAIR = { source: OUTSIDE_HOST, victim: ACME_HOST } as const;
 const [OWN, FOREIGN] = ["own.example.net", "foreign.example.net"];
 const CHALLENGE = { zone: FOREIGN, token: "t", key_authorization: "t.k" };
 const STREAM = "GET /api/v1/events";
+const CAPTURE_FILE = "GET /api/v1/attacks/a1/pcap";
 const MATRIX: readonly (readonly [string, Answers, object?])[] = [
   ["GET /api/v1/status", READ],
   ["GET /api/v1/attacks", READ],
@@ -51,6 +52,8 @@ const MATRIX: readonly (readonly [string, Answers, object?])[] = [
   ["GET /api/v1/attacks/a1", { ...READ, tenantViewer: 404, tenantOperator: 404 }],
   ["GET /api/v1/attacks/a1/series", { ...READ, tenantViewer: 404, tenantOperator: 404 }],
   ["GET /api/v1/attacks/a1/timeline", { ...READ, tenantViewer: 404, tenantOperator: 404 }],
+  ["GET /api/v1/attacks/a1/sources", { ...READ, tenantViewer: 404, tenantOperator: 404 }],
+  [CAPTURE_FILE, { ...READ, tenantViewer: 404, tenantOperator: 404 }],
   ["GET /api/v1/session", READ],
   ["GET /api/v1/hosts", READ],
   ["GET /api/v1/hostgroups", READ],
@@ -123,6 +126,7 @@ beforeAll(() => {
   backend.scrub.reconfigure(scrubbing({ name: "scrub1" }));
   const zones = [{ name: OWN, tenant: "acme" }, { name: FOREIGN }];
   backend.edge.reconfigure(edgeConfig({ nodes: [{ name: "edge1" }], zones }));
+  backend.packetsOfAttacks.set("a1", [{ atMs: 0, wireBytes: 60, frame: new Uint8Array(60) }]);
   backend.attacksView = { active: [{ attack: attack({ target: address(OTHER_HOST) }), ban: null }], recent: [] };
 });
 afterAll(() => server.http.stop());
@@ -155,15 +159,18 @@ test.each(EACH)("role matrix %s by %s: %s", async (line, caller, expected) => {
   expect(server.backend.calls).toEqual([]);
 });
 
-test.each(LINES.filter((line) => line !== STREAM))("answers are JSON objects as the route says: %s", async (line) => {
-  const answer = await properly(line);
-  const { schema = ErrorWire } = routeOf(line)?.about?.answers[answer.status] ?? {};
-  const text = await answer.text();
-  if (schema === null) return expect(text).toBe("");
-  expect(answer.headers.get("content-type")).toBe("application/json");
-  expect(JSON.parse(text)).toBeObject();
-  expect([...Value.Errors(schema, JSON.parse(text))]).toEqual([]);
-});
+test.each(LINES.filter((line) => line !== STREAM && line !== CAPTURE_FILE))(
+  "answers are JSON objects as the route says: %s",
+  async (line) => {
+    const answer = await properly(line);
+    const { schema = ErrorWire } = routeOf(line)?.about?.answers[answer.status] ?? {};
+    const text = await answer.text();
+    if (schema === null) return expect(text).toBe("");
+    expect(answer.headers.get("content-type")).toBe("application/json");
+    expect(JSON.parse(text)).toBeObject();
+    expect([...Value.Errors(schema, JSON.parse(text))]).toEqual([]);
+  },
+);
 
 test.each([...LINES, ...OPEN].filter((line) => line.startsWith("GET ")))(
   "HEAD of %s is GET without the body",

@@ -41,7 +41,18 @@ test("the list is searched and ordered, and the address of the page says how", a
 test("one shows how strong it was, why it fired, what it is, what is done and what comes next", async () => {
   const { page } = await dashboard.open("/attacks");
   await page.getByRole("link", { name: VICTIM }).click();
-  for (const heading of [VICTIM, "Facts", "Kind", "Why it fired", "Ban", "Escalation", "Rules", "Timeline"]) {
+  for (const heading of [
+    VICTIM,
+    "Kind",
+    "Why it fired",
+    "Ban",
+    "Escalation",
+    "Rules",
+    "Timeline",
+    "Traffic",
+    "Who did what",
+    "Sources",
+  ]) {
     await page.getByRole("heading", { level: 2, name: heading, exact: true }).waitFor();
   }
   await page.getByRole("img", { name: new RegExp(`^Rate of ${VICTIM} over time, at most \\d\\.\\d+ kpps`) }).waitFor();

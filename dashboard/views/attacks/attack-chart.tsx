@@ -1,65 +1,180 @@
 /** An attack's traffic tick by tick, from before its detection; from the history where the service has no series of it. */
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { AttackWire } from "../../../src/http/wire/attack.ts";
 import type { SeriesWire } from "../../../src/http/wire/attack-series.ts";
-import { useResource } from "../../api/resource.ts";
+import type { Resource } from "../../api/resource.ts";
+import { Button } from "../../parts/button.tsx";
 import { Chart, type Series } from "../../parts/chart.tsx";
+import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
+import { earlyPeakNote } from "../../text/attack-marks.ts";
 import { rateOf } from "../../text/format/numbers.ts";
+import type { Span } from "../../text/format/ranges.ts";
 import { attackSubject } from "../../text/mitigation.ts";
+import { nearest, zoomed } from "../../text/zoom.ts";
 import { HistoryChart } from "./history-chart.tsx";
 
-const EVERY_MS = 2000;
+export interface AttackChartProps {
+  readonly attack: AttackWire;
+  readonly resource: Resource<SeriesWire>;
+  /** Times of what was decided, in seconds since the epoch. */
+  readonly marks: readonly number[];
+  readonly pointedAt: number | null;
+  readonly onPoint: (at: number | null) => void;
+}
 
-export function AttackChart({ attack }: { readonly attack: AttackWire }) {
-  const { id, target, ended_at: end } = attack;
-  const found = useResource<SeriesWire>(`/api/v1/attacks/${encodeURIComponent(id)}/series`, end ? 0 : EVERY_MS);
+export function AttackChart(props: AttackChartProps) {
+  const { attack, resource } = props;
   return (
-    <Show loaded={found.state.value} what="traffic of the attack" onRetry={() => void found.refresh()}>
+    <Show loaded={resource.state.value} what="traffic of the attack" onRetry={() => void resource.refresh()}>
       {(series) => {
         // After a restart the service has only what came since.
         const hasBegin = Date.parse(series.points[0]?.at ?? "") <= Date.parse(series.started_at);
-        if (target !== undefined && !hasBegin) return <HistoryChart attack={attack} target={target} />;
-        return series.available ? <SeriesChart series={series} subject={attackSubject(attack)} /> : null;
+        if (attack.target !== undefined && !hasBegin) {
+          return (
+            <Panel title="Traffic" isWide>
+              <HistoryChart attack={attack} target={attack.target} />
+            </Panel>
+          );
+        }
+        return series.available ? <SeriesChart {...props} series={series} /> : null;
       }}
     </Show>
   );
 }
 
-function SeriesChart({ series, subject }: { readonly series: SeriesWire; readonly subject: string }) {
-  const { points, metric, started_at: begin, ended_at: end } = series;
+function SeriesChart({
+  attack,
+  series,
+  marks,
+  pointedAt,
+  onPoint,
+}: AttackChartProps & { readonly series: SeriesWire }) {
+  const { points, metric, started_at: detected, ended_at: end } = series;
+  const began = attack.volume?.began_at ?? detected;
+  const [zoom, setZoom] = useState<Span | null>(null);
   const times = useMemo(() => points.map(({ at, seconds }) => Date.parse(at) / 1000 + seconds), [points]);
   const lines = useMemo(() => linesOf(series), [series]);
   const spans = useMemo(() => {
     const to = end === undefined ? (times.at(-1) ?? 0) : Date.parse(end) / 1000;
-    return [{ from: Date.parse(begin) / 1000, to }];
-  }, [begin, end, times]);
+    return [{ from: Date.parse(began) / 1000, to }];
+  }, [began, end, times]);
+  const whole = { from: times[0] ?? 0, to: times.at(-1) ?? 0 };
+  const shown = zoom ?? whole;
   const peak = rateOf(metric, Math.max(0, ...points.map(({ rate_max: highest }) => highest)));
+  const note = earlyPeakNote(series, began);
   return (
-    <Chart
-      label={`Rate of ${subject} over time, at most ${peak}; tinted from its detection to its end`}
-      times={times}
-      series={lines}
-      format={(value) => rateOf(metric, value)}
-      spans={spans}
+    <Panel
+      title="Traffic"
+      isWide
+      actions={
+        <ZoomButtons zoom={zoom} onZoom={(factor) => setZoom(zoomed({ shown, whole, at: pointedAt, factor }))} />
+      }
+    >
+      <Chart
+        label={`Rate of ${attackSubject(attack)} over time, at most ${peak}; tinted from its begin to its end, with a line at each decision`}
+        times={times}
+        series={lines}
+        format={(value) => rateOf(metric, value)}
+        spans={spans}
+        marks={marks}
+        pointedAt={pointedAt}
+        onPoint={onPoint}
+        onBrush={setZoom}
+        {...(zoom !== null && { range: zoom })}
+      />
+      <Steps
+        times={times}
+        shown={shown}
+        pointedAt={pointedAt}
+        onPoint={onPoint}
+        textOf={(i) => valuesText(lines, i, metric)}
+      />
+      {note !== null && <p>{note}</p>}
+      <p class="muted">
+        A line marks each entry of the timeline. Drag over the chart to look closer.
+        {series.ended_at === undefined && zoom !== null && " While the chart is zoomed, it does not follow the attack."}
+      </p>
+    </Panel>
+  );
+}
+
+interface ZoomButtonsProps {
+  readonly zoom: Span | null;
+  /** Infinity: the whole attack. */
+  readonly onZoom: (factor: number) => void;
+}
+
+function ZoomButtons({ zoom, onZoom }: ZoomButtonsProps) {
+  return (
+    <div class="choices">
+      <Button onClick={() => onZoom(0.5)}>Zoom in</Button>
+      <Button onClick={() => onZoom(2)} isDisabled={zoom === null}>
+        Zoom out
+      </Button>
+      {zoom !== null && (
+        <Button look="primary" onClick={() => onZoom(Number.POSITIVE_INFINITY)}>
+          Whole attack
+        </Button>
+      )}
+    </div>
+  );
+}
+
+interface StepsProps {
+  readonly times: readonly number[];
+  readonly shown: Span;
+  readonly pointedAt: number | null;
+  readonly onPoint: (at: number) => void;
+  readonly textOf: (index: number) => string;
+}
+
+/** The crosshair for the keyboard: an arrow key goes to the next tick that the chart shows. */
+function Steps({ times, shown, pointedAt, onPoint, textOf }: StepsProps) {
+  const first = times.findIndex((time) => time >= shown.from);
+  const last = times.findLastIndex((time) => time <= shown.to);
+  if (first < 0 || last <= first) return null;
+  const at = Math.min(last, Math.max(first, pointedAt === null ? last : nearest(times, pointedAt)));
+  return (
+    <input
+      type="range"
+      class="chart-steps"
+      aria-label="Time in the chart"
+      aria-valuetext={textOf(at)}
+      min={first}
+      max={last}
+      value={at}
+      onInput={(event) => {
+        const time = times[Number(event.currentTarget.value)];
+        if (time !== undefined) onPoint(time);
+      }}
     />
   );
 }
 
+function valuesText(lines: readonly Series[], index: number, metric: string): string {
+  return lines
+    .map(({ label, values }) => `${label} ${values[index] == null ? "not known" : rateOf(metric, values[index])}`)
+    .join(", ");
+}
+
 function linesOf({ points, metric, threshold, baseline }: SeriesWire): Series[] {
-  const passed = passedOf(metric);
+  const known = knownOf(metric);
   const constant = (label: string, color: string, value: number): Series => ({
     label,
     color,
     values: points.map(() => value),
     form: "dashed",
   });
-  const hasPassed = passed !== null && points.some((point) => point[passed] !== undefined);
+  const areDropsKnown = known !== null && points.some((point) => point[known.passed] !== undefined);
   return [
     { label: "Offered", color: "--chart-rate", values: points.map(({ rate }) => rate), form: "shade" },
     { label: "Highest", color: "--chart-rate", values: points.map(({ rate_max: highest }) => highest) },
-    ...(hasPassed
-      ? [{ label: "Passed", color: "--chart-udp", values: points.map((point) => point[passed] ?? null) }]
+    ...(areDropsKnown
+      ? [
+          { label: "Dropped here", color: "--chart-icmp", values: points.map((point) => point[known.dropped] ?? null) },
+          { label: "Passed", color: "--chart-tcp", values: points.map((point) => point[known.passed] ?? null) },
+        ]
       : []),
     constant("Threshold", "--chart-threshold", threshold),
     ...(baseline === undefined ? [] : [constant("Normal", "--chart-baseline", baseline)]),
@@ -67,7 +182,7 @@ function linesOf({ points, metric, threshold, baseline }: SeriesWire): Series[] 
 }
 
 /** What was dropped is known of all packets and bits, not of those of one protocol. */
-function passedOf(metric: string): "passed_pps" | "passed_mbps" | null {
-  if (metric === "pps") return "passed_pps";
-  return metric === "mbps" ? "passed_mbps" : null;
+function knownOf(metric: string) {
+  if (metric === "pps") return { dropped: "dropped_pps", passed: "passed_pps" } as const;
+  return metric === "mbps" ? ({ dropped: "dropped_mbps", passed: "passed_mbps" } as const) : null;
 }

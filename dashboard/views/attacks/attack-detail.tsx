@@ -4,23 +4,20 @@ import type { BanWire } from "../../../src/http/wire/ban.ts";
 import { attacks, bans } from "../../api/live.ts";
 import { type Loaded, useResource } from "../../api/resource.ts";
 import { BanButton, UnbanButton } from "../../parts/ban-actions.tsx";
-import { EffectLine } from "../../parts/effect-line.tsx";
-import { Moment, Since } from "../../parts/moment.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
-import { RateMeter } from "../../parts/rate-meter.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
-import { volumeFacts } from "../../text/attack-size.ts";
-import { calmText } from "../../text/bans.ts";
-import { bitRate, flowRate, packetRate, percent } from "../../text/format/numbers.ts";
-import { duration } from "../../text/format/times.ts";
-import { DIRECTION_NAMES, vectorName } from "../../text/format/words.ts";
+import { percent } from "../../text/format/numbers.ts";
+import { vectorName } from "../../text/format/words.ts";
 import { attackSubject, banOf, isSpared } from "../../text/mitigation.ts";
 import { reasonSentences } from "../../text/reason.ts";
 import { BanDetail, BanRules } from "../bans/ban-detail.tsx";
-import { AttackChart } from "./attack-chart.tsx";
+import { AttackCommands } from "./attack-commands.tsx";
+import { AttackCourse, useCourse } from "./attack-course.tsx";
+import { AttackHead } from "./attack-head.tsx";
 import { AttackSample } from "./attack-sample.tsx";
-import { AttackTimeline } from "./attack-timeline.tsx";
+import { AttackSources, useSources } from "./attack-sources.tsx";
+import { AttackTakeAway } from "./attack-take-away.tsx";
 
 export function AttackDetail({ id }: { readonly id: string }) {
   const stored = useResource<AttackWire>(`/api/v1/attacks/${encodeURIComponent(id)}`, 0);
@@ -59,66 +56,38 @@ function ownBan(attack: AttackWire, all: readonly BanWire[]): BanWire | undefine
 
 function Detail({ attack, ban }: { readonly attack: AttackWire; readonly ban: BanWire | undefined }) {
   const { target } = attack;
+  const course = useCourse(attack);
+  const sources = useSources(attack);
   return (
     <div class="overview">
       <Panel
         title={attackSubject(attack)}
         isWide
         actions={
-          ban?.state === "active" ? (
-            <UnbanButton ban={ban} />
-          ) : (
-            target !== undefined && attack.active && !isSpared(ban) && <BanButton target={target} />
-          )
+          <div class="choices">
+            <AttackTakeAway attack={attack} course={course} sources={sources} />
+            {ban?.state === "active" ? (
+              <UnbanButton ban={ban} />
+            ) : (
+              target !== undefined && attack.active && !isSpared(ban) && <BanButton target={target} />
+            )}
+          </div>
         }
       >
-        {attack.active && <RateMeter metric={attack.metric} rate={attack.rate} threshold={attack.threshold} />}
-        <EffectLine attack={attack} ban={ban} />
-        <AttackChart attack={attack} />
+        <AttackHead attack={attack} ban={ban} />
       </Panel>
+      <AttackCourse attack={attack} course={course} />
+      <AttackCommands attack={attack} />
+      <AttackSources attack={attack} sources={sources} />
       <div class="masonry">
-        <AttackFacts attack={attack} />
         <Kind attack={attack} />
         <Reason attack={attack} />
         {ban !== undefined && <BanDetail ban={ban} />}
       </div>
-      <AttackTimeline attack={attack} />
       {ban?.flowspec !== undefined && <BanRules ban={ban} rules={ban.flowspec} />}
       <AttackSample sample={attack.sample} />
     </div>
   );
-}
-
-function AttackFacts({ attack }: { readonly attack: AttackWire }) {
-  const { rates, started_at: begin, ended_at: end } = attack;
-  const lasted = end === undefined ? null : (Date.parse(end) - Date.parse(begin)) / 1000;
-  const calm = calmText(attack);
-  return (
-    <Panel title="Facts">
-      <Facts
-        facts={[
-          ["Detected", <Moment at={begin} />],
-          end === undefined ? ["Lasts for", <Since at={begin} />] : ["Ended", <Moment at={end} />],
-          calm === null ? null : ["Near its end", calm],
-          lasted === null ? null : ["Lasted, with the calm at its end", duration(lasted)],
-          ["Direction", DIRECTION_NAMES[attack.direction]],
-          ["Hostgroup", attack.group],
-          attack.tenant === undefined ? null : ["Tenant", attack.tenant],
-          attack.hosts === undefined ? null : ["Hosts attacked", attack.hosts],
-          ...(attack.volume === undefined ? [] : volumeFacts(attack.volume)),
-          ...(attack.active ? ratesNow(rates) : []),
-        ]}
-      />
-    </Panel>
-  );
-}
-
-function ratesNow({ pps, mbps, flows_per_sec: flows }: AttackWire["rates"]) {
-  return [
-    ["Packets now", packetRate(pps)],
-    ["Bandwidth now", bitRate(mbps)],
-    ["New flows now", flowRate(flows)],
-  ] as const;
 }
 
 function Kind({ attack: { classification } }: { readonly attack: AttackWire }) {

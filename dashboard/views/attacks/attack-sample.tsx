@@ -1,4 +1,5 @@
-/** The sampled packets of an attack: largest sources and ports, and some of the packets. */
+/** The sampled packets of an attack at its detection: largest ports and protocols, and some of the packets. */
+import type { ComponentChildren } from "preact";
 import type { SampleWire } from "../../../src/http/wire/traffic/sample.ts";
 import { Empty } from "../../parts/callout.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
@@ -22,14 +23,11 @@ export function AttackSample({ sample }: { readonly sample: SampleWire | undefin
   }
   const { total_packets: total, flows = [] } = sample;
   return (
-    <Panel title={`Sample of ${wholeNumber(total)} packets`} isWide>
+    <Panel title={`Sample of ${wholeNumber(total)} packets at its detection`} isWide>
       <div class="quarters">
-        <Shares title="Sources" total={total} shares={sample.top_sources} {...originsOf(sample)} />
         <Shares title="From port" total={total} shares={sample.top_src_ports} />
         <Shares title="To port" total={total} shares={sample.top_dst_ports} />
         <Shares title="Protocols" total={total} shares={sample.protocols} />
-        {sample.top_asns !== undefined && <Shares title="Networks" total={total} shares={sample.top_asns} />}
-        {sample.top_countries !== undefined && <Shares title="Countries" total={total} shares={sample.top_countries} />}
       </div>
       {flows.length > 0 && (
         <>
@@ -51,14 +49,16 @@ interface SharesProps {
   readonly total: number;
   readonly shares: readonly Share[];
   readonly origin?: (share: Source) => string;
+  readonly action?: (share: Share) => ComponentChildren;
 }
 
-function Shares({ title, total, shares, origin }: SharesProps) {
+export function Shares({ title, total, shares, origin, action }: SharesProps) {
   const columns: readonly Column<Share>[] = [
     { key: "key", title, cell: ({ key }) => key },
     ...(origin === undefined ? [] : [{ key: "origin", title: "Where", cell: origin, width: "wide" as const }]),
     { key: "share", title: "Packets", cell: ({ packets }) => percent(packets / Math.max(1, total)), isNumber: true },
     { key: "bytes", title: "Bytes", cell: ({ bytes }) => byteCount(bytes), isNumber: true, width: "medium" },
+    ...(action === undefined ? [] : [{ key: "act", title: "Actions", isTitleUnseen: true as const, cell: action }]),
   ];
   return shares.length === 0 ? null : (
     <DataTable label={title} columns={columns} rows={shares} rowKey={({ key }) => key} />
@@ -66,7 +66,9 @@ function Shares({ title, total, shares, origin }: SharesProps) {
 }
 
 /** The column is hidden if no row has a value. */
-function originsOf({ top_sources: sources }: SampleWire): { readonly origin?: (share: Source) => string } {
+export function originsOf({ top_sources: sources }: Pick<SampleWire, "top_sources">): {
+  readonly origin?: (share: Source) => string;
+} {
   return sources.some((source) => originText(source) !== "–") ? { origin: originText } : {};
 }
 

@@ -1,7 +1,6 @@
-/** What was decided about an attack, and when. */
-import type { AttackWire } from "../../../src/http/wire/attack.ts";
+/** What was decided about an attack, and when. An entry that is pointed at or focused is marked in the chart. */
 import type { TimelineWire } from "../../../src/http/wire/attack-series.ts";
-import { useResource } from "../../api/resource.ts";
+import type { Resource } from "../../api/resource.ts";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { Panel } from "../../parts/panel.tsx";
@@ -16,20 +15,33 @@ interface Row {
   readonly place: number;
 }
 
-const EVERY_MS = 2000;
-
 const COLUMNS: readonly Column<Row>[] = [
-  { key: "at", title: "Time", cell: ({ entry }) => <Moment at={entry.at} />, width: "medium" },
+  {
+    key: "at",
+    title: "Time",
+    cell: ({ entry }) => (
+      <button type="button" class="sort" title="Mark it in the chart" onClick={seekChart}>
+        <Moment at={entry.at} />
+      </button>
+    ),
+    width: "medium",
+  },
   { key: "after", title: "After", cell: ({ entry, first }) => afterFirst(entry, first), isNumber: true },
   { key: "what", title: "What", cell: ({ entry }) => entryTitle(entry) },
   { key: "text", title: "Details", cell: ({ entry }) => entry.text ?? "" },
 ];
 
-export function AttackTimeline({ attack: { id, ended_at: end } }: { readonly attack: AttackWire }) {
-  const found = useResource<TimelineWire>(`/api/v1/attacks/${encodeURIComponent(id)}/timeline`, end ? 0 : EVERY_MS);
+export interface AttackTimelineProps {
+  readonly resource: Resource<TimelineWire>;
+  /** The entry that is marked; null: none. */
+  readonly pointed: number | null;
+  readonly onPoint: (entry: number | null) => void;
+}
+
+export function AttackTimeline({ resource, pointed, onPoint }: AttackTimelineProps) {
   return (
     <Panel title="Timeline" isWide>
-      <Show loaded={found.state.value} what="timeline" onRetry={() => void found.refresh()}>
+      <Show loaded={resource.state.value} what="timeline" onRetry={() => void resource.refresh()}>
         {({ entries }) => {
           const [first] = entries;
           if (first === undefined) return <p class="muted">Nothing is known of it any more.</p>;
@@ -39,10 +51,17 @@ export function AttackTimeline({ attack: { id, ended_at: end } }: { readonly att
               columns={COLUMNS}
               rows={entries.map((entry, place) => ({ entry, first, place }))}
               rowKey={({ place }) => String(place)}
+              isCurrent={({ place }) => place === pointed}
+              onPoint={(row) => onPoint(row?.place ?? null)}
             />
           );
         }}
       </Show>
     </Panel>
   );
+}
+
+/** Where there is no pointer, or the chart is out of sight. */
+function seekChart(): void {
+  document.querySelector(".chart")?.scrollIntoView({ block: "nearest" });
 }

@@ -6,14 +6,17 @@ import { SAMPLED_PACKETS_MAX } from "../../limits.ts";
 import type { Now } from "../../system/now.ts";
 import { HeaderRecords, type HeaderSamples } from "../../traffic/header-record.ts";
 import { decodeHeader } from "../../traffic/packet-header.ts";
+import type { CapturedPacket } from "../../traffic/pcap-file.ts";
 import type { AttackChange, AttackFindings } from "../judge/detector.ts";
 import type { Attack } from "./attack.ts";
-import { type Groups, placeOf } from "./attack-place.ts";
+import { type AttackPlace, type Groups, placeOf } from "./attack-place.ts";
 import { sizeOfRates } from "./attack-size.ts";
+import { type AttackSources, sourcesOf } from "./attack-sources.ts";
 import { attackTraffic } from "./attack-traffic.ts";
 import { type Classification, classify } from "./classifier.ts";
 import { classShares, unusualClasses } from "./ordinary-traffic.ts";
 import { PacketReservoir } from "./packet-reservoir.ts";
+import { RecentPackets, sampledPackets } from "./recent-packets.ts";
 import { type Sample, type SampleBounds, type SampledPacket, sampleOf } from "./sample.ts";
 import type { OriginOf } from "./sample-origins.ts";
 import { partOf, type TrafficProfile, type TrafficProfiles } from "./traffic-profile.ts";
@@ -37,6 +40,9 @@ const PACKETS_KEPT_MIN = 32;
 const ORDINARY_PACKETS_MIN = 256;
 /** Headers in one reading. The reservoir draws from them, so that it does not keep only the newest. */
 const HEADERS_READ = 8192;
+/** Of these the newest that are looked at and kept byte for byte: a bound on the time that it takes. */
+const RECENT_LOOKED_AT = 512;
+const RECENT_TAKEN = 256;
 
 export interface SamplingPolicy extends SampleBounds, Groups {
   /** Packets from before the window in which the limit was exceeded do not belong to the attack. */
@@ -103,6 +109,7 @@ export class AttackSampler {
   readonly #watched = new Map<string, Watched>();
   #turns = 0;
   readonly #records = new HeaderRecords(HEADERS_READ);
+  readonly #recent = new RecentPackets();
 
   /** @param policy null: sampling is off. @param random like Math.random. @param profiles null: none are kept. */
   constructor(
@@ -132,8 +139,10 @@ export class AttackSampler {
     for (const { kind, attack } of changes) {
       const watched = this.#watched.get(attack.id);
       if (kind === "started") this.begin(attack, now);
-      else if (kind === "ended") this.#watched.delete(attack.id);
-      else if (watched !== undefined) watched.attack = attack;
+      else if (kind === "ended") {
+        this.#watched.delete(attack.id);
+        this.#recent.end(attack.id);
+      } else if (watched !== undefined) watched.attack = attack;
     }
   }
 
@@ -194,6 +203,18 @@ export class AttackSampler {
     return partOf(watched.profile, attackTraffic(watched.attack).isPartOf);
   }
 
+  /** The newest headers of an attack's target, also of users, oldest first; of the last ended attacks too. */
+  recentPacketsOf({ id }: Pick<Attack, "id">): readonly CapturedPacket[] {
+    return this.#recent.of(id);
+  }
+
+  /** Of the kept packets while the attack lasts, then of its newest headers. */
+  sourcesOf({ id }: Pick<Attack, "id">): AttackSources {
+    const { top = 0, originOf = null } = this.#policy ?? {};
+    const packets = this.#watched.get(id)?.packets.packets() ?? sampledPackets(this.#recent.of(id));
+    return sourcesOf(packets, { top, originOf });
+  }
+
   #judge(watched: Watched, policy: SamplingPolicy, now: Now): Omit<Reading, "id" | "target"> {
     const { attack, verdict } = watched;
     const elapsedMs = now.monotonicMs - watched.detectedMs;
@@ -252,13 +273,36 @@ export class AttackSampler {
         return isOurs ? { header, wireBytes: records.wireBytes(i) } : null;
       });
     }
+    if (!isSampled) this.#recent.clear(attack.id);
+    this.#recent.add(attack.id, this.#newest(count, { ageMaxMs, end, place, now }));
     return place.name;
+  }
+
+  /** Of the last reading. */
+  #newest(count: number, { ageMaxMs, end, place, now }: NewestOf): CapturedPacket[] {
+    const records = this.#records;
+    const newest: CapturedPacket[] = [];
+    const last = Math.max(0, count - RECENT_LOOKED_AT);
+    for (let i = count - 1; i >= last && newest.length < RECENT_TAKEN && records.ageMs(i) <= ageMaxMs; i--) {
+      const frame = records.frame(i);
+      const header = decodeHeader(frame);
+      if (header === null || !place.holds(header[end])) continue;
+      newest.push({ atMs: now.wallMs - records.ageMs(i), wireBytes: records.wireBytes(i), frame: frame.slice() });
+    }
+    return newest.reverse();
   }
 
   #packetsEach(): number {
     const share = Math.floor(SAMPLED_PACKETS_MAX / this.#watched.size);
     return Math.max(PACKETS_KEPT_MIN, Math.min(PACKETS_KEPT, share));
   }
+}
+
+interface NewestOf {
+  readonly ageMaxMs: number;
+  readonly end: "source" | "destination";
+  readonly place: AttackPlace;
+  readonly now: Now;
 }
 
 /** Very many small attacks must not delay the rules of a large one. */

@@ -1,9 +1,15 @@
-/** How one attack went: its traffic tick by tick, and what was decided about it. A foreign attack is unknown. */
+/** How one attack went: its traffic tick by tick, what was decided, its sources and packets. A foreign attack is unknown. */
+import { Type } from "@sinclair/typebox";
 import type { Principal } from "../../access/principal.ts";
+import { SAMPLE_RECORD } from "../../dataplane/native-constants.ts";
+import { pcapFile } from "../../traffic/pcap-file.ts";
 import type { AttackView, Backend } from "../backend.ts";
 import type { ReadRoute } from "../route.ts";
-import { jsonAnswer } from "../server/answer.ts";
+import { downloadAnswer, jsonAnswer } from "../server/answer.ts";
 import { SeriesWire, seriesToWire, TimelineWire, timelineToWire } from "../wire/attack-series.ts";
+import { AttackSourcesWire, attackSourcesToWire } from "../wire/attack-sources.ts";
+
+const PCAP_TYPE = "application/vnd.tcpdump.pcap";
 
 type Attacks = Pick<Backend, "attack" | "tenancy">;
 
@@ -49,6 +55,55 @@ export function attackTimelineRoute(backend: Attacks): ReadRoute {
       return view === null
         ? { kind: "unknown_attack" }
         : jsonAnswer(200, timelineToWire(view.attack, principal.tenant));
+    },
+  };
+}
+
+export function attackSourcesRoute(backend: Attacks & Pick<Backend, "attackSources">): ReadRoute {
+  return {
+    name: "attack_sources",
+    method: "GET",
+    path: "/api/v1/attacks/:id/sources",
+    access: "viewer",
+    about: {
+      summary: "Where the newest sampled packets of one attack come from",
+      answers: {
+        200: { text: "Addresses, prefixes and origins; none if no packets are kept.", schema: AttackSourcesWire },
+        ...ABSENT,
+      },
+    },
+    handle: async ({ principal, params }) => {
+      const view = await visibleAttack(backend, principal, params["id"] ?? "");
+      if (view === null) return { kind: "unknown_attack" };
+      const { id } = view.attack;
+      return jsonAnswer(200, attackSourcesToWire(id, backend.attackSources(id)));
+    },
+  };
+}
+
+export function attackPcapRoute(backend: Attacks & Pick<Backend, "attackPackets">): ReadRoute {
+  return {
+    name: "attack_pcap",
+    method: "GET",
+    path: "/api/v1/attacks/:id/pcap",
+    access: "viewer",
+    about: {
+      summary: "The newest sampled packets of one attack, as a capture file",
+      answers: {
+        200: { text: "The headers, oldest first.", schema: Type.String(), mediaType: PCAP_TYPE },
+        ...ABSENT,
+        404: { text: "Unknown attack, or another tenant's; or no packets of it are kept." },
+      },
+    },
+    handle: async ({ principal, params }) => {
+      const view = await visibleAttack(backend, principal, params["id"] ?? "");
+      if (view === null) return { kind: "unknown_attack" };
+      const packets = backend.attackPackets(view.attack.id);
+      if (packets.length === 0) return { kind: "no_packets" };
+      return downloadAnswer(pcapFile(packets, SAMPLE_RECORD.frameBytes), {
+        type: PCAP_TYPE,
+        name: `attack-${view.attack.id}.pcap`,
+      });
     },
   };
 }

@@ -33,6 +33,15 @@ export function fileAnswer(bytes: Uint8Array<ArrayBuffer> | null, headers: Reado
   return new Response(bytes, { status: bytes === null ? 304 : 200, headers: { ...COMMON, ...headers } });
 }
 
+/** A file that a browser stores, made for this request. @param name ASCII, without quotes */
+export function downloadAnswer(
+  bytes: Uint8Array<ArrayBuffer>,
+  { type, name }: { readonly type: string; readonly name: string },
+): Response {
+  const headers = { "content-type": type, "content-disposition": `attachment; filename="${name}"`, ...COMMON };
+  return new Response(bytes, { status: 200, headers });
+}
+
 /** For a caller that has left: no one reads the answer, but the request needs a status for the metrics. */
 export function goneAnswer(): Response {
   return new Response(null, { status: 499, headers: COMMON });

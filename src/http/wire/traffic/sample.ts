@@ -5,9 +5,9 @@ import type { Origin } from "../../../detection/attack/sample-origins.ts";
 import { closed } from "../closed.ts";
 import { omitNulls } from "../omit-nulls.ts";
 
-const ShareWire = Type.Object({ key: Type.String(), packets: Type.Integer(), bytes: Type.Integer() }, closed);
+export const ShareWire = Type.Object({ key: Type.String(), packets: Type.Integer(), bytes: Type.Integer() }, closed);
 
-const SourceWire = Type.Object(
+export const SourceWire = Type.Object(
   {
     key: Type.String(),
     packets: Type.Integer(),
@@ -65,11 +65,11 @@ export function sampleToWire(sample: Sample): SampleWire {
   });
 }
 
-function shareToWire({ key, packets, bytes }: Share): Static<typeof ShareWire> {
+export function shareToWire({ key, packets, bytes }: Share): Static<typeof ShareWire> {
   return { key, packets, bytes };
 }
 
-function sourceToWire(share: Share, origin: Origin | undefined): Static<typeof SourceWire> {
+export function sourceToWire(share: Share, origin: Origin | undefined): Static<typeof SourceWire> {
   const { asn = null, asName = null, country = null } = origin ?? {};
   return omitNulls({ ...shareToWire(share), asn, as_name: asName, country });
 }

@@ -1,0 +1,33 @@
+/** What an attack's chart marks beside its lines: its begin, and each decision of its timeline. Pure. */
+import type { SeriesWire, TimelineWire } from "../../src/http/wire/attack-series.ts";
+import { rateOf } from "./format/numbers.ts";
+import { clockTime } from "./format/times.ts";
+
+/** Seconds since the epoch of each entry. */
+export function marksOf(entries: TimelineWire["entries"]): number[] {
+  return entries.map(({ at }) => Date.parse(at) / 1000);
+}
+
+/** The entry that was the last at a time; null: there was none yet. @param marks increasing */
+export function entryAt(marks: readonly number[], at: number | null): number | null {
+  if (at === null) return null;
+  const index = marks.findLastIndex((mark) => mark <= at);
+  return index < 0 ? null : index;
+}
+
+/** Why the rate is higher before the attack began than after; null: it is not. @param beganAt RFC 3339 */
+export function earlyPeakNote({ points, metric }: SeriesWire, beganAt: string): string | null {
+  const began = Date.parse(beganAt);
+  let early: SeriesWire["points"][number] | null = null;
+  let later = 0;
+  for (const point of points) {
+    const isBefore = Date.parse(point.at) + 1000 * point.seconds <= began;
+    if (!isBefore) later = Math.max(later, point.rate_max);
+    else if (early === null || point.rate_max > early.rate_max) early = point;
+  }
+  if (early === null || early.rate_max <= later) return null;
+  return (
+    `The rate was up to ${rateOf(metric, early.rate_max)} at ${clockTime(Date.parse(early.at))}, before the attack began: ` +
+    "a burst that was over before it exceeded a threshold over the detection window. It is not in the attack's peak and total."
+  );
+}

@@ -1,0 +1,90 @@
+import { expect, test } from "bun:test";
+import type { AttackWire } from "../../src/http/wire/attack.ts";
+import { attackReport, seriesCsv } from "./attack-report.ts";
+
+const NOW = Date.parse("2026-03-01T12:05:00.000Z");
+const attack = {
+  ...{ id: "a1", scope: "host", target: "203.0.113.7", group: "acme-web", tenant: "acme", direction: "incoming" },
+  classification: {
+    ...{ type: "mixed", confidence: 0.9 },
+    parts: [
+      { type: "dns_amplification", share: 0.8 },
+      { type: "syn_flood", share: 0.2 },
+    ],
+  },
+  started_at: "2026-03-01T12:00:00.200Z",
+  ended_at: "2026-03-01T12:01:00.000Z",
+  volume: {
+    ...{ began_at: "2026-03-01T11:59:59.900Z", duration_seconds: 12.4, packets: 1000, bits: 8e6 },
+    ...{ peak_pps: 5000, peak_mbps: 40, peak_over_ms: 100, mean_pps: 2500, mean_mbps: 20 },
+    ...{ dropped_packets: 400, dropped_bits: 3e6, passed_packets: 600, passed_bits: 5e6 },
+  },
+} as unknown as AttackWire;
+
+test("a report has all that a ticket asks for, with times in UTC", () => {
+  const text = attackReport({
+    attack,
+    timeline: [
+      { at: "2026-03-01T12:00:00.200Z", kind: "detected", text: "pps above 1000" },
+      { at: "2026-03-01T12:00:00.214Z", kind: "announced", neighbor: "192.0.2.251", text: "a route" },
+    ],
+    sources: {
+      total_packets: 200,
+      top_sources: [{ key: "8.8.8.1", packets: 90, bytes: 9, asn: 64500, as_name: "Example", country: "DE" }],
+    },
+    nowMs: NOW,
+  });
+  expect(text).toBe(`DDoS attack on 203.0.113.7
+
+Customer:       acme (hostgroup acme-web)
+Direction:      incoming
+Kind:           mixed: DNS amplification 80 %, SYN flood 20 %
+Began:          2026-03-01 11:59:59.900 UTC
+Detected:       2026-03-01 12:00:00.200 UTC
+Ended:          2026-03-01 12:01:00.000 UTC
+Flood lasted:   12.4 s
+Peak:           40.0 Mbit/s, 5.00 kpps (over 100 ms)
+Mean:           20.0 Mbit/s, 2.50 kpps
+Total:          1.00 k packets, 1.00 MB
+Passed here:    600 packets, 625 kB (60 %); what routers drop is not known here
+
+What was done:
+  2026-03-01 12:00:00.200 UTC  Detected: pps above 1000
+  2026-03-01 12:00:00.214 UTC  Announced to 192.0.2.251: a route
+
+Top sources, of 200 sampled packets (addresses may be forged):
+    45 %  8.8.8.1  AS64500  Example  DE
+
+Attack a1, reported by Floodwall.
+`);
+});
+
+test("a report says what is not known, and as of when an attack goes on", () => {
+  const { ended_at: _, volume: __, classification: ___, ...rest } = attack;
+  const text = attackReport({ attack: rest, timeline: [], sources: null, nowMs: NOW });
+  for (const part of [
+    "Kind:           not known",
+    "Ended:          not yet, as of 2026-03-01 12:05:00.000 UTC",
+    "Size:           not known",
+    "  nothing is known",
+    "Top sources: not known",
+  ]) {
+    expect(text).toContain(`${part}\n`);
+  }
+});
+
+test("the traffic as CSV has the names of the API, and nothing where nothing is known", () => {
+  const point = { at: "2026-03-01T12:00:00.000Z", seconds: 0.1, rate: 5, rate_max: 6, pps: 5, pps_max: 6 };
+  const lines = seriesCsv({
+    points: [
+      { ...point, mbps: 1, mbps_max: 2 },
+      { ...point, mbps: 1, mbps_max: 2, dropped_pps: 4, dropped_mbps: 0.5, passed_pps: 1, passed_mbps: 0.5 },
+    ],
+  }).split("\r\n");
+  expect(lines).toEqual([
+    "at,seconds,rate,rate_max,pps,pps_max,mbps,mbps_max,dropped_pps,dropped_mbps,passed_pps,passed_mbps",
+    "2026-03-01T12:00:00.000Z,0.1,5,6,5,6,1,2,,,,",
+    "2026-03-01T12:00:00.000Z,0.1,5,6,5,6,1,2,4,0.5,1,0.5",
+    "",
+  ]);
+});

@@ -1,0 +1,115 @@
+/** What a ticket or a customer gets of an attack: a plain text, and its traffic as CSV. Times in UTC. Pure. */
+import type { AttackWire } from "../../src/http/wire/attack.ts";
+import type { SeriesWire, TimelineWire } from "../../src/http/wire/attack-series.ts";
+import type { AttackSourcesWire } from "../../src/http/wire/attack-sources.ts";
+import { amountText, passedText, secondsText } from "./attack-size.ts";
+import { csvText } from "./format/csv.ts";
+import { bitRate, packetRate, percent } from "./format/numbers.ts";
+import { vectorName } from "./format/words.ts";
+import { attackSubject } from "./mitigation.ts";
+import { entryTitle } from "./timeline.ts";
+
+export interface ReportParts {
+  readonly attack: AttackWire;
+  readonly timeline: TimelineWire["entries"];
+  /** null: not known. */
+  readonly sources: Pick<AttackSourcesWire, "total_packets" | "top_sources"> | null;
+  /** What the service's clock says. */
+  readonly nowMs: number;
+}
+
+export function attackReport({ attack, timeline, sources, nowMs }: ReportParts): string {
+  const { started_at: begin, ended_at: end, tenant, group, volume } = attack;
+  const customer = tenant === undefined ? group : `${tenant} (hostgroup ${group})`;
+  const lines: (string | null)[] = [
+    `DDoS attack on ${attackSubject(attack)}`,
+    "",
+    line("Customer", customer),
+    line("Direction", attack.direction),
+    attack.hosts === undefined ? null : line("Hosts attacked", String(attack.hosts)),
+    line("Kind", kindText(attack)),
+    volume === undefined ? null : line("Began", utc(volume.began_at)),
+    line("Detected", utc(begin)),
+    line("Ended", end === undefined ? `not yet, as of ${utc(new Date(nowMs).toISOString())}` : utc(end)),
+    ...(volume === undefined ? [line("Size", "not known")] : sizeLines(volume)),
+    "",
+    "What was done:",
+    ...(timeline.length === 0 ? ["  nothing is known"] : timeline.map(entryLine)),
+    "",
+    ...sourceLines(sources),
+    "",
+    `Attack ${attack.id}, reported by Floodwall.`,
+  ];
+  return `${lines.filter((each) => each !== null).join("\n")}\n`;
+}
+
+const NAME_WIDTH = 16;
+
+function line(name: string, value: string): string {
+  return `${`${name}:`.padEnd(NAME_WIDTH)}${value}`;
+}
+
+function sizeLines(volume: NonNullable<AttackWire["volume"]>): string[] {
+  return [
+    line("Flood lasted", secondsText(volume.duration_seconds)),
+    line(
+      "Peak",
+      `${bitRate(volume.peak_mbps)}, ${packetRate(volume.peak_pps)} (over ${Math.round(volume.peak_over_ms)} ms)`,
+    ),
+    line("Mean", `${bitRate(volume.mean_mbps)}, ${packetRate(volume.mean_pps)}`),
+    line("Total", amountText(volume.packets, volume.bits)),
+    line("Passed here", passedText(volume)),
+  ];
+}
+
+function kindText({ classification }: AttackWire): string {
+  if (classification === undefined) return "not known";
+  const parts = classification.parts ?? [];
+  const name = vectorName(classification.type);
+  if (parts.length === 0) return name;
+  return `${name}: ${parts.map(({ type, share }) => `${vectorName(type)} ${percent(share)}`).join(", ")}`;
+}
+
+function entryLine(entry: TimelineWire["entries"][number]): string {
+  const text = entry.text === undefined ? "" : `: ${entry.text}`;
+  return `  ${utc(entry.at)}  ${entryTitle(entry)}${text}`;
+}
+
+const SOURCES_SHOWN = 10;
+
+function sourceLines(sources: ReportParts["sources"]): string[] {
+  if (sources === null || sources.top_sources.length === 0) return ["Top sources: not known"];
+  const { total_packets: total, top_sources: top } = sources;
+  return [
+    `Top sources, of ${total} sampled packets (addresses may be forged):`,
+    ...top.slice(0, SOURCES_SHOWN).map(({ key, packets, asn, as_name: name, country }) => {
+      const origin = [asn === undefined ? "" : `AS${asn}`, name ?? "", country ?? ""].filter((part) => part !== "");
+      return `  ${percent(packets / Math.max(1, total)).padStart(6)}  ${[key, ...origin].join("  ")}`;
+    }),
+  ];
+}
+
+/** `2026-03-01 12:00:00.200 UTC`. */
+function utc(time: string): string {
+  return `${time.slice(0, 23).replace("T", " ")} UTC`;
+}
+
+const COLUMNS = [
+  "at",
+  "seconds",
+  "rate",
+  "rate_max",
+  "pps",
+  "pps_max",
+  "mbps",
+  "mbps_max",
+  "dropped_pps",
+  "dropped_mbps",
+  "passed_pps",
+  "passed_mbps",
+] as const satisfies readonly (keyof SeriesWire["points"][number])[];
+
+/** Uses the names and values of the API: times in UTC, and nothing where nothing is known. */
+export function seriesCsv({ points }: Pick<SeriesWire, "points">): string {
+  return csvText([COLUMNS, ...points.map((point) => COLUMNS.map((column) => String(point[column] ?? "")))]);
+}

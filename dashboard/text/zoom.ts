@@ -1,0 +1,33 @@
+/** The part of a chart's time that is shown, closer or wider. Pure. */
+import type { Span } from "./format/ranges.ts";
+
+/** A closer look shows nothing more. */
+const SECONDS_MIN = 0.5;
+
+export interface Zoom {
+  readonly shown: Span;
+  readonly whole: Span;
+  /** What stays in the middle, seconds since the epoch; null: the middle of what is shown. */
+  readonly at: number | null;
+  /** Less than 1: closer. */
+  readonly factor: number;
+}
+
+/** null: the whole. */
+export function zoomed({ shown, whole, at, factor }: Zoom): Span | null {
+  const length = Math.max(SECONDS_MIN, (shown.to - shown.from) * factor);
+  if (length >= whole.to - whole.from) return null;
+  const isShown = at !== null && at >= shown.from && at <= shown.to;
+  const middle = isShown ? at : (shown.from + shown.to) / 2;
+  const from = Math.min(whole.to - length, Math.max(whole.from, middle - length / 2));
+  return { from, to: from + length };
+}
+
+/** Index of the time next to `at`; -1: there are none. @param times increasing */
+export function nearest(times: readonly number[], at: number): number {
+  let best = -1;
+  for (const [i, time] of times.entries()) {
+    if (best < 0 || Math.abs(time - at) < Math.abs((times[best] as number) - at)) best = i;
+  }
+  return best;
+}

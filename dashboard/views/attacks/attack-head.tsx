@@ -1,0 +1,116 @@
+/** The first look at an attack: how large, since when, whose, whether it is held and by whom, and what to do now. */
+import { useMemo } from "preact/hooks";
+import type { AttackWire, EndedAttacksWire } from "../../../src/http/wire/attack.ts";
+import type { BanWire } from "../../../src/http/wire/ban.ts";
+import { serviceNow } from "../../api/contact.ts";
+import { attacks } from "../../api/live.ts";
+import { useResource } from "../../api/resource.ts";
+import { EffectLine } from "../../parts/effect-line.tsx";
+import { Moment, Since } from "../../parts/moment.tsx";
+import { Facts } from "../../parts/panel.tsx";
+import { RateMeter } from "../../parts/rate-meter.tsx";
+import { linkTo } from "../../router.ts";
+import { adviceOf, heldText } from "../../text/attack-advice.ts";
+import { volumeFacts } from "../../text/attack-size.ts";
+import { calmText } from "../../text/bans.ts";
+import { bitRate, flowRate, packetRate } from "../../text/format/numbers.ts";
+import { duration } from "../../text/format/times.ts";
+import { counted, DIRECTION_NAMES } from "../../text/format/words.ts";
+
+export interface AttackHeadProps {
+  readonly attack: AttackWire;
+  readonly ban: BanWire | undefined;
+}
+
+export function AttackHead({ attack, ban }: AttackHeadProps) {
+  const { target, active } = attack;
+  return (
+    <>
+      {active && <RateMeter metric={attack.metric} rate={attack.rate} threshold={attack.threshold} />}
+      <EffectLine attack={attack} ban={ban} />
+      <p class="advice">
+        <strong>What to do now:</strong> {adviceOf(attack, ban)}
+      </p>
+      <p class="choices">
+        {target !== undefined && <a href={linkTo(["hosts", target])}>Host {target}</a>}
+        {ban !== undefined && <a href={linkTo(["bans", ban.prefix, ban.started_at])}>Its ban</a>}
+      </p>
+      <div class="columns">
+        <Facts facts={timeFacts(attack)} />
+        <Facts facts={[...sizeFacts(attack)]} />
+        <Facts
+          facts={[
+            ["Held", heldText(attack, ban)],
+            ["Customer", <Customer attack={attack} />],
+            target === undefined ? null : ["Attacked before", <Earlier attack={attack} target={target} />],
+            attack.hosts === undefined ? null : ["Hosts attacked", attack.hosts],
+            ["Direction", DIRECTION_NAMES[attack.direction]],
+          ]}
+        />
+      </div>
+    </>
+  );
+}
+
+function timeFacts(attack: AttackWire) {
+  const { started_at: begin, ended_at: end, volume } = attack;
+  const calm = calmText(attack);
+  const lasted = end === undefined ? null : (Date.parse(end) - Date.parse(begin)) / 1000;
+  return [
+    volume === undefined ? null : (["Began", <Moment at={volume.began_at} />] as const),
+    ["Detected", <Moment at={begin} />] as const,
+    end === undefined ? (["Lasts for", <Since at={begin} />] as const) : (["Ended", <Moment at={end} />] as const),
+    calm === null ? null : (["Near its end", calm] as const),
+    lasted === null ? null : (["Lasted, with the calm at its end", duration(lasted)] as const),
+  ];
+}
+
+function sizeFacts({ volume, active, rates }: AttackWire) {
+  const size: (readonly [string, string])[] = volume === undefined ? [["Size", "not known"]] : [...volumeFacts(volume)];
+  return active
+    ? [...size, ["Now", `${packetRate(rates.pps)}, ${bitRate(rates.mbps)}, ${flowRate(rates.flows_per_sec)}`] as const]
+    : size;
+}
+
+function Customer({ attack: { group, tenant } }: { readonly attack: AttackWire }) {
+  const hostgroup = <a href={linkTo(["settings", group])}>{group}</a>;
+  return tenant === undefined ? (
+    <>hostgroup {hostgroup}, of no tenant</>
+  ) : (
+    <>
+      {tenant}, hostgroup {hostgroup}
+    </>
+  );
+}
+
+/** The history answers at most 31 days at once. */
+const DAYS = 30;
+
+interface EarlierProps {
+  readonly attack: AttackWire;
+  readonly target: string;
+}
+
+function Earlier({ attack, target }: EarlierProps) {
+  const path = useMemo(() => {
+    const from = new Date(serviceNow() - DAYS * 86_400_000).toISOString();
+    return `/api/v1/attacks/history?${new URLSearchParams({ target, from })}`;
+  }, [target]);
+  const { value: found } = useResource<EndedAttacksWire>(path, 0).state;
+  const { value: live } = attacks;
+  const history = <a href={linkTo(["attacks"], { which: "history", target, range: `${DAYS}d` })}>history</a>;
+  if (found.kind === "loading") return <>reading …</>;
+  // Without a history only the last ended attacks are known.
+  const isStored = found.kind === "ready" && found.data.available;
+  const ended = isStored ? found.data.attacks : live.kind === "ready" ? live.data.recent : [];
+  const { length: times } = ended.filter(
+    (other) => other.id !== attack.id && other.target === target && other.started_at < attack.started_at,
+  );
+  const more = isStored && found.data.next !== undefined ? "at least " : "";
+  const when = isStored ? `in the last ${DAYS} days` : "among the last ended attacks";
+  return (
+    <>
+      {times === 0 ? "no" : `${more}${counted(times, "time")}`} {when} {isStored && <>({history})</>}
+    </>
+  );
+}

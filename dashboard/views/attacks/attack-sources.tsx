@@ -1,0 +1,81 @@
+/** Where an attack comes from: the newest sources while it lasts, else those of its sample. */
+import type { AttackWire } from "../../../src/http/wire/attack.ts";
+import type { AttackSourcesWire } from "../../../src/http/wire/attack-sources.ts";
+import { useResource } from "../../api/resource.ts";
+import { hasDataplane } from "../../api/running.ts";
+import { Callout } from "../../parts/callout.tsx";
+import { Panel } from "../../parts/panel.tsx";
+import { BlockButton } from "../../parts/source-block-actions.tsx";
+import { wholeNumber } from "../../text/format/numbers.ts";
+import { type SpoofingHint, spoofingHint } from "../../text/spoofing.ts";
+import { originsOf, Shares } from "./attack-sample.tsx";
+
+/** The lists of a sample, and with a hint those of the newest packets. */
+export type Sources = Pick<AttackSourcesWire, "total_packets" | "top_sources" | "top_asns" | "top_countries"> &
+  Partial<AttackSourcesWire>;
+
+const EVERY_MS = 5000;
+
+/** null: nothing is known. */
+export function useSources({ id, ended_at: end, sample }: AttackWire): Sources | null {
+  const path = `/api/v1/attacks/${encodeURIComponent(id)}/sources`;
+  const { value } = useResource<AttackSourcesWire>(path, end === undefined ? EVERY_MS : 0).state;
+  return value.kind === "ready" && value.data.available ? value.data : (sample ?? null);
+}
+
+interface AttackSourcesProps {
+  readonly attack: AttackWire;
+  readonly sources: Sources | null;
+}
+
+export function AttackSources({ attack, sources }: AttackSourcesProps) {
+  if (sources === null) return null;
+  const { total_packets: total, top_sources: top, top_prefixes: prefixes = [] } = sources;
+  const { target, direction, active } = attack;
+  const isIncoming = direction === "incoming";
+  return (
+    <Panel title={isIncoming ? "Sources" : "Senders"} isWide>
+      <p class="muted">
+        {"available" in sources
+          ? `Of the newest ${wholeNumber(total)} sampled packets${active ? ", read again every few seconds" : ""}.`
+          : `Of the ${wholeNumber(total)} packets that were sampled at its detection.`}{" "}
+        Users of the victim may be among them.
+      </p>
+      {isIncoming && isComplete(sources) && <Hint hint={spoofingHint(sources, attack.classification?.type)} />}
+      <div class="quarters">
+        <Shares
+          title="By address"
+          total={total}
+          shares={top}
+          {...originsOf(sources)}
+          {...(isIncoming &&
+            hasDataplane() &&
+            target !== undefined && {
+              action: ({ key }: { readonly key: string }) => (
+                <BlockButton source={key} victim={target} onChanged={() => {}} />
+              ),
+            })}
+        />
+        <Shares title="By prefix" total={total} shares={prefixes} />
+        <Shares title="By network" total={total} shares={sources.top_asns ?? []} />
+        <Shares title="By country" total={total} shares={sources.top_countries ?? []} />
+      </div>
+    </Panel>
+  );
+}
+
+/** The sample of the detection has no counts for a hint. */
+function isComplete(sources: Sources): sources is AttackSourcesWire {
+  return "distinct_sources" in sources;
+}
+
+function Hint({ hint: { kind, title, reasons } }: { readonly hint: SpoofingHint }) {
+  return (
+    <Callout tone={kind === "forged" ? "warn" : "info"} title={title}>
+      {reasons.map((reason) => (
+        <p key={reason}>{reason}</p>
+      ))}
+      <p class="muted">A hint from a sample of the packets, not a verdict.</p>
+    </Callout>
+  );
+}

@@ -1,0 +1,64 @@
+/**
+ * Where the newest sampled packets of an attack come from: addresses, prefixes and origins with their shares, and the
+ * counts from which a reader can tell whether the addresses may be forged. Pure.
+ */
+import { addressFamily, type IpAddress } from "../../net/address.ts";
+import { enclosingPrefix } from "../../net/prefix.ts";
+import { isSpecialPurpose } from "../../net/special-purpose.ts";
+import { type OriginOf, originsOf, type SampleOrigins } from "./sample-origins.ts";
+import { largestShares, type SampledPacket, type Share } from "./sample-shares.ts";
+
+/** The longest prefix that is announced on the Internet. */
+const PREFIX_BITS = { 4: 24, 6: 48 } as const;
+
+export interface AttackSources {
+  /** Number of sampled packets, not of the attack's packets. */
+  readonly totalPackets: number;
+  readonly distinct: number;
+  /** Sources with one packet only. */
+  readonly seenOnce: number;
+  /** Of the sampled packets, those over IPv4; and the number of different /8 of their sources. */
+  readonly ipv4Packets: number;
+  readonly ipv4Blocks: number;
+  /** Packets from addresses that nothing on the Internet has. */
+  readonly specialPackets: number;
+  /** Most packets first. */
+  readonly topSources: readonly Share[];
+  /** By /24 and /48. */
+  readonly topPrefixes: readonly Share[];
+  /** null: no lookup of origins is configured. */
+  readonly origins: SampleOrigins | null;
+}
+
+/** @param top entries of each list. @param originOf null: no lookup of origins is configured. */
+export function sourcesOf(
+  packets: readonly SampledPacket[],
+  { top, originOf }: { readonly top: number; readonly originOf: OriginOf | null },
+): AttackSources {
+  const counts = new Map<IpAddress, number>();
+  for (const { header } of packets) counts.set(header.source, (counts.get(header.source) ?? 0) + 1);
+  const prefixes = new Map<IpAddress, string>();
+  const blocks = new Set<string>();
+  let [seenOnce, ipv4Packets, specialPackets] = [0, 0, 0];
+  for (const [source, count] of counts) {
+    const family = addressFamily(source);
+    prefixes.set(source, enclosingPrefix(source, PREFIX_BITS[family]).text);
+    if (count === 1) seenOnce++;
+    if (isSpecialPurpose(source)) specialPackets += count;
+    if (family === 6) continue;
+    ipv4Packets += count;
+    blocks.add(source.slice(0, source.indexOf(".")));
+  }
+  const topSources = largestShares(packets, ({ source }) => source, top);
+  return {
+    totalPackets: packets.length,
+    distinct: counts.size,
+    seenOnce,
+    ipv4Packets,
+    ipv4Blocks: blocks.size,
+    specialPackets,
+    topSources,
+    topPrefixes: largestShares(packets, ({ source }) => prefixes.get(source) ?? null, top),
+    origins: originOf === null ? null : originsOf(packets, topSources, { originOf, top }),
+  };
+}

@@ -1,0 +1,115 @@
+import { describe, expect, test } from "bun:test";
+import { address } from "../../../test/fixtures/host-rows.ts";
+import { ethernet, ip, udp } from "../../../test/fixtures/packets/frames.ts";
+import { FakeHeaderSamples } from "../../../test/fixtures/packets/header-samples.ts";
+import { attack } from "../../../test/fixtures/views.ts";
+import {
+  ACTIVE_ATTACKS_MAX,
+  CARPETS_MAX,
+  RECENT_PACKETS_ENDED_ATTACKS,
+  RECENT_PACKETS_MAX,
+  RECENT_PACKETS_PER_ATTACK,
+} from "../../limits.ts";
+import { AttackSampler, COMPLETE_PACKETS, JUDGE_AGAIN_MS } from "./attack-sampler.ts";
+import { RecentPackets } from "./recent-packets.ts";
+
+const packets = (count: number, fromMs = 0) =>
+  Array.from({ length: count }, (_, i) => ({ atMs: fromMs + i, wireBytes: 60, frame: new Uint8Array(60) }));
+const timesOf = (recent: RecentPackets, id: string) => recent.of(id).map(({ atMs }) => atMs);
+
+describe("pcap bounds: the newest packets of an attack", () => {
+  test("are kept up to the bound, the oldest go first", () => {
+    const recent = new RecentPackets();
+    recent.add("a", packets(RECENT_PACKETS_PER_ATTACK));
+    expect(recent.of("a")).toHaveLength(RECENT_PACKETS_PER_ATTACK);
+    recent.add("a", packets(1, RECENT_PACKETS_PER_ATTACK));
+    expect(timesOf(recent, "a")).toEqual(packets(RECENT_PACKETS_PER_ATTACK, 1).map(({ atMs }) => atMs));
+  });
+
+  test("stay after its end, of the last that ended", () => {
+    const recent = new RecentPackets();
+    for (let i = 0; i <= RECENT_PACKETS_ENDED_ATTACKS; i++) {
+      recent.add(`a${i}`, packets(1));
+      recent.end(`a${i}`);
+    }
+    expect(recent.of("a0")).toEqual([]);
+    expect(recent.of("a1")).toHaveLength(1);
+    expect(recent.of(`a${RECENT_PACKETS_ENDED_ATTACKS}`)).toHaveLength(1);
+  });
+
+  test("an end without packets takes no place of another", () => {
+    const recent = new RecentPackets();
+    recent.add("kept", packets(1));
+    recent.end("kept");
+    for (let i = 0; i <= RECENT_PACKETS_ENDED_ATTACKS; i++) recent.end(`none${i}`);
+    expect(recent.of("kept")).toHaveLength(1);
+  });
+
+  test("are bounded over all attacks, also of those that get no more", () => {
+    const recent = new RecentPackets();
+    const ids = Array.from({ length: ACTIVE_ATTACKS_MAX + CARPETS_MAX }, (_, i) => `a${i}`);
+    for (let i = 0; i < RECENT_PACKETS_ENDED_ATTACKS; i++) {
+      recent.add(`e${i}`, packets(RECENT_PACKETS_PER_ATTACK));
+      recent.end(`e${i}`);
+    }
+    for (const id of ids) recent.add(id, packets(RECENT_PACKETS_PER_ATTACK));
+    const ended = Array.from({ length: RECENT_PACKETS_ENDED_ATTACKS }, (_, i) => `e${i}`);
+    const all = [...ids, ...ended].reduce((sum, id) => sum + recent.of(id).length, 0);
+    expect(all).toBeLessThanOrEqual(RECENT_PACKETS_MAX);
+    expect(recent.of("a0").length).toBeGreaterThan(16);
+  });
+
+  test("begin anew when the first readings do", () => {
+    const recent = new RecentPackets();
+    recent.add("a", packets(3));
+    recent.clear("a");
+    recent.add("a", packets(2, 10));
+    expect(timesOf(recent, "a")).toEqual([10, 11]);
+  });
+});
+
+describe("the sampler keeps the newest packets of an attack", () => {
+  const [VICTIM, OTHER] = [address("203.0.113.7"), address("203.0.113.8")];
+  const frame = (src: string, dst: string = VICTIM) => ethernet(ip({ src, dst }, udp()));
+  const kept = frame("198.51.100.1");
+  const frames = (count: number, ageMs = 0) => new Array(count).fill({ frame: kept, ageMs });
+  const policy = { windowMs: 1000, top: 10, flows: 20, originOf: null, groupOf: () => null, networksOf: () => [] };
+
+  function sampled() {
+    const headers = new FakeHeaderSamples();
+    const sampler = new AttackSampler(headers, policy);
+    sampler.begin(attack({ id: "a", target: VICTIM }), { wallMs: 0, monotonicMs: 0 });
+    const read = (monotonicMs: number, wallMs = 0) => void [...sampler.readings({ wallMs, monotonicMs })];
+    return { headers, sampler, read, packets: () => sampler.recentPacketsOf({ id: "a" }) };
+  }
+
+  test("those to its target as they came, with their lengths and the times of their ticks", () => {
+    const { headers, read, packets: recent } = sampled();
+    headers.frames = [
+      { frame: kept, ageMs: 40, wireBytes: 1400 },
+      { frame: frame(VICTIM, OTHER), ageMs: 20 },
+      { frame: kept, ageMs: 20 },
+    ];
+    read(60, 5000);
+    expect(recent()).toEqual([
+      { atMs: 4960, wireBytes: 1400, frame: kept },
+      { atMs: 4980, wireBytes: kept.length, frame: kept },
+    ]);
+  });
+
+  test("anew until the sample is complete, then the newer ones follow, and they stay after the end", () => {
+    const { headers, sampler, read, packets: recent } = sampled();
+    headers.frames = frames(3);
+    read(0);
+    read(20);
+    expect(recent()).toHaveLength(3);
+    headers.frames = frames(COMPLETE_PACKETS);
+    read(40);
+    headers.frames = [...frames(1, 2 * JUDGE_AGAIN_MS), ...frames(2)];
+    read(40 + JUDGE_AGAIN_MS);
+    expect(recent()).toHaveLength(COMPLETE_PACKETS + 2);
+    const ended = attack({ id: "a", target: VICTIM, endedAt: 1 });
+    sampler.attacksChanged([{ kind: "ended", attack: ended }], { wallMs: 0, monotonicMs: 5000 });
+    expect(recent()).toHaveLength(COMPLETE_PACKETS + 2);
+  });
+});

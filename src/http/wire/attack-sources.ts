@@ -1,0 +1,50 @@
+/** Where the newest sampled packets of an attack come from (docs/interface.md#attack-sources). */
+import { type Static, Type } from "@sinclair/typebox";
+import type { AttackSources } from "../../detection/attack/attack-sources.ts";
+import { closed } from "./closed.ts";
+import { omitNulls } from "./omit-nulls.ts";
+import { ShareWire, SourceWire, shareToWire, sourceToWire } from "./traffic/sample.ts";
+
+const Count = Type.Integer({ minimum: 0 });
+
+export const AttackSourcesWire = Type.Object(
+  {
+    /** False: no packets of this attack are kept. */
+    available: Type.Boolean(),
+    id: Type.String(),
+    total_packets: Count,
+    distinct_sources: Count,
+    /** Sources with one packet. */
+    single_sources: Count,
+    ipv4_packets: Count,
+    /** Different /8 of IPv4 sources. */
+    ipv4_blocks: Count,
+    /** Packets from special-purpose addresses, which nothing on the Internet has. */
+    special_packets: Count,
+    top_sources: Type.Array(SourceWire),
+    top_prefixes: Type.Array(ShareWire),
+    /** Absent if nothing is known, like the next one. */
+    top_asns: Type.Optional(Type.Array(ShareWire)),
+    top_countries: Type.Optional(Type.Array(ShareWire)),
+  },
+  closed,
+);
+export type AttackSourcesWire = Static<typeof AttackSourcesWire>;
+
+export function attackSourcesToWire(id: string, sources: AttackSources): AttackSourcesWire {
+  const { origins } = sources;
+  return omitNulls({
+    available: sources.totalPackets > 0,
+    id,
+    total_packets: sources.totalPackets,
+    distinct_sources: sources.distinct,
+    single_sources: sources.seenOnce,
+    ipv4_packets: sources.ipv4Packets,
+    ipv4_blocks: sources.ipv4Blocks,
+    special_packets: sources.specialPackets,
+    top_sources: sources.topSources.map((share) => sourceToWire(share, origins?.bySource[share.key])),
+    top_prefixes: sources.topPrefixes.map(shareToWire),
+    top_asns: origins?.topAsns.length ? origins.topAsns.map(shareToWire) : null,
+    top_countries: origins?.topCountries.length ? origins.topCountries.map(shareToWire) : null,
+  });
+}
