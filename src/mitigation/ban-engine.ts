@@ -118,13 +118,13 @@ export class BanEngine {
     this.#updateWantedRoutes();
   }
 
-  /** Bans an address for an operator, once the ban is on disk. Rejects when the store fails: then there is no ban. */
-  async ban(target: IpAddress, now: () => number): Promise<BanAnswer> {
+  /** For an operator (of an open API: empty), once it is on disk. Rejects when the store fails: then there is no ban. */
+  async ban(target: IpAddress, now: () => number, operator = ""): Promise<BanAnswer> {
     const { text } = hostPrefix(target);
     const outcome = await carryOut<Ban, Ban>({
       table: this.#unsaved,
       decide: () => {
-        const ban = this.preview(target, now());
+        const ban = this.preview(target, now(), operator);
         if (ban.state === "rejected") return { kind: "refused", refusal: ban };
         const basis = [this.#active.get(text), this.#policy, this.#clockSteps];
         return { kind: "begins", key: ban.id, record: ban, basis };
@@ -139,15 +139,16 @@ export class BanEngine {
   }
 
   /** The ban that ban() would make now, which may be a refusal. Nothing is changed. */
-  preview(target: IpAddress, wallMs: number): Ban {
+  preview(target: IpAddress, wallMs: number, operator = ""): Ban {
     const prefix = hostPrefix(target);
     const admission = this.#admission.ofOperator(prefix);
     const existing = this.#active.get(prefix.text);
     const { ttlSeconds } = this.#policy.termsOf(target).ban;
+    const order = { kind: "refreshed", ttlSeconds, operator } as const;
     const ban =
       existing === undefined || admission.kind === "refused"
-        ? this.#newBan(prefix, null, wallMs)
-        : this.#replanned(next(existing, { kind: "refreshed", ttlSeconds }, wallMs), wallMs);
+        ? next(this.#newBan(prefix, null, wallMs), order, wallMs)
+        : this.#replanned(next(existing, order, wallMs), wallMs);
     const refusal = admission.kind === "refused" ? admission.reason : refusalOf(ban);
     return refusal === null ? ban : rejected(ban, refusal);
   }

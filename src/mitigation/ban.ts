@@ -20,6 +20,8 @@ export interface Ban {
   readonly dryRun: boolean;
   /** Requested by an operator; such a ban does not end with its attacks. */
   readonly manual: boolean;
+  /** Name of the token of the last operator who ordered it; absent on an open API, and where nobody did. */
+  readonly operator?: string;
   /** The attack that caused it; null for a manual ban. */
   readonly attackId: string | null;
   /** Attacks in progress on the prefix, of either direction, that keep the ban in force. */
@@ -85,7 +87,7 @@ export type BanEvent =
   | { readonly kind: "attack_lasts"; readonly attackId: string; readonly ttlSeconds: number }
   | { readonly kind: "attack_ended"; readonly attackId: string }
   /** An operator requested a ban that already exists. */
-  | { readonly kind: "refreshed"; readonly ttlSeconds: number }
+  | { readonly kind: "refreshed"; readonly ttlSeconds: number; readonly operator: string }
   | { readonly kind: "unbanned" }
   /** Time passed. */
   | { readonly kind: "clock" }
@@ -123,7 +125,10 @@ export function next(ban: Ban, event: BanEvent, wallMs: number): Ban {
     case "attack_ended":
       return attackEnded(ban, event.attackId, wallMs);
     case "refreshed":
-      return { ...ban, manual: true, expiresAt: Math.max(ban.expiresAt, wallMs + event.ttlSeconds * 1000) };
+      return {
+        ...byOperator(ban, event.operator),
+        expiresAt: Math.max(ban.expiresAt, wallMs + event.ttlSeconds * 1000),
+      };
     case "unbanned":
       return withdraw(ban, MANUAL_UNBAN, wallMs);
     case "clock":
@@ -144,6 +149,12 @@ export function next(ban: Ban, event: BanEvent, wallMs: number): Ban {
     default:
       return event satisfies never;
   }
+}
+
+/** Ordered by the operator last; empty on an open API. */
+function byOperator(ban: Ban, operator: string): Ban {
+  const { operator: _, ...others } = ban;
+  return { ...others, manual: true, ...(operator === "" ? {} : { operator }) };
 }
 
 function extendExpiry(ban: Ban, attackId: string, ttlSeconds: number, wallMs: number): Ban {

@@ -233,9 +233,9 @@ export class ServiceBackend implements Backend {
     return this.#floodwall.bans.all().map((ban) => this.#banView(ban));
   }
 
-  async ban(target: IpAddress): Promise<BanView> {
+  async ban(target: IpAddress, operator = ""): Promise<BanView> {
     const { bans } = this.#floodwall;
-    return this.#answered(await orFault(bans.ban(target, () => this.#floodwall.now().wallMs)));
+    return this.#answered(await orFault(bans.ban(target, () => this.#floodwall.now().wallMs, operator)));
   }
 
   banPreview(target: IpAddress): BanPreview {

@@ -127,7 +127,7 @@ async function bans(): Promise<Wire[]> {
   const refused = { kind: "failed", cause: "bad next hop" } as const;
   const states = [
     { ban: ban({ ...held, route: views.route("192.0.2.1", { localPref: 200 }) }), dropped: { packets: 3, bytes: 180 } },
-    { ban: ban({ ...manual, ...ladder, ...all }) },
+    { ban: ban({ ...manual, ...ladder, ...all, operator: "noc" }) },
     {
       ban: divertedBan({ node: "s1" }),
       routeState: { kind: "announced", missingAt: [MISSING], sentTo: ["192.0.2.249"] } as const,

@@ -217,6 +217,13 @@ describe("ban", () => {
   });
 });
 
+test("the operator of a ban is named, but not to a tenant", () => {
+  const view = { ban: ban({ manual: true, operator: "noc" }), routeState: null };
+  expect(banToWire(ofTenant(view, null))).toMatchObject({ operator: "noc" });
+  expect(banToWire(ofTenant(view, "acme"))).not.toHaveProperty("operator");
+  expect(banToWire({ ...view, ban: ban({ manual: true }) })).not.toHaveProperty("operator");
+});
+
 test("bans are in order of address, IPv4 first, then by number, of one address the newest first", () => {
   const targets = ["2001:db8::1", "10.0.0.10", "192.0.2.1", "10.0.0.9", "2001:db8::", "9.0.0.1"];
   const views = targets.map((target) => ({ ban: ban({ target }), routeState: null }));

@@ -58,6 +58,8 @@ export const BanWire = Type.Object(
     state: BanState,
     dry_run: Type.Boolean(),
     manual: Type.Boolean(),
+    /** Name of the token of the last operator who ordered it; only for callers without a tenant. */
+    operator: Type.Optional(Type.String()),
     started_at: Timestamp,
     expires_at: Timestamp,
     withdrawn_at: Type.Optional(Timestamp),
@@ -118,6 +120,7 @@ export function banToWire({ ban, routeState, dropped, leftOutRules, isSaved = tr
     state: ban.state,
     dry_run: ban.dryRun,
     manual: ban.manual,
+    operator: ban.operator ?? null,
     started_at: timestamp(ban.startedAt),
     expires_at: timestamp(ban.expiresAt),
     withdrawn_at: ban.withdrawnAt === null ? null : timestamp(ban.withdrawnAt),
@@ -158,10 +161,15 @@ function missingToWire(missing: readonly MissingNeighbor[] = []): MissingNeighbo
   return missing.length === 0 ? null : missing.map(({ neighbor, cause }) => ({ neighbor, cause }));
 }
 
-/** A tenant does not see the neighbors (docs/interface.md#status-bgp) and what scrub nodes lack. */
+/**
+ * A tenant does not see the neighbors (docs/interface.md#status-bgp), what scrub nodes lack, and the names of tokens,
+ * which may be those of others.
+ */
 export function ofTenant(view: BanView, tenant: string | null): BanView {
   if (tenant === null) return view;
-  const { leftOutRules: _, ...others } = view;
+  const { leftOutRules: _rules, ban, ...rest } = view;
+  const { operator: _name, ...nameless } = ban;
+  const others = { ...rest, ban: nameless };
   return others.routeState?.kind === "announced" ? { ...others, routeState: { kind: "announced" } } : others;
 }
 
