@@ -52,7 +52,7 @@ function SignedIn({ who }: { readonly who: SessionWire }) {
 function Shell({ who }: { readonly who: SessionWire }) {
   const views = VIEWS.filter(({ isForUnscopedOnly }) => who.unscoped || isForUnscopedOnly !== true);
   const { steps } = place.value;
-  const view = views.find(({ name }) => name === (steps[0] ?? ""));
+  const view = viewAt(views, steps[0] ?? "");
   useTitle(view);
   useViewKeys([...views.map(({ name }) => name), "wall"]);
   return (
@@ -76,6 +76,10 @@ function Shell({ who }: { readonly who: SessionWire }) {
       <LiveRegion />
     </div>
   );
+}
+
+function viewAt(views: readonly View[], step: string): View | undefined {
+  return views.find(({ name, formerNames = [] }) => name === step || formerNames.includes(step));
 }
 
 interface HeadProps {

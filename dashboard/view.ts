@@ -10,6 +10,8 @@ export interface ViewProps {
 export interface View {
   /** First step of its path; empty for the overview. */
   readonly name: string;
+  /** Names of before: links to them lead here. */
+  readonly formerNames?: readonly string[];
   readonly title: string;
   readonly icon: IconName;
   readonly Content: ComponentType<ViewProps>;

@@ -1,20 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { AttackWire } from "../../src/http/wire/attack.ts";
-import type { BanWire } from "../../src/http/wire/ban.ts";
+import { banWire as ban } from "../../test/fixtures/ban-wire.ts";
 import { banSubject, banText, banWhy, endOf, hasWords, nextStep } from "./bans.ts";
-
-const ban = (changes: Partial<BanWire> = {}): BanWire => ({
-  target: "192.0.2.1",
-  prefix: "192.0.2.1/32",
-  state: "active",
-  dry_run: false,
-  manual: false,
-  method: "blackhole",
-  route: "192.0.2.1/32 blackhole",
-  started_at: "2026-03-01T12:00:00Z",
-  expires_at: "2026-03-01T12:10:00Z",
-  ...changes,
-});
 
 test("one address has no length, a prefix has", () => {
   expect([ban(), ban({ prefix: "2001:db8::1/128" }), ban({ prefix: "192.0.2.0/24" })].map(banSubject)).toEqual([

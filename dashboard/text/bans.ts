@@ -4,6 +4,7 @@ import type { BanWire } from "../../src/http/wire/ban.ts";
 import { metricName, rateOf } from "./format/numbers.ts";
 import { methodName } from "./format/words.ts";
 import { rungsOf } from "./ladder.ts";
+import type { StateWord } from "./nodes.ts";
 
 /** A single address is shown without prefix length. */
 export function banSubject({ prefix }: BanWire): string {
@@ -16,6 +17,26 @@ export function banWhy(ban: BanWire): string {
   if (said !== undefined) return said;
   if (ban.manual) return "ordered";
   return ban.metric === undefined ? "" : `${metricName(ban.metric)} ${rateOf(ban.metric, ban.rate ?? 0)}`;
+}
+
+const ANNOUNCEMENTS: Readonly<Record<NonNullable<BanWire["announcement"]>, StateWord>> = {
+  pending: { tone: "info", text: "announcing" },
+  announced: { tone: "ok", text: "announced" },
+  no_session: { tone: "warn", text: "no session" },
+  speaker_down: { tone: "danger", text: "not known: no speaker" },
+  failed: { tone: "danger", text: "refused by the speaker" },
+};
+
+/** Whether the routers have received the route. */
+export function routeWord({ state, dry_run: isDry, announcement, missing_at, sent_to: sent = [] }: BanWire): StateWord {
+  const missing = missing_at ?? [];
+  if (state !== "active") return { tone: "none", text: state };
+  if (isDry) return { tone: "warn", text: "dry\u00a0run" };
+  if (announcement === undefined) return { tone: "none", text: "not announced" };
+  if (missing.length > 0) {
+    return { tone: "warn", text: `at ${sent.length} of ${sent.length + missing.length} neighbors` };
+  }
+  return ANNOUNCEMENTS[announcement];
 }
 
 export interface NextStep {
@@ -38,13 +59,22 @@ export type BanEnd =
   | { readonly kind: "renewed"; readonly calm: string | null }
   | { readonly kind: "ended" };
 
+const ATTACKS_BY_ID = new WeakMap<readonly AttackWire[], ReadonlyMap<string, AttackWire>>();
+
+/** The attacks in progress that keep the ban. Indexes the list once, not for each ban. */
+export function attacksOf({ attacks = [] }: BanWire, active: readonly AttackWire[]): AttackWire[] {
+  const index = ATTACKS_BY_ID.get(active) ?? new Map(active.map((attack) => [attack.id, attack]));
+  ATTACKS_BY_ID.set(active, index);
+  return attacks.map((id) => index.get(id)).filter((attack) => attack !== undefined);
+}
+
 /** @param active the attacks in progress. */
 export function endOf(ban: BanWire, active: readonly AttackWire[]): BanEnd {
   if (ban.state !== "active") return { kind: "ended" };
-  const { attacks = [], expires_at: expiresAt, hold_until: holdUntil } = ban;
+  const { expires_at: expiresAt, hold_until: holdUntil } = ban;
   const isHeldShorter = !ban.manual && holdUntil !== undefined && Date.parse(holdUntil) < Date.parse(expiresAt);
   // An attack that has just ended may still be named.
-  const held = active.filter(({ id }) => attacks.includes(id));
+  const held = attacksOf(ban, active);
   if (held.length > 0) {
     const calm = held.map(calmText);
     if (calm.includes(null)) return { kind: "renewed", calm: null };
@@ -67,11 +97,16 @@ export function banText(ban: BanWire): string {
   return `${ban.prefix} ${methodName(ban.method)} ${ban.node ?? ""} ${banWhy(ban)} ${marks}`;
 }
 
-/** Whether every word of the search is in the text. */
-export function hasWords(text: string, search: string): boolean {
-  const lower = text.toLowerCase();
+/** The words of a search, in lower case. */
+export function wordsOf(search: string): string[] {
   return search
     .toLowerCase()
     .split(/\s+/)
-    .every((word) => lower.includes(word));
+    .filter((word) => word !== "");
+}
+
+/** Whether every word of the search is in the text. */
+export function hasWords(text: string, search: string): boolean {
+  const lower = text.toLowerCase();
+  return wordsOf(search).every((word) => lower.includes(word));
 }

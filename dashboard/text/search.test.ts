@@ -33,8 +33,8 @@ describe("the search of the whole dashboard", () => {
       "hosts 192.0.2.1",
       "attacks a1",
       "attacks a0",
-      "bans 192.0.2.1/32 t1",
-      "bans 192.0.2.1/32 t0",
+      "mitigation 192.0.2.1/32 t1",
+      "mitigation 192.0.2.1/32 t0",
       "attacks",
       "audit",
     ]);

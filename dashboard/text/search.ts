@@ -61,7 +61,7 @@ function banHit(ban: BanWire): SearchHit {
   return {
     title: `Ban of ${banSubject(ban)}`,
     detail: `${methodName(ban.method)}, ${ban.state}`,
-    steps: ["bans", ban.prefix, ban.started_at],
+    steps: ["mitigation", ban.prefix, ban.started_at],
   };
 }
 

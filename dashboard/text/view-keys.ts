@@ -4,10 +4,9 @@
 const LETTERS: Readonly<Record<string, string>> = {
   "": "o",
   attacks: "a",
-  bans: "b",
+  mitigation: "m",
   hosts: "h",
   explorer: "x",
-  sources: "s",
   scrub: "n",
   edge: "e",
   audit: "u",

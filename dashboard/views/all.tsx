@@ -2,22 +2,20 @@
 import type { View } from "../view.ts";
 import { Attacks } from "./attacks/attacks.tsx";
 import { Audit } from "./audit/audit.tsx";
-import { Bans } from "./bans/bans.tsx";
 import { Edge } from "./edge/edge.tsx";
 import { Explorer } from "./explorer/explorer.tsx";
 import { Hosts } from "./hosts/hosts.tsx";
+import { Mitigation } from "./mitigation/mitigation.tsx";
 import { Overview } from "./overview/overview.tsx";
 import { ScrubNodes } from "./scrub/scrub-nodes.tsx";
 import { Settings } from "./settings/settings.tsx";
-import { SourceBlocks } from "./source-blocks.tsx";
 
 export const VIEWS: readonly View[] = [
   { name: "", title: "Overview", icon: "overview", Content: Overview },
   { name: "attacks", title: "Attacks", icon: "attacks", Content: Attacks },
-  { name: "bans", title: "Bans", icon: "bans", Content: Bans },
+  { name: "mitigation", title: "Mitigation", icon: "bans", Content: Mitigation, formerNames: ["bans", "sources"] },
   { name: "hosts", title: "Hosts", icon: "hosts", Content: Hosts },
   { name: "explorer", title: "Explorer", icon: "explorer", Content: Explorer },
-  { name: "sources", title: "Source blocks", icon: "sources", Content: SourceBlocks },
   { name: "scrub", title: "Scrub nodes", icon: "nodes", Content: ScrubNodes, isForUnscopedOnly: true },
   { name: "edge", title: "Edge", icon: "edge", Content: Edge },
   { name: "audit", title: "Audit", icon: "audit", Content: Audit },

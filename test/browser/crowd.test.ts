@@ -44,3 +44,24 @@ test("the overview has all as rows, those in sight in the page, and reads the la
   await page.keyboard.press("End");
   await list.locator(`[aria-rowindex="${CROWD + 1}"]`).waitFor();
 });
+
+test("the list of measures has a ban of each, those in sight in the page, and all are selected at once", async () => {
+  const { page } = await dashboard.open("/mitigation");
+  await page.locator(`table[aria-rowcount="${CROWD + 1}"]`).waitFor();
+  const list = page.getByRole("region", { name: "Measures in force: table" });
+  await page.getByRole("button", { name: "What" }).click();
+  await list.getByRole("link", { name: "203.0.112.1", exact: true }).waitFor();
+  expect(await list.getByRole("row").count()).toBeLessThan(ROWS_IN_PAGE_MAX);
+  await list.focus();
+  await page.keyboard.press("End");
+  await list.getByRole("link", { name: "203.0.115.232", exact: true }).waitFor();
+  await page.getByLabel("Find").fill("203.0.115.");
+  await page.getByText(/^233 of 1\s000$/).waitFor();
+  await page.getByRole("button", { name: "Select all found" }).click();
+  await page.getByRole("button", { name: "Unban 233 selected" }).click();
+  const dialog = page.getByRole("dialog", { name: "Unban 233?" });
+  await dialog.locator(`table[aria-rowcount="234"]`).waitFor();
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Unban 233 selected" }).waitFor();
+});

@@ -12,12 +12,14 @@ test("of a service with nothing to watch, nothing to announce and no nodes", asy
     const { page } = opened;
     for (const [place, ...texts] of [
       ["/", "No attack now", "No ban in force", "No announcer", "Nothing is captured"],
-      ["/bans?which=rejected", "No ban was refused"],
-      ["/bans?which=withdrawn", "No ban has ended yet"],
+      ["/mitigation", "Nothing is in force"],
+      ["/mitigation?kind=ban", "No ban in force"],
+      ["/mitigation?which=rejected", "No ban was refused"],
+      ["/mitigation?which=withdrawn", "No ban has ended yet"],
       ["/hosts", "Nothing is captured"],
       [`/hosts/${VICTIM}`, "No traffic now", "No attack", "Not banned"],
       ["/hosts/nobody", "nobody is not an address"],
-      ["/sources", "This machine drops nothing: it has no data plane", "dataplane.interfaces"],
+      ["/mitigation?kind=block", "This machine drops nothing: it has no data plane", "dataplane.interfaces"],
       ["/scrub", "No scrub node", "scrubbing.nodes"],
       ["/edge", "No zone"],
       ["/edge/nodes", "No edge node"],

@@ -47,7 +47,7 @@ describe("under attack", () => {
 
   test("a route that is announced is shown by its event, and nothing says before that no neighbor has it", async () => {
     const victim = "203.0.113.222";
-    const { page } = await dashboard.open("/bans", SECRETS.viewer);
+    const { page } = await dashboard.open("/mitigation", SECRETS.viewer);
     await page.getByRole("row", { name: new RegExp(VICTIM) }).waitFor();
     // The list of bans is not answered any more.
     await page.route("**/api/v1/bans", () => {});
@@ -59,7 +59,7 @@ describe("under attack", () => {
         }
       }).observe(document.body, { childList: true, subtree: true, characterData: true });`);
     await dashboard.world.service.post("/api/v1/ban", { ip: victim }, SECRETS.operator);
-    await page.getByRole("row", { name: new RegExp(`${victim} Blackhole announced`) }).waitFor();
+    await page.getByRole("row", { name: new RegExp(`${victim} Ban Blackhole announced`) }).waitFor();
     const said = await page.evaluate<string[]>("[...window.said]");
     expect(said.filter((text) => text !== "announcing")).toEqual(["announced"]);
     await dashboard.world.service.post("/api/v1/unban", { ip: victim }, SECRETS.operator);

@@ -4,7 +4,7 @@ import type { Page, Route } from "playwright-core";
 import { useBrowser } from "../fixtures/browser/dashboard-tests.ts";
 import { eventually } from "../fixtures/service.ts";
 
-const PLACES = ["/", "/attacks", "/bans", "/hosts", "/sources", "/scrub", "/edge", "/audit", "/settings"];
+const PLACES = ["/", "/attacks", "/mitigation", "/hosts", "/scrub", "/edge", "/audit", "/settings"];
 /** A view says who is signed in whatever else it knows. */
 const ALWAYS_ANSWERED = /\/api\/v1\/(session|events)\b/;
 const REFUSALS = [

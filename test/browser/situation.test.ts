@@ -58,7 +58,7 @@ test("g and a letter go to a view, but not while something is typed", async () =
   expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("Hosts");
   await page.getByRole("heading", { level: 1 }).focus();
   await page.keyboard.press("?");
-  await page.getByRole("dialog", { name: "Keys" }).getByText("g b", { exact: true }).waitFor();
+  await page.getByRole("dialog", { name: "Keys" }).getByText("g m", { exact: true }).waitFor();
 });
 
 test("the wall has no controls, and shows a viewer the situation, the attacks and the traffic", async () => {

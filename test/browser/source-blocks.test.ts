@@ -1,4 +1,4 @@
-/** The source blocks: ordered, refused, ended. */
+/** The source blocks in the mitigation view: ordered, refused, ended. */
 import { afterEach, expect, test } from "bun:test";
 import { useBrowser } from "../fixtures/browser/dashboard-tests.ts";
 import { ACME_VICTIM, SECRETS, WHITELISTED } from "../fixtures/browser/world.ts";
@@ -23,7 +23,7 @@ afterEach(async () => {
 });
 
 test("a block is ordered, shown, found, and ended", async () => {
-  const opened = await dashboard.open("/sources");
+  const opened = await dashboard.open("/mitigation?kind=block");
   const { page } = opened;
   await page.getByText("No source is blocked").waitFor();
   await page.getByRole("button", { name: "Block a source" }).click();
@@ -36,19 +36,41 @@ test("a block is ordered, shown, found, and ended", async () => {
   expect(await opened.violations()).toEqual([]);
   await dialog.getByRole("button", { name: "Block" }).click();
   await page.getByText(new RegExp(`^${SOURCE} is blocked for ${FREE} until .*dry run`)).waitFor();
-  const row = page.getByRole("row", { name: new RegExp(`^${SOURCE} ${FREE} dry run – scans ports`) });
+  const row = page.getByRole("row", {
+    name: new RegExp(`${SOURCE} → ${FREE} Block .* dry run nobody – in 5:.* noc`),
+  });
+  await row.getByText("scans ports").waitFor();
   await row.getByText(/^5:59:\d\d$/).waitFor();
-  await page.getByLabel("Find").fill("nobody");
-  await page.getByText("No block matches").waitFor();
+  await page.getByLabel("Find").fill("elsewhere");
+  await page.getByText("Nothing in force matches").waitFor();
   await page.getByLabel("Find").fill("scans");
   await row.getByRole("button", { name: `Unblock ${SOURCE} to ${FREE}` }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Unblock" }).click();
   await page.getByText(`${SOURCE} is no longer blocked for ${FREE}.`).waitFor();
   await page.getByText("No source is blocked").waitFor();
+  await page.goto(`${dashboard.world.base}/#/audit`);
+  const event = page.getByRole("row", { name: new RegExp(`Source block blocked ${SOURCE} → ${FREE}`) }).first();
+  await event.getByRole("link", { name: /^Source blocks of/ }).click();
+  await page.getByText("No source is blocked").waitFor();
+});
+
+test("a ban and a block end together", async () => {
+  const { service } = dashboard.world;
+  const order = { source: SOURCE, victim: FREE, ttl_seconds: 600 };
+  expect((await service.post(PATH, order, SECRETS.operator)).status).toBe(200);
+  expect((await service.post("/api/v1/ban", { ip: FREE }, SECRETS.operator)).status).toBe(200);
+  const { page } = await dashboard.open("/mitigation");
+  await page.getByLabel(`Select ${SOURCE} → ${FREE}`).check();
+  await page.getByLabel(`Select ${FREE}`, { exact: true }).check();
+  await page.getByRole("button", { name: "Unban and unblock 2 selected" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Unban and unblock 2" }).click();
+  await page.getByText("2 of 2 ended.").waitFor();
+  await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
+  await page.getByText("Nothing is in force").waitFor();
 });
 
 test("refusals are shown in the service's words, and what was typed stays", async () => {
-  const opened = await dashboard.open("/sources");
+  const opened = await dashboard.open("/mitigation?kind=block");
   opened.expectFault(/status of 4(00|09)/);
   const { page } = opened;
   await page.getByRole("button", { name: "Block a source" }).click();
@@ -73,10 +95,10 @@ test("a viewer only looks; a tenant has those of its own victims", async () => {
     const order = { source: SOURCE, victim, ttl_seconds: 600 };
     expect((await dashboard.world.service.post(PATH, order, SECRETS.operator)).status).toBe(200);
   }
-  const viewer = await dashboard.open("/sources", SECRETS.viewer);
-  await viewer.page.getByRole("row", { name: new RegExp(`^${SOURCE} ${FREE}`) }).waitFor();
+  const viewer = await dashboard.open("/mitigation", SECRETS.viewer);
+  await viewer.page.getByRole("row", { name: new RegExp(`^${SOURCE} → ${FREE}`) }).waitFor();
   expect(await viewer.page.getByRole("button", { name: /block/i }).count()).toBe(0);
-  const tenant = await dashboard.open("/sources", SECRETS.tenantOperator);
-  await tenant.page.getByRole("row", { name: new RegExp(`^${SOURCE} ${ACME_VICTIM}`) }).waitFor();
+  const tenant = await dashboard.open("/mitigation", SECRETS.tenantOperator);
+  await tenant.page.getByRole("row", { name: new RegExp(`${SOURCE} → ${ACME_VICTIM}`) }).waitFor();
   expect(await tenant.page.getByText(FREE).count()).toBe(0);
 });

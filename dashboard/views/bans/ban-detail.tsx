@@ -1,10 +1,13 @@
 /** A ban in full: route and rules, expiry, current and next rung. */
 import type { BanWire } from "../../../src/http/wire/ban.ts";
+import { serviceNow } from "../../api/contact.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { BanEnds } from "../../parts/ban-end.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Moment, Until } from "../../parts/moment.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
+import { linkTo } from "../../router.ts";
+import { auditPlace } from "../../text/audit-links.ts";
 import { duration } from "../../text/format/times.ts";
 import { methodName } from "../../text/format/words.ts";
 import { type RungView, rungsOf } from "../../text/ladder.ts";
@@ -38,12 +41,18 @@ export function BanDetail({ ban }: { readonly ban: BanWire }) {
             ban.announce_error === undefined ? null : ["Speaker", ban.announce_error],
             ban.repeat === undefined ? null : ["Bans shortly before", ban.repeat],
             ban.dropped_packets === undefined ? null : ["Dropped here", droppedText(ban)],
+            ban.operator === undefined ? null : ["Ordered by", ban.operator],
+            ["Orders and refusals", <AuditLink ban={ban} />],
           ]}
         />
       </Panel>
       <Ladder ban={ban} />
     </>
   );
+}
+
+function AuditLink({ ban: { target, started_at: from, withdrawn_at: to } }: { readonly ban: BanWire }) {
+  return <a href={linkTo(["audit"], auditPlace({ target, from, to }, serviceNow()))}>Audit trail of that time</a>;
 }
 
 export function BanRules({ ban, rules }: { readonly ban: BanWire; readonly rules: readonly Rule[] }) {

@@ -1,5 +1,6 @@
 /** One ban with all its details, and the attack that it mitigates. */
 import type { BanWire } from "../../../src/http/wire/ban.ts";
+import { serviceNow } from "../../api/contact.ts";
 import { attacks, bans } from "../../api/live.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { UnbanButton } from "../../parts/ban-actions.tsx";
@@ -7,7 +8,8 @@ import { Empty } from "../../parts/callout.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
-import { banSubject } from "../../text/bans.ts";
+import { attacksDuring } from "../../text/audit-links.ts";
+import { attacksOf, banSubject } from "../../text/bans.ts";
 import { vectorName } from "../../text/format/words.ts";
 import { BanDetail, BanRules } from "./ban-detail.tsx";
 
@@ -21,7 +23,7 @@ export function BanPage({ prefix, startedAt }: { readonly prefix: string; readon
   return (
     <>
       <p>
-        <a href={linkTo(["bans"])}>All bans</a>
+        <a href={linkTo(["mitigation"])}>All measures</a>
       </p>
       <Show loaded={bans.value} what="ban">
         {(all) => {
@@ -36,8 +38,9 @@ export function BanPage({ prefix, startedAt }: { readonly prefix: string; readon
 function Gone({ prefix }: { readonly prefix: string }) {
   return (
     <Empty title={`This ban of ${prefix} is not in the list any more`}>
-      It ended long ago, or it is another tenant's. <a href={linkTo(["bans"], { q: prefix })}>Look for others of it</a>,
-      or see the <a href={linkTo(["audit"], { target: prefix.replace(/\/.*/, "") })}>audit trail</a>.
+      It ended long ago, or it is another tenant's.{" "}
+      <a href={linkTo(["mitigation"], { q: prefix })}>Look for others of it</a>, or see the{" "}
+      <a href={linkTo(["audit"], { target: prefix.replace(/\/.*/, "") })}>audit trail</a>.
     </Empty>
   );
 }
@@ -60,12 +63,16 @@ function Found({ ban }: { readonly ban: BanWire }) {
   );
 }
 
-/** The active attack that has this ban. */
+/** The active attack that has this ban; of a ban that has ended, the attacks of its time. */
 function Held({ ban }: { readonly ban: BanWire }) {
   const { value } = attacks;
   if (value.kind !== "ready") return null;
-  const attack = value.data.active.find(({ id }) => ban.attacks?.includes(id));
-  if (attack === undefined) return null;
+  const [attack] = attacksOf(ban, value.data.active);
+  if (attack === undefined) {
+    return ban.state === "active" || ban.manual ? null : (
+      <a href={linkTo(["attacks"], attacksDuring(ban, serviceNow()))}>Attacks of that time</a>
+    );
+  }
   const { classification } = attack;
   return (
     <a href={linkTo(["attacks", attack.id])}>

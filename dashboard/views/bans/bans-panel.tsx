@@ -10,6 +10,7 @@ import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
+import { routeWord } from "../../text/bans.ts";
 import { scaled } from "../../text/format/numbers.ts";
 import { counted, methodName } from "../../text/format/words.ts";
 
@@ -45,7 +46,7 @@ export function BansPanel() {
               <DataTable label="Bans in force" columns={BAN_COLUMNS} rows={shown} rowKey={banKey} />
               {active.length > shown.length && (
                 <p>
-                  <a href={linkTo(["bans"])}>{counted(active.length - shown.length, "more ban")}</a>
+                  <a href={linkTo(["mitigation"])}>{counted(active.length - shown.length, "more ban")}</a>
                 </p>
               )}
             </>
@@ -56,23 +57,8 @@ export function BansPanel() {
   );
 }
 
-const ANNOUNCEMENTS = {
-  pending: ["info", "announcing"],
-  announced: ["ok", "announced"],
-  no_session: ["warn", "no session"],
-  speaker_down: ["danger", "not known: no speaker"],
-  failed: ["danger", "refused by the speaker"],
-} as const;
-
 /** Whether the routers have received the route. */
 export function RouteState({ ban }: { readonly ban: BanWire }) {
-  const { announcement, missing_at: missing = [], sent_to: sent = [] } = ban;
-  if (ban.state !== "active") return <Badge tone="none">{ban.state}</Badge>;
-  if (ban.dry_run) return <Badge tone="warn">dry{"\u00a0"}run</Badge>;
-  if (announcement === undefined) return <Badge tone="none">not announced</Badge>;
-  if (missing.length > 0) {
-    return <Badge tone="warn">{`at ${sent.length} of ${sent.length + missing.length} neighbors`}</Badge>;
-  }
-  const [tone, text] = ANNOUNCEMENTS[announcement];
+  const { tone, text } = routeWord(ban);
   return <Badge tone={tone}>{text}</Badge>;
 }

@@ -1,0 +1,194 @@
+/** A row of the list of measures in words: what is wanted, what became of it, who has it, and what it does. Pure. */
+import type { AttackWire } from "../../src/http/wire/attack.ts";
+import type { BanWire } from "../../src/http/wire/ban.ts";
+import { banWhy, routeWord } from "./bans.ts";
+import { bitRate, scaled } from "./format/numbers.ts";
+import { subjectOrder } from "./format/subject-order.ts";
+import { counted, methodName } from "./format/words.ts";
+import { MEASURE_KINDS, type Measure, measureSubject } from "./measures.ts";
+import { presenceWord, type StateWord } from "./nodes.ts";
+import { actionText } from "./rule.ts";
+
+/** By address, a rule with its ban. */
+export function subjectOrderOf(measure: Measure): string {
+  switch (measure.kind) {
+    case "ban":
+    case "rule":
+      return subjectOrder(measure.ban.prefix);
+    case "block":
+      return subjectOrder(measure.block.victim);
+    case "node":
+      return subjectOrder(measure.node.name);
+    default:
+      return measure satisfies never;
+  }
+}
+
+/** What the service wants of the network. */
+export function wantedText(measure: Measure): string {
+  switch (measure.kind) {
+    case "ban":
+      return methodText(measure.ban);
+    case "rule":
+      return actionText(measure.rule);
+    case "block":
+      return "Drop on this machine";
+    case "node":
+      return `Scrub ${counted(measure.node.active_bans, "ban")}`;
+    default:
+      return measure satisfies never;
+  }
+}
+
+function methodText({ method, node, flowspec, escalation = [], escalation_step: step = 0 }: BanWire): string {
+  if (escalation[step]?.action === "none") return methodName("none");
+  if (node !== undefined) return `Divert to ${node}`;
+  return flowspec === undefined ? methodName(method) : `${methodName(method)}, ${counted(flowspec.length, "rule")}`;
+}
+
+/** Whether the network has it. */
+export function stateWord(measure: Measure): StateWord {
+  switch (measure.kind) {
+    case "ban":
+    case "rule":
+      return routeWord(measure.ban);
+    case "block":
+      if (measure.block.dry_run) return { tone: "warn", text: "dry\u00a0run" };
+      return measure.block.installed === false
+        ? { tone: "danger", text: "not in the kernel yet" }
+        : { tone: "ok", text: "in the kernel" };
+    case "node":
+      return presenceWord(measure.node);
+    default:
+      return measure satisfies never;
+  }
+}
+
+const TONE_ORDER: Readonly<Record<StateWord["tone"], number>> = { danger: 0, warn: 1, info: 2, none: 3, ok: 4 };
+
+/** What is not as wanted comes first. */
+export function stateOrder(measure: Measure): string {
+  const { tone, text } = stateWord(measure);
+  return `${TONE_ORDER[tone]} ${text}`;
+}
+
+/** So many neighbors are named. */
+const NAMED_MAX = 2;
+
+/** Who has it: neighbors, or this machine. */
+export function holderText(measure: Measure): string {
+  switch (measure.kind) {
+    case "ban":
+    case "rule":
+      return banHolders(measure.ban, measure.kind === "rule");
+    case "block":
+      return measure.block.dry_run || measure.block.installed === false ? "nobody" : "this machine";
+    case "node":
+      return measure.node.alive ? "itself" : "nobody";
+    default:
+      return measure satisfies never;
+  }
+}
+
+function banHolders(ban: BanWire, isRule: boolean): string {
+  const { announcement, sent_to: sent = [], missing_at: missing = [], dropped_packets: dropped } = ban;
+  if (ban.dry_run) return "nobody";
+  const here = dropped === undefined ? [] : ["this machine"];
+  if (announcement === "speaker_down") return ["not known", ...here].join(", ");
+  if (announcement !== "announced") return here.join() || (announcement === undefined ? "–" : "nobody");
+  // A tenant's token does not see the neighbors.
+  const all = sent.length === 0 && missing.length === 0 ? ["a neighbor"] : sent;
+  const named = all.length > NAMED_MAX + 1 ? [...all.slice(0, NAMED_MAX), `${all.length - NAMED_MAX} more`] : all;
+  const lacks = missing.map(({ neighbor }) => neighbor).join(", ");
+  const lack = lacks === "" ? [] : [isRule ? `perhaps not ${lacks}` : `not ${lacks}`];
+  // First, since the end of a long text is cut off.
+  return [...lack, ...named, ...here].join(", ");
+}
+
+/** Why a neighbor does not have it, for those that do not. */
+export function lackText(measure: Measure): string | null {
+  if (measure.kind !== "ban" && measure.kind !== "rule") return null;
+  const { missing_at: missing = [], announce_error: error } = measure.ban;
+  const causes = missing.map(({ neighbor, cause }) => `${neighbor}: ${cause}`);
+  return [...causes, ...(error === undefined ? [] : [error])].join("; ") || null;
+}
+
+/** Packets, where known. */
+export function droppedPackets(measure: Measure): number | undefined {
+  switch (measure.kind) {
+    case "ban":
+      return measure.ban.dropped_packets;
+    case "rule":
+      return undefined;
+    case "block":
+      return measure.block.dropped_packets;
+    case "node":
+      return measure.node.report?.dropped_packets;
+    default:
+      return measure satisfies never;
+  }
+}
+
+/**
+ * Packets that were dropped and that passed, where known.
+ * @param attack of the ban, if it is the only one
+ */
+export function effectText(measure: Measure, attack: AttackWire | undefined): string {
+  const dropped = droppedPackets(measure);
+  if (dropped === undefined) return "–";
+  if (measure.kind === "node") {
+    const { report } = measure.node;
+    const load = report?.load_mbps === undefined ? "" : ` of ${bitRate(report.load_mbps)}`;
+    return `${scaled(dropped)} ${report?.dry_run === true ? "would be dropped" : "dropped"}${load}`;
+  }
+  const passed = attack?.volume?.passed_packets;
+  return `${scaled(dropped)} dropped${passed === undefined ? "" : `, ${scaled(passed)} passed`}`;
+}
+
+/** Who or what ordered it. */
+export function ownerText(measure: Measure): string {
+  switch (measure.kind) {
+    case "ban":
+    case "rule": {
+      const { manual, operator, attacks } = measure.ban;
+      if (manual) return operator ?? "an operator";
+      return attacks === undefined ? "automatic" : "attack";
+    }
+    case "block":
+      return measure.operator ?? "an operator";
+    case "node":
+      return "configuration";
+    default:
+      return measure satisfies never;
+  }
+}
+
+export function whyText(measure: Measure): string {
+  if (measure.kind === "ban" || measure.kind === "rule") return banWhy(measure.ban);
+  return measure.kind === "block" ? measure.block.reason : "";
+}
+
+/** RFC 3339; null: it does not end by time. */
+export function endsAt(measure: Measure): string | null {
+  if (measure.kind === "node") return null;
+  return measure.kind === "block" ? measure.block.expires_at : measure.ban.expires_at;
+}
+
+export function begunAt(measure: Measure): string {
+  if (measure.kind === "node") return measure.node.last_seen ?? "";
+  return measure.kind === "block" ? measure.block.created_at : measure.ban.started_at;
+}
+
+const TEXTS = new WeakMap<Measure, string>();
+
+/** What a search finds it by: what the list shows. In lower case. */
+export function searchText(measure: Measure): string {
+  const known = TEXTS.get(measure);
+  if (known !== undefined) return known;
+  const address = measure.kind === "rule" ? measure.ban.prefix : "";
+  const parts = [measureSubject(measure), address, MEASURE_KINDS[measure.kind], wantedText(measure)];
+  const rest = [stateWord(measure).text, holderText(measure), ownerText(measure), whyText(measure)];
+  const text = [...parts, ...rest].join(" ").toLowerCase();
+  TEXTS.set(measure, text);
+  return text;
+}

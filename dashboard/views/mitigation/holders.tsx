@@ -1,0 +1,75 @@
+/** Who can hold measures, and how that is with them: the BGP neighbors, and this machine's kernel filter. */
+import type { StatusWire } from "../../../src/http/wire/status.ts";
+import { wholeStatus } from "../../api/running.ts";
+import { Badge } from "../../parts/badge.tsx";
+import { Callout, Empty } from "../../parts/callout.tsx";
+import { wholeNumber } from "../../text/format/numbers.ts";
+import { counted } from "../../text/format/words.ts";
+
+/** A tenant cannot see this in the status: only a request for source blocks shows it. */
+export function hasDataplane(): boolean {
+  const whole = wholeStatus();
+  return whole === null || (whole.dataplane !== undefined && whole.dataplane.state !== "disabled");
+}
+
+/** A tenant sees none of it. */
+export function Holders() {
+  const whole = wholeStatus();
+  if (whole === null) return null;
+  const { bgp, dataplane } = whole;
+  return (
+    <>
+      {dataplane?.state === "failed" && (
+        <Callout tone="danger" title="The kernel filter is not in force">
+          {dataplane.error ?? "See Floodwall's log."} It is tried again by itself; until then this machine drops
+          nothing.
+        </Callout>
+      )}
+      <p class="badges">
+        {bgp !== undefined && !bgp.connected && <Badge tone="danger">BGP speaker does not answer</Badge>}
+        {bgp?.neighbors.map((neighbor) => (
+          <Neighbor key={neighbor.address} neighbor={neighbor} />
+        ))}
+        {dataplane !== undefined && <Room dataplane={dataplane} />}
+      </p>
+    </>
+  );
+}
+
+type NeighborWire = NonNullable<StatusWire["bgp"]>["neighbors"][number];
+
+function Neighbor({ neighbor }: { readonly neighbor: NeighborWire }) {
+  const { address, state, advertised, kept_back: keptBack } = neighbor;
+  if (state.toLowerCase() !== "established") {
+    return (
+      <Badge tone="danger">
+        {address}: {state}
+      </Badge>
+    );
+  }
+  return (
+    <Badge tone={keptBack === undefined ? "ok" : "warn"}>
+      {address} has {wholeNumber(advertised)} {advertised === 1 ? "route" : "routes"}
+      {keptBack !== undefined && `, ${counted(keptBack, "rule")} kept back`}
+    </Badge>
+  );
+}
+
+function Room({ dataplane }: { readonly dataplane: NonNullable<StatusWire["dataplane"]> }) {
+  const { pairs, rules, max_dynamic_rules: most } = dataplane;
+  if (most === undefined || pairs === undefined) return null;
+  return (
+    <span class="muted">
+      {wholeNumber(pairs + (rules ?? 0))} of {wholeNumber(most)} rules of the kernel filter are taken.
+    </span>
+  );
+}
+
+export function NoDataplane() {
+  return (
+    <Empty title="This machine drops nothing: it has no data plane">
+      To block sources, set <code>dataplane.enabled</code> to <code>true</code>, list the interfaces on which traffic
+      arrives in <code>dataplane.interfaces</code>, and restart Floodwall.
+    </Empty>
+  );
+}

@@ -1,0 +1,206 @@
+/** The columns of the list of measures, and the value by which each orders it. */
+import { serviceNow } from "../../api/contact.ts";
+import { attacks } from "../../api/live.ts";
+import { Badge } from "../../parts/badge.tsx";
+import { UnbanButton } from "../../parts/ban-actions.tsx";
+import { BanEnds } from "../../parts/ban-end.tsx";
+import type { Column } from "../../parts/data-table.tsx";
+import { Until } from "../../parts/moment.tsx";
+import { UnblockButton } from "../../parts/source-block-actions.tsx";
+import { linkTo } from "../../router.ts";
+import { auditPlace } from "../../text/audit-links.ts";
+import { attacksOf, nextStep } from "../../text/bans.ts";
+import { methodName } from "../../text/format/words.ts";
+import {
+  begunAt,
+  droppedPackets,
+  effectText,
+  endsAt,
+  holderText,
+  lackText,
+  ownerText,
+  stateOrder,
+  stateWord,
+  subjectOrderOf,
+  wantedText,
+  whyText,
+} from "../../text/measure-words.ts";
+import { blockName, isLiftable, MEASURE_KINDS, type Measure, measureSubject } from "../../text/measures.ts";
+
+const SHORT_KINDS: Readonly<Record<Measure["kind"], string>> = {
+  ban: "Ban",
+  rule: "Rule",
+  block: "Block",
+  node: "Node",
+};
+
+/** By the key of the column; `began` is no column. */
+export const ORDERS: Readonly<Record<string, (measure: Measure) => number | string>> = {
+  what: subjectOrderOf,
+  kind: ({ kind }) => MEASURE_KINDS[kind],
+  wanted: wantedText,
+  state: stateOrder,
+  held: holderText,
+  effect: (measure) => droppedPackets(measure) ?? -1,
+  owner: ownerText,
+  why: whyText,
+  ends: (measure) => endsAt(measure) ?? "~",
+  began: begunAt,
+};
+
+export interface Picking {
+  /** Keys of the selected ones; null: the caller may not act. */
+  readonly picked: ReadonlySet<string> | null;
+  readonly onPick: (measure: Measure, isPicked: boolean) => void;
+  readonly onUnblocked: () => void;
+}
+
+export function measureColumns(picking: Picking): readonly Column<Measure>[] {
+  const sortable = { isSortable: true } as const;
+  return [
+    { key: "what", title: "What", cell: (measure) => <What measure={measure} picking={picking} />, ...sortable },
+    { key: "kind", title: "Kind", cell: ({ kind }) => SHORT_KINDS[kind], width: "medium", ...sortable },
+    { key: "wanted", title: "Wanted", cell: (measure) => <Wanted measure={measure} />, width: "medium", ...sortable },
+    { key: "state", title: "Announced", cell: (measure) => <State measure={measure} />, ...sortable },
+    { key: "held", title: "Held by", cell: (measure) => <Holder measure={measure} />, width: "wide", ...sortable },
+    { key: "effect", title: "Packets", cell: effectCell, width: "medium", isNumber: true, ...sortable },
+    {
+      key: "ends",
+      title: "Ends",
+      cell: (measure) => <Ends measure={measure} />,
+      isNumber: true,
+      width: "medium",
+      ...sortable,
+    },
+    { key: "owner", title: "Ordered by", cell: (measure) => <Owner measure={measure} />, width: "wide", ...sortable },
+    {
+      key: "why",
+      title: "Why",
+      cell: (measure) => <Cut text={measure.kind === "rule" ? "" : whyText(measure)} />,
+      width: "wide",
+      ...sortable,
+    },
+    {
+      key: "act",
+      title: "Actions",
+      isTitleUnseen: true,
+      cell: (measure) => <Lift measure={measure} onUnblocked={picking.onUnblocked} />,
+    },
+  ];
+}
+
+interface WhatProps {
+  readonly measure: Measure;
+  readonly picking: Picking;
+}
+
+function What({ measure, picking: { picked, onPick } }: WhatProps) {
+  const subject = measureSubject(measure);
+  return (
+    <span class={measure.kind === "rule" ? "measure-part" : undefined}>
+      {picked !== null && isLiftable(measure) && (
+        <input
+          type="checkbox"
+          class="pick"
+          aria-label={`Select ${subject}`}
+          checked={picked.has(measure.key)}
+          onChange={(event) => onPick(measure, event.currentTarget.checked)}
+        />
+      )}
+      <Subject measure={measure} text={subject} />
+    </span>
+  );
+}
+
+function Subject({ measure, text }: { readonly measure: Measure; readonly text: string }) {
+  if (measure.kind === "block") return <>{text}</>;
+  const steps =
+    measure.kind === "node" ? ["scrub", measure.node.name] : ["mitigation", measure.ban.prefix, measure.ban.started_at];
+  return (
+    <a href={linkTo(steps)} title={text}>
+      {text}
+    </a>
+  );
+}
+
+/** With what the escalation does next. */
+function Wanted({ measure }: { readonly measure: Measure }) {
+  const next = measure.kind === "ban" ? nextStep(measure.ban) : null;
+  return (
+    <>
+      {wantedText(measure)}
+      {next !== null && (
+        <>
+          {", "}
+          <span class="muted">
+            {methodName(next.action)} in <Until at={next.at} />
+          </span>
+        </>
+      )}
+    </>
+  );
+}
+
+function State({ measure }: { readonly measure: Measure }) {
+  const { tone, text } = stateWord(measure);
+  return <Badge tone={tone}>{text}</Badge>;
+}
+
+function Holder({ measure }: { readonly measure: Measure }) {
+  return (
+    <span class="row-reason" title={lackText(measure) ?? undefined}>
+      {holderText(measure)}
+    </span>
+  );
+}
+
+function effectCell(measure: Measure): string {
+  const { value } = attacks;
+  if (measure.kind !== "ban" || value.kind !== "ready") return effectText(measure, undefined);
+  const [attack, ...others] = attacksOf(measure.ban, value.data.active);
+  return effectText(measure, others.length === 0 ? attack : undefined);
+}
+
+/** An order leads to its audit rows, what an attack caused to the attack. */
+function Owner({ measure }: { readonly measure: Measure }) {
+  const text = ownerText(measure);
+  // What a rule has in common with its ban is said there.
+  if (measure.kind === "rule") return <>–</>;
+  if (measure.kind === "node") return <>{text}</>;
+  const attack = measure.kind === "block" || measure.ban.manual ? undefined : measure.ban.attacks?.[0];
+  if (attack !== undefined) return <a href={linkTo(["attacks", attack])}>{text}</a>;
+  const target = measure.kind === "block" ? measure.block.victim : measure.ban.target;
+  const about = measure.kind === "block" ? blockName(measure.block) : measureSubject(measure);
+  return (
+    <a
+      href={linkTo(["audit"], auditPlace({ target, from: begunAt(measure) }, serviceNow()))}
+      aria-label={`${text}: audit trail of ${about}`}
+    >
+      {text}
+    </a>
+  );
+}
+
+function Cut({ text }: { readonly text: string }) {
+  if (text === "") return <>–</>;
+  return (
+    <span class="row-reason" title={text}>
+      {text}
+    </span>
+  );
+}
+
+function Ends({ measure }: { readonly measure: Measure }) {
+  if (measure.kind === "node" || measure.kind === "rule") return <>–</>;
+  if (measure.kind === "ban") return <BanEnds ban={measure.ban} />;
+  return (
+    <>
+      in <Until at={measure.block.expires_at} />
+    </>
+  );
+}
+
+function Lift({ measure, onUnblocked }: { readonly measure: Measure; readonly onUnblocked: () => void }) {
+  if (measure.kind === "ban") return <UnbanButton ban={measure.ban} />;
+  return measure.kind === "block" ? <UnblockButton block={measure.block} onChanged={onUnblocked} /> : null;
+}

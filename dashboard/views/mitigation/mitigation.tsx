@@ -1,0 +1,45 @@
+/** What is done against attacks: all measures in force in one list, the bans that were refused or ended, and one ban. */
+import { BanButton } from "../../parts/ban-actions.tsx";
+import { Segments } from "../../parts/field.tsx";
+import { Panel } from "../../parts/panel.tsx";
+import { place, setQuery } from "../../router.ts";
+import type { ViewProps } from "../../view.ts";
+import { BanPage } from "../bans/ban-page.tsx";
+import { MeasuresInForce } from "./in-force.tsx";
+import { PastBans } from "./past-bans.tsx";
+
+const TITLES = { active: "In force", rejected: "Refused", withdrawn: "Ended" } as const;
+type Which = keyof typeof TITLES;
+const CHOICES: readonly Which[] = ["active", "rejected", "withdrawn"];
+
+export function Mitigation({ steps }: ViewProps) {
+  const [prefix, startedAt] = steps;
+  if (prefix !== undefined && startedAt !== undefined) return <BanPage prefix={prefix} startedAt={startedAt} />;
+  return <Lists />;
+}
+
+function Lists() {
+  const which = CHOICES.find((each) => each === place.value.query.get("which")) ?? "active";
+  const choice = (
+    <Segments
+      label="Which measures"
+      value={which}
+      options={CHOICES.map((each) => [each, TITLES[each]] as const)}
+      onChange={(each) => setQuery({ which: each === "active" ? null : each })}
+    />
+  );
+  if (which === "active") return <MeasuresInForce title={TITLES.active} choice={choice} />;
+  return (
+    <Panel
+      title={TITLES[which]}
+      actions={
+        <div class="panel-actions">
+          {choice}
+          <BanButton />
+        </div>
+      }
+    >
+      <PastBans state={which} />
+    </Panel>
+  );
+}

@@ -1,0 +1,110 @@
+/** Bans that were refused, or that ended, and why. */
+import { useMemo, useState } from "preact/hooks";
+import type { BanWire } from "../../../src/http/wire/ban.ts";
+import { ENDED_BANS_KEPT } from "../../../src/limits.ts";
+import { bans } from "../../api/live.ts";
+import { banKey } from "../../api/tables.ts";
+import { Badge } from "../../parts/badge.tsx";
+import { Empty } from "../../parts/callout.tsx";
+import { momentColumn, numberColumn, textColumn } from "../../parts/columns.tsx";
+import type { Column, Sort } from "../../parts/data-table.tsx";
+import { SearchedTable } from "../../parts/searched-table.tsx";
+import { Show } from "../../parts/show.tsx";
+import { linkTo } from "../../router.ts";
+import { banSubject, banText, banWhy } from "../../text/bans.ts";
+import { wholeNumber } from "../../text/format/numbers.ts";
+import { subjectOrder } from "../../text/format/subject-order.ts";
+import { duration } from "../../text/format/times.ts";
+import { methodName } from "../../text/format/words.ts";
+
+export type PastState = "rejected" | "withdrawn";
+
+const COMMON: readonly Column<BanWire>[] = [
+  {
+    key: "subject",
+    title: "Address",
+    cell: (ban) => <a href={linkTo(["mitigation", ban.prefix, ban.started_at])}>{banSubject(ban)}</a>,
+    order: ({ prefix }) => subjectOrder(prefix),
+  },
+  {
+    key: "method",
+    title: "Method",
+    cell: ({ method, node }) => (node === undefined ? methodName(method) : `Divert to ${node}`),
+    order: ({ method, node }) => `${method} ${node ?? ""}`,
+    width: "medium",
+  },
+  textColumn("Why", banWhy),
+  textColumn("By", ({ manual, operator }) => (manual ? (operator ?? "an operator") : "detection"), "wide"),
+  {
+    key: "dry",
+    title: "Dry run",
+    cell: ({ dry_run: isDry }) => (isDry ? <Badge tone="warn">dry run</Badge> : "–"),
+    order: ({ dry_run: isDry }) => (isDry ? 1 : 0),
+    width: "wide",
+  },
+];
+
+const COLUMNS: Readonly<Record<PastState, readonly Column<BanWire>[]>> = {
+  rejected: [...COMMON, momentColumn("Began", ({ started_at: at }) => at, "medium")],
+  withdrawn: [
+    ...COMMON,
+    momentColumn("Began", ({ started_at: at }) => at, "wide"),
+    numberColumn("Lasted", lastedSeconds, { format: duration, width: "medium" }),
+    momentColumn("Ended", ({ withdrawn_at: at }) => at),
+  ],
+};
+
+const FIRST_SORTS: Readonly<Record<PastState, Sort>> = {
+  rejected: { key: "Began", isDescending: true },
+  withdrawn: { key: "Ended", isDescending: true },
+};
+
+export function PastBans({ state }: { readonly state: PastState }) {
+  return (
+    <Show loaded={bans.value} what="bans">
+      {(all) => <Listed all={all} state={state} />}
+    </Show>
+  );
+}
+
+function Listed({ all, state }: { readonly all: readonly BanWire[]; readonly state: PastState }) {
+  const [sorts, setSorts] = useState(FIRST_SORTS);
+  const own = useMemo(() => all.filter((ban) => ban.state === state), [all, state]);
+  if (own.length === 0) return <None state={state} />;
+  return (
+    <>
+      <SearchedTable
+        label={state === "rejected" ? "Refused bans" : "Ended bans"}
+        what="ban"
+        placeholder="address, method, reason, manual"
+        isCounted
+        columns={COLUMNS[state]}
+        rows={own}
+        rowKey={banKey}
+        textOf={banText}
+        sort={sorts[state]}
+        onSort={(next) => setSorts({ ...sorts, [state]: next })}
+      />
+      {state === "withdrawn" && own.length >= ENDED_BANS_KEPT && (
+        <p class="muted">
+          The last {wholeNumber(ENDED_BANS_KEPT)} are kept here; older ones are in the{" "}
+          <a href={linkTo(["audit"], { action: "ban" })}>audit trail</a>.
+        </p>
+      )}
+    </>
+  );
+}
+
+function None({ state }: { readonly state: PastState }) {
+  return state === "rejected" ? (
+    <Empty title="No ban was refused">
+      A refused ban, for example of a whitelisted address, is listed while its attack lasts.
+    </Empty>
+  ) : (
+    <Empty title="No ban has ended yet">Those that end are kept here, with the reason why.</Empty>
+  );
+}
+
+function lastedSeconds({ started_at: from, withdrawn_at: to }: BanWire): number {
+  return to === undefined ? 0 : (Date.parse(to) - Date.parse(from)) / 1000;
+}

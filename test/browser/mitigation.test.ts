@@ -1,0 +1,137 @@
+/** The mitigation view: all measures in force in one list, one ban in full, and the orders of an operator. */
+import { expect, test } from "bun:test";
+import { useBrowser } from "../fixtures/browser/dashboard-tests.ts";
+import { ACME_VICTIM, SECRETS, VICTIM, WHITELISTED } from "../fixtures/browser/world.ts";
+
+const FREE = "203.0.113.90";
+const span = { fromSeconds: 0, toSeconds: 180 };
+const floods = [
+  { vector: "dns_amplification", victim: VICTIM, pps: 1500, ...span },
+  { vector: "syn_flood", victim: ACME_VICTIM, pps: 600, ...span },
+  { vector: "udp_flood", victim: WHITELISTED, pps: 400, ...span },
+] as const;
+const config = `
+escalation: [{ after_seconds: 0, action: flowspec }, { after_seconds: 300, action: blackhole }]
+scrubbing: { next_hop: 192.0.2.67, communities: ["64500:2"], nodes: [{ name: scrub1, next_hop: 192.0.2.68 }] }
+`;
+const dashboard = useBrowser().useWorld({ hasBgp: true, capture: { floods, seconds: 180 }, config });
+
+test("the list has bans, their rules and the scrub nodes, who has them, and what comes next", async () => {
+  const { page } = await dashboard.open("/mitigation", SECRETS.viewer);
+  const row = page.getByRole("row", { name: new RegExp(`^${VICTIM}`) });
+  for (const text of ["announced", "attack"]) await row.getByText(text, { exact: true }).waitFor();
+  await row.getByText(/^127\.[\d.]+$/).waitFor();
+  await row.getByText(/^Blackhole in \d+:\d\d$/).waitFor();
+  await row.getByText("renewed while it lasts").waitFor();
+  await page.getByRole("row", { name: /^UDP, fragments.* Rule discard announced/ }).waitFor();
+  await page.getByRole("row", { name: /^scrub1 Node Scrub 0 bans not seen nobody/ }).waitFor();
+  await page.getByText(/^127\.[\d.]+ has \d+ routes$/).waitFor();
+  await page.getByLabel("Kind").selectOption("FlowSpec rule");
+  await row.waitFor({ state: "detached" });
+  await page.getByLabel("Kind").selectOption("All");
+  await page.getByLabel("Find").fill(`${VICTIM} ban`);
+  await row.waitFor();
+  await page.getByRole("row", { name: /^scrub1/ }).waitFor({ state: "detached" });
+  expect(page.url()).toEndWith(`#/mitigation?kind=all&q=${VICTIM}+ban`);
+  await page.getByLabel("Find").fill("nobody at all");
+  await page.getByText("Nothing in force matches").waitFor();
+  expect(await page.getByRole("button", { name: /ban|select/i }).count()).toBe(0);
+  expect(await page.getByRole("checkbox").count()).toBe(0);
+});
+
+test("links of before lead to the same", async () => {
+  const { page } = await dashboard.open("/bans?which=rejected");
+  await page.getByRole("heading", { name: "Mitigation", level: 1 }).waitFor();
+  await page.getByRole("row", { name: new RegExp(`^${WHITELISTED} .*whitelisted`) }).waitFor();
+  await page.goto(`${dashboard.world.base}/#/sources`);
+  await page.getByText("This machine drops nothing: it has no data plane").waitFor();
+  await page.goto(`${dashboard.world.base}/#/bans/203.0.113.1%2F32/2020-01-01T00:00:00.000Z`);
+  await page.getByText("is not in the list any more").waitFor();
+});
+
+test("one of them in full: its attack, its rules, its ladder, its audit rows", async () => {
+  const { page } = await dashboard.open("/mitigation?kind=ban");
+  await page.getByRole("link", { name: VICTIM, exact: true }).click();
+  await page.getByRole("heading", { name: "Escalation" }).waitFor();
+  await page.getByRole("row", { name: /^UDP, fragments.* discard$/ }).waitFor();
+  await page.getByRole("link", { name: "Audit trail of that time" }).click();
+  const event = page.getByRole("row", { name: new RegExp(`Ban active ${VICTIM} .*detection`) });
+  await event.getByRole("link", { name: `The ban of ${VICTIM}` }).click();
+  await page.getByRole("heading", { name: "Escalation" }).waitFor();
+  await page.goBack();
+  await event.getByRole("link", { name: `The attack on ${VICTIM}` }).click();
+  await page.getByRole("heading", { name: "Why it fired" }).waitFor();
+  await page.getByRole("link", { name: "Audit trail of that time" }).click();
+  await event.waitFor();
+  await page.goto(`${dashboard.world.base}/#/mitigation`);
+  await page.getByRole("heading", { name: "In force" }).waitFor();
+});
+
+test("a ban by hand: typed, previewed, requested, shown, ended, shown", async () => {
+  const opened = await dashboard.open("/mitigation");
+  const { page } = opened;
+  await page.getByRole("button", { name: "Ban an address" }).click();
+  const dialog = page.getByRole("dialog", { name: "Ban an address" });
+  const preview = dialog.getByRole("status");
+  await dialog.getByLabel("Address").fill("203.0.113");
+  await preview.getByText("An address is").waitFor();
+  await dialog.getByLabel("Address").fill(WHITELISTED);
+  await preview.getByText("Floodwall would refuse it: whitelisted.").waitFor();
+  expect(await opened.violations()).toEqual([]);
+  await dialog.getByLabel("Address").fill(FREE);
+  await preview.getByText("Blackhole after 5 min").waitFor();
+  await page.keyboard.press("Enter");
+  await dialog.waitFor({ state: "detached" });
+  await page.getByText(new RegExp(`^${FREE} is banned until`)).waitFor();
+  expect(await page.evaluate("document.activeElement.getAttribute('aria-label')")).toBe("Ban an address");
+  const row = page.getByRole("row", { name: new RegExp(`^Select ${FREE}`) });
+  for (const text of ["noc", "announced"]) await row.getByText(text).waitFor();
+  await row.getByRole("button", { name: `Unban ${FREE}/32` }).click();
+  const unban = page.getByRole("dialog", { name: `Unban ${FREE}/32?` });
+  await unban.getByRole("button", { name: "Unban" }).click();
+  await page.getByText(`The ban of ${FREE} is lifted.`).waitFor();
+  await row.waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Ended" }).click();
+  await page.getByRole("row", { name: new RegExp(`^${FREE} FlowSpec manual unban noc`) }).waitFor();
+});
+
+test("several are selected, confirmed once and ended together, and each has a result", async () => {
+  const { service } = dashboard.world;
+  const several = ["203.0.113.91", "203.0.113.92", "203.0.113.93"];
+  for (const ip of several) expect((await service.post("/api/v1/ban", { ip }, SECRETS.operator)).status).toBe(200);
+  const opened = await dashboard.open("/mitigation?q=203.0.113.9");
+  opened.expectFault(/status of 404/);
+  const { page } = opened;
+  await page.getByLabel(`Select ${several[0]}`).waitFor();
+  await page.getByRole("button", { name: "Select all found" }).click();
+  await page.getByLabel(`Select ${several[1]}`).uncheck();
+  await page.getByRole("button", { name: "Unban 2 selected" }).click();
+  const dialog = page.getByRole("dialog");
+  for (const ip of [several[0], several[2]]) await dialog.getByRole("row", { name: `${ip} Ban –` }).waitFor();
+  expect(await dialog.getByRole("row").count()).toBe(3);
+  expect(await opened.violations()).toEqual([]);
+  // Another operator was faster with one of them.
+  await service.post("/api/v1/unban", { ip: several[2] }, SECRETS.operator);
+  await dialog.getByRole("button", { name: "Unban 2" }).click();
+  await dialog.getByText("1 of 2 ended, 1 not, see Result.").waitFor();
+  await dialog.getByRole("row", { name: `${several[0]} Ban ended` }).waitFor();
+  await dialog.getByRole("row", { name: `${several[2]} Ban no active ban for ${several[2]}` }).waitFor();
+  await dialog.getByRole("button", { name: "Close" }).click();
+  await page.getByLabel(`Select ${several[0]}`).waitFor({ state: "detached" });
+  await page.getByLabel(`Select ${several[1]}`).waitFor();
+  expect(await page.getByRole("button", { name: /selected/ }).count()).toBe(0);
+});
+
+test("a tenant has its own, and is refused another's where it asks", async () => {
+  const opened = await dashboard.open("/mitigation", SECRETS.tenantOperator);
+  opened.expectFault(/status of 403/);
+  const { page } = opened;
+  await page.getByRole("row", { name: new RegExp(`${ACME_VICTIM} Ban .* a neighbor`) }).waitFor();
+  expect(await page.getByText(VICTIM, { exact: true }).count()).toBe(0);
+  await page.getByRole("button", { name: "Ban an address" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Address").fill(FREE);
+  await dialog.getByRole("status").getByText("target is outside your tenant").waitFor();
+  await dialog.getByRole("button", { name: "Ban", exact: true }).click();
+  await dialog.getByRole("alert").getByText("target is outside your tenant").waitFor();
+});
