@@ -241,6 +241,9 @@ export const UPDATE_ANSWER_BYTES_MAX = 64 * 1024;
 export const HISTORY_ROWS_MAX = 1001;
 /** Attacks of one answer from the history, whose rows are long: one more than a page of 100. */
 export const HISTORY_ATTACKS_MAX = 101;
+/** Attacks of the history that the dashboard reads for one list and one file: at once, and in all. */
+export const HISTORY_LIST_STEP = 1000;
+export const HISTORY_LIST_MAX = 10_000;
 /** Refused commands in the audit trail of SQLite, about 250 MB: bounded because any caller can cause them. */
 export const AUDIT_REFUSALS_KEPT = 1_000_000;
 /** Records that wait for the history store, by kind; for traffic, snapshots. */

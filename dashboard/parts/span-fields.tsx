@@ -9,8 +9,8 @@ import { setQuery } from "../router.ts";
 import { fromLocalText, localText } from "../text/audit.ts";
 import { looksLikeAddress } from "../text/format/address.ts";
 import { spanFault, type TimeSpan } from "../text/time-span.ts";
-import { Button } from "./button.tsx";
 import { Segments, TextField } from "./field.tsx";
+import { SearchField } from "./search-field.tsx";
 
 const SPANS = [
   ["1h", "1 h", 3600],
@@ -95,38 +95,22 @@ export function SpanFields({ span, onWrong, children }: SpanFieldsProps) {
   );
 }
 
-interface TargetFieldProps {
+interface AddressFilterProps {
   readonly target: string;
   readonly onWrong: (isWrong: boolean) => void;
 }
 
-/** Sent when the address is complete. */
-export function TargetField({ target, onWrong }: TargetFieldProps) {
-  const [typed, setTyped] = useState(target);
-  const wanted = typed.trim();
-  const isOdd = wanted !== "" && !looksLikeAddress(wanted);
-  useEffect(() => onWrong(isOdd), [isOdd]);
+/** Sent after a pause in typing, when the address is complete. */
+export function AddressFilter({ target, onWrong }: AddressFilterProps) {
   return (
-    <form
-      class="filters"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (!isOdd) setQuery({ target: wanted });
-      }}
-    >
-      <TextField
-        label="Address"
-        type="search"
-        value={typed}
-        onInput={(text) => {
-          setTyped(text);
-          if (text.trim() === "") setQuery({ target: null });
-        }}
-        placeholder="203.0.113.7"
-        fault={isOdd ? "A complete address." : null}
-      />
-      <Button type="submit">Find</Button>
-    </form>
+    <SearchField
+      label="Address"
+      value={target}
+      onSearch={(wanted) => setQuery({ target: wanted, to_id: null })}
+      placeholder="203.0.113.7"
+      faultOf={(text) => (looksLikeAddress(text) ? null : "A complete address.")}
+      onWrong={onWrong}
+    />
   );
 }
 

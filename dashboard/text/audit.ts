@@ -56,9 +56,13 @@ const CSV_COLUMNS = [
   "dry_run",
 ] as const satisfies readonly (keyof AuditEventWire)[];
 
-/** Uses the names and values of the API: times in UTC, and 1 for a dry run. */
-export function auditCsv(events: readonly AuditEventWire[]): string {
-  return csvText([CSV_COLUMNS, ...events.map((event) => CSV_COLUMNS.map((column) => String(event[column])))]);
+/**
+ * Uses the names and values of the API: times in UTC, and 1 for a dry run.
+ * @param isCut whether there may be older rows in the range
+ */
+export function auditCsv(events: readonly AuditEventWire[], isCut = false): string {
+  const rows = events.map((event) => CSV_COLUMNS.map((column) => String(event[column])));
+  return csvText([CSV_COLUMNS, ...rows], isCut ? `there may be more than the newest ${events.length} rows` : null);
 }
 
 /** `2026-03-01 13:00:05`, in the browser's time zone. */

@@ -1,5 +1,6 @@
 /** The attacks: the list with its search and order, and one of them with all that is known of it. */
 import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
 import { useBrowser } from "../fixtures/browser/dashboard-tests.ts";
 import { ACME_VICTIM, SECRETS, VICTIM } from "../fixtures/browser/world.ts";
 import { eventually } from "../fixtures/service.ts";
@@ -89,13 +90,7 @@ test("one that is over has its size, its traffic, what was decided and its ban, 
 });
 
 test("the history has ended attacks by date and address, and no rows for a filter that is wrong", async () => {
-  await eventually(async () => {
-    const { body } = await dashboard.world.service.get<{ attacks: unknown[] }>(
-      "/api/v1/attacks/history",
-      SECRETS.viewer,
-    );
-    return body.attacks.length === 1;
-  }, "the history has no attack");
+  await eventually(async () => (await historyOf()).length === 1, "the history has no attack");
   const { page } = await dashboard.open("/attacks");
   await page.getByRole("button", { name: "History" }).click();
   const row = page.getByRole("row", { name: new RegExp(`^${ENDED} ICMP flood`) });
@@ -116,6 +111,57 @@ test("the history has ended attacks by date and address, and no rows for a filte
   await page.getByText("After the begin.").waitFor();
   await page.getByText("No attacks: the filter is not complete").waitFor();
 });
+
+test("of the history repeated victims are counted, and what is cut says so in the page and in the file", async () => {
+  await eventually(async () => (await historyOf()).length === 1, "the history has no attack");
+  const pages = 12;
+  const { page } = await dashboard.open("/attacks?which=history");
+  const [real] = (await historyOf()) as [object];
+  const attackOf = (id: number) => ({ ...real, id: `a${id}`, target: `203.0.113.${id % 250}`, tenant: "=1+1" });
+  await page.route("**/api/v1/attacks/history?*", (route) => {
+    const asked = new URL(route.request().url()).searchParams;
+    const from = Number(asked.get("to_id")?.slice(1) ?? 0);
+    const target = asked.get("target");
+    const all = Array.from({ length: 100 }, (_, i) => attackOf(from + i));
+    const attacks = all.filter((attack) => target === null || attack.target === target);
+    const next = { to: "2026-03-01T00:00:00Z", to_id: `a${from + 100}` };
+    return route.fulfill({ json: { available: true, attacks, ...(from + 100 < 100 * pages && { next }) } });
+  });
+  await page.getByRole("button", { name: "24 h" }).click();
+  await page.getByText(/^Cut: these are the newest 1\s000$/).waitFor();
+  await page.getByText(/^1\s000 attacks on 250 victims, 250 of them attacked repeatedly$/).waitFor();
+  const lines = async () => {
+    const coming = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Export as CSV" }).click();
+    const text = readFileSync(await (await coming).path(), "utf8");
+    return text.trimEnd().split("\r\n");
+  };
+  const cut = await lines();
+  expect(cut).toHaveLength(1002);
+  expect(cut[1]).toStartWith("203.0.113.0,global,'=1+1,incoming,ICMP flood,");
+  expect(cut.at(-1)).toStartWith("CUT: the range has more attacks than the newest 1000");
+  await page.getByRole("button", { name: "Older ones" }).click();
+  await page.getByText(/^1\s200 attacks on 250 victims/).waitFor();
+  expect(await page.getByText(/^Cut/).count()).toBe(0);
+  await page.getByLabel("Find").fill("203.0.113.9 icmp");
+  await page.getByText(/^55 found of/).waitFor();
+  const found = await lines();
+  expect(found).toHaveLength(56);
+  expect(found.at(-1)).toStartWith("203.0.113.9");
+  await page
+    .getByRole("link", { name: /^(4|5) attacks on 203\.0\.113\.99$/ })
+    .first()
+    .click();
+  expect(page.url()).toContain("target=203.0.113.99");
+  await page.getByRole("link", { name: "Audit trail of 203.0.113.99 at that time" }).first().click();
+  await page.getByRole("heading", { name: "Audit", level: 1 }).waitFor();
+  expect(page.url()).toContain("target=203.0.113.99&range=own&from=");
+});
+
+async function historyOf(): Promise<readonly unknown[]> {
+  const path = "/api/v1/attacks/history";
+  return (await dashboard.world.service.get<{ attacks: unknown[] }>(path, SECRETS.viewer)).body.attacks;
+}
 
 test("one that is none says so", async () => {
   const opened = await dashboard.open("/attacks/none-such");

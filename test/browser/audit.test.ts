@@ -27,10 +27,19 @@ describe("with some orders", () => {
     await page.getByText("6 entries, newest first").waitFor();
     const rows = page.getByRole("row").filter({ has: page.getByRole("rowheader") });
     await rows.first().getByText("Reload").waitFor();
-    const refused = new RegExp(`Ban rejected ${WHITELISTED} noc \\(operator\\) whitelisted dry run`);
+    const refused = new RegExp(`Ban rejected ${WHITELISTED} .* noc \\(operator\\) whitelisted dry run`);
     await page.getByRole("row", { name: refused }).waitFor();
-    const own = new RegExp(`Ban active ${ACME_VICTIM} acme-noc \\(operator, acme\\)`);
+    const own = new RegExp(`Ban active ${ACME_VICTIM} .* acme-noc \\(operator, acme\\)`);
     await page.getByRole("row", { name: own }).waitFor();
+    await page
+      .getByRole("row", { name: own })
+      .getByRole("link", { name: `The ban of ${ACME_VICTIM}` })
+      .click();
+    await page.getByRole("heading", { name: ACME_VICTIM }).waitFor();
+    await page.getByText("acme-noc", { exact: true }).waitFor();
+    await page.goBack();
+    await page.getByRole("link", { name: `Attacks on ${ACME_VICTIM} that ended after it` }).click();
+    await page.getByText("No attack ended in this time range").waitFor();
     const tenant = await dashboard.open("/audit", SECRETS.tenantOperator);
     await tenant.page.getByText("1 entry, newest first").waitFor();
   });
@@ -50,12 +59,12 @@ describe("with some orders", () => {
     await page.getByRole("button", { name: "24 h" }).click();
     expect(page.url()).toEndWith(`#/audit?target=${FREE}&range=24h`);
     await page.getByRole("button", { name: "From – to" }).click();
-    await page.getByLabel("To").fill("2026-13-01 00:00");
+    await page.getByLabel("To", { exact: true }).fill("2026-13-01 00:00");
     await page.getByText("Like 2026-03-01 04:30.").first().waitFor();
     await page.getByLabel("From").fill("2026-03-01 00:00");
-    await page.getByLabel("To").fill("2026-03-02 00:00");
+    await page.getByLabel("To", { exact: true }).fill("2026-03-02 00:00");
     await page.getByText("No events in this time range").waitFor();
-    await page.getByLabel("To").fill("2026-02-01 00:00");
+    await page.getByLabel("To", { exact: true }).fill("2026-02-01 00:00");
     await page.getByText("After the begin.").waitFor();
     await page.getByText("No events: the filter is not complete").waitFor();
   });

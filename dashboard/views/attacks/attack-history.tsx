@@ -1,89 +1,173 @@
-/** The attacks that are kept in the history, by date and address. */
+/** The attacks that are kept in the history, by date and address: how large they were, who was attacked repeatedly, and a file of them. */
+
 import { useMemo, useState } from "preact/hooks";
-import type { AttackWire, EndedAttacksWire } from "../../../src/http/wire/attack.ts";
+import type { AttackWire } from "../../../src/http/wire/attack.ts";
+import { HISTORY_LIST_MAX } from "../../../src/limits.ts";
+import { type AttackPages, useAttackPages } from "../../api/attack-pages.ts";
 import { serviceNow } from "../../api/contact.ts";
-import { useResource } from "../../api/resource.ts";
 import { Button } from "../../parts/button.tsx";
-import { Empty, StorageOff, WrongFilter } from "../../parts/callout.tsx";
+import { Callout, Empty, Failed, failureText, Loading, StorageOff, WrongFilter } from "../../parts/callout.tsx";
+import { saveCsv } from "../../parts/csv-file.ts";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
-import { Show } from "../../parts/show.tsx";
-import { SpanFields, spanOf, TargetField, useRightPath } from "../../parts/span-fields.tsx";
+import { FindField, searched } from "../../parts/find-field.tsx";
+import { AddressFilter, SpanFields, spanOf } from "../../parts/span-fields.tsx";
 import { linkTo, place } from "../../router.ts";
-import { rangeQuery } from "../../text/time-span.ts";
+import { auditTarget } from "../../text/attack-audit.ts";
+import { attackCsv, victimCounts, victimsText } from "../../text/attack-records.ts";
+import { auditPlace } from "../../text/audit-links.ts";
+import { hasWords } from "../../text/bans.ts";
+import { wholeNumber } from "../../text/format/numbers.ts";
+import { attackSubject } from "../../text/mitigation.ts";
+import { rangeQuery, spanFault } from "../../text/time-span.ts";
 
 const HOUR_MS = 3_600_000;
 
-interface AttackHistoryProps {
-  readonly columns: readonly Column<{ readonly attack: AttackWire; readonly ban: undefined }>[];
+interface Row {
+  readonly attack: AttackWire;
+  readonly ban: undefined;
 }
 
-export function AttackHistory({ columns }: AttackHistoryProps) {
+interface AttackHistoryProps {
+  readonly columns: readonly Column<Row>[];
+  /** What a search finds an attack by. */
+  readonly textOf: (row: Row) => string;
+}
+
+export function AttackHistory(props: AttackHistoryProps) {
   const { query } = place.value;
   const span = spanOf(query);
   const target = query.get("target") ?? "";
   const toId = span.kind === "between" ? query.get("to_id") : null;
   const [isSpanWrong, setSpanWrong] = useState(false);
   const [isTargetWrong, setTargetWrong] = useState(false);
+  // A wrong range is not sent, not even before its fields have said that it is wrong.
+  const isWrong = isSpanWrong || isTargetWrong || spanFault(span, serviceNow()) !== null;
   // The range starts at the time when it was chosen.
-  const { path, from } = useMemo(() => {
+  const path = useMemo(() => {
     const others = { ...(target === "" ? {} : { target }), ...(toId === null ? {} : { to_id: toId }) };
     const asked = rangeQuery(span, serviceNow(), others);
     const to = asked.get("to");
     const hourBefore = (to === null ? serviceNow() : Date.parse(to)) - HOUR_MS;
     if (!asked.has("from")) asked.set("from", new Date(hourBefore).toISOString());
-    return { path: `/api/v1/attacks/history?${asked}`, from: asked.get("from") as string };
+    return `/api/v1/attacks/history?${asked}`;
   }, [JSON.stringify(span), target, toId]);
-  const found = useResource<EndedAttacksWire>(useRightPath(path, span), 0);
+  const { pages, onMore } = useAttackPages(isWrong ? null : path);
   return (
     <>
       <div class="filters">
         <SpanFields span={span} onWrong={setSpanWrong}>
-          <TargetField key={target} target={target} onWrong={setTargetWrong} />
+          <AddressFilter target={target} onWrong={setTargetWrong} />
         </SpanFields>
       </div>
-      {isSpanWrong || isTargetWrong ? (
-        <WrongFilter what="attacks" />
-      ) : (
-        <Show loaded={found.state.value} what="attacks of the history" onRetry={() => void found.refresh()}>
-          {(data) =>
-            data.available ? <Found data={data} from={from} columns={columns} /> : <StorageOff what="history" />
-          }
-        </Show>
-      )}
+      {isWrong ? <WrongFilter what="attacks" /> : <Found {...props} pages={pages} onMore={onMore} />}
     </>
   );
 }
 
 interface FoundProps extends AttackHistoryProps {
-  readonly data: EndedAttacksWire;
-  /** Begin of the range. */
-  readonly from: string;
+  readonly pages: AttackPages;
+  readonly onMore: (() => void) | null;
 }
 
-function Found({ data: { attacks, next }, from, columns }: FoundProps) {
+function Found({ pages, onMore, columns, textOf }: FoundProps) {
+  const { attacks, isAvailable, state, failure } = pages;
+  const search = searched();
+  const counts = useMemo(() => victimCounts(attacks), [attacks]);
+  const rows = useMemo(
+    () => attacks.map((attack): Row => ({ attack, ban: undefined })).filter((row) => hasWords(textOf(row), search)),
+    [attacks, search],
+  );
+  const all = useMemo(() => [...columns, ...recordColumns(counts)], [columns, counts]);
+  if (!isAvailable) return <StorageOff what="history" />;
   if (attacks.length === 0) {
+    if (failure !== null) {
+      return <Failed what="attacks of the history" failure={failure} {...(onMore !== null && { onRetry: onMore })} />;
+    }
+    if (state === "reading") return <Loading what="attacks of the history" />;
     return <Empty title="No attack ended in this time range">Choose a longer one, or take the address away.</Empty>;
   }
+  const isWhole = state === "whole";
+  const found = rows.map(({ attack }) => attack);
   return (
     <>
-      <DataTable
-        label="Attacks of the history"
-        columns={columns}
-        rows={attacks.map((attack) => ({ attack, ban: undefined }))}
-        rowKey={({ attack }) => attack.id}
-      />
-      {next !== undefined && (
-        <p class="choices">
-          <span>These are the newest {attacks.length}; there are older ones.</span>
-          <Button onClick={() => goTo(from, next)}>Older ones</Button>
+      <Incomplete pages={pages} onMore={onMore} />
+      <div class="filters">
+        <FindField placeholder="address, kind, hostgroup" />
+        <Button isDisabled={state === "reading"} onClick={() => saveCsv("attacks", attackCsv(found, !isWhole))}>
+          Export as CSV
+        </Button>
+        <p class="muted" role="status">
+          {rows.length === attacks.length ? "" : `${wholeNumber(rows.length)} found of `}
+          {victimsText(counts)}
+          {state === "reading" ? "; reading more …" : ""}
         </p>
+      </div>
+      {rows.length === 0 ? (
+        <Empty title="No attack matches">Make the search shorter.</Empty>
+      ) : (
+        <DataTable
+          label="Attacks of the history"
+          columns={all}
+          rows={rows}
+          rowKey={({ attack }) => attack.id}
+          firstSort={FIRST_SORT}
+        />
       )}
     </>
   );
 }
 
-/** An entry of the browser's history, so that its Back button leads to the newer ones. */
-function goTo(from: string, page: NonNullable<EndedAttacksWire["next"]>): void {
+const FIRST_SORT = { key: "Ended", isDescending: true };
+
+/** What is missing in the list, in its counts and in the file. */
+function Incomplete({ pages: { attacks, state, failure }, onMore }: Pick<FoundProps, "pages" | "onMore">) {
+  if (state !== "cut" && state !== "failed") return null;
+  return (
+    <Callout tone="warn" title={`Cut: these are the newest ${wholeNumber(attacks.length)}`}>
+      <p>
+        {failure === null ? "The range has older ones" : `Older ones could not be read: ${failureText(failure)}`}. They
+        are missing in the list, in its counts and in the file.
+        {onMore === null && ` No more than ${wholeNumber(HISTORY_LIST_MAX)} are read: choose a shorter range.`}
+      </p>
+      {onMore !== null && <Button onClick={onMore}>Older ones</Button>}
+    </Callout>
+  );
+}
+
+function recordColumns(counts: ReadonlyMap<string, number>): readonly Column<Row>[] {
+  const countOf = ({ attack }: Row) => counts.get(attackSubject(attack)) ?? 1;
+  return [
+    {
+      key: "repeated",
+      title: "Of this victim",
+      cell: (row) => <Repeated attack={row.attack} count={countOf(row)} />,
+      order: countOf,
+      isNumber: true,
+      width: "medium",
+    },
+    { key: "audit", title: "Orders", cell: ({ attack }) => <Orders attack={attack} />, width: "wide" },
+  ];
+}
+
+/** All attacks on the victim in this range. */
+function Repeated({ attack: { target }, count }: { readonly attack: AttackWire; readonly count: number }) {
   const { steps, query } = place.value;
-  location.hash = linkTo(steps, { ...Object.fromEntries(query), range: "own", from, ...page });
+  if (target === undefined || count === 1 || query.get("target") === target) return <>{wholeNumber(count)}</>;
+  const { q: _, ...others } = Object.fromEntries(query);
+  return (
+    <a href={linkTo(steps, { ...others, target })} aria-label={`${count} attacks on ${target}`}>
+      {wholeNumber(count)}
+    </a>
+  );
+}
+
+function Orders({ attack }: { readonly attack: AttackWire }) {
+  const target = auditTarget(attack);
+  if (target === null) return <>–</>;
+  const time = { target, from: attack.started_at, to: attack.ended_at };
+  return (
+    <a href={linkTo(["audit"], auditPlace(time, serviceNow()))} aria-label={`Audit trail of ${target} at that time`}>
+      audit
+    </a>
+  );
 }

@@ -137,7 +137,11 @@ function AttackList() {
         />
       }
     >
-      {which === "history" ? <AttackHistory columns={COLUMNS.history} /> : <LiveList which={which} />}
+      {which === "history" ? (
+        <AttackHistory columns={COLUMNS.history} textOf={attackText} />
+      ) : (
+        <LiveList which={which} />
+      )}
     </Panel>
   );
 }

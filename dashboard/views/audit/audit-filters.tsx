@@ -1,6 +1,6 @@
 /** The filters of the audit trail: time range, action and address. Kept in the page's address. */
 import { ChoiceField } from "../../parts/field.tsx";
-import { SpanFields, spanOf, TargetField } from "../../parts/span-fields.tsx";
+import { AddressFilter, SpanFields, spanOf } from "../../parts/span-fields.tsx";
 import { setQuery } from "../../router.ts";
 import { AUDIT_ACTIONS, type AuditFilters, actionOf } from "../../text/audit.ts";
 
@@ -25,7 +25,7 @@ export function AuditFilterFields({ filters: { action, span, target }, onWrong }
           options={[["", "All"], ...Object.entries(AUDIT_ACTIONS)]}
           onChange={(chosen) => setQuery({ action: chosen })}
         />
-        <TargetField key={target} target={target ?? ""} onWrong={(isWrong) => onWrong("target", isWrong)} />
+        <AddressFilter target={target ?? ""} onWrong={(isWrong) => onWrong("target", isWrong)} />
       </SpanFields>
     </div>
   );

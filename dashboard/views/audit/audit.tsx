@@ -7,6 +7,7 @@ import { useResource } from "../../api/resource.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Callout, Empty, StorageOff, type Tone, WrongFilter } from "../../parts/callout.tsx";
+import { saveCsv } from "../../parts/csv-file.ts";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Moment } from "../../parts/moment.tsx";
 import { Panel } from "../../parts/panel.tsx";
@@ -15,6 +16,7 @@ import { useRightPath } from "../../parts/span-fields.tsx";
 import { place, setQuery } from "../../router.ts";
 import { AUDIT_ACTIONS, actorText, auditCsv, auditPath, eventMs } from "../../text/audit.ts";
 import { wholeNumber } from "../../text/format/numbers.ts";
+import { AuditAbout } from "./audit-about.tsx";
 import { AuditFilterFields, filtersOf } from "./audit-filters.tsx";
 
 /** A range that ends now moves along with the time. */
@@ -34,7 +36,14 @@ export function Audit() {
   return (
     <Panel
       title="Commands and their results"
-      actions={!isWrong && events.length > 0 && <Button onClick={() => save(events)}>Export as CSV</Button>}
+      actions={
+        !isWrong &&
+        events.length > 0 && (
+          <Button onClick={() => saveCsv("audit", auditCsv(events, events.length >= HISTORY_ROWS_MAX))}>
+            Export as CSV
+          </Button>
+        )
+      }
     >
       <AuditFilterFields
         filters={filters}
@@ -95,6 +104,7 @@ const COLUMNS: readonly Column<Row>[] = [
   { key: "action", title: "Action", cell: ({ event }) => AUDIT_ACTIONS[event.action] },
   { key: "result", title: "Result", cell: ({ event }) => <Badge tone={TONES[event.result]}>{event.result}</Badge> },
   { key: "target", title: "Target", cell: ({ event }) => event.target.replace("->", " → ") || "–" },
+  { key: "about", title: "About", cell: ({ event }) => <AuditAbout event={event} />, width: "medium" },
   { key: "by", title: "By", cell: ({ event }) => actorText(event), width: "medium" },
   { key: "reason", title: "Reason", cell: ({ event }) => <Reason text={event.reason} />, width: "wide" },
   { key: "dry", title: "Dry run", cell: ({ event }) => (event.dry_run === 1 ? "dry run" : "–"), width: "wide" },
@@ -115,13 +125,3 @@ const TONES: Readonly<Record<AuditEventWire["result"], Tone | "none">> = {
   rejected: "warn",
   error: "danger",
 };
-
-/** Downloads the rows as a file. */
-function save(events: readonly AuditEventWire[]): void {
-  const url = URL.createObjectURL(new Blob([auditCsv(events)], { type: "text/csv;charset=utf-8" }));
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = `floodwall-audit-${new Date(serviceNow()).toISOString().slice(0, 19).replaceAll(":", "")}Z.csv`;
-  link.click();
-  URL.revokeObjectURL(url);
-}

@@ -1,0 +1,57 @@
+/** The attacks of the history as a list: victims that were attacked repeatedly, and the file for a customer. Pure. */
+import type { AttackWire } from "../../src/http/wire/attack.ts";
+import { csvText } from "./format/csv.ts";
+import { wholeNumber } from "./format/numbers.ts";
+import { counted, vectorName } from "./format/words.ts";
+import { attackSubject } from "./mitigation.ts";
+
+/** How many of the attacks each victim had. */
+export function victimCounts(attacks: readonly AttackWire[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const attack of attacks) {
+    const victim = attackSubject(attack);
+    counts.set(victim, (counts.get(victim) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/** `12 attacks on 7 victims, 3 of them attacked repeatedly`. */
+export function victimsText(counts: ReadonlyMap<string, number>): string {
+  const all = [...counts.values()];
+  const sum = all.reduce((total, count) => total + count, 0);
+  const repeated = all.filter((count) => count > 1).length;
+  const text = `${wholeNumber(sum)} ${sum === 1 ? "attack" : "attacks"} on ${counted(counts.size, "victim")}`;
+  return repeated === 0 ? text : `${text}, ${repeated} of them attacked repeatedly`;
+}
+
+type Cell = string | number | boolean | undefined;
+
+const CSV_COLUMNS: readonly (readonly [string, (attack: AttackWire) => Cell])[] = [
+  ["victim", attackSubject],
+  ["hostgroup", ({ group }) => group],
+  ["tenant", ({ tenant }) => tenant],
+  ["direction", ({ direction }) => direction],
+  ["kind", ({ classification }) => (classification === undefined ? undefined : vectorName(classification.type))],
+  ["started_at", ({ started_at: at }) => at],
+  ["ended_at", ({ ended_at: at }) => at],
+  ["duration_seconds", ({ volume }) => volume?.duration_seconds],
+  ["peak_packets_per_second", ({ volume }) => volume?.peak_pps],
+  ["peak_megabits_per_second", ({ volume }) => volume?.peak_mbps],
+  ["packets", ({ volume }) => volume?.packets],
+  ["bytes", ({ volume }) => (volume === undefined ? undefined : Math.round(volume.bits / 8))],
+  ["dropped_packets", ({ volume }) => volume?.dropped_packets],
+  ["metric", ({ metric }) => metric],
+  ["threshold", ({ threshold }) => threshold],
+  ["dry_run", ({ dry_run: isDry }) => isDry],
+  ["id", ({ id }) => id],
+];
+
+/**
+ * Times in UTC; empty: not known.
+ * @param isCut says so in a last line: the file may be passed on without the page
+ */
+export function attackCsv(attacks: readonly AttackWire[], isCut: boolean): string {
+  const rows = attacks.map((attack) => CSV_COLUMNS.map(([, of]) => String(of(attack) ?? "")));
+  const header = CSV_COLUMNS.map(([name]) => name);
+  return csvText([header, ...rows], isCut ? `the range has more attacks than the newest ${attacks.length}` : null);
+}
