@@ -2,7 +2,7 @@
  * `make fresh`: what the README says, done on bare Debian systems of each supported release in folders under
  * build/machines, and the package that they build installed, used and purged on others, and booted with systemd and the
  * release's own kernel. Prints a table at the end.
- * Arguments are suites; default: all. FRESH_TEST=0 leaves `make test` out, FRESH_KEEP=1 keeps the systems.
+ * Arguments are suites; default: all. FRESH_TEST=0 leaves the checks and tests out, FRESH_KEEP=1 keeps the systems.
  */
 import { readFileSync } from "node:fs";
 import { release } from "node:os";

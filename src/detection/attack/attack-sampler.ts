@@ -278,16 +278,17 @@ export class AttackSampler {
     return place.name;
   }
 
-  /** Of the last reading. */
+  /** Of the last reading, as views of it. */
   #newest(count: number, { ageMaxMs, end, place, now }: NewestOf): CapturedPacket[] {
     const records = this.#records;
     const newest: CapturedPacket[] = [];
     const last = Math.max(0, count - RECENT_LOOKED_AT);
-    for (let i = count - 1; i >= last && newest.length < RECENT_TAKEN && records.ageMs(i) <= ageMaxMs; i--) {
+    const taken = Math.min(RECENT_TAKEN, this.#recent.each);
+    for (let i = count - 1; i >= last && newest.length < taken && records.ageMs(i) <= ageMaxMs; i--) {
       const frame = records.frame(i);
       const header = decodeHeader(frame);
       if (header === null || !place.holds(header[end])) continue;
-      newest.push({ atMs: now.wallMs - records.ageMs(i), wireBytes: records.wireBytes(i), frame: frame.slice() });
+      newest.push({ atMs: now.wallMs - records.ageMs(i), wireBytes: records.wireBytes(i), frame });
     }
     return newest.reverse();
   }

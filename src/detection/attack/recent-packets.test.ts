@@ -59,6 +59,20 @@ describe("pcap bounds: the newest packets of an attack", () => {
     expect(recent.of("a0").length).toBeGreaterThan(16);
   });
 
+  test("are copies, also when memory grows and shrinks", () => {
+    const recent = new RecentPackets();
+    const frame = new Uint8Array(200).fill(1);
+    for (let i = 0; i < 20; i++) {
+      frame[0] = i;
+      recent.add("a", [{ atMs: i, wireBytes: 200, frame }]);
+    }
+    frame.fill(9);
+    recent.end("a");
+    const kept = recent.of("a");
+    expect(kept.map((packet) => [packet.atMs, packet.frame[0]])).toEqual(Array.from({ length: 20 }, (_, i) => [i, i]));
+    expect(kept.every((packet) => packet.frame.length === 128 && packet.frame[127] === 1)).toBe(true);
+  });
+
   test("begin anew when the first readings do", () => {
     const recent = new RecentPackets();
     recent.add("a", packets(3));

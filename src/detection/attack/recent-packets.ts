@@ -5,6 +5,7 @@
 import { RECENT_PACKETS_ENDED_ATTACKS, RECENT_PACKETS_MAX, RECENT_PACKETS_PER_ATTACK } from "../../limits.ts";
 import { decodeHeader } from "../../traffic/packet-header.ts";
 import type { CapturedPacket } from "../../traffic/pcap-file.ts";
+import { PacketRing } from "./packet-ring.ts";
 import type { SampledPacket } from "./sample-shares.ts";
 
 /** What ended attacks may keep is taken off the room of those in progress. */
@@ -12,32 +13,37 @@ const ACTIVE_PACKETS_MAX = RECENT_PACKETS_MAX - RECENT_PACKETS_ENDED_ATTACKS * R
 
 export class RecentPackets {
   /** By attack id; oldest packet first. */
-  readonly #active = new Map<string, CapturedPacket[]>();
+  readonly #active = new Map<string, PacketRing>();
   /** In the order in which they ended. */
-  readonly #ended = new Map<string, readonly CapturedPacket[]>();
+  readonly #ended = new Map<string, PacketRing>();
   #each = RECENT_PACKETS_PER_ATTACK;
 
-  /** @param packets newer than those that are kept, oldest first. */
+  /** Number of packets that an attack in progress may keep. */
+  get each(): number {
+    return this.#each;
+  }
+
+  /** @param packets newer than those that are kept, oldest first; their frames are copied. */
   add(id: string, packets: readonly CapturedPacket[]): void {
-    const kept = this.#active.get(id) ?? [];
-    kept.push(...packets);
-    this.#active.set(id, kept);
+    const ring = this.#active.get(id) ?? new PacketRing();
+    this.#active.set(id, ring);
     const each = Math.min(RECENT_PACKETS_PER_ATTACK, Math.floor(ACTIVE_PACKETS_MAX / this.#active.size));
-    if (each < this.#each) for (const others of this.#active.values()) keepNewest(others, each);
+    if (each < this.#each) for (const others of this.#active.values()) others.limit(each);
     this.#each = each;
-    keepNewest(kept, each);
+    for (const packet of packets) ring.push(packet, each);
   }
 
   /** The next reading begins anew. */
   clear(id: string): void {
-    this.#active.delete(id);
+    this.#active.get(id)?.keepNewest(0);
   }
 
   end(id: string): void {
-    const kept = this.#active.get(id);
+    const ring = this.#active.get(id);
     this.#active.delete(id);
-    if (kept === undefined || kept.length === 0) return;
-    this.#ended.set(id, kept);
+    if (ring === undefined || ring.length === 0) return;
+    ring.trim();
+    this.#ended.set(id, ring);
     for (const oldest of this.#ended.keys()) {
       if (this.#ended.size <= RECENT_PACKETS_ENDED_ATTACKS) break;
       this.#ended.delete(oldest);
@@ -46,7 +52,7 @@ export class RecentPackets {
 
   /** Oldest first; empty: none are kept of this attack, or not any more. */
   of(id: string): readonly CapturedPacket[] {
-    return this.#active.get(id) ?? this.#ended.get(id) ?? [];
+    return (this.#active.get(id) ?? this.#ended.get(id))?.packets() ?? [];
   }
 }
 
@@ -56,8 +62,4 @@ export function sampledPackets(packets: readonly CapturedPacket[]): SampledPacke
     const header = decodeHeader(frame);
     return header === null ? [] : { header, wireBytes, standsFor: 1 };
   });
-}
-
-function keepNewest(packets: CapturedPacket[], count: number): void {
-  if (packets.length > count) packets.splice(0, packets.length - count);
 }
