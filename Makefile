@@ -1,6 +1,7 @@
 # All tasks of the project. `make start` shows Floodwall at work, `make test` tests it; both install what is missing.
 #   setup  packages, npm modules, native code       check  format, lint, types       bench  speed, beside alternatives
 #   lab    the demonstration once, as a test        soak   15 minutes of floods      fuzz   parser and API, for long
+#   truth  the words on the dashboard against BIRD and API, through 200 floods (FLOODS=…, SEED=…)
 #   lab-scrub  a flood diverted to a scrub node, and a user's requests to the same victim beside it
 #   conformance  the interface, statement by statement    accuracy  detection on labelled captures
 #   captures  what the kernel drops of labelled captures, under the rules that detection made (SEED=…)
@@ -41,7 +42,7 @@ DEB_PACKAGES := dpkg-dev binutils adduser
 BENCH_PACKAGES := fastnetmon wrk
 FRESH_PACKAGES := debootstrap $(MACHINE_PACKAGES)
 
-.PHONY: help setup start lab lab-scrub test conformance accuracy captures check format bench kernels powercut edge-sim soak simulate mutants judges fuzz addon dashboard screenshots docs dist deb fresh clean
+.PHONY: help setup start lab lab-scrub test conformance accuracy captures check format bench kernels powercut edge-sim soak truth simulate mutants judges fuzz addon dashboard screenshots docs dist deb fresh clean
 help:
 	@sed -n '/^#/!q;s/^# //p' Makefile
 
@@ -70,6 +71,9 @@ captures: setup
 
 soak: setup
 	@$(BUN) test/lab/soak.ts --minutes 15
+
+truth: setup $(STAMPS)/test-packages
+	@$(BUN) test/lab/truth/truth.ts --floods $${FLOODS:-200} --seed $${SEED:-1}
 
 simulate: setup
 	SEED=$${SEED:-} HOURS=$${HOURS:-720} STEPS=$${STEPS:-100000} ROUNDS=$${ROUNDS:-200} \

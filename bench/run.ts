@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { announce } from "./announce.ts";
 import { measuredQuietly, type Row } from "./attempts.ts";
 import { captureRate } from "./capture-rate.ts";
-import { dashboardAttack, dashboardFirst, dashboardHeap } from "./dashboard.ts";
+import { dashboardAttack, dashboardFirst, dashboardFrames, dashboardHeap } from "./dashboard.ts";
 import { dataplane } from "./dataplane.ts";
 import { detectionCost } from "./detection/cost.ts";
 import { detectionLatency } from "./detection/latency.ts";
@@ -52,6 +52,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   "edge-reports-full": edgeReportsFull,
   "dashboard-first": dashboardFirst,
   "dashboard-attack": dashboardAttack,
+  "dashboard-frames": dashboardFrames,
   "dashboard-heap": dashboardHeap,
 };
 /** Run only if they are asked for by name. */

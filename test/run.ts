@@ -44,6 +44,8 @@ const lab = [bun, "test/lab/demo/demo.ts", "--once"];
 const scrubLab = [bun, "test/lab/scrub/scrub-demo.ts", "--seconds", "10"];
 const soak = [bun, "test/lab/soak.ts", "--minutes", "0.5"];
 
+const truth = [bun, "test/lab/truth/truth.ts", "--floods", "8", "--lengths", "0.2,0.5,1,2.3,5"];
+
 const native = "native unit tests (ASan, UBSan)";
 const fuzz = [`-max_total_time=${FUZZ_SECONDS}`, "-max_len=512", ...QUIET];
 const STEPS: readonly Step[] = [
@@ -72,6 +74,7 @@ const STEPS: readonly Step[] = [
   },
   { name: "the lab, once", command: lab, counts: one, again: () => lab },
   { name: "the scrubbing lab, short form", command: scrubLab, counts: one, again: () => scrubLab },
+  { name: "the dashboard's truth, short form", command: truth, counts: one, again: () => truth },
   { name: "soak, short form", command: soak, counts: one, again: () => soak },
 ];
 

@@ -10,7 +10,7 @@ import { eventually } from "../fixtures/service.ts";
 import { StolenTime } from "../fixtures/stolen-time.ts";
 import { perform, type Stage } from "./demo/stage.ts";
 import { namespacesUnavailable } from "./namespaces.ts";
-import { DIVERTED, FILTERED, THRESHOLD_PPS, type TrafficOptions, World } from "./world.ts";
+import { DIVERTED, FILTERED, hostAfter, THRESHOLD_PPS, type TrafficOptions, World } from "./world.ts";
 
 const MINUTES_FOR_MEMORY = 5;
 /** The last quarter's median may exceed the second quarter's by so much. */
@@ -80,11 +80,6 @@ function flooding(cycle: number): Flood {
     traffic: { profile: "udp", target, sources: 500, pps: 10 * THRESHOLD_PPS, seconds: 0.5 },
     isAnnounced: (bird) => bird.hasRoute(`${target}/32`),
   };
-}
-
-function hostAfter(first: string, offset: number): string {
-  const dot = first.lastIndexOf(".") + 1;
-  return `${first.slice(0, dot)}${Number(first.slice(dot)) + offset}`;
 }
 
 async function cycle({ bird, service, send }: World, tally: Tally): Promise<void> {

@@ -29,11 +29,19 @@ export const FILTERED = "203.0.113.241";
 export const DIVERTED = "203.0.113.249";
 export const LADDERED = "2001:db8:113::7";
 
+/** An IPv4 address so many after the first; all in one /24. */
+export function hostAfter(first: string, offset: number): string {
+  const dot = first.lastIndexOf(".") + 1;
+  return `${first.slice(0, dot)}${Number(first.slice(dot)) + offset}`;
+}
+
 export interface WorldOptions {
   readonly apiPort: number;
   /** How long an attack must be calm before it is over. */
   readonly hysteresisSeconds: number;
   readonly mode: "mirror" | "inline";
+  /** More of the configuration. */
+  readonly config?: string;
   /** Runs the service: with fewer rights, say. */
   readonly runner?: readonly string[];
 }
@@ -149,7 +157,7 @@ export function sessionUp(bird: Bird, service: ServiceProcess): Promise<void> {
   );
 }
 
-function boxConfig({ hysteresisSeconds, mode }: WorldOptions): string {
+function boxConfig({ hysteresisSeconds, mode, config = "" }: WorldOptions): string {
   return `
 dry_run: false
 networks: [${NETWORK}, "${NETWORK6}"]
@@ -177,5 +185,5 @@ bgp:
   local_pref: 200
   neighbors:
     - { address: 198.51.100.2, remote_asn: ${ASN}, port: ${BGP_PORT} }
-`;
+${config}`;
 }
