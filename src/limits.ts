@@ -8,6 +8,8 @@ import {
   WATCHED_HOSTS_MAX,
 } from "./dataplane/native-constants.ts";
 
+/** The maximum of `capture.link_mbps`: a hundred Tbit/s. */
+export const LINK_MBPS_MAX = 100_000_000;
 /**
  * Rows of the host table, the maximum of `capture.max_hosts`; hosts that the addon hands over in one tick; memory that
  * AF_XDP locks for each queue at the usual MTU, bytes: twice as much for jumbo frames.

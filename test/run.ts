@@ -24,6 +24,11 @@ interface Result extends Counts {
   readonly output: string;
 }
 
+interface Timed {
+  readonly result: Result;
+  readonly stolenShare: number;
+}
+
 const FUZZ_SECONDS = 30;
 /** For libFuzzer: findings and the number of runs, instead of a line for each new path. */
 const QUIET = ["-verbosity=0", "-print_final_stats=1"];
@@ -35,6 +40,9 @@ const BESIDE_OTHERS = { tries: 1, filesMax: 2 };
 const bun = process.execPath;
 const jobs = `-j${availableParallelism()}`;
 const failOnReport = { ASAN_OPTIONS: "detect_leaks=1", UBSAN_OPTIONS: "print_stacktrace=1:halt_on_error=1" };
+const sanitized = { environment: failOnReport, counts: doctest };
+/** Of the native test cases, by their time. */
+const HALF = 92;
 
 const machine = withoutNode();
 process.on("exit", () => machine.remove());
@@ -48,34 +56,40 @@ const truth = [bun, "test/lab/truth/truth.ts", "--floods", "8", "--lengths", "0.
 
 const native = "native unit tests (ASan, UBSan)";
 const fuzz = [`-max_total_time=${FUZZ_SECONDS}`, "-max_len=512", ...QUIET];
-const STEPS: readonly Step[] = [
-  { name: `${native}: build`, command: ["make", "-C", "addon", jobs, "unit", "fuzz"], counts: one },
-  { name: native, command: ["build/addon/unit"], environment: failOnReport, counts: doctest },
-  {
-    name: "native unit tests (TSan)",
-    command: ["make", "-C", "addon", "--no-print-directory", jobs, "tsan"],
-    counts: doctest,
-  },
-  {
-    name: "stock kernels: every program, packets of every kind",
-    command: [bun, "test/machines/kernels.ts", "--short"],
-    counts: one,
-  },
-  {
-    name: `packet parser, fuzzed for ${FUZZ_SECONDS} s`,
-    command: ["build/addon/fuzz_packet_parser", ...fuzz],
-    counts: one,
-  },
-  {
-    name: "TypeScript tests",
-    command: [...bunTests, `--parallel=${Math.min(4, availableParallelism())}`],
-    counts: bunTest,
-    again: failedFilesAgain,
-  },
-  { name: "the lab, once", command: lab, counts: one, again: () => lab },
-  { name: "the scrubbing lab, short form", command: scrubLab, counts: one, again: () => scrubLab },
-  { name: "the dashboard's truth, short form", command: truth, counts: one, again: () => truth },
-  { name: "soak, short form", command: soak, counts: one, again: () => soak },
+/** The steps of one row run at the same time: each uses one core, and none depends on time. */
+const STEPS: readonly (readonly Step[])[] = [
+  [{ name: "native tests: build", command: ["make", "-C", "addon", jobs, "unit", "unit-tsan", "fuzz"], counts: one }],
+  [
+    {
+      name: "stock kernels: every program, packets of every kind",
+      command: [bun, "test/machines/kernels.ts", "--short"],
+      counts: one,
+    },
+    { name: `${native}: first half`, command: ["build/addon/unit", `--last=${HALF}`], ...sanitized },
+    { name: `${native}: second half`, command: ["build/addon/unit", `--first=${HALF + 1}`], ...sanitized },
+    {
+      name: "native unit tests (TSan)",
+      command: ["make", "-C", "addon", "--no-print-directory", "tsan"],
+      counts: doctest,
+    },
+    {
+      name: `packet parser, fuzzed for ${FUZZ_SECONDS} s`,
+      command: ["build/addon/fuzz_packet_parser", ...fuzz],
+      counts: one,
+    },
+  ],
+  [
+    {
+      name: "TypeScript tests",
+      command: [...bunTests, `--parallel=${Math.min(4, availableParallelism())}`],
+      counts: bunTest,
+      again: failedFilesAgain,
+    },
+  ],
+  [{ name: "the lab, once", command: lab, counts: one, again: () => lab }],
+  [{ name: "the scrubbing lab, short form", command: scrubLab, counts: one, again: () => scrubLab }],
+  [{ name: "the dashboard's truth, short form", command: truth, counts: one, again: () => truth }],
+  [{ name: "soak, short form", command: soak, counts: one, again: () => soak }],
 ];
 
 let passed = 0;
@@ -84,18 +98,35 @@ let failed = 0;
 const skipped: string[] = [];
 const failures: string[] = [];
 const repeated: string[] = [];
-for (const step of STEPS) {
-  console.log(`\n== ${step.name}`);
+for (const steps of STEPS) {
+  for (const { name } of steps) console.log(`\n== ${name}`);
+  const results = await Promise.all(steps.map((step) => timed(step, steps.length > 1)));
+  for (const [i, step] of steps.entries()) await judge(step, results[i] as Timed);
+}
+show("skipped", skipped);
+show("failed beside other tests, and passed when repeated alone", repeated);
+show("failed", failures);
+const whenRepeated = passedAgain === 0 ? "" : ` (${passedAgain} of them when repeated)`;
+console.log(`\n${passed} passed${whenRepeated}, ${failed} failed, ${skipped.length} skipped`);
+process.exit(failed === 0 ? 0 : 1);
+
+/** With the share of CPU time that was stolen meanwhile. Beside others its output is shown when it ends. */
+async function timed(step: Step, isBesideOthers: boolean): Promise<Timed> {
   const stolen = new StolenTime();
   const began = performance.now();
-  const result = await run(step, step.command);
+  const result = await run(step, step.command, isBesideOthers);
+  if (isBesideOthers) process.stdout.write(`\n== ${step.name}\n${result.output}`);
   console.log(`== ${Math.round((performance.now() - began) / 1000)} s: ${step.name}`);
+  return { result, stolenShare: stolen.share };
+}
+
+async function judge(step: Step, { result, stolenShare }: Timed): Promise<void> {
   passed += result.passed;
   skipped.push(...result.skipped);
-  if (result.failed === 0) continue;
+  if (result.failed === 0) return;
   console.log(`== FAILED: ${step.name}`);
   const report = [step.name, ...reasons(result.output).map((reason) => `  ${reason}`)];
-  const repeats = stolen.share > STOLEN_MAX ? AFTER_STANDSTILL : BESIDE_OTHERS;
+  const repeats = stolenShare > STOLEN_MAX ? AFTER_STANDSTILL : BESIDE_OTHERS;
   if (await passesAgain(step, result.output, repeats)) {
     passed += result.failed;
     passedAgain += result.failed;
@@ -105,12 +136,6 @@ for (const step of STEPS) {
     failures.push(...report);
   }
 }
-show("skipped", skipped);
-show("failed beside other tests, and passed when repeated alone", repeated);
-show("failed", failures);
-const whenRepeated = passedAgain === 0 ? "" : ` (${passedAgain} of them when repeated)`;
-console.log(`\n${passed} passed${whenRepeated}, ${failed} failed, ${skipped.length} skipped`);
-process.exit(failed === 0 ? 0 : 1);
 
 function failedFilesAgain(output: string, filesMax: number): Command | null {
   const files = failedFiles(output);
@@ -133,21 +158,22 @@ async function passesAgain(step: Step, output: string, repeats: typeof BESIDE_OT
   return false;
 }
 
-async function run({ environment, counts }: Step, command: Command): Promise<Result> {
+async function run({ environment, counts }: Step, command: Command, isSilent = false): Promise<Result> {
   const env = { ...machine.environment, ...environment };
   const child = Bun.spawn([...command], { env, stdin: "ignore", stdout: "pipe", stderr: "pipe" });
-  const output = (await Promise.all([echo(child.stdout), echo(child.stderr)])).join("\n");
+  const output = (await Promise.all([child.stdout, child.stderr].map((stream) => textOf(stream, isSilent)))).join("\n");
   const ok = (await child.exited) === 0;
   const { passed, failed, skipped } = counts(output, ok) ?? { passed: 0, failed: 1, skipped: [] };
   return { passed, failed: ok ? failed : Math.max(1, failed), skipped, output };
 }
 
-async function echo(stream: ReadableStream<Uint8Array>): Promise<string> {
+/** Also shows it as it comes, unless it is silent. */
+async function textOf(stream: ReadableStream<Uint8Array>, isSilent: boolean): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
   for await (const chunk of stream) {
     const part = decoder.decode(chunk, { stream: true });
-    process.stdout.write(part);
+    if (!isSilent) process.stdout.write(part);
     text += part;
   }
   return text;

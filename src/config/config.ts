@@ -54,6 +54,8 @@ export interface CaptureConfig {
   readonly pcapFile: string | null;
   readonly pace: "real" | "max";
   readonly maxHosts: number;
+  /** Of all links together; null: not known. */
+  readonly linkMbps: number | null;
   /** Whether outgoing traffic is counted as well: only if `thresholds_outgoing` is set, since it takes memory. */
   readonly countOutgoing: boolean;
 }

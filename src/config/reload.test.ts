@@ -80,11 +80,21 @@ describe("a reload applies", () => {
     ["capture", "ban: {ttl_seconds: 1, unban_hysteresis_seconds: 1, max_active_bans: 1}\ncapture"],
     ["capture", "detection: {sustain_ms: 100}\ncapture"],
     ["capture", "samples: {enabled: false}\ncapture"],
+    ["capture: {", "capture: {link_mbps: 40000, "],
     ["next_hop: 192.0.2.66", "next_hop: 192.0.2.67\n  communities: [no-export]\n  local_pref: 1"],
     ["remote_asn: 64501", "remote_asn: 64502, port: 1790"],
   ])("%s → %s", (from, to) => {
     expect(restartKeys(config(BASE), changedBase(from, to))).toEqual([]);
   });
+});
+
+test("the capacity of the links is shown anew at once", () => {
+  const [running, next] = [config(BASE), changedBase("capture: {", "capture: {link_mbps: 40000, ")];
+  expect(keepRestartKeys(running, next).capture).toMatchObject({
+    maxHosts: running.capture?.maxHosts,
+    linkMbps: 40_000,
+  });
+  expect(keepRestartKeys(next, running).capture).toEqual(running.capture);
 });
 
 test("keys that need a restart keep their running values, all others are taken over", () => {

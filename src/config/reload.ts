@@ -105,7 +105,7 @@ export function keepRestartKeys(running: Config, next: Config): Config {
   const { windowMs, tickMs } = running.detection;
   return Object.freeze({
     ...next,
-    capture: running.capture,
+    capture: running.capture && { ...running.capture, linkMbps: next.capture?.linkMbps ?? null },
     hostgroups: beginsOutgoing(running, next) ? withoutOutgoing(next.hostgroups) : next.hostgroups,
     detection: { ...next.detection, windowMs, tickMs },
     stateDir: running.stateDir,

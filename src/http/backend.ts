@@ -190,6 +190,8 @@ export interface BgpNeighborView {
 export interface CaptureView {
   readonly trackedHosts: number;
   readonly maxHosts: number;
+  /** Of all links together; null: not known. */
+  readonly linkMbps: number | null;
   /** Empty: control plane only. */
   readonly sources: readonly SourceView[];
 }

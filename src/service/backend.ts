@@ -127,6 +127,7 @@ export class ServiceBackend implements Backend {
       capture: {
         trackedHosts: packetPath?.stats().trackedHosts ?? 0,
         maxHosts: config.capture?.maxHosts ?? 0,
+        linkMbps: config.capture?.linkMbps ?? null,
         sources: packetPath?.sources() ?? [],
       },
       dataplane: dataPlane?.view() ?? null,

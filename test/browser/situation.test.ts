@@ -39,6 +39,13 @@ test("a range dragged over a chart is that of all charts, is in the URL, and end
   expect(page.url()).not.toContain("from=");
 });
 
+test("the capacity of the links is a line in the chart of bits, and the traffic a share of it", async () => {
+  const { page } = await dashboard.open();
+  await page.getByRole("button", { name: "Bits" }).click();
+  await page.getByRole("heading", { name: /^Incoming: [\d.]+ Mbit\/s now, [\d.]+ % of the link$/ }).waitFor();
+  await page.getByText("Link 100 Mbit/s").waitFor();
+});
+
 test("the busiest hosts, sources and ports are named", async () => {
   const { page } = await dashboard.open();
   await page.getByRole("row", { name: new RegExp(`^${VICTIM} .*bit/s attack`) }).waitFor();

@@ -7,7 +7,7 @@ import type { TotalTrafficPointWire, TotalTrafficWire } from "../../../src/http/
 import { serviceNow } from "../../api/contact.ts";
 import { attacks } from "../../api/live.ts";
 import { type Loaded, useResource } from "../../api/resource.ts";
-import { groupRates } from "../../api/running.ts";
+import { groupRates, wholeStatus } from "../../api/running.ts";
 import {
   type Direction,
   PROTOCOLS,
@@ -21,7 +21,7 @@ import { Chart, type Series } from "../../parts/chart.tsx";
 import { Segments } from "../../parts/field.tsx";
 import { setQuery } from "../../router.ts";
 import { attackSpans } from "../../text/attack-spans.ts";
-import { bitRate, packetRate } from "../../text/format/numbers.ts";
+import { bitRate, packetRate, percent } from "../../text/format/numbers.ts";
 import {
   emptySpans,
   rangeQuery,
@@ -90,7 +90,7 @@ export function TrafficNow({ history, chosen }: TrafficNowProps) {
       <div class="filters">
         <Segments label="Unit" value={unit} options={UNITS} onChange={setUnit} />
         <span class="muted">
-          Tinted: attacks.{past("incoming") !== null && " Drag across a chart to choose a time range."}
+          {past("incoming") !== null && "Tinted: attacks. Drag across a chart to choose a time range."}
         </span>
       </div>
       <div class={isSilent ? "" : "pair"}>
@@ -128,7 +128,15 @@ function formatOf(unit: Unit): (value: number) => string {
 }
 
 export function nowTitle(last: TracePoint | undefined, { direction, unit }: ChartProps): string {
-  return `${DIRECTION_NAMES[direction]}: ${formatOf(unit)(last === undefined ? 0 : total(last[direction], unit))} now`;
+  const now = last === undefined ? 0 : total(last[direction], unit);
+  const link = linkMbps(unit);
+  const share = link === null ? "" : `, ${percent(now / link)} of the link`;
+  return `${DIRECTION_NAMES[direction]}: ${formatOf(unit)(now)} now${share}`;
+}
+
+/** null: it is not known, or the unit is not that of a link. */
+function linkMbps(unit: Unit): number | null {
+  return unit === "mbps" ? (wholeStatus()?.capture.link_mbps ?? null) : null;
 }
 
 interface HourChartProps extends ChartProps {
@@ -144,7 +152,8 @@ export function HourChart({ direction, unit, recorded, chosen, look }: HourChart
   const line = useMemo(() => timeline(points, step), [points, step]);
   const range = useMemo(() => chosen ?? rangeSpan("1h", serviceNow()), [recorded, chosen]);
   const empty = useMemo(() => emptySpans(line, range, step), [line, range, step]);
-  const series = useMemo(() => hourSeries(line.points, unit), [line, unit]);
+  const link = linkMbps(unit);
+  const series = useMemo(() => hourSeries(line.points, { unit, link }), [line, unit, link]);
   const peak = Math.max(0, ...points.map((point) => point[`max_${unit}`]));
   const spans = useAttackSpans(range);
   const title =
@@ -181,7 +190,13 @@ function useAttackSpans(range: Span): readonly Span[] {
   );
 }
 
-function hourSeries(points: readonly (TotalTrafficPointWire | null)[], unit: Unit): Series[] {
+interface HourScale {
+  readonly unit: Unit;
+  /** null: no line is drawn. */
+  readonly link: number | null;
+}
+
+function hourSeries(points: readonly (TotalTrafficPointWire | null)[], { unit, link }: HourScale): Series[] {
   const mean = (point: TotalTrafficPointWire, protocol: Protocol) =>
     protocol === "other"
       ? Math.max(0, point[unit] - point.udp[unit] - point.tcp[unit] - point.icmp[unit])
@@ -195,7 +210,11 @@ function hourSeries(points: readonly (TotalTrafficPointWire | null)[], unit: Uni
     }),
   );
   const highest = points.map((point) => point?.[`max_${unit}`] ?? null);
-  return [...stacked, { label: "Highest", color: "--text", values: highest }];
+  const lines: Series[] = [{ label: "Highest", color: "--text", values: highest }];
+  if (link !== null) {
+    lines.push({ label: "Link", color: "--chart-threshold", values: points.map(() => link), form: "dashed" });
+  }
+  return [...stacked, ...lines];
 }
 
 function TraceChart({ direction, unit }: ChartProps) {

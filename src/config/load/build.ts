@@ -122,6 +122,7 @@ function buildCapture(file: CaptureFile, countOutgoing: boolean): CaptureConfig 
     pcapFile: file.pcap_file ?? null,
     pace: file.pace ?? "real",
     maxHosts: file.max_hosts,
+    linkMbps: file.link_mbps ?? null,
     countOutgoing,
   };
 }

@@ -19,6 +19,7 @@ import {
   COMMUNITIES_MAX,
   HOSTGROUPS_MAX,
   HOSTS_MAX,
+  LINK_MBPS_MAX,
   PREFIXES_MAX,
 } from "../../limits.ts";
 import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../load/schema-forms.ts";
@@ -91,6 +92,10 @@ const Capture = described(
       max_hosts: described(
         integer(1, HOSTS_MAX, 1_048_576),
         "The number of hosts that are tracked at once, which bounds memory. Packets of further hosts are counted for their network only.",
+      ),
+      link_mbps: described(
+        Type.Optional(integer(1, LINK_MBPS_MAX)),
+        "The capacity of the links whose packets are seen, all together, in Mbit/s. The dashboard shows it beside the traffic; nothing else depends on it.",
       ),
     },
     closed,

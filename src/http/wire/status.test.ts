@@ -174,8 +174,11 @@ describe("status", () => {
       queues: [queue({ queue: -1 })],
     });
     const sources = [source({ queues: [first] }), failed];
-    const wire = wholeStatus(status({ capture: { trackedHosts: 3, maxHosts: 8, sources } }), operator);
-    expect(wire.capture).toMatchObject({ tracked_hosts: 3, max_hosts: 8 });
+    const wire = wholeStatus(
+      status({ capture: { trackedHosts: 3, maxHosts: 8, linkMbps: 40_000, sources } }),
+      operator,
+    );
+    expect(wire.capture).toMatchObject({ tracked_hosts: 3, max_hosts: 8, link_mbps: 40_000 });
     expect(wire.capture.interfaces[0]?.queues).toEqual([
       {
         queue: 0,

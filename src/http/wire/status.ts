@@ -81,6 +81,8 @@ const CaptureWire = Type.Object(
   {
     tracked_hosts: count,
     max_hosts: count,
+    /** Capacity of all links together, if it is configured. */
+    link_mbps: Type.Optional(count),
     /** Empty: control plane only. */
     interfaces: Type.Array(
       Type.Object(
@@ -229,10 +231,11 @@ function scrubbingToWire({ nextHop, nextHop6, communities }: RouteTerms): Static
   return omitNulls({ next_hop: nextHop, next_hop6: nextHop6, community: communities.join(" ") });
 }
 
-function captureToWire({ trackedHosts, maxHosts, sources }: CaptureView): Static<typeof CaptureWire> {
+function captureToWire({ trackedHosts, maxHosts, linkMbps, sources }: CaptureView): Static<typeof CaptureWire> {
   return {
     tracked_hosts: trackedHosts,
     max_hosts: maxHosts,
+    ...(linkMbps !== null && { link_mbps: linkMbps }),
     interfaces: sources.map(({ name, kind, state, mode, error, queues }) =>
       omitNulls({ name, kind, state, mode, error, queues: queues.map(queueToWire) }),
     ),
