@@ -300,7 +300,7 @@ export interface Native {
   /**
    * Resets accepted connections of this process's listener at `port` that are over `perAddress` (an IPv4 address or an
    * IPv6 /64; loopback has no such bound) or over `total` (half of the limit of descriptors where that is less): of the
-   * peers that have the most, those that sent nothing, then those silent the longest. On the event loop.
+   * peers that have the most, those that sent nothing, the oldest first, then those silent the longest. On the event loop.
    */
   limitConnections(cap: {
     readonly port: number;

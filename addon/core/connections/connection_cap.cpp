@@ -82,12 +82,15 @@ std::vector<Connection> connectionsOf(std::uint16_t port) {
   return found;
 }
 
-/// Higher is worth less: sent nothing, or the milliseconds since it sent something.
+/// Higher is worth less: the milliseconds since it sent something, then those that sent nothing, by the milliseconds
+/// since they were made. A request of a new connection may be on its way.
 std::uint64_t silence(int fd) {
+  constexpr std::uint64_t sentNothing = 1ULL << 32;
   tcp_info info{};
   socklen_t length = sizeof info;
-  if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0 || info.tcpi_bytes_received == 0) return UINT64_MAX;
-  return info.tcpi_last_data_recv;
+  if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return UINT64_MAX;
+  // The kernel begins with the time of the connection (tcp_create_openreq_child).
+  return info.tcpi_last_data_recv + (info.tcpi_bytes_received == 0 ? sentNothing : 0);
 }
 
 /// Ranks the connections of one peer. Those that are equally silent stay in the order of their descriptors.
