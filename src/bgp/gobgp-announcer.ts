@@ -224,6 +224,7 @@ export class GobgpAnnouncer implements Announcer {
   async stop({ withdraw }: { withdraw: boolean }): Promise<void> {
     if (withdraw) this.#reconciler.want([]);
     await this.#settleWithDeadline();
+    if (withdraw && this.#speaker.kind === "managed") await this.#link.endSessions();
     await this.#link.stop();
     this.#speaker.routesChanged();
     if (withdraw) await this.#speaker.end();

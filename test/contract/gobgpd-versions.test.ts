@@ -188,6 +188,8 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd, major }) => {
     await second.announcer.stop({ withdraw: true });
     expect(findGobgpd(lab.runDirectory())).toBeNull();
     await until("withdrawn", async () => (await bird.prefixes()).length + (await bird.flowCount()) === 0);
+    // In order, after the withdrawals: not by the end of the process.
+    expect((await bird.ask("show protocols all speaker")).join("\n")).toMatch(/Received: Administrative shutdown/i);
   });
 
   contract(

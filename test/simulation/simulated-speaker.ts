@@ -205,6 +205,7 @@ export class SimulatedSpeaker {
       global: { asn: ASN, routerId: "10.1.0.254", listenPort: -1, listenAddresses: [] },
       addPeer: configures,
       deletePeer: configures,
+      disablePeer: configures,
       resend: (neighbor) => ask("ResetPeer", () => this.#resend(neighbor)),
       setExportPolicy: configures,
       listPeers: () => ask("ListPeer", () => this.#peersNow()),

@@ -43,6 +43,7 @@ export interface GobgpService<Path, Peer, AddPaths> {
   listPeer(request: object): AsyncIterable<{ peer?: Peer | undefined }>;
   addPeer(request: { peer: PeerMessage }): Promise<unknown>;
   deletePeer(request: { address: string }): Promise<unknown>;
+  disablePeer(request: { address: string; communication: string }): Promise<unknown>;
   resetPeer(request: { address: string; soft: true; direction: number }): Promise<unknown>;
   setPolicies(request: PoliciesRequest): Promise<unknown>;
   addPathStream(request: AsyncIterable<AddPaths>): Promise<unknown>;

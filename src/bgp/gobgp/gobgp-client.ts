@@ -126,6 +126,10 @@ class GobgpClient<Path, Peer, AddPaths> implements SpeakerClient {
     await this.#connection.call("DeletePeer", this.#service.deletePeer({ address }));
   }
 
+  async disablePeer(address: string): Promise<void> {
+    await this.#connection.call("DisablePeer", this.#service.disablePeer({ address, communication: "" }));
+  }
+
   async setExportPolicy(neighbors: readonly string[]): Promise<void> {
     const request = policiesRequest(neighbors, this.#api.policy);
     await this.#connection.call("SetPolicies", this.#service.setPolicies(request));

@@ -13,6 +13,8 @@ export interface SpeakerClient {
   listPeers(): Promise<readonly SpeakerPeer[]>;
   addPeer(peer: PeerSettings): Promise<void>;
   deletePeer(address: string): Promise<void>;
+  /** Ends its session after all that is to be sent to it; the neighbor stays as one without a session. */
+  disablePeer(address: string): Promise<void>;
   /**
    * Replaces the policy of a managed speaker: only our own routes are taken and sent, and to none of these neighbors a
    * route with its mark. Routes that were sent before are not looked at again.

@@ -4,6 +4,7 @@
  */
 import { Backoff, type RetryTimes } from "../../system/backoff.ts";
 import type { Clock } from "../../system/clock.ts";
+import { Pause } from "../../system/pause.ts";
 import type { Timers } from "../../system/timers.ts";
 import type { RouteReconciler } from "../route-reconciler.ts";
 import { WakeSignal } from "../wake-signal.ts";
@@ -16,6 +17,9 @@ import { asError, SpeakerFault } from "./speaker-fault.ts";
 
 /** Interval while the speaker sends a neighbor no changes: withdrawals wait for the end of that. */
 const DEFERRING_POLL_MS = 100;
+/** How long neighbors may take to be told of the end of their sessions. */
+const SESSIONS_END_MS = 500;
+const SESSIONS_POLL_MS = 5;
 
 export interface LinkTimes extends RetryTimes {
   /** Interval of polling the sessions, which also detects a hung speaker. Changes are also reported at once. */
@@ -65,6 +69,24 @@ export class SpeakerLink {
   restart(fault: Error | null = null): void {
     this.#restartRequest = { fault };
     this.#wakeSignal.signal();
+  }
+
+  /**
+   * Ends the sessions of a speaker that is stopped next, after the withdrawals that are on their way. Without this, a
+   * speaker can exit before it has sent them: its neighbors then keep the routes for the time of a graceful restart.
+   */
+  async endSessions(): Promise<void> {
+    const client = this.#client;
+    if (client === null) return;
+    try {
+      for (const { address } of await client.listPeers()) await client.disablePeer(address);
+      for (let waitedMs = 0; waitedMs < SESSIONS_END_MS; waitedMs += SESSIONS_POLL_MS) {
+        if ((await client.listPeers()).every(({ state }) => state !== "established")) return;
+        await new Pause(this.#options.timers).wait(SESSIONS_POLL_MS);
+      }
+    } catch {
+      // It does not answer: it is stopped all the same.
+    }
   }
 
   /** Closes the connection; the speaker keeps running. */
