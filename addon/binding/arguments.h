@@ -12,6 +12,9 @@
 
 namespace floodwall::binding {
 
+/// A count as JavaScript has numbers. Exact up to 2^53: 285 years at a billion packets a second.
+[[nodiscard]] inline double numberOf(std::uint64_t count) { return static_cast<double>(count); }
+
 /// The argument at `index` as an object; `name` is what the error calls it.
 [[nodiscard]] Napi::Object objectArgument(const Napi::CallbackInfo& info, std::size_t index, const char* name);
 

@@ -16,7 +16,6 @@ namespace floodwall::binding {
 namespace {
 
 constexpr napi_type_tag kFilterTag = {0x4f0d6b7c21e94a35, 0x8c5e93b1f27a604d};
-constexpr std::size_t kPairBytes = sizeof(PairKey);
 
 std::uint32_t boundOf(const Napi::Object& options, const char* key) {
   const std::uint32_t bound = uint32Of(options, key);

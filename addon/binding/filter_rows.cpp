@@ -7,22 +7,21 @@
 #include <string>
 
 #include "base/boot_clock.h"
+#include "arguments.h"
 #include "constants.h"
 #include "record_abi.h"
 
 namespace floodwall::binding {
 namespace {
 
-constexpr std::size_t kPairBytes = sizeof(PairKey), kAddressBytes = sizeof(inline_address);
-constexpr std::uint32_t kBits = 8 * kAddressBytes;
-
-double number(std::uint64_t count) { return static_cast<double>(count); }
+constexpr std::size_t kEndBytes = sizeof(inline_address);
+constexpr std::uint32_t kBits = 8 * kEndBytes;
 
 [[noreturn]] void throwRange(const Napi::Env& env, const std::string& text) { throw Napi::RangeError::New(env, text); }
 
 inline_address addressAt(std::span<const std::uint8_t> bytes, std::size_t at) {
   inline_address address;
-  std::memcpy(address.bytes, bytes.data() + at, kAddressBytes);
+  std::memcpy(address.bytes, bytes.data() + at, kEndBytes);
   return address;
 }
 
@@ -51,9 +50,9 @@ std::uint64_t costOf(const Napi::Env& env, double bytesPerSecond) {
   return static_cast<std::uint64_t>(std::max(1.0, std::round(1e9 * 65536 / bytesPerSecond)));
 }
 
-inline_address addressOf(const __u8 (&bytes)[kAddressBytes]) {
+inline_address addressOf(const __u8 (&bytes)[kEndBytes]) {
   inline_address address;
-  std::memcpy(address.bytes, bytes, kAddressBytes);
+  std::memcpy(address.bytes, bytes, kEndBytes);
   return address;
 }
 
@@ -101,8 +100,8 @@ WantedRule ruleOf(const Napi::Env& env, std::string id, const rule_record& recor
 
 Napi::Object countsObject(const Napi::Env& env, const filter_count& count) {
   Napi::Object object = Napi::Object::New(env);
-  object.Set("packets", number(count.packets));
-  object.Set("bytes", number(count.bytes));
+  object.Set("packets", numberOf(count.packets));
+  object.Set("bytes", numberOf(count.bytes));
   return object;
 }
 
@@ -124,7 +123,7 @@ std::vector<PairKey> pairsOf(const Napi::Env& env, std::span<const std::uint8_t>
   if (bytes.size() % kPairBytes != 0) throwRange(env, "addresses must be of 32 bytes a pair");
   std::vector<PairKey> pairs;
   for (std::size_t at = 0; at < bytes.size(); at += kPairBytes) {
-    pairs.push_back({.source = addressAt(bytes, at), .victim = addressAt(bytes, at + kAddressBytes)});
+    pairs.push_back({.source = addressAt(bytes, at), .victim = addressAt(bytes, at + kEndBytes)});
   }
   return pairs;
 }
@@ -158,10 +157,10 @@ std::vector<WantedRule> rulesOf(const Napi::Env& env, const Napi::Value& ids, st
 
 std::vector<SetPrefix> prefixesOf(const Napi::Env& env, std::span<const std::uint8_t> addresses,
                                   std::span<const std::uint8_t> lengths) {
-  if (addresses.size() != lengths.size() * kAddressBytes) throwRange(env, "addresses must be of 16 bytes a length");
+  if (addresses.size() != lengths.size() * kEndBytes) throwRange(env, "addresses must be of 16 bytes a length");
   std::vector<SetPrefix> prefixes;
   for (std::size_t i = 0; i < lengths.size(); i++) {
-    prefixes.push_back(prefixAt(env, addressAt(addresses, i * kAddressBytes), lengths[i]));
+    prefixes.push_back(prefixAt(env, addressAt(addresses, i * kEndBytes), lengths[i]));
   }
   return prefixes;
 }
@@ -172,9 +171,9 @@ Napi::Object rulesObject(const Napi::Env& env, const std::vector<RuleHits>& rule
   for (std::uint32_t i = 0; i < rules.size(); i++) {
     const RuleHits& hits = rules[i];
     ids.Set(i, hits.id);
-    const std::array<double, kRuleColumns> row = {wallMsFromBootNs(hits.expiresAtNs), number(hits.all.packets),
-                                                  number(hits.all.bytes), number(hits.dropped.packets),
-                                                  number(hits.dropped.bytes)};
+    const std::array<double, kRuleColumns> row = {wallMsFromBootNs(hits.expiresAtNs), numberOf(hits.all.packets),
+                                                  numberOf(hits.all.bytes), numberOf(hits.dropped.packets),
+                                                  numberOf(hits.dropped.bytes)};
     std::copy(row.begin(), row.end(), counts.Data() + i * kRuleColumns);
   }
   Napi::Object object = Napi::Object::New(env);

@@ -11,6 +11,8 @@
 
 namespace floodwall::binding {
 
+constexpr std::size_t kPairBytes = sizeof(PairKey);
+
 /// 32 bytes a pair: source, victim.
 [[nodiscard]] std::vector<PairKey> pairsOf(const Napi::Env& env, std::span<const std::uint8_t> bytes);
 /// Wall times in milliseconds onto the boot-time clock; as many as there are pairs.

@@ -1,16 +1,14 @@
 #include "source_status.h"
 
+#include "arguments.h"
 #include "constants.h"
 
 namespace floodwall::binding {
 namespace {
 
-/// Exact up to 2^53: 285 years at a billion packets a second.
-double number(std::uint64_t count) { return static_cast<double>(count); }
-
 Napi::Object parseErrorsObject(const Napi::Env& env, const ShardStats& shard) {
   Napi::Object object = Napi::Object::New(env);
-  for (std::size_t i = 0; i < kParseErrors; i++) object.Set(kParseErrorNames[i], number(shard.parseErrors[i]));
+  for (std::size_t i = 0; i < kParseErrors; i++) object.Set(kParseErrorNames[i], numberOf(shard.parseErrors[i]));
   return object;
 }
 
@@ -18,16 +16,16 @@ Napi::Object queueObject(const Napi::Env& env, const QueueStats& queue) {
   Napi::Object object = Napi::Object::New(env);
   object.Set("interface", queue.interface);
   object.Set("queue", queue.queue);
-  object.Set("receivedPackets", number(queue.shard.receivedPackets));
-  object.Set("receivedBytes", number(queue.shard.receivedBytes));
-  object.Set("countedPackets", number(queue.shard.countedPackets));
-  object.Set("untrackedPackets", number(queue.shard.untrackedPackets));
-  object.Set("foreignPackets", number(queue.shard.foreignPackets));
+  object.Set("receivedPackets", numberOf(queue.shard.receivedPackets));
+  object.Set("receivedBytes", numberOf(queue.shard.receivedBytes));
+  object.Set("countedPackets", numberOf(queue.shard.countedPackets));
+  object.Set("untrackedPackets", numberOf(queue.shard.untrackedPackets));
+  object.Set("foreignPackets", numberOf(queue.shard.foreignPackets));
   object.Set("parseErrors", parseErrorsObject(env, queue.shard));
-  object.Set("droppedRingFull", number(queue.droppedRingFull));
-  object.Set("droppedFillEmpty", number(queue.droppedFillEmpty));
-  object.Set("droppedKernel", number(queue.droppedKernel));
-  object.Set("lostSamples", number(queue.lostSamples));
+  object.Set("droppedRingFull", numberOf(queue.droppedRingFull));
+  object.Set("droppedFillEmpty", numberOf(queue.droppedFillEmpty));
+  object.Set("droppedKernel", numberOf(queue.droppedKernel));
+  object.Set("lostSamples", numberOf(queue.lostSamples));
   return object;
 }
 
