@@ -126,7 +126,7 @@ check: setup $(STAMPS)/check-packages $(STAMPS)/judges
 	$(BUN) test test/architecture.test.ts test/citations.test.ts
 
 screenshots: setup $(STAMPS)/test-packages
-	@SCREENSHOTS=1 $(BUN) test --timeout 60000 test/browser/views.test.ts && echo pictures in build/screenshots
+	@SCREENSHOTS=1 $(BUN) test --timeout 60000 test/browser/views.test.ts test/browser/attack-page.test.ts && echo pictures in build/screenshots
 
 docs: $(STAMPS)/modules
 	@$(BUN) docs/generate-configuration.ts

@@ -7,6 +7,7 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { useBrowser } from "../fixtures/browser/dashboard-tests.ts";
+import { picture } from "../fixtures/browser/pictures.ts";
 import { ACME_VICTIM, SECRETS, VICTIM, WHITELISTED } from "../fixtures/browser/world.ts";
 import { victimCapture } from "../fixtures/captures/capture-file.ts";
 import { eventually } from "../fixtures/service.ts";
@@ -74,18 +75,21 @@ describe("a night shift asks", () => {
     await factOf(page, "Mean", /kpps/);
     await factOf(page, "Total", /packets, /);
     await factOf(page, "Passed here", /packets, .*what routers drop is not known here/);
+    await picture(page, "question-when-and-how-much");
   });
 
   test("is it held, by whom, and what should I do now", async () => {
     const { page } = await open(VICTIM, isBanned);
     await factOf(page, "Held", /^Yes, by BGP neighbor 127\./);
     await page.getByText(/Nothing: the attack is held, and/).waitFor();
+    await picture(page, "question-held-by-whom");
   });
 
   test("what of one that is not held", async () => {
     const { page } = await open(WHITELISTED);
     await factOf(page, "Held", /^No$/);
     await page.getByText(/Block single sources, .* protected_whitelist/).waitFor();
+    await picture(page, "question-not-held");
   });
 
   test("which of our customers", async () => {
@@ -96,6 +100,7 @@ describe("a night shift asks", () => {
       .getByRole("heading", { name: /acme-web/ })
       .first()
       .waitFor();
+    await picture(page, "question-customer");
   });
 
   test("did it happen before", async () => {
@@ -104,6 +109,7 @@ describe("a night shift asks", () => {
     await factOf(page, "Attacked before", /^1 time in the last 30 days/);
     await page.getByRole("link", { name: "history", exact: true }).click();
     await page.getByRole("row", { name: new RegExp(`^${REPEATED} ICMP flood`) }).waitFor();
+    await picture(page, "question-before");
   });
 
   test("what did we do", async () => {
@@ -112,6 +118,7 @@ describe("a night shift asks", () => {
     await timeline.getByRole("row", { name: /Announced to 127\./ }).waitFor();
     await page.getByRole("link", { name: "Its ban" }).click();
     await page.getByRole("heading", { level: 2, name: "Ban", exact: true }).waitFor();
+    await picture(page, "question-what-we-did");
   });
 
   test("who lifted it", async () => {
@@ -124,6 +131,7 @@ describe("a night shift asks", () => {
     await page.getByText(/its ban has ended, and this attack places no other/).waitFor();
     await page.getByRole("link", { name: "In the audit trail" }).click();
     await page.getByRole("row", { name: /Unban withdrawn 203\.0\.113\.210 .* noc/ }).waitFor();
+    await picture(page, "question-who-lifted-it");
   });
 
   test("what do I tell the customer", async () => {
@@ -144,6 +152,7 @@ describe("a night shift asks", () => {
       expect(text).toContain(part);
     }
     expect(text).toMatch(/Top sources, of \d+ sampled packets/);
+    await picture(page, "question-report");
   });
 });
 

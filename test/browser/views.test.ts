@@ -4,18 +4,17 @@
  */
 import { beforeAll, expect, test } from "bun:test";
 import { mkdirSync, rmSync } from "node:fs";
-import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { DESKTOP, PHONE } from "../fixtures/browser/browser.ts";
 import { useBrowser } from "../fixtures/browser/dashboard-tests.ts";
+import { PICTURES, picture } from "../fixtures/browser/pictures.ts";
 import { placesOf } from "../fixtures/browser/places.ts";
 import { ACME_VICTIM, SECRETS, VICTIM, WHITELISTED } from "../fixtures/browser/world.ts";
 
 /** Longer than all of it takes on a busy machine. */
 const SECONDS = 420;
-const OUT = process.env["SCREENSHOTS"] === undefined ? null : join(import.meta.dir, "../../build/screenshots");
 /** For charts to have something to show. */
-const HISTORY_MS = OUT === null ? 0 : 25_000;
+const HISTORY_MS = PICTURES === null ? 0 : 25_000;
 /** Pictures of the documents, of what is seen without scrolling: kept in dashboard/pictures. */
 const DOCUMENTS = ["overview-light", "attack-dark"];
 
@@ -33,18 +32,17 @@ const dashboard = useBrowser().useFleet({ hasBgp: true, capture: { floods, secon
 
 beforeAll(
   async () => {
-    if (OUT === null) return;
-    rmSync(OUT, { recursive: true, force: true });
-    mkdirSync(OUT, { recursive: true });
+    if (PICTURES === null) return;
+    rmSync(PICTURES, { recursive: true, force: true });
+    mkdirSync(PICTURES, { recursive: true });
     await Bun.sleep(HISTORY_MS);
   },
   2 * HISTORY_MS + 1000,
 );
 
-async function picture(page: Page, name: string): Promise<void> {
-  if (OUT === null) return;
-  await page.screenshot({ path: join(OUT, `${name}.png`), fullPage: true });
-  if (DOCUMENTS.includes(name)) await page.screenshot({ path: join(OUT, `documents-${name.replace(/-.*/, "")}.png`) });
+async function pictures(page: Page, name: string): Promise<void> {
+  await picture(page, name);
+  if (DOCUMENTS.includes(name)) await picture(page, `documents-${name.replace(/-.*/, "")}`, "screen");
 }
 
 test.each([
@@ -66,7 +64,7 @@ test.each([
         .getByText(/^Reading /)
         .first()
         .waitFor({ state: "detached" });
-      await picture(page, `${name}-${look}`);
+      await pictures(page, `${name}-${look}`);
       found.push(...(await opened.violations()).map((violation) => `${name}: ${violation}`));
       const overflow = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
       if (overflow > 0) found.push(`${name}: ${overflow} pixels wider than the screen`);
