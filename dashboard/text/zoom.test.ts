@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { nearest, zoomed } from "./zoom.ts";
+import { nearest, shifted, zoomed } from "./zoom.ts";
 
 const whole = { from: 0, to: 100 };
 
@@ -18,6 +18,14 @@ test("wider ends at the whole, and closer at half a second", () => {
   expect(zoomed({ shown: { from: 40, to: 50 }, whole, at: null, factor: 2 })).toEqual({ from: 35, to: 55 });
   expect(zoomed({ shown: whole, whole, at: null, factor: Number.POSITIVE_INFINITY })).toBeNull();
   expect(zoomed({ shown: { from: 50, to: 50.6 }, whole, at: null, factor: 0.5 })).toEqual({ from: 50.05, to: 50.55 });
+});
+
+test("earlier and later stay within the whole", () => {
+  const shown = { from: 40, to: 60 };
+  expect(shifted(shown, -0.5, whole)).toEqual({ from: 30, to: 50 });
+  expect(shifted(shown, 0.5, whole)).toEqual({ from: 50, to: 70 });
+  expect(shifted({ from: 5, to: 25 }, -0.5, whole)).toEqual({ from: 0, to: 20 });
+  expect(shifted({ from: 75, to: 95 }, 0.5, whole)).toEqual({ from: 80, to: 100 });
 });
 
 test("the nearest time", () => {

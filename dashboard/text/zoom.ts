@@ -23,6 +23,13 @@ export function zoomed({ shown, whole, at, factor }: Zoom): Span | null {
   return { from, to: from + length };
 }
 
+/** Moved by a share of its length, within the whole: less than 0 is earlier. */
+export function shifted(shown: Span, share: number, whole: Span): Span {
+  const length = shown.to - shown.from;
+  const from = Math.max(whole.from, Math.min(whole.to - length, shown.from + share * length));
+  return { from, to: from + length };
+}
+
 /** Index of the time next to `at`; -1: there are none. @param times increasing */
 export function nearest(times: readonly number[], at: number): number {
   let best = -1;

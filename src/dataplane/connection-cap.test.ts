@@ -4,7 +4,7 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import { eventually } from "../../test/fixtures/service.ts";
 import { loadAddon } from "./addon.ts";
 
-const { limitConnections } = loadAddon();
+const addon = loadAddon();
 const NO_BOUND = 1_000_000;
 /** Longer than the clock of the kernel's connections. */
 const APART_MS = 30;
@@ -37,7 +37,10 @@ async function connections(port: number, count: number, sending: readonly number
     if (sending.includes(i)) client.write("x");
     await Bun.sleep(APART_MS);
   }
-  await eventually(() => limitConnections({ port, total: NO_BOUND, perAddress: NO_BOUND }).open === count, "not open");
+  await eventually(
+    () => addon.limitConnections({ port, total: NO_BOUND, perAddress: NO_BOUND }).open === count,
+    "not open",
+  );
   return made;
 }
 
@@ -49,7 +52,7 @@ async function keptOf(made: readonly Socket[], count: number): Promise<number[]>
 test("of connections that sent nothing the newest are kept: a request may be on its way", async () => {
   const port = await listen();
   const made = await connections(port, 8);
-  const count = limitConnections({ port, total: 3, perAddress: NO_BOUND });
+  const count = addon.limitConnections({ port, total: 3, perAddress: NO_BOUND });
   expect(count).toEqual({ open: 3, closedOfAddress: 0, closedOfTotal: 5 });
   expect(await keptOf(made, 3)).toEqual([5, 6, 7]);
 });
@@ -57,6 +60,6 @@ test("of connections that sent nothing the newest are kept: a request may be on 
 test("one that sent something is kept before those that did not, however new they are", async () => {
   const port = await listen();
   const made = await connections(port, 6, [0, 2]);
-  limitConnections({ port, total: 3, perAddress: NO_BOUND });
+  addon.limitConnections({ port, total: 3, perAddress: NO_BOUND });
   expect(await keptOf(made, 3)).toEqual([0, 2, 5]);
 });

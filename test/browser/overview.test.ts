@@ -39,7 +39,7 @@ describe("under attack", () => {
     await page.getByRole("heading", { name: /^Incoming: [\d.]+ kpps now$/ }).waitFor();
     await page.getByRole("img", { name: /^Incoming: .* by protocol/ }).waitFor();
     await page.getByRole("button", { name: "Bits" }).click();
-    await page.getByRole("heading", { name: /^Incoming: [\d.]+ Mbit\/s now$/ }).waitFor();
+    await page.getByRole("heading", { name: /^Incoming: [\d.]+ Mbit\/s now, [\d.]+ % of the link$/ }).waitFor();
     await page.getByRole("row", { name: new RegExp(`${VICTIM} Blackhole announced`) }).waitFor();
     await page.getByRole("row", { name: /64500 ESTABLISHED/i }).waitFor();
     await page.getByRole("row", { name: /capture\.pcap running/ }).waitFor();

@@ -39,6 +39,28 @@ test("a range dragged over a chart is that of all charts, is in the URL, and end
   expect(page.url()).not.toContain("from=");
 });
 
+test("the range is also chosen by the keyboard: earlier, later, closer, wider, and back", async () => {
+  const { page } = await dashboard.open();
+  const press = async (name: string) => {
+    await page.getByRole("button", { name, exact: true }).focus();
+    await page.keyboard.press("Enter");
+  };
+  const length = () => {
+    const [, from = "0", to = "0"] = /from=(\d+)&to=(\d+)/.exec(page.url()) ?? [];
+    return { from: Number(from), seconds: Number(to) - Number(from) };
+  };
+  expect(await page.getByRole("button", { name: "Later" }).isDisabled()).toBe(true);
+  await press("Zoom in");
+  await page.getByRole("heading", { name: /^Traffic from / }).waitFor();
+  const closer = length();
+  expect(Math.abs(closer.seconds - 1800)).toBeLessThan(3);
+  await press("Earlier");
+  await page.waitForFunction(`!location.hash.includes("from=${closer.from}&")`);
+  expect(Math.abs(length().from - (closer.from - 900))).toBeLessThan(3);
+  await press("Last hour");
+  await page.getByRole("heading", { name: "Traffic in the last hour" }).waitFor();
+});
+
 test("the capacity of the links is a line in the chart of bits, and the traffic a share of it", async () => {
   const { page } = await dashboard.open();
   await page.getByRole("button", { name: "Bits" }).click();

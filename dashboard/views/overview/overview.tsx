@@ -1,5 +1,6 @@
 /** The attacks, what is done about them, and whether it works, on one screen. */
 import { useMemo } from "preact/hooks";
+import { serviceNow } from "../../api/contact.ts";
 import { attacks, bans } from "../../api/live.ts";
 import { groupRates, status, wholeStatus } from "../../api/running.ts";
 import { isUnscoped } from "../../api/session.ts";
@@ -9,9 +10,10 @@ import { Empty } from "../../parts/callout.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo, place, setQuery } from "../../router.ts";
-import { chosenSpan, spanText } from "../../text/format/ranges.ts";
+import { chosenSpan, rangeSpan, type Span, spanQuery, spanText } from "../../text/format/ranges.ts";
 import { counted } from "../../text/format/words.ts";
 import { byUrgency } from "../../text/mitigation.ts";
+import { shifted, zoomed } from "../../text/zoom.ts";
 import { AttackCard } from "../attacks/attack-card.tsx";
 import { BansPanel } from "../bans/bans-panel.tsx";
 import { AttackRows } from "./attack-rows.tsx";
@@ -24,6 +26,9 @@ import { TrafficNow, useTotalHistory } from "./traffic-now.tsx";
 
 /** More attacks are rows, so that those below the first ones are seen too. */
 const CARDS_MAX = 3;
+
+/** The history answers at most 31 days at once. */
+const RANGE_SECONDS_MAX = 30 * 86_400;
 
 export function Overview() {
   const { query } = place.value;
@@ -38,7 +43,9 @@ export function Overview() {
       <Panel
         title={chosen === null ? "Traffic in the last hour" : `Traffic from ${spanText(chosen)}`}
         isWide
-        actions={chosen !== null && <Button onClick={() => setQuery({ from: null, to: null })}>Last hour</Button>}
+        actions={
+          <RangeSteps chosen={chosen} isStored={history.incoming.kind === "ready" && history.incoming.data.available} />
+        }
       >
         <Show loaded={groupRates.state.value} what="rates" onRetry={() => void groupRates.refresh()}>
           {({ available }) => (available ? <TrafficNow history={history} chosen={chosen} /> : <NothingCaptured />)}
@@ -66,6 +73,32 @@ export function Overview() {
           }}
         </Show>
       )}
+    </div>
+  );
+}
+
+interface RangeStepsProps {
+  /** null: the last hour. */
+  readonly chosen: Span | null;
+  readonly isStored: boolean;
+}
+
+/** The range of all charts, for those who do not drag. */
+function RangeSteps({ chosen, isStored }: RangeStepsProps) {
+  if (!isStored) return null;
+  const now = serviceNow() / 1000;
+  const shown = chosen ?? rangeSpan("1h", serviceNow());
+  const go = (span: Span | null) => setQuery(span === null ? { from: null, to: null } : spanQuery(span));
+  const whole = { from: now - RANGE_SECONDS_MAX, to: now };
+  return (
+    <div class="choices">
+      <Button onClick={() => go(shifted(shown, -0.5, whole))}>Earlier</Button>
+      <Button isDisabled={chosen === null} onClick={() => go(shifted(shown, 0.5, whole))}>
+        Later
+      </Button>
+      <Button onClick={() => go(zoomed({ shown, whole, at: null, factor: 0.5 }))}>Zoom in</Button>
+      <Button onClick={() => go(zoomed({ shown, whole, at: null, factor: 2 }) ?? whole)}>Zoom out</Button>
+      {chosen !== null && <Button onClick={() => go(null)}>Last hour</Button>}
     </div>
   );
 }

@@ -58,6 +58,6 @@ test("a contradiction's time is that without a break, and counts while it lasts"
   times.add(["b"], 500);
   expect(times.longerThan(300)).toEqual([["b", 400]]);
   times.add([], 600);
-  expect(times.lengthsMs.toSorted()).toEqual([0, 100, 400]);
+  expect(times.lengthsMs.toSorted((a, b) => a - b)).toEqual([0, 100, 400]);
   expect(times.longerThan(300)).toEqual([["b", 400]]);
 });
