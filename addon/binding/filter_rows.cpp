@@ -6,8 +6,8 @@
 #include <cstring>
 #include <string>
 
-#include "base/boot_clock.h"
 #include "arguments.h"
+#include "base/boot_clock.h"
 #include "constants.h"
 #include "record_abi.h"
 
