@@ -162,6 +162,7 @@ describe("a full file", () => {
       pcapFile: null,
       pace: "real",
       maxHosts: 65_536,
+      linkMbps: 40_000,
       countOutgoing: true,
     });
   });
