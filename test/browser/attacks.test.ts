@@ -90,10 +90,11 @@ test("one that is over has its size, its traffic, what was decided and its ban, 
 });
 
 test("the history has ended attacks by date and address, and no rows for a filter that is wrong", async () => {
-  await eventually(async () => (await historyOf()).length === 1, "the history has no attack");
+  await eventually(async () => (await historyOf()).length >= 1, "the history has no attack");
   const { page } = await dashboard.open("/attacks");
   await page.getByRole("button", { name: "History" }).click();
-  const row = page.getByRole("row", { name: new RegExp(`^${ENDED} ICMP flood`) });
+  // Two, if the machine stood still for longer than an attack is calm before its end.
+  const row = page.getByRole("row", { name: new RegExp(`^${ENDED} ICMP flood`) }).first();
   await row.waitFor();
   const field = page.getByLabel("Address");
   await field.fill("203.0.113");
@@ -113,7 +114,7 @@ test("the history has ended attacks by date and address, and no rows for a filte
 });
 
 test("of the history repeated victims are counted, and what is cut says so in the page and in the file", async () => {
-  await eventually(async () => (await historyOf()).length === 1, "the history has no attack");
+  await eventually(async () => (await historyOf()).length >= 1, "the history has no attack");
   const pages = 12;
   const { page } = await dashboard.open("/attacks?which=history");
   const [real] = (await historyOf()) as [object];
