@@ -23,7 +23,7 @@ const floods = [
   { vector: "icmp_flood", victim: REPEATED, pps: 900, fromSeconds: 8, toSeconds: 300 },
 ] as const;
 const config =
-  "storage: { driver: sqlite, traffic_interval_seconds: 1 }\ndataplane: { enabled: true, interfaces: [lo] }";
+  "storage: { driver: sqlite, traffic_interval_seconds: 1 }\ndataplane: { enabled: true, interfaces: [lo], on_exit: detach }";
 const dashboard = useBrowser().useWorld({ hasBgp: true, capture: { floods, seconds: 300 }, config });
 
 interface Attack {
