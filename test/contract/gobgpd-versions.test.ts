@@ -2,9 +2,11 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
+import { connectGobgp } from "../../src/bgp/gobgp/gobgp-client.ts";
 import { DEFAULT_TIMES } from "../../src/bgp/gobgp-announcer.ts";
 import { RESET_CAUSE_MS } from "../../src/bgp/route-quarantine.ts";
 import { findGobgpd } from "../../src/bgp/speaker/gobgpd-process.ts";
+import { SOCKET_FROM_RUN } from "../../src/bgp/speaker/speaker-directory.ts";
 import {
   BgpLab,
   bgpConfig,
@@ -191,6 +193,23 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd, major }) => {
     // In order, after the withdrawals: not by the end of the process.
     expect((await bird.ask("show protocols all speaker")).join("\n")).toMatch(/Received: Administrative shutdown/i);
   });
+
+  contract(
+    "whose neighbors a service disabled and was then killed, has their sessions again with the next",
+    async () => {
+      const { bird, announcer: first } = await session();
+      await first.stop({ withdraw: false });
+      const path = join(lab.runDirectory(), SOCKET_FROM_RUN);
+      const client = await connectGobgp({ target: { kind: "unix", path }, deadlineMs: TIMES.deadlineMs });
+      for (const { address: peer } of await client.listPeers()) await client.disablePeer(peer);
+      client.close();
+      await until("down", async () => !(await bird.isEstablished("speaker")));
+      const second = lab.announcer(bgpConfig(), { times: TIMES });
+      await established(second.announcer);
+      second.announcer.want([blackhole(V4)]);
+      await until("in BIRD", () => bird.hasRoute(V4));
+    },
+  );
 
   contract(
     "takes a neighbor that is added, changed and removed, with a password, and leaves the others alone",

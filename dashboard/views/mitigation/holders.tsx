@@ -6,12 +6,6 @@ import { Callout, Empty } from "../../parts/callout.tsx";
 import { wholeNumber } from "../../text/format/numbers.ts";
 import { counted } from "../../text/format/words.ts";
 
-/** A tenant cannot see this in the status: only a request for source blocks shows it. */
-export function hasDataplane(): boolean {
-  const whole = wholeStatus();
-  return whole === null || (whole.dataplane !== undefined && whole.dataplane.state !== "disabled");
-}
-
 /** A tenant sees none of it. */
 export function Holders() {
   const whole = wholeStatus();

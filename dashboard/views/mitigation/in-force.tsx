@@ -8,6 +8,7 @@ import type { SourceBlocksWire } from "../../../src/http/wire/source-block.ts";
 import { serviceNow } from "../../api/contact.ts";
 import { bans } from "../../api/live.ts";
 import { type Loaded, useResource } from "../../api/resource.ts";
+import { hasDataplane } from "../../api/running.ts";
 import { isUnscoped, mayAct } from "../../api/session.ts";
 import { BanButton } from "../../parts/ban-actions.tsx";
 import { Button } from "../../parts/button.tsx";
@@ -24,7 +25,7 @@ import { wordsOf } from "../../text/bans.ts";
 import { wholeNumber } from "../../text/format/numbers.ts";
 import { searchText } from "../../text/measure-words.ts";
 import { blockOperators, isLiftable, liftVerb, MEASURE_KINDS, type Measure, measuresOf } from "../../text/measures.ts";
-import { Holders, hasDataplane, NoDataplane } from "./holders.tsx";
+import { Holders, NoDataplane } from "./holders.tsx";
 import { LiftDialog } from "./lift-dialog.tsx";
 import { measureColumns, ORDERS } from "./measure-columns.tsx";
 

@@ -299,7 +299,8 @@ export class ManagedSpeaker implements Speaker {
     wanted: PeerSettings;
   }): Promise<void> {
     const { client, running, wanted } = options;
-    if (running !== undefined && isSamePeer(running, wanted)) return;
+    // Disabled by a service that was killed while it stopped: its sessions are not to stay down.
+    if (running !== undefined && running.state !== "admin_down" && isSamePeer(running, wanted)) return;
     if (running !== undefined) {
       this.#removed.push(running.address);
       await client.deletePeer(running.address);

@@ -4,6 +4,7 @@
  */
 import { Backoff, type RetryTimes } from "../../system/backoff.ts";
 import type { Clock } from "../../system/clock.ts";
+import { within } from "../../system/deadline.ts";
 import { Pause } from "../../system/pause.ts";
 import type { Timers } from "../../system/timers.ts";
 import type { RouteReconciler } from "../route-reconciler.ts";
@@ -78,14 +79,16 @@ export class SpeakerLink {
   async endSessions(): Promise<void> {
     const client = this.#client;
     if (client === null) return;
-    try {
-      for (const { address } of await client.listPeers()) await client.disablePeer(address);
-      for (let waitedMs = 0; waitedMs < SESSIONS_END_MS; waitedMs += SESSIONS_POLL_MS) {
-        if ((await client.listPeers()).every(({ state }) => state !== "established")) return;
-        await new Pause(this.#options.timers).wait(SESSIONS_POLL_MS);
-      }
-    } catch {
-      // It does not answer: it is stopped all the same.
+    // One that does not answer is stopped all the same.
+    const ended = this.#sessionsEnded(client).catch(() => {});
+    await within(ended, SESSIONS_END_MS, this.#options.timers, () => {});
+  }
+
+  async #sessionsEnded(client: SpeakerClient): Promise<void> {
+    const peers = await client.listPeers();
+    await Promise.all(peers.map(({ address }) => client.disablePeer(address)));
+    while ((await client.listPeers()).some(({ state }) => state === "established")) {
+      await new Pause(this.#options.timers).wait(SESSIONS_POLL_MS);
     }
   }
 

@@ -40,6 +40,7 @@ export async function compareSizes(
     "sizes",
     `${floods.length} floods of ${Math.min(...lengths)} to ${Math.max(...lengths)} s, ${uneven} sent unevenly`,
   );
+  if (uneven > floods.length / 2) throw new Error("most floods were sent unevenly: the machine is too busy");
   if (wrong.length > 0) throw new Error(`${wrong.length} figures are more than ${100 * ERROR_MAX} % off`);
 }
 

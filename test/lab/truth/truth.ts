@@ -28,6 +28,7 @@ const EVERY_MS = 100;
 const CONTRADICTION_MAX_MS = 300;
 /** Observations farther apart say nothing about what was between them. */
 const GAP_MAX_MS = 250;
+const GAPS_MAX = 0.05;
 const TOGETHER_MAX = 5;
 const FLOOD_SECONDS = [0.3, 4] as const;
 const TIMES_THRESHOLD = [2, 8] as const;
@@ -108,6 +109,7 @@ function judge(stage: Stage, { times, observations, gaps }: Observed, run: { flo
   );
   const wrong = times.longerThan(CONTRADICTION_MAX_MS);
   if (wrong.length > 0) throw new Error(`${wrong.length} contradictions lasted longer than ${CONTRADICTION_MAX_MS} ms`);
+  if (gaps > GAPS_MAX * observations) throw new Error(`${gaps} observations came too late: the machine is too busy`);
   if (observations < 10 * run.floods) throw new Error(`only ${observations} observations: the machine is too busy`);
 }
 
