@@ -1,6 +1,6 @@
 /**
  * Keeps the attacks and bans current: reads the lists once, then follows the event stream, which is resumed after a
- * disconnect. Without a stream, the lists are polled. Listeners are notified at most ten times a second.
+ * disconnect. Without a stream, the lists are polled. Listeners are notified at once, and at most ten times a second.
  */
 import { effect, signal } from "@preact/signals";
 import type { AttacksWire, AttackWire } from "../../src/http/wire/attack.ts";
@@ -37,6 +37,7 @@ class Live {
   #early: SentEvent[] | null = null;
   #lastId: string | null = null;
   #notifyTimer: ReturnType<typeof setTimeout> | null = null;
+  #notifiedAtMs = 0;
   #abort = new AbortController();
   #wake: () => void = () => {};
 
@@ -171,12 +172,14 @@ class Live {
   #notify(): void {
     if (this.#early !== null) return;
     if (this.#notifyTimer !== null) return;
+    const waitMs = Math.max(0, this.#notifiedAtMs + NOTIFY_MS - performance.now());
     this.#notifyTimer = setTimeout(() => {
       this.#notifyTimer = null;
+      this.#notifiedAtMs = performance.now();
       const atMs = Date.now();
       attacks.value = { kind: "ready", data: this.#attacks.lists(), atMs };
       bans.value = { kind: "ready", data: this.#bans.list(), atMs };
-    }, NOTIFY_MS);
+    }, waitMs);
   }
 
   #pause(ms: number): Promise<void> {

@@ -11,8 +11,10 @@ import { difference, firstFigure, type Sized } from "./figures.ts";
 
 const STEP_MS = 10_000;
 const ERROR_MAX = 0.05;
-const FIRST_VICTIM = "203.0.113.100";
+/** No flood before went to these, so that all of their history is of one flood. */
+const FIRST_VICTIM = "203.0.113.170";
 const WINDOW_SECONDS = 1;
+const TICK_SECONDS = 0.1;
 /** Of the sender, from its own clock: a flood that did not come as ordered is no measure of a peak. */
 const UNEVEN_MAX = 0.02;
 
@@ -133,7 +135,10 @@ function faultsOf(sent: Sent, sizes: readonly Sized[], isEven: boolean): string[
       faults.push(text("total", packets, arrived));
     // The history has rates over the window, of a flood shorter than it too.
     const rate = isOfWindow ? Math.min(rateOf(sent), sent.packets / WINDOW_SECONDS) : rateOf(sent);
-    if (isEven && Math.abs(difference(peak, rate)) > ERROR_MAX) faults.push(text("peak", peak, rate));
+    // Packets that were late came beside those that were not.
+    const most = rate * (1 + sent.late_ns / 1e9 / (isOfWindow ? WINDOW_SECONDS : TICK_SECONDS));
+    const nearest = Math.min(Math.max(peak, rate), most);
+    if (isEven && Math.abs(difference(peak, nearest)) > ERROR_MAX) faults.push(text("peak", peak, nearest));
     return faults;
   });
 }
