@@ -39,7 +39,7 @@ TEST_PACKAGES := doctest-dev libclang-rt-dev prometheus openssl nginx systemd ch
   $(MACHINE_PACKAGES) ethtool --if-available clickhouse-server
 CHECK_PACKAGES := clang-format clang-tidy
 DEB_PACKAGES := dpkg-dev binutils adduser
-BENCH_PACKAGES := fastnetmon wrk
+BENCH_PACKAGES := nftables fastnetmon wrk
 FRESH_PACKAGES := debootstrap $(MACHINE_PACKAGES)
 
 .PHONY: help setup start lab lab-scrub test conformance accuracy captures check format bench kernels powercut edge-sim soak truth simulate mutants judges fuzz addon dashboard screenshots docs dist deb fresh clean

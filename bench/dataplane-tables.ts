@@ -9,7 +9,13 @@ export const PAIRS = 100_000;
 const RULES = 4096;
 /** The maximum for one attack. */
 const RULES_OF_VICTIM = 8;
-export const BOUNDS = { xdpMode: "native", maxPairs: PAIRS, maxRules: RULES, maxPrefixes: 1024 } as const;
+export const BOUNDS = {
+  xdpMode: "native",
+  maxPairs: PAIRS,
+  maxRules: RULES,
+  maxPrefixes: 1024,
+  maxSources: 1024,
+} as const;
 export const VICTIM = "10.1.0.1";
 export const RULE_VICTIMS = { target: "10.2.0.0", hosts: RULES / RULES_OF_VICTIM } as const;
 

@@ -28,12 +28,14 @@ import { programs } from "./programs.ts";
 import { reload } from "./reload.ts";
 import { loadText, table } from "./report.ts";
 import { requestRate } from "./request-rate.ts";
+import { scrub } from "./scrub.ts";
 import { tick } from "./tick.ts";
 
 const BENCHES: Readonly<Record<string, Bench>> = {
   "capture-rate": captureRate,
   "inline-rate": inlineRate,
   dataplane,
+  scrub,
   "packet-times": packetTimes,
   programs,
   "parse-and-count": parseAndCount,

@@ -10,6 +10,8 @@ export const DEVICE = "mirror0";
 const REAL_TIME = ["chrt", "--rr", "1"];
 
 export interface FloodOptions {
+  /** Default: udp. */
+  readonly profile?: "udp" | "syn";
   /** The first of `hosts` addresses. */
   readonly target: string;
   readonly hosts?: number;
@@ -55,9 +57,24 @@ export class Wire {
 
   /** Frames that arrived at all queues since the wire was made. Of senders that run at once, each counts all of them. */
   arrived(): number {
+    return this.counted("xdp_packets");
+  }
+
+  /** A counter of the box's device by the name that ethtool gives it, of all queues. */
+  counted(name: string): number {
     const statistics = this.box.run(["ethtool", "-S", DEVICE]);
-    const queues = [...statistics.matchAll(/^\s*rx_queue_\d+_xdp_packets: (\d+)$/gm)];
-    return queues.reduce((sum, [, packets]) => sum + Number(packets), 0);
+    const queues = [...statistics.matchAll(new RegExp(`^\\s*rx_queue_\\d+_${name}: (\\d+)$`, "gm"))];
+    return queues.reduce((sum, [, count]) => sum + Number(count), 0);
+  }
+
+  /** Frames that the network stack of the box has sent by its device. */
+  sentBack(): number {
+    return Number(this.box.run(["cat", `/sys/class/net/${DEVICE}/statistics/tx_packets`]));
+  }
+
+  /** At the sender's end, where what the box sends back arrives. */
+  attachFar(program: string): void {
+    this.#attacker.run(["ip", "link", "set", "dev", "wire0", "xdpdrv", "object", program, "section", "xdp"]);
   }
 
   attach(program: string): void {

@@ -2,6 +2,7 @@
 
 import {
   FILTER_RULES_PER_DESTINATION_MAX,
+  FILTER_SOURCES_MAX,
   HOSTS_MAX,
   LOCKED_BYTES_PER_QUEUE,
   SCREENED_ROWS_MAX,
@@ -86,6 +87,8 @@ export const ACTIVE_BANS_MAX = 10_000;
 export const BAN_SECONDS_MAX = 2_592_000;
 /** Pairs and rules in the data plane: the maximum of `dataplane.limits.max_dynamic_rules`. */
 export const DYNAMIC_RULES_MAX = 262_144;
+/** Sources of TCP in the data plane: the maximum of `dataplane.limits.max_sources`. */
+export const VALIDATED_SOURCES_MAX = FILTER_SOURCES_MAX;
 /** Policy slots reserved for each ban that `ban.max_active_bans` allows. */
 export const SLOTS_PER_BAN = 8;
 /**

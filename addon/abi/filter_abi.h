@@ -11,38 +11,11 @@
 #include <linux/types.h>
 #include <stddef.h>
 
+#include "filter_verdicts.h"
 #include "inline_abi.h"
+#include "source_abi.h"
 
-#define FILTER_SCHEMA 5
-
-/* Exactly one for each packet. */
-enum filter_verdict {
-  FILTER_PASS_NOT_IP = 0,
-  FILTER_PASS_MALFORMED = 1,
-  FILTER_PASS_ALLOWLIST = 2,
-  FILTER_PASS_WHITELIST = 3,
-  FILTER_PASS_RATE_LIMIT = 4,
-  FILTER_PASS_DEFAULT = 5,
-  FILTER_DROP_SOURCE = 6,
-  FILTER_DROP_RULE = 7,
-  FILTER_DROP_RATE_LIMIT = 8,
-  FILTER_VERDICTS = 9,
-};
-
-struct filter_count {
-  __u64 packets;
-  __u64 bytes;
-};
-
-/* Of one CPU. */
-struct filter_stats {
-  struct filter_count verdicts[FILTER_VERDICTS];
-  /* The boot-time clock as it was at the kernel's last tick: reading it costs as much as all else that a block takes,
-   * and a few milliseconds do not matter to an expiry. */
-  __u64 jiffies;
-  __u64 boot_ns;
-};
-FLOODWALL_ABI_ASSERT(sizeof(struct filter_stats) == 160);
+#define FILTER_SCHEMA 6
 
 /* A way is eight bits of the hash, then a row's number plus 1; 0 is empty. What finds its bucket full goes to the
  * second one; `elsewhere` counts such, and only then does a look-up go there too. */
@@ -144,6 +117,19 @@ enum filter_asks {
   FILTER_ASKS_DESTINATION = 32,
 };
 
+/* What is done with a packet that a rule matches. */
+enum filter_action {
+  FILTER_DISCARD = 0,
+  /* Held to the rate that `byte_cost` says. */
+  FILTER_LIMIT = 1,
+  /* Sources of TCP are remembered; the rules that follow decide. */
+  FILTER_LEARN = 2,
+  /* Sources of TCP must prove their address (source_abi.h): the rules that follow decide about those that did. A source
+   * that was learned keeps its connections, within the rate that `byte_cost` says, if it does. */
+  FILTER_VALIDATE_RESET = 3,
+  FILTER_VALIDATE_TRANSPARENT = 4,
+};
+
 #define FILTER_PORT_RANGES 5
 
 /* A rule: on the first cache line all that most packets are held against, on the last what they change. What it
@@ -158,8 +144,8 @@ struct filter_rule {
   __u8 flags_unset;
   __u8 source_ports;
   __u8 destination_ports;
-  /* Whether what matches is dropped, all of it, or held to the rate that `byte_cost` says. */
-  __u8 is_limit;
+  /* enum filter_action. */
+  __u8 action;
   __u32 length_min;
   __u32 length_max;
   struct filter_ports ports[2 * FILTER_PORT_RANGES];
@@ -170,7 +156,9 @@ struct filter_rule {
   __u64 byte_cost;
   __u8 is_source_ipv4;
   __u8 destination_length;
-  __u8 reserved[6];
+  /* Not of FILTER_DISCARD: only counted, as what would have been done; the rules that follow decide. */
+  __u8 is_dry_run;
+  __u8 reserved[5];
   /* When all that was let through is paid for, on the boot-time clock. */
   __u64 paid_until_ns;
   __u64 reserved2[7];
@@ -185,11 +173,19 @@ FLOODWALL_ABI_ASSERT(sizeof(struct filter_rule) == 192);
 #define FILTER_TRIES 16
 
 /* Each stripe has one for each rule: that of a CPU's number, so that none waits for another. */
-struct filter_hits {
-  struct filter_count passed;
-  struct filter_count dropped;
+enum filter_outcome {
+  FILTER_PASSED = 0,
+  FILTER_DROPPED = 1,
+  FILTER_ANSWERED = 2,
+  /* Segments by which sources proved their address; they are dropped or answered as well. */
+  FILTER_VALIDATED = 3,
+  FILTER_OUTCOMES = 4,
 };
-FLOODWALL_ABI_ASSERT(sizeof(struct filter_hits) == 32);
+
+struct filter_hits {
+  struct filter_count outcomes[FILTER_OUTCOMES];
+};
+FLOODWALL_ABI_ASSERT(sizeof(struct filter_hits) == 64);
 
 /* What rules ask of a packet beside its addresses and its length. Fields that a packet does not show are 0. */
 struct filter_traits {
@@ -287,9 +283,20 @@ struct filter_head {
   __u32 entries[FILTER_SETS];
   /* Pairs are at most so many groups after their home. */
   __u32 pair_reach;
-  __u32 reserved2[8];
+  /* Sets of sources, and what they have room for. */
+  __u32 source_sets;
+  __u32 sources_max;
+  /* How long a source stays, in units of SOURCE_TIME_SHIFT, after its last packet in the second half of that time. */
+  __u32 validated_units;
+  __u32 learned_units;
+  /* Cookies are made with this one of the keys, and read with the one that made them. */
+  __u32 cookie_key;
+  __u32 reserved2;
+  __u64 cookie_keys[2][2];
+  __u32 reserved3[2];
 };
-FLOODWALL_ABI_ASSERT(sizeof(struct filter_head) == 128);
+FLOODWALL_ABI_ASSERT(offsetof(struct filter_head, cookie_keys) == 120);
+FLOODWALL_ABI_ASSERT(sizeof(struct filter_head) == 160);
 
 /* Fixed when the program that only filters is loaded. */
 struct filter_settings {

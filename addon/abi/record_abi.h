@@ -35,7 +35,7 @@ FLOODWALL_ABI_ASSERT(sizeof(struct sample_record) == 160);
 struct rule_record {
   /* Wall clock. */
   double expires_at_ms;
-  /* 0: discard. */
+  /* Of a limit, and of sources that were learned; 0: none. */
   double bytes_per_second;
   /* Addresses in the mapped form, and the lengths of that form. */
   __u8 destination[16];
@@ -51,7 +51,10 @@ struct rule_record {
   /* How many of the ranges below are in use; 0: any port. */
   __u8 source_ports;
   __u8 destination_ports;
-  __u8 reserved[3];
+  /* enum filter_action. */
+  __u8 action;
+  __u8 is_dry_run;
+  __u8 reserved;
   __u32 length_min;
   __u32 length_max;
   struct filter_ports source_ranges[FILTER_PORT_RANGES];

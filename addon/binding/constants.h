@@ -24,8 +24,12 @@ inline constexpr std::array<const char*, 7> kXdpFeatures = {"basic",   "redirect
 
 inline constexpr std::array<const char*, FILTER_VERDICTS> kVerdicts = {
     "pass_not_ip",  "pass_malformed", "pass_allowlist", "pass_whitelist",  "pass_rate_limit",
-    "pass_default", "drop_source",    "drop_rule",      "drop_rate_limit",
+    "pass_default", "drop_source",    "drop_rule",      "drop_rate_limit", "drop_unvalidated",
+    "drop_proof",   "answer_syn_ack", "answer_ack",     "answer_rst",
 };
+/// By enum filter_action.
+inline constexpr std::array<const char*, 5> kRuleActions = {"discard", "rate_limit", "learn", "validate_reset",
+                                                            "validate_transparent"};
 inline constexpr std::array<const char*, 3> kFilterOrigins = {"made", "adopted", "replaced"};
 inline constexpr std::array<const char*, 2> kFilterEnds = {"keep", "detach"};
 inline constexpr std::array<const char*, 4> kPinnedStates = {"healthy", "detached", "missing", "wrong_schema"};
@@ -35,9 +39,13 @@ inline constexpr std::uint32_t kQueueMax = 4095;
 /// Pairs, rules, and prefixes of a list. Far beyond what anybody needs, far below what overflows a size.
 inline constexpr std::uint32_t kFilterEntriesMax = 1U << 22;
 
+/// Sources that the kernel knows: 16 bytes each.
+inline constexpr std::uint32_t kFilterSourcesMax = 1U << 24;
+
 /// Of a pair: wall time of the expiry, packets, bytes.
 inline constexpr std::size_t kPairColumns = 3;
-/// Of a rule: wall time of the expiry, packets and bytes that it matched, packets and bytes that it dropped.
-inline constexpr std::size_t kRuleColumns = 5;
+/// Of a rule: wall time of the expiry, packets and bytes that it matched, packets and bytes that it dropped, packets
+/// that it answered, and sources that proved their address.
+inline constexpr std::size_t kRuleColumns = 7;
 
 }  // namespace floodwall::binding

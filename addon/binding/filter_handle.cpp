@@ -17,11 +17,10 @@ namespace {
 
 constexpr napi_type_tag kFilterTag = {0x4f0d6b7c21e94a35, 0x8c5e93b1f27a604d};
 
-std::uint32_t boundOf(const Napi::Object& options, const char* key) {
+std::uint32_t boundOf(const Napi::Object& options, const char* key, std::uint32_t most = kFilterEntriesMax) {
   const std::uint32_t bound = uint32Of(options, key);
-  if (bound >= 1 && bound <= kFilterEntriesMax) return bound;
-  throw Napi::RangeError::New(options.Env(),
-                              std::string(key) + " must be from 1 to " + std::to_string(kFilterEntriesMax));
+  if (bound >= 1 && bound <= most) return bound;
+  throw Napi::RangeError::New(options.Env(), std::string(key) + " must be from 1 to " + std::to_string(most));
 }
 
 std::vector<std::string> interfacesOf(const Napi::Object& options) {
@@ -57,7 +56,8 @@ FilterHandle::FilterHandle(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Fi
                              .xdpMode = static_cast<XdpMode>(choiceOf(options, "xdpMode", kXdpModes)),
                              .shape = {.pairsMax = boundOf(options, "maxPairs"),
                                        .rulesMax = boundOf(options, "maxRules"),
-                                       .prefixesMax = boundOf(options, "maxPrefixes")}};
+                                       .prefixesMax = boundOf(options, "maxPrefixes"),
+                                       .sourcesMax = boundOf(options, "maxSources", kFilterSourcesMax)}};
   filter_ = guarded(info.Env(), [&] { return std::make_shared<KernelFilter>(std::move(parsed)); });
   Value().TypeTag(&kFilterTag);
 }

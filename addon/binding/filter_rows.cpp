@@ -79,7 +79,9 @@ WantedRule ruleOf(const Napi::Env& env, std::string id, const rule_record& recor
   filter_rule& rule = wanted.rule;
   rule.expires_at_ns = bootNsFromWallMs(record.expires_at_ms);
   rule.byte_cost = costOf(env, record.bytes_per_second);
-  rule.is_limit = rule.byte_cost != 0 ? 1 : 0;
+  if (record.action >= kRuleActions.size()) throwRange(env, "a rule has an unknown action");
+  rule.action = record.action;
+  rule.is_dry_run = record.is_dry_run;
   rule.asks = record.asks & (FILTER_ASKS_PROTOCOL | FILTER_ASKS_FRAGMENT | FILTER_ASKS_FLAGS | FILTER_ASKS_LENGTH);
   rule.protocol = record.protocol;
   rule.fragment = record.fragment;
@@ -171,9 +173,13 @@ Napi::Object rulesObject(const Napi::Env& env, const std::vector<RuleHits>& rule
   for (std::uint32_t i = 0; i < rules.size(); i++) {
     const RuleHits& hits = rules[i];
     ids.Set(i, hits.id);
-    const std::array<double, kRuleColumns> row = {wallMsFromBootNs(hits.expiresAtNs), numberOf(hits.all.packets),
-                                                  numberOf(hits.all.bytes), numberOf(hits.dropped.packets),
-                                                  numberOf(hits.dropped.bytes)};
+    const std::array<double, kRuleColumns> row = {wallMsFromBootNs(hits.expiresAtNs),
+                                                  numberOf(hits.all.packets),
+                                                  numberOf(hits.all.bytes),
+                                                  numberOf(hits.dropped.packets),
+                                                  numberOf(hits.dropped.bytes),
+                                                  numberOf(hits.answered.packets),
+                                                  numberOf(hits.validated)};
     std::copy(row.begin(), row.end(), counts.Data() + i * kRuleColumns);
   }
   Napi::Object object = Napi::Object::New(env);
@@ -200,6 +206,7 @@ Napi::Object statusObject(const Napi::Env& env, const KernelFilterStatus& status
   object.Set("rules", status.rules);
   object.Set("maxPairs", status.shape.pairsMax);
   object.Set("maxRules", status.shape.rulesMax);
+  object.Set("maxSources", status.shape.sourcesMax);
   return object;
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The filter that xdp_filter and xdp_inline share. Judges one packet: allowlist, protected whitelist, source blocks,
- * dynamic rules, in this order; each verdict is counted with its reason. What a rule matches is defined by
- * ruleMatches() of src/mitigation/rules/rule.ts.
+ * dynamic rules, in this order; each verdict is counted with its reason, and carried out. What a rule matches is
+ * defined by ruleMatches() of src/mitigation/rules/rule.ts.
  */
 #pragma once
 
+#include "answer_tcp.h"
 #include "filter_tables.h"
 
 /* The kernel puts bpf_jiffies64() into the program as one load, while each clock is a call. */
@@ -16,6 +17,9 @@ static __always_inline __u64 coarse_boot_ns(struct filter_stats* stats) {
   }
   return stats->boot_ns;
 }
+
+/* Of a verdict, and of FILTER_VERDICTS, which is none. */
+static __always_inline int is_drop(__u32 verdict) { return verdict >= FILTER_DROP_SOURCE && verdict < FILTER_VERDICTS; }
 
 static __always_inline int in_ranges(const struct filter_rule* rule, __u32 first, __u32 count, __u16 port) {
   for (__u32 i = 0; i < FILTER_PORT_RANGES; i++) {
@@ -45,28 +49,14 @@ __noinline int rule_matches(struct filter_rule* rule, struct packet* packet) {
   return asks & FILTER_ASKS_SOURCE ? matches_source(rule, packet) : 1;
 }
 
-/* Whether the packet is within the rate limit; if so, its cost is charged. One token bucket for all CPUs: what passes
- * is never more than the rate, one burst and one packet of each CPU. */
-static __always_inline int is_within_limit(struct filter_rule* rule, __u32 wire) {
-  const __u64 now = bpf_ktime_get_boot_ns();
-  const __u64 cost = rule->byte_cost * wire >> 16;
-  for (int i = 0; i < FILTER_TRIES; i++) {
-    __u64 paid = *(volatile __u64*)&rule->paid_until_ns;
-    __u64 start = paid > now ? paid : now;
-    if (start - now > FILTER_BURST_NS) return 0;
-    if (__sync_val_compare_and_swap(&rule->paid_until_ns, paid, start + cost) == paid) return 1;
-  }
-  return 0;
-}
-
 /* A stripe that only this CPU counts in needs no locked instructions, which cost as much as all else that a rule
  * takes. */
-static __always_inline void count_hit(const struct filter_head* head, __u32 number, __u32 wire, int is_dropped) {
+static __always_inline void count_outcome(const struct filter_head* head, __u32 number, __u32 wire, __u64 outcome) {
   __u32 stripe = bpf_get_smp_processor_id() & (head->stripes - 1);
   __u32 index = stripe * head->rule_slots + number;
   struct filter_hits* hits = bpf_map_lookup_elem(&filter_hits, &index);
   if (!hits) return;
-  struct filter_count* count = is_dropped ? &hits->dropped : &hits->passed;
+  struct filter_count* count = &hits->outcomes[bounded(outcome, FILTER_OUTCOMES - 1)];
   if (head->are_stripes_shared) {
     __sync_fetch_and_add(&count->packets, 1);
     __sync_fetch_and_add(&count->bytes, wire);
@@ -74,6 +64,36 @@ static __always_inline void count_hit(const struct filter_head* head, __u32 numb
     count->packets++;
     count->bytes += wire;
   }
+}
+
+static __always_inline __u64 outcome_of(__u32 verdict) {
+  if (!is_drop(verdict)) return FILTER_PASSED;
+  return verdict >= FILTER_ANSWER_SYN_ACK ? FILTER_ANSWERED : FILTER_DROPPED;
+}
+
+/* The verdict of a rule that does not discard all; FILTER_VERDICTS: the rules that follow decide. Counts it. Not static
+ * for the reason of parse_packet. */
+__noinline __u32 judge_by_action(struct packet* packet, __u64 now_ns, __u32 number, __u32 wire) {
+  struct filter_head* head = filter_head_of();
+  struct filter_rule* rule = bpf_map_lookup_elem(&filter_rules, &number);
+  if (!packet || !head || !rule) return FILTER_VERDICTS;
+  __u32 verdict;
+  if (rule->action == FILTER_LIMIT) {
+    verdict = is_within_limit(rule, wire) ? FILTER_PASS_RATE_LIMIT : FILTER_DROP_RATE_LIMIT;
+  } else {
+    verdict = validate_source(packet, now_ns, rule, wire);
+  }
+  count_outcome(head, number, wire, outcome_of(verdict));
+  if (verdict == FILTER_DROP_PROOF || verdict == FILTER_ANSWER_RST) count_outcome(head, number, wire, FILTER_VALIDATED);
+  return rule->is_dry_run ? FILTER_VERDICTS : verdict;
+}
+
+/* The verdict of a rule that matches; FILTER_VERDICTS: the rules that follow decide. */
+static __always_inline __u32 apply_rule(const struct filter_head* head, const struct filter_rule* rule,
+                                        struct packet* packet, struct filter_stats* stats, __u32 number, __u32 wire) {
+  if (rule->action != FILTER_DISCARD) return judge_by_action(packet, coarse_boot_ns(stats), number, wire);
+  count_outcome(head, number, wire, FILTER_DROPPED);
+  return FILTER_DROP_RULE;
 }
 
 /* The verdict of the rules of one prefix, of which `first` is the first entry's number; FILTER_VERDICTS: none matches.
@@ -88,9 +108,8 @@ static __always_inline __u32 apply_rules(const struct filter_head* head, struct 
       __u32 number = entry->rule;
       struct filter_rule* rule = bpf_map_lookup_elem(&filter_rules, &number);
       if (rule && rule->expires_at_ns > coarse_boot_ns(stats) && (!entry->asks_more || rule_matches(rule, packet))) {
-        int is_dropped = !rule->is_limit || !is_within_limit(rule, wire);
-        count_hit(head, number, wire, is_dropped);
-        return !rule->is_limit ? FILTER_DROP_RULE : is_dropped ? FILTER_DROP_RATE_LIMIT : FILTER_PASS_RATE_LIMIT;
+        __u32 verdict = apply_rule(head, rule, packet, stats, number, wire);
+        if (verdict != FILTER_VERDICTS) return verdict;
       }
     }
     at++;
@@ -198,13 +217,13 @@ static __always_inline __u32 judge_packet(const struct filter_head* head, struct
   return verdict == FILTER_VERDICTS ? FILTER_PASS_DEFAULT : verdict;
 }
 
-/* Whether the packet is to be dropped; counts the verdict. `error` is what parse_packet() said of it, `wire` its
+/* What the kernel is to do with the packet; counts the verdict. `error` is what parse_packet() said of it, `wire` its
  * bytes. */
-static __always_inline int filter_drops(struct packet* packet, __u32 error, __u32 wire) {
+static __always_inline int filter_packet(struct xdp_md* ctx, struct packet* packet, __u32 error, __u32 wire) {
   struct filter_head* head = filter_head_of();
   __u32 slot = 0;
   struct filter_stats* stats = bpf_map_lookup_elem(&filter_stats, &slot);
-  if (!head || !stats) return 0;
+  if (!head || !stats) return XDP_PASS;
   __u32 verdict = FILTER_PASS_MALFORMED;
   if (error == INLINE_NO_ERROR) {
     verdict = judge_packet(head, stats, packet, wire);
@@ -213,8 +232,9 @@ static __always_inline int filter_drops(struct packet* packet, __u32 error, __u3
   }
   /* The verifier requires the bounds check on the register that is used as the index. */
   asm volatile("" : "+r"(verdict));
-  if (verdict >= FILTER_VERDICTS) return 0;
+  if (verdict >= FILTER_VERDICTS) return XDP_PASS;
   stats->verdicts[verdict].packets++;
   stats->verdicts[verdict].bytes += wire;
-  return verdict >= FILTER_DROP_SOURCE;
+  if (verdict < FILTER_DROP_SOURCE) return XDP_PASS;
+  return verdict < FILTER_ANSWER_SYN_ACK ? XDP_DROP : answer_tcp(ctx, packet, stats->boot_ns, verdict);
 }

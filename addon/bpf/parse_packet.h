@@ -51,8 +51,18 @@ struct packet {
   /* INLINE_TCP to INLINE_OTHER. */
   __u8 transport;
   __u8 is_later_fragment;
+  /* Where in the frame the IP header begins. */
+  __u16 network_at;
   /* Of the IP packet with its header, as the header has it; 0 where it leaves that open. */
   __u32 length;
+  /* Of TCP, where traits.shows says that it shows its flags; with UDP they mean nothing. */
+  union {
+    __u64 numbers;
+    struct {
+      __be32 sequence;
+      __be32 acknowledgement;
+    };
+  };
 };
 
 static __always_inline int is_syn(const struct packet* packet) {
@@ -123,6 +133,7 @@ static __always_inline void parse_transport(const struct cursor* cursor, struct 
   if (!tcp) return;
   traits->tcp_flags = tcp[TCP_FLAGS_AT];
   traits->shows |= FILTER_SHOWS_FLAGS;
+  __builtin_memcpy(&packet->numbers, tcp + offsetof(struct tcphdr, seq), sizeof(packet->numbers));
 }
 
 static __always_inline __u32 parse_ipv4(struct cursor* cursor, struct packet* packet) {
@@ -242,6 +253,8 @@ static __always_inline int parse_common(struct xdp_md* ctx, struct packet* packe
   /* Without branches, which no processor predicts where both come: the lowest bit of the number tells UDP from TCP. */
   const __u8 is_udp = ip->protocol & 1, if_tcp = is_udp - 1;
   packet->length = length;
+  packet->network_at = sizeof(*ethernet);
+  packet->numbers = *(const __u64*)&tcp->seq;
   packet->source.halves[1] = mapped_half(ip->saddr);
   packet->destination.halves[1] = mapped_half(ip->daddr);
   packet->transport = INLINE_TCP + is_udp * (INLINE_UDP - INLINE_TCP);
@@ -276,6 +289,7 @@ __noinline __u32 parse_packet(struct xdp_md* ctx, struct packet* packet) {
     type = tag->h_vlan_encapsulated_proto;
     cursor.offset += sizeof(*tag);
   }
+  packet->network_at = cursor.offset;
   if (type == bpf_htons(ETH_P_IP)) return parse_ipv4(&cursor, packet);
   if (type == bpf_htons(ETH_P_IPV6)) return parse_ipv6(ctx, &cursor, packet);
   return INLINE_NOT_IP;

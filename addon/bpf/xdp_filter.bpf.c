@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// The filter alone, for an interface that nothing is counted on: drops what packet_filter.h says, passes the rest on
-// unchanged.
+// The filter alone, for an interface that nothing is counted on: drops or answers what packet_filter.h says, passes the
+// rest on unchanged.
 #include <linux/bpf.h>
 
 #include <bpf/bpf_helpers.h>
@@ -14,7 +14,7 @@ int xdp_filter(struct xdp_md* ctx) {
   __u32 wire = settings.has_fragments ? bpf_xdp_get_buff_len(ctx) : ctx->data_end - ctx->data;
   struct packet packet = {};
   __u32 error = parse_packet(ctx, &packet);
-  return filter_drops(&packet, error, wire) ? XDP_DROP : XDP_PASS;
+  return filter_packet(ctx, &packet, error, wire);
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

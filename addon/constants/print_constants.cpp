@@ -86,6 +86,8 @@ void printBounds() {
   object("LEAST_KERNEL", {{"major", kLeastMajor}, {"minor", kLeastMinor}});
   say("Pairs of a filter, its rules, and the prefixes of each of its lists.");
   number("FILTER_ENTRIES_MAX", kFilterEntriesMax);
+  say("Sources that a filter can be told to know at most.");
+  number("FILTER_SOURCES_MAX", kFilterSourcesMax);
   say("Rules of a filter with one destination, or with none.");
   number("FILTER_RULES_PER_DESTINATION_MAX", FILTER_PREFIX_ENTRIES);
   say("Port ranges of a rule on each side, and bytes of its identifier.");
@@ -102,6 +104,8 @@ void printNames() {
   names("PARSE_ERRORS", kParseErrorNames);
   say("What the filter decides: exactly one for each packet.");
   names("FILTER_VERDICTS", kVerdicts);
+  say("What a rule of the filter does, in the order of their numbers in RULE_RECORD.");
+  names("RULE_ACTIONS", kRuleActions);
   say("Values of options and states, see native.d.ts.");
   names("CLOCKS", kClocks);
   names("SOURCE_STATES", kSourceStates);
@@ -139,6 +143,8 @@ void printRecords() {
                          {"flagsUnset", offsetof(rule_record, flags_unset)},
                          {"sourcePorts", offsetof(rule_record, source_ports)},
                          {"destinationPorts", offsetof(rule_record, destination_ports)},
+                         {"action", offsetof(rule_record, action)},
+                         {"isDryRun", offsetof(rule_record, is_dry_run)},
                          {"lengthMin", offsetof(rule_record, length_min)},
                          {"lengthMax", offsetof(rule_record, length_max)},
                          {"sourceRanges", offsetof(rule_record, source_ranges)},

@@ -42,7 +42,8 @@ inline WantedRule ruleTo(const Address& destination, const std::string& id) {
 }
 
 struct FilterBox {
-  explicit FilterBox(const FilterShape& shape = {.pairsMax = 1000, .rulesMax = 64, .prefixesMax = 64})
+  explicit FilterBox(
+      const FilterShape& shape = {.pairsMax = 1000, .rulesMax = 64, .prefixesMax = 64, .sourcesMax = 1000})
       : maps(FilterMaps::create(shape)), pairs(maps), rules(maps), program(maps, false) {}
 
   [[nodiscard]] bool drops(const Bytes& frame, int repeat = 1) const {

@@ -175,7 +175,7 @@ TEST_CASE("xdp filter: one limit for all CPUs together") {
   // So little that an emulated machine on a busy one sends far more.
   constexpr double kBytesPerSecond = 2e4;
   WantedRule rule = ruleTo(ipv4(kProtected + 1), "limit");
-  rule.rule.is_limit = 1;
+  rule.rule.action = FILTER_LIMIT;
   rule.rule.byte_cost = static_cast<std::uint64_t>(1e9 * 65536 / kBytesPerSecond);
   box.rules.set(std::vector{rule});
   const Bytes frame = udpFrame(kForeign, kProtected + 1);

@@ -39,6 +39,8 @@ function doneText({ method, node, matches_all: isAll }: BanWire): string {
         : "Routers apply rules to traffic to it (FlowSpec)";
     case "divert":
       return `Its traffic goes through ${node === undefined ? "the scrubbing center" : `scrub node ${node}`}`;
+    case "scrub":
+      return "This machine filters its traffic (Scrub)";
     default:
       return method satisfies never;
   }

@@ -28,10 +28,12 @@ const ANNOUNCEMENTS: Readonly<Record<NonNullable<BanWire["announcement"]>, State
 };
 
 /** Whether the routers have received the route. */
-export function routeWord({ state, dry_run: isDry, announcement, missing_at, sent_to: sent = [] }: BanWire): StateWord {
+export function routeWord(ban: BanWire): StateWord {
+  const { state, dry_run: isDry, method, announcement, missing_at, sent_to: sent = [] } = ban;
   const missing = missing_at ?? [];
   if (state !== "active") return { tone: "none", text: state };
   if (isDry) return { tone: "warn", text: "dry\u00a0run" };
+  if (method === "scrub") return { tone: "ok", text: "on this machine" };
   if (announcement === undefined) return { tone: "none", text: "not announced" };
   if (missing.length > 0) {
     return { tone: "warn", text: `at ${sent.length} of ${sent.length + missing.length} neighbors` };

@@ -76,6 +76,14 @@ export function droppedText({ dropped_packets: packets, dropped_bytes: bytes }: 
   return packets === undefined ? null : `${scaled(packets)} packets (${byteCount(bytes ?? 0)}) dropped here`;
 }
 
+/** `1.20 M packets (840 MB) dropped here; 800 k challenged, 310 times a source proved its address`. */
+function scrubbedText({ challenged_packets: challenged, validated_sources: proved }: BanWire, dropped: string | null) {
+  const asked = challenged === undefined ? null : `${scaled(challenged)} challenged`;
+  const proofs = asked === null ? null : `${scaled(proved ?? 0)} times a source proved its address`;
+  const parts = [dropped, [asked, proofs].filter((part) => part !== null).join(", ")];
+  return parts.filter((part) => part !== null && part !== "").join("; ") || null;
+}
+
 const REMEDIES: Readonly<Record<string, string>> = {
   whitelisted: "it is in protected_whitelist",
   "max_active_bans reached": "lift others, or raise ban.max_active_bans",
@@ -105,6 +113,7 @@ function dryRun(method: string): Effect {
 function inForce(method: string, ban: BanWire | undefined): Effect {
   if (ban === undefined) return { tone: "info", title: method, detail: null };
   const dropped = droppedText(ban);
+  if (ban.method === "scrub") return { tone: "ok", title: method, detail: scrubbedText(ban, dropped) };
   switch (ban.announcement) {
     case "announced":
       return announced(method, ban, dropped);

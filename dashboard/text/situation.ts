@@ -41,7 +41,7 @@ export function situationParts({ status, attacks, bans, loss }: Situation): Situ
 /** Whether a measure is in force: a neighbor has its route, or this machine drops packets for it. */
 export function isHeld(ban: BanWire | undefined): boolean {
   if (ban?.state !== "active" || ban.dry_run) return false;
-  return ban.announced === true || (ban.dropped_packets ?? 0) > 0;
+  return ban.announced === true || (ban.dropped_packets ?? 0) + (ban.challenged_packets ?? 0) > 0;
 }
 
 function attacksPart(active: readonly AttackWire[], bans: readonly BanWire[]): SituationPart {

@@ -144,7 +144,7 @@ function buildAgent(config: ScrubAgentConfig, { log, limiter, environment, metri
 }
 
 function openFilter({ dataplane }: ScrubAgentConfig): KernelFilter {
-  const { pinPath, interfaces, xdpMode, maxDynamicRules } = dataplane;
+  const { pinPath, interfaces, xdpMode, maxDynamicRules, maxSources } = dataplane;
   return openKernelFilter({
     pinPath,
     interfaces,
@@ -152,6 +152,7 @@ function openFilter({ dataplane }: ScrubAgentConfig): KernelFilter {
     maxPairs: PAIRS_MAX,
     maxRules: maxDynamicRules,
     maxPrefixes: ALLOWLIST_MAX,
+    maxSources,
   });
 }
 

@@ -80,6 +80,7 @@ test("the defaults drop nothing", () => {
       pinPath: "/sys/fs/bpf/floodwall",
       onExit: "keep",
       allowlist: [],
+      maxSources: 262_144,
       maxDynamicRules: 4096,
     },
     // As wide as a service can mean it.

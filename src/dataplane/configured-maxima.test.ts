@@ -12,6 +12,7 @@ import {
   HOSTGROUPS_MAX,
   HOSTS_MAX,
   PREFIXES_MAX,
+  VALIDATED_SOURCES_MAX,
 } from "../limits.ts";
 import type { Rule } from "../mitigation/rules/rule.ts";
 import { wideRule } from "../mitigation/rules/rule.ts";
@@ -153,7 +154,12 @@ describe.skipIf(bpfUnavailable !== null)(`the filter${skipped}`, () => {
   function openFilter(entries: number) {
     const directory = new BpfDirectory();
     opened.push(directory);
-    const bounds = { maxPairs: entries, maxRules: entries, maxPrefixes: PREFIXES_MAX };
+    const bounds = {
+      maxPairs: entries,
+      maxRules: entries,
+      maxPrefixes: PREFIXES_MAX,
+      maxSources: VALIDATED_SOURCES_MAX,
+    };
     const filter = openKernelFilter({ pinPath: directory.path, interfaces: [], xdpMode: "auto", ...bounds });
     opened.unshift({ close: () => filter.close("detach") });
     return filter;

@@ -5,16 +5,22 @@
 import { KERNEL_RULES_INTERVAL_MS } from "../limits.ts";
 import type { Ban, BanChange } from "../mitigation/ban.ts";
 import { type KernelRule, type KernelRules, kernelRules, kernelRulesOf } from "../mitigation/rules/kernel-rules.ts";
-import type { KernelFilter } from "./kernel-filter.ts";
+import type { FilterRuleRow, KernelFilter } from "./kernel-filter.ts";
 
 export interface Dropped {
   readonly packets: number;
   /** Bytes of frames. */
   readonly bytes: number;
+  /** Packets sent back to sources that had to prove their address. Absent: none. */
+  readonly challenged?: number;
+  /** How often a source proved its address. Absent: never. */
+  readonly validated?: number;
 }
 
 export interface DataPlaneRulesOptions {
   readonly bans: () => Iterable<Ban>;
+  /** Rules that are always in force, whatever is banned. */
+  readonly standing: () => readonly KernelRule[];
   /** Number of rules that fit beside the pairs of source blocks. */
   readonly room: () => number;
   readonly after: (ms: number, fn: () => void) => () => void;
@@ -106,14 +112,15 @@ export class DataPlaneRules {
   }
 
   #put(filter: KernelFilter): void {
-    const { bans, room, monotonicMs, onFault, onLeftOut } = this.#options;
+    const { bans, standing, room, monotonicMs, onFault, onLeftOut } = this.#options;
     const begun = monotonicMs();
     this.#due?.cancel();
     this.#due = null;
     try {
-      const next = kernelRules(bans(), room());
+      const always = standing();
+      const next = kernelRules(bans(), Math.max(0, room() - always.length));
       const going = this.#dropsOfRemovedRules(filter, next.rules);
-      filter.setRules(next.rules);
+      filter.setRules([...always, ...next.rules]);
       this.#keepPast(going, next.rules);
       if (next.leftOut !== this.#wanted.leftOut) onLeftOut(next.leftOut);
       this.#wanted = next;
@@ -132,9 +139,9 @@ export class DataPlaneRules {
     const gone = this.#wanted.rules.filter(({ id, banId }) => !staying.has(id) && bans.has(banId));
     if (gone.length === 0) return [];
     const banOf = new Map(gone.map(({ id, banId }) => [id, banId]));
-    return filter.readRules().flatMap(({ id, droppedPackets: packets, droppedBytes: bytes }) => {
-      const banId = banOf.get(id);
-      return banId === undefined ? [] : [[banId, { packets, bytes }]];
+    return filter.readRules().flatMap((row) => {
+      const banId = banOf.get(row.id);
+      return banId === undefined ? [] : [[banId, droppedOf(row)]];
     });
   }
 
@@ -147,9 +154,9 @@ export class DataPlaneRules {
   #read(filter: KernelFilter): ReadonlyMap<string, Dropped> {
     const bans = new Map(this.#wanted.rules.map(({ id, banId }) => [id, banId]));
     const sums = new Map([...bans.values()].map((banId) => [banId, this.#past.get(banId) ?? NOTHING]));
-    for (const { id, droppedPackets: packets, droppedBytes: bytes } of filter.readRules()) {
-      const banId = bans.get(id);
-      if (banId !== undefined) add(sums, banId, { packets, bytes });
+    for (const row of filter.readRules()) {
+      const banId = bans.get(row.id);
+      if (banId !== undefined) add(sums, banId, droppedOf(row));
     }
     return sums;
   }
@@ -163,7 +170,17 @@ function extendedByMs({ ban, previous }: BanChange): number {
   return isSame ? Math.max(0, ban.expiresAt - previous.expiresAt) : 0;
 }
 
-function add(sums: Map<string, Dropped>, banId: string, { packets, bytes }: Dropped): void {
-  const sum = sums.get(banId) ?? NOTHING;
-  sums.set(banId, { packets: sum.packets + packets, bytes: sum.bytes + bytes });
+function droppedOf({ droppedPackets, droppedBytes, answeredPackets, validated }: FilterRuleRow): Dropped {
+  const dropped = { packets: droppedPackets, bytes: droppedBytes };
+  return answeredPackets === 0 ? dropped : { ...dropped, challenged: answeredPackets, validated };
+}
+
+function add(sums: Map<string, Dropped>, banId: string, more: Dropped): void {
+  const { packets, bytes, challenged = 0, validated = 0 } = sums.get(banId) ?? NOTHING;
+  const total = { packets: packets + more.packets, bytes: bytes + more.bytes };
+  const answered = challenged + (more.challenged ?? 0);
+  sums.set(
+    banId,
+    answered === 0 ? total : { ...total, challenged: answered, validated: validated + (more.validated ?? 0) },
+  );
 }

@@ -50,6 +50,7 @@ function make(config: Config = loadConfigText(CONFIG)): DataPlane {
     openSources: () => kernel.calls.push("open sources"),
     every: (ms, fn) => timers.every(ms, fn),
     after: (ms, fn) => timers.after(ms, fn),
+    wallMs: () => clock.wallMs(),
     monotonicMs: () => clock.monotonicMs(),
     observer: {
       up: () => events.push("up"),

@@ -8,6 +8,7 @@ import { OwnInfrastructure } from "../config/own-infrastructure.ts";
 import type { DataplaneConfig } from "../config/sections/dataplane.ts";
 import { PAIRS_COUNTED_MAX, PREFIXES_MAX } from "../limits.ts";
 import type { Ban, BanChange } from "../mitigation/ban.ts";
+import { learningRules } from "../mitigation/rules/learning.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { KernelPair, PairInstaller } from "../sourceblock/pair-installer.ts";
 import { type Pair, pairName } from "../sourceblock/source-block.ts";
@@ -50,6 +51,7 @@ export interface DataPlaneOptions {
   readonly openSources: () => void;
   readonly every: (ms: number, fn: () => void) => () => void;
   readonly after: (ms: number, fn: () => void) => () => void;
+  readonly wallMs: () => number;
   readonly monotonicMs: () => number;
   readonly observer: DataPlaneObserver;
 }
@@ -83,12 +85,13 @@ export class DataPlane implements PairInstaller {
   #cancel: () => void = () => {};
 
   constructor(options: DataPlaneOptions) {
-    const { config, dataplane, pairs, bans, after, monotonicMs, observer } = options;
+    const { config, dataplane, pairs, bans, after, wallMs, monotonicMs, observer } = options;
     this.#options = options;
     this.#config = config;
     this.#dataplane = dataplane;
     this.#rules = new DataPlaneRules({
       bans,
+      standing: () => learningRules(this.#config, wallMs()),
       room: () => Math.max(0, this.#dataplane.maxDynamicRules - pairs()),
       after,
       monotonicMs,
@@ -110,7 +113,10 @@ export class DataPlane implements PairInstaller {
     this.#dataplane = next.dataplane ?? this.#dataplane;
     if (!this.#isWanted) this.#close("detach");
     else if (this.#filter === null) this.#open();
-    else this.#putLists();
+    else {
+      this.#putLists();
+      this.#rules.changed(null);
+    }
   }
 
   /** Call this after inline sources were closed. */
@@ -281,8 +287,8 @@ export class DataPlane implements PairInstaller {
 }
 
 /** Each kind may use the whole room: the callers share it. */
-function optionsOf({ pinPath, interfaces, xdpMode, maxDynamicRules }: DataplaneConfig): FilterOptions {
-  const bounds = { maxPairs: maxDynamicRules, maxRules: maxDynamicRules, maxPrefixes: PREFIXES_MAX };
+function optionsOf({ pinPath, interfaces, xdpMode, maxDynamicRules, maxSources }: DataplaneConfig): FilterOptions {
+  const bounds = { maxPairs: maxDynamicRules, maxRules: maxDynamicRules, maxPrefixes: PREFIXES_MAX, maxSources };
   return { pinPath, interfaces, xdpMode, ...bounds };
 }
 

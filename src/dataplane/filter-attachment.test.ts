@@ -29,7 +29,7 @@ const frames = (src: string, count = 50) =>
 const block = (expiresAtMs = Date.now() + HOUR_MS) => filter.ask("putPairs", [{ ...PAIR, expiresAtMs }]);
 
 async function open(changes: Partial<FilterOptions> = {}): Promise<FilterStatus> {
-  const bounds = { maxPairs: 1000, maxRules: 64, maxPrefixes: 64 } as const;
+  const bounds = { maxPairs: 1000, maxRules: 64, maxPrefixes: 64, maxSources: 1000 } as const;
   const options = { pinPath: directory.path, interfaces: [DEVICE], xdpMode: "auto", ...bounds, ...changes } as const;
   return filter.ask("openFilter", options);
 }

@@ -15,7 +15,7 @@ const VICTIM = "203.0.113.9";
 const SOURCE = "198.51.100.7";
 const VICTIM6 = "2001:db8::9";
 const SOURCE6 = "2001:db9::7";
-const BOUNDS = { maxPairs: 1000, maxRules: 64, maxPrefixes: 64 } as const;
+const BOUNDS = { maxPairs: 1000, maxRules: 64, maxPrefixes: 64, maxSources: 1000 } as const;
 /** The burst that a limit allows. */
 const BURST_MS = 100;
 const HOUR_MS = 3_600_000;
@@ -191,7 +191,11 @@ describe.skipIf(bpfUnavailable !== null)(`filter${bpfUnavailable === null ? "" :
     expect(filter.readRules().find(({ id }) => id === "r0")?.droppedPackets).toBe(1);
     put({ ...discard(`${VICTIM}/32`), protocol: 17 });
     expect(filter.readRules()).toEqual([
-      { id: "r0", expiresAtMs: expect.any(Number), packets: 0, bytes: 0, droppedPackets: 0, droppedBytes: 0 },
+      {
+        id: "r0",
+        expiresAtMs: expect.any(Number),
+        ...{ packets: 0, bytes: 0, droppedPackets: 0, droppedBytes: 0, answeredPackets: 0, validated: 0 },
+      },
     ]);
   });
 

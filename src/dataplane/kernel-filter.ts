@@ -5,6 +5,7 @@
  * Open, fill, attach: a filter that was pinned before stays in force until attach().
  */
 import type { Rule } from "../mitigation/rules/rule.ts";
+import type { Validation } from "../mitigation/rules/validation.ts";
 import { ADDRESS_BYTES, addressFromBytes, addressToBytes, type IpAddress } from "../net/address.ts";
 import { mappedLength, type Prefix } from "../net/prefix.ts";
 import { loadAddon } from "./addon.ts";
@@ -35,6 +36,8 @@ export interface FilterRulePut {
   /** At most 63 bytes, unique. */
   readonly id: string;
   readonly rule: Rule;
+  /** In place of the rule's own action. */
+  readonly validation?: Validation;
   readonly expiresAtMs: number;
 }
 
@@ -46,6 +49,10 @@ export interface FilterRuleRow {
   readonly bytes: number;
   readonly droppedPackets: number;
   readonly droppedBytes: number;
+  /** Sent back to their sources. */
+  readonly answeredPackets: number;
+  /** How often a source proved its address. */
+  readonly validated: number;
 }
 
 /**
@@ -122,7 +129,7 @@ class AddonFilter implements KernelFilter {
   setRules(rules: readonly FilterRulePut[]): void {
     const bytes = new Uint8Array(rules.length * RULE_BYTES);
     const view = new DataView(bytes.buffer);
-    for (const [i, { rule, expiresAtMs }] of rules.entries()) writeRule(view, i * RULE_BYTES, rule, expiresAtMs);
+    for (const [i, put] of rules.entries()) writeRule(view, i * RULE_BYTES, put);
     this.native.setRules(
       rules.map(({ id }) => id),
       bytes,
@@ -132,11 +139,10 @@ class AddonFilter implements KernelFilter {
   readRules(): FilterRuleRow[] {
     const { ids, rows } = this.native.readRules();
     return ids.map((id, i) => {
-      const [expiresAtMs = 0, packets = 0, bytes = 0, droppedPackets = 0, droppedBytes = 0] = rows.subarray(
-        i * RULE_COLUMNS,
-        (i + 1) * RULE_COLUMNS,
-      );
-      return { id, expiresAtMs, packets, bytes, droppedPackets, droppedBytes };
+      const row = rows.subarray(i * RULE_COLUMNS, (i + 1) * RULE_COLUMNS);
+      const [expiresAtMs = 0, packets = 0, bytes = 0, droppedPackets = 0, droppedBytes = 0] = row;
+      const [answeredPackets = 0, validated = 0] = row.subarray(5);
+      return { id, expiresAtMs, packets, bytes, droppedPackets, droppedBytes, answeredPackets, validated };
     });
   }
 

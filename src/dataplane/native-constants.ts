@@ -28,13 +28,15 @@ export const LEAST_KERNEL = {
 } as const;
 /** Pairs of a filter, its rules, and the prefixes of each of its lists. */
 export const FILTER_ENTRIES_MAX = 4_194_304;
+/** Sources that a filter can be told to know at most. */
+export const FILTER_SOURCES_MAX = 16_777_216;
 /** Rules of a filter with one destination, or with none. */
 export const FILTER_RULES_PER_DESTINATION_MAX = 255;
 /** Port ranges of a rule on each side, and bytes of its identifier. */
 export const FILTER_PORT_RANGES_MAX = 5;
 export const FILTER_RULE_ID_BYTES_MAX = 63;
 /** Of the filter's pinned maps: others are replaced. */
-export const FILTER_SCHEMA = 5;
+export const FILTER_SCHEMA = 6;
 
 /** In the order in which thresholds are judged, and in which the columns of rates have them. */
 export const METRICS = [
@@ -73,7 +75,14 @@ export const FILTER_VERDICTS = [
   "drop_source",
   "drop_rule",
   "drop_rate_limit",
+  "drop_unvalidated",
+  "drop_proof",
+  "answer_syn_ack",
+  "answer_ack",
+  "answer_rst",
 ] as const;
+/** What a rule of the filter does, in the order of their numbers in RULE_RECORD. */
+export const RULE_ACTIONS = ["discard", "rate_limit", "learn", "validate_reset", "validate_transparent"] as const;
 /** Values of options and states, see native.d.ts. */
 export const CLOCKS = ["monotonic", "capture"] as const;
 export const SOURCE_STATES = ["running", "failed", "ended"] as const;
@@ -120,6 +129,8 @@ export const RULE_RECORD = {
   flagsUnset: 54,
   sourcePorts: 55,
   destinationPorts: 56,
+  action: 57,
+  isDryRun: 58,
   lengthMin: 60,
   lengthMax: 64,
   sourceRanges: 68,
@@ -139,4 +150,4 @@ export const RULE_ASKS = {
 /** Bytes of a pair, source and victim; columns of a pair that is read, and of a rule. */
 export const PAIR_BYTES = 32;
 export const PAIR_COLUMNS = 3;
-export const RULE_COLUMNS = 5;
+export const RULE_COLUMNS = 7;

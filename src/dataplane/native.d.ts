@@ -201,6 +201,8 @@ export interface FilterOptions {
   readonly maxPairs: number;
   readonly maxRules: number;
   readonly maxPrefixes: number;
+  /** Sources that the kernel knows, at 16 bytes each. */
+  readonly maxSources: number;
 }
 
 export interface FilterInterface {
@@ -227,6 +229,7 @@ export interface FilterStatus {
   readonly rules: number;
   readonly maxPairs: number;
   readonly maxRules: number;
+  readonly maxSources: number;
 }
 
 /** All methods throw an Error with the remedy when the kernel refuses, and then change nothing. */
@@ -248,7 +251,8 @@ export interface Filter {
    */
   setRules(ids: readonly string[], rules: Uint8Array): void;
   /**
-   * 5 values per rule: wall time of the expiry, packets and bytes that it matched, packets and bytes of those dropped.
+   * 7 values per rule: wall time of the expiry, packets and bytes that it matched, packets and bytes of those dropped,
+   * packets answered, and sources that proved their address.
    */
   readRules(): { readonly ids: readonly string[]; readonly rows: Float64Array };
   /** 16 bytes and a length per prefix. */

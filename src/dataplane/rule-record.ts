@@ -1,19 +1,29 @@
 /** A rule in the record in which it crosses to the addon (native.d.ts, Filter.setRules). */
 
 import type { PortRange, Rule } from "../mitigation/rules/rule.ts";
+import type { Validation } from "../mitigation/rules/validation.ts";
 import { addressToBytes } from "../net/address.ts";
 import { mappedLength, type Prefix } from "../net/prefix.ts";
-import { RULE_ASKS as ASKS, RULE_RECORD as AT, RULE_NO_PREFIX } from "./native-constants.ts";
+import { RULE_ASKS as ASKS, RULE_RECORD as AT, RULE_ACTIONS, RULE_NO_PREFIX } from "./native-constants.ts";
 
 export const RULE_BYTES = AT.bytes;
 
 const LITTLE_ENDIAN = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
 const U32_MAX = 0xffff_ffff;
 
-export function writeRule(view: DataView, at: number, rule: Rule, expiresAtMs: number): void {
-  const { protocol, fragment, tcpFlags, packetLength, action } = rule;
+export interface RuleToWrite {
+  readonly rule: Rule;
+  /** In place of the rule's own action. */
+  readonly validation?: Validation;
+  readonly expiresAtMs: number;
+}
+
+export function writeRule(view: DataView, at: number, { rule, validation, expiresAtMs }: RuleToWrite): void {
+  const { protocol, fragment, tcpFlags, packetLength } = rule;
   view.setFloat64(at + AT.expiresAtMs, expiresAtMs, LITTLE_ENDIAN);
-  view.setFloat64(at + AT.bytesPerSecond, action.kind === "discard" ? 0 : action.bytesPerSecond, LITTLE_ENDIAN);
+  view.setFloat64(at + AT.bytesPerSecond, bytesPerSecondOf(rule, validation), LITTLE_ENDIAN);
+  view.setUint8(at + AT.action, RULE_ACTIONS.indexOf(validation?.kind ?? rule.action.kind));
+  view.setUint8(at + AT.isDryRun, validation?.kind !== "learn" && validation?.isDryRun === true ? 1 : 0);
   view.setUint8(at + AT.destinationLength, writePrefix(view, at + AT.destination, rule.destination));
   view.setUint8(at + AT.sourceLength, writePrefix(view, at + AT.source, rule.source));
   view.setUint8(
@@ -31,6 +41,11 @@ export function writeRule(view: DataView, at: number, rule: Rule, expiresAtMs: n
   view.setUint8(at + AT.destinationPorts, writeRanges(view, at + AT.destinationRanges, rule.destinationPorts));
   view.setUint32(at + AT.lengthMin, Math.min(packetLength?.min ?? 0, U32_MAX), LITTLE_ENDIAN);
   view.setUint32(at + AT.lengthMax, Math.min(packetLength?.max ?? 0, U32_MAX), LITTLE_ENDIAN);
+}
+
+function bytesPerSecondOf({ action }: Rule, validation: Validation | undefined): number {
+  if (validation !== undefined) return validation.kind === "learn" ? 0 : validation.learnedBytesPerSecond;
+  return action.kind === "discard" ? 0 : action.bytesPerSecond;
 }
 
 /** Returns its length. */

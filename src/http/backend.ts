@@ -6,6 +6,7 @@ import type { RouteTerms } from "../config/sections/mitigation.ts";
 import type { NotifyConfig } from "../config/sections/notify.ts";
 import type { SourceView } from "../dataplane/capture.ts";
 import type { DataPlaneView } from "../dataplane/data-plane.ts";
+import type { Dropped } from "../dataplane/data-plane-rules.ts";
 import type { Attack, Calm, EndedAttacksQuery } from "../detection/attack/attack.ts";
 import type { AttackSeries } from "../detection/attack/attack-series.ts";
 import type { AttackSources } from "../detection/attack/attack-sources.ts";
@@ -21,6 +22,7 @@ import type {
 import type { Item } from "../machine/item.ts";
 import type { RouteState } from "../mitigation/announcer.ts";
 import type { Ban } from "../mitigation/ban.ts";
+import type { Method } from "../mitigation/escalation.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import type { BlockRequest, Pair } from "../sourceblock/source-block.ts";
@@ -155,7 +157,7 @@ export interface UpdateView {
 export interface HostgroupView {
   readonly name: string;
   readonly calculation: "per_host" | "total";
-  readonly mitigation: "blackhole" | "flowspec" | "divert";
+  readonly mitigation: Method;
   /** Whether its hosts are banned at all. */
   readonly ban: boolean;
 }
@@ -241,7 +243,7 @@ export interface GroupRatesView {
 /** What is shown of a ban or a source block beside itself. */
 export interface Dropping {
   /** By this machine's data plane; null or absent: not known, or not in the kernel. */
-  readonly dropped?: { readonly packets: number; readonly bytes: number } | null;
+  readonly dropped?: Dropped | null;
   /** False: the answer to an order that is in force, and that the disk has not taken yet. */
   readonly isSaved?: boolean;
 }

@@ -28,6 +28,42 @@ const LADDER: Ladder = [
   { afterSeconds: 120, action: "blackhole" },
 ];
 
+describe("a ban that scrubs", () => {
+  test("announces nothing, and has sources of TCP prove their address while the attack may be over TCP", () => {
+    const { engine, announcer } = harness(under({ method: "scrub" }));
+    const attack = attackOn();
+    engine.attacksChanged([started(attack)], 0);
+    expect(engine.banOf(attack)).toMatchObject({ method: "scrub", measure: { kind: "scrub", tcp: "transparent" } });
+    engine.attackClassified(classified(attack, "syn_flood"), 100);
+    engine.tick(250);
+    expect(engine.banOf(attack)?.measure).toMatchObject({ tcp: "transparent" });
+    engine.attackClassified(classified(attack, "udp_flood"), 500);
+    engine.tick(750);
+    expect(engine.banOf(attack)?.measure).toMatchObject({ tcp: null, rules: { matchesAll: false } });
+    expect(announcer.wanted).toEqual([]);
+  });
+
+  test("does not where the hostgroup says so", () => {
+    const { engine } = harness(under({ method: "scrub", scrub: { tcp: null } }));
+    const attack = classified(attackOn(), "syn_flood");
+    engine.attacksChanged([started(attack)], 0);
+    expect(engine.banOf(attack)?.measure).toMatchObject({ kind: "scrub", tcp: null });
+  });
+
+  test("goes on to FlowSpec when its rung ends", () => {
+    const ladder: Ladder = [
+      { afterSeconds: 0, action: "scrub" },
+      { afterSeconds: 10, action: "flowspec" },
+    ];
+    const { engine, announcer } = harness(under({ ladder }));
+    const attack = classified(attackOn(), "udp_flood");
+    engine.attacksChanged([started(attack)], 0);
+    expect(announcer.wanted).toEqual([]);
+    engine.tick(10_000);
+    expect(announcer.wanted).toEqual([UDP]);
+  });
+});
+
 describe("a ban by FlowSpec", () => {
   test("waits for the first classification of the attack, then matches that", () => {
     const { engine, announcer } = harness({ ...under({ method: "flowspec" }), evidenceWaitMs: 1000 });

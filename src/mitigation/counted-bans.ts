@@ -2,7 +2,7 @@
 import type { Ban } from "./ban.ts";
 
 const STATES = ["active", "withdrawn", "rejected"] as const satisfies readonly Ban["state"][];
-const METHODS = ["blackhole", "flowspec", "divert"] as const satisfies readonly Ban["method"][];
+const METHODS = ["blackhole", "flowspec", "divert", "scrub"] as const satisfies readonly Ban["method"][];
 
 export interface BanCount {
   readonly state: Ban["state"];

@@ -1,7 +1,10 @@
 /** The escalation ladder: which action a ban takes at which time after its start. Pure; knows no routes. */
 
-/** How traffic is kept from a victim: routers drop all of it, drop what rules match, or send it to a scrub node. */
-export type Method = "blackhole" | "flowspec" | "divert";
+/**
+ * How traffic is kept from a victim: this machine drops what sources do not prove and what rules match (`scrub`);
+ * routers drop what rules match, send all of it to a scrub node, or drop all of it.
+ */
+export type Method = "scrub" | "flowspec" | "divert" | "blackhole";
 /** `none`: the attack is only watched. */
 export type Action = "none" | Method;
 
@@ -14,7 +17,7 @@ export interface Rung {
 export type Ladder = readonly Rung[];
 
 /** How much legitimate traffic the victim may lose, as ordered levels. */
-const SEVERITY: Readonly<Record<Action, number>> = { none: 0, flowspec: 1, divert: 2, blackhole: 3 };
+const SEVERITY: Readonly<Record<Action, number>> = { none: 0, scrub: 1, flowspec: 2, divert: 3, blackhole: 4 };
 
 export function isLessSevere(action: Action, than: Action): boolean {
   return SEVERITY[action] < SEVERITY[than];

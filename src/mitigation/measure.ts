@@ -1,7 +1,9 @@
 /** What a ban does to the traffic of its prefix, and the routes for that. Pure. */
 import type { Prefix } from "../net/prefix.ts";
+import { IP_PROTOCOL } from "../traffic/ip-protocol.ts";
 import type { Route, UnicastRoute } from "./announcer.ts";
 import { isSameAction, matchText, type Rule, type RuleAction, rulesText } from "./rules/rule.ts";
+import type { ValidationWay } from "./rules/validation.ts";
 
 export type Measure =
   /** No measure yet: the attack is only watched. */
@@ -9,7 +11,16 @@ export type Measure =
   /** null: there is no speaker. */
   | { readonly kind: "blackhole"; readonly route: UnicastRoute | null }
   | DivertMeasure
-  | FlowspecMeasure;
+  | FlowspecMeasure
+  | ScrubMeasure;
+
+/** Nothing is announced: the data plane of this machine does it. */
+export interface ScrubMeasure {
+  readonly kind: "scrub";
+  readonly rules: FlowspecMeasure;
+  /** How sources of TCP prove their address; null: they need not. */
+  readonly tcp: ValidationWay | null;
+}
 
 export interface DivertMeasure {
   readonly kind: "divert";
@@ -49,6 +60,7 @@ export const NO_MEASURE: Measure = { kind: "none" };
 export function routesOf(measure: Measure, prefix: Prefix): readonly Route[] {
   switch (measure.kind) {
     case "none":
+    case "scrub":
       return [];
     case "blackhole":
     case "divert":
@@ -61,8 +73,7 @@ export function routesOf(measure: Measure, prefix: Prefix): readonly Route[] {
 }
 
 /**
- * The rules for diverted traffic. None if they match all traffic: the victim would get nothing back from the scrub
- * node.
+ * The rules for traffic that is scrubbed. None if they match all traffic: the victim would get nothing any more.
  */
 export function scrubRules({ rules, matchesAll }: FlowspecMeasure): readonly Rule[] {
   return matchesAll ? NO_RULES : rules;
@@ -70,9 +81,18 @@ export function scrubRules({ rules, matchesAll }: FlowspecMeasure): readonly Rul
 
 const NO_RULES: readonly Rule[] = [];
 
+/**
+ * The rules beside the validation of sources. Those that match TCP are left out with it: they would drop packets of
+ * sources that proved their address, too.
+ */
+export function rulesBesideValidation({ tcp, rules }: ScrubMeasure): readonly Rule[] {
+  const all = scrubRules(rules);
+  return tcp === null ? all : all.filter(({ protocol }) => protocol !== null && protocol !== IP_PROTOCOL.tcp);
+}
+
 /** Whether nothing distinguishes the attack from legitimate traffic, by the rules of the measure. */
 export function isInseparable(measure: Measure): boolean {
-  if (measure.kind === "divert") return isInseparable(measure.rules);
+  if (measure.kind === "divert" || measure.kind === "scrub") return isInseparable(measure.rules);
   return measure.kind === "flowspec" && measure.isInseparable === true;
 }
 
@@ -94,6 +114,7 @@ export function measureAt(measure: Measure, from: Prefix, to: Prefix): Measure {
     const nodeRules = measure.nodeRules?.map((each) => rulesAt(each, from, to));
     return { ...measure, rules: rulesAt(measure.rules, from, to), ...(nodeRules && { nodeRules }) };
   }
+  if (measure.kind === "scrub") return { ...measure, rules: rulesAt(measure.rules, from, to) };
   return measure.kind === "flowspec" ? rulesAt(measure, from, to) : measure;
 }
 
@@ -128,6 +149,7 @@ export function isSameMeasure(a: Measure, b: Measure): boolean {
   if (a === b) return true;
   if (a.kind !== b.kind || measureText(a) !== measureText(b)) return false;
   if (a.kind === "divert" && b.kind === "divert") return a.node === b.node && isSameMeasure(a.rules, b.rules);
+  if (a.kind === "scrub" && b.kind === "scrub") return isSameMeasure(a.rules, b.rules);
   if (a.kind !== "flowspec" || b.kind !== "flowspec") return true;
   return a.basis === b.basis && isSameRules(a, b) && a.localPref === b.localPref;
 }
@@ -139,7 +161,7 @@ export function isSameRules(a: Rules, b: Rules): boolean {
   return isSameKind && rulesText(a.rules) === rulesText(b.rules);
 }
 
-/** The routes as text for operators; "": no route. */
+/** The routes, or what is done on this machine, as text for operators; "": nothing. */
 export function measureText(measure: Measure): string {
   switch (measure.kind) {
     case "none":
@@ -149,9 +171,18 @@ export function measureText(measure: Measure): string {
       return routeText(measure.route);
     case "flowspec":
       return rulesText(measure.rules);
+    case "scrub":
+      return scrubText(measure);
     default:
       return measure satisfies never;
   }
+}
+
+/** `validate tcp transparent; dst 192.0.2.1/32 proto udp discard`. */
+function scrubText(measure: ScrubMeasure): string {
+  const text = rulesText(rulesBesideValidation(measure));
+  const validation = measure.tcp === null ? "" : `validate tcp ${measure.tcp}`;
+  return [validation, text].filter((part) => part !== "").join("; ");
 }
 
 /** `192.0.2.1/32 next-hop 192.0.2.254 community 65535:666 local-pref 200`. */

@@ -1,9 +1,10 @@
 /** Plans a ban: the rung that is due, its substitute when it is refused, and the rules. Pure. */
 import type { GroupMitigation, RouteTerms } from "../config/sections/mitigation.ts";
 import { type Attack, isActive } from "../detection/attack/attack.ts";
-import type { Classification } from "../detection/attack/classifier.ts";
+import { type Classification, TCP_FLOODS } from "../detection/attack/classifier.ts";
 import type { SampledPacket } from "../detection/attack/sample.ts";
 import type { TrafficProfile } from "../detection/attack/traffic-profile.ts";
+import type { Vector } from "../detection/attack/vector.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { UnicastRoute } from "./announcer.ts";
@@ -206,10 +207,20 @@ function measureOf(
     }
     case "flowspec":
       return rules();
+    case "scrub":
+      return { kind: action, rules: rules(), tcp: circumstances.attacks.every(isWithoutTcp) ? null : terms.scrub.tcp };
     default:
       return action satisfies never;
   }
 }
+
+/** An attack that is not classified yet may be any that its metric allows. */
+function isWithoutTcp({ classification, metric }: Attack): boolean {
+  if (classification === null) return metric.startsWith("udp_") || metric.startsWith("icmp_");
+  return !classification.parts.some(({ type }) => TCP_VECTORS.has(type));
+}
+
+const TCP_VECTORS: ReadonlySet<Vector> = new Set(TCP_FLOODS);
 
 const NO_SCRUBBER: Scrubber = { route: null, node: null };
 
@@ -255,7 +266,7 @@ function rulesOf(
   const { attacks, evidence, makeRules, evidenceWaitMs } = circumstances;
   const { flowspec } = terms;
   const localPref = localPrefOf(terms);
-  const known = measure.kind === "divert" ? measure.rules : measure;
+  const known = measure.kind === "divert" || measure.kind === "scrub" ? measure.rules : measure;
   const isMade = known.kind === "flowspec" && (known.rules.length > 0 || known.isInseparable === true);
   const present = isMade ? known : null;
   if (present?.basis === basisOf(terms, attacks.filter(isClassified)) && evidence === "same") return present;

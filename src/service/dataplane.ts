@@ -27,7 +27,7 @@ export interface PacketDroppingOptions extends Neighbors {
   /** Absent: this process cannot reach the kernel. */
   readonly filterOpener?: FilterOpener | null;
   readonly timers: Timers;
-  readonly clock: Pick<Clock, "monotonicMs">;
+  readonly clock: Clock;
   readonly log: Log;
   readonly limiter: Limiter;
   readonly metrics: Metrics;
@@ -58,6 +58,7 @@ export function openDataPlane(options: PacketDroppingOptions): DataPlane | null 
     ...{ bans, pairs, putPairs, closeSources, openSources },
     every: (ms, fn) => timers.every(ms, fn),
     after: (ms, fn) => timers.after(ms, fn),
+    wallMs: () => clock.wallMs(),
     monotonicMs: () => clock.monotonicMs(),
     observer: observerOf(options),
   });

@@ -33,12 +33,12 @@ const BUN_TEST = `${BUN} test --timeout 360000`;
 const SHORT_STEP: Step = {
   name: "programs and packets",
   // A million flows are about memory, not about kernels.
-  command: "build/addon/unit -nc -tc='program*,xdp*,inline reader*' -tce='*million*'",
+  command: "build/addon/unit -nc -tc='program*,xdp*,validation*,inline reader*' -tce='*million*'",
   timeoutSeconds: 900,
 };
 
 const STEPS: readonly Step[] = [
-  { ...SHORT_STEP, command: "build/addon/unit -nc -tc='program*,xdp*,inline reader*'" },
+  { ...SHORT_STEP, command: "build/addon/unit -nc -tc='program*,xdp*,validation*,inline reader*'" },
   { name: "the lab", command: `${BUN} test/lab/demo/demo.ts --once`, timeoutSeconds: 900 },
   { name: "the scrubbing lab", command: `${BUN} test/lab/scrub/scrub-demo.ts --seconds 25`, timeoutSeconds: 900 },
   { name: "an inline box", command: `${BUN_TEST} test/scenario/inline.test.ts`, timeoutSeconds: 900 },

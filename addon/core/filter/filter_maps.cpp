@@ -23,10 +23,14 @@ namespace {
 constexpr std::uint32_t kSpareRows = 1024;
 constexpr std::uint32_t kBitsPerLine = 8 * sizeof(filter_bits);
 constexpr std::uint32_t kStripesMax = 64;
+/// Lifetimes of known sources: ten minutes, and an hour, each about that.
+constexpr std::uint32_t kValidatedUnits = (600ULL * 1'000'000'000) >> SOURCE_TIME_SHIFT;
+constexpr std::uint32_t kLearnedUnits = (3600ULL * 1'000'000'000) >> SOURCE_TIME_SHIFT;
 
 constexpr std::array<std::size_t, FilterMaps::kMaps> kRowBytes = {
-    sizeof(filter_head), sizeof(filter_pair_group), sizeof(filter_pair_row), sizeof(filter_rule), sizeof(filter_hits),
-    sizeof(filter_set),  sizeof(filter_bucket),     sizeof(filter_entry),    sizeof(filter_bits), sizeof(FilterName)};
+    sizeof(filter_head), sizeof(filter_pair_group), sizeof(filter_pair_row), sizeof(filter_rule),
+    sizeof(filter_hits), sizeof(filter_set),        sizeof(filter_bucket),   sizeof(filter_entry),
+    sizeof(filter_bits), sizeof(source_set),        sizeof(FilterName)};
 
 FilterError failed(const std::string& what, int error) {
   return FilterError("cannot " + what + ": " + strerror(error));
@@ -48,6 +52,11 @@ std::uint32_t pairGroupsFor(std::uint32_t pairs) {
   return (pairs + pairs / 2 + kSpareRows + FILTER_GROUP_PAIRS - 1) / FILTER_GROUP_PAIRS;
 }
 
+void makeKey(__u64 (&key)[2]) {
+  std::random_device random;
+  for (__u64& word : key) word = std::uint64_t{random()} << 32 | random();
+}
+
 filter_head headOf(const FilterShape& shape) {
   filter_head head{};
   head.schema = FILTER_SCHEMA;
@@ -57,10 +66,15 @@ filter_head headOf(const FilterShape& shape) {
   head.pair_groups = pairGroupsFor(shape.pairsMax);
   // Room for all new rules beside all old ones.
   head.rule_slots = 2 * shape.rulesMax;
+  head.sources_max = shape.sourcesMax;
+  head.source_sets = shape.sourcesMax / SOURCES_PER_SET + 1;
+  head.validated_units = kValidatedUnits;
+  head.learned_units = kLearnedUnits;
   head.stripes = std::min(std::bit_ceil(cpus()), kStripesMax);
   head.are_stripes_shared = cpus() > head.stripes ? 1 : 0;
   std::random_device random;
   for (__u32& word : head.seed) word = random();
+  for (auto& key : head.cookie_keys) makeKey(key);
   return head;
 }
 
@@ -92,6 +106,7 @@ std::array<std::uint32_t, FilterMaps::kMaps> rowsOf(const FilterShape& shape, co
           sets.back().first_bucket + sets.back().buckets,
           sets.back().first_entry + lastRoom,
           head.pair_groups * FILTER_GROUP_BITS / kBitsPerLine + 1,
+          head.source_sets,
           head.rule_slots};
 }
 
@@ -196,6 +211,12 @@ filter_stats FilterMaps::stats() const {
     for (std::size_t i = 0; i < kWords; i++) to[i] += from[i];
   }
   return sum;
+}
+
+void rotateCookieKey(const FilterMaps& maps) {
+  const __u32 next = 1 - maps.head().cookie_key;
+  makeKey(maps.head().cookie_keys[next]);
+  __atomic_store_n(&maps.head().cookie_key, next, __ATOMIC_RELEASE);
 }
 
 }  // namespace floodwall

@@ -25,6 +25,8 @@ struct FilterShape {
   std::uint32_t rulesMax = 1;
   /// Of each list.
   std::uint32_t prefixesMax = 1;
+  /// Sources that the kernel knows.
+  std::uint32_t sourcesMax = 1;
   bool operator==(const FilterShape&) const = default;
 };
 
@@ -63,11 +65,11 @@ class RowMap {
 
 class FilterMaps {
  public:
-  static constexpr std::size_t kMaps = 10;
+  static constexpr std::size_t kMaps = 11;
   /// As xdp_filter.bpf.c names them; the last is for people only.
   static constexpr std::array<const char*, kMaps> kNames = {
-      "filter_head", "filter_pairs", "filter_pair_rows", "filter_rules",     "filter_hits",
-      "filter_sets", "filter_ways",  "filter_entries",   "filter_pair_bits", "filter_names"};
+      "filter_head", "filter_pairs",   "filter_pair_rows", "filter_rules",   "filter_hits", "filter_sets",
+      "filter_ways", "filter_entries", "filter_pair_bits", "filter_sources", "filter_names"};
   static constexpr const char* kStatsName = "filter_stats";
 
   /// Empty ones. Throws FilterError.
@@ -78,7 +80,10 @@ class FilterMaps {
   void pin(const std::string& directory) const;
 
   [[nodiscard]] FilterShape shape() const {
-    return {.pairsMax = head().pairs_max, .rulesMax = head().rules_max, .prefixesMax = head().prefixes_max};
+    return {.pairsMax = head().pairs_max,
+            .rulesMax = head().rules_max,
+            .prefixesMax = head().prefixes_max,
+            .sourcesMax = head().sources_max};
   }
   [[nodiscard]] int fd(std::size_t map) const { return maps_.at(map).fd(); }
   [[nodiscard]] int statsFd() const { return stats_.get(); }
@@ -93,7 +98,8 @@ class FilterMaps {
   [[nodiscard]] std::span<filter_bucket> ways() const { return maps_[6].rows<filter_bucket>(); }
   [[nodiscard]] std::span<filter_entry> entries() const { return maps_[7].rows<filter_entry>(); }
   [[nodiscard]] std::span<filter_bits> pairBits() const { return maps_[8].rows<filter_bits>(); }
-  [[nodiscard]] std::span<FilterName> names() const { return maps_[9].rows<FilterName>(); }
+  [[nodiscard]] std::span<source_set> sources() const { return maps_[9].rows<source_set>(); }
+  [[nodiscard]] std::span<FilterName> names() const { return maps_[10].rows<FilterName>(); }
 
   /// Of all CPUs together.
   [[nodiscard]] filter_stats stats() const;
@@ -104,5 +110,8 @@ class FilterMaps {
   std::array<RowMap, kMaps> maps_;
   UniqueFd stats_;
 };
+
+/// Makes a new key for cookies. Those made with the one before stay good until the next time.
+void rotateCookieKey(const FilterMaps& maps);
 
 }  // namespace floodwall

@@ -15,6 +15,7 @@ namespace floodwall {
 namespace {
 
 constexpr std::chrono::seconds kWatchInterval{1};
+constexpr std::chrono::hours kCookieKeyLife{1};
 
 }  // namespace
 
@@ -71,11 +72,16 @@ bool KernelFilter::has(const std::string& interface) const {
 
 void KernelFilter::watch() {
   std::unique_lock lock(portsMutex_);
+  auto keyMadeAt = std::chrono::steady_clock::now();
   while (!wake_.wait_for(lock, kWatchInterval, [this] { return isStopping_; })) {
     for (const auto& port : ports_) port->check();
     const std::lock_guard tables(tablesMutex_);
     pairs_.sweep(bootNs());
     rules_.sweep(bootNs());
+    const auto now = std::chrono::steady_clock::now();
+    if (now - keyMadeAt < kCookieKeyLife) continue;
+    rotateCookieKey(maps_);
+    keyMadeAt = now;
   }
 }
 

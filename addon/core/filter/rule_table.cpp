@@ -69,6 +69,11 @@ void setTraits(SetPrefix& prefix, const filter_rule& rule) {
   setPorts(FILTER_PORT_RANGES, rule.destination_ports, mask.destination_port, wanted.destination_port);
 }
 
+void add(filter_count& to, const filter_count& more) {
+  to.packets += more.packets;
+  to.bytes += more.bytes;
+}
+
 std::string textOf(const FilterName& name) { return {name.text.data(), strnlen(name.text.data(), name.text.size())}; }
 
 }  // namespace
@@ -187,10 +192,12 @@ RuleHits RuleTable::hitsOf(std::uint32_t slot, const std::string& id) const {
   RuleHits sum{.id = id, .expiresAtNs = maps_.rules()[slot].expires_at_ns};
   for (std::uint32_t stripe = 0; stripe < maps_.head().stripes; stripe++) {
     const filter_hits& hits = hitsIn(stripe, slot);
-    sum.all.packets += hits.passed.packets + hits.dropped.packets;
-    sum.all.bytes += hits.passed.bytes + hits.dropped.bytes;
-    sum.dropped.packets += hits.dropped.packets;
-    sum.dropped.bytes += hits.dropped.bytes;
+    for (const filter_outcome outcome : {FILTER_PASSED, FILTER_DROPPED, FILTER_ANSWERED}) {
+      add(sum.all, hits.outcomes[outcome]);
+    }
+    add(sum.dropped, hits.outcomes[FILTER_DROPPED]);
+    add(sum.answered, hits.outcomes[FILTER_ANSWERED]);
+    sum.validated += hits.outcomes[FILTER_VALIDATED].packets;
   }
   return sum;
 }

@@ -31,6 +31,10 @@ struct RuleHits {
   std::uint64_t expiresAtNs = 0;
   filter_count all{};
   filter_count dropped{};
+  /// Sent back to their sources.
+  filter_count answered{};
+  /// How often a source proved its address.
+  std::uint64_t validated = 0;
 };
 
 class RuleTable {

@@ -23,6 +23,7 @@ const METHODS: Readonly<Record<string, string>> = {
   blackhole: "Blackhole",
   flowspec: "FlowSpec",
   divert: "Divert to scrubbing",
+  scrub: "Scrub here",
   none: "Watch only",
 };
 

@@ -77,6 +77,7 @@ describe("defaults", () => {
           ladder: [{ afterSeconds: 0, action: "blackhole" }],
           hasEscalation: false,
           flowspec: { action: { kind: "discard" }, sourceAnchored: false, minSourceConcentration: 0.8 },
+          scrub: { tcp: "transparent" },
           ban: {
             ttlSeconds: 600,
             unbanHysteresisSeconds: 120,
@@ -150,6 +151,7 @@ describe("a full file", () => {
       pinPath: "/sys/fs/bpf/other",
       onExit: "detach",
       allowlist: ["203.0.113.9/32", "2001:db8:9::/48"],
+      maxSources: 262_144,
       maxDynamicRules: 8192,
     });
     const afXdp = { backend: "af_xdp", queues: null, zeroCopy: "auto" };

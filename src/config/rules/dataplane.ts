@@ -2,6 +2,7 @@
 import { SLOTS_PER_BAN } from "../../limits.ts";
 import type { Finding, Pruned } from "../load/shape.ts";
 import type { ConfigFile } from "../sections/schema.ts";
+import { levels } from "./mitigation.ts";
 
 type File = Pruned<ConfigFile>;
 
@@ -25,6 +26,19 @@ export function* slotsHoldTheBans({ dataplane, ban }: File): Generator<Finding> 
   if (slots === undefined || bans === undefined || slots >= SLOTS_PER_BAN * bans) return;
   const rule = `must be at least ${SLOTS_PER_BAN} for each of ban.max_active_bans, ${SLOTS_PER_BAN * bans}, not ${slots}`;
   yield { path: ["dataplane", "limits", "max_dynamic_rules"], rule };
+}
+
+/** Only the data plane of this machine scrubs. */
+export function* scrubbingNeedsTheDataplane(file: File): Generator<Finding> {
+  if (file.dataplane !== undefined && file.dataplane.enabled !== false) return;
+  const rule = "scrub filters on this machine, which needs the section dataplane: add it, or choose another";
+  for (const { level, path } of levels(file)) {
+    if (level.mitigation === "scrub") yield { path: [...path, "mitigation"], rule };
+    for (const [i, rung] of (level.escalation ?? []).entries()) {
+      if (rung?.action === "scrub") yield { path: [...path, "escalation", i, "action"], rule };
+    }
+    if (level.ban?.fallback === "scrub") yield { path: [...path, "ban", "fallback"], rule };
+  }
 }
 
 /** An interface has one XDP program, which counts and drops, so it is attached in one mode. */

@@ -33,7 +33,13 @@ import {
   paceGoesWithFile,
   queuesAreUnique,
 } from "./capture.ts";
-import { dataplaneInterfacesAreUnique, mirrorsAreNotFiltered, slotsHoldTheBans, xdpModesAgree } from "./dataplane.ts";
+import {
+  dataplaneInterfacesAreUnique,
+  mirrorsAreNotFiltered,
+  scrubbingNeedsTheDataplane,
+  slotsHoldTheBans,
+  xdpModesAgree,
+} from "./dataplane.ts";
 import {
   carpetsWiden,
   groupsRefineWhatIsThere,
@@ -90,6 +96,7 @@ const RULES: readonly Rule[] = [
   groupsRefineWhatIsThere,
   holdsAreBounded,
   dataplaneInterfacesAreUnique,
+  scrubbingNeedsTheDataplane,
   slotsHoldTheBans,
   xdpModesAgree,
   mirrorsAreNotFiltered,

@@ -1,6 +1,6 @@
 /** The section `dataplane`: where XDP drops packets itself, and how much it may hold (docs/interface.md#source-block-refusals). */
 import { type Static, Type } from "@sinclair/typebox";
-import { ALLOWLIST_MAX, CAPTURE_INTERFACES_MAX, DYNAMIC_RULES_MAX } from "../../limits.ts";
+import { ALLOWLIST_MAX, CAPTURE_INTERFACES_MAX, DYNAMIC_RULES_MAX, VALIDATED_SOURCES_MAX } from "../../limits.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../load/schema-forms.ts";
 import { parseAddressOrPrefix } from "../load/text-forms.ts";
@@ -35,6 +35,10 @@ const FILTER_KEYS = {
         max_dynamic_rules: described(
           integer(8, DYNAMIC_RULES_MAX, 4096),
           "The number of rules that the kernel holds: source blocks and rules of bans together. The service needs at least 8 for each of `ban.max_active_bans`.",
+        ),
+        max_sources: described(
+          integer(1024, VALIDATED_SOURCES_MAX, 262_144),
+          "The number of sources of TCP that the kernel knows to be real, at 16 bytes each. In a full table the source that was idle longest makes room.",
         ),
       },
       withDefaults,
@@ -73,6 +77,8 @@ export interface DataplaneConfig {
   readonly allowlist: readonly Prefix[];
   /** Pairs of source blocks and rules of bans, together. */
   readonly maxDynamicRules: number;
+  /** Sources that the kernel knows. */
+  readonly maxSources: number;
 }
 
 export function buildDataplane(file: Static<typeof DataplaneSection>): DataplaneConfig {
@@ -85,5 +91,6 @@ export function buildDataplane(file: Static<typeof DataplaneSection>): Dataplane
     // The schema accepts only valid texts.
     allowlist: file.allowlist.map((entry) => parseAddressOrPrefix(entry) as Prefix),
     maxDynamicRules: file.limits.max_dynamic_rules,
+    maxSources: file.limits.max_sources,
   };
 }

@@ -6,12 +6,13 @@ import { type Static, type TProperties, Type } from "@sinclair/typebox";
 import { ACTIVE_BANS_MAX, BAN_SECONDS_MAX, COMMUNITIES_MAX, ESCALATION_RUNGS_MAX } from "../../limits.ts";
 import type { Action, Ladder, Method } from "../../mitigation/escalation.ts";
 import type { RuleAction } from "../../mitigation/rules/rule.ts";
+import type { ValidationWay } from "../../mitigation/rules/validation.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
 import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../load/schema-forms.ts";
 import { parseCommunity } from "../load/text-forms.ts";
 
-const MethodKey = oneOf("blackhole", "flowspec", "divert");
-const ActionKey = oneOf("none", "flowspec", "divert", "blackhole");
+const MethodKey = oneOf("blackhole", "flowspec", "divert", "scrub");
+const ActionKey = oneOf("none", "scrub", "flowspec", "divert", "blackhole");
 
 const Rung = Type.Object(
   {
@@ -77,6 +78,13 @@ const BAN_KEYS = {
   ),
 };
 
+const SCRUB_KEYS = {
+  tcp: described(
+    Type.Unsafe<"off" | ValidationWay>({ ...oneOf("off", "transparent", "reset"), default: "transparent" }),
+    "How unknown sources of TCP prove their address while a victim is scrubbed. `transparent` answers their SYN with an acknowledgement that they must reset, and lets their SYN pass when they send it again. `reset` completes their handshake in the victim's place and resets it: they connect again. `off` lets them be.",
+  ),
+};
+
 const TERMS_KEYS = {
   next_hop: described(Type.Optional(text("ipv4")), "The IPv4 next hop of the routes."),
   next_hop6: described(Type.Optional(text("ipv6")), "The IPv6 next hop of the routes."),
@@ -91,6 +99,12 @@ const FlowspecSection = described(
   Type.Object(FLOWSPEC_KEYS, withDefaults),
   "The rules of FlowSpec bans. What they match is found from the packets of the attack.",
   { examples: [{ action: "rate_limit", rate_mbps: 50, source_anchored: true }] },
+);
+
+const ScrubSection = described(
+  Type.Object(SCRUB_KEYS, withDefaults),
+  "What the method `scrub` does on this machine beside rules that match the attack. It needs the section `dataplane` on interfaces that the traffic comes in by.",
+  { examples: [{ tcp: "reset" }] },
 );
 
 const BanSection = described(
@@ -115,7 +129,7 @@ const BanSection = described(
 export const MITIGATION_KEYS = {
   mitigation: described(
     Type.Unsafe<Method>({ ...MethodKey, default: "blackhole" }),
-    "What a ban does: `blackhole` has your routers drop all traffic to the victim, `flowspec` drops what matches the attack, `divert` sends the traffic to a scrubbing center.",
+    "What a ban does: `blackhole` has your routers drop all traffic to the victim, `flowspec` drops what matches the attack, `divert` sends the traffic to a scrubbing center, `scrub` filters it on this machine as the section `scrub` says.",
   ),
   escalation: described(
     Type.Optional(list(Rung, ESCALATION_RUNGS_MAX, { atLeastOne: true })),
@@ -131,6 +145,7 @@ export const MITIGATION_KEYS = {
     },
   ),
   flowspec: FlowspecSection,
+  scrub: ScrubSection,
   ban: BanSection,
 };
 
@@ -147,6 +162,7 @@ export const GROUP_MITIGATION_KEYS = {
     { ifAbsent: "inherited" },
   ),
   flowspec: inherited(FLOWSPEC_KEYS, "FlowSpec rules of the group, key by key in place of the top-level `flowspec`."),
+  scrub: inherited(SCRUB_KEYS, "Scrubbing for the group, key by key in place of the top-level `scrub`."),
   ban: inherited(BAN_KEYS, "Bans of the group, key by key in place of the top-level `ban`."),
   bgp: inherited(TERMS_KEYS, "Blackhole routes of the group, key by key in place of the top-level `bgp`."),
   scrubbing: inherited(
@@ -173,11 +189,17 @@ export interface GroupMitigation {
   /** Whether `escalation` is set: without it the ladder is derived from the method. */
   readonly hasEscalation: boolean;
   readonly flowspec: FlowspecConfig;
+  readonly scrub: ScrubConfig;
   readonly ban: GroupBanConfig;
   /** null: no BGP speaker. */
   readonly blackhole: RouteTerms | null;
   /** null: no scrubbing center is configured. */
   readonly divert: RouteTerms | null;
+}
+
+export interface ScrubConfig {
+  /** How sources of TCP prove their address; null: they need not. */
+  readonly tcp: ValidationWay | null;
 }
 
 export interface FlowspecConfig {
@@ -224,6 +246,7 @@ export interface MitigationFile {
   readonly mitigation: Method;
   readonly escalation?: readonly Static<typeof Rung>[];
   readonly flowspec: Static<typeof FlowspecSection>;
+  readonly scrub: Static<typeof ScrubSection>;
   readonly ban: Omit<Static<typeof BanSection>, "max_active_bans" | "max_banned_fraction">;
   readonly bgp?: TermsFile;
   readonly scrubbing?: TermsFile;
@@ -233,6 +256,7 @@ export interface GroupMitigationFile {
   readonly mitigation?: Method;
   readonly escalation?: readonly Static<typeof Rung>[];
   readonly flowspec: Partial<MitigationFile["flowspec"]>;
+  readonly scrub: Partial<MitigationFile["scrub"]>;
   readonly ban: Partial<MitigationFile["ban"]>;
   readonly bgp: Partial<TermsFile>;
   readonly scrubbing: Partial<TermsFile>;
@@ -247,6 +271,7 @@ export function groupMitigationFile(global: MitigationFile, group: GroupMitigati
     mitigation: mitigation ?? global.mitigation,
     ...(escalation === undefined ? {} : { escalation }),
     flowspec: groupFlowspec(global.flowspec, group.flowspec),
+    scrub: { ...global.scrub, ...group.scrub },
     ban: { ...global.ban, ...group.ban },
     ...(global.bgp === undefined ? {} : { bgp: { ...global.bgp, ...group.bgp } }),
     ...(global.scrubbing === undefined && Object.keys(group.scrubbing).length === 0
@@ -265,7 +290,7 @@ function groupFlowspec(
 }
 
 export function buildMitigation(file: MitigationFile): GroupMitigation {
-  const { mitigation, escalation = [{ after_seconds: 0, action: mitigation }], flowspec, ban } = file;
+  const { mitigation, escalation = [{ after_seconds: 0, action: mitigation }], flowspec, scrub, ban } = file;
   return {
     method: mitigation,
     ladder: escalation.map(({ after_seconds: afterSeconds, action }) => ({ afterSeconds, action })),
@@ -275,6 +300,7 @@ export function buildMitigation(file: MitigationFile): GroupMitigation {
       sourceAnchored: flowspec.source_anchored,
       minSourceConcentration: flowspec.min_source_concentration,
     },
+    scrub: { tcp: scrub.tcp === "off" ? null : scrub.tcp },
     ban: {
       ttlSeconds: ban.ttl_seconds,
       unbanHysteresisSeconds: ban.unban_hysteresis_seconds,

@@ -69,13 +69,21 @@ export function classify(packets: readonly SampledPacket[], options: ClassifierO
   return { type: protocol.type, confidence: sumOf(shares, protocol.vectors), sourcePort: null, parts };
 }
 
+export const TCP_FLOODS = [
+  "tcp_flood",
+  "syn_flood",
+  "syn_ack_flood",
+  "ack_flood",
+  "rst_flood",
+] as const satisfies readonly Vector[];
+
 /** An attack by several vectors of one protocol is named after the protocol. */
 const PROTOCOLS: readonly { readonly type: Vector; readonly vectors: readonly Vector[] }[] = [
   {
     type: "udp_flood",
     vectors: ["udp_flood", "quic_flood", ...VECTORS.filter((type) => reflectedPort(type) !== null)],
   },
-  { type: "tcp_flood", vectors: ["tcp_flood", "syn_flood", "syn_ack_flood", "ack_flood", "rst_flood"] },
+  { type: "tcp_flood", vectors: TCP_FLOODS },
 ];
 
 function sumOf(parts: readonly VectorPart[], vectors: readonly Vector[]): number {

@@ -20,7 +20,12 @@ export const BanFields = Type.Object({ ip: Type.String() }, closed);
 export type BanFields = Static<typeof BanFields>;
 
 export const BanState = Type.Union([Type.Literal("active"), Type.Literal("withdrawn"), Type.Literal("rejected")]);
-export const Method = Type.Union([Type.Literal("blackhole"), Type.Literal("flowspec"), Type.Literal("divert")]);
+export const Method = Type.Union([
+  Type.Literal("blackhole"),
+  Type.Literal("flowspec"),
+  Type.Literal("divert"),
+  Type.Literal("scrub"),
+]);
 
 const Announcement = Type.Union([
   Type.Literal("pending"),
@@ -93,6 +98,9 @@ export const BanWire = Type.Object(
     left_out_rules: Type.Optional(Type.Integer({ minimum: 1 })),
     ...SAVED_FIELD,
     ...DROPPED_FIELDS,
+    /** Of method scrub: packets answered so that their sources prove their address, and how often one did. */
+    challenged_packets: Type.Optional(Type.Integer({ minimum: 0 })),
+    validated_sources: Type.Optional(Type.Integer({ minimum: 0 })),
   },
   closed,
 );
@@ -142,6 +150,8 @@ export function banToWire({ ban, routeState, dropped, leftOutRules, isSaved = tr
     left_out_rules: leftOutRules || null,
     ...savedToWire(isSaved),
     ...droppedToWire(dropped),
+    challenged_packets: dropped?.challenged ?? null,
+    validated_sources: dropped?.validated ?? null,
   });
 }
 

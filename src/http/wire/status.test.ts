@@ -118,6 +118,7 @@ describe("status", () => {
       rules: 1,
       maxPairs: 4096,
       maxRules: 4096,
+      maxSources: 1024,
     };
     const dataplane = { state: "up", filter, error: null, rulesLeftOut: 4 } as const;
     const wire = wholeStatus(status({ dataplane }), operator);

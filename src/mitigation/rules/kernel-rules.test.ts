@@ -6,7 +6,7 @@ import { DYNAMIC_RULES_PER_DESTINATION } from "../../limits.ts";
 import type { Ban } from "../ban.ts";
 import { NO_MEASURE } from "../measure.ts";
 import { kernelRules, kernelRulesOf } from "./kernel-rules.ts";
-import { type Rule, ruleText, wideRule } from "./rule.ts";
+import { matchText, type Rule, ruleText, wideRule } from "./rule.ts";
 
 const texts = (one: Ban) => kernelRulesOf(one).map(({ rule }) => ruleText(rule));
 const flowspec = (...rules: Rule[]) => ban({ measure: { ...udpRules(), rules } });
@@ -29,6 +29,18 @@ describe("rules of a ban in the kernel", () => {
   test("a diverted one has those of the rule document", () => {
     const measure = { kind: "divert", route: null, node: null, rules: udpRules() } as const;
     expect(texts(ban({ measure }))).toEqual(["dst 192.0.2.1/32 proto udp discard"]);
+  });
+
+  test("a scrubbed one first has sources of TCP prove their address, then its rules, but none that match all", () => {
+    const scrub = { kind: "scrub", rules: udpRules(), tcp: "reset" } as const;
+    const [first, ...others] = kernelRulesOf(ban({ measure: scrub }));
+    expect(first).toMatchObject({ id: "b1/validate_reset", validation: { kind: "validate_reset" } });
+    expect(matchText(first?.rule as Rule)).toBe("dst 192.0.2.1/32 proto tcp");
+    expect(others.map(({ rule }) => ruleText(rule))).toEqual(["dst 192.0.2.1/32 proto udp discard"]);
+    expect(texts(ban({ measure: { ...scrub, tcp: null } }))).toEqual(["dst 192.0.2.1/32 proto udp discard"]);
+    const all = { ...udpRules(), matchesAll: true };
+    expect(kernelRulesOf(ban({ measure: { ...scrub, rules: all } }))).toHaveLength(1);
+    expect(kernelRulesOf(ban({ measure: scrub, dryRun: true }))).toEqual([]);
   });
 
   test.each([

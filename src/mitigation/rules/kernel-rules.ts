@@ -3,16 +3,21 @@
  * rule that discards all. Pure; independent of how the kernel stores them.
  */
 import { DYNAMIC_RULES_PER_DESTINATION } from "../../limits.ts";
+import type { Prefix } from "../../net/prefix.ts";
+import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import type { Ban } from "../ban.ts";
 import { mostValuableFirst } from "../ban-value.ts";
-import { scrubRules } from "../measure.ts";
+import { rulesBesideValidation, scrubRules } from "../measure.ts";
 import { type Rule, ruleText, wideRule } from "./rule.ts";
+import type { Validation } from "./validation.ts";
 
 export interface KernelRule {
   /** At most 63 bytes, from the ban's id and the rule's text. An unchanged rule keeps its id, also over restarts. */
   readonly id: string;
   readonly banId: string;
   readonly rule: Rule;
+  /** In place of the rule's own action. */
+  readonly validation?: Validation;
   /** Wall clock, ms: the expiry of the ban. */
   readonly expiresAtMs: number;
 }
@@ -73,6 +78,12 @@ export function ruleId(owner: string, rule: Rule): string {
 function makeRules(ban: Ban): readonly KernelRule[] {
   const { id: banId, expiresAt: expiresAtMs } = ban;
   const byId = new Map<string, KernelRule>();
+  const validation = validationOf(ban);
+  // First, so that the rules that follow decide about sources that proved their address.
+  if (validation !== null) {
+    const id = `${banId}/${validation.kind}`;
+    byId.set(id, { id, banId, rule: tcpTo(ban.prefix), validation, expiresAtMs });
+  }
   for (const rule of wantedRules(ban).map(atLeastRate)) {
     const id = ruleId(`${banId}/`, rule);
     byId.set(id, { id, banId, rule, expiresAtMs });
@@ -89,11 +100,23 @@ function wantedRules({ state, dryRun, measure, prefix }: Ban): readonly Rule[] {
       return [wideRule(prefix, { kind: "discard" })];
     case "divert":
       return scrubRules(measure.rules);
+    case "scrub":
+      return rulesBesideValidation(measure);
     case "flowspec":
       return measure.rules;
     default:
       return measure satisfies never;
   }
+}
+
+function validationOf({ state, dryRun, measure }: Ban): Validation | null {
+  if (state !== "active" || dryRun || measure.kind !== "scrub" || measure.tcp === null) return null;
+  return { kind: `validate_${measure.tcp}`, learnedBytesPerSecond: 0, isDryRun: false };
+}
+
+/** Matches all TCP to a prefix. */
+export function tcpTo(prefix: Prefix): Rule {
+  return { ...wideRule(prefix, { kind: "discard" }), protocol: IP_PROTOCOL.tcp };
 }
 
 function atLeastRate(rule: Rule): Rule {

@@ -64,6 +64,7 @@ class TableFilter implements AgentFilter {
       rules: this.rules.length,
       maxPairs: 1,
       maxRules: 64,
+      maxSources: 1024,
     } as const;
     return { ...bounds, interfaces, verdicts };
   }

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the filter decides, and how it counts that. */
+#pragma once
+
+#include <linux/types.h>
+
+#include "inline_abi.h"
+
+/* Exactly one for each packet. */
+enum filter_verdict {
+  FILTER_PASS_NOT_IP = 0,
+  FILTER_PASS_MALFORMED = 1,
+  FILTER_PASS_ALLOWLIST = 2,
+  FILTER_PASS_WHITELIST = 3,
+  FILTER_PASS_RATE_LIMIT = 4,
+  FILTER_PASS_DEFAULT = 5,
+  FILTER_DROP_SOURCE = 6,
+  FILTER_DROP_RULE = 7,
+  FILTER_DROP_RATE_LIMIT = 8,
+  /* Of a source that has not proved its address. */
+  FILTER_DROP_UNVALIDATED = 9,
+  /* The segment that proved its source's address: the victim never saw the one that it answers. */
+  FILTER_DROP_PROOF = 10,
+  /* Sent back to its source as what the name says. */
+  FILTER_ANSWER_SYN_ACK = 11,
+  FILTER_ANSWER_ACK = 12,
+  FILTER_ANSWER_RST = 13,
+  FILTER_VERDICTS = 14,
+};
+
+struct filter_count {
+  __u64 packets;
+  __u64 bytes;
+};
+
+/* Of one CPU. */
+struct filter_stats {
+  struct filter_count verdicts[FILTER_VERDICTS];
+  /* The boot-time clock as it was at the kernel's last tick: reading it costs as much as all else that a block takes,
+   * and a few milliseconds do not matter to an expiry. */
+  __u64 jiffies;
+  __u64 boot_ns;
+};
+FLOODWALL_ABI_ASSERT(sizeof(struct filter_stats) == 240);

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The table of known sources (source_abi.h). A word is read, worked on and put back by compare and swap, so CPUs need
+ * no lock; who comes late gives up, since the source's next packet does it again. Knows nothing of verdicts.
+ */
+#pragma once
+
+#include "filter_tables.h"
+
+/* Not the kernel's LRU hash: that takes a lock and a list's node for each new entry, evicts by use alone, so that
+ * sources that only were seen could push out those that proved their address, and takes six times the memory. */
+FILTER_MAP(source_set) filter_sources SEC(".maps");
+
+struct found_source {
+  __u64 hash;
+  /* 0: it is not there. */
+  __u64 entry;
+  __u32 set;
+};
+
+static __always_inline __u32 source_time(__u64 now_ns) { return now_ns >> SOURCE_TIME_SHIFT & SOURCE_TIME_MASK; }
+
+static __always_inline __u64 source_hash(const struct filter_head* head, const struct packet* packet) {
+  struct inline_address source = packet->source;
+  if (!is_ipv4(&packet->destination)) source.halves[1] = 0;
+  return filter_pair_hash(&source, &packet->destination, head->seed);
+}
+
+static __always_inline int is_over(__u64 entry, __u32 now) {
+  const __u32 time = source_time_of(entry);
+  return (entry & SOURCE_STATE_MASK) == SOURCE_SEEN ? now - time > SOURCE_SEEN_UNITS : time < now;
+}
+
+/* An entry's state, which is none when it is over. */
+static __always_inline __u32 state_of(__u64 entry, __u32 now) {
+  return is_over(entry, now) ? SOURCE_UNKNOWN : entry & SOURCE_STATE_MASK;
+}
+
+static __always_inline struct found_source find_source(const struct filter_head* head, const struct packet* packet) {
+  struct found_source found = {.hash = source_hash(head, packet)};
+  __u32 index = source_set_of(found.hash, head->source_sets);
+  found.set = index;
+  struct source_set* set = bpf_map_lookup_elem(&filter_sources, &index);
+  if (!set) return found;
+  for (__u32 way = 0; way < SOURCE_WAYS; way++) {
+    const __u64 entry = *(volatile __u64*)&set->sources[way];
+    if ((entry ^ found.hash) >> SOURCE_SIGNATURE_AT || !(entry & SOURCE_STATE_MASK)) continue;
+    found.entry = entry;
+    break;
+  }
+  return found;
+}
+
+/* In place of the source's old entry; where there is none, 0, of one in the least state, if that is no better than this
+ * one's. Among equals chance decides: a sender who knew which is next could choose it. Not static for the reason of
+ * parse_packet. */
+__noinline int replace_source(__u32 set_index, __u64 old, __u64 entry, __u32 now) {
+  struct source_set* set = bpf_map_lookup_elem(&filter_sources, &set_index);
+  if (!set) return 0;
+  for (__u32 way = 0; old && way < SOURCE_WAYS; way++) {
+    if (*(volatile __u64*)&set->sources[way] != old) continue;
+    __sync_val_compare_and_swap(&set->sources[way], old, entry);
+    return 0;
+  }
+  const __u32 first = bpf_get_prandom_u32(), most = entry & SOURCE_STATE_MASK;
+  for (__u32 state = SOURCE_UNKNOWN; state <= SOURCE_VALIDATED; state++) {
+    if (state > most) break;
+    for (__u32 i = 0; i < SOURCE_WAYS; i++) {
+      __u64* slot = &set->sources[bounded(first + i, SOURCE_WAYS - 1)];
+      const __u64 other = *(volatile __u64*)slot;
+      if (state_of(other, now) > state) continue;
+      __sync_val_compare_and_swap(slot, other, entry);
+      return 0;
+    }
+  }
+  return 0;
+}
+
+static __always_inline void put_source(const struct found_source* found, __u32 state, __u32 time, __u32 now) {
+  replace_source(found->set, found->entry, source_entry(found->hash, time, state), now);
+}
+
+static __always_inline __u32 lifetime_of(const struct filter_head* head, __u32 state) {
+  return state == SOURCE_VALIDATED ? head->validated_units : head->learned_units;
+}
+
+/* A source that goes on sending stays known; it is written down once in half its lifetime. */
+static __always_inline void keep_source(const struct filter_head* head, const struct found_source* found, __u32 state,
+                                        __u32 now) {
+  const __u32 lifetime = lifetime_of(head, state);
+  if (source_time_of(found->entry) - now < lifetime / 2) put_source(found, state, now + lifetime, now);
+}
+
+/* Remembers the source of a segment without SYN. */
+static __always_inline void learn_source(const struct filter_head* head, const struct found_source* found, __u32 state,
+                                         __u32 now) {
+  if (state >= SOURCE_LEARNED) {
+    keep_source(head, found, state, now);
+  } else if (state == SOURCE_UNKNOWN) {
+    put_source(found, SOURCE_SEEN, now, now);
+  } else if (now - source_time_of(found->entry) >= SOURCE_LEARN_UNITS) {
+    put_source(found, SOURCE_LEARNED, now + head->learned_units, now);
+  }
+}

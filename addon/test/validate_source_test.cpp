@@ -1,0 +1,345 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "validation_box.h"
+
+using namespace floodwall;
+using namespace floodwall::test;
+
+namespace {
+
+/// 0 when the checksum within is right (RFC 1071).
+std::uint16_t checksumOf(const Bytes& bytes, std::size_t from, std::size_t count, std::uint32_t sum = 0) {
+  for (std::size_t i = 0; i < count; i += 2) sum += std::uint32_t{bytes.at(from + i)} << 8 | bytes.at(from + i + 1);
+  while (sum >> 16 != 0) sum = (sum & 0xffff) + (sum >> 16);
+  return static_cast<std::uint16_t>(~sum);
+}
+
+/// Whether an answer's headers are whole and right, and it goes back where the frame came from.
+void checkAnswer(const Bytes& answer, const Bytes& asked, std::size_t network, bool isIpv6) {
+  const std::size_t transport = network + (isIpv6 ? 40 : 20), at = network + (isIpv6 ? 8 : 12), bytes = isIpv6 ? 16 : 4;
+  REQUIRE(answer.size() == transport + 20);
+  CHECK(std::equal(answer.begin(), answer.begin() + 6, asked.begin() + 6));
+  CHECK(std::equal(answer.begin() + 6, answer.begin() + 12, asked.begin()));
+  CHECK(std::equal(answer.begin() + 12, answer.begin() + static_cast<long>(network), asked.begin() + 12));
+  const auto part = [](const Bytes& of, std::size_t from, std::size_t count) {
+    return Bytes(of.begin() + static_cast<long>(from), of.begin() + static_cast<long>(from + count));
+  };
+  CHECK(part(answer, at, bytes) == part(asked, at + bytes, bytes));
+  CHECK(part(answer, at + bytes, bytes) == part(asked, at, bytes));
+  CHECK(at32(answer, transport) == (443U << 16 | 40'000U));
+  std::uint32_t pseudo = 6 + 20;
+  for (std::size_t i = 0; i < 2 * bytes; i += 2) pseudo += std::uint32_t{answer[at + i]} << 8 | answer[at + i + 1];
+  CHECK(checksumOf(answer, transport, 20, pseudo) == 0);
+  if (isIpv6) {
+    CHECK(at32(answer, network + 4) == (20U << 16 | 6U << 8 | 64U));
+  } else {
+    CHECK(checksumOf(answer, network, 20) == 0);
+    CHECK(at32(answer, network) == 0x45000028);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("siphash: the vector of the paper's appendix") {
+  const std::uint64_t key[2] = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
+  siphash_state state = siphash_begin(reinterpret_cast<const __u64*>(key));
+  siphash_add(&state, 0x0706050403020100);
+  siphash_add(&state, 0x0f0e0d0c0b0a0908);
+  CHECK(siphash_end(&state) == 0xa129ca6149be45e5);
+}
+
+TEST_CASE("validation: an unknown source's SYN is answered in every wrapping, and its answer proves it") {
+  if (cannotRunXdp("validation: every wrapping")) return;
+  for (const filter_action action : {FILTER_VALIDATE_RESET, FILTER_VALIDATE_TRANSPARENT}) {
+    const bool isTransparent = action == FILTER_VALIDATE_TRANSPARENT;
+    for (const Wrapping& wrapping : wrappings()) {
+      CAPTURE(wrapping.name);
+      CAPTURE(isTransparent);
+      const ValidationBox box(action);
+      const Bytes options = {2, 4, 5, 0xb4, 4, 2, 8, 10, 0, 0, 0, 1, 0, 0, 0, 0, 1, 3, 3, 7};
+      Segment segment{.flags = kSyn | kEce | kCwr, .rest = options + Bytes(300, 'x')};
+      const Bytes syn = wrapping.wrap(header(segment));
+      const Outcome answered = box.run(syn);
+      REQUIRE(answered.action == XDP_TX);
+      checkAnswer(answered.frame, syn, wrapping.network, wrapping.isIpv6);
+      const std::size_t transport = wrapping.network + (wrapping.isIpv6 ? 40 : 20);
+      CHECK(answered.frame[transport + 13] == (isTransparent ? kAck : kSyn | kAck));
+      const std::uint32_t cookie = at32(answered.frame, transport + (isTransparent ? 8 : 4));
+      if (!isTransparent) CHECK(at32(answered.frame, transport + 8) == kIsn + 1);
+
+      segment = isTransparent ? Segment{.flags = kRst, .sequence = cookie}
+                              : Segment{.flags = kAck, .sequence = kIsn + 1, .acknowledgement = cookie + 1};
+      const Bytes proof = wrapping.wrap(header(segment));
+      const Outcome proved = box.run(proof);
+      CHECK(proved.action == (isTransparent ? XDP_DROP : XDP_TX));
+      if (!isTransparent) {
+        checkAnswer(proved.frame, proof, wrapping.network, wrapping.isIpv6);
+        CHECK(proved.frame[transport + 13] == kRst);
+        CHECK(at32(proved.frame, transport + 4) == cookie + 1);
+      }
+      CHECK(box.known(SOURCE_VALIDATED) == 1);
+      const Outcome passed = box.run(syn);
+      CHECK(passed.action == XDP_PASS);
+      CHECK(passed.frame == syn);
+      const std::vector<RuleHits> hits = box.rules.read(bootNs());
+      const auto sum = [&](auto of) { return std::accumulate(hits.begin(), hits.end(), std::uint64_t{0}, of); };
+      CHECK(sum([](std::uint64_t all, const RuleHits& one) { return all + one.answered.packets; }) ==
+            (isTransparent ? 1 : 2));
+      CHECK(sum([](std::uint64_t all, const RuleHits& one) { return all + one.validated; }) == 1);
+      CHECK(box.verdicts() == 3);
+    }
+  }
+}
+
+TEST_CASE("validation: a source is known for one victim, an IPv6 source with its /64") {
+  if (cannotRunXdp("validation: one victim")) return;
+  const ValidationBox box(FILTER_VALIDATE_RESET);
+  REQUIRE(box.connects({}));
+  CHECK(box.actionOn({.port = 40'001}) == XDP_PASS);
+  CHECK(box.actionOn({.flags = kAck}) == XDP_PASS);
+  CHECK(box.actionOn({.victim = kProtected + 2}) == XDP_TX);
+  CHECK(box.actionOn({.source = kForeign + 2}) == XDP_TX);
+  const auto syn6 = [&](const Address& source) {
+    return ethernet(0x86dd) + ipv6Packet({.source = source, .nextHeader = 6}, header({}));
+  };
+  const Outcome answered = box.run(syn6(ipv6(9, 1)));
+  REQUIRE(answered.action == XDP_TX);
+  const Segment proof{.flags = kAck, .acknowledgement = at32(answered.frame, 14 + 40 + 4) + 1};
+  REQUIRE(box.run(ethernet(0x86dd) + ipv6Packet({.source = ipv6(9, 1), .nextHeader = 6}, header(proof))).action ==
+          XDP_TX);
+  CHECK(box.run(syn6(ipv6(9, 77))).action == XDP_PASS);
+  CHECK(box.run(syn6(ipv6(10, 1))).action == XDP_TX);
+}
+
+TEST_CASE("validation: a cookie proves its own addresses, ports, way and time only") {
+  if (cannotRunXdp("validation: cookies")) return;
+  for (const bool isTransparent : {false, true}) {
+    CAPTURE(isTransparent);
+    const auto proof = [&](Segment to, std::uint32_t cookie) {
+      to.flags = isTransparent ? kRst : kAck;
+      (isTransparent ? to.sequence : to.acknowledgement) = isTransparent ? cookie : cookie + 1;
+      return to;
+    };
+    const filter_action action = isTransparent ? FILTER_VALIDATE_TRANSPARENT : FILTER_VALIDATE_RESET;
+    const ValidationBox box(action);
+    const Segment client;
+    const auto refuses = [&](const Segment& segment) {
+      const Outcome outcome = box.run(segment);
+      return outcome.action == XDP_DROP && box.known(SOURCE_VALIDATED) == 0;
+    };
+    const std::uint32_t own = box.cookie(client, isTransparent);
+    CHECK(refuses(proof(client, own ^ 4)));
+    CHECK(refuses(proof(client, own ^ COOKIE_KEY)));
+    CHECK(refuses(proof(client, own ^ COOKIE_ODD_PERIOD)));
+    CHECK(refuses(proof({.port = 40'001}, own)));
+    CHECK(refuses(proof({.source = kForeign + 2}, own)));
+    CHECK(refuses(proof({.victim = kProtected + 2}, own)));
+    CHECK(refuses(proof(client, box.cookie(client, !isTransparent))));
+    CHECK(refuses(proof(client, box.cookie(client, isTransparent, 2))));
+    CHECK(refuses(proof(client, box.cookie(client, isTransparent, 3))));
+    CHECK(refuses({.flags = isTransparent ? kAck : kRst, .sequence = own, .acknowledgement = own + 1}));
+    CHECK(refuses({.flags = kSyn | kAck, .sequence = own, .acknowledgement = own + 1}));
+    // In its own period, and in the next.
+    for (const unsigned age : {0U, 1U}) {
+      const ValidationBox other(action);
+      CHECK(other.run(proof(client, other.cookie(client, isTransparent, age))).action ==
+            (isTransparent ? XDP_DROP : XDP_TX));
+      CHECK(other.known(SOURCE_VALIDATED) == 1);
+    }
+    // A key that was replaced is good until the next is.
+    const ValidationBox rotated(action);
+    const std::uint32_t before = rotated.cookie(client, isTransparent);
+    rotateCookieKey(rotated.maps);
+    CHECK(rotated.run(proof(client, before)).action == (isTransparent ? XDP_DROP : XDP_TX));
+    CHECK(rotated.known(SOURCE_VALIDATED) == 1);
+    const Outcome answered = rotated.run(Segment{.source = kForeign + 2});
+    CHECK(at32(answered.frame, 34 + (isTransparent ? 8 : 4)) ==
+          rotated.cookie({.source = kForeign + 2}, isTransparent, 0, 1));
+    rotateCookieKey(rotated.maps);
+    CHECK(rotated.run(proof({.source = kForeign + 3}, before)).action == XDP_DROP);
+    CHECK(rotated.known(SOURCE_VALIDATED) == 1);
+  }
+}
+
+TEST_CASE("validation: what no connection begins with is dropped, and only what the rule asks for is judged") {
+  if (cannotRunXdp("validation: other segments")) return;
+  const ValidationBox box(FILTER_VALIDATE_RESET);
+  for (const unsigned flags : {0U, 0U + kFin, 0U + kRst, 0U + kAck, 0U + kSyn + kAck, 0U + kSyn + kFin,
+                               0U + kSyn + kRst, 0U + kFin + kAck, 0U + kRst + kAck, 255U}) {
+    CAPTURE(flags);
+    CHECK(box.actionOn({.flags = static_cast<std::uint8_t>(flags)}) == XDP_DROP);
+  }
+  CHECK(box.run(ethernet(0x0800) + ipv4Packet({.protocol = 6, .fragment = 185}, Bytes(64))).action == XDP_DROP);
+  CHECK(box.run(ethernet(0x0800) + ipv4Packet({.protocol = 6}, Bytes(8))).action == XDP_DROP);
+  CHECK(box.run(udpFrame(kForeign, kProtected + 1)).action == XDP_PASS);
+  CHECK(box.actionOn({.victim = kProtected + 3}) == XDP_PASS);
+  CHECK(box.verdict(FILTER_DROP_UNVALIDATED).packets == 12);
+}
+
+TEST_CASE("validation: a SYN whose frame ends within its TCP header is dropped") {
+  if (cannotRunXdp("validation: a short SYN")) return;
+  const ValidationBox box(FILTER_VALIDATE_RESET);
+  Bytes syn = ethernet(0x0800) + ipv4Packet({.protocol = 6, .totalLength = 40}, header({}));
+  syn.resize(14 + 20 + 14);
+  CHECK(box.run(syn).action == XDP_DROP);
+}
+
+TEST_CASE("validation: connections that were there before are learned, and no flood is before it is noticed") {
+  if (cannotRunXdp("validation: learning")) return;
+  ValidationBox box(FILTER_LEARN);
+  const Segment segment{.flags = kAck};
+  CHECK(box.actionOn(segment) == XDP_PASS);
+  CHECK(box.actionOn({.flags = kSyn, .source = kForeign + 2}) == XDP_PASS);
+  CHECK(box.actionOn({.flags = kRst, .source = kForeign + 3}) == XDP_PASS);
+  CHECK(box.actionOn(segment) == XDP_PASS);
+  CHECK(box.known(SOURCE_SEEN) == 1);
+  box.changeAction(FILTER_VALIDATE_RESET);
+  CHECK(box.actionOn(segment) == XDP_DROP);
+  box.changeAction(FILTER_LEARN);
+  box.age(SOURCE_LEARN_UNITS);
+  CHECK(box.actionOn(segment) == XDP_PASS);
+  CHECK(box.known(SOURCE_LEARNED) == 1);
+  box.changeAction(FILTER_VALIDATE_RESET);
+  CHECK(box.actionOn(segment) == XDP_PASS);
+  CHECK(box.actionOn({.flags = kFin | kAck, .port = 50'000}) == XDP_PASS);
+  CHECK(box.actionOn({.flags = kSyn | kAck}) == XDP_DROP);
+  // It opens new connections as anybody does.
+  CHECK(box.actionOn({}) == XDP_TX);
+  CHECK(box.connects({}));
+  CHECK(box.known(SOURCE_LEARNED) == 0);
+  CHECK(box.known(SOURCE_VALIDATED) == 1);
+}
+
+TEST_CASE("validation: seen once and not again for a while is seen anew") {
+  if (cannotRunXdp("validation: seen anew")) return;
+  const ValidationBox box(FILTER_LEARN);
+  const Segment segment{.flags = kAck};
+  static_cast<void>(box.run(segment));
+  box.age(SOURCE_SEEN_UNITS + 1);
+  static_cast<void>(box.run(segment));
+  CHECK(box.known(SOURCE_SEEN) == 1);
+  box.age(SOURCE_LEARN_UNITS);
+  static_cast<void>(box.run(segment));
+  CHECK(box.known(SOURCE_LEARNED) == 1);
+}
+
+TEST_CASE("validation: learned sources together keep to the rule's rate, validated ones do not count to it") {
+  if (cannotRunXdp("validation: the rate of learned sources")) return;
+  ValidationBox box(FILTER_LEARN);
+  const Segment learned{.flags = kAck}, validated{.flags = kSyn, .source = kForeign + 2};
+  static_cast<void>(box.run(learned));
+  box.age(SOURCE_LEARN_UNITS);
+  static_cast<void>(box.run(learned));
+  box.change([](filter_rule& rule) {
+    rule.action = FILTER_VALIDATE_RESET;
+    // A packet of 54 bytes costs the whole burst.
+    rule.byte_cost = (std::uint64_t{FILTER_BURST_NS} << 16) / 54 * 2;
+  });
+  REQUIRE(box.connects(validated));
+  int passed = 0;
+  for (int i = 0; i < 10; i++) passed += box.actionOn(learned) == XDP_PASS ? 1 : 0;
+  CHECK(passed == 1);
+  CHECK(box.verdict(FILTER_DROP_RATE_LIMIT).packets == 9);
+  for (int i = 0; i < 10; i++) CHECK(box.actionOn(validated) == XDP_PASS);
+}
+
+TEST_CASE("validation: who goes on sending stays known, who does not is forgotten") {
+  if (cannotRunXdp("validation: lifetimes")) return;
+  const ValidationBox box(FILTER_VALIDATE_RESET);
+  const std::uint32_t lifetime = box.maps.head().validated_units;
+  REQUIRE(box.connects({}));
+  for (int i = 0; i < 5; i++) {
+    box.age(lifetime / 2 + 2);
+    CHECK(box.actionOn({.flags = kAck}) == XDP_PASS);
+  }
+  box.age(lifetime + 1);
+  CHECK(box.actionOn({.flags = kAck}) == XDP_DROP);
+  CHECK(box.actionOn({}) == XDP_TX);
+}
+
+TEST_CASE("validation: sources that only were seen push out none that proved themselves") {
+  if (cannotRunXdp("validation: a full table")) return;
+  ValidationBox box(FILTER_VALIDATE_TRANSPARENT, 64);
+  std::vector<std::uint32_t> proved;
+  for (std::uint32_t i = 0; i < 64; i++) {
+    if (box.connects({.source = kForeign + i})) proved.push_back(kForeign + i);
+  }
+  REQUIRE(proved.size() == 64);
+  box.changeAction(FILTER_LEARN);
+  for (int turn = 0; turn < 3; turn++) {
+    for (std::uint32_t i = 0; i < 2000; i++) {
+      static_cast<void>(box.run(Segment{.flags = kAck, .source = 0x0b000000 + i}));
+    }
+    box.age(SOURCE_LEARN_UNITS);
+  }
+  const std::size_t left = box.known(SOURCE_VALIDATED);
+  box.changeAction(FILTER_VALIDATE_TRANSPARENT);
+  std::size_t passing = 0;
+  for (const std::uint32_t source : proved) passing += box.actionOn({.flags = kAck, .source = source}) == XDP_PASS;
+  CHECK(passing == left);
+  CHECK(passing >= 62);
+  // Also a full table takes in the next who proves himself.
+  for (std::uint32_t i = 0; i < 500; i++) CHECK(box.connects({.source = 0x0c000000 + i}));
+  CHECK(box.known(SOURCE_VALIDATED) <= box.maps.sources().size() * SOURCE_WAYS);
+}
+
+TEST_CASE("validation: a rule of a dry run counts what it would do, and lets all pass") {
+  if (cannotRunXdp("validation: a dry run")) return;
+  ValidationBox box(FILTER_VALIDATE_RESET);
+  box.change([](filter_rule& rule) { rule.is_dry_run = 1; });
+  CHECK(box.actionOn({}) == XDP_PASS);
+  CHECK(box.actionOn({.flags = kAck}) == XDP_PASS);
+  CHECK(box.verdict(FILTER_PASS_DEFAULT).packets == 2);
+  std::uint64_t answered = 0, dropped = 0;
+  for (const RuleHits& hits : box.rules.read(bootNs())) {
+    answered += hits.answered.packets;
+    dropped += hits.dropped.packets;
+  }
+  CHECK(answered == 1);
+  CHECK(dropped == 1);
+}
+
+TEST_CASE("validation: rules that follow decide about who proved himself") {
+  if (cannotRunXdp("validation: rules that follow")) return;
+  ValidationBox box(FILTER_VALIDATE_RESET);
+  REQUIRE(box.connects({}));
+  WantedRule after = ruleTo(ipv4(kProtected + 1), "after");
+  after.rule.destination_ports = 1;
+  after.rule.ports[FILTER_PORT_RANGES] = {.from = 443, .to = 443};
+  box.wantedRules.push_back(after);
+  box.rules.set(box.wantedRules);
+  CHECK(box.actionOn({}) == XDP_DROP);
+  CHECK(box.verdict(FILTER_DROP_RULE).packets == 1);
+  CHECK(box.actionOn({.source = kForeign + 2}) == XDP_TX);
+}
+
+TEST_CASE("validation: hostile frames are answered whole or not at all") {
+  if (cannotRunXdp("validation: hostile frames")) return;
+  const ValidationBox box(FILTER_VALIDATE_RESET);
+  std::mt19937 random(7);
+  std::vector<Wrapping> all = wrappings();
+  std::size_t answered = 0;
+  for (int i = 0; i < 20'000; i++) {
+    const Wrapping& wrapping = all[random() % all.size()];
+    Bytes frame = wrapping.wrap(header({.rest = Bytes(random() % 60, 1)}));
+    for (unsigned changes = random() % 4; changes > 0; changes--) {
+      frame[random() % std::min<std::size_t>(frame.size(), 90)] = static_cast<std::uint8_t>(random());
+    }
+    if (random() % 4 == 0) frame.resize(14 + random() % (frame.size() - 14));
+    const Outcome outcome = box.run(frame);
+    if (outcome.action != XDP_TX) {
+      CHECK((outcome.action == XDP_PASS || outcome.action == XDP_DROP));
+      continue;
+    }
+    answered++;
+    CHECK(outcome.frame.size() <= frame.size());
+    CHECK(outcome.frame.size() >= 54);
+  }
+  CHECK(answered > 5000);
+  CHECK(box.known(SOURCE_VALIDATED) == 0);
+}
