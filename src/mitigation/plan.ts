@@ -217,7 +217,7 @@ function measureOf(
 /** An attack that is not classified yet may be any that its metric allows. */
 function isWithoutTcp({ classification, metric }: Attack): boolean {
   if (classification === null) return metric.startsWith("udp_") || metric.startsWith("icmp_");
-  return !classification.parts.some(({ type }) => TCP_VECTORS.has(type));
+  return ![classification, ...classification.parts].some(({ type }) => TCP_VECTORS.has(type));
 }
 
 const TCP_VECTORS: ReadonlySet<Vector> = new Set(TCP_FLOODS);

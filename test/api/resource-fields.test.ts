@@ -127,6 +127,10 @@ async function bans(): Promise<Wire[]> {
   const refused = { kind: "failed", cause: "bad next hop" } as const;
   const states = [
     { ban: ban({ ...held, route: views.route("192.0.2.1", { localPref: 200 }) }), dropped: { packets: 3, bytes: 180 } },
+    {
+      ban: ban({ measure: { kind: "scrub", tcp: "reset", rules: udpRules() } }),
+      dropped: { packets: 3, bytes: 180, challenged: 7, validated: 1 },
+    },
     { ban: ban({ ...manual, ...ladder, ...all, operator: "noc" }) },
     {
       ban: divertedBan({ node: "s1" }),
