@@ -145,6 +145,10 @@ struct ValidationBox : FilterBox {
     return (hash & ~COOKIE_TAG_MASK) | (key != 0 ? COOKIE_KEY : 0) | (period & COOKIE_ODD_PERIOD);
   }
 
+  /// Loading the program takes an emulated machine seconds, so a box is used more than once.
+  void forget() const {
+    for (source_set& set : maps.sources()) set = {};
+  }
   /// Moves the times of all entries into the past.
   void age(std::uint32_t units) const {
     for (source_set& set : maps.sources()) {
