@@ -33,7 +33,10 @@ export function routeWord(ban: BanWire): StateWord {
   const missing = missing_at ?? [];
   if (state !== "active") return { tone: "none", text: state };
   if (isDry) return { tone: "warn", text: "dry\u00a0run" };
-  if (method === "scrub") return { tone: "ok", text: "on this machine" };
+  if (method === "scrub") {
+    const isInKernel = ban.dropped_packets !== undefined;
+    return isInKernel ? { tone: "ok", text: "on this machine" } : { tone: "warn", text: "not in the kernel" };
+  }
   if (announcement === undefined) return { tone: "none", text: "not announced" };
   if (missing.length > 0) {
     return { tone: "warn", text: `at ${sent.length} of ${sent.length + missing.length} neighbors` };

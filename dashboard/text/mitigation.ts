@@ -113,7 +113,10 @@ function dryRun(method: string): Effect {
 function inForce(method: string, ban: BanWire | undefined): Effect {
   if (ban === undefined) return { tone: "info", title: method, detail: null };
   const dropped = droppedText(ban);
-  if (ban.method === "scrub") return { tone: "ok", title: method, detail: scrubbedText(ban, dropped) };
+  if (ban.method === "scrub") {
+    if (dropped === null) return { tone: "warn", title: `${method}: not in the kernel`, detail: null };
+    return { tone: "ok", title: method, detail: scrubbedText(ban, dropped) };
+  }
   switch (ban.announcement) {
     case "announced":
       return announced(method, ban, dropped);

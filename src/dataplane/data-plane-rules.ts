@@ -117,10 +117,14 @@ export class DataPlaneRules {
     this.#due?.cancel();
     this.#due = null;
     try {
-      const always = standing();
-      const next = kernelRules(bans(), Math.max(0, room() - always.length));
+      const free = room();
+      const ofBans = kernelRules(bans(), free);
+      const wanted = standing();
+      // Bans come first: what is always in force only prepares for them.
+      const always = wanted.slice(0, Math.max(0, free - ofBans.rules.length));
+      const next = { ...ofBans, leftOut: ofBans.leftOut + wanted.length - always.length };
       const going = this.#dropsOfRemovedRules(filter, next.rules);
-      filter.setRules([...always, ...next.rules]);
+      filter.setRules([...next.rules, ...always]);
       this.#keepPast(going, next.rules);
       if (next.leftOut !== this.#wanted.leftOut) onLeftOut(next.leftOut);
       this.#wanted = next;

@@ -43,6 +43,11 @@ describe("a ban that scrubs", () => {
     expect(announcer.wanted).toEqual([]);
   });
 
+  test("by an operator, without an attack, has sources prove their address", async () => {
+    const { engine } = harness(under({ method: "scrub" }));
+    expect((await banBy(engine, victim, 0)).measure).toMatchObject({ kind: "scrub", tcp: "transparent" });
+  });
+
   test("does not where the hostgroup says so", () => {
     const { engine } = harness(under({ method: "scrub", scrub: { tcp: null } }));
     const attack = classified(attackOn(), "syn_flood");

@@ -17,6 +17,7 @@ import {
   type Measure,
   NO_MEASURE,
   type NodeRules,
+  type ScrubMeasure,
   scrubRules,
   withAction,
 } from "./measure.ts";
@@ -208,10 +209,16 @@ function measureOf(
     case "flowspec":
       return rules();
     case "scrub":
-      return { kind: action, rules: rules(), tcp: circumstances.attacks.every(isWithoutTcp) ? null : terms.scrub.tcp };
+      return { kind: action, rules: rules(), tcp: validationOf(ban, terms, circumstances) };
     default:
       return action satisfies never;
   }
+}
+
+/** Without an attack, of a manual ban or one that outlasts its attack, it stays as it is; a new one validates. */
+function validationOf({ measure }: PlannedBan, { scrub }: BanTerms, { attacks }: Circumstances): ScrubMeasure["tcp"] {
+  if (attacks.length === 0) return measure.kind === "scrub" && measure.tcp === null ? null : scrub.tcp;
+  return attacks.every(isWithoutTcp) ? null : scrub.tcp;
 }
 
 /** An attack that is not classified yet may be any that its metric allows. */

@@ -38,7 +38,7 @@ const FILTER_KEYS = {
         ),
         max_sources: described(
           integer(1024, VALIDATED_SOURCES_MAX, 262_144),
-          "The number of sources of TCP that the kernel knows to be real, at 16 bytes each. In a full table the source that was idle longest makes room.",
+          "The number of sources of TCP that the kernel knows to be real, at 16 bytes each. In a full table sources that never proved their address make room first.",
         ),
       },
       withDefaults,
