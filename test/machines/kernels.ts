@@ -34,12 +34,16 @@ const SHORT_STEP: Step = {
   name: "programs and packets",
   // A million flows are about memory, many frames of one kind about the program, and not about kernels; and times that
   // are a minute back are before the start of a guest.
-  command: "build/addon/unit -nc -tc='program*,xdp*,validation*,inline reader*' -tce='*million*,*hostile*,*push out*,*for a while*'",
+  command:
+    "build/addon/unit -nc -tc='program*,xdp*,validation*,inline reader*' -tce='*million*,*hostile*,*push out*,*for a while*'",
   timeoutSeconds: 900,
 };
 
 const STEPS: readonly Step[] = [
-  { ...SHORT_STEP, command: "build/addon/unit -nc -tc='program*,xdp*,validation*,inline reader*' -tce='*for a while*'" },
+  {
+    ...SHORT_STEP,
+    command: "build/addon/unit -nc -tc='program*,xdp*,validation*,inline reader*' -tce='*for a while*'",
+  },
   { name: "the lab", command: `${BUN} test/lab/demo/demo.ts --once`, timeoutSeconds: 900 },
   { name: "the scrubbing lab", command: `${BUN} test/lab/scrub/scrub-demo.ts --seconds 25`, timeoutSeconds: 900 },
   { name: "an inline box", command: `${BUN_TEST} test/scenario/inline.test.ts`, timeoutSeconds: 900 },
