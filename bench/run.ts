@@ -19,7 +19,7 @@ import { growth } from "./growth.ts";
 import { holds } from "./holds.ts";
 import { hostsRead } from "./hosts-read.ts";
 import { inlineRate } from "./inline-rate.ts";
-import { MachineLoad } from "./machine-load.ts";
+import { BenchGroup, MachineLoad } from "./machine-load.ts";
 import type { Bench } from "./measurement.ts";
 import { packetStages } from "./packet-stages.ts";
 import { packetTimes } from "./packet-times.ts";
@@ -75,9 +75,11 @@ if (unknown.length > 0) {
 const rows: Row[] = [];
 const skipped: string[] = [];
 const failed: string[] = [];
-const whole = new MachineLoad();
+const group = new BenchGroup();
+process.on("exit", () => group.close());
+const whole = new MachineLoad(group);
 const startedMs = performance.now();
-const watch = { load: () => new MachineLoad(), nowMs: () => performance.now() };
+const watch = { load: () => new MachineLoad(group), nowMs: () => performance.now() };
 for (const [name, bench] of Object.entries(wanted.length === 0 ? BENCHES : ALL)) {
   if (wanted.length > 0 && !wanted.some((asked) => isAsked(name, asked))) continue;
   console.log(`\n… ${name}: ${bench.question}`);
