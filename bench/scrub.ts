@@ -6,8 +6,10 @@
 import { join } from "node:path";
 import { readPinnedStatus } from "../src/dataplane/kernel-filter.ts";
 import type { FilterVerdict } from "../src/dataplane/native.d.ts";
-import { tcpTo } from "../src/mitigation/rules/kernel-rules.ts";
-import type { Validation } from "../src/mitigation/rules/validation.ts";
+import type { InlineAction } from "../src/mitigation/rules/inline-action.ts";
+import { wideRule } from "../src/mitigation/rules/rule.ts";
+import type { ValidationWay } from "../src/mitigation/scrub/scrub-filter.ts";
+import { IP_PROTOCOL } from "../src/traffic/ip-protocol.ts";
 import { answered, PacketProcess } from "../test/fixtures/dataplane/asked-process.ts";
 import { BpfDirectory } from "../test/fixtures/dataplane/bpf-directory.ts";
 import { prefix } from "../test/fixtures/networks.ts";
@@ -96,18 +98,15 @@ async function runBare(wire: Wire, program: string, options: FloodOptions, count
 }
 
 /** Every SYN that arrived must have been answered; else the rate means nothing. */
-async function runOurs(
-  wire: Wire,
-  kind: Exclude<Validation["kind"], "learn">,
-  verdict: FilterVerdict,
-): Promise<number> {
+async function runOurs(wire: Wire, kind: `validate_${ValidationWay}`, verdict: FilterVerdict): Promise<number> {
   const directory = new BpfDirectory();
   const filter = new PacketProcess(wire.box);
   const count = () => readPinnedStatus(directory.path).verdicts[verdict].packets;
-  const validation: Validation = { kind, learnedBytesPerSecond: 0, isDryRun: false };
+  const inline: InlineAction = { kind, learnedBytesPerSecond: 0 };
+  const rule = { ...wideRule(prefix(`${VICTIM}/32`), { kind: "discard" }), protocol: IP_PROTOCOL.tcp } as const;
   try {
     await filter.ask("openFilter", { pinPath: directory.path, interfaces: [DEVICE], ...BOUNDS });
-    await filter.ask("setRules", [{ id: "v", rule: tcpTo(prefix(`${VICTIM}/32`)), validation, expiresAtMs: later() }]);
+    await filter.ask("setRules", [{ id: "v", rule, inline, expiresAtMs: later() }]);
     await filter.ask("attach");
     const before = wire.counted("xdp_tx");
     const { arrived, seconds } = await wire.flood(SYNS);

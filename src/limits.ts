@@ -120,6 +120,9 @@ export const STATE_ORDERS_MAX = 1024;
 export const STATE_WAIT_MS = 8000;
 /** Rungs of an escalation ladder. */
 export const ESCALATION_RUNGS_MAX = 5;
+/** Profiles of victims in a file, and services of one. */
+export const SCRUB_PROFILES_MAX = 64;
+export const SCRUB_SERVICES_MAX = 32;
 /** Keys of repeated warnings that the log counts separately; all further keys share one entry. */
 export const LIMITER_KEYS_MAX = 1024;
 /** A host without packets for this long leaves the host table, ms. */

@@ -15,7 +15,7 @@
 #include "inline_abi.h"
 #include "source_abi.h"
 
-#define FILTER_SCHEMA 6
+#define FILTER_SCHEMA 7
 
 /* A way is eight bits of the hash, then a row's number plus 1; 0 is empty. What finds its bucket full goes to the
  * second one; `elsewhere` counts such, and only then does a look-up go there too. */
@@ -128,6 +128,20 @@ enum filter_action {
    * that was learned keeps its connections, within the rate that `byte_cost` says, if it does. */
   FILTER_VALIDATE_RESET = 3,
   FILTER_VALIDATE_TRANSPARENT = 4,
+  /* Passes, whatever the rules that follow say. */
+  FILTER_PASS = 5,
+  /* Of each source, what is beyond `byte_cost` and `packet_cost` is dropped (allowance_abi.h); the rules that follow
+   * decide about the rest. */
+  FILTER_LIMIT_SOURCE = 6,
+  /* DNS queries of sources that have not proved their address are answered with the advice to use TCP, where they can
+   * prove it. */
+  FILTER_VALIDATE_DNS = 7,
+  /* A packet that goes out: who it is sent to is remembered. The rules that follow decide. */
+  FILTER_LEARN_QUESTION = 8,
+  /* What comes from a source that was not asked is dropped; the rules that follow decide about the rest. */
+  FILTER_REQUIRE_QUESTION = 9,
+  /* Counted as dropped, and not dropped. */
+  FILTER_COUNT = 10,
 };
 
 #define FILTER_PORT_RANGES 5
@@ -154,11 +168,13 @@ struct filter_rule {
   struct inline_address destination;
   /* What a byte costs, in 2^-16 ns. */
   __u64 byte_cost;
+  /* Of FILTER_LIMIT_SOURCE what a packet costs, in units of allowance_abi.h, and how much of an address is a source. */
+  __u32 packet_cost;
+  __u8 limit_length;
   __u8 is_source_ipv4;
   __u8 destination_length;
   /* Not of FILTER_DISCARD: only counted, as what would have been done; the rules that follow decide. */
   __u8 is_dry_run;
-  __u8 reserved[5];
   /* When all that was let through is paid for, on the boot-time clock. */
   __u64 paid_until_ns;
   __u64 reserved2[7];

@@ -13,19 +13,26 @@ enum filter_verdict {
   FILTER_PASS_ALLOWLIST = 2,
   FILTER_PASS_WHITELIST = 3,
   FILTER_PASS_RATE_LIMIT = 4,
-  FILTER_PASS_DEFAULT = 5,
-  FILTER_DROP_SOURCE = 6,
-  FILTER_DROP_RULE = 7,
-  FILTER_DROP_RATE_LIMIT = 8,
+  /* By a rule that says so. */
+  FILTER_PASS_RULE = 5,
+  FILTER_PASS_DEFAULT = 6,
+  FILTER_DROP_SOURCE = 7,
+  FILTER_DROP_RULE = 8,
+  FILTER_DROP_RATE_LIMIT = 9,
+  /* Its source sends more than each source may. */
+  FILTER_DROP_SOURCE_LIMIT = 10,
   /* Of a source that has not proved its address. */
-  FILTER_DROP_UNVALIDATED = 9,
+  FILTER_DROP_UNVALIDATED = 11,
+  /* An answer to what nobody asked. */
+  FILTER_DROP_UNASKED = 12,
   /* The segment that proved its source's address: the victim never saw the one that it answers. */
-  FILTER_DROP_PROOF = 10,
-  /* Sent back to its source as what the name says. */
-  FILTER_ANSWER_SYN_ACK = 11,
-  FILTER_ANSWER_ACK = 12,
-  FILTER_ANSWER_RST = 13,
-  FILTER_VERDICTS = 14,
+  FILTER_DROP_PROOF = 13,
+  /* Sent back to its source as what the name says; the last is a DNS answer without records that asks for TCP. */
+  FILTER_ANSWER_SYN_ACK = 14,
+  FILTER_ANSWER_ACK = 15,
+  FILTER_ANSWER_RST = 16,
+  FILTER_ANSWER_TRUNCATED = 17,
+  FILTER_VERDICTS = 18,
 };
 
 struct filter_count {
@@ -41,4 +48,4 @@ struct filter_stats {
   __u64 jiffies;
   __u64 boot_ns;
 };
-FLOODWALL_ABI_ASSERT(sizeof(struct filter_stats) == 240);
+FLOODWALL_ABI_ASSERT(sizeof(struct filter_stats) == 304);

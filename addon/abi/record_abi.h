@@ -35,8 +35,10 @@ FLOODWALL_ABI_ASSERT(sizeof(struct sample_record) == 160);
 struct rule_record {
   /* Wall clock. */
   double expires_at_ms;
-  /* Of a limit, and of sources that were learned; 0: none. */
+  /* Of a limit, of all sources that were learned, and of each source; 0: none. */
   double bytes_per_second;
+  /* Of each source; 0: none. */
+  double packets_per_second;
   /* Addresses in the mapped form, and the lengths of that form. */
   __u8 destination[16];
   __u8 source[16];
@@ -54,11 +56,12 @@ struct rule_record {
   /* enum filter_action. */
   __u8 action;
   __u8 is_dry_run;
-  __u8 reserved;
+  /* How much of an address is a source for its limit. */
+  __u8 limit_length;
   __u32 length_min;
   __u32 length_max;
   struct filter_ports source_ranges[FILTER_PORT_RANGES];
   struct filter_ports destination_ranges[FILTER_PORT_RANGES];
   __u8 reserved2[4];
 };
-FLOODWALL_ABI_ASSERT(sizeof(struct rule_record) == 112);
+FLOODWALL_ABI_ASSERT(sizeof(struct rule_record) == 120);

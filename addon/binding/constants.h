@@ -23,13 +23,15 @@ inline constexpr std::array<const char*, 7> kXdpFeatures = {"basic",   "redirect
                                                             "offload", "fragments", "takes_fragments"};
 
 inline constexpr std::array<const char*, FILTER_VERDICTS> kVerdicts = {
-    "pass_not_ip",  "pass_malformed", "pass_allowlist", "pass_whitelist",  "pass_rate_limit",
-    "pass_default", "drop_source",    "drop_rule",      "drop_rate_limit", "drop_unvalidated",
-    "drop_proof",   "answer_syn_ack", "answer_ack",     "answer_rst",
+    "pass_not_ip",  "pass_malformed", "pass_allowlist", "pass_whitelist",  "pass_rate_limit",   "pass_rule",
+    "pass_default", "drop_source",    "drop_rule",      "drop_rate_limit", "drop_source_limit", "drop_unvalidated",
+    "drop_unasked", "drop_proof",     "answer_syn_ack", "answer_ack",      "answer_rst",        "answer_truncated",
 };
 /// By enum filter_action.
-inline constexpr std::array<const char*, 5> kRuleActions = {"discard", "rate_limit", "learn", "validate_reset",
-                                                            "validate_transparent"};
+inline constexpr std::array<const char*, 11> kRuleActions = {
+    "discard", "rate_limit",   "learn",        "validate_reset", "validate_transparent",
+    "pass",    "limit_source", "validate_dns", "learn_question", "require_question",
+    "count"};
 inline constexpr std::array<const char*, 3> kFilterOrigins = {"made", "adopted", "replaced"};
 inline constexpr std::array<const char*, 2> kFilterEnds = {"keep", "detach"};
 inline constexpr std::array<const char*, 4> kPinnedStates = {"healthy", "detached", "missing", "wrong_schema"};

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 
+#include "allowance_abi.h"
 #include "arguments.h"
 #include "base/boot_clock.h"
 #include "constants.h"
@@ -50,6 +51,14 @@ std::uint64_t costOf(const Napi::Env& env, double bytesPerSecond) {
   return static_cast<std::uint64_t>(std::max(1.0, std::round(1e9 * 65536 / bytesPerSecond)));
 }
 
+/// A packet's cost in units of allowance_abi.h.
+std::uint32_t packetCostOf(const Napi::Env& env, double packetsPerSecond) {
+  if (packetsPerSecond == 0) return 0;
+  constexpr double kUnitsPerSecond = 1e9 / (1 << ALLOWANCE_UNIT_SHIFT);
+  if (!(packetsPerSecond >= 0.01)) throwRange(env, "packetsPerSecond must be 0 or at least 0.01");
+  return static_cast<std::uint32_t>(std::max(1.0, std::round(kUnitsPerSecond / packetsPerSecond)));
+}
+
 inline_address addressOf(const __u8 (&bytes)[kEndBytes]) {
   inline_address address;
   std::memcpy(address.bytes, bytes, kEndBytes);
@@ -79,6 +88,9 @@ WantedRule ruleOf(const Napi::Env& env, std::string id, const rule_record& recor
   filter_rule& rule = wanted.rule;
   rule.expires_at_ns = bootNsFromWallMs(record.expires_at_ms);
   rule.byte_cost = costOf(env, record.bytes_per_second);
+  rule.packet_cost = packetCostOf(env, record.packets_per_second);
+  if (record.limit_length > kBits) throwRange(env, "limitLength must be 0 to 128");
+  rule.limit_length = record.limit_length;
   if (record.action >= kRuleActions.size()) throwRange(env, "a rule has an unknown action");
   rule.action = record.action;
   rule.is_dry_run = record.is_dry_run;

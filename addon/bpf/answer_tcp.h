@@ -48,20 +48,21 @@ static __always_inline void write_ethernet(struct ethhdr* ethernet) {
   __builtin_memcpy(ethernet->h_source, address, ETH_ALEN);
 }
 
-static __always_inline void write_ipv4(struct iphdr* ip, const struct packet* packet) {
+/* `bytes` are those after the IP header. */
+static __always_inline void write_ipv4(struct iphdr* ip, const struct packet* packet, __u8 protocol, __u32 bytes) {
   __u32* words = (__u32*)ip;
-  words[0] = bpf_htonl(0x45000000 | (sizeof(struct iphdr) + sizeof(struct tcphdr)));
+  words[0] = bpf_htonl(0x45000000 | (sizeof(struct iphdr) + bytes));
   words[1] = bpf_htonl(0x4000);
-  words[2] = bpf_htonl(ANSWER_TTL << 24 | IPPROTO_TCP << 16);
+  words[2] = bpf_htonl(ANSWER_TTL << 24 | protocol << 16);
   words[3] = packet->destination.words[3];
   words[4] = packet->source.words[3];
   ip->check = folded((__u64)words[0] + words[1] + words[2] + words[3] + words[4]);
 }
 
-static __always_inline void write_ipv6(struct ipv6hdr* ip, const struct packet* packet) {
+static __always_inline void write_ipv6(struct ipv6hdr* ip, const struct packet* packet, __u8 protocol, __u32 bytes) {
   __u32* words = (__u32*)ip;
   words[0] = bpf_htonl(0x60000000);
-  words[1] = bpf_htonl(sizeof(struct tcphdr) << 16 | IPPROTO_TCP << 8 | ANSWER_TTL);
+  words[1] = bpf_htonl(bytes << 16 | protocol << 8 | ANSWER_TTL);
   __builtin_memcpy(&ip->saddr, &packet->destination, sizeof(ip->saddr));
   __builtin_memcpy(&ip->daddr, &packet->source, sizeof(ip->daddr));
 }
@@ -90,12 +91,12 @@ __noinline int answer_tcp(struct xdp_md* ctx, struct packet* packet, __u64 now_n
   const __u8* end = network + sizeof(struct iphdr) + sizeof(struct tcphdr);
   if (is_ipv4(&packet->destination)) {
     const __u64 sum = (__u64)packet->source.words[3] + packet->destination.words[3];
-    write_ipv4((void*)network, packet);
+    write_ipv4((void*)network, packet, IPPROTO_TCP, sizeof(struct tcphdr));
     write_tcp((void*)(network + sizeof(struct iphdr)), packet, answer, sum);
   } else {
     if (network + sizeof(struct ipv6hdr) + sizeof(struct tcphdr) > data_end) return XDP_DROP;
     end = network + sizeof(struct ipv6hdr) + sizeof(struct tcphdr);
-    write_ipv6((void*)network, packet);
+    write_ipv6((void*)network, packet, IPPROTO_TCP, sizeof(struct tcphdr));
     write_tcp((void*)(network + sizeof(struct ipv6hdr)), packet, answer,
               sum_of(&packet->source) + sum_of(&packet->destination));
   }

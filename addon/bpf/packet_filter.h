@@ -5,8 +5,10 @@
  */
 #pragma once
 
-#include "answer_tcp.h"
+#include "answer_dns.h"
+#include "asked_source.h"
 #include "filter_tables.h"
+#include "limit_source.h"
 
 /* The kernel puts bpf_jiffies64() into the program as one load, while each clock is a call. */
 static __always_inline __u64 coarse_boot_ns(struct filter_stats* stats) {
@@ -71,18 +73,37 @@ static __always_inline __u64 outcome_of(__u32 verdict) {
   return verdict >= FILTER_ANSWER_SYN_ACK ? FILTER_ANSWERED : FILTER_DROPPED;
 }
 
+/* As judge_by_action(), which counts. */
+static __always_inline __u32 verdict_of_action(struct packet* packet, __u64 now_ns, struct filter_rule* rule,
+                                               __u32 number, __u32 wire) {
+  switch (rule->action) {
+    case FILTER_LIMIT:
+      return is_within_limit(rule, wire) ? FILTER_PASS_RATE_LIMIT : FILTER_DROP_RATE_LIMIT;
+    case FILTER_LIMIT_SOURCE:
+      return is_within_allowance(packet, number, wire) ? FILTER_VERDICTS : FILTER_DROP_SOURCE_LIMIT;
+    case FILTER_PASS:
+      return FILTER_PASS_RULE;
+    case FILTER_COUNT:
+      return FILTER_DROP_RULE;
+    case FILTER_VALIDATE_DNS:
+      return validate_dns(packet, now_ns);
+    case FILTER_LEARN_QUESTION:
+      learn_question(packet, now_ns);
+      return FILTER_VERDICTS;
+    case FILTER_REQUIRE_QUESTION:
+      return is_asked(packet, now_ns) ? FILTER_VERDICTS : FILTER_DROP_UNASKED;
+    default:
+      return validate_tcp(packet, now_ns, rule, wire);
+  }
+}
+
 /* The verdict of a rule that does not discard all; FILTER_VERDICTS: the rules that follow decide. Counts it. Not static
  * for the reason of parse_packet. */
 __noinline __u32 judge_by_action(struct packet* packet, __u64 now_ns, __u32 number, __u32 wire) {
   struct filter_head* head = filter_head_of();
   struct filter_rule* rule = bpf_map_lookup_elem(&filter_rules, &number);
   if (!packet || !head || !rule) return FILTER_VERDICTS;
-  __u32 verdict;
-  if (rule->action == FILTER_LIMIT) {
-    verdict = is_within_limit(rule, wire) ? FILTER_PASS_RATE_LIMIT : FILTER_DROP_RATE_LIMIT;
-  } else {
-    verdict = validate_source(packet, now_ns, rule, wire);
-  }
+  const __u32 verdict = verdict_of_action(packet, now_ns, rule, number, wire);
   count_outcome(head, number, wire, outcome_of(verdict));
   if (verdict == FILTER_DROP_PROOF || verdict == FILTER_ANSWER_RST) count_outcome(head, number, wire, FILTER_VALIDATED);
   return rule->is_dry_run ? FILTER_VERDICTS : verdict;
@@ -236,5 +257,7 @@ static __always_inline int filter_packet(struct xdp_md* ctx, struct packet* pack
   stats->verdicts[verdict].packets++;
   stats->verdicts[verdict].bytes += wire;
   if (verdict < FILTER_DROP_SOURCE) return XDP_PASS;
-  return verdict < FILTER_ANSWER_SYN_ACK ? XDP_DROP : answer_tcp(ctx, packet, stats->boot_ns, verdict);
+  if (verdict < FILTER_ANSWER_SYN_ACK) return XDP_DROP;
+  return verdict == FILTER_ANSWER_TRUNCATED ? answer_dns(ctx, packet)
+                                            : answer_tcp(ctx, packet, stats->boot_ns, verdict);
 }

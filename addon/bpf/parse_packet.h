@@ -55,15 +55,29 @@ struct packet {
   __u16 network_at;
   /* Of the IP packet with its header, as the header has it; 0 where it leaves that open. */
   __u32 length;
-  /* Of TCP, where traits.shows says that it shows its flags; with UDP they mean nothing. */
+  /* Of TCP, where traits.shows says that it shows its flags; of UDP what its payload begins with, where it has so many
+   * bytes. */
   union {
     __u64 numbers;
     struct {
       __be32 sequence;
       __be32 acknowledgement;
     };
+    struct {
+      __be16 udp_length;
+      __be16 udp_checksum;
+      __u8 udp_payload[4];
+    };
   };
 };
+
+#define DNS_RESPONSE 0x80
+#define DNS_OPCODE 0x78
+
+/* Whether a UDP packet is a query, if it is of DNS. */
+static __always_inline int is_dns_query(const struct packet* packet) {
+  return (packet->udp_payload[2] & (DNS_RESPONSE | DNS_OPCODE)) == 0;
+}
 
 static __always_inline int is_syn(const struct packet* packet) {
   return (packet->traits.tcp_flags & (TCPHDR_SYN | TCPHDR_ACK)) == TCPHDR_SYN;
@@ -128,12 +142,14 @@ static __always_inline void parse_transport(const struct cursor* cursor, struct 
   traits->source_port = bpf_ntohs(ports->source);
   traits->destination_port = bpf_ntohs(ports->dest);
   traits->shows |= FILTER_SHOWS_PORTS;
+  const __u8* numbers = peek(cursor, offsetof(struct tcphdr, seq) + sizeof(packet->numbers));
+  if (!numbers) return;
+  __builtin_memcpy(&packet->numbers, numbers + offsetof(struct tcphdr, seq), sizeof(packet->numbers));
   if (traits->protocol != IPPROTO_TCP) return;
   const __u8* tcp = peek(cursor, TCP_FLAGS_AT + 1);
   if (!tcp) return;
   traits->tcp_flags = tcp[TCP_FLAGS_AT];
   traits->shows |= FILTER_SHOWS_FLAGS;
-  __builtin_memcpy(&packet->numbers, tcp + offsetof(struct tcphdr, seq), sizeof(packet->numbers));
 }
 
 static __always_inline __u32 parse_ipv4(struct cursor* cursor, struct packet* packet) {

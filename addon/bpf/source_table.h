@@ -19,10 +19,11 @@ struct found_source {
 
 static __always_inline __u32 source_time(__u64 now_ns) { return now_ns >> SOURCE_TIME_SHIFT & SOURCE_TIME_MASK; }
 
-static __always_inline __u64 source_hash(const struct filter_head* head, const struct packet* packet) {
-  struct inline_address source = packet->source;
-  if (!is_ipv4(&packet->destination)) source.halves[1] = 0;
-  return filter_pair_hash(&source, &packet->destination, head->seed);
+static __always_inline __u64 source_hash(const struct filter_head* head, const struct inline_address* source,
+                                         const struct inline_address* victim) {
+  struct inline_address known = *source;
+  if (!is_ipv4(victim)) known.halves[1] = 0;
+  return filter_pair_hash(&known, victim, head->seed);
 }
 
 static __always_inline int is_over(__u64 entry, __u32 now) {
@@ -35,19 +36,20 @@ static __always_inline __u32 state_of(__u64 entry, __u32 now) {
   return is_over(entry, now) ? SOURCE_UNKNOWN : entry & SOURCE_STATE_MASK;
 }
 
-static __always_inline struct found_source find_source(const struct filter_head* head, const struct packet* packet) {
-  struct found_source found = {.hash = source_hash(head, packet)};
-  __u32 index = source_set_of(found.hash, head->source_sets);
-  found.set = index;
-  struct source_set* set = bpf_map_lookup_elem(&filter_sources, &index);
-  if (!set) return found;
+/* 0: it is not there. Not static for the reason of parse_packet. */
+__noinline __u64 find_source_entry(__u64 hash, __u32 set_index) {
+  struct source_set* set = bpf_map_lookup_elem(&filter_sources, &set_index);
+  if (!set) return 0;
   for (__u32 way = 0; way < SOURCE_WAYS; way++) {
     const __u64 entry = *(volatile __u64*)&set->sources[way];
-    if ((entry ^ found.hash) >> SOURCE_SIGNATURE_AT || !(entry & SOURCE_STATE_MASK)) continue;
-    found.entry = entry;
-    break;
+    if (!((entry ^ hash) >> SOURCE_SIGNATURE_AT) && entry & SOURCE_STATE_MASK) return entry;
   }
-  return found;
+  return 0;
+}
+
+static __always_inline struct found_source find_source(const struct filter_head* head, __u64 hash) {
+  const __u32 set = source_set_of(hash, head->source_sets);
+  return (struct found_source){.hash = hash, .entry = find_source_entry(hash, set), .set = set};
 }
 
 /* In place of the source's old entry; where there is none, 0, of one in the least state, if that is no better than this

@@ -61,16 +61,15 @@ static __always_inline int is_proof(struct packet* packet, __u8 flags, __u32 now
          is_cookie(packet, bpf_ntohl(packet->acknowledgement) - 1, now_period, 0);
 }
 
-/* What comes of a packet by the rule; FILTER_VERDICTS: the rules that follow decide. */
-static __always_inline __u32 validate_source(struct packet* packet, __u64 now_ns, struct filter_rule* rule,
-                                             __u32 wire) {
+/* What comes of a TCP packet by the rule; FILTER_VERDICTS: the rules that follow decide. */
+static __always_inline __u32 validate_tcp(struct packet* packet, __u64 now_ns, struct filter_rule* rule, __u32 wire) {
   struct filter_head* head = filter_head_of();
   if (!head) return FILTER_VERDICTS;
   const __u8 action = rule->action;
   const __u32 now = source_time(now_ns);
   const __u8 flags = packet->traits.tcp_flags & (TCPHDR_FIN | TCPHDR_SYN | TCPHDR_RST | TCPHDR_ACK);
   const int shows_flags = packet->traits.shows & FILTER_SHOWS_FLAGS;
-  const struct found_source found = find_source(head, packet);
+  const struct found_source found = find_source(head, source_hash(head, &packet->source, &packet->destination));
   const __u32 state = state_of(found.entry, now);
   if (action == FILTER_LEARN) {
     const int is_established = flags & TCPHDR_ACK && !(flags & (TCPHDR_SYN | TCPHDR_RST));
@@ -93,4 +92,18 @@ static __always_inline __u32 validate_source(struct packet* packet, __u64 now_ns
   if (state != SOURCE_LEARNED) return FILTER_DROP_UNVALIDATED;
   keep_source(head, &found, state, now);
   return !rule->byte_cost || is_within_limit(rule, wire) ? FILTER_VERDICTS : FILTER_DROP_RATE_LIMIT;
+}
+
+/* The same of a DNS query. */
+static __always_inline __u32 validate_dns(const struct packet* packet, __u64 now_ns) {
+  struct filter_head* head = filter_head_of();
+  if (!head) return FILTER_VERDICTS;
+  const __u32 now = source_time(now_ns);
+  const struct found_source found = find_source(head, source_hash(head, &packet->source, &packet->destination));
+  const __u32 state = state_of(found.entry, now);
+  if (state == SOURCE_VALIDATED) {
+    keep_source(head, &found, state, now);
+    return FILTER_VERDICTS;
+  }
+  return is_dns_query(packet) ? FILTER_ANSWER_TRUNCATED : FILTER_DROP_UNVALIDATED;
 }

@@ -11,13 +11,6 @@ using namespace floodwall::test;
 
 namespace {
 
-/// 0 when the checksum within is right (RFC 1071).
-std::uint16_t checksumOf(const Bytes& bytes, std::size_t from, std::size_t count, std::uint32_t sum = 0) {
-  for (std::size_t i = 0; i < count; i += 2) sum += std::uint32_t{bytes.at(from + i)} << 8 | bytes.at(from + i + 1);
-  while (sum >> 16 != 0) sum = (sum & 0xffff) + (sum >> 16);
-  return static_cast<std::uint16_t>(~sum);
-}
-
 /// Whether an answer's headers are whole and right, and it goes back where the frame came from.
 void checkAnswer(const Bytes& answer, const Bytes& asked, std::size_t network, bool isIpv6) {
   const std::size_t transport = network + (isIpv6 ? 40 : 20), at = network + (isIpv6 ? 8 : 12), bytes = isIpv6 ? 16 : 4;
@@ -86,6 +79,7 @@ TEST_CASE("validation: an unknown source's SYN is answered in every wrapping, an
       const Outcome passed = box.run(syn);
       CHECK(passed.action == XDP_PASS);
       CHECK(passed.frame == syn);
+      CHECK(box.verdicts() == 3);
     }
     const std::uint64_t times = wrappings().size();
     std::uint64_t answered = 0, validated = 0;
@@ -95,7 +89,6 @@ TEST_CASE("validation: an unknown source's SYN is answered in every wrapping, an
     }
     CHECK(answered == (isTransparent ? times : 2 * times));
     CHECK(validated == times);
-    CHECK(box.verdicts() == 3 * times);
   }
 }
 

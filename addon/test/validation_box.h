@@ -13,11 +13,6 @@ namespace floodwall::test {
 inline constexpr std::uint8_t kFin = 1, kSyn = 2, kRst = 4, kAck = 16, kEce = 64, kCwr = 128;
 inline constexpr std::uint32_t kIsn = 0xfffffffe;
 
-inline std::uint32_t at32(const Bytes& bytes, std::size_t at) {
-  return std::uint32_t{bytes.at(at)} << 24 | std::uint32_t{bytes.at(at + 1)} << 16 |
-         std::uint32_t{bytes.at(at + 2)} << 8 | bytes.at(at + 3);
-}
-
 /// A TCP segment and what is around it.
 struct Segment {
   std::uint8_t flags = kSyn;
@@ -70,12 +65,6 @@ inline std::vector<Wrapping> wrappings() {
   };
 }
 
-/// What came of a frame.
-struct Outcome {
-  std::uint32_t action;
-  Bytes frame;
-};
-
 struct ValidationBox : FilterBox {
   explicit ValidationBox(filter_action action, std::uint32_t sourcesMax = 1000)
       : FilterBox({.pairsMax = 10, .rulesMax = 64, .prefixesMax = 64, .sourcesMax = sourcesMax}) {
@@ -97,18 +86,7 @@ struct ValidationBox : FilterBox {
     change([&](filter_rule& rule) { rule.action = static_cast<std::uint8_t>(action); });
   }
 
-  [[nodiscard]] Outcome run(const Bytes& frame) const {
-    Bytes out(frame.size() + 256);
-    LIBBPF_OPTS(bpf_test_run_opts, options);
-    options.data_in = frame.data();
-    options.data_size_in = static_cast<std::uint32_t>(frame.size());
-    options.data_out = out.data();
-    options.data_size_out = static_cast<std::uint32_t>(out.size());
-    options.repeat = 1;
-    REQUIRE(bpf_prog_test_run_opts(program.fd(), &options) == 0);
-    out.resize(options.data_size_out);
-    return {.action = options.retval, .frame = std::move(out)};
-  }
+  using FilterBox::run;
   [[nodiscard]] Outcome run(const Segment& segment) const { return run(frameOf(segment)); }
   [[nodiscard]] std::uint32_t actionOn(const Segment& segment) const { return run(segment).action; }
 
@@ -145,10 +123,6 @@ struct ValidationBox : FilterBox {
     return (hash & ~COOKIE_TAG_MASK) | (key != 0 ? COOKIE_KEY : 0) | (period & COOKIE_ODD_PERIOD);
   }
 
-  /// Loading the program takes an emulated machine seconds, so a box is used more than once.
-  void forget() const {
-    for (source_set& set : maps.sources()) set = {};
-  }
   /// Moves the times of all entries into the past.
   void age(std::uint32_t units) const {
     for (source_set& set : maps.sources()) {

@@ -76,9 +76,11 @@ filter_count hitsOfOnlyPair(const FilterBox& box) {
 
 TEST_CASE("xdp filter: a pair, a destination and a port are found in every shape of packet, one verdict each") {
   if (cannotRunXdp("xdp filter: every shape of packet")) return;
+  FilterBox box;
   for (const Shape& shape : shapes()) {
     CAPTURE(shape.name);
-    FilterBox box;
+    box.forget();
+    box.rules.set({});
     CHECK_FALSE(box.drops(shape.frame));
     CHECK(box.verdict(FILTER_PASS_DEFAULT).packets == 1);
     WantedRule rule = ruleTo(victimOf(shape), "rule");
@@ -89,8 +91,10 @@ TEST_CASE("xdp filter: a pair, a destination and a port are found in every shape
     box.rules.set(std::vector{rule});
     CHECK(box.drops(shape.frame) == shape.showsPorts);
     CHECK(box.verdict(FILTER_DROP_RULE).packets == (shape.showsPorts ? 2 : 1));
-    box.pairs.put(std::vector{pairOf(sourceOf(shape), victimOf(shape))}, std::vector{inAnHour()});
+    const std::vector pair{pairOf(sourceOf(shape), victimOf(shape))};
+    box.pairs.put(pair, std::vector{inAnHour()});
     CHECK(box.drops(shape.frame));
+    box.pairs.remove(pair);
     CHECK(box.verdict(FILTER_DROP_SOURCE).packets == 1);
     CHECK(box.verdict(FILTER_DROP_SOURCE).bytes == shape.frame.size());
     CHECK(box.verdicts() == 4);

@@ -72,15 +72,36 @@ export function effectOf(attack: AttackWire, ban: BanWire | undefined): Effect {
 }
 
 /** `1.20 M packets (840 MB) dropped here`; null: not known. */
-export function droppedText({ dropped_packets: packets, dropped_bytes: bytes }: BanWire): string | null {
+export function droppedText(ban: BanWire): string | null {
+  const { dropped_packets: packets, dropped_bytes: bytes, would_drop_packets: counted, would_drop_bytes } = ban;
+  if (counted !== undefined)
+    return `${scaled(counted)} packets (${byteCount(would_drop_bytes ?? 0)}) would be dropped here`;
   return packets === undefined ? null : `${scaled(packets)} packets (${byteCount(bytes ?? 0)}) dropped here`;
 }
 
+const REASONS = {
+  rule: "matched the attack",
+  unvalidated: "of sources that have not proved their address",
+  unasked: "answers that nobody asked for",
+  source_limit: "beyond a source's limit",
+  no_service: "to no service",
+} as const satisfies Record<keyof NonNullable<BanWire["dropped_by"]>, string>;
+
+/** `800 k of sources that have not proved their address, 12 k beyond a source's limit`; null: there is one reason, or none. */
+function reasonsText({ dropped_by: reasons = {} }: BanWire): string | null {
+  const parts = (Object.keys(REASONS) as (keyof typeof REASONS)[]).flatMap((reason) => {
+    const packets = reasons[reason];
+    return packets === undefined ? [] : [`${scaled(packets)} ${REASONS[reason]}`];
+  });
+  return parts.length < 2 ? null : parts.join(", ");
+}
+
 /** `1.20 M packets (840 MB) dropped here; 800 k challenged, 310 times a source proved its address`. */
-function scrubbedText({ challenged_packets: challenged, validated_sources: proved }: BanWire, dropped: string | null) {
+function scrubbedText(ban: BanWire, dropped: string | null) {
+  const { challenged_packets: challenged, validated_sources: proved } = ban;
   const asked = challenged === undefined ? null : `${scaled(challenged)} challenged`;
   const proofs = asked === null ? null : `${scaled(proved ?? 0)} times a source proved its address`;
-  const parts = [dropped, [asked, proofs].filter((part) => part !== null).join(", ")];
+  const parts = [dropped, reasonsText(ban), [asked, proofs].filter((part) => part !== null).join(", ")];
   return parts.filter((part) => part !== null && part !== "").join("; ") || null;
 }
 

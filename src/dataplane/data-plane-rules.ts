@@ -5,12 +5,15 @@
 import { KERNEL_RULES_INTERVAL_MS } from "../limits.ts";
 import type { Ban, BanChange } from "../mitigation/ban.ts";
 import { type KernelRule, type KernelRules, kernelRules, kernelRulesOf } from "../mitigation/rules/kernel-rules.ts";
+import { DROP_REASONS, type DropReason } from "../mitigation/scrub/scrub-rules.ts";
 import type { FilterRuleRow, KernelFilter } from "./kernel-filter.ts";
 
 export interface Dropped {
   readonly packets: number;
   /** Bytes of frames. */
   readonly bytes: number;
+  /** Packets. Absent: a block of a source, which has one reason. */
+  readonly byReason?: Readonly<Partial<Record<DropReason, number>>>;
   /** Packets sent back to sources that had to prove their address. Absent: none. */
   readonly challenged?: number;
   /** How often a source proved its address. Absent: never. */
@@ -142,10 +145,10 @@ export class DataPlaneRules {
     const bans = new Set(next.map(({ banId }) => banId));
     const gone = this.#wanted.rules.filter(({ id, banId }) => !staying.has(id) && bans.has(banId));
     if (gone.length === 0) return [];
-    const banOf = new Map(gone.map(({ id, banId }) => [id, banId]));
+    const goneById = new Map(gone.map((rule) => [rule.id, rule]));
     return filter.readRules().flatMap((row) => {
-      const banId = banOf.get(row.id);
-      return banId === undefined ? [] : [[banId, droppedOf(row)]];
+      const rule = goneById.get(row.id);
+      return rule === undefined ? [] : [[rule.banId, droppedOf(row, rule)]];
     });
   }
 
@@ -156,11 +159,11 @@ export class DataPlaneRules {
   }
 
   #read(filter: KernelFilter): ReadonlyMap<string, Dropped> {
-    const bans = new Map(this.#wanted.rules.map(({ id, banId }) => [id, banId]));
-    const sums = new Map([...bans.values()].map((banId) => [banId, this.#past.get(banId) ?? NOTHING]));
+    const rules = new Map(this.#wanted.rules.map((rule) => [rule.id, rule]));
+    const sums = new Map(this.#wanted.rules.map(({ banId }) => [banId, this.#past.get(banId) ?? NOTHING]));
     for (const row of filter.readRules()) {
-      const banId = bans.get(row.id);
-      if (banId !== undefined) add(sums, banId, droppedOf(row));
+      const rule = rules.get(row.id);
+      if (rule !== undefined) add(sums, rule.banId, droppedOf(row, rule));
     }
     return sums;
   }
@@ -174,17 +177,25 @@ function extendedByMs({ ban, previous }: BanChange): number {
   return isSame ? Math.max(0, ban.expiresAt - previous.expiresAt) : 0;
 }
 
-function droppedOf({ droppedPackets, droppedBytes, answeredPackets, validated }: FilterRuleRow): Dropped {
-  const dropped = { packets: droppedPackets, bytes: droppedBytes };
+function droppedOf(row: FilterRuleRow, { reason }: KernelRule): Dropped {
+  const { droppedPackets, droppedBytes, answeredPackets, validated } = row;
+  const dropped = { packets: droppedPackets, bytes: droppedBytes, byReason: { [reason]: droppedPackets } };
   return answeredPackets === 0 ? dropped : { ...dropped, challenged: answeredPackets, validated };
 }
 
 function add(sums: Map<string, Dropped>, banId: string, more: Dropped): void {
-  const { packets, bytes, challenged = 0, validated = 0 } = sums.get(banId) ?? NOTHING;
-  const total = { packets: packets + more.packets, bytes: bytes + more.bytes };
-  const answered = challenged + (more.challenged ?? 0);
-  sums.set(
-    banId,
-    answered === 0 ? total : { ...total, challenged: answered, validated: validated + (more.validated ?? 0) },
-  );
+  const before = sums.get(banId) ?? NOTHING;
+  const total = {
+    packets: before.packets + more.packets,
+    bytes: before.bytes + more.bytes,
+    byReason: sumOfReasons(before.byReason, more.byReason),
+  };
+  const challenged = (before.challenged ?? 0) + (more.challenged ?? 0);
+  const validated = (before.validated ?? 0) + (more.validated ?? 0);
+  sums.set(banId, challenged === 0 ? total : { ...total, challenged, validated });
+}
+
+function sumOfReasons(a: Dropped["byReason"] = {}, b: Dropped["byReason"] = {}): NonNullable<Dropped["byReason"]> {
+  const sums = DROP_REASONS.map((reason) => [reason, (a[reason] ?? 0) + (b[reason] ?? 0)] as const);
+  return Object.fromEntries(sums.filter(([, packets]) => packets > 0));
 }

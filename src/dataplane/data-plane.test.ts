@@ -271,7 +271,7 @@ describe("rules of bans", () => {
     bans = [ban({ measure: rules })];
     make().start();
     kernel.dropped.set(String(kernel.rules[0]?.id), 7);
-    expect(plane.droppedBy("b1")).toEqual({ packets: 7, bytes: 420 });
+    expect(plane.droppedBy("b1")).toEqual({ packets: 7, bytes: 420, byReason: { rule: 7 } });
     const [rule] = rules.rules;
     bans = [
       ban({
@@ -282,7 +282,7 @@ describe("rules of bans", () => {
     clock.advance(1000);
     kernel.dropped.set(String(kernel.rules[0]?.id), 2);
     clock.advance(1000);
-    expect(plane.droppedBy("b1")).toEqual({ packets: 9, bytes: 540 });
+    expect(plane.droppedBy("b1")).toEqual({ packets: 9, bytes: 540, byReason: { rule: 9 } });
     expect(plane.droppedBy("other")).toBeNull();
     expect(plane.droppedOf(ban())).toEqual({ packets: 9, bits: 4320 });
     expect(plane.droppedOf(null)).toBeNull();

@@ -8,7 +8,7 @@ import { OwnInfrastructure } from "../config/own-infrastructure.ts";
 import type { DataplaneConfig } from "../config/sections/dataplane.ts";
 import { PAIRS_COUNTED_MAX, PREFIXES_MAX } from "../limits.ts";
 import type { Ban, BanChange } from "../mitigation/ban.ts";
-import { learningRules } from "../mitigation/rules/learning.ts";
+import { standingRules } from "../mitigation/scrub/standing-rules.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { KernelPair, PairInstaller } from "../sourceblock/pair-installer.ts";
 import { type Pair, pairName } from "../sourceblock/source-block.ts";
@@ -91,7 +91,7 @@ export class DataPlane implements PairInstaller {
     this.#dataplane = dataplane;
     this.#rules = new DataPlaneRules({
       bans,
-      standing: () => learningRules(this.#config, wallMs()),
+      standing: () => standingRules(this.#config, wallMs()),
       room: () => Math.max(0, this.#dataplane.maxDynamicRules - pairs()),
       after,
       monotonicMs,

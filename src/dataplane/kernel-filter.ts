@@ -4,14 +4,12 @@
  *
  * Open, fill, attach: a filter that was pinned before stays in force until attach().
  */
-import type { Rule } from "../mitigation/rules/rule.ts";
-import type { Validation } from "../mitigation/rules/validation.ts";
 import { ADDRESS_BYTES, addressFromBytes, addressToBytes, type IpAddress } from "../net/address.ts";
 import { mappedLength, type Prefix } from "../net/prefix.ts";
 import { loadAddon } from "./addon.ts";
 import type { Filter, FilterOptions, FilterStatus, FilterVerdicts, PinnedFilter } from "./native.d.ts";
 import { PAIR_BYTES, PAIR_COLUMNS, RULE_COLUMNS } from "./native-constants.ts";
-import { RULE_BYTES, writeRule } from "./rule-record.ts";
+import { RULE_BYTES, type RuleToWrite, writeRule } from "./rule-record.ts";
 
 export type { FilterOptions, FilterStatus, FilterVerdicts, PinnedFilter };
 
@@ -32,13 +30,9 @@ export interface FilterPairRow extends FilterPairPut {
   readonly bytes: number;
 }
 
-export interface FilterRulePut {
+export interface FilterRulePut extends RuleToWrite {
   /** At most 63 bytes, unique. */
   readonly id: string;
-  readonly rule: Rule;
-  /** In place of the rule's own action. */
-  readonly validation?: Validation;
-  readonly expiresAtMs: number;
 }
 
 /** Counts since the rule was set; a changed rule starts at zero. */

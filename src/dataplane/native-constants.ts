@@ -36,7 +36,7 @@ export const FILTER_RULES_PER_DESTINATION_MAX = 255;
 export const FILTER_PORT_RANGES_MAX = 5;
 export const FILTER_RULE_ID_BYTES_MAX = 63;
 /** Of the filter's pinned maps: others are replaced. */
-export const FILTER_SCHEMA = 6;
+export const FILTER_SCHEMA = 7;
 
 /** In the order in which thresholds are judged, and in which the columns of rates have them. */
 export const METRICS = [
@@ -71,18 +71,34 @@ export const FILTER_VERDICTS = [
   "pass_allowlist",
   "pass_whitelist",
   "pass_rate_limit",
+  "pass_rule",
   "pass_default",
   "drop_source",
   "drop_rule",
   "drop_rate_limit",
+  "drop_source_limit",
   "drop_unvalidated",
+  "drop_unasked",
   "drop_proof",
   "answer_syn_ack",
   "answer_ack",
   "answer_rst",
+  "answer_truncated",
 ] as const;
 /** What a rule of the filter does, in the order of their numbers in RULE_RECORD. */
-export const RULE_ACTIONS = ["discard", "rate_limit", "learn", "validate_reset", "validate_transparent"] as const;
+export const RULE_ACTIONS = [
+  "discard",
+  "rate_limit",
+  "learn",
+  "validate_reset",
+  "validate_transparent",
+  "pass",
+  "limit_source",
+  "validate_dns",
+  "learn_question",
+  "require_question",
+  "count",
+] as const;
 /** Values of options and states, see native.d.ts. */
 export const CLOCKS = ["monotonic", "capture"] as const;
 export const SOURCE_STATES = ["running", "failed", "ended"] as const;
@@ -115,26 +131,28 @@ export const SAMPLE_RECORD = {
 } as const;
 /** A rule of the filter (rule_record): its size, where its fields begin, and the size of a port range. */
 export const RULE_RECORD = {
-  bytes: 112,
+  bytes: 120,
   expiresAtMs: 0,
   bytesPerSecond: 8,
-  destination: 16,
-  source: 32,
-  destinationLength: 48,
-  sourceLength: 49,
-  asks: 50,
-  protocol: 51,
-  fragment: 52,
-  flagsSet: 53,
-  flagsUnset: 54,
-  sourcePorts: 55,
-  destinationPorts: 56,
-  action: 57,
-  isDryRun: 58,
-  lengthMin: 60,
-  lengthMax: 64,
-  sourceRanges: 68,
-  destinationRanges: 88,
+  packetsPerSecond: 16,
+  destination: 24,
+  source: 40,
+  destinationLength: 56,
+  sourceLength: 57,
+  asks: 58,
+  protocol: 59,
+  fragment: 60,
+  flagsSet: 61,
+  flagsUnset: 62,
+  sourcePorts: 63,
+  destinationPorts: 64,
+  action: 65,
+  isDryRun: 66,
+  limitLength: 67,
+  lengthMin: 68,
+  lengthMax: 72,
+  sourceRanges: 76,
+  destinationRanges: 96,
   rangeBytes: 4,
   rangeTo: 2,
 } as const;

@@ -1,7 +1,7 @@
 /** A rule in the record in which it crosses to the addon (native.d.ts, Filter.setRules). */
 
+import type { InlineAction } from "../mitigation/rules/inline-action.ts";
 import type { PortRange, Rule } from "../mitigation/rules/rule.ts";
-import type { Validation } from "../mitigation/rules/validation.ts";
 import { addressToBytes } from "../net/address.ts";
 import { mappedLength, type Prefix } from "../net/prefix.ts";
 import { RULE_ASKS as ASKS, RULE_RECORD as AT, RULE_ACTIONS, RULE_NO_PREFIX } from "./native-constants.ts";
@@ -14,16 +14,22 @@ const U32_MAX = 0xffff_ffff;
 export interface RuleToWrite {
   readonly rule: Rule;
   /** In place of the rule's own action. */
-  readonly validation?: Validation;
+  readonly inline?: InlineAction;
+  /** What it would do is counted only. */
+  readonly isDryRun?: boolean;
   readonly expiresAtMs: number;
 }
 
-export function writeRule(view: DataView, at: number, { rule, validation, expiresAtMs }: RuleToWrite): void {
+export function writeRule(view: DataView, at: number, put: RuleToWrite): void {
+  const { rule, inline, isDryRun = false, expiresAtMs } = put;
   const { protocol, fragment, tcpFlags, packetLength } = rule;
+  const limit = inline?.kind === "limit_source" ? inline : null;
   view.setFloat64(at + AT.expiresAtMs, expiresAtMs, LITTLE_ENDIAN);
-  view.setFloat64(at + AT.bytesPerSecond, bytesPerSecondOf(rule, validation), LITTLE_ENDIAN);
-  view.setUint8(at + AT.action, RULE_ACTIONS.indexOf(validation?.kind ?? rule.action.kind));
-  view.setUint8(at + AT.isDryRun, validation?.kind !== "learn" && validation?.isDryRun === true ? 1 : 0);
+  view.setFloat64(at + AT.bytesPerSecond, bytesPerSecondOf(rule, inline), LITTLE_ENDIAN);
+  view.setFloat64(at + AT.packetsPerSecond, limit?.packetsPerSecond ?? 0, LITTLE_ENDIAN);
+  view.setUint8(at + AT.limitLength, limit?.prefixLength ?? 0);
+  view.setUint8(at + AT.action, RULE_ACTIONS.indexOf(actionOf(put)));
+  view.setUint8(at + AT.isDryRun, isDryRun ? 1 : 0);
   view.setUint8(at + AT.destinationLength, writePrefix(view, at + AT.destination, rule.destination));
   view.setUint8(at + AT.sourceLength, writePrefix(view, at + AT.source, rule.source));
   view.setUint8(
@@ -43,9 +49,15 @@ export function writeRule(view: DataView, at: number, { rule, validation, expire
   view.setUint32(at + AT.lengthMax, Math.min(packetLength?.max ?? 0, U32_MAX), LITTLE_ENDIAN);
 }
 
-function bytesPerSecondOf({ action }: Rule, validation: Validation | undefined): number {
-  if (validation !== undefined) return validation.kind === "learn" ? 0 : validation.learnedBytesPerSecond;
-  return action.kind === "discard" ? 0 : action.bytesPerSecond;
+function actionOf({ rule, inline, isDryRun }: RuleToWrite): (typeof RULE_ACTIONS)[number] {
+  if (inline !== undefined) return inline.kind;
+  return isDryRun === true && rule.action.kind === "discard" ? "count" : rule.action.kind;
+}
+
+function bytesPerSecondOf({ action }: Rule, inline: InlineAction | undefined): number {
+  if (inline === undefined) return action.kind === "discard" ? 0 : action.bytesPerSecond;
+  if (inline.kind === "limit_source") return inline.bytesPerSecond;
+  return "learnedBytesPerSecond" in inline ? inline.learnedBytesPerSecond : 0;
 }
 
 /** Returns its length. */

@@ -15,7 +15,9 @@ import {
   under,
   victim,
 } from "../../test/fixtures/mitigation/ban-engine.ts";
+import { buildScrub } from "../config/sections/scrub.ts";
 import type { Ladder } from "./escalation.ts";
+import type { ScrubMeasure } from "./measure.ts";
 
 const UNICAST = "192.0.2.1/32";
 const UDP = "flow dst 192.0.2.1/32 proto udp";
@@ -33,26 +35,44 @@ describe("a ban that scrubs", () => {
     const { engine, announcer } = harness(under({ method: "scrub" }));
     const attack = attackOn();
     engine.attacksChanged([started(attack)], 0);
-    expect(engine.banOf(attack)).toMatchObject({ method: "scrub", measure: { kind: "scrub", tcp: "transparent" } });
+    expect(engine.banOf(attack)).toMatchObject({
+      method: "scrub",
+      measure: { kind: "scrub", filter: { tcp: "transparent" } },
+    });
     engine.attackClassified(classified(attack, "syn_flood"), 100);
     engine.tick(250);
-    expect(engine.banOf(attack)?.measure).toMatchObject({ tcp: "transparent" });
+    expect(engine.banOf(attack)?.measure).toMatchObject({ filter: { tcp: "transparent" } });
     engine.attackClassified(classified(attack, "udp_flood"), 500);
     engine.tick(750);
-    expect(engine.banOf(attack)?.measure).toMatchObject({ tcp: null, rules: { matchesAll: false } });
+    expect(engine.banOf(attack)?.measure).toMatchObject({ filter: { tcp: null }, rules: { matchesAll: false } });
     expect(announcer.wanted).toEqual([]);
   });
 
   test("by an operator, without an attack, has sources prove their address", async () => {
     const { engine } = harness(under({ method: "scrub" }));
-    expect((await banBy(engine, victim, 0)).measure).toMatchObject({ kind: "scrub", tcp: "transparent" });
+    expect((await banBy(engine, victim, 0)).measure).toMatchObject({ kind: "scrub", filter: { tcp: "transparent" } });
   });
 
   test("does not where the hostgroup says so", () => {
-    const { engine } = harness(under({ method: "scrub", scrub: { tcp: null } }));
+    const { engine } = harness(under({ method: "scrub", scrub: buildScrub({ tcp: "off" }, []) }));
     const attack = classified(attackOn(), "syn_flood");
     engine.attacksChanged([started(attack)], 0);
-    expect(engine.banOf(attack)?.measure).toMatchObject({ kind: "scrub", tcp: null });
+    expect(engine.banOf(attack)?.measure).toMatchObject({ kind: "scrub", filter: { tcp: null } });
+  });
+
+  test("has sources of DNS queries prove their address while the attack may be over UDP", () => {
+    const { engine } = harness(under({ method: "scrub", scrub: buildScrub({ profile: "dns" }, []) }));
+    const attack = attackOn();
+    const filter = () => (engine.banOf(attack)?.measure as ScrubMeasure | undefined)?.filter;
+    engine.attacksChanged([started(attack)], 0);
+    expect(filter()).toMatchObject({ tcp: "transparent", dns: true });
+    engine.attackClassified(classified(attack, "syn_flood"), 500);
+    engine.tick(750);
+    expect(filter()).toMatchObject({ tcp: "transparent", dns: false });
+    engine.attackClassified(classified(attack, "udp_flood"), 1000);
+    engine.tick(1250);
+    expect(filter()).toMatchObject({ tcp: null, dns: true });
+    expect(filter()?.services).toBeArray();
   });
 
   test("goes on to FlowSpec when its rung ends", () => {

@@ -1,9 +1,9 @@
 /** What a ban does to the traffic of its prefix, and the routes for that. Pure. */
 import type { Prefix } from "../net/prefix.ts";
-import { IP_PROTOCOL } from "../traffic/ip-protocol.ts";
 import type { Route, UnicastRoute } from "./announcer.ts";
 import { isSameAction, matchText, type Rule, type RuleAction, rulesText } from "./rules/rule.ts";
-import type { ValidationWay } from "./rules/validation.ts";
+import { filterText, type ScrubFilter } from "./scrub/scrub-filter.ts";
+import { rulesBeside } from "./scrub/scrub-rules.ts";
 
 export type Measure =
   /** No measure yet: the attack is only watched. */
@@ -18,8 +18,7 @@ export type Measure =
 export interface ScrubMeasure {
   readonly kind: "scrub";
   readonly rules: FlowspecMeasure;
-  /** How sources of TCP prove their address; null: they need not. */
-  readonly tcp: ValidationWay | null;
+  readonly filter: ScrubFilter;
 }
 
 export interface DivertMeasure {
@@ -75,19 +74,15 @@ export function routesOf(measure: Measure, prefix: Prefix): readonly Route[] {
 /**
  * The rules for traffic that is scrubbed. None if they match all traffic: the victim would get nothing any more.
  */
-export function scrubRules({ rules, matchesAll }: FlowspecMeasure): readonly Rule[] {
+export function narrowRules({ rules, matchesAll }: FlowspecMeasure): readonly Rule[] {
   return matchesAll ? NO_RULES : rules;
 }
 
 const NO_RULES: readonly Rule[] = [];
 
-/**
- * The rules beside the validation of sources. Those that match TCP are left out with it: they would drop packets of
- * sources that proved their address, too.
- */
-export function rulesBesideValidation({ tcp, rules }: ScrubMeasure): readonly Rule[] {
-  const all = scrubRules(rules);
-  return tcp === null ? all : all.filter(({ protocol }) => protocol !== null && protocol !== IP_PROTOCOL.tcp);
+/** The rules that match the attack, beside the filter. */
+export function scrubbedRules({ filter, rules }: ScrubMeasure): readonly Rule[] {
+  return rulesBeside(filter, narrowRules(rules));
 }
 
 /** Whether nothing distinguishes the attack from legitimate traffic, by the rules of the measure. */
@@ -149,7 +144,9 @@ export function isSameMeasure(a: Measure, b: Measure): boolean {
   if (a === b) return true;
   if (a.kind !== b.kind || measureText(a) !== measureText(b)) return false;
   if (a.kind === "divert" && b.kind === "divert") return a.node === b.node && isSameMeasure(a.rules, b.rules);
-  if (a.kind === "scrub" && b.kind === "scrub") return isSameMeasure(a.rules, b.rules);
+  if (a.kind === "scrub" && b.kind === "scrub") {
+    return Bun.deepEquals(a.filter, b.filter) && isSameMeasure(a.rules, b.rules);
+  }
   if (a.kind !== "flowspec" || b.kind !== "flowspec") return true;
   return a.basis === b.basis && isSameRules(a, b) && a.localPref === b.localPref;
 }
@@ -180,9 +177,7 @@ export function measureText(measure: Measure): string {
 
 /** `validate tcp transparent; dst 192.0.2.1/32 proto udp discard`. */
 function scrubText(measure: ScrubMeasure): string {
-  const text = rulesText(rulesBesideValidation(measure));
-  const validation = measure.tcp === null ? "" : `validate tcp ${measure.tcp}`;
-  return [validation, text].filter((part) => part !== "").join("; ");
+  return [filterText(measure.filter), rulesText(scrubbedRules(measure))].filter((part) => part !== "").join("; ");
 }
 
 /** `192.0.2.1/32 next-hop 192.0.2.254 community 65535:666 local-pref 200`. */

@@ -17,11 +17,11 @@ import {
   type Measure,
   NO_MEASURE,
   type NodeRules,
-  type ScrubMeasure,
-  scrubRules,
+  narrowRules,
   withAction,
 } from "./measure.ts";
 import type { Rule } from "./rules/rule.ts";
+import type { ScrubFilter } from "./scrub/scrub-filter.ts";
 
 /** The configuration for one prefix. */
 export interface BanTerms extends GroupMitigation {
@@ -163,7 +163,7 @@ function scrubberFor(
   rules: () => FlowspecMeasure,
 ): Scrubbing {
   const currentNode = measure.kind === "divert" ? measure.node : null;
-  const target = divertTo({ prefix, group: terms.group, currentNode, rules: () => scrubRules(rules()) });
+  const target = divertTo({ prefix, group: terms.group, currentNode, rules: () => narrowRules(rules()) });
   if (target?.kind === "lost") return target;
   if (target?.kind === "none") return { route: null, node: null };
   const nextHop = target?.nextHop ?? nextHopOf(prefix, terms.divert);
@@ -209,22 +209,37 @@ function measureOf(
     case "flowspec":
       return rules();
     case "scrub":
-      return { kind: action, rules: rules(), tcp: validationOf(ban, terms, circumstances) };
+      return { kind: action, rules: rules(), filter: filterOf(ban, terms, circumstances) };
     default:
       return action satisfies never;
   }
 }
 
-/** Without an attack, of a manual ban or one that outlasts its attack, it stays as it is; a new one validates. */
-function validationOf({ measure }: PlannedBan, { scrub }: BanTerms, { attacks }: Circumstances): ScrubMeasure["tcp"] {
-  if (attacks.length === 0) return measure.kind === "scrub" && measure.tcp === null ? null : scrub.tcp;
-  return attacks.every(isWithoutTcp) ? null : scrub.tcp;
+/**
+ * Sources of a protocol that the attack does not use need not prove their address. Without an attack, of a manual ban or
+ * one that outlasts its attack, it stays as it is; a new one validates all.
+ */
+function filterOf({ measure }: PlannedBan, { scrub }: BanTerms, { attacks }: Circumstances): ScrubFilter {
+  const { profile: _name, isAlways: _always, ...filter } = scrub;
+  const before = attacks.length === 0 && measure.kind === "scrub" ? measure.filter : null;
+  const hasTcp = before === null ? attacks.length === 0 || !attacks.every(isWithoutTcp) : before.tcp !== null;
+  const hasUdp = before === null ? attacks.length === 0 || !attacks.every(isWithoutUdp) : before.dns;
+  return { ...filter, tcp: hasTcp ? filter.tcp : null, dns: hasUdp && filter.dns };
 }
 
 /** An attack that is not classified yet may be any that its metric allows. */
 function isWithoutTcp({ classification, metric }: Attack): boolean {
   if (classification === null) return metric.startsWith("udp_") || metric.startsWith("icmp_");
-  return ![classification, ...classification.parts].some(({ type }) => TCP_VECTORS.has(type));
+  return !vectorsOf(classification).some((type) => TCP_VECTORS.has(type));
+}
+
+function isWithoutUdp({ classification, metric }: Attack): boolean {
+  if (classification === null) return metric.startsWith("tcp_") || metric.startsWith("icmp_");
+  return vectorsOf(classification).every((type) => TCP_VECTORS.has(type) || type.startsWith("icmp_"));
+}
+
+function vectorsOf({ type, parts }: Classification): Vector[] {
+  return [type, ...parts.map((part) => part.type)];
 }
 
 const TCP_VECTORS: ReadonlySet<Vector> = new Set(TCP_FLOODS);
@@ -242,7 +257,7 @@ function nodeRulesOf(
   return circumstances.nodeRules({
     prefix,
     flowspec,
-    rules: scrubRules(rules),
+    rules: narrowRules(rules),
     present: before?.nodeRules ?? NO_NODE_RULES,
     isOutdated: before?.rules !== rules || circumstances.evidence !== "same",
     observed: () => observedOf(circumstances),

@@ -4,7 +4,7 @@
  * some nodes do not support.
  */
 import type { Ban } from "../mitigation/ban.ts";
-import { type DivertMeasure, scrubRules } from "../mitigation/measure.ts";
+import { type DivertMeasure, narrowRules } from "../mitigation/measure.ts";
 import { addressOrder } from "../net/address.ts";
 import { formsOf, type RuleForms, type RuleSupport, ruleSupportKey, rulesTowardsVictim } from "./rule-forms.ts";
 
@@ -100,7 +100,7 @@ function documentExpiry({ expiresAt }: Ban): number {
 function documentForms({ measure }: Diverted, support: RuleSupport, key: string): RuleForms {
   const own = measure.nodeRules?.find((each) => each.support === key);
   if (own !== undefined) return { ...formsOf(own.rules, support), leftOut: own.leftOut };
-  return formsOf(rulesTowardsVictim(scrubRules(measure.rules)), support);
+  return formsOf(rulesTowardsVictim(narrowRules(measure.rules)), support);
 }
 
 function isSameContent(a: Diverted, b: Diverted): boolean {

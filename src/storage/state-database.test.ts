@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { divertedBan } from "../../test/fixtures/scrub/scrubbing.ts";
-import { attack, route as blackhole, ban as viewedBan } from "../../test/fixtures/views.ts";
+import { attack, route as blackhole, udpRules, ban as viewedBan } from "../../test/fixtures/views.ts";
+import { buildScrub } from "../config/sections/scrub.ts";
 import type { DivertMeasure } from "../mitigation/measure.ts";
 import { moveAside, moveBack } from "./damaged-state.ts";
 import { StateDatabase } from "./state-database.ts";
@@ -236,7 +237,7 @@ describe("opening", () => {
     const raw = new Database(join(dir, "state.db"));
     raw.run("PRAGMA user_version = 99");
     raw.close();
-    expect(() => new StateDatabase(dir)).toThrow("has schema version 99, this build knows 5");
+    expect(() => new StateDatabase(dir)).toThrow("has schema version 99, this build knows 6");
   });
 
   test("refuses a folder that cannot be written", () => {
@@ -310,6 +311,28 @@ test("bans and attacks of a build before escalation come back as this one keeps 
   // Of a build before source blocks.
   expect(second.sourceBlocks()).toEqual([]);
   second.close();
+});
+
+test("scrubbed bans of a build before filters validate sources of TCP as they did", () => {
+  const path = join(dir, "state.db");
+  new StateDatabase(dir).close();
+  const raw = new Database(path);
+  const measure = {
+    kind: "scrub",
+    rules: udpRules(),
+    filter: buildScrub({ tcp: "reset", learned_mbps: 0 }, []),
+  } as const;
+  const { filter, ...rest } = measure;
+  const old = { ...ban, id: "b2", measure: { ...rest, tcp: filter.tcp } };
+  for (const record of [ban, old]) {
+    raw.query("INSERT INTO bans (id, started_at, record) VALUES (?1, 1, ?2)").run(record.id, JSON.stringify(record));
+  }
+  raw.run("PRAGMA user_version = 5");
+  raw.close();
+  const state = new StateDatabase(dir);
+  const { profile: _name, isAlways: _always, ...kept } = filter;
+  expect(state.bans()).toEqual([ban, { ...old, measure: { ...rest, filter: kept } }]);
+  state.close();
 });
 
 test("diverted bans of a build before scrub nodes come back as this one keeps them", () => {

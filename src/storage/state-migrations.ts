@@ -3,7 +3,7 @@ import type { Database } from "bun:sqlite";
 
 type Json = Record<string, unknown>;
 
-export const SCHEMA_VERSION = 5;
+export const SCHEMA_VERSION = 6;
 
 export const SOURCE_BLOCKS = `
   CREATE TABLE source_blocks (
@@ -21,6 +21,7 @@ const MIGRATIONS: Readonly<Record<number, (db: Database) => void>> = {
   2: (db) => db.run(SOURCE_BLOCKS),
   3: (db) => rewriteBans(db, scrubbedBan),
   4: (db) => db.run(LEVERS),
+  5: (db) => rewriteBans(db, filteredBan),
 };
 
 /** Whether the file can be migrated to this build's version. */
@@ -56,6 +57,15 @@ function scrubbedBan({ measure, ...ban }: Json): Json {
   const { kind } = measure as Json;
   const rules = { kind: "flowspec", rules: [], matchesAll: false, localPref: 0, basis: "" };
   return { ...ban, measure: kind === "divert" ? { ...(measure as Json), node: null, rules } : measure };
+}
+
+/** In this version a scrubbed ban had of its filter only how sources of TCP prove their address. */
+function filteredBan({ measure, ...ban }: Json): Json {
+  const { tcp, ...rest } = measure as Json;
+  if (rest["kind"] !== "scrub") return { ...ban, measure };
+  const sourceLimits = { packets: 0, bytes: 0, connections: 0, ipv4Length: 32, ipv6Length: 64 };
+  const ways = { tcp, dns: false, askedOnly: false, learnedBytesPerSecond: 0 };
+  return { ...ban, measure: { ...rest, filter: { ...ways, sourceLimits, services: null, countsOnly: false } } };
 }
 
 function rewriteBans(db: Database, change: (record: Json) => Json): void {

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { Kind, OptionalKind, type TObject, type TSchema } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { AUDIT_ACTIONS, type AuditEvent } from "../../src/audit/audit-event.ts";
+import { buildScrub } from "../../src/config/sections/scrub.ts";
 import { explain } from "../../src/detection/attack/reason.ts";
 import { VECTORS } from "../../src/detection/attack/vector.ts";
 import { AttackWire } from "../../src/http/wire/attack.ts";
@@ -19,6 +20,7 @@ import { ClassificationWire } from "../../src/http/wire/traffic/classification.t
 import { HostWire } from "../../src/http/wire/traffic/host.ts";
 import { RatesWire } from "../../src/http/wire/traffic/rates.ts";
 import { SampleWire } from "../../src/http/wire/traffic/sample.ts";
+import { DROP_REASONS } from "../../src/mitigation/scrub/scrub-rules.ts";
 import type { IpAddress } from "../../src/net/address.ts";
 import { METRICS } from "../../src/traffic/rates.ts";
 import { address, thresholds } from "../fixtures/host-rows.ts";
@@ -125,11 +127,16 @@ async function bans(): Promise<Wire[]> {
   const ladder = { escalation: [{ afterSeconds: 0, action: "flowspec" }], step: 0 } as const;
   const all = { method: "flowspec", measure: { ...udpRules(), matchesAll: true } } as const;
   const refused = { kind: "failed", cause: "bad next hop" } as const;
+  const byReason = Object.fromEntries(DROP_REASONS.map((reason) => [reason, 1]));
   const states = [
     { ban: ban({ ...held, route: views.route("192.0.2.1", { localPref: 200 }) }), dropped: { packets: 3, bytes: 180 } },
     {
-      ban: ban({ measure: { kind: "scrub", tcp: "reset", rules: udpRules() } }),
-      dropped: { packets: 3, bytes: 180, challenged: 7, validated: 1 },
+      ban: ban({ measure: { kind: "scrub", rules: udpRules(), filter: buildScrub({ tcp: "reset" }, []) } }),
+      dropped: { packets: 3, bytes: 180, byReason, challenged: 7, validated: 1 },
+    },
+    {
+      ban: ban({ measure: { kind: "scrub", rules: udpRules(), filter: buildScrub({ dry_run: true }, []) } }),
+      dropped: { packets: 3, bytes: 180 },
     },
     { ban: ban({ ...manual, ...ladder, ...all, operator: "noc" }) },
     {

@@ -30,7 +30,7 @@ constexpr std::uint32_t kLearnedUnits = (3600ULL * 1'000'000'000) >> SOURCE_TIME
 constexpr std::array<std::size_t, FilterMaps::kMaps> kRowBytes = {
     sizeof(filter_head), sizeof(filter_pair_group), sizeof(filter_pair_row), sizeof(filter_rule),
     sizeof(filter_hits), sizeof(filter_set),        sizeof(filter_bucket),   sizeof(filter_entry),
-    sizeof(filter_bits), sizeof(source_set),        sizeof(FilterName)};
+    sizeof(filter_bits), sizeof(source_set),        sizeof(allowance_set),   sizeof(FilterName)};
 
 FilterError failed(const std::string& what, int error) {
   return FilterError("cannot " + what + ": " + strerror(error));
@@ -106,6 +106,7 @@ std::array<std::uint32_t, FilterMaps::kMaps> rowsOf(const FilterShape& shape, co
           sets.back().first_bucket + sets.back().buckets,
           sets.back().first_entry + lastRoom,
           head.pair_groups * FILTER_GROUP_BITS / kBitsPerLine + 1,
+          head.source_sets,
           head.source_sets,
           head.rule_slots};
 }

@@ -38,7 +38,9 @@ export function buildConfig(file: ConfigFile, zones: readonly Zone[]): Config {
     },
     hostgroups,
     carpet: file.carpet === undefined ? null : buildCarpet(file.carpet),
-    mitigations: [file, ...file.hostgroups.map((group) => groupMitigationFile(file, group))].map(buildMitigation),
+    mitigations: [file, ...file.hostgroups.map((group) => groupMitigationFile(file, group))].map((level) =>
+      buildMitigation(level, file.scrub_profiles),
+    ),
     ban: {
       maxActiveBans: file.ban.max_active_bans,
       maxBannedFraction: file.ban.max_banned_fraction,

@@ -77,7 +77,17 @@ describe("defaults", () => {
           ladder: [{ afterSeconds: 0, action: "blackhole" }],
           hasEscalation: false,
           flowspec: { action: { kind: "discard" }, sourceAnchored: false, minSourceConcentration: 0.8 },
-          scrub: { tcp: "transparent" },
+          scrub: {
+            profile: null,
+            isAlways: false,
+            tcp: "transparent",
+            dns: false,
+            askedOnly: false,
+            learnedBytesPerSecond: 12_500_000,
+            sourceLimits: { packets: 0, bytes: 0, connections: 0, ipv4Length: 32, ipv6Length: 64 },
+            services: null,
+            countsOnly: false,
+          },
           ban: {
             ttlSeconds: 600,
             unbanHysteresisSeconds: 120,

@@ -1,4 +1,5 @@
 /** The text formats of the configuration: each function takes a text and returns the rule that it violates, or null. */
+import type { PortRange } from "../../mitigation/rules/rule.ts";
 import { addressFamily, type IpAddress, parseAddress } from "../../net/address.ts";
 import { hostPrefix, type Prefix, parsePrefix, parsePrefixLoosely } from "../../net/prefix.ts";
 import { ZONES_FORMS } from "../zones/forms.ts";
@@ -26,6 +27,9 @@ export const TEXT_FORMS = {
   tenantName: nameRule,
   tokenName: nameRule,
   nodeName: nameRule,
+  profileName: nameRule,
+  portRange: (text: string) =>
+    parsePortRange(text) === null ? "must be a port or a range of ports: 443, or 27000-27050" : null,
   variableName: (text: string) =>
     /^[A-Za-z_][A-Za-z0-9_]*$/.test(text)
       ? null
@@ -112,6 +116,15 @@ export function parseCommunity(text: string): string | null {
   if (named !== undefined) return named;
   const halves = /^(0|[1-9]\d{0,4}):(0|[1-9]\d{0,4})$/.exec(text);
   return halves !== null && Number(halves[1]) <= 0xffff && Number(halves[2]) <= 0xffff ? text : null;
+}
+
+/** `443`, or `27000-27050`. */
+export function parsePortRange(text: string): PortRange | null {
+  const ends = /^(0|[1-9]\d{0,4})(?:-(0|[1-9]\d{0,4}))?$/.exec(text);
+  if (ends === null) return null;
+  const from = Number(ends[1]);
+  const to = Number(ends[2] ?? ends[1]);
+  return from <= to && to <= 0xffff ? { from, to } : null;
 }
 
 export function parseAddressOrPrefix(text: string): Prefix | null {

@@ -1,11 +1,12 @@
 /** Rules between the keys of `mitigation`, `escalation`, `flowspec`, `ban` and the routes of each method. */
 import { isLessSevere } from "../../mitigation/escalation.ts";
+import { PROFILES } from "../../mitigation/scrub/scrub-filter.ts";
 import type { ConfigPath } from "../load/problem.ts";
 import type { Finding, Pruned } from "../load/shape.ts";
 import type { ConfigFile } from "../sections/schema.ts";
 
 type File = Pruned<ConfigFile>;
-export type Level = Pick<File, "mitigation" | "escalation" | "flowspec"> & {
+export type Level = Pick<File, "mitigation" | "escalation" | "flowspec" | "scrub"> & {
   readonly ban?: Pick<NonNullable<File["ban"]>, "fallback" | "repeat_hold_seconds" | "repeat_hold_max_seconds">;
 };
 export interface PlacedLevel {
@@ -96,5 +97,39 @@ export function* holdsAreBounded(file: File): Generator<Finding> {
     if (path.length > 0 && !("repeat_hold_seconds" in own) && !("repeat_hold_max_seconds" in own)) continue;
     const rule = `must be at least repeat_hold_seconds, ${hold}, not ${most}`;
     yield { path: [...path, "ban", "repeat_hold_max_seconds"], rule };
+  }
+}
+
+/** Names of profiles: those of the file differ from each other and from the built-in ones, and there are all that are used. */
+export function* profilesExist(file: File): Generator<Finding> {
+  const own = new Map<string, number>();
+  for (const [i, { name } = {}] of (file.scrub_profiles ?? []).entries()) {
+    if (name === undefined) continue;
+    const path = ["scrub_profiles", i, "name"];
+    const other = own.get(name);
+    if (Object.hasOwn(PROFILES, name)) yield { path, rule: `${name} is built in: choose another name` };
+    else if (other !== undefined) yield { path, rule: `${name} is there already, as scrub_profiles[${other}]` };
+    else own.set(name, i);
+  }
+  for (const { level, path } of levels(file)) {
+    const { profile } = level.scrub ?? {};
+    if (profile === undefined || own.has(profile) || Object.hasOwn(PROFILES, profile)) continue;
+    const names = [...Object.keys(PROFILES), ...own.keys()].join(", ");
+    yield { path: [...path, "scrub", "profile"], rule: `there is no profile ${profile}: there are ${names}` };
+  }
+}
+
+export function* portsGoWithTheirProtocols(file: File): Generator<Finding> {
+  const scrubs = [
+    ...[...levels(file)].map(({ level, path }) => ({ scrub: level.scrub, path: [...path, "scrub"] })),
+    ...(file.scrub_profiles ?? []).map((scrub, i) => ({ scrub, path: ["scrub_profiles", i] })),
+  ];
+  for (const { scrub, path } of scrubs) {
+    for (const [i, service] of (scrub?.services ?? []).entries()) {
+      const { protocol = "tcp", ports = [], source_ports: sourcePorts = [] } = service ?? {};
+      if (["tcp", "udp", "sctp"].includes(protocol) || ports.length + sourcePorts.length === 0) continue;
+      const key = ports.length > 0 ? "ports" : "source_ports";
+      yield { path: [...path, "services", i, key], rule: `${protocol} has no ports: remove them` };
+    }
   }
 }

@@ -46,6 +46,8 @@ import {
   holdsAreBounded,
   laddersAct,
   laddersClimb,
+  portsGoWithTheirProtocols,
+  profilesExist,
   rateGoesWithRateLimit,
 } from "./mitigation.ts";
 import {
@@ -88,6 +90,8 @@ const RULES: readonly Rule[] = [
   communitiesAreUnique,
   laddersClimb,
   laddersAct,
+  profilesExist,
+  portsGoWithTheirProtocols,
   rateGoesWithRateLimit,
   divertHasANextHop,
   groupNextHopsGoWithoutNodes,

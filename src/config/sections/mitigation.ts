@@ -6,10 +6,10 @@ import { type Static, type TProperties, Type } from "@sinclair/typebox";
 import { ACTIVE_BANS_MAX, BAN_SECONDS_MAX, COMMUNITIES_MAX, ESCALATION_RUNGS_MAX } from "../../limits.ts";
 import type { Action, Ladder, Method } from "../../mitigation/escalation.ts";
 import type { RuleAction } from "../../mitigation/rules/rule.ts";
-import type { ValidationWay } from "../../mitigation/rules/validation.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
 import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../load/schema-forms.ts";
 import { parseCommunity } from "../load/text-forms.ts";
+import { buildScrub, type ProfilesFile, SCRUB_KEYS, type ScrubConfig, type ScrubFile, ScrubProfiles } from "./scrub.ts";
 
 const MethodKey = oneOf("blackhole", "flowspec", "divert", "scrub");
 const ActionKey = oneOf("none", "scrub", "flowspec", "divert", "blackhole");
@@ -78,13 +78,6 @@ const BAN_KEYS = {
   ),
 };
 
-const SCRUB_KEYS = {
-  tcp: described(
-    Type.Unsafe<"off" | ValidationWay>({ ...oneOf("off", "transparent", "reset"), default: "transparent" }),
-    "How unknown sources of TCP prove their address while a victim is scrubbed. `transparent` answers their SYN with an acknowledgement that they must reset, and lets their SYN pass when they send it again. `reset` completes their handshake in the victim's place and resets it: they connect again. `off` lets them be.",
-  ),
-};
-
 const TERMS_KEYS = {
   next_hop: described(Type.Optional(text("ipv4")), "The IPv4 next hop of the routes."),
   next_hop6: described(Type.Optional(text("ipv6")), "The IPv6 next hop of the routes."),
@@ -104,7 +97,7 @@ const FlowspecSection = described(
 const ScrubSection = described(
   Type.Object(SCRUB_KEYS, withDefaults),
   "What the method `scrub` does on this machine beside rules that match the attack. It needs the section `dataplane` on interfaces that the traffic comes in by.",
-  { examples: [{ tcp: "reset" }] },
+  { examples: [{ profile: "web", tcp: "reset" }] },
 );
 
 const BanSection = described(
@@ -146,6 +139,7 @@ export const MITIGATION_KEYS = {
   ),
   flowspec: FlowspecSection,
   scrub: ScrubSection,
+  scrub_profiles: ScrubProfiles,
   ban: BanSection,
 };
 
@@ -197,11 +191,6 @@ export interface GroupMitigation {
   readonly divert: RouteTerms | null;
 }
 
-export interface ScrubConfig {
-  /** How sources of TCP prove their address; null: they need not. */
-  readonly tcp: ValidationWay | null;
-}
-
 export interface FlowspecConfig {
   readonly action: RuleAction;
   /** Whether rules match sources if these are concentrated. */
@@ -246,7 +235,7 @@ export interface MitigationFile {
   readonly mitigation: Method;
   readonly escalation?: readonly Static<typeof Rung>[];
   readonly flowspec: Static<typeof FlowspecSection>;
-  readonly scrub: Static<typeof ScrubSection>;
+  readonly scrub: ScrubFile;
   readonly ban: Omit<Static<typeof BanSection>, "max_active_bans" | "max_banned_fraction">;
   readonly bgp?: TermsFile;
   readonly scrubbing?: TermsFile;
@@ -256,7 +245,7 @@ export interface GroupMitigationFile {
   readonly mitigation?: Method;
   readonly escalation?: readonly Static<typeof Rung>[];
   readonly flowspec: Partial<MitigationFile["flowspec"]>;
-  readonly scrub: Partial<MitigationFile["scrub"]>;
+  readonly scrub: ScrubFile;
   readonly ban: Partial<MitigationFile["ban"]>;
   readonly bgp: Partial<TermsFile>;
   readonly scrubbing: Partial<TermsFile>;
@@ -264,14 +253,17 @@ export interface GroupMitigationFile {
 
 const NO_TERMS: TermsFile = { communities: [], local_pref: 0 };
 
-/** The settings of a hostgroup: its own keys over the global ones. A group's own method replaces a global ladder. */
+/**
+ * The settings of a hostgroup: its own keys over the global ones. A group's own method replaces a global ladder, and its
+ * own profile the global way of scrubbing.
+ */
 export function groupMitigationFile(global: MitigationFile, group: GroupMitigationFile): MitigationFile {
   const { mitigation, escalation = mitigation === undefined ? global.escalation : undefined } = group;
   return {
     mitigation: mitigation ?? global.mitigation,
     ...(escalation === undefined ? {} : { escalation }),
     flowspec: groupFlowspec(global.flowspec, group.flowspec),
-    scrub: { ...global.scrub, ...group.scrub },
+    scrub: group.scrub.profile === undefined ? { ...global.scrub, ...group.scrub } : group.scrub,
     ban: { ...global.ban, ...group.ban },
     ...(global.bgp === undefined ? {} : { bgp: { ...global.bgp, ...group.bgp } }),
     ...(global.scrubbing === undefined && Object.keys(group.scrubbing).length === 0
@@ -289,7 +281,8 @@ function groupFlowspec(
   return merged.action === "discard" || rate === undefined ? merged : { rate_mbps: rate, ...merged };
 }
 
-export function buildMitigation(file: MitigationFile): GroupMitigation {
+/** @param profiles those of `scrub_profiles`. */
+export function buildMitigation(file: MitigationFile, profiles: ProfilesFile): GroupMitigation {
   const { mitigation, escalation = [{ after_seconds: 0, action: mitigation }], flowspec, scrub, ban } = file;
   return {
     method: mitigation,
@@ -300,7 +293,7 @@ export function buildMitigation(file: MitigationFile): GroupMitigation {
       sourceAnchored: flowspec.source_anchored,
       minSourceConcentration: flowspec.min_source_concentration,
     },
-    scrub: { tcp: scrub.tcp === "off" ? null : scrub.tcp },
+    scrub: buildScrub(scrub, profiles),
     ban: {
       ttlSeconds: ban.ttl_seconds,
       unbanHysteresisSeconds: ban.unban_hysteresis_seconds,

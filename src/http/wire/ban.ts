@@ -2,7 +2,8 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { MissingNeighbor, RouteState } from "../../mitigation/announcer.ts";
 import type { Ladder } from "../../mitigation/escalation.ts";
-import { measureText } from "../../mitigation/measure.ts";
+import { type Measure, measureText } from "../../mitigation/measure.ts";
+import { DROP_REASONS } from "../../mitigation/scrub/scrub-rules.ts";
 import { addressOrder } from "../../net/address.ts";
 import { round } from "../../traffic/rates.ts";
 import type { BanView } from "../backend.ts";
@@ -34,6 +35,8 @@ const Announcement = Type.Union([
   Type.Literal("speaker_down"),
   Type.Literal("failed"),
 ]);
+
+const DropReason = Type.Union(DROP_REASONS.map((reason) => Type.Literal(reason)));
 
 const RungWire = Type.Object(
   {
@@ -98,6 +101,11 @@ export const BanWire = Type.Object(
     left_out_rules: Type.Optional(Type.Integer({ minimum: 1 })),
     ...SAVED_FIELD,
     ...DROPPED_FIELDS,
+    /** By what rule; a packet has one reason. */
+    dropped_by: Type.Optional(Type.Partial(Type.Record(DropReason, Type.Integer({ minimum: 1 })), closed)),
+    /** In place of these where rules only count. */
+    would_drop_packets: Type.Optional(Type.Integer({ minimum: 0 })),
+    would_drop_bytes: Type.Optional(Type.Integer({ minimum: 0 })),
     /** Of method scrub: packets answered so that their sources prove their address, and how often one did. */
     challenged_packets: Type.Optional(Type.Integer({ minimum: 0 })),
     validated_sources: Type.Optional(Type.Integer({ minimum: 0 })),
@@ -149,10 +157,22 @@ export function banToWire({ ban, routeState, dropped, leftOutRules, isSaved = tr
     announce_error: isInForce ? announceError(routeState) : null,
     left_out_rules: leftOutRules || null,
     ...savedToWire(isSaved),
-    ...droppedToWire(dropped),
-    challenged_packets: dropped?.challenged ?? null,
-    validated_sources: dropped?.validated ?? null,
+    ...scrubbedToWire(measure, dropped),
   });
+}
+
+function scrubbedToWire(measure: Measure, dropped: BanView["dropped"]): Partial<BanWire> {
+  if (dropped == null) return {};
+  const { byReason = {}, challenged, validated } = dropped;
+  const reasons = Object.keys(byReason).length === 0 ? {} : { dropped_by: byReason };
+  if (measure.kind === "scrub" && measure.filter.countsOnly) {
+    return { ...reasons, would_drop_packets: dropped.packets, would_drop_bytes: dropped.bytes };
+  }
+  return {
+    ...droppedToWire(dropped),
+    ...reasons,
+    ...(challenged === undefined ? {} : { challenged_packets: challenged, validated_sources: validated ?? 0 }),
+  };
 }
 
 export function ladderToWire(ladder: Ladder): Static<typeof RungWire>[] {

@@ -1,6 +1,6 @@
 /** The rules of a ban (docs/interface.md#rule). */
 import { Type } from "@sinclair/typebox";
-import { type Measure, rulesBesideValidation } from "../../mitigation/measure.ts";
+import { type Measure, scrubbedRules } from "../../mitigation/measure.ts";
 import { type RuleWire, ruleToWire } from "../../mitigation/rules/rule.ts";
 import { closed } from "./closed.ts";
 
@@ -31,6 +31,6 @@ export const FlowspecWire = Type.Array(
 
 /** null: the method has no rules, which is different from having none yet. */
 export function flowspecToWire(measure: Measure): RuleWire[] | null {
-  if (measure.kind === "scrub") return rulesBesideValidation(measure).map(ruleToWire);
+  if (measure.kind === "scrub") return scrubbedRules(measure).map(ruleToWire);
   return measure.kind === "flowspec" ? measure.rules.map(ruleToWire) : null;
 }

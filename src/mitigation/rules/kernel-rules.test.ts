@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { address } from "../../../test/fixtures/host-rows.ts";
 import { prefix } from "../../../test/fixtures/networks.ts";
 import { ban, udpRules } from "../../../test/fixtures/views.ts";
+import { buildScrub } from "../../config/sections/scrub.ts";
 import { DYNAMIC_RULES_PER_DESTINATION } from "../../limits.ts";
 import type { Ban } from "../ban.ts";
 import { NO_MEASURE } from "../measure.ts";
@@ -32,12 +33,13 @@ describe("rules of a ban in the kernel", () => {
   });
 
   test("a scrubbed one first has sources of TCP prove their address, then its rules, but none that match all", () => {
-    const scrub = { kind: "scrub", rules: udpRules(), tcp: "reset" } as const;
+    const scrub = { kind: "scrub", rules: udpRules(), filter: buildScrub({ tcp: "reset" }, []) } as const;
     const [first, ...others] = kernelRulesOf(ban({ measure: scrub }));
-    expect(first).toMatchObject({ id: "b1/validate_reset", validation: { kind: "validate_reset" } });
+    expect(first).toMatchObject({ inline: { kind: "validate_reset", learnedBytesPerSecond: 12_500_000 } });
     expect(matchText(first?.rule as Rule)).toBe("dst 192.0.2.1/32 proto tcp");
     expect(others.map(({ rule }) => ruleText(rule))).toEqual(["dst 192.0.2.1/32 proto udp discard"]);
-    expect(texts(ban({ measure: { ...scrub, tcp: null } }))).toEqual(["dst 192.0.2.1/32 proto udp discard"]);
+    const filter = buildScrub({ tcp: "off" }, []);
+    expect(texts(ban({ measure: { ...scrub, filter } }))).toEqual(["dst 192.0.2.1/32 proto udp discard"]);
     const all = { ...udpRules(), matchesAll: true };
     expect(kernelRulesOf(ban({ measure: { ...scrub, rules: all } }))).toHaveLength(1);
     expect(kernelRulesOf(ban({ measure: scrub, dryRun: true }))).toEqual([]);

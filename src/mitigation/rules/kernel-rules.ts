@@ -3,21 +3,23 @@
  * rule that discards all. Pure; independent of how the kernel stores them.
  */
 import { DYNAMIC_RULES_PER_DESTINATION } from "../../limits.ts";
-import type { Prefix } from "../../net/prefix.ts";
-import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import type { Ban } from "../ban.ts";
 import { mostValuableFirst } from "../ban-value.ts";
-import { rulesBesideValidation, scrubRules } from "../measure.ts";
+import { narrowRules } from "../measure.ts";
+import { type DropReason, type ScrubRule, scrubRules } from "../scrub/scrub-rules.ts";
+import type { InlineAction } from "./inline-action.ts";
 import { type Rule, ruleText, wideRule } from "./rule.ts";
-import type { Validation } from "./validation.ts";
 
 export interface KernelRule {
-  /** At most 63 bytes, from the ban's id and the rule's text. An unchanged rule keeps its id, also over restarts. */
+  /** At most 63 bytes, from the ban's id and the rule's text. An unchanged rule keeps its id, and so its counts, also over restarts. */
   readonly id: string;
   readonly banId: string;
   readonly rule: Rule;
   /** In place of the rule's own action. */
-  readonly validation?: Validation;
+  readonly inline?: InlineAction;
+  readonly reason: DropReason;
+  /** What it would do is counted only. */
+  readonly isDryRun: boolean;
   /** Wall clock, ms: the expiry of the ban. */
   readonly expiresAtMs: number;
 }
@@ -70,53 +72,51 @@ export function fittingRules<Named extends { readonly rule: Rule }>(wanted: read
   return fitting;
 }
 
-/** An id from the rule's text: an unchanged rule keeps its id, and so the kernel's drop count. */
-export function ruleId(owner: string, rule: Rule): string {
-  return owner + Bun.hash(ruleText(rule)).toString(16);
+function makeRules(ban: Ban): readonly KernelRule[] {
+  const { id: banId, expiresAt: expiresAtMs, measure } = ban;
+  const isDryRun = measure.kind === "scrub" && measure.filter.countsOnly;
+  return toKernelRules(wantedRules(ban), `${banId}/`, { banId, isDryRun, expiresAtMs });
 }
 
-function makeRules(ban: Ban): readonly KernelRule[] {
-  const { id: banId, expiresAt: expiresAtMs } = ban;
+/** Equal rules become one. @param owner the beginning of the ids. */
+export function toKernelRules(
+  rules: readonly ScrubRule[],
+  owner: string,
+  rest: Pick<KernelRule, "banId" | "isDryRun" | "expiresAtMs">,
+): KernelRule[] {
   const byId = new Map<string, KernelRule>();
-  const validation = validationOf(ban);
-  // First, so that the rules that follow decide about sources that proved their address.
-  if (validation !== null) {
-    const id = `${banId}/${validation.kind}`;
-    byId.set(id, { id, banId, rule: tcpTo(ban.prefix), validation, expiresAtMs });
-  }
-  for (const rule of wantedRules(ban).map(atLeastRate)) {
-    const id = ruleId(`${banId}/`, rule);
-    byId.set(id, { id, banId, rule, expiresAtMs });
+  for (const { rule, inline, reason } of rules) {
+    const id = ruleId(owner, rule, inline);
+    byId.set(id, { id, rule: atLeastRate(rule), ...(inline && { inline }), reason, ...rest });
   }
   return [...byId.values()];
 }
 
-function wantedRules({ state, dryRun, measure, prefix }: Ban): readonly Rule[] {
+/** An id from the rule's text: an unchanged rule keeps its id, and so the kernel's counts. */
+export function ruleId(owner: string, rule: Rule, inline?: InlineAction): string {
+  return owner + Bun.hash(ruleText(rule) + (inline === undefined ? "" : JSON.stringify(inline))).toString(16);
+}
+
+function wantedRules({ state, dryRun, measure, prefix }: Ban): readonly ScrubRule[] {
   if (state !== "active" || dryRun) return [];
   switch (measure.kind) {
     case "none":
       return [];
     case "blackhole":
-      return [wideRule(prefix, { kind: "discard" })];
+      return [{ rule: wideRule(prefix, { kind: "discard" }), reason: "rule" }];
     case "divert":
-      return scrubRules(measure.rules);
+      return narrowRules(measure.rules).map(ofAttack);
     case "scrub":
-      return rulesBesideValidation(measure);
+      return scrubRules(prefix, measure.filter, narrowRules(measure.rules));
     case "flowspec":
-      return measure.rules;
+      return measure.rules.map(ofAttack);
     default:
       return measure satisfies never;
   }
 }
 
-function validationOf({ state, dryRun, measure }: Ban): Validation | null {
-  if (state !== "active" || dryRun || measure.kind !== "scrub" || measure.tcp === null) return null;
-  return { kind: `validate_${measure.tcp}`, learnedBytesPerSecond: 0, isDryRun: false };
-}
-
-/** Matches all TCP to a prefix. */
-export function tcpTo(prefix: Prefix): Rule {
-  return { ...wideRule(prefix, { kind: "discard" }), protocol: IP_PROTOCOL.tcp };
+function ofAttack(rule: Rule): ScrubRule {
+  return { rule, reason: "rule" };
 }
 
 function atLeastRate(rule: Rule): Rule {

@@ -104,7 +104,8 @@ export function isSameAction(a: RuleAction, b: RuleAction): boolean {
   return a.kind === b.kind && (a.kind === "discard" || b.kind === "discard" || a.bytesPerSecond === b.bytesPerSecond);
 }
 
-function portsText(ranges: readonly PortRange[]): string | null {
+/** `53,8000-8010`; null: any. */
+export function portsText(ranges: readonly PortRange[]): string | null {
   return ranges.length === 0 ? null : ranges.map(({ from, to }) => rangeText(from, to)).join(",");
 }
 

@@ -1,0 +1,183 @@
+/** What the method `scrub` does on this machine, by hostgroup, and the profiles of victims. */
+import { type Static, Type } from "@sinclair/typebox";
+import { SCRUB_PROFILES_MAX, SCRUB_SERVICES_MAX } from "../../limits.ts";
+import { PORT_RANGES_MAX } from "../../mitigation/rules/rule.ts";
+import {
+  NO_SOURCE_LIMITS,
+  PROFILES,
+  type ScrubFilter,
+  type Service,
+  type ValidationWay,
+} from "../../mitigation/scrub/scrub-filter.ts";
+import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
+import { closed, described, integer, list, oneOf, text } from "../load/schema-forms.ts";
+import { parsePortRange } from "../load/text-forms.ts";
+
+const SERVICE_PROTOCOLS = ["tcp", "udp", "sctp", "icmp", "icmpv6", "gre", "esp", "ah", "ipip", "ipv6"] as const;
+
+const ServiceFile = Type.Object(
+  {
+    protocol: described(oneOf(...SERVICE_PROTOCOLS), "The protocol over IP."),
+    ports: described(
+      list(text("portRange"), PORT_RANGES_MAX),
+      "The ports of the victim, each as `443` or `27000-27050`. Only with `tcp`, `udp` and `sctp`; an empty list is any port.",
+    ),
+    source_ports: described(
+      list(text("portRange"), PORT_RANGES_MAX),
+      "The ports of others that answer the victim, such as `53` for its resolvers. An empty list is any port.",
+    ),
+  },
+  closed,
+);
+
+const rate = (description: string) =>
+  described(Type.Optional(Type.Number({ minimum: 0, maximum: 1e9 })), description, {
+    ifAbsent: "as the profile says, else 0",
+  });
+
+const OF_PROFILES = {
+  tcp: described(
+    Type.Optional(oneOf("off", "transparent", "reset")),
+    "How unknown sources of TCP prove their address while a victim is scrubbed. `transparent` answers their SYN with an acknowledgement that they must reset, and lets their SYN pass when they send it again. `reset` completes their handshake in the victim's place and resets it: they connect again. `off` lets them be.",
+    { ifAbsent: "as the profile says, else `transparent`" },
+  ),
+  dns: described(
+    Type.Optional(oneOf("off", "truncate")),
+    "What is done with DNS queries of unknown sources. `truncate` answers that they should ask by TCP, where they prove their address. For victims that serve DNS over UDP and TCP.",
+    { ifAbsent: "as the profile says, else `off`" },
+  ),
+  answers: described(
+    Type.Optional(oneOf("any", "asked")),
+    "With `asked`, answers that look like the attack's pass only from sources that the victim has sent something to in the last minute, in place of rules that drop all that look so. Only where the traffic of both directions comes in by `dataplane.interfaces`.",
+    { ifAbsent: "as the profile says, else `any`" },
+  ),
+  learned_mbps: described(
+    Type.Optional(Type.Number({ minimum: 0, maximum: 1e6 })),
+    "What the sources may send, all together, that had TCP connections to the victim before the attack and have not proved their address since. 0 sets no limit.",
+    { ifAbsent: "as the profile says, else 100" },
+  ),
+  source_packets_per_second: rate("What each source may send; what is beyond is dropped. 0 sets no limit."),
+  source_mbps: rate("The same in megabits per second."),
+  source_connections_per_second: rate("How many TCP connections each source may open. 0 sets no limit."),
+  source_ipv4_length: described(
+    Type.Optional(integer(8, 32)),
+    "How much of an IPv4 address is one source for these limits: 32 for each address, 24 for all 256 together.",
+    { ifAbsent: "as the profile says, else 32" },
+  ),
+  source_ipv6_length: described(Type.Optional(integer(16, 128)), "The same of an IPv6 address.", {
+    ifAbsent: "as the profile says, else 64",
+  }),
+  services: described(
+    Type.Optional(list(ServiceFile, SCRUB_SERVICES_MAX, { atLeastOne: true })),
+    "What the victim is there for; while it is scrubbed, all else is dropped. Name also what its work depends on: `icmp` for packets that are too big, answers of resolvers.",
+    { ifAbsent: "as the profile says, else all traffic" },
+  ),
+};
+
+export const SCRUB_KEYS = {
+  profile: described(
+    Type.Optional(text("profileName")),
+    `What kind of victims these are: one of ${Object.keys(PROFILES).join(", ")}, or one of \`scrub_profiles\`. The other keys take precedence over it. In a hostgroup it replaces the top-level \`scrub\` as a whole.`,
+    { ifAbsent: "none" },
+  ),
+  ...OF_PROFILES,
+  always: described(
+    Type.Optional(Type.Boolean()),
+    "Whether this is done at all times, and not only while a victim is under attack.",
+    { ifAbsent: "false" },
+  ),
+  dry_run: described(
+    Type.Optional(Type.Boolean()),
+    "Whether what would be dropped and answered is only counted, by the kernel: bans then have `would_drop_packets`.",
+    { ifAbsent: "false" },
+  ),
+};
+
+const ScrubFile = Type.Object(SCRUB_KEYS, closed);
+export type ScrubFile = Static<typeof ScrubFile>;
+
+const ProfileFile = Type.Object(
+  {
+    name: described(text("profileName"), "The name, unique among the profiles, and none of the built-in ones."),
+    ...OF_PROFILES,
+  },
+  closed,
+);
+
+export const ScrubProfiles = described(
+  list(ProfileFile, SCRUB_PROFILES_MAX),
+  "Profiles of your own for `scrub.profile`.",
+  {
+    examples: [
+      [
+        {
+          name: "voice",
+          services: [{ protocol: "udp", ports: ["5060", "10000-20000"] }, { protocol: "icmp" }],
+          source_packets_per_second: 500,
+        },
+      ],
+    ],
+  },
+);
+export type ProfilesFile = readonly Partial<Static<typeof ProfileFile>>[];
+
+export interface ScrubConfig extends ScrubFilter {
+  readonly profile: string | null;
+  /** Also while there is no attack. */
+  readonly isAlways: boolean;
+}
+
+const LEARNED_MBPS = 100;
+
+const ANY_VICTIM: ScrubFilter = {
+  tcp: "transparent",
+  dns: false,
+  askedOnly: false,
+  learnedBytesPerSecond: bytesPerSecond(LEARNED_MBPS),
+  sourceLimits: NO_SOURCE_LIMITS,
+  services: null,
+  countsOnly: false,
+};
+
+/** @param profiles those of the file; its `scrub.profile` is one of them, or a built-in one. */
+export function buildScrub(file: ScrubFile, profiles: ProfilesFile): ScrubConfig {
+  const { profile = null, always: isAlways = false, dry_run: countsOnly = false } = file;
+  const own = profiles.find(({ name }) => name === profile);
+  const builtIn = own === undefined && profile !== null ? PROFILES[profile] : undefined;
+  const kind = own === undefined ? { ...ANY_VICTIM, ...builtIn } : filterOf(own, ANY_VICTIM);
+  return { profile, isAlways, ...filterOf(file, kind), countsOnly };
+}
+
+function filterOf(file: Omit<ScrubFile, "profile">, otherwise: ScrubFilter): ScrubFilter {
+  const { tcp, dns, answers, learned_mbps: learned, services } = file;
+  const { sourceLimits: limits } = otherwise;
+  return {
+    tcp: tcp === undefined ? otherwise.tcp : wayOf(tcp),
+    dns: dns === undefined ? otherwise.dns : dns === "truncate",
+    askedOnly: answers === undefined ? otherwise.askedOnly : answers === "asked",
+    learnedBytesPerSecond: learned === undefined ? otherwise.learnedBytesPerSecond : bytesPerSecond(learned),
+    sourceLimits: {
+      packets: file.source_packets_per_second ?? limits.packets,
+      bytes: file.source_mbps === undefined ? limits.bytes : bytesPerSecond(file.source_mbps),
+      connections: file.source_connections_per_second ?? limits.connections,
+      ipv4Length: file.source_ipv4_length ?? limits.ipv4Length,
+      ipv6Length: file.source_ipv6_length ?? limits.ipv6Length,
+    },
+    services: services === undefined ? otherwise.services : services.map(serviceOf),
+    countsOnly: otherwise.countsOnly,
+  };
+}
+
+function wayOf(tcp: "off" | ValidationWay): ValidationWay | null {
+  return tcp === "off" ? null : tcp;
+}
+
+/** A megabit is 10^6 bits, as in all rates. */
+function bytesPerSecond(mbps: number): number {
+  return (mbps * 1e6) / 8;
+}
+
+function serviceOf({ protocol, ports, source_ports: sourcePorts }: Static<typeof ServiceFile>): Service {
+  const ranges = (texts: readonly string[]) => texts.map(parsePortRange).filter((range) => range !== null);
+  return { protocol: IP_PROTOCOL[protocol], ports: ranges(ports), sourcePorts: ranges(sourcePorts) };
+}

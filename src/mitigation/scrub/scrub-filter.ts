@@ -1,0 +1,130 @@
+/** What the method `scrub` does with the traffic of a victim, beside rules that match its attack. */
+import { IP_PROTOCOL, protocolName } from "../../traffic/ip-protocol.ts";
+import { type PortRange, portsText } from "../rules/rule.ts";
+
+/**
+ * How unknown sources of TCP prove their address (addon/bpf/validate_source.h).
+ *
+ * - `reset`: the source's SYN is answered in the victim's name, and the connection is reset once the source has answered
+ *   in turn; the client opens another.
+ * - `transparent`: the source's SYN is answered with an acknowledgement that it must reset; its SYN, sent again, passes.
+ */
+export type ValidationWay = "reset" | "transparent";
+
+export interface ScrubFilter {
+  /** null: sources of TCP need not prove their address. */
+  readonly tcp: ValidationWay | null;
+  /** Sources of DNS queries must prove their address, by TCP. */
+  readonly dns: boolean;
+  /** Answers pass only if the victim asked their source. */
+  readonly askedOnly: boolean;
+  /** What the sources that had connections before may send, all together; 0: any rate. */
+  readonly learnedBytesPerSecond: number;
+  readonly sourceLimits: SourceLimits;
+  /** All else is dropped. null: any traffic. */
+  readonly services: readonly Service[] | null;
+  /** Nothing is dropped or answered, and counted what would be. */
+  readonly countsOnly: boolean;
+}
+
+/** What each source may send in a second; 0: any. */
+export interface SourceLimits {
+  readonly packets: number;
+  readonly bytes: number;
+  /** SYN without ACK. */
+  readonly connections: number;
+  /** How much of an address is a source. */
+  readonly ipv4Length: number;
+  readonly ipv6Length: number;
+}
+
+/** Traffic that the victim is there for. Empty lists: any port. */
+export interface Service {
+  readonly protocol: number;
+  readonly ports: readonly PortRange[];
+  /** For answers that the victim asks others for. */
+  readonly sourcePorts: readonly PortRange[];
+}
+
+export const NO_SOURCE_LIMITS: SourceLimits = {
+  packets: 0,
+  bytes: 0,
+  connections: 0,
+  ipv4Length: 32,
+  ipv6Length: 64,
+};
+
+/** Of DNS over UDP and TCP. */
+export const DNS_PORT = 53;
+
+/** `validate tcp transparent, validate dns, each source 1000 packets/s, only tcp/80,443 udp/53`; "": nothing. */
+export function filterText({ tcp, dns, askedOnly, sourceLimits, services, countsOnly }: ScrubFilter): string {
+  const { packets, bytes, connections } = sourceLimits;
+  const limits = [
+    packets > 0 ? `${packets} packets/s` : "",
+    bytes > 0 ? `${bytes} bytes/s` : "",
+    connections > 0 ? `${connections} connections/s` : "",
+  ].filter((limit) => limit !== "");
+  const parts = [
+    countsOnly ? "only counted" : "",
+    tcp === null ? "" : `validate tcp ${tcp}`,
+    dns ? "validate dns" : "",
+    askedOnly ? "only answers that were asked for" : "",
+    limits.length === 0 ? "" : `each source ${limits.join(" ")}`,
+    services === null ? "" : `only ${services.map(serviceText).join(" ")}`,
+  ];
+  return parts.filter((part) => part !== "").join("; ");
+}
+
+/** `tcp/80,443`, `udp/from 53`, `icmp`. */
+function serviceText({ protocol, ports, sourcePorts }: Service): string {
+  const to = portsText(ports);
+  const from = portsText(sourcePorts);
+  const parts = [to, from === null ? null : `from ${from}`].filter((part) => part !== null);
+  return parts.length === 0 ? protocolName(protocol) : `${protocolName(protocol)}/${parts.join(" ")}`;
+}
+
+const { tcp, udp, icmp, icmpv6, gre, esp, ah } = IP_PROTOCOL;
+
+const service = (protocol: number, ...ports: number[]): Service => ({
+  protocol,
+  ports: ports.map((port) => ({ from: port, to: port })),
+  sourcePorts: [],
+});
+/** The answers of resolvers and time servers. */
+const ANSWERS: Service = { protocol: udp, ports: [], sourcePorts: [53, 123].map((port) => ({ from: port, to: port })) };
+/** Errors, such as that a packet is too big, and echo. */
+const CONTROL: readonly Service[] = [service(icmp), service(icmpv6)];
+/** What a player of a game sends from: registered ports and above. */
+const GAME: Service = { protocol: udp, ports: [{ from: 1024, to: 65_535 }], sourcePorts: [] };
+
+/** Common kinds of victims. What they do not say is as for any victim. */
+export const PROFILES: Readonly<Record<string, Partial<ScrubFilter>>> = {
+  web: {
+    services: [service(tcp, 80, 443), service(udp, 443), ANSWERS, ...CONTROL],
+    sourceLimits: { ...NO_SOURCE_LIMITS, packets: 20_000, connections: 200 },
+  },
+  dns: {
+    dns: true,
+    services: [service(udp, 53), service(tcp, 53, 443, 853), ANSWERS, ...CONTROL],
+    sourceLimits: { ...NO_SOURCE_LIMITS, packets: 2000, connections: 100 },
+  },
+  mail: {
+    services: [service(tcp, 25, 110, 143, 465), service(tcp, 587, 993, 995), ANSWERS, ...CONTROL],
+    sourceLimits: { ...NO_SOURCE_LIMITS, packets: 20_000, connections: 50 },
+  },
+  game: {
+    services: [GAME, service(tcp), ANSWERS, ...CONTROL],
+    sourceLimits: { ...NO_SOURCE_LIMITS, packets: 500, connections: 20 },
+  },
+  vpn: {
+    services: [
+      service(udp, 443, 500, 1194, 4500, 51_820),
+      service(tcp, 443, 1194),
+      ...[esp, ah, gre].map((protocol) => service(protocol)),
+      ANSWERS,
+      ...CONTROL,
+    ],
+    sourceLimits: { ...NO_SOURCE_LIMITS, connections: 20 },
+  },
+};

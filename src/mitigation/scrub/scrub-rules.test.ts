@@ -1,0 +1,123 @@
+import { describe, expect, test } from "bun:test";
+import { prefix } from "../../../test/fixtures/networks.ts";
+import { buildScrub, type ScrubFile } from "../../config/sections/scrub.ts";
+import { matchText, type Rule, ruleText, wideRule } from "../rules/rule.ts";
+import { filterText } from "./scrub-filter.ts";
+import { scrubRules } from "./scrub-rules.ts";
+
+const VICTIM = prefix("192.0.2.1/32");
+const ALL = wideRule(VICTIM, { kind: "discard" });
+const port = (from: number) => [{ from, to: from }];
+
+const UDP: Rule = { ...ALL, protocol: 17 };
+const TCP: Rule = { ...ALL, protocol: 6 };
+const QUERIES: Rule = { ...UDP, destinationPorts: port(53) };
+const ANSWERS: Rule = { ...UDP, sourcePorts: port(53) };
+
+/** `validate_dns dst 192.0.2.1/32 proto udp dst-port 53`; the rule's own action if it has no other. */
+function texts(file: ScrubFile, attack: readonly Rule[] = [], victim = VICTIM): string[] {
+  return scrubRules(victim, buildScrub(file, []), attack).map(({ rule, inline }) =>
+    inline === undefined ? ruleText(rule) : `${inline.kind} ${matchText(rule)}`,
+  );
+}
+
+describe("rules of a scrubbed victim", () => {
+  test("begin with sources of TCP proving their address, and have none of the attack that match TCP", () => {
+    expect(texts({}, [UDP, TCP, ALL])).toEqual([
+      "validate_transparent dst 192.0.2.1/32 proto tcp",
+      "dst 192.0.2.1/32 proto udp discard",
+    ]);
+    expect(texts({ tcp: "off" }, [TCP])).toEqual(["dst 192.0.2.1/32 proto tcp discard"]);
+  });
+
+  test("have sources of DNS queries prove their address by TCP, also where all other TCP is let be", () => {
+    const byTcp = "dst 192.0.2.1/32 proto tcp dst-port 53";
+    const query = "validate_dns dst 192.0.2.1/32 proto udp dst-port 53";
+    expect(texts({ dns: "truncate", tcp: "off" }, [QUERIES])).toEqual([`validate_transparent ${byTcp}`, query]);
+    expect(texts({ dns: "truncate", tcp: "reset" }, [QUERIES])).toEqual([
+      "validate_reset dst 192.0.2.1/32 proto tcp",
+      query,
+    ]);
+    expect(texts({ dns: "off", tcp: "off" }, [QUERIES])).toEqual(["dst 192.0.2.1/32 proto udp dst-port 53 discard"]);
+  });
+
+  test("limit each source, as much of an address as is configured, before the attack's rules", () => {
+    const file = {
+      tcp: "off",
+      source_packets_per_second: 100,
+      source_mbps: 8,
+      source_connections_per_second: 10,
+      source_ipv4_length: 24,
+    } as const;
+    expect(texts(file, [UDP])).toEqual([
+      "limit_source dst 192.0.2.1/32 proto tcp tcp-flags syn,!ack",
+      "limit_source dst 192.0.2.1/32",
+      "limit_source dst 192.0.2.1/32",
+      "dst 192.0.2.1/32 proto udp discard",
+    ]);
+    const limits = (victim: string) => scrubRules(prefix(victim), buildScrub(file, []), []).map(({ inline }) => inline);
+    const limit = { kind: "limit_source", packetsPerSecond: 0, bytesPerSecond: 0, prefixLength: 120 } as const;
+    expect(limits("192.0.2.1/32")).toEqual([
+      { ...limit, packetsPerSecond: 10 },
+      { ...limit, packetsPerSecond: 100 },
+      { ...limit, bytesPerSecond: 1e6 },
+    ]);
+    expect(limits("2001:db8::1/128")[0]).toMatchObject({ prefixLength: 64 });
+  });
+
+  test("let answers like the attack's pass that were asked for, and no others", () => {
+    expect(texts({ tcp: "off", answers: "asked" }, [ANSWERS, QUERIES])).toEqual([
+      "learn_question src 192.0.2.1/32 proto udp",
+      "require_question dst 192.0.2.1/32 proto udp src-port 53",
+      "dst 192.0.2.1/32 proto udp dst-port 53 discard",
+    ]);
+    expect(texts({ tcp: "off", answers: "asked" }, [QUERIES])).toHaveLength(1);
+  });
+
+  test("end with the services, and drop all else", () => {
+    const ports = ["1", "2", "3", "4", "5-10"];
+    const services = [
+      { protocol: "tcp", ports, source_ports: [] },
+      { protocol: "udp", ports: [], source_ports: ["53"] },
+      { protocol: "icmp", ports: [], source_ports: [] },
+    ] as const;
+    expect(
+      texts(
+        {
+          tcp: "off",
+          services: services.map((each) => ({ ...each, ports: [...each.ports], source_ports: [...each.source_ports] })),
+        },
+        [UDP],
+      ),
+    ).toEqual([
+      "dst 192.0.2.1/32 proto udp discard",
+      "pass dst 192.0.2.1/32 proto tcp dst-port 1,2,3,4,5-10",
+      "pass dst 192.0.2.1/32 proto udp src-port 53",
+      "pass dst 192.0.2.1/32 proto icmp",
+      "dst 192.0.2.1/32 discard",
+    ]);
+  });
+
+  test("say for each why it drops", () => {
+    const filter = buildScrub({ profile: "dns", source_mbps: 1, answers: "asked" }, []);
+    const reasons = scrubRules(VICTIM, filter, [ANSWERS, { ...UDP, packetLength: { min: 1, max: 2 } }]);
+    expect([...new Set(reasons.map(({ reason }) => reason))]).toEqual([
+      "unvalidated",
+      "source_limit",
+      "unasked",
+      "rule",
+      "no_service",
+    ]);
+  });
+});
+
+test("the text of a filter says what it does", () => {
+  const text = (file: ScrubFile) => filterText(buildScrub(file, []));
+  expect(text({})).toBe("validate tcp transparent");
+  expect(text({ tcp: "off" })).toBe("");
+  expect(text({ profile: "dns", dry_run: true, answers: "asked" })).toBe(
+    "only counted; validate tcp transparent; validate dns; only answers that were asked for; " +
+      "each source 2000 packets/s 100 connections/s; " +
+      "only udp/53 tcp/53,443,853 udp/from 53,123 icmp icmpv6",
+  );
+});

@@ -1,0 +1,128 @@
+/**
+ * What a scrub filter makes of the rules of an attack: rules in the order in which the kernel tries them. Sources prove
+ * their address first and keep to their limits, then the attack is dropped, and then all that is no service. Pure.
+ */
+import type { Prefix } from "../../net/prefix.ts";
+import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
+import type { InlineAction } from "../rules/inline-action.ts";
+import { PORT_RANGES_MAX, type PortRange, type Rule, wideRule } from "../rules/rule.ts";
+import { DNS_PORT, type ScrubFilter, type Service, type SourceLimits } from "./scrub-filter.ts";
+
+/** Why a rule drops packets. */
+export const DROP_REASONS = ["rule", "unvalidated", "unasked", "source_limit", "no_service"] as const;
+export type DropReason = (typeof DROP_REASONS)[number];
+
+export interface ScrubRule {
+  readonly rule: Rule;
+  /** In place of the rule's own action. */
+  readonly inline?: InlineAction;
+  readonly reason: DropReason;
+}
+
+const { tcp: TCP, udp: UDP } = IP_PROTOCOL;
+const SYN = 2;
+const ACK = 16;
+
+export function scrubRules(prefix: Prefix, filter: ScrubFilter, attack: readonly Rule[]): ScrubRule[] {
+  return [
+    ...validation(prefix, filter),
+    ...limits(prefix, filter.sourceLimits),
+    ...questions(prefix, filter, attack),
+    ...rulesBeside(filter, attack).map((rule) => ({ rule, reason: "rule" }) as const),
+    ...services(prefix, filter.services),
+  ];
+}
+
+/**
+ * The rules of the attack beside the filter. Those that match TCP are left out where sources of TCP prove their address,
+ * and those that match DNS queries likewise: they would drop packets of sources that did so, too. So are those that
+ * match answers, where only answers pass that were asked for.
+ */
+export function rulesBeside(filter: ScrubFilter, attack: readonly Rule[]): readonly Rule[] {
+  const { tcp, dns, askedOnly } = filter;
+  return attack.filter(
+    (rule) =>
+      !(tcp !== null && (rule.protocol === null || rule.protocol === TCP)) &&
+      !(dns && isOfQueries(rule)) &&
+      !(askedOnly && isOfAnswers(rule)),
+  );
+}
+
+function* validation(prefix: Prefix, filter: ScrubFilter): Generator<ScrubRule> {
+  const { tcp, dns, learnedBytesPerSecond } = filter;
+  const reason = "unvalidated";
+  if (tcp !== null) {
+    yield { rule: towards(prefix, TCP), inline: { kind: `validate_${tcp}`, learnedBytesPerSecond }, reason };
+  } else if (dns) {
+    // Who asks again by TCP must be able to prove its address there.
+    const rule = { ...towards(prefix, TCP), destinationPorts: [DNS_PORTS] };
+    yield { rule, inline: { kind: "validate_transparent", learnedBytesPerSecond }, reason };
+  }
+  if (dns) {
+    yield {
+      rule: { ...towards(prefix, UDP), destinationPorts: [DNS_PORTS] },
+      inline: { kind: "validate_dns" },
+      reason,
+    };
+  }
+}
+
+function* limits(prefix: Prefix, { packets, bytes, connections, ...lengths }: SourceLimits): Generator<ScrubRule> {
+  // The kernel counts an IPv4 address in its mapped form.
+  const prefixLength = prefix.family === 4 ? 96 + lengths.ipv4Length : lengths.ipv6Length;
+  const none = { kind: "limit_source", packetsPerSecond: 0, bytesPerSecond: 0, prefixLength } as const;
+  const reason = "source_limit";
+  if (connections > 0) {
+    const rule = { ...towards(prefix, TCP), tcpFlags: { set: SYN, unset: ACK } };
+    yield { rule, inline: { ...none, packetsPerSecond: connections }, reason };
+  }
+  if (packets > 0) yield { rule: towards(prefix), inline: { ...none, packetsPerSecond: packets }, reason };
+  if (bytes > 0) yield { rule: towards(prefix), inline: { ...none, bytesPerSecond: bytes }, reason };
+}
+
+/** Which of the attack's rules match answers says which answers must have been asked for. */
+function* questions(prefix: Prefix, { askedOnly }: ScrubFilter, attack: readonly Rule[]): Generator<ScrubRule> {
+  if (!askedOnly) return;
+  const answers = attack.filter(isOfAnswers);
+  if (answers.length === 0) return;
+  const outgoing: Rule = { ...towards(prefix, UDP), destination: null, source: prefix };
+  yield { rule: outgoing, inline: { kind: "learn_question" }, reason: "unasked" };
+  for (const { sourcePorts } of answers) {
+    yield { rule: { ...towards(prefix, UDP), sourcePorts }, inline: { kind: "require_question" }, reason: "unasked" };
+  }
+}
+
+function* services(prefix: Prefix, wanted: readonly Service[] | null): Generator<ScrubRule> {
+  if (wanted === null) return;
+  const reason = "no_service";
+  for (const { protocol, ports, sourcePorts } of wanted) {
+    for (const destinationPorts of chunks(ports)) {
+      for (const from of chunks(sourcePorts)) {
+        const rule = { ...towards(prefix, protocol), destinationPorts, sourcePorts: from };
+        yield { rule, inline: { kind: "pass" }, reason };
+      }
+    }
+  }
+  yield { rule: towards(prefix), reason };
+}
+
+const DNS_PORTS: PortRange = { from: DNS_PORT, to: DNS_PORT };
+
+function isOfQueries({ protocol, destinationPorts: [ports, ...others] }: Rule): boolean {
+  return protocol === UDP && others.length === 0 && ports?.from === DNS_PORT && ports.to === DNS_PORT;
+}
+
+function isOfAnswers({ protocol, sourcePorts }: Rule): boolean {
+  return protocol === UDP && sourcePorts.length > 0;
+}
+
+function towards(prefix: Prefix, protocol: number | null = null): Rule {
+  return { ...wideRule(prefix, { kind: "discard" }), protocol };
+}
+
+/** As many as one rule holds. */
+function chunks(ranges: readonly PortRange[]): (readonly PortRange[])[] {
+  if (ranges.length <= PORT_RANGES_MAX) return [ranges];
+  const count = Math.ceil(ranges.length / PORT_RANGES_MAX);
+  return Array.from({ length: count }, (_, i) => ranges.slice(i * PORT_RANGES_MAX, (i + 1) * PORT_RANGES_MAX));
+}
