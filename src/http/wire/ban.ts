@@ -1,9 +1,9 @@
 /** The ban (docs/interface.md#ban), and the request for one (docs/interface.md#ban-command). */
-import { type Static, Type } from "@sinclair/typebox";
+import { type Static, type TInteger, Type } from "@sinclair/typebox";
 import type { MissingNeighbor, RouteState } from "../../mitigation/announcer.ts";
 import type { Ladder } from "../../mitigation/escalation.ts";
 import { type Measure, measureText } from "../../mitigation/measure.ts";
-import { DROP_REASONS } from "../../mitigation/scrub/scrub-rules.ts";
+import { DROP_REASONS, type DropReason } from "../../mitigation/scrub/scrub-rules.ts";
 import { addressOrder } from "../../net/address.ts";
 import { round } from "../../traffic/rates.ts";
 import type { BanView } from "../backend.ts";
@@ -36,7 +36,10 @@ const Announcement = Type.Union([
   Type.Literal("failed"),
 ]);
 
-const DropReason = Type.Union(DROP_REASONS.map((reason) => Type.Literal(reason)));
+const DROPPED_BY = Object.fromEntries(DROP_REASONS.map((reason) => [reason, Type.Integer({ minimum: 1 })])) as Record<
+  DropReason,
+  TInteger
+>;
 
 const RungWire = Type.Object(
   {
@@ -102,7 +105,7 @@ export const BanWire = Type.Object(
     ...SAVED_FIELD,
     ...DROPPED_FIELDS,
     /** By what rule; a packet has one reason. */
-    dropped_by: Type.Optional(Type.Partial(Type.Record(DropReason, Type.Integer({ minimum: 1 })), closed)),
+    dropped_by: Type.Optional(Type.Partial(Type.Object(DROPPED_BY), closed)),
     /** In place of these where rules only count. */
     would_drop_packets: Type.Optional(Type.Integer({ minimum: 0 })),
     would_drop_bytes: Type.Optional(Type.Integer({ minimum: 0 })),
