@@ -3,6 +3,7 @@
 #   lab    the demonstration once, as a test        soak   15 minutes of floods      fuzz   parser and API, for long
 #   truth  the words on the dashboard against BIRD and API, through 200 floods (FLOODS=…, SEED=…)
 #   lab-scrub  a flood diverted to a scrub node, and a user's requests to the same victim beside it
+#   lab-attacks  attacks of many kinds on a box that scrubs, beside users of the victim, as a table (ONLY=text)
 #   conformance  the interface, statement by statement    accuracy  detection on labelled captures
 #   captures  what the kernel drops of labelled captures, under the rules that detection made (SEED=…)
 #   simulate  the whole service on a simulated clock: a month of random events, decoys, 1,000 attacks (SEED=…, HOURS=…, ROUNDS=…, SEEDS=…)
@@ -40,9 +41,10 @@ TEST_PACKAGES := doctest-dev libclang-rt-dev prometheus openssl nginx systemd ch
 CHECK_PACKAGES := clang-format clang-tidy
 DEB_PACKAGES := dpkg-dev binutils adduser
 BENCH_PACKAGES := nftables fastnetmon wrk
+ATTACK_PACKAGES := curl hping3 knot knot-dnsutils
 FRESH_PACKAGES := debootstrap $(MACHINE_PACKAGES)
 
-.PHONY: help setup start lab lab-scrub test conformance accuracy captures check format bench kernels powercut edge-sim soak truth simulate mutants judges fuzz addon dashboard screenshots docs dist deb fresh clean
+.PHONY: help setup start lab lab-scrub lab-attacks test conformance accuracy captures check format bench kernels powercut edge-sim soak truth simulate mutants judges fuzz addon dashboard screenshots docs dist deb fresh clean
 help:
 	@sed -n '/^#/!q;s/^# //p' Makefile
 
@@ -56,6 +58,9 @@ lab: setup
 
 lab-scrub: setup
 	@$(BUN) test/lab/scrub/scrub-demo.ts
+
+lab-attacks: setup $(STAMPS)/attack-packages
+	@$(BUN) test/lab/scrub/attack-table.ts $(if $(ONLY),--only '$(ONLY)')
 
 test: setup $(STAMPS)/test-packages $(STAMPS)/test-versions $(STAMPS)/judges
 	@$(BUN) test/run.ts
@@ -165,6 +170,8 @@ $(STAMPS)/judge-packages: Makefile
 $(STAMPS)/judges: test/judges/package.json test/judges/bun.lock | $(STAMPS)/modules
 	@$(BUN) install --cwd test/judges --frozen-lockfile --silent
 	@touch $@
+$(STAMPS)/attack-packages: Makefile
+	$(call install_packages,$(ATTACK_PACKAGES))
 $(STAMPS)/bench-packages: Makefile
 	$(call install_packages,$(BENCH_PACKAGES))
 

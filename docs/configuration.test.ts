@@ -133,7 +133,13 @@ function faultOf(chapter: Chapter, { path, value, choices }: PrintedDefault): st
 }
 
 /** Another value of these goes with another key only, or matters only there: they are not tried with one. */
-const COUPLED: ReadonlySet<string> = new Set(["flowspec.action", "bgp.speaker", "controller.plain_http"]);
+const COUPLED: ReadonlySet<string> = new Set([
+  "flowspec.action",
+  "bgp.speaker",
+  "controller.plain_http",
+  "scrub_profiles[].services[].ports[]",
+  "scrub_profiles[].services[].source_ports[]",
+]);
 
 interface FileWith {
   /** undefined leaves the key out. */
@@ -169,7 +175,7 @@ function withValue(file: Mapping, steps: readonly string[], value: unknown): Map
 function otherValues(value: unknown): unknown[] {
   if (typeof value === "boolean") return [!value];
   if (typeof value === "number") return [value + 1, value - 1, value * 2, value / 2, 1];
-  if (Array.isArray(value)) return [["192.0.2.1"], [1], ["64500:1"], ["/path"], ...LISTED];
+  if (Array.isArray(value)) return [["192.0.2.1"], [1], ["64500:1"], ["/path"], ["443"], ...LISTED];
   return [[0], "/path", "127.0.0.1:9", "2001:db8::9", "other"];
 }
 

@@ -75,6 +75,17 @@ describe("a ban that scrubs", () => {
     expect(filter()?.services).toBeArray();
   });
 
+  test("by scrub nodes has its filter with it where the hostgroup says so", () => {
+    for (const on_nodes of [true, false]) {
+      const { engine } = harness(under({ method: "divert", scrub: buildScrub({ on_nodes, tcp: "reset" }, []) }));
+      const attack = classified(attackOn(), "syn_flood");
+      engine.attacksChanged([started(attack)], 0);
+      const { measure } = engine.banOf(attack) ?? {};
+      expect(measure).toMatchObject({ kind: "divert", ...(on_nodes && { filter: { tcp: "reset" } }) });
+      expect(Object.hasOwn(measure ?? {}, "filter")).toBe(on_nodes);
+    }
+  });
+
   test("goes on to FlowSpec when its rung ends", () => {
     const ladder: Ladder = [
       { afterSeconds: 0, action: "scrub" },

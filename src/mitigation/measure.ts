@@ -31,6 +31,8 @@ export interface DivertMeasure {
   readonly rules: FlowspecMeasure;
   /** Other rules for the scrub nodes that do not support all of `rules`. Absent: none were made. */
   readonly nodeRules?: readonly NodeRules[];
+  /** What scrub nodes do beside their rules. Absent: nothing. */
+  readonly filter?: ScrubFilter;
 }
 
 export interface NodeRules {
@@ -143,7 +145,9 @@ export function routeKey(route: Route): string {
 export function isSameMeasure(a: Measure, b: Measure): boolean {
   if (a === b) return true;
   if (a.kind !== b.kind || measureText(a) !== measureText(b)) return false;
-  if (a.kind === "divert" && b.kind === "divert") return a.node === b.node && isSameMeasure(a.rules, b.rules);
+  if (a.kind === "divert" && b.kind === "divert") {
+    return a.node === b.node && Bun.deepEquals(a.filter, b.filter) && isSameMeasure(a.rules, b.rules);
+  }
   if (a.kind === "scrub" && b.kind === "scrub") {
     return Bun.deepEquals(a.filter, b.filter) && isSameMeasure(a.rules, b.rules);
   }

@@ -204,7 +204,8 @@ function measureOf(
     case "divert": {
       const { route, node } = scrubber === null || "kind" in scrubber ? NO_SCRUBBER : scrubber;
       const nodeRules = nodeRulesOf(ban, terms, circumstances, rules());
-      return { kind: action, route, node, rules: rules(), ...(nodeRules.length === 0 ? {} : { nodeRules }) };
+      const filter = terms.scrub.isOnNodes ? { filter: filterOf(ban, terms, circumstances) } : {};
+      return { kind: action, route, node, rules: rules(), ...(nodeRules.length === 0 ? {} : { nodeRules }), ...filter };
     }
     case "flowspec":
       return rules();
@@ -220,8 +221,9 @@ function measureOf(
  * one that outlasts its attack, it stays as it is; a new one validates all.
  */
 function filterOf({ measure }: PlannedBan, { scrub }: BanTerms, { attacks }: Circumstances): ScrubFilter {
-  const { profile: _name, isAlways: _always, ...filter } = scrub;
-  const before = attacks.length === 0 && measure.kind === "scrub" ? measure.filter : null;
+  const { profile: _name, isAlways: _always, isOnNodes: _nodes, ...filter } = scrub;
+  const known = measure.kind === "scrub" || measure.kind === "divert" ? measure.filter : undefined;
+  const before = attacks.length === 0 ? (known ?? null) : null;
   const hasTcp = before === null ? attacks.length === 0 || !attacks.every(isWithoutTcp) : before.tcp !== null;
   const hasUdp = before === null ? attacks.length === 0 || !attacks.every(isWithoutUdp) : before.dns;
   return { ...filter, tcp: hasTcp ? filter.tcp : null, dns: hasUdp && filter.dns };

@@ -17,7 +17,7 @@ export interface RuleDocument {
 }
 
 export interface DocumentBan {
-  readonly ban: Ban;
+  readonly ban: DivertedBan;
   /** Wall clock, ms; in steps of EXPIRY_STEP_MS, so that an extended ban seldom changes the document. */
   readonly expiresAt: number;
   readonly forms: RuleForms;
@@ -28,11 +28,11 @@ export type DocumentChange = "none" | "expiry" | "content";
 
 const EXPIRY_STEP_MS = 10_000;
 
-type Diverted = Ban & { readonly measure: DivertMeasure };
+export type DivertedBan = Ban & { readonly measure: DivertMeasure };
 
 export class RuleDocuments {
   /** Active diverted bans, by id. */
-  readonly #bans = new Map<string, Diverted>();
+  readonly #bans = new Map<string, DivertedBan>();
   /** Documents as of the last refresh() or later, by the capabilities of nodes. */
   readonly #documents = new Map<string, RuleDocument>();
   /** Cached by the same key and by ban. */
@@ -76,7 +76,7 @@ export class RuleDocuments {
     return isDiverted(ban) ? this.#documentBan(ban, support, ruleSupportKey(support)).forms.leftOut : 0;
   }
 
-  #documentBan(ban: Diverted, support: RuleSupport, key: string): DocumentBan {
+  #documentBan(ban: DivertedBan, support: RuleSupport, key: string): DocumentBan {
     const made = this.#made.get(key) ?? new WeakMap<Ban, DocumentBan>();
     this.#made.set(key, made);
     const known = made.get(ban);
@@ -88,7 +88,7 @@ export class RuleDocuments {
 }
 
 /** Whether its traffic is diverted, or would be without dry run. */
-export function isDiverted(ban: Ban): ban is Diverted {
+export function isDiverted(ban: Ban): ban is DivertedBan {
   return ban.state === "active" && ban.measure.kind === "divert" && ban.measure.route !== null;
 }
 
@@ -97,18 +97,19 @@ function documentExpiry({ expiresAt }: Ban): number {
   return Math.ceil(expiresAt / EXPIRY_STEP_MS) * EXPIRY_STEP_MS;
 }
 
-function documentForms({ measure }: Diverted, support: RuleSupport, key: string): RuleForms {
+function documentForms({ measure }: DivertedBan, support: RuleSupport, key: string): RuleForms {
   const own = measure.nodeRules?.find((each) => each.support === key);
   if (own !== undefined) return { ...formsOf(own.rules, support), leftOut: own.leftOut };
   return formsOf(rulesTowardsVictim(narrowRules(measure.rules)), support);
 }
 
-function isSameContent(a: Diverted, b: Diverted): boolean {
+function isSameContent(a: DivertedBan, b: DivertedBan): boolean {
   const isSameRules = a.measure.rules === b.measure.rules && a.measure.nodeRules === b.measure.nodeRules;
-  return isSameRules && a.dryRun === b.dryRun && a.prefix.text === b.prefix.text;
+  const isSameBan = a.dryRun === b.dryRun && a.prefix.text === b.prefix.text;
+  return isSameRules && isSameBan && Bun.deepEquals(a.measure.filter, b.measure.filter);
 }
 
-function sorted(bans: readonly Diverted[]): Diverted[] {
+function sorted(bans: readonly DivertedBan[]): DivertedBan[] {
   const keyed = bans.map((ban) => ({ ban, key: addressOrder(ban.target) }));
   keyed.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : a.ban.prefix.length - b.ban.prefix.length));
   return keyed.map(({ ban }) => ban);

@@ -330,7 +330,7 @@ test("scrubbed bans of a build before filters validate sources of TCP as they di
   raw.run("PRAGMA user_version = 5");
   raw.close();
   const state = new StateDatabase(dir);
-  const { profile: _name, isAlways: _always, ...kept } = filter;
+  const { profile: _name, isAlways: _always, isOnNodes: _nodes, ...kept } = filter;
   expect(state.bans()).toEqual([ban, { ...old, measure: { ...rest, filter: kept } }]);
   state.close();
 });

@@ -12,7 +12,7 @@ const char* const kUsage = R"(usage: traffic_source --dev DEVICE --dst ADDRESS [
 Sends test traffic through one end of a veth pair, from inside a named network namespace (ip netns), and prints one
 line of JSON with what it sent. It refuses to run in the namespace of the host.
 
-  --profile NAME   udp, syn, dns or mixed (default udp)
+  --profile NAME   udp, syn, ack, rst, dns (answers), query (of DNS, IPv4) or mixed (default udp)
   --dst ADDRESS    first destination; --hosts M sends to M addresses from there on, in turn
   --src ADDRESS    first source (default 198.18.0.1 or 2001:db8:ffff::1); --sources N as --hosts
   --ports P        client ports in turn, from 20000 on (default 1)

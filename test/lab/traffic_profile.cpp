@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::uint8_t kEthernet = 14;
 constexpr std::uint8_t kSyn = 0x02;
+constexpr std::uint8_t kRst = 0x04;
 constexpr std::uint8_t kAck = 0x10;
 constexpr std::uint16_t kHttp = 80;
 
@@ -47,6 +48,18 @@ class FrameTemplate {
     put16(payload_ + 10, 0x8180);
     put16(payload_ + 12, 1);
     put16(payload_ + 14, 10);
+  }
+
+  /// Of the A record of `abcdefg.example`.
+  void dnsQuery() {
+    put16(payload_ + 8, 0x1234);
+    put16(payload_ + 10, 0x0100);
+    put16(payload_ + 12, 1);
+    constexpr std::array<std::uint8_t, 17> kName{7,   'a', 'b', 'c', 'd', 'e', 'f', 'g', 7,
+                                                 'e', 'x', 'a', 'm', 'p', 'l', 'e', 0};
+    std::copy(kName.begin(), kName.end(), frame_.header + payload_ + 20);
+    put16(payload_ + 37, 1);
+    put16(payload_ + 39, 1);
   }
 
   void tcp(std::uint16_t destinationPort, std::uint8_t flags) {
@@ -168,6 +181,14 @@ traffic_template dnsFrame(const Ends& ends, std::uint16_t length) {
   return frame.finish();
 }
 
+traffic_template queryFrame(const Ends& ends) {
+  FrameTemplate frame(ends, IPPROTO_UDP, kEthernet + 20 + 8 + 12 + 17 + 4);
+  frame.udp(0, 53);
+  frame.dnsQuery();
+  frame.varyPort(0);
+  return frame.finish();
+}
+
 traffic_template icmpFrame(const Ends& ends, std::uint16_t length) {
   FrameTemplate frame(ends, ends.isIpv6 ? std::uint8_t{IPPROTO_ICMPV6} : std::uint8_t{IPPROTO_ICMP}, length);
   frame.echoRequest();
@@ -184,6 +205,9 @@ Templates profileFrames(const TrafficOptions& options, const Ends& ends) {
   const std::string& profile = options.profile;
   if (profile == "udp") return {udpFrame(ends, static_cast<std::uint16_t>(options.frameBytes))};
   if (profile == "syn") return {tcpFrame(ends, 60, kSyn)};
+  if (profile == "ack") return {tcpFrame(ends, 60, kAck)};
+  if (profile == "rst") return {tcpFrame(ends, 60, kRst)};
+  if (profile == "query") return {queryFrame(ends)};
   if (profile == "dns") return {dnsFrame(ends, 1400)};
   if (profile == "mixed") return mixedFrames(ends);
   throw UsageError("--profile: unknown profile " + profile);

@@ -47,7 +47,7 @@ export interface WorldOptions {
 }
 
 export interface TrafficOptions {
-  readonly profile: "udp" | "syn" | "dns" | "mixed";
+  readonly profile: "udp" | "syn" | "ack" | "rst" | "dns" | "query" | "mixed";
   readonly target: string;
   readonly pps: number;
   readonly seconds: number;

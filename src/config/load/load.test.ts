@@ -80,6 +80,7 @@ describe("defaults", () => {
           scrub: {
             profile: null,
             isAlways: false,
+            isOnNodes: false,
             tcp: "transparent",
             dns: false,
             askedOnly: false,

@@ -97,7 +97,12 @@ const FlowspecSection = described(
 const ScrubSection = described(
   Type.Object(SCRUB_KEYS, withDefaults),
   "What the method `scrub` does on this machine beside rules that match the attack. It needs the section `dataplane` on interfaces that the traffic comes in by.",
-  { examples: [{ profile: "web", tcp: "reset" }] },
+  {
+    examples: [
+      { profile: "web", tcp: "reset" },
+      { source_packets_per_second: 500, services: [{ protocol: "udp", ports: ["27015"] }, { protocol: "icmp" }] },
+    ],
+  },
 );
 
 const BanSection = described(

@@ -167,6 +167,7 @@ const HOSTGROUP_EXAMPLE = {
   thresholds: { pps: 500_000, tcp_syn_pps: 50_000 },
   baseline: { floor: { pps: 20_000, mbps: 200, flows_per_sec: 10_000 } },
   mitigation: "flowspec",
+  scrub: { services: [{ protocol: "tcp", ports: ["80", "443"] }, { protocol: "icmp" }] },
   ban: { ttl_seconds: 300 },
 };
 

@@ -86,6 +86,11 @@ export const SCRUB_KEYS = {
     "Whether this is done at all times, and not only while a victim is under attack.",
     { ifAbsent: "false" },
   ),
+  on_nodes: described(
+    Type.Optional(Type.Boolean()),
+    "Whether scrub nodes do this too with the traffic of bans that divert, beside the rules in their document. `answers` and `always` have no effect there.",
+    { ifAbsent: "false" },
+  ),
   dry_run: described(
     Type.Optional(Type.Boolean()),
     "Whether what would be dropped and answered is only counted, by the kernel: bans then have `would_drop_packets`.",
@@ -125,6 +130,8 @@ export interface ScrubConfig extends ScrubFilter {
   readonly profile: string | null;
   /** Also while there is no attack. */
   readonly isAlways: boolean;
+  /** Scrub nodes do it, too. */
+  readonly isOnNodes: boolean;
 }
 
 const LEARNED_MBPS = 100;
@@ -141,11 +148,11 @@ const ANY_VICTIM: ScrubFilter = {
 
 /** @param profiles those of the file; its `scrub.profile` is one of them, or a built-in one. */
 export function buildScrub(file: ScrubFile, profiles: ProfilesFile): ScrubConfig {
-  const { profile = null, always: isAlways = false, dry_run: countsOnly = false } = file;
+  const { profile = null, always: isAlways = false, on_nodes: isOnNodes = false, dry_run: countsOnly = false } = file;
   const own = profiles.find(({ name }) => name === profile);
   const builtIn = own === undefined && profile !== null ? PROFILES[profile] : undefined;
   const kind = own === undefined ? { ...ANY_VICTIM, ...builtIn } : filterOf(own, ANY_VICTIM);
-  return { profile, isAlways, ...filterOf(file, kind), countsOnly };
+  return { profile, isAlways, isOnNodes, ...filterOf(file, kind), countsOnly };
 }
 
 function filterOf(file: Omit<ScrubFile, "profile">, otherwise: ScrubFilter): ScrubFilter {

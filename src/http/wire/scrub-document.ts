@@ -1,6 +1,7 @@
 /** The scrub rule document (docs/interface.md#rule-document) as canonical text: equal content has equal bytes. */
 import { type Static, Type } from "@sinclair/typebox";
 import { ruleToWire } from "../../mitigation/rules/rule.ts";
+import { ScrubWire, scrubToWire } from "../../mitigation/scrub/scrub-wire.ts";
 import type { DocumentBan, RuleDocument } from "../../scrub/rule-documents.ts";
 import { Method } from "./ban.ts";
 import { closed } from "./closed.ts";
@@ -17,6 +18,8 @@ const DocumentBanWire = Type.Object(
     expires_at: Timestamp,
     /** Absent: nothing distinguishes the attack from other traffic, or nothing that the node understands. */
     flowspec: Type.Optional(FlowspecWire),
+    /** What a node does beside these; absent: nothing. */
+    scrub: Type.Optional(ScrubWire),
   },
   closed,
 );
@@ -47,5 +50,6 @@ function banToWire({ ban, expiresAt, forms: { rules } }: DocumentBan): Static<ty
     ...(ban.dryRun ? { dry_run: true } : {}),
     expires_at: timestamp(expiresAt),
     ...(rules.length === 0 ? {} : { flowspec: rules.map(ruleToWire) }),
+    ...(ban.measure.filter === undefined ? {} : { scrub: scrubToWire(ban.prefix, ban.measure.filter) }),
   };
 }

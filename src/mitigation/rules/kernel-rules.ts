@@ -93,7 +93,7 @@ export function toKernelRules(
 }
 
 /** An id from the rule's text: an unchanged rule keeps its id, and so the kernel's counts. */
-export function ruleId(owner: string, rule: Rule, inline?: InlineAction): string {
+function ruleId(owner: string, rule: Rule, inline: InlineAction | undefined): string {
   return owner + Bun.hash(ruleText(rule) + (inline === undefined ? "" : JSON.stringify(inline))).toString(16);
 }
 
@@ -115,7 +115,8 @@ function wantedRules({ state, dryRun, measure, prefix }: Ban): readonly ScrubRul
   }
 }
 
-function ofAttack(rule: Rule): ScrubRule {
+/** A rule as it is, without a filter. */
+export function ofAttack(rule: Rule): ScrubRule {
   return { rule, reason: "rule" };
 }
 

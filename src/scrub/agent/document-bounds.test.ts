@@ -1,7 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { prefix } from "../../../test/fixtures/networks.ts";
 import type { DocumentBounds } from "../../config/sections/document-bounds.ts";
+import { buildScrub } from "../../config/sections/scrub.ts";
 import { readRule } from "../../mitigation/rules/rule-reader.ts";
+import type { ScrubFilter } from "../../mitigation/scrub/scrub-filter.ts";
 import { BoundsCheck } from "./document-bounds.ts";
 import { BoundsProblem } from "./rule-document.ts";
 
@@ -17,12 +19,14 @@ interface Options {
   readonly bounds?: Partial<DocumentBounds>;
   readonly seconds?: number;
   readonly rules?: readonly object[];
+  readonly filter?: ScrubFilter | null;
 }
 
 /** Of a document with one ban; "accepted" if it is within. */
-function problemOf(target: string, { bounds = {}, seconds = 60, rules = [{ action: "discard" }] }: Options = {}) {
+function problemOf(target: string, { filter = null, ...options }: Options = {}) {
+  const { bounds = {}, seconds = 60, rules = [{ action: "discard" }] } = options;
   const ban = {
-    ...{ prefix: prefix(target), isVirtual: false, expiresAtMs: NOW + seconds * 1000 },
+    ...{ prefix: prefix(target), isVirtual: false, expiresAtMs: NOW + seconds * 1000, filter },
     rules: rules.map((rule) => readRule(rule, prefix(target))),
   };
   try {
@@ -33,6 +37,13 @@ function problemOf(target: string, { bounds = {}, seconds = 60, rules = [{ actio
     throw cause;
   }
 }
+
+test("a filter is within the bounds of its ban's prefix, with rules or without", () => {
+  const filter = buildScrub({}, []);
+  expect(problemOf("203.0.113.7/32", { rules: [], filter })).toBe("accepted");
+  expect(problemOf("198.51.100.7/32", { rules: [] })).toBe("accepted");
+  expect(problemOf("198.51.100.7/32", { rules: [], filter })).toBe("198.51.100.7/32: is not inside of bounds.networks");
+});
 
 describe("destinations", () => {
   test.each([

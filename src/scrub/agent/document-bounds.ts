@@ -3,7 +3,6 @@
  * longer. Pure.
  */
 import type { DocumentBounds } from "../../config/sections/document-bounds.ts";
-import type { Rule } from "../../mitigation/rules/rule.ts";
 import { type Prefix, prefixContains } from "../../net/prefix.ts";
 import { PrefixTable } from "../../net/prefix-table.ts";
 import type { HeldBan } from "./enforcement.ts";
@@ -30,18 +29,21 @@ export class BoundsCheck {
    */
   check(bans: readonly HeldBan[], nowMs: number): void {
     const longestMs = this.#bounds.maxSeconds * 1000 + EXPIRY_TOLERANCE_MS;
-    for (const { prefix, rules, expiresAtMs } of bans) {
-      if (rules.length === 0) continue;
+    for (const { prefix, rules, filter, expiresAtMs } of bans) {
+      if (rules.length === 0 && filter === null) continue;
       if (expiresAtMs - nowMs > longestMs) {
         throw new BoundsProblem(`${prefix.text}: lasts longer than bounds.max_seconds`);
       }
-      for (const rule of rules) this.#checkRule(rule);
+      for (const { destination } of rules) {
+        // readRule() sets it to the ban's prefix if the rule has none.
+        if (destination === null) throw new BoundsProblem("a rule for all destinations");
+        this.#checkDestination(destination);
+      }
+      if (filter !== null) this.#checkDestination(prefix);
     }
   }
 
-  #checkRule({ destination }: Rule): void {
-    // readRule() sets it to the ban's prefix if the rule has none.
-    if (destination === null) throw new BoundsProblem("a rule for all destinations");
+  #checkDestination(destination: Prefix): void {
     const { shortestPrefix, networks } = this.#bounds;
     if (destination.length < shortestPrefix[destination.family]) {
       const key = destination.family === 4 ? "shortest_prefix" : "shortest_prefix6";

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { ManualClock } from "../../../test/fixtures/manual-clock.ts";
 import { prefix } from "../../../test/fixtures/networks.ts";
+import { buildScrub } from "../../config/sections/scrub.ts";
 import type { FilterRulePut } from "../../dataplane/kernel-filter.ts";
 import { DYNAMIC_RULES_PER_DESTINATION } from "../../limits.ts";
 import { wideRule } from "../../mitigation/rules/rule.ts";
@@ -44,7 +45,10 @@ function ban(target: string, { seconds = 60, rules = 1, isVirtual = false } = {}
     ...wideRule(victim, { kind: "discard" }),
     sourcePorts: [{ from: port, to: port }],
   });
-  return { prefix: victim, isVirtual, expiresAtMs, rules: Array.from({ length: rules }, (_, port) => rule(port)) };
+  return {
+    ...{ prefix: victim, isVirtual, expiresAtMs, filter: null },
+    rules: Array.from({ length: rules }, (_, port) => rule(port)),
+  };
 }
 
 /** By victim and source port. */
@@ -161,7 +165,7 @@ test("a rule that stays keeps its name, wherever it stands; the same rule twice 
 test("names of IPv6 prefixes fit too", () => {
   const victim = prefix("2001:db8:1111:2222:3333:4444:5555:6666/128");
   const rule = { ...wideRule(victim, { kind: "discard" }) };
-  enforcement().want([{ prefix: victim, isVirtual: false, expiresAtMs: 1000, rules: [rule] }], null);
+  enforcement().want([{ prefix: victim, isVirtual: false, expiresAtMs: 1000, rules: [rule], filter: null }], null);
   expect(kernel[0]?.id.length).toBeLessThanOrEqual(63);
 });
 
@@ -171,4 +175,30 @@ test("before anything is wanted the kernel is left as it is", () => {
   expect(calls).toBe(0);
   held.clear();
   expect(calls).toBe(1);
+});
+
+const FILTER = buildScrub({ services: [{ protocol: "tcp", ports: ["443"], source_ports: [] }] }, []);
+const actions = () => kernel.map(({ rule, inline }) => inline?.kind ?? rule.action.kind);
+
+test("a filter is put into the kernel around the rules of its ban, in this order also when they change", () => {
+  const held = enforcement();
+  held.want([ban("10.0.0.1")], null);
+  held.want([{ ...ban("10.0.0.1"), filter: FILTER }], null);
+  expect(actions()).toEqual(["validate_transparent", "pass", "discard"]);
+  held.want([{ ...ban("10.0.0.1"), filter: { ...FILTER, tcp: null, dns: true } }], null);
+  expect(actions()).toEqual(["validate_transparent", "validate_dns", "discard", "pass", "discard"]);
+});
+
+test("a filter that does not fit as a whole is left out: its last rule alone would drop everything", () => {
+  const held = enforcement(false, 4);
+  held.want([{ ...ban("10.0.0.1"), filter: FILTER }], null);
+  expect(actions()).toHaveLength(3);
+  const services = Array.from({ length: 3 }, (_, i) => ({
+    protocol: 17,
+    ports: [{ from: i, to: i }],
+    sourcePorts: [],
+  }));
+  held.want([{ ...ban("10.0.0.1"), filter: { ...FILTER, services } }, ban("10.0.0.2")], null);
+  expect(names()).toEqual(["10.0.0.2#0"]);
+  expect(leftOut).toEqual([5]);
 });

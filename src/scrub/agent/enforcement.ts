@@ -3,8 +3,10 @@
  * not fit, and kernel faults. Never enforces virtual bans, nor anything in dry run of this node.
  */
 import type { KernelFilter } from "../../dataplane/kernel-filter.ts";
-import { fittingRules, ruleId } from "../../mitigation/rules/kernel-rules.ts";
+import { fittingRules, type KernelRule, ofAttack, toKernelRules } from "../../mitigation/rules/kernel-rules.ts";
 import type { Rule } from "../../mitigation/rules/rule.ts";
+import type { ScrubFilter } from "../../mitigation/scrub/scrub-filter.ts";
+import { scrubRules } from "../../mitigation/scrub/scrub-rules.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import type { Clock } from "../../system/clock.ts";
 
@@ -15,6 +17,8 @@ export interface HeldBan {
   /** On this node's monotonic clock, which cannot be set. */
   readonly expiresAtMs: number;
   readonly rules: readonly Rule[];
+  /** What is done beside these; null: nothing. */
+  readonly filter: ScrubFilter | null;
 }
 
 export interface EnforcementOptions {
@@ -110,25 +114,32 @@ export class Enforcement {
   }
 }
 
-interface HeldRule {
-  readonly id: string;
-  readonly rule: Rule;
-  readonly expiresAtMs: number;
-}
+type HeldRule = KernelRule & {
+  /** Only together with all others of its ban. */
+  readonly isOfFilter: boolean;
+};
 
 function rulesOf(bans: readonly HeldBan[]): readonly HeldRule[] {
   const byId = new Map<string, HeldRule>();
-  for (const { prefix, rules, expiresAtMs } of bans) {
-    for (const rule of rules) {
-      const id = ruleId(`${prefix.text} `, rule);
-      byId.set(id, { id, rule, expiresAtMs });
+  for (const { prefix, rules, filter, expiresAtMs } of bans) {
+    const all = filter === null ? rules.map(ofAttack) : scrubRules(prefix, filter, rules);
+    const rest = { banId: prefix.text, isDryRun: filter?.countsOnly === true, expiresAtMs };
+    for (const rule of toKernelRules(all, `${prefix.text} `, rest)) {
+      byId.set(rule.id, { ...rule, isOfFilter: filter !== null });
     }
   }
   return [...byId.values()];
 }
 
-/** Selects rules within the kernel's limits; rules already in force come first. */
+/**
+ * Selects rules within the kernel's limits, in their order; rules already in force are preferred. Of a filter all or
+ * none: without those that let services pass, the last one would drop everything.
+ */
 function fit(rules: readonly HeldRule[], maxRules: number, inForce: ReadonlySet<string>): readonly HeldRule[] {
   const [old, fresh] = [rules.filter(({ id }) => inForce.has(id)), rules.filter(({ id }) => !inForce.has(id))];
-  return fittingRules([...old, ...fresh], maxRules);
+  const fitting = new Set(fittingRules([...old, ...fresh], maxRules).map(({ id }) => id));
+  const cut = new Set(rules.filter(({ id, isOfFilter }) => isOfFilter && !fitting.has(id)).map(({ banId }) => banId));
+  if (cut.size === 0) return rules.filter(({ id }) => fitting.has(id));
+  const others = rules.filter(({ banId }) => !cut.has(banId));
+  return fit(others, maxRules, inForce);
 }

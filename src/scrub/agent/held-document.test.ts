@@ -11,6 +11,7 @@ const ban = (expiresAtMs: number): WantedBan => ({
   isVirtual: false,
   expiresAtMs,
   rules: [],
+  filter: null,
 });
 const left = (bans: readonly { expiresAtMs: number }[], monotonicMs = 0) => (bans[0]?.expiresAtMs ?? 0) - monotonicMs;
 

@@ -42,6 +42,18 @@ test("reads bans of addresses and of prefixes, virtual ones, and such without ru
   expect(bans[0]?.rules[0]).toMatchObject({ protocol: 17, sourcePorts: [{ from: 53, to: 53 }] });
 });
 
+test("reads the filter of a ban, or refuses the whole", () => {
+  const filtered = (scrub: unknown) => readDocument(textOf([{ ...BAN, scrub }]), DYNAMIC_RULES_MAX)[0]?.filter;
+  expect(filtered({ tcp: "reset", services: [{ proto: 6 }] })).toMatchObject({
+    tcp: "reset",
+    services: [{ protocol: 6, ports: [], sourcePorts: [] }],
+  });
+  expect(filtered(undefined)).toBeNull();
+  expect(() => filtered({ tcp: "syn" })).toThrow("bans[0].scrub: tcp: must be reset or transparent");
+  const services = Array.from({ length: 9 }, () => ({ proto: 6 }));
+  expect(() => readDocument(textOf([{ ...BAN, scrub: { services } }]), 9)).toThrow("more than 9 rules in all");
+});
+
 test("an empty list is a document, and unknown keys are left alone", () => {
   expect(readDocument(textOf([], { generation: 7 }), 1)).toEqual([]);
   expect(readDocument(textOf([{ ...BAN, tenant: "a", flowspec: [] }]), 1)).toHaveLength(1);

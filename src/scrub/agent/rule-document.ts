@@ -6,6 +6,8 @@ import { parseTimestamp } from "../../http/wire/timestamp.ts";
 import { ACTIVE_BANS_MAX } from "../../limits.ts";
 import type { Rule } from "../../mitigation/rules/rule.ts";
 import { RuleProblem, readRule } from "../../mitigation/rules/rule-reader.ts";
+import type { ScrubFilter } from "../../mitigation/scrub/scrub-filter.ts";
+import { readScrub } from "../../mitigation/scrub/scrub-wire.ts";
 import { type Prefix, parsePrefix } from "../../net/prefix.ts";
 import { excessIn } from "./document-scan.ts";
 
@@ -18,6 +20,8 @@ export interface WantedBan {
   readonly expiresAtMs: number;
   /** Empty: no rule distinguishes the attack from other traffic. */
   readonly rules: readonly Rule[];
+  /** What is done beside these; null: nothing. */
+  readonly filter: ScrubFilter | null;
 }
 
 /** The document is unusable; the message says where and why. */
@@ -66,9 +70,11 @@ function checkSize(text: string, maxRules: number): void {
   if (excess === "values") throw new BoundsProblem(`more values than ${maxRules} rules can have`);
 }
 
+/** Each service becomes a rule. */
 function ruleCount(ban: unknown): number {
-  const { flowspec } = (ban ?? {}) as Wire;
-  return Array.isArray(flowspec) ? flowspec.length : 0;
+  const { flowspec, scrub } = (ban ?? {}) as Wire;
+  const { services } = (scrub ?? {}) as Wire;
+  return [flowspec, services].reduce((sum: number, list) => sum + (Array.isArray(list) ? list.length : 0), 0);
 }
 
 function parse(text: string): unknown {
@@ -80,20 +86,21 @@ function parse(text: string): unknown {
 }
 
 function readBan(value: unknown, at: string): WantedBan {
-  const { prefix: text, dry_run: dryRun = false, expires_at: expiresAt, flowspec = [] } = asObject(value, at);
+  const { prefix: text, dry_run: dryRun = false, expires_at: expiresAt, flowspec = [], scrub } = asObject(value, at);
   const prefix = typeof text === "string" ? parsePrefix(text) : null;
   if (prefix === null) throw new DocumentProblem(`${at}.prefix: must be a CIDR without host bits`);
   if (typeof dryRun !== "boolean") throw new DocumentProblem(`${at}.dry_run: must be true or false`);
   const expiresAtMs = typeof expiresAt === "string" ? parseTimestamp(expiresAt) : null;
   if (expiresAtMs === null) throw new DocumentProblem(`${at}.expires_at: must be a time (RFC 3339)`);
   if (!Array.isArray(flowspec)) throw new DocumentProblem(`${at}.flowspec: must be a list`);
-  const rules = flowspec.map((rule: unknown, i) => readRuleAt(rule, prefix, `${at}.flowspec[${i}]`));
-  return { prefix, isVirtual: dryRun, expiresAtMs, rules };
+  const rules = flowspec.map((rule: unknown, i) => readAt(() => readRule(rule, prefix), `${at}.flowspec[${i}]`));
+  const filter = scrub === undefined ? null : readAt(() => readScrub(scrub, prefix), `${at}.scrub`);
+  return { prefix, isVirtual: dryRun, expiresAtMs, rules, filter };
 }
 
-function readRuleAt(value: unknown, within: Prefix, at: string): Rule {
+function readAt<Read>(read: () => Read, at: string): Read {
   try {
-    return readRule(value, within);
+    return read();
   } catch (cause) {
     if (!(cause instanceof RuleProblem)) throw cause;
     throw new DocumentProblem(`${at}: ${cause.message}`);

@@ -22,6 +22,19 @@ export interface RequestSummary {
   readonly slowestMs: number;
 }
 
+/** Of those that began at such times. */
+export function summaryOf(all: readonly RequestLine[], fromMs: number, toMs: number): RequestSummary {
+  const lines = all.filter(({ startedAtMs }) => startedAtMs >= fromMs && startedAtMs <= toMs);
+  const served = lines.filter(({ isServed }) => isServed);
+  const times = served.map(({ tookMs }) => tookMs).sort((a, b) => a - b);
+  return {
+    requests: lines.length,
+    served: served.length,
+    medianMs: times[times.length >> 1] ?? 0,
+    slowestMs: times.at(-1) ?? 0,
+  };
+}
+
 export class Requests {
   readonly #process: Bun.Subprocess<"ignore", "pipe", "inherit">;
   readonly #reading: Promise<void>;
@@ -47,15 +60,7 @@ export class Requests {
 
   /** Of those that began at such times. Call after stop(): before, those that fail are not among them yet. */
   between(fromMs: number, toMs: number): RequestSummary {
-    const lines = this.#lines.filter(({ startedAtMs }) => startedAtMs >= fromMs && startedAtMs <= toMs);
-    const served = lines.filter(({ isServed }) => isServed);
-    const times = served.map(({ tookMs }) => tookMs).sort((a, b) => a - b);
-    return {
-      requests: lines.length,
-      served: served.length,
-      medianMs: times[times.length >> 1] ?? 0,
-      slowestMs: times.at(-1) ?? 0,
-    };
+    return summaryOf(this.#lines, fromMs, toMs);
   }
 
   async #read(): Promise<void> {
