@@ -36,12 +36,12 @@ BUILD_PACKAGES := g++ clang llvm bpftool libbpf-dev libxdp-dev libpcap-dev $(if 
 RUN_PACKAGES := gobgpd procps
 LAB_PACKAGES := iproute2 bird2 socat
 MACHINE_PACKAGES := qemu-system-x86 busybox-static kmod cpio xz-utils e2fsprogs
-TEST_PACKAGES := doctest-dev libclang-rt-dev prometheus openssl nginx systemd chromium \
+TEST_PACKAGES := doctest-dev libclang-rt-dev prometheus openssl nginx systemd chromium knot knot-dnsutils \
   $(MACHINE_PACKAGES) ethtool --if-available clickhouse-server
 CHECK_PACKAGES := clang-format clang-tidy
 DEB_PACKAGES := dpkg-dev binutils adduser
 BENCH_PACKAGES := nftables fastnetmon wrk
-ATTACK_PACKAGES := curl hping3 knot knot-dnsutils
+ATTACK_PACKAGES := curl hping3
 FRESH_PACKAGES := debootstrap $(MACHINE_PACKAGES)
 
 .PHONY: help setup start lab lab-scrub lab-attacks test conformance accuracy captures check format bench kernels powercut edge-sim soak truth simulate mutants judges fuzz addon dashboard screenshots docs dist deb fresh clean
@@ -59,7 +59,7 @@ lab: setup
 lab-scrub: setup
 	@$(BUN) test/lab/scrub/scrub-demo.ts
 
-lab-attacks: setup $(STAMPS)/attack-packages
+lab-attacks: setup $(STAMPS)/test-packages $(STAMPS)/attack-packages
 	@$(BUN) test/lab/scrub/attack-table.ts $(if $(ONLY),--only '$(ONLY)')
 
 test: setup $(STAMPS)/test-packages $(STAMPS)/test-versions $(STAMPS)/judges

@@ -7,6 +7,8 @@ import { eventually } from "../fixtures/service.ts";
 import { Undo } from "../fixtures/undo.ts";
 import { namespacesUnavailable } from "../lab/namespaces.ts";
 import { echo, LongConnection, makeBoxLab, received, THRESHOLD_PPS } from "../lab/scrub/box-lab.ts";
+import { ANSWER, dig, nameServer } from "../lab/scrub/name-server.ts";
+import { Probe } from "../lab/scrub/probe.ts";
 import { serve, VICTIM } from "../lab/scrub/scrub-network.ts";
 import { Requests } from "../lab/scrub/scrub-requests.ts";
 import { sendFrom } from "../lab/world.ts";
@@ -29,7 +31,7 @@ describe.skipIf(unavailable !== null)(`scrubbing on an inline box${reason}`, () 
     async (tcp) => {
       const { attacker, client, victim, service, bans } = await makeBoxLab(undo, { scrub: `{ tcp: ${tcp} }` });
       await serve(victim);
-      echo(victim, ECHO_PORT);
+      await echo(victim, ECHO_PORT);
       const long = new LongConnection(client, ECHO_PORT, undo);
       await eventually(() => long.answers > 0, "the long connection has no answers");
       await Bun.sleep(LEARNED_MS);
@@ -63,4 +65,28 @@ describe.skipIf(unavailable !== null)(`scrubbing on an inline box${reason}`, () 
     },
     60_000,
   );
+
+  test("a flood of DNS queries is answered with TC, and resolvers that ask by TCP are served", async () => {
+    const lab = await makeBoxLab(undo, { scrub: "{ profile: dns }" });
+    await nameServer(lab.victim, VICTIM, undo);
+    const flooding = sendFrom(lab.attacker, {
+      ...{ profile: "query", target: VICTIM, sources: 60_000, src: "198.18.0.1", path: "socket" },
+      ...{ pps: 10 * THRESHOLD_PPS, seconds: 6 },
+    });
+    const challenged = async () => (await lab.bans()).some(({ challenged_packets: count = 0 }) => count > 0);
+    await eventually(challenged, () => `nothing is challenged:\n${lab.service.output}`);
+    const before = received(lab.victim);
+    const resolver = new Probe({ from: lab.client, command: dig(VICTIM), answer: ANSWER, intervalMs: 100 });
+    const { packets } = await flooding;
+    await resolver.stop();
+    const came = received(lab.victim) - before;
+    const { requests, served } = resolver.between(0, Number.POSITIVE_INFINITY);
+    expect(requests).toBeGreaterThan(20);
+    // The first of a source asks by TCP, whose SYN is sent again.
+    expect(served).toBeGreaterThanOrEqual(requests - 1);
+    const [ban] = await lab.bans();
+    expect(ban?.route).toStartWith("validate dns; ");
+    expect(ban?.validated_sources).toBeGreaterThanOrEqual(1);
+    expect(came - 10 * requests).toBeLessThan(0.01 * packets);
+  }, 60_000);
 });

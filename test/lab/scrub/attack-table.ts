@@ -3,8 +3,6 @@
  * table: what was served of the users' requests from 3 s on, whether a connection from before lives on, and what of the
  * attack came through. Exits 1 if a row is not as it says that it is.
  */
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { eventually } from "../../fixtures/service.ts";
 import { Undo } from "../../fixtures/undo.ts";
@@ -21,6 +19,7 @@ import {
   received,
   THRESHOLD_PPS,
 } from "./box-lab.ts";
+import { ANSWER, dig, nameServer } from "./name-server.ts";
 import { Player, Probe } from "./probe.ts";
 import { serve, VICTIM } from "./scrub-network.ts";
 import type { RequestSummary } from "./scrub-requests.ts";
@@ -56,7 +55,8 @@ interface Attack {
 const WEB = "{ profile: web, source_packets_per_second: 0, source_connections_per_second: 20 }";
 const DNS = "{ profile: dns }";
 const RESOLVER = "{ answers: asked }";
-const GAME = `{ source_packets_per_second: 200, services: [{ protocol: udp, ports: ["${GAME_PORT}"] }] }`;
+const GAME_SERVICES = `[{ protocol: udp, ports: ["${GAME_PORT}"] }, { protocol: tcp, ports: ["${ECHO_PORT}"] }]`;
+const GAME = `{ source_packets_per_second: 200, services: ${GAME_SERVICES} }`;
 
 const ATTACKS: readonly Attack[] = [
   {
@@ -98,10 +98,10 @@ const ATTACKS: readonly Attack[] = [
   },
   {
     name: "connections of 100 real addresses, 40 a second each",
-    scrub: WEB,
-    user: browser,
+    scrub: "{ profile: web, source_packets_per_second: 0, source_connections_per_second: 2 }",
+    user: reader,
     attack: botnet,
-    through: { most: 0.75, why: "each may open 20 a second" },
+    through: { most: 0.3, why: "each may open 2 a second, of some six packets" },
   },
   {
     name: "DNS queries, 60,000 spoofed sources",
@@ -153,7 +153,7 @@ async function main(): Promise<number> {
 
 async function show({ name, scrub, seesAnswers, user, attack, through }: Attack, undo: Undo): Promise<Result> {
   const lab = await makeBoxLab(undo, { scrub, ...(seesAnswers && { seesAnswers }) });
-  echo(lab.victim, ECHO_PORT);
+  await echo(lab.victim, ECHO_PORT);
   const long = new LongConnection(lab.client, ECHO_PORT, undo);
   await eventually(() => long.answers > 0, "the long connection has no answers");
   await Bun.sleep(LEARNED_MS);
@@ -246,7 +246,7 @@ async function botnet({ attacker }: BoxLab, undo: Undo): Promise<number> {
     let next = 0;
     setInterval(() => { for (let i = 0; i < 20; i++) {
       const peer = connect({ host: "${VICTIM}", port: 80, localAddress: "198.19.0." + (next++ % 100 + 1) });
-      peer.on("connect", () => peer.end("GET / HTTP/1.0\\r\\n\\r\\n"));
+      peer.on("connect", () => peer.end("GET / HTTP/1.1\\r\\nHost: victim\\r\\nConnection: close\\r\\n\\r\\n"));
       peer.on("error", () => {}); setTimeout(() => peer.destroy(), 1000);
     } }, 5);`;
   const before = sentBy(attacker);
@@ -259,35 +259,19 @@ async function botnet({ attacker }: BoxLab, undo: Undo): Promise<number> {
   return sentBy(attacker) - before;
 }
 
-async function browser({ client, victim }: BoxLab): Promise<User> {
-  await serve(victim);
-  const command = ["curl", "-s", "-m", "2", `http://${VICTIM}/page`];
-  return new Probe({ from: client, command, answer: "served /page", intervalMs: 50 });
+function browser(lab: BoxLab): Promise<User> {
+  return curl(lab, 50);
 }
 
-const ANSWER = "192.0.2.53";
+/** Opens fewer connections than each source may. */
+function reader(lab: BoxLab): Promise<User> {
+  return curl(lab, 600);
+}
 
-async function nameServer(at: Namespace, address: string, undo: Undo): Promise<void> {
-  const directory = undo.folder("knot");
-  const zone = "@ 60 SOA ns admin 1 60 60 600 60\n@ 60 NS ns\nns 60 A 192.0.2.1\n* 60 A 192.0.2.53\n";
-  writeFileSync(join(directory, "example.zone"), zone);
-  const config = `
-server:
-    listen: ${address}@53
-    rundir: ${directory}
-database:
-    storage: ${directory}
-zone:
-  - domain: example
-    file: ${directory}/example.zone
-`;
-  const path = join(directory, "knot.conf");
-  writeFileSync(path, config);
-  const child = Bun.spawn(at.command(["knotd", "-c", path]), { stdin: "ignore", stdout: "ignore", stderr: "ignore" });
-  undo.add(async () => {
-    child.kill();
-    await child.exited;
-  });
+async function curl({ client, victim }: BoxLab, intervalMs: number): Promise<User> {
+  await serve(victim);
+  const command = ["curl", "-s", "-m", "2", `http://${VICTIM}/page`];
+  return new Probe({ from: client, command, answer: "served /page", intervalMs });
 }
 
 async function resolver({ client, victim }: BoxLab, undo: Undo): Promise<User> {
@@ -298,10 +282,6 @@ async function resolver({ client, victim }: BoxLab, undo: Undo): Promise<User> {
 async function asker({ client, victim }: BoxLab, undo: Undo): Promise<User> {
   await nameServer(client, CLIENT, undo);
   return new Probe({ from: victim, command: dig(CLIENT), answer: ANSWER, intervalMs: 50 });
-}
-
-function dig(server: string): string[] {
-  return ["kdig", "+short", "+time=2", "+retry=0", `@${server}`, "www.example", "A"];
 }
 
 async function player({ client, victim }: BoxLab): Promise<User> {

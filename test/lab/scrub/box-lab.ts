@@ -16,7 +16,7 @@ import { VICTIM } from "./scrub-network.ts";
 
 export const THRESHOLD_PPS = 2000;
 /** Of the flood; spoofed ones, too. */
-export const ATTACKERS = "198.18.0.0/15";
+const ATTACKERS = "198.18.0.0/15";
 export const CLIENT = "192.0.2.130";
 const XDP_PASS = join(TRAFFIC_SOURCE, "../xdp_pass.bpf.o");
 
@@ -51,8 +51,8 @@ export async function makeBoxLab(
   const [attacker, client] = [namespaces.add("attacker"), namespaces.add("client")];
   const [box, victim] = [namespaces.add("box"), namespaces.add("victim")];
   namespaces.connect(
-    { namespace: attacker, device: "wire0", addresses: ["198.18.255.1/15"] },
-    { namespace: box, device: "in0", addresses: ["198.18.255.2/15"] },
+    { namespace: attacker, device: "wire0", addresses: ["198.18.255.1/30"] },
+    { namespace: box, device: "in0", addresses: ["198.18.255.2/30"] },
   );
   namespaces.connect(
     { namespace: client, device: "net0", addresses: [`${CLIENT}/25`] },
@@ -65,6 +65,8 @@ export async function makeBoxLab(
   client.run(["ip", "route", "add", "default", "via", "192.0.2.129"]);
   attacker.run(["ip", "route", "add", "203.0.113.0/24", "via", "198.18.255.2"]);
   victim.run(["ip", "route", "add", "default", "via", "203.0.113.1"]);
+  // By a router, as in life: on the link each spoofed source would take a place in the box's table of neighbors.
+  box.run(["ip", "route", "add", ATTACKERS, "via", "198.18.255.1"]);
   box.run(["sh", "-ec", "echo 1 > /proc/sys/net/ipv4/ip_forward"]);
   // What XDP sends back over a veth arrives only where the far end has a program too.
   for (const [end, device] of [
@@ -100,11 +102,13 @@ export function received(victim: Namespace): number {
   return Number(victim.run(["cat", "/sys/class/net/net0/statistics/rx_packets"]));
 }
 
-/** A TCP server that sends back what it gets. Ends with its namespace. */
-export function echo(victim: Namespace, port: number): void {
+/** A TCP server that sends back what it gets; resolves when it is up. Ends with its namespace. */
+export async function echo(victim: Namespace, port: number): Promise<void> {
   const socket = "{ data(peer, bytes) { peer.write(bytes); } }";
-  const program = `Bun.listen({ hostname: "${VICTIM}", port: ${port}, socket: ${socket} });`;
-  Bun.spawn(victim.command([process.execPath, "-e", program]), { stdin: "ignore", stdout: "ignore" });
+  const program = `Bun.listen({ hostname: "${VICTIM}", port: ${port}, socket: ${socket} }); console.log("up");`;
+  const server = Bun.spawn(victim.command([process.execPath, "-e", program]), { stdin: "ignore", stdout: "pipe" });
+  for await (const _ of server.stdout) return;
+  throw new Error("the echo server did not start");
 }
 
 /** One connection that sends a line every tenth of a second; `answers` is how many came back, `isClosed` its end. */

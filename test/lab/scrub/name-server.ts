@@ -1,0 +1,35 @@
+/** A real name server of the scrubbing lab, and the command that asks it. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Undo } from "../../fixtures/undo.ts";
+import type { Namespace } from "../namespaces.ts";
+
+/** Of every name in its zone. */
+export const ANSWER = "192.0.2.53";
+
+export async function nameServer(at: Namespace, address: string, undo: Undo): Promise<void> {
+  const directory = undo.folder("knot");
+  const zone = "@ 60 SOA ns admin 1 60 60 600 60\n@ 60 NS ns\nns 60 A 192.0.2.1\n* 60 A 192.0.2.53\n";
+  writeFileSync(join(directory, "example.zone"), zone);
+  const config = `
+server:
+    listen: ${address}@53
+    rundir: ${directory}
+database:
+    storage: ${directory}
+zone:
+  - domain: example
+    file: ${directory}/example.zone
+`;
+  const path = join(directory, "knot.conf");
+  writeFileSync(path, config);
+  const child = Bun.spawn(at.command(["knotd", "-c", path]), { stdin: "ignore", stdout: "ignore", stderr: "ignore" });
+  undo.add(async () => {
+    child.kill();
+    await child.exited;
+  });
+}
+
+export function dig(server: string): string[] {
+  return ["kdig", "+short", "+time=2", "+retry=0", `@${server}`, "www.example", "A"];
+}
