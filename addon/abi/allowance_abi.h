@@ -30,10 +30,11 @@ struct allowance_set {
 };
 FLOODWALL_ABI_ASSERT(sizeof(struct allowance_set) == 64);
 
-/* What a source still owes at a time, in units. */
-static inline __attribute__((always_inline)) __u64 allowance_debt(__u64 entry, __u64 now) {
+/* What a source still owes at a time, in units. What is more than the burst and `cost_most`, the most that a packet can
+ * cost, is of a time that has long come: the clock went round since. */
+static inline __attribute__((always_inline)) __u64 allowance_debt(__u64 entry, __u64 now, __u64 cost_most) {
   const __u64 ahead = (entry - now) & ALLOWANCE_TIME_MASK;
-  return ahead <= ALLOWANCE_BURST + ALLOWANCE_COST_MAX ? ahead : 0;
+  return ahead <= ALLOWANCE_BURST + cost_most ? ahead : 0;
 }
 static inline __attribute__((always_inline)) __u64 allowance_entry(__u64 hash, __u64 time) {
   return hash >> ALLOWANCE_SIGNATURE_AT << ALLOWANCE_SIGNATURE_AT | (time & ALLOWANCE_TIME_MASK);

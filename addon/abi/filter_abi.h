@@ -11,11 +11,12 @@
 #include <linux/types.h>
 #include <stddef.h>
 
+#include "details_abi.h"
 #include "filter_verdicts.h"
 #include "inline_abi.h"
 #include "source_abi.h"
 
-#define FILTER_SCHEMA 7
+#define FILTER_SCHEMA 8
 
 /* A way is eight bits of the hash, then a row's number plus 1; 0 is empty. What finds its bucket full goes to the
  * second one; `elsewhere` counts such, and only then does a look-up go there too. */
@@ -115,12 +116,14 @@ enum filter_asks {
   FILTER_ASKS_LENGTH = 8,
   FILTER_ASKS_SOURCE = 16,
   FILTER_ASKS_DESTINATION = 32,
+  /* What filter_details has of the rule. */
+  FILTER_ASKS_DETAILS = 64,
 };
 
 /* What is done with a packet that a rule matches. */
 enum filter_action {
   FILTER_DISCARD = 0,
-  /* Held to the rate that `byte_cost` says. */
+  /* Held to the rate that `byte_cost` says. What is within it passes. */
   FILTER_LIMIT = 1,
   /* Sources of TCP are remembered; the rules that follow decide. */
   FILTER_LEARN = 2,
@@ -142,6 +145,8 @@ enum filter_action {
   FILTER_REQUIRE_QUESTION = 9,
   /* Counted as dropped, and not dropped. */
   FILTER_COUNT = 10,
+  /* Held to the rates that `byte_cost` and `packet_cost` say; the rules that follow decide about what is within. */
+  FILTER_LIMIT_ALL = 11,
 };
 
 #define FILTER_PORT_RANGES 5
@@ -168,16 +173,20 @@ struct filter_rule {
   struct inline_address destination;
   /* What a byte costs, in 2^-16 ns. */
   __u64 byte_cost;
-  /* Of FILTER_LIMIT_SOURCE what a packet costs, in units of allowance_abi.h, and how much of an address is a source. */
+  /* Of FILTER_LIMIT_SOURCE and FILTER_LIMIT_ALL what a packet costs, in units of allowance_abi.h, and how much of an
+   * address is a source. */
   __u32 packet_cost;
   __u8 limit_length;
   __u8 is_source_ipv4;
   __u8 destination_length;
-  /* Not of FILTER_DISCARD: only counted, as what would have been done; the rules that follow decide. */
+  /* Not of FILTER_DISCARD: only counted, as what would have been done; the rules that follow decide, and those of them
+   * that only count do not count what is decided. */
   __u8 is_dry_run;
   /* When all that was let through is paid for, on the boot-time clock. */
   __u64 paid_until_ns;
-  __u64 reserved2[7];
+  /* With FILTER_ASKS_DETAILS: the number of the row of filter_details, plus 1. */
+  __u32 details;
+  __u32 reserved2[13];
 };
 FLOODWALL_ABI_ASSERT(offsetof(struct filter_rule, source) == 64);
 FLOODWALL_ABI_ASSERT(offsetof(struct filter_rule, paid_until_ns) == 128);
@@ -230,10 +239,14 @@ enum filter_set_kind {
   FILTER_ALLOWLIST = 0,
   FILTER_WHITELIST = 1,
   FILTER_RULES = 2,
-  FILTER_SETS = 3,
+  /* Destinations of the operator's rules, each with all rules for it. They are tried before those of FILTER_RULES. */
+  FILTER_OPERATOR_RULES = 3,
+  FILTER_SETS = 4,
 };
 /* Each kind has copies: one in force, the others being written or about to be left by the last reader. */
 #define FILTER_SET_COPIES 4u
+/* Entries of FILTER_OPERATOR_RULES: a rule has one for each destination that it is for. */
+#define FILTER_OPERATOR_ENTRIES 16384u
 
 struct filter_entry {
   struct inline_address address;
@@ -307,12 +320,12 @@ struct filter_head {
   __u32 learned_units;
   /* Cookies are made with this one of the keys, and read with the one that made them. */
   __u32 cookie_key;
-  __u32 reserved2;
   __u64 cookie_keys[2][2];
-  __u32 reserved3[2];
+  /* Of each kind of set, what rules ask for beside filter_rule: enum details_asks. */
+  __u32 details_asked[FILTER_SETS];
 };
-FLOODWALL_ABI_ASSERT(offsetof(struct filter_head, cookie_keys) == 120);
-FLOODWALL_ABI_ASSERT(sizeof(struct filter_head) == 160);
+FLOODWALL_ABI_ASSERT(offsetof(struct filter_head, cookie_keys) == 128);
+FLOODWALL_ABI_ASSERT(sizeof(struct filter_head) == 176);
 
 /* Fixed when the program that only filters is loaded. */
 struct filter_settings {

@@ -47,5 +47,7 @@ struct filter_stats {
    * and a few milliseconds do not matter to an expiry. */
   __u64 jiffies;
   __u64 boot_ns;
+  /* Whether a rule that only counts would have decided about this packet: those that follow then count it no more. */
+  __u64 is_decided;
 };
-FLOODWALL_ABI_ASSERT(sizeof(struct filter_stats) == 304);
+FLOODWALL_ABI_ASSERT(sizeof(struct filter_stats) == 312);

@@ -62,6 +62,17 @@ struct rule_record {
   __u32 length_max;
   struct filter_ports source_ranges[FILTER_PORT_RANGES];
   struct filter_ports destination_ranges[FILTER_PORT_RANGES];
-  __u8 reserved2[4];
+  /* Which of the details that come with the rules is this rule's, plus 1; 0: none. */
+  __u32 details;
 };
 FLOODWALL_ABI_ASSERT(sizeof(struct rule_record) == 120);
+
+/* That a rule is the operator's, for this destination. Entries of one destination are tried in the order given. */
+struct operator_entry_record {
+  __u8 destination[16];
+  /* Which of the rules that come with it. */
+  __u32 rule;
+  __u8 destination_length;
+  __u8 reserved[3];
+};
+FLOODWALL_ABI_ASSERT(sizeof(struct operator_entry_record) == 24);

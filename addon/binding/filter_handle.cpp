@@ -123,8 +123,10 @@ Napi::Value FilterHandle::readPairs(const Napi::CallbackInfo& info) {
 
 void FilterHandle::setRules(const Napi::CallbackInfo& info) {
   KernelFilter& core = filter(info);
-  const auto rules = rulesOf(info.Env(), info[0], bytesArgument(info, 1, "rules"));
-  guarded(info.Env(), [&] { core.setRules(rules); });
+  const auto rules =
+      rulesOf(info.Env(), info[0], bytesArgument(info, 1, "rules"), bytesArgument(info, 2, "details"));
+  const auto entries = operatorEntriesOf(info.Env(), bytesArgument(info, 3, "operatorEntries"), rules.size());
+  guarded(info.Env(), [&] { core.setRules(rules, entries); });
 }
 
 Napi::Value FilterHandle::readRules(const Napi::CallbackInfo& info) {

@@ -83,6 +83,27 @@ void readPrefixes(const Napi::Env& env, const rule_record& record, WantedRule& w
   }
 }
 
+bool fits(const filter_details& details) {
+  if (details.patterns > DETAILS_PATTERNS) return false;
+  return std::all_of(std::begin(details.pattern), std::end(details.pattern), [](const details_pattern& pattern) {
+    return pattern.length <= DETAILS_PATTERN_BYTES && pattern.offset + pattern.length <= DETAILS_PAYLOAD;
+  });
+}
+
+void readDetails(const Napi::Env& env, const rule_record& record, std::span<const std::uint8_t> bytes,
+                 WantedRule& wanted) {
+  if (record.details == 0) return;
+  const std::size_t at = (std::size_t{record.details} - 1) * sizeof(filter_details);
+  if (at + sizeof(filter_details) > bytes.size()) throwRange(env, "a rule names details that do not come with it");
+  std::memcpy(&wanted.details, bytes.data() + at, sizeof(filter_details));
+  if (!fits(wanted.details)) {
+    throwRange(env, "a rule can ask for " + std::to_string(DETAILS_PATTERNS) + " patterns of up to " +
+                        std::to_string(DETAILS_PATTERN_BYTES) + " of the first " + std::to_string(DETAILS_PAYLOAD) +
+                        " bytes of the payload");
+  }
+  wanted.rule.asks |= FILTER_ASKS_DETAILS;
+}
+
 WantedRule ruleOf(const Napi::Env& env, std::string id, const rule_record& record) {
   WantedRule wanted{.id = std::move(id)};
   filter_rule& rule = wanted.rule;
@@ -152,7 +173,8 @@ std::vector<std::uint64_t> expiriesOf(const Napi::Env& env, std::span<const doub
   return expiries;
 }
 
-std::vector<WantedRule> rulesOf(const Napi::Env& env, const Napi::Value& ids, std::span<const std::uint8_t> bytes) {
+std::vector<WantedRule> rulesOf(const Napi::Env& env, const Napi::Value& ids, std::span<const std::uint8_t> bytes,
+                                std::span<const std::uint8_t> details) {
   if (!ids.IsArray()) throw Napi::TypeError::New(env, "ids must be an array");
   const auto names = ids.As<Napi::Array>();
   if (bytes.size() != names.Length() * sizeof(rule_record)) {
@@ -165,8 +187,23 @@ std::vector<WantedRule> rulesOf(const Napi::Env& env, const Napi::Value& ids, st
     rule_record record;
     std::memcpy(&record, bytes.data() + i * sizeof record, sizeof record);
     rules.push_back(ruleOf(env, name.As<Napi::String>().Utf8Value(), record));
+    readDetails(env, record, details, rules.back());
   }
   return rules;
+}
+
+std::vector<OperatorEntry> operatorEntriesOf(const Napi::Env& env, std::span<const std::uint8_t> bytes,
+                                             std::size_t rules) {
+  if (bytes.size() % sizeof(operator_entry_record) != 0) throwRange(env, "operatorEntries must be of 24 bytes each");
+  std::vector<OperatorEntry> entries;
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(operator_entry_record)) {
+    operator_entry_record record;
+    std::memcpy(&record, bytes.data() + at, sizeof record);
+    if (record.rule >= rules) throwRange(env, "operatorEntries must name rules that come with them");
+    const SetPrefix destination = prefixAt(env, addressOf(record.destination), record.destination_length);
+    entries.push_back({.destination = destination.address, .length = destination.length, .rule = record.rule});
+  }
+  return entries;
 }
 
 std::vector<SetPrefix> prefixesOf(const Napi::Env& env, std::span<const std::uint8_t> addresses,

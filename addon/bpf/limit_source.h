@@ -8,6 +8,9 @@
 /* Sets of token buckets. Not the kernel's LRU hash: see source_table.h. */
 FILTER_MAP(allowance_set) filter_allowances SEC(".maps");
 
+/* Bytes of the longest frame, with room for its link header. */
+#define LENGTH_MAX 65600
+
 static __always_inline __u64 half_mask(__u32 bits) {
   if (bits == 0) return 0;
   return bpf_cpu_to_be64(~0ull << (64 - (bits < 64 ? bits : 64)));
@@ -40,7 +43,7 @@ __noinline __u32 allowance_way(__u64 hash, __u32 set_index, __u64 now) {
     const __u64 entry = *(volatile __u64*)&set->sources[way];
     if ((entry ^ hash) >> ALLOWANCE_SIGNATURE_AT == 0) return way;
     /* The way is in the lowest bits of what is compared, so that there is one way through the loop. */
-    const __u64 owed = allowance_debt(entry, now) * ALLOWANCE_WAYS + way;
+    const __u64 owed = allowance_debt(entry, now, ALLOWANCE_COST_MAX) * ALLOWANCE_WAYS + way;
     least = owed < least ? owed : least;
   }
   return least % ALLOWANCE_WAYS;
@@ -53,6 +56,7 @@ __noinline int is_within_allowance(struct packet* packet, __u32 number, __u32 wi
   struct filter_rule* rule = bpf_map_lookup_elem(&filter_rules, &number);
   if (!packet || !head || !rule) return 1;
   const __u64 hash = allowance_hash(head, packet, rule, number), cost = allowance_cost(rule, wire);
+  const __u64 cost_most = allowance_cost(rule, LENGTH_MAX);
   __u32 index = (hash & 0xffffffff) * head->source_sets >> 32;
   struct allowance_set* set = bpf_map_lookup_elem(&filter_allowances, &index);
   if (!set) return 1;
@@ -60,7 +64,7 @@ __noinline int is_within_allowance(struct packet* packet, __u32 number, __u32 wi
   for (int i = 0; i < FILTER_TRIES; i++) {
     __u64* bucket = &set->sources[bounded(allowance_way(hash, index, now), ALLOWANCE_WAYS - 1)];
     const __u64 old = *(volatile __u64*)bucket;
-    const __u64 debt = (old ^ hash) >> ALLOWANCE_SIGNATURE_AT ? 0 : allowance_debt(old, now);
+    const __u64 debt = (old ^ hash) >> ALLOWANCE_SIGNATURE_AT ? 0 : allowance_debt(old, now, cost_most);
     if (debt > ALLOWANCE_BURST) return 0;
     if (__sync_val_compare_and_swap(bucket, old, allowance_entry(hash, now + debt + cost)) == old) return 1;
   }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The filter that xdp_filter and xdp_inline share. Judges one packet: allowlist, protected whitelist, source blocks,
- * dynamic rules, in this order; each verdict is counted with its reason, and carried out. What a rule matches is
+ * the operator's rules, dynamic rules, in this order; each verdict is counted with its reason, and carried out. What a rule matches is
  * defined by ruleMatches() of src/mitigation/rules/rule.ts.
  */
 #pragma once
@@ -9,6 +9,7 @@
 #include "asked_source.h"
 #include "filter_tables.h"
 #include "limit_source.h"
+#include "match_details.h"
 
 /* The kernel puts bpf_jiffies64() into the program as one load, while each clock is a call. */
 static __always_inline __u64 coarse_boot_ns(struct filter_stats* stats) {
@@ -39,7 +40,8 @@ static __always_inline int matches_source(const struct filter_rule* rule, const 
 }
 
 /* All that the entry of the rule does not say. Not static for the reason of parse_packet. */
-__noinline int rule_matches(struct filter_rule* rule, struct packet* packet) {
+__noinline int rule_matches(struct packet* packet, __u32 number) {
+  struct filter_rule* rule = bpf_map_lookup_elem(&filter_rules, &number);
   if (!rule || !packet) return 0;
   const __u8 asks = rule->asks;
   if (asks & FILTER_ASKS_LENGTH && (packet->length < rule->length_min || packet->length > rule->length_max)) return 0;
@@ -48,7 +50,8 @@ __noinline int rule_matches(struct filter_rule* rule, struct packet* packet) {
       !in_ranges(rule, FILTER_PORT_RANGES, rule->destination_ports, packet->traits.destination_port)) {
     return 0;
   }
-  return asks & FILTER_ASKS_SOURCE ? matches_source(rule, packet) : 1;
+  if (asks & FILTER_ASKS_SOURCE && !matches_source(rule, packet)) return 0;
+  return asks & FILTER_ASKS_DETAILS ? has_details(packet, rule->details - 1) : 1;
 }
 
 /* A stripe that only this CPU counts in needs no locked instructions, which cost as much as all else that a rule
@@ -79,6 +82,8 @@ static __always_inline __u32 verdict_of_action(struct packet* packet, __u64 now_
   switch (rule->action) {
     case FILTER_LIMIT:
       return is_within_limit(rule, wire) ? FILTER_PASS_RATE_LIMIT : FILTER_DROP_RATE_LIMIT;
+    case FILTER_LIMIT_ALL:
+      return is_within_limit(rule, wire) ? FILTER_VERDICTS : FILTER_DROP_RATE_LIMIT;
     case FILTER_LIMIT_SOURCE:
       return is_within_allowance(packet, number, wire) ? FILTER_VERDICTS : FILTER_DROP_SOURCE_LIMIT;
     case FILTER_PASS:
@@ -97,6 +102,10 @@ static __always_inline __u32 verdict_of_action(struct packet* packet, __u64 now_
   }
 }
 
+/* Beyond the verdicts: a rule that only counts would have decided; no prefix of a length has rules. */
+#define FILTER_WOULD_DECIDE (FILTER_VERDICTS + 1)
+#define FILTER_NO_RULES (FILTER_VERDICTS + 2)
+
 /* The verdict of a rule that does not discard all; FILTER_VERDICTS: the rules that follow decide. Counts it. Not static
  * for the reason of parse_packet. */
 __noinline __u32 judge_by_action(struct packet* packet, __u64 now_ns, __u32 number, __u32 wire) {
@@ -106,7 +115,7 @@ __noinline __u32 judge_by_action(struct packet* packet, __u64 now_ns, __u32 numb
   const __u32 verdict = verdict_of_action(packet, now_ns, rule, number, wire);
   count_outcome(head, number, wire, outcome_of(verdict));
   if (verdict == FILTER_DROP_PROOF || verdict == FILTER_ANSWER_RST) count_outcome(head, number, wire, FILTER_VALIDATED);
-  return rule->is_dry_run ? FILTER_VERDICTS : verdict;
+  return rule->is_dry_run && verdict < FILTER_VERDICTS ? FILTER_WOULD_DECIDE : verdict;
 }
 
 /* The verdict of a rule that matches; FILTER_VERDICTS: the rules that follow decide. */
@@ -128,9 +137,11 @@ static __always_inline __u32 apply_rules(const struct filter_head* head, struct 
     if ((packet->traits.all & entry->mask.all) == entry->wanted.all) {
       __u32 number = entry->rule;
       struct filter_rule* rule = bpf_map_lookup_elem(&filter_rules, &number);
-      if (rule && rule->expires_at_ns > coarse_boot_ns(stats) && (!entry->asks_more || rule_matches(rule, packet))) {
+      if (rule && rule->expires_at_ns > coarse_boot_ns(stats) && !(rule->is_dry_run && stats->is_decided) &&
+          (!entry->asks_more || rule_matches(packet, number))) {
         __u32 verdict = apply_rule(head, rule, packet, stats, number, wire);
-        if (verdict != FILTER_VERDICTS) return verdict;
+        if (verdict < FILTER_VERDICTS) return verdict;
+        if (verdict == FILTER_WOULD_DECIDE) stats->is_decided = 1;
       }
     }
     at++;
@@ -147,14 +158,14 @@ __noinline __u32 judge_by_prefix(struct packet* packet, struct filter_stats* sta
                                  __u32 wire) {
   struct filter_head* head = filter_head_of();
   struct filter_set* set = bpf_map_lookup_elem(&filter_sets, &set_index);
-  if (!packet || !stats || !head || !set) return FILTER_VERDICTS;
+  if (!packet || !stats || !head || !set) return FILTER_NO_RULES;
   __u32 entry =
       length == FILTER_ANY_LENGTH ? set->first_entry + 1 : find_entry(head, set, &packet->destination, length);
-  return entry ? apply_rules(head, packet, stats, entry - 1, wire) : FILTER_VERDICTS;
+  return entry ? apply_rules(head, packet, stats, entry - 1, wire) : FILTER_NO_RULES;
 }
 
-/* The longest destination that has a matching rule decides; rules for any destination come last. Not static for the
- * reason of parse_packet. */
+/* The longest destination that has a matching rule decides; rules for any destination come last. Of the operator's rules
+ * the longest destination has all that there are for it. Not static for the reason of parse_packet. */
 __noinline __u32 judge_by_rules(struct packet* packet, struct filter_stats* stats, __u32 set_index, __u32 wire) {
   struct filter_set* set = bpf_map_lookup_elem(&filter_sets, &set_index);
   if (!packet || !stats || !set) return FILTER_VERDICTS;
@@ -164,7 +175,8 @@ __noinline __u32 judge_by_rules(struct packet* packet, struct filter_stats* stat
     for_countdown(left, lengths) {
       __u32 length = length_at(set, of_ipv4, bounded(lengths - left, 0xff));
       __u32 verdict = judge_by_prefix(packet, stats, set_index, length, wire);
-      if (verdict != FILTER_VERDICTS) return verdict;
+      if (verdict < FILTER_VERDICTS) return verdict;
+      if (verdict == FILTER_VERDICTS && set_index / FILTER_SET_COPIES == FILTER_OPERATOR_RULES) return verdict;
     }
   }
   if (!set->any_entries) return FILTER_VERDICTS;
@@ -226,16 +238,25 @@ static __always_inline int is_listed(const struct filter_head* head, __u32 kind,
   return is_in_set(address, set_index_of(head, kind));
 }
 
-static __always_inline __u32 judge_packet(const struct filter_head* head, struct filter_stats* stats,
-                                          struct packet* packet, __u32 wire) {
+/* The verdict of the rules of a kind; at least FILTER_VERDICTS: none. */
+static __always_inline __u32 judge_by_kind(struct xdp_md* ctx, const struct filter_head* head,
+                                           struct filter_stats* stats, struct packet* packet, __u32 wire, __u32 kind) {
+  if (!head->entries[kind]) return FILTER_VERDICTS;
+  const struct filter_set* set = active_set(head, kind);
+  if (!set || (!set->any_entries && !may_be_in(set, &packet->destination))) return FILTER_VERDICTS;
+  if (head->details_asked[kind]) read_headers(ctx, packet);
+  stats->is_decided = 0;
+  return judge_by_rules(packet, stats, set_index_of(head, kind), wire);
+}
+
+static __always_inline __u32 judge_packet(struct xdp_md* ctx, const struct filter_head* head,
+                                          struct filter_stats* stats, struct packet* packet, __u32 wire) {
   if (is_listed(head, FILTER_ALLOWLIST, &packet->source)) return FILTER_PASS_ALLOWLIST;
   if (is_listed(head, FILTER_WHITELIST, &packet->destination)) return FILTER_PASS_WHITELIST;
   if (head->pairs && is_blocked(head, stats, packet, wire)) return FILTER_DROP_SOURCE;
-  if (!head->entries[FILTER_RULES]) return FILTER_PASS_DEFAULT;
-  const struct filter_set* set = active_set(head, FILTER_RULES);
-  if (!set || (!set->any_entries && !may_be_in(set, &packet->destination))) return FILTER_PASS_DEFAULT;
-  __u32 verdict = judge_by_rules(packet, stats, set_index_of(head, FILTER_RULES), wire);
-  return verdict == FILTER_VERDICTS ? FILTER_PASS_DEFAULT : verdict;
+  __u32 verdict = judge_by_kind(ctx, head, stats, packet, wire, FILTER_OPERATOR_RULES);
+  if (verdict >= FILTER_VERDICTS) verdict = judge_by_kind(ctx, head, stats, packet, wire, FILTER_RULES);
+  return verdict >= FILTER_VERDICTS ? FILTER_PASS_DEFAULT : verdict;
 }
 
 /* What the kernel is to do with the packet; counts the verdict. `error` is what parse_packet() said of it, `wire` its
@@ -247,7 +268,7 @@ static __always_inline int filter_packet(struct xdp_md* ctx, struct packet* pack
   if (!head || !stats) return XDP_PASS;
   __u32 verdict = FILTER_PASS_MALFORMED;
   if (error == INLINE_NO_ERROR) {
-    verdict = judge_packet(head, stats, packet, wire);
+    verdict = judge_packet(ctx, head, stats, packet, wire);
   } else if (error == INLINE_NOT_IP) {
     verdict = FILTER_PASS_NOT_IP;
   }

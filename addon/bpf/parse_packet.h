@@ -52,7 +52,9 @@ struct packet {
   __u8 transport;
   __u8 is_later_fragment;
   /* Where in the frame the IP header begins. */
-  __u16 network_at;
+  __u8 network_at;
+  /* Bytes from there to the transport header, or what else the last IP header names, divided by 4; 0: too many. */
+  __u8 transport_words;
   /* Of the IP packet with its header, as the header has it; 0 where it leaves that open. */
   __u32 length;
   /* Of TCP, where traits.shows says that it shows its flags; of UDP what its payload begins with, where it has so many
@@ -170,6 +172,7 @@ static __always_inline __u32 parse_ipv4(struct cursor* cursor, struct packet* pa
   packet->is_later_fragment = (ip->frag_off & bpf_htons(IP_OFFSET)) != 0;
   if (total_length != 0) limit(cursor, total_length);
   cursor->offset += header_length;
+  packet->transport_words = ip->ihl;
   parse_transport(cursor, packet);
   return INLINE_NO_ERROR;
 }
@@ -240,7 +243,10 @@ static __always_inline __u32 parse_ipv6(struct xdp_md* ctx, struct cursor* curso
     packet->length = sizeof(*ip) + payload_length;
     limit(cursor, payload_length);
   }
-  cursor->offset = skip_extensions(ctx, packet, cursor->offset, cursor->end) & 0x7fff;
+  const __u32 extensions_at = cursor->offset;
+  cursor->offset = skip_extensions(ctx, packet, extensions_at, cursor->end) & 0x7fff;
+  const __u32 words = (sizeof(*ip) + cursor->offset - extensions_at) / 4;
+  packet->transport_words = words <= 0xff ? words : 0;
   parse_transport(cursor, packet);
   return INLINE_NO_ERROR;
 }
@@ -270,6 +276,7 @@ static __always_inline int parse_common(struct xdp_md* ctx, struct packet* packe
   const __u8 is_udp = ip->protocol & 1, if_tcp = is_udp - 1;
   packet->length = length;
   packet->network_at = sizeof(*ethernet);
+  packet->transport_words = sizeof(*ip) / 4;
   packet->numbers = *(const __u64*)&tcp->seq;
   packet->source.halves[1] = mapped_half(ip->saddr);
   packet->destination.halves[1] = mapped_half(ip->daddr);

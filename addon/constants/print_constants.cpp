@@ -93,6 +93,14 @@ void printBounds() {
   say("Port ranges of a rule on each side, and bytes of its identifier.");
   number("FILTER_PORT_RANGES_MAX", FILTER_PORT_RANGES);
   number("FILTER_RULE_ID_BYTES_MAX", WantedRule::kIdBytesMax);
+  say("Rules that can ask for payload and what else filter_details has, and what each can ask for.");
+  number("DETAILED_RULES_MAX", DETAILS_RULES_MAX);
+  number("PAYLOAD_BYTES_MAX", DETAILS_PAYLOAD);
+  number("PATTERN_BYTES_MAX", DETAILS_PATTERN_BYTES);
+  number("PATTERNS_MAX", DETAILS_PATTERNS);
+  number("LENGTH_RANGES_MAX", DETAILS_LENGTHS);
+  say("Entries of the operator's rules: each has one for each destination.");
+  number("OPERATOR_ENTRIES_MAX", FILTER_OPERATOR_ENTRIES);
   say("Of the filter's pinned maps: others are replaced.");
   number("FILTER_SCHEMA", FILTER_SCHEMA);
 }
@@ -151,8 +159,43 @@ void printRecords() {
                          {"lengthMax", offsetof(rule_record, length_max)},
                          {"sourceRanges", offsetof(rule_record, source_ranges)},
                          {"destinationRanges", offsetof(rule_record, destination_ranges)},
+                         {"details", offsetof(rule_record, details)},
                          {"rangeBytes", sizeof(filter_ports)},
                          {"rangeTo", offsetof(filter_ports, to)}});
+  say("What few rules ask for beside that (filter_details): its size, where its fields begin.");
+  object("DETAILS_RECORD", {{"bytes", sizeof(filter_details)},
+                            {"asks", offsetof(filter_details, asks)},
+                            {"ttlFrom", offsetof(filter_details, ttl_from)},
+                            {"ttlTo", offsetof(filter_details, ttl_to)},
+                            {"patterns", offsetof(filter_details, patterns)},
+                            {"windowFrom", offsetof(filter_details, window_from)},
+                            {"windowTo", offsetof(filter_details, window_to)},
+                            {"optionsSet", offsetof(filter_details, options_set)},
+                            {"optionsUnset", offsetof(filter_details, options_unset)},
+                            {"dscp", offsetof(filter_details, dscp)},
+                            {"inSets", offsetof(filter_details, in_sets)},
+                            {"notInSets", offsetof(filter_details, not_in_sets)},
+                            {"lengths", offsetof(filter_details, lengths)},
+                            {"lengthBytes", sizeof(details_lengths)},
+                            {"lengthTo", offsetof(details_lengths, to)},
+                            {"pattern", offsetof(filter_details, pattern)},
+                            {"patternBytes", sizeof(details_pattern)},
+                            {"patternOffset", offsetof(details_pattern, offset)},
+                            {"patternLength", offsetof(details_pattern, length)},
+                            {"patternMask", offsetof(details_pattern, mask)},
+                            {"patternValue", offsetof(details_pattern, value)}});
+  object("DETAILS_ASKS", {{"ttl", DETAILS_ASK_TTL},
+                          {"dscp", DETAILS_ASK_DSCP},
+                          {"window", DETAILS_ASK_WINDOW},
+                          {"options", DETAILS_ASK_OPTIONS},
+                          {"lengths", DETAILS_ASK_LENGTHS},
+                          {"payload", DETAILS_ASK_PAYLOAD},
+                          {"sets", DETAILS_ASK_SETS}});
+  say("That a rule is the operator's, for a destination (operator_entry_record).");
+  object("OPERATOR_ENTRY", {{"bytes", sizeof(operator_entry_record)},
+                            {"destination", offsetof(operator_entry_record, destination)},
+                            {"rule", offsetof(operator_entry_record, rule)},
+                            {"destinationLength", offsetof(operator_entry_record, destination_length)}});
   say("The length of a prefix that a rule does not have.");
   number("RULE_NO_PREFIX", RECORD_NO_PREFIX);
   say("What a rule asks of a packet beside its addresses and ports.");

@@ -136,10 +136,38 @@ TEST_CASE("limit of sources: where all owe, the one that owes least gives way") 
 }
 
 TEST_CASE("limit of sources: a bucket that time went round is full again") {
-  CHECK(allowance_debt(allowance_entry(0, 5), 5) == 0);
-  CHECK(allowance_debt(allowance_entry(0, 15), 5) == 10);
-  CHECK(allowance_debt(allowance_entry(~0ULL, 2), ALLOWANCE_TIME_MASK) == 3);
-  CHECK(allowance_debt(allowance_entry(~0ULL, 5), 5 + ALLOWANCE_BURST) == 0);
+  constexpr __u64 kCost = 100;
+  CHECK(allowance_debt(allowance_entry(0, 5), 5, kCost) == 0);
+  CHECK(allowance_debt(allowance_entry(0, 15), 5, kCost) == 10);
+  CHECK(allowance_debt(allowance_entry(~0ULL, 2), ALLOWANCE_TIME_MASK, kCost) == 3);
+  CHECK(allowance_debt(allowance_entry(~0ULL, 5), 5 + ALLOWANCE_BURST, kCost) == 0);
+  // As long before the clock comes round again as the most that a packet can cost by any rule.
+  CHECK(allowance_debt(allowance_entry(0, 5 + ALLOWANCE_BURST + kCost), 5, kCost) == ALLOWANCE_BURST + kCost);
+  CHECK(allowance_debt(allowance_entry(0, 6 + ALLOWANCE_BURST + kCost), 5, kCost) == 0);
+}
+
+TEST_CASE("rules: of those that only count, the first that would have decided is the last that counts") {
+  if (cannotRunXdp("rules that only count")) return;
+  FilterBox box;
+  WantedRule pass = ruleTo(ipv4(kProtected + 1), "pass");
+  pass.rule.asks |= FILTER_ASKS_PROTOCOL;
+  pass.rule.protocol = 6;
+  pass.rule.action = FILTER_PASS;
+  pass.rule.is_dry_run = 1;
+  std::vector<WantedRule> rules{pass};
+  for (const char* id : {"first", "second"}) {
+    rules.push_back(ruleTo(ipv4(kProtected + 1), id));
+    rules.back().rule.action = FILTER_COUNT;
+    rules.back().rule.is_dry_run = 1;
+  }
+  box.rules.set(rules);
+  CHECK_FALSE(box.drops(ethernet(0x0800) + ipv4Packet({.protocol = 6}, tcp(1, 2, 2))));
+  CHECK_FALSE(box.drops(udpFrame(kForeign, kProtected + 1)));
+  for (const RuleHits& hits : box.rules.read(bootNs())) {
+    CHECK(hits.all.packets == (hits.id == "second" ? 0 : 1));
+    CHECK(hits.dropped.packets == (hits.id == "first" ? 1 : 0));
+  }
+  CHECK(box.verdict(FILTER_PASS_DEFAULT).packets == 2);
 }
 
 TEST_CASE("rules: one that lets pass goes before those that drop, and one that only counts drops nothing") {

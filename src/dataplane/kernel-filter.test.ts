@@ -228,7 +228,7 @@ describe.skipIf(bpfUnavailable !== null)(`filter${bpfUnavailable === null ? "" :
     const native = filter.native;
     expect(() => native.putPairs(new Uint8Array(31), new Float64Array(1))).toThrow(RangeError);
     expect(() => native.putPairs(new Uint8Array(32), new Float64Array(2))).toThrow(RangeError);
-    expect(() => native.setRules(["a"], new Uint8Array(111))).toThrow(RangeError);
+    expect(() => native.setRules(["a"], new Uint8Array(111), new Uint8Array(), new Uint8Array())).toThrow(RangeError);
     expect(() => native.setAllowlist(new Uint8Array(16).fill(1), new Uint8Array([8]))).toThrow("no host bits");
     expect(() => setRules(wideRule(prefix("10.0.0.0/8"), { kind: "rate_limit", bytesPerSecond: 0.5 }))).toThrow(
       "bytesPerSecond must be 0 or at least 1",

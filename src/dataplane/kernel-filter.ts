@@ -8,8 +8,9 @@ import { ADDRESS_BYTES, addressFromBytes, addressToBytes, type IpAddress } from 
 import { mappedLength, type Prefix } from "../net/prefix.ts";
 import { loadAddon } from "./addon.ts";
 import type { Filter, FilterOptions, FilterStatus, FilterVerdicts, PinnedFilter } from "./native.d.ts";
-import { PAIR_BYTES, PAIR_COLUMNS, RULE_COLUMNS } from "./native-constants.ts";
-import { RULE_BYTES, type RuleToWrite, writeRule } from "./rule-record.ts";
+import { OPERATOR_ENTRY, PAIR_BYTES, PAIR_COLUMNS, RULE_COLUMNS } from "./native-constants.ts";
+import { DETAILS_BYTES, type SetNumberOf, writeDetails } from "./details-record.ts";
+import { RULE_BYTES, type RuleToWrite, writePrefix, writeRule } from "./rule-record.ts";
 
 export type { FilterOptions, FilterStatus, FilterVerdicts, PinnedFilter };
 
@@ -49,6 +50,18 @@ export interface FilterRuleRow {
   readonly validated: number;
 }
 
+/** The rules that the operator set, which are tried before all others. */
+export interface OperatorRulesPut {
+  readonly rules: readonly FilterRulePut[];
+  /**
+   * The rules for a destination, in the order in which they are tried. Of several destinations that a packet has, only
+   * the longest counts: it must have all rules that are for it.
+   */
+  readonly destinations: readonly { readonly prefix: Prefix; readonly rules: readonly FilterRulePut[] }[];
+}
+
+const NO_OPERATOR_RULES: OperatorRulesPut = { rules: [], destinations: [] };
+
 /**
  * Each call is atomic: it throws an Error that names the remedy, and changes nothing. If several rules match a packet,
  * the one with the longest destination decides, of those the first in the given order; rules for any destination come
@@ -63,8 +76,9 @@ export interface KernelFilter {
   removePairs(pairs: readonly FilterPair[]): void;
   /** The pairs that have not expired. */
   readPairs(): FilterPairRow[];
-  /** Replaces all rules; new ones are added before old ones are removed. */
-  setRules(rules: readonly FilterRulePut[]): void;
+  /** Replaces all rules; new ones are added before old ones are removed. Operators' rules without a destination in
+   * `destinations` are never tried. */
+  setRules(rules: readonly FilterRulePut[], operators?: OperatorRulesPut): void;
   readRules(): FilterRuleRow[];
   setAllowlist(prefixes: readonly Prefix[]): void;
   setWhitelist(prefixes: readonly Prefix[]): void;
@@ -73,6 +87,7 @@ export interface KernelFilter {
   close(end: "keep" | "detach"): void;
 }
 
+const LITTLE_ENDIAN = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
 /** Pairs read in one crossing. */
 const PAIR_CHUNK = 16_384;
 
@@ -88,6 +103,7 @@ export function readPinnedStatus(pinPath: string): PinnedFilter {
 
 class AddonFilter implements KernelFilter {
   readonly native: Filter;
+  #setNumberOf: SetNumberOf = () => undefined;
 
   constructor(native: Filter) {
     this.native = native;
@@ -120,13 +136,23 @@ class AddonFilter implements KernelFilter {
     return pairs;
   }
 
-  setRules(rules: readonly FilterRulePut[]): void {
-    const bytes = new Uint8Array(rules.length * RULE_BYTES);
+  setRules(rules: readonly FilterRulePut[], operators: OperatorRulesPut = NO_OPERATOR_RULES): void {
+    const all = [...operators.rules, ...rules];
+    const detailed = all.flatMap(({ details }) => details ?? []);
+    const details = new Uint8Array(detailed.length * DETAILS_BYTES);
+    const detailsView = new DataView(details.buffer);
+    for (const [i, one] of detailed.entries()) writeDetails(detailsView, i * DETAILS_BYTES, one, this.#setNumberOf);
+    const bytes = new Uint8Array(all.length * RULE_BYTES);
     const view = new DataView(bytes.buffer);
-    for (const [i, put] of rules.entries()) writeRule(view, i * RULE_BYTES, put);
+    let before = 0;
+    for (const [i, put] of all.entries()) {
+      writeRule(view, i * RULE_BYTES, put, put.details === undefined ? 0 : ++before);
+    }
     this.native.setRules(
-      rules.map(({ id }) => id),
+      all.map(({ id }) => id),
       bytes,
+      details,
+      operatorEntries(operators),
     );
   }
 
@@ -155,6 +181,21 @@ class AddonFilter implements KernelFilter {
   close(end: "keep" | "detach"): void {
     this.native.close(end);
   }
+}
+
+function operatorEntries({ rules, destinations }: OperatorRulesPut): Uint8Array {
+  const numbers = new Map(rules.map((rule, i) => [rule, i]));
+  const entries = destinations.flatMap(({ prefix, rules: own }) => own.map((rule) => ({ prefix, rule })));
+  const bytes = new Uint8Array(entries.length * OPERATOR_ENTRY.bytes);
+  const view = new DataView(bytes.buffer);
+  for (const [i, { prefix, rule }] of entries.entries()) {
+    const at = i * OPERATOR_ENTRY.bytes;
+    const number = numbers.get(rule);
+    if (number === undefined) throw new Error(`the rule ${rule.id} for ${prefix.text} is not among the rules`);
+    view.setUint8(at + OPERATOR_ENTRY.destinationLength, writePrefix(view, at + OPERATOR_ENTRY.destination, prefix));
+    view.setUint32(at + OPERATOR_ENTRY.rule, number, LITTLE_ENDIAN);
+  }
+  return bytes;
 }
 
 function pairBytes(pairs: readonly FilterPair[]): Uint8Array {

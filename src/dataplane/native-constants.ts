@@ -35,8 +35,16 @@ export const FILTER_RULES_PER_DESTINATION_MAX = 255;
 /** Port ranges of a rule on each side, and bytes of its identifier. */
 export const FILTER_PORT_RANGES_MAX = 5;
 export const FILTER_RULE_ID_BYTES_MAX = 63;
+/** Rules that can ask for payload and what else filter_details has, and what each can ask for. */
+export const DETAILED_RULES_MAX = 1024;
+export const PAYLOAD_BYTES_MAX = 128;
+export const PATTERN_BYTES_MAX = 32;
+export const PATTERNS_MAX = 2;
+export const LENGTH_RANGES_MAX = 8;
+/** Entries of the operator's rules: each has one for each destination. */
+export const OPERATOR_ENTRIES_MAX = 16_384;
 /** Of the filter's pinned maps: others are replaced. */
-export const FILTER_SCHEMA = 7;
+export const FILTER_SCHEMA = 8;
 
 /** In the order in which thresholds are judged, and in which the columns of rates have them. */
 export const METRICS = [
@@ -98,6 +106,7 @@ export const RULE_ACTIONS = [
   "learn_question",
   "require_question",
   "count",
+  "limit",
 ] as const;
 /** Values of options and states, see native.d.ts. */
 export const CLOCKS = ["monotonic", "capture"] as const;
@@ -153,8 +162,49 @@ export const RULE_RECORD = {
   lengthMax: 72,
   sourceRanges: 76,
   destinationRanges: 96,
+  details: 116,
   rangeBytes: 4,
   rangeTo: 2,
+} as const;
+/** What few rules ask for beside that (filter_details): its size, where its fields begin. */
+export const DETAILS_RECORD = {
+  bytes: 248,
+  asks: 0,
+  ttlFrom: 1,
+  ttlTo: 2,
+  patterns: 3,
+  windowFrom: 4,
+  windowTo: 6,
+  optionsSet: 8,
+  optionsUnset: 16,
+  dscp: 24,
+  inSets: 32,
+  notInSets: 40,
+  lengths: 48,
+  lengthBytes: 8,
+  lengthTo: 4,
+  pattern: 112,
+  patternBytes: 66,
+  patternOffset: 0,
+  patternLength: 1,
+  patternMask: 2,
+  patternValue: 34,
+} as const;
+export const DETAILS_ASKS = {
+  ttl: 1,
+  dscp: 2,
+  window: 4,
+  options: 8,
+  lengths: 16,
+  payload: 32,
+  sets: 64,
+} as const;
+/** That a rule is the operator's, for a destination (operator_entry_record). */
+export const OPERATOR_ENTRY = {
+  bytes: 24,
+  destination: 0,
+  rule: 16,
+  destinationLength: 20,
 } as const;
 /** The length of a prefix that a rule does not have. */
 export const RULE_NO_PREFIX = 255;

@@ -247,9 +247,10 @@ export interface Filter {
   ): { readonly next: number; readonly count: number };
   /**
    * All rules, each a RULE_RECORD in the machine's byte order: what its fields say is in addon/abi/record_abi.h.
-   * Identifiers have at most FILTER_RULE_ID_BYTES_MAX bytes and differ.
+   * Identifiers have at most FILTER_RULE_ID_BYTES_MAX bytes and differ. `details` are DETAILS_RECORD each, of which
+   * rules name theirs. Rules that `operatorEntries` name, OPERATOR_ENTRY each, are the operator's.
    */
-  setRules(ids: readonly string[], rules: Uint8Array): void;
+  setRules(ids: readonly string[], rules: Uint8Array, details: Uint8Array, operatorEntries: Uint8Array): void;
   /**
    * 7 values per rule: wall time of the expiry, packets and bytes that it matched, packets and bytes of those dropped,
    * packets answered, and sources that proved their address.

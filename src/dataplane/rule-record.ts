@@ -2,6 +2,7 @@
 
 import type { InlineAction } from "../mitigation/rules/inline-action.ts";
 import type { PortRange, Rule } from "../mitigation/rules/rule.ts";
+import type { RuleDetails } from "../mitigation/rules/rule-details.ts";
 import { addressToBytes } from "../net/address.ts";
 import { mappedLength, type Prefix } from "../net/prefix.ts";
 import { RULE_ASKS as ASKS, RULE_RECORD as AT, RULE_ACTIONS, RULE_NO_PREFIX } from "./native-constants.ts";
@@ -17,17 +18,19 @@ export interface RuleToWrite {
   readonly inline?: InlineAction;
   /** What it would do is counted only. */
   readonly isDryRun?: boolean;
+  readonly details?: RuleDetails;
   readonly expiresAtMs: number;
 }
 
-export function writeRule(view: DataView, at: number, put: RuleToWrite): void {
+/** @param details which of the details that cross with the rules is this rule's, plus 1; 0: none. */
+export function writeRule(view: DataView, at: number, put: RuleToWrite, details: number): void {
   const { rule, inline, isDryRun = false, expiresAtMs } = put;
   const { protocol, fragment, tcpFlags, packetLength } = rule;
-  const limit = inline?.kind === "limit_source" ? inline : null;
+  const limit = inline?.kind === "limit_source" || inline?.kind === "limit" ? inline : null;
   view.setFloat64(at + AT.expiresAtMs, expiresAtMs, LITTLE_ENDIAN);
   view.setFloat64(at + AT.bytesPerSecond, bytesPerSecondOf(rule, inline), LITTLE_ENDIAN);
   view.setFloat64(at + AT.packetsPerSecond, limit?.packetsPerSecond ?? 0, LITTLE_ENDIAN);
-  view.setUint8(at + AT.limitLength, limit?.prefixLength ?? 0);
+  view.setUint8(at + AT.limitLength, inline?.kind === "limit_source" ? inline.prefixLength : 0);
   view.setUint8(at + AT.action, RULE_ACTIONS.indexOf(actionOf(put)));
   view.setUint8(at + AT.isDryRun, isDryRun ? 1 : 0);
   view.setUint8(at + AT.destinationLength, writePrefix(view, at + AT.destination, rule.destination));
@@ -45,6 +48,7 @@ export function writeRule(view: DataView, at: number, put: RuleToWrite): void {
   view.setUint8(at + AT.flagsUnset, tcpFlags?.unset ?? 0);
   view.setUint8(at + AT.sourcePorts, writeRanges(view, at + AT.sourceRanges, rule.sourcePorts));
   view.setUint8(at + AT.destinationPorts, writeRanges(view, at + AT.destinationRanges, rule.destinationPorts));
+  view.setUint32(at + AT.details, details, LITTLE_ENDIAN);
   view.setUint32(at + AT.lengthMin, Math.min(packetLength?.min ?? 0, U32_MAX), LITTLE_ENDIAN);
   view.setUint32(at + AT.lengthMax, Math.min(packetLength?.max ?? 0, U32_MAX), LITTLE_ENDIAN);
 }
@@ -56,12 +60,12 @@ function actionOf({ rule, inline, isDryRun }: RuleToWrite): (typeof RULE_ACTIONS
 
 function bytesPerSecondOf({ action }: Rule, inline: InlineAction | undefined): number {
   if (inline === undefined) return action.kind === "discard" ? 0 : action.bytesPerSecond;
-  if (inline.kind === "limit_source") return inline.bytesPerSecond;
+  if (inline.kind === "limit_source" || inline.kind === "limit") return inline.bytesPerSecond;
   return "learnedBytesPerSecond" in inline ? inline.learnedBytesPerSecond : 0;
 }
 
 /** Returns its length. */
-function writePrefix(view: DataView, at: number, prefix: Prefix | null): number {
+export function writePrefix(view: DataView, at: number, prefix: Prefix | null): number {
   if (prefix === null) return RULE_NO_PREFIX;
   new Uint8Array(view.buffer, view.byteOffset + at).set(addressToBytes(prefix.address));
   return mappedLength(prefix);

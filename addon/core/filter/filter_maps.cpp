@@ -30,7 +30,7 @@ constexpr std::uint32_t kLearnedUnits = (3600ULL * 1'000'000'000) >> SOURCE_TIME
 constexpr std::array<std::size_t, FilterMaps::kMaps> kRowBytes = {
     sizeof(filter_head), sizeof(filter_pair_group), sizeof(filter_pair_row), sizeof(filter_rule),
     sizeof(filter_hits), sizeof(filter_set),        sizeof(filter_bucket),   sizeof(filter_entry),
-    sizeof(filter_bits), sizeof(source_set),        sizeof(allowance_set),   sizeof(FilterName)};
+    sizeof(filter_bits), sizeof(source_set),        sizeof(allowance_set),   sizeof(filter_details), sizeof(FilterName)};
 
 FilterError failed(const std::string& what, int error) {
   return FilterError("cannot " + what + ": " + strerror(error));
@@ -78,11 +78,16 @@ filter_head headOf(const FilterShape& shape) {
   return head;
 }
 
+std::uint32_t roomOf(const FilterShape& shape, std::uint32_t kind) {
+  if (kind == FILTER_OPERATOR_RULES) return FILTER_OPERATOR_ENTRIES;
+  return kind == FILTER_RULES ? shape.rulesMax : shape.prefixesMax;
+}
+
 std::vector<filter_set> setsOf(const FilterShape& shape) {
   std::vector<filter_set> sets(std::size_t{FILTER_SETS} * FILTER_SET_COPIES);
   std::uint32_t bucket = 0, entry = 0;
   for (std::uint32_t index = 0; index < sets.size(); index++) {
-    const std::uint32_t room = index / FILTER_SET_COPIES == FILTER_RULES ? shape.rulesMax : shape.prefixesMax;
+    const std::uint32_t room = roomOf(shape, index / FILTER_SET_COPIES);
     sets[index].first_bucket = bucket;
     sets[index].first_entry = entry;
     sets[index].buckets = bucketsFor(room);
@@ -94,7 +99,7 @@ std::vector<filter_set> setsOf(const FilterShape& shape) {
 
 std::array<std::uint32_t, FilterMaps::kMaps> rowsOf(const FilterShape& shape, const filter_head& head,
                                                     const std::vector<filter_set>& sets) {
-  const std::uint32_t lastRoom = shape.rulesMax;
+  const std::uint32_t lastRoom = roomOf(shape, FILTER_SETS - 1);
   // Those after the home of the last pair, too.
   const std::uint32_t groups = head.pair_groups + FILTER_REACH_MAX;
   return {1,
@@ -108,6 +113,7 @@ std::array<std::uint32_t, FilterMaps::kMaps> rowsOf(const FilterShape& shape, co
           head.pair_groups * FILTER_GROUP_BITS / kBitsPerLine + 1,
           head.source_sets,
           head.source_sets,
+          DETAILS_ROWS,
           head.rule_slots};
 }
 

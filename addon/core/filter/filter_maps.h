@@ -66,11 +66,11 @@ class RowMap {
 
 class FilterMaps {
  public:
-  static constexpr std::size_t kMaps = 12;
+  static constexpr std::size_t kMaps = 13;
   /// As xdp_filter.bpf.c names them; the last is for people only.
   static constexpr std::array<const char*, kMaps> kNames = {
       "filter_head", "filter_pairs",   "filter_pair_rows", "filter_rules",   "filter_hits",       "filter_sets",
-      "filter_ways", "filter_entries", "filter_pair_bits", "filter_sources", "filter_allowances", "filter_names"};
+      "filter_ways", "filter_entries", "filter_pair_bits", "filter_sources", "filter_allowances", "filter_details", "filter_names"};
   static constexpr const char* kStatsName = "filter_stats";
 
   /// Empty ones. Throws FilterError.
@@ -101,7 +101,8 @@ class FilterMaps {
   [[nodiscard]] std::span<filter_bits> pairBits() const { return maps_[8].rows<filter_bits>(); }
   [[nodiscard]] std::span<source_set> sources() const { return maps_[9].rows<source_set>(); }
   [[nodiscard]] std::span<allowance_set> allowances() const { return maps_[10].rows<allowance_set>(); }
-  [[nodiscard]] std::span<FilterName> names() const { return maps_[11].rows<FilterName>(); }
+  [[nodiscard]] std::span<filter_details> details() const { return maps_[11].rows<filter_details>(); }
+  [[nodiscard]] std::span<FilterName> names() const { return maps_[12].rows<FilterName>(); }
 
   /// Of all CPUs together.
   [[nodiscard]] filter_stats stats() const;

@@ -100,9 +100,9 @@ std::int64_t KernelFilter::readPairs(std::uint32_t cursor, std::size_t most, con
   return pairs_.read(cursor, most, bootNs(), see);
 }
 
-void KernelFilter::setRules(std::span<const WantedRule> rules) {
+void KernelFilter::setRules(std::span<const WantedRule> rules, std::span<const OperatorEntry> entries) {
   const std::lock_guard lock(tablesMutex_);
-  rules_.set(rules);
+  rules_.set(rules, entries);
 }
 
 std::vector<RuleHits> KernelFilter::readRules() const {

@@ -16,13 +16,19 @@ std::uint32_t indexOf(filter_set_kind kind, std::uint32_t copy) {
 }
 
 constexpr std::uint32_t kMappedBits = 96, kNearBits = 16, kFoldedBits = 32;
-constexpr const char* kKindNames[FILTER_SETS] = {"the allowlist", "the protected whitelist", "dynamic rules"};
+constexpr const char* kKindNames[FILTER_SETS] = {"the allowlist", "the protected whitelist", "dynamic rules",
+                                                  "the operator's rules"};
 
 bool isMapped(const inline_address& address) { return address.halves[0] == 0 && address.words[2] == htonl(0xffff); }
 
 int compare(const SetPrefix& one, const SetPrefix& other) {
   if (one.length != other.length) return one.length > other.length ? -1 : 1;
   return std::memcmp(one.address.bytes, other.address.bytes, sizeof one.address.bytes);
+}
+
+void sort(std::vector<SetPrefix>& prefixes) {
+  std::stable_sort(prefixes.begin(), prefixes.end(),
+                   [](const SetPrefix& one, const SetPrefix& other) { return compare(one, other) < 0; });
 }
 
 bool isSame(const SetPrefix& one, const SetPrefix& other) { return compare(one, other) == 0; }
@@ -54,8 +60,13 @@ void addLength(filter_set& set, const SetPrefix& prefix) {
   if (count == 0 || lengths[count - 1] != prefix.length) lengths[count++] = static_cast<__u8>(prefix.length);
 }
 
-void requireRoom(const FilterMaps& maps, filter_set_kind kind, std::span<const SetPrefix> prefixes) {
-  const std::size_t most = kind == FILTER_RULES ? maps.head().rules_max : maps.head().prefixes_max;
+std::size_t roomOf(const filter_head& head, filter_set_kind kind) {
+  if (kind == FILTER_OPERATOR_RULES) return FILTER_OPERATOR_ENTRIES;
+  return kind == FILTER_RULES ? head.rules_max : head.prefixes_max;
+}
+
+void requireRoomFor(const FilterMaps& maps, filter_set_kind kind, std::span<const SetPrefix> prefixes) {
+  const std::size_t most = roomOf(maps.head(), kind);
   const std::string name = kKindNames[kind];
   if (prefixes.size() > most) {
     throw FilterError("no room in the kernel for " + std::to_string(prefixes.size()) + " entries of " + name +
@@ -105,10 +116,14 @@ void fill(const FilterMaps& maps, filter_set& set, std::span<const SetPrefix> pr
 
 bool isIpv4Prefix(const SetPrefix& prefix) { return prefix.length >= kMappedBits && isMapped(prefix.address); }
 
+void requireRoom(const FilterMaps& maps, filter_set_kind kind, std::vector<SetPrefix> prefixes) {
+  sort(prefixes);
+  requireRoomFor(maps, kind, prefixes);
+}
+
 void publishSet(const FilterMaps& maps, filter_set_kind kind, std::vector<SetPrefix> prefixes) {
-  std::stable_sort(prefixes.begin(), prefixes.end(),
-                   [](const SetPrefix& one, const SetPrefix& other) { return compare(one, other) < 0; });
-  requireRoom(maps, kind, prefixes);
+  sort(prefixes);
+  requireRoomFor(maps, kind, prefixes);
   __u32& active = maps.head().active[kind];
   const std::uint32_t next = (active + 1) % FILTER_SET_COPIES;
   filter_set& set = maps.sets()[indexOf(kind, next)];
@@ -118,8 +133,13 @@ void publishSet(const FilterMaps& maps, filter_set_kind kind, std::vector<SetPre
   set.buckets = before.buckets;
   set.first_entry = before.first_entry;
   fill(maps, set, prefixes, kKindNames[kind]);
+  std::uint32_t asked = 0;
+  for (const SetPrefix& prefix : prefixes) asked |= prefix.detailsAsked;
+  // What is asked for is read before the rules that ask for it are in force, and after they were.
+  __atomic_fetch_or(&maps.head().details_asked[kind], asked, __ATOMIC_RELEASE);
   __atomic_store_n(&active, next, __ATOMIC_RELEASE);
   __atomic_store_n(&maps.head().entries[kind], set.entries, __ATOMIC_RELEASE);
+  __atomic_store_n(&maps.head().details_asked[kind], asked, __ATOMIC_RELEASE);
 }
 
 std::span<const filter_entry> activeEntries(const FilterMaps& maps, filter_set_kind kind) {

@@ -17,6 +17,8 @@ struct SetPrefix {
   std::uint32_t length = 0;
   /// The number of the rule, and what filter_entry has of it.
   std::uint32_t rule = 0;
+  /// What the rule asks for beside filter_rule: enum details_asks.
+  std::uint32_t detailsAsked = 0;
   filter_traits mask{};
   filter_traits wanted{};
   bool asksMore = false;
@@ -25,6 +27,9 @@ struct SetPrefix {
 inline constexpr std::uint32_t kAnyLength = UINT32_MAX;
 
 [[nodiscard]] bool isIpv4Prefix(const SetPrefix& prefix);
+
+/// Throws FilterError when there is no room for so many of a kind, or of one prefix.
+void requireRoom(const FilterMaps& maps, filter_set_kind kind, std::vector<SetPrefix> prefixes);
 
 /// Replaces the set of a kind. Where several have the same prefix, they are tried in the order given. Throws
 /// FilterError and leaves the set as it was when it has too many.

@@ -17,6 +17,8 @@ bool isSame(const filter_rule& one, const filter_rule& other) {
   return std::memcmp(a + kFrom, b + kFrom, kTo - kFrom) == 0;
 }
 
+bool asksDetails(const filter_rule& rule) { return (rule.asks & FILTER_ASKS_DETAILS) != 0; }
+
 /// The bits that all ports of some ranges have in common; 0 in the mask: none.
 struct CommonBits {
   std::uint16_t mask, wanted;
@@ -37,7 +39,7 @@ bool areAll(const CommonBits& common, std::span<const filter_ports> ranges) {
 
 /// What filter_entry has of a rule. With wanted bits that the mask lacks, nothing matches.
 void setTraits(SetPrefix& prefix, const filter_rule& rule) {
-  prefix.asksMore = (rule.asks & (FILTER_ASKS_LENGTH | FILTER_ASKS_SOURCE)) != 0;
+  prefix.asksMore = (rule.asks & (FILTER_ASKS_LENGTH | FILTER_ASKS_SOURCE | FILTER_ASKS_DETAILS)) != 0;
   filter_traits& mask = prefix.mask;
   filter_traits& wanted = prefix.wanted;
   if ((rule.asks & FILTER_ASKS_PROTOCOL) != 0) {
@@ -74,19 +76,30 @@ void add(filter_count& to, const filter_count& more) {
   to.bytes += more.bytes;
 }
 
+std::deque<std::uint32_t> unusedOf(const std::vector<bool>& isUsed) {
+  std::deque<std::uint32_t> unused;
+  for (std::uint32_t i = 0; i < isUsed.size(); i++) {
+    if (!isUsed[i]) unused.push_back(i);
+  }
+  return unused;
+}
+
 std::string textOf(const FilterName& name) { return {name.text.data(), strnlen(name.text.data(), name.text.size())}; }
 
 }  // namespace
 
 RuleTable::RuleTable(const FilterMaps& maps) : maps_(maps) {
-  std::vector<bool> isUsed(maps.rules().size());
-  for (const filter_entry& entry : activeEntries(maps, FILTER_RULES)) {
-    if (entry.rule >= isUsed.size() || isUsed[entry.rule]) continue;
-    isUsed[entry.rule] = slots_.emplace(textOf(maps.names()[entry.rule]), entry.rule).second;
+  std::vector<bool> isUsed(maps.rules().size()), areDetailsUsed(maps.details().size());
+  for (const filter_set_kind kind : {FILTER_RULES, FILTER_OPERATOR_RULES}) {
+    for (const filter_entry& entry : activeEntries(maps, kind)) {
+      if (entry.rule >= isUsed.size() || isUsed[entry.rule]) continue;
+      isUsed[entry.rule] = slots_.emplace(textOf(maps.names()[entry.rule]), entry.rule).second;
+      const std::uint32_t details = maps.rules()[entry.rule].details;
+      if (details > 0 && details <= areDetailsUsed.size()) areDetailsUsed[details - 1] = true;
+    }
   }
-  for (std::uint32_t slot = 0; slot < isUsed.size(); slot++) {
-    if (!isUsed[slot]) free_.push_back(slot);
-  }
+  free_ = unusedOf(isUsed);
+  freeDetails_ = unusedOf(areDetailsUsed);
 }
 
 void RuleTable::requireGood(std::span<const WantedRule> wanted) const {
@@ -94,6 +107,13 @@ void RuleTable::requireGood(std::span<const WantedRule> wanted) const {
   if (wanted.size() > most) {
     throw FilterError("no room in the kernel for " + std::to_string(wanted.size()) + " dynamic rules, only " +
                       std::to_string(most) + ": raise dataplane.limits.max_dynamic_rules and restart");
+  }
+  const auto detailed =
+      std::count_if(wanted.begin(), wanted.end(), [](const WantedRule& rule) { return asksDetails(rule.rule); });
+  if (detailed > DETAILS_RULES_MAX) {
+    throw FilterError("no room in the kernel for " + std::to_string(detailed) +
+                      " rules that ask for payload, sets of prefixes, TTL, DSCP, TCP options or several lengths, only " +
+                      std::to_string(DETAILS_RULES_MAX) + ": use fewer");
   }
   std::unordered_set<std::string> seen;
   for (const WantedRule& rule : wanted) {
@@ -104,15 +124,14 @@ void RuleTable::requireGood(std::span<const WantedRule> wanted) const {
   }
 }
 
-void RuleTable::set(std::span<const WantedRule> wanted) {
+void RuleTable::set(std::span<const WantedRule> wanted, std::span<const OperatorEntry> entries) {
   requireGood(wanted);
   std::unordered_map<std::string, std::uint32_t> next;
-  std::vector<SetPrefix> prefixes;
-  std::vector<std::uint32_t> added;
+  std::vector<std::uint32_t> slots, added;
   for (const WantedRule& rule : wanted) {
     const auto known = slots_.find(rule.id);
     std::uint32_t slot = 0;
-    if (known != slots_.end() && isSame(maps_.rules()[known->second], rule.rule)) {
+    if (known != slots_.end() && isKept(known->second, rule)) {
       slot = known->second;
     } else {
       slot = free_.front();
@@ -121,17 +140,16 @@ void RuleTable::set(std::span<const WantedRule> wanted) {
       added.push_back(slot);
     }
     next.emplace(rule.id, slot);
-    prefixes.push_back({.address = rule.rule.destination, .length = rule.destinationLength, .rule = slot});
-    setTraits(prefixes.back(), rule.rule);
+    slots.push_back(slot);
   }
   try {
-    publishSet(maps_, FILTER_RULES, std::move(prefixes));
+    publish(wanted, slots, entries);
   } catch (const FilterError&) {
     for (const std::uint32_t slot : added) release(slot);
     throw;
   }
-  for (const WantedRule& rule : wanted) {
-    __atomic_store_n(&maps_.rules()[next.at(rule.id)].expires_at_ns, rule.rule.expires_at_ns, __ATOMIC_RELAXED);
+  for (std::size_t i = 0; i < wanted.size(); i++) {
+    __atomic_store_n(&maps_.rules()[slots[i]].expires_at_ns, wanted[i].rule.expires_at_ns, __ATOMIC_RELAXED);
   }
   for (const auto& [id, slot] : slots_) {
     const auto kept = next.find(id);
@@ -140,8 +158,44 @@ void RuleTable::set(std::span<const WantedRule> wanted) {
   slots_ = std::move(next);
 }
 
+void RuleTable::publish(std::span<const WantedRule> wanted, std::span<const std::uint32_t> slots,
+                        std::span<const OperatorEntry> entries) const {
+  const auto prefixOf = [&](std::size_t i, const inline_address& destination, std::uint32_t length) {
+    SetPrefix prefix{.address = destination, .length = length, .rule = slots[i]};
+    setTraits(prefix, wanted[i].rule);
+    if (asksDetails(wanted[i].rule)) prefix.detailsAsked = wanted[i].details.asks;
+    return prefix;
+  };
+  std::vector<bool> isOperators(wanted.size());
+  std::vector<SetPrefix> operators, dynamic;
+  for (const OperatorEntry& entry : entries) {
+    isOperators.at(entry.rule) = true;
+    operators.push_back(prefixOf(entry.rule, entry.destination, entry.length));
+  }
+  for (std::size_t i = 0; i < wanted.size(); i++) {
+    if (!isOperators[i]) dynamic.push_back(prefixOf(i, wanted[i].rule.destination, wanted[i].destinationLength));
+  }
+  requireRoom(maps_, FILTER_RULES, dynamic);
+  publishSet(maps_, FILTER_OPERATOR_RULES, std::move(operators));
+  publishSet(maps_, FILTER_RULES, std::move(dynamic));
+}
+
+bool RuleTable::isKept(std::uint32_t slot, const WantedRule& wanted) const {
+  const filter_rule& rule = maps_.rules()[slot];
+  if (!isSame(rule, wanted.rule)) return false;
+  if (!asksDetails(rule)) return true;
+  return std::memcmp(&maps_.details()[rule.details - 1], &wanted.details, sizeof wanted.details) == 0;
+}
+
 void RuleTable::write(std::uint32_t slot, const WantedRule& wanted) {
-  maps_.rules()[slot] = wanted.rule;
+  filter_rule rule = wanted.rule;
+  rule.details = 0;
+  if (asksDetails(rule)) {
+    maps_.details()[freeDetails_.front()] = wanted.details;
+    rule.details = freeDetails_.front() + 1;
+    freeDetails_.pop_front();
+  }
+  maps_.rules()[slot] = rule;
   for (std::uint32_t stripe = 0; stripe < maps_.head().stripes; stripe++) hitsIn(stripe, slot) = {};
   FilterName& name = maps_.names()[slot];
   name = {};
@@ -149,29 +203,38 @@ void RuleTable::write(std::uint32_t slot, const WantedRule& wanted) {
 }
 
 void RuleTable::release(std::uint32_t slot) {
-  __atomic_store_n(&maps_.rules()[slot].expires_at_ns, std::uint64_t{0}, __ATOMIC_RELAXED);
+  filter_rule& rule = maps_.rules()[slot];
+  __atomic_store_n(&rule.expires_at_ns, std::uint64_t{0}, __ATOMIC_RELAXED);
   free_.push_back(slot);
+  if (asksDetails(rule)) freeDetails_.push_back(rule.details - 1);
 }
 
 void RuleTable::sweep(std::uint64_t nowNs) {
   if (count(nowNs) == slots_.size()) return;
-  std::vector<SetPrefix> kept;
-  for (const filter_entry& entry : activeEntries(maps_, FILTER_RULES)) {
-    if (maps_.rules()[entry.rule].expires_at_ns <= nowNs) continue;
-    const bool isAny = (maps_.rules()[entry.rule].asks & FILTER_ASKS_DESTINATION) == 0;
-    kept.push_back({.address = entry.address,
-                    .length = isAny ? kAnyLength : entry.length,
-                    .rule = entry.rule,
-                    .mask = entry.mask,
-                    .wanted = entry.wanted,
-                    .asksMore = entry.asks_more != 0});
-  }
-  publishSet(maps_, FILTER_RULES, std::move(kept));
+  sweep(FILTER_OPERATOR_RULES, nowNs);
+  sweep(FILTER_RULES, nowNs);
   std::erase_if(slots_, [&](const auto& known) {
     if (maps_.rules()[known.second].expires_at_ns > nowNs) return false;
     release(known.second);
     return true;
   });
+}
+
+void RuleTable::sweep(filter_set_kind kind, std::uint64_t nowNs) const {
+  std::vector<SetPrefix> kept;
+  for (const filter_entry& entry : activeEntries(maps_, kind)) {
+    const filter_rule& rule = maps_.rules()[entry.rule];
+    if (rule.expires_at_ns <= nowNs) continue;
+    const bool isAny = kind == FILTER_RULES && (rule.asks & FILTER_ASKS_DESTINATION) == 0;
+    kept.push_back({.address = entry.address,
+                    .length = isAny ? kAnyLength : entry.length,
+                    .rule = entry.rule,
+                    .detailsAsked = asksDetails(rule) ? maps_.details()[rule.details - 1].asks : 0U,
+                    .mask = entry.mask,
+                    .wanted = entry.wanted,
+                    .asksMore = entry.asks_more != 0});
+  }
+  publishSet(maps_, kind, std::move(kept));
 }
 
 std::vector<RuleHits> RuleTable::read(std::uint64_t nowNs) const {

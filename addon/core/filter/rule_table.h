@@ -18,12 +18,23 @@ namespace floodwall {
 struct WantedRule {
   /// At most kIdBytesMax bytes, different for each.
   std::string id;
-  /// All but paid_until_ns, which the kernel keeps.
+  /// All but paid_until_ns, which the kernel keeps, and the number of the details.
   filter_rule rule{};
+  /// With FILTER_ASKS_DETAILS.
+  filter_details details{};
   /// kAnyLength when the rule asks for no destination; else that of rule.destination.
   std::uint32_t destinationLength = kAnyLength;
 
   static constexpr std::size_t kIdBytesMax = sizeof(FilterName) - 1;
+};
+
+/// That one of the wanted rules is the operator's, for this destination.
+struct OperatorEntry {
+  inline_address destination{};
+  /// In the mapped form.
+  std::uint32_t length = 0;
+  /// Which of the wanted rules.
+  std::size_t rule = 0;
 };
 
 struct RuleHits {
@@ -43,8 +54,8 @@ class RuleTable {
   explicit RuleTable(const FilterMaps& maps);
 
   /// Replaces the rules by these; throws FilterError and leaves them as they were. A rule whose match or action changed
-  /// is a new one under its old identifier: its hits begin again.
-  void set(std::span<const WantedRule> wanted);
+  /// is a new one under its old identifier: its hits begin again. Those that entries name are the operator's.
+  void set(std::span<const WantedRule> wanted, std::span<const OperatorEntry> entries = {});
   /// Removes what expired.
   void sweep(std::uint64_t nowNs);
   /// Those that have not expired.
@@ -53,6 +64,10 @@ class RuleTable {
 
  private:
   void requireGood(std::span<const WantedRule> wanted) const;
+  [[nodiscard]] bool isKept(std::uint32_t slot, const WantedRule& wanted) const;
+  void publish(std::span<const WantedRule> wanted, std::span<const std::uint32_t> slots,
+               std::span<const OperatorEntry> entries) const;
+  void sweep(filter_set_kind kind, std::uint64_t nowNs) const;
   void write(std::uint32_t slot, const WantedRule& wanted);
   void release(std::uint32_t slot);
   [[nodiscard]] filter_hits& hitsIn(std::uint32_t stripe, std::uint32_t slot) const {
@@ -63,8 +78,9 @@ class RuleTable {
   const FilterMaps& maps_;
   /// By identifier, in the order in which they are tried.
   std::unordered_map<std::string, std::uint32_t> slots_;
-  /// The longest unused first.
+  /// The longest unused first: slots, and rows of details.
   std::deque<std::uint32_t> free_;
+  std::deque<std::uint32_t> freeDetails_;
 };
 
 }  // namespace floodwall

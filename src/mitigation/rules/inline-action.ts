@@ -22,6 +22,8 @@ export type InlineAction =
       readonly bytesPerSecond: number;
       readonly prefixLength: number;
     }
+  /** What is beyond these rates, of all sources together, is dropped; 0: any. */
+  | { readonly kind: "limit"; readonly packetsPerSecond: number; readonly bytesPerSecond: number }
   /** Of what goes out: its destinations are remembered. */
   | { readonly kind: "learn_question" }
   /** What comes from elsewhere is dropped. */
