@@ -60,6 +60,14 @@ export const CARPETS_MAX = 64;
 export const BASELINE_GROUPS_MAX = 1025;
 /** Hosts with a baseline by hour of the week, 536 bytes for each direction: 35 MB, or 70 MB. */
 export const SEASONAL_HOSTS_MAX = 65_536;
+/** Rules of the operator for the data plane, destinations of each, and named sets of prefixes. */
+export const FILTER_RULES_MAX = 100;
+export const FILTER_RULE_DESTINATIONS_MAX = 64;
+/** Such rules added by the API beside those, for at most a year, and characters of their reasons. */
+export const FILTER_RULE_ORDERS_MAX = 25;
+export const FILTER_RULE_SECONDS_MAX = 31_536_000;
+export const FILTER_RULE_REASON_MAX = 200;
+export const PREFIX_SETS_MAX = 64;
 /** Prefixes in all networks and hostgroups. */
 export const PREFIXES_MAX = 100_000;
 /** Bytes of a configuration file. */

@@ -11,6 +11,7 @@ export const AUDIT_ACTIONS = [
   "source_block",
   "source_unblock",
   "edge_challenge",
+  "filter_rule",
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
@@ -28,7 +29,7 @@ export const AUDIT_RESULTS = [
 export type AuditResult = (typeof AUDIT_RESULTS)[number];
 
 /** `prefix`: the target is its first address. */
-export const AUDIT_TARGET_TYPES = ["host", "prefix", "source", "zone", "global"] as const;
+export const AUDIT_TARGET_TYPES = ["host", "prefix", "source", "zone", "rule", "global"] as const;
 export type AuditTargetType = (typeof AUDIT_TARGET_TYPES)[number];
 
 export const AUDIT_SOURCES = ["api", "auto", "signal"] as const;

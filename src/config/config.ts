@@ -1,4 +1,5 @@
 /** The validated configuration: frozen, replaced as a whole by a reload. What the keys mean: docs/configuration.md. */
+import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { PrefixTable } from "../net/prefix-table.ts";
@@ -38,6 +39,8 @@ export interface Config {
   readonly bgp: BgpConfig | null;
   /** null: nothing is dropped on this machine. */
   readonly dataplane: DataplaneConfig | null;
+  /** In the order in which they are tried. */
+  readonly filterRules: readonly OperatorRule[];
   readonly samples: SamplesConfig;
   readonly storage: StorageConfig;
   /** null: no scrub nodes. */

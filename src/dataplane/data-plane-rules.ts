@@ -4,6 +4,8 @@
  */
 import { KERNEL_RULES_INTERVAL_MS } from "../limits.ts";
 import type { Ban, BanChange } from "../mitigation/ban.ts";
+import { mostValuableFirst } from "../mitigation/ban-value.ts";
+import type { OperatorKernelRules, OperatorRulesRequest } from "../mitigation/operator/operator-kernel-rules.ts";
 import { type KernelRule, type KernelRules, kernelRules, kernelRulesOf } from "../mitigation/rules/kernel-rules.ts";
 import { DROP_REASONS, type DropReason } from "../mitigation/scrub/scrub-rules.ts";
 import type { FilterRuleRow, KernelFilter } from "./kernel-filter.ts";
@@ -20,10 +22,20 @@ export interface Dropped {
   readonly validated?: number;
 }
 
+/** What a rule of the operator matched since it is in force, and of that dropped. Bytes of frames. */
+export interface RuleCounts {
+  readonly packets: number;
+  readonly bytes: number;
+  readonly droppedPackets: number;
+  readonly droppedBytes: number;
+}
+
 export interface DataPlaneRulesOptions {
   readonly bans: () => Iterable<Ban>;
   /** Rules that are always in force, whatever is banned. */
   readonly standing: () => readonly KernelRule[];
+  /** The operator's rules, with those for attacked addresses. */
+  readonly operators: (attacked: OperatorRulesRequest["attacked"]) => OperatorKernelRules;
   /** Number of rules that fit beside the pairs of source blocks. */
   readonly room: () => number;
   readonly after: (ms: number, fn: () => void) => () => void;
@@ -38,6 +50,7 @@ const PAUSE_FACTOR = 10;
 const RETRY_MS = 1000;
 /** Minimum interval between reads of drop counts. */
 const READ_MS = 1000;
+const NO_OPERATOR_RULES: OperatorKernelRules = { rules: [], destinations: [], leftOut: 0 };
 const NOTHING: Dropped = { packets: 0, bytes: 0 };
 
 export class DataPlaneRules {
@@ -48,6 +61,8 @@ export class DataPlaneRules {
   #lastMs = 0;
   #tookMs = 0;
   #wanted: KernelRules = { rules: [], leftOut: 0 };
+  #operators: OperatorKernelRules = NO_OPERATOR_RULES;
+  #operatorReadings: { readonly untilMs: number; readonly byName: ReadonlyMap<string, RuleCounts> } | null = null;
   /** By ban: what its former rules dropped. */
   readonly #past = new Map<string, Dropped>();
   #readings: { readonly untilMs: number; readonly byBan: ReadonlyMap<string, Dropped> } | null = null;
@@ -78,6 +93,24 @@ export class DataPlaneRules {
     this.#past.clear();
     this.#readings = null;
     this.#wanted = { rules: [], leftOut: 0 };
+    this.#operators = NO_OPERATOR_RULES;
+    this.#operatorReadings = null;
+  }
+
+  /** By the name of the operator's rule; null: no filter is in force. At most a second old. */
+  operatorCounts(): ReadonlyMap<string, RuleCounts> | null {
+    const filter = this.#filter;
+    if (filter === null) return null;
+    const now = this.#options.monotonicMs();
+    if (this.#operatorReadings === null || now >= this.#operatorReadings.untilMs) {
+      this.#operatorReadings = { untilMs: now + READ_MS, byName: this.#readOperators(filter) };
+    }
+    return this.#operatorReadings.byName;
+  }
+
+  /** Attacked addresses that have no room for the operator's rules for such. */
+  get attackedLeftOut(): number {
+    return this.#operators.leftOut;
   }
 
   /**
@@ -115,19 +148,21 @@ export class DataPlaneRules {
   }
 
   #put(filter: KernelFilter): void {
-    const { bans, standing, room, monotonicMs, onFault, onLeftOut } = this.#options;
+    const { bans, standing, operators, room, monotonicMs, onFault, onLeftOut } = this.#options;
     const begun = monotonicMs();
     this.#due?.cancel();
     this.#due = null;
     try {
-      const free = room();
+      const first = operators(attackedOf(bans()));
+      const free = Math.max(0, room() - first.rules.length);
       const ofBans = kernelRules(bans(), free);
       const wanted = standing();
       // Bans come first: what is always in force only prepares for them.
       const always = wanted.slice(0, Math.max(0, free - ofBans.rules.length));
       const next = { ...ofBans, leftOut: ofBans.leftOut + wanted.length - always.length };
       const going = this.#dropsOfRemovedRules(filter, next.rules);
-      filter.setRules([...next.rules, ...always]);
+      filter.setRules([...next.rules, ...always], first);
+      this.#operators = first;
       this.#keepPast(going, next.rules);
       if (next.leftOut !== this.#wanted.leftOut) onLeftOut(next.leftOut);
       this.#wanted = next;
@@ -158,6 +193,23 @@ export class DataPlaneRules {
     for (const [banId, dropped] of going) add(this.#past, banId, dropped);
   }
 
+  #readOperators(filter: KernelFilter): ReadonlyMap<string, RuleCounts> {
+    const names = new Map(this.#operators.rules.map(({ id, name }) => [id, name]));
+    const byName = new Map<string, RuleCounts>();
+    for (const { id, packets, bytes, droppedPackets, droppedBytes } of filter.readRules()) {
+      const name = names.get(id);
+      if (name === undefined) continue;
+      const before = byName.get(name);
+      byName.set(name, {
+        packets: (before?.packets ?? 0) + packets,
+        bytes: (before?.bytes ?? 0) + bytes,
+        droppedPackets: (before?.droppedPackets ?? 0) + droppedPackets,
+        droppedBytes: (before?.droppedBytes ?? 0) + droppedBytes,
+      });
+    }
+    return byName;
+  }
+
   #read(filter: KernelFilter): ReadonlyMap<string, Dropped> {
     const rules = new Map(this.#wanted.rules.map((rule) => [rule.id, rule]));
     const sums = new Map(this.#wanted.rules.map(({ banId }) => [banId, this.#past.get(banId) ?? NOTHING]));
@@ -167,6 +219,11 @@ export class DataPlaneRules {
     }
     return sums;
   }
+}
+
+/** Prefixes with a ban in force, the most valuable first. */
+function attackedOf(bans: Iterable<Ban>): Ban[] {
+  return [...bans].filter(({ state, dryRun }) => state === "active" && !dryRun).sort(mostValuableFirst);
 }
 
 /** By how much the expiry was extended, ms, if nothing else changed; 0: the rules changed. */

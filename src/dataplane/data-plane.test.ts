@@ -5,12 +5,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { TableFilters } from "../../test/fixtures/dataplane/table-filter.ts";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
+import { operatorRule } from "../../test/fixtures/mitigation/operator-rules.ts";
 import { pair } from "../../test/fixtures/mitigation/source-blocks.ts";
+import { prefix } from "../../test/fixtures/networks.ts";
 import { ban, udpRules } from "../../test/fixtures/views.ts";
 import type { Config } from "../config/config.ts";
 import { parseConfig } from "../config/load/load.ts";
 import type { DataplaneConfig } from "../config/sections/dataplane.ts";
 import type { Ban } from "../mitigation/ban.ts";
+import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
 import { wideRule } from "../mitigation/rules/rule.ts";
 import { DataPlane } from "./data-plane.ts";
 
@@ -34,6 +37,7 @@ const dry = () => edited(CONFIG, "dry_run: false", "dry_run: true");
 let clock: ManualClock;
 let kernel: TableFilters;
 let bans: Ban[];
+let filterRules: readonly OperatorRule[];
 let events: string[];
 let plane: DataPlane;
 
@@ -44,6 +48,7 @@ function make(config: Config = loadConfigText(CONFIG)): DataPlane {
     config,
     dataplane: config.dataplane as DataplaneConfig,
     bans: () => bans,
+    filterRules: () => filterRules,
     pairs: () => kernel.kernel.pairs.size,
     putPairs: () => kernel.calls.push("pairs"),
     closeSources: (interfaces) => kernel.calls.push(`close ${interfaces.join()}`),
@@ -67,6 +72,7 @@ beforeEach(() => {
   clock = new ManualClock();
   kernel = new TableFilters();
   bans = [];
+  filterRules = [];
   events = [];
 });
 
@@ -290,5 +296,33 @@ describe("rules of bans", () => {
     changed(bans[0] ?? ban());
     clock.advance(2000);
     expect(plane.droppedBy("b1")).toBeNull();
+  });
+});
+
+describe("the operator's rules", () => {
+  test("are put with those of bans, for attacked addresses while they are banned, and counted by name", () => {
+    filterRules = [
+      operatorRule({ name: "always" }),
+      operatorRule({ name: "then", when: "attacked", destinations: [prefix("192.0.2.0/24")] }),
+    ];
+    const own = make();
+    own.start();
+    expect(kernel.operators.map(({ rules }) => rules.length)).not.toContain(2);
+    bans = [ban({ dryRun: false, target: "192.0.2.7" })];
+    changed(bans[0] as Ban);
+    clock.advance(1000);
+    const attacked = kernel.operators.find(({ prefix: one }) => one.text === "192.0.2.7/32");
+    expect(attacked?.rules.length).toBe(2);
+    const [first] = kernel.operators[0]?.rules ?? [];
+    kernel.dropped.set(first?.id ?? "", 7);
+    clock.advance(1000);
+    const counts = { packets: 7, bytes: 420, droppedPackets: 7, droppedBytes: 420 };
+    expect(own.operatorCounts()?.get("always")).toEqual(counts);
+    bans = [];
+    filterRules = [];
+    own.rulesChanged();
+    clock.advance(1000);
+    expect(kernel.operators).toEqual([]);
+    expect(own.operatorCounts()?.size).toBe(0);
   });
 });

@@ -8,13 +8,16 @@ import { OwnInfrastructure } from "../config/own-infrastructure.ts";
 import type { DataplaneConfig } from "../config/sections/dataplane.ts";
 import { PAIRS_COUNTED_MAX, PREFIXES_MAX } from "../limits.ts";
 import type { Ban, BanChange } from "../mitigation/ban.ts";
+import { operatorKernelRules } from "../mitigation/operator/operator-kernel-rules.ts";
+import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
 import { standingRules } from "../mitigation/scrub/standing-rules.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { KernelPair, PairInstaller } from "../sourceblock/pair-installer.ts";
 import { type Pair, pairName } from "../sourceblock/source-block.ts";
 import { messageOf } from "../system/error-message.ts";
-import { DataPlaneRules, type Dropped } from "./data-plane-rules.ts";
+import { DataPlaneRules, type Dropped, type RuleCounts } from "./data-plane-rules.ts";
 import type { FilterOptions, FilterStatus, KernelFilter, PinnedFilter } from "./kernel-filter.ts";
+import { OPERATOR_ENTRIES_MAX } from "./native-constants.ts";
 
 /** The kernel's side, implemented by kernel-filter.ts. */
 export interface FilterOpener {
@@ -42,6 +45,8 @@ export interface DataPlaneOptions {
   readonly config: Config;
   readonly dataplane: DataplaneConfig;
   readonly bans: () => Iterable<Ban>;
+  /** The operator's rules, in the order in which they are tried. */
+  readonly filterRules: () => readonly OperatorRule[];
   /** Number of pairs of source blocks. */
   readonly pairs: () => number;
   /** Installs all live pairs again, and removes others from the kernel. */
@@ -92,6 +97,14 @@ export class DataPlane implements PairInstaller {
     this.#rules = new DataPlaneRules({
       bans,
       standing: () => standingRules(this.#config, wallMs()),
+      operators: (attacked) =>
+        operatorKernelRules({
+          rules: options.filterRules(),
+          networks: this.#config.networks,
+          attacked,
+          wallMs: wallMs(),
+          room: OPERATOR_ENTRIES_MAX,
+        }),
       room: () => Math.max(0, this.#dataplane.maxDynamicRules - pairs()),
       after,
       monotonicMs,
@@ -125,6 +138,11 @@ export class DataPlane implements PairInstaller {
     this.#close(this.#dataplane.onExit);
   }
 
+  /** The operator's rules are others. */
+  rulesChanged(): void {
+    this.#rules.changed(null);
+  }
+
   banChanged(change: BanChange): void {
     this.#rules.changed(change);
   }
@@ -154,6 +172,11 @@ export class DataPlane implements PairInstaller {
   droppedOf(ban: Ban | null): { readonly packets: number; readonly bits: number } | null {
     const dropped = ban === null ? null : this.droppedBy(ban.id);
     return dropped === null ? null : { packets: dropped.packets, bits: 8 * dropped.bytes };
+  }
+
+  /** By the name of the operator's rule; null: unknown. */
+  operatorCounts(): ReadonlyMap<string, RuleCounts> | null {
+    return this.#rules.operatorCounts();
   }
 
   /** By the name of the pair; empty if there are very many. At most a second old. */

@@ -26,7 +26,7 @@ const put = (id: string, rule: Rule, rest: Partial<FilterRulePut> = {}): FilterR
 });
 const discard = (destination = VICTIM): Rule => wideRule(destination, { kind: "discard" });
 const bytes = (...values: number[]) => new Uint8Array(values);
-const hex = (text: string) => new Uint8Array(Buffer.from(text, "hex"));
+const hex = (text: string) => [...Buffer.from(text, "hex")];
 const pattern = (offset: number, value: string, mask = "ff".repeat(value.length / 2)): PayloadPattern => ({
   offset,
   value: hex(value),
@@ -76,8 +76,28 @@ describe.skipIf(bpfUnavailable !== null)(`details${bpfUnavailable === null ? "" 
     expect(matches({ dscp: [0, 45, 47, 63] }, marked)).toBe(false);
     expect(matches({ dscp: [0] }, plain)).toBe(true);
     const length = plain.length - networkAt;
-    expect(matches({ lengths: [{ from: 1, to: 2 }, { from: length, to: length }] }, plain)).toBe(true);
-    expect(matches({ lengths: [{ from: 1, to: length - 1 }, { from: length + 1, to: 9000 }] }, plain)).toBe(false);
+    expect(
+      matches(
+        {
+          lengths: [
+            { from: 1, to: 2 },
+            { from: length, to: length },
+          ],
+        },
+        plain,
+      ),
+    ).toBe(true);
+    expect(
+      matches(
+        {
+          lengths: [
+            { from: 1, to: length - 1 },
+            { from: length + 1, to: 9000 },
+          ],
+        },
+        plain,
+      ),
+    ).toBe(false);
     expect(matches({ payload: [pattern(0, "010203")] }, plain)).toBe(true);
     expect(matches({ payload: [pattern(1, "0203")] }, plain)).toBe(true);
     expect(matches({ payload: [pattern(1, "020300")] }, plain)).toBe(false);
@@ -90,15 +110,18 @@ describe.skipIf(bpfUnavailable !== null)(`details${bpfUnavailable === null ? "" 
 
   test("the payload begins after options of IP and TCP and after extension headers, and ends with the packet", () => {
     const options = bytes(2, 4, 5, 180, 1, 3, 3, 7, 4, 2, 1, 1);
-    const data = { payload: hex("160301020001") };
+    const data = { payload: Uint8Array.from(hex("160301020001")) };
     const hello = { payload: [pattern(0, "160300000001", "ffff000000ff")] };
     expect(matches(hello, ethernet(ip({ ...IPV4, options: bytes(1, 1, 1, 0) }, tcp({ options, ...data }))))).toBe(true);
-    const extensions = [{ type: 60, bytes: new Uint8Array(8) }, { type: 43, bytes: new Uint8Array(24) }];
+    const extensions = [
+      { type: 60, bytes: new Uint8Array(8) },
+      { type: 43, bytes: new Uint8Array(24) },
+    ];
     expect(matches(hello, ethernet(ip({ ...IPV6, extensions }, tcp({ options, ...data }))))).toBe(true);
     // Padding of the frame is no payload.
-    expect(matches({ payload: [pattern(3, "00")] }, ethernet(ip(IPV4, udp({ payload: bytes(0, 0, 0) })), { padTo: 60 }))).toBe(
-      false,
-    );
+    expect(
+      matches({ payload: [pattern(3, "00")] }, ethernet(ip(IPV4, udp({ payload: bytes(0, 0, 0) })), { padTo: 60 })),
+    ).toBe(false);
   });
 
   test("options and window of TCP", () => {
@@ -139,7 +162,9 @@ describe.skipIf(bpfUnavailable !== null)(`details${bpfUnavailable === null ? "" 
       const wanted = isThere && mask.every((bits, i) => ((payload[offset + i] ?? 0) & bits) === value[i]);
       const frame = ethernet(ip(chance.oneIn(2) ? IPV4 : IPV6, udp({ payload })));
       const input = `seed ${seed}, round ${round}`;
-      expect(`${input}: ${matches({ payload: [{ offset, mask, value }] }, frame)}`).toBe(`${input}: ${wanted}`);
+      expect(`${input}: ${matches({ payload: [{ offset, mask: [...mask], value: [...value] }] }, frame)}`).toBe(
+        `${input}: ${wanted}`,
+      );
       if (wanted) hits++;
     }
     expect(hits).toBeGreaterThan(30);
@@ -164,7 +189,13 @@ describe.skipIf(bpfUnavailable !== null)(`details${bpfUnavailable === null ? "" 
     set([net, [pass]], [VICTIM, [put("other", { ...discard(), destination: null, protocol: 6 })]]);
     expect(filter.native.drops(frame)).toBe(true);
     const counts = new Map(filter.readRules().map(({ id, packets }) => [id, packets]));
-    expect(counts).toEqual(new Map([["ban", 1], ["pass", 1], ["other", 0]]));
+    expect(counts).toEqual(
+      new Map([
+        ["ban", 1],
+        ["pass", 1],
+        ["other", 0],
+      ]),
+    );
   });
 
   test("a rule for several destinations has one budget; what is within goes on to the next rule", () => {
@@ -183,7 +214,11 @@ describe.skipIf(bpfUnavailable !== null)(`details${bpfUnavailable === null ? "" 
   test("bounds: rules with details, entries, patterns; nothing changes beyond them", () => {
     const detailed = (count: number) =>
       Array.from({ length: count }, (_, i) =>
-        put(`r${i}`, { ...discard(), destination: prefix(`203.0.${i >> 8}.${i & 255}/32`) }, { details: { ...NO_DETAILS, dscp: [i % 64] } }),
+        put(
+          `r${i}`,
+          { ...discard(), destination: prefix(`203.0.${i >> 8}.${i & 255}/32`) },
+          { details: { ...NO_DETAILS, dscp: [i % 64] } },
+        ),
       );
     filter.setRules(detailed(DETAILED_RULES_MAX));
     // All are replaced at once: rows are free again.
@@ -197,7 +232,9 @@ describe.skipIf(bpfUnavailable !== null)(`details${bpfUnavailable === null ? "" 
       prefix: prefix(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}/32`),
       rules: [one],
     }));
-    expect(() => filter.setRules([], { rules: [one], destinations: many })).toThrow("of the operator's rules, only 16384");
+    expect(() => filter.setRules([], { rules: [one], destinations: many })).toThrow(
+      "of the operator's rules, only 16384",
+    );
     expect(filter.readRules().length).toBe(DETAILED_RULES_MAX);
     const beyond = pattern(PAYLOAD_BYTES_MAX - 1, "0000");
     expect(() => matches({ payload: [beyond] }, new Uint8Array(60))).toThrow("of the first 128 bytes of the payload");

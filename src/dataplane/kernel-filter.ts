@@ -7,9 +7,9 @@
 import { ADDRESS_BYTES, addressFromBytes, addressToBytes, type IpAddress } from "../net/address.ts";
 import { mappedLength, type Prefix } from "../net/prefix.ts";
 import { loadAddon } from "./addon.ts";
+import { DETAILS_BYTES, type SetNumberOf, writeDetails } from "./details-record.ts";
 import type { Filter, FilterOptions, FilterStatus, FilterVerdicts, PinnedFilter } from "./native.d.ts";
 import { OPERATOR_ENTRY, PAIR_BYTES, PAIR_COLUMNS, RULE_COLUMNS } from "./native-constants.ts";
-import { DETAILS_BYTES, type SetNumberOf, writeDetails } from "./details-record.ts";
 import { RULE_BYTES, type RuleToWrite, writePrefix, writeRule } from "./rule-record.ts";
 
 export type { FilterOptions, FilterStatus, FilterVerdicts, PinnedFilter };

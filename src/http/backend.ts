@@ -1,4 +1,5 @@
 /** What the routes need from the service, in domain terms. Implemented by the composition root. */
+
 import type { Tenancy } from "../access/tenancy.ts";
 import type { AuditAnswer, AuditQuery } from "../audit/audit-event.ts";
 import type { BgpConfig, Config } from "../config/config.ts";
@@ -6,7 +7,7 @@ import type { RouteTerms } from "../config/sections/mitigation.ts";
 import type { NotifyConfig } from "../config/sections/notify.ts";
 import type { SourceView } from "../dataplane/capture.ts";
 import type { DataPlaneView } from "../dataplane/data-plane.ts";
-import type { Dropped } from "../dataplane/data-plane-rules.ts";
+import type { Dropped, RuleCounts } from "../dataplane/data-plane-rules.ts";
 import type { Attack, Calm, EndedAttacksQuery } from "../detection/attack/attack.ts";
 import type { AttackSeries } from "../detection/attack/attack-series.ts";
 import type { AttackSources } from "../detection/attack/attack-sources.ts";
@@ -23,6 +24,8 @@ import type { Item } from "../machine/item.ts";
 import type { RouteState } from "../mitigation/announcer.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { Method } from "../mitigation/escalation.ts";
+import type { FilterRules, RuleOrder, RuleOrderAnswer } from "../mitigation/operator/filter-rules.ts";
+import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import type { BlockRequest, Pair } from "../sourceblock/source-block.ts";
@@ -77,6 +80,12 @@ export interface Backend {
   blockSource(order: BlockRequest): Promise<BlockAnswer>;
   /** Rejects with a BackendFault when that could not be carried out. */
   unblockSource(pair: Pair): Promise<UnblockAnswer>;
+  /** The operator's rules for the data plane. */
+  readonly filterRules: Pick<FilterRules, "views" | "remove">;
+  /** By the name of the rule; null: none is in the kernel. */
+  filterRuleCounts(): ReadonlyMap<string, RuleCounts> | null;
+  /** Rejects with a BackendFault when it could not be kept. */
+  orderFilterRule(order: RuleOrder, rule: OperatorRule): Promise<RuleOrderAnswer>;
   /** The scrub nodes: their reports and rule documents. */
   readonly scrub: ScrubNodes;
   /** The edge nodes and their zones. Setting a lever rejects with a BackendFault if it could not be saved. */

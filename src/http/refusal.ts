@@ -1,7 +1,8 @@
 /** All refusals of the interface with status and text, in one table (docs/interface.md#errors). */
 import type { ChallengeRefusal } from "../edge/zones/acme-issuance.ts";
 import type { LeverRefusal } from "../edge/zones/levers.ts";
-import { LEVERS_MAX, LIVE_CHALLENGES_MAX, VICTIMS_PER_SOURCE } from "../limits.ts";
+import { FILTER_RULE_ORDERS_MAX, LEVERS_MAX, LIVE_CHALLENGES_MAX, VICTIMS_PER_SOURCE } from "../limits.ts";
+import type { RuleOrderRefusal } from "../mitigation/operator/filter-rules.ts";
 import type { BlockRefusal } from "../sourceblock/admission.ts";
 import { jsonAnswer } from "./server/answer.ts";
 
@@ -45,6 +46,8 @@ export type Refusal =
   /** On an open API no caller can prove to be a node. */
   | { readonly kind: "node_needs_token" }
   | { readonly kind: "lever_refused"; readonly refusal: LeverRefusal }
+  | { readonly kind: "filter_rule_refused"; readonly refusal: RuleOrderRefusal }
+  | { readonly kind: "unknown_filter_rule" }
   | { readonly kind: "challenge_refused"; readonly refusal: ChallengeRefusal }
   | { readonly kind: "invalid_config"; readonly problems: readonly string[] }
   /** The environment failed; the message is suitable for callers. */
@@ -77,6 +80,13 @@ const BLOCK_REFUSALS: Readonly<Record<BlockRefusal, string>> = {
 const LEVER_REFUSALS: Readonly<Record<LeverRefusal, string>> = {
   mode_none: "the zone's policy.mode is none: its requests are not decided, there is nothing to challenge",
   too_many_levers: `${LEVERS_MAX} levers are set: clear one of them`,
+};
+
+const FILTER_RULE_REFUSALS: Readonly<Record<RuleOrderRefusal, string>> = {
+  no_dataplane: "the data plane is absent or disabled: see dataplane in the configuration",
+  name_configured: "the configuration has a rule of this name: choose another",
+  outside_networks: "a destination is outside configured networks",
+  too_many_rules: `${FILTER_RULE_ORDERS_MAX} rules are ordered: remove one of them`,
 };
 
 /** A challenge expires ten minutes after it was published; another one may expire sooner. */
@@ -119,6 +129,7 @@ const ABSENT = {
   unknown_attack: "unknown attack",
   unknown_scrub_node: "unknown scrubbing node",
   unknown_edge_node: "unknown edge node",
+  unknown_filter_rule: "no rule of this name was ordered",
   unknown_zone: "unknown zone",
   // The caller cannot distinguish them.
   foreign_lever: "unknown zone",
@@ -167,6 +178,7 @@ export function describeRefusal(refusal: Refusal): Description {
     case "unknown_attack":
     case "unknown_scrub_node":
     case "unknown_edge_node":
+    case "unknown_filter_rule":
     case "unknown_zone":
     case "foreign_lever":
       return { status: 404, error: ABSENT[refusal.kind] };
@@ -174,6 +186,8 @@ export function describeRefusal(refusal: Refusal): Description {
       return { status: 403, error: "zone is outside your tenant" };
     case "node_needs_token":
       return { status: 401, error: "node identity needs an API token" };
+    case "filter_rule_refused":
+      return { status: 409, error: FILTER_RULE_REFUSALS[refusal.refusal] };
     case "lever_refused":
       return { status: 409, error: LEVER_REFUSALS[refusal.refusal] };
     case "challenge_refused":

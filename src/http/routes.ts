@@ -25,6 +25,7 @@ import { edgeStatusRoute } from "./routes/edge/status.ts";
 import { zonesRoute } from "./routes/edge/zones.ts";
 import { endedAttacksRoute } from "./routes/ended-attacks.ts";
 import { eventsRoute } from "./routes/events.ts";
+import { filterRulesRoute, orderFilterRuleRoute, removeFilterRuleRoute } from "./routes/filter-rules.ts";
 import { healthzRoute } from "./routes/healthz.ts";
 import { hostgroupsRoute } from "./routes/hostgroups.ts";
 import { hostsRoute } from "./routes/hosts.ts";
@@ -85,6 +86,9 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     sourcesRoute(backend, slicing),
     sourceBlockRoute(backend),
     sourceUnblockRoute(backend),
+    filterRulesRoute(backend),
+    orderFilterRuleRoute(backend, clock),
+    removeFilterRuleRoute(backend),
     rulesRoute(rulePolls),
     scrubReportRoute(backend.scrub),
     scrubNodesRoute(backend.scrub, slicing),

@@ -1,7 +1,9 @@
 /** Answers the API's queries and carries out its commands, with the tables of the running service. */
+
 import { Tenancy } from "../access/tenancy.ts";
 import type { AuditAnswer, AuditQuery } from "../audit/audit-event.ts";
 import type { Config } from "../config/config.ts";
+import type { RuleCounts } from "../dataplane/data-plane-rules.ts";
 import type { EndedAttacksQuery } from "../detection/attack/attack.ts";
 import type { AttackSeries } from "../detection/attack/attack-series.ts";
 import { type AttackSources, sourcesOf } from "../detection/attack/attack-sources.ts";
@@ -25,6 +27,8 @@ import { HOST_CHUNK_ROWS } from "../limits.ts";
 import type { Item } from "../machine/item.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { BanAnswer } from "../mitigation/ban-answer.ts";
+import type { FilterRules, RuleOrder, RuleOrderAnswer } from "../mitigation/operator/filter-rules.ts";
+import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
 import type { IpAddress } from "../net/address.ts";
 import { hostPrefix } from "../net/prefix.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
@@ -267,6 +271,18 @@ export class ServiceBackend implements Backend {
 
   unblockSource(pair: Pair): Promise<UnblockAnswer> {
     return orFault(this.#floodwall.sourceBlocks.unblock(pair, this.#floodwall.now().wallMs));
+  }
+
+  get filterRules(): FilterRules {
+    return this.#floodwall.filterRules;
+  }
+
+  filterRuleCounts(): ReadonlyMap<string, RuleCounts> | null {
+    return this.#floodwall.dataPlane?.operatorCounts() ?? null;
+  }
+
+  orderFilterRule(order: RuleOrder, rule: OperatorRule): Promise<RuleOrderAnswer> {
+    return orFault(this.#floodwall.filterRules.order(order, rule));
   }
 
   reload(): Promise<ReloadOutcome> {

@@ -19,7 +19,7 @@ import type { Metrics } from "../observability/metrics.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Timers } from "../system/timers.ts";
 
-type Neighbors = Pick<DataPlaneOptions, "bans" | "pairs" | "putPairs" | "closeSources" | "openSources">;
+type Neighbors = Pick<DataPlaneOptions, "bans" | "filterRules" | "pairs" | "putPairs" | "closeSources" | "openSources">;
 
 /** Other parts are called only after it is started. */
 export interface PacketDroppingOptions extends Neighbors {
@@ -36,14 +36,14 @@ export interface PacketDroppingOptions extends Neighbors {
 const FAULTS: Readonly<Record<DataPlaneOperation, string>> = {
   open: "the data plane cannot be put in force: nothing is dropped on this machine, detection and routes are not affected; trying again",
   lists: "the kernel refuses the allowlist or the whitelist: the previous ones stay in force",
-  rules: "the kernel refuses the rules of bans: the previous ones stay in force; trying again",
+  rules: "the kernel refuses the rules of bans and of the operator: the previous ones stay in force; trying again",
   close: "the data plane was not closed cleanly: packets may still be dropped on this machine",
 };
 
 /** null: none is configured. */
 export function openDataPlane(options: PacketDroppingOptions): DataPlane | null {
   const { filterOpener: kernel = null, config, timers, clock, metrics } = options;
-  const { bans, pairs, putPairs, closeSources, openSources } = options;
+  const { bans, filterRules, pairs, putPairs, closeSources, openSources } = options;
   const { dataplane } = config;
   if (kernel === null) return null;
   if (dataplane === null) {
@@ -55,7 +55,7 @@ export function openDataPlane(options: PacketDroppingOptions): DataPlane | null 
     kernel,
     config,
     dataplane,
-    ...{ bans, pairs, putPairs, closeSources, openSources },
+    ...{ bans, filterRules, pairs, putPairs, closeSources, openSources },
     every: (ms, fn) => timers.every(ms, fn),
     after: (ms, fn) => timers.after(ms, fn),
     wallMs: () => clock.wallMs(),

@@ -3,8 +3,7 @@
  * change both. Owns the configuration in force; the parts that it connects own everything else.
  */
 import { randomUUIDv7 } from "bun";
-import { DEFAULT_TIMES, GobgpAnnouncer } from "../bgp/gobgp-announcer.ts";
-import { gobgpdExecutable } from "../bgp/speaker/gobgpd-process.ts";
+import type { GobgpAnnouncer } from "../bgp/gobgp-announcer.ts";
 import { endManagedGobgpd } from "../bgp/speaker/managed-speaker.ts";
 import type { Speaker } from "../bgp/speaker/speaker.ts";
 import type { Config } from "../config/config.ts";
@@ -23,6 +22,7 @@ import { AnnouncementTimer } from "../mitigation/announcement-timer.ts";
 import { type BanChange, routesUntilMs, wantedRoutes } from "../mitigation/ban.ts";
 import { BanEngine } from "../mitigation/ban-engine.ts";
 import { BannedHosts } from "../mitigation/banned-hosts.ts";
+import type { FilterRules } from "../mitigation/operator/filter-rules.ts";
 import { mitigationPolicy } from "../mitigation/policy.ts";
 import { attackRules } from "../mitigation/rules/attack-rules.ts";
 import { Limiter } from "../observability/limiter.ts";
@@ -39,11 +39,13 @@ import type { Environment } from "../system/environment.ts";
 import type { Now } from "../system/now.ts";
 import type { RecordTable } from "../system/record-table.ts";
 import type { Timers } from "../system/timers.ts";
+import { openAnnouncer } from "./announcer.ts";
 import { AttackTimelines } from "./attack-timelines.ts";
 import { ConfigReader } from "./config-reader.ts";
 import { droppedOf, openDataPlane } from "./dataplane.ts";
 import { alertAtCap, countAttack, logAttack, logBan } from "./event-log.ts";
 import { LEARNING_FAULTS } from "./faults.ts";
+import { filterRulesPolicy, openFilterRules } from "./filter-rules.ts";
 import { Listeners } from "./listeners.ts";
 import { makeBaselines, PacketPath } from "./packet-path.ts";
 import { Reloader } from "./reloader.ts";
@@ -84,6 +86,7 @@ export class Floodwall {
   readonly bans: BanEngine;
   readonly timelines: AttackTimelines;
   readonly sourceBlocks: SourceBlocks;
+  readonly filterRules: FilterRules;
   readonly scrub: ScrubNodes;
   /** null: none is configured. */
   readonly dataPlane: DataPlane | null;
@@ -116,7 +119,7 @@ export class Floodwall {
     this.#limiter = new Limiter(clock);
     this.#clockSteps = new ClockSteps(clock);
     state.onFault((cause) => this.#stateWriteFailed(cause));
-    this.announcer = config.bgp === null ? null : this.#makeAnnouncer(config.bgp);
+    this.announcer = openAnnouncer(options, () => routesUntilMs(this.bans.active.values()));
     this.detector = new Detector(detectionPolicy(config), randomUUIDv7, makeBaselines(config), (attack) =>
       droppedOf(attack, this),
     );
@@ -136,8 +139,16 @@ export class Floodwall {
         this.#limiter.pass("ban", (suppressed) => log.error({ cause, suppressed }, "a ban could not be updated")),
     });
     this.timelines = new AttackTimelines(this.bans);
+    this.filterRules = openFilterRules({
+      config,
+      log,
+      store: state.table("filter_rules"),
+      kept: state.stored.filter_rules,
+      onChange: () => this.dataPlane?.rulesChanged(),
+    });
     this.dataPlane = openDataPlane({
       ...options,
+      filterRules: () => this.filterRules.inForce(),
       limiter: this.#limiter,
       bans: () => this.bans.active.values(),
       pairs: () => this.sourceBlocks.size,
@@ -231,6 +242,7 @@ export class Floodwall {
       this.scrub.tick();
       this.bans.tick(wallMs);
       this.sourceBlocks.tick(wallMs);
+      this.filterRules.tick(wallMs);
       this.timelines.routesChanged(wallMs);
     });
   }
@@ -270,6 +282,7 @@ export class Floodwall {
     this.scrub.reconfigure(next.scrubbing);
     this.bans.reconfigure(mitigationPolicy(next), this.now().wallMs);
     this.sourceBlocks.reconfigure(sourceBlockPolicy(next), this.now().wallMs);
+    this.filterRules.reconfigure(filterRulesPolicy(next));
     this.dataPlane?.reconfigure(next);
     if (next.bgp !== null) this.announcer?.reload(next.bgp);
     this.#reloads.emit(next);
@@ -295,26 +308,9 @@ export class Floodwall {
       log.warn({ step_ms: Math.round(stepMs) }, "the wall clock was set: expiries of bans move with it");
       this.bans.clockStepped(stepMs, now.wallMs);
       this.sourceBlocks.clockStepped(stepMs);
+      this.filterRules.clockStepped(stepMs);
     }
     return now;
-  }
-
-  #makeAnnouncer(config: NonNullable<Config["bgp"]>): GobgpAnnouncer {
-    const { clock, timers, environment, log, metrics, speaker } = this.#options;
-    const { stateDir } = this.config;
-    return new GobgpAnnouncer({
-      config,
-      stateDir,
-      clock,
-      timers,
-      environment,
-      log,
-      executable: gobgpdExecutable,
-      metrics: metrics.mitigation,
-      routesUntilMs: () => routesUntilMs(this.bans.active.values()),
-      times: DEFAULT_TIMES,
-      ...(speaker === undefined ? {} : { speaker }),
-    });
   }
 
   #makePacketPath(): PacketPath | null {

@@ -2,14 +2,16 @@
 import type { Attack } from "../detection/attack/attack.ts";
 import type { Lever } from "../edge/zones/levers.ts";
 import type { Ban } from "../mitigation/ban.ts";
+import type { RuleOrder } from "../mitigation/operator/filter-rules.ts";
 import type { SourceBlock } from "../sourceblock/source-block.ts";
 
-/** By table. The keys: id of a ban or attack, pairName() of a source block, zone of a lever. */
+/** By table. The keys: id of a ban or attack, pairName() of a source block, zone of a lever, name of a filter rule. */
 export interface StateRecords {
   readonly bans: Ban;
   readonly attacks: Attack;
   readonly source_blocks: SourceBlock;
   readonly levers: Lever;
+  readonly filter_rules: RuleOrder;
 }
 
 export type StateTable = keyof StateRecords;

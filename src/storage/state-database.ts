@@ -9,6 +9,7 @@ import { dirname, join } from "node:path";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { Lever } from "../edge/zones/levers.ts";
 import type { Ban } from "../mitigation/ban.ts";
+import type { RuleOrder } from "../mitigation/operator/filter-rules.ts";
 import { type Pair, pairOfName, type SourceBlock } from "../sourceblock/source-block.ts";
 import { systemClock } from "../system/clock.ts";
 import { messageOf } from "../system/error-message.ts";
@@ -17,13 +18,14 @@ import { attackOfRecord } from "./attack-record.ts";
 import { moveAside, moveBack, restoreRows, type StateDamage, salvage, unreadableRow } from "./damaged-state.ts";
 import { fileIdentity } from "./sqlite/database-file.ts";
 import type { StateChange, StoredState } from "./state-change.ts";
-import { canMigrate, LEVERS, migrate, SCHEMA_VERSION, SOURCE_BLOCKS } from "./state-migrations.ts";
+import { canMigrate, FILTER_RULES, LEVERS, migrate, SCHEMA_VERSION, SOURCE_BLOCKS } from "./state-migrations.ts";
 
 const SCHEMA = `
   CREATE TABLE bans (id TEXT PRIMARY KEY, started_at INTEGER NOT NULL, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE attacks (id TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
   ${SOURCE_BLOCKS}
   ${LEVERS}
+  ${FILTER_RULES}
   PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
@@ -71,7 +73,13 @@ export class StateDatabase {
 
   stored(): StoredState {
     const [bans, attacks] = [this.bans(), this.attacks()];
-    return { bans, attacks, source_blocks: this.sourceBlocks(), levers: this.levers() };
+    return {
+      bans,
+      attacks,
+      source_blocks: this.sourceBlocks(),
+      levers: this.levers(),
+      filter_rules: this.filterRules(),
+    };
   }
 
   saveBan(ban: Ban): void {
@@ -144,6 +152,20 @@ export class StateDatabase {
     return this.#records("SELECT record FROM levers", (record) => JSON.parse(record) as Lever);
   }
 
+  saveFilterRule(order: RuleOrder): void {
+    const values = [order.name, JSON.stringify(order)];
+    this.#write("INSERT OR REPLACE INTO filter_rules (name, record) VALUES (?, ?)", values);
+  }
+
+  removeFilterRule(name: string): void {
+    this.#write("DELETE FROM filter_rules WHERE name = ?", [name]);
+  }
+
+  /** In no order. */
+  filterRules(): RuleOrder[] {
+    return this.#records("SELECT record FROM filter_rules", (record) => JSON.parse(record) as RuleOrder);
+  }
+
   close(): void {
     this.#db.close();
   }
@@ -165,6 +187,10 @@ export class StateDatabase {
       case "levers":
         if (record === null) this.removeLever(key);
         else this.saveLever(record);
+        break;
+      case "filter_rules":
+        if (record === null) this.removeFilterRule(key);
+        else this.saveFilterRule(record);
         break;
       default:
         table satisfies never;

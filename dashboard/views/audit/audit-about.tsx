@@ -28,6 +28,7 @@ export function AuditAbout({ event }: { readonly event: AuditEventWire }) {
         </a>
       );
     case "config_reload":
+    case "filter_rule":
       return <>–</>;
     default:
       return action satisfies never;

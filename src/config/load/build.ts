@@ -11,6 +11,7 @@ import { buildBaseline } from "../sections/baseline.ts";
 import { buildCarpet } from "../sections/carpet.ts";
 import { buildDataplane } from "../sections/dataplane.ts";
 import { buildEdge } from "../sections/edge.ts";
+import { buildFilterRule } from "../sections/filter-rules.ts";
 import { buildMitigation, groupMitigationFile } from "../sections/mitigation.ts";
 import { buildScrubbing } from "../sections/nodes.ts";
 import { buildNotify, buildUpdateCheck } from "../sections/notify.ts";
@@ -48,6 +49,7 @@ export function buildConfig(file: ConfigFile, zones: readonly Zone[]): Config {
     stateDir: file.state_dir,
     bgp: file.bgp === undefined ? null : buildBgp(file.bgp),
     dataplane: file.dataplane === undefined ? null : buildDataplane(file.dataplane),
+    filterRules: file.filter_rules.map(buildFilterRule),
     samples: buildSamples(file.samples),
     storage: buildStorage(file.storage, file.state_dir),
     scrubbing: file.scrubbing === undefined ? null : buildScrubbing(file.scrubbing),

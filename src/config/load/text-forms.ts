@@ -1,5 +1,7 @@
 /** The text formats of the configuration: each function takes a text and returns the rule that it violates, or null. */
+import { PATTERN_BYTES_MAX } from "../../dataplane/native-constants.ts";
 import type { PortRange } from "../../mitigation/rules/rule.ts";
+import type { Range } from "../../mitigation/rules/rule-details.ts";
 import { addressFamily, type IpAddress, parseAddress } from "../../net/address.ts";
 import { hostPrefix, type Prefix, parsePrefix, parsePrefixLoosely } from "../../net/prefix.ts";
 import { ZONES_FORMS } from "../zones/forms.ts";
@@ -30,6 +32,14 @@ export const TEXT_FORMS = {
   profileName: nameRule,
   portRange: (text: string) =>
     parsePortRange(text) === null ? "must be a port or a range of ports: 443, or 27000-27050" : null,
+  ruleName: nameRule,
+  setName: nameRule,
+  range255: (text: string) => rangeRule(text, 255),
+  range65535: (text: string) => rangeRule(text, 65_535),
+  hexBytes: (text: string) =>
+    parseHexBytes(text) === null
+      ? `must be 1 to ${PATTERN_BYTES_MAX} bytes, each two hexadecimal digits: ffffffff 54`
+      : null,
   variableName: (text: string) =>
     /^[A-Za-z_][A-Za-z0-9_]*$/.test(text)
       ? null
@@ -120,11 +130,29 @@ export function parseCommunity(text: string): string | null {
 
 /** `443`, or `27000-27050`. */
 export function parsePortRange(text: string): PortRange | null {
+  const range = parseRange(text);
+  return range !== null && range.to <= 0xffff ? range : null;
+}
+
+/** `5`, or `1-5`. */
+export function parseRange(text: string): Range | null {
   const ends = /^(0|[1-9]\d{0,4})(?:-(0|[1-9]\d{0,4}))?$/.exec(text);
   if (ends === null) return null;
   const from = Number(ends[1]);
   const to = Number(ends[2] ?? ends[1]);
-  return from <= to && to <= 0xffff ? { from, to } : null;
+  return from <= to ? { from, to } : null;
+}
+
+function rangeRule(text: string, most: number): string | null {
+  const range = parseRange(text);
+  return range !== null && range.to <= most ? null : `must be a number up to ${most}, or a range of such: 5, or 1-5`;
+}
+
+/** `ffffffff 54`: digits in pairs, with or without spaces. */
+export function parseHexBytes(text: string): number[] | null {
+  const digits = text.replaceAll(" ", "");
+  const isWhole = /^(?:[0-9a-fA-F]{2})+$/.test(digits) && digits.length <= 2 * PATTERN_BYTES_MAX;
+  return isWhole ? [...Buffer.from(digits, "hex")] : null;
 }
 
 export function parseAddressOrPrefix(text: string): Prefix | null {

@@ -40,6 +40,7 @@ import {
   slotsHoldTheBans,
   xdpModesAgree,
 } from "./dataplane.ts";
+import { filterRulesAreWhole, filterRulesNeedTheDataplane } from "./filter-rules.ts";
 import {
   carpetsWiden,
   groupsRefineWhatIsThere,
@@ -100,6 +101,8 @@ const RULES: readonly Rule[] = [
   groupsRefineWhatIsThere,
   holdsAreBounded,
   dataplaneInterfacesAreUnique,
+  filterRulesAreWhole,
+  filterRulesNeedTheDataplane,
   scrubbingNeedsTheDataplane,
   slotsHoldTheBans,
   xdpModesAgree,

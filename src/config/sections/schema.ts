@@ -29,6 +29,7 @@ import { BaselineSection, GroupBaseline } from "./baseline.ts";
 import { CarpetSection } from "./carpet.ts";
 import { DataplaneSection } from "./dataplane.ts";
 import { EdgeSection } from "./edge.ts";
+import { FilterRules } from "./filter-rules.ts";
 import { GROUP_MITIGATION_KEYS, MITIGATION_KEYS } from "./mitigation.ts";
 import { ScrubbingSection } from "./nodes.ts";
 import { NotifySection, UpdateCheckSection } from "./notify.ts";
@@ -296,6 +297,7 @@ export const ConfigFile = described(
       ),
       bgp: Type.Optional(Bgp),
       dataplane: Type.Optional(DataplaneSection),
+      filter_rules: FilterRules,
       samples: SamplesSection,
       storage: StorageSection,
       scrubbing: Type.Optional(ScrubbingSection),

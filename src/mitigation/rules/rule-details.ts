@@ -12,8 +12,8 @@ export interface Range {
 /** Bytes of the payload from an offset on; `mask` and `value` are as long, and `value` has no bit that `mask` lacks. */
 export interface PayloadPattern {
   readonly offset: number;
-  readonly mask: Uint8Array;
-  readonly value: Uint8Array;
+  readonly mask: readonly number[];
+  readonly value: readonly number[];
 }
 
 /** All of it must match; null and an empty list match anything. */
@@ -76,6 +76,6 @@ function optionsText({ set, unset }: NonNullable<RuleDetails["tcpOptions"]>): st
 }
 
 function patternText({ offset, mask, value }: PayloadPattern): string {
-  const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
+  const hex = (bytes: readonly number[]) => Buffer.from(bytes).toString("hex");
   return mask.every((byte) => byte === 0xff) ? `${offset}:${hex(value)}` : `${offset}:${hex(value)}/${hex(mask)}`;
 }

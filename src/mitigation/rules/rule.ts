@@ -170,19 +170,22 @@ function onePort([range, ...others]: readonly PortRange[]): number | null {
   return range.from === 0 ? null : range.from;
 }
 
+/** A rule that matches every packet. */
+export const ANY_PACKET: Rule = {
+  destination: null,
+  source: null,
+  protocol: null,
+  sourcePorts: [],
+  destinationPorts: [],
+  tcpFlags: null,
+  fragment: null,
+  packetLength: null,
+  action: { kind: "discard" },
+};
+
 /** A rule that matches every packet to a destination, as a start for narrowing. */
 export function wideRule(destination: Prefix, action: RuleAction): Rule {
-  return {
-    destination,
-    source: null,
-    protocol: null,
-    sourcePorts: [],
-    destinationPorts: [],
-    tcpFlags: null,
-    fragment: null,
-    packetLength: null,
-    action,
-  };
+  return { ...ANY_PACKET, destination, action };
 }
 
 /** Whether only the destination is matched. */

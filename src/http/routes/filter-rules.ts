@@ -1,0 +1,100 @@
+/** The operator's rules for the data plane: reads them with what they matched, adds and removes those of orders. */
+import type { Clock } from "../../system/clock.ts";
+import type { Backend } from "../backend.ts";
+import type { AuditRule, CommandRoute, ReadRoute } from "../route.ts";
+import { jsonAnswer } from "../server/answer.ts";
+import {
+  type FilterRuleRequest,
+  FilterRulesWire,
+  FilterRuleWire,
+  filterRuleCheck,
+  filterRuleToWire,
+} from "../wire/filter-rule.ts";
+
+const PATH = "/api/v1/filter-rules";
+/** A longer name is none of a rule, and is shortened in the audit trail. */
+const NAME_CHARACTERS_MAX = 63;
+
+export function filterRulesRoute(backend: Backend): ReadRoute {
+  return {
+    name: "filter_rules",
+    method: "GET",
+    path: PATH,
+    access: "viewer",
+    unscopedOnly: true,
+    about: {
+      summary: "The operator's rules for this machine's data plane, in the order in which they are tried",
+      answers: { 200: { text: "The rules, with what they matched.", schema: FilterRulesWire } },
+    },
+    handle: () => {
+      const counts = backend.filterRuleCounts();
+      const rules = backend.filterRules.views().map((view) => {
+        const matched = counts?.get(view.rule.name) ?? null;
+        return filterRuleToWire(view, matched);
+      });
+      return jsonAnswer(200, { rules });
+    },
+  };
+}
+
+export function orderFilterRuleRoute(backend: Backend, clock: Pick<Clock, "wallMs">): CommandRoute<FilterRuleRequest> {
+  return {
+    name: "filter_rule",
+    method: "POST",
+    path: PATH,
+    access: "operator",
+    unscopedOnly: true,
+    body: filterRuleCheck,
+    about: {
+      summary: "Add a rule before all others for a time, or replace the one ordered under its name",
+      answers: {
+        200: { text: "The rule.", schema: FilterRuleWire },
+        409: { text: "There is no data plane, or the name, the destinations or the number of rules forbid it." },
+      },
+    },
+    audit: auditOf((_, fields) => fields?.rule.name ?? ""),
+    handle: async (_, { rule, file, ttlSeconds, reason }) => {
+      const createdAt = clock.wallMs();
+      const expiresAt = createdAt + ttlSeconds * 1000;
+      const answer = await backend.orderFilterRule({ name: rule.name, rule: file, createdAt, expiresAt, reason }, rule);
+      if (answer.kind === "refused") return { kind: "filter_rule_refused", refusal: answer.refusal };
+      const response = jsonAnswer(200, filterRuleToWire(answer.view, null, answer.isSaved));
+      return { kind: "outcome", response, result: "set", reason };
+    },
+  };
+}
+
+export function removeFilterRuleRoute(backend: Backend): CommandRoute {
+  return {
+    name: "filter_rule_remove",
+    method: "DELETE",
+    path: `${PATH}/:name`,
+    access: "operator",
+    unscopedOnly: true,
+    body: null,
+    about: {
+      summary: "Remove a rule that was ordered",
+      answers: {
+        200: { text: "The rule that was removed.", schema: FilterRuleWire },
+        404: { text: "No rule of this name was ordered. Those of the configuration are removed there." },
+      },
+    },
+    audit: auditOf(({ params }) => params["name"] ?? ""),
+    handle: async ({ params }) => {
+      const name = params["name"] ?? "";
+      const view = backend.filterRules.views().find(({ order }) => order?.name === name);
+      const isSaved = await backend.filterRules.remove(name);
+      if (isSaved === null) return { kind: "unknown_filter_rule" };
+      const response = view === undefined ? {} : filterRuleToWire(view, null, isSaved);
+      return { kind: "outcome", response: jsonAnswer(200, response), result: "cleared" };
+    },
+  };
+}
+
+function auditOf<Fields>(target: AuditRule<Fields>["target"]): AuditRule<Fields> {
+  return {
+    action: "filter_rule",
+    targetType: "rule",
+    target: (call, fields) => target(call, fields).slice(0, NAME_CHARACTERS_MAX),
+  };
+}

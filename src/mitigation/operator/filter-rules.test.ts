@@ -1,0 +1,89 @@
+import { expect, test } from "bun:test";
+import { operatorRule } from "../../../test/fixtures/mitigation/operator-rules.ts";
+import { prefix } from "../../../test/fixtures/networks.ts";
+import { MemoryState, memoryStore } from "../../../test/fixtures/storage/memory-state.ts";
+import { FilterRules, type RuleOrder } from "./filter-rules.ts";
+
+const NETWORKS = [prefix("192.0.2.0/24")];
+const POLICY = { configured: [operatorRule({ name: "own" })], networks: NETWORKS, hasDataplane: true };
+const order = (name: string, fields: Partial<RuleOrder> = {}): RuleOrder => ({
+  name,
+  rule: { name },
+  createdAt: 1000,
+  expiresAt: 61_000,
+  reason: "",
+  ...fields,
+});
+
+function made(file = new MemoryState()) {
+  const { store, flush } = memoryStore(file);
+  const events: string[] = [];
+  let changes = 0;
+  const rules = new FilterRules(
+    {
+      policy: POLICY,
+      store: store.table("filter_rules"),
+      read: (rule) => ("name" in rule ? operatorRule({ name: String(rule.name) }) : null),
+      onChange: () => changes++,
+      observer: {
+        ordered: ({ name }) => events.push(`ordered ${name}`),
+        refused: (refusal) => events.push(`refused ${refusal}`),
+        ended: (end, { name }) => events.push(`${end} ${name}`),
+        unusable: ({ name }) => events.push(`unusable ${name}`),
+      },
+    },
+    store.stored.filter_rules,
+  );
+  return { rules, file, events, flush, changes: () => changes };
+}
+
+const names = (rules: FilterRules) => rules.inForce().map(({ name }) => name);
+
+test("an order is on disk before it is in force, and is there after a restart", async () => {
+  const file = new MemoryState();
+  const { rules, changes } = made(file);
+  file.isHeld = true;
+  const answer = rules.order(order("a"), operatorRule({ name: "a" }));
+  expect([names(rules), changes()]).toEqual([["own"], 0]);
+  await file.release();
+  expect(await answer).toMatchObject({ kind: "done", isSaved: true, view: { rule: { name: "a" } } });
+  expect([names(rules), changes()]).toEqual([["a", "own"], 1]);
+  expect(names(made(file).rules)).toEqual(["a", "own"]);
+});
+
+test("a disk that refuses leaves everything as it was", async () => {
+  const file = new MemoryState();
+  const { rules } = made(file);
+  file.isBroken = true;
+  const fault: unknown = await rules.order(order("a"), operatorRule({ name: "a" })).catch((cause: unknown) => cause);
+  expect(String(fault)).toContain("disk full");
+  expect(names(rules)).toEqual(["own"]);
+});
+
+test("an order ends by its time, by a command, and moves with the clock", async () => {
+  const { rules, file, events, flush } = made();
+  for (const name of ["a", "b"]) await rules.order(order(name), operatorRule({ name }));
+  expect(await rules.remove("b")).toBe(true);
+  expect(await rules.remove("b")).toBeNull();
+  rules.clockStepped(-5000);
+  rules.tick(55_999);
+  expect(names(rules)).toEqual(["a", "own"]);
+  rules.tick(56_000);
+  await flush();
+  expect(names(rules)).toEqual(["own"]);
+  expect(file.names("filter_rules")).toEqual([]);
+  expect(events).toEqual(["ordered a", "ordered b", "removed b", "expired a"]);
+});
+
+test("what a new configuration does not allow, or this build does not understand, is kept and not in force", async () => {
+  const file = new MemoryState();
+  const { rules, events } = made(file);
+  const within = operatorRule({ name: "a", destinations: [prefix("192.0.2.7/32")] });
+  await rules.order(order("a", { rule: {} }), within);
+  expect(names(made(file).rules)).toEqual(["own"]);
+  expect(made(file).events).toEqual(["unusable a"]);
+  rules.reconfigure({ ...POLICY, configured: [] });
+  expect(names(rules)).toEqual([]);
+  expect(rules.size).toBe(1);
+  expect(events).toEqual(["ordered a", "unusable a"]);
+});

@@ -1,0 +1,61 @@
+/** Rules of the operator that can never match, since an earlier one decides about all that they match. Pure. */
+import { type Prefix, prefixContains } from "../../net/prefix.ts";
+import type { PortRange, Rule } from "../rules/rule.ts";
+import { detailsText } from "../rules/rule-details.ts";
+import type { OperatorRule } from "./operator-rule.ts";
+
+/** The first rule that hides a later one, by the index of the hidden one. */
+export function hiddenRules(rules: readonly OperatorRule[], networks: readonly Prefix[]): Map<number, OperatorRule> {
+  const hidden = new Map<number, OperatorRule>();
+  for (const [i, rule] of rules.entries()) {
+    const by = rules.slice(0, i).find((earlier) => hides(earlier, rule, networks));
+    if (by !== undefined) hidden.set(i, by);
+  }
+  return hidden;
+}
+
+function hides(earlier: OperatorRule, later: OperatorRule, networks: readonly Prefix[]): boolean {
+  if (earlier.isDryRun || earlier.action === "limit") return false;
+  if (earlier.when === "attacked" && later.when === "always") return false;
+  const wide = earlier.destinations.length === 0 ? networks : earlier.destinations;
+  const narrow = later.destinations.length === 0 ? networks : later.destinations;
+  return (
+    narrow.every((prefix) => wide.some((outer) => isInside(prefix, outer))) &&
+    matchesAllOf(earlier.match, later.match) &&
+    asksNoMore(earlier, later)
+  );
+}
+
+function isInside(prefix: Prefix, outer: Prefix): boolean {
+  return outer.length <= prefix.length && prefixContains(outer, prefix.address);
+}
+
+/** Whether every packet that `narrow` matches is matched by `wide`, too; their destinations left aside. */
+function matchesAllOf(wide: Rule, narrow: Rule): boolean {
+  const isSame = <T>(one: T | null, other: T | null) => one === null || one === other;
+  return (
+    (wide.source === null || (narrow.source !== null && isInside(narrow.source, wide.source))) &&
+    isSame(wide.protocol, narrow.protocol) &&
+    isSame(wide.fragment, narrow.fragment) &&
+    holdsPorts(wide.sourcePorts, narrow.sourcePorts) &&
+    holdsPorts(wide.destinationPorts, narrow.destinationPorts) &&
+    holdsFlags(wide.tcpFlags, narrow.tcpFlags)
+  );
+}
+
+/** By single ranges: two that together hold a third are not seen. */
+function holdsPorts(wide: readonly PortRange[], narrow: readonly PortRange[]): boolean {
+  if (wide.length === 0) return true;
+  return (
+    narrow.length > 0 && narrow.every(({ from, to }) => wide.some((outer) => outer.from <= from && to <= outer.to))
+  );
+}
+
+function holdsFlags(wide: Rule["tcpFlags"], narrow: Rule["tcpFlags"]): boolean {
+  if (wide === null) return true;
+  return narrow !== null && (wide.set & ~narrow.set) === 0 && (wide.unset & ~narrow.unset) === 0;
+}
+
+function asksNoMore({ details: wide }: OperatorRule, { details: narrow }: OperatorRule): boolean {
+  return wide === null || (narrow !== null && detailsText(wide) === detailsText(narrow));
+}

@@ -1,0 +1,42 @@
+/** A rule of the operator for the data plane of this machine. */
+import type { Prefix } from "../../net/prefix.ts";
+import { matchText, type Rule } from "../rules/rule.ts";
+import { detailsText, type RuleDetails } from "../rules/rule-details.ts";
+
+export interface OperatorRule {
+  readonly name: string;
+  readonly action: "drop" | "pass" | "limit";
+  /** `attacked`: only for addresses with a ban in force. */
+  readonly when: "always" | "attacked";
+  /** What it would do is counted only. */
+  readonly isDryRun: boolean;
+  /** Empty: all networks. */
+  readonly destinations: readonly Prefix[];
+  /** Without a destination and an action of its own. */
+  readonly match: Rule;
+  /** What else must match; null: nothing. */
+  readonly details: RuleDetails | null;
+  /** Of the action `limit`; otherwise null. */
+  readonly limit: RateLimit | null;
+}
+
+export interface RateLimit {
+  /** 0: any; one of the two is not. */
+  readonly packetsPerSecond: number;
+  readonly bytesPerSecond: number;
+  /** Each source has its own budget; else all packets that match have one. */
+  readonly isPerSource: boolean;
+  /** How much of an address is a source. */
+  readonly ipv4Length: number;
+  readonly ipv6Length: number;
+}
+
+/** `dst 192.0.2.0/24 proto udp src-port 19 length 100-200`. */
+export function operatorRuleText({ destinations, match, details }: OperatorRule): string {
+  const parts = [
+    destinations.length === 0 ? "" : `dst ${destinations.map(({ text }) => text).join(",")}`,
+    matchText(match) === "any" ? "" : matchText(match),
+    details === null ? "" : detailsText(details),
+  ];
+  return parts.filter((part) => part !== "").join(" ") || "any";
+}
