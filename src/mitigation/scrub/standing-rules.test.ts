@@ -28,6 +28,16 @@ test("a hostgroup's own method and ways count for its networks", () => {
   expect(learned(`mitigation: scrub\nscrub: {tcp: "off"}\n`)).toEqual([]);
 });
 
+test("a hostgroup that has a whole network has its own rules there alone", () => {
+  const own = "hostgroups: [{name: web, networks: [192.0.2.0/24]";
+  expect(learned(`mitigation: scrub\n${own}}]\n`)).toHaveLength(2);
+  expect(learned(`mitigation: scrub\n${own}, scrub: {tcp: "off"}}]\n`)).toEqual(["learn dst 2001:db8::/48 proto tcp"]);
+  expect(learned(`scrub: {always: true}\n${own}, scrub: {tcp: reset}}]\n`)).toEqual([
+    "validate_reset dst 192.0.2.0/24 proto tcp",
+    "validate_transparent dst 2001:db8::/48 proto tcp",
+  ]);
+});
+
 test("where a hostgroup is always scrubbed, its rules are there without an attack", () => {
   const own = learned(`${GROUP}, scrub: {always: true, tcp: reset, services: [{protocol: tcp, ports: ["443"]}]}}]\n`);
   expect(own).toEqual([

@@ -13,19 +13,24 @@ import { type ScrubRule, scrubRules } from "./scrub-rules.ts";
 /** Renewed with every change of the rules, so that they do not end while the service runs. */
 const LASTS_MS = 10 * 365 * 86_400_000;
 
-export function standingRules(
-  { hostgroups, networks, mitigations }: Pick<Config, "hostgroups" | "networks" | "mitigations">,
-  wallMs: number,
-): KernelRule[] {
-  return hostgroups.flatMap(({ networks: own }, i) => {
-    const mitigation = mitigations[i];
-    if (mitigation === undefined) return [];
-    const prefixes = i === 0 ? networks : own;
-    return prefixes.flatMap((prefix) => {
-      const owner = { banId: "", isDryRun: mitigation.scrub.countsOnly, expiresAtMs: wallMs + LASTS_MS };
-      return toKernelRules(rulesFor(prefix, mitigation), `always/${prefix.text}/`, owner);
-    });
+type Groups = Pick<Config, "hostgroups" | "networks" | "mitigations">;
+
+export function standingRules(config: Groups, wallMs: number): KernelRule[] {
+  return [...mitigationByPrefix(config)].flatMap(([prefix, mitigation]) => {
+    const owner = { banId: "", isDryRun: mitigation.scrub.countsOnly, expiresAtMs: wallMs + LASTS_MS };
+    return toKernelRules(rulesFor(prefix, mitigation), "always/", owner);
   });
+}
+
+/** A hostgroup that has a whole network has it alone. */
+function mitigationByPrefix({ hostgroups, networks, mitigations }: Groups): Map<Prefix, GroupMitigation> {
+  const byText = new Map<string, readonly [Prefix, GroupMitigation]>();
+  for (const [i, { networks: own }] of hostgroups.entries()) {
+    const mitigation = mitigations[i];
+    if (mitigation === undefined) continue;
+    for (const prefix of i === 0 ? networks : own) byText.set(prefix.text, [prefix, mitigation]);
+  }
+  return new Map(byText.values());
 }
 
 function rulesFor(prefix: Prefix, mitigation: GroupMitigation): ScrubRule[] {

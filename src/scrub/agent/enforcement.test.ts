@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from "bun:test";
+import { requireGoodIds } from "../../../test/fixtures/dataplane/rule-ids.ts";
 import { ManualClock } from "../../../test/fixtures/manual-clock.ts";
 import { prefix } from "../../../test/fixtures/networks.ts";
 import { buildScrub } from "../../config/sections/scrub.ts";
@@ -25,6 +26,7 @@ function enforcement(dryRun = false, maxRules = MAX_RULES): Enforcement {
   const setRules = (rules: readonly FilterRulePut[]) => {
     calls++;
     if (isBroken) throw new Error("no");
+    requireGoodIds(rules);
     kernel = rules;
   };
   return new Enforcement({
