@@ -75,6 +75,20 @@ describe("a ban that scrubs", () => {
     expect(filter()?.services).toBeArray();
   });
 
+  test("of what is always scrubbed leaves that as it is", () => {
+    const always = buildScrub({ always: true, on_nodes: true, profile: "dns" }, []);
+    for (const method of ["scrub", "divert"] as const) {
+      const { engine } = harness(under({ method, scrub: always }));
+      const [tcp, udp] = [attackOn(), attackOn(address("192.0.2.2"))];
+      engine.attacksChanged([started(classified(tcp, "syn_flood")), started(classified(udp, "udp_flood"))], 0);
+      const filters = [tcp, udp].map((attack) => (engine.banOf(attack)?.measure as ScrubMeasure).filter);
+      // Nodes have it only while there is a ban.
+      const isAll = method === "scrub";
+      expect(filters.map((filter) => filter.tcp)).toEqual(["transparent", isAll ? "transparent" : null]);
+      expect(filters.map((filter) => filter.dns)).toEqual([isAll, true]);
+    }
+  });
+
   test("by scrub nodes has its filter with it where the hostgroup says so", () => {
     for (const on_nodes of [true, false]) {
       const { engine } = harness(under({ method: "divert", scrub: buildScrub({ on_nodes, tcp: "reset" }, []) }));
