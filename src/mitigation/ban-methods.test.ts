@@ -44,7 +44,13 @@ describe("a ban that scrubs", () => {
     expect(engine.banOf(attack)?.measure).toMatchObject({ filter: { tcp: "transparent" } });
     engine.attackClassified(classified(attack, "udp_flood"), 500);
     engine.tick(750);
-    expect(engine.banOf(attack)?.measure).toMatchObject({ filter: { tcp: null }, rules: { matchesAll: false } });
+    expect(engine.banOf(attack)?.measure).toMatchObject({
+      filter: { tcp: null, learnsTcp: true },
+      rules: { matchesAll: false },
+    });
+    engine.attackClassified(classified(attack, "syn_flood"), 1000);
+    engine.tick(1250);
+    expect((engine.banOf(attack)?.measure as ScrubMeasure).filter).not.toHaveProperty("learnsTcp");
     expect(announcer.wanted).toEqual([]);
   });
 
@@ -58,6 +64,9 @@ describe("a ban that scrubs", () => {
     const attack = classified(attackOn(), "syn_flood");
     engine.attacksChanged([started(attack)], 0);
     expect(engine.banOf(attack)?.measure).toMatchObject({ kind: "scrub", filter: { tcp: null } });
+    engine.attackClassified(classified(attack, "udp_flood"), 500);
+    engine.tick(750);
+    expect((engine.banOf(attack)?.measure as ScrubMeasure).filter).not.toHaveProperty("learnsTcp");
   });
 
   test("has sources of DNS queries prove their address while the attack may be over UDP", () => {

@@ -236,7 +236,8 @@ function filterOf({ measure }: PlannedBan, terms: BanTerms, { attacks }: Circums
   const before = attacks.length === 0 ? (known ?? null) : null;
   const hasTcp = before === null ? attacks.length === 0 || !attacks.every(isWithoutTcp) : before.tcp !== null;
   const hasUdp = before === null ? attacks.length === 0 || !attacks.every(isWithoutUdp) : before.dns;
-  return { ...filter, tcp: hasTcp ? filter.tcp : null, dns: hasUdp && filter.dns };
+  const tcp = hasTcp || filter.tcp === null ? { tcp: filter.tcp } : ({ tcp: null, learnsTcp: true } as const);
+  return { ...filter, ...tcp, dns: hasUdp && filter.dns };
 }
 
 /** An attack that is not classified yet may be any that its metric allows. */

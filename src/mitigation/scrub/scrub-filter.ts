@@ -14,6 +14,8 @@ export type ValidationWay = "reset" | "transparent";
 export interface ScrubFilter {
   /** null: sources of TCP need not prove their address. */
   readonly tcp: ValidationWay | null;
+  /** They are remembered, since they must as soon as the attack uses TCP. Absent: they are not. */
+  readonly learnsTcp?: true;
   /** Sources of DNS queries must prove their address, by TCP. */
   readonly dns: boolean;
   /** Answers pass only if the victim asked their source. */

@@ -30,6 +30,13 @@ describe("rules of a scrubbed victim", () => {
     expect(texts({ tcp: "off" }, [TCP])).toEqual(["dst 192.0.2.1/32 proto tcp discard"]);
   });
 
+  test("begin with remembering sources of TCP where these need not prove their address yet", () => {
+    const filter = { ...buildScrub({ tcp: "off", services: [] }, []), learnsTcp: true } as const;
+    const [first] = scrubRules(VICTIM, filter, [UDP]);
+    expect(first?.inline).toEqual({ kind: "learn" });
+    expect(matchText(first?.rule ?? ALL)).toBe("dst 192.0.2.1/32 proto tcp");
+  });
+
   test("have sources of DNS queries prove their address by TCP, also where all other TCP is let be", () => {
     const byTcp = "dst 192.0.2.1/32 proto tcp dst-port 53";
     const query = "validate_dns dst 192.0.2.1/32 proto udp dst-port 53";

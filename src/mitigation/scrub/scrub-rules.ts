@@ -49,8 +49,10 @@ export function rulesBeside(filter: ScrubFilter, attack: readonly Rule[]): reado
 }
 
 function* validation(prefix: Prefix, filter: ScrubFilter): Generator<ScrubRule> {
-  const { tcp, dns, learnedBytesPerSecond } = filter;
+  const { tcp, learnsTcp = false, dns, learnedBytesPerSecond } = filter;
   const reason = "unvalidated";
+  // The standing rule that does so otherwise may not be reached.
+  if (learnsTcp) yield { rule: towards(prefix, TCP), inline: { kind: "learn" }, reason };
   if (tcp !== null) {
     yield { rule: towards(prefix, TCP), inline: { kind: `validate_${tcp}`, learnedBytesPerSecond }, reason };
   } else if (dns) {
