@@ -23,11 +23,44 @@ function texts(file: ScrubFile, attack: readonly Rule[] = [], victim = VICTIM): 
 
 describe("rules of a scrubbed victim", () => {
   test("begin with sources of TCP proving their address, and have none of the attack that match TCP", () => {
-    expect(texts({}, [UDP, TCP, ALL])).toEqual([
+    expect(texts({}, [UDP, TCP])).toEqual([
       "validate_transparent dst 192.0.2.1/32 proto tcp",
       "dst 192.0.2.1/32 proto udp discard",
     ]);
     expect(texts({ tcp: "off" }, [TCP])).toEqual(["dst 192.0.2.1/32 proto tcp discard"]);
+  });
+
+  test("have those of an attack of any protocol for the others, and for fragments as they are", () => {
+    const length = { min: 100, max: 200 };
+    const beside = (rule: Rule, victim = VICTIM) => texts({}, [rule], victim).slice(1);
+    expect(beside({ ...ALL, packetLength: length })).toEqual([
+      "dst 192.0.2.1/32 proto udp length 100-200 discard",
+      "dst 192.0.2.1/32 proto icmp length 100-200 discard",
+    ]);
+    const six = prefix("2001:db8::1/128");
+    expect(beside(wideRule(six, { kind: "discard" }), six)).toEqual([
+      "dst 2001:db8::1/128 proto udp discard",
+      "dst 2001:db8::1/128 proto icmpv6 discard",
+    ]);
+    expect(beside({ ...ALL, sourcePorts: port(53) })).toEqual(["dst 192.0.2.1/32 proto udp src-port 53 discard"]);
+    expect(beside({ ...ALL, fragment: true })).toEqual(["dst 192.0.2.1/32 fragment yes discard"]);
+    expect(beside({ ...ALL, tcpFlags: { set: 2, unset: 0 } })).toEqual([]);
+    expect(texts({ tcp: "off" }, [ALL])).toEqual(["dst 192.0.2.1/32 discard"]);
+  });
+
+  test("have those against what the victim itself sends, which the filter does not see", () => {
+    const outgoing = { ...ALL, destination: null, source: VICTIM };
+    const file: ScrubFile = { dns: "truncate", answers: "asked" };
+    const attack = [6, 17].map((protocol) => ({
+      ...outgoing,
+      protocol,
+      sourcePorts: port(53),
+      destinationPorts: port(53),
+    }));
+    expect(texts(file, attack).slice(2)).toEqual([
+      "src 192.0.2.1/32 proto tcp src-port 53 dst-port 53 discard",
+      "src 192.0.2.1/32 proto udp src-port 53 dst-port 53 discard",
+    ]);
   });
 
   test("begin with remembering sources of TCP where these need not prove their address yet", () => {

@@ -36,16 +36,24 @@ export function scrubRules(prefix: Prefix, filter: ScrubFilter, attack: readonly
 /**
  * The rules of the attack beside the filter. Those that match TCP are left out where sources of TCP prove their address,
  * and those that match DNS queries likewise: they would drop packets of sources that did so, too. So are those that
- * match answers, where only answers pass that were asked for.
+ * match answers, where only answers pass that were asked for. The filter is about what comes in, so that rules against
+ * what goes out stay.
  */
 export function rulesBeside(filter: ScrubFilter, attack: readonly Rule[]): readonly Rule[] {
   const { tcp, dns, askedOnly } = filter;
-  return attack.filter(
-    (rule) =>
-      !(tcp !== null && (rule.protocol === null || rule.protocol === TCP)) &&
-      !(dns && isOfQueries(rule)) &&
-      !(askedOnly && isOfAnswers(rule)),
-  );
+  const rules = tcp === null ? attack : attack.flatMap(withoutTcp);
+  return rules.filter((rule) => !(dns && isOfQueries(rule)) && !(askedOnly && isOfAnswers(rule)));
+}
+
+/** A rule for any protocol becomes those for the others that floods use, but for one of fragments, which show no TCP. */
+function withoutTcp(rule: Rule): readonly Rule[] {
+  const { destination, protocol, fragment, tcpFlags, sourcePorts, destinationPorts } = rule;
+  if (destination === null || (protocol !== null && protocol !== TCP)) return [rule];
+  if (protocol === TCP || tcpFlags !== null) return [];
+  if (fragment === true) return [rule];
+  const hasPorts = sourcePorts.length + destinationPorts.length > 0;
+  const icmp = destination.family === 4 ? IP_PROTOCOL.icmp : IP_PROTOCOL.icmpv6;
+  return (hasPorts ? [UDP] : [UDP, icmp]).map((each) => ({ ...rule, protocol: each }));
 }
 
 function* validation(prefix: Prefix, filter: ScrubFilter): Generator<ScrubRule> {
@@ -110,12 +118,14 @@ function* services(prefix: Prefix, wanted: readonly Service[] | null): Generator
 
 const DNS_PORTS: PortRange = { from: DNS_PORT, to: DNS_PORT };
 
-function isOfQueries({ protocol, destinationPorts: [ports, ...others] }: Rule): boolean {
-  return protocol === UDP && others.length === 0 && ports?.from === DNS_PORT && ports.to === DNS_PORT;
+function isOfQueries({ destination, protocol, destinationPorts: [ports, ...others] }: Rule): boolean {
+  return (
+    destination !== null && protocol === UDP && others.length === 0 && ports?.from === DNS_PORT && ports.to === DNS_PORT
+  );
 }
 
-function isOfAnswers({ protocol, sourcePorts }: Rule): boolean {
-  return protocol === UDP && sourcePorts.length > 0;
+function isOfAnswers({ destination, protocol, sourcePorts }: Rule): boolean {
+  return destination !== null && protocol === UDP && sourcePorts.length > 0;
 }
 
 function towards(prefix: Prefix, protocol: number | null = null): Rule {

@@ -186,7 +186,7 @@ test("a filter is put into the kernel around the rules of its ban, in this order
   const held = enforcement();
   held.want([ban("10.0.0.1")], null);
   held.want([{ ...ban("10.0.0.1"), filter: FILTER }], null);
-  expect(actions()).toEqual(["validate_transparent", "pass", "discard"]);
+  expect(actions()).toEqual(["validate_transparent", "discard", "pass", "discard"]);
   held.want([{ ...ban("10.0.0.1"), filter: { ...FILTER, tcp: null, dns: true } }], null);
   expect(actions()).toEqual(["validate_transparent", "validate_dns", "discard", "pass", "discard"]);
 });
@@ -194,7 +194,7 @@ test("a filter is put into the kernel around the rules of its ban, in this order
 test("a filter that does not fit as a whole is left out: its last rule alone would drop everything", () => {
   const held = enforcement(false, 4);
   held.want([{ ...ban("10.0.0.1"), filter: FILTER }], null);
-  expect(actions()).toHaveLength(3);
+  expect(actions()).toHaveLength(4);
   const services = Array.from({ length: 3 }, (_, i) => ({
     protocol: 17,
     ports: [{ from: i, to: i }],
@@ -202,5 +202,5 @@ test("a filter that does not fit as a whole is left out: its last rule alone wou
   }));
   held.want([{ ...ban("10.0.0.1"), filter: { ...FILTER, services } }, ban("10.0.0.2")], null);
   expect(names()).toEqual(["10.0.0.2#0"]);
-  expect(leftOut).toEqual([5]);
+  expect(leftOut).toEqual([6]);
 });
