@@ -48,7 +48,7 @@ const OF_PROFILES = {
   ),
   answers: described(
     Type.Optional(oneOf("any", "asked")),
-    "With `asked`, answers that look like the attack's pass only from sources that the victim has sent something to in the last minute, in place of rules that drop all that look so. Only where the traffic of both directions comes in by `dataplane.interfaces`.",
+    "With `asked`, answers that look like the attack's pass only from sources that the victim has asked in the last minute: sent UDP to one of the ports that the attack's answers come from, and not from a port of its own `services`. This is in place of rules that drop all that look so. Only where the traffic of both directions comes in by `dataplane.interfaces`.",
     { ifAbsent: "as the profile says, else `any`" },
   ),
   learned_mbps: described(

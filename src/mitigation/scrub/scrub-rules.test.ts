@@ -106,12 +106,41 @@ describe("rules of a scrubbed victim", () => {
   });
 
   test("let answers like the attack's pass that were asked for, and no others", () => {
-    expect(texts({ tcp: "off", answers: "asked" }, [ANSWERS, QUERIES])).toEqual([
-      "learn_question src 192.0.2.1/32 proto udp",
+    const file: ScrubFile = { tcp: "off", answers: "asked" };
+    expect(texts(file, [ANSWERS, QUERIES])).toEqual([
+      "learn_question src 192.0.2.1/32 proto udp dst-port 53",
       "require_question dst 192.0.2.1/32 proto udp src-port 53",
       "dst 192.0.2.1/32 proto udp dst-port 53 discard",
     ]);
-    expect(texts({ tcp: "off", answers: "asked" }, [QUERIES])).toHaveLength(1);
+    expect(texts(file, [QUERIES])).toHaveLength(1);
+    expect(texts({ answers: "asked" }, [{ ...ALL, sourcePorts: port(53) }]).slice(1)).toEqual([
+      "learn_question src 192.0.2.1/32 proto udp dst-port 53",
+      "require_question dst 192.0.2.1/32 proto udp src-port 53",
+    ]);
+  });
+
+  test("ask of answers no more than the attack's rules match", () => {
+    const precise = { ...ANSWERS, destinationPorts: port(80), packetLength: { min: 1000, max: 1500 } };
+    expect(texts({ tcp: "off", answers: "asked" }, [precise])[1]).toBe(
+      "require_question dst 192.0.2.1/32 proto udp src-port 53 dst-port 80 length 1000-1500",
+    );
+  });
+
+  test("take for questions only what goes to the ports that the attack's answers come from, and from no service", () => {
+    const udp = (ports: string[], source_ports: string[] = []) => ({ protocol: "udp", ports, source_ports }) as const;
+    const questions = (services: ReturnType<typeof udp>[], attack = [ANSWERS]) =>
+      texts({ tcp: "off", answers: "asked", ...(services.length > 0 && { services }) }, attack)
+        .filter((text) => text.startsWith("learn_question"))
+        .map((text) => text.replace("learn_question src 192.0.2.1/32 proto udp ", ""));
+    expect(questions([udp(["53"]), udp(["443", "54"])])).toEqual(["src-port 0-52,55-442,444-65535 dst-port 53"]);
+    expect(questions([udp([]), udp(["0-65535"])])).toEqual(["dst-port 53"]);
+    expect(questions([udp(["0-1023"]), udp([], ["53"])])).toEqual(["src-port 1024-65535 dst-port 53"]);
+    expect(questions([udp(["10-20", "15-30", "40", "50", "60"]), udp(["70", "80"])])).toEqual([
+      "src-port 0-9,31-39,41-49,51-59,61-69 dst-port 53",
+      "src-port 71-79,81-65535 dst-port 53",
+    ]);
+    const others = [123, 161, 389, 1900, 11_211].map((from) => ({ ...UDP, sourcePorts: port(from) }));
+    expect(questions([], [ANSWERS, ANSWERS, ...others])).toEqual(["dst-port 53,123,161,389,1900", "dst-port 11211"]);
   });
 
   test("end with the services, and drop all else", () => {

@@ -40,9 +40,13 @@ export function scrubRules(prefix: Prefix, filter: ScrubFilter, attack: readonly
  * what goes out stay.
  */
 export function rulesBeside(filter: ScrubFilter, attack: readonly Rule[]): readonly Rule[] {
-  const { tcp, dns, askedOnly } = filter;
-  const rules = tcp === null ? attack : attack.flatMap(withoutTcp);
-  return rules.filter((rule) => !(dns && isOfQueries(rule)) && !(askedOnly && isOfAnswers(rule)));
+  return besideTcp(filter, attack).filter(
+    (rule) => !(filter.dns && isOfQueries(rule)) && !(filter.askedOnly && isOfAnswers(rule)),
+  );
+}
+
+function besideTcp({ tcp }: ScrubFilter, attack: readonly Rule[]): readonly Rule[] {
+  return tcp === null ? attack : attack.flatMap(withoutTcp);
 }
 
 /** A rule for any protocol becomes those for the others that floods use, but for one of fragments, which show no TCP. */
@@ -90,16 +94,33 @@ function* limits(prefix: Prefix, { packets, bytes, connections, ...lengths }: So
   if (bytes > 0) yield { rule: towards(prefix), inline: { ...none, bytesPerSecond: bytes }, reason };
 }
 
-/** Which of the attack's rules match answers says which answers must have been asked for. */
-function* questions(prefix: Prefix, { askedOnly }: ScrubFilter, attack: readonly Rule[]): Generator<ScrubRule> {
-  if (!askedOnly) return;
-  const answers = attack.filter(isOfAnswers);
+/**
+ * Which of the attack's rules match answers says which answers must have been asked for: exactly those packets. What the
+ * victim sends from the ports of its services answers others, who could so make it ask whom they want.
+ */
+function* questions(prefix: Prefix, filter: ScrubFilter, attack: readonly Rule[]): Generator<ScrubRule> {
+  if (!filter.askedOnly) return;
+  const answers = besideTcp(filter, attack).filter(isOfAnswers);
   if (answers.length === 0) return;
   const outgoing: Rule = { ...towards(prefix, UDP), destination: null, source: prefix };
-  yield { rule: outgoing, inline: { kind: "learn_question" }, reason: "unasked" };
-  for (const { sourcePorts } of answers) {
-    yield { rule: { ...towards(prefix, UDP), sourcePorts }, inline: { kind: "require_question" }, reason: "unasked" };
+  const asked = chunks(merged(answers.flatMap(({ sourcePorts }) => sourcePorts)));
+  for (const destinationPorts of asked) {
+    for (const sourcePorts of chunks(askingPorts(filter.services))) {
+      yield {
+        rule: { ...outgoing, sourcePorts, destinationPorts },
+        inline: { kind: "learn_question" },
+        reason: "unasked",
+      };
+    }
   }
+  for (const rule of answers) yield { rule, inline: { kind: "require_question" }, reason: "unasked" };
+}
+
+/** The victim's ports but those of its services over UDP; empty: all, also of a service at any port. */
+function askingPorts(services: ScrubFilter["services"]): readonly PortRange[] {
+  const serving = (services ?? []).filter(({ protocol, sourcePorts }) => protocol === UDP && sourcePorts.length === 0);
+  const ports = serving.flatMap((service) => service.ports);
+  return ports.length === 0 ? [] : others(merged(ports));
 }
 
 function* services(prefix: Prefix, wanted: readonly Service[] | null): Generator<ScrubRule> {
@@ -137,4 +158,24 @@ function chunks(ranges: readonly PortRange[]): (readonly PortRange[])[] {
   if (ranges.length <= PORT_RANGES_MAX) return [ranges];
   const count = Math.ceil(ranges.length / PORT_RANGES_MAX);
   return Array.from({ length: count }, (_, i) => ranges.slice(i * PORT_RANGES_MAX, (i + 1) * PORT_RANGES_MAX));
+}
+
+const PORT_MAX = 65_535;
+
+/** Without overlaps, in order. */
+function merged(ranges: readonly PortRange[]): readonly PortRange[] {
+  const all: PortRange[] = [];
+  for (const { from, to } of [...ranges].sort((a, b) => a.from - b.from)) {
+    const last = all.at(-1);
+    if (last === undefined || from > last.to + 1) all.push({ from, to });
+    else all[all.length - 1] = { from: last.from, to: Math.max(last.to, to) };
+  }
+  return all;
+}
+
+/** All other ports. */
+function others(ranges: readonly PortRange[]): readonly PortRange[] {
+  const starts = [0, ...ranges.map(({ to }) => to + 1)];
+  const ends = [...ranges.map(({ from }) => from - 1), PORT_MAX];
+  return starts.map((from, i) => ({ from, to: ends[i] ?? PORT_MAX })).filter(({ from, to }) => from <= to);
 }
