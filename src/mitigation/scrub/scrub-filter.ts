@@ -59,19 +59,25 @@ export const NO_SOURCE_LIMITS: SourceLimits = {
 /** Of DNS over UDP and TCP. */
 export const DNS_PORT = 53;
 
-/** `validate tcp transparent, validate dns, each source 1000 packets/s, only tcp/80,443 udp/53`; "": nothing. */
-export function filterText({ tcp, dns, askedOnly, sourceLimits, services, countsOnly }: ScrubFilter): string {
+/**
+ * `validate tcp transparent; validate dns; dst 192.0.2.1/32 proto udp discard; each source 1000 packets/s; only tcp/80,443
+ * udp/53`: in the order in which it is done; "": nothing.
+ * @param attack what is done about the attack itself, as text.
+ */
+export function filterText(filter: ScrubFilter, attack: string): string {
+  const { tcp, dns, askedOnly, sourceLimits, services, countsOnly } = filter;
   const { packets, bytes, connections } = sourceLimits;
   const limits = [
+    connections > 0 ? `${connections} connections/s` : "",
     packets > 0 ? `${packets} packets/s` : "",
     bytes > 0 ? `${bytes} bytes/s` : "",
-    connections > 0 ? `${connections} connections/s` : "",
   ].filter((limit) => limit !== "");
   const parts = [
     countsOnly ? "only counted" : "",
     tcp === null ? "" : `validate tcp ${tcp}`,
     dns ? "validate dns" : "",
     askedOnly ? "only answers that were asked for" : "",
+    attack,
     limits.length === 0 ? "" : `each source ${limits.join(" ")}`,
     services === null ? "" : `only ${services.map(serviceText).join(" ")}`,
   ];

@@ -81,7 +81,7 @@ describe("rules of a scrubbed victim", () => {
     expect(texts({ dns: "off", tcp: "off" }, [QUERIES])).toEqual(["dst 192.0.2.1/32 proto udp dst-port 53 discard"]);
   });
 
-  test("limit each source, as much of an address as is configured, before the attack's rules", () => {
+  test("limit each source, as much of an address as is configured, after the attack's rules", () => {
     const file = {
       tcp: "off",
       source_packets_per_second: 100,
@@ -90,10 +90,10 @@ describe("rules of a scrubbed victim", () => {
       source_ipv4_length: 24,
     } as const;
     expect(texts(file, [UDP])).toEqual([
+      "dst 192.0.2.1/32 proto udp discard",
       "limit_source dst 192.0.2.1/32 proto tcp tcp-flags syn,!ack",
       "limit_source dst 192.0.2.1/32",
       "limit_source dst 192.0.2.1/32",
-      "dst 192.0.2.1/32 proto udp discard",
     ]);
     const limits = (victim: string) => scrubRules(prefix(victim), buildScrub(file, []), []).map(({ inline }) => inline);
     const limit = { kind: "limit_source", packetsPerSecond: 0, bytesPerSecond: 0, prefixLength: 120 } as const;
@@ -172,21 +172,21 @@ describe("rules of a scrubbed victim", () => {
     const reasons = scrubRules(VICTIM, filter, [ANSWERS, { ...UDP, packetLength: { min: 1, max: 2 } }]);
     expect([...new Set(reasons.map(({ reason }) => reason))]).toEqual([
       "unvalidated",
-      "source_limit",
       "unasked",
       "rule",
+      "source_limit",
       "no_service",
     ]);
   });
 });
 
-test("the text of a filter says what it does", () => {
-  const text = (file: ScrubFile) => filterText(buildScrub(file, []));
+test("the text of a filter says what it does, in its order", () => {
+  const text = (file: ScrubFile, attack = "") => filterText(buildScrub(file, []), attack);
   expect(text({})).toBe("validate tcp transparent");
   expect(text({ tcp: "off" })).toBe("");
-  expect(text({ profile: "dns", dry_run: true, answers: "asked" })).toBe(
+  expect(text({ profile: "dns", dry_run: true, answers: "asked" }, ruleText(UDP))).toBe(
     "only counted; validate tcp transparent; validate dns; only answers that were asked for; " +
-      "each source 2000 packets/s 100 connections/s; " +
+      "dst 192.0.2.1/32 proto udp discard; each source 100 connections/s 2000 packets/s; " +
       "only udp/53 tcp/53,443,853 udp/from 53,123 icmp icmpv6",
   );
 });

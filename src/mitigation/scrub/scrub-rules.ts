@@ -1,6 +1,7 @@
 /**
  * What a scrub filter makes of the rules of an attack: rules in the order in which the kernel tries them. Sources prove
- * their address first and keep to their limits, then the attack is dropped, and then all that is no service. Pure.
+ * their address first, then the attack is dropped, then sources keep to their limits, and last all that is no service is
+ * dropped. Pure.
  */
 import type { Prefix } from "../../net/prefix.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
@@ -26,9 +27,10 @@ const ACK = 16;
 export function scrubRules(prefix: Prefix, filter: ScrubFilter, attack: readonly Rule[]): ScrubRule[] {
   return [
     ...validation(prefix, filter),
-    ...limits(prefix, filter.sourceLimits),
     ...questions(prefix, filter, attack),
     ...rulesBeside(filter, attack).map((rule) => ({ rule, reason: "rule" }) as const),
+    // What is dropped by now uses nobody's limit up, in whose name it may have been sent.
+    ...limits(prefix, filter.sourceLimits),
     ...services(prefix, filter.services),
   ];
 }
