@@ -54,6 +54,19 @@ describe("scrub", () => {
     });
   });
 
+  test("limits what a source sends that proved its address, unless that is said", () => {
+    const packets = (text: string) => scrubsOf(text)[0]?.sourceLimits.packets;
+    expect(packets("")).toBe(20_000);
+    expect(packets('scrub: {tcp: "off"}\n')).toBe(0);
+    expect(packets('scrub: {tcp: "off", dns: truncate}\n')).toBe(20_000);
+    expect(packets("scrub: {source_packets_per_second: 0}\n")).toBe(0);
+    expect(packets("scrub: {profile: vpn}\n")).toBe(20_000);
+    expect(packets("scrub: {profile: game}\n")).toBe(500);
+    const own = "scrub_profiles: [{name: own, source_packets_per_second: 0}, {name: other}]\n";
+    expect(packets(`${own}scrub: {profile: own}\n`)).toBe(0);
+    expect(packets(`${own}scrub: {profile: other}\n`)).toBe(20_000);
+  });
+
   test("limits what learned sources send, unless that is switched off", () => {
     expect(scrubsOf("")[0]?.learnedBytesPerSecond).toBe(12_500_000);
     expect(scrubsOf("scrub: {learned_mbps: 0}\n")[0]?.learnedBytesPerSecond).toBe(0);

@@ -5,6 +5,7 @@ import { PORT_RANGES_MAX } from "../../mitigation/rules/rule.ts";
 import {
   NO_SOURCE_LIMITS,
   PROFILES,
+  PROVEN_SOURCE_PACKETS,
   type ScrubFilter,
   type Service,
   type ValidationWay,
@@ -30,10 +31,7 @@ const ServiceFile = Type.Object(
   closed,
 );
 
-const rate = (description: string) =>
-  described(Type.Optional(Type.Number({ minimum: 0, maximum: 1e9 })), description, {
-    ifAbsent: "as the profile says, else 0",
-  });
+const rate = Type.Number({ minimum: 0, maximum: 1e9 });
 
 const OF_PROFILES = {
   tcp: described(
@@ -56,9 +54,19 @@ const OF_PROFILES = {
     "What the sources may send, all together, that had TCP connections to the victim before the attack and have not proved their address since. 0 sets no limit.",
     { ifAbsent: "as the profile says, else 100" },
   ),
-  source_packets_per_second: rate("What each source may send; what is beyond is dropped. 0 sets no limit."),
-  source_mbps: rate("The same in megabits per second."),
-  source_connections_per_second: rate("How many TCP connections each source may open. 0 sets no limit."),
+  source_packets_per_second: described(
+    Type.Optional(rate),
+    "What each source may send; what is beyond is dropped. 0 sets no limit. The default where sources prove their address bounds what a guessed proof is worth: one takes about 2^30 guesses, so a flood of 10 million guesses a second makes one of its sources pass every 107 seconds. Raise it where few sources send much, such as the proxies of a CDN.",
+    { ifAbsent: "as the profile says, else 20000 with `tcp` or `dns` other than `off`, else 0" },
+  ),
+  source_mbps: described(Type.Optional(rate), "The same in megabits per second.", {
+    ifAbsent: "as the profile says, else 0",
+  }),
+  source_connections_per_second: described(
+    Type.Optional(rate),
+    "How many TCP connections each source may open. 0 sets no limit.",
+    { ifAbsent: "as the profile says, else 0" },
+  ),
   source_ipv4_length: described(
     Type.Optional(integer(8, 32)),
     "How much of an IPv4 address is one source for these limits: 32 for each address, 24 for all 256 together.",
@@ -152,7 +160,15 @@ export function buildScrub(file: ScrubFile, profiles: ProfilesFile): ScrubConfig
   const own = profiles.find(({ name }) => name === profile);
   const builtIn = own === undefined && profile !== null ? PROFILES[profile] : undefined;
   const kind = own === undefined ? { ...ANY_VICTIM, ...builtIn } : filterOf(own, ANY_VICTIM);
-  return { profile, isAlways, isOnNodes, ...filterOf(file, kind), countsOnly };
+  const filter = filterOf(file, kind);
+  const said = file.source_packets_per_second ?? own?.source_packets_per_second;
+  return { profile, isAlways, isOnNodes, ...(said === undefined ? boundProofs(filter) : filter), countsOnly };
+}
+
+function boundProofs(filter: ScrubFilter): ScrubFilter {
+  const { tcp, dns, sourceLimits } = filter;
+  if ((tcp === null && !dns) || sourceLimits.packets > 0) return filter;
+  return { ...filter, sourceLimits: { ...sourceLimits, packets: PROVEN_SOURCE_PACKETS } };
 }
 
 function filterOf(file: Omit<ScrubFile, "profile">, otherwise: ScrubFilter): ScrubFilter {

@@ -33,7 +33,11 @@ describe("rules of a ban in the kernel", () => {
   });
 
   test("a scrubbed one first has sources of TCP prove their address, then its rules, but none that match all", () => {
-    const scrub = { kind: "scrub", rules: udpRules(), filter: buildScrub({ tcp: "reset" }, []) } as const;
+    const scrub = {
+      kind: "scrub",
+      rules: udpRules(),
+      filter: buildScrub({ tcp: "reset", source_packets_per_second: 0 }, []),
+    } as const;
     const [first, ...others] = kernelRulesOf(ban({ measure: scrub }));
     expect(first).toMatchObject({ inline: { kind: "validate_reset", learnedBytesPerSecond: 12_500_000 } });
     expect(matchText(first?.rule as Rule)).toBe("dst 192.0.2.1/32 proto tcp");

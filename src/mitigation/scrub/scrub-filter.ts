@@ -56,6 +56,13 @@ export const NO_SOURCE_LIMITS: SourceLimits = {
   ipv6Length: 64,
 };
 
+/**
+ * Packets per second of each source, unless configured, where sources prove their address. A cookie has 30 secret bits
+ * (COOKIE_TAG_MASK in addon/abi/source_abi.h): 10 million guesses a second hit one every 2^30 / 10^7 = 107 s, each for
+ * another source, and it passes for ten minutes. Those about six sources together then send 1 % of the flood.
+ */
+export const PROVEN_SOURCE_PACKETS = 20_000;
+
 /** Of DNS over UDP and TCP. */
 export const DNS_PORT = 53;
 

@@ -14,9 +14,11 @@ const TCP: Rule = { ...ALL, protocol: 6 };
 const QUERIES: Rule = { ...UDP, destinationPorts: port(53) };
 const ANSWERS: Rule = { ...UDP, sourcePorts: port(53) };
 
+const NO_LIMIT = { source_packets_per_second: 0 } as const;
+
 /** `validate_dns dst 192.0.2.1/32 proto udp dst-port 53`; the rule's own action if it has no other. */
 function texts(file: ScrubFile, attack: readonly Rule[] = [], victim = VICTIM): string[] {
-  return scrubRules(victim, buildScrub(file, []), attack).map(({ rule, inline }) =>
+  return scrubRules(victim, buildScrub({ ...NO_LIMIT, ...file }, []), attack).map(({ rule, inline }) =>
     inline === undefined ? ruleText(rule) : `${inline.kind} ${matchText(rule)}`,
   );
 }
@@ -182,7 +184,8 @@ describe("rules of a scrubbed victim", () => {
 
 test("the text of a filter says what it does, in its order", () => {
   const text = (file: ScrubFile, attack = "") => filterText(buildScrub(file, []), attack);
-  expect(text({})).toBe("validate tcp transparent");
+  expect(text({})).toBe("validate tcp transparent; each source 20000 packets/s");
+  expect(text(NO_LIMIT)).toBe("validate tcp transparent");
   expect(text({ tcp: "off" })).toBe("");
   expect(text({ profile: "dns", dry_run: true, answers: "asked" }, ruleText(UDP))).toBe(
     "only counted; validate tcp transparent; validate dns; only answers that were asked for; " +

@@ -24,7 +24,16 @@ describe("a scrub filter in a document", () => {
   test("has nothing that it does not do, and the length of its family", () => {
     expect(scrubToWire(VICTIM, filterOf({ tcp: "off", learned_mbps: 0 }))).toEqual({});
     expect(
-      scrubToWire(VICTIM6, filterOf({ tcp: "reset", learned_mbps: 8, source_mbps: 8, source_ipv6_length: 48 })),
+      scrubToWire(
+        VICTIM6,
+        filterOf({
+          tcp: "reset",
+          learned_mbps: 8,
+          source_packets_per_second: 0,
+          source_mbps: 8,
+          source_ipv6_length: 48,
+        }),
+      ),
     ).toEqual({
       tcp: "reset",
       learned_bytes: 1e6,

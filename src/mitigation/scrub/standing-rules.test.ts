@@ -37,7 +37,7 @@ test("a hostgroup that has a whole network has its own rules there alone", () =>
   const own = "hostgroups: [{name: web, networks: [192.0.2.0/24]";
   expect(learned(`mitigation: scrub\n${own}}]\n`)).toHaveLength(2);
   expect(learned(`mitigation: scrub\n${own}, scrub: {tcp: "off"}}]\n`)).toEqual(["learn dst 2001:db8::/48 proto tcp"]);
-  expect(learned(`scrub: {always: true}\n${own}, scrub: {tcp: reset}}]\n`)).toEqual([
+  expect(learned(`scrub: {always: true, source_packets_per_second: 0}\n${own}, scrub: {tcp: reset}}]\n`)).toEqual([
     "validate_reset dst 192.0.2.0/24 proto tcp",
     "validate_transparent dst 2001:db8::/48 proto tcp",
   ]);
@@ -48,7 +48,7 @@ describe("a hostgroup within a network that has standing rules", () => {
     "validate_transparent dst 192.0.2.0/24 proto tcp",
     "validate_transparent dst 2001:db8::/48 proto tcp",
   ];
-  const ALWAYS = "scrub: {always: true}\n";
+  const ALWAYS = "scrub: {always: true, source_packets_per_second: 0}\n";
 
   test("is kept from those, whatever it does itself", () => {
     expect(learned(`${ALWAYS}${GROUP}, scrub: {always: false}}]\n`)).toEqual(["pass dst 192.0.2.0/28", ...network]);
@@ -94,9 +94,13 @@ describe("a hostgroup within a network that has standing rules", () => {
 });
 
 test("where a hostgroup is always scrubbed, its rules are there without an attack", () => {
-  const own = learned(`${GROUP}, scrub: {always: true, tcp: reset, services: [{protocol: tcp, ports: ["443"]}]}}]\n`);
+  const own = learned(
+    `${GROUP}, scrub: {always: true, profile: web, tcp: reset, services: [{protocol: tcp, ports: ["443"]}]}}]\n`,
+  );
   expect(own).toEqual([
     "validate_reset dst 192.0.2.0/28 proto tcp",
+    "limit_source dst 192.0.2.0/28 proto tcp tcp-flags syn,!ack",
+    "limit_source dst 192.0.2.0/28",
     "pass dst 192.0.2.0/28 proto tcp dst-port 443",
     "discard dst 192.0.2.0/28",
   ]);

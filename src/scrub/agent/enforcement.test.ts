@@ -179,7 +179,10 @@ test("before anything is wanted the kernel is left as it is", () => {
   expect(calls).toBe(1);
 });
 
-const FILTER = buildScrub({ services: [{ protocol: "tcp", ports: ["443"], source_ports: [] }] }, []);
+const FILTER = buildScrub(
+  { source_packets_per_second: 0, services: [{ protocol: "tcp", ports: ["443"], source_ports: [] }] },
+  [],
+);
 const actions = () => kernel.map(({ rule, inline }) => inline?.kind ?? rule.action.kind);
 
 test("a filter is put into the kernel around the rules of its ban, in this order also when they change", () => {
