@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { BpfDirectory, bpfUnavailable } from "../../test/fixtures/dataplane/bpf-directory.ts";
 import { prefix } from "../../test/fixtures/networks.ts";
 import { ethernet, ip, tcp, udp } from "../../test/fixtures/packets/frames.ts";
+import { scrubsOfAcceptedRates } from "../../test/fixtures/scrub/accepted-rates.ts";
 import { parseConfig } from "../config/load/load.ts";
 import { buildScrub } from "../config/sections/scrub.ts";
 import { toKernelRules } from "../mitigation/rules/kernel-rules.ts";
@@ -36,6 +37,15 @@ describe.skipIf(bpfUnavailable !== null)(`packets${bpfUnavailable === null ? "" 
   afterEach(() => {
     filter.close("detach");
     directory.close();
+  });
+
+  test("may be limited to any rate that the configuration accepts", () => {
+    const victim = prefix(`${VICTIM}/32`);
+    for (const [i, scrub] of scrubsOfAcceptedRates().entries()) {
+      const terms = { banId: "b", isDryRun: false, expiresAtMs: Date.now() + 60_000 };
+      filter.setRules(toKernelRules(scrubRules(victim, scrub, []), `${i}/`, terms));
+    }
+    expect(filter.readRules().length).toBeGreaterThan(0);
   });
 
   test("of answers pass from whom the victim asked, and nobody else makes it ask", () => {

@@ -11,7 +11,7 @@ import {
   type ValidationWay,
 } from "../../mitigation/scrub/scrub-filter.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
-import { closed, described, integer, list, oneOf, text } from "../load/schema-forms.ts";
+import { closed, described, integer, list, oneOf, text, zeroOr } from "../load/schema-forms.ts";
 import { parsePortRange } from "../load/text-forms.ts";
 
 const SERVICE_PROTOCOLS = ["tcp", "udp", "sctp", "icmp", "icmpv6", "gre", "esp", "ah", "ipip", "ipv6"] as const;
@@ -31,7 +31,10 @@ const ServiceFile = Type.Object(
   closed,
 );
 
-const rate = Type.Number({ minimum: 0, maximum: 1e9 });
+/** A second. */
+const rate = zeroOr(1, 1e9);
+/** The least is 125 bytes/s. */
+const mbps = (most: number) => zeroOr(0.001, most);
 
 const OF_PROFILES = {
   tcp: described(
@@ -50,7 +53,7 @@ const OF_PROFILES = {
     { ifAbsent: "as the profile says, else `any`" },
   ),
   learned_mbps: described(
-    Type.Optional(Type.Number({ minimum: 0, maximum: 1e6 })),
+    Type.Optional(mbps(1e6)),
     "What the sources may send, all together, that had TCP connections to the victim before the attack and have not proved their address since. 0 sets no limit.",
     { ifAbsent: "as the profile says, else 100" },
   ),
@@ -59,7 +62,7 @@ const OF_PROFILES = {
     "What each source may send; what is beyond is dropped. 0 sets no limit. The default where sources prove their address bounds what a guessed proof is worth: one takes about 2^30 guesses, so a flood of 10 million guesses a second makes one of its sources pass every 107 seconds. Raise it where few sources send much, such as the proxies of a CDN.",
     { ifAbsent: "as the profile says, else 20000 with `tcp` or `dns` other than `off`, else 0" },
   ),
-  source_mbps: described(Type.Optional(rate), "The same in megabits per second.", {
+  source_mbps: described(Type.Optional(mbps(1e9)), "The same in megabits per second.", {
     ifAbsent: "as the profile says, else 0",
   }),
   source_connections_per_second: described(
