@@ -9,6 +9,7 @@ import { mappedLength, type Prefix, prefixContains } from "../../net/prefix.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import { type KernelRule, toKernelRules } from "../rules/kernel-rules.ts";
 import { wideRule } from "../rules/rule.ts";
+import { mayScrub } from "./ban-slots.ts";
 import { type ScrubRule, scrubRules } from "./scrub-rules.ts";
 
 /** Renewed with every change of the rules, so that they do not end while the service runs. */
@@ -56,10 +57,9 @@ function ownedPrefixes({ hostgroups, networks, mitigations }: Groups): Owned[] {
 }
 
 function rulesFor(prefix: Prefix, mitigation: GroupMitigation): ScrubRule[] {
-  const { ladder, scrub, ban } = mitigation;
+  const { scrub } = mitigation;
   if (scrub.isAlways) return scrubRules(prefix, scrub, []);
-  const scrubs = ban.fallback === "scrub" || ladder.some(({ action }) => action === "scrub");
-  if (!scrubs || (scrub.tcp === null && !scrub.dns)) return [];
+  if (!mayScrub(mitigation) || (scrub.tcp === null && !scrub.dns)) return [];
   const rule = { ...wideRule(prefix, { kind: "discard" }), protocol: IP_PROTOCOL.tcp };
   return [{ rule, inline: { kind: "learn" }, reason: "unvalidated" }];
 }
