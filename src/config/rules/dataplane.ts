@@ -44,6 +44,10 @@ export function* scrubbingNeedsTheDataplane(file: File): Generator<Finding> {
       if (rung?.action === "scrub") yield { path: [...path, "escalation", i, "action"], rule };
     }
     if (level.ban?.fallback === "scrub") yield { path: [...path, "ban", "fallback"], rule };
+    if (level.scrub?.always === true) {
+      const remedy = "filters on this machine, which needs the section dataplane: add it, or remove this";
+      yield { path: [...path, "scrub", "always"], rule: remedy };
+    }
   }
 }
 

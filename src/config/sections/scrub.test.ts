@@ -23,6 +23,7 @@ function problemsOf(text: string): string[] {
   return config.kind === "invalid" ? config.problems.map(({ path, rule }) => `${path.join(".")}: ${rule}`) : [];
 }
 
+const ALWAYS = "dataplane: {interfaces: [eth0]}\nscrub: {tcp: reset, always: true}\n";
 const group = (scrub: string) => `hostgroups: [{name: g, networks: [192.0.2.0/28], scrub: ${scrub}}]\n`;
 
 describe("scrub", () => {
@@ -42,12 +43,12 @@ describe("scrub", () => {
   });
 
   test("of a hostgroup takes the top-level keys up, but for those of another profile", () => {
-    expect(scrubsOf(`scrub: {tcp: reset, always: true}\n${group("{dns: truncate}")}`)[1]).toMatchObject({
+    expect(scrubsOf(`${ALWAYS}${group("{dns: truncate}")}`)[1]).toMatchObject({
       tcp: "reset",
       dns: true,
       isAlways: true,
     });
-    expect(scrubsOf(`scrub: {tcp: reset, always: true}\n${group("{profile: dns}")}`)[1]).toMatchObject({
+    expect(scrubsOf(`${ALWAYS}${group("{profile: dns}")}`)[1]).toMatchObject({
       tcp: "transparent",
       dns: true,
       isAlways: false,

@@ -80,7 +80,7 @@ const OF_PROFILES = {
   }),
   services: described(
     Type.Optional(list(ServiceFile, SCRUB_SERVICES_MAX, { atLeastOne: true })),
-    "What the victim is there for; while it is scrubbed, all else is dropped. Name also what its work depends on: `icmp` for packets that are too big, answers of resolvers.",
+    "What the victim is there for; while it is scrubbed, all else is dropped, but for what rules of the attack with `flowspec.action: rate_limit` let pass. Name also what its work depends on: `icmp` for packets that are too big, answers of resolvers.",
     { ifAbsent: "as the profile says, else all traffic" },
   ),
 };
@@ -94,7 +94,7 @@ export const SCRUB_KEYS = {
   ...OF_PROFILES,
   always: described(
     Type.Optional(Type.Boolean()),
-    "Whether this is done at all times, and not only while a victim is under attack.",
+    "Whether this is done at all times, and not only while a victim is under attack. It needs `dataplane`; `answers` acts only under attack. A hostgroup within another one has its own keys alone.",
     { ifAbsent: "false" },
   ),
   on_nodes: described(
