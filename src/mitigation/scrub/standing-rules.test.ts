@@ -87,7 +87,9 @@ describe("a hostgroup within a network that has standing rules", () => {
     ]);
   });
 
-  test("has no end of its own where there are none", () => {
+  test("has no end of its own where there are none, or sources are only remembered", () => {
+    const all = ["learn dst 192.0.2.0/24 proto tcp", "learn dst 2001:db8::/48 proto tcp"];
+    expect(learned(`mitigation: scrub\n${GROUP}, scrub: {tcp: "off"}}]\n`)).toEqual(all);
     expect(learned(`${GROUP}}]\n`)).toEqual([]);
     expect(learned(`${GROUP}, mitigation: scrub}]\n`)).toEqual(["learn dst 192.0.2.0/28 proto tcp"]);
   });

@@ -79,14 +79,15 @@ function nested(owned: readonly Owned[]): (Owned & { readonly around: readonly O
 
 /**
  * The kernel goes on to the rules of wider prefixes where those of a longer one decide nothing. A prefix within one of
- * the same hostgroup is left to that one's; one within another hostgroup's is kept from that one's.
+ * the same hostgroup is left to that one's; one within another hostgroup's is kept from that one's, unless these only
+ * remember sources.
  */
 function kernelRulesOf({ prefix, mitigation, rules, around }: ReturnType<typeof nested>[number]): KernelRule[] {
   if (around.at(-1)?.mitigation === mitigation) return [];
   const { countsOnly, services } = mitigation.scrub;
   const terms = { banId: "", isDryRun: countsOnly, expiresAtMs: 0 };
   const made = toKernelRules(rules, "always/", terms);
-  const isAround = around.some((wider) => wider.rules.length > 0);
+  const isAround = around.some((wider) => wider.mitigation.scrub.isAlways && wider.rules.length > 0);
   const decidesAll = rules.length > 0 && mitigation.scrub.isAlways && services !== null && !countsOnly;
   if (!isAround || decidesAll) return made;
   const end = { rule: wideRule(prefix, { kind: "discard" }), inline: { kind: "pass" }, reason: "rule" } as const;
