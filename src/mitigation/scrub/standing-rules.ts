@@ -40,7 +40,7 @@ interface Owned {
 
 function makeRules(config: Groups): readonly KernelRule[] {
   const made = nested(ownedPrefixes(config)).map((each) => [mappedLength(each.prefix), kernelRulesOf(each)] as const);
-  return made.sort(([a], [b]) => b - a).flatMap(([_, rules]) => rules);
+  return made.sort(([a], [b]) => b - a).flatMap(([, rules]) => rules);
 }
 
 /** A hostgroup that has a whole network has it alone. */
@@ -69,7 +69,7 @@ function nested(owned: readonly Owned[]): (Owned & { readonly around: readonly O
   const keyed = owned.map((each) => [addressToBytes(each.prefix.address), each] as const);
   keyed.sort(([a, { prefix: one }], [b, { prefix: other }]) => Buffer.compare(a, b) || one.length - other.length);
   let around: readonly Owned[] = [];
-  return keyed.map(([_, each]) => {
+  return keyed.map(([, each]) => {
     around = around.filter(({ prefix }) => prefixContains(prefix, each.prefix.address));
     const placed = { ...each, around };
     around = [...around, each];
