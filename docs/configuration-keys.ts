@@ -93,6 +93,8 @@ export function fallbackOf(name: string, schema: ReferenceSchema, parent: Refere
 function typeOf(schema: ReferenceSchema, path: string): string {
   if (schema.anyOf !== undefined) {
     const list = schema.anyOf.find(({ type }) => type === "array");
+    const number = numberIn(schema.anyOf);
+    if (number !== undefined) return typeOf(number, path);
     const single = schema.anyOf.some(({ format }) => format !== undefined) ? "text" : "choice";
     return list === undefined ? single : `${single}, or ${typeOf(list, "")}`;
   }
@@ -135,7 +137,12 @@ function allowedIn(schema: ReferenceSchema): string {
 function choicesIn(alternatives: readonly ReferenceSchema[]): string {
   const literals = alternatives.flatMap((one) => (one.const === undefined ? [] : [`\`${one.const}\``]));
   const list = alternatives.find(({ type }) => type === "array");
-  return [...new Set(literals), ...(list === undefined ? [] : [allowedIn(list)])].join(", ");
+  const rest = [list, numberIn(alternatives)].filter((one) => one !== undefined).map(allowedIn);
+  return [...new Set(literals), ...rest].join(", ");
+}
+
+function numberIn(alternatives: readonly ReferenceSchema[]): ReferenceSchema | undefined {
+  return alternatives.find((one) => one.type === "number" && one.const === undefined);
 }
 
 function listBounds({ minItems, maxItems, items = {} }: ReferenceSchema): string {

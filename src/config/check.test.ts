@@ -180,6 +180,20 @@ carpet: {thresholds: {pps: 5}, mitigation: divert}
       ],
     ],
     [
+      "answers that nobody can be known to have asked for, once for all hostgroups that inherit it",
+      `${QUIET}${bgp("")}dataplane: {interfaces: [eth0]}
+scrub: {always: true, answers: asked}
+hostgroups:
+  - {name: same, networks: [192.0.2.0/28]}
+  - {name: own, networks: [192.0.2.16/28], scrub: {tcp: "off"}}
+  - {name: "no", networks: [192.0.2.32/28], scrub: {always: false}}
+`,
+      [
+        "7: scrub.answers: warning: asked acts only in bans that scrub, in spite of always: what answers look like is known from an attack",
+        "10: hostgroups[1].scrub.answers: warning: asked acts only in bans that scrub, in spite of always: what answers look like is known from an attack",
+      ],
+    ],
+    [
       "a divert of prefixes that one family cannot have",
       `${QUIET.replace("[192.0.2.0/24]", '[192.0.2.0/24, "2001:db8::/32"]')}${bgp("")}scrubbing: {next_hop: 198.51.100.67, nodes: []}
 carpet: {thresholds: {pps: 5}, mitigation: divert}

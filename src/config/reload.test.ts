@@ -181,4 +181,10 @@ describe("the data plane", () => {
       "dataplane.limits.max_dynamic_rules",
     ]);
   });
+
+  test("counts for each ban the rules of what it scrubs by", () => {
+    const running = filtering(", limits: {max_dynamic_rules: 500}", "ban: {max_active_bans: 50}\nmitigation: scrub");
+    const more = filtering(", limits: {max_dynamic_rules: 510}", "ban: {max_active_bans: 51}\nmitigation: scrub");
+    expect(keepRestartKeys(running, more).ban.maxActiveBans).toBe(50);
+  });
 });

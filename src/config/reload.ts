@@ -1,5 +1,6 @@
 /** Finds the keys of a new configuration whose changes need a restart. All other changes apply at once. */
-import { HISTORY_BYTES_DEFAULT, SLOTS_PER_BAN } from "../limits.ts";
+import { HISTORY_BYTES_DEFAULT } from "../limits.ts";
+import { slotsPerBan } from "../mitigation/scrub/ban-slots.ts";
 import type { BgpConfig, Config } from "./config.ts";
 import { isLoopback } from "./load/text-forms.ts";
 import type { ApiConfig } from "./sections/api.ts";
@@ -153,8 +154,8 @@ function keepDataplane(running: DataplaneConfig | null, next: DataplaneConfig | 
 }
 
 /** More bans than the slots of the running data plane. The file is valid because it also raises the number of slots. */
-function outgrowsSlots({ dataplane }: Config, { ban }: Config): boolean {
-  return dataplane !== null && SLOTS_PER_BAN * ban.maxActiveBans > dataplane.maxDynamicRules;
+function outgrowsSlots({ dataplane }: Config, { ban, mitigations }: Config): boolean {
+  return dataplane !== null && slotsPerBan(mitigations) * ban.maxActiveBans > dataplane.maxDynamicRules;
 }
 
 /** Routes belong to the speaker: they are kept while its section waits for a restart. */

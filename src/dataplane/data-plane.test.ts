@@ -193,6 +193,19 @@ describe("the data plane", () => {
   });
 });
 
+describe("standing rules", () => {
+  test.each([
+    ["networks: [192.0.2.0/24]", "hostgroups: [{ name: web, networks: [192.0.2.0/24] }]"],
+    ["networks: ['2001:db8:1111:2222:3333:4444:5555:6600/120']", ""],
+  ])("are in the kernel beside those of bans: %s, %s", (networks, hostgroups) => {
+    const text = `${CONFIG.replace("networks: [192.0.2.0/24]", networks)}mitigation: scrub\n${hostgroups}\n`;
+    bans = [ban()];
+    make(loadConfigText(text)).start();
+    expect(events).toEqual(["up"]);
+    expect(kernel.rules.map(({ inline }) => inline?.kind)).toEqual([undefined, "learn"]);
+  });
+});
+
 describe("rules of bans", () => {
   test("all changes of a tenth of a second are one", () => {
     make().start();

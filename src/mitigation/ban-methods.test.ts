@@ -15,9 +15,7 @@ import {
   under,
   victim,
 } from "../../test/fixtures/mitigation/ban-engine.ts";
-import { buildScrub } from "../config/sections/scrub.ts";
 import type { Ladder } from "./escalation.ts";
-import type { ScrubMeasure } from "./measure.ts";
 
 const UNICAST = "192.0.2.1/32";
 const UDP = "flow dst 192.0.2.1/32 proto udp";
@@ -29,76 +27,6 @@ const LADDER: Ladder = [
   { afterSeconds: 60, action: "divert" },
   { afterSeconds: 120, action: "blackhole" },
 ];
-
-describe("a ban that scrubs", () => {
-  test("announces nothing, and has sources of TCP prove their address while the attack may be over TCP", () => {
-    const { engine, announcer } = harness(under({ method: "scrub" }));
-    const attack = attackOn();
-    engine.attacksChanged([started(attack)], 0);
-    expect(engine.banOf(attack)).toMatchObject({
-      method: "scrub",
-      measure: { kind: "scrub", filter: { tcp: "transparent" } },
-    });
-    engine.attackClassified(classified(attack, "syn_flood"), 100);
-    engine.tick(250);
-    expect(engine.banOf(attack)?.measure).toMatchObject({ filter: { tcp: "transparent" } });
-    engine.attackClassified(classified(attack, "udp_flood"), 500);
-    engine.tick(750);
-    expect(engine.banOf(attack)?.measure).toMatchObject({ filter: { tcp: null }, rules: { matchesAll: false } });
-    expect(announcer.wanted).toEqual([]);
-  });
-
-  test("by an operator, without an attack, has sources prove their address", async () => {
-    const { engine } = harness(under({ method: "scrub" }));
-    expect((await banBy(engine, victim, 0)).measure).toMatchObject({ kind: "scrub", filter: { tcp: "transparent" } });
-  });
-
-  test("does not where the hostgroup says so", () => {
-    const { engine } = harness(under({ method: "scrub", scrub: buildScrub({ tcp: "off" }, []) }));
-    const attack = classified(attackOn(), "syn_flood");
-    engine.attacksChanged([started(attack)], 0);
-    expect(engine.banOf(attack)?.measure).toMatchObject({ kind: "scrub", filter: { tcp: null } });
-  });
-
-  test("has sources of DNS queries prove their address while the attack may be over UDP", () => {
-    const { engine } = harness(under({ method: "scrub", scrub: buildScrub({ profile: "dns" }, []) }));
-    const attack = attackOn();
-    const filter = () => (engine.banOf(attack)?.measure as ScrubMeasure | undefined)?.filter;
-    engine.attacksChanged([started(attack)], 0);
-    expect(filter()).toMatchObject({ tcp: "transparent", dns: true });
-    engine.attackClassified(classified(attack, "syn_flood"), 500);
-    engine.tick(750);
-    expect(filter()).toMatchObject({ tcp: "transparent", dns: false });
-    engine.attackClassified(classified(attack, "udp_flood"), 1000);
-    engine.tick(1250);
-    expect(filter()).toMatchObject({ tcp: null, dns: true });
-    expect(filter()?.services).toBeArray();
-  });
-
-  test("by scrub nodes has its filter with it where the hostgroup says so", () => {
-    for (const on_nodes of [true, false]) {
-      const { engine } = harness(under({ method: "divert", scrub: buildScrub({ on_nodes, tcp: "reset" }, []) }));
-      const attack = classified(attackOn(), "syn_flood");
-      engine.attacksChanged([started(attack)], 0);
-      const { measure } = engine.banOf(attack) ?? {};
-      expect(measure).toMatchObject({ kind: "divert", ...(on_nodes && { filter: { tcp: "reset" } }) });
-      expect(Object.hasOwn(measure ?? {}, "filter")).toBe(on_nodes);
-    }
-  });
-
-  test("goes on to FlowSpec when its rung ends", () => {
-    const ladder: Ladder = [
-      { afterSeconds: 0, action: "scrub" },
-      { afterSeconds: 10, action: "flowspec" },
-    ];
-    const { engine, announcer } = harness(under({ ladder }));
-    const attack = classified(attackOn(), "udp_flood");
-    engine.attacksChanged([started(attack)], 0);
-    expect(announcer.wanted).toEqual([]);
-    engine.tick(10_000);
-    expect(announcer.wanted).toEqual([UDP]);
-  });
-});
 
 describe("a ban by FlowSpec", () => {
   test("waits for the first classification of the attack, then matches that", () => {

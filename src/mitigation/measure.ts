@@ -181,7 +181,7 @@ export function measureText(measure: Measure): string {
 
 /** `validate tcp transparent; dst 192.0.2.1/32 proto udp discard`. */
 function scrubText(measure: ScrubMeasure): string {
-  return [filterText(measure.filter), rulesText(scrubbedRules(measure))].filter((part) => part !== "").join("; ");
+  return filterText(measure.filter, rulesText(scrubbedRules(measure)));
 }
 
 /** `192.0.2.1/32 next-hop 192.0.2.254 community 65535:666 local-pref 200`. */

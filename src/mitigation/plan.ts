@@ -210,23 +210,34 @@ function measureOf(
     case "flowspec":
       return rules();
     case "scrub":
-      return { kind: action, rules: rules(), filter: filterOf(ban, terms, circumstances) };
+      return { kind: action, rules: rules(), filter: scrubFilterOf(ban, terms, circumstances) };
     default:
       return action satisfies never;
   }
+}
+
+/** Where the hostgroup is always scrubbed, an attack changes nothing about who must prove its address. */
+function scrubFilterOf(ban: PlannedBan, terms: BanTerms, circumstances: Circumstances): ScrubFilter {
+  return terms.scrub.isAlways ? configuredFilter(terms) : filterOf(ban, terms, circumstances);
+}
+
+function configuredFilter({ scrub }: BanTerms): ScrubFilter {
+  const { profile: _name, isAlways: _always, isOnNodes: _nodes, ...filter } = scrub;
+  return filter;
 }
 
 /**
  * Sources of a protocol that the attack does not use need not prove their address. Without an attack, of a manual ban or
  * one that outlasts its attack, it stays as it is; a new one validates all.
  */
-function filterOf({ measure }: PlannedBan, { scrub }: BanTerms, { attacks }: Circumstances): ScrubFilter {
-  const { profile: _name, isAlways: _always, isOnNodes: _nodes, ...filter } = scrub;
+function filterOf({ measure }: PlannedBan, terms: BanTerms, { attacks }: Circumstances): ScrubFilter {
+  const filter = configuredFilter(terms);
   const known = measure.kind === "scrub" || measure.kind === "divert" ? measure.filter : undefined;
   const before = attacks.length === 0 ? (known ?? null) : null;
   const hasTcp = before === null ? attacks.length === 0 || !attacks.every(isWithoutTcp) : before.tcp !== null;
   const hasUdp = before === null ? attacks.length === 0 || !attacks.every(isWithoutUdp) : before.dns;
-  return { ...filter, tcp: hasTcp ? filter.tcp : null, dns: hasUdp && filter.dns };
+  const tcp = hasTcp || filter.tcp === null ? { tcp: filter.tcp } : ({ tcp: null, learnsTcp: true } as const);
+  return { ...filter, ...tcp, dns: hasUdp && filter.dns };
 }
 
 /** An attack that is not classified yet may be any that its metric allows. */

@@ -2,7 +2,7 @@
  * Whether a source may be blocked for a victim now. The checks and their order:
  * docs/interface.md#source-block-refusals.
  */
-import { SLOTS_PER_BAN, VICTIMS_PER_SOURCE } from "../limits.ts";
+import { VICTIMS_PER_SOURCE } from "../limits.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Pair } from "./source-block.ts";
 
@@ -12,6 +12,8 @@ export interface SourceBlockPolicy {
   readonly hasDataplane: boolean;
   readonly maxDynamicRules: number;
   readonly maxActiveBans: number;
+  /** Kept free for each of these. */
+  readonly slotsPerBan: number;
   isWhitelisted(victim: IpAddress): boolean;
   /** Whether the service itself needs the address. */
   isOwn(victim: IpAddress): boolean;
@@ -59,6 +61,7 @@ export function pairRefusal({ source, victim }: Pair, policy: SourceBlockPolicy)
 }
 
 /** Free slots for further pairs. Slots for the maximum number of bans are reserved. */
-export function slotsFree({ hasDataplane, maxDynamicRules, maxActiveBans }: SourceBlockPolicy, pairs: number): number {
-  return hasDataplane ? Math.max(0, maxDynamicRules - pairs - SLOTS_PER_BAN * maxActiveBans) : 0;
+export function slotsFree(policy: SourceBlockPolicy, pairs: number): number {
+  const { hasDataplane, maxDynamicRules, maxActiveBans, slotsPerBan } = policy;
+  return hasDataplane ? Math.max(0, maxDynamicRules - pairs - slotsPerBan * maxActiveBans) : 0;
 }

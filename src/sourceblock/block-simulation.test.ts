@@ -132,7 +132,7 @@ class Simulation {
     this.#policy = { dryRun: this.#random() < 0.2, isAllowlisted: (ip) => ip === banned };
     this.#forgetSource(banned);
     const { isWhitelisted, isInNetworks } = { isWhitelisted: () => false, isInNetworks: isProtected };
-    const bounds = { hasDataplane: true, maxDynamicRules: 36, maxActiveBans: 2, dryRun: false };
+    const bounds = { hasDataplane: true, maxDynamicRules: 36, maxActiveBans: 2, slotsPerBan: 8, dryRun: false };
     const plain = { ...bounds, isWhitelisted, isInNetworks, isOwn: () => false, isAllowlisted: () => false };
     this.#process.blocks.reconfigure({ ...plain, ...this.#policy }, this.#now);
   }

@@ -1,11 +1,12 @@
 /** The configuration of source blocks, in the form that admission needs. */
 import type { Config } from "../config/config.ts";
 import { OwnInfrastructure } from "../config/own-infrastructure.ts";
+import { slotsPerBan } from "../mitigation/scrub/ban-slots.ts";
 import { PrefixTable } from "../net/prefix-table.ts";
 import type { SourceBlockPolicy } from "./admission.ts";
 
 export function sourceBlockPolicy(config: Config): SourceBlockPolicy {
-  const { dataplane, lookup, whitelist, ban, dryRun } = config;
+  const { dataplane, lookup, whitelist, ban, mitigations, dryRun } = config;
   const allowlist = PrefixTable.of(dataplane?.allowlist ?? []);
   const own = new OwnInfrastructure(config);
   return {
@@ -13,6 +14,7 @@ export function sourceBlockPolicy(config: Config): SourceBlockPolicy {
     hasDataplane: dataplane?.enabled === true,
     maxDynamicRules: dataplane?.maxDynamicRules ?? 0,
     maxActiveBans: ban.maxActiveBans,
+    slotsPerBan: slotsPerBan(mitigations),
     isWhitelisted: (victim) => whitelist.find(victim) >= 0,
     isOwn: (victim) => own.refusalOf(victim) !== null,
     isAllowlisted: (source) => allowlist.find(source) >= 0,

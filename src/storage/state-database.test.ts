@@ -320,7 +320,7 @@ test("scrubbed bans of a build before filters validate sources of TCP as they di
   const measure = {
     kind: "scrub",
     rules: udpRules(),
-    filter: buildScrub({ tcp: "reset", learned_mbps: 0 }, []),
+    filter: buildScrub({ tcp: "reset", learned_mbps: 0, source_packets_per_second: 0 }, []),
   } as const;
   const { filter, ...rest } = measure;
   const old = { ...ban, id: "b2", measure: { ...rest, tcp: filter.tcp } };

@@ -50,7 +50,11 @@ describe.skipIf(unavailable !== null)(`scrubbing on an inline box${reason}`, () 
       const after = received(victim);
 
       const [ban] = await bans();
-      expect(ban).toMatchObject({ method: "scrub", state: "active", route: `validate tcp ${tcp}` });
+      expect(ban).toMatchObject({
+        method: "scrub",
+        state: "active",
+        route: `validate tcp ${tcp}; each source 20000 packets/s`,
+      });
       expect(ban?.validated_sources).toBeGreaterThanOrEqual(1);
       expect(long.isClosed).toBe(false);
       expect(long.answers - answersBefore).toBeGreaterThan(10);

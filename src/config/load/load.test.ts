@@ -85,7 +85,7 @@ describe("defaults", () => {
             dns: false,
             askedOnly: false,
             learnedBytesPerSecond: 12_500_000,
-            sourceLimits: { packets: 0, bytes: 0, connections: 0, ipv4Length: 32, ipv6Length: 64 },
+            sourceLimits: { packets: 20_000, bytes: 0, connections: 0, ipv4Length: 32, ipv6Length: 64 },
             services: null,
             countsOnly: false,
           },

@@ -9,7 +9,7 @@ import type { Zone } from "../../edge/zones/zone.ts";
 import { CONFIG_BYTES_MAX } from "../../limits.ts";
 import { messageOf } from "../../system/error-message.ts";
 import type { Config } from "../config.ts";
-import { crossFieldFindings } from "../rules/rules.ts";
+import { builtFindings, crossFieldFindings } from "../rules/rules.ts";
 import { ConfigFile } from "../sections/schema.ts";
 import { buildZones, ZonesFile } from "../zones/file.ts";
 import { zonesFindings } from "../zones/rules.ts";
@@ -96,7 +96,11 @@ export function parseConfig(bytes: Uint8Array, readZones?: (path: string) => Rea
     return { kind: "invalid", problems: [...problemsOf(parsed), ...problemsOf(parsedZones)] };
   }
   const { zones, zonesFile } = parsedZones;
-  return { kind: "valid", config: buildConfig(parsed.file, zones), lineOf: parsed.lineOf, zonesFile };
+  const config = buildConfig(parsed.file, zones);
+  const findings = [...builtFindings(config)];
+  if (findings.length === 0) return { kind: "valid", config, lineOf: parsed.lineOf, zonesFile };
+  const problems = findings.map(({ path, rule }) => ({ line: parsed.lineOf(path), path, rule }));
+  return { kind: "invalid", problems };
 }
 
 type ParsedZones =

@@ -13,6 +13,11 @@ export function integer(minimum: number, maximum: number, fallback?: number) {
   return Type.Integer({ minimum, maximum, ...(fallback === undefined ? {} : { default: fallback }) });
 }
 
+/** A rate of which 0 sets none; the kernel cannot represent one between 0 and `least`. */
+export function zeroOr(least: number, most: number) {
+  return Type.Unsafe<number>(Type.Union([Type.Literal(0), Type.Number({ minimum: least, maximum: most })]));
+}
+
 export function boolean(fallback: boolean) {
   return Type.Boolean({ default: fallback });
 }

@@ -137,6 +137,10 @@ function expectation(shape: Shape): string {
     case "object":
       return "must be a mapping of keys";
     default:
+      if (numberIn(shape) !== undefined) {
+        const number = expectation(numberIn(shape) ?? {}).replace("must be ", "");
+        return `must be ${[...literalsIn(shape), number].join(" or ")}`;
+      }
       return `must be ${literalsIn(shape).join(" or ")}${listIn(shape) === undefined ? "" : ", or a list"}`;
   }
 }
@@ -146,7 +150,8 @@ function butIs(shape: Shape, value: unknown): string {
   if (Array.isArray(value)) return ", not a list";
   if (!isScalar(value)) return ", not a mapping";
   if (typeof value !== "string") return `, not ${value}`;
-  const isQuotedNumber = (shape.type === "integer" || shape.type === "number") && /^-?\d+(\.\d+)?$/.test(value);
+  const type = numberIn(shape)?.type ?? shape.type;
+  const isQuotedNumber = (type === "integer" || type === "number") && /^-?\d+(\.\d+)?$/.test(value);
   return `, not the text ${JSON.stringify(value)}${isQuotedNumber ? ": remove the quotes" : ""}`;
 }
 
@@ -166,6 +171,10 @@ function textIn(shape: Shape): string | undefined {
 
 function listIn(shape: Shape): TSchema | undefined {
   return shape.anyOf?.find((alternative) => alternative.type === "array");
+}
+
+function numberIn(shape: Shape): Shape | undefined {
+  return shape.anyOf?.find((alternative) => alternative.type === "number" && alternative.const === undefined);
 }
 
 function unknownKeyRule(key: string, known: readonly string[]): string {

@@ -1,5 +1,7 @@
 /** Rules between the keys of `dataplane`, and with those of `ban` and `capture`. */
 import { SLOTS_PER_BAN } from "../../limits.ts";
+import { slotsPerBan } from "../../mitigation/scrub/ban-slots.ts";
+import type { Config } from "../config.ts";
 import type { Finding, Pruned } from "../load/shape.ts";
 import type { ConfigFile } from "../sections/schema.ts";
 import { levels } from "./mitigation.ts";
@@ -20,11 +22,15 @@ export function* dataplaneInterfacesAreUnique({ dataplane }: Pick<File, "datapla
 }
 
 /** docs/interface.md#limit-dynamic-rules: these slots are reserved for bans, independent of source blocks. */
-export function* slotsHoldTheBans({ dataplane, ban }: File): Generator<Finding> {
-  const { max_dynamic_rules: slots } = dataplane?.limits ?? {};
-  const { max_active_bans: bans } = ban ?? {};
-  if (slots === undefined || bans === undefined || slots >= SLOTS_PER_BAN * bans) return;
-  const rule = `must be at least ${SLOTS_PER_BAN} for each of ban.max_active_bans, ${SLOTS_PER_BAN * bans}, not ${slots}`;
+export function* slotsHoldTheBans({ dataplane, ban, mitigations }: Config): Generator<Finding> {
+  if (dataplane === null) return;
+  const { maxDynamicRules: slots } = dataplane;
+  const each = slotsPerBan(mitigations);
+  const wanted = each * ban.maxActiveBans;
+  if (slots >= wanted) return;
+  const filter = each - SLOTS_PER_BAN;
+  const why = filter === 0 ? "" : ` (${SLOTS_PER_BAN} for the attack, ${filter} for scrub)`;
+  const rule = `must be at least ${each} for each of ban.max_active_bans${why}, ${wanted}, not ${slots}`;
   yield { path: ["dataplane", "limits", "max_dynamic_rules"], rule };
 }
 
@@ -38,6 +44,10 @@ export function* scrubbingNeedsTheDataplane(file: File): Generator<Finding> {
       if (rung?.action === "scrub") yield { path: [...path, "escalation", i, "action"], rule };
     }
     if (level.ban?.fallback === "scrub") yield { path: [...path, "ban", "fallback"], rule };
+    if (level.scrub?.always === true) {
+      const remedy = "filters on this machine, which needs the section dataplane: add it, or remove this";
+      yield { path: [...path, "scrub", "always"], rule: remedy };
+    }
   }
 }
 

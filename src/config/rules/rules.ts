@@ -3,6 +3,7 @@
  * errors, so that all errors are reported at once: a rule whose values are missing reports nothing.
  */
 
+import type { Config } from "../config.ts";
 import type { Finding, Pruned } from "../load/shape.ts";
 import type { ConfigFile } from "../sections/schema.ts";
 import {
@@ -104,7 +105,6 @@ const RULES: readonly Rule[] = [
   filterRulesAreWhole,
   filterRulesNeedTheDataplane,
   scrubbingNeedsTheDataplane,
-  slotsHoldTheBans,
   xdpModesAgree,
   mirrorsAreNotFiltered,
   clickhouseHasItsSection,
@@ -124,6 +124,11 @@ const RULES: readonly Rule[] = [
 
 export function* crossFieldFindings(file: Pruned<ConfigFile>): Generator<Finding> {
   for (const rule of RULES) yield* rule(file);
+}
+
+/** Of a file without other errors: they need what the sections say together. */
+export function* builtFindings(config: Config): Generator<Finding> {
+  yield* slotsHoldTheBans(config);
 }
 
 function* tickDividesWindow({ detection }: Pruned<ConfigFile>): Generator<Finding> {

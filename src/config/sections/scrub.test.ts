@@ -23,6 +23,7 @@ function problemsOf(text: string): string[] {
   return config.kind === "invalid" ? config.problems.map(({ path, rule }) => `${path.join(".")}: ${rule}`) : [];
 }
 
+const ALWAYS = "dataplane: {interfaces: [eth0]}\nscrub: {tcp: reset, always: true}\n";
 const group = (scrub: string) => `hostgroups: [{name: g, networks: [192.0.2.0/28], scrub: ${scrub}}]\n`;
 
 describe("scrub", () => {
@@ -42,16 +43,29 @@ describe("scrub", () => {
   });
 
   test("of a hostgroup takes the top-level keys up, but for those of another profile", () => {
-    expect(scrubsOf(`scrub: {tcp: reset, always: true}\n${group("{dns: truncate}")}`)[1]).toMatchObject({
+    expect(scrubsOf(`${ALWAYS}${group("{dns: truncate}")}`)[1]).toMatchObject({
       tcp: "reset",
       dns: true,
       isAlways: true,
     });
-    expect(scrubsOf(`scrub: {tcp: reset, always: true}\n${group("{profile: dns}")}`)[1]).toMatchObject({
+    expect(scrubsOf(`${ALWAYS}${group("{profile: dns}")}`)[1]).toMatchObject({
       tcp: "transparent",
       dns: true,
       isAlways: false,
     });
+  });
+
+  test("limits what a source sends that proved its address, unless that is said", () => {
+    const packets = (text: string) => scrubsOf(text)[0]?.sourceLimits.packets;
+    expect(packets("")).toBe(20_000);
+    expect(packets('scrub: {tcp: "off"}\n')).toBe(0);
+    expect(packets('scrub: {tcp: "off", dns: truncate}\n')).toBe(20_000);
+    expect(packets("scrub: {source_packets_per_second: 0}\n")).toBe(0);
+    expect(packets("scrub: {profile: vpn}\n")).toBe(20_000);
+    expect(packets("scrub: {profile: game}\n")).toBe(500);
+    const own = "scrub_profiles: [{name: own, source_packets_per_second: 0}, {name: other}]\n";
+    expect(packets(`${own}scrub: {profile: own}\n`)).toBe(0);
+    expect(packets(`${own}scrub: {profile: other}\n`)).toBe(20_000);
   });
 
   test("limits what learned sources send, unless that is switched off", () => {

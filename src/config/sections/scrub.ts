@@ -5,12 +5,13 @@ import { PORT_RANGES_MAX } from "../../mitigation/rules/rule.ts";
 import {
   NO_SOURCE_LIMITS,
   PROFILES,
+  PROVEN_SOURCE_PACKETS,
   type ScrubFilter,
   type Service,
   type ValidationWay,
 } from "../../mitigation/scrub/scrub-filter.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
-import { closed, described, integer, list, oneOf, text } from "../load/schema-forms.ts";
+import { closed, described, integer, list, oneOf, text, zeroOr } from "../load/schema-forms.ts";
 import { parsePortRange } from "../load/text-forms.ts";
 
 const SERVICE_PROTOCOLS = ["tcp", "udp", "sctp", "icmp", "icmpv6", "gre", "esp", "ah", "ipip", "ipv6"] as const;
@@ -30,10 +31,10 @@ const ServiceFile = Type.Object(
   closed,
 );
 
-const rate = (description: string) =>
-  described(Type.Optional(Type.Number({ minimum: 0, maximum: 1e9 })), description, {
-    ifAbsent: "as the profile says, else 0",
-  });
+/** A second. */
+const rate = zeroOr(1, 1e9);
+/** The least is 125 bytes/s. */
+const mbps = (most: number) => zeroOr(0.001, most);
 
 const OF_PROFILES = {
   tcp: described(
@@ -48,17 +49,27 @@ const OF_PROFILES = {
   ),
   answers: described(
     Type.Optional(oneOf("any", "asked")),
-    "With `asked`, answers that look like the attack's pass only from sources that the victim has sent something to in the last minute, in place of rules that drop all that look so. Only where the traffic of both directions comes in by `dataplane.interfaces`.",
+    "With `asked`, answers that look like the attack's pass only from sources that the victim has asked in the last minute: sent UDP to one of the ports that the attack's answers come from, and not from a port of its own `services`. This is in place of rules that drop all that look so. Only where the traffic of both directions comes in by `dataplane.interfaces`.",
     { ifAbsent: "as the profile says, else `any`" },
   ),
   learned_mbps: described(
-    Type.Optional(Type.Number({ minimum: 0, maximum: 1e6 })),
+    Type.Optional(mbps(1e6)),
     "What the sources may send, all together, that had TCP connections to the victim before the attack and have not proved their address since. 0 sets no limit.",
     { ifAbsent: "as the profile says, else 100" },
   ),
-  source_packets_per_second: rate("What each source may send; what is beyond is dropped. 0 sets no limit."),
-  source_mbps: rate("The same in megabits per second."),
-  source_connections_per_second: rate("How many TCP connections each source may open. 0 sets no limit."),
+  source_packets_per_second: described(
+    Type.Optional(rate),
+    "What each source may send; what is beyond is dropped. 0 sets no limit. The default where sources prove their address bounds what a guessed proof is worth: one takes about 2^30 guesses, so a flood of 10 million guesses a second makes one of its sources pass every 107 seconds. Raise it where few sources send much, such as the proxies of a CDN.",
+    { ifAbsent: "as the profile says, else 20000 with `tcp` or `dns` other than `off`, else 0" },
+  ),
+  source_mbps: described(Type.Optional(mbps(1e9)), "The same in megabits per second.", {
+    ifAbsent: "as the profile says, else 0",
+  }),
+  source_connections_per_second: described(
+    Type.Optional(rate),
+    "How many TCP connections each source may open. 0 sets no limit.",
+    { ifAbsent: "as the profile says, else 0" },
+  ),
   source_ipv4_length: described(
     Type.Optional(integer(8, 32)),
     "How much of an IPv4 address is one source for these limits: 32 for each address, 24 for all 256 together.",
@@ -69,7 +80,7 @@ const OF_PROFILES = {
   }),
   services: described(
     Type.Optional(list(ServiceFile, SCRUB_SERVICES_MAX, { atLeastOne: true })),
-    "What the victim is there for; while it is scrubbed, all else is dropped. Name also what its work depends on: `icmp` for packets that are too big, answers of resolvers.",
+    "What the victim is there for; while it is scrubbed, all else is dropped, but for what rules of the attack with `flowspec.action: rate_limit` let pass. Name also what its work depends on: `icmp` for packets that are too big, answers of resolvers.",
     { ifAbsent: "as the profile says, else all traffic" },
   ),
 };
@@ -83,7 +94,7 @@ export const SCRUB_KEYS = {
   ...OF_PROFILES,
   always: described(
     Type.Optional(Type.Boolean()),
-    "Whether this is done at all times, and not only while a victim is under attack.",
+    "Whether this is done at all times, and not only while a victim is under attack. It needs `dataplane`; `answers` acts only under attack. A hostgroup within another one has its own keys alone.",
     { ifAbsent: "false" },
   ),
   on_nodes: described(
@@ -152,7 +163,15 @@ export function buildScrub(file: ScrubFile, profiles: ProfilesFile): ScrubConfig
   const own = profiles.find(({ name }) => name === profile);
   const builtIn = own === undefined && profile !== null ? PROFILES[profile] : undefined;
   const kind = own === undefined ? { ...ANY_VICTIM, ...builtIn } : filterOf(own, ANY_VICTIM);
-  return { profile, isAlways, isOnNodes, ...filterOf(file, kind), countsOnly };
+  const filter = filterOf(file, kind);
+  const said = file.source_packets_per_second ?? own?.source_packets_per_second;
+  return { profile, isAlways, isOnNodes, ...(said === undefined ? boundProofs(filter) : filter), countsOnly };
+}
+
+function boundProofs(filter: ScrubFilter): ScrubFilter {
+  const { tcp, dns, sourceLimits } = filter;
+  if ((tcp === null && !dns) || sourceLimits.packets > 0) return filter;
+  return { ...filter, sourceLimits: { ...sourceLimits, packets: PROVEN_SOURCE_PACKETS } };
 }
 
 function filterOf(file: Omit<ScrubFile, "profile">, otherwise: ScrubFilter): ScrubFilter {

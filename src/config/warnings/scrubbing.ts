@@ -1,4 +1,4 @@
-/** Settings of diverting and of scrub nodes that are valid but may be unintended. */
+/** Settings of diverting, of scrub nodes and of scrubbing on this machine that are valid but may be unintended. */
 import type { Config } from "../config.ts";
 import type { ConfigPath } from "../load/problem.ts";
 import type { Finding } from "../load/shape.ts";
@@ -9,6 +9,20 @@ export function* scrubbingWarnings(config: Config): Generator<Finding> {
   yield* nodeWarnings(config);
   yield* carpetWarnings(config);
   yield* groupWarnings(config);
+  yield* alwaysWarnings(config);
+}
+
+/** Which answers must be asked for is known from the rules of an attack. */
+function* alwaysWarnings({ mitigations }: Config): Generator<Finding> {
+  const [global] = mitigations;
+  for (const [i, { scrub }] of mitigations.entries()) {
+    if (!scrub.isAlways || !scrub.askedOnly) continue;
+    if (i > 0 && Bun.deepEquals(scrub, global?.scrub)) continue;
+    const path: ConfigPath = i === 0 ? ["scrub", "answers"] : ["hostgroups", i - 1, "scrub", "answers"];
+    const rule =
+      "asked acts only in bans that scrub, in spite of always: what answers look like is known from an attack";
+    yield { path, rule };
+  }
 }
 
 function* nodeWarnings({ scrubbing, api }: Config): Generator<Finding> {

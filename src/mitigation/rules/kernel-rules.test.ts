@@ -33,7 +33,11 @@ describe("rules of a ban in the kernel", () => {
   });
 
   test("a scrubbed one first has sources of TCP prove their address, then its rules, but none that match all", () => {
-    const scrub = { kind: "scrub", rules: udpRules(), filter: buildScrub({ tcp: "reset" }, []) } as const;
+    const scrub = {
+      kind: "scrub",
+      rules: udpRules(),
+      filter: buildScrub({ tcp: "reset", source_packets_per_second: 0 }, []),
+    } as const;
     const [first, ...others] = kernelRulesOf(ban({ measure: scrub }));
     expect(first).toMatchObject({ inline: { kind: "validate_reset", learnedBytesPerSecond: 12_500_000 } });
     expect(matchText(first?.rule as Rule)).toBe("dst 192.0.2.1/32 proto tcp");
@@ -99,6 +103,34 @@ describe("rules of all bans", () => {
     const manual = of("3", { manual: true, metric: null, rate: 0 });
     const made = (room: number) => kernelRules([small, large, manual].values(), room).rules.map(({ banId }) => banId);
     expect([made(3), made(2), made(1)]).toEqual([["1", "2", "3"], ["3", "2"], ["3"]]);
+  });
+
+  test("of a scrubbed victim are there together or not at all, and leave their room to others", () => {
+    const services = [{ protocol: "tcp" as const, ports: ["443"], source_ports: [] }];
+    const filter = buildScrub({ source_packets_per_second: 0, services }, []);
+    const scrub = { kind: "scrub", rules: udpRules(), filter } as const;
+    const scrubbed = ban({ id: "s", manual: true, measure: scrub });
+    const made = (room: number) => kernelRules([scrubbed, ...bans], room);
+    expect([made(7), made(4), made(3)].map(({ rules }) => rules.map(({ banId }) => banId))).toEqual([
+      ["s", "s", "s", "s", "b0", "b1", "b2"],
+      ["s", "s", "s", "s"],
+      ["b0", "b1", "b2"],
+    ]);
+    expect([made(7), made(4), made(3)].map(({ leftOut }) => leftOut)).toEqual([0, 3, 4]);
+  });
+
+  test("that learn questions, for any destination, are not left out alone", () => {
+    const answers = { ...discard, protocol: 17, sourcePorts: [{ from: 53, to: 53 }] };
+    const scrub = { kind: "scrub", rules: { ...udpRules(), rules: [answers] } } as const;
+    const filter = buildScrub({ tcp: "off", answers: "asked" }, []);
+    const scrubbed = Array.from({ length: DYNAMIC_RULES_PER_DESTINATION + 1 }, (_, i) =>
+      ban({ id: `s${i}`, target: `192.0.${2 + (i >> 8)}.${i & 255}`, measure: { ...scrub, filter } }),
+    );
+    const made = kernelRules(scrubbed, 10_000);
+    const kinds = Object.groupBy(made.rules, ({ inline }) => inline?.kind ?? "discard");
+    expect(kinds.learn_question).toHaveLength(DYNAMIC_RULES_PER_DESTINATION);
+    expect(kinds.require_question).toHaveLength(DYNAMIC_RULES_PER_DESTINATION);
+    expect(made.leftOut).toBe(2);
   });
 
   test("are bounded by the kernel's limit per destination", () => {

@@ -2,19 +2,18 @@
  * The rules of active bans for the kernel of this machine: those of FlowSpec and divert bans, and for a blackhole one
  * rule that discards all. Pure; independent of how the kernel stores them.
  */
-import { DYNAMIC_RULES_PER_DESTINATION } from "../../limits.ts";
 import type { Ban } from "../ban.ts";
 import { mostValuableFirst } from "../ban-value.ts";
 import { narrowRules } from "../measure.ts";
 import { type DropReason, type ScrubRule, scrubRules } from "../scrub/scrub-rules.ts";
+import { type FittableRule, fittingRules } from "./fitting-rules.ts";
 import type { InlineAction } from "./inline-action.ts";
 import { type Rule, ruleText, wideRule } from "./rule.ts";
 
-export interface KernelRule {
+export interface KernelRule extends FittableRule {
   /** At most 63 bytes, from the ban's id and the rule's text. An unchanged rule keeps its id, and so its counts, also over restarts. */
   readonly id: string;
   readonly banId: string;
-  readonly rule: Rule;
   /** In place of the rule's own action. */
   readonly inline?: InlineAction;
   readonly reason: DropReason;
@@ -58,31 +57,18 @@ export function kernelRules(bans: Iterable<Ban>, room: number): KernelRules {
   return { rules: largest, leftOut: wanted.length - largest.length };
 }
 
-/** The first rules that fit into `room` and the kernel's limit per destination. */
-export function fittingRules<Named extends { readonly rule: Rule }>(wanted: readonly Named[], room: number): Named[] {
-  const towards = new Map<string, number>();
-  const fitting: Named[] = [];
-  for (const named of wanted) {
-    const destination = named.rule.destination?.text ?? "any";
-    const before = towards.get(destination) ?? 0;
-    if (fitting.length >= room || before >= DYNAMIC_RULES_PER_DESTINATION) continue;
-    towards.set(destination, before + 1);
-    fitting.push(named);
-  }
-  return fitting;
-}
-
 function makeRules(ban: Ban): readonly KernelRule[] {
   const { id: banId, expiresAt: expiresAtMs, measure } = ban;
   const isDryRun = measure.kind === "scrub" && measure.filter.countsOnly;
-  return toKernelRules(wantedRules(ban), `${banId}/`, { banId, isDryRun, expiresAtMs });
+  const whole = measure.kind === "scrub" ? { whole: banId } : {};
+  return toKernelRules(wantedRules(ban), `${banId}/`, { banId, isDryRun, expiresAtMs, ...whole });
 }
 
 /** Equal rules become one. @param owner the beginning of the ids. */
 export function toKernelRules(
   rules: readonly ScrubRule[],
   owner: string,
-  rest: Pick<KernelRule, "banId" | "isDryRun" | "expiresAtMs">,
+  rest: Pick<KernelRule, "banId" | "isDryRun" | "expiresAtMs" | "whole">,
 ): KernelRule[] {
   const byId = new Map<string, KernelRule>();
   for (const { rule, inline, reason } of rules) {

@@ -14,6 +14,8 @@ export type ValidationWay = "reset" | "transparent";
 export interface ScrubFilter {
   /** null: sources of TCP need not prove their address. */
   readonly tcp: ValidationWay | null;
+  /** They are remembered, since they must as soon as the attack uses TCP. Absent: they are not. */
+  readonly learnsTcp?: true;
   /** Sources of DNS queries must prove their address, by TCP. */
   readonly dns: boolean;
   /** Answers pass only if the victim asked their source. */
@@ -54,22 +56,35 @@ export const NO_SOURCE_LIMITS: SourceLimits = {
   ipv6Length: 64,
 };
 
+/**
+ * Packets per second of each source, unless configured, where sources prove their address. A cookie has 30 secret bits
+ * (COOKIE_TAG_MASK in addon/abi/source_abi.h): 10 million guesses a second hit one every 2^30 / 10^7 = 107 s, each for
+ * another source, and it passes for ten minutes. Those about six sources together then send 1 % of the flood.
+ */
+export const PROVEN_SOURCE_PACKETS = 20_000;
+
 /** Of DNS over UDP and TCP. */
 export const DNS_PORT = 53;
 
-/** `validate tcp transparent, validate dns, each source 1000 packets/s, only tcp/80,443 udp/53`; "": nothing. */
-export function filterText({ tcp, dns, askedOnly, sourceLimits, services, countsOnly }: ScrubFilter): string {
+/**
+ * `validate tcp transparent; validate dns; dst 192.0.2.1/32 proto udp discard; each source 1000 packets/s; only tcp/80,443
+ * udp/53`: in the order in which it is done; "": nothing.
+ * @param attack what is done about the attack itself, as text.
+ */
+export function filterText(filter: ScrubFilter, attack: string): string {
+  const { tcp, dns, askedOnly, sourceLimits, services, countsOnly } = filter;
   const { packets, bytes, connections } = sourceLimits;
   const limits = [
+    connections > 0 ? `${connections} connections/s` : "",
     packets > 0 ? `${packets} packets/s` : "",
     bytes > 0 ? `${bytes} bytes/s` : "",
-    connections > 0 ? `${connections} connections/s` : "",
   ].filter((limit) => limit !== "");
   const parts = [
     countsOnly ? "only counted" : "",
     tcp === null ? "" : `validate tcp ${tcp}`,
     dns ? "validate dns" : "",
     askedOnly ? "only answers that were asked for" : "",
+    attack,
     limits.length === 0 ? "" : `each source ${limits.join(" ")}`,
     services === null ? "" : `only ${services.map(serviceText).join(" ")}`,
   ];

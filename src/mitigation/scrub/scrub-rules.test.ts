@@ -14,20 +14,62 @@ const TCP: Rule = { ...ALL, protocol: 6 };
 const QUERIES: Rule = { ...UDP, destinationPorts: port(53) };
 const ANSWERS: Rule = { ...UDP, sourcePorts: port(53) };
 
+const NO_LIMIT = { source_packets_per_second: 0 } as const;
+
 /** `validate_dns dst 192.0.2.1/32 proto udp dst-port 53`; the rule's own action if it has no other. */
 function texts(file: ScrubFile, attack: readonly Rule[] = [], victim = VICTIM): string[] {
-  return scrubRules(victim, buildScrub(file, []), attack).map(({ rule, inline }) =>
+  return scrubRules(victim, buildScrub({ ...NO_LIMIT, ...file }, []), attack).map(({ rule, inline }) =>
     inline === undefined ? ruleText(rule) : `${inline.kind} ${matchText(rule)}`,
   );
 }
 
 describe("rules of a scrubbed victim", () => {
   test("begin with sources of TCP proving their address, and have none of the attack that match TCP", () => {
-    expect(texts({}, [UDP, TCP, ALL])).toEqual([
+    expect(texts({}, [UDP, TCP])).toEqual([
       "validate_transparent dst 192.0.2.1/32 proto tcp",
       "dst 192.0.2.1/32 proto udp discard",
     ]);
     expect(texts({ tcp: "off" }, [TCP])).toEqual(["dst 192.0.2.1/32 proto tcp discard"]);
+  });
+
+  test("have those of an attack of any protocol for the others, and for fragments as they are", () => {
+    const length = { min: 100, max: 200 };
+    const beside = (rule: Rule, victim = VICTIM) => texts({}, [rule], victim).slice(1);
+    expect(beside({ ...ALL, packetLength: length })).toEqual([
+      "dst 192.0.2.1/32 proto udp length 100-200 discard",
+      "dst 192.0.2.1/32 proto icmp length 100-200 discard",
+    ]);
+    const six = prefix("2001:db8::1/128");
+    expect(beside(wideRule(six, { kind: "discard" }), six)).toEqual([
+      "dst 2001:db8::1/128 proto udp discard",
+      "dst 2001:db8::1/128 proto icmpv6 discard",
+    ]);
+    expect(beside({ ...ALL, sourcePorts: port(53) })).toEqual(["dst 192.0.2.1/32 proto udp src-port 53 discard"]);
+    expect(beside({ ...ALL, fragment: true })).toEqual(["dst 192.0.2.1/32 fragment yes discard"]);
+    expect(beside({ ...ALL, tcpFlags: { set: 2, unset: 0 } })).toEqual([]);
+    expect(texts({ tcp: "off" }, [ALL])).toEqual(["dst 192.0.2.1/32 discard"]);
+  });
+
+  test("have those against what the victim itself sends, which the filter does not see", () => {
+    const outgoing = { ...ALL, destination: null, source: VICTIM };
+    const file: ScrubFile = { dns: "truncate", answers: "asked" };
+    const attack = [6, 17].map((protocol) => ({
+      ...outgoing,
+      protocol,
+      sourcePorts: port(53),
+      destinationPorts: port(53),
+    }));
+    expect(texts(file, attack).slice(2)).toEqual([
+      "src 192.0.2.1/32 proto tcp src-port 53 dst-port 53 discard",
+      "src 192.0.2.1/32 proto udp src-port 53 dst-port 53 discard",
+    ]);
+  });
+
+  test("begin with remembering sources of TCP where these need not prove their address yet", () => {
+    const filter = { ...buildScrub({ tcp: "off", services: [] }, []), learnsTcp: true } as const;
+    const [first] = scrubRules(VICTIM, filter, [UDP]);
+    expect(first?.inline).toEqual({ kind: "learn" });
+    expect(matchText(first?.rule ?? ALL)).toBe("dst 192.0.2.1/32 proto tcp");
   });
 
   test("have sources of DNS queries prove their address by TCP, also where all other TCP is let be", () => {
@@ -41,7 +83,7 @@ describe("rules of a scrubbed victim", () => {
     expect(texts({ dns: "off", tcp: "off" }, [QUERIES])).toEqual(["dst 192.0.2.1/32 proto udp dst-port 53 discard"]);
   });
 
-  test("limit each source, as much of an address as is configured, before the attack's rules", () => {
+  test("limit each source, as much of an address as is configured, after the attack's rules", () => {
     const file = {
       tcp: "off",
       source_packets_per_second: 100,
@@ -50,10 +92,10 @@ describe("rules of a scrubbed victim", () => {
       source_ipv4_length: 24,
     } as const;
     expect(texts(file, [UDP])).toEqual([
+      "dst 192.0.2.1/32 proto udp discard",
       "limit_source dst 192.0.2.1/32 proto tcp tcp-flags syn,!ack",
       "limit_source dst 192.0.2.1/32",
       "limit_source dst 192.0.2.1/32",
-      "dst 192.0.2.1/32 proto udp discard",
     ]);
     const limits = (victim: string) => scrubRules(prefix(victim), buildScrub(file, []), []).map(({ inline }) => inline);
     const limit = { kind: "limit_source", packetsPerSecond: 0, bytesPerSecond: 0, prefixLength: 120 } as const;
@@ -66,12 +108,41 @@ describe("rules of a scrubbed victim", () => {
   });
 
   test("let answers like the attack's pass that were asked for, and no others", () => {
-    expect(texts({ tcp: "off", answers: "asked" }, [ANSWERS, QUERIES])).toEqual([
-      "learn_question src 192.0.2.1/32 proto udp",
+    const file: ScrubFile = { tcp: "off", answers: "asked" };
+    expect(texts(file, [ANSWERS, QUERIES])).toEqual([
+      "learn_question src 192.0.2.1/32 proto udp dst-port 53",
       "require_question dst 192.0.2.1/32 proto udp src-port 53",
       "dst 192.0.2.1/32 proto udp dst-port 53 discard",
     ]);
-    expect(texts({ tcp: "off", answers: "asked" }, [QUERIES])).toHaveLength(1);
+    expect(texts(file, [QUERIES])).toHaveLength(1);
+    expect(texts({ answers: "asked" }, [{ ...ALL, sourcePorts: port(53) }]).slice(1)).toEqual([
+      "learn_question src 192.0.2.1/32 proto udp dst-port 53",
+      "require_question dst 192.0.2.1/32 proto udp src-port 53",
+    ]);
+  });
+
+  test("ask of answers no more than the attack's rules match", () => {
+    const precise = { ...ANSWERS, destinationPorts: port(80), packetLength: { min: 1000, max: 1500 } };
+    expect(texts({ tcp: "off", answers: "asked" }, [precise])[1]).toBe(
+      "require_question dst 192.0.2.1/32 proto udp src-port 53 dst-port 80 length 1000-1500",
+    );
+  });
+
+  test("take for questions only what goes to the ports that the attack's answers come from, and from no service", () => {
+    const udp = (ports: string[], source_ports: string[] = []) => ({ protocol: "udp", ports, source_ports }) as const;
+    const questions = (services: ReturnType<typeof udp>[], attack = [ANSWERS]) =>
+      texts({ tcp: "off", answers: "asked", ...(services.length > 0 && { services }) }, attack)
+        .filter((text) => text.startsWith("learn_question"))
+        .map((text) => text.replace("learn_question src 192.0.2.1/32 proto udp ", ""));
+    expect(questions([udp(["53"]), udp(["443", "54"])])).toEqual(["src-port 0-52,55-442,444-65535 dst-port 53"]);
+    expect(questions([udp([]), udp(["0-65535"])])).toEqual(["dst-port 53"]);
+    expect(questions([udp(["0-1023"]), udp([], ["53"])])).toEqual(["src-port 1024-65535 dst-port 53"]);
+    expect(questions([udp(["10-20", "15-30", "40", "50", "60"]), udp(["70", "80"])])).toEqual([
+      "src-port 0-9,31-39,41-49,51-59,61-69 dst-port 53",
+      "src-port 71-79,81-65535 dst-port 53",
+    ]);
+    const others = [123, 161, 389, 1900, 11_211].map((from) => ({ ...UDP, sourcePorts: port(from) }));
+    expect(questions([], [ANSWERS, ANSWERS, ...others])).toEqual(["dst-port 53,123,161,389,1900", "dst-port 11211"]);
   });
 
   test("end with the services, and drop all else", () => {
@@ -103,21 +174,22 @@ describe("rules of a scrubbed victim", () => {
     const reasons = scrubRules(VICTIM, filter, [ANSWERS, { ...UDP, packetLength: { min: 1, max: 2 } }]);
     expect([...new Set(reasons.map(({ reason }) => reason))]).toEqual([
       "unvalidated",
-      "source_limit",
       "unasked",
       "rule",
+      "source_limit",
       "no_service",
     ]);
   });
 });
 
-test("the text of a filter says what it does", () => {
-  const text = (file: ScrubFile) => filterText(buildScrub(file, []));
-  expect(text({})).toBe("validate tcp transparent");
+test("the text of a filter says what it does, in its order", () => {
+  const text = (file: ScrubFile, attack = "") => filterText(buildScrub(file, []), attack);
+  expect(text({})).toBe("validate tcp transparent; each source 20000 packets/s");
+  expect(text(NO_LIMIT)).toBe("validate tcp transparent");
   expect(text({ tcp: "off" })).toBe("");
-  expect(text({ profile: "dns", dry_run: true, answers: "asked" })).toBe(
+  expect(text({ profile: "dns", dry_run: true, answers: "asked" }, ruleText(UDP))).toBe(
     "only counted; validate tcp transparent; validate dns; only answers that were asked for; " +
-      "each source 2000 packets/s 100 connections/s; " +
+      "dst 192.0.2.1/32 proto udp discard; each source 100 connections/s 2000 packets/s; " +
       "only udp/53 tcp/53,443,853 udp/from 53,123 icmp icmpv6",
   );
 });

@@ -1,6 +1,7 @@
 /**
  * What a scrub filter makes of the rules of an attack: rules in the order in which the kernel tries them. Sources prove
- * their address first and keep to their limits, then the attack is dropped, and then all that is no service. Pure.
+ * their address first, then the attack is dropped, then sources keep to their limits, and last all that is no service is
+ * dropped. Pure.
  */
 import type { Prefix } from "../../net/prefix.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
@@ -26,9 +27,10 @@ const ACK = 16;
 export function scrubRules(prefix: Prefix, filter: ScrubFilter, attack: readonly Rule[]): ScrubRule[] {
   return [
     ...validation(prefix, filter),
-    ...limits(prefix, filter.sourceLimits),
     ...questions(prefix, filter, attack),
     ...rulesBeside(filter, attack).map((rule) => ({ rule, reason: "rule" }) as const),
+    // What is dropped by now uses nobody's limit up, in whose name it may have been sent.
+    ...limits(prefix, filter.sourceLimits),
     ...services(prefix, filter.services),
   ];
 }
@@ -36,21 +38,35 @@ export function scrubRules(prefix: Prefix, filter: ScrubFilter, attack: readonly
 /**
  * The rules of the attack beside the filter. Those that match TCP are left out where sources of TCP prove their address,
  * and those that match DNS queries likewise: they would drop packets of sources that did so, too. So are those that
- * match answers, where only answers pass that were asked for.
+ * match answers, where only answers pass that were asked for. The filter is about what comes in, so that rules against
+ * what goes out stay.
  */
 export function rulesBeside(filter: ScrubFilter, attack: readonly Rule[]): readonly Rule[] {
-  const { tcp, dns, askedOnly } = filter;
-  return attack.filter(
-    (rule) =>
-      !(tcp !== null && (rule.protocol === null || rule.protocol === TCP)) &&
-      !(dns && isOfQueries(rule)) &&
-      !(askedOnly && isOfAnswers(rule)),
+  return besideTcp(filter, attack).filter(
+    (rule) => !(filter.dns && isOfQueries(rule)) && !(filter.askedOnly && isOfAnswers(rule)),
   );
 }
 
+function besideTcp({ tcp }: ScrubFilter, attack: readonly Rule[]): readonly Rule[] {
+  return tcp === null ? attack : attack.flatMap(withoutTcp);
+}
+
+/** A rule for any protocol becomes those for the others that floods use, but for one of fragments, which show no TCP. */
+function withoutTcp(rule: Rule): readonly Rule[] {
+  const { destination, protocol, fragment, tcpFlags, sourcePorts, destinationPorts } = rule;
+  if (destination === null || (protocol !== null && protocol !== TCP)) return [rule];
+  if (protocol === TCP || tcpFlags !== null) return [];
+  if (fragment === true) return [rule];
+  const hasPorts = sourcePorts.length + destinationPorts.length > 0;
+  const icmp = destination.family === 4 ? IP_PROTOCOL.icmp : IP_PROTOCOL.icmpv6;
+  return (hasPorts ? [UDP] : [UDP, icmp]).map((each) => ({ ...rule, protocol: each }));
+}
+
 function* validation(prefix: Prefix, filter: ScrubFilter): Generator<ScrubRule> {
-  const { tcp, dns, learnedBytesPerSecond } = filter;
+  const { tcp, learnsTcp = false, dns, learnedBytesPerSecond } = filter;
   const reason = "unvalidated";
+  // The standing rule that does so otherwise may not be reached.
+  if (learnsTcp) yield { rule: towards(prefix, TCP), inline: { kind: "learn" }, reason };
   if (tcp !== null) {
     yield { rule: towards(prefix, TCP), inline: { kind: `validate_${tcp}`, learnedBytesPerSecond }, reason };
   } else if (dns) {
@@ -80,16 +96,33 @@ function* limits(prefix: Prefix, { packets, bytes, connections, ...lengths }: So
   if (bytes > 0) yield { rule: towards(prefix), inline: { ...none, bytesPerSecond: bytes }, reason };
 }
 
-/** Which of the attack's rules match answers says which answers must have been asked for. */
-function* questions(prefix: Prefix, { askedOnly }: ScrubFilter, attack: readonly Rule[]): Generator<ScrubRule> {
-  if (!askedOnly) return;
-  const answers = attack.filter(isOfAnswers);
+/**
+ * Which of the attack's rules match answers says which answers must have been asked for: exactly those packets. What the
+ * victim sends from the ports of its services answers others, who could so make it ask whom they want.
+ */
+function* questions(prefix: Prefix, filter: ScrubFilter, attack: readonly Rule[]): Generator<ScrubRule> {
+  if (!filter.askedOnly) return;
+  const answers = besideTcp(filter, attack).filter(isOfAnswers);
   if (answers.length === 0) return;
   const outgoing: Rule = { ...towards(prefix, UDP), destination: null, source: prefix };
-  yield { rule: outgoing, inline: { kind: "learn_question" }, reason: "unasked" };
-  for (const { sourcePorts } of answers) {
-    yield { rule: { ...towards(prefix, UDP), sourcePorts }, inline: { kind: "require_question" }, reason: "unasked" };
+  const asked = chunks(merged(answers.flatMap(({ sourcePorts }) => sourcePorts)));
+  for (const destinationPorts of asked) {
+    for (const sourcePorts of chunks(askingPorts(filter.services))) {
+      yield {
+        rule: { ...outgoing, sourcePorts, destinationPorts },
+        inline: { kind: "learn_question" },
+        reason: "unasked",
+      };
+    }
   }
+  for (const rule of answers) yield { rule, inline: { kind: "require_question" }, reason: "unasked" };
+}
+
+/** The victim's ports but those of its services over UDP; empty: all, also of a service at any port. */
+function askingPorts(services: ScrubFilter["services"]): readonly PortRange[] {
+  const serving = (services ?? []).filter(({ protocol, sourcePorts }) => protocol === UDP && sourcePorts.length === 0);
+  const ports = serving.flatMap((service) => service.ports);
+  return ports.length === 0 ? [] : others(merged(ports));
 }
 
 function* services(prefix: Prefix, wanted: readonly Service[] | null): Generator<ScrubRule> {
@@ -108,12 +141,14 @@ function* services(prefix: Prefix, wanted: readonly Service[] | null): Generator
 
 const DNS_PORTS: PortRange = { from: DNS_PORT, to: DNS_PORT };
 
-function isOfQueries({ protocol, destinationPorts: [ports, ...others] }: Rule): boolean {
-  return protocol === UDP && others.length === 0 && ports?.from === DNS_PORT && ports.to === DNS_PORT;
+function isOfQueries({ destination, protocol, destinationPorts: [ports, ...others] }: Rule): boolean {
+  return (
+    destination !== null && protocol === UDP && others.length === 0 && ports?.from === DNS_PORT && ports.to === DNS_PORT
+  );
 }
 
-function isOfAnswers({ protocol, sourcePorts }: Rule): boolean {
-  return protocol === UDP && sourcePorts.length > 0;
+function isOfAnswers({ destination, protocol, sourcePorts }: Rule): boolean {
+  return destination !== null && protocol === UDP && sourcePorts.length > 0;
 }
 
 function towards(prefix: Prefix, protocol: number | null = null): Rule {
@@ -125,4 +160,24 @@ function chunks(ranges: readonly PortRange[]): (readonly PortRange[])[] {
   if (ranges.length <= PORT_RANGES_MAX) return [ranges];
   const count = Math.ceil(ranges.length / PORT_RANGES_MAX);
   return Array.from({ length: count }, (_, i) => ranges.slice(i * PORT_RANGES_MAX, (i + 1) * PORT_RANGES_MAX));
+}
+
+const PORT_MAX = 65_535;
+
+/** Without overlaps, in order. */
+function merged(ranges: readonly PortRange[]): readonly PortRange[] {
+  const all: PortRange[] = [];
+  for (const { from, to } of [...ranges].sort((a, b) => a.from - b.from)) {
+    const last = all.at(-1);
+    if (last === undefined || from > last.to + 1) all.push({ from, to });
+    else all[all.length - 1] = { from: last.from, to: Math.max(last.to, to) };
+  }
+  return all;
+}
+
+/** All other ports. */
+function others(ranges: readonly PortRange[]): readonly PortRange[] {
+  const starts = [0, ...ranges.map(({ to }) => to + 1)];
+  const ends = [...ranges.map(({ from }) => from - 1), PORT_MAX];
+  return starts.map((from, i) => ({ from, to: ends[i] ?? PORT_MAX })).filter(({ from, to }) => from <= to);
 }

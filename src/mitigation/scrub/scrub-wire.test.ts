@@ -1,9 +1,11 @@
 import { describe, expect, test } from "bun:test";
+import { Value } from "@sinclair/typebox/value";
 import { prefix } from "../../../test/fixtures/networks.ts";
+import { scrubsOfAcceptedRates } from "../../../test/fixtures/scrub/accepted-rates.ts";
 import { buildScrub, type ScrubFile } from "../../config/sections/scrub.ts";
 import { RuleProblem } from "../rules/rule-reader.ts";
 import type { ScrubFilter } from "./scrub-filter.ts";
-import { readScrub, scrubToWire } from "./scrub-wire.ts";
+import { readScrub, ScrubWire, scrubToWire } from "./scrub-wire.ts";
 
 const VICTIM = prefix("192.0.2.1/32");
 const VICTIM6 = prefix("2001:db8::1/128");
@@ -21,10 +23,27 @@ describe("a scrub filter in a document", () => {
     expect(read).toEqual({ ...filter, sourceLimits: { ...limits, ipv6Length: 64 } });
   });
 
+  test("comes back with any rate that the configuration accepts", () => {
+    for (const { profile: _name, isAlways: _always, isOnNodes: _nodes, ...filter } of scrubsOfAcceptedRates()) {
+      const wire = JSON.parse(JSON.stringify(scrubToWire(VICTIM, filter)));
+      expect(Value.Check(ScrubWire, wire)).toBe(true);
+      expect(readScrub(wire, VICTIM)).toEqual(filter);
+    }
+  });
+
   test("has nothing that it does not do, and the length of its family", () => {
     expect(scrubToWire(VICTIM, filterOf({ tcp: "off", learned_mbps: 0 }))).toEqual({});
     expect(
-      scrubToWire(VICTIM6, filterOf({ tcp: "reset", learned_mbps: 8, source_mbps: 8, source_ipv6_length: 48 })),
+      scrubToWire(
+        VICTIM6,
+        filterOf({
+          tcp: "reset",
+          learned_mbps: 8,
+          source_packets_per_second: 0,
+          source_mbps: 8,
+          source_ipv6_length: 48,
+        }),
+      ),
     ).toEqual({
       tcp: "reset",
       learned_bytes: 1e6,

@@ -21,7 +21,9 @@ export interface ScrubWire {
 }
 type ServiceWire = Pick<RuleWire, "proto" | "src_port" | "dst_port" | "src_ports" | "dst_ports">;
 
-const amount = Type.Optional(Type.Number({ exclusiveMinimum: 0 }));
+/** Per second; the kernel's limits cannot represent a lower rate. */
+const LEAST = 1;
+const amount = Type.Optional(Type.Number({ minimum: LEAST }));
 
 export const ScrubWire = Type.Unsafe<ScrubWire>(
   Type.Object({
@@ -97,9 +99,6 @@ function readAmount(wire: Wire, key: string): number {
   if (typeof value === "number" && Number.isFinite(value) && (value === 0 || value >= LEAST)) return value;
   throw new RuleProblem(`${key}: must be a number of at least ${LEAST} a second`);
 }
-
-/** The kernel's limits cannot represent a lower rate. */
-const LEAST = 1;
 
 function readLimits(wire: Wire, { family }: Prefix): SourceLimits {
   const whole = family === 4 ? 32 : 64;

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { requireGoodIds } from "../../../test/fixtures/dataplane/rule-ids.ts";
 import { NO_VERDICTS } from "../../../test/fixtures/dataplane/table-filter.ts";
 import { address } from "../../../test/fixtures/host-rows.ts";
 import { ManualClock, ManualTimers } from "../../../test/fixtures/manual-clock.ts";
@@ -33,6 +34,7 @@ class TableFilter implements AgentFilter {
   setRules(rules: readonly FilterRulePut[]): void {
     this.calls.push("rules");
     if (this.isBroken) throw new Error("the kernel has no memory");
+    requireGoodIds(rules);
     this.rules = rules;
   }
 

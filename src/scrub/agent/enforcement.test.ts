@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from "bun:test";
+import { requireGoodIds } from "../../../test/fixtures/dataplane/rule-ids.ts";
 import { ManualClock } from "../../../test/fixtures/manual-clock.ts";
 import { prefix } from "../../../test/fixtures/networks.ts";
 import { buildScrub } from "../../config/sections/scrub.ts";
@@ -25,6 +26,7 @@ function enforcement(dryRun = false, maxRules = MAX_RULES): Enforcement {
   const setRules = (rules: readonly FilterRulePut[]) => {
     calls++;
     if (isBroken) throw new Error("no");
+    requireGoodIds(rules);
     kernel = rules;
   };
   return new Enforcement({
@@ -177,14 +179,17 @@ test("before anything is wanted the kernel is left as it is", () => {
   expect(calls).toBe(1);
 });
 
-const FILTER = buildScrub({ services: [{ protocol: "tcp", ports: ["443"], source_ports: [] }] }, []);
+const FILTER = buildScrub(
+  { source_packets_per_second: 0, services: [{ protocol: "tcp", ports: ["443"], source_ports: [] }] },
+  [],
+);
 const actions = () => kernel.map(({ rule, inline }) => inline?.kind ?? rule.action.kind);
 
 test("a filter is put into the kernel around the rules of its ban, in this order also when they change", () => {
   const held = enforcement();
   held.want([ban("10.0.0.1")], null);
   held.want([{ ...ban("10.0.0.1"), filter: FILTER }], null);
-  expect(actions()).toEqual(["validate_transparent", "pass", "discard"]);
+  expect(actions()).toEqual(["validate_transparent", "discard", "pass", "discard"]);
   held.want([{ ...ban("10.0.0.1"), filter: { ...FILTER, tcp: null, dns: true } }], null);
   expect(actions()).toEqual(["validate_transparent", "validate_dns", "discard", "pass", "discard"]);
 });
@@ -192,7 +197,7 @@ test("a filter is put into the kernel around the rules of its ban, in this order
 test("a filter that does not fit as a whole is left out: its last rule alone would drop everything", () => {
   const held = enforcement(false, 4);
   held.want([{ ...ban("10.0.0.1"), filter: FILTER }], null);
-  expect(actions()).toHaveLength(3);
+  expect(actions()).toHaveLength(4);
   const services = Array.from({ length: 3 }, (_, i) => ({
     protocol: 17,
     ports: [{ from: i, to: i }],
@@ -200,5 +205,5 @@ test("a filter that does not fit as a whole is left out: its last rule alone wou
   }));
   held.want([{ ...ban("10.0.0.1"), filter: { ...FILTER, services } }, ban("10.0.0.2")], null);
   expect(names()).toEqual(["10.0.0.2#0"]);
-  expect(leftOut).toEqual([5]);
+  expect(leftOut).toEqual([6]);
 });

@@ -3,7 +3,8 @@
  * not fit, and kernel faults. Never enforces virtual bans, nor anything in dry run of this node.
  */
 import type { KernelFilter } from "../../dataplane/kernel-filter.ts";
-import { fittingRules, type KernelRule, ofAttack, toKernelRules } from "../../mitigation/rules/kernel-rules.ts";
+import { fittingRules } from "../../mitigation/rules/fitting-rules.ts";
+import { type KernelRule, ofAttack, toKernelRules } from "../../mitigation/rules/kernel-rules.ts";
 import type { Rule } from "../../mitigation/rules/rule.ts";
 import type { ScrubFilter } from "../../mitigation/scrub/scrub-filter.ts";
 import { scrubRules } from "../../mitigation/scrub/scrub-rules.ts";
@@ -53,7 +54,7 @@ export class Enforcement {
   readonly #options: EnforcementOptions;
   #wanted: Wanted | null = null;
   /** The rules in the kernel that this process knows of. */
-  #enforced: readonly HeldRule[] = [];
+  #enforced: readonly KernelRule[] = [];
   #etag: string | null = null;
   #leftOut = 0;
   #isDue = false;
@@ -91,7 +92,7 @@ export class Enforcement {
     const { filter, clock, dryRun, maxRules, onFault, onLeftOut } = this.#options;
     const real = dryRun ? [] : this.#live(bans).filter(({ isVirtual }) => !isVirtual);
     const rules = rulesOf(real);
-    const fitting = fit(rules, maxRules, new Set(this.#enforced.map(({ id }) => id)));
+    const fitting = fittingRules(rules, maxRules, new Set(this.#enforced.map(({ id }) => id)));
     const wallAheadMs = clock.wallMs() - clock.monotonicMs();
     this.#isDue = true;
     try {
@@ -114,32 +115,13 @@ export class Enforcement {
   }
 }
 
-type HeldRule = KernelRule & {
-  /** Only together with all others of its ban. */
-  readonly isOfFilter: boolean;
-};
-
-function rulesOf(bans: readonly HeldBan[]): readonly HeldRule[] {
-  const byId = new Map<string, HeldRule>();
+function rulesOf(bans: readonly HeldBan[]): readonly KernelRule[] {
+  const byId = new Map<string, KernelRule>();
   for (const { prefix, rules, filter, expiresAtMs } of bans) {
     const all = filter === null ? rules.map(ofAttack) : scrubRules(prefix, filter, rules);
-    const rest = { banId: prefix.text, isDryRun: filter?.countsOnly === true, expiresAtMs };
-    for (const rule of toKernelRules(all, `${prefix.text} `, rest)) {
-      byId.set(rule.id, { ...rule, isOfFilter: filter !== null });
-    }
+    const whole = filter === null ? {} : { whole: prefix.text };
+    const rest = { banId: prefix.text, isDryRun: filter?.countsOnly === true, expiresAtMs, ...whole };
+    for (const rule of toKernelRules(all, `${prefix.text} `, rest)) byId.set(rule.id, rule);
   }
   return [...byId.values()];
-}
-
-/**
- * Selects rules within the kernel's limits, in their order; rules already in force are preferred. Of a filter all or
- * none: without those that let services pass, the last one would drop everything.
- */
-function fit(rules: readonly HeldRule[], maxRules: number, inForce: ReadonlySet<string>): readonly HeldRule[] {
-  const [old, fresh] = [rules.filter(({ id }) => inForce.has(id)), rules.filter(({ id }) => !inForce.has(id))];
-  const fitting = new Set(fittingRules([...old, ...fresh], maxRules).map(({ id }) => id));
-  const cut = new Set(rules.filter(({ id, isOfFilter }) => isOfFilter && !fitting.has(id)).map(({ banId }) => banId));
-  if (cut.size === 0) return rules.filter(({ id }) => fitting.has(id));
-  const others = rules.filter(({ banId }) => !cut.has(banId));
-  return fit(others, maxRules, inForce);
 }

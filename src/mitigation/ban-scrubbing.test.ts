@@ -1,0 +1,115 @@
+/** Bans that scrub: their filter over time. */
+import { describe, expect, test } from "bun:test";
+import { address } from "../../test/fixtures/host-rows.ts";
+import {
+  attackOn,
+  banBy,
+  classified,
+  harness,
+  started,
+  under,
+  victim,
+} from "../../test/fixtures/mitigation/ban-engine.ts";
+import { buildScrub } from "../config/sections/scrub.ts";
+import type { Attack } from "../detection/attack/attack.ts";
+import type { BanEngine } from "./ban-engine.ts";
+import type { Ladder } from "./escalation.ts";
+import type { ScrubMeasure } from "./measure.ts";
+
+const UDP = "flow dst 192.0.2.1/32 proto udp";
+
+const filterOf = (engine: BanEngine, attack: Attack) =>
+  (engine.banOf(attack)?.measure as ScrubMeasure | undefined)?.filter;
+
+describe("a ban that scrubs", () => {
+  test("announces nothing, and has sources of TCP prove their address while the attack may be over TCP", () => {
+    const { engine, announcer } = harness(under({ method: "scrub" }));
+    const attack = attackOn();
+    engine.attacksChanged([started(attack)], 0);
+    expect(engine.banOf(attack)).toMatchObject({
+      method: "scrub",
+      measure: { kind: "scrub", filter: { tcp: "transparent" } },
+    });
+    engine.attackClassified(classified(attack, "syn_flood"), 100);
+    engine.tick(250);
+    expect(engine.banOf(attack)?.measure).toMatchObject({ filter: { tcp: "transparent" } });
+    engine.attackClassified(classified(attack, "udp_flood"), 500);
+    engine.tick(750);
+    expect(engine.banOf(attack)?.measure).toMatchObject({
+      filter: { tcp: null, learnsTcp: true },
+      rules: { matchesAll: false },
+    });
+    engine.attackClassified(classified(attack, "syn_flood"), 1000);
+    engine.tick(1250);
+    expect(filterOf(engine, attack)).not.toHaveProperty("learnsTcp");
+    expect(announcer.wanted).toEqual([]);
+  });
+
+  test("by an operator, without an attack, has sources prove their address", async () => {
+    const { engine } = harness(under({ method: "scrub" }));
+    expect((await banBy(engine, victim, 0)).measure).toMatchObject({ kind: "scrub", filter: { tcp: "transparent" } });
+  });
+
+  test("does not where the hostgroup says so", () => {
+    const { engine } = harness(under({ method: "scrub", scrub: buildScrub({ tcp: "off" }, []) }));
+    const attack = classified(attackOn(), "syn_flood");
+    engine.attacksChanged([started(attack)], 0);
+    expect(engine.banOf(attack)?.measure).toMatchObject({ kind: "scrub", filter: { tcp: null } });
+    engine.attackClassified(classified(attack, "udp_flood"), 500);
+    engine.tick(750);
+    expect(filterOf(engine, attack)).not.toHaveProperty("learnsTcp");
+  });
+
+  test("has sources of DNS queries prove their address while the attack may be over UDP", () => {
+    const { engine } = harness(under({ method: "scrub", scrub: buildScrub({ profile: "dns" }, []) }));
+    const attack = attackOn();
+    const filter = () => filterOf(engine, attack);
+    engine.attacksChanged([started(attack)], 0);
+    expect(filter()).toMatchObject({ tcp: "transparent", dns: true });
+    engine.attackClassified(classified(attack, "syn_flood"), 500);
+    engine.tick(750);
+    expect(filter()).toMatchObject({ tcp: "transparent", dns: false });
+    engine.attackClassified(classified(attack, "udp_flood"), 1000);
+    engine.tick(1250);
+    expect(filter()).toMatchObject({ tcp: null, dns: true });
+    expect(filter()?.services).toBeArray();
+  });
+
+  test("of what is always scrubbed leaves that as it is", () => {
+    const always = buildScrub({ always: true, on_nodes: true, profile: "dns" }, []);
+    for (const method of ["scrub", "divert"] as const) {
+      const { engine } = harness(under({ method, scrub: always }));
+      const [tcp, udp] = [attackOn(), attackOn(address("192.0.2.2"))];
+      engine.attacksChanged([started(classified(tcp, "syn_flood")), started(classified(udp, "udp_flood"))], 0);
+      const filters = [tcp, udp].map((attack) => filterOf(engine, attack));
+      // Nodes have it only while there is a ban.
+      const isAll = method === "scrub";
+      expect(filters.map((filter) => filter?.tcp)).toEqual(["transparent", isAll ? "transparent" : null]);
+      expect(filters.map((filter) => filter?.dns)).toEqual([isAll, true]);
+    }
+  });
+
+  test("by scrub nodes has its filter with it where the hostgroup says so", () => {
+    for (const on_nodes of [true, false]) {
+      const { engine } = harness(under({ method: "divert", scrub: buildScrub({ on_nodes, tcp: "reset" }, []) }));
+      const attack = classified(attackOn(), "syn_flood");
+      engine.attacksChanged([started(attack)], 0);
+      const { measure } = engine.banOf(attack) ?? {};
+      expect(measure).toMatchObject({ kind: "divert", ...(on_nodes && { filter: { tcp: "reset" } }) });
+      expect(Object.hasOwn(measure ?? {}, "filter")).toBe(on_nodes);
+    }
+  });
+
+  test("goes on to FlowSpec when its rung ends", () => {
+    const ladder: Ladder = [
+      { afterSeconds: 0, action: "scrub" },
+      { afterSeconds: 10, action: "flowspec" },
+    ];
+    const { engine, announcer } = harness(under({ ladder }));
+    const attack = classified(attackOn(), "udp_flood");
+    engine.attacksChanged([started(attack)], 0);
+    expect(announcer.wanted).toEqual([]);
+    engine.tick(10_000);
+    expect(announcer.wanted).toEqual([UDP]);
+  });
+});

@@ -1,0 +1,51 @@
+/** Which rules go into the kernel where not all find room. Pure. */
+import { DYNAMIC_RULES_PER_DESTINATION } from "../../limits.ts";
+import type { Rule } from "./rule.ts";
+
+export interface FittableRule {
+  readonly id: string;
+  readonly rule: Rule;
+  /** Rules with the same are in force together or not at all. Absent: each by itself. */
+  readonly whole?: string;
+}
+
+/**
+ * The first rules that fit into `room` and the kernel's limit per destination, in the given order. Of a scrub filter all
+ * or none: without the rules that let services pass, the last one would drop everything, and without those by which
+ * questions are learned, no answer would pass.
+ * @param inForce ids of rules that come first, with all that belong to them.
+ */
+export function fittingRules<Fittable extends FittableRule>(
+  wanted: readonly Fittable[],
+  room: number,
+  inForce: ReadonlySet<string> = NONE,
+): readonly Fittable[] {
+  if (wanted.length <= room && !overfills(countByDestination(wanted))) return wanted;
+  const units = [...Map.groupBy(wanted, ({ id, whole }) => whole ?? id).values()];
+  const isOld = (unit: readonly Fittable[]) => unit.some(({ id }) => inForce.has(id));
+  const towards = new Map<string, number>();
+  const fitting = new Set<Fittable>();
+  for (const unit of [...units.filter(isOld), ...units.filter((each) => !isOld(each))]) {
+    const more = countByDestination(unit, towards);
+    if (fitting.size + unit.length > room || overfills(more)) continue;
+    for (const [destination, count] of more) towards.set(destination, count);
+    for (const rule of unit) fitting.add(rule);
+  }
+  return wanted.filter((rule) => fitting.has(rule));
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** Of these rules, with `before` of the same destinations. */
+function countByDestination(rules: readonly FittableRule[], before: ReadonlyMap<string, number> = new Map()) {
+  const counts = new Map<string, number>();
+  for (const { rule } of rules) {
+    const destination = rule.destination?.text ?? "any";
+    counts.set(destination, (counts.get(destination) ?? before.get(destination) ?? 0) + 1);
+  }
+  return counts;
+}
+
+function overfills(counts: ReadonlyMap<string, number>): boolean {
+  return counts.values().some((count) => count > DYNAMIC_RULES_PER_DESTINATION);
+}
