@@ -11,6 +11,7 @@ export const AUDIT_ACTIONS = [
   "source_block",
   "source_unblock",
   "edge_challenge",
+  "protection",
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

@@ -4,7 +4,13 @@
  */
 import { KERNEL_RULES_INTERVAL_MS } from "../limits.ts";
 import type { Ban, BanChange } from "../mitigation/ban.ts";
-import { type KernelRule, type KernelRules, kernelRules, kernelRulesOf } from "../mitigation/rules/kernel-rules.ts";
+import {
+  fittingRules,
+  type KernelRule,
+  type KernelRules,
+  kernelRules,
+  kernelRulesOf,
+} from "../mitigation/rules/kernel-rules.ts";
 import { DROP_REASONS, type DropReason } from "../mitigation/scrub/scrub-rules.ts";
 import type { FilterRuleRow, KernelFilter } from "./kernel-filter.ts";
 
@@ -123,8 +129,8 @@ export class DataPlaneRules {
       const free = room();
       const ofBans = kernelRules(bans(), free);
       const wanted = standing();
-      // Bans come first: what is always in force only prepares for them.
-      const always = wanted.slice(0, Math.max(0, free - ofBans.rules.length));
+      // Bans come first: they are under attack.
+      const always = fittingRules([...ofBans.rules, ...wanted], free).slice(ofBans.rules.length);
       const next = { ...ofBans, leftOut: ofBans.leftOut + wanted.length - always.length };
       const going = this.#dropsOfRemovedRules(filter, next.rules);
       filter.setRules([...next.rules, ...always]);

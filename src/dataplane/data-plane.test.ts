@@ -44,6 +44,7 @@ function make(config: Config = loadConfigText(CONFIG)): DataPlane {
     config,
     dataplane: config.dataplane as DataplaneConfig,
     bans: () => bans,
+    chosen: () => [],
     pairs: () => kernel.kernel.pairs.size,
     putPairs: () => kernel.calls.push("pairs"),
     closeSources: (interfaces) => kernel.calls.push(`close ${interfaces.join()}`),

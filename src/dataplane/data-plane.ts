@@ -8,7 +8,8 @@ import { OwnInfrastructure } from "../config/own-infrastructure.ts";
 import type { DataplaneConfig } from "../config/sections/dataplane.ts";
 import { PAIRS_COUNTED_MAX, PREFIXES_MAX } from "../limits.ts";
 import type { Ban, BanChange } from "../mitigation/ban.ts";
-import { standingRules } from "../mitigation/scrub/standing-rules.ts";
+import type { ActiveChoice } from "../mitigation/protection/choice.ts";
+import { type StandingPlace, standingPlaces, standingRules } from "../mitigation/scrub/standing-rules.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { KernelPair, PairInstaller } from "../sourceblock/pair-installer.ts";
 import { type Pair, pairName } from "../sourceblock/source-block.ts";
@@ -42,6 +43,8 @@ export interface DataPlaneOptions {
   readonly config: Config;
   readonly dataplane: DataplaneConfig;
   readonly bans: () => Iterable<Ban>;
+  /** The protections that were chosen and are in force. */
+  readonly chosen: () => Iterable<ActiveChoice>;
   /** Number of pairs of source blocks. */
   readonly pairs: () => number;
   /** Installs all live pairs again, and removes others from the kernel. */
@@ -80,6 +83,8 @@ export class DataPlane implements PairInstaller {
   #error = "not opened yet";
   /** Earliest time of the next attempt. Monotonic clock, ms. */
   #notBeforeMs = 0;
+  /** null: to be found again. */
+  #places: readonly StandingPlace[] | null = null;
   readonly #interfaceErrors = new Map<string, string>();
   #pairReadings: { readonly untilMs: number; readonly dropped: ReadonlyMap<string, Dropped> } | null = null;
   #cancel: () => void = () => {};
@@ -91,7 +96,7 @@ export class DataPlane implements PairInstaller {
     this.#dataplane = dataplane;
     this.#rules = new DataPlaneRules({
       bans,
-      standing: () => standingRules(this.#config, wallMs()),
+      standing: () => standingRules(this.#standingPlaces(), bans(), wallMs()),
       room: () => Math.max(0, this.#dataplane.maxDynamicRules - pairs()),
       after,
       monotonicMs,
@@ -110,6 +115,7 @@ export class DataPlane implements PairInstaller {
   /** Call this after bans and source blocks took over the configuration. */
   reconfigure(next: Config): void {
     this.#config = next;
+    this.#places = null;
     this.#dataplane = next.dataplane ?? this.#dataplane;
     if (!this.#isWanted) this.#close("detach");
     else if (this.#filter === null) this.#open();
@@ -127,6 +133,12 @@ export class DataPlane implements PairInstaller {
 
   banChanged(change: BanChange): void {
     this.#rules.changed(change);
+  }
+
+  /** Call this after bans took over the change. */
+  protectionChanged(): void {
+    this.#places = null;
+    this.#rules.changed(null);
   }
 
   isUp(): boolean {
@@ -179,6 +191,11 @@ export class DataPlane implements PairInstaller {
     const idle = { filter: null, rulesLeftOut };
     if (this.#isWanted) return { state: "failed", error: this.#error, ...idle };
     return { state: this.#dataplane.enabled ? "dry_run" : "disabled", error: null, ...idle };
+  }
+
+  #standingPlaces(): readonly StandingPlace[] {
+    this.#places ??= standingPlaces(this.#config, this.#options.chosen());
+    return this.#places;
   }
 
   get #isWanted(): boolean {

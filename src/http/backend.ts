@@ -23,6 +23,7 @@ import type { Item } from "../machine/item.ts";
 import type { RouteState } from "../mitigation/announcer.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { Method } from "../mitigation/escalation.ts";
+import type { Protections } from "../mitigation/protection/protections.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import type { BlockRequest, Pair } from "../sourceblock/source-block.ts";
@@ -77,6 +78,8 @@ export interface Backend {
   blockSource(order: BlockRequest): Promise<BlockAnswer>;
   /** Rejects with a BackendFault when that could not be carried out. */
   unblockSource(pair: Pair): Promise<UnblockAnswer>;
+  /** Protection profiles chosen at run time. Choosing rejects with a BackendFault if it could not be saved. */
+  readonly protections: Protections;
   /** The scrub nodes: their reports and rule documents. */
   readonly scrub: ScrubNodes;
   /** The edge nodes and their zones. Setting a lever rejects with a BackendFault if it could not be saved. */
@@ -257,6 +260,7 @@ export interface Configured
     | "hostgroups"
     | "carpet"
     | "mitigations"
+    | "scrubProfiles"
     | "ban"
     | "samples"
     | "storage"

@@ -25,6 +25,7 @@ import { HOST_CHUNK_ROWS } from "../limits.ts";
 import type { Item } from "../machine/item.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { BanAnswer } from "../mitigation/ban-answer.ts";
+import type { Protections } from "../mitigation/protection/protections.ts";
 import type { IpAddress } from "../net/address.ts";
 import { hostPrefix } from "../net/prefix.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
@@ -63,6 +64,7 @@ export class ServiceBackend implements Backend {
   readonly #recorder: Pick<HistoryRecorder, "recent"> | null;
   readonly #availableUpdate: () => UpdateView | null;
   readonly #machineProblems: () => readonly Item[] | null;
+  readonly protections: Protections;
   readonly scrub: ScrubNodes;
   readonly edge: Edge;
   readonly edgeHistory: EdgeHistory | null;
@@ -76,6 +78,7 @@ export class ServiceBackend implements Backend {
   constructor(floodwall: Floodwall, version: string, sources: Sources) {
     const { edge, history, recorder, availableUpdate, machineProblems } = sources;
     this.#floodwall = floodwall;
+    this.protections = floodwall.protections;
     this.scrub = floodwall.scrub;
     this.edge = edge;
     this.#version = version;

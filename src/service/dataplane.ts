@@ -19,7 +19,7 @@ import type { Metrics } from "../observability/metrics.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Timers } from "../system/timers.ts";
 
-type Neighbors = Pick<DataPlaneOptions, "bans" | "pairs" | "putPairs" | "closeSources" | "openSources">;
+type Neighbors = Pick<DataPlaneOptions, "bans" | "chosen" | "pairs" | "putPairs" | "closeSources" | "openSources">;
 
 /** Other parts are called only after it is started. */
 export interface PacketDroppingOptions extends Neighbors {
@@ -43,7 +43,7 @@ const FAULTS: Readonly<Record<DataPlaneOperation, string>> = {
 /** null: none is configured. */
 export function openDataPlane(options: PacketDroppingOptions): DataPlane | null {
   const { filterOpener: kernel = null, config, timers, clock, metrics } = options;
-  const { bans, pairs, putPairs, closeSources, openSources } = options;
+  const { bans, chosen, pairs, putPairs, closeSources, openSources } = options;
   const { dataplane } = config;
   if (kernel === null) return null;
   if (dataplane === null) {
@@ -55,7 +55,7 @@ export function openDataPlane(options: PacketDroppingOptions): DataPlane | null 
     kernel,
     config,
     dataplane,
-    ...{ bans, pairs, putPairs, closeSources, openSources },
+    ...{ bans, chosen, pairs, putPairs, closeSources, openSources },
     every: (ms, fn) => timers.every(ms, fn),
     after: (ms, fn) => timers.after(ms, fn),
     wallMs: () => clock.wallMs(),

@@ -3,8 +3,7 @@
  * change both. Owns the configuration in force; the parts that it connects own everything else.
  */
 import { randomUUIDv7 } from "bun";
-import { DEFAULT_TIMES, GobgpAnnouncer } from "../bgp/gobgp-announcer.ts";
-import { gobgpdExecutable } from "../bgp/speaker/gobgpd-process.ts";
+import type { GobgpAnnouncer } from "../bgp/gobgp-announcer.ts";
 import { endManagedGobgpd } from "../bgp/speaker/managed-speaker.ts";
 import type { Speaker } from "../bgp/speaker/speaker.ts";
 import type { Config } from "../config/config.ts";
@@ -20,10 +19,11 @@ import { openOrigins } from "../geo/origins.ts";
 import type { ReloadOutcome } from "../http/backend.ts";
 import { ENDED_ATTACKS_KEPT, ENDED_BANS_KEPT } from "../limits.ts";
 import { AnnouncementTimer } from "../mitigation/announcement-timer.ts";
-import { type BanChange, routesUntilMs, wantedRoutes } from "../mitigation/ban.ts";
+import { type BanChange, wantedRoutes } from "../mitigation/ban.ts";
 import { BanEngine } from "../mitigation/ban-engine.ts";
 import { BannedHosts } from "../mitigation/banned-hosts.ts";
 import { mitigationPolicy } from "../mitigation/policy.ts";
+import type { Protections } from "../mitigation/protection/protections.ts";
 import { attackRules } from "../mitigation/rules/attack-rules.ts";
 import { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
@@ -39,6 +39,7 @@ import type { Environment } from "../system/environment.ts";
 import type { Now } from "../system/now.ts";
 import type { RecordTable } from "../system/record-table.ts";
 import type { Timers } from "../system/timers.ts";
+import { openAnnouncer } from "./announcer.ts";
 import { AttackTimelines } from "./attack-timelines.ts";
 import { ConfigReader } from "./config-reader.ts";
 import { droppedOf, openDataPlane } from "./dataplane.ts";
@@ -46,6 +47,7 @@ import { alertAtCap, countAttack, logAttack, logBan } from "./event-log.ts";
 import { LEARNING_FAULTS } from "./faults.ts";
 import { Listeners } from "./listeners.ts";
 import { makeBaselines, PacketPath } from "./packet-path.ts";
+import { openProtections } from "./protection.ts";
 import { Reloader } from "./reloader.ts";
 import { watchRises } from "./rise-watch.ts";
 import { fillMetrics } from "./scrape.ts";
@@ -85,6 +87,7 @@ export class Floodwall {
   readonly timelines: AttackTimelines;
   readonly sourceBlocks: SourceBlocks;
   readonly scrub: ScrubNodes;
+  readonly protections: Protections;
   /** null: none is configured. */
   readonly dataPlane: DataPlane | null;
   readonly announcer: GobgpAnnouncer | null;
@@ -116,13 +119,14 @@ export class Floodwall {
     this.#limiter = new Limiter(clock);
     this.#clockSteps = new ClockSteps(clock);
     state.onFault((cause) => this.#stateWriteFailed(cause));
-    this.announcer = config.bgp === null ? null : this.#makeAnnouncer(config.bgp);
+    this.announcer = openAnnouncer({ ...options, bans: () => this.bans.active.values() });
     this.detector = new Detector(detectionPolicy(config), randomUUIDv7, makeBaselines(config), (attack) =>
       droppedOf(attack, this),
     );
     this.scrub = openScrubNodes({ config, log, clock, metrics: metrics.scrub, attacks: () => this.detector.active });
+    this.protections = openProtections({ ...options, onChange: () => this.#protectionChanged() });
     this.bans = new BanEngine({
-      policy: mitigationPolicy(config),
+      policy: mitigationPolicy(config, this.protections),
       store: state.table("bans"),
       announcer: this.announcer,
       packetsOf: (attack) => this.packetPath?.packetsOf(attack) ?? [],
@@ -140,6 +144,7 @@ export class Floodwall {
       ...options,
       limiter: this.#limiter,
       bans: () => this.bans.active.values(),
+      chosen: () => this.protections.active,
       pairs: () => this.sourceBlocks.size,
       putPairs: () => this.sourceBlocks.onKernelUp(),
       closeSources: (interfaces) => this.packetPath?.closeInline(interfaces),
@@ -199,10 +204,11 @@ export class Floodwall {
   /** Restores what an earlier process left, then starts to count, judge and announce. */
   start(): void {
     const { state, timers, clock, log } = this.#options;
-    const { attacks, bans, source_blocks: blocks } = state.stored;
+    const { attacks, bans, source_blocks: blocks, protections } = state.stored;
     const isWatched = this.packetPath !== null;
     if (isWatched) this.detector.restore(attacks);
     this.timelines.restore(attacks);
+    this.protections.restore(protections);
     for (const ban of bans) this.scrub.banChanged(ban);
     this.bans.restore({ bans, attacks: isWatched ? attacks : null }, clock.wallMs());
     if (!isWatched) this.#endUnwatched(attacks);
@@ -211,6 +217,7 @@ export class Floodwall {
       attacks: this.detector.active.size,
       bans: this.bans.active.size,
       source_blocks: this.sourceBlocks.size,
+      protections: protections.length,
     };
     if (Object.values(taken).some((count) => count > 0)) log.info(taken, "restored from the state database");
     if (this.config.bgp?.speaker !== "managed") void this.#endGobgpdLeftBehind();
@@ -268,7 +275,8 @@ export class Floodwall {
     this.config = next;
     this.detector.reconfigure(detectionPolicy(next));
     this.scrub.reconfigure(next.scrubbing);
-    this.bans.reconfigure(mitigationPolicy(next), this.now().wallMs);
+    this.protections.reconfigure(next);
+    this.bans.reconfigure(mitigationPolicy(next, this.protections), this.now().wallMs);
     this.sourceBlocks.reconfigure(sourceBlockPolicy(next), this.now().wallMs);
     this.dataPlane?.reconfigure(next);
     if (next.bgp !== null) this.announcer?.reload(next.bgp);
@@ -297,24 +305,6 @@ export class Floodwall {
       this.sourceBlocks.clockStepped(stepMs);
     }
     return now;
-  }
-
-  #makeAnnouncer(config: NonNullable<Config["bgp"]>): GobgpAnnouncer {
-    const { clock, timers, environment, log, metrics, speaker } = this.#options;
-    const { stateDir } = this.config;
-    return new GobgpAnnouncer({
-      config,
-      stateDir,
-      clock,
-      timers,
-      environment,
-      log,
-      executable: gobgpdExecutable,
-      metrics: metrics.mitigation,
-      routesUntilMs: () => routesUntilMs(this.bans.active.values()),
-      times: DEFAULT_TIMES,
-      ...(speaker === undefined ? {} : { speaker }),
-    });
   }
 
   #makePacketPath(): PacketPath | null {
@@ -377,6 +367,11 @@ export class Floodwall {
     if (kind === "lasts") return;
     if (kind === "ended") this.attackLog.add(attack);
     this.#storedAttacks.queue(attack.id, attack.endedAt === null ? this.timelines.filled(attack) : null);
+  }
+
+  #protectionChanged(): void {
+    this.bans.tick(this.now().wallMs);
+    this.dataPlane?.protectionChanged();
   }
 
   #stateWriteFailed(cause: unknown): void {

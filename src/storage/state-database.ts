@@ -1,6 +1,6 @@
 /**
- * What a restart must not lose: bans, source blocks, active attacks and levers, in one SQLite file that one process
- * owns. When a call returns, its change is on disk (`synchronous=FULL`), so neither kill -9 nor a power cut loses it.
+ * What a restart must not lose: bans, source blocks, active attacks, levers and protections, in one SQLite file that one
+ * process owns. When a call returns, its change is on disk (`synchronous=FULL`), so neither kill -9 nor a power cut loses it.
  * Calls wait for the disk: they run in the thread that owns the file.
  */
 import { Database } from "bun:sqlite";
@@ -9,6 +9,7 @@ import { dirname, join } from "node:path";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { Lever } from "../edge/zones/levers.ts";
 import type { Ban } from "../mitigation/ban.ts";
+import type { ProtectionChoice } from "../mitigation/protection/choice.ts";
 import { type Pair, pairOfName, type SourceBlock } from "../sourceblock/source-block.ts";
 import { systemClock } from "../system/clock.ts";
 import { messageOf } from "../system/error-message.ts";
@@ -17,13 +18,14 @@ import { attackOfRecord } from "./attack-record.ts";
 import { moveAside, moveBack, restoreRows, type StateDamage, salvage, unreadableRow } from "./damaged-state.ts";
 import { fileIdentity } from "./sqlite/database-file.ts";
 import type { StateChange, StoredState } from "./state-change.ts";
-import { canMigrate, LEVERS, migrate, SCHEMA_VERSION, SOURCE_BLOCKS } from "./state-migrations.ts";
+import { canMigrate, LEVERS, migrate, PROTECTIONS, SCHEMA_VERSION, SOURCE_BLOCKS } from "./state-migrations.ts";
 
 const SCHEMA = `
   CREATE TABLE bans (id TEXT PRIMARY KEY, started_at INTEGER NOT NULL, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE attacks (id TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
   ${SOURCE_BLOCKS}
   ${LEVERS}
+  ${PROTECTIONS}
   PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
@@ -71,7 +73,8 @@ export class StateDatabase {
 
   stored(): StoredState {
     const [bans, attacks] = [this.bans(), this.attacks()];
-    return { bans, attacks, source_blocks: this.sourceBlocks(), levers: this.levers() };
+    const [blocks, levers] = [this.sourceBlocks(), this.levers()];
+    return { bans, attacks, source_blocks: blocks, levers, protections: this.protections() };
   }
 
   saveBan(ban: Ban): void {
@@ -144,6 +147,22 @@ export class StateDatabase {
     return this.#records("SELECT record FROM levers", (record) => JSON.parse(record) as Lever);
   }
 
+  saveProtection(choice: ProtectionChoice): void {
+    this.#write("INSERT OR REPLACE INTO protections (prefix, record) VALUES (?, ?)", [
+      choice.prefix,
+      JSON.stringify(choice),
+    ]);
+  }
+
+  removeProtection(prefix: string): void {
+    this.#write("DELETE FROM protections WHERE prefix = ?", [prefix]);
+  }
+
+  /** In no order. */
+  protections(): ProtectionChoice[] {
+    return this.#records("SELECT record FROM protections", (record) => JSON.parse(record) as ProtectionChoice);
+  }
+
   close(): void {
     this.#db.close();
   }
@@ -165,6 +184,10 @@ export class StateDatabase {
       case "levers":
         if (record === null) this.removeLever(key);
         else this.saveLever(record);
+        break;
+      case "protections":
+        if (record === null) this.removeProtection(key);
+        else this.saveProtection(record);
         break;
       default:
         table satisfies never;

@@ -3,7 +3,7 @@ import type { Database } from "bun:sqlite";
 
 type Json = Record<string, unknown>;
 
-export const SCHEMA_VERSION = 6;
+export const SCHEMA_VERSION = 7;
 
 export const SOURCE_BLOCKS = `
   CREATE TABLE source_blocks (
@@ -15,6 +15,10 @@ export const LEVERS = `
   CREATE TABLE levers (zone TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
 `;
 
+export const PROTECTIONS = `
+  CREATE TABLE protections (prefix TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
+`;
+
 /** The migration from the version in the key to the next. Runs in a transaction of the caller. */
 const MIGRATIONS: Readonly<Record<number, (db: Database) => void>> = {
   1: (db) => rewriteBans(db, escalatingBan),
@@ -22,6 +26,7 @@ const MIGRATIONS: Readonly<Record<number, (db: Database) => void>> = {
   3: (db) => rewriteBans(db, scrubbedBan),
   4: (db) => db.run(LEVERS),
   5: (db) => rewriteBans(db, filteredBan),
+  6: (db) => db.run(PROTECTIONS),
 };
 
 /** Whether the file can be migrated to this build's version. */

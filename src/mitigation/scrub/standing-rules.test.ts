@@ -1,14 +1,16 @@
 import { expect, test } from "bun:test";
 import { parseConfig } from "../../config/load/load.ts";
 import { matchText } from "../rules/rule.ts";
-import { standingRules } from "./standing-rules.ts";
+import { standingPlaces, standingRules } from "./standing-rules.ts";
 
 function learned(text: string): string[] {
   const common = "networks: [192.0.2.0/24, 2001:db8::/48]\nthresholds: {pps: 1000, mbps: 100, flows_per_sec: 500}\n";
   const dataplane = "dataplane: {interfaces: [eth0]}\n";
   const loaded = parseConfig(new TextEncoder().encode(common + dataplane + text));
   if (loaded.kind === "invalid") throw new Error(JSON.stringify(loaded.problems));
-  return standingRules(loaded.config, 0).map(({ rule, inline }) => `${inline?.kind ?? "discard"} ${matchText(rule)}`);
+  return standingRules(standingPlaces(loaded.config, []), [], 0).map(
+    ({ rule, inline }) => `${inline?.kind ?? "discard"} ${matchText(rule)}`,
+  );
 }
 
 const GROUP = "hostgroups: [{name: web, networks: [192.0.2.0/28]";

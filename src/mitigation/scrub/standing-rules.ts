@@ -1,38 +1,109 @@
 /**
  * Rules that are in the kernel whether or not there is an attack: by which sources with connections are remembered, so
- * that these live on when their victim is scrubbed, and those of hostgroups that are always scrubbed. Pure.
+ * that these live on when their victim is scrubbed, and those of prefixes that are always scrubbed, by the configuration
+ * or by a choice. The longest of these prefixes decides about an address. Pure.
  */
 import type { Config } from "../../config/config.ts";
 import type { GroupMitigation } from "../../config/sections/mitigation.ts";
-import type { Prefix } from "../../net/prefix.ts";
+import type { ScrubConfig } from "../../config/sections/scrub.ts";
+import { enclosingPrefix, type Prefix } from "../../net/prefix.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
-import { type KernelRule, toKernelRules } from "../rules/kernel-rules.ts";
+import type { Ban } from "../ban.ts";
+import type { ActiveChoice } from "../protection/choice.ts";
+import { type KernelRule, kernelRulesOf, toKernelRules } from "../rules/kernel-rules.ts";
 import { wideRule } from "../rules/rule.ts";
 import { type ScrubRule, scrubRules } from "./scrub-rules.ts";
 
 /** Renewed with every change of the rules, so that they do not end while the service runs. */
 const LASTS_MS = 10 * 365 * 86_400_000;
 
-export function standingRules(
+/** A prefix with rules of its own. */
+export interface StandingPlace {
+  readonly prefix: Prefix;
+  readonly scrub: ScrubConfig;
+  readonly kind: "always" | "learn" | "none";
+  /** A shorter prefix around it is always scrubbed, in a way that is not for this one. */
+  readonly isApart: boolean;
+}
+
+/** Depends on the configuration and the choices only, and is slow where there are very many prefixes. */
+export function standingPlaces(
   { hostgroups, networks, mitigations }: Pick<Config, "hostgroups" | "networks" | "mitigations">,
-  wallMs: number,
-): KernelRule[] {
-  return hostgroups.flatMap(({ networks: own }, i) => {
-    const mitigation = mitigations[i];
-    if (mitigation === undefined) return [];
-    const prefixes = i === 0 ? networks : own;
-    return prefixes.flatMap((prefix) => {
-      const owner = { banId: "", isDryRun: mitigation.scrub.countsOnly, expiresAtMs: wallMs + LASTS_MS };
-      return toKernelRules(rulesFor(prefix, mitigation), `always/${prefix.text}/`, owner);
-    });
+  chosen: Iterable<ActiveChoice>,
+): StandingPlace[] {
+  // By text: a hostgroup may be a whole network, and a choice a whole hostgroup.
+  const places = new Map<string, Omit<StandingPlace, "isApart">>();
+  const add = (prefix: Prefix, mitigation: GroupMitigation | undefined, scrub = mitigation?.scrub) => {
+    if (mitigation === undefined || scrub === undefined) return;
+    places.set(prefix.text, { prefix, scrub, kind: kindOf(mitigation, scrub) });
+  };
+  for (const [i, { networks: own }] of hostgroups.entries()) {
+    for (const prefix of i === 0 ? networks : own) add(prefix, mitigations[i]);
+  }
+  for (const { prefix, group, scrub } of chosen) add(prefix, mitigations[group], scrub);
+  const all = [...places.values()];
+  const always = new Places(all.filter(({ kind }) => kind === "always").map(({ prefix }) => prefix));
+  return all
+    .map((place) => ({ ...place, isApart: !endsItself(place) && always.hasAround(place.prefix) }))
+    .filter(({ kind, isApart }) => kind !== "none" || isApart);
+}
+
+export function standingRules(places: readonly StandingPlace[], bans: Iterable<Ban>, wallMs: number): KernelRule[] {
+  const banned = [...bans].filter((ban) => kernelRulesOf(ban).length > 0);
+  const scrubbed = new Set(banned.filter(({ measure }) => measure.kind === "scrub").map(({ prefix }) => prefix.text));
+  const wide = new Places(banned.map(({ prefix }) => prefix));
+  const owner = { banId: "", expiresAtMs: wallMs + LASTS_MS };
+  return places.flatMap((place) => {
+    const { prefix, scrub, isApart } = place;
+    // The ban of the prefix has the same filter, with the rules of its attack.
+    const own = place.kind === "always" && scrubbed.has(prefix.text) ? [] : rulesOf(place);
+    // The kernel would not come to the rules of a ban around it.
+    const end = isApart && !wide.hasAround(prefix) ? [passOf(prefix)] : [];
+    return [
+      ...toKernelRules(own, "always/", { ...owner, isDryRun: scrub.countsOnly }),
+      ...toKernelRules(end, "always/", { ...owner, isDryRun: false }),
+    ];
   });
 }
 
-function rulesFor(prefix: Prefix, mitigation: GroupMitigation): ScrubRule[] {
-  const { ladder, scrub, ban } = mitigation;
-  if (scrub.isAlways) return scrubRules(prefix, scrub, []);
+function kindOf({ ladder, ban }: GroupMitigation, { isAlways, tcp, dns }: ScrubConfig): StandingPlace["kind"] {
+  if (isAlways) return "always";
   const scrubs = ban.fallback === "scrub" || ladder.some(({ action }) => action === "scrub");
-  if (!scrubs || (scrub.tcp === null && !scrub.dns)) return [];
+  return scrubs && (tcp !== null || dns) ? "learn" : "none";
+}
+
+/** Its own rules decide about every packet. */
+function endsItself({ kind, scrub }: Pick<StandingPlace, "kind" | "scrub">): boolean {
+  return kind === "always" && scrub.services !== null && !scrub.countsOnly;
+}
+
+function rulesOf({ prefix, scrub, kind }: StandingPlace): ScrubRule[] {
+  if (kind === "none") return [];
+  if (kind === "always") return scrubRules(prefix, scrub, []);
   const rule = { ...wideRule(prefix, { kind: "discard" }), protocol: IP_PROTOCOL.tcp };
   return [{ rule, inline: { kind: "learn" }, reason: "unvalidated" }];
+}
+
+function passOf(prefix: Prefix): ScrubRule {
+  return { rule: wideRule(prefix, { kind: "discard" }), inline: { kind: "pass" }, reason: "no_service" };
+}
+
+/** Answers whether one of some prefixes is around another. */
+class Places {
+  readonly #texts: ReadonlySet<string>;
+  readonly #lengths: Readonly<Record<4 | 6, readonly number[]>>;
+
+  constructor(prefixes: readonly Prefix[]) {
+    this.#texts = new Set(prefixes.map(({ text }) => text));
+    const lengthsOf = (of: 4 | 6) => [
+      ...new Set(prefixes.filter(({ family }) => family === of).map(({ length }) => length)),
+    ];
+    this.#lengths = { 4: lengthsOf(4), 6: lengthsOf(6) };
+  }
+
+  hasAround({ address, length, family }: Prefix): boolean {
+    return this.#lengths[family].some(
+      (around) => around < length && this.#texts.has(enclosingPrefix(address, around).text),
+    );
+  }
 }
