@@ -3,7 +3,7 @@
  * packet counter uses the same rows.
  */
 import type { IpAddress } from "../net/address.ts";
-import { addressBits, type Prefix } from "../net/prefix.ts";
+import { addressBits, mappedLength, type Prefix } from "../net/prefix.ts";
 import { type PackedPrefixes, PrefixTable } from "../net/prefix-table.ts";
 
 /** The configured prefixes for the addon, replaced as a whole; the longest match wins. */
@@ -100,7 +100,11 @@ export class NetworkLookup {
   groupOf(prefix: Prefix): number {
     const group = this.#packed.groups[this.#prefixes.findAround(prefix)] ?? -1;
     if (prefix.length === addressBits(prefix.family)) return group;
-    return this.#prefixes.someIn(prefix, (row) => this.#packed.groups[row] !== group) ? -1 : group;
+    const { prefixes, groups } = this.#packed;
+    const length = mappedLength(prefix);
+    // A wider one may begin with it.
+    const isOther = (row: number) => groups[row] !== group && (prefixes.lengths[row] ?? 0) > length;
+    return this.#prefixes.someIn(prefix, isOther) ? -1 : group;
   }
 
   /** Index in `config.hostgroups`, 0 for `global`; -1 outside the networks. */

@@ -169,7 +169,11 @@ export class Protections implements Chosen {
   #decide({ prefix, ...order }: ProtectionOrder): Decision<ProtectionChoice, ProtectionRefusal> {
     const choice: ProtectionChoice = { prefix: prefix.text, ...order };
     const judged = judgeChoice(choice, this.#config);
-    if (judged.kind === "inactive") return { kind: "refused", refusal: judged.cause };
+    if (judged.kind === "inactive") {
+      // Which profiles there are, a tenant is not told.
+      const isHidden = judged.cause === "unknown_profile" && order.tenant !== null;
+      return { kind: "refused", refusal: isHidden ? "not_selectable" : judged.cause };
+    }
     const before = this.choiceOf(prefix);
     const refusal = this.#roomRefusal(choice, before);
     if (refusal !== null) return { kind: "refused", refusal };

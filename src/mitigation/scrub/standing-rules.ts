@@ -40,12 +40,21 @@ export function standingPlaces(
   for (const [i, { networks: own }] of hostgroups.entries()) {
     for (const prefix of i === 0 ? networks : own) add(prefix, mitigations[i]);
   }
-  for (const { prefix, group, scrub } of chosen) add(prefix, mitigations[group], scrub);
+  const choices = new Set<string>();
+  for (const { prefix, group, scrub } of chosen) {
+    add(prefix, mitigations[group], scrub);
+    choices.add(prefix.text);
+  }
   const all = [...places.values()];
-  const always = new Places(all.filter(({ kind }) => kind === "always").map(({ prefix }) => prefix));
+  const [always, learned] = (["always", "learn"] as const).map(
+    (wanted) => new Places(all.filter(({ kind }) => kind === wanted).map(({ prefix }) => prefix)),
+  ) as [Places, Places];
+  // Sources of a choice are mostly learned by the rule of its hostgroup.
+  const isNeeded = ({ kind, isApart, prefix }: StandingPlace) =>
+    isApart || kind === "always" || (kind === "learn" && !(choices.has(prefix.text) && learned.hasAround(prefix)));
   return all
     .map((place) => ({ ...place, isApart: !endsItself(place) && always.hasAround(place.prefix) }))
-    .filter(({ kind, isApart }) => kind !== "none" || isApart);
+    .filter(isNeeded);
 }
 
 export function standingRules(places: readonly StandingPlace[], bans: Iterable<Ban>, wallMs: number): KernelRule[] {
