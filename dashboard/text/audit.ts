@@ -10,6 +10,7 @@ export const AUDIT_ACTIONS: Readonly<Record<AuditEventWire["action"], string>> =
   source_block: "Source block",
   source_unblock: "Source unblock",
   edge_challenge: "Edge challenge",
+  protection: "Protection",
 };
 
 /** As in the query of the page's address. */
