@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import type { Config } from "../config/config.ts";
 import { OwnInfrastructure } from "../config/own-infrastructure.ts";
 import type { DataplaneConfig } from "../config/sections/dataplane.ts";
+import type { DroppedAmount } from "../detection/attack/attack-volume.ts";
 import { PAIRS_COUNTED_MAX, PREFIXES_MAX } from "../limits.ts";
 import type { Ban, BanChange } from "../mitigation/ban.ts";
 import type { ActiveChoice } from "../mitigation/protection/choice.ts";
@@ -163,9 +164,11 @@ export class DataPlane implements PairInstaller {
   }
 
   /** What is dropped of an attack with this ban; null: unknown, or it has none. */
-  droppedOf(ban: Ban | null): { readonly packets: number; readonly bits: number } | null {
-    const dropped = ban === null ? null : this.droppedBy(ban.id);
-    return dropped === null ? null : { packets: dropped.packets, bits: 8 * dropped.bytes };
+  droppedOf(ban: Ban | null): DroppedAmount | null {
+    const dropped = ban === null || countsOnly(ban) ? null : this.droppedBy(ban.id);
+    if (dropped === null) return null;
+    const { packets, bytes, challenged, validated = 0 } = dropped;
+    return { packets, bits: 8 * bytes, ...(challenged === undefined ? {} : { challenged, validated }) };
   }
 
   /** By the name of the pair; empty if there are very many. At most a second old. */
@@ -301,6 +304,11 @@ export class DataPlane implements PairInstaller {
       this.#options.observer.fault("close", cause);
     }
   }
+}
+
+/** What its rules would drop passes. */
+function countsOnly({ measure }: Ban): boolean {
+  return measure.kind === "scrub" && measure.filter.countsOnly;
 }
 
 /** Each kind may use the whole room: the callers share it. */

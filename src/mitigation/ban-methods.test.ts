@@ -60,6 +60,17 @@ describe("a ban that scrubs", () => {
     expect(engine.banOf(attack)?.measure).toMatchObject({ kind: "scrub", filter: { tcp: null } });
   });
 
+  test("goes on with all that is always done, whatever the attack uses, and a ban by order takes new terms as a whole", async () => {
+    const always = harness(under({ method: "scrub", scrub: buildScrub({ profile: "dns", always: true }, []) }));
+    const attack = classified(attackOn(), "udp_flood");
+    always.engine.attacksChanged([started(attack)], 0);
+    expect(always.engine.banOf(attack)?.measure).toMatchObject({ filter: { tcp: "transparent", dns: true } });
+    const { engine } = harness(under({ method: "scrub", scrub: buildScrub({ tcp: "off" }, []) }));
+    expect((await banBy(engine, victim, 0)).measure).toMatchObject({ filter: { tcp: null, dns: false } });
+    engine.reconfigure(policy(under({ method: "scrub", scrub: buildScrub({ profile: "dns" }, []) })), 1);
+    expect([...engine.active.values()][0]?.measure).toMatchObject({ filter: { tcp: "transparent", dns: true } });
+  });
+
   test("has sources of DNS queries prove their address while the attack may be over UDP", () => {
     const { engine } = harness(under({ method: "scrub", scrub: buildScrub({ profile: "dns" }, []) }));
     const attack = attackOn();

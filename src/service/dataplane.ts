@@ -11,7 +11,7 @@ import {
   type FilterOpener,
 } from "../dataplane/data-plane.ts";
 import type { Attack } from "../detection/attack/attack.ts";
-import type { Amount } from "../detection/attack/attack-volume.ts";
+import type { DroppedAmount } from "../detection/attack/attack-volume.ts";
 import type { BanEngine } from "../mitigation/ban-engine.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
@@ -122,7 +122,7 @@ function observerOf({ log, limiter, metrics }: PacketDroppingOptions): DataPlane
 export function droppedOf(
   attack: Attack,
   { bans, dataPlane }: { readonly bans: Pick<BanEngine, "banOf">; readonly dataPlane: DataPlane | null },
-): Amount | null {
+): DroppedAmount | null {
   const ban = attack.direction === "outgoing" ? null : bans.banOf(attack);
   return ban === null || ban.heldBy.length > 1 ? null : (dataPlane?.droppedOf(ban) ?? null);
 }

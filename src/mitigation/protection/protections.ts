@@ -92,7 +92,7 @@ export class Protections implements Chosen {
     this.#reportInactive(before);
   }
 
-  get active(): Iterable<ActiveChoice> {
+  get active(): readonly ActiveChoice[] {
     return this.#inForce.all;
   }
 

@@ -7,6 +7,7 @@ import type { Config } from "../../config/config.ts";
 import type { GroupMitigation } from "../../config/sections/mitigation.ts";
 import type { ScrubConfig } from "../../config/sections/scrub.ts";
 import { enclosingPrefix, type Prefix } from "../../net/prefix.ts";
+import { PrefixTable } from "../../net/prefix-table.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import type { Ban } from "../ban.ts";
 import type { ActiveChoice } from "../protection/choice.ts";
@@ -99,20 +100,13 @@ function passOf(prefix: Prefix): ScrubRule {
 
 /** Answers whether one of some prefixes is around another. */
 class Places {
-  readonly #texts: ReadonlySet<string>;
-  readonly #lengths: Readonly<Record<4 | 6, readonly number[]>>;
+  readonly #table: PrefixTable;
 
   constructor(prefixes: readonly Prefix[]) {
-    this.#texts = new Set(prefixes.map(({ text }) => text));
-    const lengthsOf = (of: 4 | 6) => [
-      ...new Set(prefixes.filter(({ family }) => family === of).map(({ length }) => length)),
-    ];
-    this.#lengths = { 4: lengthsOf(4), 6: lengthsOf(6) };
+    this.#table = PrefixTable.of(prefixes);
   }
 
-  hasAround({ address, length, family }: Prefix): boolean {
-    return this.#lengths[family].some(
-      (around) => around < length && this.#texts.has(enclosingPrefix(address, around).text),
-    );
+  hasAround({ address, length }: Prefix): boolean {
+    return length > 0 && this.#table.findAround(enclosingPrefix(address, length - 1)) >= 0;
   }
 }
