@@ -20,7 +20,7 @@ export type ProtectionRequest = Pick<ProtectionOrder, "profile" | "always" | "no
 const ProtectionFields = Type.Object(
   {
     profile: Type.String({ minLength: 1 }),
-    /** Absent: as the configuration says. */
+    /** Absent: as a choice with a shorter prefix around it says, else the configuration. */
     always: Type.Optional(Type.Boolean()),
     note: Type.Optional(Type.String({ maxLength: PROTECTION_NOTE_MAX })),
   },
@@ -74,7 +74,7 @@ const ChoiceWire = Type.Object(
   {
     prefix: Type.String(),
     profile: Type.String(),
-    /** Absent: as the configuration says. */
+    /** Absent: not said, as in the request. */
     always: Type.Optional(Type.Boolean()),
     /** Absent for tenants where an operator chose. */
     note: Type.Optional(Type.String()),

@@ -10,7 +10,7 @@ export interface ProtectionChoice {
   /** Canonical CIDR. */
   readonly prefix: string;
   readonly profile: string;
-  /** Also without an attack; null: as the configuration says. */
+  /** Also without an attack; null: as a choice with a shorter prefix around it says, else the configuration. */
   readonly always: boolean | null;
   readonly note: string;
   /** Name of the caller's token; empty on an open API. */

@@ -77,6 +77,21 @@ describe("a chosen protection", () => {
     expect(protections.scrubOf(prefix("10.1.0.1/32"))).toMatchObject({ profile: "dns", isAlways: true, dns: true });
   });
 
+  test("that does not say when it applies does so as the choice around it, and so a tenant does not switch that off", async () => {
+    const { protections, choose } = table();
+    const isAlways = (text: string) => protections.of(prefix(text))?.scrub?.isAlways;
+    await choose("10.1.0.1/32", { profile: "voice", tenant: "acme" });
+    expect(isAlways("10.1.0.1/32")).toBe(false);
+    await choose("10.1.0.0/24", { always: true });
+    await choose("10.1.0.0/28");
+    expect(["10.1.0.1/32", "10.1.0.2/32", "10.1.0.99/32"].map(isAlways)).toEqual([true, true, true]);
+    expect(protections.all().map(({ scrub }) => scrub?.isAlways)).toEqual([true, true, true]);
+    await choose("10.1.0.0/28", { always: false });
+    expect(["10.1.0.1/32", "10.1.0.2/32", "10.1.0.99/32"].map(isAlways)).toEqual([false, false, true]);
+    await protections.remove(prefix("10.1.0.0/28"), null);
+    expect(isAlways("10.1.0.1/32")).toBe(true);
+  });
+
   test("of the profile that the configuration has keeps the keys beside it", async () => {
     const { protections, choose } = table();
     await choose("10.1.0.1/32", { profile: "web", always: true });

@@ -70,7 +70,7 @@ export class Protections implements Chosen {
   #config: ProtectionConfig;
   /** By prefix. */
   readonly #judged = new Map<string, JudgedChoice>();
-  #inForce = new ChosenPrefixes([]);
+  #inForce = ChosenPrefixes.of([]);
 
   constructor(options: ProtectionsOptions) {
     this.#options = options;
@@ -194,7 +194,7 @@ export class Protections implements Chosen {
   }
 
   #settle(): void {
-    this.#inForce = new ChosenPrefixes([...this.#judged.values()].filter((judged) => judged.kind === "active"));
+    this.#inForce = ChosenPrefixes.of([...this.#judged.values()].filter((judged) => judged.kind === "active"));
   }
 
   /** Those that were not inactive for the same reason before. */
@@ -207,10 +207,8 @@ export class Protections implements Chosen {
 
   #viewOf(judged: JudgedChoice): ProtectionView {
     const { prefix, group } = judged;
-    if (judged.kind === "active") {
-      return { prefix, group, scrub: judged.scrub, judged, application: applicationOf(judged, this.#config) };
-    }
     const around = this.of(prefix);
+    if (judged.kind === "active" && around !== null) return around;
     return { prefix, group, judged, scrub: around?.scrub ?? null, application: around?.application ?? null };
   }
 }
