@@ -131,6 +131,15 @@ export const ESCALATION_RUNGS_MAX = 5;
 /** Profiles of victims in a file, and services of one. */
 export const SCRUB_PROFILES_MAX = 64;
 export const SCRUB_SERVICES_MAX = 32;
+/** Profiles that tenants may choose: all, built-in ones too. */
+export const SELECTABLE_PROFILES_MAX = SCRUB_PROFILES_MAX + 8;
+/**
+ * Protection profiles chosen at once, those that are inactive included; those that callers of one tenant chose; and
+ * characters of a note.
+ */
+export const PROTECTION_CHOICES_MAX = 1024;
+export const PROTECTION_CHOICES_PER_TENANT = 64;
+export const PROTECTION_NOTE_MAX = 200;
 /** Keys of repeated warnings that the log counts separately; all further keys share one entry. */
 export const LIMITER_KEYS_MAX = 1024;
 /** A host without packets for this long leaves the host table, ms. */

@@ -23,7 +23,11 @@ export function read<T>(path: string): Promise<Answer<T>> {
   return send<T>(path, { method: "GET", headers: {} });
 }
 
-export function command<T>(path: string, fields: object = {}, method: "POST" | "DELETE" = "POST"): Promise<Answer<T>> {
+export function command<T>(
+  path: string,
+  fields: object = {},
+  method: "POST" | "PUT" | "DELETE" = "POST",
+): Promise<Answer<T>> {
   const json = { "content-type": "application/json" };
   return send<T>(path, { method, headers: json, body: JSON.stringify(fields) });
 }
@@ -45,7 +49,7 @@ export function authorization(secret = token.peek()): Record<string, string> {
 }
 
 interface Order {
-  readonly method: "GET" | "POST" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
 }

@@ -2,7 +2,7 @@
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { SeriesWire, TimelineWire } from "../../src/http/wire/attack-series.ts";
 import type { AttackSourcesWire } from "../../src/http/wire/attack-sources.ts";
-import { amountText, passedText, secondsText } from "./attack-size.ts";
+import { amountText, passedText, proofText, secondsText } from "./attack-size.ts";
 import { csvText } from "./format/csv.ts";
 import { bitRate, packetRate, percent } from "./format/numbers.ts";
 import { vectorName } from "./format/words.ts";
@@ -59,6 +59,7 @@ function sizeLines(volume: NonNullable<AttackWire["volume"]>): string[] {
     line("Mean", `${bitRate(volume.mean_mbps)}, ${packetRate(volume.mean_pps)}`),
     line("Total", amountText(volume.packets, volume.bits)),
     line("Passed here", passedText(volume)),
+    ...[proofText(volume)].filter((text) => text !== null).map((text) => line("Proof asked", text)),
   ];
 }
 

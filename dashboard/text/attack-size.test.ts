@@ -36,6 +36,14 @@ test("an attack has peak, mean, total and length, and what was dropped of it whe
   ]);
 });
 
+test("what was asked for a proof, and what came back", () => {
+  const asked = { ...VOLUME, challenged_packets: 812_000, validated_sources: 31 };
+  expect(volumeFacts(asked).at(-1)).toEqual([
+    "Proof asked",
+    "812 k packets answered, 31 proofs came back: real sources, held up at first",
+  ]);
+});
+
 test.each([
   [0.24, "0.2 s"],
   [12, "12 s"],

@@ -11,6 +11,7 @@ export const AUDIT_ACTIONS: Readonly<Record<AuditEventWire["action"], string>> =
   source_unblock: "Source unblock",
   edge_challenge: "Edge challenge",
   filter_rule: "Filter rule",
+  protection: "Protection",
 };
 
 /** As in the query of the page's address. */

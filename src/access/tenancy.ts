@@ -1,6 +1,7 @@
 /** Which tenant owns an address or a hostgroup, by the configuration in force (docs/interface.md#roles). */
 import type { Config } from "../config/config.ts";
 import type { IpAddress } from "../net/address.ts";
+import type { Prefix } from "../net/prefix.ts";
 import type { Principal } from "./principal.ts";
 
 export class Tenancy {
@@ -35,6 +36,11 @@ export class Tenancy {
   /** Whether the caller may see and change objects at the address. */
   owns({ tenant }: Principal, ip: IpAddress): boolean {
     return tenant === null || this.tenantOf(ip) === tenant;
+  }
+
+  /** The same for all addresses of a prefix; a tenant owns none that is not within one of its hostgroups. */
+  ownsAll({ tenant }: Pick<Principal, "tenant">, prefix: Prefix): boolean {
+    return tenant === null || this.#hostgroups[this.#lookup.groupOf(prefix)]?.tenant === tenant;
   }
 
   /** Whether the hostgroup exists and the caller may see it. */

@@ -12,6 +12,7 @@ export const AUDIT_ACTIONS = [
   "source_unblock",
   "edge_challenge",
   "filter_rule",
+  "protection",
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

@@ -14,6 +14,7 @@ import type { GroupMitigation } from "./sections/mitigation.ts";
 import type { ScrubbingConfig } from "./sections/nodes.ts";
 import type { NotifyConfig, UpdateCheckConfig } from "./sections/notify.ts";
 import type { SamplesConfig } from "./sections/samples.ts";
+import type { ScrubProfile } from "./sections/scrub.ts";
 import type { StorageConfig } from "./sections/storage.ts";
 
 export interface Config {
@@ -29,6 +30,8 @@ export interface Config {
   readonly carpet: CarpetConfig | null;
   /** The mitigation of each hostgroup, in the same order. */
   readonly mitigations: readonly GroupMitigation[];
+  /** All that may be chosen, built-in ones first. */
+  readonly scrubProfiles: readonly ScrubProfile[];
   /** Derived from `networks` and `hostgroups`. */
   readonly lookup: NetworkLookup;
   /** Derived from `protectedWhitelist`: row i is its entry i. */

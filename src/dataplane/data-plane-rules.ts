@@ -6,6 +6,7 @@ import { KERNEL_RULES_INTERVAL_MS } from "../limits.ts";
 import type { Ban, BanChange } from "../mitigation/ban.ts";
 import { mostValuableFirst } from "../mitigation/ban-value.ts";
 import type { OperatorKernelRules, OperatorRulesRequest } from "../mitigation/operator/operator-kernel-rules.ts";
+import { fittingRules } from "../mitigation/rules/fitting-rules.ts";
 import { type KernelRule, type KernelRules, kernelRules, kernelRulesOf } from "../mitigation/rules/kernel-rules.ts";
 import { DROP_REASONS, type DropReason } from "../mitigation/scrub/scrub-rules.ts";
 import type { FilterRuleRow, KernelFilter } from "./kernel-filter.ts";
@@ -157,8 +158,8 @@ export class DataPlaneRules {
       const free = Math.max(0, room() - first.rules.length);
       const ofBans = kernelRules(bans(), free);
       const wanted = standing();
-      // Bans come first: what is always in force only prepares for them.
-      const always = wanted.slice(0, Math.max(0, free - ofBans.rules.length));
+      // Bans come first: they are under attack.
+      const always = fittingRules([...ofBans.rules, ...wanted], free).slice(ofBans.rules.length);
       const next = { ...ofBans, leftOut: ofBans.leftOut + wanted.length - always.length };
       const going = this.#dropsOfRemovedRules(filter, next.rules);
       filter.setRules([...next.rules, ...always], first);

@@ -12,6 +12,7 @@ import { ban, udpRules } from "../../test/fixtures/views.ts";
 import type { Config } from "../config/config.ts";
 import { parseConfig } from "../config/load/load.ts";
 import type { DataplaneConfig } from "../config/sections/dataplane.ts";
+import { buildScrub } from "../config/sections/scrub.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
 import { wideRule } from "../mitigation/rules/rule.ts";
@@ -49,6 +50,7 @@ function make(config: Config = loadConfigText(CONFIG)): DataPlane {
     dataplane: config.dataplane as DataplaneConfig,
     bans: () => bans,
     filterRules: () => filterRules,
+    chosen: () => [],
     pairs: () => kernel.kernel.pairs.size,
     putPairs: () => kernel.calls.push("pairs"),
     closeSources: (interfaces) => kernel.calls.push(`close ${interfaces.join()}`),
@@ -305,6 +307,8 @@ describe("rules of bans", () => {
     expect(plane.droppedBy("other")).toBeNull();
     expect(plane.droppedOf(ban())).toEqual({ packets: 9, bits: 4320 });
     expect(plane.droppedOf(null)).toBeNull();
+    const filter = buildScrub({ dry_run: true }, []);
+    expect(plane.droppedOf(ban({ measure: { kind: "scrub", rules, filter } }))).toBeNull();
     bans = [];
     changed(bans[0] ?? ban());
     clock.advance(2000);

@@ -6,11 +6,13 @@ import { existsSync } from "node:fs";
 import type { Config } from "../config/config.ts";
 import { OwnInfrastructure } from "../config/own-infrastructure.ts";
 import type { DataplaneConfig } from "../config/sections/dataplane.ts";
+import type { DroppedAmount } from "../detection/attack/attack-volume.ts";
 import { PAIRS_COUNTED_MAX, PREFIXES_MAX } from "../limits.ts";
 import type { Ban, BanChange } from "../mitigation/ban.ts";
 import { operatorKernelRules } from "../mitigation/operator/operator-kernel-rules.ts";
 import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
-import { standingRules } from "../mitigation/scrub/standing-rules.ts";
+import type { ActiveChoice } from "../mitigation/protection/choice.ts";
+import { type StandingPlace, standingPlaces, standingRules } from "../mitigation/scrub/standing-rules.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { KernelPair, PairInstaller } from "../sourceblock/pair-installer.ts";
 import { type Pair, pairName } from "../sourceblock/source-block.ts";
@@ -47,6 +49,8 @@ export interface DataPlaneOptions {
   readonly bans: () => Iterable<Ban>;
   /** The operator's rules, in the order in which they are tried. */
   readonly filterRules: () => readonly OperatorRule[];
+  /** The protections that were chosen and are in force. */
+  readonly chosen: () => Iterable<ActiveChoice>;
   /** Number of pairs of source blocks. */
   readonly pairs: () => number;
   /** Installs all live pairs again, and removes others from the kernel. */
@@ -85,6 +89,8 @@ export class DataPlane implements PairInstaller {
   #error = "not opened yet";
   /** Earliest time of the next attempt. Monotonic clock, ms. */
   #notBeforeMs = 0;
+  /** null: to be found again. */
+  #places: readonly StandingPlace[] | null = null;
   readonly #interfaceErrors = new Map<string, string>();
   #pairReadings: { readonly untilMs: number; readonly dropped: ReadonlyMap<string, Dropped> } | null = null;
   #cancel: () => void = () => {};
@@ -96,7 +102,7 @@ export class DataPlane implements PairInstaller {
     this.#dataplane = dataplane;
     this.#rules = new DataPlaneRules({
       bans,
-      standing: () => standingRules(this.#config, wallMs()),
+      standing: () => standingRules(this.#standingPlaces(), bans(), wallMs()),
       operators: (attacked) =>
         operatorKernelRules({
           rules: options.filterRules(),
@@ -123,6 +129,7 @@ export class DataPlane implements PairInstaller {
   /** Call this after bans and source blocks took over the configuration. */
   reconfigure(next: Config): void {
     this.#config = next;
+    this.#places = null;
     this.#dataplane = next.dataplane ?? this.#dataplane;
     if (!this.#isWanted) this.#close("detach");
     else if (this.#filter === null) this.#open();
@@ -147,6 +154,12 @@ export class DataPlane implements PairInstaller {
     this.#rules.changed(change);
   }
 
+  /** Call this after bans took over the change. */
+  protectionChanged(): void {
+    this.#places = null;
+    this.#rules.changed(null);
+  }
+
   isUp(): boolean {
     return this.#filter !== null;
   }
@@ -169,9 +182,11 @@ export class DataPlane implements PairInstaller {
   }
 
   /** What is dropped of an attack with this ban; null: unknown, or it has none. */
-  droppedOf(ban: Ban | null): { readonly packets: number; readonly bits: number } | null {
-    const dropped = ban === null ? null : this.droppedBy(ban.id);
-    return dropped === null ? null : { packets: dropped.packets, bits: 8 * dropped.bytes };
+  droppedOf(ban: Ban | null): DroppedAmount | null {
+    const dropped = ban === null || countsOnly(ban) ? null : this.droppedBy(ban.id);
+    if (dropped === null) return null;
+    const { packets, bytes, challenged, validated = 0 } = dropped;
+    return { packets, bits: 8 * bytes, ...(challenged === undefined ? {} : { challenged, validated }) };
   }
 
   /** By the name of the operator's rule; null: unknown. */
@@ -202,6 +217,11 @@ export class DataPlane implements PairInstaller {
     const idle = { filter: null, rulesLeftOut };
     if (this.#isWanted) return { state: "failed", error: this.#error, ...idle };
     return { state: this.#dataplane.enabled ? "dry_run" : "disabled", error: null, ...idle };
+  }
+
+  #standingPlaces(): readonly StandingPlace[] {
+    this.#places ??= standingPlaces(this.#config, this.#options.chosen());
+    return this.#places;
   }
 
   get #isWanted(): boolean {
@@ -307,6 +327,11 @@ export class DataPlane implements PairInstaller {
       this.#options.observer.fault("close", cause);
     }
   }
+}
+
+/** What its rules would drop passes. */
+function countsOnly({ measure }: Ban): boolean {
+  return measure.kind === "scrub" && measure.filter.countsOnly;
 }
 
 /** Each kind may use the whole room: the callers share it. */

@@ -9,7 +9,7 @@ import { buildScrub } from "../config/sections/scrub.ts";
 import { toKernelRules } from "../mitigation/rules/kernel-rules.ts";
 import { wideRule } from "../mitigation/rules/rule.ts";
 import { scrubRules } from "../mitigation/scrub/scrub-rules.ts";
-import { standingRules } from "../mitigation/scrub/standing-rules.ts";
+import { standingPlaces, standingRules } from "../mitigation/scrub/standing-rules.ts";
 import { type KernelFilter, openKernelFilter } from "./kernel-filter.ts";
 
 const BOUNDS = { maxPairs: 8, maxRules: 256, maxPrefixes: 64, maxSources: 1024 } as const;
@@ -76,7 +76,7 @@ describe.skipIf(bpfUnavailable !== null)(`packets${bpfUnavailable === null ? "" 
       - {name: off, networks: [203.0.113.0/28], scrub: {always: false}}
       - {name: games, networks: [203.0.113.16/28], scrub: {tcp: "off", services: [{protocol: udp, ports: ['7']}]}}
       - {name: dry, networks: [203.0.113.32/28], scrub: {tcp: "off", dry_run: true}}\n`;
-    filter.setRules(standingRules(config(wide + groups), Date.now()));
+    filter.setRules(standingRules(standingPlaces(config(wide + groups), []), [], Date.now()));
     const all = ["203.0.113.200", "203.0.113.1", "203.0.113.17", "203.0.113.33"];
     const dropped = (payload: ReturnType<typeof udp>) => all.filter((victim) => !passes(SOURCE, victim, payload));
     expect(dropped(udp({ destinationPort: 7 }))).toEqual(["203.0.113.200"]);

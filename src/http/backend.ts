@@ -26,6 +26,7 @@ import type { Ban } from "../mitigation/ban.ts";
 import type { Method } from "../mitigation/escalation.ts";
 import type { FilterRules, RuleOrder, RuleOrderAnswer } from "../mitigation/operator/filter-rules.ts";
 import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
+import type { Protections } from "../mitigation/protection/protections.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import type { BlockRequest, Pair } from "../sourceblock/source-block.ts";
@@ -86,6 +87,8 @@ export interface Backend {
   filterRuleCounts(): ReadonlyMap<string, RuleCounts> | null;
   /** Rejects with a BackendFault when it could not be kept. */
   orderFilterRule(order: RuleOrder, rule: OperatorRule): Promise<RuleOrderAnswer>;
+  /** Protection profiles chosen at run time. Choosing rejects with a BackendFault if it could not be saved. */
+  readonly protections: Protections;
   /** The scrub nodes: their reports and rule documents. */
   readonly scrub: ScrubNodes;
   /** The edge nodes and their zones. Setting a lever rejects with a BackendFault if it could not be saved. */
@@ -266,6 +269,7 @@ export interface Configured
     | "hostgroups"
     | "carpet"
     | "mitigations"
+    | "scrubProfiles"
     | "ban"
     | "samples"
     | "storage"

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { TestServer } from "../../test/fixtures/http/http.ts";
 import type { OpenApi, Operation } from "./openapi.ts";
 
-const METHODS = ["get", "post", "delete"];
+const METHODS = ["get", "post", "put", "delete"];
 
 let server: TestServer;
 let document: OpenApi;

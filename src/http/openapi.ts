@@ -110,7 +110,7 @@ function operationOf(route: Route, security: readonly object[]): Operation {
     ...common,
     description: roleText(route),
     security,
-    ...(route.method === "POST" ? requestBodyOf(route) : {}),
+    ...(route.method === "POST" || route.method === "PUT" ? requestBodyOf(route) : {}),
     responses: responsesOf({ ...refusals, ...about?.answers }),
   };
 }

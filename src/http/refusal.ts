@@ -1,8 +1,16 @@
 /** All refusals of the interface with status and text, in one table (docs/interface.md#errors). */
 import type { ChallengeRefusal } from "../edge/zones/acme-issuance.ts";
 import type { LeverRefusal } from "../edge/zones/levers.ts";
-import { FILTER_RULE_ORDERS_MAX, LEVERS_MAX, LIVE_CHALLENGES_MAX, VICTIMS_PER_SOURCE } from "../limits.ts";
+import {
+  FILTER_RULE_ORDERS_MAX,
+  LEVERS_MAX,
+  LIVE_CHALLENGES_MAX,
+  PROTECTION_CHOICES_MAX,
+  PROTECTION_CHOICES_PER_TENANT,
+  VICTIMS_PER_SOURCE,
+} from "../limits.ts";
 import type { RuleOrderRefusal } from "../mitigation/operator/filter-rules.ts";
+import type { ProtectionRefusal } from "../mitigation/protection/protections.ts";
 import type { BlockRefusal } from "../sourceblock/admission.ts";
 import { jsonAnswer } from "./server/answer.ts";
 
@@ -25,6 +33,8 @@ export type Refusal =
   /** Not JSON, or not the fields that the route takes. */
   | { readonly kind: "invalid_body"; readonly detail: string }
   | { readonly kind: "invalid_ip"; readonly text: string }
+  /** `rule`: what it must be. */
+  | { readonly kind: "invalid_prefix"; readonly text: string; readonly rule: string }
   /** A parameter of the query, and what is wrong with it. */
   | { readonly kind: "invalid_query"; readonly detail: string }
   /** A target outside of the caller's tenant, whether it exists or not. */
@@ -32,6 +42,11 @@ export type Refusal =
   | { readonly kind: "no_active_ban"; readonly target: string }
   | { readonly kind: "source_block_refused"; readonly refusal: BlockRefusal }
   | { readonly kind: "no_source_block" }
+  | { readonly kind: "protection_refused"; readonly refusal: ProtectionRefusal }
+  /** Nothing was chosen for the prefix. */
+  | { readonly kind: "no_protection" }
+  /** The prefix is in no network, or in several hostgroups. */
+  | { readonly kind: "not_one_hostgroup" }
   /** There is none with this id, or it belongs to another tenant. */
   | { readonly kind: "unknown_attack" }
   /** The attack is known, but no packets of it are kept. */
@@ -89,6 +104,19 @@ const FILTER_RULE_REFUSALS: Readonly<Record<RuleOrderRefusal, string>> = {
   too_many_rules: `${FILTER_RULE_ORDERS_MAX} rules are ordered: remove one of them`,
 };
 
+const NOT_ONE_HOSTGROUP = "prefix is not within one of networks and one hostgroup";
+
+const PROTECTION_REFUSALS: Readonly<Record<ProtectionRefusal, string>> = {
+  not_one_hostgroup: NOT_ONE_HOSTGROUP,
+  unknown_profile: "unknown profile: GET /api/v1/protection has those there are",
+  other_tenant: "target is outside your tenant",
+  not_selectable: "tenants may not choose this profile here: GET /api/v1/protection has those they may",
+  always_not_selectable: "tenants may not choose here when a profile applies: leave out always",
+  chosen_by_operator: "an operator chose the protection of this prefix: ask them to change it",
+  too_many_choices: `${PROTECTION_CHOICES_MAX} protections are chosen: remove one of them`,
+  too_many_of_tenant: `your tenant has chosen ${PROTECTION_CHOICES_PER_TENANT} protections: remove one of them`,
+};
+
 /** A challenge expires ten minutes after it was published; another one may expire sooner. */
 const CHALLENGE_RETRY_SECONDS = 60;
 
@@ -127,6 +155,8 @@ const ABSENT = {
   no_source_block: "no such source block",
   no_packets: "no packets of this attack are kept: samples are off, none was sampled, or it is too old",
   unknown_attack: "unknown attack",
+  no_protection: "no protection was chosen for this prefix",
+  not_one_hostgroup: NOT_ONE_HOSTGROUP,
   unknown_scrub_node: "unknown scrubbing node",
   unknown_edge_node: "unknown edge node",
   unknown_filter_rule: "no rule of this name was ordered",
@@ -135,7 +165,12 @@ const ABSENT = {
   foreign_lever: "unknown zone",
 };
 
+function isAbsent(refusal: Refusal): refusal is Refusal & { readonly kind: keyof typeof ABSENT } {
+  return Object.hasOwn(ABSENT, refusal.kind);
+}
+
 export function describeRefusal(refusal: Refusal): Description {
+  if (isAbsent(refusal)) return { status: 404, error: ABSENT[refusal.kind] };
   switch (refusal.kind) {
     case "unknown_path":
       return { status: 404, error: "not found" };
@@ -165,6 +200,8 @@ export function describeRefusal(refusal: Refusal): Description {
       return { status: 400, error: `invalid JSON body: ${echo(refusal.detail)}` };
     case "invalid_ip":
       return { status: 400, error: `invalid ip: ${echo(refusal.text)}` };
+    case "invalid_prefix":
+      return { status: 400, error: `invalid prefix: ${echo(refusal.text)}: ${echo(refusal.rule)}` };
     case "invalid_query":
       return { status: 400, error: echo(refusal.detail, 2 * ECHO_CHARACTERS) };
     case "foreign_target":
@@ -173,15 +210,8 @@ export function describeRefusal(refusal: Refusal): Description {
       return { status: 404, error: `no active ban for ${refusal.target}` };
     case "source_block_refused":
       return { status: 409, error: BLOCK_REFUSALS[refusal.refusal] };
-    case "no_source_block":
-    case "no_packets":
-    case "unknown_attack":
-    case "unknown_scrub_node":
-    case "unknown_edge_node":
-    case "unknown_filter_rule":
-    case "unknown_zone":
-    case "foreign_lever":
-      return { status: 404, error: ABSENT[refusal.kind] };
+    case "protection_refused":
+      return { status: 409, error: PROTECTION_REFUSALS[refusal.refusal] };
     case "foreign_zone":
       return { status: 403, error: "zone is outside your tenant" };
     case "node_needs_token":

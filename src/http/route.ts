@@ -76,7 +76,7 @@ export interface ReadRoute extends GuardedRoute {
 }
 
 export interface CommandRoute<Fields = unknown> extends GuardedRoute {
-  readonly method: "POST" | "DELETE";
+  readonly method: "POST" | "PUT" | "DELETE";
   /** null: there are no fields; the body is empty or an empty object. */
   readonly body: FieldCheck<Fields> | null;
   /** Default: BODY_BYTES_MAX. */

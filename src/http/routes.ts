@@ -31,6 +31,7 @@ import { hostgroupsRoute } from "./routes/hostgroups.ts";
 import { hostsRoute } from "./routes/hosts.ts";
 import { type MetricsText, metricsRoute } from "./routes/metrics.ts";
 import { openapiRoute } from "./routes/openapi.ts";
+import { protectionRoute, protectionsRoute, protectRoute, unprotectRoute } from "./routes/protection.ts";
 import { rulesRoute, scrubNodesRoute, scrubReportRoute } from "./routes/scrub.ts";
 import { sessionRoute } from "./routes/session.ts";
 import { sourceBlockRoute, sourcesRoute, sourceUnblockRoute } from "./routes/sources.ts";
@@ -89,6 +90,10 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     filterRulesRoute(backend),
     orderFilterRuleRoute(backend, clock),
     removeFilterRuleRoute(backend),
+    protectionsRoute(backend),
+    protectionRoute(backend),
+    protectRoute(backend, clock),
+    unprotectRoute(backend),
     rulesRoute(rulePolls),
     scrubReportRoute(backend.scrub),
     scrubNodesRoute(backend.scrub, slicing),

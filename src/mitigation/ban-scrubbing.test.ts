@@ -6,6 +6,7 @@ import {
   banBy,
   classified,
   harness,
+  policy,
   started,
   under,
   victim,
@@ -87,6 +88,13 @@ describe("a ban that scrubs", () => {
       expect(filters.map((filter) => filter?.tcp)).toEqual(["transparent", isAll ? "transparent" : null]);
       expect(filters.map((filter) => filter?.dns)).toEqual([isAll, true]);
     }
+  });
+
+  test("by order takes new terms as a whole", async () => {
+    const { engine } = harness(under({ method: "scrub", scrub: buildScrub({ tcp: "off" }, []) }));
+    expect((await banBy(engine, victim, 0)).measure).toMatchObject({ filter: { tcp: null, dns: false } });
+    engine.reconfigure(policy(under({ method: "scrub", scrub: buildScrub({ profile: "dns" }, []) })), 1);
+    expect([...engine.active.values()][0]?.measure).toMatchObject({ filter: { tcp: "transparent", dns: true } });
   });
 
   test("by scrub nodes has its filter with it where the hostgroup says so", () => {

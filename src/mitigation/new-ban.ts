@@ -23,7 +23,13 @@ export interface NewBan {
 export function newBan({ id, prefix, attack, dryRun, last, terms, circumstances }: NewBan, wallMs: number): Ban {
   const manual = attack === null;
   const nothingYet = { step: 0, method: methodOf(terms.ladder, 0), measure: NO_MEASURE, fallback: null };
-  const plan = planOf({ prefix, manual, dryRun, countedFrom: wallMs, ...nothingYet }, terms, circumstances, wallMs);
+  const attackId = attack?.id ?? null;
+  const plan = planOf(
+    { prefix, manual, dryRun, countedFrom: wallMs, attackId, ...nothingYet },
+    terms,
+    circumstances,
+    wallMs,
+  );
   const { repeat, holdUntil } = manual ? { repeat: 0, holdUntil: null } : repetitionOf(last, terms.ban, wallMs);
   return {
     id,
@@ -32,7 +38,7 @@ export function newBan({ id, prefix, attack, dryRun, last, terms, circumstances 
     state: "active",
     dryRun,
     manual,
-    attackId: attack?.id ?? null,
+    attackId,
     heldBy: attack === null ? [] : [attack.id],
     metric: attack?.metric ?? null,
     rate: attack === null ? 0 : attackRate(attack),

@@ -1,5 +1,6 @@
 /** Plans a ban: the rung that is due, its substitute when it is refused, and the rules. Pure. */
 import type { GroupMitigation, RouteTerms } from "../config/sections/mitigation.ts";
+import type { ScrubConfig } from "../config/sections/scrub.ts";
 import { type Attack, isActive } from "../detection/attack/attack.ts";
 import { type Classification, TCP_FLOODS } from "../detection/attack/classifier.ts";
 import type { SampledPacket } from "../detection/attack/sample.ts";
@@ -102,7 +103,7 @@ export type NodeTarget =
   /** All nodes that accept such traffic are lost. */
   | { readonly kind: "lost"; readonly instead: "withdraw" | "blackhole" | "flowspec" };
 
-export type PlannedBan = Pick<Ban, "prefix" | "manual" | "dryRun" | "countedFrom"> & Plan;
+export type PlannedBan = Pick<Ban, "prefix" | "manual" | "dryRun" | "countedFrom" | "attackId"> & Plan;
 
 /** The plan for a ban. If hasNoScrubTarget(plan) holds, the ban ends or does not start. */
 export function planOf(ban: PlannedBan, terms: BanTerms, circumstances: Circumstances, wallMs: number): Plan {
@@ -210,28 +211,28 @@ function measureOf(
     case "flowspec":
       return rules();
     case "scrub":
-      return { kind: action, rules: rules(), filter: scrubFilterOf(ban, terms, circumstances) };
+      return { kind: action, rules: rules(), filter: scrubbedHere(ban, terms, circumstances) };
     default:
       return action satisfies never;
   }
 }
 
-/** Where the hostgroup is always scrubbed, an attack changes nothing about who must prove its address. */
-function scrubFilterOf(ban: PlannedBan, terms: BanTerms, circumstances: Circumstances): ScrubFilter {
-  return terms.scrub.isAlways ? configuredFilter(terms) : filterOf(ban, terms, circumstances);
+/** What is always done goes on as a whole. */
+function scrubbedHere(ban: PlannedBan, terms: BanTerms, circumstances: Circumstances): ScrubFilter {
+  return terms.scrub.isAlways ? wholeFilter(terms.scrub) : filterOf(ban, terms, circumstances);
 }
 
-function configuredFilter({ scrub }: BanTerms): ScrubFilter {
-  const { profile: _name, isAlways: _always, isOnNodes: _nodes, ...filter } = scrub;
+function wholeFilter({ profile: _name, isAlways: _always, isOnNodes: _nodes, ...filter }: ScrubConfig): ScrubFilter {
   return filter;
 }
 
 /**
- * Sources of a protocol that the attack does not use need not prove their address. Without an attack, of a manual ban or
- * one that outlasts its attack, it stays as it is; a new one validates all.
+ * Sources of a protocol that the attack does not use need not prove their address. Of a ban that outlasts its attack
+ * this stays as it is; a ban that had none validates all.
  */
-function filterOf({ measure }: PlannedBan, terms: BanTerms, { attacks }: Circumstances): ScrubFilter {
-  const filter = configuredFilter(terms);
+function filterOf({ measure, attackId }: PlannedBan, { scrub }: BanTerms, { attacks }: Circumstances): ScrubFilter {
+  const filter = wholeFilter(scrub);
+  if (attacks.length === 0 && attackId === null) return filter;
   const known = measure.kind === "scrub" || measure.kind === "divert" ? measure.filter : undefined;
   const before = attacks.length === 0 ? (known ?? null) : null;
   const hasTcp = before === null ? attacks.length === 0 || !attacks.every(isWithoutTcp) : before.tcp !== null;

@@ -1,18 +1,20 @@
 /** The ban engine's view of the configuration: what may be banned, how many at most, and by which terms. */
 import type { Config } from "../config/config.ts";
 import { OwnInfrastructure } from "../config/own-infrastructure.ts";
+import type { ScrubConfig } from "../config/sections/scrub.ts";
 import { CarpetBounds, type PrefixRefusal } from "../detection/carpet/carpet-bounds.ts";
 import type { IpAddress } from "../net/address.ts";
-import type { Prefix } from "../net/prefix.ts";
+import { hostPrefix, type Prefix } from "../net/prefix.ts";
 import { type AdmissionPolicy, addressesIn } from "./admission.ts";
 import { isOneAddress } from "./ban-subject.ts";
 import type { BanTerms } from "./plan.ts";
+import { type Chosen, NOTHING_CHOSEN } from "./protection/chosen-prefixes.ts";
 
 export interface MitigationPolicy extends AdmissionPolicy {
   readonly dryRun: boolean;
   /** How long rules wait for the first classification of an attack; 0: attacks are not classified. */
   readonly evidenceWaitMs: number;
-  /** The same object for all addresses of one hostgroup. */
+  /** The same object for all addresses of one hostgroup, and of one choice. */
   termsOf(target: IpAddress): BanTerms;
   /** null: attacks spread over a prefix only alert. */
   readonly spread: SpreadPolicy | null;
@@ -22,7 +24,7 @@ export interface MitigationPolicy extends AdmissionPolicy {
 export interface SpreadPolicy {
   /** null: the prefix may be banned. */
   refusalOf(prefix: Prefix): PrefixRefusal | null;
-  /** The same object for all prefixes of one hostgroup. */
+  /** The same object for all prefixes of one hostgroup, and of one choice. */
   termsOf(prefix: Prefix): BanTerms;
 }
 
@@ -39,8 +41,10 @@ export function areBanned({ spread }: MitigationPolicy, prefix: Prefix): boolean
 /** How long FlowSpec rules wait for the first classification of an attack. */
 const EVIDENCE_WAIT_MS = 1000;
 
-export function mitigationPolicy(config: Config): MitigationPolicy {
+/** @param chosen at run time, read each time. */
+export function mitigationPolicy(config: Config, chosen: Chosen = NOTHING_CHOSEN): MitigationPolicy {
   const terms = termsByGroup(config);
+  const chosenTerms = new ChosenTerms(chosen);
   const own = new OwnInfrastructure(config);
   const addresses = { 4: addressesOf(config.networks, 4), 6: addressesOf(config.networks, 6) };
   return {
@@ -49,17 +53,37 @@ export function mitigationPolicy(config: Config): MitigationPolicy {
     maxActiveBans: config.ban.maxActiveBans,
     maxBannedFraction: config.ban.maxBannedFraction,
     addresses: (family) => addresses[family],
-    spread: spreadPolicy(config, terms),
+    spread: spreadPolicy(config, terms, chosenTerms),
     isInNetworks: (target) => config.lookup.holds(target),
     ownRefusal: (target) => own.refusalOf(target),
     isWhitelisted: (target) => config.whitelist.find(target) >= 0,
     // An address outside the networks has no group; its ban ends, or is refused.
-    termsOf: (target) => terms[config.lookup.group(target)] ?? (terms[0] as BanTerms),
+    termsOf: (target) =>
+      chosenTerms.of(hostPrefix(target), terms[config.lookup.group(target)] ?? (terms[0] as BanTerms)),
   };
 }
 
+/** The terms of a hostgroup with the filter that was chosen for a prefix: one object for each, while they last. */
+class ChosenTerms {
+  readonly #chosen: Chosen;
+  readonly #made = new WeakMap<BanTerms, WeakMap<ScrubConfig, BanTerms>>();
+
+  constructor(chosen: Chosen) {
+    this.#chosen = chosen;
+  }
+
+  of(prefix: Prefix, terms: BanTerms): BanTerms {
+    const scrub = this.#chosen.scrubOf(prefix);
+    if (scrub === null) return terms;
+    const made = this.#made.get(terms) ?? new WeakMap<ScrubConfig, BanTerms>();
+    const chosen = made.get(scrub) ?? { ...terms, scrub };
+    this.#made.set(terms, made.set(scrub, chosen));
+    return chosen;
+  }
+}
+
 /** Prefix bans have one method, without ladder and fallback. */
-function spreadPolicy(config: Config, groups: readonly BanTerms[]): SpreadPolicy | null {
+function spreadPolicy(config: Config, groups: readonly BanTerms[], chosen: ChosenTerms): SpreadPolicy | null {
   const method = config.carpet?.mitigation ?? "none";
   if (method === "none") return null;
   const bounds = new CarpetBounds(config);
@@ -69,7 +93,7 @@ function spreadPolicy(config: Config, groups: readonly BanTerms[]): SpreadPolicy
   });
   return {
     refusalOf: (prefix) => bounds.refusalOf(prefix),
-    termsOf: ({ address }) => terms[config.lookup.group(address)] ?? (terms[0] as BanTerms),
+    termsOf: (prefix) => chosen.of(prefix, terms[config.lookup.group(prefix.address)] ?? (terms[0] as BanTerms)),
   };
 }
 

@@ -105,6 +105,9 @@ describe("an overlap", () => {
     for (let i = 0; i < 500; i++) {
       const one = drawn();
       expect([one.text, many.overlaps(one)]).toEqual([one.text, prefixes.some((other) => overlap(one, other))]);
+      const around = prefixes.filter(({ length }) => length <= one.length).filter((other) => overlap(one, other));
+      const longest = around.toSorted((a, b) => b.length - a.length)[0];
+      expect([one.text, prefixes[many.findAround(one)]?.text]).toEqual([one.text, longest?.text]);
     }
   });
 });

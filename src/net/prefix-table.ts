@@ -53,6 +53,15 @@ export class PrefixTable {
 
   /** The row of the longest prefix that contains `ip`; -1: none. */
   find(ip: IpAddress): number {
+    return this.#find(ip, 8 * ADDRESS_BYTES);
+  }
+
+  /** The row of the longest prefix that contains all of `prefix`, or is the same; -1: none. */
+  findAround(prefix: Prefix): number {
+    return this.#find(prefix.address, mappedLength(prefix));
+  }
+
+  #find(ip: IpAddress, longest: number): number {
     const { lengthsInUse, slots } = this.#packed;
     const bytes = this.#sought.fill(0);
     const words = this.#soughtWords;
@@ -60,6 +69,7 @@ export class PrefixTable {
     // Otherwise ::/0 would contain every IPv4 address in its mapped form.
     const shortest = addressFamily(ip) === 4 ? MAPPED_BITS : 0;
     for (const length of lengthsInUse) {
+      if (length > longest) continue;
       if (length < shortest) break;
       clearHostBits(bytes, length);
       const entry = slots[this.#slotOf(words, 0, length)] as number;

@@ -14,6 +14,7 @@ import { EventMetrics } from "./event-metrics.ts";
 import { HoldMetrics } from "./hold-metrics.ts";
 import { MitigationMetrics } from "./mitigation-metrics.ts";
 import { NotifyMetrics } from "./notify-metrics.ts";
+import { ProtectionMetrics } from "./protection-metrics.ts";
 import { ScrubMetrics } from "./scrub-metrics.ts";
 import { SourceBlockMetrics } from "./source-block-metrics.ts";
 import { StorageMetrics } from "./storage-metrics.ts";
@@ -29,6 +30,7 @@ export class Metrics {
   readonly events: EventMetrics;
   readonly storage: StorageMetrics;
   readonly sourceBlocks: SourceBlockMetrics;
+  readonly protection: ProtectionMetrics;
   readonly scrub: ScrubMetrics;
   readonly edge: EdgeMetrics;
   readonly dataplane: DataplaneMetrics;
@@ -52,6 +54,7 @@ export class Metrics {
     this.events = new EventMetrics(this.#registry);
     this.storage = new StorageMetrics(this.#registry);
     this.sourceBlocks = new SourceBlockMetrics(this.#registry);
+    this.protection = new ProtectionMetrics(this.#registry);
     this.scrub = new ScrubMetrics(this.#registry);
     this.edge = new EdgeMetrics(this.#registry);
     this.dataplane = new DataplaneMetrics(this.#registry);

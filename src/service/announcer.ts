@@ -1,27 +1,31 @@
-/** The announcer of routes as the service runs it. */
+/** The announcer as the service runs it. */
 import { DEFAULT_TIMES, GobgpAnnouncer } from "../bgp/gobgp-announcer.ts";
 import { gobgpdExecutable } from "../bgp/speaker/gobgpd-process.ts";
 import type { Speaker } from "../bgp/speaker/speaker.ts";
 import type { Config } from "../config/config.ts";
+import { type Ban, routesUntilMs } from "../mitigation/ban.ts";
 import type { Log } from "../observability/log.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Environment } from "../system/environment.ts";
 import type { Timers } from "../system/timers.ts";
 
-interface AnnouncerParts {
+export interface AnnouncingOptions {
   readonly config: Config;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly environment: Environment;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** Default: the BGP speaker of the configuration. */
   readonly speaker?: Speaker;
+  /** Active ones. */
+  readonly bans: () => Iterable<Ban>;
 }
 
-/** @param routesUntilMs the end of the last ban with routes. null: no speaker is configured. */
-export function openAnnouncer(parts: AnnouncerParts, routesUntilMs: () => number | null): GobgpAnnouncer | null {
-  const { config, clock, timers, environment, log, metrics, speaker } = parts;
+/** null: none is configured. */
+export function openAnnouncer(options: AnnouncingOptions): GobgpAnnouncer | null {
+  const { config, clock, timers, environment, log, metrics, speaker, bans } = options;
   if (config.bgp === null) return null;
   return new GobgpAnnouncer({
     config: config.bgp,
@@ -32,7 +36,7 @@ export function openAnnouncer(parts: AnnouncerParts, routesUntilMs: () => number
     log,
     executable: gobgpdExecutable,
     metrics: metrics.mitigation,
-    routesUntilMs,
+    routesUntilMs: () => routesUntilMs(bans()),
     times: DEFAULT_TIMES,
     ...(speaker === undefined ? {} : { speaker }),
   });

@@ -29,6 +29,7 @@ import type { Ban } from "../mitigation/ban.ts";
 import type { BanAnswer } from "../mitigation/ban-answer.ts";
 import type { FilterRules, RuleOrder, RuleOrderAnswer } from "../mitigation/operator/filter-rules.ts";
 import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
+import type { Protections } from "../mitigation/protection/protections.ts";
 import type { IpAddress } from "../net/address.ts";
 import { hostPrefix } from "../net/prefix.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
@@ -67,6 +68,7 @@ export class ServiceBackend implements Backend {
   readonly #recorder: Pick<HistoryRecorder, "recent"> | null;
   readonly #availableUpdate: () => UpdateView | null;
   readonly #machineProblems: () => readonly Item[] | null;
+  readonly protections: Protections;
   readonly scrub: ScrubNodes;
   readonly edge: Edge;
   readonly edgeHistory: EdgeHistory | null;
@@ -80,6 +82,7 @@ export class ServiceBackend implements Backend {
   constructor(floodwall: Floodwall, version: string, sources: Sources) {
     const { edge, history, recorder, availableUpdate, machineProblems } = sources;
     this.#floodwall = floodwall;
+    this.protections = floodwall.protections;
     this.scrub = floodwall.scrub;
     this.edge = edge;
     this.#version = version;

@@ -11,7 +11,7 @@ import {
   type FilterOpener,
 } from "../dataplane/data-plane.ts";
 import type { Attack } from "../detection/attack/attack.ts";
-import type { Amount } from "../detection/attack/attack-volume.ts";
+import type { DroppedAmount } from "../detection/attack/attack-volume.ts";
 import type { BanEngine } from "../mitigation/ban-engine.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
@@ -19,7 +19,10 @@ import type { Metrics } from "../observability/metrics.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Timers } from "../system/timers.ts";
 
-type Neighbors = Pick<DataPlaneOptions, "bans" | "filterRules" | "pairs" | "putPairs" | "closeSources" | "openSources">;
+type Neighbors = Pick<
+  DataPlaneOptions,
+  "bans" | "filterRules" | "chosen" | "pairs" | "putPairs" | "closeSources" | "openSources"
+>;
 
 /** Other parts are called only after it is started. */
 export interface PacketDroppingOptions extends Neighbors {
@@ -43,7 +46,7 @@ const FAULTS: Readonly<Record<DataPlaneOperation, string>> = {
 /** null: none is configured. */
 export function openDataPlane(options: PacketDroppingOptions): DataPlane | null {
   const { filterOpener: kernel = null, config, timers, clock, metrics } = options;
-  const { bans, filterRules, pairs, putPairs, closeSources, openSources } = options;
+  const { bans, filterRules, chosen, pairs, putPairs, closeSources, openSources } = options;
   const { dataplane } = config;
   if (kernel === null) return null;
   if (dataplane === null) {
@@ -55,7 +58,7 @@ export function openDataPlane(options: PacketDroppingOptions): DataPlane | null 
     kernel,
     config,
     dataplane,
-    ...{ bans, filterRules, pairs, putPairs, closeSources, openSources },
+    ...{ bans, filterRules, chosen, pairs, putPairs, closeSources, openSources },
     every: (ms, fn) => timers.every(ms, fn),
     after: (ms, fn) => timers.after(ms, fn),
     wallMs: () => clock.wallMs(),
@@ -122,7 +125,7 @@ function observerOf({ log, limiter, metrics }: PacketDroppingOptions): DataPlane
 export function droppedOf(
   attack: Attack,
   { bans, dataPlane }: { readonly bans: Pick<BanEngine, "banOf">; readonly dataPlane: DataPlane | null },
-): Amount | null {
+): DroppedAmount | null {
   const ban = attack.direction === "outgoing" ? null : bans.banOf(attack);
   return ban === null || ban.heldBy.length > 1 ? null : (dataPlane?.droppedOf(ban) ?? null);
 }

@@ -14,10 +14,9 @@ import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
 import type { StateStore } from "../storage/state-store.ts";
 import type { Clock } from "../system/clock.ts";
-import type { RecordTable } from "../system/record-table.ts";
 import type { Timers } from "../system/timers.ts";
 import { EdgeReporting } from "./edge-reports.ts";
-import { orFault } from "./faults.ts";
+import { faultingTable } from "./faults.ts";
 
 export interface EdgeChannelOptions {
   readonly config: Pick<Config, "edge">;
@@ -59,7 +58,7 @@ export class EdgeChannel implements Edge {
     const now = () => ({ wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() });
     this.nodes = new EdgeNodes({ config: config.edge, now });
     const onChange = () => this.feed.changed();
-    const store = leverStore(state.table("levers"));
+    const store = faultingTable(state.table("levers"));
     this.levers = new Levers({ store, onChange, observer: leverObserver(options) }, state.stored.levers);
     const serves = (node: string, zone: string) => this.nodes.serves(node, zone);
     this.acme = new AcmeIssuance({ serves, onChange, observer: acmeObserver(options) });
@@ -156,18 +155,6 @@ async function openKeys({ masters, clock, log, limiter, metrics }: EdgeChannelOp
   const keys = new ClearanceKeys({ store: masters, randomBytes, onUnsaved }, clock.wallMs());
   await keys.saved;
   return keys;
-}
-
-/** What the disk refused did not happen; the caller gets an error and may try again. */
-export function leverStore(table: RecordTable<Lever>): RecordTable<Lever> {
-  return {
-    queue: (...change) => table.queue(...change),
-    save: (...change) => table.save(...change),
-    write: (...change) => orFault(table.write(...change)),
-    get unsaved() {
-      return table.unsaved;
-    },
-  };
 }
 
 function leverObserver({ log, metrics }: EdgeChannelOptions): LeverObserver {

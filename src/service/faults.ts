@@ -3,6 +3,7 @@ import { BackendFault, type EdgeHistory, HistoryFault } from "../http/backend.ts
 import { InstallFault, UnsavedEndFault } from "../sourceblock/source-blocks.ts";
 import type { HistoryStore } from "../storage/history-store.ts";
 import { StateDatabaseError } from "../storage/state-database.ts";
+import type { RecordTable } from "../system/record-table.ts";
 
 /** What the disk refused did not happen; the caller gets an error and may try again. */
 export async function orFault<T>(operation: Promise<T>): Promise<T> {
@@ -14,6 +15,18 @@ export async function orFault<T>(operation: Promise<T>): Promise<T> {
     if (cause instanceof StateDatabaseError) throw new BackendFault(`${cause.message}; nothing was changed`);
     throw cause;
   }
+}
+
+/** A table whose commands reject with errors of the API. */
+export function faultingTable<R>(table: RecordTable<R>): RecordTable<R> {
+  return {
+    queue: (...change) => table.queue(...change),
+    save: (...change) => table.save(...change),
+    write: (...change) => orFault(table.write(...change)),
+    get unsaved() {
+      return table.unsaved;
+    },
+  };
 }
 
 export function edgeHistoryOf(history: Pick<HistoryStore, "ask">): EdgeHistory {

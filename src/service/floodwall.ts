@@ -19,11 +19,12 @@ import { openOrigins } from "../geo/origins.ts";
 import type { ReloadOutcome } from "../http/backend.ts";
 import { ENDED_ATTACKS_KEPT, ENDED_BANS_KEPT } from "../limits.ts";
 import { AnnouncementTimer } from "../mitigation/announcement-timer.ts";
-import { type BanChange, routesUntilMs, wantedRoutes } from "../mitigation/ban.ts";
+import { type BanChange, wantedRoutes } from "../mitigation/ban.ts";
 import { BanEngine } from "../mitigation/ban-engine.ts";
 import { BannedHosts } from "../mitigation/banned-hosts.ts";
 import type { FilterRules } from "../mitigation/operator/filter-rules.ts";
 import { mitigationPolicy } from "../mitigation/policy.ts";
+import type { Protections } from "../mitigation/protection/protections.ts";
 import { attackRules } from "../mitigation/rules/attack-rules.ts";
 import { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
@@ -48,6 +49,7 @@ import { LEARNING_FAULTS } from "./faults.ts";
 import { filterRulesPolicy, openFilterRules } from "./filter-rules.ts";
 import { Listeners } from "./listeners.ts";
 import { makeBaselines, PacketPath } from "./packet-path.ts";
+import { openProtections } from "./protection.ts";
 import { Reloader } from "./reloader.ts";
 import { watchRises } from "./rise-watch.ts";
 import { fillMetrics } from "./scrape.ts";
@@ -88,6 +90,7 @@ export class Floodwall {
   readonly sourceBlocks: SourceBlocks;
   readonly filterRules: FilterRules;
   readonly scrub: ScrubNodes;
+  readonly protections: Protections;
   /** null: none is configured. */
   readonly dataPlane: DataPlane | null;
   readonly announcer: GobgpAnnouncer | null;
@@ -119,13 +122,14 @@ export class Floodwall {
     this.#limiter = new Limiter(clock);
     this.#clockSteps = new ClockSteps(clock);
     state.onFault((cause) => this.#stateWriteFailed(cause));
-    this.announcer = openAnnouncer(options, () => routesUntilMs(this.bans.active.values()));
+    this.announcer = openAnnouncer({ ...options, bans: () => this.bans.active.values() });
     this.detector = new Detector(detectionPolicy(config), randomUUIDv7, makeBaselines(config), (attack) =>
       droppedOf(attack, this),
     );
     this.scrub = openScrubNodes({ config, log, clock, metrics: metrics.scrub, attacks: () => this.detector.active });
+    this.protections = openProtections({ ...options, onChange: () => this.#protectionChanged() });
     this.bans = new BanEngine({
-      policy: mitigationPolicy(config),
+      policy: mitigationPolicy(config, this.protections),
       store: state.table("bans"),
       announcer: this.announcer,
       packetsOf: (attack) => this.packetPath?.packetsOf(attack) ?? [],
@@ -151,6 +155,7 @@ export class Floodwall {
       filterRules: () => this.filterRules.inForce(),
       limiter: this.#limiter,
       bans: () => this.bans.active.values(),
+      chosen: () => this.protections.active,
       pairs: () => this.sourceBlocks.size,
       putPairs: () => this.sourceBlocks.onKernelUp(),
       closeSources: (interfaces) => this.packetPath?.closeInline(interfaces),
@@ -210,10 +215,11 @@ export class Floodwall {
   /** Restores what an earlier process left, then starts to count, judge and announce. */
   start(): void {
     const { state, timers, clock, log } = this.#options;
-    const { attacks, bans, source_blocks: blocks } = state.stored;
+    const { attacks, bans, source_blocks: blocks, protections } = state.stored;
     const isWatched = this.packetPath !== null;
     if (isWatched) this.detector.restore(attacks);
     this.timelines.restore(attacks);
+    this.protections.restore(protections);
     for (const ban of bans) this.scrub.banChanged(ban);
     this.bans.restore({ bans, attacks: isWatched ? attacks : null }, clock.wallMs());
     if (!isWatched) this.#endUnwatched(attacks);
@@ -222,6 +228,7 @@ export class Floodwall {
       attacks: this.detector.active.size,
       bans: this.bans.active.size,
       source_blocks: this.sourceBlocks.size,
+      protections: protections.length,
     };
     if (Object.values(taken).some((count) => count > 0)) log.info(taken, "restored from the state database");
     if (this.config.bgp?.speaker !== "managed") void this.#endGobgpdLeftBehind();
@@ -280,7 +287,8 @@ export class Floodwall {
     this.config = next;
     this.detector.reconfigure(detectionPolicy(next));
     this.scrub.reconfigure(next.scrubbing);
-    this.bans.reconfigure(mitigationPolicy(next), this.now().wallMs);
+    this.protections.reconfigure(next);
+    this.bans.reconfigure(mitigationPolicy(next, this.protections), this.now().wallMs);
     this.sourceBlocks.reconfigure(sourceBlockPolicy(next), this.now().wallMs);
     this.filterRules.reconfigure(filterRulesPolicy(next));
     this.dataPlane?.reconfigure(next);
@@ -373,6 +381,11 @@ export class Floodwall {
     if (kind === "lasts") return;
     if (kind === "ended") this.attackLog.add(attack);
     this.#storedAttacks.queue(attack.id, attack.endedAt === null ? this.timelines.filled(attack) : null);
+  }
+
+  #protectionChanged(): void {
+    this.bans.tick(this.now().wallMs);
+    this.dataPlane?.protectionChanged();
   }
 
   #stateWriteFailed(cause: unknown): void {

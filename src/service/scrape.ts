@@ -3,6 +3,7 @@ import type { GobgpAnnouncer } from "../bgp/gobgp-announcer.ts";
 import type { DataPlane } from "../dataplane/data-plane.ts";
 import type { Detector } from "../detection/judge/detector.ts";
 import type { BanEngine } from "../mitigation/ban-engine.ts";
+import type { Protections } from "../mitigation/protection/protections.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import type { SourceBlocks } from "../sourceblock/source-blocks.ts";
@@ -16,6 +17,7 @@ export interface ScrapedParts {
   readonly bans: BanEngine;
   readonly state: Pick<StateStore, "unsaved">;
   readonly sourceBlocks: SourceBlocks;
+  readonly protections: Protections;
   readonly scrub: ScrubNodes;
   readonly dataPlane: DataPlane | null;
   readonly announcer: GobgpAnnouncer | null;
@@ -23,7 +25,7 @@ export interface ScrapedParts {
 }
 
 export function fillMetrics(metrics: Metrics, parts: ScrapedParts): void {
-  const { config, detector, bans, state, sourceBlocks, scrub, dataPlane, announcer, packetPath } = parts;
+  const { config, detector, bans, state, sourceBlocks, protections, scrub, dataPlane, announcer, packetPath } = parts;
   metrics.setDryRun(config.dryRun);
   metrics.detection.setActive(detector.active.values());
   metrics.baselines.set(detector.baselines.table ?? { count: 0, refused: 0, seasons: null });
@@ -31,6 +33,7 @@ export function fillMetrics(metrics: Metrics, parts: ScrapedParts): void {
   metrics.mitigation.setBans(bans.counts());
   metrics.mitigation.setUnsaved(state.unsaved);
   metrics.sourceBlocks.set(sourceBlocks.counts());
+  metrics.protection.set(protections.counts());
   metrics.scrub.set(scrub.views());
   if (dataPlane !== null) metrics.dataplane.set(dataPlane.view());
   if (packetPath !== null) {

@@ -17,7 +17,7 @@ export interface StateDamage {
   readonly salvaged: Readonly<Record<TableName, number>>;
 }
 
-export type TableName = "bans" | "attacks" | "source_blocks" | "levers" | "filter_rules";
+export type TableName = "bans" | "attacks" | "source_blocks" | "levers" | "filter_rules" | "protections";
 
 /** Columns of each table, those of its primary key first; a record repeats its key. */
 const TABLES: Readonly<Record<TableName, { readonly keys: readonly string[]; readonly others: readonly string[] }>> = {
@@ -26,6 +26,7 @@ const TABLES: Readonly<Record<TableName, { readonly keys: readonly string[]; rea
   source_blocks: { keys: ["source", "victim"], others: ["record"] },
   levers: { keys: ["zone"], others: ["record"] },
   filter_rules: { keys: ["name"], others: ["record"] },
+  protections: { keys: ["prefix"], others: ["record"] },
 };
 const NAMES = Object.keys(TABLES) as TableName[];
 
@@ -82,7 +83,14 @@ export function salvage(path: string): SalvagedRows {
 
 /** Writes the rows into an empty database, all or none. Returns the number of each table. */
 export function restoreRows(db: Database, rows: SalvagedRows): StateDamage["salvaged"] {
-  const counts: Record<TableName, number> = { bans: 0, attacks: 0, source_blocks: 0, levers: 0, filter_rules: 0 };
+  const counts: Record<TableName, number> = {
+    bans: 0,
+    attacks: 0,
+    source_blocks: 0,
+    levers: 0,
+    filter_rules: 0,
+    protections: 0,
+  };
   db.transaction(() => {
     for (const [name, of] of rows) {
       const { keys, others } = TABLES[name];

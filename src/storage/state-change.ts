@@ -3,15 +3,20 @@ import type { Attack } from "../detection/attack/attack.ts";
 import type { Lever } from "../edge/zones/levers.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { RuleOrder } from "../mitigation/operator/filter-rules.ts";
+import type { ProtectionChoice } from "../mitigation/protection/choice.ts";
 import type { SourceBlock } from "../sourceblock/source-block.ts";
 
-/** By table. The keys: id of a ban or attack, pairName() of a source block, zone of a lever, name of a filter rule. */
+/**
+ * By table. The keys: id of a ban or attack, pairName() of a source block, zone of a lever, name of a filter rule, prefix
+ * of a protection.
+ */
 export interface StateRecords {
   readonly bans: Ban;
   readonly attacks: Attack;
   readonly source_blocks: SourceBlock;
   readonly levers: Lever;
   readonly filter_rules: RuleOrder;
+  readonly protections: ProtectionChoice;
 }
 
 export type StateTable = keyof StateRecords;

@@ -65,6 +65,22 @@ test("a lever comes back by its zone, as it was saved last, and not when it was 
   second.close();
 });
 
+test("a chosen protection comes back by its prefix, as it was saved last, and not when it was removed", () => {
+  const choice = {
+    ...{ prefix: "192.0.2.0/28", profile: "web", always: null, note: "é" },
+    ...{ operator: "noc", tenant: null, chosenAt: 1 },
+  };
+  const other = { ...choice, prefix: "2001:db8::1/128" };
+  const first = new StateDatabase(dir);
+  for (const each of [choice, other, { ...choice, always: true }]) first.saveProtection(each);
+  first.close();
+  const second = new StateDatabase(dir);
+  expect(second.protections()).toEqual(expect.arrayContaining([{ ...choice, always: true }, other]));
+  second.removeProtection(other.prefix);
+  expect(second.protections()).toEqual([{ ...choice, always: true }]);
+  second.close();
+});
+
 test("an attack comes back with its sample", () => {
   const share = { key: "198.51.100.1", packets: 2, bytes: 120 };
   const lists = { topSources: [share], topSourcePorts: [], topDestinationPorts: [], protocols: [share] };
@@ -237,7 +253,7 @@ describe("opening", () => {
     const raw = new Database(join(dir, "state.db"));
     raw.run("PRAGMA user_version = 99");
     raw.close();
-    expect(() => new StateDatabase(dir)).toThrow("has schema version 99, this build knows 6");
+    expect(() => new StateDatabase(dir)).toThrow("has schema version 99, this build knows 7");
   });
 
   test("refuses a folder that cannot be written", () => {
@@ -327,6 +343,7 @@ test("scrubbed bans of a build before filters validate sources of TCP as they di
   for (const record of [ban, old]) {
     raw.query("INSERT INTO bans (id, started_at, record) VALUES (?1, 1, ?2)").run(record.id, JSON.stringify(record));
   }
+  raw.run("DROP TABLE protections");
   raw.run("PRAGMA user_version = 5");
   raw.close();
   const state = new StateDatabase(dir);
@@ -345,6 +362,7 @@ test("diverted bans of a build before scrub nodes come back as this one keeps th
     raw.query("INSERT INTO bans (id, started_at, record) VALUES (?1, 1, ?2)").run(record.id, JSON.stringify(record));
   }
   raw.run("DROP TABLE levers");
+  raw.run("DROP TABLE protections");
   raw.run("PRAGMA user_version = 3");
   raw.close();
   const state = new StateDatabase(dir);

@@ -1,6 +1,6 @@
 /**
- * What a restart must not lose: bans, source blocks, active attacks and levers, in one SQLite file that one process
- * owns. When a call returns, its change is on disk (`synchronous=FULL`), so neither kill -9 nor a power cut loses it.
+ * What a restart must not lose: bans, source blocks, active attacks, levers and protections, in one SQLite file that one
+ * process owns. When a call returns, its change is on disk (`synchronous=FULL`), so neither kill -9 nor a power cut loses it.
  * Calls wait for the disk: they run in the thread that owns the file.
  */
 import { Database } from "bun:sqlite";
@@ -10,6 +10,7 @@ import type { Attack } from "../detection/attack/attack.ts";
 import type { Lever } from "../edge/zones/levers.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { RuleOrder } from "../mitigation/operator/filter-rules.ts";
+import type { ProtectionChoice } from "../mitigation/protection/choice.ts";
 import { type Pair, pairOfName, type SourceBlock } from "../sourceblock/source-block.ts";
 import { systemClock } from "../system/clock.ts";
 import { messageOf } from "../system/error-message.ts";
@@ -18,7 +19,15 @@ import { attackOfRecord } from "./attack-record.ts";
 import { moveAside, moveBack, restoreRows, type StateDamage, salvage, unreadableRow } from "./damaged-state.ts";
 import { fileIdentity } from "./sqlite/database-file.ts";
 import type { StateChange, StoredState } from "./state-change.ts";
-import { canMigrate, FILTER_RULES, LEVERS, migrate, SCHEMA_VERSION, SOURCE_BLOCKS } from "./state-migrations.ts";
+import {
+  canMigrate,
+  FILTER_RULES,
+  LEVERS,
+  migrate,
+  PROTECTIONS,
+  SCHEMA_VERSION,
+  SOURCE_BLOCKS,
+} from "./state-migrations.ts";
 
 const SCHEMA = `
   CREATE TABLE bans (id TEXT PRIMARY KEY, started_at INTEGER NOT NULL, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -26,6 +35,7 @@ const SCHEMA = `
   ${SOURCE_BLOCKS}
   ${LEVERS}
   ${FILTER_RULES}
+  ${PROTECTIONS}
   PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
@@ -79,6 +89,7 @@ export class StateDatabase {
       source_blocks: this.sourceBlocks(),
       levers: this.levers(),
       filter_rules: this.filterRules(),
+      protections: this.protections(),
     };
   }
 
@@ -166,6 +177,20 @@ export class StateDatabase {
     return this.#records("SELECT record FROM filter_rules", (record) => JSON.parse(record) as RuleOrder);
   }
 
+  saveProtection(choice: ProtectionChoice): void {
+    const values = [choice.prefix, JSON.stringify(choice)];
+    this.#write("INSERT OR REPLACE INTO protections (prefix, record) VALUES (?, ?)", values);
+  }
+
+  removeProtection(prefix: string): void {
+    this.#write("DELETE FROM protections WHERE prefix = ?", [prefix]);
+  }
+
+  /** In no order. */
+  protections(): ProtectionChoice[] {
+    return this.#records("SELECT record FROM protections", (record) => JSON.parse(record) as ProtectionChoice);
+  }
+
   close(): void {
     this.#db.close();
   }
@@ -191,6 +216,10 @@ export class StateDatabase {
       case "filter_rules":
         if (record === null) this.removeFilterRule(key);
         else this.saveFilterRule(record);
+        break;
+      case "protections":
+        if (record === null) this.removeProtection(key);
+        else this.saveProtection(record);
         break;
       default:
         table satisfies never;

@@ -19,6 +19,10 @@ export const FILTER_RULES = `
   CREATE TABLE filter_rules (name TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
 `;
 
+export const PROTECTIONS = `
+  CREATE TABLE protections (prefix TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
+`;
+
 /** The migration from the version in the key to the next. Runs in a transaction of the caller. */
 const MIGRATIONS: Readonly<Record<number, (db: Database) => void>> = {
   1: (db) => rewriteBans(db, escalatingBan),
@@ -26,7 +30,7 @@ const MIGRATIONS: Readonly<Record<number, (db: Database) => void>> = {
   3: (db) => rewriteBans(db, scrubbedBan),
   4: (db) => db.run(LEVERS),
   5: (db) => rewriteBans(db, filteredBan),
-  6: (db) => db.run(FILTER_RULES),
+  6: (db) => db.run(FILTER_RULES + PROTECTIONS),
 };
 
 /** Whether the file can be migrated to this build's version. */

@@ -28,17 +28,25 @@ export class StateQueue {
   readonly #byName = new Map<string, Entry[]>();
   /** Names of the records in the file. */
   readonly #stored: Set<string>;
-  readonly #unsaved: Record<StateTable, number> = { bans: 0, attacks: 0, source_blocks: 0, levers: 0, filter_rules: 0 };
+  readonly #unsaved: Record<StateTable, number> = {
+    bans: 0,
+    attacks: 0,
+    source_blocks: 0,
+    levers: 0,
+    filter_rules: 0,
+    protections: 0,
+  };
   /** Being written. */
   #batch: ReadonlySet<Entry> = new Set();
 
-  constructor({ bans, attacks, source_blocks: blocks, levers, filter_rules: rules }: StoredState) {
+  constructor({ bans, attacks, source_blocks: blocks, levers, filter_rules: rules, protections }: StoredState) {
     this.#stored = new Set([
       ...bans.map(({ id }) => nameOf("bans", id)),
       ...attacks.map(({ id }) => nameOf("attacks", id)),
       ...blocks.map((block) => nameOf("source_blocks", pairName(block))),
       ...levers.map(({ zone }) => nameOf("levers", zone)),
       ...rules.map(({ name }) => nameOf("filter_rules", name)),
+      ...protections.map(({ prefix }) => nameOf("protections", prefix)),
     ]);
   }
 

@@ -65,16 +65,19 @@ test("a hostgroup outside the networks is a bug, since the rules of the configur
 test("a prefix is of one hostgroup where no address of it is of another", () => {
   const lookup = NetworkLookup.of({
     networks: ["198.51.100.0/24", "10.0.0.0/8"].map(prefix),
-    hostgroups: [GLOBAL, hostgroup("web", "10.1.0.0/16", "10.1.128.0/24"), hostgroup("dns", "10.2.0.53/32")],
+    hostgroups: [
+      GLOBAL,
+      hostgroup("web", "10.1.0.0/16", "10.1.128.0/24"),
+      hostgroup("dns", "10.2.0.53/32", "198.51.100.0/25"),
+    ],
   });
   const isOfOne = (text: string) => lookup.isOfOneGroup(prefix(text));
-  expect(["10.1.0.0/16", "10.1.128.0/20", "10.2.1.0/24", "198.51.100.0/24"].map(isOfOne)).toEqual([
-    true,
-    true,
-    true,
-    true,
-  ]);
+  expect(["10.1.0.0/16", "10.1.128.0/20", "10.2.1.0/24"].map(isOfOne)).toEqual([true, true, true]);
   expect(["10.0.0.0/15", "10.2.0.0/24", "10.0.0.0/8"].map(isOfOne)).toEqual([false, false, false]);
+  // What begins a network or a hostgroup, and what one begins with.
+  const begin = ["198.51.100.0/28", "198.51.100.0/25", "198.51.100.0/24", "198.51.100.0/32", "198.51.100.0/23"];
+  expect(begin.map(isOfOne)).toEqual([true, true, false, true, false]);
+  expect(begin.map((text) => lookup.groupOf(prefix(text)))).toEqual([2, 2, -1, 2, -1]);
   expect(lookup.network(prefix("10.1.2.3/32").address)).toBe(1);
   expect(lookup.network(prefix("192.0.2.1/32").address)).toBe(-1);
 });

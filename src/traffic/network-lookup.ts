@@ -3,7 +3,7 @@
  * packet counter uses the same rows.
  */
 import type { IpAddress } from "../net/address.ts";
-import type { Prefix } from "../net/prefix.ts";
+import { addressBits, mappedLength, type Prefix } from "../net/prefix.ts";
 import { type PackedPrefixes, PrefixTable } from "../net/prefix-table.ts";
 
 /** The configured prefixes for the addon, replaced as a whole; the longest match wins. */
@@ -90,8 +90,21 @@ export class NetworkLookup {
 
   /** Whether all addresses of a prefix are in one hostgroup. The prefix must lie in one network. Scans all prefixes. */
   isOfOneGroup(prefix: Prefix): boolean {
-    const group = this.group(prefix.address);
-    return !this.#prefixes.someIn(prefix, (row) => this.#packed.groups[row] !== group);
+    return this.groupOf(prefix) >= 0;
+  }
+
+  /**
+   * Index of the hostgroup of all addresses of a prefix; -1: it lies in no network, or in several hostgroups. Scans all
+   * prefixes, unless it is one address.
+   */
+  groupOf(prefix: Prefix): number {
+    const group = this.#packed.groups[this.#prefixes.findAround(prefix)] ?? -1;
+    if (prefix.length === addressBits(prefix.family)) return group;
+    const { prefixes, groups } = this.#packed;
+    const length = mappedLength(prefix);
+    // A wider one may begin with it.
+    const isOther = (row: number) => groups[row] !== group && (prefixes.lengths[row] ?? 0) > length;
+    return this.#prefixes.someIn(prefix, isOther) ? -1 : group;
   }
 
   /** Index in `config.hostgroups`, 0 for `global`; -1 outside the networks. */

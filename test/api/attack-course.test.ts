@@ -50,13 +50,14 @@ function seriesOf(packets: readonly number[]): AttackSeries {
 test("volume is in the row, with the means over its duration and what passed of what was dropped", async () => {
   const volume = {
     ...{ beganAt: NOON - 200, durationMs: 400, packets: 1000, bits: 8e6, peakPps: 5000, peakBps: 4e7, peakOverMs: 100 },
-    dropped: { packets: 400, bits: 3e6 },
+    dropped: { packets: 400, bits: 3e6, challenged: 300, validated: 4 },
   };
   show({ volume });
   expect((await read<{ volume: object }>("a1")).volume).toEqual({
     ...{ began_at: "2026-03-01T11:59:59.800Z", duration_seconds: 0.4, packets: 1000, bits: 8_000_000 },
     ...{ peak_pps: 5000, peak_mbps: 40, peak_over_ms: 100, mean_pps: 2500, mean_mbps: 20 },
     ...{ dropped_packets: 400, dropped_bits: 3_000_000, passed_packets: 600, passed_bits: 5_000_000 },
+    ...{ challenged_packets: 300, validated_sources: 4 },
   });
 });
 

@@ -113,6 +113,7 @@ const ATTACKS = [
   view({ target: address(UNOWNED_HOST), rates: thresholds({}), sample: SAMPLE }),
   view({ ...CARPET, lastingRise: true, direction: "outgoing", volume: VOLUME }),
   view({ volume: { ...VOLUME, dropped: { packets: 10_000, bits: 80e6 } } }),
+  view({ volume: { ...VOLUME, dropped: { packets: 10_000, bits: 80e6, challenged: 7000, validated: 31 } } }),
   view({ endedAt: NOON + 1, sample: { ...SAMPLE, flows: [FLOW], origins: ORIGINS } }, {}),
   view({ classification: MIXED }, { method: "flowspec", measure: udpRules() }),
   view({}, { method: "flowspec", measure: { ...udpRules(), isInseparable: true } }),

@@ -70,6 +70,11 @@ const MATRIX: readonly (readonly [string, Answers, object?])[] = [
   ["GET /api/v1/dataplane/sources", READ],
   ["POST /api/v1/dataplane/sources", COMMAND, { ...PAIR, ttl_seconds: 60 }],
   ["POST /api/v1/dataplane/sources/unblock", LIFT, PAIR],
+  ["GET /api/v1/protection", READ],
+  [`GET /api/v1/protection/${ACME_HOST}`, READ],
+  // Tenants may choose nothing, unless the operator allows it.
+  [`PUT /api/v1/protection/${ACME_HOST}`, { ...COMMAND, tenantOperator: 409 }, { profile: "web" }],
+  ["DELETE /api/v1/protection/192.0.2.2", LIFT],
   ["GET /api/v1/dataplane/rules", NODE],
   ["POST /api/v1/dataplane/nodes/scrub1/report", REPORT, { version: "1" }],
   ["GET /api/v1/dataplane/nodes", UNSCOPED_READ],
@@ -90,7 +95,7 @@ const MATRIX: readonly (readonly [string, Answers, object?])[] = [
 /** Without a token (docs/interface.md#open-without-a-token). */
 const OPEN = ["GET /metrics", "GET /healthz", "GET /", "GET /assets/main.js"];
 const LINES = MATRIX.map(([line]) => line);
-const COMMANDS = LINES.filter((line) => line.startsWith("POST "));
+const COMMANDS = LINES.filter((line) => /^(POST|PUT) /.test(line));
 const ANSWERS = new Map(MATRIX.map(([line, answers]) => [line, answers]));
 const BODIES = new Map(MATRIX.map(([line, , body]) => [line, body]));
 
@@ -225,5 +230,6 @@ test.each(COMMANDS)("error 400 of %s for what is no JSON", async (line) => {
 });
 
 test.each(LINES)("error 404 of %s by another method", async (line) => {
-  for (const method of ["PUT", "PATCH", "OPTIONS"]) await expectError(properly(line, { method }), 404, "not found");
+  const others = ["PUT", "PATCH", "OPTIONS"].filter((method) => routeOf(line.replace(/^\w+/, method)) === undefined);
+  for (const method of others) await expectError(properly(line, { method }), 404, "not found");
 });

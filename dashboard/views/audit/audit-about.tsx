@@ -27,6 +27,8 @@ export function AuditAbout({ event }: { readonly event: AuditEventWire }) {
           zone
         </a>
       );
+    case "protection":
+      return <a href={linkTo(["mitigation"], { which: "protection" })}>protection</a>;
     case "config_reload":
     case "filter_rule":
       return <>–</>;

@@ -5,7 +5,7 @@ import type { HostgroupRatesWire } from "../../../src/http/wire/traffic/hostgrou
 import type { Metric, RatesWire } from "../../../src/traffic/rates.ts";
 import { attacks, bans } from "../../api/live.ts";
 import { useResource } from "../../api/resource.ts";
-import { groupRates, status } from "../../api/running.ts";
+import { groupRates, hasDataplane, status } from "../../api/running.ts";
 import { banKey } from "../../api/tables.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { BanButton, UnbanButton } from "../../parts/ban-actions.tsx";
@@ -21,6 +21,7 @@ import { isSpared } from "../../text/mitigation.ts";
 import { BAN_COLUMNS } from "../bans/bans-panel.tsx";
 import { HostAttacks } from "./host-attacks.tsx";
 import { HostHistory } from "./host-history.tsx";
+import { HostProtection } from "./host-protection.tsx";
 
 const EVERY_MS = 2000;
 /** In the order in which thresholds are judged. */
@@ -62,6 +63,7 @@ function Host({ target }: { readonly target: string }) {
           }
         </Show>
       </Panel>
+      {hasDataplane() && <HostProtection target={name} />}
       <HostHistory target={name} group={group} />
       <HostAttacks target={name} />
       <HostBans target={name} />

@@ -7,10 +7,11 @@ import type { ViewProps } from "../../view.ts";
 import { BanPage } from "../bans/ban-page.tsx";
 import { MeasuresInForce } from "./in-force.tsx";
 import { PastBans } from "./past-bans.tsx";
+import { Protections } from "./protections.tsx";
 
-const TITLES = { active: "In force", rejected: "Refused", withdrawn: "Ended" } as const;
+const TITLES = { active: "In force", rejected: "Refused", withdrawn: "Ended", protection: "Protection" } as const;
 type Which = keyof typeof TITLES;
-const CHOICES: readonly Which[] = ["active", "rejected", "withdrawn"];
+const CHOICES: readonly Which[] = ["active", "rejected", "withdrawn", "protection"];
 
 export function Mitigation({ steps }: ViewProps) {
   const [prefix, startedAt] = steps;
@@ -28,6 +29,7 @@ function Lists() {
       onChange={(each) => setQuery({ which: each === "active" ? null : each })}
     />
   );
+  if (which === "protection") return <Protections title={TITLES.protection} choice={choice} />;
   if (which === "active") return <MeasuresInForce title={TITLES.active} choice={choice} />;
   return (
     <Panel

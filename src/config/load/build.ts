@@ -17,6 +17,7 @@ import { buildScrubbing } from "../sections/nodes.ts";
 import { buildNotify, buildUpdateCheck } from "../sections/notify.ts";
 import { buildSamples } from "../sections/samples.ts";
 import type { ConfigFile } from "../sections/schema.ts";
+import { buildProfiles } from "../sections/scrub.ts";
 import { buildStorage } from "../sections/storage.ts";
 import { parseAddressOrPrefix, parseCommunity, parseListen } from "./text-forms.ts";
 
@@ -42,6 +43,7 @@ export function buildConfig(file: ConfigFile, zones: readonly Zone[]): Config {
     mitigations: [file, ...file.hostgroups.map((group) => groupMitigationFile(file, group))].map((level) =>
       buildMitigation(level, file.scrub_profiles),
     ),
+    scrubProfiles: buildProfiles(file.scrub_profiles),
     ban: {
       maxActiveBans: file.ban.max_active_bans,
       maxBannedFraction: file.ban.max_banned_fraction,

@@ -10,6 +10,7 @@ import { isFrozen } from "../../../test/fixtures/frozen.ts";
 import { CONFIG_BYTES_MAX, CONFIG_VALUES_MAX, PREFIXES_MAX } from "../../limits.ts";
 import { METRICS } from "../../traffic/rates.ts";
 import type { Config } from "../config.ts";
+import { buildProfiles } from "../sections/scrub.ts";
 import { type LoadedConfig, loadConfig, loadConfigOrThrow, parseConfig } from "./load.ts";
 import { describeProblem } from "./problem.ts";
 
@@ -89,6 +90,7 @@ describe("defaults", () => {
             services: null,
             countsOnly: false,
           },
+          selectable: { profiles: [], isAlways: false },
           ban: {
             ttlSeconds: 600,
             unbanHysteresisSeconds: 120,
@@ -103,6 +105,7 @@ describe("defaults", () => {
         },
       ],
       ban: { maxActiveBans: 50, maxBannedFraction: 0 },
+      scrubProfiles: buildProfiles([]),
       stateDir: "/var/lib/floodwall",
       bgp: null,
       dataplane: null,

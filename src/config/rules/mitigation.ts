@@ -112,10 +112,16 @@ export function* profilesExist(file: File): Generator<Finding> {
     else own.set(name, i);
   }
   for (const { level, path } of levels(file)) {
-    const { profile } = level.scrub ?? {};
-    if (profile === undefined || own.has(profile) || Object.hasOwn(PROFILES, profile)) continue;
-    const names = [...Object.keys(PROFILES), ...own.keys()].join(", ");
-    yield { path: [...path, "scrub", "profile"], rule: `there is no profile ${profile}: there are ${names}` };
+    const { profile, selectable_profiles: selectable = [] } = level.scrub ?? {};
+    const named = [
+      { name: profile, at: ["profile"] },
+      ...selectable.map((name, i) => ({ name, at: ["selectable_profiles", i] })),
+    ];
+    for (const { name, at } of named) {
+      if (name === undefined || own.has(name) || Object.hasOwn(PROFILES, name)) continue;
+      const names = [...Object.keys(PROFILES), ...own.keys()].join(", ");
+      yield { path: [...path, "scrub", ...at], rule: `there is no profile ${name}: there are ${names}` };
+    }
   }
 }
 

@@ -9,7 +9,16 @@ import type { RuleAction } from "../../mitigation/rules/rule.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
 import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../load/schema-forms.ts";
 import { parseCommunity } from "../load/text-forms.ts";
-import { buildScrub, type ProfilesFile, SCRUB_KEYS, type ScrubConfig, type ScrubFile, ScrubProfiles } from "./scrub.ts";
+import {
+  buildScrub,
+  buildSelectable,
+  type ProfilesFile,
+  SCRUB_KEYS,
+  type ScrubConfig,
+  type ScrubFile,
+  ScrubProfiles,
+  type Selectable,
+} from "./scrub.ts";
 
 const MethodKey = oneOf("blackhole", "flowspec", "divert", "scrub");
 const ActionKey = oneOf("none", "scrub", "flowspec", "divert", "blackhole");
@@ -189,6 +198,7 @@ export interface GroupMitigation {
   readonly hasEscalation: boolean;
   readonly flowspec: FlowspecConfig;
   readonly scrub: ScrubConfig;
+  readonly selectable: Selectable;
   readonly ban: GroupBanConfig;
   /** null: no BGP speaker. */
   readonly blackhole: RouteTerms | null;
@@ -299,6 +309,7 @@ export function buildMitigation(file: MitigationFile, profiles: ProfilesFile): G
       minSourceConcentration: flowspec.min_source_concentration,
     },
     scrub: buildScrub(scrub, profiles),
+    selectable: buildSelectable(scrub),
     ban: {
       ttlSeconds: ban.ttl_seconds,
       unbanHysteresisSeconds: ban.unban_hysteresis_seconds,

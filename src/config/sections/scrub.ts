@@ -1,6 +1,6 @@
 /** What the method `scrub` does on this machine, by hostgroup, and the profiles of victims. */
 import { type Static, Type } from "@sinclair/typebox";
-import { SCRUB_PROFILES_MAX, SCRUB_SERVICES_MAX } from "../../limits.ts";
+import { SCRUB_PROFILES_MAX, SCRUB_SERVICES_MAX, SELECTABLE_PROFILES_MAX } from "../../limits.ts";
 import { PORT_RANGES_MAX } from "../../mitigation/rules/rule.ts";
 import {
   NO_SOURCE_LIMITS,
@@ -107,6 +107,16 @@ export const SCRUB_KEYS = {
     "Whether what would be dropped and answered is only counted, by the kernel: bans then have `would_drop_packets`.",
     { ifAbsent: "false" },
   ),
+  selectable_profiles: described(
+    Type.Optional(list(text("profileName"), SELECTABLE_PROFILES_MAX)),
+    "The profiles that tenants may choose for their own addresses by the API and the dashboard, each built in or one of `scrub_profiles`. Operators without a tenant may choose any.",
+    { ifAbsent: "none" },
+  ),
+  selectable_always: described(
+    Type.Optional(Type.Boolean()),
+    "Whether tenants may choose as well that a profile applies at all times, or only under attack.",
+    { ifAbsent: "false" },
+  ),
 };
 
 const ScrubFile = Type.Object(SCRUB_KEYS, closed);
@@ -136,6 +146,19 @@ export const ScrubProfiles = described(
   },
 );
 export type ProfilesFile = readonly Partial<Static<typeof ProfileFile>>[];
+
+/** A profile that operators and tenants may choose. */
+export interface ScrubProfile {
+  readonly name: string;
+  readonly isBuiltIn: boolean;
+  readonly filter: ScrubFilter;
+}
+
+/** What tenants may choose for addresses of a hostgroup. */
+export interface Selectable {
+  readonly profiles: readonly string[];
+  readonly isAlways: boolean;
+}
 
 export interface ScrubConfig extends ScrubFilter {
   readonly profile: string | null;
@@ -172,6 +195,18 @@ function boundProofs(filter: ScrubFilter): ScrubFilter {
   const { tcp, dns, sourceLimits } = filter;
   if ((tcp === null && !dns) || sourceLimits.packets > 0) return filter;
   return { ...filter, sourceLimits: { ...sourceLimits, packets: PROVEN_SOURCE_PACKETS } };
+}
+
+/** The built-in ones first. */
+export function buildProfiles(profiles: ProfilesFile): ScrubProfile[] {
+  return [
+    ...Object.entries(PROFILES).map(([name, kind]) => ({ name, isBuiltIn: true, filter: { ...ANY_VICTIM, ...kind } })),
+    ...profiles.map((own) => ({ name: own.name ?? "", isBuiltIn: false, filter: filterOf(own, ANY_VICTIM) })),
+  ];
+}
+
+export function buildSelectable({ selectable_profiles: names, selectable_always: isAlways }: ScrubFile): Selectable {
+  return { profiles: [...new Set(names)], isAlways: isAlways ?? false };
 }
 
 function filterOf(file: Omit<ScrubFile, "profile">, otherwise: ScrubFilter): ScrubFilter {

@@ -8,6 +8,7 @@ import {
   SERIES_POINTS_PER_ATTACK,
 } from "../../limits.ts";
 import { AttackMeters, type DroppedOf } from "./attack-meters.ts";
+import type { DroppedAmount } from "./attack-volume.ts";
 
 const ATTACK = attack();
 const NOTHING_KNOWN: DroppedOf = () => null;
@@ -134,6 +135,20 @@ test("an attack without a host of its own is read once a window", () => {
 });
 
 describe("what was dropped", () => {
+  test("counts answers and proofs since the attack is measured, and since another ban counts anew", () => {
+    let dropped: DroppedAmount = { packets: 100, bits: 800, challenged: 50, validated: 1 };
+    const meters = metersWith(() => dropped);
+    meters.add(ATTACK, counted(500, { endMs: 1000 }));
+    dropped = { packets: 400, bits: 3200, challenged: 90, validated: 4 };
+    meters.add(ATTACK, counted(500, { endMs: 2000 }));
+    dropped = { packets: 50, bits: 400 };
+    meters.add(ATTACK, counted(500, { endMs: 3000 }));
+    dropped = { packets: 60, bits: 480, challenged: 5, validated: 2 };
+    meters.add(ATTACK, counted(500, { endMs: 4000 }));
+    const all = { packets: 360, bits: 2880, challenged: 45, validated: 5 };
+    expect(meters.volumeOf(ATTACK)?.dropped).toEqual(all);
+  });
+
   test("counts from the start of the attack, also over a second ban", () => {
     let dropped = { packets: 100, bits: 800 };
     const meters = metersWith(() => dropped);

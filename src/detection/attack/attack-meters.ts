@@ -12,10 +12,10 @@ import type { Now } from "../../system/now.ts";
 import { METRICS, type Rates, type Thresholds } from "../../traffic/rates.ts";
 import { type Attack, firstCrossed } from "./attack.ts";
 import { AttackSeries, type SeriesTick } from "./attack-series.ts";
-import { type Amount, type AttackVolume, VolumeMeter } from "./attack-volume.ts";
+import { type AttackVolume, type DroppedAmount, droppedSince, VolumeMeter } from "./attack-volume.ts";
 
 /** What is known to have been dropped of an attack's traffic so far; null: nothing is known. */
-export type DroppedOf = (attack: Attack) => Amount | null;
+export type DroppedOf = (attack: Attack) => DroppedAmount | null;
 
 /** The traffic of the target in one span; `amounts` has METRICS.length values from `from` on. */
 export interface Counted {
@@ -45,7 +45,7 @@ interface Measured {
   readonly last: Float64Array;
   /** Monotonic ms: the last reading of an attack that is measured by windows. */
   readAtMs: number | null;
-  dropped: Amount | null;
+  dropped: DroppedAmount | null;
   /** Wall clock, ms. */
   droppedAtMs: number;
 }
@@ -200,10 +200,9 @@ export class AttackMeters {
     measured.dropped = dropped;
     // Another ban counts from zero.
     const isContinued = before !== null && dropped.packets >= before.packets;
-    const packets = dropped.packets - (isContinued ? before.packets : 0);
-    const bits = dropped.bits - (isContinued ? before.bits : 0);
-    measured.meter.drop({ packets, bits });
-    measured.series.drop({ packets, bits });
+    const more = isContinued ? droppedSince(before, dropped) : dropped;
+    measured.meter.drop(more);
+    measured.series.drop(more);
   }
 }
 

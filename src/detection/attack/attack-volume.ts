@@ -9,6 +9,14 @@ export interface Amount {
   readonly bits: number;
 }
 
+/** What was dropped. Sources that had to prove their address: absent where none had to. */
+export interface DroppedAmount extends Amount {
+  /** Packets that were answered so that their sources prove their address. */
+  readonly challenged?: number;
+  /** How often a source did. */
+  readonly validated?: number;
+}
+
 /** The traffic of the attacked target in one tick. */
 export interface CountedSpan extends Amount {
   /** Wall clock, ms. */
@@ -27,7 +35,7 @@ export interface AttackVolume extends Amount {
   /** The time from which the peak of packets is told, ms. */
   readonly peakOverMs: number;
   /** What is known to have been dropped of it; null: nothing is known. */
-  readonly dropped: Amount | null;
+  readonly dropped: DroppedAmount | null;
 }
 
 interface Tick extends CountedSpan {
@@ -56,7 +64,7 @@ export class VolumeMeter {
   /** Ticks after the one that followed the last one above the thresholds; counted when another one is above. */
   #calm: CountedSpan | null = null;
   #isCalm = false;
-  #dropped: Amount | null = null;
+  #dropped: DroppedAmount | null = null;
 
   constructor(earlier: AttackVolume | null) {
     this.#earlier = earlier;
@@ -78,9 +86,9 @@ export class VolumeMeter {
     }
   }
 
-  drop(dropped: Amount): void {
+  drop(dropped: DroppedAmount): void {
     this.#volume = null;
-    this.#dropped = plus(this.#dropped ?? NOTHING, dropped);
+    this.#dropped = plusDropped(this.#dropped ?? NOTHING, dropped);
   }
 
   /** null: no tick was above the thresholds yet. */
@@ -103,7 +111,8 @@ export class VolumeMeter {
       peakPps: isHigher ? this.#peakPps : earlier.peakPps,
       peakBps: Math.max(this.#peakBps, earlier?.peakBps ?? 0),
       peakOverMs: isHigher ? this.#peakOverMs : earlier.peakOverMs,
-      dropped: dropped === this.#dropped && dropped !== null ? plus(dropped, earlier?.dropped ?? NOTHING) : dropped,
+      dropped:
+        dropped === this.#dropped && dropped !== null ? plusDropped(dropped, earlier?.dropped ?? NOTHING) : dropped,
     };
   }
 
@@ -160,6 +169,22 @@ export class VolumeMeter {
 
 export function plus(a: Amount, b: Amount): Amount {
   return { packets: a.packets + b.packets, bits: a.bits + b.bits };
+}
+
+export function plusDropped(a: DroppedAmount, b: DroppedAmount): DroppedAmount {
+  return combined(a, b, (x, y) => x + y);
+}
+
+/** What came since; never less than nothing. */
+export function droppedSince(before: DroppedAmount, now: DroppedAmount): DroppedAmount {
+  return combined(now, before, (x, y) => Math.max(0, x - y));
+}
+
+function combined(a: DroppedAmount, b: DroppedAmount, by: (x: number, y: number) => number): DroppedAmount {
+  const amount = { packets: by(a.packets, b.packets), bits: by(a.bits, b.bits) };
+  if (a.challenged === undefined && b.challenged === undefined) return amount;
+  const challenged = by(a.challenged ?? 0, b.challenged ?? 0);
+  return { ...amount, challenged, validated: by(a.validated ?? 0, b.validated ?? 0) };
 }
 
 export function perSecond(count: number, spanMs: number): number {

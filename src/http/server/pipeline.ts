@@ -167,9 +167,11 @@ async function carryOut(
   return route.handle(call, checked.fields);
 }
 
-/** Required for every POST, also without a body, so that other sites cannot send it without a CORS preflight. */
+/** Required for every POST and PUT, also without a body, so that other sites cannot send it without a CORS preflight. */
 function mediaTypeRefusal({ method, headers }: Request): Refusal | null {
-  return method === "POST" && !isJson(headers.get("content-type")) ? { kind: "wrong_media_type" } : null;
+  return (method === "POST" || method === "PUT") && !isJson(headers.get("content-type"))
+    ? { kind: "wrong_media_type" }
+    : null;
 }
 
 async function readFields(route: CommandRoute, request: Request): Promise<Fields<unknown> | Refusal> {

@@ -25,6 +25,9 @@ export const VolumeWire = Type.Object(
     dropped_bits: Type.Optional(Count),
     passed_packets: Type.Optional(Count),
     passed_bits: Type.Optional(Count),
+    /** Packets answered so that their sources prove their address, and how often one did; absent where none had to. */
+    challenged_packets: Type.Optional(Count),
+    validated_sources: Type.Optional(Count),
   },
   closed,
 );
@@ -47,5 +50,7 @@ export function volumeToWire(volume: AttackVolume): VolumeWire {
     dropped_bits: dropped === null ? null : Math.round(dropped.bits),
     passed_packets: dropped === null ? null : Math.max(0, Math.round(packets - dropped.packets)),
     passed_bits: dropped === null ? null : Math.max(0, Math.round(bits - dropped.bits)),
+    challenged_packets: dropped?.challenged ?? null,
+    validated_sources: dropped?.validated ?? null,
   });
 }

@@ -92,7 +92,7 @@ export function filterText(filter: ScrubFilter, attack: string): string {
 }
 
 /** `tcp/80,443`, `udp/from 53`, `icmp`. */
-function serviceText({ protocol, ports, sourcePorts }: Service): string {
+export function serviceText({ protocol, ports, sourcePorts }: Service): string {
   const to = portsText(ports);
   const from = portsText(sourcePorts);
   const parts = [to, from === null ? null : `from ${from}`].filter((part) => part !== null);

@@ -1,19 +1,34 @@
 import { describe, expect, test } from "bun:test";
-import { parseConfig } from "../../config/load/load.ts";
-import type { KernelRule } from "../rules/kernel-rules.ts";
-import { matchText } from "../rules/rule.ts";
-import { standingRules } from "./standing-rules.ts";
+import { prefix } from "../../../test/fixtures/networks.ts";
+import { ban, configOf } from "../../../test/fixtures/views.ts";
+import type { Config } from "../../config/config.ts";
+import type { Ban } from "../ban.ts";
+import { type ActiveChoice, judgeChoice } from "../protection/choice.ts";
+import { matchText, wideRule } from "../rules/rule.ts";
+import { standingPlaces, standingRules } from "./standing-rules.ts";
 
-function rulesOf(text: string): readonly KernelRule[] {
-  const common = "networks: [192.0.2.0/24, 2001:db8::/48]\nthresholds: {pps: 1000, mbps: 100, flows_per_sec: 500}\n";
-  const dataplane = "dataplane: {interfaces: [eth0]}\n";
-  const loaded = parseConfig(new TextEncoder().encode(common + dataplane + text));
-  if (loaded.kind === "invalid") throw new Error(JSON.stringify(loaded.problems));
-  return standingRules(loaded.config, 0);
+const COMMON = `networks: [192.0.2.0/24, 2001:db8::/48]
+thresholds: {pps: 1000, mbps: 100, flows_per_sec: 500}
+dataplane: {interfaces: [eth0]}
+`;
+
+/** Choices as `[prefix, profile, always]`. */
+type Chosen = readonly (readonly [text: string, profile: string, always: boolean])[];
+
+function rulesOf(config: Config, chosen: Chosen, bans: readonly Ban[]) {
+  const choices = chosen.map(([text, profile, always]): ActiveChoice => {
+    const rest = { note: "", operator: "", tenant: null, chosenAt: 0 };
+    const judged = judgeChoice({ prefix: text, profile, always, ...rest }, config);
+    if (judged.kind === "inactive") throw new Error(judged.cause);
+    return judged;
+  });
+  return standingRules(standingPlaces(config, choices), bans, 0);
 }
 
-function learned(text: string): string[] {
-  return rulesOf(text).map(({ rule, inline }) => `${inline?.kind ?? "discard"} ${matchText(rule)}`);
+function learned(text: string, chosen: Chosen = [], bans: readonly Ban[] = []): string[] {
+  return rulesOf(configOf(COMMON + text), chosen, bans).map(
+    ({ rule, inline }) => `${inline?.kind ?? "discard"} ${matchText(rule)}`,
+  );
 }
 
 const GROUP = "hostgroups: [{name: web, networks: [192.0.2.0/28]";
@@ -48,17 +63,17 @@ describe("a hostgroup within a network that has standing rules", () => {
     "validate_transparent dst 192.0.2.0/24 proto tcp",
     "validate_transparent dst 2001:db8::/48 proto tcp",
   ];
-  const ALWAYS = "scrub: {always: true, source_packets_per_second: 0}\n";
+  const scrubbed = "scrub: {always: true, source_packets_per_second: 0}\n";
 
   test("is kept from those, whatever it does itself", () => {
-    expect(learned(`${ALWAYS}${GROUP}, scrub: {always: false}}]\n`)).toEqual(["pass dst 192.0.2.0/28", ...network]);
-    expect(learned(`${ALWAYS}${GROUP}, scrub: {tcp: "off", source_mbps: 8}}]\n`)).toEqual([
+    expect(learned(`${scrubbed}${GROUP}, scrub: {always: false}}]\n`)).toEqual(["pass dst 192.0.2.0/28", ...network]);
+    expect(learned(`${scrubbed}${GROUP}, scrub: {tcp: "off", source_mbps: 8}}]\n`)).toEqual([
       "limit_source dst 192.0.2.0/28",
       "pass dst 192.0.2.0/28",
       ...network,
     ]);
     const services = "services: [{protocol: icmp}]";
-    expect(learned(`${ALWAYS}${GROUP}, scrub: {tcp: "off", ${services}}}]\n`)).toEqual([
+    expect(learned(`${scrubbed}${GROUP}, scrub: {tcp: "off", ${services}}}]\n`)).toEqual([
       "pass dst 192.0.2.0/28 proto icmp",
       "discard dst 192.0.2.0/28",
       ...network,
@@ -66,8 +81,8 @@ describe("a hostgroup within a network that has standing rules", () => {
   });
 
   test("in dry run is so by a rule that is none of it", () => {
-    const config = `${ALWAYS}${GROUP}, scrub: {tcp: "off", dry_run: true, services: [{protocol: icmp}]}}]\n`;
-    const made = rulesOf(config).slice(0, 3);
+    const config = `${scrubbed}${GROUP}, scrub: {tcp: "off", dry_run: true, services: [{protocol: icmp}]}}]\n`;
+    const made = rulesOf(configOf(COMMON + config), [], []).filter(({ rule }) => rule.destination?.length === 28);
     expect(made.map(({ inline, isDryRun }) => [inline?.kind, isDryRun])).toEqual([
       ["pass", true],
       [undefined, true],
@@ -75,13 +90,14 @@ describe("a hostgroup within a network that has standing rules", () => {
     ]);
   });
 
-  test("has one end for all of its prefixes, and those within another hostgroup have their own", () => {
+  test("has an end at each of its prefixes, and those within another hostgroup have their own", () => {
     const nested = "hostgroups: [{name: web, networks: [192.0.2.0/26, 192.0.2.0/28, 192.0.2.8/32]";
     const games = "{name: games, networks: [192.0.2.8/30]}";
-    expect(learned(`${ALWAYS}${nested}, scrub: {always: false}}, ${games}]\n`)).toEqual([
+    expect(learned(`${scrubbed}${nested}, scrub: {always: false}}, ${games}]\n`)).toEqual([
       "pass dst 192.0.2.8/32",
       "validate_transparent dst 192.0.2.8/30 proto tcp",
       "pass dst 192.0.2.8/30",
+      "pass dst 192.0.2.0/28",
       "pass dst 192.0.2.0/26",
       ...network,
     ]);
@@ -106,4 +122,58 @@ test("where a hostgroup is always scrubbed, its rules are there without an attac
     "pass dst 192.0.2.0/28 proto tcp dst-port 443",
     "discard dst 192.0.2.0/28",
   ]);
+});
+
+const GAME =
+  "scrub_profiles: [{name: bare, source_packets_per_second: 9}, {name: only, services: [{protocol: gre}]}]\n";
+const ALWAYS = `${GAME}mitigation: scrub\nscrub: {always: true, tcp: "off", services: [{protocol: icmp}]}\n`;
+const NETWORK = ["pass dst 192.0.2.0/24 proto icmp", "discard dst 192.0.2.0/24"];
+const NETWORK_6 = NETWORK.map((text) => text.replace("192.0.2.0/24", "2001:db8::/48"));
+const of = (rules: readonly string[], text: string) => rules.filter((rule) => rule.includes(`dst ${text}`));
+const VALIDATES = (text: string) => `validate_transparent dst ${text} proto tcp`;
+
+test("the longest prefix decides: a choice in one that is always scrubbed has its own rules, which end there", () => {
+  const rules = learned(ALWAYS, [
+    ["192.0.2.0/28", "only", true],
+    ["192.0.2.1/32", "bare", true],
+    ["192.0.2.2/32", "only", false],
+  ]);
+  expect(of(rules, "192.0.2.0/24")).toEqual(NETWORK);
+  expect(of(rules, "2001:db8::/48")).toEqual(NETWORK_6);
+  const only = ["pass dst 192.0.2.0/28 proto gre", "discard dst 192.0.2.0/28"];
+  expect(of(rules, "192.0.2.0/28")).toEqual([VALIDATES("192.0.2.0/28"), ...only]);
+  const bare = ["limit_source dst 192.0.2.1/32", "pass dst 192.0.2.1/32"];
+  expect(of(rules, "192.0.2.1/32")).toEqual([VALIDATES("192.0.2.1/32"), ...bare]);
+  // Only while attacked: until then its sources are learned, and the rules around it are not for it.
+  expect(of(rules, "192.0.2.2/32")).toEqual(["learn dst 192.0.2.2/32 proto tcp", "pass dst 192.0.2.2/32"]);
+});
+
+test("a hostgroup in one that is always scrubbed is not, where it says so", () => {
+  const rules = learned(`${ALWAYS}${GROUP}, scrub: {always: false, tcp: "off"}}]\n`);
+  expect(of(rules, "192.0.2.0/28")).toEqual(["pass dst 192.0.2.0/28"]);
+});
+
+test("what is only counted does not end the rules of its prefix", () => {
+  const rules = learned(ALWAYS.replace("{always", "{dry_run: true, always"), [["192.0.2.1/32", "only", true]]);
+  expect(of(rules, "192.0.2.1/32").at(-1)).toBe("pass dst 192.0.2.1/32");
+});
+
+test("a scrub ban of the same prefix takes the place of its rules, and a ban around it is not cut off", () => {
+  const scrub = configOf(COMMON + ALWAYS).mitigations[0]?.scrub;
+  if (scrub === undefined) throw new Error("there is one");
+  const rule = wideRule(prefix("192.0.2.1/32"), { kind: "discard" });
+  const rules = { kind: "flowspec", rules: [rule], matchesAll: false, localPref: 0, basis: "" } as const;
+  const own = ban({ target: "192.0.2.1", measure: { kind: "scrub", rules, filter: scrub } });
+  const chosen: Chosen = [["192.0.2.1/32", "bare", true]];
+  expect(of(learned(ALWAYS, chosen, [own]), "192.0.2.1/32")).toEqual(["pass dst 192.0.2.1/32"]);
+  const around = { ...ban({ target: "192.0.2.0", measure: rules }), prefix: prefix("192.0.2.0/25") };
+  const bare = [VALIDATES("192.0.2.1/32"), "limit_source dst 192.0.2.1/32"];
+  expect(of(learned(ALWAYS, chosen, [around]), "192.0.2.1/32")).toEqual(bare);
+});
+
+test("ids fit the kernel for the longest prefix, and differ", () => {
+  const text = "2001:db8:0:1111:2222:3333:4444:5555/128";
+  const ids = rulesOf(configOf(COMMON + ALWAYS), [[text, "web", true]], []).map(({ id }) => id);
+  expect(ids.filter((id) => Buffer.byteLength(id) > 63)).toEqual([]);
+  expect(new Set(ids).size).toBe(ids.length);
 });

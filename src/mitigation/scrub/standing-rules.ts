@@ -1,13 +1,17 @@
 /**
  * Rules that are in the kernel whether or not there is an attack: by which sources with connections are remembered, so
- * that these live on when their victim is scrubbed, and those of hostgroups that are always scrubbed. Pure.
+ * that these live on when their victim is scrubbed, and those of prefixes that are always scrubbed, by the configuration
+ * or by a choice. The longest of these prefixes decides about an address. Pure.
  */
 import type { Config } from "../../config/config.ts";
 import type { GroupMitigation } from "../../config/sections/mitigation.ts";
-import { addressToBytes } from "../../net/address.ts";
-import { mappedLength, type Prefix, prefixContains } from "../../net/prefix.ts";
+import type { ScrubConfig } from "../../config/sections/scrub.ts";
+import { enclosingPrefix, mappedLength, type Prefix } from "../../net/prefix.ts";
+import { PrefixTable } from "../../net/prefix-table.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
-import { type KernelRule, toKernelRules } from "../rules/kernel-rules.ts";
+import type { Ban } from "../ban.ts";
+import type { ActiveChoice } from "../protection/choice.ts";
+import { type KernelRule, kernelRulesOf, toKernelRules } from "../rules/kernel-rules.ts";
 import { wideRule } from "../rules/rule.ts";
 import { mayScrub } from "./ban-slots.ts";
 import { type ScrubRule, scrubRules } from "./scrub-rules.ts";
@@ -15,81 +19,98 @@ import { type ScrubRule, scrubRules } from "./scrub-rules.ts";
 /** Renewed with every change of the rules, so that they do not end while the service runs. */
 const LASTS_MS = 10 * 365 * 86_400_000;
 
-type Groups = Pick<Config, "hostgroups" | "networks" | "mitigations">;
-
-/** Those of longer prefixes come first: while the last ones find no room, no hostgroup is left to a wider one's rules. */
-export function standingRules(config: Groups, wallMs: number): readonly KernelRule[] {
-  let made = MADE.get(config);
-  if (made === undefined) {
-    made = makeRules(config);
-    MADE.set(config, made);
-  }
-  const expiresAtMs = wallMs + LASTS_MS;
-  return made.map((rule) => ({ ...rule, expiresAtMs }));
-}
-
-/** Cached by configuration: they are asked for with each change of a ban. */
-const MADE = new WeakMap<Groups, readonly KernelRule[]>();
-
-/** A prefix of a hostgroup. */
-interface Owned {
+/** A prefix with rules of its own. */
+export interface StandingPlace {
   readonly prefix: Prefix;
-  readonly mitigation: GroupMitigation;
-  readonly rules: readonly ScrubRule[];
+  readonly scrub: ScrubConfig;
+  readonly kind: "always" | "learn" | "none";
+  /** A shorter prefix around it is always scrubbed, in a way that is not for this one. */
+  readonly isApart: boolean;
 }
 
-function makeRules(config: Groups): readonly KernelRule[] {
-  const made = nested(ownedPrefixes(config)).map((each) => [mappedLength(each.prefix), kernelRulesOf(each)] as const);
-  return made.sort(([a], [b]) => b - a).flatMap(([, rules]) => rules);
-}
-
-/** A hostgroup that has a whole network has it alone. */
-function ownedPrefixes({ hostgroups, networks, mitigations }: Groups): Owned[] {
-  const byText = new Map<string, Owned>();
+/**
+ * Those of longer prefixes come first: while the last ones find no room, no prefix is left to a wider one's rules.
+ * Depends on the configuration and the choices only, and is slow where there are very many prefixes.
+ */
+export function standingPlaces(
+  { hostgroups, networks, mitigations }: Pick<Config, "hostgroups" | "networks" | "mitigations">,
+  chosen: Iterable<ActiveChoice>,
+): StandingPlace[] {
+  // By text: a hostgroup may be a whole network, and a choice a whole hostgroup.
+  const places = new Map<string, Omit<StandingPlace, "isApart">>();
+  const add = (prefix: Prefix, mitigation: GroupMitigation | undefined, scrub = mitigation?.scrub) => {
+    if (mitigation === undefined || scrub === undefined) return;
+    places.set(prefix.text, { prefix, scrub, kind: kindOf(mitigation, scrub) });
+  };
   for (const [i, { networks: own }] of hostgroups.entries()) {
-    const mitigation = mitigations[i];
-    if (mitigation === undefined) continue;
-    for (const prefix of i === 0 ? networks : own) {
-      byText.set(prefix.text, { prefix, mitigation, rules: rulesFor(prefix, mitigation) });
-    }
+    for (const prefix of i === 0 ? networks : own) add(prefix, mitigations[i]);
   }
-  return [...byText.values()];
+  const choices = new Set<string>();
+  for (const { prefix, group, scrub } of chosen) {
+    add(prefix, mitigations[group], scrub);
+    choices.add(prefix.text);
+  }
+  const all = [...places.values()];
+  const [always, learned] = (["always", "learn"] as const).map(
+    (wanted) => new Places(all.filter(({ kind }) => kind === wanted).map(({ prefix }) => prefix)),
+  ) as [Places, Places];
+  // Sources of a choice are mostly learned by the rule of its hostgroup.
+  const isNeeded = ({ kind, isApart, prefix }: StandingPlace) =>
+    isApart || kind === "always" || (kind === "learn" && !(choices.has(prefix.text) && learned.hasAround(prefix)));
+  return all
+    .map((place) => ({ ...place, isApart: !endsItself(place) && always.hasAround(place.prefix) }))
+    .filter(isNeeded)
+    .sort((a, b) => mappedLength(b.prefix) - mappedLength(a.prefix));
 }
 
-function rulesFor(prefix: Prefix, mitigation: GroupMitigation): ScrubRule[] {
-  const { scrub } = mitigation;
-  if (scrub.isAlways) return scrubRules(prefix, scrub, []);
-  if (!mayScrub(mitigation) || (scrub.tcp === null && !scrub.dns)) return [];
+export function standingRules(places: readonly StandingPlace[], bans: Iterable<Ban>, wallMs: number): KernelRule[] {
+  const banned = [...bans].filter((ban) => kernelRulesOf(ban).length > 0);
+  const scrubbed = new Set(banned.filter(({ measure }) => measure.kind === "scrub").map(({ prefix }) => prefix.text));
+  const wide = new Places(banned.map(({ prefix }) => prefix));
+  const owner = { banId: "", expiresAtMs: wallMs + LASTS_MS };
+  return places.flatMap((place) => {
+    const { prefix, scrub, isApart } = place;
+    // The ban of the prefix has the same filter, with the rules of its attack.
+    const own = place.kind === "always" && scrubbed.has(prefix.text) ? [] : rulesOf(place);
+    // The kernel would not come to the rules of a ban around it.
+    const end = isApart && !wide.hasAround(prefix) ? [passOf(prefix)] : [];
+    return [
+      ...toKernelRules(own, "always/", { ...owner, isDryRun: scrub.countsOnly }),
+      ...toKernelRules(end, "always/", { ...owner, isDryRun: false }),
+    ];
+  });
+}
+
+function kindOf(mitigation: GroupMitigation, { isAlways, tcp, dns }: ScrubConfig): StandingPlace["kind"] {
+  if (isAlways) return "always";
+  return mayScrub(mitigation) && (tcp !== null || dns) ? "learn" : "none";
+}
+
+/** Its own rules decide about every packet. */
+function endsItself({ kind, scrub }: Pick<StandingPlace, "kind" | "scrub">): boolean {
+  return kind === "always" && scrub.services !== null && !scrub.countsOnly;
+}
+
+function rulesOf({ prefix, scrub, kind }: StandingPlace): ScrubRule[] {
+  if (kind === "none") return [];
+  if (kind === "always") return scrubRules(prefix, scrub, []);
   const rule = { ...wideRule(prefix, { kind: "discard" }), protocol: IP_PROTOCOL.tcp };
   return [{ rule, inline: { kind: "learn" }, reason: "unvalidated" }];
 }
 
-/** With the prefixes that each lies in, the widest first. */
-function nested(owned: readonly Owned[]): (Owned & { readonly around: readonly Owned[] })[] {
-  const keyed = owned.map((each) => [addressToBytes(each.prefix.address), each] as const);
-  keyed.sort(([a, { prefix: one }], [b, { prefix: other }]) => Buffer.compare(a, b) || one.length - other.length);
-  let around: readonly Owned[] = [];
-  return keyed.map(([, each]) => {
-    around = around.filter(({ prefix }) => prefixContains(prefix, each.prefix.address));
-    const placed = { ...each, around };
-    around = [...around, each];
-    return placed;
-  });
+function passOf(prefix: Prefix): ScrubRule {
+  return { rule: wideRule(prefix, { kind: "discard" }), inline: { kind: "pass" }, reason: "no_service" };
 }
 
-/**
- * The kernel goes on to the rules of wider prefixes where those of a longer one decide nothing. A prefix within one of
- * the same hostgroup is left to that one's; one within another hostgroup's is kept from that one's, unless these only
- * remember sources.
- */
-function kernelRulesOf({ prefix, mitigation, rules, around }: ReturnType<typeof nested>[number]): KernelRule[] {
-  if (around.at(-1)?.mitigation === mitigation) return [];
-  const { countsOnly, services } = mitigation.scrub;
-  const terms = { banId: "", isDryRun: countsOnly, expiresAtMs: 0 };
-  const made = toKernelRules(rules, "always/", terms);
-  const isAround = around.some((wider) => wider.mitigation.scrub.isAlways && wider.rules.length > 0);
-  const decidesAll = rules.length > 0 && mitigation.scrub.isAlways && services !== null && !countsOnly;
-  if (!isAround || decidesAll) return made;
-  const end = { rule: wideRule(prefix, { kind: "discard" }), inline: { kind: "pass" }, reason: "rule" } as const;
-  return [...made, ...toKernelRules([end], "always/", { ...terms, isDryRun: false })];
+/** Answers whether one of some prefixes is around another. */
+class Places {
+  readonly #table: PrefixTable;
+
+  constructor(prefixes: readonly Prefix[]) {
+    this.#table = PrefixTable.of(prefixes);
+  }
+
+  hasAround({ address, length }: Prefix): boolean {
+    return length > 0 && this.#table.findAround(enclosingPrefix(address, length - 1)) >= 0;
+  }
 }

@@ -1,0 +1,142 @@
+/**
+ * The buttons to choose the protection of a prefix and to remove the choice, with their dialogs. Hidden from callers who
+ * may not use them.
+ */
+import { useState } from "preact/hooks";
+import type { ProtectionsWire, ProtectionWire } from "../../src/http/wire/protection.ts";
+import { PROTECTION_NOTE_MAX } from "../../src/limits.ts";
+import { command } from "../api/client.ts";
+import { useResource } from "../api/resource.ts";
+import { mayAct } from "../api/session.ts";
+import {
+  filterFacts,
+  maySayWhen,
+  PROTECTION_PATH,
+  profileText,
+  protectionOrder,
+  protectionPath,
+  sourceText,
+  WHENS,
+  type When,
+  whenOf,
+  whenText,
+} from "../text/protection.ts";
+import { Button } from "./button.tsx";
+import { CommandButton } from "./command-button.tsx";
+import { Confirm, Dialog } from "./dialog.tsx";
+import { ChoiceField, TextField } from "./field.tsx";
+import { tellOutcome } from "./outcome.tsx";
+import { Facts } from "./panel.tsx";
+import { Show } from "./show.tsx";
+
+export interface ProtectButtonProps {
+  /** Absent: the dialog asks for it. */
+  readonly prefix?: string;
+  /** The choice for exactly this prefix. */
+  readonly choice?: ProtectionWire["choice"];
+  readonly onChanged: () => void;
+}
+
+export function ProtectButton(props: ProtectButtonProps) {
+  const [isOpen, setOpen] = useState(false);
+  const { prefix } = props;
+  if (!mayAct()) return null;
+  return (
+    <>
+      <Button
+        label={prefix === undefined ? "Choose a protection" : `Change the protection of ${prefix}`}
+        onClick={() => setOpen(true)}
+      >
+        {prefix === undefined ? "Choose …" : "Change …"}
+      </Button>
+      {isOpen && <ProtectDialog {...props} onClose={() => setOpen(false)} />}
+    </>
+  );
+}
+
+type DialogProps = ProtectButtonProps & { readonly onClose: () => void };
+
+/** Which profiles there are is read when it opens. */
+function ProtectDialog(props: DialogProps) {
+  const { value } = useResource<ProtectionsWire>(PROTECTION_PATH, 0).state;
+  if (value.kind === "ready" && value.data.profiles.length > 0) return <ProtectForm {...props} known={value.data} />;
+  return (
+    <Dialog title="Choose a protection" onClose={props.onClose}>
+      <Show loaded={value} what="profiles">
+        {() => <p>Nothing may be chosen here: ask your operator for selectable profiles.</p>}
+      </Show>
+      <div class="dialog-buttons">
+        <Button onClick={props.onClose}>Close</Button>
+      </div>
+    </Dialog>
+  );
+}
+
+function ProtectForm({ known, onChanged, onClose, ...first }: DialogProps & { readonly known: ProtectionsWire }) {
+  const { profiles } = known;
+  const [prefix, setPrefix] = useState(first.prefix ?? "");
+  const [name, setName] = useState(first.choice?.profile ?? "");
+  const [when, setWhen] = useState<When>(whenOf(first.choice));
+  const [note, setNote] = useState(first.choice?.note ?? "");
+  const profile = profiles.find((each) => each.name === name) ?? profiles[0];
+  if (profile === undefined) return null;
+  const order = protectionOrder({ profile: profile.name, when, note });
+  return (
+    <Confirm<ProtectionWire>
+      title="Choose a protection"
+      verb="Choose"
+      isDangerous
+      act={() => command(protectionPath(prefix.trim()), order, "PUT")}
+      onDone={(done) => {
+        onChanged();
+        tellOutcome(doneText(done));
+      }}
+      onClose={onClose}
+    >
+      <TextField
+        label="Address or prefix"
+        value={prefix}
+        onInput={setPrefix}
+        placeholder="203.0.113.0/28"
+        hint="Within one hostgroup. The longest prefix decides."
+        isRequired
+      />
+      <div class="filters">
+        <ChoiceField
+          label="Profile"
+          value={profile.name}
+          options={profiles.map((each) => [each.name, each.name] as const)}
+          onChange={setName}
+        />
+        {maySayWhen(known) && <ChoiceField label="When" value={when} options={WHENS} onChange={setWhen} />}
+      </div>
+      <Facts facts={filterFacts(profile.filter)} />
+      <TextField label="Note" value={note} onInput={setNote} maxLength={PROTECTION_NOTE_MAX} />
+    </Confirm>
+  );
+}
+
+export function UnprotectButton({ prefix, onChanged }: { readonly prefix: string; readonly onChanged: () => void }) {
+  return (
+    <CommandButton<ProtectionWire>
+      label={`Remove the choice for ${prefix}`}
+      text="Remove …"
+      title={`Remove the choice for ${prefix}?`}
+      verb="Remove"
+      isDangerous
+      act={() => command(protectionPath(prefix), {}, "DELETE")}
+      onDone={(done) => {
+        onChanged();
+        tellOutcome(doneText(done));
+      }}
+    >
+      <p>A choice for a shorter prefix decides then, or the configuration.</p>
+    </CommandButton>
+  );
+}
+
+function doneText(done: ProtectionWire): string {
+  const { prefix, setting } = done;
+  if (setting === undefined) return `The choice for ${prefix} is removed.`;
+  return `${prefix}: ${profileText(setting)}, by ${sourceText(done)}, ${whenText(done)}.`;
+}

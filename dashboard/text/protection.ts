@@ -1,0 +1,84 @@
+/** What protects a prefix, in words. Pure. */
+import type { ProtectionsWire, ProtectionWire } from "../../src/http/wire/protection.ts";
+
+type Setting = NonNullable<ProtectionWire["setting"]>;
+export type FilterWire = Setting["filter"];
+type Choice = NonNullable<ProtectionWire["choice"]>;
+
+export const PROTECTION_PATH = "/api/v1/protection";
+
+/** @param prefix an address, or a prefix. */
+export function protectionPath(prefix: string): string {
+  return `${PROTECTION_PATH}/${encodeURIComponent(prefix)}`;
+}
+
+export function profileText({ profile }: Pick<Setting, "profile">): string {
+  return profile ?? "no profile";
+}
+
+/** Who decided. */
+export function sourceText({ source, choice }: Pick<ProtectionWire, "source" | "choice">): string {
+  return source === undefined || source === "configuration" || choice === undefined
+    ? "the configuration"
+    : chooserText(choice);
+}
+
+/** `noc`, `acme's web`, `an operator`. */
+export function chooserText({ chosen_by: by, operator, tenant }: Choice): string {
+  if (by === "operator") return operator ?? "an operator";
+  return operator === undefined ? `tenant ${tenant ?? ""}` : `${operator} of ${tenant ?? ""}`;
+}
+
+export function whenText({ when, cause }: Pick<ProtectionWire, "when" | "cause">): string {
+  switch (when) {
+    case "always":
+      return "at all times";
+    case "attack":
+      return "while attacked";
+    case "never":
+      return `never: ${cause ?? ""}`;
+    case undefined:
+      return "–";
+    default:
+      return when satisfies never;
+  }
+}
+
+/** Name and text of each part. */
+export function filterFacts(filter: FilterWire): (readonly [string, string])[] {
+  const { allowed, validators, limits, counts_only: countsOnly } = filter;
+  return [
+    ["Passes", allowed === undefined ? "any traffic" : allowed.length === 0 ? "nothing" : allowed.join(" · ")],
+    ["Proof", validators.length === 0 ? "none" : validators.join(" · ")],
+    ["Limits", limits.length === 0 ? "none" : limits.join(" · ")],
+    ...(countsOnly === true ? [["Dry run", "nothing is dropped, only counted"] as const] : []),
+  ];
+}
+
+/** In the order of the form: as it is, always, while attacked. */
+export const WHENS = [
+  ["configured", "As the prefix around it"],
+  ["always", "At all times"],
+  ["attack", "While attacked"],
+] as const;
+export type When = (typeof WHENS)[number][0];
+
+export function whenOf(choice: Pick<Choice, "always"> | undefined): When {
+  return choice?.always === undefined ? "configured" : choice.always ? "always" : "attack";
+}
+
+/** The fields of an order. */
+export function protectionOrder(order: { readonly profile: string; readonly when: When; readonly note: string }) {
+  const { profile, when, note } = order;
+  return { profile, note, ...(when === "configured" ? {} : { always: when === "always" }) };
+}
+
+/** Whether the caller may say when a profile applies, somewhere. */
+export function maySayWhen({ hostgroups }: Pick<ProtectionsWire, "hostgroups">): boolean {
+  return hostgroups.some(({ selectable }) => selectable.always);
+}
+
+/** For finding a choice. */
+export function choiceText({ prefix, hostgroup = "", choice }: ProtectionWire): string {
+  return [prefix, hostgroup, choice?.profile, choice?.note, choice?.operator, choice?.tenant].join(" ");
+}
