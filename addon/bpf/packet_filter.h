@@ -9,6 +9,7 @@
 #include "asked_source.h"
 #include "filter_tables.h"
 #include "limit_source.h"
+#include "source_sets.h"
 
 /* The kernel puts bpf_jiffies64() into the program as one load, while each clock is a call. */
 static __always_inline __u64 coarse_boot_ns(struct filter_stats* stats) {

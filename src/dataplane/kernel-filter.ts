@@ -7,11 +7,19 @@
 import { ADDRESS_BYTES, addressFromBytes, addressToBytes, type IpAddress } from "../net/address.ts";
 import { mappedLength, type Prefix } from "../net/prefix.ts";
 import { loadAddon } from "./addon.ts";
-import type { Filter, FilterOptions, FilterStatus, FilterVerdicts, PinnedFilter } from "./native.d.ts";
+import type {
+  Filter,
+  FilterOptions,
+  FilterStatus,
+  FilterVerdicts,
+  NamedPrefixes,
+  NamedSets,
+  PinnedFilter,
+} from "./native.d.ts";
 import { PAIR_BYTES, PAIR_COLUMNS, RULE_COLUMNS } from "./native-constants.ts";
 import { RULE_BYTES, type RuleToWrite, writeRule } from "./rule-record.ts";
 
-export type { FilterOptions, FilterStatus, FilterVerdicts, PinnedFilter };
+export type { FilterOptions, FilterStatus, FilterVerdicts, NamedPrefixes, NamedSets, PinnedFilter };
 
 /** Drops packets from `source` to `victim`; both have the same family. */
 export interface FilterPair {
@@ -68,6 +76,11 @@ export interface KernelFilter {
   readRules(): FilterRuleRow[];
   setAllowlist(prefixes: readonly Prefix[]): void;
   setWhitelist(prefixes: readonly Prefix[]): void;
+  /**
+   * Puts all named sets in force at once, in place of those before: no packet is judged by half of them. Sets that an
+   * earlier process left are in force until then. Blocks some milliseconds, until no packet is judged by the old ones.
+   */
+  setNamedSets(sets: NamedSets): void;
   status(): FilterStatus;
   /** May be called twice. Inline sources that filter must be closed before. */
   close(end: "keep" | "detach"): void;
@@ -79,6 +92,14 @@ const PAIR_CHUNK = 16_384;
 /** Throws an Error that names the remedy: no permission, no BPF file system, or another process on the same pins. */
 export function openKernelFilter(options: FilterOptions): KernelFilter {
   return new AddonFilter(loadAddon().openFilter(options));
+}
+
+/**
+ * Makes named sets of prefixes for setNamedSets(), off the event loop. Rejects with an Error that names the remedy: too
+ * many prefixes, too much memory, no permission.
+ */
+export function buildNamedSets(sets: readonly NamedPrefixes[]): Promise<NamedSets> {
+  return loadAddon().buildNamedSets(sets);
 }
 
 /** The state in the kernel, whether or not a service runs; changes nothing. Throws an Error without permission. */
@@ -146,6 +167,10 @@ class AddonFilter implements KernelFilter {
 
   setWhitelist(prefixes: readonly Prefix[]): void {
     this.native.setWhitelist(prefixBytes(prefixes), Uint8Array.from(prefixes, mappedLength));
+  }
+
+  setNamedSets(sets: NamedSets): void {
+    this.native.setNamedSets(sets);
   }
 
   status(): FilterStatus {

@@ -30,13 +30,16 @@ export const LEAST_KERNEL = {
 export const FILTER_ENTRIES_MAX = 4_194_304;
 /** Sources that a filter can be told to know at most. */
 export const FILTER_SOURCES_MAX = 16_777_216;
+/** Named sets of a filter, and prefixes of all of them together. */
+export const NAMED_SETS_MAX = 64;
+export const NAMED_PREFIXES_MAX = 2_000_000;
 /** Rules of a filter with one destination, or with none. */
 export const FILTER_RULES_PER_DESTINATION_MAX = 255;
 /** Port ranges of a rule on each side, and bytes of its identifier. */
 export const FILTER_PORT_RANGES_MAX = 5;
 export const FILTER_RULE_ID_BYTES_MAX = 63;
 /** Of the filter's pinned maps: others are replaced. */
-export const FILTER_SCHEMA = 7;
+export const FILTER_SCHEMA = 8;
 
 /** In the order in which thresholds are judged, and in which the columns of rates have them. */
 export const METRICS = [
