@@ -12,6 +12,7 @@ import type { EdgeConfig } from "./sections/edge.ts";
 import type { GroupMitigation } from "./sections/mitigation.ts";
 import type { ScrubbingConfig } from "./sections/nodes.ts";
 import type { NotifyConfig, UpdateCheckConfig } from "./sections/notify.ts";
+import type { PrefixSetConfig } from "./sections/prefix-sets.ts";
 import type { SamplesConfig } from "./sections/samples.ts";
 import type { StorageConfig } from "./sections/storage.ts";
 
@@ -38,6 +39,7 @@ export interface Config {
   readonly bgp: BgpConfig | null;
   /** null: nothing is dropped on this machine. */
   readonly dataplane: DataplaneConfig | null;
+  readonly prefixSets: readonly PrefixSetConfig[];
   readonly samples: SamplesConfig;
   readonly storage: StorageConfig;
   /** null: no scrub nodes. */

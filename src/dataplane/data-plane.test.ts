@@ -13,6 +13,7 @@ import type { DataplaneConfig } from "../config/sections/dataplane.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import { wideRule } from "../mitigation/rules/rule.ts";
 import { DataPlane } from "./data-plane.ts";
+import type { NamedSets } from "./kernel-filter.ts";
 
 const CONFIG = `
 dry_run: false
@@ -36,6 +37,8 @@ let kernel: TableFilters;
 let bans: Ban[];
 let events: string[];
 let plane: DataPlane;
+/** What the named sets are: none, some, or some that could not be made. */
+let sets: NamedSets | null | Error;
 
 function make(config: Config = loadConfigText(CONFIG)): DataPlane {
   const timers = new ManualTimers(clock);
@@ -45,6 +48,12 @@ function make(config: Config = loadConfigText(CONFIG)): DataPlane {
     dataplane: config.dataplane as DataplaneConfig,
     bans: () => bans,
     pairs: () => kernel.kernel.pairs.size,
+    prefixSets: {
+      forKernel() {
+        if (sets instanceof Error) throw sets;
+        return sets;
+      },
+    },
     putPairs: () => kernel.calls.push("pairs"),
     closeSources: (interfaces) => kernel.calls.push(`close ${interfaces.join()}`),
     openSources: () => kernel.calls.push("open sources"),
@@ -68,10 +77,53 @@ beforeEach(() => {
   kernel = new TableFilters();
   bans = [];
   events = [];
+  sets = null;
 });
 
 const changed = (one: Ban, previous: Ban | null = null) => plane.banChanged({ ban: one, previous });
 const puts = () => kernel.calls.filter((call) => call === "set rules").length;
+
+describe("named sets", () => {
+  const made = { size: () => ({ prefixes: 1, ranges: 1, bytes: 1 }), close: () => {} };
+  const order = () => kernel.calls.filter((call) => call.startsWith("set "));
+
+  test("are in force before the rules that name them, at the start and at a reload", () => {
+    sets = made;
+    bans = [ban()];
+    make().start();
+    plane.reconfigure(loadConfigText(CONFIG));
+    clock.advance(1000);
+    expect(order()).toEqual(["set named sets", "set rules", "set named sets", "set rules"]);
+  });
+
+  test("that changed are put alone; none are left out", () => {
+    make().start();
+    plane.namedSetsChanged();
+    expect(order()).toEqual(["set rules"]);
+    sets = made;
+    plane.namedSetsChanged();
+    expect(order()).toEqual(["set rules", "set named sets"]);
+  });
+
+  test("that could not be made keep the filter from being opened without them, until they are", () => {
+    sets = new Error("no memory");
+    make().start();
+    expect(plane.isUp()).toBe(false);
+    expect(events).toEqual(["open: no memory"]);
+    sets = made;
+    clock.advance(1000);
+    expect(plane.isUp()).toBe(true);
+  });
+
+  test("that the kernel refuses leave the old ones in force", () => {
+    sets = made;
+    make().start();
+    kernel.setsFault = "EPERM";
+    plane.namedSetsChanged();
+    expect(events).toEqual(["up", "sets: EPERM"]);
+    expect(plane.isUp()).toBe(true);
+  });
+});
 
 describe("the data plane", () => {
   test("is filled before it is attached, and sources open after that", () => {

@@ -14,7 +14,7 @@ import type { KernelPair, PairInstaller } from "../sourceblock/pair-installer.ts
 import { type Pair, pairName } from "../sourceblock/source-block.ts";
 import { messageOf } from "../system/error-message.ts";
 import { DataPlaneRules, type Dropped } from "./data-plane-rules.ts";
-import type { FilterOptions, FilterStatus, KernelFilter, PinnedFilter } from "./kernel-filter.ts";
+import type { FilterOptions, FilterStatus, KernelFilter, NamedSets, PinnedFilter } from "./kernel-filter.ts";
 
 /** The kernel's side, implemented by kernel-filter.ts. */
 export interface FilterOpener {
@@ -22,7 +22,7 @@ export interface FilterOpener {
   readPinned(pinPath: string): PinnedFilter;
 }
 
-export const DATA_PLANE_OPERATIONS = ["open", "lists", "rules", "close"] as const;
+export const DATA_PLANE_OPERATIONS = ["open", "lists", "sets", "rules", "close"] as const;
 export type DataPlaneOperation = (typeof DATA_PLANE_OPERATIONS)[number];
 
 export interface DataPlaneObserver {
@@ -44,6 +44,8 @@ export interface DataPlaneOptions {
   readonly bans: () => Iterable<Ban>;
   /** Number of pairs of source blocks. */
   readonly pairs: () => number;
+  /** For the kernel; null: there are none. Throws when there should be some. Absent: there are none. */
+  readonly prefixSets?: { forKernel(): NamedSets | null };
   /** Installs all live pairs again, and removes others from the kernel. */
   readonly putPairs: () => void;
   /** Closes the sources on the filter's interfaces: source and filter are one program on an interface. */
@@ -115,7 +117,19 @@ export class DataPlane implements PairInstaller {
     else if (this.#filter === null) this.#open();
     else {
       this.#putLists();
+      this.namedSetsChanged();
       this.#rules.changed(null);
+    }
+  }
+
+  /** If the kernel refuses, the old sets stay in force. */
+  namedSetsChanged(): void {
+    const filter = this.#filter;
+    if (filter === null) return;
+    try {
+      this.#putSetsInto(filter);
+    } catch (cause) {
+      this.#options.observer.fault("sets", cause);
     }
   }
 
@@ -197,6 +211,8 @@ export class DataPlane implements PairInstaller {
     try {
       opened = kernel.open(optionsOf(this.#dataplane));
       this.#putListsInto(opened);
+      // Before the rules that name them.
+      this.#putSetsInto(opened);
       this.#filter = opened;
       this.#rules.begin(opened);
       putPairs();
@@ -275,6 +291,11 @@ export class DataPlane implements PairInstaller {
     filter.setAllowlist(unique(this.#dataplane.allowlist));
     const own = new OwnInfrastructure(this.#config).prefixes();
     filter.setWhitelist(unique([...this.#config.protectedWhitelist, ...own]));
+  }
+
+  #putSetsInto(filter: KernelFilter): void {
+    const sets = this.#options.prefixSets?.forKernel() ?? null;
+    if (sets !== null) filter.setNamedSets(sets);
   }
 
   #withoutThrowing(step: () => void): void {

@@ -30,6 +30,7 @@ import { hostgroupsRoute } from "./routes/hostgroups.ts";
 import { hostsRoute } from "./routes/hosts.ts";
 import { type MetricsText, metricsRoute } from "./routes/metrics.ts";
 import { openapiRoute } from "./routes/openapi.ts";
+import { prefixSetsRoute } from "./routes/prefix-sets.ts";
 import { rulesRoute, scrubNodesRoute, scrubReportRoute } from "./routes/scrub.ts";
 import { sessionRoute } from "./routes/session.ts";
 import { sourceBlockRoute, sourcesRoute, sourceUnblockRoute } from "./routes/sources.ts";
@@ -72,6 +73,7 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     attackPcapRoute(backend),
     hostsRoute(backend, pages, snapshots),
     hostgroupsRoute(backend),
+    prefixSetsRoute(backend, clock),
     configRoute(backend),
     bansRoute(backend, slicing),
     banPreviewRoute(backend),

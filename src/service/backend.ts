@@ -27,6 +27,7 @@ import type { Ban } from "../mitigation/ban.ts";
 import type { BanAnswer } from "../mitigation/ban-answer.ts";
 import type { IpAddress } from "../net/address.ts";
 import { hostPrefix } from "../net/prefix.ts";
+import type { PrefixSetView } from "../prefixset/prefix-sets.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import { type BlockRequest, type Pair, pairName } from "../sourceblock/source-block.ts";
 import type { BlockAnswer, SourceBlockView, UnblockAnswer } from "../sourceblock/source-blocks.ts";
@@ -54,6 +55,8 @@ export interface Sources {
   readonly availableUpdate?: () => UpdateView | null;
   /** Findings of the machine check for this configuration; null: no check has finished. */
   readonly machineProblems?: () => readonly Item[] | null;
+  /** Absent: there are none. */
+  readonly prefixSets?: () => readonly PrefixSetView[];
 }
 
 export class ServiceBackend implements Backend {
@@ -63,6 +66,7 @@ export class ServiceBackend implements Backend {
   readonly #recorder: Pick<HistoryRecorder, "recent"> | null;
   readonly #availableUpdate: () => UpdateView | null;
   readonly #machineProblems: () => readonly Item[] | null;
+  readonly prefixSets: () => readonly PrefixSetView[];
   readonly scrub: ScrubNodes;
   readonly edge: Edge;
   readonly edgeHistory: EdgeHistory | null;
@@ -83,6 +87,7 @@ export class ServiceBackend implements Backend {
     this.#recorder = recorder ?? null;
     this.edgeHistory = history === undefined || history === null ? null : edgeHistoryOf(history);
     this.#availableUpdate = availableUpdate ?? (() => null);
+    this.prefixSets = sources.prefixSets ?? (() => []);
     this.#machineProblems = machineProblems ?? (() => null);
   }
 

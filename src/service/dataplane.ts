@@ -19,7 +19,7 @@ import type { Metrics } from "../observability/metrics.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Timers } from "../system/timers.ts";
 
-type Neighbors = Pick<DataPlaneOptions, "bans" | "pairs" | "putPairs" | "closeSources" | "openSources">;
+type Neighbors = Pick<DataPlaneOptions, "bans" | "pairs" | "prefixSets" | "putPairs" | "closeSources" | "openSources">;
 
 /** Other parts are called only after it is started. */
 export interface PacketDroppingOptions extends Neighbors {
@@ -36,6 +36,7 @@ export interface PacketDroppingOptions extends Neighbors {
 const FAULTS: Readonly<Record<DataPlaneOperation, string>> = {
   open: "the data plane cannot be put in force: nothing is dropped on this machine, detection and routes are not affected; trying again",
   lists: "the kernel refuses the allowlist or the whitelist: the previous ones stay in force",
+  sets: "the kernel refuses the named sets of prefixes: the previous ones stay in force",
   rules: "the kernel refuses the rules of bans: the previous ones stay in force; trying again",
   close: "the data plane was not closed cleanly: packets may still be dropped on this machine",
 };
@@ -43,7 +44,7 @@ const FAULTS: Readonly<Record<DataPlaneOperation, string>> = {
 /** null: none is configured. */
 export function openDataPlane(options: PacketDroppingOptions): DataPlane | null {
   const { filterOpener: kernel = null, config, timers, clock, metrics } = options;
-  const { bans, pairs, putPairs, closeSources, openSources } = options;
+  const { bans, pairs, prefixSets, putPairs, closeSources, openSources } = options;
   const { dataplane } = config;
   if (kernel === null) return null;
   if (dataplane === null) {
@@ -56,6 +57,7 @@ export function openDataPlane(options: PacketDroppingOptions): DataPlane | null 
     config,
     dataplane,
     ...{ bans, pairs, putPairs, closeSources, openSources },
+    ...(prefixSets === undefined ? {} : { prefixSets }),
     every: (ms, fn) => timers.every(ms, fn),
     after: (ms, fn) => timers.after(ms, fn),
     wallMs: () => clock.wallMs(),

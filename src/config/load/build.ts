@@ -14,6 +14,7 @@ import { buildEdge } from "../sections/edge.ts";
 import { buildMitigation, groupMitigationFile } from "../sections/mitigation.ts";
 import { buildScrubbing } from "../sections/nodes.ts";
 import { buildNotify, buildUpdateCheck } from "../sections/notify.ts";
+import { buildPrefixSets } from "../sections/prefix-sets.ts";
 import { buildSamples } from "../sections/samples.ts";
 import type { ConfigFile } from "../sections/schema.ts";
 import { buildStorage } from "../sections/storage.ts";
@@ -48,6 +49,7 @@ export function buildConfig(file: ConfigFile, zones: readonly Zone[]): Config {
     stateDir: file.state_dir,
     bgp: file.bgp === undefined ? null : buildBgp(file.bgp),
     dataplane: file.dataplane === undefined ? null : buildDataplane(file.dataplane),
+    prefixSets: buildPrefixSets(file.prefix_sets),
     samples: buildSamples(file.samples),
     storage: buildStorage(file.storage, file.state_dir),
     scrubbing: file.scrubbing === undefined ? null : buildScrubbing(file.scrubbing),

@@ -106,6 +106,7 @@ describe("defaults", () => {
       stateDir: "/var/lib/floodwall",
       bgp: null,
       dataplane: null,
+      prefixSets: [],
       samples: { enabled: true, perAttackFlows: 20, top: 10, asnFile: null, countryFile: null },
       storage: {
         driver: { kind: "sqlite", path: "/var/lib/floodwall/history.sqlite", maxBytes: 50_000_000_000 },

@@ -59,6 +59,7 @@ import {
   prefixesAreBounded,
 } from "./network.ts";
 import { clickhouseHasItsSection, mailAccountIsWhole, storageKeysHaveAnEffect, updateCheckHasAUrl } from "./output.ts";
+import { prefixSetNamesAreUnique, prefixSetsHaveOneSource } from "./prefix-sets.ts";
 import { divertHasANextHop, groupNextHopsGoWithoutNodes, leastLoadedNeedsCapacities } from "./scrubbing.ts";
 import { carpetThresholdsSaySomething, groupBaselinesHaveAFloor, outgoingThresholdsSaySomething } from "./threshold.ts";
 
@@ -100,6 +101,8 @@ const RULES: readonly Rule[] = [
   groupsRefineWhatIsThere,
   holdsAreBounded,
   dataplaneInterfacesAreUnique,
+  prefixSetNamesAreUnique,
+  prefixSetsHaveOneSource,
   scrubbingNeedsTheDataplane,
   slotsHoldTheBans,
   xdpModesAgree,
