@@ -11,7 +11,7 @@ namespace {
 /// An address of either family from its highest bit on: of IPv4 the first 32 bits, the rest is 0.
 __extension__ using Bits = unsigned __int128;
 
-constexpr std::uint32_t kAddressBytes = 16, kAddressBits = 128, kMappedBits = 96, kPieceBits = 16;
+constexpr std::uint32_t kAddressBytes = 16, kAddressBits = 128, kIpv4At = 96, kPieceBits = 16;
 
 struct Prefix {
   Bits first;
@@ -40,7 +40,7 @@ Prefix prefixOf(const std::uint8_t* address, std::uint32_t length, std::uint32_t
   return {.first = bits, .length = length, .bit = bit};
 }
 
-bool isIpv4(const Prefix& prefix) { return prefix.length >= kMappedBits && prefix.first >> 32 == 0xffff; }
+bool isIpv4(const Prefix& prefix) { return prefix.length >= kIpv4At && prefix.first >> 32 == 0xffff; }
 
 /// Appends the prefixes of a set to those of their families.
 void take(const NamedPrefixes& set, Families& families) {
@@ -55,8 +55,8 @@ void take(const NamedPrefixes& set, Families& families) {
       families.ipv6.push_back(prefix);
       continue;
     }
-    prefix.first <<= kMappedBits;
-    prefix.length -= kMappedBits;
+    prefix.first <<= kIpv4At;
+    prefix.length -= kIpv4At;
     families.ipv4.push_back(prefix);
   }
 }
