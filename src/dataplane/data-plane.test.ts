@@ -91,17 +91,24 @@ describe("named sets", () => {
     sets = made;
     bans = [ban()];
     make().start();
+    sets = { ...made };
     plane.reconfigure(loadConfigText(CONFIG));
     clock.advance(1000);
     expect(order()).toEqual(["set named sets", "set rules", "set named sets", "set rules"]);
+    // The same again need not be put.
+    clock.advance(3000);
+    expect(order()).toHaveLength(4);
+    plane.reconfigure(dry());
+    plane.reconfigure(loadConfigText(CONFIG));
+    expect(order().slice(4)).toEqual(["set named sets", "set rules"]);
   });
 
-  test("that changed are put alone; none are left out", () => {
+  test("that changed are put alone, within a second; none are left out", () => {
     make().start();
-    plane.namedSetsChanged();
+    clock.advance(1000);
     expect(order()).toEqual(["set rules"]);
     sets = made;
-    plane.namedSetsChanged();
+    clock.advance(1000);
     expect(order()).toEqual(["set rules", "set named sets"]);
   });
 
@@ -115,13 +122,17 @@ describe("named sets", () => {
     expect(plane.isUp()).toBe(true);
   });
 
-  test("that the kernel refuses leave the old ones in force", () => {
+  test("that the kernel refuses leave the old ones in force, and are tried again", () => {
     sets = made;
     make().start();
     kernel.setsFault = "EPERM";
-    plane.namedSetsChanged();
+    sets = { ...made };
+    clock.advance(1000);
     expect(events).toEqual(["up", "sets: EPERM"]);
     expect(plane.isUp()).toBe(true);
+    kernel.setsFault = null;
+    clock.advance(2000);
+    expect(order()).toHaveLength(4);
   });
 });
 

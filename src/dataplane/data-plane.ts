@@ -78,6 +78,8 @@ export class DataPlane implements PairInstaller {
   /** The configuration with which the filter was opened; `onExit` and `allowlist` follow the newest one. */
   #dataplane: DataplaneConfig;
   #filter: KernelFilter | null = null;
+  /** Those that the open filter was given; null: none. */
+  #setsInForce: NamedSets | null = null;
   /** Why the filter is not open. */
   #error = "not opened yet";
   /** Earliest time of the next attempt. Monotonic clock, ms. */
@@ -117,19 +119,8 @@ export class DataPlane implements PairInstaller {
     else if (this.#filter === null) this.#open();
     else {
       this.#putLists();
-      this.namedSetsChanged();
+      this.#putSets(this.#filter);
       this.#rules.changed(null);
-    }
-  }
-
-  /** If the kernel refuses, the old sets stay in force. */
-  namedSetsChanged(): void {
-    const filter = this.#filter;
-    if (filter === null) return;
-    try {
-      this.#putSetsInto(filter);
-    } catch (cause) {
-      this.#options.observer.fault("sets", cause);
     }
   }
 
@@ -210,6 +201,7 @@ export class DataPlane implements PairInstaller {
     let opened: KernelFilter | null = null;
     try {
       opened = kernel.open(optionsOf(this.#dataplane));
+      this.#setsInForce = null;
       this.#putListsInto(opened);
       // Before the rules that name them.
       this.#putSetsInto(opened);
@@ -262,8 +254,12 @@ export class DataPlane implements PairInstaller {
   }
 
   #watch(): void {
-    if (this.#filter !== null) this.#watchInterfaces(this.#filter);
-    else if (this.#isWanted && this.#options.monotonicMs() >= this.#notBeforeMs) this.#open();
+    if (this.#filter !== null) {
+      this.#watchInterfaces(this.#filter);
+      this.#putSets(this.#filter);
+    } else if (this.#isWanted && this.#options.monotonicMs() >= this.#notBeforeMs) {
+      this.#open();
+    }
     if (this.#rules.leftOut > 0) this.#rules.changed(null);
   }
 
@@ -293,9 +289,19 @@ export class DataPlane implements PairInstaller {
     filter.setWhitelist(unique([...this.#config.protectedWhitelist, ...own]));
   }
 
+  /** Those that changed. If the kernel refuses, the old ones stay in force, and they are tried again in a second. */
+  #putSets(filter: KernelFilter): void {
+    try {
+      this.#putSetsInto(filter);
+    } catch (cause) {
+      this.#options.observer.fault("sets", cause);
+    }
+  }
+
   #putSetsInto(filter: KernelFilter): void {
     const sets = this.#options.prefixSets?.forKernel() ?? null;
-    if (sets !== null) filter.setNamedSets(sets);
+    if (sets !== null && sets !== this.#setsInForce) filter.setNamedSets(sets);
+    this.#setsInForce = sets;
   }
 
   #withoutThrowing(step: () => void): void {

@@ -49,8 +49,8 @@ async function build(sets: readonly NamedPrefixes[]): Promise<NamedSets> {
   };
 }
 
-async function open(wantedSets: WantedSets = wanted("a", "b")): Promise<PrefixSets> {
-  const sets = await PrefixSets.open(wantedSets, {
+function open(wantedSets: WantedSets = wanted("a", "b")): Promise<PrefixSets> {
+  return PrefixSets.open(wantedSets, {
     read: async (due) => {
       reads.push(due.map(({ name }) => name));
       return due.map(answerOf);
@@ -60,15 +60,13 @@ async function open(wantedSets: WantedSets = wanted("a", "b")): Promise<PrefixSe
     wallMs: () => nowMs,
     monotonicMs: () => nowMs,
     every: () => () => {},
-    stampOf: (path) => files.get(path)?.stamp ?? "",
+    stampOf: async (path) => files.get(path)?.stamp ?? "",
     observer: {
       failed: (name, error, isNew) => events.push(`${name} failed: ${error}${isNew ? "" : " again"}`),
       updated: (name, prefixes) => events.push(`${name} has ${prefixes}`),
       refused: (cause) => events.push(`refused: ${(cause as Error).message ?? cause}`),
     },
   });
-  sets.start(() => events.push("replaced"));
-  return sets;
 }
 
 const builtNow = () => builds.filter(({ isOpen }) => isOpen).map(({ names }) => names);
@@ -115,7 +113,7 @@ describe("at the start", () => {
     buildFault = null;
     await sets.watch();
     expect(sets.forKernel()).not.toBeNull();
-    expect(events).toEqual(["refused: no memory", "replaced"]);
+    expect(events).toEqual(["refused: no memory"]);
   });
 
   test("all sets together have a bound", () => {
@@ -133,6 +131,16 @@ describe("while it runs", () => {
     expect(reads).toEqual([["a", "b"]]);
   });
 
+  test("two looks at once are one", async () => {
+    const sets = await open();
+    write("/b", 5);
+    await Promise.all([sets.watch(), sets.watch()]);
+    expect(events).toEqual(["b has 5"]);
+    write("/b", 6);
+    await sets.watch();
+    expect(reads).toHaveLength(3);
+  });
+
   test("a changed file replaces all sets, and the old ones are closed", async () => {
     const sets = await open();
     write("/b", 5);
@@ -140,7 +148,7 @@ describe("while it runs", () => {
     await sets.watch();
     expect(reads).toEqual([["a", "b"], ["b"]]);
     expect(builtNow()).toEqual(["a@0:2,b@1:5"]);
-    expect(events).toEqual(["b has 5", "replaced"]);
+    expect(events).toEqual(["b has 5"]);
     expect(sets.views().map(({ readMs }) => readMs)).toEqual([1000, 2000]);
   });
 
@@ -195,7 +203,7 @@ describe("while it runs", () => {
     buildFault = null;
     await sets.watch();
     expect(builtNow()).toEqual(["a@0:9,b@1:3"]);
-    expect(events).toEqual(["a has 9", "refused: no memory", "replaced"]);
+    expect(events).toEqual(["a has 9", "refused: no memory"]);
   });
 });
 
@@ -236,6 +244,17 @@ describe("a reload", () => {
     const sets = await open();
     buildFault = "no memory";
     expect(sets.prepare(wanted("a"))).rejects.toThrow("no memory");
+  });
+
+  test("that changes no set makes nothing", async () => {
+    const sets = await open();
+    const before = sets.forKernel();
+    await sets.prepare(wanted("b", "a"));
+    await sets.prepare(wanted("b", "a"));
+    sets.apply();
+    expect(sets.forKernel()).toBe(before);
+    expect(builtNow()).toEqual(["a@0:2,b@1:3"]);
+    expect(sets.views().map(({ config: { name } }) => name)).toEqual(["b", "a"]);
   });
 
   test("of another file of the same name reads it", async () => {

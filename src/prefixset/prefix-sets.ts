@@ -29,7 +29,7 @@ export interface PrefixSetsOptions {
   readonly wallMs: () => number;
   readonly monotonicMs: () => number;
   readonly every: (ms: number, fn: () => void) => () => void;
-  readonly stampOf?: (path: string) => string;
+  readonly stampOf?: (path: string) => Promise<string>;
   readonly observer: PrefixSetsObserver;
 }
 
@@ -81,8 +81,8 @@ export class PrefixSets {
   #prepared: Generation | null = null;
   /** One reading at a time. */
   #last: Promise<unknown> = Promise.resolve();
+  #look: Promise<void> | null = null;
   #cancel: () => void = () => {};
-  #onReplaced: () => void = () => {};
 
   private constructor(options: PrefixSetsOptions) {
     const names = Array.from({ length: PREFIX_SETS_MAX }, (_, bit) => options.pinned[bit] ?? "");
@@ -100,9 +100,7 @@ export class PrefixSets {
     return made;
   }
 
-  /** @param onReplaced called when all sets were replaced without a reload. */
-  start(onReplaced: () => void): void {
-    this.#onReplaced = onReplaced;
+  start(): void {
     this.#cancel = this.#options.every(PREFIX_SETS_WATCH_MS, () => void this.watch());
   }
 
@@ -117,7 +115,7 @@ export class PrefixSets {
    */
   prepare(wanted: WantedSets): Promise<void> {
     return this.#inTurn(async () => {
-      this.#prepared?.built?.close();
+      if (this.#prepared !== null && this.#prepared.built !== this.#current.built) this.#prepared.built?.close();
       this.#prepared = null;
       const next = await this.#generation(wanted, await this.#read(wanted.sets, this.#current.sets));
       if (next.buildError !== null) throw new PrefixSetError(next.buildError);
@@ -131,22 +129,27 @@ export class PrefixSets {
     this.#prepared = null;
   }
 
-  /** Reads files that changed. Never rejects. */
+  /** Reads files that changed. Never rejects. While a look is under way, another one is not begun. */
   watch(): Promise<void> {
-    return this.#inTurn(async () => {
-      const { wanted, sets, buildError } = this.#current;
-      if (!sets.some((set) => this.#isDue(set)) && buildError === null) return;
-      const before = this.#current;
-      const read = await this.#read(wanted.sets, sets);
-      const isChanged = read.some(({ content }, i) => content.columns !== sets[i]?.content.columns);
-      const next = isChanged || buildError !== null ? await this.#generation(wanted, read) : { ...before, sets: read };
-      // A reload came in between: the next look has its sets.
-      if (this.#current !== before) return next.built === before.built ? undefined : next.built?.close();
-      if (next.buildError !== null && isChanged) this.#options.observer.refused(next.buildError);
-      const isKept = next.buildError !== null && before.built !== null;
-      this.#replace(isKept ? { ...next, built: before.built } : next);
-      if (next.buildError === null && next.built !== before.built) this.#onReplaced();
+    this.#look ??= this.#inTurn(() => this.#watch()).finally(() => {
+      this.#look = null;
     });
+    return this.#look;
+  }
+
+  async #watch(): Promise<void> {
+    const before = this.#current;
+    const { wanted, sets, buildError } = before;
+    const stamps = await this.#stamps(wanted.sets);
+    if (!sets.some((set) => this.#isDue(set, stamps)) && buildError === null) return;
+    const read = await this.#read(wanted.sets, sets);
+    const isChanged = read.some(({ content }, i) => content.columns !== sets[i]?.content.columns);
+    const next = isChanged || buildError !== null ? await this.#generation(wanted, read) : { ...before, sets: read };
+    // A reload came in between: the next look has its sets.
+    if (this.#current !== before) return next.built === before.built ? undefined : next.built?.close();
+    if (next.buildError !== null && isChanged) this.#options.observer.refused(next.buildError);
+    const isKept = next.buildError !== null && before.built !== null;
+    this.#replace(isKept ? { ...next, built: before.built } : next);
   }
 
   /** The bit of a set in force; null: there is no such set. */
@@ -155,7 +158,7 @@ export class PrefixSets {
     return bit < 0 ? null : bit;
   }
 
-  /** For the kernel; null: no set is configured, and none is in force. Throws when there should be some. */
+  /** For the kernel, another object after each change; null: no set is configured, and none is in force. Throws when there should be some. */
   forKernel(): NamedSets | null {
     const { built, buildError } = this.#current;
     if (built === null && buildError !== null) throw new Error(buildError);
@@ -174,17 +177,17 @@ export class PrefixSets {
     }));
   }
 
-  #isDue({ config: { source }, error, triedStamp, triedMs }: OwnedSet): boolean {
+  #isDue({ config: { source }, error, triedStamp, triedMs }: OwnedSet, stamps: Stamps): boolean {
     if (source.kind === "builtin") return false;
-    if ((this.#options.stampOf ?? stampOf)(source.path) !== triedStamp) return true;
+    if (stamps.get(source.path) !== triedStamp) return true;
     return error !== null && this.#options.monotonicMs() - triedMs >= RETRY_MS;
   }
 
   /** Sets that are as they were before and are not due are not read. */
   async #read(wanted: readonly PrefixSetConfig[], before: readonly OwnedSet[]): Promise<readonly OwnedSet[]> {
     const known = wanted.map((config) => before.find((set) => isSame(set.config, config)) ?? null);
-    const due = wanted.filter((_, i) => known[i] == null || this.#isDue(known[i]));
-    const stamps = new Map(due.map((config) => [config, this.#stamp(config)]));
+    const stamps = await this.#stamps(wanted);
+    const due = wanted.filter((_, i) => known[i] == null || this.#isDue(known[i], stamps));
     const answers = due.length === 0 ? [] : await this.#options.read(due);
     let total = known.reduce((sum, set) => sum + prefixesOf(set), 0);
     return wanted.map((config, i) => {
@@ -192,21 +195,26 @@ export class PrefixSets {
       const old = known[i] ?? null;
       const answer = at < 0 ? undefined : answers[at];
       const others = total - prefixesOf(old);
-      const set = answer === undefined ? old : this.#taken({ config, old, answer, others, stamp: stamps.get(config) });
+      const set = answer === undefined ? old : this.#taken({ config, old, answer, others, stamps });
       if (set === null) throw new Error(`bug: set ${config.name} was not read`);
       total = others + prefixesOf(set);
       return set;
     });
   }
 
-  #stamp({ source }: PrefixSetConfig): string | null {
-    return source.kind === "builtin" ? null : (this.#options.stampOf ?? stampOf)(source.path);
+  /** By path, before anything is read. */
+  async #stamps(wanted: readonly PrefixSetConfig[]): Promise<Stamps> {
+    const paths = wanted.flatMap(({ source }) => (source.kind === "builtin" ? [] : [source.path]));
+    const { stampOf: look = stampOf } = this.#options;
+    return new Map(await Promise.all(paths.map(async (path) => [path, await look(path)] as const)));
   }
 
   /** Throws a PrefixSetError if it has no good prefixes. */
-  #taken({ config, old, answer, others, stamp = null }: Taking): OwnedSet {
+  #taken({ config, old, answer, others, stamps }: Taking): OwnedSet {
     const { wallMs, monotonicMs, observer } = this.#options;
-    const tried = { config, triedStamp: stamp, triedMs: monotonicMs() };
+    const { source } = config;
+    const triedStamp = source.kind === "builtin" ? null : (stamps.get(source.path) ?? null);
+    const tried = { config, triedStamp, triedMs: monotonicMs() };
     const taken = orTooMany(answer, others);
     if ("error" in taken) {
       const { error } = taken;
@@ -229,6 +237,8 @@ export class PrefixSets {
     const isNeeded = wanted.isKernel && (sets.length > 0 || before.some((name) => name !== ""));
     const made = { wanted, sets, names: wanted.isKernel ? names : before };
     if (!isNeeded) return { ...made, built: null, buildError: null };
+    // Most reloads are about other things.
+    if (this.#isBuilt(sets)) return { ...made, built: this.#current.built, buildError: null };
     const named = sets.map(({ config: { name }, content: { columns } }) => ({
       name,
       bit: names.indexOf(name),
@@ -239,6 +249,15 @@ export class PrefixSets {
     } catch (cause) {
       return { ...made, built: null, buildError: messageOf(cause) };
     }
+  }
+
+  /** Whether what is made for the kernel is of the same names and prefixes. */
+  #isBuilt(sets: readonly OwnedSet[]): boolean {
+    const { built, buildError, sets: before } = this.#current;
+    if (built === null || buildError !== null || sets.length !== before.length) return false;
+    return sets.every(({ config: { name }, content: { columns } }) =>
+      before.some((set) => set.config.name === name && set.content.columns === columns),
+    );
   }
 
   #replace(next: Generation): void {
@@ -254,13 +273,16 @@ export class PrefixSets {
   }
 }
 
+/** What stampOf() says, by path. */
+type Stamps = ReadonlyMap<string, string>;
+
 interface Taking {
   readonly config: PrefixSetConfig;
   readonly old: OwnedSet | null;
   readonly answer: ReadAnswer;
   /** Prefixes of all other sets. */
   readonly others: number;
-  readonly stamp: string | null | undefined;
+  readonly stamps: Stamps;
 }
 
 function orTooMany(answer: ReadAnswer, others: number): ReadAnswer {

@@ -115,15 +115,15 @@ describe("an unusable source is refused with its path and the remedy:", () => {
   });
 });
 
-test("a file that was replaced or written has another stamp, and one that is the same has the same", () => {
+test("a file that was replaced or written has another stamp, and one that is the same has the same", async () => {
   const path = written("a", "1.1.1.1\n");
-  const before = stampOf(path);
-  expect(stampOf(path)).toBe(before);
+  const before = await stampOf(path);
+  expect(await stampOf(path)).toBe(before);
   expect(readPrefixSet({ name: "a", source: list(path) }).file?.stamp).toBe(before);
   renameSync(written("b", "1.1.1.1\n"), path);
-  expect(stampOf(path)).not.toBe(before);
+  expect(await stampOf(path)).not.toBe(before);
   rmSync(path);
-  expect(stampOf(path)).toBe("");
+  expect(await stampOf(path)).toBe("");
 });
 
 test("bogons are built in: not what is routed, nor what neighbors on a link need", () => {

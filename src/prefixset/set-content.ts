@@ -1,5 +1,6 @@
 /** Reads what a set is made of: its file, as prefixes. Knows nothing of what they are for. */
-import { closeSync, constants, fstatSync, openSync, readSync, statSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { stat } from "node:fs/promises";
 import type { PrefixSetConfig, PrefixSetSource } from "../config/sections/prefix-sets.ts";
 import { OriginFile, OriginFileError } from "../geo/origin-file.ts";
 import { ORIGIN_FILE_BYTES_MAX, PREFIX_LIST_BYTES_MAX, SET_PREFIXES_MAX } from "../limits.ts";
@@ -30,12 +31,8 @@ export interface ReadFile {
 }
 
 /** A text that differs when a file was changed or replaced; "": it cannot be looked at. */
-export function stampOf(path: string): string {
-  try {
-    return stampText(statSync(path, { bigint: true }));
-  } catch {
-    return "";
-  }
+export function stampOf(path: string): Promise<string> {
+  return stat(path, { bigint: true }).then(stampText, () => "");
 }
 
 function stampText({ dev, ino, size, mtimeNs, ctimeNs }: Stamped): string {

@@ -122,7 +122,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     http.start();
     reporting.start();
     floodwall.start();
-    prefixSets.start(() => floodwall.dataPlane?.namedSetsChanged());
+    prefixSets.start();
     edge.start();
     backend.ready = true;
     const listen = hostPort(config.api.host, http.port);
