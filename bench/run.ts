@@ -24,6 +24,7 @@ import type { Bench } from "./measurement.ts";
 import { packetStages } from "./packet-stages.ts";
 import { packetTimes } from "./packet-times.ts";
 import { parseAndCount } from "./parse-and-count.ts";
+import { prefixSets } from "./prefix-sets.ts";
 import { programs } from "./programs.ts";
 import { reload } from "./reload.ts";
 import { loadText, table } from "./report.ts";
@@ -37,6 +38,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   dataplane,
   scrub,
   "packet-times": packetTimes,
+  "prefix-sets": prefixSets,
   programs,
   "parse-and-count": parseAndCount,
   "detection-latency": detectionLatency,

@@ -25,7 +25,12 @@ export const EXECUTABLES: readonly Executable[] = [
   {
     name: "floodwall",
     entry: "src/main.ts",
-    threads: ["src/service/config-thread.ts", "src/storage/sqlite/history-worker.ts", "src/storage/state-worker.ts"],
+    threads: [
+      "src/service/config-thread.ts",
+      "src/storage/sqlite/history-worker.ts",
+      "src/storage/state-worker.ts",
+      "src/prefixset/read-thread.ts",
+    ],
   },
   { name: "floodwall-scrub", entry: "src/cli/scrub-main.ts", threads: [] },
 ];

@@ -5,6 +5,8 @@ import {
   FILTER_SOURCES_MAX,
   HOSTS_MAX,
   LOCKED_BYTES_PER_QUEUE,
+  NAMED_PREFIXES_MAX,
+  NAMED_SETS_MAX,
   SCREENED_ROWS_MAX,
   WATCHED_HOSTS_MAX,
 } from "./dataplane/native-constants.ts";
@@ -47,6 +49,17 @@ export const PROFILED_HOSTS_MAX = 512;
 export const PROFILED_PACKETS_MAX = 65_536;
 /** Bytes of a file of address origins; it is kept in memory. */
 export const ORIGIN_FILE_BYTES_MAX = 512 * 1024 * 1024;
+/**
+ * Named sets of prefixes, and prefixes of all of them together: 17 bytes each in memory. Bytes of a plain list; a file
+ * of origins has the bound above. Countries and autonomous systems of one set.
+ */
+export const PREFIX_SETS_MAX = NAMED_SETS_MAX;
+export const SET_PREFIXES_MAX = NAMED_PREFIXES_MAX;
+export const PREFIX_LIST_BYTES_MAX = 128 * 1024 * 1024;
+export const SET_ORIGINS_MAX = 4096;
+/** How often the files of sets are looked at, and how long reading the changed ones may take, ms. */
+export const PREFIX_SETS_WATCH_MS = 10_000;
+export const PREFIX_SETS_READ_MS = 120_000;
 /** Ended bans kept beside the active ones. */
 export const ENDED_BANS_KEPT = 1000;
 /** Request bodies, bytes. */
@@ -60,14 +73,13 @@ export const CARPETS_MAX = 64;
 export const BASELINE_GROUPS_MAX = 1025;
 /** Hosts with a baseline by hour of the week, 536 bytes for each direction: 35 MB, or 70 MB. */
 export const SEASONAL_HOSTS_MAX = 65_536;
-/** Rules of the operator for the data plane, destinations of each, and named sets of prefixes. */
+/** Rules of the operator for the data plane, and destinations of each. */
 export const FILTER_RULES_MAX = 100;
 export const FILTER_RULE_DESTINATIONS_MAX = 64;
 /** Such rules added by the API beside those, for at most a year, and characters of their reasons. */
 export const FILTER_RULE_ORDERS_MAX = 25;
 export const FILTER_RULE_SECONDS_MAX = 31_536_000;
 export const FILTER_RULE_REASON_MAX = 200;
-export const PREFIX_SETS_MAX = 64;
 /** Prefixes in all networks and hostgroups. */
 export const PREFIXES_MAX = 100_000;
 /** Bytes of a configuration file. */

@@ -94,6 +94,10 @@ std::vector<std::uint32_t> uint32sOf(const Napi::Object& object, const char* key
   return numbers;
 }
 
+std::span<std::uint8_t> bytesOf(const Napi::Object& object, const char* key) {
+  return elementsOf<std::uint8_t>(object.Get(key), key);
+}
+
 std::size_t choiceOf(const Napi::Object& object, const char* key, std::span<const char* const> names) {
   const Napi::Value value = object.Get(key);
   const std::string text = value.IsString() ? value.As<Napi::String>().Utf8Value() : std::string();

@@ -25,6 +25,9 @@ namespace floodwall::binding {
 /// An array of whole numbers from 0 to `max`.
 [[nodiscard]] std::vector<std::uint32_t> uint32sOf(const Napi::Object& object, const char* key, std::uint32_t max);
 
+/// What a Uint8Array holds, valid while the call lasts.
+[[nodiscard]] std::span<std::uint8_t> bytesOf(const Napi::Object& object, const char* key);
+
 /// The index of the string in `names`.
 [[nodiscard]] std::size_t choiceOf(const Napi::Object& object, const char* key, std::span<const char* const> names);
 

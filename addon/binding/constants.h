@@ -44,6 +44,9 @@ inline constexpr std::uint32_t kFilterEntriesMax = 1U << 22;
 /// Sources that the kernel knows: 16 bytes each.
 inline constexpr std::uint32_t kFilterSourcesMax = 1U << 24;
 
+/// Prefixes of all named sets together.
+inline constexpr std::uint32_t kNamedPrefixesMax = 2'000'000;
+
 /// Of a pair: wall time of the expiry, packets, bytes.
 inline constexpr std::size_t kPairColumns = 3;
 /// Of a rule: wall time of the expiry, packets and bytes that it matched, packets and bytes that it dropped, packets

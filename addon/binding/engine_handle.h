@@ -70,6 +70,7 @@ struct Constructors {
   Napi::FunctionReference source;
   Napi::FunctionReference replay;
   Napi::FunctionReference filter;
+  Napi::FunctionReference namedSets;
 };
 
 }  // namespace floodwall::binding

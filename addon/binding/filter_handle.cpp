@@ -11,6 +11,7 @@
 #include "errors.h"
 #include "filter/pinned_filter.h"
 #include "filter_rows.h"
+#include "named_sets_handle.h"
 
 namespace floodwall::binding {
 namespace {
@@ -45,7 +46,8 @@ Napi::Function FilterHandle::define(const Napi::Env& env) {
        InstanceMethod<&FilterHandle::removePairs>("removePairs"), InstanceMethod<&FilterHandle::readPairs>("readPairs"),
        InstanceMethod<&FilterHandle::setRules>("setRules"), InstanceMethod<&FilterHandle::readRules>("readRules"),
        InstanceMethod<&FilterHandle::setAllowlist>("setAllowlist"),
-       InstanceMethod<&FilterHandle::setWhitelist>("setWhitelist"), InstanceMethod<&FilterHandle::status>("status"),
+       InstanceMethod<&FilterHandle::setWhitelist>("setWhitelist"),
+       InstanceMethod<&FilterHandle::setNamedSets>("setNamedSets"), InstanceMethod<&FilterHandle::status>("status"),
        InstanceMethod<&FilterHandle::drops>("drops"), InstanceMethod<&FilterHandle::close>("close")});
 }
 
@@ -144,6 +146,12 @@ void FilterHandle::setAllowlist(const Napi::CallbackInfo& info) { setList(info, 
 
 void FilterHandle::setWhitelist(const Napi::CallbackInfo& info) { setList(info, FILTER_WHITELIST); }
 
+void FilterHandle::setNamedSets(const Napi::CallbackInfo& info) {
+  KernelFilter& core = filter(info);
+  auto sets = NamedSetsHandle::unwrap(info[0]);
+  guarded(info.Env(), [&] { core.setNamedSets(std::move(sets)); });
+}
+
 Napi::Value FilterHandle::status(const Napi::CallbackInfo& info) {
   const KernelFilter& core = filter(info);
   return statusObject(info.Env(), guarded(info.Env(), [&] { return core.status(); }));
@@ -178,12 +186,15 @@ Napi::Value readPinnedFilter(const Napi::CallbackInfo& info) {
     link.Set("program", found.links[i].program);
     links.Set(i, link);
   }
+  Napi::Array namedSets = Napi::Array::New(env);
+  for (std::uint32_t bit = 0; bit < NAMED_SETS_MAX; bit++) namedSets.Set(bit, found.setNames.at(bit));
   Napi::Object object = Napi::Object::New(env);
   object.Set("state", kPinnedStates.at(static_cast<std::size_t>(found.state)));
   object.Set("schemas", schemas);
   object.Set("links", links);
   object.Set("pairs", found.pairs);
   object.Set("rules", found.rules);
+  object.Set("namedSets", namedSets);
   object.Set("verdicts", verdictsObject(env, found.stats));
   object.Set("isOwned", found.isOwned);
   return object;

@@ -6,6 +6,7 @@
 #include "engine_handle.h"
 #include "filter_handle.h"
 #include "findings.h"
+#include "named_sets_handle.h"
 
 namespace floodwall::binding {
 namespace {
@@ -24,10 +25,12 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   constructors->source = Napi::Persistent(SourceHandle::define(env));
   constructors->replay = Napi::Persistent(ReplayHandle::define(env));
   constructors->filter = Napi::Persistent(FilterHandle::define(env));
+  constructors->namedSets = Napi::Persistent(NamedSetsHandle::define(env));
   // Node-API deletes it with the addon's instance.
   env.SetInstanceData(constructors.release());
   exports.Set("openEngine", Napi::Function::New(env, openEngine, "openEngine"));
   exports.Set("openFilter", Napi::Function::New(env, openFilter, "openFilter"));
+  exports.Set("buildNamedSets", Napi::Function::New(env, buildNamedSets, "buildNamedSets"));
   exports.Set("readPinnedFilter", Napi::Function::New(env, readPinnedFilter, "readPinnedFilter"));
   exports.Set("probeProgram", Napi::Function::New(env, probeProgram, "probeProgram"));
   exports.Set("readInterface", Napi::Function::New(env, readInterface, "readInterface"));

@@ -6,6 +6,7 @@
 
 #include "details_abi.h"
 #include "filter_tables.h"
+#include "source_sets.h"
 
 FILTER_MAP(filter_details) filter_details SEC(".maps");
 
@@ -95,6 +96,11 @@ __noinline int read_headers(struct xdp_md* ctx, struct packet* packet) {
   if (bytes <= header) return 0;
   details->payload_bytes = load_bytes(ctx, details, at + header, bytes - header);
   return 0;
+}
+
+static __always_inline void read_sets(struct packet* packet) {
+  struct packet_details* details = details_of_packet();
+  if (details) details->sets = sets_of_source(packet);
 }
 
 static __always_inline int has_length(const struct filter_details* wanted, __u32 length) {

@@ -244,7 +244,9 @@ static __always_inline __u32 judge_by_kind(struct xdp_md* ctx, const struct filt
   if (!head->entries[kind]) return FILTER_VERDICTS;
   const struct filter_set* set = active_set(head, kind);
   if (!set || (!set->any_entries && !may_be_in(set, &packet->destination))) return FILTER_VERDICTS;
-  if (head->details_asked[kind]) read_headers(ctx, packet);
+  const __u32 asked = head->details_asked[kind];
+  if (asked & ~DETAILS_ASK_SETS) read_headers(ctx, packet);
+  if (asked & DETAILS_ASK_SETS) read_sets(packet);
   stats->is_decided = 0;
   return judge_by_rules(packet, stats, set_index_of(head, kind), wire);
 }

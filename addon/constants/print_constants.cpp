@@ -14,6 +14,7 @@
 #include "count/engine.h"
 #include "filter/pair_table.h"
 #include "filter/rule_table.h"
+#include "named_sets_abi.h"
 #include "parse/packet_parser.h"
 #include "program/program_load.h"
 #include "record_abi.h"
@@ -88,6 +89,9 @@ void printBounds() {
   number("FILTER_ENTRIES_MAX", kFilterEntriesMax);
   say("Sources that a filter can be told to know at most.");
   number("FILTER_SOURCES_MAX", kFilterSourcesMax);
+  say("Named sets of a filter, and prefixes of all of them together.");
+  number("NAMED_SETS_MAX", NAMED_SETS_MAX);
+  number("NAMED_PREFIXES_MAX", kNamedPrefixesMax);
   say("Rules of a filter with one destination, or with none.");
   number("FILTER_RULES_PER_DESTINATION_MAX", FILTER_PREFIX_ENTRIES);
   say("Port ranges of a rule on each side, and bytes of its identifier.");

@@ -84,6 +84,7 @@ const REASONS = {
   unvalidated: "of sources that have not proved their address",
   unasked: "answers that nobody asked for",
   source_limit: "beyond a source's limit",
+  blocked_set: "from blocked sets",
   no_service: "to no service",
 } as const satisfies Record<keyof NonNullable<BanWire["dropped_by"]>, string>;
 

@@ -13,6 +13,7 @@ import type { EdgeConfig } from "./sections/edge.ts";
 import type { GroupMitigation } from "./sections/mitigation.ts";
 import type { ScrubbingConfig } from "./sections/nodes.ts";
 import type { NotifyConfig, UpdateCheckConfig } from "./sections/notify.ts";
+import type { PrefixSetConfig } from "./sections/prefix-sets.ts";
 import type { SamplesConfig } from "./sections/samples.ts";
 import type { ScrubProfile } from "./sections/scrub.ts";
 import type { StorageConfig } from "./sections/storage.ts";
@@ -44,6 +45,7 @@ export interface Config {
   readonly dataplane: DataplaneConfig | null;
   /** In the order in which they are tried. */
   readonly filterRules: readonly OperatorRule[];
+  readonly prefixSets: readonly PrefixSetConfig[];
   readonly samples: SamplesConfig;
   readonly storage: StorageConfig;
   /** null: no scrub nodes. */

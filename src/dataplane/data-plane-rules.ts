@@ -8,7 +8,9 @@ import { mostValuableFirst } from "../mitigation/ban-value.ts";
 import type { OperatorKernelRules, OperatorRulesRequest } from "../mitigation/operator/operator-kernel-rules.ts";
 import { fittingRules } from "../mitigation/rules/fitting-rules.ts";
 import { type KernelRule, type KernelRules, kernelRules, kernelRulesOf } from "../mitigation/rules/kernel-rules.ts";
+import type { RuleDetails } from "../mitigation/rules/rule-details.ts";
 import { DROP_REASONS, type DropReason } from "../mitigation/scrub/scrub-rules.ts";
+import type { SetBitOf } from "./details-record.ts";
 import type { FilterRuleRow, KernelFilter } from "./kernel-filter.ts";
 
 export interface Dropped {
@@ -37,6 +39,8 @@ export interface DataPlaneRulesOptions {
   readonly standing: () => readonly KernelRule[];
   /** The operator's rules, with those for attacked addresses. */
   readonly operators: (attacked: OperatorRulesRequest["attacked"]) => OperatorKernelRules;
+  /** The bit of a named set that is in force in the kernel; null: none. */
+  readonly bitOf: SetBitOf;
   /** Number of rules that fit beside the pairs of source blocks. */
   readonly room: () => number;
   readonly after: (ms: number, fn: () => void) => () => void;
@@ -149,12 +153,12 @@ export class DataPlaneRules {
   }
 
   #put(filter: KernelFilter): void {
-    const { bans, standing, operators, room, monotonicMs, onFault, onLeftOut } = this.#options;
+    const { bans, standing, operators, bitOf, room, monotonicMs, onFault, onLeftOut } = this.#options;
     const begun = monotonicMs();
     this.#due?.cancel();
     this.#due = null;
     try {
-      const first = operators(attackedOf(bans()));
+      const first = withSets(operators(attackedOf(bans())), bitOf);
       const free = Math.max(0, room() - first.rules.length);
       const ofBans = kernelRules(bans(), free);
       const wanted = standing();
@@ -162,7 +166,8 @@ export class DataPlaneRules {
       const always = fittingRules([...ofBans.rules, ...wanted], free).slice(ofBans.rules.length);
       const next = { ...ofBans, leftOut: ofBans.leftOut + wanted.length - always.length };
       const going = this.#dropsOfRemovedRules(filter, next.rules);
-      filter.setRules([...next.rules, ...always], first);
+      const hasSets = (rule: KernelRule) => areInForce(rule.details, bitOf);
+      filter.setRules([...next.rules, ...always].filter(hasSets), first, bitOf);
       this.#operators = first;
       this.#keepPast(going, next.rules);
       if (next.leftOut !== this.#wanted.leftOut) onLeftOut(next.leftOut);
@@ -220,6 +225,20 @@ export class DataPlaneRules {
     }
     return sums;
   }
+}
+
+/** Without rules that ask for a set which is not in force: it may be so for a moment, and must not hold up the others. */
+function withSets(rules: OperatorKernelRules, bitOf: SetBitOf): OperatorKernelRules {
+  const has = ({ details }: { readonly details?: RuleDetails }) => areInForce(details, bitOf);
+  return {
+    ...rules,
+    rules: rules.rules.filter(has),
+    destinations: rules.destinations.map((list) => ({ ...list, rules: list.rules.filter(has) })),
+  };
+}
+
+function areInForce(details: RuleDetails | undefined, bitOf: SetBitOf): boolean {
+  return details === undefined || [...details.inSets, ...details.notInSets].every((name) => bitOf(name) !== null);
 }
 
 /** Prefixes with a ban in force, the most valuable first. */

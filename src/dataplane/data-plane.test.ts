@@ -16,7 +16,9 @@ import { buildScrub } from "../config/sections/scrub.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
 import { wideRule } from "../mitigation/rules/rule.ts";
+import { NO_DETAILS } from "../mitigation/rules/rule-details.ts";
 import { DataPlane } from "./data-plane.ts";
+import type { NamedSets } from "./kernel-filter.ts";
 
 const CONFIG = `
 dry_run: false
@@ -41,6 +43,8 @@ let bans: Ban[];
 let filterRules: readonly OperatorRule[];
 let events: string[];
 let plane: DataPlane;
+/** What the named sets are: none, some, or some that could not be made. */
+let sets: NamedSets | null | Error;
 
 function make(config: Config = loadConfigText(CONFIG)): DataPlane {
   const timers = new ManualTimers(clock);
@@ -52,6 +56,13 @@ function make(config: Config = loadConfigText(CONFIG)): DataPlane {
     filterRules: () => filterRules,
     chosen: () => [],
     pairs: () => kernel.kernel.pairs.size,
+    prefixSets: {
+      forKernel() {
+        if (sets instanceof Error) throw sets;
+        return sets;
+      },
+      bitOf: (name) => (name === "known" ? 5 : null),
+    },
     putPairs: () => kernel.calls.push("pairs"),
     closeSources: (interfaces) => kernel.calls.push(`close ${interfaces.join()}`),
     openSources: () => kernel.calls.push("open sources"),
@@ -76,10 +87,64 @@ beforeEach(() => {
   bans = [];
   filterRules = [];
   events = [];
+  sets = null;
 });
 
 const changed = (one: Ban, previous: Ban | null = null) => plane.banChanged({ ban: one, previous });
 const puts = () => kernel.calls.filter((call) => call === "set rules").length;
+
+describe("named sets", () => {
+  const made = { size: () => ({ prefixes: 1, ranges: 1, bytes: 1 }), close: () => {} };
+  const order = () => kernel.calls.filter((call) => call.startsWith("set "));
+
+  test("are in force before the rules that name them, at the start and at a reload", () => {
+    sets = made;
+    bans = [ban()];
+    make().start();
+    sets = { ...made };
+    plane.reconfigure(loadConfigText(CONFIG));
+    clock.advance(1000);
+    expect(order()).toEqual(["set named sets", "set rules", "set named sets", "set rules"]);
+    // The same again need not be put.
+    clock.advance(3000);
+    expect(order()).toHaveLength(4);
+    plane.reconfigure(dry());
+    plane.reconfigure(loadConfigText(CONFIG));
+    expect(order().slice(4)).toEqual(["set named sets", "set rules"]);
+  });
+
+  test("that changed are put alone, within a second; none are left out", () => {
+    make().start();
+    clock.advance(1000);
+    expect(order()).toEqual(["set rules"]);
+    sets = made;
+    clock.advance(1000);
+    expect(order()).toEqual(["set rules", "set named sets"]);
+  });
+
+  test("that could not be made keep the filter from being opened without them, until they are", () => {
+    sets = new Error("no memory");
+    make().start();
+    expect(plane.isUp()).toBe(false);
+    expect(events).toEqual(["open: no memory"]);
+    sets = made;
+    clock.advance(1000);
+    expect(plane.isUp()).toBe(true);
+  });
+
+  test("that the kernel refuses leave the old ones in force, and are tried again", () => {
+    sets = made;
+    make().start();
+    kernel.setsFault = "EPERM";
+    sets = { ...made };
+    clock.advance(1000);
+    expect(events).toEqual(["up", "sets: EPERM"]);
+    expect(plane.isUp()).toBe(true);
+    kernel.setsFault = null;
+    clock.advance(2000);
+    expect(order()).toHaveLength(4);
+  });
+});
 
 describe("the data plane", () => {
   test("is filled before it is attached, and sources open after that", () => {
@@ -317,6 +382,19 @@ describe("rules of bans", () => {
 });
 
 describe("the operator's rules", () => {
+  test("that ask for a set wait for it, and hold up no others", () => {
+    const asking = (inSets: string[]) => ({ details: { ...NO_DETAILS, inSets } });
+    filterRules = [
+      operatorRule({ name: "waits", ...asking(["unknown"]) }),
+      operatorRule({ name: "known", ...asking(["known"]) }),
+    ];
+    sets = {} as NamedSets;
+    const own = make();
+    own.start();
+    expect(kernel.operators[0]?.rules.map(({ details }) => details?.inSets)).toEqual([["known"]]);
+    expect(own.operatorCounts()?.has("waits")).toBe(false);
+  });
+
   test("are put with those of bans, for attacked addresses while they are banned, and counted by name", () => {
     filterRules = [
       operatorRule({ name: "always" }),

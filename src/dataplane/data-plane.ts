@@ -18,7 +18,7 @@ import type { KernelPair, PairInstaller } from "../sourceblock/pair-installer.ts
 import { type Pair, pairName } from "../sourceblock/source-block.ts";
 import { messageOf } from "../system/error-message.ts";
 import { DataPlaneRules, type Dropped, type RuleCounts } from "./data-plane-rules.ts";
-import type { FilterOptions, FilterStatus, KernelFilter, PinnedFilter } from "./kernel-filter.ts";
+import type { FilterOptions, FilterStatus, KernelFilter, NamedSets, PinnedFilter } from "./kernel-filter.ts";
 import { OPERATOR_ENTRIES_MAX } from "./native-constants.ts";
 
 /** The kernel's side, implemented by kernel-filter.ts. */
@@ -27,7 +27,7 @@ export interface FilterOpener {
   readPinned(pinPath: string): PinnedFilter;
 }
 
-export const DATA_PLANE_OPERATIONS = ["open", "lists", "rules", "close"] as const;
+export const DATA_PLANE_OPERATIONS = ["open", "lists", "sets", "rules", "close"] as const;
 export type DataPlaneOperation = (typeof DATA_PLANE_OPERATIONS)[number];
 
 export interface DataPlaneObserver {
@@ -53,6 +53,8 @@ export interface DataPlaneOptions {
   readonly chosen: () => Iterable<ActiveChoice>;
   /** Number of pairs of source blocks. */
   readonly pairs: () => number;
+  /** For the kernel; null: there are none. Throws when there should be some. Absent: there are none. */
+  readonly prefixSets?: { forKernel(): NamedSets | null; bitOf(name: string): number | null };
   /** Installs all live pairs again, and removes others from the kernel. */
   readonly putPairs: () => void;
   /** Closes the sources on the filter's interfaces: source and filter are one program on an interface. */
@@ -85,6 +87,8 @@ export class DataPlane implements PairInstaller {
   /** The configuration with which the filter was opened; `onExit` and `allowlist` follow the newest one. */
   #dataplane: DataplaneConfig;
   #filter: KernelFilter | null = null;
+  /** Those that the open filter was given; null: none. */
+  #setsInForce: NamedSets | null = null;
   /** Why the filter is not open. */
   #error = "not opened yet";
   /** Earliest time of the next attempt. Monotonic clock, ms. */
@@ -103,6 +107,7 @@ export class DataPlane implements PairInstaller {
     this.#rules = new DataPlaneRules({
       bans,
       standing: () => standingRules(this.#standingPlaces(), bans(), wallMs()),
+      bitOf: (name) => (this.#setsInForce === null ? null : (options.prefixSets?.bitOf(name) ?? null)),
       operators: (attacked) =>
         operatorKernelRules({
           rules: options.filterRules(),
@@ -135,6 +140,7 @@ export class DataPlane implements PairInstaller {
     else if (this.#filter === null) this.#open();
     else {
       this.#putLists();
+      this.#putSets(this.#filter);
       this.#rules.changed(null);
     }
   }
@@ -239,7 +245,10 @@ export class DataPlane implements PairInstaller {
     let opened: KernelFilter | null = null;
     try {
       opened = kernel.open(optionsOf(this.#dataplane));
+      this.#setsInForce = null;
       this.#putListsInto(opened);
+      // Before the rules that name them.
+      this.#putSetsInto(opened);
       this.#filter = opened;
       this.#rules.begin(opened);
       putPairs();
@@ -289,8 +298,12 @@ export class DataPlane implements PairInstaller {
   }
 
   #watch(): void {
-    if (this.#filter !== null) this.#watchInterfaces(this.#filter);
-    else if (this.#isWanted && this.#options.monotonicMs() >= this.#notBeforeMs) this.#open();
+    if (this.#filter !== null) {
+      this.#watchInterfaces(this.#filter);
+      this.#putSets(this.#filter);
+    } else if (this.#isWanted && this.#options.monotonicMs() >= this.#notBeforeMs) {
+      this.#open();
+    }
     if (this.#rules.leftOut > 0) this.#rules.changed(null);
   }
 
@@ -318,6 +331,21 @@ export class DataPlane implements PairInstaller {
     filter.setAllowlist(unique(this.#dataplane.allowlist));
     const own = new OwnInfrastructure(this.#config).prefixes();
     filter.setWhitelist(unique([...this.#config.protectedWhitelist, ...own]));
+  }
+
+  /** Those that changed. If the kernel refuses, the old ones stay in force, and they are tried again in a second. */
+  #putSets(filter: KernelFilter): void {
+    try {
+      this.#putSetsInto(filter);
+    } catch (cause) {
+      this.#options.observer.fault("sets", cause);
+    }
+  }
+
+  #putSetsInto(filter: KernelFilter): void {
+    const sets = this.#options.prefixSets?.forKernel() ?? null;
+    if (sets !== null && sets !== this.#setsInForce) filter.setNamedSets(sets);
+    this.#setsInForce = sets;
   }
 
   #withoutThrowing(step: () => void): void {

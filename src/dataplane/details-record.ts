@@ -6,11 +6,11 @@ export const DETAILS_BYTES = AT.bytes;
 
 const LITTLE_ENDIAN = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
 
-/** The number of a named set in the kernel; undefined: there is none of this name. */
-export type SetNumberOf = (name: string) => number | undefined;
+/** The bit of a named set in the kernel; null: there is none of this name. */
+export type SetBitOf = (name: string) => number | null;
 
 /** Throws an Error for a set that the kernel does not have. */
-export function writeDetails(view: DataView, at: number, details: RuleDetails, numberOf: SetNumberOf): void {
+export function writeDetails(view: DataView, at: number, details: RuleDetails, bitOf: SetBitOf): void {
   const { ttl, dscp, tcpWindow, tcpOptions, lengths, payload, inSets, notInSets } = details;
   const asks =
     (ttl === null ? 0 : ASKS.ttl) |
@@ -26,7 +26,7 @@ export function writeDetails(view: DataView, at: number, details: RuleDetails, n
       bits.reduce((sum, bit) => sum | (1n << BigInt(bit)), 0n),
       LITTLE_ENDIAN,
     );
-  const numbers = (names: readonly string[]) => names.map((name) => setNumber(name, numberOf));
+  const numbers = (names: readonly string[]) => names.map((name) => setBit(name, bitOf));
   view.setUint8(at + AT.asks, asks);
   view.setUint8(at + AT.ttlFrom, ttl?.from ?? 0);
   view.setUint8(at + AT.ttlTo, ttl?.to ?? 0);
@@ -42,10 +42,10 @@ export function writeDetails(view: DataView, at: number, details: RuleDetails, n
   for (const [i, pattern] of payload.entries()) writePattern(view, at + AT.pattern + i * AT.patternBytes, pattern);
 }
 
-function setNumber(name: string, numberOf: SetNumberOf): number {
-  const number = numberOf(name);
-  if (number === undefined) throw new Error(`the kernel has no set of prefixes named ${name}: see prefix_sets`);
-  return number;
+function setBit(name: string, bitOf: SetBitOf): number {
+  const bit = bitOf(name);
+  if (bit === null) throw new Error(`the kernel has no set of prefixes named ${name}: see prefix_sets`);
+  return bit;
 }
 
 /** undefined: matches nothing. */

@@ -6,7 +6,9 @@ import { ethernet, ip, tcp, udp } from "../../test/fixtures/packets/frames.ts";
 import { Chance, seededRandom } from "../../test/fixtures/seeded-random.ts";
 import { type Rule, wideRule } from "../mitigation/rules/rule.ts";
 import { NO_DETAILS, type PayloadPattern, type RuleDetails } from "../mitigation/rules/rule-details.ts";
-import { type FilterRulePut, type KernelFilter, openKernelFilter } from "./kernel-filter.ts";
+import { ADDRESS_BYTES, addressToBytes } from "../net/address.ts";
+import { mappedLength } from "../net/prefix.ts";
+import { buildNamedSets, type FilterRulePut, type KernelFilter, openKernelFilter } from "./kernel-filter.ts";
 import { DETAILED_RULES_MAX, OPERATOR_ENTRIES_MAX, PATTERN_BYTES_MAX, PAYLOAD_BYTES_MAX } from "./native-constants.ts";
 
 const IPV4 = { src: "198.51.100.7", dst: "203.0.113.9" };
@@ -209,6 +211,37 @@ describe.skipIf(bpfUnavailable !== null)(`details${bpfUnavailable === null ? "" 
     expect(drops).toEqual([false, true, true, true]);
     expect(filter.native.drops(ethernet(ip(IPV4, tcp())))).toBe(true);
     expect(filter.status().verdicts.drop_rate_limit.packets).toBe(4);
+  });
+
+  test("named sets of the source, in one of some and in none of others", async () => {
+    const set = (name: string, bit: number, ...texts: string[]) => {
+      const prefixes = texts.map(prefix);
+      const addresses = new Uint8Array(prefixes.length * ADDRESS_BYTES);
+      for (const [i, one] of prefixes.entries()) addresses.set(addressToBytes(one.address), i * ADDRESS_BYTES);
+      return { name, bit, addresses, lengths: Uint8Array.from(prefixes, mappedLength) };
+    };
+    const bits = new Map([
+      ["net", 0],
+      ["host", 63],
+      ["other", 7],
+    ]);
+    const nets = set("net", 0, "198.51.100.0/24", "2001:db9::/32");
+    const built = await buildNamedSets([nets, set("host", 63, "198.51.100.7/32"), set("other", 7, "10.0.0.0/8")]);
+    filter.setNamedSets(built);
+    const drops = (sets: Pick<RuleDetails, "inSets" | "notInSets">, ends: typeof IPV4) => {
+      const details = { ...NO_DETAILS, ...sets };
+      const rules = [put("4", discard(), { details }), put("6", discard(VICTIM6), { details })];
+      filter.setRules(rules, undefined, (name) => bits.get(name) ?? null);
+      return filter.native.drops(ethernet(ip(ends, udp())));
+    };
+    for (const ends of [IPV4, IPV6]) {
+      expect(drops({ inSets: ["net"], notInSets: [] }, ends)).toBe(true);
+      expect(drops({ inSets: ["other"], notInSets: [] }, ends)).toBe(false);
+      expect(drops({ inSets: ["other", "net"], notInSets: [] }, ends)).toBe(true);
+      expect(drops({ inSets: ["net"], notInSets: ["host"] }, ends)).toBe(ends === IPV6);
+      expect(drops({ inSets: [], notInSets: ["other"] }, ends)).toBe(true);
+    }
+    built.close();
   });
 
   test("bounds: rules with details, entries, patterns; nothing changes beyond them", () => {

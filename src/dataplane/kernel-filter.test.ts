@@ -7,9 +7,18 @@ import { prefix } from "../../test/fixtures/networks.ts";
 import { ethernet, ip, udp } from "../../test/fixtures/packets/frames.ts";
 import { Chance, seededRandom } from "../../test/fixtures/seeded-random.ts";
 import { type Rule, ruleMatches, ruleText, wideRule } from "../mitigation/rules/rule.ts";
+import { PrefixColumnsWriter } from "../net/prefix-columns.ts";
 import type { PacketHeader } from "../traffic/packet-header.ts";
 import { decodeHeader } from "../traffic/packet-header.ts";
-import { type FilterOptions, type KernelFilter, openKernelFilter } from "./kernel-filter.ts";
+import {
+  buildNamedSets,
+  type FilterOptions,
+  type KernelFilter,
+  openKernelFilter,
+  readPinnedStatus,
+} from "./kernel-filter.ts";
+import type { NamedPrefixes } from "./native.d.ts";
+import { NAMED_PREFIXES_MAX } from "./native-constants.ts";
 
 const VICTIM = "203.0.113.9";
 const SOURCE = "198.51.100.7";
@@ -84,6 +93,47 @@ describe.skipIf(bpfUnavailable !== null)(`filter${bpfUnavailable === null ? "" :
     }
     // Enough cases match to be meaningful.
     expect([...hit.values()].reduce((sum, count) => sum + count, 0)).toBeGreaterThan(1000);
+  });
+
+  describe("named sets", () => {
+    const named = (name: string, bit: number, ...texts: string[]): NamedPrefixes => {
+      const writer = new PrefixColumnsWriter();
+      for (const text of texts) writer.add(prefix(text));
+      return { name, bit, ...writer.columns() };
+    };
+    const pinnedNames = () => readPinnedStatus(directory.path).namedSets.filter((name) => name !== "");
+
+    test("are replaced at once, keep their names when the filter is left in force, and are adopted", async () => {
+      filter.attach();
+      const sets = await buildNamedSets([named("a", 1, "198.51.100.0/24", "198.51.100.0/25"), named("b", 0, "::/0")]);
+      // ::/0 is one range, and IPv4 has three.
+      expect(sets.size()).toMatchObject({ prefixes: 3, ranges: 4 });
+      filter.setNamedSets(sets);
+      sets.close();
+      expect(pinnedNames()).toEqual(["b", "a"]);
+      filter.close("keep");
+      filter = openKernelFilter(options());
+      expect(filter.status().origin).toBe("adopted");
+      expect(pinnedNames()).toEqual(["b", "a"]);
+      const next = await buildNamedSets([]);
+      filter.setNamedSets(next);
+      expect(pinnedNames()).toEqual([]);
+    });
+
+    test("are refused with the reason, and those that are closed are named so", async () => {
+      expect(buildNamedSets([named("a", 1), named("b", 1)])).rejects.toThrow("sets a and b have the same bit");
+      expect(buildNamedSets([named("a", 64)])).rejects.toThrow("one bit of 64");
+      const torn = { ...named("a", 0, "::/0"), addresses: new Uint8Array(15) };
+      expect(buildNamedSets([torn])).rejects.toThrow("16 bytes of address for each length");
+      const many = { name: "a", bit: 0, addresses: new Uint8Array(0), lengths: new Uint8Array(NAMED_PREFIXES_MAX + 1) };
+      expect(() => buildNamedSets([many])).toThrow(`at most ${NAMED_PREFIXES_MAX} prefixes`);
+      const sets = await buildNamedSets([]);
+      sets.close();
+      sets.close();
+      expect(() => sets.size()).toThrow("named sets is closed");
+      expect(() => filter.setNamedSets(sets)).toThrow("named sets is closed");
+      expect(() => filter.setNamedSets({} as typeof sets)).toThrow("sets must be named sets of the addon");
+    });
   });
 
   test.each([

@@ -7,12 +7,20 @@
 import { ADDRESS_BYTES, addressFromBytes, addressToBytes, type IpAddress } from "../net/address.ts";
 import { mappedLength, type Prefix } from "../net/prefix.ts";
 import { loadAddon } from "./addon.ts";
-import { DETAILS_BYTES, type SetNumberOf, writeDetails } from "./details-record.ts";
-import type { Filter, FilterOptions, FilterStatus, FilterVerdicts, PinnedFilter } from "./native.d.ts";
+import { DETAILS_BYTES, type SetBitOf, writeDetails } from "./details-record.ts";
+import type {
+  Filter,
+  FilterOptions,
+  FilterStatus,
+  FilterVerdicts,
+  NamedPrefixes,
+  NamedSets,
+  PinnedFilter,
+} from "./native.d.ts";
 import { OPERATOR_ENTRY, PAIR_BYTES, PAIR_COLUMNS, RULE_COLUMNS } from "./native-constants.ts";
 import { RULE_BYTES, type RuleToWrite, writePrefix, writeRule } from "./rule-record.ts";
 
-export type { FilterOptions, FilterStatus, FilterVerdicts, PinnedFilter };
+export type { FilterOptions, FilterStatus, FilterVerdicts, NamedPrefixes, NamedSets, PinnedFilter };
 
 /** Drops packets from `source` to `victim`; both have the same family. */
 export interface FilterPair {
@@ -77,11 +85,16 @@ export interface KernelFilter {
   /** The pairs that have not expired. */
   readPairs(): FilterPairRow[];
   /** Replaces all rules; new ones are added before old ones are removed. Operators' rules without a destination in
-   * `destinations` are never tried. */
-  setRules(rules: readonly FilterRulePut[], operators?: OperatorRulesPut): void;
+   * `destinations` are never tried. `bitOf` is of the named sets that rules ask for. */
+  setRules(rules: readonly FilterRulePut[], operators?: OperatorRulesPut, bitOf?: SetBitOf): void;
   readRules(): FilterRuleRow[];
   setAllowlist(prefixes: readonly Prefix[]): void;
   setWhitelist(prefixes: readonly Prefix[]): void;
+  /**
+   * Puts all named sets in force at once, in place of those before: no packet is judged by half of them. Sets that an
+   * earlier process left are in force until then. Blocks some milliseconds, until no packet is judged by the old ones.
+   */
+  setNamedSets(sets: NamedSets): void;
   status(): FilterStatus;
   /** May be called twice. Inline sources that filter must be closed before. */
   close(end: "keep" | "detach"): void;
@@ -96,6 +109,14 @@ export function openKernelFilter(options: FilterOptions): KernelFilter {
   return new AddonFilter(loadAddon().openFilter(options));
 }
 
+/**
+ * Makes named sets of prefixes for setNamedSets(), off the event loop. Rejects with an Error that names the remedy: too
+ * many prefixes, too much memory, no permission.
+ */
+export function buildNamedSets(sets: readonly NamedPrefixes[]): Promise<NamedSets> {
+  return loadAddon().buildNamedSets(sets);
+}
+
 /** The state in the kernel, whether or not a service runs; changes nothing. Throws an Error without permission. */
 export function readPinnedStatus(pinPath: string): PinnedFilter {
   return loadAddon().readPinnedFilter(pinPath);
@@ -103,7 +124,6 @@ export function readPinnedStatus(pinPath: string): PinnedFilter {
 
 class AddonFilter implements KernelFilter {
   readonly native: Filter;
-  #setNumberOf: SetNumberOf = () => undefined;
 
   constructor(native: Filter) {
     this.native = native;
@@ -136,12 +156,16 @@ class AddonFilter implements KernelFilter {
     return pairs;
   }
 
-  setRules(rules: readonly FilterRulePut[], operators: OperatorRulesPut = NO_OPERATOR_RULES): void {
+  setRules(
+    rules: readonly FilterRulePut[],
+    operators: OperatorRulesPut = NO_OPERATOR_RULES,
+    bitOf: SetBitOf = () => null,
+  ): void {
     const all = [...operators.rules, ...rules];
     const detailed = all.flatMap(({ details }) => details ?? []);
     const details = new Uint8Array(detailed.length * DETAILS_BYTES);
     const detailsView = new DataView(details.buffer);
-    for (const [i, one] of detailed.entries()) writeDetails(detailsView, i * DETAILS_BYTES, one, this.#setNumberOf);
+    for (const [i, one] of detailed.entries()) writeDetails(detailsView, i * DETAILS_BYTES, one, bitOf);
     const bytes = new Uint8Array(all.length * RULE_BYTES);
     const view = new DataView(bytes.buffer);
     let before = 0;
@@ -172,6 +196,10 @@ class AddonFilter implements KernelFilter {
 
   setWhitelist(prefixes: readonly Prefix[]): void {
     this.native.setWhitelist(prefixBytes(prefixes), Uint8Array.from(prefixes, mappedLength));
+  }
+
+  setNamedSets(sets: NamedSets): void {
+    this.native.setNamedSets(sets);
   }
 
   status(): FilterStatus {

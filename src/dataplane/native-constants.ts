@@ -30,6 +30,9 @@ export const LEAST_KERNEL = {
 export const FILTER_ENTRIES_MAX = 4_194_304;
 /** Sources that a filter can be told to know at most. */
 export const FILTER_SOURCES_MAX = 16_777_216;
+/** Named sets of a filter, and prefixes of all of them together. */
+export const NAMED_SETS_MAX = 64;
+export const NAMED_PREFIXES_MAX = 2_000_000;
 /** Rules of a filter with one destination, or with none. */
 export const FILTER_RULES_PER_DESTINATION_MAX = 255;
 /** Port ranges of a rule on each side, and bytes of its identifier. */

@@ -259,11 +259,31 @@ export interface Filter {
   /** 16 bytes and a length per prefix. */
   setAllowlist(addresses: Uint8Array, lengths: Uint8Array): void;
   setWhitelist(addresses: Uint8Array, lengths: Uint8Array): void;
+  /** Puts all named sets in force at once in place of those before. Waits some milliseconds for the kernel. */
+  setNamedSets(sets: NamedSets): void;
   status(): FilterStatus;
   /** Runs the filter over one frame, as if it had arrived, and counts it: for tests. */
   drops(frame: Uint8Array): boolean;
   /** `keep`: all stays in force without this process, until it expires. `detach`: all is removed. */
   close(end: (typeof FILTER_ENDS)[number]): void;
+}
+
+/** A named set of prefixes: 16 bytes of address and a length per prefix; what is beyond a prefix is not read. */
+export interface NamedPrefixes {
+  /** 1 to 63 bytes. */
+  readonly name: string;
+  /** 0 to 63, and of no other set: the bit by which rules name the set. */
+  readonly bit: number;
+  readonly addresses: Uint8Array;
+  readonly lengths: Uint8Array;
+}
+
+/** All named sets together in the kernel's memory, in force only where a filter has them. */
+export interface NamedSets {
+  /** Prefixes as given, ranges of addresses that differ in their sets, and bytes in the kernel. */
+  size(): { readonly prefixes: number; readonly ranges: number; readonly bytes: number };
+  /** A filter that has them in force keeps them. */
+  close(): void;
 }
 
 export interface PinnedFilter {
@@ -275,6 +295,8 @@ export interface PinnedFilter {
   readonly links: readonly { readonly name: string; readonly program: number }[];
   readonly pairs: number;
   readonly rules: number;
+  /** By bit; "": none. */
+  readonly namedSets: readonly string[];
   readonly verdicts: FilterVerdicts;
   /** Whether a running process owns it. */
   readonly isOwned: boolean;
@@ -291,6 +313,11 @@ export interface Native {
   openEngine(options: EngineOptions): Engine;
   /** Adopts the pinned maps, or creates them. Throws an Error with the remedy. Only one process for each pin path. */
   openFilter(options: FilterOptions): Filter;
+  /**
+   * Makes named sets on a thread of the pool: about a second for a million prefixes. Rejects with an Error that names
+   * the remedy: more than NAMED_PREFIXES_MAX, more memory than 256 MiB, two sets with one bit, no permission.
+   */
+  buildNamedSets(sets: readonly NamedPrefixes[]): Promise<NamedSets>;
   /** The pinned state, whether or not a service runs; changes nothing. */
   readPinnedFilter(pinPath: string): PinnedFilter;
   /**

@@ -13,6 +13,7 @@ function pinned(changes: Partial<PinnedFilter> = {}): PinnedFilter {
     links: [{ name: "eth1", program: 77 }],
     pairs: 3,
     rules: 4,
+    namedSets: ["drop", "", "bogons"],
     verdicts: VERDICTS,
     isOwned: true,
     ...changes,
@@ -22,12 +23,13 @@ function pinned(changes: Partial<PinnedFilter> = {}): PinnedFilter {
 describe("in words", () => {
   test("healthy: what is in force, on which interfaces, and what became of packets", () => {
     const lines = pinnedLines(AT, pinned());
-    expect(lines.slice(0, 6)).toEqual([
+    expect(lines.slice(0, 7)).toEqual([
       `${AT}: healthy: a program is on each interface`,
       "versions   v1",
       "process    running",
       "interface  eth1: program 77",
       "in force   3 source blocks, 4 rules",
+      "sets       drop, bogons",
       "pass_not_ip      0 packets, 0 bytes",
     ]);
     expect(lines).toContain("drop_rule        2 packets, 90 bytes");
@@ -55,6 +57,7 @@ test("as JSON", () => {
     links: [{ name: "eth1", program: 77 }],
     pairs: 3,
     rules: 4,
+    named_sets: ["drop", "bogons"],
     verdicts: VERDICTS,
     owned: true,
   });

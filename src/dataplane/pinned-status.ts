@@ -26,10 +26,16 @@ export function pinnedLines(pinPath: string, pinned: PinnedFilter): string[] {
   const counted = Object.entries(verdicts).map(
     ([verdict, { packets, bytes }]) => `${verdict.padEnd(17)}${packets} packets, ${bytes} bytes`,
   );
-  return [...head, ...programs, `in force   ${pairs} source blocks, ${rules} rules`, ...counted];
+  const names = namesIn(pinned);
+  const sets = names.length === 0 ? [] : [`sets       ${names.join(", ")}`];
+  return [...head, ...programs, `in force   ${pairs} source blocks, ${rules} rules`, ...sets, ...counted];
 }
 
 export function pinnedJson(pinPath: string, pinned: PinnedFilter): string {
-  const { isOwned, ...others } = pinned;
-  return JSON.stringify({ pin_path: pinPath, ...others, owned: isOwned });
+  const { isOwned, namedSets: _, verdicts, ...others } = pinned;
+  return JSON.stringify({ pin_path: pinPath, ...others, named_sets: namesIn(pinned), verdicts, owned: isOwned });
+}
+
+function namesIn({ namedSets }: PinnedFilter): string[] {
+  return namedSets.filter((name) => name !== "");
 }

@@ -6,8 +6,10 @@ import { readFileSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { Reader, type Response } from "mmdb-lib";
 import { ORIGIN_FILE_BYTES_MAX } from "../limits.ts";
-import { addressFamily, type IpAddress } from "../net/address.ts";
+import { addressFamily, addressFromBytes, type IpAddress } from "../net/address.ts";
+import { type PrefixColumns, PrefixColumnsWriter } from "../net/prefix-columns.ts";
 import { messageOf } from "../system/error-message.ts";
+import { walkOriginTree } from "./origin-tree.ts";
 
 /** The file is unusable; the message names it and the remedy. */
 export class OriginFileError extends Error {
@@ -23,16 +25,20 @@ const REMEDY = "download it again (.mmdb, unpacked), or remove the key";
 
 export class OriginFile {
   readonly #reader: Reader<Response>;
+  readonly #path: string;
+  readonly #bytes: Buffer;
   readonly #holdsIpv6: boolean;
 
-  private constructor(reader: Reader<Response>) {
+  private constructor(path: string, bytes: Buffer, reader: Reader<Response>) {
     this.#reader = reader;
+    this.#path = path;
+    this.#bytes = bytes;
     this.#holdsIpv6 = reader.metadata.ipVersion === 6;
   }
 
   /** Throws OriginFileError. */
   static openSync(path: string): OriginFile {
-    return OriginFile.#of(
+    return OriginFile.of(
       path,
       readableFile(path, () => readFileSync(path)),
     );
@@ -41,10 +47,11 @@ export class OriginFile {
   /** Rejects with OriginFileError. Checking the tree blocks the event loop, reading the disk does not. */
   static async open(path: string): Promise<OriginFile> {
     const bytes = readableFile(path, () => readFile(path).catch((cause: unknown) => unreadable(path, cause)));
-    return OriginFile.#of(path, await bytes);
+    return OriginFile.of(path, await bytes);
   }
 
-  static #of(path: string, bytes: Buffer): OriginFile {
+  /** From bytes that were read. Throws OriginFileError with this path. */
+  static of(path: string, bytes: Buffer): OriginFile {
     if (!bytes.subarray(Math.max(0, bytes.length - METADATA_BYTES_MAX)).includes(METADATA_MARKER)) {
       throw new OriginFileError(`${path} is not a MaxMind DB file, or is truncated: ${REMEDY}`);
     }
@@ -52,7 +59,7 @@ export class OriginFile {
       const reader = new Reader<Response>(bytes);
       const fault = metadataFault(reader.metadata, bytes.length);
       if (fault !== null) throw new Error(fault);
-      return new OriginFile(reader);
+      return new OriginFile(path, bytes, reader);
     } catch (cause) {
       throw new OriginFileError(`${path} is damaged (${messageOf(cause)}): ${REMEDY}`);
     }
@@ -61,6 +68,30 @@ export class OriginFile {
   /** For example `GeoLite2-ASN`. */
   get kind(): string {
     return String(this.#reader.metadata.databaseType);
+  }
+
+  /** The prefixes whose record is wanted. Throws OriginFileError when the tree is damaged, or there are more than `most`. */
+  prefixesWhere(isWanted: (record: unknown) => boolean, most: number): PrefixColumns {
+    const { nodeCount, ipVersion, recordSize } = this.#reader.metadata;
+    const writer = new PrefixColumnsWriter();
+    // Many prefixes have the same record.
+    const answers = new Map<number, boolean>();
+    try {
+      walkOriginTree({ bytes: this.#bytes, nodeCount, ipVersion, recordSize }, (address, length, data) => {
+        let answer = answers.get(data);
+        if (answer === undefined) {
+          answer = isWanted(this.find(addressFromBytes(address)));
+          answers.set(data, answer);
+        }
+        if (!answer) return;
+        if (writer.count === most) throw new OriginFileError(`${this.#path} has more than ${most} such prefixes`);
+        writer.addBytes(address, length);
+      });
+    } catch (cause) {
+      if (cause instanceof OriginFileError) throw cause;
+      throw new OriginFileError(`${this.#path} is damaged (${messageOf(cause)}): ${REMEDY}`);
+    }
+    return writer.columns();
   }
 
   /** null: no record, or the file is damaged there. */

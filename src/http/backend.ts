@@ -28,6 +28,7 @@ import type { FilterRules, RuleOrder, RuleOrderAnswer } from "../mitigation/oper
 import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
 import type { Protections } from "../mitigation/protection/protections.ts";
 import type { IpAddress } from "../net/address.ts";
+import type { PrefixSetView } from "../prefixset/prefix-sets.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import type { BlockRequest, Pair } from "../sourceblock/source-block.ts";
 import type { BlockAnswer, SourceBlockView, UnblockAnswer } from "../sourceblock/source-blocks.ts";
@@ -61,6 +62,8 @@ export interface Backend {
   hosts(): Iterable<HostView>;
   /** In the configuration's order; null: nothing is captured. */
   groupRates(): readonly GroupRatesView[] | null;
+  /** In the configuration's order. */
+  prefixSets(): readonly PrefixSetView[];
   /** The configuration in force, which may differ from the file after a reload: `needsRestart` names those keys. */
   configured(): Configured;
   /** Active, refused and ended, in no order. */

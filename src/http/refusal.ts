@@ -101,6 +101,7 @@ const FILTER_RULE_REFUSALS: Readonly<Record<RuleOrderRefusal, string>> = {
   no_dataplane: "the data plane is absent or disabled: see dataplane in the configuration",
   name_configured: "the configuration has a rule of this name: choose another",
   outside_networks: "a destination is outside configured networks",
+  unknown_set: "source_sets or not_source_sets names a set that prefix_sets of the configuration does not have",
   too_many_rules: `${FILTER_RULE_ORDERS_MAX} rules are ordered: remove one of them`,
 };
 

@@ -31,6 +31,7 @@ import { hostgroupsRoute } from "./routes/hostgroups.ts";
 import { hostsRoute } from "./routes/hosts.ts";
 import { type MetricsText, metricsRoute } from "./routes/metrics.ts";
 import { openapiRoute } from "./routes/openapi.ts";
+import { prefixSetsRoute } from "./routes/prefix-sets.ts";
 import { protectionRoute, protectionsRoute, protectRoute, unprotectRoute } from "./routes/protection.ts";
 import { rulesRoute, scrubNodesRoute, scrubReportRoute } from "./routes/scrub.ts";
 import { sessionRoute } from "./routes/session.ts";
@@ -74,6 +75,7 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     attackPcapRoute(backend),
     hostsRoute(backend, pages, snapshots),
     hostgroupsRoute(backend),
+    prefixSetsRoute(backend, clock),
     configRoute(backend),
     bansRoute(backend, slicing),
     banPreviewRoute(backend),

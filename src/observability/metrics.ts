@@ -14,6 +14,7 @@ import { EventMetrics } from "./event-metrics.ts";
 import { HoldMetrics } from "./hold-metrics.ts";
 import { MitigationMetrics } from "./mitigation-metrics.ts";
 import { NotifyMetrics } from "./notify-metrics.ts";
+import { PrefixSetMetrics } from "./prefix-set-metrics.ts";
 import { ProtectionMetrics } from "./protection-metrics.ts";
 import { ScrubMetrics } from "./scrub-metrics.ts";
 import { SourceBlockMetrics } from "./source-block-metrics.ts";
@@ -34,6 +35,7 @@ export class Metrics {
   readonly scrub: ScrubMetrics;
   readonly edge: EdgeMetrics;
   readonly dataplane: DataplaneMetrics;
+  readonly prefixSets: PrefixSetMetrics;
   readonly #registry = new Registry();
   readonly #readings: (() => void)[] = [];
   readonly #dryRun: Gauge;
@@ -58,6 +60,7 @@ export class Metrics {
     this.scrub = new ScrubMetrics(this.#registry);
     this.edge = new EdgeMetrics(this.#registry);
     this.dataplane = new DataplaneMetrics(this.#registry);
+    this.prefixSets = new PrefixSetMetrics(this.#registry);
   }
 
   setDryRun(dryRun: boolean): void {

@@ -32,6 +32,7 @@ import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
 import type { Protections } from "../mitigation/protection/protections.ts";
 import type { IpAddress } from "../net/address.ts";
 import { hostPrefix } from "../net/prefix.ts";
+import type { PrefixSetView } from "../prefixset/prefix-sets.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import { type BlockRequest, type Pair, pairName } from "../sourceblock/source-block.ts";
 import type { BlockAnswer, SourceBlockView, UnblockAnswer } from "../sourceblock/source-blocks.ts";
@@ -59,6 +60,8 @@ export interface Sources {
   readonly availableUpdate?: () => UpdateView | null;
   /** Findings of the machine check for this configuration; null: no check has finished. */
   readonly machineProblems?: () => readonly Item[] | null;
+  /** Absent: there are none. */
+  readonly prefixSets?: () => readonly PrefixSetView[];
 }
 
 export class ServiceBackend implements Backend {
@@ -69,6 +72,7 @@ export class ServiceBackend implements Backend {
   readonly #availableUpdate: () => UpdateView | null;
   readonly #machineProblems: () => readonly Item[] | null;
   readonly protections: Protections;
+  readonly prefixSets: () => readonly PrefixSetView[];
   readonly scrub: ScrubNodes;
   readonly edge: Edge;
   readonly edgeHistory: EdgeHistory | null;
@@ -90,6 +94,7 @@ export class ServiceBackend implements Backend {
     this.#recorder = recorder ?? null;
     this.edgeHistory = history === undefined || history === null ? null : edgeHistoryOf(history);
     this.#availableUpdate = availableUpdate ?? (() => null);
+    this.prefixSets = sources.prefixSets ?? (() => []);
     this.#machineProblems = machineProblems ?? (() => null);
   }
 

@@ -8,6 +8,7 @@ import { InstanceFileError } from "../bgp/instance.ts";
 import type { Config } from "../config/config.ts";
 import { AddonError, loadAddon } from "../dataplane/addon.ts";
 import { openKernelFilter, readPinnedStatus } from "../dataplane/kernel-filter.ts";
+import type { OriginOf } from "../detection/attack/sample-origins.ts";
 import { OriginFileError } from "../geo/origin-file.ts";
 import { openOrigins } from "../geo/origins.ts";
 import type { Dashboard } from "../http/routes/dashboard.ts";
@@ -20,6 +21,8 @@ import { needsOf } from "../machine/needs.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
 import { Metrics } from "../observability/metrics.ts";
+import type { PrefixSets } from "../prefixset/prefix-sets.ts";
+import { PrefixSetError } from "../prefixset/set-content.ts";
 import { UpdateCheck } from "../release/update-check.ts";
 import { ClearanceFile, ClearanceFileError } from "../storage/clearance-file.ts";
 import { HistoryStore } from "../storage/history-store.ts";
@@ -35,6 +38,7 @@ import { EdgeChannel, type EdgeChannelOptions } from "./edge.ts";
 import type { ServiceEnvironment } from "./environment.ts";
 import { Floodwall } from "./floodwall.ts";
 import { MachineWatch } from "./machine-watch.ts";
+import { openPrefixSets, wantedSets } from "./prefix-sets.ts";
 import { Reporting } from "./reporting.ts";
 import { trafficRecorder } from "./traffic-recorder.ts";
 
@@ -77,17 +81,13 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   const driver = historyDriver(config.storage, { environment, clock: systemClock });
   const history = driver === null ? null : new HistoryStore({ driver, ...parts, metrics: metrics.storage });
   const edge = await openEdge(config, { ...parts, state, history, limiter });
-  const openReload = (next: Config) => edge.prepare(next).then(() => openOrigins(next.samples));
-  const opened = { state, native, filterOpener, originOf, openReload, environment };
+  const prefixSets = await openPrefixSets(config, { kernel: filterOpener, limiter, ...parts });
+  const openReload = (next: Config) => prepareReload(next, edge, prefixSets);
+  const opened = { state, native, filterOpener, originOf, prefixSets, openReload, environment };
   const floodwall = new Floodwall({ config, configPath, ...opened, ...parts });
   followReloads(floodwall, { environment, edge, machine });
-  const updates = new UpdateCheck({
-    config: config.updateCheck,
-    version: VERSION,
-    random: Math.random,
-    limiter,
-    ...parts,
-  });
+  const releases = { config: config.updateCheck, version: VERSION, random: Math.random };
+  const updates = new UpdateCheck({ ...releases, limiter, ...parts });
   const recorder = trafficRecorder({ floodwall, history, limiter, ...parts });
   const backend = new ServiceBackend(floodwall, VERSION, {
     edge,
@@ -95,6 +95,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     recorder,
     availableUpdate: () => updates.available,
     machineProblems: () => machine.problems,
+    prefixSets: () => prefixSets.views(),
   });
   const http = new HttpServer({
     ...config.api,
@@ -121,6 +122,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     http.start();
     reporting.start();
     floodwall.start();
+    prefixSets.start();
     edge.start();
     backend.ready = true;
     const listen = hostPort(config.api.host, http.port);
@@ -130,6 +132,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     floodwall.reloader.stop();
     await http.stop();
     edge.stop();
+    prefixSets.stop();
     await reporting.stopReading();
     await floodwall.stop();
     await reporting.stop();
@@ -140,6 +143,13 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   // Before packets are captured and requests are answered.
   await looked;
   return { start, stop, reload };
+}
+
+/** All that may fail. */
+async function prepareReload(next: Config, edge: EdgeChannel, prefixSets: PrefixSets): Promise<OriginOf | null> {
+  await edge.prepare(next);
+  await prefixSets.prepare(wantedSets(next));
+  return openOrigins(next.samples);
 }
 
 async function reloadAudited(floodwall: Floodwall, audit: AuditTrail | null): Promise<void> {
@@ -198,6 +208,7 @@ export function isStartFault(cause: unknown): cause is Error {
     cause instanceof ClearanceFileError ||
     cause instanceof InstanceFileError ||
     cause instanceof AddonError ||
-    cause instanceof OriginFileError
+    cause instanceof OriginFileError ||
+    cause instanceof PrefixSetError
   );
 }

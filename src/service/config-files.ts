@@ -3,8 +3,15 @@ import type { Config } from "../config/config.ts";
 import type { Finding } from "../config/load/shape.ts";
 import { originFindings } from "../geo/origins.ts";
 import { readTlsPair, TlsFileError } from "../http/server/tls-files.ts";
+import { prefixSetFindings } from "../prefixset/set-findings.ts";
 
-export function fileFindings({ samples, api }: Config): Finding[] {
+/** Before a start, at which all files must be good. */
+export function fileFindings(config: Config): Finding[] {
+  return [...reloadFileFindings(config), ...prefixSetFindings(config.prefixSets)];
+}
+
+/** Before a reload: a set whose file is damaged keeps its last good prefixes, and must not be in the way of others. */
+export function reloadFileFindings({ samples, api }: Config): Finding[] {
   return [...originFindings(samples), ...tlsFindings(api.tls)];
 }
 

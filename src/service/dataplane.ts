@@ -21,7 +21,7 @@ import type { Timers } from "../system/timers.ts";
 
 type Neighbors = Pick<
   DataPlaneOptions,
-  "bans" | "filterRules" | "chosen" | "pairs" | "putPairs" | "closeSources" | "openSources"
+  "bans" | "filterRules" | "chosen" | "pairs" | "prefixSets" | "putPairs" | "closeSources" | "openSources"
 >;
 
 /** Other parts are called only after it is started. */
@@ -39,6 +39,7 @@ export interface PacketDroppingOptions extends Neighbors {
 const FAULTS: Readonly<Record<DataPlaneOperation, string>> = {
   open: "the data plane cannot be put in force: nothing is dropped on this machine, detection and routes are not affected; trying again",
   lists: "the kernel refuses the allowlist or the whitelist: the previous ones stay in force",
+  sets: "the kernel refuses the named sets of prefixes: the previous ones stay in force",
   rules: "the kernel refuses the rules of bans and of the operator: the previous ones stay in force; trying again",
   close: "the data plane was not closed cleanly: packets may still be dropped on this machine",
 };
@@ -46,7 +47,7 @@ const FAULTS: Readonly<Record<DataPlaneOperation, string>> = {
 /** null: none is configured. */
 export function openDataPlane(options: PacketDroppingOptions): DataPlane | null {
   const { filterOpener: kernel = null, config, timers, clock, metrics } = options;
-  const { bans, filterRules, chosen, pairs, putPairs, closeSources, openSources } = options;
+  const { bans, filterRules, chosen, pairs, prefixSets, putPairs, closeSources, openSources } = options;
   const { dataplane } = config;
   if (kernel === null) return null;
   if (dataplane === null) {
@@ -59,6 +60,7 @@ export function openDataPlane(options: PacketDroppingOptions): DataPlane | null 
     config,
     dataplane,
     ...{ bans, filterRules, chosen, pairs, putPairs, closeSources, openSources },
+    ...(prefixSets === undefined ? {} : { prefixSets }),
     every: (ms, fn) => timers.every(ms, fn),
     after: (ms, fn) => timers.after(ms, fn),
     wallMs: () => clock.wallMs(),

@@ -21,8 +21,9 @@ export function openFilterRules({ config, kept, log, ...rest }: FilterRulesParts
   return new FilterRules(options, kept);
 }
 
-export function filterRulesPolicy({ filterRules, networks, dataplane }: Config): FilterRulesPolicy {
-  return { configured: filterRules, networks, hasDataplane: dataplane?.enabled === true };
+export function filterRulesPolicy({ filterRules, networks, dataplane, prefixSets }: Config): FilterRulesPolicy {
+  const sets = prefixSets.map(({ name }) => name);
+  return { configured: filterRules, networks, hasDataplane: dataplane?.enabled === true, sets };
 }
 
 function observerOf(log: Log): FilterRulesObserver {
@@ -31,6 +32,9 @@ function observerOf(log: Log): FilterRulesObserver {
     refused: (refusal) => log.info({ reason: refusal }, "filter rule refused"),
     ended: (end, { name }) => log.info({ name, reason: end }, "filter rule ended"),
     unusable: ({ name }) =>
-      log.warn({ name }, "an ordered filter rule is not in force: its destinations are outside networks, or unknown"),
+      log.warn(
+        { name },
+        "an ordered filter rule is not in force: the configuration has its destinations or its prefix sets no more",
+      ),
   };
 }

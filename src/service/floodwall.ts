@@ -5,14 +5,11 @@
 import { randomUUIDv7 } from "bun";
 import type { GobgpAnnouncer } from "../bgp/gobgp-announcer.ts";
 import { endManagedGobgpd } from "../bgp/speaker/managed-speaker.ts";
-import type { Speaker } from "../bgp/speaker/speaker.ts";
 import type { Config } from "../config/config.ts";
-import type { DataPlane, FilterOpener } from "../dataplane/data-plane.ts";
-import type { Native } from "../dataplane/native.d.ts";
+import type { DataPlane } from "../dataplane/data-plane.ts";
 import { type Attack, type AttackEvent, endAttack } from "../detection/attack/attack.ts";
 import { AttackLog } from "../detection/attack/attack-log.ts";
 import type { OriginOf } from "../detection/attack/sample-origins.ts";
-import type { BaselineKeeper } from "../detection/baseline/learning-loop.ts";
 import { type AttackChange, Detector } from "../detection/judge/detector.ts";
 import { detectionPolicy } from "../detection/judge/policy.ts";
 import { openOrigins } from "../geo/origins.ts";
@@ -27,19 +24,14 @@ import { mitigationPolicy } from "../mitigation/policy.ts";
 import type { Protections } from "../mitigation/protection/protections.ts";
 import { attackRules } from "../mitigation/rules/attack-rules.ts";
 import { Limiter } from "../observability/limiter.ts";
-import type { Log } from "../observability/log.ts";
-import type { Metrics } from "../observability/metrics.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import { sourceBlockPolicy } from "../sourceblock/policy.ts";
 import type { SourceBlocks } from "../sourceblock/source-blocks.ts";
 import { BaselineFile } from "../storage/baseline-file.ts";
 import type { StateStore } from "../storage/state-store.ts";
-import type { Clock } from "../system/clock.ts";
 import { ClockSteps } from "../system/clock-steps.ts";
-import type { Environment } from "../system/environment.ts";
 import type { Now } from "../system/now.ts";
 import type { RecordTable } from "../system/record-table.ts";
-import type { Timers } from "../system/timers.ts";
 import { openAnnouncer } from "./announcer.ts";
 import { AttackTimelines } from "./attack-timelines.ts";
 import { ConfigReader } from "./config-reader.ts";
@@ -47,6 +39,7 @@ import { droppedOf, openDataPlane } from "./dataplane.ts";
 import { alertAtCap, countAttack, logAttack, logBan } from "./event-log.ts";
 import { LEARNING_FAULTS } from "./faults.ts";
 import { filterRulesPolicy, openFilterRules } from "./filter-rules.ts";
+import type { FloodwallOptions } from "./floodwall-options.ts";
 import { Listeners } from "./listeners.ts";
 import { makeBaselines, PacketPath } from "./packet-path.ts";
 import { openProtections } from "./protection.ts";
@@ -55,29 +48,6 @@ import { watchRises } from "./rise-watch.ts";
 import { fillMetrics } from "./scrape.ts";
 import { openScrubNodes, scrubCircumstances } from "./scrub.ts";
 import { openSourceBlocks } from "./sourceblock.ts";
-
-export interface FloodwallOptions {
-  readonly config: Config;
-  readonly configPath: string;
-  readonly state: StateStore;
-  /** null: without a capture the service is a control plane only. */
-  readonly native: Native | null;
-  /** Looks up where sources are, in the configured files; absent: origins are not known. */
-  readonly originOf?: OriginOf | null;
-  /** The part of a reload that can fail or takes long; a rejection refuses the reload. Default: opens origin files. */
-  readonly openReload?: (next: Config) => Promise<OriginOf | null>;
-  /** Default: nothing is dropped on this machine, whatever the configuration says. */
-  readonly filterOpener?: FilterOpener | null;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly environment: Environment;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  /** Default: the BGP speaker of the configuration. */
-  readonly speaker?: Speaker;
-  /** Default: a file in `state_dir`. */
-  readonly baselineKeeper?: BaselineKeeper;
-}
 
 /** How often bans and source blocks are checked for expiry, ms. */
 const BAN_TICK_MS = 250;
@@ -291,6 +261,7 @@ export class Floodwall {
     this.bans.reconfigure(mitigationPolicy(next, this.protections), this.now().wallMs);
     this.sourceBlocks.reconfigure(sourceBlockPolicy(next), this.now().wallMs);
     this.filterRules.reconfigure(filterRulesPolicy(next));
+    this.#options.prefixSets?.apply();
     this.dataPlane?.reconfigure(next);
     if (next.bgp !== null) this.announcer?.reload(next.bgp);
     this.#reloads.emit(next);

@@ -36,6 +36,7 @@ export function simulatedNative(traffic: CountedTraffic, opening: () => void = (
   return {
     openEngine: ({ tickMs }) => new SimulatedEngine(traffic, tickMs, opening),
     openFilter: absent,
+    buildNamedSets: absent,
     readPinnedFilter: absent,
     probeProgram: absent,
     readInterface: absent,

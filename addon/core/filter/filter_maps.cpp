@@ -28,9 +28,9 @@ constexpr std::uint32_t kValidatedUnits = (600ULL * 1'000'000'000) >> SOURCE_TIM
 constexpr std::uint32_t kLearnedUnits = (3600ULL * 1'000'000'000) >> SOURCE_TIME_SHIFT;
 
 constexpr std::array<std::size_t, FilterMaps::kMaps> kRowBytes = {
-    sizeof(filter_head), sizeof(filter_pair_group), sizeof(filter_pair_row), sizeof(filter_rule),
-    sizeof(filter_hits), sizeof(filter_set),        sizeof(filter_bucket),   sizeof(filter_entry),
-    sizeof(filter_bits), sizeof(source_set),        sizeof(allowance_set),   sizeof(filter_details), sizeof(FilterName)};
+    sizeof(filter_head), sizeof(filter_pair_group), sizeof(filter_pair_row), sizeof(filter_rule),    sizeof(filter_hits),
+    sizeof(filter_set),  sizeof(filter_bucket),     sizeof(filter_entry),    sizeof(filter_bits),    sizeof(source_set),
+    sizeof(allowance_set), sizeof(filter_details),  sizeof(FilterName),      sizeof(FilterName)};
 
 FilterError failed(const std::string& what, int error) {
   return FilterError("cannot " + what + ": " + strerror(error));
@@ -114,7 +114,8 @@ std::array<std::uint32_t, FilterMaps::kMaps> rowsOf(const FilterShape& shape, co
           head.source_sets,
           head.source_sets,
           DETAILS_ROWS,
-          head.rule_slots};
+          head.rule_slots,
+          NAMED_SETS_MAX};
 }
 
 UniqueFd makeMap(bpf_map_type type, const char* name, std::size_t rowBytes, std::uint32_t rows) {
@@ -129,6 +130,16 @@ UniqueFd makeMap(bpf_map_type type, const char* name, std::size_t rowBytes, std:
                     "; free memory, or lower dataplane.limits.max_dynamic_rules");
 }
 
+UniqueFd makeOuterMap(const char* name) {
+  // Shows the kernel what the arrays in the slot are like; their sizes may differ.
+  const UniqueFd model = makeSetsTable(1);
+  LIBBPF_OPTS(bpf_map_create_opts, options);
+  options.inner_map_fd = static_cast<__u32>(model.get());
+  UniqueFd fd(bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, name, sizeof(__u32), sizeof(__u32), 1, &options));
+  if (!fd) throw failed(std::string("make the filter's map ") + name, errno);
+  return fd;
+}
+
 bpf_map_info infoOf(int fd) {
   bpf_map_info info{};
   __u32 length = sizeof info;
@@ -137,6 +148,18 @@ bpf_map_info infoOf(int fd) {
 }
 
 }  // namespace
+
+UniqueFd makeSetsTable(std::uint32_t lines) {
+  LIBBPF_OPTS(bpf_map_create_opts, options);
+  options.map_flags = BPF_F_MMAPABLE | BPF_F_INNER_MAP;
+  UniqueFd fd(
+      bpf_map_create(BPF_MAP_TYPE_ARRAY, "sets_table", sizeof(std::uint32_t), sizeof(sets_line), lines, &options));
+  if (fd) return fd;
+  const int error = errno;
+  if (error == EPERM) throw FilterError("no permission to make a map of named sets: " + std::string(kPermissionRemedy));
+  throw FilterError("cannot make " + std::to_string(lines * sizeof(sets_line) >> 10) +
+                    " KiB for named sets: " + strerror(error) + "; free memory, or use fewer prefixes in prefix_sets");
+}
 
 RowMap::RowMap(UniqueFd fd, bool isWritable) : fd_(std::move(fd)) {
   const bpf_map_info info = infoOf(fd_.get());
@@ -170,6 +193,7 @@ FilterMaps FilterMaps::create(const FilterShape& shape) {
     made.maps_.at(i) = RowMap(makeMap(BPF_MAP_TYPE_ARRAY, kNames.at(i), kRowBytes.at(i), rows.at(i)), true);
   }
   made.stats_ = makeMap(BPF_MAP_TYPE_PERCPU_ARRAY, kStatsName, sizeof(filter_stats), 1);
+  made.namedSets_ = makeOuterMap(kNamedSetsName);
   std::copy(sets.begin(), sets.end(), made.sets().begin());
   made.head() = head;
   return made;
@@ -184,6 +208,8 @@ std::optional<FilterMaps> FilterMaps::open(const std::string& directory, bool is
   }
   found.stats_ = openPinned(directory + "/" + kStatsName);
   if (!found.stats_ || infoOf(found.stats_.get()).value_size != sizeof(filter_stats)) return std::nullopt;
+  found.namedSets_ = openPinned(directory + "/" + kNamedSetsName);
+  if (!found.namedSets_ || infoOf(found.namedSets_.get()).type != BPF_MAP_TYPE_ARRAY_OF_MAPS) return std::nullopt;
   const filter_head& head = found.head();
   if (head.schema != FILTER_SCHEMA) return std::nullopt;
   const FilterShape shape = found.shape();
@@ -204,6 +230,7 @@ void FilterMaps::pin(const std::string& directory) const {
   };
   for (std::size_t i = 0; i < kMaps; i++) pinAs(fd(i), kNames.at(i));
   pinAs(stats_.get(), kStatsName);
+  pinAs(namedSets_.get(), kNamedSetsName);
 }
 
 filter_stats FilterMaps::stats() const {

@@ -12,6 +12,7 @@
 #include "allowance_abi.h"
 #include "base/unique_fd.h"
 #include "filter_abi.h"
+#include "named_sets_abi.h"
 
 namespace floodwall {
 
@@ -31,7 +32,7 @@ struct FilterShape {
   bool operator==(const FilterShape&) const = default;
 };
 
-/// An identifier of a rule, which the kernel does not read.
+/// An identifier of a rule or a name of a set, which the kernel does not read.
 struct FilterName {
   std::array<char, 64> text;
 };
@@ -66,12 +67,16 @@ class RowMap {
 
 class FilterMaps {
  public:
-  static constexpr std::size_t kMaps = 13;
-  /// As xdp_filter.bpf.c names them; the last is for people only.
+  static constexpr std::size_t kMaps = 14;
+  /// The last ones are not the program's.
+  static constexpr std::size_t kProgramMaps = 12;
+  /// As xdp_filter.bpf.c names them.
   static constexpr std::array<const char*, kMaps> kNames = {
-      "filter_head", "filter_pairs",   "filter_pair_rows", "filter_rules",   "filter_hits",       "filter_sets",
-      "filter_ways", "filter_entries", "filter_pair_bits", "filter_sources", "filter_allowances", "filter_details", "filter_names"};
+      "filter_head",       "filter_pairs",   "filter_pair_rows", "filter_rules",     "filter_hits",
+      "filter_sets",       "filter_ways",    "filter_entries",   "filter_pair_bits", "filter_sources",
+      "filter_allowances", "filter_details", "filter_names",     "filter_set_names"};
   static constexpr const char* kStatsName = "filter_stats";
+  static constexpr const char* kNamedSetsName = "filter_named_sets";
 
   /// Empty ones. Throws FilterError.
   static FilterMaps create(const FilterShape& shape);
@@ -88,6 +93,8 @@ class FilterMaps {
   }
   [[nodiscard]] int fd(std::size_t map) const { return maps_.at(map).fd(); }
   [[nodiscard]] int statsFd() const { return stats_.get(); }
+  /// The outer map, whose one slot has the named sets in force.
+  [[nodiscard]] int namedSetsFd() const { return namedSets_.get(); }
 
   [[nodiscard]] filter_head& head() const { return maps_[0].rows<filter_head>()[0]; }
   /// By number; a group of the kernel's is FILTER_GROUP_PAIRS of them.
@@ -103,6 +110,8 @@ class FilterMaps {
   [[nodiscard]] std::span<allowance_set> allowances() const { return maps_[10].rows<allowance_set>(); }
   [[nodiscard]] std::span<filter_details> details() const { return maps_[11].rows<filter_details>(); }
   [[nodiscard]] std::span<FilterName> names() const { return maps_[12].rows<FilterName>(); }
+  /// By bit.
+  [[nodiscard]] std::span<FilterName> setNames() const { return maps_[13].rows<FilterName>(); }
 
   /// Of all CPUs together.
   [[nodiscard]] filter_stats stats() const;
@@ -112,7 +121,11 @@ class FilterMaps {
 
   std::array<RowMap, kMaps> maps_;
   UniqueFd stats_;
+  UniqueFd namedSets_;
 };
+
+/// An array for the outer map's slot, of so many lines. Throws FilterError.
+[[nodiscard]] UniqueFd makeSetsTable(std::uint32_t lines);
 
 /// Makes a new key for cookies. Those made with the one before stay good until the next time.
 void rotateCookieKey(const FilterMaps& maps);

@@ -24,9 +24,9 @@ void reuse(bpf_object* program, const char* name, int fd) {
 }  // namespace
 
 void useFilterMaps(bpf_object* program, const FilterMaps& maps) {
-  // The last one is not the program's.
-  for (std::size_t i = 0; i + 1 < FilterMaps::kMaps; i++) reuse(program, FilterMaps::kNames.at(i), maps.fd(i));
+  for (std::size_t i = 0; i < FilterMaps::kProgramMaps; i++) reuse(program, FilterMaps::kNames.at(i), maps.fd(i));
   reuse(program, FilterMaps::kStatsName, maps.statsFd());
+  reuse(program, FilterMaps::kNamedSetsName, maps.namedSetsFd());
 }
 
 void FilterProgram::Close::operator()(xdp_filter_bpf* skeleton) const { xdp_filter_bpf__destroy(skeleton); }

@@ -115,6 +115,12 @@ void KernelFilter::setList(filter_set_kind list, std::vector<SetPrefix> prefixes
   publishSet(maps_, list, std::move(prefixes));
 }
 
+void KernelFilter::setNamedSets(std::shared_ptr<const NamedSets> sets) {
+  const std::lock_guard lock(tablesMutex_);
+  putNamedSets(maps_, *sets);
+  namedSets_ = std::move(sets);
+}
+
 KernelFilterStatus KernelFilter::status() const {
   KernelFilterStatus status;
   status.origin = origin_;

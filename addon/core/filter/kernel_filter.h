@@ -14,6 +14,7 @@
 
 #include "filter/filter_maps.h"
 #include "filter/filter_port.h"
+#include "filter/named_sets.h"
 #include "filter/pair_table.h"
 #include "filter/pin_directory.h"
 #include "filter/rule_table.h"
@@ -65,6 +66,8 @@ class KernelFilter {
   void setRules(std::span<const WantedRule> rules, std::span<const OperatorEntry> entries);
   [[nodiscard]] std::vector<RuleHits> readRules() const;
   void setList(filter_set_kind list, std::vector<SetPrefix> prefixes);
+  /// See putNamedSets().
+  void setNamedSets(std::shared_ptr<const NamedSets> sets);
 
   [[nodiscard]] KernelFilterStatus status() const;
   [[nodiscard]] const FilterMaps& maps() const noexcept { return maps_; }
@@ -102,6 +105,8 @@ class KernelFilter {
   bool isStopping_ = false;
   std::condition_variable wake_;
   std::thread watcher_;
+  /// Those in force, if this process put them there: kept until no program reads them.
+  std::shared_ptr<const NamedSets> namedSets_;
   /// For drops() only.
   mutable std::optional<FilterProgram> forTests_;
 };

@@ -37,6 +37,7 @@ void readMaps(const FilterMaps& maps, PinnedFilter& found) {
     if (entry.rule < maps.rules().size() && maps.rules()[entry.rule].expires_at_ns > now) found.rules++;
   }
   found.stats = maps.stats();
+  found.setNames = namesInForce(maps);
 }
 
 bool isLocked(const std::string& path) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "filter/filter_maps.h"
+#include "filter/named_sets.h"
 
 namespace floodwall {
 
@@ -30,6 +31,7 @@ struct PinnedFilter {
   std::uint32_t pairs = 0;
   std::uint32_t rules = 0;
   filter_stats stats{};
+  SetNames setNames;
   /// Whether a process holds the lock.
   bool isOwned = false;
 };

@@ -15,6 +15,7 @@ import { buildFilterRule } from "../sections/filter-rules.ts";
 import { buildMitigation, groupMitigationFile } from "../sections/mitigation.ts";
 import { buildScrubbing } from "../sections/nodes.ts";
 import { buildNotify, buildUpdateCheck } from "../sections/notify.ts";
+import { buildPrefixSets } from "../sections/prefix-sets.ts";
 import { buildSamples } from "../sections/samples.ts";
 import type { ConfigFile } from "../sections/schema.ts";
 import { buildProfiles } from "../sections/scrub.ts";
@@ -52,6 +53,7 @@ export function buildConfig(file: ConfigFile, zones: readonly Zone[]): Config {
     bgp: file.bgp === undefined ? null : buildBgp(file.bgp),
     dataplane: file.dataplane === undefined ? null : buildDataplane(file.dataplane),
     filterRules: file.filter_rules.map(buildFilterRule),
+    prefixSets: buildPrefixSets(file.prefix_sets),
     samples: buildSamples(file.samples),
     storage: buildStorage(file.storage, file.state_dir),
     scrubbing: file.scrubbing === undefined ? null : buildScrubbing(file.scrubbing),

@@ -109,6 +109,7 @@ describe("defaults", () => {
       stateDir: "/var/lib/floodwall",
       bgp: null,
       dataplane: null,
+      prefixSets: [],
       samples: { enabled: true, perAttackFlows: 20, top: 10, asnFile: null, countryFile: null },
       storage: {
         driver: { kind: "sqlite", path: "/var/lib/floodwall/history.sqlite", maxBytes: 50_000_000_000 },
@@ -117,6 +118,7 @@ describe("defaults", () => {
       },
       scrubbing: null,
       edge: null,
+      filterRules: [],
       notify: { webhook: null, slack: null, telegram: null, email: null, exec: null },
       updateCheck: { url: null, intervalSeconds: 21_600 },
       api: { host: "127.0.0.1", port: 8080, tokens: [], isShorthand: false, tls: null, envFile: null, dashboard: true },

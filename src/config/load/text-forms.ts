@@ -30,6 +30,9 @@ export const TEXT_FORMS = {
   tokenName: nameRule,
   nodeName: nameRule,
   profileName: nameRule,
+  prefixSetName: nameRule,
+  countryCode: (text: string) =>
+    /^[A-Z]{2}$/.test(text) ? null : "must be the two capital letters of a country (ISO 3166-1): DE",
   portRange: (text: string) =>
     parsePortRange(text) === null ? "must be a port or a range of ports: 443, or 27000-27050" : null,
   ruleName: nameRule,

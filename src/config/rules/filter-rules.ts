@@ -8,6 +8,7 @@ import type { Finding, Pruned } from "../load/shape.ts";
 import { parseAddressOrPrefix, parseHexBytes } from "../load/text-forms.ts";
 import type { FilterRuleFile } from "../sections/filter-rules.ts";
 import type { ConfigFile } from "../sections/schema.ts";
+import { levels } from "./mitigation.ts";
 
 type File = Pruned<ConfigFile>;
 type RuleFile = Pruned<FilterRuleFile>;
@@ -22,6 +23,34 @@ export function* filterRulesAreWhole(file: File): Generator<Finding> {
     const other = rule.name === undefined ? undefined : first.get(rule.name);
     if (other !== undefined) yield { path: [...path, "name"], rule: `is there already, as filter_rules[${other}]` };
     else if (rule.name !== undefined) first.set(rule.name, i);
+  }
+}
+
+/** Of rules, of profiles and of hostgroups. */
+export function* setsOfRulesExist(file: File): Generator<Finding> {
+  if (file.prefix_sets?.some((set) => set?.name === undefined) === true) return;
+  const known = new Set((file.prefix_sets ?? []).map((set) => set?.name));
+  for (const { path, names } of namedSets(file)) {
+    for (const [i, name] of names.entries()) {
+      if (name === undefined || known.has(name)) continue;
+      yield { path: [...path, i], rule: `there is no set ${name} in prefix_sets: add it there, or correct it` };
+    }
+  }
+}
+
+function* namedSets(
+  file: File,
+): Generator<{ readonly path: ConfigPath; readonly names: readonly (string | undefined)[] }> {
+  for (const [i, rule] of (file.filter_rules ?? []).entries()) {
+    for (const key of ["source_sets", "not_source_sets"] as const) {
+      yield { path: ["filter_rules", i, key], names: rule?.[key] ?? [] };
+    }
+  }
+  for (const [i, profile] of (file.scrub_profiles ?? []).entries()) {
+    yield { path: ["scrub_profiles", i, "blocked_sets"], names: profile?.blocked_sets ?? [] };
+  }
+  for (const { level, path } of levels(file)) {
+    yield { path: [...path, "scrub", "blocked_sets"], names: level.scrub?.blocked_sets ?? [] };
   }
 }
 

@@ -41,7 +41,7 @@ import {
   slotsHoldTheBans,
   xdpModesAgree,
 } from "./dataplane.ts";
-import { filterRulesAreWhole, filterRulesNeedTheDataplane } from "./filter-rules.ts";
+import { filterRulesAreWhole, filterRulesNeedTheDataplane, setsOfRulesExist } from "./filter-rules.ts";
 import {
   carpetsWiden,
   groupsRefineWhatIsThere,
@@ -61,6 +61,7 @@ import {
   prefixesAreBounded,
 } from "./network.ts";
 import { clickhouseHasItsSection, mailAccountIsWhole, storageKeysHaveAnEffect, updateCheckHasAUrl } from "./output.ts";
+import { prefixSetNamesAreUnique, prefixSetsHaveOneSource } from "./prefix-sets.ts";
 import { divertHasANextHop, groupNextHopsGoWithoutNodes, leastLoadedNeedsCapacities } from "./scrubbing.ts";
 import { carpetThresholdsSaySomething, groupBaselinesHaveAFloor, outgoingThresholdsSaySomething } from "./threshold.ts";
 
@@ -102,8 +103,11 @@ const RULES: readonly Rule[] = [
   groupsRefineWhatIsThere,
   holdsAreBounded,
   dataplaneInterfacesAreUnique,
+  setsOfRulesExist,
   filterRulesAreWhole,
   filterRulesNeedTheDataplane,
+  prefixSetNamesAreUnique,
+  prefixSetsHaveOneSource,
   scrubbingNeedsTheDataplane,
   xdpModesAgree,
   mirrorsAreNotFiltered,

@@ -6,6 +6,7 @@ import { configWarnings } from "../warnings/warnings.ts";
 const COMMON = `networks: [192.0.2.0/24, 2001:db8::/48]
 thresholds: {pps: 1000, mbps: 100, flows_per_sec: 500}
 dataplane: {interfaces: [eth0]}
+prefix_sets: [{name: a, file: /a}, {name: b, file: /b}, {name: c, file: /c}]
 `;
 
 function load(rules: string, common = COMMON): LoadedConfig {
@@ -108,6 +109,10 @@ describe("filter_rules", () => {
     [
       "{name: a, action: drop, source: '2001:db8::/32', destinations: [192.0.2.1]}",
       "destinations.0: 192.0.2.1/32 is of another family than source, 2001:db8::/32",
+    ],
+    [
+      "{name: a, action: drop, source_sets: [d]}",
+      "source_sets.0: there is no set d in prefix_sets: add it there, or correct it",
     ],
     ["{name: a, action: dropp}", 'action: must be drop or pass or limit, not the text "dropp"'],
   ])("%s", (rule, problem) => {

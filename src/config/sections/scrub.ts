@@ -1,6 +1,6 @@
 /** What the method `scrub` does on this machine, by hostgroup, and the profiles of victims. */
 import { type Static, Type } from "@sinclair/typebox";
-import { SCRUB_PROFILES_MAX, SCRUB_SERVICES_MAX, SELECTABLE_PROFILES_MAX } from "../../limits.ts";
+import { PREFIX_SETS_MAX, SCRUB_PROFILES_MAX, SCRUB_SERVICES_MAX, SELECTABLE_PROFILES_MAX } from "../../limits.ts";
 import { PORT_RANGES_MAX } from "../../mitigation/rules/rule.ts";
 import {
   NO_SOURCE_LIMITS,
@@ -78,6 +78,11 @@ const OF_PROFILES = {
   source_ipv6_length: described(Type.Optional(integer(16, 128)), "The same of an IPv6 address.", {
     ifAbsent: "as the profile says, else 64",
   }),
+  blocked_sets: described(
+    Type.Optional(list(text("setName"), PREFIX_SETS_MAX)),
+    "Sets of `prefix_sets` whose sources are dropped while a victim is scrubbed. No effect on scrub nodes, which have no such sets.",
+    { ifAbsent: "as the profile says, else none" },
+  ),
   services: described(
     Type.Optional(list(ServiceFile, SCRUB_SERVICES_MAX, { atLeastOne: true })),
     "What the victim is there for; while it is scrubbed, all else is dropped, but for what rules of the attack with `flowspec.action: rate_limit` let pass. Name also what its work depends on: `icmp` for packets that are too big, answers of resolvers.",
@@ -225,8 +230,13 @@ function filterOf(file: Omit<ScrubFile, "profile">, otherwise: ScrubFilter): Scr
       ipv6Length: file.source_ipv6_length ?? limits.ipv6Length,
     },
     services: services === undefined ? otherwise.services : services.map(serviceOf),
+    ...blocked(file.blocked_sets ?? otherwise.blockedSets ?? []),
     countsOnly: otherwise.countsOnly,
   };
+}
+
+function blocked(blockedSets: readonly string[]): Pick<ScrubFilter, "blockedSets"> {
+  return blockedSets.length === 0 ? {} : { blockedSets };
 }
 
 function wayOf(tcp: "off" | ValidationWay): ValidationWay | null {

@@ -20,7 +20,12 @@ let server: TestServer;
 beforeEach(() => {
   server = TestServer.started();
   const configured = [operatorRule({ name: "own", action: "pass" })];
-  server.backend.filterRules.reconfigure({ configured, networks: [prefix("192.0.2.0/24")], hasDataplane: true });
+  server.backend.filterRules.reconfigure({
+    configured,
+    networks: [prefix("192.0.2.0/24")],
+    hasDataplane: true,
+    sets: [],
+  });
 });
 afterEach(() => server.http.stop());
 
@@ -97,7 +102,7 @@ test("what the state forbids is refused", async () => {
   for (let i = 0; i < FILTER_RULE_ORDERS_MAX; i++) expect((await post({ ...ORDER, name: `r${i}` })).status).toBe(200);
   await expectError(post(ORDER), 409, "25 rules are ordered: remove one of them");
   expect((await post({ ...ORDER, name: "r0" })).status).toBe(200);
-  server.backend.filterRules.reconfigure({ configured: [], networks: [], hasDataplane: false });
+  server.backend.filterRules.reconfigure({ configured: [], networks: [], hasDataplane: false, sets: [] });
   await expectError(post(ORDER), 409, "the data plane is absent or disabled: see dataplane in the configuration");
 });
 

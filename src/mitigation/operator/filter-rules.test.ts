@@ -5,7 +5,7 @@ import { MemoryState, memoryStore } from "../../../test/fixtures/storage/memory-
 import { FilterRules, type RuleOrder } from "./filter-rules.ts";
 
 const NETWORKS = [prefix("192.0.2.0/24")];
-const POLICY = { configured: [operatorRule({ name: "own" })], networks: NETWORKS, hasDataplane: true };
+const POLICY = { configured: [operatorRule({ name: "own" })], networks: NETWORKS, hasDataplane: true, sets: [] };
 const order = (name: string, fields: Partial<RuleOrder> = {}): RuleOrder => ({
   name,
   rule: { name },

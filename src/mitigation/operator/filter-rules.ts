@@ -23,6 +23,8 @@ export interface FilterRulesPolicy {
   readonly configured: readonly OperatorRule[];
   readonly networks: readonly Prefix[];
   readonly hasDataplane: boolean;
+  /** Names of the sets of prefixes that there are. */
+  readonly sets: readonly string[];
 }
 
 export interface FilterRulesOptions {
@@ -36,7 +38,13 @@ export interface FilterRulesOptions {
   readonly observer: FilterRulesObserver;
 }
 
-export const RULE_ORDER_REFUSALS = ["no_dataplane", "name_configured", "outside_networks", "too_many_rules"] as const;
+export const RULE_ORDER_REFUSALS = [
+  "no_dataplane",
+  "name_configured",
+  "outside_networks",
+  "unknown_set",
+  "too_many_rules",
+] as const;
 export type RuleOrderRefusal = (typeof RULE_ORDER_REFUSALS)[number];
 export const RULE_ORDER_ENDS = ["removed", "expired"] as const;
 
@@ -165,7 +173,8 @@ export class FilterRules {
 
   #take(order: RuleOrder): void {
     const rule = this.#options.read(order.rule);
-    const isUsable = rule !== null && liesInNetworks(rule, this.#policy.networks);
+    const { networks, sets } = this.#policy;
+    const isUsable = rule !== null && liesInNetworks(rule, networks) && hasSets(rule, sets);
     if (!isUsable) this.#options.observer.unusable(order);
     this.#orders.set(order.name, { order, rule: isUsable ? rule : null });
   }
@@ -178,12 +187,17 @@ export class FilterRules {
   }
 
   #refusal(rule: OperatorRule): RuleOrderRefusal | null {
-    const { configured, networks, hasDataplane } = this.#policy;
+    const { configured, networks, hasDataplane, sets } = this.#policy;
     if (!hasDataplane) return "no_dataplane";
     if (configured.some(({ name }) => name === rule.name)) return "name_configured";
     if (!liesInNetworks(rule, networks)) return "outside_networks";
+    if (!hasSets(rule, sets)) return "unknown_set";
     return this.#orders.has(rule.name) || this.#orders.size < FILTER_RULE_ORDERS_MAX ? null : "too_many_rules";
   }
+}
+
+function hasSets({ details }: OperatorRule, sets: readonly string[]): boolean {
+  return details === null || [...details.inSets, ...details.notInSets].every((name) => sets.includes(name));
 }
 
 function liesInNetworks({ destinations }: OperatorRule, networks: readonly Prefix[]): boolean {

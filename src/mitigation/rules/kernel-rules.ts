@@ -9,6 +9,7 @@ import { type DropReason, type ScrubRule, scrubRules } from "../scrub/scrub-rule
 import { type FittableRule, fittingRules } from "./fitting-rules.ts";
 import type { InlineAction } from "./inline-action.ts";
 import { type Rule, ruleText, wideRule } from "./rule.ts";
+import { detailsText, type RuleDetails } from "./rule-details.ts";
 
 export interface KernelRule extends FittableRule {
   /** At most 63 bytes, from the ban's id and the rule's text. An unchanged rule keeps its id, and so its counts, also over restarts. */
@@ -16,6 +17,8 @@ export interface KernelRule extends FittableRule {
   readonly banId: string;
   /** In place of the rule's own action. */
   readonly inline?: InlineAction;
+  /** What else must match. */
+  readonly details?: RuleDetails;
   readonly reason: DropReason;
   /** What it would do is counted only. */
   readonly isDryRun: boolean;
@@ -71,16 +74,24 @@ export function toKernelRules(
   rest: Pick<KernelRule, "banId" | "isDryRun" | "expiresAtMs" | "whole">,
 ): KernelRule[] {
   const byId = new Map<string, KernelRule>();
-  for (const { rule, inline, reason } of rules) {
-    const id = ruleId(owner, rule, inline);
-    byId.set(id, { id, rule: atLeastRate(rule), ...(inline && { inline }), reason, ...rest });
+  for (const { rule, inline, details, reason } of rules) {
+    const id = ruleId(owner, { rule, ...(inline && { inline }), ...(details && { details }) });
+    byId.set(id, {
+      id,
+      rule: atLeastRate(rule),
+      ...(inline && { inline }),
+      ...(details && { details }),
+      reason,
+      ...rest,
+    });
   }
   return [...byId.values()];
 }
 
 /** An id from the rule's text: an unchanged rule keeps its id, and so the kernel's counts. */
-function ruleId(owner: string, rule: Rule, inline: InlineAction | undefined): string {
-  return owner + Bun.hash(ruleText(rule) + (inline === undefined ? "" : JSON.stringify(inline))).toString(16);
+function ruleId(owner: string, { rule, inline, details }: Omit<ScrubRule, "reason">): string {
+  const more = details === undefined ? "" : ` ${detailsText(details)}`;
+  return owner + Bun.hash(ruleText(rule) + (inline === undefined ? "" : JSON.stringify(inline)) + more).toString(16);
 }
 
 function wantedRules({ state, dryRun, measure, prefix }: Ban): readonly ScrubRule[] {

@@ -23,6 +23,8 @@ export interface ScrubFilter {
   /** What the sources that had connections before may send, all together; 0: any rate. */
   readonly learnedBytesPerSecond: number;
   readonly sourceLimits: SourceLimits;
+  /** Named sets of prefixes whose sources are dropped. Absent: none. */
+  readonly blockedSets?: readonly string[];
   /** All else is dropped. null: any traffic. */
   readonly services: readonly Service[] | null;
   /** Nothing is dropped or answered, and counted what would be. */
@@ -72,7 +74,7 @@ export const DNS_PORT = 53;
  * @param attack what is done about the attack itself, as text.
  */
 export function filterText(filter: ScrubFilter, attack: string): string {
-  const { tcp, dns, askedOnly, sourceLimits, services, countsOnly } = filter;
+  const { tcp, dns, askedOnly, sourceLimits, blockedSets = [], services, countsOnly } = filter;
   const { packets, bytes, connections } = sourceLimits;
   const limits = [
     connections > 0 ? `${connections} connections/s` : "",
@@ -81,6 +83,7 @@ export function filterText(filter: ScrubFilter, attack: string): string {
   ].filter((limit) => limit !== "");
   const parts = [
     countsOnly ? "only counted" : "",
+    blockedSets.length === 0 ? "" : `drop sources in ${blockedSets.join(" ")}`,
     tcp === null ? "" : `validate tcp ${tcp}`,
     dns ? "validate dns" : "",
     askedOnly ? "only answers that were asked for" : "",

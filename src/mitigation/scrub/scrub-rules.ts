@@ -7,16 +7,19 @@ import type { Prefix } from "../../net/prefix.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import type { InlineAction } from "../rules/inline-action.ts";
 import { PORT_RANGES_MAX, type PortRange, type Rule, wideRule } from "../rules/rule.ts";
+import { NO_DETAILS, type RuleDetails } from "../rules/rule-details.ts";
 import { DNS_PORT, type ScrubFilter, type Service, type SourceLimits } from "./scrub-filter.ts";
 
 /** Why a rule drops packets. */
-export const DROP_REASONS = ["rule", "unvalidated", "unasked", "source_limit", "no_service"] as const;
+export const DROP_REASONS = ["rule", "blocked_set", "unvalidated", "unasked", "source_limit", "no_service"] as const;
 export type DropReason = (typeof DROP_REASONS)[number];
 
 export interface ScrubRule {
   readonly rule: Rule;
   /** In place of the rule's own action. */
   readonly inline?: InlineAction;
+  /** What else must match. */
+  readonly details?: RuleDetails;
   readonly reason: DropReason;
 }
 
@@ -26,13 +29,27 @@ const ACK = 16;
 
 export function scrubRules(prefix: Prefix, filter: ScrubFilter, attack: readonly Rule[]): ScrubRule[] {
   return [
+    ...blocked(prefix, filter),
     ...validation(prefix, filter),
     ...questions(prefix, filter, attack),
-    ...rulesBeside(filter, attack).map((rule) => ({ rule, reason: "rule" }) as const),
+    ...rulesBeside(filter, attack).map((rule) => againstAttack(rule, filter)),
     // What is dropped by now uses nobody's limit up, in whose name it may have been sent.
     ...limits(prefix, filter.sourceLimits),
     ...services(prefix, filter.services),
   ];
+}
+
+function blocked(prefix: Prefix, { blockedSets: inSets = [] }: ScrubFilter): ScrubRule[] {
+  if (inSets.length === 0) return [];
+  return [{ rule: towards(prefix), details: { ...NO_DETAILS, inSets }, reason: "blocked_set" }];
+}
+
+/** Where all that is no service is dropped, so is what an attack's rule lets through. */
+function againstAttack(rule: Rule, { services }: ScrubFilter): ScrubRule {
+  const { action } = rule;
+  if (services === null || action.kind === "discard") return { rule, reason: "rule" };
+  const inline = { kind: "limit", packetsPerSecond: 0, bytesPerSecond: Math.max(1, action.bytesPerSecond) } as const;
+  return { rule, inline, reason: "rule" };
 }
 
 /**

@@ -38,10 +38,17 @@ export interface BoxLab {
   readonly bans: () => Promise<BoxBan[]>;
 }
 
-/** @param scrub the section, as YAML in flow style. @param seesAnswers what the victim sends is filtered, too. */
+/**
+ * @param scrub the section, as YAML in flow style. @param seesAnswers what the victim sends is filtered, too.
+ * @param more sections of the configuration.
+ */
 export async function makeBoxLab(
   undo: Undo,
-  { scrub, seesAnswers = false }: { readonly scrub: string; readonly seesAnswers?: boolean },
+  {
+    scrub,
+    seesAnswers = false,
+    more = "",
+  }: { readonly scrub: string; readonly seesAnswers?: boolean; readonly more?: string },
 ): Promise<BoxLab> {
   const directory = undo.folder("scrub-here");
   const pins = new BpfDirectory();
@@ -90,7 +97,7 @@ thresholds: { pps: ${THRESHOLD_PPS}, mbps: 1000, flows_per_sec: 50000 }
 ban: { ttl_seconds: 60, unban_hysteresis_seconds: 1, repeat_window_seconds: 0 }
 mitigation: scrub
 scrub: ${scrub}
-`;
+${more}`;
   const service = await ServiceProcess.start({ config, netns: box.name, port, directory });
   undo.add(() => service.remove());
   const bans = async () => (await service.get<{ bans: BoxBan[] }>("/api/v1/bans")).body.bans;

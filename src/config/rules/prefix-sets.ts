@@ -1,0 +1,38 @@
+/** Rules between the keys of `prefix_sets`. */
+import type { Finding, Pruned } from "../load/shape.ts";
+import { BUILT_IN_SETS, type PrefixSetFile } from "../sections/prefix-sets.ts";
+import type { ConfigFile } from "../sections/schema.ts";
+
+type Sets = Pick<Pruned<ConfigFile>, "prefix_sets">;
+
+export function* prefixSetNamesAreUnique({ prefix_sets: sets }: Sets): Generator<Finding> {
+  const first = new Map<string, number>();
+  for (const [i, { name } = {}] of (sets ?? []).entries()) {
+    if (name === undefined) continue;
+    const other = first.get(name);
+    if (other === undefined) first.set(name, i);
+    else yield { path: ["prefix_sets", i, "name"], rule: `${name} is there already, as prefix_sets[${other}]` };
+  }
+}
+
+export function* prefixSetsHaveOneSource({ prefix_sets: sets }: Sets): Generator<Finding> {
+  for (const [i, set] of (sets ?? []).entries()) {
+    const rule = set === undefined ? null : sourceRule(set);
+    if (rule !== null) yield { path: ["prefix_sets", i, ...rule.at], rule: rule.text };
+  }
+}
+
+/** A key whose value was wrong is there, with no value. */
+function sourceRule(set: Pruned<PrefixSetFile>): { readonly at: readonly string[]; readonly text: string } | null {
+  const hasOrigins = "countries" in set || "autonomous_systems" in set;
+  if ("file" in set && "mmdb" in set) return { at: ["mmdb"], text: "goes without file: use one of them" };
+  if ("mmdb" in set) {
+    return hasOrigins ? null : { at: ["mmdb"], text: "needs countries or autonomous_systems: whose prefixes to take" };
+  }
+  if (hasOrigins) {
+    const at = "countries" in set ? "countries" : "autonomous_systems";
+    return { at: [at], text: "needs mmdb, the file that has them" };
+  }
+  if ("file" in set || BUILT_IN_SETS.some((name) => name === set.name)) return null;
+  return { at: [], text: `needs file or mmdb: only ${BUILT_IN_SETS.join(", ")} is built in` };
+}

@@ -1,0 +1,49 @@
+/** Named sets of prefixes on the wire. */
+import { type Static, Type } from "@sinclair/typebox";
+import type { PrefixSetView } from "../../prefixset/prefix-sets.ts";
+import { closed } from "./closed.ts";
+import { omitNulls } from "./omit-nulls.ts";
+import { Timestamp, timestamp } from "./timestamp.ts";
+
+export const PrefixSetWire = Type.Object(
+  {
+    name: Type.String(),
+    kind: Type.Union([Type.Literal("list"), Type.Literal("mmdb"), Type.Literal("builtin")]),
+    /** Absent: the set is built in, and so are the next two of it. */
+    file: Type.Optional(Type.String()),
+    file_changed_at: Type.Optional(Timestamp),
+    age_seconds: Type.Optional(Type.Integer({ minimum: 0 })),
+    countries: Type.Optional(Type.Array(Type.String())),
+    autonomous_systems: Type.Optional(Type.Array(Type.Integer())),
+    prefixes: Type.Integer({ minimum: 0 }),
+    /** SHA-256 of the file. */
+    hash: Type.String(),
+    read_at: Timestamp,
+    /** Why the file as it is now is not in use; absent: it is. */
+    error: Type.Optional(Type.String()),
+  },
+  closed,
+);
+export type PrefixSetWire = Static<typeof PrefixSetWire>;
+
+export const PrefixSetsWire = Type.Object({ prefix_sets: Type.Array(PrefixSetWire) }, closed);
+
+export function prefixSetToWire(view: PrefixSetView, nowMs: number): PrefixSetWire {
+  const { config, prefixes, hash, fileChangedMs, readMs, error } = view;
+  const { name, source } = config;
+  const age = fileChangedMs === null ? null : Math.max(0, Math.floor((nowMs - fileChangedMs) / 1000));
+  const origins = source.kind === "mmdb" ? source : { countries: [], autonomousSystems: [] };
+  return omitNulls({
+    name,
+    kind: source.kind,
+    file: source.kind === "builtin" ? null : source.path,
+    file_changed_at: fileChangedMs === null ? null : timestamp(fileChangedMs),
+    age_seconds: age,
+    countries: origins.countries.length === 0 ? null : [...origins.countries],
+    autonomous_systems: origins.autonomousSystems.length === 0 ? null : [...origins.autonomousSystems],
+    prefixes,
+    hash,
+    read_at: timestamp(readMs),
+    error,
+  });
+}

@@ -1,0 +1,22 @@
+/** The faults of the files of sets, for a check of the configuration. */
+import type { Finding } from "../config/load/shape.ts";
+import type { PrefixSetConfig } from "../config/sections/prefix-sets.ts";
+import { SET_PREFIXES_MAX } from "../limits.ts";
+import { PrefixSetError, readPrefixSet } from "./set-content.ts";
+
+/** Reads all of them: about a second for a million prefixes. */
+export function prefixSetFindings(sets: readonly PrefixSetConfig[]): Finding[] {
+  const findings: Finding[] = [];
+  let total = 0;
+  for (const [i, set] of sets.entries()) {
+    const key = set.source.kind === "mmdb" ? "mmdb" : "file";
+    try {
+      total += readPrefixSet(set).columns.lengths.length;
+    } catch (cause) {
+      if (!(cause instanceof PrefixSetError)) throw cause;
+      findings.push({ path: ["prefix_sets", i, key], rule: cause.message });
+    }
+  }
+  const rule = `${total} prefixes in all are more than ${SET_PREFIXES_MAX}: take smaller lists`;
+  return total > SET_PREFIXES_MAX ? [...findings, { path: ["prefix_sets"], rule }] : findings;
+}
