@@ -11,6 +11,7 @@
 #include "errors.h"
 #include "filter/pinned_filter.h"
 #include "filter_rows.h"
+#include "forward_rows.h"
 
 namespace floodwall::binding {
 namespace {
@@ -45,8 +46,10 @@ Napi::Function FilterHandle::define(const Napi::Env& env) {
        InstanceMethod<&FilterHandle::removePairs>("removePairs"), InstanceMethod<&FilterHandle::readPairs>("readPairs"),
        InstanceMethod<&FilterHandle::setRules>("setRules"), InstanceMethod<&FilterHandle::readRules>("readRules"),
        InstanceMethod<&FilterHandle::setAllowlist>("setAllowlist"),
-       InstanceMethod<&FilterHandle::setWhitelist>("setWhitelist"), InstanceMethod<&FilterHandle::status>("status"),
-       InstanceMethod<&FilterHandle::drops>("drops"), InstanceMethod<&FilterHandle::close>("close")});
+       InstanceMethod<&FilterHandle::setWhitelist>("setWhitelist"),
+       InstanceMethod<&FilterHandle::setForwardNetworks>("setForwardNetworks"),
+       InstanceMethod<&FilterHandle::status>("status"), InstanceMethod<&FilterHandle::drops>("drops"),
+       InstanceMethod<&FilterHandle::close>("close")});
 }
 
 FilterHandle::FilterHandle(const Napi::CallbackInfo& info) : Napi::ObjectWrap<FilterHandle>(info) {
@@ -57,7 +60,8 @@ FilterHandle::FilterHandle(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Fi
                              .shape = {.pairsMax = boundOf(options, "maxPairs"),
                                        .rulesMax = boundOf(options, "maxRules"),
                                        .prefixesMax = boundOf(options, "maxPrefixes"),
-                                       .sourcesMax = boundOf(options, "maxSources", kFilterSourcesMax)}};
+                                       .sourcesMax = boundOf(options, "maxSources", kFilterSourcesMax)},
+                             .forward = forwardOf(options, "forward")};
   filter_ = guarded(info.Env(), [&] { return std::make_shared<KernelFilter>(std::move(parsed)); });
   Value().TypeTag(&kFilterTag);
 }
@@ -142,6 +146,15 @@ void FilterHandle::setAllowlist(const Napi::CallbackInfo& info) { setList(info, 
 
 void FilterHandle::setWhitelist(const Napi::CallbackInfo& info) { setList(info, FILTER_WHITELIST); }
 
+void FilterHandle::setForwardNetworks(const Napi::CallbackInfo& info) {
+  KernelFilter& core = filter(info);
+  std::optional<std::vector<SetPrefix>> networks;
+  if (!info[0].IsNull()) {
+    networks = prefixesOf(info.Env(), bytesArgument(info, 0, "addresses"), bytesArgument(info, 1, "lengths"));
+  }
+  guarded(info.Env(), [&] { core.setForwardNetworks(networks); });
+}
+
 Napi::Value FilterHandle::status(const Napi::CallbackInfo& info) {
   const KernelFilter& core = filter(info);
   return statusObject(info.Env(), guarded(info.Env(), [&] { return core.status(); }));
@@ -183,6 +196,7 @@ Napi::Value readPinnedFilter(const Napi::CallbackInfo& info) {
   object.Set("pairs", found.pairs);
   object.Set("rules", found.rules);
   object.Set("verdicts", verdictsObject(env, found.stats));
+  object.Set("forward", found.forward ? forwardObject(env, *found.forward) : env.Null());
   object.Set("isOwned", found.isOwned);
   return object;
 }

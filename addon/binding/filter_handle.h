@@ -28,6 +28,7 @@ class FilterHandle : public Napi::ObjectWrap<FilterHandle> {
   Napi::Value readRules(const Napi::CallbackInfo& info);
   void setAllowlist(const Napi::CallbackInfo& info);
   void setWhitelist(const Napi::CallbackInfo& info);
+  void setForwardNetworks(const Napi::CallbackInfo& info);
   Napi::Value status(const Napi::CallbackInfo& info);
   Napi::Value drops(const Napi::CallbackInfo& info);
   void close(const Napi::CallbackInfo& info);

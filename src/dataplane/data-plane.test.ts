@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { TableFilters } from "../../test/fixtures/dataplane/table-filter.ts";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import { pair } from "../../test/fixtures/mitigation/source-blocks.ts";
+import { prefix } from "../../test/fixtures/networks.ts";
 import { ban, udpRules } from "../../test/fixtures/views.ts";
 import type { Config } from "../config/config.ts";
 import { parseConfig } from "../config/load/load.ts";
@@ -142,6 +143,17 @@ describe("the data plane", () => {
     plane.reconfigure(edited(CONFIG, "[192.0.2.53, 192.0.2.53/32]", "[192.0.2.64/26]"));
     plane.reconfigure(edited(CONFIG, "allowlist: [198.51.100.53]", "allowlist: []"));
     expect([kernel.allowlist, kernel.whitelist]).toEqual([[], ["192.0.2.53/32"]]);
+  });
+
+  test("forwards by itself only where it is told to, to the networks, also to those of a reload", () => {
+    make().start();
+    expect(kernel.opened).toMatchObject([{ forward: null }]);
+    const redirecting = edited(CONFIG, "pin_path:", "forward: redirect, pin_path:");
+    make(redirecting).start();
+    expect(kernel.opened.at(-1)).toMatchObject({ forward: { tunnels: [] } });
+    expect(kernel.forwarded).toEqual(["192.0.2.0/24"]);
+    plane.reconfigure({ ...redirecting, networks: [prefix("198.51.100.0/24")] });
+    expect(kernel.forwarded).toEqual(["198.51.100.0/24"]);
   });
 
   test("passes everything to addresses that the service itself needs", () => {

@@ -14,6 +14,7 @@ import type { KernelPair, PairInstaller } from "../sourceblock/pair-installer.ts
 import { type Pair, pairName } from "../sourceblock/source-block.ts";
 import { messageOf } from "../system/error-message.ts";
 import { DataPlaneRules, type Dropped } from "./data-plane-rules.ts";
+import { forwardPlan } from "./forward-tunnel.ts";
 import type { FilterOptions, FilterStatus, KernelFilter, PinnedFilter } from "./kernel-filter.ts";
 
 /** The kernel's side, implemented by kernel-filter.ts. */
@@ -275,6 +276,7 @@ export class DataPlane implements PairInstaller {
     filter.setAllowlist(unique(this.#dataplane.allowlist));
     const own = new OwnInfrastructure(this.#config).prefixes();
     filter.setWhitelist(unique([...this.#config.protectedWhitelist, ...own]));
+    filter.setForwardNetworks(unique(this.#config.networks));
   }
 
   #withoutThrowing(step: () => void): void {
@@ -287,9 +289,10 @@ export class DataPlane implements PairInstaller {
 }
 
 /** Each kind may use the whole room: the callers share it. */
-function optionsOf({ pinPath, interfaces, xdpMode, maxDynamicRules, maxSources }: DataplaneConfig): FilterOptions {
+function optionsOf({ maxDynamicRules, maxSources, ...dataplane }: DataplaneConfig): FilterOptions {
+  const { pinPath, interfaces, xdpMode } = dataplane;
   const bounds = { maxPairs: maxDynamicRules, maxRules: maxDynamicRules, maxPrefixes: PREFIXES_MAX, maxSources };
-  return { pinPath, interfaces, xdpMode, ...bounds };
+  return { pinPath, interfaces, xdpMode, ...bounds, forward: forwardPlan(dataplane) };
 }
 
 function unique(prefixes: readonly Prefix[]): Prefix[] {

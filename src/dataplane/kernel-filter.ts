@@ -7,11 +7,17 @@
 import { ADDRESS_BYTES, addressFromBytes, addressToBytes, type IpAddress } from "../net/address.ts";
 import { mappedLength, type Prefix } from "../net/prefix.ts";
 import { loadAddon } from "./addon.ts";
-import type { Filter, FilterOptions, FilterStatus, FilterVerdicts, PinnedFilter } from "./native.d.ts";
+import { type ForwardPlan, nativeTunnel, prefixBytes } from "./forward-tunnel.ts";
+import type { Filter, FilterStatus, FilterVerdicts, FilterOptions as NativeOptions, PinnedFilter } from "./native.d.ts";
 import { PAIR_BYTES, PAIR_COLUMNS, RULE_COLUMNS } from "./native-constants.ts";
 import { RULE_BYTES, type RuleToWrite, writeRule } from "./rule-record.ts";
 
-export type { FilterOptions, FilterStatus, FilterVerdicts, PinnedFilter };
+export type { FilterStatus, FilterVerdicts, PinnedFilter };
+
+export interface FilterOptions extends Omit<NativeOptions, "forward"> {
+  /** What forwards the packets that pass; null or absent: the kernel alone. */
+  readonly forward?: ForwardPlan | null;
+}
 
 /** Drops packets from `source` to `victim`; both have the same family. */
 export interface FilterPair {
@@ -68,6 +74,8 @@ export interface KernelFilter {
   readRules(): FilterRuleRow[];
   setAllowlist(prefixes: readonly Prefix[]): void;
   setWhitelist(prefixes: readonly Prefix[]): void;
+  /** Destinations that are forwarded beside those of the tunnels; null: all. */
+  setForwardNetworks(prefixes: readonly Prefix[] | null): void;
   status(): FilterStatus;
   /** May be called twice. Inline sources that filter must be closed before. */
   close(end: "keep" | "detach"): void;
@@ -78,7 +86,9 @@ const PAIR_CHUNK = 16_384;
 
 /** Throws an Error that names the remedy: no permission, no BPF file system, or another process on the same pins. */
 export function openKernelFilter(options: FilterOptions): KernelFilter {
-  return new AddonFilter(loadAddon().openFilter(options));
+  const { forward = null, ...others } = options;
+  const native = forward && { tunnels: forward.tunnels.map(nativeTunnel) };
+  return new AddonFilter(loadAddon().openFilter({ ...others, forward: native }));
 }
 
 /** The state in the kernel, whether or not a service runs; changes nothing. Throws an Error without permission. */
@@ -148,6 +158,11 @@ class AddonFilter implements KernelFilter {
     this.native.setWhitelist(prefixBytes(prefixes), Uint8Array.from(prefixes, mappedLength));
   }
 
+  setForwardNetworks(prefixes: readonly Prefix[] | null): void {
+    if (prefixes === null) this.native.setForwardNetworks(null, null);
+    else this.native.setForwardNetworks(prefixBytes(prefixes), Uint8Array.from(prefixes, mappedLength));
+  }
+
   status(): FilterStatus {
     return this.native.status();
   }
@@ -174,10 +189,4 @@ function pairRow(addresses: Uint8Array, values: Float64Array, row: number): Filt
     packets: values[row * PAIR_COLUMNS + 1] ?? 0,
     bytes: values[row * PAIR_COLUMNS + 2] ?? 0,
   };
-}
-
-function prefixBytes(prefixes: readonly Prefix[]): Uint8Array {
-  const bytes = new Uint8Array(prefixes.length * ADDRESS_BYTES);
-  for (const [i, { address }] of prefixes.entries()) bytes.set(addressToBytes(address), i * ADDRESS_BYTES);
-  return bytes;
 }

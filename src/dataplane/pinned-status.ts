@@ -26,7 +26,11 @@ export function pinnedLines(pinPath: string, pinned: PinnedFilter): string[] {
   const counted = Object.entries(verdicts).map(
     ([verdict, { packets, bytes }]) => `${verdict.padEnd(17)}${packets} packets, ${bytes} bytes`,
   );
-  return [...head, ...programs, `in force   ${pairs} source blocks, ${rules} rules`, ...counted];
+  const forwarded = Object.entries(pinned.forward?.outcomes ?? {})
+    .filter(([, { packets }]) => packets > 0)
+    .map(([outcome, { packets, bytes }]) => `${outcome.padEnd(21)}${packets} packets, ${bytes} bytes`);
+  if (pinned.forward !== null) forwarded.unshift("forwarded  by XDP, since the process started:");
+  return [...head, ...programs, `in force   ${pairs} source blocks, ${rules} rules`, ...counted, ...forwarded];
 }
 
 export function pinnedJson(pinPath: string, pinned: PinnedFilter): string {

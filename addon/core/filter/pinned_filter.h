@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "filter/filter_maps.h"
+#include "forward_abi.h"
 
 namespace floodwall {
 
@@ -30,6 +32,8 @@ struct PinnedFilter {
   std::uint32_t pairs = 0;
   std::uint32_t rules = 0;
   filter_stats stats{};
+  /// Absent: the kernel forwards.
+  std::optional<forward_stats> forward;
   /// Whether a process holds the lock.
   bool isOwned = false;
 };

@@ -40,6 +40,7 @@ import {
   slotsHoldTheBans,
   xdpModesAgree,
 } from "./dataplane.ts";
+import { tunnelsFit } from "./forward.ts";
 import {
   carpetsWiden,
   groupsRefineWhatIsThere,
@@ -100,6 +101,7 @@ const RULES: readonly Rule[] = [
   groupsRefineWhatIsThere,
   holdsAreBounded,
   dataplaneInterfacesAreUnique,
+  tunnelsFit,
   scrubbingNeedsTheDataplane,
   slotsHoldTheBans,
   xdpModesAgree,
