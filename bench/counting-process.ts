@@ -18,6 +18,7 @@ export const STAGES_ADDON = join(BUILT, "floodwall_stages.node");
 export const BARE_RECEIVER = join(BUILT, "afxdp_drop");
 export const XDP_DROP = join(BUILT, "xdp_drop.bpf.o");
 export const XDP_TX = join(BUILT, "xdp_tx.bpf.o");
+export const XDP_REDIRECT = join(BUILT, "xdp_redirect.bpf.o");
 export const XDP_HASH_COUNT = join(BUILT, "xdp_hash_count.bpf.o");
 export const XDP_HASH_BLOCK = join(BUILT, "xdp_hash_block.bpf.o");
 export const XDP_LPM_BLOCK = join(BUILT, "xdp_lpm_block.bpf.o");

@@ -15,6 +15,7 @@ import { detectionCost } from "./detection/cost.ts";
 import { detectionLatency } from "./detection/latency.ts";
 import { detectionUnderLoad } from "./detection/under-load.ts";
 import { edgeDelivery, edgeMemory, edgeReports, edgeReportsFull } from "./edge.ts";
+import { forward } from "./forward.ts";
 import { growth } from "./growth.ts";
 import { holds } from "./holds.ts";
 import { hostsRead } from "./hosts-read.ts";
@@ -37,6 +38,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   "inline-rate": inlineRate,
   dataplane,
   scrub,
+  forward,
   "packet-times": packetTimes,
   "prefix-sets": prefixSets,
   programs,

@@ -137,6 +137,7 @@ const COUPLED: ReadonlySet<string> = new Set([
   "flowspec.action",
   "bgp.speaker",
   "controller.plain_http",
+  "dataplane.tunnels[]",
   "scrub_profiles[].services[].ports[]",
   "scrub_profiles[].services[].source_ports[]",
 ]);

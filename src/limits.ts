@@ -82,6 +82,12 @@ export const FILTER_RULE_SECONDS_MAX = 31_536_000;
 export const FILTER_RULE_REASON_MAX = 200;
 /** Prefixes in all networks and hostgroups. */
 export const PREFIXES_MAX = 100_000;
+/** Networks of a tunnel, and bytes of the longest packet within: what a link of Ethernet takes at most, and any link of IPv4 at least. */
+export const TUNNEL_NETWORKS_MAX = 1024;
+export const TUNNEL_MTU_MAX = 9216;
+export const TUNNEL_MTU_MIN = 576;
+/** What every link takes at least of IPv6 (RFC 8200, 5), bytes. */
+export const IPV6_MTU_MIN = 1280;
 /** Bytes of a configuration file. */
 export const CONFIG_BYTES_MAX = 16 * 1024 * 1024;
 /** Values in the configuration after aliases are resolved, and levels of nesting. */

@@ -243,6 +243,8 @@ FLOODWALL_ABI_ASSERT(sizeof(struct filter_head) == 176);
 struct filter_settings {
   /* Frames may come in several buffers, of which the program sees the first. */
   __u32 has_fragments;
+  /* What passes goes to the forwarding program. */
+  __u32 forwards;
 };
 
 static inline __attribute__((always_inline)) __u32 filter_tag(__u64 hash) {

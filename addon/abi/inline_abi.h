@@ -195,8 +195,10 @@ struct inline_settings {
   __u32 has_fragments;
   /* The interface filters too: the program has the filter's maps. */
   __u32 filters;
+  /* As of filter_settings. */
+  __u32 forwards;
 };
-FLOODWALL_ABI_ASSERT(sizeof(struct inline_settings) == 92);
+FLOODWALL_ABI_ASSERT(sizeof(struct inline_settings) == 96);
 
 /* Which first 16 bits of an address can lie in a network: one bit for each, IPv4 and IPv6. */
 #define INLINE_FILTER_WORDS 1024

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "filter_abi.h"
+#include "forward_abi.h"
 
 namespace floodwall::binding {
 
@@ -35,6 +36,15 @@ inline constexpr std::array<const char*, 12> kRuleActions = {
 inline constexpr std::array<const char*, 3> kFilterOrigins = {"made", "adopted", "replaced"};
 inline constexpr std::array<const char*, 2> kFilterEnds = {"keep", "detach"};
 inline constexpr std::array<const char*, 4> kPinnedStates = {"healthy", "detached", "missing", "wrong_schema"};
+
+/// By enum forward_outcome, and by enum forward_tunnel_kind.
+inline constexpr std::array<const char*, FORWARD_OUTCOMES> kForwardOutcomes = {
+    "redirected",        "tunneled",      "tunneled_by_kernel", "answer_too_big", "drop_too_big",
+    "drop_answer_limit", "drop_no_room",  "kernel_foreign",     "kernel_not_ip",  "kernel_vlan",
+    "kernel_pieces",     "kernel_header", "kernel_other_mac",   "kernel_ttl",     "kernel_local",
+    "kernel_refused",    "kernel_off",    "kernel_no_neighbor", "kernel_mtu",     "kernel_unknown_route",
+    "kernel_egress",     "kernel_refresh"};
+inline constexpr std::array<const char*, FORWARD_TUNNEL_KINDS> kTunnelKinds = {"gre", "ipip", "vxlan"};
 
 inline constexpr std::uint32_t kCpuMax = CPU_SETSIZE - 1;
 inline constexpr std::uint32_t kQueueMax = 4095;

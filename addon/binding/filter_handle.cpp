@@ -12,6 +12,7 @@
 #include "filter/pinned_filter.h"
 #include "filter_rows.h"
 #include "named_sets_handle.h"
+#include "forward_rows.h"
 
 namespace floodwall::binding {
 namespace {
@@ -47,8 +48,10 @@ Napi::Function FilterHandle::define(const Napi::Env& env) {
        InstanceMethod<&FilterHandle::setRules>("setRules"), InstanceMethod<&FilterHandle::readRules>("readRules"),
        InstanceMethod<&FilterHandle::setAllowlist>("setAllowlist"),
        InstanceMethod<&FilterHandle::setWhitelist>("setWhitelist"),
-       InstanceMethod<&FilterHandle::setNamedSets>("setNamedSets"), InstanceMethod<&FilterHandle::status>("status"),
-       InstanceMethod<&FilterHandle::drops>("drops"), InstanceMethod<&FilterHandle::close>("close")});
+       InstanceMethod<&FilterHandle::setNamedSets>("setNamedSets"),
+       InstanceMethod<&FilterHandle::setForwardNetworks>("setForwardNetworks"),
+       InstanceMethod<&FilterHandle::status>("status"), InstanceMethod<&FilterHandle::drops>("drops"),
+       InstanceMethod<&FilterHandle::close>("close")});
 }
 
 FilterHandle::FilterHandle(const Napi::CallbackInfo& info) : Napi::ObjectWrap<FilterHandle>(info) {
@@ -59,7 +62,8 @@ FilterHandle::FilterHandle(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Fi
                              .shape = {.pairsMax = boundOf(options, "maxPairs"),
                                        .rulesMax = boundOf(options, "maxRules"),
                                        .prefixesMax = boundOf(options, "maxPrefixes"),
-                                       .sourcesMax = boundOf(options, "maxSources", kFilterSourcesMax)}};
+                                       .sourcesMax = boundOf(options, "maxSources", kFilterSourcesMax)},
+                             .forward = forwardOf(options, "forward")};
   filter_ = guarded(info.Env(), [&] { return std::make_shared<KernelFilter>(std::move(parsed)); });
   Value().TypeTag(&kFilterTag);
 }
@@ -152,6 +156,15 @@ void FilterHandle::setNamedSets(const Napi::CallbackInfo& info) {
   guarded(info.Env(), [&] { core.setNamedSets(std::move(sets)); });
 }
 
+void FilterHandle::setForwardNetworks(const Napi::CallbackInfo& info) {
+  KernelFilter& core = filter(info);
+  std::optional<std::vector<SetPrefix>> networks;
+  if (!info[0].IsNull()) {
+    networks = prefixesOf(info.Env(), bytesArgument(info, 0, "addresses"), bytesArgument(info, 1, "lengths"));
+  }
+  guarded(info.Env(), [&] { core.setForwardNetworks(networks); });
+}
+
 Napi::Value FilterHandle::status(const Napi::CallbackInfo& info) {
   const KernelFilter& core = filter(info);
   return statusObject(info.Env(), guarded(info.Env(), [&] { return core.status(); }));
@@ -196,6 +209,7 @@ Napi::Value readPinnedFilter(const Napi::CallbackInfo& info) {
   object.Set("rules", found.rules);
   object.Set("namedSets", namedSets);
   object.Set("verdicts", verdictsObject(env, found.stats));
+  object.Set("forward", found.forward ? forwardObject(env, *found.forward) : env.Null());
   object.Set("isOwned", found.isOwned);
   return object;
 }

@@ -10,6 +10,7 @@
 #include "arguments.h"
 #include "base/boot_clock.h"
 #include "constants.h"
+#include "forward_rows.h"
 #include "record_abi.h"
 
 namespace floodwall::binding {
@@ -256,6 +257,13 @@ Napi::Object statusObject(const Napi::Env& env, const KernelFilterStatus& status
   object.Set("maxPairs", status.shape.pairsMax);
   object.Set("maxRules", status.shape.rulesMax);
   object.Set("maxSources", status.shape.sourcesMax);
+  object.Set("forward", env.Null());
+  if (!status.forward) return object;
+  Napi::Array egress = Napi::Array::New(env);
+  for (std::uint32_t i = 0; i < status.forward->egress.size(); i++) egress.Set(i, status.forward->egress[i]);
+  const auto forward = forwardObject(env, status.forward->stats).As<Napi::Object>();
+  forward.Set("egress", egress);
+  object.Set("forward", forward);
   return object;
 }
 

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "checksum.h"
 #include "validate_source.h"
 
 #define ANSWER_TTL 64
@@ -25,15 +26,6 @@ static __always_inline struct answer answer_to(struct packet* packet, __u64 now_
   return (struct answer){.sequence = cookie,
                          .acknowledgement = bpf_htonl(bpf_ntohl(packet->sequence) + 1),
                          .flags = TCPHDR_SYN | TCPHDR_ACK};
-}
-
-/* The Internet checksum (RFC 1071) of a sum of 32-bit words. */
-static __always_inline __u16 folded(__u64 sum) {
-  sum = (sum & 0xffffffff) + (sum >> 32);
-  sum = (sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32);
-  sum = (sum & 0xffff) + (sum >> 16);
-  sum = (sum & 0xffff) + (sum >> 16);
-  return ~sum;
 }
 
 static __always_inline __u64 sum_of(const struct inline_address* address) {

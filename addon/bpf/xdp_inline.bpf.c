@@ -8,6 +8,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "flow_sets.h"
+#include "forward_call.h"
 #include "inline_abi.h"
 #include "lane_table.h"
 #include "packet_filter.h"
@@ -243,7 +244,8 @@ int xdp_inline(struct xdp_md* ctx) {
   struct packet packet = {};
   __u32 error = parse_packet(ctx, &packet);
   if (cpu < settings.cpus) count_frame(ctx, cpu, &packet, error, wire);
-  return settings.filters ? filter_counted(ctx, &packet, error, wire) : XDP_PASS;
+  const int action = settings.filters ? filter_counted(ctx, &packet, error, wire) : XDP_PASS;
+  return pass_on(ctx, action, settings.forwards);
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

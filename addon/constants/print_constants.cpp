@@ -107,6 +107,8 @@ void printBounds() {
   number("OPERATOR_ENTRIES_MAX", FILTER_OPERATOR_ENTRIES);
   say("Of the filter's pinned maps: others are replaced.");
   number("FILTER_SCHEMA", FILTER_SCHEMA);
+  say("Tunnels that packets can be forwarded into.");
+  number("FORWARD_TUNNELS_MAX", FORWARD_TUNNELS_MAX);
 }
 
 void printNames() {
@@ -128,6 +130,9 @@ void printNames() {
   names("FILTER_ORIGINS", kFilterOrigins);
   names("FILTER_ENDS", kFilterEnds);
   names("PINNED_STATES", kPinnedStates);
+  say("What becomes of a packet that the filter passed, where it is forwarded: exactly one; and kinds of tunnels.");
+  names("FORWARD_OUTCOMES", kForwardOutcomes);
+  names("TUNNEL_KINDS", kTunnelKinds);
 }
 
 void printRecords() {

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "capture/mirror_program.h"
+#include "filter/forward_program.h"
 #include "filter_box.h"
 #include "inline_box.h"
 
@@ -37,6 +38,25 @@ TEST_CASE("program variants: the filter, in every variant") {
   for (const bool hasFragments : {false, true}) {
     CAPTURE(hasFragments);
     CHECK(verifiedInstructions(FilterProgram(box.maps, hasFragments).fd()) < kInstructionsMost);
+  }
+}
+
+TEST_CASE("program variants: forwarding, and the filter that hands over to it") {
+  if (cannotRunXdp("program variants: forwarding")) return;
+  const FilterBox box;
+  const ForwardMaps maps;
+  for (const bool hasFragments : {false, true}) {
+    CAPTURE(hasFragments);
+    const ForwardProgram forward(maps, {.hasFragments = hasFragments});
+    CHECK(verifiedInstructions(forward.fd()) < kInstructionsMost);
+    CHECK(verifiedInstructions(FilterProgram(box.maps, hasFragments, forward.callFd()).fd()) < kInstructionsMost);
+    const InlineProgram inlined({.maxHosts = 16,
+                                 .countOutgoing = true,
+                                 .sampleEvery = 100,
+                                 .hasFragments = hasFragments,
+                                 .filter = &box.maps,
+                                 .forwardCall = forward.callFd()});
+    CHECK(verifiedInstructions(inlined.programFd()) < kInstructionsMost);
   }
 }
 

@@ -11,4 +11,7 @@ struct frames_in_turn {
   __u32 first_target, targets;
   /* The next frame. */
   __u32 source, target;
+  /* What the frame begins with, put back each time: a program may have changed it. */
+  __u32 restores;
+  __u64 head[5];
 };

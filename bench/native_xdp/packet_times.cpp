@@ -21,44 +21,20 @@
 #include <string>
 #include <vector>
 
-#include "base/boot_clock.h"
-#include "filter/filter_maps.h"
-#include "filter/filter_program.h"
-#include "filter/pair_table.h"
-#include "filter/prefix_sets.h"
-#include "filter/rule_table.h"
 #include "frames_in_turn.h"
 #include "frames_in_turn.skel.h"
 #include "inline/inline_program.h"
+#include "measured_filter.h"
+#include "measured_forward.h"
 #include "xdp_drop.skel.h"
+#include "xdp_redirect.skel.h"
 
 using namespace floodwall;
 
 namespace {
 
-constexpr std::uint32_t kHosts = 65'536, kPairs = 100'000, kRules = 4096, kRulesOfVictim = 8;
-constexpr std::uint32_t kFirstSource = 0xc6120001, kFirstTarget = 0x0a010000, kFirstRuleVictim = 0x0a020000;
 /// The first of them finds the caches as another case left them.
 constexpr int kRunsInTurn = 8;
-constexpr std::uint64_t kHourNs = 3'600'000'000'000;
-constexpr std::uint8_t kUdp = 17;
-/// 2001:db8:1::/64; the last word varies.
-constexpr std::array<std::uint8_t, 12> kIpv6Start{0x20, 0x01, 0x0d, 0xb8, 0, 1};
-
-inline_address mapped(std::uint32_t address) {
-  inline_address made{};
-  made.words[2] = htobe32(0xffff);
-  made.words[3] = htobe32(address);
-  return made;
-}
-
-inline_address ipv6(std::uint32_t last) {
-  inline_address made{};
-  std::copy(kIpv6Start.begin(), kIpv6Start.end(), std::begin(made.bytes));
-  made.words[3] = htobe32(last);
-  return made;
-}
-
 Address addressOf(const inline_address& address) {
   Address made;
   std::copy(std::begin(address.bytes), std::end(address.bytes), made.bytes.begin());
@@ -98,10 +74,6 @@ std::vector<std::uint8_t> frameOf(bool isIpv6) {
   return frame;
 }
 
-void check(int error, const char* what) {
-  if (error < 0) throw std::runtime_error(std::string(what) + ": " + strerror(-error));
-}
-
 class Case {
  public:
   /// Half a millisecond or more, so that many runs are not interrupted.
@@ -122,6 +94,14 @@ class Case {
     frames.sources = addresses.sources;
     frames.first_target = addresses.firstTarget;
     frames.targets = addresses.targets;
+  }
+
+  /// Of one frame, as it is each time.
+  Case(std::string name, int program, const std::vector<std::uint8_t>& frame, std::function<std::uint64_t()> count)
+      : Case(std::move(name), program, Addresses{}, std::move(count)) {
+    frame_ = frame;
+    skeleton_->bss->frames.restores = 1;
+    std::memcpy(skeleton_->bss->frames.head, frame.data(), sizeof skeleton_->bss->frames.head);
   }
 
   void run() {
@@ -154,62 +134,6 @@ class Case {
   std::vector<std::uint8_t> frame_;
   std::function<std::uint64_t()> count_;
   double least_ = std::numeric_limits<double>::max();
-};
-
-struct Filter {
-  Filter()
-      : maps(FilterMaps::create({.pairsMax = kPairs, .rulesMax = kRules, .prefixesMax = 1024})),
-        pairs(maps),
-        rules(maps),
-        program(maps, false) {}
-
-  void putPairs(std::uint32_t count) {
-    std::vector<PairKey> keys;
-    for (std::uint32_t i = 0; i < count; i++) keys.push_back({mapped(kFirstSource + i), mapped(kFirstTarget)});
-    pairs.put(keys, std::vector<std::uint64_t>(count, bootNs() + kHourNs));
-  }
-  void putPairs6(std::uint32_t count) {
-    std::vector<PairKey> keys;
-    for (std::uint32_t i = 0; i < count; i++) keys.push_back({ipv6(kFirstSource + i), ipv6(kFirstTarget)});
-    pairs.put(keys, std::vector<std::uint64_t>(count, bootNs() + kHourNs));
-  }
-  static WantedRule ruleTo(std::uint32_t victim, const std::string& id) {
-    WantedRule wanted{.id = id};
-    wanted.rule.expires_at_ns = bootNs() + kHourNs;
-    wanted.rule.asks = FILTER_ASKS_DESTINATION;
-    wanted.rule.destination = mapped(victim);
-    wanted.rule.destination_length = 128;
-    wanted.destinationLength = 128;
-    return wanted;
-  }
-  void putOneRule() { rules.set(std::vector{ruleTo(kFirstTarget, "wide")}); }
-  /// Only the last rule of a victim matches.
-  void putRules() {
-    std::vector<WantedRule> wanted;
-    for (std::uint32_t i = 0; i < kRules; i++) {
-      WantedRule rule = ruleTo(kFirstRuleVictim + i / kRulesOfVictim, std::to_string(i));
-      rule.rule.asks |= FILTER_ASKS_PROTOCOL;
-      rule.rule.protocol = kUdp;
-      const auto which = static_cast<std::uint16_t>(i % kRulesOfVictim);
-      if (which + 1 != kRulesOfVictim) {
-        rule.rule.asks |= FILTER_ASKS_LENGTH;
-        rule.rule.length_min = 20;
-        rule.rule.length_max = 65'535;
-        rule.rule.source_ports = 1;
-        rule.rule.ports[0] = {.from = static_cast<__u16>(1 + which), .to = static_cast<__u16>(1 + which)};
-      }
-      wanted.push_back(rule);
-    }
-    rules.set(wanted);
-  }
-  [[nodiscard]] std::function<std::uint64_t()> verdict(filter_verdict which) const {
-    return [this, which] { return maps.stats().verdicts[which].packets; };
-  }
-
-  FilterMaps maps;
-  PairTable pairs;
-  RuleTable rules;
-  FilterProgram program;
 };
 
 struct Inline {
@@ -284,6 +208,18 @@ void measure(int rounds) {
   addInline("inline, 65,536 hosts", hosts, toHosts);
   addInline("inline, 65,536 hosts, new flows", flows, {.sources = 1000, .targets = kHosts});
   addInline("inline, 65,536 IPv6 hosts", hosts6, toHosts6);
+  enterNamespace();
+  Forward clean, validated;
+  validated.validate();
+  constexpr std::uint8_t kAck = 16;
+  xdp_redirect_bpf* redirect = xdp_redirect_bpf__open_and_load();
+  if (redirect == nullptr) throw std::runtime_error("cannot load the bare redirect");
+  const auto addSegment = [&](const char* name, int program, std::function<std::uint64_t()> count) {
+    cases.push_back(std::make_unique<Case>(name, program, segmentOf(kAck), std::move(count)));
+  };
+  addSegment("bare redirect that rewrites MAC addresses", bpf_program__fd(redirect->progs.xdp_redirect), {});
+  addSegment("forward, a clean packet by 100,000 pairs and 4,096 rules", clean.program->fd(), clean.redirected());
+  addSegment("forward, a packet of a validated source", validated.program->fd(), validated.redirected());
   for (int round = 0; round < rounds; round++) {
     for (const auto& each : cases) {
       for (int run = 0; run < kRunsInTurn; run++) each->run();
@@ -295,6 +231,7 @@ void measure(int rounds) {
   }
   std::printf("}\n");
   xdp_drop_bpf__destroy(drop);
+  xdp_redirect_bpf__destroy(redirect);
 }
 
 }  // namespace

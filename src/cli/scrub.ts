@@ -7,6 +7,7 @@ import { readConfigFile } from "../config/load/load.ts";
 import { describeProblem } from "../config/load/problem.ts";
 import { loadScrubAgent, type ScrubAgentConfig, scrubAgentWarnings } from "../config/scrub-agent-config.ts";
 import { loadAddon } from "../dataplane/addon.ts";
+import { forwardPlan } from "../dataplane/forward-tunnel.ts";
 import { type KernelFilter, openKernelFilter } from "../dataplane/kernel-filter.ts";
 import { capConnections, type LimitConnections } from "../http/server/connection-cap.ts";
 import { ALLOWLIST_MAX } from "../limits.ts";
@@ -153,6 +154,7 @@ function openFilter({ dataplane }: ScrubAgentConfig): KernelFilter {
     maxRules: maxDynamicRules,
     maxPrefixes: ALLOWLIST_MAX,
     maxSources,
+    forward: forwardPlan(dataplane),
   });
 }
 

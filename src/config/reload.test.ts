@@ -152,6 +152,7 @@ describe("the data plane", () => {
     [", enabled: false", "dataplane.enabled"],
     [", xdp_mode: generic", "dataplane.xdp_mode"],
     [", pin_path: /sys/fs/bpf/other", "dataplane.pin_path"],
+    [", forward: redirect", "dataplane.forward"],
     [", limits: {max_dynamic_rules: 400}", "dataplane.limits.max_dynamic_rules"],
   ])("needs a restart for %s", (keys, name) => {
     const next = keys.includes("interfaces") ? config(`${BASE}dataplane: {${keys.slice(2)}}`) : filtering(keys);

@@ -42,7 +42,7 @@ dataplane: {enabled: true, interfaces: [eth1]}
 #= 2: controler: unknown key: did you mean controller?
 #= 3: controller.token: unknown key: here go url, token_env, ca_file, plain_http
 #= 3: controller.url: must be a server alone: http://host:port, or https
-#= 4: dataplane.enabled: unknown key: here go interfaces, xdp_mode, pin_path, on_exit, allowlist, limits
+#= 4: dataplane.enabled: unknown key: here go interfaces, xdp_mode, pin_path, on_exit, forward, tunnels, allowlist, limits
 node: scrub1
 controller: {url: "http://127.0.0.1:8080", ca_file: /etc/floodwall/ca.pem}
 dataplane: {interfaces: [eth1]}
@@ -79,6 +79,8 @@ test("the defaults drop nothing", () => {
       xdpMode: "auto",
       pinPath: "/sys/fs/bpf/floodwall",
       onExit: "keep",
+      forward: "kernel",
+      tunnels: [],
       allowlist: [],
       maxSources: 262_144,
       maxDynamicRules: 4096,

@@ -15,6 +15,7 @@ import type { Finding, Pruned } from "./load/shape.ts";
 import { isLoopback, parseAddressOrPrefix, parseListen } from "./load/text-forms.ts";
 import { readYaml } from "./load/yaml-document.ts";
 import { dataplaneInterfacesAreUnique } from "./rules/dataplane.ts";
+import { tunnelsFit } from "./rules/forward.ts";
 import { buildDataplane, type DataplaneConfig, NodeDataplaneSection } from "./sections/dataplane.ts";
 import { buildDocumentBounds, type DocumentBounds, DocumentBoundsSection } from "./sections/document-bounds.ts";
 
@@ -141,6 +142,7 @@ export function isScrubAgentFile(bytes: Uint8Array): boolean {
 
 function* crossFieldFindings(file: Pruned<ScrubAgentFile>): Generator<Finding> {
   yield* dataplaneInterfacesAreUnique(file);
+  yield* tunnelsFit(file);
   yield* authorityGoesWithHttps(file);
   yield* plainHttpIsMeant(file);
 }

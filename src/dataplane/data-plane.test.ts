@@ -217,6 +217,17 @@ describe("the data plane", () => {
     expect([kernel.allowlist, kernel.whitelist]).toEqual([[], ["192.0.2.53/32"]]);
   });
 
+  test("forwards by itself only where it is told to, to the networks, also to those of a reload", () => {
+    make().start();
+    expect(kernel.opened).toMatchObject([{ forward: null }]);
+    const redirecting = edited(CONFIG, "pin_path:", "forward: redirect, pin_path:");
+    make(redirecting).start();
+    expect(kernel.opened.at(-1)).toMatchObject({ forward: { tunnels: [] } });
+    expect(kernel.forwarded).toEqual(["192.0.2.0/24"]);
+    plane.reconfigure({ ...redirecting, networks: [prefix("198.51.100.0/24")] });
+    expect(kernel.forwarded).toEqual(["198.51.100.0/24"]);
+  });
+
   test("passes everything to addresses that the service itself needs", () => {
     const bgp = "bgp: { local_asn: 64500, router_id: 192.0.2.1, next_hop: 192.0.2.66, neighbors: [NEIGHBOR] }";
     const neighbor = (address: string) => bgp.replace("NEIGHBOR", `{ address: ${address}, remote_asn: 64501 }`);

@@ -18,6 +18,7 @@ import type { KernelPair, PairInstaller } from "../sourceblock/pair-installer.ts
 import { type Pair, pairName } from "../sourceblock/source-block.ts";
 import { messageOf } from "../system/error-message.ts";
 import { DataPlaneRules, type Dropped, type RuleCounts } from "./data-plane-rules.ts";
+import { forwardPlan } from "./forward-tunnel.ts";
 import type { FilterOptions, FilterStatus, KernelFilter, NamedSets, PinnedFilter } from "./kernel-filter.ts";
 import { OPERATOR_ENTRIES_MAX } from "./native-constants.ts";
 
@@ -331,6 +332,7 @@ export class DataPlane implements PairInstaller {
     filter.setAllowlist(unique(this.#dataplane.allowlist));
     const own = new OwnInfrastructure(this.#config).prefixes();
     filter.setWhitelist(unique([...this.#config.protectedWhitelist, ...own]));
+    filter.setForwardNetworks(unique(this.#config.networks));
   }
 
   /** Those that changed. If the kernel refuses, the old ones stay in force, and they are tried again in a second. */
@@ -363,9 +365,10 @@ function countsOnly({ measure }: Ban): boolean {
 }
 
 /** Each kind may use the whole room: the callers share it. */
-function optionsOf({ pinPath, interfaces, xdpMode, maxDynamicRules, maxSources }: DataplaneConfig): FilterOptions {
+function optionsOf({ maxDynamicRules, maxSources, ...dataplane }: DataplaneConfig): FilterOptions {
+  const { pinPath, interfaces, xdpMode } = dataplane;
   const bounds = { maxPairs: maxDynamicRules, maxRules: maxDynamicRules, maxPrefixes: PREFIXES_MAX, maxSources };
-  return { pinPath, interfaces, xdpMode, ...bounds };
+  return { pinPath, interfaces, xdpMode, ...bounds, forward: forwardPlan(dataplane) };
 }
 
 function unique(prefixes: readonly Prefix[]): Prefix[] {

@@ -8,19 +8,25 @@ import { ADDRESS_BYTES, addressFromBytes, addressToBytes, type IpAddress } from 
 import { mappedLength, type Prefix } from "../net/prefix.ts";
 import { loadAddon } from "./addon.ts";
 import { DETAILS_BYTES, type SetBitOf, writeDetails } from "./details-record.ts";
+import { type ForwardPlan, nativeTunnel, prefixBytes } from "./forward-tunnel.ts";
 import type {
   Filter,
-  FilterOptions,
   FilterStatus,
   FilterVerdicts,
   NamedPrefixes,
   NamedSets,
+  FilterOptions as NativeOptions,
   PinnedFilter,
 } from "./native.d.ts";
 import { OPERATOR_ENTRY, PAIR_BYTES, PAIR_COLUMNS, RULE_COLUMNS } from "./native-constants.ts";
 import { RULE_BYTES, type RuleToWrite, writePrefix, writeRule } from "./rule-record.ts";
 
-export type { FilterOptions, FilterStatus, FilterVerdicts, NamedPrefixes, NamedSets, PinnedFilter };
+export type { FilterStatus, FilterVerdicts, NamedPrefixes, NamedSets, PinnedFilter };
+
+export interface FilterOptions extends Omit<NativeOptions, "forward"> {
+  /** What forwards the packets that pass; null or absent: the kernel alone. */
+  readonly forward?: ForwardPlan | null;
+}
 
 /** Drops packets from `source` to `victim`; both have the same family. */
 export interface FilterPair {
@@ -95,6 +101,8 @@ export interface KernelFilter {
    * earlier process left are in force until then. Blocks some milliseconds, until no packet is judged by the old ones.
    */
   setNamedSets(sets: NamedSets): void;
+  /** Destinations that are forwarded beside those of the tunnels; null: all. */
+  setForwardNetworks(prefixes: readonly Prefix[] | null): void;
   status(): FilterStatus;
   /** May be called twice. Inline sources that filter must be closed before. */
   close(end: "keep" | "detach"): void;
@@ -106,7 +114,9 @@ const PAIR_CHUNK = 16_384;
 
 /** Throws an Error that names the remedy: no permission, no BPF file system, or another process on the same pins. */
 export function openKernelFilter(options: FilterOptions): KernelFilter {
-  return new AddonFilter(loadAddon().openFilter(options));
+  const { forward = null, ...others } = options;
+  const native = forward && { tunnels: forward.tunnels.map(nativeTunnel) };
+  return new AddonFilter(loadAddon().openFilter({ ...others, forward: native }));
 }
 
 /**
@@ -202,6 +212,11 @@ class AddonFilter implements KernelFilter {
     this.native.setNamedSets(sets);
   }
 
+  setForwardNetworks(prefixes: readonly Prefix[] | null): void {
+    if (prefixes === null) this.native.setForwardNetworks(null, null);
+    else this.native.setForwardNetworks(prefixBytes(prefixes), Uint8Array.from(prefixes, mappedLength));
+  }
+
   status(): FilterStatus {
     return this.native.status();
   }
@@ -243,10 +258,4 @@ function pairRow(addresses: Uint8Array, values: Float64Array, row: number): Filt
     packets: values[row * PAIR_COLUMNS + 1] ?? 0,
     bytes: values[row * PAIR_COLUMNS + 2] ?? 0,
   };
-}
-
-function prefixBytes(prefixes: readonly Prefix[]): Uint8Array {
-  const bytes = new Uint8Array(prefixes.length * ADDRESS_BYTES);
-  for (const [i, { address }] of prefixes.entries()) bytes.set(addressToBytes(address), i * ADDRESS_BYTES);
-  return bytes;
 }

@@ -48,6 +48,8 @@ export const LENGTH_RANGES_MAX = 8;
 export const OPERATOR_ENTRIES_MAX = 16_384;
 /** Of the filter's pinned maps: others are replaced. */
 export const FILTER_SCHEMA = 8;
+/** Tunnels that packets can be forwarded into. */
+export const FORWARD_TUNNELS_MAX = 64;
 
 /** In the order in which thresholds are judged, and in which the columns of rates have them. */
 export const METRICS = [
@@ -129,6 +131,32 @@ export const XDP_FEATURES = [
 export const FILTER_ORIGINS = ["made", "adopted", "replaced"] as const;
 export const FILTER_ENDS = ["keep", "detach"] as const;
 export const PINNED_STATES = ["healthy", "detached", "missing", "wrong_schema"] as const;
+/** What becomes of a packet that the filter passed, where it is forwarded: exactly one; and kinds of tunnels. */
+export const FORWARD_OUTCOMES = [
+  "redirected",
+  "tunneled",
+  "tunneled_by_kernel",
+  "answer_too_big",
+  "drop_too_big",
+  "drop_answer_limit",
+  "drop_no_room",
+  "kernel_foreign",
+  "kernel_not_ip",
+  "kernel_vlan",
+  "kernel_pieces",
+  "kernel_header",
+  "kernel_other_mac",
+  "kernel_ttl",
+  "kernel_local",
+  "kernel_refused",
+  "kernel_off",
+  "kernel_no_neighbor",
+  "kernel_mtu",
+  "kernel_unknown_route",
+  "kernel_egress",
+  "kernel_refresh",
+] as const;
+export const TUNNEL_KINDS = ["gre", "ipip", "vxlan"] as const;
 
 /** A sampled header (sample_record): its size, where its fields begin, and how much of a frame it holds. */
 export const SAMPLE_RECORD = {

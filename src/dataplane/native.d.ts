@@ -15,9 +15,11 @@ import type {
   FILTER_ENDS,
   FILTER_ORIGINS,
   FILTER_VERDICTS,
+  FORWARD_OUTCOMES,
   PACES,
   PINNED_STATES,
   SOURCE_STATES,
+  TUNNEL_KINDS,
   XDP_MODES,
   ZERO_COPIES,
 } from "./native-constants.ts";
@@ -203,6 +205,45 @@ export interface FilterOptions {
   readonly maxPrefixes: number;
   /** Sources that the kernel knows, at 16 bytes each. */
   readonly maxSources: number;
+  /** null: what passes is the kernel's to forward. */
+  readonly forward: ForwardOptions | null;
+}
+
+export interface ForwardOptions {
+  /** At most FORWARD_TUNNELS_MAX. */
+  readonly tunnels: readonly TunnelOptions[];
+}
+
+export interface TunnelOptions {
+  readonly kind: (typeof TUNNEL_KINDS)[number];
+  /** Both of one family. */
+  readonly local: Uint8Array;
+  readonly remote: Uint8Array;
+  /** Of GRE, null for none; of VXLAN the VNI. */
+  readonly key: number | null;
+  /** Of VXLAN; otherwise not used. */
+  readonly port: number;
+  /** 6 bytes, of VXLAN: the far end's; otherwise zeros. */
+  readonly mac: Uint8Array;
+  /** Of the packet within, bytes; and the largest MSS of its segments, IPv4 and IPv6. */
+  readonly mtu: number;
+  readonly mss4: number;
+  readonly mss6: number;
+  /** Destinations: 16 bytes and a length per prefix. */
+  readonly addresses: Uint8Array;
+  readonly lengths: Uint8Array;
+}
+
+/** Exactly one for each packet that the filter passed; bytes are those of the frame as it arrived. */
+export type ForwardOutcome = (typeof FORWARD_OUTCOMES)[number];
+export interface ForwardCounts {
+  readonly outcomes: Readonly<Record<ForwardOutcome, { readonly packets: number; readonly bytes: number }>>;
+  /** Segments whose MSS was lowered. */
+  readonly clamped: number;
+}
+export interface ForwardStatus extends ForwardCounts {
+  /** Interfaces that packets can be redirected to now. */
+  readonly egress: readonly string[];
 }
 
 export interface FilterInterface {
@@ -230,6 +271,8 @@ export interface FilterStatus {
   readonly maxPairs: number;
   readonly maxRules: number;
   readonly maxSources: number;
+  /** Counts since this process opened the filter; null: the kernel forwards. */
+  readonly forward: ForwardStatus | null;
 }
 
 /** All methods throw an Error with the remedy when the kernel refuses, and then change nothing. */
@@ -261,6 +304,8 @@ export interface Filter {
   setWhitelist(addresses: Uint8Array, lengths: Uint8Array): void;
   /** Puts all named sets in force at once in place of those before. Waits some milliseconds for the kernel. */
   setNamedSets(sets: NamedSets): void;
+  /** Destinations that are forwarded beside those of tunnels; null, null: all. Nothing where the kernel forwards. */
+  setForwardNetworks(addresses: Uint8Array | null, lengths: Uint8Array | null): void;
   status(): FilterStatus;
   /** Runs the filter over one frame, as if it had arrived, and counts it: for tests. */
   drops(frame: Uint8Array): boolean;
@@ -298,6 +343,8 @@ export interface PinnedFilter {
   /** By bit; "": none. */
   readonly namedSets: readonly string[];
   readonly verdicts: FilterVerdicts;
+  /** null: the kernel forwards. */
+  readonly forward: ForwardCounts | null;
   /** Whether a running process owns it. */
   readonly isOwned: boolean;
 }

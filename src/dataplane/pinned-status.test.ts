@@ -15,6 +15,7 @@ function pinned(changes: Partial<PinnedFilter> = {}): PinnedFilter {
     rules: 4,
     namedSets: ["drop", "", "bogons"],
     verdicts: VERDICTS,
+    forward: null,
     isOwned: true,
     ...changes,
   };
@@ -41,6 +42,15 @@ describe("in words", () => {
     expect(lines).toContain("process    none: rules and blocks expire in time");
   });
 
+  test("what became of packets that passed, where they are forwarded here", () => {
+    const outcomes = { redirected: { packets: 5, bytes: 500 }, kernel_ttl: { packets: 0, bytes: 0 } };
+    const forward = { outcomes, clamped: 0 } as unknown as NonNullable<PinnedFilter["forward"]>;
+    expect(pinnedLines(AT, pinned({ forward })).slice(-2)).toEqual([
+      "forwarded  by XDP, since the process started:",
+      "redirected           5 packets, 500 bytes",
+    ]);
+  });
+
   test("missing and wrong schema: no counts that mean nothing", () => {
     expect(pinnedLines(AT, pinned({ state: "missing" }))).toHaveLength(1);
     const wrong = pinnedLines(AT, pinned({ state: "wrong_schema", schemas: ["v2"] }));
@@ -59,6 +69,7 @@ test("as JSON", () => {
     rules: 4,
     named_sets: ["drop", "bogons"],
     verdicts: VERDICTS,
+    forward: null,
     owned: true,
   });
 });

@@ -28,7 +28,12 @@ export function pinnedLines(pinPath: string, pinned: PinnedFilter): string[] {
   );
   const names = namesIn(pinned);
   const sets = names.length === 0 ? [] : [`sets       ${names.join(", ")}`];
-  return [...head, ...programs, `in force   ${pairs} source blocks, ${rules} rules`, ...sets, ...counted];
+  const forwarded = Object.entries(pinned.forward?.outcomes ?? {})
+    .filter(([, { packets }]) => packets > 0)
+    .map(([outcome, { packets, bytes }]) => `${outcome.padEnd(21)}${packets} packets, ${bytes} bytes`);
+  if (pinned.forward !== null) forwarded.unshift("forwarded  by XDP, since the process started:");
+  const inForce = `in force   ${pairs} source blocks, ${rules} rules`;
+  return [...head, ...programs, inForce, ...sets, ...counted, ...forwarded];
 }
 
 export function pinnedJson(pinPath: string, pinned: PinnedFilter): string {

@@ -1,4 +1,5 @@
 /** What is dropped on this machine: packets by verdict, entries in the kernel, and attached interfaces. */
+import { ForwardMetrics, type ForwardReading } from "./forward-metrics.ts";
 import { MetricGroup } from "./metric-group.ts";
 
 const STATES = ["up", "failed", "dry_run", "disabled"] as const;
@@ -13,6 +14,7 @@ export interface DataplaneReading {
     readonly interfaces: readonly { readonly name: string; readonly state: "attached" | "failed" }[];
     /** Of a closed set. */
     readonly verdicts: Readonly<Record<string, { readonly packets: number; readonly bytes: number }>>;
+    readonly forward: ForwardReading | null;
   } | null;
 }
 
@@ -53,7 +55,10 @@ export class DataplaneMetrics extends MetricGroup {
     for (const operation of operations) this.#faults.inc({ operation }, 0);
   }
 
+  readonly #forward = new ForwardMetrics(this.registry, "svc_dataplane");
+
   set({ state: current, filter, rulesLeftOut }: DataplaneReading): void {
+    this.#forward.set(filter?.forward ?? null);
     for (const state of STATES) this.#state.set({ state }, state === current ? 1 : 0);
     this.#leftOut.set(rulesLeftOut);
     for (const metric of [this.#attached, this.#entries, this.#packets, this.#bytes]) metric.reset();

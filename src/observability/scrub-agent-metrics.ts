@@ -1,5 +1,6 @@
 /** The metrics of a scrub node's agent, in a registry of their own, since the agent is a separate process. */
 import { collectDefaultMetrics, Registry } from "prom-client";
+import { ForwardMetrics, type ForwardReading } from "./forward-metrics.ts";
 import { MetricGroup } from "./metric-group.ts";
 
 /** Each result of a poll, and of a report. */
@@ -24,6 +25,7 @@ export interface ScrubAgentReading {
   readonly leftOutRules: number;
   readonly interfaces: readonly { readonly name: string; readonly state: "attached" | "failed" }[];
   readonly verdicts: Readonly<Record<string, { readonly packets: number; readonly bytes: number }>>;
+  readonly forward: ForwardReading | null;
 }
 
 export class ScrubAgentMetrics extends MetricGroup {
@@ -67,6 +69,8 @@ export class ScrubAgentMetrics extends MetricGroup {
     this.gauge("svc_build_info", "The running build.", "version").set({ version }, 1);
   }
 
+  readonly #forward = new ForwardMetrics(this.registry, "svc_scrub_agent");
+
   set(reading: ScrubAgentReading): void {
     this.#dryRun.set(reading.isDryRun ? 1 : 0);
     this.#controllerUp.set(reading.isControllerUp ? 1 : 0);
@@ -76,6 +80,7 @@ export class ScrubAgentMetrics extends MetricGroup {
     this.#leftOut.set(reading.leftOutRules);
     for (const { name, state } of reading.interfaces)
       this.#attached.set({ interface: name }, state === "attached" ? 1 : 0);
+    this.#forward.set(reading.forward);
     this.#packets.reset();
     this.#bytes.reset();
     for (const [verdict, { packets, bytes }] of Object.entries(reading.verdicts)) {

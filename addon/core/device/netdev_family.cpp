@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/unique_fd.h"
+#include "device/netlink_dump.h"
 
 namespace floodwall {
 namespace {
@@ -29,17 +30,18 @@ using Bytes = std::vector<std::uint8_t>;
 
 struct Request {
   std::uint16_t family;
+  std::uint16_t flags = NLM_F_REQUEST;
   std::uint8_t command;
   std::uint16_t attribute;
   std::span<const std::uint8_t> value;
 };
 
 Bytes encoded(const Request& request) {
-  const std::size_t length = kHeaderBytes + kAttributeHeader + request.value.size();
+  const std::size_t length = kHeaderBytes + (request.value.empty() ? 0 : kAttributeHeader + request.value.size());
   Bytes bytes(NLMSG_ALIGN(length));
   const nlmsghdr header{.nlmsg_len = static_cast<std::uint32_t>(length),
                         .nlmsg_type = request.family,
-                        .nlmsg_flags = NLM_F_REQUEST,
+                        .nlmsg_flags = request.flags,
                         .nlmsg_seq = 0,
                         .nlmsg_pid = 0};
   const genlmsghdr generic{.cmd = request.command, .version = 1, .reserved = 0};
@@ -47,6 +49,7 @@ Bytes encoded(const Request& request) {
                          .nla_type = request.attribute};
   std::memcpy(bytes.data(), &header, sizeof header);
   std::memcpy(bytes.data() + NLMSG_HDRLEN, &generic, sizeof generic);
+  if (request.value.empty()) return bytes;
   std::memcpy(bytes.data() + kHeaderBytes, &attribute, sizeof attribute);
   std::copy(request.value.begin(), request.value.end(),
             bytes.begin() + static_cast<std::ptrdiff_t>(kHeaderBytes + kAttributeHeader));
@@ -100,20 +103,44 @@ std::span<const std::uint8_t> bytesOf(const T& value) {
   return {reinterpret_cast<const std::uint8_t*>(&value), sizeof value};
 }
 
+std::optional<std::uint16_t> familyId(const GenericNetlink& netlink) {
+  const std::span name(reinterpret_cast<const std::uint8_t*>(kFamilyName), std::strlen(kFamilyName) + 1);
+  return numberIn<std::uint16_t>(
+      netlink.ask(
+          {.family = GENL_ID_CTRL, .command = CTRL_CMD_GETFAMILY, .attribute = CTRL_ATTR_FAMILY_NAME, .value = name}),
+      CTRL_ATTR_FAMILY_ID);
+}
+
 }  // namespace
 
 std::optional<std::uint64_t> xdpFeatures(unsigned interfaceIndex) {
   const GenericNetlink netlink;
-  const std::span name(reinterpret_cast<const std::uint8_t*>(kFamilyName), std::strlen(kFamilyName) + 1);
-  const auto family = numberIn<std::uint16_t>(
-      netlink.ask(
-          {.family = GENL_ID_CTRL, .command = CTRL_CMD_GETFAMILY, .attribute = CTRL_ATTR_FAMILY_NAME, .value = name}),
-      CTRL_ATTR_FAMILY_ID);
+  const auto family = familyId(netlink);
   if (!family) return std::nullopt;
   const std::uint32_t index = interfaceIndex;
   return numberIn<std::uint64_t>(
       netlink.ask({.family = *family, .command = kDeviceGet, .attribute = kInterfaceIndex, .value = bytesOf(index)}),
       kXdpFeaturesBits);
+}
+
+std::optional<std::unordered_map<unsigned, std::uint64_t>> allXdpFeatures() {
+  const auto family = familyId(GenericNetlink());
+  if (!family) return std::nullopt;
+  std::unordered_map<unsigned, std::uint64_t> all;
+  const Bytes request = encoded(
+      {.family = *family, .flags = NLM_F_REQUEST | NLM_F_DUMP, .command = kDeviceGet, .attribute = 0, .value = {}});
+  const bool isWhole = dumpNetlink(NETLINK_GENERIC, request, [&](NetlinkBytes message) {
+    if (message.size() < GENL_HDRLEN) return;
+    std::optional<std::uint32_t> index;
+    std::optional<std::uint64_t> features;
+    forEachAttribute(message.subspan(GENL_HDRLEN), [&](std::uint16_t type, NetlinkBytes value) {
+      if (type == kInterfaceIndex) index = numberOf<std::uint32_t>(value);
+      if (type == kXdpFeaturesBits) features = numberOf<std::uint64_t>(value);
+    });
+    if (index && features) all[*index] = *features;
+  });
+  if (!isWhole) return std::nullopt;
+  return all;
 }
 
 }  // namespace floodwall

@@ -10,8 +10,13 @@
 
 namespace floodwall {
 
-FilterPort::FilterPort(std::string interface, XdpMode wanted, std::string linkPath, const FilterMaps& maps)
-    : interface_(std::move(interface)), wanted_(wanted), linkPath_(std::move(linkPath)), maps_(maps) {
+FilterPort::FilterPort(std::string interface, XdpMode wanted, std::string linkPath, const FilterMaps& maps,
+                       Forwarder* forwarder)
+    : interface_(std::move(interface)),
+      wanted_(wanted),
+      linkPath_(std::move(linkPath)),
+      maps_(maps),
+      forwarder_(forwarder) {
   status_.interface = interface_;
   status_.error = "not attached yet";
 }
@@ -34,7 +39,9 @@ void FilterPort::check() {
 int FilterPort::program(const NetworkDevice& device) {
   if (lent_ >= 0) return lent_;
   const bool hasFragments = device.mtu > kSingleBufferMtu;
-  if (!own_ || ownHasFragments_ != hasFragments) own_.emplace(maps_, hasFragments);
+  if (!own_ || ownHasFragments_ != hasFragments) {
+    own_.emplace(maps_, hasFragments, forwarder_ == nullptr ? -1 : forwarder_->callFd(hasFragments));
+  }
   ownHasFragments_ = hasFragments;
   return own_->fd();
 }

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "filter/filter_program.h"
+#include "filter/forwarder.h"
 #include "program/xdp_attach.h"
 
 namespace floodwall {
@@ -24,7 +25,9 @@ struct PortStatus {
 /// One thread at a time, except for status().
 class FilterPort {
  public:
-  FilterPort(std::string interface, XdpMode wanted, std::string linkPath, const FilterMaps& maps);
+  /// `forwarder`: null where the kernel forwards.
+  FilterPort(std::string interface, XdpMode wanted, std::string linkPath, const FilterMaps& maps,
+             Forwarder* forwarder = nullptr);
 
   /// Attaches, or sees that all is well and helps where it is not. What it cannot do is in the status.
   void check();
@@ -48,6 +51,7 @@ class FilterPort {
   XdpMode wanted_;
   std::string linkPath_;
   const FilterMaps& maps_;
+  Forwarder* forwarder_;
   std::optional<FilterProgram> own_;
   bool ownHasFragments_ = false;
   int lent_ = -1;

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <string>
 
+#include "filter/forward_program.h"
 // The skeleton needs the structs of filter_abi.h.
 #include "xdp_filter.skel.h"
 
@@ -31,15 +32,18 @@ void useFilterMaps(bpf_object* program, const FilterMaps& maps) {
 
 void FilterProgram::Close::operator()(xdp_filter_bpf* skeleton) const { xdp_filter_bpf__destroy(skeleton); }
 
-FilterProgram::FilterProgram(const FilterMaps& maps, bool hasFragments, ProgramSize* size) {
+FilterProgram::FilterProgram(const FilterMaps& maps, bool hasFragments, int forwardCall, ProgramSize* size) {
   prepareBpf();
   skeleton_.reset(xdp_filter_bpf__open());
   if (!skeleton_) throw FilterError(std::string("cannot open the XDP filter: ") + strerror(errno));
   // The skeleton declares .rodata const because it is so once loaded; before that it is ours to fill in.
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
-  const_cast<__u32&>(skeleton_->rodata->settings.has_fragments) = hasFragments ? 1 : 0;
+  auto& settings = const_cast<filter_settings&>(skeleton_->rodata->settings);
+  settings.has_fragments = hasFragments ? 1 : 0;
+  settings.forwards = forwardCall >= 0 ? 1 : 0;
   if (hasFragments) bpf_program__set_flags(skeleton_->progs.xdp_filter, BPF_F_XDP_HAS_FRAGS);
   useFilterMaps(skeleton_->obj, maps);
+  if (forwardCall >= 0) useForwardCall(skeleton_->obj, forwardCall);
   const auto refusal =
       loadProgram(skeleton_->skeleton, {.name = std::string("the XDP filter (xdp_filter") + fragmentsText(hasFragments),
                                         .alternative = "run without a data plane on this machine",

@@ -13,8 +13,9 @@ namespace floodwall {
 
 class FilterProgram {
  public:
-  /// `size`: see LoadOrder. Throws FilterError.
-  FilterProgram(const FilterMaps& maps, bool hasFragments, ProgramSize* size = nullptr);
+  /// `forwardCall`: see Forwarder::callFd(); negative: what passes is the kernel's. `size`: see LoadOrder. Throws
+  /// FilterError.
+  FilterProgram(const FilterMaps& maps, bool hasFragments, int forwardCall = -1, ProgramSize* size = nullptr);
 
   [[nodiscard]] int fd() const;
 

@@ -21,8 +21,11 @@ constexpr std::chrono::hours kCookieKeyLife{1};
 
 KernelFilter::KernelFilter(KernelFilterOptions options)
     : options_(std::move(options)), pins_(options_.pinPath), maps_(adoptOrMake()), pairs_(maps_), rules_(maps_) {
+  if (options_.forward) forwarder_.emplace(options_.interfaces, *options_.forward);
+  Forwarder* forwarder = forwarder_ ? &*forwarder_ : nullptr;
   for (const std::string& interface : options_.interfaces) {
-    ports_.push_back(std::make_unique<FilterPort>(interface, options_.xdpMode, pins_.link(interface), maps_));
+    ports_.push_back(
+        std::make_unique<FilterPort>(interface, options_.xdpMode, pins_.link(interface), maps_, forwarder));
   }
 }
 
@@ -47,8 +50,12 @@ void KernelFilter::attach() {
     pins_.beginNext();
     maps_.pin(pins_.nextMaps());
   }
+  if (forwarder_) forwarder_->follow();
   for (const auto& port : ports_) port->check();
   removeForeignLinks();
+  // That of the process before is called by nobody any more.
+  pins_.removeForward();
+  if (forwarder_) forwarder_->pin(pins_.makeForward());
   if (origin_ != FilterOrigin::adopted) pins_.promoteNext();
   isAttached_ = true;
   watcher_ = std::thread([this] { watch(); });
@@ -75,6 +82,7 @@ void KernelFilter::watch() {
   auto keyMadeAt = std::chrono::steady_clock::now();
   while (!wake_.wait_for(lock, kWatchInterval, [this] { return isStopping_; })) {
     for (const auto& port : ports_) port->check();
+    if (forwarder_) forwarder_->follow();
     const std::lock_guard tables(tablesMutex_);
     pairs_.sweep(bootNs());
     rules_.sweep(bootNs());
@@ -121,12 +129,19 @@ void KernelFilter::setNamedSets(std::shared_ptr<const NamedSets> sets) {
   namedSets_ = std::move(sets);
 }
 
+void KernelFilter::setForwardNetworks(const std::optional<std::vector<SetPrefix>>& networks) {
+  if (forwarder_) forwarder_->setNetworks(networks);
+}
+
+int KernelFilter::forwardCall(bool hasFragments) { return forwarder_ ? forwarder_->callFd(hasFragments) : -1; }
+
 KernelFilterStatus KernelFilter::status() const {
   KernelFilterStatus status;
   status.origin = origin_;
   status.shape = maps_.shape();
   for (const auto& port : ports_) status.ports.push_back(port->status());
   status.stats = maps_.stats();
+  if (forwarder_) status.forward = forwarder_->status();
   const std::lock_guard lock(tablesMutex_);
   const std::uint64_t now = bootNs();
   status.pairs = pairs_.size();
@@ -188,6 +203,7 @@ void KernelFilter::close(bool keep) {
   if (isAttached_) {
     for (const auto& port : ports_) port->close(keep);
     if (!keep) pins_.removeMaps();
+    if (!keep) pins_.removeForward();
   }
   // A source may hold this object longer, while another process may take the pins.
   pins_.unlock();

@@ -15,6 +15,7 @@
 #include "filter/filter_maps.h"
 #include "filter/filter_port.h"
 #include "filter/named_sets.h"
+#include "filter/forwarder.h"
 #include "filter/pair_table.h"
 #include "filter/pin_directory.h"
 #include "filter/rule_table.h"
@@ -26,6 +27,8 @@ struct KernelFilterOptions {
   std::vector<std::string> interfaces;
   XdpMode xdpMode = XdpMode::automatic;
   FilterShape shape;
+  /// Absent: what passes is the kernel's to forward.
+  std::optional<std::vector<ForwardTunnel>> forward = std::nullopt;
 };
 
 /// Where the maps come from.
@@ -44,6 +47,8 @@ struct KernelFilterStatus {
   std::uint32_t pairs = 0;
   std::uint32_t rules = 0;
   FilterShape shape;
+  /// Absent: the kernel forwards.
+  std::optional<ForwardStatus> forward;
 };
 
 class KernelFilter {
@@ -68,6 +73,10 @@ class KernelFilter {
   void setList(filter_set_kind list, std::vector<SetPrefix> prefixes);
   /// See putNamedSets().
   void setNamedSets(std::shared_ptr<const NamedSets> sets);
+  /// See Forwarder; nothing where the kernel forwards.
+  void setForwardNetworks(const std::optional<std::vector<SetPrefix>>& networks);
+  /// See FilterProgram.
+  [[nodiscard]] int forwardCall(bool hasFragments);
 
   [[nodiscard]] KernelFilterStatus status() const;
   [[nodiscard]] const FilterMaps& maps() const noexcept { return maps_; }
@@ -99,6 +108,7 @@ class KernelFilter {
   RuleTable rules_;
   /// Guards the ports; held while a driver attaches a program, which may take long.
   std::mutex portsMutex_;
+  std::optional<Forwarder> forwarder_;
   std::vector<std::unique_ptr<FilterPort>> ports_;
   bool isAttached_ = false;
   bool isClosed_ = false;

@@ -14,6 +14,7 @@
 
 #include "filter/filter_maps.h"
 #include "filter_abi.h"
+#include "forward_abi.h"
 
 namespace floodwall {
 namespace {
@@ -91,6 +92,9 @@ PinPathFindings PinDirectory::findingsOf(const std::string& path) {
 }
 
 std::string PinDirectory::mapsIn(const std::string& path) { return path + "/v" + std::to_string(FILTER_SCHEMA); }
+std::string PinDirectory::forwardIn(const std::string& path) {
+  return path + "/forward/" + std::to_string(FORWARD_SCHEMA);
+}
 std::string PinDirectory::maps() const { return mapsIn(path_); }
 
 std::string PinDirectory::link(const std::string& interface) const {
@@ -143,6 +147,13 @@ void PinDirectory::promoteNext() const {
   fs::rename(nextMaps(), maps(), error);
   if (error) throw FilterError("cannot rename " + nextMaps() + " to " + maps() + ": " + error.message());
 }
+
+std::string PinDirectory::makeForward() const {
+  makeDirectory(forwardIn(path_));
+  return forwardIn(path_);
+}
+
+void PinDirectory::removeForward() const { removeDirectory(path_ + "/forward"); }
 
 void PinDirectory::removeMaps() const {
   for (const std::string& schema : schemas()) removeDirectory(path_ + "/" + schema);

@@ -3,6 +3,7 @@
 //
 //   v2/        the maps of schema 2        next/   maps that are not in force yet
 //   links/     one link for each interface
+//   forward/1/ what forwards, of its own schema 1
 #pragma once
 
 #include <optional>
@@ -35,6 +36,9 @@ class PinDirectory {
   /// Puts them in place of all other maps, of this schema and others.
   void promoteNext() const;
   void removeMaps() const;
+  /// An empty directory for what forwards; its path.
+  [[nodiscard]] std::string makeForward() const;
+  void removeForward() const;
   /// The schemas whose maps are pinned, as their directories are called.
   [[nodiscard]] std::vector<std::string> schemas() const { return schemasIn(path_); }
 
@@ -45,6 +49,7 @@ class PinDirectory {
 
   [[nodiscard]] static std::vector<std::string> schemasIn(const std::string& path);
   [[nodiscard]] static std::string mapsIn(const std::string& path);
+  [[nodiscard]] static std::string forwardIn(const std::string& path);
   [[nodiscard]] static std::string linksIn(const std::string& path) { return path + "/links"; }
   [[nodiscard]] static std::string interfaceOfLink(const std::string& fileName);
 

@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "base/boot_clock.h"
+#include "filter/forwarder.h"
 #include "filter/pin_directory.h"
 #include "filter/prefix_sets.h"
 #include "program/xdp_attach.h"
@@ -67,6 +68,8 @@ PinnedFilter readPinned(const std::string& pinPath) {
     return found;
   }
   readMaps(*maps, found);
+  const UniqueFd forward(bpf_obj_get((PinDirectory::forwardIn(pinPath) + "/" + Forwarder::kStatsName).c_str()));
+  if (forward) found.forward = ForwardMaps::statsOf(forward.get());
   const bool isOn = !found.links.empty() && std::all_of(found.links.begin(), found.links.end(),
                                                         [](const auto& link) { return link.program != 0; });
   found.state = isOn ? PinnedFilter::State::healthy : PinnedFilter::State::detached;

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "filter/filter_maps.h"
 #include "filter/named_sets.h"
+#include "forward_abi.h"
 
 namespace floodwall {
 
@@ -32,6 +34,8 @@ struct PinnedFilter {
   std::uint32_t rules = 0;
   filter_stats stats{};
   SetNames setNames;
+  /// Absent: the kernel forwards.
+  std::optional<forward_stats> forward;
   /// Whether a process holds the lock.
   bool isOwned = false;
 };

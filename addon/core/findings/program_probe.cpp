@@ -21,7 +21,7 @@ void load(const ProgramVariant& variant, ProgramSize* size) {
   std::optional<FilterMaps> maps;
   if (variant.kind == ProgramKind::filter || variant.filters) maps.emplace(FilterMaps::create({}));
   if (variant.kind == ProgramKind::filter) {
-    const FilterProgram program(*maps, variant.hasFragments, size);
+    const FilterProgram program(*maps, variant.hasFragments, -1, size);
     return;
   }
   const InlineProgram program({.maxHosts = variant.maxHosts,

@@ -14,6 +14,7 @@
 
 #include "base/source_error.h"
 #include "filter/filter_program.h"
+#include "filter/forward_program.h"
 #include "inline/inline_networks.h"
 // The skeleton needs the structs of inline_abi.h and filter_abi.h.
 #include "xdp_inline.skel.h"
@@ -66,6 +67,7 @@ void InlineProgram::configure() {
   settings.counts_outgoing = options_.countOutgoing ? 1 : 0;
   settings.has_fragments = options_.hasFragments ? 1 : 0;
   settings.filters = options_.filter != nullptr ? 1 : 0;
+  settings.forwards = options_.forwardCall >= 0 ? 1 : 0;
   if (options_.hasFragments) bpf_program__set_flags(skeleton_->progs.xdp_inline, BPF_F_XDP_HAS_FRAGS);
 
   auto& maps = skeleton_->maps;
@@ -79,6 +81,7 @@ void InlineProgram::configure() {
   rowsModel_ = InlineNetworks({}, 0, lanes()).counts;
   check(bpf_map__set_inner_map_fd(maps.network_rows, rowsModel_.get()), "size the counts of networks");
   if (options_.filter != nullptr) useFilterMaps(skeleton_->obj, *options_.filter);
+  if (options_.forwardCall >= 0) useForwardCall(skeleton_->obj, options_.forwardCall);
 }
 
 void InlineProgram::load() {

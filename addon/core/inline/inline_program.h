@@ -28,6 +28,8 @@ struct InlineProgramOptions {
   bool hasFragments = false;
   /// Where the interface filters too: the filter's maps, which outlive the program.
   const FilterMaps* filter = nullptr;
+  /// See FilterProgram.
+  int forwardCall = -1;
   /// Only whether the kernel takes the program is to be seen: the same program, with maps too small to count in.
   bool isTrial = false;
   /// See LoadOrder.

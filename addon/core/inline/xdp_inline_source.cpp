@@ -79,7 +79,8 @@ class InlineSession final : public CaptureSession {
                   .countOutgoing = options.countOutgoing,
                   .sampleEvery = options.sampleEvery,
                   .hasFragments = device_.mtu > kSingleBufferMtu,
-                  .filter = options.filter ? &options.filter->maps() : nullptr}),
+                  .filter = options.filter ? &options.filter->maps() : nullptr,
+                  .forwardCall = options.filter ? options.filter->forwardCall(device_.mtu > kSingleBufferMtu) : -1}),
         shard_(shards.forQueue(device_.name, -1)),
         reader_(program_, shard_, options.idleMs),
         box_(box) {

@@ -160,12 +160,33 @@ describe("a full file", () => {
         { address: "2001:db8::1", remoteAsn: 64_501, passwordEnv: null, port: 1790, multihopTtl: 2 },
       ],
     });
-    expect({ ...dataplane, allowlist: dataplane?.allowlist.map(({ text }) => text) }).toEqual({
+    const tunnels = dataplane?.tunnels.map((tunnel) => ({
+      ...tunnel,
+      networks: tunnel.networks.map(({ text }) => text),
+    }));
+    expect<unknown>({ ...dataplane, tunnels, allowlist: dataplane?.allowlist.map(({ text }) => text) }).toEqual({
       enabled: false,
       interfaces: ["eth2", "eth4"],
       xdpMode: "generic",
       pinPath: "/sys/fs/bpf/other",
       onExit: "detach",
+      forward: "redirect",
+      tunnels: [
+        {
+          kind: "gre",
+          networks: ["192.0.2.0/25"],
+          local: "192.0.2.10",
+          remote: "198.51.100.9",
+          ...{ key: 7, port: 4789, mac: null, mtu: 1472, mss: { 4: 1200, 6: 1200 } },
+        },
+        {
+          kind: "vxlan",
+          networks: ["2001:db8:7::/48"],
+          local: "2001:db8::10",
+          remote: "2001:db8::11",
+          ...{ key: 4711, port: 8472, mac: "02:00:5E:10:00:01", mtu: 1400, mss: { 4: 1360, 6: 1340 } },
+        },
+      ],
       allowlist: ["203.0.113.9/32", "2001:db8:9::/48"],
       maxSources: 262_144,
       maxDynamicRules: 8192,

@@ -25,6 +25,10 @@ export const TEXT_FORMS = {
     /^[^\s/:]{1,15}$/.test(text) && text !== "." && text !== ".."
       ? null
       : "must be the name of a network interface: 1 to 15 characters without spaces, slashes or colons",
+  macAddress: (text: string) =>
+    /^[0-9a-f][02468ace](:[0-9a-f]{2}){5}$/i.test(text)
+      ? null
+      : "must be the MAC address of one interface: 02:00:5e:10:00:01",
   groupName: nameRule,
   tenantName: nameRule,
   tokenName: nameRule,

@@ -42,6 +42,7 @@ import {
   xdpModesAgree,
 } from "./dataplane.ts";
 import { filterRulesAreWhole, filterRulesNeedTheDataplane, setsOfRulesExist } from "./filter-rules.ts";
+import { tunnelsFit } from "./forward.ts";
 import {
   carpetsWiden,
   groupsRefineWhatIsThere,
@@ -108,6 +109,7 @@ const RULES: readonly Rule[] = [
   filterRulesNeedTheDataplane,
   prefixSetNamesAreUnique,
   prefixSetsHaveOneSource,
+  tunnelsFit,
   scrubbingNeedsTheDataplane,
   xdpModesAgree,
   mirrorsAreNotFiltered,

@@ -4,6 +4,7 @@ import { ALLOWLIST_MAX, CAPTURE_INTERFACES_MAX, DYNAMIC_RULES_MAX, VALIDATED_SOU
 import type { Prefix } from "../../net/prefix.ts";
 import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../load/schema-forms.ts";
 import { parseAddressOrPrefix } from "../load/text-forms.ts";
+import { buildTunnel, FORWARD_EXAMPLE, FORWARD_KEYS, type Forward, type Tunnel } from "./forward.ts";
 
 const XdpMode = oneOf("auto", "native", "generic");
 const OnExit = oneOf("keep", "detach");
@@ -28,6 +29,7 @@ const FILTER_KEYS = {
     Type.Unsafe<Static<typeof OnExit>>({ ...OnExit, default: "keep" }),
     "What happens to blocks and rules when the process ends: `keep` leaves each in force until it expires, `detach` lets all packets pass.",
   ),
+  ...FORWARD_KEYS,
   allowlist: described(list(text("addressOrPrefix"), ALLOWLIST_MAX), "Sources whose packets are never dropped here."),
   limits: described(
     Type.Object(
@@ -56,12 +58,12 @@ export const DataplaneSection = described(
     closed,
   ),
   "Drops packets on this machine by XDP, before its network stack sees them. Without this section no source can be blocked. An interface that `capture` reads as a mirror port with `af_xdp` cannot be listed.",
-  { examples: [{ interfaces: ["eth0"], allowlist: ["198.51.100.0/24"] }] },
+  { examples: [{ interfaces: ["eth0"], allowlist: ["198.51.100.0/24"] }, FORWARD_EXAMPLE] },
 );
 export const NodeDataplaneSection = described(
   Type.Object(FILTER_KEYS, closed),
   "Drops packets on this node by XDP. Beside a service with `dataplane` on the same machine, one of the two needs another `pin_path`.",
-  { examples: [{ interfaces: ["eth1"] }] },
+  { examples: [{ interfaces: ["eth1"] }, FORWARD_EXAMPLE] },
 );
 
 export interface DataplaneConfig {
@@ -73,6 +75,10 @@ export interface DataplaneConfig {
   readonly pinPath: string;
   /** What happens to blocks and rules in force when the service stops. */
   readonly onExit: "keep" | "detach";
+  /** Who forwards what passes. */
+  readonly forward: Forward;
+  /** Only with `redirect`. */
+  readonly tunnels: readonly Tunnel[];
   /** Sources whose packets are never dropped here. */
   readonly allowlist: readonly Prefix[];
   /** Pairs of source blocks and rules of bans, together. */
@@ -88,6 +94,8 @@ export function buildDataplane(file: Static<typeof DataplaneSection>): Dataplane
     xdpMode: file.xdp_mode,
     pinPath: file.pin_path,
     onExit: file.on_exit,
+    forward: file.forward,
+    tunnels: file.tunnels.map(buildTunnel),
     // The schema accepts only valid texts.
     allowlist: file.allowlist.map((entry) => parseAddressOrPrefix(entry) as Prefix),
     maxDynamicRules: file.limits.max_dynamic_rules,

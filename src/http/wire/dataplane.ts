@@ -4,6 +4,7 @@
  */
 import { type Static, Type } from "@sinclair/typebox";
 import type { DataPlaneView } from "../../dataplane/data-plane.ts";
+import type { ForwardStatus } from "../../dataplane/native.d.ts";
 import type { Item } from "../../machine/item.ts";
 import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
@@ -36,6 +37,18 @@ export const DataplaneWire = Type.Object(
     rules_left_out: Type.Optional(count),
     /** Since the maps were created, which may be before this process started. */
     verdicts: Type.Optional(Type.Record(Type.String(), Type.Object({ packets: count, bytes: count }, closed))),
+    /** Only with `dataplane.forward: redirect`: what became of packets that passed, since this process started. */
+    forward: Type.Optional(
+      Type.Object(
+        {
+          outcomes: Type.Record(Type.String(), Type.Object({ packets: count, bytes: count }, closed)),
+          mss_clamped: count,
+          /** Interfaces that packets can be redirected to now. */
+          egress: Type.Array(Type.String()),
+        },
+        closed,
+      ),
+    ),
     /**
      * What this machine lacked for the configuration at the last check, at the start or a reload, in dry run too;
      * absent while no check has finished. `remedy` has commands in backticks, and is absent if none is known.
@@ -74,8 +87,13 @@ export function dataplaneToWire(
     max_dynamic_rules: filter?.maxRules ?? null,
     rules_left_out: rulesLeftOut || null,
     verdicts: filter === null ? null : { ...filter.verdicts },
+    forward: filter?.forward ? forwardToWire(filter.forward) : null,
     problems: problems === null ? null : problems.flatMap(problemToWire),
   });
+}
+
+function forwardToWire({ outcomes, clamped, egress }: ForwardStatus): NonNullable<Dropping["forward"]> {
+  return { outcomes: { ...outcomes }, mss_clamped: clamped, egress: [...egress] };
 }
 
 function problemToWire({ about, level, found, remedy }: Item): NonNullable<Dropping["problems"]> {

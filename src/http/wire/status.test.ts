@@ -119,6 +119,7 @@ describe("status", () => {
       maxPairs: 4096,
       maxRules: 4096,
       maxSources: 1024,
+      forward: null,
     };
     const dataplane = { state: "up", filter, error: null, rulesLeftOut: 4 } as const;
     const wire = wholeStatus(status({ dataplane }), operator);

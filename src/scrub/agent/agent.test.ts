@@ -46,6 +46,10 @@ class TableFilter implements AgentFilter {
     this.calls.push("whitelist");
   }
 
+  setForwardNetworks(): void {
+    this.calls.push("networks");
+  }
+
   readPairs(): FilterPairRow[] {
     return this.pairs;
   }
@@ -67,6 +71,7 @@ class TableFilter implements AgentFilter {
       maxPairs: 1,
       maxRules: 64,
       maxSources: 1024,
+      forward: null,
     } as const;
     return { ...bounds, interfaces, verdicts };
   }
@@ -171,7 +176,7 @@ async function restarted(): Promise<void> {
 test("fills the filter before it attaches it, and polls the service after that", async () => {
   filter.pairs = [{ source: address("192.0.2.9"), victim: address("192.0.2.1"), expiresAtMs: 0, packets: 0, bytes: 0 }];
   await start();
-  expect(filter.calls).toEqual(["allowlist", "whitelist", "attach"]);
+  expect(filter.calls).toEqual(["allowlist", "whitelist", "networks", "attach"]);
   expect(filter.pairs).toEqual([]);
   expect(desk.polls.map(({ etag }) => etag)).toEqual([null]);
 });
@@ -184,7 +189,7 @@ describe("what is on disk", () => {
     filter = new TableFilter();
     clock.advance(20_000);
     await start();
-    expect(filter.calls).toEqual(["allowlist", "whitelist", "rules", "attach"]);
+    expect(filter.calls).toEqual(["allowlist", "whitelist", "networks", "rules", "attach"]);
     expect(leftMs()).toEqual([40_000]);
     expect(desk.polls.map(({ etag }) => etag)).toEqual([null]);
   });
@@ -280,7 +285,7 @@ describe("a document beyond the bounds of the node", () => {
     await restarted();
     filter = new TableFilter();
     await start({ bounds: { networks: ["198.51.100.0/24"] } });
-    expect(filter.calls).toEqual(["allowlist", "whitelist", "rules", "attach"]);
+    expect(filter.calls).toEqual(["allowlist", "whitelist", "networks", "rules", "attach"]);
     expect(filter.rules).toEqual([]);
     expect(said("the rule document on disk is beyond the bounds: all rules removed")).toHaveLength(1);
   });
@@ -323,7 +328,7 @@ test("a refused write is retried each second, and the report names what is in fo
 
 test("in dry run nothing is dropped, and what a process before left goes at once", async () => {
   await start({ dryRun: true });
-  expect(filter.calls).toEqual(["allowlist", "whitelist", "rules", "attach"]);
+  expect(filter.calls).toEqual(["allowlist", "whitelist", "networks", "rules", "attach"]);
   await answer(document());
   expect(filter.rules).toEqual([]);
   expect(desk.reports[0]?.body).toMatchObject({ dry_run: true });

@@ -39,7 +39,14 @@ export interface ScrubAgentOptions {
 
 export type AgentFilter = Pick<
   KernelFilter,
-  "attach" | "setRules" | "setAllowlist" | "setWhitelist" | "readPairs" | "removePairs" | "status"
+  | "attach"
+  | "setRules"
+  | "setAllowlist"
+  | "setWhitelist"
+  | "setForwardNetworks"
+  | "readPairs"
+  | "removePairs"
+  | "status"
 >;
 
 const TICK_MS = 1000;
@@ -117,6 +124,7 @@ export class ScrubAgent {
     const { dataplane, protectedWhitelist, dryRun, node } = config;
     filter.setAllowlist(dataplane.allowlist);
     filter.setWhitelist(protectedWhitelist);
+    filter.setForwardNetworks(config.bounds.networks);
     // Only a service sets pairs: these are from one that used the same pins before.
     filter.removePairs(filter.readPairs());
     // Without a saved document, the rules of an earlier process stay until the first document arrives.
@@ -143,9 +151,10 @@ export class ScrubAgent {
   /** Updates the values for the metrics. */
   read(): void {
     const { metrics, filter, config } = this.#options;
-    const { interfaces, verdicts } = filter.status();
+    const { interfaces, verdicts, forward } = filter.status();
     const isControllerUp = this.#hasAnswered && this.#unreachableSinceMs === null;
-    metrics.set({ ...this.#enforcement.state, isDryRun: config.dryRun, isControllerUp, interfaces, verdicts });
+    const state = { isDryRun: config.dryRun, isControllerUp };
+    metrics.set({ ...this.#enforcement.state, ...state, interfaces, verdicts, forward });
   }
 
   logStatus(): void {

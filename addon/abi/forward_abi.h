@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the forwarding program in the kernel and its owner share. Its maps are made anew by each owner; who only reads
+ * those of another version finds them under another name, which a change of a struct, or of what a field means, must
+ * cause by a higher FORWARD_SCHEMA.
+ */
+#pragma once
+
+#include <linux/types.h>
+#include <stddef.h>
+
+#include "filter_verdicts.h"
+#include "inline_abi.h"
+
+#define FORWARD_SCHEMA 1
+#define FORWARD_TUNNELS_MAX 64u
+/* Of each family, of networks and tunnels together. */
+#define FORWARD_PREFIXES_MAX 262144u
+/* Interfaces that frames arrive on, and those that they may leave by. */
+#define FORWARD_PORTS_MAX 4096u
+
+/* Exactly one for each packet that the filter passed. */
+enum forward_outcome {
+  FORWARD_REDIRECTED = 0,
+  /* Encapsulated and redirected; encapsulated and left to the kernel, which knows what is in the way. */
+  FORWARD_TUNNELED = 1,
+  FORWARD_TUNNELED_KERNEL = 2,
+  /* Too big for its tunnel: answered, dropped without an answer because it may be fragmented or must not be answered,
+   * and dropped because enough were answered. */
+  FORWARD_ANSWER_TOO_BIG = 3,
+  FORWARD_DROP_TOO_BIG = 4,
+  FORWARD_DROP_ANSWER_LIMIT = 5,
+  /* The driver left no room in front of the frame for an outer header. */
+  FORWARD_DROP_NO_ROOM = 6,
+  /* Left to the kernel: not to one of the networks; no IP; with a VLAN tag; in several buffers; with options,
+   * addresses or lengths that need a closer look; not to the MAC address of the interface. */
+  FORWARD_KERNEL_FOREIGN = 7,
+  FORWARD_KERNEL_NOT_IP = 8,
+  FORWARD_KERNEL_VLAN = 9,
+  FORWARD_KERNEL_PIECES = 10,
+  FORWARD_KERNEL_HEADER = 11,
+  FORWARD_KERNEL_OTHER_MAC = 12,
+  /* The hop limit ends here; a local address or a broadcast; a route that refuses; forwarding is off on the interface;
+   * no neighbor yet; longer than the MTU of the route; a kind of route that the look-up does not know. */
+  FORWARD_KERNEL_TTL = 13,
+  FORWARD_KERNEL_LOCAL = 14,
+  FORWARD_KERNEL_UNREACHABLE = 15,
+  FORWARD_KERNEL_OFF = 16,
+  FORWARD_KERNEL_NEIGHBOR = 17,
+  FORWARD_KERNEL_MTU = 18,
+  FORWARD_KERNEL_LOOKUP = 19,
+  /* The interface that it leaves by does not take redirected frames. */
+  FORWARD_KERNEL_EGRESS = 20,
+  /* One packet in a second of each CPU, so that the kernel sees that the neighbor is in use and asks for it again. */
+  FORWARD_KERNEL_REFRESH = 21,
+  FORWARD_OUTCOMES = 22,
+};
+
+/* Of one CPU. */
+struct forward_stats {
+  struct filter_count outcomes[FORWARD_OUTCOMES];
+  /* Segments whose MSS was lowered; they have an outcome as well. */
+  __u64 clamped;
+  __u64 refreshed_ns;
+};
+FLOODWALL_ABI_ASSERT(sizeof(struct forward_stats) == 16 * FORWARD_OUTCOMES + 16);
+
+/* The value of a prefix in the tries: the number of its tunnel plus 1; 0: it has none. */
+#define FORWARD_NO_TUNNEL 0u
+
+enum forward_tunnel_kind {
+  FORWARD_GRE = 0,
+  FORWARD_IPIP = 1,
+  FORWARD_VXLAN = 2,
+  FORWARD_TUNNEL_KINDS = 3,
+};
+
+/* Numbers of headers are in network order. */
+struct forward_tunnel {
+  struct inline_address local;
+  struct inline_address remote;
+  /* Of GRE the key, of VXLAN the VNI with the reserved byte behind it. */
+  __u32 key;
+  __u16 port;
+  /* In host order: of the packet within, and the largest MSS of its segments by family. */
+  __u16 mtu;
+  __u16 mss4;
+  __u16 mss6;
+  __u8 kind;
+  __u8 is_ipv4;
+  __u8 has_key;
+  /* Bytes that a frame grows by. */
+  __u8 headers;
+  /* Of the Ethernet header within VXLAN. */
+  __u8 destination_mac[6];
+  __u8 source_mac[6];
+  __u8 reserved[4];
+};
+FLOODWALL_ABI_ASSERT(sizeof(struct forward_tunnel) == 64);
+
+/* The MAC address of an interface that frames arrive on. */
+struct forward_port {
+  __u8 mac[6];
+  __u8 reserved[2];
+};
+FLOODWALL_ABI_ASSERT(sizeof(struct forward_port) == 8);
+
+struct forward_head {
+  __u32 schema;
+  /* Whether a look-up of the destination tells something: there are networks or tunnels. */
+  __u32 has_prefixes;
+  /* When all answers are paid for, on the monotonic clock. */
+  __u64 answers_paid_until_ns;
+};
+FLOODWALL_ABI_ASSERT(sizeof(struct forward_head) == 16);
+
+/* Fixed when the program is loaded. */
+struct forward_settings {
+  /* As of filter_settings. */
+  __u32 has_fragments;
+  __u32 reserved;
+  /* How often a CPU leaves a packet to the kernel for its neighbor's sake; 0: never. */
+  __u64 refresh_ns;
+  /* What one answer costs; 0: they are not limited. */
+  __u64 answer_cost_ns;
+};
+FLOODWALL_ABI_ASSERT(sizeof(struct forward_settings) == 24);
+
+/* Answers that may be sent at once. */
+#define FORWARD_ANSWER_BURST 100u
+/* Bytes of a packet that an answer quotes. */
+#define FORWARD_QUOTE_BYTES 256u

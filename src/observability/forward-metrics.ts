@@ -1,0 +1,53 @@
+/** How packets that passed the filter went on: by outcome, on the machine of the service or on a scrub node. */
+import type { Registry } from "prom-client";
+import { MetricGroup } from "./metric-group.ts";
+
+export interface ForwardReading {
+  /** Of a closed set. */
+  readonly outcomes: Readonly<Record<string, { readonly packets: number; readonly bytes: number }>>;
+  readonly clamped: number;
+  readonly egress: readonly string[];
+}
+
+export class ForwardMetrics extends MetricGroup {
+  readonly #packets;
+  readonly #bytes;
+  readonly #clamped;
+  readonly #egress;
+
+  /** @param prefix of the names: of the service, or of a scrub node. */
+  constructor(registry: Registry, prefix: "svc_dataplane" | "svc_scrub_agent") {
+    super(registry);
+    this.#packets = this.counter(
+      `${prefix}_forward_packets_total`,
+      "Packets that passed, where they are forwarded by XDP, by what became of them.",
+      "outcome",
+    );
+    this.#bytes = this.counter(
+      `${prefix}_forward_bytes_total`,
+      "Bytes of the frames that passed, by what became of them.",
+      "outcome",
+    );
+    this.#clamped = this.counter(
+      `${prefix}_forward_mss_clamped_total`,
+      "Segments whose MSS was lowered to what fits into their tunnel.",
+    );
+    this.#egress = this.gauge(
+      `${prefix}_forward_egress`,
+      "1 for an interface that packets can be redirected to.",
+      "interface",
+    );
+  }
+
+  /** null: the kernel forwards. */
+  set(reading: ForwardReading | null): void {
+    for (const metric of [this.#packets, this.#bytes, this.#clamped, this.#egress]) metric.reset();
+    if (reading === null) return;
+    for (const [outcome, { packets, bytes }] of Object.entries(reading.outcomes)) {
+      this.#packets.inc({ outcome }, packets);
+      this.#bytes.inc({ outcome }, bytes);
+    }
+    this.#clamped.inc(reading.clamped);
+    for (const name of reading.egress) this.#egress.set({ interface: name }, 1);
+  }
+}
