@@ -11,8 +11,8 @@
 #include "errors.h"
 #include "filter/pinned_filter.h"
 #include "filter_rows.h"
-#include "named_sets_handle.h"
 #include "forward_rows.h"
+#include "named_sets_handle.h"
 
 namespace floodwall::binding {
 namespace {
@@ -129,8 +129,7 @@ Napi::Value FilterHandle::readPairs(const Napi::CallbackInfo& info) {
 
 void FilterHandle::setRules(const Napi::CallbackInfo& info) {
   KernelFilter& core = filter(info);
-  const auto rules =
-      rulesOf(info.Env(), info[0], bytesArgument(info, 1, "rules"), bytesArgument(info, 2, "details"));
+  const auto rules = rulesOf(info.Env(), info[0], bytesArgument(info, 1, "rules"), bytesArgument(info, 2, "details"));
   const auto entries = operatorEntriesOf(info.Env(), bytesArgument(info, 3, "operatorEntries"), rules.size());
   guarded(info.Env(), [&] { core.setRules(rules, entries); });
 }

@@ -19,7 +19,8 @@ constexpr std::size_t kPairBytes = sizeof(PairKey);
 [[nodiscard]] std::vector<std::uint64_t> expiriesOf(const Napi::Env& env, std::span<const double> wallMs,
                                                     std::size_t count);
 /// A rule_record each.
-[[nodiscard]] std::vector<WantedRule> rulesOf(const Napi::Env& env, const Napi::Value& ids, std::span<const std::uint8_t> bytes,
+[[nodiscard]] std::vector<WantedRule> rulesOf(const Napi::Env& env, const Napi::Value& ids,
+                                              std::span<const std::uint8_t> bytes,
                                               std::span<const std::uint8_t> details);
 /// Those of the rules, which are so many, that are the operator's.
 [[nodiscard]] std::vector<OperatorEntry> operatorEntriesOf(const Napi::Env& env, std::span<const std::uint8_t> bytes,

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t kPortMax = 65'535, kVniBits = 8;
 
-std::span<const std::uint8_t> bytesOf(const Napi::Object& object, const char* key, std::size_t bytes) {
+std::span<const std::uint8_t> exactBytesOf(const Napi::Object& object, const char* key, std::size_t bytes) {
   const Napi::Value value = object.Get(key);
   if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array) {
     throw Napi::TypeError::New(object.Env(), std::string(key) + " must be a Uint8Array");
@@ -44,9 +44,9 @@ ForwardTunnel tunnelOf(const Napi::Object& object) {
   ForwardTunnel tunnel;
   forward_tunnel& form = tunnel.form;
   form.kind = static_cast<std::uint8_t>(choiceOf(object, "kind", kTunnelKinds));
-  copyTo(bytesOf(object, "local", sizeof form.local), form.local.bytes);
-  copyTo(bytesOf(object, "remote", sizeof form.remote), form.remote.bytes);
-  copyTo(bytesOf(object, "mac", sizeof form.destination_mac), form.destination_mac);
+  copyTo(exactBytesOf(object, "local", sizeof form.local), form.local.bytes);
+  copyTo(exactBytesOf(object, "remote", sizeof form.remote), form.remote.bytes);
+  copyTo(exactBytesOf(object, "mac", sizeof form.destination_mac), form.destination_mac);
   form.has_key = object.Get("key").IsNull() ? 0 : 1;
   const std::uint32_t key = form.has_key != 0 ? uint32Of(object, "key") : 0;
   form.key = inNetworkOrder(form.kind == FORWARD_VXLAN ? key << kVniBits : key);
@@ -54,7 +54,7 @@ ForwardTunnel tunnelOf(const Napi::Object& object) {
   form.mtu = shortOf(object, "mtu");
   form.mss4 = shortOf(object, "mss4");
   form.mss6 = shortOf(object, "mss6");
-  tunnel.networks = prefixesOf(object.Env(), bytesOf(object, "addresses", 0), bytesOf(object, "lengths", 0));
+  tunnel.networks = prefixesOf(object.Env(), exactBytesOf(object, "addresses", 0), exactBytesOf(object, "lengths", 0));
   return tunnel;
 }
 

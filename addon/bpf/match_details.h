@@ -143,8 +143,8 @@ __noinline int has_details(struct packet* packet, __u32 number) {
   if (asks & DETAILS_ASK_WINDOW && (details->window < wanted->window_from || details->window > wanted->window_to)) {
     return 0;
   }
-  if (asks & DETAILS_ASK_OPTIONS && ((details->options & wanted->options_set) != wanted->options_set ||
-                                     details->options & wanted->options_unset)) {
+  if (asks & DETAILS_ASK_OPTIONS &&
+      ((details->options & wanted->options_set) != wanted->options_set || details->options & wanted->options_unset)) {
     return 0;
   }
   if (asks & DETAILS_ASK_LENGTHS && !has_length(wanted, packet->length)) return 0;

@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { TableFilters } from "../../test/fixtures/dataplane/table-filter.ts";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
-import { operatorRule } from "../../test/fixtures/mitigation/operator-rules.ts";
 import { pair } from "../../test/fixtures/mitigation/source-blocks.ts";
 import { prefix } from "../../test/fixtures/networks.ts";
 import { ban, udpRules } from "../../test/fixtures/views.ts";
@@ -14,9 +13,7 @@ import { parseConfig } from "../config/load/load.ts";
 import type { DataplaneConfig } from "../config/sections/dataplane.ts";
 import { buildScrub } from "../config/sections/scrub.ts";
 import type { Ban } from "../mitigation/ban.ts";
-import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
 import { wideRule } from "../mitigation/rules/rule.ts";
-import { NO_DETAILS } from "../mitigation/rules/rule-details.ts";
 import { DataPlane } from "./data-plane.ts";
 import type { NamedSets } from "./kernel-filter.ts";
 
@@ -40,7 +37,6 @@ const dry = () => edited(CONFIG, "dry_run: false", "dry_run: true");
 let clock: ManualClock;
 let kernel: TableFilters;
 let bans: Ban[];
-let filterRules: readonly OperatorRule[];
 let events: string[];
 let plane: DataPlane;
 /** What the named sets are: none, some, or some that could not be made. */
@@ -53,7 +49,7 @@ function make(config: Config = loadConfigText(CONFIG)): DataPlane {
     config,
     dataplane: config.dataplane as DataplaneConfig,
     bans: () => bans,
-    filterRules: () => filterRules,
+    filterRules: () => [],
     chosen: () => [],
     pairs: () => kernel.kernel.pairs.size,
     prefixSets: {
@@ -61,7 +57,7 @@ function make(config: Config = loadConfigText(CONFIG)): DataPlane {
         if (sets instanceof Error) throw sets;
         return sets;
       },
-      bitOf: (name) => (name === "known" ? 5 : null),
+      bitOf: () => null,
     },
     putPairs: () => kernel.calls.push("pairs"),
     closeSources: (interfaces) => kernel.calls.push(`close ${interfaces.join()}`),
@@ -85,7 +81,6 @@ beforeEach(() => {
   clock = new ManualClock();
   kernel = new TableFilters();
   bans = [];
-  filterRules = [];
   events = [];
   sets = null;
 });
@@ -389,46 +384,5 @@ describe("rules of bans", () => {
     changed(bans[0] ?? ban());
     clock.advance(2000);
     expect(plane.droppedBy("b1")).toBeNull();
-  });
-});
-
-describe("the operator's rules", () => {
-  test("that ask for a set wait for it, and hold up no others", () => {
-    const asking = (inSets: string[]) => ({ details: { ...NO_DETAILS, inSets } });
-    filterRules = [
-      operatorRule({ name: "waits", ...asking(["unknown"]) }),
-      operatorRule({ name: "known", ...asking(["known"]) }),
-    ];
-    sets = {} as NamedSets;
-    const own = make();
-    own.start();
-    expect(kernel.operators[0]?.rules.map(({ details }) => details?.inSets)).toEqual([["known"]]);
-    expect(own.operatorCounts()?.has("waits")).toBe(false);
-  });
-
-  test("are put with those of bans, for attacked addresses while they are banned, and counted by name", () => {
-    filterRules = [
-      operatorRule({ name: "always" }),
-      operatorRule({ name: "then", when: "attacked", destinations: [prefix("192.0.2.0/24")] }),
-    ];
-    const own = make();
-    own.start();
-    expect(kernel.operators.map(({ rules }) => rules.length)).not.toContain(2);
-    bans = [ban({ dryRun: false, target: "192.0.2.7" })];
-    changed(bans[0] as Ban);
-    clock.advance(1000);
-    const attacked = kernel.operators.find(({ prefix: one }) => one.text === "192.0.2.7/32");
-    expect(attacked?.rules.length).toBe(2);
-    const [first] = kernel.operators[0]?.rules ?? [];
-    kernel.dropped.set(first?.id ?? "", 7);
-    clock.advance(1000);
-    const counts = { packets: 7, bytes: 420, droppedPackets: 7, droppedBytes: 420 };
-    expect(own.operatorCounts()?.get("always")).toEqual(counts);
-    bans = [];
-    filterRules = [];
-    own.rulesChanged();
-    clock.advance(1000);
-    expect(kernel.operators).toEqual([]);
-    expect(own.operatorCounts()?.size).toBe(0);
   });
 });

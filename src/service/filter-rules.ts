@@ -6,19 +6,20 @@ import {
   type FilterRulesObserver,
   type FilterRulesOptions,
   type FilterRulesPolicy,
-  type RuleOrder,
 } from "../mitigation/operator/filter-rules.ts";
 import type { Log } from "../observability/log.ts";
+import type { StateStore } from "../storage/state-store.ts";
 
-export interface FilterRulesParts extends Pick<FilterRulesOptions, "store" | "onChange"> {
+export interface FilterRulesParts extends Pick<FilterRulesOptions, "onChange"> {
   readonly config: Config;
-  readonly kept: readonly RuleOrder[];
+  readonly state: StateStore;
   readonly log: Log;
 }
 
-export function openFilterRules({ config, kept, log, ...rest }: FilterRulesParts): FilterRules {
-  const options = { ...rest, policy: filterRulesPolicy(config), read: readFilterRule, observer: observerOf(log) };
-  return new FilterRules(options, kept);
+export function openFilterRules({ config, state, log, onChange }: FilterRulesParts): FilterRules {
+  const store = state.table("filter_rules");
+  const terms = { policy: filterRulesPolicy(config), read: readFilterRule, observer: observerOf(log) };
+  return new FilterRules({ ...terms, store, onChange }, state.stored.filter_rules);
 }
 
 export function filterRulesPolicy({ filterRules, networks, dataplane, prefixSets }: Config): FilterRulesPolicy {

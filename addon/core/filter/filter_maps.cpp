@@ -28,9 +28,9 @@ constexpr std::uint32_t kValidatedUnits = (600ULL * 1'000'000'000) >> SOURCE_TIM
 constexpr std::uint32_t kLearnedUnits = (3600ULL * 1'000'000'000) >> SOURCE_TIME_SHIFT;
 
 constexpr std::array<std::size_t, FilterMaps::kMaps> kRowBytes = {
-    sizeof(filter_head), sizeof(filter_pair_group), sizeof(filter_pair_row), sizeof(filter_rule),    sizeof(filter_hits),
-    sizeof(filter_set),  sizeof(filter_bucket),     sizeof(filter_entry),    sizeof(filter_bits),    sizeof(source_set),
-    sizeof(allowance_set), sizeof(filter_details),  sizeof(FilterName),      sizeof(FilterName)};
+    sizeof(filter_head),   sizeof(filter_pair_group), sizeof(filter_pair_row), sizeof(filter_rule), sizeof(filter_hits),
+    sizeof(filter_set),    sizeof(filter_bucket),     sizeof(filter_entry),    sizeof(filter_bits), sizeof(source_set),
+    sizeof(allowance_set), sizeof(filter_details),    sizeof(FilterName),      sizeof(FilterName)};
 
 FilterError failed(const std::string& what, int error) {
   return FilterError("cannot " + what + ": " + strerror(error));

@@ -14,8 +14,8 @@
 
 #include "filter/filter_maps.h"
 #include "filter/filter_port.h"
-#include "filter/named_sets.h"
 #include "filter/forwarder.h"
+#include "filter/named_sets.h"
 #include "filter/pair_table.h"
 #include "filter/pin_directory.h"
 #include "filter/rule_table.h"

@@ -17,7 +17,7 @@ std::uint32_t indexOf(filter_set_kind kind, std::uint32_t copy) {
 
 constexpr std::uint32_t kMappedBits = 96, kNearBits = 16, kFoldedBits = 32;
 constexpr const char* kKindNames[FILTER_SETS] = {"the allowlist", "the protected whitelist", "dynamic rules",
-                                                  "the operator's rules"};
+                                                 "the operator's rules"};
 
 bool isMapped(const inline_address& address) { return address.halves[0] == 0 && address.words[2] == htonl(0xffff); }
 

@@ -111,9 +111,10 @@ void RuleTable::requireGood(std::span<const WantedRule> wanted) const {
   const auto detailed =
       std::count_if(wanted.begin(), wanted.end(), [](const WantedRule& rule) { return asksDetails(rule.rule); });
   if (detailed > DETAILS_RULES_MAX) {
-    throw FilterError("no room in the kernel for " + std::to_string(detailed) +
-                      " rules that ask for payload, sets of prefixes, TTL, DSCP, TCP options or several lengths, only " +
-                      std::to_string(DETAILS_RULES_MAX) + ": use fewer");
+    throw FilterError(
+        "no room in the kernel for " + std::to_string(detailed) +
+        " rules that ask for payload, sets of prefixes, TTL, DSCP, TCP options or several lengths, only " +
+        std::to_string(DETAILS_RULES_MAX) + ": use fewer");
   }
   std::unordered_set<std::string> seen;
   for (const WantedRule& rule : wanted) {

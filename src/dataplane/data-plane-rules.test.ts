@@ -1,0 +1,92 @@
+/** The operator's rules beside those of bans; the rules of bans are in data-plane.test.ts. */
+import { expect, test } from "bun:test";
+import { TableFilters } from "../../test/fixtures/dataplane/table-filter.ts";
+import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
+import { operatorRule } from "../../test/fixtures/mitigation/operator-rules.ts";
+import { prefix } from "../../test/fixtures/networks.ts";
+import { ban } from "../../test/fixtures/views.ts";
+import type { Ban } from "../mitigation/ban.ts";
+import { operatorKernelRules } from "../mitigation/operator/operator-kernel-rules.ts";
+import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
+import { NO_DETAILS } from "../mitigation/rules/rule-details.ts";
+import { DataPlaneRules } from "./data-plane-rules.ts";
+
+function made(room = 100) {
+  const clock = new ManualClock();
+  const timers = new ManualTimers(clock);
+  const kernel = new TableFilters();
+  const state: { rules: OperatorRule[]; bans: Ban[] } = { rules: [], bans: [] };
+  const faults: unknown[] = [];
+  const plane = new DataPlaneRules({
+    bans: () => state.bans,
+    standing: () => [],
+    operators: (attacked) =>
+      operatorKernelRules({
+        ...{ rules: state.rules, networks: [prefix("192.0.2.0/24")], attacked },
+        ...{ wallMs: clock.wallMs(), room: 1000 },
+      }),
+    bitOf: (name) => (name === "known" ? 5 : null),
+    room: () => room,
+    after: (ms, fn) => timers.after(ms, fn),
+    monotonicMs: () => clock.monotonicMs(),
+    onFault: (cause) => faults.push(cause),
+    onLeftOut: () => {},
+  });
+  const bounds = { maxPairs: 9, maxRules: 9, maxPrefixes: 9, maxSources: 1024 };
+  const begin = () => plane.begin(kernel.open({ pinPath: "", interfaces: [], xdpMode: "auto", ...bounds }));
+  const changed = () => {
+    plane.changed(null);
+    clock.advance(1000);
+  };
+  return { kernel, state, plane, faults, begin, changed };
+}
+
+test("rules for attacked addresses are put while these are banned; all are counted by name", () => {
+  const { kernel, state, plane, begin, changed } = made();
+  state.rules = [operatorRule({ name: "always" }), operatorRule({ name: "then", when: "attacked" })];
+  begin();
+  expect(kernel.operators.map(({ rules }) => rules.length)).toEqual([1]);
+  state.bans = [ban({ dryRun: true, target: "192.0.2.9" }), ban({ dryRun: false, target: "192.0.2.7" })];
+  changed();
+  const lists = kernel.operators.map(({ prefix: one, rules }) => [one.text, rules.length]);
+  expect(lists).toEqual([
+    ["192.0.2.0/24", 1],
+    ["192.0.2.7/32", 2],
+  ]);
+  kernel.dropped.set(kernel.operators[0]?.rules[0]?.id ?? "", 7);
+  changed();
+  const counts = { packets: 7, bytes: 420, droppedPackets: 7, droppedBytes: 420 };
+  expect(plane.operatorCounts()?.get("always")).toEqual(counts);
+  [state.rules, state.bans] = [[], []];
+  changed();
+  expect(kernel.operators).toEqual([]);
+  expect(plane.operatorCounts()?.size).toBe(0);
+  plane.end(false);
+  expect(plane.operatorCounts()).toBeNull();
+});
+
+test("rules that ask for a set which is not in force wait for it, and hold up no others", () => {
+  const { kernel, state, plane, faults, begin } = made();
+  const asking = (inSets: string[]) => ({ details: { ...NO_DETAILS, inSets } });
+  state.rules = [
+    operatorRule({ name: "waits", ...asking(["unknown"]) }),
+    operatorRule({ name: "known", ...asking(["known"]) }),
+  ];
+  begin();
+  expect(kernel.operators[0]?.rules.map(({ details }) => details?.inSets)).toEqual([["known"]]);
+  expect(plane.operatorCounts()?.has("waits")).toBe(false);
+  expect(faults).toEqual([]);
+});
+
+test("they take the room of rules of bans", () => {
+  const { kernel, state, begin, plane } = made(2);
+  state.rules = [operatorRule({ name: "own" })];
+  const measure = { kind: "blackhole", route: null } as const;
+  state.bans = [
+    ban({ id: "a", dryRun: false, target: "192.0.2.7", measure }),
+    ban({ id: "b", dryRun: false, target: "192.0.2.8", measure }),
+  ];
+  begin();
+  expect(kernel.rules.length).toBe(2);
+  expect(plane.leftOut).toBe(1);
+});
