@@ -3,7 +3,7 @@ import type { BanWire } from "../../src/http/wire/ban.ts";
 import type { BanPreviewWire } from "../../src/http/wire/ban-preview.ts";
 import { duration } from "./format/times.ts";
 import { methodName } from "./format/words.ts";
-import { rungsOf } from "./ladder.ts";
+import { type RungView, rungsOf } from "./ladder.ts";
 
 /** @param nowMs the service's wall clock. */
 export function previewSentences({ ban, refresh }: BanPreviewWire, nowMs: number): string[] {
@@ -15,11 +15,7 @@ export function previewSentences({ ban, refresh }: BanPreviewWire, nowMs: number
     ban.dry_run
       ? `Dry run: the ban is recorded for ${duration(seconds)} (${methodName(ban.method)}), nothing is announced.`
       : `${doneText(ban)} for ${duration(seconds)}, or until you unban it.`,
-    ...(ahead.length === 0
-      ? []
-      : [
-          `While the ban lasts: ${ahead.map(({ action, afterSeconds }) => `${methodName(action)} after ${duration(afterSeconds)}`).join(", ")}.`,
-        ]),
+    ...(ahead.length === 0 ? [] : [`While the ban lasts: ${ahead.map(rungText).join(", ")}.`]),
     ...(ban.fallback === undefined ? [] : [`Not as planned: ${ban.fallback}.`]),
     ...(refresh
       ? [
@@ -44,4 +40,8 @@ function doneText({ method, node, matches_all: isAll }: BanWire): string {
     default:
       return method satisfies never;
   }
+}
+
+function rungText({ action, afterSeconds, isIfUnheld }: RungView): string {
+  return `${methodName(action)} after ${duration(afterSeconds)}${isIfUnheld ? " if the attack is not held" : ""}`;
 }

@@ -7,14 +7,22 @@ export interface RungView {
   readonly state: "past" | "now" | "ahead";
   /** RFC 3339: when the rung takes effect if the ban lasts until then; null: it has taken effect. */
   readonly at: string | null;
+  /** It waits for an attack that is not held. */
+  readonly isIfUnheld: boolean;
 }
 
 /** Empty: no ladder is configured. */
 export function rungsOf({ escalation = [], escalation_step: step = 0, started_at, state }: BanWire): RungView[] {
-  return escalation.map(({ action, after_seconds: afterSeconds }, i) => {
+  return escalation.map(({ action, after_seconds: afterSeconds, unless_held: isIfUnheld = false }, i) => {
     const isAhead = i > step;
     const at =
       isAhead && state === "active" ? new Date(Date.parse(started_at) + afterSeconds * 1000).toISOString() : null;
-    return { action, afterSeconds, state: isAhead ? "ahead" : i === step && state === "active" ? "now" : "past", at };
+    return {
+      action,
+      afterSeconds,
+      isIfUnheld,
+      state: isAhead ? "ahead" : i === step && state === "active" ? "now" : "past",
+      at,
+    };
   });
 }

@@ -12,10 +12,11 @@ import type { RecordTable } from "../system/record-table.ts";
 import { carryOut } from "../system/stored-order.ts";
 import { ActiveBans } from "./active-bans.ts";
 import { unbannableFor, withdrawnAs } from "./admission.ts";
-import type { Announcer, RouteState } from "./announcer.ts";
+import type { RouteState } from "./announcer.ts";
 import { type Ban, type BanEvent, haveRoutesChanged, MANUAL_UNBAN, next, type Plan, wantedRoutes } from "./ban.ts";
 import { BanAdmission } from "./ban-admission.ts";
 import type { BanAnswer } from "./ban-answer.ts";
+import type { BanEngineOptions, Sources } from "./ban-engine-options.ts";
 import { prefixUnderAttack } from "./ban-subject.ts";
 import { mostValuableFirst } from "./ban-value.ts";
 import { BannedAttacks } from "./banned-attacks.ts";
@@ -26,21 +27,7 @@ import { clampStart, isSameRefusal, newBan, refusalOf, rejected } from "./new-ba
 import { type BanTerms, type Circumstances, type Evidence, planOf } from "./plan.ts";
 import { areBanned, type MitigationPolicy, termsFor } from "./policy.ts";
 import { NOT_TRIED, RouteWatch } from "./route-watch.ts";
-
-type Sources = Pick<Circumstances, "packetsOf" | "profileOf" | "makeRules" | "divertTo" | "nodeRules">;
-
-export interface BanEngineOptions extends Sources {
-  readonly policy: MitigationPolicy;
-  readonly store: RecordTable<Ban>;
-  readonly announcer: Announcer | null;
-  readonly newId: () => string;
-  /** Number of ended bans that are kept in the table and the store. */
-  readonly endedKept: number;
-  /** Called after any change of a ban; `previous` is null for a new one. */
-  readonly onChange: (ban: Ban, previous: Ban | null) => void;
-  /** The update of one ban failed: it stays unchanged until the next update; all other bans are updated. */
-  readonly onFault: (cause: unknown) => void;
-}
+import { RungClock } from "./rung-clock.ts";
 
 /** Bans that one tick checks: it bounds the time that a tick blocks the event loop. */
 export const BANS_REVIEWED = 2000;
@@ -57,6 +44,7 @@ export class BanEngine {
   readonly #admission: BanAdmission;
   readonly #unsaved: RecordTable<Ban>;
   readonly #routes: RouteWatch;
+  readonly #rungs: RungClock;
   /** The routes of the active bans differ from those given to the announcer. */
   #areRoutesStale = false;
   #clockSteps = 0;
@@ -70,6 +58,7 @@ export class BanEngine {
     this.#policy = options.policy;
     this.#unsaved = options.store;
     this.#routes = new RouteWatch(options.announcer);
+    this.#rungs = new RungClock(options.unheldMs);
     this.#ended = new EndedBans(options.endedKept, (id) => this.#unsaved.queue(id, null));
     const tables = { active: this.#active, ended: this.#ended, attacks: this.#attacks };
     this.#admission = new BanAdmission({ ...tables, policy: () => this.#policy });
@@ -343,7 +332,9 @@ export class BanEngine {
     if (ban.state !== "active") return ban;
     const status = this.#routes.statusOf(ban, wallMs);
     const settled = status.isSettled ? next(ban, { kind: "announced" }, wallMs) : ban;
-    const circumstances = { ...this.#circumstances(ban.heldBy, status), evidence };
+    const present = this.#circumstances(ban.heldBy, status);
+    const unheldMs = this.#rungs.unheldMs(ban, present.attacks, wallMs);
+    const circumstances = { ...present, evidence, unheldMs };
     const plan = planOf(settled, termsFor(this.#policy, ban.prefix), circumstances, wallMs);
     return next(settled, { kind: "planned", plan, isOut: status.isOut }, wallMs);
   }
@@ -351,7 +342,7 @@ export class BanEngine {
   #circumstances(heldBy: readonly string[], { refusal, isTakenAgain } = NOT_TRIED): Circumstances {
     const { evidenceWaitMs } = this.#policy;
     const attacks = this.#attacks.of(heldBy);
-    return { ...this.#sources, attacks, refusal, isTakenAgain, evidence: "same", evidenceWaitMs };
+    return { ...this.#sources, attacks, refusal, isTakenAgain, evidence: "same", evidenceWaitMs, unheldMs: 0 };
   }
 
   /** The ban that the attack keeps in force, or else the ban of its prefix. */
@@ -379,6 +370,7 @@ export class BanEngine {
     if (ban.state !== "active") {
       this.#ended.add(ban);
       this.#routes.forget(ban.id);
+      this.#rungs.forget(ban.id);
     }
     if (previous === null || haveRoutesChanged(ban, previous)) this.#areRoutesStale = true;
     this.#options.onChange(ban, previous);

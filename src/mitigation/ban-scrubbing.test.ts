@@ -14,7 +14,7 @@ import {
 import { buildScrub } from "../config/sections/scrub.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { BanEngine } from "./ban-engine.ts";
-import type { Ladder } from "./escalation.ts";
+import { type Ladder, UNHELD_MS } from "./escalation.ts";
 import type { ScrubMeasure } from "./measure.ts";
 
 const UDP = "flow dst 192.0.2.1/32 proto udp";
@@ -106,6 +106,32 @@ describe("a ban that scrubs", () => {
       expect(measure).toMatchObject({ kind: "divert", ...(on_nodes && { filter: { tcp: "reset" } }) });
       expect(Object.hasOwn(measure ?? {}, "filter")).toBe(on_nodes);
     }
+  });
+
+  test("goes on to the next rung only while its attack is not held on this one, and stays there", () => {
+    const ladder: Ladder = [
+      { afterSeconds: 0, action: "scrub" },
+      { afterSeconds: 10, action: "flowspec", unlessHeld: true },
+      { afterSeconds: 20, action: "blackhole", unlessHeld: true },
+    ];
+    let unheldMs = 0;
+    const { engine } = harness(under({ ladder }), { unheldMs: () => unheldMs });
+    const attack = classified(attackOn(), "udp_flood");
+    engine.attacksChanged([started(attack)], 0);
+    const method = (wallMs: number) => {
+      engine.tick(wallMs);
+      return engine.banOf(attack)?.method;
+    };
+    expect([method(0), method(30_000)]).toEqual(["scrub", "scrub"]);
+    unheldMs = UNHELD_MS;
+    expect(method(31_000)).toBe("flowspec");
+    // The next rung has its own time to hold it.
+    unheldMs = 60_000;
+    expect([method(32_000), method(31_000 + UNHELD_MS - 1)]).toEqual(["flowspec", "flowspec"]);
+    unheldMs = 0;
+    expect(method(60_000)).toBe("flowspec");
+    unheldMs = UNHELD_MS;
+    expect(method(61_000)).toBe("blackhole");
   });
 
   test("goes on to FlowSpec when its rung ends", () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { dueStep, isLessSevere, type Ladder, methodOf } from "./escalation.ts";
+import { dueStep, isLessSevere, type Ladder, methodOf, UNHELD_MS } from "./escalation.ts";
 
 const LADDER: Ladder = [
   { afterSeconds: 0, action: "none" },
@@ -7,13 +7,34 @@ const LADDER: Ladder = [
   { afterSeconds: 60, action: "blackhole" },
 ];
 
+const due = (elapsedMs: number, isManual = false) => dueStep(LADDER, { elapsedMs, isManual, step: 0, unheldMs: 0 });
+
+test("a rung that waits for an attack that is not held is climbed after some time of that, one by one, and kept", () => {
+  const ladder: Ladder = [
+    { afterSeconds: 0, action: "scrub" },
+    { afterSeconds: 10, action: "flowspec", unlessHeld: true },
+    { afterSeconds: 20, action: "divert", unlessHeld: true },
+    { afterSeconds: 600, action: "blackhole" },
+  ];
+  const step = (seconds: number, present: number, unheldMs: number) =>
+    dueStep(ladder, { elapsedMs: seconds * 1000, isManual: false, step: present, unheldMs });
+  expect(step(300, 0, UNHELD_MS - 1)).toBe(0);
+  expect(step(9, 0, UNHELD_MS)).toBe(0);
+  expect(step(10, 0, UNHELD_MS)).toBe(1);
+  expect(step(300, 0, UNHELD_MS)).toBe(1);
+  expect(step(300, 1, 0)).toBe(1);
+  expect(step(300, 1, UNHELD_MS)).toBe(2);
+  expect(step(19, 1, UNHELD_MS)).toBe(1);
+  expect(step(600, 0, 0)).toBe(3);
+});
+
 test("the highest due rung counts, from its second on", () => {
-  expect([0, 9999, 10_000, 59_999, 60_000, 1e9].map((ms) => dueStep(LADDER, ms, false))).toEqual([0, 0, 1, 1, 2, 2]);
-  expect(dueStep(LADDER, -5000, false)).toBe(0);
+  expect([0, 9999, 10_000, 59_999, 60_000, 1e9].map((ms) => due(ms))).toEqual([0, 0, 1, 1, 2, 2]);
+  expect(due(-5000)).toBe(0);
 });
 
 test("a manual ban does not only watch", () => {
-  expect([0, 60_000].map((ms) => dueStep(LADDER, ms, true))).toEqual([1, 2]);
+  expect([0, 60_000].map((ms) => due(ms, true))).toEqual([1, 2]);
 });
 
 test("a rung that watches is named after what comes next", () => {

@@ -11,7 +11,15 @@ export type Action = "none" | Method;
 export interface Rung {
   readonly afterSeconds: number;
   readonly action: Action;
+  /** It begins only while the attack is not held: see UNHELD_MS. */
+  readonly unlessHeld?: boolean;
 }
+
+/**
+ * An attack is not held when more than its threshold has been getting through what this machine drops for so long, ms:
+ * the rules of a new attack need some of it.
+ */
+export const UNHELD_MS = 5000;
 
 /** At least one rung. The first is at 0, times strictly increase, severity never falls, and the last rung acts. */
 export type Ladder = readonly Rung[];
@@ -23,10 +31,32 @@ export function isLessSevere(action: Action, than: Action): boolean {
   return SEVERITY[action] < SEVERITY[than];
 }
 
-/** Index of the highest rung that is due. A manual ban acts at once: it skips rungs that only watch. */
-export function dueStep(ladder: Ladder, elapsedMs: number, isManual: boolean): number {
+export interface Climb {
+  /** Since the ban began. */
+  readonly elapsedMs: number;
+  readonly isManual: boolean;
+  /** The rung that it is on. */
+  readonly step: number;
+  /** How long the attack has not been held on that rung. */
+  readonly unheldMs: number;
+}
+
+/**
+ * Index of the highest rung that is due. A manual ban acts at once: it skips rungs that only watch. Rungs that wait for
+ * an attack that is not held are climbed one by one, and not left again, since on them it is held.
+ */
+export function dueStep(ladder: Ladder, { elapsedMs, isManual, step: present, unheldMs }: Climb): number {
   let step = isManual ? Math.max(0, firstActing(ladder)) : 0;
-  for (const [i, { afterSeconds }] of ladder.entries()) if (elapsedMs >= afterSeconds * 1000) step = Math.max(step, i);
+  const isClimbing = unheldMs >= UNHELD_MS;
+  let climbed = false;
+  for (const [i, { afterSeconds, unlessHeld = false }] of ladder.entries()) {
+    if (elapsedMs < afterSeconds * 1000) break;
+    if (!unlessHeld || i <= present) step = Math.max(step, i);
+    else if (isClimbing && !climbed) {
+      step = i;
+      climbed = true;
+    }
+  }
   return step;
 }
 

@@ -62,6 +62,8 @@ export interface Circumstances {
   /** Whether a method that was refused, and replaced by the fallback, may be tried again. */
   readonly isTakenAgain: (method: Method) => boolean;
   readonly evidence: Evidence;
+  /** How long the attacks have not been held on the ban's rung, ms: the longest of them. */
+  readonly unheldMs: number;
   readonly packetsOf: (attack: Attack) => readonly SampledPacket[];
   readonly profileOf: (attack: Attack) => TrafficProfile | null;
   readonly makeRules: RuleMaker;
@@ -107,7 +109,9 @@ export type PlannedBan = Pick<Ban, "prefix" | "manual" | "dryRun" | "countedFrom
 
 /** The plan for a ban. If hasNoScrubTarget(plan) holds, the ban ends or does not start. */
 export function planOf(ban: PlannedBan, terms: BanTerms, circumstances: Circumstances, wallMs: number): Plan {
-  const step = dueStep(terms.ladder, wallMs - ban.countedFrom, ban.manual);
+  const { countedFrom, manual: isManual } = ban;
+  const { unheldMs } = circumstances;
+  const step = dueStep(terms.ladder, { elapsedMs: wallMs - countedFrom, isManual, step: ban.step, unheldMs });
   const plan = planAt(step, ban, terms, circumstances, wallMs);
   // A ban that already acts keeps its rung if the next one has no scrub target.
   const isDoing = step > ban.step && (!ban.manual || ban.measure.kind !== "none");

@@ -140,6 +140,8 @@ class ReplayRun {
       packetsOf: (attack) => this.#detection.sampler.packetsOf(attack),
       profileOf: (attack) => this.#detection.sampler.profileOf(attack),
       makeRules: attackRules,
+      // Nothing is dropped of a capture, and a virtual ban holds nothing.
+      unheldMs: () => 0,
       // A capture contains no information about nodes.
       divertTo: () => null,
       nodeRules: () => [],

@@ -105,6 +105,7 @@ export class Floodwall {
       packetsOf: (attack) => this.packetPath?.packetsOf(attack) ?? [],
       profileOf: (attack) => this.packetPath?.profileOf(attack) ?? null,
       makeRules: attackRules,
+      unheldMs: ({ id }, wallMs) => this.detector.meters.unheldMs(id, wallMs),
       ...scrubCircumstances(this.scrub),
       newId: randomUUIDv7,
       endedKept: ENDED_BANS_KEPT,

@@ -86,8 +86,9 @@ function Ladder({ ban }: { readonly ban: BanWire }) {
   );
 }
 
-function RungTime({ rung: { state, at, afterSeconds } }: { readonly rung: RungView }) {
+function RungTime({ rung: { state, at, afterSeconds, isIfUnheld } }: { readonly rung: RungView }) {
   if (state === "now") return <Badge tone="info">now</Badge>;
+  if (state === "ahead" && isIfUnheld) return <span class="muted">if the attack is not held</span>;
   if (at !== null) {
     return (
       <span>

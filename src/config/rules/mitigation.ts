@@ -43,6 +43,20 @@ export function* laddersClimb(file: File): Generator<Finding> {
   }
 }
 
+/** Of no other method this machine knows how much gets through. */
+export function* unheldFollowsScrub(file: File): Generator<Finding> {
+  for (const { level, path } of levels(file)) {
+    const rungs = level.escalation ?? [];
+    for (const [i, rung] of rungs.entries()) {
+      if (rung?.unless_held !== true) continue;
+      const before = rungs.slice(0, i).findLast((one) => one === undefined || one.action !== "none");
+      if (i > 0 && (before === undefined || before.action === "scrub" || before.unless_held === true)) continue;
+      const rule = "goes after a rung of scrub, of which this machine knows what gets through";
+      yield { path: [...path, "escalation", i, "unless_held"], rule };
+    }
+  }
+}
+
 export function* laddersAct(file: File): Generator<Finding> {
   for (const { level, path } of levels(file)) {
     const last = level.escalation?.at(-1);

@@ -52,6 +52,7 @@ import {
   portsGoWithTheirProtocols,
   profilesExist,
   rateGoesWithRateLimit,
+  unheldFollowsScrub,
 } from "./mitigation.ts";
 import {
   groupNamesAreUnique,
@@ -92,6 +93,7 @@ const RULES: readonly Rule[] = [
   managedSpeakerHasNeighbors,
   neighborsAreUnique,
   communitiesAreUnique,
+  unheldFollowsScrub,
   laddersClimb,
   laddersAct,
   profilesExist,

@@ -4,7 +4,7 @@
  */
 import { type Static, type TProperties, Type } from "@sinclair/typebox";
 import { ACTIVE_BANS_MAX, BAN_SECONDS_MAX, COMMUNITIES_MAX, ESCALATION_RUNGS_MAX } from "../../limits.ts";
-import type { Action, Ladder, Method } from "../../mitigation/escalation.ts";
+import type { Action, Ladder, Method, Rung } from "../../mitigation/escalation.ts";
 import type { RuleAction } from "../../mitigation/rules/rule.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
 import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../load/schema-forms.ts";
@@ -23,7 +23,7 @@ import {
 const MethodKey = oneOf("blackhole", "flowspec", "divert", "scrub");
 const ActionKey = oneOf("none", "scrub", "flowspec", "divert", "blackhole");
 
-const Rung = Type.Object(
+const RungFile = Type.Object(
   {
     after_seconds: described(
       integer(0, BAN_SECONDS_MAX),
@@ -33,9 +33,15 @@ const Rung = Type.Object(
       ActionKey,
       "What is done from then on; never milder than the rung before. `none` only watches and cannot be the last.",
     ),
+    unless_held: described(
+      Type.Optional(Type.Boolean()),
+      "Whether the rung begins only while the attack is not held: more than its threshold has been getting through what this machine drops for five seconds, on the rung before. After a rung that scrubs here.",
+      { valueIfAbsent: false },
+    ),
   },
   closed,
 );
+type RungFile = Static<typeof RungFile>;
 
 const FLOWSPEC_KEYS = {
   action: described(
@@ -139,7 +145,7 @@ export const MITIGATION_KEYS = {
     "What a ban does: `blackhole` has your routers drop all traffic to the victim, `flowspec` drops what matches the attack, `divert` sends the traffic to a scrubbing center, `scrub` filters it on this machine as the section `scrub` says.",
   ),
   escalation: described(
-    Type.Optional(list(Rung, ESCALATION_RUNGS_MAX, { atLeastOne: true })),
+    Type.Optional(list(RungFile, ESCALATION_RUNGS_MAX, { atLeastOne: true })),
     "A ladder of actions in place of the one in `mitigation`: a ban that lasts goes from rung to rung.",
     {
       ifAbsent: "one rung, as `mitigation` says",
@@ -165,7 +171,7 @@ export const GROUP_MITIGATION_KEYS = {
     { ifAbsent: "inherited" },
   ),
   escalation: described(
-    Type.Optional(list(Rung, ESCALATION_RUNGS_MAX, { atLeastOne: true })),
+    Type.Optional(list(RungFile, ESCALATION_RUNGS_MAX, { atLeastOne: true })),
     "The ladder of the group, as a whole in place of the top-level one.",
     { ifAbsent: "inherited" },
   ),
@@ -248,7 +254,7 @@ interface TermsFile {
 
 export interface MitigationFile {
   readonly mitigation: Method;
-  readonly escalation?: readonly Static<typeof Rung>[];
+  readonly escalation?: readonly RungFile[];
   readonly flowspec: Static<typeof FlowspecSection>;
   readonly scrub: ScrubFile;
   readonly ban: Omit<Static<typeof BanSection>, "max_active_bans" | "max_banned_fraction">;
@@ -258,7 +264,7 @@ export interface MitigationFile {
 
 export interface GroupMitigationFile {
   readonly mitigation?: Method;
-  readonly escalation?: readonly Static<typeof Rung>[];
+  readonly escalation?: readonly RungFile[];
   readonly flowspec: Partial<MitigationFile["flowspec"]>;
   readonly scrub: ScrubFile;
   readonly ban: Partial<MitigationFile["ban"]>;
@@ -296,12 +302,16 @@ function groupFlowspec(
   return merged.action === "discard" || rate === undefined ? merged : { rate_mbps: rate, ...merged };
 }
 
+function rungOf({ after_seconds: afterSeconds, action, unless_held: unlessHeld = false }: RungFile): Rung {
+  return { afterSeconds, action, ...(unlessHeld && { unlessHeld }) };
+}
+
 /** @param profiles those of `scrub_profiles`. */
 export function buildMitigation(file: MitigationFile, profiles: ProfilesFile): GroupMitigation {
   const { mitigation, escalation = [{ after_seconds: 0, action: mitigation }], flowspec, scrub, ban } = file;
   return {
     method: mitigation,
-    ladder: escalation.map(({ after_seconds: afterSeconds, action }) => ({ afterSeconds, action })),
+    ladder: escalation.map(rungOf),
     hasEscalation: file.escalation !== undefined,
     flowspec: {
       action: buildAction(flowspec),

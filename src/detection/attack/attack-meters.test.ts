@@ -134,6 +134,26 @@ test("an attack without a host of its own is read once a window", () => {
   expect(meters.volumeOf(group)).toMatchObject({ packets: 15_500, durationMs: 3100, peakPps: 5000 });
 });
 
+test("an attack is not held while more than its threshold gets through what is known to be dropped", () => {
+  let dropped: DroppedAmount | null = { packets: 0, bits: 0 };
+  const meters = metersWith(() => dropped);
+  let endMs = 1_000_000;
+  /** Seconds in which 1500 packets are offered, and so many dropped; null: it is not known how many. */
+  const second = (more: number | null) => {
+    dropped = more === null ? null : { packets: (dropped?.packets ?? 0) + more, bits: 0 };
+    for (let i = 0; i < 10; i++) {
+      endMs += 100;
+      meters.add(ATTACK, counted(150, { endMs }));
+    }
+    return meters.unheldMs(ATTACK.id, endMs);
+  };
+  second(0);
+  const unheld = [0, 400, 499, 500, 1500, 0, null, 0].map(second);
+  expect(unheld.map((ms) => ms > 0)).toEqual([true, true, true, false, false, true, false, true]);
+  expect((unheld[2] ?? 0) - (unheld[0] ?? 0)).toBe(2000);
+  expect(meters.unheldMs("another", endMs)).toBe(0);
+});
+
 describe("what was dropped", () => {
   test("counts answers and proofs since the attack is measured, and since another ban counts anew", () => {
     let dropped: DroppedAmount = { packets: 100, bits: 800, challenged: 50, validated: 1 };

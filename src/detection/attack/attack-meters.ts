@@ -48,6 +48,10 @@ interface Measured {
   dropped: DroppedAmount | null;
   /** Wall clock, ms. */
   droppedAtMs: number;
+  /** In the metric's unit: what was offered since then. */
+  offered: number;
+  /** Wall clock, ms: since when more than the threshold gets through; null: it does not, or that is not known. */
+  unheldAtMs: number | null;
 }
 
 /**
@@ -154,6 +158,15 @@ export class AttackMeters {
     return this.#active.get(id)?.series ?? this.#ended.get(id) ?? null;
   }
 
+  /**
+   * How long more than the threshold has been getting through what this machine drops, without a break, ms. 0: it does
+   * not, or nothing is known of what was dropped.
+   */
+  unheldMs(id: string, wallMs: number): number {
+    const since = this.#active.get(id)?.unheldAtMs ?? null;
+    return since === null ? 0 : Math.max(0, wallMs - since);
+  }
+
   ended(id: string): void {
     const measured = this.#active.get(id);
     if (measured === undefined) return;
@@ -176,7 +189,9 @@ export class AttackMeters {
   }
 
   /** `over`: from what the rates are told. */
-  #count({ meter, series }: Measured, of: { tick: SeriesTick; over: SeriesTick; isAbove: boolean }): void {
+  #count(measured: Measured, of: { tick: SeriesTick; over: SeriesTick; isAbove: boolean }): void {
+    const { meter, series } = measured;
+    measured.offered += of.tick.ofMetric;
     meter.add(of.tick, of.isAbove, of.over);
     series.add(of.tick, this.#pointsPerAttack(), of.over);
   }
@@ -189,11 +204,15 @@ export class AttackMeters {
 
   #readDropped(attack: Attack, measured: Measured, endMs: number): void {
     // The wall clock may be set back.
-    if (Math.abs(endMs - measured.droppedAtMs) < DROPPED_EVERY_MS) return;
+    const spanMs = endMs - measured.droppedAtMs;
+    if (Math.abs(spanMs) < DROPPED_EVERY_MS) return;
     measured.droppedAtMs = endMs;
     const dropped = this.#droppedOf(attack);
+    const { offered } = measured;
+    measured.offered = 0;
     if (dropped === null) {
       measured.series.settle();
+      measured.unheldAtMs = null;
       return;
     }
     const before = measured.dropped;
@@ -203,7 +222,16 @@ export class AttackMeters {
     const more = isContinued ? droppedSince(before, dropped) : dropped;
     measured.meter.drop(more);
     measured.series.drop(more);
+    const passed = offered - inUnitOf(attack.metric, more);
+    const isUnheld = spanMs > 0 && (passed * 1000) / spanMs > attack.threshold;
+    measured.unheldAtMs = isUnheld ? (measured.unheldAtMs ?? endMs - spanMs) : null;
   }
+}
+
+/** Of flows it is not known how many were dropped: all of them, so that nothing is said to get through. */
+function inUnitOf(metric: Attack["metric"], { packets, bits }: DroppedAmount): number {
+  if (metric.endsWith("mbps")) return bits / 1e6;
+  return metric.endsWith("pps") ? packets : Number.POSITIVE_INFINITY;
 }
 
 function newMeasured(of: Pick<Measured, "thresholds" | "metric"> & Pick<Attack, "volume">): Measured {
@@ -211,7 +239,8 @@ function newMeasured(of: Pick<Measured, "thresholds" | "metric"> & Pick<Attack, 
   const meter = new VolumeMeter(volume);
   const series = new AttackSeries();
   const last = new Float64Array(WIDTH);
-  return { thresholds, metric, meter, series, lastMs: 0, last, readAtMs: null, dropped: null, droppedAtMs: 0 };
+  const unread = { readAtMs: null, dropped: null, droppedAtMs: 0, offered: 0, unheldAtMs: null };
+  return { thresholds, metric, meter, series, lastMs: 0, last, ...unread };
 }
 
 function tickOf({ endMs, spanMs, amounts, from }: Counted, metric: number): SeriesTick {

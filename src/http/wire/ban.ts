@@ -45,6 +45,8 @@ const RungWire = Type.Object(
   {
     after_seconds: Type.Integer({ minimum: 0 }),
     action: Type.Union([Type.Literal("none"), Method]),
+    /** It begins only while the attack is not held. Otherwise absent. */
+    unless_held: Type.Optional(Type.Literal(true)),
   },
   closed,
 );
@@ -179,7 +181,11 @@ function scrubbedToWire(measure: Measure, dropped: BanView["dropped"]): Partial<
 }
 
 export function ladderToWire(ladder: Ladder): Static<typeof RungWire>[] {
-  return ladder.map(({ afterSeconds, action }) => ({ after_seconds: afterSeconds, action }));
+  return ladder.map(({ afterSeconds, action, unlessHeld = false }) => ({
+    after_seconds: afterSeconds,
+    action,
+    ...(unlessHeld && { unless_held: true as const }),
+  }));
 }
 
 function announceError(state: RouteState | null): string | null {

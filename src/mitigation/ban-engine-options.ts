@@ -1,0 +1,24 @@
+/** What the engine of bans needs of others. */
+import type { Attack } from "../detection/attack/attack.ts";
+import type { RecordTable } from "../system/record-table.ts";
+import type { Announcer } from "./announcer.ts";
+import type { Ban } from "./ban.ts";
+import type { Circumstances } from "./plan.ts";
+import type { MitigationPolicy } from "./policy.ts";
+
+export type Sources = Pick<Circumstances, "packetsOf" | "profileOf" | "makeRules" | "divertTo" | "nodeRules">;
+
+export interface BanEngineOptions extends Sources {
+  readonly policy: MitigationPolicy;
+  readonly store: RecordTable<Ban>;
+  readonly announcer: Announcer | null;
+  readonly newId: () => string;
+  /** Number of ended bans that are kept in the table and the store. */
+  readonly endedKept: number;
+  /** Called after any change of a ban; `previous` is null for a new one. */
+  readonly onChange: (ban: Ban, previous: Ban | null) => void;
+  /** The update of one ban failed: it stays unchanged until the next update; all other bans are updated. */
+  readonly onFault: (cause: unknown) => void;
+  /** How long an attack has not been held, ms; 0: it is, or that is not known. */
+  readonly unheldMs: (attack: Attack, wallMs: number) => number;
+}
