@@ -59,3 +59,5 @@ export const COMMON_SLACK = 0.005;
 export const MIXED_SLACK = 0.03;
 /** The least share of packets for each port of a list. */
 export const LISTED_PORT_SHARE_MIN = 0.03;
+/** The least share of a source port that one source alone uses. */
+export const LONE_PORT_SHARE_MIN = 0.2;

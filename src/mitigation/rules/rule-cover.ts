@@ -42,6 +42,11 @@ export interface CoverRequest {
   readonly usersShare: number;
   /** The share of all traffic that may be left. */
   readonly spare: number;
+  /**
+   * The same while only segments of connections are left, which may be of users of whom nothing is known; 0: what users
+   * send is known.
+   */
+  readonly spareConnections: number;
   /** The share of `attack` that may be of users. */
   readonly slack: number;
   /** Rules that are in force already; those that match attack packets and no users come first. */
@@ -67,7 +72,7 @@ interface Found {
 }
 
 export function coverOf(request: CoverRequest): Cover {
-  const { attack, users, present, usersShare, spare, slack, canExpress } = request;
+  const { attack, users, present, usersShare, spare, spareConnections, slack, canExpress } = request;
   const total = weightOf(attack);
   const enough = total * LEFT_SHARE_MAX;
   const least = total * PART_SHARE_MIN;
@@ -83,8 +88,15 @@ export function coverOf(request: CoverRequest): Cover {
   const mixed: Found[] = [];
   const given = new Set<string>();
   while (rules.length < RULES_MAX && weightOf(left) > enough) {
-    const kind = heaviestKind(left.filter(({ header }) => !given.has(kindOf(header))));
+    const open = left.filter(({ header }) => !given.has(kindOf(header)));
+    // What may be of users comes last.
+    const certain = spareConnections === 0 ? open : open.filter(({ header }) => !isOfConnection(vectorOf(header)));
+    const kind = heaviestKind(certain) ?? heaviestKind(open);
     if (kind === null) break;
+    if (isOfConnection(kind.vector) && rules.length > 0 && weightOf(left) <= spareConnections) {
+      given.add(kind.name);
+      continue;
+    }
     const found = startsOf(kind, request).map((start) => grown(start, left, users, canExpress));
     const best = bestOf(found, least);
     if (best === null) {
@@ -127,6 +139,11 @@ function withMixed({ rules, left, mixed, usersShare, spare, least }: Mixing): Co
     rest = rest.filter(({ header }) => !ruleMatches(found.rule, header));
   }
   return { rules: distinct(all), left: weightOf(rest) };
+}
+
+/** Segments as those of users have them. */
+function isOfConnection(vector: string | null): boolean {
+  return vector === "tcp_flood" || vector === "ack_flood";
 }
 
 interface Kind {

@@ -9,6 +9,7 @@ import {
   LEFT_OUT_PACKETS_MIN,
   LEFT_OUT_SHARE_MIN,
   LISTED_PORT_SHARE_MIN,
+  LONE_PORT_SHARE_MIN,
   USERS_WEIGHT,
 } from "./rule-bounds.ts";
 import { type WeightedPacket, weightOf, weightsBy } from "./weighted-packet.ts";
@@ -72,10 +73,18 @@ function portsOf(end: End, attack: readonly WeightedPacket[], users: readonly We
   const worth = [...weightsBy(attack, keyOf(end))]
     .filter(([port, weight]) => weight >= LISTED_PORT_SHARE_MIN * total && (counts.get(port) ?? 0) >= HEAVY_PACKETS_MIN)
     .map(([port, weight]) => ({ port, worth: weight / total - USERS_WEIGHT * (usersBy.get(port) ?? 0) }))
-    .filter((each) => each.worth > 0)
+    .filter((each) => each.worth > 0 && !isOfOneConversation(end, each.port, attack, total))
     .sort((a, b) => b.worth - a.worth)
     .slice(0, PORT_RANGES_MAX);
   return worth.map(({ port }) => ({ from: port, to: port })).sort((a, b) => a.from - b.from);
+}
+
+/** A source port that one source alone uses, for a small part, is that of a connection, and says nothing of the others. */
+function isOfOneConversation(end: End, port: number, attack: readonly WeightedPacket[], total: number): boolean {
+  if (end === "destination") return false;
+  const packets = attack.filter(({ header }) => header.ports?.source === port);
+  if (weightOf(packets) >= LONE_PORT_SHARE_MIN * total) return false;
+  return new Set(packets.map(({ header }) => header.source)).size === 1;
 }
 
 function countsBy(packets: readonly WeightedPacket[], portOf: (header: PacketHeader) => number | null) {

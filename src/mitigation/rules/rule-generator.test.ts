@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { address } from "../../../test/fixtures/host-rows.ts";
 import { prefix } from "../../../test/fixtures/networks.ts";
-import { floodPackets, ordinaryPackets } from "../../../test/fixtures/packets/sampled-packets.ts";
+import { ip, TCP_FLAGS, tcp } from "../../../test/fixtures/packets/frames.ts";
+import { floodPackets, ordinaryPackets, sampledPacket } from "../../../test/fixtures/packets/sampled-packets.ts";
 import { seededRandom } from "../../../test/fixtures/seeded-random.ts";
 import { ruleProblem } from "../../bgp/flowspec-nlri.ts";
 import { classify } from "../../detection/attack/classifier.ts";
@@ -96,6 +97,21 @@ test("an attack of several vectors gets rules for each of its parts", () => {
     expect(matchedShare(rules, floodPackets(vector, crowd(2_000, 9))), rulesText(rules)).toBeGreaterThanOrEqual(0.98);
   }
   expect(matchedShare(rules, ORDINARY)).toBeLessThanOrEqual(0.001);
+});
+
+test("the ports of a few connections of one client are no property of an attack", () => {
+  const ends = { src: "192.0.2.130", dst: VICTIM };
+  // A flood that is hardly more than the threshold, and a client of whom nothing was known before.
+  const connections = Array.from({ length: 48 }, (_, i) =>
+    sampledPacket(ip(ends, tcp({ sourcePort: 42_000 + (i % 8), destinationPort: 80, flags: TCP_FLAGS.ack }))),
+  );
+  const packets = [...floodPackets("dns_amplification", crowd(60, 1)), ...connections];
+  const textFor = (timesThreshold: number) =>
+    rulesText(rulesFor(evidenceOf(packets, { timesThreshold }), POLICY).rules);
+  for (const timesThreshold of [1.1, 1.5, 2]) expect(textFor(timesThreshold)).not.toContain("proto tcp");
+  // What is left is an attack by itself: its rule names what its packets have in common.
+  expect(textFor(4)).toContain("proto tcp dst-port 80");
+  expect(textFor(4)).not.toContain("src-port 42");
 });
 
 test("what all packets have in common is left out where they are few", () => {

@@ -101,6 +101,7 @@ function foundRules(
     usersShare: traffic.usersShare ?? Math.min(USERS_SHARE_MAX, threshold),
     // Without a profile, the packets of an unusual class are all taken for the attack.
     spare: profile === null ? 0 : threshold,
+    spareConnections: profile === null ? threshold : 0,
     slack: profile === null ? MIXED_SLACK : COMMON_SLACK,
     canExpress,
   };
