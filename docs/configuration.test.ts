@@ -22,6 +22,7 @@ const MINIMAL: Readonly<Record<string, Mapping>> = {
   "The service": {
     networks: ["192.0.2.0/24", "2001:db8::/32"],
     thresholds: { pps: 100_000, mbps: 1000, flows_per_sec: 50_000 },
+    dataplane: { interfaces: ["eth0"] },
   },
   "The zones file": {},
   "A scrub node": {
@@ -138,6 +139,13 @@ const COUPLED: ReadonlySet<string> = new Set([
   "bgp.speaker",
   "controller.plain_http",
   "dataplane.tunnels[]",
+  "filter_rules[].not_source_sets[]",
+  "filter_rules[].source_sets[]",
+  "filter_rules[].payload[]",
+  "filter_rules[].tcp_flags.set[]",
+  "filter_rules[].tcp_flags.unset[]",
+  "filter_rules[].tcp_options.set[]",
+  "filter_rules[].tcp_options.unset[]",
   "scrub_profiles[].services[].ports[]",
   "scrub_profiles[].services[].source_ports[]",
 ]);

@@ -344,6 +344,7 @@ test("scrubbed bans of a build before filters validate sources of TCP as they di
     raw.query("INSERT INTO bans (id, started_at, record) VALUES (?1, 1, ?2)").run(record.id, JSON.stringify(record));
   }
   raw.run("DROP TABLE protections");
+  raw.run("DROP TABLE filter_rules");
   raw.run("PRAGMA user_version = 5");
   raw.close();
   const state = new StateDatabase(dir);
@@ -363,6 +364,7 @@ test("diverted bans of a build before scrub nodes come back as this one keeps th
   }
   raw.run("DROP TABLE levers");
   raw.run("DROP TABLE protections");
+  raw.run("DROP TABLE filter_rules");
   raw.run("PRAGMA user_version = 3");
   raw.close();
   const state = new StateDatabase(dir);

@@ -151,7 +151,6 @@ export const FilterRules = described(
   {
     examples: [
       [
-        { name: "no-chargen", action: "drop", protocol: "udp", source_ports: ["19"] },
         {
           name: "handshakes",
           action: "limit",
@@ -160,7 +159,9 @@ export const FilterRules = described(
           packets_per_second: 20,
           when: "attacked",
         },
+        { name: "no-chargen", action: "drop", protocol: "udp", source_ports: ["19"] },
       ],
+      [{ name: "queries", action: "drop", protocol: "udp", ports: ["27015"], payload: [{ bytes: "ffffffff 54" }] }],
     ],
   },
 );

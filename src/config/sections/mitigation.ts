@@ -36,7 +36,7 @@ const RungFile = Type.Object(
     unless_held: described(
       Type.Optional(Type.Boolean()),
       "Whether the rung begins only while the attack is not held: more than its threshold has been getting through what this machine drops for five seconds, on the rung before. After a rung that scrubs here.",
-      { valueIfAbsent: false },
+      { ifAbsent: "false: it begins by time alone" },
     ),
   },
   closed,
