@@ -229,6 +229,7 @@ Napi::Object rulesObject(const Napi::Env& env, const std::vector<RuleHits>& rule
                                                   numberOf(hits.dropped.packets),
                                                   numberOf(hits.dropped.bytes),
                                                   numberOf(hits.answered.packets),
+                                                  numberOf(hits.answered.bytes),
                                                   numberOf(hits.validated)};
     std::copy(row.begin(), row.end(), counts.Data() + i * kRuleColumns);
   }

@@ -21,6 +21,8 @@ export interface Dropped {
   readonly byReason?: Readonly<Partial<Record<DropReason, number>>>;
   /** Packets sent back to sources that had to prove their address. Absent: none. */
   readonly challenged?: number;
+  /** Bytes of these, of frames. */
+  readonly challengedBytes?: number;
   /** How often a source proved its address. Absent: never. */
   readonly validated?: number;
 }
@@ -255,9 +257,11 @@ function extendedByMs({ ban, previous }: BanChange): number {
 }
 
 function droppedOf(row: FilterRuleRow, { reason }: KernelRule): Dropped {
-  const { droppedPackets, droppedBytes, answeredPackets, validated } = row;
+  const { droppedPackets, droppedBytes, answeredPackets, answeredBytes, validated } = row;
   const dropped = { packets: droppedPackets, bytes: droppedBytes, byReason: { [reason]: droppedPackets } };
-  return answeredPackets === 0 ? dropped : { ...dropped, challenged: answeredPackets, validated };
+  return answeredPackets === 0
+    ? dropped
+    : { ...dropped, challenged: answeredPackets, challengedBytes: answeredBytes, validated };
 }
 
 function add(sums: Map<string, Dropped>, banId: string, more: Dropped): void {
@@ -268,8 +272,9 @@ function add(sums: Map<string, Dropped>, banId: string, more: Dropped): void {
     byReason: sumOfReasons(before.byReason, more.byReason),
   };
   const challenged = (before.challenged ?? 0) + (more.challenged ?? 0);
+  const challengedBytes = (before.challengedBytes ?? 0) + (more.challengedBytes ?? 0);
   const validated = (before.validated ?? 0) + (more.validated ?? 0);
-  sums.set(banId, challenged === 0 ? total : { ...total, challenged, validated });
+  sums.set(banId, challenged === 0 ? total : { ...total, challenged, challengedBytes, validated });
 }
 
 function sumOfReasons(a: Dropped["byReason"] = {}, b: Dropped["byReason"] = {}): NonNullable<Dropped["byReason"]> {

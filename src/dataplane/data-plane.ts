@@ -188,12 +188,16 @@ export class DataPlane implements PairInstaller {
     return this.#rules.droppedBy(banId);
   }
 
-  /** What is dropped of an attack with this ban; null: unknown, or it has none. */
+  /**
+   * What is kept from the victim of an attack with this ban: dropped, or sent back to its source. null: unknown, or it
+   * has none.
+   */
   droppedOf(ban: Ban | null): DroppedAmount | null {
     const dropped = ban === null || countsOnly(ban) ? null : this.droppedBy(ban.id);
     if (dropped === null) return null;
-    const { packets, bytes, challenged, validated = 0 } = dropped;
-    return { packets, bits: 8 * bytes, ...(challenged === undefined ? {} : { challenged, validated }) };
+    const { packets, bytes, challenged, challengedBytes = 0, validated = 0 } = dropped;
+    if (challenged === undefined) return { packets, bits: 8 * bytes };
+    return { packets: packets + challenged, bits: 8 * (bytes + challengedBytes), challenged, validated };
   }
 
   /** By the name of the operator's rule; null: unknown. */

@@ -244,7 +244,15 @@ describe.skipIf(bpfUnavailable !== null)(`filter${bpfUnavailable === null ? "" :
       {
         id: "r0",
         expiresAtMs: expect.any(Number),
-        ...{ packets: 0, bytes: 0, droppedPackets: 0, droppedBytes: 0, answeredPackets: 0, validated: 0 },
+        ...{
+          packets: 0,
+          bytes: 0,
+          droppedPackets: 0,
+          droppedBytes: 0,
+          answeredPackets: 0,
+          answeredBytes: 0,
+          validated: 0,
+        },
       },
     ]);
   });

@@ -60,6 +60,7 @@ export interface FilterRuleRow {
   readonly droppedBytes: number;
   /** Sent back to their sources. */
   readonly answeredPackets: number;
+  readonly answeredBytes: number;
   /** How often a source proved its address. */
   readonly validated: number;
 }
@@ -195,8 +196,9 @@ class AddonFilter implements KernelFilter {
     return ids.map((id, i) => {
       const row = rows.subarray(i * RULE_COLUMNS, (i + 1) * RULE_COLUMNS);
       const [expiresAtMs = 0, packets = 0, bytes = 0, droppedPackets = 0, droppedBytes = 0] = row;
-      const [answeredPackets = 0, validated = 0] = row.subarray(5);
-      return { id, expiresAtMs, packets, bytes, droppedPackets, droppedBytes, answeredPackets, validated };
+      const [answeredPackets = 0, answeredBytes = 0, validated = 0] = row.subarray(5);
+      const dropped = { droppedPackets, droppedBytes };
+      return { id, expiresAtMs, packets, bytes, ...dropped, answeredPackets, answeredBytes, validated };
     });
   }
 

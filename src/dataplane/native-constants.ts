@@ -249,4 +249,4 @@ export const RULE_ASKS = {
 /** Bytes of a pair, source and victim; columns of a pair that is read, and of a rule. */
 export const PAIR_BYTES = 32;
 export const PAIR_COLUMNS = 3;
-export const RULE_COLUMNS = 7;
+export const RULE_COLUMNS = 8;

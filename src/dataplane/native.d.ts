@@ -295,8 +295,8 @@ export interface Filter {
    */
   setRules(ids: readonly string[], rules: Uint8Array, details: Uint8Array, operatorEntries: Uint8Array): void;
   /**
-   * 7 values per rule: wall time of the expiry, packets and bytes that it matched, packets and bytes of those dropped,
-   * packets answered, and sources that proved their address.
+   * 8 values per rule: wall time of the expiry, packets and bytes that it matched, packets and bytes of those dropped,
+   * packets and bytes of those answered, and sources that proved their address.
    */
   readRules(): { readonly ids: readonly string[]; readonly rows: Float64Array };
   /** 16 bytes and a length per prefix. */

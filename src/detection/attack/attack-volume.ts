@@ -9,9 +9,12 @@ export interface Amount {
   readonly bits: number;
 }
 
-/** What was dropped. Sources that had to prove their address: absent where none had to. */
+/**
+ * What was kept from the target: dropped, or sent back to its source. Sources that had to prove their address: absent
+ * where none had to.
+ */
 export interface DroppedAmount extends Amount {
-  /** Packets that were answered so that their sources prove their address. */
+  /** Of these, packets that were answered so that their sources prove their address. */
   readonly challenged?: number;
   /** How often a source did. */
   readonly validated?: number;
