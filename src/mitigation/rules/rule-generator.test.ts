@@ -106,8 +106,10 @@ test("the ports of a few connections of one client are no property of an attack"
     sampledPacket(ip(ends, tcp({ sourcePort: 42_000 + (i % 8), destinationPort: 80, flags: TCP_FLAGS.ack }))),
   );
   const packets = [...floodPackets("dns_amplification", crowd(60, 1)), ...connections];
-  const textFor = (timesThreshold: number) =>
-    rulesText(rulesFor(evidenceOf(packets, { timesThreshold }), POLICY).rules);
+  const textFor = (timesThreshold: number, changes: Partial<Evidence> = {}) =>
+    rulesText(rulesFor(evidenceOf(packets, { timesThreshold, ...changes }), POLICY).rules);
+  // Too few packets to know a host by.
+  expect(textFor(1.5, { profile: { packets: connections.slice(0, 20) } })).not.toContain("proto tcp");
   for (const timesThreshold of [1.1, 1.5, 2]) expect(textFor(timesThreshold)).not.toContain("proto tcp");
   // What is left is an attack by itself: its rule names what its packets have in common.
   expect(textFor(4)).toContain("proto tcp dst-port 80");

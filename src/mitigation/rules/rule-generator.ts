@@ -14,6 +14,7 @@ import {
   LEFT_SHARE_MAX,
   MIXED_SLACK,
   PART_SHARE_MIN,
+  PROFILE_PACKETS_MIN,
   SEPARABLE_USERS_MAX,
   USERS_KEPT_MAX,
   WORTH_OF_USERS,
@@ -101,7 +102,7 @@ function foundRules(
     usersShare: traffic.usersShare ?? Math.min(USERS_SHARE_MAX, threshold),
     // Without a profile, the packets of an unusual class are all taken for the attack.
     spare: profile === null ? 0 : threshold,
-    spareConnections: profile === null ? threshold : 0,
+    spareConnections: profile === null || profile.packets.length < PROFILE_PACKETS_MIN ? threshold : 0,
     slack: profile === null ? MIXED_SLACK : COMMON_SLACK,
     canExpress,
   };
