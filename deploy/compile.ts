@@ -32,7 +32,7 @@ export const EXECUTABLES: readonly Executable[] = [
       "src/prefixset/read-thread.ts",
     ],
   },
-  { name: "floodwall-scrub", entry: "src/cli/scrub-main.ts", threads: [] },
+  { name: "floodwall-scrub", entry: "src/cli/scrub-main.ts", threads: ["src/prefixset/read-thread.ts"] },
 ];
 
 export interface Compiled {

@@ -6,6 +6,7 @@ import { type CheckReport, checkConfig } from "../config/check.ts";
 import { loadAddon } from "../dataplane/addon.ts";
 import { itemLine, summaryLine } from "../machine/item.ts";
 import { needsOf, needsOfNode } from "../machine/needs.ts";
+import { prefixSetFindings } from "../prefixset/set-findings.ts";
 import { fileFindings } from "../service/config-files.ts";
 import { lookAtMachine } from "../service/machine-watch.ts";
 import { readEnvFile } from "../system/env-file.ts";
@@ -17,6 +18,7 @@ export async function check(path: string, isHere: boolean): Promise<number> {
     read: (name) => processEnvironment.read(name),
     readFile: readEnvFile,
     fileFindings,
+    nodeFileFindings: ({ prefixSets }) => prefixSetFindings(prefixSets),
   });
   const { lines, exitCode } = isHere ? await withMachine(report) : report;
   for (const line of lines) console.log(line);

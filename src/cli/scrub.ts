@@ -8,7 +8,7 @@ import { describeProblem } from "../config/load/problem.ts";
 import { loadScrubAgent, type ScrubAgentConfig, scrubAgentWarnings } from "../config/scrub-agent-config.ts";
 import { loadAddon } from "../dataplane/addon.ts";
 import { forwardPlan } from "../dataplane/forward-tunnel.ts";
-import { type KernelFilter, openKernelFilter } from "../dataplane/kernel-filter.ts";
+import { type KernelFilter, openKernelFilter, readPinnedStatus } from "../dataplane/kernel-filter.ts";
 import { capConnections, type LimitConnections } from "../http/server/connection-cap.ts";
 import { ALLOWLIST_MAX } from "../limits.ts";
 import { needsOfNode } from "../machine/needs.ts";
@@ -16,11 +16,13 @@ import { Limiter } from "../observability/limiter.ts";
 import { type Log, openLog } from "../observability/log.ts";
 import { MetricsListener } from "../observability/metrics-listener.ts";
 import { ScrubAgentMetrics } from "../observability/scrub-agent-metrics.ts";
+import type { PrefixSets } from "../prefixset/prefix-sets.ts";
 import { ScrubAgent } from "../scrub/agent/agent.ts";
 import { HttpController } from "../scrub/agent/controller.ts";
 import { troubleText } from "../scrub/agent/trouble-text.ts";
 import { ServiceEnvironment } from "../service/environment.ts";
 import { MachineWatch } from "../service/machine-watch.ts";
+import { openPrefixSets } from "../service/prefix-sets.ts";
 import { logWarnings } from "../service/reloader.ts";
 import { systemClock } from "../system/clock.ts";
 import { startedAgainOnFailure } from "../system/failed-starts.ts";
@@ -85,9 +87,11 @@ async function run(config: ScrubAgentConfig, surroundings: Surroundings): Promis
   try {
     const looked = new MachineWatch({ loadAddon, log, timers: systemTimers }).look(needsOfNode(config), "start");
     const metrics = new ScrubAgentMetrics(VERSION);
+    const prefixSets = await openSets(config, { ...surroundings, metrics });
+    undo.push(() => prefixSets.stop());
     const filter = openFilter(config);
     undo.push(() => filter.close(config.dataplane.onExit));
-    const agent = buildAgent(config, { ...surroundings, metrics, filter });
+    const agent = buildAgent(config, { ...surroundings, metrics, filter, prefixSets });
     if (config.metricsListen !== null) {
       const listener = new MetricsListener({
         ...config.metricsListen,
@@ -106,6 +110,7 @@ async function run(config: ScrubAgentConfig, surroundings: Surroundings): Promis
     // Before anything is put in force.
     await looked;
     await agent.start();
+    prefixSets.start();
     log.info({ version: VERSION, node: config.node, dry_run: config.dryRun, nice }, "floodwall scrub is up");
     isUp();
     processSignals.on("SIGHUP", () => log.warn({}, "a restart applies a new configuration: what is in force goes on"));
@@ -117,30 +122,39 @@ async function run(config: ScrubAgentConfig, surroundings: Surroundings): Promis
   log.info({ on_exit: config.dataplane.onExit }, "stopped");
 }
 
-interface Parts extends Surroundings {
-  readonly metrics: ScrubAgentMetrics;
-  readonly filter: KernelFilter;
+type SetParts = Surroundings & { readonly metrics: ScrubAgentMetrics };
+
+function openSets(config: ScrubAgentConfig, { log, limiter, metrics }: SetParts): Promise<PrefixSets> {
+  const parts = { clock: systemClock, timers: systemTimers, log, limiter, metrics };
+  return openPrefixSets(config, { kernel: { readPinned: readPinnedStatus }, ...parts });
 }
 
-function buildAgent(config: ScrubAgentConfig, { log, limiter, environment, metrics, filter }: Parts): ScrubAgent {
+interface Parts extends SetParts {
+  readonly filter: KernelFilter;
+  readonly prefixSets: PrefixSets;
+}
+
+function buildAgent(config: ScrubAgentConfig, parts: Parts): ScrubAgent {
+  const { log, limiter, environment, metrics, filter, prefixSets } = parts;
   const { url, tokenEnv, caFile } = config.controller;
   // Empty counts as unset: it is no secret.
   const token = () => (tokenEnv === null ? null : environment.read(tokenEnv) || null);
-  const parts = { clock: systemClock, timers: systemTimers };
+  const system = { clock: systemClock, timers: systemTimers };
   const { node } = config;
   const authority = caFile === null ? null : readFileSync(caFile, "utf8");
-  const controller = new HttpController({ url: new URL(url), node, token, authority, ...parts });
+  const controller = new HttpController({ url: new URL(url), node, token, authority, ...system });
   return new ScrubAgent({
     config,
     version: VERSION,
     filter,
+    prefixSets,
     controller,
     troubleText: (trouble) => troubleText(trouble, { url, node, tokenEnv, hasToken: token() !== null }),
     log,
     limiter,
     metrics,
     random: Math.random,
-    ...parts,
+    ...system,
   });
 }
 

@@ -68,7 +68,7 @@ async function run(configPath: string, isUp: () => void): Promise<number> {
 
 function startProblems(configPath: string, loaded: LoadedConfig, environment: Environment): string[] {
   if (loaded.kind === "invalid") return loaded.problems.map((problem) => describeProblem(configPath, problem));
-  const files = fileProblems(configPath, loaded, fileFindings);
+  const files = fileProblems(configPath, loaded, fileFindings(loaded.config));
   const variables = unsetVariables(loaded.config, (name) => environment.read(name)).map(({ name, path }) =>
     describeProblem(configPath, {
       line: loaded.lineOf(path),

@@ -19,6 +19,8 @@ export interface CheckEnvironment {
   readonly readFile: (path: string) => EnvLines;
   /** Findings in other files that the configuration names; absent: these files are not read. */
   readonly fileFindings?: (config: Config) => readonly Finding[];
+  /** The same of a scrub node. */
+  readonly nodeFileFindings?: (config: ScrubAgentConfig) => readonly Finding[];
 }
 
 export interface CheckReport {
@@ -75,7 +77,7 @@ function checkedService(path: string, loaded: LoadedConfig, environment: CheckEn
   if (loaded.kind === "invalid") {
     return { kind: "invalid", problems: loaded.problems.map((problem) => describeProblem(path, problem)) };
   }
-  const faults = fileProblems(path, loaded, environment.fileFindings);
+  const faults = fileProblems(path, loaded, environment.fileFindings?.(loaded.config));
   if (faults.length > 0) return { kind: "invalid", problems: faults };
   const { read, findings } = withEnvFile(loaded.config.api.envFile, environment);
   return { kind: "valid", config: loaded.config, warnings: warningLines(path, loaded, read, findings) };
@@ -90,19 +92,20 @@ function checkedNode(path: string, file: ReadConfigFile, environment: CheckEnvir
   if (loaded.kind === "invalid") {
     return { kind: "invalid", problems: loaded.problems.map((problem) => describeProblem(path, problem)) };
   }
+  const faults = fileProblems(path, loaded, environment.nodeFileFindings?.(loaded.config));
+  if (faults.length > 0) return { kind: "invalid", problems: faults };
   const { read, findings } = withEnvFile(loaded.config.envFile, environment, ["env_file"]);
   const found = [...findings, ...scrubAgentWarnings(loaded.config, read)];
   return { kind: "valid", config: loaded.config, warnings: warnedLines(path, loaded.lineOf, found) };
 }
 
+/** @param findings in the files that it names. */
 export function fileProblems(
   path: string,
-  { config, lineOf }: Extract<LoadedConfig, { kind: "valid" }>,
-  fileFindings: CheckEnvironment["fileFindings"],
+  { lineOf }: { readonly lineOf: (path: ConfigPath) => number },
+  findings: readonly Finding[] = [],
 ): string[] {
-  return (fileFindings?.(config) ?? []).map((finding) =>
-    describeProblem(path, { ...finding, line: lineOf(finding.path) }),
-  );
+  return findings.map((finding) => describeProblem(path, { ...finding, line: lineOf(finding.path) }));
 }
 
 /** @param findings additional findings of the caller. */

@@ -55,6 +55,22 @@ bounds: {networks: [], max_seconds: 59, shortest_prefix: 33}
 #= 4: bounds.networks: must have at least one item
 #= 4: bounds.shortest_prefix: must be a whole number from 0 to 32, not 33
 #= 4: bounds.max_seconds: must be a whole number from 60 to 2592000, not 59
+node: scrub1
+controller: {url: "https://floodwall.example.net"}
+dataplane: {interfaces: [eth1], limits: {max_dynamic_rules: 8}}
+bounds: {networks: [192.0.2.0/24]}
+prefix_sets: [{name: drop, file: /drop}, {name: drop, file: /drop}, {name: other}]
+filter_rules:
+  - {name: a, action: limit, destinations: [192.0.2.0/25, 198.51.100.1]}
+  - {name: a, action: drop, source_sets: [drop, none]}
+  - {name: b, action: drop}
+#= 3: dataplane.limits.max_dynamic_rules: must be at least 4 for each of filter_rules, 12, not 8
+#= 5: prefix_sets[1].name: drop is there already, as prefix_sets[0]
+#= 5: prefix_sets[2]: needs file or mmdb: only bogons is built in
+#= 7: filter_rules[0].action: limit needs packets_per_second or mbps: the rate that may pass
+#= 7: filter_rules[0].destinations[1]: 198.51.100.1/32 lies in none of bounds.networks: add it there, or correct it
+#= 8: filter_rules[1].name: is there already, as filter_rules[0]
+#= 8: filter_rules[1].source_sets[1]: there is no set none in prefix_sets: add it there, or correct it
 `);
 
 test.each(FAULTS)("a file is refused, each fault with its line: $name", ({ text, problems }) => {
@@ -87,6 +103,8 @@ test("the defaults drop nothing", () => {
     },
     // As wide as a service can mean it.
     bounds: { networks: null, shortestPrefix: { 4: 8, 6: 16 }, maxSeconds: 2_592_000, maxRules: 262_144 },
+    filterRules: [],
+    prefixSets: [],
     protectedWhitelist: [],
     reportIntervalSeconds: 10,
     stateDir: "/var/lib/floodwall",
@@ -158,6 +176,15 @@ describe("what is perhaps unintended:", () => {
       ],
     ],
     [
+      "a rule that another one hides",
+      file(
+        "url: https://example.net, token_env: T",
+        "dry_run: false\nbounds: {networks: [192.0.2.0/24]}\nfilter_rules: [{name: a, action: drop}, {name: b, action: pass, ports: ['1']}]",
+      ),
+      "x",
+      ["filter_rules.1: never matches: a before it decides about all that it matches. Move it up, or remove it"],
+    ],
+    [
       "a token in clear text",
       file("url: http://example.net, token_env: T, plain_http: true"),
       "x",
@@ -202,6 +229,12 @@ test("floodwall check knows it by its keys, and says what it says of the service
       ],
       exitCode: 1,
       checked: null,
+    });
+    const nodeFileFindings = () => [{ path: ["prefix_sets", 0, "file"], rule: "absent" }];
+    writeFileSync(file, `${MINIMAL}prefix_sets: [{name: drop, file: /drop}]\n`);
+    expect(checkConfig(file, { ...environment, nodeFileFindings })).toMatchObject({
+      lines: [`${file}:4: prefix_sets[0].file: absent`, `${file}: 1 error`],
+      exitCode: 1,
     });
     expect(check(MINIMAL)).toMatchObject({
       lines: [

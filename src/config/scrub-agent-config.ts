@@ -5,6 +5,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { canBePresented } from "../access/tokens.ts";
 import { ALLOWLIST_MAX, SCRUB_CONFIG_BYTES_MAX } from "../limits.ts";
+import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
 import { type IpAddress, parseAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
 import { type FileForm, parseFile, type ReadConfigFile } from "./load/load.ts";
@@ -15,9 +16,19 @@ import type { Finding, Pruned } from "./load/shape.ts";
 import { isLoopback, parseAddressOrPrefix, parseListen } from "./load/text-forms.ts";
 import { readYaml } from "./load/yaml-document.ts";
 import { dataplaneInterfacesAreUnique } from "./rules/dataplane.ts";
+import { filterRulesAreWhole, filterRulesHaveRoom, setsOfFilterRulesExist } from "./rules/filter-rules.ts";
 import { tunnelsFit } from "./rules/forward.ts";
+import { prefixSetNamesAreUnique, prefixSetsHaveOneSource } from "./rules/prefix-sets.ts";
 import { buildDataplane, type DataplaneConfig, NodeDataplaneSection } from "./sections/dataplane.ts";
-import { buildDocumentBounds, type DocumentBounds, DocumentBoundsSection } from "./sections/document-bounds.ts";
+import {
+  ANYWHERE,
+  buildDocumentBounds,
+  type DocumentBounds,
+  DocumentBoundsSection,
+} from "./sections/document-bounds.ts";
+import { buildFilterRule, NodeFilterRules } from "./sections/filter-rules.ts";
+import { buildPrefixSets, NodePrefixSetsSection, type PrefixSetConfig } from "./sections/prefix-sets.ts";
+import { hiddenRuleWarnings } from "./warnings/filter-rules.ts";
 
 const ControllerSection = described(
   Type.Object(
@@ -51,6 +62,8 @@ export const ScrubAgentFile = described(
       controller: ControllerSection,
       dataplane: NodeDataplaneSection,
       bounds: DocumentBoundsSection,
+      filter_rules: NodeFilterRules,
+      prefix_sets: NodePrefixSetsSection,
       protected_whitelist: described(
         list(text("addressOrPrefix"), ALLOWLIST_MAX),
         "Destinations whose packets are never dropped here.",
@@ -105,6 +118,9 @@ export interface ScrubAgentConfig {
   readonly dataplane: DataplaneConfig;
   /** Of every document of the service. */
   readonly bounds: DocumentBounds;
+  /** Of this node's operator, in the order in which they are tried. */
+  readonly filterRules: readonly OperatorRule[];
+  readonly prefixSets: readonly PrefixSetConfig[];
   /** Destinations whose packets are never dropped here. */
   readonly protectedWhitelist: readonly Prefix[];
   readonly reportIntervalSeconds: number;
@@ -143,6 +159,11 @@ export function isScrubAgentFile(bytes: Uint8Array): boolean {
 function* crossFieldFindings(file: Pruned<ScrubAgentFile>): Generator<Finding> {
   yield* dataplaneInterfacesAreUnique(file);
   yield* tunnelsFit(file);
+  yield* filterRulesAreWhole({ filter_rules: file.filter_rules, networks: file.bounds?.networks }, "bounds.networks");
+  yield* filterRulesHaveRoom(file);
+  yield* setsOfFilterRulesExist(file);
+  yield* prefixSetNamesAreUnique(file);
+  yield* prefixSetsHaveOneSource(file);
   yield* authorityGoesWithHttps(file);
   yield* plainHttpIsMeant(file);
 }
@@ -177,6 +198,7 @@ export function* scrubAgentWarnings(config: ScrubAgentConfig, read: ReadVariable
       "has no networks: an attacker who controls the service can have packets to every destination dropped here";
     yield { path: ["bounds"], rule };
   }
+  yield* hiddenRuleWarnings(config.filterRules, bounds.networks ?? ANYWHERE);
   const { tokenEnv } = controller;
   if (tokenEnv === null) {
     yield { path: ["controller"], rule: "has no token_env: only a service without tokens answers" };
@@ -202,6 +224,8 @@ function build(file: ScrubAgentFile): ScrubAgentConfig {
     },
     dataplane: buildDataplane({ enabled: true, ...file.dataplane }),
     bounds: buildDocumentBounds(file.bounds),
+    filterRules: file.filter_rules.map(buildFilterRule),
+    prefixSets: buildPrefixSets(file.prefix_sets),
     // The schema accepts only valid texts.
     protectedWhitelist: file.protected_whitelist.map((entry) => parseAddressOrPrefix(entry) as Prefix),
     reportIntervalSeconds: file.report_interval_seconds,

@@ -11,19 +11,20 @@ import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
 import { NO_DETAILS } from "../mitigation/rules/rule-details.ts";
 import { DataPlaneRules } from "./data-plane-rules.ts";
 
-function made(room = 100) {
+function made(room = 100, places = 1000) {
   const clock = new ManualClock();
   const timers = new ManualTimers(clock);
   const kernel = new TableFilters();
   const state: { rules: OperatorRule[]; bans: Ban[] } = { rules: [], bans: [] };
   const faults: unknown[] = [];
+  const leftOut: number[] = [];
   const plane = new DataPlaneRules({
     bans: () => state.bans,
     standing: () => [],
     operators: (attacked) =>
       operatorKernelRules({
         ...{ rules: state.rules, networks: [prefix("192.0.2.0/24")], attacked },
-        ...{ wallMs: clock.wallMs(), room: 1000 },
+        ...{ wallMs: clock.wallMs(), room: places },
       }),
     bitOf: (name) => (name === "known" ? 5 : null),
     room: () => room,
@@ -31,6 +32,7 @@ function made(room = 100) {
     monotonicMs: () => clock.monotonicMs(),
     onFault: (cause) => faults.push(cause),
     onLeftOut: () => {},
+    onOperatorsLeftOut: (destinations) => leftOut.push(destinations),
   });
   const bounds = { maxPairs: 9, maxRules: 9, maxPrefixes: 9, maxSources: 1024 };
   const begin = () => plane.begin(kernel.open({ pinPath: "", interfaces: [], xdpMode: "auto", ...bounds }));
@@ -38,7 +40,7 @@ function made(room = 100) {
     plane.changed(null);
     clock.advance(1000);
   };
-  return { kernel, state, plane, faults, begin, changed };
+  return { kernel, state, plane, faults, leftOut, begin, changed };
 }
 
 test("rules for attacked addresses are put while these are banned; all are counted by name", () => {
@@ -76,6 +78,17 @@ test("rules that ask for a set which is not in force wait for it, and hold up no
   expect(kernel.operators[0]?.rules.map(({ details }) => details?.inSets)).toEqual([["known"]]);
   expect(plane.operatorCounts()?.has("waits")).toBe(false);
   expect(faults).toEqual([]);
+});
+
+test("destinations without room are said, and when there is room again", () => {
+  const { state, plane, leftOut, begin, changed } = made(100, 2);
+  state.rules = [operatorRule({ name: "all" }), operatorRule({ name: "host", destinations: [prefix("192.0.2.7/32")] })];
+  begin();
+  expect([plane.operatorsLeftOut, leftOut]).toEqual([1, [1]]);
+  changed();
+  state.rules = [operatorRule({ name: "all" })];
+  changed();
+  expect([plane.operatorsLeftOut, leftOut]).toEqual([0, [1, 0]]);
 });
 
 test("they take the room of rules of bans", () => {

@@ -8,10 +8,10 @@ import { mostValuableFirst } from "../mitigation/ban-value.ts";
 import type { OperatorKernelRules, OperatorRulesRequest } from "../mitigation/operator/operator-kernel-rules.ts";
 import { fittingRules } from "../mitigation/rules/fitting-rules.ts";
 import { type KernelRule, type KernelRules, kernelRules, kernelRulesOf } from "../mitigation/rules/kernel-rules.ts";
-import type { RuleDetails } from "../mitigation/rules/rule-details.ts";
 import { DROP_REASONS, type DropReason } from "../mitigation/scrub/scrub-rules.ts";
 import type { SetBitOf } from "./details-record.ts";
 import type { FilterRuleRow, KernelFilter } from "./kernel-filter.ts";
+import { areInForce, countsByName, NO_OPERATOR_RULES, type RuleCounts, withSets } from "./operator-rules.ts";
 
 export interface Dropped {
   readonly packets: number;
@@ -25,14 +25,6 @@ export interface Dropped {
   readonly challengedBytes?: number;
   /** How often a source proved its address. Absent: never. */
   readonly validated?: number;
-}
-
-/** What a rule of the operator matched since it is in force, and of that dropped. Bytes of frames. */
-export interface RuleCounts {
-  readonly packets: number;
-  readonly bytes: number;
-  readonly droppedPackets: number;
-  readonly droppedBytes: number;
 }
 
 export interface DataPlaneRulesOptions {
@@ -50,6 +42,8 @@ export interface DataPlaneRulesOptions {
   readonly onFault: (cause: unknown) => void;
   /** Called for each change of the number. */
   readonly onLeftOut: (rules: number) => void;
+  /** As operatorsLeftOut. */
+  readonly onOperatorsLeftOut: (destinations: number) => void;
 }
 
 /** After a write, the pause is this many times as long as the write took. */
@@ -57,7 +51,6 @@ const PAUSE_FACTOR = 10;
 const RETRY_MS = 1000;
 /** Minimum interval between reads of drop counts. */
 const READ_MS = 1000;
-const NO_OPERATOR_RULES: OperatorKernelRules = { rules: [], destinations: [], leftOut: 0 };
 const NOTHING: Dropped = { packets: 0, bytes: 0 };
 
 export class DataPlaneRules {
@@ -110,13 +103,13 @@ export class DataPlaneRules {
     if (filter === null) return null;
     const now = this.#options.monotonicMs();
     if (this.#operatorReadings === null || now >= this.#operatorReadings.untilMs) {
-      this.#operatorReadings = { untilMs: now + READ_MS, byName: this.#readOperators(filter) };
+      this.#operatorReadings = { untilMs: now + READ_MS, byName: countsByName(this.#operators, filter.readRules()) };
     }
     return this.#operatorReadings.byName;
   }
 
-  /** Attacked addresses that have no room for the operator's rules for such. */
-  get attackedLeftOut(): number {
+  /** Destinations and attacked addresses that have no room for the operator's rules. */
+  get operatorsLeftOut(): number {
     return this.#operators.leftOut;
   }
 
@@ -155,7 +148,8 @@ export class DataPlaneRules {
   }
 
   #put(filter: KernelFilter): void {
-    const { bans, standing, operators, bitOf, room, monotonicMs, onFault, onLeftOut } = this.#options;
+    const { bans, standing, operators, bitOf, room, monotonicMs, onFault, onLeftOut, onOperatorsLeftOut } =
+      this.#options;
     const begun = monotonicMs();
     this.#due?.cancel();
     this.#due = null;
@@ -170,6 +164,7 @@ export class DataPlaneRules {
       const going = this.#dropsOfRemovedRules(filter, next.rules);
       const hasSets = (rule: KernelRule) => areInForce(rule.details, bitOf);
       filter.setRules([...next.rules, ...always].filter(hasSets), first, bitOf);
+      if (first.leftOut !== this.#operators.leftOut) onOperatorsLeftOut(first.leftOut);
       this.#operators = first;
       this.#keepPast(going, next.rules);
       if (next.leftOut !== this.#wanted.leftOut) onLeftOut(next.leftOut);
@@ -201,23 +196,6 @@ export class DataPlaneRules {
     for (const [banId, dropped] of going) add(this.#past, banId, dropped);
   }
 
-  #readOperators(filter: KernelFilter): ReadonlyMap<string, RuleCounts> {
-    const names = new Map(this.#operators.rules.map(({ id, name }) => [id, name]));
-    const byName = new Map<string, RuleCounts>();
-    for (const { id, packets, bytes, droppedPackets, droppedBytes } of filter.readRules()) {
-      const name = names.get(id);
-      if (name === undefined) continue;
-      const before = byName.get(name);
-      byName.set(name, {
-        packets: (before?.packets ?? 0) + packets,
-        bytes: (before?.bytes ?? 0) + bytes,
-        droppedPackets: (before?.droppedPackets ?? 0) + droppedPackets,
-        droppedBytes: (before?.droppedBytes ?? 0) + droppedBytes,
-      });
-    }
-    return byName;
-  }
-
   #read(filter: KernelFilter): ReadonlyMap<string, Dropped> {
     const rules = new Map(this.#wanted.rules.map((rule) => [rule.id, rule]));
     const sums = new Map(this.#wanted.rules.map(({ banId }) => [banId, this.#past.get(banId) ?? NOTHING]));
@@ -227,20 +205,6 @@ export class DataPlaneRules {
     }
     return sums;
   }
-}
-
-/** Without rules that ask for a set which is not in force: it may be so for a moment, and must not hold up the others. */
-function withSets(rules: OperatorKernelRules, bitOf: SetBitOf): OperatorKernelRules {
-  const has = ({ details }: { readonly details?: RuleDetails }) => areInForce(details, bitOf);
-  return {
-    ...rules,
-    rules: rules.rules.filter(has),
-    destinations: rules.destinations.map((list) => ({ ...list, rules: list.rules.filter(has) })),
-  };
-}
-
-function areInForce(details: RuleDetails | undefined, bitOf: SetBitOf): boolean {
-  return details === undefined || [...details.inSets, ...details.notInSets].every((name) => bitOf(name) !== null);
 }
 
 /** Prefixes with a ban in force, the most valuable first. */

@@ -72,6 +72,7 @@ function make(config: Config = loadConfigText(CONFIG)): DataPlane {
       fault: (operation, cause) => events.push(`${operation}: ${(cause as Error).message}`),
       interfaceChanged: (name, error) => events.push(`${name}: ${error}`),
       leftOut: (rules) => events.push(`left out ${rules}`),
+      filterRulesLeftOut: (destinations) => events.push(`filter rules left out ${destinations}`),
     },
   });
   return plane;
@@ -159,7 +160,13 @@ describe("the data plane", () => {
     make(dry()).start();
     clock.advance(5000);
     expect(kernel.calls).toEqual([]);
-    expect(plane.view()).toEqual({ state: "dry_run", filter: null, error: null, rulesLeftOut: 0 });
+    expect(plane.view()).toEqual({
+      state: "dry_run",
+      filter: null,
+      error: null,
+      rulesLeftOut: 0,
+      filterRulesLeftOut: 0,
+    });
     make(edited(CONFIG, "dataplane: {", "dataplane: { enabled: false,")).start();
     expect(kernel.calls).toEqual([]);
     expect(plane.view().state).toBe("disabled");

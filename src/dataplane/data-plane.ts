@@ -17,10 +17,11 @@ import type { Prefix } from "../net/prefix.ts";
 import type { KernelPair, PairInstaller } from "../sourceblock/pair-installer.ts";
 import { type Pair, pairName } from "../sourceblock/source-block.ts";
 import { messageOf } from "../system/error-message.ts";
-import { DataPlaneRules, type Dropped, type RuleCounts } from "./data-plane-rules.ts";
+import { DataPlaneRules, type Dropped } from "./data-plane-rules.ts";
 import { forwardPlan } from "./forward-tunnel.ts";
 import type { FilterOptions, FilterStatus, KernelFilter, NamedSets, PinnedFilter } from "./kernel-filter.ts";
 import { OPERATOR_ENTRIES_MAX } from "./native-constants.ts";
+import type { RuleCounts } from "./operator-rules.ts";
 
 /** The kernel's side, implemented by kernel-filter.ts. */
 export interface FilterOpener {
@@ -41,6 +42,8 @@ export interface DataPlaneObserver {
   /** The error of an interface changed since the last second; null: it is filtered again. */
   interfaceChanged(name: string, error: string | null): void;
   leftOut(rules: number): void;
+  /** Destinations and attacked addresses that have no room for the operator's rules. */
+  filterRulesLeftOut(destinations: number): void;
 }
 
 export interface DataPlaneOptions {
@@ -69,7 +72,7 @@ export interface DataPlaneOptions {
 }
 
 /** The state for the API. `failed` is retried, usually every second. */
-export type DataPlaneView = { readonly rulesLeftOut: number } & (
+export type DataPlaneView = { readonly rulesLeftOut: number; readonly filterRulesLeftOut: number } & (
   | { readonly state: "disabled" | "dry_run"; readonly filter: null; readonly error: null }
   | { readonly state: "failed"; readonly filter: null; readonly error: string }
   | { readonly state: "up"; readonly filter: FilterStatus; readonly error: null }
@@ -122,6 +125,7 @@ export class DataPlane implements PairInstaller {
       monotonicMs,
       onFault: (cause) => observer.fault("rules", cause),
       onLeftOut: (rules) => observer.leftOut(rules),
+      onOperatorsLeftOut: (destinations) => observer.filterRulesLeftOut(destinations),
     });
   }
 
@@ -223,9 +227,10 @@ export class DataPlane implements PairInstaller {
   }
 
   view(): DataPlaneView {
-    const { leftOut: rulesLeftOut } = this.#rules;
-    if (this.#filter !== null) return { state: "up", filter: this.#filter.status(), error: null, rulesLeftOut };
-    const idle = { filter: null, rulesLeftOut };
+    const { leftOut: rulesLeftOut, operatorsLeftOut: filterRulesLeftOut } = this.#rules;
+    const leftOut = { rulesLeftOut, filterRulesLeftOut };
+    if (this.#filter !== null) return { state: "up", filter: this.#filter.status(), error: null, ...leftOut };
+    const idle = { filter: null, ...leftOut };
     if (this.#isWanted) return { state: "failed", error: this.#error, ...idle };
     return { state: this.#dataplane.enabled ? "dry_run" : "disabled", error: null, ...idle };
   }

@@ -7,6 +7,7 @@ const STATES = ["up", "failed", "dry_run", "disabled"] as const;
 export interface DataplaneReading {
   readonly state: (typeof STATES)[number];
   readonly rulesLeftOut: number;
+  readonly filterRulesLeftOut: number;
   readonly filter: {
     readonly pairs: number;
     readonly rules: number;
@@ -38,6 +39,10 @@ export class DataplaneMetrics extends MetricGroup {
     "svc_dataplane_rules_left_out",
     "Rules of bans left out because the kernel maps were full.",
   );
+  readonly #filterRulesLeftOut = this.gauge(
+    "svc_dataplane_filter_rules_left_out",
+    "Destinations and attacked addresses that rules of the operator are not tried for, since there was no room.",
+  );
   readonly #packets = this.counter(
     "svc_dataplane_packets_total",
     "Packets that the data plane judged, by verdict.",
@@ -57,10 +62,11 @@ export class DataplaneMetrics extends MetricGroup {
 
   readonly #forward = new ForwardMetrics(this.registry, "svc_dataplane");
 
-  set({ state: current, filter, rulesLeftOut }: DataplaneReading): void {
+  set({ state: current, filter, rulesLeftOut, filterRulesLeftOut }: DataplaneReading): void {
     this.#forward.set(filter?.forward ?? null);
     for (const state of STATES) this.#state.set({ state }, state === current ? 1 : 0);
     this.#leftOut.set(rulesLeftOut);
+    this.#filterRulesLeftOut.set(filterRulesLeftOut);
     for (const metric of [this.#attached, this.#entries, this.#packets, this.#bytes]) metric.reset();
     if (filter === null) return;
     this.#bound.set(filter.maxRules);

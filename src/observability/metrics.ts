@@ -11,6 +11,7 @@ import { DataplaneMetrics } from "./dataplane-metrics.ts";
 import { DetectionMetrics } from "./detection-metrics.ts";
 import { EdgeMetrics } from "./edge-metrics.ts";
 import { EventMetrics } from "./event-metrics.ts";
+import { FilterRuleMetrics } from "./filter-rule-metrics.ts";
 import { HoldMetrics } from "./hold-metrics.ts";
 import { MitigationMetrics } from "./mitigation-metrics.ts";
 import { NotifyMetrics } from "./notify-metrics.ts";
@@ -35,6 +36,7 @@ export class Metrics {
   readonly scrub: ScrubMetrics;
   readonly edge: EdgeMetrics;
   readonly dataplane: DataplaneMetrics;
+  readonly filterRules: FilterRuleMetrics;
   readonly prefixSets: PrefixSetMetrics;
   readonly #registry = new Registry();
   readonly #readings: (() => void)[] = [];
@@ -60,6 +62,7 @@ export class Metrics {
     this.scrub = new ScrubMetrics(this.#registry);
     this.edge = new EdgeMetrics(this.#registry);
     this.dataplane = new DataplaneMetrics(this.#registry);
+    this.filterRules = new FilterRuleMetrics(this.#registry);
     this.prefixSets = new PrefixSetMetrics(this.#registry);
   }
 

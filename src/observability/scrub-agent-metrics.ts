@@ -1,7 +1,9 @@
 /** The metrics of a scrub node's agent, in a registry of their own, since the agent is a separate process. */
 import { collectDefaultMetrics, Registry } from "prom-client";
+import { FilterRuleCounts, type FilterRuleReading } from "./filter-rule-metrics.ts";
 import { ForwardMetrics, type ForwardReading } from "./forward-metrics.ts";
 import { MetricGroup } from "./metric-group.ts";
+import { PrefixSetMetrics } from "./prefix-set-metrics.ts";
 
 /** Each result of a poll, and of a report. */
 const POLL_RESULTS = [
@@ -26,6 +28,10 @@ export interface ScrubAgentReading {
   readonly interfaces: readonly { readonly name: string; readonly state: "attached" | "failed" }[];
   readonly verdicts: Readonly<Record<string, { readonly packets: number; readonly bytes: number }>>;
   readonly forward: ForwardReading | null;
+  /** Destinations and attacked addresses that this node's own rules are not tried for, since there is no room. */
+  readonly localLeftOut: number;
+  /** Of this node's own rules, by name. */
+  readonly localCounts: ReadonlyMap<string, Omit<FilterRuleReading, "name">>;
 }
 
 export class ScrubAgentMetrics extends MetricGroup {
@@ -37,6 +43,10 @@ export class ScrubAgentMetrics extends MetricGroup {
   readonly #bans = this.gauge("svc_scrub_agent_bans", "Bans of the last rule document that have not ended.", "state");
   readonly #rules = this.gauge("svc_scrub_agent_rules", "Rules in the kernel.");
   readonly #leftOut = this.gauge("svc_scrub_agent_rules_left_out", "Rules left out because the kernel maps are full.");
+  readonly #localLeftOut = this.gauge(
+    "svc_scrub_agent_filter_rules_left_out",
+    "Destinations and attacked addresses that filter_rules of this node are not tried for, since there was no room.",
+  );
   readonly #attached = this.gauge(
     "svc_scrub_agent_interface_attached",
     "1 if the filter is attached to the interface, else 0.",
@@ -70,6 +80,14 @@ export class ScrubAgentMetrics extends MetricGroup {
   }
 
   readonly #forward = new ForwardMetrics(this.registry, "svc_scrub_agent");
+  readonly #local = new FilterRuleCounts(this.registry, "svc_scrub_agent_filter_rule");
+  readonly prefixSets = new PrefixSetMetrics(this.registry);
+  readonly #readings: (() => void)[] = [];
+
+  /** Runs `read` before each scrape. */
+  beforeScrape(read: () => void): void {
+    this.#readings.push(read);
+  }
 
   set(reading: ScrubAgentReading): void {
     this.#dryRun.set(reading.isDryRun ? 1 : 0);
@@ -78,6 +96,8 @@ export class ScrubAgentMetrics extends MetricGroup {
     this.#bans.set({ state: "virtual" }, reading.virtualBans);
     this.#rules.set(reading.rules);
     this.#leftOut.set(reading.leftOutRules);
+    this.#localLeftOut.set(reading.localLeftOut);
+    this.#local.set([...reading.localCounts].map(([name, counts]) => ({ name, ...counts })));
     for (const { name, state } of reading.interfaces)
       this.#attached.set({ interface: name }, state === "attached" ? 1 : 0);
     this.#forward.set(reading.forward);
@@ -107,6 +127,7 @@ export class ScrubAgentMetrics extends MetricGroup {
 
   /** The text exposition format. */
   text(): Promise<string> {
+    for (const read of this.#readings) read();
     return this.registry.metrics();
   }
 }

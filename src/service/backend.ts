@@ -3,7 +3,7 @@
 import { Tenancy } from "../access/tenancy.ts";
 import type { AuditAnswer, AuditQuery } from "../audit/audit-event.ts";
 import type { Config } from "../config/config.ts";
-import type { RuleCounts } from "../dataplane/data-plane-rules.ts";
+import type { RuleCounts } from "../dataplane/operator-rules.ts";
 import type { EndedAttacksQuery } from "../detection/attack/attack.ts";
 import type { AttackSeries } from "../detection/attack/attack-series.ts";
 import { type AttackSources, sourcesOf } from "../detection/attack/attack-sources.ts";

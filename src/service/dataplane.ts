@@ -120,6 +120,14 @@ function observerOf({ log, limiter, metrics }: PacketDroppingOptions): DataPlane
       else
         log.error({ rules }, "no room in the kernel for some rules of bans: raise dataplane.limits.max_dynamic_rules");
     },
+    filterRulesLeftOut(destinations) {
+      if (destinations === 0) log.info({}, "there is room in the kernel for all filter rules again");
+      else
+        log.error(
+          { destinations },
+          "no room in the kernel for filter rules of some destinations or attacked addresses: use fewer or wider destinations",
+        );
+    },
   };
 }
 

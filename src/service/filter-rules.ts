@@ -1,4 +1,4 @@
-/** The operator's rules as the service runs them: logs their changes. */
+/** The operator's rules as the service runs them: logs and counts their changes. */
 import type { Config } from "../config/config.ts";
 import { readFilterRule } from "../http/wire/filter-rule.ts";
 import {
@@ -6,19 +6,28 @@ import {
   type FilterRulesObserver,
   type FilterRulesOptions,
   type FilterRulesPolicy,
+  RULE_ORDER_REFUSALS,
 } from "../mitigation/operator/filter-rules.ts";
+import type { FilterRuleMetrics } from "../observability/filter-rule-metrics.ts";
 import type { Log } from "../observability/log.ts";
+import type { Metrics } from "../observability/metrics.ts";
 import type { StateStore } from "../storage/state-store.ts";
 
 export interface FilterRulesParts extends Pick<FilterRulesOptions, "onChange"> {
   readonly config: Config;
   readonly state: StateStore;
   readonly log: Log;
+  readonly metrics: Metrics;
 }
 
-export function openFilterRules({ config, state, log, onChange }: FilterRulesParts): FilterRules {
+export function openFilterRules({ config, state, log, metrics, onChange }: FilterRulesParts): FilterRules {
+  metrics.filterRules.declare(RULE_ORDER_REFUSALS);
   const store = state.table("filter_rules");
-  const terms = { policy: filterRulesPolicy(config), read: readFilterRule, observer: observerOf(log) };
+  const terms = {
+    policy: filterRulesPolicy(config),
+    read: readFilterRule,
+    observer: observerOf(log, metrics.filterRules),
+  };
   return new FilterRules({ ...terms, store, onChange }, state.stored.filter_rules);
 }
 
@@ -27,10 +36,13 @@ export function filterRulesPolicy({ filterRules, networks, dataplane, prefixSets
   return { configured: filterRules, networks, hasDataplane: dataplane?.enabled === true, sets };
 }
 
-function observerOf(log: Log): FilterRulesObserver {
+function observerOf(log: Log, metrics: FilterRuleMetrics): FilterRulesObserver {
   return {
     ordered: ({ name, rule, expiresAt }) => log.info({ name, rule, expires_at: expiresAt }, "filter rule ordered"),
-    refused: (refusal) => log.info({ reason: refusal }, "filter rule refused"),
+    refused(refusal) {
+      metrics.refused(refusal);
+      log.info({ reason: refusal }, "filter rule refused");
+    },
     ended: (end, { name }) => log.info({ name, reason: end }, "filter rule ended"),
     unusable: ({ name }) =>
       log.warn(

@@ -114,7 +114,7 @@ export class Floodwall {
         this.#limiter.pass("ban", (suppressed) => log.error({ cause, suppressed }, "a ban could not be updated")),
     });
     this.timelines = new AttackTimelines(this.bans);
-    this.filterRules = openFilterRules({ config, log, state, onChange: () => this.dataPlane?.rulesChanged() });
+    this.filterRules = openFilterRules({ config, log, metrics, state, onChange: () => this.dataPlane?.rulesChanged() });
     this.dataPlane = openDataPlane({
       ...options,
       filterRules: () => this.filterRules.inForce(),

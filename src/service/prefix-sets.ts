@@ -1,10 +1,10 @@
-/** The named sets as the service runs them: logs and counts what comes of their files. */
+/** The named sets as the service and a scrub node run them: logs and counts what comes of their files. */
 import type { Config } from "../config/config.ts";
 import type { FilterOpener } from "../dataplane/data-plane.ts";
 import { buildNamedSets } from "../dataplane/kernel-filter.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
-import type { Metrics } from "../observability/metrics.ts";
+import type { PrefixSetMetrics } from "../observability/prefix-set-metrics.ts";
 import { PrefixSets, type WantedSets } from "../prefixset/prefix-sets.ts";
 import { setReader } from "../prefixset/set-reader.ts";
 import type { Clock } from "../system/clock.ts";
@@ -16,11 +16,13 @@ export interface PrefixSetParts {
   readonly timers: Timers;
   readonly log: Log;
   readonly limiter: Limiter;
-  readonly metrics: Metrics;
+  readonly metrics: { readonly prefixSets: PrefixSetMetrics; beforeScrape(read: () => void): void };
 }
 
+type SetsConfig = Pick<Config, "prefixSets" | "dataplane" | "dryRun">;
+
 /** Rejects with a PrefixSetError. */
-export async function openPrefixSets(config: Config, parts: PrefixSetParts): Promise<PrefixSets> {
+export async function openPrefixSets(config: SetsConfig, parts: PrefixSetParts): Promise<PrefixSets> {
   const { clock, timers, log, limiter, metrics } = parts;
   const made = await PrefixSets.open(wantedSets(config), {
     read: setReader(timers),
@@ -58,12 +60,12 @@ export async function openPrefixSets(config: Config, parts: PrefixSetParts): Pro
   return made;
 }
 
-export function wantedSets({ prefixSets: sets, dataplane, dryRun }: Config): WantedSets {
+export function wantedSets({ prefixSets: sets, dataplane, dryRun }: SetsConfig): WantedSets {
   return { sets, isKernel: dataplane?.enabled === true && !dryRun };
 }
 
 /** What an earlier process left in force goes on to be known by the same bits. */
-function pinnedNames({ dataplane }: Config, kernel: Pick<FilterOpener, "readPinned">): readonly string[] {
+function pinnedNames({ dataplane }: SetsConfig, kernel: Pick<FilterOpener, "readPinned">): readonly string[] {
   if (dataplane === null) return [];
   try {
     return kernel.readPinned(dataplane.pinPath).namedSets;

@@ -3,6 +3,7 @@ import type { GobgpAnnouncer } from "../bgp/gobgp-announcer.ts";
 import type { DataPlane } from "../dataplane/data-plane.ts";
 import type { Detector } from "../detection/judge/detector.ts";
 import type { BanEngine } from "../mitigation/ban-engine.ts";
+import type { FilterRules } from "../mitigation/operator/filter-rules.ts";
 import type { Protections } from "../mitigation/protection/protections.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
@@ -18,6 +19,7 @@ export interface ScrapedParts {
   readonly state: Pick<StateStore, "unsaved">;
   readonly sourceBlocks: SourceBlocks;
   readonly protections: Protections;
+  readonly filterRules: Pick<FilterRules, "counts">;
   readonly scrub: ScrubNodes;
   readonly dataPlane: DataPlane | null;
   readonly announcer: GobgpAnnouncer | null;
@@ -25,7 +27,8 @@ export interface ScrapedParts {
 }
 
 export function fillMetrics(metrics: Metrics, parts: ScrapedParts): void {
-  const { config, detector, bans, state, sourceBlocks, protections, scrub, dataPlane, announcer, packetPath } = parts;
+  const { config, detector, bans, state, sourceBlocks, protections, filterRules, scrub } = parts;
+  const { dataPlane, announcer, packetPath } = parts;
   metrics.setDryRun(config.dryRun);
   metrics.detection.setActive(detector.active.values());
   metrics.baselines.set(detector.baselines.table ?? { count: 0, refused: 0, seasons: null });
@@ -35,7 +38,12 @@ export function fillMetrics(metrics: Metrics, parts: ScrapedParts): void {
   metrics.sourceBlocks.set(sourceBlocks.counts());
   metrics.protection.set(protections.counts());
   metrics.scrub.set(scrub.views());
-  if (dataPlane !== null) metrics.dataplane.set(dataPlane.view());
+  metrics.filterRules.setRules(filterRules.counts());
+  if (dataPlane !== null) {
+    metrics.dataplane.set(dataPlane.view());
+    const counts = [...(dataPlane.operatorCounts()?.entries() ?? [])];
+    metrics.filterRules.setCounts(counts.map(([name, matched]) => ({ name, ...matched })));
+  }
   if (packetPath !== null) {
     const { detection } = packetPath;
     metrics.capture.setSources(packetPath.sources());

@@ -12,6 +12,7 @@ import { EdgeInventoryWire } from "../../src/http/wire/edge/node.ts";
 import { EdgeReportWire } from "../../src/http/wire/edge/report.ts";
 import { FleetStatusWire } from "../../src/http/wire/edge/status.ts";
 import { ZoneDocumentWire } from "../../src/http/wire/edge/zone.ts";
+import { FilterRuleWire } from "../../src/http/wire/filter-rule.ts";
 import { ProtectionWire } from "../../src/http/wire/protection.ts";
 import { FlowspecWire } from "../../src/http/wire/rule.ts";
 import { RuleDocumentWire } from "../../src/http/wire/scrub-document.ts";
@@ -42,6 +43,7 @@ const EXAMPLES: Readonly<Record<string, TSchema>> = {
   "zone-status": FleetStatusWire,
   "edge-history": EdgeHistoryWire,
   protection: ProtectionWire,
+  "filter-rule": FilterRuleWire,
   lever: LeverWire,
 };
 

@@ -105,7 +105,7 @@ const WHOLE_STATUS = status({
   bgp: { config: BGP_CONFIG, connected: true, gobgpVersion: 4, fault: null, neighbors: [] } as never,
   update: { latestVersion: "1.3.0", isSecurity: true, latestUrl: "https://example.net/1.3.0" },
   scrubbing: { nextHop: "192.0.2.67" as IpAddress, nextHop6: null, communities: ["64500:2"], localPref: 0 },
-  dataplane: { state: "failed", filter: null, error: "no permission", rulesLeftOut: 0 },
+  dataplane: { state: "failed", filter: null, error: "no permission", rulesLeftOut: 0, filterRulesLeftOut: 0 },
 });
 
 const ATTACKS = [

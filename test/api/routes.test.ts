@@ -76,6 +76,13 @@ const MATRIX: readonly (readonly [string, Answers, object?])[] = [
   // Tenants may choose nothing, unless the operator allows it.
   [`PUT /api/v1/protection/${ACME_HOST}`, { ...COMMAND, tenantOperator: 409 }, { profile: "web" }],
   ["DELETE /api/v1/protection/192.0.2.2", LIFT],
+  ["GET /api/v1/filter-rules", UNSCOPED_READ],
+  [
+    "POST /api/v1/filter-rules",
+    { ...COMMAND, tenantOperator: UNSCOPED },
+    { name: "a", action: "drop", ttl_seconds: 60 },
+  ],
+  ["DELETE /api/v1/filter-rules/none", { ...LIFT, tenantOperator: UNSCOPED }],
   ["GET /api/v1/dataplane/rules", NODE],
   ["POST /api/v1/dataplane/nodes/scrub1/report", REPORT, { version: "1" }],
   ["GET /api/v1/dataplane/nodes", UNSCOPED_READ],

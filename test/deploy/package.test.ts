@@ -61,6 +61,12 @@ test("the agent of a scrub node has an executable of its own", () => {
   const agent = join(files, "usr/bin/floodwall-scrub");
   expect(run(agent, "--version")).toMatch(/^floodwall-scrub \d/);
   expect(() => run(agent, "--config", "/nonexistent.yaml")).toThrow(/nonexistent\.yaml: .*nonexistent\.yaml/s);
+  // Sets are read in a thread, which the executable has inside, before the kernel is asked for anything.
+  const config = join(directory, "scrub.yaml");
+  const sets = "prefix_sets: [{ name: drop, file: /nonexistent.txt }]";
+  const required = 'node: a\ncontroller: { url: "http://127.0.0.1:1" }\ndataplane: { interfaces: [fw-absent0] }';
+  writeFileSync(config, `${required}\nstate_dir: ${directory}\n${sets}\n`);
+  expect(() => run(agent, "--config", config)).toThrow(/prefix_sets: drop: .*nonexistent\.txt/s);
 });
 
 test("it replays a capture with the packet counter inside", () => {

@@ -4,6 +4,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { FILTER_SCHEMA } from "../../src/dataplane/native-constants.ts";
 import { vethUnavailable } from "../fixtures/dataplane/veth.ts";
+import { metricIn } from "../fixtures/metric-value.ts";
 import { ScrubWorld, SECRETS, VICTIM } from "../fixtures/scrub/scrub-world.ts";
 import { eventually, type ServiceProcess } from "../fixtures/service.ts";
 
@@ -43,6 +44,43 @@ describe.skipIf(vethUnavailable !== null)(`a scrub node${reason}`, () => {
     await world.rulesInForce(0);
     expect(await world.dropped(53, 100)).toBe(0);
     expect(await agent.stop()).toBe(0);
+  });
+
+  test("rules of the node's operator act without the service, for attacked addresses while these have a ban, and over a kill", async () => {
+    const list = world.writeFile("resolvers.txt", "198.51.100.0/24\n");
+    const keys = `metrics_listen: 127.0.0.1:9641
+prefix_sets: [{ name: resolvers, file: ${list} }]
+filter_rules:
+  - { name: counted, action: drop, source_sets: [resolvers], dry_run: true }
+  - { name: game, action: drop, protocol: udp, source_ports: ["4444"], packet_lengths: ["428"], when: attacked }
+  - { name: dns, action: limit, protocol: udp, source_ports: ["53"], source_sets: [resolvers], packets_per_second: 1 }
+`;
+    const first = world.startAgent({ keys });
+    await first.says("floodwall scrub is up");
+    expect(await world.dropped(53, 1000)).toBeGreaterThanOrEqual(990);
+    expect(await world.dropped(4444, 100)).toBe(0);
+    const service = await world.startService();
+    // Of the ban: the node's own are not counted.
+    await world.rulesInForce(1);
+    expect(await world.dropped(4444, 100)).toBe(100);
+    const text = world.metrics(9641);
+    expect(metricIn(text, 'svc_scrub_agent_filter_rule_dropped_packets_total{rule="game"}')).toBe(100);
+    expect(metricIn(text, 'svc_scrub_agent_filter_rule_packets_total{rule="counted"}')).toBe(1200);
+    expect(metricIn(text, 'svc_prefix_set_prefixes{set="resolvers"}')).toBe(1);
+    await first.stop("SIGKILL");
+    expect(await world.dropped(4444, 100)).toBe(100);
+    const second = world.startAgent({ keys });
+    await second.says("floodwall scrub is up");
+    expect(await world.dropped(4444, 100)).toBe(100);
+    expect((await service.post("/api/v1/unban", { ip: VICTIM }, SECRETS.ADMIN)).status).toBe(200);
+    await eventually(async () => (await world.dropped(4444, 10)) === 0, "the rule for attacked addresses still acts");
+    expect(await world.dropped(53, 1000)).toBeGreaterThanOrEqual(990);
+    // A node without rules of its own, and without a word of the service.
+    await second.stop("SIGKILL");
+    await service.stop("SIGKILL");
+    const last = world.startAgent({ name: "other" });
+    await last.says("floodwall scrub is up");
+    expect(await world.dropped(53, 100)).toBe(0);
   });
 
   test("without the service the node goes on, killed and started again too, until the bans have lapsed", async () => {

@@ -29,8 +29,13 @@ export function AuditAbout({ event }: { readonly event: AuditEventWire }) {
       );
     case "protection":
       return <a href={linkTo(["mitigation"], { which: "protection" })}>protection</a>;
-    case "config_reload":
     case "filter_rule":
+      return (
+        <a href={linkTo(["mitigation"], { which: "rules", q: target })} aria-label={`The filter rule ${target}`}>
+          rule
+        </a>
+      );
+    case "config_reload":
       return <>–</>;
     default:
       return action satisfies never;

@@ -1,17 +1,26 @@
 /** What is done against attacks: all measures in force in one list, the bans that were refused or ended, and one ban. */
+import { isUnscoped } from "../../api/session.ts";
 import { BanButton } from "../../parts/ban-actions.tsx";
 import { Segments } from "../../parts/field.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { place, setQuery } from "../../router.ts";
 import type { ViewProps } from "../../view.ts";
 import { BanPage } from "../bans/ban-page.tsx";
+import { FilterRules } from "./filter-rules.tsx";
 import { MeasuresInForce } from "./in-force.tsx";
 import { PastBans } from "./past-bans.tsx";
 import { Protections } from "./protections.tsx";
 
-const TITLES = { active: "In force", rejected: "Refused", withdrawn: "Ended", protection: "Protection" } as const;
+const TITLES = {
+  active: "In force",
+  rejected: "Refused",
+  withdrawn: "Ended",
+  protection: "Protection",
+  rules: "Filter rules",
+} as const;
 type Which = keyof typeof TITLES;
-const CHOICES: readonly Which[] = ["active", "rejected", "withdrawn", "protection"];
+const CHOICES_OF_TENANT: readonly Which[] = ["active", "rejected", "withdrawn", "protection"];
+const CHOICES: readonly Which[] = [...CHOICES_OF_TENANT, "rules"];
 
 export function Mitigation({ steps }: ViewProps) {
   const [prefix, startedAt] = steps;
@@ -20,16 +29,18 @@ export function Mitigation({ steps }: ViewProps) {
 }
 
 function Lists() {
-  const which = CHOICES.find((each) => each === place.value.query.get("which")) ?? "active";
+  const choices = isUnscoped() ? CHOICES : CHOICES_OF_TENANT;
+  const which = choices.find((each) => each === place.value.query.get("which")) ?? "active";
   const choice = (
     <Segments
       label="Which measures"
       value={which}
-      options={CHOICES.map((each) => [each, TITLES[each]] as const)}
+      options={choices.map((each) => [each, TITLES[each]] as const)}
       onChange={(each) => setQuery({ which: each === "active" ? null : each })}
     />
   );
   if (which === "protection") return <Protections title={TITLES.protection} choice={choice} />;
+  if (which === "rules") return <FilterRules title={TITLES.rules} choice={choice} />;
   if (which === "active") return <MeasuresInForce title={TITLES.active} choice={choice} />;
   return (
     <Panel

@@ -4,6 +4,7 @@ import { Badge } from "../../parts/badge.tsx";
 import { Callout } from "../../parts/callout.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
 import { byteCount, scaled, wholeNumber } from "../../text/format/numbers.ts";
+import { counted } from "../../text/format/words.ts";
 
 type Dataplane = NonNullable<StatusWire["dataplane"]>;
 
@@ -15,7 +16,8 @@ const STATES = {
 } as const;
 
 export function DroppingPanel({ dataplane }: { readonly dataplane: Dataplane }) {
-  const { state, error, interfaces, pairs, rules, max_dynamic_rules: most, rules_left_out: leftOut } = dataplane;
+  const { state, error, interfaces, pairs, rules, max_dynamic_rules: most } = dataplane;
+  const { rules_left_out: leftOut, filter_rules_left_out: withoutRoom } = dataplane;
   const { tone, text } = STATES[state];
   return (
     <Panel title="Dropped on this machine">
@@ -27,6 +29,11 @@ export function DroppingPanel({ dataplane }: { readonly dataplane: Dataplane }) 
       {leftOut !== undefined && (
         <Callout tone="warn" title={`No room for ${leftOut} rules of bans`}>
           Raise <code>dataplane.limits.max_dynamic_rules</code>, or unblock sources.
+        </Callout>
+      )}
+      {withoutRoom !== undefined && (
+        <Callout tone="warn" title={`No room for the filter rules of ${counted(withoutRoom, "destination")}`}>
+          Use fewer or wider destinations in <code>filter_rules</code>.
         </Callout>
       )}
       <Facts

@@ -13,12 +13,19 @@ import { levels } from "./mitigation.ts";
 type File = Pruned<ConfigFile>;
 type RuleFile = Pruned<FilterRuleFile>;
 
-export function* filterRulesAreWhole(file: File): Generator<Finding> {
+/** The keys of a service that a scrub node has as well; `networks` are those that destinations lie in. */
+type Rules = Pick<File, "filter_rules" | "networks">;
+
+/** Rules of the kernel that one of the operator takes at most: of two rates, for two families. */
+const KERNEL_RULES_EACH = 4;
+
+/** @param key of the networks. */
+export function* filterRulesAreWhole(file: Rules, key = "networks"): Generator<Finding> {
   const first = new Map<string, number>();
   for (const [i, rule] of (file.filter_rules ?? []).entries()) {
     if (rule === undefined) continue;
     const path: ConfigPath = ["filter_rules", i];
-    for (const finding of filterRuleFindings(rule, file.networks))
+    for (const finding of filterRuleFindings(rule, file.networks, key))
       yield { ...finding, path: [...path, ...finding.path] };
     const other = rule.name === undefined ? undefined : first.get(rule.name);
     if (other !== undefined) yield { path: [...path, "name"], rule: `is there already, as filter_rules[${other}]` };
@@ -26,11 +33,39 @@ export function* filterRulesAreWhole(file: File): Generator<Finding> {
   }
 }
 
+export function* filterRulesHaveRoom({ dataplane, filter_rules: rules }: RulesInKernel): Generator<Finding> {
+  const most = dataplane?.limits?.max_dynamic_rules;
+  const wanted = KERNEL_RULES_EACH * (rules ?? []).length;
+  if (most === undefined || most >= wanted) return;
+  const rule = `must be at least ${KERNEL_RULES_EACH} for each of filter_rules, ${wanted}, not ${most}`;
+  yield { path: ["dataplane", "limits", "max_dynamic_rules"], rule };
+}
+
+interface RulesInKernel extends Pick<File, "filter_rules"> {
+  readonly dataplane?:
+    | { readonly limits?: { readonly max_dynamic_rules?: number | undefined } | undefined }
+    | undefined;
+}
+
 /** Of rules, of profiles and of hostgroups. */
 export function* setsOfRulesExist(file: File): Generator<Finding> {
-  if (file.prefix_sets?.some((set) => set?.name === undefined) === true) return;
-  const known = new Set((file.prefix_sets ?? []).map((set) => set?.name));
-  for (const { path, names } of namedSets(file)) {
+  yield* setsExist(file, [...setsOfRules(file), ...setsOfScrub(file)]);
+}
+
+/** On a scrub node only rules name sets. */
+export function* setsOfFilterRulesExist(file: Pick<File, "filter_rules" | "prefix_sets">): Generator<Finding> {
+  yield* setsExist(file, setsOfRules(file));
+}
+
+interface NamedSets {
+  readonly path: ConfigPath;
+  readonly names: readonly (string | undefined)[];
+}
+
+function* setsExist({ prefix_sets: sets }: Pick<File, "prefix_sets">, named: Iterable<NamedSets>): Generator<Finding> {
+  if (sets?.some((set) => set?.name === undefined) === true) return;
+  const known = new Set((sets ?? []).map((set) => set?.name));
+  for (const { path, names } of named) {
     for (const [i, name] of names.entries()) {
       if (name === undefined || known.has(name)) continue;
       yield { path: [...path, i], rule: `there is no set ${name} in prefix_sets: add it there, or correct it` };
@@ -38,14 +73,15 @@ export function* setsOfRulesExist(file: File): Generator<Finding> {
   }
 }
 
-function* namedSets(
-  file: File,
-): Generator<{ readonly path: ConfigPath; readonly names: readonly (string | undefined)[] }> {
+function* setsOfRules(file: Pick<File, "filter_rules">): Generator<NamedSets> {
   for (const [i, rule] of (file.filter_rules ?? []).entries()) {
     for (const key of ["source_sets", "not_source_sets"] as const) {
       yield { path: ["filter_rules", i, key], names: rule?.[key] ?? [] };
     }
   }
+}
+
+function* setsOfScrub(file: File): Generator<NamedSets> {
   for (const [i, profile] of (file.scrub_profiles ?? []).entries()) {
     yield { path: ["scrub_profiles", i, "blocked_sets"], names: profile?.blocked_sets ?? [] };
   }
@@ -59,12 +95,12 @@ export function* filterRulesNeedTheDataplane({ dataplane, filter_rules: rules }:
   yield { path: ["filter_rules"], rule: "needs the section dataplane, which drops packets on this machine: add it" };
 }
 
-/** Of one rule; paths begin at it. */
-export function* filterRuleFindings(rule: RuleFile, networks: File["networks"]): Generator<Finding> {
+/** Of one rule; paths begin at it. @param key of the networks. */
+export function* filterRuleFindings(rule: RuleFile, networks: File["networks"], key = "networks"): Generator<Finding> {
   yield* limitFindings(rule);
   yield* protocolFindings(rule);
   yield* payloadFindings(rule);
-  yield* destinationFindings(rule, networks);
+  yield* destinationFindings(rule, networks, key);
 }
 
 function* limitFindings(rule: RuleFile): Generator<Finding> {
@@ -124,7 +160,11 @@ function* payloadFindings({ payload = [], handshake }: RuleFile): Generator<Find
   }
 }
 
-function* destinationFindings({ destinations = [], source }: RuleFile, networks: File["networks"]): Generator<Finding> {
+function* destinationFindings(
+  { destinations = [], source }: RuleFile,
+  networks: File["networks"],
+  key: string,
+): Generator<Finding> {
   const from = source === undefined ? null : parseAddressOrPrefix(source);
   const known = (networks ?? []).map((text) => (text === undefined ? null : parseAddressOrPrefix(text)));
   const all = known.filter((prefix) => prefix !== null);
@@ -135,7 +175,7 @@ function* destinationFindings({ destinations = [], source }: RuleFile, networks:
     const path = ["destinations", i];
     const network = table === null ? undefined : all[table.find(prefix.address)];
     if (table !== null && (network === undefined || network.length > prefix.length)) {
-      yield { path, rule: `${prefix.text} lies in none of networks: add it there, or correct it` };
+      yield { path, rule: `${prefix.text} lies in none of ${key}: add it there, or correct it` };
     }
     if (from !== null && from.family !== prefix.family) {
       yield { path, rule: `${prefix.text} is of another family than source, ${from.text}` };

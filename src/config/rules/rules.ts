@@ -41,7 +41,12 @@ import {
   slotsHoldTheBans,
   xdpModesAgree,
 } from "./dataplane.ts";
-import { filterRulesAreWhole, filterRulesNeedTheDataplane, setsOfRulesExist } from "./filter-rules.ts";
+import {
+  filterRulesAreWhole,
+  filterRulesHaveRoom,
+  filterRulesNeedTheDataplane,
+  setsOfRulesExist,
+} from "./filter-rules.ts";
 import { tunnelsFit } from "./forward.ts";
 import {
   carpetsWiden,
@@ -108,6 +113,7 @@ const RULES: readonly Rule[] = [
   dataplaneInterfacesAreUnique,
   setsOfRulesExist,
   filterRulesAreWhole,
+  filterRulesHaveRoom,
   filterRulesNeedTheDataplane,
   prefixSetNamesAreUnique,
   prefixSetsHaveOneSource,

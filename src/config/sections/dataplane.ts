@@ -36,7 +36,7 @@ const FILTER_KEYS = {
       {
         max_dynamic_rules: described(
           integer(8, DYNAMIC_RULES_MAX, 4096),
-          "The number of rules that the kernel holds: source blocks and rules of bans together. The service needs at least 8 for each of `ban.max_active_bans`, and where bans scrub as many more as the largest filter has: one for each service, and up to eight.",
+          "The number of rules that the kernel holds: source blocks and rules of bans together. The service needs at least 8 for each of `ban.max_active_bans`, and where bans scrub as many more as the largest filter has: one for each service, and up to eight; and at least 4 for each of `filter_rules`.",
         ),
         max_sources: described(
           integer(1024, VALIDATED_SOURCES_MAX, 262_144),

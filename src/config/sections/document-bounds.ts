@@ -42,6 +42,9 @@ export const DocumentBoundsSection = described(
   },
 );
 
+/** Networks of rules where no bounds are given. */
+export const ANYWHERE: readonly Prefix[] = ["0.0.0.0/0", "::/0"].map((text) => parsePrefix(text) as Prefix);
+
 export interface DocumentBounds {
   /** Destinations of rules lie inside; null: anywhere. */
   readonly networks: readonly Prefix[] | null;

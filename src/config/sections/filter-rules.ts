@@ -1,4 +1,7 @@
-/** The list `filter_rules`: rules of the operator for the data plane of this machine, tried before those of bans. */
+/**
+ * The list `filter_rules` of the service and of a scrub node: rules of the operator for the data plane of the machine,
+ * tried before those of bans.
+ */
 import { type Static, Type } from "@sinclair/typebox";
 import { LENGTH_RANGES_MAX, PATTERNS_MAX, PAYLOAD_BYTES_MAX } from "../../dataplane/native-constants.ts";
 import { FILTER_RULE_DESTINATIONS_MAX, FILTER_RULES_MAX, PREFIX_SETS_MAX } from "../../limits.ts";
@@ -61,7 +64,7 @@ export const FilterRuleFile = Type.Object(
     ),
     destinations: described(
       list(text("addressOrPrefix"), FILTER_RULE_DESTINATIONS_MAX),
-      "The destinations that it is for, within `networks`. An empty list is all `networks`.",
+      "The destinations that it is for, within `networks`, on a scrub node `bounds.networks`. An empty list is all of these.",
     ),
     source: described(Type.Optional(text("addressOrPrefix")), "The prefix that the source lies in."),
     source_sets: described(
@@ -145,25 +148,31 @@ export const FilterRuleFile = Type.Object(
 );
 export type FilterRuleFile = Static<typeof FilterRuleFile>;
 
+const EXAMPLES = [
+  [
+    {
+      name: "handshakes",
+      action: "limit",
+      handshake: "tls",
+      per: "source",
+      packets_per_second: 20,
+      when: "attacked",
+    },
+    { name: "no-chargen", action: "drop", protocol: "udp", source_ports: ["19"] },
+  ],
+  [{ name: "queries", action: "drop", protocol: "udp", ports: ["27015"], payload: [{ bytes: "ffffffff 54" }] }],
+];
+
 export const FilterRules = described(
   list(FilterRuleFile, FILTER_RULES_MAX),
   "Rules of your own for the data plane of this machine. They are tried in their order, after `dataplane.allowlist`, `protected_whitelist` and source blocks, and before the rules of bans. All that a rule has must match.",
-  {
-    examples: [
-      [
-        {
-          name: "handshakes",
-          action: "limit",
-          handshake: "tls",
-          per: "source",
-          packets_per_second: 20,
-          when: "attacked",
-        },
-        { name: "no-chargen", action: "drop", protocol: "udp", source_ports: ["19"] },
-      ],
-      [{ name: "queries", action: "drop", protocol: "udp", ports: ["27015"], payload: [{ bytes: "ffffffff 54" }] }],
-    ],
-  },
+  { examples: EXAMPLES },
+);
+
+export const NodeFilterRules = described(
+  list(FilterRuleFile, FILTER_RULES_MAX),
+  "Rules of your own on this node. They are tried in their order, after `dataplane.allowlist` and `protected_whitelist`, and before the rules of the service's bans. All that a rule has must match. `when: attacked` is for addresses with a ban in the rule document.",
+  { examples: EXAMPLES },
 );
 
 /** @param file without findings. */

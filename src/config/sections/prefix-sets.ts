@@ -33,9 +33,18 @@ const PrefixSet = Type.Object(
   closed,
 );
 
+const SETS =
+  "Named sets of prefixes, 2000000 prefixes in all. Files are read at the start, at a reload, and within 10 seconds of a change; an update of a set replaces all sets at once, and no packet is judged by half of it. A file that is missing, damaged or without a prefix is an error at the start; later the set keeps its last good prefixes,";
+
+export const NodePrefixSetsSection = described(
+  list(PrefixSet, PREFIX_SETS_MAX),
+  `${SETS} and the log and the metrics of the node say so.`,
+  { examples: [[{ name: "drop", file: "/var/lib/floodwall/drop.txt" }, { name: "bogons" }]] },
+);
+
 export const PrefixSetsSection = described(
   list(PrefixSet, PREFIX_SETS_MAX),
-  "Named sets of prefixes, 2000000 prefixes in all. Files are read at the start, at a reload, and within 10 seconds of a change; an update of a set replaces all sets at once, and no packet is judged by half of it. A file that is missing, damaged or without a prefix is an error at the start; later the set keeps its last good prefixes, and the log, `GET /api/v1/prefix-sets` and the metrics say so.",
+  `${SETS} and the log, \`GET /api/v1/prefix-sets\` and the metrics say so.`,
   {
     examples: [
       [

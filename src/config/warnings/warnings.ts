@@ -6,7 +6,7 @@ import type { Config } from "../config.ts";
 import { type ReadVariable, unsetVariables } from "../load/secrets.ts";
 import type { Finding } from "../load/shape.ts";
 import { isLoopback } from "../load/text-forms.ts";
-import { filterRuleWarnings } from "./filter-rules.ts";
+import { hiddenRuleWarnings } from "./filter-rules.ts";
 import { notifyWarnings } from "./notify.ts";
 import { scrubbingWarnings } from "./scrubbing.ts";
 import { tokenWarnings } from "./token.ts";
@@ -21,7 +21,7 @@ export function configWarnings(config: Config, read: ReadVariable): Finding[] {
     ...thresholdWarnings(config),
     ...floorWarnings(config),
     ...bgpWarnings(config),
-    ...filterRuleWarnings(config),
+    ...hiddenRuleWarnings(config.filterRules, config.networks),
     ...scrubbingWarnings(config),
     ...tokenWarnings(config, read),
     ...tlsWarnings(config),

@@ -33,7 +33,7 @@ const post = (body: object, headers: Record<string, string> = {}) =>
   fetch(`${server.base}${PATH}`, { method: "POST", headers: { ...JSON_TYPE, ...headers }, body: JSON.stringify(body) });
 const remove = (name: string) => fetch(`${server.base}${PATH}/${name}`, { method: "DELETE" });
 
-test("a rule is added before those of the configuration, read with what it matched, and removed", async () => {
+test("GET /api/v1/filter-rules: a rule is added before those of the configuration, read with what it matched, and removed", async () => {
   const answer = await post(ORDER);
   expect(answer.status).toBe(200);
   const rule = {

@@ -35,6 +35,8 @@ export const DataplaneWire = Type.Object(
     max_dynamic_rules: Type.Optional(count),
     /** Rules of bans that do not fit into the kernel maps; absent if all fit. */
     rules_left_out: Type.Optional(count),
+    /** Destinations and attacked addresses that the operator's rules are not tried for; absent if there is room for all. */
+    filter_rules_left_out: Type.Optional(count),
     /** Since the maps were created, which may be before this process started. */
     verdicts: Type.Optional(Type.Record(Type.String(), Type.Object({ packets: count, bytes: count }, closed))),
     /** Only with `dataplane.forward: redirect`: what became of packets that passed, since this process started. */
@@ -74,7 +76,7 @@ export const DataplaneWire = Type.Object(
 export type Dropping = Static<typeof DataplaneWire>;
 
 export function dataplaneToWire(
-  { state, error, filter, rulesLeftOut }: DataPlaneView,
+  { state, error, filter, rulesLeftOut, filterRulesLeftOut }: DataPlaneView,
   problems: readonly Item[] | null,
 ): Dropping {
   return omitNulls({
@@ -88,6 +90,7 @@ export function dataplaneToWire(
     rules: filter?.rules ?? null,
     max_dynamic_rules: filter?.maxRules ?? null,
     rules_left_out: rulesLeftOut || null,
+    filter_rules_left_out: filterRulesLeftOut || null,
     verdicts: filter === null ? null : { ...filter.verdicts },
     forward: filter?.forward ? forwardToWire(filter.forward) : null,
     problems: problems === null ? null : problems.flatMap(problemToWire),

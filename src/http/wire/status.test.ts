@@ -121,7 +121,7 @@ describe("status", () => {
       maxSources: 1024,
       forward: null,
     };
-    const dataplane = { state: "up", filter, error: null, rulesLeftOut: 4 } as const;
+    const dataplane = { state: "up", filter, error: null, rulesLeftOut: 4, filterRulesLeftOut: 3 } as const;
     const wire = wholeStatus(status({ dataplane }), operator);
     expect(wire.dataplane).toMatchObject({
       state: "up",
@@ -133,10 +133,17 @@ describe("status", () => {
       rules: 1,
       max_dynamic_rules: 4096,
       rules_left_out: 4,
+      filter_rules_left_out: 3,
       verdicts: { drop_rule: { packets: 3, bytes: 180 }, pass_default: { packets: 0, bytes: 0 } },
     });
     expect(Value.Check(StatusWire, wire)).toBe(true);
-    const failed = { state: "failed", filter: null, error: "no permission", rulesLeftOut: 0 } as const;
+    const failed = {
+      state: "failed",
+      filter: null,
+      error: "no permission",
+      rulesLeftOut: 0,
+      filterRulesLeftOut: 0,
+    } as const;
     expect(wholeStatus(status({ dataplane: failed }), operator).dataplane).toEqual({
       state: "failed",
       error: "no permission",

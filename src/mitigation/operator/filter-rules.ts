@@ -102,9 +102,10 @@ export class FilterRules {
     return all.map(({ rule, order }, i) => ({ rule, order, hiddenBy: hidden.get(i)?.name ?? null }));
   }
 
-  /** Number of orders. */
-  get size(): number {
-    return this.#orders.size;
+  /** Number of those in force. */
+  counts(): Readonly<Record<"configuration" | "order", number>> {
+    const order = [...this.#orders.values()].filter(({ rule }) => rule !== null).length;
+    return { configuration: this.#policy.configured.length, order };
   }
 
   /** Adds a rule, or replaces the one ordered under its name. Rejects with the store's error: then nothing changed. */

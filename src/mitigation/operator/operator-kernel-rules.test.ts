@@ -86,6 +86,13 @@ test("without room the rules that are always tried stay, and the attacked beyond
   expect(leftOut).toBe(7);
 });
 
+test("destinations without room for the rules that are always tried are counted, each once", () => {
+  const [one, other] = ["192.0.2.1/32", "192.0.2.2/32"];
+  const rules = [at("first", one), at("second", one), at("third", other)];
+  expect(made(rules, { room: 4 })).toMatchObject({ leftOut: 1, destinations: [{ prefix: { text: one } }] });
+  expect(made(rules, { room: 6 }).leftOut).toBe(0);
+});
+
 test("limits: one of packets and one of bits, of a source by its family", () => {
   const limit = { packetsPerSecond: 10, bytesPerSecond: 1000, isPerSource: true, ipv4Length: 24, ipv6Length: 48 };
   const { destinations } = made([operatorRule({ action: "limit", limit })]);

@@ -26,7 +26,7 @@ export interface OperatorKernelRule {
 export interface OperatorKernelRules {
   readonly rules: readonly OperatorKernelRule[];
   readonly destinations: readonly { readonly prefix: Prefix; readonly rules: readonly OperatorKernelRule[] }[];
-  /** Addresses with a ban that rules for attacked ones are not tried for, since there is no room. */
+  /** Destinations that rules are not tried for, and addresses with a ban that those for such are not, since there is no room. */
   readonly leftOut: number;
 }
 
@@ -50,11 +50,11 @@ export function operatorKernelRules(request: OperatorRulesRequest): OperatorKern
     destinations: rule.destinations.length === 0 ? networks : rule.destinations,
   }));
   const lists = new Lists(room);
-  for (const { rule, destinations } of placed) {
-    if (rule.when === "always") for (const prefix of destinations) lists.add(prefix, listFor(prefix, placed, false));
-  }
-  const whileAttacked = placed.filter(({ rule }) => rule.when === "attacked");
+  const always = placed.filter(({ rule }) => rule.when === "always").flatMap(({ destinations }) => destinations);
+  const wanted = new Map(always.map((prefix) => [prefix.text, prefix]));
   let leftOut = 0;
+  for (const prefix of wanted.values()) if (!lists.add(prefix, listFor(prefix, placed, false))) leftOut++;
+  const whileAttacked = placed.filter(({ rule }) => rule.when === "attacked");
   let untilMs = 0;
   for (const { prefix, expiresAt } of whileAttacked.length === 0 ? [] : attacked) {
     const own = whileAttacked.flatMap(({ destinations }) => shared(destinations, prefix));
@@ -178,7 +178,14 @@ function limited(limit: RateLimit, rate: Rate, family: 4 | 6): InlineAction {
   };
 }
 
+const ID_PREFIX = "operator/";
+
+/** Whether a rule in the kernel is one of the operator, by its id. */
+export function isOperatorRuleId(id: string): boolean {
+  return id.startsWith(ID_PREFIX);
+}
+
 function idOf({ name, isDryRun }: OperatorRule, { rule, inline, details }: Form): string {
   const says = [name, isDryRun, ruleText(rule), inline ?? null, details === undefined ? "" : detailsText(details)];
-  return `operator/${Bun.hash(JSON.stringify(says)).toString(16)}`;
+  return `${ID_PREFIX}${Bun.hash(JSON.stringify(says)).toString(16)}`;
 }

@@ -3,122 +3,50 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { requireGoodIds } from "../../../test/fixtures/dataplane/rule-ids.ts";
-import { NO_VERDICTS } from "../../../test/fixtures/dataplane/table-filter.ts";
 import { address } from "../../../test/fixtures/host-rows.ts";
 import { ManualClock, ManualTimers } from "../../../test/fixtures/manual-clock.ts";
+import { AgentTable, Desk } from "../../../test/fixtures/scrub/agent-parts.ts";
 import { eventually } from "../../../test/fixtures/service.ts";
 import { loadScrubAgent } from "../../config/scrub-agent-config.ts";
-import type { FilterPairRow, FilterRulePut } from "../../dataplane/kernel-filter.ts";
-import type { FilterStatus } from "../../dataplane/native.d.ts";
+import type { NamedSets } from "../../dataplane/native.d.ts";
 import { Limiter } from "../../observability/limiter.ts";
 import { openLog } from "../../observability/log.ts";
 import { ScrubAgentMetrics } from "../../observability/scrub-agent-metrics.ts";
-import { type AgentFilter, ScrubAgent } from "./agent.ts";
-import type { Controller, PollAnswer, ReportAnswer } from "./controller.ts";
+import { ScrubAgent } from "./agent.ts";
+import type { PollAnswer } from "./controller.ts";
 import { DOCUMENT_FILE } from "./document-file.ts";
 
 const HOUR = 3_600_000;
 
-class TableFilter implements AgentFilter {
-  readonly calls: string[] = [];
-  rules: readonly FilterRulePut[] = [];
-  pairs: FilterPairRow[] = [];
-  arrived = 0;
-  isBroken = false;
-
-  attach(): void {
-    this.calls.push("attach");
-  }
-
-  setRules(rules: readonly FilterRulePut[]): void {
-    this.calls.push("rules");
-    if (this.isBroken) throw new Error("the kernel has no memory");
-    requireGoodIds(rules);
-    this.rules = rules;
-  }
-
-  setAllowlist(): void {
-    this.calls.push("allowlist");
-  }
-
-  setWhitelist(): void {
-    this.calls.push("whitelist");
-  }
-
-  setForwardNetworks(): void {
-    this.calls.push("networks");
-  }
-
-  readPairs(): FilterPairRow[] {
-    return this.pairs;
-  }
-
-  removePairs(pairs: readonly object[]): void {
-    this.pairs = this.pairs.filter((pair) => !pairs.includes(pair));
-  }
-
-  status(): FilterStatus {
-    const passed = { packets: this.arrived, bytes: this.arrived * 125 };
-    const dropped = { drop_rule: { packets: 3, bytes: 300 }, drop_rate_limit: { packets: 1, bytes: 60 } };
-    const verdicts = { ...NO_VERDICTS, pass_default: passed, ...dropped };
-    const interfaces = [{ name: "eth1", state: "attached", mode: "native", error: null }] as const;
-    const bounds = {
-      schema: 1,
-      origin: "made",
-      pairs: 0,
-      rules: this.rules.length,
-      maxPairs: 1,
-      maxRules: 64,
-      maxSources: 1024,
-      forward: null,
-    } as const;
-    return { ...bounds, interfaces, verdicts };
-  }
-}
-
-class Desk implements Controller {
-  readonly polls: { readonly etag: string | null; readonly answer: PromiseWithResolvers<PollAnswer> }[] = [];
-  readonly reports: { readonly body: Record<string, unknown>; readonly answer: PromiseWithResolvers<ReportAnswer> }[] =
-    [];
-
-  poll(etag: string | null): Promise<PollAnswer> {
-    const answer = Promise.withResolvers<PollAnswer>();
-    this.polls.push({ etag, answer });
-    return answer.promise;
-  }
-
-  report(body: object): Promise<ReportAnswer> {
-    const answer = Promise.withResolvers<ReportAnswer>();
-    this.reports.push({ body: { ...body }, answer });
-    return answer.promise;
-  }
-
-  close(): void {
-    for (const { answer } of this.polls) answer.resolve({ kind: "unreachable", reason: "closed" });
-  }
-}
-
 let directory: string;
 let clock: ManualClock;
-let filter: TableFilter;
+let filter: AgentTable;
 let desk: Desk;
 let metrics: ScrubAgentMetrics;
 let logged: Record<string, unknown>[];
 let agents: ScrubAgent[];
+let namedSets: NamedSets | null;
 
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), `floodwall-agent-${process.pid}-`));
   clock = new ManualClock();
-  [filter, desk, metrics, logged, agents] = [new TableFilter(), new Desk(), new ScrubAgentMetrics("1"), [], []];
+  [filter, desk, metrics, logged, agents] = [new AgentTable(), new Desk(), new ScrubAgentMetrics("1"), [], []];
+  namedSets = null;
 });
 afterEach(async () => {
   for (const agent of agents) await agent.stop();
   rmSync(directory, { recursive: true });
 });
 
-async function start({ dryRun = false, node = "scrub1", bounds = {} } = {}): Promise<ScrubAgent> {
-  const file = { dry_run: dryRun, node, controller: { url: "http://127.0.0.1:1" }, state_dir: directory, bounds };
+async function start({ dryRun = false, node = "scrub1", bounds = {}, more = {} } = {}): Promise<ScrubAgent> {
+  const file = {
+    ...more,
+    dry_run: dryRun,
+    node,
+    controller: { url: "http://127.0.0.1:1" },
+    state_dir: directory,
+    bounds,
+  };
   const text = JSON.stringify({ ...file, dataplane: { interfaces: ["eth1"] } });
   const loaded = loadScrubAgent({ kind: "bytes", bytes: new TextEncoder().encode(text) });
   if (loaded.kind === "invalid") throw new Error(JSON.stringify(loaded.problems));
@@ -127,6 +55,7 @@ async function start({ dryRun = false, node = "scrub1", bounds = {} } = {}): Pro
     config: loaded.config,
     version: "1",
     filter,
+    prefixSets: { forKernel: () => namedSets, bitOf: () => 0 },
     controller: desk,
     troubleText: (trouble) => ("reason" in trouble ? trouble.reason : trouble.kind),
     log: openLog({ level: "info", clock, destination }),
@@ -186,7 +115,7 @@ describe("what is on disk", () => {
     await start();
     await answer(document({ seconds: 60 }));
     await restarted();
-    filter = new TableFilter();
+    filter = new AgentTable();
     clock.advance(20_000);
     await start();
     expect(filter.calls).toEqual(["allowlist", "whitelist", "networks", "rules", "attach"]);
@@ -207,7 +136,7 @@ describe("what is on disk", () => {
     await start();
     await answer(document());
     await restarted();
-    filter = new TableFilter();
+    filter = new AgentTable();
     await start({ node: "scrub2" });
     expect(filter.calls).not.toContain("rules");
     expect(said("the rule document on disk belongs to another node: ignored")).toHaveLength(1);
@@ -283,7 +212,7 @@ describe("a document beyond the bounds of the node", () => {
     await start();
     await answer(document());
     await restarted();
-    filter = new TableFilter();
+    filter = new AgentTable();
     await start({ bounds: { networks: ["198.51.100.0/24"] } });
     expect(filter.calls).toEqual(["allowlist", "whitelist", "networks", "rules", "attach"]);
     expect(filter.rules).toEqual([]);
@@ -392,4 +321,65 @@ test("stops with no timer left, and leaves the rules", async () => {
   await agent.stop();
   await eventually(() => clock.pending === 0, "a timer is left");
   expect(filter.rules).toHaveLength(1);
+});
+
+describe("the node's own rules", () => {
+  const size = () => ({ prefixes: 1, ranges: 1, bytes: 1 });
+  const own = { name: "own", action: "drop", source_sets: ["drop"] };
+  const attacked = { name: "attacked", action: "drop", when: "attacked" };
+  const more = { filter_rules: [own, attacked], prefix_sets: [{ name: "drop", file: "/drop" }] };
+  const lists = () => filter.operators.map(({ prefix, rules }) => `${prefix.text} ${rules.length}`);
+
+  test("are in force before the filter is and without a document, after their sets", async () => {
+    namedSets = { size, close: () => {} };
+    await start({ more, bounds: { networks: ["192.0.2.0/24"] } });
+    expect(filter.calls).toEqual(["allowlist", "whitelist", "networks", "sets", "rules", "attach"]);
+    expect(lists()).toEqual(["192.0.2.0/24 1"]);
+    await answer(document());
+    expect(lists()).toEqual(["192.0.2.0/24 1", "192.0.2.1/32 2"]);
+    expect(filter.rules).toHaveLength(1);
+    clock.advance(60_000);
+    expect(lists()).toEqual(["192.0.2.0/24 1"]);
+  });
+
+  test("without bounds are for every destination", async () => {
+    namedSets = { size, close: () => {} };
+    await start({ more });
+    expect(lists()).toEqual(["0.0.0.0/0 1", "::/0 1"]);
+  });
+
+  test("wait for the first document where a process before left rules of bans", async () => {
+    const row = { expiresAtMs: 0, packets: 0, bytes: 0, droppedPackets: 0, droppedBytes: 0 };
+    filter.rows = [{ id: "192.0.2.1/32 x", ...row, answeredPackets: 0, answeredBytes: 0, validated: 0 }];
+    await start({ more });
+    expect(filter.calls).not.toContain("rules");
+    expect(logged.some(({ msg }) => String(msg).startsWith("an earlier process left rules of bans"))).toBe(true);
+    await answer(document());
+    expect(lists()).toContain("192.0.2.1/32 1");
+  });
+
+  test("take over sets that changed, and keep the old ones while the kernel refuses", async () => {
+    namedSets = { size, close: () => {} };
+    const agent = await start({ more });
+    clock.advance(5000);
+    expect(filter.calls.filter((call) => call === "sets")).toHaveLength(1);
+    namedSets = { size, close: () => {} };
+    filter.isBroken = true;
+    clock.advance(1000);
+    filter.isBroken = false;
+    clock.advance(5000);
+    expect(filter.calls.filter((call) => call === "sets")).toHaveLength(3);
+    agent.read();
+    expect(await metrics.text()).toMatch(/svc_scrub_agent_faults_total\{operation="kernel"\} 1\n/);
+  });
+
+  test("are counted in the metrics by name", async () => {
+    namedSets = { size, close: () => {} };
+    const agent = await start({ more });
+    const id = filter.operators[0]?.rules[0]?.id ?? "";
+    const row = { expiresAtMs: 0, packets: 9, bytes: 540, droppedPackets: 9, droppedBytes: 540 };
+    filter.rows = [{ id, ...row, answeredPackets: 0, answeredBytes: 0, validated: 0 }];
+    agent.read();
+    expect(await metrics.text()).toMatch(/svc_scrub_agent_filter_rule_dropped_packets_total\{rule="own"\} 9\n/);
+  });
 });

@@ -4,10 +4,13 @@
  * bans expire.
  */
 import type { ScrubAgentConfig } from "../../config/scrub-agent-config.ts";
-import type { KernelFilter } from "../../dataplane/kernel-filter.ts";
+import { ANYWHERE } from "../../config/sections/document-bounds.ts";
+import type { KernelFilter, NamedSets } from "../../dataplane/kernel-filter.ts";
+import type { RuleCounts } from "../../dataplane/operator-rules.ts";
 import type { Limiter } from "../../observability/limiter.ts";
 import type { Log } from "../../observability/log.ts";
 import type { ScrubAgentMetrics } from "../../observability/scrub-agent-metrics.ts";
+import type { PrefixSets } from "../../prefixset/prefix-sets.ts";
 import type { Clock } from "../../system/clock.ts";
 import type { Cancel, Timers } from "../../system/timers.ts";
 import type { Controller } from "./controller.ts";
@@ -26,6 +29,8 @@ export interface ScrubAgentOptions {
   readonly version: string;
   /** Open, not attached. The owner closes it after stop(). */
   readonly filter: AgentFilter;
+  /** The named sets of the local rules. */
+  readonly prefixSets: Pick<PrefixSets, "forKernel" | "bitOf">;
   readonly controller: Controller;
   /** The text for operators, with a remedy. */
   readonly troubleText: (trouble: PollTrouble) => string;
@@ -41,6 +46,8 @@ export type AgentFilter = Pick<
   KernelFilter,
   | "attach"
   | "setRules"
+  | "readRules"
+  | "setNamedSets"
   | "setAllowlist"
   | "setWhitelist"
   | "setForwardNetworks"
@@ -68,11 +75,13 @@ export class ScrubAgent {
   /** Why the last document was refused; null: it was not. */
   #refusal: string | null = null;
   #skewMs = 0;
+  /** Those that the filter was given; null: none. */
+  #setsInForce: NamedSets | null = null;
   /** The last logged state of the document. */
   #loggedState = "";
 
   constructor(options: ScrubAgentOptions) {
-    const { config, filter, clock, timers, controller, metrics, random, log } = options;
+    const { config, filter, prefixSets, clock, timers, controller, metrics, random, log } = options;
     this.#options = options;
     this.#bounds = new BoundsCheck(config.bounds);
     this.#file = new DocumentFile(config.stateDir, (cause) => {
@@ -88,13 +97,23 @@ export class ScrubAgent {
       clock,
       dryRun: config.dryRun,
       maxRules: config.dataplane.maxDynamicRules,
-      onFault: (cause) => {
-        metrics.failed("kernel");
-        this.#logError("kernel", cause, "the kernel refuses the rules: the old ones stay, retrying");
+      local: {
+        rules: config.filterRules,
+        networks: config.bounds.networks ?? ANYWHERE,
+        bitOf: (name) => (this.#setsInForce === null ? null : prefixSets.bitOf(name)),
       },
+      onFault: (cause) => this.#kernelFailed(cause, "the kernel refuses the rules: the old ones stay, retrying"),
       onLeftOut: (rules) => {
         if (rules === 0) log.info({}, "all rules fit again");
         else log.error({ rules }, "some rules do not fit: raise dataplane.limits.max_dynamic_rules and restart");
+      },
+      onLocalLeftOut: (destinations) => {
+        if (destinations === 0) log.info({}, "there is room for all filter rules again");
+        else
+          log.error(
+            { destinations },
+            "no room for filter rules of some destinations or attacked addresses: use fewer or wider destinations",
+          );
       },
     });
     this.#poller = new Poller({
@@ -127,8 +146,10 @@ export class ScrubAgent {
     filter.setForwardNetworks(config.bounds.networks);
     // Only a service sets pairs: these are from one that used the same pins before.
     filter.removePairs(filter.readPairs());
+    // Before the rules that name them.
+    this.#putSets();
     // Without a saved document, the rules of an earlier process stay until the first document arrives.
-    if (!(await this.#loadSaved()) && dryRun) this.#enforcement.clear();
+    if (!(await this.#loadSaved())) this.#beginWithout(dryRun);
     filter.attach();
     this.#interfaces.look(filter.status().interfaces);
     log.info({ node, dry_run: dryRun, ...this.#enforced() }, "the filter is in force");
@@ -154,7 +175,14 @@ export class ScrubAgent {
     const { interfaces, verdicts, forward } = filter.status();
     const isControllerUp = this.#hasAnswered && this.#unreachableSinceMs === null;
     const state = { isDryRun: config.dryRun, isControllerUp };
-    metrics.set({ ...this.#enforcement.state, ...state, interfaces, verdicts, forward });
+    metrics.set({
+      ...this.#enforcement.state,
+      ...state,
+      interfaces,
+      verdicts,
+      forward,
+      localCounts: this.#localCounts(),
+    });
   }
 
   logStatus(): void {
@@ -182,7 +210,48 @@ export class ScrubAgent {
     return { bans, dry_run_bans: virtualBans, rules, rules_left_out: leftOutRules, rules_etag: etag };
   }
 
+  /** Without a document. */
+  #beginWithout(dryRun: boolean): void {
+    if (dryRun) this.#enforcement.clear();
+    else if (!this.#enforcement.begin()) {
+      this.#options.log.warn(
+        {},
+        "an earlier process left rules of bans, which stay until the first rule document: filter_rules of this node begin with it",
+      );
+    }
+  }
+
+  /** Those that changed. Throws what the kernel says. */
+  #putSets(): void {
+    const sets = this.#options.prefixSets.forKernel();
+    if (sets === this.#setsInForce) return;
+    if (sets !== null) this.#options.filter.setNamedSets(sets);
+    const isFirst = this.#setsInForce === null;
+    this.#setsInForce = sets;
+    if (isFirst) this.#enforcement.setsChanged();
+  }
+
+  /** Empty if the kernel cannot be read. */
+  #localCounts(): ReadonlyMap<string, RuleCounts> {
+    try {
+      return this.#enforcement.localCounts();
+    } catch (cause) {
+      this.#kernelFailed(cause, "the counters of filter rules cannot be read");
+      return new Map();
+    }
+  }
+
+  #kernelFailed(cause: unknown, message: string): void {
+    this.#options.metrics.failed("kernel");
+    this.#logError("kernel", cause, message);
+  }
+
   #tick(): void {
+    try {
+      this.#putSets();
+    } catch (cause) {
+      this.#kernelFailed(cause, "the kernel refuses the prefix sets: the previous ones stay in force");
+    }
     this.#enforcement.tick();
     this.#interfaces.look(this.#options.filter.status().interfaces);
   }

@@ -1,11 +1,14 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { requireGoodIds } from "../../../test/fixtures/dataplane/rule-ids.ts";
 import { ManualClock } from "../../../test/fixtures/manual-clock.ts";
+import { operatorRule } from "../../../test/fixtures/mitigation/operator-rules.ts";
 import { prefix } from "../../../test/fixtures/networks.ts";
 import { buildScrub } from "../../config/sections/scrub.ts";
-import type { FilterRulePut } from "../../dataplane/kernel-filter.ts";
+import type { FilterRulePut, FilterRuleRow, OperatorRulesPut } from "../../dataplane/kernel-filter.ts";
 import { DYNAMIC_RULES_PER_DESTINATION } from "../../limits.ts";
+import type { OperatorRule } from "../../mitigation/operator/operator-rule.ts";
 import { wideRule } from "../../mitigation/rules/rule.ts";
+import { NO_DETAILS } from "../../mitigation/rules/rule-details.ts";
 import { Enforcement, type HeldBan } from "./enforcement.ts";
 
 const MAX_RULES = 8;
@@ -16,24 +19,35 @@ let calls: number;
 let isBroken: boolean;
 let faults: unknown[];
 let leftOut: number[];
+let local: OperatorRule[];
+let localLists: OperatorRulesPut["destinations"];
+let rows: FilterRuleRow[];
+let sets: string[];
 
 beforeEach(() => {
   clock = new ManualClock();
   [kernel, calls, isBroken, faults, leftOut] = [[], 0, false, [], []];
+  [local, localLists, rows, sets] = [[], [], [], []];
 });
 
 function enforcement(dryRun = false, maxRules = MAX_RULES): Enforcement {
-  const setRules = (rules: readonly FilterRulePut[]) => {
+  const setRules = (rules: readonly FilterRulePut[], operators?: OperatorRulesPut) => {
     calls++;
     if (isBroken) throw new Error("no");
-    requireGoodIds(rules);
-    kernel = rules;
+    requireGoodIds([...rules, ...(operators?.rules ?? [])]);
+    [kernel, localLists] = [rules, operators?.destinations ?? []];
   };
   return new Enforcement({
-    filter: { setRules },
+    filter: { setRules, readRules: () => rows },
     clock,
     dryRun,
     maxRules,
+    local: {
+      rules: local,
+      networks: [prefix("10.0.0.0/24")],
+      bitOf: (name) => (sets.includes(name) ? 1 : null),
+    },
+    onLocalLeftOut: (destinations) => leftOut.push(-destinations),
     onFault: (cause) => faults.push(cause),
     onLeftOut: (rules) => leftOut.push(rules),
   });
@@ -61,7 +75,10 @@ test("rules carry their ban's expiry to the kernel, by the wall clock of the mom
   held.want([ban("10.0.0.1", { rules: 2 }), ban("10.0.0.2", { seconds: 90 })], '"a"');
   expect(names()).toEqual(["10.0.0.1#0", "10.0.0.1#1", "10.0.0.2#0"]);
   expect(kernel.map(({ expiresAtMs }) => expiresAtMs - clock.wallMs())).toEqual([60_000, 60_000, 90_000]);
-  expect(held.state).toEqual({ bans: 2, virtualBans: 0, rules: 3, leftOutRules: 0, etag: '"a"' });
+  expect(held.state).toEqual({
+    ...{ bans: 2, virtualBans: 0, rules: 3, leftOutRules: 0, localLeftOut: 0 },
+    etag: '"a"',
+  });
 });
 
 test("a wall clock that is set moves no expiry", () => {
@@ -206,4 +223,77 @@ test("a filter that does not fit as a whole is left out: its last rule alone wou
   held.want([{ ...ban("10.0.0.1"), filter: { ...FILTER, services } }, ban("10.0.0.2")], null);
   expect(names()).toEqual(["10.0.0.2#0"]);
   expect(leftOut).toEqual([6]);
+});
+
+describe("rules of the node's operator", () => {
+  /** By destination, how many rules it has. */
+  const lists = () => Object.fromEntries(localLists.map((list) => [list.prefix.text, list.rules.length]));
+  const row = (id: string, packets = 0): FilterRuleRow => ({
+    ...{ id, expiresAtMs: 0, packets, bytes: 60 * packets, droppedPackets: packets, droppedBytes: 60 * packets },
+    ...{ answeredPackets: 0, answeredBytes: 0, validated: 0 },
+  });
+
+  test("are in force beside the document's, and those for attacked addresses while these have a ban", () => {
+    local = [operatorRule({ name: "always" }), operatorRule({ name: "then", when: "attacked" })];
+    const held = enforcement();
+    held.want([ban("10.0.0.1", { seconds: 5, rules: 0 }), ban("10.0.0.2", { isVirtual: true })], '"a"');
+    expect(lists()).toEqual({ "10.0.0.0/24": 1, "10.0.0.1/32": 2 });
+    expect(held.state.rules).toBe(0);
+    const expiries = localLists.at(-1)?.rules.map(({ expiresAtMs }) => expiresAtMs - clock.wallMs());
+    expect(expiries?.[0]).toBeGreaterThan(365 * 86_400_000);
+    expect(expiries?.[1]).toBe(5000);
+    clock.advance(4999);
+    held.tick();
+    expect(calls).toBe(1);
+    clock.advance(1);
+    held.tick();
+    expect(lists()).toEqual({ "10.0.0.0/24": 1 });
+    held.tick();
+    expect(calls).toBe(2);
+  });
+
+  test("take the room of the document's, and are none in dry run", () => {
+    local = [operatorRule({ name: "a" }), operatorRule({ name: "b" })];
+    enforcement().want([ban("10.0.0.1", { rules: MAX_RULES })], '"a"');
+    expect([kernel.length, leftOut]).toEqual([MAX_RULES - 2, [2]]);
+    enforcement(true).want([ban("10.0.0.1")], '"a"');
+    expect(localLists).toEqual([]);
+  });
+
+  test("begin without a document, in the place of those of before, unless there are rules of bans", () => {
+    const held = enforcement();
+    expect([held.begin(), calls]).toEqual([true, 0]);
+    rows = [row("operator/1")];
+    expect([held.begin(), calls]).toEqual([true, 1]);
+    local = [operatorRule()];
+    const next = enforcement();
+    expect(next.begin()).toBe(true);
+    expect(lists()).toEqual({ "10.0.0.0/24": 1 });
+    rows = [row("operator/1"), row("10.0.0.1/32 x")];
+    expect([enforcement().begin(), calls]).toEqual([false, 2]);
+    local = [];
+    expect([enforcement().begin(), calls]).toEqual([true, 2]);
+  });
+
+  test("wait for their sets, and hold up no others", () => {
+    local = [operatorRule({ name: "waits", details: { ...NO_DETAILS, inSets: ["drop"] } }), operatorRule()];
+    const held = enforcement();
+    held.setsChanged();
+    expect(calls).toBe(0);
+    held.want([], null);
+    expect(lists()).toEqual({ "10.0.0.0/24": 1 });
+    sets = ["drop"];
+    held.setsChanged();
+    expect(lists()).toEqual({ "10.0.0.0/24": 2 });
+  });
+
+  test("are counted by name", () => {
+    local = [operatorRule({ name: "a" })];
+    const held = enforcement();
+    expect(held.localCounts()).toEqual(new Map());
+    held.want([], null);
+    rows = [row(localLists[0]?.rules[0]?.id ?? "", 7), row("10.0.0.1/32 x", 9)];
+    const counts = { packets: 7, bytes: 420, droppedPackets: 7, droppedBytes: 420 };
+    expect(held.localCounts()).toEqual(new Map([["a", counts]]));
+  });
 });

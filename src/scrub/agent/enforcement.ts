@@ -1,8 +1,18 @@
 /**
- * Keeps the kernel's rules equal to those of the last document: handles new, removed and expired bans, rules that do
- * not fit, and kernel faults. Never enforces virtual bans, nor anything in dry run of this node.
+ * Keeps the kernel's rules equal to those of the last document and of this node's operator: handles new, removed and
+ * expired bans, rules that do not fit, and kernel faults. Never enforces virtual bans, nor anything in dry run of this
+ * node.
  */
+import type { SetBitOf } from "../../dataplane/details-record.ts";
 import type { KernelFilter } from "../../dataplane/kernel-filter.ts";
+import { OPERATOR_ENTRIES_MAX } from "../../dataplane/native-constants.ts";
+import { countsByName, NO_OPERATOR_RULES, type RuleCounts, withSets } from "../../dataplane/operator-rules.ts";
+import {
+  isOperatorRuleId,
+  type OperatorKernelRules,
+  operatorKernelRules,
+} from "../../mitigation/operator/operator-kernel-rules.ts";
+import type { OperatorRule } from "../../mitigation/operator/operator-rule.ts";
 import { fittingRules } from "../../mitigation/rules/fitting-rules.ts";
 import { type KernelRule, ofAttack, toKernelRules } from "../../mitigation/rules/kernel-rules.ts";
 import type { Rule } from "../../mitigation/rules/rule.ts";
@@ -23,15 +33,28 @@ export interface HeldBan {
 }
 
 export interface EnforcementOptions {
-  readonly filter: Pick<KernelFilter, "setRules">;
+  readonly filter: Pick<KernelFilter, "setRules" | "readRules">;
   readonly clock: Clock;
   readonly dryRun: boolean;
   /** Number of rules that fit into the filter. */
   readonly maxRules: number;
+  readonly local: LocalRules;
   /** The kernel refused; the next tick retries. */
   readonly onFault: (cause: unknown) => void;
   /** The number of rules that do not fit changed. */
   readonly onLeftOut: (rules: number) => void;
+  /** The same of destinations and attacked addresses that have no room for the local rules. */
+  readonly onLocalLeftOut: (destinations: number) => void;
+}
+
+/** Of this node's operator. */
+export interface LocalRules {
+  /** In the order in which they are tried, before all of the document. */
+  readonly rules: readonly OperatorRule[];
+  /** Those of rules without destinations. */
+  readonly networks: readonly Prefix[];
+  /** The bit of a named set that is in force in the kernel; null: none. */
+  readonly bitOf: SetBitOf;
 }
 
 export interface Enforced {
@@ -41,6 +64,8 @@ export interface Enforced {
   /** Number of rules in the kernel. */
   readonly rules: number;
   readonly leftOutRules: number;
+  /** Destinations and attacked addresses that local rules are not tried for, since there is no room. */
+  readonly localLeftOut: number;
   /** ETag of the last document that was enforced; null: none. */
   readonly etag: string | null;
 }
@@ -55,6 +80,9 @@ export class Enforcement {
   #wanted: Wanted | null = null;
   /** The rules in the kernel that this process knows of. */
   #enforced: readonly KernelRule[] = [];
+  #local: OperatorKernelRules = NO_OPERATOR_RULES;
+  /** Real bans that the kernel was given: local rules are tried for their addresses while these are attacked. */
+  #enforcedBans = 0;
   #etag: string | null = null;
   #leftOut = 0;
   #isDue = false;
@@ -67,10 +95,33 @@ export class Enforcement {
     const bans = this.#live(this.#wanted?.bans ?? []);
     const virtualBans = bans.filter(({ isVirtual }) => isVirtual).length;
     const rules = this.#live(this.#enforced).length;
-    return { bans: bans.length - virtualBans, virtualBans, rules, leftOutRules: this.#leftOut, etag: this.#etag };
+    const leftOut = { leftOutRules: this.#leftOut, localLeftOut: this.#local.leftOut };
+    return { bans: bans.length - virtualBans, virtualBans, rules, ...leftOut, etag: this.#etag };
   }
 
-  /** Removes all rules. Before the first want(), an adopted filter keeps its rules until this call. */
+  /** Of the local rules, by name. Throws if the kernel cannot be read. */
+  localCounts(): ReadonlyMap<string, RuleCounts> {
+    if (this.#local.rules.length === 0) return new Map();
+    return countsByName(this.#local, this.#options.filter.readRules());
+  }
+
+  /**
+   * Puts the local rules in force before the first document, in the place of those of an earlier process. False: that
+   * process left rules of bans as well, which stay until a document comes, and the rules before with them.
+   */
+  begin(): boolean {
+    const before = this.#options.filter.readRules();
+    if (before.some(({ id }) => !isOperatorRuleId(id))) return this.#options.local.rules.length === 0;
+    if (before.length + this.#options.local.rules.length > 0) this.clear();
+    return true;
+  }
+
+  /** The named sets are others: local rules may wait for them. */
+  setsChanged(): void {
+    if (this.#wanted !== null) this.#apply(this.#wanted);
+  }
+
+  /** Removes all rules of bans. Before the first want(), an adopted filter keeps its rules until this call. */
   clear(): void {
     this.want([], null);
   }
@@ -85,28 +136,51 @@ export class Enforcement {
   tick(): void {
     if (this.#wanted === null) return;
     const isOver = this.#live(this.#enforced).length < this.#enforced.length;
-    if (this.#isDue || isOver) this.#apply(this.#wanted);
+    const isCalm = this.#real(this.#wanted.bans).length < this.#enforcedBans;
+    if (this.#isDue || isOver || isCalm) this.#apply(this.#wanted);
   }
 
   #apply({ bans, etag }: Wanted): void {
-    const { filter, clock, dryRun, maxRules, onFault, onLeftOut } = this.#options;
-    const real = dryRun ? [] : this.#live(bans).filter(({ isVirtual }) => !isVirtual);
+    const { filter, clock, maxRules, local, onFault, onLeftOut, onLocalLeftOut } = this.#options;
+    const real = this.#real(bans);
     const rules = rulesOf(real);
-    const fitting = fittingRules(rules, maxRules, new Set(this.#enforced.map(({ id }) => id)));
     const wallAheadMs = clock.wallMs() - clock.monotonicMs();
+    const onWall = <Held extends { readonly expiresAtMs: number }>(held: Held): Held => ({
+      ...held,
+      expiresAtMs: held.expiresAtMs + wallAheadMs,
+    });
+    const first = this.#localFor(real.map(onWall));
+    const room = Math.max(0, maxRules - first.rules.length);
+    const fitting = fittingRules(rules, room, new Set(this.#enforced.map(({ id }) => id)));
     this.#isDue = true;
     try {
-      filter.setRules(fitting.map((held) => ({ ...held, expiresAtMs: held.expiresAtMs + wallAheadMs })));
+      filter.setRules(fitting.map(onWall), first, local.bitOf);
     } catch (cause) {
       onFault(cause);
       return;
     }
     this.#isDue = false;
-    this.#enforced = fitting;
+    if (first.leftOut !== this.#local.leftOut) onLocalLeftOut(first.leftOut);
+    [this.#enforced, this.#enforcedBans, this.#local] = [fitting, real.length, first];
     this.#etag = etag;
     const leftOut = rules.length - fitting.length;
     if (leftOut !== this.#leftOut) onLeftOut(leftOut);
     this.#leftOut = leftOut;
+  }
+
+  /** The local rules beside these bans, whose expiries are wall time. */
+  #localFor(bans: readonly HeldBan[]): OperatorKernelRules {
+    const { dryRun, clock, local } = this.#options;
+    const { rules, networks, bitOf } = local;
+    if (dryRun) return NO_OPERATOR_RULES;
+    const attacked = bans.map(({ prefix, expiresAtMs }) => ({ prefix, expiresAt: expiresAtMs }));
+    const request = { rules, networks, attacked, wallMs: clock.wallMs(), room: OPERATOR_ENTRIES_MAX };
+    return withSets(operatorKernelRules(request), bitOf);
+  }
+
+  /** Those that are enforced. */
+  #real(bans: readonly HeldBan[]): readonly HeldBan[] {
+    return this.#options.dryRun ? [] : this.#live(bans).filter(({ isVirtual }) => !isVirtual);
   }
 
   #live<Held extends { readonly expiresAtMs: number }>(held: readonly Held[]): readonly Held[] {

@@ -1,0 +1,51 @@
+/** The operator's rules as the filter has them: which of them can be in force now, and what each matched. Pure. */
+import type { OperatorKernelRules } from "../mitigation/operator/operator-kernel-rules.ts";
+import type { RuleDetails } from "../mitigation/rules/rule-details.ts";
+import type { SetBitOf } from "./details-record.ts";
+import type { FilterRuleRow } from "./kernel-filter.ts";
+
+/** What a rule of the operator matched since it is in force, and of that dropped. Bytes of frames. */
+export interface RuleCounts {
+  readonly packets: number;
+  readonly bytes: number;
+  readonly droppedPackets: number;
+  readonly droppedBytes: number;
+}
+
+export const NO_OPERATOR_RULES: OperatorKernelRules = { rules: [], destinations: [], leftOut: 0 };
+
+/** Without rules that ask for a set which is not in force: it may be so for a moment, and must not hold up the others. */
+export function withSets(rules: OperatorKernelRules, bitOf: SetBitOf): OperatorKernelRules {
+  const has = ({ details }: { readonly details?: RuleDetails }) => areInForce(details, bitOf);
+  return {
+    ...rules,
+    rules: rules.rules.filter(has),
+    destinations: rules.destinations.map((list) => ({ ...list, rules: list.rules.filter(has) })),
+  };
+}
+
+/** Whether all sets that are asked for are in force. */
+export function areInForce(details: RuleDetails | undefined, bitOf: SetBitOf): boolean {
+  return details === undefined || [...details.inSets, ...details.notInSets].every((name) => bitOf(name) !== null);
+}
+
+/** By the name of the operator's rule, which may be several in the kernel. */
+export function countsByName(
+  { rules }: OperatorKernelRules,
+  rows: readonly FilterRuleRow[],
+): ReadonlyMap<string, RuleCounts> {
+  const names = new Map(rules.map(({ id, name }) => [id, name]));
+  const byName = new Map<string, RuleCounts>();
+  for (const { id, packets, bytes, droppedPackets, droppedBytes } of rows) {
+    const name = names.get(id);
+    if (name === undefined) continue;
+    const before = byName.get(name);
+    byName.set(name, {
+      packets: (before?.packets ?? 0) + packets,
+      bytes: (before?.bytes ?? 0) + bytes,
+      droppedPackets: (before?.droppedPackets ?? 0) + droppedPackets,
+      droppedBytes: (before?.droppedBytes ?? 0) + droppedBytes,
+    });
+  }
+  return byName;
+}
