@@ -31,7 +31,7 @@ std::size_t countOf(const std::vector<inline_sample>& samples, filter_outcome ou
 
 /// A filter that drops all that goes to 10.1.0.9 and 2001:db8:1::9.
 struct DroppingBox : FilterBox {
-  DroppingBox() { rules.set({ruleTo(ipv4(kProtected + 9), "4"), ruleTo(ipv6(1, 9), "6")}); }
+  DroppingBox() { rules.set(std::vector{ruleTo(ipv4(kProtected + 9), "4"), ruleTo(ipv6(1, 9), "6")}); }
 };
 const Bytes kDropped4 = udpFrame(kForeign, kProtected + 9), kPassed4 = udpFrame(kForeign, kProtected + 1);
 const Bytes kDropped6 = ethernet(0x86dd) + ipv6Packet({.destination = ipv6(1, 9)}, udp(4000, 53));
@@ -55,13 +55,16 @@ TEST_CASE("sampled verdicts: a packet that is dropped or passed says so, of eith
 
 TEST_CASE("sampled verdicts: a packet that is answered is sampled as it came, however it is wrapped") {
   if (cannotRunXdp("sampled verdicts: a packet that is answered")) return;
-  const ValidationBox filter(FILTER_VALIDATE_TRANSPARENT);
-  SampledBox box(&filter.maps);
-  for (const Wrapping& wrapping : wrappings()) {
-    CAPTURE(wrapping.name);
-    const Bytes syn = wrapping.wrap(header({}));
-    CHECK(box.actionOn(syn) == XDP_TX);
-    checkSample(box, syn, FILTER_ANSWER_SYN_ACK);
+  for (const auto& [action, verdict] : {std::pair{FILTER_VALIDATE_TRANSPARENT, FILTER_ANSWER_ACK},
+                                        std::pair{FILTER_VALIDATE_RESET, FILTER_ANSWER_SYN_ACK}}) {
+    const ValidationBox filter(action);
+    SampledBox box(&filter.maps);
+    for (const Wrapping& wrapping : wrappings()) {
+      CAPTURE(std::string(wrapping.name));
+      const Bytes syn = wrapping.wrap(header({}));
+      CHECK(box.actionOn(syn) == XDP_TX);
+      checkSample(box, syn, verdict);
+    }
   }
 }
 
