@@ -1,6 +1,6 @@
 /** The records in which the packet counter hands over the headers of sampled packets. */
-import type { FilterVerdict } from "../dataplane/native.d.ts";
 import { FILTER_VERDICTS, SAMPLE_RECORD } from "../dataplane/native-constants.ts";
+import type { PacketVerdict } from "./packet-outcome.ts";
 
 export const HEADER_RECORD_BYTES = SAMPLE_RECORD.bytes;
 
@@ -45,7 +45,7 @@ export class HeaderRecords {
   }
 
   /** What the filter of this machine decided about it; null: nothing judged it, as on a mirror port. */
-  verdict(index: number): FilterVerdict | null {
+  verdict(index: number): PacketVerdict | null {
     return FILTER_VERDICTS[this.bytes[index * HEADER_RECORD_BYTES + SAMPLE_RECORD.verdict] as number] ?? null;
   }
 

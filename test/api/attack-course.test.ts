@@ -153,7 +153,8 @@ describe("attack sources", () => {
       wireBytes: 100,
       frame: ethernet(ip({ src, dst: OTHER_HOST }, udp())),
     }));
-    server.backend.packetsOfAttacks.set("a1", packets);
+    server.backend.packetsOfAttacks.clear("a1");
+    server.backend.packetsOfAttacks.add("a1", packets);
     expect(await read<object>("a1/sources")).toEqual({
       ...{ available: true, id: "a1", total_packets: 4, distinct_sources: 3, single_sources: 2 },
       ...{ ipv4_packets: 4, ipv4_blocks: 2, special_packets: 1 },
@@ -172,7 +173,7 @@ describe("attack sources", () => {
 
   test("available is false where no packets are kept", async () => {
     show({});
-    server.backend.packetsOfAttacks.clear();
+    server.backend.packetsOfAttacks.clear("a1");
     expect(await read<object>("a1/sources")).toMatchObject({ available: false, total_packets: 0, top_sources: [] });
   });
 });
@@ -189,7 +190,8 @@ describe("pcap", () => {
       frame,
       outcome: null,
     }));
-    server.backend.packetsOfAttacks.set("a1", packets);
+    server.backend.packetsOfAttacks.clear("a1");
+    server.backend.packetsOfAttacks.add("a1", packets);
   };
 
   test("file has the headers oldest first, with their times and lengths on the wire, for whom the attack is", async () => {
@@ -210,7 +212,8 @@ describe("pcap", () => {
     show({ target: address(ACME_HOST) });
     const outcomes = ["dropped", "passed", "dropped", null] as const;
     const packets = outcomes.map((outcome, i) => ({ atMs: NOON + i, wireBytes: 60 + i, frame, outcome }));
-    server.backend.packetsOfAttacks.set("a1", packets);
+    server.backend.packetsOfAttacks.clear("a1");
+    server.backend.packetsOfAttacks.add("a1", packets);
     const [first, , third] = packets;
     const answer = await ask("viewer", "?outcome=dropped");
     expect(answer.headers.get("content-disposition")).toBe('attachment; filename="attack-a1-dropped.pcap"');

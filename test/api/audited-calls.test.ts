@@ -102,7 +102,7 @@ describe("audited calls:", () => {
 
   test("a download of packets is a row, of the attack's host or prefix, with the attack and what was asked for", async () => {
     const [frame, atMs, wireBytes] = [new Uint8Array(60), 0, 60];
-    server.backend.packetsOfAttacks.set("a1", [{ frame, atMs, wireBytes, outcome: "dropped" }]);
+    server.backend.packetsOfAttacks.add("a1", [{ frame, atMs, wireBytes, outcome: "dropped" }]);
     const show = (changes: Parameters<typeof attack>[0]) => {
       server.backend.attacksView = { active: [{ attack: attack(changes), ban: null }], recent: [] };
     };

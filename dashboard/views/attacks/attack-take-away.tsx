@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import type { AttackWire } from "../../../src/http/wire/attack.ts";
 import type { AttackSourcesWire } from "../../../src/http/wire/attack-sources.ts";
-import { PACKET_OUTCOMES, type PacketOutcome } from "../../../src/traffic/packet-outcome.ts";
+import type { PacketOutcome } from "../../../src/traffic/packet-outcome.ts";
 import { download } from "../../api/client.ts";
 import { serviceNow } from "../../api/contact.ts";
 import { Button } from "../../parts/button.tsx";
@@ -83,11 +83,11 @@ function CopyButton({ textOf }: { readonly textOf: () => string }) {
   );
 }
 
-const OUTCOMES: Readonly<Record<PacketOutcome, string>> = {
-  passed: "passed",
-  dropped: "dropped",
-  answered: "answered for a proof of the source's address",
-};
+const OUTCOMES: readonly (readonly [PacketOutcome, string])[] = [
+  ["passed", "passed"],
+  ["dropped", "dropped"],
+  ["answered", "answered for a proof of the source's address"],
+];
 
 /** Asks which packets, where what became of them is known. */
 function PacketsButton({ id, kept }: { readonly id: string; readonly kept: KeptPackets | undefined }) {
@@ -116,9 +116,9 @@ function PacketsButton({ id, kept }: { readonly id: string; readonly kept: KeptP
             <Button isBusy={isBusy} onClick={() => void save(null)}>
               All {wholeNumber(kept.total)}
             </Button>
-            {PACKET_OUTCOMES.map((outcome) => (
+            {OUTCOMES.map(([outcome, text]) => (
               <Button key={outcome} isBusy={isBusy} isDisabled={kept[outcome] === 0} onClick={() => void save(outcome)}>
-                {wholeNumber(kept[outcome])} {OUTCOMES[outcome]}
+                {wholeNumber(kept[outcome])} {text}
               </Button>
             ))}
           </p>
