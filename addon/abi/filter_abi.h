@@ -119,6 +119,12 @@ enum filter_outcome {
   FILTER_OUTCOMES = 4,
 };
 
+/* Of a verdict; what nothing judged (FILTER_VERDICTS) passes. */
+static inline __attribute__((always_inline)) enum filter_outcome filter_outcome_of(__u32 verdict) {
+  if (verdict < FILTER_DROP_SOURCE || verdict >= FILTER_VERDICTS) return FILTER_PASSED;
+  return verdict >= FILTER_ANSWER_SYN_ACK ? FILTER_ANSWERED : FILTER_DROPPED;
+}
+
 struct filter_hits {
   struct filter_count outcomes[FILTER_OUTCOMES];
 };

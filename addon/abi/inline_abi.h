@@ -123,6 +123,9 @@ static inline __attribute__((always_inline)) __u64 inline_host_hash(const struct
   return hash ^ hash >> 29;
 }
 
+/* A power of two. */
+#define INLINE_SAMPLED_OUTCOMES 4
+
 /* The outcome of every frame on one CPU: received = counted + untracked + foreign + errors. */
 struct inline_stats {
   __u64 received_packets;
@@ -135,10 +138,10 @@ struct inline_stats {
   __u64 network_packets;
   /* Samples that found the ring buffer full. */
   __u64 lost_samples;
-  /* Packets until the next sample. */
-  __u64 sample_in;
+  /* Packets until the next sample, by enum filter_outcome. */
+  __u64 sample_in[INLINE_SAMPLED_OUTCOMES];
 };
-FLOODWALL_ABI_ASSERT(sizeof(struct inline_stats) == 120);
+FLOODWALL_ABI_ASSERT(sizeof(struct inline_stats) == 144);
 
 /* Keys of the tries of networks; their values are network identifiers. */
 struct inline_prefix4 {
@@ -158,7 +161,10 @@ FLOODWALL_ABI_ASSERT(sizeof(struct inline_prefix6) == 20);
 struct inline_sample {
   __u32 wire;
   /* Bytes of `data` that hold the frame. */
-  __u32 captured;
+  __u16 captured;
+  /* enum filter_verdict; FILTER_VERDICTS: nothing here judged it. */
+  __u8 verdict;
+  __u8 reserved;
   __u8 data[INLINE_SAMPLE_BYTES];
 };
 FLOODWALL_ABI_ASSERT(sizeof(struct inline_sample) == 136);

@@ -19,7 +19,9 @@ struct sample_record {
   double age_ms;
   /* 0: incoming, 1: outgoing. */
   __u8 direction;
-  __u8 reserved[3];
+  /* enum filter_verdict; FILTER_VERDICTS: nothing here judged it. */
+  __u8 verdict;
+  __u8 reserved[2];
   /* Packets of its worker that it was drawn from. */
   __u32 stands_for;
   /* From the start of the Ethernet header. Of a link without one: a header of zeros with the type. */

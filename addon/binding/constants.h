@@ -59,8 +59,8 @@ inline constexpr std::uint32_t kNamedPrefixesMax = 2'000'000;
 
 /// Of a pair: wall time of the expiry, packets, bytes.
 inline constexpr std::size_t kPairColumns = 3;
-/// Of a rule: wall time of the expiry, packets and bytes that it matched, packets and bytes that it dropped, packets and
-/// bytes that it answered, and sources that proved their address.
+/// Of a rule: wall time of the expiry, packets and bytes that it matched, packets and bytes that it dropped, packets
+/// and bytes that it answered, and sources that proved their address.
 inline constexpr std::size_t kRuleColumns = 8;
 
 }  // namespace floodwall::binding

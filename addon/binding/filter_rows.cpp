@@ -223,14 +223,10 @@ Napi::Object rulesObject(const Napi::Env& env, const std::vector<RuleHits>& rule
   for (std::uint32_t i = 0; i < rules.size(); i++) {
     const RuleHits& hits = rules[i];
     ids.Set(i, hits.id);
-    const std::array<double, kRuleColumns> row = {wallMsFromBootNs(hits.expiresAtNs),
-                                                  numberOf(hits.all.packets),
-                                                  numberOf(hits.all.bytes),
-                                                  numberOf(hits.dropped.packets),
-                                                  numberOf(hits.dropped.bytes),
-                                                  numberOf(hits.answered.packets),
-                                                  numberOf(hits.answered.bytes),
-                                                  numberOf(hits.validated)};
+    const std::array<double, kRuleColumns> row = {wallMsFromBootNs(hits.expiresAtNs), numberOf(hits.all.packets),
+                                                  numberOf(hits.all.bytes),           numberOf(hits.dropped.packets),
+                                                  numberOf(hits.dropped.bytes),       numberOf(hits.answered.packets),
+                                                  numberOf(hits.answered.bytes),      numberOf(hits.validated)};
     std::copy(row.begin(), row.end(), counts.Data() + i * kRuleColumns);
   }
   Napi::Object object = Napi::Object::New(env);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The filter that xdp_filter and xdp_inline share. Judges one packet: allowlist, protected whitelist, source blocks,
- * the operator's rules, dynamic rules, in this order; each verdict is counted with its reason, and carried out. What a
- * rule matches is defined by ruleMatches() of src/mitigation/rules/rule.ts.
+ * the operator's rules, dynamic rules, in this order. Each verdict is counted with its reason, and carried out by a
+ * call of its own, so that a sample can be taken of the packet as it came. What a rule matches is defined by
+ * ruleMatches() of src/mitigation/rules/rule.ts.
  */
 #pragma once
 
@@ -20,9 +21,6 @@ static __always_inline __u64 coarse_boot_ns(struct filter_stats* stats) {
   }
   return stats->boot_ns;
 }
-
-/* Of a verdict, and of FILTER_VERDICTS, which is none. */
-static __always_inline int is_drop(__u32 verdict) { return verdict >= FILTER_DROP_SOURCE && verdict < FILTER_VERDICTS; }
 
 static __always_inline int in_ranges(const struct filter_rule* rule, __u32 first, __u32 count, __u16 port) {
   for (__u32 i = 0; i < FILTER_PORT_RANGES; i++) {
@@ -71,11 +69,6 @@ static __always_inline void count_outcome(const struct filter_head* head, __u32 
   }
 }
 
-static __always_inline __u64 outcome_of(__u32 verdict) {
-  if (!is_drop(verdict)) return FILTER_PASSED;
-  return verdict >= FILTER_ANSWER_SYN_ACK ? FILTER_ANSWERED : FILTER_DROPPED;
-}
-
 /* As judge_by_action(), which counts. */
 static __always_inline __u32 verdict_of_action(struct packet* packet, __u64 now_ns, struct filter_rule* rule,
                                                __u32 number, __u32 wire) {
@@ -113,7 +106,7 @@ __noinline __u32 judge_by_action(struct packet* packet, __u64 now_ns, __u32 numb
   struct filter_rule* rule = bpf_map_lookup_elem(&filter_rules, &number);
   if (!packet || !head || !rule) return FILTER_VERDICTS;
   const __u32 verdict = verdict_of_action(packet, now_ns, rule, number, wire);
-  count_outcome(head, number, wire, outcome_of(verdict));
+  count_outcome(head, number, wire, filter_outcome_of(verdict));
   if (verdict == FILTER_DROP_PROOF || verdict == FILTER_ANSWER_RST) count_outcome(head, number, wire, FILTER_VALIDATED);
   return rule->is_dry_run && verdict < FILTER_VERDICTS ? FILTER_WOULD_DECIDE : verdict;
 }
@@ -261,13 +254,13 @@ static __always_inline __u32 judge_packet(struct xdp_md* ctx, const struct filte
   return verdict >= FILTER_VERDICTS ? FILTER_PASS_DEFAULT : verdict;
 }
 
-/* What the kernel is to do with the packet; counts the verdict. `error` is what parse_packet() said of it, `wire` its
- * bytes. */
-static __always_inline int filter_packet(struct xdp_md* ctx, struct packet* packet, __u32 error, __u32 wire) {
+/* The verdict on the packet, which is counted; FILTER_VERDICTS: none. `error` is what parse_packet() said of it, `wire`
+ * its bytes. */
+static __always_inline __u32 judge_and_count(struct xdp_md* ctx, struct packet* packet, __u32 error, __u32 wire) {
   struct filter_head* head = filter_head_of();
   __u32 slot = 0;
   struct filter_stats* stats = bpf_map_lookup_elem(&filter_stats, &slot);
-  if (!head || !stats) return XDP_PASS;
+  if (!head || !stats) return FILTER_VERDICTS;
   __u32 verdict = FILTER_PASS_MALFORMED;
   if (error == INLINE_NO_ERROR) {
     verdict = judge_packet(ctx, head, stats, packet, wire);
@@ -276,11 +269,18 @@ static __always_inline int filter_packet(struct xdp_md* ctx, struct packet* pack
   }
   /* The verifier requires the bounds check on the register that is used as the index. */
   asm volatile("" : "+r"(verdict));
-  if (verdict >= FILTER_VERDICTS) return XDP_PASS;
+  if (verdict >= FILTER_VERDICTS) return FILTER_VERDICTS;
   stats->verdicts[verdict].packets++;
   stats->verdicts[verdict].bytes += wire;
-  if (verdict < FILTER_DROP_SOURCE) return XDP_PASS;
+  return verdict;
+}
+
+/* What the kernel is to do with the packet. An answer is written over it. */
+static __always_inline int carry_out(struct xdp_md* ctx, struct packet* packet, __u32 verdict) {
+  if (verdict < FILTER_DROP_SOURCE || verdict >= FILTER_VERDICTS) return XDP_PASS;
   if (verdict < FILTER_ANSWER_SYN_ACK) return XDP_DROP;
-  return verdict == FILTER_ANSWER_TRUNCATED ? answer_dns(ctx, packet)
-                                            : answer_tcp(ctx, packet, stats->boot_ns, verdict);
+  if (verdict == FILTER_ANSWER_TRUNCATED) return answer_dns(ctx, packet);
+  __u32 slot = 0;
+  struct filter_stats* stats = bpf_map_lookup_elem(&filter_stats, &slot);
+  return stats ? answer_tcp(ctx, packet, stats->boot_ns, verdict) : XDP_DROP;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // Counts packets of the configured networks where they pass, and passes them on unchanged. The reader takes the counts
 // and samples of headers twice in each tick. If the interface also filters, packet_filter.h decides about a packet
-// after it was counted, so that detection still sees an attack whose packets are dropped.
+// after it was counted, so that detection still sees an attack whose packets are dropped, and before it is sampled, so
+// that the sample says what became of it.
 #include <linux/bpf.h>
 
 #include <bpf/bpf_endian.h>
@@ -14,6 +15,8 @@
 #include "packet_filter.h"
 #include "parse_packet.h"
 #include "verifier_bounds.h"
+
+_Static_assert(INLINE_SAMPLED_OUTCOMES == FILTER_OUTCOMES, "samples are counted by outcome");
 
 const volatile struct inline_settings settings = {.cpus = 1, .near_buckets = 1, .chunks = 1, .flow_sets = 1};
 
@@ -77,9 +80,10 @@ struct {
 } stats SEC(".maps");
 
 // Sampled headers. One buffer for all CPUs: samples are rare, and the reader takes them in one go.
+#define SAMPLES_BYTES (256 * 1024)
 struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
-  __uint(max_entries, 256 * 1024);
+  __uint(max_entries, SAMPLES_BYTES);
 } samples SEC(".maps");
 
 static __always_inline int may_be_in_network(const struct inline_address* address) {
@@ -169,28 +173,6 @@ static __always_inline void count(struct inline_counts* counts, const struct pac
   counts->new_flows += is_new;
 }
 
-// One packet in settings.sample_every on average; the gaps are random, so that no regular traffic hides between them.
-static __always_inline void sample(struct xdp_md* ctx, struct inline_stats* own, __u32 wire) {
-  if (settings.sample_every == 0) return;
-  if (own->sample_in > 1) {
-    own->sample_in--;
-    return;
-  }
-  own->sample_in = 1 + bpf_get_prandom_u32() % (2 * settings.sample_every - 1);
-  struct inline_sample* taken = bpf_ringbuf_reserve(&samples, sizeof(*taken), 0);
-  if (!taken) {
-    own->lost_samples++;
-    return;
-  }
-  __u32 captured = wire < INLINE_SAMPLE_BYTES ? wire : INLINE_SAMPLE_BYTES;
-  // No packet is empty. One less is masked, and then one added, so that the verifier also knows that it is at least 1.
-  captured = bounded(captured - 1, INLINE_SAMPLE_BYTES - 1) + 1;
-  taken->wire = wire;
-  taken->captured = bpf_xdp_load_bytes(ctx, 0, taken->data, captured) == 0 ? captured : 0;
-  // The reader polls, and needs no wake-up.
-  bpf_ringbuf_submit(taken, BPF_RB_NO_WAKEUP);
-}
-
 static __always_inline void count_packet(const struct packet* packet, __u32 wire, __u32 cpu, struct place to,
                                          struct place from) {
   struct inline_counts* first = to.counts ? to.counts : from.counts;
@@ -201,8 +183,9 @@ static __always_inline void count_packet(const struct packet* packet, __u32 wire
 }
 
 // A function of its own, so that what it keeps on the stack is gone when the filter runs: nested calls have 512 bytes
-// together. Static, so that the verifier knows the bound of `cpu`.
-static __noinline int count_frame(struct xdp_md* ctx, __u32 cpu, struct packet* packet, __u32 error, __u32 wire) {
+// together. Static, so that the verifier knows the bound of `cpu`. Returns this CPU's stats if the packet may be
+// sampled, else 0.
+static __noinline struct inline_stats* count_frame(__u32 cpu, struct packet* packet, __u32 error, __u32 wire) {
   __u32 slot = 0;
   struct inline_stats* own = bpf_map_lookup_elem(&stats, &slot);
   if (!own) return 0;
@@ -228,13 +211,39 @@ static __noinline int count_frame(struct xdp_md* ctx, __u32 cpu, struct packet* 
   if (!to.is_host && to.counts) own->network_packets++;
   if (!from.is_host && from.counts) own->network_packets++;
   count_packet(packet, wire, cpu, to, from);
-  sample(ctx, own, wire);
-  return 0;
+  return own;
+}
+
+// One packet in settings.sample_every on average, of those that pass, are dropped and are answered each, so that a
+// flood of which few pass is not all that is seen. The gaps are random, so that no regular traffic hides between them.
+static __always_inline void sample(struct xdp_md* ctx, struct inline_stats* own, __u32 wire, __u32 verdict) {
+  if (settings.sample_every == 0) return;
+  const __u64 outcome = bounded(filter_outcome_of(verdict), INLINE_SAMPLED_OUTCOMES - 1);
+  if (own->sample_in[outcome] > 1) {
+    own->sample_in[outcome]--;
+    return;
+  }
+  own->sample_in[outcome] = 1 + bpf_get_prandom_u32() % (2 * settings.sample_every - 1);
+  // What does not pass leaves half of the room to what does.
+  const int is_crowded = outcome != FILTER_PASSED && bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) > SAMPLES_BYTES / 2;
+  struct inline_sample* taken = is_crowded ? 0 : bpf_ringbuf_reserve(&samples, sizeof(*taken), 0);
+  if (!taken) {
+    own->lost_samples++;
+    return;
+  }
+  __u32 captured = wire < INLINE_SAMPLE_BYTES ? wire : INLINE_SAMPLE_BYTES;
+  // No packet is empty. One less is masked, and then one added, so that the verifier also knows that it is at least 1.
+  captured = bounded(captured - 1, INLINE_SAMPLE_BYTES - 1) + 1;
+  taken->wire = wire;
+  taken->captured = bpf_xdp_load_bytes(ctx, 0, taken->data, captured) == 0 ? captured : 0;
+  taken->verdict = verdict;
+  // The reader polls, and needs no wake-up.
+  bpf_ringbuf_submit(taken, BPF_RB_NO_WAKEUP);
 }
 
 // Not static for the reason of parse_packet.
-__noinline int filter_counted(struct xdp_md* ctx, struct packet* packet, __u32 error, __u32 wire) {
-  return packet ? filter_packet(ctx, packet, error, wire) : XDP_PASS;
+__noinline __u32 judge_counted(struct xdp_md* ctx, struct packet* packet, __u32 error, __u32 wire) {
+  return packet ? judge_and_count(ctx, packet, error, wire) : FILTER_VERDICTS;
 }
 
 SEC("xdp")
@@ -243,9 +252,10 @@ int xdp_inline(struct xdp_md* ctx) {
   __u32 wire = settings.has_fragments ? bpf_xdp_get_buff_len(ctx) : ctx->data_end - ctx->data;
   struct packet packet = {};
   __u32 error = parse_packet(ctx, &packet);
-  if (cpu < settings.cpus) count_frame(ctx, cpu, &packet, error, wire);
-  const int action = settings.filters ? filter_counted(ctx, &packet, error, wire) : XDP_PASS;
-  return pass_on(ctx, action, settings.forwards);
+  struct inline_stats* sampled = cpu < settings.cpus ? count_frame(cpu, &packet, error, wire) : 0;
+  const __u32 verdict = settings.filters ? judge_counted(ctx, &packet, error, wire) : FILTER_VERDICTS;
+  if (sampled) sample(ctx, sampled, wire, verdict);
+  return pass_on(ctx, carry_out(ctx, &packet, verdict), settings.forwards);
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

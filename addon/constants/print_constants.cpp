@@ -142,6 +142,7 @@ void printRecords() {
                            {"capturedBytes", offsetof(sample_record, captured_bytes)},
                            {"ageMs", offsetof(sample_record, age_ms)},
                            {"direction", offsetof(sample_record, direction)},
+                           {"verdict", offsetof(sample_record, verdict)},
                            {"standsFor", offsetof(sample_record, stands_for)},
                            {"frame", offsetof(sample_record, frame)},
                            {"frameBytes", sizeof(sample_record::frame)}});

@@ -21,6 +21,7 @@ void write(SampleRings& rings, std::uint64_t serial) {
   Sample sample;
   sample.serial = serial;
   sample.epoch = sample.standsFor = static_cast<std::uint32_t>(serial);
+  sample.verdict = static_cast<std::uint8_t>(serial);
   rings.write(0, {bytes.data(), kHeaderBytes, static_cast<std::uint32_t>(serial)}, Link::ethernet, sample);
 }
 
@@ -28,7 +29,8 @@ bool isWhole(const Sample& sample) {
   const auto serial = static_cast<std::uint32_t>(sample.serial);
   const auto isOwn = [&](std::uint8_t byte) { return byte == static_cast<std::uint8_t>(serial); };
   return sample.epoch == serial && sample.standsFor == serial && sample.wire == serial &&
-         sample.captured == kHeaderBytes && std::all_of(sample.data.begin(), sample.data.end(), isOwn);
+         sample.captured == kHeaderBytes && sample.verdict == static_cast<std::uint8_t>(serial) &&
+         std::all_of(sample.data.begin(), sample.data.end(), isOwn);
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ struct SampleRecord {
   double ageMs;
   std::uint8_t direction;
   std::uint32_t standsFor;
+  std::uint8_t verdict;
   std::vector<std::uint8_t> data;
 };
 std::vector<SampleRecord> samples(const Engine& engine, const Address& address, std::size_t most = 10'000) {
@@ -46,6 +47,7 @@ std::vector<SampleRecord> samples(const Engine& engine, const Address& address, 
                        at.age_ms,
                        at.direction,
                        at.stands_for,
+                       at.verdict,
                        {std::begin(at.frame), std::end(at.frame)}});
   }
   return records;
@@ -284,11 +286,42 @@ TEST_CASE("a flood's samples are spread evenly over its packets") {
 TEST_CASE("keeps headers that the kernel sampled without counting them") {
   EngineFixture fixture;
   fixture.shard->leaveIdle();
-  fixture.shard->addSample(frameOf(kFrame), Link::ethernet);
-  fixture.shard->addSample(frameOf(Bytes(3)), Link::ethernet);
+  fixture.shard->addSample(frameOf(kFrame), Link::ethernet, FILTER_VERDICTS);
+  fixture.shard->addSample(frameOf(Bytes(3)), Link::ethernet, FILTER_VERDICTS);
   fixture.shard->enterIdle();
   fixture.tick();
   CHECK(samples(fixture.engine, kHost).size() == 1);
   CHECK(fixture.shard->stats().receivedPackets == 0);
   CHECK_FALSE(fixture.host(kHost));
+}
+
+TEST_CASE("of what the kernel judged, a flood that is dropped takes no room of what passes, and has its verdict") {
+  constexpr std::uint32_t kFlood = 4 * kRecentSamples;
+  EngineFixture fixture;
+  fixture.shard->leaveIdle();
+  const auto add = [&](std::uint16_t port, filter_verdict verdict) {
+    fixture.shard->addSample(frameOf(udpFrame(kForeign, kProtected + 1, port)), Link::ethernet, verdict);
+  };
+  add(1, FILTER_PASS_DEFAULT);
+  add(2, FILTER_ANSWER_ACK);
+  for (std::uint32_t i = 0; i < kFlood; i++) add(3, FILTER_DROP_RULE);
+  fixture.shard->enterIdle();
+  fixture.tick();
+  std::map<unsigned, std::vector<SampleRecord>> byPort;
+  for (const SampleRecord& record : samples(fixture.engine, kHost)) byPort[portOf(record)].push_back(record);
+  REQUIRE(byPort[1].size() == 1);
+  CHECK(byPort[1][0].verdict == FILTER_PASS_DEFAULT);
+  CHECK(byPort[1][0].standsFor == 1);
+  REQUIRE(byPort[2].size() == 1);
+  CHECK(byPort[2][0].verdict == FILTER_ANSWER_ACK);
+  CHECK(byPort[3].size() <= kRecentSamples);
+  CHECK(byPort[3][0].verdict == FILTER_DROP_RULE);
+}
+
+TEST_CASE("what nothing judged has no verdict") {
+  EngineFixture fixture;
+  fixture.count(kFrame);
+  fixture.tick();
+  REQUIRE(samples(fixture.engine, kHost).size() == 1);
+  CHECK(samples(fixture.engine, kHost)[0].verdict == FILTER_VERDICTS);
 }

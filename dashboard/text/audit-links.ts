@@ -43,6 +43,12 @@ export function banOfEvent(event: AuditEventWire, bans: readonly BanWire[]): Ban
   return event.action === "unban" ? found[0] : found.at(-1);
 }
 
+/** The id of the attack whose packets were downloaded; null: none were. */
+export function downloadedAttack({ action, result, reason }: AuditEventWire): string | null {
+  if (action !== "packet_download" || result !== "ok") return null;
+  return /^attack ([^\s,]+)/.exec(reason)?.[1] ?? null;
+}
+
 /** The attack that was going on when the row was written; undefined: it is none of these. */
 export function attackOfEvent(event: AuditEventWire, attacks: readonly AttackWire[]): AttackWire | undefined {
   const [victim = ""] = event.target.split("->").slice(-1);

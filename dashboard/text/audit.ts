@@ -12,6 +12,7 @@ export const AUDIT_ACTIONS: Readonly<Record<AuditEventWire["action"], string>> =
   edge_challenge: "Edge challenge",
   filter_rule: "Filter rule",
   protection: "Protection",
+  packet_download: "Packet download",
 };
 
 /** As in the query of the page's address. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { sourcesOf } from "../../src/detection/attack/attack-sources.ts";
+import { NO_PACKETS } from "../../src/detection/attack/outcome-rings.ts";
 import { attackSourcesToWire } from "../../src/http/wire/attack-sources.ts";
 import { ip, udp } from "../../test/fixtures/packets/frames.ts";
 import { sampledPacket } from "../../test/fixtures/packets/sampled-packets.ts";
@@ -11,7 +12,7 @@ const octet = () => Math.floor(random() * 254) + 1;
 
 function hintOf(addresses: readonly string[], vector?: string) {
   const packets = addresses.map((src) => sampledPacket(ip({ src, dst: "203.0.113.7" }, udp()), { wireBytes: 100 }));
-  return spoofingHint(attackSourcesToWire("a", sourcesOf(packets, { top: 10, originOf: null })), vector);
+  return spoofingHint(attackSourcesToWire("a", sourcesOf(packets, { top: 10, originOf: null }), NO_PACKETS), vector);
 }
 
 const many = (count: number, address: (i: number) => string) => Array.from({ length: count }, (_, i) => address(i));
@@ -81,6 +82,7 @@ describe("its limits", () => {
             ),
             { top: 10, originOf: null },
           ),
+          NO_PACKETS,
         ),
         undefined,
       );

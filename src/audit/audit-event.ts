@@ -13,6 +13,7 @@ export const AUDIT_ACTIONS = [
   "edge_challenge",
   "filter_rule",
   "protection",
+  "packet_download",
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

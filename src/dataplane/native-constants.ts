@@ -165,6 +165,7 @@ export const SAMPLE_RECORD = {
   capturedBytes: 4,
   ageMs: 8,
   direction: 16,
+  verdict: 17,
   standsFor: 20,
   frame: 24,
   frameBytes: 128,

@@ -1,4 +1,4 @@
-/** Builds the audit row of a command from its result (docs/interface.md#audit-trail). */
+/** Builds the audit row of a call from its result (docs/interface.md#audit-trail). */
 import type { AuditEvent, AuditResult } from "../audit/audit-event.ts";
 import { describeRefusal, type Refusal } from "./refusal.ts";
 import type { AuditRule, Call, Outcome } from "./route.ts";
@@ -16,7 +16,7 @@ export interface EndedCall<Fields> {
   readonly dryRun: boolean;
 }
 
-/** Refusals that happen before the command itself is looked at. */
+/** Refusals that happen before the call itself is looked at. */
 const UNAUDITED: ReadonlySet<Refusal["kind"]> = new Set([
   "no_valid_token",
   "other_node",
@@ -28,14 +28,15 @@ const UNAUDITED: ReadonlySet<Refusal["kind"]> = new Set([
 export function auditRow<Fields>({ rule, call, fields, ended, wallMs, dryRun }: EndedCall<Fields>): AuditEvent | null {
   if (!(ended instanceof Response) && ended.kind !== "outcome" && UNAUDITED.has(ended.kind)) return null;
   const { operator, role, tenant } = call.principal;
+  const named = ended instanceof Response || ended.kind !== "outcome" ? undefined : ended.target;
   return {
     wallMs,
     action: rule.action,
     operator,
     role,
     tenant: tenant ?? "",
-    target: rule.target(call, fields),
-    targetType: rule.targetType,
+    target: named?.text ?? rule.target(call, fields),
+    targetType: named?.type ?? rule.targetType,
     source: "api",
     dryRun,
     ...endOf(ended),

@@ -12,6 +12,7 @@ import type { RuleCounts } from "../dataplane/operator-rules.ts";
 import type { Attack, Calm, EndedAttacksQuery } from "../detection/attack/attack.ts";
 import type { AttackSeries } from "../detection/attack/attack-series.ts";
 import type { AttackSources } from "../detection/attack/attack-sources.ts";
+import type { PacketCounts } from "../detection/attack/outcome-rings.ts";
 import type { Edge } from "../edge/edge.ts";
 import type {
   EdgeEvent,
@@ -33,6 +34,7 @@ import type { PrefixSetView } from "../prefixset/prefix-sets.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import type { BlockRequest, Pair } from "../sourceblock/source-block.ts";
 import type { BlockAnswer, SourceBlockView, UnblockAnswer } from "../sourceblock/source-blocks.ts";
+import type { PacketOutcome } from "../traffic/packet-outcome.ts";
 import type { CapturedPacket } from "../traffic/pcap-file.ts";
 import type { Rates, Thresholds } from "../traffic/rates.ts";
 import type { TrafficPoint, TrafficQuery } from "../traffic/traffic-history.ts";
@@ -54,8 +56,10 @@ export interface Backend {
   attackSeries(id: string): AttackSeries | null;
   /** Of no packet: none are kept of this attack, or not any more. */
   attackSources(id: string): AttackSources;
-  /** The newest sampled headers, oldest first; empty: as above. */
-  attackPackets(id: string): readonly CapturedPacket[];
+  /** The newest sampled headers, oldest first; empty: as above. @param outcome null: all packets. */
+  attackPackets(id: string, outcome: PacketOutcome | null): readonly CapturedPacket[];
+  /** How many those are. */
+  attackPacketCounts(id: string): PacketCounts;
   /**
    * Read row by row while the event loop runs in between, so hosts may come and go. A row is valid until the next one
    * is read, and only one reading may be in progress.

@@ -51,6 +51,8 @@ export type Refusal =
   | { readonly kind: "unknown_attack" }
   /** The attack is known, but no packets of it are kept. */
   | { readonly kind: "no_packets" }
+  /** None of the outcome that was asked for. */
+  | { readonly kind: "no_packets_of_outcome" }
   | { readonly kind: "unknown_scrub_node" }
   | { readonly kind: "unknown_edge_node" }
   | { readonly kind: "unknown_zone" }
@@ -155,6 +157,8 @@ const TOO_MANY = {
 const ABSENT = {
   no_source_block: "no such source block",
   no_packets: "no packets of this attack are kept: samples are off, none was sampled, or it is too old",
+  no_packets_of_outcome:
+    "no packets of this attack with this outcome are kept: its interface does not filter, none was sampled, or it is too old",
   unknown_attack: "unknown attack",
   no_protection: "no protection was chosen for this prefix",
   not_one_hostgroup: NOT_ONE_HOSTGROUP,

@@ -21,7 +21,7 @@ export interface Call {
 /** The pipeline turns a refusal into a response. */
 export type Answer = Response | Refusal | Promise<Response | Refusal>;
 
-/** How an audited command ended: its answer, and what its audit row has beside the caller and the target. */
+/** How an audited call ended: its answer, and what its audit row has beside the caller and the target. */
 export interface Outcome {
   readonly kind: "outcome";
   readonly response: Response;
@@ -32,9 +32,16 @@ export interface Outcome {
   readonly banState?: string;
   /** Default: that of the service. */
   readonly dryRun?: boolean;
+  /** Where the call alone does not say it. Default: as the route's rule says. */
+  readonly target?: AuditTarget;
 }
 
-export type CommandAnswer = Answer | Outcome | Promise<Response | Refusal | Outcome>;
+export interface AuditTarget {
+  readonly text: string;
+  readonly type: AuditTargetType;
+}
+
+export type AuditedAnswer = Answer | Outcome | Promise<Response | Refusal | Outcome>;
 
 /** Every call with a valid token leaves an audit row, whatever the result (docs/interface.md#audit-trail). */
 export interface AuditRule<Fields> {
@@ -72,7 +79,9 @@ interface GuardedRoute extends RouteLine {
 
 export interface ReadRoute extends GuardedRoute {
   readonly method: "GET";
-  handle(call: Call): Answer;
+  /** For what an operator must account for, like packets of users. */
+  readonly audit?: AuditRule<unknown>;
+  handle(call: Call): AuditedAnswer;
 }
 
 export interface CommandRoute<Fields = unknown> extends GuardedRoute {
@@ -84,7 +93,7 @@ export interface CommandRoute<Fields = unknown> extends GuardedRoute {
   /** The name of the body in the refusal of a body that is too large. */
   readonly bodyName?: "report";
   readonly audit?: AuditRule<Fields>;
-  handle(call: Call, fields: Fields): CommandAnswer;
+  handle(call: Call, fields: Fields): AuditedAnswer;
 }
 
 export type Route = OpenRoute | ReadRoute | CommandRoute;

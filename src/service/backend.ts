@@ -7,6 +7,7 @@ import type { RuleCounts } from "../dataplane/operator-rules.ts";
 import type { EndedAttacksQuery } from "../detection/attack/attack.ts";
 import type { AttackSeries } from "../detection/attack/attack-series.ts";
 import { type AttackSources, sourcesOf } from "../detection/attack/attack-sources.ts";
+import { NO_PACKETS, type PacketCounts } from "../detection/attack/outcome-rings.ts";
 import type { Edge } from "../edge/edge.ts";
 import type {
   AttackView,
@@ -39,6 +40,7 @@ import type { BlockAnswer, SourceBlockView, UnblockAnswer } from "../sourceblock
 import type { HistoryStore } from "../storage/history-store.ts";
 import type { HistoryRecorder } from "../traffic/history-recorder.ts";
 import { allocateHostRows, type HostRows, rowRates } from "../traffic/host-rows.ts";
+import type { PacketOutcome } from "../traffic/packet-outcome.ts";
 import type { CapturedPacket } from "../traffic/pcap-file.ts";
 import { joined, storedQuery } from "../traffic/recent-traffic.ts";
 import type { TrafficPoint, TrafficQuery } from "../traffic/traffic-history.ts";
@@ -186,8 +188,12 @@ export class ServiceBackend implements Backend {
     return this.#floodwall.packetPath?.sourcesOf({ id }) ?? sourcesOf([], { top: 0, originOf: null });
   }
 
-  attackPackets(id: string): readonly CapturedPacket[] {
-    return this.#floodwall.packetPath?.recentPacketsOf({ id }) ?? [];
+  attackPackets(id: string, outcome: PacketOutcome | null): readonly CapturedPacket[] {
+    return this.#floodwall.packetPath?.recentPacketsOf({ id }, outcome) ?? [];
+  }
+
+  attackPacketCounts(id: string): PacketCounts {
+    return this.#floodwall.packetPath?.recentCountsOf({ id }) ?? NO_PACKETS;
   }
 
   async traffic(question: TrafficQuery): Promise<readonly TrafficPoint[] | null> {

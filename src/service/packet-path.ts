@@ -7,6 +7,7 @@ import { Capture, type SourceView } from "../dataplane/capture.ts";
 import type { Engine, EngineStats, Filter, Native } from "../dataplane/native.d.ts";
 import type { Attack, ClassifiedEvent } from "../detection/attack/attack.ts";
 import type { AttackSources } from "../detection/attack/attack-sources.ts";
+import type { PacketCounts } from "../detection/attack/outcome-rings.ts";
 import type { SampledPacket } from "../detection/attack/sample.ts";
 import type { OriginOf } from "../detection/attack/sample-origins.ts";
 import { SamplingLoop } from "../detection/attack/sampling-loop.ts";
@@ -22,6 +23,7 @@ import type { Log } from "../observability/log.ts";
 import { within } from "../system/deadline.ts";
 import type { Now } from "../system/now.ts";
 import { nextTurn, type Timers } from "../system/timers.ts";
+import type { PacketOutcome } from "../traffic/packet-outcome.ts";
 import type { CapturedPacket } from "../traffic/pcap-file.ts";
 
 export interface PacketPathOptions {
@@ -120,8 +122,13 @@ export class PacketPath {
     return this.detection.sampler.packetsOf(attack);
   }
 
-  recentPacketsOf(attack: Pick<Attack, "id">): readonly CapturedPacket[] {
-    return this.detection.sampler.recentPacketsOf(attack);
+  /** @param outcome null: all packets. */
+  recentPacketsOf(attack: Pick<Attack, "id">, outcome: PacketOutcome | null): readonly CapturedPacket[] {
+    return this.detection.sampler.recentPacketsOf(attack, outcome);
+  }
+
+  recentCountsOf(attack: Pick<Attack, "id">): PacketCounts {
+    return this.detection.sampler.recentCountsOf(attack);
   }
 
   sourcesOf(attack: Pick<Attack, "id">): AttackSources {

@@ -1,5 +1,6 @@
 /** The records in which the packet counter hands over the headers of sampled packets. */
-import { SAMPLE_RECORD } from "../dataplane/native-constants.ts";
+import { FILTER_VERDICTS, SAMPLE_RECORD } from "../dataplane/native-constants.ts";
+import type { PacketVerdict } from "./packet-outcome.ts";
 
 export const HEADER_RECORD_BYTES = SAMPLE_RECORD.bytes;
 
@@ -41,6 +42,11 @@ export class HeaderRecords {
   /** Number of packets of its worker that this one represents: a busier worker samples a smaller part. */
   standsFor(index: number): number {
     return this.#words[(index * HEADER_RECORD_BYTES + SAMPLE_RECORD.standsFor) / 4] as number;
+  }
+
+  /** What the filter of this machine decided about it; null: nothing judged it, as on a mirror port. */
+  verdict(index: number): PacketVerdict | null {
+    return FILTER_VERDICTS[this.bytes[index * HEADER_RECORD_BYTES + SAMPLE_RECORD.verdict] as number] ?? null;
   }
 
   /** From the start of the Ethernet header, as far as captured: a view that the next reading overwrites. */

@@ -149,10 +149,12 @@ describe("attack sources", () => {
     const sources = ["8.8.8.1", "8.8.8.2", "8.8.8.2", "10.0.0.1"];
     const packets = sources.map((src) => ({
       atMs: NOON,
+      outcome: null,
       wireBytes: 100,
       frame: ethernet(ip({ src, dst: OTHER_HOST }, udp())),
     }));
-    server.backend.packetsOfAttacks.set("a1", packets);
+    server.backend.packetsOfAttacks.clear("a1");
+    server.backend.packetsOfAttacks.add("a1", packets);
     expect(await read<object>("a1/sources")).toEqual({
       ...{ available: true, id: "a1", total_packets: 4, distinct_sources: 3, single_sources: 2 },
       ...{ ipv4_packets: 4, ipv4_blocks: 2, special_packets: 1 },
@@ -165,23 +167,31 @@ describe("attack sources", () => {
         { key: "8.8.8.0/24", packets: 3, bytes: 300 },
         { key: "10.0.0.0/24", packets: 1, bytes: 100 },
       ],
+      kept_packets: { total: 4, passed: 0, dropped: 0, answered: 0 },
     });
   });
 
   test("available is false where no packets are kept", async () => {
     show({});
-    server.backend.packetsOfAttacks.clear();
+    server.backend.packetsOfAttacks.clear("a1");
     expect(await read<object>("a1/sources")).toMatchObject({ available: false, total_packets: 0, top_sources: [] });
   });
 });
 
 describe("pcap", () => {
   const frame = ethernet(ip({ src: "198.51.100.9", dst: ACME_HOST }, udp()));
-  const ask = (caller: Caller) => fetch(`${server.base}/api/v1/attacks/a1/pcap`, { headers: as(caller) });
+  const ask = (caller: Caller, query = "") =>
+    fetch(`${server.base}/api/v1/attacks/a1/pcap${query}`, { headers: as(caller) });
   const keep = (count: number) => {
     show({ target: address(ACME_HOST) });
-    const packets = Array.from({ length: count }, (_, i) => ({ atMs: NOON + i, wireBytes: 1400, frame }));
-    server.backend.packetsOfAttacks.set("a1", packets);
+    const packets = Array.from({ length: count }, (_, i) => ({
+      atMs: NOON + i,
+      wireBytes: 1400,
+      frame,
+      outcome: null,
+    }));
+    server.backend.packetsOfAttacks.clear("a1");
+    server.backend.packetsOfAttacks.add("a1", packets);
   };
 
   test("file has the headers oldest first, with their times and lengths on the wire, for whom the attack is", async () => {
@@ -196,6 +206,30 @@ describe("pcap", () => {
       const bytes = new Uint8Array(await answer.arrayBuffer());
       expect(bytes).toEqual(pcapBytes(expected, { snapLength: 128 }) as Uint8Array<ArrayBuffer>);
     }
+  });
+
+  test("file of an outcome has its packets alone, under its own name; sources say how many there are", async () => {
+    show({ target: address(ACME_HOST) });
+    const outcomes = ["dropped", "passed", "dropped", null] as const;
+    const packets = outcomes.map((outcome, i) => ({ atMs: NOON + i, wireBytes: 60 + i, frame, outcome }));
+    server.backend.packetsOfAttacks.clear("a1");
+    server.backend.packetsOfAttacks.add("a1", packets);
+    const [first, , third] = packets;
+    const answer = await ask("viewer", "?outcome=dropped");
+    expect(answer.headers.get("content-disposition")).toBe('attachment; filename="attack-a1-dropped.pcap"');
+    const expected = [first, third].map((packet) => ({
+      ...{ frame, wireBytes: packet?.wireBytes ?? 0 },
+      atNs: BigInt(packet?.atMs ?? 0) * 1_000_000n,
+    }));
+    const bytes = new Uint8Array(await answer.arrayBuffer());
+    expect(bytes).toEqual(pcapBytes(expected, { snapLength: 128 }) as Uint8Array<ArrayBuffer>);
+    const kept = { total: 4, passed: 1, dropped: 2, answered: 0 };
+    expect(await read<object>("a1/sources")).toMatchObject({ kept_packets: kept });
+    const absent =
+      "no packets of this attack with this outcome are kept: its interface does not filter, none was sampled, or it is too old";
+    await expectError(ask("viewer", "?outcome=answered"), 404, absent);
+    for (const outcome of ["", "Dropped", "lost"])
+      await expectError(ask("viewer", `?outcome=${outcome}`), 400, `unknown outcome: ${outcome}`);
   });
 
   test("file is read back as packets to the victim", async () => {

@@ -1,13 +1,14 @@
 /** Which calls leave a row of the audit trail, and what it says (docs/interface.md#audit-trail). */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { BackendFault } from "../../src/http/backend.ts";
-import type { CommandAnswer, CommandRoute } from "../../src/http/route.ts";
+import type { AuditedAnswer, CommandRoute } from "../../src/http/route.ts";
 import { textAnswer } from "../../src/http/server/answer.ts";
 import { BODY_BYTES_MAX } from "../../src/limits.ts";
+import { address } from "../fixtures/host-rows.ts";
 import { ACME_HOST, admitCallers, as, bearer, type Caller, OTHER_HOST } from "../fixtures/http/callers.ts";
 import { JSON_TYPE, TestServer } from "../fixtures/http/http.ts";
 import { RouteServer } from "../fixtures/http/route-server.ts";
-import { ban, NOON } from "../fixtures/views.ts";
+import { attack, ban, NOON } from "../fixtures/views.ts";
 
 const RELOAD = "config/reload";
 const target = (ip: string) => JSON.stringify({ ip });
@@ -95,6 +96,52 @@ describe("audited calls:", () => {
     expect(server.audited).toMatchObject([{ result: "error", reason }]);
   });
 
+  const PCAP = "attacks/a1/pcap";
+  const download = (path: string, caller: Caller, headers: object = as(caller)) =>
+    fetch(`${server.base}/api/v1/${path}`, { headers: { ...headers } }).then(({ status }) => status);
+
+  test("a download of packets is a row, of the attack's host or prefix, with the attack and what was asked for", async () => {
+    const [frame, atMs, wireBytes] = [new Uint8Array(60), 0, 60];
+    server.backend.packetsOfAttacks.add("a1", [{ frame, atMs, wireBytes, outcome: "dropped" }]);
+    const show = (changes: Parameters<typeof attack>[0]) => {
+      server.backend.attacksView = { active: [{ attack: attack(changes), ban: null }], recent: [] };
+    };
+    show({ target: address(ACME_HOST) });
+    expect(await download(PCAP, "tenantViewer")).toBe(200);
+    expect(await download(`${PCAP}?outcome=dropped`, "viewer")).toBe(200);
+    show({ target: null, carpet: { prefix: "203.0.113.0/24", hosts: 3 } });
+    expect(await download(PCAP, "viewer")).toBe(200);
+    show({ target: null });
+    expect(await download(PCAP, "viewer")).toBe(200);
+    const row = { action: "packet_download", result: "ok", operator: "viewer", source: "api", reason: "attack a1" };
+    const host = { target: ACME_HOST, targetType: "host" };
+    expect(server.audited).toMatchObject([
+      { ...row, ...host, operator: "acme-viewer", tenant: "acme" },
+      { ...row, ...host, reason: "attack a1, dropped" },
+      { ...row, target: "203.0.113.0", targetType: "prefix" },
+      { ...row, target: "", targetType: "global" },
+    ]);
+  });
+
+  test("a download of packets that is refused is a row; one without a token is none", async () => {
+    server.backend.attacksView = {
+      active: [{ attack: attack({ target: address(OTHER_HOST) }), ban: null }],
+      recent: [],
+    };
+    expect(await download(PCAP, "viewer", {})).toBe(401);
+    expect(await download(PCAP, "tenantViewer")).toBe(404);
+    expect(await download(PCAP, "viewer")).toBe(404);
+    expect(await download(`${PCAP}?outcome=lost`, "viewer")).toBe(400);
+    expect(await download(PCAP, "agent")).toBe(403);
+    const row = { action: "packet_download", targetType: "host" };
+    expect(server.audited).toMatchObject([
+      { ...row, result: "rejected", target: "", reason: "unknown attack", tenant: "acme" },
+      { ...row, result: "rejected", target: OTHER_HOST, reason: expect.stringMatching(/^no packets of this attack/) },
+      { ...row, result: "error", target: "", reason: "unknown outcome: lost" },
+      { ...row, result: "rejected", target: "", role: "agent" },
+    ]);
+  });
+
   test("no token, a wrong one, another media type, another method and reads leave no row", async () => {
     const plain = { ...as("operator"), "content-type": "text/plain" };
     const refused = [{}, bearer("x"), plain].map((headers) => order("ban", OWN, "operator", headers));
@@ -110,7 +157,7 @@ describe("audited calls:", () => {
 
 describe("audited calls, the row and the answer:", () => {
   let server: RouteServer;
-  let answer: () => CommandAnswer;
+  let answer: () => AuditedAnswer;
   const route: CommandRoute = {
     ...{ name: "lever", method: "DELETE", path: "/zones/:name", access: "operator", body: null },
     audit: { action: "edge_challenge", targetType: "zone", target: ({ params }) => params["name"] ?? "" },

@@ -139,7 +139,7 @@ beforeAll(() => {
   backend.scrub.reconfigure(scrubbing({ name: "scrub1" }));
   const zones = [{ name: OWN, tenant: "acme" }, { name: FOREIGN }];
   backend.edge.reconfigure(edgeConfig({ nodes: [{ name: "edge1" }], zones }));
-  backend.packetsOfAttacks.set("a1", [{ atMs: 0, wireBytes: 60, frame: new Uint8Array(60) }]);
+  backend.packetsOfAttacks.add("a1", [{ atMs: 0, wireBytes: 60, frame: new Uint8Array(60), outcome: null }]);
   backend.attacksView = { active: [{ attack: attack({ target: address(OTHER_HOST) }), ban: null }], recent: [] };
 });
 afterAll(() => server.http.stop());

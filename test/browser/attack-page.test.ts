@@ -181,6 +181,39 @@ test("its traffic is saved as CSV, and its packets as a file that other programs
   expect(victimCapture(pcap.path)?.victim as string).toBe(VICTIM);
 });
 
+test("where what became of the packets is known, one chooses which to save", async () => {
+  const { id } = await attackOn(VICTIM);
+  const { page } = await dashboard.open("/attacks", SECRETS.viewer);
+  // Captures have no outcomes.
+  await page.route(`**/attacks/${id}/sources`, async (route) => {
+    const answer = await route.fetch();
+    const kept = { total: 512, passed: 3, dropped: 509, answered: 0 };
+    await route.fulfill({ response: answer, json: { ...((await answer.json()) as object), kept_packets: kept } });
+  });
+  const asked: string[] = [];
+  await page.route(`**/attacks/${id}/pcap*`, async (route) => {
+    asked.push(new URL(route.request().url()).search);
+    await route.fulfill({ body: "packets" });
+  });
+  await page.evaluate(`location.hash = "#/attacks/${id}"`);
+  await page.getByText(/sampled packets, read again/).waitFor();
+  const names: string[] = [];
+  for (const choice of ["All 512", "3 passed", "509 dropped"]) {
+    await page.getByRole("button", { name: "Packets as pcap" }).click();
+    const dialog = page.getByRole("dialog", { name: "Which packets?" });
+    expect(await dialog.getByRole("button", { name: /^0 answered/ }).isDisabled()).toBe(true);
+    if (choice === "All 512") await picture(page, "attack-packets");
+    const [saved] = await Promise.all([
+      page.waitForEvent("download"),
+      dialog.getByRole("button", { name: choice }).click(),
+    ]);
+    names.push(saved.suggestedFilename());
+    await dialog.waitFor({ state: "detached" });
+  }
+  expect(asked).toEqual(["", "?outcome=passed", "?outcome=dropped"]);
+  expect(names).toEqual([`attack-${id}.pcap`, `attack-${id}-passed.pcap`, `attack-${id}-dropped.pcap`]);
+});
+
 test("an entry of the timeline marks its time in the chart, and a time in the chart its entry", async () => {
   const { page } = await open(VICTIM, isBanned);
   // The last that is decided at its beginning.

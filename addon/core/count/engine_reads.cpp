@@ -91,6 +91,7 @@ sample_record recordOf(const Sample& sample, bool isOutgoing, double ageMs) noex
   record.captured_bytes = sample.captured;
   record.age_ms = ageMs;
   record.direction = isOutgoing ? 1 : 0;
+  record.verdict = sample.verdict;
   record.stands_for = sample.standsFor;
   std::memcpy(record.frame, sample.data.data(), sizeof record.frame);
   return record;
@@ -234,7 +235,9 @@ std::uint32_t Engine::readSamples(const Address& address, std::span<std::uint8_t
   {
     const std::scoped_lock held(lock_);
     for (const auto& ledger : ledgers_) {
-      ledger->shard->recentSamples().read(0, samples);
+      for (std::uint32_t outcome = 0; outcome < kSampledOutcomes; outcome++) {
+        ledger->shard->recentSamples().read(outcome, samples);
+      }
       if (slot != kNoSlot) ledger->shard->watchedSamples().read(slot, samples);
       ends.push_back(samples.size());
     }

@@ -31,7 +31,7 @@ void Sampler::adapt(std::uint32_t epochsPerSecond) noexcept {
 void SampleSlot::write(const Sample& sample) noexcept {
   std::array<std::uint64_t, kWords> words;
   words[0] = sample.serial;
-  words[1] = std::uint64_t{sample.epoch} << 32 | sample.captured;
+  words[1] = std::uint64_t{sample.epoch} << 32 | std::uint64_t{sample.verdict} << 8 | sample.captured;
   words[2] = std::uint64_t{sample.standsFor} << 32 | sample.wire;
   std::memcpy(&words[3], sample.data.data(), kHeaderBytes);
   const std::uint64_t version = version_.load(std::memory_order_relaxed);
@@ -49,7 +49,8 @@ bool SampleSlot::read(Sample& sample) const noexcept {
   if (version_.load(std::memory_order_relaxed) != version) return false;
   sample.serial = words[0];
   sample.epoch = static_cast<std::uint32_t>(words[1] >> 32);
-  sample.captured = static_cast<std::uint32_t>(words[1]);
+  sample.captured = static_cast<std::uint8_t>(words[1]);
+  sample.verdict = static_cast<std::uint8_t>(words[1] >> 8);
   sample.wire = static_cast<std::uint32_t>(words[2]);
   sample.standsFor = static_cast<std::uint32_t>(words[2] >> 32);
   std::memcpy(sample.data.data(), &words[3], kHeaderBytes);
@@ -68,7 +69,7 @@ void SampleRings::write(std::uint32_t ring, const Frame& frame, Link link, Sampl
   }
   const std::size_t length = std::min<std::size_t>(frame.captured, kHeaderBytes - at);
   std::memcpy(&sample.data[at], frame.data, length);
-  sample.captured = static_cast<std::uint32_t>(at + length);
+  sample.captured = static_cast<std::uint8_t>(at + length);
   slots_[std::size_t{ring} * capacity_ + written_[ring]].write(sample);
   written_[ring] = written_[ring] + 1 == capacity_ ? 0 : written_[ring] + 1;
 }

@@ -24,7 +24,9 @@ struct Sample {
   std::uint32_t standsFor = 1;
   std::uint32_t wire = 0;
   /// Bytes of `data` that were captured, at most kHeaderBytes.
-  std::uint32_t captured = 0;
+  std::uint8_t captured = 0;
+  /// A filter_verdict; FILTER_VERDICTS: nothing here judged it.
+  std::uint8_t verdict = FILTER_VERDICTS;
   /// From the start of the Ethernet frame; a packet without one gets a header of zeros and its type.
   std::array<std::uint8_t, kHeaderBytes> data{};
 };
@@ -84,7 +86,8 @@ class SampleRings {
   /// Any thread. Appends what the ring holds, in no order.
   void read(std::uint32_t ring, std::vector<Sample>& out) const;
 
-  void commit(std::size_t mostBytes) const noexcept { slots_.commit(mostBytes); }
+  /// The first ring's memory; the others' is committed as they are written.
+  void commitFirst() const noexcept { slots_.commit(std::size_t{capacity_} * sizeof(SampleSlot)); }
   [[nodiscard]] std::size_t residentBytes() const { return slots_.residentBytes() + written_.residentBytes(); }
 
  private:

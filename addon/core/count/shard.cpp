@@ -35,8 +35,9 @@ Shard::Shard(std::shared_ptr<const Control> control)
       // The few of the reserve make it a little more than half full.
       index_(control_.maxHosts),
       leaving_(reserveRows(control_.maxHosts), Pages::small),
-      recent_(1, kRecentSamples),
+      recent_(kSampledOutcomes, kRecentSamples),
       watchedRings_(kWatchedMax, kWatchedSamples) {
+  samplers_.fill(Sampler(kRecentSamples));
   watchedSamplers_.fill(Sampler(kWatchedSamples));
 }
 
@@ -114,10 +115,10 @@ void Shard::countPending(const Pending& pending, Link link, StatDelta& delta) {
   } else if (from.place != kNoPlace) {
     view_->count(Direction::outgoing, from.place, packet, isNewFlow);
   }
-  if (sampler_.takes()) {
+  if (samplers_[FILTER_PASSED].takes()) {
     const Located& ours = isWatched(to) ? to : from;
     const std::uint32_t slot = isWatched(ours) ? rows.cold[ours.row].watchSlot : kNoSlot;
-    recent_.write(0, *pending.frame, link, sampleWith(slot));
+    recent_.write(FILTER_PASSED, *pending.frame, link, sampleWith(slot));
   }
   if (isWatched(to)) keepForWatched(rows.cold[to.row].watchSlot, *pending.frame, link);
   if (isWatched(from)) keepForWatched(rows.cold[from.row].watchSlot, *pending.frame, link);
@@ -171,18 +172,19 @@ bool Shard::touch(std::uint32_t row) noexcept {
   return true;
 }
 
-void Shard::keepForWatched(std::uint32_t slot, const Frame& frame, Link link) noexcept {
-  if (watchedSamplers_[slot].takes()) watchedRings_.write(slot, frame, link, sampleWith(slot));
+void Shard::keepForWatched(std::uint32_t slot, const Frame& frame, Link link, std::uint8_t verdict) noexcept {
+  if (watchedSamplers_[slot].takes()) watchedRings_.write(slot, frame, link, sampleWith(slot, verdict));
 }
 
 /// A packet of a watched host has two chances to be kept, and is handed over once.
-Sample Shard::sampleWith(std::uint32_t slot) const noexcept {
-  double chance = 1.0 / sampler_.every();
+Sample Shard::sampleWith(std::uint32_t slot, std::uint8_t verdict) const noexcept {
+  double chance = 1.0 / samplers_[filter_outcome_of(verdict)].every();
   if (slot != kNoSlot) chance += (1 - chance) / watchedSamplers_[slot].every();
   Sample sample;
   sample.serial = serial_;
   sample.epoch = epoch_;
   sample.standsFor = static_cast<std::uint32_t>(std::lround(1 / chance));
+  sample.verdict = verdict;
   return sample;
 }
 
@@ -241,20 +243,22 @@ void Shard::addOutcomes(const ShardStats& delta) {
   publish(stats);
 }
 
-void Shard::addSample(const Frame& frame, Link link) {
+void Shard::addSample(const Frame& frame, Link link, std::uint8_t verdict) {
   observe();
   Packet packet;
   if (parsePacket(frame, link, packet) != ParseError::none) return;
   const auto isOurs = [&](const Address& address) { return networks_->match(address) != kNoPlace; };
   if (!isOurs(packet.destination) && !(control_.countOutgoing && isOurs(packet.source))) return;
   serial_++;
-  if (sampler_.takes()) {
+  const filter_outcome outcome = filter_outcome_of(verdict);
+  if (samplers_[outcome].takes()) {
     const std::uint32_t to = watchedHosts_->slotOf(packet.destination);
-    recent_.write(0, frame, link, sampleWith(to != kNoSlot ? to : watchedHosts_->slotOf(packet.source)));
+    const std::uint32_t slot = to != kNoSlot ? to : watchedHosts_->slotOf(packet.source);
+    recent_.write(outcome, frame, link, sampleWith(slot, verdict));
   }
   for (const Address& address : {packet.destination, packet.source}) {
     const std::uint32_t slot = watchedHosts_->slotOf(address);
-    if (slot != kNoSlot) keepForWatched(slot, frame, link);
+    if (slot != kNoSlot) keepForWatched(slot, frame, link, verdict);
   }
 }
 
@@ -276,7 +280,7 @@ void Shard::commitMemory() const noexcept {
   index_.commit(kStart);
   rows.commit(kStart);
   handover.commit(kStart);
-  recent_.commit(kStart);
+  recent_.commitFirst();
 }
 
 std::size_t Shard::residentBytes() const {

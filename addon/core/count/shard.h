@@ -84,7 +84,11 @@ struct ShardView {
   }
 };
 
+/// Of each outcome, so that a flood that is dropped takes no room of what passes.
 inline constexpr std::uint32_t kRecentSamples = 4096;
+inline constexpr std::uint32_t kSampledOutcomes = 3;
+static_assert(FILTER_PASSED < kSampledOutcomes && FILTER_DROPPED < kSampledOutcomes &&
+              FILTER_ANSWERED < kSampledOutcomes);
 inline constexpr std::uint32_t kWatchedSamples = 128;
 
 /// Made by Engine::addShard. One thread at a time is its worker, and only the worker may call what is not const.
@@ -104,8 +108,9 @@ class Shard {
   /// Adds to the stats and to nothing else: outcomes that the kernel alone saw, or, modulo 2^64, corrections.
   /// Received packets are the sum of the others.
   void addOutcomes(const ShardStats& delta);
-  /// Keeps a header that the kernel chose as a sample. Does not count.
-  void addSample(const Frame& frame, Link link);
+  /// Keeps a header that the kernel chose as a sample; `verdict` is a filter_verdict, FILTER_VERDICTS if nothing judged
+  /// it. Does not count.
+  void addSample(const Frame& frame, Link link, std::uint8_t verdict);
 
   /// Commits the start of all tables, which the first batches of a flood touch. Page by page it would hold up the
   /// worker for milliseconds, and the buffers of a queue last for one.
@@ -128,6 +133,7 @@ class Shard {
   /// What the folds say to those who read counts elsewhere and add them: see ReadingPace.
   [[nodiscard]] bool hasRising() const noexcept { return control_.hasRising.load(std::memory_order_relaxed); }
   [[nodiscard]] std::uint64_t foldedMs() const noexcept { return control_.foldedMs.load(std::memory_order_relaxed); }
+  /// A ring for each of the first kSampledOutcomes of filter_outcome; what nothing judged is in that of what passed.
   [[nodiscard]] const SampleRings& recentSamples() const noexcept { return recent_; }
   [[nodiscard]] const SampleRings& watchedSamples() const noexcept { return watchedRings_; }
   [[nodiscard]] std::size_t residentBytes() const;
@@ -175,9 +181,10 @@ class Shard {
   [[nodiscard]] bool isWatched(const Located& located) const noexcept {
     return located.row != kNoRow && rows.hot[located.row].epoch != epoch_;
   }
-  void keepForWatched(std::uint32_t slot, const Frame& frame, Link link) noexcept;
+  void keepForWatched(std::uint32_t slot, const Frame& frame, Link link,
+                      std::uint8_t verdict = FILTER_VERDICTS) noexcept;
   /// What the present packet's sample says beside the frame; `slot` is that of its watched host, or kNoSlot.
-  [[nodiscard]] Sample sampleWith(std::uint32_t slot) const noexcept;
+  [[nodiscard]] Sample sampleWith(std::uint32_t slot, std::uint8_t verdict = FILTER_VERDICTS) const noexcept;
 
   [[nodiscard]] auto hashOfRow() const noexcept {
     return [this](std::uint32_t row) { return control_.hash.of(rows.hot[row].key); };
@@ -224,7 +231,7 @@ class Shard {
 
   FlowFilter flows_;
   Doorkeeper doorkeeper_;
-  Sampler sampler_{kRecentSamples};
+  std::array<Sampler, kSampledOutcomes> samplers_;
   std::array<Sampler, kWatchedMax> watchedSamplers_;
   SampleRings recent_;
   SampleRings watchedRings_;

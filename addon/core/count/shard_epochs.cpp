@@ -44,7 +44,7 @@ void Shard::adopt(std::uint32_t epoch) noexcept {
   // After the watched hosts, which stay.
   evictions.adopt();
   handover.adopt(epoch);
-  sampler_.adapt(control_.epochsPerSecond);
+  for (Sampler& sampler : samplers_) sampler.adapt(control_.epochsPerSecond);
   for (const WatchedHost& host : watchedHosts_->hosts()) watchedSamplers_[host.slot].adapt(control_.epochsPerSecond);
   doorkeeper_.age(control_.epochsPerSecond);
   sweepLeft_ = usedRows_ / kSweepEpochs + 1;

@@ -17,7 +17,8 @@ constexpr std::uint64_t kFlowEpochMs = 1000;
 int takeSample(void* shard, void* data, std::size_t) {
   const auto* sample = static_cast<const inline_sample*>(data);
   if (sample->captured == 0) return 0;
-  static_cast<Shard*>(shard)->addSample({sample->data, sample->captured, sample->wire}, Link::ethernet);
+  static_cast<Shard*>(shard)->addSample({sample->data, sample->captured, sample->wire}, Link::ethernet,
+                                        sample->verdict);
   return 0;
 }
 

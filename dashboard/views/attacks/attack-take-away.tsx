@@ -1,6 +1,8 @@
 /** What a ticket or a customer gets of an attack: its report, its traffic as CSV, and its sampled packets. */
 import { useState } from "preact/hooks";
 import type { AttackWire } from "../../../src/http/wire/attack.ts";
+import type { AttackSourcesWire } from "../../../src/http/wire/attack-sources.ts";
+import type { PacketOutcome } from "../../../src/traffic/packet-outcome.ts";
 import { download } from "../../api/client.ts";
 import { serviceNow } from "../../api/contact.ts";
 import { Button } from "../../parts/button.tsx";
@@ -9,8 +11,11 @@ import { Dialog } from "../../parts/dialog.tsx";
 import { tellOutcome } from "../../parts/outcome.tsx";
 import { saveFile } from "../../parts/save-file.ts";
 import { attackReport, seriesCsv } from "../../text/attack-report.ts";
+import { wholeNumber } from "../../text/format/numbers.ts";
 import type { Course } from "./attack-course.tsx";
 import type { Sources } from "./attack-sources.tsx";
+
+type KeptPackets = AttackSourcesWire["kept_packets"];
 
 export interface AttackTakeAwayProps {
   readonly attack: AttackWire;
@@ -38,7 +43,7 @@ export function AttackTakeAway({ attack, course, sources }: AttackTakeAwayProps)
       >
         Traffic as CSV
       </Button>
-      <PacketsButton id={attack.id} />
+      <PacketsButton id={attack.id} kept={sources?.kept_packets} />
     </>
   );
 }
@@ -78,18 +83,50 @@ function CopyButton({ textOf }: { readonly textOf: () => string }) {
   );
 }
 
-function PacketsButton({ id }: { readonly id: string }) {
+const OUTCOMES: readonly (readonly [PacketOutcome, string])[] = [
+  ["passed", "passed"],
+  ["dropped", "dropped"],
+  ["answered", "answered for a proof of the source's address"],
+];
+
+/** Asks which packets, where what became of them is known. */
+function PacketsButton({ id, kept }: { readonly id: string; readonly kept: KeptPackets | undefined }) {
   const [isBusy, setBusy] = useState(false);
-  const save = async () => {
+  const [isAsking, setAsking] = useState(false);
+  const save = async (outcome: PacketOutcome | null) => {
     setBusy(true);
-    const answer = await download(`/api/v1/attacks/${encodeURIComponent(id)}/pcap`);
+    const query = outcome === null ? "" : `?outcome=${outcome}`;
+    const answer = await download(`/api/v1/attacks/${encodeURIComponent(id)}/pcap${query}`);
     setBusy(false);
-    if (answer.kind === "answer") saveFile(`attack-${id}.pcap`, answer.data);
+    setAsking(false);
+    const name = outcome === null ? `attack-${id}.pcap` : `attack-${id}-${outcome}.pcap`;
+    if (answer.kind === "answer") saveFile(name, answer.data);
     else tellOutcome(`No capture file: ${failureText(answer)}.`);
   };
+  const isJudged = kept !== undefined && kept.passed + kept.dropped + kept.answered > 0;
   return (
-    <Button isBusy={isBusy} onClick={() => void save()}>
-      Packets as pcap
-    </Button>
+    <>
+      <Button isBusy={isBusy} onClick={() => (isJudged ? setAsking(true) : void save(null))}>
+        Packets as pcap
+      </Button>
+      {isJudged && isAsking && (
+        <Dialog title="Which packets?" onClose={() => setAsking(false)}>
+          <p>The newest sampled packets of its target, by what became of them on this machine.</p>
+          <p class="choices">
+            <Button isBusy={isBusy} onClick={() => void save(null)}>
+              All {wholeNumber(kept.total)}
+            </Button>
+            {OUTCOMES.map(([outcome, text]) => (
+              <Button key={outcome} isBusy={isBusy} isDisabled={kept[outcome] === 0} onClick={() => void save(outcome)}>
+                {wholeNumber(kept[outcome])} {text}
+              </Button>
+            ))}
+          </p>
+          <div class="dialog-buttons">
+            <Button onClick={() => setAsking(false)}>Cancel</Button>
+          </div>
+        </Dialog>
+      )}
+    </>
   );
 }

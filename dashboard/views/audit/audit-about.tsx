@@ -3,7 +3,7 @@ import type { AuditEventWire } from "../../../src/http/wire/audit.ts";
 import { serviceNow } from "../../api/contact.ts";
 import { attacks, bans } from "../../api/live.ts";
 import { linkTo } from "../../router.ts";
-import { attackOfEvent, attacksAfter, banOfEvent } from "../../text/audit-links.ts";
+import { attackOfEvent, attacksAfter, banOfEvent, downloadedAttack } from "../../text/audit-links.ts";
 
 export function AuditAbout({ event }: { readonly event: AuditEventWire }) {
   const { action, target } = event;
@@ -29,6 +29,10 @@ export function AuditAbout({ event }: { readonly event: AuditEventWire }) {
       );
     case "protection":
       return <a href={linkTo(["mitigation"], { which: "protection" })}>protection</a>;
+    case "packet_download": {
+      const id = downloadedAttack(event);
+      return id === null ? <>–</> : <a href={linkTo(["attacks", id])}>attack</a>;
+    }
     case "filter_rule":
       return (
         <a href={linkTo(["mitigation"], { which: "rules", q: target })} aria-label={`The filter rule ${target}`}>

@@ -6,6 +6,7 @@ import { SAMPLED_PACKETS_MAX } from "../../limits.ts";
 import type { Now } from "../../system/now.ts";
 import { HeaderRecords, type HeaderSamples } from "../../traffic/header-record.ts";
 import { decodeHeader } from "../../traffic/packet-header.ts";
+import { outcomeOf, type PacketOutcome } from "../../traffic/packet-outcome.ts";
 import type { CapturedPacket } from "../../traffic/pcap-file.ts";
 import type { AttackChange, AttackFindings } from "../judge/detector.ts";
 import type { Attack } from "./attack.ts";
@@ -15,6 +16,7 @@ import { type AttackSources, sourcesOf } from "./attack-sources.ts";
 import { attackTraffic } from "./attack-traffic.ts";
 import { type Classification, classify } from "./classifier.ts";
 import { classShares, unusualClasses } from "./ordinary-traffic.ts";
+import type { KeptPacket, PacketCounts } from "./outcome-rings.ts";
 import { PacketReservoir } from "./packet-reservoir.ts";
 import { RecentPackets, sampledPackets } from "./recent-packets.ts";
 import { type Sample, type SampleBounds, type SampledPacket, sampleOf } from "./sample.ts";
@@ -40,7 +42,7 @@ const PACKETS_KEPT_MIN = 32;
 const ORDINARY_PACKETS_MIN = 256;
 /** Headers in one reading. The reservoir draws from them, so that it does not keep only the newest. */
 const HEADERS_READ = 8192;
-/** Of these the newest that are looked at and kept byte for byte: a bound on the time that it takes. */
+/** Of these the newest of each outcome that are looked at and kept byte for byte: a bound on the time that it takes. */
 const RECENT_LOOKED_AT = 512;
 const RECENT_TAKEN = 256;
 
@@ -203,9 +205,16 @@ export class AttackSampler {
     return partOf(watched.profile, attackTraffic(watched.attack).isPartOf);
   }
 
-  /** The newest headers of an attack's target, also of users, oldest first; of the last ended attacks too. */
-  recentPacketsOf({ id }: Pick<Attack, "id">): readonly CapturedPacket[] {
-    return this.#recent.of(id);
+  /**
+   * The newest headers of an attack's target, also of users, oldest first; of the last ended attacks too.
+   * @param outcome null: all packets.
+   */
+  recentPacketsOf({ id }: Pick<Attack, "id">, outcome: PacketOutcome | null = null): readonly CapturedPacket[] {
+    return this.#recent.of(id, outcome);
+  }
+
+  recentCountsOf({ id }: Pick<Attack, "id">): PacketCounts {
+    return this.#recent.countsOf(id);
   }
 
   /** Of the kept packets while the attack lasts, then of its newest headers. */
@@ -274,21 +283,29 @@ export class AttackSampler {
       });
     }
     if (!isSampled) this.#recent.clear(attack.id);
-    this.#recent.add(attack.id, this.#newest(count, { ageMaxMs, end, place, now }));
+    // Of a rare outcome there may be none among the latest.
+    const keptMaxMs = isSampled ? ageMaxMs : windowMs;
+    this.#recent.add(attack.id, this.#newest(count, { ageMaxMs: keptMaxMs, end, place, now }));
     return place.name;
   }
 
   /** Of the last reading, as views of it. */
-  #newest(count: number, { ageMaxMs, end, place, now }: NewestOf): CapturedPacket[] {
+  #newest(count: number, { ageMaxMs, end, place, now }: NewestOf): KeptPacket[] {
     const records = this.#records;
-    const newest: CapturedPacket[] = [];
-    const last = Math.max(0, count - RECENT_LOOKED_AT);
-    const taken = Math.min(RECENT_TAKEN, this.#recent.each);
-    for (let i = count - 1; i >= last && newest.length < taken && records.ageMs(i) <= ageMaxMs; i--) {
+    const newest: KeptPacket[] = [];
+    const eachMax = Math.min(RECENT_TAKEN, this.#recent.each);
+    const lookedAt = new Map<PacketOutcome | null, { seen: number; taken: number }>();
+    for (let i = count - 1; i >= 0 && records.ageMs(i) <= ageMaxMs; i--) {
+      const verdict = records.verdict(i);
+      const outcome = verdict === null ? null : outcomeOf(verdict);
+      const own = lookedAt.get(outcome) ?? { seen: 0, taken: 0 };
+      if (own.seen === 0) lookedAt.set(outcome, own);
+      if (own.seen++ >= RECENT_LOOKED_AT || own.taken >= eachMax) continue;
       const frame = records.frame(i);
       const header = decodeHeader(frame);
       if (header === null || !place.holds(header[end])) continue;
-      newest.push({ atMs: now.wallMs - records.ageMs(i), wireBytes: records.wireBytes(i), frame });
+      own.taken++;
+      newest.push({ atMs: now.wallMs - records.ageMs(i), wireBytes: records.wireBytes(i), frame, outcome });
     }
     return newest.reverse();
   }

@@ -10,11 +10,12 @@ import {
   RECENT_PACKETS_MAX,
   RECENT_PACKETS_PER_ATTACK,
 } from "../../limits.ts";
+import type { PacketOutcome } from "../../traffic/packet-outcome.ts";
 import { AttackSampler, COMPLETE_PACKETS, JUDGE_AGAIN_MS } from "./attack-sampler.ts";
 import { RecentPackets } from "./recent-packets.ts";
 
-const packets = (count: number, fromMs = 0) =>
-  Array.from({ length: count }, (_, i) => ({ atMs: fromMs + i, wireBytes: 60, frame: new Uint8Array(60) }));
+const packets = (count: number, fromMs = 0, outcome: PacketOutcome | null = null) =>
+  Array.from({ length: count }, (_, i) => ({ atMs: fromMs + i, wireBytes: 60, frame: new Uint8Array(60), outcome }));
 const timesOf = (recent: RecentPackets, id: string) => recent.of(id).map(({ atMs }) => atMs);
 
 describe("pcap bounds: the newest packets of an attack", () => {
@@ -64,7 +65,7 @@ describe("pcap bounds: the newest packets of an attack", () => {
     const frame = new Uint8Array(200).fill(1);
     for (let i = 0; i < 20; i++) {
       frame[0] = i;
-      recent.add("a", [{ atMs: i, wireBytes: 200, frame }]);
+      recent.add("a", [{ atMs: i, wireBytes: 200, frame, outcome: null }]);
     }
     frame.fill(9);
     recent.end("a");
@@ -79,6 +80,48 @@ describe("pcap bounds: the newest packets of an attack", () => {
     recent.clear("a");
     recent.add("a", packets(2, 10));
     expect(timesOf(recent, "a")).toEqual([10, 11]);
+  });
+});
+
+describe("pcap bounds: packets by what became of them", () => {
+  const timesOf = (recent: RecentPackets, outcome: PacketOutcome) => recent.of("a", outcome).map(({ atMs }) => atMs);
+
+  test("a flood that is dropped leaves the few that passed, and all count for one bound", () => {
+    const recent = new RecentPackets();
+    recent.add("a", packets(3, 0, "passed"));
+    recent.add("a", packets(2, 10, "answered"));
+    recent.add("a", packets(2 * RECENT_PACKETS_PER_ATTACK, 100, "dropped"));
+    const dropped = RECENT_PACKETS_PER_ATTACK - 5;
+    expect(recent.countsOf("a")).toEqual({ total: RECENT_PACKETS_PER_ATTACK, passed: 3, dropped, answered: 2 });
+    expect(timesOf(recent, "passed")).toEqual([0, 1, 2]);
+    expect(timesOf(recent, "answered")).toEqual([10, 11]);
+    expect(timesOf(recent, "dropped").at(-1)).toBe(100 + 2 * RECENT_PACKETS_PER_ATTACK - 1);
+    expect(timesOf(recent, "dropped")).toHaveLength(dropped);
+  });
+
+  test("two that are frequent share the bound evenly, whichever comes first", () => {
+    for (const [first, second] of [
+      ["passed", "dropped"],
+      ["dropped", "passed"],
+    ] as const) {
+      const recent = new RecentPackets();
+      recent.add("a", packets(RECENT_PACKETS_PER_ATTACK, 0, first));
+      recent.add("a", packets(RECENT_PACKETS_PER_ATTACK, 0, second));
+      const { total, passed, dropped } = recent.countsOf("a");
+      expect(total).toBe(RECENT_PACKETS_PER_ATTACK);
+      expect(Math.abs(passed - dropped)).toBeLessThanOrEqual(2);
+    }
+  });
+
+  test("all are in the order of time, and stay after the end", () => {
+    const recent = new RecentPackets();
+    recent.add("a", packets(2, 5, "dropped"));
+    recent.add("a", packets(3, 4, "passed"));
+    recent.end("a");
+    expect(recent.of("a").map(({ atMs }) => atMs)).toEqual([4, 5, 5, 6, 6]);
+    expect(timesOf(recent, "passed")).toEqual([4, 5, 6]);
+    expect(recent.countsOf("a")).toEqual({ total: 5, passed: 3, dropped: 2, answered: 0 });
+    expect(recent.countsOf("b")).toEqual({ total: 0, passed: 0, dropped: 0, answered: 0 });
   });
 });
 
@@ -109,6 +152,16 @@ describe("the sampler keeps the newest packets of an attack", () => {
       { atMs: 4960, wireBytes: 1400, frame: kept },
       { atMs: 4980, wireBytes: kept.length, frame: kept },
     ]);
+  });
+
+  test("by what became of them, also those that passed long before the newest that was dropped", () => {
+    const { headers, sampler, read } = sampled();
+    const flood = new Array(2000).fill({ frame: kept, verdict: "drop_rule" });
+    const passed = { frame: frame("198.51.100.2"), ageMs: 20, verdict: "pass_default" } as const;
+    headers.frames = [passed, ...flood, { frame: kept, verdict: "answer_ack" }];
+    read(20);
+    expect(sampler.recentPacketsOf({ id: "a" }, "passed")).toMatchObject([{ frame: passed.frame }]);
+    expect(sampler.recentCountsOf({ id: "a" })).toEqual({ total: 258, passed: 1, dropped: 256, answered: 1 });
   });
 
   test("anew until the sample is complete, then the newer ones follow, and they stay after the end", () => {

@@ -4,18 +4,19 @@
  */
 import { RECENT_PACKETS_ENDED_ATTACKS, RECENT_PACKETS_MAX, RECENT_PACKETS_PER_ATTACK } from "../../limits.ts";
 import { decodeHeader } from "../../traffic/packet-header.ts";
+import type { PacketOutcome } from "../../traffic/packet-outcome.ts";
 import type { CapturedPacket } from "../../traffic/pcap-file.ts";
-import { PacketRing } from "./packet-ring.ts";
+import { type KeptPacket, NO_PACKETS, OutcomeRings, type PacketCounts } from "./outcome-rings.ts";
 import type { SampledPacket } from "./sample-shares.ts";
 
 /** What ended attacks may keep is taken off the room of those in progress. */
 const ACTIVE_PACKETS_MAX = RECENT_PACKETS_MAX - RECENT_PACKETS_ENDED_ATTACKS * RECENT_PACKETS_PER_ATTACK;
 
 export class RecentPackets {
-  /** By attack id; oldest packet first. */
-  readonly #active = new Map<string, PacketRing>();
+  /** By attack id. */
+  readonly #active = new Map<string, OutcomeRings>();
   /** In the order in which they ended. */
-  readonly #ended = new Map<string, PacketRing>();
+  readonly #ended = new Map<string, OutcomeRings>();
   #each = RECENT_PACKETS_PER_ATTACK;
 
   /** Number of packets that an attack in progress may keep. */
@@ -24,35 +25,43 @@ export class RecentPackets {
   }
 
   /** @param packets newer than those that are kept, oldest first; their frames are copied. */
-  add(id: string, packets: readonly CapturedPacket[]): void {
-    const ring = this.#active.get(id) ?? new PacketRing();
-    this.#active.set(id, ring);
+  add(id: string, packets: readonly KeptPacket[]): void {
+    const rings = this.#active.get(id) ?? new OutcomeRings();
+    this.#active.set(id, rings);
     const each = Math.min(RECENT_PACKETS_PER_ATTACK, Math.floor(ACTIVE_PACKETS_MAX / this.#active.size));
     if (each < this.#each) for (const others of this.#active.values()) others.limit(each);
     this.#each = each;
-    for (const packet of packets) ring.push(packet, each);
+    for (const packet of packets) rings.push(packet, each);
   }
 
   /** The next reading begins anew. */
   clear(id: string): void {
-    this.#active.get(id)?.keepNewest(0);
+    this.#active.get(id)?.limit(0);
   }
 
   end(id: string): void {
-    const ring = this.#active.get(id);
+    const rings = this.#active.get(id);
     this.#active.delete(id);
-    if (ring === undefined || ring.length === 0) return;
-    ring.trim();
-    this.#ended.set(id, ring);
+    if (rings === undefined || rings.length === 0) return;
+    rings.trim();
+    this.#ended.set(id, rings);
     for (const oldest of this.#ended.keys()) {
       if (this.#ended.size <= RECENT_PACKETS_ENDED_ATTACKS) break;
       this.#ended.delete(oldest);
     }
   }
 
-  /** Oldest first; empty: none are kept of this attack, or not any more. */
-  of(id: string): readonly CapturedPacket[] {
-    return (this.#active.get(id) ?? this.#ended.get(id))?.packets() ?? [];
+  /** Oldest first; empty: none are kept of this attack, or not any more. @param outcome null: all packets. */
+  of(id: string, outcome: PacketOutcome | null = null): readonly CapturedPacket[] {
+    return this.#ringsOf(id)?.packets(outcome) ?? [];
+  }
+
+  countsOf(id: string): PacketCounts {
+    return this.#ringsOf(id)?.counts() ?? NO_PACKETS;
+  }
+
+  #ringsOf(id: string): OutcomeRings | undefined {
+    return this.#active.get(id) ?? this.#ended.get(id);
   }
 }
 

@@ -1,17 +1,12 @@
-/** How one attack went: its traffic tick by tick, what was decided, its sources and packets. A foreign attack is unknown. */
-import { Type } from "@sinclair/typebox";
+/** How one attack went: its traffic tick by tick, what was decided, and its sources. A foreign attack is unknown. */
 import type { Principal } from "../../access/principal.ts";
-import { SAMPLE_RECORD } from "../../dataplane/native-constants.ts";
-import { pcapFile } from "../../traffic/pcap-file.ts";
 import type { AttackView, Backend } from "../backend.ts";
 import type { ReadRoute } from "../route.ts";
-import { downloadAnswer, jsonAnswer } from "../server/answer.ts";
+import { jsonAnswer } from "../server/answer.ts";
 import { SeriesWire, seriesToWire, TimelineWire, timelineToWire } from "../wire/attack-series.ts";
 import { AttackSourcesWire, attackSourcesToWire } from "../wire/attack-sources.ts";
 
-const PCAP_TYPE = "application/vnd.tcpdump.pcap";
-
-type Attacks = Pick<Backend, "attack" | "tenancy">;
+export type Attacks = Pick<Backend, "attack" | "tenancy">;
 
 const ABSENT = {
   404: { text: "Unknown attack, or another tenant's." },
@@ -59,7 +54,9 @@ export function attackTimelineRoute(backend: Attacks): ReadRoute {
   };
 }
 
-export function attackSourcesRoute(backend: Attacks & Pick<Backend, "attackSources">): ReadRoute {
+export function attackSourcesRoute(
+  backend: Attacks & Pick<Backend, "attackSources" | "attackPacketCounts">,
+): ReadRoute {
   return {
     name: "attack_sources",
     method: "GET",
@@ -76,34 +73,7 @@ export function attackSourcesRoute(backend: Attacks & Pick<Backend, "attackSourc
       const view = await visibleAttack(backend, principal, params["id"] ?? "");
       if (view === null) return { kind: "unknown_attack" };
       const { id } = view.attack;
-      return jsonAnswer(200, attackSourcesToWire(id, backend.attackSources(id)));
-    },
-  };
-}
-
-export function attackPcapRoute(backend: Attacks & Pick<Backend, "attackPackets">): ReadRoute {
-  return {
-    name: "attack_pcap",
-    method: "GET",
-    path: "/api/v1/attacks/:id/pcap",
-    access: "viewer",
-    about: {
-      summary: "The newest sampled packets of one attack, as a capture file",
-      answers: {
-        200: { text: "The headers, oldest first.", schema: Type.String(), mediaType: PCAP_TYPE },
-        ...ABSENT,
-        404: { text: "Unknown attack, or another tenant's; or no packets of it are kept." },
-      },
-    },
-    handle: async ({ principal, params }) => {
-      const view = await visibleAttack(backend, principal, params["id"] ?? "");
-      if (view === null) return { kind: "unknown_attack" };
-      const packets = backend.attackPackets(view.attack.id);
-      if (packets.length === 0) return { kind: "no_packets" };
-      return downloadAnswer(pcapFile(packets, SAMPLE_RECORD.frameBytes), {
-        type: PCAP_TYPE,
-        name: `attack-${view.attack.id}.pcap`,
-      });
+      return jsonAnswer(200, attackSourcesToWire(id, backend.attackSources(id), backend.attackPacketCounts(id)));
     },
   };
 }

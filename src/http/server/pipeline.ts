@@ -11,7 +11,7 @@ import type { Clock } from "../../system/clock.ts";
 import { auditRow, type Ended } from "../audit-row.ts";
 import { BackendFault, HistoryFault } from "../backend.ts";
 import { type Refusal, refuse } from "../refusal.ts";
-import type { Call, CommandRoute, ReadRoute, Route } from "../route.ts";
+import type { AuditRule, Call, CommandRoute, ReadRoute, Route } from "../route.ts";
 import { isJson, parseJson, readBody } from "./body.ts";
 import { type Fields, noFields } from "./fields.ts";
 import type { Gate } from "./gate.ts";
@@ -92,9 +92,12 @@ async function guarded(route: GuardedRoute, request: Request, options: PipelineO
   const principal = options.gate.admit(request);
   if (principal.kind !== "principal") return refuse(principal);
   const call = callOf(route, request, principal, options);
-  if (route.method !== "GET") return command(route, call, options);
-  const ended = denial(route, call, options) ?? pathRefusal(route, call) ?? (await route.handle(call));
-  return responseOf(ended);
+  const read: { fields: unknown } = { fields: null };
+  const carriedOut = () =>
+    route.method === "GET" ? carryOutRead(route, call, options) : carryOut(route, call, options, read);
+  return route.audit === undefined || options.audit === null
+    ? responseOf(await carriedOut())
+    : audited({ route, rule: route.audit, trail: options.audit, call, options, read }, carriedOut);
 }
 
 /** Before its URL is checked, a call may have an invalid URL; then it has no parameters. */
@@ -134,22 +137,36 @@ function pathRefusal(route: GuardedRoute, call: UnjudgedCall): Refusal | null {
   return call.isReadable ? (route.checkPath?.(call) ?? null) : { kind: "invalid_url" };
 }
 
+interface Audited {
+  readonly route: GuardedRoute;
+  readonly rule: AuditRule<unknown>;
+  readonly trail: AuditTrail;
+  readonly call: Call;
+  readonly options: PipelineOptions;
+  /** Filled in while it is carried out. */
+  readonly read: { readonly fields: unknown };
+}
+
 /** The audit row is written before the answer is sent. */
-async function command(route: CommandRoute, call: UnjudgedCall, options: PipelineOptions): Promise<Response> {
-  const { clock, audit } = options;
-  const read: { fields: unknown } = { fields: null };
+async function audited(
+  { route, rule, trail, call, options, read }: Audited,
+  carriedOut: () => Promise<Ended>,
+): Promise<Response> {
   let ended: Ended;
   try {
-    ended = await carryOut(route, call, options, read);
+    ended = await carriedOut();
   } catch (cause) {
     ended = failed(route.name, cause, options);
   }
   const response = responseOf(ended);
-  if (route.audit === undefined || audit === null) return response;
-  const { fields } = read;
-  const row = auditRow({ rule: route.audit, call, fields, ended, wallMs: clock.wallMs(), dryRun: options.isDryRun() });
-  if (row !== null) await audit.recordAudit(row);
+  const wallMs = options.clock.wallMs();
+  const row = auditRow({ rule, call, fields: read.fields, ended, wallMs, dryRun: options.isDryRun() });
+  if (row !== null) await trail.recordAudit(row);
   return response;
+}
+
+async function carryOutRead(route: ReadRoute, call: UnjudgedCall, options: PipelineOptions): Promise<Ended> {
+  return denial(route, call, options) ?? pathRefusal(route, call) ?? route.handle(call);
 }
 
 /** Stores the fields in `read` as soon as they are valid. */

@@ -1,6 +1,7 @@
 /** Where the newest sampled packets of an attack come from (docs/interface.md#attack-sources). */
 import { type Static, Type } from "@sinclair/typebox";
 import type { AttackSources } from "../../detection/attack/attack-sources.ts";
+import type { PacketCounts } from "../../detection/attack/outcome-rings.ts";
 import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { ShareWire, SourceWire, shareToWire, sourceToWire } from "./traffic/sample.ts";
@@ -26,12 +27,14 @@ export const AttackSourcesWire = Type.Object(
     /** Absent if nothing is known, like the next one. */
     top_asns: Type.Optional(Type.Array(ShareWire)),
     top_countries: Type.Optional(Type.Array(ShareWire)),
+    /** Packets of its capture file; `total` has those, too, that nothing on this machine judged. */
+    kept_packets: Type.Object({ total: Count, passed: Count, dropped: Count, answered: Count }, closed),
   },
   closed,
 );
 export type AttackSourcesWire = Static<typeof AttackSourcesWire>;
 
-export function attackSourcesToWire(id: string, sources: AttackSources): AttackSourcesWire {
+export function attackSourcesToWire(id: string, sources: AttackSources, kept: PacketCounts): AttackSourcesWire {
   const { origins } = sources;
   return omitNulls({
     available: sources.totalPackets > 0,
@@ -46,5 +49,6 @@ export function attackSourcesToWire(id: string, sources: AttackSources): AttackS
     top_prefixes: sources.topPrefixes.map(shareToWire),
     top_asns: origins?.topAsns.length ? origins.topAsns.map(shareToWire) : null,
     top_countries: origins?.topCountries.length ? origins.topCountries.map(shareToWire) : null,
+    kept_packets: kept,
   });
 }
