@@ -23,6 +23,7 @@ export const XDP_HASH_COUNT = join(BUILT, "xdp_hash_count.bpf.o");
 export const XDP_HASH_BLOCK = join(BUILT, "xdp_hash_block.bpf.o");
 export const XDP_LPM_BLOCK = join(BUILT, "xdp_lpm_block.bpf.o");
 export const SET_TIMES = join(BUILT, "set_times");
+export const SOURCE_MEMORY = join(BUILT, "source_memory");
 export const PACKET_TIMES = join(BUILT, "packet_times");
 const WORKER = join(import.meta.dir, "capture-worker.ts");
 

@@ -31,6 +31,8 @@ import { reload } from "./reload.ts";
 import { loadText, table } from "./report.ts";
 import { requestRate } from "./request-rate.ts";
 import { scrub } from "./scrub.ts";
+import { scrubFirstRequest } from "./scrub-first-request.ts";
+import { scrubMemory } from "./scrub-memory.ts";
 import { tick } from "./tick.ts";
 
 const BENCHES: Readonly<Record<string, Bench>> = {
@@ -38,6 +40,8 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   "inline-rate": inlineRate,
   dataplane,
   scrub,
+  "scrub-first-request": scrubFirstRequest,
+  "scrub-memory": scrubMemory,
   forward,
   "packet-times": packetTimes,
   "prefix-sets": prefixSets,

@@ -33,6 +33,7 @@ export interface BoxBan {
 export interface BoxLab {
   readonly attacker: Namespace;
   readonly client: Namespace;
+  readonly box: Namespace;
   readonly victim: Namespace;
   readonly service: ServiceProcess;
   readonly bans: () => Promise<BoxBan[]>;
@@ -101,7 +102,7 @@ ${more}`;
   const service = await ServiceProcess.start({ config, netns: box.name, port, directory });
   undo.add(() => service.remove());
   const bans = async () => (await service.get<{ bans: BoxBan[] }>("/api/v1/bans")).body.bans;
-  return { attacker, client, victim, service, bans };
+  return { attacker, client, box, victim, service, bans };
 }
 
 /** What the victim's stack has received. */
@@ -110,9 +111,9 @@ export function received(victim: Namespace): number {
 }
 
 /** A TCP server that sends back what it gets; resolves when it is up. Ends with its namespace. */
-export async function echo(victim: Namespace, port: number): Promise<void> {
+export async function echo(victim: Namespace, port: number, hostname = VICTIM): Promise<void> {
   const socket = "{ data(peer, bytes) { peer.write(bytes); } }";
-  const program = `Bun.listen({ hostname: "${VICTIM}", port: ${port}, socket: ${socket} }); console.log("up");`;
+  const program = `Bun.listen({ hostname: "${hostname}", port: ${port}, socket: ${socket} }); console.log("up");`;
   const server = Bun.spawn(victim.command([process.execPath, "-e", program]), { stdin: "ignore", stdout: "pipe" });
   for await (const _ of server.stdout) return;
   throw new Error("the echo server did not start");
