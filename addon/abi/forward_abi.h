@@ -61,8 +61,11 @@ struct forward_stats {
   /* Segments whose MSS was lowered; they have an outcome as well. */
   __u64 clamped;
   __u64 refreshed_ns;
+  /* The monotonic clock as it was read when the kernel's tick became this one. */
+  __u64 jiffies;
+  __u64 now_ns;
 };
-FLOODWALL_ABI_ASSERT(sizeof(struct forward_stats) == 16 * FORWARD_OUTCOMES + 16);
+FLOODWALL_ABI_ASSERT(sizeof(struct forward_stats) == 16 * FORWARD_OUTCOMES + 32);
 
 /* The value of a prefix in the tries: the number of its tunnel plus 1; 0: it has none. */
 #define FORWARD_NO_TUNNEL 0u
@@ -104,14 +107,43 @@ struct forward_port {
 };
 FLOODWALL_ABI_ASSERT(sizeof(struct forward_port) == 8);
 
+/* Times are of the monotonic clock. */
 struct forward_head {
   __u32 schema;
   /* Whether a look-up of the destination tells something: there are networks or tunnels. */
   __u32 has_prefixes;
-  /* When all answers are paid for, on the monotonic clock. */
+  /* When all answers are paid for. */
   __u64 answers_paid_until_ns;
+  /* Routes may be kept until then: the owner has seen that they depend on the destination alone, and says so again in
+   * time. */
+  __u64 keeping_until_ns;
+  /* Routes that were kept under another one are void. */
+  __u32 generation;
+  __u32 reserved;
 };
-FLOODWALL_ABI_ASSERT(sizeof(struct forward_head) == 16);
+FLOODWALL_ABI_ASSERT(sizeof(struct forward_head) == 32);
+
+/* The way of packets to one destination that arrive on one interface, as one CPU looked it up last. */
+struct forward_route {
+  /* Of IPv4 the last word alone. */
+  struct inline_address destination;
+  __u64 kept_until_ns;
+  __u32 generation;
+  __u32 ingress;
+  __u32 egress;
+  __u8 arrival_mac[6];
+  /* Of the route; a longer packet takes a look-up. */
+  __u16 mtu;
+  /* What the Ethernet header begins with as it leaves: the neighbor's MAC address, and that of the interface. */
+  __u32 macs[3];
+  __u8 is_ipv4;
+  __u8 reserved[7];
+};
+FLOODWALL_ABI_ASSERT(sizeof(struct forward_route) == 64);
+
+/* Of each CPU; a power of two. Destinations that share a place take turns. */
+#define FORWARD_ROUTE_BITS 10
+#define FORWARD_ROUTES (1u << FORWARD_ROUTE_BITS)
 
 /* Fixed when the program is loaded. */
 struct forward_settings {
@@ -122,8 +154,10 @@ struct forward_settings {
   __u64 refresh_ns;
   /* What one answer costs; 0: they are not limited. */
   __u64 answer_cost_ns;
+  /* How long a CPU keeps a route; 0: not at all. */
+  __u64 keep_ns;
 };
-FLOODWALL_ABI_ASSERT(sizeof(struct forward_settings) == 24);
+FLOODWALL_ABI_ASSERT(sizeof(struct forward_settings) == 32);
 
 /* Answers that may be sent at once. */
 #define FORWARD_ANSWER_BURST 100u

@@ -264,6 +264,7 @@ Napi::Object statusObject(const Napi::Env& env, const KernelFilterStatus& status
   for (std::uint32_t i = 0; i < status.forward->egress.size(); i++) egress.Set(i, status.forward->egress[i]);
   const auto forward = forwardObject(env, status.forward->stats).As<Napi::Object>();
   forward.Set("egress", egress);
+  forward.Set("keepsRoutes", status.forward->keepsRoutes);
   object.Set("forward", forward);
   return object;
 }

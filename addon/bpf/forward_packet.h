@@ -134,7 +134,11 @@ static __always_inline int is_tagged(__be16 type) {
 static __always_inline __u32 read_frame(struct xdp_md* ctx, struct forwarding* packet) {
   const struct ethhdr* ethernet = (const void*)(long)ctx->data;
   if ((const void*)(ethernet + 1) > (const void*)(long)ctx->data_end) return FORWARD_KERNEL_NOT_IP;
-  __builtin_memcpy(&packet->ethernet, ethernet, sizeof(*ethernet));
+  /* By words: the compiler would go by bytes, which the processor must put together again when words are compared. */
+  const __u32* from = (const void*)ethernet;
+  __u32* to = (void*)&packet->ethernet;
+  for (int i = 0; i < 3; i++) to[i] = from[i];
+  packet->ethernet.h_proto = ethernet->h_proto;
   if (is_tagged(ethernet->h_proto)) return FORWARD_KERNEL_VLAN;
   __u32 outcome = FORWARD_KERNEL_NOT_IP;
   if (ethernet->h_proto == bpf_htons(ETH_P_IP)) outcome = read_ipv4(ctx, packet);

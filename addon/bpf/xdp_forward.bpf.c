@@ -8,6 +8,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "forward_packet.h"
+#include "forward_routes.h"
 #include "forward_tables.h"
 #include "forward_tunnel.h"
 
@@ -68,11 +69,17 @@ static __always_inline __u32 look_up(struct xdp_md* ctx, const struct forwarding
   return outcome;
 }
 
-static __always_inline int write_macs(struct xdp_md* ctx, const struct bpf_fib_lookup* route) {
-  struct ethhdr* ethernet = (void*)(long)ctx->data;
-  if ((const void*)(ethernet + 1) > (const void*)(long)ctx->data_end) return XDP_DROP;
-  __builtin_memcpy(ethernet->h_dest, route->dmac, ETH_ALEN);
-  __builtin_memcpy(ethernet->h_source, route->smac, ETH_ALEN);
+/* As an Ethernet header begins with them, by words: it is no multiple of them, so that the compiler would go by bytes.
+ */
+static __always_inline void macs_of(const struct bpf_fib_lookup* route, __u32 macs[3]) {
+  __builtin_memcpy(macs, route->dmac, ETH_ALEN);
+  __builtin_memcpy((__u8*)macs + ETH_ALEN, route->smac, ETH_ALEN);
+}
+
+static __always_inline int write_macs(struct xdp_md* ctx, const __u32 macs[3]) {
+  __u32* ethernet = (void*)(long)ctx->data;
+  if ((const void*)(ethernet + 3) > (const void*)(long)ctx->data_end) return XDP_DROP;
+  for (int i = 0; i < 3; i++) ethernet[i] = macs[i];
   return XDP_REDIRECT;
 }
 
@@ -113,35 +120,60 @@ static __always_inline __u32 enter_tunnel(struct xdp_md* ctx, struct forwarding*
   if (found != FORWARD_GOES_ON || bpf_redirect_map(&forward_egress, route.ifindex, XDP_PASS) != XDP_REDIRECT) {
     return FORWARD_TUNNELED_KERNEL;
   }
-  return write_macs(ctx, &route) == XDP_REDIRECT ? FORWARD_TUNNELED : FORWARD_DROP_NO_ROOM;
+  __u32 macs[3];
+  macs_of(&route, macs);
+  return write_macs(ctx, macs) == XDP_REDIRECT ? FORWARD_TUNNELED : FORWARD_DROP_NO_ROOM;
+}
+
+// As coarse_boot_ns() of the filter, of the monotonic clock.
+static __always_inline __u64 coarse_ns(struct forward_stats* stats) {
+  const __u64 jiffies = bpf_jiffies64();
+  if (stats->jiffies != jiffies) {
+    stats->jiffies = jiffies;
+    stats->now_ns = bpf_ktime_get_ns();
+  }
+  return stats->now_ns;
 }
 
 // Whether it is time to show the kernel a packet.
-static __always_inline int is_refresh(struct forward_stats* stats) {
+static __always_inline int is_refresh(struct forward_stats* stats, __u64 now_ns) {
   if (settings.refresh_ns == 0) return 0;
-  const __u64 now = bpf_ktime_get_coarse_ns();
-  if (now - stats->refreshed_ns < settings.refresh_ns) return 0;
-  stats->refreshed_ns = now;
+  if (now_ns - stats->refreshed_ns < settings.refresh_ns) return 0;
+  stats->refreshed_ns = now_ns;
   return 1;
 }
 
-static __always_inline __u32 route_on(struct xdp_md* ctx, struct forwarding* packet, struct forward_stats* stats) {
+static __always_inline __u32 send_by(struct xdp_md* ctx, const struct forwarding* packet, __u32 egress,
+                                     const __u32 macs[3]) {
+  if (bpf_redirect_map(&forward_egress, egress, XDP_PASS) != XDP_REDIRECT) return FORWARD_KERNEL_EGRESS;
+  pass_hop(ctx, packet);
+  return write_macs(ctx, macs) == XDP_REDIRECT ? FORWARD_REDIRECTED : FORWARD_KERNEL_HEADER;
+}
+
+// `kept`: where to keep the route, 0: nowhere.
+static __always_inline __u32 route_on(struct xdp_md* ctx, const struct forwarding* packet, struct forward_stats* stats,
+                                      struct forward_route* kept, __u32 generation, __u64 now_ns) {
   struct bpf_fib_lookup route = {};
   const __u32 outcome = look_up(ctx, packet, 0, &route);
   if (outcome != FORWARD_GOES_ON) return outcome;
-  if (is_refresh(stats)) return FORWARD_KERNEL_REFRESH;
-  if (bpf_redirect_map(&forward_egress, route.ifindex, XDP_PASS) != XDP_REDIRECT) return FORWARD_KERNEL_EGRESS;
-  pass_hop(ctx, packet);
-  return write_macs(ctx, &route) == XDP_REDIRECT ? FORWARD_REDIRECTED : FORWARD_KERNEL_HEADER;
+  if (is_refresh(stats, now_ns)) return FORWARD_KERNEL_REFRESH;
+  __u32 macs[3];
+  macs_of(&route, macs);
+  const __u32 sent = send_by(ctx, packet, route.ifindex, macs);
+  if (kept && sent == FORWARD_REDIRECTED) {
+    keep_route(kept, packet, &route, macs);
+    kept->ingress = ctx->ingress_ifindex;
+    kept->generation = generation;
+    kept->kept_until_ns = now_ns + settings.keep_ns;
+  }
+  return sent;
 }
 
 // What a switch floods, a bridge passes on or a promiscuous interface overhears is not for this machine to route.
 static __always_inline int is_for_us(struct xdp_md* ctx, const struct forwarding* packet) {
   __u32 index = ctx->ingress_ifindex;
   const struct forward_port* port = bpf_map_lookup_elem(&forward_ports, &index);
-  if (!port) return 0;
-  const __u8* mac = packet->ethernet.h_dest;
-  return *(const __u32*)mac == *(const __u32*)port->mac && *(const __u16*)(mac + 4) == *(const __u16*)(port->mac + 4);
+  return port && is_same_mac(packet->ethernet.h_dest, port->mac);
 }
 
 static __always_inline __u32 forward(struct xdp_md* ctx, struct forward_stats* stats) {
@@ -149,9 +181,19 @@ static __always_inline __u32 forward(struct xdp_md* ctx, struct forward_stats* s
   struct forwarding packet = {};
   const __u32 outcome = read_frame(ctx, &packet);
   if (outcome != FORWARD_GOES_ON) return outcome;
-  if (!is_for_us(ctx, &packet)) return FORWARD_KERNEL_OTHER_MAC;
   const struct forward_head* head = forward_head_of();
-  if (!head || !head->has_prefixes) return route_on(ctx, &packet, stats);
+  if (!head) return FORWARD_KERNEL_LOOKUP;
+  // Before the look-up: what it finds is void if the owner says so meanwhile.
+  const __u32 generation = *(volatile const __u32*)&head->generation;
+  const __u64 now_ns = coarse_ns(stats);
+  struct forward_route* kept = 0;
+  // The MSS of a SYN may have to be lowered.
+  if (now_ns < head->keeping_until_ns && settings.keep_ns != 0 && !packet.is_syn) kept = route_place(&packet);
+  if (kept && is_kept(kept, &packet, ctx->ingress_ifindex, generation, now_ns)) {
+    return send_by(ctx, &packet, kept->egress, kept->macs);
+  }
+  if (!is_for_us(ctx, &packet)) return FORWARD_KERNEL_OTHER_MAC;
+  if (!head->has_prefixes) return route_on(ctx, &packet, stats, kept, generation, now_ns);
   // What comes back from a tunnel's far end offers an MSS for what goes into the tunnel.
   if (packet.is_syn) {
     const struct forward_tunnel* behind = tunnel_of(find_prefix(&packet.source, packet.is_ipv4));
@@ -160,7 +202,8 @@ static __always_inline __u32 forward(struct xdp_md* ctx, struct forward_stats* s
   const __u32* prefix = find_prefix(&packet.destination, packet.is_ipv4);
   if (!prefix) return FORWARD_KERNEL_FOREIGN;
   struct forward_tunnel* tunnel = (void*)tunnel_of(prefix);
-  if (!tunnel) return *prefix == FORWARD_NO_TUNNEL ? route_on(ctx, &packet, stats) : FORWARD_KERNEL_LOOKUP;
+  if (!tunnel && *prefix != FORWARD_NO_TUNNEL) return FORWARD_KERNEL_LOOKUP;
+  if (!tunnel) return route_on(ctx, &packet, stats, kept, generation, now_ns);
   if (packet.is_syn) clamp(ctx, &packet, tunnel, stats);
   return enter_tunnel(ctx, &packet, tunnel);
 }

@@ -42,6 +42,14 @@ inline void shell(const std::string& script) {
   REQUIRE(std::system(("set -e; " + script).c_str()) == 0);  // NOLINT(cert-env33-c)
 }
 
+/// What is of a CPU is then of all that follows on this thread.
+inline void stayOnThisCpu() {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<std::size_t>(sched_getcpu()), &one);
+  REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
+}
+
 inline const Bytes kOurMac{2, 0, 0, 0, 0, 1}, kFromMac{2, 0, 0, 0, 0, 9};
 /// Of the interface that packets leave by, and of all neighbors there.
 inline const Bytes kOutMac{2, 0, 0, 0, 1, 1}, kNextMac{2, 0, 0, 0, 1, 9};

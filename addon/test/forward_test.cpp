@@ -153,10 +153,7 @@ TEST_CASE("forwarding: a CPU leaves one packet in a while to the kernel, for its
     const ForwardBox box;
     const ForwardProgram program(box.forwarder.maps(), {.refreshNs = 3'600'000'000'000});
     const Bytes frame = arriving(0x0800, ipv4Udp());
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(static_cast<std::size_t>(sched_getcpu()), &one);
-    REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
+    stayOnThisCpu();
     // The monotonic clock may be younger than that.
     std::vector<std::uint32_t> actions;
     for (int i = 0; i < 3; i++) actions.push_back(ForwardBox::run(frame, program.fd()).action);

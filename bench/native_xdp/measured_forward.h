@@ -63,8 +63,12 @@ inline void enterNamespace() {
 
 /// A filter in front of the forwarding program.
 struct Forward {
-  Forward() : forwarder({}, {}, {.refreshNs = 0}) {
+  /// `keepNs`: see forward_settings.
+  explicit Forward(std::uint64_t keepNs) : forwarder({}, {}, {.refreshNs = 0, .keepNs = keepNs}) {
     forwarder.follow();
+    // As if it came by once a second.
+    if (!forwarder.status().keepsRoutes) throw std::runtime_error("the kernel's routes are not by destination");
+    forwarder.maps().headRow().keeping_until_ns += kHourNs;
     // Test runs arrive at the loopback, whose MAC address is all zeros.
     const __u32 loopback = 1;
     const forward_port port{};

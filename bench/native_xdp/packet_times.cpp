@@ -209,7 +209,8 @@ void measure(int rounds) {
   addInline("inline, 65,536 hosts, new flows", flows, {.sources = 1000, .targets = kHosts});
   addInline("inline, 65,536 IPv6 hosts", hosts6, toHosts6);
   enterNamespace();
-  Forward clean, validated;
+  constexpr std::uint64_t kKeepNs = ForwardProgramOptions{}.keepNs;
+  Forward clean(kKeepNs), validated(kKeepNs), lookedUp(0);
   validated.validate();
   constexpr std::uint8_t kAck = 16;
   xdp_redirect_bpf* redirect = xdp_redirect_bpf__open_and_load();
@@ -219,6 +220,7 @@ void measure(int rounds) {
   };
   addSegment("bare redirect that rewrites MAC addresses", bpf_program__fd(redirect->progs.xdp_redirect), {});
   addSegment("forward, a clean packet by 100,000 pairs and 4,096 rules", clean.program->fd(), clean.redirected());
+  addSegment("forward, a clean packet, each looked up", lookedUp.program->fd(), lookedUp.redirected());
   addSegment("forward, a packet of a validated source", validated.program->fd(), validated.redirected());
   for (int round = 0; round < rounds; round++) {
     for (const auto& each : cases) {

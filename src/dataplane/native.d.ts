@@ -244,6 +244,8 @@ export interface ForwardCounts {
 export interface ForwardStatus extends ForwardCounts {
   /** Interfaces that packets can be redirected to now. */
   readonly egress: readonly string[];
+  /** Routes are kept for some milliseconds, since they depend on the destination alone. */
+  readonly keepsRoutes: boolean;
 }
 
 export interface FilterInterface {

@@ -16,17 +16,15 @@ constexpr std::size_t kDumpBytes = 65'536;
 enum class Progress : std::uint8_t { more, done, failed };
 
 Progress readAnswer(NetlinkBytes answer, const std::function<void(NetlinkBytes)>& see) {
-  for (std::size_t at = 0; at + sizeof(nlmsghdr) <= answer.size();) {
-    nlmsghdr header{};
-    std::memcpy(&header, answer.data() + at, sizeof header);
-    if (header.nlmsg_len < sizeof header || at + header.nlmsg_len > answer.size()) return Progress::failed;
+  Progress progress = Progress::more;
+  const bool isWhole = forEachMessage(answer, [&](const nlmsghdr& header, NetlinkBytes payload) {
     // The list changed while it was read.
-    if ((header.nlmsg_flags & NLM_F_DUMP_INTR) != 0 || header.nlmsg_type == NLMSG_ERROR) return Progress::failed;
-    if (header.nlmsg_type == NLMSG_DONE) return Progress::done;
-    see(answer.subspan(at + NLMSG_HDRLEN, header.nlmsg_len - NLMSG_HDRLEN));
-    at += NLMSG_ALIGN(header.nlmsg_len);
-  }
-  return Progress::more;
+    if ((header.nlmsg_flags & NLM_F_DUMP_INTR) != 0 || header.nlmsg_type == NLMSG_ERROR) progress = Progress::failed;
+    if (progress == Progress::more && header.nlmsg_type == NLMSG_DONE) progress = Progress::done;
+    if (progress == Progress::more) see(payload);
+    return progress == Progress::more;
+  });
+  return isWhole ? progress : Progress::failed;
 }
 
 }  // namespace

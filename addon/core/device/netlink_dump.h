@@ -16,6 +16,19 @@ using NetlinkBytes = std::span<const std::uint8_t>;
 /// Sends a request with NLM_F_DUMP and hands over the payload of each message of the answer. False: it is not whole.
 [[nodiscard]] bool dumpNetlink(int family, NetlinkBytes request, const std::function<void(NetlinkBytes)>& see);
 
+/// Calls see(header, payload) for each message, and ends early where it returns false. False: one is cut off.
+template <typename See>
+bool forEachMessage(NetlinkBytes bytes, See&& see) {
+  for (std::size_t at = 0; at + sizeof(nlmsghdr) <= bytes.size();) {
+    nlmsghdr header{};
+    std::memcpy(&header, bytes.data() + at, sizeof header);
+    if (header.nlmsg_len < sizeof header || at + header.nlmsg_len > bytes.size()) return false;
+    if (!see(header, bytes.subspan(at + NLMSG_HDRLEN, header.nlmsg_len - NLMSG_HDRLEN))) return true;
+    at += NLMSG_ALIGN(header.nlmsg_len);
+  }
+  return true;
+}
+
 /// Calls see(type, value) for each attribute.
 template <typename See>
 void forEachAttribute(NetlinkBytes bytes, See&& see) {

@@ -30,7 +30,8 @@ constexpr std::array<MapForm, ForwardMaps::kMaps> kForms = {
      {BPF_MAP_TYPE_LPM_TRIE, sizeof(inline_prefix6), sizeof(std::uint32_t), FORWARD_PREFIXES_MAX, BPF_F_NO_PREALLOC},
      {BPF_MAP_TYPE_HASH, sizeof(std::uint32_t), sizeof(forward_port), FORWARD_PORTS_MAX},
      {BPF_MAP_TYPE_DEVMAP_HASH, sizeof(std::uint32_t), sizeof(std::uint32_t), FORWARD_PORTS_MAX},
-     {BPF_MAP_TYPE_PERCPU_ARRAY, sizeof(std::uint32_t), sizeof(forward_stats), 1}}};
+     {BPF_MAP_TYPE_PERCPU_ARRAY, sizeof(std::uint32_t), sizeof(forward_stats), 1},
+     {BPF_MAP_TYPE_PERCPU_ARRAY, sizeof(std::uint32_t), sizeof(forward_route), FORWARD_ROUTES}}};
 
 UniqueFd made(const MapForm& form, const char* name) {
   LIBBPF_OPTS(bpf_map_create_opts, options);
@@ -56,7 +57,8 @@ ForwardMaps::ForwardMaps() {
   for (std::size_t i = 0; i < kMaps; i++) maps_.at(i) = made(kForms.at(i), kNames.at(i));
   headRows_ = RowMap(copyOf(maps_[head]), true);
   tunnelRows_ = RowMap(copyOf(maps_[tunnels]), true);
-  headRow() = {.schema = FORWARD_SCHEMA, .has_prefixes = 0, .answers_paid_until_ns = 0};
+  headRow() = {};
+  headRow().schema = FORWARD_SCHEMA;
 }
 
 void ForwardMaps::use(bpf_object* program) const {

@@ -17,11 +17,11 @@ namespace floodwall {
 
 class ForwardMaps {
  public:
-  enum Map : std::uint8_t { head, tunnels, prefixes4, prefixes6, ports, egress, stats, kMaps };
+  enum Map : std::uint8_t { head, tunnels, prefixes4, prefixes6, ports, egress, stats, routes, kMaps };
   /// As forward_tables.h names them.
   static constexpr std::array<const char*, kMaps> kNames = {"forward_head",      "forward_tunnels", "forward_prefixes4",
                                                             "forward_prefixes6", "forward_ports",   "forward_egress",
-                                                            "forward_stats"};
+                                                            "forward_stats",     "forward_routes"};
   /// Throws FilterError.
   ForwardMaps();
 

@@ -32,6 +32,7 @@ ForwardProgram::ForwardProgram(const ForwardMaps& maps, const ForwardProgramOpti
   settings.has_fragments = options.hasFragments ? 1 : 0;
   settings.refresh_ns = options.refreshNs;
   settings.answer_cost_ns = options.answersPerSecond == 0 ? 0 : kSecondNs / options.answersPerSecond;
+  settings.keep_ns = options.keepNs;
   if (options.hasFragments) bpf_program__set_flags(skeleton_->progs.xdp_forward, BPF_F_XDP_HAS_FRAGS);
   maps.use(skeleton_->obj);
   const auto refusal = loadProgram(skeleton_->skeleton, {.name = std::string("the forwarding program (xdp_forward") +

@@ -16,6 +16,7 @@ struct ForwardProgramOptions {
   /// See forward_settings.
   std::uint64_t refreshNs = 1'000'000'000;
   std::uint32_t answersPerSecond = 1000;
+  std::uint64_t keepNs = 10'000'000;
   /// See LoadOrder.
   ProgramSize* size = nullptr;
 };

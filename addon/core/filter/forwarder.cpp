@@ -6,10 +6,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 
 namespace floodwall {
 namespace {
 
+/// Without a word of the owner, who comes by once a second, routes are no longer kept.
+constexpr std::uint64_t kKeepingNs = 3'000'000'000;
 constexpr std::uint32_t kIpv4PrefixBits = 96;
 constexpr std::uint8_t kIpv4Bytes = 20, kIpv6Bytes = 40, kGreBytes = 4, kGreKeyBytes = 4, kVxlanBytes = 8 + 8 + 14;
 
@@ -40,6 +43,12 @@ SetPrefix wholeFamily(bool isIpv4) {
 void pinAt(int fd, const std::string& path) {
   const int error = bpf_obj_pin(fd, path.c_str());
   if (error != 0) throw FilterError("cannot pin " + path + ": " + strerror(-error));
+}
+
+std::uint64_t monotonicNs() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
 std::string callPath(const std::string& directory, bool hasFragments) {
@@ -114,6 +123,7 @@ void Forwarder::setNetworks(const std::optional<std::vector<SetPrefix>>& network
   write(ForwardMaps::prefixes4, entries4_, std::move(next4));
   write(ForwardMaps::prefixes6, entries6_, std::move(next6));
   __atomic_store_n(&maps_.headRow().has_prefixes, hasPrefixes ? 1U : 0U, __ATOMIC_RELEASE);
+  voidKeptRoutes();
 }
 
 int Forwarder::callFd(bool hasFragments) {
@@ -130,7 +140,12 @@ int Forwarder::callFd(bool hasFragments) {
 void Forwarder::follow() {
   const std::lock_guard lock(mutex_);
   ports_.follow();
+  const std::uint64_t until = choice_.isByDestination() ? monotonicNs() + kKeepingNs : 0;
+  __atomic_store_n(&maps_.headRow().keeping_until_ns, until, __ATOMIC_RELEASE);
+  voidKeptRoutes();
 }
+
+void Forwarder::voidKeptRoutes() { __atomic_add_fetch(&maps_.headRow().generation, 1U, __ATOMIC_RELEASE); }
 
 void Forwarder::pin(const std::string& directory) {
   const std::lock_guard lock(mutex_);
@@ -143,7 +158,9 @@ void Forwarder::pin(const std::string& directory) {
 
 ForwardStatus Forwarder::status() const {
   const std::lock_guard lock(mutex_);
-  return {.stats = ForwardMaps::statsOf(maps_.fd(ForwardMaps::stats)), .egress = ports_.egress()};
+  return {.stats = ForwardMaps::statsOf(maps_.fd(ForwardMaps::stats)),
+          .egress = ports_.egress(),
+          .keepsRoutes = __atomic_load_n(&maps_.headRow().keeping_until_ns, __ATOMIC_ACQUIRE) > monotonicNs()};
 }
 
 }  // namespace floodwall

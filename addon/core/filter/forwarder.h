@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "device/route_choice.h"
 #include "filter/forward_maps.h"
 #include "filter/forward_ports.h"
 #include "filter/forward_program.h"
@@ -26,6 +27,8 @@ struct ForwardTunnel {
 struct ForwardStatus {
   forward_stats stats{};
   std::vector<std::string> egress;
+  /// Routes are kept for a moment, since they depend on the destination alone.
+  bool keepsRoutes = false;
 };
 
 /// The tunnel with what follows from its addresses and kind. Throws FilterError for addresses of two families.
@@ -56,10 +59,12 @@ class Forwarder {
   /// The bytes of a key of a trie, and its value.
   using Entries = std::map<std::vector<std::uint8_t>, std::uint32_t>;
   void write(ForwardMaps::Map map, Entries& now, Entries next) const;
+  void voidKeptRoutes();
 
   mutable std::mutex mutex_;
   ForwardMaps maps_;
   ForwardPorts ports_;
+  RouteChoice choice_;
   ForwardProgramOptions program_;
   std::optional<ForwardProgram> whole_, pieces_;
   std::vector<std::pair<SetPrefix, std::uint32_t>> tunnelPrefixes_;

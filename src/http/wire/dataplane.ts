@@ -45,6 +45,8 @@ export const DataplaneWire = Type.Object(
           mss_clamped: count,
           /** Interfaces that packets can be redirected to now. */
           egress: Type.Array(Type.String()),
+          /** Packets to one destination share a look-up for some milliseconds, since nothing else decides their way. */
+          keeps_routes: Type.Boolean(),
         },
         closed,
       ),
@@ -92,8 +94,8 @@ export function dataplaneToWire(
   });
 }
 
-function forwardToWire({ outcomes, clamped, egress }: ForwardStatus): NonNullable<Dropping["forward"]> {
-  return { outcomes: { ...outcomes }, mss_clamped: clamped, egress: [...egress] };
+function forwardToWire({ outcomes, clamped, egress, keepsRoutes }: ForwardStatus): NonNullable<Dropping["forward"]> {
+  return { outcomes: { ...outcomes }, mss_clamped: clamped, egress: [...egress], keeps_routes: keepsRoutes };
 }
 
 function problemToWire({ about, level, found, remedy }: Item): NonNullable<Dropping["problems"]> {
