@@ -152,7 +152,7 @@ static __always_inline __u32 send_by(struct xdp_md* ctx, const struct forwarding
 
 // `kept`: where to keep the route, 0: nowhere.
 static __always_inline __u32 route_on(struct xdp_md* ctx, const struct forwarding* packet, struct forward_stats* stats,
-                                      struct forward_route* kept, __u32 generation, __u64 now_ns) {
+                                      struct forward_route_set* kept, __u32 generation, __u64 now_ns) {
   struct bpf_fib_lookup route = {};
   const __u32 outcome = look_up(ctx, packet, 0, &route);
   if (outcome != FORWARD_GOES_ON) return outcome;
@@ -161,10 +161,10 @@ static __always_inline __u32 route_on(struct xdp_md* ctx, const struct forwardin
   macs_of(&route, macs);
   const __u32 sent = send_by(ctx, packet, route.ifindex, macs);
   if (kept && sent == FORWARD_REDIRECTED) {
-    keep_route(kept, packet, &route, macs);
-    kept->ingress = ctx->ingress_ifindex;
-    kept->generation = generation;
-    kept->kept_until_ns = now_ns + settings.keep_ns;
+    struct forward_route* keeps = keep_route(kept, packet, &route, macs);
+    keeps->ingress = ctx->ingress_ifindex;
+    keeps->generation = generation;
+    keeps->kept_until_ns = now_ns + settings.keep_ns;
   }
   return sent;
 }
@@ -186,11 +186,12 @@ static __always_inline __u32 forward(struct xdp_md* ctx, struct forward_stats* s
   // Before the look-up: what it finds is void if the owner says so meanwhile.
   const __u32 generation = *(volatile const __u32*)&head->generation;
   const __u64 now_ns = coarse_ns(stats);
-  struct forward_route* kept = 0;
+  struct forward_route_set* kept = 0;
   // The MSS of a SYN may have to be lowered.
-  if (now_ns < head->keeping_until_ns && settings.keep_ns != 0 && !packet.is_syn) kept = route_place(&packet);
-  if (kept && is_kept(kept, &packet, ctx->ingress_ifindex, generation, now_ns)) {
-    return send_by(ctx, &packet, kept->egress, kept->macs);
+  if (now_ns < head->keeping_until_ns && settings.keep_ns != 0 && !packet.is_syn) kept = routes_for(&packet);
+  if (kept) {
+    const struct forward_route* route = kept_route(kept, &packet, ctx->ingress_ifindex, generation, now_ns);
+    if (route) return send_by(ctx, &packet, route->egress, route->macs);
   }
   if (!is_for_us(ctx, &packet)) return FORWARD_KERNEL_OTHER_MAC;
   if (!head->has_prefixes) return route_on(ctx, &packet, stats, kept, generation, now_ns);

@@ -8,6 +8,7 @@
 
 #include "device/route_choice.h"
 #include "forward_box.h"
+#include "random.h"
 
 using namespace floodwall;
 using namespace floodwall::test;
@@ -114,6 +115,25 @@ TEST_CASE(
     CHECK(nextMacOf(box.send(kFrame)) == kOtherMac);
     box.forwarder.setNetworks(std::nullopt);
     CHECK(box.send(kFrame).action == XDP_PASS);
+  });
+}
+
+TEST_CASE("kept routes: more destinations than there is room for leave by their own ways") {
+  if (cannotRunXdp("kept routes, many")) return;
+  inNewNamespace([] {
+    SHOW_SEED();
+    const Keeping box(kHourNs);
+    shell(
+        "ip neigh replace 10.1.0.1 lladdr 02:00:00:00:01:55 nud permanent dev out0;"
+        "ip route add 10.8.0.0/16 via 10.1.0.1; ip route add 10.9.0.0/16 via 10.1.0.9");
+    Random random;
+    for (int i = 0; i < 20'000; i++) {
+      const bool isFirst = random.below(2) == 0;
+      const auto host = static_cast<std::uint32_t>(random.below(8000));
+      const Outcome came =
+          box.send(arriving(0x0800, ipv4Udp(20, {.destination = (isFirst ? 0x0a080000 : 0x0a090000) + host})));
+      REQUIRE(nextMacOf(came) == (isFirst ? kOtherMac : kNextMac));
+    }
   });
 }
 

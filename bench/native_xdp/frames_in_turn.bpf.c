@@ -6,6 +6,7 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
+#include "checksum.h"
 #include "frames_in_turn.h"
 
 struct frames_in_turn frames;
@@ -28,10 +29,23 @@ static __always_inline void restore(struct xdp_md* ctx) {
   for (int i = 0; i < 5; i++) at[i] = frames.head[i];
 }
 
+/* A router looks at the checksum of the IPv4 header. */
+static __always_inline void aim(struct xdp_md* ctx) {
+  put32(ctx, frames.target_offset, frames.first_target + frames.target);
+  if (++frames.target >= frames.targets) frames.target = 0;
+  __u8* data = (__u8*)(long)ctx->data;
+  if (data + 34 > (__u8*)(long)ctx->data_end) return;
+  __u32* words = (__u32*)(data + 14);
+  __u16* sum = (__u16*)(data + 24);
+  *sum = 0;
+  *sum = folded((__u64)words[0] + words[1] + words[2] + words[3] + words[4]);
+}
+
 SEC("xdp")
 int frames_in_turn(struct xdp_md* ctx) {
   if (frames.restores) {
     restore(ctx);
+    if (frames.targets > 1) aim(ctx);
     bpf_tail_call(ctx, &measured, 0);
     return XDP_ABORTED;
   }

@@ -25,6 +25,8 @@ inline constexpr std::uint64_t kHourNs = 3'600'000'000'000;
 inline constexpr std::uint8_t kUdp = 17;
 /// A neighbor of the interface that packets leave by, and that interface's number.
 inline constexpr std::uint32_t kForwardTarget = 0x0a0b0001, kOutIndex = 77;
+/// Those of hosts behind that neighbor.
+inline constexpr std::uint32_t kFirstForwardHost = 0x0a0b8000, kForwardHosts = 1000;
 /// 2001:db8:1::/64; the last word varies.
 inline constexpr std::array<std::uint8_t, 12> kIpv6Start{0x20, 0x01, 0x0d, 0xb8, 0, 1};
 

@@ -57,7 +57,8 @@ inline void enterNamespace() {
       "ip link add out0 index 77 address 02:00:00:00:99:02 type veth peer name out1; ethtool -K out1 gro on "
       ">/dev/null;"
       "ip link set out0 up; ip link set out1 up; ip address add 10.11.255.254/16 dev out0;"
-      "ip neigh add 10.11.0.1 lladdr 02:00:00:00:99:01 nud permanent dev out0";
+      "ip neigh add 10.11.0.1 lladdr 02:00:00:00:99:01 nud permanent dev out0;"
+      "ip route add 10.11.128.0/17 via 10.11.0.1";
   if (std::system(script) != 0) throw std::runtime_error("cannot set up the network namespace");
 }
 

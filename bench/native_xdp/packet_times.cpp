@@ -96,9 +96,10 @@ class Case {
     frames.targets = addresses.targets;
   }
 
-  /// Of one frame, as it is each time.
-  Case(std::string name, int program, const std::vector<std::uint8_t>& frame, std::function<std::uint64_t()> count)
-      : Case(std::move(name), program, Addresses{}, std::move(count)) {
+  /// Of one frame, as it is each time but for its target.
+  Case(std::string name, int program, const std::vector<std::uint8_t>& frame, const Addresses& addresses,
+       std::function<std::uint64_t()> count)
+      : Case(std::move(name), program, addresses, std::move(count)) {
     frame_ = frame;
     skeleton_->bss->frames.restores = 1;
     std::memcpy(skeleton_->bss->frames.head, frame.data(), sizeof skeleton_->bss->frames.head);
@@ -215,13 +216,18 @@ void measure(int rounds) {
   constexpr std::uint8_t kAck = 16;
   xdp_redirect_bpf* redirect = xdp_redirect_bpf__open_and_load();
   if (redirect == nullptr) throw std::runtime_error("cannot load the bare redirect");
+  Addresses sentTo;
   const auto addSegment = [&](const char* name, int program, std::function<std::uint64_t()> count) {
-    cases.push_back(std::make_unique<Case>(name, program, segmentOf(kAck), std::move(count)));
+    cases.push_back(std::make_unique<Case>(name, program, segmentOf(kAck), sentTo, std::move(count)));
   };
-  addSegment("bare redirect that rewrites MAC addresses", bpf_program__fd(redirect->progs.xdp_redirect), {});
+  const int bare = bpf_program__fd(redirect->progs.xdp_redirect);
+  addSegment("bare redirect that rewrites MAC addresses", bare, {});
   addSegment("forward, a clean packet by 100,000 pairs and 4,096 rules", clean.program->fd(), clean.redirected());
   addSegment("forward, a clean packet, each looked up", lookedUp.program->fd(), lookedUp.redirected());
   addSegment("forward, a packet of a validated source", validated.program->fd(), validated.redirected());
+  sentTo = {.targets = kForwardHosts, .firstTarget = kFirstForwardHost};
+  addSegment("bare redirect, 1,000 destinations", bare, {});
+  addSegment("forward, clean packets to 1,000 destinations", clean.program->fd(), clean.redirected());
   for (int round = 0; round < rounds; round++) {
     for (const auto& each : cases) {
       for (int run = 0; run < kRunsInTurn; run++) each->run();

@@ -19,7 +19,7 @@ namespace {
 constexpr unsigned kListEvery = 30;
 /// Of changes between two calls; the kernel says when they do not fit.
 constexpr int kChangesBytes = 1 << 20;
-constexpr std::size_t kAnswerBytes = 65'536;
+constexpr std::size_t kReportBytes = 65'536;
 
 bool isIp(std::uint8_t family) { return family == AF_INET || family == AF_INET6; }
 
@@ -104,7 +104,7 @@ bool doesChangeAskMore(const nlmsghdr& header, NetlinkBytes payload) {
   }
 }
 
-UniqueFd listen() {
+UniqueFd listenToChanges() {
   UniqueFd fd(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE));
   sockaddr_nl address{};
   address.nl_family = AF_NETLINK;
@@ -122,10 +122,10 @@ UniqueFd listen() {
 
 }  // namespace
 
-RouteChoice::RouteChoice() : changes_(listen()) {}
+RouteChoice::RouteChoice() : changes_(listenToChanges()) {}
 
 bool RouteChoice::doChangesAskMore() {
-  std::vector<std::uint8_t> answer(kAnswerBytes);
+  std::vector<std::uint8_t> answer(kReportBytes);
   bool askMore = false;
   for (;;) {
     const ssize_t length = recv(changes_.get(), answer.data(), answer.size(), 0);

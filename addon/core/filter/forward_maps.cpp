@@ -31,7 +31,7 @@ constexpr std::array<MapForm, ForwardMaps::kMaps> kForms = {
      {BPF_MAP_TYPE_HASH, sizeof(std::uint32_t), sizeof(forward_port), FORWARD_PORTS_MAX},
      {BPF_MAP_TYPE_DEVMAP_HASH, sizeof(std::uint32_t), sizeof(std::uint32_t), FORWARD_PORTS_MAX},
      {BPF_MAP_TYPE_PERCPU_ARRAY, sizeof(std::uint32_t), sizeof(forward_stats), 1},
-     {BPF_MAP_TYPE_PERCPU_ARRAY, sizeof(std::uint32_t), sizeof(forward_route), FORWARD_ROUTES}}};
+     {BPF_MAP_TYPE_PERCPU_ARRAY, sizeof(std::uint32_t), sizeof(forward_route_set), FORWARD_ROUTE_SETS}}};
 
 UniqueFd made(const MapForm& form, const char* name) {
   LIBBPF_OPTS(bpf_map_create_opts, options);
