@@ -3,7 +3,7 @@
 #   lab    the demonstration once, as a test        soak   15 minutes of floods      fuzz   parser and API, for long
 #   truth  the words on the dashboard against BIRD and API, through 200 floods (FLOODS=…, SEED=…)
 #   lab-scrub  a flood diverted to a scrub node, and a user's requests to the same victim beside it
-#   lab-attacks  attacks of many kinds on a box that scrubs, beside users of the victim, as a table (ONLY=text)
+#   lab-attacks  attacks of many kinds and faults on a box that scrubs, beside users of the victim, as a table (ONLY=text, CAPTURES=FOLDER)
 #   conformance  the interface, statement by statement    accuracy  detection on labelled captures
 #   captures  what the kernel drops of labelled captures, under the rules that detection made (SEED=…)
 #   simulate  the whole service on a simulated clock: a month of random events, decoys, 1,000 attacks (SEED=…, HOURS=…, ROUNDS=…, SEEDS=…)
@@ -36,12 +36,12 @@ BUILD_PACKAGES := g++ clang llvm bpftool libbpf-dev libxdp-dev libpcap-dev $(if 
 RUN_PACKAGES := gobgpd procps
 LAB_PACKAGES := iproute2 bird2 socat
 MACHINE_PACKAGES := qemu-system-x86 busybox-static kmod cpio xz-utils e2fsprogs
-TEST_PACKAGES := doctest-dev libclang-rt-dev prometheus openssl nginx systemd chromium knot knot-dnsutils \
+TEST_PACKAGES := doctest-dev libclang-rt-dev prometheus openssl curl nginx systemd chromium knot knot-dnsutils \
   $(MACHINE_PACKAGES) ethtool --if-available clickhouse-server
 CHECK_PACKAGES := clang-format clang-tidy
 DEB_PACKAGES := dpkg-dev binutils adduser
 BENCH_PACKAGES := nftables fastnetmon wrk
-ATTACK_PACKAGES := curl hping3
+ATTACK_PACKAGES := hping3 nftables wrk openssh-client openssh-server iperf3 dnsperf tcpreplay
 FRESH_PACKAGES := debootstrap $(MACHINE_PACKAGES)
 
 .PHONY: help setup start lab lab-scrub lab-attacks test conformance accuracy captures check format bench kernels powercut edge-sim soak truth simulate mutants judges fuzz addon dashboard screenshots docs dist deb fresh clean

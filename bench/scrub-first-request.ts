@@ -45,7 +45,7 @@ async function timesOf(way: Way): Promise<number[]> {
     const lab = await makeBoxLab(undo, { scrub: `{ ${WAYS[way]} }` });
     lab.victim.run(["ip", "route", "add", "local", VICTIMS, "dev", "lo"]);
     lab.box.run(["ip", "route", "add", VICTIMS, "via", VICTIM]);
-    await echo(lab.victim, PORT, "0.0.0.0");
+    await echo(lab.victim, PORT);
     if (way !== "none") await eventually(async () => (await dropping(lab)).rules > 0, "no standing rules");
     const addresses = [...Array.from({ length: WARM_UP }, () => VICTIM), ...NEW];
     const client = Bun.spawn(lab.client.command([process.execPath, CLIENT, String(PORT), ...addresses]), {

@@ -10,7 +10,7 @@ import { echo, LongConnection, makeBoxLab, received, THRESHOLD_PPS } from "../la
 import { ANSWER, dig, nameServer } from "../lab/scrub/name-server.ts";
 import { Probe } from "../lab/scrub/probe.ts";
 import { serve, VICTIM } from "../lab/scrub/scrub-network.ts";
-import { Requests } from "../lab/scrub/scrub-requests.ts";
+import { requestsOf } from "../lab/scrub/user.ts";
 import { sendFrom } from "../lab/world.ts";
 
 const FLOOD_SECONDS = 8;
@@ -42,7 +42,7 @@ describe.skipIf(unavailable !== null)(`scrubbing on an inline box${reason}`, () 
       });
       const isScrubbed = async () => (await bans()).some(({ challenged_packets: count = 0 }) => count > 0);
       await eventually(isScrubbed, () => `nothing is challenged:\n${service.output}`);
-      const requests = new Requests(client, { origin: `http://${VICTIM}`, intervalMs: REQUEST_INTERVAL_MS });
+      const requests = requestsOf(client, { origin: `http://${VICTIM}`, intervalMs: REQUEST_INTERVAL_MS });
       await Bun.sleep(startedAtMs + 3000 - performance.timeOrigin - performance.now());
       const [before, answersBefore] = [received(victim), long.answers];
       const sent = await flooding;
@@ -80,7 +80,7 @@ describe.skipIf(unavailable !== null)(`scrubbing on an inline box${reason}`, () 
     const challenged = async () => (await lab.bans()).some(({ challenged_packets: count = 0 }) => count > 0);
     await eventually(challenged, () => `nothing is challenged:\n${lab.service.output}`);
     const before = received(lab.victim);
-    const resolver = new Probe({ from: lab.client, command: dig(VICTIM), answer: ANSWER, intervalMs: 100 });
+    const resolver = new Probe({ from: lab.client, command: () => dig(VICTIM), answer: ANSWER, intervalMs: 100 });
     const { packets } = await flooding;
     await resolver.stop();
     const came = received(lab.victim) - before;

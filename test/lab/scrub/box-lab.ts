@@ -18,6 +18,8 @@ export const THRESHOLD_PPS = 2000;
 /** Of the flood; spoofed ones, too. */
 const ATTACKERS = "198.18.0.0/15";
 export const CLIENT = "192.0.2.130";
+/** The first half of further addresses of the client. */
+export const NEWCOMERS = "198.51.";
 const XDP_PASS = join(TRAFFIC_SOURCE, "../xdp_pass.bpf.o");
 
 export interface BoxBan {
@@ -30,32 +32,71 @@ export interface BoxBan {
   readonly validated_sources?: number;
 }
 
-export interface BoxLab {
-  readonly attacker: Namespace;
-  readonly client: Namespace;
-  readonly box: Namespace;
-  readonly victim: Namespace;
-  readonly service: ServiceProcess;
-  readonly bans: () => Promise<BoxBan[]>;
+export interface BoxOptions {
+  /** The section, as YAML in flow style. */
+  readonly scrub: string;
+  /** What the victim sends is filtered, too. */
+  readonly seesAnswers?: boolean;
+  /** Further keys of `dataplane`, as YAML in flow style. */
+  readonly dataplane?: string;
+  /** How long an attack must be calm before it is over. Default: 1. */
+  readonly hysteresisSeconds?: number;
+  /** Sections of the configuration. */
+  readonly more?: string;
 }
 
-/**
- * @param scrub the section, as YAML in flow style. @param seesAnswers what the victim sends is filtered, too.
- * @param more sections of the configuration.
- */
-export async function makeBoxLab(
-  undo: Undo,
-  {
-    scrub,
-    seesAnswers = false,
-    more = "",
-  }: { readonly scrub: string; readonly seesAnswers?: boolean; readonly more?: string },
-): Promise<BoxLab> {
+type BoxPlaces = Readonly<Record<"attacker" | "client" | "box" | "victim", Namespace>>;
+
+export interface BoxLab extends BoxPlaces {
+  /** The newest. */
+  readonly service: ServiceProcess;
+  /** Where the filter is pinned. */
+  readonly pinPath: string;
+  /** None when no service answers. */
+  readonly bans: () => Promise<BoxBan[]>;
+  /** The service anew, with its state, after its end. */
+  readonly startAgain: () => Promise<void>;
+  /** With other sections in the place of `more`. Throws what the service says against them. */
+  readonly reload: (more: string) => Promise<void>;
+}
+
+export async function makeBoxLab(undo: Undo, options: BoxOptions): Promise<BoxLab> {
   const directory = undo.folder("scrub-here");
   const pins = new BpfDirectory();
   undo.add(() => pins.close());
   const namespaces = new Namespaces();
   undo.add(() => namespaces.close());
+  const places = connectBox(namespaces);
+  const port = await freePort();
+  const relay = await Relay.open(places.box, port, directory);
+  undo.add(() => relay.close());
+  const config = (more: string) => boxConfig({ ...options, more }, pins.path);
+  let service = await ServiceProcess.start({
+    ...{ config: config(options.more ?? ""), netns: places.box.name, port, directory },
+  });
+  undo.add(() => service.remove());
+  return {
+    ...places,
+    pinPath: pins.path,
+    get service() {
+      return service;
+    },
+    bans: async () => {
+      const answer = await service.get<{ bans: BoxBan[] }>("/api/v1/bans").catch(() => null);
+      return answer?.body.bans ?? [];
+    },
+    startAgain: async () => {
+      service = await ServiceProcess.start(service.again);
+    },
+    reload: async (more) => {
+      service.writeConfig(config(more));
+      const { status, body } = await service.post("/api/v1/config/reload", {});
+      if (status !== 200) throw new Error(`the reload was refused: ${JSON.stringify(body)}`);
+    },
+  };
+}
+
+function connectBox(namespaces: Namespaces): BoxPlaces {
   const [attacker, client] = [namespaces.add("attacker"), namespaces.add("client")];
   const [box, victim] = [namespaces.add("box"), namespaces.add("victim")];
   namespaces.connect(
@@ -71,6 +112,8 @@ export async function makeBoxLab(
     { namespace: victim, device: "net0", addresses: [`${VICTIM}/24`] },
   );
   client.run(["ip", "route", "add", "default", "via", "192.0.2.129"]);
+  client.run(["ip", "route", "add", "local", `${NEWCOMERS}0.0/16`, "dev", "lo"]);
+  box.run(["ip", "route", "add", `${NEWCOMERS}0.0/16`, "via", CLIENT]);
   attacker.run(["ip", "route", "add", "203.0.113.0/24", "via", "198.18.255.2"]);
   victim.run(["ip", "route", "add", "default", "via", "203.0.113.1"]);
   // By a router, as in life: on the link each spoofed source would take a place in the box's table of neighbors.
@@ -83,26 +126,26 @@ export async function makeBoxLab(
   ] as const) {
     end.run(["ip", "link", "set", "dev", device, "xdpdrv", "object", XDP_PASS, "section", "xdp"]);
   }
-  const port = await freePort();
-  const relay = await Relay.open(box, port, directory);
-  undo.add(() => relay.close());
-  const config = `
+  return { attacker, client, box, victim };
+}
+
+function boxConfig(options: BoxOptions, pinPath: string): string {
+  const { scrub, seesAnswers = false, dataplane, hysteresisSeconds = 1, more } = options;
+  const filtered = seesAnswers ? "in0, in1, out0" : "in0, in1";
+  const keys = [`interfaces: [${filtered}]`, `pin_path: ${pinPath}`, ...(dataplane === undefined ? [] : [dataplane])];
+  return `
 dry_run: false
 networks: [203.0.113.0/24]
 capture:
   interfaces:
     - { name: in0, mode: inline }
     - { name: in1, mode: inline }
-dataplane: { interfaces: [in0, in1${seesAnswers ? ", out0" : ""}], pin_path: ${pins.path}, on_exit: detach }
+dataplane: { ${keys.join(", ")} }
 thresholds: { pps: ${THRESHOLD_PPS}, mbps: 1000, flows_per_sec: 50000 }
-ban: { ttl_seconds: 60, unban_hysteresis_seconds: 1, repeat_window_seconds: 0 }
+ban: { ttl_seconds: 60, unban_hysteresis_seconds: ${hysteresisSeconds}, repeat_window_seconds: 0 }
 mitigation: scrub
 scrub: ${scrub}
 ${more}`;
-  const service = await ServiceProcess.start({ config, netns: box.name, port, directory });
-  undo.add(() => service.remove());
-  const bans = async () => (await service.get<{ bans: BoxBan[] }>("/api/v1/bans")).body.bans;
-  return { attacker, client, box, victim, service, bans };
 }
 
 /** What the victim's stack has received. */
@@ -110,10 +153,17 @@ export function received(victim: Namespace): number {
   return Number(victim.run(["cat", "/sys/class/net/net0/statistics/rx_packets"]));
 }
 
-/** A TCP server that sends back what it gets; resolves when it is up. Ends with its namespace. */
-export async function echo(victim: Namespace, port: number, hostname = VICTIM): Promise<void> {
+/** Resolves with what tells how many packets came from the attacker and passed the filter since then. */
+export function countAttackers({ box }: BoxLab, except = "0.0.0.0/32"): () => number {
+  const rule = `iifname in0 ip saddr != ${except} counter`;
+  box.run(["nft", `table ip lab { chain passed { type filter hook prerouting priority -300; ${rule}; }; }`]);
+  return () => Number(/packets (\d+)/.exec(box.run(["nft", "list", "table", "ip", "lab"]))?.[1]);
+}
+
+/** A TCP server that sends back what it gets, at each address; resolves when it is up. Ends with its namespace. */
+export async function echo(victim: Namespace, port: number): Promise<void> {
   const socket = "{ data(peer, bytes) { peer.write(bytes); } }";
-  const program = `Bun.listen({ hostname: "${hostname}", port: ${port}, socket: ${socket} }); console.log("up");`;
+  const program = `Bun.listen({ hostname: "0.0.0.0", port: ${port}, socket: ${socket} }); console.log("up");`;
   const server = Bun.spawn(victim.command([process.execPath, "-e", program]), { stdin: "ignore", stdout: "pipe" });
   for await (const _ of server.stdout) return;
   throw new Error("the echo server did not start");
@@ -123,6 +173,8 @@ export async function echo(victim: Namespace, port: number, hostname = VICTIM): 
 export class LongConnection {
   answers = 0;
   isClosed = false;
+  #answeredAtMs = performance.now();
+  #longestPauseMs = 0;
 
   constructor(client: Namespace, port: number, undo: Undo) {
     const socket = `{ data() { console.log("answer"); }, close() { console.log("closed"); process.exit(); } }`;
@@ -134,11 +186,25 @@ export class LongConnection {
     void this.#read(child.stdout);
   }
 
+  /** Since the last answer. */
+  get silentMs(): number {
+    return performance.now() - this.#answeredAtMs;
+  }
+
+  /** The longest time without an answer since the last look, ms; also one that lasts. */
+  takeLongestPauseMs(): number {
+    const longest = Math.max(this.#longestPauseMs, this.silentMs);
+    this.#longestPauseMs = 0;
+    return longest;
+  }
+
   async #read(stream: ReadableStream<Uint8Array>): Promise<void> {
     for await (const bytes of stream) {
       const text = new TextDecoder().decode(bytes);
       this.answers += text.split("answer").length - 1;
       this.isClosed ||= text.includes("closed");
+      this.#longestPauseMs = Math.max(this.#longestPauseMs, this.silentMs);
+      this.#answeredAtMs = performance.now();
     }
   }
 }

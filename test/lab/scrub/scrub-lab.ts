@@ -15,7 +15,7 @@ import { Namespaces } from "../namespaces.ts";
 import { Relay } from "../relay.ts";
 import { type Sent, sendFrom, sessionUp, type TrafficOptions } from "../world.ts";
 import { connectPlaces, NODE_HOP, ORIGIN, type Places, serve, VICTIM } from "./scrub-network.ts";
-import { Requests } from "./scrub-requests.ts";
+import { type Program, requestsOf } from "./user.ts";
 
 const ASN = 64500;
 const BGP_PORT = 1790;
@@ -30,8 +30,10 @@ interface Parts {
   readonly places: Places;
   readonly pins: BpfDirectory;
   readonly bird: Bird;
-  readonly service: ServiceProcess;
-  readonly agent: OutputProcess;
+  /** The newest ones. */
+  service: ServiceProcess;
+  agent: OutputProcess;
+  readonly startAgent: () => Promise<OutputProcess>;
 }
 
 export class ScrubLab {
@@ -57,8 +59,12 @@ export class ScrubLab {
     return sendFrom(this.#parts.places.attacker, { target: VICTIM, ...traffic });
   }
 
-  requests(intervalMs: number): Requests {
-    const requests = new Requests(this.#parts.places.client, { origin: ORIGIN, intervalMs });
+  get places(): Places {
+    return this.#parts.places;
+  }
+
+  requests(intervalMs: number): Program {
+    const requests = requestsOf(this.#parts.places.client, { origin: ORIGIN, intervalMs });
     this.#undo.add(() => requests.stop());
     return requests;
   }
@@ -96,6 +102,26 @@ export class ScrubLab {
   /** Ends the agent as a service manager would; returns its exit code. */
   stopAgent(): Promise<number> {
     return this.#parts.agent.stop();
+  }
+
+  async killAgent(): Promise<void> {
+    await this.#parts.agent.stop("SIGKILL");
+  }
+
+  /** With the state of the one before, which must have ended. */
+  async startAgent(): Promise<void> {
+    this.#parts.agent = await this.#parts.startAgent();
+  }
+
+  async killBrain(): Promise<void> {
+    await this.#parts.service.stop("SIGKILL");
+  }
+
+  /** With the state of the one before, which must have ended. */
+  async startBrain(): Promise<void> {
+    const service = await ServiceProcess.start(this.#parts.service.again);
+    this.#undo.add(() => service.remove());
+    this.#parts.service = service;
   }
 
   get lastWords(): string {
@@ -139,11 +165,16 @@ state_dir: ${join(directory, NODE)}
 `,
   );
   const command = places.node.command([process.execPath, MAIN, "scrub", "--config", config]);
-  const agent = new OutputProcess(command, SECRETS);
-  undo.add(() => agent.remove());
+  const startAgent = async () => {
+    const agent = new OutputProcess(command, SECRETS);
+    undo.add(() => agent.remove());
+    await agent.says("floodwall scrub is up");
+    return agent;
+  };
+  const agent = await startAgent();
   await agent.says("the service answers");
   await sessionUp(bird, service);
-  return { places, pins, bird, service, agent };
+  return { places, pins, bird, service, agent, startAgent };
 }
 
 const BRAIN = `

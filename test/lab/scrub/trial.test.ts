@@ -1,0 +1,43 @@
+/** What a row of the table says, and when it is held. */
+import { describe, expect, test } from "bun:test";
+import { type Outcome, rowFrom } from "./trial.ts";
+
+const GOOD: Outcome = {
+  ...{ name: "SYN", sent: 200_000, share: 0.01, isAlive: true, pauseMs: 110.4, done: "challenged 1" },
+  served: { requests: 100, served: 99, medianMs: 9.6, slowestMs: 80 },
+};
+const served = (count: number, requests = 100) => ({ ...GOOD.served, requests, served: count });
+
+describe("a row", () => {
+  test("says what was measured", () => {
+    const { cells, isHeld } = rowFrom(GOOD);
+    expect(isHeld).toBe(true);
+    expect(cells).toEqual([
+      ...["SYN", "200000", "1.00 %", "99 of 100", "10, 80 ms", "lives, waited 110 ms at most", "challenged 1", "held"],
+    ]);
+  });
+
+  test.each<[string, Partial<Outcome>]>([
+    ["more came through", { share: 0.0101 }],
+    ["fewer were served", { served: served(98) }],
+    ["nobody asked", { served: served(0, 0) }],
+    ["the connection was lost", { isAlive: false }],
+  ])("is not held where %s", (_, change) => {
+    const { cells, isHeld, isKnown } = rowFrom({ ...GOOD, ...change });
+    expect(cells.at(-1)).toBe("NOT HELD");
+    expect([isHeld, isKnown]).toEqual([false, false]);
+  });
+
+  test("allows more where the trial says why, and no more than that", () => {
+    const through = { most: 0.3, why: "each may open 2 a second" };
+    expect(rowFrom({ ...GOOD, share: 0.3, through }).isHeld).toBe(true);
+    expect(rowFrom({ ...GOOD, through }).cells[2]).toBe("1.00 %");
+    const { cells, isHeld } = rowFrom({ ...GOOD, share: 0.31, through });
+    expect([cells[2], isHeld]).toEqual(["31.00 % (each may open 2 a second)", false]);
+  });
+
+  test("that is known not to hold says why", () => {
+    const { cells, isHeld, isKnown } = rowFrom({ ...GOOD, isAlive: false, known: "no room" });
+    expect([cells[5], cells.at(-1), isHeld, isKnown]).toEqual(["LOST", "NOT HELD: no room", false, true]);
+  });
+});
