@@ -33,7 +33,7 @@ describe.skipIf(unavailable !== null)(`a rung for attacks that are not held: ${u
       const { attacker, service, bans } = await makeBoxLab(undo, { scrub: "{ tcp: reset }", more: LADDER + rules });
       const flooding = sendFrom(attacker, {
         ...{ profile: "syn", target: VICTIM, sources: 60_000, src: "198.18.0.1", path: "socket" },
-        ...{ pps: 5 * THRESHOLD_PPS, seconds: 16 },
+        ...{ pps: 5 * THRESHOLD_PPS, seconds: 11 },
       });
       const seen: string[] = [];
       const look = async () => {
@@ -41,7 +41,7 @@ describe.skipIf(unavailable !== null)(`a rung for attacks that are not held: ${u
         if (ban !== undefined && seen.at(-1) !== ban.method) seen.push(ban.method);
         return seen.at(-1) === method;
       };
-      await eventually(look, () => `not ${method}, but ${seen.join()}:\n${service.output}`, 16_000, 200);
+      await eventually(look, () => `not ${method}, but ${seen.join()}:\n${service.output}`, 11_000, 200);
       await flooding;
       await look();
       // What is sent back to its sources did not get through either.
