@@ -10,6 +10,7 @@ import { operatorKernelRules } from "../mitigation/operator/operator-kernel-rule
 import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
 import { NO_DETAILS } from "../mitigation/rules/rule-details.ts";
 import { DataPlaneRules } from "./data-plane-rules.ts";
+import { withinDetails } from "./operator-rules.ts";
 
 function made(room = 100, places = 1000) {
   const clock = new ManualClock();
@@ -102,4 +103,15 @@ test("they take the room of rules of bans", () => {
   begin();
   expect(kernel.rules.length).toBe(2);
   expect(plane.leftOut).toBe(1);
+});
+
+test("more of them, or of details, than the kernel takes hold up no rules of bans", () => {
+  const { kernel, state, begin, plane, faults } = made(2);
+  state.rules = ["a", "b", "c"].map((name) => operatorRule({ name }));
+  begin();
+  expect([kernel.rules.length, plane.operatorsLeftOut]).toEqual([2, 1]);
+  expect(faults).toEqual([]);
+  const asking = { details: { ...NO_DETAILS, inSets: ["known"] } };
+  const rules = [asking, {}, asking, asking, {}];
+  expect(withinDetails(rules, 2)).toEqual([asking, {}, asking, {}]);
 });

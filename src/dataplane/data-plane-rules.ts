@@ -11,7 +11,16 @@ import { type KernelRule, type KernelRules, kernelRules, kernelRulesOf } from ".
 import { DROP_REASONS, type DropReason } from "../mitigation/scrub/scrub-rules.ts";
 import type { SetBitOf } from "./details-record.ts";
 import type { FilterRuleRow, KernelFilter } from "./kernel-filter.ts";
-import { areInForce, countsByName, NO_OPERATOR_RULES, type RuleCounts, withSets } from "./operator-rules.ts";
+import { DETAILED_RULES_MAX } from "./native-constants.ts";
+import {
+  areInForce,
+  countsByName,
+  NO_OPERATOR_RULES,
+  type RuleCounts,
+  withinDetails,
+  withinRoom,
+  withSets,
+} from "./operator-rules.ts";
 
 export interface Dropped {
   readonly packets: number;
@@ -154,7 +163,7 @@ export class DataPlaneRules {
     this.#due?.cancel();
     this.#due = null;
     try {
-      const first = withSets(operators(attackedOf(bans())), bitOf);
+      const first = withinRoom(withSets(operators(attackedOf(bans())), bitOf), room());
       const free = Math.max(0, room() - first.rules.length);
       const ofBans = kernelRules(bans(), free);
       const wanted = standing();
@@ -163,7 +172,8 @@ export class DataPlaneRules {
       const next = { ...ofBans, leftOut: ofBans.leftOut + wanted.length - always.length };
       const going = this.#dropsOfRemovedRules(filter, next.rules);
       const hasSets = (rule: KernelRule) => areInForce(rule.details, bitOf);
-      filter.setRules([...next.rules, ...always].filter(hasSets), first, bitOf);
+      const detailsRoom = DETAILED_RULES_MAX - first.rules.filter(({ details }) => details !== undefined).length;
+      filter.setRules(withinDetails([...next.rules, ...always].filter(hasSets), detailsRoom), first, bitOf);
       if (first.leftOut !== this.#operators.leftOut) onOperatorsLeftOut(first.leftOut);
       this.#operators = first;
       this.#keepPast(going, next.rules);

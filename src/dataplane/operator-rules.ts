@@ -24,6 +24,27 @@ export function withSets(rules: OperatorKernelRules, bitOf: SetBitOf): OperatorK
   };
 }
 
+/** The first ones for which the kernel has room: it takes all rules or none, and those of bans must not wait for these. */
+export function withinRoom(rules: OperatorKernelRules, room: number): OperatorKernelRules {
+  const beyond = rules.rules.length - room;
+  if (beyond <= 0) return rules;
+  const kept = new Set(rules.rules.slice(0, room));
+  const destinations = rules.destinations.map((list) => ({
+    ...list,
+    rules: list.rules.filter((one) => kept.has(one)),
+  }));
+  return { rules: [...kept], destinations, leftOut: rules.leftOut + beyond };
+}
+
+/** Without rules that ask for details beyond the room for such; what else their bans have stays. */
+export function withinDetails<Rule extends { readonly details?: RuleDetails }>(
+  rules: readonly Rule[],
+  room: number,
+): Rule[] {
+  let left = room;
+  return rules.filter(({ details }) => details === undefined || left-- > 0);
+}
+
 /** Whether all sets that are asked for are in force. */
 export function areInForce(details: RuleDetails | undefined, bitOf: SetBitOf): boolean {
   return details === undefined || [...details.inSets, ...details.notInSets].every((name) => bitOf(name) !== null);
