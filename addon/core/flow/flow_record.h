@@ -1,0 +1,44 @@
+// One flow record, or one sampled packet, as a decoder hands it to a shard. Knows nothing of datagrams or hosts.
+#pragma once
+
+#include <cstdint>
+
+#include "parse/packet_parser.h"
+
+namespace floodwall {
+
+/// At which side of the exporter's interface the packets were observed (RFC 5102, 5.11.5: flowDirection).
+enum class FlowDirection : std::uint8_t { unknown, ingress, egress };
+
+struct FlowRecord {
+  /// What each of its packets says. `wire` is the mean length of a frame. `isSyn` and `isFragment` hold for all of them.
+  Packet packet;
+  /// As the exporter counted them, before they are multiplied by `samplingRate`.
+  std::uint64_t packets = 0;
+  /// Of the frames on the wire without check sum: what is exported of layer 3 has 14 bytes a packet added.
+  std::uint64_t bytes = 0;
+  /// One packet in this number was counted. 0: not known.
+  std::uint32_t samplingRate = 1;
+  /// From the first packet to the last; 0 for a sampled packet.
+  std::uint32_t durationMs = 0;
+  /// From the last packet until the exporter sent the record, by the exporter's own clock.
+  std::uint32_t ageMs = 0;
+  /// Interface numbers of the exporter (ifIndex); 0: not known.
+  std::uint32_t input = 0;
+  std::uint32_t output = 0;
+  /// 0: not known.
+  std::uint32_t sourceAs = 0;
+  std::uint32_t destinationAs = 0;
+  FlowDirection direction = FlowDirection::unknown;
+  /// Whether it counts to the host that it goes to, and to the host that it comes from; see InterfaceRoles.
+  bool countsIncoming = true;
+  bool countsOutgoing = true;
+  /// The sampled packet's first bytes, valid during the call, and what they begin with; null for a flow record.
+  const std::uint8_t* header = nullptr;
+  std::uint32_t headerBytes = 0;
+  Link link = Link::rawIp;
+  /// Number of the exporter in its source's table.
+  std::uint16_t exporter = 0;
+};
+
+}  // namespace floodwall
