@@ -255,6 +255,25 @@ describe("pcap", () => {
   });
 });
 
+test.each(["series", "timeline", "sources", "pcap"])(
+  "GET /api/v1/attacks/{id}/%s is for whom the attack is; any other is unknown, to the byte",
+  async (what) => {
+    const ask = async (id: string, caller: Caller) => {
+      const answer = await fetch(`${server.base}/api/v1/attacks/${id}/${what}`, { headers: as(caller) });
+      return { status: answer.status, text: await answer.text() };
+    };
+    show({ target: address(OTHER_HOST) });
+    server.backend.packetsOfAttacks.clear("a1");
+    server.backend.packetsOfAttacks.add("a1", [
+      { atMs: NOON, wireBytes: 100, frame: ethernet(ip({ src: "198.51.100.9", dst: OTHER_HOST }, udp())), outcome: null },
+    ]);
+    expect((await ask("a1", "viewer")).status).toBe(200);
+    const unknown = { status: 404, text: '{"error":"unknown attack"}' };
+    expect(await ask("a1", "tenantViewer")).toEqual(unknown);
+    expect(await ask("none", "viewer")).toEqual(unknown);
+  },
+);
+
 test("timeline entries name no neighbor to a tenant, and the announcement once", async () => {
   const text = "192.0.2.1/32 discard";
   const entries: TimelineEntry[] = ["192.0.2.251", "192.0.2.252"].map((neighbor) => ({
