@@ -147,6 +147,14 @@ export class DataPlaneRules {
     return this.#readings.byBan.get(banId) ?? null;
   }
 
+  /** Whether the kernel has all rules of the ban. */
+  isInForce(ban: Ban): boolean {
+    if (this.#filter === null) return false;
+    const rules = kernelRulesOf(ban);
+    const ids = new Set(this.#wanted.rules.flatMap(({ id, banId }) => (banId === ban.id ? id : [])));
+    return rules.every(({ id }) => ids.has(id));
+  }
+
   #putAt(atMs: number): void {
     if (this.#due !== null && this.#due.atMs <= atMs) return;
     this.#due?.cancel();

@@ -187,6 +187,11 @@ export class DataPlane implements PairInstaller {
     return this.#inForce().readPairs();
   }
 
+  /** Whether the kernel has all rules of the ban. */
+  isInForce(ban: Ban): boolean {
+    return this.#rules.isInForce(ban);
+  }
+
   /** null: unknown. */
   droppedBy(banId: string): Dropped | null {
     return this.#rules.droppedBy(banId);

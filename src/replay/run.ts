@@ -142,6 +142,7 @@ class ReplayRun {
       makeRules: attackRules,
       // Nothing is dropped of a capture, and a virtual ban holds nothing.
       unheldMs: () => 0,
+      isHere: () => true,
       // A capture contains no information about nodes.
       divertTo: () => null,
       nodeRules: () => [],

@@ -36,7 +36,7 @@ import { openAnnouncer } from "./announcer.ts";
 import { AttackTimelines } from "./attack-timelines.ts";
 import { ConfigReader } from "./config-reader.ts";
 import { droppedOf, openDataPlane } from "./dataplane.ts";
-import { alertAtCap, countAttack, logAttack, logBan } from "./event-log.ts";
+import { alertAtCap, countAttack, countRung, logAttack, logBan } from "./event-log.ts";
 import { LEARNING_FAULTS } from "./faults.ts";
 import { filterRulesPolicy, openFilterRules } from "./filter-rules.ts";
 import type { FloodwallOptions } from "./floodwall-options.ts";
@@ -106,6 +106,7 @@ export class Floodwall {
       profileOf: (attack) => this.packetPath?.profileOf(attack) ?? null,
       makeRules: attackRules,
       unheldMs: ({ id }, wallMs) => this.detector.meters.unheldMs(id, wallMs),
+      isHere: (ban) => this.dataPlane?.isInForce(ban) ?? true,
       ...scrubCircumstances(this.scrub),
       newId: randomUUIDv7,
       endedKept: ENDED_BANS_KEPT,
@@ -152,6 +153,7 @@ export class Floodwall {
     this.onAttackEvent((event) => logAttack(log, event));
     this.onAttackEvent((event) => countAttack(metrics.detection, event));
     this.onBanChange((change) => logBan(log, change));
+    this.onBanChange((change) => countRung(metrics.mitigation, change));
     this.onBanChange((change) => this.timelines.banChanged(change, clock.wallMs()));
     this.onBanChange((change) => alertAtCap({ log, limiter: this.#limiter, metrics: metrics.mitigation }, change));
     this.onBanChange(({ ban }) => this.scrub.banChanged(ban));

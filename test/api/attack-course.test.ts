@@ -129,7 +129,7 @@ describe("timeline", () => {
     expect(entries).toContainEqual({
       ...{ at: "2026-03-01T12:00:00.005Z", kind: "announced", text: "a route", neighbor: "192.0.2.251" },
     });
-    expect(entries.at(-1)).toEqual({ at: "2026-03-01T12:00:00.011Z", kind: "ended" });
+    expect(entries.at(-1)).toEqual({ at: "2026-03-01T12:00:00.012Z", kind: "ended" });
   });
 
   test("is kept with the attack: one of the history has its own", async () => {

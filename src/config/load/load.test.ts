@@ -99,6 +99,7 @@ describe("defaults", () => {
             repeatWindowSeconds: 600,
             repeatHoldSeconds: 300,
             repeatHoldMaxSeconds: 3600,
+            deescalateAfterSeconds: 0,
           },
           blackhole: null,
           divert: null,
