@@ -113,7 +113,13 @@ test("rules that ask for a set beyond the room for such are left out and counted
   const blocking = ({ target }: { target: string }): Ban => {
     const filter = { ...scrub, blockedSets: ["known"] };
     const rules = { kind: "flowspec", rules: [], matchesAll: false, localPref: 0, basis: "" } as const;
-    return ban({ target, id: `ban of ${target}`, dryRun: false, method: "scrub", measure: { kind: "scrub", rules, filter } });
+    return ban({
+      target,
+      id: `ban of ${target}`,
+      dryRun: false,
+      method: "scrub",
+      measure: { kind: "scrub", rules, filter },
+    });
   };
   state.rules = Array.from({ length: DETAILED_RULES_MAX - 1 }, (_, i) =>
     operatorRule({ name: `r${i}`, details: { ...NO_DETAILS, inSets: ["known"] } }),

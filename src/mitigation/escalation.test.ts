@@ -7,7 +7,8 @@ const LADDER: Ladder = [
   { afterSeconds: 60, action: "blackhole" },
 ];
 
-const due = (elapsedMs: number, isManual = false) => dueStep(LADDER, { elapsedMs, isManual, step: 0, unheldMs: 0, isEased: false });
+const due = (elapsedMs: number, isManual = false) =>
+  dueStep(LADDER, { elapsedMs, isManual, step: 0, unheldMs: 0, isEased: false });
 
 test("a rung that waits for an attack that is not held is climbed after some time of that, one by one, and kept", () => {
   const ladder: Ladder = [

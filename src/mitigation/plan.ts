@@ -115,7 +115,8 @@ export function planOf(ban: PlannedBan, terms: BanTerms, circumstances: Circumst
   const step = dueStep(terms.ladder, { elapsedMs: wallMs - countedFrom, isManual, step: ban.step, ...rung });
   const plan = planAt(step, ban, terms, circumstances, wallMs);
   // A ban that already acts keeps its rung if the next one has no scrub target.
-  const isDoing = (step > ban.step || (rung.isEased && step < ban.step)) && (!ban.manual || ban.measure.kind !== "none");
+  const isDoing =
+    (step > ban.step || (rung.isEased && step < ban.step)) && (!ban.manual || ban.measure.kind !== "none");
   return hasNoScrubTarget(plan) && isDoing ? planAt(ban.step, ban, terms, circumstances, wallMs) : plan;
 }
 

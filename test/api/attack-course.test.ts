@@ -265,7 +265,12 @@ test.each(["series", "timeline", "sources", "pcap"])(
     show({ target: address(OTHER_HOST) });
     server.backend.packetsOfAttacks.clear("a1");
     server.backend.packetsOfAttacks.add("a1", [
-      { atMs: NOON, wireBytes: 100, frame: ethernet(ip({ src: "198.51.100.9", dst: OTHER_HOST }, udp())), outcome: null },
+      {
+        atMs: NOON,
+        wireBytes: 100,
+        frame: ethernet(ip({ src: "198.51.100.9", dst: OTHER_HOST }, udp())),
+        outcome: null,
+      },
     ]);
     expect((await ask("a1", "viewer")).status).toBe(200);
     const unknown = { status: 404, text: '{"error":"unknown attack"}' };
