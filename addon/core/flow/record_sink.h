@@ -36,12 +36,13 @@ class RecordBatch {
   /// Takes back the record that add() gave last.
   void drop() noexcept { size_--; }
 
- private:
+  /// Hands on what there is, before what its headers point to goes away.
   void flush() {
     if (size_ != 0) sink_->take({records_.data(), size_});
     size_ = 0;
   }
 
+ private:
   std::array<FlowRecord, kBatch> records_;
   std::size_t size_ = 0;
   RecordSink* sink_ = nullptr;

@@ -28,8 +28,23 @@ bool SamplingTable::set(const DomainKey& domain, SamplingScope scope, std::uint6
     rates_.emplace(key, rate);
     hasScope_[static_cast<std::size_t>(scope)] = true;
   }
+  if (scope == SamplingScope::sampler) noteSamplers(domain);
   answers_ = {};
   return true;
+}
+
+void SamplingTable::noteSamplers(const DomainKey& domain) {
+  std::uint32_t common = 0;
+  for (const auto& [key, rate] : rates_) {
+    if (key.scope != SamplingScope::sampler || key.domain != domain.number || key.protocol != domain.protocol) continue;
+    if (common != 0 && common != rate) {
+      common = 0;
+      break;
+    }
+    common = rate;
+  }
+  rates_[{0, domain.number, domain.protocol, SamplingScope::anySampler}] = common;
+  hasScope_[static_cast<std::size_t>(SamplingScope::anySampler)] = true;
 }
 
 std::uint32_t SamplingTable::find(const Key& key) const {
@@ -55,11 +70,13 @@ std::uint32_t SamplingTable::rateOf(const DomainKey& domain, const Asked& asked)
   if (rate == 0) rate = in(domain.number, SamplingScope::interface, asked.interface);
   if (rate == 0) rate = in(domain.number, SamplingScope::flowTemplate, asked.flowTemplate);
   if (rate == 0) rate = in(domain.number, SamplingScope::domain, 0);
+  if (rate == 0 && !asked.hasSampler) rate = in(domain.number, SamplingScope::anySampler, 0);
   return rate;
 }
 
 void SamplingTable::addTo(std::vector<SamplingStatus>& samplings) const {
   for (const auto& [key, rate] : rates_) {
+    if (key.scope == SamplingScope::anySampler) continue;
     if (samplings.size() == kSamplingsShownMax) return;
     samplings.push_back({key.domain, key.id, rate, SamplingOrigin::options});
   }

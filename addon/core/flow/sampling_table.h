@@ -12,7 +12,8 @@
 namespace floodwall {
 
 /// What a rate holds for, within a domain. Sampler: element 48, or 302 (selector) of the same use.
-enum class SamplingScope : std::uint8_t { domain, sampler, interface, flowTemplate };
+/// `anySampler`: all samplers of the domain, if they have one rate; the table itself keeps it.
+enum class SamplingScope : std::uint8_t { domain, sampler, interface, flowTemplate, anySampler };
 
 class SamplingTable {
  public:
@@ -29,8 +30,12 @@ class SamplingTable {
     bool hasSampler = false;
   };
   /// The rate of the sampler, else of the interface, of the template, of the domain; 0: not known. A sampler that its
-  /// domain does not know is looked up in domain 0, where some exporters tell those of all line cards.
+  /// domain does not know is looked up in domain 0, where some exporters tell those of all line cards. Records that name
+  /// no sampler have the rate of all samplers of their domain if it is one.
   [[nodiscard]] std::uint32_t rateOf(const DomainKey& domain, const Asked& asked) const;
+
+  /// Whether there is any rate of this scope.
+  [[nodiscard]] bool has(SamplingScope scope) const noexcept { return hasScope_[static_cast<std::size_t>(scope)]; }
 
   void addTo(std::vector<SamplingStatus>& samplings) const;
   [[nodiscard]] std::size_t memoryBytes() const noexcept;
@@ -53,6 +58,7 @@ class SamplingTable {
     bool isValid = false;
   };
 
+  void noteSamplers(const DomainKey& domain);
   /// 0: not there.
   [[nodiscard]] std::uint32_t find(const Key& key) const;
 
@@ -60,7 +66,7 @@ class SamplingTable {
   /// The last answers, since one domain's records ask for the same few again and again.
   mutable std::array<Answer, 16> answers_{};
   /// Scopes of which there is any entry.
-  std::array<bool, 4> hasScope_{};
+  std::array<bool, 5> hasScope_{};
 };
 
 }  // namespace floodwall

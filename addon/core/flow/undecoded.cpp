@@ -7,9 +7,6 @@ namespace {
 
 std::string ofDomain(std::uint32_t domain) { return " of domain " + std::to_string(domain); }
 
-/// Elements of enterprises have the enterprise in the upper bits; see elementKey.
-std::string fieldName(std::uint32_t element) { return "field " + std::to_string(element); }
-
 std::string headerText(const UndecodedReason& reason) {
   const std::string protocol = "sampled header of protocol " + std::to_string(reason.number);
   if (reason.detail >= kParseErrors) return protocol + " is not taken apart";
@@ -35,18 +32,23 @@ std::string Undecoded::textOf(const UndecodedReason& reason) {
   switch (reason.kind) {
     case UndecodedKind::version:
       return "version " + number + " is not sFlow v5, NetFlow v5, v9 or IPFIX";
+    case UndecodedKind::datagram:
+      return "datagram of version " + number + " and " + std::to_string(reason.domain) + " bytes has count or length " +
+             detail;
     case UndecodedKind::length:
       return "set or sample " + number + ofDomain(reason.domain) + " has length " + detail;
+    case UndecodedKind::set:
+      return "set " + number + ofDomain(reason.domain) + " is of no kind";
     case UndecodedKind::templateUnknown:
       return "template " + number + ofDomain(reason.domain) + " unknown";
     case UndecodedKind::templateRoom:
       return "too much data waits for template " + number + ofDomain(reason.domain);
     case UndecodedKind::badTemplate:
-      return "template " + number + ofDomain(reason.domain) + " has " + detail + " fields of which none has a length";
+      return "template " + number + ofDomain(reason.domain) + " has " + detail + " fields and no use";
     case UndecodedKind::bound:
       return "no room for template " + number + ofDomain(reason.domain);
     case UndecodedKind::fieldLength:
-      return fieldName(reason.number) + ofDomain(reason.domain) + " has length " + detail;
+      return "field " + number + ofDomain(reason.domain) + " has length " + detail;
     case UndecodedKind::withoutAddress:
       return "template " + number + ofDomain(reason.domain) + " has no field 12 or 28 (destination address)";
     case UndecodedKind::truncatedRecord:

@@ -14,8 +14,12 @@ namespace floodwall {
 enum class UndecodedKind : std::uint8_t {
   /// A datagram of no known protocol.
   version,
-  /// A datagram, or the rest of one, whose lengths do not agree.
+  /// A datagram whose header does not agree with its size.
+  datagram,
+  /// The rest of a datagram, from a set or sample whose length cannot be.
   length,
+  /// A set of a number that is reserved.
+  set,
   /// A set whose template did not come in time.
   templateUnknown,
   /// A set that waited for its template when no more could be kept.
@@ -39,7 +43,7 @@ inline constexpr std::size_t kUndecodedKinds = static_cast<std::size_t>(Undecode
 
 /// Labels of metrics, in the order of UndecodedKind.
 inline constexpr std::array<const char*, kUndecodedKinds> kUndecodedKindNames = {
-    "version",     "length",          "template_unknown", "template_room", "bad_template",  "bound",
+    "version", "datagram", "length", "set", "template_unknown", "template_room", "bad_template", "bound",
     "field_length", "without_address", "truncated_record", "header",        "sample_format",
 };
 
@@ -48,7 +52,7 @@ inline constexpr std::size_t kUndecodedReasonsMax = 32;
 
 struct UndecodedReason {
   UndecodedKind kind{};
-  /// What they are depends on the kind; see Undecoded::textOf.
+  /// What these are depends on the kind; see Undecoded::textOf.
   std::uint32_t domain = 0;
   std::uint32_t number = 0;
   std::uint32_t detail = 0;
