@@ -72,9 +72,9 @@ std::size_t Shard::parseBatch(std::span<const Frame> frames, Link link, StatDelt
     if (i + kParseAhead < frames.size()) __builtin_prefetch(frames[i + kParseAhead].data);
     Pending& pending = pending_[count];
     delta[kReceivedBytes] += frames[i].wire;
-    const ParseError error = parse(frames[i], link, pending.packet);
-    if (pending.packet.inside != Encapsulation::none) [[unlikely]] {
-      delta[kEncapsulated + static_cast<std::size_t>(pending.packet.inside)]++;
+    ParseError error = parsePacket(frames[i], link, pending.packet, {.kinds = decapsulated_});
+    if (pending.packet.inside != Encapsulation::none || pending.packet.innerAt != 0) [[unlikely]] {
+      error = chooseLayer(frames[i], link, pending.packet, error, delta);
     }
     if (error != ParseError::none) {
       delta[kErrors + static_cast<std::size_t>(error)]++;
@@ -100,16 +100,14 @@ bool Shard::isOurs(const Packet& packet) const noexcept {
          (control_.countOutgoing && networks_->match(packet.source) != kNoPlace);
 }
 
-/// A tunnel must not hide what goes to a host: of a packet that is in no network the one around it counts.
-ParseError Shard::parse(const Frame& frame, Link link, Packet& packet) const noexcept {
-  ParseError error = parsePacket(frame, link, packet, {.kinds = decapsulated_});
-  if (packet.innerAt == 0) [[likely]]
-    return error;
-  const Encapsulation inside = packet.inside;
+/// Of a packet in tunnels: a tunnel must not hide what goes to a host, so of a packet that is in no network the one
+/// around it counts.
+ParseError Shard::chooseLayer(const Frame& frame, Link link, Packet& packet, ParseError error,
+                              StatDelta& delta) const noexcept {
+  if (packet.inside != Encapsulation::none) delta[kEncapsulated + static_cast<std::size_t>(packet.inside)]++;
   while (packet.innerAt != 0 && !isOurs(packet)) {
     error = parsePacket(frame, link, packet, {.kinds = decapsulated_, .before = packet.innerAt});
   }
-  packet.inside = inside;
   return error;
 }
 

@@ -177,7 +177,8 @@ class Shard {
 
   void countBatch(std::span<const Frame> frames, Link link);
   std::size_t parseBatch(std::span<const Frame> frames, Link link, StatDelta& delta);
-  ParseError parse(const Frame& frame, Link link, Packet& packet) const noexcept;
+  ParseError chooseLayer(const Frame& frame, Link link, Packet& packet, ParseError error,
+                         StatDelta& delta) const noexcept;
   [[nodiscard]] bool isOurs(const Packet& packet) const noexcept;
   void countPending(const Pending& pending, Link link, StatDelta& delta);
   void publish(const StatDelta& delta) noexcept;

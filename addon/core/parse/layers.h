@@ -42,12 +42,11 @@ inline void clear(Packet& packet, std::uint32_t wire) noexcept {
   // Field by field: a temporary Packet is copied in words that the processor cannot forward from the smaller stores
   // just before.
   packet.wire = wire;
-  packet.sourcePort = packet.destinationPort = 0;
+  packet.sourcePort = packet.destinationPort = packet.innerAt = 0;
   packet.protocol = packet.tcpFlags = 0;
   packet.transport = Class::other;
   packet.isSyn = packet.isFragment = packet.isLaterFragment = false;
   packet.inside = Encapsulation::none;
-  packet.innerAt = 0;
 }
 
 /// For a packet that may carry another, by its protocol or port, or a frame that is not IP: see parsePacket.

@@ -57,17 +57,48 @@ bool hasPorts(std::uint8_t protocol) noexcept {
          protocol == ip_protocol::kUdpLite || protocol == ip_protocol::kDccp;
 }
 
-void parseTransport(const Cursor& cursor, Packet& packet) noexcept {
+/// What a packet carries by its protocol. Of GRE it may also be ERSPAN.
+Encapsulation carriedByIp(std::uint8_t protocol) noexcept {
+  switch (protocol) {
+    case PROTOCOL_IPV4:
+      return Encapsulation::ipip;
+    case PROTOCOL_IPV6:
+      return Encapsulation::sixInFour;
+    case PROTOCOL_GRE:
+      return Encapsulation::gre;
+    case PROTOCOL_MPLS:
+      return Encapsulation::mpls;
+    default:
+      return Encapsulation::none;
+  }
+}
+
+/// The same of UDP by the port.
+Encapsulation carriedByUdp(std::uint16_t port) noexcept {
+  if (port == PORT_VXLAN) return Encapsulation::vxlan;
+  if (port == PORT_GENEVE) return Encapsulation::geneve;
+  return port == PORT_GTP_U ? Encapsulation::gtpU : Encapsulation::none;
+}
+
+[[gnu::always_inline]] inline void parseTransport(const Cursor& cursor, Packet& packet) noexcept {
   packet.transport = classOf(packet.protocol);
-  if (packet.isLaterFragment || !hasPorts(packet.protocol) || !cursor.has(4)) return;
+  if (packet.isLaterFragment || !hasPorts(packet.protocol) || !cursor.has(4)) {
+    packet.inside = carriedByIp(packet.protocol);
+    return;
+  }
   packet.sourcePort = cursor.u16(0);
   packet.destinationPort = cursor.u16(2);
-  if (packet.protocol != ip_protocol::kTcp || !cursor.has(14)) return;
+  if (packet.protocol != ip_protocol::kTcp) {
+    if (packet.protocol == ip_protocol::kUdp) packet.inside = carriedByUdp(packet.destinationPort);
+    return;
+  }
+  if (!cursor.has(14)) return;
   packet.tcpFlags = cursor.at[13];
   packet.isSyn = (packet.tcpFlags & (tcp_flag::kSyn | tcp_flag::kAck)) == tcp_flag::kSyn;
 }
 
-ParseError parseIpv4(Cursor& cursor, Packet& packet) noexcept {
+/// `rest`, where it is not null, becomes what begins with the transport header.
+[[gnu::always_inline]] inline ParseError parseIpv4(Cursor cursor, Packet& packet, Cursor* rest = nullptr) noexcept {
   constexpr std::size_t kHeader = 20;
   if (!cursor.has(kHeader)) return ParseError::truncatedIpv4;
   const std::size_t headerLength = (cursor.at[0] & 0x0fU) * 4;
@@ -86,6 +117,7 @@ ParseError parseIpv4(Cursor& cursor, Packet& packet) noexcept {
   // Options that the capture cuts off leave nothing of the transport header.
   cursor.skip(headerLength < cursor.left ? headerLength : cursor.left);
   parseTransport(cursor, packet);
+  if (rest != nullptr) *rest = cursor;
   return ParseError::none;
 }
 
@@ -125,7 +157,7 @@ bool skipExtension(Cursor& cursor, Packet& packet) noexcept {
   return !packet.isLaterFragment;
 }
 
-ParseError parseIpv6(Cursor& cursor, Packet& packet) noexcept {
+ParseError parseIpv6(Cursor cursor, Packet& packet, Cursor* rest = nullptr) noexcept {
   constexpr std::size_t kHeader = 40;
   if (!cursor.has(kHeader)) return ParseError::truncatedIpv6;
   // A mapped address is not routed (RFC 4291, 2.5.5.2), and it must not be taken for the IPv4 host.
@@ -144,10 +176,11 @@ ParseError parseIpv6(Cursor& cursor, Packet& packet) noexcept {
   for (int i = 0; i < kExtensionsMax && skipExtension(cursor, packet); i++) {
   }
   parseTransport(cursor, packet);
+  if (rest != nullptr) *rest = cursor;
   return ParseError::none;
 }
 
-ParseError skipEthernet(Cursor& cursor, std::uint16_t& type) noexcept {
+[[gnu::always_inline]] inline ParseError skipEthernet(Cursor& cursor, std::uint16_t& type) noexcept {
   constexpr std::size_t kHeader = 14, kTag = 4;
   if (!cursor.has(kHeader)) return ParseError::truncatedEthernet;
   type = cursor.u16(12);
@@ -161,19 +194,16 @@ ParseError skipEthernet(Cursor& cursor, std::uint16_t& type) noexcept {
   return ParseError::none;
 }
 
-ParseError parseNetwork(Cursor& cursor, std::uint16_t type, Packet& packet) noexcept {
+ParseError parseEthernet(Cursor cursor, Packet& packet) noexcept {
+  std::uint16_t type = 0;
+  const ParseError error = skipEthernet(cursor, type);
+  if (error != ParseError::none) return error;
   if (type == kTypeIpv4) return parseIpv4(cursor, packet);
   if (type == kTypeIpv6) return parseIpv6(cursor, packet);
   return ParseError::notIp;
 }
 
-ParseError parseEthernet(Cursor cursor, Packet& packet) noexcept {
-  std::uint16_t type = 0;
-  const ParseError error = skipEthernet(cursor, type);
-  return error == ParseError::none ? parseNetwork(cursor, type, packet) : error;
-}
-
-ParseError parseRawIp(Cursor cursor, Packet& packet) noexcept {
+ParseError parseRawIp(const Cursor& cursor, Packet& packet) noexcept {
   if (!cursor.has(1)) return ParseError::truncatedIpv4;
   const int version = cursor.at[0] >> 4;
   if (version == 4) return parseIpv4(cursor, packet);
@@ -181,35 +211,23 @@ ParseError parseRawIp(Cursor cursor, Packet& packet) noexcept {
   return ParseError::notIp;
 }
 
-/// Whether anything of what can be taken apart may be inside.
-bool mayCarry(ParseError error, const Packet& packet) noexcept {
-  if (error != ParseError::none) return error == ParseError::notIp;
-  switch (packet.protocol) {
-    case ip_protocol::kTcp:
-      return false;
-    case ip_protocol::kUdp:
-      return packet.destinationPort == PORT_VXLAN || packet.destinationPort == PORT_GENEVE ||
-             packet.destinationPort == PORT_GTP_U;
-    default:
-      return packet.protocol == PROTOCOL_IPV4 || packet.protocol == PROTOCOL_IPV6 || packet.protocol == PROTOCOL_GRE ||
-             packet.protocol == PROTOCOL_MPLS;
-  }
-}
-
 }  // namespace
 
 ParseError readEthernet(Cursor& cursor, std::uint16_t& type) noexcept { return skipEthernet(cursor, type); }
 
 ParseError readNetwork(Cursor& cursor, std::uint16_t type, Packet& packet) noexcept {
-  return parseNetwork(cursor, type, packet);
+  if (type == kTypeIpv4) return parseIpv4(cursor, packet, &cursor);
+  if (type == kTypeIpv6) return parseIpv6(cursor, packet, &cursor);
+  return ParseError::notIp;
 }
 
 ParseError parsePacket(const Frame& frame, Link link, Packet& packet, Decapsulation wanted) noexcept {
   clear(packet, frame.wire);
   const Cursor cursor{frame.data, frame.captured};
   const ParseError error = link == Link::ethernet ? parseEthernet(cursor, packet) : parseRawIp(cursor, packet);
-  if (!mayCarry(error, packet)) [[likely]]
+  if (packet.inside == Encapsulation::none && error != ParseError::notIp) [[likely]] {
     return error;
+  }
   return takeApart(frame, link, packet, wanted, error);
 }
 

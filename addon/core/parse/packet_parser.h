@@ -46,6 +46,8 @@ struct Packet {
   /// Zero where the protocol has none, in later fragments, and where the capture ends before them.
   std::uint16_t sourcePort = 0;
   std::uint16_t destinationPort = 0;
+  /// Of a packet out of a tunnel, where in the frame its IP header begins; else 0.
+  std::uint16_t innerAt = 0;
   /// IP protocol number after all extension headers that could be read.
   std::uint8_t protocol = 0;
   std::uint8_t tcpFlags = 0;
@@ -59,8 +61,6 @@ struct Packet {
   bool isLaterFragment = false;
   /// What it carries and was not taken apart for want of being asked; also of a frame that is not IP.
   Encapsulation inside = Encapsulation::none;
-  /// Of a packet out of a tunnel, where in the frame its IP header begins; else 0.
-  std::uint16_t innerAt = 0;
 };
 
 /// Which packets to take out of which tunnels.
