@@ -37,8 +37,8 @@ enum encapsulation {
 /* Tunnels in one another; MPLS and PPPoE between Ethernet and IP are none. */
 #define TUNNELS_MAX 4
 #define GTP_EXTENSIONS_MAX 4
-/* The last byte that an IP header may begin with. */
-#define NETWORK_AT_MAX 0x7fff
+/* The last byte that the IP header of a packet out of a tunnel may begin at. */
+#define NETWORK_AT_MAX 254
 /* Ethernet headers before one IP header: of the frame, and of an Ethernet frame in MPLS. */
 #define ETHERNETS_MAX 2
 
@@ -47,8 +47,19 @@ enum encapsulation {
 #define PORT_GENEVE 6081
 #define PORT_GTP_U 2152
 
+/* Ethernet types. The third is Ethernet itself, in GRE and Geneve. */
+#define TYPE_MPLS 0x8847
+#define TYPE_MPLS_MULTICAST 0x8848
+#define TYPE_BRIDGING 0x6558
+#define TYPE_PPPOE_SESSION 0x8864
+/* Of GRE: types I and II, and type III. */
+#define TYPE_ERSPAN 0x88be
+#define TYPE_ERSPAN_3 0x22eb
+
 /* IP protocol numbers. */
 #define PROTOCOL_IPV4 4
 #define PROTOCOL_IPV6 41
 #define PROTOCOL_GRE 47
 #define PROTOCOL_MPLS 137
+
+#define ENCAPSULATION_BIT(kind) (1u << (kind))

@@ -105,8 +105,10 @@ bool Shard::isOurs(const Packet& packet) const noexcept {
 ParseError Shard::chooseLayer(const Frame& frame, Link link, Packet& packet, ParseError error,
                               StatDelta& delta) const noexcept {
   if (packet.inside != Encapsulation::none) delta[kEncapsulated + static_cast<std::size_t>(packet.inside)]++;
-  while (packet.innerAt != 0 && !isOurs(packet)) {
-    error = parsePacket(frame, link, packet, {.kinds = decapsulated_, .before = packet.innerAt});
+  // Each one that is around another begins before it; the outermost is last.
+  for (std::uint8_t before = 0; packet.innerAt != before && error == ParseError::none && !isOurs(packet);) {
+    before = packet.innerAt;
+    error = parsePacket(frame, link, packet, {.kinds = decapsulated_, .before = before});
   }
   return error;
 }

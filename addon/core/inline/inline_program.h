@@ -26,6 +26,8 @@ struct InlineProgramOptions {
   std::uint32_t sampleEvery = 0;
   /// The interface's frames may be longer than one buffer.
   bool hasFragments = false;
+  /// What packets are taken out of.
+  Encapsulations decapsulated;
   /// Where the interface filters too: the filter's maps, which outlive the program.
   const FilterMaps* filter = nullptr;
   /// See FilterProgram.

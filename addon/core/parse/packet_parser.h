@@ -46,8 +46,8 @@ struct Packet {
   /// Zero where the protocol has none, in later fragments, and where the capture ends before them.
   std::uint16_t sourcePort = 0;
   std::uint16_t destinationPort = 0;
-  /// Of a packet out of a tunnel, where in the frame its IP header begins; else 0.
-  std::uint16_t innerAt = 0;
+  /// Of a packet that was taken out of something, where in the frame its IP header begins; else 0.
+  std::uint8_t innerAt = 0;
   /// IP protocol number after all extension headers that could be read.
   std::uint8_t protocol = 0;
   std::uint8_t tcpFlags = 0;
@@ -66,8 +66,8 @@ struct Packet {
 /// Which packets to take out of which tunnels.
 struct Decapsulation {
   Encapsulations kinds;
-  /// Only packets whose IP header begins before this byte of the frame.
-  std::uint16_t before = NETWORK_AT_MAX;
+  /// Of packets in tunnels only those whose IP header begins before this byte of the frame.
+  std::uint8_t before = NETWORK_AT_MAX + 1;
 };
 
 /// Reads one frame and returns ParseError::none, or why not; then `packet` holds nothing of use.
@@ -80,7 +80,8 @@ struct Decapsulation {
 /// in one another. What else is inside leaves the packet around it: a later fragment, what is not IP, damaged headers.
 /// The `wire` of a packet out of a tunnel is that of its own frame: the bytes from where the tunnel's header ends to
 /// the end of the frame, and 14 for an Ethernet header where the tunnel carries none. No length field of the inner
-/// headers has a part in it. With `before` = innerAt of a packet, the same frame gives the packet around that one.
+/// headers has a part in it. With `before` = innerAt of a packet, the same frame
+/// gives the packet around that one, or, of the outermost, the same.
 [[nodiscard]] ParseError parsePacket(const Frame& frame, Link link, Packet& packet, Decapsulation wanted = {}) noexcept;
 
 }  // namespace floodwall

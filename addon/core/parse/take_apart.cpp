@@ -5,10 +5,6 @@
 namespace floodwall {
 namespace {
 
-constexpr std::uint16_t kTypeMpls = 0x8847, kTypeMplsMulticast = 0x8848, kTypePppoeSession = 0x8864;
-/// Ethernet in GRE and Geneve.
-constexpr std::uint16_t kTypeBridging = 0x6558;
-constexpr std::uint16_t kTypeErspan = 0x88be, kTypeErspan3 = 0x22eb;
 constexpr std::uint32_t kEthernetHeader = 14;
 
 /// What begins where the cursor is.
@@ -30,6 +26,8 @@ class Walk {
   /// Bytes of the frame before the cursor.
   [[nodiscard]] std::size_t offset() const noexcept { return static_cast<std::size_t>(cursor_.at - frame_.data); }
   [[nodiscard]] std::size_t networkAt() const noexcept { return networkAt_; }
+  /// Whether there was more than Ethernet before the IP header.
+  [[nodiscard]] bool hasLabels() const noexcept { return hasLabels_; }
   /// The kind that was not asked for, by which reading ended.
   [[nodiscard]] Encapsulation left() const noexcept { return left_; }
 
@@ -61,6 +59,7 @@ class Walk {
   Encapsulations kinds_;
   Cursor cursor_;
   std::size_t networkAt_ = 0;
+  bool hasLabels_ = false;
   Encapsulation left_ = Encapsulation::none;
 };
 
@@ -76,6 +75,7 @@ std::uint16_t Walk::readLink(Payload payload) noexcept {
         payload = byVersion();
         break;
       case Payload::mpls:
+        hasLabels_ = true;
         payload = behindLabels();
         break;
       case Payload::ethernet:
@@ -96,10 +96,10 @@ Payload Walk::behindEthernet() noexcept {
       return Payload::ipv4;
     case kTypeIpv6:
       return Payload::ipv6;
-    case kTypeMpls:
-    case kTypeMplsMulticast:
+    case TYPE_MPLS:
+    case TYPE_MPLS_MULTICAST:
       return isWanted(Encapsulation::mpls) ? Payload::mpls : Payload::nothing;
-    case kTypePppoeSession:
+    case TYPE_PPPOE_SESSION:
       return isWanted(Encapsulation::pppoe) ? behindPppoe() : Payload::nothing;
     default:
       return Payload::nothing;
@@ -112,6 +112,7 @@ Payload Walk::behindPppoe() noexcept {
   if (!cursor_.has(kHeader) || cursor_.u16(0) != 0x1100) return Payload::nothing;
   const std::uint16_t protocol = cursor_.u16(6);
   cursor_.skip(kHeader);
+  hasLabels_ = true;
   if (protocol == 0x0021) return Payload::ipv4;
   return protocol == 0x0057 ? Payload::ipv6 : Payload::nothing;
 }
@@ -163,7 +164,7 @@ Payload Walk::openGre() noexcept {
   if (!cursor_.has(4)) return Payload::nothing;
   const std::uint16_t flags = cursor_.u16(0), type = cursor_.u16(2);
   if ((flags & (kRouting | kVersion)) != 0) return Payload::nothing;
-  const bool isMirror = type == kTypeErspan || type == kTypeErspan3;
+  const bool isMirror = type == TYPE_ERSPAN || type == TYPE_ERSPAN_3;
   if (!isWanted(isMirror ? Encapsulation::erspan : Encapsulation::gre)) return Payload::nothing;
   const std::size_t words =
       1U + ((flags & kCheckSum) != 0 ? 1 : 0) + ((flags & kKey) != 0 ? 1 : 0) + ((flags & kSequence) != 0 ? 1 : 0);
@@ -173,14 +174,14 @@ Payload Walk::openGre() noexcept {
       return Payload::ipv4;
     case kTypeIpv6:
       return Payload::ipv6;
-    case kTypeBridging:
+    case TYPE_BRIDGING:
       return Payload::ethernet;
-    case kTypeMpls:
-    case kTypeMplsMulticast:
+    case TYPE_MPLS:
+    case TYPE_MPLS_MULTICAST:
       return isWanted(Encapsulation::mpls) ? Payload::mpls : Payload::nothing;
-    case kTypeErspan:
+    case TYPE_ERSPAN:
       return openErspan((flags & kSequence) != 0);
-    case kTypeErspan3:
+    case TYPE_ERSPAN_3:
       return openErspan3();
     default:
       return Payload::nothing;
@@ -229,7 +230,7 @@ Payload Walk::openGeneve() noexcept {
   if (!cursor_.has(kHeader) || cursor_.at[0] >> 6 != 0) return Payload::nothing;
   const std::uint16_t type = cursor_.u16(2);
   if (!skip(kHeader + (cursor_.at[0] & 0x3fU) * 4)) return Payload::nothing;
-  if (type == kTypeBridging) return Payload::ethernet;
+  if (type == TYPE_BRIDGING) return Payload::ethernet;
   if (type == kTypeIpv4) return Payload::ipv4;
   return type == kTypeIpv6 ? Payload::ipv6 : Payload::nothing;
 }
@@ -271,13 +272,14 @@ ParseError takeApart(const Frame& frame, Link link, Packet& packet, const Decaps
     const ParseError innerError = walk.readPacket(payload, inner);
     if (tunnels == 0) {
       error = innerError;
-    } else if (innerError == ParseError::none && walk.networkAt() < wanted.before) {
-      inner.innerAt = static_cast<std::uint16_t>(walk.networkAt());
+      inner.wire = frame.wire;
+    } else {
+      // What cannot be read, or is not to be, leaves the packet around it.
+      if (walk.networkAt() >= wanted.before) break;
+      inner.wire = frame.wire - static_cast<std::uint32_t>(begin) + (isEthernet ? 0 : kEthernetHeader);
     }
-    // What cannot be read, or is not to be, leaves the packet around it.
-    if (innerError != ParseError::none || (tunnels > 0 && inner.innerAt == 0)) break;
-    inner.wire = frame.wire;
-    if (tunnels > 0) inner.wire = frame.wire - static_cast<std::uint32_t>(begin) + (isEthernet ? 0 : kEthernetHeader);
+    if (innerError != ParseError::none) break;
+    if (tunnels > 0 || walk.hasLabels()) inner.innerAt = static_cast<std::uint8_t>(walk.networkAt());
     packet = inner;
     if (tunnels == TUNNELS_MAX) break;
     payload = walk.openTunnel(packet);
