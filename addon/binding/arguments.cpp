@@ -125,6 +125,10 @@ std::uint32_t choicesOf(const Napi::Object& object, const char* key, std::span<c
   return bits;
 }
 
+Encapsulations decapsulationOf(const Napi::Object& options) {
+  return Encapsulations(static_cast<std::uint16_t>(choicesOf(options, "decapsulate", kEncapsulationNames)));
+}
+
 std::span<std::uint8_t> bytesArgument(const Napi::CallbackInfo& info, std::size_t index, const char* name) {
   return elementsOf<std::uint8_t>(info[index], name);
 }

@@ -81,10 +81,6 @@ XdpInlineOptions inlineOptions(const Napi::Object& options, const EngineOptions&
 
 }  // namespace
 
-Encapsulations decapsulationOf(const Napi::Object& options) {
-  return Encapsulations(static_cast<std::uint16_t>(choicesOf(options, "decapsulate", kEncapsulationNames)));
-}
-
 std::unique_ptr<CaptureSource> openSource(const Napi::Object& options, const EngineOptions& engine,
                                           std::shared_ptr<KernelFilter> filter, const AddShard& addAnyShard) {
   const AddShard addShard = decapsulating(addAnyShard, decapsulationOf(options));

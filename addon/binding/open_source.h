@@ -11,9 +11,6 @@
 
 namespace floodwall::binding {
 
-/// `decapsulate` of a SourceOptions.
-[[nodiscard]] Encapsulations decapsulationOf(const Napi::Object& options);
-
 /// `filter`: null, or the one that an inline source takes in if it is on the source's interface.
 /// Throws a Napi::Error on options that do not fit, SourceError when the source cannot be opened.
 [[nodiscard]] std::unique_ptr<CaptureSource> openSource(const Napi::Object& options, const EngineOptions& engine,

@@ -105,6 +105,8 @@ struct cursor {
 static __always_inline const void* peek(const struct cursor* cursor, __u32 bytes) {
   if (cursor->offset + bytes > cursor->end) return 0;
   const __u8* at = cursor->data + cursor->offset;
+  /* Otherwise the compiler may make a second pointer of the same, which the verifier has not seen tested. */
+  asm volatile("" : "+r"(at));
   return at + bytes > cursor->data_end ? 0 : at;
 }
 

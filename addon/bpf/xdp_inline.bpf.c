@@ -169,11 +169,22 @@ __noinline int is_ours(struct packet* packet) {
   return settings.counts_outgoing && may_be_in_network(&packet->source) && find_network(&packet->source);
 }
 
+// What becomes of a frame's packet: bytes of the frame that are not the packet's own; what parse_packet says of it; and
+// whether it was in a tunnel: then `around` has the outermost packet.
+#define TAKEN_BYTES 0xffffu
 #define TAKEN_ERROR_SHIFT 16
+#define TAKEN_ERROR 0xfu
+#define TAKEN_IN_TUNNEL 0x80000000u
 
-// Puts the innermost packet that is counted to a network in place of `packet`, the outermost, or leaves that. Bytes of
-// the frame that are not the packet's own, and in the higher bits what parse_packet says of it. As Shard::chooseLayer()
-// and takeApart() together. Not static for the reason of parse_packet.
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, __u32);
+  __type(value, struct packet);
+} around SEC(".maps");
+
+// Puts the innermost packet that is counted to a network in place of `packet`, the outermost, or leaves that. As
+// Shard::chooseLayer() and takeApart() together. Not static for the reason of parse_packet.
 __noinline __u32 take_apart(struct xdp_md* ctx, struct packet* packet) {
   if (!packet) return 0;
   struct walk walk = {.end = ctx->data_end - ctx->data, .payload = PAYLOAD_ETHERNET, .kinds = settings.decapsulated};
@@ -187,11 +198,26 @@ __noinline __u32 take_apart(struct xdp_md* ctx, struct packet* packet) {
     if (tunnels == 0 || is_ours(&inner)) {
       if (tunnels > 0 || walk.has_labels) inner.traits.shows |= FILTER_SHOWS_INNER;
       *packet = inner;
-      taken = tunnels == 0 ? 0 : begin - without_ethernet;
+      taken = tunnels == 0 ? 0 : TAKEN_IN_TUNNEL | ((begin - without_ethernet) & TAKEN_BYTES);
     }
     if (!open_tunnel(ctx, &inner, &walk)) break;
   }
-  return INLINE_NO_ERROR << TAKEN_ERROR_SHIFT | (taken & 0xffff);
+  return INLINE_NO_ERROR << TAKEN_ERROR_SHIFT | taken;
+}
+
+// parse_packet() where tunnels are taken apart. Not static for the reason of parse_packet.
+__noinline __u32 parse_inner(struct xdp_md* ctx, struct packet* packet) {
+  if (!packet) return INLINE_NOT_IP << TAKEN_ERROR_SHIFT;
+  const __u32 error = parse_packet(ctx, packet);
+  if (!may_carry(packet, error)) return error << TAKEN_ERROR_SHIFT;
+  __u32 slot = 0;
+  struct packet* outermost = bpf_map_lookup_elem(&around, &slot);
+  // An answer to a packet that carries others is none to who sent those.
+  if (outermost) {
+    *outermost = *packet;
+    outermost->traits.shows |= FILTER_SHOWS_INNER;
+  }
+  return take_apart(ctx, packet);
 }
 
 // What the packet carries that was not taken apart. ERSPAN is taken for GRE, as which it comes.
@@ -265,10 +291,12 @@ static __always_inline void count_packet(const struct packet* packet, __u32 wire
 
 // A function of its own, so that what it keeps on the stack is gone when the filter runs: nested calls have 512 bytes
 // together. Static, so that the verifier knows the bound of `cpu`. Returns this CPU's stats if the packet may be
-// sampled, else 0. `taken` is of take_apart().
+// sampled, else 0. `taken`: see TAKEN_BYTES.
 static __noinline struct inline_stats* count_frame(struct xdp_md* ctx, __u32 cpu, struct packet* packet, __u32 wire,
                                                    __u32 taken) {
-  const __u32 error = taken >> TAKEN_ERROR_SHIFT;
+  __u32 error = taken >> TAKEN_ERROR_SHIFT & TAKEN_ERROR;
+  // The verifier requires the bounds check on the register that is used as the index.
+  asm volatile("" : "+r"(error));
   __u32 slot = 0;
   struct inline_stats* own = bpf_map_lookup_elem(&stats, &slot);
   if (!own) return 0;
@@ -294,7 +322,7 @@ static __noinline struct inline_stats* count_frame(struct xdp_md* ctx, __u32 cpu
   }
   if (!to.is_host && to.counts) own->network_packets++;
   if (!from.is_host && from.counts) own->network_packets++;
-  count_packet(packet, settings.decapsulated ? wire - (taken & 0xffff) : wire, cpu, to, from);
+  count_packet(packet, settings.decapsulated ? wire - (taken & TAKEN_BYTES) : wire, cpu, to, from);
   return own;
 }
 
@@ -335,18 +363,16 @@ __noinline __u32 judge_counted(struct xdp_md* ctx, struct packet* packet, __u32 
   return packet ? judge_and_count(ctx, packet, error, wire, is_around) : FILTER_VERDICTS;
 }
 
-// take_apart(), and what the filter decides by the outermost packet before it looks at the one inside: otherwise a
-// tunnel would be a way around the rules for where it goes. Not static for the reason of parse_packet.
-__noinline __u64 open_packet(struct xdp_md* ctx, struct packet* packet, __u32 error, __u32 wire) {
-  if (!packet) return 0;
-  struct packet around = *packet;
-  const __u64 taken = take_apart(ctx, packet);
-  const int is_in_tunnel = packet->network_at != around.network_at && around.transport_words;
-  __u64 verdict = FILTER_VERDICTS;
-  if (settings.filters && error == INLINE_NO_ERROR && is_in_tunnel) {
-    verdict = judge_counted(ctx, &around, error, wire, 1);
+// The outermost packet is judged first, and the one inside if nothing decides about that: otherwise a tunnel would be a
+// way around the rules for where it goes. Not static for the reason of parse_packet.
+__noinline __u32 judge_both(struct xdp_md* ctx, struct packet* packet, __u32 taken, __u32 wire) {
+  __u32 slot = 0;
+  struct packet* outermost = taken & TAKEN_IN_TUNNEL ? bpf_map_lookup_elem(&around, &slot) : 0;
+  if (outermost) {
+    const __u32 verdict = judge_counted(ctx, outermost, INLINE_NO_ERROR, wire, 1);
+    if (verdict < FILTER_VERDICTS) return verdict;
   }
-  return verdict << 32 | taken;
+  return judge_counted(ctx, packet, taken >> TAKEN_ERROR_SHIFT & TAKEN_ERROR, wire, 0);
 }
 
 SEC("xdp")
@@ -354,18 +380,15 @@ int xdp_inline(struct xdp_md* ctx) {
   __u32 cpu = bpf_get_smp_processor_id();
   __u32 wire = settings.has_fragments ? bpf_xdp_get_buff_len(ctx) : ctx->data_end - ctx->data;
   struct packet packet = {};
-  const __u32 error = parse_packet(ctx, &packet);
-  __u32 taken = error << TAKEN_ERROR_SHIFT, verdict = FILTER_VERDICTS;
-  if (settings.decapsulated && may_carry(&packet, error)) {
-    const __u64 opened = open_packet(ctx, &packet, error, wire);
-    taken = opened;
-    verdict = opened >> 32;
-  }
+  const __u32 taken =
+      settings.decapsulated ? parse_inner(ctx, &packet) : parse_packet(ctx, &packet) << TAKEN_ERROR_SHIFT;
   struct inline_stats* sampled = cpu < settings.cpus ? count_frame(ctx, cpu, &packet, wire, taken) : 0;
-  if (settings.filters && verdict >= FILTER_VERDICTS) {
-    verdict = judge_counted(ctx, &packet, taken >> TAKEN_ERROR_SHIFT, wire, 0);
+  __u32 verdict = FILTER_VERDICTS;
+  if (settings.filters) {
+    verdict = settings.decapsulated ? judge_both(ctx, &packet, taken, wire)
+                                    : judge_counted(ctx, &packet, taken >> TAKEN_ERROR_SHIFT, wire, 0);
   }
-  if (sampled) sample(ctx, sampled, &packet, wire, settings.decapsulated ? taken & 0xffff : 0, verdict);
+  if (sampled) sample(ctx, sampled, &packet, wire, settings.decapsulated ? taken & TAKEN_BYTES : 0, verdict);
   return pass_on(ctx, carry_out(ctx, &packet, verdict), settings.forwards);
 }
 

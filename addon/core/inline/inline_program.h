@@ -13,6 +13,7 @@
 #include "filter/filter_maps.h"
 #include "inline/inline_table.h"
 #include "inline_abi.h"
+#include "parse/encapsulation.h"
 #include "program/program_load.h"
 
 struct xdp_inline_bpf;
