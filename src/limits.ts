@@ -97,6 +97,9 @@ export const CONFIG_DEPTH_MAX = 32;
 export const HOSTGROUPS_MAX = 1024;
 /** Interfaces captured at once. */
 export const CAPTURE_INTERFACES_MAX = 64;
+/** Addresses that mirrored frames come to in tunnels, and prefixes that they may come from. */
+export const CAPTURE_TUNNELS_MAX = 16;
+export const TUNNEL_SENDERS_MAX = 256;
 /** BGP neighbors, and communities of one route. */
 export const BGP_NEIGHBORS_MAX = 64;
 export const BGP_LISTEN_MAX = 16;

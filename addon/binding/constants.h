@@ -14,7 +14,8 @@
 namespace floodwall::binding {
 
 inline constexpr std::array<const char*, 2> kClocks = {"monotonic", "capture"};
-inline constexpr std::array<const char*, 4> kSourceKinds = {"af_xdp", "xdp_inline", "pcap_live", "pcap_file"};
+inline constexpr std::array<const char*, 5> kSourceKinds = {"af_xdp", "xdp_inline", "pcap_live", "pcap_file",
+                                                            "mirror_tunnel"};
 inline constexpr std::array<const char*, 3> kSourceStates = {"running", "failed", "ended"};
 inline constexpr std::array<const char*, 3> kXdpModes = {"auto", "native", "generic"};
 inline constexpr std::array<const char*, 3> kZeroCopies = {"auto", "on", "off"};

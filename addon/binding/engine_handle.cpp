@@ -126,7 +126,8 @@ Napi::Value EngineHandle::openReplay(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&] {
     dropClosed();
     auto slot = std::make_shared<ReplaySlot>();
-    slot->replay = std::make_unique<CaptureReplay>(engine_, options_, info[0].As<Napi::String>().Utf8Value());
+    const Encapsulations kinds = info[1].IsObject() ? decapsulationOf(info[1].As<Napi::Object>()) : Encapsulations();
+    slot->replay = std::make_unique<CaptureReplay>(engine_, options_, info[0].As<Napi::String>().Utf8Value(), kinds);
     replays_.push_back(slot);
     return newHandle(info.Env().GetInstanceData<Constructors>()->replay, slot);
   });

@@ -116,6 +116,8 @@ void printNames() {
   names("METRICS", kMetricNames);
   say("Why a frame is counted to no host.");
   names("PARSE_ERRORS", kParseErrorNames);
+  say("What packets can be taken out of.");
+  names("ENCAPSULATIONS", kEncapsulationNames);
   say("What the filter decides: exactly one for each packet.");
   names("FILTER_VERDICTS", kVerdicts);
   say("What a rule of the filter does, in the order of their numbers in RULE_RECORD.");

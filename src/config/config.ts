@@ -7,6 +7,7 @@ import type { NetworkLookup } from "../traffic/network-lookup.ts";
 import type { Thresholds } from "../traffic/rates.ts";
 import type { ApiConfig } from "./sections/api.ts";
 import type { BaselineConfig } from "./sections/baseline.ts";
+import type { Encapsulation } from "./sections/capture-tunnels.ts";
 import type { CarpetConfig } from "./sections/carpet.ts";
 import type { DataplaneConfig } from "./sections/dataplane.ts";
 import type { EdgeConfig } from "./sections/edge.ts";
@@ -59,8 +60,11 @@ export interface Config {
 
 export interface CaptureConfig {
   readonly interfaces: readonly CaptureInterface[];
+  readonly tunnels: readonly CaptureTunnel[];
   readonly pcapFile: string | null;
   readonly pace: "real" | "max";
+  /** Of the capture file. */
+  readonly decapsulate: readonly Encapsulation[];
   readonly maxHosts: number;
   /** Of all links together; null: not known. */
   readonly linkMbps: number | null;
@@ -77,6 +81,17 @@ export interface CaptureInterface {
   readonly queues: readonly number[] | null;
   readonly zeroCopy: "auto" | "on" | "off";
   /** The CPU for each queue's worker in turn; empty: not pinned. */
+  readonly cpus: readonly number[];
+  /** What packets are taken out of. */
+  readonly decapsulate: readonly Encapsulation[];
+}
+
+/** Mirrored frames that come in tunnels to an address of ours. */
+export interface CaptureTunnel {
+  readonly address: IpAddress;
+  readonly from: readonly Prefix[];
+  readonly decapsulate: readonly Encapsulation[];
+  readonly receiveBufferBytes: number;
   readonly cpus: readonly number[];
 }
 

@@ -14,6 +14,8 @@ import { defaultStoragePath, type StorageDriver } from "./sections/storage.ts";
 const RESTART_KEYS: readonly (readonly [key: string, read: (config: Config) => unknown])[] = [
   ["capture", ({ capture }) => capture !== null],
   ["capture.interfaces", ({ capture }) => capture?.interfaces],
+  ["capture.tunnels", ({ capture }) => capture?.tunnels],
+  ["capture.decapsulate", ({ capture }) => capture?.decapsulate],
   ["capture.pcap_file", ({ capture }) => capture?.pcapFile],
   ["capture.pace", ({ capture }) => capture?.pace],
   ["capture.max_hosts", ({ capture }) => capture?.maxHosts],

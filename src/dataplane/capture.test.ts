@@ -16,6 +16,7 @@ function capture(source: Partial<SourceStatus> | Error) {
   };
   const log = {
     info: () => {},
+    warn: () => {},
     error: (fields: object) => logged.push((fields as { readonly error: string }).error),
   };
   const made = new Capture({ openSource } as unknown as Engine, FILE, log, () => () => {});

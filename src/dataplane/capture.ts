@@ -2,8 +2,11 @@
  * The configured packet sources: opens them, continues with those that open, retries the others, and reports their
  * states. Independent of what the packets are counted for.
  */
-import type { CaptureConfig, CaptureInterface } from "../config/config.ts";
+import type { CaptureConfig, CaptureInterface, CaptureTunnel } from "../config/config.ts";
+import { ADDRESS_BYTES, addressToBytes } from "../net/address.ts";
+import { mappedLength } from "../net/prefix.ts";
 import { messageOf } from "../system/error-message.ts";
+import { EncapsulatedTraffic } from "./encapsulated-traffic.ts";
 import type { Engine, Filter, Source, SourceOptions, SourceStatus } from "./native.d.ts";
 
 /** Sampling interval of headers in inline traffic, in packets. */
@@ -12,6 +15,7 @@ const RETRY_MS = 2000;
 
 export interface CaptureLog {
   info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
 }
 
@@ -19,11 +23,16 @@ export interface SourceView extends SourceStatus {
   /** The name of the interface, or the path of the capture file. */
   readonly name: string;
   readonly kind: SourceOptions["kind"];
+  /** What the operator should change, although the source works. */
+  readonly warning: string | null;
 }
 
 interface Slot {
   readonly name: string;
   readonly options: SourceOptions;
+  /** Where the configuration has what is taken apart. */
+  readonly decapsulateKey: string;
+  readonly encapsulated: EncapsulatedTraffic;
   source: Source | null;
   /** Why it is not open; logged only when it changes. */
   error: string | null;
@@ -52,7 +61,12 @@ export class Capture {
     this.#log = log;
     this.#every = every;
     this.#filter = filter;
-    this.#slots = sourcesOf(config).map(({ name, options }) => ({ name, options, source: null, error: null }));
+    this.#slots = sourcesOf(config).map((wanted) => ({
+      ...wanted,
+      encapsulated: new EncapsulatedTraffic(),
+      source: null,
+      error: null,
+    }));
   }
 
   start(): void {
@@ -83,7 +97,12 @@ export class Capture {
   }
 
   status(): SourceView[] {
-    return this.#slots.map((slot) => ({ name: slot.name, kind: slot.options.kind, ...statusOf(slot) }));
+    return this.#slots.map((slot) => ({
+      name: slot.name,
+      kind: slot.options.kind,
+      warning: slot.encapsulated.warning,
+      ...statusOf(slot),
+    }));
   }
 
   /** Opens the sources that are not open. No effect before start() and after stop(). */
@@ -106,7 +125,12 @@ export class Capture {
   }
 
   /** Only logs: a source that failed while running recovers by itself. */
-  #watch(slot: Slot, { state, error }: SourceStatus): void {
+  #watch(slot: Slot, { state, error, queues }: SourceStatus): void {
+    const before = slot.encapsulated.warning;
+    slot.encapsulated.look(queues, slot.decapsulateKey, slot.options.decapsulate ?? []);
+    const { warning } = slot.encapsulated;
+    // The share in it changes with each look.
+    if (warning !== null && before === null) this.#log.warn({ source: slot.name, warning }, "capture sees tunnels");
     if (state === "failed") this.#logFailure(slot, reasonOf(error));
     else if (slot.error !== null) {
       slot.error = null;
@@ -131,19 +155,49 @@ function reasonOf(error: string | null): string {
   return error === null || error.trim() === "" ? NO_REASON : error;
 }
 
-function sourcesOf(config: CaptureConfig | null): { name: string; options: SourceOptions }[] {
+type Wanted = Pick<Slot, "name" | "options" | "decapsulateKey">;
+
+function sourcesOf(config: CaptureConfig | null): Wanted[] {
   if (config === null) return [];
-  if (config.pcapFile !== null) {
-    return [{ name: config.pcapFile, options: { kind: "pcap_file", path: config.pcapFile, pace: config.pace } }];
+  const { pcapFile, pace, decapsulate } = config;
+  if (pcapFile !== null) {
+    const options = { kind: "pcap_file", path: pcapFile, pace, decapsulate } as const;
+    return [{ name: pcapFile, options, decapsulateKey: "capture.decapsulate" }];
   }
-  return config.interfaces.map((wanted) => ({ name: wanted.name, options: sourceOf(wanted) }));
+  return [
+    ...config.interfaces.map((wanted, i) => ({
+      name: wanted.name,
+      options: sourceOf(wanted),
+      decapsulateKey: `capture.interfaces[${i}].decapsulate`,
+    })),
+    ...config.tunnels.map((wanted, i) => ({
+      name: wanted.address,
+      options: tunnelOf(wanted),
+      decapsulateKey: `capture.tunnels[${i}].decapsulate`,
+    })),
+  ];
 }
 
 function sourceOf(wanted: CaptureInterface): SourceOptions {
-  const { name, cpus, xdpMode, queues, zeroCopy } = wanted;
-  if (wanted.backend === "pcap") return { kind: "pcap_live", interface: name, cpus };
+  const { name, cpus, xdpMode, queues, zeroCopy, decapsulate } = wanted;
+  if (wanted.backend === "pcap") return { kind: "pcap_live", interface: name, cpus, decapsulate };
   if (wanted.mode === "inline") {
-    return { kind: "xdp_inline", interface: name, xdpMode, sampleEvery: INLINE_SAMPLE_EVERY, cpus };
+    return { kind: "xdp_inline", interface: name, xdpMode, sampleEvery: INLINE_SAMPLE_EVERY, cpus, decapsulate };
   }
-  return { kind: "af_xdp", interface: name, queues, xdpMode, zeroCopy, cpus };
+  return { kind: "af_xdp", interface: name, queues, xdpMode, zeroCopy, cpus, decapsulate };
+}
+
+export function tunnelOf({ address, from, receiveBufferBytes, cpus, decapsulate }: CaptureTunnel): SourceOptions {
+  const fromAddresses = new Uint8Array(from.length * ADDRESS_BYTES);
+  for (const [i, prefix] of from.entries()) fromAddresses.set(addressToBytes(prefix.address), i * ADDRESS_BYTES);
+  return {
+    kind: "mirror_tunnel",
+    name: address,
+    address: addressToBytes(address),
+    fromAddresses,
+    fromLengths: from.map(mappedLength),
+    receiveBuffer: receiveBufferBytes,
+    cpus,
+    decapsulate,
+  };
 }

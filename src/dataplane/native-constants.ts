@@ -77,6 +77,8 @@ export const PARSE_ERRORS = [
   "truncated_ipv6",
   "bad_ipv6_header",
 ] as const;
+/** What packets can be taken out of. */
+export const ENCAPSULATIONS = ["mpls", "pppoe", "gre", "erspan", "ipip", "6in4", "vxlan", "geneve", "gtp_u"] as const;
 /** What the filter decides: exactly one for each packet. */
 export const FILTER_VERDICTS = [
   "pass_not_ip",

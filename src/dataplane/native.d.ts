@@ -12,6 +12,7 @@ import type { IntervalRows } from "../traffic/interval-rows.ts";
 import type { NetworksTable } from "../traffic/network-lookup.ts";
 import type {
   CLOCKS,
+  ENCAPSULATIONS,
   FILTER_ENDS,
   FILTER_ORIGINS,
   FILTER_VERDICTS,
@@ -24,6 +25,7 @@ import type {
   ZERO_COPIES,
 } from "./native-constants.ts";
 
+export type Encapsulation = (typeof ENCAPSULATIONS)[number];
 type XdpMode = (typeof XDP_MODES)[number];
 
 export interface EngineOptions {
@@ -48,6 +50,7 @@ export type SourceOptions =
       readonly zeroCopy: (typeof ZERO_COPIES)[number];
       /** The CPU for each queue's worker in turn; empty: not pinned. */
       readonly cpus: readonly number[];
+      readonly decapsulate?: readonly Encapsulation[];
     }
   | {
       readonly kind: "xdp_inline";
@@ -56,9 +59,35 @@ export type SourceOptions =
       /** One header in `sampleEvery` is copied out for samples. */
       readonly sampleEvery: number;
       readonly cpus: readonly number[];
+      readonly decapsulate?: readonly Encapsulation[];
     }
-  | { readonly kind: "pcap_live"; readonly interface: string; readonly cpus: readonly number[] }
-  | { readonly kind: "pcap_file"; readonly path: string; readonly pace: (typeof PACES)[number] };
+  | {
+      readonly kind: "pcap_live";
+      readonly interface: string;
+      readonly cpus: readonly number[];
+      readonly decapsulate?: readonly Encapsulation[];
+    }
+  | {
+      readonly kind: "pcap_file";
+      readonly path: string;
+      readonly pace: (typeof PACES)[number];
+      readonly decapsulate?: readonly Encapsulation[];
+    }
+  | {
+      /** Mirrored frames in GRE or ERSPAN to an address of this machine. */
+      readonly kind: "mirror_tunnel";
+      /** As the status calls it. */
+      readonly name: string;
+      readonly address: Uint8Array;
+      /** Prefixes that frames may come from: 16 bytes each, and as many lengths. */
+      readonly fromAddresses: Uint8Array;
+      readonly fromLengths: readonly number[];
+      /** Bytes. */
+      readonly receiveBuffer: number;
+      readonly cpus: readonly number[];
+      /** `gre` or `erspan` among it. */
+      readonly decapsulate?: readonly Encapsulation[];
+    };
 
 export interface QueueStats {
   readonly interface: string;
@@ -73,6 +102,8 @@ export interface QueueStats {
   readonly foreignPackets: number;
   /** Frames that are not counted, by reason; the keys are PARSE_ERRORS. */
   readonly parseErrors: Readonly<Record<string, number>>;
+  /** Packets that carry others which were not looked at, by what they are; the keys are ENCAPSULATIONS. */
+  readonly encapsulated: Readonly<Record<string, number>>;
   readonly droppedRingFull: number;
   /** No free buffer: the worker is too slow. With zero copy: the driver's failed attempts, not frames. */
   readonly droppedFillEmpty: number;
@@ -80,6 +111,8 @@ export interface QueueStats {
   readonly droppedKernel: number;
   /** Sampled headers that did not fit; their packets were counted. */
   readonly lostSamples: number;
+  /** Of a mirror tunnel: packets of senders that are not configured. */
+  readonly refused: number;
 }
 
 export interface SourceStatus {
@@ -149,7 +182,7 @@ export interface Engine {
    * filters in one program, in this order; it must be opened after the filter was attached.
    */
   openSource(options: SourceOptions, filter?: Filter | null): Source;
-  openReplay(path: string): Replay;
+  openReplay(path: string, options?: { readonly decapsulate: readonly Encapsulation[] }): Replay;
   /**
    * Folds all workers' counts into the windows on a thread of its own. Only one call at a time. Not with the capture
    * clock.

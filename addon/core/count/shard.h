@@ -37,6 +37,9 @@ struct ShardStats {
   /// No counted address lies in the networks. Sources are only looked at when outgoing traffic is counted.
   std::uint64_t foreignPackets = 0;
   std::array<std::uint64_t, kParseErrors> parseErrors{};
+  /// Beside these outcomes: packets whose inside was not looked at, by what they carry. The inline counter estimates
+  /// them from one packet in some hundreds.
+  std::array<std::uint64_t, kEncapsulations> encapsulated{};
 };
 
 /// What all shards of an engine share. The fold and the setters write, the workers read.
@@ -98,7 +101,11 @@ class Shard {
   Shard(const Shard&) = delete;
   Shard& operator=(const Shard&) = delete;
 
-  /// Counts any number of frames; does not keep them. Not while idle.
+  /// What the frames that come are taken apart for. Before the first of them.
+  void setDecapsulation(Encapsulations kinds) noexcept { decapsulated_ = kinds; }
+  [[nodiscard]] Encapsulations decapsulation() const noexcept { return decapsulated_; }
+  /// Counts any number of frames; does not keep them. Not while idle. A packet out of a tunnel counts if it goes to the
+  /// networks, or comes from them where that is counted; else the packet around it does.
   void countFrames(std::span<const Frame> frames, Link link);
   /// Adds what the kernel counted for a host since the last call, and to the stats as received and counted. A packet
   /// that the kernel counted in both directions must be handed over in one of them only for its stats to add up.
@@ -164,11 +171,15 @@ class Shard {
   };
   /// Counters of the stats; this thread alone writes them.
   enum Stat : std::uint8_t { kReceivedPackets, kReceivedBytes, kCounted, kUntracked, kForeign, kErrors };
-  static constexpr std::size_t kStats = kErrors + kParseErrors;
+  static constexpr std::size_t kEncapsulated = kErrors + kParseErrors;
+  static constexpr std::size_t kStats = kEncapsulated + kEncapsulations;
   using StatDelta = std::array<std::uint64_t, kStats>;
 
   void countBatch(std::span<const Frame> frames, Link link);
   std::size_t parseBatch(std::span<const Frame> frames, Link link, StatDelta& delta);
+  ParseError chooseLayer(const Frame& frame, Link link, Packet& packet, ParseError error,
+                         StatDelta& delta) const noexcept;
+  [[nodiscard]] bool isOurs(const Packet& packet) const noexcept;
   void countPending(const Pending& pending, Link link, StatDelta& delta);
   void publish(const StatDelta& delta) noexcept;
 
@@ -181,6 +192,7 @@ class Shard {
   [[nodiscard]] bool isWatched(const Located& located) const noexcept {
     return located.row != kNoRow && rows.hot[located.row].epoch != epoch_;
   }
+  void keepForWatched(std::uint32_t slot, const Pending& pending, Link link) noexcept;
   void keepForWatched(std::uint32_t slot, const Frame& frame, Link link,
                       std::uint8_t verdict = FILTER_VERDICTS) noexcept;
   /// What the present packet's sample says beside the frame; `slot` is that of its watched host, or kNoSlot.
@@ -212,6 +224,8 @@ class Shard {
   /// The epoch in which the worker took them.
   std::uint32_t networksSince_ = 0;
   const WatchedHosts* watchedHosts_ = nullptr;
+
+  Encapsulations decapsulated_;
 
   HostIndex index_;
   /// Rows below this have been used; those that are free again are linked through their keys.

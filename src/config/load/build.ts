@@ -5,7 +5,15 @@ import { type Prefix, parsePrefix } from "../../net/prefix.ts";
 import { PrefixTable } from "../../net/prefix-table.ts";
 import { NetworkLookup } from "../../traffic/network-lookup.ts";
 import { METRICS, type Thresholds } from "../../traffic/rates.ts";
-import type { BgpConfig, CaptureConfig, CaptureInterface, Config, Hostgroup, ListenAddresses } from "../config.ts";
+import type {
+  BgpConfig,
+  CaptureConfig,
+  CaptureInterface,
+  CaptureTunnel,
+  Config,
+  Hostgroup,
+  ListenAddresses,
+} from "../config.ts";
 import { buildApi } from "../sections/api.ts";
 import { buildBaseline } from "../sections/baseline.ts";
 import { buildCarpet } from "../sections/carpet.ts";
@@ -129,6 +137,8 @@ function buildCapture(file: CaptureFile, countOutgoing: boolean): CaptureConfig 
     interfaces: (file.interfaces ?? []).map(buildInterface),
     pcapFile: file.pcap_file ?? null,
     pace: file.pace ?? "real",
+    tunnels: file.tunnels.map(buildTunnel),
+    decapsulate: file.decapsulate,
     maxHosts: file.max_hosts,
     linkMbps: file.link_mbps ?? null,
     countOutgoing,
@@ -144,6 +154,17 @@ function buildInterface(file: NonNullable<CaptureFile["interfaces"]>[number]): C
     xdpMode: file.xdp_mode ?? "auto",
     queues: queues === "auto" ? null : queues,
     zeroCopy: zeroCopy === "auto" ? "auto" : zeroCopy ? "on" : "off",
+    cpus: file.cpus,
+    decapsulate: file.decapsulate,
+  };
+}
+
+function buildTunnel(file: CaptureFile["tunnels"][number]): CaptureTunnel {
+  return {
+    address: address(file.address),
+    from: file.from.map(prefix),
+    decapsulate: file.decapsulate,
+    receiveBufferBytes: file.receive_buffer_mb * 2 ** 20,
     cpus: file.cpus,
   };
 }

@@ -28,11 +28,13 @@ import {
 import {
   captureHasOneSource,
   cpusAreUnique,
+  decapsulationGoesWithFile,
   inlineUsesXdp,
   interfaceKeysHaveAnEffect,
   interfacesAreUnique,
   paceGoesWithFile,
   queuesAreUnique,
+  tunnelsAreReceived,
 } from "./capture.ts";
 import {
   dataplaneInterfacesAreUnique,
@@ -86,6 +88,8 @@ const RULES: readonly Rule[] = [
   carpetThresholdsSaySomething,
   tickDividesWindow,
   captureHasOneSource,
+  decapsulationGoesWithFile,
+  tunnelsAreReceived,
   paceGoesWithFile,
   interfacesAreUnique,
   inlineUsesXdp,

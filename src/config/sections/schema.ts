@@ -26,6 +26,7 @@ import { boolean, closed, described, integer, list, oneOf, text, withDefaults } 
 import { AllThresholds, AnyThresholds, SomeThresholds } from "../load/threshold-forms.ts";
 import { ApiSection } from "./api.ts";
 import { BaselineSection, GroupBaseline } from "./baseline.ts";
+import { CaptureTunnels, DECAPSULATE, FILE_DECAPSULATE } from "./capture-tunnels.ts";
 import { CarpetSection } from "./carpet.ts";
 import { DataplaneSection } from "./dataplane.ts";
 import { EdgeSection } from "./edge.ts";
@@ -74,6 +75,7 @@ const Interface = Type.Object(
       list(integer(0, CPU_NUMBER_MAX), CPU_NUMBER_MAX + 1),
       "The CPUs that the workers are pinned to, one for each queue in turn. An empty list pins none.",
     ),
+    decapsulate: DECAPSULATE,
   },
   closed,
 );
@@ -83,14 +85,16 @@ const Capture = described(
     {
       interfaces: described(
         Type.Optional(list(Interface, CAPTURE_INTERFACES_MAX, { atLeastOne: true })),
-        "The interfaces that packets come from. Exactly one of `interfaces` and `pcap_file` is required.",
+        "The interfaces that packets come from. One of `interfaces`, `tunnels` and `pcap_file` is required; `pcap_file` excludes the others.",
       ),
+      tunnels: CaptureTunnels,
       pcap_file: described(Type.Optional(text("path")), "A capture file that is read instead of interfaces."),
       pace: described(
         Type.Optional(oneOf("real", "max")),
         "How fast `pcap_file` is read: `real` at the times of the capture, `max` as fast as possible. Not allowed without `pcap_file`.",
         { valueIfAbsent: "real" },
       ),
+      decapsulate: FILE_DECAPSULATE,
       max_hosts: described(
         integer(1, HOSTS_MAX, 1_048_576),
         "The number of hosts that are tracked at once, which bounds memory. Packets of further hosts are counted for their network only.",
