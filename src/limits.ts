@@ -26,6 +26,8 @@ export const ENDED_ATTACKS_KEPT = 100;
  * opened. The addon watches each attacked host.
  */
 export const ACTIVE_ATTACKS_MAX = WATCHED_HOSTS_MAX;
+/** Hosts, hostgroups and prefixes whose samples are added up until they are certainly above a threshold, or not. */
+export const DOUBTFUL_TARGETS_MAX = 512;
 /**
  * Points of the series of one attack, and of all attacks together, about 10 MB: beyond that, points are merged. Ended
  * attacks whose series are kept.

@@ -19,7 +19,14 @@ export interface HostRows {
   /** METRICS.length values per row, each per second over the window. Outgoing ones are written only where they are counted. */
   readonly incoming: Float64Array;
   readonly outgoing: Float64Array;
+  /**
+   * 4 values per row: what one sample of the window stands for, in incoming packets and bytes and in outgoing packets and
+   * bytes. The variance of an estimate, as a count in the window, is the weight times the estimate. 0: it is exact.
+   */
+  readonly weights: Float64Array;
 }
+
+export const WEIGHTS_PER_ROW = 4;
 
 export function allocateHostRows(capacity: number): HostRows {
   return {
@@ -30,6 +37,7 @@ export function allocateHostRows(capacity: number): HostRows {
     idleMs: new Float64Array(capacity),
     incoming: new Float64Array(capacity * METRICS.length),
     outgoing: new Float64Array(capacity * METRICS.length),
+    weights: new Float64Array(capacity * WEIGHTS_PER_ROW),
   };
 }
 

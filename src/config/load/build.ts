@@ -38,6 +38,7 @@ export function buildConfig(file: ConfigFile, zones: readonly Zone[]): Config {
       windowMs: file.detection.window_ms,
       tickMs: file.detection.tick_ms,
       sustainMs: file.detection.sustain_ms,
+      confidence: file.detection.sampling.confidence,
     },
     hostgroups,
     carpet: file.carpet === undefined ? null : buildCarpet(file.carpet),

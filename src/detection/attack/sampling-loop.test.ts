@@ -24,6 +24,7 @@ function harness() {
     windowMs: 1000,
     tickMs: 100,
     sustainMs: 0,
+    confidence: 0.99999999,
     hysteresisMs: () => 0,
     maxActive: 10,
   };

@@ -28,6 +28,7 @@ function harness(changes: Partial<CarpetPolicy> = {}) {
     windowMs: 1000,
     tickMs: 100,
     sustainMs: 0,
+    confidence: 0.99999999,
     hysteresisMs: () => 0,
     maxActive: 1000,
     carpet: CARPET,

@@ -16,6 +16,7 @@ function detector(overrides: Partial<DetectionPolicy> = {}) {
     windowMs: 1000,
     tickMs: 100,
     sustainMs: 0,
+    confidence: 0.99999999,
     hysteresisMs: () => 300,
     maxActive: 3,
     ...overrides,
@@ -160,7 +161,15 @@ describe("outgoing detection", () => {
   const judging = (hostgroups = [OUT]) => {
     let ids = 0;
     const made = new Detector(
-      { hostgroups, windowMs: 1000, tickMs: 100, sustainMs: 0, hysteresisMs: () => 0, maxActive: 9 },
+      {
+        hostgroups,
+        windowMs: 1000,
+        tickMs: 100,
+        sustainMs: 0,
+        confidence: 0.99999999,
+        hysteresisMs: () => 0,
+        maxActive: 9,
+      },
       () => `a${++ids}`,
     );
     return (...hosts: HostRowFields[]) =>
@@ -202,6 +211,7 @@ describe("a hostgroup judged as a whole", () => {
       windowMs: 1000,
       tickMs: 100,
       sustainMs: 0,
+      confidence: 0.99999999,
       hysteresisMs: () => 0,
       maxActive: 9,
     };
@@ -257,6 +267,7 @@ describe("a learned limit", () => {
       windowMs: 1000,
       tickMs: 100,
       sustainMs: 0,
+      confidence: 0.99999999,
       hysteresisMs: () => 0,
       maxActive: 9,
     };

@@ -19,6 +19,7 @@ export function detectionPolicy(config: Config): DetectionPolicy {
     // Attacks of a removed group use the global value.
     hysteresisMs: (group) => 1000 * (seconds.get(group) ?? seconds.get("global") ?? 0),
     maxActive: ACTIVE_ATTACKS_MAX,
+    confidence: config.detection.confidence,
   };
 }
 
