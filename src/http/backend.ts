@@ -13,6 +13,7 @@ import type { Attack, Calm, EndedAttacksQuery } from "../detection/attack/attack
 import type { AttackSeries } from "../detection/attack/attack-series.ts";
 import type { AttackSources } from "../detection/attack/attack-sources.ts";
 import type { PacketCounts } from "../detection/attack/outcome-rings.ts";
+import type { RateErrors } from "../detection/certainty/sampling.ts";
 import type { Edge } from "../edge/edge.ts";
 import type {
   EdgeEvent,
@@ -243,6 +244,9 @@ export interface HostView {
   readonly group: string;
   readonly rates: Rates;
   readonly ratesOut: Rates;
+  /** Of `rates` and `ratesOut`; null: they are exact. */
+  readonly samplingError: RateErrors | null;
+  readonly samplingErrorOut: RateErrors | null;
   /** The base trio of the baseline; null: no baseline is configured for its group. */
   readonly baseline: Rates | null;
   readonly baselineOut: Rates | null;

@@ -216,9 +216,10 @@ export class ServiceBackend implements Backend {
     const rows = this.#rows;
     for (let cursor = 0; cursor >= 0; ) {
       // Taken when the rows are read, since the rows refer to these groups.
-      const { hostgroups } = this.#floodwall.config;
+      const { hostgroups, detection } = this.#floodwall.config;
+      const { windowMs } = detection;
       const isOutgoingJudged = hostgroups.some(({ thresholdsOutgoing }) => thresholdsOutgoing !== null);
-      const tables = { attacks: detector.active, baselines: detector.baselines, isOutgoingJudged };
+      const tables = { attacks: detector.active, baselines: detector.baselines, isOutgoingJudged, windowMs };
       const { next, count } = packetPath.engine.readHosts(cursor, rows);
       for (let row = 0; row < count; row++) {
         yield new HostRowView(rows, row, hostgroups[rows.groups[row] as number], tables);

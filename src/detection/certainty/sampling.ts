@@ -2,7 +2,8 @@
  * Judges rates that were estimated from sampled packets (docs/sampling.md): whether a rate is above a threshold with a
  * stated confidence, and the error of an estimate. Pure. Knows nothing of hosts and attacks.
  */
-import { METRICS, type Rates } from "../../traffic/rates.ts";
+import { type HostRows, WEIGHTS_PER_ROW } from "../../traffic/host-rows.ts";
+import { type Direction, METRICS, type Rates } from "../../traffic/rates.ts";
 
 /**
  * Values per row and direction in a column of weights: of packets and of bytes. The variance of an estimate, as a count
@@ -73,6 +74,15 @@ export class SamplingRule {
     }
     return -1;
   }
+}
+
+/** Those of one direction of a row. */
+export function weightsOf({ weights }: HostRows, row: number, direction: Direction): RowWeights {
+  return { column: weights, from: weightsAt(row, direction) };
+}
+
+export function weightsAt(row: number, direction: Direction): number {
+  return row * WEIGHTS_PER_ROW + (direction === "incoming" ? 0 : WEIGHTS);
 }
 
 /** False: the rates are exact. */

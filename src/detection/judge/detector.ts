@@ -8,7 +8,7 @@ import { ADDRESS_BYTES, addressFromBytes, type IpAddress, parseAddress } from ".
 import type { Now } from "../../system/now.ts";
 import { AddressIndex } from "../../traffic/address-index.ts";
 import type { CountRows } from "../../traffic/count-rows.ts";
-import { type HostRows, rowRates, WEIGHTS_PER_ROW } from "../../traffic/host-rows.ts";
+import { type HostRows, rowRates } from "../../traffic/host-rows.ts";
 import { type Direction, METRICS, type Rates } from "../../traffic/rates.ts";
 import { ActiveAttacks } from "../attack/active-attacks.ts";
 import {
@@ -24,9 +24,9 @@ import { AttackMeters, type DroppedOf } from "../attack/attack-meters.ts";
 import { sizeOfRates } from "../attack/attack-size.ts";
 import { explain } from "../attack/reason.ts";
 import { ReplaceableAttacks } from "../attack/replaceable-attacks.ts";
-import { Evidence } from "../certainty/evidence.ts";
-import { errorsOf, EXACT, isSampled, type RowWeights, SamplingRule, WEIGHTS } from "../certainty/sampling.ts";
 import { Baselines, type Learner, scratchLearner } from "../baseline/baselines.ts";
+import { Evidence } from "../certainty/evidence.ts";
+import { EXACT, errorsOf, isSampled, type RowWeights, SamplingRule, weightsAt } from "../certainty/sampling.ts";
 
 export interface DetectionPolicy {
   readonly hostgroups: readonly Hostgroup[];
@@ -75,7 +75,11 @@ export class Detector {
   readonly baselines: Baselines;
   /** Both are reused for each row: there are thousands per tick. */
   readonly #host = scratchLearner();
-  readonly #rates = { column: new Float64Array(0), row: 0, weights: { column: new Float64Array(0), from: 0 } };
+  readonly #rates: { column: Float64Array; row: number; readonly weights: { column: Float64Array; from: number } } = {
+    column: SILENT.column,
+    row: 0,
+    weights: { column: SILENT.column, from: 0 },
+  };
   readonly active = new ActiveAttacks();
   readonly meters: AttackMeters;
   /** Targets above a threshold for less than `sustainMs`: since when, monotonic ms. */
@@ -329,7 +333,7 @@ export class Detector {
     rates.column = rows[direction];
     rates.row = row;
     rates.weights.column = rows.weights;
-    rates.weights.from = row * WEIGHTS_PER_ROW + (direction === "incoming" ? 0 : WEIGHTS);
+    rates.weights.from = weightsAt(row, direction);
     return rates;
   }
 
