@@ -77,8 +77,9 @@ export class Evidence<Key> {
     const perWindow = window?.expected ?? sum.perWindow;
     const seen = sum.seen + (window?.seen ?? 0);
     const expected = sum.expected + perWindow;
-    const isCertain = rule.isCertain({ seen, expected });
-    if (isCertain || seen <= expected) this.delete(key);
+    // A reload may have switched the metric's threshold off.
+    const isCertain = perWindow > 0 && rule.isCertain({ seen, expected });
+    if (isCertain || perWindow === 0 || seen <= expected) this.delete(key);
     else this.#sums.set(key, { metric: sum.metric, seen, expected, perWindow, dueMs: at.nowMs + at.windowMs });
     return isCertain;
   }

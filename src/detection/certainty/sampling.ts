@@ -118,15 +118,16 @@ function samplesPerRate(metric: number, { column, from }: RowWeights, windowSeco
  * How many standard deviations of a normal distribution are as improbable as at least `seen` samples where `expected`
  * are: the modified signed root r* (Barndorff-Nielsen 1986; Jensen 1992) of P(Poisson(expected) ≥ seen), which for a
  * fractional `seen` is the regularized gamma function P(seen, expected). The probability is exact to 2.3 %, and to 0.1 %
- * from one expected sample on. 0 where fewer were seen than expected.
+ * from one expected sample on. 0 where so many are more likely than not.
  */
 export function deviateOf(seen: number, expected: number): number {
   const excess = seen - expected;
   if (excess <= 0) return 0;
+  if (expected === 0) return Number.POSITIVE_INFINITY;
   const root = Math.sqrt(2 * Math.max(0, seen * Math.log(seen / expected) - excess));
   // Nearer to the mean the correction has no digits left, and nothing is judged there.
-  if (root < 0.01) return root;
-  return root + Math.log(excess / Math.sqrt(seen) / root) / root;
+  if (root < 0.01) return 0;
+  return Math.max(0, root + Math.log(excess / Math.sqrt(seen) / root) / root);
 }
 
 /** The standard normal deviate that is exceeded with this probability, up to 0.5 (Abramowitz and Stegun, 26.2.23). */
