@@ -3,7 +3,13 @@
  * threshold, the time to detect an attack by its factor, and to end it, with the real detector on simulated samples.
  * SEED makes others, CONFIDENCE another setting, YEARS how long each host is watched for false alarms.
  */
-import { alarmsPerYear, detectionTimes, endTimes, expectedAlarmsPerYear } from "./fixtures/sampling-runs.ts";
+import {
+  alarmsPerYear,
+  detectionTimes,
+  endTimes,
+  expectedAlarmsPerYear,
+  learnedOverTrue,
+} from "./fixtures/sampling-runs.ts";
 import { configOf } from "./fixtures/views.ts";
 import { textTable } from "./text-table.ts";
 
@@ -17,9 +23,10 @@ const SAMPLES = [0.1, 1, 10, 100, 1000];
 const IMIX = [64, 64, 64, 64, 64, 64, 64, 594, 594, 594, 594, 1518];
 
 console.log(`confidence ${confidence}, window 1 s, tick 100 ms, SEED=${seed}, YEARS=${years}\n`);
-const parts = (process.env["ONLY"] ?? "times,ends,alarms").split(",");
+const parts = (process.env["ONLY"] ?? "times,ends,baselines,alarms").split(",");
 if (parts.includes("times")) printTimes();
 if (parts.includes("ends")) printEnds();
+if (parts.includes("baselines")) printBaselines();
 if (parts.includes("alarms")) printAlarms();
 
 function printTimes(): void {
@@ -63,6 +70,16 @@ function printAlarms(): void {
     number(alarmsPerYear({ expected: 100, load, confidence, years, seed, sizes: IMIX })),
   );
   print([["samples at it", ...loads.map((load) => `${load} x`)], ...rows, ["100, megabits", ...bytes]]);
+}
+
+function printBaselines(): void {
+  console.log("Normal rate that a baseline of factor 3 learns, over the true one, by samples in a window");
+  const samples = [0.1, 0.3, 1, 3, 10, 100];
+  const learned = samples.map((each) => learnedOverTrue({ samples: each, factor: 3, seed }).toFixed(2));
+  print([
+    ["samples", ...samples.map(String)],
+    ["learned", ...learned],
+  ]);
 }
 
 function timeText(ms: readonly (number | null)[]): string {

@@ -90,6 +90,11 @@ export class CarpetJudge {
     this.#newId = newId;
   }
 
+  /** Windows of estimated sums above a threshold that were judged by themselves only, for want of room. */
+  get doubtsRefused(): number {
+    return this.#doubts.refused;
+  }
+
   reconfigure(policy: CarpetPolicy): void {
     this.#policy = policy;
     this.#rule = new SamplingRule(policy);
