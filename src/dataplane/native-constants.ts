@@ -166,9 +166,12 @@ export const SAMPLE_RECORD = {
   ageMs: 8,
   direction: 16,
   verdict: 17,
+  exporter: 18,
   standsFor: 20,
   frame: 24,
   frameBytes: 128,
+  input: 152,
+  isMade: 156,
 } as const;
 /** A rule of the filter (rule_record): its size, where its fields begin, and the size of a port range. */
 export const RULE_RECORD = {

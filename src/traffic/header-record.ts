@@ -1,5 +1,6 @@
 /** The records in which the packet counter hands over the headers of sampled packets. */
 import { FILTER_VERDICTS, SAMPLE_RECORD } from "../dataplane/native-constants.ts";
+import type { IngressKey } from "./ingress.ts";
 import type { PacketVerdict } from "./packet-outcome.ts";
 
 export const HEADER_RECORD_BYTES = SAMPLE_RECORD.bytes;
@@ -21,11 +22,13 @@ export class HeaderRecords {
   readonly bytes: Uint8Array;
   /** Native byte order, which is little endian on all machines with the addon. */
   readonly #words: Uint32Array;
+  readonly #shorts: Uint16Array;
   readonly #doubles: Float64Array;
 
   constructor(capacity: number) {
     this.bytes = new Uint8Array(capacity * HEADER_RECORD_BYTES);
     this.#words = new Uint32Array(this.bytes.buffer);
+    this.#shorts = new Uint16Array(this.bytes.buffer);
     this.#doubles = new Float64Array(this.bytes.buffer);
   }
 
@@ -42,6 +45,14 @@ export class HeaderRecords {
   /** Number of packets of its worker that this one represents: a busier worker samples a smaller part. */
   standsFor(index: number): number {
     return this.#words[(index * HEADER_RECORD_BYTES + SAMPLE_RECORD.standsFor) / 4] as number;
+  }
+
+  /** Where it came into the network; empty: nothing says so, as on a mirror port. */
+  ingress(index: number): { readonly ingress?: IngressKey } {
+    const start = index * HEADER_RECORD_BYTES;
+    const exporter = this.#shorts[(start + SAMPLE_RECORD.exporter) / 2] as number;
+    if (exporter === 0) return {};
+    return { ingress: { exporter, input: this.#words[(start + SAMPLE_RECORD.input) / 4] as number } };
   }
 
   /** What the filter of this machine decided about it; null: nothing judged it, as on a mirror port. */

@@ -1,6 +1,7 @@
 /** The configuration of detection and sampling, in the form that each needs. */
 import type { Config } from "../../config/config.ts";
 import { ACTIVE_ATTACKS_MAX } from "../../limits.ts";
+import type { IngressOf } from "../../traffic/ingress.ts";
 import type { SamplingPolicy } from "../attack/attack-sampler.ts";
 import type { OriginOf } from "../attack/sample-origins.ts";
 import { CarpetBounds } from "../carpet/carpet-bounds.ts";
@@ -23,6 +24,13 @@ export function detectionPolicy(config: Config): DetectionPolicy {
   };
 }
 
+/** Where packets come from. */
+export interface Lookups {
+  /** From the configured files; null: none is configured. */
+  readonly originOf: OriginOf | null;
+  readonly ingressOf: IngressOf;
+}
+
 export function carpetPolicy(config: Config): CarpetPolicy {
   const { carpet, networks, lookup } = config;
   const bounds = carpet === null || carpet.mitigation === "none" ? null : new CarpetBounds(config);
@@ -35,8 +43,8 @@ export function carpetPolicy(config: Config): CarpetPolicy {
   };
 }
 
-/** null: sampling is off. @param originOf lookup from the configured files; null: none is configured. */
-export function samplingPolicy(config: Config, originOf: OriginOf | null): SamplingPolicy | null {
+/** null: sampling is off. */
+export function samplingPolicy(config: Config, { originOf, ingressOf }: Lookups): SamplingPolicy | null {
   const { samples, detection, hostgroups, lookup } = config;
   if (!samples.enabled) return null;
   return {
@@ -44,6 +52,7 @@ export function samplingPolicy(config: Config, originOf: OriginOf | null): Sampl
     top: samples.top,
     flows: samples.perAttackFlows,
     originOf,
+    ingressOf,
     groupOf: (ip) => hostgroups[lookup.group(ip)]?.name ?? null,
     networksOf: (group) => hostgroups.find(({ name }) => name === group)?.networks ?? [],
   };
