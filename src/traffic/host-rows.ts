@@ -20,13 +20,17 @@ export interface HostRows {
   readonly incoming: Float64Array;
   readonly outgoing: Float64Array;
   /**
-   * 4 values per row: what one sample of the window stands for, in incoming packets and bytes and in outgoing packets and
-   * bytes. The variance of an estimate, as a count in the window, is the weight times the estimate. 0: it is exact.
+   * How exact the rates are: ROW_WEIGHTS.length values per row, the variance of an estimate over the window divided by the
+   * estimate: incoming packets, incoming bytes, outgoing packets, outgoing bytes. 0: every packet was counted. Where one
+   * packet in w is sampled, those of packets are w - 1, and those of bytes (w - 1) times the mean squared length of a
+   * packet divided by its mean length; in a mix of traffic with several sampling rates, the mean over its estimate. The
+   * variance of n counted packets is weight * n, and that of a rate over t seconds weight * rate / t.
    */
   readonly weights: Float64Array;
 }
 
-export const WEIGHTS_PER_ROW = 4;
+/** The columns of `weights`. */
+export const ROW_WEIGHTS = ["packets", "bytes", "packetsOut", "bytesOut"] as const;
 
 export function allocateHostRows(capacity: number): HostRows {
   return {
@@ -37,7 +41,7 @@ export function allocateHostRows(capacity: number): HostRows {
     idleMs: new Float64Array(capacity),
     incoming: new Float64Array(capacity * METRICS.length),
     outgoing: new Float64Array(capacity * METRICS.length),
-    weights: new Float64Array(capacity * WEIGHTS_PER_ROW),
+    weights: new Float64Array(capacity * ROW_WEIGHTS.length),
   };
 }
 

@@ -8,7 +8,7 @@ import type { CarpetConfig } from "../../config/sections/carpet.ts";
 import { CARPET_PREFIXES_MAX } from "../../limits.ts";
 import { ADDRESS_BYTES, addressFromBytes, type IpAddress } from "../../net/address.ts";
 import type { Prefix } from "../../net/prefix.ts";
-import { type HostRows, WEIGHTS_PER_ROW } from "../../traffic/host-rows.ts";
+import { type HostRows, ROW_WEIGHTS } from "../../traffic/host-rows.ts";
 import { METRICS, type Thresholds } from "../../traffic/rates.ts";
 import { firstCrossed } from "../attack/attack.ts";
 import { sizeOfRates } from "../attack/attack-size.ts";
@@ -99,7 +99,7 @@ export class CarpetScan {
       (this.#squares[to + i] as number) += rate * rate;
     }
     for (let i = 0; i < WEIGHTS; i++) {
-      const weight = rows.weights[row * WEIGHTS_PER_ROW + i] as number;
+      const weight = rows.weights[row * ROW_WEIGHTS.length + i] as number;
       if (weight > 0) (this.#variances[index * WEIGHTS + i] as number) += weight * (rows.incoming[from + i] as number);
     }
     return this.#attacked[index] === 1;

@@ -2,7 +2,7 @@
  * Judges rates that were estimated from sampled packets (docs/sampling.md): whether a rate is above a threshold with a
  * stated confidence, and the error of an estimate. Pure. Knows nothing of hosts and attacks.
  */
-import { type HostRows, WEIGHTS_PER_ROW } from "../../traffic/host-rows.ts";
+import { type HostRows, ROW_WEIGHTS } from "../../traffic/host-rows.ts";
 import { type Direction, METRICS, type Rates } from "../../traffic/rates.ts";
 
 /**
@@ -82,7 +82,7 @@ export function weightsOf({ weights }: HostRows, row: number, direction: Directi
 }
 
 export function weightsAt(row: number, direction: Direction): number {
-  return row * WEIGHTS_PER_ROW + (direction === "incoming" ? 0 : WEIGHTS);
+  return row * ROW_WEIGHTS.length + (direction === "incoming" ? 0 : WEIGHTS);
 }
 
 /** False: the rates are exact. */
