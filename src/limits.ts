@@ -341,6 +341,13 @@ export const HISTORY_RESERVES = {
   series: { bytes: 256 * 1024 * 1024, share: 0.1 },
   records: { bytes: 64 * 1024 * 1024, share: 0.025 },
 } as const;
+/**
+ * Autonomous systems, countries, prefixes and interfaces, of each kind: counted at once (twice as many for a moment),
+ * stored of each interval, and in an answer. Of a counted key at most 1/1024 of all bytes is missing.
+ */
+export const PART_KEYS_COUNTED = 1024;
+export const PART_KEYS_STORED = 50;
+export const PART_KEYS_MAX = 100;
 /** Rows of one traffic snapshot, each for a host in one direction; the busiest hosts are kept. */
 export const TRAFFIC_ROWS_MAX = 20_000;
 /** Event streams: with one token, and in total. */

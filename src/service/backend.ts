@@ -44,6 +44,7 @@ import type { PacketOutcome } from "../traffic/packet-outcome.ts";
 import type { CapturedPacket } from "../traffic/pcap-file.ts";
 import { joined, storedQuery } from "../traffic/recent-traffic.ts";
 import type { TrafficPoint, TrafficQuery } from "../traffic/traffic-history.ts";
+import type { TopPart, TopQuery } from "../traffic/traffic-parts.ts";
 import { edgeHistoryOf, orFault, orHistoryFault } from "./faults.ts";
 import type { Floodwall } from "./floodwall.ts";
 import { HostRowView } from "./host-row-view.ts";
@@ -202,6 +203,10 @@ export class ServiceBackend implements Backend {
     const older = storedQuery(question, recent);
     const stored = older === null ? [] : await orHistoryFault(this.#history.ask("trafficPoints", older));
     return joined(stored, recent, question);
+  }
+
+  async trafficTop(question: TopQuery): Promise<readonly TopPart[] | null> {
+    return this.#history === null ? null : orHistoryFault(this.#history.ask("trafficTop", question));
   }
 
   async auditEvents(question: AuditQuery): Promise<AuditAnswer> {

@@ -14,7 +14,7 @@ import { type AllRates, BaselineLearner, type BaselineLearnerOptions } from "../
 import { CarpetJudge } from "../carpet/carpet-judge.ts";
 import { CarpetScan } from "../carpet/carpet-scan.ts";
 import type { Detector } from "./detector.ts";
-import { carpetPolicy, samplingPolicy } from "./policy.ts";
+import { carpetPolicy, type Lookups, samplingPolicy } from "./policy.ts";
 import { screensFor } from "./screens.ts";
 import { type ScreenedRates, TickJudge } from "./tick-judge.ts";
 
@@ -46,7 +46,7 @@ export class Detection {
   readonly sampler: AttackSampler;
   readonly #profiles: TrafficProfiles;
   readonly #counter: JudgedCounter;
-  readonly #ingressOf: IngressOf;
+  #lookups: Lookups;
   #hostgroups: Config["hostgroups"];
   #lookup: Config["lookup"];
   #areSampled: boolean;
@@ -57,7 +57,7 @@ export class Detection {
     const { counter, detector, config, originOf, ingressOf = numberedIngress, newId, random, ...learning } = options;
     const { active, baselines, meters } = detector;
     this.detector = detector;
-    this.#ingressOf = ingressOf;
+    this.#lookups = { originOf, ingressOf };
     this.#counter = counter;
     this.#hostgroups = config.hostgroups;
     this.judge = new TickJudge(counter, detector, SCREENED_ROWS_MAX);
@@ -76,19 +76,20 @@ export class Detection {
     this.#profiles = new TrafficProfiles(counter, random ?? Math.random);
     this.#lookup = config.lookup;
     this.#areSampled = config.samples.enabled;
-    this.sampler = new AttackSampler(counter, samplingPolicy(config, { originOf, ingressOf }), random, this.#profiles);
+    this.sampler = new AttackSampler(counter, samplingPolicy(config, this.#lookups), random, this.#profiles);
     this.#setCounter(config);
   }
 
   /** Does not reconfigure the detector, which its owner does. */
   reconfigure(config: Config, originOf: OriginOf | null): void {
+    this.#lookups = { ...this.#lookups, originOf };
     this.#hostgroups = config.hostgroups;
     this.#lookup = config.lookup;
     this.#areSampled = config.samples.enabled;
     this.#foundAfterMs = config.detection.windowMs + config.detection.sustainMs;
     this.#setCounter(config);
     this.carpets.reconfigure(carpetPolicy(config));
-    this.sampler.reconfigure(samplingPolicy(config, { originOf, ingressOf: this.#ingressOf }));
+    this.sampler.reconfigure(samplingPolicy(config, this.#lookups));
   }
 
   /** Remembers what hosts receive while they are not attacked. Call once a second. */
@@ -100,6 +101,11 @@ export class Detection {
       isAttacked: (host) => active.ofHost(host, "incoming") !== null,
       foundAfterMs: this.#foundAfterMs,
     });
+  }
+
+  /** Where packets come from, by the present configuration. */
+  get lookups(): Lookups {
+    return this.#lookups;
   }
 
   /** Detections refused because the table of attacks was full. */
