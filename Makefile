@@ -5,6 +5,7 @@
 #   lab-scrub  a flood diverted to a scrub node, and a user's requests to the same victim beside it
 #   lab-attacks  attacks of many kinds and faults on a box that scrubs, beside users of the victim, as a table (ONLY=text, CAPTURES=FOLDER)
 #   conformance  the interface, statement by statement    accuracy  detection on labelled captures
+#   sampling  detection on sampled traffic: false alarms a year, times to detect and to end (SEED=…, YEARS=…, CONFIDENCE=…)
 #   captures  what the kernel drops of labelled captures, under the rules that detection made (SEED=…)
 #   simulate  the whole service on a simulated clock: a month of random events, decoys, 1,000 attacks (SEED=…, HOURS=…, ROUNDS=…, SEEDS=…)
 #   kernels  stock kernels of Debian under QEMU, and on each the programs, the labs, an inline box, a real driver (ARGS=…)
@@ -44,7 +45,7 @@ BENCH_PACKAGES := nftables fastnetmon wrk
 ATTACK_PACKAGES := hping3 nftables wrk openssh-client openssh-server iperf3 dnsperf tcpreplay
 FRESH_PACKAGES := debootstrap $(MACHINE_PACKAGES)
 
-.PHONY: help setup start lab lab-scrub lab-attacks test conformance accuracy captures check format bench kernels powercut edge-sim soak truth simulate mutants judges fuzz addon dashboard screenshots docs dist deb fresh clean
+.PHONY: help setup start lab lab-scrub lab-attacks test conformance accuracy sampling captures check format bench kernels powercut edge-sim soak truth simulate mutants judges fuzz addon dashboard screenshots docs dist deb fresh clean
 help:
 	@sed -n '/^#/!q;s/^# //p' Makefile
 
@@ -67,6 +68,9 @@ test: setup $(STAMPS)/test-packages $(STAMPS)/test-versions $(STAMPS)/judges
 
 conformance: setup
 	@$(BUN) test/conformance.ts
+
+sampling: setup
+	@$(BUN) test/sampling.ts
 
 accuracy: setup
 	@$(BUN) test/accuracy.ts

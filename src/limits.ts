@@ -26,6 +26,8 @@ export const ENDED_ATTACKS_KEPT = 100;
  * opened. The addon watches each attacked host.
  */
 export const ACTIVE_ATTACKS_MAX = WATCHED_HOSTS_MAX;
+/** Hosts, hostgroups and prefixes whose samples are added up until they are certainly above a threshold, or not. */
+export const DOUBTFUL_TARGETS_MAX = 512;
 /**
  * Points of the series of one attack, and of all attacks together, about 10 MB: beyond that, points are merged. Ended
  * attacks whose series are kept.
@@ -342,6 +344,13 @@ export const HISTORY_RESERVES = {
   series: { bytes: 256 * 1024 * 1024, share: 0.1 },
   records: { bytes: 64 * 1024 * 1024, share: 0.025 },
 } as const;
+/**
+ * Autonomous systems, countries, prefixes and interfaces, of each kind: counted at once (twice as many for a moment),
+ * stored of each interval, and in an answer. Of a counted key at most 1/1024 of all bytes is missing.
+ */
+export const PART_KEYS_COUNTED = 1024;
+export const PART_KEYS_STORED = 50;
+export const PART_KEYS_MAX = 100;
 /** Rows of one traffic snapshot, each for a host in one direction; the busiest hosts are kept. */
 export const TRAFFIC_ROWS_MAX = 20_000;
 /** Event streams: with one token, and in total. */

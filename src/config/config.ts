@@ -84,6 +84,8 @@ export interface CaptureInterface {
   readonly cpus: readonly number[];
   /** What packets are taken out of. */
   readonly decapsulate: readonly Encapsulation[];
+  /** One frame in this number is mirrored. */
+  readonly samplingRate: number;
 }
 
 /** Mirrored frames that come in tunnels to an address of ours. */
@@ -91,6 +93,7 @@ export interface CaptureTunnel {
   readonly address: IpAddress;
   readonly from: readonly Prefix[];
   readonly decapsulate: readonly Encapsulation[];
+  readonly samplingRate: number;
   readonly receiveBufferBytes: number;
   readonly cpus: readonly number[];
 }
@@ -99,6 +102,8 @@ export interface DetectionConfig {
   readonly windowMs: number;
   readonly tickMs: number;
   readonly sustainMs: number;
+  /** With which an estimated rate must be above a threshold to start an attack: above 0.5, below 1. */
+  readonly confidence: number;
 }
 
 export interface Hostgroup {

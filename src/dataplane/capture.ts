@@ -179,15 +179,16 @@ function sourcesOf(config: CaptureConfig | null): Wanted[] {
 }
 
 function sourceOf(wanted: CaptureInterface): SourceOptions {
-  const { name, cpus, xdpMode, queues, zeroCopy, decapsulate } = wanted;
-  if (wanted.backend === "pcap") return { kind: "pcap_live", interface: name, cpus, decapsulate };
+  const { name, cpus, xdpMode, queues, zeroCopy, decapsulate, samplingRate } = wanted;
+  if (wanted.backend === "pcap") return { kind: "pcap_live", interface: name, cpus, decapsulate, samplingRate };
   if (wanted.mode === "inline") {
     return { kind: "xdp_inline", interface: name, xdpMode, sampleEvery: INLINE_SAMPLE_EVERY, cpus, decapsulate };
   }
-  return { kind: "af_xdp", interface: name, queues, xdpMode, zeroCopy, cpus, decapsulate };
+  return { kind: "af_xdp", interface: name, queues, xdpMode, zeroCopy, cpus, decapsulate, samplingRate };
 }
 
-export function tunnelOf({ address, from, receiveBufferBytes, cpus, decapsulate }: CaptureTunnel): SourceOptions {
+export function tunnelOf(tunnel: CaptureTunnel): SourceOptions {
+  const { address, from, receiveBufferBytes, cpus, decapsulate, samplingRate } = tunnel;
   const fromAddresses = new Uint8Array(from.length * ADDRESS_BYTES);
   for (const [i, prefix] of from.entries()) fromAddresses.set(addressToBytes(prefix.address), i * ADDRESS_BYTES);
   return {
@@ -199,5 +200,6 @@ export function tunnelOf({ address, from, receiveBufferBytes, cpus, decapsulate 
     receiveBuffer: receiveBufferBytes,
     cpus,
     decapsulate,
+    samplingRate,
   };
 }

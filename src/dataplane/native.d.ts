@@ -51,6 +51,7 @@ export type SourceOptions =
       /** The CPU for each queue's worker in turn; empty: not pinned. */
       readonly cpus: readonly number[];
       readonly decapsulate?: readonly Encapsulation[];
+      readonly samplingRate?: SamplingRate;
     }
   | {
       readonly kind: "xdp_inline";
@@ -66,12 +67,14 @@ export type SourceOptions =
       readonly interface: string;
       readonly cpus: readonly number[];
       readonly decapsulate?: readonly Encapsulation[];
+      readonly samplingRate?: SamplingRate;
     }
   | {
       readonly kind: "pcap_file";
       readonly path: string;
       readonly pace: (typeof PACES)[number];
       readonly decapsulate?: readonly Encapsulation[];
+      readonly samplingRate?: SamplingRate;
     }
   | {
       /** Mirrored frames in GRE or ERSPAN to an address of this machine. */
@@ -87,7 +90,14 @@ export type SourceOptions =
       readonly cpus: readonly number[];
       /** `gre` or `erspan` among it. */
       readonly decapsulate?: readonly Encapsulation[];
+      readonly samplingRate?: SamplingRate;
     };
+
+/**
+ * One frame in this number arrives, and each counts as so many: 1 to SAMPLING_RATE_MAX, absent: 1. The numbers of
+ * QueueStats are those of the frames that arrive.
+ */
+export type SamplingRate = number;
 
 export interface QueueStats {
   readonly interface: string;

@@ -13,6 +13,7 @@ import type { Attack, Calm, EndedAttacksQuery } from "../detection/attack/attack
 import type { AttackSeries } from "../detection/attack/attack-series.ts";
 import type { AttackSources } from "../detection/attack/attack-sources.ts";
 import type { PacketCounts } from "../detection/attack/outcome-rings.ts";
+import type { RateErrors } from "../detection/certainty/sampling.ts";
 import type { Edge } from "../edge/edge.ts";
 import type {
   EdgeEvent,
@@ -38,6 +39,7 @@ import type { PacketOutcome } from "../traffic/packet-outcome.ts";
 import type { CapturedPacket } from "../traffic/pcap-file.ts";
 import type { Rates, Thresholds } from "../traffic/rates.ts";
 import type { TrafficPoint, TrafficQuery } from "../traffic/traffic-history.ts";
+import type { TopPart, TopQuery } from "../traffic/traffic-parts.ts";
 
 export interface Backend {
   /** False until all components have started; until then only open routes are served. */
@@ -75,6 +77,8 @@ export interface Backend {
   bans(): readonly BanView[];
   /** Oldest first; null: storage is off. Rejects with a HistoryFault. */
   traffic(question: TrafficQuery): Promise<readonly TrafficPoint[] | null>;
+  /** The largest first, of what is stored; null: storage is off. Rejects with a HistoryFault. */
+  trafficTop(question: TopQuery): Promise<readonly TopPart[] | null>;
   /** Newest first. Rejects with a HistoryFault. */
   auditEvents(question: AuditQuery): Promise<AuditAnswer>;
   /** Resolves with a rejected ban if policy refuses. Rejects with a BackendFault if the ban cannot be saved. */
@@ -243,6 +247,9 @@ export interface HostView {
   readonly group: string;
   readonly rates: Rates;
   readonly ratesOut: Rates;
+  /** Of `rates` and `ratesOut`; null: they are exact. */
+  readonly samplingError: RateErrors | null;
+  readonly samplingErrorOut: RateErrors | null;
   /** The base trio of the baseline; null: no baseline is configured for its group. */
   readonly baseline: Rates | null;
   readonly baselineOut: Rates | null;

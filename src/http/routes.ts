@@ -38,6 +38,7 @@ import { rulesRoute, scrubNodesRoute, scrubReportRoute } from "./routes/scrub.ts
 import { sessionRoute } from "./routes/session.ts";
 import { sourceBlockRoute, sourcesRoute, sourceUnblockRoute } from "./routes/sources.ts";
 import { statusRoute } from "./routes/status.ts";
+import { topTrafficRoute } from "./routes/top-traffic.ts";
 import { totalTrafficRoute, trafficRoute } from "./routes/traffic.ts";
 import type { Slicing } from "./table-pass.ts";
 import type { ZoneAccess } from "./zone-access.ts";
@@ -81,6 +82,7 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     bansRoute(backend, slicing),
     banPreviewRoute(backend),
     trafficRoute(backend, clock),
+    topTrafficRoute(backend, clock),
     totalTrafficRoute(backend, clock),
     auditRoute(backend, clock),
     eventsRoute(events),

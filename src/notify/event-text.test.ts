@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { address, thresholds } from "../../test/fixtures/host-rows.ts";
 import { attackEvent, banEvent, capEvent, sessionEvent, stateEvent } from "../../test/fixtures/notify/notify.ts";
 import { attack, ban, NOON } from "../../test/fixtures/views.ts";
+import { sampleOf } from "../detection/attack/sample.ts";
 import { canonicalPrefix } from "../net/prefix.ts";
 import type { NotifyEvent } from "./event.ts";
 import { describeEvent } from "./event-text.ts";
@@ -19,6 +20,18 @@ describe("an attack", () => {
       "Ban: blackhole until 2026-03-01 12:10:00 UTC, 192.0.2.1/32 next-hop 192.0.2.254 community 65535:666",
       "Since 2026-03-01 12:00:00 UTC",
     ]);
+  });
+
+  test("names the interfaces by which it comes in, the largest first", () => {
+    const interfaces = [0.6, 0.3, 0.06, 0.04].map((share, i) => ({
+      ...{ exporter: `edge${i}`, interface: i, name: i === 0 ? "xe-0/0/1" : null },
+      ...{ packets: 1, bytes: 60, share },
+    }));
+    const sample = { ...sampleOf([], { top: 1, flows: 0 }), topInterfaces: interfaces };
+    expect(text(attackEvent({ attack: attack({ sample }) }))).toContain(
+      "Comes in by: edge0 xe-0/0/1 60 %, edge1 interface 1 30 %, edge2 interface 2 6 % and others",
+    );
+    expect(text(attackEvent({ attack: attack({ sample, direction: "outgoing" }) })).join()).not.toContain("edge0");
   });
 
   test("that grows, whose ban was refused", () => {

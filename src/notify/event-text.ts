@@ -5,6 +5,7 @@ import { volumeText } from "../detection/attack/volume-text.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import { isOneAddress } from "../mitigation/ban-subject.ts";
 import { measureText } from "../mitigation/measure.ts";
+import { ingressText } from "../traffic/ingress.ts";
 import { METRICS, type Metric } from "../traffic/rates.ts";
 import type { AttackEvent, BanEvent, CapEvent, NotifyEvent, SessionEvent, StateEvent } from "./event.ts";
 
@@ -59,6 +60,7 @@ function describeAttack({ kind, attack, ban, isNewKind }: AttackEvent): EventTex
     headline: `${name}${kind !== "attack_changed" ? "" : isNewKind ? " changes" : " grows"}: ${strength}`,
     details: [
       ...kindText(attack),
+      ...ingressLine(attack),
       `In all: ${METRICS.slice(0, 3)
         .map((metric, i) => rateText(metric, attack.rates[i] ?? 0))
         .join(", ")}; hostgroup ${attack.group}`,
@@ -85,6 +87,20 @@ function kindText({ classification }: Attack): string[] {
   if (parts.length < 2) return [`Kind: ${vectorText(type)}, ${percent(confidence)} of its traffic`];
   const several = parts.map((part) => `${vectorText(part.type)} ${percent(part.share)}`);
   return [`Kind: ${vectorText(type)}, of ${several.join(", ")}`];
+}
+
+/** Named in a notification. */
+const INTERFACES_NAMED = 3;
+
+/** `Comes in by: edge1 xe-0/0/1 82 %, edge2 interface 17 18 %`. */
+function ingressLine({ direction, sample }: Attack): string[] {
+  const interfaces = direction === "incoming" ? (sample?.topInterfaces ?? []) : [];
+  if (interfaces.length === 0) return [];
+  const named = interfaces
+    .slice(0, INTERFACES_NAMED)
+    .map((ingress) => `${ingressText(ingress)} ${Math.round(100 * ingress.share)} %`);
+  const more = interfaces.length > INTERFACES_NAMED ? " and others" : "";
+  return [`Comes in by: ${named.join(", ")}${more}`];
 }
 
 function vectorText(vector: Vector): string {

@@ -17,6 +17,7 @@ export interface RefusedReading {
   readonly replaced: number;
   readonly rows: number;
   readonly carpetHosts: number;
+  readonly doubts: number;
 }
 
 const TICK_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1];
@@ -40,6 +41,10 @@ export class DetectionMetrics extends MetricGroup {
   readonly #carpetOverflow = this.counter(
     "svc_carpet_hosts_overflow_total",
     "Times that a host was in no prefix sum because there are too many prefixes.",
+  );
+  readonly #doubts = this.counter(
+    "svc_sampled_windows_refused_total",
+    "Times that the samples of a host, hostgroup or prefix above a threshold were judged in one window only, because the samples of too many others are added up.",
   );
   readonly #tickFaults = this.counter("svc_tick_faults_total", "Ticks that failed.");
   readonly #active = this.gauge("svc_attacks_active", "Attacks in progress.", "metric");
@@ -84,10 +89,11 @@ export class DetectionMetrics extends MetricGroup {
 
   /**
    * Counts of the detector: detections refused and attacks replaced because its table was full, rows not judged in a
-   * tick, and hosts in no prefix sum.
+   * tick, hosts in no prefix sum, and samples that are not added up.
    */
   setRefused(counts: RefusedReading): void {
-    const { attacks, replaced, rows, carpetHosts } = counts;
+    const { attacks, replaced, rows, carpetHosts, doubts } = counts;
+    setCounter(this.#doubts, doubts);
     setCounter(this.#replaced, replaced);
     setCounter(this.#carpetOverflow, carpetHosts);
     setCounter(this.#refused, attacks);

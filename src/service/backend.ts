@@ -44,6 +44,7 @@ import type { PacketOutcome } from "../traffic/packet-outcome.ts";
 import type { CapturedPacket } from "../traffic/pcap-file.ts";
 import { joined, storedQuery } from "../traffic/recent-traffic.ts";
 import type { TrafficPoint, TrafficQuery } from "../traffic/traffic-history.ts";
+import type { TopPart, TopQuery } from "../traffic/traffic-parts.ts";
 import { edgeHistoryOf, orFault, orHistoryFault } from "./faults.ts";
 import type { Floodwall } from "./floodwall.ts";
 import { HostRowView } from "./host-row-view.ts";
@@ -204,6 +205,10 @@ export class ServiceBackend implements Backend {
     return joined(stored, recent, question);
   }
 
+  async trafficTop(question: TopQuery): Promise<readonly TopPart[] | null> {
+    return this.#history === null ? null : orHistoryFault(this.#history.ask("trafficTop", question));
+  }
+
   async auditEvents(question: AuditQuery): Promise<AuditAnswer> {
     if (this.#history === null) return { available: false };
     return { available: true, events: await orHistoryFault(this.#history.ask("auditEvents", question)) };
@@ -216,9 +221,10 @@ export class ServiceBackend implements Backend {
     const rows = this.#rows;
     for (let cursor = 0; cursor >= 0; ) {
       // Taken when the rows are read, since the rows refer to these groups.
-      const { hostgroups } = this.#floodwall.config;
+      const { hostgroups, detection } = this.#floodwall.config;
+      const { windowMs } = detection;
       const isOutgoingJudged = hostgroups.some(({ thresholdsOutgoing }) => thresholdsOutgoing !== null);
-      const tables = { attacks: detector.active, baselines: detector.baselines, isOutgoingJudged };
+      const tables = { attacks: detector.active, baselines: detector.baselines, isOutgoingJudged, windowMs };
       const { next, count } = packetPath.engine.readHosts(cursor, rows);
       for (let row = 0; row < count; row++) {
         yield new HostRowView(rows, row, hostgroups[rows.groups[row] as number], tables);

@@ -6,6 +6,7 @@ import type { Hostgroup } from "../config/config.ts";
 import type { ActiveAttacks } from "../detection/attack/active-attacks.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { Baselines } from "../detection/baseline/baselines.ts";
+import { errorsOf, type RateErrors, weightsOf } from "../detection/certainty/sampling.ts";
 import type { HostView } from "../http/backend.ts";
 import { ADDRESS_BYTES, type IpAddress } from "../net/address.ts";
 import { type HostRows, rowAddress } from "../traffic/host-rows.ts";
@@ -20,6 +21,8 @@ export interface HostTables {
    * (docs/interface.md#host-rates-out).
    */
   readonly isOutgoingJudged: boolean;
+  /** The rates are those of this time. */
+  readonly windowMs: number;
 }
 
 const SILENT: Rates = new Float64Array(METRICS.length);
@@ -55,6 +58,14 @@ export class HostRowView implements HostView {
     return this.#tables.isOutgoingJudged ? this.#ratesOf(this.#rows.outgoing) : SILENT;
   }
 
+  get samplingError(): RateErrors | null {
+    return this.#errorsOf("incoming");
+  }
+
+  get samplingErrorOut(): RateErrors | null {
+    return this.#tables.isOutgoingJudged ? this.#errorsOf("outgoing") : null;
+  }
+
   get baseline(): Rates | null {
     return this.#normal("incoming");
   }
@@ -73,6 +84,11 @@ export class HostRowView implements HostView {
     const [group, keys] = [this.#group, this.#rows.addresses];
     if (group === undefined) return null;
     return this.#tables.baselines.normal({ keys, at: this.#row * ADDRESS_BYTES, group, direction });
+  }
+
+  #errorsOf(direction: Direction): RateErrors | null {
+    const weights = weightsOf(this.#rows, this.#row, direction);
+    return errorsOf(this.#ratesOf(this.#rows[direction]), weights, this.#tables.windowMs);
   }
 
   #ratesOf(column: Float64Array): Rates {

@@ -53,6 +53,7 @@ export function fillMetrics(metrics: Metrics, parts: ScrapedParts): void {
       replaced: detection.replaced,
       rows: detection.judge.overflow,
       carpetHosts: detection.carpetScan.overflow,
+      doubts: detection.detector.doubtsRefused + detection.carpets.doubtsRefused,
     });
   }
   if (announcer !== null) fillBgpMetrics(metrics, announcer, bans);

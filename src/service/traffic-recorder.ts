@@ -1,4 +1,6 @@
 /** The recorder of the traffic history, connected to the running service. */
+import { announcedPrefix } from "../detection/attack/attack-sources.ts";
+import { systemKey } from "../detection/attack/sample-origins.ts";
 import { TRAFFIC_ROWS_MAX } from "../limits.ts";
 import { ADDRESS_BYTES } from "../net/address.ts";
 import type { Limiter } from "../observability/limiter.ts";
@@ -9,7 +11,10 @@ import type { Clock } from "../system/clock.ts";
 import { nextTurn, type Timers } from "../system/timers.ts";
 import { HistoryRecorder } from "../traffic/history-recorder.ts";
 import { allocateHostRows } from "../traffic/host-rows.ts";
+import { ingressText } from "../traffic/ingress.ts";
+import { TrafficParts } from "../traffic/traffic-parts.ts";
 import type { Floodwall } from "./floodwall.ts";
+import type { PacketPath } from "./packet-path.ts";
 
 export interface TrafficRecorderOptions {
   readonly floodwall: Floodwall;
@@ -22,11 +27,42 @@ export interface TrafficRecorderOptions {
   readonly metrics: Metrics;
 }
 
+/** How often sampled headers are counted by their origins, ms. */
+const PARTS_EVERY_MS = 1000;
+
+function trafficParts(floodwall: Floodwall, { engine, detection }: PacketPath): TrafficParts {
+  return new TrafficParts({
+    headers: engine,
+    isProtected: (host) => floodwall.config.lookup.network(host) >= 0,
+    keysOf: (source, ingress) => {
+      const { originOf, ingressOf } = detection.lookups;
+      const origin = originOf?.(source) ?? null;
+      const from = ingress === null ? null : ingressOf(ingress);
+      return {
+        asn: origin === null ? null : systemKey(origin),
+        country: origin?.country ?? null,
+        prefix: announcedPrefix(source),
+        interface: from === null ? null : ingressText(from),
+      };
+    },
+  });
+}
+
 /** null: storage is off, or nothing is captured. */
 export function trafficRecorder(options: TrafficRecorderOptions): HistoryRecorder | null {
   const { floodwall, history, timers, clock, metrics, log, limiter } = options;
   const { packetPath, detector } = floodwall;
   if (packetPath === null || history === null) return null;
+  const parts = trafficParts(floodwall, packetPath);
+  timers.every(PARTS_EVERY_MS, () => {
+    try {
+      if (floodwall.config.samples.enabled) parts.read(clock.monotonicMs());
+    } catch (cause) {
+      limiter.pass("traffic parts", (suppressed) =>
+        log.error({ cause, suppressed }, "sampled headers were not counted"),
+      );
+    }
+  });
   const recorder = new HistoryRecorder({
     intervalSeconds: floodwall.config.storage.trafficIntervalSeconds,
     rowsMax: TRAFFIC_ROWS_MAX,
@@ -38,6 +74,7 @@ export function trafficRecorder(options: TrafficRecorderOptions): HistoryRecorde
         ? null
         : detector.baselines.normalPps({ keys: rows.addresses, at: row * ADDRESS_BYTES, group, direction });
     },
+    partsOf: (totals) => parts.take(totals),
     after: (ms, fn) => timers.after(ms, fn),
     nextTurn,
     wallMs: () => clock.wallMs(),

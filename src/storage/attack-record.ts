@@ -5,7 +5,14 @@
 import type { Attack } from "../detection/attack/attack.ts";
 import { NO_BASELINE } from "../detection/attack/reason.ts";
 
-const NO_FINDINGS = { carpet: null, classification: null, lastingRise: false, volume: null, timeline: [] } as const;
+const NO_FINDINGS = {
+  carpet: null,
+  classification: null,
+  lastingRise: false,
+  samplingError: null,
+  volume: null,
+  timeline: [],
+} as const;
 
 /** For a sample that was taken without a file of origins. */
 const NO_ORIGINS = { origins: null } as const;

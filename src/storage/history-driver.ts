@@ -15,6 +15,7 @@ import type {
   EdgeWindow,
 } from "../edge/reports/edge-history.ts";
 import type { TrafficPoint, TrafficQuery, TrafficSnapshot } from "../traffic/traffic-history.ts";
+import type { TopPart, TopQuery } from "../traffic/traffic-parts.ts";
 
 /** A record written twice with the same id is kept once, so a write may be repeated if its answer was lost. */
 export interface Identified<T> {
@@ -61,6 +62,8 @@ export interface HistoryQueries {
   endedAttack(question: { readonly id: string }): Attack | null;
   /** Oldest first; up to but not including the end of the range. */
   trafficPoints(question: TrafficQuery): TrafficPoint[];
+  /** Most megabits first; up to but not including the end of the range. */
+  trafficTop(question: TopQuery): TopPart[];
   /** Oldest first; up to but not including the end of the range. */
   edgePoints(question: EdgeHistoryQuery): EdgeHistoryPoint[];
   /** Busiest first, at most HISTORY_ROWS_MAX, both ends of the range included. */

@@ -11,7 +11,7 @@ import { allocateIntervalRows, type IntervalRows } from "./interval-rows.ts";
 import type { Direction } from "./rates.ts";
 import { type RecentPart, rowIn } from "./recent-traffic.ts";
 import { type SummedGroup, TotalRates } from "./total-rates.ts";
-import type { TrafficSnapshot } from "./traffic-history.ts";
+import type { TotalRow, TrafficSnapshot } from "./traffic-history.ts";
 
 /** Structurally the addon's Engine, which this folder must not import. */
 export interface IntervalReader {
@@ -36,6 +36,8 @@ export interface HistoryRecorderOptions {
   readonly hosts: IntervalReader;
   /** Attacks in progress. */
   readonly attacks: () => Iterable<AttackedTarget>;
+  /** What the totals of an interval are made of; absent: that is not recorded. */
+  readonly partsOf?: (totals: readonly TotalRow[]) => readonly TotalRow[];
   /** The learned packet rate of a row; null: nothing was learned. */
   readonly baselinePps: (rows: IntervalRows, row: number, direction: Direction) => number | null;
   /** Runs `fn` once in `ms`; returns a function that cancels it. */
@@ -156,7 +158,8 @@ export class HistoryRecorder {
       const attacked = this.#attackedNow();
       this.#started.clear();
       this.#busiest.clear();
-      const totals = this.#totals.rows(seconds);
+      const sums = this.#totals.rows(seconds);
+      const totals = [...sums, ...(this.#options.partsOf?.(sums) ?? [])];
       this.#totals.clear();
       this.#interval = { wallMs: wallMs(), monotonicMs: monotonicMs() };
       await this.#takeAll(attacked);

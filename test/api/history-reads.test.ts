@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { HistoryFault } from "../../src/http/backend.ts";
 import { EndedAttacksWire } from "../../src/http/wire/attack.ts";
+import { TopTrafficWire } from "../../src/http/wire/traffic/top-traffic.ts";
 import { TotalTrafficWire, TrafficWire } from "../../src/http/wire/traffic/traffic.ts";
 import { address } from "../fixtures/host-rows.ts";
 import * as callers from "../fixtures/http/callers.ts";
@@ -218,6 +219,39 @@ test("traffic of a hostgroup is of its hosts, also for the tenant that owns it",
   await get("traffic/total?hostgroup=web", "tenantViewer");
   const keys = ["hostgroup: web", "hostgroup udp: web", "hostgroup tcp: web", "hostgroup icmp: web"];
   expect(questions()).toMatchObject([...keys, ...keys].map((key) => ({ key, direction: "incoming" })));
+});
+
+describe("GET /api/v1/traffic/top", () => {
+  test("traffic top has the largest parts, and all traffic beside them", async () => {
+    const asked: unknown[] = [];
+    server.backend.onTraffic = () => [POINT, { ...POINT, atSeconds: POINT.atSeconds + 60, pps: 0, mbps: 0 }];
+    server.backend.onTrafficTop = (question) => {
+      asked.push(question);
+      return [{ key: "AS64500 Example Net", pps: 1000.12345, mbps: 8 }];
+    };
+    const wire: unknown = await (await get("traffic/top?by=asn&limit=3")).json();
+    expect([...Value.Errors(TopTrafficWire, wire)]).toEqual([]);
+    expect(wire).toEqual({
+      available: true,
+      by: "asn",
+      total: { pps: 617.284, mbps: expect.any(Number) },
+      parts: [{ key: "AS64500 Example Net", pps: 1000.123, mbps: 8 }],
+    });
+    expect(asked).toMatchObject([{ ...LAST_HOUR, by: "asn", limit: 3 }]);
+  });
+
+  test("with storage disabled is not available and has no parts", async () => {
+    storageOff();
+    expect(await (await get("traffic/top?by=country")).text()).toBe('{"available":false,"parts":[]}');
+  });
+
+  test.each([
+    ["traffic/top", "by must be one of asn, country, prefix, interface: it is absent"],
+    ["traffic/top?by=port", "by must be one of asn, country, prefix, interface: port"],
+    ["traffic/top?by=asn&limit=0", "limit must be a whole number from 1 to 100: 0"],
+    ["traffic/top?by=asn&limit=101", "limit must be a whole number from 1 to 100: 101"],
+    ["traffic/top?by=asn&from=2026-03-01T13:00:00Z", "to must be after from"],
+  ])("/%s is 400", (path, error) => expectRefused(path, 400, error));
 });
 
 test.each([callers.OTHER_HOST, callers.UNOWNED_HOST, callers.OUTSIDE_HOST])(

@@ -66,6 +66,8 @@ const FLOW = {
   ...{ source: address("198.51.100.1"), destination: address("192.0.2.1"), protocol: "udp", bytes: 100 },
   ...{ sourcePort: 53, destinationPort: 443, tcpFlags: null },
 };
+const INTERFACES = [{ exporter: "edge1", interface: 17, name: "xe-0/0/1", packets: 7, bytes: 700, share: 1 }];
+const ERROR = { pps: 0.1, mbps: 0.12 };
 const ORIGINS = { bySource: {}, topAsns: [SHARE], topCountries: [SHARE] };
 const CARPET = { scope: "group", target: null, group: "web", carpet: { prefix: "192.0.2.0/25", hosts: 100 } } as const;
 const PARTS = [
@@ -115,6 +117,7 @@ const ATTACKS = [
   view({ volume: { ...VOLUME, dropped: { packets: 10_000, bits: 80e6 } } }),
   view({ volume: { ...VOLUME, dropped: { packets: 10_000, bits: 80e6, challenged: 7000, validated: 31 } } }),
   view({ endedAt: NOON + 1, sample: { ...SAMPLE, flows: [FLOW], origins: ORIGINS } }, {}),
+  view({ samplingError: ERROR, sample: { ...SAMPLE, topPrefixes: [SHARE], topInterfaces: INTERFACES } }),
   view({ classification: MIXED }, { method: "flowspec", measure: udpRules() }),
   view({}, { method: "flowspec", measure: { ...udpRules(), isInseparable: true } }),
   view({ rates: thresholds(Object.fromEntries(METRICS.map((metric) => [metric, 3]))) }),
@@ -157,7 +160,11 @@ const MISSING = { neighbor: "192.0.2.250", cause: "no session" };
 async function hosts(): Promise<Wire[]> {
   const attacked = { metric: "tcp_syn_pps", direction: "outgoing" } as const;
   const learned = { baseline: [100.1234, 2, 3], baselineOut: [0, 0, 0], ratesOut: thresholds({ pps: 4 }) } as const;
-  server.backend.hostViews = [host(), host({ attack: attacked, ...learned })];
+  server.backend.hostViews = [
+    host(),
+    host({ attack: attacked, ...learned }),
+    host({ samplingError: ERROR, samplingErrorOut: ERROR }),
+  ];
   return listed("hosts");
 }
 

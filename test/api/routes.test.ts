@@ -63,6 +63,7 @@ const MATRIX: readonly (readonly [string, Answers, object?])[] = [
   [`GET /api/v1/bans/preview?ip=${ACME_HOST}`, READ],
   [`GET /api/v1/traffic?key=${ACME_HOST}`, READ],
   ["GET /api/v1/traffic/total", READ],
+  ["GET /api/v1/traffic/top?by=asn", UNSCOPED_READ],
   ["GET /api/v1/audit", READ],
   [STREAM, READ],
   ["GET /api/v1/openapi.json", READ],

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { EdgeEvent } from "../../src/edge/reports/edge-history.ts";
 import type { TrafficQuery } from "../../src/traffic/traffic-history.ts";
+import type { PartKind } from "../../src/traffic/traffic-parts.ts";
 import { address } from "../fixtures/host-rows.ts";
 import { auditEvent, edgeWindow, identified, snapshot } from "../fixtures/storage/history.ts";
 import { type HistoryPlace, historyDrivers } from "../fixtures/storage/history-drivers.ts";
@@ -194,6 +195,31 @@ describe.each(historyDrivers())("$title", ({ skipped, place: newPlace }) => {
       expect(await ask(named)).toMatchObject([{ seconds: 10, pps: 100, mbps: 2, maxPps: 1000, maxFlowsPerSec: 30 }]);
       expect(await ask({ ...named, direction: "incoming" })).toEqual([]);
       expect(await ask()).toMatchObject([{ pps: 7 }]);
+    });
+
+    contract("has the largest parts by each kind, as means over the recorded time, in a range", async () => {
+      const part = (series: string, pps: number, mbps: number, outgoing = false) =>
+        ({ series, outgoing, values: [pps, mbps, 0, Number.NaN, pps, mbps, 0] }) as const;
+      const at = (afterSeconds: number, ...totals: ReturnType<typeof part>[]) => ({
+        ...of(afterSeconds, 10, 7),
+        totals,
+      });
+      const [own, small, odd] = ["by asn: AS1 Own Net", "by asn: AS2", "by asn: AS3 o'neill's %"];
+      await write(at(-10, part(own, 1e6, 1e6)));
+      await write(
+        at(0, part("total", 9000, 90), part(own, 1000, 30), part(small, 5000, 1), part("by country: DE", 1, 1)),
+      );
+      await write(at(10, part("total", 9000, 90), part(own, 500, 10), part(odd, 10, 6), part(small, 9, 99, true)));
+      const top = (by: PartKind, limit = 9) =>
+        place.driver.ask("trafficTop", { by, fromMs: NOON, toMs: NOON + 120_000, limit });
+      expect(await top("asn")).toEqual([
+        { key: "AS1 Own Net", pps: 750, mbps: 20 },
+        { key: "AS3 o'neill's %", pps: 5, mbps: 3 },
+        { key: "AS2", pps: 2500, mbps: 0.5 },
+      ]);
+      expect(await top("asn", 1)).toHaveLength(1);
+      expect(await top("country")).toEqual([{ key: "DE", pps: 0.5, mbps: 0.5 }]);
+      expect(await top("prefix")).toEqual([]);
     });
 
     contract("has buckets that begin at multiples of the step, of the range asked for only", async () => {

@@ -52,6 +52,11 @@ export function percent(share: number): string {
   return `${value > 0 && value < 9.95 ? value.toFixed(1) : Math.round(value)} %`;
 }
 
+/** The error of an estimate after its value: ` ± 12 %`; of an exact one nothing. */
+export function plusMinus(error: number | undefined): string {
+  return error === undefined ? "" : ` ± ${percent(error)}`;
+}
+
 /** A factor: `12×`, `1.3×`. */
 export function times(factor: number): string {
   return `${factor >= 9.95 ? wholeNumber(factor) : factor.toFixed(1)}×`;

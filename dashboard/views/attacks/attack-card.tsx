@@ -7,7 +7,7 @@ import { Since } from "../../parts/moment.tsx";
 import { RateMeter } from "../../parts/rate-meter.tsx";
 import { linkTo } from "../../router.ts";
 import { amountText } from "../../text/attack-size.ts";
-import { bitRate, metricName, packetRate } from "../../text/format/numbers.ts";
+import { bitRate, metricName, packetRate, plusMinus } from "../../text/format/numbers.ts";
 import { DIRECTION_NAMES, vectorName } from "../../text/format/words.ts";
 import { attackSubject, banOf, isSpared } from "../../text/mitigation.ts";
 
@@ -18,7 +18,7 @@ export interface AttackCardProps {
 
 export function AttackCard({ attack, bans }: AttackCardProps) {
   const ban = banOf(attack, bans);
-  const { classification, direction, metric, rates, target, tenant, group } = attack;
+  const { classification, direction, metric, rates, target, tenant, group, sampling_error: error } = attack;
   return (
     <li class="card">
       <div class="card-head">
@@ -41,7 +41,8 @@ export function AttackCard({ attack, bans }: AttackCardProps) {
       </p>
       <RateMeter metric={metric} rate={attack.rate} threshold={attack.threshold} />
       <p class="muted number">
-        {metricName(metric)} · {packetRate(rates.pps)} · {bitRate(rates.mbps)}
+        {metricName(metric)} · {packetRate(rates.pps) + plusMinus(error?.pps)} ·{" "}
+        {bitRate(rates.mbps) + plusMinus(error?.mbps)}
       </p>
       {attack.volume !== undefined && (
         <p class="muted number">

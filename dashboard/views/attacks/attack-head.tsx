@@ -13,7 +13,7 @@ import { linkTo } from "../../router.ts";
 import { adviceOf, heldText } from "../../text/attack-advice.ts";
 import { volumeFacts } from "../../text/attack-size.ts";
 import { calmText } from "../../text/bans.ts";
-import { bitRate, flowRate, packetRate } from "../../text/format/numbers.ts";
+import { bitRate, flowRate, packetRate, plusMinus } from "../../text/format/numbers.ts";
 import { duration } from "../../text/format/times.ts";
 import { counted, DIRECTION_NAMES } from "../../text/format/words.ts";
 
@@ -65,11 +65,11 @@ function timeFacts(attack: AttackWire) {
   ];
 }
 
-function sizeFacts({ volume, active, rates }: AttackWire) {
+function sizeFacts({ volume, active, rates, sampling_error: error }: AttackWire) {
   const size: (readonly [string, string])[] = volume === undefined ? [["Size", "not known"]] : [...volumeFacts(volume)];
-  return active
-    ? [...size, ["Now", `${packetRate(rates.pps)}, ${bitRate(rates.mbps)}, ${flowRate(rates.flows_per_sec)}`] as const]
-    : size;
+  const packets = packetRate(rates.pps) + plusMinus(error?.pps);
+  const bits = bitRate(rates.mbps) + plusMinus(error?.mbps);
+  return active ? [...size, ["Now", `${packets}, ${bits}, ${flowRate(rates.flows_per_sec)}`] as const] : size;
 }
 
 function Customer({ attack: { group, tenant } }: { readonly attack: AttackWire }) {

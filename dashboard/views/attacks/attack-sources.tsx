@@ -11,7 +11,10 @@ import { type SpoofingHint, spoofingHint } from "../../text/spoofing.ts";
 import { originsOf, Shares } from "./attack-sample.tsx";
 
 /** The lists of a sample, and with a hint those of the newest packets. */
-export type Sources = Pick<AttackSourcesWire, "total_packets" | "top_sources" | "top_asns" | "top_countries"> &
+export type Sources = Pick<
+  AttackSourcesWire,
+  "total_packets" | "top_sources" | "top_asns" | "top_countries" | "top_interfaces"
+> &
   Partial<AttackSourcesWire>;
 
 const EVERY_MS = 5000;
@@ -59,9 +62,19 @@ export function AttackSources({ attack, sources }: AttackSourcesProps) {
         <Shares title="By prefix" total={total} shares={prefixes} />
         <Shares title="By network" total={total} shares={sources.top_asns ?? []} />
         <Shares title="By country" total={total} shares={sources.top_countries ?? []} />
+        <Shares title="Comes in by" total={1} shares={interfaceShares(sources)} />
       </div>
     </Panel>
   );
+}
+
+/** By the packets that the sampled ones stand for: exporters sample at different rates. */
+function interfaceShares({ top_interfaces: interfaces = [] }: Sources) {
+  return interfaces.map(({ exporter, interface: number, name, share, bytes }) => ({
+    key: `${exporter} ${name ?? `interface ${number}`}`,
+    packets: share,
+    bytes,
+  }));
 }
 
 /** The sample of the detection has no counts for a hint. */

@@ -15,7 +15,7 @@ import { Facts, Panel } from "../../parts/panel.tsx";
 import { RateMeter } from "../../parts/rate-meter.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
-import { METRIC_NAMES, metricName, rateOf } from "../../text/format/numbers.ts";
+import { METRIC_NAMES, metricName, plusMinus, rateOf } from "../../text/format/numbers.ts";
 import { methodName } from "../../text/format/words.ts";
 import { isSpared } from "../../text/mitigation.ts";
 import { BAN_COLUMNS } from "../bans/bans-panel.tsx";
@@ -115,15 +115,20 @@ function RatesNow({ host, group }: RatesNowProps) {
         </Callout>
       ) : (
         <div class="pair">
-          <Direction title="Receives" rates={host.rates} thresholds={group?.thresholds} />
-          <Direction title="Sends" rates={host.rates_out} thresholds={group?.thresholds_out} />
+          <Direction title="Receives" rates={host.rates} error={host.sampling_error} thresholds={group?.thresholds} />
+          <Direction
+            title="Sends"
+            rates={host.rates_out}
+            error={host.sampling_error_out}
+            thresholds={group?.thresholds_out}
+          />
         </div>
       )}
       {judged?.calculation === "total" && (
         <Facts
           facts={[
-            ["Receives", trio(host.rates)],
-            ["Sends", trio(host.rates_out)],
+            ["Receives", trio(host.rates, host.sampling_error)],
+            ["Sends", trio(host.rates_out, host.sampling_error_out)],
           ]}
         />
       )}
@@ -139,16 +144,22 @@ function groupStatus(name: string) {
 interface DirectionProps {
   readonly title: string;
   readonly rates: RatesWire;
+  readonly error: HostWire["sampling_error"];
   /** undefined: the host is not judged. */
   readonly thresholds: RatesWire | undefined;
 }
 
-function Direction({ title, rates, thresholds = { pps: 0, mbps: 0, flows_per_sec: 0 } }: DirectionProps) {
+function Direction({ title, rates, error, thresholds = { pps: 0, mbps: 0, flows_per_sec: 0 } }: DirectionProps) {
   const judged = METRICS.filter((metric) => (thresholds[metric] ?? 0) > 0);
   const rest = METRICS.filter((metric) => !judged.includes(metric) && (rates[metric] ?? 0) > 0);
   return (
     <section class="meters" aria-label={title}>
       <h3>{title}</h3>
+      {error !== undefined && (
+        <p class="muted">
+          Estimated from samples: packets{plusMinus(error.pps)}, bits{plusMinus(error.mbps)}
+        </p>
+      )}
       {judged.map((metric) => (
         <div key={metric}>
           <span class="muted">{metricName(metric)}</span>
@@ -167,8 +178,11 @@ function Direction({ title, rates, thresholds = { pps: 0, mbps: 0, flows_per_sec
   );
 }
 
-function trio(rates: Pick<RatesWire, "pps" | "mbps" | "flows_per_sec">): string {
-  return (["pps", "mbps", "flows_per_sec"] as const).map((metric) => rateOf(metric, rates[metric])).join(" · ");
+function trio(rates: Pick<RatesWire, "pps" | "mbps" | "flows_per_sec">, error?: HostWire["sampling_error"]): string {
+  const errors = { pps: error?.pps, mbps: error?.mbps, flows_per_sec: undefined };
+  return (["pps", "mbps", "flows_per_sec"] as const)
+    .map((metric) => rateOf(metric, rates[metric]) + plusMinus(errors[metric]))
+    .join(" · ");
 }
 
 function HostBans({ target }: { readonly target: string }) {

@@ -13,7 +13,7 @@ import { Panel } from "../../parts/panel.tsx";
 import { SearchField } from "../../parts/search-field.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo, place, setQuery } from "../../router.ts";
-import { bitRate, flowRate, metricName, packetRate, wholeNumber } from "../../text/format/numbers.ts";
+import { bitRate, flowRate, metricName, packetRate, plusMinus, wholeNumber } from "../../text/format/numbers.ts";
 import type { ViewProps } from "../../view.ts";
 import { HostDetail } from "./host-detail.tsx";
 
@@ -85,11 +85,17 @@ const COLUMNS: readonly Column<HostWire>[] = [
     isSortable: true,
   },
   { key: "state", title: "State", cell: (host) => <HostState host={host} /> },
-  { key: "pps", title: "Packets in", cell: ({ rates }) => packetRate(rates.pps), isNumber: true, isSortable: true },
+  {
+    key: "pps",
+    title: "Packets in",
+    cell: ({ rates, sampling_error: error }) => packetRate(rates.pps) + plusMinus(error?.pps),
+    isNumber: true,
+    isSortable: true,
+  },
   {
     key: "mbps",
     title: "Bits in",
-    cell: ({ rates }) => bitRate(rates.mbps),
+    cell: ({ rates, sampling_error: error }) => bitRate(rates.mbps) + plusMinus(error?.mbps),
     isNumber: true,
     isSortable: true,
     width: "medium",

@@ -46,6 +46,7 @@ export function buildConfig(file: ConfigFile, zones: readonly Zone[]): Config {
       windowMs: file.detection.window_ms,
       tickMs: file.detection.tick_ms,
       sustainMs: file.detection.sustain_ms,
+      confidence: file.detection.sampling.confidence,
     },
     hostgroups,
     carpet: file.carpet === undefined ? null : buildCarpet(file.carpet),
@@ -156,6 +157,7 @@ function buildInterface(file: NonNullable<CaptureFile["interfaces"]>[number]): C
     zeroCopy: zeroCopy === "auto" ? "auto" : zeroCopy ? "on" : "off",
     cpus: file.cpus,
     decapsulate: file.decapsulate,
+    samplingRate: file.sampling_rate ?? 1,
   };
 }
 
@@ -164,6 +166,7 @@ function buildTunnel(file: CaptureFile["tunnels"][number]): CaptureTunnel {
     address: address(file.address),
     from: file.from.map(prefix),
     decapsulate: file.decapsulate,
+    samplingRate: file.sampling_rate,
     receiveBufferBytes: file.receive_buffer_mb * 2 ** 20,
     cpus: file.cpus,
   };

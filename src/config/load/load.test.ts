@@ -70,7 +70,7 @@ describe("defaults", () => {
       dryRun: true,
       protectedWhitelist: [],
       capture: null,
-      detection: { windowMs: 1000, tickMs: 100, sustainMs: 0 },
+      detection: { windowMs: 1000, tickMs: 100, sustainMs: 0, confidence: 0.99999999 },
       carpet: null,
       mitigations: [
         {

@@ -1,6 +1,6 @@
 /** Keys of `capture` about packets inside of others: what they are taken out of, and mirrored frames in tunnels to us. */
 import { Type } from "@sinclair/typebox";
-import { ENCAPSULATIONS } from "../../dataplane/native-constants.ts";
+import { ENCAPSULATIONS, SAMPLING_RATE_MAX } from "../../dataplane/native-constants.ts";
 import { CAPTURE_TUNNELS_MAX, TUNNEL_SENDERS_MAX } from "../../limits.ts";
 import { closed, described, integer, list, oneOf, text } from "../load/schema-forms.ts";
 
@@ -32,6 +32,10 @@ export const CaptureTunnels = described(
         decapsulate: described(
           { ...kinds, default: [...MIRRORS] },
           "What the frames are taken out of, `gre` or `erspan` among it; see `interfaces[].decapsulate`.",
+        ),
+        sampling_rate: described(
+          integer(1, SAMPLING_RATE_MAX, 1),
+          "Of a mirror that copies one frame in this number: each frame counts as so many.",
         ),
         receive_buffer_mb: described(
           integer(1, 512, 64),

@@ -6,6 +6,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import {
   CPU_NUMBER_MAX,
   QUEUE_NUMBER_MAX,
+  SAMPLING_RATE_MAX,
   TICK_MS_MAX,
   TICK_MS_MIN,
   WINDOW_MS_MAX,
@@ -76,6 +77,11 @@ const Interface = Type.Object(
       "The CPUs that the workers are pinned to, one for each queue in turn. An empty list pins none.",
     ),
     decapsulate: DECAPSULATE,
+    sampling_rate: described(
+      Type.Optional(integer(1, SAMPLING_RATE_MAX)),
+      "Of a mirror that copies one frame in this number: each frame counts as so many. Not allowed in inline mode.",
+      { valueIfAbsent: 1 },
+    ),
   },
   closed,
 );
@@ -116,6 +122,11 @@ const Capture = described(
   },
 );
 
+/** Beyond the maximum, a probability has no digits left beside 1. */
+const CONFIDENCE_MIN = 0.9;
+const CONFIDENCE_MAX = 0.999_999_999_999;
+const CONFIDENCE_DEFAULT = 0.999_999_99;
+
 const Detection = described(
   Type.Object(
     {
@@ -128,6 +139,18 @@ const Detection = described(
         "How often rates are compared with thresholds. `window_ms` must be a multiple of it.",
       ),
       sustain_ms: described(integer(0, 600_000, 0), "How long a rate must stay above a threshold to become an attack."),
+      sampling: described(
+        Type.Object(
+          {
+            confidence: described(
+              Type.Number({ minimum: CONFIDENCE_MIN, maximum: CONFIDENCE_MAX, default: CONFIDENCE_DEFAULT }),
+              "The probability with which such a rate must be above a threshold to start an attack, in each judgement. [Sampled traffic](sampling.md) has the false alarms and the times to detect of each value.",
+            ),
+          },
+          withDefaults,
+        ),
+        "Of rates that are estimated from sampled packets. Rates of traffic that is not sampled are exact.",
+      ),
     },
     withDefaults,
   ),

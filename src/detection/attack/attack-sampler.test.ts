@@ -8,6 +8,7 @@ import { seededRandom } from "../../../test/fixtures/seeded-random.ts";
 import { attack, classification } from "../../../test/fixtures/views.ts";
 import { SAMPLED_PACKETS_MAX } from "../../limits.ts";
 import { canonicalPrefix } from "../../net/prefix.ts";
+import { numberedIngress } from "../../traffic/ingress.ts";
 import type { Attack } from "./attack.ts";
 import {
   AttackSampler,
@@ -27,6 +28,7 @@ const POLICY = {
   top: 10,
   flows: 20,
   originOf: null,
+  ingressOf: numberedIngress,
   groupOf: (ip: string) => (ip === "203.0.113.6" ? "dns" : "web"),
   networksOf: (group: string) => (group === "web" ? NETWORKS : []),
 };
@@ -59,6 +61,25 @@ describe("the sample of an attack", () => {
     expect(headers.asked).toEqual([VICTIM]);
     // The readings after it classify.
     expect(read(20 + JUDGE_AGAIN_MS)).toEqual([`${VICTIM} undefined false`]);
+  });
+
+  test("has the interfaces by which its packets came in", () => {
+    const { headers, begin, readings } = harness();
+    headers.frames = [
+      ...frames(COMPLETE_PACKETS),
+      { frame: frame("198.51.100.2"), ingress: { exporter: 2, input: 70_000 } },
+    ];
+    begin();
+    expect(readings(20)[0]?.sample?.topInterfaces).toEqual([
+      {
+        exporter: "exporter 2",
+        interface: 70_000,
+        name: null,
+        packets: 1,
+        bytes: headers.frames[0]?.frame.length,
+        share: 1,
+      } as never,
+    ]);
   });
 
   test("is read again while it has one packet too few, from the start each time", () => {

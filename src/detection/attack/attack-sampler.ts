@@ -5,6 +5,7 @@
 import { SAMPLED_PACKETS_MAX } from "../../limits.ts";
 import type { Now } from "../../system/now.ts";
 import { HeaderRecords, type HeaderSamples } from "../../traffic/header-record.ts";
+import { type IngressOf, numberedIngress } from "../../traffic/ingress.ts";
 import { decodeHeader } from "../../traffic/packet-header.ts";
 import { outcomeOf, type PacketOutcome } from "../../traffic/packet-outcome.ts";
 import type { CapturedPacket } from "../../traffic/pcap-file.ts";
@@ -51,6 +52,8 @@ export interface SamplingPolicy extends SampleBounds, Groups {
   readonly windowMs: number;
   /** null: no lookup of origins is configured. */
   readonly originOf: OriginOf | null;
+  /** Names of exporters and interfaces. */
+  readonly ingressOf: IngressOf;
 }
 
 /** The result of one reading of an attack's packets. */
@@ -219,9 +222,9 @@ export class AttackSampler {
 
   /** Of the kept packets while the attack lasts, then of its newest headers. */
   sourcesOf({ id }: Pick<Attack, "id">): AttackSources {
-    const { top = 0, originOf = null } = this.#policy ?? {};
+    const { top = 0, originOf = null, ingressOf = numberedIngress } = this.#policy ?? {};
     const packets = this.#watched.get(id)?.packets.packets() ?? sampledPackets(this.#recent.of(id));
-    return sourcesOf(packets, { top, originOf });
+    return sourcesOf(packets, { top, originOf, ingressOf });
   }
 
   #judge(watched: Watched, policy: SamplingPolicy, now: Now): Omit<Reading, "id" | "target"> {
@@ -229,7 +232,7 @@ export class AttackSampler {
     const elapsedMs = now.monotonicMs - watched.detectedMs;
     const all = watched.packets.packets();
     const isComplete = !watched.isSampled && (all.length >= COMPLETE_PACKETS || elapsedMs >= COMPLETION_MS);
-    const sample = watched.isSampled ? null : sampleOf(all, policy, policy.originOf);
+    const sample = watched.isSampled ? null : sampleOf(all, policy, policy.originOf, policy.ingressOf);
     watched.isSampled ||= isComplete;
     watched.lastReadMs = now.monotonicMs;
     watched.dueMs = watched.isSampled ? now.monotonicMs + JUDGE_AGAIN_MS : now.monotonicMs;
@@ -279,7 +282,7 @@ export class AttackSampler {
       packets.offer(records.standsFor(i), () => {
         const header = decodeHeader(records.frame(i));
         const isOurs = header !== null && place.holds(header[end]);
-        return isOurs ? { header, wireBytes: records.wireBytes(i) } : null;
+        return isOurs ? { header, wireBytes: records.wireBytes(i), ...records.ingress(i) } : null;
       });
     }
     if (!isSampled) this.#recent.clear(attack.id);

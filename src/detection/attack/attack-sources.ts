@@ -5,11 +5,17 @@
 import { addressFamily, type IpAddress } from "../../net/address.ts";
 import { enclosingPrefix } from "../../net/prefix.ts";
 import { isSpecialPurpose } from "../../net/special-purpose.ts";
+import { type IngressOf, numberedIngress } from "../../traffic/ingress.ts";
+import { type InterfaceShare, interfacesOf } from "./sample-ingress.ts";
 import { type OriginOf, originsOf, type SampleOrigins } from "./sample-origins.ts";
 import { largestShares, type SampledPacket, type Share } from "./sample-shares.ts";
 
 /** The longest prefix that is announced on the Internet. */
 const PREFIX_BITS = { 4: 24, 6: 48 } as const;
+
+export function announcedPrefix(source: IpAddress): string {
+  return enclosingPrefix(source, PREFIX_BITS[addressFamily(source)]).text;
+}
 
 export interface AttackSources {
   /** Number of sampled packets, not of the attack's packets. */
@@ -26,14 +32,24 @@ export interface AttackSources {
   readonly topSources: readonly Share[];
   /** By /24 and /48. */
   readonly topPrefixes: readonly Share[];
+  /** Empty: nothing says where the packets came into the network. */
+  readonly topInterfaces: readonly InterfaceShare[];
   /** null: no lookup of origins is configured. */
   readonly origins: SampleOrigins | null;
 }
 
-/** @param top entries of each list. @param originOf null: no lookup of origins is configured. */
+interface SourcesBounds {
+  /** Entries of each list. */
+  readonly top: number;
+  /** null: no lookup of origins is configured. */
+  readonly originOf: OriginOf | null;
+  /** Absent: names are not known. */
+  readonly ingressOf?: IngressOf;
+}
+
 export function sourcesOf(
   packets: readonly SampledPacket[],
-  { top, originOf }: { readonly top: number; readonly originOf: OriginOf | null },
+  { top, originOf, ingressOf = numberedIngress }: SourcesBounds,
 ): AttackSources {
   const counts = new Map<IpAddress, number>();
   for (const { header } of packets) counts.set(header.source, (counts.get(header.source) ?? 0) + 1);
@@ -42,7 +58,7 @@ export function sourcesOf(
   let [seenOnce, ipv4Packets, specialPackets] = [0, 0, 0];
   for (const [source, count] of counts) {
     const family = addressFamily(source);
-    prefixes.set(source, enclosingPrefix(source, PREFIX_BITS[family]).text);
+    prefixes.set(source, announcedPrefix(source));
     if (count === 1) seenOnce++;
     if (isSpecialPurpose(source)) specialPackets += count;
     if (family === 6) continue;
@@ -59,6 +75,7 @@ export function sourcesOf(
     specialPackets,
     topSources,
     topPrefixes: largestShares(packets, ({ source }) => prefixes.get(source) ?? null, top),
+    topInterfaces: interfacesOf(packets, ingressOf, top),
     origins: originOf === null ? null : originsOf(packets, topSources, { originOf, top }),
   };
 }

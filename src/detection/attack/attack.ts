@@ -6,6 +6,7 @@
 import type { IpAddress } from "../../net/address.ts";
 import type { Now } from "../../system/now.ts";
 import { type Direction, METRICS, type Metric, type Rates, type Thresholds } from "../../traffic/rates.ts";
+import type { RateErrors } from "../certainty/sampling.ts";
 import type { AttackVolume } from "./attack-volume.ts";
 import type { Classification } from "./classifier.ts";
 import type { Reason } from "./reason.ts";
@@ -41,6 +42,8 @@ export interface Attack {
   readonly endedAt: number | null;
   /** The last rates during the attack. */
   readonly rates: Rates;
+  /** Errors of these rates at 95 %; null: they are exact. */
+  readonly samplingError: RateErrors | null;
   /** As of the last tick; null: not counted yet, or not by the build that recorded the attack. */
   readonly volume: AttackVolume | null;
   /** Kept with stored and ended attacks; empty while it lasts. */
@@ -75,11 +78,13 @@ export interface NewAttack {
   /** The thresholds that were applied. */
   readonly thresholds: Thresholds;
   readonly rates: Rates;
+  /** Absent: the rates are exact. */
+  readonly samplingError?: RateErrors | null;
   readonly reason: Reason;
 }
 
 export function startAttack(attack: NewAttack, now: Now): Attack {
-  const { id, target, group, direction, metric, thresholds, rates, reason } = attack;
+  const { id, target, group, direction, metric, thresholds, rates, samplingError = null, reason } = attack;
   return {
     id,
     scope: target === null ? "group" : "host",
@@ -97,6 +102,7 @@ export function startAttack(attack: NewAttack, now: Now): Attack {
     startedAt: now.wallMs,
     endedAt: null,
     rates,
+    samplingError,
     volume: null,
     timeline: [],
     calmSinceMs: null,
@@ -113,17 +119,23 @@ export interface Calm {
 export interface Observed {
   readonly rates: Rates;
   readonly volume: AttackVolume | null;
+  /** Absent: the rates are exact. */
+  readonly samplingError?: RateErrors | null;
+  /** Whether a rate is above its threshold; absent: by the rates as they are. */
+  readonly isAbove?: boolean;
 }
 
 /**
  * The next state of an attack after one tick: it continues, or ends after `hysteresisMs` of calm. An ended attack never
  * changes.
  */
-export function observeAttack(attack: Attack, { rates, volume }: Observed, hysteresisMs: number, now: Now): Attack {
+export function observeAttack(attack: Attack, observed: Observed, hysteresisMs: number, now: Now): Attack {
   if (!isActive(attack)) return attack;
-  if (firstCrossed(rates, attack.thresholds) >= 0) return { ...attack, rates, volume, calmSinceMs: null };
+  const { rates, volume, samplingError = null } = observed;
+  const isAbove = observed.isAbove ?? firstCrossed(rates, attack.thresholds) >= 0;
+  if (isAbove) return { ...attack, rates, volume, samplingError, calmSinceMs: null };
   const calmSinceMs = attack.calmSinceMs ?? now.monotonicMs;
-  if (now.monotonicMs - calmSinceMs < hysteresisMs) return { ...attack, rates, volume, calmSinceMs };
+  if (now.monotonicMs - calmSinceMs < hysteresisMs) return { ...attack, rates, volume, samplingError, calmSinceMs };
   return endAttack({ ...attack, volume, calmSinceMs }, now.wallMs);
 }
 

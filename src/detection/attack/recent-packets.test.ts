@@ -10,6 +10,7 @@ import {
   RECENT_PACKETS_MAX,
   RECENT_PACKETS_PER_ATTACK,
 } from "../../limits.ts";
+import { numberedIngress } from "../../traffic/ingress.ts";
 import type { PacketOutcome } from "../../traffic/packet-outcome.ts";
 import { AttackSampler, COMPLETE_PACKETS, JUDGE_AGAIN_MS } from "./attack-sampler.ts";
 import { RecentPackets } from "./recent-packets.ts";
@@ -130,7 +131,15 @@ describe("the sampler keeps the newest packets of an attack", () => {
   const frame = (src: string, dst: string = VICTIM) => ethernet(ip({ src, dst }, udp()));
   const kept = frame("198.51.100.1");
   const frames = (count: number, ageMs = 0) => new Array(count).fill({ frame: kept, ageMs });
-  const policy = { windowMs: 1000, top: 10, flows: 20, originOf: null, groupOf: () => null, networksOf: () => [] };
+  const policy = {
+    windowMs: 1000,
+    top: 10,
+    flows: 20,
+    originOf: null,
+    ingressOf: numberedIngress,
+    groupOf: () => null,
+    networksOf: () => [],
+  };
 
   function sampled() {
     const headers = new FakeHeaderSamples();

@@ -50,7 +50,8 @@ export function originsOf(
   return { bySource, topAsns: shares(systemKey), topCountries: shares(({ country }) => country) };
 }
 
-function systemKey({ asn, asName }: Origin): string | null {
+/** `AS64500 Name`; null: not known. */
+export function systemKey({ asn, asName }: Origin): string | null {
   if (asn === null) return null;
   return asName === null ? `AS${asn}` : `AS${asn} ${asName}`;
 }

@@ -1,4 +1,5 @@
 /** Sums of sampled packets by any key of their headers. Pure. */
+import type { IngressKey } from "../../traffic/ingress.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
 
 export interface SampledPacket {
@@ -7,6 +8,8 @@ export interface SampledPacket {
   readonly wireBytes: number;
   /** Number of packets on the wire that this one represents. */
   readonly standsFor: number;
+  /** Absent: nothing says where it came into the network. */
+  readonly ingress?: IngressKey;
 }
 
 /** The sum of the sampled packets with one key. */

@@ -4,6 +4,7 @@ import { hostgroup } from "../../../test/fixtures/hostgroups.ts";
 import { ManualClock, ManualTimers } from "../../../test/fixtures/manual-clock.ts";
 import { ethernet, ip, udp } from "../../../test/fixtures/packets/frames.ts";
 import { FakeHeaderSamples } from "../../../test/fixtures/packets/header-samples.ts";
+import { numberedIngress } from "../../traffic/ingress.ts";
 import { Detector } from "../judge/detector.ts";
 import { AttackSampler } from "./attack-sampler.ts";
 import { sampleOf } from "./sample.ts";
@@ -24,6 +25,7 @@ function harness() {
     windowMs: 1000,
     tickMs: 100,
     sustainMs: 0,
+    confidence: 0.99999999,
     hysteresisMs: () => 0,
     maxActive: 10,
   };
@@ -37,6 +39,7 @@ function harness() {
       top: 10,
       flows: 20,
       originOf: null,
+      ingressOf: numberedIngress,
       groupOf: () => null,
       networksOf: () => [],
     }),

@@ -28,6 +28,7 @@ function harness(changes: Partial<CarpetPolicy> = {}) {
     windowMs: 1000,
     tickMs: 100,
     sustainMs: 0,
+    confidence: 0.99999999,
     hysteresisMs: () => 0,
     maxActive: 1000,
     carpet: CARPET,
@@ -96,6 +97,25 @@ describe("a carpet attack", () => {
     expect(pass(...few)).toEqual([]);
     expect(pass(...spread("10.0.0", 5000, 9))).toEqual([]);
     expect(pass(...spread("10.0.0", 5000, 10))).toEqual(["started 10.0.0.0/24 10 global 5000"]);
+  });
+
+  test("on sampled hosts is one when the samples of all of them are certain, at once or with time", () => {
+    const { active, pass } = harness();
+    // One sample of 100 packets each: ten are expected of the prefix at its threshold.
+    const sampled = (pps: number, count: number) =>
+      spread("10.0.0", pps, count).map((host) => ({
+        ...host,
+        rates: { ...host.rates, mbps: 1 },
+        weights: [100, 1e5, 0, 0],
+      }));
+    expect(pass(...sampled(2000, 20))).toEqual([]);
+    expect(pass(...sampled(4000, 40))).toEqual(["started 10.0.0.0/24 40 global 4000"]);
+    const [attack] = active.values();
+    expect(attack?.samplingError?.pps).toBeCloseTo(1.96 / Math.sqrt(40), 6);
+    expect(pass(...sampled(1500, 15))).toEqual(["ended 10.0.0.0/24 40 global 4000"]);
+    let passes = 0;
+    while (pass(...sampled(2000, 20)).length === 0) passes++;
+    expect([passes > 1, passes < 8]).toEqual([true, true]);
   });
 
   test("waits for the sustain time", () => {

@@ -4,17 +4,19 @@
  * thresholds, or when it has become part of another attack.
  */
 import type { Config } from "../../config/config.ts";
-import { CARPETS_MAX } from "../../limits.ts";
+import { CARPETS_MAX, DOUBTFUL_TARGETS_MAX } from "../../limits.ts";
 import type { IpAddress } from "../../net/address.ts";
 import { canonicalPrefix, enclosingPrefix, type Prefix } from "../../net/prefix.ts";
 import type { Now } from "../../system/now.ts";
-import { METRICS } from "../../traffic/rates.ts";
+import { METRICS, type Thresholds } from "../../traffic/rates.ts";
 import type { ActiveAttacks } from "../attack/active-attacks.ts";
 import { type Attack, endAttack, isActive, observeAttack, startAttack } from "../attack/attack.ts";
 import type { AttackMeters } from "../attack/attack-meters.ts";
 import { sizeOfRates } from "../attack/attack-size.ts";
 import { explain } from "../attack/reason.ts";
 import { ReplaceableAttacks } from "../attack/replaceable-attacks.ts";
+import { Evidence } from "../certainty/evidence.ts";
+import { errorsOf, type RowWeights, SamplingRule, WEIGHTS } from "../certainty/sampling.ts";
 import type { AttackChange, DetectionPolicy } from "../judge/detector.ts";
 import {
   type Block,
@@ -68,6 +70,9 @@ export class CarpetJudge {
   /** Detections refused because there were too many, and attacks ended early for larger ones. */
   refused = 0;
   replaced = 0;
+  #rule: SamplingRule;
+  /** By group and prefix that are above a threshold by their estimated rates, but not certainly. */
+  readonly #doubts = new Evidence<string>(DOUBTFUL_TARGETS_MAX);
   /** By group and prefix above the thresholds: since when, monotonic ms. */
   #suspects = new Map<string, number>();
 
@@ -78,14 +83,21 @@ export class CarpetJudge {
     newId: () => string,
   ) {
     this.#policy = policy;
+    this.#rule = new SamplingRule(policy);
     this.#scan = scan;
     this.#active = active;
     this.#meters = meters;
     this.#newId = newId;
   }
 
+  /** Windows of estimated sums above a threshold that were judged by themselves only, for want of room. */
+  get doubtsRefused(): number {
+    return this.#doubts.refused;
+  }
+
   reconfigure(policy: CarpetPolicy): void {
     this.#policy = policy;
+    this.#rule = new SamplingRule(policy);
     this.#scan.reconfigure(policy);
   }
 
@@ -119,7 +131,7 @@ export class CarpetJudge {
     const suspects = new Map<string, number>();
     for (const leaf of carpet === null ? [] : this.#scan.leaves) {
       if (leaf.index % SLICE_LEAVES === SLICE_LEAVES - 1) yield;
-      const metric = this.#scan.firstCrossed(leaf, carpet?.thresholds ?? []);
+      const metric = this.#firstAbove(leaf, carpet?.thresholds ?? [], now);
       if (metric < 0 || this.#scan.hosts(leaf, metric) < (carpet?.minHosts ?? 0)) continue;
       // Only the group's total is judged.
       if (hostgroups[leaf.group]?.calculation !== "per_host") continue;
@@ -131,12 +143,46 @@ export class CarpetJudge {
       else known.push(leaf.bits);
     }
     this.#suspects = suspects;
+    this.#doubts.addSilence(this.#rule, this.#windowAt(now));
     yield;
     return { metrics, places: new Map([...bits].map(([place, all]) => [place, Float64Array.from(all).sort()])) };
   }
 
+  /** Index of the first metric above its threshold, with the stated confidence where rates are estimated; -1: none. */
+  #firstAbove(leaf: Leaf, thresholds: Thresholds, now: Now): number {
+    const crossed = this.#scan.firstCrossed(leaf, thresholds);
+    if (this.#scan.isExact(leaf)) return crossed;
+    const weights = this.#weightsOf(leaf);
+    const { rates, from } = this.#scan.rates(leaf);
+    const certain = crossed < 0 ? -1 : this.#rule.firstCertain(rates, thresholds, weights, from);
+    const key = keyOf(leaf);
+    if (certain >= 0) {
+      this.#doubts.delete(key);
+      return certain;
+    }
+    const due = this.#doubts.due(key, now.monotonicMs);
+    const metric = due ?? crossed;
+    if (metric < 0) return -1;
+    const threshold = thresholds[metric] as number;
+    const samples = this.#rule.samples(metric, this.#scan.sum(leaf, metric), threshold, weights);
+    if (due !== null && this.#doubts.add(key, samples, this.#rule, this.#windowAt(now))) return due;
+    if (due === null && samples !== null) this.#doubts.begin(key, { metric, ...samples }, this.#windowAt(now));
+    // Once it was certain, the estimate decides whether the rate is sustained.
+    return this.#suspects.has(key) ? crossed : -1;
+  }
+
+  #weightsOf(leaf: Leaf): RowWeights {
+    const column = new Array<number>(WEIGHTS);
+    for (let i = 0; i < WEIGHTS; i++) column[i] = this.#scan.variance(leaf, i) / (this.#scan.sum(leaf, i) || 1);
+    return { column, from: 0 };
+  }
+
+  #windowAt({ monotonicMs }: Now): { nowMs: number; windowMs: number } {
+    return { nowMs: monotonicMs, windowMs: this.#policy.windowMs };
+  }
+
   #isSustained(leaf: Leaf, suspects: Map<string, number>, { monotonicMs }: Now): boolean {
-    const key = `${placeOf(leaf)} ${leaf.bits}`;
+    const key = keyOf(leaf);
     const since = this.#suspects.get(key) ?? monotonicMs;
     suspects.set(key, since);
     return monotonicMs - since >= this.#policy.sustainMs;
@@ -231,7 +277,8 @@ export class CarpetJudge {
   #observe({ of, block, sums }: Subject, now: Now): AttackChange | null {
     const attack = of.kind === "known" ? this.#active.carpet(of.id) : null;
     if (of.kind !== "known" || attack === null) return null;
-    const found = { rates: sums.most, volume: attack.volume };
+    const isAbove = this.#rule.isLasting(sums.most, attack.thresholds, sums.weights);
+    const found = { rates: sums.most, volume: attack.volume, isAbove };
     // Judged by its busiest prefix, as at the start: the sum of many calm prefixes means nothing.
     const judged = of.isPart
       ? endAttack(attack, now.wallMs)
@@ -245,7 +292,7 @@ export class CarpetJudge {
       this.#meters.ended(judged.id);
       return { kind: "ended", attack: { ...judged, rates: attack.rates, volume } };
     }
-    const observed = { ...judged, ...spread, volume };
+    const observed = { ...judged, ...spread, volume, samplingError: errorsOf(spread.rates, sums.weights, windowMs) };
     this.#active.set(observed);
     return { kind: "lasts", attack: observed };
   }
@@ -277,6 +324,7 @@ export class CarpetJudge {
       metric: of.metric,
       thresholds: carpet?.thresholds ?? [],
       rates: spread.rates,
+      samplingError: errorsOf(spread.rates, sums.weights, this.#policy.windowMs),
       reason: explain(spread.rates),
     } as const;
     const attack = { ...startAttack(detection, now), ...spread };
@@ -293,6 +341,11 @@ function largestFirst(metrics: OverThresholds["metrics"], scan: CarpetScan): [Le
 }
 
 type CarpetAttack = Attack & { readonly carpet: NonNullable<Attack["carpet"]> };
+
+/** One at a place has the bits of one length. */
+function keyOf(leaf: Leaf): string {
+  return `${placeOf(leaf)} ${leaf.bits}`;
+}
 
 function isPart({ of }: Subject): boolean {
   return of.kind === "known" && of.isPart;

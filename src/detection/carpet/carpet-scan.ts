@@ -8,10 +8,11 @@ import type { CarpetConfig } from "../../config/sections/carpet.ts";
 import { CARPET_PREFIXES_MAX } from "../../limits.ts";
 import { ADDRESS_BYTES, addressFromBytes, type IpAddress } from "../../net/address.ts";
 import type { Prefix } from "../../net/prefix.ts";
-import type { HostRows } from "../../traffic/host-rows.ts";
+import { type HostRows, ROW_WEIGHTS } from "../../traffic/host-rows.ts";
 import { METRICS, type Thresholds } from "../../traffic/rates.ts";
 import { firstCrossed } from "../attack/attack.ts";
 import { sizeOfRates } from "../attack/attack-size.ts";
+import { WEIGHTS } from "../certainty/sampling.ts";
 
 /** Significant bits of an IPv6 prefix: as many as a number represents exactly. */
 const BITS_MAX = 52;
@@ -40,6 +41,8 @@ export class CarpetScan {
   readonly #places = new Map<number, Map<number, number>>();
   readonly #sums = new Float64Array(CARPET_PREFIXES_MAX * METRICS.length);
   readonly #squares = new Float64Array(CARPET_PREFIXES_MAX * METRICS.length);
+  /** Of the estimates, as counts in the window: of packets and of bytes, and the sums that they are of. */
+  readonly #variances = new Float64Array(CARPET_PREFIXES_MAX * WEIGHTS);
   readonly #attacked = new Uint8Array(CARPET_PREFIXES_MAX);
   #isWhole = false;
   /** Size of a host (attack-size.ts) below which it starts no prefix of its own; 0 unless there were too many. */
@@ -82,6 +85,7 @@ export class CarpetScan {
     }
     this.#sums.fill(0, 0, this.#leaves.length * METRICS.length);
     this.#squares.fill(0, 0, this.#leaves.length * METRICS.length);
+    this.#variances.fill(0, 0, this.#leaves.length * WEIGHTS);
   }
 
   /** Returns whether the host's prefix was attacked at the last judgement. */
@@ -94,6 +98,10 @@ export class CarpetScan {
       (this.#sums[to + i] as number) += rate;
       (this.#squares[to + i] as number) += rate * rate;
     }
+    for (let i = 0; i < WEIGHTS; i++) {
+      const weight = rows.weights[row * ROW_WEIGHTS.length + i] as number;
+      if (weight > 0) (this.#variances[index * WEIGHTS + i] as number) += weight * (rows.incoming[from + i] as number);
+    }
     return this.#attacked[index] === 1;
   }
 
@@ -105,6 +113,23 @@ export class CarpetScan {
   /** The sum of the squared rates of its hosts. */
   squares({ index }: Leaf, metric: number): number {
     return this.#squares[index * METRICS.length + metric] as number;
+  }
+
+  /**
+   * The weight times the sum, of packets (metric 0) and of megabits (metric 1): errors of different hosts are independent,
+   * so that their variances add up.
+   */
+  variance({ index }: Leaf, metric: number): number {
+    return this.#variances[index * WEIGHTS + metric] as number;
+  }
+
+  isExact(leaf: Leaf): boolean {
+    return this.variance(leaf, 0) === 0 && this.variance(leaf, 1) === 0;
+  }
+
+  /** The rates of its sum, and where they begin. */
+  rates({ index }: Leaf): { readonly rates: Float64Array; readonly from: number } {
+    return { rates: this.#sums, from: index * METRICS.length };
   }
 
   /** Index of the first metric strictly above its threshold; -1: none. */
@@ -161,6 +186,7 @@ export class CarpetScan {
     this.#places.clear();
     this.#sums.fill(0);
     this.#squares.fill(0);
+    this.#variances.fill(0);
     this.#attacked.fill(0);
   }
 }

@@ -1,5 +1,6 @@
 /** The sums of the prefixes of one attack, added leaf by leaf. */
 import { METRICS } from "../../traffic/rates.ts";
+import { type RowWeights, WEIGHTS } from "../certainty/sampling.ts";
 import { type CarpetScan, hostsOfEqualRates, type Leaf } from "./carpet-scan.ts";
 
 export class CarpetSums {
@@ -7,6 +8,7 @@ export class CarpetSums {
   /** The largest prefix sum of each metric. */
   readonly most: number[] = new Array<number>(METRICS.length).fill(0);
   readonly rates: number[] = new Array<number>(METRICS.length).fill(0);
+  readonly #variances: number[] = new Array<number>(WEIGHTS).fill(0);
   readonly #squares: number[] = new Array<number>(METRICS.length).fill(0);
 
   add(leaf: Leaf, scan: CarpetScan): void {
@@ -18,6 +20,12 @@ export class CarpetSums {
       (this.rates[metric] as number) += rate;
       (this.#squares[metric] as number) += scan.squares(leaf, metric);
     }
+    for (let i = 0; i < WEIGHTS; i++) (this.#variances[i] as number) += scan.variance(leaf, i);
+  }
+
+  /** What one sample of the sums stands for. */
+  get weights(): RowWeights {
+    return { column: this.#variances.map((variance, i) => variance / ((this.rates[i] as number) || 1)), from: 0 };
   }
 
   hosts(metric: number): number {

@@ -70,6 +70,7 @@ function harness({ capacity = 8, sustainMs = 0 } = {}) {
     windowMs: 1000,
     tickMs: 100,
     sustainMs,
+    confidence: 0.99999999,
     hysteresisMs: () => 0,
     maxActive: 10,
   };

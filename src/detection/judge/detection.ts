@@ -5,6 +5,7 @@
 import type { Config } from "../../config/config.ts";
 import { SCREENED_ROWS_MAX } from "../../limits.ts";
 import type { HeaderSamples } from "../../traffic/header-record.ts";
+import { type IngressOf, numberedIngress } from "../../traffic/ingress.ts";
 import type { NetworksTable } from "../../traffic/network-lookup.ts";
 import { AttackSampler } from "../attack/attack-sampler.ts";
 import type { OriginOf } from "../attack/sample-origins.ts";
@@ -13,7 +14,7 @@ import { type AllRates, BaselineLearner, type BaselineLearnerOptions } from "../
 import { CarpetJudge } from "../carpet/carpet-judge.ts";
 import { CarpetScan } from "../carpet/carpet-scan.ts";
 import type { Detector } from "./detector.ts";
-import { carpetPolicy, samplingPolicy } from "./policy.ts";
+import { carpetPolicy, type Lookups, samplingPolicy } from "./policy.ts";
 import { screensFor } from "./screens.ts";
 import { type ScreenedRates, TickJudge } from "./tick-judge.ts";
 
@@ -29,6 +30,8 @@ export interface DetectionOptions extends Pick<BaselineLearnerOptions, "banned" 
   readonly config: Config;
   /** Lookup of the origins of sources; null: not configured. */
   readonly originOf: OriginOf | null;
+  /** Names of exporters and interfaces of flow telemetry; absent: only their numbers are known. */
+  readonly ingressOf?: IngressOf;
   readonly newId: () => string;
   /** Chooses the sampled packets. Default: Math.random. */
   readonly random?: () => number;
@@ -43,15 +46,18 @@ export class Detection {
   readonly sampler: AttackSampler;
   readonly #profiles: TrafficProfiles;
   readonly #counter: JudgedCounter;
+  #lookups: Lookups;
   #hostgroups: Config["hostgroups"];
   #lookup: Config["lookup"];
   #areSampled: boolean;
   /** A rate above its limit fills the window, and lasts. */
   #foundAfterMs: number;
 
-  constructor({ counter, detector, config, originOf, newId, random, ...learning }: DetectionOptions) {
+  constructor(options: DetectionOptions) {
+    const { counter, detector, config, originOf, ingressOf = numberedIngress, newId, random, ...learning } = options;
     const { active, baselines, meters } = detector;
     this.detector = detector;
+    this.#lookups = { originOf, ingressOf };
     this.#counter = counter;
     this.#hostgroups = config.hostgroups;
     this.judge = new TickJudge(counter, detector, SCREENED_ROWS_MAX);
@@ -70,19 +76,20 @@ export class Detection {
     this.#profiles = new TrafficProfiles(counter, random ?? Math.random);
     this.#lookup = config.lookup;
     this.#areSampled = config.samples.enabled;
-    this.sampler = new AttackSampler(counter, samplingPolicy(config, originOf), random, this.#profiles);
+    this.sampler = new AttackSampler(counter, samplingPolicy(config, this.#lookups), random, this.#profiles);
     this.#setCounter(config);
   }
 
   /** Does not reconfigure the detector, which its owner does. */
   reconfigure(config: Config, originOf: OriginOf | null): void {
+    this.#lookups = { ...this.#lookups, originOf };
     this.#hostgroups = config.hostgroups;
     this.#lookup = config.lookup;
     this.#areSampled = config.samples.enabled;
     this.#foundAfterMs = config.detection.windowMs + config.detection.sustainMs;
     this.#setCounter(config);
     this.carpets.reconfigure(carpetPolicy(config));
-    this.sampler.reconfigure(samplingPolicy(config, originOf));
+    this.sampler.reconfigure(samplingPolicy(config, this.#lookups));
   }
 
   /** Remembers what hosts receive while they are not attacked. Call once a second. */
@@ -94,6 +101,11 @@ export class Detection {
       isAttacked: (host) => active.ofHost(host, "incoming") !== null,
       foundAfterMs: this.#foundAfterMs,
     });
+  }
+
+  /** Where packets come from, by the present configuration. */
+  get lookups(): Lookups {
+    return this.#lookups;
   }
 
   /** Detections refused because the table of attacks was full. */

@@ -16,6 +16,7 @@ function detector(overrides: Partial<DetectionPolicy> = {}) {
     windowMs: 1000,
     tickMs: 100,
     sustainMs: 0,
+    confidence: 0.99999999,
     hysteresisMs: () => 300,
     maxActive: 3,
     ...overrides,
@@ -160,7 +161,15 @@ describe("outgoing detection", () => {
   const judging = (hostgroups = [OUT]) => {
     let ids = 0;
     const made = new Detector(
-      { hostgroups, windowMs: 1000, tickMs: 100, sustainMs: 0, hysteresisMs: () => 0, maxActive: 9 },
+      {
+        hostgroups,
+        windowMs: 1000,
+        tickMs: 100,
+        sustainMs: 0,
+        confidence: 0.99999999,
+        hysteresisMs: () => 0,
+        maxActive: 9,
+      },
       () => `a${++ids}`,
     );
     return (...hosts: HostRowFields[]) =>
@@ -202,6 +211,7 @@ describe("a hostgroup judged as a whole", () => {
       windowMs: 1000,
       tickMs: 100,
       sustainMs: 0,
+      confidence: 0.99999999,
       hysteresisMs: () => 0,
       maxActive: 9,
     };
@@ -257,6 +267,7 @@ describe("a learned limit", () => {
       windowMs: 1000,
       tickMs: 100,
       sustainMs: 0,
+      confidence: 0.99999999,
       hysteresisMs: () => 0,
       maxActive: 9,
     };
@@ -333,4 +344,65 @@ test("the log keeps the newest ended attacks up to its bound", () => {
     for (const { kind, attack } of made.judge(hostRows(), 0, now)) if (kind === "ended") log.add(attack);
   }
   expect(log.ended.map(({ target }) => target)).toEqual([address("192.0.2.3"), address("192.0.2.2")]);
+});
+
+describe("detection on sampled traffic", () => {
+  const sampled = (pps: number, weight = 100): HostRowFields => ({
+    target: "192.0.2.1",
+    rates: { pps, mbps: 1 },
+    weights: [weight, 1e5, 0, 0],
+  });
+
+  test("starts no attack on a few samples above the threshold, and one on so many that it is certain", () => {
+    const { made, tick } = detector();
+    expect(tick(0, sampled(2000))).toEqual([]);
+    expect(tick(100, sampled(3400))).toEqual(["started 192.0.2.1 pps"]);
+    const [attack] = made.active.values();
+    expect(attack?.samplingError?.pps).toBeCloseTo(1.96 / Math.sqrt(34), 6);
+  });
+
+  test("watches a doubtful host, and starts an attack when its samples of several windows are certain", () => {
+    const { made, tick } = detector();
+    tick(0, sampled(2000));
+    expect(made.suspectedHosts().map(String)).toEqual(["192.0.2.1"]);
+    const started: number[] = [];
+    for (let ms = 100; ms <= 10_000 && started.length === 0; ms += 100) {
+      if (tick(ms, sampled(2000)).length > 0) started.push(ms);
+    }
+    // 20 samples a second where 10 are expected.
+    expect(started).toEqual([4000]);
+    expect(made.suspectedHosts()).toEqual([]);
+  });
+
+  test("forgets a doubtful host that is below the threshold in the mean, or silent", () => {
+    for (const after of [[sampled(100)], []]) {
+      const { made, tick } = detector();
+      tick(0, sampled(2000));
+      for (let ms = 100; ms <= 3000; ms += 100) expect(tick(ms, ...after)).toEqual([]);
+      expect(made.suspectedHosts()).toEqual([]);
+    }
+  });
+
+  test("ends an attack whose estimate is above the threshold now and then", () => {
+    const { tick } = detector();
+    tick(0, sampled(5000));
+    expect(tick(100, sampled(1500))).toEqual(["lasts 192.0.2.1 pps"]);
+    expect(tick(400, sampled(1100))).toEqual(["ended 192.0.2.1 pps"]);
+  });
+
+  test("sustains a rate that was certain once while its estimate stays above the threshold", () => {
+    const { tick } = detector({ sustainMs: 300 });
+    expect(tick(0, sampled(5000))).toEqual([]);
+    expect(tick(200, sampled(1500))).toEqual([]);
+    expect(tick(300, sampled(1500))).toEqual(["started 192.0.2.1 pps"]);
+  });
+
+  test("judges the sums of a group, and a learned limit, by their samples too", () => {
+    const total = { ...GLOBAL, calculation: "total" } as const;
+    const { made } = detector({ hostgroups: [total] });
+    const at = (monotonicMs: number, pps: number) =>
+      made.judge(hostRows(), 0, { wallMs: 0, monotonicMs }, hostRows(sampled(pps))).map(({ kind }) => kind);
+    expect(at(0, 2000)).toEqual([]);
+    expect(at(100, 3400)).toEqual(["started"]);
+  });
 });

@@ -3,12 +3,13 @@
  * progress. Independent of the source of rates and of what is done about an attack.
  */
 import type { Hostgroup } from "../../config/config.ts";
-import { ACTIVE_ATTACKS_MAX } from "../../limits.ts";
+import { ACTIVE_ATTACKS_MAX, DOUBTFUL_TARGETS_MAX } from "../../limits.ts";
 import { ADDRESS_BYTES, addressFromBytes, type IpAddress, parseAddress } from "../../net/address.ts";
 import type { Now } from "../../system/now.ts";
+import { AddressIndex } from "../../traffic/address-index.ts";
 import type { CountRows } from "../../traffic/count-rows.ts";
 import { type HostRows, rowRates } from "../../traffic/host-rows.ts";
-import { METRICS, type Rates } from "../../traffic/rates.ts";
+import { type Direction, METRICS, type Rates } from "../../traffic/rates.ts";
 import { ActiveAttacks } from "../attack/active-attacks.ts";
 import {
   type Attack,
@@ -19,11 +20,13 @@ import {
   observeAttack,
   startAttack,
 } from "../attack/attack.ts";
-import { AttackMeters, type CountedWindow, type DroppedOf } from "../attack/attack-meters.ts";
+import { AttackMeters, type DroppedOf } from "../attack/attack-meters.ts";
 import { sizeOfRates } from "../attack/attack-size.ts";
 import { explain } from "../attack/reason.ts";
 import { ReplaceableAttacks } from "../attack/replaceable-attacks.ts";
 import { Baselines, type Learner, scratchLearner } from "../baseline/baselines.ts";
+import { Evidence } from "../certainty/evidence.ts";
+import { EXACT, errorsOf, isSampled, type RowWeights, SamplingRule, weightsAt } from "../certainty/sampling.ts";
 
 export interface DetectionPolicy {
   readonly hostgroups: readonly Hostgroup[];
@@ -36,16 +39,25 @@ export interface DetectionPolicy {
   readonly hysteresisMs: (group: string) => number;
   /** The maximum number of attacks in progress, without carpet attacks. */
   readonly maxActive: number;
+  /** With which rates that were estimated from samples must be above a threshold, 0 to 1. */
+  readonly confidence: number;
 }
 
 export type AttackFindings = Partial<Pick<Attack, "sample" | "classification" | "lastingRise">>;
 
 export type AttackChange = { readonly kind: "started" | "lasts" | "ended"; readonly attack: Attack };
 
-const QUIET: Rates = new Array<number>(METRICS.length).fill(0);
+const SILENT: RowRates = { column: new Float64Array(METRICS.length), row: 0, weights: EXACT };
 const DIRECTIONS = ["incoming", "outgoing"] as const;
 /** For a detector without a given table. */
 const MINIMAL_TABLE = { capacity: 1, directions: 1, seed: 0 } as const;
+
+/** The rates of one direction of a row. */
+interface RowRates {
+  readonly column: Float64Array;
+  readonly row: number;
+  readonly weights: RowWeights;
+}
 
 /** State of one tick's judgement. */
 interface Judgement {
@@ -61,12 +73,22 @@ export class Detector {
   #policy: DetectionPolicy;
   readonly #newId: () => string;
   readonly baselines: Baselines;
-  /** Reused for each row: there are thousands per tick. */
+  /** Both are reused for each row: there are thousands per tick. */
   readonly #host = scratchLearner();
+  readonly #rates: { column: Float64Array; row: number; readonly weights: { column: Float64Array; from: number } } = {
+    column: SILENT.column,
+    row: 0,
+    weights: { column: SILENT.column, from: 0 },
+  };
   readonly active = new ActiveAttacks();
   readonly meters: AttackMeters;
   /** Targets above a threshold for less than `sustainMs`: since when, monotonic ms. */
   #suspects = new Map<string, number>();
+  #rule: SamplingRule;
+  /** Targets that are above a threshold by their estimated rates, but not certainly. */
+  readonly #doubts = new Evidence<string>(DOUBTFUL_TARGETS_MAX);
+  /** The hosts among them. */
+  #doubted = new AddressIndex();
   /** Detections refused because the table was full, and attacks ended early for larger ones. */
   refused = 0;
   replaced = 0;
@@ -79,6 +101,7 @@ export class Detector {
   ) {
     this.#policy = policy;
     this.meters = new AttackMeters({ tickMs: policy.tickMs, droppedOf });
+    this.#rule = new SamplingRule(policy);
     this.#newId = newId;
     this.baselines = baselines;
     baselines.reconfigure(policy.hostgroups);
@@ -87,13 +110,19 @@ export class Detector {
   /** Attacks in progress keep the thresholds that they started with. */
   reconfigure(policy: DetectionPolicy): void {
     this.#policy = policy;
+    this.#rule = new SamplingRule(policy);
     this.baselines.reconfigure(policy.hostgroups);
   }
 
-  /** Hosts above a threshold that are no attacks yet: they are counted tick by tick as well. */
+  /** Hosts above a threshold that are no attacks yet: they are counted tick by tick, and judged in every tick. */
   suspectedHosts(): IpAddress[] {
-    const names = [...this.#suspects.keys()].slice(0, ACTIVE_ATTACKS_MAX).map((key) => key.slice(key.indexOf(" ") + 1));
-    return names.flatMap((name) => parseAddress(name) ?? []);
+    const keys = [...this.#suspects.keys(), ...this.#doubts.keys()].slice(0, ACTIVE_ATTACKS_MAX);
+    return keys.flatMap((key) => hostOf(key) ?? []);
+  }
+
+  /** Windows of estimated rates above a threshold that were judged by themselves only, for want of room. */
+  get doubtsRefused(): number {
+    return this.#doubts.refused;
   }
 
   /** How many hostgroup sums judge() needs; 0: no whole hostgroup is judged. */
@@ -118,10 +147,13 @@ export class Detector {
     if (groups !== null) this.#judgeGroups(groups, judgement);
     for (const attack of this.active.values()) {
       // Carpet attacks are judged by the passes over all hosts.
-      if (attack.carpet === null && !judgement.judged.has(attack.id)) this.#observe(attack, QUIET, judgement);
+      if (attack.carpet === null && !judgement.judged.has(attack.id)) this.#observe(attack, SILENT, judgement);
     }
     this.#suspects = judgement.suspects;
     this.meters.keepSuspects(this.#suspects);
+    this.#doubts.addSilence(this.#rule, this.#windowAt(now));
+    if (this.#doubts.hasChanged())
+      this.#doubted = new AddressIndex([...this.#doubts.keys()].flatMap((key) => hostOf(key) ?? []));
     return judgement.changes;
   }
 
@@ -187,9 +219,9 @@ export class Detector {
     const group = this.#policy.hostgroups[rows.groups[row] as number];
     const target = this.active.attackedHost(rows, row);
     for (const direction of DIRECTIONS) {
-      const column = rows[direction];
+      const rates = this.#ratesOf(rows, row, direction);
       const attack = target === null ? null : this.active.ofHost(target, direction);
-      if (attack !== null) this.#observe(attack, rowRates(column, row), judgement);
+      if (attack !== null) this.#observe(attack, rates, judgement);
       // No group: the row refers to a table that a reload has just replaced. The next tick uses the new one.
       else if (group?.calculation === "per_host") {
         const host = this.#host;
@@ -197,7 +229,7 @@ export class Detector {
         host.at = row * ADDRESS_BYTES;
         host.group = group;
         host.direction = direction;
-        this.#suspect(host, column, row, judgement);
+        this.#suspect(host, rates, judgement);
       }
     }
   }
@@ -206,17 +238,21 @@ export class Detector {
     for (const [index, group] of this.#policy.hostgroups.entries()) {
       for (const direction of DIRECTIONS) {
         const attack = this.active.ofGroup(group.name, direction);
-        if (attack !== null) this.#observe(attack, rowRates(sums[direction], index), judgement);
-        else if (group.calculation === "total") {
-          this.#suspect(this.baselines.ofGroup(group, direction), sums[direction], index, judgement);
-        }
+        const rates = this.#ratesOf(sums, index, direction);
+        if (attack !== null) this.#observe(attack, rates, judgement);
+        else if (group.calculation === "total")
+          this.#suspect(this.baselines.ofGroup(group, direction), rates, judgement);
       }
     }
   }
 
-  #observe(attack: Attack, rates: Rates, { now, changes, judged }: Judgement): void {
-    if (attack.target === null) this.meters.addWindow(attack, this.#windowOf(attack, rates), now);
-    const found = { rates, volume: this.meters.volumeOf(attack) };
+  #observe(attack: Attack, { column, row, weights }: RowRates, { now, changes, judged }: Judgement): void {
+    const rates = rowRates(column, row);
+    const isAbove = this.#rule.isLasting(rates, attack.thresholds, weights);
+    const { windowMs } = this.#policy;
+    if (attack.target === null) this.meters.addWindow(attack, { rates, windowMs, isAbove }, now);
+    const volume = this.meters.volumeOf(attack);
+    const found = { rates, volume, isAbove, samplingError: errorsOf(rates, weights, windowMs) };
     const observed = observeAttack(attack, found, this.#policy.hysteresisMs(attack.group), now);
     judged.add(observed.id);
     if (isActive(observed)) {
@@ -229,21 +265,18 @@ export class Detector {
     }
   }
 
-  #windowOf({ thresholds }: Attack, rates: Rates): CountedWindow {
-    return { rates, windowMs: this.#policy.windowMs, isAbove: firstCrossed(rates, thresholds) >= 0 };
-  }
-
-  #suspect(subject: Learner, column: Float64Array, row: number, judgement: Judgement): void {
+  #suspect(subject: Learner, of: RowRates, judgement: Judgement): void {
     const limits = this.baselines.limits(subject);
-    const metric = limits === null ? -1 : firstCrossed(column, limits, row * METRICS.length);
+    const metric = limits === null ? -1 : this.#firstAbove(subject, of, limits, judgement.now);
     if (limits === null || metric < 0) return;
-    const { sustainMs } = this.#policy;
+    const { sustainMs, windowMs } = this.#policy;
     // Without a sustain time, no keys are built: a full table may see thousands of suspects per tick.
     const key = sustainMs === 0 ? "" : keyOf(subject);
     if (sustainMs > 0 && !this.#isSustained(key, judgement)) {
       this.meters.suspect(key, Array.from(limits), metric);
       return;
     }
+    const { column, row, weights } = of;
     if (!this.#makeRoom(sizeOfRates(column, row * METRICS.length), judgement)) {
       this.refused++;
       return;
@@ -259,14 +292,57 @@ export class Detector {
       metric,
       thresholds: Array.from(limits),
       rates,
+      samplingError: errorsOf(rates, weights, windowMs),
       reason: explain(rates, { ...origin, baselineConfigured: group.baseline !== null }),
     };
     const attack = startAttack(detection, judgement.now);
     if (sustainMs > 0) this.meters.adopt(key, attack);
-    if (attack.target === null) this.meters.addWindow(attack, this.#windowOf(attack, rates), judgement.now);
+    if (attack.target === null) this.meters.addWindow(attack, { rates, windowMs, isAbove: true }, judgement.now);
     this.active.set(attack);
     judgement.judged.add(attack.id);
     judgement.changes.push({ kind: "started", attack });
+  }
+
+  /** Index of the first metric above its limit, with the stated confidence where rates are estimated; -1: none. */
+  #firstAbove(subject: Learner, { column, row, weights }: RowRates, limits: Rates, now: Now): number {
+    const from = row * METRICS.length;
+    const crossed = firstCrossed(column, limits, from);
+    const isDoubted = this.#doubts.size > 0 && this.#isDoubted(subject);
+    if (!isDoubted && (crossed < 0 || !isSampled(weights))) return crossed;
+    const certain = crossed < 0 ? -1 : this.#rule.firstCertain(column, limits, weights, from);
+    const key = keyOf(subject);
+    if (certain >= 0) {
+      this.#doubts.delete(key);
+      return certain;
+    }
+    const due = this.#doubts.due(key, now.monotonicMs);
+    if (due !== null) {
+      const samples = this.#rule.samples(due, column[from + due] as number, limits[due] as number, weights);
+      if (this.#doubts.add(key, samples, this.#rule, this.#windowAt(now))) return due;
+    } else if (crossed >= 0) {
+      const samples = this.#rule.samples(crossed, column[from + crossed] as number, limits[crossed] as number, weights);
+      if (samples !== null) this.#doubts.begin(key, { metric: crossed, ...samples }, this.#windowAt(now));
+    }
+    // Once it was certain, the estimate decides whether the rate is sustained.
+    return this.#suspects.has(key) ? crossed : -1;
+  }
+
+  /** The next call overwrites the result. */
+  #ratesOf(rows: HostRows, row: number, direction: Direction): RowRates {
+    const rates = this.#rates;
+    rates.column = rows[direction];
+    rates.row = row;
+    rates.weights.column = rows.weights;
+    rates.weights.from = weightsAt(row, direction);
+    return rates;
+  }
+
+  #isDoubted({ keys, at, group }: Learner): boolean {
+    return group.calculation === "total" || this.#doubted.find(keys, at / ADDRESS_BYTES) !== null;
+  }
+
+  #windowAt({ monotonicMs }: Now): { nowMs: number; windowMs: number } {
+    return { nowMs: monotonicMs, windowMs: this.#policy.windowMs };
   }
 
   /** Whether the target has been above a limit for `sustainMs`. */
@@ -292,6 +368,11 @@ export class Detector {
 
 function keyOf(subject: Learner): string {
   return `${subject.direction} ${targetOf(subject) ?? `group ${subject.group.name}`}`;
+}
+
+/** null: the key is of a hostgroup as a whole. */
+function hostOf(key: string): IpAddress | null {
+  return parseAddress(key.slice(key.indexOf(" ") + 1));
 }
 
 /** null: the hostgroup as a whole. */

@@ -1,6 +1,7 @@
 /** The configuration of detection and sampling, in the form that each needs. */
 import type { Config } from "../../config/config.ts";
 import { ACTIVE_ATTACKS_MAX } from "../../limits.ts";
+import type { IngressOf } from "../../traffic/ingress.ts";
 import type { SamplingPolicy } from "../attack/attack-sampler.ts";
 import type { OriginOf } from "../attack/sample-origins.ts";
 import { CarpetBounds } from "../carpet/carpet-bounds.ts";
@@ -19,7 +20,15 @@ export function detectionPolicy(config: Config): DetectionPolicy {
     // Attacks of a removed group use the global value.
     hysteresisMs: (group) => 1000 * (seconds.get(group) ?? seconds.get("global") ?? 0),
     maxActive: ACTIVE_ATTACKS_MAX,
+    confidence: config.detection.confidence,
   };
+}
+
+/** Where packets come from. */
+export interface Lookups {
+  /** From the configured files; null: none is configured. */
+  readonly originOf: OriginOf | null;
+  readonly ingressOf: IngressOf;
 }
 
 export function carpetPolicy(config: Config): CarpetPolicy {
@@ -34,8 +43,8 @@ export function carpetPolicy(config: Config): CarpetPolicy {
   };
 }
 
-/** null: sampling is off. @param originOf lookup from the configured files; null: none is configured. */
-export function samplingPolicy(config: Config, originOf: OriginOf | null): SamplingPolicy | null {
+/** null: sampling is off. */
+export function samplingPolicy(config: Config, { originOf, ingressOf }: Lookups): SamplingPolicy | null {
   const { samples, detection, hostgroups, lookup } = config;
   if (!samples.enabled) return null;
   return {
@@ -43,6 +52,7 @@ export function samplingPolicy(config: Config, originOf: OriginOf | null): Sampl
     top: samples.top,
     flows: samples.perAttackFlows,
     originOf,
+    ingressOf,
     groupOf: (ip) => hostgroups[lookup.group(ip)]?.name ?? null,
     networksOf: (group) => hostgroups.find(({ name }) => name === group)?.networks ?? [],
   };

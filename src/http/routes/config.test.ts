@@ -73,7 +73,7 @@ test("GET /api/v1/config of an unscoped token has the service as a whole, and wh
   server.backend.needsRestart = ["capture.interfaces"];
   expect((await ask("viewer")).service).toEqual({
     protected_whitelist: ["192.0.2.53/32"],
-    detection: { window_ms: 1000, tick_ms: 100, sustain_ms: 0 },
+    detection: { window_ms: 1000, tick_ms: 100, sustain_ms: 0, sampling_confidence: 0.99999999 },
     carpet: {
       prefix_v4: 24,
       prefix_v6: 48,

@@ -4,7 +4,14 @@ import type { AttackSources } from "../../detection/attack/attack-sources.ts";
 import type { PacketCounts } from "../../detection/attack/outcome-rings.ts";
 import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
-import { ShareWire, SourceWire, shareToWire, sourceToWire } from "./traffic/sample.ts";
+import {
+  InterfaceShareWire,
+  interfaceToWire,
+  ShareWire,
+  SourceWire,
+  shareToWire,
+  sourceToWire,
+} from "./traffic/sample.ts";
 
 const Count = Type.Integer({ minimum: 0 });
 
@@ -27,6 +34,8 @@ export const AttackSourcesWire = Type.Object(
     /** Absent if nothing is known, like the next one. */
     top_asns: Type.Optional(Type.Array(ShareWire)),
     top_countries: Type.Optional(Type.Array(ShareWire)),
+    /** Absent if nothing says where the packets came into the network. */
+    top_interfaces: Type.Optional(Type.Array(InterfaceShareWire)),
     /** Packets of its capture file; `total` has those, too, that nothing on this machine judged. */
     kept_packets: Type.Object({ total: Count, passed: Count, dropped: Count, answered: Count }, closed),
   },
@@ -49,6 +58,7 @@ export function attackSourcesToWire(id: string, sources: AttackSources, kept: Pa
     top_prefixes: sources.topPrefixes.map(shareToWire),
     top_asns: origins?.topAsns.length ? origins.topAsns.map(shareToWire) : null,
     top_countries: origins?.topCountries.length ? origins.topCountries.map(shareToWire) : null,
+    top_interfaces: sources.topInterfaces.length === 0 ? null : sources.topInterfaces.map(interfaceToWire),
     kept_packets: kept,
   });
 }

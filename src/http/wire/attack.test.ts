@@ -30,6 +30,12 @@ describe("an attack on the wire", () => {
     expect(Value.Check(AttackWire, wire)).toBe(true);
   });
 
+  test("on sampled traffic says how exact its rates are", () => {
+    const wire = attackToWire({ attack: attack({ samplingError: { pps: 0.1, mbps: 0.15 } }), ban: null });
+    expect(wire).toMatchObject({ sampling_error: { pps: 0.1, mbps: 0.15 } });
+    expect(Value.Check(AttackWire, wire)).toBe(true);
+  });
+
   test("that an earlier build kept, without a kind, has none", () => {
     const { classification: _, ...kept } = attack();
     expect(attackToWire({ attack: kept as Attack, ban: null })).not.toHaveProperty("classification");

@@ -12,7 +12,7 @@ import { omitNulls } from "./omit-nulls.ts";
 import { FlowspecWire, flowspecToWire } from "./rule.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
 import { ClassificationWire, classificationToWire } from "./traffic/classification.ts";
-import { RatesWire } from "./traffic/rates.ts";
+import { RatesWire, SamplingErrorWire, samplingErrorToWire } from "./traffic/rates.ts";
 import { SampleWire, sampleToWire } from "./traffic/sample.ts";
 
 const ReasonWire = Type.Object(
@@ -54,6 +54,8 @@ export const AttackWire = Type.Object(
     rate: Type.Number(),
     threshold: Type.Number(),
     rates: RatesWire,
+    /** Absent where the rates are exact. */
+    sampling_error: Type.Optional(SamplingErrorWire),
     /** Absent until a tick was counted, and in records of builds that did not count. */
     volume: Type.Optional(VolumeWire),
     active: Type.Boolean(),
@@ -110,6 +112,7 @@ export function attackToWire({ attack, ban, calm = null }: AttackView, tenant: s
     rate: round(attackRate(attack)),
     threshold: attack.threshold,
     rates: ratesToWire(attack.rates),
+    sampling_error: attack.samplingError === null ? null : samplingErrorToWire(attack.samplingError),
     volume: attack.volume === null ? null : volumeToWire(attack.volume),
     active: isActive(attack),
     lasting_rise: attack.lastingRise ? (true as const) : null,

@@ -61,7 +61,10 @@ const CarpetWire = Type.Object(
 /** Settings of the whole service. */
 const SERVICE_FIELDS = {
   protected_whitelist: Type.Array(Type.String()),
-  detection: Type.Object({ window_ms: count, tick_ms: count, sustain_ms: count }, closed),
+  detection: Type.Object(
+    { window_ms: count, tick_ms: count, sustain_ms: count, sampling_confidence: Type.Number() },
+    closed,
+  ),
   /** Absent: off. */
   carpet: Type.Optional(CarpetWire),
   max_active_bans: count,
@@ -142,7 +145,12 @@ function serviceToWire(configured: Configured): ServiceConfigWire {
   const { protectedWhitelist, detection, carpet, ban, samples, storage, updateCheck, needsRestart } = configured;
   return omitNulls({
     protected_whitelist: protectedWhitelist.map(({ text }) => text),
-    detection: { window_ms: detection.windowMs, tick_ms: detection.tickMs, sustain_ms: detection.sustainMs },
+    detection: {
+      window_ms: detection.windowMs,
+      tick_ms: detection.tickMs,
+      sustain_ms: detection.sustainMs,
+      sampling_confidence: detection.confidence,
+    },
     carpet: carpet === null ? null : carpetToWire(carpet),
     max_active_bans: ban.maxActiveBans,
     max_banned_fraction: ban.maxBannedFraction,

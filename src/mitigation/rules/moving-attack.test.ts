@@ -4,13 +4,22 @@ import { attackOn, classified, harness, started, terms, victim } from "../../../
 import { ethernet, ip, udp } from "../../../test/fixtures/packets/frames.ts";
 import { FakeHeaderSamples } from "../../../test/fixtures/packets/header-samples.ts";
 import { AttackSampler, JUDGE_AGAIN_MS } from "../../detection/attack/attack-sampler.ts";
+import { numberedIngress } from "../../traffic/ingress.ts";
 import { attackRules } from "./attack-rules.ts";
 import { ruleMatches } from "./rule.ts";
 
 /** Sends packets to the victim for one second; returns the rules of the ban after it. */
 function world() {
   const headers = new FakeHeaderSamples();
-  const policy = { windowMs: 1000, top: 10, flows: 20, originOf: null, groupOf: () => "global", networksOf: () => [] };
+  const policy = {
+    windowMs: 1000,
+    top: 10,
+    flows: 20,
+    originOf: null,
+    ingressOf: numberedIngress,
+    groupOf: () => "global",
+    networksOf: () => [],
+  };
   const sampler = new AttackSampler(headers, policy);
   const flowspec = { action: { kind: "discard" }, sourceAnchored: false, minSourceConcentration: 0.8 } as const;
   const termsOf = () => terms({ method: "flowspec", flowspec });

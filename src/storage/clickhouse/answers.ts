@@ -11,6 +11,7 @@ import {
 } from "../../edge/reports/edge-history.ts";
 import { HISTORY_ROWS_MAX } from "../../limits.ts";
 import type { TrafficPoint } from "../../traffic/traffic-history.ts";
+import { partPrefix } from "../../traffic/traffic-parts.ts";
 import { attackOfRecord } from "../attack-record.ts";
 import { type AuditRow, auditEventOf } from "../audit-record.ts";
 import type { AnswerTo, HistoryQuery, QueryName } from "../history-driver.ts";
@@ -103,6 +104,25 @@ export const ANSWERS: Answers = {
       maxFlowsPerSec: row.maxFlowsPerSec,
       inAttack: row.attacked !== 0,
       baselinePps: row.learned === 0 ? null : row.baselines / row.learned,
+    }));
+  },
+
+  async trafficTop({ by, fromMs, toMs, limit }, select, { database }) {
+    const range = sql`ts >= ${Math.ceil(fromMs / 1000)} AND ts < ${Math.ceil(toMs / 1000)}`;
+    const prefix = partPrefix(by);
+    const ofParts = sql`startsWith(host, ${prefix}) AND outgoing = 0`;
+    const once = (condition: string) => `
+      SELECT host, ts, max(seconds) AS s, max(pps) AS p, max(mbps) AS m FROM ${database}.traffic
+      WHERE ${condition} AND ${range} GROUP BY host, ts`;
+    const times = (await select(`SELECT sum(s) AS time FROM (${once("host = ''")})`)) as { time: number }[];
+    const time = Number(times[0]?.time ?? 0);
+    const rows = await select(`
+      SELECT host, sum(p * s) AS packets, sum(m * s) AS megabits FROM (${once(ofParts)})
+      GROUP BY host ORDER BY megabits DESC, host LIMIT ${literal(limit)}`);
+    return (rows as { host: string; packets: number; megabits: number }[]).map(({ host, packets, megabits }) => ({
+      key: host.slice(prefix.length),
+      pps: packets / time,
+      mbps: megabits / time,
     }));
   },
 

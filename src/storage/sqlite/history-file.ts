@@ -82,6 +82,7 @@ export class HistoryFile {
       endedAttacks: (question) => this.#attacks.ended(question),
       endedAttack: ({ id }) => this.#attacks.endedOf(id),
       trafficPoints: (question) => this.#traffic.points(question),
+      trafficTop: (question) => this.#traffic.top(question),
       edgePoints: (question) => this.#edge.points(question),
       edgeSources: (question) => this.#edge.sources(question),
       edgeEvents: (question) => this.#edge.events(question),

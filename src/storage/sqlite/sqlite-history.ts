@@ -28,6 +28,7 @@ const ROLE_OF_QUERY: Readonly<Record<QueryName, FileRole>> = {
   endedAttacks: "records",
   endedAttack: "records",
   trafficPoints: "series",
+  trafficTop: "series",
   edgePoints: "series",
   edgeSources: "series",
   edgeEvents: "series",

@@ -13,6 +13,7 @@ import {
   type TrafficSnapshot,
   type TrafficValues,
 } from "../../traffic/traffic-history.ts";
+import { partPrefix, type TopPart, type TopQuery } from "../../traffic/traffic-parts.ts";
 
 /** Seconds covered by one row of the finer and of the coarser tier. */
 export const FINE_TIER = 60;
@@ -52,6 +53,8 @@ export const TRAFFIC_MAXIMA = ["hot", `cold_${FINE_TIER}`, `cold_${COARSE_TIER}`
 /** Of the rows `r` of a group: its maxima. */
 export const HIGHEST = MAXIMA.map((column) => `max(ifnull(r.${column}, r.${column.slice(4)})) AS ${column}`).join(", ");
 
+/** From this range on, seconds, the coarser tier tells the largest parts of the traffic. */
+const FINE_TIER_READ = 6 * 3600;
 /** The tier of `hot` in `ticks`. */
 export const HOT = 0;
 const HOUR = 3600;
@@ -67,6 +70,12 @@ interface Bucket {
   readonly max_pps: number;
   readonly max_mbps: number;
   readonly max_flows: number;
+}
+
+interface Part {
+  readonly series: string;
+  readonly packets: number;
+  readonly megabits: number;
 }
 
 interface Segment {
@@ -146,6 +155,38 @@ export class TrafficTables {
     return [...sums.values()]
       .sort((a, b) => a.bucket - b.bucket)
       .map((sum) => pointOf(sum, seconds.get(sum.bucket) ?? 0));
+  }
+
+  /** The largest parts of the traffic. */
+  top({ by, fromMs, toMs, limit }: TopQuery): TopPart[] {
+    const range = { from: Math.ceil(fromMs / 1000), to: Math.ceil(toMs / 1000) };
+    const step = range.to - range.from >= FINE_TIER_READ ? COARSE_TIER : FINE_TIER;
+    const sums = new Map<string, { packets: number; megabits: number }>();
+    let seconds = 0;
+    for (const { tier, from, to } of segmentsOf(range, step, this.frontier())) {
+      if (from >= to) continue;
+      const width = widthOf(tier);
+      const time = "SELECT sum(seconds) AS seconds FROM ticks WHERE tier = $tier AND ts > $from - $width AND ts < $to";
+      seconds += (this.#db.query(time).get({ tier, from, to, width }) as { seconds: number | null }).seconds ?? 0;
+      // A series that was not seen since the hour before has no row in the range.
+      const sql = `SELECT s.address AS series, sum(r.pps * t.seconds) AS packets, sum(r.mbps * t.seconds) AS megabits
+        FROM series s CROSS JOIN ticks t CROSS JOIN ${tier === HOT ? "hot" : `cold_${tier}`} r
+          ON r.series = s.id AND r.ts = t.ts
+        WHERE s.address >= $prefix AND s.address < $beyond AND s.outgoing = 0 AND s.seen >= $seen
+          AND t.tier = $tier AND t.ts > $from - $width AND t.ts < $to GROUP BY s.id`;
+      const prefix = partPrefix(by);
+      const seen = Math.floor(from / HOUR) - 1;
+      const parameters = { prefix, beyond: `${prefix}\u{10ffff}`, seen, tier, from, to, width };
+      for (const { series, packets, megabits } of this.#db.query(sql).all(parameters) as Part[]) {
+        const key = series.slice(prefix.length);
+        const sum = sums.get(key) ?? { packets: 0, megabits: 0 };
+        sums.set(key, { packets: sum.packets + packets, megabits: sum.megabits + megabits });
+      }
+    }
+    return [...sums]
+      .map(([key, { packets, megabits }]) => ({ key, pps: packets / seconds, mbps: megabits / seconds }))
+      .sort((a, b) => b.mbps - a.mbps || (a.key < b.key ? -1 : 1))
+      .slice(0, limit);
   }
 
   #ticks({ tier, from, to }: Segment, step: number): { bucket: number; seconds: number }[] {

@@ -15,6 +15,13 @@ test("a calm host has rates of both directions and no metric", () => {
   expect(Value.Check(HostWire, wire)).toBe(true);
 });
 
+test("a sampled host says how exact its rates are", () => {
+  const error = { pps: 0.12345, mbps: 0.2 };
+  const wire = hostToWire(host({ samplingError: error, samplingErrorOut: error }));
+  expect(wire).toMatchObject({ sampling_error: { pps: 0.123, mbps: 0.2 }, sampling_error_out: { pps: 0.123 } });
+  expect(Value.Check(HostWire, wire)).toBe(true);
+});
+
 test("a host in attack names the attack's metric and direction", () => {
   const wire = hostToWire(host({ attack: { metric: "tcp_syn_pps", direction: "incoming" } }));
   expect(wire).toMatchObject({ in_attack: true, metric: "tcp_syn_pps", direction: "incoming" });

@@ -3,7 +3,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { ratesToWire } from "../../../traffic/rates.ts";
 import type { HostView } from "../../backend.ts";
 import { closed } from "../closed.ts";
-import { RatesWire } from "./rates.ts";
+import { RatesWire, SamplingErrorWire, samplingErrorToWire } from "./rates.ts";
 
 const BaselineWire = Type.Object({ pps: Type.Number(), mbps: Type.Number(), flows_per_sec: Type.Number() }, closed);
 
@@ -13,6 +13,9 @@ export const HostWire = Type.Object(
     group: Type.String(),
     rates: RatesWire,
     rates_out: RatesWire,
+    /** Absent where the rates are exact, like the next field. */
+    sampling_error: Type.Optional(SamplingErrorWire),
+    sampling_error_out: Type.Optional(SamplingErrorWire),
     in_attack: Type.Boolean(),
     /** Absent if no baseline is configured for the host's group, like the next field. */
     baseline: Type.Optional(BaselineWire),
@@ -36,8 +39,17 @@ export const HostsWire = Type.Object(
 );
 export type HostsWire = Static<typeof HostsWire>;
 
-export function hostToWire({ target, group, rates, ratesOut, attack, baseline, baselineOut }: HostView): HostWire {
-  const seen = { target, group, rates: ratesToWire(rates), rates_out: ratesToWire(ratesOut), in_attack: false };
+export function hostToWire(host: HostView): HostWire {
+  const { target, group, rates, ratesOut, samplingError, samplingErrorOut, attack, baseline, baselineOut } = host;
+  const seen: HostWire = {
+    target,
+    group,
+    rates: ratesToWire(rates),
+    rates_out: ratesToWire(ratesOut),
+    in_attack: false,
+  };
+  if (samplingError !== null) seen.sampling_error = samplingErrorToWire(samplingError);
+  if (samplingErrorOut !== null) seen.sampling_error_out = samplingErrorToWire(samplingErrorOut);
   const calm =
     baseline === null || baselineOut === null
       ? seen

@@ -1,6 +1,7 @@
 /** Rates (docs/interface.md#rates), which `ratesToWire` of the traffic folder converts, and thresholds. */
 import { type Static, Type } from "@sinclair/typebox";
-import type { Thresholds } from "../../../traffic/rates.ts";
+import type { RateErrors } from "../../../detection/certainty/sampling.ts";
+import { round, type Thresholds } from "../../../traffic/rates.ts";
 import { closed } from "../closed.ts";
 
 const optionalRate = Type.Optional(Type.Number());
@@ -23,6 +24,19 @@ export const RatesWire = Type.Object(
   },
   closed,
 );
+
+/**
+ * Half the width of the 95 % interval of rates that are estimated from sampled packets, as a fraction of them
+ * (docs/interface.md#sampling-error).
+ */
+export const SamplingErrorWire = Type.Object(
+  { pps: Type.Number({ minimum: 0 }), mbps: Type.Number({ minimum: 0 }) },
+  closed,
+);
+
+export function samplingErrorToWire({ pps, mbps }: RateErrors): Static<typeof SamplingErrorWire> {
+  return { pps: round(pps), mbps: round(mbps) };
+}
 
 /** The base trio of the thresholds of the group `global`, as in status and reload (docs/interface.md#status). */
 export const ThresholdsWire = Type.Object(

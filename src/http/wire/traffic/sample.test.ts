@@ -4,6 +4,7 @@ import { icmp, ip, TCP_FLAGS, tcp } from "../../../../test/fixtures/packets/fram
 import { sampledPacket } from "../../../../test/fixtures/packets/sampled-packets.ts";
 import { attack } from "../../../../test/fixtures/views.ts";
 import { type Sample, sampleOf } from "../../../detection/attack/sample.ts";
+import type { IngressOf } from "../../../traffic/ingress.ts";
 import { AttackWire, attackToWire } from "../attack.ts";
 import { SampleWire, sampleToWire } from "./sample.ts";
 
@@ -30,6 +31,7 @@ describe("sample", () => {
         { ...fields, proto: "tcp", src_port: 1024, dst_port: 0, tcp_flags: 2, bytes: 60 },
         { ...fields, proto: "icmp", bytes: 60 },
       ],
+      top_prefixes: [{ key: "198.51.100.0/24", packets: 2, bytes: 120 }],
       total_packets: 2,
     });
     expect(Value.Check(SampleWire, wire)).toBe(true);
@@ -38,6 +40,26 @@ describe("sample", () => {
   test("has no list of single packets when none are kept", () => {
     const wire = sampleToWire(sample(0));
     expect(wire).not.toHaveProperty("flows");
+    expect(Value.Check(SampleWire, wire)).toBe(true);
+  });
+
+  test("names the interfaces by which its packets came in, and leaves out a name that is not known", () => {
+    const from = (exporter: number, input: number, standsFor: number) => ({
+      ...sampledPacket(ip(fields, icmp()), { wireBytes: 60, standsFor }),
+      ingress: { exporter, input },
+    });
+    const packets = [from(1, 17, 100), from(1, 17, 100), from(2, 3, 600), sampledPacket(ip(fields, icmp()))];
+    const ingressOf: IngressOf = ({ exporter, input }) => ({
+      exporter: `edge${exporter}`,
+      interface: input,
+      name: exporter === 1 ? "xe-0/0/1" : null,
+    });
+    const wire = sampleToWire(sampleOf(packets, { top: 10, flows: 0 }, null, ingressOf));
+    // By the packets that the sampled ones stand for.
+    expect(wire.top_interfaces).toEqual([
+      { exporter: "edge2", interface: 3, packets: 1, bytes: 60, share: 0.75 },
+      { exporter: "edge1", interface: 17, name: "xe-0/0/1", packets: 2, bytes: 120, share: 0.25 },
+    ]);
     expect(Value.Check(SampleWire, wire)).toBe(true);
   });
 

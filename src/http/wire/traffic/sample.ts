@@ -1,7 +1,9 @@
 /** The flow sample of an attack (docs/interface.md#sample). */
 import { type Static, Type } from "@sinclair/typebox";
 import type { Sample, SampledFlow, Share } from "../../../detection/attack/sample.ts";
+import type { InterfaceShare } from "../../../detection/attack/sample-ingress.ts";
 import type { Origin } from "../../../detection/attack/sample-origins.ts";
+import { round } from "../../../traffic/rates.ts";
 import { closed } from "../closed.ts";
 import { omitNulls } from "../omit-nulls.ts";
 
@@ -16,6 +18,22 @@ export const SourceWire = Type.Object(
     asn: Type.Optional(Type.Integer()),
     as_name: Type.Optional(Type.String()),
     country: Type.Optional(Type.String()),
+  },
+  closed,
+);
+
+/** An interface of an exporter of flow telemetry. */
+export const InterfaceShareWire = Type.Object(
+  {
+    exporter: Type.String(),
+    /** Its number (ifIndex); 0: not known. */
+    interface: Type.Integer(),
+    /** Absent if the exporter did not say. */
+    name: Type.Optional(Type.String()),
+    packets: Type.Integer(),
+    bytes: Type.Integer(),
+    /** Of the packets on the wire that the sampled ones stand for. */
+    share: Type.Number({ minimum: 0, maximum: 1 }),
   },
   closed,
 );
@@ -44,6 +62,10 @@ export const SampleWire = Type.Object(
     /** Over all sampled packets; keys are `AS64500 Name` and `DE`. Absent if nothing is known. */
     top_asns: Type.Optional(Type.Array(ShareWire)),
     top_countries: Type.Optional(Type.Array(ShareWire)),
+    /** Of the sources; absent in records of builds before. */
+    top_prefixes: Type.Optional(Type.Array(ShareWire)),
+    /** Absent if nothing says where the packets came into the network. */
+    top_interfaces: Type.Optional(Type.Array(InterfaceShareWire)),
     flows: Type.Optional(Type.Array(FlowWire)),
     total_packets: Type.Integer(),
   },
@@ -60,6 +82,8 @@ export function sampleToWire(sample: Sample): SampleWire {
     protocols: sample.protocols.map(shareToWire),
     top_asns: origins?.topAsns.length ? origins.topAsns.map(shareToWire) : null,
     top_countries: origins?.topCountries.length ? origins.topCountries.map(shareToWire) : null,
+    top_prefixes: sample.topPrefixes?.map(shareToWire) ?? null,
+    top_interfaces: sample.topInterfaces?.map(interfaceToWire) ?? null,
     flows: sample.flows.length === 0 ? null : sample.flows.map(flowToWire),
     total_packets: sample.totalPackets,
   });
@@ -67,6 +91,10 @@ export function sampleToWire(sample: Sample): SampleWire {
 
 export function shareToWire({ key, packets, bytes }: Share): Static<typeof ShareWire> {
   return { key, packets, bytes };
+}
+
+export function interfaceToWire(share: InterfaceShare): Static<typeof InterfaceShareWire> {
+  return omitNulls({ ...share, share: round(share.share) });
 }
 
 export function sourceToWire(share: Share, origin: Origin | undefined): Static<typeof SourceWire> {

@@ -1,0 +1,69 @@
+/** Where the incoming traffic of all hosts came from, over time (docs/interface.md#traffic). */
+import { Type } from "@sinclair/typebox";
+import { PART_KEYS_MAX } from "../../limits.ts";
+import type { Clock } from "../../system/clock.ts";
+import { totalSeries } from "../../traffic/traffic-history.ts";
+import { PART_KINDS } from "../../traffic/traffic-parts.ts";
+import type { Backend } from "../backend.ts";
+import type { ReadRoute } from "../route.ts";
+import { RANGE_PARAMETERS } from "../route-description.ts";
+import { jsonAnswer } from "../server/answer.ts";
+import { invalidQuery, parameter } from "../server/query.ts";
+import { step, timeRange } from "../time-range.ts";
+import { oneOf } from "../wire/one-of.ts";
+import { TopTrafficWire, topTrafficToWire } from "../wire/traffic/top-traffic.ts";
+
+const DEFAULT_LIMIT = 10;
+const WHOLE = /^[1-9]\d{0,3}$/;
+
+/** For tokens without a tenant: samples are of the hosts of all tenants together. */
+export function topTrafficRoute(
+  backend: Pick<Backend, "traffic" | "trafficTop">,
+  clock: Pick<Clock, "wallMs">,
+): ReadRoute {
+  return {
+    name: "top_traffic",
+    method: "GET",
+    path: "/api/v1/traffic/top",
+    access: "viewer",
+    unscopedOnly: true,
+    about: {
+      summary:
+        "Where the incoming traffic of all hosts came from: the largest networks, countries, prefixes or interfaces",
+      query: {
+        by: { text: "What the traffic is split by.", schema: oneOf(...PART_KINDS), isRequired: true },
+        ...RANGE_PARAMETERS,
+        limit: {
+          text: `At most so many, default ${DEFAULT_LIMIT}.`,
+          schema: Type.Integer({ minimum: 1, maximum: PART_KEYS_MAX }),
+        },
+      },
+      answers: {
+        200: { text: "The largest first; with storage off none, and available is false.", schema: TopTrafficWire },
+        502: { text: "The history cannot be read." },
+      },
+    },
+    handle: async ({ query }) => {
+      const text = parameter(query, "by");
+      const by = PART_KINDS.find((kind) => kind === text);
+      if (by === undefined)
+        return invalidQuery(`by must be one of ${PART_KINDS.join(", ")}: ${text ?? "it is absent"}`);
+      const limit = parameter(query, "limit") ?? String(DEFAULT_LIMIT);
+      if (!WHOLE.test(limit) || Number(limit) > PART_KEYS_MAX) {
+        return invalidQuery(`limit must be a whole number from 1 to ${PART_KEYS_MAX}: ${limit}`);
+      }
+      const range = timeRange(query, clock.wallMs());
+      if (range.kind !== "range") return range;
+      const stepped = step(query, range);
+      if (stepped.kind !== "step") return stepped;
+      const { fromMs, toMs } = range;
+      const all = { key: totalSeries({ kind: "all" }), direction: "incoming", fromMs, toMs } as const;
+      const [parts, totals] = await Promise.all([
+        backend.trafficTop({ by, fromMs, toMs, limit: Number(limit) }),
+        backend.traffic({ ...all, stepSeconds: stepped.stepSeconds }),
+      ]);
+      if (parts === null || totals === null) return jsonAnswer(200, { available: false, parts: [] });
+      return jsonAnswer(200, topTrafficToWire(by, parts, totals));
+    },
+  };
+}

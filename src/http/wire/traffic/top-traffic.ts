@@ -1,0 +1,38 @@
+/** The largest parts of the incoming traffic on the wire (docs/interface.md#other-resources). */
+import { type Static, Type } from "@sinclair/typebox";
+import { round } from "../../../traffic/rates.ts";
+import type { TrafficPoint } from "../../../traffic/traffic-history.ts";
+import { PART_KINDS, type PartKind, type TopPart } from "../../../traffic/traffic-parts.ts";
+import { closed } from "../closed.ts";
+import { oneOf } from "../one-of.ts";
+
+const RATES = { pps: Type.Number(), mbps: Type.Number() };
+
+/** With storage off there are only `available` and `parts`. */
+export const TopTrafficWire = Type.Object(
+  {
+    available: Type.Boolean(),
+    by: Type.Optional(oneOf(...PART_KINDS)),
+    /** Means of all incoming traffic over the recorded time of the range; the parts are of it. */
+    total: Type.Optional(Type.Object(RATES, closed)),
+    parts: Type.Array(Type.Object({ key: Type.String(), ...RATES }, closed)),
+  },
+  closed,
+);
+export type TopTrafficWire = Static<typeof TopTrafficWire>;
+
+export function topTrafficToWire(
+  by: PartKind,
+  parts: readonly TopPart[],
+  totals: readonly TrafficPoint[],
+): TopTrafficWire {
+  const seconds = totals.reduce((sum, point) => sum + point.seconds, 0) || 1;
+  const mean = (of: (point: TrafficPoint) => number) =>
+    round(totals.reduce((sum, point) => sum + of(point) * point.seconds, 0) / seconds);
+  return {
+    available: true,
+    by,
+    total: { pps: mean(({ pps }) => pps), mbps: mean(({ mbps }) => mbps) },
+    parts: parts.map(({ key, pps, mbps }) => ({ key, pps: round(pps), mbps: round(mbps) })),
+  };
+}

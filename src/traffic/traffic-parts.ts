@@ -1,0 +1,120 @@
+/**
+ * The incoming traffic of all hosts by where it comes from, estimated from sampled headers: the largest autonomous
+ * systems, countries, prefixes and ingress interfaces of each interval, as totals of the traffic history.
+ */
+import { PART_KEYS_COUNTED, PART_KEYS_STORED } from "../limits.ts";
+import { ADDRESS_BYTES, type IpAddress } from "../net/address.ts";
+import { HeaderRecords, type HeaderSamples } from "./header-record.ts";
+import type { IngressKey } from "./ingress.ts";
+import { LargestKeys } from "./largest-keys.ts";
+import { decodeHeader } from "./packet-header.ts";
+import { type TotalRow, totalSeries } from "./traffic-history.ts";
+
+export const PART_KINDS = ["asn", "country", "prefix", "interface"] as const;
+export type PartKind = (typeof PART_KINDS)[number];
+
+/** null: not known. */
+export type PartKeys = Readonly<Record<PartKind, string | null>>;
+
+/** The name of a part's series in the history. No other total has such a name. */
+export function partSeries(kind: PartKind, key: string): string {
+  return `${partPrefix(kind)}${key}`;
+}
+
+/** What the names of all series of a kind begin with. */
+export function partPrefix(kind: PartKind): string {
+  return `by ${kind}: `;
+}
+
+export interface TopQuery {
+  readonly by: PartKind;
+  /** Wall clock, ms. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly limit: number;
+}
+
+/** Means over the recorded time of the range. */
+export interface TopPart {
+  readonly key: string;
+  readonly pps: number;
+  readonly mbps: number;
+}
+
+export interface TrafficPartsOptions {
+  readonly headers: HeaderSamples;
+  readonly isProtected: (host: IpAddress) => boolean;
+  readonly keysOf: (source: IpAddress, ingress: IngressKey | null) => PartKeys;
+}
+
+/** Headers in one reading, the newest of all hosts: a few milliseconds with their lookups. */
+const HEADERS_READ = 1024;
+const ALL_INCOMING = totalSeries({ kind: "all" });
+
+export class TrafficParts {
+  readonly #options: TrafficPartsOptions;
+  readonly #records = new HeaderRecords(HEADERS_READ);
+  readonly #anywhere = new Uint8Array(ADDRESS_BYTES);
+  readonly #keys = Object.fromEntries(PART_KINDS.map((kind) => [kind, new LargestKeys(PART_KEYS_COUNTED)])) as Readonly<
+    Record<PartKind, LargestKeys>
+  >;
+  #packets = 0;
+  #bytes = 0;
+  #lastMs: number | null = null;
+
+  constructor(options: TrafficPartsOptions) {
+    this.#options = options;
+  }
+
+  /** Call about once a second. @param nowMs monotonic. */
+  read(nowMs: number): void {
+    const elapsedMs = nowMs - (this.#lastMs ?? nowMs);
+    this.#lastMs = nowMs;
+    if (elapsedMs <= 0) return;
+    const { headers, isProtected, keysOf } = this.#options;
+    const records = this.#records;
+    const count = headers.readSamples(this.#anywhere, records.bytes, 0);
+    const first = this.#firstOf(count, elapsedMs);
+    // Of a busy counter the newest headers may be those of a few ticks, and stand for the rest of the second. Ages are
+    // whole ticks.
+    const spanMs =
+      count < HEADERS_READ || first === count ? elapsedMs : Math.min(elapsedMs, records.ageMs(first) + 100);
+    for (let i = first; i < count; i++) {
+      const header = decodeHeader(records.frame(i));
+      if (header === null || !isProtected(header.destination)) continue;
+      const packets = (records.standsFor(i) * elapsedMs) / spanMs;
+      const bytes = packets * records.wireBytes(i);
+      this.#packets += packets;
+      this.#bytes += bytes;
+      const keys = keysOf(header.source, records.ingress(i).ingress ?? null);
+      for (const kind of PART_KINDS) {
+        const key = keys[kind];
+        if (key !== null) this.#keys[kind].add(key, packets, bytes);
+      }
+    }
+  }
+
+  /**
+   * The parts since the last call: shares of the samples, of what was counted.
+   * @param totals those of the same interval.
+   */
+  take(totals: readonly TotalRow[]): TotalRow[] {
+    const total = totals.find(({ series, outgoing }) => series === ALL_INCOMING && !outgoing);
+    const [pps = 0, mbps = 0] = total?.values ?? [];
+    const [packets, bytes] = [this.#packets, this.#bytes];
+    [this.#packets, this.#bytes] = [0, 0];
+    return PART_KINDS.flatMap((kind) =>
+      this.#keys[kind].take(PART_KEYS_STORED).map((part) => {
+        const own = [(pps * part.packets) / packets, (mbps * part.bytes) / bytes, 0] as const;
+        return { series: partSeries(kind, part.key), outgoing: false, values: [...own, Number.NaN, ...own] as const };
+      }),
+    );
+  }
+
+  /** Headers are oldest first. */
+  #firstOf(count: number, elapsedMs: number): number {
+    let first = count;
+    while (first > 0 && this.#records.ageMs(first - 1) < elapsedMs) first--;
+    return first;
+  }
+}
