@@ -52,6 +52,7 @@ const CORE_ARROWS: Readonly<Record<string, readonly string[]>> = {
   base: [],
   parse: ["base"],
   count: ["base", "parse"],
+  flow: ["base", "parse"],
   device: ["base"],
   program: ["base", "device"],
   connections: [],

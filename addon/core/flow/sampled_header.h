@@ -9,7 +9,14 @@
 namespace floodwall {
 
 /// sFlow v5's header_protocol. NetFlow and IPFIX have Ethernet and IP (ipv4, of either version) alone.
-enum class HeaderProtocol : std::uint32_t { ethernet = 1, ppp = 7, ipv4 = 11, ipv6 = 12, mpls = 13, packetOverSonet = 14 };
+enum class HeaderProtocol : std::uint32_t {
+  ethernet = 1,
+  ppp = 7,
+  ipv4 = 11,
+  ipv6 = 12,
+  mpls = 13,
+  packetOverSonet = 14
+};
 
 /// What of a frame is before its IP header and is not in a length of layer 3.
 inline constexpr std::uint32_t kEthernetHeaderBytes = 14;
