@@ -52,7 +52,6 @@ const CORE_ARROWS: Readonly<Record<string, readonly string[]>> = {
   base: [],
   parse: ["base"],
   count: ["base", "parse"],
-  flow: ["base", "parse"],
   device: ["base"],
   program: ["base", "device"],
   connections: [],
