@@ -15,6 +15,7 @@
 #include "count/doorkeeper.h"
 #include "count/evictions.h"
 #include "count/flow_filter.h"
+#include "count/flow_record.h"
 #include "count/handover.h"
 #include "count/host_index.h"
 #include "count/host_rows.h"
@@ -23,7 +24,6 @@
 #include "count/spread_pool.h"
 #include "count/watched_hosts.h"
 #include "count/wide_rows.h"
-#include "flow/flow_record.h"
 #include "parse/frame.h"
 #include "parse/packet_parser.h"
 
@@ -54,7 +54,7 @@ struct RecordStats {
   std::uint64_t clamped = 0;
   /// Longer than a window and counted at once, since there was no room to spread them.
   std::uint64_t unspread = 0;
-  /// Records, of one owner and kind, that are being spread.
+  /// Entries that are being spread: the records of a host, a direction and a kind are one.
   std::uint64_t spreading = 0;
 };
 /// Of one record, after it is multiplied; a lying exporter must not overflow sums.

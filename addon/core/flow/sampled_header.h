@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
+#include "count/flow_record.h"
 #include "flow/big_endian.h"
-#include "flow/flow_record.h"
 
 namespace floodwall {
 
