@@ -25,6 +25,7 @@ const Listen = Type.Object(
     address: described(
       text("address", { default: "::" }),
       "The address of this machine that records are sent to; `::` is all of IPv6 and IPv4, `0.0.0.0` all of IPv4.",
+      { ifAbsent: "`::`" },
     ),
     port: described(
       integer(1, 65_535),
@@ -127,6 +128,13 @@ export const TelemetrySection = described(
         exporters: [
           { address: "192.0.2.1", name: "edge1", interfaces: { external: ["et-0/0/*", 17] } },
           { address: "198.51.100.0/28", name: "access", sampling_rate: 1000, decapsulate: ["vxlan"] },
+        ],
+      },
+      {
+        listen: [{ port: 4739, threads: 2, receive_buffer_mb: 128 }],
+        exporters: [
+          { address: "2001:db8::1", name: "edge2", site: "fra1" },
+          { address: "2001:db8::2", name: "edge3", site: "fra1" },
         ],
       },
     ],
