@@ -23,6 +23,7 @@ import type {
   XDP_MODES,
   ZERO_COPIES,
 } from "./native-constants.ts";
+import type { FlowSource, FlowSourceOptions } from "./native-flow.d.ts";
 
 type XdpMode = (typeof XDP_MODES)[number];
 
@@ -149,6 +150,8 @@ export interface Engine {
    * filters in one program, in this order; it must be opened after the filter was attached.
    */
   openSource(options: SourceOptions, filter?: Filter | null): Source;
+  /** Throws an Error that names port and remedy. */
+  openFlowSource(options: FlowSourceOptions): FlowSource;
   openReplay(path: string): Replay;
   /**
    * Folds all workers' counts into the windows on a thread of its own. Only one call at a time. Not with the capture
