@@ -78,6 +78,7 @@ import {
   flowCpusAreUnique,
   flowPortsAreFree,
   interfaceRolesAreDistinct,
+  sitesAreBounded,
 } from "./telemetry.ts";
 import { carpetThresholdsSaySomething, groupBaselinesHaveAFloor, outgoingThresholdsSaySomething } from "./threshold.ts";
 
@@ -108,6 +109,7 @@ const RULES: readonly Rule[] = [
   exportersAreNotAnyone,
   exportersAreListenedTo,
   interfaceRolesAreDistinct,
+  sitesAreBounded,
   grpcGoesWithExternal,
   listenAddressesFit,
   listenGoesWithManaged,

@@ -1,4 +1,5 @@
 /** Rules between the keys of `telemetry`. */
+import { SITE_RULES_MAX } from "../../dataplane/native-constants.ts";
 import { addressFamily, type IpAddress, parseAddress } from "../../net/address.ts";
 import type { ConfigPath } from "../load/problem.ts";
 import type { Finding, Pruned } from "../load/shape.ts";
@@ -95,6 +96,18 @@ export function* exportersAreListenedTo(file: File): Generator<Finding> {
       path: [...path, "address"],
       rule: `${address} is IPv${family}, and no address of telemetry.listen is: add one, or "::" for both families`,
     };
+  }
+}
+
+export function* sitesAreBounded(file: File): Generator<Finding> {
+  const counts = new Map<string, number>();
+  for (const [{ site }, path] of exporters(file)) {
+    if (site === undefined) continue;
+    const count = (counts.get(site) ?? 0) + 1;
+    counts.set(site, count);
+    if (count === SITE_RULES_MAX + 1) {
+      yield { path: [...path, "site"], rule: `${site} has more than ${SITE_RULES_MAX} exporters, which is the most` };
+    }
   }
 }
 

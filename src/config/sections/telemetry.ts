@@ -1,31 +1,30 @@
 /** The section `telemetry`: where sFlow, NetFlow and IPFIX are received, from whom, and which of their records count. */
 import { type Static, Type } from "@sinclair/typebox";
-import { CPU_NUMBER_MAX } from "../../dataplane/native-constants.ts";
 import {
-  EXPORTERS_MAX,
-  FLOW_LISTENERS_MAX,
+  CPU_NUMBER_MAX,
+  EXPORTER_RULES_MAX,
+  FLOW_DIRECTIONS,
   FLOW_THREADS_MAX,
   INTERFACE_PATTERNS_MAX,
-  RECEIVE_BUFFER_MB_MAX,
-  SAMPLING_RATE_MAX,
-  SILENT_SECONDS_MAX,
-} from "../../limits.ts";
+  RECEIVE_BUFFER_MAX,
+} from "../../dataplane/native-constants.ts";
+import { FLOW_LISTENERS_MAX, SAMPLING_RATE_MAX, SILENT_SECONDS_MAX } from "../../limits.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import { closed, described, integer, list, oneOf, text } from "../load/schema-forms.ts";
 import { parseAddressOrPrefix } from "../load/text-forms.ts";
 
-const DIRECTIONS = ["ingress", "egress", "both"] as const;
+const MIB = 1024 * 1024;
 const ENCAPSULATIONS = ["mpls", "pppoe", "gre", "erspan", "ipip", "6in4", "vxlan", "geneve", "gtpu"] as const;
 export type Encapsulation = (typeof ENCAPSULATIONS)[number];
-export type ExporterDirection = (typeof DIRECTIONS)[number];
+export type ExporterDirection = (typeof FLOW_DIRECTIONS)[number];
 
 const Listen = Type.Object(
   {
     address: described(
       text("address", { default: "::" }),
       "The address of this machine that records are sent to; `::` is all of IPv6 and IPv4, `0.0.0.0` all of IPv4.",
-      { ifAbsent: "`::`" },
+      { ifAbsent: "all addresses, `::`" },
     ),
     port: described(
       integer(1, 65_535),
@@ -36,7 +35,7 @@ const Listen = Type.Object(
       "The threads that receive and decode. An exporter stays with one thread; one takes some millions of records a second.",
     ),
     receive_buffer_mb: described(
-      integer(1, RECEIVE_BUFFER_MB_MAX, 64),
+      integer(1, RECEIVE_BUFFER_MAX / MIB, 64),
       "The receive buffer of each thread's socket, MiB. It must hold what all exporters send at one moment; what does not fit is lost and counted.",
     ),
     cpus: described(
@@ -82,7 +81,7 @@ const Exporter = Type.Object(
       { ifAbsent: "what the exporter says" },
     ),
     direction: described(
-      Type.Unsafe<ExporterDirection>({ ...oneOf(...DIRECTIONS), default: "ingress" }),
+      Type.Unsafe<ExporterDirection>({ ...oneOf(...FLOW_DIRECTIONS), default: "ingress" }),
       "Which records count: those of packets as they came into the exporter (`ingress`), as they left it (`egress`), or `both`. Records that do not say their direction always count.",
     ),
     interfaces: described(
@@ -114,7 +113,7 @@ export const TelemetrySection = described(
         "Where flow records and samples are received. A reload leaves it as it is.",
       ),
       exporters: described(
-        list(Exporter, EXPORTERS_MAX, { atLeastOne: true }),
+        list(Exporter, EXPORTER_RULES_MAX, { atLeastOne: true }),
         "Who may send. UDP source addresses can be forged: let only your routers reach these ports.",
       ),
     },
@@ -182,7 +181,7 @@ function buildListen(file: TelemetryFile["listen"][number]): FlowListen {
     address: parseAddress(file.address) as IpAddress,
     port: file.port,
     threads: file.threads,
-    receiveBufferBytes: file.receive_buffer_mb * 1024 * 1024,
+    receiveBufferBytes: file.receive_buffer_mb * MIB,
     cpus: file.cpus,
   };
 }
