@@ -15,7 +15,7 @@ function configOf(text: string): Config {
 }
 
 const warningsOf = (text: string) =>
-  configWarnings(configOf(text), () => undefined)
+  configWarnings(configOf(text), () => null)
     .filter(({ path }) => path[0] === "telemetry")
     .map(({ path, rule }) => `${path.join(".")}: ${rule.split(/[:;]/)[0]}`);
 
