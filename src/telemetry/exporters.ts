@@ -10,8 +10,8 @@ import { type ExporterReading, exporterKey, type InterfaceCounts } from "./expor
 import { type ExporterRecord, type FaultChange, markBefore, minuteOf, nextRecord } from "./exporter-record.ts";
 
 /** `standby`: another of its site counts. `waiting`: it has not been heard yet. */
-export type ExporterState = FaultKind | "ok" | "standby" | "waiting";
-export const EXPORTER_STATES: readonly ExporterState[] = ["ok", "standby", "waiting", ...EXPORTER_FAULTS];
+export const EXPORTER_STATES = ["ok", "standby", "waiting", ...EXPORTER_FAULTS] as const;
+export type ExporterState = (typeof EXPORTER_STATES)[number];
 
 export interface ExporterView {
   /** Of its entry in the configuration; null: the entry is gone. */
