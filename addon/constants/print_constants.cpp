@@ -15,8 +15,8 @@
 #include "filter/pair_table.h"
 #include "filter/rule_table.h"
 #include "flow/exporter_rules.h"
+#include "flow/flow_exporter_status.h"
 #include "flow/flow_limits.h"
-#include "flow/flow_protocol.h"
 #include "named_sets_abi.h"
 #include "parse/packet_parser.h"
 #include "program/program_load.h"
@@ -157,6 +157,7 @@ void printNames() {
   names("FLOW_DIRECTIONS", kRuleDirections);
   names("FLOW_LEFT_OUT", kLeftOutNames);
   names("INTERFACE_ROLES", kInterfaceRoleNames);
+  names("FLOW_UNDECODED", kUndecodedKindNames);
   names("SAMPLING_ORIGINS", kSamplingOrigins);
 }
 

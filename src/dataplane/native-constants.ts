@@ -174,7 +174,20 @@ export const FLOW_PROTOCOLS = ["netflow5", "netflow9", "ipfix", "sflow5"] as con
 export const FLOW_DIRECTIONS = ["ingress", "egress", "both"] as const;
 export const FLOW_LEFT_OUT = ["direction", "interface", "unknown_interface", "site", "late"] as const;
 export const INTERFACE_ROLES = ["unset", "external", "internal", "other", "unknown"] as const;
-export const SAMPLING_ORIGINS = ["unknown", "record", "options", "sample", "configured"] as const;
+export const FLOW_UNDECODED = [
+  "version",
+  "length",
+  "template_unknown",
+  "template_room",
+  "bad_template",
+  "bound",
+  "field_length",
+  "without_address",
+  "truncated_record",
+  "header",
+  "sample_format",
+] as const;
+export const SAMPLING_ORIGINS = ["header", "options", "record", "sample", "unknown", "configured"] as const;
 
 /** A sampled header (sample_record): its size, where its fields begin, and how much of a frame it holds. */
 export const SAMPLE_RECORD = {

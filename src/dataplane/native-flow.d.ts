@@ -5,6 +5,7 @@ import type {
   FLOW_DIRECTIONS,
   FLOW_LEFT_OUT,
   FLOW_PROTOCOLS,
+  FLOW_UNDECODED,
   INTERFACE_ROLES,
   SAMPLING_ORIGINS,
 } from "./native-constants.ts";
@@ -69,7 +70,6 @@ export interface ExporterStatus {
   readonly address: Uint8Array;
   /** Number of its rule in those that were set last; null without rules. */
   readonly rule: number | null;
-  /** As they were first seen. */
   readonly protocols: readonly (typeof FLOW_PROTOCOLS)[number][];
   readonly datagrams: number;
   readonly bytes: number;
@@ -79,17 +79,38 @@ export interface ExporterStatus {
   readonly leftOut: Readonly<Record<(typeof FLOW_LEFT_OUT)[number], number>>;
   /** False while another exporter of its site counts. */
   readonly isActive: boolean;
-  /** What was not understood, by reason, which names version, set or field; bounded. */
-  readonly undecoded: readonly { readonly reason: string; readonly count: number }[];
-  /** Data whose template is not known: kept for now, and given up. */
-  readonly waitingForTemplate: number;
-  readonly withoutTemplate: number;
-  readonly templates: number;
-  readonly templatesRefused: number;
+  /** Records that count no packet, as of firewalls' events; and of options and interface counters. */
+  readonly events: number;
+  readonly otherRecords: number;
+  /** Records of which packets or bytes are estimated, since the exporter tells only the other. */
+  readonly estimatedRecords: number;
+  readonly lateRecords: number;
+  readonly unknownRateRecords: number;
+  /** What the exporter sent and never came, by its sequence numbers. */
   readonly lostRecords: number;
   readonly lostDatagrams: number;
   readonly reordered: number;
+  readonly duplicates: number;
   readonly restarts: number;
+  /** Packets that an sFlow agent could not sample, as it says itself. */
+  readonly droppedSamples: number;
+  readonly templates: number;
+  readonly templatesRefused: number;
+  readonly templateChanges: number;
+  /** Sets that were kept until their template came, those that it came for, and bytes that wait now. */
+  readonly keptSets: number;
+  readonly recoveredSets: number;
+  readonly waitingBytes: number;
+  /** What was not understood; and the first reasons, which name version, set or field. */
+  readonly undecodedByKind: Readonly<Record<(typeof FLOW_UNDECODED)[number], number>>;
+  readonly undecoded: readonly {
+    readonly kind: (typeof FLOW_UNDECODED)[number];
+    readonly reason: string;
+    readonly count: number;
+  }[];
+  /** Observation domains, engines and agents. */
+  readonly domains: number;
+  readonly memoryBytes: number;
   /** The exporter's clock minus ours; null: not known. */
   readonly clockSkewMs: number | null;
   /** Since the last datagram. */
