@@ -43,8 +43,9 @@ export class TelemetryMetrics extends MetricGroup {
   );
   readonly #undecoded = this.counter(
     "svc_telemetry_undecoded_total",
-    "What an exporter sent and was not understood, data without a template included.",
+    "What an exporter sent and was not understood, by kind; data without a template are among it.",
     "exporter",
+    "kind",
   );
   readonly #lostRecords = this.counter(
     "svc_telemetry_lost_records_total",
@@ -111,14 +112,11 @@ export class TelemetryMetrics extends MetricGroup {
     for (const { state, heard } of views) {
       this.#state.inc({ exporter, state });
       if (heard === null) continue;
-      const { datagrams, counted, leftOut, undecoded, withoutTemplate, lostRecords, lostDatagrams } = heard.reading;
+      const { datagrams, counted, leftOut, undecodedByKind, lostRecords, lostDatagrams } = heard.reading;
       this.#exporterDatagrams.inc({ exporter }, datagrams);
       this.#records.inc({ exporter, outcome: "counted" }, counted);
       for (const [reason, count] of Object.entries(leftOut)) this.#records.inc({ exporter, outcome: reason }, count);
-      this.#undecoded.inc(
-        { exporter },
-        undecoded.reduce((sum, { count }) => sum + count, withoutTemplate),
-      );
+      for (const [kind, count] of Object.entries(undecodedByKind)) this.#undecoded.inc({ exporter, kind }, count);
       this.#lostRecords.inc({ exporter }, lostRecords);
       this.#lostDatagrams.inc({ exporter }, lostDatagrams);
     }

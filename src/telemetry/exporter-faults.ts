@@ -24,12 +24,19 @@ export interface Symptom {
   readonly text: string;
 }
 
+/** What the configuration says of an exporter. */
+export interface ExporterTerms {
+  readonly silentAfterMs: number;
+  /** Its sampling rate is in the configuration. */
+  readonly hasRate: boolean;
+}
+
 /** What symptoms are judged from. */
 export interface Observed {
   readonly reading: ExporterReading;
   /** Of the last minute; null: the exporter is known for less than ten seconds. */
   readonly minute: Totals | null;
-  readonly silentAfterMs: number;
+  readonly terms: ExporterTerms;
   /** Changes of a sampling rate by half or more in the last ten minutes, and the last of them. */
   readonly swings: { readonly count: number; readonly last: Sampling | null };
 }
@@ -63,7 +70,7 @@ export function symptomOf(kind: FaultKind, observed: Observed): Symptom {
     case "silent":
       return silence(observed);
     case "unknown_sampling":
-      return unknownSampling(reading);
+      return minute === null ? UNKNOWN : unknownSampling(minute, observed);
     case "clock_skewed":
       return skew(reading.clockSkewMs);
     case "undecodable":
@@ -81,19 +88,19 @@ export function symptomOf(kind: FaultKind, observed: Observed): Symptom {
 
 const UNKNOWN: Symptom = { verdict: "between", text: "" };
 
-function silence({ reading: { silentMs }, silentAfterMs }: Observed): Symptom {
+function silence({ reading: { silentMs }, terms }: Observed): Symptom {
   return {
-    verdict: silentMs >= silentAfterMs ? "begins" : "ends",
+    verdict: silentMs >= terms.silentAfterMs ? "begins" : "ends",
     text: `no datagram for ${Math.floor(silentMs / 1000)} s`,
   };
 }
 
-function unknownSampling({ samplings }: ExporterReading): Symptom {
-  const unknown = samplings.filter(({ rate, origin }) => rate === 0 || origin === "unknown");
+function unknownSampling({ unknownRateRecords }: Totals, { reading, terms }: Observed): Symptom {
+  const unknown = reading.samplings.filter(({ rate }) => rate === 0);
   const domains = [...new Set(unknown.map(({ domain }) => domain))].slice(0, 5).join(", ");
   const where = domains === "" || domains === "0" ? "" : ` of domain ${domains}`;
   return {
-    verdict: unknown.length > 0 ? "begins" : "ends",
+    verdict: unknownRateRecords > 0 && !terms.hasRate ? "begins" : "ends",
     text: `the sampling rate${where} is not known: each sample counts as one packet, which is too few`,
   };
 }
@@ -108,26 +115,28 @@ function skew(skewMs: number | null): Symptom {
 }
 
 function undecodable(
-  { records, undecoded, datagrams }: Totals,
-  { undecoded: reasons, ...reading }: ExporterReading,
+  { records, undecoded, withoutTemplate, datagrams }: Totals,
+  { undecoded: reasons, waitingBytes }: ExporterReading,
 ): Symptom {
   const share = undecoded < UNDECODED.least ? 0 : undecoded / (undecoded + records);
-  const isWaiting = records === 0 && datagrams > 0 && reading.waitingForTemplate + reading.withoutTemplate > 0;
-  if (isWaiting && undecoded === 0) {
-    return { verdict: "begins", text: "data came without the templates that describe them" };
-  }
+  const isWaiting = records === 0 && datagrams > 0 && withoutTemplate + waitingBytes > 0;
+  if (isWaiting) return { verdict: "begins", text: "data came without the templates that describe them" };
   const most = reasons.toSorted((a, b) => b.count - a.count)[0];
-  const why = most === undefined ? "their templates are not known" : most.reason;
+  const why = most?.reason ?? "no reason is known";
   return {
-    verdict: isWaiting ? "begins" : verdictOf(share, UNDECODED),
+    verdict: verdictOf(share, UNDECODED),
     text: `${percent(share)} of what it sends is not understood: ${why}`,
   };
 }
 
 function losing(minute: Totals): Symptom {
-  const { lostRecords, lostDatagrams } = minute;
-  const loss = lostRecords + lostDatagrams < LOSS.least ? 0 : lossOf(minute);
-  return { verdict: verdictOf(loss, LOSS), text: `${percent(loss)} of what it sent in the last minute did not arrive` };
+  const { lostRecords, lostDatagrams, droppedSamples } = minute;
+  const loss = lostRecords + lostDatagrams + droppedSamples < LOSS.least ? 0 : lossOf(minute);
+  const isOwn = droppedSamples > lostRecords;
+  const what = isOwn
+    ? "it should have sampled in the last minute it dropped itself"
+    : "it sent in the last minute did not arrive";
+  return { verdict: verdictOf(loss, LOSS), text: `${percent(loss)} of what ${what}` };
 }
 
 /** One that stands by in its site is left out on purpose. */
@@ -187,7 +196,7 @@ export const FAULT_REMEDIES: Readonly<Record<FaultKind, string>> = {
     "let the router export its sampler options, or write sampling_rate of this exporter (1 if it does not sample)",
   lying: "check the sampling of the router; if it says a wrong rate, write sampling_rate of this exporter",
   losing:
-    "raise telemetry.listen.receive_buffer_mb if this machine lost datagrams, else look for loss on the way: rates are too low by as much",
+    "raise telemetry.listen.receive_buffer_mb if this machine lost datagrams, else look for loss on the way, or let the router sample less: rates are too low by as much",
   left_out: "check direction and interfaces of this exporter: hardly any of its traffic is judged",
   clock_skewed: "let the router and this machine take their time from NTP: records may be taken for late ones",
 };

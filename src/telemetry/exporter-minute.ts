@@ -14,8 +14,11 @@ export interface Totals {
   readonly records: number;
   readonly counted: number;
   readonly leftOut: number;
-  /** What was not understood, data without a template included. */
+  /** What was not understood, and of that what has no template. */
   readonly undecoded: number;
+  readonly withoutTemplate: number;
+  readonly unknownRateRecords: number;
+  readonly droppedSamples: number;
   readonly lostRecords: number;
   readonly lostDatagrams: number;
   /** Of all interfaces that are known, by which they came in. */
@@ -29,15 +32,18 @@ export const MARK_MS = 10_000;
 /** Marks that keep their interfaces, for rates. */
 const WHOLE_MARKS = 2;
 
+const WITHOUT_TEMPLATE = ["template_unknown", "template_room"];
+
 export function markOf(reading: ExporterReading, atMs: number): Mark {
-  const { datagrams, records, counted, leftOut, undecoded, withoutTemplate, lostRecords, lostDatagrams } = reading;
-  const { interfaces } = reading;
+  const { datagrams, records, counted, leftOut, undecodedByKind, interfaces } = reading;
+  const { lostRecords, lostDatagrams, unknownRateRecords, droppedSamples } = reading;
   return {
     atMs,
     totals: {
-      ...{ datagrams, records, counted, lostRecords, lostDatagrams },
+      ...{ datagrams, records, counted, lostRecords, lostDatagrams, unknownRateRecords, droppedSamples },
       leftOut: sum(Object.values(leftOut)),
-      undecoded: sum(undecoded.map(({ count }) => count)) + withoutTemplate,
+      undecoded: sum(Object.values(undecodedByKind)),
+      withoutTemplate: sum(WITHOUT_TEMPLATE.map((kind) => undecodedByKind[kind] ?? 0)),
       packets: sum(interfaces.map(({ packetsIn }) => packetsIn)),
       bytes: sum(interfaces.map(({ bytesIn }) => bytesIn)),
     },
@@ -78,10 +84,10 @@ export function interfacesBetween(from: Mark, to: Mark): readonly InterfaceReadi
   });
 }
 
-/** Of what should have come, 0 to 1. */
-export function lossOf({ records, lostRecords, datagrams, lostDatagrams }: Totals): number {
+/** Of what should have come, 0 to 1; what an agent could not sample is lost as well. */
+export function lossOf({ records, lostRecords, datagrams, lostDatagrams, droppedSamples }: Totals): number {
   const share = (lost: number, came: number) => (lost === 0 ? 0 : lost / (lost + came));
-  return Math.max(share(lostRecords, records), share(lostDatagrams, datagrams));
+  return Math.max(share(lostRecords, records), share(lostDatagrams, datagrams), share(droppedSamples, records));
 }
 
 function sum(values: readonly number[]): number {

@@ -16,17 +16,32 @@ export interface ExporterReading {
   readonly leftOut: Readonly<Record<string, number>>;
   /** False while another exporter of its site counts. */
   readonly isActive: boolean;
-  /** By reason, which names version, set or field. */
-  readonly undecoded: readonly Undecoded[];
-  /** Data sets whose template is not known yet, and those that were given up for lack of it. */
-  readonly waitingForTemplate: number;
-  readonly withoutTemplate: number;
-  readonly templates: number;
-  readonly templatesRefused: number;
+  /** Records that count no packet, as of firewalls' events; and of options and interface counters. */
+  readonly events: number;
+  readonly otherRecords: number;
+  /** Records of which packets or bytes are estimated, since the exporter tells only the other. */
+  readonly estimatedRecords: number;
+  /** Records whose sampling rate the exporter does not say. */
+  readonly unknownRateRecords: number;
+  readonly lateRecords: number;
+  /** What was sent and never came, by its sequence numbers. */
   readonly lostRecords: number;
   readonly lostDatagrams: number;
   readonly reordered: number;
+  readonly duplicates: number;
   readonly restarts: number;
+  /** Packets that an sFlow agent could not sample, as it says itself. */
+  readonly droppedSamples: number;
+  readonly templates: number;
+  readonly templatesRefused: number;
+  readonly templateChanges: number;
+  /** Sets that were kept until their template came, those that it came for, and bytes that wait now. */
+  readonly keptSets: number;
+  readonly recoveredSets: number;
+  readonly waitingBytes: number;
+  /** What was not understood; and the first reasons, which name version, set or field. */
+  readonly undecodedByKind: Readonly<Record<string, number>>;
+  readonly undecoded: readonly Undecoded[];
   /** Its clock minus ours; null: it has not said its time. */
   readonly clockSkewMs: number | null;
   /** Since its last datagram. */
@@ -37,6 +52,7 @@ export interface ExporterReading {
 }
 
 export interface Undecoded {
+  readonly kind: string;
   readonly reason: string;
   readonly count: number;
 }

@@ -1,6 +1,7 @@
 /** What is kept of an exporter between readings, and how a reading changes it. Pure: `now` is an argument. */
 import {
   EXPORTER_FAULTS,
+  type ExporterTerms,
   FAULT_TIMES,
   type FaultKind,
   type Observed,
@@ -45,7 +46,7 @@ const LEAST_MS = MARK_MS;
 export function nextRecord(
   before: ExporterRecord | null,
   reading: ExporterReading,
-  silentAfterMs: number,
+  terms: ExporterTerms,
   nowMs: number,
 ): { readonly record: ExporterRecord; readonly changes: readonly FaultChange[] } {
   // Counters that went down are those of a later exporter with the same address.
@@ -56,7 +57,7 @@ export function nextRecord(
   const observed: Observed = {
     reading,
     minute: minuteOf(marks, mark),
-    silentAfterMs,
+    terms,
     swings: { count: swings.length, last: swings.at(-1)?.sampling ?? null },
   };
   const faults = new Map<FaultKind, FaultRecord>();

@@ -84,12 +84,20 @@ describe("a fault begins and ends once", () => {
 
   test("unknown_sampling: when it is unknown for a minute, until it is known", () => {
     const unknown: Sampling = { domain: 7, sampler: 0, rate: 0, origin: "unknown" };
-    const course = new Course().run(60, GROW, { samplings: [unknown] });
+    const grow = { ...GROW, unknownRateRecords: 500 };
+    const course = new Course().run(70, grow, { samplings: [unknown] });
     expect(course.changes).toEqual([]);
-    course.run(10, GROW, { samplings: [unknown] });
+    course.run(10, grow, { samplings: [unknown] });
     expect(course.view().faults[0]?.text).toContain("the sampling rate of domain 7 is not known");
-    course.run(10, GROW, { samplings: [{ ...unknown, rate: 100, origin: "options" }] });
-    expect(course.changes).toEqual(["65 s unknown_sampling begun", "75 s unknown_sampling ended"]);
+    course.run(80, GROW, { samplings: [{ ...unknown, rate: 100, origin: "options" }] });
+    expect(course.changes).toEqual(["75 s unknown_sampling begun", "145 s unknown_sampling ended"]);
+  });
+
+  test("unknown_sampling: not of one whose rate is configured", () => {
+    const exporters = new Exporters([exporterConfig({ sampling_rate: 1000 })], 0);
+    const times = Array.from({ length: 30 }, (_, i) => i * EVERY_MS);
+    const take = (at: number) => exporters.take([exporterReading({ records: at, unknownRateRecords: at })], at);
+    expect(times.flatMap(take)).toEqual([]);
   });
 
   test("losing: from 1 % on, not below, and until it is a thousandth", () => {
@@ -122,7 +130,8 @@ describe("a fault begins and ends once", () => {
   test("undecodable: names what is not understood", () => {
     const exporters = new Exporters([exporterConfig()], 0);
     const take = (at: number, count: number) => {
-      const reading = exporterReading({ records: 2400 + at / 10, undecoded: [{ reason: "field 315", count }] });
+      const undecoded = [{ kind: "field_length", reason: "field 315", count }];
+      const reading = exporterReading({ records: 2400 + at / 10, undecodedByKind: { field_length: count }, undecoded });
       return exporters.take([reading], at).map(({ kind, change }) => `${at} ${kind} ${change}`);
     };
     const times = Array.from({ length: 20 }, (_, i) => i * EVERY_MS);
@@ -131,9 +140,9 @@ describe("a fault begins and ends once", () => {
   });
 
   test("undecodable: data without its template", () => {
-    const course = new Course().run(80, { datagrams: 20, withoutTemplate: 5 }, { templates: 0 });
+    const course = new Course().run(80, { datagrams: 20 }, { templates: 0, waitingBytes: 1400 });
     expect(course.changes).toEqual(["75 s undecodable begun"]);
-    course.run(200, GROW);
+    course.run(200, GROW, { waitingBytes: 0 });
     expect(course.changes.at(-1)).toEndWith("undecodable ended");
   });
 

@@ -4,7 +4,7 @@
  * come from.
  */
 import type { ExporterConfig } from "../config/sections/telemetry.ts";
-import { EXPORTER_FAULTS, FAULT_REMEDIES, type FaultKind } from "./exporter-faults.ts";
+import { EXPORTER_FAULTS, type ExporterTerms, FAULT_REMEDIES, type FaultKind } from "./exporter-faults.ts";
 import { between, interfacesBetween, lossOf, type Mark, markOf } from "./exporter-minute.ts";
 import { type ExporterReading, exporterKey, type InterfaceCounts } from "./exporter-reading.ts";
 import { type ExporterRecord, type FaultChange, markBefore, minuteOf, nextRecord } from "./exporter-record.ts";
@@ -95,8 +95,7 @@ export class Exporters {
     const changes: ExporterChange[] = [];
     for (const reading of readings) {
       const key = exporterKey(reading);
-      const silentAfterMs = 1000 * (this.#entryOf(reading.name)?.silentAfterSeconds ?? Infinity);
-      const next = nextRecord(this.#records.get(key) ?? null, reading, silentAfterMs, nowMs);
+      const next = nextRecord(this.#records.get(key) ?? null, reading, termsOf(this.#entryOf(reading.name)), nowMs);
       records.set(key, next.record);
       for (const change of next.changes) changes.push({ ...change, view: this.#viewOf(next.record) });
     }
@@ -177,6 +176,11 @@ export class Exporters {
       }
     }
   }
+}
+
+function termsOf(entry: ExporterConfig | null): ExporterTerms {
+  if (entry === null) return { silentAfterMs: Infinity, hasRate: false };
+  return { silentAfterMs: 1000 * entry.silentAfterSeconds, hasRate: entry.samplingRate !== null };
 }
 
 function ratesOf(marks: readonly Mark[], now: Mark): Pick<HeardView, "rates" | "interfaceRates"> {

@@ -24,11 +24,9 @@ async function get(path: string): Promise<Record<string, unknown>> {
 function views() {
   const exporters = new Exporters([exporterConfig(), exporterConfig({ address: "192.0.2.2", name: "edge2" })], 0);
   exporters.take([exporterReading({ lostRecords: 3, clockSkewMs: null })], 80_000);
-  const undecoded = [{ reason: "field 315", count: 1 }];
-  exporters.take(
-    [exporterReading({ records: 4400, counted: 4400, lostRecords: 3, clockSkewMs: null, undecoded })],
-    100_000,
-  );
+  const of = { undecodedByKind: { field_length: 1, length: 0 }, clockSkewMs: null, lostRecords: 3 };
+  const undecoded = [{ kind: "field_length", reason: "field 315", count: 1 }];
+  exporters.take([exporterReading({ ...of, records: 4400, counted: 4400, undecoded })], 100_000);
   const now = { wallMs: READ_MS + 2000, monotonicMs: 102_000 };
   return { now, readAtMs: 100_000, listeners: [listenerReading()], exporters: exporters.views(102_000) };
 }
@@ -51,9 +49,12 @@ test("telemetry: each port and exporter, its rates, and what is wrong with it si
         ...{ protocols: ["netflow9"], last_seen: "2026-01-02T03:04:04.960Z", age_seconds: 2 },
         rates: { datagrams_per_sec: 0, records_per_sec: 100, counted_per_sec: 100, pps: 0, mbps: 0 },
         ...{ loss: 0, datagrams: 100, bytes: 140_000, records: 4400, counted_records: 4400, left_out_records: {} },
-        ...{ lost_records: 3, lost_datagrams: 0, reordered_datagrams: 0, restarts: 0, templates: 2 },
-        ...{ templates_refused: 0, waiting_for_template: 0, without_template: 0 },
-        undecoded: [{ reason: "field 315", count: 1 }],
+        ...{ event_records: 0, other_records: 4, estimated_records: 0, unknown_rate_records: 0, late_records: 0 },
+        ...{ lost_records: 3, lost_datagrams: 0, reordered_datagrams: 0, duplicate_datagrams: 0, dropped_samples: 0 },
+        ...{ restarts: 0, templates: 2, templates_refused: 0, template_changes: 0 },
+        ...{ kept_sets: 0, recovered_sets: 0, waiting_bytes: 0 },
+        undecoded_by_kind: { field_length: 1 },
+        undecoded: [{ kind: "field_length", reason: "field 315", count: 1 }],
         sampling: [{ domain: 0, sampler: 1, rate: 1000, origin: "options" }],
         interfaces: [
           {

@@ -91,15 +91,30 @@ export const ExporterWire = Type.Object(
     counted_records: Type.Optional(count),
     /** By reason, only those above zero. */
     left_out_records: Type.Optional(Type.Record(Type.String(), count)),
+    /** Those that count no packet: a firewall's events; and those of options and interface counters. */
+    event_records: Type.Optional(count),
+    other_records: Type.Optional(count),
+    /** Of which packets or bytes are estimated, since the exporter tells only the other. */
+    estimated_records: Type.Optional(count),
+    unknown_rate_records: Type.Optional(count),
+    late_records: Type.Optional(count),
     lost_records: Type.Optional(count),
     lost_datagrams: Type.Optional(count),
     reordered_datagrams: Type.Optional(count),
+    duplicate_datagrams: Type.Optional(count),
+    /** Packets that an sFlow agent could not sample, as it says itself. */
+    dropped_samples: Type.Optional(count),
     restarts: Type.Optional(count),
     templates: Type.Optional(count),
     templates_refused: Type.Optional(count),
-    waiting_for_template: Type.Optional(count),
-    without_template: Type.Optional(count),
-    undecoded: Type.Optional(Type.Array(Type.Object({ reason: Type.String(), count }, closed))),
+    template_changes: Type.Optional(count),
+    /** Sets kept until their template came, those that it came for, and bytes that wait now. */
+    kept_sets: Type.Optional(count),
+    recovered_sets: Type.Optional(count),
+    waiting_bytes: Type.Optional(count),
+    /** By kind, only those above zero; and the first reasons, which name version, set or field. */
+    undecoded_by_kind: Type.Optional(Type.Record(Type.String(), count)),
+    undecoded: Type.Optional(Type.Array(Type.Object({ kind: Type.String(), reason: Type.String(), count }, closed))),
     clock_skew_ms: Type.Optional(Type.Number()),
     sampling: Type.Optional(
       Type.Array(
@@ -206,22 +221,27 @@ function heardToWire({ reading, readAtMs, rates, interfaceRates, loss }: HeardVi
     },
     ...{ loss, datagrams, bytes, records },
     counted_records: reading.counted,
-    left_out_records: Object.fromEntries(Object.entries(leftOut).filter(([, left]) => left > 0)),
-    lost_records: reading.lostRecords,
-    lost_datagrams: reading.lostDatagrams,
-    reordered_datagrams: reading.reordered,
-    restarts: reading.restarts,
-    templates: reading.templates,
-    templates_refused: reading.templatesRefused,
-    waiting_for_template: reading.waitingForTemplate,
-    without_template: reading.withoutTemplate,
-    undecoded: [...undecoded],
+    left_out_records: aboveZero(leftOut),
+    ...{ event_records: reading.events, other_records: reading.otherRecords },
+    ...{ estimated_records: reading.estimatedRecords, unknown_rate_records: reading.unknownRateRecords },
+    ...{ late_records: reading.lateRecords, lost_records: reading.lostRecords },
+    ...{ lost_datagrams: reading.lostDatagrams, reordered_datagrams: reading.reordered },
+    ...{ duplicate_datagrams: reading.duplicates, dropped_samples: reading.droppedSamples },
+    ...{ restarts: reading.restarts, templates: reading.templates, templates_refused: reading.templatesRefused },
+    ...{ template_changes: reading.templateChanges, kept_sets: reading.keptSets },
+    ...{ recovered_sets: reading.recoveredSets, waiting_bytes: reading.waitingBytes },
+    undecoded_by_kind: aboveZero(reading.undecodedByKind),
+    undecoded: undecoded.map(({ kind, reason, count: times }) => ({ kind, reason, count: times })),
     clock_skew_ms: reading.clockSkewMs,
     sampling: samplings.map(({ domain, sampler, rate: one, origin }) =>
       omitNulls({ domain, sampler, rate: one === 0 ? null : one, origin }),
     ),
     interfaces: interfaces.map((one, i) => interfaceToWire(one, interfaceRates?.[i] ?? null)),
   });
+}
+
+function aboveZero(counts: Readonly<Record<string, number>>): Record<string, number> {
+  return Object.fromEntries(Object.entries(counts).filter(([, one]) => one > 0));
 }
 
 function interfaceToWire(reading: InterfaceReading, rates: InterfaceRates | null): InterfaceWire {
