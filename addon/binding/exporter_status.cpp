@@ -45,14 +45,19 @@ Napi::Object byKindObject(const Napi::Env& env, const FlowExporterStatus& flow) 
   return object;
 }
 
-Napi::Array undecodedArray(const Napi::Env& env, const FlowExporterStatus& flow) {
-  Napi::Array array = Napi::Array::New(env, flow.undecoded.size());
-  for (std::uint32_t i = 0; i < flow.undecoded.size(); i++) {
+bool isForTemplate(UndecodedKind kind) {
+  return kind == UndecodedKind::templateUnknown || kind == UndecodedKind::templateRoom;
+}
+
+Napi::Array undecodedArray(const Napi::Env& env, const FlowExporterStatus& flow, bool forTemplates) {
+  Napi::Array array = Napi::Array::New(env);
+  for (const UndecodedReason& reason : flow.undecoded) {
+    if (isForTemplate(reason.kind) != forTemplates) continue;
     Napi::Object object = Napi::Object::New(env);
-    object.Set("reason", Undecoded::textOf(flow.undecoded[i]));
-    object.Set("kind", kUndecodedKindNames.at(static_cast<std::size_t>(flow.undecoded[i].kind)));
-    object.Set("count", numberOf(flow.undecoded[i].count));
-    array.Set(i, object);
+    object.Set("kind", kUndecodedKindNames.at(static_cast<std::size_t>(reason.kind)));
+    object.Set("reason", Undecoded::textOf(reason));
+    object.Set("count", numberOf(reason.count));
+    array.Set(array.Length(), object);
   }
   return array;
 }
@@ -132,8 +137,11 @@ Napi::Object exporterObject(const Napi::Env& env, const ExporterStatus& exporter
   object.Set("leftOut", leftOutObject(env, exporter));
   object.Set("isActive", exporter.isActive);
   object.Set("undecodedByKind", byKindObject(env, flow));
-  object.Set("undecoded", undecodedArray(env, flow));
-  object.Set("waitingBytes", flow.waitingBytes);
+  object.Set("undecoded", undecodedArray(env, flow, false));
+  object.Set("missingTemplates", undecodedArray(env, flow, true));
+  const auto ofKind = [&](UndecodedKind kind) { return flow.undecodedByKind.at(static_cast<std::size_t>(kind)); };
+  object.Set("withoutTemplate", numberOf(ofKind(UndecodedKind::templateUnknown) + ofKind(UndecodedKind::templateRoom)));
+  object.Set("waitingForTemplate", flow.waitingBytes);
   object.Set("templates", flow.templates);
   object.Set("domains", flow.domains);
   object.Set("memoryBytes", numberOf(flow.memoryBytes));

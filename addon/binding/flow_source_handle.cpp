@@ -16,12 +16,12 @@ constexpr napi_type_tag kFlowSourceTag = {0x5e1b7a90c4d2f683, 0x96a0d7e3b82c415f
 }  // namespace
 
 Napi::Function FlowSourceHandle::define(const Napi::Env& env) {
-  return DefineClass(env, "FlowSource",
-                     {InstanceMethod<&FlowSourceHandle::status>("status"),
-                      InstanceMethod<&FlowSourceHandle::close>("close"),
-                      InstanceMethod<&FlowSourceHandle::setExporters>("setExporters"),
-                      InstanceMethod<&FlowSourceHandle::exporters>("exporters"),
-                      InstanceMethod<&FlowSourceHandle::receiver>("receiver")});
+  return DefineClass(
+      env, "FlowSource",
+      {InstanceMethod<&FlowSourceHandle::status>("status"), InstanceMethod<&FlowSourceHandle::close>("close"),
+       InstanceMethod<&FlowSourceHandle::setExporters>("setExporters"),
+       InstanceMethod<&FlowSourceHandle::exporters>("exporters"),
+       InstanceMethod<&FlowSourceHandle::receiver>("receiver")});
 }
 
 FlowSourceHandle::FlowSourceHandle(const Napi::CallbackInfo& info) : Napi::ObjectWrap<FlowSourceHandle>(info) {

@@ -99,6 +99,8 @@ void printBounds() {
   say("The largest number of a CPU that a worker can be pinned to, and of a queue.");
   number("CPU_NUMBER_MAX", kCpuMax);
   number("QUEUE_NUMBER_MAX", kQueueMax);
+  say("Of a source of frames that are a sample of the traffic: one in this number at most.");
+  number("SAMPLING_RATE_MAX", kFrameSamplingRateMax);
   say("Memory that AF_XDP locks for a queue at the usual MTU, bytes; twice as much for longer packets.");
   number("LOCKED_BYTES_PER_QUEUE", std::uint64_t{kXskBuffers} * kSmallBuffer);
   say("The oldest Linux that takes the XDP programs.");
@@ -169,9 +171,12 @@ void printRecords() {
                            {"ageMs", offsetof(sample_record, age_ms)},
                            {"direction", offsetof(sample_record, direction)},
                            {"verdict", offsetof(sample_record, verdict)},
+                           {"exporter", offsetof(sample_record, exporter)},
                            {"standsFor", offsetof(sample_record, stands_for)},
                            {"frame", offsetof(sample_record, frame)},
-                           {"frameBytes", sizeof(sample_record::frame)}});
+                           {"frameBytes", sizeof(sample_record::frame)},
+                           {"input", offsetof(sample_record, input)},
+                           {"isMade", offsetof(sample_record, is_made)}});
   say("A rule of the filter (rule_record): its size, where its fields begin, and the size of a port range.");
   object("RULE_RECORD", {{"bytes", sizeof(rule_record)},
                          {"expiresAtMs", offsetof(rule_record, expires_at_ms)},

@@ -19,6 +19,8 @@ export const WATCHED_HOSTS_MAX = 1024;
 /** The largest number of a CPU that a worker can be pinned to, and of a queue. */
 export const CPU_NUMBER_MAX = 1023;
 export const QUEUE_NUMBER_MAX = 4095;
+/** Of a source of frames that are a sample of the traffic: one in this number at most. */
+export const SAMPLING_RATE_MAX = 1_000_000;
 /** Memory that AF_XDP locks for a queue at the usual MTU, bytes; twice as much for longer packets. */
 export const LOCKED_BYTES_PER_QUEUE = 16_777_216;
 /** The oldest Linux that takes the XDP programs. */
@@ -197,9 +199,12 @@ export const SAMPLE_RECORD = {
   ageMs: 8,
   direction: 16,
   verdict: 17,
+  exporter: 18,
   standsFor: 20,
   frame: 24,
   frameBytes: 128,
+  input: 152,
+  isMade: 156,
 } as const;
 /** A rule of the filter (rule_record): its size, where its fields begin, and the size of a port range. */
 export const RULE_RECORD = {

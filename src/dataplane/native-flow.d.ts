@@ -97,17 +97,17 @@ export interface ExporterStatus {
   readonly templates: number;
   readonly templatesRefused: number;
   readonly templateChanges: number;
-  /** Sets that were kept until their template came, those that it came for, and bytes that wait now. */
+  /** Sets of data that came before their template: kept, decoded when it came, given up; and bytes that wait now. */
   readonly keptSets: number;
   readonly recoveredSets: number;
-  readonly waitingBytes: number;
-  /** What was not understood; and the first reasons, which name version, set or field. */
+  readonly withoutTemplate: number;
+  readonly waitingForTemplate: number;
+  /** The templates that were missed, by the first reasons. */
+  readonly missingTemplates: readonly Undecoded[];
+  /** What else was not understood, by the first reasons. */
+  readonly undecoded: readonly Undecoded[];
+  /** All of both. */
   readonly undecodedByKind: Readonly<Record<(typeof FLOW_UNDECODED)[number], number>>;
-  readonly undecoded: readonly {
-    readonly kind: (typeof FLOW_UNDECODED)[number];
-    readonly reason: string;
-    readonly count: number;
-  }[];
   /** Observation domains, engines and agents. */
   readonly domains: number;
   readonly memoryBytes: number;
@@ -126,6 +126,13 @@ export interface ExporterStatus {
   readonly interfaces: readonly ExporterInterface[];
   /** What an operator should do something about: an unknown sampling rate; null: nothing. */
   readonly error: string | null;
+}
+
+/** `reason` names the version, set or field. */
+export interface Undecoded {
+  readonly kind: (typeof FLOW_UNDECODED)[number];
+  readonly reason: string;
+  readonly count: number;
 }
 
 export interface ExporterInterface {

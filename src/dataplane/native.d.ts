@@ -49,6 +49,7 @@ export type SourceOptions =
       readonly zeroCopy: (typeof ZERO_COPIES)[number];
       /** The CPU for each queue's worker in turn; empty: not pinned. */
       readonly cpus: readonly number[];
+      readonly samplingRate?: SamplingRate;
     }
   | {
       readonly kind: "xdp_inline";
@@ -58,8 +59,24 @@ export type SourceOptions =
       readonly sampleEvery: number;
       readonly cpus: readonly number[];
     }
-  | { readonly kind: "pcap_live"; readonly interface: string; readonly cpus: readonly number[] }
-  | { readonly kind: "pcap_file"; readonly path: string; readonly pace: (typeof PACES)[number] };
+  | {
+      readonly kind: "pcap_live";
+      readonly interface: string;
+      readonly cpus: readonly number[];
+      readonly samplingRate?: SamplingRate;
+    }
+  | {
+      readonly kind: "pcap_file";
+      readonly path: string;
+      readonly pace: (typeof PACES)[number];
+      readonly samplingRate?: SamplingRate;
+    };
+
+/**
+ * One frame in this number arrives, and each counts as so many: 1 to SAMPLING_RATE_MAX, absent: 1. The numbers of
+ * QueueStats are those of the frames that arrive.
+ */
+export type SamplingRate = number;
 
 export interface QueueStats {
   readonly interface: string;

@@ -35,9 +35,10 @@ class ExporterTable {
 
   /// The exporter of that address; a new one if there is a rule for it and room. Else null, and counted.
   ///
-  /// Where there is no room, the exporter of this thread that was silent the longest gives way: to one whose rule is for
-  /// its address alone, at once; to others only after kForgottenMs, so that an attacker who sends from all addresses of a wide
-  /// prefix takes nothing from those that are there. One whose rule is for its address alone never gives way.
+  /// Where there is no room, the exporter of this thread that was silent the longest gives way: to one whose rule is
+  /// for its address alone, at once; to others only after kForgottenMs, so that an attacker who sends from all
+  /// addresses of a wide prefix takes nothing from those that are there. One whose rule is for its address alone never
+  /// gives way.
   [[nodiscard]] Exporter* find(const Address& address, std::uint64_t nowMs) {
     for (std::size_t at = slotOf(address); slots_[at] != kFree; at = (at + 1) & (kSlots - 1)) {
       Exporter& exporter = *exporters_[slots_[at]];

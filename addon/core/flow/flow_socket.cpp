@@ -141,9 +141,8 @@ SocketBuffer bufferOf(const UniqueFd& socket) noexcept {
   std::array<std::uint32_t, SK_MEMINFO_VARS> memory{};
   socklen_t length = sizeof memory;
   if (getsockopt(socket.get(), SOL_SOCKET, SO_MEMINFO, memory.data(), &length) != 0) return {};
-  return {.granted = memory[SK_MEMINFO_RCVBUF],
-          .used = memory[SK_MEMINFO_RMEM_ALLOC],
-          .dropped = memory[SK_MEMINFO_DROPS]};
+  return {
+      .granted = memory[SK_MEMINFO_RCVBUF], .used = memory[SK_MEMINFO_RMEM_ALLOC], .dropped = memory[SK_MEMINFO_DROPS]};
 }
 
 }  // namespace floodwall

@@ -46,8 +46,7 @@ FlowSession::FlowSession(FlowState& state, QueueShards& shards)
   granted_ = bufferOf(sockets_[0]).granted / 2;
   for (std::size_t i = 0; i < sockets_.size(); i++) {
     Shard& shard = shards.forQueue(name_, static_cast<int>(i));
-    workers_.push_back(std::make_unique<FlowWorker>(sockets_[i], *state.threads[i], shard,
-                                                    state.options.tickMs));
+    workers_.push_back(std::make_unique<FlowWorker>(sockets_[i], *state.threads[i], shard, state.options.tickMs));
     threads_.push_back(std::make_unique<CaptureThread>(
         "flow" + std::to_string(i) + "-" + std::to_string(state.options.at.port), cpuFor(state.options.cpus, i),
         [worker = workers_.back().get()](int stopFd) { worker->run(stopFd); }));
@@ -84,10 +83,8 @@ SessionHealth FlowSession::health() {
 std::vector<QueueStats> FlowSession::drops() const {
   std::vector<QueueStats> stats;
   for (std::size_t i = 0; i < workers_.size(); i++) {
-    stats.push_back({.interface = name_,
-                     .queue = static_cast<int>(i),
-                     .shard = {},
-                     .droppedKernel = workers_[i]->overruns()});
+    stats.push_back(
+        {.interface = name_, .queue = static_cast<int>(i), .shard = {}, .droppedKernel = workers_[i]->overruns()});
   }
   return stats;
 }

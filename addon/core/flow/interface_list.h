@@ -25,8 +25,8 @@ class InterfaceList {
   };
 
   InterfaceList() = default;
-  /// "7", "1-10", or a pattern of names. Throws std::out_of_range over the bound, std::invalid_argument on an empty text
-  /// or a range that ends before it begins.
+  /// "7", "1-10", or a pattern of names. Throws std::out_of_range over the bound, std::invalid_argument on an empty
+  /// text or a range that ends before it begins.
   explicit InterfaceList(std::span<const std::string> texts);
 
   /// `name` is empty where it is not known.

@@ -39,9 +39,7 @@ class InterfaceTable {
  private:
   static constexpr std::uint16_t kFree = 0xffff;
 
-  [[nodiscard]] std::size_t slotOf(std::uint32_t index) const noexcept {
-    return (index * 0x9e3779b1U) >> shift_;
-  }
+  [[nodiscard]] std::size_t slotOf(std::uint32_t index) const noexcept { return (index * 0x9e3779b1U) >> shift_; }
   InterfaceUse& find(std::uint32_t index, const ExporterRule& rule, const FlowExporter& names);
   void grow();
 

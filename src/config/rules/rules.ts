@@ -28,6 +28,7 @@ import {
 import {
   captureHasOneSource,
   cpusAreUnique,
+  inlineCountsEveryFrame,
   inlineUsesXdp,
   interfaceKeysHaveAnEffect,
   interfacesAreUnique,
@@ -99,6 +100,7 @@ const RULES: readonly Rule[] = [
   paceGoesWithFile,
   interfacesAreUnique,
   inlineUsesXdp,
+  inlineCountsEveryFrame,
   interfaceKeysHaveAnEffect,
   queuesAreUnique,
   cpusAreUnique,
