@@ -76,12 +76,12 @@ test("telemetry: each port and exporter, its rates, and what is wrong with it si
   });
 });
 
-test("without the section there is none, and the status says nothing of it", async () => {
+test("telemetry is not there without the section, and the status says nothing of it", async () => {
   expect(await get("telemetry")).toEqual({ enabled: false, listeners: [], exporters: [] });
   expect(await get("status")).not.toHaveProperty("telemetry");
 });
 
-test("the status has how many exporters are in each state", async () => {
+test("status telemetry has how many exporters are in each state", async () => {
   server.backend.statusView = status({ telemetry: countStates(views().exporters) });
   expect(await get("status")).toMatchObject({
     telemetry: { exporters: 2, faulty: 1, states: { ok: 1, silent: 1 } },
