@@ -242,7 +242,7 @@ test("event stream of exporters: a fault that begins or ends, for callers withou
   } as const;
   server.http.events.publish({ kind: "exporter", row: { ...of, state: "silent", faults: [fault] } });
   server.http.events.publish({ kind: "exporter", row: { ...of, state: "ok", faults: [] } });
-  tellAttack("a1", { target: ACME_HOST });
+  tellAttack("a1", { target: address(ACME_HOST) });
   await expectNext(operator, "exporter silent", "exporter ok", "attack a1 true");
   await expectNext(tenant, "attack a1 true");
 });
