@@ -28,10 +28,12 @@ import { ExporterDetail } from "./exporter-detail.tsx";
 import { Listeners } from "./listeners.tsx";
 
 const EVERY_MS = 3000;
+const PATH = "/api/v1/telemetry";
 
 export function Telemetry({ steps }: ViewProps) {
   const [address, listen] = steps;
-  const read = useResource<TelemetryWire>("/api/v1/telemetry", EVERY_MS);
+  const path = address === undefined ? PATH : `${PATH}?address=${encodeURIComponent(address)}`;
+  const read = useResource<TelemetryWire>(path, EVERY_MS);
   return (
     <Show loaded={read.state.value} what="exporters" onRetry={() => void read.refresh()}>
       {(telemetry) => {
