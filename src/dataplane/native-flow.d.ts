@@ -85,6 +85,7 @@ export interface ExporterStatus {
   /** Records of which packets or bytes are estimated, since the exporter tells only the other. */
   readonly estimatedRecords: number;
   readonly lateRecords: number;
+  /** 0 where the rule has a rate. */
   readonly unknownRateRecords: number;
   /** What the exporter sent and never came, by its sequence numbers. */
   readonly lostRecords: number;
@@ -152,7 +153,7 @@ export interface ExporterInterface {
 export interface FlowSource extends Source {
   /** Exporters that still have a rule keep their templates. Throws RangeError over EXPORTER_RULES_MAX. */
   setExporters(rules: readonly ExporterRule[]): void;
-  /** As of about a second ago at most. `interfaces` are empty unless asked for. */
+  /** As of 100 ms ago; a second where a thread has a thousand exporters. `interfaces` are empty unless asked for. */
   exporters(options: { readonly withInterfaces: boolean }): ExporterStatus[];
   receiver(): FlowReceiverStatus;
 }
