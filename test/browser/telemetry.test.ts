@@ -46,7 +46,7 @@ telemetry:
     await page.goto(`${dashboard.world.base}/#/telemetry`);
     await page.getByRole("link", { name: "edge1" }).click();
     await page.getByRole("heading", { name: "Exporter edge1" }).waitFor();
-    await page.getByRole("table", { name: "" }).first().waitFor();
+    await page.getByRole("row", { name: /^number 1 / }).waitFor();
     await page.getByText("All of it is understood.").waitFor();
     expect(await opened.violations()).toEqual([]);
     await page.goto(`${dashboard.world.base}/#/`);

@@ -148,11 +148,11 @@ const SAMPLING_COLUMNS: readonly Column<Sampling>[] = [
   numberColumn("Sampler", ({ sampler }) => sampler),
   {
     key: "rate",
-    title: "One packet in",
+    title: "One in",
     cell: ({ rate }) => (rate === undefined ? <Badge tone="danger">not known</Badge> : wholeNumber(rate)),
     isNumber: true,
   },
-  { key: "origin", title: "Known, since", cell: ({ origin }) => originText(origin), width: "medium" },
+  { key: "origin", title: "Said by", cell: ({ origin }) => originText(origin) },
 ];
 
 function Samplings({ samplings }: { readonly samplings: readonly Sampling[] }) {
