@@ -48,10 +48,10 @@ export function ExporterDetail({ address, exporter }: ExporterDetailProps) {
                 <Completeness exporter={exporter} />
                 <Samplings samplings={exporter.sampling ?? []} />
                 <NotUnderstood exporter={exporter} />
-                <Interfaces interfaces={exporter.interfaces ?? []} />
               </>
             )}
           </div>
+          {exporter.listen !== undefined && <Interfaces interfaces={exporter.interfaces ?? []} />}
         </>
       )}
     </>
@@ -216,7 +216,7 @@ const INTERFACE_COLUMNS: readonly Column<Interface>[] = [
 
 function Interfaces({ interfaces }: { readonly interfaces: readonly Interface[] }) {
   return (
-    <Panel title="Interfaces, estimated" isWide>
+    <Panel title="Interfaces, estimated">
       {interfaces.length === 0 ? (
         <p class="muted">None is known yet.</p>
       ) : (
