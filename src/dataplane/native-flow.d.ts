@@ -1,6 +1,5 @@
 /** What the addon offers for flow telemetry; the conventions are those of native.d.ts. */
 
-import type { Source } from "./native.d.ts";
 import type {
   FLOW_DIRECTIONS,
   FLOW_LEFT_OUT,
@@ -9,6 +8,7 @@ import type {
   INTERFACE_ROLES,
   SAMPLING_ORIGINS,
 } from "./native-constants.ts";
+import type { Source } from "./native-source.d.ts";
 
 /** A UDP port that takes sFlow v5, NetFlow v5 and v9 and IPFIX. Each thread is a queue in the source's status. */
 export interface FlowSourceOptions {

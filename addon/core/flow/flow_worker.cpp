@@ -18,7 +18,7 @@ constexpr unsigned kBatchesATurn = 16;
 /// A worker that found so many datagrams pauses and looks again: to be woken for each of them costs more than they do.
 /// The receive buffer holds what comes in the meantime.
 constexpr unsigned kWorthAPause = 4;
-constexpr std::chrono::microseconds kPause{200};
+constexpr std::chrono::microseconds kPause{500};
 
 void add(std::atomic<std::uint64_t>& counter, std::uint64_t more) noexcept {
   counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
