@@ -7,7 +7,8 @@ import { ADDRESS_BYTES, addressToBytes } from "../net/address.ts";
 import { mappedLength } from "../net/prefix.ts";
 import { messageOf } from "../system/error-message.ts";
 import { EncapsulatedTraffic } from "./encapsulated-traffic.ts";
-import type { Engine, Filter, Source, SourceOptions, SourceStatus } from "./native.d.ts";
+import type { FlowSlot } from "./flow-receivers.ts";
+import type { Encapsulation, Engine, Filter, Source, SourceOptions, SourceStatus } from "./native.d.ts";
 
 /** Sampling interval of headers in inline traffic, in packets. */
 const INLINE_SAMPLE_EVERY = 256;
@@ -19,18 +20,31 @@ export interface CaptureLog {
   error(fields: object, message: string): void;
 }
 
+export interface CaptureOptions {
+  readonly engine: Pick<Engine, "openSource">;
+  readonly config: CaptureConfig | null;
+  /** Ports that take flow records. */
+  readonly flows: readonly FlowSlot[];
+  readonly log: CaptureLog;
+  readonly every: (ms: number, fn: () => void) => () => void;
+  /** The active one: inline sources on its interfaces filter too. It must be closed after them. */
+  readonly filter: () => Filter | null;
+}
+
 export interface SourceView extends SourceStatus {
-  /** The name of the interface, or the path of the capture file. */
+  /** The name of the interface, the path of the capture file, or the port that takes flow records. */
   readonly name: string;
-  readonly kind: SourceOptions["kind"];
+  readonly kind: SourceOptions["kind"] | "flow";
   /** What the operator should change, although the source works. */
   readonly warning: string | null;
 }
 
 interface Slot {
   readonly name: string;
-  readonly options: SourceOptions;
-  /** Where the configuration has what is taken apart. */
+  readonly kind: SourceView["kind"];
+  readonly open: () => Source;
+  /** What is taken apart, and where the configuration has it. */
+  readonly decapsulated: readonly Encapsulation[];
   readonly decapsulateKey: string;
   readonly encapsulated: EncapsulatedTraffic;
   source: Source | null;
@@ -41,28 +55,31 @@ interface Slot {
 const NO_REASON = "the source gave no reason: see the kernel's log (dmesg), and whether the interface is up";
 
 export class Capture {
-  readonly #engine: Engine;
   readonly #slots: Slot[];
   readonly #log: CaptureLog;
   readonly #every: (ms: number, fn: () => void) => () => void;
-  readonly #filter: () => Filter | null;
   #isRunning = false;
   #cancel: () => void = () => {};
 
-  /** @param filter the active one: inline sources on its interfaces filter too. It must be closed after them. */
-  constructor(
-    engine: Engine,
-    config: CaptureConfig | null,
-    log: CaptureLog,
-    every: (ms: number, fn: () => void) => () => void,
-    filter: () => Filter | null = () => null,
-  ) {
-    this.#engine = engine;
+  constructor({ engine, config, flows, log, every, filter }: CaptureOptions) {
     this.#log = log;
     this.#every = every;
-    this.#filter = filter;
-    this.#slots = sourcesOf(config).map((wanted) => ({
-      ...wanted,
+    const packets = sourcesOf(config).map(({ name, options, decapsulateKey }) => ({
+      name,
+      kind: options.kind,
+      decapsulated: options.decapsulate ?? [],
+      decapsulateKey,
+      open: () => engine.openSource(options, filter()),
+    }));
+    const records = flows.map(({ name, open }) => ({
+      name,
+      kind: "flow" as const,
+      decapsulated: [],
+      decapsulateKey: "telemetry.exporters[].decapsulate",
+      open,
+    }));
+    this.#slots = [...packets, ...records].map((slot) => ({
+      ...slot,
       encapsulated: new EncapsulatedTraffic(),
       source: null,
       error: null,
@@ -90,7 +107,7 @@ export class Capture {
    */
   closeInline(interfaces: readonly string[]): void {
     for (const slot of this.#slots) {
-      if (slot.options.kind !== "xdp_inline" || !interfaces.includes(slot.name)) continue;
+      if (slot.kind !== "xdp_inline" || !interfaces.includes(slot.name)) continue;
       slot.source?.close();
       slot.source = null;
     }
@@ -99,7 +116,7 @@ export class Capture {
   status(): SourceView[] {
     return this.#slots.map((slot) => ({
       name: slot.name,
-      kind: slot.options.kind,
+      kind: slot.kind,
       warning: slot.encapsulated.warning,
       ...statusOf(slot),
     }));
@@ -116,7 +133,7 @@ export class Capture {
 
   #open(slot: Slot): void {
     try {
-      slot.source = this.#engine.openSource(slot.options, this.#filter());
+      slot.source = slot.open();
       slot.error = null;
       this.#log.info({ source: slot.name, mode: slot.source.status().mode }, "capture started");
     } catch (cause) {
@@ -127,7 +144,7 @@ export class Capture {
   /** Only logs: a source that failed while running recovers by itself. */
   #watch(slot: Slot, { state, error, queues }: SourceStatus): void {
     const before = slot.encapsulated.warning;
-    slot.encapsulated.look(queues, slot.decapsulateKey, slot.options.decapsulate ?? []);
+    slot.encapsulated.look(queues, slot.decapsulateKey, slot.decapsulated);
     const { warning } = slot.encapsulated;
     // The share in it changes with each look.
     if (warning !== null && before === null) this.#log.warn({ source: slot.name, warning }, "capture sees tunnels");
@@ -155,7 +172,11 @@ function reasonOf(error: string | null): string {
   return error === null || error.trim() === "" ? NO_REASON : error;
 }
 
-type Wanted = Pick<Slot, "name" | "options" | "decapsulateKey">;
+interface Wanted {
+  readonly name: string;
+  readonly options: SourceOptions;
+  readonly decapsulateKey: string;
+}
 
 function sourcesOf(config: CaptureConfig | null): Wanted[] {
   if (config === null) return [];

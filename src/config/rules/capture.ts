@@ -8,7 +8,7 @@ type File = Pruned<ConfigFile>;
 type Interface = NonNullable<NonNullable<NonNullable<File["capture"]>["interfaces"]>[number]>;
 
 /** Uses `in` instead of a comparison, since a key whose value has a wrong type is present too. */
-export function* captureHasOneSource({ capture }: File): Generator<Finding> {
+export function* captureHasOneSource({ capture, telemetry }: File): Generator<Finding> {
   if (capture === undefined) return;
   const hasTunnels = (capture.tunnels ?? []).length > 0;
   if ("interfaces" in capture && "pcap_file" in capture) {
@@ -17,8 +17,11 @@ export function* captureHasOneSource({ capture }: File): Generator<Finding> {
   if (hasTunnels && "pcap_file" in capture) {
     yield { path: ["capture", "pcap_file"], rule: "excludes tunnels: capture from the one or from the other" };
   }
-  if (!("interfaces" in capture) && !("pcap_file" in capture) && !hasTunnels) {
-    yield { path: ["capture"], rule: "needs interfaces or pcap_file: remove capture to run without" };
+  if (!("interfaces" in capture) && !("pcap_file" in capture) && !hasTunnels && telemetry === undefined) {
+    yield {
+      path: ["capture"],
+      rule: "needs interfaces or pcap_file, or telemetry beside it: remove capture to run without",
+    };
   }
 }
 
