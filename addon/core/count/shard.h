@@ -249,6 +249,7 @@ class Shard {
   void countSampled(const Pending& pending, Link link, StatDelta& delta);
   void countRecordBatch(std::span<const FlowRecord> records);
   void lookUp(std::span<const FlowRecord> records) noexcept;
+  [[nodiscard]] bool isSpread(const FlowRecord& record) const noexcept { return record.durationMs > control_.windowMs; }
   void countRecord(const FlowRecord& record, const Keys& keys, StatDelta& delta);
   Amount amountOf(const FlowRecord& record, std::uint32_t rate) noexcept;
   /// `frame()` is asked for if it becomes a sample; `sample` has what else is known of it.
