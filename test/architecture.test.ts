@@ -58,7 +58,7 @@ const CORE_ARROWS: Readonly<Record<string, readonly string[]>> = {
   capture: ["base", "parse", "count", "device", "program"],
   filter: ["base", "device", "program"],
   inline: ["base", "parse", "count", "program", "capture", "filter"],
-  findings: ["device", "program", "capture", "filter", "inline"],
+  findings: ["device", "program", "parse", "capture", "filter", "inline"],
 };
 
 const source = sourceFiles("src");

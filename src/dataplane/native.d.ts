@@ -12,20 +12,19 @@ import type { IntervalRows } from "../traffic/interval-rows.ts";
 import type { NetworksTable } from "../traffic/network-lookup.ts";
 import type {
   CLOCKS,
-  ENCAPSULATIONS,
   FILTER_ENDS,
   FILTER_ORIGINS,
   FILTER_VERDICTS,
   FORWARD_OUTCOMES,
-  PACES,
   PINNED_STATES,
   SOURCE_STATES,
   TUNNEL_KINDS,
   XDP_MODES,
-  ZERO_COPIES,
 } from "./native-constants.ts";
+import type { Encapsulation, SourceOptions } from "./source-options.ts";
 
-export type Encapsulation = (typeof ENCAPSULATIONS)[number];
+export type { Encapsulation, SourceOptions };
+
 type XdpMode = (typeof XDP_MODES)[number];
 
 export interface EngineOptions {
@@ -39,55 +38,6 @@ export interface EngineOptions {
   /** A host without packets for this time leaves the table. */
   readonly idleMs: number;
 }
-
-export type SourceOptions =
-  | {
-      readonly kind: "af_xdp";
-      readonly interface: string;
-      /** null: all RX queues of the interface. */
-      readonly queues: readonly number[] | null;
-      readonly xdpMode: XdpMode;
-      readonly zeroCopy: (typeof ZERO_COPIES)[number];
-      /** The CPU for each queue's worker in turn; empty: not pinned. */
-      readonly cpus: readonly number[];
-      readonly decapsulate?: readonly Encapsulation[];
-    }
-  | {
-      readonly kind: "xdp_inline";
-      readonly interface: string;
-      readonly xdpMode: XdpMode;
-      /** One header in `sampleEvery` is copied out for samples. */
-      readonly sampleEvery: number;
-      readonly cpus: readonly number[];
-      readonly decapsulate?: readonly Encapsulation[];
-    }
-  | {
-      readonly kind: "pcap_live";
-      readonly interface: string;
-      readonly cpus: readonly number[];
-      readonly decapsulate?: readonly Encapsulation[];
-    }
-  | {
-      readonly kind: "pcap_file";
-      readonly path: string;
-      readonly pace: (typeof PACES)[number];
-      readonly decapsulate?: readonly Encapsulation[];
-    }
-  | {
-      /** Mirrored frames in GRE or ERSPAN to an address of this machine. */
-      readonly kind: "mirror_tunnel";
-      /** As the status calls it. */
-      readonly name: string;
-      readonly address: Uint8Array;
-      /** Prefixes that frames may come from: 16 bytes each, and as many lengths. */
-      readonly fromAddresses: Uint8Array;
-      readonly fromLengths: readonly number[];
-      /** Bytes. */
-      readonly receiveBuffer: number;
-      readonly cpus: readonly number[];
-      /** `gre` or `erspan` among it. */
-      readonly decapsulate?: readonly Encapsulation[];
-    };
 
 export interface QueueStats {
   readonly interface: string;

@@ -20,7 +20,7 @@ struct ProgramVariant {
   bool filters = false;
   bool countsOutgoing = false;
   std::uint32_t maxHosts = 1;
-  Encapsulations decapsulated;
+  Encapsulations decapsulated{};
 };
 
 struct ProgramProbe {

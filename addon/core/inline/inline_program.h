@@ -28,7 +28,7 @@ struct InlineProgramOptions {
   /// The interface's frames may be longer than one buffer.
   bool hasFragments = false;
   /// What packets are taken out of.
-  Encapsulations decapsulated;
+  Encapsulations decapsulated{};
   /// Where the interface filters too: the filter's maps, which outlive the program.
   const FilterMaps* filter = nullptr;
   /// See FilterProgram.
