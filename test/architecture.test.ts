@@ -62,7 +62,7 @@ const CORE_ARROWS: Readonly<Record<string, readonly string[]>> = {
   flow: ["base", "parse", "count"],
   collector: ["base", "count", "capture", "flow"],
   inline: ["base", "parse", "count", "program", "capture", "filter"],
-  findings: ["device", "program", "capture", "filter", "inline"],
+  findings: ["device", "program", "parse", "capture", "filter", "inline"],
 };
 
 const source = sourceFiles("src");

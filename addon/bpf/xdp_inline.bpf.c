@@ -189,6 +189,8 @@ __noinline __u32 take_apart(struct xdp_md* ctx, struct packet* packet) {
   if (!packet) return 0;
   struct walk walk = {.end = ctx->data_end - ctx->data, .payload = PAYLOAD_ETHERNET, .kinds = settings.decapsulated};
   __u32 taken = 0;
+  // Unrolled: Linux 6.1 does not take the loop as the compiler lays it out, with its head behind its body.
+#pragma unroll
   for (int tunnels = 0; tunnels <= TUNNELS_MAX; tunnels++) {
     const __u32 begin = walk.offset, without_ethernet = walk.payload == PAYLOAD_ETHERNET ? 0 : sizeof(struct ethhdr);
     struct packet inner = {};

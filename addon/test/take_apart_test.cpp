@@ -116,7 +116,7 @@ TEST_CASE("tunnels: IPv6 in IPv4 and in IPv6, IPv4 in IPv6") {
 }
 
 TEST_CASE("labels and PPPoE: IP behind them counts with the whole frame, and is no IP unasked") {
-  using enum Encapsulation;
+  constexpr auto mpls = Encapsulation::mpls, sessions = Encapsulation::pppoe;
   const Bytes stack = ethernet(0x8847) + labels(3, kPacket);
   const Parsed taken = parse(stack, {.kinds = {mpls}});
   CHECK(taken.packet.destination == kInner);
@@ -131,12 +131,11 @@ TEST_CASE("labels and PPPoE: IP behind them counts with the whole frame, and is 
   CHECK(parse(ethernet(0x8847) + labels(MPLS_LABELS_MAX, kPacket), {.kinds = {mpls}}).error == ParseError::none);
   CHECK(parse(ethernet(0x8847) + labels(MPLS_LABELS_MAX + 1, kPacket), {.kinds = {mpls}}).error == ParseError::notIp);
   const Bytes session = ethernet(0x8864) + pppoe(0x0021, kPacket);
-  CHECK(parse(session, {.kinds = {Encapsulation::pppoe}}).packet.destination == kInner);
-  CHECK(parse(ethernet(0x8864) + pppoe(0x0057, kPacket6), {.kinds = {Encapsulation::pppoe}}).packet.destination ==
-        ipv6(1, 1));
-  CHECK(parse(session, {}).packet.inside == Encapsulation::pppoe);
+  CHECK(parse(session, {.kinds = {sessions}}).packet.destination == kInner);
+  CHECK(parse(ethernet(0x8864) + pppoe(0x0057, kPacket6), {.kinds = {sessions}}).packet.destination == ipv6(1, 1));
+  CHECK(parse(session, {}).packet.inside == sessions);
   // LCP is not IP.
-  CHECK(parse(ethernet(0x8864) + pppoe(0xc021, kPacket), {.kinds = {Encapsulation::pppoe}}).error == ParseError::notIp);
+  CHECK(parse(ethernet(0x8864) + pppoe(0xc021, kPacket), {.kinds = {sessions}}).error == ParseError::notIp);
 }
 
 TEST_CASE("tunnels in tunnels: the innermost within the bound, then the packet around it and so on") {

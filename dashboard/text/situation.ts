@@ -74,7 +74,10 @@ function capturePart({ interfaces }: StatusWire["capture"], loss: number | null)
     return { name: "capture", tone: "danger", text: `Capture: ${failed} of ${counted(all, "interface")} failed` };
   if (running === 0) return { name: "capture", tone: "warn", text: "Capture has ended" };
   if (loss === null) return { name: "capture", tone: "info", text: "Capture loss: measuring" };
-  return { name: "capture", tone: loss > LOSS_TOLERATED ? "danger" : "ok", text: `Capture loss ${percent(loss)}` };
+  if (loss > LOSS_TOLERATED) return { name: "capture", tone: "danger", text: `Capture loss ${percent(loss)}` };
+  const opaque = interfaces.find(({ warning }) => warning !== undefined);
+  if (opaque !== undefined) return { name: "capture", tone: "warn", text: `Capture: mostly tunnels on ${opaque.name}` };
+  return { name: "capture", tone: "ok", text: `Capture loss ${percent(loss)}` };
 }
 
 function telemetryPart({ exporters, faulty }: NonNullable<StatusWire["telemetry"]>): SituationPart {

@@ -12,7 +12,6 @@ import type { IntervalRows } from "../traffic/interval-rows.ts";
 import type { NetworksTable } from "../traffic/network-lookup.ts";
 import type {
   CLOCKS,
-  ENCAPSULATIONS,
   FILTER_ENDS,
   FILTER_ORIGINS,
   FILTER_VERDICTS,

@@ -31,6 +31,7 @@ import { ENCAPSULATIONS } from "./native-constants.ts";
 const PACKETS = 2000;
 const SEED = Number(process.env["SEED"] ?? Date.now() % 1_000_000);
 const V4 = { src: "198.51.100.7", dst: "203.0.113.9" };
+const FOREIGN = { src: "198.51.100.7", dst: "192.0.2.9" };
 const V6 = { src: "2001:db8::7", dst: "2001:db8:1::9" };
 
 const directory = mkdtempSync(join(tmpdir(), "floodwall-agreement-"));
@@ -54,7 +55,8 @@ function randomFrame(random: () => number): Sent {
     tcp({ ...ports, flags }),
     udp(ports),
     isV6 ? icmpv6(payload) : icmp(payload),
-    gre(ip(V4, udp())),
+    // What is inside goes to no network, so the packet around it counts.
+    gre(ip(FOREIGN, udp())),
     protocol(89, payload),
   ];
   const extensions = Array.from({ length: below(3) }, () => ({ type: 60, bytes: new Uint8Array(8 * (1 + below(3))) }));

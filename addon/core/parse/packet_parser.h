@@ -65,7 +65,7 @@ struct Packet {
 
 /// Which packets to take out of which tunnels.
 struct Decapsulation {
-  Encapsulations kinds;
+  Encapsulations kinds{};
   /// Of packets in tunnels only those whose IP header begins before this byte of the frame.
   std::uint8_t before = NETWORK_AT_MAX + 1;
 };

@@ -51,5 +51,4 @@ export const CaptureTunnels = described(
     CAPTURE_TUNNELS_MAX,
   ),
   "Mirrored frames that a switch or router sends in GRE or ERSPAN to an address of this machine. They are received beside all other traffic, up to about a million packets a second each; beyond that, mirror to an interface of its own and set its `decapsulate`.",
-  { examples: [[{ address: "192.0.2.10", from: ["198.51.100.0/24"] }]] },
 );

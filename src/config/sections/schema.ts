@@ -120,6 +120,7 @@ const Capture = described(
     examples: [
       { interfaces: [{ name: "eth1", mode: "mirror", cpus: [2, 3] }] },
       { interfaces: [{ name: "eth0", mode: "inline", xdp_mode: "native" }] },
+      { tunnels: [{ address: "192.0.2.10", from: ["198.51.100.0/24"] }] },
       { pcap_file: "/var/tmp/attack.pcap", pace: "max" },
     ],
   },
