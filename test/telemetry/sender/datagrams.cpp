@@ -208,7 +208,7 @@ class Ipfix final : public Datagrams {
  public:
   static constexpr std::array kFields = {Field{8, 4},   Field{12, 4}, Field{2, 8},  Field{1, 8},  Field{152, 8},
                                          Field{153, 8}, Field{7, 2},  Field{11, 2}, Field{10, 4}, Field{14, 4},
-                                         Field{4, 1},   Field{6, 1},  Field{5, 1},  Field{61, 1}};
+                                         Field{4, 1},   Field{6, 2},  Field{5, 1},  Field{61, 1}};
   static constexpr std::size_t kHeader = 16, kRecord = 57, kFirstAt = 24;
 
   explicit Ipfix(const SenderOptions& options) : options_(options) {}
@@ -227,9 +227,9 @@ class Ipfix final : public Datagrams {
       append16(bytes, record.destinationPort);
       append32(bytes, kInput);
       append32(bytes, kOutput);
-      append8(bytes, kUdp);
-      append16(bytes, 0);
-      append8(bytes, 0);
+      // Protocol, flags in two bytes, class of service, ingress.
+      static constexpr std::uint8_t kLast[] = {kUdp, 0, 0, 0, 0};
+      bytes.insert(bytes.end(), std::begin(kLast), std::end(kLast));
     }
     endSet(bytes, set);
     put16(bytes.data() + 2, static_cast<std::uint16_t>(bytes.size()));
