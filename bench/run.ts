@@ -33,6 +33,7 @@ import { requestRate } from "./request-rate.ts";
 import { scrub } from "./scrub.ts";
 import { scrubFirstRequest } from "./scrub-first-request.ts";
 import { scrubMemory } from "./scrub-memory.ts";
+import { telemetryRate } from "./telemetry/rate.ts";
 import { tick } from "./tick.ts";
 
 const BENCHES: Readonly<Record<string, Bench>> = {
@@ -50,6 +51,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   "detection-latency": detectionLatency,
   "detection-cost": detectionCost,
   "detection-under-load": detectionUnderLoad,
+  "telemetry-rate": telemetryRate,
   announce,
   tick,
   "hosts-read": hostsRead,
