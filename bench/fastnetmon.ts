@@ -22,6 +22,8 @@ export interface FastNetMonOptions {
   readonly thresholdPps: number;
   /** Default: any. */
   readonly cpu?: number;
+  /** Runs it: with another priority, say. */
+  readonly runner?: readonly string[];
 }
 
 export class FastNetMon {
@@ -49,6 +51,7 @@ export class FastNetMon {
     writeFileSync(join(directory, "fastnetmon.conf"), configure(options, directory));
     const pinned = options.cpu === undefined ? [] : ["taskset", "-c", String(options.cpu)];
     const command = [
+      ...(options.runner ?? []),
       ...pinned,
       "fastnetmon",
       "--configuration_file",

@@ -19,6 +19,8 @@ const RECEIVE_BUFFER = 32 << 20;
 /** What the kernel grants at most, and to a program that asks for nothing: FastNetMon. */
 const BUFFER_SETTINGS = ["rmem_max", "rmem_default"].map((name) => `/proc/sys/net/core/${name}`);
 const WORKER = join(import.meta.dir, "collector-worker.ts");
+/** As the sender: a receiver that waits for its CPU loses records, and its figures are those of the other processes. */
+const FIRST = ["chrt", "--rr", "1"];
 const NEVER_PPS = 2_000_000_000;
 
 export interface Receiver {
@@ -46,6 +48,7 @@ export const OURS: ReceiverKind = {
   programs: [],
   async start({ namespace }) {
     const command = [
+      ...FIRST,
       process.execPath,
       WORKER,
       JSON.stringify({ addon: ADDON, port: PORT, network: NETWORK, receiveBuffer: RECEIVE_BUFFER }),
@@ -108,6 +111,7 @@ const FASTNETMON: ReceiverKind = {
       network: NETWORK,
       thresholdPps: NEVER_PPS,
       cpu: COUNTING_CPU,
+      runner: FIRST,
     });
     await isListening(namespace);
     return { name: "FastNetMon", pid: rival.pid, stop: () => rival.stop() };
@@ -133,7 +137,7 @@ export function grantReceiveBuffers(undo: Undo): void {
 
 async function spawned({ namespace, undo }: Place, name: string, command: readonly string[]): Promise<Receiver> {
   const log = Bun.file(join(undo.folder(name), "log"));
-  const pinned = namespace.command(["taskset", "-c", String(COUNTING_CPU), ...command]);
+  const pinned = namespace.command([...FIRST, "taskset", "-c", String(COUNTING_CPU), ...command]);
   const child = Bun.spawn(pinned, { stdin: "ignore", stdout: log, stderr: log });
   const stop = async () => {
     // pmacct's plugins are processes of their own, which end with it when it is asked to end.
