@@ -57,6 +57,7 @@ const CORE_ARROWS: Readonly<Record<string, readonly string[]>> = {
   connections: [],
   capture: ["base", "parse", "count", "device", "program"],
   filter: ["base", "device", "program"],
+  flow: ["base", "parse", "count", "capture"],
   inline: ["base", "parse", "count", "program", "capture", "filter"],
   findings: ["device", "program", "capture", "filter", "inline"],
 };

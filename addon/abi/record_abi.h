@@ -21,12 +21,17 @@ struct sample_record {
   __u8 direction;
   /* enum filter_verdict; FILTER_VERDICTS: nothing here judged it. */
   __u8 verdict;
-  __u8 reserved[2];
-  /* Packets of its worker that it was drawn from. */
+  /* Of a sampled packet of flow telemetry: the number of its exporter; 0: not known. */
+  __u16 exporter;
+  /* Packets that it stands for: those of its worker that it was drawn from, times the sampling rate. */
   __u32 stands_for;
   /* From the start of the Ethernet header. Of a link without one: a header of zeros with the type. */
   __u8 frame[RECORD_FRAME_BYTES];
-  __u8 reserved2[8];
+  /* The exporter's interface where it came in (ifIndex); 0: not known. */
+  __u32 input;
+  /* 1: made of a flow record; the frame has its addresses, protocol, ports, TCP flags and length, and no more. */
+  __u8 is_made;
+  __u8 reserved[3];
 };
 FLOODWALL_ABI_ASSERT(sizeof(struct sample_record) == 160);
 

@@ -138,7 +138,8 @@ HostColumns hostRowsArgument(const Napi::CallbackInfo& info, std::size_t index) 
           .networks = columnOf<std::uint32_t>(rows, "networks", capacity),
           .idleMs = columnOf<double>(rows, "idleMs", capacity),
           .incoming = columnOf<double>(rows, "incoming", capacity * kMetrics),
-          .outgoing = columnOf<double>(rows, "outgoing", capacity * kMetrics)};
+          .outgoing = columnOf<double>(rows, "outgoing", capacity * kMetrics),
+          .weights = columnOf<double>(rows, "weights", capacity * kWeights)};
 }
 
 IntervalColumns intervalRowsArgument(const Napi::CallbackInfo& info, std::size_t index) {
@@ -158,7 +159,8 @@ CountColumns countRowsArgument(const Napi::CallbackInfo& info, std::size_t index
           .spansMs = columnOf<double>(rows, "spansMs", capacity),
           .isBefore = columnOf<std::uint8_t>(rows, "isBefore", capacity),
           .incoming = columnOf<double>(rows, "incoming", capacity * kMetrics),
-          .outgoing = columnOf<double>(rows, "outgoing", capacity * kMetrics)};
+          .outgoing = columnOf<double>(rows, "outgoing", capacity * kMetrics),
+          .weights = columnOf<double>(rows, "weights", capacity * kWeights)};
 }
 
 NetworksColumns networksArgument(const Napi::CallbackInfo& info, std::size_t index) {

@@ -4,6 +4,7 @@
 #include "constants.h"
 #include "errors.h"
 #include "filter_handle.h"
+#include "flow_options.h"
 #include "open_source.h"
 #include "tick_worker.h"
 
@@ -49,8 +50,10 @@ Napi::Function EngineHandle::define(const Napi::Env& env) {
       env, "Engine",
       {InstanceMethod<&EngineHandle::setNetworks>("setNetworks"),
        InstanceMethod<&EngineHandle::setScreens>("setScreens"), InstanceMethod<&EngineHandle::setWatched>("setWatched"),
-       InstanceMethod<&EngineHandle::openSource>("openSource"), InstanceMethod<&EngineHandle::openReplay>("openReplay"),
-       InstanceMethod<&EngineHandle::tick>("tick"), InstanceMethod<&EngineHandle::readScreened>("readScreened"),
+       InstanceMethod<&EngineHandle::openSource>("openSource"),
+       InstanceMethod<&EngineHandle::openFlowSource>("openFlowSource"),
+       InstanceMethod<&EngineHandle::openReplay>("openReplay"), InstanceMethod<&EngineHandle::tick>("tick"),
+       InstanceMethod<&EngineHandle::readScreened>("readScreened"),
        InstanceMethod<&EngineHandle::readRising>("readRising"), InstanceMethod<&EngineHandle::readHosts>("readHosts"),
        InstanceMethod<&EngineHandle::readHost>("readHost"), InstanceMethod<&EngineHandle::readCounts>("readCounts"),
        InstanceMethod<&EngineHandle::readGroups>("readGroups"),
@@ -116,6 +119,22 @@ Napi::Value EngineHandle::openSource(const Napi::CallbackInfo& info) {
     if (networks_) slot->source->setNetworks(networks_->columns());
     sources_.push_back(slot);
     return newHandle(info.Env().GetInstanceData<Constructors>()->source, slot);
+  });
+}
+
+Napi::Value EngineHandle::openFlowSource(const Napi::CallbackInfo& info) {
+  engine(info);
+  const Napi::Object options = objectArgument(info, 0, "options");
+  if (hasCaptureClock_) throw Napi::TypeError::New(info.Env(), "an engine with the capture clock takes only a replay");
+  return guarded(info.Env(), [&] {
+    dropClosed();
+    auto slot = std::make_shared<SourceSlot>();
+    FlowOptions parsed = flowOptions(options);
+    parsed.tickMs = options_.tickMs;
+    slot->source = floodwall::openFlowSource(std::move(parsed), exporterRules(options.Get("exporters")), sites_,
+                                             [engine = engine_] { return engine->addShard(); });
+    sources_.push_back(slot);
+    return newHandle(info.Env().GetInstanceData<Constructors>()->flowSource, slot);
   });
 }
 

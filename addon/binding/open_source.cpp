@@ -44,20 +44,36 @@ XdpInlineOptions inlineOptions(const Napi::Object& options, const EngineOptions&
           .filter = std::move(filter)};
 }
 
+/// Shards that count each frame as so many: of a source of sampled frames.
+AddShard sampledShards(const Napi::Object& options, AddShard addShard) {
+  if (options.Get("samplingRate").IsUndefined()) return addShard;
+  const std::uint32_t rate = uint32Of(options, "samplingRate");
+  if (rate == 0 || rate > kFrameSamplingRateMax) {
+    throw Napi::RangeError::New(options.Env(),
+                                "samplingRate must be from 1 to " + std::to_string(kFrameSamplingRateMax));
+  }
+  return [addShard = std::move(addShard), rate] {
+    auto shard = addShard();
+    shard->setSamplingRate(rate);
+    return shard;
+  };
+}
+
 }  // namespace
 
 std::unique_ptr<CaptureSource> openSource(const Napi::Object& options, const EngineOptions& engine,
                                           std::shared_ptr<KernelFilter> filter, const AddShard& addShard) {
   switch (choiceOf(options, "kind", kSourceKinds)) {
     case 0:
-      return openAfXdp(afXdpOptions(options), addShard);
+      return openAfXdp(afXdpOptions(options), sampledShards(options, addShard));
     case 1:
       return openXdpInline(inlineOptions(options, engine, std::move(filter)), addShard);
     case 2:
-      return openPcapLive({.interface = stringOf(options, "interface"), .cpus = cpusOf(options)}, addShard);
+      return openPcapLive({.interface = stringOf(options, "interface"), .cpus = cpusOf(options)},
+                          sampledShards(options, addShard));
     default: {
       const auto pace = static_cast<Pace>(choiceOf(options, "pace", kPaces));
-      return openPcapFile(stringOf(options, "path"), pace, addShard);
+      return openPcapFile(stringOf(options, "path"), pace, sampledShards(options, addShard));
     }
   }
 }

@@ -14,6 +14,9 @@
 #include "count/engine.h"
 #include "filter/pair_table.h"
 #include "filter/rule_table.h"
+#include "flow/exporter_rules.h"
+#include "flow/flow_exporter_status.h"
+#include "flow/flow_limits.h"
 #include "named_sets_abi.h"
 #include "parse/packet_parser.h"
 #include "program/program_load.h"
@@ -64,6 +67,21 @@ void object(const char* name, std::initializer_list<Field> fields) {
   std::printf("} as const;\n");
 }
 
+void printFlowBounds() {
+  say("Threads of a source of flow telemetry, and bytes of the receive buffer of each.");
+  number("FLOW_THREADS_MAX", kFlowThreadsMax);
+  number("RECEIVE_BUFFER_MIN", kReceiveBufferMin);
+  number("RECEIVE_BUFFER_MAX", kReceiveBufferMax);
+  say("Exporters of a source, those of a source without rules, rules of exporters, and of them those of one site.");
+  number("EXPORTERS_MAX", kExportersMax);
+  number("UNLISTED_EXPORTERS_MAX", kUnlistedExportersMax);
+  number("EXPORTER_RULES_MAX", kExporterRulesMax);
+  number("SITE_RULES_MAX", kSiteRulesMax);
+  say("Interfaces of an exporter that are counted one by one, and texts that name its external or internal ones.");
+  number("EXPORTER_INTERFACES_MAX", kExporterInterfacesMax);
+  number("INTERFACE_PATTERNS_MAX", kInterfacePatternsMax);
+}
+
 void printBounds() {
   say("Hosts that an engine tracks at most.");
   number("HOSTS_MAX", kHostsMax);
@@ -81,6 +99,8 @@ void printBounds() {
   say("The largest number of a CPU that a worker can be pinned to, and of a queue.");
   number("CPU_NUMBER_MAX", kCpuMax);
   number("QUEUE_NUMBER_MAX", kQueueMax);
+  say("Of a source of frames that are a sample of the traffic: one in this number at most.");
+  number("SAMPLING_RATE_MAX", kFrameSamplingRateMax);
   say("Memory that AF_XDP locks for a queue at the usual MTU, bytes; twice as much for longer packets.");
   number("LOCKED_BYTES_PER_QUEUE", std::uint64_t{kXskBuffers} * kSmallBuffer);
   say("The oldest Linux that takes the XDP programs.");
@@ -109,6 +129,7 @@ void printBounds() {
   number("FILTER_SCHEMA", FILTER_SCHEMA);
   say("Tunnels that packets can be forwarded into.");
   number("FORWARD_TUNNELS_MAX", FORWARD_TUNNELS_MAX);
+  printFlowBounds();
 }
 
 void printNames() {
@@ -133,6 +154,13 @@ void printNames() {
   say("What becomes of a packet that the filter passed, where it is forwarded: exactly one; and kinds of tunnels.");
   names("FORWARD_OUTCOMES", kForwardOutcomes);
   names("TUNNEL_KINDS", kTunnelKinds);
+  say("Of flow telemetry: see native-flow.d.ts.");
+  names("FLOW_PROTOCOLS", kFlowProtocolNames);
+  names("FLOW_DIRECTIONS", kRuleDirections);
+  names("FLOW_LEFT_OUT", kLeftOutNames);
+  names("INTERFACE_ROLES", kInterfaceRoleNames);
+  names("FLOW_UNDECODED", kUndecodedKindNames);
+  names("SAMPLING_ORIGINS", kSamplingOrigins);
 }
 
 void printRecords() {
@@ -143,9 +171,12 @@ void printRecords() {
                            {"ageMs", offsetof(sample_record, age_ms)},
                            {"direction", offsetof(sample_record, direction)},
                            {"verdict", offsetof(sample_record, verdict)},
+                           {"exporter", offsetof(sample_record, exporter)},
                            {"standsFor", offsetof(sample_record, stands_for)},
                            {"frame", offsetof(sample_record, frame)},
-                           {"frameBytes", sizeof(sample_record::frame)}});
+                           {"frameBytes", sizeof(sample_record::frame)},
+                           {"input", offsetof(sample_record, input)},
+                           {"isMade", offsetof(sample_record, is_made)}});
   say("A rule of the filter (rule_record): its size, where its fields begin, and the size of a port range.");
   object("RULE_RECORD", {{"bytes", sizeof(rule_record)},
                          {"expiresAtMs", offsetof(rule_record, expires_at_ms)},

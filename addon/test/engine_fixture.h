@@ -27,6 +27,7 @@ struct HostRow {
   std::uint32_t network;
   double idleMs;
   HostRates rates;
+  RowWeights weights;
 
   [[nodiscard]] double incoming(Metric metric) const { return rates[static_cast<std::size_t>(metric)]; }
   [[nodiscard]] double outgoing(Metric metric) const { return rates[kMetrics + static_cast<std::size_t>(metric)]; }
@@ -40,20 +41,22 @@ class Columns {
         networks_(rows),
         idleMs_(rows),
         incoming_(rows * kMetrics),
-        outgoing_(rows * kMetrics) {}
-  HostColumns spans() { return {addresses_, groups_, networks_, idleMs_, incoming_, outgoing_}; }
+        outgoing_(rows * kMetrics),
+        weights_(rows * kWeights) {}
+  HostColumns spans() { return {addresses_, groups_, networks_, idleMs_, incoming_, outgoing_, weights_}; }
   [[nodiscard]] HostRow row(std::size_t i) const {
-    HostRow row{{}, groups_[i], networks_[i], idleMs_[i], {}};
+    HostRow row{{}, groups_[i], networks_[i], idleMs_[i], {}, {}};
     std::copy_n(&addresses_[i * 16], 16, row.address.bytes.begin());
     std::copy_n(&incoming_[i * kMetrics], kMetrics, row.rates.begin());
     std::copy_n(&outgoing_[i * kMetrics], kMetrics, row.rates.begin() + kMetrics);
+    std::copy_n(&weights_[i * kWeights], kWeights, row.weights.begin());
     return row;
   }
 
  private:
   std::vector<std::uint8_t> addresses_;
   std::vector<std::uint32_t> groups_, networks_;
-  std::vector<double> idleMs_, incoming_, outgoing_;
+  std::vector<double> idleMs_, incoming_, outgoing_, weights_;
 };
 
 inline void setNetworks(Engine& engine, const std::vector<Prefix>& prefixes) {

@@ -78,6 +78,8 @@ export interface CaptureInterface {
   readonly zeroCopy: "auto" | "on" | "off";
   /** The CPU for each queue's worker in turn; empty: not pinned. */
   readonly cpus: readonly number[];
+  /** One frame in this number is mirrored. */
+  readonly samplingRate: number;
 }
 
 export interface DetectionConfig {

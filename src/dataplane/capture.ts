@@ -140,10 +140,10 @@ function sourcesOf(config: CaptureConfig | null): { name: string; options: Sourc
 }
 
 function sourceOf(wanted: CaptureInterface): SourceOptions {
-  const { name, cpus, xdpMode, queues, zeroCopy } = wanted;
-  if (wanted.backend === "pcap") return { kind: "pcap_live", interface: name, cpus };
+  const { name, cpus, xdpMode, queues, zeroCopy, samplingRate } = wanted;
+  if (wanted.backend === "pcap") return { kind: "pcap_live", interface: name, cpus, samplingRate };
   if (wanted.mode === "inline") {
     return { kind: "xdp_inline", interface: name, xdpMode, sampleEvery: INLINE_SAMPLE_EVERY, cpus };
   }
-  return { kind: "af_xdp", interface: name, queues, xdpMode, zeroCopy, cpus };
+  return { kind: "af_xdp", interface: name, queues, xdpMode, zeroCopy, cpus, samplingRate };
 }

@@ -23,6 +23,7 @@ import type {
   XDP_MODES,
   ZERO_COPIES,
 } from "./native-constants.ts";
+import type { FlowSource, FlowSourceOptions } from "./native-flow.d.ts";
 
 type XdpMode = (typeof XDP_MODES)[number];
 
@@ -48,6 +49,7 @@ export type SourceOptions =
       readonly zeroCopy: (typeof ZERO_COPIES)[number];
       /** The CPU for each queue's worker in turn; empty: not pinned. */
       readonly cpus: readonly number[];
+      readonly samplingRate?: SamplingRate;
     }
   | {
       readonly kind: "xdp_inline";
@@ -57,8 +59,24 @@ export type SourceOptions =
       readonly sampleEvery: number;
       readonly cpus: readonly number[];
     }
-  | { readonly kind: "pcap_live"; readonly interface: string; readonly cpus: readonly number[] }
-  | { readonly kind: "pcap_file"; readonly path: string; readonly pace: (typeof PACES)[number] };
+  | {
+      readonly kind: "pcap_live";
+      readonly interface: string;
+      readonly cpus: readonly number[];
+      readonly samplingRate?: SamplingRate;
+    }
+  | {
+      readonly kind: "pcap_file";
+      readonly path: string;
+      readonly pace: (typeof PACES)[number];
+      readonly samplingRate?: SamplingRate;
+    };
+
+/**
+ * One frame in this number arrives, and each counts as so many: 1 to SAMPLING_RATE_MAX, absent: 1. The numbers of
+ * QueueStats are those of the frames that arrive.
+ */
+export type SamplingRate = number;
 
 export interface QueueStats {
   readonly interface: string;
@@ -149,6 +167,8 @@ export interface Engine {
    * filters in one program, in this order; it must be opened after the filter was attached.
    */
   openSource(options: SourceOptions, filter?: Filter | null): Source;
+  /** Throws an Error that names port and remedy. */
+  openFlowSource(options: FlowSourceOptions): FlowSource;
   openReplay(path: string): Replay;
   /**
    * Folds all workers' counts into the windows on a thread of its own. Only one call at a time. Not with the capture

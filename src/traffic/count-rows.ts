@@ -1,4 +1,5 @@
 /** Counts of watched hosts by fold in columns, as the packet counter returns them. */
+import { ROW_WEIGHTS } from "./host-rows.ts";
 import { METRICS } from "./rates.ts";
 
 /** The caller owns the arrays; the addon fills them. */
@@ -15,6 +16,11 @@ export interface CountRows {
   /** METRICS.length values per row: packets, megabits and new flows in the span. */
   readonly incoming: Float64Array;
   readonly outgoing: Float64Array;
+  /**
+   * As of HostRows: the variance of the counts divided by them. Those of folds before the host was watched, and of a time
+   * before the window, are that of the window in which the watching began.
+   */
+  readonly weights: Float64Array;
 }
 
 export function allocateCountRows(capacity: number): CountRows {
@@ -26,5 +32,6 @@ export function allocateCountRows(capacity: number): CountRows {
     isBefore: new Uint8Array(capacity),
     incoming: new Float64Array(capacity * METRICS.length),
     outgoing: new Float64Array(capacity * METRICS.length),
+    weights: new Float64Array(capacity * ROW_WEIGHTS.length),
   };
 }

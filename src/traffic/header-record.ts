@@ -21,11 +21,13 @@ export class HeaderRecords {
   readonly bytes: Uint8Array;
   /** Native byte order, which is little endian on all machines with the addon. */
   readonly #words: Uint32Array;
+  readonly #halves: Uint16Array;
   readonly #doubles: Float64Array;
 
   constructor(capacity: number) {
     this.bytes = new Uint8Array(capacity * HEADER_RECORD_BYTES);
     this.#words = new Uint32Array(this.bytes.buffer);
+    this.#halves = new Uint16Array(this.bytes.buffer);
     this.#doubles = new Float64Array(this.bytes.buffer);
   }
 
@@ -39,9 +41,25 @@ export class HeaderRecords {
     return this.#doubles[(index * HEADER_RECORD_BYTES + SAMPLE_RECORD.ageMs) / 8] as number;
   }
 
-  /** Number of packets of its worker that this one represents: a busier worker samples a smaller part. */
+  /**
+   * Number of packets that this one represents: those of its worker, of which a busier one samples a smaller part, times
+   * the rate at which the worker's traffic was sampled.
+   */
   standsFor(index: number): number {
     return this.#words[(index * HEADER_RECORD_BYTES + SAMPLE_RECORD.standsFor) / 4] as number;
+  }
+
+  /** Number of the exporter that sampled it, and of its interface where it came in (ifIndex); 0: not known. */
+  exporter(index: number): number {
+    return this.#halves[(index * HEADER_RECORD_BYTES + SAMPLE_RECORD.exporter) / 2] as number;
+  }
+  input(index: number): number {
+    return this.#words[(index * HEADER_RECORD_BYTES + SAMPLE_RECORD.input) / 4] as number;
+  }
+
+  /** Made of a flow record: the frame has addresses, protocol, ports, TCP flags and length; all else in it is not known. */
+  isMade(index: number): boolean {
+    return this.bytes[index * HEADER_RECORD_BYTES + SAMPLE_RECORD.isMade] === 1;
   }
 
   /** What the filter of this machine decided about it; null: nothing judged it, as on a mirror port. */

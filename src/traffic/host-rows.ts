@@ -19,7 +19,18 @@ export interface HostRows {
   /** METRICS.length values per row, each per second over the window. Outgoing ones are written only where they are counted. */
   readonly incoming: Float64Array;
   readonly outgoing: Float64Array;
+  /**
+   * How exact the rates are: ROW_WEIGHTS.length values per row, the variance of an estimate over the window divided by the
+   * estimate: incoming packets, incoming bytes, outgoing packets, outgoing bytes. 0: every packet was counted. Where one
+   * packet in w is sampled, those of packets are w - 1, and those of bytes (w - 1) times the mean squared length of a
+   * packet divided by its mean length; in a mix of traffic with several sampling rates, the mean over its estimate. The
+   * variance of n counted packets is weight * n, and that of a rate over t seconds weight * rate / t.
+   */
+  readonly weights: Float64Array;
 }
+
+/** The columns of `weights`. */
+export const ROW_WEIGHTS = ["packets", "bytes", "packetsOut", "bytesOut"] as const;
 
 export function allocateHostRows(capacity: number): HostRows {
   return {
@@ -30,6 +41,7 @@ export function allocateHostRows(capacity: number): HostRows {
     idleMs: new Float64Array(capacity),
     incoming: new Float64Array(capacity * METRICS.length),
     outgoing: new Float64Array(capacity * METRICS.length),
+    weights: new Float64Array(capacity * ROW_WEIGHTS.length),
   };
 }
 

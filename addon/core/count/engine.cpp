@@ -51,6 +51,8 @@ std::shared_ptr<Control> controlFor(const EngineOptions& options) {
   control->countOutgoing = options.countOutgoing;
   control->idleEpochs = options.idleMs / options.tickMs + 1;
   control->epochsPerSecond = std::max(1000 / options.tickMs, 1U);
+  control->windowMs = options.windowMs;
+  control->epochsPerWindow = options.windowMs / options.tickMs;
   return control;
 }
 
@@ -122,6 +124,7 @@ EngineStats Engine::stats() const {
   stats.memoryBytes = recent_.residentBytes() + hosts_.residentBytes() + sums_.residentBytes() +
                       networks_->memoryBytes() + screened_.residentBytes();
   if (intervals_ != nullptr) stats.memoryBytes += intervals_->residentBytes();
+  if (errors_ != nullptr) stats.memoryBytes += errors_->residentBytes();
   for (const auto& ledger : ledgers_) {
     stats.refusedHosts += ledger->shard->refusedHosts();
     stats.evictedRows += ledger->shard->evictedRows();

@@ -22,6 +22,7 @@
 #include "count/networks.h"
 #include "count/recent_hosts.h"
 #include "count/rising.h"
+#include "count/sampling_errors.h"
 #include "count/screens.h"
 #include "count/shard.h"
 #include "count/shard_ledger.h"
@@ -57,6 +58,8 @@ struct HostColumns {
   std::span<double> idleMs;
   std::span<double> incoming;
   std::span<double> outgoing;
+  /// kWeights a row: incoming packets and bytes, outgoing packets and bytes; see Weights. Without sampling zeros.
+  std::span<double> weights;
 };
 
 /// The hosts that the last fold handed over, in columns as they are read. Memory follows what is written.
@@ -68,11 +71,12 @@ class ScreenedRows {
             .networks = of(networks_),
             .idleMs = of(idleMs_),
             .incoming = of(incoming_),
-            .outgoing = of(outgoing_)};
+            .outgoing = of(outgoing_),
+            .weights = of(weights_)};
   }
   [[nodiscard]] std::size_t residentBytes() const {
     return addresses_.residentBytes() + groups_.residentBytes() + networks_.residentBytes() + idleMs_.residentBytes() +
-           incoming_.residentBytes() + outgoing_.residentBytes();
+           incoming_.residentBytes() + outgoing_.residentBytes() + weights_.residentBytes();
   }
 
  private:
@@ -86,6 +90,7 @@ class ScreenedRows {
   LazyArray<double> idleMs_{kScreenedMax, Pages::small};
   LazyArray<double> incoming_{kScreenedMax * kMetrics, Pages::small};
   LazyArray<double> outgoing_{kScreenedMax * kMetrics, Pages::small};
+  LazyArray<double> weights_{kScreenedMax * kWeights, Pages::small};
 };
 
 /// Columns of rows of intervals; groups.size() rows fit. The shapes of IntervalRows in native.d.ts.
@@ -105,6 +110,8 @@ struct CountColumns {
   std::span<std::uint8_t> isBefore;
   std::span<double> incoming;
   std::span<double> outgoing;
+  /// As in HostColumns.
+  std::span<double> weights;
 };
 
 struct TickSummary {
@@ -193,6 +200,7 @@ class Engine {
   // fold.cpp, in the order in which a fold goes through them.
   void takeSettings(std::uint64_t nowNs);
   void takeNetworks(std::shared_ptr<const Networks> networks);
+  void keepErrors();
   void leaveBuckets(std::uint64_t nowNs);
   void awaitShards(std::uint32_t epoch);
   void foldShard(ShardLedger& ledger, std::uint32_t epoch);
@@ -200,8 +208,8 @@ class Engine {
   void foldRow(ShardLedger& ledger, std::uint32_t row);
   std::uint32_t hostOfRow(const ShardLedger& ledger, std::uint32_t row, const std::array<Totals, 2>& totals);
   std::uint32_t untrackedHost(std::uint32_t place);
-  void addUntracked(std::uint32_t place, Direction direction, const Totals& delta);
-  void addToHost(std::uint32_t host, Direction direction, const Totals& delta);
+  void addUntracked(std::uint32_t place, Direction direction, const Weighed& delta);
+  void addToHost(std::uint32_t host, Direction direction, const Weighed& delta);
   void touch(std::uint32_t host);
   void dropClosedShards();
   void sweepHosts();
@@ -219,7 +227,7 @@ class Engine {
   // watched_counts.cpp
   void takeWatched(const WatchedHosts& before, std::uint64_t nowNs);
   void gatherPast(std::vector<std::uint32_t> hosts, std::uint64_t nowNs);
-  void countWatched(const Address& address, const std::array<Totals, 2>& totals);
+  void countWatched(const Address& address, const ShardLedger::RowDelta& delta);
   void handOverCounts(double spanMs);
   struct CountRow {
     Address address;
@@ -229,6 +237,7 @@ class Engine {
     /// The sum of a whole window that ended before the present one began.
     bool isBefore;
     std::array<Totals, 2> totals;
+    RowWeights weights;
   };
 
   // screening.cpp
@@ -251,6 +260,7 @@ class Engine {
   [[nodiscard]] HostRates ratesOfTotals(const std::array<Totals, 2>& totals) const noexcept;
 
   [[nodiscard]] HostRates ratesOfHost(std::uint32_t host) const noexcept;
+  [[nodiscard]] RowWeights weightsOfHost(std::uint32_t host) const noexcept;
   [[nodiscard]] double idleMsOf(std::uint32_t host) const noexcept;
   [[nodiscard]] std::uint32_t nowMs() const noexcept;
   void writeHost(std::uint32_t host, const HostColumns& out, std::size_t row) const noexcept;
@@ -278,6 +288,10 @@ class Engine {
   WindowSums sums_;
   /// null: nobody takes them.
   std::unique_ptr<const Intervals> intervals_;
+  /// null: nothing was ever sampled.
+  std::unique_ptr<SamplingErrors> errors_;
+  SamplingError::Time errorTime_{};
+  std::array<std::vector<SamplingError>, 2> groupErrors_;
   /// By group, by direction: always the sum over the group's hosts, those that gave way, and untracked packets.
   std::array<std::vector<Totals>, 2> groupSums_;
   /// By place: the number that stands for its untracked packets, or HostTable::kNone.
@@ -293,6 +307,7 @@ class Engine {
   std::shared_ptr<const WatchedHosts> watched_;
   /// By slot: what this fold found; and what was in the window before, of hosts that are newly watched.
   std::vector<std::array<Totals, 2>> watchedTotals_;
+  std::vector<std::array<Variance, 2>> watchedVariances_;
   std::vector<CountRow> pastCounts_;
   /// Hosts that may give way in one fold at most, and in the present one.
   std::uint32_t replacedMax_;

@@ -93,6 +93,9 @@ sample_record recordOf(const Sample& sample, bool isOutgoing, double ageMs) noex
   record.direction = isOutgoing ? 1 : 0;
   record.verdict = sample.verdict;
   record.stands_for = sample.standsFor;
+  record.exporter = sample.exporter;
+  record.input = sample.input;
+  record.is_made = sample.isMade ? 1 : 0;
   std::memcpy(record.frame, sample.data.data(), sizeof record.frame);
   return record;
 }
@@ -108,6 +111,8 @@ void Engine::writeRow(const ScreenedHost& host, const HostColumns& out, std::siz
   const auto at = static_cast<std::ptrdiff_t>(row * kMetrics);
   std::copy_n(host.rates.begin(), kMetrics, out.incoming.begin() + at);
   if (options_.countOutgoing) std::copy_n(host.rates.begin() + kMetrics, kMetrics, out.outgoing.begin() + at);
+  std::copy(host.weights.begin(), host.weights.end(),
+            out.weights.begin() + static_cast<std::ptrdiff_t>(row * kWeights));
 }
 
 void Engine::writeHost(std::uint32_t host, const HostColumns& out, std::size_t row) const noexcept {
@@ -124,6 +129,7 @@ std::uint32_t Engine::readScreened(const HostColumns& out) const {
   copy(rows.idleMs, out.idleMs, count);
   copy(rows.incoming, out.incoming, count * kMetrics);
   if (options_.countOutgoing) copy(rows.outgoing, out.outgoing, count * kMetrics);
+  copy(rows.weights, out.weights, count * kWeights);
   return screenedCount_;
 }
 
@@ -138,6 +144,7 @@ std::uint32_t Engine::readCounts(std::uint32_t first, const CountColumns& out) c
     // Rates per second of one second are counts.
     ratesOf(counted.totals[0], 1, out.incoming.subspan(row * kMetrics).first<kMetrics>());
     ratesOf(counted.totals[1], 1, out.outgoing.subspan(row * kMetrics).first<kMetrics>());
+    std::copy(counted.weights.begin(), counted.weights.end(), &out.weights[row * kWeights]);
   }
   return static_cast<std::uint32_t>(counts_.size());
 }
@@ -219,6 +226,7 @@ std::uint32_t Engine::readGroups(const HostColumns& out) const {
     const std::span<double, 2 * kMetrics> both(row.rates);
     ratesOf(groupSums_[0][group], clock_.seconds(), both.first<kMetrics>());
     ratesOf(groupSums_[1][group], clock_.seconds(), both.last<kMetrics>());
+    row.weights = rowWeights(groupErrors_[0][group].weights(errorTime_), groupErrors_[1][group].weights(errorTime_));
     writeRow(row, out, group);
   }
   return static_cast<std::uint32_t>(groupSums_[0].size());

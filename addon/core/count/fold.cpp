@@ -51,6 +51,7 @@ TickSummary Engine::fold(std::uint64_t nowNs) {
   for (const auto& ledger : ledgers_) ledger->lend(networks_, watched_, epoch);
   control_->epoch.store(epoch, std::memory_order_seq_cst);
   leaveBuckets(nowNs);
+  keepErrors();
   beginRising();
   awaitShards(epoch);
   for (const auto& ledger : ledgers_) {
@@ -90,18 +91,32 @@ void Engine::takeSettings(std::uint64_t nowNs) {
   if (watched_ != watchedBefore) takeWatched(*watchedBefore, nowNs);
 }
 
+/// From the first fold on that finds a shard with sampled traffic.
+void Engine::keepErrors() {
+  errorTime_ = SamplingError::timeOf(nowNs_, std::uint64_t{options_.windowMs} * 1'000'000);
+  const auto isWide = [](const std::unique_ptr<ShardLedger>& ledger) { return ledger->shard->isWide(); };
+  if (errors_ != nullptr || std::none_of(ledgers_.begin(), ledgers_.end(), isWide)) return;
+  auto errors = std::make_unique<SamplingErrors>(sums_.hosts(), options_.countOutgoing);
+  const std::scoped_lock held(lock_);
+  errors_ = std::move(errors);
+}
+
 /// Matches all hosts again. The long part only reads; readers wait for the short one that writes.
 void Engine::takeNetworks(std::shared_ptr<const Networks> networks) {
   std::vector<std::uint32_t> places(hosts_.end(), kNoPlace);
   std::array<std::vector<Totals>, 2> groupSums;
+  std::array<std::vector<SamplingError>, 2> groupErrors;
   for (auto& sums : groupSums) sums.assign(networks->groupCount(), Totals{});
+  for (auto& errors : groupErrors) errors.assign(networks->groupCount(), SamplingError{});
   for (std::uint32_t host = 0; host < hosts_.end(); host++) {
     if (!hosts_.isHost(host)) continue;
     places[host] = networks->match(hosts_[host].address);
     if (places[host] == kNoPlace) continue;
     const std::uint32_t group = networks->places()[places[host]].group;
     for (const Direction d : kDirections) {
-      if (sums_.counts(d)) groupSums[indexOf(d)][group].add(sums_.of(host, d));
+      if (!sums_.counts(d)) continue;
+      groupSums[indexOf(d)][group].add(sums_.of(host, d));
+      if (errors_ != nullptr) groupErrors[indexOf(d)][group].merge(errors_->of(host, d), errorTime_);
     }
   }
   const std::scoped_lock held(lock_);
@@ -116,6 +131,7 @@ void Engine::takeNetworks(std::shared_ptr<const Networks> networks) {
   }
   networks_ = std::move(networks);
   groupSums_ = std::move(groupSums);
+  groupErrors_ = std::move(groupErrors);
   untrackedHosts_.assign(networks_->places().size(), HostTable::kNone);
   untrackedByNetwork_.assign(networks_->networkCount(), 0);
   screensAll_ = true;
@@ -174,8 +190,9 @@ void Engine::foldShard(ShardLedger& ledger, std::uint32_t epoch) {
   }
   handover.finish(readable);
   const std::scoped_lock held(lock_);
-  ledger.takeUntracked(
-      [this](std::uint32_t place, Direction direction, const Totals& delta) { addUntracked(place, direction, delta); });
+  ledger.takeUntracked([this](std::uint32_t place, Direction direction, const Weighed& delta) {
+    addUntracked(place, direction, delta);
+  });
   ledger.isDone = isClosed && readable.isAll;
 }
 
@@ -185,6 +202,7 @@ void Engine::prefetchHost(const ShardLedger& ledger, std::uint32_t row) const no
   hosts_.prefetch(host - 1);
   sums_.prefetch(host - 1);
   if (intervals_ != nullptr) intervals_->prefetch(host - 1);
+  if (errors_ != nullptr) errors_->prefetch(host - 1);
 }
 
 void Engine::foldRow(ShardLedger& ledger, std::uint32_t row) {
@@ -198,14 +216,14 @@ void Engine::foldRow(ShardLedger& ledger, std::uint32_t row) {
     const Totals& totals = delta.totals[indexOf(d)];
     if (totals.isZero()) continue;
     if (host != HostTable::kNone) {
-      addToHost(host, d, totals);
+      addToHost(host, d, delta.of(indexOf(d)));
     } else if (place != kNoPlace) {
-      addUntracked(place, d, totals);
+      addUntracked(place, d, delta.of(indexOf(d)));
     }
   }
   if (host != HostTable::kNone) {
     touch(host);
-    if (hosts_[host].isWatched) countWatched(hosts_[host].address, delta.totals);
+    if (hosts_[host].isWatched) countWatched(hosts_[host].address, delta);
     if (!risingFew_[0].hold(delta.totals[0]) || !risingFew_[1].hold(delta.totals[1])) {
       noteRising(ledger, row, host, delta);
     }
@@ -228,23 +246,35 @@ std::uint32_t Engine::hostOfRow(const ShardLedger& ledger, std::uint32_t row, co
     if (place != kNoPlace && host == HostTable::kNone && replaceLighter(sizeOf(totals[0]) + sizeOf(totals[1]))) {
       host = hosts_.add(address, place);
     }
-    if (host != HostTable::kNone) hosts_[host].isWatched = watched_->slotOf(address) != kNoSlot;
+    if (host != HostTable::kNone) {
+      hosts_[host].isWatched = watched_->slotOf(address) != kNoSlot;
+      if (errors_ != nullptr) errors_->clear(host);
+    }
   }
   known = host == HostTable::kNone ? 0 : host + 1;
   return host;
 }
 
-void Engine::addUntracked(std::uint32_t place, Direction direction, const Totals& delta) {
-  untrackedByNetwork_[networks_->places()[place].network] += delta.packets();
+void Engine::addUntracked(std::uint32_t place, Direction direction, const Weighed& delta) {
+  untrackedByNetwork_[networks_->places()[place].network] += delta.totals.packets();
   std::uint32_t& host = untrackedHosts_[place];
-  if (host == HostTable::kNone) host = hosts_.addUntracked(place);
+  if (host == HostTable::kNone) {
+    host = hosts_.addUntracked(place);
+    if (host != HostTable::kNone && errors_ != nullptr) errors_->clear(host);
+  }
   if (host != HostTable::kNone) addToHost(host, direction, delta);
 }
 
-void Engine::addToHost(std::uint32_t host, Direction direction, const Totals& delta) {
-  sums_.add(host, direction, delta);
-  if (intervals_ != nullptr) intervals_->add(host, direction, delta, sums_.of(host, direction), clock_.seconds());
-  groupSums_[indexOf(direction)][networks_->places()[hosts_[host].place].group].add(delta);
+void Engine::addToHost(std::uint32_t host, Direction direction, const Weighed& delta) {
+  const Totals& totals = delta.totals;
+  const std::uint32_t group = networks_->places()[hosts_[host].place].group;
+  sums_.add(host, direction, totals);
+  if (intervals_ != nullptr) intervals_->add(host, direction, totals, sums_.of(host, direction), clock_.seconds());
+  groupSums_[indexOf(direction)][group].add(totals);
+  if (errors_ == nullptr) return;
+  errors_->add(host, direction, delta, errorTime_);
+  SamplingError& error = groupErrors_[indexOf(direction)][group];
+  if (!delta.variance.isZero() || error.isLive(errorTime_)) error.add(totals, delta.variance, errorTime_);
 }
 
 void Engine::touch(std::uint32_t host) {

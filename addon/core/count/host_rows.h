@@ -2,12 +2,14 @@
 // at the same time; everything else of a row belongs to the worker.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 
 #include "base/address.h"
 #include "base/lazy_array.h"
 #include "count/counters.h"
+#include "count/wide_rows.h"
 #include "parse/packet_parser.h"
 
 namespace floodwall {
@@ -98,7 +100,10 @@ inline void addCounters(Counters& counters, const Counters& delta) noexcept {
 class HostRows {
  public:
   HostRows(std::uint32_t capacity, bool countOutgoing)
-      : hot(capacity), cold(capacity), outgoing(countOutgoing ? capacity : 0) {}
+      : hot(capacity),
+        cold(capacity),
+        outgoing(countOutgoing ? capacity : 0),
+        wide{LazyArray<WideRow>(capacity), LazyArray<WideRow>(countOutgoing ? capacity : 0)} {}
 
   void countIncoming(std::uint32_t row, const Packet& packet, bool isNewFlow) noexcept {
     HotRow& counted = hot[row];
@@ -148,13 +153,16 @@ class HostRows {
   }
 
   [[nodiscard]] std::size_t residentBytes() const {
-    return hot.residentBytes() + cold.residentBytes() + outgoing.residentBytes();
+    return hot.residentBytes() + cold.residentBytes() + outgoing.residentBytes() + wide[0].residentBytes() +
+           wide[1].residentBytes();
   }
 
   LazyArray<HotRow> hot;
   LazyArray<ColdRow> cold;
   /// Empty where outgoing traffic is not counted.
   LazyArray<OutgoingRow> outgoing;
+  /// By direction: of what stands for more than one packet.
+  std::array<LazyArray<WideRow>, 2> wide;
 };
 
 }  // namespace floodwall

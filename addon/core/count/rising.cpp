@@ -107,17 +107,26 @@ std::uint32_t Engine::readRising(const HostColumns& out) {
   std::uint32_t count = 0;
   for (std::size_t i = 0; i < rising_.size() && count < out.groups.size(); i++) {
     RisingHost& rising = rising_[i];
-    std::array<Totals, 2> totals = staying_[i];
+    std::array<Totals, 2> untaken{};
+    std::array<Variance, 2> variances{};
     for (std::uint32_t row = rising.firstRow; row < rising.endRow; row++) {
-      risingRows_[row].ledger->addUntaken(risingRows_[row].row, totals);
+      risingRows_[row].ledger->addUntaken(risingRows_[row].row, untaken, variances);
     }
+    std::array<Totals, 2> totals = staying_[i];
+    for (std::size_t d = 0; d < totals.size(); d++) totals.at(d).add(untaken.at(d));
     const TrackedHost& host = hosts_[rising.host];
     const Place& at = networks_->places()[host.place];
     const HostRates rates = ratesOfTotals(totals);
     const double excess = screens_->excess(rates, at.group);
     if (excess < 1 || excess <= rising.excess) continue;
     rising.excess = excess;
-    writeRow({host.address, at.network, at.group, idleMsOf(rising.host), rates}, out, count++);
+    const auto weights = [&](Direction d) {
+      const auto side = static_cast<std::size_t>(d);
+      if (errors_ == nullptr) return weightsOf(variances.at(side), totals.at(side));
+      return errors_->of(rising.host, d).weightsWith(untaken.at(side), variances.at(side), errorTime_);
+    };
+    const RowWeights both = rowWeights(weights(Direction::incoming), weights(Direction::outgoing));
+    writeRow({host.address, at.network, at.group, idleMsOf(rising.host), rates, both}, out, count++);
   }
   return count;
 }

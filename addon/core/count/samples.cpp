@@ -4,24 +4,38 @@
 #include <cstring>
 
 namespace floodwall {
+namespace {
 
-void Sampler::choose() noexcept {
+constexpr std::uint64_t kRoundsDrawn = 4;
+
+}  // namespace
+
+void Sampler::choose(std::uint64_t rest) noexcept {
   taken_++;
   // A sudden flood is met within the epoch, before adapt() has seen it.
   if (taken_ >= target_) {
     taken_ = 0;
     every_ = every_ < (1U << 30) ? every_ * 2 : every_;
   }
-  // xorshift64 (Marsaglia 2003): a gap that is uniform over [0, 2N - 2] has the mean N - 1 and follows no rhythm that
-  // the traffic could have.
-  random_ ^= random_ << 13;
-  random_ ^= random_ >> 7;
-  random_ ^= random_ << 17;
-  skip_ = static_cast<std::uint32_t>(random_ % (std::uint64_t{every_} * 2 - 1));
+  // Whole rounds of what stands for very many packets choose it again and again.
+  rest %= std::uint64_t{every_} * kRoundsDrawn;
+  for (;;) {
+    // xorshift64 (Marsaglia 2003): a gap that is uniform over [0, 2N - 2] has the mean N - 1 and follows no rhythm that
+    // the traffic could have.
+    random_ ^= random_ << 13;
+    random_ ^= random_ >> 7;
+    random_ ^= random_ << 17;
+    const std::uint64_t gap = random_ % (std::uint64_t{every_} * 2 - 1);
+    if (gap >= rest) {
+      skip_ = static_cast<std::uint32_t>(gap - rest);
+      return;
+    }
+    rest -= gap + 1;
+  }
 }
 
 void Sampler::adapt(std::uint32_t epochsPerSecond) noexcept {
-  const std::uint64_t perSecond = std::uint64_t{seen_} * epochsPerSecond;
+  const std::uint64_t perSecond = seen_ * epochsPerSecond;
   every_ = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(perSecond / target_, 1, 1U << 30));
   skip_ = std::min(skip_, every_ * 2 - 2);
   seen_ = 0;
@@ -31,9 +45,11 @@ void Sampler::adapt(std::uint32_t epochsPerSecond) noexcept {
 void SampleSlot::write(const Sample& sample) noexcept {
   std::array<std::uint64_t, kWords> words;
   words[0] = sample.serial;
-  words[1] = std::uint64_t{sample.epoch} << 32 | std::uint64_t{sample.verdict} << 8 | sample.captured;
+  words[1] = std::uint64_t{sample.epoch} << 32 | std::uint64_t{sample.exporter} << 16 |
+             std::uint64_t{sample.verdict} << 8 | sample.captured;
   words[2] = std::uint64_t{sample.standsFor} << 32 | sample.wire;
-  std::memcpy(&words[3], sample.data.data(), kHeaderBytes);
+  words[3] = std::uint64_t{sample.input} << 32 | (sample.isMade ? 1 : 0);
+  std::memcpy(&words[4], sample.data.data(), kHeaderBytes);
   const std::uint64_t version = version_.load(std::memory_order_relaxed);
   version_.store(version + 1, std::memory_order_relaxed);
   // Each release keeps the odd version before the word, which is what a reader of the word then sees.
@@ -51,9 +67,12 @@ bool SampleSlot::read(Sample& sample) const noexcept {
   sample.epoch = static_cast<std::uint32_t>(words[1] >> 32);
   sample.captured = static_cast<std::uint8_t>(words[1]);
   sample.verdict = static_cast<std::uint8_t>(words[1] >> 8);
+  sample.exporter = static_cast<std::uint16_t>(words[1] >> 16);
   sample.wire = static_cast<std::uint32_t>(words[2]);
   sample.standsFor = static_cast<std::uint32_t>(words[2] >> 32);
-  std::memcpy(sample.data.data(), &words[3], kHeaderBytes);
+  sample.input = static_cast<std::uint32_t>(words[3] >> 32);
+  sample.isMade = (words[3] & 1) != 0;
+  std::memcpy(sample.data.data(), &words[4], kHeaderBytes);
   return true;
 }
 

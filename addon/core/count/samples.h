@@ -20,44 +20,57 @@ struct Sample {
   std::uint64_t serial = 0;
   /// The worker's epoch when it came.
   std::uint32_t epoch = 0;
-  /// Packets of the shard that it was drawn from.
+  /// Packets that it stands for, of the network: those of the shard that it was drawn from, each times the number of
+  /// packets that it stood for itself.
   std::uint32_t standsFor = 1;
   std::uint32_t wire = 0;
   /// Bytes of `data` that were captured, at most kHeaderBytes.
   std::uint8_t captured = 0;
   /// A filter_verdict; FILTER_VERDICTS: nothing here judged it.
   std::uint8_t verdict = FILTER_VERDICTS;
+  /// Made of a flow record, which has no more of a header than addresses, protocol, ports, TCP flags and length.
+  bool isMade = false;
+  /// The exporter's number, and that of its interface where the packet came in; 0: not known.
+  std::uint16_t exporter = 0;
+  std::uint32_t input = 0;
   /// From the start of the Ethernet frame; a packet without one gets a header of zeros and its type.
   std::array<std::uint8_t, kHeaderBytes> data{};
 };
 
-/// Chooses one packet in N at random, with N such that `target` packets are chosen in about a second.
+/// Chooses one packet in N at random, with N such that `target` packets are chosen in about a second. What stands for
+/// several packets is chosen when one of them is: with a chance in proportion to them, and surely from N on (systematic
+/// sampling with probabilities proportional to size; Madow, 1949).
 class Sampler {
  public:
   explicit Sampler(std::uint32_t target = 1) : target_(target) {}
 
-  [[nodiscard]] bool takes() noexcept {
-    seen_++;
-    if (skip_ != 0) {
-      skip_--;
+  [[nodiscard]] bool takes(std::uint64_t packets = 1) noexcept {
+    seen_ += packets;
+    if (packets <= skip_) {
+      skip_ -= static_cast<std::uint32_t>(packets);
       return false;
     }
-    choose();
+    choose(packets - skip_ - 1);
     return true;
   }
   /// One packet in this number is chosen.
   [[nodiscard]] std::uint32_t every() const noexcept { return every_; }
+  /// The chance of what stands for so many packets.
+  [[nodiscard]] double chanceOf(std::uint64_t packets) const noexcept {
+    return packets >= every_ ? 1 : static_cast<double>(packets) / every_;
+  }
   /// Call at each epoch; `epochsPerSecond` is their nominal rate.
   void adapt(std::uint32_t epochsPerSecond) noexcept;
 
  private:
-  void choose() noexcept;
+  /// `rest` packets follow at once on the one that is chosen.
+  void choose(std::uint64_t rest) noexcept;
 
   std::uint32_t target_;
   std::uint32_t every_ = 1;
   std::uint32_t skip_ = 0;
-  std::uint32_t seen_ = 0;
   std::uint32_t taken_ = 0;
+  std::uint64_t seen_ = 0;
   std::uint64_t random_ = 0x9e3779b97f4a7c15;
 };
 
@@ -70,7 +83,7 @@ class SampleSlot {
   [[nodiscard]] bool read(Sample& sample) const noexcept;
 
  private:
-  static constexpr std::size_t kWords = 3 + kHeaderBytes / 8;
+  static constexpr std::size_t kWords = 4 + kHeaderBytes / 8;
   std::atomic<std::uint64_t> version_;
   std::array<std::atomic<std::uint64_t>, kWords> words_;
 };

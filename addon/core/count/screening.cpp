@@ -67,12 +67,18 @@ void Engine::handOverWatched(const Address& address, const HostColumns& rows) {
   const std::uint32_t place = networks_->match(address);
   if (place == kNoPlace) return;
   const Place& at = networks_->places()[place];
-  writeRow({address, at.network, at.group, static_cast<double>(options_.idleMs), {}}, rows, screenedRows_++);
+  writeRow({address, at.network, at.group, static_cast<double>(options_.idleMs), {}, {}}, rows, screenedRows_++);
 }
 
 ScreenedHost Engine::screenedHost(std::uint32_t host) const noexcept {
   const Place& at = networks_->places()[hosts_[host].place];
-  return {hosts_[host].address, at.network, at.group, idleMsOf(host), ratesOfHost(host)};
+  return {hosts_[host].address, at.network, at.group, idleMsOf(host), ratesOfHost(host), weightsOfHost(host)};
+}
+
+RowWeights Engine::weightsOfHost(std::uint32_t host) const noexcept {
+  if (errors_ == nullptr) return {};
+  return rowWeights(errors_->of(host, Direction::incoming).weights(errorTime_),
+                    errors_->of(host, Direction::outgoing).weights(errorTime_));
 }
 
 HostRates Engine::ratesOfHost(std::uint32_t host) const noexcept {

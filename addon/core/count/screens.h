@@ -12,6 +12,7 @@
 #include "base/address.h"
 #include "count/counters.h"
 #include "count/totals.h"
+#include "count/weighed.h"
 
 namespace floodwall {
 
@@ -134,6 +135,7 @@ struct ScreenedHost {
   std::uint32_t group;
   double idleMs;
   HostRates rates;
+  RowWeights weights;
 };
 
 }  // namespace floodwall

@@ -14,6 +14,9 @@ constexpr std::size_t kParseAhead = 12;
 /// Evicted rows that are looked at with each address that has none.
 constexpr std::uint32_t kFreedAtOnce = 2;
 
+/// Entries of records that are spread at least, however few hosts there may be.
+constexpr std::uint32_t kSpreadLeast = 4096;
+
 constexpr auto in = static_cast<std::size_t>(Direction::incoming);
 constexpr auto out = static_cast<std::size_t>(Direction::outgoing);
 
@@ -36,7 +39,11 @@ Shard::Shard(std::shared_ptr<const Control> control)
       index_(control_.maxHosts),
       leaving_(reserveRows(control_.maxHosts), Pages::small),
       recent_(kSampledOutcomes, kRecentSamples),
-      watchedRings_(kWatchedMax, kWatchedSamples) {
+      watchedRings_(kWatchedMax, kWatchedSamples),
+      spread_({.entries = std::max(control_.maxHosts, kSpreadLeast),
+               .rows = static_cast<std::uint32_t>(rows.hot.size()),
+               .places = static_cast<std::uint32_t>(kPrefixesMax),
+               .countOutgoing = control_.countOutgoing}) {
   samplers_.fill(Sampler(kRecentSamples));
   watchedSamplers_.fill(Sampler(kWatchedSamples));
 }
@@ -62,7 +69,11 @@ void Shard::countBatch(std::span<const Frame> frames, Link link) {
       if (d == out) __builtin_prefetch(&rows.outgoing[row], 1);
     }
   }
-  for (const Pending& pending : batch) countPending(pending, link, delta);
+  if (samplingRate_ == 1) [[likely]] {
+    for (const Pending& pending : batch) countPending(pending, link, delta);
+  } else {
+    for (const Pending& pending : batch) countSampled(pending, link, delta);
+  }
   publish(delta);
 }
 
@@ -177,13 +188,14 @@ void Shard::keepForWatched(std::uint32_t slot, const Frame& frame, Link link, st
 }
 
 /// A packet of a watched host has two chances to be kept, and is handed over once.
-Sample Shard::sampleWith(std::uint32_t slot, std::uint8_t verdict) const noexcept {
-  double chance = 1.0 / samplers_[filter_outcome_of(verdict)].every();
-  if (slot != kNoSlot) chance += (1 - chance) / watchedSamplers_[slot].every();
+Sample Shard::sampleWith(std::uint32_t slot, std::uint8_t verdict, std::uint64_t packets) const noexcept {
+  double chance = samplers_[filter_outcome_of(verdict)].chanceOf(packets);
+  if (slot != kNoSlot) chance += (1 - chance) * watchedSamplers_[slot].chanceOf(packets);
   Sample sample;
   sample.serial = serial_;
   sample.epoch = epoch_;
-  sample.standsFor = static_cast<std::uint32_t>(std::lround(1 / chance));
+  sample.standsFor =
+      static_cast<std::uint32_t>(std::min(std::round(static_cast<double>(packets) / chance), 4294967295.0));
   sample.verdict = verdict;
   return sample;
 }
@@ -286,7 +298,7 @@ void Shard::commitMemory() const noexcept {
 std::size_t Shard::residentBytes() const {
   return handover.residentBytes() + rows.residentBytes() + index_.residentBytes() + flows_.residentBytes() +
          evictions.residentBytes() + leaving_.residentBytes() + doorkeeper_.residentBytes() + recent_.residentBytes() +
-         watchedRings_.residentBytes() + sizeof *this;
+         watchedRings_.residentBytes() + spread_.residentBytes() + sizeof *this;
 }
 
 }  // namespace floodwall

@@ -20,13 +20,18 @@
 #include "count/host_rows.h"
 #include "count/networks.h"
 #include "count/samples.h"
+#include "count/spread_pool.h"
 #include "count/watched_hosts.h"
+#include "count/wide_rows.h"
+#include "flow/flow_record.h"
 #include "parse/frame.h"
 #include "parse/packet_parser.h"
 
 namespace floodwall {
 
 /// received = counted + untracked + foreign + the sum of parseErrors, whenever the worker is between two batches.
+/// Frames as they arrive, also where they are a sample of the traffic; of flow records, the packets that they stand
+/// for, in the moment in which the record came.
 struct ShardStats {
   std::uint64_t receivedPackets = 0;
   std::uint64_t receivedBytes = 0;
@@ -39,6 +44,24 @@ struct ShardStats {
   std::array<std::uint64_t, kParseErrors> parseErrors{};
 };
 
+/// What became of flow records that could not be counted as they are.
+struct RecordStats {
+  /// With more packets, bytes, time or a higher sampling rate than there can be: counted as kRecordPacketsMax and so
+  /// on.
+  std::uint64_t clamped = 0;
+  /// Longer than a window and counted at once, since there was no room to spread them.
+  std::uint64_t unspread = 0;
+  /// Records, of one owner and kind, that are being spread.
+  std::uint64_t spreading = 0;
+};
+/// Of one record, after it is multiplied; a lying exporter must not overflow sums.
+inline constexpr std::uint64_t kRecordPacketsMax = std::uint64_t{1} << 40, kRecordBytesMax = std::uint64_t{1} << 50;
+inline constexpr std::uint32_t kSamplingRateMax = 1U << 24;
+/// Of a source of frames.
+inline constexpr std::uint32_t kFrameSamplingRateMax = 1'000'000;
+/// The longest time over which a record is spread. Active timeouts of exporters are 1 to 30 minutes.
+inline constexpr std::uint32_t kRecordMsMax = 3'600'000;
+
 /// What all shards of an engine share. The fold and the setters write, the workers read.
 struct Control {
   std::uint32_t maxHosts = 0;
@@ -46,6 +69,9 @@ struct Control {
   /// A row that was not touched for this number of epochs is freed.
   std::uint32_t idleEpochs = 0;
   std::uint32_t epochsPerSecond = 0;
+  /// Flow records that lasted longer are spread; and how many epochs there are in it.
+  std::uint32_t windowMs = 0;
+  std::uint32_t epochsPerWindow = 0;
   AddressHash hash;
   alignas(64) std::atomic<std::uint32_t> epoch{1};
   std::atomic<std::uint32_t> trackedHosts{0};
@@ -61,7 +87,9 @@ struct ShardView {
   ShardView(std::shared_ptr<const Networks> of, bool countOutgoing)
       : networks(std::move(of)),
         untracked{LazyArray<Counters>(networks->places().size()),
-                  LazyArray<Counters>(countOutgoing ? networks->places().size() : 0)} {}
+                  LazyArray<Counters>(countOutgoing ? networks->places().size() : 0)},
+        untrackedWide{LazyArray<WideRow>(networks->places().size()),
+                      LazyArray<WideRow>(countOutgoing ? networks->places().size() : 0)} {}
 
   void count(Direction direction, std::uint32_t place, const Packet& packet, bool isNewFlow) const noexcept {
     countPacket(untracked[static_cast<std::size_t>(direction)][place], packet, isNewFlow);
@@ -71,10 +99,15 @@ struct ShardView {
     addCounters(untracked[static_cast<std::size_t>(direction)][place], delta);
     noteWrite();
   }
+  void count(Direction direction, std::uint32_t place, const Kind& kind, const Amount& amount) const noexcept {
+    untrackedWide[static_cast<std::size_t>(direction)][place].count(kind, amount);
+    noteWrite();
+  }
 
   std::shared_ptr<const Networks> networks;
   /// By direction. Written by the worker, read by the fold as it reads rows.
   std::array<LazyArray<Counters>, 2> untracked;
+  std::array<LazyArray<WideRow>, 2> untrackedWide;
   /// Grows with every write, so that the fold need not look through counters that stand still.
   mutable std::atomic<std::uint32_t> writes{0};
 
@@ -100,6 +133,17 @@ class Shard {
 
   /// Counts any number of frames; does not keep them. Not while idle.
   void countFrames(std::span<const Frame> frames, Link link);
+  /// Of frames, from the next one on: one in this number was copied to us, and each counts as so many. 1 at first, at
+  /// most kFrameSamplingRateMax. Before the worker begins.
+  void setSamplingRate(std::uint32_t rate) noexcept { samplingRate_ = rate; }
+  /// Counts any number of records, each as `packets` and `bytes` times its sampling rate (where that is 0, once); does
+  /// not keep them. A record longer than the window is counted over the time that it lasted, from now on: call
+  /// releaseDue(). A record that counts in no direction is not received at all. Not while idle.
+  void countRecords(std::span<const FlowRecord> records);
+  /// Counts what is due of records that are spread. Call it at least once a tick, also where nothing arrives, with the
+  /// monotonic time; a late call makes good for what came late. Does something once an epoch only: 65,536 entries at
+  /// most, or what visits all of them twice a window. Not while idle.
+  void releaseDue(std::uint64_t nowMs);
   /// Adds what the kernel counted for a host since the last call, and to the stats as received and counted. A packet
   /// that the kernel counted in both directions must be handed over in one of them only for its stats to add up.
   void addHostCounts(const Address& address, Direction direction, const Counters& delta);
@@ -128,6 +172,9 @@ class Shard {
   [[nodiscard]] ShardStats stats() const noexcept;
   [[nodiscard]] std::uint64_t refusedHosts() const noexcept { return refusedHosts_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::uint64_t evictedRows() const noexcept { return evictedRows_.load(std::memory_order_relaxed); }
+  [[nodiscard]] RecordStats recordStats() const noexcept;
+  /// Whether it ever counted what stands for more than itself; until then there is nothing in the wide rows.
+  [[nodiscard]] bool isWide() const noexcept { return isWide_.load(std::memory_order_acquire); }
   /// Rows that packets find.
   [[nodiscard]] std::uint32_t rowsInUse() const noexcept { return rowsInUse_.load(std::memory_order_relaxed); }
   /// What the folds say to those who read counts elsewhere and add them: see ReadingPace.
@@ -154,13 +201,29 @@ class Shard {
     std::uint32_t place = kNoPlace;
     [[nodiscard]] bool isForeign() const noexcept { return row == kNoRow && place == kNoPlace; }
   };
-  /// One packet of a batch on its way: its hash and the row that it probably has, for each direction.
-  struct Pending {
-    Packet packet;
-    const Frame* frame;
+  /// Of a packet or record on its way: its hash and the row that it probably has, for each direction.
+  struct Keys {
     std::uint64_t hash[2];
     std::uint64_t flow;
     std::uint32_t candidate[2];
+  };
+  /// One packet of a batch.
+  struct Pending : Keys {
+    Packet packet;
+    const Frame* frame;
+  };
+  /// A record, or a sampled packet, and how it counts.
+  struct Weighing {
+    const Packet& packet;
+    const Keys& keys;
+    Amount amount;
+    std::uint32_t rate;
+    /// 0: at once.
+    std::uint32_t durationMs;
+    bool isIncoming;
+    bool isOutgoing;
+    /// In the stats.
+    std::uint64_t received;
   };
   /// Counters of the stats; this thread alone writes them.
   enum Stat : std::uint8_t { kReceivedPackets, kReceivedBytes, kCounted, kUntracked, kForeign, kErrors };
@@ -170,6 +233,23 @@ class Shard {
   void countBatch(std::span<const Frame> frames, Link link);
   std::size_t parseBatch(std::span<const Frame> frames, Link link, StatDelta& delta);
   void countPending(const Pending& pending, Link link, StatDelta& delta);
+
+  // shard_records.cpp
+  void countSampled(const Pending& pending, Link link, StatDelta& delta);
+  void countRecordBatch(std::span<const FlowRecord> records);
+  void lookUp(std::span<const FlowRecord> records) noexcept;
+  void countRecord(const FlowRecord& record, const Keys& keys, StatDelta& delta);
+  Amount amountOf(const FlowRecord& record, std::uint32_t rate) noexcept;
+  /// `frame()` is asked for if it becomes a sample; `sample` has what else is known of it.
+  template <typename MakeFrame>
+  void countWeighed(const Weighing& weighing, StatDelta& delta, const Sample& origin, MakeFrame&& frame);
+  void addWeighed(const Weighing& weighing, Direction direction, const Located& at, bool isNewFlow) noexcept;
+  void release(const SpreadPool::Entry& entry, const Amount& amount) noexcept;
+  void prefetchWide(std::size_t direction, std::uint32_t row) const noexcept;
+  void becomeWide() noexcept {
+    if (!isWide_.load(std::memory_order_relaxed)) isWide_.store(true, std::memory_order_release);
+  }
+
   void publish(const StatDelta& delta) noexcept;
 
   /// `packets` is the number of packets that the look-up stands for: the doorkeeper weighs it for a new host.
@@ -184,7 +264,8 @@ class Shard {
   void keepForWatched(std::uint32_t slot, const Frame& frame, Link link,
                       std::uint8_t verdict = FILTER_VERDICTS) noexcept;
   /// What the present packet's sample says beside the frame; `slot` is that of its watched host, or kNoSlot.
-  [[nodiscard]] Sample sampleWith(std::uint32_t slot, std::uint8_t verdict = FILTER_VERDICTS) const noexcept;
+  [[nodiscard]] Sample sampleWith(std::uint32_t slot, std::uint8_t verdict = FILTER_VERDICTS,
+                                  std::uint64_t packets = 1) const noexcept;
 
   [[nodiscard]] auto hashOfRow() const noexcept {
     return [this](std::uint32_t row) { return control_.hash.of(rows.hot[row].key); };
@@ -237,7 +318,15 @@ class Shard {
   SampleRings watchedRings_;
   std::uint64_t serial_ = 0;
 
+  std::uint32_t samplingRate_ = 1;
+  std::atomic<bool> isWide_{false};
+  SpreadPool spread_;
+  /// The last epoch in which the worker released what was due.
+  std::uint32_t releasedEpoch_ = 0;
+  std::atomic<std::uint64_t> clampedRecords_{0}, unspreadRecords_{0}, spreadingRecords_{0};
+
   std::array<Pending, kBatch> pending_;
+  std::array<Keys, kBatch> recordKeys_;
   std::array<std::atomic<std::uint64_t>, kStats> stats_{};
   std::atomic<std::uint64_t> refusedHosts_{0};
   std::atomic<std::uint64_t> evictedRows_{0};

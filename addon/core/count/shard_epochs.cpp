@@ -37,7 +37,10 @@ void Shard::observe() noexcept {
 void Shard::adopt(std::uint32_t epoch) noexcept {
   epoch_ = epoch;
   view_ = view.load(std::memory_order_acquire);
-  if (networks_ != view_->networks.get()) networksSince_ = epoch;
+  if (networks_ != view_->networks.get()) {
+    networksSince_ = epoch;
+    spread_.leavePlaces();
+  }
   networks_ = view_->networks.get();
   const WatchedHosts* now = watched.load(std::memory_order_acquire);
   if (now != watchedHosts_) applyWatched(now);
@@ -101,6 +104,7 @@ std::uint32_t Shard::takeRow(const Address& address, std::uint64_t hash) noexcep
 
 void Shard::unlinkRow(std::uint32_t row) noexcept {
   HotRow& hot = rows.hot[row];
+  spread_.leaveRow(row);
   index_.erase(control_.hash.of(hot.key), row, hashOfRow());
   hot.epoch = kFreeRow;
   rowsInUse_.store(rowsInUse() - 1, std::memory_order_relaxed);
@@ -149,6 +153,7 @@ void Shard::sweep(std::uint32_t most) noexcept {
     const std::uint32_t row = sweepAt_++;
     const std::uint32_t touched = rows.hot[row].epoch & kEpochMask;
     if (touched == kFreeRow || epochsSince(touched, epoch_) < idleEpochs || !isFolded(touched)) continue;
+    if (spread_.hasRow(row)) continue;
     unlinkRow(row);
     linkFree(row);
   }

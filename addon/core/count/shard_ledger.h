@@ -19,16 +19,21 @@ class ShardLedger {
       : shard(std::move(of)),
         folded_(shard->rows.hot.size()),
         foldedOutgoing_(control.countOutgoing ? shard->rows.hot.size() : 0),
+        foldedWide_{LazyArray<FoldedWide>(shard->rows.hot.size()),
+                    LazyArray<FoldedWide>(control.countOutgoing ? shard->rows.hot.size() : 0)},
         countOutgoing_(control.countOutgoing) {}
 
   /// What a row counted since the last time; `host` is for the fold to keep the row's host in.
   struct RowDelta {
     std::array<Totals, 2> totals;
+    std::array<Variance, 2> variances;
     bool isZero;
+    [[nodiscard]] Weighed of(std::size_t direction) const noexcept { return {totals[direction], variances[direction]}; }
   };
   RowDelta takeRow(std::uint32_t row) noexcept;
-  /// Adds to `totals`, by direction, what the row counted since it was taken last. It stays to be taken.
-  void addUntaken(std::uint32_t row, std::array<Totals, 2>& totals) const noexcept;
+  /// Adds to `totals`, by direction, what the row counted since it was taken last, and its variances. It stays to be
+  /// taken.
+  void addUntaken(std::uint32_t row, std::array<Totals, 2>& totals, std::array<Variance, 2>& variances) const noexcept;
   [[nodiscard]] std::uint32_t& hostOf(std::uint32_t row) const noexcept { return folded_[row].hostPlusOne; }
   void prefetchRow(std::uint32_t row) const noexcept;
   [[nodiscard]] std::uint32_t rows() const noexcept { return static_cast<std::uint32_t>(folded_.size()); }
@@ -56,7 +61,7 @@ class ShardLedger {
   /// Where the search for rows of light hosts goes on.
   std::uint32_t hand = 0;
 
-  /// Calls `untracked(place, direction, totals)` for what was counted to places of the present networks.
+  /// Calls `untracked(place, direction, weighed)` for what was counted to places of the present networks.
   template <typename Untracked>
   void takeUntracked(Untracked&& untracked) {
     const std::uint32_t writes = view_->writes.load(std::memory_order_acquire);
@@ -65,10 +70,10 @@ class ShardLedger {
     for (std::size_t d = 0; d < 2; d++) {
       for (std::uint32_t place = 0; place < view_->untracked[d].size(); place++) {
         const Counters now = peekCounters(view_->untracked[d][place]);
-        const Totals delta = totalsBetween(now, foldedUntracked_[d][place]);
-        if (delta.isZero()) continue;
+        Weighed delta{totalsBetween(now, foldedUntracked_[d][place]), {}};
         foldedUntracked_[d][place] = now;
-        untracked(place, static_cast<Direction>(d), delta);
+        if (shard->isWide()) addUntrackedWide(d, place, delta);
+        if (!delta.totals.isZero()) untracked(place, static_cast<Direction>(d), delta);
       }
     }
   }
@@ -80,7 +85,8 @@ class ShardLedger {
   void reclaim(std::uint32_t epoch) noexcept;
 
   [[nodiscard]] std::size_t residentBytes() const {
-    return shard->residentBytes() + folded_.residentBytes() + foldedOutgoing_.residentBytes();
+    return shard->residentBytes() + folded_.residentBytes() + foldedOutgoing_.residentBytes() +
+           foldedWide_[0].residentBytes() + foldedWide_[1].residentBytes();
   }
 
   std::shared_ptr<Shard> shard;
@@ -97,6 +103,9 @@ class ShardLedger {
     std::uint32_t evictedFold;
     Counters incoming;
   };
+  struct alignas(64) FoldedWide {
+    Weighed counts;
+  };
   struct Lent {
     std::unique_ptr<ShardView> view;
     std::shared_ptr<const WatchedHosts> watched;
@@ -109,10 +118,17 @@ class ShardLedger {
 
   LazyArray<Folded> folded_;
   LazyArray<Counters> foldedOutgoing_;
+  /// By direction.
+  std::array<LazyArray<FoldedWide>, 2> foldedWide_;
+  [[nodiscard]] std::size_t directions() const noexcept { return countOutgoing_ ? 2 : 1; }
+  void addUntrackedWide(std::size_t direction, std::uint32_t place, Weighed& delta);
+
   bool countOutgoing_;
   std::unique_ptr<ShardView> view_;
   std::shared_ptr<const WatchedHosts> watched_;
   std::array<std::vector<Counters>, 2> foldedUntracked_;
+  /// Empty until there are such counts.
+  std::array<std::vector<Weighed>, 2> foldedUntrackedWide_;
   std::uint32_t foldedWrites_ = 0;
   std::vector<Lent> lentBefore_;
   std::vector<Eviction> refused_;

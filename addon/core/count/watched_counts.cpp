@@ -23,6 +23,7 @@ void Engine::takeWatched(const WatchedHosts& before, std::uint64_t nowNs) {
     if (host != HostTable::kNone) hosts_[host].isWatched = false;
   }
   watchedTotals_.assign(watched_->hosts().empty() ? 0 : kWatchedMax, {});
+  watchedVariances_.assign(watchedTotals_.size(), {});
   std::vector<std::uint32_t> added;
   for (const WatchedHost& watched : watched_->hosts()) {
     const std::uint32_t host = hosts_.find(watched.address);
@@ -33,7 +34,8 @@ void Engine::takeWatched(const WatchedHosts& before, std::uint64_t nowNs) {
   if (!added.empty()) gatherPast(std::move(added), nowNs);
 }
 
-/// Before the fold takes anything out of the window.
+/// Before the fold takes anything out of the window. How exact the counts of each fold were is not kept: all are as
+/// exact as the window.
 void Engine::gatherPast(std::vector<std::uint32_t> hosts, std::uint64_t nowNs) {
   std::sort(hosts.begin(), hosts.end());
   // Most entries are of other hosts: these need no search.
@@ -47,7 +49,8 @@ void Engine::gatherPast(std::vector<std::uint32_t> hosts, std::uint64_t nowNs) {
     if (beganNs == BucketClock::kNever) continue;
     const std::size_t first = pastCounts_.size();
     for (const std::uint32_t host : hosts) {
-      pastCounts_.push_back({hosts_[host].address, msBetween(endNs, nowNs), msBetween(beganNs, endNs), false, {}});
+      pastCounts_.push_back(
+          {hosts_[host].address, msBetween(endNs, nowNs), msBetween(beganNs, endNs), false, {}, weightsOfHost(host)});
     }
     sums_.forBucket(slot, [&](const JournalEntry& entry) {
       read++;
@@ -60,24 +63,31 @@ void Engine::gatherPast(std::vector<std::uint32_t> hosts, std::uint64_t nowNs) {
   }
   for (const std::uint32_t host : hosts) {
     recent_.forReadings(host, hosts_[host].address, endNs, [&](const RecentHosts::Reading& reading) {
-      pastCounts_.push_back(
-          {hosts_[host].address, msBetween(reading.endNs, nowNs), options_.windowMs * 1.0, true, reading.totals});
+      pastCounts_.push_back({hosts_[host].address, msBetween(reading.endNs, nowNs), options_.windowMs * 1.0, true,
+                             reading.totals, weightsOfHost(host)});
     });
   }
   std::reverse(pastCounts_.begin(), pastCounts_.end());
 }
 
-void Engine::countWatched(const Address& address, const std::array<Totals, 2>& totals) {
-  std::array<Totals, 2>& counted = watchedTotals_[watched_->slotOf(address)];
-  for (std::size_t d = 0; d < counted.size(); d++) counted[d].add(totals[d]);
+void Engine::countWatched(const Address& address, const ShardLedger::RowDelta& delta) {
+  const std::uint32_t slot = watched_->slotOf(address);
+  for (std::size_t d = 0; d < delta.totals.size(); d++) {
+    watchedTotals_[slot].at(d).add(delta.totals.at(d));
+    watchedVariances_[slot].at(d).add(delta.variances.at(d));
+  }
 }
 
 void Engine::handOverCounts(double spanMs) {
   std::vector<CountRow> rows = std::move(pastCounts_);
   pastCounts_.clear();
   for (const WatchedHost& watched : watched_->hosts()) {
-    rows.push_back({watched.address, 0, spanMs, false, watchedTotals_[watched.slot]});
-    watchedTotals_[watched.slot] = {};
+    auto& totals = watchedTotals_[watched.slot];
+    auto& variances = watchedVariances_[watched.slot];
+    const RowWeights weights = rowWeights(weightsOf(variances[0], totals[0]), weightsOf(variances[1], totals[1]));
+    rows.push_back({watched.address, 0, spanMs, false, totals, weights});
+    totals = {};
+    variances = {};
   }
   const std::scoped_lock held(screenedLock_);
   counts_.swap(rows);

@@ -27,6 +27,8 @@ class WindowSums {
   [[nodiscard]] Totals of(std::uint32_t host, Direction direction) const noexcept {
     return sums_[static_cast<std::size_t>(direction)].of(host);
   }
+  /// The numbers of hosts are below this.
+  [[nodiscard]] std::size_t hosts() const noexcept { return sums_[0].size(); }
   [[nodiscard]] bool counts(Direction direction) const noexcept {
     return sums_[static_cast<std::size_t>(direction)].size() != 0;
   }

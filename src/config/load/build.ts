@@ -145,6 +145,7 @@ function buildInterface(file: NonNullable<CaptureFile["interfaces"]>[number]): C
     queues: queues === "auto" ? null : queues,
     zeroCopy: zeroCopy === "auto" ? "auto" : zeroCopy ? "on" : "off",
     cpus: file.cpus,
+    samplingRate: file.sampling_rate ?? 1,
   };
 }
 

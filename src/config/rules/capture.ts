@@ -58,6 +58,16 @@ export function* interfaceKeysHaveAnEffect(file: File): Generator<Finding> {
   }
 }
 
+export function* inlineCountsEveryFrame(file: File): Generator<Finding> {
+  for (const [captured, path] of interfaces(file)) {
+    if (captured.mode !== "inline" || !("sampling_rate" in captured)) continue;
+    yield {
+      path: [...path, "sampling_rate"],
+      rule: "is of mirrors only: in inline mode XDP counts every frame, remove it",
+    };
+  }
+}
+
 export function* queuesAreUnique(file: File): Generator<Finding> {
   for (const [{ queues }, path] of interfaces(file)) {
     if (queues !== undefined && queues !== "auto") yield* repeated(queues, [...path, "queues"]);

@@ -28,6 +28,7 @@ import {
 import {
   captureHasOneSource,
   cpusAreUnique,
+  inlineCountsEveryFrame,
   inlineUsesXdp,
   interfaceKeysHaveAnEffect,
   interfacesAreUnique,
@@ -89,6 +90,7 @@ const RULES: readonly Rule[] = [
   paceGoesWithFile,
   interfacesAreUnique,
   inlineUsesXdp,
+  inlineCountsEveryFrame,
   interfaceKeysHaveAnEffect,
   queuesAreUnique,
   cpusAreUnique,

@@ -6,6 +6,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import {
   CPU_NUMBER_MAX,
   QUEUE_NUMBER_MAX,
+  SAMPLING_RATE_MAX,
   TICK_MS_MAX,
   TICK_MS_MIN,
   WINDOW_MS_MAX,
@@ -73,6 +74,11 @@ const Interface = Type.Object(
     cpus: described(
       list(integer(0, CPU_NUMBER_MAX), CPU_NUMBER_MAX + 1),
       "The CPUs that the workers are pinned to, one for each queue in turn. An empty list pins none.",
+    ),
+    sampling_rate: described(
+      Type.Optional(integer(1, SAMPLING_RATE_MAX)),
+      "Of a mirror that copies one frame in this number: each frame counts as so many. Not allowed in inline mode.",
+      { valueIfAbsent: 1 },
     ),
   },
   closed,

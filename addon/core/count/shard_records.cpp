@@ -1,0 +1,238 @@
+// How a shard counts what stands for more than one packet: flow records, and frames that are a sample.
+#include <algorithm>
+
+#include "count/record_header.h"
+#include "count/shard.h"
+
+namespace floodwall {
+namespace {
+
+/// Entries of records that are looked at in one epoch, unless all would then not be looked at twice a window: some
+/// milliseconds.
+constexpr std::uint32_t kReleasedAtOnce = 65'536;
+
+constexpr auto in = static_cast<std::size_t>(Direction::incoming);
+constexpr auto out = static_cast<std::size_t>(Direction::outgoing);
+
+Kind kindOf(const Packet& packet) noexcept { return {packet.transport, packet.isSyn, packet.isFragment}; }
+
+/// The number of epochs in which all entries are visited. A window is a multiple of them, so that it always has as many
+/// visits of each.
+std::uint32_t roundsFor(std::uint32_t entries, std::uint32_t epochsPerWindow) noexcept {
+  std::uint32_t rounds = 1;
+  for (std::uint32_t i = 1; i <= epochsPerWindow / 2 && entries / rounds > kReleasedAtOnce; i++) {
+    if (epochsPerWindow % i == 0) rounds = i;
+  }
+  return rounds;
+}
+
+void increase(std::atomic<std::uint64_t>& counter) noexcept {
+  counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+void Shard::countSampled(const Pending& pending, Link link, StatDelta& delta) {
+  const Packet& packet = pending.packet;
+  becomeWide();
+  const Weighing weighing{.packet = packet,
+                          .keys = pending,
+                          .amount = {.packets = samplingRate_,
+                                     .bytes = std::uint64_t{samplingRate_} * packet.wire,
+                                     .newFlows = 0,
+                                     .variance = varianceOf(1, packet.wire, samplingRate_)},
+                          .rate = samplingRate_,
+                          .durationMs = 0,
+                          .isIncoming = true,
+                          .isOutgoing = control_.countOutgoing,
+                          .received = 1};
+  countWeighed(weighing, delta, {}, [&](const auto& write) { write(*pending.frame, link); });
+}
+
+void Shard::countRecords(std::span<const FlowRecord> records) {
+  for (; records.size() > kBatch; records = records.subspan(kBatch)) countRecordBatch(records.first(kBatch));
+  countRecordBatch(records);
+}
+
+/// In the three passes of countBatch().
+void Shard::countRecordBatch(std::span<const FlowRecord> records) {
+  observe();
+  becomeWide();
+  StatDelta delta{};
+  lookUp(records);
+  for (std::size_t i = 0; i < records.size(); i++) countRecord(records[i], recordKeys_[i], delta);
+  publish(delta);
+}
+
+void Shard::lookUp(std::span<const FlowRecord> records) noexcept {
+  for (std::size_t i = 0; i < records.size(); i++) {
+    const FlowRecord& record = records[i];
+    Keys& keys = recordKeys_[i];
+    keys.hash[in] = control_.hash.of(record.packet.destination);
+    if (record.countsIncoming) index_.prefetch(keys.hash[in]);
+    if (control_.countOutgoing && record.countsOutgoing) {
+      keys.hash[out] = control_.hash.of(record.packet.source);
+      index_.prefetch(keys.hash[out]);
+    }
+    keys.flow = control_.hash.ofFlow(record.packet, keys.hash[in]);
+    flows_.prefetch(keys.flow);
+  }
+  for (std::size_t i = 0; i < records.size(); i++) {
+    Keys& keys = recordKeys_[i];
+    const std::array<bool, 2> counts = {records[i].countsIncoming, control_.countOutgoing && records[i].countsOutgoing};
+    for (std::size_t d = 0; d < counts.size(); d++) {
+      keys.candidate[d] = counts.at(d) ? index_.candidate(keys.hash[d]) : kNoRow;
+      if (keys.candidate[d] != kNoRow) prefetchWide(d, keys.candidate[d]);
+    }
+  }
+}
+
+void Shard::prefetchWide(std::size_t direction, std::uint32_t row) const noexcept {
+  __builtin_prefetch(&rows.hot[row], 1);
+  __builtin_prefetch(&rows.wide.at(direction)[row], 1);
+}
+
+void Shard::countRecord(const FlowRecord& record, const Keys& keys, StatDelta& delta) {
+  const bool isOutgoing = record.countsOutgoing && control_.countOutgoing;
+  if (!record.countsIncoming && !record.countsOutgoing) return;
+  const std::uint32_t rate = std::clamp(record.samplingRate, 1U, kSamplingRateMax);
+  const Amount amount = amountOf(record, rate);
+  delta[kReceivedPackets] += amount.packets;
+  delta[kReceivedBytes] += amount.bytes;
+  const bool isLong = record.durationMs > control_.windowMs;
+  const Weighing weighing{.packet = record.packet,
+                          .keys = keys,
+                          .amount = amount,
+                          .rate = rate,
+                          .durationMs = isLong ? std::min(record.durationMs, kRecordMsMax) : 0,
+                          .isIncoming = record.countsIncoming,
+                          .isOutgoing = isOutgoing,
+                          .received = amount.packets};
+  Sample origin;
+  origin.exporter = record.exporter;
+  origin.input = record.input;
+  origin.isMade = record.header == nullptr;
+  countWeighed(weighing, delta, origin, [&](const auto& write) {
+    if (record.header != nullptr) {
+      write({record.header, record.headerBytes, record.packet.wire}, record.link);
+    } else {
+      RecordHeader header;
+      write(frameOf(record, header), Link::ethernet);
+    }
+  });
+}
+
+Amount Shard::amountOf(const FlowRecord& record, std::uint32_t rate) noexcept {
+  const bool isSound = record.packets <= kRecordPacketsMax / rate && record.bytes <= kRecordBytesMax / rate &&
+                       record.samplingRate <= kSamplingRateMax && record.durationMs <= kRecordMsMax;
+  if (!isSound) increase(clampedRecords_);
+  const std::uint64_t packets = std::min(record.packets, kRecordPacketsMax / rate),
+                      bytes = std::min(record.bytes, kRecordBytesMax / rate);
+  return {packets * rate, bytes * rate, 0, varianceOf(packets, bytes, rate)};
+}
+
+template <typename MakeFrame>
+void Shard::countWeighed(const Weighing& weighing, StatDelta& delta, const Sample& origin, MakeFrame&& frame) {
+  const Packet& packet = weighing.packet;
+  const Keys& keys = weighing.keys;
+  const std::uint64_t packets = weighing.amount.packets;
+  serial_++;
+  const auto size = static_cast<std::uint32_t>(std::min<std::uint64_t>(packets, 1U << 20));
+  const Located to =
+      weighing.isIncoming ? locate(packet.destination, keys.hash[in], keys.candidate[in], size) : Located{};
+  const Located from =
+      weighing.isOutgoing ? locate(packet.source, keys.hash[out], keys.candidate[out], size) : Located{};
+  if (to.isForeign() && from.isForeign()) {
+    delta[kForeign] += weighing.received;
+    return;
+  }
+  delta[to.row != kNoRow || from.row != kNoRow ? kCounted : kUntracked] += weighing.received;
+  const bool isNewFlow = !packet.isLaterFragment && flows_.isNew(keys.flow, epoch_);
+  addWeighed(weighing, Direction::incoming, to, isNewFlow);
+  addWeighed(weighing, Direction::outgoing, from, isNewFlow);
+  const auto keep = [&](SampleRings& rings, std::uint32_t ring, std::uint32_t slot) {
+    Sample sample = sampleWith(slot, FILTER_VERDICTS, packets);
+    sample.exporter = origin.exporter;
+    sample.input = origin.input;
+    sample.isMade = origin.isMade;
+    frame([&](const Frame& bytes, Link link) { rings.write(ring, bytes, link, sample); });
+  };
+  if (packets == 0) return;
+  if (samplers_[FILTER_PASSED].takes(packets)) {
+    const Located& ours = isWatched(to) ? to : from;
+    keep(recent_, FILTER_PASSED, isWatched(ours) ? rows.cold[ours.row].watchSlot : kNoSlot);
+  }
+  for (const Located& at : {to, from}) {
+    if (!isWatched(at)) continue;
+    const std::uint32_t slot = rows.cold[at.row].watchSlot;
+    if (watchedSamplers_[slot].takes(packets)) keep(watchedRings_, slot, slot);
+  }
+}
+
+/// A sampled SYN stands for as many new flows as it stands for packets; of other flows the sample shows only that they
+/// are there, so that each is counted once: at least so many are new.
+void Shard::addWeighed(const Weighing& weighing, Direction direction, const Located& at, bool isNewFlow) noexcept {
+  if (at.isForeign()) return;
+  const Kind kind = kindOf(weighing.packet);
+  Amount amount = weighing.amount;
+  amount.newFlows = !isNewFlow ? 0 : weighing.packet.isSyn ? weighing.rate : 1;
+  const bool hasRow = at.row != kNoRow;
+  if (weighing.durationMs != 0) {
+    const SpreadPool::Owner owner{hasRow ? SpreadPool::OwnerKind::row : SpreadPool::OwnerKind::place,
+                                  hasRow ? at.row : at.place};
+    const Address& address = direction == Direction::incoming ? weighing.packet.destination : weighing.packet.source;
+    if (spread_.add(owner, address, direction, kind, amount, weighing.durationMs)) {
+      spreadingRecords_.store(spread_.inUse(), std::memory_order_relaxed);
+      // The flow began before, and is new now.
+      amount = {0, 0, amount.newFlows, {}};
+      if (amount.newFlows == 0) return;
+    } else {
+      increase(unspreadRecords_);
+    }
+  }
+  if (hasRow) {
+    // Of a line that is at hand.
+    if (amount.newFlows == 1 && direction == Direction::incoming) {
+      bump(rows.hot[at.row].newFlows, 1);
+      amount.newFlows = 0;
+    }
+    rows.wide.at(static_cast<std::size_t>(direction))[at.row].count(kind, amount);
+  } else {
+    view_->count(direction, at.place, kind, amount);
+  }
+}
+
+void Shard::releaseDue(std::uint64_t nowMs) {
+  observe();
+  spread_.setTime(nowMs);
+  const std::uint32_t round = spread_.round();
+  const std::uint64_t epochs = epochsSince(releasedEpoch_, epoch_);
+  releasedEpoch_ = epoch_;
+  if (round == 0 || epochs == 0) return;
+  const std::uint64_t share = epochs * (round / roundsFor(round, control_.epochsPerWindow) + 1);
+  const auto prefetch = [this](const SpreadPool::Entry& entry) {
+    if (entry.ownerKind == SpreadPool::OwnerKind::row) prefetchWide(entry.direction, entry.owner);
+  };
+  spread_.visit(static_cast<std::uint32_t>(std::min<std::uint64_t>(share, round)), prefetch,
+                [this](const SpreadPool::Entry& entry, const Amount& amount) { release(entry, amount); });
+  spreadingRecords_.store(spread_.inUse(), std::memory_order_relaxed);
+}
+
+/// What is left of a host that has left the networks is nobody's.
+void Shard::release(const SpreadPool::Entry& entry, const Amount& amount) noexcept {
+  const auto direction = static_cast<Direction>(entry.direction);
+  if (entry.ownerKind == SpreadPool::OwnerKind::row) {
+    if (found(entry.owner).row != kNoRow) rows.wide.at(entry.direction)[entry.owner].count(entry.kind, amount);
+    return;
+  }
+  const std::uint32_t place =
+      entry.ownerKind == SpreadPool::OwnerKind::place ? entry.owner : networks_->match(entry.address);
+  if (place != kNoPlace) view_->count(direction, place, entry.kind, amount);
+}
+
+RecordStats Shard::recordStats() const noexcept {
+  return {clampedRecords_.load(std::memory_order_relaxed), unspreadRecords_.load(std::memory_order_relaxed),
+          spreadingRecords_.load(std::memory_order_relaxed)};
+}
+
+}  // namespace floodwall
