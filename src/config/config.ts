@@ -17,13 +17,16 @@ import type { PrefixSetConfig } from "./sections/prefix-sets.ts";
 import type { SamplesConfig } from "./sections/samples.ts";
 import type { ScrubProfile } from "./sections/scrub.ts";
 import type { StorageConfig } from "./sections/storage.ts";
+import type { TelemetryConfig } from "./sections/telemetry.ts";
 
 export interface Config {
   readonly dryRun: boolean;
   readonly networks: readonly Prefix[];
   readonly protectedWhitelist: readonly Prefix[];
-  /** null: control plane only. */
+  /** null: control plane only. With `telemetry` it is there in any case. */
   readonly capture: CaptureConfig | null;
+  /** null: no flow records are received. */
+  readonly telemetry: TelemetryConfig | null;
   readonly detection: DetectionConfig;
   /** Index 0 is the implicit group `global` with the top-level thresholds and no networks of its own. */
   readonly hostgroups: readonly Hostgroup[];
@@ -58,6 +61,7 @@ export interface Config {
 }
 
 export interface CaptureConfig {
+  /** Empty, and no file: all traffic is known by telemetry. */
   readonly interfaces: readonly CaptureInterface[];
   readonly pcapFile: string | null;
   readonly pace: "real" | "max";

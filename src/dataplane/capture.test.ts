@@ -18,7 +18,10 @@ function capture(source: Partial<SourceStatus> | Error) {
     info: () => {},
     error: (fields: object) => logged.push((fields as { readonly error: string }).error),
   };
-  const made = new Capture({ openSource } as unknown as Engine, FILE, log, () => () => {});
+  const made = new Capture({
+    engine: { openSource } as unknown as Engine,
+    ...{ config: FILE, flows: [], log, every: () => () => {}, filter: () => null },
+  });
   made.start();
   made.openMissing();
   return { error: () => made.status()[0]?.error, logged };

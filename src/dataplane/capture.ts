@@ -4,6 +4,7 @@
  */
 import type { CaptureConfig, CaptureInterface } from "../config/config.ts";
 import { messageOf } from "../system/error-message.ts";
+import type { FlowSlot } from "./flow-receivers.ts";
 import type { Engine, Filter, Source, SourceOptions, SourceStatus } from "./native.d.ts";
 
 /** Sampling interval of headers in inline traffic, in packets. */
@@ -15,15 +16,27 @@ export interface CaptureLog {
   error(fields: object, message: string): void;
 }
 
+export interface CaptureOptions {
+  readonly engine: Pick<Engine, "openSource">;
+  readonly config: CaptureConfig | null;
+  /** Ports that take flow records. */
+  readonly flows: readonly FlowSlot[];
+  readonly log: CaptureLog;
+  readonly every: (ms: number, fn: () => void) => () => void;
+  /** The active one: inline sources on its interfaces filter too. It must be closed after them. */
+  readonly filter: () => Filter | null;
+}
+
 export interface SourceView extends SourceStatus {
-  /** The name of the interface, or the path of the capture file. */
+  /** The name of the interface, the path of the capture file, or the port that takes flow records. */
   readonly name: string;
-  readonly kind: SourceOptions["kind"];
+  readonly kind: SourceOptions["kind"] | "flow";
 }
 
 interface Slot {
   readonly name: string;
-  readonly options: SourceOptions;
+  readonly kind: SourceView["kind"];
+  readonly open: () => Source;
   source: Source | null;
   /** Why it is not open; logged only when it changes. */
   error: string | null;
@@ -32,27 +45,22 @@ interface Slot {
 const NO_REASON = "the source gave no reason: see the kernel's log (dmesg), and whether the interface is up";
 
 export class Capture {
-  readonly #engine: Engine;
   readonly #slots: Slot[];
   readonly #log: CaptureLog;
   readonly #every: (ms: number, fn: () => void) => () => void;
-  readonly #filter: () => Filter | null;
   #isRunning = false;
   #cancel: () => void = () => {};
 
-  /** @param filter the active one: inline sources on its interfaces filter too. It must be closed after them. */
-  constructor(
-    engine: Engine,
-    config: CaptureConfig | null,
-    log: CaptureLog,
-    every: (ms: number, fn: () => void) => () => void,
-    filter: () => Filter | null = () => null,
-  ) {
-    this.#engine = engine;
+  constructor({ engine, config, flows, log, every, filter }: CaptureOptions) {
     this.#log = log;
     this.#every = every;
-    this.#filter = filter;
-    this.#slots = sourcesOf(config).map(({ name, options }) => ({ name, options, source: null, error: null }));
+    const packets = sourcesOf(config).map(({ name, options }) => ({
+      name,
+      kind: options.kind,
+      open: () => engine.openSource(options, filter()),
+    }));
+    const records = flows.map(({ name, open }) => ({ name, kind: "flow" as const, open }));
+    this.#slots = [...packets, ...records].map((slot) => ({ ...slot, source: null, error: null }));
   }
 
   start(): void {
@@ -76,14 +84,14 @@ export class Capture {
    */
   closeInline(interfaces: readonly string[]): void {
     for (const slot of this.#slots) {
-      if (slot.options.kind !== "xdp_inline" || !interfaces.includes(slot.name)) continue;
+      if (slot.kind !== "xdp_inline" || !interfaces.includes(slot.name)) continue;
       slot.source?.close();
       slot.source = null;
     }
   }
 
   status(): SourceView[] {
-    return this.#slots.map((slot) => ({ name: slot.name, kind: slot.options.kind, ...statusOf(slot) }));
+    return this.#slots.map((slot) => ({ name: slot.name, kind: slot.kind, ...statusOf(slot) }));
   }
 
   /** Opens the sources that are not open. No effect before start() and after stop(). */
@@ -97,7 +105,7 @@ export class Capture {
 
   #open(slot: Slot): void {
     try {
-      slot.source = this.#engine.openSource(slot.options, this.#filter());
+      slot.source = slot.open();
       slot.error = null;
       this.#log.info({ source: slot.name, mode: slot.source.status().mode }, "capture started");
     } catch (cause) {

@@ -28,24 +28,28 @@ export interface MachineNeeds {
   readonly pinPath: string | null;
   /** Whether the service starts gobgpd. */
   readonly gobgpd: boolean;
+  /** Whether flow records are received, whose buffer only CAP_NET_ADMIN makes larger than net.core.rmem_max. */
+  readonly receivesFlows: boolean;
 }
 
 /** Frames above this MTU come in several buffers; the addon uses the same number. */
 const SINGLE_BUFFER_MTU = 1500;
 
-export function needsOf({ capture, dataplane, bgp }: Config): MachineNeeds {
+export function needsOf({ capture, telemetry, dataplane, bgp }: Config): MachineNeeds {
   return {
     interfaces: interfaceNeeds(capture?.interfaces ?? [], dataplane),
     countsOutgoing: capture?.countOutgoing ?? false,
     maxHosts: capture?.maxHosts ?? 1,
     pinPath: dataplane?.enabled === true ? dataplane.pinPath : null,
     gobgpd: bgp?.speaker === "managed",
+    receivesFlows: telemetry !== null,
   };
 }
 
 export function needsOfNode({ dataplane }: ScrubAgentConfig): MachineNeeds {
   const interfaces = interfaceNeeds([], dataplane);
-  return { interfaces, countsOutgoing: false, maxHosts: 1, pinPath: dataplane.pinPath, gobgpd: false };
+  const { pinPath } = dataplane;
+  return { interfaces, countsOutgoing: false, maxHosts: 1, pinPath, gobgpd: false, receivesFlows: false };
 }
 
 /** Whether the addon must read any part of it. */

@@ -48,6 +48,7 @@ import { watchRises } from "./rise-watch.ts";
 import { fillMetrics } from "./scrape.ts";
 import { openScrubNodes, scrubCircumstances } from "./scrub.ts";
 import { openSourceBlocks } from "./sourceblock.ts";
+import { TelemetryWatch } from "./telemetry.ts";
 
 /** How often bans and source blocks are checked for expiry, ms. */
 const BAN_TICK_MS = 250;
@@ -65,6 +66,8 @@ export class Floodwall {
   readonly dataPlane: DataPlane | null;
   readonly announcer: GobgpAnnouncer | null;
   readonly packetPath: PacketPath | null;
+  /** null: no flow telemetry is configured. */
+  readonly telemetry: TelemetryWatch | null;
   readonly state: StateStore;
   readonly startedMs: number;
   config: Config;
@@ -139,6 +142,7 @@ export class Floodwall {
       metrics.mitigation.announcedAfterDetection(elapsedMs / 1000),
     );
     this.packetPath = this.#makePacketPath();
+    this.telemetry = this.#makeTelemetry();
     this.reloader = new Reloader({
       configPath,
       reader: new ConfigReader(timers),
@@ -202,6 +206,7 @@ export class Floodwall {
     this.announcer?.start();
     this.dataPlane?.start();
     this.packetPath?.start();
+    this.telemetry?.start();
     if (this.packetPath === null) log.warn({}, "no capture is configured: control plane only, no attack detection");
     this.#endRiseWatch = watchRises(timers, {
       detector: this.detector,
@@ -233,6 +238,7 @@ export class Floodwall {
     this.reloader.stop();
     this.#cancelBanTick();
     this.#endRiseWatch();
+    this.telemetry?.stop();
     await this.packetPath?.stop();
     this.dataPlane?.stop();
     for (const attack of this.detector.active.values()) this.#keepAttack({ kind: "sampled", attack });
@@ -250,6 +256,7 @@ export class Floodwall {
     // The packet counter first: if it refuses, nothing else has changed.
     this.packetPath?.reconfigure(next, originOf);
     this.config = next;
+    this.telemetry?.reconfigure(next);
     this.detector.reconfigure(detectionPolicy(next));
     this.scrub.reconfigure(next.scrubbing);
     this.protections.reconfigure(next);
@@ -329,6 +336,18 @@ export class Floodwall {
           log.error({ cause, suppressed }, LEARNING_FAULTS[operation]),
         );
       },
+    });
+  }
+
+  #makeTelemetry(): TelemetryWatch | null {
+    const { packetPath, config } = this;
+    if (packetPath === null || config.telemetry === null) return null;
+    return new TelemetryWatch({
+      ...this.#options,
+      config: config.telemetry,
+      read: () => packetPath.flowReadings() ?? { listeners: [], exporters: [] },
+      limiter: this.#limiter,
+      metrics: this.#options.metrics.telemetry,
     });
   }
 

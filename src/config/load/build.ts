@@ -17,9 +17,10 @@ import { buildScrubbing } from "../sections/nodes.ts";
 import { buildNotify, buildUpdateCheck } from "../sections/notify.ts";
 import { buildPrefixSets } from "../sections/prefix-sets.ts";
 import { buildSamples } from "../sections/samples.ts";
-import type { ConfigFile } from "../sections/schema.ts";
+import { type ConfigFile, MAX_HOSTS_DEFAULT } from "../sections/schema.ts";
 import { buildProfiles } from "../sections/scrub.ts";
 import { buildStorage } from "../sections/storage.ts";
+import { buildTelemetry } from "../sections/telemetry.ts";
 import { parseAddressOrPrefix, parseCommunity, parseListen } from "./text-forms.ts";
 
 type CaptureFile = NonNullable<ConfigFile["capture"]>;
@@ -28,12 +29,14 @@ type BgpFile = NonNullable<ConfigFile["bgp"]>;
 /** @param zones of the file that `edge` names. */
 export function buildConfig(file: ConfigFile, zones: readonly Zone[]): Config {
   const hostgroups = buildHostgroups(file);
+  const hasTraffic = file.capture !== undefined || file.telemetry !== undefined;
   const countOutgoing = hostgroups.some(({ thresholdsOutgoing }) => thresholdsOutgoing !== null);
   const plain: PlainConfig = {
     dryRun: file.dry_run,
     networks: file.networks.map(prefix),
     protectedWhitelist: file.protected_whitelist.map((text) => Object.freeze(valid(parseAddressOrPrefix, text))),
-    capture: file.capture === undefined ? null : buildCapture(file.capture, countOutgoing),
+    capture: hasTraffic ? buildCapture(file.capture ?? { max_hosts: MAX_HOSTS_DEFAULT }, countOutgoing) : null,
+    telemetry: file.telemetry === undefined ? null : buildTelemetry(file.telemetry),
     detection: {
       windowMs: file.detection.window_ms,
       tickMs: file.detection.tick_ms,

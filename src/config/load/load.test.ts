@@ -70,6 +70,7 @@ describe("defaults", () => {
       dryRun: true,
       protectedWhitelist: [],
       capture: null,
+      telemetry: null,
       detection: { windowMs: 1000, tickMs: 100, sustainMs: 0 },
       carpet: null,
       mitigations: [

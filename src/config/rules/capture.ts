@@ -7,13 +7,16 @@ type File = Pruned<ConfigFile>;
 type Interface = NonNullable<NonNullable<NonNullable<File["capture"]>["interfaces"]>[number]>;
 
 /** Uses `in` instead of a comparison, since a key whose value has a wrong type is present too. */
-export function* captureHasOneSource({ capture }: File): Generator<Finding> {
+export function* captureHasOneSource({ capture, telemetry }: File): Generator<Finding> {
   if (capture === undefined) return;
   if ("interfaces" in capture && "pcap_file" in capture) {
     yield { path: ["capture", "pcap_file"], rule: "excludes interfaces: capture from the one or from the other" };
   }
-  if (!("interfaces" in capture) && !("pcap_file" in capture)) {
-    yield { path: ["capture"], rule: "needs interfaces or pcap_file: remove capture to run without" };
+  if (!("interfaces" in capture) && !("pcap_file" in capture) && telemetry === undefined) {
+    yield {
+      path: ["capture"],
+      rule: "needs interfaces or pcap_file, or telemetry beside it: remove capture to run without",
+    };
   }
 }
 

@@ -71,6 +71,16 @@ import {
 import { clickhouseHasItsSection, mailAccountIsWhole, storageKeysHaveAnEffect, updateCheckHasAUrl } from "./output.ts";
 import { prefixSetNamesAreUnique, prefixSetsHaveOneSource } from "./prefix-sets.ts";
 import { divertHasANextHop, groupNextHopsGoWithoutNodes, leastLoadedNeedsCapacities } from "./scrubbing.ts";
+import {
+  exporterNamesAreUnique,
+  exporterPrefixesAreUnique,
+  exportersAreListenedTo,
+  exportersAreNotAnyone,
+  flowCpusAreUnique,
+  flowPortsAreFree,
+  interfaceRolesAreDistinct,
+  sitesAreBounded,
+} from "./telemetry.ts";
 import { carpetThresholdsSaySomething, groupBaselinesHaveAFloor, outgoingThresholdsSaySomething } from "./threshold.ts";
 
 export type Rule = (file: Pruned<ConfigFile>) => Iterable<Finding>;
@@ -94,6 +104,14 @@ const RULES: readonly Rule[] = [
   interfaceKeysHaveAnEffect,
   queuesAreUnique,
   cpusAreUnique,
+  flowPortsAreFree,
+  flowCpusAreUnique,
+  exporterNamesAreUnique,
+  exporterPrefixesAreUnique,
+  exportersAreNotAnyone,
+  exportersAreListenedTo,
+  interfaceRolesAreDistinct,
+  sitesAreBounded,
   grpcGoesWithExternal,
   listenAddressesFit,
   listenGoesWithManaged,

@@ -37,6 +37,9 @@ import { NotifySection, UpdateCheckSection } from "./notify.ts";
 import { PrefixSetsSection } from "./prefix-sets.ts";
 import { SamplesSection } from "./samples.ts";
 import { StorageSection } from "./storage.ts";
+import { TelemetrySection } from "./telemetry.ts";
+
+export const MAX_HOSTS_DEFAULT = 1_048_576;
 
 const Interface = Type.Object(
   {
@@ -89,7 +92,7 @@ const Capture = described(
     {
       interfaces: described(
         Type.Optional(list(Interface, CAPTURE_INTERFACES_MAX, { atLeastOne: true })),
-        "The interfaces that packets come from. Exactly one of `interfaces` and `pcap_file` is required.",
+        "The interfaces that packets come from. Exactly one of `interfaces` and `pcap_file` is required; beside `telemetry` neither is.",
       ),
       pcap_file: described(Type.Optional(text("path")), "A capture file that is read instead of interfaces."),
       pace: described(
@@ -98,7 +101,7 @@ const Capture = described(
         { valueIfAbsent: "real" },
       ),
       max_hosts: described(
-        integer(1, HOSTS_MAX, 1_048_576),
+        integer(1, HOSTS_MAX, MAX_HOSTS_DEFAULT),
         "The number of hosts that are tracked at once, which bounds memory. Packets of further hosts are counted for their network only.",
       ),
       link_mbps: described(
@@ -108,7 +111,7 @@ const Capture = described(
     },
     closed,
   ),
-  "Where packets come from. Without this section the service sees no packets: it carries out manual bans and serves nodes, and attacks that an earlier process left open are closed.",
+  "Where packets come from. Without this section and `telemetry` the service sees no traffic: it carries out manual bans and serves nodes, and attacks that an earlier process left open are closed.",
   {
     examples: [
       { interfaces: [{ name: "eth1", mode: "mirror", cpus: [2, 3] }] },
@@ -279,6 +282,7 @@ export const ConfigFile = described(
         "Addresses that are never banned. They are still judged and shown. Those that the service itself needs (router id, listeners, neighbors, next hops, scrub nodes) need no entry.",
       ),
       capture: Type.Optional(Capture),
+      telemetry: Type.Optional(TelemetrySection),
       detection: Detection,
       thresholds: described(
         AllThresholds,

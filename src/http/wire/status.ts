@@ -11,6 +11,7 @@ import { Method } from "./ban.ts";
 import { closed } from "./closed.ts";
 import { DataplaneWire, dataplaneToWire } from "./dataplane.ts";
 import { omitNulls } from "./omit-nulls.ts";
+import { TelemetrySummaryWire, telemetrySummaryToWire } from "./telemetry.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
 import { ThresholdsWire, thresholdsToWire } from "./traffic/rates.ts";
 
@@ -155,6 +156,8 @@ export const StatusWire = Type.Object(
     notify: NotifyWire,
     capture: CaptureWire,
     storage: StorageWire,
+    /** Absent if no flow telemetry is configured. */
+    telemetry: Type.Optional(TelemetrySummaryWire),
     /** Absent if none is configured. */
     dataplane: Type.Optional(DataplaneWire),
   },
@@ -180,6 +183,7 @@ export function wholeStatus(status: StatusView, principal: Principal): StatusWir
     notify: { ...status.notify },
     capture: captureToWire(status.capture),
     storage: omitNulls({ unsaved: status.storage.unsaved, history_paused: status.storage.historyPaused }),
+    telemetry: status.telemetry === null ? null : telemetrySummaryToWire(status.telemetry),
     dataplane: status.dataplane === null ? null : dataplaneToWire(status.dataplane, status.machineProblems),
   });
 }
