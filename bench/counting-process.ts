@@ -79,10 +79,6 @@ export class CountingProcess {
     return counting;
   }
 
-  get pid(): number {
-    return this.#child.pid;
-  }
-
   /** As printed by the worker at its last tick. */
   get trackedHosts(): number {
     return Number(/^tracking (\d+)$/.exec(this.#lastLine)?.[1] ?? 0);
@@ -96,12 +92,12 @@ export class CountingProcess {
   }
 
   /** Called when all packets are sent: returns the worker's counts. */
-  async end<Printed = Counts>(arrived: number): Promise<Printed> {
+  async end(arrived: number): Promise<Counts> {
     await this.#child.stdin.write(String(arrived));
     await this.#child.stdin.end();
     await this.#listening;
     if ((await this.#child.exited) !== 0) throw new Error("the counting process failed");
-    return JSON.parse(this.#lastLine) as Printed;
+    return JSON.parse(this.#lastLine) as Counts;
   }
 
   async #listen(output: ReadableStream<Uint8Array>): Promise<void> {

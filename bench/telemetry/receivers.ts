@@ -7,8 +7,9 @@ import { join } from "node:path";
 import { eventually } from "../../test/fixtures/service.ts";
 import type { Undo } from "../../test/fixtures/undo.ts";
 import type { Namespace } from "../../test/lab/namespaces.ts";
+import { Collector } from "../../test/telemetry/collector.ts";
 import type { FlowProtocol } from "../../test/telemetry/record-sender.ts";
-import { ADDON, COUNTING_CPU, CountingProcess } from "../counting-process.ts";
+import { COUNTING_CPU } from "../counting-process.ts";
 import { FastNetMon } from "../fastnetmon.ts";
 
 export const PORT = 2055;
@@ -18,7 +19,6 @@ export const NETWORK = "203.0.112.0/20";
 const RECEIVE_BUFFER = 32 << 20;
 /** What the kernel grants at most, and to a program that asks for nothing: FastNetMon. */
 const BUFFER_SETTINGS = ["rmem_max", "rmem_default"].map((name) => `/proc/sys/net/core/${name}`);
-const WORKER = join(import.meta.dir, "collector-worker.ts");
 /** As the sender: a receiver that waits for its CPU loses records, and its figures are those of the other processes. */
 const FIRST = ["chrt", "--rr", "1"];
 const NEVER_PPS = 2_000_000_000;
@@ -26,6 +26,8 @@ const NEVER_PPS = 2_000_000_000;
 export interface Receiver {
   readonly name: string;
   readonly pid: number;
+  /** Records so far, where it can say so at once. */
+  readonly counted?: () => Promise<number>;
   /** Ends it; nothing of it is left. */
   stop(): Promise<void>;
 }
@@ -47,14 +49,16 @@ export const OURS: ReceiverKind = {
   name: "Floodwall",
   programs: [],
   async start({ namespace }) {
-    const command = [
-      ...FIRST,
-      process.execPath,
-      WORKER,
-      JSON.stringify({ addon: ADDON, port: PORT, network: NETWORK, receiveBuffer: RECEIVE_BUFFER }),
-    ];
-    const counting = await CountingProcess.start(namespace, command);
-    return { name: "Floodwall", pid: counting.pid, stop: async () => void (await counting.end(0)) };
+    const options = { port: PORT, networks: [NETWORK], exporters: ["127.0.0.0/8"], receiveBuffer: RECEIVE_BUFFER };
+    const runner = [...FIRST, "taskset", "-c", String(COUNTING_CPU)];
+    const collector = await Collector.start(namespace, { ...options, keepsTotals: false }, runner);
+    return {
+      ...{ name: "Floodwall", pid: collector.pid, stop: () => collector.stop() },
+      async counted() {
+        const { exporters } = await collector.counts();
+        return exporters.reduce((sum, { counted }) => sum + counted, 0);
+      },
+    };
   },
 };
 

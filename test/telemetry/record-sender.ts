@@ -28,6 +28,8 @@ export interface RecordTraffic {
   readonly packets?: number;
   readonly bytes?: number;
   readonly durationMs?: number;
+  /** Seconds; 0: only at the beginning. */
+  readonly templatesEvery?: number;
   readonly extraTemplates?: number;
   readonly burstMs?: number;
   readonly isPoisson?: boolean;
@@ -58,7 +60,13 @@ export interface SentTotals {
   readonly exporters: Readonly<Record<string, number>>;
 }
 
-const FLAGS = { durationMs: "duration", burstMs: "burst", firstHost: "first-host", extraTemplates: "extra-templates" };
+const FLAGS = {
+  durationMs: "duration",
+  burstMs: "burst",
+  firstHost: "first-host",
+  extraTemplates: "extra-templates",
+  templatesEvery: "templates-every",
+};
 
 export function buildRecordSender(): void {
   runCommand(["make", "-C", FOLDER, "--no-print-directory", "all"]);

@@ -1,0 +1,68 @@
+/**
+ * One exporter of others watches traffic that is known to the packet, and one stream of what it exports goes to several
+ * readers at once, ours among them: what does each say that every host got?
+ */
+import { LineProcess } from "../fixtures/line-process.ts";
+import { Undo } from "../fixtures/undo.ts";
+import { Namespaces } from "../lab/namespaces.ts";
+import { sendFrom } from "../lab/world.ts";
+import { Collector, type CollectorCounts } from "./collector.ts";
+import type { ExporterKind } from "./exporters.ts";
+import type { ReaderKind, Totals } from "./readers.ts";
+
+export const FIRST_HOST = "203.0.113.0";
+const NETWORK = "203.0.113.0/24";
+const [EXPORT_PORT, OUR_PORT, FIRST_READER_PORT] = [9000, 9001, 9002];
+const RELAY = `${import.meta.dir}/flow-relay.ts`;
+const RECEIVE_BUFFER = 8 << 20;
+
+export interface Watched {
+  readonly hosts: number;
+  /** To all hosts together, the same number to each. */
+  readonly packets: number;
+  readonly pps: number;
+  /** Of a frame without its check sum. */
+  readonly frameBytes: number;
+  readonly sampling: number;
+}
+
+export interface Agreement {
+  readonly ours: CollectorCounts;
+  readonly readers: readonly { readonly name: string; readonly totals: Totals }[];
+  /** That left the exporter. */
+  readonly datagrams: number;
+}
+
+export async function watch(exporter: ExporterKind, readers: readonly ReaderKind[], watched: Watched): Promise<Agreement> {
+  const undo = new Undo();
+  const namespaces = new Namespaces();
+  undo.add(() => namespaces.close());
+  try {
+    const [attacker, router] = [namespaces.add("attacker"), namespaces.add("router")];
+    namespaces.connect({ namespace: attacker, device: "wire0" }, { namespace: router, device: "up0" });
+    const ports = readers.map((_, i) => FIRST_READER_PORT + i);
+    const others = await Promise.all(
+      readers.map((kind, i) => kind.start({ namespace: router, port: ports[i] ?? 0, isSflow: exporter.isSflow, undo })),
+    );
+    const options = { port: OUR_PORT, networks: [NETWORK], exporters: ["127.0.0.1/32"], receiveBuffer: RECEIVE_BUFFER };
+    const ours = await Collector.start(router, { ...options, keepsTotals: true });
+    undo.add(() => ours.stop());
+    const to = [OUR_PORT, ...ports].map(String);
+    const relay = new LineProcess(router.command([process.execPath, RELAY, String(EXPORT_PORT), ...to]));
+    undo.add(() => relay.end());
+    await relay.line();
+    const { sampling, hosts } = watched;
+    const probe = await exporter.start({ namespace: router, device: "up0", port: EXPORT_PORT, sampling, undo });
+    await sendFrom(attacker, {
+      ...{ profile: "udp", target: FIRST_HOST, hosts, sources: 20, path: "socket", pps: watched.pps },
+      ...{ bytes: watched.frameBytes, count: watched.packets, seconds: 60 },
+    });
+    await probe.flush();
+    const counts = await ours.counts();
+    const datagrams = Number(await relay.ask("datagrams"));
+    const totals = await Promise.all(others.map(async (reader) => ({ name: reader.name, totals: await reader.totals() })));
+    return { ours: counts, readers: totals, datagrams };
+  } finally {
+    await undo.all();
+  }
+}
