@@ -6,7 +6,7 @@ import { LineProcess } from "../fixtures/line-process.ts";
 import { Undo } from "../fixtures/undo.ts";
 import { Namespaces } from "../lab/namespaces.ts";
 import { sendFrom } from "../lab/world.ts";
-import { Collector, type CollectorCounts } from "./collector.ts";
+import { Collector, type CollectorCounts, type HostTotals } from "./collector.ts";
 import type { ExporterKind } from "./exporters.ts";
 import type { ReaderKind, Totals } from "./readers.ts";
 
@@ -33,7 +33,33 @@ export interface Agreement {
   readonly datagrams: number;
 }
 
-export async function watch(exporter: ExporterKind, readers: readonly ReaderKind[], watched: Watched): Promise<Agreement> {
+/** An Ethernet header, which flow records leave out and we count; and the check sum, which sFlow counts and we leave out. */
+const HEADER_BYTES = 14;
+const CHECK_SUM_BYTES = 4;
+
+/** A reader that says something else of a host than ours, as lines. Readers that got less of the stream are not excused. */
+export function disagreements({ ours, readers }: Agreement, { isSflow, misreadBy = [] }: ExporterKind): string[] {
+  const perPacket = isSflow ? CHECK_SUM_BYTES : -HEADER_BYTES;
+  const mine = Object.entries(ours.hosts).map(([host, { packets, bytes }]): [string, HostTotals] => [
+    host,
+    { packets, bytes: bytes + perPacket * packets },
+  ]);
+  return readers
+    .filter(({ name }) => !misreadBy.includes(name))
+    .flatMap(({ name, totals }) =>
+      mine
+        .filter(([host, { packets, bytes }]) => totals[host]?.packets !== packets || totals[host].bytes !== bytes)
+        .map(
+          ([host, expected]) => `${host}: ours ${JSON.stringify(expected)}, ${name} ${JSON.stringify(totals[host])}`,
+        ),
+    );
+}
+
+export async function watch(
+  exporter: ExporterKind,
+  readers: readonly ReaderKind[],
+  watched: Watched,
+): Promise<Agreement> {
   const undo = new Undo();
   const namespaces = new Namespaces();
   undo.add(() => namespaces.close());
@@ -60,7 +86,9 @@ export async function watch(exporter: ExporterKind, readers: readonly ReaderKind
     await probe.flush();
     const counts = await ours.counts();
     const datagrams = Number(await relay.ask("datagrams"));
-    const totals = await Promise.all(others.map(async (reader) => ({ name: reader.name, totals: await reader.totals() })));
+    const totals = await Promise.all(
+      others.map(async (reader) => ({ name: reader.name, totals: await reader.totals() })),
+    );
     return { ours: counts, readers: totals, datagrams };
   } finally {
     await undo.all();

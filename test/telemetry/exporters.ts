@@ -34,6 +34,8 @@ export interface ExporterKind {
   readonly isSflow: boolean;
   /** Whether it can be told to sample. */
   readonly canSample: boolean;
+  /** Readers that take its records for something else. */
+  readonly misreadBy?: readonly string[];
   start(place: ExporterPlace): Promise<Exporter>;
 }
 
@@ -42,10 +44,21 @@ const softflowd = (version: string, text: string): ExporterKind => ({
   async start({ namespace, device, port, sampling, undo }) {
     const folder = undo.folder("softflowd");
     const files = ["-p", join(folder, "pid"), "-c", join(folder, "control")];
-    const limits = ["-t", "expint=1", "-m", "100000", "-B", String(16 << 20), ...(sampling > 1 ? ["-s", String(sampling)] : [])];
+    const limits = [
+      "-t",
+      "expint=1",
+      "-m",
+      "100000",
+      "-B",
+      String(16 << 20),
+      ...(sampling > 1 ? ["-s", String(sampling)] : []),
+    ];
     const to = ["-v", version, "-n", `127.0.0.1:${port}`];
     const probe = new Probe(namespace, ["softflowd", "-d", "-i", device, ...files, ...limits, ...to], undo);
-    await eventually(() => existsSync(join(folder, "control")), () => probe.complaint("softflowd"));
+    await eventually(
+      () => existsSync(join(folder, "control")),
+      () => probe.complaint("softflowd"),
+    );
     const flush = async () => {
       // Of libpcap's buffer and its own.
       await Bun.sleep(CAPTURED_MS);
@@ -63,7 +76,10 @@ const fprobe: ExporterKind = {
     // With its messages at its standard output it stays a child of ours.
     const log = ["-l", `2:${process.pid}`];
     const probe = new Probe(namespace, ["fprobe", "-i", device, ...limits, ...log, `127.0.0.1:${port}`], undo);
-    await eventually(() => probe.output.includes("collector #1"), () => probe.complaint("fprobe"));
+    await eventually(
+      () => probe.output.includes("collector #1"),
+      () => probe.complaint("fprobe"),
+    );
     const flush = async () => {
       await Bun.sleep(CAPTURED_MS);
       await probe.end("SIGTERM");
@@ -73,7 +89,12 @@ const fprobe: ExporterKind = {
 };
 
 const pmacctd = (plugin: "nfprobe" | "sfprobe", version: number, text: string): ExporterKind => ({
-  ...{ name: `pmacct ${plugin}, ${text}`, programs: ["pmacctd"], isSflow: plugin === "sfprobe", canSample: plugin === "sfprobe" },
+  ...{
+    name: `pmacct ${plugin}, ${text}`,
+    programs: ["pmacctd"],
+    isSflow: plugin === "sfprobe",
+    canSample: plugin === "sfprobe",
+  },
   async start({ namespace, device, port, sampling, undo }) {
     const folder = undo.folder("pmacctd");
     const config = join(folder, "conf");
@@ -92,7 +113,10 @@ const pmacctd = (plugin: "nfprobe" | "sfprobe", version: number, text: string): 
         .join(""),
     );
     const probe = new Probe(namespace, ["pmacctd", "-f", config], undo);
-    await eventually(() => namespace.run(["cat", "/proc/net/packet"]).trim().split("\n").length > 1, () => probe.complaint("pmacctd"));
+    await eventually(
+      () => namespace.run(["cat", "/proc/net/packet"]).trim().split("\n").length > 1,
+      () => probe.complaint("pmacctd"),
+    );
     return { flush: () => (plugin === "sfprobe" ? Bun.sleep(1500) : probe.end("SIGINT")) };
   },
 });
@@ -100,6 +124,8 @@ const pmacctd = (plugin: "nfprobe" | "sfprobe", version: number, text: string): 
 const ovs = (table: "NetFlow" | "IPFIX" | "sFlow", text: string): ExporterKind => ({
   ...{ name: `Open vSwitch, ${text}`, programs: ["ovs-vswitchd", "ovsdb-server", "ovsdb-tool", "ovs-vsctl"] },
   ...{ isSflow: table === "sFlow", canSample: table !== "NetFlow" },
+  // nfcapd 1.7.1 adds up several counters of one record.
+  misreadBy: table === "IPFIX" ? ["nfcapd"] : [],
   async start({ namespace, device, port, sampling, undo }) {
     const folder = undo.folder("ovs");
     const socket = `unix:${folder}/db.sock`;
@@ -111,17 +137,36 @@ const ovs = (table: "NetFlow" | "IPFIX" | "sFlow", text: string): ExporterKind =
     await eventually(() => existsSync(`${folder}/db.sock`), "ovsdb-server did not start");
     const control = (...words: string[]) => runCommand(["ovs-vsctl", `--db=${socket}`, ...words]);
     await eventually(() => control("--no-wait", "init") === "", "ovsdb-server does not answer");
-    const probe = new Probe(namespace, [...env, "ovs-vswitchd", socket, `--unixctl=${folder}/vs.ctl`, "--no-chdir"], undo);
+    const probe = new Probe(
+      namespace,
+      [...env, "ovs-vswitchd", socket, `--unixctl=${folder}/vs.ctl`, "--no-chdir"],
+      undo,
+    );
     const target = `targets="127.0.0.1:${port}"`;
     const settings = {
       NetFlow: ["active_timeout=1"],
       IPFIX: [`sampling=${sampling}`, "cache_active_timeout=1", "cache_max_flows=100000"],
       sFlow: ["agent=lo", `sampling=${sampling}`, "polling=0", "header=128"],
     }[table];
-    await eventually(() => existsSync(`${folder}/vs.ctl`), () => probe.complaint("ovs-vswitchd"));
+    await eventually(
+      () => existsSync(`${folder}/vs.ctl`),
+      () => probe.complaint("ovs-vswitchd"),
+    );
     control("add-br", "br0", "--", "set", "bridge", "br0", "datapath_type=netdev", "--", "add-port", "br0", device);
-    control("--", "--id=@e", "create", table, target, ...settings, "--", "set", "bridge", "br0", `${table.toLowerCase()}=@e`);
-    return { flush: () => Bun.sleep(table === "NetFlow" ? 6500 : 2500) };
+    control(
+      "--",
+      "--id=@e",
+      "create",
+      table,
+      target,
+      ...settings,
+      "--",
+      "set",
+      "bridge",
+      "br0",
+      `${table.toLowerCase()}=@e`,
+    );
+    return { flush: () => Bun.sleep(table === "NetFlow" ? 6500 : table === "IPFIX" ? 5000 : 1500) };
   },
 });
 

@@ -85,7 +85,8 @@ const GOFLOW2: ReaderKind = {
   programs: ["goflow2"],
   async start(place) {
     const file = join(place.undo.folder("goflow2"), "flows");
-    const listen = `${place.isSflow ? "sflow" : "netflow"}://127.0.0.1:${place.port}`;
+    // With several workers data may overtake its template.
+    const listen = `${place.isSflow ? "sflow" : "netflow"}://127.0.0.1:${place.port}?workers=1`;
     const output = ["-transport.file", file, "-addr", "127.0.0.1:0", "-templates.path", "/"];
     const child = await started(place, ["goflow2", "-listen", listen, ...output]);
     return {
