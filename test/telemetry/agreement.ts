@@ -55,6 +55,9 @@ export function disagreements({ ours, readers }: Agreement, { isSflow, misreadBy
     );
 }
 
+/** Several may be watched at once, each in namespaces of its own. */
+let worlds = 0;
+
 export async function watch(
   exporter: ExporterKind,
   readers: readonly ReaderKind[],
@@ -64,7 +67,8 @@ export async function watch(
   const namespaces = new Namespaces();
   undo.add(() => namespaces.close());
   try {
-    const [attacker, router] = [namespaces.add("attacker"), namespaces.add("router")];
+    const world = ++worlds;
+    const [attacker, router] = [namespaces.add(`attacker${world}`), namespaces.add(`router${world}`)];
     namespaces.connect({ namespace: attacker, device: "wire0" }, { namespace: router, device: "up0" });
     const ports = readers.map((_, i) => FIRST_READER_PORT + i);
     const others = await Promise.all(

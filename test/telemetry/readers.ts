@@ -32,13 +32,16 @@ export interface ReaderKind {
   start(place: ReaderPlace): Promise<Reader>;
 }
 
+/** Bytes; what the kernel grants without a change of its settings. */
+const RECEIVE_BUFFER = 4 << 20;
+
 const NFDUMP: ReaderKind = {
   name: "nfdump",
   programs: ["nfcapd", "sfcapd", "nfdump"],
   async start(place) {
     const folder = place.undo.folder("nfcapd");
     const program = place.isSflow ? "sfcapd" : "nfcapd";
-    const child = await started(place, [program, "-w", folder, "-p", String(place.port), "-t", "3600"]);
+    const child = await started(place, [program, "-w", folder, "-p", String(place.port), "-t", "3600", "-B", String(RECEIVE_BUFFER)]);
     return {
       name: program,
       async totals() {
@@ -56,10 +59,11 @@ const PMACCT: ReaderKind = {
   async start(place) {
     const program = place.isSflow ? "sfacctd" : "nfacctd";
     const folder = place.undo.folder("pmacct");
-    const pipe = join(folder, "pipe");
+    const file = join(folder, "totals");
     const settings = {
-      ...{ daemonize: "false", plugins: "memory", aggregate: "dst_host", imt_path: pipe },
-      ...{ [`${program}_port`]: place.port, [`${program}_ip`]: "127.0.0.1" },
+      ...{ daemonize: "false", plugins: "print", aggregate: "dst_host", print_output: "csv", print_output_file: file },
+      ...{ [`${program}_port`]: place.port, [`${program}_ip`]: "127.0.0.1", print_refresh_time: 3600 },
+      ...{ [`${program}_pipe_size`]: RECEIVE_BUFFER, plugin_pipe_size: RECEIVE_BUFFER, plugin_buffer_size: 1024 },
     };
     const config = join(folder, "conf");
     writeFileSync(
@@ -68,12 +72,15 @@ const PMACCT: ReaderKind = {
         .map(([key, value]) => `${key}: ${value}\n`)
         .join(""),
     );
-    await started(place, [program, "-f", config]);
-    await eventually(() => existsSync(pipe), `${program} has no pipe`);
+    const child = await started(place, [program, "-f", config]);
     return {
       name: program,
       async totals() {
-        const lines = runCommand(["pmacct", "-s", "-p", pipe, "-O", "csv"]).trim().split("\n").slice(1);
+        // It writes what it has when it is interrupted.
+        child.kill("SIGINT");
+        await child.exited;
+        await eventually(() => existsSync(file), `${program} wrote nothing`);
+        const lines = readFileSync(file, "utf8").trim().split("\n").slice(1);
         return sumOf(lines.map((line) => line.split(",")));
       },
     };
