@@ -41,7 +41,17 @@ const NFDUMP: ReaderKind = {
   async start(place) {
     const folder = place.undo.folder("nfcapd");
     const program = place.isSflow ? "sfcapd" : "nfcapd";
-    const child = await started(place, [program, "-w", folder, "-p", String(place.port), "-t", "3600", "-B", String(RECEIVE_BUFFER)]);
+    const child = await started(place, [
+      program,
+      "-w",
+      folder,
+      "-p",
+      String(place.port),
+      "-t",
+      "3600",
+      "-B",
+      String(RECEIVE_BUFFER),
+    ]);
     return {
       name: program,
       async totals() {
