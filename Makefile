@@ -1,6 +1,6 @@
 # All tasks of the project. `make start` shows Floodwall at work, `make test` tests it; both install what is missing.
 #   setup  packages, npm modules, native code       check  format, lint, types       bench  speed, beside alternatives
-#   lab    the demonstration once, as a test        soak   15 minutes of floods      fuzz   parser and API, for long
+#   lab    the demonstration once, as a test        soak   15 minutes of floods      fuzz   parser, decoders and API, for long
 #   truth  the words on the dashboard against BIRD and API, through 200 floods (FLOODS=…, SEED=…)
 #   lab-scrub  a flood diverted to a scrub node, and a user's requests to the same victim beside it
 #   lab-attacks  attacks of many kinds and faults on a box that scrubs, beside users of the victim, as a table (ONLY=text, CAPTURES=FOLDER)
@@ -93,6 +93,7 @@ mutants: setup
 fuzz: setup $(STAMPS)/test-packages
 	@$(MAKE) -C addon -j$(JOBS) fuzz
 	build/addon/fuzz_packet_parser -max_total_time=$${SECONDS_TO_FUZZ:-1800} -max_len=512 -print_final_stats=1
+	build/addon/fuzz_flow_decoder -max_total_time=$${SECONDS_TO_FUZZ:-1800} -max_len=2048 -print_final_stats=1
 	$(BUN) test/fuzz-http.ts --requests 100000
 
 dist: setup $(STAMPS)/deb-packages

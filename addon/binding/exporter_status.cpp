@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "arguments.h"
@@ -79,15 +80,15 @@ Napi::Array samplingsArray(const Napi::Env& env, const ExporterStatus& exporter)
 }
 
 Napi::Array interfacesArray(const Napi::Env& env, const ExporterStatus& exporter) {
-  const auto& names = exporter.flow.interfaces;
+  std::unordered_map<std::uint32_t, const std::string*> names;
+  for (const InterfaceName& name : exporter.flow.interfaces) names[name.index] = &name.name;
   Napi::Array array = Napi::Array::New(env, exporter.interfaces.size());
   for (std::uint32_t i = 0; i < exporter.interfaces.size(); i++) {
     const InterfaceUse& use = exporter.interfaces[i];
-    const auto named =
-        std::find_if(names.begin(), names.end(), [&](const InterfaceName& name) { return name.index == use.index; });
+    const auto named = names.find(use.index);
     Napi::Object object = Napi::Object::New(env);
     object.Set("index", use.index);
-    object.Set("name", named == names.end() ? env.Null() : Napi::Value(Napi::String::New(env, named->name)));
+    object.Set("name", named == names.end() ? env.Null() : Napi::Value(Napi::String::New(env, *named->second)));
     object.Set("role", kInterfaceRoleNames.at(static_cast<std::size_t>(use.role)));
     object.Set("recordsIn", numberOf(use.recordsIn));
     object.Set("packetsIn", numberOf(use.packetsIn));
@@ -100,7 +101,8 @@ Napi::Array interfacesArray(const Napi::Env& env, const ExporterStatus& exporter
   return array;
 }
 
-void setCounts(Napi::Object& object, const FlowCounts& counts) {
+void setCounts(Napi::Object& object, const ExporterStatus& exporter) {
+  const FlowCounts& counts = exporter.flow.counts;
   for (const auto& [name, count] : {
            std::pair{"datagrams", counts.datagrams},
            {"bytes", counts.bytes},
@@ -109,7 +111,7 @@ void setCounts(Napi::Object& object, const FlowCounts& counts) {
            {"otherRecords", counts.otherRecords},
            {"estimatedRecords", counts.estimatedRecords},
            {"lateRecords", counts.lateRecords},
-           {"unknownRateRecords", counts.unknownRateRecords},
+           {"unknownRateRecords", exporter.configuredRate == 0 ? counts.unknownRateRecords : 0},
            {"lostRecords", counts.lostRecords},
            {"lostDatagrams", counts.lostDatagrams},
            {"reordered", counts.reordered},
@@ -132,7 +134,7 @@ Napi::Object exporterObject(const Napi::Env& env, const ExporterStatus& exporter
   const bool hasRule = exporter.rule != ExporterRules::kNone;
   object.Set("rule", hasRule ? Napi::Value(Napi::Number::New(env, exporter.rule)) : env.Null());
   object.Set("protocols", protocolsArray(env, flow));
-  setCounts(object, flow.counts);
+  setCounts(object, exporter);
   object.Set("counted", numberOf(exporter.counted));
   object.Set("leftOut", leftOutObject(env, exporter));
   object.Set("isActive", exporter.isActive);

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "count/flow_record.h"
 #include "flow/exporter_rules.h"
-#include "flow/flow_record.h"
 #include "packets.h"
 
 namespace floodwall::test {

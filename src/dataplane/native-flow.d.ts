@@ -1,6 +1,5 @@
 /** What the addon offers for flow telemetry; the conventions are those of native.d.ts. */
 
-import type { Source } from "./native.d.ts";
 import type {
   FLOW_DIRECTIONS,
   FLOW_LEFT_OUT,
@@ -9,6 +8,7 @@ import type {
   INTERFACE_ROLES,
   SAMPLING_ORIGINS,
 } from "./native-constants.ts";
+import type { Source } from "./native-source.d.ts";
 
 /** A UDP port that takes sFlow v5, NetFlow v5 and v9 and IPFIX. Each thread is a queue in the source's status. */
 export interface FlowSourceOptions {
@@ -85,6 +85,7 @@ export interface ExporterStatus {
   /** Records of which packets or bytes are estimated, since the exporter tells only the other. */
   readonly estimatedRecords: number;
   readonly lateRecords: number;
+  /** 0 where the rule has a rate. */
   readonly unknownRateRecords: number;
   /** What the exporter sent and never came, by its sequence numbers. */
   readonly lostRecords: number;
@@ -152,7 +153,7 @@ export interface ExporterInterface {
 export interface FlowSource extends Source {
   /** Exporters that still have a rule keep their templates. Throws RangeError over EXPORTER_RULES_MAX. */
   setExporters(rules: readonly ExporterRule[]): void;
-  /** As of about a second ago at most. `interfaces` are empty unless asked for. */
+  /** As of 100 ms ago; a second where a thread has a thousand exporters. `interfaces` are empty unless asked for. */
   exporters(options: { readonly withInterfaces: boolean }): ExporterStatus[];
   receiver(): FlowReceiverStatus;
 }

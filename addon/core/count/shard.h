@@ -15,6 +15,7 @@
 #include "count/doorkeeper.h"
 #include "count/evictions.h"
 #include "count/flow_filter.h"
+#include "count/flow_record.h"
 #include "count/handover.h"
 #include "count/host_index.h"
 #include "count/host_rows.h"
@@ -23,7 +24,6 @@
 #include "count/spread_pool.h"
 #include "count/watched_hosts.h"
 #include "count/wide_rows.h"
-#include "flow/flow_record.h"
 #include "parse/frame.h"
 #include "parse/packet_parser.h"
 

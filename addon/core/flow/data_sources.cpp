@@ -33,8 +33,8 @@ DataSource* DataSources::of(const DataSourceKey& key) {
 void DataSources::addTo(std::vector<SamplingStatus>& samplings) const {
   for (const auto& [key, source] : table_) {
     if (samplings.size() == kSamplingsShownMax) return;
-    samplings.push_back({key.subAgent, key.index, source.rate,
-                         source.rate == 0 ? SamplingOrigin::unknown : SamplingOrigin::sample});
+    samplings.push_back(
+        {key.subAgent, key.index, source.rate, source.rate == 0 ? SamplingOrigin::unknown : SamplingOrigin::sample});
   }
 }
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "base/address.h"
+#include "count/flow_record.h"
 #include "flow/exporter_rules.h"
 #include "flow/flow_exporter.h"
 #include "flow/flow_limits.h"
-#include "flow/flow_record.h"
 #include "flow/interface_table.h"
 
 namespace floodwall {

@@ -12,7 +12,7 @@
 
 #include "base/address.h"
 #include "base/prefix_table.h"
-#include "flow/flow_record.h"
+#include "count/flow_record.h"
 #include "flow/interface_list.h"
 #include "flow/site_presence.h"
 

@@ -65,8 +65,8 @@ class ExporterTable {
  private:
   static constexpr std::uint16_t kFree = 0xffff;
   static constexpr std::size_t kSlots = 2 * std::size_t{kExportersMax};
-  /// A tenth of a millisecond of work, or a few where their interfaces are many.
-  static constexpr std::size_t kPublishedAtOnce = 512;
+  /// A millisecond of work where each has some hundred interfaces.
+  static constexpr std::size_t kPublishedAtOnce = 128;
 
   [[nodiscard]] std::size_t slotOf(const Address& address) const noexcept { return hash_.of(address) & (kSlots - 1); }
   Exporter* admit(const Address& address, std::uint64_t nowMs);

@@ -12,7 +12,9 @@ auto placeOf(const FlowDomain& domain, std::uint16_t id) noexcept {
                           [](const auto& flowTemplate, std::uint16_t wanted) { return flowTemplate->id < wanted; });
 }
 
-bool isIdle(std::uint64_t seenMs, std::uint64_t nowMs) noexcept { return nowMs > seenMs && nowMs - seenMs > kFlowIdleMs; }
+bool isIdle(std::uint64_t seenMs, std::uint64_t nowMs) noexcept {
+  return nowMs > seenMs && nowMs - seenMs > kFlowIdleMs;
+}
 
 }  // namespace
 
@@ -60,8 +62,8 @@ void FlowDomains::withdraw(FlowDomain& domain, std::uint16_t id) {
 }
 
 void FlowDomains::withdrawAll(FlowDomain& domain, bool isOptions) {
-  templates_ -= std::erase_if(domain.templates,
-                              [&](const auto& flowTemplate) { return flowTemplate->isOptions == isOptions; });
+  templates_ -=
+      std::erase_if(domain.templates, [&](const auto& flowTemplate) { return flowTemplate->isOptions == isOptions; });
 }
 
 bool FlowDomains::makeRoomForDomain(std::uint64_t nowMs) {
@@ -77,8 +79,8 @@ bool FlowDomains::makeRoomForDomain(std::uint64_t nowMs) {
 bool FlowDomains::makeRoomForTemplate(std::uint64_t nowMs) {
   std::size_t freed = 0;
   for (const auto& domain : domains_) {
-    freed += std::erase_if(domain->templates,
-                           [&](const auto& flowTemplate) { return isIdle(flowTemplate->seenMs, nowMs); });
+    freed +=
+        std::erase_if(domain->templates, [&](const auto& flowTemplate) { return isIdle(flowTemplate->seenMs, nowMs); });
   }
   templates_ -= freed;
   return freed != 0;

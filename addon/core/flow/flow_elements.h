@@ -71,7 +71,18 @@ inline constexpr std::size_t kSlots = static_cast<std::size_t>(Slot::count);
 static_assert(kSlots <= 64, "RecordLayout::present is a word");
 
 /// Bytes of a record that are no number.
-enum class Part : std::uint8_t { none, source4, destination4, source6, destination6, frame, ipPacket, name, description, count };
+enum class Part : std::uint8_t {
+  none,
+  source4,
+  destination4,
+  source6,
+  destination6,
+  frame,
+  ipPacket,
+  name,
+  description,
+  count
+};
 inline constexpr std::size_t kParts = static_cast<std::size_t>(Part::count);
 
 /// How `start` and `end` tell the time; a later one is preferred to an earlier where a template has several.

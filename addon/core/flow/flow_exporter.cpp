@@ -16,13 +16,12 @@ void ExporterState::noteClock(std::uint64_t exportMs, std::uint64_t nowMs) noexc
   isClockKnown = true;
 }
 
-bool acceptDatagram(Decoding& decoding, FlowDomain& domain, const SequenceMark& mark,
-                    std::uint64_t FlowCounts::* lost) {
+bool acceptDatagram(Decoding& decoding, FlowDomain& domain, const SequenceMark& mark, std::uint64_t FlowCounts::*lost) {
   // What is resent while the network reorders is no restart.
   constexpr std::int32_t kUptimeBackMs = 10'000;
   FlowCounts& counts = decoding.state.counts;
-  const bool hasRestarted = mark.hasUptime && domain.hasUptime &&
-                            static_cast<std::int32_t>(mark.uptimeMs - domain.uptimeMs) < -kUptimeBackMs;
+  const bool hasRestarted =
+      mark.hasUptime && domain.hasUptime && static_cast<std::int32_t>(mark.uptimeMs - domain.uptimeMs) < -kUptimeBackMs;
   // The header and the last records tell one datagram from another; between them lies what cannot differ alone.
   constexpr std::size_t kTold = 64;
   const ByteSpan datagram = decoding.datagram;
@@ -106,8 +105,8 @@ void FlowExporter::statusInto(FlowExporterStatus& status) const {
     const FlowProtocol protocol = domain->key.protocol;
     if (domain->ownRate != 0) {
       const bool isHeader = protocol == FlowProtocol::netflow5;
-      status.samplings.push_back({domain->key.number, 0, domain->ownRate,
-                                  isHeader ? SamplingOrigin::header : SamplingOrigin::record});
+      status.samplings.push_back(
+          {domain->key.number, 0, domain->ownRate, isHeader ? SamplingOrigin::header : SamplingOrigin::record});
     }
     if (domain->hasUnknownRate) status.samplings.push_back({domain->key.number, 0, 0, SamplingOrigin::unknown});
   }

@@ -18,7 +18,7 @@ constexpr unsigned kBatchesATurn = 16;
 /// A worker that found so many datagrams pauses and looks again: to be woken for each of them costs more than they do.
 /// The receive buffer holds what comes in the meantime.
 constexpr unsigned kWorthAPause = 4;
-constexpr std::chrono::microseconds kPause{200};
+constexpr std::chrono::microseconds kPause{500};
 
 void add(std::atomic<std::uint64_t>& counter, std::uint64_t more) noexcept {
   counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
@@ -36,19 +36,22 @@ FlowWorker::FlowWorker(const UniqueFd& socket, FlowThread& thread, Shard& shard,
 
 void FlowWorker::run(int stopFd) {
   raisePriority();
-  for (;;) {
+  do {
     shard_.leaveIdle();
-    const unsigned datagrams = drain();
+    receivedLast_ = drain();
     shard_.releaseDue(now_.ms);
-    if (now_.ms - publishedMs_ >= kPublishMs) publish();
     shard_.enterIdle();
-    if (failure() != 0) return;
-    const bool isBusy = datagrams >= kWorthAPause;
-    if (waitReadable(isBusy ? -1 : socket_.get(), stopFd, isBusy ? 0 : waitMs_) == Wakeup::stop) {
-      return;
-    }
-    if (isBusy && datagrams < kBatchesATurn * DatagramBatch::kDatagrams) std::this_thread::sleep_for(kPause);
-  }
+    if (now_.ms - publishedMs_ >= kPublishMs) publish();
+  } while (failure() == 0 && !mustStop(stopFd));
+  // What the socket lost to the end.
+  publish();
+}
+
+bool FlowWorker::mustStop(int stopFd) const {
+  if (receivedLast_ < kWorthAPause) return waitReadable(socket_.get(), stopFd, waitMs_) == Wakeup::stop;
+  const bool hasMore = receivedLast_ == kBatchesATurn * DatagramBatch::kDatagrams;
+  if (!hasMore) std::this_thread::sleep_for(kPause);
+  return waitReadable(-1, stopFd, 0) == Wakeup::stop;
 }
 
 unsigned FlowWorker::drain() {

@@ -74,6 +74,8 @@ class FlowWorker final : public RecordSink {
   };
 
   void take(std::span<FlowRecord> records) override;
+  /// Waits until something may have come.
+  [[nodiscard]] bool mustStop(int stopFd) const;
   /// Returns how many datagrams came; a turn has an end even where they never do.
   unsigned drain();
   void decodeBatch(unsigned datagrams);
@@ -88,6 +90,8 @@ class FlowWorker final : public RecordSink {
   const int waitMs_;
   DatagramBatch batch_;
   Now now_;
+  /// Datagrams.
+  unsigned receivedLast_ = 0;
   std::uint64_t publishedMs_ = 0;
   /// Whose datagram is decoded.
   Exporter* exporter_ = nullptr;

@@ -47,7 +47,7 @@ void InterfaceNames::copyTo(std::vector<InterfaceName>& names) const {
 std::size_t InterfaceNames::memoryBytes() const noexcept {
   std::size_t bytes = names_.bucket_count() * sizeof(void*);
   for (const auto& [index, name] : names_) {
-    bytes += sizeof index + sizeof name + 3 * sizeof(void*) + (name.capacity() > 15 ? name.capacity() : 0);
+    bytes += sizeof index + sizeof(std::string) + 3 * sizeof(void*) + (name.capacity() > 15 ? name.capacity() : 0);
   }
   return bytes;
 }

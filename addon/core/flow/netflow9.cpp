@@ -38,8 +38,7 @@ void decodeNetflow9(Decoding& decoding) {
     return;
   }
   const SequenceMark mark{big32(&datagram[12]), uptimeMs, true};
-  std::uint64_t FlowCounts::* const lost =
-      domain->countsRecords ? &FlowCounts::lostRecords : &FlowCounts::lostDatagrams;
+  std::uint64_t FlowCounts::*const lost = domain->countsRecords ? &FlowCounts::lostRecords : &FlowCounts::lostDatagrams;
   if (!acceptDatagram(decoding, *domain, mark, lost)) return;
   state.noteClock(times.exportMs, decoding.nowMs);
   noteGap(*domain);

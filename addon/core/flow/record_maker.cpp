@@ -48,8 +48,8 @@ void RecordMaker::useLayout(const RecordLayout& layout) {
   backward_ = backwardSlots();
   hasOut_ = layout.has(Slot::outPackets) || layout.has(Slot::outBytes);
   hasBackward_ = backward_.packets != Slot::none || backward_.bytes != Slot::none;
-  hasSampledPacket_ = layout.part(Part::frame).length != 0 || layout.part(Part::ipPacket).length != 0 ||
-                      layout.has(Slot::ipLength);
+  hasSampledPacket_ =
+      layout.part(Part::frame).length != 0 || layout.part(Part::ipPacket).length != 0 || layout.has(Slot::ipLength);
   hasRateEach_ = template_.hasRate || layout.has(Slot::sampler) || layout.has(Slot::selector) ||
                  state_.samplings.has(SamplingScope::interface);
   if (!hasRateEach_) setRate_ = state_.samplings.rateOf(domain_.key, {.flowTemplate = template_.id});
@@ -129,8 +129,7 @@ void RecordMaker::setFields(FlowRecord& made) const noexcept {
   const std::uint64_t offset = values_[Slot::fragmentOffset] & kOffsetMask;
   packet.isLaterFragment = offset != 0;
   packet.isFragment = offset != 0 || (values_[Slot::fragmentFlags] & kMoreFragments) != 0;
-  const std::uint64_t source =
-      values_[Slot::sourcePort] | values_[Slot::udpSourcePort] | values_[Slot::tcpSourcePort];
+  const std::uint64_t source = values_[Slot::sourcePort] | values_[Slot::udpSourcePort] | values_[Slot::tcpSourcePort];
   const std::uint64_t destination =
       values_[Slot::destinationPort] | values_[Slot::udpDestinationPort] | values_[Slot::tcpDestinationPort];
   setTransport(packet, static_cast<std::uint16_t>(source), static_cast<std::uint16_t>(destination),
@@ -146,7 +145,8 @@ void RecordMaker::setCounts(Counted counted, FlowRecord& made) noexcept {
       isSmall ? static_cast<std::uint32_t>(counted.bytes) / static_cast<std::uint32_t>(counted.packets)
               : counted.bytes / counted.packets;
   Packet& packet = made.packet;
-  packet.wire = static_cast<std::uint32_t>(std::min<std::uint64_t>(mean, 0xffffffff));
+  // Never 0, whatever an exporter says.
+  packet.wire = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(mean, 1, 0xffffffff));
   if (packet.isSyn && counted.packets > 1) packet.isSyn = packet.wire <= longestSyn(packet);
 }
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <span>
 
-#include "flow/flow_record.h"
+#include "count/flow_record.h"
 #include "parse/frame.h"
 
 namespace floodwall {

@@ -3,13 +3,20 @@
 
 #include <cstdint>
 
+#include "count/flow_record.h"
 #include "flow/big_endian.h"
-#include "flow/flow_record.h"
 
 namespace floodwall {
 
 /// sFlow v5's header_protocol. NetFlow and IPFIX have Ethernet and IP (ipv4, of either version) alone.
-enum class HeaderProtocol : std::uint32_t { ethernet = 1, ppp = 7, ipv4 = 11, ipv6 = 12, mpls = 13, packetOverSonet = 14 };
+enum class HeaderProtocol : std::uint32_t {
+  ethernet = 1,
+  ppp = 7,
+  ipv4 = 11,
+  ipv6 = 12,
+  mpls = 13,
+  packetOverSonet = 14
+};
 
 /// What of a frame is before its IP header and is not in a length of layer 3.
 inline constexpr std::uint32_t kEthernetHeaderBytes = 14;

@@ -12,8 +12,8 @@ SamplingTable::SamplingTable()
 std::size_t SamplingTable::Hash::operator()(const Key& key) const noexcept {
   // Seeded, so that an exporter cannot choose keys of one bucket.
   __extension__ using Wide = unsigned __int128;
-  const std::uint64_t where = static_cast<std::uint64_t>(key.domain) << 16 | static_cast<std::uint64_t>(key.protocol) << 8 |
-                              static_cast<std::uint64_t>(key.scope);
+  const std::uint64_t where = static_cast<std::uint64_t>(key.domain) << 16 |
+                              static_cast<std::uint64_t>(key.protocol) << 8 | static_cast<std::uint64_t>(key.scope);
   const Wide product = static_cast<Wide>(key.id + seed) * ((where ^ (seed >> 1)) | 1);
   return static_cast<std::size_t>(product >> 64) ^ static_cast<std::size_t>(product);
 }

@@ -30,8 +30,8 @@ class SamplingTable {
     bool hasSampler = false;
   };
   /// The rate of the sampler, else of the interface, of the template, of the domain; 0: not known. A sampler that its
-  /// domain does not know is looked up in domain 0, where some exporters tell those of all line cards. Records that name
-  /// no sampler have the rate of all samplers of their domain if it is one.
+  /// domain does not know is looked up in domain 0, where some exporters tell those of all line cards. Records that
+  /// name no sampler have the rate of all samplers of their domain if it is one.
   [[nodiscard]] std::uint32_t rateOf(const DomainKey& domain, const Asked& asked) const;
 
   /// Whether there is any rate of this scope.

@@ -79,8 +79,8 @@ void SequenceTracker::open(std::uint32_t first, std::uint32_t length, std::uint6
 }
 
 std::uint8_t SequenceTracker::gapOf(std::uint32_t number) const noexcept {
-  for (std::uint8_t i = 0; i < gaps_.size(); i++) {
-    if (gaps_[i].left != 0 && number - gaps_[i].first < gaps_[i].length) return i;
+  for (std::size_t i = 0; i < gaps_.size(); i++) {
+    if (gaps_[i].left != 0 && number - gaps_[i].first < gaps_[i].length) return static_cast<std::uint8_t>(i);
   }
   return kNone;
 }

@@ -143,8 +143,7 @@ void readGateway(XdrReader reader, FlowRecord& made) noexcept {
 
 void noteSource(Decoding& decoding, FlowDomain& domain, const SampleHead& head) {
   ExporterState& state = decoding.state;
-  DataSource* const source =
-      state.sources.of({domain.key.agent, domain.key.number, head.sourceKind, head.sourceIndex});
+  DataSource* const source = state.sources.of({domain.key.agent, domain.key.number, head.sourceKind, head.sourceIndex});
   if (source == nullptr) {
     state.undecoded.count(UndecodedKind::bound, domain.key.number, head.sourceIndex, 0);
     return;

@@ -14,7 +14,7 @@ constexpr std::uint64_t kMsAYear = 31'557'600'000;
 /// Rates that are no whole number are rounded.
 std::uint32_t rounded(double rate) noexcept {
   if (!(rate >= 1)) return rate > 0 ? 1 : 0;
-  return rate < 4e9 ? static_cast<std::uint32_t>(rate + 0.5) : 4'000'000'000;
+  return rate < 4e9 ? static_cast<std::uint32_t>(std::llround(rate)) : 4'000'000'000;
 }
 
 double ratio(std::uint64_t all, std::uint64_t taken) noexcept {

@@ -43,8 +43,9 @@ inline constexpr std::size_t kUndecodedKinds = static_cast<std::size_t>(Undecode
 
 /// Labels of metrics, in the order of UndecodedKind.
 inline constexpr std::array<const char*, kUndecodedKinds> kUndecodedKindNames = {
-    "version", "datagram", "length", "set", "template_unknown", "template_room", "bad_template", "bound",
-    "field_length", "without_address", "truncated_record", "header",        "sample_format",
+    "version",          "datagram",     "length",        "set",          "template_unknown",
+    "template_room",    "bad_template", "bound",         "field_length", "without_address",
+    "truncated_record", "header",       "sample_format",
 };
 
 /// Different reasons that are kept of an exporter; more are counted by their kind alone.
