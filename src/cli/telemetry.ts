@@ -6,7 +6,7 @@ import type { FlowListen, TelemetryConfig } from "../config/sections/telemetry.t
 import { loadAddon } from "../dataplane/addon.ts";
 import { type FlowReadings, FlowReceivers } from "../dataplane/flow-receivers.ts";
 import type { Native, Source } from "../dataplane/native.d.ts";
-import { telemetryToWire } from "../http/wire/telemetry.ts";
+import { exporterToWire, listenerToWire } from "../http/wire/telemetry.ts";
 import { HOST_IDLE_MS } from "../limits.ts";
 import { parseAddress } from "../net/address.ts";
 import { type Prefix, parsePrefix } from "../net/prefix.ts";
@@ -145,9 +145,9 @@ function print(heard: Heard, { format, print: printLine }: TelemetryOptions): nu
   const config = suggestedConfig(exporters);
   if (format === "json") {
     const now = { wallMs: systemClock.wallMs(), monotonicMs: systemClock.monotonicMs() };
-    const view = { now, readAtMs: now.monotonicMs, listeners, exporters: exporterViews.views(now.monotonicMs) };
-    const { enabled: _, ...wire } = telemetryToWire(view);
-    printLine(JSON.stringify({ seconds, ...wire, configuration: config.map((line) => `${line}\n`).join("") }));
+    const rows = exporterViews.views(now.monotonicMs).map((view) => exporterToWire(view, now, true));
+    const configuration = config.map((line) => `${line}\n`).join("");
+    printLine(JSON.stringify({ seconds, listeners: listeners.map(listenerToWire), exporters: rows, configuration }));
   } else {
     for (const reading of exporters) for (const line of [...exporterLines(reading, seconds), ""]) printLine(line);
     for (const line of listeners.flatMap(listenerLines)) printLine(line);

@@ -14,7 +14,7 @@ export interface FlowSlot {
   /** As `[::]:2055`. */
   readonly name: string;
   /** Throws an Error that names port and remedy. */
-  open(): Source;
+  readonly open: () => Source;
 }
 
 interface Receiver {
@@ -100,11 +100,17 @@ export function exporterRule(config: ExporterConfig): ExporterRule {
 
 /** @param known where it was received, and the names of the exporters in force. */
 export function exporterReading(
-  { address, rule, error: _, ...counts }: ExporterStatus,
+  { address, rule, missingTemplates, undecoded, waitingForTemplate, ...counts }: ExporterStatus,
   known: { readonly listen: string; readonly names: readonly string[] },
 ): ExporterReading {
-  const name = rule === null ? null : (known.names[rule] ?? null);
-  return { ...counts, listen: known.listen, address: addressFromBytes(address), name };
+  return {
+    ...counts,
+    listen: known.listen,
+    address: addressFromBytes(address),
+    name: rule === null ? null : (known.names[rule] ?? null),
+    undecoded: [...missingTemplates, ...undecoded],
+    waitingBytes: waitingForTemplate,
+  };
 }
 
 function listenerReading({ name, listen, source }: Receiver, error: string | null): ListenerReading {

@@ -171,7 +171,7 @@ export class Reporting {
   #exporterChanged({ kind, change, text, view }: ExporterChange): void {
     const { feed, clock } = this.#options;
     const now = { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() };
-    feed.publish({ kind: "exporter", row: exporterToWire({ ...view, heard: null }, now) });
+    feed.publish({ kind: "exporter", row: exporterToWire({ ...view, heard: null }, now, false) });
     const isBegun = change === "begun";
     this.#notifier.exporterChanged(isBegun ? "exporter_fault" : "exporter_fault_over", {
       name: view.name ?? view.address,

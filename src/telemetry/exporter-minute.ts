@@ -67,7 +67,7 @@ export function between(from: Mark, to: Mark): Totals {
     key,
     Math.max(0, count - from.totals[key as keyof Totals]),
   ]);
-  return Object.fromEntries(grown) as unknown as Totals;
+  return Object.fromEntries(grown);
 }
 
 /** Of each interface of the later one. */

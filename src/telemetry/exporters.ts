@@ -74,6 +74,8 @@ export class Exporters {
   /** By name. */
   #byName: ReadonlyMap<string, ExporterConfig>;
   #records: ReadonlyMap<string, ExporterRecord> = new Map();
+  /** Views of all records, made when they are first asked for. */
+  #heard: readonly ExporterView[] | null = null;
   /** By the name of an entry: when it began to wait to be heard, and whether that was reported. */
   readonly #waiting = new Map<string, { readonly sinceMs: number; isReported: boolean }>();
 
@@ -84,6 +86,7 @@ export class Exporters {
   }
 
   reconfigure(config: readonly ExporterConfig[], nowMs: number): void {
+    this.#heard = null;
     this.#config = config;
     this.#byName = new Map(config.map((one) => [one.name, one]));
     this.#await(nowMs);
@@ -100,12 +103,14 @@ export class Exporters {
       for (const change of next.changes) changes.push({ ...change, view: this.#viewOf(next.record) });
     }
     this.#records = records;
+    this.#heard = null;
     return [...changes, ...this.#heardOrNot(readings, nowMs)];
   }
 
   /** In the order of the configuration; of one entry by address. */
   views(nowMs: number): readonly ExporterView[] {
-    const heard = [...this.#records.values()].map((record) => this.#viewOf(record));
+    this.#heard ??= [...this.#records.values()].map((record) => this.#viewOf(record));
+    const heard = this.#heard;
     const byName = Map.groupBy(heard, ({ name }) => name);
     const configured = this.#config.flatMap((entry) => {
       const own = byName.get(entry.name);

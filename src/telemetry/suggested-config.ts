@@ -30,13 +30,17 @@ function exporterLines(readings: readonly ExporterReading[]): readonly string[] 
   const [first] = readings;
   if (first === undefined) return [];
   const { address } = first;
-  const interfaces = readings.flatMap((one) => one.interfaces);
+  const interfaces = new Map(readings.flatMap((one) => one.interfaces.map((each) => [each.index, each])));
+  const protocols = [...new Set(readings.flatMap((one) => one.protocols))];
   return [
     `    - address: "${address}"`,
     `      name: ${exporterName(address)}`,
+    ...(protocols.length > 1
+      ? [`      # It sends ${protocols.join(" and ")}: if both tell of the same packets, they count twice. Leave one.`]
+      : []),
     ...samplingLines(readings),
     ...directionLines(readings),
-    ...interfaceLines(interfaces),
+    ...interfaceLines([...interfaces.values()]),
   ];
 }
 

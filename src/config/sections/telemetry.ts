@@ -15,7 +15,7 @@ import { closed, described, integer, list, oneOf, text } from "../load/schema-fo
 import { parseAddressOrPrefix } from "../load/text-forms.ts";
 
 const MIB = 1024 * 1024;
-const ENCAPSULATIONS = ["mpls", "pppoe", "gre", "erspan", "ipip", "6in4", "vxlan", "geneve", "gtpu"] as const;
+const ENCAPSULATIONS = ["mpls", "pppoe", "gre", "erspan", "ipip", "6in4", "vxlan", "geneve", "gtp_u"] as const;
 export type Encapsulation = (typeof ENCAPSULATIONS)[number];
 export type ExporterDirection = (typeof FLOW_DIRECTIONS)[number];
 

@@ -230,6 +230,23 @@ describe("event stream reader that comes back", () => {
   );
 });
 
+test("event stream of exporters: a fault that begins or ends, for callers without a tenant", async () => {
+  admitCallers(server);
+  const [operator, tenant] = [await open(as("operator")), await open(as("tenantViewer"))];
+  const of = { name: "edge1", address: "192.0.2.1" };
+  const fault = {
+    kind: "silent",
+    since: "2026-01-02T03:04:05.000Z",
+    text: "no datagram for 60 s",
+    remedy: "look",
+  } as const;
+  server.http.events.publish({ kind: "exporter", row: { ...of, state: "silent", faults: [fault] } });
+  server.http.events.publish({ kind: "exporter", row: { ...of, state: "ok", faults: [] } });
+  tellAttack("a1", { target: address(ACME_HOST) });
+  await expectNext(operator, "exporter silent", "exporter ok", "attack a1 true");
+  await expectNext(tenant, "attack a1 true");
+});
+
 describe("event stream of a tenant", () => {
   beforeEach(() => admitCallers(server));
 

@@ -33,6 +33,20 @@ function views() {
 
 test("telemetry: each port and exporter, its rates, and what is wrong with it since when", async () => {
   server.backend.telemetry = views;
+  expect(await get("telemetry?address=192.0.2.1")).toMatchObject({
+    exporters: [
+      {
+        address: "192.0.2.1",
+        interfaces: [
+          {
+            ...{ index: 17, name: "et-0/0/1", role: "external", records_in: 2400, records_out: 0 },
+            ...{ pps_in: 0, mbps_in: 0, pps_out: 0, mbps_out: 0 },
+          },
+        ],
+      },
+    ],
+  });
+  expect(await get("telemetry?address=edge1")).toEqual({ error: expect.stringContaining("edge1") });
   expect(await get("telemetry")).toEqual({
     enabled: true,
     read_at: "2026-01-02T03:04:05.000Z",
@@ -56,12 +70,6 @@ test("telemetry: each port and exporter, its rates, and what is wrong with it si
         undecoded_by_kind: { field_length: 1 },
         undecoded: [{ kind: "field_length", reason: "field 315", count: 1 }],
         sampling: [{ domain: 0, sampler: 1, rate: 1000, origin: "options" }],
-        interfaces: [
-          {
-            ...{ index: 17, name: "et-0/0/1", role: "external", records_in: 2400, records_out: 0 },
-            ...{ pps_in: 0, mbps_in: 0, pps_out: 0, mbps_out: 0 },
-          },
-        ],
       },
       {
         ...{ name: "edge2", address: "192.0.2.2", state: "silent" },
@@ -76,12 +84,12 @@ test("telemetry: each port and exporter, its rates, and what is wrong with it si
   });
 });
 
-test("without the section there is none, and the status says nothing of it", async () => {
+test("telemetry is not there without the section, and the status says nothing of it", async () => {
   expect(await get("telemetry")).toEqual({ enabled: false, listeners: [], exporters: [] });
   expect(await get("status")).not.toHaveProperty("telemetry");
 });
 
-test("the status has how many exporters are in each state", async () => {
+test("status telemetry has how many exporters are in each state", async () => {
   server.backend.statusView = status({ telemetry: countStates(views().exporters) });
   expect(await get("status")).toMatchObject({
     telemetry: { exporters: 2, faulty: 1, states: { ok: 1, silent: 1 } },

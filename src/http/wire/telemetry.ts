@@ -1,5 +1,6 @@
 /** Exporters of flow telemetry on the wire (docs/interface.md#telemetry). */
 import { type Static, Type } from "@sinclair/typebox";
+import type { IpAddress } from "../../net/address.ts";
 import { EXPORTER_FAULTS } from "../../telemetry/exporter-faults.ts";
 import type { InterfaceReading } from "../../telemetry/exporter-reading.ts";
 import {
@@ -62,7 +63,7 @@ const InterfaceWire = Type.Object(
 );
 type InterfaceWire = Static<typeof InterfaceWire>;
 
-/** All but what says who it is is absent for an exporter that was never heard. */
+/** `interfaces` are there where one address was asked for. All but what says who it is is absent for an exporter that was never heard. */
 export const ExporterWire = Type.Object(
   {
     /** Absent: its entry of the configuration is gone. */
@@ -166,7 +167,8 @@ export function telemetrySummaryToWire(
   };
 }
 
-export function telemetryToWire(view: TelemetryView | null): TelemetryWire {
+/** @param address of the exporters that are shown, with their interfaces; null: all of them, without. */
+export function telemetryToWire(view: TelemetryView | null, address: IpAddress | null): TelemetryWire {
   if (view === null) return { enabled: false, listeners: [], exporters: [] };
   const { now, readAtMs, listeners, exporters } = view;
   const wallMs = (monotonicMs: number) => now.wallMs - (now.monotonicMs - monotonicMs);
@@ -174,11 +176,13 @@ export function telemetryToWire(view: TelemetryView | null): TelemetryWire {
     enabled: true,
     read_at: readAtMs === null ? null : timestamp(wallMs(readAtMs)),
     listeners: listeners.map(listenerToWire),
-    exporters: exporters.map((exporter) => exporterToWire(exporter, now)),
+    exporters: exporters
+      .filter((exporter) => address === null || exporter.address === address)
+      .map((exporter) => exporterToWire(exporter, now, address !== null)),
   });
 }
 
-function listenerToWire(listener: ListenerReading): Static<typeof ListenerWire> {
+export function listenerToWire(listener: ListenerReading): Static<typeof ListenerWire> {
   const { listen, threads, error, datagrams, bytes, overruns, receiveBuffer, receiveBufferUsed } = listener;
   return omitNulls({
     ...{ listen, threads, error, datagrams, bytes },
@@ -195,6 +199,7 @@ function listenerToWire(listener: ListenerReading): Static<typeof ListenerWire> 
 export function exporterToWire(
   { name, address, site, state, faults, heard }: ExporterView,
   now: TelemetryView["now"],
+  hasInterfaces: boolean,
 ): ExporterWire {
   const wallMs = (monotonicMs: number) => now.wallMs - (now.monotonicMs - monotonicMs);
   return omitNulls({
@@ -203,11 +208,16 @@ export function exporterToWire(
       ...{ kind, since: timestamp(wallMs(begunAtMs)), text, remedy },
     })),
     ...(heard === null ? {} : heardToWire(heard, now)),
+    interfaces: heard === null || !hasInterfaces ? null : interfacesToWire(heard),
   });
 }
 
-function heardToWire({ reading, readAtMs, rates, interfaceRates, loss }: HeardView, now: TelemetryView["now"]) {
-  const { listen, protocols, datagrams, bytes, records, leftOut, undecoded, samplings, interfaces } = reading;
+function interfacesToWire({ reading, interfaceRates }: HeardView): InterfaceWire[] {
+  return reading.interfaces.map((one, i) => interfaceToWire(one, interfaceRates?.[i] ?? null));
+}
+
+function heardToWire({ reading, readAtMs, rates, loss }: HeardView, now: TelemetryView["now"]) {
+  const { listen, protocols, datagrams, bytes, records, leftOut, undecoded, samplings } = reading;
   const ageMs = Math.max(0, now.monotonicMs - readAtMs);
   return omitNulls({
     ...{ listen, protocols: [...protocols] },
@@ -236,7 +246,6 @@ function heardToWire({ reading, readAtMs, rates, interfaceRates, loss }: HeardVi
     sampling: samplings.map(({ domain, sampler, rate: one, origin }) =>
       omitNulls({ domain, sampler, rate: one === 0 ? null : one, origin }),
     ),
-    interfaces: interfaces.map((one, i) => interfaceToWire(one, interfaceRates?.[i] ?? null)),
   });
 }
 
