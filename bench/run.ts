@@ -33,6 +33,7 @@ import { requestRate } from "./request-rate.ts";
 import { scrub } from "./scrub.ts";
 import { scrubFirstRequest } from "./scrub-first-request.ts";
 import { scrubMemory } from "./scrub-memory.ts";
+import { telemetryBurst } from "./telemetry/burst.ts";
 import { telemetryRate } from "./telemetry/rate.ts";
 import { tick } from "./tick.ts";
 
@@ -52,6 +53,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   "detection-cost": detectionCost,
   "detection-under-load": detectionUnderLoad,
   "telemetry-rate": telemetryRate,
+  "telemetry-burst": telemetryBurst,
   announce,
   tick,
   "hosts-read": hostsRead,

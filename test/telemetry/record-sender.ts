@@ -33,6 +33,7 @@ export interface RecordTraffic {
   readonly extraTemplates?: number;
   readonly burstMs?: number;
   readonly isPoisson?: boolean;
+  readonly hasFarewell?: boolean;
   readonly mark?: number;
   readonly seed?: number;
   /** A file for what each destination got. */
@@ -75,14 +76,15 @@ export function buildRecordSender(): void {
 /** Resolves with what was sent, when all of it is. @param runner runs the sender: on a CPU of its own, say. */
 export async function sendRecords(
   namespace: Namespace,
-  { isPoisson = false, ...traffic }: RecordTraffic,
+  { isPoisson = false, hasFarewell = false, ...traffic }: RecordTraffic,
   runner: readonly string[] = [],
 ): Promise<SentRecords> {
   const flags = Object.entries(traffic).flatMap(([name, value]) => [
     `--${FLAGS[name as keyof typeof FLAGS] ?? name}`,
     String(value),
   ]);
-  const command = namespace.command([...runner, PROGRAM, ...flags, ...(isPoisson ? ["--poisson"] : [])]);
+  const words = [...(isPoisson ? ["--poisson"] : []), ...(hasFarewell ? ["--farewell"] : [])];
+  const command = namespace.command([...runner, PROGRAM, ...flags, ...words]);
   return JSON.parse(await outputOf({ name: "record sender", command })) as SentRecords;
 }
 

@@ -159,6 +159,10 @@ class RecordSender {
       }
       sendRecords(exporters_[exporter], count);
     }
+    if (options_.hasFarewell) {
+      sleepUntil(clockNs(CLOCK_MONOTONIC) + kNsPerSecond / 2);
+      for (Exporter& exporter : exporters_) sendRecords(exporter, 1);
+    }
     return sent_;
   }
 

@@ -26,6 +26,7 @@ Plays exporters of flow records or of sampled packets, and prints one line of JS
   --extra-templates N  further templates of each exporter, never used (default 0)
   --burst MS       what is due in so long a time leaves at once, at its end (default: evenly)
   --poisson        the gaps between datagrams are random, with the given mean rate
+  --farewell       half a second after the end each exporter sends one more datagram, by which losses show
   --mark N         also report when record N was sent
   --seed N         of the contents and of random gaps (default 1)
   --totals FILE    writes what each destination got, and each exporter sent, as JSON
@@ -113,6 +114,10 @@ SenderOptions parseOptions(std::span<char* const> arguments) {
     std::string_view name = arguments[i];
     if (name == "--poisson") {
       options.isPoisson = true;
+      continue;
+    }
+    if (name == "--farewell") {
+      options.hasFarewell = true;
       continue;
     }
     auto setter = kSetters.find(name);
