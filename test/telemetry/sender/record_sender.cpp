@@ -28,6 +28,8 @@ constexpr unsigned kBatch = 32;
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 /// What is due within this time goes out together: waking for each would cost more than sending it.
 constexpr std::uint64_t kWakeUpNs = 100'000;
+/// What is missing may only be late until then.
+constexpr std::uint64_t kFarewellNs = 1'200'000'000;
 
 std::uint64_t clockNs(clockid_t clock) {
   timespec time{};
@@ -159,8 +161,8 @@ class RecordSender {
       }
       sendRecords(exporters_[exporter], count);
     }
-    if (options_.hasFarewell) {
-      sleepUntil(clockNs(CLOCK_MONOTONIC) + kNsPerSecond / 2);
+    for (int farewell = 0; options_.hasFarewell && farewell < 2; ++farewell) {
+      sleepUntil(clockNs(CLOCK_MONOTONIC) + kFarewellNs);
       for (Exporter& exporter : exporters_) sendRecords(exporter, 1);
     }
     return sent_;

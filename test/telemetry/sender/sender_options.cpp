@@ -26,7 +26,7 @@ Plays exporters of flow records or of sampled packets, and prints one line of JS
   --extra-templates N  further templates of each exporter, never used (default 0)
   --burst MS       what is due in so long a time leaves at once, at its end (default: evenly)
   --poisson        the gaps between datagrams are random, with the given mean rate
-  --farewell       half a second after the end each exporter sends one more datagram, by which losses show
+  --farewell       in the seconds after the end each exporter sends two more datagrams, by which losses show
   --mark N         also report when record N was sent
   --seed N         of the contents and of random gaps (default 1)
   --totals FILE    writes what each destination got, and each exporter sent, as JSON

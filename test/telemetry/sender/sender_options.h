@@ -42,7 +42,7 @@ struct SenderOptions {
   /// Records wait so long, and leave all at once.
   std::uint32_t burstMs = 0;
   bool isPoisson = false;
-  /// Each exporter sends one more datagram half a second later, so that what was lost shows in its sequence.
+  /// Each exporter sends two more datagrams in the seconds after, so that what was lost shows in its sequence.
   bool hasFarewell = false;
   std::uint64_t markedRecord = 0;
   std::uint64_t seed = 1;
