@@ -1,6 +1,6 @@
 /**
  * Programs of others that export what they see on an interface: softflowd, fprobe, pmacct's probes, and Open vSwitch in
- * user space. Each runs in a network namespace and sends to 127.0.0.1.
+ * user space. Each runs in a network namespace.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,6 +12,8 @@ import type { Namespace } from "../lab/namespaces.ts";
 /** After which a packet has come out of libpcap's buffer. */
 const CAPTURED_MS = 600;
 
+const LOOPBACK = "127.0.0.1";
+
 export interface Exporter {
   /** Resolves when it has sent what it has seen until now. */
   flush(): Promise<void>;
@@ -21,7 +23,8 @@ export interface ExporterPlace {
   readonly namespace: Namespace;
   /** The interface that it watches. */
   readonly device: string;
-  /** Where it sends to. */
+  /** Where it sends to; default: 127.0.0.1. */
+  readonly collector?: string;
   readonly port: number;
   /** One packet in so many, where the kind samples. */
   readonly sampling: number;
@@ -41,19 +44,18 @@ export interface ExporterKind {
 
 const softflowd = (version: string, text: string): ExporterKind => ({
   ...{ name: `softflowd, ${text}`, programs: ["softflowd", "softflowctl"], isSflow: false, canSample: true },
-  async start({ namespace, device, port, sampling, undo }) {
+  async start({ namespace, device, collector = LOOPBACK, port, sampling, undo }) {
     const folder = undo.folder("softflowd");
     const files = ["-p", join(folder, "pid"), "-c", join(folder, "control")];
     const limits = [
-      "-t",
-      "expint=1",
+      ...["-t", "expint=1", "-t", "maxlife=1"],
       "-m",
       "100000",
       "-B",
       String(16 << 20),
       ...(sampling > 1 ? ["-s", String(sampling)] : []),
     ];
-    const to = ["-v", version, "-n", `127.0.0.1:${port}`];
+    const to = ["-v", version, "-n", `${collector}:${port}`];
     const probe = new Probe(namespace, ["softflowd", "-d", "-i", device, ...files, ...limits, ...to], undo);
     await eventually(
       () => existsSync(join(folder, "control")),
@@ -71,11 +73,11 @@ const softflowd = (version: string, text: string): ExporterKind => ({
 
 const fprobe: ExporterKind = {
   ...{ name: "fprobe, NetFlow v5", programs: ["fprobe"], isSflow: false, canSample: false },
-  async start({ namespace, device, port, undo }) {
+  async start({ namespace, device, collector = LOOPBACK, port, undo }) {
     const limits = ["-s", "1", "-g", "1", "-d", "1", "-e", "2", "-B", String(4 << 10)];
     // With its messages at its standard output it stays a child of ours.
     const log = ["-l", `2:${process.pid}`];
-    const probe = new Probe(namespace, ["fprobe", "-i", device, ...limits, ...log, `127.0.0.1:${port}`], undo);
+    const probe = new Probe(namespace, ["fprobe", "-i", device, ...limits, ...log, `${collector}:${port}`], undo);
     await eventually(
       () => probe.output.includes("collector #1"),
       () => probe.complaint("fprobe"),
@@ -95,15 +97,15 @@ const pmacctd = (plugin: "nfprobe" | "sfprobe", version: number, text: string): 
     isSflow: plugin === "sfprobe",
     canSample: plugin === "sfprobe",
   },
-  async start({ namespace, device, port, sampling, undo }) {
+  async start({ namespace, device, collector = LOOPBACK, port, sampling, undo }) {
     const folder = undo.folder("pmacctd");
     const config = join(folder, "conf");
     const aggregate = "src_host, dst_host, src_port, dst_port, proto, tos";
     const settings = {
       ...{ daemonize: "false", pcap_interface: device, plugins: plugin, aggregate, pidfile: join(folder, "pid") },
-      ...{ [`${plugin}_receiver`]: `127.0.0.1:${port}`, plugin_pipe_size: 10_240_000 },
+      ...{ [`${plugin}_receiver`]: `${collector}:${port}`, plugin_pipe_size: 10_240_000 },
       ...(plugin === "nfprobe"
-        ? { nfprobe_version: version, nfprobe_timeouts: "expint=1:maxlife=2:general=2:udp=2:tcp=2" }
+        ? { nfprobe_version: version, nfprobe_timeouts: "expint=1:maxlife=1:general=1:udp=1:tcp=1" }
         : { sfprobe_agentip: "127.0.0.1", ...(sampling > 1 && { sampling_rate: sampling }) }),
     };
     writeFileSync(
@@ -126,7 +128,7 @@ const ovs = (table: "NetFlow" | "IPFIX" | "sFlow", text: string): ExporterKind =
   ...{ isSflow: table === "sFlow", canSample: table !== "NetFlow" },
   // nfcapd 1.7.1 adds up several counters of one record.
   misreadBy: table === "IPFIX" ? ["nfcapd"] : [],
-  async start({ namespace, device, port, sampling, undo }) {
+  async start({ namespace, device, collector = LOOPBACK, port, sampling, undo }) {
     const folder = undo.folder("ovs");
     const socket = `unix:${folder}/db.sock`;
     const run = { OVS_RUNDIR: folder, OVS_LOGDIR: folder, OVS_DBDIR: folder, OVS_SYSCONFDIR: folder };
@@ -142,7 +144,7 @@ const ovs = (table: "NetFlow" | "IPFIX" | "sFlow", text: string): ExporterKind =
       [...env, "ovs-vswitchd", socket, `--unixctl=${folder}/vs.ctl`, "--no-chdir"],
       undo,
     );
-    const target = `targets="127.0.0.1:${port}"`;
+    const target = `targets="${collector}:${port}"`;
     const settings = {
       NetFlow: ["active_timeout=1"],
       IPFIX: [`sampling=${sampling}`, "cache_active_timeout=1", "cache_max_flows=100000"],
