@@ -6,6 +6,7 @@
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { parseArgs } from "node:util";
 import { eventually, type ServiceProcess } from "../fixtures/service.ts";
 import { namespacesUnavailable } from "../lab/namespaces.ts";
 import { textTable } from "../text-table.ts";
@@ -40,6 +41,7 @@ interface Table {
   readonly faults: readonly string[];
 }
 
+const { values } = parseArgs({ options: { only: { type: "string", default: "" }, part: { type: "string" } } });
 const unavailable = namespacesUnavailable();
 if (unavailable === null) process.exit(await main());
 console.log(`skipped: exporters of others: ${unavailable}`);
@@ -50,9 +52,17 @@ async function main(): Promise<number> {
     .flatMap(({ programs }) => programs)
     .filter((name) => Bun.which(name) === null);
   if (missing.length > 0) console.log(`left out, since not installed: ${[...new Set(missing)].join(", ")}`);
-  const exporters = EXPORTERS.filter(({ programs }) => installed(programs));
+  const exporters = EXPORTERS.filter(({ programs, name }) => installed(programs) && name.includes(values.only));
   const readers = READERS.filter(({ programs }) => installed(programs));
-  const tables = [await agreementTable(exporters, readers), await sampledTable(exporters), await floodTable(exporters)];
+  const parts: Readonly<Record<string, () => Promise<Table>>> = {
+    agreement: () => agreementTable(exporters, readers),
+    sampled: () => sampledTable(exporters),
+    floods: () => floodTable(exporters),
+  };
+  const tables: Table[] = [];
+  for (const [name, part] of Object.entries(parts)) {
+    if (values.part === undefined || values.part === name) tables.push(await part());
+  }
   for (const { title, rows } of tables) console.log(`\n${title}\n${textTable(rows, () => false)}`);
   mkdirSync(dirname(MARKDOWN), { recursive: true });
   writeFileSync(MARKDOWN, tables.map(markdown).join("\n"));
@@ -210,8 +220,8 @@ async function meanRates(services: readonly ServiceProcess[], ms: number): Promi
 }
 
 async function victimPps(service: ServiceProcess): Promise<number> {
-  const { body } = await service.get<{ hosts: { ip: string; incoming: { pps: number } }[] }>("/api/v1/hosts");
-  return body.hosts.find(({ ip }) => ip === VICTIM)?.incoming.pps ?? 0;
+  const { body } = await service.get<{ hosts: { target: string; rates: { pps: number } }[] }>("/api/v1/hosts");
+  return body.hosts.find(({ target }) => target === VICTIM)?.rates.pps ?? 0;
 }
 
 function markdown({ title, rows }: Table): string {
