@@ -35,6 +35,7 @@ import { scrubFirstRequest } from "./scrub-first-request.ts";
 import { scrubMemory } from "./scrub-memory.ts";
 import { telemetryBurst } from "./telemetry/burst.ts";
 import { telemetryRate } from "./telemetry/rate.ts";
+import { telemetryReaction } from "./telemetry/reaction.ts";
 import { tick } from "./tick.ts";
 
 const BENCHES: Readonly<Record<string, Bench>> = {
@@ -54,6 +55,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   "detection-under-load": detectionUnderLoad,
   "telemetry-rate": telemetryRate,
   "telemetry-burst": telemetryBurst,
+  "telemetry-reaction": telemetryReaction,
   announce,
   tick,
   "hosts-read": hostsRead,
