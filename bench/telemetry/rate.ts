@@ -12,6 +12,7 @@ import {
   type SentRecords,
   sendRecords,
 } from "../../test/telemetry/record-sender.ts";
+import { socketAt } from "../../test/telemetry/udp-socket.ts";
 import { type Bench, compared, figure, type Measurement } from "../measurement.ts";
 import {
   cpuNs,
@@ -22,7 +23,6 @@ import {
   type ReceiverKind,
   RIVALS,
   receiversUnavailable,
-  socketOf,
 } from "./receivers.ts";
 
 const QUESTION = "flow records decoded and counted by one core";
@@ -159,13 +159,17 @@ interface Trial {
 }
 
 async function sent(namespace: Namespace, traffic: RecordTraffic): Promise<Trial> {
-  const before = socketOf(namespace);
+  const before = socketAt(namespace, PORT);
   const records = await sendRecords(namespace, traffic, SENDER);
-  const at = socketOf(namespace);
+  const at = socketAt(namespace, PORT);
   for (const deadline = performance.now() + DRAIN_MS; performance.now() < deadline; await Bun.sleep(20)) {
-    if ((socketOf(namespace)?.waiting ?? 0) === 0) break;
+    if ((socketAt(namespace, PORT)?.waiting ?? 0) === 0) break;
   }
-  return { sent: records, drops: (socketOf(namespace)?.drops ?? 0) - (before?.drops ?? 0), waiting: at?.waiting ?? 0 };
+  return {
+    sent: records,
+    drops: (socketAt(namespace, PORT)?.drops ?? 0) - (before?.drops ?? 0),
+    waiting: at?.waiting ?? 0,
+  };
 }
 
 async function floodCost(namespace: Namespace, { pid }: Receiver, traffic: RecordTraffic & { readonly per: number }) {

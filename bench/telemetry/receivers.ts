@@ -9,6 +9,7 @@ import type { Undo } from "../../test/fixtures/undo.ts";
 import type { Namespace } from "../../test/lab/namespaces.ts";
 import { Collector } from "../../test/telemetry/collector.ts";
 import type { FlowProtocol } from "../../test/telemetry/record-sender.ts";
+import { socketAt } from "../../test/telemetry/udp-socket.ts";
 import { COUNTING_CPU } from "../counting-process.ts";
 import { FastNetMon } from "../fastnetmon.ts";
 
@@ -169,30 +170,7 @@ function endProcess(pid: number): void {
 }
 
 function isListening(namespace: Namespace): Promise<void> {
-  return eventually(() => socketOf(namespace) !== null, "it does not listen", 20_000);
-}
-
-export interface ReceiveSocket {
-  /** Datagrams that found the buffer full since the socket was opened. */
-  readonly drops: number;
-  /** Bytes in the buffer. */
-  readonly waiting: number;
-}
-
-/** Of all sockets at the port; null: there is none. */
-export function socketOf(namespace: Namespace): ReceiveSocket | null {
-  const port = PORT.toString(16).toUpperCase().padStart(4, "0");
-  const rows = namespace
-    .run(["cat", "/proc/net/udp", "/proc/net/udp6"])
-    .split("\n")
-    .map((line) => line.trim().split(/\s+/))
-    .filter(([, local = ""]) => local.endsWith(`:${port}`));
-  if (rows.length === 0) return null;
-  const sum = (value: (row: readonly string[]) => number) => rows.reduce((total, row) => total + value(row), 0);
-  return {
-    drops: sum((row) => Number(row.at(-1))),
-    waiting: sum((row) => Number.parseInt(row[4]?.split(":")[1] ?? "0", 16)),
-  };
+  return eventually(() => socketAt(namespace, PORT) !== null, "it does not listen", 20_000);
 }
 
 /** CPU time of a process and of those that it started, ns. */

@@ -9,6 +9,7 @@ import { sendFrom } from "../lab/world.ts";
 import { Collector, type CollectorCounts, type HostTotals } from "./collector.ts";
 import type { ExporterKind } from "./exporters.ts";
 import type { ReaderKind, Totals } from "./readers.ts";
+import { socketAt } from "./udp-socket.ts";
 
 export const FIRST_HOST = "203.0.113.0";
 const NETWORK = "203.0.113.0/24";
@@ -26,9 +27,16 @@ export interface Watched {
   readonly sampling: number;
 }
 
+interface ReaderSaid {
+  readonly name: string;
+  readonly totals: Totals;
+  /** Datagrams that found its receive buffer full. */
+  readonly drops: number;
+}
+
 export interface Agreement {
   readonly ours: CollectorCounts;
-  readonly readers: readonly { readonly name: string; readonly totals: Totals }[];
+  readonly readers: readonly ReaderSaid[];
   /** That left the exporter. */
   readonly datagrams: number;
 }
@@ -37,7 +45,7 @@ export interface Agreement {
 const HEADER_BYTES = 14;
 const CHECK_SUM_BYTES = 4;
 
-/** A reader that says something else of a host than ours, as lines. Readers that got less of the stream are not excused. */
+/** A reader that says something else of a host than ours, as lines. One whose own buffer was full got another stream. */
 export function disagreements({ ours, readers }: Agreement, { isSflow, misreadBy = [] }: ExporterKind): string[] {
   const perPacket = isSflow ? CHECK_SUM_BYTES : -HEADER_BYTES;
   const mine = Object.entries(ours.hosts).map(([host, { packets, bytes }]): [string, HostTotals] => [
@@ -45,7 +53,7 @@ export function disagreements({ ours, readers }: Agreement, { isSflow, misreadBy
     { packets, bytes: bytes + perPacket * packets },
   ]);
   return readers
-    .filter(({ name }) => !misreadBy.includes(name))
+    .filter(({ name, drops }) => drops === 0 && !misreadBy.includes(name))
     .flatMap(({ name, totals }) =>
       mine
         .filter(([host, { packets, bytes }]) => totals[host]?.packets !== packets || totals[host].bytes !== bytes)
@@ -90,10 +98,11 @@ export async function watch(
     await probe.flush();
     const counts = await ours.counts();
     const datagrams = Number(await relay.ask("datagrams"));
-    const totals = await Promise.all(
-      others.map(async (reader) => ({ name: reader.name, totals: await reader.totals() })),
+    const drops = ports.map((port) => socketAt(router, port)?.drops ?? 0);
+    const said = await Promise.all(
+      others.map(async ({ name, totals }, i) => ({ name, totals: await totals(), drops: drops[i] ?? 0 })),
     );
-    return { ours: counts, readers: totals, datagrams };
+    return { ours: counts, readers: said, datagrams };
   } finally {
     await undo.all();
   }

@@ -9,6 +9,7 @@ import { eventually } from "../fixtures/service.ts";
 import type { Undo } from "../fixtures/undo.ts";
 import type { Namespace } from "../lab/namespaces.ts";
 import type { HostTotals } from "./collector.ts";
+import { socketAt } from "./udp-socket.ts";
 
 /** By destination. Packets and bytes as the exporter counted them: nothing is multiplied by a sampling rate. */
 export type Totals = Readonly<Record<string, HostTotals>>;
@@ -140,7 +141,7 @@ async function started(place: ReaderPlace, command: readonly string[]): Promise<
   const child = Bun.spawn(place.namespace.command(command), { stdin: "ignore", stdout: log, stderr: log });
   place.undo.add(() => ended(child));
   await eventually(
-    () => isBound(place),
+    () => socketAt(place.namespace, place.port) !== null,
     () => `${command.join(" ")} does not listen`,
     20_000,
   );
@@ -153,9 +154,4 @@ async function ended(child: Bun.Subprocess): Promise<void> {
   const isOver = await Promise.race([child.exited.then(() => true), Bun.sleep(5000).then(() => false)]);
   if (!isOver) child.kill("SIGKILL");
   await child.exited;
-}
-
-function isBound({ namespace, port }: ReaderPlace): boolean {
-  const sockets = namespace.run(["cat", "/proc/net/udp", "/proc/net/udp6"]);
-  return sockets.includes(`:${port.toString(16).toUpperCase().padStart(4, "0")} `);
 }

@@ -36,6 +36,7 @@ async function agrees(kind: ExporterKind): Promise<void> {
   });
   const { ours } = agreement;
   expect(disagreements(agreement, kind), kind.name).toEqual([]);
+  expect(agreement.readers.filter(({ drops }) => drops === 0).length, kind.name).toBeGreaterThan(0);
   expect(Object.keys(ours.hosts).length, kind.name).toBe(HOSTS);
   const [exporter] = ours.exporters;
   expect(exporter, kind.name).toMatchObject({ undecoded: [], waitingForTemplate: 0, withoutTemplate: 0 });
