@@ -12,11 +12,14 @@ import { buildRecordSender, type SentRecords, sendRecords } from "../../test/tel
 import { FastNetMon, fastNetMonUnavailable } from "../fastnetmon.ts";
 import { type Bench, distribution, type Measurement, percentile } from "../measurement.ts";
 
-/** One packet in so many is sampled; the flood has so many packets a second. */
+/**
+ * One packet in so many is sampled; the flood has so many packets a second. Not so many that the tick, and not the
+ * arrival of samples, would be the limit.
+ */
 const LEVELS = [
-  { sampling: 1, pps: 50_000, seconds: 1.5 },
-  { sampling: 100, pps: 200_000, seconds: 2.5 },
-  { sampling: 1000, pps: 1_000_000, seconds: 2.5 },
+  { sampling: 1, pps: 10_000, seconds: 1.5 },
+  { sampling: 100, pps: 15_000, seconds: 3 },
+  { sampling: 1000, pps: 50_000, seconds: 3 },
 ] as const;
 type Level = (typeof LEVELS)[number];
 const WINDOW_SECONDS = 1;
@@ -26,8 +29,6 @@ const NETWORK = "203.0.113.0/24";
 const LENGTHS = { whole: 20, quick: 3 };
 const BOUND_MS = 15_000;
 const P99_RATIO_MAX = 1.2;
-/** A tick, and from the judgement to the route: what no arrival of samples allows for. */
-const REACTION_MS = 150;
 const PAUSE_MS = 1000;
 
 interface Attacked {
@@ -139,15 +140,16 @@ function seenAt(look: () => boolean | Promise<boolean>, ms: number, pauseMs: num
 function measurement({ sampling, pps }: Level, ours: readonly Reaction[], rival: readonly Reaction[]): Measurement {
   const times = (reactions: readonly Reaction[]) => reactions.map(({ ms }) => ms);
   const allowed = ours.map(({ allowedMs }) => allowedMs);
-  const bound = Math.round(P99_RATIO_MAX * percentile(allowed, 0.99) + REACTION_MS);
+  const bound = Math.round(P99_RATIO_MAX * percentile(allowed, 0.99));
+  const after = ours.map(({ ms, allowedMs }) => ms - allowedMs);
   const late = rival.filter(({ ms }) => ms >= BOUND_MS).length;
   const notes = late === 0 ? "" : `; FastNetMon not within ${BOUND_MS / 1000} s: ${late} of ${rival.length}`;
-  const arrival = `samples needed had come after ${percentile(allowed, 0.5).toFixed(0)} ms, p99 ${percentile(allowed, 0.99).toFixed(0)} ms`;
+  const arrival = `samples needed had come after ${percentile(allowed, 0.5).toFixed(0)} ms, p99 ${percentile(allowed, 0.99).toFixed(0)} ms; the route ${percentile(after, 0.5).toFixed(0)} ms later, p99 ${percentile(after, 0.99).toFixed(0)} ms`;
   const question = `sFlow 1:${sampling}, flood of ${pps / THRESHOLD_PPS} × the threshold: first packet to route in BIRD (${arrival})${notes}`;
   return {
     ...{ question, unit: "ms", ours: distribution("Floodwall, route in BIRD", times(ours)) },
     rival: distribution("FastNetMon, ban script", times(rival)),
-    target: `p99 ≤ ${bound} ms: ${P99_RATIO_MAX} × the samples' p99 + ${REACTION_MS} ms`,
+    target: `p99 ≤ ${bound} ms: ${P99_RATIO_MAX} × the samples' p99`,
     isMet: percentile(times(ours), 0.99) <= bound,
   };
 }
