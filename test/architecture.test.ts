@@ -59,7 +59,8 @@ const CORE_ARROWS: Readonly<Record<string, readonly string[]>> = {
   connections: [],
   capture: ["base", "parse", "count", "device", "program"],
   filter: ["base", "device", "program"],
-  flow: ["base", "parse", "count", "capture"],
+  flow: ["base", "parse", "count"],
+  collector: ["base", "count", "capture", "flow"],
   inline: ["base", "parse", "count", "program", "capture", "filter"],
   findings: ["device", "program", "capture", "filter", "inline"],
 };

@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include "collector/site_presence.h"
 #include "count/engine.h"
-#include "flow/site_presence.h"
 #include "source_handle.h"
 
 namespace floodwall::binding {

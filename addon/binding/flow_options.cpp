@@ -4,8 +4,8 @@
 #include <string>
 
 #include "arguments.h"
+#include "collector/flow_limits.h"
 #include "constants.h"
-#include "flow/flow_limits.h"
 
 namespace floodwall::binding {
 namespace {

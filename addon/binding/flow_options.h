@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "flow/flow_source.h"
+#include "collector/flow_source.h"
 
 namespace floodwall::binding {
 

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "flow/flow_source.h"
+#include "collector/flow_source.h"
 #include "source_handle.h"
 
 namespace floodwall::binding {

@@ -1,5 +1,5 @@
 // Which rule holds for an exporter, which role an interface has, and which exporter of a site counts.
-#include "flow/exporter_rules.h"
+#include "collector/exporter_rules.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // Which exporters have a place: by rules, within bounds, and who gives way.
-#include "flow/exporter_table.h"
+#include "collector/exporter_table.h"
 
 #include <doctest/doctest.h>
 

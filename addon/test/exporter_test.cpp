@@ -1,5 +1,5 @@
 // Which records of an exporter count, and what is counted of the others.
-#include "flow/exporter.h"
+#include "collector/exporter.h"
 
 #include <doctest/doctest.h>
 

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "collector/exporter_rules.h"
 #include "count/flow_record.h"
-#include "flow/exporter_rules.h"
 #include "packets.h"
 
 namespace floodwall::test {

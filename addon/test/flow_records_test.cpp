@@ -245,7 +245,7 @@ TEST_CASE("flow records: counters that no interface reaches stay within what a r
 }
 
 TEST_CASE("flow records: sections of packets go through the packet parser") {
-  const Bytes ip = ipv4Packet({}, tcp(4000, 80, tcp_flag::kSyn));
+  const Bytes ip = ipv4Packet({.protocol = 6}, tcp(4000, 80, tcp_flag::kSyn));
   const Bytes frame = ethernet(0x8100) + vlanTag(0x0800) + ip;
   const auto variable = [](const Bytes& bytes) { return number(bytes.size(), 1) + bytes; };
   const Heard heard = heardOf({{10, 4}, {312, 2}, {315, 65535}}, words({7}) + number(1400, 2) + variable(frame));

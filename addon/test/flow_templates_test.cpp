@@ -203,7 +203,7 @@ TEST_CASE("flow templates: bounded in number; old ones give way, others are refu
       for (std::uint32_t i = at; i < std::min(count, at + 64); i++) {
         append(records, templateRecord(static_cast<std::uint16_t>(256 + i), kPlainFields));
       }
-      heard.hear(ipfix({.number = sequence, .domain = domain}, flowSet(2, records)), nowMs);
+      heard.hear(ipfix({.number = sequence++, .domain = domain}, flowSet(2, records)), nowMs);
     }
   };
   define(1, kTemplatesMax, kFlowNowMs);

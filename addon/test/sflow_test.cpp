@@ -42,7 +42,7 @@ FlowRecord only(const Heard& heard) {
   return heard.records[0];
 }
 
-const Bytes kIp = ipv4Packet({}, tcp(4000, 80, tcp_flag::kSyn));
+const Bytes kIp = ipv4Packet({.protocol = 6}, tcp(4000, 80, tcp_flag::kSyn));
 const Bytes kFrame = ethernet(0x0800) + kIp;
 
 }  // namespace

@@ -51,7 +51,7 @@ struct RecordStats {
   std::uint64_t clamped = 0;
   /// Longer than a window and counted at once, since there was no room to spread them.
   std::uint64_t unspread = 0;
-  /// Records, of one owner and kind, that are being spread.
+  /// Entries that are being spread: the records of a host, a direction and a kind are one.
   std::uint64_t spreading = 0;
 };
 /// Of one record, after it is multiplied; a lying exporter must not overflow sums.

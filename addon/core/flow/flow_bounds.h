@@ -9,7 +9,7 @@ namespace floodwall {
 /// Observation domains, engines (NetFlow v5) and agents (sFlow) of one exporter.
 inline constexpr std::size_t kFlowDomainsMax = 256;
 /// Of all domains together. A line card of a large router has about 20.
-inline constexpr std::size_t kTemplatesMax = 2048;
+inline constexpr std::size_t kTemplatesMax = 1024;
 inline constexpr std::size_t kTemplateFieldsMax = 256;
 /// A template or a domain that was not seen for this long gives its place to a new one; also the time after which an
 /// entry of another table may be replaced. Twice the usual time to repeat templates over UDP.

@@ -25,6 +25,8 @@ void decodeIpfix(Decoding& decoding) {
   if (!acceptDatagram(decoding, *domain, mark, &FlowCounts::lostRecords)) return;
   state.noteClock(times.exportMs, decoding.nowMs);
   const SetsRead read = readSets(decoding, *domain, datagram.first(length).subspan(kHeader), times);
+  // One message a datagram (RFC 7011, 10.3); what follows it is nothing that could be told apart.
+  if (length < datagram.size()) refuseDatagram(decoding, 10, length);
   if (read.isComplete) {
     domain->sequence.advance(read.records);
   } else {

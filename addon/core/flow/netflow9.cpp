@@ -10,7 +10,11 @@ namespace {
 constexpr std::uint8_t kGapsOfRecords = 4;
 
 void noteGap(FlowDomain& domain) noexcept {
-  if (domain.countsRecords || domain.sequence.skipped() == 0) return;
+  if (domain.countsRecords) return;
+  if (domain.sequence.skipped() == 0) {
+    if (domain.lastUnits > 1) domain.gapsOfRecords = 0;
+    return;
+  }
   const bool isOfRecords = domain.lastUnits > 1 && domain.sequence.skipped() + 1 == domain.lastUnits;
   domain.gapsOfRecords = isOfRecords ? static_cast<std::uint8_t>(domain.gapsOfRecords + 1) : std::uint8_t{0};
   if (domain.gapsOfRecords < kGapsOfRecords) return;

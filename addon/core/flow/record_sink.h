@@ -22,7 +22,10 @@ class RecordSink {
 class RecordBatch {
  public:
   /// Of one datagram; none outside of it.
-  void begin(RecordSink& sink) noexcept { sink_ = &sink; }
+  void begin(RecordSink& sink) noexcept {
+    sink_ = &sink;
+    size_ = 0;
+  }
   void end() {
     flush();
     sink_ = nullptr;

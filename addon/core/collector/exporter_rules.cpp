@@ -1,4 +1,4 @@
-#include "flow/exporter_rules.h"
+#include "collector/exporter_rules.h"
 
 #include <algorithm>
 #include <stdexcept>

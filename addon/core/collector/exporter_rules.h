@@ -12,9 +12,9 @@
 
 #include "base/address.h"
 #include "base/prefix_table.h"
+#include "collector/interface_list.h"
+#include "collector/site_presence.h"
 #include "count/flow_record.h"
-#include "flow/interface_list.h"
-#include "flow/site_presence.h"
 
 namespace floodwall {
 

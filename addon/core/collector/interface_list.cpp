@@ -1,4 +1,4 @@
-#include "flow/interface_list.h"
+#include "collector/interface_list.h"
 
 #include <algorithm>
 #include <charconv>

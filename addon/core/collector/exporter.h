@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "base/address.h"
+#include "collector/exporter_rules.h"
+#include "collector/flow_limits.h"
+#include "collector/interface_table.h"
 #include "count/flow_record.h"
-#include "flow/exporter_rules.h"
 #include "flow/flow_exporter.h"
-#include "flow/flow_limits.h"
-#include "flow/interface_table.h"
 
 namespace floodwall {
 

@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "flow/exporter_rules.h"
+#include "collector/exporter_rules.h"
+#include "collector/flow_limits.h"
 #include "flow/flow_exporter.h"
-#include "flow/flow_limits.h"
 
 namespace floodwall {
 

@@ -1,4 +1,4 @@
-#include "flow/exporter.h"
+#include "collector/exporter.h"
 
 #include "base/address_text.h"
 

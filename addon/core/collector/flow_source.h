@@ -8,10 +8,10 @@
 
 #include "capture/capture_source.h"
 #include "capture/supervised_source.h"
-#include "flow/exporter.h"
-#include "flow/exporter_rules.h"
-#include "flow/exporter_table.h"
-#include "flow/flow_socket.h"
+#include "collector/exporter.h"
+#include "collector/exporter_rules.h"
+#include "collector/exporter_table.h"
+#include "collector/flow_socket.h"
 
 namespace floodwall {
 

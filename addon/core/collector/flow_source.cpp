@@ -1,11 +1,11 @@
-#include "flow/flow_source.h"
+#include "collector/flow_source.h"
 
 #include <cstring>
 #include <stdexcept>
 
 #include "capture/capture_thread.h"
-#include "flow/flow_limits.h"
-#include "flow/flow_worker.h"
+#include "collector/flow_limits.h"
+#include "collector/flow_worker.h"
 
 namespace floodwall {
 namespace {

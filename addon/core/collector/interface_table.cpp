@@ -1,4 +1,4 @@
-#include "flow/interface_table.h"
+#include "collector/interface_table.h"
 
 #include <algorithm>
 

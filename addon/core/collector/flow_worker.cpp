@@ -1,4 +1,4 @@
-#include "flow/flow_worker.h"
+#include "collector/flow_worker.h"
 
 #include <cerrno>
 #include <chrono>
@@ -6,7 +6,7 @@
 
 #include "capture/capture_thread.h"
 #include "capture/worker_priority.h"
-#include "flow/flow_socket.h"
+#include "collector/flow_socket.h"
 
 namespace floodwall {
 namespace {

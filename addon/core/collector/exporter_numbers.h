@@ -7,7 +7,7 @@
 #include <mutex>
 #include <optional>
 
-#include "flow/flow_limits.h"
+#include "collector/flow_limits.h"
 
 namespace floodwall {
 

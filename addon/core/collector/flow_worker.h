@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "base/unique_fd.h"
+#include "collector/datagram_batch.h"
+#include "collector/exporter_rules.h"
+#include "collector/exporter_table.h"
 #include "count/shard.h"
-#include "flow/datagram_batch.h"
-#include "flow/exporter_rules.h"
-#include "flow/exporter_table.h"
 #include "flow/record_sink.h"
 
 namespace floodwall {

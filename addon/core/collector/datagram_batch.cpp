@@ -1,4 +1,4 @@
-#include "flow/datagram_batch.h"
+#include "collector/datagram_batch.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,4 +1,4 @@
-#include "flow/flow_socket.h"
+#include "collector/flow_socket.h"
 
 #include <linux/bpf_common.h>
 #include <linux/filter.h>

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "base/address.h"
+#include "collector/exporter.h"
+#include "collector/exporter_numbers.h"
+#include "collector/exporter_rules.h"
 #include "count/address_hash.h"
-#include "flow/exporter.h"
-#include "flow/exporter_numbers.h"
-#include "flow/exporter_rules.h"
 
 namespace floodwall {
 

@@ -1,4 +1,4 @@
-#include "flow/exporter_table.h"
+#include "collector/exporter_table.h"
 
 #include <algorithm>
 
