@@ -105,7 +105,7 @@ export const SAMPLING_RATE_MAX = 16_777_215;
 /** Exporters with metrics of their own; those of all others together have one name. */
 export const MEASURED_EXPORTERS_MAX = 256;
 /** How often exporters are read, ms; longer if reading takes long. */
-export const EXPORTERS_READ_MS = 5000;
+export const EXPORTERS_READ_MS = 2000;
 /** BGP neighbors, and communities of one route. */
 export const BGP_NEIGHBORS_MAX = 64;
 export const BGP_LISTEN_MAX = 16;

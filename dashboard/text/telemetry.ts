@@ -29,11 +29,11 @@ const PROTOCOLS: Readonly<Record<string, string>> = {
 };
 
 const ORIGINS: Readonly<Record<string, string>> = {
-  header: "each datagram says it",
-  options: "its options say it",
-  record: "its records say it",
-  sample: "its samples say it",
-  configured: "configured here",
+  header: "datagrams",
+  options: "options",
+  record: "records",
+  sample: "samples",
+  configured: "configured",
 };
 
 /** What was read longer ago is not the state now, seconds. */
@@ -67,7 +67,7 @@ export function samplingText({ sampling = [] }: ExporterWire): string {
 }
 
 export function originText(origin: string): string {
-  return ORIGINS[origin] ?? "not known";
+  return ORIGINS[origin] ?? "–";
 }
 
 /** `2 s ahead`, `45 ms behind`. */

@@ -2,6 +2,7 @@
  * What is wrong with an exporter, judged by what can be measured of it: each fault with a value at which it begins, a
  * lower one at which it ends, and the time that it must last. Pure: `now` is an argument.
  */
+import { durationText } from "./duration-text.ts";
 import { lossOf, type Totals } from "./exporter-minute.ts";
 import type { ExporterReading, Sampling } from "./exporter-reading.ts";
 
@@ -91,7 +92,7 @@ const UNKNOWN: Symptom = { verdict: "between", text: "" };
 function silence({ reading: { silentMs }, terms }: Observed): Symptom {
   return {
     verdict: silentMs >= terms.silentAfterMs ? "begins" : "ends",
-    text: `no datagram for ${Math.floor(silentMs / 1000)} s`,
+    text: `no datagram for ${durationText(silentMs)}`,
   };
 }
 
@@ -107,10 +108,9 @@ function unknownSampling({ unknownRateRecords }: Totals, { reading, terms }: Obs
 
 function skew(skewMs: number | null): Symptom {
   if (skewMs === null) return { verdict: "ends", text: "" };
-  const seconds = Math.round(Math.abs(skewMs) / 1000);
   return {
     verdict: verdictOf(Math.abs(skewMs), SKEW_MS),
-    text: `its clock is ${seconds} s ${skewMs > 0 ? "ahead of" : "behind"} the clock of this machine`,
+    text: `its clock is ${durationText(Math.abs(skewMs))} ${skewMs > 0 ? "ahead of" : "behind"} the clock of this machine`,
   };
 }
 

@@ -63,11 +63,14 @@ export function marksWith(marks: readonly Mark[], mark: Mark): readonly Mark[] {
 
 /** Counts of the time between two marks. */
 export function between(from: Mark, to: Mark): Totals {
-  const grown = Object.entries(to.totals).map(([key, count]) => [
-    key,
-    Math.max(0, count - from.totals[key as keyof Totals]),
-  ]);
-  return Object.fromEntries(grown);
+  const grown = (key: keyof Totals) => Math.max(0, to.totals[key] - from.totals[key]);
+  return {
+    ...{ datagrams: grown("datagrams"), records: grown("records"), counted: grown("counted") },
+    ...{ leftOut: grown("leftOut"), undecoded: grown("undecoded"), withoutTemplate: grown("withoutTemplate") },
+    ...{ unknownRateRecords: grown("unknownRateRecords"), droppedSamples: grown("droppedSamples") },
+    ...{ lostRecords: grown("lostRecords"), lostDatagrams: grown("lostDatagrams") },
+    ...{ packets: grown("packets"), bytes: grown("bytes") },
+  };
 }
 
 /** Of each interface of the later one. */

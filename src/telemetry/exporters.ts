@@ -4,6 +4,7 @@
  * come from.
  */
 import type { ExporterConfig } from "../config/sections/telemetry.ts";
+import { durationText } from "./duration-text.ts";
 import { EXPORTER_FAULTS, type ExporterTerms, FAULT_REMEDIES, type FaultKind } from "./exporter-faults.ts";
 import { between, interfacesBetween, lossOf, type Mark, markOf } from "./exporter-minute.ts";
 import { type ExporterReading, exporterKey, type InterfaceCounts } from "./exporter-reading.ts";
@@ -150,7 +151,7 @@ export class Exporters {
     const fault: Fault = {
       kind: "silent",
       begunAtMs: waiting.sinceMs + 1000 * entry.silentAfterSeconds,
-      text: `never heard, for ${Math.floor((nowMs - waiting.sinceMs) / 1000)} s`,
+      text: `never heard, for ${durationText(nowMs - waiting.sinceMs)}`,
       remedy: FAULT_REMEDIES.silent,
     };
     return { name, address, site, state: "silent", faults: [fault], heard: null };

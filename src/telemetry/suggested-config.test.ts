@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { checkConfigText } from "../../test/fixtures/telemetry/checked-config.ts";
 import { exporterReading, interfaceReading, listenerReading } from "../../test/fixtures/telemetry/exporters.ts";
+import { durationText } from "./duration-text.ts";
 import { suggestedConfig } from "./suggested-config.ts";
 import { exporterLines, listenerLines } from "./understood-text.ts";
 
@@ -47,6 +48,17 @@ test("the lines that were commented out load too", () => {
     [null, null],
     [null, null],
   ]);
+});
+
+test.each([
+  [0, "0 s"],
+  [1540, "1.5 s"],
+  [119_000, "119 s"],
+  [120_000, "2 min"],
+  [7_200_000, "2 h"],
+  [288_082_781_000, "3,334 days"],
+])("%d ms are %s", (ms, text) => {
+  expect(durationText(ms)).toBe(text);
 });
 
 test("the text says of an exporter what is understood, and what is not", () => {

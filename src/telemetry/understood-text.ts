@@ -1,4 +1,5 @@
 /** What would be understood of an exporter, in lines for people. */
+import { durationText } from "./duration-text.ts";
 import type { ExporterReading, InterfaceReading, Sampling } from "./exporter-reading.ts";
 import type { ListenerReading } from "./listener-reading.ts";
 
@@ -127,8 +128,7 @@ function interfaceLines(interfaces: readonly InterfaceReading[], seconds: number
 function clockText({ clockSkewMs, lateRecords }: ExporterReading): string {
   const late = lateRecords === 0 ? "" : `, ${count(lateRecords, "record")} late`;
   if (clockSkewMs === null) return `it does not say its time${late}`;
-  const seconds = (Math.abs(clockSkewMs) / 1000).toFixed(1);
-  return `${seconds} s ${clockSkewMs >= 0 ? "ahead of" : "behind"} this machine${late}`;
+  return `${durationText(Math.abs(clockSkewMs))} ${clockSkewMs >= 0 ? "ahead of" : "behind"} this machine${late}`;
 }
 
 function lossText({ lostRecords, lostDatagrams, droppedSamples, reordered, restarts }: ExporterReading): string {

@@ -20,6 +20,11 @@ async function senderAt(from: string): Promise<DatagramSender> {
   return sender;
 }
 
+interface Told {
+  readonly exporters: readonly Record<string, unknown>[];
+  readonly listeners: readonly { readonly refused_addresses: readonly string[] }[];
+}
+
 interface Heard {
   readonly exporters: readonly Record<string, unknown>[];
   readonly configuration: string;
@@ -86,20 +91,22 @@ telemetry:
     const { body } = await service.get<{ active: { target: string }[] }>("/api/v1/attacks");
     return body.active.some(({ target }) => target === VICTIM);
   }, "there is no attack");
+  const told = async () => {
+    const { body } = await service.get<Told>("/api/v1/telemetry");
+    return { row: body.exporters[0] ?? {}, refused: body.listeners[0]?.refused_addresses ?? [] };
+  };
   await eventually(async () => {
-    const { body } = await service.get<{ exporters: Record<string, unknown>[]; listeners: Record<string, unknown>[] }>(
-      "/api/v1/telemetry",
-    );
-    const [row] = body.exporters;
-    const [listener] = body.listeners;
-    return (
-      row?.["state"] === "ok" &&
-      Number(row["counted_records"]) > 10 &&
-      (listener?.["refused_addresses"] as string[] | undefined)?.[0] === "127.0.0.2"
-    );
+    const { row, refused } = await told();
+    return row["state"] === "ok" && Number(row["counted_records"]) > 10 && refused[0] === "127.0.0.2";
   }, "the exporter is not told of");
   expect((await service.get("/api/v1/status")).body).toMatchObject({
     capture: { interfaces: [{ name: `127.0.0.1:${port}`, kind: "flow", state: "running" }] },
     telemetry: { exporters: 1, faulty: 0, states: { ok: 1 } },
   });
+  service.writeConfig(config("127.0.0.2"));
+  expect((await service.post("/api/v1/config/reload", {})).status).toBe(200);
+  await eventually(async () => {
+    const { row } = await told();
+    return row["address"] === "127.0.0.2" && Number(row["counted_records"]) > 0;
+  }, "the other exporter does not count after the reload");
 }, 60_000);

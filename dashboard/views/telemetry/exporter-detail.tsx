@@ -48,10 +48,10 @@ export function ExporterDetail({ address, exporter }: ExporterDetailProps) {
                 <Completeness exporter={exporter} />
                 <Samplings samplings={exporter.sampling ?? []} />
                 <NotUnderstood exporter={exporter} />
-                <Interfaces interfaces={exporter.interfaces ?? []} />
               </>
             )}
           </div>
+          {exporter.listen !== undefined && <Interfaces interfaces={exporter.interfaces ?? []} />}
         </>
       )}
     </>
@@ -148,11 +148,11 @@ const SAMPLING_COLUMNS: readonly Column<Sampling>[] = [
   numberColumn("Sampler", ({ sampler }) => sampler),
   {
     key: "rate",
-    title: "One packet in",
+    title: "One in",
     cell: ({ rate }) => (rate === undefined ? <Badge tone="danger">not known</Badge> : wholeNumber(rate)),
     isNumber: true,
   },
-  { key: "origin", title: "Known, since", cell: ({ origin }) => originText(origin), width: "medium" },
+  { key: "origin", title: "Said by", cell: ({ origin }) => originText(origin) },
 ];
 
 function Samplings({ samplings }: { readonly samplings: readonly Sampling[] }) {
@@ -216,7 +216,7 @@ const INTERFACE_COLUMNS: readonly Column<Interface>[] = [
 
 function Interfaces({ interfaces }: { readonly interfaces: readonly Interface[] }) {
   return (
-    <Panel title="Interfaces, estimated" isWide>
+    <Panel title="Interfaces, estimated">
       {interfaces.length === 0 ? (
         <p class="muted">None is known yet.</p>
       ) : (
