@@ -111,7 +111,7 @@ export async function watch(
     const datagrams = Number(await relay.ask("datagrams"));
     const drops = ports.map((port) => socketAt(router, port)?.drops ?? 0);
     const said = await Promise.all(
-      others.map(async ({ name, totals }, i) => ({ name, totals: await totals(), drops: drops[i] ?? 0 })),
+      others.map(async (reader, i) => ({ name: reader.name, totals: await reader.totals(), drops: drops[i] ?? 0 })),
     );
     return { ours: counts, readers: said, datagrams };
   } finally {

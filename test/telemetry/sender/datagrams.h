@@ -52,6 +52,12 @@ class Datagrams {
   virtual std::uint64_t countedBytes(const Content& content) const = 0;
 };
 
+std::unique_ptr<Datagrams> netFlow5(const SenderOptions& options);
+std::unique_ptr<Datagrams> netFlow9(const SenderOptions& options);
+std::unique_ptr<Datagrams> ipfix(const SenderOptions& options);
+std::unique_ptr<Datagrams> sflow(const SenderOptions& options);
+
+/// Of the protocol that is asked for.
 std::unique_ptr<Datagrams> datagramsOf(const SenderOptions& options);
 
 }  // namespace floodwall::telemetry
