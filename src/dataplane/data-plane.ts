@@ -83,6 +83,8 @@ const WATCH_MS = 1000;
 const ATTACH_RETRY_MS = 30_000;
 /** Minimum interval between reads of the pairs' drop counts. */
 const READ_MS = 1000;
+/** For how long rules wait for an exchange of the named sets, which takes the kernel some milliseconds. */
+const HELD_MAX_MS = 1000;
 
 export class DataPlane implements PairInstaller {
   readonly #options: DataPlaneOptions;
@@ -93,6 +95,8 @@ export class DataPlane implements PairInstaller {
   #filter: KernelFilter | null = null;
   /** Those that the open filter was given; null: none. */
   #setsInForce: NamedSets | null = null;
+  /** The open filter's are being exchanged, since then. Monotonic clock, ms. */
+  #exchange: { readonly sinceMs: number } | null = null;
   /** Why the filter is not open. */
   #error = "not opened yet";
   /** Earliest time of the next attempt. Monotonic clock, ms. */
@@ -120,6 +124,7 @@ export class DataPlane implements PairInstaller {
           wallMs: wallMs(),
           room: OPERATOR_ENTRIES_MAX,
         }),
+      isHeld: () => this.#exchange !== null && monotonicMs() - this.#exchange.sinceMs < HELD_MAX_MS,
       room: () => Math.max(0, this.#dataplane.maxDynamicRules - pairs()),
       after,
       monotonicMs,
@@ -261,6 +266,7 @@ export class DataPlane implements PairInstaller {
     try {
       opened = kernel.open(optionsOf(this.#dataplane));
       this.#setsInForce = null;
+      this.#exchange = null;
       this.#putListsInto(opened);
       // Before the rules that name them.
       this.#putSetsInto(opened);
@@ -349,15 +355,40 @@ export class DataPlane implements PairInstaller {
     filter.setForwardNetworks(unique(this.#config.networks));
   }
 
-  /** Those that changed. If the kernel refuses, the old ones stay in force, and they are tried again in a second. */
+  /**
+   * Those that changed, off the event loop: rules wait until these are in force. If the kernel refuses, the old ones
+   * stay in force, and they are tried again in a second.
+   */
   #putSets(filter: KernelFilter): void {
+    const { prefixSets, observer, monotonicMs } = this.#options;
+    if (this.#exchange !== null) return;
     try {
-      this.#putSetsInto(filter);
+      const sets = prefixSets?.forKernel() ?? null;
+      if (sets === null || sets === this.#setsInForce) {
+        this.#setsInForce = sets;
+        return;
+      }
+      const exchange = { sinceMs: monotonicMs() };
+      this.#exchange = exchange;
+      const isLast = () => this.#exchange === exchange;
+      filter.exchangeNamedSets(sets).then(
+        () => {
+          if (!isLast()) return;
+          this.#exchange = null;
+          this.#setsInForce = sets;
+          this.#rules.changed(null);
+        },
+        (cause: unknown) => {
+          if (isLast()) this.#exchange = null;
+          observer.fault("sets", cause);
+        },
+      );
     } catch (cause) {
-      this.#options.observer.fault("sets", cause);
+      observer.fault("sets", cause);
     }
   }
 
+  /** Into a filter that no packet comes to yet. */
   #putSetsInto(filter: KernelFilter): void {
     const sets = this.#options.prefixSets?.forKernel() ?? null;
     if (sets !== null && sets !== this.#setsInForce) filter.setNamedSets(sets);
