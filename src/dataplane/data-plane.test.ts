@@ -91,69 +91,27 @@ const puts = () => kernel.calls.filter((call) => call === "set rules").length;
 
 describe("named sets", () => {
   const made = { size: () => ({ prefixes: 1, ranges: 1, bytes: 1 }), close: () => {} };
-  const order = () => kernel.calls.filter((call) => call.startsWith("set "));
-  const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
-  /** The next exchange ends when it is told to. */
-  const held = (): [Promise<void>, () => void] => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    kernel.setsHeld = promise;
-    return [promise.then(settled), resolve];
-  };
+  const order = () => kernel.calls.filter((call) => call.endsWith("named sets") || call === "set rules");
 
   test("are in force before the rules that name them, at the start and at a reload", async () => {
     sets = made;
     bans = [ban()];
     make().start();
-    const [exchanged, end] = held();
-    sets = { ...made };
-    plane.reconfigure(loadConfigText(CONFIG));
-    clock.advance(900);
-    // The event loop went on, and the rules wait.
     expect(order()).toEqual(["set named sets", "set rules"]);
-    expect(kernel.calls).toContain("exchange named sets");
-    end();
-    await exchanged;
-    clock.advance(1000);
-    expect(order()).toEqual(["set named sets", "set rules", "set rules"]);
-    // The same again need not be put.
-    clock.advance(3000);
-    expect(order()).toHaveLength(3);
-    plane.reconfigure(dry());
-    plane.reconfigure(loadConfigText(CONFIG));
-    expect(order().slice(3)).toEqual(["set named sets", "set rules"]);
-  });
-
-  test("whose exchange does not end hold rules up for a second, and no filter that is opened anew", async () => {
-    sets = made;
-    bans = [ban()];
-    make().start();
-    const [exchanged, end] = held();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    kernel.setsHeld = promise;
     sets = { ...made };
-    clock.advance(1000);
-    changed(ban({ id: "another", target: "192.0.2.9" }));
+    plane.reconfigure(loadConfigText(CONFIG));
     clock.advance(900);
-    expect(puts()).toBe(1);
-    clock.advance(200);
-    expect(puts()).toBe(2);
+    // The event loop goes on, and the rules wait.
+    expect(order().slice(2)).toEqual(["exchange named sets"]);
+    resolve();
+    await new Promise<void>((settled) => setImmediate(settled));
+    clock.advance(1000);
+    expect(order().slice(3)).toEqual(["set rules"]);
     plane.reconfigure(dry());
     plane.reconfigure(loadConfigText(CONFIG));
-    expect(order().slice(-2)).toEqual(["set named sets", "set rules"]);
-    const before = kernel.calls.length;
-    end();
-    await exchanged;
-    // What ends too late changes nothing.
-    clock.advance(900);
-    expect(kernel.calls.slice(before).filter((call) => call.includes("sets"))).toEqual([]);
-  });
-
-  test("that changed are exchanged, within a second; none are left out", async () => {
-    make().start();
-    clock.advance(1000);
-    expect(order()).toEqual(["set rules"]);
-    sets = made;
-    clock.advance(1000);
-    expect(kernel.calls.at(-1)).toBe("exchange named sets");
-    await kernel.setsHeld;
+    expect(order().slice(4)).toEqual(["set named sets", "set rules"]);
   });
 
   test("that could not be made keep the filter from being opened without them, until they are", () => {
@@ -164,23 +122,6 @@ describe("named sets", () => {
     sets = made;
     clock.advance(1000);
     expect(plane.isUp()).toBe(true);
-  });
-
-  test("that the kernel refuses leave the old ones in force, and are tried again", async () => {
-    sets = made;
-    make().start();
-    kernel.setsFault = "EPERM";
-    sets = { ...made };
-    clock.advance(1000);
-    await settled();
-    expect(events).toEqual(["up", "sets: EPERM"]);
-    expect(plane.isUp()).toBe(true);
-    kernel.setsFault = null;
-    clock.advance(1000);
-    await settled();
-    clock.advance(1000);
-    expect(kernel.calls.filter((call) => call === "exchange named sets")).toHaveLength(2);
-    expect(events).toEqual(["up", "sets: EPERM"]);
   });
 });
 

@@ -22,6 +22,7 @@ import { forwardPlan } from "./forward-tunnel.ts";
 import type { FilterOptions, FilterStatus, KernelFilter, NamedSets, PinnedFilter } from "./kernel-filter.ts";
 import { OPERATOR_ENTRIES_MAX } from "./native-constants.ts";
 import type { RuleCounts } from "./operator-rules.ts";
+import { SetExchange } from "./set-exchange.ts";
 
 /** The kernel's side, implemented by kernel-filter.ts. */
 export interface FilterOpener {
@@ -83,8 +84,6 @@ const WATCH_MS = 1000;
 const ATTACH_RETRY_MS = 30_000;
 /** Minimum interval between reads of the pairs' drop counts. */
 const READ_MS = 1000;
-/** For how long rules wait for an exchange of the named sets, which takes the kernel some milliseconds. */
-const HELD_MAX_MS = 1000;
 
 export class DataPlane implements PairInstaller {
   readonly #options: DataPlaneOptions;
@@ -93,10 +92,7 @@ export class DataPlane implements PairInstaller {
   /** The configuration with which the filter was opened; `onExit` and `allowlist` follow the newest one. */
   #dataplane: DataplaneConfig;
   #filter: KernelFilter | null = null;
-  /** Those that the open filter was given; null: none. */
-  #setsInForce: NamedSets | null = null;
-  /** The open filter's are being exchanged, since then. Monotonic clock, ms. */
-  #exchange: { readonly sinceMs: number } | null = null;
+  readonly #sets: SetExchange;
   /** Why the filter is not open. */
   #error = "not opened yet";
   /** Earliest time of the next attempt. Monotonic clock, ms. */
@@ -112,10 +108,16 @@ export class DataPlane implements PairInstaller {
     this.#options = options;
     this.#config = config;
     this.#dataplane = dataplane;
+    this.#sets = new SetExchange({
+      wanted: () => options.prefixSets?.forKernel() ?? null,
+      monotonicMs,
+      onFault: (cause) => observer.fault("sets", cause),
+      onExchanged: () => this.#rules.changed(null),
+    });
     this.#rules = new DataPlaneRules({
       bans,
       standing: () => standingRules(this.#standingPlaces(), bans(), wallMs()),
-      bitOf: (name) => (this.#setsInForce === null ? null : (options.prefixSets?.bitOf(name) ?? null)),
+      bitOf: (name) => (this.#sets.hasSets ? (options.prefixSets?.bitOf(name) ?? null) : null),
       operators: (attacked) =>
         operatorKernelRules({
           rules: options.filterRules(),
@@ -124,7 +126,7 @@ export class DataPlane implements PairInstaller {
           wallMs: wallMs(),
           room: OPERATOR_ENTRIES_MAX,
         }),
-      isHeld: () => this.#exchange !== null && monotonicMs() - this.#exchange.sinceMs < HELD_MAX_MS,
+      isHeld: () => this.#sets.isHeld,
       room: () => Math.max(0, this.#dataplane.maxDynamicRules - pairs()),
       after,
       monotonicMs,
@@ -150,7 +152,7 @@ export class DataPlane implements PairInstaller {
     else if (this.#filter === null) this.#open();
     else {
       this.#putLists();
-      this.#putSets(this.#filter);
+      this.#sets.put(this.#filter);
       this.#rules.changed(null);
     }
   }
@@ -265,11 +267,9 @@ export class DataPlane implements PairInstaller {
     let opened: KernelFilter | null = null;
     try {
       opened = kernel.open(optionsOf(this.#dataplane));
-      this.#setsInForce = null;
-      this.#exchange = null;
       this.#putListsInto(opened);
       // Before the rules that name them.
-      this.#putSetsInto(opened);
+      this.#sets.putInto(opened);
       this.#filter = opened;
       this.#rules.begin(opened);
       putPairs();
@@ -321,7 +321,7 @@ export class DataPlane implements PairInstaller {
   #watch(): void {
     if (this.#filter !== null) {
       this.#watchInterfaces(this.#filter);
-      this.#putSets(this.#filter);
+      this.#sets.put(this.#filter);
     } else if (this.#isWanted && this.#options.monotonicMs() >= this.#notBeforeMs) {
       this.#open();
     }
@@ -353,46 +353,6 @@ export class DataPlane implements PairInstaller {
     const own = new OwnInfrastructure(this.#config).prefixes();
     filter.setWhitelist(unique([...this.#config.protectedWhitelist, ...own]));
     filter.setForwardNetworks(unique(this.#config.networks));
-  }
-
-  /**
-   * Those that changed, off the event loop: rules wait until these are in force. If the kernel refuses, the old ones
-   * stay in force, and they are tried again in a second.
-   */
-  #putSets(filter: KernelFilter): void {
-    const { prefixSets, observer, monotonicMs } = this.#options;
-    if (this.#exchange !== null) return;
-    try {
-      const sets = prefixSets?.forKernel() ?? null;
-      if (sets === null || sets === this.#setsInForce) {
-        this.#setsInForce = sets;
-        return;
-      }
-      const exchange = { sinceMs: monotonicMs() };
-      this.#exchange = exchange;
-      const isLast = () => this.#exchange === exchange;
-      filter.exchangeNamedSets(sets).then(
-        () => {
-          if (!isLast()) return;
-          this.#exchange = null;
-          this.#setsInForce = sets;
-          this.#rules.changed(null);
-        },
-        (cause: unknown) => {
-          if (isLast()) this.#exchange = null;
-          observer.fault("sets", cause);
-        },
-      );
-    } catch (cause) {
-      observer.fault("sets", cause);
-    }
-  }
-
-  /** Into a filter that no packet comes to yet. */
-  #putSetsInto(filter: KernelFilter): void {
-    const sets = this.#options.prefixSets?.forKernel() ?? null;
-    if (sets !== null && sets !== this.#setsInForce) filter.setNamedSets(sets);
-    this.#setsInForce = sets;
   }
 
   #withoutThrowing(step: () => void): void {
