@@ -52,45 +52,48 @@ static __always_inline struct found_source find_source(const struct filter_head*
   return (struct found_source){.hash = hash, .entry = find_source_entry(hash, set), .set = set};
 }
 
-/* What an entry is worth: its state, and of those that are learned or validated until when, so that who sent last is
- * worth most. Left of the lowest bits, which are for the way. Not static for the reason of parse_packet. */
-__noinline __u64 source_worth(__u64 entry, __u32 now) {
-  const __u64 state = state_of(entry, now);
-  return (state << 32 | (state >= SOURCE_LEARNED ? source_time_of(entry) : 0)) * SOURCE_WAYS;
+/* The compiler must not make a branch of what depends on it: the verifier would follow both ways in each round of a
+ * loop. */
+#define without_branch(value) asm volatile("" : "+r"(value))
+
+/* Of two below 2^62, without a branch. */
+static __always_inline __u64 lesser(__u64 one, __u64 other) {
+  const __u64 less = one - other;
+  __u64 mask = -(less >> 63);
+  without_branch(mask);
+  return other + (less & mask);
 }
+
+/* state_of(), without a branch. */
+static __always_inline __u64 live_state_of(__u64 entry, __u64 now) {
+  const __u64 state = entry & SOURCE_STATE_MASK;
+  __u64 grace = SOURCE_SEEN_UNITS * (1 - is_not_0(state ^ SOURCE_SEEN));
+  without_branch(grace);
+  __u64 is_live = 1 - ((source_time_of(entry) + grace - now) >> 63);
+  without_branch(is_live);
+  return state * is_live;
+}
+
+/* What an entry is worth: its state, and of those that are learned or validated until when, so that who sent last is
+ * worth most. Among equals the new source's keyed hash decides: a sender who knew which is next could choose it. */
+static __always_inline __u64 worth_of(__u64 entry, __u64 state, __u32 way) {
+  __u64 has_time = state >> 1;
+  without_branch(has_time);
+  return (state << 32 | source_time_of(entry) * has_time) * SOURCE_WAYS + way;
+}
+
+/* More than any; and what makes an entry worth more than all that do not have it. */
+#define WORTH_MAX (1ull << 60)
+#define WORTH_OF_OTHERS (1ull << 50)
 
 static __always_inline __u32 state_of_worth(__u64 worth) { return worth / SOURCE_WAYS >> 32; }
 
-/* What the entry is worth that is worth least of those in this state or a better one, or else least of all; its way is
- * in the lowest bits, against chance. Among equals that decides: a sender who knew which is next could choose it. One
- * way through the loop, as in allowance_way(). Not static for the reason of parse_packet. */
-__noinline __u64 least_worth(__u32 set_index, __u32 now, __u32 state, __u32 chance) {
-  struct source_set* set = bpf_map_lookup_elem(&filter_sources, &set_index);
-  if (!set) return 0;
-  /* Less than this wraps around. */
-  const __u64 from = (__u64)state * SOURCE_WAYS << 32;
-  __u64 least = ~0ull;
-  for (__u32 way = 0; way < SOURCE_WAYS; way++) {
-    const __u64 worth = source_worth(*(volatile __u64*)&set->sources[way], now) + (way ^ chance) - from;
-    least = worth < least ? worth : least;
-  }
-  return least + from;
-}
-
-/* How many sources of a set are learned. Not static for the reason of parse_packet. */
-__noinline __u32 learned_in(__u32 set_index, __u32 now) {
-  struct source_set* set = bpf_map_lookup_elem(&filter_sources, &set_index);
-  if (!set) return 0;
-  __u32 others = 0;
-  for (__u32 way = 0; way < SOURCE_WAYS; way++) {
-    others += is_not_0(state_of_worth(source_worth(*(volatile __u64*)&set->sources[way], now)) ^ SOURCE_LEARNED);
-  }
-  return SOURCE_WAYS - others;
-}
+static __always_inline __u32 order_of(__u64 entry) { return entry >> SOURCE_SIGNATURE_AT & (SOURCE_WAYS - 1); }
 
 /* In place of the source's old entry; where there is none, 0, of the one that is worth least, if its state is no better
  * than this one's. A source that proved its address takes none of the ways that are kept for learned ones, but the way
- * of another that proved its own. Not static for the reason of parse_packet. */
+ * of another that proved its own. All in one function: older kernels bound the stack of all that call each other. Not
+ * static for the reason of parse_packet. */
 __noinline int replace_source(__u32 set_index, __u64 old, __u64 entry, __u32 now) {
   struct source_set* set = bpf_map_lookup_elem(&filter_sources, &set_index);
   if (!set) return 0;
@@ -99,20 +102,26 @@ __noinline int replace_source(__u32 set_index, __u64 old, __u64 entry, __u32 now
     __sync_val_compare_and_swap(&set->sources[way], old, entry);
     return 0;
   }
-  const __u32 chance = bpf_get_prandom_u32() % SOURCE_WAYS, most = entry & SOURCE_STATE_MASK;
-  /* Most sets have ways that are free, and one of them is found at once as often as there are. */
-  __u64 way = chance;
-  if (state_of(*(volatile __u64*)&set->sources[bounded(way, SOURCE_WAYS - 1)], now) != SOURCE_UNKNOWN) {
-    __u64 least = least_worth(set_index, now, SOURCE_UNKNOWN, chance);
-    if (most == SOURCE_VALIDATED && state_of_worth(least) == SOURCE_LEARNED &&
-        learned_in(set_index, now) <= SOURCE_LEARNED_WAYS) {
-      least = least_worth(set_index, now, SOURCE_VALIDATED, chance);
-    }
-    way = least ^ chance;
+  __u64 least = WORTH_MAX, not_learned = 0;
+  for (__u32 way = 0; way < SOURCE_WAYS; way++) {
+    const __u64 other = *(volatile __u64*)&set->sources[way];
+    const __u64 state = live_state_of(other, now);
+    least = lesser(worth_of(other, state, way ^ order_of(entry)), least);
+    not_learned += is_not_0(state ^ SOURCE_LEARNED);
   }
-  __u64* slot = &set->sources[bounded(way, SOURCE_WAYS - 1)];
+  if (not_learned >= SOURCE_WAYS - SOURCE_LEARNED_WAYS && state_of_worth(least) == SOURCE_LEARNED &&
+      (entry & SOURCE_STATE_MASK) == SOURCE_VALIDATED) {
+    least = WORTH_MAX;
+    for (__u32 way = 0; way < SOURCE_WAYS; way++) {
+      const __u64 other = *(volatile __u64*)&set->sources[way];
+      const __u64 state = live_state_of(other, now);
+      least = lesser(
+          worth_of(other, state, way ^ order_of(entry)) + is_not_0(state ^ SOURCE_VALIDATED) * WORTH_OF_OTHERS, least);
+    }
+  }
+  __u64* slot = &set->sources[bounded(least ^ order_of(entry), SOURCE_WAYS - 1)];
   const __u64 other = *(volatile __u64*)slot;
-  if (state_of(other, now) <= most) __sync_val_compare_and_swap(slot, other, entry);
+  if (state_of(other, now) <= (entry & SOURCE_STATE_MASK)) __sync_val_compare_and_swap(slot, other, entry);
   return 0;
 }
 

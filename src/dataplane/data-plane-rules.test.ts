@@ -30,6 +30,7 @@ function made(room = 100, places = 1000) {
         ...{ wallMs: clock.wallMs(), room: places },
       }),
     bitOf: (name) => (name === "known" ? 5 : null),
+    isHeld: () => false,
     room: () => room,
     after: (ms, fn) => timers.after(ms, fn),
     monotonicMs: () => clock.monotonicMs(),

@@ -45,6 +45,8 @@ export interface DataPlaneRulesOptions {
   readonly operators: (attacked: OperatorRulesRequest["attacked"]) => OperatorKernelRules;
   /** The bit of a named set that is in force in the kernel; null: none. */
   readonly bitOf: SetBitOf;
+  /** Rules must wait: the named sets that they ask for are being exchanged. */
+  readonly isHeld: () => boolean;
   /** Number of rules that fit beside the pairs of source blocks. */
   readonly room: () => number;
   readonly after: (ms: number, fn: () => void) => () => void;
@@ -59,6 +61,8 @@ export interface DataPlaneRulesOptions {
 /** After a write, the pause is this many times as long as the write took. */
 const PAUSE_FACTOR = 10;
 const RETRY_MS = 1000;
+/** When it is looked again whether rules still must wait. */
+const HELD_MS = 10;
 /** Minimum interval between reads of drop counts. */
 const READ_MS = 1000;
 const NOTHING: Dropped = { packets: 0, bytes: 0 };
@@ -163,7 +167,12 @@ export class DataPlaneRules {
     if (this.#due !== null && this.#due.atMs <= atMs) return;
     this.#due?.cancel();
     const cancel = this.#options.after(Math.max(0, atMs - this.#options.monotonicMs()), () => {
-      if (this.#filter !== null) this.#put(this.#filter);
+      if (this.#filter === null) return;
+      if (!this.#options.isHeld()) this.#put(this.#filter);
+      else {
+        this.#due = null;
+        this.#putAt(this.#options.monotonicMs() + HELD_MS);
+      }
     });
     this.#due = { atMs, cancel };
   }

@@ -93,9 +93,8 @@ describe.skipIf(vethUnavailable !== null)(`on a veth${vethUnavailable === null ?
       await attach();
       await count();
       const behind = await watchPassed();
-      const seconds = "6";
       const dst = ["--dst", VICTIM, "--src", SOURCE];
-      const argv = [FLOOD, "--dev", DEVICE, ...dst, "--pps", "2000", "--path", "socket", "--seconds", seconds];
+      const argv = [FLOOD, "--dev", DEVICE, ...dst, "--pps", "2000", "--path", "socket", "--seconds", "60"];
       const flood = Bun.spawn(veth.near.command(argv), { stdout: "pipe", stderr: "inherit" });
       try {
         await filter.untilFilter((now) => droppedSources(now) > 0);
@@ -106,6 +105,8 @@ describe.skipIf(vethUnavailable !== null)(`on a veth${vethUnavailable === null ?
         await count();
         await filter.untilFilter((now) => droppedSources(now) > before);
         await filter.ask("closeFilter", "keep");
+        // Until here, however long it took.
+        flood.kill("SIGTERM");
         const { packets } = JSON.parse(await new Response(flood.stdout).text()) as { packets: number };
         const pinned = await answered(
           () => readPinnedStatus(directory.path),

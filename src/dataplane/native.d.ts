@@ -248,6 +248,8 @@ export interface Filter {
   setWhitelist(addresses: Uint8Array, lengths: Uint8Array): void;
   /** Puts all named sets in force at once in place of those before. Waits some milliseconds for the kernel. */
   setNamedSets(sets: NamedSets): void;
+  /** As setNamedSets(), off the event loop. The filter may be closed meanwhile. */
+  exchangeNamedSets(sets: NamedSets): Promise<void>;
   /** Destinations that are forwarded beside those of tunnels; null, null: all. Nothing where the kernel forwards. */
   setForwardNetworks(addresses: Uint8Array | null, lengths: Uint8Array | null): void;
   status(): FilterStatus;
