@@ -15,6 +15,7 @@ const Bytes kOther = udpFrame(kForeign + 1, kProtected + 2);
 struct Counted {
   double ageMs, spanMs, packets;
   bool isBefore = false;
+  double weight = 0;
   bool operator==(const Counted&) const = default;
 };
 
@@ -29,11 +30,12 @@ struct CountsFixture : EngineFixture {
   std::vector<Counted> counts(std::size_t capacity = 100) {
     std::vector<std::uint8_t> addresses(capacity * 16), before(capacity);
     std::vector<double> ages(capacity), spans(capacity), incoming(capacity * kMetrics), outgoing(capacity * kMetrics);
+    std::vector<double> weights(capacity * kWeights);
     std::vector<Counted> rows;
     for (std::uint32_t first = 0, all = 1; first < all; first += static_cast<std::uint32_t>(capacity)) {
-      all = engine.readCounts(first, {addresses, ages, spans, before, incoming, outgoing});
+      all = engine.readCounts(first, {addresses, ages, spans, before, incoming, outgoing, weights});
       for (std::size_t i = 0; i < std::min<std::size_t>(all - first, capacity); i++) {
-        rows.push_back({ages[i], spans[i], incoming[i * kMetrics], before[i] == 1});
+        rows.push_back({ages[i], spans[i], incoming[i * kMetrics], before[i] == 1, weights[i * kWeights]});
       }
     }
     return rows;
@@ -147,4 +149,21 @@ TEST_CASE("buckets of several ticks are counted whole") {
   double before = 0;
   for (const Counted& row : fixture.counts()) before += row.packets;
   CHECK(before == 8);
+}
+
+TEST_CASE("counts of sampled packets come with their own weight, those of the past with that of the window") {
+  CountsFixture fixture;
+  fixture.shard->setSamplingRate(10);
+  fixture.count(kFrame, 3);
+  fixture.tick();
+  fixture.watch({kHost});
+  fixture.count(kFrame, 5);
+  fixture.tick();
+  std::vector<Counted> rows = fixture.counts();
+  REQUIRE(rows.size() >= 2);
+  CHECK(rows.back() == Counted{0, 100, 50, false, 9});
+  CHECK(rows[rows.size() - 2].packets == 30);
+  CHECK(rows[rows.size() - 2].weight == doctest::Approx(9));
+  fixture.tick();
+  CHECK(fixture.counts().back() == Counted{0, 100, 0, false, 0});
 }

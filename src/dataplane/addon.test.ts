@@ -4,9 +4,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { evenly, pcapBytes } from "../../test/fixtures/captures/pcap-writer.ts";
+import { address } from "../../test/fixtures/host-rows.ts";
 import { networksOf } from "../../test/fixtures/networks.ts";
 import { ethernet, ip, udp } from "../../test/fixtures/packets/frames.ts";
+import { addressToBytes } from "../net/address.ts";
 import { allocateCountRows } from "../traffic/count-rows.ts";
+import { HeaderRecords } from "../traffic/header-record.ts";
 import { allocateHostRows } from "../traffic/host-rows.ts";
 import { allocateIntervalRows } from "../traffic/interval-rows.ts";
 import { loadAddon } from "./addon.ts";
@@ -15,6 +18,7 @@ import {
   HOSTS_MAX,
   IDLE_MS_MAX,
   PARSE_ERRORS,
+  SAMPLING_RATE_MAX,
   TICK_MS_MAX,
   TICK_MS_MIN,
   WINDOW_MS_MAX,
@@ -121,6 +125,8 @@ describe("options", () => {
     ["queues must be null or name a queue", { ...afXdp, queues: [] }],
     ["queues[0] must be a whole number", { ...afXdp, queues: [-1] }],
     ["cpus[1] must be a whole number", { ...afXdp, cpus: [0, 0.5] }],
+    ["samplingRate must be from 1 to 1000000", { ...afXdp, samplingRate: 0 }],
+    ["samplingRate must be from 1 to 1000000", { ...afXdp, samplingRate: SAMPLING_RATE_MAX + 1 }],
   ])("refuses a source with a RangeError: %s", (message, options) => {
     const open = wrongly((given) => engine.openSource(given), options);
     expect(open).toThrow(RangeError);
@@ -216,6 +222,23 @@ describe("ticks", () => {
     await untilEnded(source);
     const summary = await engine.tick();
     expect(summary).toMatchObject({ trackedHosts: 1 });
+  });
+
+  test("count each frame of a sampled mirror as what it stands for, and say how exact that is", async () => {
+    await untilEnded(engine.openSource({ kind: "pcap_file", path, pace: "max", samplingRate: 1000 }));
+    await engine.tick();
+    const [rows, groups] = [allocateHostRows(1), allocateHostRows(1)];
+    const host = addressToBytes(address("203.0.113.9"));
+    expect(engine.readHost(host, rows)).toBe(true);
+    engine.readGroups(groups);
+    for (const { incoming, weights } of [rows, groups]) {
+      expect(incoming[0]).toBeCloseTo(10_000);
+      expect([...weights].map(Math.round)).toEqual([999, 999 * FRAME.length, 0, 0]);
+    }
+    const headers = new HeaderRecords(20);
+    expect(engine.readSamples(host, headers.bytes)).toBe(10);
+    const firstHeader = [headers.standsFor(0), headers.exporter(0), headers.input(0), headers.isMade(0)];
+    expect(firstHeader).toEqual([1000, 0, 0, false]);
   });
 
   test("come one at a time", async () => {

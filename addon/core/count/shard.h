@@ -51,7 +51,7 @@ struct RecordStats {
   std::uint64_t clamped = 0;
   /// Longer than a window and counted at once, since there was no room to spread them.
   std::uint64_t unspread = 0;
-  /// Records, of one owner and kind, that are being spread.
+  /// Entries that are being spread: the records of a host, a direction and a kind are one.
   std::uint64_t spreading = 0;
 };
 /// Of one record, after it is multiplied; a lying exporter must not overflow sums.
@@ -238,6 +238,7 @@ class Shard {
   void countSampled(const Pending& pending, Link link, StatDelta& delta);
   void countRecordBatch(std::span<const FlowRecord> records);
   void lookUp(std::span<const FlowRecord> records) noexcept;
+  [[nodiscard]] bool isSpread(const FlowRecord& record) const noexcept { return record.durationMs > control_.windowMs; }
   void countRecord(const FlowRecord& record, const Keys& keys, StatDelta& delta);
   Amount amountOf(const FlowRecord& record, std::uint32_t rate) noexcept;
   /// `frame()` is asked for if it becomes a sample; `sample` has what else is known of it.

@@ -82,7 +82,15 @@ void Shard::lookUp(std::span<const FlowRecord> records) noexcept {
     const std::array<bool, 2> counts = {records[i].countsIncoming, control_.countOutgoing && records[i].countsOutgoing};
     for (std::size_t d = 0; d < counts.size(); d++) {
       keys.candidate[d] = counts.at(d) ? index_.candidate(keys.hash[d]) : kNoRow;
-      if (keys.candidate[d] != kNoRow) prefetchWide(d, keys.candidate[d]);
+      if (keys.candidate[d] == kNoRow) continue;
+      prefetchWide(d, keys.candidate[d]);
+      if (isSpread(records[i])) spread_.prefetchHead(keys.candidate[d], d);
+    }
+  }
+  for (std::size_t i = 0; i < records.size(); i++) {
+    if (!isSpread(records[i])) continue;
+    for (std::size_t d = 0; d < 2; d++) {
+      if (recordKeys_[i].candidate[d] != kNoRow) spread_.prefetchEntry(recordKeys_[i].candidate[d], d);
     }
   }
 }
@@ -99,12 +107,11 @@ void Shard::countRecord(const FlowRecord& record, const Keys& keys, StatDelta& d
   const Amount amount = amountOf(record, rate);
   delta[kReceivedPackets] += amount.packets;
   delta[kReceivedBytes] += amount.bytes;
-  const bool isLong = record.durationMs > control_.windowMs;
   const Weighing weighing{.packet = record.packet,
                           .keys = keys,
                           .amount = amount,
                           .rate = rate,
-                          .durationMs = isLong ? std::min(record.durationMs, kRecordMsMax) : 0,
+                          .durationMs = isSpread(record) ? std::min(record.durationMs, kRecordMsMax) : 0,
                           .isIncoming = record.countsIncoming,
                           .isOutgoing = isOutgoing,
                           .received = amount.packets};
@@ -123,11 +130,18 @@ void Shard::countRecord(const FlowRecord& record, const Keys& keys, StatDelta& d
 }
 
 Amount Shard::amountOf(const FlowRecord& record, std::uint32_t rate) noexcept {
-  const bool isSound = record.packets <= kRecordPacketsMax / rate && record.bytes <= kRecordBytesMax / rate &&
-                       record.samplingRate <= kSamplingRateMax && record.durationMs <= kRecordMsMax;
-  if (!isSound) increase(clampedRecords_);
-  const std::uint64_t packets = std::min(record.packets, kRecordPacketsMax / rate),
-                      bytes = std::min(record.bytes, kRecordBytesMax / rate);
+  // Without a division for what can be: no product of these overflows.
+  constexpr std::uint64_t kSafe = std::uint64_t{1} << 39;
+  std::uint64_t packets = record.packets, bytes = record.bytes;
+  const bool isSound =
+      packets <= kSafe && bytes <= kSafe && packets * rate <= kRecordPacketsMax && bytes * rate <= kRecordBytesMax;
+  if (!isSound) {
+    packets = std::min(packets, kRecordPacketsMax / rate);
+    bytes = std::min(bytes, kRecordBytesMax / rate);
+  }
+  const bool isCut = packets != record.packets || bytes != record.bytes || record.samplingRate > kSamplingRateMax ||
+                     record.durationMs > kRecordMsMax;
+  if (isCut) increase(clampedRecords_);
   return {packets * rate, bytes * rate, 0, varianceOf(packets, bytes, rate)};
 }
 

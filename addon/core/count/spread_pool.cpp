@@ -1,12 +1,32 @@
 #include "count/spread_pool.h"
 
 #include <algorithm>
-#include <bit>
+#include <cmath>
 
 namespace floodwall {
 namespace {
 
-constexpr unsigned kLengths = 6;
+/// Ends that are so near to one another are one: no tick is shorter.
+constexpr std::int32_t kSameEndMs = 20;
+/// What records without sense add stays finite.
+constexpr double kMost = 1e36;
+
+/// Times wrap around; all that are compared lie within hours.
+std::int32_t msFrom(std::uint32_t from, std::uint32_t to) noexcept { return static_cast<std::int32_t>(to - from); }
+
+float sumOf(const SpreadPool::Entry& entry) noexcept {
+  float sum = 0;
+  for (std::size_t i = 0; i < entry.endCount; i++) sum += entry.ends.at(i).perMs;
+  return sum;
+}
+
+/// Two parts of a rate as one: as many packets, until the mean of their ends.
+SpreadPool::End merged(const SpreadPool::End& a, const SpreadPool::End& b) noexcept {
+  const float perMs = a.perMs + b.perMs;
+  const float share = perMs > 0 ? b.perMs / perMs : 0;
+  const auto laterMs = static_cast<std::int32_t>(std::lround(static_cast<float>(msFrom(a.atMs, b.atMs)) * share));
+  return {a.atMs + static_cast<std::uint32_t>(laterMs), perMs};
+}
 
 }  // namespace
 
@@ -17,12 +37,6 @@ SpreadPool::SpreadPool(const Limits& limits)
       placeHeads_{LazyArray<std::uint32_t>(limits.places, Pages::small),
                   LazyArray<std::uint32_t>(limits.countOutgoing ? limits.places : 0, Pages::small)} {}
 
-/// Up to 4 s, 16 s, about a minute, 4 minutes, 17 minutes, and longer: the usual active timeouts are in two of them.
-std::uint8_t SpreadPool::lengthOf(std::uint32_t durationMs) noexcept {
-  const auto quarters = static_cast<unsigned>(std::bit_width(durationMs / 4096) + 1) / 2;
-  return static_cast<std::uint8_t>(std::min(quarters, kLengths - 1));
-}
-
 std::uint32_t& SpreadPool::headOf(const Owner& owner, Direction direction) const noexcept {
   const auto& heads = owner.kind == OwnerKind::row ? rowHeads_ : placeHeads_;
   return heads[static_cast<std::size_t>(direction)][owner.number];
@@ -31,44 +45,74 @@ std::uint32_t& SpreadPool::headOf(const Owner& owner, Direction direction) const
 bool SpreadPool::add(const Owner& owner, const Address& address, Direction direction, const Kind& kind,
                      const Amount& amount, std::uint32_t durationMs) noexcept {
   std::uint32_t& head = headOf(owner, direction);
-  const std::uint8_t length = lengthOf(durationMs);
   Entry* entry = nullptr;
   for (std::uint32_t at = head; at != 0 && entry == nullptr; at = entries_[at - 1].next) {
-    if (entries_[at - 1].length == length && entries_[at - 1].kind == kind) entry = &entries_[at - 1];
+    if (entries_[at - 1].kind == kind) entry = &entries_[at - 1];
   }
   if (entry == nullptr) {
-    std::uint32_t at = freeEntry_;
-    if (at != 0) {
-      freeEntry_ = entries_[at - 1].next;
-    } else {
-      if (used_ == entries_.size()) return false;
-      at = ++used_;
-    }
-    entry = &entries_[at - 1];
-    *entry = {};
+    entry = newEntry(owner, direction, head);
+    if (entry == nullptr) return false;
     entry->address = address;
-    entry->atMs = atMs_;
-    entry->owner = owner.number;
-    entry->next = head;
     entry->kind = kind;
-    entry->ownerKind = owner.kind;
-    entry->direction = static_cast<std::uint8_t>(direction);
-    entry->length = length;
-    entry->isInUse = true;
-    head = at;
-    inUse_++;
   }
   settle(*entry);
-  const double before = std::max(static_cast<double>(entry->packets) - static_cast<double>(entry->due), 0.0);
-  const auto added = static_cast<double>(amount.packets);
-  entry->leftMs = static_cast<float>((before * static_cast<double>(entry->leftMs) + added * durationMs) /
-                                     std::max(before + added, 1.0));
+  addEnd(*entry, {atMs_ + durationMs, static_cast<float>(amount.packets) / static_cast<float>(durationMs)});
   entry->packets += amount.packets;
   entry->bytes += amount.bytes;
-  constexpr double kMost = 1e36;
   entry->packetVariance += static_cast<float>(std::min(amount.variance.packets, kMost));
   entry->byteVariance += static_cast<float>(std::min(amount.variance.bytes, kMost));
   return true;
+}
+
+SpreadPool::Entry* SpreadPool::newEntry(const Owner& owner, Direction direction, std::uint32_t& head) noexcept {
+  std::uint32_t at = freeEntry_;
+  if (at != 0) {
+    freeEntry_ = entries_[at - 1].next;
+  } else {
+    if (used_ == entries_.size()) return nullptr;
+    at = ++used_;
+  }
+  Entry& entry = entries_[at - 1];
+  entry = {};
+  entry.atMs = atMs_;
+  entry.owner = owner.number;
+  entry.ownerKind = owner.kind;
+  entry.direction = static_cast<std::uint8_t>(direction);
+  entry.isInUse = true;
+  entry.next = head;
+  head = at;
+  inUse_++;
+  return &entry;
+}
+
+void SpreadPool::addEnd(Entry& entry, const End& end) noexcept {
+  std::size_t at = entry.endCount;
+  while (at != 0 && msFrom(end.atMs, entry.ends.at(at - 1).atMs) > 0) at--;
+  if (at != 0 && msFrom(entry.ends.at(at - 1).atMs, end.atMs) < kSameEndMs) {
+    entry.ends.at(at - 1) = merged(entry.ends.at(at - 1), end);
+  } else if (entry.endCount < kEndsMax) {
+    for (std::size_t i = entry.endCount++; i > at; i--) entry.ends.at(i) = entry.ends.at(i - 1);
+    entry.ends.at(at) = end;
+  } else {
+    mergeEnds(entry);
+    return addEnd(entry, end);
+  }
+  entry.perMs = sumOf(entry);
+}
+
+void SpreadPool::mergeEnds(Entry& entry) noexcept {
+  std::size_t best = 0;
+  float least = 0;
+  for (std::size_t i = 0; i + 1 < entry.endCount; i++) {
+    const End &a = entry.ends.at(i), &b = entry.ends.at(i + 1);
+    const float moved = std::min(a.perMs, b.perMs) * static_cast<float>(msFrom(a.atMs, b.atMs));
+    if (i != 0 && moved >= least) continue;
+    least = moved;
+    best = i;
+  }
+  entry.ends.at(best) = merged(entry.ends.at(best), entry.ends.at(best + 1));
+  entry.endCount--;
+  for (std::size_t i = best + 1; i < entry.endCount; i++) entry.ends.at(i) = entry.ends.at(i + 1);
 }
 
 void SpreadPool::setTime(std::uint64_t nowMs) noexcept {
@@ -78,29 +122,35 @@ void SpreadPool::setTime(std::uint64_t nowMs) noexcept {
 }
 
 void SpreadPool::settle(Entry& entry) const noexcept {
-  const auto passedMs = static_cast<float>(atMs_ - entry.atMs);
-  entry.atMs = atMs_;
-  if (passedMs >= entry.leftMs) {
-    entry.due = static_cast<float>(entry.packets);
-    entry.leftMs = 0;
-    return;
+  std::uint32_t from = entry.atMs;
+  std::size_t over = 0;
+  for (; over < entry.endCount && msFrom(entry.ends.at(over).atMs, atMs_) >= 0; over++) {
+    const End& end = entry.ends.at(over);
+    if (msFrom(from, end.atMs) > 0) {
+      entry.due += entry.perMs * static_cast<float>(msFrom(from, end.atMs));
+      from = end.atMs;
+    }
+    entry.perMs -= end.perMs;
   }
-  const float waiting = std::max(static_cast<float>(entry.packets) - entry.due, 0.0F);
-  entry.due += waiting * (passedMs / entry.leftMs);
-  entry.leftMs -= passedMs;
+  entry.due += entry.perMs * static_cast<float>(msFrom(from, atMs_));
+  entry.atMs = atMs_;
+  if (over == 0) return;
+  entry.endCount = static_cast<std::uint8_t>(entry.endCount - over);
+  for (std::size_t i = 0; i < entry.endCount; i++) entry.ends.at(i) = entry.ends.at(i + over);
+  entry.perMs = sumOf(entry);
 }
 
 Amount SpreadPool::take(Entry& entry) const noexcept {
   settle(entry);
   Amount amount;
-  if (entry.leftMs <= 0 || entry.due >= static_cast<float>(entry.packets)) {
+  if (entry.endCount == 0 || entry.due >= static_cast<float>(entry.packets)) {
     amount = {entry.packets, entry.bytes, 0, {entry.packetVariance, entry.byteVariance}};
     entry.packets = entry.bytes = 0;
     return amount;
   }
   if (entry.due < 1) return amount;
   // Whole packets, and bytes and variances in proportion; what is left over comes with the last.
-  amount.packets = std::min(static_cast<std::uint64_t>(entry.due), entry.packets);
+  amount.packets = static_cast<std::uint64_t>(entry.due);
   const double share = static_cast<double>(amount.packets) / static_cast<double>(entry.packets);
   amount.bytes = std::min(static_cast<std::uint64_t>(static_cast<double>(entry.bytes) * share), entry.bytes);
   amount.variance = {static_cast<double>(entry.packetVariance) * share,

@@ -29,25 +29,31 @@ class SpreadPool {
     /// Of the row or the place.
     std::uint32_t number;
   };
+  /// A part of an entry's rate, in packets, and when it ends.
+  struct End {
+    std::uint32_t atMs;
+    float perMs;
+  };
+  static constexpr std::size_t kEndsMax = 24;
   struct Entry {
     Address address;
     std::uint64_t packets;
     std::uint64_t bytes;
-    /// Packets that are due and not yet released.
+    /// Packets that are due and not yet released, at the pool's time `atMs`, and the rate of the others.
     float due;
-    /// The time in which the others are to be released, from the pool's `atMs` on.
-    float leftMs;
-    float packetVariance, byteVariance;
+    float perMs;
     std::uint32_t atMs;
+    float packetVariance, byteVariance;
     std::uint32_t owner;
     /// The next entry of the owner, or the next that is free, plus 1; 0: none.
     std::uint32_t next;
     Kind kind;
     OwnerKind ownerKind;
     std::uint8_t direction;
-    /// Of records that last about as long: see lengthOf().
-    std::uint8_t length;
     bool isInUse;
+    std::uint8_t endCount;
+    /// The next one first.
+    std::array<End, kEndsMax> ends;
   };
 
   /// At most so many entries, for so many rows and places.
@@ -60,6 +66,17 @@ class SpreadPool {
   /// False, and nothing is kept, when the pool is full.
   [[nodiscard]] bool add(const Owner& owner, const Address& address, Direction direction, const Kind& kind,
                          const Amount& amount, std::uint32_t durationMs) noexcept;
+
+  /// In two steps, for a row to which something is added soon.
+  void prefetchHead(std::uint32_t row, std::size_t direction) const noexcept {
+    __builtin_prefetch(&rowHeads_.at(direction)[row], 1);
+  }
+  void prefetchEntry(std::uint32_t row, std::size_t direction) const noexcept {
+    const std::uint32_t head = rowHeads_.at(direction)[row];
+    if (head == 0) return;
+    const auto* line = reinterpret_cast<const std::uint8_t*>(&entries_[head - 1]);
+    for (std::size_t at = 0; at < sizeof(Entry); at += 64) __builtin_prefetch(line + at, 1);
+  }
 
   /// The time of all calls that follow; it begins with the first one.
   void setTime(std::uint64_t nowMs) noexcept;
@@ -94,10 +111,12 @@ class SpreadPool {
  private:
   static constexpr std::uint32_t kAhead = 8;
 
-  [[nodiscard]] static std::uint8_t lengthOf(std::uint32_t durationMs) noexcept;
   [[nodiscard]] std::uint32_t& headOf(const Owner& owner, Direction direction) const noexcept;
+  Entry* newEntry(const Owner& owner, Direction direction, std::uint32_t& head) noexcept;
   /// What became due since the entry was looked at.
   void settle(Entry& entry) const noexcept;
+  static void addEnd(Entry& entry, const End& end) noexcept;
+  static void mergeEnds(Entry& entry) noexcept;
   [[nodiscard]] Amount take(Entry& entry) const noexcept;
   void free(std::uint32_t at) noexcept;
 

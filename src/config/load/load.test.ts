@@ -191,12 +191,12 @@ describe("a full file", () => {
       maxSources: 262_144,
       maxDynamicRules: 8192,
     });
-    const afXdp = { backend: "af_xdp", queues: null, zeroCopy: "auto" };
+    const afXdp = { backend: "af_xdp", queues: null, zeroCopy: "auto", samplingRate: 1 };
     expect<unknown>(capture).toEqual({
       interfaces: [
         { ...afXdp, name: "eth1", mode: "mirror", xdpMode: "native", queues: [0, 1], zeroCopy: "on", cpus: [2, 3] },
         { ...afXdp, name: "eth2", mode: "inline", xdpMode: "generic", cpus: [1] },
-        { ...afXdp, name: "eth3", mode: "mirror", backend: "pcap", xdpMode: "auto", cpus: [] },
+        { ...afXdp, name: "eth3", mode: "mirror", backend: "pcap", xdpMode: "auto", cpus: [], samplingRate: 64 },
       ],
       pcapFile: null,
       pace: "real",
