@@ -1,9 +1,10 @@
 # All tasks of the project. `make start` shows Floodwall at work, `make test` tests it; both install what is missing.
 #   setup  packages, npm modules, native code       check  format, lint, types       bench  speed, beside alternatives
-#   lab    the demonstration once, as a test        soak   15 minutes of floods      fuzz   parser and API, for long
+#   lab    the demonstration once, as a test        soak   15 minutes of floods      fuzz   parser, decoders and API, for long
 #   truth  the words on the dashboard against BIRD and API, through 200 floods (FLOODS=…, SEED=…)
 #   lab-scrub  a flood diverted to a scrub node, and a user's requests to the same victim beside it
 #   lab-attacks  attacks of many kinds and faults on a box that scrubs, beside users of the victim, as a table (ONLY=text, CAPTURES=FOLDER)
+#   lab-telemetry  flow records of real exporters to several readers, and floods through a router that exports, as tables (ONLY=text)
 #   conformance  the interface, statement by statement    accuracy  detection on labelled captures
 #   sampling  detection on sampled traffic: false alarms a year, times to detect and to end (SEED=…, YEARS=…, CONFIDENCE=…)
 #   captures  what the kernel drops of labelled captures, under the rules that detection made (SEED=…)
@@ -38,14 +39,16 @@ RUN_PACKAGES := gobgpd procps
 LAB_PACKAGES := iproute2 bird2 socat
 MACHINE_PACKAGES := qemu-system-x86 busybox-static kmod cpio xz-utils e2fsprogs
 TEST_PACKAGES := doctest-dev libclang-rt-dev prometheus openssl curl nginx systemd chromium knot knot-dnsutils \
+  softflowd fprobe pmacct nfdump nfdump-sflow \
   $(MACHINE_PACKAGES) ethtool --if-available clickhouse-server
 CHECK_PACKAGES := clang-format clang-tidy
 DEB_PACKAGES := dpkg-dev binutils adduser
 BENCH_PACKAGES := nftables fastnetmon wrk
+TELEMETRY_PACKAGES := openvswitch-switch
 ATTACK_PACKAGES := hping3 nftables wrk openssh-client openssh-server iperf3 dnsperf tcpreplay
 FRESH_PACKAGES := debootstrap $(MACHINE_PACKAGES)
 
-.PHONY: help setup start lab lab-scrub lab-attacks test conformance accuracy sampling captures check format bench kernels powercut edge-sim soak truth simulate mutants judges fuzz addon dashboard screenshots docs dist deb fresh clean
+.PHONY: help setup start lab lab-scrub lab-attacks lab-telemetry test conformance accuracy sampling captures check format bench kernels powercut edge-sim soak truth simulate mutants judges fuzz addon dashboard screenshots docs dist deb fresh clean
 help:
 	@sed -n '/^#/!q;s/^# //p' Makefile
 
@@ -62,6 +65,9 @@ lab-scrub: setup
 
 lab-attacks: setup $(STAMPS)/test-packages $(STAMPS)/attack-packages
 	@$(BUN) test/lab/scrub/attack-table.ts $(if $(ONLY),--only '$(ONLY)')
+
+lab-telemetry: setup $(STAMPS)/test-packages $(STAMPS)/telemetry-packages
+	@$(BUN) test/telemetry/telemetry-lab.ts $(if $(ONLY),--only '$(ONLY)')
 
 test: setup $(STAMPS)/test-packages $(STAMPS)/test-versions $(STAMPS)/judges
 	@$(BUN) test/run.ts
@@ -97,6 +103,7 @@ mutants: setup
 fuzz: setup $(STAMPS)/test-packages
 	@$(MAKE) -C addon -j$(JOBS) fuzz
 	build/addon/fuzz_packet_parser -max_total_time=$${SECONDS_TO_FUZZ:-1800} -max_len=512 -print_final_stats=1
+	build/addon/fuzz_flow_decoder -max_total_time=$${SECONDS_TO_FUZZ:-1800} -max_len=2048 -print_final_stats=1
 	$(BUN) test/fuzz-http.ts --requests 100000
 
 dist: setup $(STAMPS)/deb-packages
@@ -147,6 +154,7 @@ format: setup $(STAMPS)/check-packages
 addon: $(STAMPS)/setup-packages $(STAMPS)/modules $(STAMPS)/versions
 	@$(MAKE) -C addon --no-print-directory -j$(JOBS) all
 	@$(MAKE) -C test/lab --no-print-directory -j$(JOBS) all
+	@$(MAKE) -C test/telemetry/sender --no-print-directory -j$(JOBS) all
 
 dashboard: build/dashboard/files.json
 
@@ -176,6 +184,8 @@ $(STAMPS)/judges: test/judges/package.json test/judges/bun.lock | $(STAMPS)/modu
 	@touch $@
 $(STAMPS)/attack-packages: Makefile
 	$(call install_packages,$(ATTACK_PACKAGES))
+$(STAMPS)/telemetry-packages: Makefile
+	$(call install_packages,$(TELEMETRY_PACKAGES))
 $(STAMPS)/bench-packages: Makefile
 	$(call install_packages,$(BENCH_PACKAGES))
 

@@ -14,12 +14,16 @@ export function fastNetMonUnavailable(): string | null {
 
 export interface FastNetMonOptions {
   readonly namespace: Namespace;
-  /** Captured with AF_PACKET. */
-  readonly interface: string;
+  /** Captured with AF_PACKET; default: none. */
+  readonly interface?: string;
+  /** It takes flow records or samples at this UDP port; default: none. */
+  readonly flows?: { readonly kind: "netflow" | "sflow"; readonly port: number };
   readonly network: string;
   readonly thresholdPps: number;
   /** Default: any. */
   readonly cpu?: number;
+  /** Runs it: with another priority, say. */
+  readonly runner?: readonly string[];
 }
 
 export class FastNetMon {
@@ -47,6 +51,7 @@ export class FastNetMon {
     writeFileSync(join(directory, "fastnetmon.conf"), configure(options, directory));
     const pinned = options.cpu === undefined ? [] : ["taskset", "-c", String(options.cpu)];
     const command = [
+      ...(options.runner ?? []),
       ...pinned,
       "fastnetmon",
       "--configuration_file",
@@ -71,6 +76,10 @@ export class FastNetMon {
       await started.stop();
       throw cause;
     }
+  }
+
+  get pid(): number {
+    return this.#process.pid;
   }
 
   get statisticsFile(): string {
@@ -112,11 +121,11 @@ export class FastNetMon {
 }
 
 /** Debian's configuration file with the interface, network and threshold of the bench, and without usage reports. */
-function configure(options: FastNetMonOptions, directory: string): string {
+function configure({ flows, ...options }: FastNetMonOptions, directory: string): string {
   const values: Record<string, string> = {
     disable_usage_report: "on",
-    mirror_afpacket: "on",
-    interfaces: options.interface,
+    ...(options.interface !== undefined && { mirror_afpacket: "on", interfaces: options.interface }),
+    ...(flows !== undefined && { [flows.kind]: "on", [`${flows.kind}_port`]: String(flows.port) }),
     networks_list_path: join(directory, "networks"),
     white_list_path: join(directory, "whitelist"),
     threshold_pps: String(options.thresholdPps),

@@ -1,5 +1,6 @@
 /** Loads every variant of every XDP program into the running kernel, and prints the results as one line. */
 import { loadAddon } from "../src/dataplane/addon.ts";
+import { ENCAPSULATIONS } from "../src/dataplane/native-constants.ts";
 import type { ProgramProbe, ProgramVariant } from "../src/machine/machine.ts";
 
 export interface ProbedProgram {
@@ -15,6 +16,10 @@ const VARIANTS: readonly (readonly [string, ProgramVariant])[] = [
   ["xdp_inline", { ...inline, hasFragments: false, filters: false, countsOutgoing: false }],
   ["xdp_inline, filtering", { ...inline, hasFragments: false, filters: true, countsOutgoing: false }],
   ["xdp_inline, all it can", { ...inline, hasFragments: true, filters: true, countsOutgoing: true }],
+  [
+    "xdp_inline, all it can, taking tunnels apart",
+    { ...inline, hasFragments: true, filters: true, countsOutgoing: true, decapsulate: ENCAPSULATIONS },
+  ],
 ];
 
 const native = loadAddon();

@@ -33,6 +33,9 @@ import { requestRate } from "./request-rate.ts";
 import { scrub } from "./scrub.ts";
 import { scrubFirstRequest } from "./scrub-first-request.ts";
 import { scrubMemory } from "./scrub-memory.ts";
+import { telemetryBurst } from "./telemetry/burst.ts";
+import { telemetryRate } from "./telemetry/rate.ts";
+import { telemetryReaction } from "./telemetry/reaction.ts";
 import { tick } from "./tick.ts";
 
 const BENCHES: Readonly<Record<string, Bench>> = {
@@ -50,6 +53,9 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   "detection-latency": detectionLatency,
   "detection-cost": detectionCost,
   "detection-under-load": detectionUnderLoad,
+  "telemetry-rate": telemetryRate,
+  "telemetry-burst": telemetryBurst,
+  "telemetry-reaction": telemetryReaction,
   announce,
   tick,
   "hosts-read": hostsRead,

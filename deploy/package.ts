@@ -25,6 +25,7 @@ const FILES: readonly (readonly [string, string])[] = [
   ["deploy/scrub.yaml", "etc/floodwall/scrub.yaml"],
   ["deploy/mirror.yaml", `${DOC}/examples/mirror.yaml`],
   ["deploy/inline.yaml", `${DOC}/examples/inline.yaml`],
+  ["deploy/telemetry.yaml", `${DOC}/examples/telemetry.yaml`],
   ["deploy/control-plane.yaml", `${DOC}/examples/control-plane.yaml`],
   ["deploy/zones.yaml", `${DOC}/examples/zones.yaml`],
   ["deploy/prometheus/floodwall.rules.yml", `${DOC}/prometheus/floodwall.rules.yml`],

@@ -56,7 +56,7 @@ systemctl reload floodwall                             # applies the file as a w
 - A path such as \`networks[]\` is a list; \`hostgroups[].name\` is the key \`name\` of each of its items.
 
 Complete files: [\`mirror.yaml\`](../deploy/mirror.yaml), [\`inline.yaml\`](../deploy/inline.yaml),
-[\`control-plane.yaml\`](../deploy/control-plane.yaml), [\`zones.yaml\`](../deploy/zones.yaml),
+[\`telemetry.yaml\`](../deploy/telemetry.yaml), [\`control-plane.yaml\`](../deploy/control-plane.yaml), [\`zones.yaml\`](../deploy/zones.yaml),
 [\`scrub.yaml\`](../deploy/scrub.yaml); in the package they are in \`/usr/share/doc/floodwall/examples\` and \`/etc/floodwall\`.
 `;
 

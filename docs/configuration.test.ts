@@ -128,7 +128,8 @@ function faultOf(chapter: Chapter, { path, value, choices }: PrintedDefault): st
       const loaded = loadOrNull(chapter, file.with(other));
       return loaded !== null && !Bun.deepEquals(absent, loaded);
     };
-    if ([...choices, ...otherValues(value)].some(makesDifference)) return null;
+    const lists = choices.map((choice) => [choice]);
+    if ([...choices, ...lists, ...otherValues(value)].some(makesDifference)) return null;
   }
   return `${path}: no example shows a difference between its default and another value`;
 }
@@ -184,7 +185,7 @@ function withValue(file: Mapping, steps: readonly string[], value: unknown): Map
 function otherValues(value: unknown): unknown[] {
   if (typeof value === "boolean") return [!value];
   if (typeof value === "number") return [value + 1, value - 1, value * 2, value / 2, 1, 0.99];
-  if (Array.isArray(value)) return [["192.0.2.1"], [1], ["64500:1"], ["/path"], ["443"], ...LISTED];
+  if (Array.isArray(value)) return [["192.0.2.1"], [1], ["64500:1"], ["/path"], ["443"], ["gre"], ...LISTED];
   return [[0], "/path", "127.0.0.1:9", "2001:db8::9", "other"];
 }
 
@@ -194,6 +195,7 @@ const LISTED: readonly unknown[] = [
   [{ name: "one", token_env: "ONE", role: "viewer" }],
   [{ name: "one" }],
   [{ address: "192.0.2.1", remote_asn: 1 }],
+  [{ address: "192.0.2.1", from: ["192.0.2.0/24"] }],
 ];
 
 /** Defaults that are printed in words, and what the loader makes of them. */

@@ -99,6 +99,18 @@ export const CONFIG_DEPTH_MAX = 32;
 export const HOSTGROUPS_MAX = 1024;
 /** Interfaces captured at once. */
 export const CAPTURE_INTERFACES_MAX = 64;
+/** Addresses that mirrored frames come to in tunnels, and prefixes that they may come from. */
+export const CAPTURE_TUNNELS_MAX = 16;
+export const TUNNEL_SENDERS_MAX = 256;
+/** Sockets that take flow records, and the longest silence of an exporter that is not reported, seconds. */
+export const FLOW_LISTENERS_MAX = 16;
+export const SILENT_SECONDS_MAX = 86_400;
+/** One sampled packet in so many: the largest of sFlow (version 5, 24 bits). */
+export const SAMPLING_RATE_MAX = 16_777_215;
+/** Exporters with metrics of their own; those of all others together have one name. */
+export const MEASURED_EXPORTERS_MAX = 256;
+/** How often exporters are read, ms; longer if reading takes long. */
+export const EXPORTERS_READ_MS = 2000;
 /** BGP neighbors, and communities of one route. */
 export const BGP_NEIGHBORS_MAX = 64;
 export const BGP_LISTEN_MAX = 16;

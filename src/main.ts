@@ -6,6 +6,7 @@ import { dataplaneStatus } from "./cli/dataplane-status.ts";
 import { replay } from "./cli/replay.ts";
 import { scrub } from "./cli/scrub.ts";
 import { serve } from "./cli/serve.ts";
+import { telemetry } from "./cli/telemetry.ts";
 import { messageOf } from "./system/error-message.ts";
 import { VERSION } from "./version.ts";
 
@@ -18,6 +19,10 @@ const USAGE = `usage:
     --here      then what this machine has and lacks for it, with the remedies; changes nothing, best as root
   floodwall dataplane status [--config FILE] what XDP drops on this machine, whether or not a service runs; of the
     --json                                   configuration (of either role) only dataplane.pin_path is taken
+  floodwall telemetry                        listens for sFlow, NetFlow and IPFIX, and prints what is understood of each
+    --listen ADDRESS:PORT                    exporter and the lines of the configuration for it; may be given several
+    --seconds N                              times (default: ports 6343, 2055 and 4739), for N seconds (default 60)
+    --json                                   as one JSON document
   floodwall replay CAPTURE [--config FILE]   what would have happened, from a capture file
     --suggest   thresholds and a baseline for normal traffic like this, and the false alarms of each choice
     --json      as JSON Lines: an event each as in the webhook, with the rows of the API, then a summary;
@@ -46,13 +51,16 @@ async function main(argv: readonly string[]): Promise<number> {
 }
 
 async function run(argv: readonly string[]): Promise<number> {
-  const { role, operands, config, json, suggest: isSuggesting, here: isHere, help } = parse(argv);
+  const { role, operands, config, json, suggest: isSuggesting, here: isHere, help, listen, seconds } = parse(argv);
   if (help) {
     console.log(USAGE);
     return 0;
   }
-  if (json && role !== "replay" && role !== "dataplane") {
-    throw new UsageError("--json goes with replay and dataplane status alone");
+  if (json && role !== "replay" && role !== "dataplane" && role !== "telemetry") {
+    throw new UsageError("--json goes with replay, telemetry and dataplane status alone");
+  }
+  if ((listen.length > 0 || seconds !== undefined) && role !== "telemetry") {
+    throw new UsageError("--listen and --seconds go with telemetry alone");
   }
   if (isSuggesting && role !== "replay") throw new UsageError("--suggest goes with replay alone");
   if (isHere && role !== "check") throw new UsageError("--here goes with check alone");
@@ -69,6 +77,15 @@ async function run(argv: readonly string[]): Promise<number> {
       return dataplaneStatus({ configPath: config ?? null, format: json ? "json" : "text", print: console.log });
     case "check":
       return check(expectOperands(operands, ["FILE"]), isHere);
+    case "telemetry":
+      expectOperands(operands, []);
+      return telemetry({
+        listen,
+        seconds: secondsOf(seconds ?? "60"),
+        format: json ? "json" : "text",
+        print: console.log,
+        progress: console.error,
+      });
     case "replay":
       return replay({
         capture: expectOperands(operands, ["CAPTURE"]),
@@ -93,6 +110,8 @@ function parse(argv: readonly string[]) {
       json: { type: "boolean", default: false },
       suggest: { type: "boolean", default: false },
       here: { type: "boolean", default: false },
+      listen: { type: "string", multiple: true, default: [] as string[] },
+      seconds: { type: "string" },
       help: { type: "boolean", short: "h", default: false },
     } as const;
     const { values, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true });
@@ -101,6 +120,12 @@ function parse(argv: readonly string[]) {
   } catch (cause) {
     throw new UsageError(messageOf(cause));
   }
+}
+
+function secondsOf(text: string): number {
+  const seconds = Number(text);
+  if (/^\d{1,5}$/.test(text) && seconds > 0) return seconds;
+  throw new UsageError(`--seconds ${text}: write a number of seconds from 1 to 99999`);
 }
 
 /** Returns the first operand, or the empty string where none is expected. */

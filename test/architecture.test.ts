@@ -16,7 +16,9 @@ import {
 const words = (text: string) => text.trim().split(/\s+/);
 
 /** Rules of the domain: pure, and ignorant of the rims. */
-const NOUNS = words("config net traffic detection mitigation sourceblock nodes scrub edge access audit machine");
+const NOUNS = words(
+  "config net traffic detection mitigation sourceblock nodes scrub edge access audit machine telemetry",
+);
 /** Where the world begins; a scrub node's agent is a process of its own, with its own. */
 const RIMS = words("scrub/agent http bgp dataplane storage geo prefixset notify release observability system");
 /** What puts nouns and rims together; nothing but `main.ts` and each other imports from them. */
@@ -57,8 +59,10 @@ const CORE_ARROWS: Readonly<Record<string, readonly string[]>> = {
   connections: [],
   capture: ["base", "parse", "count", "device", "program"],
   filter: ["base", "device", "program"],
+  flow: ["base", "parse", "count"],
+  collector: ["base", "count", "capture", "flow"],
   inline: ["base", "parse", "count", "program", "capture", "filter"],
-  findings: ["device", "program", "capture", "filter", "inline"],
+  findings: ["device", "program", "parse", "capture", "filter", "inline"],
 };
 
 const source = sourceFiles("src");

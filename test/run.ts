@@ -77,6 +77,11 @@ const STEPS: readonly (readonly Step[])[] = [
       command: ["build/addon/fuzz_packet_parser", ...fuzz],
       counts: one,
     },
+    {
+      name: `flow decoders, fuzzed for ${FUZZ_SECONDS} s`,
+      command: ["build/addon/fuzz_flow_decoder", ...fuzz, "-max_len=2048"],
+      counts: one,
+    },
   ],
   [
     {

@@ -150,6 +150,8 @@ enum filter_shows {
   FILTER_SHOWS_PORTS = 1,
   FILTER_SHOWS_FLAGS = 2,
   FILTER_SHOWS_FRAGMENT = 4,
+  /* It was behind labels or in a tunnel: the frame around it is no answer. Rules do not ask for it. */
+  FILTER_SHOWS_INNER = 8,
 };
 
 /* Sets of prefixes, looked up by exact hash for each length in use, the longest first. */

@@ -6,6 +6,8 @@
 
 #include <linux/types.h>
 
+#include "encapsulation_abi.h"
+
 #ifdef __cplusplus
 #define FLOODWALL_ABI_ASSERT(condition) static_assert(condition)
 #else
@@ -140,8 +142,13 @@ struct inline_stats {
   __u64 lost_samples;
   /* Packets until the next sample, by enum filter_outcome. */
   __u64 sample_in[INLINE_SAMPLED_OUTCOMES];
+  /* Beside the outcomes: of one frame in INLINE_NOTED_EVERY, by what it carries that was not taken apart. */
+  __u64 encapsulated[ENCAPSULATIONS];
 };
-FLOODWALL_ABI_ASSERT(sizeof(struct inline_stats) == 144);
+FLOODWALL_ABI_ASSERT(sizeof(struct inline_stats) == 216);
+
+/* A power of two. */
+#define INLINE_NOTED_EVERY 256
 
 /* Keys of the tries of networks; their values are network identifiers. */
 struct inline_prefix4 {
@@ -164,7 +171,8 @@ struct inline_sample {
   __u16 captured;
   /* enum filter_verdict; FILTER_VERDICTS: nothing here judged it. */
   __u8 verdict;
-  __u8 reserved;
+  /* `data` begins with an IP header: the packet was taken out of something. */
+  __u8 is_raw_ip;
   __u8 data[INLINE_SAMPLE_BYTES];
 };
 FLOODWALL_ABI_ASSERT(sizeof(struct inline_sample) == 136);
@@ -203,8 +211,10 @@ struct inline_settings {
   __u32 filters;
   /* As of filter_settings. */
   __u32 forwards;
+  /* What packets are taken out of: a bit for each enum encapsulation. */
+  __u32 decapsulated;
 };
-FLOODWALL_ABI_ASSERT(sizeof(struct inline_settings) == 96);
+FLOODWALL_ABI_ASSERT(sizeof(struct inline_settings) == 100);
 
 /* Which first 16 bits of an address can lie in a network: one bit for each, IPv4 and IPv6. */
 #define INLINE_FILTER_WORDS 1024

@@ -98,14 +98,35 @@ std::span<std::uint8_t> bytesOf(const Napi::Object& object, const char* key) {
   return elementsOf<std::uint8_t>(object.Get(key), key);
 }
 
-std::size_t choiceOf(const Napi::Object& object, const char* key, std::span<const char* const> names) {
-  const Napi::Value value = object.Get(key);
+namespace {
+
+std::size_t choiceIn(const Napi::Value& value, const char* key, std::span<const char* const> names) {
   const std::string text = value.IsString() ? value.As<Napi::String>().Utf8Value() : std::string();
   const auto found = std::find(names.begin(), names.end(), text);
   if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
   std::string expected = "one of";
   for (const char* name : names) expected += std::string(" ") + name;
-  throwType(object.Env(), key, expected);
+  throwType(value.Env(), key, expected);
+}
+
+}  // namespace
+
+std::size_t choiceOf(const Napi::Object& object, const char* key, std::span<const char* const> names) {
+  return choiceIn(object.Get(key), key, names);
+}
+
+std::uint32_t choicesOf(const Napi::Object& object, const char* key, std::span<const char* const> names) {
+  const Napi::Value value = object.Get(key);
+  if (value.IsUndefined()) return 0;
+  if (!value.IsArray()) throwType(object.Env(), key, "a list");
+  const auto list = value.As<Napi::Array>();
+  std::uint32_t bits = 0;
+  for (std::uint32_t i = 0; i < list.Length(); i++) bits |= 1U << choiceIn(list.Get(i), key, names);
+  return bits;
+}
+
+Encapsulations decapsulationOf(const Napi::Object& options) {
+  return Encapsulations(static_cast<std::uint16_t>(choicesOf(options, "decapsulate", kEncapsulationNames)));
 }
 
 std::span<std::uint8_t> bytesArgument(const Napi::CallbackInfo& info, std::size_t index, const char* name) {

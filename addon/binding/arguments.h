@@ -31,6 +31,12 @@ namespace floodwall::binding {
 /// The index of the string in `names`.
 [[nodiscard]] std::size_t choiceOf(const Napi::Object& object, const char* key, std::span<const char* const> names);
 
+/// A list of such strings as bits by their indexes; none where the key is absent.
+[[nodiscard]] std::uint32_t choicesOf(const Napi::Object& object, const char* key, std::span<const char* const> names);
+
+/// `decapsulate`: none where it is absent.
+[[nodiscard]] Encapsulations decapsulationOf(const Napi::Object& options);
+
 /// What a typed array holds, valid while the call lasts. The element type is given by the caller's pointer type.
 [[nodiscard]] std::span<std::uint8_t> bytesArgument(const Napi::CallbackInfo& info, std::size_t index,
                                                     const char* name);

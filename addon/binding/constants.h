@@ -14,8 +14,12 @@
 namespace floodwall::binding {
 
 inline constexpr std::array<const char*, 2> kClocks = {"monotonic", "capture"};
-inline constexpr std::array<const char*, 4> kSourceKinds = {"af_xdp", "xdp_inline", "pcap_live", "pcap_file"};
+inline constexpr std::array<const char*, 5> kSourceKinds = {"af_xdp", "xdp_inline", "pcap_live", "pcap_file",
+                                                            "mirror_tunnel"};
 inline constexpr std::array<const char*, 3> kSourceStates = {"running", "failed", "ended"};
+/// From where the sampling rate of an exporter is known: by enum SamplingOrigin, and from its rule.
+inline constexpr std::array<const char*, 6> kSamplingOrigins = {"header", "options", "record",
+                                                                "sample", "unknown", "configured"};
 inline constexpr std::array<const char*, 3> kXdpModes = {"auto", "native", "generic"};
 inline constexpr std::array<const char*, 3> kZeroCopies = {"auto", "on", "off"};
 inline constexpr std::array<const char*, 2> kPaces = {"real", "max"};

@@ -4,6 +4,7 @@
 #include "constants.h"
 #include "errors.h"
 #include "filter_handle.h"
+#include "flow_options.h"
 #include "open_source.h"
 #include "tick_worker.h"
 
@@ -49,8 +50,10 @@ Napi::Function EngineHandle::define(const Napi::Env& env) {
       env, "Engine",
       {InstanceMethod<&EngineHandle::setNetworks>("setNetworks"),
        InstanceMethod<&EngineHandle::setScreens>("setScreens"), InstanceMethod<&EngineHandle::setWatched>("setWatched"),
-       InstanceMethod<&EngineHandle::openSource>("openSource"), InstanceMethod<&EngineHandle::openReplay>("openReplay"),
-       InstanceMethod<&EngineHandle::tick>("tick"), InstanceMethod<&EngineHandle::readScreened>("readScreened"),
+       InstanceMethod<&EngineHandle::openSource>("openSource"),
+       InstanceMethod<&EngineHandle::openFlowSource>("openFlowSource"),
+       InstanceMethod<&EngineHandle::openReplay>("openReplay"), InstanceMethod<&EngineHandle::tick>("tick"),
+       InstanceMethod<&EngineHandle::readScreened>("readScreened"),
        InstanceMethod<&EngineHandle::readRising>("readRising"), InstanceMethod<&EngineHandle::readHosts>("readHosts"),
        InstanceMethod<&EngineHandle::readHost>("readHost"), InstanceMethod<&EngineHandle::readCounts>("readCounts"),
        InstanceMethod<&EngineHandle::readGroups>("readGroups"),
@@ -119,6 +122,22 @@ Napi::Value EngineHandle::openSource(const Napi::CallbackInfo& info) {
   });
 }
 
+Napi::Value EngineHandle::openFlowSource(const Napi::CallbackInfo& info) {
+  engine(info);
+  const Napi::Object options = objectArgument(info, 0, "options");
+  if (hasCaptureClock_) throw Napi::TypeError::New(info.Env(), "an engine with the capture clock takes only a replay");
+  return guarded(info.Env(), [&] {
+    dropClosed();
+    auto slot = std::make_shared<SourceSlot>();
+    FlowOptions parsed = flowOptions(options);
+    parsed.tickMs = options_.tickMs;
+    slot->source = floodwall::openFlowSource(std::move(parsed), exporterRules(options.Get("exporters")), sites_,
+                                             [engine = engine_] { return engine->addShard(); });
+    sources_.push_back(slot);
+    return newHandle(info.Env().GetInstanceData<Constructors>()->flowSource, slot);
+  });
+}
+
 Napi::Value EngineHandle::openReplay(const Napi::CallbackInfo& info) {
   engine(info);
   if (!hasCaptureClock_) throw Napi::TypeError::New(info.Env(), "a replay needs an engine with the capture clock");
@@ -126,7 +145,8 @@ Napi::Value EngineHandle::openReplay(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&] {
     dropClosed();
     auto slot = std::make_shared<ReplaySlot>();
-    slot->replay = std::make_unique<CaptureReplay>(engine_, options_, info[0].As<Napi::String>().Utf8Value());
+    const Encapsulations kinds = info[1].IsObject() ? decapsulationOf(info[1].As<Napi::Object>()) : Encapsulations();
+    slot->replay = std::make_unique<CaptureReplay>(engine_, options_, info[0].As<Napi::String>().Utf8Value(), kinds);
     replays_.push_back(slot);
     return newHandle(info.Env().GetInstanceData<Constructors>()->replay, slot);
   });

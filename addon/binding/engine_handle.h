@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "collector/site_presence.h"
 #include "count/engine.h"
 #include "source_handle.h"
 
@@ -23,6 +24,7 @@ class EngineHandle : public Napi::ObjectWrap<EngineHandle> {
   void setScreens(const Napi::CallbackInfo& info);
   void setWatched(const Napi::CallbackInfo& info);
   Napi::Value openSource(const Napi::CallbackInfo& info);
+  Napi::Value openFlowSource(const Napi::CallbackInfo& info);
   Napi::Value openReplay(const Napi::CallbackInfo& info);
   Napi::Value tick(const Napi::CallbackInfo& info);
   Napi::Value readScreened(const Napi::CallbackInfo& info);
@@ -59,6 +61,7 @@ class EngineHandle : public Napi::ObjectWrap<EngineHandle> {
   bool hasCaptureClock_ = false;
   std::shared_ptr<Engine> engine_;
   std::unique_ptr<Networks> networks_;
+  std::shared_ptr<SitePresence> sites_ = std::make_shared<SitePresence>();
   std::shared_ptr<bool> isTicking_ = std::make_shared<bool>(false);
   std::vector<std::shared_ptr<SourceSlot>> sources_;
   std::vector<std::shared_ptr<ReplaySlot>> replays_;
@@ -68,6 +71,7 @@ class EngineHandle : public Napi::ObjectWrap<EngineHandle> {
 struct Constructors {
   Napi::FunctionReference engine;
   Napi::FunctionReference source;
+  Napi::FunctionReference flowSource;
   Napi::FunctionReference replay;
   Napi::FunctionReference filter;
   Napi::FunctionReference namedSets;

@@ -13,6 +13,7 @@
 #include "filter_rows.h"
 #include "forward_rows.h"
 #include "named_sets_handle.h"
+#include "promise_worker.h"
 
 namespace floodwall::binding {
 namespace {
@@ -49,6 +50,7 @@ Napi::Function FilterHandle::define(const Napi::Env& env) {
        InstanceMethod<&FilterHandle::setAllowlist>("setAllowlist"),
        InstanceMethod<&FilterHandle::setWhitelist>("setWhitelist"),
        InstanceMethod<&FilterHandle::setNamedSets>("setNamedSets"),
+       InstanceMethod<&FilterHandle::exchangeNamedSets>("exchangeNamedSets"),
        InstanceMethod<&FilterHandle::setForwardNetworks>("setForwardNetworks"),
        InstanceMethod<&FilterHandle::status>("status"), InstanceMethod<&FilterHandle::drops>("drops"),
        InstanceMethod<&FilterHandle::close>("close")});
@@ -153,6 +155,17 @@ void FilterHandle::setNamedSets(const Napi::CallbackInfo& info) {
   KernelFilter& core = filter(info);
   auto sets = NamedSetsHandle::unwrap(info[0]);
   guarded(info.Env(), [&] { core.setNamedSets(std::move(sets)); });
+}
+
+Napi::Value FilterHandle::exchangeNamedSets(const Napi::CallbackInfo& info) {
+  filter(info);
+  return PromiseWorker<bool>::start(
+      info.Env(),
+      [core = filter_, sets = NamedSetsHandle::unwrap(info[0])] {
+        core->setNamedSets(sets);
+        return true;
+      },
+      [](const Napi::Env& env, const bool&) { return env.Undefined(); });
 }
 
 void FilterHandle::setForwardNetworks(const Napi::CallbackInfo& info) {

@@ -29,6 +29,7 @@ class FilterHandle : public Napi::ObjectWrap<FilterHandle> {
   void setAllowlist(const Napi::CallbackInfo& info);
   void setWhitelist(const Napi::CallbackInfo& info);
   void setNamedSets(const Napi::CallbackInfo& info);
+  Napi::Value exchangeNamedSets(const Napi::CallbackInfo& info);
   void setForwardNetworks(const Napi::CallbackInfo& info);
   Napi::Value status(const Napi::CallbackInfo& info);
   Napi::Value drops(const Napi::CallbackInfo& info);

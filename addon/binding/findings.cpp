@@ -148,6 +148,7 @@ ProgramVariant variantOf(const Napi::Object& options) {
   variant.filters = booleanOf(options, "filters");
   variant.countsOutgoing = booleanOf(options, "countsOutgoing");
   variant.maxHosts = uint32Of(options, "maxHosts");
+  variant.decapsulated = decapsulationOf(options);
   return variant;
 }
 

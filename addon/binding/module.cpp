@@ -6,6 +6,7 @@
 #include "engine_handle.h"
 #include "filter_handle.h"
 #include "findings.h"
+#include "flow_source_handle.h"
 #include "named_sets_handle.h"
 
 namespace floodwall::binding {
@@ -23,6 +24,7 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   auto constructors = std::make_unique<Constructors>();
   constructors->engine = Napi::Persistent(EngineHandle::define(env));
   constructors->source = Napi::Persistent(SourceHandle::define(env));
+  constructors->flowSource = Napi::Persistent(FlowSourceHandle::define(env));
   constructors->replay = Napi::Persistent(ReplayHandle::define(env));
   constructors->filter = Napi::Persistent(FilterHandle::define(env));
   constructors->namedSets = Napi::Persistent(NamedSetsHandle::define(env));

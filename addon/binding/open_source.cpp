@@ -2,6 +2,7 @@
 
 #include "arguments.h"
 #include "capture/af_xdp_source.h"
+#include "capture/mirror_tunnel_source.h"
 #include "capture/pcap_file_source.h"
 #include "capture/pcap_live_source.h"
 #include "constants.h"
@@ -9,6 +10,9 @@
 
 namespace floodwall::binding {
 namespace {
+
+/// SO_RCVBUF has an int, which the kernel doubles.
+constexpr std::uint32_t kSocketBytesMost = 1U << 29;
 
 XdpMode xdpModeOf(const Napi::Object& options) { return static_cast<XdpMode>(choiceOf(options, "xdpMode", kXdpModes)); }
 
@@ -29,6 +33,36 @@ AfXdpOptions afXdpOptions(const Napi::Object& options) {
   return parsed;
 }
 
+MirrorTunnelOptions mirrorTunnelOptions(const Napi::Object& options) {
+  MirrorTunnelOptions parsed{.name = stringOf(options, "name"),
+                             .address = {},
+                             .from = {},
+                             .bufferBytes = uint32Of(options, "receiveBuffer"),
+                             .cpus = cpusOf(options)};
+  const auto address = bytesOf(options, "address"), from = bytesOf(options, "fromAddresses");
+  const auto lengths = uint32sOf(options, "fromLengths", 128);
+  if (address.size() != 16 || from.size() != lengths.size() * 16 || parsed.bufferBytes > kSocketBytesMost) {
+    throw Napi::RangeError::New(options.Env(), "address, fromAddresses, fromLengths or receiveBuffer do not fit");
+  }
+  std::copy(address.begin(), address.end(), parsed.address.bytes.begin());
+  for (std::size_t i = 0; i < lengths.size(); i++) {
+    PrefixValue prefix{.address = {}, .length = static_cast<std::uint8_t>(lengths[i]), .value = 0};
+    std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(i * 16), 16, prefix.address.bytes.begin());
+    parsed.from.push_back(prefix);
+  }
+  return parsed;
+}
+
+/// Its shards take apart what they are asked for, whatever feeds them.
+AddShard decapsulating(const AddShard& addShard, Encapsulations kinds) {
+  if (kinds.isEmpty()) return addShard;
+  return [addShard, kinds] {
+    std::shared_ptr<Shard> shard = addShard();
+    shard->setDecapsulation(kinds);
+    return shard;
+  };
+}
+
 XdpInlineOptions inlineOptions(const Napi::Object& options, const EngineOptions& engine,
                                std::shared_ptr<KernelFilter> filter) {
   std::string interface = stringOf(options, "interface");
@@ -41,6 +75,7 @@ XdpInlineOptions inlineOptions(const Napi::Object& options, const EngineOptions&
           .countOutgoing = engine.countOutgoing,
           .idleMs = engine.idleMs,
           .tickMs = engine.tickMs,
+          .decapsulated = decapsulationOf(options),
           .filter = std::move(filter)};
 }
 
@@ -62,7 +97,8 @@ AddShard sampledShards(const Napi::Object& options, AddShard addShard) {
 }  // namespace
 
 std::unique_ptr<CaptureSource> openSource(const Napi::Object& options, const EngineOptions& engine,
-                                          std::shared_ptr<KernelFilter> filter, const AddShard& addShard) {
+                                          std::shared_ptr<KernelFilter> filter, const AddShard& addAnyShard) {
+  const AddShard addShard = decapsulating(addAnyShard, decapsulationOf(options));
   switch (choiceOf(options, "kind", kSourceKinds)) {
     case 0:
       return openAfXdp(afXdpOptions(options), sampledShards(options, addShard));
@@ -71,6 +107,8 @@ std::unique_ptr<CaptureSource> openSource(const Napi::Object& options, const Eng
     case 2:
       return openPcapLive({.interface = stringOf(options, "interface"), .cpus = cpusOf(options)},
                           sampledShards(options, addShard));
+    case 4:
+      return openMirrorTunnel(mirrorTunnelOptions(options), sampledShards(options, addShard));
     default: {
       const auto pace = static_cast<Pace>(choiceOf(options, "pace", kPaces));
       return openPcapFile(stringOf(options, "path"), pace, sampledShards(options, addShard));

@@ -12,6 +12,12 @@ Napi::Object parseErrorsObject(const Napi::Env& env, const ShardStats& shard) {
   return object;
 }
 
+Napi::Object encapsulatedObject(const Napi::Env& env, const ShardStats& shard) {
+  Napi::Object object = Napi::Object::New(env);
+  for (std::size_t i = 0; i < kEncapsulations; i++) object.Set(kEncapsulationNames[i], numberOf(shard.encapsulated[i]));
+  return object;
+}
+
 Napi::Object queueObject(const Napi::Env& env, const QueueStats& queue) {
   Napi::Object object = Napi::Object::New(env);
   object.Set("interface", queue.interface);
@@ -22,10 +28,12 @@ Napi::Object queueObject(const Napi::Env& env, const QueueStats& queue) {
   object.Set("untrackedPackets", numberOf(queue.shard.untrackedPackets));
   object.Set("foreignPackets", numberOf(queue.shard.foreignPackets));
   object.Set("parseErrors", parseErrorsObject(env, queue.shard));
+  object.Set("encapsulated", encapsulatedObject(env, queue.shard));
   object.Set("droppedRingFull", numberOf(queue.droppedRingFull));
   object.Set("droppedFillEmpty", numberOf(queue.droppedFillEmpty));
   object.Set("droppedKernel", numberOf(queue.droppedKernel));
   object.Set("lostSamples", numberOf(queue.lostSamples));
+  object.Set("refused", numberOf(queue.refused));
   return object;
 }
 

@@ -101,7 +101,7 @@ __noinline __u32 write_dns(struct xdp_md* ctx, __u32 udp_at) {
 __noinline int answer_dns(struct xdp_md* ctx, struct packet* packet) {
   if (!packet) return XDP_DROP;
   const int of_ipv4 = is_ipv4(&packet->destination);
-  const __u32 network_at = bounded(packet->network_at, 0x1f);
+  const __u32 network_at = bounded(packet->network_at, 0x3f);
   const __u32 udp_at = network_at + (of_ipv4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr));
   const __u32 bytes = bounded(write_dns(ctx, udp_at), 0x1ff);
   if (!bytes || udp_at + bytes > network_at + packet->length) return XDP_DROP;

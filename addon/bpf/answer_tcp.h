@@ -77,7 +77,7 @@ __noinline int answer_tcp(struct xdp_md* ctx, struct packet* packet, __u64 now_n
   const struct answer answer = answer_to(packet, now_ns, verdict);
   __u8* data = (void*)(long)ctx->data;
   const __u8* data_end = (void*)(long)ctx->data_end;
-  __u8* network = data + bounded(packet->network_at, 0x1f);
+  __u8* network = data + bounded(packet->network_at, 0x3f);
   if (network < data + sizeof(struct ethhdr)) return XDP_DROP;
   if (network + sizeof(struct iphdr) + sizeof(struct tcphdr) > data_end) return XDP_DROP;
   const __u8* end = network + sizeof(struct iphdr) + sizeof(struct tcphdr);

@@ -78,7 +78,7 @@ __noinline int read_headers(struct xdp_md* ctx, struct packet* packet) {
   details->window = 0;
   details->payload_bytes = 0;
   struct ipv6hdr ip;
-  const __u32 network_at = bounded(packet->network_at, 0x1f);
+  const __u32 network_at = packet->network_at;
   if (bpf_xdp_load_bytes(ctx, network_at, &ip, sizeof(struct iphdr)) != 0) return 0;
   const struct iphdr* ipv4 = (const void*)&ip;
   const __u8* first = (const void*)&ip;

@@ -69,9 +69,14 @@ static __always_inline void count_outcome(const struct filter_head* head, __u32 
   }
 }
 
+/* Actions that answer packets to see whether their source is there. */
+#define FILTER_ASKS_BACK (1u << FILTER_VALIDATE_RESET | 1u << FILTER_VALIDATE_TRANSPARENT | 1u << FILTER_VALIDATE_DNS)
+
 /* As judge_by_action(), which counts. */
 static __always_inline __u32 verdict_of_action(struct packet* packet, __u64 now_ns, struct filter_rule* rule,
                                                __u32 number, __u32 wire) {
+  /* Who sent a packet in a tunnel cannot be asked. */
+  if (packet->traits.shows & FILTER_SHOWS_INNER && FILTER_ASKS_BACK >> rule->action & 1) return FILTER_VERDICTS;
   switch (rule->action) {
     case FILTER_LIMIT:
       return is_within_limit(rule, wire) ? FILTER_PASS_RATE_LIMIT : FILTER_DROP_RATE_LIMIT;
@@ -254,9 +259,15 @@ static __always_inline __u32 judge_packet(struct xdp_md* ctx, const struct filte
   return verdict >= FILTER_VERDICTS ? FILTER_PASS_DEFAULT : verdict;
 }
 
+/* Whether the verdict leaves a packet that is inside of the one judged to be judged by itself. */
+static __always_inline int leaves_inner(__u32 verdict) {
+  return verdict == FILTER_PASS_DEFAULT || verdict == FILTER_PASS_NOT_IP || verdict == FILTER_PASS_MALFORMED;
+}
+
 /* The verdict on the packet, which is counted; FILTER_VERDICTS: none. `error` is what parse_packet() said of it, `wire`
- * its bytes. */
-static __always_inline __u32 judge_and_count(struct xdp_md* ctx, struct packet* packet, __u32 error, __u32 wire) {
+ * its bytes. `is_around`: another packet inside is judged next if nothing decides about this one. */
+static __always_inline __u32 judge_and_count(struct xdp_md* ctx, struct packet* packet, __u32 error, __u32 wire,
+                                             __u32 is_around) {
   struct filter_head* head = filter_head_of();
   __u32 slot = 0;
   struct filter_stats* stats = bpf_map_lookup_elem(&filter_stats, &slot);
@@ -267,6 +278,7 @@ static __always_inline __u32 judge_and_count(struct xdp_md* ctx, struct packet* 
   } else if (error == INLINE_NOT_IP) {
     verdict = FILTER_PASS_NOT_IP;
   }
+  if (is_around && leaves_inner(verdict)) return FILTER_VERDICTS;
   /* The verifier requires the bounds check on the register that is used as the index. */
   asm volatile("" : "+r"(verdict));
   if (verdict >= FILTER_VERDICTS) return FILTER_VERDICTS;

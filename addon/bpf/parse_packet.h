@@ -19,7 +19,9 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
+#include "encapsulation_abi.h"
 #include "filter_abi.h"
+#include "verifier_bounds.h"
 
 /* What the kernel keeps in its internal headers, by its names: if_vlan.h, net/ipv6.h, net/ip.h, net/tcp.h. */
 struct vlan_hdr {
@@ -97,13 +99,14 @@ struct cursor {
   __u32 end;
 };
 
-#define VLAN_TAGS_MAX 2
 #define EXTENSIONS_MAX 8
 
 /* The next `bytes` bytes, or 0 when there are fewer. The second test is for the verifier, which knows no `end`. */
 static __always_inline const void* peek(const struct cursor* cursor, __u32 bytes) {
   if (cursor->offset + bytes > cursor->end) return 0;
   const __u8* at = cursor->data + cursor->offset;
+  /* Otherwise the compiler may make a second pointer of the same, which the verifier has not seen tested. */
+  asm volatile("" : "+r"(at));
   return at + bytes > cursor->data_end ? 0 : at;
 }
 
@@ -290,6 +293,24 @@ static __always_inline int parse_common(struct xdp_md* ctx, struct packet* packe
   return 1;
 }
 
+/* Steps over VLAN tags, the first of which is at `offset`: the type of what follows, and in the higher bits where it
+ * begins; below 0x10000: the error. Not static for the reason of parse_packet, which would go on from each number of
+ * tags. */
+__noinline __u32 skip_tags(struct xdp_md* ctx, __u32 offset) {
+  struct cursor cursor = {.data = (const __u8*)(long)ctx->data, .data_end = (const __u8*)(long)ctx->data_end};
+  cursor.offset = offset;
+  cursor.end = ctx->data_end - ctx->data;
+  for (int tags = 0; tags < VLAN_TAGS_MAX; tags++) {
+    cursor.offset = bounded(cursor.offset, 0x7fff);
+    const struct vlan_hdr* tag = peek(&cursor, sizeof(*tag));
+    if (!tag) return INLINE_TRUNCATED_ETHERNET;
+    cursor.offset += sizeof(*tag);
+    const __be16 type = tag->h_vlan_encapsulated_proto;
+    if (!is_vlan_tag(type)) return cursor.offset << 16 | bpf_ntohs(type);
+  }
+  return INLINE_TOO_MANY_VLAN_TAGS;
+}
+
 /* INLINE_NO_ERROR, or why the packet is counted to no host. `packet` must be zeros.
  * Not static, so that the verifier looks at it alone: what it finds out about a packet on each of the many ways through
  * here would otherwise multiply the ways through all that follows.
@@ -303,14 +324,11 @@ __noinline __u32 parse_packet(struct xdp_md* ctx, struct packet* packet) {
   if (!ethernet) return INLINE_TRUNCATED_ETHERNET;
   __be16 type = ethernet->h_proto;
   cursor.offset = sizeof(*ethernet);
-#pragma unroll
-  for (int tags = 0; tags <= VLAN_TAGS_MAX; tags++) {
-    if (!is_vlan_tag(type)) break;
-    if (tags == VLAN_TAGS_MAX) return INLINE_TOO_MANY_VLAN_TAGS;
-    const struct vlan_hdr* tag = peek(&cursor, sizeof(*tag));
-    if (!tag) return INLINE_TRUNCATED_ETHERNET;
-    type = tag->h_vlan_encapsulated_proto;
-    cursor.offset += sizeof(*tag);
+  if (is_vlan_tag(type)) {
+    const __u32 tagged = skip_tags(ctx, cursor.offset);
+    if (tagged >> 16 == 0) return tagged;
+    type = bpf_htons((__u16)tagged);
+    cursor.offset = bounded(tagged >> 16, 0xff);
   }
   packet->network_at = cursor.offset;
   if (type == bpf_htons(ETH_P_IP)) return parse_ipv4(&cursor, packet);

@@ -52,9 +52,48 @@ static __always_inline struct found_source find_source(const struct filter_head*
   return (struct found_source){.hash = hash, .entry = find_source_entry(hash, set), .set = set};
 }
 
-/* In place of the source's old entry; where there is none, 0, of one in the least state, if that is no better than this
- * one's. Among equals chance decides: a sender who knew which is next could choose it. Not static for the reason of
- * parse_packet. */
+/* The compiler must not make a branch of what depends on it: the verifier would follow both ways in each round of a
+ * loop. */
+#define without_branch(value) asm volatile("" : "+r"(value))
+
+/* Of two below 2^62, without a branch. */
+static __always_inline __u64 lesser(__u64 one, __u64 other) {
+  const __u64 less = one - other;
+  __u64 mask = -(less >> 63);
+  without_branch(mask);
+  return other + (less & mask);
+}
+
+/* state_of(), without a branch. */
+static __always_inline __u64 live_state_of(__u64 entry, __u64 now) {
+  const __u64 state = entry & SOURCE_STATE_MASK;
+  __u64 grace = SOURCE_SEEN_UNITS * (1 - is_not_0(state ^ SOURCE_SEEN));
+  without_branch(grace);
+  __u64 is_live = 1 - ((source_time_of(entry) + grace - now) >> 63);
+  without_branch(is_live);
+  return state * is_live;
+}
+
+/* What an entry is worth: its state, and of those that are learned or validated until when, so that who sent last is
+ * worth most. Among equals the new source's keyed hash decides: a sender who knew which is next could choose it. */
+static __always_inline __u64 worth_of(__u64 entry, __u64 state, __u32 way) {
+  __u64 has_time = state >> 1;
+  without_branch(has_time);
+  return (state << 32 | source_time_of(entry) * has_time) * SOURCE_WAYS + way;
+}
+
+/* More than any; and what makes an entry worth more than all that do not have it. */
+#define WORTH_MAX (1ull << 60)
+#define WORTH_OF_OTHERS (1ull << 50)
+
+static __always_inline __u32 state_of_worth(__u64 worth) { return worth / SOURCE_WAYS >> 32; }
+
+static __always_inline __u32 order_of(__u64 entry) { return entry >> SOURCE_SIGNATURE_AT & (SOURCE_WAYS - 1); }
+
+/* In place of the source's old entry; where there is none, 0, of the one that is worth least, if its state is no better
+ * than this one's. A source that proved its address takes none of the ways that are kept for learned ones, but the way
+ * of another that proved its own. All in one function: older kernels bound the stack of all that call each other. Not
+ * static for the reason of parse_packet. */
 __noinline int replace_source(__u32 set_index, __u64 old, __u64 entry, __u32 now) {
   struct source_set* set = bpf_map_lookup_elem(&filter_sources, &set_index);
   if (!set) return 0;
@@ -63,17 +102,26 @@ __noinline int replace_source(__u32 set_index, __u64 old, __u64 entry, __u32 now
     __sync_val_compare_and_swap(&set->sources[way], old, entry);
     return 0;
   }
-  const __u32 first = bpf_get_prandom_u32(), most = entry & SOURCE_STATE_MASK;
-  for (__u32 state = SOURCE_UNKNOWN; state <= SOURCE_VALIDATED; state++) {
-    if (state > most) break;
-    for (__u32 i = 0; i < SOURCE_WAYS; i++) {
-      __u64* slot = &set->sources[bounded(first + i, SOURCE_WAYS - 1)];
-      const __u64 other = *(volatile __u64*)slot;
-      if (state_of(other, now) > state) continue;
-      __sync_val_compare_and_swap(slot, other, entry);
-      return 0;
+  __u64 least = WORTH_MAX, not_learned = 0;
+  for (__u32 way = 0; way < SOURCE_WAYS; way++) {
+    const __u64 other = *(volatile __u64*)&set->sources[way];
+    const __u64 state = live_state_of(other, now);
+    least = lesser(worth_of(other, state, way ^ order_of(entry)), least);
+    not_learned += is_not_0(state ^ SOURCE_LEARNED);
+  }
+  if (not_learned >= SOURCE_WAYS - SOURCE_LEARNED_WAYS && state_of_worth(least) == SOURCE_LEARNED &&
+      (entry & SOURCE_STATE_MASK) == SOURCE_VALIDATED) {
+    least = WORTH_MAX;
+    for (__u32 way = 0; way < SOURCE_WAYS; way++) {
+      const __u64 other = *(volatile __u64*)&set->sources[way];
+      const __u64 state = live_state_of(other, now);
+      least = lesser(
+          worth_of(other, state, way ^ order_of(entry)) + is_not_0(state ^ SOURCE_VALIDATED) * WORTH_OF_OTHERS, least);
     }
   }
+  __u64* slot = &set->sources[bounded(least ^ order_of(entry), SOURCE_WAYS - 1)];
+  const __u64 other = *(volatile __u64*)slot;
+  if (state_of(other, now) <= (entry & SOURCE_STATE_MASK)) __sync_val_compare_and_swap(slot, other, entry);
   return 0;
 }
 
@@ -85,11 +133,11 @@ static __always_inline __u32 lifetime_of(const struct filter_head* head, __u32 s
   return state == SOURCE_VALIDATED ? head->validated_units : head->learned_units;
 }
 
-/* A source that goes on sending stays known; it is written down once in half its lifetime. */
+/* A source that goes on sending stays known; it is written down once a unit, so that who has stopped is older. */
 static __always_inline void keep_source(const struct filter_head* head, const struct found_source* found, __u32 state,
                                         __u32 now) {
-  const __u32 lifetime = lifetime_of(head, state);
-  if (source_time_of(found->entry) - now < lifetime / 2) put_source(found, state, now + lifetime, now);
+  const __u32 until = now + lifetime_of(head, state);
+  if (source_time_of(found->entry) < until) put_source(found, state, until, now);
 }
 
 /* Remembers the source of a segment without SYN. */

@@ -15,7 +15,7 @@ int xdp_filter(struct xdp_md* ctx) {
   __u32 wire = settings.has_fragments ? bpf_xdp_get_buff_len(ctx) : ctx->data_end - ctx->data;
   struct packet packet = {};
   __u32 error = parse_packet(ctx, &packet);
-  const __u32 verdict = judge_and_count(ctx, &packet, error, wire);
+  const __u32 verdict = judge_and_count(ctx, &packet, error, wire, 0);
   return pass_on(ctx, carry_out(ctx, &packet, verdict), settings.forwards);
 }
 

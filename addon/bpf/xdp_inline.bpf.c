@@ -14,6 +14,7 @@
 #include "lane_table.h"
 #include "packet_filter.h"
 #include "parse_packet.h"
+#include "take_apart.h"
 #include "verifier_bounds.h"
 
 _Static_assert(INLINE_SAMPLED_OUTCOMES == FILTER_OUTCOMES, "samples are counted by outcome");
@@ -161,6 +162,114 @@ static __always_inline int is_new_flow(const struct packet* packet, struct inlin
   return set ? flow_is_new(set, hash) : 0;
 }
 
+// Whether the packet is counted to a network. Not static for the reason of parse_packet.
+__noinline int is_ours(struct packet* packet) {
+  if (!packet) return 0;
+  if (may_be_in_network(&packet->destination) && find_network(&packet->destination)) return 1;
+  return settings.counts_outgoing && may_be_in_network(&packet->source) && find_network(&packet->source);
+}
+
+// What becomes of a frame's packet: bytes of the frame that are not the packet's own; what parse_packet says of it; and
+// whether it was in a tunnel: then `around` has the outermost packet.
+#define TAKEN_BYTES 0xffffu
+#define TAKEN_ERROR_SHIFT 16
+#define TAKEN_ERROR 0xfu
+#define TAKEN_IN_TUNNEL 0x80000000u
+
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, __u32);
+  __type(value, struct packet);
+} around SEC(".maps");
+
+// Puts the innermost packet that is counted to a network in place of `packet`, the outermost, or leaves that. As
+// Shard::chooseLayer() and takeApart() together. Not static for the reason of parse_packet.
+__noinline __u32 take_apart(struct xdp_md* ctx, struct packet* packet) {
+  if (!packet) return 0;
+  struct walk walk = {.end = ctx->data_end - ctx->data, .payload = PAYLOAD_ETHERNET, .kinds = settings.decapsulated};
+  __u32 taken = 0;
+  // Unrolled: Linux 6.1 does not take the loop as the compiler lays it out, with its head behind its body.
+#pragma unroll
+  for (int tunnels = 0; tunnels <= TUNNELS_MAX; tunnels++) {
+    const __u32 begin = walk.offset, without_ethernet = walk.payload == PAYLOAD_ETHERNET ? 0 : sizeof(struct ethhdr);
+    struct packet inner = {};
+    const __u32 error = next_packet(ctx, &inner, &walk);
+    if (tunnels == 0 && error != INLINE_NO_ERROR) return error << TAKEN_ERROR_SHIFT;
+    if (error != INLINE_NO_ERROR || walk.offset > NETWORK_AT_MAX) break;
+    if (tunnels == 0 || is_ours(&inner)) {
+      if (tunnels > 0 || walk.has_labels) inner.traits.shows |= FILTER_SHOWS_INNER;
+      *packet = inner;
+      taken = tunnels == 0 ? 0 : TAKEN_IN_TUNNEL | ((begin - without_ethernet) & TAKEN_BYTES);
+    }
+    if (!open_tunnel(ctx, &inner, &walk)) break;
+  }
+  return INLINE_NO_ERROR << TAKEN_ERROR_SHIFT | taken;
+}
+
+// parse_packet() where tunnels are taken apart. Not static for the reason of parse_packet.
+__noinline __u32 parse_inner(struct xdp_md* ctx, struct packet* packet) {
+  if (!packet) return INLINE_NOT_IP << TAKEN_ERROR_SHIFT;
+  const __u32 error = parse_packet(ctx, packet);
+  if (!may_carry(packet, error)) return error << TAKEN_ERROR_SHIFT;
+  __u32 slot = 0;
+  struct packet* outermost = bpf_map_lookup_elem(&around, &slot);
+  // An answer to a packet that carries others is none to who sent those.
+  if (outermost) {
+    *outermost = *packet;
+    outermost->traits.shows |= FILTER_SHOWS_INNER;
+  }
+  return take_apart(ctx, packet);
+}
+
+// What the packet carries that was not taken apart. ERSPAN is taken for GRE, as which it comes.
+static __always_inline __u32 carried_by(struct xdp_md* ctx, const struct packet* packet, __u32 error) {
+  if (error == INLINE_NOT_IP) {
+    const __u8* type = (const __u8*)(long)ctx->data + bounded(packet->network_at - 2, 0xff);
+    if (type + 2 > (const __u8*)(long)ctx->data_end) return ENCAPSULATION_NONE;
+    const __u32 number = word_at(type);
+    if (number == TYPE_MPLS || number == TYPE_MPLS_MULTICAST) return ENCAPSULATION_MPLS;
+    return number == TYPE_PPPOE_SESSION ? ENCAPSULATION_PPPOE : ENCAPSULATION_NONE;
+  }
+  if (error != INLINE_NO_ERROR) return ENCAPSULATION_NONE;
+  switch (packet->traits.protocol) {
+    case PROTOCOL_IPV4:
+      return ENCAPSULATION_IPIP;
+    case PROTOCOL_IPV6:
+      return ENCAPSULATION_6IN4;
+    case PROTOCOL_GRE:
+      return ENCAPSULATION_GRE;
+    case PROTOCOL_MPLS:
+      return ENCAPSULATION_MPLS;
+    case IPPROTO_UDP:
+      break;
+    default:
+      return ENCAPSULATION_NONE;
+  }
+  switch (packet->traits.destination_port) {
+    case PORT_VXLAN:
+      return ENCAPSULATION_VXLAN;
+    case PORT_GENEVE:
+      return ENCAPSULATION_GENEVE;
+    case PORT_GTP_U:
+      return ENCAPSULATION_GTP_U;
+    default:
+      return ENCAPSULATION_NONE;
+  }
+}
+
+// For one frame in INLINE_NOTED_EVERY. Not static for the reason of parse_packet.
+__noinline int note_encapsulation(struct xdp_md* ctx, struct packet* packet, __u32 error) {
+  __u32 slot = 0;
+  struct inline_stats* own = bpf_map_lookup_elem(&stats, &slot);
+  if (!packet || !own) return 0;
+  const __u32 either = 1u << ENCAPSULATION_GRE | 1u << ENCAPSULATION_ERSPAN;
+  const __u32 kinds = settings.decapsulated & either ? settings.decapsulated | either : settings.decapsulated;
+  const __u32 kind = carried_by(ctx, packet, error);
+  if (kind < ENCAPSULATIONS && !(kinds >> kind & 1)) own->encapsulated[kind]++;
+  return 0;
+}
+
 static __always_inline void add(struct inline_counts* counts, __u32 to, __u32 wire) {
   counts->classes[to].packets++;
   counts->classes[to].bytes += wire;
@@ -184,13 +293,18 @@ static __always_inline void count_packet(const struct packet* packet, __u32 wire
 
 // A function of its own, so that what it keeps on the stack is gone when the filter runs: nested calls have 512 bytes
 // together. Static, so that the verifier knows the bound of `cpu`. Returns this CPU's stats if the packet may be
-// sampled, else 0.
-static __noinline struct inline_stats* count_frame(__u32 cpu, struct packet* packet, __u32 error, __u32 wire) {
+// sampled, else 0. `taken`: see TAKEN_BYTES.
+static __noinline struct inline_stats* count_frame(struct xdp_md* ctx, __u32 cpu, struct packet* packet, __u32 wire,
+                                                   __u32 taken) {
+  __u32 error = taken >> TAKEN_ERROR_SHIFT & TAKEN_ERROR;
+  // The verifier requires the bounds check on the register that is used as the index.
+  asm volatile("" : "+r"(error));
   __u32 slot = 0;
   struct inline_stats* own = bpf_map_lookup_elem(&stats, &slot);
   if (!own) return 0;
   own->received_packets++;
   own->received_bytes += wire;
+  if (own->received_packets % INLINE_NOTED_EVERY == 0) note_encapsulation(ctx, packet, error);
   if (error < INLINE_ERRORS) {
     own->errors[error]++;
     return 0;
@@ -210,13 +324,14 @@ static __noinline struct inline_stats* count_frame(__u32 cpu, struct packet* pac
   }
   if (!to.is_host && to.counts) own->network_packets++;
   if (!from.is_host && from.counts) own->network_packets++;
-  count_packet(packet, wire, cpu, to, from);
+  count_packet(packet, settings.decapsulated ? wire - (taken & TAKEN_BYTES) : wire, cpu, to, from);
   return own;
 }
 
 // One packet in settings.sample_every on average, of those that pass, are dropped and are answered each, so that a
 // flood of which few pass is not all that is seen. The gaps are random, so that no regular traffic hides between them.
-static __always_inline void sample(struct xdp_md* ctx, struct inline_stats* own, __u32 wire, __u32 verdict) {
+static __always_inline void sample(struct xdp_md* ctx, struct inline_stats* own, const struct packet* packet,
+                                   __u32 wire, __u32 outside, __u32 verdict) {
   if (settings.sample_every == 0) return;
   const __u64 outcome = bounded(filter_outcome_of(verdict), INLINE_SAMPLED_OUTCOMES - 1);
   if (own->sample_in[outcome] > 1) {
@@ -231,19 +346,35 @@ static __always_inline void sample(struct xdp_md* ctx, struct inline_stats* own,
     own->lost_samples++;
     return;
   }
-  __u32 captured = wire < INLINE_SAMPLE_BYTES ? wire : INLINE_SAMPLE_BYTES;
+  // Of a packet that was taken out of something that packet alone, so that whoever reads it sees what was counted.
+  const int is_inner = settings.decapsulated && packet->traits.shows & FILTER_SHOWS_INNER;
+  const __u32 at = is_inner ? packet->network_at : 0, left = wire > at ? wire - at : 1;
+  __u32 captured = left < INLINE_SAMPLE_BYTES ? left : INLINE_SAMPLE_BYTES;
   // No packet is empty. One less is masked, and then one added, so that the verifier also knows that it is at least 1.
   captured = bounded(captured - 1, INLINE_SAMPLE_BYTES - 1) + 1;
-  taken->wire = wire;
-  taken->captured = bpf_xdp_load_bytes(ctx, 0, taken->data, captured) == 0 ? captured : 0;
+  taken->wire = wire - outside;
+  taken->captured = bpf_xdp_load_bytes(ctx, at, taken->data, captured) == 0 ? captured : 0;
+  taken->is_raw_ip = is_inner;
   taken->verdict = verdict;
   // The reader polls, and needs no wake-up.
   bpf_ringbuf_submit(taken, BPF_RB_NO_WAKEUP);
 }
 
 // Not static for the reason of parse_packet.
-__noinline __u32 judge_counted(struct xdp_md* ctx, struct packet* packet, __u32 error, __u32 wire) {
-  return packet ? judge_and_count(ctx, packet, error, wire) : FILTER_VERDICTS;
+__noinline __u32 judge_counted(struct xdp_md* ctx, struct packet* packet, __u32 error, __u32 wire, __u32 is_around) {
+  return packet ? judge_and_count(ctx, packet, error, wire, is_around) : FILTER_VERDICTS;
+}
+
+// The outermost packet is judged first, and the one inside if nothing decides about that: otherwise a tunnel would be a
+// way around the rules for where it goes. Not static for the reason of parse_packet.
+__noinline __u32 judge_both(struct xdp_md* ctx, struct packet* packet, __u32 taken, __u32 wire) {
+  __u32 slot = 0;
+  struct packet* outermost = taken & TAKEN_IN_TUNNEL ? bpf_map_lookup_elem(&around, &slot) : 0;
+  if (outermost) {
+    const __u32 verdict = judge_counted(ctx, outermost, INLINE_NO_ERROR, wire, 1);
+    if (verdict < FILTER_VERDICTS) return verdict;
+  }
+  return judge_counted(ctx, packet, taken >> TAKEN_ERROR_SHIFT & TAKEN_ERROR, wire, 0);
 }
 
 SEC("xdp")
@@ -251,10 +382,15 @@ int xdp_inline(struct xdp_md* ctx) {
   __u32 cpu = bpf_get_smp_processor_id();
   __u32 wire = settings.has_fragments ? bpf_xdp_get_buff_len(ctx) : ctx->data_end - ctx->data;
   struct packet packet = {};
-  __u32 error = parse_packet(ctx, &packet);
-  struct inline_stats* sampled = cpu < settings.cpus ? count_frame(cpu, &packet, error, wire) : 0;
-  const __u32 verdict = settings.filters ? judge_counted(ctx, &packet, error, wire) : FILTER_VERDICTS;
-  if (sampled) sample(ctx, sampled, wire, verdict);
+  const __u32 taken =
+      settings.decapsulated ? parse_inner(ctx, &packet) : parse_packet(ctx, &packet) << TAKEN_ERROR_SHIFT;
+  struct inline_stats* sampled = cpu < settings.cpus ? count_frame(ctx, cpu, &packet, wire, taken) : 0;
+  __u32 verdict = FILTER_VERDICTS;
+  if (settings.filters) {
+    verdict = settings.decapsulated ? judge_both(ctx, &packet, taken, wire)
+                                    : judge_counted(ctx, &packet, taken >> TAKEN_ERROR_SHIFT, wire, 0);
+  }
+  if (sampled) sample(ctx, sampled, &packet, wire, settings.decapsulated ? taken & TAKEN_BYTES : 0, verdict);
   return pass_on(ctx, carry_out(ctx, &packet, verdict), settings.forwards);
 }
 

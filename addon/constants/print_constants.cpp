@@ -11,9 +11,12 @@
 
 #include "../binding/constants.h"
 #include "capture/xsk_socket.h"
+#include "collector/exporter_rules.h"
+#include "collector/flow_limits.h"
 #include "count/engine.h"
 #include "filter/pair_table.h"
 #include "filter/rule_table.h"
+#include "flow/flow_exporter_status.h"
 #include "named_sets_abi.h"
 #include "parse/packet_parser.h"
 #include "program/program_load.h"
@@ -64,6 +67,21 @@ void object(const char* name, std::initializer_list<Field> fields) {
   std::printf("} as const;\n");
 }
 
+void printFlowBounds() {
+  say("Threads of a source of flow telemetry, and bytes of the receive buffer of each.");
+  number("FLOW_THREADS_MAX", kFlowThreadsMax);
+  number("RECEIVE_BUFFER_MIN", kReceiveBufferMin);
+  number("RECEIVE_BUFFER_MAX", kReceiveBufferMax);
+  say("Exporters of a source, those of a source without rules, rules of exporters, and of them those of one site.");
+  number("EXPORTERS_MAX", kExportersMax);
+  number("UNLISTED_EXPORTERS_MAX", kUnlistedExportersMax);
+  number("EXPORTER_RULES_MAX", kExporterRulesMax);
+  number("SITE_RULES_MAX", kSiteRulesMax);
+  say("Interfaces of an exporter that are counted one by one, and texts that name its external or internal ones.");
+  number("EXPORTER_INTERFACES_MAX", kExporterInterfacesMax);
+  number("INTERFACE_PATTERNS_MAX", kInterfacePatternsMax);
+}
+
 void printBounds() {
   say("Hosts that an engine tracks at most.");
   number("HOSTS_MAX", kHostsMax);
@@ -111,6 +129,7 @@ void printBounds() {
   number("FILTER_SCHEMA", FILTER_SCHEMA);
   say("Tunnels that packets can be forwarded into.");
   number("FORWARD_TUNNELS_MAX", FORWARD_TUNNELS_MAX);
+  printFlowBounds();
 }
 
 void printNames() {
@@ -118,6 +137,8 @@ void printNames() {
   names("METRICS", kMetricNames);
   say("Why a frame is counted to no host.");
   names("PARSE_ERRORS", kParseErrorNames);
+  say("What packets can be taken out of.");
+  names("ENCAPSULATIONS", kEncapsulationNames);
   say("What the filter decides: exactly one for each packet.");
   names("FILTER_VERDICTS", kVerdicts);
   say("What a rule of the filter does, in the order of their numbers in RULE_RECORD.");
@@ -135,6 +156,13 @@ void printNames() {
   say("What becomes of a packet that the filter passed, where it is forwarded: exactly one; and kinds of tunnels.");
   names("FORWARD_OUTCOMES", kForwardOutcomes);
   names("TUNNEL_KINDS", kTunnelKinds);
+  say("Of flow telemetry: see native-flow.d.ts.");
+  names("FLOW_PROTOCOLS", kFlowProtocolNames);
+  names("FLOW_DIRECTIONS", kRuleDirections);
+  names("FLOW_LEFT_OUT", kLeftOutNames);
+  names("INTERFACE_ROLES", kInterfaceRoleNames);
+  names("FLOW_UNDECODED", kUndecodedKindNames);
+  names("SAMPLING_ORIGINS", kSamplingOrigins);
 }
 
 void printRecords() {

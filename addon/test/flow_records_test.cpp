@@ -1,338 +1,327 @@
-// Flow records and sampled frames in the engine: estimates, how exact they are, and samples of them.
 #include <doctest/doctest.h>
 
-#include <cmath>
-#include <vector>
+#include <bit>
 
-#include "count/record_header.h"
-#include "engine_fixture.h"
+#include "flow/flow_transport.h"
+#include "flow_messages.h"
 
 using namespace floodwall;
 using namespace floodwall::test;
 
 namespace {
 
-constexpr std::uint32_t kVictim = kProtected + 1;
-
-struct RecordFields {
-  std::uint32_t destination = kVictim;
-  std::uint64_t packets = 1;
-  std::uint64_t bytes = 100;
-  std::uint32_t rate = 1000;
-  std::uint32_t durationMs = 0;
-  std::uint16_t port = 53;
-};
-FlowRecord udpRecord(const RecordFields& fields) {
-  FlowRecord record;
-  record.packet.source = ipv4(kForeign + 1);
-  record.packet.destination = ipv4(fields.destination);
-  record.packet.wire = static_cast<std::uint32_t>(fields.bytes / std::max<std::uint64_t>(fields.packets, 1));
-  record.packet.protocol = 17;
-  record.packet.transport = Class::udp;
-  record.packet.sourcePort = fields.port;
-  record.packet.destinationPort = 1234;
-  record.packets = fields.packets;
-  record.bytes = fields.bytes;
-  record.samplingRate = fields.rate;
-  record.durationMs = fields.durationMs;
-  return record;
+/// One record of these fields.
+Heard heardOf(const Fields& fields, const Bytes& record, bool isIpfix = true) {
+  Heard heard;
+  if (isIpfix) {
+    heard.hear(ipfix({}, ipfixTemplate(256, fields) + flowSet(256, record)));
+  } else {
+    heard.hear(netflow9({}, netflow9Template(256, fields) + flowSet(256, record)));
+  }
+  return heard;
 }
-FlowRecord synRecord(std::uint16_t port, std::uint32_t rate) {
-  FlowRecord record = udpRecord({.rate = rate, .port = port});
-  record.packet.protocol = 6;
-  record.packet.transport = Class::tcp;
-  record.packet.tcpFlags = tcp_flag::kSyn;
-  record.packet.isSyn = true;
-  return record;
+FlowRecord only(const Heard& heard) {
+  REQUIRE(heard.records.size() == 1);
+  CHECK(heard.undecoded() == "");
+  return heard.records[0];
+}
+/// Of fields beside an address and a packet of 100 bytes.
+FlowRecord recordWith(Fields fields, const Bytes& values, bool isIpfix = true) {
+  fields.insert(fields.begin(), {{12, 4}, {2, 1}, {1, 1}});
+  return only(heardOf(fields, words({kProtected}) + number(1, 1) + number(100, 1) + values, isIpfix));
 }
 
-class RecordFixture : public EngineFixture {
- public:
-  using EngineFixture::EngineFixture;
-  void countRecords(const std::vector<FlowRecord>& records) {
-    shard->leaveIdle();
-    shard->countRecords(records);
-    shard->enterIdle();
-  }
-  /// Ticks of 100 ms with a worker that releases what is due.
-  void run(unsigned ticks) {
-    for (; ticks != 0; ticks--) {
-      shard->leaveIdle();
-      shard->releaseDue(nowNs / kMs);
-      shard->enterIdle();
-      tick();
-    }
-  }
-  [[nodiscard]] std::vector<sample_record> samples(const Address& address, std::size_t most = 20'000) const {
-    std::vector<std::uint8_t> bytes(most * sizeof(sample_record));
-    std::vector<sample_record> records(engine.readSamples(address, bytes));
-    for (std::size_t i = 0; i < records.size(); i++) {
-      std::memcpy(&records[i], &bytes[i * sizeof(sample_record)], sizeof(sample_record));
-    }
-    return records;
-  }
-};
-
-double standingFor(const std::vector<sample_record>& samples) {
-  double sum = 0;
-  for (const sample_record& sample : samples) sum += sample.stands_for;
-  return sum;
-}
+constexpr std::uint64_t kNtp1970 = 2'208'988'800;
 
 }  // namespace
 
-TEST_CASE("a record counts as what it stands for, with the variance of the estimate") {
-  RecordFixture fixture;
-  fixture.countRecords({udpRecord({.packets = 4, .bytes = 2000, .rate = 1000})});
-  fixture.tick();
-  const HostRow row = *fixture.host(ipv4(kVictim));
-  CHECK(row.incoming(Metric::pps) == 4000);
-  CHECK(row.incoming(Metric::udpPps) == 4000);
-  CHECK(row.incoming(Metric::mbps) == doctest::Approx(2000 * 1000 * 8e-6));
-  CHECK(row.incoming(Metric::flowsPerSec) == 1);
-  CHECK(row.weights[0] == doctest::Approx(999));
-  CHECK(row.weights[1] == doctest::Approx(999 * 500));
-  CHECK(row.weights[2] == 0);
-  const ShardStats stats = fixture.shard->stats();
-  CHECK(stats.receivedPackets == 4000);
-  CHECK(stats.countedPackets == 4000);
-  CHECK(stats.receivedBytes == 2'000'000);
-  // The group, and a tick's count of a watched host, are as exact as their only host.
-  CHECK(fixture.group(0).weights[0] == doctest::Approx(999));
-  CHECK(fixture.group(1).weights[0] == 0);
-}
-
-TEST_CASE("exact packets have no variance, and lessen that of a mix") {
-  RecordFixture fixture;
-  fixture.count(udpFrame(kForeign + 1, kVictim), 1000);
-  fixture.tick();
-  CHECK(fixture.host(ipv4(kVictim))->weights[0] == 0);
-  fixture.countRecords({udpRecord({.rate = 1000})});
-  fixture.count(udpFrame(kForeign + 1, kVictim), 1000);
-  fixture.tick();
-  const HostRow row = *fixture.host(ipv4(kVictim));
-  CHECK(row.incoming(Metric::pps) == 3000);
-  CHECK(row.weights[0] == doctest::Approx(999 * 1000.0 / 2000));
-}
-
-TEST_CASE("variances follow the mix within two windows") {
-  RecordFixture fixture;
-  for (unsigned i = 0; i < 20; i++) {
-    fixture.countRecords({udpRecord({.rate = 10'000})});
-    fixture.tick();
-  }
-  CHECK(fixture.host(ipv4(kVictim))->weights[0] == doctest::Approx(9999));
-  for (unsigned i = 0; i < 20; i++) {
-    fixture.countRecords({udpRecord({.rate = 10})});
-    fixture.tick();
-  }
-  CHECK(fixture.host(ipv4(kVictim))->weights[0] == doctest::Approx(9));
-}
-
-TEST_CASE("few old samples keep their weight until the window has lost them") {
-  RecordFixture fixture;
-  fixture.tick(9);
-  fixture.countRecords({udpRecord({.rate = 10'000}), udpRecord({.rate = 10'000, .port = 54})});
-  for (unsigned i = 0; i < 10; i++) {
-    fixture.tick();
-    CHECK(fixture.pps(ipv4(kVictim)) == 20'000);
-    CHECK(fixture.host(ipv4(kVictim))->weights[0] == doctest::Approx(9999));
-  }
-  fixture.tick();
-  CHECK(fixture.pps(ipv4(kVictim)) == 0);
-}
-
-TEST_CASE("counts beyond 32 bits in one tick, for a host and for a network without a row") {
-  EngineOptions options;
-  options.maxHosts = 1;
-  RecordFixture fixture(options);
-  const FlowRecord large = udpRecord({.packets = 1'000'000, .bytes = 1'500'000'000, .rate = 10'000});
-  FlowRecord other = large;
-  other.packet.destination = ipv4(kProtected + 2);
-  fixture.countRecords({large, large, other, other});
-  fixture.tick();
-  CHECK(fixture.pps(ipv4(kVictim)) == 2e10);
-  CHECK(fixture.group(0).incoming(Metric::pps) == 4e10);
-  CHECK(fixture.group(0).incoming(Metric::mbps) == doctest::Approx(4 * 1.5e13 * 8e-6));
-  CHECK(fixture.group(0).weights[0] == doctest::Approx(9999));
-  CHECK(fixture.engine.stats().untrackedPackets[0] == 20'000'000'000);
-  // The second of them found a row in the shard's reserve, and no place among all hosts.
-  CHECK(fixture.shard->stats().untrackedPackets == 10'000'000'000);
-  CHECK(fixture.shard->stats().countedPackets == 30'000'000'000);
-}
-
-TEST_CASE("records count in the directions that they say, and outgoing ones only where that is counted") {
-  EngineOptions options;
-  options.countOutgoing = true;
-  RecordFixture fixture(options);
-  FlowRecord record = udpRecord({.rate = 100});
-  record.packet.source = ipv4(kProtected + 9);
-  record.countsIncoming = false;
-  FlowRecord neither = record;
-  neither.countsOutgoing = false;
-  fixture.countRecords({record, neither});
-  fixture.tick();
-  CHECK_FALSE(fixture.host(ipv4(kVictim)).has_value());
-  const HostRow row = *fixture.host(ipv4(kProtected + 9));
-  CHECK(row.outgoing(Metric::pps) == 100);
-  CHECK(row.weights[2] == doctest::Approx(99));
-  CHECK(row.weights[0] == 0);
-  CHECK(fixture.shard->stats().receivedPackets == 100);
-}
-
-TEST_CASE("sampled SYNs are as many new flows as they stand for, other flows one each") {
-  RecordFixture fixture;
-  fixture.countRecords({synRecord(1, 1000), synRecord(2, 1000), synRecord(2, 1000), udpRecord({.packets = 50})});
-  fixture.tick();
-  const HostRow row = *fixture.host(ipv4(kVictim));
-  CHECK(row.incoming(Metric::flowsPerSec) == 2001);
-  CHECK(row.incoming(Metric::tcpSynPps) == 3000);
-}
-
-TEST_CASE("what no exporter can have seen is cut, and counted as such") {
-  RecordFixture fixture;
-  FlowRecord lying = udpRecord({.packets = ~std::uint64_t{0}, .bytes = ~std::uint64_t{0}, .rate = 4'000'000'000});
-  fixture.countRecords({lying});
-  fixture.tick();
-  CHECK(fixture.shard->recordStats().clamped == 1);
-  const HostRow row = *fixture.host(ipv4(kVictim));
-  CHECK(row.incoming(Metric::pps) == static_cast<double>(kRecordPacketsMax));
-  CHECK(std::isfinite(row.weights[1]));
-}
-
-TEST_CASE("a record longer than the window is counted over the time that it lasted") {
-  RecordFixture fixture;
-  fixture.run(1);
-  fixture.countRecords({udpRecord({.packets = 600, .bytes = 60'000, .rate = 100, .durationMs = 60'000})});
-  // A short one counts at once beside it.
-  fixture.countRecords({udpRecord({.packets = 7, .bytes = 700, .rate = 100, .durationMs = 1000, .port = 54})});
-  fixture.tick();
-  CHECK(fixture.pps(ipv4(kVictim)) == 700);
-  fixture.run(20);
-  double most = 0;
-  for (unsigned i = 0; i < 570; i++) {
-    fixture.run(1);
-    most = std::max(most, fixture.pps(ipv4(kVictim)));
-  }
-  CHECK(fixture.pps(ipv4(kVictim)) == doctest::Approx(1000).epsilon(0.02));
-  CHECK(most < 1020);
-  CHECK(fixture.host(ipv4(kVictim))->weights[0] == doctest::Approx(99).epsilon(0.01));
-  CHECK(fixture.shard->recordStats().spreading == 1);
-  fixture.run(30);
-  CHECK(fixture.pps(ipv4(kVictim)) == 0);
-  CHECK(fixture.shard->recordStats().spreading == 0);
-}
-
-TEST_CASE("a host that leaves the networks takes with it what is spread") {
-  RecordFixture fixture;
-  fixture.run(1);
-  fixture.countRecords({udpRecord({.packets = 600, .rate = 100, .durationMs = 6'000})});
-  fixture.run(20);
-  CHECK(fixture.pps(ipv4(kVictim)) == doctest::Approx(10'000).epsilon(0.02));
-  setNetworks(fixture.engine, {{ipv4(kForeign), 120, 0, 0}});
-  fixture.run(70);
-  CHECK(fixture.group(0).incoming(Metric::pps) == 0);
-  CHECK(fixture.shard->recordStats().spreading == 0);
-}
-
-TEST_CASE("frames of a sampled mirror count with the rate, the stats with the frames") {
-  RecordFixture fixture;
-  fixture.shard->setSamplingRate(50);
-  fixture.count(udpFrame(kForeign + 1, kVictim), 20);
-  fixture.tick();
-  const HostRow row = *fixture.host(ipv4(kVictim));
-  CHECK(row.incoming(Metric::pps) == 1000);
-  CHECK(row.weights[0] == doctest::Approx(49));
-  CHECK(fixture.shard->stats().receivedPackets == 20);
-  CHECK(fixture.shard->stats().countedPackets == 20);
-  CHECK(standingFor(fixture.samples(ipv4(kVictim))) == 1000);
-}
-
-TEST_CASE("samples stand for all packets, whatever the records have of them") {
-  RecordFixture fixture;
-  double sent = 0, stood = 0;
-  for (std::uint32_t round = 0; round < 30; round++) {
-    std::vector<FlowRecord> records;
-    for (std::uint32_t i = 0; i < 3000; i++) {
-      const std::uint64_t packets = i % 1000 == 0 ? 1'000'000 : 1 + i % 7;
-      records.push_back(udpRecord({.packets = packets, .bytes = packets * 100, .rate = 10}));
-      sent += static_cast<double>(packets) * 10;
-    }
-    fixture.countRecords(records);
-    fixture.tick();
-    double newest = 0;
-    for (const sample_record& sample : fixture.samples(ipv4(kVictim))) {
-      if (sample.age_ms == 100) newest += sample.stands_for;
-    }
-    stood += newest;
-  }
-  CHECK(stood == doctest::Approx(sent).epsilon(0.02));
-}
-
-TEST_CASE("a sample says where it was taken, and a record's header what the record has") {
-  RecordFixture fixture;
-  FlowRecord record = synRecord(4711, 100);
-  record.exporter = 3;
-  record.input = 70'000;
-  fixture.countRecords({record});
-  fixture.tick();
-  const auto samples = fixture.samples(ipv4(kVictim));
-  REQUIRE(samples.size() == 1);
-  CHECK(samples[0].exporter == 3);
-  CHECK(samples[0].input == 70'000);
-  CHECK(samples[0].is_made == 1);
-  CHECK(samples[0].stands_for == 100);
-  const Bytes header = udpFrame(kForeign + 1, kVictim);
-  FlowRecord sampled = udpRecord({});
-  sampled.header = header.data();
-  sampled.headerBytes = static_cast<std::uint32_t>(header.size());
-  sampled.link = Link::ethernet;
-  fixture.countRecords({sampled});
-  fixture.tick();
-  const sample_record last = fixture.samples(ipv4(kVictim)).back();
-  CHECK(last.is_made == 0);
-  CHECK(last.captured_bytes == header.size());
-}
-
-TEST_CASE("the header that is made of a record reads as the record's packet") {
-  const auto check = [](const Packet& packet) {
-    FlowRecord record;
-    record.packet = packet;
-    RecordHeader bytes;
-    Packet read;
-    const Frame frame = frameOf(record, bytes);
-    REQUIRE(frame.captured <= bytes.size());
-    REQUIRE(parsePacket(frame, Link::ethernet, read) == ParseError::none);
-    CHECK(read.source == packet.source);
-    CHECK(read.destination == packet.destination);
-    CHECK(read.protocol == packet.protocol);
-    CHECK(read.transport == packet.transport);
-    CHECK(read.sourcePort == packet.sourcePort);
-    CHECK(read.destinationPort == packet.destinationPort);
-    CHECK(read.tcpFlags == packet.tcpFlags);
-    CHECK(read.isSyn == packet.isSyn);
-    CHECK(read.isFragment == packet.isFragment);
-    CHECK(read.isLaterFragment == packet.isLaterFragment);
+TEST_CASE("flow records: IPv6, the addresses of both families in one template, and none of IPv4 taken for the other") {
+  const Fields both = {{8, 4}, {12, 4}, {27, 16}, {28, 16}, {2, 1}, {1, 2}};
+  const auto record = [](std::uint32_t four, const Address& six) {
+    return words({four, four}) + bytesOf(six) + bytesOf(six) + number(1, 1) + number(100, 2);
   };
-  const Bytes v6Tcp = ethernet(0x86dd) + ipv6Packet({.nextHeader = 6}, tcp(80, 1025, tcp_flag::kSyn));
-  const Bytes fragments = ipv4Packet({.fragment = 0x2000}, udp(53, 4000, 500));
-  const std::vector<Bytes> frames = {
-      udpFrame(kForeign + 1, kVictim),
-      v6Tcp,
-      ethernet(0x86dd) + ipv6Packet({.nextHeader = 44}, Bytes{17, 0, 0, 1, 0, 0, 0, 9} + udp(53, 99, 8)),
-      ethernet(0x86dd) + ipv6Packet({.nextHeader = 44}, Bytes{17, 0, 0, 9, 0, 0, 0, 9} + udp(53, 99, 8)),
-      ethernet(0x0800) + fragments,
-      ethernet(0x0800) + ipv4Packet({.fragment = 0x2001}, Bytes(100, 0)),
-      ethernet(0x0800) + ipv4Packet({.protocol = 6}, tcp(80, 1025, 0xff)),
-      ethernet(0x0800) + ipv4Packet({.protocol = 1}, Bytes(64, 0)),
-      ethernet(0x0800) + ipv4Packet({.protocol = 47}, Bytes(64, 0)),
-  };
-  for (const Bytes& frame : frames) {
-    Packet packet;
-    REQUIRE(parsePacket(frameOf(frame), Link::ethernet, packet) == ParseError::none);
-    check(packet);
-    // A record without bytes has no length.
-    packet.wire = 0;
-    check(packet);
+  CHECK(only(heardOf(both, record(0, ipv6(1, 7)))).packet.destination == ipv6(1, 7));
+  CHECK(only(heardOf(both, record(kProtected, {}))).packet.destination == ipv4(kProtected));
+  Fields versioned = both;
+  versioned.push_back({60, 1});
+  CHECK(only(heardOf(versioned, record(kProtected, ipv6(1, 7)) + number(6, 1))).packet.destination == ipv6(1, 7));
+  CHECK(only(heardOf(versioned, record(kProtected, ipv6(1, 7)) + number(4, 1))).packet.destination == ipv4(kProtected));
+  const FlowRecord spoofed =
+      only(heardOf({{27, 16}, {28, 16}, {2, 1}}, bytesOf(ipv4(kProtected)) + bytesOf(ipv6(1, 7)) + number(1, 1)));
+  CHECK(spoofed.packet.source == Address{});
+}
+
+TEST_CASE("flow records: every protocol has the class and the ports that the packet parser gives its packets") {
+  for (unsigned protocol = 0; protocol < 256; protocol++) {
+    CAPTURE(protocol);
+    const auto value = static_cast<std::uint8_t>(protocol);
+    const Bytes bytes = ipv4Packet({.protocol = value}, tcp(4000, 53, tcp_flag::kSyn));
+    Packet packet, said;
+    REQUIRE(parsePacket(frameOf(bytes), Link::rawIp, packet) == ParseError::none);
+    said.protocol = value;
+    setTransport(said, 4000, 53, tcp_flag::kSyn);
+    CHECK(said.transport == packet.transport);
+    CHECK(said.sourcePort == packet.sourcePort);
+    CHECK(said.destinationPort == packet.destinationPort);
+    CHECK(said.tcpFlags == packet.tcpFlags);
+    CHECK(said.isSyn == packet.isSyn);
   }
+}
+
+TEST_CASE("flow records: ICMP's type is no port, flags of 16 bits are flags, SYN without ACK is a SYN") {
+  const FlowRecord icmp = recordWith({{4, 1}, {7, 2}, {11, 2}}, number(1, 1) + number(0, 2) + number(0x0303, 2));
+  CHECK(icmp.packet.destinationPort == 0);
+  CHECK(icmp.packet.transport == Class::icmp);
+  const FlowRecord syn = recordWith({{4, 1}, {6, 2}}, number(6, 1) + number(0x0102, 2));
+  CHECK(syn.packet.tcpFlags == 0x02);
+  CHECK(syn.packet.isSyn);
+  CHECK_FALSE(recordWith({{4, 1}, {6, 1}}, number(6, 1) + number(0x12, 1)).packet.isSyn);
+  CHECK(
+      recordWith({{180, 2}, {182, 2}, {183, 2}, {4, 1}}, number(0, 2) + number(1234, 2) + number(80, 2) + number(6, 1))
+          .packet.sourcePort == 1234);
+}
+
+TEST_CASE("flow records: several packets with flags of a SYN are SYNs only if they can be so long") {
+  const Fields fields = {{12, 4}, {4, 1}, {6, 1}, {2, 2}, {1, 4}};
+  const auto isSyn = [&](std::uint32_t packets, std::uint32_t bytes) {
+    return only(
+               heardOf(fields, words({kProtected}) + number(6, 1) + number(2, 1) + number(packets, 2) + words({bytes})))
+        .packet.isSyn;
+  };
+  CHECK(isSyn(10, 600));
+  CHECK_FALSE(isSyn(10, 610));
+  CHECK(isSyn(1, 900));
+}
+
+TEST_CASE("flow records: fragments by offset and by flags") {
+  const FlowRecord later =
+      recordWith({{4, 1}, {88, 2}, {7, 2}, {11, 2}}, number(17, 1) + number(185, 2) + number(53, 2) + number(99, 2));
+  CHECK(later.packet.isLaterFragment);
+  CHECK(later.packet.isFragment);
+  CHECK(later.packet.destinationPort == 0);
+  const FlowRecord first = recordWith({{4, 1}, {197, 1}, {11, 2}}, number(17, 1) + number(0x20, 1) + number(99, 2));
+  CHECK(first.packet.isFragment);
+  CHECK_FALSE(first.packet.isLaterFragment);
+  CHECK(first.packet.destinationPort == 99);
+  CHECK_FALSE(recordWith({{197, 1}}, number(0x40, 1)).packet.isFragment);
+}
+
+TEST_CASE(
+    "flow records: bytes of layer 2 are exact, totals count where there is no delta, what leaves where nothing came "
+    "in") {
+  const auto bytesOfRecord = [](const Fields& fields, const Bytes& values) {
+    return only(heardOf(fields, words({kProtected}) + values)).bytes;
+  };
+  CHECK(bytesOfRecord({{12, 4}, {2, 4}, {1, 4}, {352, 4}}, words({10, 1000, 1180})) == 1180);
+  CHECK(bytesOfRecord({{12, 4}, {86, 4}, {85, 4}}, words({10, 1000})) == 1140);
+  CHECK(bytesOfRecord({{12, 4}, {86, 4}, {85, 4}, {2, 4}, {1, 4}}, words({10, 1000, 1, 100})) == 114);
+  CHECK(bytesOfRecord({{12, 4}, {2, 4}, {1, 4}, {24, 4}, {23, 4}}, words({0, 0, 10, 1000})) == 1140);
+  CHECK(bytesOfRecord({{12, 4}, {2, 4}, {1, 4}, {24, 4}, {23, 4}}, words({1, 100, 10, 1000})) == 114);
+}
+
+TEST_CASE("flow records: packets without bytes, and bytes without packets, are the least that they can be") {
+  Heard bytes = heardOf({{12, 4}, {1, 4}}, words({kProtected, 3001}));
+  CHECK(only(bytes).packets == 3);
+  CHECK(only(bytes).bytes == 3001 + 3 * 14);
+  CHECK(bytes.status().counts.estimatedRecords == 1);
+  CHECK(only(heardOf({{12, 4}, {2, 4}}, words({kProtected, 5}))).bytes == 300);
+}
+
+TEST_CASE("flow records: the other direction of a flow is a record of its own, by RFC 5103") {
+  const Fields fields = {{8, 4}, {12, 4}, {7, 2},        {11, 2},       {4, 1},  {6, 1},  {6, 1, 29305},
+                         {2, 4}, {1, 4},  {2, 4, 29305}, {1, 4, 29305}, {10, 4}, {14, 4}, {61, 1}};
+  const auto record = [](std::uint32_t there, std::uint32_t back) {
+    return words({kForeign, kProtected}) + number(4000, 2) + number(80, 2) + number(6, 1) + number(0x02, 1) +
+           number(0x12, 1) + words({there, there * 60, back, back * 100, 3, 4}) + number(0, 1);
+  };
+  const Heard heard = heardOf(fields, record(1, 2));
+  REQUIRE(heard.records.size() == 2);
+  const FlowRecord &there = heard.records[0], &back = heard.records[1];
+  CHECK(there.packet.isSyn);
+  CHECK(there.bytes == 74);
+  CHECK(there.direction == FlowDirection::ingress);
+  CHECK(back.packet.source == ipv4(kProtected));
+  CHECK(back.packet.destination == ipv4(kForeign));
+  CHECK(back.packet.sourcePort == 80);
+  CHECK(back.packet.tcpFlags == 0x12);
+  CHECK_FALSE(back.packet.isSyn);
+  CHECK(back.packets == 2);
+  CHECK(back.bytes == 228);
+  CHECK(back.input == 4);
+  CHECK(back.output == 3);
+  CHECK(back.direction == FlowDirection::egress);
+  const Heard one = heardOf(fields, record(0, 2));
+  CHECK(only(one).packet.destination == ipv4(kForeign));
+  CHECK(heardOf(fields, record(0, 0)).status().counts.events == 1);
+}
+
+TEST_CASE("flow records: a firewall's events count nothing, its initiator and responder are two records") {
+  const Fields fields = {{8, 4}, {12, 4}, {4, 1}, {233, 1}, {231, 4}, {232, 4}, {298, 4}, {299, 4}};
+  const auto record = [](std::uint8_t event, std::initializer_list<std::uint32_t> counts) {
+    return words({kForeign, kProtected}) + number(6, 1) + number(event, 1) + words(counts);
+  };
+  const Heard created = heardOf(fields, record(1, {0, 0, 0, 0}));
+  CHECK(created.records.empty());
+  CHECK(created.status().counts.events == 1);
+  CHECK(created.undecoded() == "");
+  const Heard ended = heardOf(fields, record(2, {1000, 5000, 10, 20}));
+  REQUIRE(ended.records.size() == 2);
+  CHECK(ended.records[0].bytes == 1140);
+  CHECK(ended.records[1].bytes == 5280);
+  CHECK(ended.records[1].packet.destination == ipv4(kForeign));
+  // Without counters at all.
+  CHECK(heardOf({{12, 4}, {233, 1}}, words({kProtected}) + number(3, 1)).status().counts.events == 1);
+}
+
+TEST_CASE("flow records: duration and age by uptime, seconds, milliseconds, NTP's and 1970's micro- and nanoseconds") {
+  constexpr std::uint32_t kSeconds = kFlowNowMs / 1000;
+  const auto check = [](const FlowRecord& record, std::uint32_t durationMs, std::uint32_t ageMs) {
+    CHECK(record.durationMs == durationMs);
+    CHECK(record.ageMs == ageMs);
+  };
+  check(recordWith({{22, 4}, {21, 4}}, words({kUptimeMs - 5000, kUptimeMs - 2000}), false), 3000, 2000);
+  check(recordWith({{150, 4}, {151, 4}}, words({kSeconds - 9, kSeconds - 4})), 5000, 4000);
+  check(recordWith({{152, 8}, {153, 8}}, number(kFlowNowMs - 900, 8) + number(kFlowNowMs - 200, 8)), 700, 200);
+  const auto ntp = [](std::uint64_t ms) {
+    return number(((ms / 1000 + kNtp1970) << 32) + ((ms % 1000 << 32) / 1000) + 9, 8);
+  };
+  check(recordWith({{154, 8}, {155, 8}}, ntp(kFlowNowMs - 2500) + ntp(kFlowNowMs - 500)), 2000, 500);
+  check(recordWith({{156, 8}, {157, 8}}, ntp(kFlowNowMs - 2500) + ntp(kFlowNowMs - 500)), 2000, 500);
+  const auto us = [](std::uint64_t ms) { return number(ms * 1000, 8); };
+  check(recordWith({{154, 8}, {155, 8}}, us(kFlowNowMs - 2500) + us(kFlowNowMs - 500)), 2000, 500);
+  check(recordWith({{158, 4}, {159, 4}}, words({3'000'000, 1'000'000})), 2000, 1000);
+  check(recordWith({{153, 8}, {161, 4}}, number(kFlowNowMs - 200, 8) + words({60'000})), 60'000, 200);
+  check(recordWith({{162, 4}, {152, 8}}, words({5'000'000}) + number(kFlowNowMs - 7000, 8)), 5000, 2000);
+  // The firewall's event ends the flow that began before.
+  check(recordWith({{152, 8}, {323, 8}}, number(kFlowNowMs - 4000, 8) + number(kFlowNowMs - 1000, 8)), 3000, 1000);
+}
+
+TEST_CASE("flow records: times that wrap, go backwards, lie ahead or are absent are no durations") {
+  const auto check = [](const FlowRecord& record, std::uint32_t durationMs, std::uint32_t ageMs) {
+    CHECK(record.durationMs == durationMs);
+    CHECK(record.ageMs == ageMs);
+  };
+  check(recordWith({{22, 4}, {21, 4}}, words({0, 0}), false), 0, 0);
+  check(recordWith({{22, 4}, {21, 4}}, words({500, 400}), false), 0, kUptimeMs - 400);
+  check(recordWith({{22, 4}, {21, 4}}, words({kUptimeMs, kUptimeMs + 700}), false), 700, 0);
+  check(recordWith({{152, 8}, {153, 8}}, number(5, 8) + number(9, 8)), 0, 0);
+  Heard wrapped;
+  wrapped.hear(
+      netflow9({.uptimeMs = 100}, netflow9Template(256, {{12, 4}, {2, 1}, {22, 4}, {21, 4}}) +
+                                      flowSet(256, words({kProtected}) + number(1, 1) + words({0xffffff00, 50}))));
+  check(only(wrapped), 306, 50);
+}
+
+TEST_CASE("flow records: IPFIX takes the exporter's uptime from its options, without it the duration alone") {
+  const Fields fields = {{12, 4}, {2, 1}, {22, 4}, {21, 4}};
+  const Bytes record = words({kProtected}) + number(1, 1) + words({1000, 3000});
+  CHECK(only(heardOf(fields, record)).durationMs == 2000);
+  CHECK(only(heardOf(fields, record)).ageMs == 0);
+  Heard heard;
+  heard.hear(ipfix({}, ipfixOptions(300, {{143, 4}}, {{160, 8}}) +
+                           flowSet(300, words({0}) + number(kFlowNowMs - 10'000, 8)) + ipfixTemplate(256, fields) +
+                           flowSet(256, record)));
+  CHECK(only(heard).durationMs == 2000);
+  CHECK(only(heard).ageMs == 7000);
+}
+
+TEST_CASE("flow records: what ended long before it was exported is counted as late") {
+  Heard heard;
+  const Fields fields = {{12, 4}, {2, 1}, {21, 4}};
+  heard.hear(
+      netflow9({}, netflow9Template(256, fields) +
+                       flowSet(256, words({kProtected}) + number(1, 1) + words({kUptimeMs - kLateRecordMs - 1}) +
+                                        words({kProtected}) + number(1, 1) + words({kUptimeMs - kLateRecordMs}))));
+  CHECK(heard.records.size() == 2);
+  CHECK(heard.status().counts.lateRecords == 1);
+}
+
+TEST_CASE("flow records: counters that no interface reaches stay within what a rate may multiply") {
+  const FlowRecord record =
+      only(heardOf({{12, 4}, {2, 8}, {1, 8}}, words({kProtected}) + number(~0ULL, 8) + number(~0ULL, 8)));
+  CHECK(record.packets == std::uint64_t{1} << 48);
+  CHECK(record.bytes == (std::uint64_t{1} << 48) * 15);
+  CHECK(record.packet.wire == 15);
+}
+
+TEST_CASE("flow records: sections of packets go through the packet parser") {
+  const Bytes ip = ipv4Packet({.protocol = 6}, tcp(4000, 80, tcp_flag::kSyn));
+  const Bytes frame = ethernet(0x8100) + vlanTag(0x0800) + ip;
+  const auto variable = [](const Bytes& bytes) { return number(bytes.size(), 1) + bytes; };
+  const Heard heard = heardOf({{10, 4}, {312, 2}, {315, 65535}}, words({7}) + number(1400, 2) + variable(frame));
+  const FlowRecord record = only(heard);
+  CHECK(record.packet.isSyn);
+  CHECK(record.packet.destinationPort == 80);
+  CHECK(record.packets == 1);
+  CHECK(record.bytes == 1400);
+  CHECK(record.packet.wire == 1400);
+  CHECK(record.input == 7);
+  CHECK(record.link == Link::ethernet);
+  CHECK(heard.headers[0] == frame);
+  const FlowRecord ofIp = only(heardOf({{313, 65535}}, variable(ip)));
+  CHECK(ofIp.packet.isSyn);
+  CHECK(ofIp.bytes == ip.size() + 14);
+  CHECK(ofIp.link == Link::rawIp);
+  const FlowRecord ofCisco = only(heardOf(
+      {{104, 58}, {2, 4}, {1, 4}}, text("", 0) + Bytes(frame.begin(), frame.begin() + 58) + words({3, 180}), false));
+  CHECK(ofCisco.packets == 3);
+  CHECK(ofCisco.bytes == 222);
+  CHECK(ofCisco.packet.destination == ipv4(kProtected + 1));
+  CHECK(heardOf({{315, 65535}}, variable(ethernet(0x0806) + Bytes(28))).undecoded() ==
+        "sampled header of protocol 1: not_ip x1");
+}
+
+TEST_CASE("flow records: a report of one packet without counters counts it by its length") {
+  const FlowRecord record = only(heardOf({{12, 4}, {224, 4}}, words({kProtected, 500})));
+  CHECK(record.packets == 1);
+  CHECK(record.bytes == 514);
+}
+
+TEST_CASE("NetFlow v5: all fields of a record, the rate of its header, and a count that lies") {
+  const Bytes record = words({kForeign, kProtected, 0}) + number(3, 2) + number(4, 2) +
+                       words({10, 1000, kUptimeMs - 5000, kUptimeMs - 1000}) + number(4000, 2) + number(80, 2) +
+                       number(0x0002, 2) + number(6, 1) + number(0, 1) + number(64500, 2) + number(64501, 2) + Bytes(4);
+  const auto datagram = [&](std::uint16_t count, std::uint16_t sampling) {
+    return number(5, 2) + number(count, 2) + words({kUptimeMs, kFlowNowMs / 1000, 0, 0}) + number(0x0102, 2) +
+           number(sampling, 2) + record;
+  };
+  Heard heard;
+  heard.hear(datagram(1, 0x4000 | 100));
+  const FlowRecord made = only(heard);
+  CHECK(made.packet.source == ipv4(kForeign));
+  CHECK(made.packet.destination == ipv4(kProtected));
+  CHECK(made.packet.destinationPort == 80);
+  CHECK(made.packet.tcpFlags == 2);
+  CHECK(made.packet.wire == 114);
+  CHECK(made.packets == 10);
+  CHECK(made.bytes == 1140);
+  CHECK(made.input == 3);
+  CHECK(made.output == 4);
+  CHECK(made.sourceAs == 64500);
+  CHECK(made.destinationAs == 64501);
+  CHECK(made.durationMs == 4000);
+  CHECK(made.ageMs == 1000);
+  CHECK(made.samplingRate == 100);
+  REQUIRE(heard.status().samplings.size() == 1);
+  CHECK(heard.status().samplings[0].origin == SamplingOrigin::header);
+  CHECK(heard.status().samplings[0].domain == 0x0102);
+  Heard unsaid;
+  CHECK(unsaid.hear(datagram(1, 0)).records[0].samplingRate == 0);
+  CHECK(unsaid.status().samplings[0].origin == SamplingOrigin::unknown);
+  Heard lying;
+  lying.hear(datagram(2, 0));
+  CHECK(lying.records.empty());
+  CHECK(lying.undecoded() == "datagram of version 5 and 72 bytes has count or length 2 x1");
+}
+
+TEST_CASE("flow records: datagrams of no known version, and those that are too short") {
+  Heard heard;
+  heard.hear(number(7, 2) + Bytes(70)).hear(words({4, 1, 2})).hear(Bytes(3, 9)).hear(number(9, 2) + Bytes(10));
+  heard.hear(number(10, 2) + number(200, 2) + Bytes(60));
+  CHECK(heard.records.empty());
+  CHECK(heard.undecoded() ==
+        "version 7 is not sFlow v5, NetFlow v5, v9 or IPFIX x1; version 4 is not sFlow v5, NetFlow v5, v9 or IPFIX x1; "
+        "datagram of version 0 and 3 bytes has count or length 0 x1; "
+        "datagram of version 9 and 12 bytes has count or length 0 x1; "
+        "datagram of version 10 and 64 bytes has count or length 200 x1");
 }

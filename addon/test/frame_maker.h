@@ -6,18 +6,25 @@
 #include <cstdint>
 #include <random>
 
-#include "packets.h"
+#include "encapsulation_abi.h"
+#include "tunnels.h"
 
 namespace floodwall::test {
 
 /// Random frames: most of them sound, half of those then damaged.
 class FrameMaker {
  public:
-  explicit FrameMaker(std::uint32_t seed) : random_(seed) {}
+  /// `nests`: most packets are in tunnels, labels or PPPoE.
+  explicit FrameMaker(std::uint32_t seed, bool nests = false) : random_(seed), nests_(nests) {}
 
   Bytes make() {
     const bool isIpv6 = below(2) == 0;
-    Bytes frame = link(isIpv6 ? 0x86dd : 0x0800) + (isIpv6 ? ipv6Frame() : ipv4Frame());
+    Packet packet{isIpv6 ? 0x86ddU : 0x0800U, isIpv6 ? ipv6Frame() : ipv4Frame()};
+    if (nests_) {
+      for (std::uint32_t left = below(TUNNELS_MAX + 2); left > 0; left--) packet = around(packet);
+      packet = behind(packet);
+    }
+    Bytes frame = link(packet.type) + packet.bytes;
     if (below(2) == 0) damage(frame);
     // The kernel takes no frame without a whole Ethernet header.
     if (frame.size() < 14) frame.resize(14);
@@ -29,6 +36,68 @@ class FrameMaker {
   std::uint8_t byte() { return static_cast<std::uint8_t>(random_()); }
   std::uint16_t port() { return static_cast<std::uint16_t>(1 + below(3)); }
 
+  /// What an Ethernet header of this type has behind it.
+  struct Packet {
+    std::uint32_t type;
+    Bytes bytes;
+  };
+
+  Packet in(std::uint8_t protocol, const Bytes& payload) {
+    if (below(3) == 0) {
+      return {0x86dd, ipv6Packet({.source = ipv6(9, 1), .destination = ipv6(endOf(), below(4)), .nextHeader = protocol},
+                                 payload)};
+    }
+    return {0x0800, ipv4Packet({.destination = (endOf() == 1 ? kProtected : kForeign) + below(4),
+                                .protocol = protocol,
+                                .fragment = below(16) == 0 ? 0x2000U : 0,
+                                .options = below(8) == 0 ? below(11) : 0},
+                               payload)};
+  }
+  std::uint16_t endOf() { return below(3) == 0 ? 1 : 2; }
+  /// A tunnel around the packet. Some headers do not fit what they carry.
+  Packet around(const Packet& packet) {
+    const auto flags = below(2) == 0 ? 0U : below(8) << 13 | below(2) << 12;
+    const Bytes frame = link(packet.type) + packet.bytes;
+    switch (below(12)) {
+      case 0:
+        return in(47, gre(packet.type, packet.bytes, flags));
+      case 1:
+        return in(47, gre(0x6558, frame, flags));
+      case 2:
+        return in(47, gre(0x88be, frame));
+      case 3:
+        return in(47, erspan(frame));
+      case 4:
+        return in(47, erspan3(below(2) == 0 ? frame : packet.bytes, below(3), below(2) == 0));
+      case 5:
+        return in(packet.type == 0x86dd ? 41 : 4, packet.bytes);
+      case 6:
+        return in(17, vxlan(frame));
+      case 7:
+        return in(17, geneve(0x6558, frame, below(8)));
+      case 8:
+        return in(17, geneve(packet.type, packet.bytes, below(3)));
+      case 9:
+        return in(17, below(2) == 0 ? gtpU(packet.bytes) : gtpUExtended(packet.bytes));
+      case 10:
+        return in(137, labels(1 + below(18), packet.bytes));
+      default:
+        return in(47, gre(0x8847, labels(1 + below(3), packet.bytes), flags));
+    }
+  }
+  Packet behind(const Packet& packet) {
+    switch (below(6)) {
+      case 0:
+        return {0x8847, labels(1 + below(18), packet.bytes)};
+      case 1:
+        return {0x8847, labels(1 + below(3), Bytes(4) + link(packet.type) + packet.bytes)};
+      case 2:
+        return {0x8864, pppoe(packet.type == 0x86dd ? 0x57 : 0x21, packet.bytes)};
+      default:
+        return packet;
+    }
+  }
+
   Bytes link(std::uint32_t type) {
     constexpr std::array<std::uint32_t, 3> kTags{0x8100, 0x88a8, 0x9100};
     switch (below(8)) {
@@ -37,10 +106,15 @@ class FrameMaker {
       case 1:
         return ethernet(kTags[below(3)]) + vlanTag(kTags[below(3)]) + vlanTag(type);
       case 2:
-        return ethernet(kTags[below(3)]) + vlanTag(0x8100) + vlanTag(0x8100) + vlanTag(type);
+        return tags(3 + below(VLAN_TAGS_MAX)) + vlanTag(type);
       default:
         return ethernet(type);
     }
+  }
+  Bytes tags(std::uint32_t count) {
+    Bytes bytes = ethernet(0x8100);
+    while (--count > 0) append(bytes, vlanTag(0x8100));
+    return bytes;
   }
   std::uint8_t protocol() {
     constexpr std::array<std::uint8_t, 10> kProtocols{6, 6, 17, 17, 1, 58, 47, 132, 136, 33};
@@ -95,12 +169,13 @@ class FrameMaker {
       default:
         for (std::uint32_t times = 1 + below(4); times > 0; times--) {
           // Mostly in the headers, where it tells.
-          frame[below(static_cast<std::uint32_t>(std::min<std::size_t>(frame.size(), 80)))] = byte();
+          frame[below(static_cast<std::uint32_t>(std::min<std::size_t>(frame.size(), nests_ ? 200 : 80)))] = byte();
         }
     }
   }
 
   std::mt19937 random_;
+  bool nests_;
 };
 
 }  // namespace floodwall::test

@@ -63,12 +63,13 @@ TEST_CASE("program variants: forwarding, and the filter that hands over to it") 
 TEST_CASE("program variants: the inline counter, in every variant") {
   if (cannotRunXdp("program variants: the inline counter")) return;
   const FilterBox box;
-  for (unsigned variant = 0; variant < 16; variant++) {
+  for (unsigned variant = 0; variant < 32; variant++) {
     CAPTURE(variant);
     InlineProgram program({.maxHosts = 16,
                            .countOutgoing = (variant & 1U) != 0,
                            .sampleEvery = (variant & 2U) != 0 ? 100U : 0U,
                            .hasFragments = (variant & 4U) != 0,
+                           .decapsulated = (variant & 16U) != 0 ? Encapsulations::all() : Encapsulations(),
                            .filter = (variant & 8U) != 0 ? &box.maps : nullptr});
     CHECK(verifiedInstructions(program.programFd()) < kInstructionsMost);
   }

@@ -284,6 +284,48 @@ TEST_CASE("validation: sources that only were seen push out none that proved the
   CHECK(box.known(SOURCE_VALIDATED) <= box.maps.sources().size() * SOURCE_WAYS);
 }
 
+TEST_CASE("validation: sources that prove themselves leave half of a full set to those that were learned") {
+  if (cannotRunXdp("validation: learned sources in a full set")) return;
+  for (const std::uint32_t learned : {1U, SOURCE_LEARNED_WAYS, SOURCE_LEARNED_WAYS + 1, SOURCE_WAYS}) {
+    CAPTURE(learned);
+    ValidationBox box(FILTER_LEARN, 1);
+    REQUIRE(box.maps.sources().size() == 1);
+    for (int turn = 0; turn < 2; turn++) {
+      for (std::uint32_t i = 0; i < learned; i++) {
+        static_cast<void>(box.run(Segment{.flags = kAck, .source = kForeign + i}));
+      }
+      box.age(SOURCE_LEARN_UNITS);
+    }
+    REQUIRE(box.known(SOURCE_LEARNED) == learned);
+    box.changeAction(FILTER_VALIDATE_RESET);
+    for (std::uint32_t i = 0; i < 100; i++) CHECK(box.connects({.source = 0x0c000000 + i}));
+    const std::size_t kept = std::min(learned, SOURCE_LEARNED_WAYS);
+    CHECK(box.known(SOURCE_LEARNED) == kept);
+    CHECK(box.known(SOURCE_VALIDATED) == SOURCE_WAYS - kept);
+    std::size_t passing = 0;
+    for (std::uint32_t i = 0; i < learned; i++) {
+      if (box.actionOn({.flags = kAck, .source = kForeign + i}) == XDP_PASS) passing++;
+    }
+    CHECK(passing == kept);
+  }
+}
+
+TEST_CASE("validation: who goes on sending outlives those who proved themselves and stopped") {
+  if (cannotRunXdp("validation: the oldest gives way")) return;
+  const ValidationBox box(FILTER_VALIDATE_RESET, 1);
+  const Segment segment{.flags = kAck};
+  REQUIRE(box.connects({}));
+  for (std::uint32_t unit = 0; unit < 10; unit++) {
+    box.age(1);
+    CHECK(box.actionOn(segment) == XDP_PASS);
+    for (std::uint32_t i = 0; i < SOURCE_WAYS - 1; i++) {
+      CHECK(box.connects({.source = 0x0c000000 + unit * SOURCE_WAYS + i}));
+    }
+  }
+  CHECK(box.actionOn(segment) == XDP_PASS);
+  CHECK(box.known(SOURCE_VALIDATED) == SOURCE_WAYS);
+}
+
 TEST_CASE("validation: a rule of a dry run counts what it would do, and lets all pass") {
   if (cannotRunXdp("validation: a dry run")) return;
   ValidationBox box(FILTER_VALIDATE_RESET);

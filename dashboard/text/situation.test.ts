@@ -61,6 +61,17 @@ test("what is wrong has a tone and words", () => {
   expect(textsOf({ loss: null })[3]).toBe("info: Capture loss: measuring");
   const capture = { interfaces: [{ state: "failed" }, { state: "running" }] };
   expect(textsOf({ status: { ...CALM, capture } })[3]).toBe("danger: Capture: 1 of 2 interfaces failed");
+  const opaque = { interfaces: [{ state: "running" }, { state: "running", name: "eth1", warning: "96 % are vxlan" }] };
+  expect(textsOf({ status: { ...CALM, capture: opaque } })[3]).toBe("warn: Capture: mostly tunnels on eth1");
+});
+
+test("exporters are a part where there is flow telemetry, and a fault of one is a danger", () => {
+  const telemetry = { exporters: 3, faulty: 0, states: { ok: 3 } };
+  expect(textsOf({ status: CALM })).toHaveLength(4);
+  expect(textsOf({ status: { ...CALM, telemetry } })[4]).toBe("ok: 3 exporters");
+  expect(textsOf({ status: { ...CALM, telemetry: { ...telemetry, faulty: 1 } } })[4]).toBe(
+    "danger: 1 of 3 exporters with a fault",
+  );
 });
 
 test("a tenant sees its attacks alone, and nothing is claimed that was not read", () => {

@@ -1,6 +1,6 @@
 /**
- * The situation in four short statements: whether decisions are carried out, the attacks and how many of them nothing
- * stops, the BGP neighbors, and the loss of the capture. Pure.
+ * The situation in short statements: whether decisions are carried out, the attacks and how many of them nothing stops,
+ * the BGP neighbors, the loss of the capture, and exporters with faults. Pure.
  */
 import type { AttacksWire, AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
@@ -11,7 +11,7 @@ import { counted } from "./format/words.ts";
 import { banOf } from "./mitigation.ts";
 
 export interface SituationPart {
-  readonly name: "mode" | "attacks" | "bgp" | "capture";
+  readonly name: "mode" | "attacks" | "bgp" | "capture" | "telemetry";
   readonly tone: "ok" | "warn" | "danger" | "info";
   readonly text: string;
 }
@@ -35,7 +35,9 @@ export function situationParts({ status, attacks, bans, loss }: Situation): Situ
     ? { name: "mode", tone: "warn", text: "DRY RUN: nothing is announced or dropped" }
     : { name: "mode", tone: "ok", text: "LIVE" };
   // A token with a tenant sees neither the neighbors nor the capture.
-  return "capture" in data ? [mode, ...parts, bgpPart(data.bgp), capturePart(data.capture, loss)] : [mode, ...parts];
+  if (!("capture" in data)) return [mode, ...parts];
+  const all = [mode, ...parts, bgpPart(data.bgp), capturePart(data.capture, loss)];
+  return data.telemetry === undefined ? all : [...all, telemetryPart(data.telemetry)];
 }
 
 /** Whether a measure is in force: a neighbor has its route, or this machine drops packets for it. */
@@ -72,7 +74,15 @@ function capturePart({ interfaces }: StatusWire["capture"], loss: number | null)
     return { name: "capture", tone: "danger", text: `Capture: ${failed} of ${counted(all, "interface")} failed` };
   if (running === 0) return { name: "capture", tone: "warn", text: "Capture has ended" };
   if (loss === null) return { name: "capture", tone: "info", text: "Capture loss: measuring" };
-  return { name: "capture", tone: loss > LOSS_TOLERATED ? "danger" : "ok", text: `Capture loss ${percent(loss)}` };
+  if (loss > LOSS_TOLERATED) return { name: "capture", tone: "danger", text: `Capture loss ${percent(loss)}` };
+  const opaque = interfaces.find(({ warning }) => warning !== undefined);
+  if (opaque !== undefined) return { name: "capture", tone: "warn", text: `Capture: mostly tunnels on ${opaque.name}` };
+  return { name: "capture", tone: "ok", text: `Capture loss ${percent(loss)}` };
+}
+
+function telemetryPart({ exporters, faulty }: NonNullable<StatusWire["telemetry"]>): SituationPart {
+  if (faulty === 0) return { name: "telemetry", tone: "ok", text: counted(exporters, "exporter") };
+  return { name: "telemetry", tone: "danger", text: `${faulty} of ${counted(exporters, "exporter")} with a fault` };
 }
 
 function unknown(name: SituationPart["name"], what: string): SituationPart {

@@ -12,6 +12,7 @@ const KINDS: Readonly<Record<Entry["kind"], string>> = {
   announced: "Announced",
   rules_changed: "Rules changed",
   escalated: "Escalated",
+  deescalated: "Back to a milder step",
   method_changed: "Method changed",
   dry_run_changed: "Dry run changed",
   ban_withdrawn: "Ban withdrawn",

@@ -18,7 +18,19 @@ test("a letter alone, one that comes late and one of no view do nothing", () => 
 });
 
 test("no letter is of two views", () => {
-  const views = ["", "attacks", "mitigation", "hosts", "explorer", "scrub", "edge", "audit", "settings", "wall"];
+  const views = [
+    "",
+    "attacks",
+    "mitigation",
+    "hosts",
+    "explorer",
+    "scrub",
+    "edge",
+    "telemetry",
+    "audit",
+    "settings",
+    "wall",
+  ];
   const letters = views.map(letterOf);
   expect(new Set(letters).size).toBe(views.length);
   expect(letters).not.toContain(undefined);

@@ -9,6 +9,7 @@ const LETTERS: Readonly<Record<string, string>> = {
   explorer: "x",
   scrub: "n",
   edge: "e",
+  telemetry: "t",
   audit: "u",
   settings: "c",
   wall: "w",

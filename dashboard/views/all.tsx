@@ -9,6 +9,7 @@ import { Mitigation } from "./mitigation/mitigation.tsx";
 import { Overview } from "./overview/overview.tsx";
 import { ScrubNodes } from "./scrub/scrub-nodes.tsx";
 import { Settings } from "./settings/settings.tsx";
+import { Telemetry } from "./telemetry/telemetry.tsx";
 
 export const VIEWS: readonly View[] = [
   { name: "", title: "Overview", icon: "overview", Content: Overview },
@@ -18,6 +19,7 @@ export const VIEWS: readonly View[] = [
   { name: "explorer", title: "Explorer", icon: "explorer", Content: Explorer },
   { name: "scrub", title: "Scrub nodes", icon: "nodes", Content: ScrubNodes, isForUnscopedOnly: true },
   { name: "edge", title: "Edge", icon: "edge", Content: Edge },
+  { name: "telemetry", title: "Telemetry", icon: "telemetry", Content: Telemetry, isForUnscopedOnly: true },
   { name: "audit", title: "Audit", icon: "audit", Content: Audit },
   { name: "settings", title: "Settings", icon: "settings", Content: Settings },
 ];

@@ -54,6 +54,17 @@ test("an operator's orders and a ban that is pushed on are none", () => {
   expect(automaticBanEvent({ ban: unbanned, previous: active }, 5)).toBeNull();
 });
 
+test("a ban that goes back to a milder rung is a row that says from where to where, one that climbs is none", () => {
+  const [milder, harder] = [
+    ban({ manual: false, method: "scrub", step: 0 }),
+    ban({ manual: false, method: "blackhole", step: 2 }),
+  ];
+  expect(automaticBanEvent({ ban: milder, previous: harder }, 5)).toMatchObject({
+    ...{ action: "ban", result: "active", source: "auto", operator: "", reason: "back from step 2 to 0: scrub" },
+  });
+  expect(automaticBanEvent({ ban: harder, previous: milder }, 5)).toBeNull();
+});
+
 test("a reload by signal says what was wrong", () => {
   expect(signalReloadEvent({ problems: [], dryRun: true }, 5)).toMatchObject({
     result: "ok",

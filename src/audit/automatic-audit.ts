@@ -2,17 +2,21 @@
  * Changes without a call of the API, as rows of the audit trail: `source` auto or signal
  * (docs/interface.md#audit-trail).
  */
-import { type BanChange, banChangeKind, MANUAL_UNBAN } from "../mitigation/ban.ts";
+import { type BanChange, banChangeKind, MANUAL_UNBAN, rungLeft } from "../mitigation/ban.ts";
 import { isOneAddress } from "../mitigation/ban-subject.ts";
 import type { AuditEvent } from "./audit-event.ts";
 
 const NO_CALLER = { operator: "", role: "", tenant: "" } as const;
 
-/** null: an operator's command, which has its own row, or no change of state. */
+/**
+ * null: an operator's command, which has its own row, or no change of state. That a ban went back to a milder rung has a
+ * row, since less is dropped from then on and nobody ordered it.
+ */
 export function automaticBanEvent(change: BanChange, wallMs: number): AuditEvent | null {
   const { ban, previous } = change;
   const isOrdered = (ban.manual && previous === null) || ban.reason === MANUAL_UNBAN;
-  if (isOrdered || banChangeKind(change) !== ban.state) return null;
+  const left = rungLeft(change);
+  if (isOrdered || (left === null && banChangeKind(change) !== ban.state)) return null;
   return {
     ...NO_CALLER,
     wallMs,
@@ -20,7 +24,7 @@ export function automaticBanEvent(change: BanChange, wallMs: number): AuditEvent
     result: ban.state,
     target: ban.target,
     targetType: isOneAddress(ban.prefix) ? "host" : "prefix",
-    reason: ban.reason ?? "",
+    reason: left === null ? (ban.reason ?? "") : `back from step ${left} to ${ban.step}: ${ban.method}`,
     source: "auto",
     banState: ban.state,
     dryRun: ban.dryRun,

@@ -36,9 +36,10 @@ async function run(configPath: string, isUp: () => void): Promise<number> {
     for (const problem of problems) console.error(problem);
     return 1;
   }
-  const { api, bgp } = loaded.config;
+  const { api, bgp, telemetry } = loaded.config;
   const bgpPort = bgp?.speaker === "managed" ? (bgp.listen?.port ?? 0) : 0;
-  dropUselessCapabilities(needsOf(loaded.config), [api.port, bgpPort], log);
+  const flowPorts = (telemetry?.listen ?? []).map(({ port }) => port);
+  dropUselessCapabilities(needsOf(loaded.config), [api.port, bgpPort, ...flowPorts], log);
   const warnings = warningLines(configPath, loaded, (name) => environment.read(name));
   logWarnings(log, firstLines(configPath, warnings));
   try {

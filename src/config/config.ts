@@ -7,6 +7,7 @@ import type { NetworkLookup } from "../traffic/network-lookup.ts";
 import type { Thresholds } from "../traffic/rates.ts";
 import type { ApiConfig } from "./sections/api.ts";
 import type { BaselineConfig } from "./sections/baseline.ts";
+import type { Encapsulation } from "./sections/capture-tunnels.ts";
 import type { CarpetConfig } from "./sections/carpet.ts";
 import type { DataplaneConfig } from "./sections/dataplane.ts";
 import type { EdgeConfig } from "./sections/edge.ts";
@@ -17,13 +18,16 @@ import type { PrefixSetConfig } from "./sections/prefix-sets.ts";
 import type { SamplesConfig } from "./sections/samples.ts";
 import type { ScrubProfile } from "./sections/scrub.ts";
 import type { StorageConfig } from "./sections/storage.ts";
+import type { TelemetryConfig } from "./sections/telemetry.ts";
 
 export interface Config {
   readonly dryRun: boolean;
   readonly networks: readonly Prefix[];
   readonly protectedWhitelist: readonly Prefix[];
-  /** null: control plane only. */
+  /** null: control plane only. With `telemetry` it is there in any case. */
   readonly capture: CaptureConfig | null;
+  /** null: no flow records are received. */
+  readonly telemetry: TelemetryConfig | null;
   readonly detection: DetectionConfig;
   /** Index 0 is the implicit group `global` with the top-level thresholds and no networks of its own. */
   readonly hostgroups: readonly Hostgroup[];
@@ -58,9 +62,13 @@ export interface Config {
 }
 
 export interface CaptureConfig {
+  /** Empty, and no file: all traffic is known by telemetry. */
   readonly interfaces: readonly CaptureInterface[];
+  readonly tunnels: readonly CaptureTunnel[];
   readonly pcapFile: string | null;
   readonly pace: "real" | "max";
+  /** Of the capture file. */
+  readonly decapsulate: readonly Encapsulation[];
   readonly maxHosts: number;
   /** Of all links together; null: not known. */
   readonly linkMbps: number | null;
@@ -78,8 +86,20 @@ export interface CaptureInterface {
   readonly zeroCopy: "auto" | "on" | "off";
   /** The CPU for each queue's worker in turn; empty: not pinned. */
   readonly cpus: readonly number[];
+  /** What packets are taken out of. */
+  readonly decapsulate: readonly Encapsulation[];
   /** One frame in this number is mirrored. */
   readonly samplingRate: number;
+}
+
+/** Mirrored frames that come in tunnels to an address of ours. */
+export interface CaptureTunnel {
+  readonly address: IpAddress;
+  readonly from: readonly Prefix[];
+  readonly decapsulate: readonly Encapsulation[];
+  readonly samplingRate: number;
+  readonly receiveBufferBytes: number;
+  readonly cpus: readonly number[];
 }
 
 export interface DetectionConfig {

@@ -5,18 +5,24 @@ import type { BgpConfig, Config } from "./config.ts";
 import { isLoopback } from "./load/text-forms.ts";
 import type { ApiConfig } from "./sections/api.ts";
 import type { DataplaneConfig } from "./sections/dataplane.ts";
+import { MAX_HOSTS_DEFAULT } from "./sections/schema.ts";
 import { defaultStoragePath, type StorageDriver } from "./sections/storage.ts";
+import type { TelemetryConfig } from "./sections/telemetry.ts";
 
 /**
  * By the key's name in the file. Adding or removing a section is reported as a change of the section. A key that is added
  * here also needs its running value in keepRestartKeys().
  */
 const RESTART_KEYS: readonly (readonly [key: string, read: (config: Config) => unknown])[] = [
-  ["capture", ({ capture }) => capture !== null],
-  ["capture.interfaces", ({ capture }) => capture?.interfaces],
-  ["capture.pcap_file", ({ capture }) => capture?.pcapFile],
-  ["capture.pace", ({ capture }) => capture?.pace],
-  ["capture.max_hosts", ({ capture }) => capture?.maxHosts],
+  ["capture", ({ capture }) => hasPackets(capture)],
+  ["capture.interfaces", ({ capture }) => capture?.interfaces ?? []],
+  ["capture.tunnels", ({ capture }) => capture?.tunnels ?? []],
+  ["capture.decapsulate", ({ capture }) => capture?.decapsulate ?? []],
+  ["capture.pcap_file", ({ capture }) => capture?.pcapFile ?? null],
+  ["capture.pace", ({ capture }) => capture?.pace ?? "real"],
+  ["capture.max_hosts", ({ capture }) => capture?.maxHosts ?? MAX_HOSTS_DEFAULT],
+  ["telemetry", ({ telemetry }) => telemetry !== null],
+  ["telemetry.listen", ({ telemetry }) => telemetry?.listen],
   ["detection.window_ms", ({ detection }) => detection.windowMs],
   ["detection.tick_ms", ({ detection }) => detection.tickMs],
   ["state_dir", ({ stateDir }) => stateDir],
@@ -103,12 +109,18 @@ function pathInFile(driver: StorageDriver | null, stateDir: string): string | nu
   return driver?.kind === "sqlite" && driver.path !== defaultStoragePath(stateDir) ? driver.path : null;
 }
 
+/** Telemetry alone needs a capture too, without a source. */
+function hasPackets(capture: Config["capture"]): boolean {
+  return capture !== null && (capture.interfaces.length + capture.tunnels.length > 0 || capture.pcapFile !== null);
+}
+
 /** `next` with the running values of the keys that need a restart. */
 export function keepRestartKeys(running: Config, next: Config): Config {
   const { windowMs, tickMs } = running.detection;
   return Object.freeze({
     ...next,
     capture: running.capture && { ...running.capture, linkMbps: next.capture?.linkMbps ?? null },
+    telemetry: keepTelemetry(running.telemetry, next.telemetry),
     hostgroups: beginsOutgoing(running, next) ? withoutOutgoing(next.hostgroups) : next.hostgroups,
     detection: { ...next.detection, windowMs, tickMs },
     stateDir: running.stateDir,
@@ -119,6 +131,10 @@ export function keepRestartKeys(running: Config, next: Config): Config {
     mitigations: keepBlackholes(running, next),
     api: keepApi(running.api, next.api),
   });
+}
+
+function keepTelemetry(running: TelemetryConfig | null, next: TelemetryConfig | null): TelemetryConfig | null {
+  return running === null || next === null ? running : { ...next, listen: running.listen };
 }
 
 /** Outgoing traffic is counted from the start of the process or not at all. */

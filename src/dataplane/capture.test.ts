@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import type { CaptureConfig } from "../config/config.ts";
 import { Capture } from "./capture.ts";
-import type { Engine, SourceStatus } from "./native.d.ts";
+import type { SourceStatus } from "./native.d.ts";
 
 const FILE = { pcapFile: "/tmp/flood.pcap", pace: "real" } as CaptureConfig;
 const NO_REASON = /gave no reason: see the kernel's log/;
@@ -16,9 +16,13 @@ function capture(source: Partial<SourceStatus> | Error) {
   };
   const log = {
     info: () => {},
+    warn: () => {},
     error: (fields: object) => logged.push((fields as { readonly error: string }).error),
   };
-  const made = new Capture({ openSource } as unknown as Engine, FILE, log, () => () => {});
+  const made = new Capture({
+    engine: { openSource },
+    ...{ config: FILE, flows: [], log, every: () => () => {}, filter: () => null },
+  });
   made.start();
   made.openMissing();
   return { error: () => made.status()[0]?.error, logged };

@@ -2,9 +2,13 @@
  * The configured packet sources: opens them, continues with those that open, retries the others, and reports their
  * states. Independent of what the packets are counted for.
  */
-import type { CaptureConfig, CaptureInterface } from "../config/config.ts";
+import type { CaptureConfig, CaptureInterface, CaptureTunnel } from "../config/config.ts";
+import { ADDRESS_BYTES, addressToBytes } from "../net/address.ts";
+import { mappedLength } from "../net/prefix.ts";
 import { messageOf } from "../system/error-message.ts";
-import type { Engine, Filter, Source, SourceOptions, SourceStatus } from "./native.d.ts";
+import { EncapsulatedTraffic } from "./encapsulated-traffic.ts";
+import type { FlowSlot } from "./flow-receivers.ts";
+import type { Encapsulation, Engine, Filter, Source, SourceOptions, SourceStatus } from "./native.d.ts";
 
 /** Sampling interval of headers in inline traffic, in packets. */
 const INLINE_SAMPLE_EVERY = 256;
@@ -12,18 +16,37 @@ const RETRY_MS = 2000;
 
 export interface CaptureLog {
   info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
 }
 
+export interface CaptureOptions {
+  readonly engine: Pick<Engine, "openSource">;
+  readonly config: CaptureConfig | null;
+  /** Ports that take flow records. */
+  readonly flows: readonly FlowSlot[];
+  readonly log: CaptureLog;
+  readonly every: (ms: number, fn: () => void) => () => void;
+  /** The active one: inline sources on its interfaces filter too. It must be closed after them. */
+  readonly filter: () => Filter | null;
+}
+
 export interface SourceView extends SourceStatus {
-  /** The name of the interface, or the path of the capture file. */
+  /** The name of the interface, the path of the capture file, or the port that takes flow records. */
   readonly name: string;
-  readonly kind: SourceOptions["kind"];
+  readonly kind: SourceOptions["kind"] | "flow";
+  /** What the operator should change, although the source works. */
+  readonly warning: string | null;
 }
 
 interface Slot {
   readonly name: string;
-  readonly options: SourceOptions;
+  readonly kind: SourceView["kind"];
+  readonly open: () => Source;
+  /** What is taken apart, and where the configuration has it. */
+  readonly decapsulated: readonly Encapsulation[];
+  readonly decapsulateKey: string;
+  readonly encapsulated: EncapsulatedTraffic;
   source: Source | null;
   /** Why it is not open; logged only when it changes. */
   error: string | null;
@@ -32,27 +55,35 @@ interface Slot {
 const NO_REASON = "the source gave no reason: see the kernel's log (dmesg), and whether the interface is up";
 
 export class Capture {
-  readonly #engine: Engine;
   readonly #slots: Slot[];
   readonly #log: CaptureLog;
   readonly #every: (ms: number, fn: () => void) => () => void;
-  readonly #filter: () => Filter | null;
   #isRunning = false;
   #cancel: () => void = () => {};
 
-  /** @param filter the active one: inline sources on its interfaces filter too. It must be closed after them. */
-  constructor(
-    engine: Engine,
-    config: CaptureConfig | null,
-    log: CaptureLog,
-    every: (ms: number, fn: () => void) => () => void,
-    filter: () => Filter | null = () => null,
-  ) {
-    this.#engine = engine;
+  constructor({ engine, config, flows, log, every, filter }: CaptureOptions) {
     this.#log = log;
     this.#every = every;
-    this.#filter = filter;
-    this.#slots = sourcesOf(config).map(({ name, options }) => ({ name, options, source: null, error: null }));
+    const packets = sourcesOf(config).map(({ name, options, decapsulateKey }) => ({
+      name,
+      kind: options.kind,
+      decapsulated: options.decapsulate ?? [],
+      decapsulateKey,
+      open: () => engine.openSource(options, filter()),
+    }));
+    const records = flows.map(({ name, open }) => ({
+      name,
+      kind: "flow" as const,
+      decapsulated: [],
+      decapsulateKey: "telemetry.exporters[].decapsulate",
+      open,
+    }));
+    this.#slots = [...packets, ...records].map((slot) => ({
+      ...slot,
+      encapsulated: new EncapsulatedTraffic(),
+      source: null,
+      error: null,
+    }));
   }
 
   start(): void {
@@ -76,14 +107,19 @@ export class Capture {
    */
   closeInline(interfaces: readonly string[]): void {
     for (const slot of this.#slots) {
-      if (slot.options.kind !== "xdp_inline" || !interfaces.includes(slot.name)) continue;
+      if (slot.kind !== "xdp_inline" || !interfaces.includes(slot.name)) continue;
       slot.source?.close();
       slot.source = null;
     }
   }
 
   status(): SourceView[] {
-    return this.#slots.map((slot) => ({ name: slot.name, kind: slot.options.kind, ...statusOf(slot) }));
+    return this.#slots.map((slot) => ({
+      name: slot.name,
+      kind: slot.kind,
+      warning: slot.encapsulated.warning,
+      ...statusOf(slot),
+    }));
   }
 
   /** Opens the sources that are not open. No effect before start() and after stop(). */
@@ -97,7 +133,7 @@ export class Capture {
 
   #open(slot: Slot): void {
     try {
-      slot.source = this.#engine.openSource(slot.options, this.#filter());
+      slot.source = slot.open();
       slot.error = null;
       this.#log.info({ source: slot.name, mode: slot.source.status().mode }, "capture started");
     } catch (cause) {
@@ -106,7 +142,12 @@ export class Capture {
   }
 
   /** Only logs: a source that failed while running recovers by itself. */
-  #watch(slot: Slot, { state, error }: SourceStatus): void {
+  #watch(slot: Slot, { state, error, queues }: SourceStatus): void {
+    const before = slot.encapsulated.warning;
+    slot.encapsulated.look(queues, slot.decapsulateKey, slot.decapsulated);
+    const { warning } = slot.encapsulated;
+    // The share in it changes with each look.
+    if (warning !== null && before === null) this.#log.warn({ source: slot.name, warning }, "capture sees tunnels");
     if (state === "failed") this.#logFailure(slot, reasonOf(error));
     else if (slot.error !== null) {
       slot.error = null;
@@ -131,19 +172,55 @@ function reasonOf(error: string | null): string {
   return error === null || error.trim() === "" ? NO_REASON : error;
 }
 
-function sourcesOf(config: CaptureConfig | null): { name: string; options: SourceOptions }[] {
+interface Wanted {
+  readonly name: string;
+  readonly options: SourceOptions;
+  readonly decapsulateKey: string;
+}
+
+function sourcesOf(config: CaptureConfig | null): Wanted[] {
   if (config === null) return [];
-  if (config.pcapFile !== null) {
-    return [{ name: config.pcapFile, options: { kind: "pcap_file", path: config.pcapFile, pace: config.pace } }];
+  const { pcapFile, pace, decapsulate } = config;
+  if (pcapFile !== null) {
+    const options = { kind: "pcap_file", path: pcapFile, pace, decapsulate } as const;
+    return [{ name: pcapFile, options, decapsulateKey: "capture.decapsulate" }];
   }
-  return config.interfaces.map((wanted) => ({ name: wanted.name, options: sourceOf(wanted) }));
+  return [
+    ...config.interfaces.map((wanted, i) => ({
+      name: wanted.name,
+      options: sourceOf(wanted),
+      decapsulateKey: `capture.interfaces[${i}].decapsulate`,
+    })),
+    ...config.tunnels.map((wanted, i) => ({
+      name: wanted.address,
+      options: tunnelOf(wanted),
+      decapsulateKey: `capture.tunnels[${i}].decapsulate`,
+    })),
+  ];
 }
 
 function sourceOf(wanted: CaptureInterface): SourceOptions {
-  const { name, cpus, xdpMode, queues, zeroCopy, samplingRate } = wanted;
-  if (wanted.backend === "pcap") return { kind: "pcap_live", interface: name, cpus, samplingRate };
+  const { name, cpus, xdpMode, queues, zeroCopy, decapsulate, samplingRate } = wanted;
+  if (wanted.backend === "pcap") return { kind: "pcap_live", interface: name, cpus, decapsulate, samplingRate };
   if (wanted.mode === "inline") {
-    return { kind: "xdp_inline", interface: name, xdpMode, sampleEvery: INLINE_SAMPLE_EVERY, cpus };
+    return { kind: "xdp_inline", interface: name, xdpMode, sampleEvery: INLINE_SAMPLE_EVERY, cpus, decapsulate };
   }
-  return { kind: "af_xdp", interface: name, queues, xdpMode, zeroCopy, cpus, samplingRate };
+  return { kind: "af_xdp", interface: name, queues, xdpMode, zeroCopy, cpus, decapsulate, samplingRate };
+}
+
+export function tunnelOf(tunnel: CaptureTunnel): SourceOptions {
+  const { address, from, receiveBufferBytes, cpus, decapsulate, samplingRate } = tunnel;
+  const fromAddresses = new Uint8Array(from.length * ADDRESS_BYTES);
+  for (const [i, prefix] of from.entries()) fromAddresses.set(addressToBytes(prefix.address), i * ADDRESS_BYTES);
+  return {
+    kind: "mirror_tunnel",
+    name: address,
+    address: addressToBytes(address),
+    fromAddresses,
+    fromLengths: from.map(mappedLength),
+    receiveBuffer: receiveBufferBytes,
+    cpus,
+    decapsulate,
+    samplingRate,
+  };
 }

@@ -5,11 +5,13 @@ import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import { operatorRule } from "../../test/fixtures/mitigation/operator-rules.ts";
 import { prefix } from "../../test/fixtures/networks.ts";
 import { ban } from "../../test/fixtures/views.ts";
+import { buildScrub } from "../config/sections/scrub.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import { operatorKernelRules } from "../mitigation/operator/operator-kernel-rules.ts";
 import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
 import { NO_DETAILS } from "../mitigation/rules/rule-details.ts";
 import { DataPlaneRules } from "./data-plane-rules.ts";
+import { DETAILED_RULES_MAX } from "./native-constants.ts";
 import { withinDetails } from "./operator-rules.ts";
 
 function made(room = 100, places = 1000) {
@@ -28,6 +30,7 @@ function made(room = 100, places = 1000) {
         ...{ wallMs: clock.wallMs(), room: places },
       }),
     bitOf: (name) => (name === "known" ? 5 : null),
+    isHeld: () => false,
     room: () => room,
     after: (ms, fn) => timers.after(ms, fn),
     monotonicMs: () => clock.monotonicMs(),
@@ -103,6 +106,42 @@ test("they take the room of rules of bans", () => {
   begin();
   expect(kernel.rules.length).toBe(2);
   expect(plane.leftOut).toBe(1);
+});
+
+test("rules that ask for a set beyond the room for such are left out and counted, and a ban without all is not in force", () => {
+  const { kernel, state, begin, plane, changed } = made(3 * DETAILED_RULES_MAX, 3 * DETAILED_RULES_MAX);
+  const { profile: _name, isAlways: _always, isOnNodes: _nodes, ...scrub } = buildScrub({ tcp: "off" }, []);
+  const blocking = ({ target }: { target: string }): Ban => {
+    const filter = { ...scrub, blockedSets: ["known"] };
+    const rules = { kind: "flowspec", rules: [], matchesAll: false, localPref: 0, basis: "" } as const;
+    return ban({
+      target,
+      id: `ban of ${target}`,
+      dryRun: false,
+      method: "scrub",
+      measure: { kind: "scrub", rules, filter },
+    });
+  };
+  state.rules = Array.from({ length: DETAILED_RULES_MAX - 1 }, (_, i) =>
+    operatorRule({ name: `r${i}`, details: { ...NO_DETAILS, inSets: ["known"] } }),
+  );
+  const [first, second] = [blocking({ target: "192.0.2.1" }), blocking({ target: "192.0.2.2" })];
+  state.bans = [first];
+  begin();
+  expect([plane.leftOut, plane.isInForce(first)]).toEqual([0, true]);
+  state.bans = [first, second];
+  changed();
+  expect([plane.leftOut, plane.isInForce(first), plane.isInForce(second)]).toEqual([1, true, false]);
+  expect(kernel.rules).toHaveLength(DETAILED_RULES_MAX);
+  state.rules = [];
+  changed();
+  expect([plane.leftOut, plane.isInForce(second)]).toEqual([0, true]);
+  // Of the operator's own rules those beyond the room are counted, too, and hold up none of a ban.
+  state.rules = Array.from({ length: DETAILED_RULES_MAX + 2 }, (_, i) =>
+    operatorRule({ name: `r${i}`, details: { ...NO_DETAILS, inSets: ["known"] } }),
+  );
+  changed();
+  expect([plane.operatorsLeftOut, plane.leftOut]).toEqual([2, 2]);
 });
 
 test("more of them, or of details, than the kernel takes hold up no rules of bans", () => {

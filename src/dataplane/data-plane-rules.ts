@@ -15,6 +15,7 @@ import { DETAILED_RULES_MAX } from "./native-constants.ts";
 import {
   areInForce,
   countsByName,
+  detailedOf,
   NO_OPERATOR_RULES,
   type RuleCounts,
   withinDetails,
@@ -44,6 +45,8 @@ export interface DataPlaneRulesOptions {
   readonly operators: (attacked: OperatorRulesRequest["attacked"]) => OperatorKernelRules;
   /** The bit of a named set that is in force in the kernel; null: none. */
   readonly bitOf: SetBitOf;
+  /** Rules must wait: the named sets that they ask for are being exchanged. */
+  readonly isHeld: () => boolean;
   /** Number of rules that fit beside the pairs of source blocks. */
   readonly room: () => number;
   readonly after: (ms: number, fn: () => void) => () => void;
@@ -58,6 +61,8 @@ export interface DataPlaneRulesOptions {
 /** After a write, the pause is this many times as long as the write took. */
 const PAUSE_FACTOR = 10;
 const RETRY_MS = 1000;
+/** When it is looked again whether rules still must wait. */
+const HELD_MS = 10;
 /** Minimum interval between reads of drop counts. */
 const READ_MS = 1000;
 const NOTHING: Dropped = { packets: 0, bytes: 0 };
@@ -70,6 +75,8 @@ export class DataPlaneRules {
   #lastMs = 0;
   #tookMs = 0;
   #wanted: KernelRules = { rules: [], leftOut: 0 };
+  /** What the kernel has of these, and of the standing rules: some wait for a set, or find no room for what they ask for. */
+  #inForce: readonly KernelRule[] = [];
   #operators: OperatorKernelRules = NO_OPERATOR_RULES;
   #operatorReadings: { readonly untilMs: number; readonly byName: ReadonlyMap<string, RuleCounts> } | null = null;
   /** By ban: what its former rules dropped. */
@@ -102,6 +109,7 @@ export class DataPlaneRules {
     this.#past.clear();
     this.#readings = null;
     this.#wanted = { rules: [], leftOut: 0 };
+    this.#inForce = [];
     this.#operators = NO_OPERATOR_RULES;
     this.#operatorReadings = null;
   }
@@ -147,11 +155,24 @@ export class DataPlaneRules {
     return this.#readings.byBan.get(banId) ?? null;
   }
 
+  /** Whether the kernel has all rules of the ban. */
+  isInForce(ban: Ban): boolean {
+    if (this.#filter === null) return false;
+    const rules = kernelRulesOf(ban);
+    const ids = new Set(this.#inForce.flatMap(({ id, banId }) => (banId === ban.id ? id : [])));
+    return rules.every(({ id }) => ids.has(id));
+  }
+
   #putAt(atMs: number): void {
     if (this.#due !== null && this.#due.atMs <= atMs) return;
     this.#due?.cancel();
     const cancel = this.#options.after(Math.max(0, atMs - this.#options.monotonicMs()), () => {
-      if (this.#filter !== null) this.#put(this.#filter);
+      if (this.#filter === null) return;
+      if (!this.#options.isHeld()) this.#put(this.#filter);
+      else {
+        this.#due = null;
+        this.#putAt(this.#options.monotonicMs() + HELD_MS);
+      }
     });
     this.#due = { atMs, cancel };
   }
@@ -163,17 +184,23 @@ export class DataPlaneRules {
     this.#due?.cancel();
     this.#due = null;
     try {
-      const first = withinRoom(withSets(operators(attackedOf(bans())), bitOf), room());
+      const first = withinRoom(withSets(operators(attackedOf(bans())), bitOf), {
+        rules: room(),
+        detailed: DETAILED_RULES_MAX,
+      });
       const free = Math.max(0, room() - first.rules.length);
       const ofBans = kernelRules(bans(), free);
       const wanted = standing();
       // Bans come first: they are under attack.
       const always = fittingRules([...ofBans.rules, ...wanted], free).slice(ofBans.rules.length);
-      const next = { ...ofBans, leftOut: ofBans.leftOut + wanted.length - always.length };
-      const going = this.#dropsOfRemovedRules(filter, next.rules);
+      const going = this.#dropsOfRemovedRules(filter, ofBans.rules);
       const hasSets = (rule: KernelRule) => areInForce(rule.details, bitOf);
-      const detailsRoom = DETAILED_RULES_MAX - first.rules.filter(({ details }) => details !== undefined).length;
-      filter.setRules(withinDetails([...next.rules, ...always].filter(hasSets), detailsRoom), first, bitOf);
+      const ready = [...ofBans.rules, ...always].filter(hasSets);
+      const put = withinDetails(ready, DETAILED_RULES_MAX - detailedOf(first.rules));
+      const leftOut = ofBans.leftOut + (wanted.length - always.length) + (ready.length - put.length);
+      const next = { ...ofBans, leftOut };
+      filter.setRules(put, first, bitOf);
+      this.#inForce = put;
       if (first.leftOut !== this.#operators.leftOut) onOperatorsLeftOut(first.leftOut);
       this.#operators = first;
       this.#keepPast(going, next.rules);

@@ -22,6 +22,7 @@ import { forwardPlan } from "./forward-tunnel.ts";
 import type { FilterOptions, FilterStatus, KernelFilter, NamedSets, PinnedFilter } from "./kernel-filter.ts";
 import { OPERATOR_ENTRIES_MAX } from "./native-constants.ts";
 import type { RuleCounts } from "./operator-rules.ts";
+import { SetExchange } from "./set-exchange.ts";
 
 /** The kernel's side, implemented by kernel-filter.ts. */
 export interface FilterOpener {
@@ -91,8 +92,7 @@ export class DataPlane implements PairInstaller {
   /** The configuration with which the filter was opened; `onExit` and `allowlist` follow the newest one. */
   #dataplane: DataplaneConfig;
   #filter: KernelFilter | null = null;
-  /** Those that the open filter was given; null: none. */
-  #setsInForce: NamedSets | null = null;
+  readonly #sets: SetExchange;
   /** Why the filter is not open. */
   #error = "not opened yet";
   /** Earliest time of the next attempt. Monotonic clock, ms. */
@@ -108,10 +108,16 @@ export class DataPlane implements PairInstaller {
     this.#options = options;
     this.#config = config;
     this.#dataplane = dataplane;
+    this.#sets = new SetExchange({
+      wanted: () => options.prefixSets?.forKernel() ?? null,
+      monotonicMs,
+      onFault: (cause) => observer.fault("sets", cause),
+      onExchanged: () => this.#rules.changed(null),
+    });
     this.#rules = new DataPlaneRules({
       bans,
       standing: () => standingRules(this.#standingPlaces(), bans(), wallMs()),
-      bitOf: (name) => (this.#setsInForce === null ? null : (options.prefixSets?.bitOf(name) ?? null)),
+      bitOf: (name) => (this.#sets.hasSets ? (options.prefixSets?.bitOf(name) ?? null) : null),
       operators: (attacked) =>
         operatorKernelRules({
           rules: options.filterRules(),
@@ -120,6 +126,7 @@ export class DataPlane implements PairInstaller {
           wallMs: wallMs(),
           room: OPERATOR_ENTRIES_MAX,
         }),
+      isHeld: () => this.#sets.isHeld,
       room: () => Math.max(0, this.#dataplane.maxDynamicRules - pairs()),
       after,
       monotonicMs,
@@ -145,7 +152,7 @@ export class DataPlane implements PairInstaller {
     else if (this.#filter === null) this.#open();
     else {
       this.#putLists();
-      this.#putSets(this.#filter);
+      this.#sets.put(this.#filter);
       this.#rules.changed(null);
     }
   }
@@ -185,6 +192,11 @@ export class DataPlane implements PairInstaller {
 
   readPairs(): readonly Pair[] {
     return this.#inForce().readPairs();
+  }
+
+  /** Whether the kernel has all rules of the ban. */
+  isInForce(ban: Ban): boolean {
+    return this.#rules.isInForce(ban);
   }
 
   /** null: unknown. */
@@ -255,10 +267,9 @@ export class DataPlane implements PairInstaller {
     let opened: KernelFilter | null = null;
     try {
       opened = kernel.open(optionsOf(this.#dataplane));
-      this.#setsInForce = null;
       this.#putListsInto(opened);
       // Before the rules that name them.
-      this.#putSetsInto(opened);
+      this.#sets.putInto(opened);
       this.#filter = opened;
       this.#rules.begin(opened);
       putPairs();
@@ -310,7 +321,7 @@ export class DataPlane implements PairInstaller {
   #watch(): void {
     if (this.#filter !== null) {
       this.#watchInterfaces(this.#filter);
-      this.#putSets(this.#filter);
+      this.#sets.put(this.#filter);
     } else if (this.#isWanted && this.#options.monotonicMs() >= this.#notBeforeMs) {
       this.#open();
     }
@@ -342,21 +353,6 @@ export class DataPlane implements PairInstaller {
     const own = new OwnInfrastructure(this.#config).prefixes();
     filter.setWhitelist(unique([...this.#config.protectedWhitelist, ...own]));
     filter.setForwardNetworks(unique(this.#config.networks));
-  }
-
-  /** Those that changed. If the kernel refuses, the old ones stay in force, and they are tried again in a second. */
-  #putSets(filter: KernelFilter): void {
-    try {
-      this.#putSetsInto(filter);
-    } catch (cause) {
-      this.#options.observer.fault("sets", cause);
-    }
-  }
-
-  #putSetsInto(filter: KernelFilter): void {
-    const sets = this.#options.prefixSets?.forKernel() ?? null;
-    if (sets !== null && sets !== this.#setsInForce) filter.setNamedSets(sets);
-    this.#setsInForce = sets;
   }
 
   #withoutThrowing(step: () => void): void {

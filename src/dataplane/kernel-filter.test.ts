@@ -116,7 +116,9 @@ describe.skipIf(bpfUnavailable !== null)(`filter${bpfUnavailable === null ? "" :
       expect(filter.status().origin).toBe("adopted");
       expect(pinnedNames()).toEqual(["b", "a"]);
       const next = await buildNamedSets([]);
-      filter.setNamedSets(next);
+      const exchanged = filter.exchangeNamedSets(next);
+      next.close();
+      await exchanged;
       expect(pinnedNames()).toEqual([]);
     });
 
@@ -132,6 +134,7 @@ describe.skipIf(bpfUnavailable !== null)(`filter${bpfUnavailable === null ? "" :
       sets.close();
       expect(() => sets.size()).toThrow("named sets is closed");
       expect(() => filter.setNamedSets(sets)).toThrow("named sets is closed");
+      expect(filter.exchangeNamedSets(sets)).rejects.toThrow("named sets is closed");
       expect(() => filter.setNamedSets({} as typeof sets)).toThrow("sets must be named sets of the addon");
     });
   });

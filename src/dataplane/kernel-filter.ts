@@ -102,6 +102,8 @@ export interface KernelFilter {
    * earlier process left are in force until then. Blocks some milliseconds, until no packet is judged by the old ones.
    */
   setNamedSets(sets: NamedSets): void;
+  /** The same off the event loop: the kernel waits until no program reads the sets before. Rejects with an Error. */
+  exchangeNamedSets(sets: NamedSets): Promise<void>;
   /** Destinations that are forwarded beside those of the tunnels; null: all. */
   setForwardNetworks(prefixes: readonly Prefix[] | null): void;
   status(): FilterStatus;
@@ -212,6 +214,10 @@ class AddonFilter implements KernelFilter {
 
   setNamedSets(sets: NamedSets): void {
     this.native.setNamedSets(sets);
+  }
+
+  async exchangeNamedSets(sets: NamedSets): Promise<void> {
+    await this.native.exchangeNamedSets(sets);
   }
 
   setForwardNetworks(prefixes: readonly Prefix[] | null): void {

@@ -52,6 +52,18 @@ export const OPERATOR_ENTRIES_MAX = 16_384;
 export const FILTER_SCHEMA = 8;
 /** Tunnels that packets can be forwarded into. */
 export const FORWARD_TUNNELS_MAX = 64;
+/** Threads of a source of flow telemetry, and bytes of the receive buffer of each. */
+export const FLOW_THREADS_MAX = 64;
+export const RECEIVE_BUFFER_MIN = 65_536;
+export const RECEIVE_BUFFER_MAX = 1_073_741_824;
+/** Exporters of a source, those of a source without rules, rules of exporters, and of them those of one site. */
+export const EXPORTERS_MAX = 4096;
+export const UNLISTED_EXPORTERS_MAX = 64;
+export const EXPORTER_RULES_MAX = 4096;
+export const SITE_RULES_MAX = 64;
+/** Interfaces of an exporter that are counted one by one, and texts that name its external or internal ones. */
+export const EXPORTER_INTERFACES_MAX = 512;
+export const INTERFACE_PATTERNS_MAX = 256;
 
 /** In the order in which thresholds are judged, and in which the columns of rates have them. */
 export const METRICS = [
@@ -79,6 +91,8 @@ export const PARSE_ERRORS = [
   "truncated_ipv6",
   "bad_ipv6_header",
 ] as const;
+/** What packets can be taken out of. */
+export const ENCAPSULATIONS = ["mpls", "pppoe", "gre", "erspan", "ipip", "6in4", "vxlan", "geneve", "gtp_u"] as const;
 /** What the filter decides: exactly one for each packet. */
 export const FILTER_VERDICTS = [
   "pass_not_ip",
@@ -159,6 +173,25 @@ export const FORWARD_OUTCOMES = [
   "kernel_refresh",
 ] as const;
 export const TUNNEL_KINDS = ["gre", "ipip", "vxlan"] as const;
+/** Of flow telemetry: see native-flow.d.ts. */
+export const FLOW_PROTOCOLS = ["netflow5", "netflow9", "ipfix", "sflow5"] as const;
+export const FLOW_DIRECTIONS = ["ingress", "egress", "both"] as const;
+export const FLOW_LEFT_OUT = ["direction", "interface", "unknown_interface", "site", "late"] as const;
+export const INTERFACE_ROLES = ["unset", "external", "internal", "other", "unknown"] as const;
+export const FLOW_UNDECODED = [
+  "version",
+  "length",
+  "template_unknown",
+  "template_room",
+  "bad_template",
+  "bound",
+  "field_length",
+  "without_address",
+  "truncated_record",
+  "header",
+  "sample_format",
+] as const;
+export const SAMPLING_ORIGINS = ["header", "options", "record", "sample", "unknown", "configured"] as const;
 
 /** A sampled header (sample_record): its size, where its fields begin, and how much of a frame it holds. */
 export const SAMPLE_RECORD = {

@@ -16,13 +16,14 @@ import type {
   FILTER_ORIGINS,
   FILTER_VERDICTS,
   FORWARD_OUTCOMES,
-  PACES,
   PINNED_STATES,
-  SOURCE_STATES,
   TUNNEL_KINDS,
   XDP_MODES,
-  ZERO_COPIES,
 } from "./native-constants.ts";
+import type { FlowSource, FlowSourceOptions } from "./native-flow.d.ts";
+import type { Encapsulation, Source, SourceOptions, SourceStatus } from "./native-source.d.ts";
+
+export type { Encapsulation, QueueStats, SamplingRate, Source, SourceOptions, SourceStatus } from "./native-source.d.ts";
 
 type XdpMode = (typeof XDP_MODES)[number];
 
@@ -36,84 +37,6 @@ export interface EngineOptions {
   readonly clock: (typeof CLOCKS)[number];
   /** A host without packets for this time leaves the table. */
   readonly idleMs: number;
-}
-
-export type SourceOptions =
-  | {
-      readonly kind: "af_xdp";
-      readonly interface: string;
-      /** null: all RX queues of the interface. */
-      readonly queues: readonly number[] | null;
-      readonly xdpMode: XdpMode;
-      readonly zeroCopy: (typeof ZERO_COPIES)[number];
-      /** The CPU for each queue's worker in turn; empty: not pinned. */
-      readonly cpus: readonly number[];
-      readonly samplingRate?: SamplingRate;
-    }
-  | {
-      readonly kind: "xdp_inline";
-      readonly interface: string;
-      readonly xdpMode: XdpMode;
-      /** One header in `sampleEvery` is copied out for samples. */
-      readonly sampleEvery: number;
-      readonly cpus: readonly number[];
-    }
-  | {
-      readonly kind: "pcap_live";
-      readonly interface: string;
-      readonly cpus: readonly number[];
-      readonly samplingRate?: SamplingRate;
-    }
-  | {
-      readonly kind: "pcap_file";
-      readonly path: string;
-      readonly pace: (typeof PACES)[number];
-      readonly samplingRate?: SamplingRate;
-    };
-
-/**
- * One frame in this number arrives, and each counts as so many: 1 to SAMPLING_RATE_MAX, absent: 1. The numbers of
- * QueueStats are those of the frames that arrive.
- */
-export type SamplingRate = number;
-
-export interface QueueStats {
-  readonly interface: string;
-  /** -1 for a source without queues. */
-  readonly queue: number;
-  readonly receivedPackets: number;
-  readonly receivedBytes: number;
-  /** Counted for a host, or for a network because the host table was full (untracked). */
-  readonly countedPackets: number;
-  readonly untrackedPackets: number;
-  /** Packets with neither address in the networks. */
-  readonly foreignPackets: number;
-  /** Frames that are not counted, by reason; the keys are PARSE_ERRORS. */
-  readonly parseErrors: Readonly<Record<string, number>>;
-  readonly droppedRingFull: number;
-  /** No free buffer: the worker is too slow. With zero copy: the driver's failed attempts, not frames. */
-  readonly droppedFillEmpty: number;
-  /** Other drops that the kernel reports, and frames that the XDP program could not pass to a socket. */
-  readonly droppedKernel: number;
-  /** Sampled headers that did not fit; their packets were counted. */
-  readonly lostSamples: number;
-}
-
-export interface SourceStatus {
-  /**
-   * `ended`: a capture file was read to its end. `failed`: `error` names the cause and the remedy; an interface is
-   * retried about once a second, a damaged capture file is not.
-   */
-  readonly state: (typeof SOURCE_STATES)[number];
-  /** What is in use, for example "native, copy mode, 4 queues, real-time priority". */
-  readonly mode: string;
-  readonly error: string | null;
-  readonly queues: readonly QueueStats[];
-}
-
-export interface Source {
-  status(): SourceStatus;
-  close(): void;
 }
 
 export interface Replay {
@@ -166,7 +89,9 @@ export interface Engine {
    * filters in one program, in this order; it must be opened after the filter was attached.
    */
   openSource(options: SourceOptions, filter?: Filter | null): Source;
-  openReplay(path: string): Replay;
+  /** Throws an Error that names port and remedy. */
+  openFlowSource(options: FlowSourceOptions): FlowSource;
+  openReplay(path: string, options?: { readonly decapsulate: readonly Encapsulation[] }): Replay;
   /**
    * Folds all workers' counts into the windows on a thread of its own. Only one call at a time. Not with the capture
    * clock.
@@ -323,6 +248,8 @@ export interface Filter {
   setWhitelist(addresses: Uint8Array, lengths: Uint8Array): void;
   /** Puts all named sets in force at once in place of those before. Waits some milliseconds for the kernel. */
   setNamedSets(sets: NamedSets): void;
+  /** As setNamedSets(), off the event loop. The filter may be closed meanwhile. */
+  exchangeNamedSets(sets: NamedSets): Promise<void>;
   /** Destinations that are forwarded beside those of tunnels; null, null: all. Nothing where the kernel forwards. */
   setForwardNetworks(addresses: Uint8Array | null, lengths: Uint8Array | null): void;
   status(): FilterStatus;

@@ -24,25 +24,34 @@ export function withSets(rules: OperatorKernelRules, bitOf: SetBitOf): OperatorK
   };
 }
 
+/** How many rules the kernel takes, and how many of them may ask for details. */
+interface Room {
+  readonly rules: number;
+  readonly detailed: number;
+}
+
 /** The first ones for which the kernel has room: it takes all rules or none, and those of bans must not wait for these. */
-export function withinRoom(rules: OperatorKernelRules, room: number): OperatorKernelRules {
-  const beyond = rules.rules.length - room;
-  if (beyond <= 0) return rules;
-  const kept = new Set(rules.rules.slice(0, room));
+export function withinRoom(rules: OperatorKernelRules, room: Room): OperatorKernelRules {
+  const kept = new Set(withinDetails(rules.rules, room.detailed).slice(0, Math.max(0, room.rules)));
+  if (kept.size === rules.rules.length) return rules;
   const destinations = rules.destinations.map((list) => ({
     ...list,
     rules: list.rules.filter((one) => kept.has(one)),
   }));
-  return { rules: [...kept], destinations, leftOut: rules.leftOut + beyond };
+  return { rules: [...kept], destinations, leftOut: rules.leftOut + rules.rules.length - kept.size };
 }
 
 /** Without rules that ask for details beyond the room for such; what else their bans have stays. */
 export function withinDetails<Rule extends { readonly details?: RuleDetails }>(
   rules: readonly Rule[],
   room: number,
-): Rule[] {
+): readonly Rule[] {
   let left = room;
   return rules.filter(({ details }) => details === undefined || left-- > 0);
+}
+
+export function detailedOf(rules: readonly { readonly details?: RuleDetails }[]): number {
+  return rules.reduce((count, { details }) => count + (details === undefined ? 0 : 1), 0);
 }
 
 /** Whether all sets that are asked for are in force. */

@@ -20,21 +20,32 @@ import {
   tcp,
   udp,
 } from "../../test/fixtures/packets/frames.ts";
+import { encapsulated } from "../../test/fixtures/packets/tunnels.ts";
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
 import { addressToBytes, parseAddress } from "../net/address.ts";
 import { allocateHostRows } from "../traffic/host-rows.ts";
 import { METRICS } from "../traffic/rates.ts";
 import { loadAddon } from "./addon.ts";
+import { ENCAPSULATIONS } from "./native-constants.ts";
 
 const PACKETS = 2000;
 const SEED = Number(process.env["SEED"] ?? Date.now() % 1_000_000);
 const V4 = { src: "198.51.100.7", dst: "203.0.113.9" };
+const FOREIGN = { src: "198.51.100.7", dst: "192.0.2.9" };
 const V6 = { src: "2001:db8::7", dst: "2001:db8:1::9" };
 
 const directory = mkdtempSync(join(tmpdir(), "floodwall-agreement-"));
 afterAll(() => rmSync(directory, { recursive: true }));
 
-function randomFrame(random: () => number): Uint8Array {
+interface Sent {
+  readonly frame: Uint8Array;
+  /** The packet that counts, in a frame of its own, and with how many bytes. */
+  readonly counted: Uint8Array;
+  readonly bytes: number;
+}
+
+/** Every other one in a tunnel, behind labels or in PPPoE. */
+function randomFrame(random: () => number): Sent {
   const below = (bound: number) => Math.floor(random() * bound);
   const payload = new Uint8Array(below(600));
   const isV6 = random() < 0.5;
@@ -44,20 +55,27 @@ function randomFrame(random: () => number): Uint8Array {
     tcp({ ...ports, flags }),
     udp(ports),
     isV6 ? icmpv6(payload) : icmp(payload),
-    gre(ip(V4, udp())),
+    // What is inside goes to no network, so the packet around it counts.
+    gre(ip(FOREIGN, udp())),
     protocol(89, payload),
   ];
   const extensions = Array.from({ length: below(3) }, () => ({ type: 60, bytes: new Uint8Array(8 * (1 + below(3))) }));
   const fields: IpFields = isV6 ? { ...V6, extensions } : { ...V4, options: new Uint8Array(4 * below(6)).fill(1) };
   const vlans = random() < 0.3 ? [below(4095)] : [];
-  return ethernet(ip(fields, transports[below(transports.length)] as Transport), { vlans, padTo: FRAME_BYTES_MIN });
+  const packet = ip(fields, transports[below(transports.length)] as Transport);
+  const plain = ethernet(packet, { vlans, padTo: FRAME_BYTES_MIN });
+  if (random() < 0.5) return { frame: plain, counted: plain, bytes: plain.length };
+  const carriers = encapsulated(packet);
+  const [kind, frame] = carriers[below(carriers.length)] ?? carriers[0] ?? ["gre", plain];
+  const counted = ethernet(packet);
+  return { frame, counted, bytes: kind === "mpls" || kind === "pppoe" ? frame.length : counted.length };
 }
 
 /** Packets by destination and metric (without its unit), as the other decoder has them. */
-function decode(frames: readonly Uint8Array[]): Map<string, number> {
+function decode(sent: readonly Sent[]): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const frame of frames) {
-    const buffer = Buffer.from(frame);
+  for (const { counted, bytes } of sent) {
+    const buffer = Buffer.from(counted);
     const link = Ethernet(buffer);
     const isV6 = link.info.type === 0x86dd;
     const { info, offset } = isV6 ? IPV6(buffer, link.offset) : IPV4(buffer, link.offset);
@@ -65,7 +83,7 @@ function decode(frames: readonly Uint8Array[]): Map<string, number> {
     expect(info.dstaddr).toBe(isV6 ? "20:01:0d:b8:00:01:00:00:00:00:00:00:00:00:00:09" : V4.dst);
     for (const name of classesOf(info.protocol, buffer, offset)) {
       counts.set(`${host} ${name}pps`, (counts.get(`${host} ${name}pps`) ?? 0) + 1);
-      counts.set(`${host} ${name}mbps`, (counts.get(`${host} ${name}mbps`) ?? 0) + frame.length);
+      counts.set(`${host} ${name}mbps`, (counts.get(`${host} ${name}mbps`) ?? 0) + bytes);
     }
   }
   return counts;
@@ -86,7 +104,7 @@ async function count(frames: readonly Uint8Array[]): Promise<Map<string, number>
   const windows = { windowMs: 1000, tickMs: 100, idleMs: 60_000 };
   const engine = loadAddon().openEngine({ maxHosts: 64, countOutgoing: false, clock: "capture", ...windows });
   engine.setNetworks(networksOf(["203.0.113.0/24", "2001:db8:1::/48"]));
-  engine.openReplay(path).advance();
+  engine.openReplay(path, { decapsulate: ENCAPSULATIONS }).advance();
   const counts = new Map<string, number>();
   for (const host of [V4.dst, V6.dst]) {
     const rows = allocateHostRows(1);
@@ -104,7 +122,8 @@ async function count(frames: readonly Uint8Array[]): Promise<Map<string, number>
 describe("the counter and an independent decoder", () => {
   test(`agree on ${PACKETS} generated packets (SEED=${SEED})`, async () => {
     const random = seededRandom(SEED);
-    const frames = Array.from({ length: PACKETS }, () => randomFrame(random));
-    expect(Object.fromEntries(await count(frames))).toEqual(Object.fromEntries(decode(frames)));
+    const sent = Array.from({ length: PACKETS }, () => randomFrame(random));
+    const frames = sent.map(({ frame }) => frame);
+    expect(Object.fromEntries(await count(frames))).toEqual(Object.fromEntries(decode(sent)));
   });
 });

@@ -35,6 +35,8 @@ import type { PrefixSetView } from "../prefixset/prefix-sets.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import type { BlockRequest, Pair } from "../sourceblock/source-block.ts";
 import type { BlockAnswer, SourceBlockView, UnblockAnswer } from "../sourceblock/source-blocks.ts";
+import type { ExporterState } from "../telemetry/exporters.ts";
+import type { TelemetryView } from "../telemetry/telemetry-view.ts";
 import type { PacketOutcome } from "../traffic/packet-outcome.ts";
 import type { CapturedPacket } from "../traffic/pcap-file.ts";
 import type { Rates, Thresholds } from "../traffic/rates.ts";
@@ -71,6 +73,8 @@ export interface Backend {
   groupRates(): readonly GroupRatesView[] | null;
   /** In the configuration's order. */
   prefixSets(): readonly PrefixSetView[];
+  /** null: no flow telemetry is configured. */
+  telemetry(): TelemetryView | null;
   /** The configuration in force, which may differ from the file after a reload: `needsRestart` names those keys. */
   configured(): Configured;
   /** Active, refused and ended, in no order. */
@@ -161,6 +165,8 @@ export interface StatusView {
   /** null: none is configured. */
   readonly dataplane: DataPlaneView | null;
   readonly storage: StorageView;
+  /** Exporters of flow telemetry by state; null: none is configured. */
+  readonly telemetry: Readonly<Record<ExporterState, number>> | null;
   /** What this machine lacks for the configuration; null: no check has finished. */
   readonly machineProblems: readonly Item[] | null;
 }

@@ -38,6 +38,7 @@ import { rulesRoute, scrubNodesRoute, scrubReportRoute } from "./routes/scrub.ts
 import { sessionRoute } from "./routes/session.ts";
 import { sourceBlockRoute, sourcesRoute, sourceUnblockRoute } from "./routes/sources.ts";
 import { statusRoute } from "./routes/status.ts";
+import { telemetryRoute } from "./routes/telemetry.ts";
 import { topTrafficRoute } from "./routes/top-traffic.ts";
 import { totalTrafficRoute, trafficRoute } from "./routes/traffic.ts";
 import type { Slicing } from "./table-pass.ts";
@@ -78,6 +79,7 @@ export function routesOf(sources: RouteSources): readonly Route[] {
     hostsRoute(backend, pages, snapshots),
     hostgroupsRoute(backend),
     prefixSetsRoute(backend, clock),
+    telemetryRoute(backend),
     configRoute(backend),
     bansRoute(backend, slicing),
     banPreviewRoute(backend),

@@ -3,7 +3,7 @@
  * folders read them.
  */
 
-import type { XDP_FEATURES } from "../dataplane/native-constants.ts";
+import type { ENCAPSULATIONS, XDP_FEATURES } from "../dataplane/native-constants.ts";
 
 export interface MachineFindings {
   /**
@@ -89,6 +89,8 @@ export type ProgramVariant =
       readonly filters: boolean;
       readonly countsOutgoing: boolean;
       readonly maxHosts: number;
+      /** Absent: nothing is taken apart. */
+      readonly decapsulate?: readonly (typeof ENCAPSULATIONS)[number][];
     };
 
 /** The result of loading a program without attaching it. */

@@ -1,6 +1,7 @@
 /** What a configuration needs from the machine: interfaces and their uses, kernel programs, other programs. */
 import type { CaptureInterface, Config } from "../config/config.ts";
 import type { ScrubAgentConfig } from "../config/scrub-agent-config.ts";
+import type { Encapsulation } from "../config/sections/capture-tunnels.ts";
 import type { DataplaneConfig } from "../config/sections/dataplane.ts";
 import type { InterfaceFindings, ProgramVariant } from "./machine.ts";
 
@@ -15,6 +16,8 @@ export interface InterfaceNeed {
   /** Queues captured as a mirror port; null: all of them. */
   readonly queues: readonly number[] | null;
   readonly zeroCopy: "auto" | "on" | "off";
+  /** What the inline counter takes apart; absent: nothing. */
+  readonly decapsulate?: readonly Encapsulation[];
   /** The configuration keys that name it, for the remedy if it does not exist. */
   readonly keys: readonly string[];
 }
@@ -28,24 +31,28 @@ export interface MachineNeeds {
   readonly pinPath: string | null;
   /** Whether the service starts gobgpd. */
   readonly gobgpd: boolean;
+  /** Whether flow records are received, whose buffer only CAP_NET_ADMIN makes larger than net.core.rmem_max. */
+  readonly receivesFlows: boolean;
 }
 
 /** Frames above this MTU come in several buffers; the addon uses the same number. */
 const SINGLE_BUFFER_MTU = 1500;
 
-export function needsOf({ capture, dataplane, bgp }: Config): MachineNeeds {
+export function needsOf({ capture, telemetry, dataplane, bgp }: Config): MachineNeeds {
   return {
     interfaces: interfaceNeeds(capture?.interfaces ?? [], dataplane),
     countsOutgoing: capture?.countOutgoing ?? false,
     maxHosts: capture?.maxHosts ?? 1,
     pinPath: dataplane?.enabled === true ? dataplane.pinPath : null,
     gobgpd: bgp?.speaker === "managed",
+    receivesFlows: telemetry !== null,
   };
 }
 
 export function needsOfNode({ dataplane }: ScrubAgentConfig): MachineNeeds {
   const interfaces = interfaceNeeds([], dataplane);
-  return { interfaces, countsOutgoing: false, maxHosts: 1, pinPath: dataplane.pinPath, gobgpd: false };
+  const { pinPath } = dataplane;
+  return { interfaces, countsOutgoing: false, maxHosts: 1, pinPath, gobgpd: false, receivesFlows: false };
 }
 
 /** Whether the addon must read any part of it. */
@@ -73,7 +80,7 @@ export function programsFor(
 }
 
 function* variantsOn(
-  { uses }: InterfaceNeed,
+  { uses, decapsulate }: InterfaceNeed,
   { countsOutgoing, maxHosts }: MachineNeeds,
   hasFragments: boolean,
 ): Generator<ProgramVariant> {
@@ -81,7 +88,8 @@ function* variantsOn(
   if (uses.includes("mirror")) yield { program: "mirror" };
   if (filters) yield { program: "filter", hasFragments };
   if (!uses.includes("inline")) return;
-  const inline = { program: "inline", hasFragments, countsOutgoing, maxHosts } as const;
+  const opened = decapsulate === undefined ? {} : { decapsulate };
+  const inline = { program: "inline", hasFragments, countsOutgoing, maxHosts, ...opened } as const;
   yield { ...inline, filters: false };
   if (filters) yield { ...inline, filters: true };
 }
@@ -103,6 +111,7 @@ function interfaceNeeds(captured: readonly CaptureInterface[], dataplane: Datapl
       xdpMode: modes.find((mode) => mode !== "auto") ?? modes[0] ?? null,
       queues: capture?.queues ?? null,
       zeroCopy: capture?.zeroCopy ?? "off",
+      ...(capture !== null && capture.decapsulate.length > 0 && { decapsulate: capture.decapsulate }),
       keys: [...(capture === null ? [] : ["capture.interfaces"]), ...(isFiltered ? ["dataplane.interfaces"] : [])],
     };
   });

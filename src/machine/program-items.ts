@@ -32,6 +32,7 @@ function variantText(variant: ProgramVariant): string {
   const details = [
     ...(variant.program === "inline" && variant.filters ? ["filtering"] : []),
     ...(variant.program === "inline" && variant.countsOutgoing ? ["counting what hosts send"] : []),
+    ...(variant.program === "inline" && variant.decapsulate !== undefined ? ["taking tunnels apart"] : []),
     ...(variant.program !== "mirror" && variant.hasFragments ? ["frames in pieces"] : []),
   ];
   return details.length === 0 ? name : `${name} (${details.join(", ")})`;

@@ -11,6 +11,7 @@ function uselessFor(file: object, ports: readonly number[] = []): string {
   return uselessCapabilities(needsOf(loaded.config), ports).join(" ").replaceAll("CAP_", "");
 }
 
+const TELEMETRY = { listen: [{ port: 2055 }], exporters: [{ address: "192.0.2.1", name: "edge1" }] };
 const capture = (interfaces: object) => ({ capture: { interfaces: [{ name: "eth0", ...interfaces }] } });
 
 test.each([
@@ -19,6 +20,7 @@ test.each([
   ["a mirror port", capture({ mode: "mirror" }), "NET_BIND_SERVICE"],
   ["libpcap", capture({ mode: "mirror", backend: "pcap" }), "NET_BIND_SERVICE NET_ADMIN PERFMON BPF"],
   ["an inline interface", capture({ mode: "inline" }), "NET_BIND_SERVICE NET_RAW"],
+  ["telemetry", { telemetry: TELEMETRY }, "NET_BIND_SERVICE PERFMON BPF NET_RAW"],
   ["the data plane alone", { dataplane: { interfaces: ["eth1"] } }, "NET_BIND_SERVICE NET_RAW"],
 ])("%s", (_, file, useless) => {
   expect(uselessFor(file)).toBe(useless);

@@ -23,7 +23,8 @@ export function uselessCapabilities(needs: MachineNeeds, ports: readonly number[
   const bindsLowPort = ports.some((port) => port > 0 && port < 1024);
   return [
     ...(bindsLowPort ? [] : (["CAP_NET_BIND_SERVICE"] as const)),
-    ...(hasXdp ? [] : (["CAP_NET_ADMIN", "CAP_PERFMON", "CAP_BPF"] as const)),
+    ...(hasXdp || needs.receivesFlows ? [] : (["CAP_NET_ADMIN"] as const)),
+    ...(hasXdp ? [] : (["CAP_PERFMON", "CAP_BPF"] as const)),
     ...(capturesFrames ? [] : (["CAP_NET_RAW"] as const)),
   ];
 }

@@ -21,4 +21,6 @@ export interface BanEngineOptions extends Sources {
   readonly onFault: (cause: unknown) => void;
   /** How long an attack has not been held, ms; 0: it is, or that is not known. */
   readonly unheldMs: (attack: Attack, wallMs: number) => number;
+  /** Whether what this machine itself does for the ban is in force. */
+  readonly isHere: (ban: Ban) => boolean;
 }

@@ -27,7 +27,7 @@ import { clampStart, isSameRefusal, newBan, refusalOf, rejected } from "./new-ba
 import { type BanTerms, type Circumstances, type Evidence, planOf } from "./plan.ts";
 import { areBanned, type MitigationPolicy, termsFor } from "./policy.ts";
 import { NOT_TRIED, RouteWatch } from "./route-watch.ts";
-import { RungClock } from "./rung-clock.ts";
+import { NEW_RUNG, RungClock } from "./rung-clock.ts";
 
 /** Bans that one tick checks: it bounds the time that a tick blocks the event loop. */
 export const BANS_REVIEWED = 2000;
@@ -57,7 +57,7 @@ export class BanEngine {
     this.#sources = { packetsOf, profileOf, makeRules, divertTo, nodeRules };
     this.#policy = options.policy;
     this.#unsaved = options.store;
-    this.#routes = new RouteWatch(options.announcer);
+    this.#routes = new RouteWatch(options.announcer, options.isHere);
     this.#rungs = new RungClock(options.unheldMs);
     this.#ended = new EndedBans(options.endedKept, (id) => this.#unsaved.queue(id, null));
     const tables = { active: this.#active, ended: this.#ended, attacks: this.#attacks };
@@ -172,6 +172,7 @@ export class BanEngine {
   /** The wall clock was set by `byMs`. Call this before any other method gets the new time. */
   clockStepped(byMs: number, wallMs: number): void {
     this.#clockSteps++;
+    this.#rungs.clockStepped(byMs);
     for (const ban of [...this.#active.values()]) {
       this.#routes.forget(ban.id);
       this.#guarded(() => this.#change(ban, next(ban, { kind: "clock_stepped", byMs }, wallMs)));
@@ -333,16 +334,16 @@ export class BanEngine {
     const status = this.#routes.statusOf(ban, wallMs);
     const settled = status.isSettled ? next(ban, { kind: "announced" }, wallMs) : ban;
     const present = this.#circumstances(ban.heldBy, status);
-    const unheldMs = this.#rungs.unheldMs(ban, present.attacks, wallMs);
-    const circumstances = { ...present, evidence, unheldMs };
-    const plan = planOf(settled, termsFor(this.#policy, ban.prefix), circumstances, wallMs);
+    const terms = termsFor(this.#policy, ban.prefix);
+    const rung = this.#rungs.see(ban, present.attacks, terms.ban.deescalateAfterSeconds, wallMs);
+    const plan = planOf(settled, terms, { ...present, evidence, rung }, wallMs);
     return next(settled, { kind: "planned", plan, isOut: status.isOut }, wallMs);
   }
 
   #circumstances(heldBy: readonly string[], { refusal, isTakenAgain } = NOT_TRIED): Circumstances {
     const { evidenceWaitMs } = this.#policy;
     const attacks = this.#attacks.of(heldBy);
-    return { ...this.#sources, attacks, refusal, isTakenAgain, evidence: "same", evidenceWaitMs, unheldMs: 0 };
+    return { ...this.#sources, attacks, refusal, isTakenAgain, evidence: "same", evidenceWaitMs, rung: NEW_RUNG };
   }
 
   /** The ban that the attack keeps in force, or else the ban of its prefix. */

@@ -6,6 +6,7 @@ import {
   banBy,
   classified,
   harness,
+  lasts,
   policy,
   started,
   under,
@@ -132,6 +133,104 @@ describe("a ban that scrubs", () => {
     expect(method(60_000)).toBe("flowspec");
     unheldMs = UNHELD_MS;
     expect(method(61_000)).toBe("blackhole");
+  });
+
+  describe("goes back to a milder rung", () => {
+    const ladder: Ladder = [
+      { afterSeconds: 0, action: "scrub" },
+      { afterSeconds: 10, action: "blackhole", unlessHeld: true },
+    ];
+    const AFTER_S = 60;
+    const box = (deescalateAfterSeconds = AFTER_S) => {
+      const state = { unheldMs: 0, isHere: true, wallMs: 0 };
+      const attack = classified(attackOn(), "udp_flood");
+      const made = harness(under({ ladder, ban: { deescalateAfterSeconds } }), {
+        ...{ unheldMs: () => state.unheldMs, isHere: () => state.isHere },
+      });
+      made.engine.attacksChanged([started(attack)], 0);
+      /** Second by second. `calm`: nothing above the thresholds comes in. Returns how often the method changed. */
+      const pass = (seconds: number, calm: boolean) => {
+        let changes = 0;
+        for (let i = 0; i < seconds; i++) {
+          const before = made.engine.banOf(attack)?.method;
+          state.wallMs += 1000;
+          made.engine.attacksChanged([lasts({ ...attack, calmSinceMs: calm ? 0 : null })], state.wallMs);
+          made.engine.tick(state.wallMs);
+          if (made.engine.banOf(attack)?.method !== before) changes++;
+        }
+        return changes;
+      };
+      /** It is not held. */
+      const climb = () => {
+        state.unheldMs = UNHELD_MS;
+        const changes = pass(11, false);
+        state.unheldMs = 0;
+        return changes;
+      };
+      return { ...made, attack, state, pass, climb, method: () => made.engine.banOf(attack)?.method };
+    };
+
+    test("after nothing above the thresholds came in for so long, and not while something does", () => {
+      const { pass, climb, method } = box();
+      climb();
+      expect(method()).toBe("blackhole");
+      expect(pass(3 * AFTER_S, false)).toBe(0);
+      expect(pass(AFTER_S, true)).toBe(0);
+      expect(pass(1, false)).toBe(0);
+      expect(pass(AFTER_S, true)).toBe(0);
+      expect(pass(2, true)).toBe(1);
+      expect(method()).toBe("scrub");
+      const never = box(0);
+      never.climb();
+      expect(never.pass(100 * AFTER_S, true)).toBe(0);
+    });
+
+    test("and keeps the harder one's route until the kernel has the milder one's rules", () => {
+      const { announcer, state, pass, climb, method } = box();
+      climb();
+      const route = [...announcer.wanted];
+      expect(route).toHaveLength(1);
+      state.isHere = false;
+      pass(AFTER_S + 30, true);
+      expect([method(), announcer.wanted]).toEqual(["scrub", route]);
+      state.isHere = true;
+      pass(1, true);
+      expect([method(), announcer.wanted]).toEqual(["scrub", []]);
+    });
+
+    test("each time half as often, where the attack waits behind the harder one", () => {
+      const { state, pass, climb, method } = box();
+      climb();
+      let changes = 0;
+      const hours = 12;
+      while (state.wallMs < hours * 3_600_000) {
+        // Behind a blackhole nothing comes in; beside scrubbing all of it.
+        if (method() === "blackhole") changes += pass(1, true);
+        else changes += climb();
+      }
+      expect(changes).toBeGreaterThanOrEqual(6);
+      expect(changes).toBeLessThanOrEqual(2 * Math.ceil(Math.log2((hours * 3600) / AFTER_S)));
+    });
+
+    test("after the same time where the clock is set meanwhile", () => {
+      const { engine, state, pass, climb } = box();
+      climb();
+      pass(AFTER_S - 10, true);
+      for (const byMs of [86_400_000, -7 * 86_400_000]) {
+        state.wallMs += byMs;
+        engine.clockStepped(byMs, state.wallMs);
+        expect(pass(1, true)).toBe(0);
+      }
+      expect(pass(10, true)).toBe(1);
+    });
+
+    test("but not by itself from an operator's ban", async () => {
+      const { engine, state, pass, climb, method } = box();
+      climb();
+      await banBy(engine, victim, state.wallMs);
+      expect(pass(3 * AFTER_S, true)).toBe(0);
+      expect(method()).toBe("blackhole");
+    });
   });
 
   test("goes on to FlowSpec when its rung ends", () => {

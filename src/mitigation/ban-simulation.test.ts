@@ -42,10 +42,15 @@ const TARGETS = [
 /** What spread attacks begin with, and the widest that they become. */
 const PARTS = ["192.0.2.128/29", "192.0.2.136/29", "192.0.2.160/29", "192.0.2.192/29"];
 const WIDEST = 25;
-const rung = (afterSeconds: number, action: Action) => ({ afterSeconds, action });
+const rung = (afterSeconds: number, action: Action, unlessHeld = false) => ({
+  afterSeconds,
+  action,
+  ...(unlessHeld && { unlessHeld }),
+});
 const LADDERS: readonly Ladder[] = [
   [rung(0, "none"), rung(20, "flowspec"), rung(90, "blackhole")],
   [rung(0, "flowspec"), rung(60, "divert"), rung(300, "blackhole")],
+  [rung(0, "scrub"), rung(1, "flowspec", true), rung(2, "blackhole", true)],
 ];
 const STATES: readonly RouteState[] = [
   { kind: "announced" },
@@ -75,6 +80,13 @@ class BanSimulation {
   readonly #attacks = new Map<string, Attack>();
   /** Where diverted traffic goes; null: no nodes are configured. */
   #nodes: NodeTarget | null = null;
+  /** What this machine drops does not hold the attacks; and it has the rules of the bans. */
+  #isUnheld = false;
+  #isHere = true;
+  /** It had, at some time since the last look. */
+  #wasHere = true;
+  /** By ban: its rung, and its routes, as they were last. */
+  readonly #rungs = new Map<string, Pick<Ban, "step" | "measure" | "retiring">>();
   /** By ban, as they were last. */
   readonly #prefixes = new Map<string, string>();
   /** The cap may be lowered below what is banned already. */
@@ -103,6 +115,8 @@ class BanSimulation {
       [6, "unban", () => this.#order((engine, target) => engine.unban(target, this.#wallMs))],
       [25, "routes", () => this.#moveRoutes()],
       [2, "nodes", () => this.#moveNodes()],
+      [10, "attack calms or comes back", () => this.#calmAttack()],
+      [4, "held", () => this.#moveHeld()],
       [2, "reload", () => this.#reload()],
       [2, "restart", () => this.#restart()],
       [1, "clock set", () => this.#setClock()],
@@ -187,13 +201,27 @@ class BanSimulation {
     if (this.#chance.oneIn(3)) states.clear();
   }
 
+  /** The engine hears of it with the next tick. */
+  #calmAttack(): void {
+    const attack = this.#attack();
+    if (attack === undefined) return;
+    this.#attacks.set(attack.id, { ...attack, calmSinceMs: attack.calmSinceMs === null ? 0 : null });
+  }
+
+  #moveHeld(): void {
+    this.#isUnheld = this.#chance.oneIn(2);
+    this.#isHere = this.#chance.oneIn(2);
+    this.#wasHere ||= this.#isHere;
+  }
+
   #moveNodes(): void {
     this.#nodes = this.#chance.oneOf(NODES);
   }
 
   #newRun(file = new MemoryState()): ReturnType<typeof harness> {
     const newId = () => `ban-${++this.#ids}`;
-    return harness(this.#overrides, { endedKept: 50, divertTo: () => this.#nodes, newId }, file);
+    const here = { unheldMs: () => (this.#isUnheld ? 60_000 : 0), isHere: () => this.#isHere };
+    return harness(this.#overrides, { endedKept: 50, divertTo: () => this.#nodes, newId, ...here }, file);
   }
 
   #reload(): void {
@@ -228,10 +256,11 @@ class BanSimulation {
     const chance = this.#chance;
     const ladder = chance.oneIn(2) ? {} : { ladder: chance.oneOf(LADDERS) };
     const fallback = chance.oneOf(["none", "flowspec", "divert", "blackhole"] as const);
+    const deescalateAfterSeconds = chance.oneOf([0, 20]);
     const repeats = { repeatWindowSeconds: chance.oneOf([0, 300]), cooldownSeconds: chance.oneOf([0, 120]) };
     const [isSmaller, isLonger] = [chance.oneIn(6), chance.oneIn(6)];
     return {
-      ...under({ method: chance.oneOf(METHODS), ...ladder, ban: { fallback, ...repeats } }),
+      ...under({ method: chance.oneOf(METHODS), ...ladder, ban: { fallback, deescalateAfterSeconds, ...repeats } }),
       spread: chance.oneIn(5) ? null : this.#newSpread(),
       dryRun: chance.oneIn(8),
       evidenceWaitMs: chance.oneOf([0, 1000]),
@@ -274,6 +303,7 @@ class BanSimulation {
         "the store has other bans",
       ],
     ];
+    this.#wasHere = this.#isHere;
     return promises.flatMap(([isKept, fault]) => (isKept ? [] : [fault]));
   }
 
@@ -297,8 +327,19 @@ class BanSimulation {
       [!holders.includes(undefined), `${target} is held by an attack that is over`],
       [ban.manual || heldBy.length > 0 || isHeld, `${target} is banned for nothing`],
       [!ban.dryRun || wantedRoutes(ban).length === 0, `${target} is virtual and announced`],
+      [this.#keepsRoutes(ban), `${target} scrubs, and its routes went before this machine had its rules`],
       [ban.retiring.length <= 8, `${target} has ${ban.retiring.length} routes of before`],
     ];
+  }
+
+  /** The routes of before stay while this machine has not what takes their place. */
+  #keepsRoutes(ban: Ban): boolean {
+    const before = this.#rungs.get(ban.id);
+    this.#rungs.set(ban.id, ban);
+    if (before !== undefined && ban.step < before.step) this.seen.add("eased");
+    if (!this.#wasHere && ban.measure.kind === "scrub" && ban.retiring.length > 0) this.seen.add("kept till here");
+    if (before?.measure.kind !== "scrub" || ban.measure.kind !== "scrub" || ban.dryRun) return true;
+    return this.#wasHere || ban.retiring.length >= before.retiring.length;
   }
 
   #note(ban: Ban): void {
@@ -336,7 +377,7 @@ test.each(seeds)("invariants of bans hold under random events (SEED=%d)", async 
     expect([...simulation.seen].sort()).toEqual(
       expect.arrayContaining([
         ...["blackhole", "divert", "flowspec", "moved", "prefix", "rejected", "repeat", "retiring", "withdrawn"],
-        ...["node", "nodes lost", "held"],
+        ...["node", "nodes lost", "held", "eased", "kept till here"],
       ]),
     );
     expect(simulation.simulatedMs).toBeGreaterThan(3_600_000);

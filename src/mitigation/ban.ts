@@ -82,6 +82,11 @@ export function banChangeKind({ ban, previous }: BanChange): BanChangeKind | nul
   return isSameMeasure(ban.measure, previous.measure) ? null : "changed";
 }
 
+/** The rung that the ban went back from, to an earlier one of its ladder; null: it did not. */
+export function rungLeft({ ban, previous }: BanChange): number | null {
+  return previous !== null && ban.state === "active" && ban.step < previous.step ? previous.step : null;
+}
+
 export type BanEvent =
   /** The attack continues: the expiry is extended. */
   | { readonly kind: "attack_lasts"; readonly attackId: string; readonly ttlSeconds: number }

@@ -39,15 +39,19 @@ export interface Climb {
   readonly step: number;
   /** How long the attack has not been held on that rung. */
   readonly unheldMs: number;
+  /** Nothing above the thresholds has come in on that rung for long enough. */
+  readonly isEased: boolean;
 }
 
 /**
  * Index of the highest rung that is due. A manual ban acts at once: it skips rungs that only watch. Rungs that wait for
- * an attack that is not held are climbed one by one, and not left again, since on them it is held.
+ * an attack that is not held are climbed one by one, and stay due, since on them it is held: until the attack is eased,
+ * when the ban goes back by one, and no further than to the rung that is due by time alone.
  */
-export function dueStep(ladder: Ladder, { elapsedMs, isManual, step: present, unheldMs }: Climb): number {
+export function dueStep(ladder: Ladder, { elapsedMs, isManual, step: on, unheldMs, isEased }: Climb): number {
+  const present = isEased ? on - 1 : on;
   let step = isManual ? Math.max(0, firstActing(ladder)) : 0;
-  const isClimbing = unheldMs >= UNHELD_MS;
+  const isClimbing = !isEased && unheldMs >= UNHELD_MS;
   let climbed = false;
   for (const [i, { afterSeconds, unlessHeld = false }] of ladder.entries()) {
     if (elapsedMs < afterSeconds * 1000) break;

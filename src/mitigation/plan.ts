@@ -22,6 +22,7 @@ import {
   withAction,
 } from "./measure.ts";
 import type { Rule } from "./rules/rule.ts";
+import type { RungState } from "./rung-clock.ts";
 import type { ScrubFilter } from "./scrub/scrub-filter.ts";
 
 /** The configuration for one prefix. */
@@ -62,8 +63,8 @@ export interface Circumstances {
   /** Whether a method that was refused, and replaced by the fallback, may be tried again. */
   readonly isTakenAgain: (method: Method) => boolean;
   readonly evidence: Evidence;
-  /** How long the attacks have not been held on the ban's rung, ms: the longest of them. */
-  readonly unheldMs: number;
+  /** What the ban's rung has come to. */
+  readonly rung: RungState;
   readonly packetsOf: (attack: Attack) => readonly SampledPacket[];
   readonly profileOf: (attack: Attack) => TrafficProfile | null;
   readonly makeRules: RuleMaker;
@@ -110,11 +111,12 @@ export type PlannedBan = Pick<Ban, "prefix" | "manual" | "dryRun" | "countedFrom
 /** The plan for a ban. If hasNoScrubTarget(plan) holds, the ban ends or does not start. */
 export function planOf(ban: PlannedBan, terms: BanTerms, circumstances: Circumstances, wallMs: number): Plan {
   const { countedFrom, manual: isManual } = ban;
-  const { unheldMs } = circumstances;
-  const step = dueStep(terms.ladder, { elapsedMs: wallMs - countedFrom, isManual, step: ban.step, unheldMs });
+  const { rung } = circumstances;
+  const step = dueStep(terms.ladder, { elapsedMs: wallMs - countedFrom, isManual, step: ban.step, ...rung });
   const plan = planAt(step, ban, terms, circumstances, wallMs);
   // A ban that already acts keeps its rung if the next one has no scrub target.
-  const isDoing = step > ban.step && (!ban.manual || ban.measure.kind !== "none");
+  const isDoing =
+    (step > ban.step || (rung.isEased && step < ban.step)) && (!ban.manual || ban.measure.kind !== "none");
   return hasNoScrubTarget(plan) && isDoing ? planAt(ban.step, ban, terms, circumstances, wallMs) : plan;
 }
 
@@ -152,7 +154,8 @@ function fallbackCause(
   if (ban.dryRun || fallback === "none" || fallback === action || action === "none") return null;
   // The fallback stays for this rung, and for later ones unless they are more severe, until the method may be tried
   // again. The refusal then is not one of this method.
-  const isKept = ban.fallback?.startsWith(REFUSED) === true && (step === ban.step || !isLessSevere(fallback, action));
+  const isFor = step === ban.step || (step > ban.step && !isLessSevere(fallback, action));
+  const isKept = ban.fallback?.startsWith(REFUSED) === true && isFor;
   if (isKept) return isTakenAgain(action) ? null : ban.fallback;
   return refusal !== null && step === ban.step ? REFUSED + refusal : null;
 }

@@ -54,13 +54,16 @@ const WORST_FIRST = ["failed", "speaker_down", "pending", "no_session", "announc
 
 export class RouteWatch {
   readonly #announcer: Announcer | null;
+  readonly #isHere: (ban: Ban) => boolean;
   /** Wall clock, ms, by ban. */
   readonly #refusedSince = new Map<string, number>();
   /** By ban whose method was refused. */
   readonly #retries = new Map<string, Retry>();
 
-  constructor(announcer: Announcer | null) {
+  /** @param isHere whether what this machine itself does for a ban is in force. */
+  constructor(announcer: Announcer | null, isHere: (ban: Ban) => boolean) {
     this.#announcer = announcer;
+    this.#isHere = isHere;
   }
 
   /** The state of the current routes, without the retiring ones; null when nothing is announced. */
@@ -85,7 +88,7 @@ export class RouteWatch {
     const announcer = this.#announcer;
     if (announcer === null) return WITHOUT_SPEAKER;
     const isTakenAgain = (method: Method) => this.#isTakenAgain({ announcer, ban, method, wallMs });
-    if (routes.length === 0) return { ...NOT_TRIED, isTakenAgain };
+    if (routes.length === 0) return { ...NOT_TRIED, isTakenAgain, isSettled: this.#isSettledHere(ban) };
     const states = this.#states(routes);
     const isTried = states.every(({ kind }) => kind !== "pending" && kind !== "speaker_down");
     return {
@@ -94,6 +97,11 @@ export class RouteWatch {
       refusal: this.#refusal(ban.id, states, wallMs),
       isTakenAgain,
     };
+  }
+
+  /** Routes of a harder measure can be withdrawn: this machine does what takes their place. */
+  #isSettledHere(ban: Ban): boolean {
+    return ban.retiring.length > 0 && ban.measure.kind === "scrub" && this.#isHere(ban);
   }
 
   /** The ban ended, or the wall clock was set: count all times from the start again. */

@@ -1,28 +1,81 @@
-/** For how long each ban has been on its rung without holding its attacks. In memory: a restart begins anew. */
+/**
+ * For how long each ban has been on its rung without holding its attacks, and for how long it has not been needed there.
+ * In memory: a restart begins anew.
+ */
 import type { Attack } from "../detection/attack/attack.ts";
 import type { Ban } from "./ban.ts";
 
+/** What a ban's rung has come to. */
+export interface RungState {
+  /** How long the attacks have not been held on the rung, ms: the longest of them. */
+  readonly unheldMs: number;
+  /** The ban goes back by one rung. */
+  readonly isEased: boolean;
+}
+
+export const NEW_RUNG: RungState = { unheldMs: 0, isEased: false };
+
+/** Wall clock, ms. */
+interface OnRung {
+  readonly step: number;
+  readonly sinceMs: number;
+  /** Since when none of the attacks is above its thresholds; null: one is. */
+  readonly calmSinceMs: number | null;
+  /** The ban has gone back before. */
+  readonly hasEased: boolean;
+  /** How often a harder rung was needed again after that. */
+  readonly relapses: number;
+}
+
+/** Each relapse doubles the time that the next step back takes, so often: then it is months. */
+const RELAPSES_MAX = 16;
+
 export class RungClock {
   readonly #unheldMs: (attack: Attack, wallMs: number) => number;
-  readonly #since = new Map<string, { readonly step: number; readonly wallMs: number }>();
+  readonly #known = new Map<string, OnRung>();
 
   /** @param unheldMs how long an attack has not been held, whatever the rung. */
   constructor(unheldMs: (attack: Attack, wallMs: number) => number) {
     this.#unheldMs = unheldMs;
   }
 
-  /** The longest of the attacks. */
-  unheldMs({ id, step }: Pick<Ban, "id" | "step">, attacks: readonly Attack[], wallMs: number): number {
-    const known = this.#since.get(id);
-    if (known?.step !== step) {
-      this.#since.set(id, { step, wallMs });
-      return 0;
+  /**
+   * @param attacks those that hold the ban, as far as they are known.
+   * @param easedAfterSeconds how long nothing above the thresholds must come in; 0: the ban never goes back.
+   */
+  see(ban: Ban, attacks: readonly Attack[], easedAfterSeconds: number, wallMs: number): RungState {
+    const known = this.#known.get(ban.id);
+    const isCalm = attacks.length === ban.heldBy.length && attacks.every(({ calmSinceMs }) => calmSinceMs !== null);
+    const calmSinceMs = isCalm ? (known?.calmSinceMs ?? wallMs) : null;
+    if (known?.step !== ban.step) {
+      this.#known.set(ban.id, arrived(known, { step: ban.step, sinceMs: wallMs, calmSinceMs: isCalm ? wallMs : null }));
+      return NEW_RUNG;
     }
+    if (calmSinceMs !== known.calmSinceMs) this.#known.set(ban.id, { ...known, calmSinceMs });
     const ofAttacks = attacks.map((attack) => this.#unheldMs(attack, wallMs));
-    return Math.min(Math.max(0, ...ofAttacks), Math.max(0, wallMs - known.wallMs));
+    const waitMs = 1000 * easedAfterSeconds * 2 ** known.relapses;
+    return {
+      unheldMs: Math.min(Math.max(0, ...ofAttacks), Math.max(0, wallMs - known.sinceMs)),
+      isEased: easedAfterSeconds > 0 && !ban.manual && calmSinceMs !== null && wallMs - calmSinceMs >= waitMs,
+    };
+  }
+
+  /** The wall clock was set: the times on the rungs do not change. */
+  clockStepped(byMs: number): void {
+    for (const [id, known] of this.#known) {
+      const calmSinceMs = known.calmSinceMs === null ? null : known.calmSinceMs + byMs;
+      this.#known.set(id, { ...known, sinceMs: known.sinceMs + byMs, calmSinceMs });
+    }
   }
 
   forget(id: string): void {
-    this.#since.delete(id);
+    this.#known.delete(id);
   }
+}
+
+function arrived(before: OnRung | undefined, on: Pick<OnRung, "step" | "sinceMs" | "calmSinceMs">): OnRung {
+  if (before === undefined) return { ...on, hasEased: false, relapses: 0 };
+  const { hasEased, relapses } = before;
+  if (on.step < before.step) return { ...on, hasEased: true, relapses };
+  return { ...on, hasEased, relapses: hasEased ? Math.min(relapses + 1, RELAPSES_MAX) : relapses };
 }

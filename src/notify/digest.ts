@@ -25,6 +25,8 @@ const NOUNS: Readonly<Record<NotifyEvent["kind"], readonly [one: string, many: s
   bgp_session_lost: ["lost BGP session", "lost BGP sessions"],
   bgp_session_restored: ["restored BGP session", "restored BGP sessions"],
   cap_reached: ["cap that is reached", "caps that are reached"],
+  exporter_fault: ["exporter with a fault", "exporters with a fault"],
+  exporter_fault_over: ["exporter whose fault is over", "exporters whose fault is over"],
   state_damaged: ["damaged state database", "damaged state databases"],
 };
 

@@ -1,6 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import { address, thresholds } from "../../test/fixtures/host-rows.ts";
-import { attackEvent, banEvent, capEvent, sessionEvent, stateEvent } from "../../test/fixtures/notify/notify.ts";
+import {
+  attackEvent,
+  banEvent,
+  capEvent,
+  exporterEvent,
+  sessionEvent,
+  stateEvent,
+} from "../../test/fixtures/notify/notify.ts";
 import { attack, ban, NOON } from "../../test/fixtures/views.ts";
 import { sampleOf } from "../detection/attack/sample.ts";
 import { canonicalPrefix } from "../net/prefix.ts";
@@ -171,6 +178,19 @@ test("a cap on bans that is reached, and a table of attacks that is full", () =>
   expect(text(capEvent({ name: "carpets", limit: 64, refused: 1, replaced: 0 }))).toEqual([
     "The table of carpets is full, at 64: only the largest attacks are kept",
     "1 detections refused, 0 replaced by those of worse attacks",
+    "2026-03-01 12:01:00 UTC",
+  ]);
+});
+
+test("a fault of an exporter, and its end", () => {
+  expect(text(exporterEvent())).toEqual([
+    "Exporter edge1 (192.0.2.1) is silent: no datagram for 60 s",
+    "See whether it runs",
+    "2026-03-01 12:01:00 UTC",
+  ]);
+  const exporter = { name: "192.0.2.1", address: "192.0.2.1", fault: "left_out", found: "", remedy: "" };
+  expect(text(exporterEvent({ kind: "exporter_fault_over", exporter }))).toEqual([
+    "Exporter 192.0.2.1 is no longer left out",
     "2026-03-01 12:01:00 UTC",
   ]);
 });

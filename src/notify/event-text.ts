@@ -7,7 +7,7 @@ import { isOneAddress } from "../mitigation/ban-subject.ts";
 import { measureText } from "../mitigation/measure.ts";
 import { ingressText } from "../traffic/ingress.ts";
 import { METRICS, type Metric } from "../traffic/rates.ts";
-import type { AttackEvent, BanEvent, CapEvent, NotifyEvent, SessionEvent, StateEvent } from "./event.ts";
+import type { AttackEvent, BanEvent, CapEvent, ExporterEvent, NotifyEvent, SessionEvent, StateEvent } from "./event.ts";
 
 export interface EventText {
   readonly headline: string;
@@ -36,6 +36,9 @@ function describe(event: NotifyEvent): EventText {
       return describeDamage(event);
     case "cap_reached":
       return describeCap(event);
+    case "exporter_fault":
+    case "exporter_fault_over":
+      return describeExporter(event);
     default:
       return event satisfies never;
   }
@@ -175,6 +178,15 @@ function describeCap({ cap, atMs }: CapEvent): EventText {
     headline: `${what} is ${isOfBans ? "reached" : "full"}, at ${numberText(limit)}: only the largest attacks are ${isOfBans ? "banned" : "kept"}`,
     details: [`${counts} by those of worse attacks`, timeText(atMs)],
   };
+}
+
+function describeExporter({ kind, exporter, atMs }: ExporterEvent): EventText {
+  const { name, address, fault, found, remedy } = exporter;
+  const who = `Exporter ${name === address ? name : `${name} (${address})`}`;
+  const what = fault.replaceAll("_", " ");
+  return kind === "exporter_fault_over"
+    ? { headline: `${who} is no longer ${what}`, details: [timeText(atMs)] }
+    : { headline: `${who} is ${what}: ${found}`, details: [remedy, timeText(atMs)] };
 }
 
 /** The parts of the traffic in metric names. */

@@ -3,7 +3,7 @@ import { type AttackWire, attackToWire } from "../http/wire/attack.ts";
 import { type BanWire, banToWire } from "../http/wire/ban.ts";
 import { timestamp } from "../http/wire/timestamp.ts";
 import type { Ban } from "../mitigation/ban.ts";
-import type { CapReached, NotifyEvent } from "./event.ts";
+import type { CapReached, FaultyExporter, NotifyEvent } from "./event.ts";
 
 export interface EventWire {
   readonly id: string;
@@ -16,6 +16,7 @@ export interface EventWire {
   readonly ban?: Omit<BanWire, "announced">;
   readonly bgp_session?: { readonly address: string; readonly remote_asn: number; readonly state: string };
   readonly cap?: CapReached;
+  readonly exporter?: FaultyExporter;
   readonly state_database?: {
     readonly reason: string;
     readonly moved_to: string;
@@ -28,7 +29,9 @@ export function eventToWire(event: NotifyEvent, instance: string): EventWire {
   return { id, event: kind, at: timestamp(atMs), instance, dry_run: dryRun, ...subject(event) };
 }
 
-function subject(event: NotifyEvent): Pick<EventWire, "attack" | "ban" | "bgp_session" | "state_database" | "cap"> {
+function subject(
+  event: NotifyEvent,
+): Pick<EventWire, "attack" | "ban" | "bgp_session" | "state_database" | "cap" | "exporter"> {
   switch (event.kind) {
     case "attack_started":
     case "attack_changed":
@@ -51,6 +54,9 @@ function subject(event: NotifyEvent): Pick<EventWire, "attack" | "ban" | "bgp_se
     }
     case "cap_reached":
       return { cap: event.cap };
+    case "exporter_fault":
+    case "exporter_fault_over":
+      return { exporter: event.exporter };
     default:
       return event satisfies never;
   }

@@ -2,7 +2,7 @@
 import type { Attack } from "../detection/attack/attack.ts";
 import type { Ban } from "../mitigation/ban.ts";
 
-export type NotifyEvent = AttackEvent | BanEvent | SessionEvent | StateEvent | CapEvent;
+export type NotifyEvent = AttackEvent | BanEvent | SessionEvent | StateEvent | CapEvent | ExporterEvent;
 
 interface Occasion {
   /** The same for each attempt to deliver it. */
@@ -49,6 +49,21 @@ export interface Damage {
 export interface CapEvent extends Occasion {
   readonly kind: "cap_reached";
   readonly cap: CapReached;
+}
+
+export interface ExporterEvent extends Occasion {
+  readonly kind: "exporter_fault" | "exporter_fault_over";
+  readonly exporter: FaultyExporter;
+}
+
+/** An exporter of flow telemetry, and a fault of it. */
+export interface FaultyExporter {
+  readonly name: string;
+  readonly address: string;
+  readonly fault: string;
+  /** What was found, and what to do about it; empty: the fault is over. */
+  readonly found: string;
+  readonly remedy: string;
 }
 
 /** A cap on bans, or the table of attacks on hosts and hostgroups or of those on prefixes. */

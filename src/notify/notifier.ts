@@ -1,5 +1,5 @@
 /**
- * Notifies people and programs of attacks, bans, BGP sessions, caps and lost state, with a queue for each channel. Its
+ * Notifies people and programs of attacks, bans, BGP sessions, caps, exporters and lost state, with a queue for each channel. Its
  * callers never wait: events are only put into the queues.
  */
 import type { NotifyConfig } from "../config/sections/notify.ts";
@@ -22,6 +22,8 @@ import type {
   CapEvent,
   CapReached,
   Damage,
+  ExporterEvent,
+  FaultyExporter,
   Neighbor,
   NotifyEvent,
   SessionEvent,
@@ -69,7 +71,8 @@ type NewEvent =
   | Pick<BanEvent, "kind" | "ban">
   | Pick<SessionEvent, "kind" | "neighbor">
   | Pick<StateEvent, "kind" | "damage">
-  | Pick<CapEvent, "kind" | "cap">;
+  | Pick<CapEvent, "kind" | "cap">
+  | Pick<ExporterEvent, "kind" | "exporter">;
 
 export class Notifier {
   readonly #options: NotifierOptions;
@@ -138,6 +141,10 @@ export class Notifier {
     if (!this.#isRunning) return;
     const reached = this.#capNotices.take(readings, this.#options.clock.monotonicMs());
     for (const cap of reached) this.#enqueue({ kind: "cap_reached", cap });
+  }
+
+  exporterChanged(kind: ExporterEvent["kind"], exporter: FaultyExporter): void {
+    this.#enqueue({ kind, exporter });
   }
 
   /** Call this after start(). */

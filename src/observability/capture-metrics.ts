@@ -39,6 +39,17 @@ export class CaptureMetrics extends MetricGroup {
     "Frames that were not counted, by reason.",
     ...QUEUE_REASON,
   );
+  readonly #encapsulatedPackets = this.counter(
+    "svc_capture_encapsulated_packets_total",
+    "Packets that carry others which were not looked at, by what they are.",
+    ...QUEUE,
+    "encapsulation",
+  );
+  readonly #refusedPackets = this.counter(
+    "svc_capture_refused_packets_total",
+    "Packets of mirror tunnels from senders that are not configured.",
+    ...QUEUE,
+  );
   readonly #droppedPackets = this.counter(
     "svc_capture_dropped_packets_total",
     "Packets lost before capture could read them.",
@@ -75,7 +86,7 @@ export class CaptureMetrics extends MetricGroup {
   );
   readonly #hostTableBytes = this.gauge("svc_host_table_bytes", "Memory of the packet counter.");
 
-  setSources(sources: readonly Omit<SourceView, "mode" | "error">[]): void {
+  setSources(sources: readonly Omit<SourceView, "mode" | "error" | "warning">[]): void {
     for (const metric of [
       this.#receivedPackets,
       this.#receivedBytes,
@@ -83,6 +94,8 @@ export class CaptureMetrics extends MetricGroup {
       this.#untrackedPackets,
       this.#foreignPackets,
       this.#parseErrors,
+      this.#encapsulatedPackets,
+      this.#refusedPackets,
       this.#droppedPackets,
       this.#lostSamples,
       this.#sourceState,
@@ -117,6 +130,10 @@ export class CaptureMetrics extends MetricGroup {
     for (const [reason, count] of Object.entries(reading.parseErrors)) {
       this.#parseErrors.inc({ ...labels, reason }, count);
     }
+    for (const [encapsulation, count] of Object.entries(reading.encapsulated)) {
+      this.#encapsulatedPackets.inc({ ...labels, encapsulation }, count);
+    }
+    this.#refusedPackets.inc(labels, reading.refused);
     this.#droppedPackets.inc({ ...labels, reason: "ring_full" }, reading.droppedRingFull);
     this.#droppedPackets.inc({ ...labels, reason: "fill_empty" }, reading.droppedFillEmpty);
     this.#droppedPackets.inc({ ...labels, reason: "kernel" }, reading.droppedKernel);

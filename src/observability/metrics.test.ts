@@ -36,6 +36,16 @@ describe("metrics", () => {
     expect(second).toContain('svc_capture_lost_samples_total{interface="eth0",queue="0"} 3');
   });
 
+  test("say whether look-ups of routes are shared only where packets are forwarded by XDP", async () => {
+    const metrics = filledMetrics();
+    const kept = async () =>
+      (await lines(metrics)).filter((line) => line.startsWith("svc_dataplane_forward_keeps_routes"));
+    expect(await kept()).toEqual(["svc_dataplane_forward_keeps_routes 1"]);
+    const filter = { pairs: 0, rules: 0, maxRules: 8, interfaces: [], verdicts: {}, forward: null };
+    metrics.dataplane.set({ state: "up", rulesLeftOut: 0, filterRulesLeftOut: 0, filter });
+    expect(await kept()).toEqual([]);
+  });
+
   test("name one state for each source and forget sources that are gone", async () => {
     const metrics = new Metrics("1");
     metrics.capture.setSources([

@@ -20,6 +20,7 @@ import { ProtectionMetrics } from "./protection-metrics.ts";
 import { ScrubMetrics } from "./scrub-metrics.ts";
 import { SourceBlockMetrics } from "./source-block-metrics.ts";
 import { StorageMetrics } from "./storage-metrics.ts";
+import { TelemetryMetrics } from "./telemetry-metrics.ts";
 
 export class Metrics {
   readonly capture: CaptureMetrics;
@@ -38,6 +39,7 @@ export class Metrics {
   readonly dataplane: DataplaneMetrics;
   readonly filterRules: FilterRuleMetrics;
   readonly prefixSets: PrefixSetMetrics;
+  readonly telemetry: TelemetryMetrics;
   readonly #registry = new Registry();
   readonly #readings: (() => void)[] = [];
   readonly #dryRun: Gauge;
@@ -64,6 +66,7 @@ export class Metrics {
     this.dataplane = new DataplaneMetrics(this.#registry);
     this.filterRules = new FilterRuleMetrics(this.#registry);
     this.prefixSets = new PrefixSetMetrics(this.#registry);
+    this.telemetry = new TelemetryMetrics(this.#registry);
   }
 
   setDryRun(dryRun: boolean): void {

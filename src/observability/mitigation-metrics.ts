@@ -33,6 +33,11 @@ export class MitigationMetrics extends MetricGroup {
     "cap",
     "outcome",
   );
+  readonly #rungs = this.counter(
+    "svc_ban_rungs_total",
+    "Bans that went on to a harder step of their ladder (up), or back to a milder one (back).",
+    "direction",
+  );
   readonly #announcement = this.histogram(
     "svc_detection_to_announcement_seconds",
     "From the detection of an attack until its ban's route is in a neighbor's out-table.",
@@ -65,6 +70,7 @@ export class MitigationMetrics extends MetricGroup {
 
   constructor(registry: Registry) {
     super(registry);
+    for (const direction of ["up", "back"]) this.#rungs.inc({ direction }, 0);
     for (const cap of CAPS) {
       for (const outcome of ["replaced", "refused"]) this.#atCap.inc({ cap: nameOf(cap), outcome }, 0);
     }
@@ -78,6 +84,10 @@ export class MitigationMetrics extends MetricGroup {
 
   capReached(cap: Cap, outcome: "replaced" | "refused"): void {
     this.#atCap.inc({ cap: nameOf(cap), outcome });
+  }
+
+  rungChanged(direction: "up" | "back"): void {
+    this.#rungs.inc({ direction });
   }
 
   setUnsaved(counts: UnsavedReading): void {

@@ -11,7 +11,7 @@ import { detectionPolicy } from "../detection/judge/policy.ts";
 import { screensFor } from "../detection/judge/screens.ts";
 import { BASELINE_GROUPS_MAX, SUGGEST_HOSTS_MAX, SUGGEST_ROWS_MAX } from "../limits.ts";
 import { allocateHostRows, type HostRows } from "../traffic/host-rows.ts";
-import { openReplayEngine, replayTable } from "./run.ts";
+import { openReplayEngine, replayOptions, replayTable } from "./run.ts";
 
 /** What a configuration would have detected. All of it is false alarms if the capture has only normal traffic. */
 export interface Alarms {
@@ -46,7 +46,7 @@ export function measure({ native, capture, configs, hosts }: MeasureOptions): Me
   try {
     engine.setNetworks(first.lookup.table);
     engine.setScreens(lowestScreens(configs));
-    const source = engine.openReplay(capture);
+    const source = engine.openReplay(capture, replayOptions(first));
     const trials = configs.map((config) => new Trial(engine, config, hosts));
     const rows = allocateHostRows(SUGGEST_ROWS_MAX);
     const groups = allocateHostRows(first.hostgroups.length);

@@ -9,7 +9,7 @@ import type { IpAddress } from "../net/address.ts";
 import { allocateHostRows, type HostRows, rowAddress } from "../traffic/host-rows.ts";
 import { RateHistogram } from "../traffic/rate-histogram.ts";
 import { type Direction, METRICS } from "../traffic/rates.ts";
-import { openReplayEngine } from "./run.ts";
+import { openReplayEngine, replayOptions } from "./run.ts";
 
 export interface BusyHost {
   readonly target: IpAddress;
@@ -49,7 +49,7 @@ export function ratesIn(native: Native, config: Config, capture: string): Captur
   const engine = openReplayEngine(native, config);
   try {
     engine.setNetworks(config.lookup.table);
-    const source = engine.openReplay(capture);
+    const source = engine.openReplay(capture, replayOptions(config));
     const reader = new RatesReader(engine, config);
     const { windowMs } = config.detection;
     let startedMs: number | null = null;

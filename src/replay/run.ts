@@ -3,7 +3,7 @@
  * Announces and stores nothing; does not know how events are shown.
  */
 import type { Config } from "../config/config.ts";
-import type { Engine, Native, Replay, SourceStatus } from "../dataplane/native.d.ts";
+import type { Encapsulation, Engine, Native, Replay, SourceStatus } from "../dataplane/native.d.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import { findingsOf, noticeOf, type Reading } from "../detection/attack/attack-sampler.ts";
 import type { OriginOf } from "../detection/attack/sample-origins.ts";
@@ -88,7 +88,7 @@ export function runReplay({ native, config, originOf, capture, onEvent, random }
   const engine = openReplayEngine(native, config);
   try {
     const run = new ReplayRun(engine, { config, originOf, onEvent, random: random ?? Math.random });
-    return run.through(engine.openReplay(capture));
+    return run.through(engine.openReplay(capture, replayOptions(config)));
   } finally {
     engine.close();
   }
@@ -99,6 +99,14 @@ export function openReplayEngine(native: Native, config: Config): Engine {
   const { windowMs, tickMs } = config.detection;
   const fixed = { clock: "capture", idleMs: HOST_IDLE_MS } as const;
   return native.openEngine({ maxHosts, windowMs, tickMs, countOutgoing: directions === 2, ...fixed });
+}
+
+/** What packets of a capture are taken out of: all that those of any source are. */
+export function replayOptions({ capture }: Config): { readonly decapsulate: readonly Encapsulation[] } {
+  const kinds = [capture, ...(capture?.interfaces ?? []), ...(capture?.tunnels ?? [])].flatMap(
+    (source) => source?.decapsulate ?? [],
+  );
+  return { decapsulate: [...new Set(kinds)] };
 }
 
 /** A capture is replayed with any configuration, also one without a packet source. */
@@ -142,6 +150,7 @@ class ReplayRun {
       makeRules: attackRules,
       // Nothing is dropped of a capture, and a virtual ban holds nothing.
       unheldMs: () => 0,
+      isHere: () => true,
       // A capture contains no information about nodes.
       divertTo: () => null,
       nodeRules: () => [],

@@ -4,7 +4,7 @@
  */
 import type { Attack, AttackEvent } from "../detection/attack/attack.ts";
 import { type TimelineEntry, withEntry } from "../detection/attack/timeline.ts";
-import { type Ban, type BanChange, banChangeKind } from "../mitigation/ban.ts";
+import { type Ban, type BanChange, banChangeKind, rungLeft } from "../mitigation/ban.ts";
 import type { BanEngine } from "../mitigation/ban-engine.ts";
 import { measureText } from "../mitigation/measure.ts";
 import { round } from "../traffic/rates.ts";
@@ -138,7 +138,9 @@ function entryOf(change: BanChange): Pick<TimelineEntry, "kind" | "text"> | null
       return { kind: "dry_run_changed", text: ban.dryRun ? "virtual" : "real" };
     case "changed": {
       const text = ban.fallback === null ? doingText(ban) : `${doingText(ban)} (${ban.fallback})`;
-      if (ban.step !== previous?.step) return { kind: "escalated", text: `step ${ban.step}: ${text}` };
+      if (ban.step !== previous?.step) {
+        return { kind: rungLeft(change) === null ? "escalated" : "deescalated", text: `step ${ban.step}: ${text}` };
+      }
       return { kind: ban.method === previous.method && !hasMoved(change) ? "rules_changed" : "method_changed", text };
     }
     default:

@@ -38,6 +38,8 @@ import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import { type BlockRequest, type Pair, pairName } from "../sourceblock/source-block.ts";
 import type { BlockAnswer, SourceBlockView, UnblockAnswer } from "../sourceblock/source-blocks.ts";
 import type { HistoryStore } from "../storage/history-store.ts";
+import { countStates } from "../telemetry/exporters.ts";
+import type { TelemetryView } from "../telemetry/telemetry-view.ts";
 import type { HistoryRecorder } from "../traffic/history-recorder.ts";
 import { allocateHostRows, type HostRows, rowRates } from "../traffic/host-rows.ts";
 import type { PacketOutcome } from "../traffic/packet-outcome.ts";
@@ -150,6 +152,7 @@ export class ServiceBackend implements Backend {
         unsaved: Object.values(this.#floodwall.state.unsaved).reduce((sum, changes) => sum + changes, 0),
         historyPaused: this.#history?.paused ?? null,
       },
+      telemetry: this.#exporterStates(),
       machineProblems: this.#machineProblems(),
     };
   }
@@ -249,6 +252,10 @@ export class ServiceBackend implements Backend {
     }));
   }
 
+  telemetry(): TelemetryView | null {
+    return this.#floodwall.telemetry?.view() ?? null;
+  }
+
   configured(): Configured {
     const { config, reloader } = this.#floodwall;
     return { ...config, needsRestart: reloader.needsRestart };
@@ -307,6 +314,11 @@ export class ServiceBackend implements Backend {
 
   reload(): Promise<ReloadOutcome> {
     return this.#floodwall.reload();
+  }
+
+  #exporterStates(): StatusView["telemetry"] {
+    const view = this.telemetry();
+    return view === null ? null : countStates(view.exporters);
   }
 
   #countsOf(tenant: string | null): Pick<StatusView, "activeAttacks" | "activeBans"> {

@@ -118,7 +118,10 @@ function observerOf({ log, limiter, metrics }: PacketDroppingOptions): DataPlane
     leftOut(rules) {
       if (rules === 0) log.info({}, "there is room in the kernel for all rules of bans again");
       else
-        log.error({ rules }, "no room in the kernel for some rules of bans: raise dataplane.limits.max_dynamic_rules");
+        log.error(
+          { rules },
+          "no room in the kernel for some rules of bans: raise dataplane.limits.max_dynamic_rules, or use prefix sets and other detailed matches in fewer filter rules",
+        );
     },
     filterRulesLeftOut(destinations) {
       if (destinations === 0) log.info({}, "there is room in the kernel for all filter rules again");

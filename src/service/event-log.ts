@@ -1,7 +1,7 @@
 /** Logs and counts changes of attacks and bans, and that a cap on bans is reached. */
 import type { AttackEvent } from "../detection/attack/attack.ts";
 import { type Cap, capIn } from "../mitigation/admission.ts";
-import { type BanChange, banChangeKind } from "../mitigation/ban.ts";
+import { type BanChange, banChangeKind, rungLeft } from "../mitigation/ban.ts";
 import type { DetectionMetrics } from "../observability/detection-metrics.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
@@ -47,6 +47,12 @@ export function logBan(log: Log, change: BanChange): void {
     },
     `ban ${kind !== "dry_run" ? kind : dryRun ? "became virtual" : "became real"}`,
   );
+}
+
+export function countRung(metrics: MitigationMetrics, change: BanChange): void {
+  const { ban, previous } = change;
+  if (rungLeft(change) !== null) metrics.rungChanged("back");
+  else if (previous !== null && ban.step > previous.step) metrics.rungChanged("up");
 }
 
 /** The cap because of which the ban of an attack was replaced or refused; null: it was not. */

@@ -36,7 +36,7 @@ import { openAnnouncer } from "./announcer.ts";
 import { AttackTimelines } from "./attack-timelines.ts";
 import { ConfigReader } from "./config-reader.ts";
 import { droppedOf, openDataPlane } from "./dataplane.ts";
-import { alertAtCap, countAttack, logAttack, logBan } from "./event-log.ts";
+import { alertAtCap, countAttack, countRung, logAttack, logBan } from "./event-log.ts";
 import { LEARNING_FAULTS } from "./faults.ts";
 import { filterRulesPolicy, openFilterRules } from "./filter-rules.ts";
 import type { FloodwallOptions } from "./floodwall-options.ts";
@@ -48,6 +48,7 @@ import { watchRises } from "./rise-watch.ts";
 import { fillMetrics } from "./scrape.ts";
 import { openScrubNodes, scrubCircumstances } from "./scrub.ts";
 import { openSourceBlocks } from "./sourceblock.ts";
+import { TelemetryWatch } from "./telemetry.ts";
 
 /** How often bans and source blocks are checked for expiry, ms. */
 const BAN_TICK_MS = 250;
@@ -65,6 +66,8 @@ export class Floodwall {
   readonly dataPlane: DataPlane | null;
   readonly announcer: GobgpAnnouncer | null;
   readonly packetPath: PacketPath | null;
+  /** null: no flow telemetry is configured. */
+  readonly telemetry: TelemetryWatch | null;
   readonly state: StateStore;
   readonly startedMs: number;
   config: Config;
@@ -106,6 +109,7 @@ export class Floodwall {
       profileOf: (attack) => this.packetPath?.profileOf(attack) ?? null,
       makeRules: attackRules,
       unheldMs: ({ id }, wallMs) => this.detector.meters.unheldMs(id, wallMs),
+      isHere: (ban) => this.dataPlane?.isInForce(ban) ?? true,
       ...scrubCircumstances(this.scrub),
       newId: randomUUIDv7,
       endedKept: ENDED_BANS_KEPT,
@@ -139,6 +143,7 @@ export class Floodwall {
       metrics.mitigation.announcedAfterDetection(elapsedMs / 1000),
     );
     this.packetPath = this.#makePacketPath();
+    this.telemetry = this.#makeTelemetry();
     this.reloader = new Reloader({
       configPath,
       reader: new ConfigReader(timers),
@@ -152,6 +157,7 @@ export class Floodwall {
     this.onAttackEvent((event) => logAttack(log, event));
     this.onAttackEvent((event) => countAttack(metrics.detection, event));
     this.onBanChange((change) => logBan(log, change));
+    this.onBanChange((change) => countRung(metrics.mitigation, change));
     this.onBanChange((change) => this.timelines.banChanged(change, clock.wallMs()));
     this.onBanChange((change) => alertAtCap({ log, limiter: this.#limiter, metrics: metrics.mitigation }, change));
     this.onBanChange(({ ban }) => this.scrub.banChanged(ban));
@@ -202,6 +208,7 @@ export class Floodwall {
     this.announcer?.start();
     this.dataPlane?.start();
     this.packetPath?.start();
+    this.telemetry?.start();
     if (this.packetPath === null) log.warn({}, "no capture is configured: control plane only, no attack detection");
     this.#endRiseWatch = watchRises(timers, {
       detector: this.detector,
@@ -233,6 +240,7 @@ export class Floodwall {
     this.reloader.stop();
     this.#cancelBanTick();
     this.#endRiseWatch();
+    this.telemetry?.stop();
     await this.packetPath?.stop();
     this.dataPlane?.stop();
     for (const attack of this.detector.active.values()) this.#keepAttack({ kind: "sampled", attack });
@@ -250,6 +258,7 @@ export class Floodwall {
     // The packet counter first: if it refuses, nothing else has changed.
     this.packetPath?.reconfigure(next, originOf);
     this.config = next;
+    this.telemetry?.reconfigure(next);
     this.detector.reconfigure(detectionPolicy(next));
     this.scrub.reconfigure(next.scrubbing);
     this.protections.reconfigure(next);
@@ -329,6 +338,18 @@ export class Floodwall {
           log.error({ cause, suppressed }, LEARNING_FAULTS[operation]),
         );
       },
+    });
+  }
+
+  #makeTelemetry(): TelemetryWatch | null {
+    const { packetPath, config } = this;
+    if (packetPath === null || config.telemetry === null) return null;
+    return new TelemetryWatch({
+      ...this.#options,
+      config: config.telemetry,
+      read: () => packetPath.flowReadings() ?? { listeners: [], exporters: [] },
+      limiter: this.#limiter,
+      metrics: this.#options.metrics.telemetry,
     });
   }
 

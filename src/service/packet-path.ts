@@ -4,6 +4,7 @@
  */
 import type { CaptureConfig, Config } from "../config/config.ts";
 import { Capture, type SourceView } from "../dataplane/capture.ts";
+import { type FlowReadings, FlowReceivers } from "../dataplane/flow-receivers.ts";
 import type { Engine, EngineStats, Filter, Native } from "../dataplane/native.d.ts";
 import type { Attack, ClassifiedEvent } from "../detection/attack/attack.ts";
 import type { AttackSources } from "../detection/attack/attack-sources.ts";
@@ -60,6 +61,8 @@ export class PacketPath {
   readonly engine: Engine;
   readonly detection: Detection;
   readonly #capture: Capture;
+  /** null: no flow records are received. */
+  readonly #flows: FlowReceivers | null;
   readonly #loop: DetectionLoop;
   readonly #sampling: SamplingLoop;
   readonly #learning: LearningLoop;
@@ -73,7 +76,11 @@ export class PacketPath {
     const { maxHosts, countOutgoing } = capture;
     const fixed = { countOutgoing, clock: "monotonic", idleMs: HOST_IDLE_MS } as const;
     this.engine = native.openEngine({ maxHosts, windowMs, tickMs, ...fixed });
-    this.#capture = new Capture(this.engine, capture, log, (ms, fn) => timers.every(ms, fn), options.filter);
+    this.#flows = config.telemetry === null ? null : new FlowReceivers(this.engine, config.telemetry);
+    this.#capture = new Capture({
+      ...{ engine: this.engine, config: capture, flows: this.#flows?.slots() ?? [], log, filter: options.filter },
+      every: (ms, fn) => timers.every(ms, fn),
+    });
     this.detection = new Detection({
       counter: this.engine,
       detector,
@@ -114,6 +121,8 @@ export class PacketPath {
   }
 
   reconfigure(config: Config, originOf: OriginOf | null): void {
+    // First, since it may be refused.
+    if (config.telemetry !== null) this.#flows?.setExporters(config.telemetry.exporters);
     this.#loop.reconfigured();
     this.detection.reconfigure(config, originOf);
   }
@@ -141,6 +150,13 @@ export class PacketPath {
 
   sources(): SourceView[] {
     return this.#capture.status();
+  }
+
+  /** null: no flow records are received. */
+  flowReadings(): FlowReadings | null {
+    if (this.#flows === null) return null;
+    const errors = new Map(this.sources().map(({ name, error }) => [name, error]));
+    return this.#flows.read((name) => errors.get(name) ?? null);
   }
 
   /** See Capture. */

@@ -10,6 +10,7 @@ import type { Config } from "../config/config.ts";
 import type { AttackEvent } from "../detection/attack/attack.ts";
 import { AttackHistory } from "../detection/attack/attack-history.ts";
 import type { EventFeed } from "../http/events/event-feed.ts";
+import { exporterToWire } from "../http/wire/telemetry.ts";
 import type { RouteState } from "../mitigation/announcer.ts";
 import type { Ban, BanChange } from "../mitigation/ban.ts";
 import { Notifier } from "../notify/notifier.ts";
@@ -22,6 +23,7 @@ import type { HistoryStore } from "../storage/history-store.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Environment } from "../system/environment.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
+import type { ExporterChange } from "../telemetry/exporters.ts";
 import type { HistoryRecorder } from "../traffic/history-recorder.ts";
 import { CapReadings } from "./cap-readings.ts";
 import type { Floodwall } from "./floodwall.ts";
@@ -90,6 +92,7 @@ export class Reporting {
     floodwall.onBanChange((change) => this.#banChanged(change));
     floodwall.onReloaded((next) => this.#reloaded(next));
     floodwall.announcer?.onChange(() => this.#routesChanged());
+    floodwall.telemetry?.onChange((change) => this.#exporterChanged(change));
   }
 
   /** The history opens in the background: neither an answer nor a ban waits for it. */
@@ -163,6 +166,18 @@ export class Reporting {
       view: { ban, routeState, dropped, leftOutRules: floodwall.scrub.leftOutRulesOf(ban) },
     });
     return routeState;
+  }
+
+  #exporterChanged({ kind, change, text, view }: ExporterChange): void {
+    const { feed, clock } = this.#options;
+    const now = { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() };
+    feed.publish({ kind: "exporter", row: exporterToWire({ ...view, heard: null }, now, false) });
+    const isBegun = change === "begun";
+    this.#notifier.exporterChanged(isBegun ? "exporter_fault" : "exporter_fault_over", {
+      name: view.name ?? view.address,
+      ...{ address: view.address, fault: kind, found: isBegun ? text : "" },
+      remedy: view.faults.find((fault) => fault.kind === kind)?.remedy ?? "",
+    });
   }
 
   #routesChanged(): void {

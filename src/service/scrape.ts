@@ -24,7 +24,10 @@ export interface ScrapedParts {
   readonly dataPlane: DataPlane | null;
   readonly announcer: GobgpAnnouncer | null;
   readonly packetPath: PacketPath | null;
+  readonly telemetry: Pick<TelemetryWatch, "fillMetrics"> | null;
 }
+
+import type { TelemetryWatch } from "./telemetry.ts";
 
 export function fillMetrics(metrics: Metrics, parts: ScrapedParts): void {
   const { config, detector, bans, state, sourceBlocks, protections, filterRules, scrub } = parts;
@@ -44,6 +47,7 @@ export function fillMetrics(metrics: Metrics, parts: ScrapedParts): void {
     const counts = [...(dataPlane.operatorCounts()?.entries() ?? [])];
     metrics.filterRules.setCounts(counts.map(([name, matched]) => ({ name, ...matched })));
   }
+  parts.telemetry?.fillMetrics();
   if (packetPath !== null) {
     const { detection } = packetPath;
     metrics.capture.setSources(packetPath.sources());

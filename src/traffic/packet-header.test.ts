@@ -55,13 +55,14 @@ describe("a header", () => {
   test.each([
     ["one tag", [7]],
     ["two tags", [7, 9]],
+    ["eight tags", [1, 2, 3, 4, 5, 6, 7, 8]],
   ])("is found behind %s", (_, vlans) => {
     const header = decodeHeader(ethernet(ip(V4, udp({ destinationPort: 123 })), { vlans }));
     expect(header).toMatchObject({ destination: V4.dst, protocol: 17, ports: { destination: 123 }, tcpFlags: null });
   });
 
-  test("behind three tags is not looked for, as the packet counter does not", () => {
-    expect(decodeHeader(ethernet(ip(V4, udp()), { vlans: [1, 2, 3] }))).toBeNull();
+  test("behind nine tags is not looked for, as the packet counter does not", () => {
+    expect(decodeHeader(ethernet(ip(V4, udp()), { vlans: [1, 2, 3, 4, 5, 6, 7, 8, 9] }))).toBeNull();
   });
 
   test.each([

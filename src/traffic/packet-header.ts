@@ -26,7 +26,7 @@ const IPV4_BYTES = 20;
 const IPV6_BYTES = 40;
 const FRAGMENT_BYTES = 8;
 const TAG_BYTES = 4;
-const TAGS_MAX = 2;
+const TAGS_MAX = 8;
 const EXTENSIONS_MAX = 8;
 
 const ETHER_TYPE = { ipv4: 0x0800, ipv6: 0x86dd } as const;

@@ -129,7 +129,7 @@ describe("timeline", () => {
     expect(entries).toContainEqual({
       ...{ at: "2026-03-01T12:00:00.005Z", kind: "announced", text: "a route", neighbor: "192.0.2.251" },
     });
-    expect(entries.at(-1)).toEqual({ at: "2026-03-01T12:00:00.011Z", kind: "ended" });
+    expect(entries.at(-1)).toEqual({ at: "2026-03-01T12:00:00.012Z", kind: "ended" });
   });
 
   test("is kept with the attack: one of the history has its own", async () => {
@@ -254,6 +254,30 @@ describe("pcap", () => {
     await expectError(ask("tenantViewer"), 404, "unknown attack");
   });
 });
+
+test.each(["series", "timeline", "sources", "pcap"])(
+  "GET /api/v1/attacks/{id}/%s is for whom the attack is; any other is unknown, to the byte",
+  async (what) => {
+    const ask = async (id: string, caller: Caller) => {
+      const answer = await fetch(`${server.base}/api/v1/attacks/${id}/${what}`, { headers: as(caller) });
+      return { status: answer.status, text: await answer.text() };
+    };
+    show({ target: address(OTHER_HOST) });
+    server.backend.packetsOfAttacks.clear("a1");
+    server.backend.packetsOfAttacks.add("a1", [
+      {
+        atMs: NOON,
+        wireBytes: 100,
+        frame: ethernet(ip({ src: "198.51.100.9", dst: OTHER_HOST }, udp())),
+        outcome: null,
+      },
+    ]);
+    expect((await ask("a1", "viewer")).status).toBe(200);
+    const unknown = { status: 404, text: '{"error":"unknown attack"}' };
+    expect(await ask("a1", "tenantViewer")).toEqual(unknown);
+    expect(await ask("none", "viewer")).toEqual(unknown);
+  },
+);
 
 test("timeline entries name no neighbor to a tenant, and the announcement once", async () => {
   const text = "192.0.2.1/32 discard";

@@ -186,19 +186,6 @@ describe("GET /api/v1/traffic/total", () => {
     expect(questions()).toMatchObject([{ ...LAST_HOUR, key: "total", stepSeconds: 10 }, {}, {}, {}]);
   });
 
-  test("traffic total of a tenant is of its hosts", async () => {
-    await get("traffic/total?direction=outgoing", "tenantViewer");
-    const keys = ["total of acme", "total udp of acme", "total tcp of acme", "total icmp of acme"];
-    expect(questions()).toMatchObject(keys.map((key) => ({ key, direction: "outgoing" })));
-  });
-
-  test("traffic total of a hostgroup is of its hosts, also for the tenant that owns it", async () => {
-    await get("traffic/total?hostgroup=web");
-    await get("traffic/total?hostgroup=web", "tenantViewer");
-    const keys = ["hostgroup: web", "hostgroup udp: web", "hostgroup tcp: web", "hostgroup icmp: web"];
-    expect(questions()).toMatchObject([...keys, ...keys].map((key) => ({ key, direction: "incoming" })));
-  });
-
   test.each([
     ["global", "tenantViewer"],
     ["nosuch", "tenantViewer"],
@@ -219,6 +206,19 @@ describe("GET /api/v1/traffic/total", () => {
 
   test("bad input is 400, also with storage off", () =>
     expectRefused("traffic/total?step=0", 400, "step must be a whole number of seconds from 1 to 86400: 0"));
+});
+
+test("traffic total of a tenant is of its hosts", async () => {
+  await get("traffic/total?direction=outgoing", "tenantViewer");
+  const keys = ["total of acme", "total udp of acme", "total tcp of acme", "total icmp of acme"];
+  expect(questions()).toMatchObject(keys.map((key) => ({ key, direction: "outgoing" })));
+});
+
+test("traffic of a hostgroup is of its hosts, also for the tenant that owns it", async () => {
+  await get("traffic/total?hostgroup=web");
+  await get("traffic/total?hostgroup=web", "tenantViewer");
+  const keys = ["hostgroup: web", "hostgroup udp: web", "hostgroup tcp: web", "hostgroup icmp: web"];
+  expect(questions()).toMatchObject([...keys, ...keys].map((key) => ({ key, direction: "incoming" })));
 });
 
 describe("GET /api/v1/traffic/top", () => {

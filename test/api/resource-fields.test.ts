@@ -22,6 +22,7 @@ import { RatesWire } from "../../src/http/wire/traffic/rates.ts";
 import { SampleWire } from "../../src/http/wire/traffic/sample.ts";
 import { DROP_REASONS } from "../../src/mitigation/scrub/scrub-rules.ts";
 import type { IpAddress } from "../../src/net/address.ts";
+import { countStates } from "../../src/telemetry/exporters.ts";
 import { METRICS } from "../../src/traffic/rates.ts";
 import { address, thresholds } from "../fixtures/host-rows.ts";
 import { admitCallers, as, type Caller, OTHER_HOST, UNOWNED_HOST } from "../fixtures/http/callers.ts";
@@ -107,6 +108,7 @@ const WHOLE_STATUS = status({
   bgp: { config: BGP_CONFIG, connected: true, gobgpVersion: 4, fault: null, neighbors: [] } as never,
   update: { latestVersion: "1.3.0", isSecurity: true, latestUrl: "https://example.net/1.3.0" },
   scrubbing: { nextHop: "192.0.2.67" as IpAddress, nextHop6: null, communities: ["64500:2"], localPref: 0 },
+  telemetry: countStates([]),
   dataplane: { state: "failed", filter: null, error: "no permission", rulesLeftOut: 0, filterRulesLeftOut: 0 },
 });
 

@@ -1,6 +1,7 @@
 /** The scrub rule document, field by field (docs/interface.md#rule-document), over a real listener. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
+import { buildScrub } from "../../src/config/sections/scrub.ts";
 import { RuleDocumentWire } from "../../src/http/wire/scrub-document.ts";
 import type { DivertMeasure } from "../../src/mitigation/measure.ts";
 import type { Rule } from "../../src/mitigation/rules/rule.ts";
@@ -40,6 +41,20 @@ test("rule document dry_run marks a virtual ban, and is absent else; all is as t
   const limit = { action, protocol: 6, tcpFlags: { set: 2, unset: 0 } };
   channel.change(divertedBan({ dryRun: true, rules: [limit, { fragment: true }] }), second());
   expect(await each("dry_run")).toEqual([true, undefined]);
+  expect([...Value.Errors(RuleDocumentWire, await channel.document())]).toEqual([]);
+});
+
+test("rule document scrub is what a node does beside the rules, in these keys, and absent where it does nothing", async () => {
+  const scrub = buildScrub({ profile: "dns", tcp: "reset", source_mbps: 8, learned_mbps: 8 }, []);
+  const { profile: _name, isAlways: _always, isOnNodes: _nodes, ...filter } = scrub;
+  const scrubbed = divertedBan();
+  channel.change({ ...scrubbed, measure: { ...(scrubbed.measure as DivertMeasure), filter } }, second());
+  const [first, other] = (await channel.document()).bans as { scrub?: Record<string, unknown> }[];
+  expect(first?.scrub).toMatchObject({
+    ...{ tcp: "reset", dns: true, learned_bytes: 1e6, source_bytes: 1e6, source_length: 32 },
+    services: expect.arrayContaining([{ proto: 17, dst_port: 53 }]),
+  });
+  expect(other).not.toHaveProperty("scrub");
   expect([...Value.Errors(RuleDocumentWire, await channel.document())]).toEqual([]);
 });
 

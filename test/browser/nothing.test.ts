@@ -24,6 +24,7 @@ test("of a service with nothing to watch, nothing to announce and no nodes", asy
       ["/edge", "No zone"],
       ["/edge/nodes", "No edge node"],
       ["/edge/events", "Nothing has changed"],
+      ["/telemetry", "No flow telemetry", "floodwall telemetry"],
       ["/nowhere/at/all", "This page has no such view, or your token does not show it."],
     ] as const) {
       await page.goto(`${dashboard.world.base}/#${place}`);

@@ -110,6 +110,13 @@ describe.skipIf(unavailable !== null)(`the example${reason}`, () => {
     expect(warned(service)).toEqual([DRY_RUN]);
   });
 
+  test("telemetry.yaml listens for its exporters, and counts all traffic by them", async () => {
+    const { service } = await run("telemetry.yaml");
+    const interfaces = ["[::]:6343", "[::]:2055"].map((name) => ({ name, kind: "flow", state: "running" }));
+    expect(await status(service)).toMatchObject({ capture: { interfaces }, telemetry: { exporters: 2, faulty: 0 } });
+    expect(warned(service)).toEqual([DRY_RUN]);
+  });
+
   test("control-plane.yaml answers operators and nodes by their tokens, and has a BGP session", async () => {
     const { service, bird } = await run("control-plane.yaml");
     expect((await service.get("/api/v1/status")).status).toBe(401);

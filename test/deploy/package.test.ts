@@ -81,6 +81,7 @@ test.each([
   "etc/floodwall/floodwall.yaml",
   "etc/floodwall/scrub.yaml",
   "usr/share/doc/floodwall/examples/mirror.yaml",
+  "usr/share/doc/floodwall/examples/telemetry.yaml",
   "usr/share/doc/floodwall/examples/inline.yaml",
 ])("%s is valid, as it stands", (path) => {
   expect(run(executable(), "check", join(files, path))).toEndWith(`${path}: valid\n`);

@@ -51,6 +51,8 @@ export interface TrafficOptions {
   readonly target: string;
   readonly pps: number;
   readonly seconds: number;
+  /** Packets after which it ends, if that is sooner. */
+  readonly count?: number;
   readonly sources?: number;
   /** Of the far end, in turn. */
   readonly ports?: number;

@@ -51,7 +51,10 @@ test.each<readonly [readonly string[], number, "lines" | "errors", RegExp]>([
   [["serve", "--fast"], 2, "errors", /--fast/],
   [["serve", "--here"], 2, "errors", /--here goes with check alone/],
   [["replay", "--json"], 2, "errors", /CAPTURE is missing/],
-  [["check", "a.yaml", "--json"], 2, "errors", /--json goes with replay and dataplane status alone/],
+  [["check", "a.yaml", "--json"], 2, "errors", /--json goes with replay, telemetry and dataplane status alone/],
+  [["serve", "--seconds", "1"], 2, "errors", /--listen and --seconds go with telemetry alone/],
+  [["telemetry", "--seconds", "0"], 2, "errors", /--seconds 0: write a number/],
+  [["telemetry", "--listen", "here:2055"], 1, "errors", /--listen here:2055: write a port/],
   [["check", "a.yaml", "--suggest"], 2, "errors", /--suggest goes with replay alone/],
 ])("%p exits with %d", (args, code, stream, output) => {
   const { exitCode, ...printed } = floodwall(...args);

@@ -88,6 +88,10 @@ class SimulatedEngine implements Engine {
     return { status: () => ({ state: "running", mode: "simulated", error: null, queues: [] }), close: () => {} };
   }
 
+  openFlowSource(): never {
+    throw new Error("the simulation has no flow telemetry");
+  }
+
   openReplay(): never {
     throw new Error("the simulation has no captures");
   }

@@ -24,6 +24,8 @@ struct QueueStats {
   std::uint64_t droppedKernel = 0;
   /// Headers chosen as samples that found no room; their packets were counted.
   std::uint64_t lostSamples = 0;
+  /// Packets of senders that are not configured.
+  std::uint64_t refused = 0;
 };
 
 enum class SourceState : std::uint8_t { running, failed, ended };

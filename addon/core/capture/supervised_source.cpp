@@ -18,6 +18,7 @@ void addDrops(std::vector<QueueStats>& totals, const std::vector<QueueStats>& dr
     total->droppedFillEmpty += drop.droppedFillEmpty;
     total->droppedKernel += drop.droppedKernel;
     total->lostSamples += drop.lostSamples;
+    total->refused += drop.refused;
   }
 }
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "flow/flow_record.h"
+#include "count/flow_record.h"
 #include "parse/frame.h"
 
 namespace floodwall {

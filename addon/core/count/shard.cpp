@@ -83,7 +83,10 @@ std::size_t Shard::parseBatch(std::span<const Frame> frames, Link link, StatDelt
     if (i + kParseAhead < frames.size()) __builtin_prefetch(frames[i + kParseAhead].data);
     Pending& pending = pending_[count];
     delta[kReceivedBytes] += frames[i].wire;
-    const ParseError error = parsePacket(frames[i], link, pending.packet);
+    ParseError error = parsePacket(frames[i], link, pending.packet, {.kinds = decapsulated_});
+    if (pending.packet.inside != Encapsulation::none || pending.packet.innerAt != 0) [[unlikely]] {
+      error = chooseLayer(frames[i], link, pending.packet, error, delta);
+    }
     if (error != ParseError::none) {
       delta[kErrors + static_cast<std::size_t>(error)]++;
       continue;
@@ -102,6 +105,39 @@ std::size_t Shard::parseBatch(std::span<const Frame> frames, Link link, StatDelt
   delta[kReceivedPackets] += frames.size();
   return count;
 }
+
+bool Shard::isOurs(const Packet& packet) const noexcept {
+  return networks_->match(packet.destination) != kNoPlace ||
+         (control_.countOutgoing && networks_->match(packet.source) != kNoPlace);
+}
+
+/// Of a packet in tunnels: a tunnel must not hide what goes to a host, so of a packet that is in no network the one
+/// around it counts.
+ParseError Shard::chooseLayer(const Frame& frame, Link link, Packet& packet, ParseError error,
+                              StatDelta& delta) const noexcept {
+  if (packet.inside != Encapsulation::none) delta[kEncapsulated + static_cast<std::size_t>(packet.inside)]++;
+  // Each one that is around another begins before it; the outermost is last.
+  for (std::uint8_t before = 0; packet.innerAt != before && error == ParseError::none && !isOurs(packet);) {
+    before = packet.innerAt;
+    error = parsePacket(frame, link, packet, {.kinds = decapsulated_, .before = before});
+  }
+  return error;
+}
+
+namespace {
+
+/// The frame as samples keep it: of a packet out of a tunnel that packet alone, so that whoever reads it sees what was
+/// counted.
+struct SampledFrame {
+  Frame frame;
+  Link link;
+};
+SampledFrame sampledFrame(const Frame& frame, Link link, const Packet& packet) noexcept {
+  if (packet.innerAt == 0) return {frame, link};
+  return {{frame.data + packet.innerAt, frame.captured - packet.innerAt, packet.wire}, Link::rawIp};
+}
+
+}  // namespace
 
 void Shard::countPending(const Pending& pending, Link link, StatDelta& delta) {
   const Packet& packet = pending.packet;
@@ -129,10 +165,11 @@ void Shard::countPending(const Pending& pending, Link link, StatDelta& delta) {
   if (samplers_[FILTER_PASSED].takes()) {
     const Located& ours = isWatched(to) ? to : from;
     const std::uint32_t slot = isWatched(ours) ? rows.cold[ours.row].watchSlot : kNoSlot;
-    recent_.write(FILTER_PASSED, *pending.frame, link, sampleWith(slot));
+    const auto [frame, begin] = sampledFrame(*pending.frame, link, packet);
+    recent_.write(FILTER_PASSED, frame, begin, sampleWith(slot));
   }
-  if (isWatched(to)) keepForWatched(rows.cold[to.row].watchSlot, *pending.frame, link);
-  if (isWatched(from)) keepForWatched(rows.cold[from.row].watchSlot, *pending.frame, link);
+  if (isWatched(to)) keepForWatched(rows.cold[to.row].watchSlot, pending, link);
+  if (isWatched(from)) keepForWatched(rows.cold[from.row].watchSlot, pending, link);
 }
 
 Shard::Located Shard::locate(const Address& address, std::uint64_t hash, std::uint32_t candidate,
@@ -181,6 +218,11 @@ bool Shard::touch(std::uint32_t row) noexcept {
   hot.epoch = epoch_ | (hot.epoch & HotRow::kWatched);
   handover.push(row);
   return true;
+}
+
+void Shard::keepForWatched(std::uint32_t slot, const Pending& pending, Link link) noexcept {
+  const auto [frame, begin] = sampledFrame(*pending.frame, link, pending.packet);
+  keepForWatched(slot, frame, begin);
 }
 
 void Shard::keepForWatched(std::uint32_t slot, const Frame& frame, Link link, std::uint8_t verdict) noexcept {
@@ -252,6 +294,7 @@ void Shard::addOutcomes(const ShardStats& delta) {
     stats[kErrors + i] = delta.parseErrors[i];
     stats[kReceivedPackets] += delta.parseErrors[i];
   }
+  for (std::size_t i = 0; i < kEncapsulations; i++) stats[kEncapsulated + i] = delta.encapsulated[i];
   publish(stats);
 }
 
@@ -283,6 +326,7 @@ ShardStats Shard::stats() const noexcept {
   stats.untrackedPackets = read(kUntracked);
   stats.foreignPackets = read(kForeign);
   for (std::size_t i = 0; i < kParseErrors; i++) stats.parseErrors[i] = read(kErrors + i);
+  for (std::size_t i = 0; i < kEncapsulations; i++) stats.encapsulated[i] = read(kEncapsulated + i);
   return stats;
 }
 

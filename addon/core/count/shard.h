@@ -15,6 +15,7 @@
 #include "count/doorkeeper.h"
 #include "count/evictions.h"
 #include "count/flow_filter.h"
+#include "count/flow_record.h"
 #include "count/handover.h"
 #include "count/host_index.h"
 #include "count/host_rows.h"
@@ -23,7 +24,6 @@
 #include "count/spread_pool.h"
 #include "count/watched_hosts.h"
 #include "count/wide_rows.h"
-#include "flow/flow_record.h"
 #include "parse/frame.h"
 #include "parse/packet_parser.h"
 
@@ -42,6 +42,9 @@ struct ShardStats {
   /// No counted address lies in the networks. Sources are only looked at when outgoing traffic is counted.
   std::uint64_t foreignPackets = 0;
   std::array<std::uint64_t, kParseErrors> parseErrors{};
+  /// Beside these outcomes: packets whose inside was not looked at, by what they carry. The inline counter estimates
+  /// them from one packet in some hundreds.
+  std::array<std::uint64_t, kEncapsulations> encapsulated{};
 };
 
 /// What became of flow records that could not be counted as they are.
@@ -131,7 +134,11 @@ class Shard {
   Shard(const Shard&) = delete;
   Shard& operator=(const Shard&) = delete;
 
-  /// Counts any number of frames; does not keep them. Not while idle.
+  /// What the frames that come are taken apart for. Before the first of them.
+  void setDecapsulation(Encapsulations kinds) noexcept { decapsulated_ = kinds; }
+  [[nodiscard]] Encapsulations decapsulation() const noexcept { return decapsulated_; }
+  /// Counts any number of frames; does not keep them. Not while idle. A packet out of a tunnel counts if it goes to the
+  /// networks, or comes from them where that is counted; else the packet around it does.
   void countFrames(std::span<const Frame> frames, Link link);
   /// Of frames, from the next one on: one in this number was copied to us, and each counts as so many. 1 at first, at
   /// most kFrameSamplingRateMax. Before the worker begins.
@@ -227,11 +234,15 @@ class Shard {
   };
   /// Counters of the stats; this thread alone writes them.
   enum Stat : std::uint8_t { kReceivedPackets, kReceivedBytes, kCounted, kUntracked, kForeign, kErrors };
-  static constexpr std::size_t kStats = kErrors + kParseErrors;
+  static constexpr std::size_t kEncapsulated = kErrors + kParseErrors;
+  static constexpr std::size_t kStats = kEncapsulated + kEncapsulations;
   using StatDelta = std::array<std::uint64_t, kStats>;
 
   void countBatch(std::span<const Frame> frames, Link link);
   std::size_t parseBatch(std::span<const Frame> frames, Link link, StatDelta& delta);
+  ParseError chooseLayer(const Frame& frame, Link link, Packet& packet, ParseError error,
+                         StatDelta& delta) const noexcept;
+  [[nodiscard]] bool isOurs(const Packet& packet) const noexcept;
   void countPending(const Pending& pending, Link link, StatDelta& delta);
 
   // shard_records.cpp
@@ -262,6 +273,7 @@ class Shard {
   [[nodiscard]] bool isWatched(const Located& located) const noexcept {
     return located.row != kNoRow && rows.hot[located.row].epoch != epoch_;
   }
+  void keepForWatched(std::uint32_t slot, const Pending& pending, Link link) noexcept;
   void keepForWatched(std::uint32_t slot, const Frame& frame, Link link,
                       std::uint8_t verdict = FILTER_VERDICTS) noexcept;
   /// What the present packet's sample says beside the frame; `slot` is that of its watched host, or kNoSlot.
@@ -294,6 +306,8 @@ class Shard {
   /// The epoch in which the worker took them.
   std::uint32_t networksSince_ = 0;
   const WatchedHosts* watchedHosts_ = nullptr;
+
+  Encapsulations decapsulated_;
 
   HostIndex index_;
   /// Rows below this have been used; those that are free again are linked through their keys.

@@ -124,7 +124,7 @@ void KernelFilter::setList(filter_set_kind list, std::vector<SetPrefix> prefixes
 }
 
 void KernelFilter::setNamedSets(std::shared_ptr<const NamedSets> sets) {
-  const std::lock_guard lock(tablesMutex_);
+  const std::lock_guard lock(setsMutex_);
   putNamedSets(maps_, *sets);
   namedSets_ = std::move(sets);
 }

@@ -115,6 +115,8 @@ class KernelFilter {
   bool isStopping_ = false;
   std::condition_variable wake_;
   std::thread watcher_;
+  /// Held while the kernel waits for the programs that read the sets before: nothing else waits for that.
+  std::mutex setsMutex_;
   /// Those in force, if this process put them there: kept until no program reads them.
   std::shared_ptr<const NamedSets> namedSets_;
   /// For drops() only.

@@ -28,6 +28,7 @@ void load(const ProgramVariant& variant, ProgramSize* size) {
                                .countOutgoing = variant.countsOutgoing,
                                .sampleEvery = kSampleEvery,
                                .hasFragments = variant.hasFragments,
+                               .decapsulated = variant.decapsulated,
                                .filter = maps ? &*maps : nullptr,
                                .isTrial = true,
                                .size = size});

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "parse/encapsulation.h"
 #include "program/program_load.h"
 
 namespace floodwall {
@@ -19,6 +20,7 @@ struct ProgramVariant {
   bool filters = false;
   bool countsOutgoing = false;
   std::uint32_t maxHosts = 1;
+  Encapsulations decapsulated{};
 };
 
 struct ProgramProbe {

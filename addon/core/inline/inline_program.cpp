@@ -67,6 +67,7 @@ void InlineProgram::configure() {
   settings.counts_outgoing = options_.countOutgoing ? 1 : 0;
   settings.has_fragments = options_.hasFragments ? 1 : 0;
   settings.filters = options_.filter != nullptr ? 1 : 0;
+  settings.decapsulated = options_.decapsulated.bits();
   settings.forwards = options_.forwardCall >= 0 ? 1 : 0;
   if (options_.hasFragments) bpf_program__set_flags(skeleton_->progs.xdp_inline, BPF_F_XDP_HAS_FRAGS);
 
@@ -88,6 +89,7 @@ void InlineProgram::load() {
   std::string name = "the XDP counter (xdp_inline";
   if (options_.filter != nullptr) name += ", filtering";
   if (options_.countOutgoing) name += ", counting what hosts send";
+  if (!options_.decapsulated.isEmpty()) name += ", taking tunnels apart";
   if (skeleton_->rodata->settings.far_buckets > 0) name += ", many hosts";
   const auto refusal = loadProgram(skeleton_->skeleton, {.name = name + fragmentsText(options_.hasFragments),
                                                          .alternative = "capture a mirror port with backend pcap",

@@ -13,6 +13,7 @@
 #include "filter/filter_maps.h"
 #include "inline/inline_table.h"
 #include "inline_abi.h"
+#include "parse/encapsulation.h"
 #include "program/program_load.h"
 
 struct xdp_inline_bpf;
@@ -26,6 +27,8 @@ struct InlineProgramOptions {
   std::uint32_t sampleEvery = 0;
   /// The interface's frames may be longer than one buffer.
   bool hasFragments = false;
+  /// What packets are taken out of.
+  Encapsulations decapsulated{};
   /// Where the interface filters too: the filter's maps, which outlive the program.
   const FilterMaps* filter = nullptr;
   /// See FilterProgram.

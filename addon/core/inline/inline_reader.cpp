@@ -17,8 +17,8 @@ constexpr std::uint64_t kFlowEpochMs = 1000;
 int takeSample(void* shard, void* data, std::size_t) {
   const auto* sample = static_cast<const inline_sample*>(data);
   if (sample->captured == 0) return 0;
-  static_cast<Shard*>(shard)->addSample({sample->data, sample->captured, sample->wire}, Link::ethernet,
-                                        sample->verdict);
+  static_cast<Shard*>(shard)->addSample({sample->data, sample->captured, sample->wire},
+                                        sample->is_raw_ip != 0 ? Link::rawIp : Link::ethernet, sample->verdict);
   return 0;
 }
 
@@ -32,6 +32,8 @@ ShardStats missing(const ShardStats& wanted, const ShardStats& seen) {
   delta.untrackedPackets = wanted.untrackedPackets - seen.untrackedPackets;
   delta.foreignPackets = wanted.foreignPackets - seen.foreignPackets;
   for (std::size_t i = 0; i < kParseErrors; i++) delta.parseErrors[i] = wanted.parseErrors[i] - seen.parseErrors[i];
+  for (std::size_t i = 0; i < kEncapsulations; i++)
+    delta.encapsulated[i] = wanted.encapsulated[i] - seen.encapsulated[i];
   return delta;
 }
 
@@ -84,6 +86,9 @@ void InlineReader::settleStats() {
   wanted.untrackedPackets += kernel.untracked_packets;
   wanted.foreignPackets += kernel.foreign_packets;
   for (std::size_t i = 0; i < kParseErrors; i++) wanted.parseErrors[i] += kernel.errors[i];
+  for (std::size_t i = 0; i < kEncapsulations; i++) {
+    wanted.encapsulated[i] += kernel.encapsulated[i] * INLINE_NOTED_EVERY;
+  }
   shard_.addOutcomes(missing(wanted, shard_.stats()));
 }
 

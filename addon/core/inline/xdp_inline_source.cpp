@@ -79,6 +79,7 @@ class InlineSession final : public CaptureSession {
                   .countOutgoing = options.countOutgoing,
                   .sampleEvery = options.sampleEvery,
                   .hasFragments = device_.mtu > kSingleBufferMtu,
+                  .decapsulated = options.decapsulated,
                   .filter = options.filter ? &options.filter->maps() : nullptr,
                   .forwardCall = options.filter ? options.filter->forwardCall(device_.mtu > kSingleBufferMtu) : -1}),
         shard_(shards.forQueue(device_.name, -1)),

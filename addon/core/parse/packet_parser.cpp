@@ -3,11 +3,11 @@
 #include <bit>
 #include <cstddef>
 
+#include "parse/layers.h"
+
 namespace floodwall {
 namespace {
 
-constexpr std::uint16_t kTypeIpv4 = 0x0800, kTypeIpv6 = 0x86dd;
-constexpr std::size_t kVlanTagsMax = 2;
 /// RFC 8200 names seven kinds of header; more than eight in one packet is no packet that anybody needs.
 constexpr int kExtensionsMax = 8;
 
@@ -16,25 +16,6 @@ constexpr std::uint8_t kHopByHop = 0, kIcmp = 1, kTcp = 6, kUdp = 17, kRouting =
                        kAuthentication = 51, kIcmp6 = 58, kDestination = 60, kMobility = 135, kHostIdentity = 139,
                        kShim6 = 140, kUdpLite = 136, kSctp = 132, kDccp = 33;
 }
-
-/// What is left to read. Every read asks `has` first.
-struct Cursor {
-  const std::uint8_t* at;
-  std::size_t left;
-
-  [[nodiscard]] bool has(std::size_t bytes) const noexcept { return left >= bytes; }
-  [[nodiscard]] std::uint16_t u16(std::size_t offset) const noexcept {
-    return static_cast<std::uint16_t>(at[offset] << 8 | at[offset + 1]);
-  }
-  void skip(std::size_t bytes) noexcept {
-    at += bytes;
-    left -= bytes;
-  }
-  /// Ends the packet where its IP header says, which drops Ethernet's padding. Never makes it longer.
-  void limit(std::size_t bytes) noexcept {
-    if (bytes < left) left = bytes;
-  }
-};
 
 bool isVlanTag(std::uint16_t type) noexcept { return type == 0x8100 || type == 0x88a8 || type == 0x9100; }
 
@@ -76,17 +57,48 @@ bool hasPorts(std::uint8_t protocol) noexcept {
          protocol == ip_protocol::kUdpLite || protocol == ip_protocol::kDccp;
 }
 
-void parseTransport(const Cursor& cursor, Packet& packet) noexcept {
+/// What a packet carries by its protocol. Of GRE it may also be ERSPAN.
+Encapsulation carriedByIp(std::uint8_t protocol) noexcept {
+  switch (protocol) {
+    case PROTOCOL_IPV4:
+      return Encapsulation::ipip;
+    case PROTOCOL_IPV6:
+      return Encapsulation::sixInFour;
+    case PROTOCOL_GRE:
+      return Encapsulation::gre;
+    case PROTOCOL_MPLS:
+      return Encapsulation::mpls;
+    default:
+      return Encapsulation::none;
+  }
+}
+
+/// The same of UDP by the port.
+Encapsulation carriedByUdp(std::uint16_t port) noexcept {
+  if (port == PORT_VXLAN) return Encapsulation::vxlan;
+  if (port == PORT_GENEVE) return Encapsulation::geneve;
+  return port == PORT_GTP_U ? Encapsulation::gtpU : Encapsulation::none;
+}
+
+[[gnu::always_inline]] inline void parseTransport(const Cursor& cursor, Packet& packet) noexcept {
   packet.transport = classOf(packet.protocol);
-  if (packet.isLaterFragment || !hasPorts(packet.protocol) || !cursor.has(4)) return;
+  if (packet.isLaterFragment || !hasPorts(packet.protocol) || !cursor.has(4)) {
+    packet.inside = carriedByIp(packet.protocol);
+    return;
+  }
   packet.sourcePort = cursor.u16(0);
   packet.destinationPort = cursor.u16(2);
-  if (packet.protocol != ip_protocol::kTcp || !cursor.has(14)) return;
+  if (packet.protocol != ip_protocol::kTcp) {
+    if (packet.protocol == ip_protocol::kUdp) packet.inside = carriedByUdp(packet.destinationPort);
+    return;
+  }
+  if (!cursor.has(14)) return;
   packet.tcpFlags = cursor.at[13];
   packet.isSyn = (packet.tcpFlags & (tcp_flag::kSyn | tcp_flag::kAck)) == tcp_flag::kSyn;
 }
 
-ParseError parseIpv4(Cursor cursor, Packet& packet) noexcept {
+/// `rest`, where it is not null, becomes what begins with the transport header.
+[[gnu::always_inline]] inline ParseError parseIpv4(Cursor cursor, Packet& packet, Cursor* rest = nullptr) noexcept {
   constexpr std::size_t kHeader = 20;
   if (!cursor.has(kHeader)) return ParseError::truncatedIpv4;
   const std::size_t headerLength = (cursor.at[0] & 0x0fU) * 4;
@@ -105,6 +117,7 @@ ParseError parseIpv4(Cursor cursor, Packet& packet) noexcept {
   // Options that the capture cuts off leave nothing of the transport header.
   cursor.skip(headerLength < cursor.left ? headerLength : cursor.left);
   parseTransport(cursor, packet);
+  if (rest != nullptr) *rest = cursor;
   return ParseError::none;
 }
 
@@ -144,7 +157,7 @@ bool skipExtension(Cursor& cursor, Packet& packet) noexcept {
   return !packet.isLaterFragment;
 }
 
-ParseError parseIpv6(Cursor cursor, Packet& packet) noexcept {
+ParseError parseIpv6(Cursor cursor, Packet& packet, Cursor* rest = nullptr) noexcept {
   constexpr std::size_t kHeader = 40;
   if (!cursor.has(kHeader)) return ParseError::truncatedIpv6;
   // A mapped address is not routed (RFC 4291, 2.5.5.2), and it must not be taken for the IPv4 host.
@@ -163,20 +176,28 @@ ParseError parseIpv6(Cursor cursor, Packet& packet) noexcept {
   for (int i = 0; i < kExtensionsMax && skipExtension(cursor, packet); i++) {
   }
   parseTransport(cursor, packet);
+  if (rest != nullptr) *rest = cursor;
   return ParseError::none;
 }
 
-ParseError parseEthernet(Cursor cursor, Packet& packet) noexcept {
+[[gnu::always_inline]] inline ParseError skipEthernet(Cursor& cursor, std::uint16_t& type) noexcept {
   constexpr std::size_t kHeader = 14, kTag = 4;
   if (!cursor.has(kHeader)) return ParseError::truncatedEthernet;
-  std::uint16_t type = cursor.u16(12);
+  type = cursor.u16(12);
   cursor.skip(kHeader);
   for (std::size_t tags = 0; isVlanTag(type); tags++) {
-    if (tags == kVlanTagsMax) return ParseError::tooManyVlanTags;
+    if (tags == VLAN_TAGS_MAX) return ParseError::tooManyVlanTags;
     if (!cursor.has(kTag)) return ParseError::truncatedEthernet;
     type = cursor.u16(2);
     cursor.skip(kTag);
   }
+  return ParseError::none;
+}
+
+ParseError parseEthernet(Cursor cursor, Packet& packet) noexcept {
+  std::uint16_t type = 0;
+  const ParseError error = skipEthernet(cursor, type);
+  if (error != ParseError::none) return error;
   if (type == kTypeIpv4) return parseIpv4(cursor, packet);
   if (type == kTypeIpv6) return parseIpv6(cursor, packet);
   return ParseError::notIp;
@@ -192,16 +213,22 @@ ParseError parseRawIp(const Cursor& cursor, Packet& packet) noexcept {
 
 }  // namespace
 
-ParseError parsePacket(const Frame& frame, Link link, Packet& packet) noexcept {
-  // The addresses are set with every header that is counted. Field by field: a temporary Packet is copied in words that
-  // the processor cannot forward from the smaller stores just before.
-  packet.wire = frame.wire;
-  packet.sourcePort = packet.destinationPort = 0;
-  packet.protocol = packet.tcpFlags = 0;
-  packet.transport = Class::other;
-  packet.isSyn = packet.isFragment = packet.isLaterFragment = false;
+ParseError readEthernet(Cursor& cursor, std::uint16_t& type) noexcept { return skipEthernet(cursor, type); }
+
+ParseError readNetwork(Cursor& cursor, std::uint16_t type, Packet& packet) noexcept {
+  if (type == kTypeIpv4) return parseIpv4(cursor, packet, &cursor);
+  if (type == kTypeIpv6) return parseIpv6(cursor, packet, &cursor);
+  return ParseError::notIp;
+}
+
+ParseError parsePacket(const Frame& frame, Link link, Packet& packet, Decapsulation wanted) noexcept {
+  clear(packet, frame.wire);
   const Cursor cursor{frame.data, frame.captured};
-  return link == Link::ethernet ? parseEthernet(cursor, packet) : parseRawIp(cursor, packet);
+  const ParseError error = link == Link::ethernet ? parseEthernet(cursor, packet) : parseRawIp(cursor, packet);
+  if (packet.inside == Encapsulation::none && error != ParseError::notIp) [[likely]] {
+    return error;
+  }
+  return takeApart(frame, link, packet, wanted, error);
 }
 
 }  // namespace floodwall

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/address.h"
+#include "parse/encapsulation.h"
 #include "parse/frame.h"
 #include "parse/traffic_class.h"
 
@@ -40,11 +41,13 @@ inline constexpr std::uint8_t kFin = 0x01, kSyn = 0x02, kRst = 0x04, kPsh = 0x08
 struct Packet {
   Address source;
   Address destination;
-  /// Length of the frame on the wire in bytes.
+  /// Length of the frame on the wire in bytes; of a packet out of a tunnel see parsePacket.
   std::uint32_t wire = 0;
   /// Zero where the protocol has none, in later fragments, and where the capture ends before them.
   std::uint16_t sourcePort = 0;
   std::uint16_t destinationPort = 0;
+  /// Of a packet that was taken out of something, where in the frame its IP header begins; else 0.
+  std::uint8_t innerAt = 0;
   /// IP protocol number after all extension headers that could be read.
   std::uint8_t protocol = 0;
   std::uint8_t tcpFlags = 0;
@@ -56,6 +59,15 @@ struct Packet {
   bool isFragment = false;
   /// A part without transport header: it does not show to which flow it belongs.
   bool isLaterFragment = false;
+  /// What it carries and was not taken apart for want of being asked; also of a frame that is not IP.
+  Encapsulation inside = Encapsulation::none;
+};
+
+/// Which packets to take out of which tunnels.
+struct Decapsulation {
+  Encapsulations kinds{};
+  /// Of packets in tunnels only those whose IP header begins before this byte of the frame.
+  std::uint8_t before = NETWORK_AT_MAX + 1;
 };
 
 /// Reads one frame and returns ParseError::none, or why not; then `packet` holds nothing of use.
@@ -63,6 +75,13 @@ struct Packet {
 /// A frame has exactly one outcome. As soon as a sound IP header names the destination, the packet is counted to it:
 /// an attacker must not be able to hide volume behind a cut transport header, an endless chain of extension headers or
 /// a length field that lies. Such a packet counts by the last protocol number that could be read, without ports.
-[[nodiscard]] ParseError parsePacket(const Frame& frame, Link link, Packet& packet) noexcept;
+///
+/// Of packets in tunnels of the wanted kinds it is the innermost whose headers can be read, through TUNNELS_MAX tunnels
+/// in one another. What else is inside leaves the packet around it: a later fragment, what is not IP, damaged headers.
+/// The `wire` of a packet out of a tunnel is that of its own frame: the bytes from where the tunnel's header ends to
+/// the end of the frame, and 14 for an Ethernet header where the tunnel carries none. No length field of the inner
+/// headers has a part in it. With `before` = innerAt of a packet, the same frame
+/// gives the packet around that one, or, of the outermost, the same.
+[[nodiscard]] ParseError parsePacket(const Frame& frame, Link link, Packet& packet, Decapsulation wanted = {}) noexcept;
 
 }  // namespace floodwall

@@ -16,7 +16,10 @@ const STATE_TONES = { running: "ok", failed: "danger", ended: "info" } as const;
 export function CapturePanel({ capture }: { readonly capture: Capture }) {
   const flows = useFlows(capture);
   const { interfaces, tracked_hosts: tracked, max_hosts: most } = capture;
-  const lossy = interfaces.filter(({ name }) => (flows.get(name)?.dropShare ?? 0) > LOSS_TOLERATED);
+  // The view of telemetry says what to do for ports that take flow records.
+  const lossy = interfaces.filter(
+    ({ name, kind }) => kind !== "flow" && (flows.get(name)?.dropShare ?? 0) > LOSS_TOLERATED,
+  );
   const columns: readonly Column<Source>[] = [
     { key: "name", title: "Source", cell: ({ name }) => shortName(name) },
     { key: "state", title: "State", cell: ({ state }) => <Badge tone={STATE_TONES[state]}>{state}</Badge> },

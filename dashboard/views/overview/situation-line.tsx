@@ -45,7 +45,7 @@ export function useSought(isThere: boolean): void {
 
 function hrefOf(name: SituationPart["name"]): string {
   if (name === "mode") return linkTo(["settings"]);
-  if (name === "attacks") return linkTo(["attacks"]);
+  if (name === "attacks" || name === "telemetry") return linkTo([name]);
   return linkTo([], { ...Object.fromEntries(place.value.query), see: name });
 }
 

@@ -79,7 +79,7 @@ test(
     const { announcer } = lab.announcer(bgpConfig(), { times });
     await established(announcer);
     // Longer than the lease and the guard's looks.
-    await Bun.sleep(8_000);
+    await Bun.sleep(6_000);
     expect(lab.gobgpdPid()).toBe(pid);
     expect(guards()).toEqual([guard ?? 0]);
   },

@@ -5,7 +5,15 @@ import { type Prefix, parsePrefix } from "../../net/prefix.ts";
 import { PrefixTable } from "../../net/prefix-table.ts";
 import { NetworkLookup } from "../../traffic/network-lookup.ts";
 import { METRICS, type Thresholds } from "../../traffic/rates.ts";
-import type { BgpConfig, CaptureConfig, CaptureInterface, Config, Hostgroup, ListenAddresses } from "../config.ts";
+import type {
+  BgpConfig,
+  CaptureConfig,
+  CaptureInterface,
+  CaptureTunnel,
+  Config,
+  Hostgroup,
+  ListenAddresses,
+} from "../config.ts";
 import { buildApi } from "../sections/api.ts";
 import { buildBaseline } from "../sections/baseline.ts";
 import { buildCarpet } from "../sections/carpet.ts";
@@ -17,9 +25,10 @@ import { buildScrubbing } from "../sections/nodes.ts";
 import { buildNotify, buildUpdateCheck } from "../sections/notify.ts";
 import { buildPrefixSets } from "../sections/prefix-sets.ts";
 import { buildSamples } from "../sections/samples.ts";
-import type { ConfigFile } from "../sections/schema.ts";
+import { type ConfigFile, MAX_HOSTS_DEFAULT } from "../sections/schema.ts";
 import { buildProfiles } from "../sections/scrub.ts";
 import { buildStorage } from "../sections/storage.ts";
+import { buildTelemetry } from "../sections/telemetry.ts";
 import { parseAddressOrPrefix, parseCommunity, parseListen } from "./text-forms.ts";
 
 type CaptureFile = NonNullable<ConfigFile["capture"]>;
@@ -28,12 +37,14 @@ type BgpFile = NonNullable<ConfigFile["bgp"]>;
 /** @param zones of the file that `edge` names. */
 export function buildConfig(file: ConfigFile, zones: readonly Zone[]): Config {
   const hostgroups = buildHostgroups(file);
+  const hasTraffic = file.capture !== undefined || file.telemetry !== undefined;
   const countOutgoing = hostgroups.some(({ thresholdsOutgoing }) => thresholdsOutgoing !== null);
   const plain: PlainConfig = {
     dryRun: file.dry_run,
     networks: file.networks.map(prefix),
     protectedWhitelist: file.protected_whitelist.map((text) => Object.freeze(valid(parseAddressOrPrefix, text))),
-    capture: file.capture === undefined ? null : buildCapture(file.capture, countOutgoing),
+    capture: hasTraffic ? buildCapture(file.capture ?? { max_hosts: MAX_HOSTS_DEFAULT }, countOutgoing) : null,
+    telemetry: file.telemetry === undefined ? null : buildTelemetry(file.telemetry),
     detection: {
       windowMs: file.detection.window_ms,
       tickMs: file.detection.tick_ms,
@@ -130,6 +141,8 @@ function buildCapture(file: CaptureFile, countOutgoing: boolean): CaptureConfig 
     interfaces: (file.interfaces ?? []).map(buildInterface),
     pcapFile: file.pcap_file ?? null,
     pace: file.pace ?? "real",
+    tunnels: file.tunnels.map(buildTunnel),
+    decapsulate: file.decapsulate,
     maxHosts: file.max_hosts,
     linkMbps: file.link_mbps ?? null,
     countOutgoing,
@@ -146,7 +159,19 @@ function buildInterface(file: NonNullable<CaptureFile["interfaces"]>[number]): C
     queues: queues === "auto" ? null : queues,
     zeroCopy: zeroCopy === "auto" ? "auto" : zeroCopy ? "on" : "off",
     cpus: file.cpus,
+    decapsulate: file.decapsulate,
     samplingRate: file.sampling_rate ?? 1,
+  };
+}
+
+function buildTunnel(file: CaptureFile["tunnels"][number]): CaptureTunnel {
+  return {
+    address: address(file.address),
+    from: file.from.map(prefix),
+    decapsulate: file.decapsulate,
+    samplingRate: file.sampling_rate,
+    receiveBufferBytes: file.receive_buffer_mb * 2 ** 20,
+    cpus: file.cpus,
   };
 }
 

@@ -70,6 +70,7 @@ describe("defaults", () => {
       dryRun: true,
       protectedWhitelist: [],
       capture: null,
+      telemetry: null,
       detection: { windowMs: 1000, tickMs: 100, sustainMs: 0, confidence: 0.99999999 },
       carpet: null,
       mitigations: [
@@ -99,6 +100,7 @@ describe("defaults", () => {
             repeatWindowSeconds: 600,
             repeatHoldSeconds: 300,
             repeatHoldMaxSeconds: 3600,
+            deescalateAfterSeconds: 0,
           },
           blackhole: null,
           divert: null,
@@ -191,13 +193,24 @@ describe("a full file", () => {
       maxSources: 262_144,
       maxDynamicRules: 8192,
     });
-    const afXdp = { backend: "af_xdp", queues: null, zeroCopy: "auto", samplingRate: 1 };
+    const afXdp = { backend: "af_xdp", queues: null, zeroCopy: "auto", decapsulate: [], samplingRate: 1 };
     expect<unknown>(capture).toEqual({
       interfaces: [
         { ...afXdp, name: "eth1", mode: "mirror", xdpMode: "native", queues: [0, 1], zeroCopy: "on", cpus: [2, 3] },
         { ...afXdp, name: "eth2", mode: "inline", xdpMode: "generic", cpus: [1] },
-        { ...afXdp, name: "eth3", mode: "mirror", backend: "pcap", xdpMode: "auto", cpus: [], samplingRate: 64 },
+        {
+          ...{ ...afXdp, name: "eth3", mode: "mirror", backend: "pcap", xdpMode: "auto", cpus: [] },
+          ...{ decapsulate: ["mpls", "vxlan"], samplingRate: 64 },
+        },
       ],
+      tunnels: [
+        {
+          address: "192.0.2.10",
+          from: [expect.objectContaining({ text: "198.51.100.0/24" })],
+          ...{ decapsulate: ["gre", "erspan"], samplingRate: 1, receiveBufferBytes: 64 * 2 ** 20, cpus: [] },
+        },
+      ],
+      decapsulate: [],
       pcapFile: null,
       pace: "real",
       maxHosts: 65_536,

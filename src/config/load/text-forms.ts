@@ -39,6 +39,12 @@ export const TEXT_FORMS = {
     /^[A-Z]{2}$/.test(text) ? null : "must be the two capital letters of a country (ISO 3166-1): DE",
   portRange: (text: string) =>
     parsePortRange(text) === null ? "must be a port or a range of ports: 443, or 27000-27050" : null,
+  exporterName: nameRule,
+  siteName: nameRule,
+  interfacePattern: (text: string) =>
+    isInterfacePattern(text)
+      ? null
+      : "must be the number of an interface, a range of numbers, or a name with * for any characters: 17, 10-19, or et-0/0/*",
   ruleName: nameRule,
   setName: nameRule,
   range255: (text: string) => rangeRule(text, 255),
@@ -160,6 +166,14 @@ export function parseHexBytes(text: string): number[] | null {
   const digits = text.replaceAll(" ", "");
   const isWhole = /^(?:[0-9a-fA-F]{2})+$/.test(digits) && digits.length <= 2 * PATTERN_BYTES_MAX;
   return isWhole ? [...Buffer.from(digits, "hex")] : null;
+}
+
+/** Of an interface of a router (ifIndex or ifName), whose names have spaces and slashes: `Ethernet 1/2`. */
+function isInterfacePattern(text: string): boolean {
+  const range = /^(\d{1,10})(?:-(\d{1,10}))?$/.exec(text);
+  if (range === null) return /^[\x21-\x7e](?:[\x20-\x7e]{0,62}[\x21-\x7e])?$/.test(text) && !/^\d+-/.test(text);
+  const [from, to] = [Number(range[1]), Number(range[2] ?? range[1])];
+  return from <= to && to <= 0xffff_ffff;
 }
 
 export function parseAddressOrPrefix(text: string): Prefix | null {

@@ -1,4 +1,5 @@
 /** Rules between the keys of `capture`. */
+import { parseAddress } from "../../net/address.ts";
 import type { ConfigPath } from "../load/problem.ts";
 import type { Finding, Pruned } from "../load/shape.ts";
 import type { ConfigFile } from "../sections/schema.ts";
@@ -7,13 +8,44 @@ type File = Pruned<ConfigFile>;
 type Interface = NonNullable<NonNullable<NonNullable<File["capture"]>["interfaces"]>[number]>;
 
 /** Uses `in` instead of a comparison, since a key whose value has a wrong type is present too. */
-export function* captureHasOneSource({ capture }: File): Generator<Finding> {
+export function* captureHasOneSource({ capture, telemetry }: File): Generator<Finding> {
   if (capture === undefined) return;
+  const hasTunnels = (capture.tunnels ?? []).length > 0;
   if ("interfaces" in capture && "pcap_file" in capture) {
     yield { path: ["capture", "pcap_file"], rule: "excludes interfaces: capture from the one or from the other" };
   }
-  if (!("interfaces" in capture) && !("pcap_file" in capture)) {
-    yield { path: ["capture"], rule: "needs interfaces or pcap_file: remove capture to run without" };
+  if (hasTunnels && "pcap_file" in capture) {
+    yield { path: ["capture", "pcap_file"], rule: "excludes tunnels: capture from the one or from the other" };
+  }
+  if (!("interfaces" in capture) && !("pcap_file" in capture) && !hasTunnels && telemetry === undefined) {
+    yield {
+      path: ["capture"],
+      rule: "needs interfaces or pcap_file, or telemetry beside it: remove capture to run without",
+    };
+  }
+}
+
+export function* decapsulationGoesWithFile({ capture }: File): Generator<Finding> {
+  if (capture === undefined || "pcap_file" in capture || (capture.decapsulate ?? []).length === 0) return;
+  yield { path: ["capture", "decapsulate"], rule: "goes with pcap_file only: set that of each interface" };
+}
+
+export function* tunnelsAreReceived({ capture }: File): Generator<Finding> {
+  const first = new Map<string, number>();
+  for (const [i, tunnel] of (capture?.tunnels ?? []).entries()) {
+    const path = ["capture", "tunnels", i];
+    const kinds = tunnel?.decapsulate;
+    if (kinds !== undefined && !kinds.includes("gre") && !kinds.includes("erspan")) {
+      yield { path: [...path, "decapsulate"], rule: "needs gre or erspan: nothing else is received" };
+    }
+    const address = tunnel?.address === undefined ? null : parseAddress(tunnel.address);
+    if (address === null) continue;
+    const other = first.get(address);
+    if (other === undefined) first.set(address, i);
+    else {
+      const rule = `${address} is received by tunnels[${other}] already: remove one of them`;
+      yield { path: [...path, "address"], rule };
+    }
   }
 }
 

@@ -28,12 +28,14 @@ import {
 import {
   captureHasOneSource,
   cpusAreUnique,
+  decapsulationGoesWithFile,
   inlineCountsEveryFrame,
   inlineUsesXdp,
   interfaceKeysHaveAnEffect,
   interfacesAreUnique,
   paceGoesWithFile,
   queuesAreUnique,
+  tunnelsAreReceived,
 } from "./capture.ts";
 import {
   dataplaneInterfacesAreUnique,
@@ -71,6 +73,16 @@ import {
 import { clickhouseHasItsSection, mailAccountIsWhole, storageKeysHaveAnEffect, updateCheckHasAUrl } from "./output.ts";
 import { prefixSetNamesAreUnique, prefixSetsHaveOneSource } from "./prefix-sets.ts";
 import { divertHasANextHop, groupNextHopsGoWithoutNodes, leastLoadedNeedsCapacities } from "./scrubbing.ts";
+import {
+  exporterNamesAreUnique,
+  exporterPrefixesAreUnique,
+  exportersAreListenedTo,
+  exportersAreNotAnyone,
+  flowCpusAreUnique,
+  flowPortsAreFree,
+  interfaceRolesAreDistinct,
+  sitesAreBounded,
+} from "./telemetry.ts";
 import { carpetThresholdsSaySomething, groupBaselinesHaveAFloor, outgoingThresholdsSaySomething } from "./threshold.ts";
 
 export type Rule = (file: Pruned<ConfigFile>) => Iterable<Finding>;
@@ -87,6 +99,8 @@ const RULES: readonly Rule[] = [
   carpetThresholdsSaySomething,
   tickDividesWindow,
   captureHasOneSource,
+  decapsulationGoesWithFile,
+  tunnelsAreReceived,
   paceGoesWithFile,
   interfacesAreUnique,
   inlineUsesXdp,
@@ -94,6 +108,14 @@ const RULES: readonly Rule[] = [
   interfaceKeysHaveAnEffect,
   queuesAreUnique,
   cpusAreUnique,
+  flowPortsAreFree,
+  flowCpusAreUnique,
+  exporterNamesAreUnique,
+  exporterPrefixesAreUnique,
+  exportersAreNotAnyone,
+  exportersAreListenedTo,
+  interfaceRolesAreDistinct,
+  sitesAreBounded,
   grpcGoesWithExternal,
   listenAddressesFit,
   listenGoesWithManaged,

@@ -40,7 +40,7 @@ const FILTER_KEYS = {
         ),
         max_sources: described(
           integer(1024, VALIDATED_SOURCES_MAX, 262_144),
-          "The number of sources of TCP that the kernel knows to be real, at 16 bytes each. In a full table sources that never proved their address make room first.",
+          "The number of sources of TCP that the kernel knows to be real, at 16 bytes each. In a full table sources that were seen once make room first. Half of it is kept for sources that were learned before an attack, where there are as many; of the others those make room that have not sent for longest.",
         ),
       },
       withDefaults,

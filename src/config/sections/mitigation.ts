@@ -91,6 +91,10 @@ const BAN_KEYS = {
     integer(1, BAN_SECONDS_MAX, 3600),
     "The bound of these times, at least `repeat_hold_seconds`.",
   ),
+  deescalate_after_seconds: described(
+    integer(0, BAN_SECONDS_MAX, 0),
+    "How long nothing above the thresholds must have come in before a ban goes back from a rung with `unless_held` to the one before. It is climbed again if the attack is not held there, and each time that it was, the next way back takes twice as long. Less than `unban_hysteresis_seconds` to act before the attack is over. 0: a ban stays on its rung.",
+  ),
 };
 
 const TERMS_KEYS = {
@@ -232,6 +236,8 @@ export interface GroupBanConfig {
   /** The shortest duration of the first repetition; each further one is twice as long, up to the maximum. */
   readonly repeatHoldSeconds: number;
   readonly repeatHoldMaxSeconds: number;
+  /** 0: a ban never goes back to a milder rung. */
+  readonly deescalateAfterSeconds: number;
 }
 
 /** Attributes of a route other than its prefix. */
@@ -328,6 +334,7 @@ export function buildMitigation(file: MitigationFile, profiles: ProfilesFile): G
       repeatWindowSeconds: ban.repeat_window_seconds,
       repeatHoldSeconds: ban.repeat_hold_seconds,
       repeatHoldMaxSeconds: ban.repeat_hold_max_seconds,
+      deescalateAfterSeconds: ban.deescalate_after_seconds,
     },
     blackhole: file.bgp === undefined ? null : buildTerms(file.bgp),
     divert: file.scrubbing === undefined ? null : buildTerms(file.scrubbing),

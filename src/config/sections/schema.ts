@@ -27,6 +27,7 @@ import { boolean, closed, described, integer, list, oneOf, text, withDefaults } 
 import { AllThresholds, AnyThresholds, SomeThresholds } from "../load/threshold-forms.ts";
 import { ApiSection } from "./api.ts";
 import { BaselineSection, GroupBaseline } from "./baseline.ts";
+import { CaptureTunnels, DECAPSULATE, FILE_DECAPSULATE } from "./capture-tunnels.ts";
 import { CarpetSection } from "./carpet.ts";
 import { DataplaneSection } from "./dataplane.ts";
 import { EdgeSection } from "./edge.ts";
@@ -37,6 +38,9 @@ import { NotifySection, UpdateCheckSection } from "./notify.ts";
 import { PrefixSetsSection } from "./prefix-sets.ts";
 import { SamplesSection } from "./samples.ts";
 import { StorageSection } from "./storage.ts";
+import { TelemetrySection } from "./telemetry.ts";
+
+export const MAX_HOSTS_DEFAULT = 1_048_576;
 
 const Interface = Type.Object(
   {
@@ -75,6 +79,7 @@ const Interface = Type.Object(
       list(integer(0, CPU_NUMBER_MAX), CPU_NUMBER_MAX + 1),
       "The CPUs that the workers are pinned to, one for each queue in turn. An empty list pins none.",
     ),
+    decapsulate: DECAPSULATE,
     sampling_rate: described(
       Type.Optional(integer(1, SAMPLING_RATE_MAX)),
       "Of a mirror that copies one frame in this number: each frame counts as so many. Not allowed in inline mode.",
@@ -89,16 +94,18 @@ const Capture = described(
     {
       interfaces: described(
         Type.Optional(list(Interface, CAPTURE_INTERFACES_MAX, { atLeastOne: true })),
-        "The interfaces that packets come from. Exactly one of `interfaces` and `pcap_file` is required.",
+        "The interfaces that packets come from. One of `interfaces`, `tunnels` and `pcap_file` is required; `pcap_file` excludes the others. Beside `telemetry` none is.",
       ),
+      tunnels: CaptureTunnels,
       pcap_file: described(Type.Optional(text("path")), "A capture file that is read instead of interfaces."),
       pace: described(
         Type.Optional(oneOf("real", "max")),
         "How fast `pcap_file` is read: `real` at the times of the capture, `max` as fast as possible. Not allowed without `pcap_file`.",
         { valueIfAbsent: "real" },
       ),
+      decapsulate: FILE_DECAPSULATE,
       max_hosts: described(
-        integer(1, HOSTS_MAX, 1_048_576),
+        integer(1, HOSTS_MAX, MAX_HOSTS_DEFAULT),
         "The number of hosts that are tracked at once, which bounds memory. Packets of further hosts are counted for their network only.",
       ),
       link_mbps: described(
@@ -108,11 +115,12 @@ const Capture = described(
     },
     closed,
   ),
-  "Where packets come from. Without this section the service sees no packets: it carries out manual bans and serves nodes, and attacks that an earlier process left open are closed.",
+  "Where packets come from. Without this section and `telemetry` the service sees no traffic: it carries out manual bans and serves nodes, and attacks that an earlier process left open are closed.",
   {
     examples: [
       { interfaces: [{ name: "eth1", mode: "mirror", cpus: [2, 3] }] },
       { interfaces: [{ name: "eth0", mode: "inline", xdp_mode: "native" }] },
+      { tunnels: [{ address: "192.0.2.10", from: ["198.51.100.0/24"] }] },
       { pcap_file: "/var/tmp/attack.pcap", pace: "max" },
     ],
   },
@@ -296,6 +304,7 @@ export const ConfigFile = described(
         "Addresses that are never banned. They are still judged and shown. Those that the service itself needs (router id, listeners, neighbors, next hops, scrub nodes) need no entry.",
       ),
       capture: Type.Optional(Capture),
+      telemetry: Type.Optional(TelemetrySection),
       detection: Detection,
       thresholds: described(
         AllThresholds,

@@ -9,12 +9,14 @@ import { isLoopback } from "../load/text-forms.ts";
 import { hiddenRuleWarnings } from "./filter-rules.ts";
 import { notifyWarnings } from "./notify.ts";
 import { scrubbingWarnings } from "./scrubbing.ts";
+import { telemetryWarnings } from "./telemetry.ts";
 import { tokenWarnings } from "./token.ts";
 
 export function configWarnings(config: Config, read: ReadVariable): Finding[] {
   return [
     ...modeWarnings(config),
     ...mirrorWarnings(config),
+    ...telemetryWarnings(config),
     ...dataplaneWarnings(config),
     ...networkWarnings(config),
     ...whitelistWarnings(config),

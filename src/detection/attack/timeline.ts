@@ -10,6 +10,7 @@ export const TIMELINE_KINDS = [
   "announced",
   "rules_changed",
   "escalated",
+  "deescalated",
   "method_changed",
   "dry_run_changed",
   "ban_withdrawn",

@@ -88,7 +88,7 @@ describe("event stream", () => {
     expect(await metric("svc_api_event_streams")).toBe(0);
   });
 
-  test("sends events in order, with the rows of the lists, and growing ids", async () => {
+  test("tells events in order, with the rows of the lists, and growing ids", async () => {
     const reader = await open();
     const [attackView, banView] = [
       { attack: attack(), ban: ban() },
@@ -111,7 +111,7 @@ describe("event stream", () => {
     expect((ids[1] ?? 0) - (ids[0] ?? 0)).toBeGreaterThan(0);
   });
 
-  test("sends the start and the end of an attack at once, and its changes once a second", async () => {
+  test("tells the start and the end of an attack at once, and its changes once a second", async () => {
     const reader = await open();
     tellAttack("a");
     tellAttack("a", { rates: thresholds({ pps: 2000 }) });
@@ -124,7 +124,7 @@ describe("event stream", () => {
     expect(await metric('svc_api_events_total{event="attack"}')).toBe(3);
   });
 
-  test("sends at once what became of a ban's announcement", async () => {
+  test("tells at once what became of a ban's announcement", async () => {
     const reader = await open();
     const missingAt = [{ neighbor: "192.0.2.3", cause: "no session" }];
     for (const routeState of [
@@ -228,6 +228,23 @@ describe("event stream reader that comes back", () => {
       await expectNext(await resume(await open(), id), "reset");
     },
   );
+});
+
+test("event stream of exporters: a fault that begins or ends, for callers without a tenant", async () => {
+  admitCallers(server);
+  const [operator, tenant] = [await open(as("operator")), await open(as("tenantViewer"))];
+  const of = { name: "edge1", address: "192.0.2.1" };
+  const fault = {
+    kind: "silent",
+    since: "2026-01-02T03:04:05.000Z",
+    text: "no datagram for 60 s",
+    remedy: "look",
+  } as const;
+  server.http.events.publish({ kind: "exporter", row: { ...of, state: "silent", faults: [fault] } });
+  server.http.events.publish({ kind: "exporter", row: { ...of, state: "ok", faults: [] } });
+  tellAttack("a1", { target: address(ACME_HOST) });
+  await expectNext(operator, "exporter silent", "exporter ok", "attack a1 true");
+  await expectNext(tenant, "attack a1 true");
 });
 
 describe("event stream of a tenant", () => {

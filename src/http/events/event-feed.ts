@@ -1,5 +1,5 @@
 /**
- * Streams attacks and bans to callers as server-sent events (HTML Standard, section 9.2). Content and visibility of
+ * Streams attacks, bans and faults of exporters to callers as server-sent events (HTML Standard, section 9.2). Content and visibility of
  * events are as in the lists. A caller that reconnects gets the events that it missed, or an event that says that it
  * must read the lists again. Does not know where the events come from.
  */
@@ -16,13 +16,16 @@ import type { Call } from "../route.ts";
 import { eventStreamAnswer } from "../server/answer.ts";
 import { attackToWire } from "../wire/attack.ts";
 import { banToWire, ofTenant } from "../wire/ban.ts";
+import type { ExporterWire } from "../wire/telemetry.ts";
 import { EventRing, type RingEvent } from "./event-ring.ts";
 import { EventStream, type StreamEnd } from "./event-stream.ts";
 import { EventThrottle } from "./event-throttle.ts";
 
 export type FeedEvent =
   | { readonly kind: "attack"; readonly view: AttackView }
-  | { readonly kind: "ban"; readonly view: BanView };
+  | { readonly kind: "ban"; readonly view: BanView }
+  /** Without what it sends: its state and faults. */
+  | { readonly kind: "exporter"; readonly row: ExporterWire };
 
 export type EventName = FeedEvent["kind"] | "reload" | "reset";
 
@@ -85,10 +88,7 @@ export class EventFeed {
   /** Called for starts, ends and other changes; the throttle suppresses repetitions. */
   publish(event: FeedEvent): void {
     if (!this.#isListenedTo) return;
-    const { kind, view } = event;
-    const { id } = kind === "attack" ? view.attack : view.ban;
-    const phase = kind === "attack" ? attackPhase(view.attack) : banPhase(view);
-    this.#throttle.offer({ key: `${kind} ${id}`, phase, event });
+    this.#throttle.offer({ ...keyOf(event), event });
   }
 
   subscribe(call: StreamCall): Response | Refusal {
@@ -188,11 +188,8 @@ export class EventFeed {
   }
 
   #send(event: FeedEvent): void {
-    const { kind, view } = event;
-    const tenancy = this.#options.tenancy();
-    const tenant = kind === "attack" ? tenancy.ownerOf(view.attack) : tenancy.tenantOf(view.ban.target);
-    const text = JSON.stringify(kind === "attack" ? attackToWire(view, tenant) : banToWire(view));
-    const tenantText = kind === "attack" || tenant === null ? text : JSON.stringify(banToWire(ofTenant(view, tenant)));
+    const { kind } = event;
+    const { tenant, text, tenantText } = textsOf(event, this.#options.tenancy());
     const id = this.#nextId();
     const bytes = encode(kind, id, text);
     const tenantBytes = text === tenantText ? bytes : encode(kind, id, tenantText);
@@ -229,6 +226,44 @@ export class EventFeed {
 
 function encode(event: EventName, id: number, data: string): Uint8Array<ArrayBuffer> {
   return utf8.encode(`event: ${event}\nid: ${id}\ndata: ${data}\n\n`);
+}
+
+function keyOf(event: FeedEvent): { readonly key: string; readonly phase: string } {
+  switch (event.kind) {
+    case "attack":
+      return { key: `attack ${event.view.attack.id}`, phase: attackPhase(event.view.attack) };
+    case "ban":
+      return { key: `ban ${event.view.ban.id}`, phase: banPhase(event.view) };
+    case "exporter": {
+      const { name, address, faults } = event.row;
+      return { key: `exporter ${name} ${address}`, phase: faults.map(({ kind }) => kind).join(" ") };
+    }
+    default:
+      return event satisfies never;
+  }
+}
+
+/** As its owner sees it, and as callers without a tenant do; an exporter belongs to no tenant. */
+function textsOf(event: FeedEvent, tenancy: Tenancy) {
+  switch (event.kind) {
+    case "attack": {
+      const tenant = tenancy.ownerOf(event.view.attack);
+      const text = JSON.stringify(attackToWire(event.view, tenant));
+      return { tenant, text, tenantText: text };
+    }
+    case "ban": {
+      const tenant = tenancy.tenantOf(event.view.ban.target);
+      const text = JSON.stringify(banToWire(event.view));
+      const tenantText = tenant === null ? text : JSON.stringify(banToWire(ofTenant(event.view, tenant)));
+      return { tenant, text, tenantText };
+    }
+    case "exporter": {
+      const text = JSON.stringify(event.row);
+      return { tenant: null, text, tenantText: text };
+    }
+    default:
+      return event satisfies never;
+  }
 }
 
 /** The state of the announcement is part of it: routes are announced within the throttle's pause. */

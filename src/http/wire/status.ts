@@ -11,6 +11,7 @@ import { Method } from "./ban.ts";
 import { closed } from "./closed.ts";
 import { DataplaneWire, dataplaneToWire } from "./dataplane.ts";
 import { omitNulls } from "./omit-nulls.ts";
+import { TelemetrySummaryWire, telemetrySummaryToWire } from "./telemetry.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
 import { ThresholdsWire, thresholdsToWire } from "./traffic/rates.ts";
 
@@ -69,6 +70,10 @@ const QueueWire = Type.Object(
     foreign_packets: count,
     /** By reason, only those above zero. */
     parse_errors: Type.Record(Type.String(), count),
+    /** Packets that carry others which were not looked at, by what they are; only those above zero. */
+    encapsulated: Type.Optional(Type.Record(Type.String(), count)),
+    /** Of mirror tunnels: from senders that are not configured. */
+    refused_packets: Type.Optional(count),
     dropped_packets: count,
     dropped_ring_full: count,
     dropped_fill_empty: count,
@@ -92,6 +97,8 @@ const CaptureWire = Type.Object(
           state: Type.Union([Type.Literal("running"), Type.Literal("failed"), Type.Literal("ended")]),
           mode: Type.String(),
           error: Type.Optional(Type.String()),
+          /** What the operator should change, although it runs. */
+          warning: Type.Optional(Type.String()),
           queues: Type.Array(QueueWire),
         },
         closed,
@@ -155,6 +162,8 @@ export const StatusWire = Type.Object(
     notify: NotifyWire,
     capture: CaptureWire,
     storage: StorageWire,
+    /** Absent if no flow telemetry is configured. */
+    telemetry: Type.Optional(TelemetrySummaryWire),
     /** Absent if none is configured. */
     dataplane: Type.Optional(DataplaneWire),
   },
@@ -180,6 +189,7 @@ export function wholeStatus(status: StatusView, principal: Principal): StatusWir
     notify: { ...status.notify },
     capture: captureToWire(status.capture),
     storage: omitNulls({ unsaved: status.storage.unsaved, history_paused: status.storage.historyPaused }),
+    telemetry: status.telemetry === null ? null : telemetrySummaryToWire(status.telemetry),
     dataplane: status.dataplane === null ? null : dataplaneToWire(status.dataplane, status.machineProblems),
   });
 }
@@ -236,10 +246,16 @@ function captureToWire({ trackedHosts, maxHosts, linkMbps, sources }: CaptureVie
     tracked_hosts: trackedHosts,
     max_hosts: maxHosts,
     ...(linkMbps !== null && { link_mbps: linkMbps }),
-    interfaces: sources.map(({ name, kind, state, mode, error, queues }) =>
-      omitNulls({ name, kind, state, mode, error, queues: queues.map(queueToWire) }),
+    interfaces: sources.map(({ name, kind, state, mode, error, warning, queues }) =>
+      omitNulls({ name, kind, state, mode, error, warning, queues: queues.map(queueToWire) }),
     ),
   };
+}
+
+/** null: none is. */
+function aboveZero(counts: Readonly<Record<string, number>>): Record<string, number> | null {
+  const found = Object.entries(counts).filter(([, value]) => value > 0);
+  return found.length === 0 ? null : Object.fromEntries(found);
 }
 
 function queueToWire(queue: QueueStats): Static<typeof QueueWire> {
@@ -251,6 +267,8 @@ function queueToWire(queue: QueueStats): Static<typeof QueueWire> {
     untracked_packets: queue.untrackedPackets,
     foreign_packets: queue.foreignPackets,
     parse_errors: Object.fromEntries(Object.entries(queue.parseErrors).filter(([, errors]) => errors > 0)),
+    encapsulated: aboveZero(queue.encapsulated),
+    refused_packets: queue.refused > 0 ? queue.refused : null,
     dropped_packets: queue.droppedRingFull + queue.droppedFillEmpty + queue.droppedKernel,
     dropped_ring_full: queue.droppedRingFull,
     dropped_fill_empty: queue.droppedFillEmpty,

@@ -44,15 +44,15 @@ const ORDINARY = ordinaryPackets(crowd(10_000, 5));
 describe.each(VECTORS.filter((vector) => vector !== "mixed"))("%s", (vector: Vector) => {
   test("gets few rules that name the victim, can be announced and catch it, alone or among other traffic", () => {
     for (const [i, victim] of VICTIMS.entries()) {
-      const later = floodPackets(vector, crowd(2_000, i, victim));
+      const later = floodPackets(vector, crowd(1_000, i, victim));
       for (const count of SAMPLES) {
+        const seed = i + count;
+        const flood = floodPackets(vector, crowd(count, seed, victim));
         for (const [timesThreshold, ordinary] of [
           [10, 0],
           [10, 0.05],
           [2, 0.3],
         ] as const) {
-          const seed = i + count;
-          const flood = floodPackets(vector, crowd(count, seed, victim));
           const packets = [...flood, ...ordinaryPackets(crowd(count * ordinary, seed + 1, victim))];
           const { rules, matchesAll } = rulesFor(evidenceOf(packets, { timesThreshold }), POLICY);
           const message = `${rulesText(rules)} (seed ${seed}, ${count} packets, ${ordinary} ordinary)`;

@@ -11,7 +11,8 @@ namespace floodwall {
 enum class FlowDirection : std::uint8_t { unknown, ingress, egress };
 
 struct FlowRecord {
-  /// What each of its packets says. `wire` is the mean length of a frame. `isSyn` and `isFragment` hold for all of them.
+  /// What each of its packets says. `wire` is the mean length of a frame. `isSyn` and `isFragment` hold for all of
+  /// them.
   Packet packet;
   /// As the exporter counted them, before they are multiplied by `samplingRate`.
   std::uint64_t packets = 0;

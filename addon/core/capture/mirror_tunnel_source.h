@@ -1,0 +1,31 @@
+// Receives mirrored frames that a switch or router sends in GRE or ERSPAN to an address of this machine. The kernel
+// delivers them beside all other traffic of the interface, and puts fragments together first; it takes some 1 us a
+// packet, so that a port for nothing else is better read by AF_XDP.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/prefix_table.h"
+#include "capture/supervised_source.h"
+
+namespace floodwall {
+
+struct MirrorTunnelOptions {
+  /// As the status calls it.
+  std::string name;
+  /// Of this machine.
+  Address address;
+  /// Who may send. What others send is counted as refused, and nothing else is done with it.
+  std::vector<PrefixValue> from;
+  /// What the kernel keeps until the worker takes it.
+  std::uint32_t bufferBytes = 64U << 20;
+  /// The worker is pinned to the first; empty: not pinned.
+  std::vector<int> cpus;
+};
+
+/// Packets come with the IP header of the tunnel: its shards must take GRE apart. Throws SourceError.
+[[nodiscard]] std::unique_ptr<CaptureSource> openMirrorTunnel(MirrorTunnelOptions options, AddShard addShard);
+
+}  // namespace floodwall

@@ -1,0 +1,107 @@
+#include "collector/exporter.h"
+
+#include "base/address_text.h"
+
+namespace floodwall {
+namespace {
+
+/// How often is looked whether another exporter of the site counts, or names of interfaces have changed.
+constexpr std::uint64_t kRefreshMs = 100;
+
+}  // namespace
+
+std::string ExporterStatus::error() const {
+  if (!isRateUnknown) return {};
+  return "sampling rate of exporter " + textOf(address) +
+         " is not known and taken as 1: set its sampling_rate, or let it send its options of sampling";
+}
+
+void Exporter::setRule(const ExporterRules& rules, std::uint32_t rule) {
+  rules_ = &rules;
+  ruleNumber_ = rule;
+  rule_ = rule == ExporterRules::kNone ? &ExporterRules::unlisted() : &rules[rule];
+  interfaces_.setRoles(*rule_, decoder_);
+  refreshedMs_ = 0;
+  isChanged_ = true;
+}
+
+void Exporter::decode(ByteSpan datagram, std::uint64_t nowMs, std::uint64_t wallMs, RecordSink& sink) {
+  heardMs_ = nowMs;
+  isChanged_ = true;
+  if (nowMs - refreshedMs_ >= kRefreshMs) refresh(nowMs);
+  decoder_.decode(datagram, wallMs, sink);
+}
+
+void Exporter::refresh(std::uint64_t nowMs) {
+  refreshedMs_ = nowMs;
+  if (ruleNumber_ != ExporterRules::kNone) {
+    rules_->heard(ruleNumber_, nowMs);
+    isActive_ = rules_->isActive(ruleNumber_, nowMs);
+  } else {
+    isActive_ = true;
+  }
+  isRateUnknown_ = rateUnknownMs_ != 0 && nowMs - rateUnknownMs_ < kRateUnknownMs;
+  if (decoder_.interfaceNamesVersion() == namesVersion_) return;
+  namesVersion_ = decoder_.interfaceNamesVersion();
+  interfaces_.setRoles(*rule_, decoder_);
+}
+
+std::span<FlowRecord> Exporter::judge(std::span<FlowRecord> records) {
+  std::size_t kept = 0;
+  for (FlowRecord& record : records) {
+    record.exporter = number_;
+    if (rule_->samplingRate != 0) {
+      record.samplingRate = rule_->samplingRate;
+    } else if (record.samplingRate == 0) {
+      record.samplingRate = 1;
+      rateUnknownMs_ = heardMs_;
+    }
+    const std::uint64_t packets = record.packets * record.samplingRate, bytes = record.bytes * record.samplingRate;
+    InterfaceUse& in = interfaces_.of(record.input, *rule_, decoder_);
+    in.recordsIn++;
+    in.packetsIn += packets;
+    in.bytesIn += bytes;
+    const InterfaceRole inRole = in.role;
+    InterfaceUse& out = interfaces_.of(record.output, *rule_, decoder_);
+    out.recordsOut++;
+    out.packetsOut += packets;
+    out.bytesOut += bytes;
+    if (isLeftOut(record, inRole, out.role)) continue;
+    if (&records[kept] != &record) records[kept] = record;
+    kept++;
+  }
+  counted_ += kept;
+  return records.first(kept);
+}
+
+bool Exporter::isLeftOut(FlowRecord& record, InterfaceRole in, InterfaceRole out) noexcept {
+  const auto count = [&](LeftOut reason) {
+    leftOut_[static_cast<std::size_t>(reason)]++;
+    return true;
+  };
+  if (!isActive_) return count(LeftOut::site);
+  if (rule_->leavesOut(record.direction)) return count(LeftOut::direction);
+  if (record.ageMs > kLateRecordMs) return count(LeftOut::late);
+  if (!rule_->hasRoles()) return false;
+  record.countsIncoming = in == InterfaceRole::external;
+  record.countsOutgoing = out == InterfaceRole::external;
+  if (record.countsIncoming || record.countsOutgoing) return false;
+  const bool isUnknown = in == InterfaceRole::unknown || out == InterfaceRole::unknown;
+  return count(isUnknown ? LeftOut::unknownInterface : LeftOut::interface);
+}
+
+void Exporter::statusInto(ExporterStatus& status) {
+  isChanged_ = false;
+  status.address = address_;
+  status.rule = ruleNumber_;
+  status.configuredRate = rule_->samplingRate;
+  status.counted = counted_;
+  status.leftOut = leftOut_;
+  status.isActive = isActive_;
+  status.heardMs = heardMs_;
+  status.isRateUnknown = isRateUnknown_;
+  decoder_.statusInto(status.flow);
+  status.interfaces.assign(interfaces_.uses().begin(), interfaces_.uses().end());
+}
+
+}  // namespace floodwall

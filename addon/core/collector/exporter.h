@@ -1,0 +1,85 @@
+// One exporter as a receiver knows it: the rule that holds for it, its decoder, and which of its records count.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/address.h"
+#include "collector/exporter_rules.h"
+#include "collector/flow_limits.h"
+#include "collector/interface_table.h"
+#include "count/flow_record.h"
+#include "flow/flow_exporter.h"
+
+namespace floodwall {
+
+/// ExporterStatus of native-flow.d.ts.
+struct ExporterStatus {
+  Address address;
+  /// ExporterRules::kNone without rules.
+  std::uint32_t rule = ExporterRules::kNone;
+  std::uint32_t configuredRate = 0;
+  std::uint64_t counted = 0;
+  std::array<std::uint64_t, kLeftOuts> leftOut{};
+  bool isActive = true;
+  /// Of the monotonic clock.
+  std::uint64_t heardMs = 0;
+  FlowExporterStatus flow;
+  std::vector<InterfaceUse> interfaces;
+  /// What the operator should do something about; empty: nothing.
+  [[nodiscard]] std::string error() const;
+  /// Records of unknown sampling rate came in the last minute of its datagrams.
+  bool isRateUnknown = false;
+};
+
+/// For one thread at a time.
+class Exporter {
+ public:
+  Exporter(const Address& address, std::uint16_t number) : address_(address), number_(number) {}
+
+  /// `rules` live as long as the rule holds.
+  void setRule(const ExporterRules& rules, std::uint32_t rule);
+  /// Times of the monotonic clock, and of the wall.
+  void decode(ByteSpan datagram, std::uint64_t nowMs, std::uint64_t wallMs, RecordSink& sink);
+  /// Completes records and returns those that count, in the place of the first ones.
+  [[nodiscard]] std::span<FlowRecord> judge(std::span<FlowRecord> records);
+
+  [[nodiscard]] const Address& address() const noexcept { return address_; }
+  [[nodiscard]] std::uint16_t number() const noexcept { return number_; }
+  [[nodiscard]] std::uint64_t heardMs() const noexcept { return heardMs_; }
+  [[nodiscard]] std::uint32_t rule() const noexcept { return ruleNumber_; }
+  /// Whether its rule is for its address alone.
+  [[nodiscard]] bool isNamed() const noexcept { return rule_->length == 128 && ruleNumber_ != ExporterRules::kNone; }
+  /// Whether something came since the status was taken.
+  [[nodiscard]] bool isChanged() const noexcept { return isChanged_; }
+  void statusInto(ExporterStatus& status);
+
+ private:
+  static constexpr std::uint64_t kRateUnknownMs = 60'000;
+
+  void refresh(std::uint64_t nowMs);
+  [[nodiscard]] bool setsRoles(FlowRecord& record, InterfaceRole in, InterfaceRole out) noexcept;
+  [[nodiscard]] bool isLeftOut(FlowRecord& record, InterfaceRole in, InterfaceRole out) noexcept;
+
+  Address address_;
+  std::uint16_t number_;
+  bool isActive_ = true;
+  bool isChanged_ = true;
+  bool isRateUnknown_ = false;
+  const ExporterRules* rules_ = nullptr;
+  const ExporterRule* rule_ = &ExporterRules::unlisted();
+  std::uint32_t ruleNumber_ = ExporterRules::kNone;
+  std::uint32_t namesVersion_ = 0;
+  std::uint64_t heardMs_ = 0;
+  std::uint64_t refreshedMs_ = 0;
+  std::uint64_t rateUnknownMs_ = 0;
+  std::uint64_t counted_ = 0;
+  std::array<std::uint64_t, kLeftOuts> leftOut_{};
+  InterfaceTable interfaces_;
+  FlowExporter decoder_;
+};
+
+}  // namespace floodwall

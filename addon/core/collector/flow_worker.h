@@ -1,0 +1,103 @@
+// One receiving thread: datagrams of a socket to the exporters that sent them, and what counts of their records to a
+// shard.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "base/unique_fd.h"
+#include "collector/datagram_batch.h"
+#include "collector/exporter_rules.h"
+#include "collector/exporter_table.h"
+#include "count/shard.h"
+#include "flow/record_sink.h"
+
+namespace floodwall {
+
+/// The rules in force, as those who set them hand them to the threads.
+class RulesInForce {
+ public:
+  void set(std::shared_ptr<const ExporterRules> rules) {
+    const std::lock_guard lock(mutex_);
+    rules_ = std::move(rules);
+    version_.fetch_add(1, std::memory_order_release);
+  }
+  [[nodiscard]] std::uint64_t version() const noexcept { return version_.load(std::memory_order_acquire); }
+  [[nodiscard]] std::shared_ptr<const ExporterRules> get() const {
+    const std::lock_guard lock(mutex_);
+    return rules_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<const ExporterRules> rules_;
+  std::atomic<std::uint64_t> version_{0};
+};
+
+/// What a thread knows, for as long as its source lives.
+struct FlowThread {
+  FlowThread(ExporterNumbers& numbers, const RulesInForce& inForce) : table(numbers), rules(inForce) {}
+
+  ExporterTable table;
+  const RulesInForce& rules;
+  /// Of `table`; the worker's.
+  std::uint64_t rulesVersion = 0;
+  // Written by the worker, read by anyone.
+  std::atomic<std::uint64_t> datagrams{0};
+  std::atomic<std::uint64_t> bytes{0};
+  /// Of the session that is open.
+  std::atomic<std::uint32_t> bufferGranted{0};
+  std::atomic<std::uint32_t> bufferUsed{0};
+};
+
+class FlowWorker final : public RecordSink {
+ public:
+  /// All outlive it. Spread counts are released in each tick, whether or not anything comes.
+  FlowWorker(const UniqueFd& socket, FlowThread& thread, Shard& shard, std::uint32_t tickMs);
+
+  /// Receives until `stopFd` is readable, or the socket fails.
+  void run(int stopFd);
+  /// Datagrams that the socket lost since it was opened. Any thread.
+  [[nodiscard]] std::uint64_t overruns() const noexcept { return overruns_.load(std::memory_order_relaxed); }
+  /// Of the errno by which the socket failed; 0: it did not. Any thread.
+  [[nodiscard]] int failure() const noexcept { return failure_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Now {
+    /// Of the monotonic clock and of the wall.
+    std::uint64_t ms = 0;
+    std::uint64_t wallMs = 0;
+  };
+
+  void take(std::span<FlowRecord> records) override;
+  /// Waits until something may have come.
+  [[nodiscard]] bool mustStop(int stopFd) const;
+  /// Returns how many datagrams came; a turn has an end even where they never do.
+  unsigned drain();
+  void decodeBatch(unsigned datagrams);
+  void publish();
+  void adoptRules();
+  void readBuffer();
+  void readClocks() noexcept;
+
+  const UniqueFd& socket_;
+  FlowThread& thread_;
+  Shard& shard_;
+  const int waitMs_;
+  DatagramBatch batch_;
+  Now now_;
+  /// Datagrams.
+  unsigned receivedLast_ = 0;
+  std::uint64_t publishedMs_ = 0;
+  /// Whose datagram is decoded.
+  Exporter* exporter_ = nullptr;
+  std::uint32_t lastDropped_ = 0;
+  std::atomic<std::uint64_t> overruns_{0};
+  std::atomic<int> failure_{0};
+};
+
+}  // namespace floodwall

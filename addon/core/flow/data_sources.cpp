@@ -1,0 +1,45 @@
+#include "flow/data_sources.h"
+
+#include <random>
+
+#include "flow/flow_bounds.h"
+
+namespace floodwall {
+
+DataSources::DataSources()
+    : table_(0, Hash{static_cast<std::uint64_t>(std::random_device{}()) << 32 | std::random_device{}()}) {}
+
+std::size_t DataSources::Hash::operator()(const DataSourceKey& key) const noexcept {
+  __extension__ using Wide = unsigned __int128;
+  const std::uint64_t where = static_cast<std::uint64_t>(key.subAgent) << 32 | key.kind;
+  const Wide first = static_cast<Wide>(key.agent + seed) * ((where ^ (seed >> 1)) | 1);
+  const std::uint64_t folded = static_cast<std::uint64_t>(first >> 64) ^ static_cast<std::uint64_t>(first);
+  const Wide second = static_cast<Wide>(folded ^ key.index) * (seed | 1);
+  return static_cast<std::size_t>(second >> 64) ^ static_cast<std::size_t>(second);
+}
+
+DataSource* DataSources::of(const DataSourceKey& key) {
+  auto& last = last_[key.index % last_.size()];
+  if (last != nullptr && last->first == key) return &last->second;
+  auto found = table_.find(key);
+  if (found == table_.end()) {
+    if (table_.size() >= kDataSourcesMax) return nullptr;
+    found = table_.emplace(key, DataSource{}).first;
+  }
+  last = &*found;
+  return &last->second;
+}
+
+void DataSources::addTo(std::vector<SamplingStatus>& samplings) const {
+  for (const auto& [key, source] : table_) {
+    if (samplings.size() == kSamplingsShownMax) return;
+    samplings.push_back(
+        {key.subAgent, key.index, source.rate, source.rate == 0 ? SamplingOrigin::unknown : SamplingOrigin::sample});
+  }
+}
+
+std::size_t DataSources::memoryBytes() const noexcept {
+  return table_.size() * (sizeof(Table::value_type) + 2 * sizeof(void*)) + table_.bucket_count() * sizeof(void*);
+}
+
+}  // namespace floodwall

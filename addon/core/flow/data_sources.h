@@ -1,0 +1,52 @@
+// The data sources of sFlow agents (sFlow v5, 3.2): each samples at a rate of its own and numbers its samples.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "flow/flow_domain.h"
+#include "flow/flow_exporter_status.h"
+#include "flow/sequence_tracker.h"
+
+namespace floodwall {
+
+struct DataSourceKey {
+  std::uint64_t agent = 0;
+  std::uint32_t subAgent = 0;
+  /// 0: an interface of this ifIndex.
+  std::uint32_t kind = 0;
+  std::uint32_t index = 0;
+  friend bool operator==(const DataSourceKey&, const DataSourceKey&) = default;
+};
+
+struct DataSource {
+  SequenceTracker sequence;
+  std::uint32_t rate = 0;
+  /// As the agent counts them.
+  std::uint32_t drops = 0;
+  bool hasDrops = false;
+};
+
+class DataSources {
+ public:
+  DataSources();
+  /// Null if there is no room.
+  [[nodiscard]] DataSource* of(const DataSourceKey& key);
+  void addTo(std::vector<SamplingStatus>& samplings) const;
+  [[nodiscard]] std::size_t memoryBytes() const noexcept;
+
+ private:
+  struct Hash {
+    std::uint64_t seed;
+    std::size_t operator()(const DataSourceKey& key) const noexcept;
+  };
+  using Table = std::unordered_map<DataSourceKey, DataSource, Hash>;
+
+  Table table_;
+  /// Found before, by the lowest bits of the index.
+  std::array<Table::value_type*, 32> last_{};
+};
+
+}  // namespace floodwall

@@ -1,0 +1,67 @@
+// What the decoders of one exporter share.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "flow/data_sources.h"
+#include "flow/flow_domain.h"
+#include "flow/flow_exporter_status.h"
+#include "flow/interface_names.h"
+#include "flow/record_sink.h"
+#include "flow/sampling_table.h"
+#include "flow/undecoded.h"
+#include "flow/waiting_sets.h"
+
+namespace floodwall {
+
+struct ExporterState {
+  FlowCounts counts;
+  std::array<std::uint64_t, kFlowProtocols> datagramsByProtocol{};
+  Undecoded undecoded;
+  FlowDomains domains;
+  SamplingTable samplings;
+  InterfaceNames interfaces;
+  DataSources sources;
+  WaitingSets waiting;
+  /// The exporter's clock minus ours, in 1/16 ms.
+  std::int64_t skew16 = 0;
+  bool isClockKnown = false;
+  std::uint64_t lastSeenMs = 0;
+
+  /// Each datagram's clock moves the skew by a sixteenth, a step of more than a second at once.
+  void noteClock(std::uint64_t exportMs, std::uint64_t nowMs) noexcept;
+};
+
+/// One datagram on its way through a decoder.
+struct Decoding {
+  ExporterState& state;
+  RecordBatch& batch;
+  ByteSpan datagram;
+  std::uint64_t nowMs;
+};
+
+/// What a header says of its place in the exporter's sequence.
+struct SequenceMark {
+  std::uint32_t number = 0;
+  std::uint32_t uptimeMs = 0;
+  bool hasUptime = false;
+};
+
+/// False for a datagram that came before, which is left out. `lost` is where gaps of this protocol are counted.
+[[nodiscard]] bool acceptDatagram(Decoding& decoding, FlowDomain& domain, const SequenceMark& mark,
+                                  std::uint64_t FlowCounts::*lost);
+
+/// Counts one whose header cannot be; `said`: its count or length.
+inline void refuseDatagram(Decoding& decoding, std::uint32_t version, std::uint32_t said) {
+  const auto size = static_cast<std::uint32_t>(decoding.datagram.size());
+  decoding.state.undecoded.count(UndecodedKind::datagram, size, version, said);
+}
+
+// The decoders, by the version that a datagram begins with.
+void decodeNetflow5(Decoding& decoding);
+void decodeNetflow9(Decoding& decoding);
+void decodeIpfix(Decoding& decoding);
+void decodeSflow5(Decoding& decoding);
+
+}  // namespace floodwall

@@ -1,0 +1,46 @@
+// One exporter: what is known of it from earlier datagrams, and the decoding of the next one. Knows nothing of sockets,
+// configuration or hosts. One thread at a time may call it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "flow/big_endian.h"
+#include "flow/flow_exporter_status.h"
+#include "flow/record_sink.h"
+
+namespace floodwall {
+
+struct ExporterState;
+
+/// NetFlow v5, v9 (RFC 3954), IPFIX (RFC 7011) and sFlow v5 of one source address, told apart by their version.
+///
+/// Every table is bounded (flow_bounds.h): an exporter with 100 templates of 20 fields takes 42 KB, so 1,000 of them
+/// 42 MB; one that fills every table takes about 4 MB.
+class FlowExporter {
+ public:
+  FlowExporter();
+  ~FlowExporter();
+  FlowExporter(FlowExporter&&) noexcept;
+  FlowExporter& operator=(FlowExporter&&) noexcept;
+
+  /// Decodes one datagram and hands its records to `sink` before it returns. `nowMs` is wall time, ms since 1970.
+  ///
+  /// Records have everything set but `exporter` and the two of the interface roles. `samplingRate` is 0 where it is not
+  /// known. Nothing is thrown for what a datagram holds: what cannot be decoded is counted by reason.
+  void decode(ByteSpan datagram, std::uint64_t nowMs, RecordSink& sink);
+
+  /// Counters alone: cheap, for the exporter's thread.
+  [[nodiscard]] const FlowCounts& counts() const noexcept;
+  /// The name of an interface as the exporter told it; empty where it did not. Valid until the next datagram.
+  [[nodiscard]] const std::string& interfaceName(std::uint32_t index) const noexcept;
+  /// Grows when a name is learned or changes, so that patterns of names need not be matched again without one.
+  [[nodiscard]] std::uint32_t interfaceNamesVersion() const noexcept;
+  /// Copies everything, reusing what `status` has allocated. The exporter's thread calls it, at most every 100 ms.
+  void statusInto(FlowExporterStatus& status) const;
+
+ private:
+  std::unique_ptr<ExporterState> state_;
+};
+
+}  // namespace floodwall

@@ -1,0 +1,93 @@
+// What readers see of one exporter: values alone, copied by its thread from time to time.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "flow/undecoded.h"
+
+namespace floodwall {
+
+enum class FlowProtocol : std::uint8_t { netflow5, netflow9, ipfix, sflow5 };
+inline constexpr std::size_t kFlowProtocols = 4;
+inline constexpr std::array<const char*, kFlowProtocols> kFlowProtocolNames = {"netflow5", "netflow9", "ipfix",
+                                                                               "sflow5"};
+
+/// From where a sampling rate is known: a header of NetFlow v5, options, the flow record itself, an sFlow sample.
+enum class SamplingOrigin : std::uint8_t { header, options, record, sample, unknown };
+inline constexpr std::array<const char*, 5> kSamplingOriginNames = {"header", "options", "record", "sample", "unknown"};
+
+struct SamplingStatus {
+  std::uint32_t domain = 0;
+  /// Sampler or selector; sFlow's data source; the interface where options are by interface; 0: the whole domain.
+  std::uint64_t sampler = 0;
+  /// 0: not known.
+  std::uint32_t rate = 0;
+  SamplingOrigin origin = SamplingOrigin::unknown;
+};
+
+struct InterfaceName {
+  std::uint32_t index = 0;
+  std::string name;
+};
+
+/// Counters grow for as long as the exporter is known.
+struct FlowCounts {
+  std::uint64_t datagrams = 0;
+  std::uint64_t bytes = 0;
+  /// Handed to the sink.
+  std::uint64_t records = 0;
+  /// Records that say what happened to a flow and count no packet (NSEL), or count none at all.
+  std::uint64_t events = 0;
+  /// Records of options, and sFlow's counter samples: understood, and not traffic.
+  std::uint64_t otherRecords = 0;
+  /// Records with bytes and without packets, or the other way: the missing one was estimated; see RecordMaker.
+  std::uint64_t estimatedRecords = 0;
+  /// Ended more than kLateRecordMs before they were exported.
+  std::uint64_t lateRecords = 0;
+  /// Of them the sampling rate is not known.
+  std::uint64_t unknownRateRecords = 0;
+  /// By the gaps in sequence numbers. Records: flows (v5), data records (IPFIX), samples (sFlow).
+  std::uint64_t lostRecords = 0;
+  std::uint64_t lostDatagrams = 0;
+  std::uint64_t reordered = 0;
+  /// Left out.
+  std::uint64_t duplicates = 0;
+  std::uint64_t restarts = 0;
+  /// Packets that an sFlow agent could not sample for lack of resources, as it says itself.
+  std::uint64_t droppedSamples = 0;
+  /// Templates that found no room, and those that replaced another of their number with other content.
+  std::uint64_t templatesRefused = 0;
+  std::uint64_t templateChanges = 0;
+  /// Sets that were kept, and those decoded when their template came.
+  std::uint64_t keptSets = 0;
+  std::uint64_t recoveredSets = 0;
+};
+
+struct FlowExporterStatus {
+  FlowCounts counts;
+  /// In the order of FlowProtocol.
+  std::array<std::uint64_t, kFlowProtocols> datagramsByProtocol{};
+  std::array<std::uint64_t, kUndecodedKinds> undecodedByKind{};
+  std::vector<UndecodedReason> undecoded;
+  /// Bytes of sets that wait for their template now.
+  std::uint32_t waitingBytes = 0;
+  std::uint32_t templates = 0;
+  std::uint32_t domains = 0;
+  /// The exporter's clock minus ours, smoothed; what datagrams were on their way is in it. Valid if isClockKnown.
+  std::int64_t clockSkewMs = 0;
+  bool isClockKnown = false;
+  std::uint64_t lastSeenMs = 0;
+  /// At most kSamplingsShownMax.
+  std::vector<SamplingStatus> samplings;
+  std::vector<InterfaceName> interfaces;
+  /// Of this exporter's tables.
+  std::uint64_t memoryBytes = 0;
+};
+
+inline constexpr std::uint32_t kLateRecordMs = 300'000;
+inline constexpr std::size_t kSamplingsShownMax = 256;
+
+}  // namespace floodwall

@@ -1,0 +1,167 @@
+#include "flow/flow_sets.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "flow/record_maker.h"
+#include "flow/template_reader.h"
+
+namespace floodwall {
+namespace {
+
+constexpr std::size_t kSetHeader = 4;
+constexpr std::uint16_t kFirstDataSet = 256;
+
+/// Records of one set, by its template. Returns their number.
+std::uint32_t readRecords(Decoding& decoding, FlowDomain& domain, const FlowTemplate& flowTemplate, ByteSpan records,
+                          const MessageTimes& times) {
+  static thread_local RecordLayout resolved;
+  Undecoded& undecoded = decoding.state.undecoded;
+  if (flowTemplate.defect && !flowTemplate.isVariable) {
+    const auto count = static_cast<std::uint32_t>(records.size() / flowTemplate.length);
+    undecoded.count(UndecodedKind::fieldLength, domain.key.number, flowTemplate.defect->number,
+                    flowTemplate.defect->length, count);
+    return count;
+  }
+  RecordMaker maker(decoding, domain, flowTemplate, times);
+  std::uint32_t count = 0;
+  if (!flowTemplate.isVariable) maker.useLayout(flowTemplate.layout);
+  // What is left and shorter than a record is padding.
+  while (records.size() >= flowTemplate.length) {
+    std::uint32_t length = flowTemplate.length;
+    if (flowTemplate.isVariable) {
+      length = resolveLayout(flowTemplate, records, resolved);
+      if (length == 0) {
+        // Padding is of zeros, but for those that must be a record.
+        if (std::any_of(records.begin(), records.end(), [](std::uint8_t byte) { return byte != 0; })) {
+          undecoded.count(UndecodedKind::truncatedRecord, domain.key.number, flowTemplate.id,
+                          static_cast<std::uint32_t>(records.size()));
+        }
+        break;
+      }
+      maker.useLayout(resolved);
+    }
+    if (flowTemplate.isOptions) {
+      maker.readOptions(records.data());
+    } else {
+      maker.makeFlow(records.data());
+    }
+    records = records.subspan(length);
+    count++;
+  }
+  return count;
+}
+
+TemplateSet templateSetOf(const FlowDomain& domain, bool isOptions) noexcept {
+  if (domain.key.protocol == FlowProtocol::ipfix) return isOptions ? TemplateSet::ipfixOptions : TemplateSet::ipfix;
+  return isOptions ? TemplateSet::netflow9Options : TemplateSet::netflow9;
+}
+
+/// Data that waited for this template.
+void readWaiting(Decoding& decoding, FlowDomain& domain, const FlowTemplate& flowTemplate) {
+  WaitingSets& waiting = decoding.state.waiting;
+  if (waiting.isEmpty()) return;
+  for (const WaitingSets::Set& set : waiting.take(domain, flowTemplate.id)) {
+    MessageTimes times = set.times;
+    times.waitedMs = static_cast<std::uint32_t>(decoding.nowMs - set.sinceMs);
+    readRecords(decoding, domain, flowTemplate, set.records(), times);
+    decoding.state.counts.recoveredSets++;
+    // Their headers are in memory that is freed here.
+    decoding.batch.flush();
+  }
+}
+
+void define(Decoding& decoding, FlowDomain& domain, const TemplateRecord& record, TemplateSet set) {
+  ExporterState& state = decoding.state;
+  FlowTemplate* const known = domain.find(record.id);
+  if (known != nullptr && known->digest == digestOf(record.bytes)) {
+    known->seenMs = decoding.nowMs;
+    return;
+  }
+  std::unique_ptr<FlowTemplate> made = makeTemplate(record, set);
+  if (made == nullptr) {
+    state.undecoded.count(UndecodedKind::badTemplate, domain.key.number, record.id, record.fields);
+    return;
+  }
+  made->seenMs = decoding.nowMs;
+  const FlowDomains::Stored stored = state.domains.store(domain, std::move(made), decoding.nowMs);
+  if (stored == FlowDomains::Stored::refused) {
+    state.counts.templatesRefused++;
+    state.undecoded.count(UndecodedKind::bound, domain.key.number, record.id, 0);
+    return;
+  }
+  state.counts.templateChanges += stored == FlowDomains::Stored::changed ? 1 : 0;
+  readWaiting(decoding, domain, *domain.find(record.id));
+}
+
+void readTemplates(Decoding& decoding, FlowDomain& domain, ByteSpan content, bool isOptions) {
+  const TemplateSet set = templateSetOf(domain, isOptions);
+  while (!content.empty()) {
+    const TemplateRecord record = readTemplateRecord(content, set);
+    switch (record.kind) {
+      case TemplateRecord::Kind::definition:
+        define(decoding, domain, record, set);
+        break;
+      case TemplateRecord::Kind::withdrawal:
+        if (record.id < kFirstDataSet) {
+          decoding.state.domains.withdrawAll(domain, isOptions);
+        } else {
+          decoding.state.domains.withdraw(domain, record.id);
+        }
+        break;
+      case TemplateRecord::Kind::padding:
+        return;
+      case TemplateRecord::Kind::bad:
+        decoding.state.undecoded.count(UndecodedKind::badTemplate, domain.key.number, record.id, record.fields);
+        return;
+    }
+    content = content.subspan(record.bytes.size());
+  }
+}
+
+/// False if its records are not known yet.
+bool readData(Decoding& decoding, FlowDomain& domain, std::uint16_t id, ByteSpan content, const MessageTimes& times,
+              SetsRead& read) {
+  ExporterState& state = decoding.state;
+  if (const FlowTemplate* const flowTemplate = domain.find(id); flowTemplate != nullptr) {
+    read.records += readRecords(decoding, domain, *flowTemplate, content, times);
+    return true;
+  }
+  if (state.waiting.keep(domain, id, times, content, decoding.nowMs)) {
+    state.counts.keptSets++;
+  } else {
+    state.undecoded.count(UndecodedKind::templateRoom, domain.key.number, id, 0);
+  }
+  return false;
+}
+
+}  // namespace
+
+SetsRead readSets(Decoding& decoding, FlowDomain& domain, ByteSpan sets, const MessageTimes& times) {
+  const bool isIpfix = domain.key.protocol == FlowProtocol::ipfix;
+  const std::uint16_t templateSet = isIpfix ? 2 : 0, optionsSet = isIpfix ? 3 : 1;
+  SetsRead read;
+  while (sets.size() >= kSetHeader) {
+    const std::uint16_t id = big16(&sets[0]), length = big16(&sets[2]);
+    if (length < kSetHeader || length > sets.size()) {
+      // Some fill the rest of the datagram with zeros.
+      if (id != 0 || length != 0) {
+        decoding.state.undecoded.count(UndecodedKind::length, domain.key.number, id, length);
+        read.isComplete = false;
+      }
+      return read;
+    }
+    const ByteSpan content = sets.subspan(kSetHeader, length - kSetHeader);
+    if (id == templateSet || id == optionsSet) {
+      readTemplates(decoding, domain, content, id == optionsSet);
+    } else if (id < kFirstDataSet) {
+      decoding.state.undecoded.count(UndecodedKind::set, domain.key.number, id, 0);
+    } else if (!readData(decoding, domain, id, content, times, read)) {
+      read.isComplete = false;
+    }
+    sets = sets.subspan(length);
+  }
+  return read;
+}
+
+}  // namespace floodwall

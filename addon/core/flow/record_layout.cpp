@@ -1,0 +1,102 @@
+#include "flow/record_layout.h"
+
+namespace floodwall {
+namespace {
+
+/// What a record cannot do without, or counts wrongly without.
+bool isVital(const Element& element) noexcept {
+  switch (element.slot) {
+    case Slot::packets:
+    case Slot::bytes:
+    case Slot::totalPackets:
+    case Slot::totalBytes:
+    case Slot::layer2Bytes:
+    case Slot::samplingInterval:
+    case Slot::randomInterval:
+      return true;
+    default:
+      return element.part != Part::none;
+  }
+}
+
+bool canHave(Part part, std::uint16_t length) noexcept {
+  switch (part) {
+    case Part::source4:
+    case Part::destination4:
+      return length == 4;
+    case Part::source6:
+    case Part::destination6:
+      return length == 16;
+    default:
+      return true;
+  }
+}
+
+}  // namespace
+
+void RecordLayout::clear() noexcept {
+  numbers.clear();
+  parts = {};
+  present = 0;
+  start = end = TimeForm::none;
+}
+
+bool RecordLayout::place(const Element& element, std::uint32_t offset, std::uint16_t length) {
+  // NetFlow v9 exporters leave fields out by giving them no length.
+  if (length == 0) return true;
+  if (element.part != Part::none) {
+    PartField& field = parts[static_cast<std::size_t>(element.part)];
+    if (!canHave(element.part, length)) return false;
+    if (field.length == 0) field = {static_cast<std::uint16_t>(offset), length};
+    return true;
+  }
+  if (element.slot == Slot::none) return true;
+  if (length > 8) return !isVital(element);
+  if (element.time != TimeForm::none) {
+    TimeForm& form = element.slot == Slot::start ? start : end;
+    if (element.time <= form) return true;
+    form = element.time;
+  }
+  const NumberField field{static_cast<std::int32_t>(offset + length) - 8, element.slot,
+                          static_cast<std::uint8_t>(64 - 8 * length)};
+  if (!has(element.slot)) {
+    numbers.push_back(field);
+    present |= std::uint64_t{1} << static_cast<unsigned>(element.slot);
+    return true;
+  }
+  // The first of several holds, but for times, of which the better form does.
+  if (element.time == TimeForm::none) return true;
+  for (NumberField& known : numbers) {
+    if (known.slot == element.slot) known = field;
+  }
+  return true;
+}
+
+std::size_t FlowTemplate::memoryBytes() const noexcept {
+  return sizeof *this + layout.numbers.capacity() * sizeof(NumberField) + fields.capacity() * sizeof(TemplateField);
+}
+
+std::uint32_t resolveLayout(const FlowTemplate& flowTemplate, ByteSpan bytes, RecordLayout& layout) {
+  layout.clear();
+  std::size_t offset = 0;
+  for (const TemplateField& field : flowTemplate.fields) {
+    std::size_t length = field.length;
+    if (length == kVariableLength) {
+      if (offset + 1 > bytes.size()) return 0;
+      length = bytes[offset++];
+      if (length == 0xff) {
+        if (offset + 2 > bytes.size()) return 0;
+        length = big16(&bytes[offset]);
+        offset += 2;
+      }
+    }
+    if (length > bytes.size() - offset) return 0;
+    // A variable length that an element cannot have is as if it were not there.
+    static_cast<void>(
+        layout.place(field.element, static_cast<std::uint32_t>(offset), static_cast<std::uint16_t>(length)));
+    offset += length;
+  }
+  return static_cast<std::uint32_t>(offset);
+}
+
+}  // namespace floodwall

@@ -1,0 +1,84 @@
+// Where the fields that count lie in the records of one template: made once when the template comes, so that a record
+// of fixed length costs one load, one shift and one store a field.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "flow/big_endian.h"
+#include "flow/flow_elements.h"
+
+namespace floodwall {
+
+/// A number is loaded as the 8 bytes that end where it ends, whatever its length, and what is before it is shifted out.
+/// The bytes before a record's first field are those of its set and message, so nothing outside of them is read.
+inline constexpr std::size_t kBytesBeforeRecords = 8;
+
+struct NumberField {
+  /// Of these 8 bytes, from the record's start; negative for what is less than 8 bytes from it.
+  std::int32_t at;
+  Slot slot;
+  std::uint8_t shift;
+};
+struct PartField {
+  std::uint16_t offset = 0;
+  /// 0: the record has no such part.
+  std::uint16_t length = 0;
+};
+
+struct RecordLayout {
+  std::vector<NumberField> numbers;
+  std::array<PartField, kParts> parts{};
+  /// A bit for each slot.
+  std::uint64_t present = 0;
+  TimeForm start = TimeForm::none;
+  TimeForm end = TimeForm::none;
+
+  [[nodiscard]] bool has(Slot slot) const noexcept { return (present >> static_cast<unsigned>(slot) & 1) != 0; }
+  [[nodiscard]] PartField part(Part part) const noexcept { return parts[static_cast<std::size_t>(part)]; }
+  /// Keeps what it has allocated.
+  void clear() noexcept;
+  /// False if an element that a record cannot do without has a length that it cannot have: then it is left out.
+  bool place(const Element& element, std::uint32_t offset, std::uint16_t length);
+};
+
+inline constexpr std::uint16_t kVariableLength = 0xffff;
+
+struct TemplateField {
+  Element element;
+  std::uint16_t length;
+};
+
+/// A field that makes all records of its template useless.
+struct FieldDefect {
+  std::uint32_t number;
+  std::uint16_t length;
+};
+
+struct FlowTemplate {
+  std::uint16_t id = 0;
+  bool isOptions = false;
+  bool isVariable = false;
+  /// Whether records have what makes a rate: it is looked up elsewhere if not.
+  bool hasRate = false;
+  /// Of a record; the least if `isVariable`.
+  std::uint32_t length = 0;
+  RecordLayout layout;
+  /// All of them, for records of variable length; else none.
+  std::vector<TemplateField> fields;
+  std::optional<FieldDefect> defect;
+  /// Of the definition as it came: the same again changes nothing.
+  std::uint64_t digest = 0;
+  /// When it came last.
+  std::uint64_t seenMs = 0;
+
+  [[nodiscard]] std::size_t memoryBytes() const noexcept;
+};
+
+/// Finds the fields of one record of variable length (RFC 7011, 7), and returns its length; 0 if it ends too soon.
+/// `layout` is overwritten and keeps its memory.
+[[nodiscard]] std::uint32_t resolveLayout(const FlowTemplate& flowTemplate, ByteSpan bytes, RecordLayout& layout);
+
+}  // namespace floodwall

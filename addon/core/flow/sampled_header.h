@@ -1,0 +1,40 @@
+// The first bytes of a sampled packet, of any link layer that exporters have, through the packet parser.
+#pragma once
+
+#include <cstdint>
+
+#include "count/flow_record.h"
+#include "flow/big_endian.h"
+
+namespace floodwall {
+
+/// sFlow v5's header_protocol. NetFlow and IPFIX have Ethernet and IP (ipv4, of either version) alone.
+enum class HeaderProtocol : std::uint32_t {
+  ethernet = 1,
+  ppp = 7,
+  ipv4 = 11,
+  ipv6 = 12,
+  mpls = 13,
+  packetOverSonet = 14
+};
+
+/// What of a frame is before its IP header and is not in a length of layer 3.
+inline constexpr std::uint32_t kEthernetHeaderBytes = 14;
+
+enum class HeaderOutcome : std::uint8_t { parsed, notTakenApart, refused };
+
+struct ParsedHeader {
+  HeaderOutcome outcome;
+  /// Of parsePacket, if refused.
+  ParseError error;
+};
+
+/// Sets `packet`, `header`, `headerBytes` and `link` of the record. `frameBytes`: the frame's length without check sum
+/// for Ethernet, else the length from the header's first byte, of layer 3 or what stands before it.
+[[nodiscard]] ParsedHeader parseSampledHeader(std::uint32_t protocol, ByteSpan header, std::uint32_t frameBytes,
+                                              FlowRecord& record) noexcept;
+
+/// The length that an IPv4 or IPv6 header says, the header included; 0 if it says none.
+[[nodiscard]] std::uint32_t ipLengthOf(ByteSpan packet) noexcept;
+
+}  // namespace floodwall

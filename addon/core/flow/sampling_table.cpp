@@ -1,0 +1,89 @@
+#include "flow/sampling_table.h"
+
+#include <random>
+
+#include "flow/flow_bounds.h"
+
+namespace floodwall {
+
+SamplingTable::SamplingTable()
+    : rates_(0, Hash{static_cast<std::uint64_t>(std::random_device{}()) << 32 | std::random_device{}()}) {}
+
+std::size_t SamplingTable::Hash::operator()(const Key& key) const noexcept {
+  // Seeded, so that an exporter cannot choose keys of one bucket.
+  __extension__ using Wide = unsigned __int128;
+  const std::uint64_t where = static_cast<std::uint64_t>(key.domain) << 16 |
+                              static_cast<std::uint64_t>(key.protocol) << 8 | static_cast<std::uint64_t>(key.scope);
+  const Wide product = static_cast<Wide>(key.id + seed) * ((where ^ (seed >> 1)) | 1);
+  return static_cast<std::size_t>(product >> 64) ^ static_cast<std::size_t>(product);
+}
+
+bool SamplingTable::set(const DomainKey& domain, SamplingScope scope, std::uint64_t id, std::uint32_t rate) {
+  const Key key{id, domain.number, domain.protocol, scope};
+  if (const auto known = rates_.find(key); known != rates_.end()) {
+    if (known->second == rate) return true;
+    known->second = rate;
+  } else {
+    if (rates_.size() >= kSamplingsMax) return false;
+    rates_.emplace(key, rate);
+    hasScope_[static_cast<std::size_t>(scope)] = true;
+  }
+  if (scope == SamplingScope::sampler) noteSamplers(domain);
+  answers_ = {};
+  return true;
+}
+
+void SamplingTable::noteSamplers(const DomainKey& domain) {
+  std::uint32_t common = 0;
+  for (const auto& [key, rate] : rates_) {
+    if (key.scope != SamplingScope::sampler || key.domain != domain.number || key.protocol != domain.protocol) continue;
+    if (common != 0 && common != rate) {
+      common = 0;
+      break;
+    }
+    common = rate;
+  }
+  rates_[{0, domain.number, domain.protocol, SamplingScope::anySampler}] = common;
+  hasScope_[static_cast<std::size_t>(SamplingScope::anySampler)] = true;
+}
+
+std::uint32_t SamplingTable::find(const Key& key) const {
+  if (!hasScope_[static_cast<std::size_t>(key.scope)]) return 0;
+  Answer& answer = answers_[(key.id ^ key.domain ^ static_cast<std::uint64_t>(key.scope) << 2) % answers_.size()];
+  if (!answer.isValid || !(answer.key == key)) {
+    const auto known = rates_.find(key);
+    answer = {key, known == rates_.end() ? 0 : known->second, true};
+  }
+  return answer.rate;
+}
+
+std::uint32_t SamplingTable::rateOf(const DomainKey& domain, const Asked& asked) const {
+  if (rates_.empty()) return 0;
+  const auto in = [&](std::uint32_t number, SamplingScope scope, std::uint64_t id) {
+    return find({id, number, domain.protocol, scope});
+  };
+  std::uint32_t rate = 0;
+  if (asked.hasSampler) {
+    rate = in(domain.number, SamplingScope::sampler, asked.sampler);
+    if (rate == 0 && domain.number != 0) rate = in(0, SamplingScope::sampler, asked.sampler);
+  }
+  if (rate == 0) rate = in(domain.number, SamplingScope::interface, asked.interface);
+  if (rate == 0) rate = in(domain.number, SamplingScope::flowTemplate, asked.flowTemplate);
+  if (rate == 0) rate = in(domain.number, SamplingScope::domain, 0);
+  if (rate == 0 && !asked.hasSampler) rate = in(domain.number, SamplingScope::anySampler, 0);
+  return rate;
+}
+
+void SamplingTable::addTo(std::vector<SamplingStatus>& samplings) const {
+  for (const auto& [key, rate] : rates_) {
+    if (key.scope == SamplingScope::anySampler) continue;
+    if (samplings.size() == kSamplingsShownMax) return;
+    samplings.push_back({key.domain, key.id, rate, SamplingOrigin::options});
+  }
+}
+
+std::size_t SamplingTable::memoryBytes() const noexcept {
+  return rates_.size() * (sizeof(Key) + 3 * sizeof(void*)) + rates_.bucket_count() * sizeof(void*);
+}
+
+}  // namespace floodwall

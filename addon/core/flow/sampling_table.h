@@ -1,0 +1,72 @@
+// The sampling rates that an exporter told in options, by what they hold for.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "flow/flow_domain.h"
+#include "flow/flow_exporter_status.h"
+
+namespace floodwall {
+
+/// What a rate holds for, within a domain. Sampler: element 48, or 302 (selector) of the same use.
+/// `anySampler`: all samplers of the domain, if they have one rate; the table itself keeps it.
+enum class SamplingScope : std::uint8_t { domain, sampler, interface, flowTemplate, anySampler };
+
+class SamplingTable {
+ public:
+  SamplingTable();
+
+  /// Holds for all records that are decoded from now on. False if there is no room.
+  bool set(const DomainKey& domain, SamplingScope scope, std::uint64_t id, std::uint32_t rate);
+
+  /// What records may be looked up by; of those that are absent the number is 0.
+  struct Asked {
+    std::uint64_t sampler = 0;
+    std::uint32_t interface = 0;
+    std::uint16_t flowTemplate = 0;
+    bool hasSampler = false;
+  };
+  /// The rate of the sampler, else of the interface, of the template, of the domain; 0: not known. A sampler that its
+  /// domain does not know is looked up in domain 0, where some exporters tell those of all line cards. Records that
+  /// name no sampler have the rate of all samplers of their domain if it is one.
+  [[nodiscard]] std::uint32_t rateOf(const DomainKey& domain, const Asked& asked) const;
+
+  /// Whether there is any rate of this scope.
+  [[nodiscard]] bool has(SamplingScope scope) const noexcept { return hasScope_[static_cast<std::size_t>(scope)]; }
+
+  void addTo(std::vector<SamplingStatus>& samplings) const;
+  [[nodiscard]] std::size_t memoryBytes() const noexcept;
+
+ private:
+  struct Key {
+    std::uint64_t id;
+    std::uint32_t domain;
+    FlowProtocol protocol;
+    SamplingScope scope;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  struct Hash {
+    std::uint64_t seed;
+    std::size_t operator()(const Key& key) const noexcept;
+  };
+  struct Answer {
+    Key key{};
+    std::uint32_t rate = 0;
+    bool isValid = false;
+  };
+
+  void noteSamplers(const DomainKey& domain);
+  /// 0: not there.
+  [[nodiscard]] std::uint32_t find(const Key& key) const;
+
+  std::unordered_map<Key, std::uint32_t, Hash> rates_;
+  /// The last answers, since one domain's records ask for the same few again and again.
+  mutable std::array<Answer, 16> answers_{};
+  /// Scopes of which there is any entry.
+  std::array<bool, 5> hasScope_{};
+};
+
+}  // namespace floodwall

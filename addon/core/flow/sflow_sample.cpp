@@ -1,0 +1,227 @@
+#include "flow/sflow_sample.h"
+
+#include <algorithm>
+
+#include "flow/flow_transport.h"
+#include "flow/sampled_header.h"
+
+namespace floodwall {
+namespace {
+
+/// Of enterprise 0; see readSample of sflow5.cpp for the bits.
+constexpr std::uint32_t kRawHeader = 1, kSampledEthernet = 2, kSampledIpv4 = 3, kSampledIpv6 = 4, kGateway = 1003;
+constexpr std::uint32_t kInterfaceCounters = 1, kPortName = 1005;
+/// Ethernet's check sum, which sFlow's frame_length includes.
+constexpr std::uint32_t kChecksumBytes = 4;
+
+/// What a flow sample says before its records.
+struct SampleHead {
+  std::uint32_t number = 0;
+  std::uint32_t sourceKind = 0;
+  std::uint32_t sourceIndex = 0;
+  std::uint32_t rate = 0;
+  std::uint32_t drops = 0;
+  std::uint32_t input = 0;
+  std::uint32_t output = 0;
+  std::uint32_t records = 0;
+};
+
+/// ifIndex; 0 for what is no single interface: discarded, several, or within the device.
+std::uint32_t interfaceOf(std::uint32_t format, std::uint32_t value, std::uint32_t internal) noexcept {
+  return format == 0 && value != internal ? value : 0;
+}
+
+SampleHead readHead(XdrReader& reader, bool isExpanded) noexcept {
+  SampleHead head;
+  head.number = reader.u32();
+  const std::uint32_t source = reader.u32();
+  head.sourceKind = isExpanded ? source : source >> 24;
+  head.sourceIndex = isExpanded ? reader.u32() : source & 0xffffff;
+  head.rate = reader.u32();
+  // The pool of packets that could be sampled: what the rate says already.
+  reader.skip(1);
+  head.drops = reader.u32();
+  constexpr std::uint32_t kInternal = 0xffffffff, kCompactInternal = 0x3fffffff;
+  for (std::uint32_t* interface : {&head.input, &head.output}) {
+    const std::uint32_t first = reader.u32();
+    *interface = isExpanded ? interfaceOf(first, reader.u32(), kInternal)
+                            : interfaceOf(first >> 30, first & 0x3fffffff, kCompactInternal);
+  }
+  head.records = reader.u32();
+  return head;
+}
+
+/// Sets the packet of the record by the best that the sample has.
+class SampledPacket {
+ public:
+  SampledPacket(Decoding& decoding, FlowDomain& domain, FlowRecord& made)
+      : undecoded_(decoding.state.undecoded), domain_(domain), made_(made) {}
+
+  [[nodiscard]] bool isKnown() const noexcept { return isHeader_ || isFields_; }
+  [[nodiscard]] bool isHeader() const noexcept { return isHeader_; }
+
+  void readHeader(XdrReader reader) {
+    const std::uint32_t protocol = reader.u32();
+    std::uint32_t frameBytes = reader.u32();
+    // Bytes that the agent took off before the header: they are in frame_length.
+    reader.skip(1);
+    const std::uint32_t length = reader.u32();
+    const ByteSpan header = reader.bytes(std::min<std::size_t>(length, reader.left()));
+    if (!reader.isWhole() || header.empty()) return refuse(protocol, ParseError::truncatedEthernet);
+    const bool isEthernet = protocol == static_cast<std::uint32_t>(HeaderProtocol::ethernet);
+    if (isEthernet) frameBytes = frameBytes > kChecksumBytes ? frameBytes - kChecksumBytes : 0;
+    const ParsedHeader parsed = parseSampledHeader(protocol, header, frameBytes, made_);
+    if (parsed.outcome != HeaderOutcome::parsed) return refuse(protocol, parsed.error);
+    isHeader_ = true;
+  }
+
+  void readIp(XdrReader reader, bool isIpv4) {
+    if (isHeader_) return;
+    const std::uint32_t length = reader.u32();
+    const auto protocol = static_cast<std::uint8_t>(reader.u32());
+    const ByteSpan source = reader.bytes(isIpv4 ? 4 : 16), destination = reader.bytes(isIpv4 ? 4 : 16);
+    const std::uint32_t sourcePort = reader.u32(), destinationPort = reader.u32(), flags = reader.u32();
+    if (!reader.isWhole()) return;
+    Packet& packet = made_.packet;
+    packet = {};
+    if (isIpv4) {
+      setIpv4(packet.source, source.data());
+      setIpv4(packet.destination, destination.data());
+    } else {
+      std::copy(source.begin(), source.end(), packet.source.bytes.begin());
+      std::copy(destination.begin(), destination.end(), packet.destination.bytes.begin());
+      if (isMappedIpv4(packet.source)) packet.source = {};
+      if (isMappedIpv4(packet.destination)) return refuse(kSampledIpv6, ParseError::badIpv6Header);
+    }
+    packet.protocol = protocol;
+    packet.wire = std::min(length, 0xffffU) + kEthernetHeaderBytes;
+    setTransport(packet, static_cast<std::uint16_t>(sourcePort), static_cast<std::uint16_t>(destinationPort),
+                 static_cast<std::uint8_t>(flags));
+    isFields_ = true;
+  }
+
+  /// Why a sample without a packet has none.
+  void countRefusal() {
+    undecoded_.count(UndecodedKind::header, domain_.key.number, protocol_, static_cast<std::uint32_t>(error_));
+  }
+
+ private:
+  void refuse(std::uint32_t protocol, ParseError error) noexcept {
+    protocol_ = protocol;
+    error_ = error;
+  }
+
+  Undecoded& undecoded_;
+  FlowDomain& domain_;
+  FlowRecord& made_;
+  std::uint32_t protocol_ = 0;
+  ParseError error_ = ParseError::none;
+  bool isHeader_ = false;
+  bool isFields_ = false;
+};
+
+/// The AS numbers: of the source, and the last of the path to the destination.
+void readGateway(XdrReader reader, FlowRecord& made) noexcept {
+  constexpr std::uint32_t kIpv4 = 1, kIpv6 = 2;
+  const std::uint32_t nextHopKind = reader.u32();
+  reader.skip(nextHopKind == kIpv4 ? 1 : nextHopKind == kIpv6 ? 4 : 0);
+  const std::uint32_t own = reader.u32(), source = reader.u32();
+  reader.skip(1);
+  const std::uint32_t segments = reader.u32();
+  if (!reader.isWhole()) return;
+  // An AS of 0 is the router's own.
+  made.sourceAs = source != 0 ? source : own;
+  made.destinationAs = own;
+  for (std::uint32_t i = 0; i < segments && reader.isWhole(); i++) {
+    reader.skip(1);
+    const std::uint32_t length = reader.u32();
+    if (length == 0 || length > reader.left() / 4) return;
+    reader.skip(length - 1);
+    made.destinationAs = reader.u32();
+  }
+}
+
+void noteSource(Decoding& decoding, FlowDomain& domain, const SampleHead& head) {
+  ExporterState& state = decoding.state;
+  DataSource* const source = state.sources.of({domain.key.agent, domain.key.number, head.sourceKind, head.sourceIndex});
+  if (source == nullptr) {
+    state.undecoded.count(UndecodedKind::bound, domain.key.number, head.sourceIndex, 0);
+    return;
+  }
+  const Arrival arrival = source->sequence.arrive(head.number, decoding.nowMs, false);
+  source->sequence.advance(1);
+  state.counts.lostRecords += source->sequence.takeLost(decoding.nowMs);
+  source->rate = head.rate;
+  if (arrival == Arrival::late) return;
+  // An agent that restarts counts from 0 again.
+  constexpr std::uint32_t kDropsMax = 1U << 24;
+  const std::uint32_t dropped = head.drops - source->drops;
+  if (source->hasDrops && dropped < kDropsMax) state.counts.droppedSamples += dropped;
+  source->drops = head.drops;
+  source->hasDrops = true;
+}
+
+void setSample(const SampleHead& head, FlowRecord& made) noexcept {
+  made.packets = 1;
+  made.bytes = made.packet.wire;
+  made.samplingRate = head.rate;
+  made.input = head.input;
+  made.output = head.output;
+  if (head.sourceKind != 0 || head.sourceIndex == 0 || head.input == head.output) return;
+  if (head.sourceIndex == head.input) made.direction = FlowDirection::ingress;
+  if (head.sourceIndex == head.output) made.direction = FlowDirection::egress;
+}
+
+}  // namespace
+
+bool readFlowSample(Decoding& decoding, FlowDomain& domain, XdrReader& reader, bool isExpanded) {
+  const SampleHead head = readHead(reader, isExpanded);
+  if (!reader.isWhole()) return false;
+  noteSource(decoding, domain, head);
+  FlowRecord& made = decoding.batch.add();
+  SampledPacket packet(decoding, domain, made);
+  for (std::uint32_t i = 0; i < head.records && reader.isWhole(); i++) {
+    const std::uint32_t format = reader.u32(), length = reader.u32();
+    const XdrReader record(reader.bytes(length));
+    if (!reader.isWhole()) break;
+    if (format == kRawHeader && !packet.isHeader()) {
+      packet.readHeader(record);
+    } else if (format == kSampledIpv4 || format == kSampledIpv6) {
+      packet.readIp(record, format == kSampledIpv4);
+    } else if (format == kGateway) {
+      readGateway(record, made);
+    }
+  }
+  if (!packet.isKnown()) {
+    decoding.batch.drop();
+    if (reader.isWhole()) packet.countRefusal();
+    return reader.isWhole();
+  }
+  setSample(head, made);
+  FlowCounts& counts = decoding.state.counts;
+  counts.records++;
+  counts.unknownRateRecords += head.rate == 0 ? 1 : 0;
+  return reader.isWhole();
+}
+
+bool readCounterSample(Decoding& decoding, XdrReader& reader, bool isExpanded) {
+  reader.skip(1);
+  const std::uint32_t source = reader.u32();
+  const std::uint32_t kind = isExpanded ? source : source >> 24;
+  std::uint32_t index = isExpanded ? reader.u32() : source & 0xffffff;
+  // Only the interface of an interface's counters can be named.
+  if (kind != 0) index = 0;
+  const std::uint32_t records = reader.u32();
+  ByteSpan name;
+  for (std::uint32_t i = 0; i < records && reader.isWhole(); i++) {
+    const std::uint32_t format = reader.u32(), length = reader.u32();
+    XdrReader record(reader.bytes(length));
+    if (format == kInterfaceCounters && record.left() >= 4) index = record.u32();
+    if (format == kPortName) name = record.bytes(record.u32());
+  }
+  if (index != 0 && !name.empty()) decoding.state.interfaces.set(index, name);
+  decoding.state.counts.otherRecords++;
+  return reader.isWhole();
+}
+
+}  // namespace floodwall

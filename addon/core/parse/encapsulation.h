@@ -1,0 +1,53 @@
+// What can be around packets, and sets of it: which kinds an interface's traffic is taken apart for.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+
+#include "encapsulation_abi.h"
+
+namespace floodwall {
+
+/// By enum encapsulation.
+enum class Encapsulation : std::uint8_t {
+  mpls = ENCAPSULATION_MPLS,
+  pppoe = ENCAPSULATION_PPPOE,
+  gre = ENCAPSULATION_GRE,
+  erspan = ENCAPSULATION_ERSPAN,
+  ipip = ENCAPSULATION_IPIP,
+  sixInFour = ENCAPSULATION_6IN4,
+  vxlan = ENCAPSULATION_VXLAN,
+  geneve = ENCAPSULATION_GENEVE,
+  gtpU = ENCAPSULATION_GTP_U,
+  none = ENCAPSULATION_NONE,
+};
+inline constexpr std::size_t kEncapsulations = ENCAPSULATIONS;
+
+/// Words of the configuration, in the order of Encapsulation.
+inline constexpr std::array<const char*, kEncapsulations> kEncapsulationNames = {
+    "mpls", "pppoe", "gre", "erspan", "ipip", "6in4", "vxlan", "geneve", "gtp_u"};
+
+class Encapsulations {
+ public:
+  constexpr Encapsulations() = default;
+  constexpr explicit Encapsulations(std::uint16_t bits) : bits_(bits & kAll) {}
+  constexpr Encapsulations(std::initializer_list<Encapsulation> kinds) {
+    for (const Encapsulation kind : kinds) add(kind);
+  }
+  [[nodiscard]] static constexpr Encapsulations all() { return Encapsulations(kAll); }
+
+  constexpr void add(Encapsulation kind) { bits_ |= static_cast<std::uint16_t>(1U << static_cast<unsigned>(kind)); }
+  [[nodiscard]] constexpr bool has(Encapsulation kind) const {
+    return (bits_ >> static_cast<unsigned>(kind) & 1U) != 0;
+  }
+  [[nodiscard]] constexpr bool isEmpty() const { return bits_ == 0; }
+  [[nodiscard]] constexpr std::uint16_t bits() const { return bits_; }
+
+ private:
+  static constexpr std::uint16_t kAll = (1U << kEncapsulations) - 1;
+  std::uint16_t bits_ = 0;
+};
+
+}  // namespace floodwall

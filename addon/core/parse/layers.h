@@ -1,0 +1,57 @@
+// What the two parts of the parser share: where reading is, and one IP header with all that follows it up to the
+// transport header.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "parse/packet_parser.h"
+
+namespace floodwall {
+
+inline constexpr std::uint16_t kTypeIpv4 = 0x0800, kTypeIpv6 = 0x86dd;
+
+/// What is left to read. Every read asks `has` first.
+struct Cursor {
+  const std::uint8_t* at;
+  std::size_t left;
+
+  [[nodiscard]] bool has(std::size_t bytes) const noexcept { return left >= bytes; }
+  [[nodiscard]] std::uint16_t u16(std::size_t offset) const noexcept {
+    return static_cast<std::uint16_t>(at[offset] << 8 | at[offset + 1]);
+  }
+  void skip(std::size_t bytes) noexcept {
+    at += bytes;
+    left -= bytes;
+  }
+  /// Ends the packet where its IP header says, which drops Ethernet's padding. Never makes it longer.
+  void limit(std::size_t bytes) noexcept {
+    if (bytes < left) left = bytes;
+  }
+};
+
+/// The type of what follows the Ethernet header and its VLAN tags; the cursor is there afterwards. An error, or
+/// ParseError::none.
+[[nodiscard]] ParseError readEthernet(Cursor& cursor, std::uint16_t& type) noexcept;
+
+/// Reads an IP packet of the type into a packet that is cleared; the cursor is at the transport header afterwards.
+[[nodiscard]] ParseError readNetwork(Cursor& cursor, std::uint16_t type, Packet& packet) noexcept;
+
+/// All but the addresses, which are set with every header that is counted.
+inline void clear(Packet& packet, std::uint32_t wire) noexcept {
+  // Field by field: a temporary Packet is copied in words that the processor cannot forward from the smaller stores
+  // just before.
+  packet.wire = wire;
+  packet.sourcePort = packet.destinationPort = packet.innerAt = 0;
+  packet.protocol = packet.tcpFlags = 0;
+  packet.transport = Class::other;
+  packet.isSyn = packet.isFragment = packet.isLaterFragment = false;
+  packet.inside = Encapsulation::none;
+}
+
+/// For a packet that may carry another, by its protocol or port, or a frame that is not IP: see parsePacket.
+/// `error` is what the outermost headers gave, none or notIp.
+[[nodiscard]] ParseError takeApart(const Frame& frame, Link link, Packet& packet, const Decapsulation& wanted,
+                                   ParseError error) noexcept;
+
+}  // namespace floodwall

@@ -1,0 +1,175 @@
+// Which records of an exporter count, and what is counted of the others.
+#include "collector/exporter.h"
+
+#include <doctest/doctest.h>
+
+#include <array>
+
+#include "flow_records.h"
+
+using namespace floodwall;
+using namespace floodwall::test;
+
+namespace {
+
+class ExporterFixture {
+ public:
+  explicit ExporterFixture(ExporterRule rule) : rules_(rulesOf({std::move(rule)}, presence_)) {
+    exporter.setRule(*rules_, 0);
+  }
+
+  /// The records that count.
+  std::vector<FlowRecord> judge(std::vector<FlowRecord> records) {
+    const auto counted = exporter.judge(records);
+    return {counted.begin(), counted.end()};
+  }
+  /// A datagram that says nothing.
+  void hear(std::uint64_t nowMs) {
+    struct Nowhere final : RecordSink {
+      void take(std::span<FlowRecord>) override {}
+    } nowhere;
+    exporter.decode({}, nowMs, nowMs, nowhere);
+  }
+  [[nodiscard]] ExporterStatus status() {
+    ExporterStatus status;
+    exporter.statusInto(status);
+    return status;
+  }
+  [[nodiscard]] std::uint64_t leftOut(LeftOut reason) { return status().leftOut.at(static_cast<std::size_t>(reason)); }
+
+  Exporter exporter{exporterAddress(1), 77};
+
+ private:
+  SitePresence presence_;
+  std::shared_ptr<const ExporterRules> rules_;
+};
+
+ExporterRule withDirection(ExporterRule::Direction direction) {
+  ExporterRule rule = ruleFor(1);
+  rule.direction = direction;
+  return rule;
+}
+
+}  // namespace
+
+TEST_CASE("records of the direction that a rule leaves out do not count, those without one do") {
+  using Direction = ExporterRule::Direction;
+  const std::vector<FlowRecord> records = {recordOf({.direction = FlowDirection::ingress}),
+                                           recordOf({.direction = FlowDirection::egress}),
+                                           recordOf({.direction = FlowDirection::unknown})};
+  const auto counted = [&](Direction direction) {
+    ExporterFixture fixture(withDirection(direction));
+    std::vector<FlowDirection> directions;
+    for (const FlowRecord& record : fixture.judge(records)) directions.push_back(record.direction);
+    CHECK(fixture.leftOut(LeftOut::direction) == records.size() - directions.size());
+    return directions;
+  };
+  CHECK(counted(Direction::ingress) == std::vector{FlowDirection::ingress, FlowDirection::unknown});
+  CHECK(counted(Direction::egress) == std::vector{FlowDirection::egress, FlowDirection::unknown});
+  CHECK(counted(Direction::both).size() == 3);
+}
+
+TEST_CASE("with roles a record counts where it entered or left by an external interface") {
+  ExporterRule rule = ruleFor(1);
+  rule.external = interfaces({"1-2"});
+  ExporterFixture fixture(rule);
+  const auto counted = fixture.judge({recordOf({.input = 1, .output = 9}), recordOf({.input = 9, .output = 8}),
+                                      recordOf({.input = 9, .output = 2}), recordOf({.input = 1, .output = 2}),
+                                      recordOf({.input = 0, .output = 9}), recordOf({.input = 1, .output = 0})});
+  REQUIRE(counted.size() == 4);
+  const auto sides = [&](std::size_t i) { return std::pair{counted[i].countsIncoming, counted[i].countsOutgoing}; };
+  CHECK(sides(0) == std::pair{true, false});
+  CHECK(sides(1) == std::pair{false, true});
+  CHECK(sides(2) == std::pair{true, true});
+  // A packet that the router dropped has no interface out.
+  CHECK(sides(3) == std::pair{true, false});
+  CHECK(fixture.leftOut(LeftOut::interface) == 1);
+  CHECK(fixture.leftOut(LeftOut::unknownInterface) == 1);
+  CHECK(fixture.status().counted == 4);
+}
+
+TEST_CASE("without roles a record counts for both sides") {
+  ExporterFixture fixture(ruleFor(1));
+  const auto counted = fixture.judge({recordOf({.input = 0, .output = 0})});
+  REQUIRE(counted.size() == 1);
+  CHECK(counted[0].countsIncoming);
+  CHECK(counted[0].countsOutgoing);
+  CHECK(counted[0].exporter == 77);
+}
+
+TEST_CASE("the rate of the rule holds, and one that nobody knows is taken as 1 and named") {
+  ExporterFixture asSaid(ruleFor(1));
+  asSaid.hear(1000);
+  CHECK(asSaid.judge({recordOf({.samplingRate = 512})})[0].samplingRate == 512);
+  CHECK(asSaid.status().error().empty());
+  CHECK(asSaid.judge({recordOf({.samplingRate = 0})})[0].samplingRate == 1);
+  asSaid.hear(1100);
+  CHECK(asSaid.status().error().starts_with("sampling rate of exporter 198.51.100.1 is not known"));
+  asSaid.hear(61'000);
+  CHECK(asSaid.status().error().empty());
+  ExporterRule rule = ruleFor(1);
+  rule.samplingRate = 1000;
+  ExporterFixture configured(rule);
+  CHECK(configured.judge({recordOf({.samplingRate = 512})})[0].samplingRate == 1000);
+  CHECK(configured.judge({recordOf({.samplingRate = 0})})[0].samplingRate == 1000);
+}
+
+TEST_CASE("a record that comes long after its packets does not count") {
+  ExporterFixture fixture(ruleFor(1));
+  CHECK(fixture.judge({recordOf({.ageMs = kLateRecordMs})}).size() == 1);
+  CHECK(fixture.judge({recordOf({.ageMs = kLateRecordMs + 1})}).empty());
+  CHECK(fixture.leftOut(LeftOut::late) == 1);
+}
+
+TEST_CASE("interfaces count all that came in and went out, times the sampling rate") {
+  ExporterRule rule = ruleFor(1);
+  rule.external = interfaces({"1"});
+  ExporterFixture fixture(rule);
+  fixture.judge({recordOf({.input = 1, .output = 2, .samplingRate = 100}), recordOf({.input = 2, .output = 1}),
+                 recordOf({.input = 3, .output = 2})});
+  const auto uses = fixture.status().interfaces;
+  REQUIRE(uses.size() == 3);
+  CHECK(uses[0].index == 1);
+  CHECK(uses[0].role == InterfaceRole::external);
+  CHECK(uses[0].recordsIn == 1);
+  CHECK(uses[0].packetsIn == 1000);
+  CHECK(uses[0].bytesIn == 100'000);
+  CHECK(uses[0].packetsOut == 10);
+  CHECK(uses[1].recordsOut == 2);
+  CHECK(uses[1].packetsOut == 1010);
+  CHECK(uses[2].role == InterfaceRole::internal);
+}
+
+TEST_CASE("interfaces beyond the bound share one entry, and have their roles all the same") {
+  ExporterRule rule = ruleFor(1);
+  rule.external = interfaces({"1", "5000"});
+  ExporterFixture fixture(rule);
+  for (std::uint32_t index = 1; index <= kExporterInterfacesMax; index++) {
+    fixture.judge({recordOf({.input = index, .output = index})});
+  }
+  CHECK(fixture.status().interfaces.size() == kExporterInterfacesMax);
+  const auto counted =
+      fixture.judge({recordOf({.input = 5000, .output = 5001}), recordOf({.input = 1, .output = 5001}),
+                     recordOf({.input = 5001, .output = 5000}), recordOf({.input = 5001, .output = 5002})});
+  REQUIRE(counted.size() == 3);
+  CHECK(counted[0].countsIncoming);
+  CHECK_FALSE(counted[0].countsOutgoing);
+  CHECK(counted[1].countsIncoming);
+  CHECK(counted[2].countsOutgoing);
+  CHECK(fixture.status().interfaces.size() == kExporterInterfacesMax);
+}
+
+TEST_CASE("a new rule gives interfaces that are known another role") {
+  ExporterRule rule = ruleFor(1);
+  rule.external = interfaces({"1"});
+  ExporterFixture fixture(rule);
+  fixture.judge({recordOf({})});
+  SitePresence presence;
+  rule.external = interfaces({"2"});
+  const auto rules = rulesOf({rule}, presence);
+  fixture.exporter.setRule(*rules, 0);
+  const auto counted = fixture.judge({recordOf({})});
+  REQUIRE(counted.size() == 1);
+  CHECK_FALSE(counted[0].countsIncoming);
+  CHECK(counted[0].countsOutgoing);
+}

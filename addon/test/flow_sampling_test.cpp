@@ -1,0 +1,171 @@
+#include <doctest/doctest.h>
+
+#include <bit>
+
+#include "flow/flow_bounds.h"
+#include "flow_messages.h"
+
+using namespace floodwall;
+using namespace floodwall::test;
+
+namespace {
+
+/// The rate of one record after these options, in IPFIX: scopes and fields, and one record of them.
+std::uint32_t rateAfter(const Fields& fields, const Bytes& options, const Fields& scopes = {{149, 4}}) {
+  Heard heard;
+  heard.hear(ipfix({}, ipfixOptions(300, scopes, fields) + flowSet(300, words({0}) + options) +
+                           ipfixTemplate(256, kPlainFields) + flowSet(256, plainRecord())));
+  REQUIRE(heard.records.size() == 1);
+  CHECK(heard.undecoded() == "");
+  return heard.records[0].samplingRate;
+}
+
+/// Plain records that name a sampler (field 48) and an input interface.
+Fields sampledFields() {
+  Fields fields = kPlainFields;
+  fields.push_back({48, 1});
+  fields.push_back({10, 4});
+  return fields;
+}
+Bytes sampledRecord(std::uint8_t sampler, std::uint32_t input) {
+  return plainRecord() + number(sampler, 1) + words({input});
+}
+
+}  // namespace
+
+TEST_CASE("flow sampling: every way in which options tell the rate of a domain") {
+  CHECK(rateAfter({{34, 4}, {35, 1}}, words({1000}) + number(2, 1)) == 1000);
+  CHECK(rateAfter({{50, 4}}, words({512})) == 512);
+  CHECK(rateAfter({{304, 2}, {305, 4}, {306, 4}}, number(1, 2) + words({1, 99})) == 100);
+  CHECK(rateAfter({{304, 2}, {305, 4}, {306, 4}}, number(1, 2) + words({1, 0})) == 1);
+  CHECK(rateAfter({{305, 4}, {306, 4}}, words({10, 20})) == 3);
+  CHECK(rateAfter({{309, 4}, {310, 4}}, words({1, 256})) == 256);
+  CHECK(rateAfter({{311, 8}}, number(std::bit_cast<std::uint64_t>(0.001), 8)) == 1000);
+  CHECK(rateAfter({{311, 4}}, number(std::bit_cast<std::uint32_t>(0.125F), 4)) == 8);
+}
+
+TEST_CASE("flow sampling: an interval of 0 without an algorithm is no sampling, with one it is not known") {
+  CHECK(rateAfter({{34, 4}, {35, 1}}, words({0}) + number(0, 1)) == 1);
+  CHECK(rateAfter({{34, 4}, {35, 1}}, words({0}) + number(2, 1)) == 0);
+  CHECK(rateAfter({{311, 8}}, number(std::bit_cast<std::uint64_t>(-1.0), 8)) == 0);
+  CHECK(rateAfter({{305, 4}, {306, 4}}, words({0, 100})) == 0);
+}
+
+TEST_CASE("flow sampling: by sampler, with Cisco's options of NetFlow v9") {
+  Heard heard;
+  const Bytes options = netflow9Options(257, {{1, 0}}, {{48, 2}, {50, 4}, {49, 1}, {84, 8}});
+  const auto sampler = [](std::uint16_t id, std::uint32_t rate) {
+    return number(id, 2) + words({rate}) + number(2, 1) + text("SAMPLER", 8);
+  };
+  heard.hear(netflow9({}, options + flowSet(257, sampler(1, 1000) + sampler(2, 4000)) +
+                              netflow9Template(256, sampledFields()) +
+                              flowSet(256, sampledRecord(1, 7) + sampledRecord(2, 7) + sampledRecord(3, 7))));
+  REQUIRE(heard.records.size() == 3);
+  CHECK(heard.records[0].samplingRate == 1000);
+  CHECK(heard.records[1].samplingRate == 4000);
+  CHECK(heard.records[2].samplingRate == 0);
+  CHECK(heard.status().counts.unknownRateRecords == 1);
+  CHECK(heard.status().samplings.size() == 3);
+}
+
+TEST_CASE("flow sampling: records that name no sampler have the rate of all of their domain, if it is one") {
+  Heard heard;
+  const Bytes templates = ipfixOptions(300, {{302, 4}}, {{309, 4}, {310, 4}}) + ipfixTemplate(256, kPlainFields);
+  heard.hear(ipfix({}, templates + flowSet(300, words({1, 1, 64, 2, 1, 64})) + flowSet(256, plainRecord())));
+  CHECK(heard.records[0].samplingRate == 64);
+  heard.hear(ipfix({.number = 3}, flowSet(300, words({2, 1, 128})) + flowSet(256, plainRecord())));
+  CHECK(heard.records[1].samplingRate == 0);
+}
+
+TEST_CASE("flow sampling: by selector, by interface and by template, the nearest holds") {
+  Heard heard;
+  Fields selected = kPlainFields;
+  selected.push_back({302, 8});
+  selected.push_back({10, 4});
+  const Bytes options = ipfixOptions(300, {{302, 8}}, {{305, 4}, {306, 4}}) + ipfixOptions(301, {{10, 4}}, {{34, 4}}) +
+                        ipfixOptions(302, {{145, 2}}, {{34, 4}}) + ipfixOptions(303, {{149, 4}}, {{34, 4}});
+  const Bytes rates = flowSet(300, number(5, 8) + words({1, 9})) + flowSet(301, words({7, 20})) +
+                      flowSet(302, number(256, 2) + words({30})) + flowSet(303, words({0, 40}));
+  const auto record = [](std::uint64_t selector, std::uint32_t input) {
+    return plainRecord() + number(selector, 8) + words({input});
+  };
+  const Bytes records = record(5, 7) + record(6, 7) + record(6, 8);
+  heard.hear(ipfix({}, options + rates + ipfixTemplate(256, selected) + ipfixTemplate(257, selected) +
+                           flowSet(256, records) + flowSet(257, records)));
+  REQUIRE(heard.records.size() == 6);
+  const std::uint32_t expected[] = {10, 20, 30, 10, 20, 40};
+  for (std::size_t i = 0; i < 6; i++) CHECK(heard.records[i].samplingRate == expected[i]);
+}
+
+TEST_CASE("flow sampling: a record's own rate comes first, and 0 in it falls back to the options") {
+  Heard heard;
+  Fields fields = kPlainFields;
+  fields.push_back({34, 4});
+  heard.hear(ipfix({}, ipfixOptions(300, {{149, 4}}, {{34, 4}}) + flowSet(300, words({0, 77})) +
+                           ipfixTemplate(256, fields) +
+                           flowSet(256, plainRecord() + words({10}) + plainRecord() + words({0}))));
+  CHECK(heard.records[0].samplingRate == 10);
+  CHECK(heard.records[1].samplingRate == 77);
+}
+
+TEST_CASE("flow sampling: a change holds for what is decoded from then on, in its own domain") {
+  Heard heard;
+  const Bytes templates = ipfixOptions(300, {{149, 4}}, {{34, 4}}) + ipfixTemplate(256, kPlainFields);
+  const auto message = [&](std::uint32_t domain, const Bytes& sets) { return ipfix({.domain = domain}, sets); };
+  const Bytes record = flowSet(256, plainRecord());
+  heard.hear(
+      message(1, templates + record + flowSet(300, words({0, 100})) + record + flowSet(300, words({0, 200})) + record));
+  heard.hear(message(2, templates + record));
+  const std::uint32_t expected[] = {0, 100, 200, 0};
+  REQUIRE(heard.records.size() == 4);
+  for (std::size_t i = 0; i < 4; i++) CHECK(heard.records[i].samplingRate == expected[i]);
+}
+
+TEST_CASE("flow sampling: samplers that only domain 0 tells hold for its line cards") {
+  Heard heard;
+  heard.hear(netflow9({}, netflow9Options(257, {{1, 4}}, {{48, 1}, {34, 4}}) +
+                              flowSet(257, words({0}) + number(1, 1) + words({2000}))));
+  heard.hear(netflow9({.domain = 9}, netflow9Template(256, sampledFields()) + flowSet(256, sampledRecord(1, 7))));
+  CHECK(heard.records[0].samplingRate == 2000);
+}
+
+TEST_CASE("flow sampling: rates are bounded in number") {
+  Heard heard;
+  heard.hear(ipfix({}, ipfixOptions(300, {{302, 4}}, {{34, 4}})));
+  for (std::uint32_t i = 0; i < kSamplingsMax + 10; i++) {
+    heard.hear(ipfix({.number = i}, flowSet(300, words({i, 100}))));
+  }
+  CHECK(heard.status().samplings.size() == kSamplingsShownMax);
+  CHECK(heard.status().undecodedByKind[static_cast<std::size_t>(UndecodedKind::bound)] >= 10);
+}
+
+TEST_CASE("flow interfaces: names from options of both protocols, and changes of them") {
+  Heard heard;
+  heard.hear(netflow9({}, netflow9Options(256, {{1, 4}}, {{10, 4}, {83, 16}}) +
+                              flowSet(256, words({1, 7}) + text("TenGigE0/0/0", 16))));
+  CHECK(heard.exporter.interfaceName(7) == "TenGigE0/0/0");
+  CHECK(heard.exporter.interfaceName(8) == "");
+  const std::uint32_t version = heard.exporter.interfaceNamesVersion();
+  heard.hear(netflow9({.number = 1}, netflow9Options(257, {{2, 4}}, {{82, 8}, {83, 8}}) +
+                                         flowSet(257, words({8}) + text("xe-0\n", 8) + text("uplink", 8))));
+  CHECK(heard.exporter.interfaceName(8) == "xe-0?");
+  heard.hear(ipfix(
+      {}, ipfixOptions(256, {{10, 4}}, {{82, 65535}}) + flowSet(256, words({7}) + number(4, 1) + text("et-1", 4))));
+  CHECK(heard.exporter.interfaceName(7) == "et-1");
+  CHECK(heard.exporter.interfaceNamesVersion() == version + 2);
+  CHECK(heard.status().interfaces.size() == 2);
+  // A sampler's name is no interface's.
+  heard.hear(netflow9({.number = 2}, netflow9Options(258, {{1, 0}}, {{48, 1}, {82, 8}}) +
+                                         flowSet(258, number(3, 1) + text("sampler", 8))));
+  CHECK(heard.status().interfaces.size() == 2);
+}
+
+TEST_CASE("flow interfaces: names are bounded in number and length") {
+  Heard heard;
+  heard.hear(ipfix({}, ipfixOptions(256, {{10, 4}}, {{82, 80}})));
+  for (std::uint32_t i = 1; i <= kInterfaceNamesMax + 5; i++) {
+    heard.hear(ipfix({.number = i}, flowSet(256, words({i}) + Bytes(80, 'x'))));
+  }
+  CHECK(heard.status().interfaces.size() == kInterfaceNamesMax);
+  CHECK(heard.exporter.interfaceName(1).size() == kInterfaceNameBytesMax);
+}

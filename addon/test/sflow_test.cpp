@@ -1,0 +1,240 @@
+#include <doctest/doctest.h>
+
+#include "flow/flow_bounds.h"
+#include "flow_messages.h"
+
+using namespace floodwall;
+using namespace floodwall::test;
+
+namespace {
+
+Bytes padded(Bytes bytes) {
+  bytes.resize((bytes.size() + 3) & ~std::size_t{3});
+  return bytes;
+}
+/// A structure: its format and its length before it.
+Bytes structure(std::uint32_t format, const Bytes& content) {
+  return words({format, static_cast<std::uint32_t>(content.size())}) + padded(content);
+}
+Bytes rawHeader(std::uint32_t protocol, std::uint32_t frameLength, const Bytes& header) {
+  return structure(1, words({protocol, frameLength, 4, static_cast<std::uint32_t>(header.size())}) + padded(header));
+}
+struct SampleFields {
+  std::uint32_t number = 0;
+  std::uint32_t source = 7;
+  std::uint32_t rate = 1000;
+  std::uint32_t drops = 0;
+  std::uint32_t input = 7;
+  std::uint32_t output = 9;
+};
+Bytes flowSample(const SampleFields& fields, std::uint32_t count, const Bytes& records) {
+  return structure(
+      1, words({fields.number, fields.source, fields.rate, 5, fields.drops, fields.input, fields.output, count}) +
+             records);
+}
+Bytes sflow(std::uint32_t sequence, std::uint32_t count, const Bytes& samples, std::uint32_t uptimeMs = kUptimeMs) {
+  return words({5, 1, 0x0a000001, 0, sequence, uptimeMs, count}) + samples;
+}
+Heard heardOf(const Bytes& sample) { return std::move(Heard().hear(sflow(1, 1, sample))); }
+FlowRecord only(const Heard& heard) {
+  REQUIRE(heard.records.size() == 1);
+  CHECK(heard.undecoded() == "");
+  return heard.records[0];
+}
+
+const Bytes kIp = ipv4Packet({.protocol = 6}, tcp(4000, 80, tcp_flag::kSyn));
+const Bytes kFrame = ethernet(0x0800) + kIp;
+
+}  // namespace
+
+TEST_CASE("sFlow: a sampled frame, without the check sum that its length has") {
+  const Heard heard = heardOf(flowSample({}, 1, rawHeader(1, 1518, kFrame)));
+  const FlowRecord record = only(heard);
+  CHECK(record.packet.source == ipv4(kForeign + 1));
+  CHECK(record.packet.destination == ipv4(kProtected + 1));
+  CHECK(record.packet.isSyn);
+  CHECK(record.packets == 1);
+  CHECK(record.bytes == 1514);
+  CHECK(record.packet.wire == 1514);
+  CHECK(record.samplingRate == 1000);
+  CHECK(record.input == 7);
+  CHECK(record.output == 9);
+  CHECK(record.direction == FlowDirection::ingress);
+  CHECK(record.durationMs == 0);
+  CHECK(record.link == Link::ethernet);
+  CHECK(heard.headers[0] == kFrame);
+}
+
+TEST_CASE("sFlow: direction and interfaces in the compact and the expanded form") {
+  const Bytes header = rawHeader(1, 64, kFrame);
+  CHECK(only(heardOf(flowSample({.source = 9}, 1, header))).direction == FlowDirection::egress);
+  CHECK(only(heardOf(flowSample({.source = 8}, 1, header))).direction == FlowDirection::unknown);
+  // Discarded, sent to several, or to the device itself.
+  CHECK(only(heardOf(flowSample({.output = 0x40000001}, 1, header))).output == 0);
+  CHECK(only(heardOf(flowSample({.output = 0x80000002}, 1, header))).output == 0);
+  CHECK(only(heardOf(flowSample({.output = 0x3fffffff}, 1, header))).output == 0);
+  const auto expanded = [&](std::uint32_t format, std::uint32_t output) {
+    return only(heardOf(structure(3, words({1, 0, 0x01000007, 500, 5, 0, 0, 0x01000007, format, output, 1}) + header)));
+  };
+  CHECK(expanded(0, 0x02000009).input == 0x01000007);
+  CHECK(expanded(0, 0x02000009).output == 0x02000009);
+  CHECK(expanded(0, 0x02000009).direction == FlowDirection::ingress);
+  CHECK(expanded(0, 0x02000009).samplingRate == 500);
+  CHECK(expanded(1, 3).output == 0);
+  CHECK(expanded(0, 0xffffffff).output == 0);
+}
+
+TEST_CASE("sFlow: headers of IPv4, IPv6, MPLS and PPP count as the Ethernet frames that a mirror shows") {
+  const Bytes six = ipv6Packet({}, udp(4000, 53));
+  const auto wireOf = [](std::uint32_t protocol, const Bytes& header, std::size_t ip) {
+    const FlowRecord record =
+        only(heardOf(flowSample({}, 1, rawHeader(protocol, static_cast<std::uint32_t>(header.size()), header))));
+    CHECK(record.link == Link::rawIp);
+    CHECK(record.headerBytes == ip);
+    CHECK(record.packet.wire == ip + 14);
+    return record.packet.destination;
+  };
+  const Bytes top = words({0x00010040}), bottom = words({0x00011140});
+  CHECK(wireOf(11, kIp, kIp.size()) == ipv4(kProtected + 1));
+  CHECK(wireOf(12, six, six.size()) == ipv6(1, 1));
+  CHECK(wireOf(13, bottom + kIp, kIp.size()) == ipv4(kProtected + 1));
+  CHECK(wireOf(13, top + top + bottom + six, six.size()) == ipv6(1, 1));
+  CHECK(wireOf(7, number(0xff030021, 4) + kIp, kIp.size()) == ipv4(kProtected + 1));
+  CHECK(wireOf(7, number(0x0057, 2) + six, six.size()) == ipv6(1, 1));
+  CHECK(wireOf(7, number(0x21, 1) + kIp, kIp.size()) == ipv4(kProtected + 1));
+  CHECK(wireOf(7, number(0x0281, 2) + bottom + kIp, kIp.size()) == ipv4(kProtected + 1));
+  CHECK(wireOf(14, number(0xff030021, 4) + kIp, kIp.size()) == ipv4(kProtected + 1));
+  CHECK(wireOf(14, number(0x0f000800, 4) + kIp, kIp.size()) == ipv4(kProtected + 1));
+}
+
+TEST_CASE("sFlow: headers that are no IP, or of a kind that is not taken apart, are counted by protocol and reason") {
+  const auto refusal = [](std::uint32_t protocol, const Bytes& header) {
+    const Heard heard = heardOf(flowSample({}, 1, rawHeader(protocol, 64, header)));
+    CHECK(heard.records.empty());
+    return heard.undecoded();
+  };
+  CHECK(refusal(1, ethernet(0x0806) + Bytes(28)) == "sampled header of protocol 1: not_ip x1");
+  CHECK(refusal(1, Bytes(5)) == "sampled header of protocol 1: truncated_ethernet x1");
+  CHECK(refusal(5, kIp) == "sampled header of protocol 5 is not taken apart x1");
+  CHECK(refusal(13, Bytes(4 * 40, 0)) == "sampled header of protocol 13: not_ip x1");
+  CHECK(refusal(7, number(0xff03c021, 4)) == "sampled header of protocol 7: not_ip x1");
+}
+
+TEST_CASE("sFlow: sampled IPv4 and IPv6 without a header, which holds where there is one") {
+  const Bytes four = structure(3, words({100, 6, kForeign, kProtected, 4000, 80, 0x02, 0}));
+  const FlowRecord record = only(heardOf(flowSample({}, 1, four)));
+  CHECK(record.packet.destination == ipv4(kProtected));
+  CHECK(record.packet.sourcePort == 4000);
+  CHECK(record.packet.isSyn);
+  CHECK(record.bytes == 114);
+  CHECK(record.headerBytes == 0);
+  const Bytes six =
+      structure(4, words({100, 17}) + bytesOf(ipv6(9, 1)) + bytesOf(ipv6(1, 5)) + words({4000, 53, 0, 0}));
+  CHECK(only(heardOf(flowSample({}, 1, six))).packet.destination == ipv6(1, 5));
+  const Bytes header = rawHeader(1, 64, kFrame), mac = structure(2, words({64, 0, 0, 0, 0, 0x0800}));
+  for (const Bytes& records : {mac + four + header, header + four + mac}) {
+    CHECK(only(heardOf(flowSample({}, 3, records))).packet.destination == ipv4(kProtected + 1));
+  }
+}
+
+TEST_CASE("sFlow: AS numbers of the gateway; structures of others are stepped over") {
+  const Bytes header = rawHeader(1, 64, kFrame);
+  const Bytes others = structure(1001, words({1, 2, 3, 4})) + structure(0x00123001, Bytes(5, 0xff));
+  const auto gateway = [](const Bytes& hop, std::uint32_t source, const Bytes& path) {
+    return structure(1003, hop + words({64500, source, 64501}) + path);
+  };
+  const FlowRecord record = only(heardOf(flowSample(
+      {}, 4,
+      others + gateway(words({1, 0x01020304}), 64502, words({2, 2, 2, 64510, 64511, 1, 1, 64512, 0, 0})) + header)));
+  CHECK(record.sourceAs == 64502);
+  CHECK(record.destinationAs == 64512);
+  const FlowRecord own =
+      only(heardOf(flowSample({}, 2, gateway(words({2, 0, 0, 0, 1}), 0, words({0, 0, 0})) + header)));
+  CHECK(own.sourceAs == 64500);
+  CHECK(own.destinationAs == 64500);
+  // A path whose length lies.
+  CHECK(only(heardOf(flowSample({}, 2, gateway(words({1, 0}), 1, words({1, 2, 0xffffffff, 5})) + header))).sourceAs ==
+        1);
+}
+
+TEST_CASE("sFlow: each data source has its rate, its sequence and its drops") {
+  Heard heard;
+  const auto sample = [](std::uint32_t sequence, std::uint32_t source, std::uint32_t rate, std::uint32_t drops) {
+    return flowSample({.number = sequence, .source = source, .rate = rate, .drops = drops}, 1,
+                      rawHeader(1, 64, kFrame));
+  };
+  heard.hear(sflow(1, 2, sample(10, 1, 100, 5) + sample(70, 2, 2000, 0)));
+  heard.hear(sflow(2, 2, sample(14, 1, 200, 9) + sample(71, 2, 2000, 0)));
+  heard.hear(sflow(3, 1, sample(15, 1, 200, 9)), kFlowNowMs + 3000);
+  REQUIRE(heard.records.size() == 5);
+  CHECK(heard.records[0].samplingRate == 100);
+  CHECK(heard.records[1].samplingRate == 2000);
+  CHECK(heard.records[2].samplingRate == 200);
+  const FlowExporterStatus status = heard.status();
+  CHECK(status.counts.lostRecords == 3);
+  CHECK(status.counts.lostDatagrams == 0);
+  CHECK(status.counts.droppedSamples == 4);
+  CHECK(status.samplings.size() == 2);
+  // An agent that restarts.
+  heard.hear(sflow(1, 1, sample(1, 1, 200, 0), 100), kFlowNowMs + 4000);
+  heard.hear(sflow(2, 1, sample(2, 1, 200, 1), 200), kFlowNowMs + 8000);
+  CHECK(heard.status().counts.restarts == 1);
+  CHECK(heard.status().counts.lostRecords == 3);
+  CHECK(heard.status().counts.droppedSamples == 5);
+}
+
+TEST_CASE("sFlow: datagrams are counted by agent, lost ones too") {
+  Heard heard;
+  const auto of = [](std::uint32_t agent, std::uint32_t subAgent, std::uint32_t sequence) {
+    return words({5, 1, agent, subAgent, sequence, kUptimeMs, 0});
+  };
+  heard.hear(of(1, 0, 100)).hear(of(2, 0, 500)).hear(of(1, 1, 900));
+  heard.hear(of(1, 0, 101)).hear(of(2, 0, 503)).hear(of(1, 1, 901));
+  heard.hear(words({5, 2, 0, 0, 0, 9, 0, 7, kUptimeMs, 0}));
+  heard.hear(of(2, 0, 504), kFlowNowMs + 3000);
+  CHECK(heard.status().counts.lostDatagrams == 2);
+  CHECK(heard.status().domains == 4);
+  CHECK(heard.undecoded() == "");
+}
+
+TEST_CASE("sFlow: names of interfaces from counter samples of both forms") {
+  const auto counters = [](std::uint32_t index) { return structure(1, words({index}) + Bytes(84)); };
+  const Bytes name = structure(1005, words({4}) + text("eth3", 4));
+  Heard heard;
+  heard.hear(
+      sflow(1, 2, structure(2, words({1, 3, 2}) + counters(3) + name) + structure(4, words({1, 0, 5, 1}) + name)));
+  CHECK(heard.exporter.interfaceName(3) == "eth3");
+  CHECK(heard.exporter.interfaceName(5) == "eth3");
+  CHECK(heard.status().counts.otherRecords == 2);
+  CHECK(heard.undecoded() == "");
+}
+
+TEST_CASE("sFlow: samples and structures that end too soon, and unknown formats, are counted") {
+  const Bytes good = flowSample({}, 1, rawHeader(1, 64, kFrame));
+  const auto undecoded = [&](std::uint32_t count, const Bytes& samples) {
+    Heard heard;
+    heard.hear(sflow(1, count, samples));
+    CHECK(heard.records.size() == 1);
+    return heard.undecoded();
+  };
+  CHECK(undecoded(2, good) == "set or sample 0 of domain 0 has length 0 x1");
+  CHECK(undecoded(2, good + words({1, 4000, 7})) == "set or sample 1 of domain 0 has length 4000 x1");
+  CHECK(undecoded(2, good + structure(1, words({1, 2, 3}))) ==
+        "record of set or sample 1 of domain 0 ends after 12 bytes x1");
+  CHECK(undecoded(2, structure(0x00123002, Bytes(8)) + good) == "sample of enterprise 291, format 2 x1");
+  CHECK(undecoded(2, good + flowSample({}, 1, words({1, 400, 0}))) ==
+        "record of set or sample 1 of domain 0 ends after 44 bytes x1");
+  Heard cut;
+  cut.hear(words({5, 1, 1, 0}));
+  CHECK(cut.undecoded() == "datagram of version 5 and 16 bytes has count or length 1 x1");
+}
+
+TEST_CASE("sFlow: data sources are bounded, and what is beyond is decoded all the same") {
+  Heard heard;
+  for (std::uint32_t i = 0; i < kDataSourcesMax + 5; i++) {
+    heard.hear(sflow(i, 1, flowSample({.source = i}, 1, rawHeader(1, 64, kFrame))));
+  }
+  CHECK(heard.records.size() == kDataSourcesMax + 5);
+  CHECK(heard.status().undecodedByKind[static_cast<std::size_t>(UndecodedKind::bound)] == 5);
+  CHECK(heard.status().samplings.size() == kSamplingsShownMax);
+}

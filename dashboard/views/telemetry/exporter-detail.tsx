@@ -1,0 +1,233 @@
+/** One exporter: its faults with their remedies, what it sends and says of itself, its interfaces, what is not understood. */
+import type { ExporterWire } from "../../../src/http/wire/telemetry.ts";
+import { Badge } from "../../parts/badge.tsx";
+import { Callout, Empty } from "../../parts/callout.tsx";
+import { numberColumn, textColumn } from "../../parts/columns.tsx";
+import { type Column, DataTable } from "../../parts/data-table.tsx";
+import { Moment, Since } from "../../parts/moment.tsx";
+import { Facts, Panel } from "../../parts/panel.tsx";
+import { linkTo } from "../../router.ts";
+import { bitRate, packetRate, percent, wholeNumber } from "../../text/format/numbers.ts";
+import { counted } from "../../text/format/words.ts";
+import {
+  exporterName,
+  exporterWord,
+  leftOutText,
+  originText,
+  protocolsText,
+  recordRate,
+  skewText,
+} from "../../text/telemetry.ts";
+
+type Sampling = NonNullable<ExporterWire["sampling"]>[number];
+type Interface = NonNullable<ExporterWire["interfaces"]>[number];
+type Undecoded = NonNullable<ExporterWire["undecoded"]>[number];
+
+export interface ExporterDetailProps {
+  readonly address: string;
+  readonly exporter: ExporterWire | undefined;
+}
+
+export function ExporterDetail({ address, exporter }: ExporterDetailProps) {
+  return (
+    <>
+      <p>
+        <a href={linkTo(["telemetry"])}>All exporters</a>
+      </p>
+      {exporter === undefined ? (
+        <Empty title={`There is no exporter ${address}`}>
+          It was removed from the configuration, or sends to another port.
+        </Empty>
+      ) : (
+        <>
+          <Faults exporter={exporter} />
+          <div class="masonry">
+            <State exporter={exporter} />
+            {exporter.listen !== undefined && (
+              <>
+                <Completeness exporter={exporter} />
+                <Samplings samplings={exporter.sampling ?? []} />
+                <NotUnderstood exporter={exporter} />
+              </>
+            )}
+          </div>
+          {exporter.listen !== undefined && <Interfaces interfaces={exporter.interfaces ?? []} />}
+        </>
+      )}
+    </>
+  );
+}
+
+function Faults({ exporter: { faults, state } }: { readonly exporter: ExporterWire }) {
+  return (
+    <>
+      {faults.map(({ kind, since, text, remedy }) => (
+        <Callout key={kind} tone={tone(kind)} title={`${capital(exporterWord(kind).text)}: ${text}`}>
+          <p>{capital(remedy)}.</p>
+          <p>
+            Since <Moment at={since} />, for <Since at={since} />.
+          </p>
+        </Callout>
+      ))}
+      {state === "standby" && (
+        <Callout tone="info" title="Stands by">
+          Another exporter of its site counts. This one takes over when that falls silent.
+        </Callout>
+      )}
+    </>
+  );
+}
+
+function tone(state: ExporterWire["state"]): "warn" | "danger" | "info" | "ok" {
+  const { tone: of } = exporterWord(state);
+  return of === "none" ? "info" : of;
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+function State({ exporter }: { readonly exporter: ExporterWire }) {
+  const { address, site, state, listen, last_seen: seen, rates } = exporter;
+  const word = exporterWord(state);
+  return (
+    <Panel title={`Exporter ${exporterName(exporter)}`}>
+      <Facts
+        facts={[
+          ["State", <Badge tone={word.tone}>{word.text}</Badge>],
+          ["Address", address],
+          site === undefined ? null : ["Site", site],
+          listen === undefined ? null : ["Sends to", listen],
+          ["Protocol", protocolsText(exporter)],
+          ["Last heard", seen === undefined ? "never" : <Moment at={seen} />],
+          rates === undefined ? null : ["Records", recordRate(rates.records_per_sec)],
+          rates === undefined ? null : ["Of these counted", recordRate(rates.counted_per_sec)],
+          rates === undefined ? null : ["Traffic, estimated", `${packetRate(rates.pps)}, ${bitRate(rates.mbps)}`],
+          seen === undefined ? null : ["Its clock", skewText(exporter.clock_skew_ms)],
+        ]}
+      />
+    </Panel>
+  );
+}
+
+function Completeness({ exporter }: { readonly exporter: ExporterWire }) {
+  const { records = 0, counted_records: own = 0, loss, restarts = 0, reordered_datagrams: reordered = 0 } = exporter;
+  const { lost_records: lostRecords = 0, lost_datagrams: lostDatagrams = 0, dropped_samples: dropped = 0 } = exporter;
+  const left = leftOutText(exporter);
+  return (
+    <Panel title="What arrives">
+      <Facts
+        facts={[
+          ["Records", wholeNumber(records)],
+          ["Counted", wholeNumber(own)],
+          left === "" ? null : ["Left out", left],
+          ["Lost in the last minute", loss === undefined ? "measuring" : percent(loss)],
+          ["Lost so far", `${counted(lostRecords, "record")}, ${counted(lostDatagrams, "datagram")}`],
+          dropped === 0 ? null : ["Samples that it dropped itself", wholeNumber(dropped)],
+          reordered === 0 ? null : ["Out of order", counted(reordered, "datagram")],
+          ["Restarts", wholeNumber(restarts)],
+          ...templateFacts(exporter),
+        ]}
+      />
+    </Panel>
+  );
+}
+
+function templateFacts(exporter: ExporterWire): (readonly [string, string] | null)[] {
+  const { protocols = [], templates = 0, templates_refused: refused = 0, waiting_bytes: waiting = 0 } = exporter;
+  if (!protocols.some((protocol) => protocol === "netflow9" || protocol === "ipfix")) return [];
+  return [
+    ["Templates", wholeNumber(templates)],
+    refused === 0 ? null : ["Templates beyond the most", wholeNumber(refused)],
+    waiting === 0 ? null : ["Waiting for a template", counted(waiting, "byte")],
+  ];
+}
+
+const SAMPLING_COLUMNS: readonly Column<Sampling>[] = [
+  { key: "domain", title: "Domain", cell: ({ domain }) => String(domain) },
+  numberColumn("Sampler", ({ sampler }) => sampler),
+  {
+    key: "rate",
+    title: "One in",
+    cell: ({ rate }) => (rate === undefined ? <Badge tone="danger">not known</Badge> : wholeNumber(rate)),
+    isNumber: true,
+  },
+  { key: "origin", title: "Said by", cell: ({ origin }) => originText(origin) },
+];
+
+function Samplings({ samplings }: { readonly samplings: readonly Sampling[] }) {
+  return (
+    <Panel title="Sampling">
+      {samplings.length === 0 ? (
+        <p class="muted">Nothing is said of it yet.</p>
+      ) : (
+        <DataTable
+          label="Sampling"
+          columns={SAMPLING_COLUMNS}
+          rows={samplings}
+          rowKey={({ domain, sampler }) => `${domain} ${sampler}`}
+        />
+      )}
+    </Panel>
+  );
+}
+
+const UNDECODED_COLUMNS: readonly Column<Undecoded>[] = [
+  { key: "reason", title: "What", cell: ({ reason }) => reason },
+  numberColumn("Times", ({ count }) => count, { format: wholeNumber }),
+];
+
+function NotUnderstood({
+  exporter: { undecoded = [], event_records: events = 0 },
+}: {
+  readonly exporter: ExporterWire;
+}) {
+  return (
+    <Panel title="Not understood">
+      {undecoded.length === 0 ? (
+        <p class="muted">All of it is understood.</p>
+      ) : (
+        <DataTable
+          label="Not understood"
+          columns={UNDECODED_COLUMNS}
+          rows={undecoded}
+          rowKey={({ reason }) => reason}
+        />
+      )}
+      {events > 0 && <p>{counted(events, "record")} count no packet: they tell events of a firewall.</p>}
+    </Panel>
+  );
+}
+
+const INTERFACE_COLUMNS: readonly Column<Interface>[] = [
+  {
+    key: "name",
+    title: "Interface",
+    cell: ({ index, name }) => (index === 0 ? "not said" : (name ?? `number ${index}`)),
+    order: ({ index }) => index,
+  },
+  textColumn("Role", ({ role }) => (role === "unset" ? undefined : role)),
+  numberColumn("Number", ({ index }) => (index === 0 ? undefined : index), { width: "wide" }),
+  numberColumn("Packets in", (one) => one.pps_in, { format: packetRate, width: "medium" }),
+  numberColumn("Bandwidth in", (one) => one.mbps_in, { format: bitRate }),
+  numberColumn("Packets out", (one) => one.pps_out, { format: packetRate, width: "wide" }),
+  numberColumn("Bandwidth out", (one) => one.mbps_out, { format: bitRate, width: "medium" }),
+];
+
+function Interfaces({ interfaces }: { readonly interfaces: readonly Interface[] }) {
+  return (
+    <Panel title="Interfaces, estimated">
+      {interfaces.length === 0 ? (
+        <p class="muted">None is known yet.</p>
+      ) : (
+        <DataTable
+          label="Interfaces"
+          columns={INTERFACE_COLUMNS}
+          rows={interfaces}
+          rowKey={({ index }) => String(index)}
+          firstSort={{ key: "Bandwidth in", isDescending: true }}
+        />
+      )}
+    </Panel>
+  );
+}

@@ -1,0 +1,54 @@
+/** Keys of `capture` about packets inside of others: what they are taken out of, and mirrored frames in tunnels to us. */
+import { Type } from "@sinclair/typebox";
+import { ENCAPSULATIONS, SAMPLING_RATE_MAX } from "../../dataplane/native-constants.ts";
+import { CAPTURE_TUNNELS_MAX, TUNNEL_SENDERS_MAX } from "../../limits.ts";
+import { closed, described, integer, list, oneOf, text } from "../load/schema-forms.ts";
+
+export type Encapsulation = (typeof ENCAPSULATIONS)[number];
+
+const MIRRORS: readonly Encapsulation[] = ["gre", "erspan"];
+
+const kinds = { ...list(oneOf(...ENCAPSULATIONS), ENCAPSULATIONS.length), uniqueItems: true };
+
+const WHAT =
+  "`mpls` (label stacks), `pppoe` (sessions), `gre` (IP, Ethernet or MPLS in GRE), `erspan` (mirrored frames, types I to III), `ipip` (IPv4 in IP), `6in4` (IPv6 in IP), `vxlan`, `geneve` and `gtp_u` (UDP ports 4789, 6081 and 2152)";
+
+export const DECAPSULATE = described(
+  kinds,
+  `What packets are taken out of, so that the packet inside is counted: ${WHAT}. VLAN tags need no word here: up to eight are always read. A packet inside counts if it goes to \`networks\`; otherwise the packet around it counts. Whoever can send to the end of a tunnel chooses what its packets count to, so name only what this link carries.`,
+);
+
+export const FILE_DECAPSULATE = described(kinds, "The same as `interfaces[].decapsulate`, of `pcap_file`.");
+
+export const CaptureTunnels = described(
+  list(
+    Type.Object(
+      {
+        address: described(text("address"), "An address of this machine, to which the mirrored frames are sent."),
+        from: described(
+          list(text("prefix"), TUNNEL_SENDERS_MAX, { atLeastOne: true }),
+          "Where they may come from. Packets of other senders are counted as refused, and not read.",
+        ),
+        decapsulate: described(
+          { ...kinds, default: [...MIRRORS] },
+          "What the frames are taken out of, `gre` or `erspan` among it; see `interfaces[].decapsulate`.",
+        ),
+        sampling_rate: described(
+          integer(1, SAMPLING_RATE_MAX, 1),
+          "Of a mirror that copies one frame in this number: each frame counts as so many.",
+        ),
+        receive_buffer_mb: described(
+          integer(1, 512, 64),
+          "What the kernel keeps of them until they are counted, in MiB. More is lost, and counted as dropped.",
+        ),
+        cpus: described(
+          list(integer(0, 1023), 1),
+          "The CPU that the worker is pinned to. An empty list pins it to none.",
+        ),
+      },
+      closed,
+    ),
+    CAPTURE_TUNNELS_MAX,
+  ),
+  "Mirrored frames that a switch or router sends in GRE or ERSPAN to an address of this machine. They are received beside all other traffic, up to about a million packets a second each; beyond that, mirror to an interface of its own and set its `decapsulate`.",
+);

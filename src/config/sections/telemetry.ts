@@ -1,0 +1,201 @@
+/** The section `telemetry`: where sFlow, NetFlow and IPFIX are received, from whom, and which of their records count. */
+import { type Static, Type } from "@sinclair/typebox";
+import {
+  CPU_NUMBER_MAX,
+  EXPORTER_RULES_MAX,
+  FLOW_DIRECTIONS,
+  FLOW_THREADS_MAX,
+  INTERFACE_PATTERNS_MAX,
+  RECEIVE_BUFFER_MAX,
+} from "../../dataplane/native-constants.ts";
+import { FLOW_LISTENERS_MAX, SAMPLING_RATE_MAX, SILENT_SECONDS_MAX } from "../../limits.ts";
+import { type IpAddress, parseAddress } from "../../net/address.ts";
+import type { Prefix } from "../../net/prefix.ts";
+import { closed, described, integer, list, oneOf, text } from "../load/schema-forms.ts";
+import { parseAddressOrPrefix } from "../load/text-forms.ts";
+
+const MIB = 1024 * 1024;
+const ENCAPSULATIONS = ["mpls", "pppoe", "gre", "erspan", "ipip", "6in4", "vxlan", "geneve", "gtp_u"] as const;
+export type Encapsulation = (typeof ENCAPSULATIONS)[number];
+export type ExporterDirection = (typeof FLOW_DIRECTIONS)[number];
+
+const Listen = Type.Object(
+  {
+    address: described(
+      text("address", { default: "::" }),
+      "The address of this machine that records are sent to; `::` is all of IPv6 and IPv4, `0.0.0.0` all of IPv4.",
+      { ifAbsent: "all addresses, `::`" },
+    ),
+    port: described(
+      integer(1, 65_535),
+      "The UDP port. Each port takes all of sFlow v5, NetFlow v5, v9 and IPFIX; usual are 6343 for sFlow, 2055 for NetFlow and 4739 for IPFIX.",
+    ),
+    threads: described(
+      integer(1, FLOW_THREADS_MAX, 1),
+      "The threads that receive and decode. An exporter stays with one thread; one takes some millions of records a second.",
+    ),
+    receive_buffer_mb: described(
+      integer(1, RECEIVE_BUFFER_MAX / MIB, 64),
+      "The receive buffer of each thread's socket, MiB. It must hold what all exporters send at one moment; what does not fit is lost and counted.",
+    ),
+    cpus: described(
+      list(integer(0, CPU_NUMBER_MAX), CPU_NUMBER_MAX + 1),
+      "The CPUs that the threads are pinned to, one for each in turn. An empty list pins none.",
+    ),
+  },
+  closed,
+);
+
+const Patterns = (meaning: string) =>
+  described(
+    Type.Optional(
+      list(Type.Union([integer(0, 0xffff_ffff), text("interfacePattern")]), INTERFACE_PATTERNS_MAX, {
+        atLeastOne: true,
+      }),
+    ),
+    meaning,
+  );
+
+const Interfaces = Type.Object(
+  {
+    external: Patterns(
+      "The interfaces to other networks (transit, peers, exchanges). With it a packet counts for the host that it goes to only if it came in by one of these, and for the host that it comes from only if it went out by one.",
+    ),
+    internal: Patterns(
+      "The interfaces to your own network. Without `external` all others are external; `external` has precedence.",
+    ),
+  },
+  closed,
+);
+
+const Exporter = Type.Object(
+  {
+    address: described(
+      text("addressOrPrefix"),
+      "The source address of its datagrams, or a prefix for all exporters within. Of several the longest decides. Datagrams of others are dropped and counted.",
+    ),
+    name: described(text("exporterName"), "The name by which it is shown and in the metrics, unique."),
+    sampling_rate: described(
+      Type.Optional(integer(1, SAMPLING_RATE_MAX)),
+      "One packet in so many is sampled, in place of what the exporter says. Only for exporters that do not say it, or say it wrongly.",
+      { ifAbsent: "what the exporter says" },
+    ),
+    direction: described(
+      Type.Unsafe<ExporterDirection>({ ...oneOf(...FLOW_DIRECTIONS), default: "ingress" }),
+      "Which records count: those of packets as they came into the exporter (`ingress`), as they left it (`egress`), or `both`. Records that do not say their direction always count.",
+    ),
+    interfaces: described(
+      Type.Optional(Interfaces),
+      "Which interfaces lead where, each a number (`17`), a range (`10-19`) or a name with `*` (`et-0/0/*`).",
+      { ifAbsent: "all interfaces count" },
+    ),
+    site: described(
+      Type.Optional(text("siteName")),
+      "Exporters of one site see the same packets: the first of them in this list counts, and while it is silent the next.",
+    ),
+    decapsulate: described(
+      list(oneOf(...ENCAPSULATIONS), ENCAPSULATIONS.length),
+      "What is taken apart in the sampled headers of this exporter, so that the packet within counts.",
+    ),
+    silent_after_seconds: described(
+      integer(5, SILENT_SECONDS_MAX, 60),
+      "After so long without a datagram the exporter is reported as silent.",
+    ),
+  },
+  closed,
+);
+
+export const TelemetrySection = described(
+  Type.Object(
+    {
+      listen: described(
+        list(Listen, FLOW_LISTENERS_MAX, { atLeastOne: true }),
+        "Where flow records and samples are received. A reload leaves it as it is.",
+      ),
+      exporters: described(
+        list(Exporter, EXPORTER_RULES_MAX, { atLeastOne: true }),
+        "Who may send. UDP source addresses can be forged: let only your routers reach these ports.",
+      ),
+    },
+    closed,
+  ),
+  "Flow telemetry: sFlow v5, NetFlow v5, v9 and IPFIX from routers, in place of packets or beside them (docs/operations/flow-telemetry.md). `floodwall telemetry` listens for a minute and prints the lines for the exporters that it hears.",
+  {
+    examples: [
+      {
+        listen: [{ port: 6343 }, { address: "198.51.100.9", port: 2055, threads: 2 }],
+        exporters: [
+          { address: "192.0.2.1", name: "edge1", interfaces: { external: ["et-0/0/*", 17] } },
+          { address: "198.51.100.0/28", name: "access", sampling_rate: 1000, decapsulate: ["vxlan"] },
+        ],
+      },
+      {
+        listen: [{ port: 4739, threads: 2, receive_buffer_mb: 128 }],
+        exporters: [
+          { address: "2001:db8::1", name: "edge2", site: "fra1" },
+          { address: "2001:db8::2", name: "edge3", site: "fra1" },
+        ],
+      },
+    ],
+  },
+);
+export type TelemetryFile = Static<typeof TelemetrySection>;
+type ExporterFile = TelemetryFile["exporters"][number];
+
+export interface TelemetryConfig {
+  readonly listen: readonly FlowListen[];
+  readonly exporters: readonly ExporterConfig[];
+}
+
+export interface FlowListen {
+  readonly address: IpAddress;
+  readonly port: number;
+  readonly threads: number;
+  /** Of each thread's socket. */
+  readonly receiveBufferBytes: number;
+  /** The CPU for each thread in turn; empty: not pinned. */
+  readonly cpus: readonly number[];
+}
+
+export interface ExporterConfig {
+  readonly name: string;
+  readonly prefix: Prefix;
+  /** One packet in so many; null: what the exporter says. */
+  readonly samplingRate: number | null;
+  readonly direction: ExporterDirection;
+  /** Numbers, ranges and names with `*`; null: not given. */
+  readonly external: readonly string[] | null;
+  readonly internal: readonly string[] | null;
+  /** null: it shares its packets with no other. */
+  readonly site: string | null;
+  readonly decapsulate: readonly Encapsulation[];
+  readonly silentAfterSeconds: number;
+}
+
+export function buildTelemetry({ listen, exporters }: TelemetryFile): TelemetryConfig {
+  return { listen: listen.map(buildListen), exporters: exporters.map(buildExporter) };
+}
+
+function buildListen(file: TelemetryFile["listen"][number]): FlowListen {
+  return {
+    address: parseAddress(file.address) as IpAddress,
+    port: file.port,
+    threads: file.threads,
+    receiveBufferBytes: file.receive_buffer_mb * MIB,
+    cpus: file.cpus,
+  };
+}
+
+function buildExporter(file: ExporterFile): ExporterConfig {
+  return {
+    name: file.name,
+    prefix: parseAddressOrPrefix(file.address) as Prefix,
+    samplingRate: file.sampling_rate ?? null,
+    direction: file.direction,
+    external: file.interfaces?.external?.map(String) ?? null,
+    internal: file.interfaces?.internal?.map(String) ?? null,
+    site: file.site ?? null,
+    decapsulate: file.decapsulate,
+    silentAfterSeconds: file.silent_after_seconds,
+  };
+}

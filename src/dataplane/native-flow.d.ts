@@ -1,0 +1,159 @@
+/** What the addon offers for flow telemetry; the conventions are those of native.d.ts. */
+
+import type {
+  FLOW_DIRECTIONS,
+  FLOW_LEFT_OUT,
+  FLOW_PROTOCOLS,
+  FLOW_UNDECODED,
+  INTERFACE_ROLES,
+  SAMPLING_ORIGINS,
+} from "./native-constants.ts";
+import type { Source } from "./native-source.d.ts";
+
+/** A UDP port that takes sFlow v5, NetFlow v5 and v9 and IPFIX. Each thread is a queue in the source's status. */
+export interface FlowSourceOptions {
+  /** 16 bytes. `::` takes both families, `::ffff:0.0.0.0` IPv4 alone. */
+  readonly address: Uint8Array;
+  readonly port: number;
+  /** 1 to FLOW_THREADS_MAX. All datagrams of one exporter go to one of them. */
+  readonly threads: number;
+  /** Bytes of the kernel's buffer for each thread. What is granted is in FlowReceiverStatus. */
+  readonly receiveBuffer: number;
+  /** The CPU for each thread in turn; empty: not pinned. */
+  readonly cpus: readonly number[];
+  readonly exporters: readonly ExporterRule[];
+}
+
+/** Which exporters are accepted, and how what they say counts. The rule with the longest prefix holds. */
+export interface ExporterRule {
+  /** 16 bytes and the length of the 128-bit form; 128 for one address. Of two rules with one prefix the later holds. */
+  readonly address: Uint8Array;
+  readonly length: number;
+  readonly name: string;
+  /** Holds instead of what the exporter says; null: as it says. */
+  readonly samplingRate: number | null;
+  /** Records that say that they are of the other direction are left out. */
+  readonly direction: (typeof FLOW_DIRECTIONS)[number];
+  /**
+   * Interface numbers ("7"), ranges ("1-10") or patterns of names ("xe-*", where * is any text), at most
+   * INTERFACE_PATTERNS_MAX. Where one of the two lists is given, a record counts for the host that it goes to only if it
+   * came in by an external interface, and for the host that it comes from only if it went out by one. `external` has
+   * precedence; without it every interface is external that is not internal.
+   */
+  readonly external: readonly string[] | null;
+  readonly internal: readonly string[] | null;
+  /** Of the rules of a site only the first counts whose exporters are not silent; the others are only watched. */
+  readonly site: string | null;
+  /** Without a datagram for this long an exporter is silent, and gives way within its site. */
+  readonly silentAfterMs: number;
+  /** What sampled headers are taken out of, of ENCAPSULATIONS. */
+  readonly decapsulate: readonly string[];
+}
+
+export interface FlowReceiverStatus {
+  readonly datagrams: number;
+  readonly bytes: number;
+  /** Datagrams lost because the receive buffer was full. */
+  readonly overruns: number;
+  /** Of all threads together: the buffer that the kernel granted, and how much of it waits to be read. */
+  readonly receiveBuffer: number;
+  readonly receiveBufferUsed: number;
+  /** Datagrams of addresses that no rule names, and the addresses that were seen last, 16 bytes each. */
+  readonly refused: number;
+  readonly refusedAddresses: readonly Uint8Array[];
+  /** Datagrams of exporters that found no room among EXPORTERS_MAX (UNLISTED_EXPORTERS_MAX without rules). */
+  readonly withoutRoom: number;
+}
+
+export interface ExporterStatus {
+  /** 16 bytes. */
+  readonly address: Uint8Array;
+  /** Number of its rule in those that were set last; null without rules. */
+  readonly rule: number | null;
+  readonly protocols: readonly (typeof FLOW_PROTOCOLS)[number][];
+  readonly datagrams: number;
+  readonly bytes: number;
+  /** records = counted + the sum of leftOut. */
+  readonly records: number;
+  readonly counted: number;
+  readonly leftOut: Readonly<Record<(typeof FLOW_LEFT_OUT)[number], number>>;
+  /** False while another exporter of its site counts. */
+  readonly isActive: boolean;
+  /** Records that count no packet, as of firewalls' events; and of options and interface counters. */
+  readonly events: number;
+  readonly otherRecords: number;
+  /** Records of which packets or bytes are estimated, since the exporter tells only the other. */
+  readonly estimatedRecords: number;
+  readonly lateRecords: number;
+  /** 0 where the rule has a rate. */
+  readonly unknownRateRecords: number;
+  /** What the exporter sent and never came, by its sequence numbers. */
+  readonly lostRecords: number;
+  readonly lostDatagrams: number;
+  readonly reordered: number;
+  readonly duplicates: number;
+  readonly restarts: number;
+  /** Packets that an sFlow agent could not sample, as it says itself. */
+  readonly droppedSamples: number;
+  readonly templates: number;
+  readonly templatesRefused: number;
+  readonly templateChanges: number;
+  /** Sets of data that came before their template: kept, decoded when it came, given up; and bytes that wait now. */
+  readonly keptSets: number;
+  readonly recoveredSets: number;
+  readonly withoutTemplate: number;
+  readonly waitingForTemplate: number;
+  /** The templates that were missed, by the first reasons. */
+  readonly missingTemplates: readonly Undecoded[];
+  /** What else was not understood, by the first reasons. */
+  readonly undecoded: readonly Undecoded[];
+  /** All of both. */
+  readonly undecodedByKind: Readonly<Record<(typeof FLOW_UNDECODED)[number], number>>;
+  /** Observation domains, engines and agents. */
+  readonly domains: number;
+  readonly memoryBytes: number;
+  /** The exporter's clock minus ours; null: not known. */
+  readonly clockSkewMs: number | null;
+  /** Since the last datagram. */
+  readonly silentMs: number;
+  readonly samplings: readonly {
+    readonly domain: number;
+    readonly sampler: number;
+    /** One packet in so many; 0: not known, and counted as 1. */
+    readonly rate: number;
+    readonly origin: (typeof SAMPLING_ORIGINS)[number];
+  }[];
+  /** The interfaces that were seen first, at most EXPORTER_INTERFACES_MAX. */
+  readonly interfaces: readonly ExporterInterface[];
+  /** What an operator should do something about: an unknown sampling rate; null: nothing. */
+  readonly error: string | null;
+}
+
+/** `reason` names the version, set or field. */
+export interface Undecoded {
+  readonly kind: (typeof FLOW_UNDECODED)[number];
+  readonly reason: string;
+  readonly count: number;
+}
+
+export interface ExporterInterface {
+  /** ifIndex; 0: the exporter did not say. */
+  readonly index: number;
+  readonly name: string | null;
+  readonly role: (typeof INTERFACE_ROLES)[number];
+  /** Of all records, also those left out; packets and bytes multiplied by the sampling rate. */
+  readonly recordsIn: number;
+  readonly packetsIn: number;
+  readonly bytesIn: number;
+  readonly recordsOut: number;
+  readonly packetsOut: number;
+  readonly bytesOut: number;
+}
+
+export interface FlowSource extends Source {
+  /** Exporters that still have a rule keep their templates. Throws RangeError over EXPORTER_RULES_MAX. */
+  setExporters(rules: readonly ExporterRule[]): void;
+  /** As of 100 ms ago; a second where a thread has a thousand exporters. `interfaces` are empty unless asked for. */
+  exporters(options: { readonly withInterfaces: boolean }): ExporterStatus[];
+  receiver(): FlowReceiverStatus;
+}

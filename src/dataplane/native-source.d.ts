@@ -1,0 +1,107 @@
+/** The sources of packets that an engine opens; the conventions are those of native.d.ts. */
+import type { ENCAPSULATIONS, PACES, SOURCE_STATES, XDP_MODES, ZERO_COPIES } from "./native-constants.ts";
+
+export type Encapsulation = (typeof ENCAPSULATIONS)[number];
+type XdpMode = (typeof XDP_MODES)[number];
+
+export type SourceOptions =
+  | {
+      readonly kind: "af_xdp";
+      readonly interface: string;
+      /** null: all RX queues of the interface. */
+      readonly queues: readonly number[] | null;
+      readonly xdpMode: XdpMode;
+      readonly zeroCopy: (typeof ZERO_COPIES)[number];
+      /** The CPU for each queue's worker in turn; empty: not pinned. */
+      readonly cpus: readonly number[];
+      readonly decapsulate?: readonly Encapsulation[];
+      readonly samplingRate?: SamplingRate;
+    }
+  | {
+      readonly kind: "xdp_inline";
+      readonly interface: string;
+      readonly xdpMode: XdpMode;
+      /** One header in `sampleEvery` is copied out for samples. */
+      readonly sampleEvery: number;
+      readonly cpus: readonly number[];
+      readonly decapsulate?: readonly Encapsulation[];
+    }
+  | {
+      readonly kind: "pcap_live";
+      readonly interface: string;
+      readonly cpus: readonly number[];
+      readonly decapsulate?: readonly Encapsulation[];
+      readonly samplingRate?: SamplingRate;
+    }
+  | {
+      readonly kind: "pcap_file";
+      readonly path: string;
+      readonly pace: (typeof PACES)[number];
+      readonly decapsulate?: readonly Encapsulation[];
+      readonly samplingRate?: SamplingRate;
+    }
+  | {
+      /** Mirrored frames in GRE or ERSPAN to an address of this machine. */
+      readonly kind: "mirror_tunnel";
+      /** As the status calls it. */
+      readonly name: string;
+      readonly address: Uint8Array;
+      /** Prefixes that frames may come from: 16 bytes each, and as many lengths. */
+      readonly fromAddresses: Uint8Array;
+      readonly fromLengths: readonly number[];
+      /** Bytes. */
+      readonly receiveBuffer: number;
+      readonly cpus: readonly number[];
+      /** `gre` or `erspan` among it. */
+      readonly decapsulate?: readonly Encapsulation[];
+      readonly samplingRate?: SamplingRate;
+    };
+
+/**
+ * One frame in this number arrives, and each counts as so many: 1 to SAMPLING_RATE_MAX, absent: 1. The numbers of
+ * QueueStats are those of the frames that arrive.
+ */
+export type SamplingRate = number;
+
+export interface QueueStats {
+  readonly interface: string;
+  /** -1 for a source without queues. */
+  readonly queue: number;
+  readonly receivedPackets: number;
+  readonly receivedBytes: number;
+  /** Counted for a host, or for a network because the host table was full (untracked). */
+  readonly countedPackets: number;
+  readonly untrackedPackets: number;
+  /** Packets with neither address in the networks. */
+  readonly foreignPackets: number;
+  /** Frames that are not counted, by reason; the keys are PARSE_ERRORS. */
+  readonly parseErrors: Readonly<Record<string, number>>;
+  /** Packets that carry others which were not looked at, by what they are; the keys are ENCAPSULATIONS. */
+  readonly encapsulated: Readonly<Record<string, number>>;
+  readonly droppedRingFull: number;
+  /** No free buffer: the worker is too slow. With zero copy: the driver's failed attempts, not frames. */
+  readonly droppedFillEmpty: number;
+  /** Other drops that the kernel reports, and frames that the XDP program could not pass to a socket. */
+  readonly droppedKernel: number;
+  /** Sampled headers that did not fit; their packets were counted. */
+  readonly lostSamples: number;
+  /** Of a mirror tunnel: packets of senders that are not configured. */
+  readonly refused: number;
+}
+
+export interface SourceStatus {
+  /**
+   * `ended`: a capture file was read to its end. `failed`: `error` names the cause and the remedy; an interface is
+   * retried about once a second, a damaged capture file is not.
+   */
+  readonly state: (typeof SOURCE_STATES)[number];
+  /** What is in use, for example "native, copy mode, 4 queues, real-time priority". */
+  readonly mode: string;
+  readonly error: string | null;
+  readonly queues: readonly QueueStats[];
+}
+
+export interface Source {
+  status(): SourceStatus;
+  close(): void;
+}

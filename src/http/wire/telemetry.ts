@@ -1,0 +1,266 @@
+/** Exporters of flow telemetry on the wire (docs/interface.md#telemetry). */
+import { type Static, Type } from "@sinclair/typebox";
+import type { IpAddress } from "../../net/address.ts";
+import { EXPORTER_FAULTS } from "../../telemetry/exporter-faults.ts";
+import type { InterfaceReading } from "../../telemetry/exporter-reading.ts";
+import {
+  EXPORTER_STATES,
+  type ExporterState,
+  type ExporterView,
+  type HeardView,
+  type InterfaceRates,
+} from "../../telemetry/exporters.ts";
+import type { ListenerReading } from "../../telemetry/listener-reading.ts";
+import type { TelemetryView } from "../../telemetry/telemetry-view.ts";
+import { closed } from "./closed.ts";
+import { omitNulls } from "./omit-nulls.ts";
+import { oneOf } from "./one-of.ts";
+import { Timestamp, timestamp } from "./timestamp.ts";
+
+const count = Type.Integer({ minimum: 0 });
+const rate = Type.Number({ minimum: 0 });
+
+const ListenerWire = Type.Object(
+  {
+    listen: Type.String(),
+    threads: count,
+    /** Why it does not receive; absent: it does. */
+    error: Type.Optional(Type.String()),
+    datagrams: count,
+    bytes: count,
+    /** Lost because the receive buffer was full. */
+    lost_datagrams: count,
+    receive_buffer_bytes: count,
+    receive_buffer_used_bytes: count,
+    /** Of addresses that are no exporter, and the last of these addresses. */
+    refused_datagrams: count,
+    refused_addresses: Type.Array(Type.String()),
+    no_room_datagrams: count,
+  },
+  closed,
+);
+
+const FaultWire = Type.Object(
+  { kind: oneOf(...EXPORTER_FAULTS), since: Timestamp, text: Type.String(), remedy: Type.String() },
+  closed,
+);
+
+const InterfaceWire = Type.Object(
+  {
+    /** ifIndex; 0: the exporter did not say. */
+    index: count,
+    name: Type.Optional(Type.String()),
+    role: Type.String(),
+    records_in: count,
+    records_out: count,
+    /** Estimates, absent for the first ten seconds. */
+    pps_in: Type.Optional(rate),
+    mbps_in: Type.Optional(rate),
+    pps_out: Type.Optional(rate),
+    mbps_out: Type.Optional(rate),
+  },
+  closed,
+);
+type InterfaceWire = Static<typeof InterfaceWire>;
+
+/** `interfaces` are there where one address was asked for. All but what says who it is is absent for an exporter that was never heard. */
+export const ExporterWire = Type.Object(
+  {
+    /** Absent: its entry of the configuration is gone. */
+    name: Type.Optional(Type.String()),
+    address: Type.String(),
+    site: Type.Optional(Type.String()),
+    state: oneOf(...EXPORTER_STATES),
+    faults: Type.Array(FaultWire),
+    listen: Type.Optional(Type.String()),
+    protocols: Type.Optional(Type.Array(Type.String())),
+    last_seen: Type.Optional(Timestamp),
+    /** Age of everything here. */
+    age_seconds: Type.Optional(rate),
+    /** Over the last ten to twenty seconds; packets and bits are estimates, of all its records, counted or not. */
+    rates: Type.Optional(
+      Type.Object(
+        { datagrams_per_sec: rate, records_per_sec: rate, counted_per_sec: rate, pps: rate, mbps: rate },
+        closed,
+      ),
+    ),
+    /** Of what should have come in the last minute, 0 to 1. */
+    loss: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+    datagrams: Type.Optional(count),
+    bytes: Type.Optional(count),
+    records: Type.Optional(count),
+    counted_records: Type.Optional(count),
+    /** By reason, only those above zero. */
+    left_out_records: Type.Optional(Type.Record(Type.String(), count)),
+    /** Those that count no packet: a firewall's events; and those of options and interface counters. */
+    event_records: Type.Optional(count),
+    other_records: Type.Optional(count),
+    /** Of which packets or bytes are estimated, since the exporter tells only the other. */
+    estimated_records: Type.Optional(count),
+    unknown_rate_records: Type.Optional(count),
+    late_records: Type.Optional(count),
+    lost_records: Type.Optional(count),
+    lost_datagrams: Type.Optional(count),
+    reordered_datagrams: Type.Optional(count),
+    duplicate_datagrams: Type.Optional(count),
+    /** Packets that an sFlow agent could not sample, as it says itself. */
+    dropped_samples: Type.Optional(count),
+    restarts: Type.Optional(count),
+    templates: Type.Optional(count),
+    templates_refused: Type.Optional(count),
+    template_changes: Type.Optional(count),
+    /** Sets kept until their template came, those that it came for, and bytes that wait now. */
+    kept_sets: Type.Optional(count),
+    recovered_sets: Type.Optional(count),
+    waiting_bytes: Type.Optional(count),
+    /** By kind, only those above zero; and the first reasons, which name version, set or field. */
+    undecoded_by_kind: Type.Optional(Type.Record(Type.String(), count)),
+    undecoded: Type.Optional(Type.Array(Type.Object({ kind: Type.String(), reason: Type.String(), count }, closed))),
+    clock_skew_ms: Type.Optional(Type.Number()),
+    sampling: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            domain: count,
+            sampler: count,
+            /** One packet in so many; absent: not known. */
+            rate: Type.Optional(count),
+            origin: Type.String(),
+          },
+          closed,
+        ),
+      ),
+    ),
+    interfaces: Type.Optional(Type.Array(InterfaceWire)),
+  },
+  closed,
+);
+export type ExporterWire = Static<typeof ExporterWire>;
+
+export const TelemetryWire = Type.Object(
+  {
+    /** False: no flow telemetry is configured, and the lists are empty. */
+    enabled: Type.Boolean(),
+    /** When it was read; absent: not yet. */
+    read_at: Type.Optional(Timestamp),
+    listeners: Type.Array(ListenerWire),
+    exporters: Type.Array(ExporterWire),
+  },
+  closed,
+);
+export type TelemetryWire = Static<typeof TelemetryWire>;
+
+/** In the status: how many exporters there are, how many have a fault, and how many are in each state that one is in. */
+export const TelemetrySummaryWire = Type.Object(
+  { exporters: count, faulty: count, states: Type.Record(Type.String(), count) },
+  closed,
+);
+
+export function telemetrySummaryToWire(
+  states: Readonly<Record<ExporterState, number>>,
+): Static<typeof TelemetrySummaryWire> {
+  const sum = (kinds: readonly ExporterState[]) => kinds.reduce((total, kind) => total + states[kind], 0);
+  return {
+    exporters: sum(EXPORTER_STATES),
+    faulty: sum(EXPORTER_FAULTS),
+    states: Object.fromEntries(Object.entries(states).filter(([, exporters]) => exporters > 0)),
+  };
+}
+
+/** @param address of the exporters that are shown, with their interfaces; null: all of them, without. */
+export function telemetryToWire(view: TelemetryView | null, address: IpAddress | null): TelemetryWire {
+  if (view === null) return { enabled: false, listeners: [], exporters: [] };
+  const { now, readAtMs, listeners, exporters } = view;
+  const wallMs = (monotonicMs: number) => now.wallMs - (now.monotonicMs - monotonicMs);
+  return omitNulls({
+    enabled: true,
+    read_at: readAtMs === null ? null : timestamp(wallMs(readAtMs)),
+    listeners: listeners.map(listenerToWire),
+    exporters: exporters
+      .filter((exporter) => address === null || exporter.address === address)
+      .map((exporter) => exporterToWire(exporter, now, address !== null)),
+  });
+}
+
+export function listenerToWire(listener: ListenerReading): Static<typeof ListenerWire> {
+  const { listen, threads, error, datagrams, bytes, overruns, receiveBuffer, receiveBufferUsed } = listener;
+  return omitNulls({
+    ...{ listen, threads, error, datagrams, bytes },
+    lost_datagrams: overruns,
+    receive_buffer_bytes: receiveBuffer,
+    receive_buffer_used_bytes: receiveBufferUsed,
+    refused_datagrams: listener.refused,
+    refused_addresses: [...listener.refusedAddresses],
+    no_room_datagrams: listener.withoutRoom,
+  });
+}
+
+/** @param now of both clocks: times of an exporter are monotonic. */
+export function exporterToWire(
+  { name, address, site, state, faults, heard }: ExporterView,
+  now: TelemetryView["now"],
+  hasInterfaces: boolean,
+): ExporterWire {
+  const wallMs = (monotonicMs: number) => now.wallMs - (now.monotonicMs - monotonicMs);
+  return omitNulls({
+    ...{ name, address, site, state },
+    faults: faults.map(({ kind, begunAtMs, text, remedy }) => ({
+      ...{ kind, since: timestamp(wallMs(begunAtMs)), text, remedy },
+    })),
+    ...(heard === null ? {} : heardToWire(heard, now)),
+    interfaces: heard === null || !hasInterfaces ? null : interfacesToWire(heard),
+  });
+}
+
+function interfacesToWire({ reading, interfaceRates }: HeardView): InterfaceWire[] {
+  return reading.interfaces.map((one, i) => interfaceToWire(one, interfaceRates?.[i] ?? null));
+}
+
+function heardToWire({ reading, readAtMs, rates, loss }: HeardView, now: TelemetryView["now"]) {
+  const { listen, protocols, datagrams, bytes, records, leftOut, undecoded, samplings } = reading;
+  const ageMs = Math.max(0, now.monotonicMs - readAtMs);
+  return omitNulls({
+    ...{ listen, protocols: [...protocols] },
+    last_seen: timestamp(now.wallMs - ageMs - reading.silentMs),
+    age_seconds: Math.round(ageMs / 100) / 10,
+    rates: rates && {
+      datagrams_per_sec: rates.datagrams,
+      records_per_sec: rates.records,
+      counted_per_sec: rates.counted,
+      ...{ pps: rates.pps, mbps: rates.mbps },
+    },
+    ...{ loss, datagrams, bytes, records },
+    counted_records: reading.counted,
+    left_out_records: aboveZero(leftOut),
+    ...{ event_records: reading.events, other_records: reading.otherRecords },
+    ...{ estimated_records: reading.estimatedRecords, unknown_rate_records: reading.unknownRateRecords },
+    ...{ late_records: reading.lateRecords, lost_records: reading.lostRecords },
+    ...{ lost_datagrams: reading.lostDatagrams, reordered_datagrams: reading.reordered },
+    ...{ duplicate_datagrams: reading.duplicates, dropped_samples: reading.droppedSamples },
+    ...{ restarts: reading.restarts, templates: reading.templates, templates_refused: reading.templatesRefused },
+    ...{ template_changes: reading.templateChanges, kept_sets: reading.keptSets },
+    ...{ recovered_sets: reading.recoveredSets, waiting_bytes: reading.waitingBytes },
+    undecoded_by_kind: aboveZero(reading.undecodedByKind),
+    undecoded: undecoded.map(({ kind, reason, count: times }) => ({ kind, reason, count: times })),
+    clock_skew_ms: reading.clockSkewMs,
+    sampling: samplings.map(({ domain, sampler, rate: one, origin }) =>
+      omitNulls({ domain, sampler, rate: one === 0 ? null : one, origin }),
+    ),
+  });
+}
+
+function aboveZero(counts: Readonly<Record<string, number>>): Record<string, number> {
+  return Object.fromEntries(Object.entries(counts).filter(([, one]) => one > 0));
+}
+
+function interfaceToWire(reading: InterfaceReading, rates: InterfaceRates | null): InterfaceWire {
+  return omitNulls({
+    ...{ index: reading.index, name: reading.name, role: reading.role },
+    records_in: reading.recordsIn,
+    records_out: reading.recordsOut,
+    pps_in: rates?.ppsIn ?? null,
+    mbps_in: rates?.mbpsIn ?? null,
+    pps_out: rates?.ppsOut ?? null,
+    mbps_out: rates?.mbpsOut ?? null,
+  });
+}

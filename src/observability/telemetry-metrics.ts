@@ -1,0 +1,135 @@
+/** Flow telemetry: what arrives at each port, and what each exporter sends, loses and does not say. */
+import { MEASURED_EXPORTERS_MAX } from "../limits.ts";
+import { EXPORTER_FAULTS, type FaultKind } from "../telemetry/exporter-faults.ts";
+import { countStates, EXPORTER_STATES, type ExporterView } from "../telemetry/exporters.ts";
+import type { ListenerReading } from "../telemetry/listener-reading.ts";
+import { MetricGroup } from "./metric-group.ts";
+
+/** Not the name of an exporter, which has no parentheses. */
+const OTHERS = "(others)";
+
+export class TelemetryMetrics extends MetricGroup {
+  readonly #datagrams = this.counter("svc_telemetry_datagrams_total", "Datagrams received at a port.", "listen");
+  readonly #bytes = this.counter("svc_telemetry_bytes_total", "Bytes of the datagrams received at a port.", "listen");
+  readonly #dropped = this.counter(
+    "svc_telemetry_dropped_datagrams_total",
+    "Datagrams that were not decoded: the receive buffer was full, the sender is no exporter, or the table was full.",
+    "listen",
+    "reason",
+  );
+  readonly #bufferUsed = this.gauge(
+    "svc_telemetry_receive_buffer_used_ratio",
+    "Share of the receive buffer of a port that waits to be read.",
+    "listen",
+  );
+  readonly #exporters = this.gauge("svc_telemetry_exporters", "Exporters by state.", "state");
+  readonly #state = this.gauge("svc_telemetry_exporter_state", "Exporters of a name by state.", "exporter", "state");
+  readonly #faults = this.counterOf(
+    "svc_telemetry_faults_total",
+    "Faults of exporters that began.",
+    "fault",
+    EXPORTER_FAULTS,
+  );
+  readonly #exporterDatagrams = this.counter(
+    "svc_telemetry_exporter_datagrams_total",
+    "Datagrams of an exporter.",
+    "exporter",
+  );
+  readonly #records = this.counter(
+    "svc_telemetry_records_total",
+    "Records and samples of an exporter, by whether they counted, or why not.",
+    "exporter",
+    "outcome",
+  );
+  readonly #undecoded = this.counter(
+    "svc_telemetry_undecoded_total",
+    "What an exporter sent and was not understood, by kind; data without a template are among it.",
+    "exporter",
+    "kind",
+  );
+  readonly #lostRecords = this.counter(
+    "svc_telemetry_lost_records_total",
+    "Records that are missing by the sequence numbers of an exporter.",
+    "exporter",
+  );
+  readonly #lostDatagrams = this.counter(
+    "svc_telemetry_lost_datagrams_total",
+    "Datagrams that are missing by the sequence numbers of an exporter.",
+    "exporter",
+  );
+  readonly #silence = this.gauge(
+    "svc_telemetry_silent_seconds",
+    "Time since the last datagram of an exporter.",
+    "exporter",
+  );
+  readonly #skew = this.gauge(
+    "svc_telemetry_clock_skew_seconds",
+    "The clock of an exporter less the clock of this machine.",
+    "exporter",
+  );
+  readonly #sampling = this.gauge(
+    "svc_telemetry_sampling_rate",
+    "One packet in so many is sampled, the most of an exporter; 0: not known.",
+    "exporter",
+  );
+
+  faultBegan(kind: FaultKind): void {
+    this.#faults.inc({ fault: kind });
+  }
+
+  setListeners(listeners: readonly ListenerReading[]): void {
+    for (const metric of [this.#datagrams, this.#bytes, this.#dropped, this.#bufferUsed]) metric.reset();
+    for (const { listen, datagrams, bytes, overruns, refused, withoutRoom, ...buffer } of listeners) {
+      this.#datagrams.inc({ listen }, datagrams);
+      this.#bytes.inc({ listen }, bytes);
+      this.#dropped.inc({ listen, reason: "buffer_full" }, overruns);
+      this.#dropped.inc({ listen, reason: "no_exporter" }, refused);
+      this.#dropped.inc({ listen, reason: "table_full" }, withoutRoom);
+      const { receiveBuffer, receiveBufferUsed } = buffer;
+      this.#bufferUsed.set({ listen }, receiveBuffer === 0 ? 0 : receiveBufferUsed / receiveBuffer);
+    }
+  }
+
+  setExporters(views: readonly ExporterView[]): void {
+    const counts = countStates(views);
+    for (const state of EXPORTER_STATES) this.#exporters.set({ state }, counts[state]);
+    for (const metric of [
+      ...[this.#state, this.#exporterDatagrams, this.#records, this.#undecoded, this.#lostRecords],
+      ...[this.#lostDatagrams, this.#silence, this.#skew, this.#sampling],
+    ]) {
+      metric.reset();
+    }
+    let named = 0;
+    for (const [name, own] of Map.groupBy(views, (view) => view.name)) {
+      const hasOwn = name !== null && named < MEASURED_EXPORTERS_MAX;
+      if (hasOwn) named++;
+      this.#setExporter(hasOwn ? name : OTHERS, own, hasOwn);
+    }
+  }
+
+  /** Sums for all of them; what has no sum for those that have a name alone, as the worst of them. */
+  #setExporter(exporter: string, views: readonly ExporterView[], isNamed: boolean): void {
+    for (const { state, heard } of views) {
+      this.#state.inc({ exporter, state });
+      if (heard === null) continue;
+      const { datagrams, counted, leftOut, undecodedByKind, lostRecords, lostDatagrams } = heard.reading;
+      this.#exporterDatagrams.inc({ exporter }, datagrams);
+      this.#records.inc({ exporter, outcome: "counted" }, counted);
+      for (const [reason, count] of Object.entries(leftOut)) this.#records.inc({ exporter, outcome: reason }, count);
+      for (const [kind, count] of Object.entries(undecodedByKind)) this.#undecoded.inc({ exporter, kind }, count);
+      this.#lostRecords.inc({ exporter }, lostRecords);
+      this.#lostDatagrams.inc({ exporter }, lostDatagrams);
+    }
+    const readings = views.flatMap(({ heard }) => heard?.reading ?? []);
+    if (!isNamed || readings.length === 0) return;
+    const rates = readings.flatMap(({ samplings }) => samplings.map(({ rate }) => rate));
+    const skews = readings.flatMap(({ clockSkewMs }) => clockSkewMs ?? []);
+    this.#silence.set({ exporter }, Math.max(...readings.map(({ silentMs }) => silentMs)) / 1000);
+    if (skews.length > 0) this.#skew.set({ exporter }, skews.reduce(farther) / 1000);
+    if (rates.length > 0) this.#sampling.set({ exporter }, rates.includes(0) ? 0 : Math.max(...rates));
+  }
+}
+
+function farther(a: number, b: number): number {
+  return Math.abs(a) >= Math.abs(b) ? a : b;
+}

@@ -1,0 +1,154 @@
+/** Reads what the packet counter says of exporters of flow telemetry, and logs, counts and passes on what changes. */
+import type { Config } from "../config/config.ts";
+import type { TelemetryConfig } from "../config/sections/telemetry.ts";
+import type { FlowReadings } from "../dataplane/flow-receivers.ts";
+import { EXPORTERS_READ_MS } from "../limits.ts";
+import type { Limiter } from "../observability/limiter.ts";
+import type { Log } from "../observability/log.ts";
+import type { TelemetryMetrics } from "../observability/telemetry-metrics.ts";
+import type { Clock } from "../system/clock.ts";
+import type { Cancel, Timers } from "../system/timers.ts";
+import { type ExporterChange, Exporters } from "../telemetry/exporters.ts";
+import type { ListenerReading } from "../telemetry/listener-reading.ts";
+import type { TelemetryView } from "../telemetry/telemetry-view.ts";
+import { Listeners } from "./listeners.ts";
+
+export interface TelemetryWatchOptions {
+  readonly config: TelemetryConfig;
+  readonly read: () => FlowReadings;
+  readonly log: Pick<Log, "info" | "warn" | "error">;
+  readonly limiter: Limiter;
+  readonly metrics: TelemetryMetrics;
+  readonly clock: Clock;
+  readonly timers: Pick<Timers, "after">;
+}
+
+/** Changes of one reading that are told one by one; a break of a link lets all exporters fall silent at once. */
+const TOLD_MAX = 20;
+/** Reading takes at most this share of the time, one in so many. */
+const READ_SHARE = 200;
+
+export class TelemetryWatch {
+  readonly #options: TelemetryWatchOptions;
+  readonly #exporters: Exporters;
+  readonly #changes: Listeners<ExporterChange>;
+  #listeners: readonly ListenerReading[] = [];
+  #readAtMs: number | null = null;
+  #cancel: Cancel = () => {};
+
+  constructor(options: TelemetryWatchOptions) {
+    const { config, clock, limiter, log } = options;
+    this.#options = options;
+    this.#exporters = new Exporters(config.exporters, clock.monotonicMs());
+    this.#changes = new Listeners((cause) =>
+      limiter.pass("telemetry listener", (suppressed) =>
+        log.error({ cause, suppressed }, "a listener for changes of exporters failed; the others were called"),
+      ),
+    );
+  }
+
+  /** Called with each fault that begins or ends, of the first of one reading. */
+  onChange(listener: (change: ExporterChange) => void): void {
+    this.#changes.add(listener);
+  }
+
+  start(): void {
+    this.#readLater(EXPORTERS_READ_MS);
+  }
+
+  stop(): void {
+    this.#cancel();
+  }
+
+  reconfigure({ telemetry }: Config): void {
+    if (telemetry !== null) this.#exporters.reconfigure(telemetry.exporters, this.#options.clock.monotonicMs());
+  }
+
+  view(): TelemetryView {
+    const { clock } = this.#options;
+    const now = { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() };
+    const exporters = this.#exporters.views(now.monotonicMs);
+    return { now, readAtMs: this.#readAtMs, listeners: this.#listeners, exporters };
+  }
+
+  fillMetrics(): void {
+    const { metrics } = this.#options;
+    const { listeners, exporters } = this.view();
+    metrics.setListeners(listeners);
+    metrics.setExporters(exporters);
+  }
+
+  #readLater(afterMs: number): void {
+    this.#cancel = this.#options.timers.after(afterMs, () => {
+      const { clock, limiter, log } = this.#options;
+      const beganMs = clock.monotonicMs();
+      try {
+        this.#read(beganMs);
+      } catch (cause) {
+        limiter.pass("telemetry", (suppressed) =>
+          log.error(
+            { cause, suppressed },
+            "the exporters of flow telemetry cannot be read: their state is out of date",
+          ),
+        );
+      }
+      this.#readLater(Math.max(EXPORTERS_READ_MS, READ_SHARE * (clock.monotonicMs() - beganMs)));
+    });
+  }
+
+  #read(nowMs: number): void {
+    const { read, log } = this.#options;
+    const { listeners, exporters } = read();
+    this.#tellDrops(listeners);
+    this.#listeners = listeners;
+    this.#readAtMs = nowMs;
+    const changes = this.#exporters.take(exporters, nowMs);
+    for (const { kind, change } of changes) if (change === "begun") this.#options.metrics.faultBegan(kind);
+    for (const change of changes.slice(0, TOLD_MAX)) {
+      logChange(log, change);
+      this.#changes.emit(change);
+    }
+    const more = changes.length - TOLD_MAX;
+    if (more > 0) log.warn({ more }, "faults of more exporters began or ended: GET /api/v1/telemetry has them");
+  }
+
+  /** What a port received and could not take. */
+  #tellDrops(listeners: readonly ListenerReading[]): void {
+    const { log, limiter } = this.#options;
+    const before = new Map(this.#listeners.map((one) => [one.listen, one]));
+    for (const { listen, overruns, refused, refusedAddresses, withoutRoom } of listeners) {
+      const was = before.get(listen);
+      const lost = overruns - (was?.overruns ?? 0);
+      if (lost > 0) {
+        limiter.pass(`telemetry buffer ${listen}`, (suppressed) =>
+          log.warn(
+            { listen, lost, suppressed },
+            "flow datagrams were lost, since the receive buffer was full: raise telemetry.listen.receive_buffer_mb, or threads",
+          ),
+        );
+      }
+      if (refused > (was?.refused ?? 0)) {
+        limiter.pass(`telemetry refused ${listen}`, (suppressed) =>
+          log.info(
+            { listen, addresses: refusedAddresses.slice(0, 5), suppressed },
+            "flow datagrams of addresses that are no exporter are dropped: add those that are yours to telemetry.exporters",
+          ),
+        );
+      }
+      if (withoutRoom > (was?.withoutRoom ?? 0)) {
+        limiter.pass(`telemetry room ${listen}`, (suppressed) =>
+          log.error({ listen, suppressed }, "flow datagrams are dropped, since there are too many exporters"),
+        );
+      }
+    }
+  }
+}
+
+function logChange(log: Pick<Log, "info" | "warn">, { kind, change, text, view }: ExporterChange): void {
+  const fields = { exporter: view.name, address: view.address, fault: kind, found: text };
+  if (change === "ended") log.info(fields, "a fault of an exporter of flow telemetry is over");
+  else {
+    const remedy = view.faults.find((fault) => fault.kind === kind)?.remedy;
+    log.warn({ ...fields, remedy }, "an exporter of flow telemetry has a fault");
+  }
+}

@@ -1,0 +1,112 @@
+/** Flow records of exporters on loopback: what `floodwall telemetry` says of them, and what the service does with them. */
+import { afterAll, expect, test } from "bun:test";
+import { createSocket } from "node:dgram";
+import { floodwall, MAIN } from "../fixtures/replay-command.ts";
+import { eventually, OutputProcess, ServiceProcess } from "../fixtures/service.ts";
+import { checkConfigText } from "../fixtures/telemetry/checked-config.ts";
+import { DatagramSender, freeUdpPort, netflow5, netflow9WithoutTemplate } from "../fixtures/telemetry/datagrams.ts";
+import { Undo } from "../fixtures/undo.ts";
+
+const undo = new Undo();
+afterAll(() => undo.all());
+
+const VICTIM = "203.0.113.7";
+const FLOW = { source: "198.51.100.1", destination: VICTIM, packets: 1000, bytes: 500_000 };
+const SENT_EVERY_MS = 50;
+
+async function senderAt(from: string): Promise<DatagramSender> {
+  const sender = await DatagramSender.bound(from);
+  undo.add(() => sender.close());
+  return sender;
+}
+
+interface Told {
+  readonly exporters: readonly Record<string, unknown>[];
+  readonly listeners: readonly { readonly refused_addresses: readonly string[] }[];
+}
+
+interface Heard {
+  readonly exporters: readonly Record<string, unknown>[];
+  readonly configuration: string;
+}
+
+test("floodwall telemetry says what it understands of each exporter, and lines that are a valid configuration", async () => {
+  const port = await freeUdpPort();
+  const [first, second] = [await senderAt("127.0.0.1"), await senderAt("127.0.0.2")];
+  const listen = ["--listen", `127.0.0.1:${port}`, "--seconds", "2"];
+  const command = new OutputProcess([process.execPath, MAIN, "telemetry", ...listen, "--json"]);
+  undo.add(() => command.remove());
+  await command.says(`listening at 127.0.0.1:${port}`);
+  for (let i = 0; i < 10; i++) {
+    first.send(netflow5([FLOW, FLOW], { sequence: 2 * i, samplingRate: 100 }), port);
+    second.send(netflow9WithoutTemplate(i), port);
+  }
+  expect(await command.ended()).toBe(0);
+  const { exporters, configuration } = JSON.parse(
+    command.output.split("\n").find((l) => l.startsWith("{")) ?? "",
+  ) as Heard;
+  expect(exporters).toMatchObject([
+    {
+      ...{ address: "127.0.0.1", protocols: ["netflow5"], datagrams: 10, records: 20, lost_records: 0 },
+      sampling: [{ rate: 100 }],
+      interfaces: expect.arrayContaining([expect.objectContaining({ index: 1, records_in: 20 })]),
+    },
+    { address: "127.0.0.2", protocols: ["netflow9"], datagrams: 10, records: 0 },
+  ]);
+  const { telemetry } = checkConfigText(configuration);
+  expect(telemetry?.listen).toMatchObject([{ address: "127.0.0.1", port }]);
+  expect(telemetry?.exporters.map(({ name }) => name)).toEqual(["exporter-127.0.0.1", "exporter-127.0.0.2"]);
+}, 30_000);
+
+test("floodwall telemetry says who may have its port, and that nothing came", async () => {
+  const socket = createSocket("udp4");
+  undo.add(() => socket.close());
+  await new Promise<void>((resolve) => socket.bind(0, "127.0.0.1", resolve));
+  const taken = floodwall("telemetry", "--listen", `127.0.0.1:${socket.address().port}`, "--seconds", "1");
+  expect(taken.exitCode).toBe(1);
+  expect(taken.errors).toMatch(/another process has the port.*if it is the service, GET \/api\/v1\/telemetry/s);
+  const quiet = floodwall("telemetry", "--listen", `127.0.0.1:${await freeUdpPort()}`, "--seconds", "1");
+  expect(quiet.exitCode).toBe(1);
+  expect(quiet.errors).toMatch(/nothing was heard: see whether the routers export/);
+}, 30_000);
+
+test("a flood that only an exporter tells of is an attack; a reload changes who may send", async () => {
+  const port = await freeUdpPort();
+  const [exporter, stranger] = [await senderAt("127.0.0.1"), await senderAt("127.0.0.2")];
+  const config = (address: string) => `networks: [203.0.113.0/24]
+thresholds: { pps: 5000, mbps: 1000, flows_per_sec: 100000 }
+telemetry:
+  listen: [{ address: 127.0.0.1, port: ${port} }]
+  exporters: [{ address: ${address}, name: edge1 }]
+`;
+  const service = await ServiceProcess.start({ config: config("127.0.0.1") });
+  undo.add(() => service.remove());
+  let sequence = 0;
+  const flood = setInterval(() => {
+    exporter.send(netflow5([FLOW], { sequence: sequence++ }), port);
+    stranger.send(netflow5([FLOW], { sequence }), port);
+  }, SENT_EVERY_MS);
+  undo.add(() => clearInterval(flood));
+  await eventually(async () => {
+    const { body } = await service.get<{ active: { target: string }[] }>("/api/v1/attacks");
+    return body.active.some(({ target }) => target === VICTIM);
+  }, "there is no attack");
+  const told = async () => {
+    const { body } = await service.get<Told>("/api/v1/telemetry");
+    return { row: body.exporters[0] ?? {}, refused: body.listeners[0]?.refused_addresses ?? [] };
+  };
+  await eventually(async () => {
+    const { row, refused } = await told();
+    return row["state"] === "ok" && Number(row["counted_records"]) > 10 && refused[0] === "127.0.0.2";
+  }, "the exporter is not told of");
+  expect((await service.get("/api/v1/status")).body).toMatchObject({
+    capture: { interfaces: [{ name: `127.0.0.1:${port}`, kind: "flow", state: "running" }] },
+    telemetry: { exporters: 1, faulty: 0, states: { ok: 1 } },
+  });
+  service.writeConfig(config("127.0.0.2"));
+  expect((await service.post("/api/v1/config/reload", {})).status).toBe(200);
+  await eventually(async () => {
+    const { row } = await told();
+    return row["address"] === "127.0.0.2" && Number(row["counted_records"]) > 0;
+  }, "the other exporter does not count after the reload");
+}, 60_000);

@@ -1,0 +1,71 @@
+/** Our collector of flow records in a process of its own, for tests and benches: the addon's source and engine. */
+import { join } from "node:path";
+import type { ExporterStatus } from "../../src/dataplane/native-flow.d.ts";
+import { LineProcess } from "../fixtures/line-process.ts";
+import type { Namespace } from "../lab/namespaces.ts";
+
+const WORKER = join(import.meta.dir, "collector-worker.ts");
+const ADDON = join(import.meta.dir, "../../build/addon/floodwall.node");
+
+export interface CollectorOptions {
+  readonly addon: string;
+  readonly port: number;
+  readonly networks: readonly string[];
+  /** Prefixes of those that may send. */
+  readonly exporters: readonly string[];
+  /** Bytes. */
+  readonly receiveBuffer: number;
+  readonly threads?: number;
+  /** Whether it also sums up what each host got. */
+  readonly keepsTotals: boolean;
+}
+
+export interface HostTotals {
+  readonly packets: number;
+  /** Of frames without their check sum. */
+  readonly bytes: number;
+}
+
+export interface CollectorCounts {
+  readonly datagrams: number;
+  /** Datagrams that found the receive buffer full. */
+  readonly overruns: number;
+  /** Datagrams of others than the exporters. */
+  readonly refused: number;
+  readonly exporters: readonly (Omit<ExporterStatus, "address"> & { readonly address: string })[];
+  readonly hosts: Readonly<Record<string, HostTotals>>;
+  readonly residentBytes: number;
+}
+
+export class Collector {
+  readonly #process: LineProcess;
+
+  private constructor(process: LineProcess) {
+    this.#process = process;
+  }
+
+  /** Resolves when it counts. @param runner runs it: on a CPU of its own, say. */
+  static async start(
+    namespace: Namespace,
+    options: Omit<CollectorOptions, "addon">,
+    runner: readonly string[] = [],
+  ): Promise<Collector> {
+    const worker = [process.execPath, WORKER, JSON.stringify({ addon: ADDON, ...options })];
+    const child = new LineProcess(namespace.command([...runner, ...worker]));
+    await child.line();
+    return new Collector(child);
+  }
+
+  get pid(): number {
+    return this.#process.pid;
+  }
+
+  /** Takes a second: what was received before is in it. */
+  async counts(): Promise<CollectorCounts> {
+    return JSON.parse(await this.#process.ask("counts")) as CollectorCounts;
+  }
+
+  stop(): Promise<void> {
+    return this.#process.end();
+  }
+}
