@@ -131,7 +131,7 @@ Napi::Value EngineHandle::openFlowSource(const Napi::CallbackInfo& info) {
     auto slot = std::make_shared<SourceSlot>();
     FlowOptions parsed = flowOptions(options);
     parsed.tickMs = options_.tickMs;
-    slot->source = floodwall::openFlowSource(std::move(parsed), exporterRules(options.Get("exporters")), sites_,
+    slot->source = floodwall::openFlowSource(std::move(parsed), exporterRules(options.Get("exporters")), exporters_,
                                              [engine = engine_] { return engine->addShard(); });
     sources_.push_back(slot);
     return newHandle(info.Env().GetInstanceData<Constructors>()->flowSource, slot);

@@ -131,6 +131,7 @@ Napi::Object exporterObject(const Napi::Env& env, const ExporterStatus& exporter
   const FlowExporterStatus& flow = exporter.flow;
   Napi::Object object = Napi::Object::New(env);
   object.Set("address", addressArray(env, exporter.address));
+  object.Set("number", exporter.number);
   const bool hasRule = exporter.rule != ExporterRules::kNone;
   object.Set("rule", hasRule ? Napi::Value(Napi::Number::New(env, exporter.rule)) : env.Null());
   object.Set("protocols", protocolsArray(env, flow));
@@ -184,6 +185,8 @@ Napi::Object receiverObject(const Napi::Env& env, const FlowReceiverStatus& rece
   object.Set("refused", numberOf(receiver.refused));
   object.Set("refusedAddresses", refused);
   object.Set("withoutRoom", numberOf(receiver.withoutRoom));
+  object.Set("clampedRecords", numberOf(receiver.records.clamped));
+  object.Set("unspreadRecords", numberOf(receiver.records.unspread));
   return object;
 }
 

@@ -55,7 +55,7 @@ ExporterRule ruleOf(const Napi::Object& object) {
           .internal = interfacesOf(object, "internal"),
           .site = object.Get("site").IsNull() ? std::string() : stringOf(object, "site"),
           .silentAfterMs = uint32Of(object, "silentAfterMs"),
-          .decapsulate = stringsOf(object, "decapsulate")};
+          .decapsulated = decapsulationOf(object)};
 }
 
 }  // namespace

@@ -127,4 +127,5 @@ function listenerReading({ name, listen, source }: Receiver, error: string | nul
 const NOTHING = {
   ...{ datagrams: 0, bytes: 0, overruns: 0, receiveBuffer: 0, receiveBufferUsed: 0 },
   ...{ refused: 0, refusedAddresses: [], withoutRoom: 0 },
+  ...{ clampedRecords: 0, unspreadRecords: 0 },
 };

@@ -63,11 +63,19 @@ export interface FlowReceiverStatus {
   readonly refusedAddresses: readonly Uint8Array[];
   /** Datagrams of exporters that found no room among EXPORTERS_MAX (UNLISTED_EXPORTERS_MAX without rules). */
   readonly withoutRoom: number;
+  /**
+   * Records with more packets, bytes or time than there can be, which count as the most there can be; and long ones that
+   * counted at once, since there was no room to spread them over their time.
+   */
+  readonly clampedRecords: number;
+  readonly unspreadRecords: number;
 }
 
 export interface ExporterStatus {
   /** 16 bytes. */
   readonly address: Uint8Array;
+  /** By which samples name it, from 1 on. */
+  readonly number: number;
   /** Number of its rule in those that were set last; null without rules. */
   readonly rule: number | null;
   readonly protocols: readonly (typeof FLOW_PROTOCOLS)[number][];

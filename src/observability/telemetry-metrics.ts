@@ -73,19 +73,28 @@ export class TelemetryMetrics extends MetricGroup {
     "exporter",
   );
 
+  readonly #adjusted = this.counter(
+    "svc_telemetry_adjusted_records_total",
+    "Records that were cut to what can be, or counted at once for want of room to spread them over their time.",
+    "listen",
+    "how",
+  );
+
   faultBegan(kind: FaultKind): void {
     this.#faults.inc({ fault: kind });
   }
 
   setListeners(listeners: readonly ListenerReading[]): void {
-    for (const metric of [this.#datagrams, this.#bytes, this.#dropped, this.#bufferUsed]) metric.reset();
+    for (const metric of [this.#datagrams, this.#bytes, this.#dropped, this.#bufferUsed, this.#adjusted]) metric.reset();
     for (const { listen, datagrams, bytes, overruns, refused, withoutRoom, ...buffer } of listeners) {
       this.#datagrams.inc({ listen }, datagrams);
       this.#bytes.inc({ listen }, bytes);
       this.#dropped.inc({ listen, reason: "buffer_full" }, overruns);
       this.#dropped.inc({ listen, reason: "no_exporter" }, refused);
       this.#dropped.inc({ listen, reason: "table_full" }, withoutRoom);
-      const { receiveBuffer, receiveBufferUsed } = buffer;
+      const { receiveBuffer, receiveBufferUsed, clampedRecords, unspreadRecords } = buffer;
+      this.#adjusted.inc({ listen, how: "clamped" }, clampedRecords);
+      this.#adjusted.inc({ listen, how: "unspread" }, unspreadRecords);
       this.#bufferUsed.set({ listen }, receiveBuffer === 0 ? 0 : receiveBufferUsed / receiveBuffer);
     }
   }

@@ -25,6 +25,7 @@ import { within } from "../system/deadline.ts";
 import type { Now } from "../system/now.ts";
 import { nextTurn, type Timers } from "../system/timers.ts";
 import type { PacketOutcome } from "../traffic/packet-outcome.ts";
+import type { IngressOf } from "../traffic/ingress.ts";
 import type { CapturedPacket } from "../traffic/pcap-file.ts";
 
 export interface PacketPathOptions {
@@ -35,6 +36,8 @@ export interface PacketPathOptions {
   readonly newId: () => string;
   /** Looks up where sources are; null: origins are not known. */
   readonly originOf: OriginOf | null;
+  /** Names of exporters and their interfaces, by the numbers of sampled packets. */
+  readonly ingressOf: IngressOf;
   readonly keeper: BaselineKeeper;
   /** Called once a second. */
   readonly banned: () => BannedRows;
@@ -86,6 +89,7 @@ export class PacketPath {
       detector,
       config,
       originOf: options.originOf,
+      ingressOf: options.ingressOf,
       newId: options.newId,
       banned: options.banned,
       wallSeconds: () => now().wallMs / 1000,

@@ -8,9 +8,11 @@ import type { Log } from "../observability/log.ts";
 import type { TelemetryMetrics } from "../observability/telemetry-metrics.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
+import { ingressOfReadings } from "../telemetry/exporter-ingress.ts";
 import { type ExporterChange, Exporters } from "../telemetry/exporters.ts";
 import type { ListenerReading } from "../telemetry/listener-reading.ts";
 import type { TelemetryView } from "../telemetry/telemetry-view.ts";
+import type { Ingress, IngressKey, IngressOf } from "../traffic/ingress.ts";
 import { Listeners } from "./listeners.ts";
 
 export interface TelemetryWatchOptions {
@@ -34,6 +36,7 @@ export class TelemetryWatch {
   readonly #changes: Listeners<ExporterChange>;
   #listeners: readonly ListenerReading[] = [];
   #readAtMs: number | null = null;
+  #ingress: IngressOf = () => null;
   #cancel: Cancel = () => {};
 
   constructor(options: TelemetryWatchOptions) {
@@ -71,6 +74,11 @@ export class TelemetryWatch {
     return { now, readAtMs: this.#readAtMs, listeners: this.#listeners, exporters };
   }
 
+  /** As of the last reading: an exporter that is new since then is not known yet. */
+  ingressOf(key: IngressKey): Ingress | null {
+    return this.#ingress(key);
+  }
+
   fillMetrics(): void {
     const { metrics } = this.#options;
     const { listeners, exporters } = this.view();
@@ -102,6 +110,7 @@ export class TelemetryWatch {
     this.#tellDrops(listeners);
     this.#listeners = listeners;
     this.#readAtMs = nowMs;
+    this.#ingress = ingressOfReadings(exporters);
     const changes = this.#exporters.take(exporters, nowMs);
     for (const { kind, change } of changes) if (change === "begun") this.#options.metrics.faultBegan(kind);
     for (const change of changes.slice(0, TOLD_MAX)) {

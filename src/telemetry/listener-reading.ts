@@ -19,4 +19,7 @@ export interface ListenerReading {
   readonly refusedAddresses: readonly IpAddress[];
   /** Datagrams of exporters for which the table had no room. */
   readonly withoutRoom: number;
+  /** Records that were cut to what can be, and long ones that found no room to be spread over their time. */
+  readonly clampedRecords: number;
+  readonly unspreadRecords: number;
 }

@@ -21,6 +21,7 @@ void Exporter::setRule(const ExporterRules& rules, std::uint32_t rule) {
   ruleNumber_ = rule;
   rule_ = rule == ExporterRules::kNone ? &ExporterRules::unlisted() : &rules[rule];
   interfaces_.setRoles(*rule_, decoder_);
+  decoder_.setDecapsulation(rule_->decapsulated);
   refreshedMs_ = 0;
   isChanged_ = true;
 }
@@ -49,7 +50,7 @@ void Exporter::refresh(std::uint64_t nowMs) {
 std::span<FlowRecord> Exporter::judge(std::span<FlowRecord> records) {
   std::size_t kept = 0;
   for (FlowRecord& record : records) {
-    record.exporter = number_;
+    record.exporter = name();
     if (rule_->samplingRate != 0) {
       record.samplingRate = rule_->samplingRate;
     } else if (record.samplingRate == 0) {
@@ -93,6 +94,7 @@ bool Exporter::isLeftOut(FlowRecord& record, InterfaceRole in, InterfaceRole out
 void Exporter::statusInto(ExporterStatus& status) {
   isChanged_ = false;
   status.address = address_;
+  status.number = name();
   status.rule = ruleNumber_;
   status.configuredRate = rule_->samplingRate;
   status.counted = counted_;

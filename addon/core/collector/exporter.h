@@ -19,6 +19,8 @@ namespace floodwall {
 /// ExporterStatus of native-flow.d.ts.
 struct ExporterStatus {
   Address address;
+  /// As records name it.
+  std::uint16_t number = 0;
   /// ExporterRules::kNone without rules.
   std::uint32_t rule = ExporterRules::kNone;
   std::uint32_t configuredRate = 0;
@@ -49,7 +51,10 @@ class Exporter {
 
   [[nodiscard]] const Address& address() const noexcept { return address_; }
   [[nodiscard]] std::uint16_t number() const noexcept { return number_; }
+  /// What records and statuses name it by; 0 stands for none.
+  [[nodiscard]] std::uint16_t name() const noexcept { return static_cast<std::uint16_t>(number_ + 1); }
   [[nodiscard]] std::uint64_t heardMs() const noexcept { return heardMs_; }
+  [[nodiscard]] Encapsulations decapsulated() const noexcept { return rule_->decapsulated; }
   [[nodiscard]] std::uint32_t rule() const noexcept { return ruleNumber_; }
   /// Whether its rule is for its address alone.
   [[nodiscard]] bool isNamed() const noexcept { return rule_->length == 128 && ruleNumber_ != ExporterRules::kNone; }

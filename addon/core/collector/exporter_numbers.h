@@ -1,5 +1,5 @@
-// Numbers of the exporters of one source, which its threads share: their bound, and what a record names its exporter
-// by.
+// Numbers of the exporters of all sources of an engine, which their threads share: their bound, and what a record names
+// its exporter by.
 #pragma once
 
 #include <bitset>

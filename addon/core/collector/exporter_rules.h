@@ -50,7 +50,7 @@ struct ExporterRule {
   /// Empty: none.
   std::string site;
   std::uint64_t silentAfterMs = 60'000;
-  std::vector<std::string> decapsulate;
+  Encapsulations decapsulated{};
 
   [[nodiscard]] bool hasRoles() const noexcept { return external.has_value() || internal.has_value(); }
   [[nodiscard]] InterfaceRole roleOf(std::uint32_t index, std::string_view interfaceName) const noexcept;

@@ -13,7 +13,6 @@ namespace {
 /// What outlives the sessions.
 struct FlowState {
   FlowOptions options;
-  ExporterNumbers numbers;
   RulesInForce rules;
   std::vector<std::unique_ptr<FlowThread>> threads;
 };
@@ -91,13 +90,13 @@ std::vector<QueueStats> FlowSession::drops() const {
 
 class UdpFlowSource final : public FlowSource {
  public:
-  UdpFlowSource(FlowOptions options, std::vector<ExporterRule> rules, std::shared_ptr<SitePresence> presence,
+  UdpFlowSource(FlowOptions options, std::vector<ExporterRule> rules, std::shared_ptr<SharedExporters> shared,
                 AddShard addShard)
-      : presence_(std::move(presence)), supervised_(begin(std::move(options), std::move(rules), std::move(addShard))) {}
+      : shared_(std::move(shared)), supervised_(begin(std::move(options), std::move(rules), std::move(addShard))) {}
 
   [[nodiscard]] SourceStatus status() const override { return supervised_->status(); }
   void setExporters(std::vector<ExporterRule> rules) override {
-    state_.rules.set(std::make_shared<const ExporterRules>(std::move(rules), *presence_));
+    state_.rules.set(std::make_shared<const ExporterRules>(std::move(rules), shared_->presence));
   }
   [[nodiscard]] std::vector<ExporterStatus> exporters() const override;
   [[nodiscard]] FlowReceiverStatus receiver() const override;
@@ -105,7 +104,7 @@ class UdpFlowSource final : public FlowSource {
  private:
   std::unique_ptr<SupervisedSource> begin(FlowOptions options, std::vector<ExporterRule> rules, AddShard addShard);
 
-  std::shared_ptr<SitePresence> presence_;
+  std::shared_ptr<SharedExporters> shared_;
   FlowState state_;
   // Last, since its sessions use the state.
   std::unique_ptr<SupervisedSource> supervised_;
@@ -123,7 +122,7 @@ std::unique_ptr<SupervisedSource> UdpFlowSource::begin(FlowOptions options, std:
   state_.options = std::move(options);
   setExporters(std::move(rules));
   for (std::uint32_t i = 0; i < state_.options.threads; i++) {
-    state_.threads.push_back(std::make_unique<FlowThread>(state_.numbers, state_.rules));
+    state_.threads.push_back(std::make_unique<FlowThread>(shared_->numbers, state_.rules));
   }
   return std::make_unique<SupervisedSource>(
       std::move(addShard), [this](QueueShards& shards) { return std::make_unique<FlowSession>(state_, shards); });
@@ -147,6 +146,8 @@ FlowReceiverStatus UdpFlowSource::receiver() const {
     status.receiveBufferUsed += thread->bufferUsed.load(std::memory_order_relaxed) / 2;
     status.refused += thread->table.refused();
     status.withoutRoom += thread->table.withoutRoom();
+    status.records.clamped += thread->clampedRecords.load(std::memory_order_relaxed);
+    status.records.unspread += thread->unspreadRecords.load(std::memory_order_relaxed);
     for (const RefusedAddress& refused : thread->table.refusedAddresses()) status.refusedAddresses.push_back(refused);
   }
   for (const QueueStats& queue : supervised_->status().queues) status.overruns += queue.droppedKernel;
@@ -156,9 +157,8 @@ FlowReceiverStatus UdpFlowSource::receiver() const {
 }  // namespace
 
 std::unique_ptr<FlowSource> openFlowSource(FlowOptions options, std::vector<ExporterRule> rules,
-                                           std::shared_ptr<SitePresence> presence, AddShard addShard) {
-  return std::make_unique<UdpFlowSource>(std::move(options), std::move(rules), std::move(presence),
-                                         std::move(addShard));
+                                           std::shared_ptr<SharedExporters> shared, AddShard addShard) {
+  return std::make_unique<UdpFlowSource>(std::move(options), std::move(rules), std::move(shared), std::move(addShard));
 }
 
 }  // namespace floodwall

@@ -12,6 +12,7 @@
 #include "collector/exporter_rules.h"
 #include "collector/exporter_table.h"
 #include "collector/flow_socket.h"
+#include "collector/shared_exporters.h"
 
 namespace floodwall {
 
@@ -36,6 +37,7 @@ struct FlowReceiverStatus {
   std::uint64_t refused = 0;
   std::vector<RefusedAddress> refusedAddresses;
   std::uint64_t withoutRoom = 0;
+  RecordStats records;
 };
 
 /// Any thread may call it.
@@ -47,8 +49,8 @@ class FlowSource : public CaptureSource {
   [[nodiscard]] virtual FlowReceiverStatus receiver() const = 0;
 };
 
-/// `presence` is that of all sources of the engine. Throws SourceError, or std::out_of_range that names the option.
+/// Throws SourceError, or std::out_of_range that names the option.
 [[nodiscard]] std::unique_ptr<FlowSource> openFlowSource(FlowOptions options, std::vector<ExporterRule> rules,
-                                                         std::shared_ptr<SitePresence> presence, AddShard addShard);
+                                                         std::shared_ptr<SharedExporters> shared, AddShard addShard);
 
 }  // namespace floodwall

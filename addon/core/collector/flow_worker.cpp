@@ -84,12 +84,17 @@ void FlowWorker::decodeBatch(unsigned datagrams) {
 
 void FlowWorker::take(std::span<FlowRecord> records) {
   const std::span<FlowRecord> counted = exporter_->judge(records);
-  if (!counted.empty()) shard_.countRecords(counted);
+  if (counted.empty()) return;
+  if (!exporter_->decapsulated().isEmpty()) shard_.chooseLayers(counted, exporter_->decapsulated());
+  shard_.countRecords(counted);
 }
 
 void FlowWorker::publish() {
   publishedMs_ = now_.ms;
   readBuffer();
+  const RecordStats records = shard_.recordStats();
+  thread_.clampedRecords.store(records.clamped, std::memory_order_relaxed);
+  thread_.unspreadRecords.store(records.unspread, std::memory_order_relaxed);
   thread_.table.publish();
 }
 

@@ -52,6 +52,8 @@ struct FlowThread {
   /// Of the session that is open.
   std::atomic<std::uint32_t> bufferGranted{0};
   std::atomic<std::uint32_t> bufferUsed{0};
+  std::atomic<std::uint64_t> clampedRecords{0};
+  std::atomic<std::uint64_t> unspreadRecords{0};
 };
 
 class FlowWorker final : public RecordSink {

@@ -37,6 +37,8 @@ struct FlowRecord {
   /// The sampled packet's first bytes, valid during the call, and what they begin with; null for a flow record.
   const std::uint8_t* header = nullptr;
   std::uint32_t headerBytes = 0;
+  /// Of the whole frame that the header is of, as `packet.wire` is of the packet within.
+  std::uint32_t frameBytes = 0;
   Link link = Link::rawIp;
   /// Number of the exporter in its source's table.
   std::uint16_t exporter = 0;

@@ -147,6 +147,9 @@ class Shard {
   /// not keep them. A record longer than the window is counted over the time that it lasted, from now on: call
   /// releaseDue(). A record that counts in no direction is not received at all. Not while idle.
   void countRecords(std::span<const FlowRecord> records);
+  /// Of sampled packets that were taken out of `kinds`, before they are counted: where the innermost one is in no
+  /// network, the record gets the one around it. Not while idle.
+  void chooseLayers(std::span<FlowRecord> records, Encapsulations kinds);
   /// Counts what is due of records that are spread. Call it at least once a tick, also where nothing arrives, with the
   /// monotonic time; a late call makes good for what came late. Does something once an epoch only: 65,536 entries at
   /// most, or what visits all of them twice a window. Not while idle.

@@ -54,6 +54,25 @@ void Shard::countRecords(std::span<const FlowRecord> records) {
   countRecordBatch(records);
 }
 
+void Shard::chooseLayers(std::span<FlowRecord> records, Encapsulations kinds) {
+  observe();
+  for (FlowRecord& record : records) {
+    Packet& packet = record.packet;
+    if (record.header == nullptr || packet.innerAt == 0) continue;
+    const Frame frame{record.header, record.headerBytes, record.frameBytes};
+    for (std::uint8_t before = 0; packet.innerAt != before && !isOurs(packet);) {
+      before = packet.innerAt;
+      // It was parsed before, on the way to what is inside.
+      if (parsePacket(frame, record.link, packet, {.kinds = kinds, .before = before}) != ParseError::none) break;
+    }
+    if (record.packets <= 1) record.bytes = packet.wire;
+    if (packet.innerAt == 0) continue;
+    record.header += packet.innerAt;
+    record.headerBytes -= packet.innerAt;
+    record.link = Link::rawIp;
+  }
+}
+
 /// In the three passes of countBatch().
 void Shard::countRecordBatch(std::span<const FlowRecord> records) {
   observe();

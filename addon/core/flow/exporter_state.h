@@ -12,6 +12,7 @@
 #include "flow/sampling_table.h"
 #include "flow/undecoded.h"
 #include "flow/waiting_sets.h"
+#include "parse/encapsulation.h"
 
 namespace floodwall {
 
@@ -24,6 +25,8 @@ struct ExporterState {
   InterfaceNames interfaces;
   DataSources sources;
   WaitingSets waiting;
+  /// What sampled packets are taken out of.
+  Encapsulations decapsulated{};
   /// The exporter's clock minus ours, in 1/16 ms.
   std::int64_t skew16 = 0;
   bool isClockKnown = false;

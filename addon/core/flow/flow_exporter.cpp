@@ -79,6 +79,8 @@ void FlowExporter::decode(ByteSpan datagram, std::uint64_t nowMs, RecordSink& si
   batch.end();
 }
 
+void FlowExporter::setDecapsulation(Encapsulations kinds) noexcept { state_->decapsulated = kinds; }
+
 const FlowCounts& FlowExporter::counts() const noexcept { return state_->counts; }
 const std::string& FlowExporter::interfaceName(std::uint32_t index) const noexcept {
   return state_->interfaces.of(index);

@@ -8,6 +8,7 @@
 #include "flow/big_endian.h"
 #include "flow/flow_exporter_status.h"
 #include "flow/record_sink.h"
+#include "parse/encapsulation.h"
 
 namespace floodwall {
 
@@ -29,6 +30,9 @@ class FlowExporter {
   /// Records have everything set but `exporter` and the two of the interface roles. `samplingRate` is 0 where it is not
   /// known. Nothing is thrown for what a datagram holds: what cannot be decoded is counted by reason.
   void decode(ByteSpan datagram, std::uint64_t nowMs, RecordSink& sink);
+
+  /// What sampled packets are taken out of, from the next datagram on; records have the innermost packet.
+  void setDecapsulation(Encapsulations kinds) noexcept;
 
   /// Counters alone: cheap, for the exporter's thread.
   [[nodiscard]] const FlowCounts& counts() const noexcept;

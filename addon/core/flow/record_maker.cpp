@@ -162,7 +162,7 @@ bool RecordMaker::setSampledPacket(const std::uint8_t* record, FlowRecord& made,
     if (length == 0 && counted.packets != 0) length = counted.bytes / counted.packets;
     const auto protocol = static_cast<std::uint32_t>(isFrame ? HeaderProtocol::ethernet : HeaderProtocol::ipv4);
     const auto said = static_cast<std::uint32_t>(std::min<std::uint64_t>(length, 0xffffff));
-    const ParsedHeader parsed = parseSampledHeader(protocol, header, said, made);
+    const ParsedHeader parsed = parseSampledHeader(protocol, header, said, state_.decapsulated, made);
     if (parsed.outcome != HeaderOutcome::parsed) {
       state_.undecoded.count(UndecodedKind::header, domain_.key.number, protocol,
                              static_cast<std::uint32_t>(parsed.error));

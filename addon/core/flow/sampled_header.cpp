@@ -50,7 +50,7 @@ IpStart skipPpp(ByteSpan header) noexcept {
 }  // namespace
 
 ParsedHeader parseSampledHeader(std::uint32_t protocol, ByteSpan header, std::uint32_t frameBytes,
-                                FlowRecord& record) noexcept {
+                                Encapsulations decapsulated, FlowRecord& record) noexcept {
   IpStart start{0, true};
   Link link = Link::rawIp;
   switch (static_cast<HeaderProtocol>(protocol)) {
@@ -78,10 +78,11 @@ ParsedHeader parseSampledHeader(std::uint32_t protocol, ByteSpan header, std::ui
   std::uint32_t wire = frameBytes;
   if (link == Link::rawIp) wire = (frameBytes > before ? frameBytes - before : 0) + kEthernetHeaderBytes;
   const Frame frame{packet.data(), captured, std::max(wire, captured)};
-  const ParseError error = parsePacket(frame, link, record.packet);
+  const ParseError error = parsePacket(frame, link, record.packet, {.kinds = decapsulated});
   if (error != ParseError::none) return {HeaderOutcome::refused, error};
   record.header = packet.data();
   record.headerBytes = captured;
+  record.frameBytes = frame.wire;
   record.link = link;
   return {HeaderOutcome::parsed, ParseError::none};
 }

@@ -5,6 +5,7 @@
 
 #include "count/flow_record.h"
 #include "flow/big_endian.h"
+#include "parse/encapsulation.h"
 
 namespace floodwall {
 
@@ -29,10 +30,11 @@ struct ParsedHeader {
   ParseError error;
 };
 
-/// Sets `packet`, `header`, `headerBytes` and `link` of the record. `frameBytes`: the frame's length without check sum
-/// for Ethernet, else the length from the header's first byte, of layer 3 or what stands before it.
+/// Sets `packet`, `header`, `headerBytes`, `frameBytes` and `link` of the record. `frameBytes`: the frame's length
+/// without check sum for Ethernet, else the length from the header's first byte, of layer 3 or what stands before it.
+/// The packet is the innermost one of `decapsulated`.
 [[nodiscard]] ParsedHeader parseSampledHeader(std::uint32_t protocol, ByteSpan header, std::uint32_t frameBytes,
-                                              FlowRecord& record) noexcept;
+                                              Encapsulations decapsulated, FlowRecord& record) noexcept;
 
 /// The length that an IPv4 or IPv6 header says, the header included; 0 if it says none.
 [[nodiscard]] std::uint32_t ipLengthOf(ByteSpan packet) noexcept;

@@ -55,7 +55,10 @@ SampleHead readHead(XdrReader& reader, bool isExpanded) noexcept {
 class SampledPacket {
  public:
   SampledPacket(Decoding& decoding, FlowDomain& domain, FlowRecord& made)
-      : undecoded_(decoding.state.undecoded), domain_(domain), made_(made) {}
+      : undecoded_(decoding.state.undecoded),
+        decapsulated_(decoding.state.decapsulated),
+        domain_(domain),
+        made_(made) {}
 
   [[nodiscard]] bool isKnown() const noexcept { return isHeader_ || isFields_; }
   [[nodiscard]] bool isHeader() const noexcept { return isHeader_; }
@@ -70,7 +73,7 @@ class SampledPacket {
     if (!reader.isWhole() || header.empty()) return refuse(protocol, ParseError::truncatedEthernet);
     const bool isEthernet = protocol == static_cast<std::uint32_t>(HeaderProtocol::ethernet);
     if (isEthernet) frameBytes = frameBytes > kChecksumBytes ? frameBytes - kChecksumBytes : 0;
-    const ParsedHeader parsed = parseSampledHeader(protocol, header, frameBytes, made_);
+    const ParsedHeader parsed = parseSampledHeader(protocol, header, frameBytes, decapsulated_, made_);
     if (parsed.outcome != HeaderOutcome::parsed) return refuse(protocol, parsed.error);
     isHeader_ = true;
   }
@@ -112,6 +115,7 @@ class SampledPacket {
   }
 
   Undecoded& undecoded_;
+  Encapsulations decapsulated_;
   FlowDomain& domain_;
   FlowRecord& made_;
   std::uint32_t protocol_ = 0;

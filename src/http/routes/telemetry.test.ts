@@ -55,6 +55,7 @@ test("telemetry: each port and exporter, its rates, and what is wrong with it si
         ...{ listen: "[::]:2055", threads: 1, datagrams: 110, bytes: 150_000, lost_datagrams: 3 },
         ...{ receive_buffer_bytes: 67_108_864, receive_buffer_used_bytes: 4096 },
         ...{ refused_datagrams: 7, refused_addresses: ["203.0.113.9"], no_room_datagrams: 0 },
+        ...{ clamped_records: 0, unspread_records: 0 },
       },
     ],
     exporters: [

@@ -36,6 +36,9 @@ const ListenerWire = Type.Object(
     refused_datagrams: count,
     refused_addresses: Type.Array(Type.String()),
     no_room_datagrams: count,
+    /** With more packets, bytes or time than there can be: counted as the most; too many to be spread over their time. */
+    clamped_records: count,
+    unspread_records: count,
   },
   closed,
 );
@@ -192,6 +195,8 @@ export function listenerToWire(listener: ListenerReading): Static<typeof Listene
     refused_datagrams: listener.refused,
     refused_addresses: [...listener.refusedAddresses],
     no_room_datagrams: listener.withoutRoom,
+    clamped_records: listener.clampedRecords,
+    unspread_records: listener.unspreadRecords,
   });
 }
 

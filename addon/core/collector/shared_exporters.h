@@ -1,0 +1,14 @@
+// What the flow sources of one engine share.
+#pragma once
+
+#include "collector/exporter_numbers.h"
+#include "collector/site_presence.h"
+
+namespace floodwall {
+
+struct SharedExporters {
+  SitePresence presence;
+  ExporterNumbers numbers;
+};
+
+}  // namespace floodwall
