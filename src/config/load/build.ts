@@ -43,7 +43,9 @@ export function buildConfig(file: ConfigFile, zones: readonly Zone[]): Config {
     dryRun: file.dry_run,
     networks: file.networks.map(prefix),
     protectedWhitelist: file.protected_whitelist.map((text) => Object.freeze(valid(parseAddressOrPrefix, text))),
-    capture: hasTraffic ? buildCapture(file.capture ?? { max_hosts: MAX_HOSTS_DEFAULT }, countOutgoing) : null,
+    capture: hasTraffic
+      ? buildCapture(file.capture ?? { max_hosts: MAX_HOSTS_DEFAULT, tunnels: [], decapsulate: [] }, countOutgoing)
+      : null,
     telemetry: file.telemetry === undefined ? null : buildTelemetry(file.telemetry),
     detection: {
       windowMs: file.detection.window_ms,
