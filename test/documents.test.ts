@@ -70,7 +70,7 @@ test.each([
   ["detection.md", `At most ${limits.ACTIVE_ATTACKS_MAX} attacks are in progress at once`],
   ["detection.md", `In one tick at most ${limits.SCREENED_ROWS_MAX} hosts`],
   ["detection.md", `At most ${limits.CARPETS_MAX} are in progress at once`],
-  ["sampling.md", `At most ${limits.DOUBTFUL_TARGETS_MAX} hosts and hostgroups`],
+  ["sampling.md", `and ${limits.DOUBTFUL_TARGETS_MAX} prefixes, are watched`],
   ["detection.md", `for the ${limits.PROFILED_HOSTS_MAX} hosts with sampled packets`],
   ["detection.md", `at most ${limits.PROFILED_PACKETS_MAX.toLocaleString("en-US")} packets together`],
   ["interface.md", `has not taken it within ${limits.STATE_WAIT_MS / 1000} s`],

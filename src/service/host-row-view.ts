@@ -6,7 +6,7 @@ import type { Hostgroup } from "../config/config.ts";
 import type { ActiveAttacks } from "../detection/attack/active-attacks.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { Baselines } from "../detection/baseline/baselines.ts";
-import { errorsOf, type RateErrors, weightsOf } from "../detection/certainty/sampling.ts";
+import { errorsOf, isSampled, type RateErrors, weightsOf } from "../detection/certainty/sampling.ts";
 import type { HostView } from "../http/backend.ts";
 import { ADDRESS_BYTES, type IpAddress } from "../net/address.ts";
 import { type HostRows, rowAddress } from "../traffic/host-rows.ts";
@@ -88,6 +88,7 @@ export class HostRowView implements HostView {
 
   #errorsOf(direction: Direction): RateErrors | null {
     const weights = weightsOf(this.#rows, this.#row, direction);
+    if (!isSampled(weights)) return null;
     return errorsOf(this.#ratesOf(this.#rows[direction]), weights, this.#tables.windowMs);
   }
 

@@ -27,7 +27,7 @@ export interface TrafficRecorderOptions {
   readonly metrics: Metrics;
 }
 
-/** How often sampled headers are counted by their origins, ms. */
+/** How often sampled headers are counted by their origins, at the next tick, ms. */
 const PARTS_EVERY_MS = 1000;
 
 function trafficParts(floodwall: Floodwall, { engine, detection }: PacketPath): TrafficParts {
@@ -54,15 +54,6 @@ export function trafficRecorder(options: TrafficRecorderOptions): HistoryRecorde
   const { packetPath, detector } = floodwall;
   if (packetPath === null || history === null) return null;
   const parts = trafficParts(floodwall, packetPath);
-  timers.every(PARTS_EVERY_MS, () => {
-    try {
-      if (floodwall.config.samples.enabled) parts.read(clock.monotonicMs());
-    } catch (cause) {
-      limiter.pass("traffic parts", (suppressed) =>
-        log.error({ cause, suppressed }, "sampled headers were not counted"),
-      );
-    }
-  });
   const recorder = new HistoryRecorder({
     intervalSeconds: floodwall.config.storage.trafficIntervalSeconds,
     rowsMax: TRAFFIC_ROWS_MAX,
@@ -90,11 +81,16 @@ export function trafficRecorder(options: TrafficRecorderOptions): HistoryRecorde
     if (kind === "started") recorder.attackStarted(attack);
   });
   let sums = allocateHostRows(0);
+  let readMs = Number.NEGATIVE_INFINITY;
   floodwall.onTick(() => {
     const { hostgroups } = floodwall.config;
     if (sums.capacity !== hostgroups.length) sums = allocateHostRows(hostgroups.length);
     packetPath.engine.readGroups(sums);
     recorder.ticked(sums, hostgroups);
+    const nowMs = clock.monotonicMs();
+    if (nowMs - readMs < PARTS_EVERY_MS || !floodwall.config.samples.enabled) return;
+    readMs = nowMs;
+    parts.read(nowMs);
   });
   return recorder;
 }

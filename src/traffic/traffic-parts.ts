@@ -48,7 +48,7 @@ export interface TrafficPartsOptions {
 }
 
 /** Headers in one reading, the newest of all hosts: a few milliseconds with their lookups. */
-const HEADERS_READ = 1024;
+const HEADERS_READ = 512;
 const ALL_INCOMING = totalSeries({ kind: "all" });
 
 export class TrafficParts {

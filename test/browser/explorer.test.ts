@@ -49,6 +49,16 @@ test("the busiest hosts side by side, in numbers, beside the day before; the add
   await other.getByRole("img", { name }).waitFor();
 });
 
+test("where the traffic comes from, and why nothing is known of that", async () => {
+  const { page } = await dashboard.open("/explorer?from_by=interface");
+  await page.getByText("Interfaces are known of traffic that exporters of flow telemetry sample.").waitFor();
+  await page.getByRole("button", { name: "Prefix", exact: true }).click();
+  await page
+    .getByRole("row", { name: /^[\d.]+\/24 .* % .*bit\/s/ })
+    .first()
+    .waitFor();
+});
+
 test("a hostgroup's line and its sum, and no more lines than can be told apart", async () => {
   const { page } = await dashboard.open("/explorer?by=hostgroup&only=global,acme-web");
   await page

@@ -6,6 +6,7 @@ import { useCallback } from "preact/hooks";
 import { serviceNow } from "../../api/contact.ts";
 import { useKept } from "../../api/resource.ts";
 import { useResources } from "../../api/resources.ts";
+import { isUnscoped } from "../../api/session.ts";
 import { Empty, StorageOff } from "../../parts/callout.tsx";
 import { ChoiceField, Segments } from "../../parts/field.tsx";
 import { Panel } from "../../parts/panel.tsx";
@@ -22,6 +23,7 @@ import {
 } from "../../text/exploration.ts";
 import { ExplorerChart, type History } from "./explorer-chart.tsx";
 import { NameChoice } from "./name-choice.tsx";
+import { OriginsPanel } from "./origins-panel.tsx";
 
 const EVERY_MS = 10_000;
 const GROUPINGS = [
@@ -51,6 +53,15 @@ const COMPARISONS = [
 const ALL = "";
 
 export function Explorer() {
+  return (
+    <>
+      <TrafficPanel />
+      {isUnscoped() && <OriginsPanel />}
+    </>
+  );
+}
+
+function TrafficPanel() {
   const chosen = explorationOf(place.value.query);
   const { by, only, direction, unit, isStacked, comparison, range } = chosen;
   const names = by === "protocol" ? [only[0] ?? ALL] : only;

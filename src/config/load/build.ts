@@ -34,6 +34,9 @@ import { parseAddressOrPrefix, parseCommunity, parseListen } from "./text-forms.
 type CaptureFile = NonNullable<ConfigFile["capture"]>;
 type BgpFile = NonNullable<ConfigFile["bgp"]>;
 
+/** Where flow records are all that comes. */
+const NO_PACKETS: CaptureFile = { tunnels: [], decapsulate: [], max_hosts: MAX_HOSTS_DEFAULT };
+
 /** @param zones of the file that `edge` names. */
 export function buildConfig(file: ConfigFile, zones: readonly Zone[]): Config {
   const hostgroups = buildHostgroups(file);
@@ -43,9 +46,7 @@ export function buildConfig(file: ConfigFile, zones: readonly Zone[]): Config {
     dryRun: file.dry_run,
     networks: file.networks.map(prefix),
     protectedWhitelist: file.protected_whitelist.map((text) => Object.freeze(valid(parseAddressOrPrefix, text))),
-    capture: hasTraffic
-      ? buildCapture(file.capture ?? { max_hosts: MAX_HOSTS_DEFAULT, tunnels: [], decapsulate: [] }, countOutgoing)
-      : null,
+    capture: hasTraffic ? buildCapture(file.capture ?? NO_PACKETS, countOutgoing) : null,
     telemetry: file.telemetry === undefined ? null : buildTelemetry(file.telemetry),
     detection: {
       windowMs: file.detection.window_ms,

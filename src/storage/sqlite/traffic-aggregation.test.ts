@@ -4,6 +4,7 @@ import { address } from "../../../test/fixtures/host-rows.ts";
 import { type SnapshotRow, snapshot } from "../../../test/fixtures/storage/history.ts";
 import { NOON } from "../../../test/fixtures/views.ts";
 import type { TrafficPoint, TrafficQuery } from "../../traffic/traffic-history.ts";
+import { partSeries } from "../../traffic/traffic-parts.ts";
 import { aggregateTraffic } from "./traffic-aggregation.ts";
 import { TRAFFIC_MAXIMA, TRAFFIC_SCHEMA, TrafficTables } from "./traffic-tables.ts";
 
@@ -51,6 +52,29 @@ function threeHours(): void {
 }
 
 describe("the hourly aggregation", () => {
+  test("changes nothing in the largest parts of the traffic, in a short and in a long range", () => {
+    const part = (key: string, mbps: number) =>
+      ({
+        series: partSeries("asn", key),
+        outgoing: false,
+        values: [mbps, mbps, 0, Number.NaN, mbps, mbps, 0],
+      }) as const;
+    for (let i = 0; i < 3 * 360; i++) {
+      const totals = i % 2 === 0 ? [part("AS1", 300), part("AS2", 100)] : [part("AS2", 100)];
+      tables.insert([{ ...snapshot(SECONDS + i * 10, 10), totals }]);
+    }
+    const top = (hours: number) => tables.top({ by: "asn", fromMs: NOON, toMs: NOON + hours * HOUR * 1000, limit: 9 });
+    const expected = [
+      { key: "AS1", pps: 150, mbps: 150 },
+      { key: "AS2", pps: 100, mbps: 100 },
+    ];
+    expect([top(3), top(24)]).toEqual([expected, expected]);
+    aggregate(SECONDS + 3 * HOUR);
+    expect(count("hot")).toBeGreaterThan(0);
+    expect(count("hot")).toBeLessThan(1620);
+    expect([top(1), top(3), top(24)]).toEqual([expected, expected, expected]);
+  });
+
   test.each([60, 300, 3600, 540])("changes no point of a step of %i s", (stepSeconds) => {
     threeHours();
     const before = [ask({ stepSeconds }), ask({ stepSeconds, key: "2001:db8::1" })];
