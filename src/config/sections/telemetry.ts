@@ -2,6 +2,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import {
   CPU_NUMBER_MAX,
+  ENCAPSULATIONS,
   EXPORTER_RULES_MAX,
   FLOW_DIRECTIONS,
   FLOW_THREADS_MAX,
@@ -13,10 +14,9 @@ import { type IpAddress, parseAddress } from "../../net/address.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import { closed, described, integer, list, oneOf, text } from "../load/schema-forms.ts";
 import { parseAddressOrPrefix } from "../load/text-forms.ts";
+import type { Encapsulation } from "./capture-tunnels.ts";
 
 const MIB = 1024 * 1024;
-const ENCAPSULATIONS = ["mpls", "pppoe", "gre", "erspan", "ipip", "6in4", "vxlan", "geneve", "gtp_u"] as const;
-export type Encapsulation = (typeof ENCAPSULATIONS)[number];
 export type ExporterDirection = (typeof FLOW_DIRECTIONS)[number];
 
 const Listen = Type.Object(

@@ -31,7 +31,8 @@ export function* telemetryWarnings({ telemetry, capture }: Config): Generator<Fi
       "several have neither interfaces nor a site: a packet that passes two of them counts twice (docs/operations/flow-telemetry.md)";
     yield { path: at, rule };
   }
-  if (capture !== null && (capture.interfaces.length > 0 || capture.pcapFile !== null)) {
+  const packets = capture === null ? 0 : capture.interfaces.length + capture.tunnels.length;
+  if (packets > 0 || capture?.pcapFile != null) {
     const rule = "is beside capture: a packet that both see counts twice, so each must see links of its own";
     yield { path: ["telemetry"], rule };
   }
