@@ -131,6 +131,7 @@ Napi::Object exporterObject(const Napi::Env& env, const ExporterStatus& exporter
   const FlowExporterStatus& flow = exporter.flow;
   Napi::Object object = Napi::Object::New(env);
   object.Set("address", addressArray(env, exporter.address));
+  object.Set("number", numberOf(exporter.number));
   const bool hasRule = exporter.rule != ExporterRules::kNone;
   object.Set("rule", hasRule ? Napi::Value(Napi::Number::New(env, exporter.rule)) : env.Null());
   object.Set("protocols", protocolsArray(env, flow));

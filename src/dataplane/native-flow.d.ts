@@ -68,6 +68,8 @@ export interface FlowReceiverStatus {
 export interface ExporterStatus {
   /** 16 bytes. */
   readonly address: Uint8Array;
+  /** What samples of its records name it by, among those of its source: from 1 on. */
+  readonly number: number;
   /** Number of its rule in those that were set last; null without rules. */
   readonly rule: number | null;
   readonly protocols: readonly (typeof FLOW_PROTOCOLS)[number][];

@@ -307,6 +307,7 @@ export class Floodwall {
       detector: this.detector,
       newId: randomUUIDv7,
       originOf: this.#options.originOf ?? null,
+      ingressOf: (key) => this.telemetry?.names.of(key) ?? null,
       keeper: baselineKeeper ?? new BaselineFile(this.config.stateDir),
       banned: () => new BannedHosts(this.bans.active.values()),
       filter: () => this.dataPlane?.filter ?? null,

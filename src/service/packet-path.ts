@@ -24,6 +24,7 @@ import type { Log } from "../observability/log.ts";
 import { within } from "../system/deadline.ts";
 import type { Now } from "../system/now.ts";
 import { nextTurn, type Timers } from "../system/timers.ts";
+import type { IngressOf } from "../traffic/ingress.ts";
 import type { PacketOutcome } from "../traffic/packet-outcome.ts";
 import type { CapturedPacket } from "../traffic/pcap-file.ts";
 
@@ -35,6 +36,8 @@ export interface PacketPathOptions {
   readonly newId: () => string;
   /** Looks up where sources are; null: origins are not known. */
   readonly originOf: OriginOf | null;
+  /** Names of exporters and interfaces of flow telemetry. */
+  readonly ingressOf: IngressOf;
   readonly keeper: BaselineKeeper;
   /** Called once a second. */
   readonly banned: () => BannedRows;
@@ -86,6 +89,7 @@ export class PacketPath {
       detector,
       config,
       originOf: options.originOf,
+      ingressOf: options.ingressOf,
       newId: options.newId,
       banned: options.banned,
       wallSeconds: () => now().wallMs / 1000,

@@ -8,6 +8,7 @@ import type { Log } from "../observability/log.ts";
 import type { TelemetryMetrics } from "../observability/telemetry-metrics.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
+import { ExporterNames } from "../telemetry/exporter-names.ts";
 import { type ExporterChange, Exporters } from "../telemetry/exporters.ts";
 import type { ListenerReading } from "../telemetry/listener-reading.ts";
 import type { TelemetryView } from "../telemetry/telemetry-view.ts";
@@ -32,6 +33,8 @@ export class TelemetryWatch {
   readonly #options: TelemetryWatchOptions;
   readonly #exporters: Exporters;
   readonly #changes: Listeners<ExporterChange>;
+  /** Of exporters and interfaces, as of the last reading. */
+  readonly names = new ExporterNames();
   #listeners: readonly ListenerReading[] = [];
   #readAtMs: number | null = null;
   #cancel: Cancel = () => {};
@@ -102,6 +105,7 @@ export class TelemetryWatch {
     this.#tellDrops(listeners);
     this.#listeners = listeners;
     this.#readAtMs = nowMs;
+    this.names.take(exporters);
     const changes = this.#exporters.take(exporters, nowMs);
     for (const { kind, change } of changes) if (change === "begun") this.#options.metrics.faultBegan(kind);
     for (const change of changes.slice(0, TOLD_MAX)) {

@@ -5,6 +5,8 @@ export interface ExporterReading {
   /** Where its datagrams arrive, as `[::]:2055`: an exporter that sends to two ports is read twice. */
   readonly listen: string;
   readonly address: IpAddress;
+  /** What sampled headers name it by, among those of one listener. */
+  readonly number: number;
   /** Of its entry in the configuration; null: there is none. */
   readonly name: string | null;
   readonly protocols: readonly string[];

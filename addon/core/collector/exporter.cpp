@@ -49,7 +49,7 @@ void Exporter::refresh(std::uint64_t nowMs) {
 std::span<FlowRecord> Exporter::judge(std::span<FlowRecord> records) {
   std::size_t kept = 0;
   for (FlowRecord& record : records) {
-    record.exporter = number_;
+    record.exporter = recordNumber();
     if (rule_->samplingRate != 0) {
       record.samplingRate = rule_->samplingRate;
     } else if (record.samplingRate == 0) {
@@ -93,6 +93,7 @@ bool Exporter::isLeftOut(FlowRecord& record, InterfaceRole in, InterfaceRole out
 void Exporter::statusInto(ExporterStatus& status) {
   isChanged_ = false;
   status.address = address_;
+  status.number = recordNumber();
   status.rule = ruleNumber_;
   status.configuredRate = rule_->samplingRate;
   status.counted = counted_;

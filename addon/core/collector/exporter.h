@@ -19,6 +19,8 @@ namespace floodwall {
 /// ExporterStatus of native-flow.d.ts.
 struct ExporterStatus {
   Address address;
+  /// What its records and their samples name it by: from 1 on.
+  std::uint16_t number = 0;
   /// ExporterRules::kNone without rules.
   std::uint32_t rule = ExporterRules::kNone;
   std::uint32_t configuredRate = 0;
@@ -49,6 +51,8 @@ class Exporter {
 
   [[nodiscard]] const Address& address() const noexcept { return address_; }
   [[nodiscard]] std::uint16_t number() const noexcept { return number_; }
+  /// What its records name it by: 0 is no exporter.
+  [[nodiscard]] std::uint16_t recordNumber() const noexcept { return static_cast<std::uint16_t>(number_ + 1); }
   [[nodiscard]] std::uint64_t heardMs() const noexcept { return heardMs_; }
   [[nodiscard]] std::uint32_t rule() const noexcept { return ruleNumber_; }
   /// Whether its rule is for its address alone.

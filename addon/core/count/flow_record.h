@@ -38,7 +38,7 @@ struct FlowRecord {
   const std::uint8_t* header = nullptr;
   std::uint32_t headerBytes = 0;
   Link link = Link::rawIp;
-  /// Number of the exporter in its source's table.
+  /// Number of the exporter in its source's table, from 1 on; 0: not known.
   std::uint16_t exporter = 0;
 };
 
