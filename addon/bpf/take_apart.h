@@ -226,7 +226,7 @@ __noinline __u32 open_gtp_u(struct xdp_md* ctx, struct walk* walk) {
     if (!length) return PAYLOAD_NOTHING;
     const __u32 bytes = *length * 4;
     if (bytes == 0 || cursor.offset + bytes > cursor.end) return PAYLOAD_NOTHING;
-    cursor.offset += bytes - 1;
+    cursor.offset = bounded(cursor.offset + bytes - 1, 0x7fff);
     const __u8* last = peek(&cursor, 1);
     if (!last) return PAYLOAD_NOTHING;
     next = *last;

@@ -125,7 +125,7 @@ test("Ctrl-K finds an address in every view, by the keyboard alone; ? shows the 
 test("on a phone every view of the navigation is in sight", async () => {
   const { page } = await dashboard.open("/", SECRETS.operator, { viewport: PHONE });
   const links = await page.getByRole("navigation", { name: "Views" }).getByRole("link").all();
-  expect(links.length).toBe(9);
+  expect(links.length).toBe(10);
   for (const link of links) {
     const box = await link.boundingBox();
     if (box === null) throw new Error("a link is not shown");

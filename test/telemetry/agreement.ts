@@ -63,17 +63,6 @@ export function disagreements({ ours, readers }: Agreement, { isSflow, misreadBy
     );
 }
 
-const SETTLE_READINGS_MAX = 8;
-
-/** Flows that lasted for some time are counted over as long a time. */
-async function settled(collector: Collector): Promise<CollectorCounts> {
-  for (let last = await collector.counts(), reading = 1; ; reading++) {
-    const now = await collector.counts();
-    if (Bun.deepEquals(now.hosts, last.hosts) || reading === SETTLE_READINGS_MAX) return now;
-    last = now;
-  }
-}
-
 /** Several may be watched at once, each in namespaces of its own. */
 let worlds = 0;
 
@@ -107,7 +96,7 @@ export async function watch(
       ...{ bytes: watched.frameBytes, count: watched.packets, seconds: 60 },
     });
     await probe.flush();
-    const counts = await settled(ours);
+    const counts = await ours.settledCounts();
     const datagrams = Number(await relay.ask("datagrams"));
     const drops = ports.map((port) => socketAt(router, port)?.drops ?? 0);
     const said = await Promise.all(

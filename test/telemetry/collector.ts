@@ -7,6 +7,8 @@ import type { Namespace } from "../lab/namespaces.ts";
 const WORKER = join(import.meta.dir, "collector-worker.ts");
 const ADDON = join(import.meta.dir, "../../build/addon/floodwall.node");
 
+const SETTLE_READINGS_MAX = 8;
+
 export interface CollectorOptions {
   readonly addon: string;
   readonly port: number;
@@ -63,6 +65,15 @@ export class Collector {
   /** Takes a second: what was received before is in it. */
   async counts(): Promise<CollectorCounts> {
     return JSON.parse(await this.#process.ask("counts")) as CollectorCounts;
+  }
+
+  /** Flows that lasted for some time are counted over as long a time: when that is over, or after some seconds. */
+  async settledCounts(): Promise<CollectorCounts> {
+    for (let last = await this.counts(), reading = 1; ; reading++) {
+      const now = await this.counts();
+      if (Bun.deepEquals(now.hosts, last.hosts) || reading === SETTLE_READINGS_MAX) return now;
+      last = now;
+    }
   }
 
   stop(): Promise<void> {

@@ -4,12 +4,13 @@
  */
 import { appendFileSync } from "node:fs";
 import { linesOf } from "../fixtures/lines.ts";
+import { recorded } from "./recorded-datagrams.ts";
 
 const [port = 0, ...readers] = Bun.argv
   .slice(2)
   .filter((text) => /^\d+$/.test(text))
   .map(Number);
-/** Each datagram after its length in two bytes. */
+/** A file in which what passes is kept: recorded-datagrams.ts. */
 const recording = process.env["RECORD_FLOWS_TO"];
 let datagrams = 0;
 const sender = await Bun.udpSocket({ hostname: "127.0.0.1", socket: { error() {} } });
@@ -21,8 +22,7 @@ await Bun.udpSocket({
       datagrams++;
       for (const reader of readers) pass(datagram, reader);
       if (recording !== undefined) {
-        appendFileSync(recording, Buffer.from([datagram.length >> 8, datagram.length & 255]));
-        appendFileSync(recording, datagram);
+        appendFileSync(recording, recorded(datagram));
       }
     },
   },

@@ -56,11 +56,6 @@ export class LabWorld {
     namespaces.connect(end(router, "span0"), end(box, "mirror0"));
     namespaces.connect(end(box, "bgp0", `${BOX}/24`), end(router, "box0", `${ROUTER}/24`));
     router.run(["sh", "-ec", "echo 1 > /proc/sys/net/ipv4/ip_forward"]);
-    // As a switch's mirror port: all that comes in by the uplink.
-    router.run(["tc", "qdisc", "add", "dev", "up0", "ingress"]);
-    const everything = ["protocol", "all", "u32", "match", "u32", "0", "0"];
-    const copy = ["action", "mirred", "egress", "mirror", "dev", "span0"];
-    router.run(["tc", "filter", "add", "dev", "up0", "ingress", ...everything, ...copy]);
     const session = { name: "floodwall", address: BOX, asn: ASN, port: BGP_PORT };
     const bird = await startBird({
       address: ROUTER,
@@ -74,6 +69,14 @@ export class LabWorld {
     const mirror = hasMirror ? await service(box, mirrorConfig(), undo) : null;
     await sessionUp(bird, flows);
     return new LabWorld(bird, flows, mirror, router, box, undo, (traffic) => sendFrom(attacker, traffic));
+  }
+
+  /** As a switch's mirror port: all that comes in by the uplink goes there too. Open vSwitch removes it when it starts. */
+  mirrorUplink(): void {
+    const everything = ["protocol", "all", "u32", "match", "u32", "0", "0"];
+    const copy = ["action", "mirred", "egress", "mirror", "dev", "span0"];
+    this.router.run(["tc", "qdisc", "add", "dev", "up0", "ingress"]);
+    this.router.run(["tc", "filter", "add", "dev", "up0", "ingress", ...everything, ...copy]);
   }
 
   close(): Promise<void> {
