@@ -94,7 +94,7 @@ TEST_CASE("without roles a record counts for both sides") {
   REQUIRE(counted.size() == 1);
   CHECK(counted[0].countsIncoming);
   CHECK(counted[0].countsOutgoing);
-  CHECK(counted[0].exporter == 77);
+  CHECK(counted[0].exporter == 78);
 }
 
 TEST_CASE("the rate of the rule holds, and one that nobody knows is taken as 1 and named") {

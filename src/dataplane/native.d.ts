@@ -23,7 +23,14 @@ import type {
 import type { FlowSource, FlowSourceOptions } from "./native-flow.d.ts";
 import type { Encapsulation, Source, SourceOptions, SourceStatus } from "./native-source.d.ts";
 
-export type { Encapsulation, QueueStats, SamplingRate, Source, SourceOptions, SourceStatus } from "./native-source.d.ts";
+export type {
+  Encapsulation,
+  QueueStats,
+  SamplingRate,
+  Source,
+  SourceOptions,
+  SourceStatus,
+} from "./native-source.d.ts";
 
 type XdpMode = (typeof XDP_MODES)[number];
 

@@ -24,8 +24,8 @@ import type { Log } from "../observability/log.ts";
 import { within } from "../system/deadline.ts";
 import type { Now } from "../system/now.ts";
 import { nextTurn, type Timers } from "../system/timers.ts";
-import type { PacketOutcome } from "../traffic/packet-outcome.ts";
 import type { IngressOf } from "../traffic/ingress.ts";
+import type { PacketOutcome } from "../traffic/packet-outcome.ts";
 import type { CapturedPacket } from "../traffic/pcap-file.ts";
 
 export interface PacketPathOptions {

@@ -13,7 +13,7 @@ namespace floodwall {
 
 class ExporterNumbers {
  public:
-  /// A number below kExportersMax; none when `most` are taken.
+  /// A number below kExportersMax, which records have plus 1; none when `most` are taken.
   [[nodiscard]] std::optional<std::uint16_t> take(std::uint32_t most) {
     const std::lock_guard lock(mutex_);
     if (taken_.count() >= most) return std::nullopt;

@@ -40,7 +40,7 @@ struct FlowRecord {
   /// Of the whole frame that the header is of, as `packet.wire` is of the packet within.
   std::uint32_t frameBytes = 0;
   Link link = Link::rawIp;
-  /// Number of the exporter in its source's table.
+  /// Number of the exporter in its source's table, from 1 on; 0: not known.
   std::uint16_t exporter = 0;
 };
 
