@@ -366,8 +366,9 @@ __noinline __u32 judge_counted(struct xdp_md* ctx, struct packet* packet, __u32 
 }
 
 // The outermost packet is judged first, and the one inside if nothing decides about that: otherwise a tunnel would be a
-// way around the rules for where it goes. Not static for the reason of parse_packet.
-__noinline __u32 judge_both(struct xdp_md* ctx, struct packet* packet, __u32 taken, __u32 wire) {
+// way around the rules for where it goes. Inlined, since the calls below it leave no room on the stack for one more:
+// Linux before 6.6 adds 32 bytes for each, up to 512.
+static __always_inline __u32 judge_both(struct xdp_md* ctx, struct packet* packet, __u32 taken, __u32 wire) {
   __u32 slot = 0;
   struct packet* outermost = taken & TAKEN_IN_TUNNEL ? bpf_map_lookup_elem(&around, &slot) : 0;
   if (outermost) {
