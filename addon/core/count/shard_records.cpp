@@ -11,8 +11,8 @@ namespace {
 /// milliseconds.
 constexpr std::uint32_t kReleasedAtOnce = 65'536;
 
-constexpr auto in = static_cast<std::size_t>(Direction::incoming);
-constexpr auto out = static_cast<std::size_t>(Direction::outgoing);
+constexpr auto kIncoming = static_cast<std::size_t>(Direction::incoming);
+constexpr auto kOutgoing = static_cast<std::size_t>(Direction::outgoing);
 
 Kind kindOf(const Packet& packet) noexcept { return {packet.transport, packet.isSyn, packet.isFragment}; }
 
@@ -87,13 +87,13 @@ void Shard::lookUp(std::span<const FlowRecord> records) noexcept {
   for (std::size_t i = 0; i < records.size(); i++) {
     const FlowRecord& record = records[i];
     Keys& keys = recordKeys_[i];
-    keys.hash[in] = control_.hash.of(record.packet.destination);
-    if (record.countsIncoming) index_.prefetch(keys.hash[in]);
+    keys.hash[kIncoming] = control_.hash.of(record.packet.destination);
+    if (record.countsIncoming) index_.prefetch(keys.hash[kIncoming]);
     if (control_.countOutgoing && record.countsOutgoing) {
-      keys.hash[out] = control_.hash.of(record.packet.source);
-      index_.prefetch(keys.hash[out]);
+      keys.hash[kOutgoing] = control_.hash.of(record.packet.source);
+      index_.prefetch(keys.hash[kOutgoing]);
     }
-    keys.flow = control_.hash.ofFlow(record.packet, keys.hash[in]);
+    keys.flow = control_.hash.ofFlow(record.packet, keys.hash[kIncoming]);
     flows_.prefetch(keys.flow);
   }
   for (std::size_t i = 0; i < records.size(); i++) {
@@ -171,10 +171,11 @@ void Shard::countWeighed(const Weighing& weighing, StatDelta& delta, const Sampl
   const std::uint64_t packets = weighing.amount.packets;
   serial_++;
   const auto size = static_cast<std::uint32_t>(std::min<std::uint64_t>(packets, 1U << 20));
-  const Located to =
-      weighing.isIncoming ? locate(packet.destination, keys.hash[in], keys.candidate[in], size) : Located{};
+  const Located to = weighing.isIncoming
+                         ? locate(packet.destination, keys.hash[kIncoming], keys.candidate[kIncoming], size)
+                         : Located{};
   const Located from =
-      weighing.isOutgoing ? locate(packet.source, keys.hash[out], keys.candidate[out], size) : Located{};
+      weighing.isOutgoing ? locate(packet.source, keys.hash[kOutgoing], keys.candidate[kOutgoing], size) : Located{};
   if (to.isForeign() && from.isForeign()) {
     delta[kForeign] += weighing.received;
     return;

@@ -9,7 +9,7 @@ namespace {
 /// Ends that are so near to one another are one: no tick is shorter.
 constexpr std::int32_t kSameEndMs = 20;
 /// What records without sense add stays finite.
-constexpr double kMost = 1e36;
+constexpr double kVarianceMost = 1e36;
 
 /// Times wrap around; all that are compared lie within hours.
 std::int32_t msFrom(std::uint32_t from, std::uint32_t to) noexcept { return static_cast<std::int32_t>(to - from); }
@@ -59,8 +59,8 @@ bool SpreadPool::add(const Owner& owner, const Address& address, Direction direc
   addEnd(*entry, {atMs_ + durationMs, static_cast<float>(amount.packets) / static_cast<float>(durationMs)});
   entry->packets += amount.packets;
   entry->bytes += amount.bytes;
-  entry->packetVariance += static_cast<float>(std::min(amount.variance.packets, kMost));
-  entry->byteVariance += static_cast<float>(std::min(amount.variance.bytes, kMost));
+  entry->packetVariance += static_cast<float>(std::min(amount.variance.packets, kVarianceMost));
+  entry->byteVariance += static_cast<float>(std::min(amount.variance.bytes, kVarianceMost));
   return true;
 }
 
