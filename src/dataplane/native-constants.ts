@@ -180,7 +180,9 @@ export const FLOW_LEFT_OUT = ["direction", "interface", "unknown_interface", "si
 export const INTERFACE_ROLES = ["unset", "external", "internal", "other", "unknown"] as const;
 export const FLOW_UNDECODED = [
   "version",
+  "datagram",
   "length",
+  "set",
   "template_unknown",
   "template_room",
   "bad_template",
