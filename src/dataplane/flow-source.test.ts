@@ -6,6 +6,7 @@ import { exporterRule, FlowReceiver } from "../../test/fixtures/flows/flow-recei
 import { address } from "../../test/fixtures/host-rows.ts";
 import { ethernet, ip, udp } from "../../test/fixtures/packets/frames.ts";
 import { addressFromBytes, addressToBytes } from "../net/address.ts";
+import { HeaderRecords } from "../traffic/header-record.ts";
 import type { FlowSourceOptions } from "./native-flow.d.ts";
 
 const NETWORKS = ["203.0.113.0/24"];
@@ -55,6 +56,19 @@ describe("each protocol counts to the host that its records name", () => {
       protocols: ["sflow5"],
     });
   });
+});
+
+test("a sampled header names its exporter, as the exporter's state does, and the interface where it came in", async () => {
+  await open({ exporters: [exporterRule("127.0.0.2/32")] });
+  const frame = ethernet(ip({ src: FLOW.src, dst: VICTIM }, udp()), { padTo: 60 });
+  await receiver.send("127.0.0.2", [sflow5([frame], { rate: 512 })]);
+  await receiver.incoming(512);
+  const { number, interfaces } = await receiver.exporter("127.0.0.2", ({ counted }) => counted === 1);
+  const records = new HeaderRecords(4);
+  expect(receiver.engine.readSamples(new Uint8Array(16), records.bytes, 0)).toBe(1);
+  expect(number).toBeGreaterThan(0);
+  expect(records.ingress(0)).toEqual({ ingress: { exporter: number, input: interfaces[0]?.index ?? -1 } });
+  expect(records.standsFor(0)).toBe(512);
 });
 
 test("what is of another version is named", async () => {
