@@ -127,7 +127,7 @@ const pmacctd = (plugin: "nfprobe" | "sfprobe", version: number, text: string): 
 
 const ovs = (table: "NetFlow" | "IPFIX" | "sFlow", text: string): ExporterKind => ({
   ...{ name: `Open vSwitch, ${text}`, programs: ["ovs-vswitchd", "ovsdb-server", "ovsdb-tool", "ovs-vsctl"] },
-  ...{ isSflow: table === "sFlow", canSample: table !== "NetFlow" },
+  ...{ isSflow: table === "sFlow", canSample: table === "sFlow" },
   // nfcapd 1.7.1 adds up several counters of one record.
   misreadBy: table === "IPFIX" ? ["nfcapd"] : [],
   async start({ namespace, device, collector = LOOPBACK, port, sampling, undo }) {
