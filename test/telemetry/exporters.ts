@@ -150,7 +150,12 @@ const ovs = (table: "NetFlow" | "IPFIX" | "sFlow", text: string): ExporterKind =
     const settings = {
       NetFlow: ["active_timeout=1"],
       // Without the second record of each packet, as it leaves.
-      IPFIX: [`sampling=${sampling}`, "other_config:enable-output-sampling=false", "cache_active_timeout=1", "cache_max_flows=100000"],
+      IPFIX: [
+        `sampling=${sampling}`,
+        "other_config:enable-output-sampling=false",
+        "cache_active_timeout=1",
+        "cache_max_flows=100000",
+      ],
       sFlow: ["agent=lo", `sampling=${sampling}`, "polling=0", "header=128"],
     }[table];
     await eventually(
