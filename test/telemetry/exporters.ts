@@ -37,6 +37,8 @@ export interface ExporterKind {
   readonly isSflow: boolean;
   /** Whether it can be told to sample. */
   readonly canSample: boolean;
+  /** It loses most of a flood before it has seen it. */
+  readonly isSlow?: boolean;
   /** Readers that take its records for something else. */
   readonly misreadBy?: readonly string[];
   start(place: ExporterPlace): Promise<Exporter>;
@@ -72,7 +74,7 @@ const softflowd = (version: string, text: string): ExporterKind => ({
 });
 
 const fprobe: ExporterKind = {
-  ...{ name: "fprobe, NetFlow v5", programs: ["fprobe"], isSflow: false, canSample: false },
+  ...{ name: "fprobe, NetFlow v5", programs: ["fprobe"], isSflow: false, canSample: false, isSlow: true },
   async start({ namespace, device, collector = LOOPBACK, port, undo }) {
     const limits = ["-s", "1", "-g", "1", "-d", "1", "-e", "2", "-B", String(4 << 10)];
     // With its messages at its standard output it stays a child of ours.
@@ -125,7 +127,7 @@ const pmacctd = (plugin: "nfprobe" | "sfprobe", version: number, text: string): 
 
 const ovs = (table: "NetFlow" | "IPFIX" | "sFlow", text: string): ExporterKind => ({
   ...{ name: `Open vSwitch, ${text}`, programs: ["ovs-vswitchd", "ovsdb-server", "ovsdb-tool", "ovs-vsctl"] },
-  ...{ isSflow: table === "sFlow", canSample: table !== "NetFlow" },
+  ...{ isSflow: table === "sFlow", canSample: table === "sFlow" },
   // nfcapd 1.7.1 adds up several counters of one record.
   misreadBy: table === "IPFIX" ? ["nfcapd"] : [],
   async start({ namespace, device, collector = LOOPBACK, port, sampling, undo }) {
@@ -147,7 +149,13 @@ const ovs = (table: "NetFlow" | "IPFIX" | "sFlow", text: string): ExporterKind =
     const target = `targets="${collector}:${port}"`;
     const settings = {
       NetFlow: ["active_timeout=1"],
-      IPFIX: [`sampling=${sampling}`, "cache_active_timeout=1", "cache_max_flows=100000"],
+      // Without the second record of each packet, as it leaves.
+      IPFIX: [
+        `sampling=${sampling}`,
+        "other_config:enable-output-sampling=false",
+        "cache_active_timeout=1",
+        "cache_max_flows=100000",
+      ],
       sFlow: ["agent=lo", `sampling=${sampling}`, "polling=0", "header=128"],
     }[table];
     await eventually(
