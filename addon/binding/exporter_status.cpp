@@ -18,7 +18,7 @@ std::uint64_t monotonicMs() {
   return static_cast<std::uint64_t>(duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count());
 }
 
-Napi::Value addressArray(const Napi::Env& env, const Address& address) {
+Napi::Uint8Array addressArray(const Napi::Env& env, const Address& address) {
   auto bytes = Napi::Uint8Array::New(env, address.bytes.size());
   std::copy(address.bytes.begin(), address.bytes.end(), bytes.Data());
   return bytes;

@@ -10,7 +10,7 @@
 namespace floodwall::binding {
 namespace {
 
-constexpr std::uint32_t kPortMax = 65'535;
+constexpr std::uint32_t kUdpPortMax = 65'535;
 constexpr std::uint32_t kAddressBits = 128;
 
 Address addressOf(const Napi::Object& object) {
@@ -62,11 +62,11 @@ ExporterRule ruleOf(const Napi::Object& object) {
 
 FlowOptions flowOptions(const Napi::Object& options) {
   const auto cpus = uint32sOf(options, "cpus", kCpuMax);
-  return {
-      .at = {.address = addressOf(options), .port = static_cast<std::uint16_t>(boundedOf(options, "port", kPortMax))},
-      .threads = uint32Of(options, "threads"),
-      .receiveBuffer = uint32Of(options, "receiveBuffer"),
-      .cpus = {cpus.begin(), cpus.end()}};
+  return {.at = {.address = addressOf(options),
+                 .port = static_cast<std::uint16_t>(boundedOf(options, "port", kUdpPortMax))},
+          .threads = uint32Of(options, "threads"),
+          .receiveBuffer = uint32Of(options, "receiveBuffer"),
+          .cpus = {cpus.begin(), cpus.end()}};
 }
 
 std::vector<ExporterRule> exporterRules(const Napi::Value& value) {

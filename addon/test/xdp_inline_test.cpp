@@ -105,10 +105,12 @@ std::vector<RefusedShape> refusedShapes() {
   wrongVersion[14] = 0x65;
   shortHeader[14] = 0x44;
   wrongVersion6[14] = 0x40;
-  const Bytes threeTags = ethernet(0x88a8) + vlanTag(0x8100) + vlanTag(0x8100) + vlanTag(0x0800);
+  Bytes nineTags = ethernet(0x88a8);
+  for (int i = 0; i < 8; i++) nineTags = nineTags + vlanTag(0x8100);
+  nineTags = nineTags + vlanTag(0x0800);
   return {
       {"a tag that is cut", cut(ethernet(0x8100) + vlanTag(0x0800), 16), INLINE_TRUNCATED_ETHERNET},
-      {"three tags", threeTags + ipv4Packet({}, udp(4000, 53)), INLINE_TOO_MANY_VLAN_TAGS},
+      {"nine tags", nineTags + ipv4Packet({}, udp(4000, 53)), INLINE_TOO_MANY_VLAN_TAGS},
       {"ARP", padded(ethernet(0x0806)), INLINE_NOT_IP},
       {"an IPv4 header that is cut", cut(ipv4Frame, 14 + 19), INLINE_TRUNCATED_IPV4},
       {"IPv4 of another version", wrongVersion, INLINE_BAD_IPV4_HEADER},

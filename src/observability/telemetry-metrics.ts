@@ -85,7 +85,8 @@ export class TelemetryMetrics extends MetricGroup {
   }
 
   setListeners(listeners: readonly ListenerReading[]): void {
-    for (const metric of [this.#datagrams, this.#bytes, this.#dropped, this.#bufferUsed, this.#adjusted]) metric.reset();
+    for (const metric of [this.#datagrams, this.#bytes, this.#dropped, this.#bufferUsed, this.#adjusted])
+      metric.reset();
     for (const { listen, datagrams, bytes, overruns, refused, withoutRoom, ...buffer } of listeners) {
       this.#datagrams.inc({ listen }, datagrams);
       this.#bytes.inc({ listen }, bytes);

@@ -153,6 +153,11 @@ export class Floodwall {
       apply: (next, originOf) => this.#apply(next, originOf),
     });
     metrics.beforeScrape(() => fillMetrics(metrics, this));
+    this.#listen(options);
+  }
+
+  /** In the order in which each event is told. */
+  #listen({ log, metrics, clock }: FloodwallOptions): void {
     this.onAttackEvent((event) => this.#keepAttack(event));
     this.onAttackEvent((event) => logAttack(log, event));
     this.onAttackEvent((event) => countAttack(metrics.detection, event));
