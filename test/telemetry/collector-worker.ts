@@ -52,7 +52,13 @@ process.exit(0);
 function ruleOf(text: string): ExporterRule {
   const { address, length } = { address: prefix(text).address, length: mappedLength(prefix(text)) };
   return {
-    ...{ address: addressToBytes(address), length, name: text, samplingRate: null, direction: "both" },
+    ...{
+      address: addressToBytes(address),
+      length,
+      name: text,
+      samplingRate: null,
+      direction: options.direction ?? "both",
+    },
     ...{ external: null, internal: null, site: null, silentAfterMs: 60_000, decapsulate: [] },
   };
 }

@@ -1,6 +1,6 @@
 /** Our collector of flow records in a process of its own, for tests and benches: the addon's source and engine. */
 import { join } from "node:path";
-import type { ExporterStatus } from "../../src/dataplane/native-flow.d.ts";
+import type { ExporterRule, ExporterStatus } from "../../src/dataplane/native-flow.d.ts";
 import { LineProcess } from "../fixtures/line-process.ts";
 import type { Namespace } from "../lab/namespaces.ts";
 
@@ -15,6 +15,8 @@ export interface CollectorOptions {
   readonly networks: readonly string[];
   /** Prefixes of those that may send. */
   readonly exporters: readonly string[];
+  /** Which records count; `both` where it is absent, as other readers do. */
+  readonly direction?: ExporterRule["direction"];
   /** Bytes. */
   readonly receiveBuffer: number;
   readonly threads?: number;

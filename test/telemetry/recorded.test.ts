@@ -60,3 +60,30 @@ test.skipIf(namespacesUnavailable() !== null)("recorded datagrams of real export
     await undo.all();
   }
 });
+
+test.skipIf(namespacesUnavailable() !== null)(
+  "a packet that is reported as it comes in and as it leaves counts once",
+  async () => {
+    const undo = new Undo();
+    const namespaces = new Namespaces();
+    undo.add(() => namespaces.close());
+    try {
+      const namespace = namespaces.add("collector");
+      const options = { port: PORT, networks: ["203.0.113.0/24"], exporters: ["127.0.4.0/24"], receiveBuffer: 4 << 20 };
+      const collector = await Collector.start(namespace, { ...options, direction: "ingress", keepsTotals: false });
+      undo.add(() => collector.stop());
+      const file = join(FOLDER, "open-vswitch-ipfix.flows");
+      const command = namespace.command([
+        process.execPath,
+        join(import.meta.dir, "flow-replay.ts"),
+        String(PORT),
+        file,
+      ]);
+      await outputOf({ name: "replay", command });
+      const { exporters } = await collector.counts();
+      expect(exporters[0]).toMatchObject({ records: 11, counted: 7, leftOut: { direction: 4 } });
+    } finally {
+      await undo.all();
+    }
+  },
+);
