@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "collector/shared_exporters.h"
+#include "collector/engine_exporters.h"
 #include "count/engine.h"
 #include "source_handle.h"
 
@@ -61,7 +61,7 @@ class EngineHandle : public Napi::ObjectWrap<EngineHandle> {
   bool hasCaptureClock_ = false;
   std::shared_ptr<Engine> engine_;
   std::unique_ptr<Networks> networks_;
-  std::shared_ptr<SharedExporters> exporters_ = std::make_shared<SharedExporters>();
+  std::shared_ptr<EngineExporters> exporters_ = std::make_shared<EngineExporters>();
   std::shared_ptr<bool> isTicking_ = std::make_shared<bool>(false);
   std::vector<std::shared_ptr<SourceSlot>> sources_;
   std::vector<std::shared_ptr<ReplaySlot>> replays_;

@@ -156,7 +156,6 @@ export class Floodwall {
     this.#listen(options);
   }
 
-  /** In the order in which each event is told. */
   #listen({ log, metrics, clock }: FloodwallOptions): void {
     this.onAttackEvent((event) => this.#keepAttack(event));
     this.onAttackEvent((event) => logAttack(log, event));
@@ -354,8 +353,7 @@ export class Floodwall {
       ...this.#options,
       config: config.telemetry,
       read: () => packetPath.flowReadings() ?? { listeners: [], exporters: [] },
-      limiter: this.#limiter,
-      metrics: this.#options.metrics.telemetry,
+      ...{ limiter: this.#limiter, metrics: this.#options.metrics.telemetry },
     });
   }
 

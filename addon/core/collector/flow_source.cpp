@@ -90,7 +90,7 @@ std::vector<QueueStats> FlowSession::drops() const {
 
 class UdpFlowSource final : public FlowSource {
  public:
-  UdpFlowSource(FlowOptions options, std::vector<ExporterRule> rules, std::shared_ptr<SharedExporters> shared,
+  UdpFlowSource(FlowOptions options, std::vector<ExporterRule> rules, std::shared_ptr<EngineExporters> shared,
                 AddShard addShard)
       : shared_(std::move(shared)), supervised_(begin(std::move(options), std::move(rules), std::move(addShard))) {}
 
@@ -104,7 +104,7 @@ class UdpFlowSource final : public FlowSource {
  private:
   std::unique_ptr<SupervisedSource> begin(FlowOptions options, std::vector<ExporterRule> rules, AddShard addShard);
 
-  std::shared_ptr<SharedExporters> shared_;
+  std::shared_ptr<EngineExporters> shared_;
   FlowState state_;
   // Last, since its sessions use the state.
   std::unique_ptr<SupervisedSource> supervised_;
@@ -157,7 +157,7 @@ FlowReceiverStatus UdpFlowSource::receiver() const {
 }  // namespace
 
 std::unique_ptr<FlowSource> openFlowSource(FlowOptions options, std::vector<ExporterRule> rules,
-                                           std::shared_ptr<SharedExporters> shared, AddShard addShard) {
+                                           std::shared_ptr<EngineExporters> shared, AddShard addShard) {
   return std::make_unique<UdpFlowSource>(std::move(options), std::move(rules), std::move(shared), std::move(addShard));
 }
 

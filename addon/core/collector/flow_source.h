@@ -8,11 +8,11 @@
 
 #include "capture/capture_source.h"
 #include "capture/supervised_source.h"
+#include "collector/engine_exporters.h"
 #include "collector/exporter.h"
 #include "collector/exporter_rules.h"
 #include "collector/exporter_table.h"
 #include "collector/flow_socket.h"
-#include "collector/shared_exporters.h"
 
 namespace floodwall {
 
@@ -51,6 +51,6 @@ class FlowSource : public CaptureSource {
 
 /// Throws SourceError, or std::out_of_range that names the option.
 [[nodiscard]] std::unique_ptr<FlowSource> openFlowSource(FlowOptions options, std::vector<ExporterRule> rules,
-                                                         std::shared_ptr<SharedExporters> shared, AddShard addShard);
+                                                         std::shared_ptr<EngineExporters> shared, AddShard addShard);
 
 }  // namespace floodwall

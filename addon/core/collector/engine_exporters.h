@@ -6,7 +6,7 @@
 
 namespace floodwall {
 
-struct SharedExporters {
+struct EngineExporters {
   SitePresence presence;
   ExporterNumbers numbers;
 };
