@@ -93,7 +93,10 @@ void Engine::takeSettings(std::uint64_t nowNs) {
 
 /// From the first fold on that finds a shard with sampled traffic.
 void Engine::keepErrors() {
-  errorTime_ = SamplingError::timeOf(nowNs_, std::uint64_t{options_.windowMs} * 1'000'000);
+  {
+    const std::scoped_lock held(lock_);
+    errorTime_ = SamplingError::timeOf(nowNs_, std::uint64_t{options_.windowMs} * 1'000'000);
+  }
   const auto isWide = [](const std::unique_ptr<ShardLedger>& ledger) { return ledger->shard->isWide(); };
   if (errors_ != nullptr || std::none_of(ledgers_.begin(), ledgers_.end(), isWide)) return;
   auto errors = std::make_unique<SamplingErrors>(sums_.hosts(), options_.countOutgoing);
