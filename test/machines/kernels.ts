@@ -84,7 +84,11 @@ async function main(): Promise<number> {
   const rows: Row[] = [];
   if (values.short) {
     // Side by side: their work is of one thread each.
-    rows.push(...(await Promise.all(kernels.map((kernel) => run(kernel, PROGRAMS_ONLY.has(kernel.suite) ? PROGRAMS_STEP : SHORT_STEP)))));
+    rows.push(
+      ...(await Promise.all(
+        kernels.map((kernel) => run(kernel, PROGRAMS_ONLY.has(kernel.suite) ? PROGRAMS_STEP : SHORT_STEP)),
+      )),
+    );
   } else {
     const steps = STEPS.filter(({ name }) => (values.step ?? name) === name);
     for (const kernel of kernels) for (const step of steps) rows.push(await run(kernel, step));
