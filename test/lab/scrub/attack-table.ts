@@ -43,6 +43,10 @@ async function main(): Promise<number> {
     const wanted = jobs.filter(({ name }) => name.includes(values.only ?? ""));
     if (wanted.length > 0) results.push([section, await rowsOf(wanted)]);
   }
+  if (results.length === 0) {
+    console.error(`no attack has ${values.only} in its name: see docs/operations/measured-attacks.md for the names`);
+    return 2;
+  }
   for (const [section, rows] of results) {
     console.log(`\n${section}\n${textTable([HEAD, ...rows.map(({ cells }) => cells)], () => false)}`);
   }

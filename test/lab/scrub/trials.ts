@@ -144,7 +144,6 @@ const FAULTS: readonly Trial[] = [
     attack: besides(syn, connections({ addresses: 50_000, perSecond: 300 })),
     except: REAL_SOURCES,
     fault: async () => {},
-    known: "sources that were learned make room for those that proved their address",
   },
 ];
 
