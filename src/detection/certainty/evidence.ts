@@ -18,6 +18,7 @@ interface Sum extends Window {
   readonly perWindow: number;
   /** When the next window is over that has no samples in common with the ones before, monotonic ms. */
   readonly dueMs: number;
+  readonly windows: number;
 }
 
 /** What begins a sum: otherwise every host with one sample would have one. */
@@ -50,6 +51,11 @@ export class Evidence<Key> {
     return this.#sums.keys();
   }
 
+  /** The keys that have a second window, or a window before `monotonicMs`. */
+  *keysDueBefore(monotonicMs: number): Generator<Key> {
+    for (const [key, { dueMs, windows }] of this.#sums) if (windows > 1 || dueMs <= monotonicMs) yield key;
+  }
+
   /** The metric whose sum for this key is waiting for a window at `monotonicMs`; null: none is. */
   due(key: Key, monotonicMs: number): number | null {
     const sum = this.#sums.get(key);
@@ -63,7 +69,7 @@ export class Evidence<Key> {
       this.refused++;
       return;
     }
-    this.#sums.set(key, { metric, seen, expected, perWindow: expected, dueMs: nowMs + windowMs });
+    this.#sums.set(key, { metric, seen, expected, perWindow: expected, dueMs: nowMs + windowMs, windows: 1 });
     this.#hasChanged = true;
   }
 
@@ -80,7 +86,10 @@ export class Evidence<Key> {
     // A reload may have switched the metric's threshold off.
     const isCertain = perWindow > 0 && rule.isCertain({ seen, expected });
     if (isCertain || perWindow === 0 || seen <= expected) this.delete(key);
-    else this.#sums.set(key, { metric: sum.metric, seen, expected, perWindow, dueMs: at.nowMs + at.windowMs });
+    else {
+      const dueMs = at.nowMs + at.windowMs;
+      this.#sums.set(key, { metric: sum.metric, seen, expected, perWindow, dueMs, windows: sum.windows + 1 });
+    }
     return isCertain;
   }
 

@@ -69,6 +69,9 @@ interface Judgement {
   readonly replaceable: ReplaceableAttacks;
 }
 
+/** Ticks before its window ends in which a doubtful host is watched: it is by the next fold. */
+const WATCHED_TICKS = 3;
+
 export class Detector {
   #policy: DetectionPolicy;
   readonly #newId: () => string;
@@ -89,6 +92,8 @@ export class Detector {
   readonly #doubts = new Evidence<string>(DOUBTFUL_TARGETS_MAX);
   /** The hosts among them. */
   #doubted = new AddressIndex();
+  /** Those whose next window is about to end: until then they are judged between ticks, as hosts that rise. */
+  #watchedDoubts: readonly string[] = [];
   /** Detections refused because the table was full, and attacks ended early for larger ones. */
   refused = 0;
   replaced = 0;
@@ -116,8 +121,13 @@ export class Detector {
 
   /** Hosts above a threshold that are no attacks yet: they are counted tick by tick, and judged in every tick. */
   suspectedHosts(): IpAddress[] {
-    const keys = [...this.#suspects.keys(), ...this.#doubts.keys()].slice(0, ACTIVE_ATTACKS_MAX);
+    const keys = [...this.#suspects.keys(), ...this.#watchedDoubts].slice(0, ACTIVE_ATTACKS_MAX);
     return keys.flatMap((key) => hostOf(key) ?? []);
+  }
+
+  /** Hosts and hostgroups whose windows are added up. */
+  get doubts(): number {
+    return this.#doubts.size;
   }
 
   /** Windows of estimated rates above a threshold that were judged by themselves only, for want of room. */
@@ -152,6 +162,7 @@ export class Detector {
     this.#suspects = judgement.suspects;
     this.meters.keepSuspects(this.#suspects);
     this.#doubts.addSilence(this.#rule, this.#windowAt(now));
+    this.#watchedDoubts = [...this.#doubts.keysDueBefore(now.monotonicMs + WATCHED_TICKS * this.#policy.tickMs)];
     if (this.#doubts.hasChanged())
       this.#doubted = new AddressIndex([...this.#doubts.keys()].flatMap((key) => hostOf(key) ?? []));
     return judgement.changes;
