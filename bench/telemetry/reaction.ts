@@ -5,6 +5,7 @@
  * had come that the threshold was passed with the stated confidence.
  */
 
+import { CONFIDENCE_DEFAULT } from "../../src/config/sections/schema.ts";
 import { eventually } from "../../test/fixtures/service.ts";
 import { type Namespace, Namespaces, namespacesUnavailable } from "../../test/lab/namespaces.ts";
 import { FLOW_PORT, LabWorld, THRESHOLD_PPS } from "../../test/telemetry/lab-world.ts";
@@ -23,8 +24,6 @@ const LEVELS = [
 ] as const;
 type Level = (typeof LEVELS)[number];
 const WINDOW_SECONDS = 1;
-/** The service's default: how sure it is that the rate is above the threshold. */
-const CONFIDENCE = 0.999999;
 const NETWORK = "203.0.113.0/24";
 const LENGTHS = { whole: 20, quick: 3 };
 const BOUND_MS = 15_000;
@@ -79,12 +78,12 @@ async function attackAll(stack: Stack, attacks: number, into: Reaction[][], seco
   }
 }
 
-/** The first sample that shows it: so many in a window are less likely than 1 - CONFIDENCE at the threshold itself. */
+/** The first sample that shows it: so many in a window are less likely than 1 - the confidence of the service at the threshold itself. */
 export function samplesNeeded(sampling: number): number {
   const mean = (THRESHOLD_PPS * WINDOW_SECONDS) / sampling;
   if (sampling === 1) return mean + 1;
   let [term, below, samples] = [Math.exp(-mean), 0, 0];
-  while (1 - below > 1 - CONFIDENCE) {
+  while (1 - below > 1 - CONFIDENCE_DEFAULT) {
     below += term;
     samples++;
     term *= mean / samples;

@@ -129,7 +129,7 @@ const Capture = described(
 /** Beyond the maximum, a probability has no digits left beside 1. */
 const CONFIDENCE_MIN = 0.9;
 const CONFIDENCE_MAX = 0.999_999_999_999;
-const CONFIDENCE_DEFAULT = 0.999_999_99;
+export const CONFIDENCE_DEFAULT = 0.999_999_99;
 
 const Detection = described(
   Type.Object(
