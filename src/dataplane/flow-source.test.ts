@@ -86,7 +86,7 @@ test("sampled packets are taken out of tunnels as the rule says, where a host of
   expect(hosts[VICTIM]?.packets).toBe(10 * frames.length);
   expect(hosts[OTHER]).toEqual({ packets: 10, bytes: 10 * outer.length });
   const records = new HeaderRecords(8);
-  const kept = receiver.engine.readSamples(addressToBytes(VICTIM), records.bytes);
+  const kept = receiver.engine.readSamples(addressToBytes(address(VICTIM)), records.bytes);
   expect(kept).toBe(frames.length);
   for (let i = 0; i < kept; i++) expect(records.frame(i).slice(14, 14 + 20)).toEqual(inside.bytes.slice(0, 20));
 });
