@@ -106,7 +106,7 @@ export const TUNNEL_SENDERS_MAX = 256;
 export const FLOW_LISTENERS_MAX = 16;
 export const SILENT_SECONDS_MAX = 86_400;
 /** One sampled packet in so many: the largest of sFlow (version 5, 24 bits). */
-export const SAMPLING_RATE_MAX = 16_777_215;
+export const EXPORTER_SAMPLING_RATE_MAX = 16_777_215;
 /** Exporters with metrics of their own; those of all others together have one name. */
 export const MEASURED_EXPORTERS_MAX = 256;
 /** How often exporters are read, ms; longer if reading takes long. */

@@ -9,7 +9,7 @@ import {
   INTERFACE_PATTERNS_MAX,
   RECEIVE_BUFFER_MAX,
 } from "../../dataplane/native-constants.ts";
-import { FLOW_LISTENERS_MAX, SAMPLING_RATE_MAX, SILENT_SECONDS_MAX } from "../../limits.ts";
+import { EXPORTER_SAMPLING_RATE_MAX, FLOW_LISTENERS_MAX, SILENT_SECONDS_MAX } from "../../limits.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import { closed, described, integer, list, oneOf, text } from "../load/schema-forms.ts";
@@ -76,7 +76,7 @@ const Exporter = Type.Object(
     ),
     name: described(text("exporterName"), "The name by which it is shown and in the metrics, unique."),
     sampling_rate: described(
-      Type.Optional(integer(1, SAMPLING_RATE_MAX)),
+      Type.Optional(integer(1, EXPORTER_SAMPLING_RATE_MAX)),
       "One packet in so many is sampled, in place of what the exporter says. Only for exporters that do not say it, or say it wrongly.",
       { ifAbsent: "what the exporter says" },
     ),
