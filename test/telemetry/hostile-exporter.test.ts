@@ -16,7 +16,10 @@ const OPTIONS = { port: PORT, networks: ["203.0.113.0/24"], exporters: ["127.0.1
 const HEADER_BYTES = 14;
 const MEMORY_MAX = 64 << 20;
 
-describe.skipIf(namespacesUnavailable() !== null)("a hostile exporter", () => {
+const unavailable = namespacesUnavailable();
+const skipped = unavailable === null ? "" : ` (skipped: ${unavailable})`;
+
+describe.skipIf(unavailable !== null)(`a hostile exporter${skipped}`, () => {
   const undo = new Undo();
   let namespace: Namespace;
   let collector: Collector;

@@ -23,7 +23,10 @@ const EXPECTED: Readonly<Record<string, readonly [records: number, samplingRate:
   "softflowd-netflow9.flows": [30, 2],
 };
 
-test.skipIf(namespacesUnavailable() !== null)("recorded datagrams of real exporters are understood whole", async () => {
+const unavailable = namespacesUnavailable();
+const skipped = unavailable === null ? "" : ` (skipped: ${unavailable})`;
+
+test.skipIf(unavailable !== null)(`recorded datagrams of real exporters are understood whole${skipped}`, async () => {
   const undo = new Undo();
   const namespaces = new Namespaces();
   undo.add(() => namespaces.close());
@@ -61,8 +64,8 @@ test.skipIf(namespacesUnavailable() !== null)("recorded datagrams of real export
   }
 });
 
-test.skipIf(namespacesUnavailable() !== null)(
-  "a packet that is reported as it comes in and as it leaves counts once",
+test.skipIf(unavailable !== null)(
+  `a packet that is reported as it comes in and as it leaves counts once${skipped}`,
   async () => {
     const undo = new Undo();
     const namespaces = new Namespaces();
