@@ -38,7 +38,7 @@ BUILD_PACKAGES := g++ clang llvm bpftool libbpf-dev libxdp-dev libpcap-dev $(if 
 RUN_PACKAGES := gobgpd procps
 LAB_PACKAGES := iproute2 bird2 socat
 MACHINE_PACKAGES := qemu-system-x86 busybox-static kmod cpio xz-utils e2fsprogs
-TEST_PACKAGES := doctest-dev libclang-rt-dev prometheus openssl curl nginx systemd chromium knot knot-dnsutils \
+TEST_PACKAGES := doctest-dev libclang-rt-dev prometheus openssl curl nginx systemd chromium knot knot-dnsutils tshark \
   softflowd fprobe pmacct nfdump nfdump-sflow \
   $(MACHINE_PACKAGES) ethtool --if-available clickhouse-server
 CHECK_PACKAGES := clang-format clang-tidy
@@ -103,6 +103,7 @@ mutants: setup
 fuzz: setup $(STAMPS)/test-packages
 	@$(MAKE) -C addon -j$(JOBS) fuzz
 	build/addon/fuzz_packet_parser -max_total_time=$${SECONDS_TO_FUZZ:-1800} -max_len=512 -print_final_stats=1
+	build/addon/fuzz_flow_mutations $${DATAGRAMS_TO_FUZZ:-1000000000} test/telemetry/recorded/*.flows
 	build/addon/fuzz_flow_decoder -max_total_time=$${SECONDS_TO_FUZZ:-1800} -max_len=2048 -print_final_stats=1
 	$(BUN) test/fuzz-http.ts --requests 100000
 

@@ -2,42 +2,14 @@
 // sound, so that the fuzzer need not find headers and lengths first: all of it, the message, or nothing. Each datagram
 // is in memory of its exact size, so that the address sanitizer sees each read beyond it.
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 #include <vector>
 
-#include "flow/flow_bounds.h"
-#include "flow/flow_exporter.h"
+#include "checked_records.h"
 
 namespace {
 
 using namespace floodwall;
-
-void check(bool holds) {
-  if (!holds) std::abort();
-}
-
-class Checked final : public RecordSink {
- public:
-  void take(std::span<FlowRecord> records) override {
-    check(!records.empty() && records.size() <= kBatch);
-    for (const FlowRecord& record : records) {
-      const Packet& packet = record.packet;
-      check(record.packets > 0 && record.bytes > 0);
-      check(packet.wire > 0 && packet.transport <= Class::other);
-      check(!packet.isSyn || packet.transport == Class::tcp);
-      check(!packet.isLaterFragment || (packet.isFragment && packet.sourcePort == 0 && packet.destinationPort == 0));
-      check(record.countsIncoming && record.countsOutgoing);
-      // Reads all of it.
-      std::uint8_t all = 0;
-      for (std::uint32_t i = 0; i < record.headerBytes; i++) all |= record.header[i];
-      seen = seen + all;
-      taken++;
-    }
-  }
-  std::uint64_t taken = 0;
-  volatile std::uint32_t seen = 0;
-};
 
 /// What the fuzzer gave, from the front; zeros after its end.
 class Input {
@@ -132,7 +104,7 @@ Bytes message(Input& input, std::uint8_t kind, std::uint32_t number) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   FlowExporter exporter;
-  Checked sink;
+  fuzz::CheckedRecords sink;
   Input input(data, size);
   std::uint64_t nowMs = 1'700'000'000'000;
   for (std::uint32_t number = 0; number < 8 && !input.isEmpty(); number++) {
@@ -142,11 +114,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     exporter.decode({exact.get(), made.size()}, nowMs, sink);
     nowMs += number == 5 ? kWaitingMs + 1 : 10;
   }
-  FlowExporterStatus status;
-  exporter.statusInto(status);
-  check(status.counts.records == sink.taken);
-  check(status.waitingBytes <= kWaitingBytesMax && status.templates <= kTemplatesMax);
-  check(status.undecoded.size() <= kUndecodedReasonsMax);
-  for (const UndecodedReason& reason : status.undecoded) check(!Undecoded::textOf(reason).empty());
+  fuzz::checkStatus(exporter, sink.taken);
   return 0;
 }

@@ -89,6 +89,29 @@ inline Bytes ipv4Udp(std::size_t payload = 20, const Ipv4Fields& fields = {}) {
 }
 inline Bytes ipv6Udp(std::size_t payload = 20) { return ipv6Packet({}, udp(1234, 53, payload)); }
 
+/// With a valid checksum, whatever the family.
+inline Bytes tcpPacket(bool isIpv4, std::uint8_t flags, const Bytes& options, bool isReturning = false) {
+  Bytes segment = tcp(443, 40'000, flags);
+  segment[12] = static_cast<std::uint8_t>((20 + options.size()) / 4 << 4);
+  append(segment, options);
+  const std::uint32_t length = static_cast<std::uint32_t>(segment.size());
+  Bytes packet;
+  if (isIpv4) {
+    packet = isReturning ? ipv4Packet({.source = kProtected + 1, .destination = 0xc6336407, .protocol = 6}, segment)
+                         : ipv4Packet({.protocol = 6}, segment);
+  } else {
+    packet = ipv6Packet({.nextHeader = 6}, segment);
+  }
+  const std::size_t addresses = isIpv4 ? 12 : 8, at = isIpv4 ? 20 : 40;
+  const auto pseudo = static_cast<std::uint16_t>(~checksumOf(packet, addresses, at - addresses));
+  set16(packet, at + 16, checksumOf(packet, at, length, pseudo + 6 + length));
+  return isIpv4 ? sealed(packet) : packet;
+}
+/// The option that names the largest segment.
+inline Bytes mss(std::uint16_t value) {
+  return {2, 4, static_cast<std::uint8_t>(value >> 8), static_cast<std::uint8_t>(value)};
+}
+
 struct ForwardBox {
   explicit ForwardBox(const std::vector<ForwardTunnel>& tunnels = {}, std::uint32_t answersPerSecond = 0)
       : ForwardBox(prepared(), tunnels, answersPerSecond) {}

@@ -83,34 +83,12 @@ Bytes expected(const TunnelFields& tunnel, const Bytes& packet, std::uint8_t tra
                             : leaving(0x86dd, outer6(protocol, trafficClass, over));
 }
 
-/// With a valid checksum, whatever the family.
-Bytes tcpPacket(bool isIpv4, std::uint8_t flags, const Bytes& options, bool isReturning = false) {
-  Bytes segment = tcp(443, 40'000, flags);
-  segment[12] = static_cast<std::uint8_t>((20 + options.size()) / 4 << 4);
-  append(segment, options);
-  const std::uint32_t length = static_cast<std::uint32_t>(segment.size());
-  Bytes packet;
-  if (isIpv4) {
-    packet = isReturning ? ipv4Packet({.source = kProtected + 1, .destination = 0xc6336407, .protocol = 6}, segment)
-                         : ipv4Packet({.protocol = 6}, segment);
-  } else {
-    packet = ipv6Packet({.nextHeader = 6}, segment);
-  }
-  const std::size_t addresses = isIpv4 ? 12 : 8, at = isIpv4 ? 20 : 40;
-  const auto pseudo = static_cast<std::uint16_t>(~checksumOf(packet, addresses, at - addresses));
-  set16(packet, at + 16, checksumOf(packet, at, length, pseudo + 6 + length));
-  return isIpv4 ? sealed(packet) : packet;
-}
 bool isTcpWhole(const Bytes& packet) {
   const bool isIpv4 = packet.at(0) >> 4 == 4;
   const std::size_t addresses = isIpv4 ? 12 : 8, at = isIpv4 ? 20 : 40;
   const auto length = static_cast<std::uint32_t>(packet.size() - at);
   const auto pseudo = static_cast<std::uint16_t>(~checksumOf(packet, addresses, at - addresses));
   return checksumOf(packet, at, length, pseudo + 6 + length) == 0;
-}
-
-Bytes mss(std::uint16_t value) {
-  return {2, 4, static_cast<std::uint8_t>(value >> 8), static_cast<std::uint8_t>(value)};
 }
 
 Bytes sliced(const Bytes& bytes, std::size_t from) {
