@@ -4,6 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
+import { Glob } from "bun";
 import { withoutNode } from "./fixtures/programs.ts";
 import { StolenTime } from "./fixtures/stolen-time.ts";
 import { bunTest, type Counts, doctest, failedFiles, one, reasons } from "./run-report.ts";
@@ -29,7 +30,9 @@ interface Timed {
   readonly stolenShare: number;
 }
 
-const FUZZ_SECONDS = 30;
+const FUZZ_SECONDS = 10;
+/** Of each protocol; `make fuzz` has 10^9. */
+const MUTATED_DATAGRAMS = 1_000_000;
 /** For libFuzzer: findings and the number of runs, instead of a line for each new path. */
 const QUIET = ["-verbosity=0", "-print_final_stats=1"];
 /** The share of CPU time that a hypervisor gave to others: above it, the machine may have stood still for seconds. */
@@ -56,9 +59,21 @@ const truth = [bun, "test/lab/truth/truth.ts", "--floods", "8", "--lengths", "0.
 
 const native = "native unit tests (ASan, UBSan)";
 const fuzz = [`-max_total_time=${FUZZ_SECONDS}`, "-max_len=512", ...QUIET];
-/** The steps of one row run at the same time: each uses one core, and none depends on time. */
+const recorded = [...new Glob("test/telemetry/recorded/*.flows").scanSync()];
+
+/** Tests that spend their time on the timers of routers and on parked requests: one after the other, beside all others. */
+const WAITING = ["test/contract/", "src/bgp/", "test/deploy/nginx.test.ts"];
+const notWaiting = WAITING.map((path) => `--path-ignore-patterns=${path.endsWith("/") ? `${path}**` : path}`);
+
+/** The steps of one row run at the same time: what computes is none that depends on time. */
 const STEPS: readonly (readonly Step[])[] = [
-  [{ name: "native tests: build", command: ["make", "-C", "addon", jobs, "unit", "unit-tsan", "fuzz"], counts: one }],
+  [
+    {
+      name: "native tests: build",
+      command: ["make", "-C", "addon", jobs, "unit", "unit-tsan", "fuzz-short"],
+      counts: one,
+    },
+  ],
   [
     {
       name: "stock kernels: every program, packets of every kind",
@@ -78,24 +93,32 @@ const STEPS: readonly (readonly Step[])[] = [
       counts: one,
     },
     {
-      name: `flow decoders, fuzzed for ${FUZZ_SECONDS} s`,
-      command: ["build/addon/fuzz_flow_decoder", ...fuzz, "-max_len=2048"],
+      name: `flow decoders: ${MUTATED_DATAGRAMS.toLocaleString("en-US")} datagrams with mutations of each protocol`,
+      command: ["build/addon/fuzz_flow_mutations", String(MUTATED_DATAGRAMS), ...recorded],
       counts: one,
     },
   ],
   [
     {
       name: "TypeScript tests",
-      // One more than cores: half of their time is waiting for speakers, nodes and pages.
-      command: [...bunTests, `--parallel=${Math.min(4, availableParallelism() + 1)}`],
+      // One more than cores: they wait at times.
+      command: [...bunTests, `--parallel=${Math.min(4, availableParallelism() + 1)}`, ...notWaiting],
+      counts: bunTest,
+      again: failedFilesAgain,
+    },
+    {
+      name: "TypeScript tests that wait for others",
+      command: [...bunTests, "--parallel=1", ...WAITING],
       counts: bunTest,
       again: failedFilesAgain,
     },
   ],
-  [{ name: "the lab, once", command: lab, counts: one, again: () => lab }],
+  [
+    { name: "the lab, once", command: lab, counts: one, again: () => lab },
+    { name: "soak, short form", command: soak, counts: one, again: () => soak },
+  ],
   [{ name: "the scrubbing lab, short form", command: scrubLab, counts: one, again: () => scrubLab }],
   [{ name: "the dashboard's truth, short form", command: truth, counts: one, again: () => truth }],
-  [{ name: "soak, short form", command: soak, counts: one, again: () => soak }],
 ];
 
 let passed = 0;
@@ -106,7 +129,7 @@ const failures: string[] = [];
 const repeated: string[] = [];
 for (const steps of STEPS) {
   for (const { name } of steps) console.log(`\n== ${name}`);
-  const results = await Promise.all(steps.map((step) => timed(step, steps.length > 1)));
+  const results = await Promise.all(steps.map((step, i) => timed(step, i > 0)));
   for (const [i, step] of steps.entries()) await judge(step, results[i] as Timed);
 }
 show("skipped", skipped);
@@ -116,12 +139,12 @@ const whenRepeated = passedAgain === 0 ? "" : ` (${passedAgain} of them when rep
 console.log(`\n${passed} passed${whenRepeated}, ${failed} failed, ${skipped.length} skipped`);
 process.exit(failed === 0 ? 0 : 1);
 
-/** With the share of CPU time that was stolen meanwhile. Beside others its output is shown when it ends. */
-async function timed(step: Step, isBesideOthers: boolean): Promise<Timed> {
+/** With the share of CPU time that was stolen meanwhile. The output of one that is silent is shown when it ends. */
+async function timed(step: Step, isSilent: boolean): Promise<Timed> {
   const stolen = new StolenTime();
   const began = performance.now();
-  const result = await run(step, step.command, isBesideOthers);
-  if (isBesideOthers) process.stdout.write(`\n== ${step.name}\n${result.output}`);
+  const result = await run(step, step.command, isSilent);
+  if (isSilent) process.stdout.write(`\n== ${step.name}\n${result.output}`);
   console.log(`== ${Math.round((performance.now() - began) / 1000)} s: ${step.name}`);
   return { result, stolenShare: stolen.share };
 }
