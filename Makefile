@@ -1,6 +1,6 @@
 # All tasks of the project. `make start` shows Floodwall at work, `make test` tests it; both install what is missing.
 #   setup  packages, npm modules, native code       check  format, lint, types       bench  speed, beside alternatives
-#   lab    the demonstration once, as a test        soak   15 minutes of floods      fuzz   parser, decoders and API, for long
+#   lab    the demonstration once, as a test        soak   15 minutes of floods      fuzz   parser, decoders and API, for long (SECONDS_TO_FUZZ=…, DATAGRAMS_TO_FUZZ=…)
 #   truth  the words on the dashboard against BIRD and API, through 200 floods (FLOODS=…, SEED=…)
 #   lab-scrub  a flood diverted to a scrub node, and a user's requests to the same victim beside it
 #   lab-attacks  attacks of many kinds and faults on a box that scrubs, beside users of the victim, as a table (ONLY=text, CAPTURES=FOLDER)
@@ -44,7 +44,7 @@ TEST_PACKAGES := doctest-dev libclang-rt-dev prometheus openssl curl nginx syste
 CHECK_PACKAGES := clang-format clang-tidy
 DEB_PACKAGES := dpkg-dev binutils adduser
 BENCH_PACKAGES := nftables fastnetmon wrk
-TELEMETRY_PACKAGES := openvswitch-switch
+TELEMETRY_PACKAGES := openvswitch-switch fastnetmon
 ATTACK_PACKAGES := hping3 nftables wrk openssh-client openssh-server iperf3 dnsperf tcpreplay
 FRESH_PACKAGES := debootstrap $(MACHINE_PACKAGES)
 

@@ -20,6 +20,8 @@ export interface FastNetMonOptions {
   readonly flows?: { readonly kind: "netflow" | "sflow"; readonly port: number };
   readonly network: string;
   readonly thresholdPps: number;
+  /** It tells a Graphite server at this port of its namespace the rates of all hosts, once a second; default: none. */
+  readonly graphitePort?: number;
   /** Default: any. */
   readonly cpu?: number;
   /** Runs it: with another priority, say. */
@@ -126,6 +128,11 @@ function configure({ flows, ...options }: FastNetMonOptions, directory: string):
     disable_usage_report: "on",
     ...(options.interface !== undefined && { mirror_afpacket: "on", interfaces: options.interface }),
     ...(flows !== undefined && { [flows.kind]: "on", [`${flows.kind}_port`]: String(flows.port) }),
+    ...(options.graphitePort !== undefined && {
+      ...{ graphite: "on", graphite_host: "127.0.0.1", graphite_port: String(options.graphitePort) },
+      // Rates of the last second, nearly.
+      ...{ graphite_push_period: "1", average_calculation_time: "1" },
+    }),
     networks_list_path: join(directory, "networks"),
     white_list_path: join(directory, "whitelist"),
     threshold_pps: String(options.thresholdPps),

@@ -32,8 +32,11 @@ struct sample_record {
   /* 1: made of a flow record; the frame has its addresses, protocol, ports, TCP flags and length, and no more. */
   __u8 is_made;
   __u8 reserved[3];
+  /* The source's autonomous system, as the exporter has it; 0: not known. */
+  __u32 source_as;
+  __u32 reserved2;
 };
-FLOODWALL_ABI_ASSERT(sizeof(struct sample_record) == 160);
+FLOODWALL_ABI_ASSERT(sizeof(struct sample_record) == 168);
 
 /* The length of a prefix that a rule does not have. */
 #define RECORD_NO_PREFIX 255

@@ -178,7 +178,8 @@ void printRecords() {
                            {"frame", offsetof(sample_record, frame)},
                            {"frameBytes", sizeof(sample_record::frame)},
                            {"input", offsetof(sample_record, input)},
-                           {"isMade", offsetof(sample_record, is_made)}});
+                           {"isMade", offsetof(sample_record, is_made)},
+                           {"sourceAs", offsetof(sample_record, source_as)}});
   say("A rule of the filter (rule_record): its size, where its fields begin, and the size of a port range.");
   object("RULE_RECORD", {{"bytes", sizeof(rule_record)},
                          {"expiresAtMs", offsetof(rule_record, expires_at_ms)},

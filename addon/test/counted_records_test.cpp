@@ -274,13 +274,16 @@ TEST_CASE("a sample says where it was taken, and a record's header what the reco
   FlowRecord record = synRecord(4711, 100);
   record.exporter = 3;
   record.input = 70'000;
+  record.sourceAs = 4'200'000'001;
   fixture.countRecords({record});
   fixture.tick();
   const auto samples = fixture.samples(ipv4(kVictim));
   REQUIRE(samples.size() == 1);
   CHECK(samples[0].exporter == 3);
   CHECK(samples[0].input == 70'000);
+  CHECK(samples[0].source_as == 4'200'000'001);
   CHECK(samples[0].is_made == 1);
+  CHECK(samples[0].verdict == FILTER_VERDICTS);
   CHECK(samples[0].stands_for == 100);
   const Bytes header = udpFrame(kForeign + 1, kVictim);
   FlowRecord sampled = udpRecord({});

@@ -39,6 +39,8 @@ TEST_CASE("flow sampling: every way in which options tell the rate of a domain")
   CHECK(rateAfter({{304, 2}, {305, 4}, {306, 4}}, number(1, 2) + words({1, 99})) == 100);
   CHECK(rateAfter({{304, 2}, {305, 4}, {306, 4}}, number(1, 2) + words({1, 0})) == 1);
   CHECK(rateAfter({{305, 4}, {306, 4}}, words({10, 20})) == 3);
+  // By time, in microseconds: all packets of 10 ms, then none of 990 ms.
+  CHECK(rateAfter({{304, 2}, {307, 4}, {308, 4}}, number(2, 2) + words({10'000, 990'000})) == 100);
   CHECK(rateAfter({{309, 4}, {310, 4}}, words({1, 256})) == 256);
   CHECK(rateAfter({{311, 8}}, number(std::bit_cast<std::uint64_t>(0.001), 8)) == 1000);
   CHECK(rateAfter({{311, 4}}, number(std::bit_cast<std::uint32_t>(0.125F), 4)) == 8);
@@ -49,6 +51,7 @@ TEST_CASE("flow sampling: an interval of 0 without an algorithm is no sampling, 
   CHECK(rateAfter({{34, 4}, {35, 1}}, words({0}) + number(2, 1)) == 0);
   CHECK(rateAfter({{311, 8}}, number(std::bit_cast<std::uint64_t>(-1.0), 8)) == 0);
   CHECK(rateAfter({{305, 4}, {306, 4}}, words({0, 100})) == 0);
+  CHECK(rateAfter({{307, 4}, {308, 4}}, words({0, 100})) == 0);
 }
 
 TEST_CASE("flow sampling: by sampler, with Cisco's options of NetFlow v9") {

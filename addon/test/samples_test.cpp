@@ -21,7 +21,9 @@ void write(SampleRings& rings, std::uint64_t serial) {
   Sample sample;
   sample.serial = serial;
   sample.epoch = sample.standsFor = static_cast<std::uint32_t>(serial);
-  sample.verdict = static_cast<std::uint8_t>(serial);
+  sample.verdict = serial % FILTER_VERDICTS;
+  sample.sourceAs = static_cast<std::uint32_t>(serial);
+  sample.isMade = serial % 2 == 1;
   rings.write(0, {bytes.data(), kHeaderBytes, static_cast<std::uint32_t>(serial)}, Link::ethernet, sample);
 }
 
@@ -29,8 +31,8 @@ bool isWhole(const Sample& sample) {
   const auto serial = static_cast<std::uint32_t>(sample.serial);
   const auto isOwn = [&](std::uint8_t byte) { return byte == static_cast<std::uint8_t>(serial); };
   return sample.epoch == serial && sample.standsFor == serial && sample.wire == serial &&
-         sample.captured == kHeaderBytes && sample.verdict == static_cast<std::uint8_t>(serial) &&
-         std::all_of(sample.data.begin(), sample.data.end(), isOwn);
+         sample.captured == kHeaderBytes && sample.verdict == serial % FILTER_VERDICTS && sample.sourceAs == serial &&
+         sample.isMade == (serial % 2 == 1) && std::all_of(sample.data.begin(), sample.data.end(), isOwn);
 }
 
 }  // namespace

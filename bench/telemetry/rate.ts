@@ -12,13 +12,13 @@ import {
   type SentRecords,
   sendRecords,
 } from "../../test/telemetry/record-sender.ts";
-import { socketAt } from "../../test/telemetry/udp-socket.ts";
+import { grantReceiveBuffers, socketAt } from "../../test/telemetry/udp-socket.ts";
 import { type Bench, compared, figure, type Measurement } from "../measurement.ts";
 import {
   cpuNs,
-  grantReceiveBuffers,
   OURS,
   PORT,
+  RECEIVE_BUFFER,
   type Receiver,
   type ReceiverKind,
   RIVALS,
@@ -68,7 +68,7 @@ export const telemetryRate: Bench = {
     buildRecordSender();
     const undo = new Undo();
     try {
-      grantReceiveBuffers(undo);
+      grantReceiveBuffers(undo, RECEIVE_BUFFER);
       return await measureAll(isQuick ? LENGTHS.quick : LENGTHS.whole);
     } finally {
       await undo.all();

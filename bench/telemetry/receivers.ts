@@ -17,9 +17,7 @@ export const PORT = 2055;
 /** Of the victims that records name; FastNetMon counts only these. */
 export const NETWORK = "203.0.112.0/20";
 /** Bytes. */
-const RECEIVE_BUFFER = 32 << 20;
-/** What the kernel grants at most, and to a program that asks for nothing: FastNetMon. */
-const BUFFER_SETTINGS = ["rmem_max", "rmem_default"].map((name) => `/proc/sys/net/core/${name}`);
+export const RECEIVE_BUFFER = 32 << 20;
 /** As the sender: a receiver that waits for its CPU loses records, and its figures are those of the other processes. */
 const FIRST = ["chrt", "--rr", "1"];
 const NEVER_PPS = 2_000_000_000;
@@ -128,16 +126,6 @@ export const RIVALS: readonly ReceiverKind[] = [NFDUMP, PMACCT, FASTNETMON];
 export function receiversUnavailable(): string | null {
   const missing = RIVALS.flatMap(({ programs }) => programs).filter((program) => Bun.which(program) === null);
   return missing.length === 0 ? null : `not installed: ${missing.join(", ")}`;
-}
-
-/** Grants the buffer to all programs until it is undone: a setting of the whole machine. */
-export function grantReceiveBuffers(undo: Undo): void {
-  for (const path of BUFFER_SETTINGS) {
-    const before = readFileSync(path, "utf8");
-    if (Number(before) >= RECEIVE_BUFFER) continue;
-    undo.add(() => writeFileSync(path, before));
-    writeFileSync(path, String(RECEIVE_BUFFER));
-  }
 }
 
 async function spawned({ namespace, undo }: Place, name: string, command: readonly string[]): Promise<Receiver> {

@@ -197,7 +197,7 @@ export const SAMPLING_ORIGINS = ["header", "options", "record", "sample", "unkno
 
 /** A sampled header (sample_record): its size, where its fields begin, and how much of a frame it holds. */
 export const SAMPLE_RECORD = {
-  bytes: 160,
+  bytes: 168,
   wireBytes: 0,
   capturedBytes: 4,
   ageMs: 8,
@@ -209,6 +209,7 @@ export const SAMPLE_RECORD = {
   frameBytes: 128,
   input: 152,
   isMade: 156,
+  sourceAs: 160,
 } as const;
 /** A rule of the filter (rule_record): its size, where its fields begin, and the size of a port range. */
 export const RULE_RECORD = {

@@ -1,6 +1,6 @@
 /** The recorder of the traffic history, connected to the running service. */
 import { announcedPrefix } from "../detection/attack/attack-sources.ts";
-import { systemKey } from "../detection/attack/sample-origins.ts";
+import { originWith, systemKey } from "../detection/attack/sample-origins.ts";
 import { TRAFFIC_ROWS_MAX } from "../limits.ts";
 import { ADDRESS_BYTES } from "../net/address.ts";
 import type { Limiter } from "../observability/limiter.ts";
@@ -34,10 +34,10 @@ function trafficParts(floodwall: Floodwall, { engine, detection }: PacketPath): 
   return new TrafficParts({
     headers: engine,
     isProtected: (host) => floodwall.config.lookup.network(host) >= 0,
-    keysOf: (source, ingress) => {
+    keysOf: (source, { ingress, sourceAs }) => {
       const { originOf, ingressOf } = detection.lookups;
-      const origin = originOf?.(source) ?? null;
-      const from = ingress === null ? null : ingressOf(ingress);
+      const origin = originWith(originOf?.(source) ?? null, sourceAs);
+      const from = ingress === undefined ? null : ingressOf(ingress);
       return {
         asn: origin === null ? null : systemKey(origin),
         country: origin?.country ?? null,

@@ -1,6 +1,6 @@
 /** The records in which the packet counter hands over the headers of sampled packets. */
 import { FILTER_VERDICTS, SAMPLE_RECORD } from "../dataplane/native-constants.ts";
-import type { IngressKey } from "./ingress.ts";
+import type { ToldByExporter } from "./ingress.ts";
 import type { PacketVerdict } from "./packet-outcome.ts";
 
 export const HEADER_RECORD_BYTES = SAMPLE_RECORD.bytes;
@@ -58,10 +58,16 @@ export class HeaderRecords {
     return this.#words[(index * HEADER_RECORD_BYTES + SAMPLE_RECORD.input) / 4] as number;
   }
 
-  /** Where it came into the network; empty: nothing says so, as on a mirror port. */
-  ingress(index: number): { readonly ingress?: IngressKey } {
-    const exporter = this.exporter(index);
-    return exporter === 0 ? {} : { ingress: { exporter, input: this.input(index) } };
+  /** The source's autonomous system as the exporter has it; 0: not known. */
+  sourceAs(index: number): number {
+    return this.#words[(index * HEADER_RECORD_BYTES + SAMPLE_RECORD.sourceAs) / 4] as number;
+  }
+
+  /** Empty: no exporter told it, as on a mirror port. */
+  told(index: number): ToldByExporter {
+    const [exporter, sourceAs] = [this.exporter(index), this.sourceAs(index)];
+    if (exporter === 0) return {};
+    return { ingress: { exporter, input: this.input(index) }, ...(sourceAs !== 0 && { sourceAs }) };
   }
 
   /** Made of a flow record: the frame has addresses, protocol, ports, TCP flags and length; all else in it is not known. */

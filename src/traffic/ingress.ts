@@ -8,6 +8,13 @@ export interface IngressKey {
   readonly input: number;
 }
 
+/** What its exporter told of a packet; a field that is absent is not known. */
+export interface ToldByExporter {
+  readonly ingress?: IngressKey;
+  /** Autonomous system of the source, in the exporter's routing table. */
+  readonly sourceAs?: number;
+}
+
 export interface Ingress {
   /** Its name, or its address if it has none. */
   readonly exporter: string;

@@ -11,11 +11,11 @@ function harness() {
   const parts = new TrafficParts({
     headers,
     isProtected: (host) => host === VICTIM,
-    keysOf: (source, ingress) => ({
-      asn: source.startsWith("198.51.100.") ? "AS64500" : null,
+    keysOf: (source, { ingress, sourceAs }) => ({
+      asn: source.startsWith("198.51.100.") ? "AS64500" : sourceAs === undefined ? null : `AS${sourceAs}`,
       country: "DE",
       prefix: source,
-      interface: ingress === null ? null : `edge${ingress.exporter} ${ingress.input}`,
+      interface: ingress === undefined ? null : `edge${ingress.exporter} ${ingress.input}`,
     }),
   });
   parts.read(0);
@@ -36,12 +36,18 @@ test("the parts are the shares of the sampled packets and bytes, of what was cou
   const { headers, parts, taken } = harness();
   headers.frames = [
     sampled("198.51.100.1", { standsFor: 30 }),
-    sampled("203.0.113.1", { standsFor: 10, wireBytes: 700, ingress: { exporter: 1, input: 17 } }),
+    sampled("203.0.113.1", {
+      standsFor: 10,
+      wireBytes: 700,
+      ingress: { exporter: 1, input: 17 },
+      sourceAs: 4_200_000_001,
+    }),
     { frame: ethernet(ip({ src: "198.51.100.9", dst: "192.0.2.2" }, udp())), wireBytes: 1e6 },
   ];
   parts.read(1000);
   expect(taken()).toEqual({
     "by asn: AS64500": [750, 24],
+    "by asn: AS4200000001": [250, 56],
     "by country: DE": [1000, 80],
     "by prefix: 203.0.113.1": [250, 56],
     "by prefix: 198.51.100.1": [750, 24],

@@ -1,9 +1,11 @@
 /**
- * Programs of others that read flow records or samples, and say what each destination got: nfdump, pmacct and goflow2
- * (of Go's modules, where it is in PATH). Each in a network namespace, at a port of its own.
+ * Programs of others that read flow records or samples, and say what each destination got: nfdump, pmacct, FastNetMon and
+ * goflow2 (of Go's modules, where it is in PATH). Each in a network namespace, at a port of its own.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { FastNetMon } from "../../bench/fastnetmon.ts";
+import { LineProcess } from "../fixtures/line-process.ts";
 import { runCommand } from "../fixtures/run-command.ts";
 import { eventually } from "../fixtures/service.ts";
 import type { Undo } from "../fixtures/undo.ts";
@@ -29,6 +31,8 @@ export interface ReaderPlace {
 
 export interface ReaderKind {
   readonly name: string;
+  /** Its packets are sums of the rates that it says once a second: near, never exact. Its bytes are not compared. */
+  readonly isNear?: boolean;
   readonly programs: readonly string[];
   start(place: ReaderPlace): Promise<Reader>;
 }
@@ -123,7 +127,34 @@ const GOFLOW2: ReaderKind = {
   },
 };
 
-export const READERS: readonly ReaderKind[] = [NFDUMP, PMACCT, GOFLOW2];
+/** Its rates are averages, which fade out within this time. */
+const FADED_MS = 8000;
+
+const FASTNETMON: ReaderKind = {
+  ...{ name: "FastNetMon", programs: ["fastnetmon"], isNear: true },
+  async start({ namespace, port, isSflow, undo }) {
+    const graphitePort = port + 1000;
+    const sums = new LineProcess(
+      namespace.command([process.execPath, `${import.meta.dir}/rate-sums.ts`, String(graphitePort)]),
+    );
+    undo.add(() => sums.end());
+    await sums.line();
+    const flows = { kind: isSflow ? "sflow" : "netflow", port } as const;
+    const started = await FastNetMon.start({
+      ...{ namespace, flows, network: "203.0.113.0/24", thresholdPps: 2e9, graphitePort },
+    });
+    undo.add(() => started.stop());
+    return {
+      name: "FastNetMon",
+      async totals() {
+        await Bun.sleep(FADED_MS);
+        return JSON.parse(await sums.ask("sums")) as Totals;
+      },
+    };
+  },
+};
+
+export const READERS: readonly ReaderKind[] = [NFDUMP, PMACCT, FASTNETMON, GOFLOW2];
 
 /** Each row is a destination, packets and bytes. */
 function sumOf(rows: readonly (readonly string[])[]): Totals {

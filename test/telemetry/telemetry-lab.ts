@@ -8,13 +8,15 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { eventually, type ServiceProcess } from "../fixtures/service.ts";
+import { Undo } from "../fixtures/undo.ts";
 import { namespacesUnavailable } from "../lab/namespaces.ts";
 import { textTable } from "../text-table.ts";
-import { type Agreement, disagreements, watch } from "./agreement.ts";
+import { type Agreement, disagreements, RECEIVE_BUFFER, watch } from "./agreement.ts";
 import type { HostTotals } from "./collector.ts";
 import { EXPORTERS, type ExporterKind } from "./exporters.ts";
 import { FLOW_PORT, LabWorld } from "./lab-world.ts";
 import { READERS, type Totals } from "./readers.ts";
+import { grantReceiveBuffers } from "./udp-socket.ts";
 
 const MARKDOWN = join(import.meta.dir, "../../build/lab-telemetry.md");
 const WATCHED = { hosts: 10, packets: 4000, pps: 2000, frameBytes: 200 };
@@ -62,8 +64,14 @@ async function main(): Promise<number> {
     floods: () => floodTable(exporters),
   };
   const tables: Table[] = [];
-  for (const [name, part] of Object.entries(parts)) {
-    if (values.part === undefined || values.part === name) tables.push(await part());
+  const undo = new Undo();
+  try {
+    grantReceiveBuffers(undo, RECEIVE_BUFFER);
+    for (const [name, part] of Object.entries(parts)) {
+      if (values.part === undefined || values.part === name) tables.push(await part());
+    }
+  } finally {
+    await undo.all();
   }
   for (const { title, rows } of tables) console.log(`\n${title}\n${textTable(rows, () => false)}`);
   mkdirSync(dirname(MARKDOWN), { recursive: true });
@@ -86,6 +94,8 @@ async function agreementTable(exporters: readonly ExporterKind[], readers: typeo
       continue;
     }
     const differ = disagreements(agreement, exporter);
+    if (agreement.lostBefore > 0)
+      faults.push(`${exporter.name}: the lab's relay lost ${agreement.lostBefore} datagrams`);
     faults.push(...differ.slice(0, 3).map((line) => `${exporter.name}: ${line}`));
     const cells = agreement.readers.map(({ totals }) => packetsOf(totals, agreement).toLocaleString("en-US"));
     const misread = (exporter.misreadBy ?? []).length > 0 ? ` but ${exporter.misreadBy?.join(", ")}` : "";

@@ -1,4 +1,6 @@
 /** What the kernel says of the UDP sockets at a port of a network namespace. */
+import { readFileSync, writeFileSync } from "node:fs";
+import type { Undo } from "../fixtures/undo.ts";
 import type { Namespace } from "../lab/namespaces.ts";
 
 export interface ReceiveSocket {
@@ -22,4 +24,17 @@ export function socketAt(namespace: Namespace, port: number): ReceiveSocket | nu
     drops: sum((row) => Number(row.at(-1))),
     waiting: sum((row) => Number.parseInt(row[4]?.split(":")[1] ?? "0", 16)),
   };
+}
+
+/** What the kernel grants at most, and to a program that asks for nothing. */
+const BUFFER_SETTINGS = ["rmem_max", "rmem_default"].map((name) => `/proc/sys/net/core/${name}`);
+
+/** Grants receive buffers of so many bytes to all programs until it is undone: a setting of the whole machine. */
+export function grantReceiveBuffers(undo: Undo, bytes: number): void {
+  for (const path of BUFFER_SETTINGS) {
+    const before = readFileSync(path, "utf8");
+    if (Number(before) >= bytes) continue;
+    undo.add(() => writeFileSync(path, before));
+    writeFileSync(path, String(bytes));
+  }
 }

@@ -95,6 +95,7 @@ sample_record recordOf(const Sample& sample, bool isOutgoing, double ageMs) noex
   record.stands_for = sample.standsFor;
   record.exporter = sample.exporter;
   record.input = sample.input;
+  record.source_as = sample.sourceAs;
   record.is_made = sample.isMade ? 1 : 0;
   std::memcpy(record.frame, sample.data.data(), sizeof record.frame);
   return record;

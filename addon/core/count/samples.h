@@ -33,6 +33,8 @@ struct Sample {
   /// The exporter's number, and that of its interface where the packet came in; 0: not known.
   std::uint16_t exporter = 0;
   std::uint32_t input = 0;
+  /// The source's autonomous system as the exporter has it; 0: not known.
+  std::uint32_t sourceAs = 0;
   /// From the start of the Ethernet frame; a packet without one gets a header of zeros and its type.
   std::array<std::uint8_t, kHeaderBytes> data{};
 };

@@ -137,6 +137,7 @@ void Shard::countRecord(const FlowRecord& record, const Keys& keys, StatDelta& d
   Sample origin;
   origin.exporter = record.exporter;
   origin.input = record.input;
+  origin.sourceAs = record.sourceAs;
   origin.isMade = record.header == nullptr;
   countWeighed(weighing, delta, origin, [&](const auto& write) {
     if (record.header != nullptr) {
@@ -188,6 +189,7 @@ void Shard::countWeighed(const Weighing& weighing, StatDelta& delta, const Sampl
     Sample sample = sampleWith(slot, FILTER_VERDICTS, packets);
     sample.exporter = origin.exporter;
     sample.input = origin.input;
+    sample.sourceAs = origin.sourceAs;
     sample.isMade = origin.isMade;
     frame([&](const Frame& bytes, Link link) { rings.write(ring, bytes, link, sample); });
   };

@@ -77,6 +77,8 @@ constexpr Known kKnown[] = {
     {302, slot(Slot::selector)},
     {305, slot(Slot::packetInterval)},
     {306, slot(Slot::packetSpace)},
+    {307, slot(Slot::timeInterval)},
+    {308, slot(Slot::timeSpace)},
     {309, slot(Slot::samplingSize)},
     {310, slot(Slot::samplingPopulation)},
     {311, slot(Slot::samplingProbability)},

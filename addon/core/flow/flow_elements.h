@@ -60,6 +60,8 @@ enum class Slot : std::uint8_t {
   randomInterval,
   packetInterval,
   packetSpace,
+  timeInterval,
+  timeSpace,
   samplingSize,
   samplingPopulation,
   samplingProbability,

@@ -282,7 +282,7 @@ export class AttackSampler {
       packets.offer(records.standsFor(i), () => {
         const header = decodeHeader(records.frame(i));
         const isOurs = header !== null && place.holds(header[end]);
-        return isOurs ? { header, wireBytes: records.wireBytes(i), ...records.ingress(i) } : null;
+        return isOurs ? { header, wireBytes: records.wireBytes(i), ...records.told(i) } : null;
       });
     }
     if (!isSampled) this.#recent.clear(attack.id);

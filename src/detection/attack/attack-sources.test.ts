@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { ip, udp } from "../../../test/fixtures/packets/frames.ts";
 import { sampledPacket } from "../../../test/fixtures/packets/sampled-packets.ts";
 import { sourcesOf } from "./attack-sources.ts";
+import type { OriginOf } from "./sample-origins.ts";
 
 const from = (src: string, dst = src.includes(":") ? "2a00:db9::7" : "203.0.113.7") =>
   sampledPacket(ip({ src, dst }, udp()), { wireBytes: 100 });
@@ -42,6 +43,16 @@ test("origins are those of all sources", () => {
     topCountries: [{ key: "DE", packets: 2 }],
     bySource: { "8.8.8.1": { asn: 64500 } },
   });
+});
+
+test("an autonomous system that an exporter told stands in where no file knows one", () => {
+  const packets = [from("8.8.8.1"), { ...from("9.9.9.9"), sourceAs: 64501 }, from("9.9.9.9")];
+  const known = (asn: number | null) => () => ({ asn, asName: null, country: "DE" });
+  const topAsns = (originOf: OriginOf | null) =>
+    sourcesOf(packets, { top: 5, originOf }).origins?.topAsns.map(({ key, packets }) => `${key}: ${packets}`);
+  expect(topAsns(null)).toEqual(["AS64501: 2"]);
+  expect(topAsns(known(null))).toEqual(["AS64501: 2"]);
+  expect(topAsns(known(64500))).toEqual(["AS64500: 3"]);
 });
 
 test("no packet, no source", () => {

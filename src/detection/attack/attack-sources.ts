@@ -34,7 +34,7 @@ export interface AttackSources {
   readonly topPrefixes: readonly Share[];
   /** Empty: nothing says where the packets came into the network. */
   readonly topInterfaces: readonly InterfaceShare[];
-  /** null: no lookup of origins is configured. */
+  /** null: no lookup is configured, and no exporter told any. */
   readonly origins: SampleOrigins | null;
 }
 
@@ -76,6 +76,6 @@ export function sourcesOf(
     topSources,
     topPrefixes: largestShares(packets, ({ source }) => prefixes.get(source) ?? null, top),
     topInterfaces: interfacesOf(packets, ingressOf, top),
-    origins: originOf === null ? null : originsOf(packets, topSources, { originOf, top }),
+    origins: originsOf(packets, topSources, { originOf, top }),
   };
 }

@@ -23,15 +23,24 @@ export interface SampleOrigins {
   readonly topCountries: readonly Share[];
 }
 
-/** Makes one lookup for each source. */
+/** The lookup's autonomous system, or else the one that the exporter told. */
+export function originWith(origin: Origin | null, sourceAs: number | undefined): Origin | null {
+  if (sourceAs === undefined || (origin !== null && origin.asn !== null)) return origin;
+  return { asn: sourceAs, asName: null, country: origin?.country ?? null };
+}
+
+/** Makes one lookup for each source. null: no lookup is configured, and no exporter told an autonomous system. */
 export function originsOf(
   packets: readonly SampledPacket[],
   largestSources: readonly Share[],
-  { originOf, top }: { readonly originOf: OriginOf; readonly top: number },
-): SampleOrigins {
+  { originOf, top }: { readonly originOf: OriginOf | null; readonly top: number },
+): SampleOrigins | null {
+  if (originOf === null && packets.every(({ sourceAs }) => sourceAs === undefined)) return null;
   const known = new Map<IpAddress, Origin | null>();
-  for (const { header } of packets) {
-    if (!known.has(header.source)) known.set(header.source, originOf(header.source));
+  for (const { header, sourceAs } of packets) {
+    const { source } = header;
+    const before = known.has(source) ? (known.get(source) ?? null) : (originOf?.(source) ?? null);
+    known.set(source, originWith(before, sourceAs));
   }
   const bySource: Record<string, Origin> = {};
   for (const { key } of largestSources) {

@@ -1,15 +1,13 @@
 /** Sums of sampled packets by any key of their headers. Pure. */
-import type { IngressKey } from "../../traffic/ingress.ts";
+import type { ToldByExporter } from "../../traffic/ingress.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
 
-export interface SampledPacket {
+export interface SampledPacket extends ToldByExporter {
   readonly header: PacketHeader;
   /** Length of the frame on the wire. */
   readonly wireBytes: number;
   /** Number of packets on the wire that this one represents. */
   readonly standsFor: number;
-  /** Absent: nothing says where it came into the network. */
-  readonly ingress?: IngressKey;
 }
 
 /** The sum of the sampled packets with one key. */

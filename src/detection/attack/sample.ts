@@ -38,7 +38,7 @@ export interface Sample {
   readonly topInterfaces?: readonly InterfaceShare[];
   /** Newest first. */
   readonly flows: readonly SampledFlow[];
-  /** null: no lookup of origins is configured. */
+  /** null: no lookup is configured, and no exporter told any. */
   readonly origins: SampleOrigins | null;
 }
 
@@ -75,7 +75,7 @@ export function sampleOf(
       .slice(Math.max(0, packets.length - flows))
       .toReversed()
       .map(flowOf),
-    origins: originOf === null ? null : originsOf(packets, topSources, { originOf, top }),
+    origins: originsOf(packets, topSources, { originOf, top }),
   };
 }
 
