@@ -50,7 +50,7 @@ TEST_CASE("an exporter without a rule is refused, counted, and shown with the la
   for (std::uint32_t i = 2; i < 22; i++) CHECK(fixture.table.find(exporterAddress(i), i) == nullptr);
   CHECK(fixture.table.find(exporterAddress(21), 30) == nullptr);
   CHECK(fixture.table.refused() == 21);
-  fixture.table.publish();
+  fixture.table.publish(100, 100);
   const auto last = fixture.table.refusedAddresses();
   REQUIRE(last.size() == kRefusedShown);
   for (std::uint32_t i = 22 - kRefusedShown; i < 22; i++) {
@@ -66,7 +66,7 @@ TEST_CASE("without rules any exporter is accepted, up to a small bound") {
   CHECK(fixture.table.find(inWide(kUnlistedExportersMax), 1) == nullptr);
   CHECK(fixture.table.withoutRoom() == 1);
   CHECK(fixture.table.refused() == 0);
-  fixture.table.publish();
+  fixture.table.publish(100, 100);
   CHECK(fixture.table.statuses().size() == kUnlistedExportersMax);
   CHECK(fixture.table.statuses()[0].rule == ExporterRules::kNone);
 }

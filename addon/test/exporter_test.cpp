@@ -97,6 +97,19 @@ TEST_CASE("without roles a record counts for both sides") {
   CHECK(counted[0].exporter == 78);
 }
 
+TEST_CASE("an exporter that falls silent is settled once, a moment later") {
+  ExporterFixture fixture(ruleFor(1));
+  fixture.hear(5000);
+  static_cast<void>(fixture.status());
+  fixture.exporter.settle(5000 + SequenceTracker::kReorderMs, 0);
+  CHECK(!fixture.exporter.isChanged());
+  fixture.exporter.settle(5001 + SequenceTracker::kReorderMs, 0);
+  CHECK(fixture.exporter.isChanged());
+  static_cast<void>(fixture.status());
+  fixture.exporter.settle(9000, 0);
+  CHECK(!fixture.exporter.isChanged());
+}
+
 TEST_CASE("the rate of the rule holds, and one that nobody knows is taken as 1 and named") {
   ExporterFixture asSaid(ruleFor(1));
   asSaid.hear(1000);

@@ -41,6 +41,17 @@ TEST_CASE("flow sequence: NetFlow v9 counts datagrams, and a gap is lost after a
   CHECK(heard.status().counts.lostRecords == 0);
 }
 
+TEST_CASE("flow sequence: what a silent exporter never sent is lost without another datagram") {
+  Heard heard;
+  Sender sender;
+  heard.hear(sender.netflow9(100)).hear(sender.netflow9(105)).hear(sender.ipfix(10, 2)).hear(sender.ipfix(19, 1));
+  heard.exporter.settle(kFlowNowMs + SequenceTracker::kReorderMs);
+  CHECK(heard.status().counts.lostDatagrams == 0);
+  for (int i = 0; i < 2; i++) heard.exporter.settle(kLaterMs);
+  CHECK(heard.status().counts.lostDatagrams == 4);
+  CHECK(heard.status().counts.lostRecords == 7);
+}
+
 TEST_CASE("flow sequence: what comes late fills its gap, whatever its place in it") {
   Heard heard;
   Sender sender;

@@ -21,7 +21,7 @@ void write(SampleRings& rings, std::uint64_t serial) {
   Sample sample;
   sample.serial = serial;
   sample.epoch = sample.standsFor = static_cast<std::uint32_t>(serial);
-  sample.verdict = serial % FILTER_VERDICTS;
+  sample.verdict = static_cast<std::uint8_t>(serial % FILTER_VERDICTS);
   sample.sourceAs = static_cast<std::uint32_t>(serial);
   sample.isMade = serial % 2 == 1;
   rings.write(0, {bytes.data(), kHeaderBytes, static_cast<std::uint32_t>(serial)}, Link::ethernet, sample);

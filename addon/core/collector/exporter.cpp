@@ -29,8 +29,16 @@ void Exporter::setRule(const ExporterRules& rules, std::uint32_t rule) {
 void Exporter::decode(ByteSpan datagram, std::uint64_t nowMs, std::uint64_t wallMs, RecordSink& sink) {
   heardMs_ = nowMs;
   isChanged_ = true;
+  isSettled_ = false;
   if (nowMs - refreshedMs_ >= kRefreshMs) refresh(nowMs);
   decoder_.decode(datagram, wallMs, sink);
+}
+
+void Exporter::settle(std::uint64_t nowMs, std::uint64_t wallMs) {
+  if (isSettled_ || nowMs <= heardMs_ + SequenceTracker::kReorderMs) return;
+  isSettled_ = true;
+  isChanged_ = true;
+  decoder_.settle(wallMs);
 }
 
 void Exporter::refresh(std::uint64_t nowMs) {

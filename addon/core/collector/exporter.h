@@ -46,6 +46,8 @@ class Exporter {
   void setRule(const ExporterRules& rules, std::uint32_t rule);
   /// Times of the monotonic clock, and of the wall.
   void decode(ByteSpan datagram, std::uint64_t nowMs, std::uint64_t wallMs, RecordSink& sink);
+  /// Call it now and then: what a silent one never sent is lost then.
+  void settle(std::uint64_t nowMs, std::uint64_t wallMs);
   /// Completes records and returns those that count, in the place of the first ones.
   [[nodiscard]] std::span<FlowRecord> judge(std::span<FlowRecord> records);
 
@@ -66,7 +68,6 @@ class Exporter {
   static constexpr std::uint64_t kRateUnknownMs = 60'000;
 
   void refresh(std::uint64_t nowMs);
-  [[nodiscard]] bool setsRoles(FlowRecord& record, InterfaceRole in, InterfaceRole out) noexcept;
   [[nodiscard]] bool isLeftOut(FlowRecord& record, InterfaceRole in, InterfaceRole out) noexcept;
 
   Address address_;
@@ -74,6 +75,7 @@ class Exporter {
   bool isActive_ = true;
   bool isChanged_ = true;
   bool isRateUnknown_ = false;
+  bool isSettled_ = false;
   const ExporterRules* rules_ = nullptr;
   const ExporterRule* rule_ = &ExporterRules::unlisted();
   std::uint32_t ruleNumber_ = ExporterRules::kNone;

@@ -113,7 +113,7 @@ void ExporterTable::rebuildIndex() {
   }
 }
 
-void ExporterTable::publish() {
+void ExporterTable::publish(std::uint64_t nowMs, std::uint64_t wallMs) {
   // Who reads holds the lock for a while: the next time will do.
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return;
@@ -121,6 +121,7 @@ void ExporterTable::publish() {
   for (std::size_t i = std::min(kPublishedAtOnce, used_.size()); i != 0; i--) {
     if (publishAt_ >= used_.size()) publishAt_ = 0;
     Exporter& exporter = *exporters_[used_[publishAt_]];
+    exporter.settle(nowMs, wallMs);
     if (exporter.isChanged()) exporter.statusInto(*published_[publishAt_]);
     publishAt_++;
   }

@@ -50,7 +50,7 @@ class ExporterTable {
   }
 
   /// Copies what changed, for readers; a part of it at a time where exporters are many.
-  void publish();
+  void publish(std::uint64_t nowMs, std::uint64_t wallMs);
 
   // Any thread.
   [[nodiscard]] std::vector<ExporterStatus> statuses() const;

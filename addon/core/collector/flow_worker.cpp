@@ -95,7 +95,7 @@ void FlowWorker::publish() {
   const RecordStats records = shard_.recordStats();
   thread_.clampedRecords.store(records.clamped, std::memory_order_relaxed);
   thread_.unspreadRecords.store(records.unspread, std::memory_order_relaxed);
-  thread_.table.publish();
+  thread_.table.publish(now_.ms, now_.wallMs);
 }
 
 void FlowWorker::adoptRules() {

@@ -30,6 +30,12 @@ DataSource* DataSources::of(const DataSourceKey& key) {
   return &last->second;
 }
 
+std::uint64_t DataSources::takeLost(std::uint64_t nowMs) noexcept {
+  std::uint64_t lost = 0;
+  for (auto& [key, source] : table_) lost += source.sequence.takeLost(nowMs);
+  return lost;
+}
+
 void DataSources::addTo(std::vector<SamplingStatus>& samplings) const {
   for (const auto& [key, source] : table_) {
     if (samplings.size() == kSamplingsShownMax) return;

@@ -34,6 +34,8 @@ class DataSources {
   DataSources();
   /// Null if there is no room.
   [[nodiscard]] DataSource* of(const DataSourceKey& key);
+  /// Of all of them; see SequenceTracker.
+  std::uint64_t takeLost(std::uint64_t nowMs) noexcept;
   void addTo(std::vector<SamplingStatus>& samplings) const;
   [[nodiscard]] std::size_t memoryBytes() const noexcept;
 

@@ -51,9 +51,8 @@ struct SequenceMark {
   bool hasUptime = false;
 };
 
-/// False for a datagram that came before, which is left out. `lost` is where gaps of this protocol are counted.
-[[nodiscard]] bool acceptDatagram(Decoding& decoding, FlowDomain& domain, const SequenceMark& mark,
-                                  std::uint64_t FlowCounts::*lost);
+/// False for a datagram that came before, which is left out.
+[[nodiscard]] bool acceptDatagram(Decoding& decoding, FlowDomain& domain, const SequenceMark& mark);
 
 /// Counts one whose header cannot be; `said`: its count or length.
 inline void refuseDatagram(Decoding& decoding, std::uint32_t version, std::uint32_t said) {

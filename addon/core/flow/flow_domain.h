@@ -42,6 +42,12 @@ struct FlowDomain {
   std::vector<std::unique_ptr<FlowTemplate>> templates;
 
   [[nodiscard]] FlowTemplate* find(std::uint16_t id) const noexcept;
+  /// What its sequence numbers count, and so its gaps.
+  [[nodiscard]] std::uint64_t FlowCounts::* lostUnits() const noexcept {
+    const bool countsDatagrams =
+        key.protocol == FlowProtocol::sflow5 || (key.protocol == FlowProtocol::netflow9 && !countsRecords);
+    return countsDatagrams ? &FlowCounts::lostDatagrams : &FlowCounts::lostRecords;
+  }
 };
 
 /// All domains of an exporter and their templates, bounded by kFlowDomainsMax and kTemplatesMax.

@@ -16,7 +16,7 @@ void ExporterState::noteClock(std::uint64_t exportMs, std::uint64_t nowMs) noexc
   isClockKnown = true;
 }
 
-bool acceptDatagram(Decoding& decoding, FlowDomain& domain, const SequenceMark& mark, std::uint64_t FlowCounts::*lost) {
+bool acceptDatagram(Decoding& decoding, FlowDomain& domain, const SequenceMark& mark) {
   // What is resent while the network reorders is no restart.
   constexpr std::int32_t kUptimeBackMs = 10'000;
   FlowCounts& counts = decoding.state.counts;
@@ -34,7 +34,7 @@ bool acceptDatagram(Decoding& decoding, FlowDomain& domain, const SequenceMark& 
   const Arrival arrival = domain.sequence.arrive(mark.number, decoding.nowMs, hasRestarted);
   counts.reordered += arrival == Arrival::late ? 1 : 0;
   counts.restarts += arrival == Arrival::restart ? 1 : 0;
-  counts.*lost += domain.sequence.takeLost(decoding.nowMs);
+  counts.*domain.lostUnits() += domain.sequence.takeLost(decoding.nowMs);
   if (mark.hasUptime && arrival != Arrival::late) {
     domain.uptimeMs = mark.uptimeMs;
     domain.hasUptime = true;
@@ -77,6 +77,14 @@ void FlowExporter::decode(ByteSpan datagram, std::uint64_t nowMs, RecordSink& si
     state.undecoded.count(UndecodedKind::version, 0, version == 0 ? big32(datagram.data()) : version, 0);
   }
   batch.end();
+}
+
+void FlowExporter::settle(std::uint64_t nowMs) {
+  ExporterState& state = *state_;
+  for (const auto& domain : state.domains.all()) {
+    state.counts.*domain->lostUnits() += domain->sequence.takeLost(nowMs);
+  }
+  state.counts.lostRecords += state.sources.takeLost(nowMs);
 }
 
 void FlowExporter::setDecapsulation(Encapsulations kinds) noexcept { state_->decapsulated = kinds; }

@@ -31,6 +31,9 @@ class FlowExporter {
   /// known. Nothing is thrown for what a datagram holds: what cannot be decoded is counted by reason.
   void decode(ByteSpan datagram, std::uint64_t nowMs, RecordSink& sink);
 
+  /// For one that is silent for more than kReorderMs: what it did not send until now counts as lost.
+  void settle(std::uint64_t nowMs);
+
   /// What sampled packets are taken out of, from the next datagram on; records have the innermost packet.
   void setDecapsulation(Encapsulations kinds) noexcept;
 

@@ -22,7 +22,7 @@ void decodeIpfix(Decoding& decoding) {
   }
   const MessageTimes times{.exportMs = big32(&datagram[4]) * std::uint64_t{1000}};
   const SequenceMark mark{.number = big32(&datagram[8])};
-  if (!acceptDatagram(decoding, *domain, mark, &FlowCounts::lostRecords)) return;
+  if (!acceptDatagram(decoding, *domain, mark)) return;
   state.noteClock(times.exportMs, decoding.nowMs);
   const SetsRead read = readSets(decoding, *domain, datagram.first(length).subspan(kHeader), times);
   // One message a datagram (RFC 7011, 10.3); what follows it is nothing that could be told apart.

@@ -68,7 +68,7 @@ void decodeNetflow5(Decoding& decoding) {
     return;
   }
   const std::uint32_t uptimeMs = big32(&datagram[4]);
-  if (!acceptDatagram(decoding, *domain, {big32(&datagram[16]), uptimeMs, true}, &FlowCounts::lostRecords)) return;
+  if (!acceptDatagram(decoding, *domain, {big32(&datagram[16]), uptimeMs, true})) return;
   state.noteClock(big32(&datagram[8]) * std::uint64_t{1000} + big32(&datagram[12]) / 1'000'000, decoding.nowMs);
   // Two bits of mode, then the interval. Many that sample leave it 0, so 0 says nothing.
   const std::uint32_t inHeader = big16(&datagram[22]) & 0x3fffU;

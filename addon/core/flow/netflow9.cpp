@@ -42,8 +42,7 @@ void decodeNetflow9(Decoding& decoding) {
     return;
   }
   const SequenceMark mark{big32(&datagram[12]), uptimeMs, true};
-  std::uint64_t FlowCounts::*const lost = domain->countsRecords ? &FlowCounts::lostRecords : &FlowCounts::lostDatagrams;
-  if (!acceptDatagram(decoding, *domain, mark, lost)) return;
+  if (!acceptDatagram(decoding, *domain, mark)) return;
   state.noteClock(times.exportMs, decoding.nowMs);
   noteGap(*domain);
   const SetsRead read = readSets(decoding, *domain, datagram.subspan(kHeader), times);

@@ -56,7 +56,7 @@ void decodeSflow5(Decoding& decoding) {
     state.undecoded.count(UndecodedKind::bound, subAgent, 0, 0);
     return;
   }
-  if (!acceptDatagram(decoding, *domain, mark, &FlowCounts::lostDatagrams)) return;
+  if (!acceptDatagram(decoding, *domain, mark)) return;
   domain->sequence.advance(1);
   // A count that lies ends with the datagram.
   for (std::uint32_t i = 0; i < samples; i++) {
