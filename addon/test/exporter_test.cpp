@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "flow/sequence_tracker.h"
 #include "flow_records.h"
 
 using namespace floodwall;

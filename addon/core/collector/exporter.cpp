@@ -1,6 +1,7 @@
 #include "collector/exporter.h"
 
 #include "base/address_text.h"
+#include "flow/sequence_tracker.h"
 
 namespace floodwall {
 namespace {
