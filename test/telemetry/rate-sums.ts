@@ -5,7 +5,7 @@
 import { linesOf } from "../fixtures/lines.ts";
 
 const sums: Record<string, { packets: number; bytes: number }> = {};
-const PATTERN = /\.hosts\.(\d+_\d+_\d+_\d+)\.incoming\.(pps|bps) (\d+)/;
+const PATTERN = /\.hosts\.(\d+_\d+_\d+_\d+)\.incoming\.average\.(pps|bps) (\d+)/;
 
 Bun.listen<{ text: string }>({
   hostname: "127.0.0.1",
