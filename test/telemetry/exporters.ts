@@ -128,8 +128,8 @@ const pmacctd = (plugin: "nfprobe" | "sfprobe", version: number, text: string): 
 const ovs = (table: "NetFlow" | "IPFIX" | "sFlow", text: string): ExporterKind => ({
   ...{ name: `Open vSwitch, ${text}`, programs: ["ovs-vswitchd", "ovsdb-server", "ovsdb-tool", "ovs-vsctl"] },
   ...{ isSflow: table === "sFlow", canSample: table === "sFlow" },
-  // nfcapd 1.7.1 adds up several counters of one record.
-  misreadBy: table === "IPFIX" ? ["nfcapd"] : [],
+  // nfcapd 1.7.1 adds up several counters of one record; FastNetMon 1.2.4 finds none.
+  misreadBy: table === "IPFIX" ? ["nfcapd", "FastNetMon"] : [],
   async start({ namespace, device, collector = LOOPBACK, port, sampling, undo }) {
     const folder = undo.folder("ovs");
     const socket = `unix:${folder}/db.sock`;

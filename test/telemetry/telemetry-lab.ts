@@ -29,11 +29,12 @@ const FLOOD = {
   target: VICTIM,
   sources: 200,
   pps: 20_000,
-  seconds: 8,
+  seconds: 10,
   path: "socket",
   bytes: 200,
 } as const;
-const RATES_AFTER_MS = 4000;
+/** When the first records of all flows have come and been spread. */
+const RATES_AFTER_MS = 5000;
 /** Of the mirror's rate, beside the sampling's error: windows of both begin at different moments. */
 const RATE_SLACK = 0.1;
 /** Probes that make flow records lose packets of their own at this rate: up to so much is theirs. */

@@ -60,6 +60,7 @@ std::span<FlowRecord> Exporter::judge(std::span<FlowRecord> records) {
   std::size_t kept = 0;
   for (FlowRecord& record : records) {
     record.exporter = name();
+    record.durationMs = reports_.durationOf(record, heardMs_);
     if (rule_->samplingRate != 0) {
       record.samplingRate = rule_->samplingRate;
     } else if (record.samplingRate == 0) {

@@ -11,6 +11,7 @@
 #include "collector/exporter_rules.h"
 #include "collector/flow_limits.h"
 #include "collector/interface_table.h"
+#include "collector/report_interval.h"
 #include "count/flow_record.h"
 #include "flow/flow_exporter.h"
 
@@ -86,6 +87,7 @@ class Exporter {
   std::uint64_t counted_ = 0;
   std::array<std::uint64_t, kLeftOuts> leftOut_{};
   InterfaceTable interfaces_;
+  ReportInterval reports_;
   FlowExporter decoder_;
 };
 
