@@ -171,6 +171,16 @@ describe("attack sources", () => {
     });
   });
 
+  test("kept packets are those of the capture file, by outcome", async () => {
+    show({});
+    const [frame, outcomes] = [ethernet(ip({ src: "8.8.8.1", dst: OTHER_HOST }, udp())), ["dropped", "passed", null]];
+    server.backend.packetsOfAttacks.clear("a1");
+    const packets = outcomes.map((outcome) => ({ atMs: NOON, wireBytes: 60, frame, outcome: outcome as null }));
+    server.backend.packetsOfAttacks.add("a1", packets);
+    const kept = { total: 3, passed: 1, dropped: 1, answered: 0 };
+    expect(await read<object>("a1/sources")).toMatchObject({ kept_packets: kept });
+  });
+
   test("available is false where no packets are kept", async () => {
     show({});
     server.backend.packetsOfAttacks.clear("a1");
@@ -208,7 +218,19 @@ describe("pcap", () => {
     }
   });
 
-  test("file of an outcome has its packets alone, under its own name; sources say how many there are", async () => {
+  test("is audited, with the host", async () => {
+    keep(1);
+    const before = server.audited.length;
+    expect((await ask("viewer")).status).toBe(200);
+    expect((await ask("viewer", "?outcome=dropped")).status).toBe(404);
+    const row = { action: "packet_download", target: ACME_HOST, operator: "viewer" };
+    expect(server.audited.slice(before)).toMatchObject([
+      { ...row, reason: "attack a1", result: "ok" },
+      { ...row, reason: expect.stringContaining("no packets of this attack"), result: "rejected" },
+    ]);
+  });
+
+  test("outcome: a file of one has its packets alone, under its own name", async () => {
     show({ target: address(ACME_HOST) });
     const outcomes = ["dropped", "passed", "dropped", null] as const;
     const packets = outcomes.map((outcome, i) => ({ atMs: NOON + i, wireBytes: 60 + i, frame, outcome }));
@@ -223,8 +245,6 @@ describe("pcap", () => {
     }));
     const bytes = new Uint8Array(await answer.arrayBuffer());
     expect(bytes).toEqual(pcapBytes(expected, { snapLength: 128 }) as Uint8Array<ArrayBuffer>);
-    const kept = { total: 4, passed: 1, dropped: 2, answered: 0 };
-    expect(await read<object>("a1/sources")).toMatchObject({ kept_packets: kept });
     const absent =
       "no packets of this attack with this outcome are kept: its interface does not filter, none was sampled, or it is too old";
     await expectError(ask("viewer", "?outcome=answered"), 404, absent);

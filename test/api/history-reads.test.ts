@@ -221,8 +221,8 @@ test("traffic of a hostgroup is of its hosts, also for the tenant that owns it",
   expect(questions()).toMatchObject([...keys, ...keys].map((key) => ({ key, direction: "incoming" })));
 });
 
-describe("GET /api/v1/traffic/top", () => {
-  test("traffic top has the largest parts, and all traffic beside them", async () => {
+describe("traffic top", () => {
+  test("has the largest parts, and all traffic beside them", async () => {
     const asked: unknown[] = [];
     server.backend.onTraffic = () => [POINT, { ...POINT, atSeconds: POINT.atSeconds + 60, pps: 0, mbps: 0 }];
     server.backend.onTrafficTop = (question) => {

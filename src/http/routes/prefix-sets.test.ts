@@ -31,3 +31,8 @@ test("GET /api/v1/prefix-sets: each set has its source, its size and age, and wh
     ],
   });
 });
+
+test("prefix sets of which the configuration has none are an empty list", async () => {
+  const answer = await fetch(`${server.base}/api/v1/prefix-sets`, { headers: as("viewer") });
+  expect(await answer.json()).toEqual({ prefix_sets: [] });
+});
