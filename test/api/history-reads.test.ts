@@ -221,7 +221,12 @@ test("traffic of a hostgroup is of its hosts, also for the tenant that owns it",
   expect(questions()).toMatchObject([...keys, ...keys].map((key) => ({ key, direction: "incoming" })));
 });
 
-describe("traffic top", () => {
+test("traffic top with storage disabled is not available and has no parts", async () => {
+  storageOff();
+  expect(await (await get("traffic/top?by=country")).text()).toBe('{"available":false,"parts":[]}');
+});
+
+describe("GET /api/v1/traffic/top", () => {
   test("has the largest parts, and all traffic beside them", async () => {
     const asked: unknown[] = [];
     server.backend.onTraffic = () => [POINT, { ...POINT, atSeconds: POINT.atSeconds + 60, pps: 0, mbps: 0 }];
@@ -238,11 +243,6 @@ describe("traffic top", () => {
       parts: [{ key: "AS64500 Example Net", pps: 1000.123, mbps: 8 }],
     });
     expect(asked).toMatchObject([{ ...LAST_HOUR, by: "asn", limit: 3 }]);
-  });
-
-  test("with storage disabled is not available and has no parts", async () => {
-    storageOff();
-    expect(await (await get("traffic/top?by=country")).text()).toBe('{"available":false,"parts":[]}');
   });
 
   test.each([
