@@ -37,8 +37,6 @@ const FLOOD = {
 const RATES_AFTER_MS = 5000;
 /** Of the mirror's rate, beside the sampling's error: windows of both begin at different moments. */
 const RATE_SLACK = 0.1;
-/** Probes that make flow records lose packets of their own at this rate: up to so much is theirs. */
-const PROBE_LOSS = 0.15;
 
 interface Table {
   readonly title: string;
@@ -172,8 +170,7 @@ async function floodTable(exporters: readonly ExporterKind[]): Promise<Table> {
     try {
       const { routeMs, mirrorPps, flowsPps } = await flood(exporter, sampling);
       const ratio = flowsPps / mirrorPps;
-      const slack =
-        RATE_SLACK + (exporter.isSflow ? 0 : PROBE_LOSS) + ERRORS_MAX * Math.sqrt((sampling - 1) / mirrorPps);
+      const slack = RATE_SLACK + ERRORS_MAX * Math.sqrt((sampling - 1) / mirrorPps);
       const isHeld = routeMs !== null && Math.abs(ratio - 1) <= slack;
       if (!isHeld) faults.push(`${name}: route after ${routeMs} ms, ${flowsPps} of ${mirrorPps} packets/s`);
       const number = (value: number) => Math.round(value).toLocaleString("en-US");
