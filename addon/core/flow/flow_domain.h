@@ -43,7 +43,7 @@ struct FlowDomain {
 
   [[nodiscard]] FlowTemplate* find(std::uint16_t id) const noexcept;
   /// What its sequence numbers count, and so its gaps.
-  [[nodiscard]] std::uint64_t FlowCounts::* lostUnits() const noexcept {
+  [[nodiscard]] std::uint64_t FlowCounts::*lostUnits() const noexcept {
     const bool countsDatagrams =
         key.protocol == FlowProtocol::sflow5 || (key.protocol == FlowProtocol::netflow9 && !countsRecords);
     return countsDatagrams ? &FlowCounts::lostDatagrams : &FlowCounts::lostRecords;

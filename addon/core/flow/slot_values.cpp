@@ -105,8 +105,8 @@ std::uint32_t rateIn(const RecordLayout& layout, const SlotValues& values) noexc
   for (const Slot slot : {Slot::samplingInterval, Slot::randomInterval}) {
     if (values[slot] != 0) return static_cast<std::uint32_t>(std::min<std::uint64_t>(values[slot], 0xffffffff));
   }
-  // RFC 5477, 8.2: so many packets are taken, then so many are left out; or all of a time, then none of another; or some
-  // of a population; or by chance.
+  // RFC 5477, 8.2: so many packets are taken, then so many are left out; or all of a time, then none of another; or
+  // some of a population; or by chance.
   const std::uint64_t interval = values[Slot::packetInterval];
   if (interval != 0) return rounded(1 + ratio(values[Slot::packetSpace], interval));
   const std::uint64_t time = values[Slot::timeInterval];

@@ -63,8 +63,8 @@ Element elementAt(const Specifier& specifier, TemplateSet set, bool isScope) noe
 }
 
 bool hasRateOfItsOwn(const RecordLayout& layout) noexcept {
-  for (const Slot slot : {Slot::samplingInterval, Slot::randomInterval, Slot::packetInterval, Slot::timeInterval, Slot::samplingSize,
-                          Slot::samplingProbability}) {
+  for (const Slot slot : {Slot::samplingInterval, Slot::randomInterval, Slot::packetInterval, Slot::timeInterval,
+                          Slot::samplingSize, Slot::samplingProbability}) {
     if (layout.has(slot)) return true;
   }
   return false;
