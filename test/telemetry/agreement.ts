@@ -16,8 +16,8 @@ const NETWORK = "203.0.113.0/24";
 const [EXPORT_PORT, OUR_PORT, FIRST_READER_PORT] = [9000, 9001, 9002];
 const RELAY = `${import.meta.dir}/flow-relay.ts`;
 export const RECEIVE_BUFFER = 16 << 20;
-/** Of what is ours, for a reader that tells rates alone. */
-const NEAR_SHARE = 0.1;
+/** Of what is ours, for a reader that tells rates alone; and packets, since it tells whole ones a second. */
+const [NEAR_SHARE, NEAR_PACKETS] = [0.1, 8];
 
 export interface Watched {
   readonly hosts: number;
@@ -59,7 +59,7 @@ export function disagreements({ ours, readers }: Agreement, { isSflow, misreadBy
   ]);
   const isSame = (isNear: boolean, expected: HostTotals, said: HostTotals | undefined) =>
     isNear
-      ? Math.abs((said?.packets ?? 0) - expected.packets) <= NEAR_SHARE * expected.packets
+      ? Math.abs((said?.packets ?? 0) - expected.packets) <= NEAR_SHARE * expected.packets + NEAR_PACKETS
       : said?.packets === expected.packets && said.bytes === expected.bytes;
   return readers
     .filter(({ name, drops }) => drops === 0 && !misreadBy.includes(name))
