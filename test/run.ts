@@ -76,7 +76,7 @@ const STEPS: readonly (readonly Step[])[] = [
   ],
   [
     {
-      name: "stock kernels: every program, packets of every kind",
+      name: "Debian 12's kernel: every program, packets of every kind",
       command: [bun, "test/machines/kernels.ts", "--short"],
       counts: one,
     },
@@ -117,8 +117,10 @@ const STEPS: readonly (readonly Step[])[] = [
     { name: "the lab, once", command: lab, counts: one, again: () => lab },
     { name: "soak, short form", command: soak, counts: one, again: () => soak },
   ],
-  [{ name: "the scrubbing lab, short form", command: scrubLab, counts: one, again: () => scrubLab }],
-  [{ name: "the dashboard's truth, short form", command: truth, counts: one, again: () => truth }],
+  [
+    { name: "the scrubbing lab, short form", command: scrubLab, counts: one, again: () => scrubLab },
+    { name: "the dashboard's truth, short form", command: truth, counts: one, again: () => truth },
+  ],
 ];
 
 let passed = 0;

@@ -1,6 +1,7 @@
 /**
  * `make kernels`: stock kernels of Debian under QEMU, and on each of them our programs, the labs, an inline box and a real
- * driver. `--short` is the form of the test run: every program in every variant, and packets of every kind through them.
+ * driver. `--short` is the form of the test run: on the oldest kernel, whose verifier is the strictest, every program in
+ * every variant, and packets of every kind through them.
  */
 import { parseArgs } from "node:util";
 import { bunTest, doctest } from "../run-report.ts";
@@ -23,12 +24,7 @@ interface Step {
   readonly hasWire?: boolean;
 }
 
-/**
- * What the test run's time allows: packets on the oldest kernel, whose verifier is the strictest, and on the next one
- * whether it takes every program. The rest is for the long form.
- */
-const SHORT_SUITES: readonly KernelSuite[] = ["bookworm", "trixie"];
-const PROGRAMS_ONLY: ReadonlySet<KernelSuite> = new Set(["trixie"]);
+const SHORT_SUITE: KernelSuite = "bookworm";
 const BUN = "node_modules/.bin/bun";
 /** How much slower than this machine a guest may be. */
 const ENVIRONMENT = { TEST_PATIENCE: "6", NO_COLOR: "1", ASAN_OPTIONS: "detect_leaks=1" };
@@ -40,12 +36,6 @@ const SHORT_STEP: Step = {
   // program; and times that are a minute back are before the start of a guest.
   command:
     "modprobe veth && build/addon/unit -nc -d -tc='program*,xdp*,validation*,limit*,DNS*,questions*,forwarding*,tunnels*' -tce='*million*,*hostile*,*random*,*push out*,*for a while*,*by tshark*,*byte for byte*,*however it is made up*'",
-  timeoutSeconds: 900,
-};
-
-const PROGRAMS_STEP: Step = {
-  name: "programs",
-  command: "modprobe veth && build/addon/unit -nc -d -tc='program*'",
   timeoutSeconds: 900,
 };
 
@@ -79,20 +69,11 @@ if (unavailable === null) process.exit(await main());
 console.log(`skipped: stock kernels: ${unavailable}`);
 
 async function main(): Promise<number> {
-  const suites = (values.short ? SHORT_SUITES : KERNEL_SUITES).filter((suite) => (values.suite ?? suite) === suite);
+  const suites = (values.short ? [SHORT_SUITE] : KERNEL_SUITES).filter((suite) => (values.suite ?? suite) === suite);
   const kernels = await Promise.all(suites.map(kernelImage));
   const rows: Row[] = [];
-  if (values.short) {
-    // Side by side: their work is of one thread each.
-    rows.push(
-      ...(await Promise.all(
-        kernels.map((kernel) => run(kernel, PROGRAMS_ONLY.has(kernel.suite) ? PROGRAMS_STEP : SHORT_STEP)),
-      )),
-    );
-  } else {
-    const steps = STEPS.filter(({ name }) => (values.step ?? name) === name);
-    for (const kernel of kernels) for (const step of steps) rows.push(await run(kernel, step));
-  }
+  const steps = values.short ? [SHORT_STEP] : STEPS.filter(({ name }) => (values.step ?? name) === name);
+  for (const kernel of kernels) for (const step of steps) rows.push(await run(kernel, step));
   console.log(`\n${tableOf(rows)}`);
   return rows.every(({ ok }) => ok) ? 0 : 1;
 }
