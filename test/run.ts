@@ -39,7 +39,7 @@ const QUIET = ["-verbosity=0", "-print_final_stats=1"];
 const STOLEN_MAX = 0.05;
 /** How often, and how many files with failures, are repeated: after such a time, and otherwise. */
 const AFTER_STANDSTILL = { tries: 2, filesMax: 8 };
-const BESIDE_OTHERS = { tries: 1, filesMax: 2 };
+const BESIDE_OTHERS = { tries: 1, filesMax: 4 };
 const bun = process.execPath;
 const jobs = `-j${availableParallelism()}`;
 const failOnReport = { ASAN_OPTIONS: "detect_leaks=1", UBSAN_OPTIONS: "print_stacktrace=1:halt_on_error=1" };
