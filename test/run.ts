@@ -117,10 +117,9 @@ const STEPS: readonly (readonly Step[])[] = [
     { name: "the lab, once", command: lab, counts: one, again: () => lab },
     { name: "soak, short form", command: soak, counts: one, again: () => soak },
   ],
-  [
-    { name: "the scrubbing lab, short form", command: scrubLab, counts: one, again: () => scrubLab },
-    { name: "the dashboard's truth, short form", command: truth, counts: one, again: () => truth },
-  ],
+  // What it shows depends on how evenly its flood comes.
+  [{ name: "the scrubbing lab, short form", command: scrubLab, counts: one, again: () => scrubLab }],
+  [{ name: "the dashboard's truth, short form", command: truth, counts: one, again: () => truth }],
 ];
 
 let passed = 0;
