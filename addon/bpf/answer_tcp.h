@@ -77,8 +77,10 @@ __noinline int answer_tcp(struct xdp_md* ctx, struct packet* packet, __u64 now_n
   const struct answer answer = answer_to(packet, now_ns, verdict);
   __u8* data = (void*)(long)ctx->data;
   const __u8* data_end = (void*)(long)ctx->data_end;
-  __u8* network = data + bounded(packet->network_at, 0x3f);
-  if (network < data + sizeof(struct ethhdr)) return XDP_DROP;
+  const __u32 network_at = bounded(packet->network_at, 0x3f);
+  __u8* network = data + network_at;
+  /* Before the others: the compiler leaves out a check that those before it imply, which the verifier does not see. */
+  if (network_at < sizeof(struct ethhdr) || data + sizeof(struct ethhdr) > data_end) return XDP_DROP;
   if (network + sizeof(struct iphdr) + sizeof(struct tcphdr) > data_end) return XDP_DROP;
   const __u8* end = network + sizeof(struct iphdr) + sizeof(struct tcphdr);
   if (is_ipv4(&packet->destination)) {
@@ -92,7 +94,6 @@ __noinline int answer_tcp(struct xdp_md* ctx, struct packet* packet, __u64 now_n
     write_tcp((void*)(network + sizeof(struct ipv6hdr)), packet, answer,
               sum_of(&packet->source) + sum_of(&packet->destination));
   }
-  if (data + sizeof(struct ethhdr) > data_end) return XDP_DROP;
   write_ethernet((void*)data);
   const long surplus = data_end - end;
   return surplus > 0 && bpf_xdp_adjust_tail(ctx, -surplus) ? XDP_DROP : XDP_TX;
