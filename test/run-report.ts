@@ -33,11 +33,14 @@ export function bunTest(output: string): Counts | null {
   return { passed: count("pass"), failed: count("fail"), skipped: [...names, ...unnamed] };
 }
 
-/**
- * The names of bun's failed tests, each with the last error before it; of a demonstration the line that says what was not
- * seen. A test is named again in the runner's summary.
- */
+/** Why a step failed, as far as its output says it: a program that does not end as it should names no test. */
 export function reasons(output: string): string[] {
+  const failures = [...bunFailures(output), ...doctestFailures(output), ...matches(/^ *(.* s {2}FAILED {2}.+)$/gm, output)];
+  return failures.length > 0 ? failures : [`no failed test is named; its last lines: ${lastLines(output)}`];
+}
+
+/** The names of bun's failed tests, each with the last error before it. A test is named again in the runner's summary. */
+function bunFailures(output: string): string[] {
   const tests = new Map<string, string>();
   let error: string[] = [];
   let isError = false;
@@ -49,7 +52,26 @@ export function reasons(output: string): string[] {
     if (name !== undefined && !tests.has(name)) tests.set(name, [name, ...error].join("\n      "));
     if (/^\((pass|fail|skip)\)/.test(line)) error = [];
   }
-  return [...tests.values(), ...matches(/^ *(.* s {2}FAILED {2}.+)$/gm, output)];
+  return [...tests.values()];
+}
+
+/** The names of doctest's failed cases, each with its checks that failed and their values; what a sanitizer reports. */
+function doctestFailures(output: string): string[] {
+  const found: string[] = [];
+  let isError = false;
+  for (const line of output.split("\n")) {
+    const name = /^TEST CASE: +(.+)$/.exec(line)?.[1];
+    if (name !== undefined) found.push(name);
+    const begins = /: (FATAL )?ERROR: |^==\d+==ERROR: |: runtime error: |^WARNING: ThreadSanitizer: /.test(line);
+    isError = begins || (isError && line.trim() !== "" && !line.startsWith("="));
+    if (isError) found.push(`    ${line.trim().slice(0, 300)}`);
+  }
+  return found;
+}
+
+function lastLines(output: string): string {
+  const lines = output.split("\n").filter((line) => line.trim() !== "");
+  return lines.slice(-ERROR_LINES).map((line) => `\n      ${line.slice(0, 300)}`).join("");
 }
 
 /** The files of bun's failed tests. A file's name stands above its results. */
