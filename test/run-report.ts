@@ -15,12 +15,14 @@ export function one(output: string, ok: boolean): Counts {
   return { passed: ok && skipped.length === 0 ? 1 : 0, failed: ok ? 0 : 1, skipped };
 }
 
+/** Of one run, or of several after one another. */
 export function doctest(output: string): Counts | null {
-  const match = /test cases:\s*\d+ \|\s*(\d+) passed \|\s*(\d+) failed/.exec(output);
-  if (match === null) return null;
+  const runs = [...output.matchAll(/test cases:\s*\d+ \|\s*(\d+) passed \|\s*(\d+) failed/g)];
+  if (runs.length === 0) return null;
+  const sum = (group: number) => runs.reduce((total, run) => total + Number(run[group]), 0);
   const skipped = matches(/^skipped: (.+)$/gm, output);
   // A case that left itself out has passed, for doctest.
-  return { passed: Number(match[1]) - skipped.length, failed: Number(match[2]), skipped };
+  return { passed: sum(1) - skipped.length, failed: sum(2), skipped };
 }
 
 export function bunTest(output: string): Counts | null {
@@ -35,7 +37,11 @@ export function bunTest(output: string): Counts | null {
 
 /** Why a step failed, as far as its output says it: a program that does not end as it should names no test. */
 export function reasons(output: string): string[] {
-  const failures = [...bunFailures(output), ...doctestFailures(output), ...matches(/^ *(.* s {2}FAILED {2}.+)$/gm, output)];
+  const failures = [
+    ...bunFailures(output),
+    ...doctestFailures(output),
+    ...matches(/^ *(.* s {2}FAILED {2}.+)$/gm, output),
+  ];
   return failures.length > 0 ? failures : [`no failed test is named; its last lines: ${lastLines(output)}`];
 }
 
@@ -71,7 +77,10 @@ function doctestFailures(output: string): string[] {
 
 function lastLines(output: string): string {
   const lines = output.split("\n").filter((line) => line.trim() !== "");
-  return lines.slice(-ERROR_LINES).map((line) => `\n      ${line.slice(0, 300)}`).join("");
+  return lines
+    .slice(-ERROR_LINES)
+    .map((line) => `\n      ${line.slice(0, 300)}`)
+    .join("");
 }
 
 /** The files of bun's failed tests. A file's name stands above its results. */

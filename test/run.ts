@@ -70,7 +70,7 @@ const STEPS: readonly (readonly Step[])[] = [
   [
     {
       name: "native tests: build",
-      command: ["make", "-C", "addon", jobs, "unit", "unit-tsan", "fuzz-short"],
+      command: ["make", "-C", "addon", jobs, "unit", "programs", "unit-tsan", "fuzz-short"],
       counts: one,
     },
   ],
@@ -79,6 +79,11 @@ const STEPS: readonly (readonly Step[])[] = [
       name: "Debian 12's kernel: every program, packets of every kind",
       command: [bun, "test/machines/kernels.ts", "--short"],
       counts: one,
+    },
+    {
+      name: "every program, as Debian 13's compiler makes it",
+      command: ["build/addon/programs_clang-19"],
+      counts: doctest,
     },
     { name: `${native}: first half`, command: ["build/addon/unit", `--test-case=${HALF}`], ...sanitized },
     { name: `${native}: second half`, command: ["build/addon/unit", `--test-case-exclude=${HALF}`], ...sanitized },

@@ -53,8 +53,10 @@ __noinline __u64 option_kinds(__u32 bytes) {
 static __always_inline __u32 load_bytes(struct xdp_md* ctx, struct packet_details* details, __u32 at, __u32 bytes) {
   if (bytes == 0) return 0;
   if (bytes > DETAILS_PAYLOAD) bytes = DETAILS_PAYLOAD;
-  /* One less is masked, and then one added, so that the verifier also knows that it is at least 1. */
+  /* One less is masked, and then one added, so that the verifier also knows that it is at least 1. So must the
+   * compiler: it would ask, and for what then is 0 the verifier of Linux 6.1 refuses the call. */
   const __u32 count = bounded(bytes - 1, DETAILS_PAYLOAD - 1) + 1;
+  __builtin_assume(count != 0);
   return bpf_xdp_load_bytes(ctx, at, details->payload, count) == 0 ? count : 0;
 }
 
