@@ -7,11 +7,13 @@
 #include <doctest/doctest.h>
 #include <linux/capability.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -148,6 +150,28 @@ TEST_CASE("a thread without capabilities is refused with those that are missing"
     text = probeProgram({.kind = ProgramKind::mirror}).error;
   }).join();
   CHECK(text.find("CAP_NET_ADMIN, CAP_BPF, CAP_PERFMON missing: run as root") != std::string::npos);
+}
+
+TEST_CASE("a program is loaded beside signals that come faster than the verifier ends") {
+  if (cannotRunXdp("programs are loaded beside signals")) return;
+  static volatile std::sig_atomic_t alarms = 0;
+  struct sigaction before {
+  }, counting{};
+  counting.sa_handler = [](int) { alarms = alarms + 1; };
+  counting.sa_flags = SA_RESTART;
+  REQUIRE(sigaction(SIGALRM, &counting, &before) == 0);
+  const itimerval often{.it_interval = {0, 1000}, .it_value = {0, 1000}}, never{};
+  setitimer(ITIMER_REAL, &often, nullptr);
+  const ProgramProbe probe = probeProgram({.kind = ProgramKind::filter});
+  while (alarms == 0) continue;
+  setitimer(ITIMER_REAL, &never, nullptr);
+  REQUIRE(sigaction(SIGALRM, &before, nullptr) == 0);
+  CHECK(probe.error == "");
+}
+
+TEST_CASE("loading that was interrupted is tried again, and is no word of the kernel about the program") {
+  CHECK(refusal({.error = EAGAIN, .reason = "half of a log", .map = ""}) ==
+        "loading the XDP counter was interrupted by signals: try again");
 }
 
 TEST_CASE("every program of ours is taken by this kernel, tells its size, and leaves nothing behind") {

@@ -2,8 +2,10 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <pthread.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -23,6 +25,28 @@ constexpr std::size_t kLogBytes = std::size_t{256} << 20;
 constexpr std::size_t kShortLogBytes = std::size_t{1} << 20;
 /// The verifier's statistics and errors, and not each instruction (BPF_LOG_STATS of the kernel).
 constexpr std::uint32_t kLogStatistics = 4;
+
+/// The verifier gives up where a signal waits for the thread (EAGAIN): beside the timer of a profiler it would never
+/// end.
+class HeldSignals {
+ public:
+  HeldSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before_);
+  }
+  ~HeldSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+int load(bpf_object_skeleton* skeleton) {
+  const HeldSignals held;
+  return -bpf_object__load_skeleton(skeleton);
+}
 
 /// Refusals of the verifier, by what was to be loaded.
 class Refusals {
@@ -98,7 +122,7 @@ std::optional<std::string> loadProgram(bpf_object_skeleton* skeleton, const Load
     bpf_program__set_log_buf(program, log.data(), log.size());
   }
   const LibbpfWarnings warnings;
-  const int error = -bpf_object__load_skeleton(skeleton);
+  const int error = load(skeleton);
   const std::string_view written(log.data(), strnlen(log.data(), log.size()));
   if (error == 0) {
     bpf_object__for_each_program(program, object) {
@@ -110,7 +134,8 @@ std::optional<std::string> loadProgram(bpf_object_skeleton* skeleton, const Load
   const auto missing = missingForLoading();
   std::string text = loadRefusal(order, failure, kernelRelease(), missing);
   // With its statistics alone the log does not name the instruction.
-  if (!failure.reason.empty() && missing.empty() && order.size == nullptr) refusals().keep(order.name, text);
+  const bool isFinal = !failure.reason.empty() && missing.empty() && error != EAGAIN;
+  if (isFinal && order.size == nullptr) refusals().keep(order.name, text);
   return text;
 }
 
@@ -120,6 +145,8 @@ std::string loadRefusal(const LoadOrder& order, const LoadFailure& failure, cons
   const std::string refused = "Linux " + kernel.text + " refused " + order.name + ": ";
   const bool mayLoad = missingCapabilities.empty();
   const std::string permission = joined(missingCapabilities) + " missing: " + kPermissionRemedy;
+  // What cannot be held back: a debugger, or a stop from the terminal.
+  if (failure.error == EAGAIN) return "loading " + order.name + " was interrupted by signals: try again";
   if (!failure.reason.empty()) {
     return refused + "its verifier does not take the program: " + failure.reason + " [" + words + "]; " +
            (mayLoad ? remedyFor(order, kernel) : permission);
