@@ -22,12 +22,17 @@ enum source_state {
   SOURCE_VALIDATED = 3,
 };
 
-/* An entry is one word, so that each change of it is whole: the state, a time, and the highest bits of the hash of
- * source and victim. That another source has the same bits in the same set happens to 1 in 2^33 packets. */
+/* An entry is one word, so that each change of it is whole: the state, a time, how it was proved, and the highest bits
+ * of the hash of source and victim. That another source has the same bits in the same set happens to 1 in 2^32
+ * packets. */
 #define SOURCE_STATE_MASK 3u
 #define SOURCE_TIME_AT 2
 #define SOURCE_TIME_MASK ((1u << 26) - 1)
-#define SOURCE_SIGNATURE_AT 28
+/* Proved by a reset, which any host without a firewall sends that gets an acknowledgement of what it never sent, also
+ * for a SYN that another sent in its name (RFC 9293, section 3.10.7.1). */
+#define SOURCE_BY_RESET_AT 28
+#define SOURCE_BY_RESET (1u << SOURCE_BY_RESET_AT)
+#define SOURCE_SIGNATURE_AT 29
 
 /* A unit of time, 2^32 ns of the boot-time clock: 4.3 s. */
 #define SOURCE_TIME_SHIFT 32
@@ -53,6 +58,7 @@ FLOODWALL_ABI_ASSERT(sizeof(struct source_set) == 64);
 static inline __attribute__((always_inline)) __u32 source_time_of(__u64 entry) {
   return (__u32)(entry >> SOURCE_TIME_AT) & SOURCE_TIME_MASK;
 }
+/* `state`: with SOURCE_BY_RESET, where that holds. */
 static inline __attribute__((always_inline)) __u64 source_entry(__u64 hash, __u32 time, __u32 state) {
   const __u32 most = time < SOURCE_TIME_MASK ? time : SOURCE_TIME_MASK;
   return hash >> SOURCE_SIGNATURE_AT << SOURCE_SIGNATURE_AT | (__u64)most << SOURCE_TIME_AT | state;

@@ -74,23 +74,28 @@ static __always_inline __u64 live_state_of(__u64 entry, __u64 now) {
   return state * is_live;
 }
 
-/* What an entry is worth: its state, and of those that are learned or validated until when, so that who sent last is
+/* A better state is more; of those that proved their address, whose proof nobody else can bring about is more. */
+static __always_inline __u64 rank_of(__u64 entry, __u64 state) {
+  return state << 1 | (~entry >> SOURCE_BY_RESET_AT & 1);
+}
+
+/* What an entry is worth: its rank, and of those that are learned or validated until when, so that who sent last is
  * worth most. Among equals the new source's keyed hash decides: a sender who knew which is next could choose it. */
 static __always_inline __u64 worth_of(__u64 entry, __u64 state, __u32 way) {
   __u64 has_time = state >> 1;
   without_branch(has_time);
-  return (state << 32 | source_time_of(entry) * has_time) * SOURCE_WAYS + way;
+  return (rank_of(entry, state) << 32 | source_time_of(entry) * has_time) * SOURCE_WAYS + way;
 }
 
 /* More than any; and what makes an entry worth more than all that do not have it. */
 #define WORTH_MAX (1ull << 60)
 #define WORTH_OF_OTHERS (1ull << 50)
 
-static __always_inline __u32 state_of_worth(__u64 worth) { return worth / SOURCE_WAYS >> 32; }
+static __always_inline __u32 state_of_worth(__u64 worth) { return worth / SOURCE_WAYS >> 33; }
 
 static __always_inline __u32 order_of(__u64 entry) { return entry >> SOURCE_SIGNATURE_AT & (SOURCE_WAYS - 1); }
 
-/* In place of the source's old entry; where there is none, 0, of the one that is worth least, if its state is no better
+/* In place of the source's old entry; where there is none, 0, of the one that is worth least, if its rank is no higher
  * than this one's. A source that proved its address takes none of the ways that are kept for learned ones, but the way
  * of another that proved its own. All in one function: older kernels bound the stack of all that call each other. Not
  * static for the reason of parse_packet. */
@@ -121,7 +126,9 @@ __noinline int replace_source(__u32 set_index, __u64 old, __u64 entry, __u32 now
   }
   __u64* slot = &set->sources[bounded(least ^ order_of(entry), SOURCE_WAYS - 1)];
   const __u64 other = *(volatile __u64*)slot;
-  if (state_of(other, now) <= (entry & SOURCE_STATE_MASK)) __sync_val_compare_and_swap(slot, other, entry);
+  if (rank_of(other, state_of(other, now)) <= rank_of(entry, entry & SOURCE_STATE_MASK)) {
+    __sync_val_compare_and_swap(slot, other, entry);
+  }
   return 0;
 }
 
@@ -137,7 +144,7 @@ static __always_inline __u32 lifetime_of(const struct filter_head* head, __u32 s
 static __always_inline void keep_source(const struct filter_head* head, const struct found_source* found, __u32 state,
                                         __u32 now) {
   const __u32 until = now + lifetime_of(head, state);
-  if (source_time_of(found->entry) < until) put_source(found, state, until, now);
+  if (source_time_of(found->entry) < until) put_source(found, state | (found->entry & SOURCE_BY_RESET), until, now);
 }
 
 /* Remembers the source of a segment without SYN. */

@@ -8,6 +8,10 @@
  * as sequence number (RFC 9293, section 3.10.7.3), is known, and its SYN, sent again, passes.
  *
  * Only what comes in need be seen. All other segments of unknown sources are dropped.
+ *
+ * The reset of the transparent way proves that the address is somebody's who answers, and not that he sent the SYN:
+ * whoever knows a host that resets what it did not ask for can prove that host's address. So it counts for the
+ * transparent way alone. Where a stricter proof is asked for, such sources are as those that were learned.
  */
 #pragma once
 
@@ -76,20 +80,22 @@ static __always_inline __u32 validate_tcp(struct packet* packet, __u64 now_ns, s
     if (shows_flags && is_established) learn_source(head, &found, state, now);
     return FILTER_VERDICTS;
   }
-  if (state == SOURCE_VALIDATED) {
+  const int is_transparent = action == FILTER_VALIDATE_TRANSPARENT;
+  if (state == SOURCE_VALIDATED && (is_transparent || !(found.entry & SOURCE_BY_RESET))) {
     keep_source(head, &found, state, now);
     return FILTER_VERDICTS;
   }
-  const int is_transparent = action == FILTER_VALIDATE_TRANSPARENT;
   if (shows_flags) {
     if (flags == TCPHDR_SYN) return is_transparent ? FILTER_ANSWER_ACK : FILTER_ANSWER_SYN_ACK;
     if (flags & TCPHDR_SYN) return FILTER_DROP_UNVALIDATED;
     if (is_proof(packet, flags, cookie_period(now_ns), is_transparent)) {
-      put_source(&found, SOURCE_VALIDATED, now + head->validated_units, now);
+      const __u32 proved = is_transparent ? SOURCE_VALIDATED | SOURCE_BY_RESET : SOURCE_VALIDATED;
+      put_source(&found, proved, now + head->validated_units, now);
       return is_transparent ? FILTER_DROP_PROOF : FILTER_ANSWER_RST;
     }
   }
-  if (state != SOURCE_LEARNED) return FILTER_DROP_UNVALIDATED;
+  /* Nor does the reset of a SYN-ACK reach the victim, which a host sends that is asked for another's SYN. */
+  if (state < SOURCE_LEARNED || (!is_transparent && flags == TCPHDR_RST)) return FILTER_DROP_UNVALIDATED;
   keep_source(head, &found, state, now);
   return !rule->byte_cost || is_within_limit(rule, wire) ? FILTER_VERDICTS : FILTER_DROP_RATE_LIMIT;
 }
@@ -101,7 +107,7 @@ static __always_inline __u32 validate_dns(const struct packet* packet, __u64 now
   const __u32 now = source_time(now_ns);
   const struct found_source found = find_source(head, source_hash(head, &packet->source, &packet->destination));
   const __u32 state = state_of(found.entry, now);
-  if (state == SOURCE_VALIDATED) {
+  if (state == SOURCE_VALIDATED && !(found.entry & SOURCE_BY_RESET)) {
     keep_source(head, &found, state, now);
     return FILTER_VERDICTS;
   }

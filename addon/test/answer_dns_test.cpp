@@ -182,6 +182,11 @@ TEST_CASE("DNS: a source that proved its address by TCP asks by UDP") {
   const Bytes query = queryFrame(message({}));
   CHECK(box.run(query).action == XDP_TX);
   REQUIRE(box.connects({}));
+  // By a reset only: who sent the SYN may be another, who has the victim answer to this address.
+  CHECK(box.run(query).action == XDP_TX);
+  box.wantedRules.back().rule.action = FILTER_VALIDATE_RESET;
+  box.rules.set(box.wantedRules);
+  REQUIRE(box.connects({}));
   const Outcome outcome = box.run(query);
   CHECK(outcome.action == XDP_PASS);
   CHECK(outcome.frame == query);

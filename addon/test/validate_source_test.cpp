@@ -310,6 +310,48 @@ TEST_CASE("validation: sources that prove themselves leave half of a full set to
   }
 }
 
+TEST_CASE(
+    "validation: a reset proves an address for the transparent way alone, since another may have brought it about") {
+  if (cannotRunXdp("validation: proofs by reset")) return;
+  ValidationBox box(FILTER_VALIDATE_TRANSPARENT);
+  const Segment syn{.flags = kSyn}, segment{.flags = kAck};
+  REQUIRE(box.connects(syn));
+  CHECK(box.actionOn(segment) == XDP_PASS);
+  box.changeAction(FILTER_VALIDATE_RESET);
+  // Its connections go on as those of learned sources do, also after it has been kept for longer.
+  box.age(1);
+  CHECK(box.actionOn(segment) == XDP_PASS);
+  CHECK(box.run(syn).action == XDP_TX);
+  CHECK(box.actionOn({.flags = kRst}) == XDP_DROP);
+  box.change([](filter_rule& rule) { rule.byte_cost = (std::uint64_t{FILTER_BURST_NS} << 16) / 54 * 2000; });
+  CHECK(box.actionOn(segment) == XDP_PASS);
+  CHECK(box.actionOn(segment) == XDP_DROP);
+  REQUIRE(box.connects(syn));
+  CHECK(box.known(SOURCE_VALIDATED) == 1);
+  for (int i = 0; i < 3; i++) CHECK(box.actionOn(segment) == XDP_PASS);
+  box.changeAction(FILTER_VALIDATE_TRANSPARENT);
+  CHECK(box.actionOn(syn) == XDP_PASS);
+}
+
+TEST_CASE("validation: who proved an address by reset takes the place of none whose proof is better") {
+  if (cannotRunXdp("validation: proofs by reset in a full table")) return;
+  ValidationBox box(FILTER_VALIDATE_RESET, 1);
+  for (std::uint32_t i = 0; i < SOURCE_WAYS; i++) REQUIRE(box.connects({.source = kForeign + i}));
+  box.changeAction(FILTER_VALIDATE_TRANSPARENT);
+  for (std::uint32_t i = 0; i < 100; i++) static_cast<void>(box.connects({.source = 0x0c000000 + i}));
+  box.changeAction(FILTER_VALIDATE_RESET);
+  for (std::uint32_t i = 0; i < SOURCE_WAYS; i++) {
+    CHECK(box.actionOn({.flags = kAck, .source = kForeign + i}) == XDP_PASS);
+  }
+  // Of those that proved it by reset, a better proof takes the place.
+  box.forget();
+  box.changeAction(FILTER_VALIDATE_TRANSPARENT);
+  for (std::uint32_t i = 0; i < SOURCE_WAYS; i++) REQUIRE(box.connects({.source = 0x0c000000 + i}));
+  box.changeAction(FILTER_VALIDATE_RESET);
+  CHECK(box.connects({}));
+  CHECK(box.actionOn({.flags = kSyn}) == XDP_PASS);
+}
+
 TEST_CASE("validation: who goes on sending outlives those who proved themselves and stopped") {
   if (cannotRunXdp("validation: the oldest gives way")) return;
   const ValidationBox box(FILTER_VALIDATE_RESET, 1);

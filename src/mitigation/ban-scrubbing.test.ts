@@ -15,7 +15,7 @@ import {
 import { buildScrub } from "../config/sections/scrub.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { BanEngine } from "./ban-engine.ts";
-import { type Ladder, UNHELD_MS } from "./escalation.ts";
+import { type Ladder, STRICTER_MS, UNHELD_MS } from "./escalation.ts";
 import type { ScrubMeasure } from "./measure.ts";
 
 const UDP = "flow dst 192.0.2.1/32 proto udp";
@@ -106,6 +106,33 @@ describe("a ban that scrubs", () => {
       const { measure } = engine.banOf(attack) ?? {};
       expect(measure).toMatchObject({ kind: "divert", ...(on_nodes && { filter: { tcp: "reset" } }) });
       expect(Object.hasOwn(measure ?? {}, "filter")).toBe(on_nodes);
+    }
+  });
+
+  test("has sources prove more once the attack gets through, before the next rung, and goes on so", () => {
+    for (const scrub of [buildScrub({}, []), buildScrub({ always: true }, [])]) {
+      const ladder: Ladder = [
+        { afterSeconds: 0, action: "scrub" },
+        { afterSeconds: 1, action: "blackhole", unlessHeld: true },
+      ];
+      let unheldMs = 0;
+      const { engine } = harness(under({ ladder, scrub }), { unheldMs: () => unheldMs });
+      const attack = classified(attackOn(), "syn_flood");
+      engine.attacksChanged([started(attack)], 0);
+      const way = (wallMs: number) => {
+        engine.tick(wallMs);
+        return filterOf(engine, attack)?.tcp;
+      };
+      unheldMs = STRICTER_MS - 1;
+      expect(way(10_000)).toBe("transparent");
+      unheldMs = STRICTER_MS;
+      expect(way(13_000)).toBe("reset");
+      unheldMs = 0;
+      expect(way(20_000)).toBe("reset");
+      expect(engine.banOf(attack)?.method).toBe("scrub");
+      // Other terms are those of the operator.
+      engine.reconfigure(policy(under({ ladder, scrub: buildScrub({ tcp: "off" }, []) })), 21_000);
+      expect(filterOf(engine, attack)?.tcp).toBeNull();
     }
   });
 

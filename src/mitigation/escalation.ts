@@ -21,6 +21,9 @@ export interface Rung {
  */
 export const UNHELD_MS = 5000;
 
+/** After so long sources must prove more, ms: in time for that to hold the attack before the next rung begins. */
+export const STRICTER_MS = UNHELD_MS / 2;
+
 /** At least one rung. The first is at 0, times strictly increase, severity never falls, and the last rung acts. */
 export type Ladder = readonly Rung[];
 

@@ -11,7 +11,7 @@ import type { Prefix } from "../net/prefix.ts";
 import type { UnicastRoute } from "./announcer.ts";
 import { ALL_NODES_LOST, type Ban, hasNoScrubTarget, type Plan } from "./ban.ts";
 import { isOneAddress } from "./ban-subject.ts";
-import { type Action, dueStep, isLessSevere, type Method, methodOf } from "./escalation.ts";
+import { type Action, dueStep, isLessSevere, type Method, methodOf, STRICTER_MS } from "./escalation.ts";
 import {
   type FlowspecMeasure,
   isSameRules,
@@ -226,7 +226,21 @@ function measureOf(
 
 /** What is always done goes on as a whole. */
 function scrubbedHere(ban: PlannedBan, terms: BanTerms, circumstances: Circumstances): ScrubFilter {
-  return terms.scrub.isAlways ? wholeFilter(terms.scrub) : filterOf(ban, terms, circumstances);
+  return terms.scrub.isAlways
+    ? strictly(wholeFilter(terms.scrub), ban, circumstances)
+    : filterOf(ban, terms, circumstances);
+}
+
+/**
+ * Sources prove themselves in the way that is milder for users until the attack gets through so: an attacker who knows
+ * hosts that reset what they did not ask for can send in their names (addon/bpf/validate_source.h). The stricter way
+ * then stays for the ban.
+ */
+function strictly(filter: ScrubFilter, { measure }: PlannedBan, { rung }: Circumstances): ScrubFilter {
+  const known = measure.kind === "scrub" || measure.kind === "divert" ? measure.filter : undefined;
+  const isGettingThrough = known?.tcp === "transparent" && rung.unheldMs >= STRICTER_MS;
+  const isStrict = filter.tcp === "transparent" && (isGettingThrough || known?.isStrict === true);
+  return isStrict ? { ...filter, tcp: "reset", isStrict } : filter;
 }
 
 function wholeFilter({ profile: _name, isAlways: _always, isOnNodes: _nodes, ...filter }: ScrubConfig): ScrubFilter {
@@ -237,15 +251,17 @@ function wholeFilter({ profile: _name, isAlways: _always, isOnNodes: _nodes, ...
  * Sources of a protocol that the attack does not use need not prove their address. Of a ban that outlasts its attack
  * this stays as it is; a ban that had none validates all.
  */
-function filterOf({ measure, attackId }: PlannedBan, { scrub }: BanTerms, { attacks }: Circumstances): ScrubFilter {
+function filterOf(ban: PlannedBan, { scrub }: BanTerms, circumstances: Circumstances): ScrubFilter {
+  const { measure, attackId } = ban;
+  const { attacks } = circumstances;
   const filter = wholeFilter(scrub);
-  if (attacks.length === 0 && attackId === null) return filter;
+  if (attacks.length === 0 && attackId === null) return strictly(filter, ban, circumstances);
   const known = measure.kind === "scrub" || measure.kind === "divert" ? measure.filter : undefined;
   const before = attacks.length === 0 ? (known ?? null) : null;
   const hasTcp = before === null ? attacks.length === 0 || !attacks.every(isWithoutTcp) : before.tcp !== null;
   const hasUdp = before === null ? attacks.length === 0 || !attacks.every(isWithoutUdp) : before.dns;
   const tcp = hasTcp || filter.tcp === null ? { tcp: filter.tcp } : ({ tcp: null, learnsTcp: true } as const);
-  return { ...filter, ...tcp, dns: hasUdp && filter.dns };
+  return strictly({ ...filter, ...tcp, dns: hasUdp && filter.dns }, ban, circumstances);
 }
 
 /** An attack that is not classified yet may be any that its metric allows. */

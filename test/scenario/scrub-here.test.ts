@@ -70,6 +70,34 @@ describe.skipIf(unavailable !== null)(`scrubbing on an inline box${reason}`, () 
     60_000,
   );
 
+  test("a SYN flood in the names of hosts that answer is held once sources must prove more", async () => {
+    const { attacker, client, victim, service, bans } = await makeBoxLab(undo, { scrub: "{ tcp: transparent }" });
+    await serve(victim);
+    // They reset the acknowledgement that they get, and so prove their addresses.
+    attacker.run(["ip", "route", "add", "local", "198.18.0.0/20", "dev", "lo"]);
+    const flooding = sendFrom(attacker, {
+      ...{ profile: "syn", target: VICTIM, sources: 1000, src: "198.18.0.1", path: "socket" },
+      ...{ pps: 10 * THRESHOLD_PPS, seconds: 16 },
+    });
+    const isProved = async () => (await bans()).some(({ validated_sources: count = 0 }) => count > 500);
+    await eventually(isProved, () => `no source is proved:\n${service.output}`);
+    const isStrict = async () => (await bans()).some(({ route }) => route?.startsWith("validate tcp reset") === true);
+    await eventually(isStrict, () => `the way stays as it was:\n${service.output}`);
+    await Bun.sleep(1000);
+    const startedAtMs = performance.timeOrigin + performance.now();
+    const before = received(victim);
+    const requests = requestsOf(client, { origin: `http://${VICTIM}`, intervalMs: REQUEST_INTERVAL_MS });
+    await Bun.sleep(4000);
+    const after = received(victim);
+    await requests.stop();
+    await flooding;
+    const { requests: made, served } = requests.between(startedAtMs + 1000, Number.POSITIVE_INFINITY);
+    expect(made).toBeGreaterThan(30);
+    expect(served).toBe(made);
+    // Of the flood; each request is about six packets of the client's.
+    expect(after - before - 8 * 100).toBeLessThan(0.01 * 4 * 10 * THRESHOLD_PPS);
+  }, 60_000);
+
   test("a flood of DNS queries is answered with TC, and resolvers that ask by TCP are served", async () => {
     const lab = await makeBoxLab(undo, { scrub: "{ profile: dns }" });
     await nameServer(lab.victim, VICTIM, undo);

@@ -39,7 +39,7 @@ const mbps = (most: number) => zeroOr(0.001, most);
 const OF_PROFILES = {
   tcp: described(
     Type.Optional(oneOf("off", "transparent", "reset")),
-    "How unknown sources of TCP prove their address while a victim is scrubbed. `transparent` answers their SYN with an acknowledgement that they must reset, and lets their SYN pass when they send it again. `reset` completes their handshake in the victim's place and resets it: they connect again. `off` lets them be.",
+    "How unknown sources of TCP prove their address while a victim is scrubbed. `transparent` answers their SYN with an acknowledgement that they must reset, and lets their SYN pass when they send it again; where the attack gets through so, the ban goes on with `reset`. `reset` completes their handshake in the victim's place and resets it: they connect again. `off` lets them be.",
     { ifAbsent: "as the profile says, else `transparent`" },
   ),
   dns: described(

@@ -8,12 +8,15 @@ import { type PortRange, portsText } from "../rules/rule.ts";
  * - `reset`: the source's SYN is answered in the victim's name, and the connection is reset once the source has answered
  *   in turn; the client opens another.
  * - `transparent`: the source's SYN is answered with an acknowledgement that it must reset; its SYN, sent again, passes.
+ *   Any host without a firewall resets so, also what it never asked for: who knows such hosts can send in their names.
  */
 export type ValidationWay = "reset" | "transparent";
 
 export interface ScrubFilter {
   /** null: sources of TCP need not prove their address. */
   readonly tcp: ValidationWay | null;
+  /** `reset` in place of `transparent`, which did not hold the attack. Absent: as configured. */
+  readonly isStrict?: true;
   /** They are remembered, since they must as soon as the attack uses TCP. Absent: they are not. */
   readonly learnsTcp?: true;
   /** Sources of DNS queries must prove their address, by TCP. */

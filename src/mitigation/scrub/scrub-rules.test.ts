@@ -59,7 +59,7 @@ describe("rules of a scrubbed victim", () => {
       sourcePorts: port(53),
       destinationPorts: port(53),
     }));
-    expect(texts(file, attack).slice(2)).toEqual([
+    expect(texts(file, attack).slice(3)).toEqual([
       "src 192.0.2.1/32 proto tcp src-port 53 dst-port 53 discard",
       "src 192.0.2.1/32 proto udp src-port 53 dst-port 53 discard",
     ]);
@@ -75,7 +75,12 @@ describe("rules of a scrubbed victim", () => {
   test("have sources of DNS queries prove their address by TCP, also where all other TCP is let be", () => {
     const byTcp = "dst 192.0.2.1/32 proto tcp dst-port 53";
     const query = "validate_dns dst 192.0.2.1/32 proto udp dst-port 53";
-    expect(texts({ dns: "truncate", tcp: "off" }, [QUERIES])).toEqual([`validate_transparent ${byTcp}`, query]);
+    expect(texts({ dns: "truncate", tcp: "off" }, [QUERIES])).toEqual([`validate_reset ${byTcp}`, query]);
+    expect(texts({ dns: "truncate", tcp: "transparent" }, [QUERIES])).toEqual([
+      `validate_reset ${byTcp}`,
+      "validate_transparent dst 192.0.2.1/32 proto tcp",
+      query,
+    ]);
     expect(texts({ dns: "truncate", tcp: "reset" }, [QUERIES])).toEqual([
       "validate_reset dst 192.0.2.1/32 proto tcp",
       query,

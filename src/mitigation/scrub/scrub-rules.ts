@@ -84,12 +84,14 @@ function* validation(prefix: Prefix, filter: ScrubFilter): Generator<ScrubRule> 
   const reason = "unvalidated";
   // The standing rule that does so otherwise may not be reached.
   if (learnsTcp) yield { rule: towards(prefix, TCP), inline: { kind: "learn" }, reason };
+  if (dns && tcp !== "reset") {
+    // Who asks again by TCP must be able to prove its address there, so that its queries by UDP pass: not by a reset, which
+    // another can bring about, who would then have the victim answer to that address.
+    const rule = { ...towards(prefix, TCP), destinationPorts: [DNS_PORTS] };
+    yield { rule, inline: { kind: "validate_reset", learnedBytesPerSecond }, reason };
+  }
   if (tcp !== null) {
     yield { rule: towards(prefix, TCP), inline: { kind: `validate_${tcp}`, learnedBytesPerSecond }, reason };
-  } else if (dns) {
-    // Who asks again by TCP must be able to prove its address there.
-    const rule = { ...towards(prefix, TCP), destinationPorts: [DNS_PORTS] };
-    yield { rule, inline: { kind: "validate_transparent", learnedBytesPerSecond }, reason };
   }
   if (dns) {
     yield {

@@ -208,7 +208,7 @@ test("a filter is put into the kernel around the rules of its ban, in this order
   held.want([{ ...ban("10.0.0.1"), filter: FILTER }], null);
   expect(actions()).toEqual(["validate_transparent", "discard", "pass", "discard"]);
   held.want([{ ...ban("10.0.0.1"), filter: { ...FILTER, tcp: null, dns: true } }], null);
-  expect(actions()).toEqual(["validate_transparent", "validate_dns", "discard", "pass", "discard"]);
+  expect(actions()).toEqual(["validate_reset", "validate_dns", "discard", "pass", "discard"]);
 });
 
 test("a filter that does not fit as a whole is left out: its last rule alone would drop everything", () => {
