@@ -77,6 +77,36 @@ test("exporters that fall silent all at once are told to a bound", () => {
   expect(logged().at(-1)).toMatchObject({ level: "warn", more: 10 });
 });
 
+test("of many faults at once, those that were told when they began are told when they end, and no others", () => {
+  const names = Array.from({ length: 100 }, (_, i) => `edge${i}`);
+  const { changes, logged, read } = watch(names.map((name, i) => exporterConfig({ name, address: `198.51.100.${i}` })));
+  const readWith = (silent: number) =>
+    read({
+      listeners: [],
+      exporters: names.map((name, i) =>
+        exporterReading({ name, address: address(`198.51.100.${i}`), silentMs: i < silent ? 1e6 : 10 }),
+      ),
+    });
+  for (const silent of [0, 25, 50, 75, 100]) readWith(silent);
+  const begun = changes.splice(0);
+  expect(begun).toHaveLength(80);
+  expect(logged().filter(({ more }) => more === 5)).toHaveLength(4);
+  readWith(0);
+  expect(changes.toSorted()).toEqual(begun.map((text) => text.replace("begun", "ended")).toSorted());
+  expect(logged().filter(({ level }) => level === "warn")).toEqual([]);
+  readWith(1);
+  expect(changes.slice(80)).toEqual(["edge0 silent begun"]);
+});
+
+test("the end of a silence since the start is told, and none of an exporter that went away meanwhile", () => {
+  const { changes, read } = watch([exporterConfig(), exporterConfig({ name: "edge2", address: "192.0.2.2" })]);
+  const second = (silentMs: number) => exporterReading({ name: "edge2", address: address("192.0.2.2"), silentMs });
+  for (let i = 0; i < 12; i++) read({ listeners: [], exporters: [second(1e6)] });
+  read({ exporters: [exporterReading()] });
+  read({ exporters: [exporterReading(), second(10)] });
+  expect(changes).toEqual(["edge2 silent begun", "edge1 silent begun", "edge1 silent ended"]);
+});
+
 test("exporters beyond the measured ones have their metrics together", async () => {
   const names = Array.from({ length: 258 }, (_, i) => `edge${i}`);
   const { read, made, metrics } = watch(names.map((name, i) => exporterConfig({ name, address: `2001:db8::${i}` })));

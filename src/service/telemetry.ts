@@ -9,7 +9,7 @@ import type { TelemetryMetrics } from "../observability/telemetry-metrics.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
 import { ingressOfReadings } from "../telemetry/exporter-ingress.ts";
-import { type ExporterChange, Exporters } from "../telemetry/exporters.ts";
+import { type ExporterChange, Exporters, faultKey } from "../telemetry/exporters.ts";
 import type { ListenerReading } from "../telemetry/listener-reading.ts";
 import type { TelemetryView } from "../telemetry/telemetry-view.ts";
 import type { Ingress, IngressKey, IngressOf } from "../traffic/ingress.ts";
@@ -25,7 +25,7 @@ export interface TelemetryWatchOptions {
   readonly timers: Pick<Timers, "after">;
 }
 
-/** Changes of one reading that are told one by one; a break of a link lets all exporters fall silent at once. */
+/** Faults that are told one by one when they begin at one reading: a link that breaks silences all exporters at once. */
 const TOLD_MAX = 20;
 /** Reading takes at most this share of the time, one in so many. */
 const READ_SHARE = 200;
@@ -36,6 +36,8 @@ export class TelemetryWatch {
   readonly #changes: Listeners<ExporterChange>;
   #listeners: readonly ListenerReading[] = [];
   #readAtMs: number | null = null;
+  /** Faults whose begin was told, and which have not ended. */
+  #told: ReadonlySet<string> = new Set();
   #ingress: IngressOf = () => null;
   #cancel: Cancel = () => {};
 
@@ -50,7 +52,7 @@ export class TelemetryWatch {
     );
   }
 
-  /** Called with each fault that begins or ends, of the first of one reading. */
+  /** Called with the first faults that begin at one reading, and with the end of each of these. */
   onChange(listener: (change: ExporterChange) => void): void {
     this.#changes.add(listener);
   }
@@ -105,20 +107,30 @@ export class TelemetryWatch {
   }
 
   #read(nowMs: number): void {
-    const { read, log } = this.#options;
+    const { read } = this.#options;
     const { listeners, exporters } = read();
     this.#tellDrops(listeners);
     this.#listeners = listeners;
     this.#readAtMs = nowMs;
     this.#ingress = ingressOfReadings(exporters);
     const changes = this.#exporters.take(exporters, nowMs);
-    for (const { kind, change } of changes) if (change === "begun") this.#options.metrics.faultBegan(kind);
-    for (const change of changes.slice(0, TOLD_MAX)) {
+    this.#tellChanges(changes);
+  }
+
+  #tellChanges(changes: readonly ExporterChange[]): void {
+    const { log, metrics } = this.#options;
+    const { begun = [], ended = [] } = Object.groupBy(changes, ({ change }) => change);
+    for (const { kind } of begun) metrics.faultBegan(kind);
+    const told = [...ended.filter((change) => this.#told.has(faultKey(change))), ...begun.slice(0, TOLD_MAX)];
+    // Faults of exporters that are gone have no end.
+    const lasting = this.#exporters.lastingFaults();
+    this.#told = new Set([...this.#told, ...told.map(faultKey)].filter((key) => lasting.has(key)));
+    for (const change of told) {
       logChange(log, change);
       this.#changes.emit(change);
     }
-    const more = changes.length - TOLD_MAX;
-    if (more > 0) log.warn({ more }, "faults of more exporters began or ended: GET /api/v1/telemetry has them");
+    const more = begun.length - TOLD_MAX;
+    if (more > 0) log.warn({ more }, "faults of more exporters began: GET /api/v1/telemetry has them");
   }
 
   /** What a port received and could not take. */

@@ -18,9 +18,12 @@ export const EXPORTER_FAULTS = [
 ] as const;
 export type FaultKind = (typeof EXPORTER_FAULTS)[number];
 
-/** `begins` and `ends` are apart, so that a value in between changes nothing. */
+/**
+ * `begins` and `ends` are apart, so that a value in between changes nothing. `unknown`: nothing came lately that would
+ * say more than is known already.
+ */
 export interface Symptom {
-  readonly verdict: "begins" | "ends" | "between";
+  readonly verdict: "begins" | "ends" | "between" | "unknown";
   /** What was measured, in words. */
   readonly text: string;
 }
@@ -37,6 +40,8 @@ export interface Observed {
   readonly reading: ExporterReading;
   /** Of the last minute; null: the exporter is known for less than ten seconds. */
   readonly minute: Totals | null;
+  /** Of the last 10 to 20 s: a burst that is over stays in the minute. null as the minute. */
+  readonly recent: Totals | null;
   readonly terms: ExporterTerms;
   /** Changes of a sampling rate by half or more in the last ten minutes, and the last of them. */
   readonly swings: { readonly count: number; readonly last: Sampling | null };
@@ -66,28 +71,34 @@ const FRAME_BYTES = { least: 34, most: 66_000 } as const;
 const PACKETS_LEAST = 1000;
 
 export function symptomOf(kind: FaultKind, observed: Observed): Symptom {
-  const { reading, minute } = observed;
+  const { reading, minute, recent } = observed;
   switch (kind) {
     case "silent":
       return silence(observed);
     case "unknown_sampling":
-      return minute === null ? UNKNOWN : unknownSampling(minute, observed);
+      return minute === null || recent === null ? BETWEEN : unknownSampling({ minute, recent }, observed);
     case "clock_skewed":
       return skew(reading.clockSkewMs);
     case "undecodable":
-      return minute === null ? UNKNOWN : undecodable(minute, reading);
+      return minute === null || recent === null ? BETWEEN : undecodable({ minute, recent }, reading);
     case "losing":
-      return minute === null ? UNKNOWN : losing(minute);
+      return minute === null ? BETWEEN : losing(minute);
     case "left_out":
-      return minute === null ? UNKNOWN : leftOut(minute, reading);
+      return minute === null ? BETWEEN : leftOut(minute, reading);
     case "lying":
-      return minute === null ? UNKNOWN : lying(minute, observed);
+      return minute === null ? BETWEEN : lying(minute, observed);
     default:
       return kind satisfies never;
   }
 }
 
-const UNKNOWN: Symptom = { verdict: "between", text: "" };
+const BETWEEN: Symptom = { verdict: "between", text: "" };
+const UNKNOWN: Symptom = { verdict: "unknown", text: "" };
+
+interface Spans {
+  readonly minute: Totals;
+  readonly recent: Totals;
+}
 
 function silence({ reading: { silentMs }, terms }: Observed): Symptom {
   return {
@@ -96,12 +107,14 @@ function silence({ reading: { silentMs }, terms }: Observed): Symptom {
   };
 }
 
-function unknownSampling({ unknownRateRecords }: Totals, { reading, terms }: Observed): Symptom {
+function unknownSampling({ minute, recent }: Spans, { reading, terms }: Observed): Symptom {
+  if (terms.hasRate || minute.unknownRateRecords === 0) return { verdict: "ends", text: "" };
+  if (recent.records === 0) return UNKNOWN;
   const unknown = reading.samplings.filter(({ rate }) => rate === 0);
   const domains = [...new Set(unknown.map(({ domain }) => domain))].slice(0, 5).join(", ");
   const where = domains === "" || domains === "0" ? "" : ` of domain ${domains}`;
   return {
-    verdict: unknownRateRecords > 0 && !terms.hasRate ? "begins" : "ends",
+    verdict: recent.unknownRateRecords > 0 ? "begins" : "ends",
     text: `the sampling rate${where} is not known: each sample counts as one packet, which is too few`,
   };
 }
@@ -114,19 +127,25 @@ function skew(skewMs: number | null): Symptom {
   };
 }
 
-function undecodable(
-  { records, undecoded, withoutTemplate, datagrams }: Totals,
-  { undecoded: reasons, waitingBytes }: ExporterReading,
-): Symptom {
+function undecodable({ minute, recent }: Spans, { undecoded: reasons, waitingBytes }: ExporterReading): Symptom {
+  if (isWaiting(recent, waitingBytes)) {
+    return { verdict: "begins", text: "data came without the templates that describe them" };
+  }
+  const { records, undecoded } = minute;
   const share = undecoded < UNDECODED.least ? 0 : undecoded / (undecoded + records);
-  const isWaiting = records === 0 && datagrams > 0 && withoutTemplate + waitingBytes > 0;
-  if (isWaiting) return { verdict: "begins", text: "data came without the templates that describe them" };
+  const ofMinute = isWaiting(minute, waitingBytes) ? "begins" : verdictOf(share, UNDECODED);
+  const isOver = ofMinute === "begins" && recent.undecoded === 0;
+  if (isOver && recent.records === 0) return UNKNOWN;
   const most = reasons.toSorted((a, b) => b.count - a.count)[0];
   const why = most?.reason ?? "no reason is known";
   return {
-    verdict: verdictOf(share, UNDECODED),
+    verdict: isOver ? "ends" : ofMinute,
     text: `${percent(share)} of what it sends is not understood: ${why}`,
   };
+}
+
+function isWaiting({ records, datagrams, withoutTemplate }: Totals, waitingBytes: number): boolean {
+  return records === 0 && datagrams > 0 && withoutTemplate + waitingBytes > 0;
 }
 
 function losing(minute: Totals): Symptom {
@@ -142,7 +161,7 @@ function losing(minute: Totals): Symptom {
 /** One that stands by in its site is left out on purpose. */
 function leftOut({ records, leftOut: left }: Totals, { isActive, leftOut: reasons }: ExporterReading): Symptom {
   if (!isActive) return { verdict: "ends", text: "" };
-  if (records < LEFT_OUT.least) return UNKNOWN;
+  if (records < LEFT_OUT.least) return BETWEEN;
   const share = left / records;
   const most = Object.entries(reasons).toSorted(([, a], [, b]) => b - a)[0]?.[0] ?? "";
   return {

@@ -57,6 +57,7 @@ export function nextRecord(
   const observed: Observed = {
     reading,
     minute: minuteOf(marks, mark),
+    recent: totalsOver(marks, mark, MARK_MS),
     terms,
     swings: { count: swings.length, last: swings.at(-1)?.sampling ?? null },
   };
@@ -93,6 +94,8 @@ export function nextFault(kind: FaultKind, was: FaultRecord, { verdict, text }: 
     case "between":
       // A fault that has not begun needs its symptom all the time, and one that ends needs it gone all the time.
       return was.begunAtMs === null ? NONE : { ...was, goneSinceMs: null };
+    case "unknown":
+      return was;
     default:
       return verdict satisfies never;
   }
@@ -100,7 +103,12 @@ export function nextFault(kind: FaultKind, was: FaultRecord, { verdict, text }: 
 
 /** null: the time is too short to say anything. */
 export function minuteOf(marks: readonly Mark[], now: Mark): Totals | null {
-  const from = markBefore(marks, now.atMs, MINUTE_MS);
+  return totalsOver(marks, now, MINUTE_MS);
+}
+
+/** Of so long at least, if the marks reach back so far. */
+function totalsOver(marks: readonly Mark[], now: Mark, ageMs: number): Totals | null {
+  const from = markBefore(marks, now.atMs, ageMs);
   return from === null || now.atMs - from.atMs < LEAST_MS ? null : between(from, now);
 }
 
@@ -119,10 +127,18 @@ function swingsWith(before: ExporterRecord | null, reading: ExporterReading, now
 
 /** A sampler that says another rate than before, twice as much or half as much at least; null: none does. */
 function swungRate(before: readonly Sampling[], now: readonly Sampling[]): Sampling | null {
-  const rates = new Map(before.map(({ domain, sampler, rate }) => [`${domain} ${sampler}`, rate]));
-  const isSwung = ({ domain, sampler, rate }: Sampling) => {
-    const was = rates.get(`${domain} ${sampler}`) ?? 0;
-    return was > 0 && rate > 0 && Math.max(was, rate) >= 2 * Math.min(was, rate);
-  };
-  return now.find(isSwung) ?? null;
+  const were = bySampler(before);
+  for (const [key, sampling] of bySampler(now)) {
+    const [was, is] = [were.get(key)?.rate ?? 0, sampling.rate];
+    if (was > 0 && is > 0 && Math.max(was, is) >= 2 * Math.min(was, is)) return sampling;
+  }
+  return null;
+}
+
+/** Without those that cannot be told apart: a relay of sFlow may pass on agents with the same data source. */
+function bySampler(samplings: readonly Sampling[]): ReadonlyMap<string, Sampling> {
+  const all = Map.groupBy(samplings, ({ domain, sampler }) => `${domain} ${sampler}`);
+  return new Map(
+    [...all].flatMap(([key, [one, ...more]]) => (one === undefined || more.length > 0 ? [] : [[key, one]])),
+  );
 }

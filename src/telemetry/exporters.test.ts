@@ -90,7 +90,7 @@ describe("a fault begins and ends once", () => {
     course.run(10, grow, { samplings: [unknown] });
     expect(course.view().faults[0]?.text).toContain("the sampling rate of domain 7 is not known");
     course.run(80, GROW, { samplings: [{ ...unknown, rate: 100, origin: "options" }] });
-    expect(course.changes).toEqual(["75 s unknown_sampling begun", "145 s unknown_sampling ended"]);
+    expect(course.changes).toEqual(["75 s unknown_sampling begun", "95 s unknown_sampling ended"]);
   });
 
   test("unknown_sampling: not of one whose rate is configured", () => {

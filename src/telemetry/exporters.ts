@@ -68,6 +68,11 @@ export interface ExporterChange extends FaultChange {
   readonly view: ExporterView;
 }
 
+/** One fault of one exporter, from its begin to its end. */
+export function faultKey({ kind, view: { heard, name } }: ExporterChange): string {
+  return `${kind} ${heard === null ? name : exporterKey(heard.reading)}`;
+}
+
 const RATE_MS = 10_000;
 
 export class Exporters {
@@ -118,6 +123,16 @@ export class Exporters {
       return own === undefined ? [this.#unheardView(entry, nowMs)] : own.toSorted(byAddress);
     });
     return [...configured, ...heard.filter(({ name }) => this.#entryOf(name) === null).toSorted(byAddress)];
+  }
+
+  /** The keys of all faults that have begun and not ended. */
+  lastingFaults(): ReadonlySet<string> {
+    const keys = new Set<string>();
+    for (const [key, { faults }] of this.#records) {
+      for (const [kind, { begunAtMs }] of faults) if (begunAtMs !== null) keys.add(`${kind} ${key}`);
+    }
+    for (const [name, { isReported }] of this.#waiting) if (isReported) keys.add(`silent ${name}`);
+    return keys;
   }
 
   #entryOf(name: string | null): ExporterConfig | null {

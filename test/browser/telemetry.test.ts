@@ -18,7 +18,7 @@ telemetry:
   listen: [{ address: 127.0.0.1, port: ${port} }]
   exporters:
     - { address: 127.0.0.1, name: edge1 }
-    - { address: 192.0.2.77, name: edge2, silent_after_seconds: 5 }
+    - { address: 192.0.2.64/28, name: edge2, silent_after_seconds: 5 }
 `;
   await browser.inWorld({ config }, async (dashboard) => {
     const [exporter, stranger] = [await DatagramSender.bound("127.0.0.1"), await DatagramSender.bound("127.0.0.2")];

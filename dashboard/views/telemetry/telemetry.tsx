@@ -26,14 +26,13 @@ import {
 import type { ViewProps } from "../../view.ts";
 import { ExporterDetail } from "./exporter-detail.tsx";
 import { Listeners } from "./listeners.tsx";
+import { telemetryPath } from "./telemetry-path.ts";
 
 const EVERY_MS = 3000;
-const PATH = "/api/v1/telemetry";
 
 export function Telemetry({ steps }: ViewProps) {
   const [address, listen] = steps;
-  const path = address === undefined ? PATH : `${PATH}?address=${encodeURIComponent(address)}`;
-  const read = useResource<TelemetryWire>(path, EVERY_MS);
+  const read = useResource<TelemetryWire>(telemetryPath(address, listen), EVERY_MS);
   return (
     <Show loaded={read.state.value} what="exporters" onRetry={() => void read.refresh()}>
       {(telemetry) => {

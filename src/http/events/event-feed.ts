@@ -14,7 +14,7 @@ import type { AttackView, BanView } from "../backend.ts";
 import type { Refusal } from "../refusal.ts";
 import type { Call } from "../route.ts";
 import { eventStreamAnswer } from "../server/answer.ts";
-import { attackToWire } from "../wire/attack.ts";
+import { attackOfTenant, attackToWire } from "../wire/attack.ts";
 import { banToWire, ofTenant } from "../wire/ban.ts";
 import type { ExporterWire } from "../wire/telemetry.ts";
 import { EventRing, type RingEvent } from "./event-ring.ts";
@@ -249,7 +249,8 @@ function textsOf(event: FeedEvent, tenancy: Tenancy) {
     case "attack": {
       const tenant = tenancy.ownerOf(event.view.attack);
       const text = JSON.stringify(attackToWire(event.view, tenant));
-      return { tenant, text, tenantText: text };
+      const own = attackOfTenant(event.view, tenant);
+      return { tenant, text, tenantText: own === event.view ? text : JSON.stringify(attackToWire(own, tenant)) };
     }
     case "ban": {
       const tenant = tenancy.tenantOf(event.view.ban.target);

@@ -4,7 +4,7 @@ import type { AttackView, Backend } from "../backend.ts";
 import type { ReadRoute } from "../route.ts";
 import { jsonAnswer } from "../server/answer.ts";
 import { SeriesWire, seriesToWire, TimelineWire, timelineToWire } from "../wire/attack-series.ts";
-import { AttackSourcesWire, attackSourcesToWire } from "../wire/attack-sources.ts";
+import { AttackSourcesWire, attackSourcesToWire, sourcesOfTenant } from "../wire/attack-sources.ts";
 
 export type Attacks = Pick<Backend, "attack" | "tenancy">;
 
@@ -73,7 +73,8 @@ export function attackSourcesRoute(
       const view = await visibleAttack(backend, principal, params["id"] ?? "");
       if (view === null) return { kind: "unknown_attack" };
       const { id } = view.attack;
-      return jsonAnswer(200, attackSourcesToWire(id, backend.attackSources(id), backend.attackPacketCounts(id)));
+      const sources = sourcesOfTenant(backend.attackSources(id), principal.tenant);
+      return jsonAnswer(200, attackSourcesToWire(id, sources, backend.attackPacketCounts(id)));
     },
   };
 }

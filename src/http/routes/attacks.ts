@@ -8,7 +8,7 @@ import type { ReadRoute } from "../route.ts";
 import { jsonAnswer, jsonBlobAnswer } from "../server/answer.ts";
 import { JsonArray } from "../server/json-array.ts";
 import { type Reader, type Slicing, TablePass } from "../table-pass.ts";
-import { AttacksWire, AttackWire, attackToWire } from "../wire/attack.ts";
+import { AttacksWire, AttackWire, attackOfTenant, attackToWire } from "../wire/attack.ts";
 import { visibleAttack } from "./attack-course.ts";
 
 export function attacksRoute(backend: Backend, slicing: Slicing): ReadRoute {
@@ -47,7 +47,10 @@ export function attackRoute(backend: Backend): ReadRoute {
     handle: async ({ principal, params }) => {
       const view = await visibleAttack(backend, principal, params["id"] ?? "");
       if (view === null) return { kind: "unknown_attack" };
-      return jsonAnswer(200, attackToWire(view, backend.tenancy().ownerOf(view.attack)));
+      return jsonAnswer(
+        200,
+        attackToWire(attackOfTenant(view, principal.tenant), backend.tenancy().ownerOf(view.attack)),
+      );
     },
   };
 }
@@ -75,7 +78,7 @@ class AttacksReader implements Reader<AttackView> {
     const { tenant } = this.#principal;
     if (tenant !== null && tenant !== owner) return;
     const list = isActive(view.attack) ? this.#active : this.#recent;
-    list.add(attackToWire(view, owner));
+    list.add(attackToWire(attackOfTenant(view, tenant), owner));
   }
 
   answer(): Blob {

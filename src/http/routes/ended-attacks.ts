@@ -9,7 +9,7 @@ import { RANGE_PARAMETERS } from "../route-description.ts";
 import { jsonAnswer } from "../server/answer.ts";
 import { parameter } from "../server/query.ts";
 import { timeRange } from "../time-range.ts";
-import { attackToWire, EndedAttacksWire } from "../wire/attack.ts";
+import { attackOfTenant, attackToWire, EndedAttacksWire } from "../wire/attack.ts";
 import { AddressText } from "../wire/request-texts.ts";
 import { timestamp } from "../wire/timestamp.ts";
 
@@ -60,7 +60,7 @@ export function endedAttacksRoute(
       const next = views[PAGE_ROWS]?.attack;
       return jsonAnswer(200, {
         available: true,
-        attacks: attacks.map(({ view, owner }) => attackToWire(view, owner)),
+        attacks: attacks.map(({ view, owner }) => attackToWire(attackOfTenant(view, tenant), owner)),
         ...(next?.endedAt == null ? {} : { next: { to: timestamp(next.endedAt), to_id: next.id } }),
       });
     },

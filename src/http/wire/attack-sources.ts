@@ -34,7 +34,7 @@ export const AttackSourcesWire = Type.Object(
     /** Absent if nothing is known, like the next one. */
     top_asns: Type.Optional(Type.Array(ShareWire)),
     top_countries: Type.Optional(Type.Array(ShareWire)),
-    /** Absent if nothing says where the packets came into the network. */
+    /** Absent if nothing says where the packets came into the network, and for tenants. */
     top_interfaces: Type.Optional(Type.Array(InterfaceShareWire)),
     /** Packets of its capture file; `total` has those, too, that nothing on this machine judged. */
     kept_packets: Type.Object({ total: Count, passed: Count, dropped: Count, answered: Count }, closed),
@@ -42,6 +42,11 @@ export const AttackSourcesWire = Type.Object(
   closed,
 );
 export type AttackSourcesWire = Static<typeof AttackSourcesWire>;
+
+/** A tenant does not see the exporters of flow telemetry. @param tenant of the caller; null: none. */
+export function sourcesOfTenant(sources: AttackSources, tenant: string | null): AttackSources {
+  return tenant === null ? sources : { ...sources, topInterfaces: [] };
+}
 
 export function attackSourcesToWire(id: string, sources: AttackSources, kept: PacketCounts): AttackSourcesWire {
   const { origins } = sources;

@@ -97,6 +97,14 @@ export const EndedAttacksWire = Type.Object(
 );
 export type EndedAttacksWire = Static<typeof EndedAttacksWire>;
 
+/** A tenant does not see the exporters of flow telemetry. @param tenant of the caller; null: none. */
+export function attackOfTenant(view: AttackView, tenant: string | null): AttackView {
+  const { attack } = view;
+  if (tenant === null || attack.sample?.topInterfaces === undefined) return view;
+  const { topInterfaces: _, ...sample } = attack.sample;
+  return { ...view, attack: { ...attack, sample } };
+}
+
 /** @param tenant owner of the attacked address; null: none. */
 export function attackToWire({ attack, ban, calm = null }: AttackView, tenant: string | null = null): AttackWire {
   return omitNulls({

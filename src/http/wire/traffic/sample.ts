@@ -64,7 +64,7 @@ export const SampleWire = Type.Object(
     top_countries: Type.Optional(Type.Array(ShareWire)),
     /** Of the sources; absent in records of builds before. */
     top_prefixes: Type.Optional(Type.Array(ShareWire)),
-    /** Absent if nothing says where the packets came into the network. */
+    /** Absent if nothing says where the packets came into the network, and for tenants. */
     top_interfaces: Type.Optional(Type.Array(InterfaceShareWire)),
     flows: Type.Optional(Type.Array(FlowWire)),
     total_packets: Type.Integer(),

@@ -1,0 +1,126 @@
+import { describe, expect, test } from "bun:test";
+import { exporterReading } from "../../test/fixtures/telemetry/exporters.ts";
+import type { ExporterReading, Sampling } from "./exporter-reading.ts";
+import { type ExporterRecord, nextRecord } from "./exporter-record.ts";
+
+const TERMS = { silentAfterMs: 60_000, hasRate: false };
+
+interface Course {
+  readonly seconds: number;
+  /** Of the first reading. */
+  readonly fromSeconds?: number;
+  readonly everySeconds?: number;
+  /** What the exporter has at a second since its start, at which all its counters are 0. */
+  readonly at: (second: number) => Partial<ExporterReading>;
+}
+
+/** The faults that begin and end, as `70 s unknown_sampling begun`. */
+function changesOf({ seconds, fromSeconds = 0, everySeconds = 2, at }: Course): string[] {
+  const told: string[] = [];
+  let record: ExporterRecord | null = null;
+  for (let second = fromSeconds; second <= seconds; second += everySeconds) {
+    const next = nextRecord(record, exporterReading(at(second)), TERMS, 1000 * second);
+    told.push(...next.changes.map(({ kind, change }) => `${second} s ${kind} ${change}`));
+    record = next.record;
+  }
+  return told;
+}
+
+/** What has come by a second of what comes at a rate between two seconds. */
+function grown(perSecond: number, second: number, [from, to]: readonly [number, number]): number {
+  return perSecond * Math.max(0, Math.min(second, to) - from);
+}
+
+const ALWAYS = [0, Infinity] as const;
+const counted = (records: number) => ({ records, counted: records });
+const ALIGNMENTS = Array.from({ length: 20 }, (_, i) => [i / 2]);
+
+describe("unknown_sampling", () => {
+  test.each(ALIGNMENTS)("a single record of unknown rate is no fault, read from %d s on", (fromSeconds) => {
+    const at = (second: number) => {
+      const one = second >= 30 ? 1 : 0;
+      return { datagrams: 1 + second, ...counted(one), unknownRateRecords: one };
+    };
+    expect(changesOf({ seconds: 240, fromSeconds, at })).toEqual([]);
+  });
+
+  test.each(ALIGNMENTS)("options that come 25 s after the start are in time, read from %d s on", (fromSeconds) => {
+    const at = (second: number) => ({
+      datagrams: 1 + second,
+      ...counted(grown(100, second, ALWAYS)),
+      unknownRateRecords: grown(100, second, [0, 25]),
+    });
+    expect(changesOf({ seconds: 240, fromSeconds, at })).toEqual([]);
+  });
+
+  test("begins after a minute of a rate that stays unknown, and ends soon after it is known", () => {
+    const at = (second: number) => ({
+      datagrams: 1 + second,
+      ...counted(grown(100, second, ALWAYS)),
+      unknownRateRecords: grown(100, second, [0, 100]),
+    });
+    expect(changesOf({ seconds: 240, at })).toEqual(["70 s unknown_sampling begun", "110 s unknown_sampling ended"]);
+  });
+
+  test("begins too where records are 25 s apart, stays between them, and ends a minute after the last", () => {
+    const at = (second: number) => {
+      const records = Math.min(6, Math.floor(second / 25));
+      return { datagrams: 1 + second, ...counted(records), unknownRateRecords: records };
+    };
+    expect(changesOf({ seconds: 400, at })).toEqual(["86 s unknown_sampling begun", "210 s unknown_sampling ended"]);
+  });
+});
+
+describe("undecodable", () => {
+  test.each(ALIGNMENTS)("templates that come 30 s after the start are in time, read from %d s on", (fromSeconds) => {
+    const at = (second: number) => ({
+      datagrams: 1 + second,
+      ...counted(grown(100, second, [30, Infinity])),
+      undecodedByKind: { template_unknown: grown(100, second, [0, 30]) },
+      waitingBytes: second < 30 ? 1400 : 0,
+    });
+    expect(changesOf({ seconds: 240, fromSeconds, at })).toEqual([]);
+  });
+
+  test.each(ALIGNMENTS)(
+    "a burst without templates, and then nothing, is no fault, read from %d s on",
+    (fromSeconds) => {
+      const at = (second: number) => ({
+        datagrams: 1 + grown(10, second, [20, 25]),
+        ...counted(0),
+        undecodedByKind: { template_unknown: grown(10, second, [20, 25]) },
+      });
+      expect(changesOf({ seconds: 240, fromSeconds, at })).toEqual([]);
+    },
+  );
+
+  test("begins too where what is not understood comes every 25 s, and stays in between", () => {
+    const at = (second: number) => ({
+      datagrams: 1 + Math.floor(second / 25),
+      ...counted(0),
+      undecodedByKind: { field_length: 20 * Math.floor(second / 25) },
+    });
+    expect(changesOf({ seconds: 300, at })).toEqual(["86 s undecodable begun"]);
+  });
+});
+
+describe("lying", () => {
+  const sampling = (domain: number, rate: number): Sampling => ({ domain, sampler: 1, rate, origin: "sample" });
+  const swings = (samplings: (reading: number) => readonly Sampling[]) =>
+    changesOf({
+      ...{ seconds: 60, everySeconds: 5 },
+      at: (second) => ({ datagrams: 1 + second, records: 2400 + second, samplings: samplings(second / 5) }),
+    });
+
+  test("two samplers of one name are no swing, nor that the second of them comes and goes", () => {
+    const [one, other] = [sampling(0, 1000), sampling(0, 100)];
+    expect(swings(() => [one, other])).toEqual([]);
+    expect(swings((reading) => [[one], [one, other], [other], [other, one]][reading % 4] ?? [])).toEqual([]);
+  });
+
+  test("a swing beside them is one", () => {
+    const twice = [sampling(0, 1000), sampling(0, 100)];
+    const changes = swings((reading) => [...twice, sampling(7, reading % 2 === 0 ? 100 : 1000)]);
+    expect(changes).toEqual(["20 s lying begun"]);
+  });
+});
