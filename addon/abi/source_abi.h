@@ -63,6 +63,11 @@ static inline __attribute__((always_inline)) __u64 source_entry(__u64 hash, __u3
   const __u32 most = time < SOURCE_TIME_MASK ? time : SOURCE_TIME_MASK;
   return hash >> SOURCE_SIGNATURE_AT << SOURCE_SIGNATURE_AT | (__u64)most << SOURCE_TIME_AT | state;
 }
+/* The same with another time. */
+static inline __attribute__((always_inline)) __u64 entry_until(__u64 entry, __u32 time) {
+  const __u32 most = time < SOURCE_TIME_MASK ? time : SOURCE_TIME_MASK;
+  return (entry & ~((__u64)SOURCE_TIME_MASK << SOURCE_TIME_AT)) | (__u64)most << SOURCE_TIME_AT;
+}
 static inline __attribute__((always_inline)) __u32 source_set_of(__u64 hash, __u32 sets) {
   return (__u32)((hash & 0xffffffff) * sets >> 32);
 }

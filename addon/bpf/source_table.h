@@ -144,7 +144,8 @@ static __always_inline __u32 lifetime_of(const struct filter_head* head, __u32 s
 static __always_inline void keep_source(const struct filter_head* head, const struct found_source* found, __u32 state,
                                         __u32 now) {
   const __u32 until = now + lifetime_of(head, state);
-  if (source_time_of(found->entry) < until) put_source(found, state | (found->entry & SOURCE_BY_RESET), until, now);
+  if (source_time_of(found->entry) < until)
+    replace_source(found->set, found->entry, entry_until(found->entry, until), now);
 }
 
 /* Remembers the source of a segment without SYN. */

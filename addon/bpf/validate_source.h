@@ -89,8 +89,7 @@ static __always_inline __u32 validate_tcp(struct packet* packet, __u64 now_ns, s
     if (flags == TCPHDR_SYN) return is_transparent ? FILTER_ANSWER_ACK : FILTER_ANSWER_SYN_ACK;
     if (flags & TCPHDR_SYN) return FILTER_DROP_UNVALIDATED;
     if (is_proof(packet, flags, cookie_period(now_ns), is_transparent)) {
-      const __u32 proved = is_transparent ? SOURCE_VALIDATED | SOURCE_BY_RESET : SOURCE_VALIDATED;
-      put_source(&found, proved, now + head->validated_units, now);
+      put_source(&found, SOURCE_VALIDATED | is_transparent << SOURCE_BY_RESET_AT, now + head->validated_units, now);
       return is_transparent ? FILTER_DROP_PROOF : FILTER_ANSWER_RST;
     }
   }
