@@ -98,6 +98,33 @@ TEST_CASE("without roles a record counts for both sides") {
   CHECK(counted[0].exporter == 78);
 }
 
+TEST_CASE("of a site the next counts while the first tells of no traffic, whatever else it sends") {
+  SitePresence presence;
+  std::vector<ExporterRule> list = {ruleFor(1), ruleFor(2)};
+  for (ExporterRule& rule : list) rule.site = "core1";
+  const auto rules = rulesOf(list, presence);
+  Exporter first{exporterAddress(1), 1}, second{exporterAddress(2), 2};
+  first.setRule(*rules, 0);
+  second.setRule(*rules, 1);
+  struct Nowhere final : RecordSink {
+    void take(std::span<FlowRecord>) override {}
+  } nowhere;
+  const std::uint64_t silentMs = list[0].silentAfterMs;
+  const auto counts = [&](std::uint64_t nowMs) {
+    std::vector<FlowRecord> records = {recordOf({})};
+    second.decode({}, nowMs, nowMs, nowhere);
+    return second.judge(records).size() == 1;
+  };
+  first.decode({}, 1000, 1000, nowhere);
+  std::vector<FlowRecord> records = {recordOf({})};
+  static_cast<void>(first.judge(records));
+  CHECK_FALSE(counts(1000 + silentMs / 2));
+  first.decode({}, 1000 + silentMs, 0, nowhere);
+  CHECK(counts(1200 + silentMs));
+  static_cast<void>(first.judge(records));
+  CHECK_FALSE(counts(1400 + silentMs));
+}
+
 TEST_CASE("an exporter that falls silent is settled once, a moment later") {
   ExporterFixture fixture(ruleFor(1));
   fixture.hear(5000);

@@ -149,10 +149,29 @@ TEST_CASE("flow records: the other direction of a flow is a record of its own, b
   CHECK(back.bytes == 228);
   CHECK(back.input == 4);
   CHECK(back.output == 3);
-  CHECK(back.direction == FlowDirection::egress);
+  CHECK(back.direction == FlowDirection::unknown);
   const Heard one = heardOf(fields, record(0, 2));
   CHECK(only(one).packet.destination == ipv4(kForeign));
   CHECK(heardOf(fields, record(0, 0)).status().counts.events == 1);
+}
+
+TEST_CASE("flow records: an IPv6 address that maps an IPv4 one is not that host") {
+  const Fields fields = {{27, 16}, {28, 16}, {2, 4}, {1, 4}};
+  const auto address = [](bool isMapped) {
+    return isMapped ? Bytes(10, 0) + Bytes{0xff, 0xff, 203, 0, 113, 5} : Bytes{0x20, 0x01} + Bytes(14, 1);
+  };
+  const auto record = [&](bool source, bool destination) {
+    return address(source) + address(destination) + words({10, 1000});
+  };
+  const Heard to = heardOf(fields, record(false, true));
+  CHECK(to.records.empty());
+  CHECK(to.undecoded() != "");
+  CHECK(only(heardOf(fields, record(true, false))).packet.source == Address{});
+}
+
+TEST_CASE("flow records: a duration in microseconds alone is one") {
+  const Fields fields = {{12, 4}, {2, 4}, {1, 4}, {162, 4}};
+  CHECK(only(heardOf(fields, words({kProtected, 10, 1000, 30'000'000}))).durationMs == 30'000);
 }
 
 TEST_CASE("flow records: a firewall's events count nothing, its initiator and responder are two records") {

@@ -78,6 +78,15 @@ TEST_CASE("flow sampling: records that name no sampler have the rate of all of t
   CHECK(heard.records[0].samplingRate == 64);
   heard.hear(ipfix({.number = 3}, flowSet(300, words({2, 1, 128})) + flowSet(256, plainRecord())));
   CHECK(heard.records[1].samplingRate == 0);
+  // Each selector by itself, as an exporter tells a change of all.
+  const auto rateAfter = [&](std::uint32_t number, const Bytes& options) {
+    heard.hear(ipfix({.number = number}, flowSet(300, options) + flowSet(256, plainRecord())));
+    return heard.records.back().samplingRate;
+  };
+  CHECK(rateAfter(5, words({1, 1, 128})) == 128);
+  CHECK(rateAfter(7, words({1, 1, 256})) == 0);
+  CHECK(rateAfter(9, words({2, 1, 256})) == 256);
+  CHECK(rateAfter(11, words({2, 1, 256})) == 256);
 }
 
 TEST_CASE("flow sampling: by selector, by interface and by template, the nearest holds") {

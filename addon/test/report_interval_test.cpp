@@ -14,6 +14,8 @@ FlowRecord flowOf(std::uint16_t port, std::uint32_t durationMs, std::uint32_t ag
   FlowRecord record;
   record.packet.source = ipv4(kForeign + 1);
   record.packet.destination = ipv4(kProtected + 1);
+  record.packet.protocol = 17;
+  record.service = 0;
   record.packet.sourcePort = port;
   record.durationMs = durationMs;
   record.ageMs = ageMs;
@@ -39,6 +41,25 @@ TEST_CASE("report interval: a flow that is said to have begun long ago had its p
   CHECK(interval.durationOf(flowOf(2, 50'000), 12'620) == 1350);
   CHECK(interval.durationOf(flowOf(3, 1200), 12'620) == 1200);
   CHECK(interval.durationOf(flowOf(3, 900), 12'620) == 900);
+}
+
+TEST_CASE("report interval: flows that begin together are not one, whatever else makes them differ") {
+  ReportInterval interval;
+  const auto pair = [&](FlowRecord first, FlowRecord second) {
+    static_cast<void>(interval.durationOf(first, 10'000));
+    second.durationMs = first.durationMs + 600;
+    CHECK(interval.durationOf(second, 10'600) == second.durationMs);
+    CHECK(interval.durationOf(flowOf(9, 60'000), 10'700) == 60'000);
+  };
+  FlowRecord other = flowOf(1, 1200);
+  other.service = 0x10;
+  pair(flowOf(1, 1200), other);
+  // Of protocols without ports, and of exporters that do not tell the type of service, nothing is learned.
+  other.packet.protocol = 1;
+  pair(other, other);
+  other = flowOf(2, 1200);
+  other.service = FlowRecord::kNoService;
+  pair(other, other);
 }
 
 TEST_CASE("report interval: a flow reported where it comes in and where it leaves is two") {

@@ -24,6 +24,7 @@ void Exporter::setRule(const ExporterRules& rules, std::uint32_t rule) {
   interfaces_.setRoles(*rule_, decoder_);
   decoder_.setDecapsulation(rule_->decapsulated);
   refreshedMs_ = 0;
+  presentMs_ = 0;
   isChanged_ = true;
 }
 
@@ -44,12 +45,7 @@ void Exporter::settle(std::uint64_t nowMs, std::uint64_t wallMs) {
 
 void Exporter::refresh(std::uint64_t nowMs) {
   refreshedMs_ = nowMs;
-  if (ruleNumber_ != ExporterRules::kNone) {
-    rules_->heard(ruleNumber_, nowMs);
-    isActive_ = rules_->isActive(ruleNumber_, nowMs);
-  } else {
-    isActive_ = true;
-  }
+  isActive_ = ruleNumber_ == ExporterRules::kNone || rules_->isActive(ruleNumber_, nowMs);
   isRateUnknown_ = rateUnknownMs_ != 0 && nowMs - rateUnknownMs_ < kRateUnknownMs;
   if (decoder_.interfaceNamesVersion() == namesVersion_) return;
   namesVersion_ = decoder_.interfaceNamesVersion();
@@ -57,6 +53,11 @@ void Exporter::refresh(std::uint64_t nowMs) {
 }
 
 std::span<FlowRecord> Exporter::judge(std::span<FlowRecord> records) {
+  // Of a site the one that tells of traffic counts, and not the one that only goes on sending counters or templates.
+  if (ruleNumber_ != ExporterRules::kNone && (presentMs_ == 0 || heardMs_ - presentMs_ >= kRefreshMs)) {
+    presentMs_ = heardMs_;
+    rules_->heard(ruleNumber_, heardMs_);
+  }
   std::size_t kept = 0;
   for (FlowRecord& record : records) {
     record.exporter = name();

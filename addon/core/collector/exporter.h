@@ -83,6 +83,8 @@ class Exporter {
   std::uint32_t namesVersion_ = 0;
   std::uint64_t heardMs_ = 0;
   std::uint64_t refreshedMs_ = 0;
+  /// When it last told its site of traffic.
+  std::uint64_t presentMs_ = 0;
   std::uint64_t rateUnknownMs_ = 0;
   std::uint64_t counted_ = 0;
   std::array<std::uint64_t, kLeftOuts> leftOut_{};

@@ -12,7 +12,7 @@ std::uint64_t mixed(std::uint64_t key, std::uint64_t more) noexcept {
   return key ^ key >> 29;
 }
 
-/// Also of the interfaces: a flow is reported where it comes in and where it leaves.
+/// All that makes a flow of NetFlow v5, and where it leaves.
 std::uint64_t keyOf(const FlowRecord& record) noexcept {
   const Packet& packet = record.packet;
   std::uint64_t key = std::uint64_t{record.input} << 32 | record.output;
@@ -22,7 +22,7 @@ std::uint64_t keyOf(const FlowRecord& record) noexcept {
     key = mixed(mixed(key, halves[0]), halves[1]);
   }
   const std::uint64_t ports = std::uint64_t{packet.sourcePort} << 16 | packet.destinationPort;
-  return mixed(key, ports << 16 | std::uint64_t{packet.protocol} << 8 | static_cast<std::uint64_t>(record.direction));
+  return mixed(key, ports << 24 | std::uint64_t{packet.protocol} << 16 | record.service);
 }
 
 }  // namespace

@@ -10,7 +10,9 @@ namespace floodwall {
 
 /// Some exporters, as Open vSwitch with NetFlow v5, report a flow that lasts again and again: with what it had since
 /// the last record, but with the time at which it began. Spread over all of that time it would count for too little,
-/// and ever less. Learns it from a few flows whose records begin at the same time and end at different ones.
+/// and ever less. Learns it from a few flows whose records begin at the same time and end at different ones. Of TCP and
+/// UDP with NetFlow v5 alone: there a record has all by which the exporter tells flows apart, so that no two flows,
+/// which anybody could send who wants a long record to count as a burst, are taken for one that is reported again.
 class ReportInterval {
  public:
   /// Shorter ones are taken as they are, ms.
@@ -23,6 +25,8 @@ class ReportInterval {
   /// Over which the record is to be spread, ms: not over more than the time since the flow's last record, or, of a flow
   /// that is not known, than the longest such time. `nowMs`: monotonic, when it came.
   [[nodiscard]] std::uint32_t durationOf(const FlowRecord& record, std::uint64_t nowMs) noexcept {
+    const bool hasPorts = record.packet.protocol == 6 || record.packet.protocol == 17;
+    if (record.service == FlowRecord::kNoService || !hasPorts) return record.durationMs;
     return record.durationMs < kLeastMs ? record.durationMs : bounded(record, nowMs);
   }
 

@@ -31,6 +31,9 @@ struct FlowRecord {
   std::uint32_t sourceAs = 0;
   std::uint32_t destinationAs = 0;
   FlowDirection direction = FlowDirection::unknown;
+  /// The type of service, where it is part of what makes a flow of NetFlow v5, and kNoService elsewhere.
+  static constexpr std::uint16_t kNoService = 0x100;
+  std::uint16_t service = kNoService;
   /// Whether it counts to the host that it goes to, and to the host that it comes from; see InterfaceRoles.
   bool countsIncoming = true;
   bool countsOutgoing = true;

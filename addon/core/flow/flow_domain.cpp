@@ -57,15 +57,6 @@ FlowDomains::Stored FlowDomains::store(FlowDomain& domain, std::unique_ptr<FlowT
   return Stored::added;
 }
 
-void FlowDomains::withdraw(FlowDomain& domain, std::uint16_t id) {
-  templates_ -= std::erase_if(domain.templates, [&](const auto& flowTemplate) { return flowTemplate->id == id; });
-}
-
-void FlowDomains::withdrawAll(FlowDomain& domain, bool isOptions) {
-  templates_ -=
-      std::erase_if(domain.templates, [&](const auto& flowTemplate) { return flowTemplate->isOptions == isOptions; });
-}
-
 bool FlowDomains::makeRoomForDomain(std::uint64_t nowMs) {
   if (domains_.size() < kFlowDomainsMax) return true;
   const auto oldest = std::min_element(domains_.begin(), domains_.end(),

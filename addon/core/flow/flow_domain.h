@@ -59,9 +59,6 @@ class FlowDomains {
   enum class Stored : std::uint8_t { added, changed, refused };
   /// `domain` may have one of this id.
   Stored store(FlowDomain& domain, std::unique_ptr<FlowTemplate> flowTemplate, std::uint64_t nowMs);
-  void withdraw(FlowDomain& domain, std::uint16_t id);
-  /// All of one kind (RFC 7011, 8.1).
-  void withdrawAll(FlowDomain& domain, bool isOptions);
 
   [[nodiscard]] const std::vector<std::unique_ptr<FlowDomain>>& all() const noexcept { return domains_; }
   [[nodiscard]] std::size_t templates() const noexcept { return templates_; }

@@ -103,11 +103,8 @@ void readTemplates(Decoding& decoding, FlowDomain& domain, ByteSpan content, boo
         define(decoding, domain, record, set);
         break;
       case TemplateRecord::Kind::withdrawal:
-        if (record.id < kFirstDataSet) {
-          decoding.state.domains.withdrawAll(domain, isOptions);
-        } else {
-          decoding.state.domains.withdraw(domain, record.id);
-        }
+        // To be ignored over UDP (RFC 7011, 8.4): whoever can send in the exporter's name would else take its
+        // templates.
         break;
       case TemplateRecord::Kind::padding:
         return;

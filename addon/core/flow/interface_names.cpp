@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <random>
 #include <string_view>
 
 #include "flow/flow_bounds.h"
 
 namespace floodwall {
+
+InterfaceNames::InterfaceNames()
+    : names_(0, Hash{static_cast<std::uint64_t>(std::random_device{}()) << 32 | std::random_device{}()}) {}
 
 void InterfaceNames::set(std::uint32_t index, ByteSpan name) {
   std::array<char, kInterfaceNameBytesMax> text;

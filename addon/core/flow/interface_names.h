@@ -13,6 +13,8 @@ namespace floodwall {
 
 class InterfaceNames {
  public:
+  InterfaceNames();
+
   /// Ends at the first zero byte; control characters become "?". A name that is too long is cut, one too many is left
   /// out (kInterfaceNamesMax).
   void set(std::uint32_t index, ByteSpan name);
@@ -23,7 +25,16 @@ class InterfaceNames {
   [[nodiscard]] std::size_t memoryBytes() const noexcept;
 
  private:
-  std::unordered_map<std::uint32_t, std::string> names_;
+  /// Seeded, so that an exporter cannot choose numbers of one bucket.
+  struct Hash {
+    std::uint64_t seed;
+    std::size_t operator()(std::uint32_t index) const noexcept {
+      const std::uint64_t mixed = (index ^ seed) * 0x9e3779b97f4a7c15;
+      return static_cast<std::size_t>((mixed ^ mixed >> 32) * (seed | 1));
+    }
+  };
+
+  std::unordered_map<std::uint32_t, std::string, Hash> names_;
   std::uint32_t version_ = 0;
 };
 

@@ -28,6 +28,7 @@ void makeRecord(const std::uint8_t* at, std::uint32_t uptimeMs, std::uint32_t ra
   setIpv4(packet.source, at);
   setIpv4(packet.destination, at + 4);
   packet.protocol = at[38];
+  made.service = at[39];
   setTransport(packet, big16(at + 32), big16(at + 34), at[37]);
   made.packets = packets;
   made.bytes = (bytes != 0 ? bytes : std::uint64_t{packets} * kEstimatedLeastBytes) +

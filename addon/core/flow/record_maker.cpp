@@ -20,11 +20,6 @@ FlowDirection directionOf(const RecordLayout& layout, std::uint64_t value) noexc
   return value == 0 ? FlowDirection::ingress : value == 1 ? FlowDirection::egress : FlowDirection::unknown;
 }
 
-FlowDirection opposite(FlowDirection direction) noexcept {
-  if (direction == FlowDirection::unknown) return direction;
-  return direction == FlowDirection::ingress ? FlowDirection::egress : FlowDirection::ingress;
-}
-
 bool isZero(const std::uint8_t* bytes, std::size_t length) noexcept {
   return std::all_of(bytes, bytes + length, [](std::uint8_t byte) { return byte == 0; });
 }
@@ -114,10 +109,11 @@ bool RecordMaker::setAddresses(const std::uint8_t* record, Packet& packet) const
   }
   if (six.length == 0) return false;
   std::memcpy(packet.destination.bytes.data(), record + six.offset, 16);
+  // As the packet parser: what is not IPv4 must not be taken for the IPv4 host.
+  if (isMappedIpv4(packet.destination)) return false;
   if (const PartField source = layout_->part(Part::source6); source.length != 0) {
     std::memcpy(packet.source.bytes.data(), record + source.offset, 16);
-    // As the packet parser: what is not IPv4 must not be taken for the IPv4 host.
-    if (isMappedIpv4(packet.source) && !isMappedIpv4(packet.destination)) packet.source = {};
+    if (isMappedIpv4(packet.source)) packet.source = {};
   }
   return true;
 }
@@ -231,7 +227,8 @@ void RecordMaker::addBackward(const FlowRecord& forward, Counted counted) {
   std::swap(packet.sourcePort, packet.destinationPort);
   std::swap(made.input, made.output);
   std::swap(made.sourceAs, made.destinationAs);
-  made.direction = opposite(forward.direction);
+  // The record's is that of the forward half, and no other record tells of this one (RFC 5103, 4).
+  made.direction = FlowDirection::unknown;
   made.header = nullptr;
   made.headerBytes = 0;
   // The flags that a record has without saying of which side are those of both: none of them is this side's for sure.

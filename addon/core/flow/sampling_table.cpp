@@ -1,13 +1,17 @@
 #include "flow/sampling_table.h"
 
 #include <random>
+#include <utility>
 
 #include "flow/flow_bounds.h"
 
 namespace floodwall {
 
 SamplingTable::SamplingTable()
-    : rates_(0, Hash{static_cast<std::uint64_t>(std::random_device{}()) << 32 | std::random_device{}()}) {}
+    : SamplingTable(static_cast<std::uint64_t>(std::random_device{}()) << 32 | std::random_device{}()) {}
+
+SamplingTable::SamplingTable(std::uint64_t seed)
+    : rates_(0, Hash{seed}), uses_(0, Hash{seed}), distinct_(0, Hash{seed}) {}
 
 std::size_t SamplingTable::Hash::operator()(const Key& key) const noexcept {
   // Seeded, so that an exporter cannot choose keys of one bucket.
@@ -20,30 +24,34 @@ std::size_t SamplingTable::Hash::operator()(const Key& key) const noexcept {
 
 bool SamplingTable::set(const DomainKey& domain, SamplingScope scope, std::uint64_t id, std::uint32_t rate) {
   const Key key{id, domain.number, domain.protocol, scope};
+  std::uint32_t before = 0;
   if (const auto known = rates_.find(key); known != rates_.end()) {
     if (known->second == rate) return true;
-    known->second = rate;
+    before = std::exchange(known->second, rate);
   } else {
     if (rates_.size() >= kSamplingsMax) return false;
     rates_.emplace(key, rate);
     hasScope_[static_cast<std::size_t>(scope)] = true;
   }
-  if (scope == SamplingScope::sampler) noteSamplers(domain);
+  if (scope == SamplingScope::sampler) noteSampler(domain, before, rate);
   answers_ = {};
   return true;
 }
 
-void SamplingTable::noteSamplers(const DomainKey& domain) {
-  std::uint32_t common = 0;
-  for (const auto& [key, rate] : rates_) {
-    if (key.scope != SamplingScope::sampler || key.domain != domain.number || key.protocol != domain.protocol) continue;
-    if (common != 0 && common != rate) {
-      common = 0;
-      break;
-    }
-    common = rate;
+void SamplingTable::noteSampler(const DomainKey& domain, std::uint32_t before, std::uint32_t rate) {
+  Distinct& distinct = distinct_[{0, domain.number, domain.protocol, SamplingScope::anySampler}];
+  const auto use = [&](std::uint32_t of) { return Key{of, domain.number, domain.protocol, SamplingScope::sampler}; };
+  if (uses_[use(rate)]++ == 0) {
+    distinct.rates++;
+    distinct.sum += rate;
   }
-  rates_[{0, domain.number, domain.protocol, SamplingScope::anySampler}] = common;
+  if (const auto former = uses_.find(use(before)); before != 0 && --former->second == 0) {
+    uses_.erase(former);
+    distinct.rates--;
+    distinct.sum -= before;
+  }
+  rates_[{0, domain.number, domain.protocol, SamplingScope::anySampler}] =
+      distinct.rates == 1 ? static_cast<std::uint32_t>(distinct.sum) : 0;
   hasScope_[static_cast<std::size_t>(SamplingScope::anySampler)] = true;
 }
 
@@ -83,7 +91,9 @@ void SamplingTable::addTo(std::vector<SamplingStatus>& samplings) const {
 }
 
 std::size_t SamplingTable::memoryBytes() const noexcept {
-  return rates_.size() * (sizeof(Key) + 3 * sizeof(void*)) + rates_.bucket_count() * sizeof(void*);
+  const std::size_t entries = rates_.size() + uses_.size() + distinct_.size();
+  const std::size_t buckets = rates_.bucket_count() + uses_.bucket_count() + distinct_.bucket_count();
+  return entries * (sizeof(Key) + sizeof(Distinct) + 2 * sizeof(void*)) + buckets * sizeof(void*);
 }
 
 }  // namespace floodwall

@@ -58,11 +58,23 @@ class SamplingTable {
     bool isValid = false;
   };
 
-  void noteSamplers(const DomainKey& domain);
+  /// How many rates the samplers of a domain have, and the sum of these rates.
+  struct Distinct {
+    std::uint64_t sum = 0;
+    std::uint32_t rates = 0;
+  };
+
+  explicit SamplingTable(std::uint64_t seed);
+  /// In a time that does not grow with the samplers: an exporter may change a rate with each three bytes that it sends.
+  /// `before`: 0 for a new one.
+  void noteSampler(const DomainKey& domain, std::uint32_t before, std::uint32_t rate);
   /// 0: not there.
   [[nodiscard]] std::uint32_t find(const Key& key) const;
 
   std::unordered_map<Key, std::uint32_t, Hash> rates_;
+  /// By domain and rate (as the number): how many samplers have it. And by domain.
+  std::unordered_map<Key, std::uint32_t, Hash> uses_;
+  std::unordered_map<Key, Distinct, Hash> distinct_;
   /// The last answers, since one domain's records ask for the same few again and again.
   mutable std::array<Answer, 16> answers_{};
   /// Scopes of which there is any entry.

@@ -122,7 +122,8 @@ FlowTimes timesOf(const RecordLayout& layout, const SlotValues& values, const Me
   FlowTimes found;
   if (layout.start == TimeForm::uptimeMs && layout.end == TimeForm::uptimeMs) {
     found = uptimesOf(values.u32(Slot::start), values.u32(Slot::end), times);
-  } else if (layout.start != TimeForm::none || layout.end != TimeForm::none || layout.has(Slot::durationMs)) {
+  } else if (layout.start != TimeForm::none || layout.end != TimeForm::none || layout.has(Slot::durationMs) ||
+             layout.has(Slot::durationUs)) {
     found = mixedTimesOf(layout, values, times);
   }
   found.ageMs += std::min(times.waitedMs, std::numeric_limits<std::uint32_t>::max() - found.ageMs);
