@@ -24,7 +24,7 @@ afterEach(() => server.http.stop());
 async function textFor(path: string, caller: Caller): Promise<string> {
   const answer = await fetch(`${server.base}/api/v1/${path}`, { headers: as(caller) });
   expect(answer.status).toBe(200);
-  return await answer.text();
+  return answer.text();
 }
 
 test.each([

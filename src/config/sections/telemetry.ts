@@ -91,7 +91,7 @@ const Exporter = Type.Object(
     ),
     site: described(
       Type.Optional(text("siteName")),
-      "Exporters of one site see the same packets: the first of them in this list counts, and while it is silent the next.",
+      "Exporters of one site see the same packets: the first of them in this list counts, and while it tells of no traffic for its `silent_after_seconds` the next.",
     ),
     decapsulate: described(
       list(oneOf(...ENCAPSULATIONS), ENCAPSULATIONS.length),
