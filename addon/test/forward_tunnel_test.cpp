@@ -196,6 +196,24 @@ TEST_CASE("tunnels: the kernel gets the whole outer packet where the way to the 
   });
 }
 
+TEST_CASE("tunnels: the kernel learns each second that the next hop is in use, and asks for it again") {
+  if (cannotRunXdp("tunnels, use of neighbors")) return;
+  for (const bool isIpv4 : {true, false}) {
+    inNewNamespace([&] {
+      ForwardBox box({tunnelOf({.isOuterIpv4 = isIpv4})});
+      const std::string hop = isIpv4 ? "10.1.0.9" : "2001:db8:1::9";
+      shell("ip neigh replace " + hop + " lladdr 02:00:00:00:01:09 nud stale dev out0");
+      static_cast<void>(box.run(isIpv4 ? arriving(0x0800, ipv4Udp()) : arriving(0x86dd, ipv6Udp())));
+      shell("ip neigh show " + hop + " | grep -q STALE");
+      box.forwarder.follow();
+      shell("ip neigh show " + hop + " | grep -Eq 'DELAY|PROBE'");
+      shell("ip neigh del " + hop + " dev out0");
+      box.forwarder.follow();
+      shell("ip neigh show " + hop + " | grep -Eq 'INCOMPLETE|FAILED|PROBE'");
+    });
+  }
+}
+
 TEST_CASE("tunnels: a packet that is too big and must not be fragmented is answered with the MTU") {
   if (cannotRunXdp("tunnels, too big")) return;
   inNewNamespace([] {

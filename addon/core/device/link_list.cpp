@@ -54,7 +54,7 @@ std::optional<std::vector<ListedLink>> listLinks() {
                     .nlmsg_seq = 0,
                     .nlmsg_pid = 0};
   std::vector<ListedLink> links;
-  const bool isWhole = dumpNetlink(
+  const bool isWhole = askNetlink(
       NETLINK_ROUTE, {reinterpret_cast<const std::uint8_t*>(&request), sizeof request}, [&](NetlinkBytes message) {
         const auto body = numberOf<ifinfomsg>(message);
         if (!body) return;

@@ -129,7 +129,7 @@ std::optional<std::unordered_map<unsigned, std::uint64_t>> allXdpFeatures() {
   std::unordered_map<unsigned, std::uint64_t> all;
   const Bytes request = encoded(
       {.family = *family, .flags = NLM_F_REQUEST | NLM_F_DUMP, .command = kDeviceGet, .attribute = 0, .value = {}});
-  const bool isWhole = dumpNetlink(NETLINK_GENERIC, request, [&](NetlinkBytes message) {
+  const bool isWhole = askNetlink(NETLINK_GENERIC, request, [&](NetlinkBytes message) {
     if (message.size() < GENL_HDRLEN) return;
     std::optional<std::uint32_t> index;
     std::optional<std::uint64_t> features;

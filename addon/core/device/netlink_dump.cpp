@@ -18,8 +18,11 @@ enum class Progress : std::uint8_t { more, done, failed };
 Progress readAnswer(NetlinkBytes answer, const std::function<void(NetlinkBytes)>& see) {
   Progress progress = Progress::more;
   const bool isWhole = forEachMessage(answer, [&](const nlmsghdr& header, NetlinkBytes payload) {
+    const bool isAnswer = header.nlmsg_type == NLMSG_ERROR;
+    // 0: it is done.
+    if (isAnswer) progress = numberOf<std::int32_t>(payload) == 0 ? Progress::done : Progress::failed;
     // The list changed while it was read.
-    if ((header.nlmsg_flags & NLM_F_DUMP_INTR) != 0 || header.nlmsg_type == NLMSG_ERROR) progress = Progress::failed;
+    if ((header.nlmsg_flags & NLM_F_DUMP_INTR) != 0) progress = Progress::failed;
     if (progress == Progress::more && header.nlmsg_type == NLMSG_DONE) progress = Progress::done;
     if (progress == Progress::more) see(payload);
     return progress == Progress::more;
@@ -29,7 +32,7 @@ Progress readAnswer(NetlinkBytes answer, const std::function<void(NetlinkBytes)>
 
 }  // namespace
 
-bool dumpNetlink(int family, NetlinkBytes request, const std::function<void(NetlinkBytes)>& see) {
+bool askNetlink(int family, NetlinkBytes request, const std::function<void(NetlinkBytes)>& see) {
   const UniqueFd fd(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, family));
   // The kernel answers within the call that asks; if it does not, the wait is short.
   const timeval patience{.tv_sec = 1, .tv_usec = 0};

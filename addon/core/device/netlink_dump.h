@@ -1,4 +1,4 @@
-// Asks the kernel for a list over netlink. Knows messages, not what they say.
+// Asks the kernel for a list, or for something to be done, over netlink. Knows messages, not what they say.
 #pragma once
 
 #include <linux/netlink.h>
@@ -13,8 +13,9 @@ namespace floodwall {
 
 using NetlinkBytes = std::span<const std::uint8_t>;
 
-/// Sends a request with NLM_F_DUMP and hands over the payload of each message of the answer. False: it is not whole.
-[[nodiscard]] bool dumpNetlink(int family, NetlinkBytes request, const std::function<void(NetlinkBytes)>& see);
+/// Sends a request with NLM_F_DUMP or NLM_F_ACK and hands over the payload of each message of the answer. False: it is
+/// not whole.
+[[nodiscard]] bool askNetlink(int family, NetlinkBytes request, const std::function<void(NetlinkBytes)>& see);
 
 /// Calls see(header, payload) for each message, and ends early where it returns false. False: one is cut off.
 template <typename See>

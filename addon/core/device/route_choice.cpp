@@ -85,8 +85,8 @@ bool haveNone(std::uint16_t type, bool (*isSought)(NetlinkBytes)) {
                     .nlmsg_seq = 0,
                     .nlmsg_pid = 0};
   bool isFound = false;
-  const bool isWhole = dumpNetlink(NETLINK_ROUTE, {reinterpret_cast<const std::uint8_t*>(&request), sizeof request},
-                                   [&](NetlinkBytes message) { isFound = isFound || isSought(message); });
+  const bool isWhole = askNetlink(NETLINK_ROUTE, {reinterpret_cast<const std::uint8_t*>(&request), sizeof request},
+                                  [&](NetlinkBytes message) { isFound = isFound || isSought(message); });
   return isWhole && !isFound;
 }
 

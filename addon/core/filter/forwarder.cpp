@@ -8,6 +8,8 @@
 #include <cstring>
 #include <ctime>
 
+#include "device/neighbor_use.h"
+
 namespace floodwall {
 namespace {
 
@@ -81,7 +83,8 @@ Forwarder::Forwarder(std::vector<std::string> interfaces, const std::vector<Forw
     throw FilterError("at most " + std::to_string(FORWARD_TUNNELS_MAX) + " tunnels, not " +
                       std::to_string(tunnels.size()));
   }
-  for (std::uint32_t i = 0; i < tunnels.size(); i++) {
+  tunnels_ = static_cast<std::uint32_t>(tunnels.size());
+  for (std::uint32_t i = 0; i < tunnels_; i++) {
     maps_.tunnelRows()[i] = completed(tunnels[i].form);
     for (const SetPrefix& prefix : tunnels[i].networks) tunnelPrefixes_.emplace_back(prefix, i + 1);
   }
@@ -143,6 +146,11 @@ void Forwarder::follow() {
   const std::uint64_t until = choice_.isByDestination() ? monotonicNs() + kKeepingNs : 0;
   __atomic_store_n(&maps_.headRow().keeping_until_ns, until, __ATOMIC_RELEASE);
   voidKeptRoutes();
+  // Of all that is sent into a tunnel the kernel sees nothing.
+  for (std::uint32_t i = 0; i < tunnels_; i++) {
+    const forward_tunnel& tunnel = maps_.tunnelRows()[i];
+    useNeighborTowards(std::span(tunnel.remote.bytes).subspan(tunnel.is_ipv4 != 0 ? 12 : 0));
+  }
 }
 
 void Forwarder::voidKeptRoutes() { __atomic_add_fetch(&maps_.headRow().generation, 1U, __ATOMIC_RELEASE); }

@@ -67,6 +67,7 @@ class Forwarder {
   RouteChoice choice_;
   ForwardProgramOptions program_;
   std::optional<ForwardProgram> whole_, pieces_;
+  std::uint32_t tunnels_ = 0;
   std::vector<std::pair<SetPrefix, std::uint32_t>> tunnelPrefixes_;
   Entries entries4_, entries6_;
   /// Once programs are pinned, another one is pinned as soon as it is loaded.
