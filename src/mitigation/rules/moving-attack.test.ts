@@ -6,7 +6,8 @@ import { FakeHeaderSamples } from "../../../test/fixtures/packets/header-samples
 import { AttackSampler, JUDGE_AGAIN_MS } from "../../detection/attack/attack-sampler.ts";
 import { numberedIngress } from "../../traffic/ingress.ts";
 import { attackRules } from "./attack-rules.ts";
-import { ruleMatches } from "./rule.ts";
+import { decodeHeader, type PacketHeader } from "../../traffic/packet-header.ts";
+import { type Rule, ruleMatches } from "./rule.ts";
 
 /** Sends packets to the victim for one second; returns the rules of the ban after it. */
 function world() {
@@ -46,8 +47,10 @@ function world() {
   };
 }
 
-const answer = (destinationPort: number, src = "198.51.100.1") =>
-  ethernet(ip({ src, dst: victim }, udp({ sourcePort: 53, destinationPort, payload: new Uint8Array(1200) })));
+const answer = (destinationPort: number, bytes = 1200) =>
+  ethernet(
+    ip({ src: "198.51.100.1", dst: victim }, udp({ sourcePort: 53, destinationPort, payload: new Uint8Array(bytes) })),
+  );
 const answers = (destinationPort: number) => new Array<Uint8Array>(300).fill(answer(destinationPort));
 const visit = (sourcePort: number) =>
   ethernet(ip({ src: "198.51.100.9", dst: victim }, udp({ sourcePort, destinationPort: 443 })));
@@ -61,6 +64,38 @@ test("ports that an attack moves on to are in its rules a second later", () => {
     const isMatched = newest(port).map(({ header }) => rules.some((rule) => ruleMatches(rule, header)));
     expect(isMatched).not.toContain(false);
   }
+});
+
+test("answers that move from port to port are told by their length", () => {
+  const { second, newest } = world();
+  second(...answers(20_000));
+  const [first] = second(...answers(20_000));
+  expect(first).toMatchObject({ destinationPorts: [], packetLength: { min: 1228, max: 1228 } });
+  expect(second(...answers(30_000))).toEqual([first as Rule]);
+  expect(newest(30_000).length).toBeGreaterThan(0);
+});
+
+test("answers that move in their length, too, are matched wherever they go then", () => {
+  const { second } = world();
+  const flood = (port: number, bytes: number) => new Array<Uint8Array>(300).fill(answer(port, bytes));
+  const moves = [
+    [20_000, 1200],
+    [20_001, 900],
+    [20_002, 1100],
+    [20_003, 700],
+    [20_004, 1472],
+    [20_005, 800],
+  ] as const;
+  let rules: readonly Rule[] = [];
+  const missed: number[] = [];
+  for (const [port, bytes] of moves) {
+    const header = decodeHeader(answer(port, bytes)) as PacketHeader;
+    if (!rules.some((rule) => ruleMatches(rule, header))) missed.push(bytes);
+    for (let i = 0; i < 3; i++) rules = second(...flood(port, bytes));
+  }
+  // The first move is news.
+  expect(missed).toEqual([1200, 900]);
+  expect(rules.length).toBeLessThanOrEqual(3);
 });
 
 test("traffic beside the attack that rules rightly miss changes none of them", () => {

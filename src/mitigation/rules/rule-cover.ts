@@ -27,7 +27,7 @@ import {
   USERS_MATCHED_MAX,
   USERS_WEIGHT,
 } from "./rule-bounds.ts";
-import { fieldsFor, inCommon } from "./rule-fields.ts";
+import { fieldsFor, inCommon, type NarrowField } from "./rule-fields.ts";
 import { vectorRules } from "./vector-rules.ts";
 import { type WeightedPacket, weightOf } from "./weighted-packet.ts";
 
@@ -97,7 +97,7 @@ export function coverOf(request: CoverRequest): Cover {
       given.add(kind.name);
       continue;
     }
-    const found = startsOf(kind, request).map((start) => grown(start, left, users, canExpress));
+    const found = startsOf(kind, request).map((start) => grownSteadily(start, left, request));
     const best = bestOf(found, least);
     if (best === null) {
       given.add(kind.name);
@@ -115,6 +115,8 @@ export function coverOf(request: CoverRequest): Cover {
   }
   return withMixed({ rules, left, mixed, usersShare, spare, least: total * MIXED_SHARE_MIN });
 }
+
+const NARROW_FIELDS: readonly NarrowField[] = ["destinationPorts", "sourcePorts", "packetLength"];
 
 interface Mixing {
   readonly rules: readonly Rule[];
@@ -198,19 +200,53 @@ function narrowed(rule: Rule, fields: Partial<Rule>, canExpress: CanExpress): Ru
   return narrow;
 }
 
+/**
+ * As grown(), by fields that the attack has not moved in, as long as these separate it from users, too: whoever moves
+ * away from a rule moves again.
+ */
+function grownSteadily(start: Rule, attack: readonly WeightedPacket[], request: CoverRequest): Found {
+  const moved = new Set<NarrowField>();
+  let found = grown(start, attack, request, moved);
+  for (;;) {
+    const field = movedField(start, found.rule, request.present, moved);
+    if (field === null) return found;
+    moved.add(field);
+    const other = grown(start, attack, request, moved);
+    const isAsGood = weightOf(other.packets) >= (1 - LEFT_SHARE_MAX) * weightOf(found.packets);
+    if (!isAsGood || other.users > Math.max(USERS_MATCHED_MAX, found.users)) return found;
+    found = other;
+  }
+}
+
+/** In which the rule, grown from `start`, has other values than one in force that is otherwise the same. */
+function movedField(
+  start: Rule,
+  rule: Rule,
+  present: readonly Rule[],
+  known: ReadonlySet<NarrowField>,
+): NarrowField | null {
+  const isMoved = (field: NarrowField) => {
+    const without = (each: Rule) => matchText({ ...each, [field]: start[field] });
+    const isNarrow = (each: Rule) => matchText(each) !== without(each);
+    const others = present.filter((each) => isNarrow(each) && matchText(each) !== matchText(rule));
+    return isNarrow(rule) && others.some((each) => without(each) === without(rule));
+  };
+  return NARROW_FIELDS.find((field) => !known.has(field) && isMoved(field)) ?? null;
+}
+
 /** Adds the match field that gains most, while the rule matches users. */
 function grown(
   start: Rule,
   attack: readonly WeightedPacket[],
-  users: readonly WeightedPacket[],
-  canExpress: CanExpress,
+  { users, canExpress }: Pick<CoverRequest, "users" | "canExpress">,
+  moved: ReadonlySet<NarrowField>,
 ): Found {
   const total = weightOf(attack.filter(({ header }) => ruleMatches(start, header)));
   let found = foundBy(start, attack, users);
   let matchedUsers = users.filter(({ header }) => ruleMatches(start, header));
   for (let fields = 0; fields < FIELDS_MAX && matchedUsers.length > 0; fields++) {
     let best = found;
-    for (const change of fieldsFor(found.rule, found.packets, matchedUsers)) {
+    for (const change of fieldsFor(found.rule, found.packets, matchedUsers, moved)) {
       const rule = { ...found.rule, ...change };
       if (!canExpress(rule)) continue;
       const candidate = foundBy(rule, found.packets, matchedUsers);

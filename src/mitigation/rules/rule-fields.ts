@@ -15,6 +15,8 @@ import {
 import { type WeightedPacket, weightOf, weightsBy } from "./weighted-packet.ts";
 
 type Fields = Partial<Rule>;
+/** Fields in which a rule has the values that the attack's packets had, which others may take the place of. */
+export type NarrowField = "destinationPorts" | "sourcePorts" | "packetLength";
 
 const ENDS = ["destination", "source"] as const;
 type End = (typeof ENDS)[number];
@@ -28,18 +30,31 @@ const PORTS_LEFT_OUT_MAX = 2;
 /** A common range of lengths that is wider is not specific, bytes. */
 const LENGTH_WIDTH_MAX = 100;
 
-/** Changes that narrow the rule, each to be tried. @param attack, users: packets that it matches. */
-export function fieldsFor(rule: Rule, attack: readonly WeightedPacket[], users: readonly WeightedPacket[]): Fields[] {
+/**
+ * Changes that narrow the rule, each to be tried; of those that are equally good the first is to be taken.
+ * @param attack, users: packets that it matches.
+ * @param moved fields that the attack has had other values in: as wide as users leave room for, or not at all.
+ */
+export function fieldsFor(
+  rule: Rule,
+  attack: readonly WeightedPacket[],
+  users: readonly WeightedPacket[],
+  moved: ReadonlySet<NarrowField>,
+): Fields[] {
   const fields: Fields[] = [];
+  // To which port an amplifier answers is the attacker's choice alone, while what it answers is the amplifier's, too.
+  const isReflected = rule.protocol === IP_PROTOCOL.udp && rule.sourcePorts.length > 0;
+  if (isReflected && moved.has("packetLength")) fields.push(...lengthFields(attack, users, true));
+  else if (isReflected && attack.length >= COMMON_PACKETS_MIN) fields.push(commonLength(rule, attack, COMMON_SLACK));
   for (const end of ENDS) {
     if (rule[`${end}Ports`].length > 0) continue;
-    const listed = portsOf(end, attack, users);
+    const listed = moved.has(`${end}Ports`) ? [] : portsOf(end, attack, users);
     if (listed.length > 0) fields.push({ [`${end}Ports`]: listed });
     const others = portsExceptOf(end, users);
     if (others !== null) fields.push({ [`${end}Ports`]: others });
   }
   if (rule.protocol === IP_PROTOCOL.tcp) fields.push(...flagFields(rule.tcpFlags, attack));
-  if (rule.packetLength === null) fields.push(...lengthFields(attack, users));
+  if (rule.packetLength === null) fields.push(...lengthFields(attack, users, moved.has("packetLength")));
   if (rule.fragment === null) fields.push({ fragment: true }, { fragment: false });
   return fields;
 }
@@ -150,8 +165,15 @@ function commonFlags(packets: readonly WeightedPacket[], slack: number): Fields 
 /** A range of lengths is wider than the sample by this and a quarter of its width, bytes. */
 const LENGTH_MARGIN = 8;
 
-/** The range of lengths that holds the most of the attack and the least of the users, up to halfway to the users. */
-function lengthFields(attack: readonly WeightedPacket[], users: readonly WeightedPacket[]): Fields[] {
+/**
+ * The range of lengths that holds the most of the attack and the least of the users, up to halfway to the users.
+ * @param isWidest as far as that, however far from the attack's lengths.
+ */
+function lengthFields(
+  attack: readonly WeightedPacket[],
+  users: readonly WeightedPacket[],
+  isWidest: boolean,
+): Fields[] {
   const total = weightOf(attack) || 1;
   const worths = new Map<number, { worth: number; isUsers: boolean }>();
   const add = (packets: readonly WeightedPacket[], factor: number, isUsers: boolean) => {
@@ -171,7 +193,7 @@ function lengthFields(attack: readonly WeightedPacket[], users: readonly Weighte
   const below = lengths[best.from - 1]?.length;
   const above = lengths[best.to + 1]?.length;
   // A sample does not show the ends of a range; lengths further off may be of users who are not in the sample.
-  const margin = LENGTH_MARGIN + Math.ceil((to - from) / 4);
+  const margin = isWidest ? LENGTH_MAX : LENGTH_MARGIN + Math.ceil((to - from) / 4);
   const min = below === undefined ? 1 : Math.max(from - margin, Math.ceil((from + below + 1) / 2));
   const max = above === undefined ? LENGTH_MAX : Math.min(to + margin, Math.floor((to + above - 1) / 2));
   return [{ packetLength: { min, max } }];

@@ -103,7 +103,6 @@ const ATTACKS: readonly Trial[] = [
     box: { scrub: WEB, more: CARPET },
     user: users.neighbors,
     attack: flood({ profile: "dns", target: "203.0.113.64", hosts: 64, sources: 1000, ports: 1000 }),
-    known: "the rules of a carpet follow after a second or two",
   },
   {
     name: "SYN over a /26 that is always scrubbed, users at 8 of its addresses",
