@@ -15,24 +15,26 @@ enum filter_verdict {
   FILTER_PASS_RATE_LIMIT = 4,
   /* By a rule that says so. */
   FILTER_PASS_RULE = 5,
-  FILTER_PASS_DEFAULT = 6,
-  FILTER_DROP_SOURCE = 7,
-  FILTER_DROP_RULE = 8,
-  FILTER_DROP_RATE_LIMIT = 9,
+  /* A victim cannot do without it: see bpf/pass_icmp.h. */
+  FILTER_PASS_ICMP = 6,
+  FILTER_PASS_DEFAULT = 7,
+  FILTER_DROP_SOURCE = 8,
+  FILTER_DROP_RULE = 9,
+  FILTER_DROP_RATE_LIMIT = 10,
   /* Its source sends more than each source may. */
-  FILTER_DROP_SOURCE_LIMIT = 10,
+  FILTER_DROP_SOURCE_LIMIT = 11,
   /* Of a source that has not proved its address. */
-  FILTER_DROP_UNVALIDATED = 11,
+  FILTER_DROP_UNVALIDATED = 12,
   /* An answer to what nobody asked. */
-  FILTER_DROP_UNASKED = 12,
+  FILTER_DROP_UNASKED = 13,
   /* The segment that proved its source's address: the victim never saw the one that it answers. */
-  FILTER_DROP_PROOF = 13,
+  FILTER_DROP_PROOF = 14,
   /* Sent back to its source as what the name says; the last is a DNS answer without records that asks for TCP. */
-  FILTER_ANSWER_SYN_ACK = 14,
-  FILTER_ANSWER_ACK = 15,
-  FILTER_ANSWER_RST = 16,
-  FILTER_ANSWER_TRUNCATED = 17,
-  FILTER_VERDICTS = 18,
+  FILTER_ANSWER_SYN_ACK = 15,
+  FILTER_ANSWER_ACK = 16,
+  FILTER_ANSWER_RST = 17,
+  FILTER_ANSWER_TRUNCATED = 18,
+  FILTER_VERDICTS = 19,
 };
 
 struct filter_count {
@@ -50,4 +52,4 @@ struct filter_stats {
   /* Whether a rule that only counts would have decided about this packet: those that follow then count it no more. */
   __u64 is_decided;
 };
-FLOODWALL_ABI_ASSERT(sizeof(struct filter_stats) == 312);
+FLOODWALL_ABI_ASSERT(sizeof(struct filter_stats) == 328);

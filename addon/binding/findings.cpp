@@ -97,6 +97,8 @@ Napi::Value interfaceValue(const Napi::Env& env, const InterfaceFindings& found)
   object.Set("lro", booleanOrNull(env, details.lro));
   object.Set("groHw", booleanOrNull(env, details.groHw));
   object.Set("gro", booleanOrNull(env, details.gro));
+  object.Set("rxVlan", booleanOrNull(env, details.rxVlan));
+  object.Set("vlanDevices", details.vlanDevices);
   object.Set("xdpFeatures", featuresOf(env, xdpFeatures));
   object.Set("nativeObstacles", obstaclesOf(env, nativeObstacles));
   object.Set("attached", orNull(env, attached, [&](const AttachedProgram& program) {

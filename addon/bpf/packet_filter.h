@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The filter that xdp_filter and xdp_inline share. Judges one packet: allowlist, protected whitelist, source blocks,
- * the operator's rules, dynamic rules, in this order. Each verdict is counted with its reason, and carried out by a
- * call of its own, so that a sample can be taken of the packet as it came. What a rule matches is defined by
- * ruleMatches() of src/mitigation/rules/rule.ts.
+ * ICMP that no victim can do without, the operator's rules, dynamic rules, in this order. Each verdict is counted with
+ * its reason, and carried out by a call of its own, so that a sample can be taken of the packet as it came. What a rule
+ * matches is defined by ruleMatches() of src/mitigation/rules/rule.ts.
  */
 #pragma once
 
@@ -11,6 +11,7 @@
 #include "filter_tables.h"
 #include "limit_source.h"
 #include "match_details.h"
+#include "pass_icmp.h"
 
 /* The kernel puts bpf_jiffies64() into the program as one load, while each clock is a call. */
 static __always_inline __u64 coarse_boot_ns(struct filter_stats* stats) {
@@ -254,15 +255,16 @@ static __always_inline __u32 judge_packet(struct xdp_md* ctx, const struct filte
   if (is_listed(head, FILTER_ALLOWLIST, &packet->source)) return FILTER_PASS_ALLOWLIST;
   if (is_listed(head, FILTER_WHITELIST, &packet->destination)) return FILTER_PASS_WHITELIST;
   if (head->pairs && is_blocked(head, stats, packet, wire)) return FILTER_DROP_SOURCE;
+  const __u32 rules = head->entries[FILTER_OPERATOR_RULES] | head->entries[FILTER_RULES];
+  if (rules && packet->transport == INLINE_ICMP && is_indispensable(ctx, packet)) return FILTER_PASS_ICMP;
   __u32 verdict = judge_by_kind(ctx, head, stats, packet, wire, FILTER_OPERATOR_RULES);
   if (verdict >= FILTER_VERDICTS) verdict = judge_by_kind(ctx, head, stats, packet, wire, FILTER_RULES);
   return verdict >= FILTER_VERDICTS ? FILTER_PASS_DEFAULT : verdict;
 }
 
-/* Whether the verdict leaves a packet that is inside of the one judged to be judged by itself. */
-static __always_inline int leaves_inner(__u32 verdict) {
-  return verdict == FILTER_PASS_DEFAULT || verdict == FILTER_PASS_NOT_IP || verdict == FILTER_PASS_MALFORMED;
-}
+/* Whether the verdict leaves a packet that is inside of the one judged to be judged by itself: what lets a tunnel pass
+ * says nothing of those that send through it. */
+static __always_inline int leaves_inner(__u32 verdict) { return verdict < FILTER_DROP_SOURCE; }
 
 /* The verdict on the packet, which is counted; FILTER_VERDICTS: none. `error` is what parse_packet() said of it, `wire`
  * its bytes. `is_around`: another packet inside is judged next if nothing decides about this one. */

@@ -172,8 +172,8 @@ function keepDataplane(running: DataplaneConfig | null, next: DataplaneConfig | 
 }
 
 /** More bans than the slots of the running data plane. The file is valid because it also raises the number of slots. */
-function outgrowsSlots({ dataplane }: Config, { ban, mitigations }: Config): boolean {
-  return dataplane !== null && slotsPerBan(mitigations) * ban.maxActiveBans > dataplane.maxDynamicRules;
+function outgrowsSlots({ dataplane }: Config, next: Config): boolean {
+  return dataplane !== null && slotsPerBan(next) * next.ban.maxActiveBans > dataplane.maxDynamicRules;
 }
 
 /** Routes belong to the speaker: they are kept while its section waits for a restart. */

@@ -60,6 +60,8 @@ describe("the addon", () => {
         rxQueues: 1,
         lro: false,
         groHw: false,
+        rxVlan: true,
+        vlanDevices: 0,
         nativeObstacles: [],
         attached: null,
       });

@@ -134,6 +134,17 @@ describe("an interface:", () => {
       { gro: true },
       ["warning  interface eth0: segments of one flow are merged before they are counted: `ethtool -K eth0 gro off`"],
     ],
+    [
+      "VLAN tags that XDP does not see, where the filter answers",
+      { uses: ["inline", "filter"] },
+      { rxVlan: true, vlanDevices: 2 },
+      [
+        "warning  interface eth0: VLAN tags are taken off before XDP sees them: answers to unknown sources leave without: `ethtool -K eth0 rxvlan off`",
+      ],
+    ],
+    ["VLAN offload without VLANs", { uses: ["filter"] }, { rxVlan: true, vlanDevices: 0 }, []],
+    ["VLAN offload that is off", { uses: ["filter"] }, { rxVlan: false, vlanDevices: 2 }, []],
+    ["VLAN offload, where nothing is answered", { uses: ["inline"] }, { rxVlan: true, vlanDevices: 2 }, []],
     ["merging of which nothing is known", { uses: ["pcap"], xdpMode: null }, { gro: null, lro: null, groHw: null }, []],
   ])("%s", (_name, need, found, expected) => {
     expect(onInterface(need, found)).toEqual(expected);

@@ -22,6 +22,7 @@ export function interfaceItems(need: InterfaceNeed, { interfaces, pinned, seenBy
     ...modeItems(about, need, found),
     ...zeroCopyItems(about, need, found),
     ...mergingItems(about, need, found),
+    ...vlanItems(about, need, found),
   ];
 }
 
@@ -113,4 +114,11 @@ function* mergingItems(about: string, need: InterfaceNeed, found: InterfaceFindi
     "segments of one flow are merged before they are counted",
     `\`ethtool -K ${found.name} ${off}\``,
   );
+}
+
+/** What the filter answers, and the fast path sends on, goes out without the tag that it never saw. */
+function* vlanItems(about: string, { uses }: InterfaceNeed, { name, rxVlan, vlanDevices }: InterfaceFindings) {
+  if (!uses.includes("filter") || rxVlan !== true || vlanDevices === 0) return;
+  const text = "VLAN tags are taken off before XDP sees them: answers to unknown sources leave without";
+  yield warning(about, text, `\`ethtool -K ${name} rxvlan off\``);
 }

@@ -69,6 +69,10 @@ export interface InterfaceFindings {
   readonly lro: boolean | null;
   readonly groHw: boolean | null;
   readonly gro: boolean | null;
+  /** The driver takes VLAN tags off the frame before XDP sees it. */
+  readonly rxVlan: boolean | null;
+  /** Devices for VLANs over this one. */
+  readonly vlanDevices: number;
   /** null: the kernel does not report it (before Linux 6.3). */
   readonly xdpFeatures: readonly XdpFeature[] | null;
   /** What prevents native XDP; a remedy has its command in backticks. */

@@ -1,7 +1,6 @@
 /** The bans in force, by the text of their prefix, and how many addresses they hold. */
 import { addressFamily, type IpAddress } from "../net/address.ts";
-import { addressBits, type Prefix } from "../net/prefix.ts";
-import { addressesIn } from "./admission.ts";
+import { addressBits, addressesIn, type Prefix } from "../net/prefix.ts";
 import type { Ban } from "./ban.ts";
 import { CountedBans } from "./counted-bans.ts";
 

@@ -2,7 +2,7 @@
 import { isOwnRefusal, type OwnRefusal } from "../config/own-infrastructure.ts";
 import type { PrefixRefusal } from "../detection/carpet/carpet-bounds.ts";
 import type { IpAddress } from "../net/address.ts";
-import type { Prefix } from "../net/prefix.ts";
+import { addressesIn, type Prefix } from "../net/prefix.ts";
 import type { ALL_NODES_LOST } from "./ban.ts";
 import { isOneAddress } from "./ban-subject.ts";
 
@@ -107,11 +107,6 @@ function isOverFraction(prefix: Prefix, policy: AdmissionPolicy, bans: BansInFor
   if (policy.maxBannedFraction === 0) return false;
   const banned = bans.addresses(prefix.family) + addressesIn(prefix);
   return banned > policy.addresses(prefix.family) * policy.maxBannedFraction;
-}
-
-/** Approximate above 2^53. */
-export function addressesIn({ family, length }: Prefix): number {
-  return 2 ** ((family === 4 ? 32 : 128) - length);
 }
 
 function refused(reason: Refusal): Admission {

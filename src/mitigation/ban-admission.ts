@@ -4,9 +4,9 @@
  */
 import type { Attack } from "../detection/attack/attack.ts";
 import { sizeOfRates } from "../detection/attack/attack-size.ts";
-import type { Prefix } from "../net/prefix.ts";
+import { addressesIn, type Prefix } from "../net/prefix.ts";
 import type { ActiveBans } from "./active-bans.ts";
-import { type Admission, addressesIn, admit, type Cap, isCap, replacedAt } from "./admission.ts";
+import { type Admission, admit, type Cap, isCap, replacedAt } from "./admission.ts";
 import type { Ban } from "./ban.ts";
 import type { BannedAttacks } from "./banned-attacks.ts";
 import type { EndedBans } from "./ended-bans.ts";

@@ -17,6 +17,7 @@ import {
 } from "../../test/fixtures/mitigation/ban-engine.ts";
 import { hostPrefix } from "../net/prefix.ts";
 import type { MitigationPolicy } from "./policy.ts";
+import { kernelRulesOf } from "./rules/kernel-rules.ts";
 
 const NARROW = "10.1.4.0/24";
 const WIDE = "10.1.4.0/22";
@@ -45,6 +46,20 @@ describe("an attack that is spread over a prefix", () => {
     engine.attacksChanged([ended(attack)], 500_100);
     expect(announcer.wanted).toEqual([]);
     expect(engine.banOf(ended(attack).attack)).toMatchObject({ state: "withdrawn", reason: "attack ended" });
+  });
+
+  test("has its whole prefix scrubbed, as its hostgroup says", () => {
+    const { engine, announcer } = banned({}, "scrub");
+    const attack = classified(spreadOver(NARROW), "syn_flood");
+    engine.attacksChanged([started(attack)], 0);
+    const ban = engine.banOf(attack);
+    expect(ban).toMatchObject({ method: "scrub", prefix: { text: NARROW }, measure: { kind: "scrub" } });
+    expect(announcer.wanted).toEqual([]);
+    const rules = ban === null ? [] : kernelRulesOf(ban);
+    expect(rules.map(({ rule, inline }) => `${inline?.kind} ${rule.destination?.text}`)).toEqual([
+      `validate_transparent ${NARROW}`,
+      `limit_source ${NARROW}`,
+    ]);
   });
 
   test("only alerts where prefixes are not banned", () => {

@@ -70,6 +70,11 @@ export function addressBits(family: 4 | 6): 32 | 128 {
   return family === 4 ? 32 : 128;
 }
 
+/** Approximate above 2^53. */
+export function addressesIn({ family, length }: Prefix): number {
+  return 2 ** (addressBits(family) - length);
+}
+
 /** The length in the 128-bit form, where an IPv4 /24 is 120. */
 export function mappedLength(prefix: Prefix): number {
   return prefix.family === 4 ? prefix.length + MAPPED_BITS : prefix.length;

@@ -6,7 +6,7 @@ import { PrefixTable } from "../net/prefix-table.ts";
 import type { SourceBlockPolicy } from "./admission.ts";
 
 export function sourceBlockPolicy(config: Config): SourceBlockPolicy {
-  const { dataplane, lookup, whitelist, ban, mitigations, dryRun } = config;
+  const { dataplane, lookup, whitelist, ban, dryRun } = config;
   const allowlist = PrefixTable.of(dataplane?.allowlist ?? []);
   const own = new OwnInfrastructure(config);
   return {
@@ -14,7 +14,7 @@ export function sourceBlockPolicy(config: Config): SourceBlockPolicy {
     hasDataplane: dataplane?.enabled === true,
     maxDynamicRules: dataplane?.maxDynamicRules ?? 0,
     maxActiveBans: ban.maxActiveBans,
-    slotsPerBan: slotsPerBan(mitigations),
+    slotsPerBan: slotsPerBan(config),
     isWhitelisted: (victim) => whitelist.find(victim) >= 0,
     isOwn: (victim) => own.refusalOf(victim) !== null,
     isAllowlisted: (source) => allowlist.find(source) >= 0,

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 
 #include <cstring>
-#include <string_view>
+#include <fstream>
 #include <vector>
 
 #include "base/unique_fd.h"
@@ -76,6 +76,7 @@ void readFeatures(Ethtool& ethtool, DeviceDetails& details) {
     if (name == "rx-lro") details.lro = isOn;
     if (name == "rx-gro-hw") details.groHw = isOn;
     if (name == "rx-gro") details.gro = isOn;
+    if (name == "rx-vlan-hw-parse") details.rxVlan = isOn;
   }
 }
 
@@ -104,7 +105,20 @@ DeviceDetails readDeviceDetails(const std::string& interface) {
   rings.cmd = ETHTOOL_GRINGPARAM;
   if (ethtool.ask(&rings)) details.rxRing = {.now = rings.rx_pending, .most = rings.rx_max_pending};
   readFeatures(ethtool, details);
+  // Not there where no VLAN device is, or the kernel has none.
+  std::ifstream vlans("/proc/net/vlan/config");
+  details.vlanDevices = countVlanDevices(vlans, interface);
   return details;
+}
+
+// `eth0.100      | 100  | eth0`, below two lines that head the columns.
+std::uint32_t countVlanDevices(std::istream& config, std::string_view interface) {
+  std::uint32_t devices = 0;
+  for (std::string line; std::getline(config, line);) {
+    const std::size_t column = line.rfind("| ");
+    if (column != std::string::npos && line.substr(column + 2) == interface) devices++;
+  }
+  return devices;
 }
 
 }  // namespace floodwall

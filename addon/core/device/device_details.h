@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <istream>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace floodwall {
 
@@ -27,7 +29,14 @@ struct DeviceDetails {
   std::optional<bool> lro;
   std::optional<bool> groHw;
   std::optional<bool> gro;
+  /// The driver takes VLAN tags off the frame before XDP sees it.
+  std::optional<bool> rxVlan;
+  /// Devices for VLANs over this one.
+  std::uint32_t vlanDevices = 0;
 };
+
+/// How many devices for VLANs over the interface there are in what the kernel says in /proc/net/vlan/config.
+[[nodiscard]] std::uint32_t countVlanDevices(std::istream& config, std::string_view interface);
 
 [[nodiscard]] DeviceDetails readDeviceDetails(const std::string& interface);
 

@@ -22,10 +22,10 @@ export function* dataplaneInterfacesAreUnique({ dataplane }: Pick<File, "datapla
 }
 
 /** docs/interface.md#limit-dynamic-rules: these slots are reserved for bans, independent of source blocks. */
-export function* slotsHoldTheBans({ dataplane, ban, mitigations }: Config): Generator<Finding> {
+export function* slotsHoldTheBans({ dataplane, ban, mitigations, carpet }: Config): Generator<Finding> {
   if (dataplane === null) return;
   const { maxDynamicRules: slots } = dataplane;
-  const each = slotsPerBan(mitigations);
+  const each = slotsPerBan({ mitigations, carpet });
   const wanted = each * ban.maxActiveBans;
   if (slots >= wanted) return;
   const filter = each - SLOTS_PER_BAN;
@@ -38,6 +38,7 @@ export function* slotsHoldTheBans({ dataplane, ban, mitigations }: Config): Gene
 export function* scrubbingNeedsTheDataplane(file: File): Generator<Finding> {
   if (file.dataplane !== undefined && file.dataplane.enabled !== false) return;
   const rule = "scrub filters on this machine, which needs the section dataplane: add it, or choose another";
+  if (file.carpet?.mitigation === "scrub") yield { path: ["carpet", "mitigation"], rule };
   for (const { level, path } of levels(file)) {
     if (level.mitigation === "scrub") yield { path: [...path, "mitigation"], rule };
     for (const [i, rung] of (level.escalation ?? []).entries()) {

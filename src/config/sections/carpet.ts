@@ -23,8 +23,8 @@ export const CarpetSection = described(
         { valueIfAbsent: 0 },
       ),
       mitigation: described(
-        Type.Unsafe<Action>({ ...oneOf("none", "blackhole", "flowspec", "divert"), default: "none" }),
-        "What is done for the whole prefix; `none` only raises the attack. `escalation` and `ban.fallback` do not apply to it. A ban is refused where the prefix is not within one network and one hostgroup, or contains an address of `protected_whitelist` or one that the service itself needs.",
+        Type.Unsafe<Action>({ ...oneOf("none", "scrub", "flowspec", "divert", "blackhole"), default: "none" }),
+        "What is done for the whole prefix; `none` only raises the attack, and `scrub` does as the prefix's hostgroup says. `escalation` and `ban.fallback` do not apply to it. A ban is refused where the prefix is not within one network and one hostgroup, or contains an address of `protected_whitelist` or one that the service itself needs.",
       ),
       widest_v4: described(
         Type.Optional(integer(8, 32)),

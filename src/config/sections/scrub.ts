@@ -27,6 +27,11 @@ const ServiceFile = Type.Object(
       list(text("portRange"), PORT_RANGES_MAX),
       "The ports of others that answer the victim, such as `53` for its resolvers. An empty list is any port.",
     ),
+    packets_per_second: described(
+      Type.Optional(integer(1, 1e9)),
+      "What of it passes, of all sources together, to each address; of a prefix that is scrubbed as a whole, a hundred times as much at most.",
+      { ifAbsent: "any rate" },
+    ),
   },
   closed,
 );
@@ -248,7 +253,9 @@ function bytesPerSecond(mbps: number): number {
   return (mbps * 1e6) / 8;
 }
 
-function serviceOf({ protocol, ports, source_ports: sourcePorts }: Static<typeof ServiceFile>): Service {
+function serviceOf(file: Static<typeof ServiceFile>): Service {
+  const { protocol, ports, source_ports: sourcePorts, packets_per_second: packetsPerSecond } = file;
   const ranges = (texts: readonly string[]) => texts.map(parsePortRange).filter((range) => range !== null);
-  return { protocol: IP_PROTOCOL[protocol], ports: ranges(ports), sourcePorts: ranges(sourcePorts) };
+  const rate = packetsPerSecond === undefined ? {} : { packetsPerSecond };
+  return { protocol: IP_PROTOCOL[protocol], ports: ranges(ports), sourcePorts: ranges(sourcePorts), ...rate };
 }

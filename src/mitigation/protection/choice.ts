@@ -5,6 +5,7 @@
 import type { Config } from "../../config/config.ts";
 import type { ScrubConfig } from "../../config/sections/scrub.ts";
 import { canonicalPrefix, type Prefix } from "../../net/prefix.ts";
+import { mayScrub } from "../scrub/ban-slots.ts";
 
 export interface ProtectionChoice {
   /** Canonical CIDR. */
@@ -24,7 +25,7 @@ export interface ProtectionChoice {
 /** The configuration that a choice depends on. */
 export type ProtectionConfig = Pick<
   Config,
-  "lookup" | "hostgroups" | "mitigations" | "scrubProfiles" | "dataplane" | "whitelist"
+  "lookup" | "hostgroups" | "mitigations" | "carpet" | "scrubProfiles" | "dataplane" | "whitelist"
 >;
 
 /** Why a choice is kept without effect: first those of the prefix, then what tenants may not choose. */
@@ -102,15 +103,16 @@ export type Application =
 
 export function applicationOf(
   { prefix, group, scrub }: Pick<ActiveChoice, "prefix" | "group" | "scrub">,
-  { mitigations, dataplane, whitelist }: ProtectionConfig,
+  { mitigations, carpet, dataplane, whitelist }: ProtectionConfig,
 ): Application {
   if (whitelist.findAround(prefix) >= 0) return { when: "never", cause: "it is in protected_whitelist" };
   const isHere = dataplane?.enabled === true;
   if (scrub.isAlways && isHere) return { when: "always", cause: null };
   const mitigation = mitigations[group];
-  const does = (wanted: "scrub" | "divert") =>
-    mitigation?.ban.fallback === wanted || mitigation?.ladder.some(({ action }) => action === wanted) === true;
-  if ((isHere && does("scrub")) || (scrub.isOnNodes && does("divert"))) return { when: "attack", cause: null };
+  const scrubs = mitigation !== undefined && mayScrub(mitigation, carpet);
+  const diverts =
+    mitigation?.ban.fallback === "divert" || mitigation?.ladder.some(({ action }) => action === "divert") === true;
+  if ((isHere && scrubs) || (scrub.isOnNodes && diverts)) return { when: "attack", cause: null };
   if (!isHere) return { when: "never", cause: "the data plane is absent or disabled" };
   return { when: "never", cause: "no ban of its hostgroup scrubs: see mitigation, escalation and ban.fallback" };
 }

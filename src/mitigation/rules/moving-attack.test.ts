@@ -5,8 +5,8 @@ import { ethernet, ip, udp } from "../../../test/fixtures/packets/frames.ts";
 import { FakeHeaderSamples } from "../../../test/fixtures/packets/header-samples.ts";
 import { AttackSampler, JUDGE_AGAIN_MS } from "../../detection/attack/attack-sampler.ts";
 import { numberedIngress } from "../../traffic/ingress.ts";
-import { attackRules } from "./attack-rules.ts";
 import { decodeHeader, type PacketHeader } from "../../traffic/packet-header.ts";
+import { attackRules } from "./attack-rules.ts";
 import { type Rule, ruleMatches } from "./rule.ts";
 
 /** Sends packets to the victim for one second; returns the rules of the ban after it. */

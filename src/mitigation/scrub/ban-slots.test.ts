@@ -6,7 +6,7 @@ function slots(text: string): number {
   const common = "networks: [192.0.2.0/24]\nthresholds: {pps: 1000, mbps: 100, flows_per_sec: 500}\n";
   const loaded = parseConfig(new TextEncoder().encode(`${common}dataplane: {interfaces: [eth0]}\n${text}`));
   if (loaded.kind === "invalid") throw new Error(JSON.stringify(loaded.problems));
-  return slotsPerBan(loaded.config.mitigations);
+  return slotsPerBan(loaded.config);
 }
 
 test("a ban has eight slots for the rules of its attack", () => {
@@ -18,6 +18,7 @@ test.each([
   ["two more that validate and limit", "mitigation: scrub\n", 10],
   ["those of a profile", "mitigation: scrub\nscrub: {profile: dns}\n", 8 + 3 + 2 + 6],
   ["as a fallback", "ban: {fallback: scrub}\n", 10],
+  ["of prefixes", "carpet: {thresholds: {pps: 1000}, mitigation: scrub}\n", 10],
   ["and one for questions", 'mitigation: scrub\nscrub: {tcp: "off", answers: asked}\n', 9],
   [
     "of the hostgroup with the most",

@@ -51,6 +51,8 @@ export interface Service {
   readonly ports: readonly PortRange[];
   /** For answers that the victim asks others for. */
   readonly sourcePorts: readonly PortRange[];
+  /** To each address, of all sources together. Absent: any rate. */
+  readonly packetsPerSecond?: number;
 }
 
 export const NO_SOURCE_LIMITS: SourceLimits = {
@@ -97,12 +99,13 @@ export function filterText(filter: ScrubFilter, attack: string): string {
   return parts.filter((part) => part !== "").join("; ");
 }
 
-/** `tcp/80,443`, `udp/from 53`, `icmp`. */
-export function serviceText({ protocol, ports, sourcePorts }: Service): string {
+/** `tcp/80,443`, `udp/from 53`, `icmp at 100 packets/s`. */
+export function serviceText({ protocol, ports, sourcePorts, packetsPerSecond }: Service): string {
   const to = portsText(ports);
   const from = portsText(sourcePorts);
   const parts = [to, from === null ? null : `from ${from}`].filter((part) => part !== null);
-  return parts.length === 0 ? protocolName(protocol) : `${protocolName(protocol)}/${parts.join(" ")}`;
+  const rate = packetsPerSecond === undefined ? "" : ` at ${packetsPerSecond} packets/s`;
+  return `${protocolName(protocol)}${parts.length === 0 ? "" : `/${parts.join(" ")}`}${rate}`;
 }
 
 const { tcp, udp, icmp, icmpv6, gre, esp, ah } = IP_PROTOCOL;
@@ -114,8 +117,8 @@ const service = (protocol: number, ...ports: number[]): Service => ({
 });
 /** The answers of resolvers and time servers. */
 const ANSWERS: Service = { protocol: udp, ports: [], sourcePorts: [53, 123].map((port) => ({ from: port, to: port })) };
-/** Errors, such as that a packet is too big, and echo. */
-const CONTROL: readonly Service[] = [service(icmp), service(icmpv6)];
+/** Errors and echo. Reflections and floods bring errors, too: what no victim can do without passes before all rules. */
+const CONTROL = [icmp, icmpv6].map((protocol): Service => ({ ...service(protocol), packetsPerSecond: 100 }));
 /** What a player of a game sends from: registered ports and above. */
 const GAME: Service = { protocol: udp, ports: [{ from: 1024, to: 65_535 }], sourcePorts: [] };
 

@@ -174,6 +174,19 @@ describe("rules of a scrubbed victim", () => {
     ]);
   });
 
+  test("let a service with a rate pass within it, as much as all addresses of the prefix have", () => {
+    const services: ScrubFile["services"] = [{ protocol: "icmp", ports: [], source_ports: [], packets_per_second: 50 }];
+    const filter = buildScrub({ tcp: "off", source_packets_per_second: 0, services }, []);
+    const limits = ["192.0.2.1/32", "192.0.2.0/30", "192.0.2.0/24"].map((text) => {
+      const [limit, pass, end] = scrubRules(prefix(text), filter, []);
+      expect([pass?.inline, end?.inline]).toEqual([{ kind: "pass" }, undefined]);
+      expect(limit?.reason).toBe("no_service");
+      return limit?.inline;
+    });
+    const limit = { kind: "limit", bytesPerSecond: 0 } as const;
+    expect(limits).toEqual([50, 200, 5000].map((packetsPerSecond) => ({ ...limit, packetsPerSecond })));
+  });
+
   test("say for each why it drops", () => {
     const filter = buildScrub({ profile: "dns", source_mbps: 1, answers: "asked" }, []);
     const reasons = scrubRules(VICTIM, filter, [ANSWERS, { ...UDP, packetLength: { min: 1, max: 2 } }]);
@@ -195,6 +208,6 @@ test("the text of a filter says what it does, in its order", () => {
   expect(text({ profile: "dns", dry_run: true, answers: "asked" }, ruleText(UDP))).toBe(
     "only counted; validate tcp transparent; validate dns; only answers that were asked for; " +
       "dst 192.0.2.1/32 proto udp discard; each source 100 connections/s 2000 packets/s; " +
-      "only udp/53 tcp/53,443,853 udp/from 53,123 icmp icmpv6",
+      "only udp/53 tcp/53,443,853 udp/from 53,123 icmp at 100 packets/s icmpv6 at 100 packets/s",
   );
 });

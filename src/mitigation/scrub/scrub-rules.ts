@@ -3,7 +3,7 @@
  * their address first, then the attack is dropped, then sources keep to their limits, and last all that is no service is
  * dropped. Pure.
  */
-import type { Prefix } from "../../net/prefix.ts";
+import { addressesIn, type Prefix } from "../../net/prefix.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import type { InlineAction } from "../rules/inline-action.ts";
 import { PORT_RANGES_MAX, type PortRange, type Rule, wideRule } from "../rules/rule.ts";
@@ -24,6 +24,8 @@ export interface ScrubRule {
 }
 
 const { tcp: TCP, udp: UDP } = IP_PROTOCOL;
+/** Of a prefix, for a service's rate. */
+const ADDRESSES_MAX = 100;
 const SYN = 2;
 const ACK = 16;
 
@@ -147,10 +149,16 @@ function askingPorts(services: ScrubFilter["services"]): readonly PortRange[] {
 function* services(prefix: Prefix, wanted: readonly Service[] | null): Generator<ScrubRule> {
   if (wanted === null) return;
   const reason = "no_service";
-  for (const { protocol, ports, sourcePorts } of wanted) {
+  const other = prefix.family === 4 ? IP_PROTOCOL.icmpv6 : IP_PROTOCOL.icmp;
+  for (const { protocol, ports, sourcePorts, packetsPerSecond } of wanted) {
+    if (protocol === other) continue;
     for (const destinationPorts of chunks(ports)) {
       for (const from of chunks(sourcePorts)) {
         const rule = { ...towards(prefix, protocol), destinationPorts, sourcePorts: from };
+        if (packetsPerSecond !== undefined) {
+          const most = packetsPerSecond * Math.min(addressesIn(prefix), ADDRESSES_MAX);
+          yield { rule, inline: { kind: "limit", packetsPerSecond: most, bytesPerSecond: 0 }, reason };
+        }
         yield { rule, inline: { kind: "pass" }, reason };
       }
     }

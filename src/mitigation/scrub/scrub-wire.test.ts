@@ -65,6 +65,7 @@ describe("a scrub filter in a document", () => {
     [{ source_length: 33 }, "source_length: must be a whole number from 1 to 32"],
     [{ services: [] }, "services: must be a list with entries"],
     [{ services: [{}] }, "services: each must have proto"],
+    [{ services: [{ proto: 1, packets: "9" }] }, "packets: must be a number of at least 1 a second"],
     [{ services: [{ proto: 6, dst_ports: [] }] }, "dst_ports: must be a list of 1 to 5 ranges"],
   ])("%j is refused", (value, problem) => {
     expect(() => readScrub(value, VICTIM)).toThrow(new RuleProblem(problem));

@@ -19,7 +19,10 @@ export interface ScrubWire {
   readonly services?: readonly ServiceWire[];
   readonly dry_run?: true;
 }
-type ServiceWire = Pick<RuleWire, "proto" | "src_port" | "dst_port" | "src_ports" | "dst_ports">;
+interface ServiceWire extends Pick<RuleWire, "proto" | "src_port" | "dst_port" | "src_ports" | "dst_ports"> {
+  /** Per second. */
+  readonly packets?: number;
+}
 
 /** Per second; the kernel's limits cannot represent a lower rate. */
 const LEAST = 1;
@@ -56,10 +59,10 @@ export function scrubToWire({ family }: Prefix, filter: ScrubFilter): ScrubWire 
   };
 }
 
-function serviceToWire({ protocol, ports, sourcePorts }: Service): ServiceWire {
+function serviceToWire({ protocol, ports, sourcePorts, packetsPerSecond: packets }: Service): ServiceWire {
   const rule = { ...wideRule(ANY, { kind: "discard" }), protocol, destinationPorts: ports, sourcePorts };
   const { action: _action, ...wire } = ruleToWire({ ...rule, destination: null });
-  return wire;
+  return { ...wire, ...(packets === undefined ? {} : { packets }) };
 }
 
 /** Not written. */
@@ -124,6 +127,7 @@ function readServices(value: unknown, within: Prefix): ScrubFilter["services"] {
     const given = typeof service === "object" && service !== null ? service : {};
     const { protocol, sourcePorts, destinationPorts: ports } = readRule({ ...given, action: "discard" }, within);
     if (protocol === null) throw new RuleProblem("services: each must have proto");
-    return { protocol, ports, sourcePorts };
+    const packetsPerSecond = readAmount(given as Wire, "packets");
+    return { protocol, ports, sourcePorts, ...(packetsPerSecond === 0 ? {} : { packetsPerSecond }) };
   });
 }

@@ -128,7 +128,7 @@ const GAME =
   "scrub_profiles: [{name: bare, source_packets_per_second: 9}, {name: only, services: [{protocol: gre}]}]\n";
 const ALWAYS = `${GAME}mitigation: scrub\nscrub: {always: true, tcp: "off", services: [{protocol: icmp}]}\n`;
 const NETWORK = ["pass dst 192.0.2.0/24 proto icmp", "discard dst 192.0.2.0/24"];
-const NETWORK_6 = NETWORK.map((text) => text.replace("192.0.2.0/24", "2001:db8::/48"));
+const NETWORK_6 = ["discard dst 2001:db8::/48"];
 const of = (rules: readonly string[], text: string) => rules.filter((rule) => rule.includes(`dst ${text}`));
 const VALIDATES = (text: string) => `validate_transparent dst ${text} proto tcp`;
 
@@ -169,6 +169,19 @@ test("a scrub ban of the same prefix takes the place of its rules, and a ban aro
   const around = { ...ban({ target: "192.0.2.0", measure: rules }), prefix: prefix("192.0.2.0/25") };
   const bare = [VALIDATES("192.0.2.1/32"), "limit_source dst 192.0.2.1/32"];
   expect(of(learned(ALWAYS, chosen, [around]), "192.0.2.1/32")).toEqual(bare);
+});
+
+test("who attacks is not learned: a prefix in one that a ban scrubs has no rule for it, unless that only counts", () => {
+  const scrub = configOf(`${COMMON}mitigation: scrub\n`).mitigations[0]?.scrub;
+  if (scrub === undefined) throw new Error("there is one");
+  const rules = { kind: "flowspec", rules: [], matchesAll: false, localPref: 0, basis: "" } as const;
+  const around = (countsOnly: boolean) => ({
+    ...ban({ target: "192.0.2.0", measure: { kind: "scrub", rules, filter: { ...scrub, countsOnly } } }),
+    prefix: prefix("192.0.2.0/26"),
+  });
+  const learning = (countsOnly: boolean) => learned(`${GROUP}, mitigation: scrub}]\n`, [], [around(countsOnly)]);
+  expect(learning(false)).toEqual([]);
+  expect(learning(true)).toEqual(["learn dst 192.0.2.0/28 proto tcp"]);
 });
 
 test("ids fit the kernel for the longest prefix, and differ", () => {

@@ -33,14 +33,14 @@ export interface StandingPlace {
  * Depends on the configuration and the choices only, and is slow where there are very many prefixes.
  */
 export function standingPlaces(
-  { hostgroups, networks, mitigations }: Pick<Config, "hostgroups" | "networks" | "mitigations">,
+  { hostgroups, networks, mitigations, carpet }: Pick<Config, "hostgroups" | "networks" | "mitigations" | "carpet">,
   chosen: Iterable<ActiveChoice>,
 ): StandingPlace[] {
   // By text: a hostgroup may be a whole network, and a choice a whole hostgroup.
   const places = new Map<string, Omit<StandingPlace, "isApart">>();
   const add = (prefix: Prefix, mitigation: GroupMitigation | undefined, scrub = mitigation?.scrub) => {
     if (mitigation === undefined || scrub === undefined) return;
-    places.set(prefix.text, { prefix, scrub, kind: kindOf(mitigation, scrub) });
+    places.set(prefix.text, { prefix, scrub, kind: kindOf(mitigation, scrub, carpet) });
   };
   for (const [i, { networks: own }] of hostgroups.entries()) {
     for (const prefix of i === 0 ? networks : own) add(prefix, mitigations[i]);
@@ -67,11 +67,15 @@ export function standingRules(places: readonly StandingPlace[], bans: Iterable<B
   const banned = [...bans].filter((ban) => kernelRulesOf(ban).length > 0);
   const scrubbed = new Set(banned.filter(({ measure }) => measure.kind === "scrub").map(({ prefix }) => prefix.text));
   const wide = new Places(banned.map(({ prefix }) => prefix));
+  const strict = new Places(
+    banned.filter(({ measure: of }) => of.kind === "scrub" && !of.filter.countsOnly).map(({ prefix }) => prefix),
+  );
   const owner = { banId: "", expiresAtMs: wallMs + LASTS_MS };
   return places.flatMap((place) => {
     const { prefix, scrub, isApart } = place;
-    // The ban of the prefix has the same filter, with the rules of its attack.
-    const own = place.kind === "always" && scrubbed.has(prefix.text) ? [] : rulesOf(place);
+    // The ban has the same filter, with the rules of its attack, and who attacks is not to be learned.
+    const isOfBan = scrubbed.has(prefix.text) || (place.kind === "learn" && strict.hasAround(prefix));
+    const own = isOfBan ? [] : rulesOf(place);
     // The kernel would not come to the rules of a ban around it.
     const end = isApart && !wide.hasAround(prefix) ? [passOf(prefix)] : [];
     return [
@@ -81,9 +85,13 @@ export function standingRules(places: readonly StandingPlace[], bans: Iterable<B
   });
 }
 
-function kindOf(mitigation: GroupMitigation, { isAlways, tcp, dns }: ScrubConfig): StandingPlace["kind"] {
+function kindOf(
+  mitigation: GroupMitigation,
+  { isAlways, tcp, dns }: ScrubConfig,
+  carpet: Config["carpet"],
+): StandingPlace["kind"] {
   if (isAlways) return "always";
-  return mayScrub(mitigation) && (tcp !== null || dns) ? "learn" : "none";
+  return mayScrub(mitigation, carpet) && (tcp !== null || dns) ? "learn" : "none";
 }
 
 /** Its own rules decide about every packet. */

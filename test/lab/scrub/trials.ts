@@ -105,6 +105,12 @@ const ATTACKS: readonly Trial[] = [
     attack: flood({ profile: "dns", target: "203.0.113.64", hosts: 64, sources: 1000, ports: 1000 }),
   },
   {
+    name: "SYN over a /26 that is scrubbed when attacked, users at 8 of its addresses",
+    box: { scrub: WEB, more: CARPET.replace("flowspec", "scrub") },
+    user: users.neighbors,
+    attack: flood({ profile: "syn", target: "203.0.113.64", hosts: 64, sources: 60_000 }),
+  },
+  {
     name: "SYN over a /26 that is always scrubbed, users at 8 of its addresses",
     box: { scrub: ALWAYS },
     user: users.neighbors,
