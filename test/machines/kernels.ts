@@ -37,14 +37,14 @@ const SHORT_STEP: Step = {
   name: "programs and packets",
   // A million flows and what becomes of counts in user space are not about kernels, many frames of one kind are about the
   // program; and times that are a minute back are before the start of a guest.
-  command: `${UNIT} -tc='program*,xdp*,validation*,limit*,DNS*,questions*,forwarding*,tunnels*' -tce='*million*,*hostile*,*random*,*push out*,*for a while*,*by tshark*,*byte for byte*,*however it is made up*'`,
+  command: `${UNIT} -tc='program*,xdp*,validation*,limit*,DNS*,questions*,icmp*,forwarding*,tunnels*' -tce='*million*,*hostile*,*random*,*push out*,*for a while*,*by tshark*,*byte for byte*,*however it is made up*'`,
   timeoutSeconds: 900,
 };
 
 const STEPS: readonly Step[] = [
   {
     ...SHORT_STEP,
-    command: `${UNIT} -tc='program*,xdp*,validation*,limit*,DNS*,questions*,inline reader*,forwarding*,tunnels*,named sets: the*' -tce='*for a while*'`,
+    command: `${UNIT} -tc='program*,xdp*,validation*,limit*,DNS*,questions*,icmp*,inline reader*,forwarding*,tunnels*,named sets: the*' -tce='*for a while*'`,
   },
   { name: "the lab", command: `${BUN} test/lab/demo/demo.ts --once`, timeoutSeconds: 900 },
   { name: "the scrubbing lab", command: `${BUN} test/lab/scrub/scrub-demo.ts --seconds 25`, timeoutSeconds: 900 },
