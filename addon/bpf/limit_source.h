@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The token bucket of each source under a rule that limits sources (allowance_abi.h). Knows nothing of verdicts. */
+/* The token bucket of each source under a rule that limits sources, or destinations (allowance_abi.h). Knows nothing of
+ * verdicts. */
 #pragma once
 
 #include "allowance_abi.h"
@@ -20,7 +21,8 @@ static __always_inline __u64 half_mask(__u32 bits) {
 static __always_inline __u64 allowance_hash(const struct filter_head* head, const struct packet* packet,
                                             const struct filter_rule* rule, __u32 number) {
   const __u32 length = rule->limit_length;
-  struct inline_address source = packet->source, of_rule = {};
+  const int by_destination = rule->action == FILTER_LIMIT_DESTINATION;
+  struct inline_address source = by_destination ? packet->destination : packet->source, of_rule = {};
   source.halves[0] &= half_mask(length < 64 ? length : 64);
   source.halves[1] &= half_mask(length < 64 ? 0 : length - 64);
   of_rule.words[2] = bpf_htonl(0xffff);
@@ -49,23 +51,34 @@ __noinline __u32 allowance_way(__u64 hash, __u32 set_index, __u64 now) {
   return least % ALLOWANCE_WAYS;
 }
 
-/* Whether the packet is within what its source may send; if so, its cost is charged. Not static for the reason of
+/* A dropped packet costs a tenth, so that who goes on sending a little more than it may gets nearly that, and who sends
+ * ten times as much gets nothing. No source is charged so far ahead that more than a packet's time passes before the
+ * next is let through. */
+static __always_inline void charge_dropped(__u64* bucket, __u64 old, __u64 debt, __u64 cost) {
+  const __u64 more = cost / ALLOWANCE_DROPPED_PART;
+  if (debt + more <= ALLOWANCE_BURST + cost) __sync_val_compare_and_swap(bucket, old, allowance_entry(old, old + more));
+}
+
+/* Whether the packet is within what its source may send; its cost is charged. Not static for the reason of
  * parse_packet. */
 __noinline int is_within_allowance(struct packet* packet, __u32 number, __u32 wire) {
   struct filter_head* head = filter_head_of();
   struct filter_rule* rule = bpf_map_lookup_elem(&filter_rules, &number);
   if (!packet || !head || !rule) return 1;
-  const __u64 hash = allowance_hash(head, packet, rule, number), cost = allowance_cost(rule, wire);
-  const __u64 cost_most = allowance_cost(rule, LENGTH_MAX);
+  const __u64 hash = allowance_hash(head, packet, rule, number);
   __u32 index = (hash & 0xffffffff) * head->source_sets >> 32;
   struct allowance_set* set = bpf_map_lookup_elem(&filter_allowances, &index);
   if (!set) return 1;
   const __u64 now = bpf_ktime_get_boot_ns() >> ALLOWANCE_UNIT_SHIFT;
   for (int i = 0; i < FILTER_TRIES; i++) {
     __u64* bucket = &set->sources[bounded(allowance_way(hash, index, now), ALLOWANCE_WAYS - 1)];
-    const __u64 old = *(volatile __u64*)bucket;
+    const __u64 old = *(volatile __u64*)bucket, cost = allowance_cost(rule, wire);
+    const __u64 cost_most = allowance_cost(rule, LENGTH_MAX);
     const __u64 debt = (old ^ hash) >> ALLOWANCE_SIGNATURE_AT ? 0 : allowance_debt(old, now, cost_most);
-    if (debt > ALLOWANCE_BURST) return 0;
+    if (debt > ALLOWANCE_BURST) {
+      if (rule->action != FILTER_LIMIT_DESTINATION) charge_dropped(bucket, old, debt, cost);
+      return 0;
+    }
     if (__sync_val_compare_and_swap(bucket, old, allowance_entry(hash, now + debt + cost)) == old) return 1;
   }
   return 0;

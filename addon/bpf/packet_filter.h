@@ -73,6 +73,23 @@ static __always_inline void count_outcome(const struct filter_head* head, __u32 
 /* Actions that answer packets to see whether their source is there. */
 #define FILTER_ASKS_BACK (1u << FILTER_VALIDATE_RESET | 1u << FILTER_VALIDATE_TRANSPARENT | 1u << FILTER_VALIDATE_DNS)
 
+/* As verdict_of_action(). A function of its own for the stack: older kernels bound that of all that call each other.
+ * Not static for the reason of parse_packet. */
+__noinline __u32 verdict_of_question(struct packet* packet, __u64 now_ns, __u32 action) {
+  if (!packet) return FILTER_VERDICTS;
+  switch (action) {
+    case FILTER_VALIDATE_DNS:
+      return validate_dns(packet, now_ns);
+    case FILTER_LEARN_QUESTION:
+      learn_question(packet, now_ns);
+      return FILTER_VERDICTS;
+    case FILTER_PASS_ASKED:
+      return keep_asked(packet, now_ns) ? FILTER_PASS_RULE : FILTER_VERDICTS;
+    default:
+      return is_asked(packet, now_ns) ? FILTER_VERDICTS : FILTER_DROP_UNASKED;
+  }
+}
+
 /* As judge_by_action(), which counts. */
 static __always_inline __u32 verdict_of_action(struct packet* packet, __u64 now_ns, struct filter_rule* rule,
                                                __u32 number, __u32 wire) {
@@ -85,19 +102,21 @@ static __always_inline __u32 verdict_of_action(struct packet* packet, __u64 now_
       return is_within_limit(rule, wire) ? FILTER_VERDICTS : FILTER_DROP_RATE_LIMIT;
     case FILTER_LIMIT_SOURCE:
       return is_within_allowance(packet, number, wire) ? FILTER_VERDICTS : FILTER_DROP_SOURCE_LIMIT;
+    case FILTER_LIMIT_DESTINATION:
+      return is_within_allowance(packet, number, wire) ? FILTER_VERDICTS : FILTER_DROP_RATE_LIMIT;
     case FILTER_PASS:
       return FILTER_PASS_RULE;
     case FILTER_COUNT:
       return FILTER_DROP_RULE;
     case FILTER_VALIDATE_DNS:
-      return validate_dns(packet, now_ns);
     case FILTER_LEARN_QUESTION:
-      learn_question(packet, now_ns);
-      return FILTER_VERDICTS;
     case FILTER_REQUIRE_QUESTION:
-      return is_asked(packet, now_ns) ? FILTER_VERDICTS : FILTER_DROP_UNASKED;
+    case FILTER_PASS_ASKED:
+      return verdict_of_question(packet, now_ns, rule->action);
     default:
-      return validate_tcp(packet, now_ns, rule, wire);
+      /* The victim itself may have opened the connection. */
+      if (is_syn_ack(packet) && is_asked(packet, now_ns)) return FILTER_VERDICTS;
+      return validate_tcp(packet, now_ns, number, wire);
   }
 }
 
@@ -108,10 +127,11 @@ static __always_inline __u32 verdict_of_action(struct packet* packet, __u64 now_
 /* The verdict of a rule that does not discard all; FILTER_VERDICTS: the rules that follow decide. Counts it. Not static
  * for the reason of parse_packet. */
 __noinline __u32 judge_by_action(struct packet* packet, __u64 now_ns, __u32 number, __u32 wire) {
-  struct filter_head* head = filter_head_of();
   struct filter_rule* rule = bpf_map_lookup_elem(&filter_rules, &number);
-  if (!packet || !head || !rule) return FILTER_VERDICTS;
+  if (!packet || !rule) return FILTER_VERDICTS;
   const __u32 verdict = verdict_of_action(packet, now_ns, rule, number, wire);
+  struct filter_head* head = filter_head_of();
+  if (!head) return FILTER_VERDICTS;
   count_outcome(head, number, wire, filter_outcome_of(verdict));
   if (verdict == FILTER_DROP_PROOF || verdict == FILTER_ANSWER_RST) count_outcome(head, number, wire, FILTER_VALIDATED);
   return rule->is_dry_run && verdict < FILTER_VERDICTS ? FILTER_WOULD_DECIDE : verdict;
@@ -243,6 +263,7 @@ static __always_inline __u32 judge_by_kind(struct xdp_md* ctx, const struct filt
   if (!head->entries[kind]) return FILTER_VERDICTS;
   const struct filter_set* set = active_set(head, kind);
   if (!set || (!set->any_entries && !may_be_in(set, &packet->destination))) return FILTER_VERDICTS;
+  if (packet->transport == INLINE_ICMP && is_indispensable(ctx, packet)) return FILTER_PASS_ICMP;
   const __u32 asked = head->details_asked[kind];
   if (asked & ~DETAILS_ASK_SETS) read_headers(ctx, packet);
   if (asked & DETAILS_ASK_SETS) read_sets(packet);
@@ -255,8 +276,6 @@ static __always_inline __u32 judge_packet(struct xdp_md* ctx, const struct filte
   if (is_listed(head, FILTER_ALLOWLIST, &packet->source)) return FILTER_PASS_ALLOWLIST;
   if (is_listed(head, FILTER_WHITELIST, &packet->destination)) return FILTER_PASS_WHITELIST;
   if (head->pairs && is_blocked(head, stats, packet, wire)) return FILTER_DROP_SOURCE;
-  const __u32 rules = head->entries[FILTER_OPERATOR_RULES] | head->entries[FILTER_RULES];
-  if (rules && packet->transport == INLINE_ICMP && is_indispensable(ctx, packet)) return FILTER_PASS_ICMP;
   __u32 verdict = judge_by_kind(ctx, head, stats, packet, wire, FILTER_OPERATOR_RULES);
   if (verdict >= FILTER_VERDICTS) verdict = judge_by_kind(ctx, head, stats, packet, wire, FILTER_RULES);
   return verdict >= FILTER_VERDICTS ? FILTER_PASS_DEFAULT : verdict;

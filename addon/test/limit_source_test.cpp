@@ -67,6 +67,27 @@ TEST_CASE("limit of sources: each has its own, which comes back with time, up to
   }
 }
 
+TEST_CASE(
+    "limit of sources: who sends a little more than it may gets nearly that, and who sends ten times as much nothing") {
+  if (cannotRunXdp("limit of sources far beyond theirs")) return;
+  const LimitBox box;
+  const auto passing = [&](double perSecond, int packets) {
+    int passed = 0;
+    for (int i = 0; i < packets; i++) {
+      box.wait(1 / perSecond);
+      passed += box.passing(kForeign + 1, 1);
+    }
+    return passed;
+  };
+  // Of one a second.
+  const int most = passing(1.25, 100);
+  CHECK(most >= 75);
+  CHECK(most <= 82);
+  CHECK(passing(11, 200) <= 2);
+  // At once, when it has slowed down.
+  CHECK(passing(0.9, 10) == 10);
+}
+
 TEST_CASE("limit of sources: a source is as much of an address as the rule says") {
   if (cannotRunXdp("limit of prefixes")) return;
   LimitBox box;

@@ -129,6 +129,8 @@ export const RULE_ACTIONS = [
   "require_question",
   "count",
   "limit",
+  "pass_asked",
+  "limit_destination",
 ] as const;
 /** Values of options and states, see native.d.ts. */
 export const CLOCKS = ["monotonic", "capture"] as const;

@@ -11,6 +11,8 @@ export const RULE_BYTES = AT.bytes;
 
 const LITTLE_ENDIAN = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
 const U32_MAX = 0xffff_ffff;
+/** Of a limit of destinations. */
+const WHOLE_ADDRESS = 128;
 
 export interface RuleToWrite {
   readonly rule: Rule;
@@ -26,11 +28,10 @@ export interface RuleToWrite {
 export function writeRule(view: DataView, at: number, put: RuleToWrite, details: number): void {
   const { rule, inline, isDryRun = false, expiresAtMs } = put;
   const { protocol, fragment, tcpFlags, packetLength } = rule;
-  const limit = inline?.kind === "limit_source" || inline?.kind === "limit" ? inline : null;
   view.setFloat64(at + AT.expiresAtMs, expiresAtMs, LITTLE_ENDIAN);
   view.setFloat64(at + AT.bytesPerSecond, bytesPerSecondOf(rule, inline), LITTLE_ENDIAN);
-  view.setFloat64(at + AT.packetsPerSecond, limit?.packetsPerSecond ?? 0, LITTLE_ENDIAN);
-  view.setUint8(at + AT.limitLength, inline?.kind === "limit_source" ? inline.prefixLength : 0);
+  view.setFloat64(at + AT.packetsPerSecond, packetsPerSecondOf(inline), LITTLE_ENDIAN);
+  view.setUint8(at + AT.limitLength, inline?.kind === "limit_source" ? inline.prefixLength : WHOLE_ADDRESS);
   view.setUint8(at + AT.action, RULE_ACTIONS.indexOf(actionOf(put)));
   view.setUint8(at + AT.isDryRun, isDryRun ? 1 : 0);
   view.setUint8(at + AT.destinationLength, writePrefix(view, at + AT.destination, rule.destination));
@@ -62,6 +63,10 @@ function bytesPerSecondOf({ action }: Rule, inline: InlineAction | undefined): n
   if (inline === undefined) return action.kind === "discard" ? 0 : action.bytesPerSecond;
   if (inline.kind === "limit_source" || inline.kind === "limit") return inline.bytesPerSecond;
   return "learnedBytesPerSecond" in inline ? inline.learnedBytesPerSecond : 0;
+}
+
+function packetsPerSecondOf(inline: InlineAction | undefined): number {
+  return inline !== undefined && "packetsPerSecond" in inline ? inline.packetsPerSecond : 0;
 }
 
 /** Returns its length. */

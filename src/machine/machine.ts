@@ -71,7 +71,7 @@ export interface InterfaceFindings {
   readonly gro: boolean | null;
   /** The driver takes VLAN tags off the frame before XDP sees it. */
   readonly rxVlan: boolean | null;
-  /** Devices for VLANs over this one. */
+  /** Devices for VLANs over this one, or over the bond or bridge that it is a part of. */
   readonly vlanDevices: number;
   /** null: the kernel does not report it (before Linux 6.3). */
   readonly xdpFeatures: readonly XdpFeature[] | null;

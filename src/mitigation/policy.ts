@@ -73,8 +73,8 @@ class ChosenTerms {
   }
 
   of(prefix: Prefix, terms: BanTerms): BanTerms {
-    const scrub = this.#chosen.scrubOf(prefix);
-    if (scrub === null) return terms;
+    const scrub = this.#chosen.scrubOf(prefix, terms.scrub);
+    if (scrub === terms.scrub) return terms;
     const made = this.#made.get(terms) ?? new WeakMap<ScrubConfig, BanTerms>();
     const chosen = made.get(scrub) ?? { ...terms, scrub };
     this.#made.set(terms, made.set(scrub, chosen));

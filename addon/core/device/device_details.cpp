@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <vector>
 
@@ -80,6 +81,23 @@ void readFeatures(Ethtool& ethtool, DeviceDetails& details) {
   }
 }
 
+std::uint32_t vlansOn(const std::string& interface) {
+  // Not there where no VLAN device is, or the kernel has none.
+  std::ifstream vlans("/proc/net/vlan/config");
+  return countVlanDevices(vlans, interface);
+}
+
+/// Over the interface, or the bond or bridge that it is a part of. A bridge that filters by VLAN is one.
+std::uint32_t vlansOver(const std::string& interface) {
+  const std::string master = "/sys/class/net/" + interface + "/master";
+  std::error_code none;
+  const std::string name = std::filesystem::read_symlink(master, none).filename();
+  std::ifstream filtering(master + "/bridge/vlan_filtering");
+  std::uint32_t filters = 0;
+  filtering >> filters;
+  return vlansOn(interface) + (none ? 0 : vlansOn(name) + filters);
+}
+
 }  // namespace
 
 DeviceDetails readDeviceDetails(const std::string& interface) {
@@ -105,9 +123,7 @@ DeviceDetails readDeviceDetails(const std::string& interface) {
   rings.cmd = ETHTOOL_GRINGPARAM;
   if (ethtool.ask(&rings)) details.rxRing = {.now = rings.rx_pending, .most = rings.rx_max_pending};
   readFeatures(ethtool, details);
-  // Not there where no VLAN device is, or the kernel has none.
-  std::ifstream vlans("/proc/net/vlan/config");
-  details.vlanDevices = countVlanDevices(vlans, interface);
+  details.vlanDevices = vlansOver(interface);
   return details;
 }
 

@@ -31,7 +31,7 @@ struct DeviceDetails {
   std::optional<bool> gro;
   /// The driver takes VLAN tags off the frame before XDP sees it.
   std::optional<bool> rxVlan;
-  /// Devices for VLANs over this one.
+  /// Devices for VLANs over this one, or over the bond or bridge that it is a part of.
   std::uint32_t vlanDevices = 0;
 };
 

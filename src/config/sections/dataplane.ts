@@ -30,7 +30,10 @@ const FILTER_KEYS = {
     "What happens to blocks and rules when the process ends: `keep` leaves each in force until it expires, `detach` lets all packets pass.",
   ),
   ...FORWARD_KEYS,
-  allowlist: described(list(text("addressOrPrefix"), ALLOWLIST_MAX), "Sources whose packets are never dropped here."),
+  allowlist: described(
+    list(text("addressOrPrefix"), ALLOWLIST_MAX),
+    "Sources whose packets are never dropped here. With `decapsulate` of an inline interface, what is inside of a tunnel's packets is judged by its own addresses.",
+  ),
   limits: described(
     Type.Object(
       {

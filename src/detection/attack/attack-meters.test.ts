@@ -154,6 +154,23 @@ test("an attack is not held while more than its threshold gets through what is k
   expect(meters.unheldMs("another", endMs)).toBe(0);
 });
 
+test("an attack on several targets is held while no more gets through than all of their thresholds", () => {
+  let dropped: DroppedAmount = { packets: 0, bits: 0 };
+  const meters = metersWith(() => dropped);
+  const group = { ...ATTACK, id: "spread" };
+  let at = 1_000_000;
+  /** Seconds in which 5500 packets are offered, and so many dropped. */
+  const second = (more: number) => {
+    dropped = { packets: dropped.packets + more, bits: 0 };
+    at += 1000;
+    const window = { rates: thresholds({ pps: 5500 }), windowMs: 1000, isAbove: true, targets: 4 };
+    meters.addWindow(group, window, { wallMs: at, monotonicMs: at });
+    return meters.unheldMs(group.id, at) > 0;
+  };
+  second(0);
+  expect([1400, 1600, 4600, 1000].map(second)).toEqual([true, false, false, true]);
+});
+
 describe("what was dropped", () => {
   test("counts answers and proofs since the attack is measured, and since another ban counts anew", () => {
     let dropped: DroppedAmount = { packets: 100, bits: 800, challenged: 50, validated: 1 };

@@ -33,6 +33,8 @@ export interface CountedWindow {
   readonly rates: Rates;
   readonly windowMs: number;
   readonly isAbove: boolean;
+  /** Of how many targets, each with the attack's thresholds, the rates are the sum. Absent: of one. */
+  readonly targets?: number;
 }
 
 interface Measured {
@@ -137,7 +139,7 @@ export class AttackMeters {
    * The rates over the window of an attack that has no host of its own: once a window, since windows that overlap would
    * count packets more than once.
    */
-  addWindow(attack: Attack, { rates, windowMs, isAbove }: CountedWindow, now: Now): void {
+  addWindow(attack: Attack, { rates, windowMs, isAbove, targets = 1 }: CountedWindow, now: Now): void {
     const measured = this.#of(attack);
     const spanMs = measured.readAtMs === null ? windowMs : now.monotonicMs - measured.readAtMs;
     if (spanMs < windowMs) return;
@@ -145,7 +147,7 @@ export class AttackMeters {
     const amounts = Float64Array.from({ length: WIDTH }, (_, i) => ((rates[i] as number) * spanMs) / 1000);
     const tick = tickOf({ endMs: now.wallMs, spanMs, amounts, from: 0, isBefore: false }, measured.metric);
     this.#count(measured, { tick, over: tick, isAbove });
-    this.#readDropped(attack, measured, now.wallMs);
+    this.#readDropped(attack, measured, now.wallMs, targets);
   }
 
   /** null: nothing was counted above the thresholds yet. */
@@ -202,7 +204,7 @@ export class AttackMeters {
     return Math.min(SERIES_POINTS_PER_ATTACK, Math.floor(SERIES_POINTS_MAX / attacks));
   }
 
-  #readDropped(attack: Attack, measured: Measured, endMs: number): void {
+  #readDropped(attack: Attack, measured: Measured, endMs: number, targets = 1): void {
     // The wall clock may be set back.
     const spanMs = endMs - measured.droppedAtMs;
     if (Math.abs(spanMs) < DROPPED_EVERY_MS) return;
@@ -223,7 +225,7 @@ export class AttackMeters {
     measured.meter.drop(more);
     measured.series.drop(more);
     const passed = offered - inUnitOf(attack.metric, more);
-    const isUnheld = spanMs > 0 && (passed * 1000) / spanMs > attack.threshold;
+    const isUnheld = spanMs > 0 && (passed * 1000) / spanMs > targets * attack.threshold;
     measured.unheldAtMs = isUnheld ? (measured.unheldAtMs ?? endMs - spanMs) : null;
   }
 }

@@ -285,7 +285,9 @@ export class CarpetJudge {
       : observeAttack(attack, found, this.#policy.hysteresisMs(attack.group), now);
     const spread = extent(block, sums, METRICS.indexOf(attack.metric));
     const { windowMs } = this.#policy;
-    this.#meters.addWindow(judged, { rates: spread.rates, windowMs, isAbove: judged.calmSinceMs === null }, now);
+    const isAttacked = judged.calmSinceMs === null;
+    const targets = leavesIn(block, this.#policy.carpet);
+    this.#meters.addWindow(judged, { rates: spread.rates, windowMs, isAbove: isAttacked, targets }, now);
     const volume = this.#meters.volumeOf(judged);
     if (!isActive(judged)) {
       this.#active.delete(judged);
@@ -358,4 +360,10 @@ function extent(
 ): Pick<Attack, "rates"> & Pick<CarpetAttack, "carpet"> {
   const carpet = { prefix: enclosingPrefix(anyHost, length).text, hosts: Math.round(sums.hosts(metric)) };
   return { rates: Array.from(sums.rates), carpet };
+}
+
+/** Of the configured length. */
+function leavesIn({ isIpv4, length }: Block, carpet: CarpetPolicy["carpet"]): number {
+  if (carpet === null) return 1;
+  return 2 ** Math.max(0, (isIpv4 ? carpet.prefixV4 : carpet.prefixV6) - length);
 }

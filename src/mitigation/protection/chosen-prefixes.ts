@@ -1,20 +1,27 @@
 /** The choices in force: of those whose prefix contains an address or a prefix, the longest decides. Pure. */
 import type { ScrubConfig } from "../../config/sections/scrub.ts";
-import { enclosingPrefix, type Prefix } from "../../net/prefix.ts";
+import { enclosingPrefix, type Prefix, prefixContains } from "../../net/prefix.ts";
 import { PrefixTable } from "../../net/prefix-table.ts";
+import { isOneAddress } from "../ban-subject.ts";
 import type { ActiveChoice } from "./choice.ts";
+import { mildestOf } from "./mildest-filter.ts";
 
 /** What was chosen at run time, as planning and the data plane see it. */
 export interface Chosen {
-  /** The filter that was chosen for the whole prefix; null: the configuration decides. The same object until it changes. */
-  scrubOf(prefix: Prefix): ScrubConfig | null;
+  /**
+   * The filter for a prefix that has the configured one otherwise: the one that was chosen for all of it, and where
+   * others were chosen for parts of it, one as mild as each of them. The same object until a choice changes.
+   */
+  scrubOf(prefix: Prefix, configured: ScrubConfig): ScrubConfig;
 }
 
-export const NOTHING_CHOSEN: Chosen = { scrubOf: () => null };
+export const NOTHING_CHOSEN: Chosen = { scrubOf: (_, configured) => configured };
 
 export class ChosenPrefixes implements Chosen {
   readonly all: readonly ActiveChoice[];
   readonly #table: PrefixTable;
+  /** By prefix, of those with other choices in them. */
+  readonly #mildest = new WeakMap<ScrubConfig, Map<string, ScrubConfig>>();
 
   private constructor(choices: readonly ActiveChoice[], table: PrefixTable) {
     this.all = choices;
@@ -40,7 +47,18 @@ export class ChosenPrefixes implements Chosen {
     return this.all[this.#table.findAround(prefix)] ?? null;
   }
 
-  scrubOf(prefix: Prefix): ScrubConfig | null {
-    return this.find(prefix)?.scrub ?? null;
+  scrubOf(prefix: Prefix, configured: ScrubConfig): ScrubConfig {
+    const whole = this.find(prefix)?.scrub ?? configured;
+    const parts = isOneAddress(prefix) ? [] : this.all.filter((each) => isWithin(each.prefix, prefix));
+    if (parts.length === 0) return whole;
+    const made = this.#mildest.get(whole) ?? new Map<string, ScrubConfig>();
+    const mildest = made.get(prefix.text) ?? mildestOf([whole, ...parts.map(({ scrub }) => scrub)]);
+    this.#mildest.set(whole, made.set(prefix.text, mildest));
+    return mildest;
   }
+}
+
+/** And is longer. */
+function isWithin(part: Prefix, prefix: Prefix): boolean {
+  return part.length > prefix.length && prefixContains(prefix, part.address);
 }

@@ -2,8 +2,10 @@ import { describe, expect, test } from "bun:test";
 import { prefix } from "../../../test/fixtures/networks.ts";
 import { memoryStore } from "../../../test/fixtures/storage/memory-state.ts";
 import { configOf } from "../../../test/fixtures/views.ts";
+import type { ScrubConfig } from "../../config/sections/scrub.ts";
 import { PROTECTION_CHOICES_MAX, PROTECTION_CHOICES_PER_TENANT } from "../../limits.ts";
 import { enclosingPrefix } from "../../net/prefix.ts";
+import { serviceText } from "../scrub/scrub-filter.ts";
 import type { ProtectionChoice } from "./choice.ts";
 import { type ProtectionOrder, Protections } from "./protections.ts";
 
@@ -41,12 +43,14 @@ function table(config = CONFIG) {
       inactive: (choices) => seen.push(...choices.map(({ choice, cause }) => `${choice.prefix} ${cause}`)),
     },
   });
+  const { mitigations } = configOf(config);
+  const scrubOf = (text: string) => protections.scrubOf(prefix(text), mitigations[0]?.scrub as ScrubConfig);
   const choose = async (...given: Parameters<typeof order>) => {
     const answer = await protections.choose(order(...given));
     return answer.kind === "done" ? "done" : answer.refusal;
   };
-  const profileOf = (text: string) => protections.scrubOf(prefix(text))?.profile ?? null;
-  return { ...memory, protections, seen, choose, profileOf };
+  const profileOf = (text: string) => scrubOf(text).profile;
+  return { ...memory, protections, seen, choose, scrubOf, profileOf };
 }
 
 describe("a chosen protection", () => {
@@ -67,14 +71,14 @@ describe("a chosen protection", () => {
   });
 
   test("is the profile alone, with what the configuration says of nodes, dry run and always", async () => {
-    const { protections, choose } = table();
+    const { scrubOf, choose } = table();
     await choose("10.1.0.1/32", { profile: "voice" });
-    expect(protections.scrubOf(prefix("10.1.0.1/32"))).toMatchObject({
+    expect(scrubOf("10.1.0.1/32")).toMatchObject({
       ...{ profile: "voice", isAlways: false, countsOnly: true, services: null },
       sourceLimits: { packets: 50, bytes: 0 },
     });
     await choose("10.1.0.1/32", { always: true });
-    expect(protections.scrubOf(prefix("10.1.0.1/32"))).toMatchObject({ profile: "dns", isAlways: true, dns: true });
+    expect(scrubOf("10.1.0.1/32")).toMatchObject({ profile: "dns", isAlways: true, dns: true });
   });
 
   test("that does not say when it applies does so as the choice around it, and so a tenant does not switch that off", async () => {
@@ -93,10 +97,25 @@ describe("a chosen protection", () => {
   });
 
   test("of the profile that the configuration has keeps the keys beside it", async () => {
-    const { protections, choose } = table();
+    const { scrubOf, choose } = table();
     await choose("10.1.0.1/32", { profile: "web", always: true });
-    const scrub = protections.scrubOf(prefix("10.1.0.1/32"));
-    expect(scrub).toMatchObject({ isAlways: true, sourceLimits: { packets: 20_000, bytes: 1e6 } });
+    expect(scrubOf("10.1.0.1/32")).toMatchObject({ isAlways: true, sourceLimits: { packets: 20_000, bytes: 1e6 } });
+  });
+
+  test("of a part is not cut off by the filter of a prefix around it: that is as mild as each", async () => {
+    const { scrubOf, choose } = table();
+    await choose("10.4.0.0/24", { profile: "web" });
+    const web = scrubOf("10.4.0.0/24");
+    await choose("10.4.0.16/28", { profile: "vpn" });
+    const both = scrubOf("10.4.0.0/24");
+    expect(both).toMatchObject({ tcp: "transparent", sourceLimits: { packets: 0, connections: 200 } });
+    const ports = (of: ScrubConfig) => of.services?.map(serviceText) ?? [];
+    expect(ports(both)).toEqual([...new Set([...ports(web), ...ports(scrubOf("10.4.0.16/28"))])]);
+    expect(scrubOf("10.4.0.0/24")).toBe(both);
+    // One without services lets all pass.
+    await choose("10.4.0.32/28", { profile: "voice" });
+    expect(scrubOf("10.4.0.0/24")).toMatchObject({ services: null });
+    expect(ports(scrubOf("10.4.0.1/32"))).toEqual(ports(web));
   });
 
   test("says when it applies, or why never", async () => {

@@ -96,8 +96,8 @@ export class Protections implements Chosen {
     return this.#inForce.all;
   }
 
-  scrubOf(prefix: Prefix): ScrubConfig | null {
-    return this.#inForce.scrubOf(prefix);
+  scrubOf(prefix: Prefix, configured: ScrubConfig): ScrubConfig {
+    return this.#inForce.scrubOf(prefix, configured);
   }
 
   /** The choices, also those without effect, by the order in which they were made. */

@@ -22,10 +22,14 @@ export type InlineAction =
       readonly bytesPerSecond: number;
       readonly prefixLength: number;
     }
+  /** What is beyond this rate, to each address, is dropped. */
+  | { readonly kind: "limit_destination"; readonly packetsPerSecond: number }
   /** What is beyond these rates, of all sources together, is dropped; 0: any. */
   | { readonly kind: "limit"; readonly packetsPerSecond: number; readonly bytesPerSecond: number }
   /** Of what goes out: its destinations are remembered. */
   | { readonly kind: "learn_question" }
   /** What comes from elsewhere is dropped. */
   | { readonly kind: "require_question" }
+  /** What comes from those destinations passes, whatever the rules that follow say. */
+  | { readonly kind: "pass_asked" }
   | { readonly kind: "pass" };

@@ -6,6 +6,7 @@ import { buildScrub } from "../../config/sections/scrub.ts";
 import { DYNAMIC_RULES_PER_DESTINATION } from "../../limits.ts";
 import type { Ban } from "../ban.ts";
 import { NO_MEASURE } from "../measure.ts";
+import type { ScrubFilter } from "../scrub/scrub-filter.ts";
 import { kernelRules, kernelRulesOf } from "./kernel-rules.ts";
 import { matchText, type Rule, ruleText, wideRule } from "./rule.ts";
 
@@ -117,6 +118,25 @@ describe("rules of all bans", () => {
       ["b0", "b1", "b2"],
     ]);
     expect([made(7), made(4), made(3)].map(({ leftOut }) => leftOut)).toEqual([0, 3, 4]);
+  });
+
+  test("learn nobody where a ban around asks for proofs", () => {
+    const filter = buildScrub({}, []);
+    const scrub = (target: string, measured: Partial<ScrubFilter>, text = `${target}/32`) => ({
+      ...ban({
+        id: text,
+        target: address(target),
+        measure: { kind: "scrub", rules: udpRules(), filter: { ...filter, ...measured } },
+      }),
+      prefix: prefix(text),
+    });
+    const host = scrub("192.0.2.1", { tcp: null, learnsTcp: true });
+    const learning = (...bans: Ban[]) => kernelRules(bans, 100).rules.filter(({ inline }) => inline?.kind === "learn");
+    expect(learning(host)).toHaveLength(1);
+    expect(learning(host, scrub("192.0.2.0", {}, "192.0.2.0/24"))).toEqual([]);
+    expect(learning(host, scrub("192.0.2.0", { countsOnly: true }, "192.0.2.0/24"))).toHaveLength(1);
+    expect(learning(host, scrub("192.0.2.0", { tcp: null }, "192.0.2.0/24"))).toHaveLength(1);
+    expect(learning(host, scrub("198.51.100.0", {}, "198.51.100.0/24"))).toHaveLength(1);
   });
 
   test("that learn questions, for any destination, are not left out alone", () => {

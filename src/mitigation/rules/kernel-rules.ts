@@ -2,7 +2,9 @@
  * The rules of active bans for the kernel of this machine: those of FlowSpec and divert bans, and for a blackhole one
  * rule that discards all. Pure; independent of how the kernel stores them.
  */
+import { PrefixSet } from "../../net/prefix-set.ts";
 import type { Ban } from "../ban.ts";
+import { isOneAddress } from "../ban-subject.ts";
 import { mostValuableFirst } from "../ban-value.ts";
 import { narrowRules } from "../measure.ts";
 import { type DropReason, type ScrubRule, scrubRules } from "../scrub/scrub-rules.ts";
@@ -53,11 +55,21 @@ const MADE = new WeakMap<Ban, readonly KernelRule[]>();
  */
 export function kernelRules(bans: Iterable<Ban>, room: number): KernelRules {
   const all = [...bans];
-  const wanted = all.flatMap(kernelRulesOf);
+  const validated = new PrefixSet(all.filter(validatesTcp).map(({ prefix }) => prefix));
+  // Where the ban of a prefix around asks for proofs, who attacks is not to be learned.
+  const isWanted = ({ rule, inline }: KernelRule) =>
+    inline?.kind !== "learn" || rule.destination === null || !validated.hasAround(rule.destination);
+  const rulesOf = (some: readonly Ban[]) => some.flatMap(kernelRulesOf).filter(isWanted);
+  const wanted = rulesOf(all);
   const rules = fittingRules(wanted, room);
   if (rules.length === wanted.length) return { rules, leftOut: 0 };
-  const largest = fittingRules(all.sort(mostValuableFirst).flatMap(kernelRulesOf), room);
+  const largest = fittingRules(rulesOf(all.sort(mostValuableFirst)), room);
   return { rules: largest, leftOut: wanted.length - largest.length };
+}
+
+/** Of more than one address. */
+function validatesTcp({ prefix, measure }: Ban): boolean {
+  return measure.kind === "scrub" && measure.filter.tcp !== null && !measure.filter.countsOnly && !isOneAddress(prefix);
 }
 
 function makeRules(ban: Ban): readonly KernelRule[] {

@@ -98,6 +98,25 @@ test("answers that move in their length, too, are matched wherever they go then"
   expect(rules.length).toBeLessThanOrEqual(3);
 });
 
+test("a flood of one length that moves from port to port is matched by its length", () => {
+  const { second } = world();
+  const packet = (port: number) =>
+    ethernet(
+      ip(
+        { src: "198.51.100.1", dst: victim },
+        udp({ sourcePort: 4000, destinationPort: port, payload: new Uint8Array(500) }),
+      ),
+    );
+  let rules: readonly Rule[] = [];
+  const missed: number[] = [];
+  for (let port = 20_000; port < 20_008; port++) {
+    const header = decodeHeader(packet(port)) as PacketHeader;
+    if (!rules.some((rule) => ruleMatches(rule, header))) missed.push(port);
+    for (let i = 0; i < 6; i++) rules = second(...new Array<Uint8Array>(300).fill(packet(port)));
+  }
+  expect(missed).toEqual([20_000, 20_001]);
+});
+
 test("traffic beside the attack that rules rightly miss changes none of them", () => {
   const { second, announcer } = world();
   const beside = (at: number) => Array.from({ length: 150 }, (_, i) => visit(40_000 + 150 * at + i));

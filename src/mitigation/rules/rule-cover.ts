@@ -72,7 +72,7 @@ interface Found {
 }
 
 export function coverOf(request: CoverRequest): Cover {
-  const { attack, users, present, usersShare, spare, spareConnections, slack, canExpress } = request;
+  const { attack, users, present, usersShare, spare, spareConnections } = request;
   const total = weightOf(attack);
   const enough = total * LEFT_SHARE_MAX;
   const least = total * PART_SHARE_MIN;
@@ -97,7 +97,7 @@ export function coverOf(request: CoverRequest): Cover {
       given.add(kind.name);
       continue;
     }
-    const found = startsOf(kind, request).map((start) => grownSteadily(start, left, request));
+    const found = startsOf(kind, request).map((start) => grownSteadily(start, { kind, left }, request));
     const best = bestOf(found, least);
     if (best === null) {
       given.add(kind.name);
@@ -105,8 +105,7 @@ export function coverOf(request: CoverRequest): Cover {
     }
     const isWorth =
       best.packets.length >= Math.min(RULE_PACKETS_MIN, attack.length / 4) && weightOf(best.packets) >= least;
-    const common = isUsual(kind) ? inCommon(best.rule, best.packets, slack) : {};
-    const rule = narrowed(best.rule, common, canExpress);
+    const { narrow: rule } = best;
     if (isWorth && best.users <= USERS_MATCHED_MAX) take(rule);
     else {
       given.add(kind.name);
@@ -200,18 +199,34 @@ function narrowed(rule: Rule, fields: Partial<Rule>, canExpress: CanExpress): Ru
   return narrow;
 }
 
+interface Grown extends Found {
+  /** The rule with what its packets have in common besides. */
+  readonly narrow: Rule;
+}
+
+interface Growing {
+  readonly kind: Kind;
+  /** The attack packets that no rule matches yet. */
+  readonly left: readonly WeightedPacket[];
+}
+
 /**
  * As grown(), by fields that the attack has not moved in, as long as these separate it from users, too: whoever moves
  * away from a rule moves again.
  */
-function grownSteadily(start: Rule, attack: readonly WeightedPacket[], request: CoverRequest): Found {
+function grownSteadily(start: Rule, { kind, left }: Growing, request: CoverRequest): Grown {
   const moved = new Set<NarrowField>();
-  let found = grown(start, attack, request, moved);
+  const grow = (): Grown => {
+    const found = grown(start, left, request, moved);
+    const common = isUsual(kind) ? inCommon(found.rule, found.packets, request.slack, moved) : {};
+    return { ...found, narrow: narrowed(found.rule, common, request.canExpress) };
+  };
+  let found = grow();
   for (;;) {
-    const field = movedField(start, found.rule, request.present, moved);
+    const field = movedField(start, found.narrow, request.present, moved);
     if (field === null) return found;
     moved.add(field);
-    const other = grown(start, attack, request, moved);
+    const other = grow();
     const isAsGood = weightOf(other.packets) >= (1 - LEFT_SHARE_MAX) * weightOf(found.packets);
     if (!isAsGood || other.users > Math.max(USERS_MATCHED_MAX, found.users)) return found;
     found = other;
@@ -261,7 +276,7 @@ function grown(
 }
 
 /** The one that matches most of the attack, of those that match no users if one of them matches enough; null: none. */
-function bestOf(found: readonly Found[], least: number): Found | null {
+function bestOf<Each extends Found>(found: readonly Each[], least: number): Each | null {
   if (found.length === 0) return null;
   const pure = found.filter(({ packets, users }) => users <= USERS_MATCHED_MAX && weightOf(packets) >= least);
   return (pure.length > 0 ? pure : found).reduce((a, b) => (weightOf(b.packets) > weightOf(a.packets) ? b : a));

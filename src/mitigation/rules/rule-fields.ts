@@ -44,8 +44,10 @@ export function fieldsFor(
   const fields: Fields[] = [];
   // To which port an amplifier answers is the attacker's choice alone, while what it answers is the amplifier's, too.
   const isReflected = rule.protocol === IP_PROTOCOL.udp && rule.sourcePorts.length > 0;
-  if (isReflected && moved.has("packetLength")) fields.push(...lengthFields(attack, users, true));
-  else if (isReflected && attack.length >= COMMON_PACKETS_MIN) fields.push(commonLength(rule, attack, COMMON_SLACK));
+  if (isReflected && rule.packetLength === null) {
+    if (moved.has("packetLength")) fields.push(...lengthFields(attack, users, true));
+    else if (attack.length >= COMMON_PACKETS_MIN) fields.push(commonLength(rule, attack, COMMON_SLACK));
+  }
   for (const end of ENDS) {
     if (rule[`${end}Ports`].length > 0) continue;
     const listed = moved.has(`${end}Ports`) ? [] : portsOf(end, attack, users);
@@ -59,21 +61,25 @@ export function fieldsFor(
   return fields;
 }
 
-/** Fields in which all packets but a share of `slack` agree. None if there are few packets. */
-export function inCommon(rule: Rule, packets: readonly WeightedPacket[], slack: number): Fields {
+/** Fields in which all packets but a share of `slack` agree, but those of `moved`. None if there are few packets. */
+export function inCommon(
+  rule: Rule,
+  packets: readonly WeightedPacket[],
+  slack: number,
+  moved: ReadonlySet<NarrowField>,
+): Fields {
   if (packets.length < COMMON_PACKETS_MIN) return {};
   const least = (1 - slack) * weightOf(packets);
   let fields: Fields = {};
   for (const end of ENDS) {
-    if (rule[`${end}Ports`].length > 0) continue;
+    if (rule[`${end}Ports`].length > 0 || moved.has(`${end}Ports`)) continue;
     const listed = portsOf(end, packets, []);
     const matched = weightOf(packets.filter(({ header }) => isIn(listed, header.ports?.[end])));
     if (listed.length > 0 && matched >= least) fields = { ...fields, [`${end}Ports`]: listed };
   }
   if (rule.protocol === IP_PROTOCOL.tcp && rule.tcpFlags === null)
     fields = { ...fields, ...commonFlags(packets, slack) };
-  fields = { ...fields, ...commonLength(rule, packets, slack) };
-  return fields;
+  return moved.has("packetLength") ? fields : { ...fields, ...commonLength(rule, packets, slack) };
 }
 
 function keyOf(end: End): (header: PacketHeader) => number | null {

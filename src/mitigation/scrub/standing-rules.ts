@@ -6,8 +6,8 @@
 import type { Config } from "../../config/config.ts";
 import type { GroupMitigation } from "../../config/sections/mitigation.ts";
 import type { ScrubConfig } from "../../config/sections/scrub.ts";
-import { enclosingPrefix, mappedLength, type Prefix } from "../../net/prefix.ts";
-import { PrefixTable } from "../../net/prefix-table.ts";
+import { mappedLength, type Prefix } from "../../net/prefix.ts";
+import { PrefixSet } from "../../net/prefix-set.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import type { Ban } from "../ban.ts";
 import type { ActiveChoice } from "../protection/choice.ts";
@@ -52,8 +52,8 @@ export function standingPlaces(
   }
   const all = [...places.values()];
   const [always, learned] = (["always", "learn"] as const).map(
-    (wanted) => new Places(all.filter(({ kind }) => kind === wanted).map(({ prefix }) => prefix)),
-  ) as [Places, Places];
+    (wanted) => new PrefixSet(all.filter(({ kind }) => kind === wanted).map(({ prefix }) => prefix)),
+  ) as [PrefixSet, PrefixSet];
   // Sources of a choice are mostly learned by the rule of its hostgroup.
   const isNeeded = ({ kind, isApart, prefix }: StandingPlace) =>
     isApart || kind === "always" || (kind === "learn" && !(choices.has(prefix.text) && learned.hasAround(prefix)));
@@ -66,8 +66,8 @@ export function standingPlaces(
 export function standingRules(places: readonly StandingPlace[], bans: Iterable<Ban>, wallMs: number): KernelRule[] {
   const banned = [...bans].filter((ban) => kernelRulesOf(ban).length > 0);
   const scrubbed = new Set(banned.filter(({ measure }) => measure.kind === "scrub").map(({ prefix }) => prefix.text));
-  const wide = new Places(banned.map(({ prefix }) => prefix));
-  const strict = new Places(
+  const wide = new PrefixSet(banned.map(({ prefix }) => prefix));
+  const strict = new PrefixSet(
     banned.filter(({ measure: of }) => of.kind === "scrub" && !of.filter.countsOnly).map(({ prefix }) => prefix),
   );
   const owner = { banId: "", expiresAtMs: wallMs + LASTS_MS };
@@ -108,17 +108,4 @@ function rulesOf({ prefix, scrub, kind }: StandingPlace): ScrubRule[] {
 
 function passOf(prefix: Prefix): ScrubRule {
   return { rule: wideRule(prefix, { kind: "discard" }), inline: { kind: "pass" }, reason: "no_service" };
-}
-
-/** Answers whether one of some prefixes is around another. */
-class Places {
-  readonly #table: PrefixTable;
-
-  constructor(prefixes: readonly Prefix[]) {
-    this.#table = PrefixTable.of(prefixes);
-  }
-
-  hasAround({ address, length }: Prefix): boolean {
-    return length > 0 && this.#table.findAround(enclosingPrefix(address, length - 1)) >= 0;
-  }
 }

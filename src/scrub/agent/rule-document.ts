@@ -70,11 +70,16 @@ function checkSize(text: string, maxRules: number): void {
   if (excess === "values") throw new BoundsProblem(`more values than ${maxRules} rules can have`);
 }
 
-/** Each service becomes a rule. */
+/** Each service becomes a rule, and one with a rate two. */
 function ruleCount(ban: unknown): number {
   const { flowspec, scrub } = (ban ?? {}) as Wire;
   const { services } = (scrub ?? {}) as Wire;
-  return [flowspec, services].reduce((sum: number, list) => sum + (Array.isArray(list) ? list.length : 0), 0);
+  const limited = listOf(services).filter((each) => ((each ?? {}) as Wire)["packets"] !== undefined);
+  return listOf(flowspec).length + listOf(services).length + limited.length;
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
 }
 
 function parse(text: string): unknown {

@@ -33,23 +33,17 @@ export interface Trial {
   readonly isStanding?: true;
   /** Sources at the attacker's interface that are not counted among the attackers. */
   readonly except?: string;
-  /** What of it may come through, 0 to 1, where that is more than usual, and why. */
-  readonly through?: { readonly most: number; readonly why: string };
-  /** Why it does not hold: a limit of the product that is known. */
-  readonly known?: string;
 }
 
 export interface Row {
   readonly cells: readonly string[];
   readonly isHeld: boolean;
-  /** It is known not to hold. */
-  readonly isKnown: boolean;
 }
 
 export const HEAD = ["attack", "sent", "came through", "requests served", "median, slowest", "connection", "done", ""];
 
 export async function rowOf(trial: Trial, undo: Undo): Promise<Row> {
-  const { name, box, user, attack, fault, isStanding, except, through, known } = trial;
+  const { name, box, user, attack, fault, isStanding, except } = trial;
   const lab = await makeBoxLab(undo, { hysteresisSeconds: HYSTERESIS_SECONDS, ...box });
   await echo(lab.victim, ECHO_PORT);
   const long = new LongConnection(lab.client, ECHO_PORT, undo);
@@ -76,7 +70,7 @@ export async function rowOf(trial: Trial, undo: Undo): Promise<Row> {
   const share = (after - before) / ((sent * (toMs - fromMs)) / (toMs - startedAtMs));
   const served = asking.between(fromMs, toMs);
   const done = lab.service.hasExited ? "the service is dead" : doneText(bans);
-  return rowFrom({ name, sent, share, served, ...connection, done, through, known });
+  return rowFrom({ name, sent, share, served, ...connection, done });
 }
 
 export interface Outcome {
@@ -84,28 +78,25 @@ export interface Outcome {
   readonly sent: number;
   /** Of the attack, that came through, 0 to 1. */
   readonly share: number;
-  readonly through?: Trial["through"] | undefined;
-  readonly known?: string | undefined;
   readonly served: RequestSummary;
   readonly isAlive: boolean;
   readonly pauseMs: number;
   readonly done: string;
 }
 
-export function rowFrom({ name, sent, share, through, known, served, isAlive, pauseMs, done }: Outcome): Row {
+export function rowFrom({ name, sent, share, served, isAlive, pauseMs, done }: Outcome): Row {
   const { requests, medianMs, slowestMs } = served;
   const isServed = requests > 0 && served.served >= SERVED_LEAST * requests;
-  const isHeld = isServed && share <= (through?.most ?? THROUGH_MOST) && isAlive;
-  const why = through !== undefined && share > THROUGH_MOST ? ` (${through.why})` : "";
+  const isHeld = isServed && share <= THROUGH_MOST && isAlive;
   const cells = [
     ...[name, String(sent)],
-    `${(100 * share).toFixed(2)} %${why}`,
+    `${(100 * share).toFixed(2)} %`,
     `${served.served} of ${requests}`,
     `${medianMs.toFixed(0)}, ${slowestMs.toFixed(0)} ms`,
     isAlive ? `lives, waited ${pauseMs.toFixed(0)} ms at most` : "LOST",
-    ...[done, isHeld ? "held" : `NOT HELD${known === undefined ? "" : `: ${known}`}`],
+    ...[done, isHeld ? "held" : "NOT HELD"],
   ];
-  return { cells, isHeld, isKnown: known !== undefined };
+  return { cells, isHeld };
 }
 
 /** Of the connection, since the last look. */
