@@ -226,3 +226,28 @@ test("states are counted, and the list of faults is complete", () => {
   expect(countStates(exporters.views(1000))).toMatchObject({ ok: 1, waiting: 1, silent: 0 });
   expect(Object.keys(FAULT_TIMES).toSorted()).toEqual((EXPORTER_FAULTS as readonly FaultKind[]).toSorted());
 });
+
+test("an exporter in whose place another of its entry came is forgotten after a day of silence, with its fault", () => {
+  const exporters = new Exporters([exporterConfig()], 0);
+  const day = 86_400_000;
+  const [old, other] = ["192.0.2.1", "192.0.2.2"].map((text) => exporterReading({ address: address(text) })) as [
+    ExporterReading,
+    ExporterReading,
+  ];
+  const taken = (oldMs: number, otherMs: number, nowMs: number) =>
+    exporters
+      .take([{ ...old, silentMs: oldMs }, { ...other, silentMs: otherMs }], nowMs)
+      .map(({ kind, change, view }) => `${view.address} ${kind} ${change}`);
+  const shown = (nowMs: number) => exporters.views(nowMs).map((view) => `${view.address} ${view.state}`);
+  expect(taken(100_000, 0, 100_000)).toEqual(["192.0.2.1 silent begun"]);
+  expect(taken(day - 1, 0, day)).toEqual([]);
+  // As long as it is the only one, or the other is silent too, it is missed.
+  expect(taken(day, 100_000, day + 1)).toEqual(["192.0.2.2 silent begun"]);
+  expect(shown(day + 1)).toEqual(["192.0.2.1 silent", "192.0.2.2 silent"]);
+  expect(taken(day + 1, 0, day + 2)).toEqual(["192.0.2.1 silent ended", "192.0.2.2 silent ended"]);
+  expect(shown(day + 2)).toEqual(["192.0.2.2 ok"]);
+  expect(taken(day + 2, 0, day + 3)).toEqual([]);
+  // It comes back.
+  expect(taken(0, 0, day + 4)).toEqual([]);
+  expect(shown(day + 4)).toEqual(["192.0.2.1 ok", "192.0.2.2 ok"]);
+});

@@ -74,6 +74,8 @@ export function faultKey({ kind, view: { heard, name } }: ExporterChange): strin
 }
 
 const RATE_MS = 10_000;
+/** How long an exporter in whose place another came is shown. */
+const FORGOTTEN_MS = 86_400_000;
 
 export class Exporters {
   #config: readonly ExporterConfig[];
@@ -98,12 +100,20 @@ export class Exporters {
     this.#await(nowMs);
   }
 
-  /** All exporters as they are now; those that are not among them are forgotten. Returns the faults that changed. */
+  /**
+   * All exporters as they are now; those that are not among them are forgotten, and those in whose place another of
+   * their entry has come. Returns the faults that changed.
+   */
   take(readings: readonly ExporterReading[], nowMs: number): readonly ExporterChange[] {
     const records = new Map<string, ExporterRecord>();
     const changes: ExporterChange[] = [];
+    const heard = new Set(readings.filter((reading) => !this.#isSilent(reading)).map(({ name }) => name));
     for (const reading of readings) {
       const key = exporterKey(reading);
+      if (reading.silentMs >= FORGOTTEN_MS && heard.has(reading.name)) {
+        changes.push(...this.#forgotten(key));
+        continue;
+      }
       const next = nextRecord(this.#records.get(key) ?? null, reading, termsOf(this.#entryOf(reading.name)), nowMs);
       records.set(key, next.record);
       for (const change of next.changes) changes.push({ ...change, view: this.#viewOf(next.record) });
@@ -133,6 +143,19 @@ export class Exporters {
     }
     for (const [name, { isReported }] of this.#waiting) if (isReported) keys.add(`silent ${name}`);
     return keys;
+  }
+
+  #isSilent({ name, silentMs }: ExporterReading): boolean {
+    return silentMs >= termsOf(this.#entryOf(name)).silentAfterMs;
+  }
+
+  /** The ends of the faults of an exporter, at its last reading. */
+  #forgotten(key: string): readonly ExporterChange[] {
+    const record = this.#records.get(key);
+    if (record === undefined) return [];
+    const view = this.#viewOf(record);
+    const text = "it has been silent for a day, while another of its entry is heard";
+    return view.faults.map(({ kind }) => ({ kind, change: "ended", text, view }));
   }
 
   #entryOf(name: string | null): ExporterConfig | null {

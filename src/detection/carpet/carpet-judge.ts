@@ -15,7 +15,7 @@ import type { AttackMeters } from "../attack/attack-meters.ts";
 import { sizeOfRates } from "../attack/attack-size.ts";
 import { explain } from "../attack/reason.ts";
 import { ReplaceableAttacks } from "../attack/replaceable-attacks.ts";
-import { Evidence } from "../certainty/evidence.ts";
+import { Evidence, type ReadAt } from "../certainty/evidence.ts";
 import { errorsOf, type RowWeights, SamplingRule, WEIGHTS } from "../certainty/sampling.ts";
 import type { AttackChange, DetectionPolicy } from "../judge/detector.ts";
 import {
@@ -156,7 +156,9 @@ export class CarpetJudge {
     const { rates, from } = this.#scan.rates(leaf);
     const certain = crossed < 0 ? -1 : this.#rule.firstCertain(rates, thresholds, weights, from);
     const key = keyOf(leaf);
-    if (certain >= 0) {
+    const { sustainMs } = this.#policy;
+    // As of hosts (judge/detector.ts).
+    if (certain >= 0 && sustainMs === 0) {
       this.#doubts.delete(key);
       return certain;
     }
@@ -165,8 +167,12 @@ export class CarpetJudge {
     if (metric < 0) return -1;
     const threshold = thresholds[metric] as number;
     const samples = this.#rule.samples(metric, this.#scan.sum(leaf, metric), threshold, weights);
-    if (due !== null && this.#doubts.add(key, samples, this.#rule, this.#windowAt(now))) return due;
+    if (due !== null && this.#doubts.add(key, samples, this.#rule, this.#windowAt(now))) {
+      this.#suspects.set(key, now.monotonicMs - sustainMs);
+      return due;
+    }
     if (due === null && samples !== null) this.#doubts.begin(key, { metric, ...samples }, this.#windowAt(now));
+    if (certain >= 0) return certain;
     // Once it was certain, the estimate decides whether the rate is sustained.
     return this.#suspects.has(key) ? crossed : -1;
   }
@@ -177,8 +183,9 @@ export class CarpetJudge {
     return { column, from: 0 };
   }
 
-  #windowAt({ monotonicMs }: Now): { nowMs: number; windowMs: number } {
-    return { nowMs: monotonicMs, windowMs: this.#policy.windowMs };
+  #windowAt({ monotonicMs }: Now): ReadAt {
+    const { windowMs, sustainMs } = this.#policy;
+    return { nowMs: monotonicMs, windowMs, sustainMs };
   }
 
   #isSustained(leaf: Leaf, suspects: Map<string, number>, { monotonicMs }: Now): boolean {

@@ -3,7 +3,7 @@ import { Evidence } from "./evidence.ts";
 import { SamplingRule } from "./sampling.ts";
 
 const RULE = new SamplingRule({ windowMs: 1000, confidence: 0.99999999 });
-const at = (seconds: number) => ({ nowMs: seconds * 1000, windowMs: 1000 });
+const at = (seconds: number, sustainMs = 0) => ({ nowMs: seconds * 1000, windowMs: 1000, sustainMs });
 const doubtful = { metric: 0, seen: 20, expected: 10 };
 
 function evidence(capacity = 8) {
@@ -22,6 +22,16 @@ test("an excess that lasts becomes certain, and one that does not is dropped", (
   const passing = evidence();
   expect(passing.add("a", { seen: 0, expected: 10 }, RULE, at(1))).toBe(false);
   expect(passing.size).toBe(0);
+});
+
+test("what must be sustained is not certain sooner", () => {
+  const certain = (seconds: number) => {
+    const sum = evidence();
+    for (let i = 1; i < seconds; i++) expect(sum.add("a", { seen: 40, expected: 10 }, RULE, at(i, 5000))).toBe(false);
+    return sum.add("a", { seen: 40, expected: 10 }, RULE, at(seconds, 5000));
+  };
+  // The window that begins a sum is one of the five seconds.
+  expect([certain(3), certain(4)]).toEqual([false, true]);
 });
 
 test("a window counts once, and one without samples counts too", () => {

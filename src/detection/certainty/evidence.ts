@@ -19,6 +19,16 @@ interface Sum extends Window {
   /** When the next window is over that has no samples in common with the ones before, monotonic ms. */
   readonly dueMs: number;
   readonly windows: number;
+  /** When the first window began, monotonic ms. */
+  readonly sinceMs: number;
+}
+
+/** When a window was read, monotonic ms. */
+export interface ReadAt {
+  readonly nowMs: number;
+  readonly windowMs: number;
+  /** How much time a sum must be of until it says that a threshold is exceeded. */
+  readonly sustainMs: number;
 }
 
 /** What begins a sum: otherwise every host with one sample would have one. */
@@ -63,32 +73,34 @@ export class Evidence<Key> {
   }
 
   /** Begins a sum with a window above the threshold. */
-  begin(key: Key, { metric, seen, expected }: Window, { nowMs, windowMs }: { nowMs: number; windowMs: number }): void {
+  begin(key: Key, { metric, seen, expected }: Window, { nowMs, windowMs }: ReadAt): void {
     if (this.#sums.has(key) || seen < LEAST_SAMPLES || deviateOf(seen, expected) < LEAST_DEVIATE) return;
     if (this.#sums.size >= this.#capacity) {
       this.refused++;
       return;
     }
-    this.#sums.set(key, { metric, seen, expected, perWindow: expected, dueMs: nowMs + windowMs, windows: 1 });
+    const [sinceMs, dueMs] = [nowMs - windowMs, nowMs + windowMs];
+    this.#sums.set(key, { metric, seen, expected, perWindow: expected, dueMs, windows: 1, sinceMs });
     this.#hasChanged = true;
   }
 
   /**
-   * Adds a window that is due; null: it had no samples. Returns whether the threshold is certainly exceeded. The sum is
-   * dropped when it is, and when its mean is not above the threshold any more.
+   * Adds a window that is due; null: it had no samples. Returns whether the threshold is certainly exceeded, for long
+   * enough. The sum is dropped when it is, and when its mean is not above the threshold any more.
    */
-  add(key: Key, window: Samples | null, rule: SamplingRule, at: { nowMs: number; windowMs: number }): boolean {
+  add(key: Key, window: Samples | null, rule: SamplingRule, at: ReadAt): boolean {
     const sum = this.#sums.get(key);
     if (sum === undefined) return false;
     const perWindow = window?.expected ?? sum.perWindow;
     const seen = sum.seen + (window?.seen ?? 0);
     const expected = sum.expected + perWindow;
     // A reload may have switched the metric's threshold off.
-    const isCertain = perWindow > 0 && rule.isCertain({ seen, expected });
+    const isLong = at.nowMs - sum.sinceMs >= at.sustainMs;
+    const isCertain = isLong && perWindow > 0 && rule.isCertain({ seen, expected });
     if (isCertain || perWindow === 0 || seen <= expected) this.delete(key);
     else {
       const dueMs = at.nowMs + at.windowMs;
-      this.#sums.set(key, { metric: sum.metric, seen, expected, perWindow, dueMs, windows: sum.windows + 1 });
+      this.#sums.set(key, { ...sum, seen, expected, perWindow, dueMs, windows: sum.windows + 1 });
     }
     return isCertain;
   }
@@ -98,7 +110,7 @@ export class Evidence<Key> {
   }
 
   /** A window without samples for each key that is due. */
-  addSilence(rule: SamplingRule, at: { nowMs: number; windowMs: number }): void {
+  addSilence(rule: SamplingRule, at: ReadAt): void {
     for (const [key, { dueMs }] of this.#sums) if (at.nowMs >= dueMs) this.add(key, null, rule, at);
   }
 }

@@ -25,7 +25,7 @@ import { sizeOfRates } from "../attack/attack-size.ts";
 import { explain } from "../attack/reason.ts";
 import { ReplaceableAttacks } from "../attack/replaceable-attacks.ts";
 import { Baselines, type Learner, scratchLearner } from "../baseline/baselines.ts";
-import { Evidence } from "../certainty/evidence.ts";
+import { Evidence, type ReadAt } from "../certainty/evidence.ts";
 import { EXACT, errorsOf, isSampled, type RowWeights, SamplingRule, weightsAt } from "../certainty/sampling.ts";
 
 export interface DetectionPolicy {
@@ -322,18 +322,24 @@ export class Detector {
     if (!isDoubted && (crossed < 0 || !isSampled(weights))) return crossed;
     const certain = crossed < 0 ? -1 : this.#rule.firstCertain(column, limits, weights, from);
     const key = keyOf(subject);
-    if (certain >= 0) {
+    const { sustainMs } = this.#policy;
+    // A rate that must be sustained is added up further: its estimates are below the threshold now and then.
+    if (certain >= 0 && sustainMs === 0) {
       this.#doubts.delete(key);
       return certain;
     }
     const due = this.#doubts.due(key, now.monotonicMs);
     if (due !== null) {
       const samples = this.#rule.samples(due, column[from + due] as number, limits[due] as number, weights);
-      if (this.#doubts.add(key, samples, this.#rule, this.#windowAt(now))) return due;
+      if (this.#doubts.add(key, samples, this.#rule, this.#windowAt(now))) {
+        this.#suspects.set(key, now.monotonicMs - sustainMs);
+        return due;
+      }
     } else if (crossed >= 0) {
       const samples = this.#rule.samples(crossed, column[from + crossed] as number, limits[crossed] as number, weights);
       if (samples !== null) this.#doubts.begin(key, { metric: crossed, ...samples }, this.#windowAt(now));
     }
+    if (certain >= 0) return certain;
     // Once it was certain, the estimate decides whether the rate is sustained.
     return this.#suspects.has(key) ? crossed : -1;
   }
@@ -352,8 +358,9 @@ export class Detector {
     return group.calculation === "total" || this.#doubted.find(keys, at / ADDRESS_BYTES) !== null;
   }
 
-  #windowAt({ monotonicMs }: Now): { nowMs: number; windowMs: number } {
-    return { nowMs: monotonicMs, windowMs: this.#policy.windowMs };
+  #windowAt({ monotonicMs }: Now): ReadAt {
+    const { windowMs, sustainMs } = this.#policy;
+    return { nowMs: monotonicMs, windowMs, sustainMs };
   }
 
   /** Whether the target has been above a limit for `sustainMs`. */

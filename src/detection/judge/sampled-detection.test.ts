@@ -86,6 +86,22 @@ describe("detection on sampled traffic", () => {
     expect(tick(300, sampled(1500))).toEqual(["started 192.0.2.1 pps"]);
   });
 
+  test("sustains a rate whose estimates are below the threshold now and then, once their sum is certain", () => {
+    const { tick } = detector({ sustainMs: 3000 });
+    const started: number[] = [];
+    for (let second = 0; second < 30 && started.length === 0; second++) {
+      // 1.75 times the threshold.
+      const pps = second % 2 === 0 ? 2600 : 900;
+      for (let ms = 0; ms < 1000; ms += 100) {
+        const [change] = tick(second * 1000 + ms, sampled(pps));
+        if (change?.startsWith("started") === true) started.push(second);
+      }
+    }
+    expect(started).toHaveLength(1);
+    expect(started[0]).toBeGreaterThanOrEqual(3);
+    expect(started[0]).toBeLessThan(15);
+  });
+
   test("judges a learned limit by its samples too", () => {
     const baseline = { factor: 2, halfLifeSeconds: 60, warmupSeconds: 10, seasonal: false, floor: [100, 100, 100] };
     const group = { ...GLOBAL, thresholds: thresholds({ pps: 1e6 }), baseline };
