@@ -20,7 +20,7 @@
 /* How far ahead of its rate a source may send: what it may send in a second. */
 #define ALLOWANCE_BURST (1000000000ull >> ALLOWANCE_UNIT_SHIFT)
 /* Of the cost of a packet that is dropped, its source is charged so much. */
-#define ALLOWANCE_DROPPED_PART 10u
+#define ALLOWANCE_DROPPED_PART 20u
 /* Nothing costs more than this, and no bucket is further ahead than this and the burst. */
 #define ALLOWANCE_COST_MAX (1ull << 32)
 

@@ -43,8 +43,7 @@ enum filter_action {
   /* DNS queries of sources that have not proved their address are answered with the advice to use TCP, where they can
    * prove it. */
   FILTER_VALIDATE_DNS = 7,
-  /* A packet that goes out: who it is sent to is remembered, of TCP also as a learned source. The rules that follow
-   * decide. */
+  /* A packet that goes out: who it is sent to is remembered. The rules that follow decide. */
   FILTER_LEARN_QUESTION = 8,
   /* What comes from a source that was not asked is dropped; the rules that follow decide about the rest. */
   FILTER_REQUIRE_QUESTION = 9,
@@ -52,10 +51,8 @@ enum filter_action {
   FILTER_COUNT = 10,
   /* Held to the rates that `byte_cost` and `packet_cost` say; the rules that follow decide about what is within. */
   FILTER_LIMIT_ALL = 11,
-  /* What comes from a source that was asked passes; the rules that follow decide about the rest. */
-  FILTER_PASS_ASKED = 12,
   /* As FILTER_LIMIT_SOURCE, of each destination; what is beyond costs nothing. */
-  FILTER_LIMIT_DESTINATION = 13,
+  FILTER_LIMIT_DESTINATION = 12,
 };
 
 #define FILTER_PORT_RANGES 5

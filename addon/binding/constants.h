@@ -34,10 +34,19 @@ inline constexpr std::array<const char*, FILTER_VERDICTS> kVerdicts = {
     "answer_syn_ack",  "answer_ack",        "answer_rst",       "answer_truncated",
 };
 /// By enum filter_action.
-inline constexpr std::array<const char*, 14> kRuleActions = {
-    "discard", "rate_limit",   "learn",        "validate_reset",   "validate_transparent",
-    "pass",    "limit_source", "validate_dns", "learn_question",   "require_question",
-    "count",   "limit",        "pass_asked",   "limit_destination"};
+inline constexpr std::array<const char*, 13> kRuleActions = {"discard",
+                                                             "rate_limit",
+                                                             "learn",
+                                                             "validate_reset",
+                                                             "validate_transparent",
+                                                             "pass",
+                                                             "limit_source",
+                                                             "validate_dns",
+                                                             "learn_question",
+                                                             "require_question",
+                                                             "count",
+                                                             "limit",
+                                                             "limit_destination"};
 inline constexpr std::array<const char*, 3> kFilterOrigins = {"made", "adopted", "replaced"};
 inline constexpr std::array<const char*, 2> kFilterEnds = {"keep", "detach"};
 inline constexpr std::array<const char*, 4> kPinnedStates = {"healthy", "detached", "missing", "wrong_schema"};

@@ -83,8 +83,6 @@ __noinline __u32 verdict_of_question(struct packet* packet, __u64 now_ns, __u32 
     case FILTER_LEARN_QUESTION:
       learn_question(packet, now_ns);
       return FILTER_VERDICTS;
-    case FILTER_PASS_ASKED:
-      return keep_asked(packet, now_ns) ? FILTER_PASS_RULE : FILTER_VERDICTS;
     default:
       return is_asked(packet, now_ns) ? FILTER_VERDICTS : FILTER_DROP_UNASKED;
   }
@@ -111,11 +109,8 @@ static __always_inline __u32 verdict_of_action(struct packet* packet, __u64 now_
     case FILTER_VALIDATE_DNS:
     case FILTER_LEARN_QUESTION:
     case FILTER_REQUIRE_QUESTION:
-    case FILTER_PASS_ASKED:
       return verdict_of_question(packet, now_ns, rule->action);
     default:
-      /* The victim itself may have opened the connection. */
-      if (is_syn_ack(packet) && is_asked(packet, now_ns)) return FILTER_VERDICTS;
       return validate_tcp(packet, now_ns, number, wire);
   }
 }

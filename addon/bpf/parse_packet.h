@@ -87,10 +87,6 @@ static __always_inline int is_syn(const struct packet* packet) {
   return (packet->traits.tcp_flags & (TCPHDR_SYN | TCPHDR_ACK)) == TCPHDR_SYN;
 }
 
-static __always_inline int is_syn_ack(const struct packet* packet) {
-  return (packet->traits.tcp_flags & (TCPHDR_SYN | TCPHDR_ACK)) == (TCPHDR_SYN | TCPHDR_ACK);
-}
-
 static __always_inline int is_ipv4(const struct inline_address* address) {
   return (address->halves[0] | (address->words[2] ^ bpf_htonl(0xffff))) == 0;
 }

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <utility>
 #include <vector>
 
 #include "filter_box.h"
@@ -67,8 +68,39 @@ TEST_CASE("limit of sources: each has its own, which comes back with time, up to
   }
 }
 
-TEST_CASE(
-    "limit of sources: who sends a little more than it may gets nearly that, and who sends ten times as much nothing") {
+TEST_CASE("limit of destinations: each has its own, of all sources together, and what is dropped costs nothing") {
+  if (cannotRunXdp("limit of destinations")) return;
+  LimitBox box;
+  std::vector<WantedRule> wanted;
+  for (const auto& [address, length] :
+       {std::pair{ipv4(kProtected), std::uint8_t{120}}, std::pair{ipv6(1, 0), std::uint8_t{64}}}) {
+    wanted.push_back(ruleTo(address, "limit " + std::to_string(length)));
+    filter_rule& rule = wanted.back().rule;
+    rule.action = FILTER_LIMIT_DESTINATION;
+    rule.packet_cost = kOneASecond;
+    rule.limit_length = 128;
+    rule.destination_length = length;
+    wanted.back().destinationLength = length;
+  }
+  box.rules.set(wanted);
+  const auto passingTo = [&](std::uint32_t victim) {
+    int passed = 0;
+    for (std::uint32_t i = 0; i < 100; i++) passed += box.passing(udpFrame(kForeign + i, kProtected + victim), 1);
+    return passed;
+  };
+  CHECK(passingTo(1) == 2);
+  CHECK(passingTo(2) == 2);
+  box.wait(1.1);
+  CHECK(passingTo(1) == 1);
+  const auto to6 = [](std::uint64_t host) {
+    return ethernet(0x86dd) + ipv6Packet({.destination = ipv6(1, host)}, udp(1, 2));
+  };
+  CHECK(box.passing(to6(1), 10) == 2);
+  CHECK(box.passing(to6(2), 10) == 2);
+  CHECK(box.verdict(FILTER_DROP_RATE_LIMIT).packets == 98 + 98 + 99 + 16);
+}
+
+TEST_CASE("limit of sources: who sends a little more than it may gets nearly that, and who sends far more nothing") {
   if (cannotRunXdp("limit of sources far beyond theirs")) return;
   const LimitBox box;
   const auto passing = [&](double perSecond, int packets) {
@@ -79,11 +111,11 @@ TEST_CASE(
     }
     return passed;
   };
-  // Of one a second.
+  // Of one a second: (1 - 1.25 / 20) / (1 - 1 / 20) of it, in 80 seconds.
   const int most = passing(1.25, 100);
-  CHECK(most >= 75);
+  CHECK(most >= 77);
   CHECK(most <= 82);
-  CHECK(passing(11, 200) <= 2);
+  CHECK(passing(21, 400) <= 2);
   // At once, when it has slowed down.
   CHECK(passing(0.9, 10) == 10);
 }

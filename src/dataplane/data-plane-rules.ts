@@ -155,12 +155,12 @@ export class DataPlaneRules {
     return this.#readings.byBan.get(banId) ?? null;
   }
 
-  /** Whether the kernel has all rules of the ban. */
+  /** Whether the kernel has all rules of the ban, but for those that drop nothing, and may not be needed. */
   isInForce(ban: Ban): boolean {
     if (this.#filter === null) return false;
     const rules = kernelRulesOf(ban);
     const ids = new Set(this.#inForce.flatMap(({ id, banId }) => (banId === ban.id ? id : [])));
-    return rules.every(({ id }) => ids.has(id));
+    return rules.every(({ id, inline }) => inline?.kind === "learn" || ids.has(id));
   }
 
   #putAt(atMs: number): void {

@@ -129,7 +129,6 @@ export const RULE_ACTIONS = [
   "require_question",
   "count",
   "limit",
-  "pass_asked",
   "limit_destination",
 ] as const;
 /** Values of options and states, see native.d.ts. */

@@ -236,7 +236,13 @@ test("an exporter in whose place another of its entry came is forgotten after a 
   ];
   const taken = (oldMs: number, otherMs: number, nowMs: number) =>
     exporters
-      .take([{ ...old, silentMs: oldMs }, { ...other, silentMs: otherMs }], nowMs)
+      .take(
+        [
+          { ...old, silentMs: oldMs },
+          { ...other, silentMs: otherMs },
+        ],
+        nowMs,
+      )
       .map(({ kind, change, view }) => `${view.address} ${kind} ${change}`);
   const shown = (nowMs: number) => exporters.views(nowMs).map((view) => `${view.address} ${view.state}`);
   expect(taken(100_000, 0, 100_000)).toEqual(["192.0.2.1 silent begun"]);

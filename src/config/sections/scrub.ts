@@ -29,7 +29,7 @@ const ServiceFile = Type.Object(
     ),
     packets_per_second: described(
       Type.Optional(integer(1, 1e9)),
-      "What of it passes to each address, of all sources together.",
+      "What of it passes to each address, of all sources together; to a prefix that is scrubbed as a whole a hundred times as much at most.",
       { ifAbsent: "any rate" },
     ),
   },
@@ -54,7 +54,7 @@ const OF_PROFILES = {
   ),
   answers: described(
     Type.Optional(oneOf("any", "asked")),
-    "With `asked`, answers that look like the attack's pass only from sources that the victim has asked in the last minute: sent UDP to one of the ports that the attack's answers come from, and not from a port of its own `services`. This is in place of rules that drop all that look so. Whom the victim opens TCP connections to answers it, whatever `tcp` and `services` say. Only where the traffic of both directions comes in by `dataplane.interfaces`.",
+    "With `asked`, answers that look like the attack's pass only from sources that the victim has asked in the last minute: sent UDP to one of the ports that the attack's answers come from, and not from a port of its own `services`. This is in place of rules that drop all that look so. Only where the traffic of both directions comes in by `dataplane.interfaces`.",
     { ifAbsent: "as the profile says, else `any`" },
   ),
   learned_mbps: described(
@@ -64,7 +64,7 @@ const OF_PROFILES = {
   ),
   source_packets_per_second: described(
     Type.Optional(rate),
-    "What each source may send; what is beyond is dropped, and of a source that sends ten times as much all. 0 sets no limit. The default where sources prove their address bounds what a guessed proof is worth: one takes about 2^30 guesses, so a flood of 10 million guesses a second makes one of its sources pass every 107 seconds. Raise it where few sources send much, such as the proxies of a CDN.",
+    "What each source may send; what is beyond is dropped, and of a source that sends twenty times as much all. 0 sets no limit. The default where sources prove their address bounds what a guessed proof is worth: one takes about 2^30 guesses, so a flood of 10 million guesses a second makes one of its sources pass every 107 seconds. Raise it where few sources send much, such as the proxies of a CDN.",
     { ifAbsent: "as the profile says, else 20000 with `tcp` or `dns` other than `off`, else 0" },
   ),
   source_mbps: described(Type.Optional(mbps(1e9)), "The same in megabits per second.", {
@@ -104,7 +104,7 @@ export const SCRUB_KEYS = {
   ...OF_PROFILES,
   always: described(
     Type.Optional(Type.Boolean()),
-    "Whether this is done at all times, and not only while a victim is under attack. It needs `dataplane`; `answers` acts on UDP only under attack. A hostgroup within another one has its own keys alone.",
+    "Whether this is done at all times, and not only while a victim is under attack. It needs `dataplane`; `answers` acts only under attack. A hostgroup within another one has its own keys alone.",
     { ifAbsent: "false" },
   ),
   on_nodes: described(

@@ -159,16 +159,19 @@ test("an attack on several targets is held while no more gets through than all o
   const meters = metersWith(() => dropped);
   const group = { ...ATTACK, id: "spread" };
   let at = 1_000_000;
-  /** Seconds in which 5500 packets are offered, and so many dropped. */
-  const second = (more: number) => {
+  /** Seconds in which 5500 packets are offered, so many of them to one target, and so many dropped. */
+  const second = (more: number, toOne = 1400) => {
     dropped = { packets: dropped.packets + more, bits: 0 };
     at += 1000;
-    const window = { rates: thresholds({ pps: 5500 }), windowMs: 1000, isAbove: true, targets: 4 };
+    const spread = { targets: 4, busiest: thresholds({ pps: toOne }) };
+    const window = { rates: thresholds({ pps: 5500 }), windowMs: 1000, isAbove: true, spread };
     meters.addWindow(group, window, { wallMs: at, monotonicMs: at });
     return meters.unheldMs(group.id, at) > 0;
   };
   second(0);
-  expect([1400, 1600, 4600, 1000].map(second)).toEqual([true, false, false, true]);
+  expect([1400, 1600, 4600, 1000].map((more) => second(more))).toEqual([true, false, false, true]);
+  // One of them alone has more than its threshold through.
+  expect([second(1600, 2500), second(1600, 2700)]).toEqual([false, true]);
 });
 
 describe("what was dropped", () => {

@@ -33,8 +33,14 @@ export interface CountedWindow {
   readonly rates: Rates;
   readonly windowMs: number;
   readonly isAbove: boolean;
-  /** Of how many targets, each with the attack's thresholds, the rates are the sum. Absent: of one. */
-  readonly targets?: number;
+  /** Absent: the rates are those of one target. */
+  readonly spread?: Spread;
+}
+
+/** The rates are a sum over several targets, each with the attack's thresholds. */
+export interface Spread {
+  readonly targets: number;
+  readonly busiest: Rates;
 }
 
 interface Measured {
@@ -52,6 +58,8 @@ interface Measured {
   droppedAtMs: number;
   /** In the metric's unit: what was offered since then. */
   offered: number;
+  /** Of that to the busiest of several targets. */
+  offeredToOne: number;
   /** Wall clock, ms: since when more than the threshold gets through; null: it does not, or that is not known. */
   unheldAtMs: number | null;
 }
@@ -139,7 +147,7 @@ export class AttackMeters {
    * The rates over the window of an attack that has no host of its own: once a window, since windows that overlap would
    * count packets more than once.
    */
-  addWindow(attack: Attack, { rates, windowMs, isAbove, targets = 1 }: CountedWindow, now: Now): void {
+  addWindow(attack: Attack, { rates, windowMs, isAbove, spread }: CountedWindow, now: Now): void {
     const measured = this.#of(attack);
     const spanMs = measured.readAtMs === null ? windowMs : now.monotonicMs - measured.readAtMs;
     if (spanMs < windowMs) return;
@@ -147,7 +155,8 @@ export class AttackMeters {
     const amounts = Float64Array.from({ length: WIDTH }, (_, i) => ((rates[i] as number) * spanMs) / 1000);
     const tick = tickOf({ endMs: now.wallMs, spanMs, amounts, from: 0, isBefore: false }, measured.metric);
     this.#count(measured, { tick, over: tick, isAbove });
-    this.#readDropped(attack, measured, now.wallMs, targets);
+    measured.offeredToOne += (((spread?.busiest ?? rates)[measured.metric] as number) * spanMs) / 1000;
+    this.#readDropped(attack, measured, now.wallMs, spread?.targets);
   }
 
   /** null: nothing was counted above the thresholds yet. */
@@ -212,6 +221,8 @@ export class AttackMeters {
     const dropped = this.#droppedOf(attack);
     const { offered } = measured;
     measured.offered = 0;
+    const toOne = measured.offeredToOne;
+    measured.offeredToOne = 0;
     if (dropped === null) {
       measured.series.settle();
       measured.unheldAtMs = null;
@@ -224,8 +235,9 @@ export class AttackMeters {
     const more = isContinued ? droppedSince(before, dropped) : dropped;
     measured.meter.drop(more);
     measured.series.drop(more);
-    const passed = offered - inUnitOf(attack.metric, more);
-    const isUnheld = spanMs > 0 && (passed * 1000) / spanMs > targets * attack.threshold;
+    const droppedNow = inUnitOf(attack.metric, more);
+    const isAbove = (passed: number, times: number) => (passed * 1000) / spanMs > times * attack.threshold;
+    const isUnheld = spanMs > 0 && (isAbove(offered - droppedNow, targets) || isAbove(toOne - droppedNow, 1));
     measured.unheldAtMs = isUnheld ? (measured.unheldAtMs ?? endMs - spanMs) : null;
   }
 }
@@ -241,7 +253,7 @@ function newMeasured(of: Pick<Measured, "thresholds" | "metric"> & Pick<Attack, 
   const meter = new VolumeMeter(volume);
   const series = new AttackSeries();
   const last = new Float64Array(WIDTH);
-  const unread = { readAtMs: null, dropped: null, droppedAtMs: 0, offered: 0, unheldAtMs: null };
+  const unread = { readAtMs: null, dropped: null, droppedAtMs: 0, offered: 0, offeredToOne: 0, unheldAtMs: null };
   return { thresholds, metric, meter, series, lastMs: 0, last, ...unread };
 }
 

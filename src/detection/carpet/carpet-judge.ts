@@ -293,8 +293,8 @@ export class CarpetJudge {
     const spread = extent(block, sums, METRICS.indexOf(attack.metric));
     const { windowMs } = this.#policy;
     const isAttacked = judged.calmSinceMs === null;
-    const targets = leavesIn(block, this.#policy.carpet);
-    this.#meters.addWindow(judged, { rates: spread.rates, windowMs, isAbove: isAttacked, targets }, now);
+    const leaves = { targets: leavesIn(block, this.#policy.carpet), busiest: sums.most };
+    this.#meters.addWindow(judged, { rates: spread.rates, windowMs, isAbove: isAttacked, spread: leaves }, now);
     const volume = this.#meters.volumeOf(judged);
     if (!isActive(judged)) {
       this.#active.delete(judged);

@@ -17,10 +17,13 @@ export interface Chosen {
 
 export const NOTHING_CHOSEN: Chosen = { scrubOf: (_, configured) => configured };
 
+/** Far more than there are bans of prefixes. */
+const MILDEST_MAX = 1024;
+
 export class ChosenPrefixes implements Chosen {
   readonly all: readonly ActiveChoice[];
   readonly #table: PrefixTable;
-  /** By prefix, of those with other choices in them. */
+  /** By prefix. */
   readonly #mildest = new WeakMap<ScrubConfig, Map<string, ScrubConfig>>();
 
   private constructor(choices: readonly ActiveChoice[], table: PrefixTable) {
@@ -49,11 +52,15 @@ export class ChosenPrefixes implements Chosen {
 
   scrubOf(prefix: Prefix, configured: ScrubConfig): ScrubConfig {
     const whole = this.find(prefix)?.scrub ?? configured;
-    const parts = isOneAddress(prefix) ? [] : this.all.filter((each) => isWithin(each.prefix, prefix));
-    if (parts.length === 0) return whole;
+    if (isOneAddress(prefix)) return whole;
     const made = this.#mildest.get(whole) ?? new Map<string, ScrubConfig>();
-    const mildest = made.get(prefix.text) ?? mildestOf([whole, ...parts.map(({ scrub }) => scrub)]);
-    this.#mildest.set(whole, made.set(prefix.text, mildest));
+    this.#mildest.set(whole, made);
+    const known = made.get(prefix.text);
+    if (known !== undefined) return known;
+    const parts = this.all.filter((each) => isWithin(each.prefix, prefix)).map(({ scrub }) => scrub);
+    const mildest = mildestOf([whole, ...parts]);
+    if (made.size >= MILDEST_MAX) made.clear();
+    made.set(prefix.text, mildest);
     return mildest;
   }
 }

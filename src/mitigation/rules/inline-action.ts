@@ -30,6 +30,4 @@ export type InlineAction =
   | { readonly kind: "learn_question" }
   /** What comes from elsewhere is dropped. */
   | { readonly kind: "require_question" }
-  /** What comes from those destinations passes, whatever the rules that follow say. */
-  | { readonly kind: "pass_asked" }
   | { readonly kind: "pass" };

@@ -11,7 +11,9 @@ import { scrubRules } from "./scrub-rules.ts";
 /** Those of an attack's rules, and where bans scrub those of the largest filter. */
 export function slotsPerBan({ mitigations, carpet }: Pick<Config, "mitigations" | "carpet">): number {
   const scrubbing = mitigations.filter((each) => mayScrub(each, carpet));
-  return SLOTS_PER_BAN + Math.max(0, ...scrubbing.map(({ scrub }) => filterSlots(scrub)));
+  const widest = carpet?.mitigation === "scrub" ? ["0.0.0.0/0", "::/0"] : ["0.0.0.0/32", "::/128"];
+  const prefixes = widest.map(canonicalPrefix);
+  return SLOTS_PER_BAN + Math.max(0, ...scrubbing.map(({ scrub }) => filterSlots(scrub, prefixes)));
 }
 
 /** Whether bans of the hostgroup scrub on this machine, on any rung or as the fallback, or those of its prefixes. */
@@ -21,11 +23,11 @@ export function mayScrub({ ladder, ban }: GroupMitigation, carpet: Config["carpe
 }
 
 /** While the attack uses TCP, or does not. */
-function filterSlots(filter: ScrubFilter): number {
+function filterSlots(filter: ScrubFilter, prefixes: readonly Prefix[]): number {
   const filters = filter.tcp === null ? [filter] : [filter, { ...filter, tcp: null, learnsTcp: true } as const];
-  const slots = ["0.0.0.0/0", "::/0"].map(canonicalPrefix).flatMap((wide) => {
-    const attack = filter.askedOnly ? [answers(wide)] : [];
-    return filters.map((each) => scrubRules(wide, each, attack).length - attack.length);
+  const slots = prefixes.flatMap((prefix) => {
+    const attack = filter.askedOnly ? [answers(prefix)] : [];
+    return filters.map((each) => scrubRules(prefix, each, attack).length - attack.length);
   });
   return Math.max(...slots);
 }

@@ -8,7 +8,7 @@ import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import type { InlineAction } from "../rules/inline-action.ts";
 import { PORT_RANGES_MAX, type PortRange, type Rule, wideRule } from "../rules/rule.ts";
 import { NO_DETAILS, type RuleDetails } from "../rules/rule-details.ts";
-import { DNS_PORT, type ScrubFilter, type SourceLimits } from "./scrub-filter.ts";
+import { DNS_PORT, type ScrubFilter, type Service, type SourceLimits } from "./scrub-filter.ts";
 
 /** Why a rule drops packets. */
 export const DROP_REASONS = ["rule", "blocked_set", "unvalidated", "unasked", "source_limit", "no_service"] as const;
@@ -24,7 +24,7 @@ export interface ScrubRule {
 }
 
 const { tcp: TCP, udp: UDP } = IP_PROTOCOL;
-/** Of a prefix, for what its learned sources may send all together. */
+/** Of a prefix, for what may be sent to all of them together. */
 const ADDRESSES_MAX = 100;
 const SYN = 2;
 const ACK = 16;
@@ -37,7 +37,7 @@ export function scrubRules(prefix: Prefix, filter: ScrubFilter, attack: readonly
     ...rulesBeside(filter, attack).map((rule) => againstAttack(rule, filter)),
     // What is dropped by now uses nobody's limit up, in whose name it may have been sent.
     ...limits(prefix, filter.sourceLimits),
-    ...services(prefix, filter),
+    ...services(prefix, filter.services),
   ];
 }
 
@@ -119,20 +119,14 @@ function* limits(prefix: Prefix, { packets, bytes, connections, ...lengths }: So
 }
 
 /**
- * Whom the victim opens TCP connections to is known. Which of the attack's rules match answers says which answers over
- * UDP must have been asked for: exactly those packets. What the victim sends from the ports of its services answers
- * others, who could so make it ask whom they want.
+ * Which of the attack's rules match answers says which answers must have been asked for: exactly those packets. What the
+ * victim sends from the ports of its services answers others, who could so make it ask whom they want.
  */
 function* questions(prefix: Prefix, filter: ScrubFilter, attack: readonly Rule[]): Generator<ScrubRule> {
   if (!filter.askedOnly) return;
-  const from = { destination: null, source: prefix };
-  if (filter.tcp !== null || filter.services !== null) {
-    const opening = { ...towards(prefix, TCP), ...from, tcpFlags: { set: SYN, unset: ACK } };
-    yield { rule: opening, inline: { kind: "learn_question" }, reason: "unasked" };
-  }
   const answers = besideTcp(filter, attack).filter(isOfAnswers);
   if (answers.length === 0) return;
-  const outgoing: Rule = { ...towards(prefix, UDP), ...from };
+  const outgoing: Rule = { ...towards(prefix, UDP), destination: null, source: prefix };
   const asked = chunks(merged(answers.flatMap(({ sourcePorts }) => sourcePorts)));
   for (const destinationPorts of asked) {
     for (const sourcePorts of chunks(askingPorts(filter.services))) {
@@ -153,7 +147,7 @@ function askingPorts(services: ScrubFilter["services"]): readonly PortRange[] {
   return ports.length === 0 ? [] : others(merged(ports));
 }
 
-function* services(prefix: Prefix, { services: wanted, askedOnly }: ScrubFilter): Generator<ScrubRule> {
+function* services(prefix: Prefix, wanted: readonly Service[] | null): Generator<ScrubRule> {
   if (wanted === null) return;
   const reason = "no_service";
   const other = prefix.family === 4 ? IP_PROTOCOL.icmpv6 : IP_PROTOCOL.icmp;
@@ -164,12 +158,15 @@ function* services(prefix: Prefix, { services: wanted, askedOnly }: ScrubFilter)
         const rule = { ...towards(prefix, protocol), destinationPorts, sourcePorts: from };
         if (packetsPerSecond !== undefined) {
           yield { rule, inline: { kind: "limit_destination", packetsPerSecond }, reason };
+          // Who sends to ever other addresses would meet none of these limits.
+          const most = packetsPerSecond * ADDRESSES_MAX;
+          const ofAll = { kind: "limit", packetsPerSecond: most, bytesPerSecond: 0 } as const;
+          if (addressesIn(prefix) > ADDRESSES_MAX) yield { rule, inline: ofAll, reason };
         }
         yield { rule, inline: { kind: "pass" }, reason };
       }
     }
   }
-  if (askedOnly) yield { rule: towards(prefix, TCP), inline: { kind: "pass_asked" }, reason };
   yield { rule: towards(prefix), reason };
 }
 

@@ -148,12 +148,6 @@ export const asker: MakeUser = async ({ client, victim }, undo) => {
   return new Probe({ from: victim, command: () => dig(CLIENT), answer: ANSWER, intervalMs: 50 });
 };
 
-/** The victim itself opens connections to a server of others. */
-export const caller: MakeUser = async ({ client, victim }, undo) => {
-  await nginx(client, undo);
-  return new Probe({ from: victim, command: () => get(CLIENT), answer: "served /page", intervalMs: 50 });
-};
-
 /** Packets of UDP at an even pace, each of which must be echoed within a second. */
 export const player: MakeUser = async ({ client, victim }) => {
   const echo = `await Bun.udpSocket({ hostname: "${VICTIM}", port: ${GAME_PORT}, socket: {
