@@ -90,7 +90,8 @@ describe("protection", () => {
       when: "attack",
     });
     expect(before.setting).toEqual(before.configured);
-    expect(before.setting?.filter.allowed).toEqual(["tcp/80,443", "udp/443", "udp/from 53,123", "icmp", "icmpv6"]);
+    const icmp = ["icmp at 100 packets/s", "icmpv6 at 100 packets/s"];
+    expect(before.setting?.filter.allowed).toEqual(["tcp/80,443", "udp/443", "udp/from 53,123", ...icmp]);
     expect(before.selectable?.profiles).toEqual(["web", "dns", "mail", "game", "vpn", "voice"]);
     expect((await shown("203.0.113.7", "look")).selectable).toEqual({ profiles: ["voice", "dns"], always: false });
     await choose("203.0.113.0/28", { profile: "voice", always: true, note: "ticket 7" });

@@ -79,12 +79,16 @@ interface FloodFields {
   readonly seconds: number;
 }
 
+const ANSWER_BYTES = 400;
+
 /** Answers of a name server to two ports of each host in turn. */
 function flood(targets: readonly string[], { from = 0, seconds }: FloodFields): CapturedFrame[] {
   const frames = targets.flatMap((dst) =>
     [20_000, 20_001].map((destinationPort) => {
       const src = dst.includes(":") ? "2001:db8:ffff::9" : "198.51.100.9";
-      return ethernet(ip({ src, dst }, udp({ sourcePort: 53, destinationPort, payload: new Uint8Array(400) })));
+      return ethernet(
+        ip({ src, dst }, udp({ sourcePort: 53, destinationPort, payload: new Uint8Array(ANSWER_BYTES) })),
+      );
     }),
   );
   const all = Array.from({ length: seconds * PPS }, (_, i) => frames[i % frames.length] as Uint8Array);
@@ -108,14 +112,14 @@ protected_whitelist: [203.0.114.200]
 carpet: { thresholds: { pps: 1500 }, mitigation: flowspec }
 `,
   );
-  const ports = "dport 20000,20001; sport 53";
-  const matches = [`dst ${PREFIX}; proto 17; ${ports}`, `dst ${SITE}; next header 17; ${ports}`];
+  const matches = [
+    `dst ${PREFIX}; proto 17; sport 53; length ${28 + ANSWER_BYTES}`,
+    `dst ${SITE}; next header 17; sport 53; length ${48 + ANSWER_BYTES}`,
+  ];
   await scene.holds(...matches);
   expect((await scene.bird.flows()).map(({ rateBytes }) => rateBytes)).toEqual([0, 0]);
-  const rule = {
-    ...{ dst: PREFIX, proto: 17, src_port: 53, action: "discard" },
-    dst_ports: [20_000, 20_001].map((port) => ({ from: port, to: port })),
-  };
+  const length = { min: 28 + ANSWER_BYTES, max: 28 + ANSWER_BYTES };
+  const rule = { dst: PREFIX, proto: 17, src_port: 53, packet_length: length, action: "discard" };
   expect(await attacksOf(service)).toContainEqual(
     expect.objectContaining({ target: VICTIM, method: "flowspec", flowspec: [rule] }),
   );
