@@ -131,7 +131,7 @@ export const FilterRuleFile = Type.Object(
     mbps: rate("With `limit`, the megabits that may pass in a second."),
     per: described(
       Type.Optional(oneOf("all", "source")),
-      "With `limit`, whether the rate is for all packets that match together, or for each source.",
+      "With `limit`, whether the rate is for all packets that match together, or for each source; of a source that sends twenty times as much nothing passes.",
       { valueIfAbsent: "all" },
     ),
     source_ipv4_length: described(
