@@ -3,7 +3,7 @@ import type { Attack } from "../detection/attack/attack.ts";
 import type { RecordTable } from "../system/record-table.ts";
 import type { Announcer } from "./announcer.ts";
 import type { Ban } from "./ban.ts";
-import type { Circumstances } from "./plan.ts";
+import type { Circumstances } from "./circumstances.ts";
 import type { MitigationPolicy } from "./policy.ts";
 
 export type Sources = Pick<Circumstances, "packetsOf" | "profileOf" | "makeRules" | "divertTo" | "nodeRules">;

@@ -10,7 +10,7 @@ import {
   terms,
   victim,
 } from "../../test/fixtures/mitigation/ban-engine.ts";
-import type { RuleMaker } from "./plan.ts";
+import type { RuleMaker } from "./circumstances.ts";
 import { wideRule } from "./rules/rule.ts";
 
 const BLACKHOLED = address("192.0.2.2");

@@ -16,7 +16,7 @@ import {
 } from "../../test/fixtures/mitigation/ban-engine.ts";
 import type { Ban } from "./ban.ts";
 import type { BanEngine } from "./ban-engine.ts";
-import type { DivertRequest, NodeTarget } from "./plan.ts";
+import type { DivertRequest, NodeTarget } from "./circumstances.ts";
 
 const S1: NodeTarget = { kind: "node", name: "s1", nextHop: address("198.51.100.11") };
 const S2: NodeTarget = { kind: "node", name: "s2", nextHop: address("198.51.100.12") };

@@ -30,7 +30,7 @@ import type { BanEngine } from "./ban-engine.ts";
 import { isOneAddress, prefixUnderAttack } from "./ban-subject.ts";
 import type { Action, Ladder } from "./escalation.ts";
 import { routeKey } from "./measure.ts";
-import type { NodeTarget } from "./plan.ts";
+import type { NodeTarget } from "./circumstances.ts";
 import type { MitigationPolicy, SpreadPolicy } from "./policy.ts";
 
 const TARGETS = [

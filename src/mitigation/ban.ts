@@ -214,10 +214,12 @@ function moved(ban: Ban, { prefix, plan, isOut }: Extract<BanEvent, { kind: "mov
 }
 
 function retiringRoutes(ban: Ban, after: Ban, isOut: boolean): readonly Route[] {
-  if (ban.dryRun || after.measure.kind === "none") return [];
+  const routes = routesOf(after.measure, after.prefix);
+  // Only what this machine does itself takes the place of routes without routes of its own.
+  if (ban.dryRun || (routes.length === 0 && after.measure.kind !== "scrub")) return [];
   // When neither is announced, the older one may still be with a neighbor: of three measures, drop the middle one.
   const out = isOut || ban.retiring.length === 0 ? routesOf(ban.measure, ban.prefix) : ban.retiring;
-  const replaced = new Set(routesOf(after.measure, after.prefix).map(routeKey));
+  const replaced = new Set(routes.map(routeKey));
   return out.filter((route) => !replaced.has(routeKey(route)));
 }
 

@@ -4,6 +4,7 @@ import type { Route, UnicastRoute } from "./announcer.ts";
 import { isSameAction, matchText, type Rule, type RuleAction, rulesText } from "./rules/rule.ts";
 import { filterText, type ScrubFilter } from "./scrub/scrub-filter.ts";
 import { rulesBeside } from "./scrub/scrub-rules.ts";
+import { isSameSeparability, type Separability } from "./separability.ts";
 
 export type Measure =
   /** No measure yet: the attack is only watched. */
@@ -43,14 +44,18 @@ export interface NodeRules {
   readonly leftOut: number;
 }
 
-export interface FlowspecMeasure {
-  readonly kind: "flowspec";
-  /** Empty: the attack is not classified yet. */
+/** Rules that were looked for. */
+export interface FoundRules {
+  /** Empty: none tells the attack from users. */
   readonly rules: readonly Rule[];
   /** No rule narrower than all traffic of the prefix was found. */
   readonly matchesAll: boolean;
-  /** The rules match legitimate traffic too, since nothing distinguishes the attack from it. Absent if false. */
-  readonly isInseparable?: true;
+  /** Absent: rules have not been looked for yet, or by a build that did not say. */
+  readonly separability?: Separability;
+}
+
+export interface FlowspecMeasure extends FoundRules {
+  readonly kind: "flowspec";
   readonly localPref: number;
   /** A key of what the rules were made from: while it is equal, the rules stay. */
   readonly basis: string;
@@ -87,10 +92,20 @@ export function scrubbedRules({ filter, rules }: ScrubMeasure): readonly Rule[] 
   return rulesBeside(filter, narrowRules(rules));
 }
 
-/** Whether nothing distinguishes the attack from legitimate traffic, by the rules of the measure. */
-export function isInseparable(measure: Measure): boolean {
-  if (measure.kind === "divert" || measure.kind === "scrub") return isInseparable(measure.rules);
-  return measure.kind === "flowspec" && measure.isInseparable === true;
+/** Whether the rules tell the attack from users; null: the measure has none, or they have not been looked for. */
+export function separabilityOf(measure: Measure): Separability | null {
+  if (measure.kind === "divert" || measure.kind === "scrub") return separabilityOf(measure.rules);
+  return (measure.kind === "flowspec" && measure.separability) || null;
+}
+
+/** Whether rules have been looked for: otherwise they wait for the first classification. */
+export function hasLooked({ rules, separability }: FoundRules): boolean {
+  return rules.length > 0 || separability !== undefined;
+}
+
+/** Whether rules have been looked for and there are none: nothing that a rule can match tells the attack from users. */
+export function foundNone(found: FoundRules): boolean {
+  return found.rules.length === 0 && hasLooked(found);
 }
 
 /** Cached by measure: callers compare routes by identity. */
@@ -125,10 +140,15 @@ function rulesAt<Ruled extends { readonly rules: readonly Rule[] }>(measure: Rul
   return { ...measure, rules };
 }
 
-/** The rules with another action; the same object if nothing changes. */
+/**
+ * The rules with another action; the same object if nothing changes. Rules that limit in place of `discard`, for the sake
+ * of users, go on limiting.
+ */
 export function withAction(measure: FlowspecMeasure, action: RuleAction, localPref: number): FlowspecMeasure {
-  const isUnchanged =
-    measure.localPref === localPref && measure.rules.every((rule) => isSameAction(rule.action, action));
+  const isLimit = action.kind === "discard" && measure.rules.some((rule) => rule.action.kind === "rate_limit");
+  const isSame = isLimit || measure.rules.every((rule) => isSameAction(rule.action, action));
+  if (isLimit && measure.localPref !== localPref) return { ...measure, localPref };
+  const isUnchanged = measure.localPref === localPref && isSame;
   return isUnchanged ? measure : { ...measure, localPref, rules: measure.rules.map((rule) => ({ ...rule, action })) };
 }
 
@@ -155,10 +175,8 @@ export function isSameMeasure(a: Measure, b: Measure): boolean {
   return a.basis === b.basis && isSameRules(a, b) && a.localPref === b.localPref;
 }
 
-type Rules = Pick<FlowspecMeasure, "rules" | "matchesAll" | "isInseparable">;
-
-export function isSameRules(a: Rules, b: Rules): boolean {
-  const isSameKind = a.matchesAll === b.matchesAll && a.isInseparable === b.isInseparable;
+export function isSameRules(a: FoundRules, b: FoundRules): boolean {
+  const isSameKind = a.matchesAll === b.matchesAll && isSameSeparability(a.separability, b.separability);
   return isSameKind && rulesText(a.rules) === rulesText(b.rules);
 }
 

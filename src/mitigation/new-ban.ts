@@ -5,7 +5,8 @@ import type { Refusal } from "./admission.ts";
 import { ALL_NODES_LOST, type Ban, hasNoScrubTarget, next } from "./ban.ts";
 import { methodOf } from "./escalation.ts";
 import { NO_MEASURE } from "./measure.ts";
-import { type BanTerms, type Circumstances, planOf } from "./plan.ts";
+import type { BanTerms, Circumstances } from "./circumstances.ts";
+import { planOf } from "./plan.ts";
 import { repetitionOf } from "./repetition.ts";
 
 export interface NewBan {

@@ -1,110 +1,19 @@
 /** Plans a ban: the rung that is due, its substitute when it is refused, and the rules. Pure. */
-import type { GroupMitigation, RouteTerms } from "../config/sections/mitigation.ts";
+import type { RouteTerms } from "../config/sections/mitigation.ts";
 import type { ScrubConfig } from "../config/sections/scrub.ts";
-import { type Attack, isActive } from "../detection/attack/attack.ts";
+import type { Attack } from "../detection/attack/attack.ts";
 import { type Classification, TCP_FLOODS } from "../detection/attack/classifier.ts";
-import type { SampledPacket } from "../detection/attack/sample.ts";
-import type { TrafficProfile } from "../detection/attack/traffic-profile.ts";
 import type { Vector } from "../detection/attack/vector.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { UnicastRoute } from "./announcer.ts";
 import { ALL_NODES_LOST, type Ban, hasNoScrubTarget, type Plan } from "./ban.ts";
 import { isOneAddress } from "./ban-subject.ts";
-import { type Action, dueStep, isLessSevere, type Method, methodOf, STRICTER_MS } from "./escalation.ts";
-import {
-  type FlowspecMeasure,
-  isSameRules,
-  type Measure,
-  NO_MEASURE,
-  type NodeRules,
-  narrowRules,
-  withAction,
-} from "./measure.ts";
-import type { Rule } from "./rules/rule.ts";
-import type { RungState } from "./rung-clock.ts";
+import type { BanTerms, Circumstances, NodeTarget } from "./circumstances.ts";
+import { type Action, dueStep, isLessSevere, methodOf, STRICTER_MS } from "./escalation.ts";
+import { type FlowspecMeasure, foundNone, type Measure, NO_MEASURE, type NodeRules, narrowRules } from "./measure.ts";
+import { observedOf, rulesOf } from "./planned-rules.ts";
 import type { ScrubFilter } from "./scrub/scrub-filter.ts";
-
-/** The configuration for one prefix. */
-export interface BanTerms extends GroupMitigation {
-  readonly group: string;
-}
-
-/** An attack with the packets that its metrics count, of the attack and of users. */
-export interface ObservedAttack {
-  readonly attack: Attack;
-  readonly packets: readonly SampledPacket[];
-  /** What the host received before; null: not known. */
-  readonly profile: TrafficProfile | null;
-}
-
-/**
- * Makes the rules that match the attacks on a prefix; without an attack, all of its traffic. `present`: the rules in
- * force, which are returned if they are good enough.
- */
-export type RuleMaker = (
-  prefix: Prefix,
-  attacks: readonly ObservedAttack[],
-  flowspec: BanTerms["flowspec"],
-  present: readonly Rule[],
-) => Pick<FlowspecMeasure, "rules" | "matchesAll" | "isInseparable">;
-
-/**
- * What changed since the rules were made: nothing (`same`), packets of the same kind of attack (`newer`), or the attack
- * was classified again from enough packets (`reclassified`).
- */
-export type Evidence = "same" | "newer" | "reclassified";
-
-export interface Circumstances {
-  /** The attacks that keep the ban in force. */
-  readonly attacks: readonly Attack[];
-  /** Why neighbors do not have the current routes; null: they have them, or it is not known. */
-  readonly refusal: string | null;
-  /** Whether a method that was refused, and replaced by the fallback, may be tried again. */
-  readonly isTakenAgain: (method: Method) => boolean;
-  readonly evidence: Evidence;
-  /** What the ban's rung has come to. */
-  readonly rung: RungState;
-  readonly packetsOf: (attack: Attack) => readonly SampledPacket[];
-  readonly profileOf: (attack: Attack) => TrafficProfile | null;
-  readonly makeRules: RuleMaker;
-  /** null: no nodes are configured. */
-  readonly divertTo: (request: DivertRequest) => NodeTarget | null;
-  /** The rules for nodes that do not support all rules of a diverted ban; `present` itself if nothing changes. */
-  readonly nodeRules: (request: NodeRulesRequest) => readonly NodeRules[];
-  /** How long rules wait for the first classification of an attack. */
-  readonly evidenceWaitMs: number;
-}
-
-export interface DivertRequest {
-  readonly prefix: Prefix;
-  /** The hostgroup of the prefix. */
-  readonly group: string;
-  /** The node that receives the traffic already; null: none. */
-  readonly currentNode: string | null;
-  /** The rules for the traffic; empty: not known yet, or none. Not needed while the current node stays. */
-  readonly rules: () => readonly Rule[];
-}
-
-export interface NodeRulesRequest {
-  readonly prefix: Prefix;
-  readonly flowspec: BanTerms["flowspec"];
-  /** The rules for nodes that support all match fields. */
-  readonly rules: readonly Rule[];
-  readonly present: readonly NodeRules[];
-  /** The rules or the packets changed since the present ones were made. */
-  readonly isOutdated: boolean;
-  /** The classified attacks with packets. */
-  readonly observed: () => readonly ObservedAttack[];
-}
-
-/** Which of the configured scrub nodes to divert to. */
-export type NodeTarget =
-  | { readonly kind: "node"; readonly name: string; readonly nextHop: IpAddress }
-  /** No node accepts traffic of this hostgroup and family. */
-  | { readonly kind: "none" }
-  /** All nodes that accept such traffic are lost. */
-  | { readonly kind: "lost"; readonly instead: "withdraw" | "blackhole" | "flowspec" };
 
 export type PlannedBan = Pick<Ban, "prefix" | "manual" | "dryRun" | "countedFrom" | "attackId"> & Plan;
 
@@ -122,15 +31,20 @@ export function planOf(ban: PlannedBan, terms: BanTerms, circumstances: Circumst
 
 function planAt(step: number, ban: PlannedBan, terms: BanTerms, circumstances: Circumstances, wallMs: number): Plan {
   const action = terms.ladder[step]?.action ?? "none";
-  const refused = fallbackCause(ban, { step, action }, terms, circumstances);
-  const wanted = refused === null ? action : terms.ban.fallback;
   let made: FlowspecMeasure | null = null;
   const rules = () => {
     made ??= rulesOf(ban, terms, circumstances, wallMs);
     return made;
   };
+  const refused = fallbackCause(ban, { step, action }, terms, circumstances);
+  const isWithout = refused === null && action === "flowspec" && areWithoutRules(step, ban, circumstances, rules);
+  // The next rung at once, and on the last one the fallback.
+  const next = isWithout && step + 1 < terms.ladder.length ? planAt(step + 1, ban, terms, circumstances, wallMs) : null;
+  if (next !== null && !hasNoScrubTarget(next)) return next;
+  const cause = isWithout && hasFallback(ban, action, terms) ? NO_RULES_FOUND : refused;
+  const wanted = cause === null ? action : terms.ban.fallback;
   const scrubber = wanted === "divert" ? scrubberFor(ban, terms, circumstances, rules) : null;
-  const { done, fallback } = divertSubstitute(wanted, scrubber, ban, terms) ?? { done: wanted, fallback: refused };
+  const { done, fallback } = divertSubstitute(wanted, scrubber, ban, terms) ?? { done: wanted, fallback: cause };
   if (done === null) return { step, method: "divert", measure: NO_MEASURE, fallback };
   return {
     step,
@@ -138,6 +52,29 @@ function planAt(step: number, ban: PlannedBan, terms: BanTerms, circumstances: C
     measure: measureOf(done, scrubber, ban, terms, circumstances, rules),
     fallback,
   };
+}
+
+/** The fallback text where FlowSpec cannot help. */
+export const NO_RULES_FOUND = "no rule tells the attack from the users of its victim";
+
+/**
+ * Whether rules were looked for on this rung and none was found, so that it does nothing. A ban that went on for that
+ * reason comes back only if newer packets show rules that are known to spare users: it must not change to and fro.
+ */
+function areWithoutRules(
+  step: number,
+  { step: present, fallback }: PlannedBan,
+  { evidence, rung }: Circumstances,
+  rules: () => FlowspecMeasure,
+): boolean {
+  const wentOn = (step < present && !rung.isEased) || (step === present && fallback === NO_RULES_FOUND);
+  if (!wentOn) return foundNone(rules());
+  return evidence === "same" || rules().separability?.verdict !== "yes";
+}
+
+/** A virtual ban has no fallback (docs/interface.md). */
+function hasFallback({ dryRun }: PlannedBan, action: Action, { ban: { fallback } }: BanTerms): boolean {
+  return !dryRun && fallback !== "none" && fallback !== action;
 }
 
 /** Prefix of the fallback text after a refusal. The method is tried again later; other causes are checked each time. */
@@ -151,7 +88,7 @@ function fallbackCause(
   { refusal, isTakenAgain }: Pick<Circumstances, "refusal" | "isTakenAgain">,
 ): string | null {
   const { fallback } = terms.ban;
-  if (ban.dryRun || fallback === "none" || fallback === action || action === "none") return null;
+  if (!hasFallback(ban, action, terms) || action === "none") return null;
   // The fallback stays for this rung, and for later ones unless they are more severe, until the method may be tried
   // again. The refusal then is not one of this method.
   const isFor = step === ban.step || (step > ban.step && !isLessSevere(fallback, action));
@@ -310,91 +247,4 @@ function nextHopOf({ family }: Prefix, terms: RouteTerms | null): IpAddress | nu
 function routeOf(prefix: Prefix, terms: RouteTerms | null, nextHop: IpAddress | null): UnicastRoute | null {
   if (terms === null || nextHop === null) return null;
   return { kind: "unicast", prefix, nextHop, communities: terms.communities, localPref: terms.localPref };
-}
-
-/**
- * Rules wait shortly for the first classification of the attack. They stay while they match the attack's packets and
- * no users.
- */
-function rulesOf(
-  { prefix, measure }: PlannedBan,
-  terms: BanTerms,
-  circumstances: Circumstances,
-  wallMs: number,
-): FlowspecMeasure {
-  const { attacks, evidence, makeRules, evidenceWaitMs } = circumstances;
-  const { flowspec } = terms;
-  const localPref = localPrefOf(terms);
-  const known = measure.kind === "divert" || measure.kind === "scrub" ? measure.rules : measure;
-  const isMade = known.kind === "flowspec" && (known.rules.length > 0 || known.isInseparable === true);
-  const present = isMade ? known : null;
-  if (present?.basis === basisOf(terms, attacks.filter(isClassified)) && evidence === "same") return present;
-  const seen = observedOf(circumstances);
-  // The attack ended before the ban, or a starting service has no packets yet: the match stays.
-  if (present !== null && seen.length === 0) return withAction(present, flowspec.action, localPref);
-  const basis = basisOf(
-    terms,
-    seen.map(({ attack }) => attack),
-  );
-  if (present?.basis === basis && evidence === "same") return present;
-  const isEarly = attacks.some((attack) => isActive(attack) && isRecent(attack, evidenceWaitMs, wallMs));
-  if (seen.length === 0 && isEarly) return { kind: "flowspec", ...NO_RULES, localPref, basis };
-  const attacksSeen = seen.length > 0 ? seen : attacks.map((attack) => ({ attack, packets: [], profile: null }));
-  const kept = present === null || present.matchesAll ? null : withAction(present, flowspec.action, localPref);
-  const made = makeRules(prefix, attacksSeen, flowspec, kept?.rules ?? []);
-  // Rules do not widen to all traffic of the victim.
-  if (kept !== null && made.matchesAll) return { ...kept, basis };
-  if (present !== null && isSameRules(present, made) && present.basis === basis) return present;
-  return { kind: "flowspec", ...made, localPref, basis };
-}
-
-const NO_RULES = { rules: [], matchesAll: false } as const;
-
-function isClassified({ classification }: Attack): boolean {
-  return classification !== null;
-}
-
-/** The classified attacks with packets. */
-function observedOf({ attacks, packetsOf, profileOf }: Circumstances): readonly ObservedAttack[] {
-  return attacks
-    .filter(isClassified)
-    .map((attack) => ({ attack, packets: packetsOf(attack), profile: profileOf(attack) }))
-    .filter(({ packets }) => packets.length > 0);
-}
-
-function localPrefOf({ blackhole }: BanTerms): number {
-  return blackhole?.localPref ?? 0;
-}
-
-/** Cached by terms: with thousands of bans, each is requested several times per second. */
-const TERMS_TEXTS = new WeakMap<BanTerms, string>();
-
-function basisOf(terms: BanTerms, attacks: readonly Attack[]): string {
-  let text = TERMS_TEXTS.get(terms);
-  if (text === undefined) {
-    text = JSON.stringify([terms.flowspec, localPrefOf(terms)]);
-    TERMS_TEXTS.set(terms, text);
-  }
-  const [first, ...others] = attacks;
-  if (first === undefined) return text;
-  return others.length === 0 ? `${text} ${kindOf(first)}` : [text, ...new Set(attacks.map(kindOf))].join(" ");
-}
-
-/** False when the clock was set back to before the start. */
-function isRecent({ startedAt }: Attack, forMs: number, wallMs: number): boolean {
-  return wallMs >= startedAt && wallMs - startedAt < forMs;
-}
-
-/** Cached by classification. */
-const KINDS = new WeakMap<Classification, string>();
-
-/** The part of a classification that rules depend on: a change of shares alone makes no new rules. */
-function kindOf({ direction, classification }: Attack): string {
-  if (classification === null) return direction;
-  let kind = KINDS.get(classification);
-  if (kind === undefined) {
-    kind = [classification.type, ...classification.parts.map(({ type }) => type).sort()].join("+");
-    KINDS.set(classification, kind);
-  }
-  return `${direction}+${kind}`;
 }

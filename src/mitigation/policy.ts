@@ -7,7 +7,7 @@ import type { IpAddress } from "../net/address.ts";
 import { addressesIn, hostPrefix, type Prefix } from "../net/prefix.ts";
 import type { AdmissionPolicy } from "./admission.ts";
 import { isOneAddress } from "./ban-subject.ts";
-import type { BanTerms } from "./plan.ts";
+import type { BanTerms } from "./circumstances.ts";
 import { type Chosen, NOTHING_CHOSEN } from "./protection/chosen-prefixes.ts";
 
 export interface MitigationPolicy extends AdmissionPolicy {

@@ -11,7 +11,7 @@ import {
 } from "../config/sections/nodes.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { NodeRules } from "../mitigation/measure.ts";
-import type { DivertRequest, NodeRulesRequest, NodeTarget } from "../mitigation/plan.ts";
+import type { DivertRequest, NodeRulesRequest, NodeTarget } from "../mitigation/circumstances.ts";
 import type { Rule } from "../mitigation/rules/rule.ts";
 import { type Liveness, NodePresence } from "../nodes/node-presence.ts";
 import type { Now } from "../system/now.ts";

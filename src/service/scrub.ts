@@ -1,7 +1,7 @@
 /** The scrub nodes as the service runs them: logs and counts what they report. */
 import type { Config } from "../config/config.ts";
 import type { ActiveAttacks } from "../detection/attack/active-attacks.ts";
-import type { Circumstances } from "../mitigation/plan.ts";
+import type { Circumstances } from "../mitigation/circumstances.ts";
 import type { Log } from "../observability/log.ts";
 import type { ScrubMetrics } from "../observability/scrub-metrics.ts";
 import { ScrubNodes } from "../scrub/scrub-nodes.ts";

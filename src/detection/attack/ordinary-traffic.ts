@@ -81,7 +81,7 @@ export function unusualClasses(
 }
 
 /** How much more than users send. The share of a class that users send is taken as low as chance may make it. */
-function timesOrdinary(name: PacketClass, share: number, packets: number): number {
+export function timesOrdinary(name: PacketClass, share: number, packets: number): number {
   const ordinary = ORDINARY_SHARES[name];
   if (ordinary === undefined) return share / OTHER_SHARE;
   return (share * (1 - 1 / Math.sqrt(packets))) / ordinary;

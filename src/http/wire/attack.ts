@@ -2,7 +2,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { attackRate, isActive } from "../../detection/attack/attack.ts";
 import type { Reason } from "../../detection/attack/reason.ts";
-import { isInseparable, measureText } from "../../mitigation/measure.ts";
+import { measureText, separabilityOf } from "../../mitigation/measure.ts";
 import { ratesToWire, round } from "../../traffic/rates.ts";
 import type { AttackView } from "../backend.ts";
 import { VolumeWire, volumeToWire } from "./attack-volume.ts";
@@ -10,6 +10,7 @@ import { BanState, Method } from "./ban.ts";
 import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { FlowspecWire, flowspecToWire } from "./rule.ts";
+import { SeparabilityWire, separabilityToWire } from "./separability.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
 import { ClassificationWire, classificationToWire } from "./traffic/classification.ts";
 import { RatesWire, SamplingErrorWire, samplingErrorToWire } from "./traffic/rates.ts";
@@ -63,8 +64,9 @@ export const AttackWire = Type.Object(
      * Above the baseline for three hours, and always within the thresholds: perhaps legitimate growth. Absent if false.
      */
     lasting_rise: Type.Optional(Type.Literal(true)),
-    /** The rules of its ban match legitimate traffic too: nothing distinguishes the attack from it. Absent if true. */
-    separable: Type.Optional(Type.Literal(false)),
+    /** Whether its rules are known to match no users. Absent without rules, and until they have been looked for. */
+    separable: Type.Optional(Type.Boolean()),
+    separability: Type.Optional(SeparabilityWire),
     ban_state: Type.Optional(BanState),
     method: Type.Optional(Method),
     route: Type.Optional(Type.String()),
@@ -124,7 +126,7 @@ export function attackToWire({ attack, ban, calm = null }: AttackView, tenant: s
     volume: attack.volume === null ? null : volumeToWire(attack.volume),
     active: isActive(attack),
     lasting_rise: attack.lastingRise ? (true as const) : null,
-    separable: ban !== null && isInseparable(ban.measure) ? (false as const) : null,
+    ...separabilityToWire(ban === null ? null : separabilityOf(ban.measure)),
     ban_state: ban?.state ?? null,
     method: ban?.method ?? null,
     route: (ban !== null && measureText(ban.measure)) || null,

@@ -9,15 +9,16 @@ import type { TrafficProfile } from "../../detection/attack/traffic-profile.ts";
 import { type CellSums, cellSums, cellsOf, NO_PACKETS } from "./packet-cells.ts";
 import { EXCESS_FACTOR, PART_PACKETS_MIN, PROFILE_PACKETS_MIN } from "./rule-bounds.ts";
 import type { SeenTraffic } from "./seen-traffic.ts";
-import { servicesLike, unusualPackets } from "./unusual-packets.ts";
+import { servicesLike, unusualPackets, usersAmong } from "./unusual-packets.ts";
+import type { UsersTraffic } from "./users-at-risk.ts";
 import { scaled, type WeightedPacket } from "./weighted-packet.ts";
 
 export interface SeparatedTraffic {
   /** Weights are shares of all traffic. */
   readonly all: readonly WeightedPacket[];
   readonly attack: readonly WeightedPacket[];
-  /** Packets of users, now or before; their weights add up to 1. */
-  readonly users: readonly WeightedPacket[];
+  /** What users send, now or before. */
+  readonly users: UsersTraffic;
   /** The share of all traffic that users probably have; null: not known. */
   readonly usersShare: number | null;
 }
@@ -26,8 +27,8 @@ export interface SeparatedTraffic {
 const UNSEEN = 1;
 /** Rounds in which the share of users is found: each leaves out more of the attack. */
 const SHARE_ROUNDS = 6;
-/** The weight of common services beside those that a profile shows. */
-const SERVICES_SHARE = 0.03;
+/** What a profile may have missed, in packets: with 95 % no more (Hanley, Lippman-Hand, 1983). */
+const MISSED_PACKETS = 3;
 
 export function separated(seen: SeenTraffic): SeparatedTraffic {
   const all = scaled(
@@ -35,9 +36,11 @@ export function separated(seen: SeenTraffic): SeparatedTraffic {
     1,
   );
   const { profile } = seen;
-  if (profile !== null && profile.packets.length >= PROFILE_PACKETS_MIN) return byProfile(all, profile, seen.unit);
-  const { attack, users } = unusualPackets(all, seen);
-  return { all, attack, users, usersShare: null };
+  if (profile !== null && profile.packets.length >= PROFILE_PACKETS_MIN) return byProfile(all, profile, seen);
+  const attack = unusualPackets(all, seen, []);
+  const ofAttack = new Set(attack);
+  const others = all.filter((packet) => !ofAttack.has(packet));
+  return { all, attack, users: usersAmong(others, all, seen.direction === "incoming"), usersShare: null };
 }
 
 function weightIn({ standsFor, wireBytes }: SampledPacket, unit: TrafficUnit): number {
@@ -45,9 +48,9 @@ function weightIn({ standsFor, wireBytes }: SampledPacket, unit: TrafficUnit): n
 }
 
 /** Packets alike are of the attack if there are far more of them than users explain. */
-function byProfile(all: WeightedPacket[], profile: TrafficProfile, unit: TrafficUnit): SeparatedTraffic {
+function byProfile(all: WeightedPacket[], profile: TrafficProfile, seen: SeenTraffic): SeparatedTraffic {
   const before = scaled(
-    profile.packets.map((packet) => ({ header: packet.header, weight: weightIn(packet, unit) })),
+    profile.packets.map((packet) => ({ header: packet.header, weight: weightIn(packet, seen.unit) })),
     1,
   );
   const [cells = [], cellsBefore = []] = cellsOf([all, before]);
@@ -65,11 +68,13 @@ function byProfile(all: WeightedPacket[], profile: TrafficProfile, unit: Traffic
   };
   const usersShare = shareOfUsers(now, then, isExcess);
   const excess = new Set([...now.keys()].filter((key) => isExcess(key, usersShare)));
-  const attack = all.filter((_, i) => excess.has(cells[i] as string));
+  const missed = MISSED_PACKETS / before.length;
+  const exceeding = all.filter((_, i) => excess.has(cells[i] as string));
   return {
     all,
-    attack,
-    users: [...scaled(before, 1 - SERVICES_SHARE), ...servicesLike(all, SERVICES_SHARE)],
+    // A flood that has been growing slowly is in the profile: what it explains is more than users were then.
+    attack: unusualPackets(all, seen, exceeding),
+    users: { seen: scaled(before, 1 - missed), assumed: servicesLike(all, missed) },
     usersShare,
   };
 }

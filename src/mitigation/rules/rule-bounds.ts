@@ -31,6 +31,8 @@ export const USERS_KEPT_MAX = 0.004;
 export const USERS_WEIGHT = 100;
 /** A match field must leave this much of what a rule matches of the attack, else it fits chance. */
 export const FIELD_SHARE_MIN = 0.2;
+/** A rule without a range of lengths is preferred if it matches this share of its kind. */
+export const SIMPLE_SHARE_MIN = 0.9;
 /** Ports are left out of a rule if this share of the users that it matches has them. */
 export const LEFT_OUT_SHARE_MIN = 0.1;
 export const LEFT_OUT_PACKETS_MIN = 2;
@@ -45,11 +47,20 @@ export const FIELDS_MAX = 4;
 export const INSEPARABLE_RATIO_MIN = 3;
 /** It must match this share of the attack: for less, users are not worth it. */
 export const MIXED_SHARE_MIN = 0.1;
-/** Rules that match more of the users than this are not called separable. */
-export const SEPARABLE_USERS_MAX = 0.01;
+/** The same two weights for rules that match users too: they may match users, and must match most of the attack. */
+export const MIXED_USERS_WEIGHT = 1;
+export const MIXED_KEPT_MIN = 0.9;
+/** Other rules that match users too must be better than those in force by this. */
+export const MIXED_BETTER_MIN = 0.15;
 
 /** A rule that cannot be expressed is replaced if others match this share of the attack packets that it matches. */
 export const REPLACED_SHARE_MIN = 0.98;
+
+/** What a match field costs beside what it misses: a plain value first, then what leaves values out, then a range. */
+export const LEFT_OUT_COST = 0.005;
+export const RANGE_COST = 0.02;
+/** A range of lengths must leave out so many packets of users: fewer may be where they are by chance. */
+export const RANGE_SPARED_MIN = 3;
 
 /** With fewer packets, common values may be chance. */
 export const COMMON_PACKETS_MIN = 32;

@@ -21,13 +21,16 @@ import {
   GAIN_MIN,
   INSEPARABLE_RATIO_MIN,
   LEFT_SHARE_MAX,
+  MIXED_KEPT_MIN,
   MIXED_SHARE_MIN,
+  MIXED_USERS_WEIGHT,
   PART_SHARE_MIN,
   RULE_PACKETS_MIN,
-  USERS_MATCHED_MAX,
+  SIMPLE_SHARE_MIN,
   USERS_WEIGHT,
 } from "./rule-bounds.ts";
-import { fieldsFor, inCommon, type NarrowField } from "./rule-fields.ts";
+import { fieldsFor, inCommon, type LengthRanges, type NarrowField } from "./rule-fields.ts";
+import { type UsersAtRisk, weightMatched } from "./users-at-risk.ts";
 import { vectorRules } from "./vector-rules.ts";
 import { type WeightedPacket, weightOf } from "./weighted-packet.ts";
 
@@ -35,18 +38,13 @@ export interface CoverRequest {
   readonly prefix: Prefix;
   readonly action: RuleAction;
   /** Weights are shares of all traffic. */
+  readonly all: readonly WeightedPacket[];
   readonly attack: readonly WeightedPacket[];
-  /** Weights add up to 1. */
-  readonly users: readonly WeightedPacket[];
+  readonly users: UsersAtRisk;
   /** The share of all traffic that users probably have. */
   readonly usersShare: number;
   /** The share of all traffic that may be left. */
-  readonly spare: number;
-  /**
-   * The same while only segments of connections are left, which may be of users of whom nothing is known; 0: what users
-   * send is known.
-   */
-  readonly spareConnections: number;
+  readonly mostLeft: number;
   /** The share of `attack` that may be of users. */
   readonly slack: number;
   /** Rules that are in force already; those that match attack packets and no users come first. */
@@ -72,80 +70,65 @@ interface Found {
 }
 
 export function coverOf(request: CoverRequest): Cover {
-  const { attack, users, present, usersShare, spare, spareConnections } = request;
+  const { all, attack, users, present, mostLeft } = request;
   const total = weightOf(attack);
   const enough = total * LEFT_SHARE_MAX;
   const least = total * PART_SHARE_MIN;
   let left = attack;
+  let rest = all;
   const rules: Rule[] = [];
   const take = (rule: Rule) => {
     rules.push(rule);
     left = left.filter(({ header }) => !ruleMatches(rule, header));
+    rest = rest.filter(({ header }) => !ruleMatches(rule, header));
   };
   for (const rule of present) {
-    if (weightMatched(rule, left) >= least && weightMatched(rule, users) <= USERS_MATCHED_MAX) take(rule);
+    if (weightMatched(rule, left) >= least && users.matched(rule) <= users.tolerated) take(rule);
   }
-  const mixed: Found[] = [];
   const given = new Set<string>();
   while (rules.length < RULES_MAX && weightOf(left) > enough) {
-    const open = left.filter(({ header }) => !given.has(kindOf(header)));
-    // What may be of users comes last.
-    const certain = spareConnections === 0 ? open : open.filter(({ header }) => !isOfConnection(vectorOf(header)));
-    const kind = heaviestKind(certain) ?? heaviestKind(open);
+    const kind = heaviestKind(left.filter(({ header }) => !given.has(kindOf(header))));
     if (kind === null) break;
-    if (isOfConnection(kind.vector) && rules.length > 0 && weightOf(left) <= spareConnections) {
-      given.add(kind.name);
-      continue;
-    }
     const found = startsOf(kind, request).map((start) => grownSteadily(start, { kind, left }, request));
-    const best = bestOf(found, least);
-    if (best === null) {
-      given.add(kind.name);
-      continue;
-    }
+    const best = bestOf(found, least, users.tolerated);
     const isWorth =
-      best.packets.length >= Math.min(RULE_PACKETS_MIN, attack.length / 4) && weightOf(best.packets) >= least;
-    const { narrow: rule } = best;
-    if (isWorth && best.users <= USERS_MATCHED_MAX) take(rule);
-    else {
-      given.add(kind.name);
-      if (isWorth) mixed.push(foundBy(rule, best.packets, users));
+      best !== null &&
+      best.users <= users.tolerated &&
+      best.packets.length >= Math.min(RULE_PACKETS_MIN, attack.length / 4) &&
+      weightOf(best.packets) >= least;
+    if (isWorth) take(best.narrow);
+    else given.add(kind.name);
+  }
+  // Nothing more than what brings the rest below the threshold.
+  while (rules.length < RULES_MAX && weightOf(rest) > mostLeft) {
+    const mixed = mixedRule(left, request);
+    if (mixed === null) break;
+    take(mixed);
+  }
+  return { rules: distinct(rules), left: weightOf(left) };
+}
+
+/** The rule that matches most of the attack for what it matches of users; null: none is worth it. */
+function mixedRule(left: readonly WeightedPacket[], request: CoverRequest): Rule | null {
+  const { attack, usersShare } = request;
+  const least = MIXED_SHARE_MIN * weightOf(attack);
+  const growth = { ...request, usersWeight: MIXED_USERS_WEIGHT, keptMin: MIXED_KEPT_MIN, ranges: "own" } as const;
+  let best: { readonly rule: Rule; readonly ratio: number } | null = null;
+  for (const packets of Map.groupBy(left, ({ header }) => kindOf(header)).values()) {
+    const kind = heaviestKind(packets);
+    for (const start of kind === null ? [] : startsOf(kind, request)) {
+      const found = grown(start, left, growth, NONE);
+      const weight = weightOf(found.packets);
+      const ratio = weight / (found.users * usersShare || 1e-9);
+      if (weight >= least && ratio >= INSEPARABLE_RATIO_MIN && (best === null || ratio > best.ratio))
+        best = { rule: found.rule, ratio };
     }
   }
-  return withMixed({ rules, left, mixed, usersShare, spare, least: total * MIXED_SHARE_MIN });
+  return best?.rule ?? null;
 }
 
+const NONE: ReadonlySet<NarrowField> = new Set();
 const NARROW_FIELDS: readonly NarrowField[] = ["destinationPorts", "sourcePorts", "packetLength"];
-
-interface Mixing {
-  readonly rules: readonly Rule[];
-  readonly left: readonly WeightedPacket[];
-  readonly mixed: readonly Found[];
-  readonly usersShare: number;
-  readonly spare: number;
-  /** The least share of all traffic that such a rule must match of the attack. */
-  readonly least: number;
-}
-
-/** Adds rules that match users too, while what is left is an attack by itself: those first that harm least. */
-function withMixed({ rules, left, mixed, usersShare, spare, least }: Mixing): Cover {
-  const all = [...rules];
-  let rest = left;
-  const ratio = ({ packets, users }: Found) => weightOf(packets) / (users * usersShare || 1e-9);
-  for (const found of mixed.toSorted((a, b) => ratio(b) - ratio(a))) {
-    const isCalm = weightOf(rest) + usersShare <= spare;
-    if (isCalm || all.length >= RULES_MAX || ratio(found) < INSEPARABLE_RATIO_MIN) break;
-    if (weightMatched(found.rule, rest) < least) continue;
-    all.push(found.rule);
-    rest = rest.filter(({ header }) => !ruleMatches(found.rule, header));
-  }
-  return { rules: distinct(all), left: weightOf(rest) };
-}
-
-/** Segments as those of users have them. */
-function isOfConnection(vector: string | null): boolean {
-  return vector === "tcp_flood" || vector === "ack_flood";
-}
 
 interface Kind {
   readonly name: string;
@@ -217,7 +200,7 @@ interface Growing {
 function grownSteadily(start: Rule, { kind, left }: Growing, request: CoverRequest): Grown {
   const moved = new Set<NarrowField>();
   const grow = (): Grown => {
-    const found = grown(start, left, request, moved);
+    const found = grownSimply(start, left, request, moved);
     const common = isUsual(kind) ? inCommon(found.rule, found.packets, request.slack, moved) : {};
     return { ...found, narrow: narrowed(found.rule, common, request.canExpress) };
   };
@@ -228,7 +211,7 @@ function grownSteadily(start: Rule, { kind, left }: Growing, request: CoverReque
     moved.add(field);
     const other = grow();
     const isAsGood = weightOf(other.packets) >= (1 - LEFT_SHARE_MAX) * weightOf(found.packets);
-    if (!isAsGood || other.users > Math.max(USERS_MATCHED_MAX, found.users)) return found;
+    if (!isAsGood || other.users > Math.max(request.users.tolerated, found.users)) return found;
     found = other;
   }
 }
@@ -249,57 +232,75 @@ function movedField(
   return NARROW_FIELDS.find((field) => !known.has(field) && isMoved(field)) ?? null;
 }
 
+interface Growth extends Pick<CoverRequest, "users" | "canExpress"> {
+  /** One percent of the users matched weighs as much as this many percent of the attack missed. */
+  readonly usersWeight: number;
+  /** A match field must leave this much of what a rule matches of the attack. */
+  readonly keptMin: number;
+  /** Which ranges of lengths are tried. */
+  readonly ranges: LengthRanges;
+}
+
+/** Without ranges of lengths, if that spares users and matches most: they may be cut by chance. */
+function grownSimply(
+  start: Rule,
+  attack: readonly WeightedPacket[],
+  request: CoverRequest,
+  moved: ReadonlySet<NarrowField>,
+): Found {
+  const growth = { ...request, usersWeight: USERS_WEIGHT, keptMin: FIELD_SHARE_MIN };
+  const simple = grown(start, attack, { ...growth, ranges: "none" }, moved);
+  const isEnough = weightOf(simple.packets) >= SIMPLE_SHARE_MIN * weightMatched(start, attack);
+  const isSimple = simple.users <= request.users.tolerated && isEnough;
+  return isSimple ? simple : grown(start, attack, { ...growth, ranges: "between users" }, moved);
+}
+
 /** Adds the match field that gains most, while the rule matches users. */
 function grown(
   start: Rule,
   attack: readonly WeightedPacket[],
-  { users, canExpress }: Pick<CoverRequest, "users" | "canExpress">,
+  { users, canExpress, usersWeight, keptMin, ranges }: Growth,
   moved: ReadonlySet<NarrowField>,
 ): Found {
-  const total = weightOf(attack.filter(({ header }) => ruleMatches(start, header)));
   let found = foundBy(start, attack, users);
-  let matchedUsers = users.filter(({ header }) => ruleMatches(start, header));
-  for (let fields = 0; fields < FIELDS_MAX && matchedUsers.length > 0; fields++) {
+  const total = weightOf(found.packets);
+  const gainOf = ({ packets, users: matched }: Found) => weightOf(packets) / (total || 1) - usersWeight * matched;
+  let near = users.near(start);
+  for (let fields = 0; fields < FIELDS_MAX && found.users > 0; fields++) {
     let best = found;
-    for (const change of fieldsFor(found.rule, found.packets, matchedUsers, moved)) {
+    let bestGain = gainOf(found) + GAIN_MIN;
+    const matching = near.packets.filter(({ header }) => ruleMatches(found.rule, header));
+    for (const { fields: change, cost } of fieldsFor(found.rule, { attack: found.packets, users: matching, moved, ranges })) {
       const rule = { ...found.rule, ...change };
       if (!canExpress(rule)) continue;
-      const candidate = foundBy(rule, found.packets, matchedUsers);
-      const isMostKept = weightOf(candidate.packets) >= FIELD_SHARE_MIN * weightOf(found.packets);
-      if (isMostKept && gainOf(candidate, total) > gainOf(best, total)) best = candidate;
+      const candidate = foundBy(rule, found.packets, near);
+      const gain = gainOf(candidate) - cost;
+      if (weightOf(candidate.packets) < keptMin * weightOf(found.packets) || gain <= bestGain) continue;
+      best = candidate;
+      bestGain = gain;
     }
-    if (gainOf(best, total) - gainOf(found, total) < GAIN_MIN) break;
+    if (best === found) break;
     found = best;
-    matchedUsers = matchedUsers.filter(({ header }) => ruleMatches(best.rule, header));
+    near = near.near(best.rule);
   }
   return found;
 }
 
 /** The one that matches most of the attack, of those that match no users if one of them matches enough; null: none. */
-function bestOf<Each extends Found>(found: readonly Each[], least: number): Each | null {
+function bestOf<Each extends Found>(found: readonly Each[], least: number, tolerated: number): Each | null {
   if (found.length === 0) return null;
-  const pure = found.filter(({ packets, users }) => users <= USERS_MATCHED_MAX && weightOf(packets) >= least);
+  const pure = found.filter(({ packets, users }) => users <= tolerated && weightOf(packets) >= least);
   return (pure.length > 0 ? pure : found).reduce((a, b) => (weightOf(b.packets) > weightOf(a.packets) ? b : a));
 }
 
-function foundBy(rule: Rule, attack: readonly WeightedPacket[], users: readonly WeightedPacket[]): Found {
-  const packets = attack.filter(({ header }) => ruleMatches(rule, header));
-  return { rule, packets, users: weightMatched(rule, users) };
-}
-
-function gainOf({ packets, users }: Found, total: number): number {
-  return weightOf(packets) / (total || 1) - USERS_WEIGHT * users;
+/** @param users those of near() for the rule or a wider one, or all. */
+function foundBy(rule: Rule, attack: readonly WeightedPacket[], users: UsersAtRisk): Found {
+  return { rule, packets: attack.filter(({ header }) => ruleMatches(rule, header)), users: users.matched(rule) };
 }
 
 /** What users may send is matched only as far as the packets of the attack have something in common. */
 function isUsual({ vector }: Kind): boolean {
   return vector !== "mixed" && vectorRules(vector, 4).isWide;
-}
-
-function weightMatched(rule: Rule, packets: readonly WeightedPacket[]): number {
-  let sum = 0;
-  for (const { header, weight } of packets) if (ruleMatches(rule, header)) sum += weight;
-  return sum;
 }
 
 export function distinct(rules: readonly Rule[]): readonly Rule[] {

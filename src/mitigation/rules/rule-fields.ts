@@ -6,10 +6,13 @@ import {
   COMMON_PACKETS_MIN,
   COMMON_SLACK,
   HEAVY_PACKETS_MIN,
+  LEFT_OUT_COST,
   LEFT_OUT_PACKETS_MIN,
   LEFT_OUT_SHARE_MIN,
   LISTED_PORT_SHARE_MIN,
   LONE_PORT_SHARE_MIN,
+  RANGE_COST,
+  RANGE_SPARED_MIN,
   USERS_WEIGHT,
 } from "./rule-bounds.ts";
 import { type WeightedPacket, weightOf, weightsBy } from "./weighted-packet.ts";
@@ -25,40 +28,84 @@ const LENGTH_MAX = 0xffff;
 const FLAG_BITS = [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80];
 /** Flags that senders set by themselves: the others are of congestion and urgency. */
 const FLAGS_COMMON = 0x1f;
+/** Of the lengths of an attack, so many at either end are not its own. */
+const OUTERMOST_SHARE = 0.005;
 /** One FlowSpec component holds five values: all ports but two are three ranges. */
 const PORTS_LEFT_OUT_MAX = 2;
 /** A common range of lengths that is wider is not specific, bytes. */
 const LENGTH_WIDTH_MAX = 100;
 
-/**
- * Changes that narrow the rule, each to be tried; of those that are equally good the first is to be taken.
- * @param attack, users: packets that it matches.
- * @param moved fields that the attack has had other values in: as wide as users leave room for, or not at all.
- */
-export function fieldsFor(
-  rule: Rule,
-  attack: readonly WeightedPacket[],
-  users: readonly WeightedPacket[],
-  moved: ReadonlySet<NarrowField>,
-): Fields[] {
-  const fields: Fields[] = [];
+/** A change that narrows a rule, and what it costs beside what it misses of the attack. */
+export interface Narrowing {
+  readonly fields: Fields;
+  readonly cost: number;
+}
+
+/** None; the one that all of the attack is in; or, beside it, the one between lengths of users with most of the attack. */
+export type LengthRanges = "none" | "own" | "between users";
+
+/** What a rule is narrowed by. */
+export interface NarrowedBy {
+  /** Packets that the rule matches. */
+  readonly attack: readonly WeightedPacket[];
+  readonly users: readonly WeightedPacket[];
+  /** Fields that the attack has had other values in: as wide as users leave room for, or not at all. */
+  readonly moved: ReadonlySet<NarrowField>;
+  readonly ranges: LengthRanges;
+}
+
+/** Changes that narrow the rule, each to be tried; of those that are equally good the first is to be taken. */
+export function fieldsFor(rule: Rule, { attack, users, moved, ranges }: NarrowedBy): Narrowing[] {
+  const narrowings: Narrowing[] = [];
+  const add = (fields: Fields, cost = 0) => narrowings.push({ fields, cost });
   // To which port an amplifier answers is the attacker's choice alone, while what it answers is the amplifier's, too.
   const isReflected = rule.protocol === IP_PROTOCOL.udp && rule.sourcePorts.length > 0;
-  if (isReflected && rule.packetLength === null) {
-    if (moved.has("packetLength")) fields.push(...lengthFields(attack, users, true));
-    else if (attack.length >= COMMON_PACKETS_MIN) fields.push(commonLength(rule, attack, COMMON_SLACK));
+  const hasLength = rule.packetLength !== null;
+  const isLengthMoved = moved.has("packetLength");
+  const between = hasLength || ranges !== "between users" ? [] : lengthFields(attack, users, isLengthMoved);
+  if (isReflected && !hasLength) {
+    if (isLengthMoved) for (const range of between) add(range);
+    else if (attack.length >= COMMON_PACKETS_MIN) add(commonLength(rule, attack, COMMON_SLACK));
   }
   for (const end of ENDS) {
     if (rule[`${end}Ports`].length > 0) continue;
     const listed = moved.has(`${end}Ports`) ? [] : portsOf(end, attack, users);
-    if (listed.length > 0) fields.push({ [`${end}Ports`]: listed });
+    if (listed.length > 0) add({ [`${end}Ports`]: listed });
     const others = portsExceptOf(end, users);
-    if (others !== null) fields.push({ [`${end}Ports`]: others });
+    if (others !== null) add({ [`${end}Ports`]: others }, LEFT_OUT_COST);
   }
-  if (rule.protocol === IP_PROTOCOL.tcp) fields.push(...flagFields(rule.tcpFlags, attack));
-  if (rule.packetLength === null) fields.push(...lengthFields(attack, users, moved.has("packetLength")));
-  if (rule.fragment === null) fields.push({ fragment: true }, { fragment: false });
-  return fields;
+  if (rule.protocol === IP_PROTOCOL.tcp) for (const fields of flagFields(rule.tcpFlags, attack)) add(fields);
+  if (!hasLength && !isLengthMoved) {
+    for (const fields of exactLength(attack)) add(fields);
+    if (ranges !== "none") for (const range of ownRange(attack)) add(range, RANGE_COST);
+  }
+  for (const range of between) if (sparedBy(range, users) >= RANGE_SPARED_MIN) add(range, RANGE_COST);
+  if (rule.fragment === null) for (const fragment of [true, false]) add({ fragment });
+  return narrowings;
+}
+
+/** The lengths of the attack, but for the outermost. */
+function ownRange(attack: readonly WeightedPacket[]): Fields[] {
+  const lengths = attack.map(({ header }) => header.packetBytes).sort((a, b) => a - b);
+  const outermost = Math.floor(OUTERMOST_SHARE * lengths.length);
+  const [min, max] = [lengths[outermost] ?? 0, lengths[lengths.length - 1 - outermost] ?? 0];
+  return min === 0 || lengths.length < COMMON_PACKETS_MIN ? [] : [{ packetLength: { min, max } }];
+}
+
+/** The length that most packets have. */
+function exactLength(packets: readonly WeightedPacket[]): Fields[] {
+  const [heaviest] = [...weightsBy(packets, ({ packetBytes }) => packetBytes || null)].sort(([, a], [, b]) => b - a);
+  if (heaviest === undefined) return [];
+  const [length] = heaviest;
+  const count = packets.filter(({ header }) => header.packetBytes === length).length;
+  return count < HEAVY_PACKETS_MIN ? [] : [{ packetLength: { min: length, max: length } }];
+}
+
+/** How many packets of users the range leaves out. */
+function sparedBy({ packetLength }: Fields, users: readonly WeightedPacket[]): number {
+  if (packetLength == null) return 0;
+  const { min, max } = packetLength;
+  return users.filter(({ header: { packetBytes } }) => packetBytes < min || packetBytes > max).length;
 }
 
 /** Fields in which all packets but a share of `slack` agree, but those of `moved`. None if there are few packets. */

@@ -5,6 +5,7 @@
 import type { SampledPacket } from "../../detection/attack/sample.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
+import { NOTHING_KNOWN, type Separability } from "../separability.ts";
 import { type SeparatedTraffic, separated } from "./attack-packets.ts";
 import { matchesOnlyDestination, RULES_MAX, type Rule, type RuleAction, ruleMatches, wideRule } from "./rule.ts";
 import {
@@ -12,16 +13,19 @@ import {
   BETTER_MIN,
   COMMON_SLACK,
   LEFT_SHARE_MAX,
+  MIXED_BETTER_MIN,
   MIXED_SLACK,
+  MIXED_USERS_WEIGHT,
   PART_SHARE_MIN,
-  PROFILE_PACKETS_MIN,
-  SEPARABLE_USERS_MAX,
   USERS_KEPT_MAX,
   WORTH_OF_USERS,
 } from "./rule-bounds.ts";
 import { type CanExpress, coverOf, distinct } from "./rule-cover.ts";
+import { separabilityFor } from "./rule-separability.ts";
 import { sourcesInCommon } from "./rule-sources.ts";
 import type { SeenTraffic } from "./seen-traffic.ts";
+import { mostLeft } from "./unusual-packets.ts";
+import { matchedBy, UsersAtRisk } from "./users-at-risk.ts";
 import { type WeightedPacket, weightOf, weightsBy } from "./weighted-packet.ts";
 
 export interface Evidence extends SeenTraffic {
@@ -41,8 +45,9 @@ export interface GeneratedRules {
   readonly rules: readonly Rule[];
   /** No rule narrower than all traffic of the prefix matches the attack. */
   readonly matchesAll: boolean;
-  /** False: the rules match legitimate traffic too, since nothing distinguishes the attack from it. */
-  readonly isSeparable: boolean;
+  readonly separability: Separability;
+  /** The share of all traffic that the rules match, in the unit of the threshold. */
+  readonly matchedShare: number;
 }
 
 /** The share of the traffic that is probably of users if their usual rate is not known. */
@@ -60,13 +65,15 @@ export function rulesFor(evidence: Evidence, policy: FlowspecPolicy, present: re
 function generate(evidence: Evidence, policy: FlowspecPolicy, before: readonly Rule[]): GeneratedRules {
   const traffic = separated(evidence);
   const present = before.filter((rule) => !matchesOnlyDestination(rule));
-  const rules = keptOrFound(evidence, traffic, policy, present, () => true);
-  if (rules.length > 0) return narrowRules(rules, traffic);
-  // All packets are like those before the attack: any rule would match users alone.
-  if (evidence.profile !== null) return { rules: [], matchesAll: false, isSeparable: false };
-  if (present.length > 0) return narrowRules(present, traffic);
-  const wide = protocolRules(evidence, traffic, policy.action);
-  return { rules: wide, matchesAll: wide.some(matchesOnlyDestination), isSeparable: false };
+  const found = keptOrFound(evidence, traffic, policy, present, () => true);
+  // Nothing narrower than a protocol has enough of the attack.
+  const rules = found.length > 0 ? found : present.length > 0 ? present : protocolRules(evidence, traffic, policy.action);
+  return {
+    rules,
+    matchesAll: rules.some(matchesOnlyDestination),
+    separability: traffic.all.length === 0 ? NOTHING_KNOWN : separabilityFor(rules, traffic, evidence),
+    matchedShare: matchedBy(rules, traffic.all),
+  };
 }
 
 /** The present rules if they are good enough, else those found. Empty: nothing distinguishes the attack. */
@@ -77,66 +84,67 @@ export function keptOrFound(
   present: readonly Rule[],
   canExpress: CanExpress,
 ): readonly Rule[] {
-  if (present.length > 0 && isGood(present, traffic)) return present;
-  const rules = foundRules(evidence, traffic, policy, present, canExpress);
-  const isKept = rules.length > 0 && present.length > 0 && !isBetter(rules, present, traffic);
+  const users = new UsersAtRisk(traffic.users);
+  if (present.length > 0 && isGood(present, traffic.attack, users)) return present;
+  const rules = foundRules(evidence, traffic, { policy, users, present, canExpress });
+  const isKept = rules.length > 0 && present.length > 0 && !isBetter(rules, present, traffic.attack, users);
   return isKept ? present : rules;
 }
 
+interface Search {
+  readonly policy: FlowspecPolicy;
+  readonly users: UsersAtRisk;
+  readonly present: readonly Rule[];
+  readonly canExpress: CanExpress;
+}
+
 /** Rules that are narrower than a protocol, those in force first. Empty: nothing distinguishes the attack. */
-function foundRules(
-  { prefix, timesThreshold, profile }: Evidence,
-  traffic: SeparatedTraffic,
-  policy: FlowspecPolicy,
-  present: readonly Rule[],
-  canExpress: CanExpress,
-): readonly Rule[] {
-  const { attack, users } = traffic;
+function foundRules(evidence: Evidence, traffic: SeparatedTraffic, search: Search): readonly Rule[] {
+  const { prefix, timesThreshold, profile } = evidence;
+  const { policy, users, present, canExpress } = search;
+  const { all, attack } = traffic;
   if (weightOf(attack) < ATTACK_SHARE_MIN) return [];
-  const threshold = 1 / timesThreshold;
   const request = {
     prefix,
     action: policy.action,
+    all,
     attack,
     users,
-    usersShare: traffic.usersShare ?? Math.min(USERS_SHARE_MAX, threshold),
-    // Without a profile, the packets of an unusual class are all taken for the attack.
-    spare: profile === null ? 0 : threshold,
-    spareConnections: profile === null || profile.packets.length < PROFILE_PACKETS_MIN ? threshold : 0,
+    usersShare: traffic.usersShare ?? Math.min(USERS_SHARE_MAX, 1 / timesThreshold),
+    mostLeft: mostLeft(evidence),
     slack: profile === null ? MIXED_SLACK : COMMON_SLACK,
     canExpress,
   };
   const extended = coverOf({ ...request, present });
   const isFull = extended.rules.length >= RULES_MAX && extended.left > LEFT_SHARE_MAX && present.length > 0;
   const { rules } = isFull ? coverOf({ ...request, present: [] }) : extended;
-  return (policy.sourceAnchored ? anchoredToSources(rules, traffic, policy, threshold) : null) ?? rules;
+  return (policy.sourceAnchored ? anchoredToSources(rules, traffic, policy, 1 / timesThreshold) : null) ?? rules;
 }
 
-function narrowRules(rules: readonly Rule[], { users }: SeparatedTraffic): GeneratedRules {
-  return { rules, matchesAll: false, isSeparable: matchedWeight(rules, users) <= SEPARABLE_USERS_MAX };
-}
-
-/** Chance alone makes no other rules; further rules beside those in force are made for a smaller part. */
-function isBetter(rules: readonly Rule[], present: readonly Rule[], traffic: SeparatedTraffic): boolean {
-  const isExtension = present.every((rule) => rules.includes(rule));
-  const least = isExtension ? PART_SHARE_MIN : BETTER_MIN;
-  return worthOf(rules, traffic) >= worthOf(present, traffic) + least;
+/**
+ * Chance alone makes no other rules; further rules beside those in force are made for a smaller part. Where rules match
+ * users anyway, what they match of them varies with the sample.
+ */
+function isBetter(
+  rules: readonly Rule[],
+  present: readonly Rule[],
+  attack: readonly WeightedPacket[],
+  users: UsersAtRisk,
+): boolean {
+  const [of, ofPresent] = [rules, present].map((each) => matchedBy(each, users.packets)) as [number, number];
+  const isMixed = Math.min(of, ofPresent) > Math.max(USERS_KEPT_MAX, users.tolerated);
+  const weight = isMixed ? MIXED_USERS_WEIGHT : WORTH_OF_USERS;
+  const share = (each: readonly Rule[]) => matchedBy(each, attack) / (weightOf(attack) || 1);
+  const gain = share(rules) - share(present) - weight * (of - ofPresent);
+  if (isMixed) return gain >= MIXED_BETTER_MIN;
+  return gain >= (present.every((rule) => rules.includes(rule)) ? PART_SHARE_MIN : BETTER_MIN);
 }
 
 /** While an attack pauses, its rules stay. */
-function isGood(rules: readonly Rule[], { attack, users }: SeparatedTraffic): boolean {
-  const missed = weightOf(attack) - matchedWeight(rules, attack);
+function isGood(rules: readonly Rule[], attack: readonly WeightedPacket[], users: UsersAtRisk): boolean {
+  const missed = weightOf(attack) - matchedBy(rules, attack);
   const isEnough = missed <= LEFT_SHARE_MAX * weightOf(attack) || weightOf(attack) < ATTACK_SHARE_MIN;
-  return isEnough && matchedWeight(rules, users) <= USERS_KEPT_MAX;
-}
-
-/** What rules match of the attack, less what they match of users. */
-function worthOf(rules: readonly Rule[], { attack, users }: SeparatedTraffic): number {
-  return matchedWeight(rules, attack) / (weightOf(attack) || 1) - WORTH_OF_USERS * matchedWeight(rules, users);
-}
-
-function matchedWeight(rules: readonly Rule[], packets: readonly WeightedPacket[]): number {
-  return weightOf(packets.filter(({ header }) => rules.some((rule) => ruleMatches(rule, header))));
+  return isEnough && matchedBy(rules, users.packets) <= Math.max(USERS_KEPT_MAX, users.tolerated);
 }
 
 /** The rules for those sources that send most of what they match; null: the sources are not concentrated. */

@@ -3,7 +3,7 @@
  * attack and users matched as all rules. Pure.
  */
 import type { Prefix } from "../../net/prefix.ts";
-import type { ObservedAttack } from "../plan.ts";
+import type { ObservedAttack } from "../circumstances.ts";
 import { separated } from "./attack-packets.ts";
 import { evidenceOf } from "./attack-rules.ts";
 import { matchText, type Rule, ruleMatches } from "./rule.ts";

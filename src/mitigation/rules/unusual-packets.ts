@@ -1,105 +1,97 @@
 /**
- * Separates the packets of an attack from those of users where the host's traffic before the attack is not known: by the
- * classes of packets that users of any host send, and by what is frequent in them. Pure.
+ * Tells the packets of an attack from those of users where nothing is known of the host from before: packets that no user
+ * sends, the kinds that the classification names, and then what is most unusual, until what is left is below the threshold,
+ * as users were before the attack. Pure.
  */
 import { vectorOf } from "../../detection/attack/classifier.ts";
-import {
-  classOf,
-  classShares,
-  isOrdinaryClass,
-  ordinaryPackets,
-  unusualClasses,
-} from "../../detection/attack/ordinary-traffic.ts";
-import { reflectedPort } from "../../detection/attack/vector.ts";
-import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
+import { classOf, ordinaryPackets, timesOrdinary } from "../../detection/attack/ordinary-traffic.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
+import { bulkOf } from "./attack-bulk.ts";
+import { isNeverOfUsers } from "./never-of-users.ts";
+import { withRandomFlags } from "./random-flags.ts";
 import { PROFILE_PACKETS_MIN } from "./rule-bounds.ts";
 import type { SeenTraffic } from "./seen-traffic.ts";
-import { scaled, type WeightedPacket, weightOf, weightsBy } from "./weighted-packet.ts";
+import type { UsersTraffic } from "./users-at-risk.ts";
+import { scaled, type WeightedPacket, weightOf } from "./weighted-packet.ts";
 
-/** Packets are of the attack if their class has more of the traffic than in the traffic of hosts in general. */
+/** Users may have been just below the threshold; an attack is over before what is left is just below it. */
+const CALM_PART = 0.9;
+/** The weight of common services beside users that are seen, some and few. */
+const SERVICES_SHARE = { some: 0.3, few: 0.7 } as const;
+/** A smaller part of the traffic is not one by which an attack is named. */
+const NAMED_SHARE_MIN = 0.1;
+
+/** The share of all traffic that may be left: users were below the threshold before. */
+export function mostLeft({ timesThreshold }: Pick<SeenTraffic, "timesThreshold">): number {
+  return CALM_PART / timesThreshold;
+}
+
+/** @param before packets that are taken for the attack already: of these kinds alone there may be enough. */
 export function unusualPackets(
   all: readonly WeightedPacket[],
-  { classification, direction, packets, timesThreshold }: SeenTraffic,
-): { readonly attack: readonly WeightedPacket[]; readonly users: readonly WeightedPacket[] } {
-  const attacking = unusualClasses(classShares(packets), timesThreshold);
-  const parts = new Set<string | null>(classification?.parts.map(({ type }) => type));
-  const isAttack =
-    attacking.size > 0
-      ? withCommonTarget(all, concentrated(all, attacking, timesThreshold))
-      : ({ header }: WeightedPacket) => parts.has(vectorOf(header));
-  const attack = all.filter(isAttack);
-  const others = all.filter((packet) => !isAttack(packet));
-  // Other packets are of users; a few of them show few of the host's services.
-  const shown = others.length >= PROFILE_PACKETS_MIN ? 0.7 : others.length > 0 ? 0.3 : 0;
-  // What is known of services is of what they receive.
-  const known = direction === "incoming" ? servicesLike(all, 1 - shown) : [];
-  const users = [...scaled(others, shown), ...known];
-  return { attack, users };
-}
-
-/** Lengths with less than this part of the packets of the most frequent length are of users: at first most lengths. */
-const FAR_BELOW = [0.6, 0.25] as const;
-/** The share of a class that its frequent lengths have, if the attack has a few lengths. */
-const CONCENTRATED_SHARE = 0.6;
-/** The part of the threshold that users reached before the attack at most: if no more is left, the attack is stopped. */
-const USERS_OF_THRESHOLD = 0.8;
-
-type IsAttack = (packet: WeightedPacket) => boolean;
-
-/** The packets of these classes; of a class that users send too, those of few frequent lengths if that is enough. */
-function concentrated(all: readonly WeightedPacket[], classes: ReadonlySet<string>, timesThreshold: number): IsAttack {
-  const byClass = Map.groupBy(all, ({ header }) => classOf(header));
-  let isAttack: IsAttack = ({ header }) => classes.has(classOf(header));
-  for (const farBelow of FAR_BELOW) {
-    const lengths = new Map([...byClass].map(([name, packets]) => [name, frequentLengths(packets, farBelow)]));
-    isAttack = ({ header }) => {
-      const name = classOf(header);
-      const frequent = areLengthsOfUsers(name, header) ? lengths.get(name) : null;
-      return classes.has(name) && (frequent?.has(header.packetBytes) ?? true);
-    };
-    const left = weightOf(all.filter((packet) => !isAttack(packet)));
-    if (left <= USERS_OF_THRESHOLD / timesThreshold) break;
+  seen: SeenTraffic,
+  before: readonly WeightedPacket[],
+): readonly WeightedPacket[] {
+  const attack = new Set(before);
+  const most = mostLeft(seen);
+  const isOver = () => weightOf(all) - weightOf([...attack]) > most;
+  const take = (packets: readonly WeightedPacket[]) => {
+    const bulk = bulkOf(packets, most);
+    for (const packet of bulk.length > 0 ? bulk : packets) attack.add(packet);
+  };
+  if (before.length > 0 && !isOver()) return before;
+  if (seen.direction === "incoming") {
+    const never = all.filter(({ header }) => isNeverOfUsers(header));
+    for (const packet of [...never, ...withRandomFlags(all, never)]) attack.add(packet);
   }
-  return isAttack;
-}
-
-/** Packets of an amplifier's port, and fragments, are of the attack whatever their lengths are. */
-function areLengthsOfUsers(name: string, header: PacketHeader): boolean {
-  const vector = vectorOf(header);
-  return isOrdinaryClass(name) && header.fragment === null && (vector === null || reflectedPort(vector) === null);
-}
-
-/** null: the lengths are many. */
-function frequentLengths(packets: readonly WeightedPacket[], farBelow: number): ReadonlySet<number> | null {
-  const weights = weightsBy(packets, ({ packetBytes }) => packetBytes);
-  const heaviest = Math.max(...weights.values());
-  const frequent = [...weights].filter(([, weight]) => weight >= farBelow * heaviest);
-  const share = frequent.reduce((sum, [, weight]) => sum + weight, 0) / weightOf(packets);
-  return share >= CONCENTRATED_SHARE ? new Set(frequent.map(([length]) => length)) : null;
-}
-
-/** The share of an attack's UDP packets to one port from which all UDP packets to it are of the attack. */
-const COMMON_TARGET_SHARE = 0.3;
-const QUIC_PORT = 443;
-
-/** Reflectors answer to the ports from which the forged requests came, whatever service they answer from. */
-function withCommonTarget(all: readonly WeightedPacket[], isAttack: IsAttack): IsAttack {
-  const udp = all.filter((packet) => packet.header.protocol === IP_PROTOCOL.udp && isAttack(packet));
-  const total = weightOf(udp);
-  const targets = new Set<number | undefined>();
-  for (const [port, weight] of weightsBy(udp, ({ ports }) => ports?.destination ?? null)) {
-    if (port !== QUIC_PORT && weight >= COMMON_TARGET_SHARE * total) targets.add(port);
+  const parts = new Set<string | null>(seen.classification?.parts.map(({ type }) => type));
+  const isNamed = ({ packets, times }: Group) => {
+    const [first] = packets;
+    const isLarge = times > 1 && weightOf(packets) >= NAMED_SHARE_MIN;
+    return first !== undefined && isLarge && parts.has(vectorOf(first.header));
+  };
+  if (before.length === 0) for (const { packets } of groupsOf(all, attack).filter(isNamed)) take(packets);
+  // One after the other: without the most unusual class, the others have a larger share of the rest.
+  while (isOver()) {
+    const [group] = groupsOf(all, attack).sort((a, b) => b.times - a.times);
+    if (group === undefined) break;
+    take(group.packets);
   }
-  return (packet: WeightedPacket) =>
-    isAttack(packet) || (packet.header.protocol === IP_PROTOCOL.udp && targets.has(packet.header.ports?.destination));
+  return all.filter((packet) => attack.has(packet));
+}
+
+/** What users send: the packets that are not of the attack, and common services. */
+export function usersAmong(
+  others: readonly WeightedPacket[],
+  all: readonly WeightedPacket[],
+  isIncoming: boolean,
+): UsersTraffic {
+  const share = others.length >= PROFILE_PACKETS_MIN ? SERVICES_SHARE.some : SERVICES_SHARE.few;
+  // Common services are known by what they receive.
+  const assumed = isIncoming ? servicesLike(all, others.length === 0 ? 1 : share) : [];
+  return { seen: scaled(others, 1 - weightOf(assumed)), assumed };
+}
+
+interface Group {
+  readonly packets: readonly WeightedPacket[];
+  /** How much more it has than users send. */
+  readonly times: number;
+}
+
+/** The packets that are not taken for the attack yet, by class. */
+function groupsOf(all: readonly WeightedPacket[], attack: ReadonlySet<WeightedPacket>): Group[] {
+  const left = all.filter((packet) => !attack.has(packet));
+  const total = weightOf(left) || 1;
+  return [...Map.groupBy(left, ({ header }) => classOf(header))].map(([name, packets]) => {
+    return { packets, times: timesOrdinary(name, weightOf(packets) / total, packets.length) };
+  });
 }
 
 /** Packets of common services, which a profile may not show. */
 export function servicesLike([first]: readonly WeightedPacket[], share: number): WeightedPacket[] {
   if (first === undefined) return [];
   return scaled(
-    ordinaryPackets(first.header).map((header) => ({ header, weight: 1 })),
+    ordinaryPackets(first.header).map((header: PacketHeader) => ({ header, weight: 1 })),
     share,
   );
 }

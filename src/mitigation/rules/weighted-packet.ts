@@ -31,3 +31,15 @@ export function weightsBy<K>(
   }
   return weights;
 }
+
+/** The value with the most weight; null: no packet has one. */
+export function heaviestOf(
+  packets: readonly WeightedPacket[],
+  keyOf: (header: PacketHeader) => number | null,
+): { readonly value: number; readonly weight: number } | null {
+  let heaviest: { value: number; weight: number } | null = null;
+  for (const [value, weight] of weightsBy(packets, keyOf)) {
+    if (heaviest === null || weight > heaviest.weight) heaviest = { value, weight };
+  }
+  return heaviest;
+}

@@ -1,0 +1,92 @@
+/** The configuration and the situation that a ban is planned in, as values. */
+import type { GroupMitigation } from "../config/sections/mitigation.ts";
+import type { Attack } from "../detection/attack/attack.ts";
+import type { SampledPacket } from "../detection/attack/sample.ts";
+import type { TrafficProfile } from "../detection/attack/traffic-profile.ts";
+import type { IpAddress } from "../net/address.ts";
+import type { Prefix } from "../net/prefix.ts";
+import type { Method } from "./escalation.ts";
+import type { FoundRules, NodeRules } from "./measure.ts";
+import type { Rule } from "./rules/rule.ts";
+import type { RungState } from "./rung-clock.ts";
+
+/** The configuration for one prefix. */
+export interface BanTerms extends GroupMitigation {
+  readonly group: string;
+}
+
+/** An attack with the packets that its metrics count, of the attack and of users. */
+export interface ObservedAttack {
+  readonly attack: Attack;
+  readonly packets: readonly SampledPacket[];
+  /** What the host received before; null: not known. */
+  readonly profile: TrafficProfile | null;
+}
+
+/**
+ * Makes the rules that match the attacks on a prefix; without an attack, all of its traffic. `present`: the rules in
+ * force, which are returned if they are good enough.
+ */
+export type RuleMaker = (
+  prefix: Prefix,
+  attacks: readonly ObservedAttack[],
+  flowspec: BanTerms["flowspec"],
+  present: readonly Rule[],
+) => FoundRules;
+
+/**
+ * What changed since the rules were made: nothing (`same`), packets of the same kind of attack (`newer`), or the attack
+ * was classified again from enough packets (`reclassified`).
+ */
+export type Evidence = "same" | "newer" | "reclassified";
+
+export interface Circumstances {
+  /** The attacks that keep the ban in force. */
+  readonly attacks: readonly Attack[];
+  /** Why neighbors do not have the current routes; null: they have them, or it is not known. */
+  readonly refusal: string | null;
+  /** Whether a method that was refused, and replaced by the fallback, may be tried again. */
+  readonly isTakenAgain: (method: Method) => boolean;
+  readonly evidence: Evidence;
+  /** What the ban's rung has come to. */
+  readonly rung: RungState;
+  readonly packetsOf: (attack: Attack) => readonly SampledPacket[];
+  readonly profileOf: (attack: Attack) => TrafficProfile | null;
+  readonly makeRules: RuleMaker;
+  /** null: no nodes are configured. */
+  readonly divertTo: (request: DivertRequest) => NodeTarget | null;
+  /** The rules for nodes that do not support all rules of a diverted ban; `present` itself if nothing changes. */
+  readonly nodeRules: (request: NodeRulesRequest) => readonly NodeRules[];
+  /** How long rules wait for the first classification of an attack. */
+  readonly evidenceWaitMs: number;
+}
+
+export interface DivertRequest {
+  readonly prefix: Prefix;
+  /** The hostgroup of the prefix. */
+  readonly group: string;
+  /** The node that receives the traffic already; null: none. */
+  readonly currentNode: string | null;
+  /** The rules for the traffic; empty: not known yet, or none. Not needed while the current node stays. */
+  readonly rules: () => readonly Rule[];
+}
+
+export interface NodeRulesRequest {
+  readonly prefix: Prefix;
+  readonly flowspec: BanTerms["flowspec"];
+  /** The rules for nodes that support all match fields. */
+  readonly rules: readonly Rule[];
+  readonly present: readonly NodeRules[];
+  /** The rules or the packets changed since the present ones were made. */
+  readonly isOutdated: boolean;
+  /** The classified attacks with packets. */
+  readonly observed: () => readonly ObservedAttack[];
+}
+
+/** Which of the configured scrub nodes to divert to. */
+export type NodeTarget =
+  | { readonly kind: "node"; readonly name: string; readonly nextHop: IpAddress }
+  /** No node accepts traffic of this hostgroup and family. */
+  | { readonly kind: "none" }
+  /** All nodes that accept such traffic are lost. */
+  | { readonly kind: "lost"; readonly instead: "withdraw" | "blackhole" | "flowspec" };

@@ -1,0 +1,93 @@
+/**
+ * The FlowSpec rules of a ban as it is planned: made once the attack is classified, or of the counters after a short wait,
+ * and kept while they are good enough. Pure.
+ */
+import { type Attack, isActive } from "../detection/attack/attack.ts";
+import type { Classification } from "../detection/attack/classifier.ts";
+import type { Ban } from "./ban.ts";
+import type { BanTerms, Circumstances, ObservedAttack } from "./circumstances.ts";
+import { type FlowspecMeasure, hasLooked, isSameRules, withAction } from "./measure.ts";
+
+/**
+ * Rules wait shortly for the first classification of the attack. They stay while they match the attack's packets and
+ * no users.
+ */
+export function rulesOf(
+  { prefix, measure }: Pick<Ban, "prefix" | "measure">,
+  terms: BanTerms,
+  circumstances: Circumstances,
+  wallMs: number,
+): FlowspecMeasure {
+  const { attacks, evidence, makeRules, evidenceWaitMs } = circumstances;
+  const { flowspec } = terms;
+  const localPref = localPrefOf(terms);
+  const known = measure.kind === "divert" || measure.kind === "scrub" ? measure.rules : measure;
+  const present = known.kind === "flowspec" && hasLooked(known) ? known : null;
+  if (present?.basis === basisOf(terms, attacks.filter(isClassified)) && evidence === "same") return present;
+  const seen = observedOf(circumstances);
+  // The attack ended before the ban, or a starting service has no packets yet: the match stays.
+  if (present !== null && seen.length === 0) return withAction(present, flowspec.action, localPref);
+  const basis = basisOf(
+    terms,
+    seen.map(({ attack }) => attack),
+  );
+  if (present?.basis === basis && evidence === "same") return present;
+  const isEarly = attacks.some((attack) => isActive(attack) && isRecent(attack, evidenceWaitMs, wallMs));
+  if (seen.length === 0 && isEarly) return { kind: "flowspec", rules: [], matchesAll: false, localPref, basis };
+  const attacksSeen = seen.length > 0 ? seen : attacks.map((attack) => ({ attack, packets: [], profile: null }));
+  const kept = present === null || present.matchesAll ? null : withAction(present, flowspec.action, localPref);
+  const made = makeRules(prefix, attacksSeen, flowspec, kept?.rules ?? []);
+  // Rules do not widen to all traffic of the victim.
+  if (kept !== null && kept.rules.length > 0 && made.matchesAll) return { ...kept, basis };
+  if (present !== null && isSameRules(present, made) && present.basis === basis) return present;
+  return { kind: "flowspec", ...made, localPref, basis };
+}
+
+function isClassified({ classification }: Attack): boolean {
+  return classification !== null;
+}
+
+/** The classified attacks with packets. */
+export function observedOf({ attacks, packetsOf, profileOf }: Circumstances): readonly ObservedAttack[] {
+  return attacks
+    .filter(isClassified)
+    .map((attack) => ({ attack, packets: packetsOf(attack), profile: profileOf(attack) }))
+    .filter(({ packets }) => packets.length > 0);
+}
+
+function localPrefOf({ blackhole }: BanTerms): number {
+  return blackhole?.localPref ?? 0;
+}
+
+/** Cached by terms: with thousands of bans, each is requested several times per second. */
+const TERMS_TEXTS = new WeakMap<BanTerms, string>();
+
+function basisOf(terms: BanTerms, attacks: readonly Attack[]): string {
+  let text = TERMS_TEXTS.get(terms);
+  if (text === undefined) {
+    text = JSON.stringify([terms.flowspec, localPrefOf(terms)]);
+    TERMS_TEXTS.set(terms, text);
+  }
+  const [first, ...others] = attacks;
+  if (first === undefined) return text;
+  return others.length === 0 ? `${text} ${kindOf(first)}` : [text, ...new Set(attacks.map(kindOf))].join(" ");
+}
+
+/** False when the clock was set back to before the start. */
+function isRecent({ startedAt }: Attack, forMs: number, wallMs: number): boolean {
+  return wallMs >= startedAt && wallMs - startedAt < forMs;
+}
+
+/** Cached by classification. */
+const KINDS = new WeakMap<Classification, string>();
+
+/** The part of a classification that rules depend on: a change of shares alone makes no new rules. */
+function kindOf({ direction, classification }: Attack): string {
+  if (classification === null) return direction;
+  let kind = KINDS.get(classification);
+  if (kind === undefined) {
+    kind = [classification.type, ...classification.parts.map(({ type }) => type).sort()].join("+");
+    KINDS.set(classification, kind);
+  }
+  return `${direction}+${kind}`;
+}

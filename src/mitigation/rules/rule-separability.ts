@@ -1,0 +1,69 @@
+/** Whether rules tell an attack from users, by what is known of these. Pure. */
+import type { IpAddress } from "../../net/address.ts";
+import { SEPARABLE_USERS_MAX, type Separability } from "../separability.ts";
+import type { SeparatedTraffic } from "./attack-packets.ts";
+import { isNeverOfUsers } from "./never-of-users.ts";
+import { type Rule, ruleMatches } from "./rule.ts";
+import { PROFILE_PACKETS_MIN } from "./rule-bounds.ts";
+import type { SeenTraffic } from "./seen-traffic.ts";
+import { UsersAtRisk } from "./users-at-risk.ts";
+import { type WeightedPacket, weightOf } from "./weighted-packet.ts";
+
+/** The share of the matched packets that must be such as no user sends, for all of them to be of the attack. */
+const NEVER_SHARE_MIN = 0.9;
+
+export function separabilityFor(rules: readonly Rule[], traffic: SeparatedTraffic, seen: SeenTraffic): Separability {
+  const users = new UsersAtRisk(traffic.users);
+  const usersAtRisk = Math.min(1, rules.reduce((sum, rule) => sum + users.matched(rule), 0));
+  const areSpared = usersAtRisk <= SEPARABLE_USERS_MAX;
+  const matched = traffic.all.filter(({ header }) => rules.some((rule) => ruleMatches(rule, header)));
+  if (areSpared && seen.direction === "incoming" && shareNever(matched) >= NEVER_SHARE_MIN)
+    return { verdict: "yes", usersAtRisk, estimatedBy: "protocol" };
+  if (seen.profile !== null && seen.profile.packets.length >= PROFILE_PACKETS_MIN)
+    return { verdict: areSpared ? "yes" : "no", usersAtRisk, estimatedBy: "profile" };
+  const mild = shareOfMildSources(matched);
+  const ofServices = rules.some((rule) => isAtService(rule, users)) ? OF_SERVICE_SHARE : 0;
+  const atRisk = Math.max(usersAtRisk, mild, ofServices);
+  const isKnown = traffic.users.seen.length >= PROFILE_PACKETS_MIN || mild > 0;
+  return { verdict: atRisk > SEPARABLE_USERS_MAX && isKnown ? "no" : "unknown", usersAtRisk: atRisk, estimatedBy: "sample" };
+}
+
+function shareNever(matched: readonly WeightedPacket[]): number {
+  return weightOf(matched.filter(({ header }) => isNeverOfUsers(header))) / (weightOf(matched) || 1);
+}
+
+/** Ports of well-known services: users of a host that is attacked there probably send to them, too (IANA). */
+const SERVICE_PORTS: ReadonlySet<number> = new Set([
+  ...[22, 25, 53, 80, 110, 123, 143, 443, 465, 500, 587, 853, 993, 995, 1194, 3389, 3478, 4500, 5060, 5061, 8080, 8443],
+  ...[25565, 27015, 30120, 51820],
+]);
+/** What users of a service send to its port, if nothing else is known. */
+const OF_SERVICE_SHARE = 0.3;
+const NEIGHBORS_MIN = 8;
+
+/** Whether the rule is about the port of a service of which too few other packets are seen. */
+function isAtService(rule: Rule, users: UsersAtRisk): boolean {
+  const ports = rule.destinationPorts.filter(({ from, to }) => from === to);
+  if (ports.length === 0 || !ports.some(({ from }) => SERVICE_PORTS.has(from))) return false;
+  return users.near(rule).seenCount < NEIGHBORS_MIN;
+}
+
+/** So many times the packets of a source in the middle make one a heavy source. */
+const HEAVY_TIMES = 8;
+const HEAVY_SHARE_MIN = 0.5;
+const MILD_SOURCES_MIN = 8;
+
+/**
+ * Where a few sources send most of what is matched and many send a little, the many are probably users who send the same:
+ * their share. 0: the sources are alike, as those of a flood with forged sources are.
+ */
+function shareOfMildSources(matched: readonly WeightedPacket[]): number {
+  const counts = new Map<IpAddress, number>();
+  for (const { header } of matched) counts.set(header.source, (counts.get(header.source) ?? 0) + 1);
+  const sorted = [...counts.values()].sort((a, b) => a - b);
+  const middle = sorted[Math.floor(sorted.length / 2)] ?? 0;
+  const mild = sorted.filter((count) => count < HEAVY_TIMES * middle);
+  const share = mild.reduce((sum, count) => sum + count, 0) / (matched.length || 1);
+  const isMixed = mild.length < sorted.length && mild.length >= MILD_SOURCES_MIN && share <= 1 - HEAVY_SHARE_MIN;
+  return isMixed ? share : 0;
+}

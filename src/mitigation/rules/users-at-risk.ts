@@ -1,0 +1,102 @@
+/** How much of the users' packets a rule matches, estimated from a sample of them. Pure. */
+import { type Rule, ruleMatches } from "./rule.ts";
+import { USERS_MATCHED_MAX } from "./rule-bounds.ts";
+import { type WeightedPacket, weightOf } from "./weighted-packet.ts";
+
+/** What users send; the weights of both add up to 1. */
+export interface UsersTraffic {
+  /** Packets that were seen. */
+  readonly seen: readonly WeightedPacket[];
+  /** Packets of common services, which the seen ones may not show. */
+  readonly assumed: readonly WeightedPacket[];
+}
+
+/** Longer packets are rare, bytes. */
+const LENGTH_USUAL_MAX = 1500;
+/** Of few packets seen one alone may be chance, up to this share. */
+const TOLERATED_MAX = 0.01;
+const CHANCE_PACKETS = 1.2;
+
+export class UsersAtRisk {
+  readonly #traffic: UsersTraffic;
+  /** The share that a rule may match and still counts as sparing users. */
+  readonly tolerated: number;
+
+  constructor(traffic: UsersTraffic) {
+    this.#traffic = traffic;
+    const seen = Math.max(1, traffic.seen.length);
+    this.tolerated = Math.max(USERS_MATCHED_MAX, Math.min(TOLERATED_MAX, CHANCE_PACKETS / seen));
+  }
+
+  get packets(): readonly WeightedPacket[] {
+    return [...this.#traffic.seen, ...this.#traffic.assumed];
+  }
+
+  get seenCount(): number {
+    return this.#traffic.seen.length;
+  }
+
+  /** Those that match but for the length, among which the rule may be narrowed further. */
+  near(rule: Rule): UsersAtRisk {
+    const wide = { ...rule, packetLength: null };
+    const isNear = ({ header }: WeightedPacket) => ruleMatches(wide, header);
+    const { seen, assumed } = this.#traffic;
+    return new UsersAtRisk({ seen: seen.filter(isNear), assumed: assumed.filter(isNear) });
+  }
+
+  /** The share matched at most. */
+  matched(rule: Rule): number {
+    const { seen, assumed } = this.#traffic;
+    const { packetLength } = rule;
+    if (packetLength === null) return weightMatched(rule, seen) + weightMatched(rule, assumed);
+    const wide = { ...rule, packetLength: null };
+    const isNear = ({ header }: WeightedPacket) => ruleMatches(wide, header);
+    return inRange(seen.filter(isNear), packetLength) + inSpan(assumed.filter(isNear), packetLength);
+  }
+}
+
+interface Range {
+  readonly min: number;
+  readonly max: number;
+}
+
+/**
+ * The share in a range of lengths. Where none of a sample is in it, there may be some nevertheless: each gap between two of
+ * n lengths has a share of 1 / (n + 1) on average (Pyke, "Spacings", 1965), and the range a part of it.
+ */
+function inRange(packets: readonly WeightedPacket[], { min, max }: Range): number {
+  let [matched, below, above] = [0, 0, Math.max(max, LENGTH_USUAL_MAX) + 1];
+  for (const { header, weight } of packets) {
+    const { packetBytes } = header;
+    if (packetBytes < min) below = Math.max(below, packetBytes);
+    else if (packetBytes > max) above = Math.min(above, packetBytes);
+    else matched += weight;
+  }
+  const gap = Math.max(1, above - below - 1);
+  const expected = (weightOf(packets) / (packets.length + 1)) * Math.min(1, (max - min + 1) / gap);
+  return Math.max(matched, expected);
+}
+
+/** Assumed lengths are some of those between them. */
+function inSpan(packets: readonly WeightedPacket[], { min, max }: Range): number {
+  let [least, most] = [Number.POSITIVE_INFINITY, 0];
+  for (const { header } of packets) {
+    least = Math.min(least, header.packetBytes);
+    most = Math.max(most, header.packetBytes);
+  }
+  const overlap = Math.min(max, most) - Math.max(min, least) + 1;
+  return packets.length === 0 || overlap <= 0 ? 0 : (weightOf(packets) * overlap) / (most - least + 1);
+}
+
+export function weightMatched(rule: Rule, packets: readonly WeightedPacket[]): number {
+  let sum = 0;
+  for (const { header, weight } of packets) if (ruleMatches(rule, header)) sum += weight;
+  return sum;
+}
+
+/** By any of the rules. */
+export function matchedBy(rules: readonly Rule[], packets: readonly WeightedPacket[]): number {
+  let sum = 0;
+  for (const { header, weight } of packets) if (rules.some((rule) => ruleMatches(rule, header))) sum += weight;
+  return sum;
+}
