@@ -6,6 +6,7 @@
 import { vectorOf } from "../../detection/attack/classifier.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
+import { exactly } from "./range.ts";
 import {
   matchesOnlyDestination,
   matchText,
@@ -179,7 +180,7 @@ function startsOf({ vector, protocol }: Kind, { prefix, action, canExpress }: Co
   const wide = wideRule(prefix, action);
   const { signatures } = vectorRules(vector, prefix.family);
   const starts = signatures.map((signature) => ({ ...wide, ...signature }));
-  return (starts.length > 0 ? starts : [{ ...wide, protocol }])
+  return (starts.length > 0 ? starts : [{ ...wide, protocols: exactly(protocol) }])
     .map((start) => (canExpress(start) ? start : withoutUnsetFlags(start)))
     .filter((start) => canExpress(start) && !matchesOnlyDestination(start));
 }

@@ -1,7 +1,8 @@
 /** Match fields by which a rule can be narrowed: those that attack packets have and users' packets have not. Pure. */
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
-import { PORT_RANGES_MAX, type PortRange, type Rule } from "./rule.ts";
+import { exactly, isInRanges, onlyValue, type Range } from "./range.ts";
+import { PORT_MAX, RANGES_MAX, type Rule } from "./rule.ts";
 import {
   COMMON_PACKETS_MIN,
   COMMON_SLACK,
@@ -20,7 +21,6 @@ export type NarrowField = "destinationPorts" | "sourcePorts" | "packetLength";
 
 const ENDS = ["destination", "source"] as const;
 type End = (typeof ENDS)[number];
-const PORT_MAX = 0xffff;
 const LENGTH_MAX = 0xffff;
 const FLAG_BITS = [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80];
 /** Flags that senders set by themselves: the others are of congestion and urgency. */
@@ -43,7 +43,7 @@ export function fieldsFor(
 ): Fields[] {
   const fields: Fields[] = [];
   // To which port an amplifier answers is the attacker's choice alone, while what it answers is the amplifier's, too.
-  const isReflected = rule.protocol === IP_PROTOCOL.udp && rule.sourcePorts.length > 0;
+  const isReflected = onlyValue(rule.protocols) === IP_PROTOCOL.udp && rule.sourcePorts.length > 0;
   if (isReflected && rule.packetLength === null) {
     if (moved.has("packetLength")) fields.push(...lengthFields(attack, users, true));
     else if (attack.length >= COMMON_PACKETS_MIN) fields.push(commonLength(rule, attack, COMMON_SLACK));
@@ -55,7 +55,7 @@ export function fieldsFor(
     const others = portsExceptOf(end, users);
     if (others !== null) fields.push({ [`${end}Ports`]: others });
   }
-  if (rule.protocol === IP_PROTOCOL.tcp) fields.push(...flagFields(rule.tcpFlags, attack));
+  if (onlyValue(rule.protocols) === IP_PROTOCOL.tcp) fields.push(...flagFields(rule.tcpFlags, attack));
   if (rule.packetLength === null) fields.push(...lengthFields(attack, users, moved.has("packetLength")));
   if (rule.fragment === null) fields.push({ fragment: true }, { fragment: false });
   return fields;
@@ -74,10 +74,12 @@ export function inCommon(
   for (const end of ENDS) {
     if (rule[`${end}Ports`].length > 0 || moved.has(`${end}Ports`)) continue;
     const listed = portsOf(end, packets, []);
-    const matched = weightOf(packets.filter(({ header }) => isIn(listed, header.ports?.[end])));
+    const matched = weightOf(
+      packets.filter(({ header: { ports } }) => ports !== null && isInRanges(listed, ports[end])),
+    );
     if (listed.length > 0 && matched >= least) fields = { ...fields, [`${end}Ports`]: listed };
   }
-  if (rule.protocol === IP_PROTOCOL.tcp && rule.tcpFlags === null)
+  if (onlyValue(rule.protocols) === IP_PROTOCOL.tcp && rule.tcpFlags === null)
     fields = { ...fields, ...commonFlags(packets, slack) };
   return moved.has("packetLength") ? fields : { ...fields, ...commonLength(rule, packets, slack) };
 }
@@ -87,7 +89,7 @@ function keyOf(end: End): (header: PacketHeader) => number | null {
 }
 
 /** The ports that attack packets have far more than users. */
-function portsOf(end: End, attack: readonly WeightedPacket[], users: readonly WeightedPacket[]): PortRange[] {
+function portsOf(end: End, attack: readonly WeightedPacket[], users: readonly WeightedPacket[]): Range[] {
   const total = weightOf(attack);
   const usersBy = weightsBy(users, keyOf(end));
   const counts = countsBy(attack, keyOf(end));
@@ -96,8 +98,8 @@ function portsOf(end: End, attack: readonly WeightedPacket[], users: readonly We
     .map(([port, weight]) => ({ port, worth: weight / total - USERS_WEIGHT * (usersBy.get(port) ?? 0) }))
     .filter((each) => each.worth > 0 && !isOfOneConversation(end, each.port, attack, total))
     .sort((a, b) => b.worth - a.worth)
-    .slice(0, PORT_RANGES_MAX);
-  return worth.map(({ port }) => ({ from: port, to: port })).sort((a, b) => a.from - b.from);
+    .slice(0, RANGES_MAX);
+  return worth.flatMap(({ port }) => exactly(port)).sort((a, b) => a.from - b.from);
 }
 
 /** A source port that one source alone uses, for a small part, is that of a connection, and says nothing of the others. */
@@ -116,7 +118,7 @@ function countsBy(packets: readonly WeightedPacket[], portOf: (header: PacketHea
 }
 
 /** All ports but those that most users have; null: users have no ports in common. */
-function portsExceptOf(end: End, users: readonly WeightedPacket[]): PortRange[] | null {
+function portsExceptOf(end: End, users: readonly WeightedPacket[]): Range[] | null {
   const total = weightOf(users);
   const counts = countsBy(users, keyOf(end));
   const isHeavy = ([port, weight]: [number, number]) =>
@@ -128,7 +130,7 @@ function portsExceptOf(end: End, users: readonly WeightedPacket[]): PortRange[] 
     .map(([port]) => port)
     .sort((a, b) => a - b);
   if (heavy.length === 0) return null;
-  const ranges: PortRange[] = [];
+  const ranges: Range[] = [];
   let from = 0;
   for (const port of heavy) {
     if (port > from) ranges.push({ from, to: port - 1 });
@@ -136,10 +138,6 @@ function portsExceptOf(end: End, users: readonly WeightedPacket[]): PortRange[] 
   }
   if (from <= PORT_MAX) ranges.push({ from, to: PORT_MAX });
   return ranges;
-}
-
-function isIn(ranges: readonly PortRange[], value: number | undefined): boolean {
-  return value !== undefined && ranges.some(({ from, to }) => from <= value && value <= to);
 }
 
 /** Each flag set, and each unset. */

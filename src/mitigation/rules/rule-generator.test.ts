@@ -123,7 +123,7 @@ test("what all packets have in common is left out where they are few", () => {
 
 test("without packets or a kind there is nothing narrower than all, and it says so", () => {
   const all = {
-    rules: [expect.objectContaining({ destination: hostPrefix(VICTIM), protocol: null })],
+    rules: [expect.objectContaining({ destination: hostPrefix(VICTIM), protocols: [] })],
     matchesAll: true,
     isSeparable: false,
   };

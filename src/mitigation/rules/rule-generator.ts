@@ -6,6 +6,7 @@ import type { SampledPacket } from "../../detection/attack/sample.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
 import { type SeparatedTraffic, separated } from "./attack-packets.ts";
+import { exactly } from "./range.ts";
 import { matchesOnlyDestination, RULES_MAX, type Rule, type RuleAction, ruleMatches, wideRule } from "./rule.ts";
 import {
   ATTACK_SHARE_MIN,
@@ -166,7 +167,7 @@ function protocolRules({ prefix }: Evidence, { all }: SeparatedTraffic, action: 
   const heavy = [...weightsBy(all, ({ protocol }) => protocol)].filter(([, weight]) => weight > LEFT_SHARE_MAX);
   const sum = heavy.reduce((total, [, weight]) => total + weight, 0);
   const isAll = heavy.length > 0 && heavy.length <= RULES_MAX && sum >= 1 - 2 * LEFT_SHARE_MAX;
-  return isAll ? heavy.map(([protocol]) => ({ ...wide, protocol })) : [wide];
+  return isAll ? heavy.map(([protocol]) => ({ ...wide, protocols: exactly(protocol) })) : [wide];
 }
 
 function mirroredPacket(packet: SampledPacket): SampledPacket {
