@@ -2,9 +2,11 @@
  * How long does it take to announce 10,000 routes, and 1,000 FlowSpec rules? Compared with a bare gRPC stream of the
  * same paths to the same gobgpd.
  */
+
 import { DEFAULT_TIMES } from "../src/bgp/gobgp-announcer.ts";
 import { toPaths } from "../src/bgp/route-path.ts";
 import type { Route } from "../src/mitigation/announcer.ts";
+import { exactly } from "../src/mitigation/rules/range.ts";
 import { BgpLab, bgpConfig, blackhole, flow, INSTANCE, until } from "../test/fixtures/bgp/bgp.ts";
 import type { Bird } from "../test/fixtures/bgp/bird.ts";
 import { type Bench, compared, figure, type Measurement } from "./measurement.ts";
@@ -31,7 +33,7 @@ const LOADS: readonly [Load, Load] = [
     routes: () =>
       Array.from({ length: 1_000 }, (_, i) =>
         flow(`10.0.${i >> 8}.${i & 255}/32`, {
-          protocol: 17,
+          protocols: exactly(17),
           sourcePorts: [{ from: 53, to: 53 }],
           packetLength: { min: 1_000, max: 1_500 },
         }),

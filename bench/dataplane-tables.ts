@@ -1,5 +1,7 @@
 /** The source pairs and rules of the data plane's bench, and the addresses of its floods. */
+
 import type { FilterPairPut, FilterRulePut } from "../src/dataplane/kernel-filter.ts";
+import { exactly } from "../src/mitigation/rules/range.ts";
 import { type Rule, wideRule } from "../src/mitigation/rules/rule.ts";
 import type { IpAddress } from "../src/net/address.ts";
 import { hostPrefix } from "../src/net/prefix.ts";
@@ -53,7 +55,7 @@ export function rulesFor(turn = 0): FilterRulePut[] {
   return Array.from({ length: RULES }, (_, i) => {
     const which = i % RULES_OF_VICTIM;
     const destination = hostPrefix(ipv4(FIRST_RULE_VICTIM + Math.floor(i / RULES_OF_VICTIM)));
-    const narrow = { ...wideRule(destination, DISCARD), protocol: UDP };
+    const narrow = { ...wideRule(destination, DISCARD), protocols: exactly(UDP) };
     const port = 1 + which;
     const isLast = which === RULES_OF_VICTIM - 1;
     const length = { min: 20 + turn, max: 65_535 };

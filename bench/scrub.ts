@@ -3,10 +3,12 @@
  * drop? Compared with a program that only swaps addresses and sends back, with a bare drop, and with the kernel's
  * synproxy as nftables sets it up. The answers leave by the same veth and are dropped at its other end.
  */
+
 import { join } from "node:path";
 import { readPinnedStatus } from "../src/dataplane/kernel-filter.ts";
 import type { FilterVerdict } from "../src/dataplane/native.d.ts";
 import type { InlineAction } from "../src/mitigation/rules/inline-action.ts";
+import { exactly } from "../src/mitigation/rules/range.ts";
 import { wideRule } from "../src/mitigation/rules/rule.ts";
 import type { ValidationWay } from "../src/mitigation/scrub/scrub-filter.ts";
 import { IP_PROTOCOL } from "../src/traffic/ip-protocol.ts";
@@ -103,7 +105,10 @@ async function runOurs(wire: Wire, kind: `validate_${ValidationWay}`, verdict: F
   const filter = new PacketProcess(wire.box);
   const count = () => readPinnedStatus(directory.path).verdicts[verdict].packets;
   const inline: InlineAction = { kind, learnedBytesPerSecond: 0 };
-  const rule = { ...wideRule(prefix(`${VICTIM}/32`), { kind: "discard" }), protocol: IP_PROTOCOL.tcp } as const;
+  const rule = {
+    ...wideRule(prefix(`${VICTIM}/32`), { kind: "discard" }),
+    protocols: exactly(IP_PROTOCOL.tcp),
+  } as const;
   try {
     await filter.ask("openFilter", { pinPath: directory.path, interfaces: [DEVICE], ...BOUNDS });
     await filter.ask("setRules", [{ id: "v", rule, inline, expiresAtMs: later() }]);

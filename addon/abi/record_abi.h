@@ -54,7 +54,7 @@ struct rule_record {
   __u8 source[16];
   __u8 destination_length;
   __u8 source_length;
-  /* FILTER_ASKS_PROTOCOL to FILTER_ASKS_LENGTH: which of the fields below a packet must match. */
+  /* FILTER_ASKS_PROTOCOL to FILTER_ASKS_LENGTH, FILTER_ASKS_PROTOCOLS: which of the fields below a packet must match. */
   __u8 asks;
   __u8 protocol;
   __u8 fragment;
@@ -74,8 +74,10 @@ struct rule_record {
   struct filter_ports destination_ranges[FILTER_PORT_RANGES];
   /* Which of the details that come with the rules is this rule's, plus 1; 0: none. */
   __u32 details;
+  /* As filter_rule has them. */
+  __u32 protocols[FILTER_PROTOCOL_WORDS];
 };
-FLOODWALL_ABI_ASSERT(sizeof(struct rule_record) == 120);
+FLOODWALL_ABI_ASSERT(sizeof(struct rule_record) == 152);
 
 /* That a rule is the operator's, for this destination. Entries of one destination are tried in the order given. */
 struct operator_entry_record {

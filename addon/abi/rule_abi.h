@@ -22,6 +22,8 @@ enum filter_asks {
   FILTER_ASKS_DESTINATION = 32,
   /* What filter_details has of the rule. */
   FILTER_ASKS_DETAILS = 64,
+  /* One of several protocols, in place of FILTER_ASKS_PROTOCOL. */
+  FILTER_ASKS_PROTOCOLS = 128,
 };
 
 /* What is done with a packet that a rule matches. */
@@ -56,6 +58,8 @@ enum filter_action {
 };
 
 #define FILTER_PORT_RANGES 5
+/* Of protocol P bit P % 32 of word P / 32. */
+#define FILTER_PROTOCOL_WORDS 8
 
 /* A rule: on the first cache line all that most packets are held against, on the last what they change. What it
  * matches is what ruleMatches() says; prefixes have the mapped form, and its length. */
@@ -92,7 +96,9 @@ struct filter_rule {
   __u64 paid_until_ns;
   /* With FILTER_ASKS_DETAILS: the number of the row of filter_details, plus 1. */
   __u32 details;
-  __u32 reserved2[13];
+  /* With FILTER_ASKS_PROTOCOLS. Few rules ask for several, so that they are here. */
+  __u32 protocols[FILTER_PROTOCOL_WORDS];
+  __u32 reserved2[5];
 };
 FLOODWALL_ABI_ASSERT(offsetof(struct filter_rule, source) == 64);
 FLOODWALL_ABI_ASSERT(offsetof(struct filter_rule, paid_until_ns) == 128);

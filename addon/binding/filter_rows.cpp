@@ -116,7 +116,8 @@ WantedRule ruleOf(const Napi::Env& env, std::string id, const rule_record& recor
   if (record.action >= kRuleActions.size()) throwRange(env, "a rule has an unknown action");
   rule.action = record.action;
   rule.is_dry_run = record.is_dry_run;
-  rule.asks = record.asks & (FILTER_ASKS_PROTOCOL | FILTER_ASKS_FRAGMENT | FILTER_ASKS_FLAGS | FILTER_ASKS_LENGTH);
+  rule.asks = record.asks & (FILTER_ASKS_PROTOCOL | FILTER_ASKS_FRAGMENT | FILTER_ASKS_FLAGS | FILTER_ASKS_LENGTH |
+                             FILTER_ASKS_PROTOCOLS);
   rule.protocol = record.protocol;
   rule.fragment = record.fragment;
   rule.flags_set = record.flags_set;
@@ -130,6 +131,7 @@ WantedRule ruleOf(const Napi::Env& env, std::string id, const rule_record& recor
   rule.length_max = record.length_max;
   std::memcpy(rule.ports, record.source_ranges, sizeof record.source_ranges);
   std::memcpy(rule.ports + FILTER_PORT_RANGES, record.destination_ranges, sizeof record.destination_ranges);
+  std::memcpy(rule.protocols, record.protocols, sizeof record.protocols);
   readPrefixes(env, record, wanted);
   return wanted;
 }

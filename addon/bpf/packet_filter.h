@@ -38,12 +38,17 @@ static __always_inline int matches_source(const struct filter_rule* rule, const 
          (packet->source.halves[1] & mask[1]) == rule->source.halves[1];
 }
 
+static __always_inline int is_of_protocols(const struct filter_rule* rule, __u8 protocol) {
+  return rule->protocols[protocol / 32] >> protocol % 32 & 1;
+}
+
 /* All that the entry of the rule does not say. Not static for the reason of parse_packet. */
 __noinline int rule_matches(struct packet* packet, __u32 number) {
   struct filter_rule* rule = bpf_map_lookup_elem(&filter_rules, &number);
   if (!rule || !packet) return 0;
   const __u8 asks = rule->asks;
   if (asks & FILTER_ASKS_LENGTH && (packet->length < rule->length_min || packet->length > rule->length_max)) return 0;
+  if (asks & FILTER_ASKS_PROTOCOLS && !is_of_protocols(rule, packet->traits.protocol)) return 0;
   if (rule->source_ports && !in_ranges(rule, 0, rule->source_ports, packet->traits.source_port)) return 0;
   if (rule->destination_ports &&
       !in_ranges(rule, FILTER_PORT_RANGES, rule->destination_ports, packet->traits.destination_port)) {

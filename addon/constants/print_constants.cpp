@@ -204,6 +204,7 @@ void printRecords() {
                          {"sourceRanges", offsetof(rule_record, source_ranges)},
                          {"destinationRanges", offsetof(rule_record, destination_ranges)},
                          {"details", offsetof(rule_record, details)},
+                         {"protocols", offsetof(rule_record, protocols)},
                          {"rangeBytes", sizeof(filter_ports)},
                          {"rangeTo", offsetof(filter_ports, to)}});
   say("What few rules ask for beside that (filter_details): its size, where its fields begin.");
@@ -246,7 +247,8 @@ void printRecords() {
   object("RULE_ASKS", {{"protocol", FILTER_ASKS_PROTOCOL},
                        {"fragment", FILTER_ASKS_FRAGMENT},
                        {"flags", FILTER_ASKS_FLAGS},
-                       {"length", FILTER_ASKS_LENGTH}});
+                       {"length", FILTER_ASKS_LENGTH},
+                       {"protocols", FILTER_ASKS_PROTOCOLS}});
   say("Bytes of a pair, source and victim; columns of a pair that is read, and of a rule.");
   number("PAIR_BYTES", sizeof(PairKey));
   number("PAIR_COLUMNS", kPairColumns);

@@ -191,6 +191,23 @@ TEST_CASE("rule table: adopts rules with their hits, and sweeps what expired") {
   CHECK(box.drops(udpFrame(kForeign, kProtected + 1)));
 }
 
+TEST_CASE("rule table: a rule of several protocols matches these, and is another one where they change") {
+  if (cannotRunXdp("rule table: several protocols")) return;
+  FilterBox box;
+  WantedRule rule = ruleTo(ipv4(kProtected + 1), "one");
+  rule.rule.asks |= FILTER_ASKS_PROTOCOLS;
+  rule.rule.protocols[0] = 1U << 6;
+  rule.rule.protocols[FILTER_PROTOCOL_WORDS - 1] = 1U << 31;
+  box.rules.set({{rule}});
+  CHECK_FALSE(box.drops(udpFrame(kForeign, kProtected + 1)));
+  rule.rule.protocols[0] |= 1U << 17;
+  box.rules.set({{rule}});
+  CHECK(box.drops(udpFrame(kForeign, kProtected + 1), 5));
+  rule.rule.protocols[1] = 1;
+  box.rules.set({{rule}});
+  CHECK(box.rules.read(bootNs()).at(0).dropped.packets == 0);
+}
+
 TEST_CASE("rule table: rules come and go a thousand times without a slot lost") {
   if (cannotRunXdp("rule table: rules come and go")) return;
   FilterBox box;

@@ -16,6 +16,17 @@ test.each([
   [
     {
       dst: "192.0.2.1/32",
+      protos: [
+        { from: 2, to: 5 },
+        { from: 17, to: 17 },
+      ],
+      ...discard,
+    },
+    "protocols 2 to 5, UDP, to 192.0.2.1/32",
+  ],
+  [
+    {
+      dst: "192.0.2.1/32",
       proto: 17,
       dst_ports: [
         { from: 0, to: 0 },

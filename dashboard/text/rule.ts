@@ -5,9 +5,9 @@ import { protocolName, tcpFlagNames } from "./format/words.ts";
 
 /** `UDP from port 53, 1000 to 1500 bytes, to 192.0.2.1/32`. */
 export function matchText(rule: RuleWire): string {
-  const { src, dst, proto, tcp_flags: flags, tcp_flags_unset: unset, fragment, packet_length: length } = rule;
+  const { src, dst, tcp_flags: flags, tcp_flags_unset: unset, fragment, packet_length: length } = rule;
   const parts = [
-    [proto === undefined ? "any protocol" : protocolName(proto), portsText("from", rule.src_port, rule.src_ports)],
+    [protocolsText(rule), portsText("from", rule.src_port, rule.src_ports)],
     [portsText("to", rule.dst_port, rule.dst_ports)],
     [flags === undefined || flags === 0 ? "" : `with ${tcpFlagNames(flags)}`],
     [unset === undefined || unset === 0 ? "" : `without ${tcpFlagNames(unset)}`],
@@ -25,6 +25,14 @@ export function matchText(rule: RuleWire): string {
 /** `discard`, or `at most 8.00 Mbit/s`. */
 export function actionText({ action, rate_bytes: bytes }: RuleWire): string {
   return action === "rate_limit" ? `at most ${bitRate(((bytes ?? 0) * 8) / 1e6)}` : "discard";
+}
+
+function protocolsText({ proto, protos = [] }: RuleWire): string {
+  if (proto !== undefined && proto !== 0) return protocolName(proto);
+  if (protos.length === 0) return "any protocol";
+  return protos
+    .map(({ from, to }) => (from === to ? protocolName(from) : `protocols ${rangeText(from, to)}`))
+    .join(", ");
 }
 
 function portsText(word: string, port: number | undefined, ranges: RuleWire["src_ports"]): string {

@@ -1,20 +1,22 @@
 import { describe, expect, test } from "bun:test";
 import { flow } from "../../test/fixtures/bgp/bgp.ts";
 import { prefix } from "../../test/fixtures/networks.ts";
-import type { PortRange, Rule } from "../mitigation/rules/rule.ts";
+import type { Range } from "../mitigation/rules/range.ts";
+import { exactly } from "../mitigation/rules/range.ts";
+import type { Rule } from "../mitigation/rules/rule.ts";
 import { componentsOf, ruleProblem, withoutSpeakerBits } from "./flowspec-nlri.ts";
 import { keyOf, routeProblem } from "./route-path.ts";
 
 const V4 = "203.0.113.9/32";
 const V6 = "2001:db8::9/128";
 const rule = (changes: Partial<Rule> = {}, text = V4): Rule => flow(text, changes).rule;
-const port = (from: number, to = from): PortRange => ({ from, to });
+const port = (from: number, to = from): Range => ({ from, to });
 
 describe("components", () => {
   test("come by their type, whatever the rule has", () => {
     const all = rule({
       source: prefix("198.51.100.0/24"),
-      protocol: 6,
+      protocols: exactly(6),
       sourcePorts: [port(1)],
       destinationPorts: [port(2)],
       tcpFlags: { set: 2, unset: 16 },
@@ -24,7 +26,7 @@ describe("components", () => {
     expect(componentsOf(all).map(({ type }) => type)).toEqual([1, 2, 3, 5, 6, 9, 10, 12]);
   });
 
-  test.each<[PortRange, readonly (readonly [number, number])[]]>([
+  test.each<[Range, readonly (readonly [number, number])[]]>([
     [port(53), [[0x01, 53]]],
     [
       port(10, 20),
@@ -38,6 +40,23 @@ describe("components", () => {
     [port(0, 65535), [[0x03, 0]]],
   ])("a range of %j is %j", (range, items) => {
     expect(componentsOf(rule({ sourcePorts: [range] }))[1]).toEqual({ type: 6, items });
+  });
+
+  test.each<[Rule["protocols"], readonly (readonly [number, number])[]]>([
+    [exactly(0), [[0x01, 0]]],
+    [[port(0, 5)], [[0x05, 5]]],
+    [
+      [port(2, 5), port(7, 16), port(18, 255)],
+      [
+        [0x03, 2],
+        [0x45, 5],
+        [0x03, 7],
+        [0x45, 16],
+        [0x03, 18],
+      ],
+    ],
+  ])("protocols of %j are %j", (protocols, items) => {
+    expect(componentsOf(rule({ protocols }))[1]).toEqual({ type: 3, items });
   });
 
   test.each<[Rule["tcpFlags"], readonly (readonly [number, number])[]]>([
@@ -55,7 +74,9 @@ describe("components", () => {
   });
 
   test("are the same without the bits that the speaker sets", () => {
-    const sent = componentsOf(rule({ protocol: 17, sourcePorts: [port(53), port(100, 200)], fragment: false }));
+    const sent = componentsOf(
+      rule({ protocols: exactly(17), sourcePorts: [port(53), port(100, 200)], fragment: false }),
+    );
     const listed = sent.map((component) => {
       if ("prefix" in component) return component;
       const last = component.items.length - 1;
@@ -73,9 +94,10 @@ describe("a rule is sent", () => {
   test.each([
     ["that names its host alone", rule()],
     ["with five values in a field", rule({ sourcePorts: [port(1), port(2), port(3), port(4, 5)] })],
+    ["with all protocols but three", rule({ protocols: [port(2, 5), port(7, 16), port(18, 255)] })],
     [
       "with the highest values",
-      rule({ protocol: 255, destinationPorts: [port(65535)], tcpFlags: { set: 255, unset: 0 } }),
+      rule({ protocols: exactly(255), destinationPorts: [port(65535)], tcpFlags: { set: 255, unset: 0 } }),
     ],
     ["for what a host sends", rule({ destination: null, source: prefix(V4) })],
   ])("%s", (_, good) => {
@@ -86,7 +108,9 @@ describe("a rule is sent", () => {
     ["a rule without destination and source", rule({ destination: null })],
     ["invalid prefix 203.0.113.9/24", rule({ destination: { ...prefix(V4), text: "203.0.113.9/24" } })],
     ["source and destination of two families", rule({ source: prefix(V6) })],
-    ["invalid protocol 256", rule({ protocol: 256 })],
+    ["invalid protocol", rule({ protocols: exactly(256) })],
+    ["invalid protocol", rule({ protocols: [port(6), port(9, 8)] })],
+    ["more than 5 values in a field", rule({ protocols: [port(0), port(2, 5), port(7, 16), port(18, 255)] })],
     ["invalid port range", rule({ sourcePorts: [port(2, 1)] })],
     ["invalid port range", rule({ destinationPorts: [port(0, 65536)] })],
     ["invalid TCP flags", rule({ tcpFlags: { set: 256, unset: 0 } })],
@@ -113,6 +137,6 @@ describe("a rule is sent", () => {
 test("rules of one match have one key, whatever is done to the packets", () => {
   const limited = flow(V4, { action: { kind: "rate_limit", bytesPerSecond: 1 } });
   expect(keyOf(limited)).toBe(keyOf(flow(V4)));
-  expect(keyOf(flow(V4, { protocol: 6 }))).not.toBe(keyOf(flow(V4)));
+  expect(keyOf(flow(V4, { protocols: exactly(6) }))).not.toBe(keyOf(flow(V4)));
   expect(keyOf(flow("203.0.113.9/32"))).not.toBe(keyOf(flow(V6)));
 });

@@ -1,5 +1,6 @@
 /** The match of a rule as FlowSpec components (RFC 8955, IPv6: RFC 8956). Independent of the action. */
-import type { PortRange, Rule } from "../mitigation/rules/rule.ts";
+import type { Range } from "../mitigation/rules/range.ts";
+import { PORT_MAX, PROTOCOL_MAX, type Rule } from "../mitigation/rules/rule.ts";
 import { parsePrefix } from "../net/prefix.ts";
 
 const TYPE = {
@@ -41,29 +42,34 @@ export type Component = PrefixComponent | ItemsComponent;
  * its length takes two bytes, which makes all peers reset the session.
  */
 const ITEMS_MAX = 5;
-const PORT_MAX = 0xffff;
+const LENGTH_MAX = 0xffff;
 
 /** Sorted by type, as the RFC requires. */
 export function componentsOf(rule: Rule): readonly Component[] {
-  const { destination, source, protocol, tcpFlags, fragment, packetLength } = rule;
+  const { destination, source, protocols, sourcePorts, destinationPorts, tcpFlags, fragment, packetLength } = rule;
   const components: Component[] = [];
   if (destination !== null) components.push({ type: TYPE.destination, prefix: destination.text });
   if (source !== null) components.push({ type: TYPE.source, prefix: source.text });
   const add = (type: number, items: ItemsComponent["items"]) => {
     if (items.length > 0) components.push({ type, items });
   };
-  if (protocol !== null) add(TYPE.protocol, [[NUMBER.equal, protocol]]);
-  add(TYPE.destinationPort, rule.destinationPorts.flatMap(rangeItems));
-  add(TYPE.sourcePort, rule.sourcePorts.flatMap(rangeItems));
+  add(TYPE.protocol, itemsOf(protocols, PROTOCOL_MAX));
+  add(TYPE.destinationPort, itemsOf(destinationPorts, PORT_MAX));
+  add(TYPE.sourcePort, itemsOf(sourcePorts, PORT_MAX));
   if (tcpFlags !== null) add(TYPE.tcpFlags, flagItems(tcpFlags));
-  if (packetLength !== null) add(TYPE.packetLength, rangeItems({ from: packetLength.min, to: packetLength.max }));
+  if (packetLength !== null) add(TYPE.packetLength, itemsOf([lengthsOf(packetLength)], LENGTH_MAX));
   if (fragment !== null) add(TYPE.fragment, [[fragment ? BITS.any : BITS.none, FRAGMENT_BITS]]);
   return components;
 }
 
-function rangeItems({ from, to }: PortRange): [number, number][] {
+/** @param max the largest value of the field: a range that ends there takes one item. */
+function itemsOf(ranges: readonly Range[], max: number): ItemsComponent["items"] {
+  return ranges.flatMap((range) => rangeItems(range, max));
+}
+
+function rangeItems({ from, to }: Range, max: number): [number, number][] {
   if (from === to) return [[NUMBER.equal, from]];
-  if (to === PORT_MAX) return [[NUMBER.atLeast, from]];
+  if (to === max) return [[NUMBER.atLeast, from]];
   if (from === 0) return [[NUMBER.atMost, to]];
   return [
     [NUMBER.atLeast, from],
@@ -80,21 +86,20 @@ function flagItems({ set, unset }: { set: number; unset: number }): [number, num
 
 /** Why this rule must not be sent, or null. GoBGP does not check it, and peers would reset the session. */
 export function ruleProblem(rule: Rule): string | null {
-  const { destination, source, protocol, tcpFlags, packetLength, action } = rule;
+  const { destination, source, protocols, sourcePorts, destinationPorts, tcpFlags, packetLength, action } = rule;
   const prefixes = [destination, source].filter((prefix) => prefix !== null);
   const invalid = prefixes.find(({ text }) => parsePrefix(text)?.text !== text);
   if (invalid !== undefined) return `invalid prefix ${invalid.text}`;
   if (prefixes.length === 0) return "a rule without destination and source";
   if (new Set(prefixes.map(({ family }) => family)).size > 1) return "source and destination of two families";
-  if (protocol !== null && !isWhole(protocol, 0, 255)) return `invalid protocol ${protocol}`;
-  if (![...rule.sourcePorts, ...rule.destinationPorts].every(isRange)) return "invalid port range";
+  if (!areRanges(protocols, PROTOCOL_MAX)) return "invalid protocol";
+  if (!areRanges([...sourcePorts, ...destinationPorts], PORT_MAX)) return "invalid port range";
   const flags = tcpFlags === null ? [] : [tcpFlags.set, tcpFlags.unset];
   if (!flags.every((bits) => isWhole(bits, 0, 255))) return "invalid TCP flags";
   // No component matches packets that merely have flags; without a component the rule would match all other packets
   // too.
   if (tcpFlags?.set === 0 && tcpFlags.unset === 0) return "TCP flags that ask for no flag";
-  if (packetLength !== null && !isRange({ from: packetLength.min, to: packetLength.max }))
-    return "invalid packet length";
+  if (packetLength !== null && !areRanges([lengthsOf(packetLength)], LENGTH_MAX)) return "invalid packet length";
   if (action.kind === "rate_limit" && !(action.bytesPerSecond > 0 && action.bytesPerSecond < Infinity)) {
     return `invalid rate ${action.bytesPerSecond}`;
   }
@@ -105,8 +110,12 @@ export function ruleProblem(rule: Rule): string | null {
   return null;
 }
 
-function isRange({ from, to }: PortRange): boolean {
-  return isWhole(from, 0, PORT_MAX) && isWhole(to, from, PORT_MAX);
+function lengthsOf({ min, max }: { readonly min: number; readonly max: number }): Range {
+  return { from: min, to: max };
+}
+
+function areRanges(ranges: readonly Range[], max: number): boolean {
+  return ranges.every(({ from, to }) => isWhole(from, 0, max) && isWhole(to, from, max));
 }
 
 function isWhole(value: number, min: number, max: number): boolean {

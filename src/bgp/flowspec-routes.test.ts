@@ -12,7 +12,8 @@ import {
   SPEAKER_ASN,
   until,
 } from "../../test/fixtures/bgp/bgp.ts";
-import type { PortRange } from "../mitigation/rules/rule.ts";
+import type { Range } from "../mitigation/rules/range.ts";
+import { exactly } from "../mitigation/rules/range.ts";
 import { instanceOf, toPath, toPaths } from "./route-path.ts";
 import { RESET_CAUSE_MS } from "./route-quarantine.ts";
 
@@ -26,7 +27,7 @@ beforeEach(() => {
 });
 afterEach(() => lab.end());
 
-const port = (from: number, to = from): PortRange => ({ from, to });
+const port = (from: number, to = from): Range => ({ from, to });
 
 test.each([V4, V6])(
   "a rule for %s carries its action, communities and local preference, is replaced by another action, and goes alone",
@@ -35,7 +36,7 @@ test.each([V4, V6])(
     const { announcer } = lab.announcer(bgpConfig({ neighbors: [neighbor({ remoteAsn: SPEAKER_ASN })] }));
     await established(announcer);
     const attributes = { communities: ["65001:7", "65535:666"], localPref: 250 };
-    const stays = { ...flow(victim, { protocol: 17 }), communities: ["65001:8"], localPref: 50 };
+    const stays = { ...flow(victim, { protocols: exactly(17) }), communities: ["65001:8"], localPref: 50 };
     const proto = victim === V4 ? "proto" : "next header";
     const stayed = { match: `dst ${victim}; ${proto} 17`, communities: ["65001:8"], localPref: 50, rateBytes: 0 };
     const received = { match: `dst ${victim}`, ...attributes };
@@ -141,7 +142,7 @@ test(
   async () => {
     const bird = await lab.bird();
     const { announcer } = lab.announcer(bgpConfig());
-    const route = flow(V4, { protocol: 17 });
+    const route = flow(V4, { protocols: exactly(17) });
     announcer.want([route]);
     await until("announced", () => announcer.routeState(route).kind === "announced");
     await bird.ask("disable speaker");
@@ -165,7 +166,7 @@ test(
     await established(announcer, 3);
     const birdSince = await bird.establishedSince("speaker");
     const good = flow("203.0.113.1/32");
-    const bad = () => flow("203.0.113.9/32", { protocol: 17 });
+    const bad = () => flow("203.0.113.9/32", { protocols: exactly(17) });
     announcer.want([good]);
     await until("at the picky one", () => picky.hasRule("203.0.113.1"));
     const sinceMs = performance.now();

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { blackhole, flow, INSTANCE } from "../../test/fixtures/bgp/bgp.ts";
 import { prefix } from "../../test/fixtures/networks.ts";
+import { exactly } from "../mitigation/rules/range.ts";
 import { parseAddress } from "../net/address.ts";
 import { WITHOUT_INSTANCE } from "./instance.ts";
 import { markOf } from "./neighbor-mark.ts";
@@ -75,7 +76,7 @@ test("knows whose a path is by its identifier, if it comes from no neighbor", ()
 test("a withdrawal names one path and no other", () => {
   const { attributes: _, ...name } = toPath(blackhole("2001:db8::9/128"), INSTANCE);
   expect(toWithdrawal("2001:db8::9/128", INSTANCE)).toEqual({ ...name, attributes: null });
-  const rule = flow("2001:db8::9/128", { protocol: 17 });
+  const rule = flow("2001:db8::9/128", { protocols: exactly(17) });
   const { attributes: __, ...named } = toPath(rule, INSTANCE);
   expect(toWithdrawal(keyOf(rule), INSTANCE)).toEqual({ ...named, attributes: null });
 });

@@ -1,4 +1,5 @@
 /** The addon takes the most that the configuration's schema lets through; one more is refused by both in plain words. */
+
 import { afterEach, describe, expect, test } from "bun:test";
 import { BpfDirectory, bpfUnavailable } from "../../test/fixtures/dataplane/bpf-directory.ts";
 import { prefix } from "../../test/fixtures/networks.ts";
@@ -14,6 +15,7 @@ import {
   PREFIXES_MAX,
   VALIDATED_SOURCES_MAX,
 } from "../limits.ts";
+import { exactly } from "../mitigation/rules/range.ts";
 import type { Rule } from "../mitigation/rules/rule.ts";
 import { wideRule } from "../mitigation/rules/rule.ts";
 import { ADDRESS_BYTES } from "../net/address.ts";
@@ -183,7 +185,10 @@ describe.skipIf(bpfUnavailable !== null)(`the filter${skipped}`, () => {
   test("holds as many rules for one destination as detection may ask for, and refuses one more", () => {
     const filter = openFilter(1024);
     const expiresAtMs = Date.now() + 3_600_000;
-    const rule = (i: number): Rule => ({ ...wideRule(prefix("203.0.113.9/32"), { kind: "discard" }), protocol: i });
+    const rule = (i: number): Rule => ({
+      ...wideRule(prefix("203.0.113.9/32"), { kind: "discard" }),
+      protocols: exactly(i),
+    });
     const puts = (count: number) =>
       Array.from({ length: count }, (_, i) => ({ id: `r${i}`, rule: rule(i % 256), expiresAtMs }));
     filter.setRules(puts(DYNAMIC_RULES_PER_DESTINATION));

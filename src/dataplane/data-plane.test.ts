@@ -1,4 +1,5 @@
 /** The data plane over a fake kernel. With the real one: src/dataplane/filter-attachment.test.ts. */
+
 import { beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,6 +14,7 @@ import { parseConfig } from "../config/load/load.ts";
 import type { DataplaneConfig } from "../config/sections/dataplane.ts";
 import { buildScrub } from "../config/sections/scrub.ts";
 import type { Ban } from "../mitigation/ban.ts";
+import { exactly } from "../mitigation/rules/range.ts";
 import { wideRule } from "../mitigation/rules/rule.ts";
 import { DataPlane } from "./data-plane.ts";
 import type { NamedSets } from "./kernel-filter.ts";
@@ -357,7 +359,10 @@ describe("rules of bans", () => {
     const [rule] = rules.rules;
     bans = [
       ban({
-        measure: { ...rules, rules: [{ ...(rule ?? wideRule(ban().prefix, { kind: "discard" })), protocol: 6 }] },
+        measure: {
+          ...rules,
+          rules: [{ ...(rule ?? wideRule(ban().prefix, { kind: "discard" })), protocols: exactly(6) }],
+        },
       }),
     ];
     changed(bans[0] ?? ban());

@@ -1,9 +1,11 @@
 /** What rules ask for beside Rule, and the order of the operator's rules, in the real kernel, frame by frame. */
+
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { BpfDirectory, bpfUnavailable } from "../../test/fixtures/dataplane/bpf-directory.ts";
 import { prefix } from "../../test/fixtures/networks.ts";
 import { ethernet, ip, tcp, udp } from "../../test/fixtures/packets/frames.ts";
 import { Chance, seededRandom } from "../../test/fixtures/seeded-random.ts";
+import { exactly } from "../mitigation/rules/range.ts";
 import { type Rule, wideRule } from "../mitigation/rules/rule.ts";
 import { NO_DETAILS, type PayloadPattern, type RuleDetails } from "../mitigation/rules/rule-details.ts";
 import { ADDRESS_BYTES, addressToBytes } from "../net/address.ts";
@@ -174,7 +176,7 @@ describe.skipIf(bpfUnavailable !== null)(`details${bpfUnavailable === null ? "" 
 
   test("the operator's rules are tried first, in their order, those for the longest destination alone", () => {
     const pass = put("pass", wideRule(VICTIM, { kind: "discard" }), { inline: { kind: "pass" } });
-    const drop = put("drop", { ...discard(), destination: null, protocol: 17 });
+    const drop = put("drop", { ...discard(), destination: null, protocols: exactly(17) });
     const frame = ethernet(ip(IPV4, udp()));
     const ofBan = put("ban", discard());
     const net = prefix("203.0.113.0/24");
@@ -188,7 +190,7 @@ describe.skipIf(bpfUnavailable !== null)(`details${bpfUnavailable === null ? "" 
     set([net, [pass, drop]]);
     expect(filter.native.drops(frame)).toBe(false);
     // The victim's own list has no rule that matches: that of its network is not tried, the ban's rule is.
-    set([net, [pass]], [VICTIM, [put("other", { ...discard(), destination: null, protocol: 6 })]]);
+    set([net, [pass]], [VICTIM, [put("other", { ...discard(), destination: null, protocols: exactly(6) })]]);
     expect(filter.native.drops(frame)).toBe(true);
     const counts = new Map(filter.readRules().map(({ id, packets }) => [id, packets]));
     expect(counts).toEqual(
@@ -204,7 +206,7 @@ describe.skipIf(bpfUnavailable !== null)(`details${bpfUnavailable === null ? "" 
     const inline = { kind: "limit", packetsPerSecond: 1, bytesPerSecond: 0 } as const;
     const limit = put("limit", { ...discard(), destination: null }, { inline });
     const destinations = [VICTIM, VICTIM6].map((one) => ({ prefix: one, rules: [limit] }));
-    filter.setRules([put("tcp", { ...discard(), protocol: 6 })], { rules: [limit], destinations });
+    filter.setRules([put("tcp", { ...discard(), protocols: exactly(6) })], { rules: [limit], destinations });
     const frames = [ethernet(ip(IPV4, udp())), ethernet(ip(IPV6, udp()))];
     const drops = Array.from({ length: 4 }, (_, i) => filter.native.drops(frames[i % 2] ?? new Uint8Array()));
     // The first is paid for by one second, and the burst is less.

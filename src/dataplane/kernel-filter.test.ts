@@ -1,4 +1,5 @@
 /** The filter in the real kernel, frame by frame; what interfaces and pins do is in filter-attachment.test.ts. */
+
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { BpfDirectory, bpfUnavailable } from "../../test/fixtures/dataplane/bpf-directory.ts";
 import { randomFrame, randomRule } from "../../test/fixtures/dataplane/filter-cases.ts";
@@ -6,6 +7,7 @@ import { address } from "../../test/fixtures/host-rows.ts";
 import { prefix } from "../../test/fixtures/networks.ts";
 import { ethernet, ip, udp } from "../../test/fixtures/packets/frames.ts";
 import { Chance, seededRandom } from "../../test/fixtures/seeded-random.ts";
+import { exactly } from "../mitigation/rules/range.ts";
 import { type Rule, ruleMatches, ruleText, wideRule } from "../mitigation/rules/rule.ts";
 import { PrefixColumnsWriter } from "../net/prefix-columns.ts";
 import type { PacketHeader } from "../traffic/packet-header.ts";
@@ -242,7 +244,7 @@ describe.skipIf(bpfUnavailable !== null)(`filter${bpfUnavailable === null ? "" :
     drops(SOURCE, VICTIM);
     put(discard(`${VICTIM}/32`), discard("10.0.0.1/32"));
     expect(filter.readRules().find(({ id }) => id === "r0")?.droppedPackets).toBe(1);
-    put({ ...discard(`${VICTIM}/32`), protocol: 17 });
+    put({ ...discard(`${VICTIM}/32`), protocols: exactly(17) });
     expect(filter.readRules()).toEqual([
       {
         id: "r0",

@@ -49,7 +49,7 @@ export const LENGTH_RANGES_MAX = 8;
 /** Entries of the operator's rules: each has one for each destination. */
 export const OPERATOR_ENTRIES_MAX = 16_384;
 /** Of the filter's pinned maps: others are replaced. */
-export const FILTER_SCHEMA = 9;
+export const FILTER_SCHEMA = 10;
 /** Tunnels that packets can be forwarded into. */
 export const FORWARD_TUNNELS_MAX = 64;
 /** Threads of a source of flow telemetry, and bytes of the receive buffer of each. */
@@ -215,7 +215,7 @@ export const SAMPLE_RECORD = {
 } as const;
 /** A rule of the filter (rule_record): its size, where its fields begin, and the size of a port range. */
 export const RULE_RECORD = {
-  bytes: 120,
+  bytes: 152,
   expiresAtMs: 0,
   bytesPerSecond: 8,
   packetsPerSecond: 16,
@@ -238,6 +238,7 @@ export const RULE_RECORD = {
   sourceRanges: 76,
   destinationRanges: 96,
   details: 116,
+  protocols: 120,
   rangeBytes: 4,
   rangeTo: 2,
 } as const;
@@ -289,6 +290,7 @@ export const RULE_ASKS = {
   fragment: 2,
   flags: 4,
   length: 8,
+  protocols: 128,
 } as const;
 /** Bytes of a pair, source and victim; columns of a pair that is read, and of a rule. */
 export const PAIR_BYTES = 32;

@@ -1,7 +1,8 @@
 /** A rule in the record in which it crosses to the addon (native.d.ts, Filter.setRules). */
 
 import type { InlineAction } from "../mitigation/rules/inline-action.ts";
-import type { PortRange, Rule } from "../mitigation/rules/rule.ts";
+import { onlyValue, type Range } from "../mitigation/rules/range.ts";
+import type { Rule } from "../mitigation/rules/rule.ts";
 import type { RuleDetails } from "../mitigation/rules/rule-details.ts";
 import { addressToBytes } from "../net/address.ts";
 import { mappedLength, type Prefix } from "../net/prefix.ts";
@@ -27,7 +28,7 @@ export interface RuleToWrite {
 /** @param details which of the details that cross with the rules is this rule's, plus 1; 0: none. */
 export function writeRule(view: DataView, at: number, put: RuleToWrite, details: number): void {
   const { rule, inline, isDryRun = false, expiresAtMs } = put;
-  const { protocol, fragment, tcpFlags, packetLength } = rule;
+  const { protocols, fragment, tcpFlags, packetLength } = rule;
   view.setFloat64(at + AT.expiresAtMs, expiresAtMs, LITTLE_ENDIAN);
   view.setFloat64(at + AT.bytesPerSecond, bytesPerSecondOf(rule, inline), LITTLE_ENDIAN);
   view.setFloat64(at + AT.packetsPerSecond, packetsPerSecondOf(inline), LITTLE_ENDIAN);
@@ -38,12 +39,11 @@ export function writeRule(view: DataView, at: number, put: RuleToWrite, details:
   view.setUint8(at + AT.sourceLength, writePrefix(view, at + AT.source, rule.source));
   view.setUint8(
     at + AT.asks,
-    (protocol === null ? 0 : ASKS.protocol) |
+    writeProtocols(view, at, protocols) |
       (fragment === null ? 0 : ASKS.fragment) |
       (tcpFlags === null ? 0 : ASKS.flags) |
       (packetLength === null ? 0 : ASKS.length),
   );
-  view.setUint8(at + AT.protocol, protocol ?? 0);
   view.setUint8(at + AT.fragment, fragment === true ? 1 : 0);
   view.setUint8(at + AT.flagsSet, tcpFlags?.set ?? 0);
   view.setUint8(at + AT.flagsUnset, tcpFlags?.unset ?? 0);
@@ -69,6 +69,20 @@ function packetsPerSecondOf(inline: InlineAction | undefined): number {
   return inline !== undefined && "packetsPerSecond" in inline ? inline.packetsPerSecond : 0;
 }
 
+/** Returns what they ask of a packet. */
+function writeProtocols(view: DataView, at: number, protocols: readonly Range[]): number {
+  const only = onlyValue(protocols);
+  view.setUint8(at + AT.protocol, only ?? 0);
+  if (only !== null) return ASKS.protocol;
+  for (const { from, to } of protocols) {
+    for (let protocol = from; protocol <= to; protocol++) {
+      const word = at + AT.protocols + 4 * (protocol >> 5);
+      view.setUint32(word, view.getUint32(word, LITTLE_ENDIAN) | (1 << (protocol & 31)), LITTLE_ENDIAN);
+    }
+  }
+  return protocols.length === 0 ? 0 : ASKS.protocols;
+}
+
 /** Returns its length. */
 export function writePrefix(view: DataView, at: number, prefix: Prefix | null): number {
   if (prefix === null) return RULE_NO_PREFIX;
@@ -77,7 +91,7 @@ export function writePrefix(view: DataView, at: number, prefix: Prefix | null): 
 }
 
 /** Returns the number of ranges. */
-function writeRanges(view: DataView, at: number, ranges: readonly PortRange[]): number {
+function writeRanges(view: DataView, at: number, ranges: readonly Range[]): number {
   for (const [i, { from, to }] of ranges.entries()) {
     view.setUint16(at + i * AT.rangeBytes, from, LITTLE_ENDIAN);
     view.setUint16(at + i * AT.rangeBytes + AT.rangeTo, to, LITTLE_ENDIAN);

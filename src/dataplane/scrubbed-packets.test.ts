@@ -1,4 +1,5 @@
 /** What the real kernel does, packet by packet, by the rules of scrubbed hostgroups and of bans. */
+
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { BpfDirectory, bpfUnavailable } from "../../test/fixtures/dataplane/bpf-directory.ts";
 import { prefix } from "../../test/fixtures/networks.ts";
@@ -7,6 +8,7 @@ import { scrubsOfAcceptedRates } from "../../test/fixtures/scrub/accepted-rates.
 import { parseConfig } from "../config/load/load.ts";
 import { buildScrub } from "../config/sections/scrub.ts";
 import { toKernelRules } from "../mitigation/rules/kernel-rules.ts";
+import { exactly } from "../mitigation/rules/range.ts";
 import { wideRule } from "../mitigation/rules/rule.ts";
 import { scrubRules } from "../mitigation/scrub/scrub-rules.ts";
 import { standingPlaces, standingRules } from "../mitigation/scrub/standing-rules.ts";
@@ -52,7 +54,11 @@ describe.skipIf(bpfUnavailable !== null)(`packets${bpfUnavailable === null ? "" 
     const victim = prefix(`${VICTIM}/32`);
     const services = [{ protocol: "udp" as const, ports: ["443"], source_ports: [] }];
     const scrub = buildScrub({ tcp: "off", answers: "asked", services }, []);
-    const answers = { ...wideRule(victim, { kind: "discard" }), protocol: 17, sourcePorts: [{ from: 53, to: 53 }] };
+    const answers = {
+      ...wideRule(victim, { kind: "discard" }),
+      protocols: exactly(17),
+      sourcePorts: [{ from: 53, to: 53 }],
+    };
     const terms = { banId: "b", isDryRun: false, expiresAtMs: Date.now() + 60_000 };
     filter.setRules(
       toKernelRules(scrubRules(victim, scrub, [{ ...answers, packetLength: { min: 100, max: 2000 } }]), "b", terms),

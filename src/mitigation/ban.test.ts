@@ -5,6 +5,7 @@ import { hostPrefix } from "../net/prefix.ts";
 import type { UnicastRoute } from "./announcer.ts";
 import { type Ban, type BanEvent, banChangeKind, next, type Plan, wantedRoutes } from "./ban.ts";
 import { type Measure, measureText, NO_MEASURE, routeKey, routeText } from "./measure.ts";
+import { exactly } from "./rules/range.ts";
 import { type Rule, wideRule } from "./rules/rule.ts";
 
 const target = address("192.0.2.1");
@@ -26,7 +27,10 @@ const divert: Measure = {
 };
 
 function flowspec(...protocols: number[]): Measure {
-  const rule = (protocol: number): Rule => ({ ...wideRule(hostPrefix(target), { kind: "discard" }), protocol });
+  const rule = (protocol: number): Rule => ({
+    ...wideRule(hostPrefix(target), { kind: "discard" }),
+    protocols: exactly(protocol),
+  });
   return { kind: "flowspec", rules: protocols.map(rule), matchesAll: false, localPref: 0, basis: protocols.join() };
 }
 

@@ -8,7 +8,7 @@ import type { Prefix } from "../net/prefix.ts";
 import type { Metric } from "../traffic/rates.ts";
 import type { Route } from "./announcer.ts";
 import type { Ladder, Method } from "./escalation.ts";
-import { isSameMeasure, isSameNodeRules, type Measure, routeKey, routesOf } from "./measure.ts";
+import { hasLooked, isSameMeasure, isSameNodeRules, type Measure, routeKey, routesOf } from "./measure.ts";
 
 export interface Ban {
   readonly id: string;
@@ -215,12 +215,16 @@ function moved(ban: Ban, { prefix, plan, isOut }: Extract<BanEvent, { kind: "mov
 
 function retiringRoutes(ban: Ban, after: Ban, isOut: boolean): readonly Route[] {
   const routes = routesOf(after.measure, after.prefix);
-  // Only what this machine does itself takes the place of routes without routes of its own.
-  if (ban.dryRun || (routes.length === 0 && after.measure.kind !== "scrub")) return [];
+  if (ban.dryRun || (routes.length === 0 && !takesPlaceLater(after.measure))) return [];
   // When neither is announced, the older one may still be with a neighbor: of three measures, drop the middle one.
   const out = isOut || ban.retiring.length === 0 ? routesOf(ban.measure, ban.prefix) : ban.retiring;
   const replaced = new Set(routes.map(routeKey));
   return out.filter((route) => !replaced.has(routeKey(route)));
+}
+
+/** What has no routes now: this machine does it itself, or its rules wait for a classification. */
+function takesPlaceLater(measure: Measure): boolean {
+  return measure.kind === "scrub" || (measure.kind === "flowspec" && !hasLooked(measure));
 }
 
 function applyPolicy(ban: Ban, policy: Extract<BanEvent, { kind: "policy" }>): Ban {

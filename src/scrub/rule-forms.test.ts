@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { readByFirstVersion } from "../../test/fixtures/scrub/first-version-reader.ts";
 import { RULE_FORMS_MAX } from "../limits.ts";
+import { exactly } from "../mitigation/rules/range.ts";
 import { type Rule, ruleToWire, wideRule } from "../mitigation/rules/rule.ts";
 import { hostPrefix } from "../net/prefix.ts";
 import { formsOf, RULE_CAPABILITIES, type RuleCapability, ruleSupportKey, ruleSupportOf } from "./rule-forms.ts";
@@ -9,8 +10,10 @@ import { formsOf, RULE_CAPABILITIES, type RuleCapability, ruleSupportKey, ruleSu
 const EVERYTHING = ruleSupportOf(RULE_CAPABILITIES);
 const FIRST = ruleSupportOf([]);
 const wide = wideRule(hostPrefix(address("192.0.2.1")), { kind: "discard" });
-const rule = (changes: Partial<Rule>): Rule => ({ ...wide, protocol: 17, ...changes });
+const rule = (changes: Partial<Rule>): Rule => ({ ...wide, protocols: exactly(17), ...changes });
 const ports = (from: number, to = from) => ({ from, to });
+/** But 0, and the protocols of ICMP, TCP and UDP. */
+const ALL_BUT_COMMON = [ports(2, 5), ports(7, 16), ports(18, 255)];
 
 describe("a node of the first version", () => {
   test.each<[string, Partial<Rule>]>([
@@ -55,6 +58,23 @@ describe("a node of the first version", () => {
     expect(formsOf([rule({ destinationPorts: [ports(1000, 999 + count)] })], FIRST).rules).toHaveLength(expected);
   });
 
+  test("gets few protocols one by one, each with all of the ports", () => {
+    const forms = formsOf([rule({ protocols: [ports(6), ports(17)], destinationPorts: [ports(53, 54)] })], FIRST);
+    expect(forms).toMatchObject({ split: 1, leftOut: 0 });
+    expect(forms.rules.map(ruleToWire)).toEqual(
+      [6, 17].flatMap((proto) =>
+        [53, 54].map((port) => ({ dst: "192.0.2.1/32", proto, dst_port: port, action: "discard" })),
+      ),
+    );
+  });
+
+  test.each([
+    [RULE_FORMS_MAX, RULE_FORMS_MAX],
+    [RULE_FORMS_MAX + 1, 0],
+  ])("gets %d protocols as %d rules", (count, expected) => {
+    expect(formsOf([rule({ protocols: [ports(50, 49 + count)] })], FIRST).rules).toHaveLength(expected);
+  });
+
   test("gets no more rules for ports of both ends together", () => {
     const both = (count: number) => rule({ sourcePorts: [ports(1, 4)], destinationPorts: [ports(1, count)] });
     expect(formsOf([both(4)], FIRST).rules).toHaveLength(16);
@@ -63,13 +83,15 @@ describe("a node of the first version", () => {
 
   test.each<[string, Partial<Rule>]>([
     ["a length", { packetLength: { min: 100, max: 200 } }],
-    ["flags that must be absent", { protocol: 6, tcpFlags: { set: 2, unset: 16 } }],
-    ["no flags at all", { protocol: 6, tcpFlags: { set: 0, unset: 63 } }],
-    ["any flags", { protocol: 6, tcpFlags: { set: 0, unset: 0 } }],
+    ["flags that must be absent", { protocols: exactly(6), tcpFlags: { set: 2, unset: 16 } }],
+    ["no flags at all", { protocols: exactly(6), tcpFlags: { set: 0, unset: 63 } }],
+    ["any flags", { protocols: exactly(6), tcpFlags: { set: 0, unset: 0 } }],
     ["all ports but one", { sourcePorts: [ports(0, 52), ports(54, 65_535)] }],
     ["port 0, which would be any", { sourcePorts: [ports(0)] }],
     ["port 0 among others", { sourcePorts: [ports(0, 3)] }],
-    ["protocol 0, which would be any", { protocol: 0 }],
+    ["protocol 0, which would be any", { protocols: exactly(0) }],
+    ["all protocols but three", { protocols: ALL_BUT_COMMON }],
+    ["protocol 0 among others", { protocols: [ports(0), ports(17)] }],
     ["all but fragments, which would be anything", { fragment: false }],
   ])("gets no rule that is narrowed by %s: it would drop more than was meant", (_, changes) => {
     expect(formsOf([rule(changes)], FIRST)).toEqual({ rules: [], split: 0, leftOut: 1 });
@@ -83,6 +105,9 @@ describe("a node that supports", () => {
     ["tcp_flags_unset", { tcpFlags: { set: 2, unset: 16 } }],
     ["tcp_flags_unset", { tcpFlags: { set: 0, unset: 63 } }],
     ["packet_length", { packetLength: { min: 1, max: 2 } }],
+    ["protocol_ranges", { protocols: ALL_BUT_COMMON }],
+    ["protocol_ranges", { protocols: exactly(0) }],
+    ["protocol_ranges", { protocols: [ports(0, 255)] }],
   ])("%s gets the rule as it is", (capability, changes) => {
     const only = rule(changes);
     expect(formsOf([only], ruleSupportOf([capability]))).toEqual({ rules: [only], split: 0, leftOut: 0 });
@@ -91,10 +116,12 @@ describe("a node that supports", () => {
   });
 
   test("everything still gets no zero that would be read as anything", () => {
-    expect(formsOf([rule({ protocol: 0 }), rule({ fragment: false })], EVERYTHING)).toMatchObject({ leftOut: 2 });
-    const [wire] = formsOf([rule({ sourcePorts: [ports(0)] })], EVERYTHING).rules.map(ruleToWire);
-    expect(wire).toMatchObject({ src_ports: [{ from: 0, to: 0 }] });
+    expect(formsOf([rule({ fragment: false })], EVERYTHING)).toMatchObject({ leftOut: 1 });
+    const zeros = rule({ protocols: exactly(0), sourcePorts: [ports(0)] });
+    const [wire] = formsOf([zeros], EVERYTHING).rules.map(ruleToWire);
+    expect(wire).toMatchObject({ protos: [{ from: 0, to: 0 }], src_ports: [{ from: 0, to: 0 }] });
     expect(wire).not.toHaveProperty("src_port");
+    expect(wire).not.toHaveProperty("proto");
   });
 });
 

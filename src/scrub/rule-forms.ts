@@ -3,13 +3,14 @@
  * drop more than intended: a rule is split into simpler ones, or left out. Pure.
  */
 import { RULE_FORMS_MAX } from "../limits.ts";
-import type { PortRange, Rule } from "../mitigation/rules/rule.ts";
+import { onlyValue, type Range, singleValues } from "../mitigation/rules/range.ts";
+import type { Rule } from "../mitigation/rules/rule.ts";
 
 /**
  * Match fields that the first version lacked, as in `capabilities` of a node's report: `src_ports` and `dst_ports`,
- * `tcp_flags_unset`, `packet_length`.
+ * `tcp_flags_unset`, `packet_length`, `protos`.
  */
-export const RULE_CAPABILITIES = ["port_ranges", "tcp_flags_unset", "packet_length"] as const;
+export const RULE_CAPABILITIES = ["port_ranges", "tcp_flags_unset", "packet_length", "protocol_ranges"] as const;
 export type RuleCapability = (typeof RULE_CAPABILITIES)[number];
 export type RuleSupport = ReadonlySet<RuleCapability>;
 
@@ -59,34 +60,28 @@ export function formsOf(rules: readonly Rule[], support: RuleSupport): RuleForms
  */
 function formsOfRule(rule: Rule, support: RuleSupport): readonly Rule[] {
   if (!isExpressible(rule, support)) return [];
-  if (support.has("port_ranges") || (isPlain(rule.sourcePorts) && isPlain(rule.destinationPorts))) return [rule];
-  const sources = singlePorts(rule.sourcePorts);
-  const destinations = singlePorts(rule.destinationPorts);
-  if (sources === null || destinations === null || sources.length * destinations.length > RULE_FORMS_MAX) return [];
-  return sources.flatMap((sourcePorts) =>
-    destinations.map((destinationPorts) => ({ ...rule, sourcePorts, destinationPorts })),
+  const protocols = partsOf(rule.protocols, support.has("protocol_ranges"));
+  const sources = partsOf(rule.sourcePorts, support.has("port_ranges"));
+  const destinations = partsOf(rule.destinationPorts, support.has("port_ranges"));
+  if (protocols.length * sources.length * destinations.length > RULE_FORMS_MAX) return [];
+  return protocols.flatMap((protocols) =>
+    sources.flatMap((sourcePorts) =>
+      destinations.map((destinationPorts) => ({ ...rule, protocols, sourcePorts, destinationPorts })),
+    ),
   );
 }
 
 /** Absent or zero matches anything (docs/interface.md#rule): so an exact zero cannot be expressed. */
-function isExpressible({ protocol, tcpFlags, fragment, packetLength }: Rule, support: RuleSupport): boolean {
-  if (protocol === 0 || fragment === false) return false;
+function isExpressible({ tcpFlags, fragment, packetLength }: Rule, support: RuleSupport): boolean {
+  if (fragment === false) return false;
   if (packetLength !== null && !support.has("packet_length")) return false;
   if (tcpFlags === null) return true;
   return tcpFlags.unset === 0 ? tcpFlags.set !== 0 : support.has("tcp_flags_unset");
 }
 
-/** Any port, or a single nonzero port. */
-function isPlain([range, ...others]: readonly PortRange[]): boolean {
-  return range === undefined || (others.length === 0 && range.from === range.to && range.from !== 0);
-}
-
-/** Each port as a list of its own; null: too many, or one of them is zero. */
-function singlePorts(ranges: readonly PortRange[]): (readonly PortRange[])[] | null {
-  if (ranges.length === 0) return [[]];
-  const count = ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0);
-  if (count > RULE_FORMS_MAX || ranges.some(({ from }) => from === 0)) return null;
-  return ranges.flatMap(({ from, to }) =>
-    Array.from({ length: to - from + 1 }, (_, i) => [{ from: from + i, to: from + i }]),
-  );
+/** As they are where ranges can be expressed, else each value by itself. Empty: too many, or one of them is zero. */
+function partsOf(ranges: readonly Range[], areRangesKnown: boolean): readonly (readonly Range[])[] {
+  const value = onlyValue(ranges);
+  if (areRangesKnown || ranges.length === 0 || (value !== null && value !== 0)) return [ranges];
+  return ranges.some(({ from }) => from === 0) ? [] : (singleValues(ranges, RULE_FORMS_MAX) ?? []);
 }

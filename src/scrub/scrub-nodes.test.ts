@@ -4,8 +4,10 @@ import { ManualClock } from "../../test/fixtures/manual-clock.ts";
 import { divertedBan, scrubbing } from "../../test/fixtures/scrub/scrubbing.ts";
 import type { ScrubbingConfig } from "../config/sections/nodes.ts";
 import type { Ban } from "../mitigation/ban.ts";
+import { exactly } from "../mitigation/rules/range.ts";
 import { type Rule, wideRule } from "../mitigation/rules/rule.ts";
 import { hostPrefix } from "../net/prefix.ts";
+import { RULE_CAPABILITIES } from "./rule-forms.ts";
 import { ScrubNodes } from "./scrub-nodes.ts";
 
 const STALE_MS = 15_000;
@@ -102,7 +104,7 @@ describe("a victim goes", () => {
 
 describe("a victim of an attack whose rules not all nodes support goes", () => {
   const wide = wideRule(hostPrefix(address("192.0.2.1")), { kind: "discard" });
-  const plain = { ...wide, protocol: 17 };
+  const plain = { ...wide, protocols: exactly(17) };
   const byLength = { ...wide, packetLength: { min: 1, max: 2 } };
   const everywhere = (nodes: ScrubNodes, ...rules: readonly Rule[]) =>
     new Set(Array.from({ length: 50 }, (_, i) => where(nodes, `192.0.2.${i}`, { rules: () => rules })));
@@ -114,7 +116,7 @@ describe("a victim of an attack whose rules not all nodes support goes", () => {
     nodes = open(scrubbing({ name: "s1" }, { name: "s2" }, { name: "s3" }));
     seen(nodes, "s1", "s2", "s3");
     report(nodes, "s2", "packet_length");
-    report(nodes, "s3", "packet_length", "port_ranges", "tcp_flags_unset");
+    report(nodes, "s3", ...RULE_CAPABILITIES);
   });
 
   test("to a node that can hold them all", () => {
@@ -243,11 +245,11 @@ describe("reported", () => {
 
   test("is what an agent does not know, when it first reports and when that changes", () => {
     const nodes = open(scrubbing({ name: "s1" }));
-    for (const capabilities of [[], [], ["port_ranges"], ["port_ranges", "tcp_flags_unset", "packet_length"]]) {
+    for (const capabilities of [[], [], ["port_ranges", "protocol_ranges"], RULE_CAPABILITIES]) {
       nodes.report("s1", { text: "{}", loadMbps: null, capabilities });
     }
     expect(reported).toEqual([
-      "s1 does not know port_ranges,tcp_flags_unset,packet_length",
+      "s1 does not know port_ranges,tcp_flags_unset,packet_length,protocol_ranges",
       "s1 does not know tcp_flags_unset,packet_length",
       "s1 does not know ",
     ]);

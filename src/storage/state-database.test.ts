@@ -7,7 +7,9 @@ import { address } from "../../test/fixtures/host-rows.ts";
 import { divertedBan } from "../../test/fixtures/scrub/scrubbing.ts";
 import { attack, route as blackhole, udpRules, ban as viewedBan } from "../../test/fixtures/views.ts";
 import { buildScrub } from "../config/sections/scrub.ts";
+import type { Ban } from "../mitigation/ban.ts";
 import type { DivertMeasure } from "../mitigation/measure.ts";
+import { exactly, type Range } from "../mitigation/rules/range.ts";
 import { moveAside, moveBack } from "./damaged-state.ts";
 import { StateDatabase } from "./state-database.ts";
 
@@ -253,7 +255,7 @@ describe("opening", () => {
     const raw = new Database(join(dir, "state.db"));
     raw.run("PRAGMA user_version = 99");
     raw.close();
-    expect(() => new StateDatabase(dir)).toThrow("has schema version 99, this build knows 7");
+    expect(() => new StateDatabase(dir)).toThrow("has schema version 99, this build knows 8");
   });
 
   test("refuses a folder that cannot be written", () => {
@@ -350,6 +352,27 @@ test("scrubbed bans of a build before filters validate sources of TCP as they di
   const state = new StateDatabase(dir);
   const { profile: _name, isAlways: _always, isOnNodes: _nodes, ...kept } = filter;
   expect(state.bans()).toEqual([ban, { ...old, measure: { ...rest, filter: kept } }]);
+  state.close();
+});
+
+test("rules of a build before several protocols keep theirs", () => {
+  const path = join(dir, "state.db");
+  new StateDatabase(dir).close();
+  const raw = new Database(path);
+  const services = [{ protocol: 17, ports: exactly(53), sourcePorts: [] }];
+  const filter = { ...buildScrub({ tcp: "off", source_packets_per_second: 0 }, []), services };
+  const rules = { ...udpRules(), rules: udpRules().rules.flatMap((rule) => [rule, { ...rule, protocols: [] }]) };
+  const kept: Ban = { ...ban, id: "b2", measure: { kind: "scrub", rules, filter } };
+  const old = JSON.stringify(kept, (_key, value: { readonly protocols?: readonly Range[] } | null) => {
+    const { protocols, ...others } = value ?? {};
+    return protocols === undefined ? value : { ...others, protocol: protocols[0]?.from ?? null };
+  });
+  expect(old).toContain('"protocol":null');
+  raw.query("INSERT INTO bans (id, started_at, record) VALUES ('b2', 1, ?1)").run(old);
+  raw.run("PRAGMA user_version = 7");
+  raw.close();
+  const state = new StateDatabase(dir);
+  expect(state.bans()).toEqual([kept]);
   state.close();
 });
 

@@ -3,7 +3,7 @@ import type { Database } from "bun:sqlite";
 
 type Json = Record<string, unknown>;
 
-export const SCHEMA_VERSION = 7;
+export const SCHEMA_VERSION = 8;
 
 export const SOURCE_BLOCKS = `
   CREATE TABLE source_blocks (
@@ -31,6 +31,7 @@ const MIGRATIONS: Readonly<Record<number, (db: Database) => void>> = {
   4: (db) => db.run(LEVERS),
   5: (db) => rewriteBans(db, filteredBan),
   6: (db) => db.run(FILTER_RULES + PROTECTIONS),
+  7: (db) => rewriteBans(db, (ban) => withProtocols(ban) as Json),
 };
 
 /** Whether the file can be migrated to this build's version. */
@@ -75,6 +76,18 @@ function filteredBan({ measure, ...ban }: Json): Json {
   const sourceLimits = { packets: 0, bytes: 0, connections: 0, ipv4Length: 32, ipv6Length: 64 };
   const ways = { tcp, dns: false, askedOnly: false, learnedBytesPerSecond: 0 };
   return { ...ban, measure: { ...rest, filter: { ...ways, sourceLimits, services: null, countsOnly: false } } };
+}
+
+/** In this version a rule had one protocol, or null for any. Rules are in measures of several kinds. */
+function withProtocols(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withProtocols);
+  if (typeof value !== "object" || value === null) return value;
+  const fields = Object.entries(value).map(([key, field]): [string, unknown] => [key, withProtocols(field)]);
+  const { protocol, ...others } = Object.fromEntries(fields) as Json;
+  if (protocol === undefined) return others;
+  // Services have one, too, and go on so.
+  if (!("destinationPorts" in others)) return { ...others, protocol };
+  return { ...others, protocols: protocol === null ? [] : [{ from: protocol, to: protocol }] };
 }
 
 function rewriteBans(db: Database, change: (record: Json) => Json): void {

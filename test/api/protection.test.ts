@@ -1,8 +1,10 @@
 /** Protection profiles chosen by the API, by the whole service (docs/interface.md#protection-command). */
+
 import { beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { ProtectionsWire, ProtectionWire } from "../../src/http/wire/protection.ts";
 import { PROTECTION_NOTE_MAX } from "../../src/limits.ts";
+import { onlyValue } from "../../src/mitigation/rules/range.ts";
 import { agent } from "../fixtures/http/node-channel.ts";
 import { ManualClock } from "../fixtures/manual-clock.ts";
 import { metricIn } from "../fixtures/metric-value.ts";
@@ -66,7 +68,7 @@ function kernelRules(prefix: string): string[] {
   clock.advance(1000);
   return service.filters.rules
     .filter(({ rule }) => rule.destination?.text === prefix)
-    .map(({ rule, inline }) => `${inline?.kind ?? rule.action.kind} ${rule.protocol ?? "any"}`);
+    .map(({ rule, inline }) => `${inline?.kind ?? rule.action.kind} ${onlyValue(rule.protocols) ?? "any"}`);
 }
 
 const VOICE = {

@@ -112,6 +112,7 @@ const WHOLE_STATUS = status({
   dataplane: { state: "failed", filter: null, error: "no permission", rulesLeftOut: 0, filterRulesLeftOut: 0 },
 });
 
+const SEPARABILITY = { verdict: "no", usersAtRisk: 0.2, estimatedBy: "profile" } as const;
 const ATTACKS = [
   { ...view(), calm: { seconds: 1, ofSeconds: 2 } },
   view({ target: address(UNOWNED_HOST), rates: thresholds({}), sample: SAMPLE }),
@@ -121,7 +122,7 @@ const ATTACKS = [
   view({ endedAt: NOON + 1, sample: { ...SAMPLE, flows: [FLOW], origins: ORIGINS } }, {}),
   view({ samplingError: ERROR, sample: { ...SAMPLE, topPrefixes: [SHARE], topInterfaces: INTERFACES } }),
   view({ classification: MIXED }, { method: "flowspec", measure: udpRules() }),
-  view({}, { method: "flowspec", measure: { ...udpRules(), isInseparable: true } }),
+  view({}, { method: "flowspec", measure: { ...udpRules(), separability: SEPARABILITY } }),
   view({ rates: thresholds(Object.fromEntries(METRICS.map((metric) => [metric, 3]))) }),
   ...VECTORS.map((type) => view({ classification: classification({ type }) })),
   ...REASONS.map((reason) => view({ reason })),

@@ -1,9 +1,11 @@
 /** The scrub rule document, field by field (docs/interface.md#rule-document), over a real listener. */
+
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { buildScrub } from "../../src/config/sections/scrub.ts";
 import { RuleDocumentWire } from "../../src/http/wire/scrub-document.ts";
 import type { DivertMeasure } from "../../src/mitigation/measure.ts";
+import { exactly } from "../../src/mitigation/rules/range.ts";
 import type { Rule } from "../../src/mitigation/rules/rule.ts";
 import { ScrubChannel } from "../fixtures/scrub/scrub-channel.ts";
 import { divertedBan } from "../fixtures/scrub/scrubbing.ts";
@@ -29,7 +31,7 @@ test("rule document version is 1, and bans is an array where there is nothing", 
 });
 
 test("rule document ban has target, prefix, method, expires_at and flowspec, in these bytes", async () => {
-  channel.change(divertedBan({ rules: [{ protocol: 17, sourcePorts: [{ from: 53, to: 53 }] }] }));
+  channel.change(divertedBan({ rules: [{ protocols: exactly(17), sourcePorts: [{ from: 53, to: 53 }] }] }));
   const rule = '{"dst":"192.0.2.1/32","proto":17,"src_port":53,"action":"discard"}';
   const fields =
     '"target":"192.0.2.1","prefix":"192.0.2.1/32","method":"divert","expires_at":"2026-03-01T12:10:00.000Z"';
@@ -38,7 +40,7 @@ test("rule document ban has target, prefix, method, expires_at and flowspec, in 
 
 test("rule document dry_run marks a virtual ban, and is absent else; all is as the schema says", async () => {
   const action = { kind: "rate_limit", bytesPerSecond: 5 } as const;
-  const limit = { action, protocol: 6, tcpFlags: { set: 2, unset: 0 } };
+  const limit = { action, protocols: exactly(6), tcpFlags: { set: 2, unset: 0 } };
   channel.change(divertedBan({ dryRun: true, rules: [limit, { fragment: true }] }), second());
   expect(await each("dry_run")).toEqual([true, undefined]);
   expect([...Value.Errors(RuleDocumentWire, await channel.document())]).toEqual([]);
@@ -90,12 +92,14 @@ describe("rule document flowspec", () => {
   const dst = "192.0.2.1/32";
   const port = (number: number) => ({ from: number, to: number });
   const RULES = [
-    { protocol: 17, packetLength: { min: 100, max: 200 } },
-    { protocol: 17, sourcePorts: [port(53), port(123)] },
+    { protocols: exactly(17), packetLength: { min: 100, max: 200 } },
+    { protocols: exactly(17), sourcePorts: [port(53), port(123)] },
   ];
 
   test("has the rules to drop, and only those for traffic to the victim", async () => {
-    channel.change(divertedBan({ rules: [{ protocol: 17 }, { destination: null, source: null, protocol: 6 }] }));
+    channel.change(
+      divertedBan({ rules: [{ protocols: exactly(17) }, { destination: null, source: null, protocols: exactly(6) }] }),
+    );
     expect(await each("flowspec")).toEqual([[{ dst, proto: 17, action: "discard" }]]);
   });
 

@@ -1,4 +1,5 @@
 /** What the service needs of gobgpd, from each version that operators run; of this machine's where no other can be had. */
+
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -7,6 +8,7 @@ import { DEFAULT_TIMES } from "../../src/bgp/gobgp-announcer.ts";
 import { RESET_CAUSE_MS } from "../../src/bgp/route-quarantine.ts";
 import { findGobgpd } from "../../src/bgp/speaker/gobgpd-process.ts";
 import { SOCKET_FROM_RUN } from "../../src/bgp/speaker/speaker-directory.ts";
+import { exactly } from "../../src/mitigation/rules/range.ts";
 import {
   BgpLab,
   bgpConfig,
@@ -100,12 +102,17 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd, major }) => {
     const limited = { kind: "rate_limit", bytesPerSecond: 125_000 } as const;
     const tcp = {
       source: prefix("198.51.100.0/24"),
-      protocol: 6,
+      protocols: exactly(6),
       tcpFlags: { set: 0x02, unset: 0x10 },
       fragment: true,
     };
     const tcpPorts = { destinationPorts: [port(80), port(443), port(8000, 8010)], sourcePorts: [port(53)] };
-    const udp = { source: prefix("2001:db8:1::/48"), protocol: 17, sourcePorts: [port(1024, 65_535)], fragment: false };
+    const udp = {
+      source: prefix("2001:db8:1::/48"),
+      protocols: exactly(17),
+      sourcePorts: [port(1024, 65_535)],
+      fragment: false,
+    };
     const inBird = [
       `dst ${V4}; src 198.51.100.0/24; proto 6; dport 80,443,8000..8010; sport 53; tcp flags 0x2/0x2 && 0x0/0x10; length 40..60; fragment !0x0/0x6`,
       `dst ${V6}; src 2001:db8:1::/48; next header 17; sport >= 1024; length 1500; fragment 0x0/0x6`,
@@ -136,7 +143,7 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd, major }) => {
       ...Array.from({ length: 5_000 }, (_, i) => blackhole(`198.18.${i >> 8}.${i & 255}/32`)),
       ...Array.from({ length: 1_000 }, (_, i) => {
         const sourcePorts = [port(53), port(1_000 + i, 2_000 + i)];
-        return flow(`198.19.${i >> 8}.${i & 255}/32`, { protocol: 17, sourcePorts });
+        return flow(`198.19.${i >> 8}.${i & 255}/32`, { protocols: exactly(17), sourcePorts });
       }),
     ];
     announcer.want(routes);

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstring>
+#include <iterator>
 #include <unordered_set>
 
 namespace floodwall {
@@ -14,7 +15,8 @@ bool isSame(const filter_rule& one, const filter_rule& other) {
   constexpr std::size_t kFrom = offsetof(filter_rule, asks), kTo = offsetof(filter_rule, paid_until_ns);
   const auto* a = reinterpret_cast<const std::byte*>(&one);
   const auto* b = reinterpret_cast<const std::byte*>(&other);
-  return std::memcmp(a + kFrom, b + kFrom, kTo - kFrom) == 0;
+  return std::memcmp(a + kFrom, b + kFrom, kTo - kFrom) == 0 &&
+         std::equal(std::begin(one.protocols), std::end(one.protocols), std::begin(other.protocols));
 }
 
 bool asksDetails(const filter_rule& rule) { return (rule.asks & FILTER_ASKS_DETAILS) != 0; }
@@ -39,7 +41,9 @@ bool areAll(const CommonBits& common, std::span<const filter_ports> ranges) {
 
 /// What filter_entry has of a rule. With wanted bits that the mask lacks, nothing matches.
 void setTraits(SetPrefix& prefix, const filter_rule& rule) {
-  prefix.asksMore = (rule.asks & (FILTER_ASKS_LENGTH | FILTER_ASKS_SOURCE | FILTER_ASKS_DETAILS)) != 0;
+  constexpr std::uint32_t kMore =
+      FILTER_ASKS_LENGTH | FILTER_ASKS_SOURCE | FILTER_ASKS_DETAILS | FILTER_ASKS_PROTOCOLS;
+  prefix.asksMore = (rule.asks & kMore) != 0;
   filter_traits& mask = prefix.mask;
   filter_traits& wanted = prefix.wanted;
   if ((rule.asks & FILTER_ASKS_PROTOCOL) != 0) {

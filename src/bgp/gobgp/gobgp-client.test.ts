@@ -3,6 +3,7 @@ import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { blackhole, flow, INSTANCE } from "../../../test/fixtures/bgp/bgp.ts";
 import { prefix } from "../../../test/fixtures/networks.ts";
 import type { Route } from "../../mitigation/announcer.ts";
+import { exactly } from "../../mitigation/rules/range.ts";
 import type { EncodedMessage } from "../encoded-message.ts";
 import type { RouteFamily } from "../route-family.ts";
 import { attributesOf, COMMUNITIES_MAX, keyOf, toOwnPath, toPath, toPaths, toWithdrawal } from "../route-path.ts";
@@ -90,7 +91,7 @@ describe.each(VERSIONS)("in the messages of GoBGP $version", ({ encode, sent }) 
       "rules",
       [
         ...toPaths(
-          V4.map((text) => flow(text, { protocol: 17, fragment: true })),
+          V4.map((text) => flow(text, { protocols: exactly(17), fragment: true })),
           INSTANCE,
         ),
       ],

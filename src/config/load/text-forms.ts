@@ -1,7 +1,6 @@
 /** The text formats of the configuration: each function takes a text and returns the rule that it violates, or null. */
 import { PATTERN_BYTES_MAX } from "../../dataplane/native-constants.ts";
-import type { PortRange } from "../../mitigation/rules/rule.ts";
-import type { Range } from "../../mitigation/rules/rule-details.ts";
+import type { Range } from "../../mitigation/rules/range.ts";
 import { addressFamily, type IpAddress, parseAddress } from "../../net/address.ts";
 import { hostPrefix, type Prefix, parsePrefix, parsePrefixLoosely } from "../../net/prefix.ts";
 import { ZONES_FORMS } from "../zones/forms.ts";
@@ -142,7 +141,7 @@ export function parseCommunity(text: string): string | null {
 }
 
 /** `443`, or `27000-27050`. */
-export function parsePortRange(text: string): PortRange | null {
+export function parsePortRange(text: string): Range | null {
   const range = parseRange(text);
   return range !== null && range.to <= 0xffff ? range : null;
 }

@@ -6,13 +6,9 @@ import { type Static, Type } from "@sinclair/typebox";
 import { LENGTH_RANGES_MAX, PATTERNS_MAX, PAYLOAD_BYTES_MAX } from "../../dataplane/native-constants.ts";
 import { FILTER_RULE_DESTINATIONS_MAX, FILTER_RULES_MAX, PREFIX_SETS_MAX } from "../../limits.ts";
 import type { OperatorRule } from "../../mitigation/operator/operator-rule.ts";
-import { ANY_PACKET, PORT_RANGES_MAX } from "../../mitigation/rules/rule.ts";
-import {
-  asksAnything,
-  type PayloadPattern,
-  type Range,
-  type RuleDetails,
-} from "../../mitigation/rules/rule-details.ts";
+import { exactly, type Range } from "../../mitigation/rules/range.ts";
+import { ANY_PACKET, RANGES_MAX } from "../../mitigation/rules/rule.ts";
+import { asksAnything, type PayloadPattern, type RuleDetails } from "../../mitigation/rules/rule-details.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import { boolean, closed, described, integer, list, oneOf, text } from "../load/schema-forms.ts";
 import { parseAddressOrPrefix, parseHexBytes, parsePortRange, parseRange } from "../load/text-forms.ts";
@@ -77,10 +73,10 @@ export const FilterRuleFile = Type.Object(
     ),
     protocol: described(Type.Optional(oneOf(...PROTOCOLS)), "The protocol over IP."),
     ports: described(
-      list(text("portRange"), PORT_RANGES_MAX),
+      list(text("portRange"), RANGES_MAX),
       "Destination ports, each as `443` or `27000-27050`. An empty list is any port.",
     ),
-    source_ports: described(list(text("portRange"), PORT_RANGES_MAX), "Source ports. An empty list is any port."),
+    source_ports: described(list(text("portRange"), RANGES_MAX), "Source ports. An empty list is any port."),
     tcp_flags: described(
       Type.Optional(
         Type.Object({ set: flags("Flags that are set."), unset: flags("Flags that are not set.") }, closed),
@@ -177,8 +173,8 @@ export const NodeFilterRules = described(
 
 /** @param file without findings. */
 export function buildFilterRule(file: FilterRuleFile): OperatorRule {
-  const { handshake, tcp_flags: tcpFlags, action, when = "always", dry_run: isDryRun } = file;
-  const protocol = handshake === undefined ? null : HANDSHAKE_PROTOCOL[handshake];
+  const { tcp_flags: tcpFlags, action, when = "always", dry_run: isDryRun } = file;
+  const protocol = protocolOf(file);
   const source = file.source === undefined ? null : parseAddressOrPrefix(file.source);
   const details = detailsOf(file);
   return {
@@ -190,7 +186,7 @@ export function buildFilterRule(file: FilterRuleFile): OperatorRule {
     match: {
       ...ANY_PACKET,
       source,
-      protocol: file.protocol === undefined ? protocol : IP_PROTOCOL[file.protocol],
+      protocols: protocol === null ? [] : exactly(protocol),
       sourcePorts: file.source_ports.map(parsePortRange).filter((range) => range !== null),
       destinationPorts: file.ports.map(parsePortRange).filter((range) => range !== null),
       tcpFlags: tcpFlags === undefined ? null : { set: flagBits(tcpFlags.set), unset: flagBits(tcpFlags.unset) },
@@ -199,6 +195,11 @@ export function buildFilterRule(file: FilterRuleFile): OperatorRule {
     details: asksAnything(details) ? details : null,
     limit: action === "limit" ? limitOf(file) : null,
   };
+}
+
+function protocolOf({ protocol, handshake }: FilterRuleFile): number | null {
+  if (protocol !== undefined) return IP_PROTOCOL[protocol];
+  return handshake === undefined ? null : HANDSHAKE_PROTOCOL[handshake];
 }
 
 function detailsOf(file: FilterRuleFile): RuleDetails {

@@ -1,7 +1,7 @@
 /** What the method `scrub` does on this machine, by hostgroup, and the profiles of victims. */
 import { type Static, Type } from "@sinclair/typebox";
 import { PREFIX_SETS_MAX, SCRUB_PROFILES_MAX, SCRUB_SERVICES_MAX, SELECTABLE_PROFILES_MAX } from "../../limits.ts";
-import { PORT_RANGES_MAX } from "../../mitigation/rules/rule.ts";
+import { RANGES_MAX } from "../../mitigation/rules/rule.ts";
 import {
   NO_SOURCE_LIMITS,
   PROFILES,
@@ -20,11 +20,11 @@ const ServiceFile = Type.Object(
   {
     protocol: described(oneOf(...SERVICE_PROTOCOLS), "The protocol over IP."),
     ports: described(
-      list(text("portRange"), PORT_RANGES_MAX),
+      list(text("portRange"), RANGES_MAX),
       "The ports of the victim, each as `443` or `27000-27050`. Only with `tcp`, `udp` and `sctp`; an empty list is any port.",
     ),
     source_ports: described(
-      list(text("portRange"), PORT_RANGES_MAX),
+      list(text("portRange"), RANGES_MAX),
       "The ports of others that answer the victim, such as `53` for its resolvers. An empty list is any port.",
     ),
     packets_per_second: described(

@@ -355,12 +355,12 @@ describe("the profile of an attack", () => {
   };
 
   test("is what was known of the host before, and not for what the host sends", () => {
-    const known = { packets: [] };
+    const known = { packets: [], packetsPerSecond: 40 };
     const sampler = new AttackSampler(new FakeHeaderSamples(), POLICY, Math.random, { of: () => known });
     for (const direction of ["incoming", "outgoing"] as const) {
       sampler.begin(attack({ id: direction, target: VICTIM, direction }), at(0));
     }
-    expect(sampler.profileOf({ id: "incoming" })).toEqual(known);
+    expect(sampler.profileOf({ id: "incoming" })).toEqual({ packets: [], packetsPerSecond: 0 });
     expect(sampler.profileOf({ id: "outgoing" })).toBeNull();
   });
 

@@ -342,7 +342,7 @@ function ordinaryProfile(attack: Attack, all: readonly SampledPacket[]): Traffic
   if (target === null || direction !== "incoming" || all.length < ORDINARY_PACKETS_MIN) return null;
   const { timesThreshold } = attackTraffic(attack);
   if (unusualClasses(classShares(all), timesThreshold).size > 0) return null;
-  return { packets: all };
+  return { packets: all, packetsPerSecond: null };
 }
 
 /** During a calm phase there are no packets of the attack: the classification stays. */

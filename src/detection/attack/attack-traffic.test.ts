@@ -42,9 +42,18 @@ function traffic(rates: Parameters<typeof thresholds>[0], metric: Metric = "pps"
 const EVERY = "syn syn_ack udp fragment icmp icmpv6";
 
 test("all packets are an attack's that has too many of all", () => {
-  expect(traffic({ pps: 2000, tcp_syn_pps: 900 })).toEqual({ parts: EVERY, unit: "packets", timesThreshold: 2 });
-  expect(traffic({ mbps: 150 })).toEqual({ parts: EVERY, unit: "bytes", timesThreshold: 1.5 });
-  expect(traffic({ flows_per_sec: 500 })).toEqual({ parts: EVERY, unit: "flows", timesThreshold: 10 });
+  expect(traffic({ pps: 2000, tcp_syn_pps: 900 })).toEqual({
+    ...{ parts: EVERY, unit: "packets", timesThreshold: 2 },
+    perSecond: 2000,
+  });
+  expect(traffic({ mbps: 150 })).toEqual({
+    ...{ parts: EVERY, unit: "bytes", timesThreshold: 1.5 },
+    perSecond: 18_750_000,
+  });
+  expect(traffic({ flows_per_sec: 500 })).toEqual({
+    ...{ parts: EVERY, unit: "flows", timesThreshold: 10 },
+    perSecond: 500,
+  });
 });
 
 test.each([
@@ -68,5 +77,8 @@ test("the packets of every metric over its threshold belong to it", () => {
 });
 
 test("with nothing over its threshold at the moment, the metric that tripped decides", () => {
-  expect(traffic({ pps: 10 }, "tcp_syn_pps")).toEqual({ parts: "syn", unit: "packets", timesThreshold: 1 });
+  expect(traffic({ pps: 10 }, "tcp_syn_pps")).toEqual({
+    ...{ parts: "syn", unit: "packets", timesThreshold: 1 },
+    perSecond: 0,
+  });
 });

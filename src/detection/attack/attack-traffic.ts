@@ -14,7 +14,11 @@ export interface AttackTraffic {
   readonly unit: TrafficUnit;
   /** Rate divided by threshold, of the first metric above its threshold. */
   readonly timesThreshold: number;
+  /** Rate of that metric, in packets, bytes or flows a second. */
+  readonly perSecond: number;
 }
+
+const BYTES_PER_MEGABIT = 125_000;
 
 type Judged = Pick<Attack, "rates" | "thresholds" | "metric">;
 
@@ -32,6 +36,7 @@ export function attackTraffic({ rates, thresholds, metric }: Judged): AttackTraf
     isPartOf: (header) => isOfBase || classes.some((isOf) => isOf(header)),
     unit: unitOf(METRICS[first] as Metric),
     timesThreshold: Math.max(1, times(first)),
+    perSecond: (rates[first] ?? 0) * (unitOf(METRICS[first] as Metric) === "bytes" ? BYTES_PER_MEGABIT : 1),
   };
 }
 

@@ -41,6 +41,9 @@ const ORDINARY_SHARES: Readonly<Record<PacketClass, number>> = {
 };
 const OTHER_SHARE = 0.01;
 
+/** Protocols of users' tunnels and of associations: IPv6 in IP, ESP, AH, SCTP. */
+const TUNNELS: ReadonlySet<number> = new Set([41, 50, 51, 132]);
+
 /** Fewer packets of a class, or a smaller share of the traffic, may be chance. */
 const CLASS_PACKETS_MIN = 3;
 const CLASS_SHARE_MIN = 0.002;
@@ -112,7 +115,7 @@ export function classOf(header: PacketHeader): PacketClass {
   const vector = vectorOf(header);
   switch (vector) {
     case null:
-      return `protocol ${header.protocol}`;
+      return TUNNELS.has(header.protocol) ? `protocol ${header.protocol}` : "other protocols";
     case "dns_amplification":
       return header.fragment === null && header.packetBytes <= DNS_BYTES_MAX ? "dns" : vector;
     case "ntp_amplification":

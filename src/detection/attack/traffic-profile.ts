@@ -11,12 +11,17 @@ import type { SampledPacket } from "./sample.ts";
 
 export interface TrafficProfile {
   readonly packets: readonly SampledPacket[];
+  /** The rate that these packets are a sample of; null: not known. */
+  readonly packetsPerSecond: number | null;
 }
 
 /** The profile of some of the packets. */
 export function partOf(profile: TrafficProfile, isPart: (header: PacketHeader) => boolean): TrafficProfile {
   const packets = profile.packets.filter(({ header }) => isPart(header));
-  return { packets };
+  const weightOf = (some: readonly SampledPacket[]) => some.reduce((sum, { standsFor }) => sum + standsFor, 0);
+  const share = weightOf(packets) / (weightOf(profile.packets) || 1);
+  const rate = profile.packetsPerSecond;
+  return { packets, packetsPerSecond: rate === null ? null : rate * share };
 }
 
 /** Headers in one pass, the newest of all hosts: about a millisecond to decode. */
@@ -30,6 +35,14 @@ const HALF_LIFE_MS = 600_000;
 /** Packets become part of a profile this long after an attack that began with them would be found, ms. */
 const DELAY_MS = 500;
 
+interface Profiled {
+  readonly packets: PacketReservoir;
+  /** Packets and seconds, faded; monotonic ms of the last pass that is in them. */
+  sum: number;
+  seconds: number;
+  atMs: number;
+}
+
 interface Pass {
   readonly atMs: number;
   readonly seconds: number;
@@ -39,7 +52,7 @@ interface Pass {
 export class TrafficProfiles {
   readonly #headers: HeaderSamples;
   readonly #random: () => number;
-  readonly #profiles = new Map<IpAddress, PacketReservoir>();
+  readonly #profiles = new Map<IpAddress, Profiled>();
   readonly #records = new HeaderRecords(HEADERS_READ);
   readonly #anywhere = new Uint8Array(ADDRESS_BYTES);
   /** Oldest first. */
@@ -70,7 +83,9 @@ export class TrafficProfiles {
   /** null: nothing is known of the host. */
   of(host: IpAddress): TrafficProfile | null {
     const profile = this.#profiles.get(host);
-    return profile === undefined ? null : { packets: profile.packets() };
+    if (profile === undefined) return null;
+    const { packets, sum, seconds } = profile;
+    return { packets: packets.packets(), packetsPerSecond: seconds === 0 ? null : sum / seconds };
   }
 
   get size(): number {
@@ -98,14 +113,22 @@ export class TrafficProfiles {
     return { atMs, seconds, byHost };
   }
 
-  #add({ seconds, byHost }: Pass): void {
+  #add({ atMs, seconds, byHost }: Pass): void {
     const factor = 0.5 ** ((seconds * 1000) / HALF_LIFE_MS);
     for (const [host, packets] of byHost) {
-      const profile = this.#profiles.get(host) ?? this.#begin(host, packets.length);
+      const profile = this.#profiles.get(host) ?? this.#begin(host, packets.length, atMs - 1000 * seconds);
       if (profile === null) continue;
-      profile.fade(factor);
-      profile.resize(this.#packetsEach());
-      for (const { standsFor, ...packet } of packets) profile.offer(standsFor, () => packet);
+      const own = profile.packets;
+      own.fade(factor);
+      own.resize(this.#packetsEach());
+      for (const { standsFor, ...packet } of packets) own.offer(standsFor, () => packet);
+      // Of a pass that reads a part of the time alone, what it has of the whole.
+      const elapsed = (atMs - profile.atMs) / 1000;
+      const counted = packets.reduce((sum, { standsFor }) => sum + standsFor, 0) / seconds;
+      const faded = 0.5 ** ((1000 * elapsed) / HALF_LIFE_MS);
+      profile.sum = profile.sum * faded + counted * Math.min(elapsed, 1);
+      profile.seconds = profile.seconds * faded + elapsed;
+      profile.atMs = atMs;
       // The most recently seen host is last.
       this.#profiles.delete(host);
       this.#profiles.set(host, profile);
@@ -113,13 +136,13 @@ export class TrafficProfiles {
   }
 
   /** A host that is new in a full table replaces the one that was not seen for longest. */
-  #begin(host: IpAddress, packets: number): PacketReservoir | null {
+  #begin(host: IpAddress, packets: number, atMs: number): Profiled | null {
     if (this.#profiles.size >= PROFILED_HOSTS_MAX) {
       if (packets < CANDIDATE_PACKETS_MIN) return null;
       const [oldest] = this.#profiles.keys();
       if (oldest !== undefined) this.#profiles.delete(oldest);
     }
-    const profile = new PacketReservoir(this.#packetsEach(), this.#random);
+    const profile = { packets: new PacketReservoir(this.#packetsEach(), this.#random), sum: 0, seconds: 0, atMs };
     this.#profiles.set(host, profile);
     return profile;
   }

@@ -3,6 +3,7 @@ import { Value } from "@sinclair/typebox/value";
 import { attack, ban, NOON } from "../../../test/fixtures/views.ts";
 import type { Attack } from "../../detection/attack/attack.ts";
 import type { Measure } from "../../mitigation/measure.ts";
+import { NOTHING_KNOWN, type Separability } from "../../mitigation/separability.ts";
 import { AttackWire, attackToWire } from "./attack.ts";
 
 describe("an attack on the wire", () => {
@@ -64,12 +65,16 @@ describe("an attack on the wire", () => {
     expect(Value.Check(AttackWire, wire)).toBe(true);
   });
 
-  test("says that its rules match users too, announced or for scrub nodes", () => {
+  test("says whether its rules are known to spare users, announced or for scrub nodes", () => {
     const rules = { kind: "flowspec", rules: [], matchesAll: false, localPref: 0, basis: "" } as const;
-    const inseparable = { ...rules, isInseparable: true } as const;
+    const separated = (separability: Separability) => ({ ...rules, separability });
     const of = (measure: Measure) => attackToWire({ attack: attack(), ban: { ...ban(), measure } });
-    expect(of(inseparable)).toHaveProperty("separable", false);
-    expect(of({ kind: "divert", route: null, node: null, rules: inseparable })).toHaveProperty("separable", false);
+    const inseparable = separated({ verdict: "no", usersAtRisk: 0.23456, estimatedBy: "profile" });
+    const wire = { separable: false, separability: { verdict: "no", users_at_risk: 0.2346, estimated_by: "profile" } };
+    expect(of(inseparable)).toMatchObject(wire);
+    expect(of({ kind: "divert", route: null, node: null, rules: inseparable })).toMatchObject(wire);
+    expect(of(separated({ verdict: "yes", usersAtRisk: 0, estimatedBy: "protocol" }))).toHaveProperty("separable", true);
+    expect(of(separated(NOTHING_KNOWN))).toMatchObject({ separable: false, separability: { verdict: "unknown" } });
     expect(of(rules)).not.toHaveProperty("separable");
     expect(Value.Check(AttackWire, of(inseparable))).toBe(true);
   });

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { address } from "../../../test/fixtures/host-rows.ts";
 import { ban, NOON, route } from "../../../test/fixtures/views.ts";
+import { exactly } from "../../mitigation/rules/range.ts";
 import { wideRule } from "../../mitigation/rules/rule.ts";
 import { canonicalPrefix } from "../../net/prefix.ts";
 import { BanWire, banToWire, ofTenant, sortBans } from "./ban.ts";
@@ -152,7 +153,7 @@ describe("ban", () => {
 
   test("by FlowSpec shows its rules, and their summary for a route", () => {
     const { prefix } = ban();
-    const rules = [{ ...wideRule(prefix, { kind: "discard" }), protocol: 17 }];
+    const rules = [{ ...wideRule(prefix, { kind: "discard" }), protocols: exactly(17) }];
     const measure = { kind: "flowspec", rules, matchesAll: false, localPref: 0, basis: "" } as const;
     const wire = banToWire({ ban: ban({ method: "flowspec", measure }), routeState: announced });
     expect(wire).toMatchObject({

@@ -4,7 +4,7 @@ import { type Measure, scrubbedRules } from "../../mitigation/measure.ts";
 import { type RuleWire, ruleToWire } from "../../mitigation/rules/rule.ts";
 import { closed } from "./closed.ts";
 
-const PortRangeWire = Type.Object({ from: Type.Integer(), to: Type.Integer() }, closed);
+const RangeWire = Type.Object({ from: Type.Integer(), to: Type.Integer() }, closed);
 
 export const FlowspecWire = Type.Array(
   Type.Unsafe<RuleWire>(
@@ -19,10 +19,11 @@ export const FlowspecWire = Type.Array(
         fragment: Type.Optional(Type.Boolean()),
         action: Type.Union([Type.Literal("discard"), Type.Literal("rate_limit")]),
         rate_bytes: Type.Optional(Type.Number()),
-        src_ports: Type.Optional(Type.Array(PortRangeWire)),
-        dst_ports: Type.Optional(Type.Array(PortRangeWire)),
+        src_ports: Type.Optional(Type.Array(RangeWire)),
+        dst_ports: Type.Optional(Type.Array(RangeWire)),
         tcp_flags_unset: Type.Optional(Type.Integer()),
         packet_length: Type.Optional(Type.Object({ min: Type.Integer(), max: Type.Integer() }, closed)),
+        protos: Type.Optional(Type.Array(RangeWire)),
       },
       closed,
     ),

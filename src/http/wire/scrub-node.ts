@@ -19,7 +19,8 @@ export const ScrubReportWire = Type.Object({
   dropped_bytes: total,
   rules_etag: Type.Optional(Type.String()),
   /**
-   * Match fields that it supports beyond those of the first version: `port_ranges`, `tcp_flags_unset`, `packet_length`.
+   * Match fields that it supports beyond those of the first version: `port_ranges`, `tcp_flags_unset`, `packet_length`,
+   * `protocol_ranges`.
    */
   capabilities: Type.Optional(Type.Array(Type.String())),
 });

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { operatorRule } from "../../../test/fixtures/mitigation/operator-rules.ts";
 import { prefix } from "../../../test/fixtures/networks.ts";
+import { exactly } from "../rules/range.ts";
 import { ANY_PACKET, type Rule } from "../rules/rule.ts";
 import { NO_DETAILS } from "../rules/rule-details.ts";
 import { hiddenRules } from "./hidden-rules.ts";
@@ -8,8 +9,8 @@ import type { OperatorRule } from "./operator-rule.ts";
 
 const NETWORKS = [prefix("192.0.2.0/24"), prefix("2001:db8::/48")];
 const match = (rule: Partial<Rule>): Pick<OperatorRule, "match"> => ({ match: { ...ANY_PACKET, ...rule } });
-const udp = match({ protocol: 17 });
-const ports = (from: number, to = from) => match({ protocol: 17, destinationPorts: [{ from, to }] });
+const udp = match({ protocols: exactly(17) });
+const ports = (from: number, to = from) => match({ protocols: exactly(17), destinationPorts: [{ from, to }] });
 
 const isHidden = (earlier: Partial<OperatorRule>, later: Partial<OperatorRule>) =>
   hiddenRules([operatorRule({ name: "earlier", ...earlier }), operatorRule({ name: "later", ...later })], NETWORKS).has(

@@ -1,6 +1,7 @@
 /** Rules of the operator that can never match, since an earlier one decides about all that they match. Pure. */
 import { type Prefix, prefixContains } from "../../net/prefix.ts";
-import type { PortRange, Rule } from "../rules/rule.ts";
+import type { Range } from "../rules/range.ts";
+import type { Rule } from "../rules/rule.ts";
 import { detailsText } from "../rules/rule-details.ts";
 import type { OperatorRule } from "./operator-rule.ts";
 
@@ -35,16 +36,16 @@ function matchesAllOf(wide: Rule, narrow: Rule): boolean {
   const isSame = <T>(one: T | null, other: T | null) => one === null || one === other;
   return (
     (wide.source === null || (narrow.source !== null && isInside(narrow.source, wide.source))) &&
-    isSame(wide.protocol, narrow.protocol) &&
     isSame(wide.fragment, narrow.fragment) &&
-    holdsPorts(wide.sourcePorts, narrow.sourcePorts) &&
-    holdsPorts(wide.destinationPorts, narrow.destinationPorts) &&
+    holdsRanges(wide.protocols, narrow.protocols) &&
+    holdsRanges(wide.sourcePorts, narrow.sourcePorts) &&
+    holdsRanges(wide.destinationPorts, narrow.destinationPorts) &&
     holdsFlags(wide.tcpFlags, narrow.tcpFlags)
   );
 }
 
 /** By single ranges: two that together hold a third are not seen. */
-function holdsPorts(wide: readonly PortRange[], narrow: readonly PortRange[]): boolean {
+function holdsRanges(wide: readonly Range[], narrow: readonly Range[]): boolean {
   if (wide.length === 0) return true;
   return (
     narrow.length > 0 && narrow.every(({ from, to }) => wide.some((outer) => outer.from <= from && to <= outer.to))

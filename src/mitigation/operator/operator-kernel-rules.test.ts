@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { operatorRule } from "../../../test/fixtures/mitigation/operator-rules.ts";
 import { prefix } from "../../../test/fixtures/networks.ts";
+import { exactly } from "../rules/range.ts";
 import { ANY_PACKET } from "../rules/rule.ts";
 import { type OperatorRulesRequest, operatorKernelRules } from "./operator-kernel-rules.ts";
 import type { OperatorRule } from "./operator-rule.ts";
@@ -41,7 +42,7 @@ test("a rule is one in the kernel, whatever its destinations, and keeps its id u
     { ...rule, name: "other" },
     { ...rule, isDryRun: true },
     { ...rule, action: "pass" as const },
-    { ...rule, match: { ...ANY_PACKET, protocol: 6 } },
+    { ...rule, match: { ...ANY_PACKET, protocols: exactly(6) } },
   ];
   expect(new Set([rule, ...others].map(id)).size).toBe(5);
   expect(id({ ...rule, name: "x".repeat(63) }).length).toBeLessThanOrEqual(63);

@@ -2,6 +2,7 @@
  * The bulk of packets of one class: tools and reflectors send packets that are alike in some fields and drawn at random in
  * others, and users of the same class differ from them in one or the other. Pure.
  */
+import { amplificationFrom } from "../../detection/attack/vector.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
 import { type WeightedPacket, weightOf, weightsBy } from "./weighted-packet.ts";
 
@@ -9,17 +10,20 @@ import { type WeightedPacket, weightOf, weightsBy } from "./weighted-packet.ts";
 const ALIKE_VALUES_MAX = 5;
 const ALIKE_SHARE = 0.6;
 const ALIKE_LEAST = 0.15;
+const HAVING_SHARE = 0.3;
 /** Of ports that are drawn at random, none has so many packets. */
 const STANDS_OUT_PACKETS = 4;
 const STANDS_OUT_SHARE = 0.004;
-/** Lengths further out belong to the bulk while so much of its density goes on there. */
-const DENSITY_LEAST = 0.2;
+/** Lengths further out belong to the bulk while so much of its density goes on there, in steps of a part of its width. */
+const DENSITY_LEAST = 0.3;
+const STEPS = 8;
 
 /** What is alike of a packet, in the order in which it is looked at; null: the packet has no such field. */
-const FIELDS: readonly ((header: PacketHeader) => number | null)[] = [
-  ({ ports }) => ports?.destination ?? null,
-  ({ ports }) => ports?.source ?? null,
-  ({ packetBytes }) => packetBytes,
+type Field = readonly [name: string, keyOf: (header: PacketHeader) => number | null];
+const FIELDS: readonly [Field, Field, Field] = [
+  ["destination", ({ ports }) => ports?.destination ?? null],
+  ["source", ({ ports }) => ports?.source ?? null],
+  ["length", ({ packetBytes }) => packetBytes],
 ];
 
 /**
@@ -29,28 +33,58 @@ const FIELDS: readonly ((header: PacketHeader) => number | null)[] = [
 export function bulkOf(packets: readonly WeightedPacket[], usersMost: number): readonly WeightedPacket[] {
   let bulk = packets;
   let budget = usersMost;
-  for (const keyOf of FIELDS) {
+  let [isFromOnePort, isToFewPorts] = [false, false];
+  for (const [name, keyOf] of FIELDS) {
     const alike = valuesAlike(bulk, keyOf);
-    const next = alike === null ? bulk : bulk.filter(({ header }) => alike.has(keyOf(header)));
+    if (name === "destination") isToFewPorts = alike !== null;
+    if (name === "source" && alike !== null) isFromOnePort = packets.every(({ header }) => !isOfServer(header));
+    const isAlike = (value: number | null) => alike === null || value === null || alike.has(value);
+    const next = bulk.filter(({ header }) => isAlike(keyOf(header)));
     budget -= weightOf(bulk) - weightOf(next);
     bulk = next;
   }
-  const spared = new Set(standingOut(bulk, Math.max(0, budget)));
+  const spared = new Set(isToFewPorts ? [] : standingOut(bulk, Math.max(0, budget)));
   bulk = bulk.filter((packet) => !spared.has(packet));
-  return denseLengths(bulk, Math.max(0, budget - weightOf([...spared])));
+  // Users have no source port in common, unless it is that of a service that answers them.
+  return isFromOnePort ? bulk : denseLengths(bulk, Math.max(0, budget - weightOf([...spared])));
 }
 
-/** The few values that most packets have; null: they are many. */
+function isOfServer({ ports }: PacketHeader): boolean {
+  return ports !== null && amplificationFrom(ports.source) !== null;
+}
+
+/**
+ * The packets that are as those of the bulk in port and length, whatever class their source port makes them: a flood with
+ * random source ports has some of every service.
+ */
+export function likeBulk(all: readonly WeightedPacket[], bulk: readonly WeightedPacket[]): readonly WeightedPacket[] {
+  const [first] = bulk;
+  const [[, portOf], , [, lengthOf]] = FIELDS;
+  const ports = valuesAlike(bulk, portOf);
+  const lengths = valuesAlike(bulk, lengthOf);
+  if (first === undefined || ports === null || lengths === null) return bulk;
+  const like = all.filter(({ header }) => {
+    const isInBoth = ports.has(portOf(header) ?? -1) && lengths.has(lengthOf(header) ?? -1);
+    return isInBoth && header.protocol === first.header.protocol && header.tcpFlags === first.header.tcpFlags;
+  });
+  return [...new Set([...bulk, ...like])];
+}
+
+/** The few values that most packets with such a field have; null: they are many, or most packets have none. */
 function valuesAlike(
   packets: readonly WeightedPacket[],
   keyOf: (header: PacketHeader) => number | null,
-): ReadonlySet<number | null> | null {
+): ReadonlySet<number> | null {
   const weights = [...weightsBy(packets, keyOf)].sort(([, a], [, b]) => b - a).slice(0, ALIKE_VALUES_MAX);
   const [heaviest] = weights;
   if (heaviest === undefined) return null;
   const alike = weights.filter(([, weight]) => weight >= ALIKE_LEAST * heaviest[1]);
-  const share = alike.reduce((sum, [, weight]) => sum + weight, 0) / weightOf(packets);
-  return share >= ALIKE_SHARE ? new Set(alike.map(([value]) => value)) : null;
+  // A later fragment has no ports.
+  const having = weightOf(packets.filter(({ header }) => keyOf(header) !== null));
+  const share = alike.reduce((sum, [, weight]) => sum + weight, 0) / having;
+  return share >= ALIKE_SHARE && having >= HAVING_SHARE * weightOf(packets)
+    ? new Set(alike.map(([value]) => value))
+    : null;
 }
 
 /**
@@ -78,29 +112,35 @@ function denseLengths(packets: readonly WeightedPacket[], usersMost: number): re
   const needed = total - usersMost;
   if (needed <= 0.5 * total) return packets;
   const sorted = packets.toSorted((a, b) => a.header.packetBytes - b.header.packetBytes);
-  const lengthAt = (i: number) => sorted[i]?.header.packetBytes ?? 0;
-  let best: { readonly from: number; readonly to: number } | null = null;
+  let best: { readonly from: number; readonly to: number; readonly width: number } | null = null;
   let sum = 0;
   for (let from = 0, to = 0; to < sorted.length; to++) {
     sum += sorted[to]?.weight ?? 0;
     while (sum - (sorted[from]?.weight ?? 0) >= needed) sum -= sorted[from++]?.weight ?? 0;
     if (sum < needed) continue;
-    if (best === null || lengthAt(to) - lengthAt(from) < lengthAt(best.to) - lengthAt(best.from)) best = { from, to };
+    const width = lengthAt(sorted, to) - lengthAt(sorted, from);
+    if (best === null || width < best.width) best = { from, to, width };
   }
   if (best === null) return packets;
   return withinLengths(sorted, extended(sorted, best));
 }
 
-/** The range with its surroundings, as far as they have packets as densely. */
+/** The range with its surroundings, step by step, as far as they have packets about as densely. */
 function extended(sorted: readonly WeightedPacket[], { from, to }: { readonly from: number; readonly to: number }) {
-  const lengthAt = (i: number) => sorted[i]?.header.packetBytes ?? 0;
-  const width = Math.max(1, lengthAt(to) - lengthAt(from));
-  // The mean distance between two packets of the range, times what is let pass for chance.
-  const gap = Math.max(1, width / (to - from + 1) / DENSITY_LEAST);
-  let [first, last] = [from, to];
-  while (first > 0 && lengthAt(first) - lengthAt(first - 1) <= gap) first--;
-  while (last < sorted.length - 1 && lengthAt(last + 1) - lengthAt(last) <= gap) last++;
-  return { min: lengthAt(first), max: lengthAt(last) };
+  let [min, max] = [lengthAt(sorted, from), lengthAt(sorted, to)];
+  const width = max - min + 1;
+  const step = Math.max(1, Math.ceil(width / STEPS));
+  const least = (DENSITY_LEAST * (to - from + 1) * step) / width;
+  const countIn = (low: number, high: number) =>
+    sorted.filter(({ header }) => header.packetBytes >= low && header.packetBytes <= high).length;
+  while (min > 0 && countIn(min - step, min - 1) >= Math.max(1, least)) min -= step;
+  while (countIn(max + 1, max + step) >= Math.max(1, least)) max += step;
+  // The last step may be one that the attack has a part of.
+  return { min: min - step, max: max + step };
+}
+
+function lengthAt(sorted: readonly WeightedPacket[], i: number): number {
+  return sorted[i]?.header.packetBytes ?? 0;
 }
 
 function withinLengths(packets: readonly WeightedPacket[], { min, max }: { readonly min: number; readonly max: number }) {

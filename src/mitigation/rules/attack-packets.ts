@@ -7,9 +7,9 @@ import type { TrafficUnit } from "../../detection/attack/classifier.ts";
 import type { SampledPacket } from "../../detection/attack/sample.ts";
 import type { TrafficProfile } from "../../detection/attack/traffic-profile.ts";
 import { type CellSums, cellSums, cellsOf, NO_PACKETS } from "./packet-cells.ts";
-import { EXCESS_FACTOR, PART_PACKETS_MIN, PROFILE_PACKETS_MIN } from "./rule-bounds.ts";
-import type { SeenTraffic } from "./seen-traffic.ts";
-import { servicesLike, unusualPackets, usersAmong } from "./unusual-packets.ts";
+import { EXCESS_FACTOR, PART_PACKETS_MIN } from "./rule-bounds.ts";
+import { type SeenTraffic, usersMost } from "./seen-traffic.ts";
+import { belowThreshold, isProfiled, servicesLike, unusualPackets, usersAmong } from "./unusual-packets.ts";
 import type { UsersTraffic } from "./users-at-risk.ts";
 import { scaled, type WeightedPacket } from "./weighted-packet.ts";
 
@@ -19,14 +19,16 @@ export interface SeparatedTraffic {
   readonly attack: readonly WeightedPacket[];
   /** What users send, now or before. */
   readonly users: UsersTraffic;
-  /** The share of all traffic that users probably have; null: not known. */
-  readonly usersShare: number | null;
+  /** The share of all traffic that may be left: below the threshold, or, where users are known, as many as they are. */
+  readonly mostLeft: number;
 }
 
 /** Packets alike that chance may have left out of a profile that shows none of them. */
 const UNSEEN = 1;
 /** Rounds in which the share of users is found: each leaves out more of the attack. */
 const SHARE_ROUNDS = 6;
+/** The share of users is known no better. */
+const SHARE_SLACK = 1.1;
 /** What a profile may have missed, in packets: with 95 % no more (Hanley, Lippman-Hand, 1983). */
 const MISSED_PACKETS = 3;
 
@@ -36,11 +38,12 @@ export function separated(seen: SeenTraffic): SeparatedTraffic {
     1,
   );
   const { profile } = seen;
-  if (profile !== null && profile.packets.length >= PROFILE_PACKETS_MIN) return byProfile(all, profile, seen);
-  const attack = unusualPackets(all, seen, []);
+  if (profile !== null && isProfiled(seen)) return byProfile(all, profile, seen);
+  const mostLeft = belowThreshold(seen);
+  const attack = unusualPackets(all, seen, [], mostLeft);
   const ofAttack = new Set(attack);
   const others = all.filter((packet) => !ofAttack.has(packet));
-  return { all, attack, users: usersAmong(others, all, seen.direction === "incoming"), usersShare: null };
+  return { all, attack, users: usersAmong(others, all, seen.direction === "incoming"), mostLeft };
 }
 
 function weightIn({ standsFor, wireBytes }: SampledPacket, unit: TrafficUnit): number {
@@ -66,16 +69,17 @@ function byProfile(all: WeightedPacket[], profile: TrafficProfile, seen: SeenTra
     const chance = 2 * Math.sqrt(expected) + PART_PACKETS_MIN;
     return count > chance && weight > EXCESS_FACTOR * explained(key, usersShare) + chance / all.length;
   };
-  const usersShare = shareOfUsers(now, then, isExcess);
+  const usersShare = Math.min(shareOfUsers(now, then, isExcess), usersMost(seen));
   const excess = new Set([...now.keys()].filter((key) => isExcess(key, usersShare)));
+  const mostLeft = Math.max(belowThreshold(seen), SHARE_SLACK * usersShare);
   const missed = MISSED_PACKETS / before.length;
   const exceeding = all.filter((_, i) => excess.has(cells[i] as string));
   return {
     all,
     // A flood that has been growing slowly is in the profile: what it explains is more than users were then.
-    attack: unusualPackets(all, seen, exceeding),
-    users: { seen: scaled(before, 1 - missed), assumed: servicesLike(all, missed) },
-    usersShare,
+    attack: unusualPackets(all, seen, exceeding, mostLeft),
+    mostLeft,
+    users: { seen: scaled(before, 1 - missed), assumed: servicesLike(all, missed), areOthers: false },
   };
 }
 

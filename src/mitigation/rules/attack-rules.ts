@@ -2,12 +2,13 @@
 import { attackTraffic } from "../../detection/attack/attack-traffic.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import type { ObservedAttack, RuleMaker } from "../circumstances.ts";
-import { leastSeparable, NOTHING_KNOWN, SEPARABLE_USERS_MAX, type Separability } from "../separability.ts";
+import { leastSeparable, NOTHING_KNOWN } from "../separability.ts";
 import { counterRules } from "./counter-rules.ts";
-import { limitedRules } from "./limited-rules.ts";
+
 import { RULES_MAX, type Rule, type RuleAction, wideRule } from "./rule.ts";
 import { distinct } from "./rule-cover.ts";
 import { type Evidence, type FlowspecPolicy, type GeneratedRules, rulesFor } from "./rule-generator.ts";
+import { sparingRules } from "./sparing-rules.ts";
 
 export const attackRules: RuleMaker = (prefix, attacks, flowspec, before) => {
   const present = before.map((rule) => ({ ...rule, action: flowspec.action }));
@@ -16,13 +17,11 @@ export const attackRules: RuleMaker = (prefix, attacks, flowspec, before) => {
     // The rules of each direction name the prefix at their end.
     const own = present.filter(({ destination }) => (destination?.text === prefix.text) === isIncoming);
     const found = generatedFor(prefix, observed, flowspec, own);
-    return isMild(found.separability, flowspec)
-      ? { ...found, rules: limitedRules(found, observed, before) }
-      : found;
+    return flowspec.action.kind === "discard" ? { ...found, rules: sparingRules(found, observed, before) } : found;
   });
-  const rules = distinct(generated.flatMap((each) => each.rules));
-  // An operator ordered it, or rules of several attacks are too many: all traffic.
-  if (rules.length === 0 || rules.length > RULES_MAX)
+  const rules = distinct(generated.flatMap((each) => each.rules)).slice(0, RULES_MAX);
+  // An operator ordered it.
+  if (rules.length === 0)
     return { rules: wideRules(prefix, attacks, flowspec.action), matchesAll: true, separability: NOTHING_KNOWN };
   return {
     rules,
@@ -42,15 +41,10 @@ function generatedFor(
   return counterRules(prefix, observed.attack, flowspec.action);
 }
 
-/** Whether rules limit in place of `discard`, since users would be dropped, too. */
-function isMild({ verdict, usersAtRisk }: Separability, { action }: FlowspecPolicy): boolean {
-  return action.kind === "discard" && verdict !== "yes" && (usersAtRisk ?? 1) > SEPARABLE_USERS_MAX;
-}
-
 export function evidenceOf(prefix: Prefix, { attack, packets, profile }: ObservedAttack): Evidence {
   const { direction, classification } = attack;
-  const { unit, timesThreshold } = attackTraffic(attack);
-  return { prefix, direction, classification, packets, profile, unit, timesThreshold };
+  const { unit, timesThreshold, perSecond } = attackTraffic(attack);
+  return { prefix, direction, classification, packets, profile, unit, timesThreshold, perSecond };
 }
 
 /** All traffic to the prefix, from it, or both. */

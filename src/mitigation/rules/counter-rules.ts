@@ -7,6 +7,7 @@ import type { Prefix } from "../../net/prefix.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import { METRICS, type Metric } from "../../traffic/rates.ts";
 import { NOTHING_KNOWN } from "../separability.ts";
+import { exactly } from "./range.ts";
 import { type Rule, type RuleAction, wideRule } from "./rule.ts";
 import type { GeneratedRules } from "./rule-generator.ts";
 
@@ -14,11 +15,11 @@ const SYN = { set: 0x02, unset: 0x10 };
 
 /** The narrowest first: a SYN flood is also one of TCP. */
 const CLASSES: readonly { readonly metric: string; readonly fields: (family: 4 | 6) => Partial<Rule> }[] = [
-  { metric: "tcp_syn", fields: () => ({ protocol: IP_PROTOCOL.tcp, tcpFlags: SYN }) },
+  { metric: "tcp_syn", fields: () => ({ protocols: exactly(IP_PROTOCOL.tcp), tcpFlags: SYN }) },
   { metric: "frag", fields: () => ({ fragment: true }) },
-  { metric: "icmp", fields: (family) => ({ protocol: family === 4 ? IP_PROTOCOL.icmp : IP_PROTOCOL.icmpv6 }) },
-  { metric: "udp", fields: () => ({ protocol: IP_PROTOCOL.udp }) },
-  { metric: "tcp", fields: () => ({ protocol: IP_PROTOCOL.tcp }) },
+  { metric: "icmp", fields: (family) => ({ protocols: exactly(family === 4 ? IP_PROTOCOL.icmp : IP_PROTOCOL.icmpv6) }) },
+  { metric: "udp", fields: () => ({ protocols: exactly(IP_PROTOCOL.udp) }) },
+  { metric: "tcp", fields: () => ({ protocols: exactly(IP_PROTOCOL.tcp) }) },
 ];
 
 /** The class without which the rest would be below the threshold; all traffic where none is. */
@@ -36,6 +37,8 @@ export function counterRules(prefix: Prefix, attack: Attack, action: RuleAction)
     rules: [isIncoming ? rule : { ...rule, destination: null, source: prefix }],
     matchesAll: found === undefined,
     separability: NOTHING_KNOWN,
+    // Users send such packets, too.
+    atRisk: [1],
     matchedShare: found === undefined || rate === 0 ? 1 : found.rate / rate,
   };
 }

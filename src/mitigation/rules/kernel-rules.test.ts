@@ -8,6 +8,7 @@ import type { Ban } from "../ban.ts";
 import { NO_MEASURE } from "../measure.ts";
 import type { ScrubFilter } from "../scrub/scrub-filter.ts";
 import { kernelRules, kernelRulesOf } from "./kernel-rules.ts";
+import { exactly } from "./range.ts";
 import { matchText, type Rule, ruleText, wideRule } from "./rule.ts";
 
 const texts = (one: Ban) => kernelRulesOf(one).map(({ rule }) => ruleText(rule));
@@ -22,7 +23,7 @@ describe("rules of a ban in the kernel", () => {
   });
 
   test("FlowSpec has its rules, in their order", () => {
-    expect(texts(flowspec({ ...discard, protocol: 17 }, { ...discard, protocol: 6 }))).toEqual([
+    expect(texts(flowspec({ ...discard, protocols: exactly(17) }, { ...discard, protocols: exactly(6) }))).toEqual([
       "dst 192.0.2.1/32 proto udp discard",
       "dst 192.0.2.1/32 proto tcp discard",
     ]);
@@ -65,9 +66,9 @@ describe("rules of a ban in the kernel", () => {
   });
 
   test("keep their id while they are unchanged, also when the ban is extended", () => {
-    const udp = { ...discard, protocol: 17 };
+    const udp = { ...discard, protocols: exactly(17) };
     const [before] = kernelRulesOf(flowspec(udp));
-    const after = kernelRulesOf({ ...flowspec({ ...discard, protocol: 6 }, udp), expiresAt: 99 });
+    const after = kernelRulesOf({ ...flowspec({ ...discard, protocols: exactly(6) }, udp), expiresAt: 99 });
     expect(after.map(({ id }) => id)).toContain(String(before?.id));
     expect(new Set(after.map(({ id }) => id)).size).toBe(2);
     expect(Buffer.byteLength(String(kernelRulesOf(ban({ id: crypto.randomUUID() }))[0]?.id))).toBeLessThanOrEqual(63);
@@ -140,7 +141,7 @@ describe("rules of all bans", () => {
   });
 
   test("that learn questions, for any destination, are not left out alone", () => {
-    const answers = { ...discard, protocol: 17, sourcePorts: [{ from: 53, to: 53 }] };
+    const answers = { ...discard, protocols: exactly(17), sourcePorts: [{ from: 53, to: 53 }] };
     const scrub = { kind: "scrub", rules: { ...udpRules(), rules: [answers] } } as const;
     const filter = buildScrub({ tcp: "off", answers: "asked" }, []);
     const scrubbed = Array.from({ length: DYNAMIC_RULES_PER_DESTINATION + 1 }, (_, i) =>

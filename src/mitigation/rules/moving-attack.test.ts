@@ -129,8 +129,9 @@ test("traffic beside the attack that rules rightly miss changes none of them", (
 test("an attack that no rule separates has none, and is looked at again only with newer packets", () => {
   let made = 0;
   const flowspec = { action: { kind: "discard" }, sourceAnchored: false, minSourceConcentration: 0.8 } as const;
-  const termsOf = () => terms({ method: "flowspec", flowspec });
-  const makeRules = () => ({ rules: [], matchesAll: false, isInseparable: true, made: made++ }) as const;
+  const termsOf = () => terms({ method: "flowspec", flowspec, ban: { fallback: "none" } });
+  const separability = { verdict: "no", usersAtRisk: 1, estimatedBy: "profile" } as const;
+  const makeRules = () => ({ rules: [], matchesAll: false, separability, made: made++ }) as const;
   const { engine } = harness({ termsOf, evidenceWaitMs: 1000 }, { makeRules });
   const attack = classified(attackOn(), "tcp_flood");
   engine.attacksChanged([started(attack)], 0);
@@ -141,5 +142,5 @@ test("an attack that no rule separates has none, and is looked at again only wit
   engine.attackClassified(attack, 1020, "newer");
   expect(made).toBe(before + 1);
   const [ban] = [...engine.active.values()];
-  expect(ban?.measure).toMatchObject({ kind: "flowspec", rules: [], isInseparable: true });
+  expect(ban?.measure).toMatchObject({ kind: "flowspec", rules: [], separability });
 });

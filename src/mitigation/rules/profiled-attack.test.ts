@@ -30,13 +30,13 @@ const attack = (count: number, seed: number, transport: (dice: Dice) => Transpor
 const share = (rules: readonly Rule[], packets: readonly SampledPacket[]) =>
   packets.filter(({ header }) => rules.some((rule) => ruleMatches(rule, header))).length / packets.length;
 
-const PROFILE = { packets: users(512, 1) };
+const PROFILE = { packets: users(512, 1), packetsPerSecond: null };
 const LATER_USERS = users(4000, 2);
 
 function made(packets: readonly SampledPacket[], present: readonly Rule[] = [], timesThreshold = 4) {
   const classification = classify(packets, { gate: 0.5, unit: "packets", timesThreshold, held: null });
   const evidence = { prefix: hostPrefix(address(VICTIM)), direction: "incoming", classification, packets } as const;
-  return rulesFor({ ...evidence, unit: "packets", timesThreshold, profile: PROFILE }, POLICY, present);
+  return rulesFor({ ...evidence, unit: "packets", timesThreshold, perSecond: 0, profile: PROFILE }, POLICY, present);
 }
 
 const synAck = (dice: Dice) => tcp({ sourcePort: 443, destinationPort: dice.port(), flags: syn | ack });
@@ -51,12 +51,12 @@ test("a part of some percent has a rule of its own, and pings have none", () => 
     [40, () => icmp(new Uint8Array(40))],
   ] as const;
   const packets = parts.flatMap(([count, transport], i) => attack(count, i, transport));
-  const { rules, isSeparable } = made([...users(300, 3), ...packets]);
+  const { rules, separability } = made([...users(300, 3), ...packets]);
   for (const [i, [, transport]] of parts.entries()) {
     expect(share(rules, attack(500, 10 + i, transport)), rulesText(rules)).toBe(1);
   }
   expect(share(rules, LATER_USERS), rulesText(rules)).toBeLessThanOrEqual(0.005);
-  expect(isSeparable).toBe(true);
+  expect(separability.verdict).toBe("yes");
 });
 
 test("answers of the host's resolvers are not matched with those that are amplified", () => {
@@ -72,16 +72,19 @@ describe("users who alone exceed the threshold", () => {
     expect(share(rules, LATER_USERS), rulesText(rules)).toBe(0);
   });
 
-  test("are not matched where there is nothing else", () => {
-    expect(made(users(1000, 3), [], 20)).toEqual({ rules: [], matchesAll: false, isSeparable: false });
+  test("are at risk where there is nothing else, and no rule is for all traffic", () => {
+    const { matchesAll, separability, atRisk } = made(users(1000, 3), [], 20);
+    expect(matchesAll).toBe(false);
+    expect(separability.verdict).toBe("no");
+    expect(Math.min(...atRisk)).toBeGreaterThan(0.01);
   });
 });
 
 test("a flood of the users' own SYNs is inseparable, and established connections are not matched", () => {
   const options = new Uint8Array(20).fill(1);
   const flood = (dice: Dice) => tcp({ sourcePort: dice.port(), destinationPort: 443, flags: syn, options });
-  const { rules, isSeparable } = made([...users(200, 3), ...attack(800, 4, flood)]);
-  expect(isSeparable).toBe(false);
+  const { rules, separability } = made([...users(200, 3), ...attack(800, 4, flood)]);
+  expect(separability.verdict).toBe("no");
   expect(share(rules, attack(500, 5, flood)), rulesText(rules)).toBe(1);
   const established = LATER_USERS.filter(({ header }) => ((header.tcpFlags ?? 0) & syn) === 0);
   expect(share(rules, established), rulesText(rules)).toBe(0);

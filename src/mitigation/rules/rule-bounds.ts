@@ -43,8 +43,6 @@ export const BETTER_MIN = 0.03;
 /** A match field must improve a rule by this. */
 export const GAIN_MIN = 0.005;
 export const FIELDS_MAX = 4;
-/** A rule that matches users too must match this many times more of the attack. */
-export const INSEPARABLE_RATIO_MIN = 3;
 /** It must match this share of the attack: for less, users are not worth it. */
 export const MIXED_SHARE_MIN = 0.1;
 /** The same two weights for rules that match users too: they may match users, and must match most of the attack. */

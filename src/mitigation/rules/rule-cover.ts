@@ -5,7 +5,9 @@
  */
 import { vectorOf } from "../../detection/attack/classifier.ts";
 import type { Prefix } from "../../net/prefix.ts";
+import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
+import { exactly, onlyValue, type Range, without } from "./range.ts";
 import {
   matchesOnlyDestination,
   matchText,
@@ -19,7 +21,6 @@ import {
   FIELD_SHARE_MIN,
   FIELDS_MAX,
   GAIN_MIN,
-  INSEPARABLE_RATIO_MIN,
   LEFT_SHARE_MAX,
   MIXED_KEPT_MIN,
   MIXED_SHARE_MIN,
@@ -30,6 +31,7 @@ import {
   USERS_WEIGHT,
 } from "./rule-bounds.ts";
 import { fieldsFor, inCommon, type LengthRanges, type NarrowField } from "./rule-fields.ts";
+import { fittingParts } from "./rule-parts.ts";
 import { type UsersAtRisk, weightMatched } from "./users-at-risk.ts";
 import { vectorRules } from "./vector-rules.ts";
 import { type WeightedPacket, weightOf } from "./weighted-packet.ts";
@@ -41,8 +43,6 @@ export interface CoverRequest {
   readonly all: readonly WeightedPacket[];
   readonly attack: readonly WeightedPacket[];
   readonly users: UsersAtRisk;
-  /** The share of all traffic that users probably have. */
-  readonly usersShare: number;
   /** The share of all traffic that may be left. */
   readonly mostLeft: number;
   /** The share of `attack` that may be of users. */
@@ -78,7 +78,7 @@ export function coverOf(request: CoverRequest): Cover {
   let rest = all;
   const rules: Rule[] = [];
   const take = (rule: Rule) => {
-    rules.push(rule);
+    rules.push(...fittingParts(rule));
     left = left.filter(({ header }) => !ruleMatches(rule, header));
     rest = rest.filter(({ header }) => !ruleMatches(rule, header));
   };
@@ -108,20 +108,20 @@ export function coverOf(request: CoverRequest): Cover {
   return { rules: distinct(rules), left: weightOf(left) };
 }
 
-/** The rule that matches most of the attack for what it matches of users; null: none is worth it. */
+/** The rule that matches most of the attack beyond what it matches of users; null: none has enough of the attack. */
 function mixedRule(left: readonly WeightedPacket[], request: CoverRequest): Rule | null {
-  const { attack, usersShare } = request;
-  const least = MIXED_SHARE_MIN * weightOf(attack);
+  const total = weightOf(request.attack);
   const growth = { ...request, usersWeight: MIXED_USERS_WEIGHT, keptMin: MIXED_KEPT_MIN, ranges: "own" } as const;
-  let best: { readonly rule: Rule; readonly ratio: number } | null = null;
+  let best: { readonly rule: Rule; readonly worth: number } | null = null;
   for (const packets of Map.groupBy(left, ({ header }) => kindOf(header)).values()) {
     const kind = heaviestKind(packets);
     for (const start of kind === null ? [] : startsOf(kind, request)) {
       const found = grown(start, left, growth, NONE);
-      const weight = weightOf(found.packets);
-      const ratio = weight / (found.users * usersShare || 1e-9);
-      if (weight >= least && ratio >= INSEPARABLE_RATIO_MIN && (best === null || ratio > best.ratio))
-        best = { rule: found.rule, ratio };
+      const share = weightOf(found.packets) / total;
+      const worth = share - found.users;
+      if (share < MIXED_SHARE_MIN || (best !== null && worth <= best.worth)) continue;
+      const common = inCommon(found.rule, found.packets, request.slack, NONE);
+      best = { rule: narrowed(found.rule, common, request.canExpress), worth };
     }
   }
   return best?.rule ?? null;
@@ -141,6 +141,7 @@ function kindOf(header: PacketHeader): string {
   // Later fragments show nothing but their protocol. Flags that no system combines are apart from segments.
   if (fragment === "later") return `later ${protocol}`;
   const vector = vectorOf(header);
+  if (vector === null) return "other protocols";
   return vector === "tcp_flood" ? `${vector} ${tcpFlags}` : `${vector} ${protocol}`;
 }
 
@@ -157,12 +158,32 @@ function heaviestKind(packets: readonly WeightedPacket[]): Kind | null {
   return { name, vector: vectorOf(header) ?? "mixed", protocol: header.protocol };
 }
 
+const PROTOCOL_MAX = 255;
+/** Of hosts, and of their tunnels. */
+const USUAL_PROTOCOLS = [
+  ...[IP_PROTOCOL.icmp, IP_PROTOCOL.tcp, IP_PROTOCOL.udp, IP_PROTOCOL.icmpv6],
+  ...[IP_PROTOCOL.gre, IP_PROTOCOL.esp],
+];
+
+/** All but those that users have. */
+function otherProtocols(users: UsersAtRisk): readonly Range[] {
+  const known = new Set([...USUAL_PROTOCOLS, ...users.packets.map(({ header }) => header.protocol)]);
+  return without(
+    { from: 0, to: PROTOCOL_MAX },
+    [...known].map((value) => ({ from: value, to: value })),
+  );
+}
+
 /** The rules to begin with: what distinguishes the kind, as far as it can be expressed, or its protocol alone. */
-function startsOf({ vector, protocol }: Kind, { prefix, action, canExpress }: CoverRequest): Rule[] {
+function startsOf({ vector, protocol }: Kind, { prefix, action, users, canExpress }: CoverRequest): Rule[] {
   const wide = wideRule(prefix, action);
   const { signatures } = vectorRules(vector, prefix.family);
-  const starts = signatures.map((signature) => ({ ...wide, ...signature }));
-  return (starts.length > 0 ? starts : [{ ...wide, protocol }])
+  const ofProtocol = { ...wide, protocols: exactly(protocol) };
+  const starts: Rule[] = signatures.map((signature) => ({ ...wide, ...signature }));
+  // Flags may be drawn at random.
+  if (protocol === IP_PROTOCOL.tcp || starts.length === 0) starts.push(ofProtocol);
+  if (vector === "mixed") starts.push({ ...wide, protocols: otherProtocols(users) });
+  return starts
     .map((start) => (canExpress(start) ? start : withoutUnsetFlags(start)))
     .filter((start) => canExpress(start) && !matchesOnlyDestination(start));
 }
@@ -201,7 +222,7 @@ function grownSteadily(start: Rule, { kind, left }: Growing, request: CoverReque
   const moved = new Set<NarrowField>();
   const grow = (): Grown => {
     const found = grownSimply(start, left, request, moved);
-    const common = isUsual(kind) ? inCommon(found.rule, found.packets, request.slack, moved) : {};
+    const common = isUsual(kind) || isOfProtocol(start) ? inCommon(found.rule, found.packets, request.slack, moved) : {};
     return { ...found, narrow: narrowed(found.rule, common, request.canExpress) };
   };
   let found = grow();
@@ -296,6 +317,12 @@ function bestOf<Each extends Found>(found: readonly Each[], least: number, toler
 /** @param users those of near() for the rule or a wider one, or all. */
 function foundBy(rule: Rule, attack: readonly WeightedPacket[], users: UsersAtRisk): Found {
   return { rule, packets: attack.filter(({ header }) => ruleMatches(rule, header)), users: users.matched(rule) };
+}
+
+/** Whether the rule asks for TCP and nothing else: flags that are drawn at random come with other fields in common. */
+function isOfProtocol(rule: Rule): boolean {
+  const isTcp = onlyValue(rule.protocols) === IP_PROTOCOL.tcp;
+  return isTcp && rule.tcpFlags === null && rule.sourcePorts.length + rule.destinationPorts.length === 0;
 }
 
 /** What users may send is matched only as far as the packets of the attack have something in common. */

@@ -3,11 +3,7 @@
  * scrub nodes have no words for it. What a packet must have is defined by addon/bpf/match_details.h.
  */
 
-/** Both ends inclusive. */
-export interface Range {
-  readonly from: number;
-  readonly to: number;
-}
+import { type Range, rangesText, rangeText } from "./range.ts";
 
 /** Bytes of the payload from an offset on; `mask` and `value` are as long, and `value` has no bit that `mask` lacks. */
 export interface PayloadPattern {
@@ -59,16 +55,12 @@ export function detailsText(details: RuleDetails): string {
     dscp.length === 0 ? "" : `dscp ${dscp.join(",")}`,
     tcpWindow === null ? "" : `tcp-window ${rangeText(tcpWindow)}`,
     tcpOptions === null ? "" : `tcp-options ${optionsText(tcpOptions)}`,
-    lengths.length === 0 ? "" : `length ${lengths.map(rangeText).join(",")}`,
+    lengths.length === 0 ? "" : `length ${rangesText(lengths)}`,
     payload.length === 0 ? "" : `payload ${payload.map(patternText).join(" or ")}`,
     inSets.length === 0 ? "" : `src-set ${inSets.join(",")}`,
     notInSets.length === 0 ? "" : `src-set ${notInSets.map((name) => `!${name}`).join(",")}`,
   ];
   return parts.filter((part) => part !== "").join(" ");
-}
-
-function rangeText({ from, to }: Range): string {
-  return from === to ? String(from) : `${from}-${to}`;
 }
 
 function optionsText({ set, unset }: NonNullable<RuleDetails["tcpOptions"]>): string {

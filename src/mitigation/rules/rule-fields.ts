@@ -1,7 +1,8 @@
 /** Match fields by which a rule can be narrowed: those that attack packets have and users' packets have not. Pure. */
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
-import { PORT_RANGES_MAX, type PortRange, type Rule } from "./rule.ts";
+import { exactly, isInRanges, onlyValue, type Range, without } from "./range.ts";
+import { PORT_MAX, RANGES_MAX, type Rule } from "./rule.ts";
 import {
   COMMON_PACKETS_MIN,
   COMMON_SLACK,
@@ -23,15 +24,16 @@ export type NarrowField = "destinationPorts" | "sourcePorts" | "packetLength";
 
 const ENDS = ["destination", "source"] as const;
 type End = (typeof ENDS)[number];
-const PORT_MAX = 0xffff;
 const LENGTH_MAX = 0xffff;
 const FLAG_BITS = [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80];
 /** Flags that senders set by themselves: the others are of congestion and urgency. */
 const FLAGS_COMMON = 0x1f;
 /** Of the lengths of an attack, so many at either end are not its own. */
 const OUTERMOST_SHARE = 0.005;
-/** One FlowSpec component holds five values: all ports but two are three ranges. */
-const PORTS_LEFT_OUT_MAX = 2;
+/** All ports but four are five ranges, as many as a rule has. */
+const PORTS_LEFT_OUT_MAX = RANGES_MAX - 1;
+/** Ports of one service that takes several are this near to each other. */
+const NEAR_PORTS = 16;
 /** A common range of lengths that is wider is not specific, bytes. */
 const LENGTH_WIDTH_MAX = 100;
 
@@ -41,7 +43,7 @@ export interface Narrowing {
   readonly cost: number;
 }
 
-/** None; the one that all of the attack is in; or, beside it, the one between lengths of users with most of the attack. */
+/** None; the one that the attack is in; or the one between lengths of users that has most of the attack. */
 export type LengthRanges = "none" | "own" | "between users";
 
 /** What a rule is narrowed by. */
@@ -59,10 +61,10 @@ export function fieldsFor(rule: Rule, { attack, users, moved, ranges }: Narrowed
   const narrowings: Narrowing[] = [];
   const add = (fields: Fields, cost = 0) => narrowings.push({ fields, cost });
   // To which port an amplifier answers is the attacker's choice alone, while what it answers is the amplifier's, too.
-  const isReflected = rule.protocol === IP_PROTOCOL.udp && rule.sourcePorts.length > 0;
+  const isReflected = onlyValue(rule.protocols) === IP_PROTOCOL.udp && rule.sourcePorts.length > 0;
   const hasLength = rule.packetLength !== null;
   const isLengthMoved = moved.has("packetLength");
-  const between = hasLength || ranges !== "between users" ? [] : lengthFields(attack, users, isLengthMoved);
+  const between = hasLength || ranges === "own" ? [] : lengthFields(attack, users, isLengthMoved);
   if (isReflected && !hasLength) {
     if (isLengthMoved) for (const range of between) add(range);
     else if (attack.length >= COMMON_PACKETS_MIN) add(commonLength(rule, attack, COMMON_SLACK));
@@ -74,12 +76,13 @@ export function fieldsFor(rule: Rule, { attack, users, moved, ranges }: Narrowed
     const others = portsExceptOf(end, users);
     if (others !== null) add({ [`${end}Ports`]: others }, LEFT_OUT_COST);
   }
-  if (rule.protocol === IP_PROTOCOL.tcp) for (const fields of flagFields(rule.tcpFlags, attack)) add(fields);
+  if (onlyValue(rule.protocols) === IP_PROTOCOL.tcp) for (const fields of flagFields(rule.tcpFlags, attack)) add(fields);
   if (!hasLength && !isLengthMoved) {
     for (const fields of exactLength(attack)) add(fields);
-    if (ranges !== "none") for (const range of ownRange(attack)) add(range, RANGE_COST);
+    if (ranges === "own") for (const range of ownRange(attack)) add(range, RANGE_COST);
   }
-  for (const range of between) if (sparedBy(range, users) >= RANGE_SPARED_MIN) add(range, RANGE_COST);
+  if (ranges === "between users")
+    for (const range of between) if (sparedBy(range, users) >= RANGE_SPARED_MIN) add(range, RANGE_COST);
   if (rule.fragment === null) for (const fragment of [true, false]) add({ fragment });
   return narrowings;
 }
@@ -121,10 +124,12 @@ export function inCommon(
   for (const end of ENDS) {
     if (rule[`${end}Ports`].length > 0 || moved.has(`${end}Ports`)) continue;
     const listed = portsOf(end, packets, []);
-    const matched = weightOf(packets.filter(({ header }) => isIn(listed, header.ports?.[end])));
+    const matched = weightOf(
+      packets.filter(({ header: { ports } }) => ports !== null && isInRanges(listed, ports[end])),
+    );
     if (listed.length > 0 && matched >= least) fields = { ...fields, [`${end}Ports`]: listed };
   }
-  if (rule.protocol === IP_PROTOCOL.tcp && rule.tcpFlags === null)
+  if (onlyValue(rule.protocols) === IP_PROTOCOL.tcp && rule.tcpFlags === null)
     fields = { ...fields, ...commonFlags(packets, slack) };
   return moved.has("packetLength") ? fields : { ...fields, ...commonLength(rule, packets, slack) };
 }
@@ -134,7 +139,7 @@ function keyOf(end: End): (header: PacketHeader) => number | null {
 }
 
 /** The ports that attack packets have far more than users. */
-function portsOf(end: End, attack: readonly WeightedPacket[], users: readonly WeightedPacket[]): PortRange[] {
+function portsOf(end: End, attack: readonly WeightedPacket[], users: readonly WeightedPacket[]): Range[] {
   const total = weightOf(attack);
   const usersBy = weightsBy(users, keyOf(end));
   const counts = countsBy(attack, keyOf(end));
@@ -143,8 +148,8 @@ function portsOf(end: End, attack: readonly WeightedPacket[], users: readonly We
     .map(([port, weight]) => ({ port, worth: weight / total - USERS_WEIGHT * (usersBy.get(port) ?? 0) }))
     .filter((each) => each.worth > 0 && !isOfOneConversation(end, each.port, attack, total))
     .sort((a, b) => b.worth - a.worth)
-    .slice(0, PORT_RANGES_MAX);
-  return worth.map(({ port }) => ({ from: port, to: port })).sort((a, b) => a.from - b.from);
+    .slice(0, RANGES_MAX);
+  return worth.flatMap(({ port }) => exactly(port)).sort((a, b) => a.from - b.from);
 }
 
 /** A source port that one source alone uses, for a small part, is that of a connection, and says nothing of the others. */
@@ -162,31 +167,22 @@ function countsBy(packets: readonly WeightedPacket[], portOf: (header: PacketHea
   );
 }
 
-/** All ports but those that most users have; null: users have no ports in common. */
-function portsExceptOf(end: End, users: readonly WeightedPacket[]): PortRange[] | null {
+/** All ports but those that most users have, with what lies between near ones; null: users have no ports in common. */
+function portsExceptOf(end: End, users: readonly WeightedPacket[]): readonly Range[] | null {
   const total = weightOf(users);
   const counts = countsBy(users, keyOf(end));
-  const isHeavy = ([port, weight]: [number, number]) =>
-    weight >= LEFT_OUT_SHARE_MIN * total && (counts.get(port) ?? 0) >= LEFT_OUT_PACKETS_MIN;
-  const heavy = [...weightsBy(users, keyOf(end))]
-    .filter(isHeavy)
-    .sort(([, a], [, b]) => b - a)
-    .slice(0, PORTS_LEFT_OUT_MAX)
-    .map(([port]) => port)
-    .sort((a, b) => a - b);
-  if (heavy.length === 0) return null;
-  const ranges: PortRange[] = [];
-  let from = 0;
-  for (const port of heavy) {
-    if (port > from) ranges.push({ from, to: port - 1 });
-    from = port + 1;
+  const clusters: { from: number; to: number; weight: number }[] = [];
+  for (const [port, weight] of [...weightsBy(users, keyOf(end))].sort(([a], [b]) => a - b)) {
+    if ((counts.get(port) ?? 0) < LEFT_OUT_PACKETS_MIN) continue;
+    const last = clusters.at(-1);
+    if (last === undefined || port - last.to > NEAR_PORTS) clusters.push({ from: port, to: port, weight });
+    else Object.assign(last, { to: port, weight: last.weight + weight });
   }
-  if (from <= PORT_MAX) ranges.push({ from, to: PORT_MAX });
-  return ranges;
-}
-
-function isIn(ranges: readonly PortRange[], value: number | undefined): boolean {
-  return value !== undefined && ranges.some(({ from, to }) => from <= value && value <= to);
+  const heavy = clusters
+    .filter(({ weight }) => weight >= LEFT_OUT_SHARE_MIN * total)
+    .sort((a, b) => b.weight - a.weight)
+    .slice(0, PORTS_LEFT_OUT_MAX);
+  return heavy.length === 0 ? null : without({ from: 0, to: PORT_MAX }, heavy);
 }
 
 /** Each flag set, and each unset. */

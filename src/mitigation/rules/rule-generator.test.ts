@@ -9,6 +9,7 @@ import { classify } from "../../detection/attack/classifier.ts";
 import type { SampledPacket } from "../../detection/attack/sample.ts";
 import { VECTORS, type Vector } from "../../detection/attack/vector.ts";
 import { hostPrefix } from "../../net/prefix.ts";
+import { isInRanges } from "./range.ts";
 import { RULES_MAX, type Rule, ruleMatches, rulesText } from "./rule.ts";
 import { type Evidence, type FlowspecPolicy, rulesFor } from "./rule-generator.ts";
 
@@ -28,6 +29,7 @@ function evidenceOf(packets: readonly SampledPacket[], changes: Partial<Evidence
     packets,
     timesThreshold,
     unit: "packets",
+    perSecond: 0,
     profile: null,
     ...changes,
   };
@@ -109,7 +111,7 @@ test("the ports of a few connections of one client are no property of an attack"
   const textFor = (timesThreshold: number, changes: Partial<Evidence> = {}) =>
     rulesText(rulesFor(evidenceOf(packets, { timesThreshold, ...changes }), POLICY).rules);
   // Too few packets to know a host by.
-  expect(textFor(1.5, { profile: { packets: connections.slice(0, 20) } })).not.toContain("proto tcp");
+  expect(textFor(1.5, { profile: { packets: connections.slice(0, 20), packetsPerSecond: null } })).not.toContain("proto tcp");
   for (const timesThreshold of [1.1, 1.5, 2]) expect(textFor(timesThreshold)).not.toContain("proto tcp");
   // What is left is an attack by itself: its rule names what its packets have in common.
   expect(textFor(4)).toContain("proto tcp dst-port 80");
@@ -118,21 +120,26 @@ test("the ports of a few connections of one client are no property of an attack"
 
 test("what all packets have in common is left out where they are few", () => {
   const { rules } = rulesFor(evidenceOf(floodPackets("syn_flood", crowd(20, 1))), POLICY);
-  expect(rulesText(rules)).toBe("dst 203.0.113.9/32 proto tcp tcp-flags syn,!ack length 1-45 discard");
+  expect(rulesText(rules)).toBe("dst 203.0.113.9/32 proto tcp tcp-flags syn,!ack length 40 discard");
 });
 
-test("without packets or a kind there is nothing narrower than all, and it says so", () => {
-  const all = {
-    rules: [expect.objectContaining({ destination: hostPrefix(VICTIM), protocol: null })],
-    matchesAll: true,
-    isSeparable: false,
-  };
-  expect(rulesFor(evidenceOf([]), POLICY)).toEqual(all);
+test("without packets there is nothing narrower than all, and it says so", () => {
+  const { rules, matchesAll, separability } = rulesFor(evidenceOf([]), POLICY);
+  expect(rulesText(rules)).toBe("dst 203.0.113.9/32 discard");
+  expect(matchesAll).toBe(true);
+  expect(separability).toMatchObject({ verdict: "unknown", usersAtRisk: 1 });
+});
+
+test("protocols drawn at random are all but those of users", () => {
   const protocols = Array.from({ length: 200 }, (_, i) => {
     const [packet] = floodPackets("gre_flood", crowd(1, i));
     return { ...packet, header: { ...packet?.header, protocol: i } } as SampledPacket;
   });
-  expect(rulesFor(evidenceOf(protocols), POLICY)).toEqual(all);
+  const { rules, separability } = rulesFor(evidenceOf(protocols), POLICY);
+  const matched = protocols.filter(({ header }) => rules.some((rule) => ruleMatches(rule, header)));
+  expect(matched.length).toBeGreaterThan(0.96 * protocols.length);
+  expect(rules.every(({ protocols: ranges }) => ![1, 6, 17, 47, 50].some((each) => isInRanges(ranges, each)))).toBe(true);
+  expect(separability).toMatchObject({ verdict: "yes", estimatedBy: "protocol" });
 });
 
 test("a protocol that no vector is named for is a rule by itself", () => {

@@ -2,11 +2,13 @@
  * Generates the rules that match an attack and not its users, from its packets and from the host's traffic before it.
  * Pure. Rules that match users too are made only while the traffic that is left would be an attack by itself.
  */
+import { classOf, isOrdinaryClass } from "../../detection/attack/ordinary-traffic.ts";
 import type { SampledPacket } from "../../detection/attack/sample.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
-import { NOTHING_KNOWN, type Separability } from "../separability.ts";
+import type { Separability } from "../separability.ts";
 import { type SeparatedTraffic, separated } from "./attack-packets.ts";
+import { exactly } from "./range.ts";
 import { matchesOnlyDestination, RULES_MAX, type Rule, type RuleAction, ruleMatches, wideRule } from "./rule.ts";
 import {
   ATTACK_SHARE_MIN,
@@ -21,10 +23,9 @@ import {
   WORTH_OF_USERS,
 } from "./rule-bounds.ts";
 import { type CanExpress, coverOf, distinct } from "./rule-cover.ts";
-import { separabilityFor } from "./rule-separability.ts";
+import { judgedRules } from "./rule-separability.ts";
 import { sourcesInCommon } from "./rule-sources.ts";
 import type { SeenTraffic } from "./seen-traffic.ts";
-import { mostLeft } from "./unusual-packets.ts";
 import { matchedBy, UsersAtRisk } from "./users-at-risk.ts";
 import { type WeightedPacket, weightOf, weightsBy } from "./weighted-packet.ts";
 
@@ -46,12 +47,11 @@ export interface GeneratedRules {
   /** No rule narrower than all traffic of the prefix matches the attack. */
   readonly matchesAll: boolean;
   readonly separability: Separability;
+  /** The share of users that each rule matches, in the order of the rules. */
+  readonly atRisk: readonly number[];
   /** The share of all traffic that the rules match, in the unit of the threshold. */
   readonly matchedShare: number;
 }
-
-/** The share of the traffic that is probably of users if their usual rate is not known. */
-const USERS_SHARE_MAX = 0.4;
 
 /** @param present rules that are in force. */
 export function rulesFor(evidence: Evidence, policy: FlowspecPolicy, present: readonly Rule[] = []): GeneratedRules {
@@ -63,17 +63,29 @@ export function rulesFor(evidence: Evidence, policy: FlowspecPolicy, present: re
 }
 
 function generate(evidence: Evidence, policy: FlowspecPolicy, before: readonly Rule[]): GeneratedRules {
-  const traffic = separated(evidence);
   const present = before.filter((rule) => !matchesOnlyDestination(rule));
+  const traffic = withoutOld(separated(evidence), present);
   const found = keptOrFound(evidence, traffic, policy, present, () => true);
   // Nothing narrower than a protocol has enough of the attack.
   const rules = found.length > 0 ? found : present.length > 0 ? present : protocolRules(evidence, traffic, policy.action);
   return {
     rules,
     matchesAll: rules.some(matchesOnlyDestination),
-    separability: traffic.all.length === 0 ? NOTHING_KNOWN : separabilityFor(rules, traffic, evidence),
+    ...judgedRules(rules, traffic, evidence),
     matchedShare: matchedBy(rules, traffic.all),
   };
+}
+
+/**
+ * Of an attack that has moved on, some packets are left in the sample: where others are taken for users, those are not
+ * which the rules in force match and which users seldom send.
+ */
+function withoutOld(traffic: SeparatedTraffic, present: readonly Rule[]): SeparatedTraffic {
+  const { users } = traffic;
+  if (!users.areOthers || present.length === 0) return traffic;
+  const isOld = ({ header }: WeightedPacket) =>
+    !isOrdinaryClass(classOf(header)) && present.some((rule) => ruleMatches(rule, header));
+  return { ...traffic, users: { ...users, seen: users.seen.filter((packet) => !isOld(packet)) } };
 }
 
 /** The present rules if they are good enough, else those found. Empty: nothing distinguishes the attack. */
@@ -110,8 +122,7 @@ function foundRules(evidence: Evidence, traffic: SeparatedTraffic, search: Searc
     all,
     attack,
     users,
-    usersShare: traffic.usersShare ?? Math.min(USERS_SHARE_MAX, 1 / timesThreshold),
-    mostLeft: mostLeft(evidence),
+    mostLeft: traffic.mostLeft,
     slack: profile === null ? MIXED_SLACK : COMMON_SLACK,
     canExpress,
   };
@@ -174,7 +185,7 @@ function protocolRules({ prefix }: Evidence, { all }: SeparatedTraffic, action: 
   const heavy = [...weightsBy(all, ({ protocol }) => protocol)].filter(([, weight]) => weight > LEFT_SHARE_MAX);
   const sum = heavy.reduce((total, [, weight]) => total + weight, 0);
   const isAll = heavy.length > 0 && heavy.length <= RULES_MAX && sum >= 1 - 2 * LEFT_SHARE_MAX;
-  return isAll ? heavy.map(([protocol]) => ({ ...wide, protocol })) : [wide];
+  return isAll ? heavy.map(([protocol]) => ({ ...wide, protocols: exactly(protocol) })) : [wide];
 }
 
 function mirroredPacket(packet: SampledPacket): SampledPacket {

@@ -3,14 +3,14 @@
  * Unknown keys are ignored; absent or zero matches anything (docs/interface.md#rule).
  */
 import { type Prefix, parsePrefix, prefixContains } from "../../net/prefix.ts";
-import { PORT_RANGES_MAX, type PortRange, type Rule, type RuleAction } from "./rule.ts";
+import { exactly, type Range } from "./range.ts";
+import { PORT_MAX, PROTOCOL_MAX, RANGES_MAX, type Rule, type RuleAction } from "./rule.ts";
 
 /** The message starts with the key: `proto: must be …`. */
 export class RuleProblem extends Error {}
 
 type Wire = Readonly<Record<string, unknown>>;
 
-const PORT_MAX = 65_535;
 /** The largest possible packet, including jumbograms. */
 const PACKET_BYTES_MAX = 0xffff_ffff;
 
@@ -31,9 +31,9 @@ export function readRule(value: unknown, within: Prefix): Rule {
   return {
     destination,
     source,
-    protocol: readWhole(wire, "proto", 255) || null,
-    sourcePorts: readPorts(wire, "src_port", "src_ports"),
-    destinationPorts: readPorts(wire, "dst_port", "dst_ports"),
+    protocols: readRanges(wire, { key: "proto", rangesKey: "protos", max: PROTOCOL_MAX, name: "protocols" }),
+    sourcePorts: readRanges(wire, { ...PORTS, key: "src_port", rangesKey: "src_ports" }),
+    destinationPorts: readRanges(wire, { ...PORTS, key: "dst_port", rangesKey: "dst_ports" }),
     tcpFlags: readFlags(wire),
     fragment: readTrue(wire, "fragment"),
     packetLength: readLength(wire["packet_length"]),
@@ -66,19 +66,29 @@ function readTrue(wire: Wire, key: string): true | null {
   return value || null;
 }
 
-function readPorts(wire: Wire, key: string, rangesKey: string): readonly PortRange[] {
-  const port = readWhole(wire, key, PORT_MAX);
+interface RangesField {
+  /** Of one value, and of ranges. */
+  readonly key: string;
+  readonly rangesKey: string;
+  readonly max: number;
+  readonly name: string;
+}
+
+const PORTS = { max: PORT_MAX, name: "ports" };
+
+function readRanges(wire: Wire, { key, rangesKey, max, name }: RangesField): readonly Range[] {
+  const value = readWhole(wire, key, max);
   const ranges = wire[rangesKey];
-  if (ranges === undefined) return port === 0 ? [] : [{ from: port, to: port }];
-  if (port !== 0) throw new RuleProblem(`${rangesKey}: goes without ${key}`);
-  // An empty list would match any port, which the writer cannot have meant.
-  if (!Array.isArray(ranges) || ranges.length === 0 || ranges.length > PORT_RANGES_MAX) {
-    throw new RuleProblem(`${rangesKey}: must be a list of 1 to ${PORT_RANGES_MAX} ranges`);
+  if (ranges === undefined) return value === 0 ? [] : exactly(value);
+  if (value !== 0) throw new RuleProblem(`${rangesKey}: goes without ${key}`);
+  // An empty list would match anything, which the writer cannot have meant.
+  if (!Array.isArray(ranges) || ranges.length === 0 || ranges.length > RANGES_MAX) {
+    throw new RuleProblem(`${rangesKey}: must be a list of 1 to ${RANGES_MAX} ranges`);
   }
   return ranges.map((range: unknown) => {
     const { from, to } = readObject(range, rangesKey);
-    if (isWhole(from, PORT_MAX) && isWhole(to, PORT_MAX) && from <= to) return { from, to };
-    throw new RuleProblem(`${rangesKey}: from and to must be ports, in this order`);
+    if (isWhole(from, max) && isWhole(to, max) && from <= to) return { from, to };
+    throw new RuleProblem(`${rangesKey}: from and to must be ${name}, in this order`);
   });
 }
 

@@ -3,29 +3,43 @@ import type { IpAddress } from "../../net/address.ts";
 import { SEPARABLE_USERS_MAX, type Separability } from "../separability.ts";
 import type { SeparatedTraffic } from "./attack-packets.ts";
 import { isNeverOfUsers } from "./never-of-users.ts";
-import { type Rule, ruleMatches } from "./rule.ts";
+import { matchesOnlyDestination, type Rule, ruleMatches } from "./rule.ts";
 import { PROFILE_PACKETS_MIN } from "./rule-bounds.ts";
 import type { SeenTraffic } from "./seen-traffic.ts";
+import { isProfiled } from "./unusual-packets.ts";
 import { UsersAtRisk } from "./users-at-risk.ts";
 import { type WeightedPacket, weightOf } from "./weighted-packet.ts";
 
 /** The share of the matched packets that must be such as no user sends, for all of them to be of the attack. */
 const NEVER_SHARE_MIN = 0.9;
 
-export function separabilityFor(rules: readonly Rule[], traffic: SeparatedTraffic, seen: SeenTraffic): Separability {
+export interface JudgedRules {
+  readonly separability: Separability;
+  /** The share of users that each rule matches, in the order of the rules; 0 where that is known to be none. */
+  readonly atRisk: readonly number[];
+}
+
+export function judgedRules(rules: readonly Rule[], traffic: SeparatedTraffic, seen: SeenTraffic): JudgedRules {
   const users = new UsersAtRisk(traffic.users);
-  const usersAtRisk = Math.min(1, rules.reduce((sum, rule) => sum + users.matched(rule), 0));
+  const hasProfile = isProfiled(seen);
+  const judged = rules.map((rule) => {
+    const matched = traffic.all.filter(({ header }) => ruleMatches(rule, header));
+    const risk = matchesOnlyDestination(rule) ? 1 : users.matched(rule);
+    const isNever = seen.direction === "incoming" && shareNever(matched) >= NEVER_SHARE_MIN;
+    if (hasProfile || (isNever && risk <= SEPARABLE_USERS_MAX)) return { risk, isNever, isMixed: false };
+    const mild = shareOfMildSources(matched);
+    return { risk: Math.max(risk, mild, isAtService(rule, users) ? OF_SERVICE_SHARE : 0), isNever, isMixed: mild > 0 };
+  });
+  const usersAtRisk = Math.min(1, judged.reduce((sum, { risk }) => sum + risk, 0));
   const areSpared = usersAtRisk <= SEPARABLE_USERS_MAX;
-  const matched = traffic.all.filter(({ header }) => rules.some((rule) => ruleMatches(rule, header)));
-  if (areSpared && seen.direction === "incoming" && shareNever(matched) >= NEVER_SHARE_MIN)
-    return { verdict: "yes", usersAtRisk, estimatedBy: "protocol" };
-  if (seen.profile !== null && seen.profile.packets.length >= PROFILE_PACKETS_MIN)
-    return { verdict: areSpared ? "yes" : "no", usersAtRisk, estimatedBy: "profile" };
-  const mild = shareOfMildSources(matched);
-  const ofServices = rules.some((rule) => isAtService(rule, users)) ? OF_SERVICE_SHARE : 0;
-  const atRisk = Math.max(usersAtRisk, mild, ofServices);
-  const isKnown = traffic.users.seen.length >= PROFILE_PACKETS_MIN || mild > 0;
-  return { verdict: atRisk > SEPARABLE_USERS_MAX && isKnown ? "no" : "unknown", usersAtRisk: atRisk, estimatedBy: "sample" };
+  const isKnown = traffic.users.seen.length >= PROFILE_PACKETS_MIN || judged.some(({ isMixed }) => isMixed);
+  const atRisk = judged.map(({ risk }) => risk);
+  if (areSpared && judged.every(({ isNever }) => isNever))
+    return { atRisk, separability: { verdict: "yes", usersAtRisk, estimatedBy: "protocol" } };
+  if (hasProfile)
+    return { atRisk, separability: { verdict: areSpared ? "yes" : "no", usersAtRisk, estimatedBy: "profile" } };
+  const verdict = !areSpared && isKnown ? "no" : "unknown";
+  return { atRisk, separability: { verdict, usersAtRisk, estimatedBy: "sample" } };
 }
 
 function shareNever(matched: readonly WeightedPacket[]): number {

@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { address } from "../../../test/fixtures/host-rows.ts";
 import { prefix } from "../../../test/fixtures/networks.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
+import { exactly } from "./range.ts";
 import { matchText, type Rule, ruleMatches, ruleText, ruleToWire, wideRule } from "./rule.ts";
 
 const VICTIM = "192.0.2.7/32";
@@ -20,12 +21,23 @@ const packet = (changes: Partial<PacketHeader> = {}): PacketHeader => ({
 });
 
 const SYN = { set: 0x02, unset: 0x10 };
+/** But 0, and the protocols of ICMP, TCP and UDP. */
+const ALL_BUT_COMMON = [
+  { from: 2, to: 5 },
+  { from: 7, to: 16 },
+  { from: 18, to: 255 },
+];
 
 test.each<[string, Partial<Rule>]>([
   [`dst ${VICTIM} discard`, {}],
-  [`dst ${VICTIM} proto udp src-port 53 discard`, { protocol: 17, sourcePorts: [{ from: 53, to: 53 }] }],
-  [`dst ${VICTIM} src 198.51.100.0/24 proto 253 discard`, { source: prefix("198.51.100.0/24"), protocol: 253 }],
-  [`dst ${VICTIM} proto tcp tcp-flags syn,!ack discard`, { protocol: 6, tcpFlags: SYN }],
+  [`dst ${VICTIM} proto udp src-port 53 discard`, { protocols: exactly(17), sourcePorts: [{ from: 53, to: 53 }] }],
+  [
+    `dst ${VICTIM} src 198.51.100.0/24 proto 253 discard`,
+    { source: prefix("198.51.100.0/24"), protocols: exactly(253) },
+  ],
+  [`dst ${VICTIM} proto 2-5,7-16,18-255 discard`, { protocols: ALL_BUT_COMMON }],
+  [`dst ${VICTIM} proto 2-5,udp discard`, { protocols: [{ from: 2, to: 5 }, ...exactly(17)] }],
+  [`dst ${VICTIM} proto tcp tcp-flags syn,!ack discard`, { protocols: exactly(6), tcpFlags: SYN }],
   [
     `dst ${VICTIM} dst-port 80,8000-8010 fragment no length 40-60 discard`,
     {
@@ -61,8 +73,14 @@ test.each<[Partial<Rule>, Partial<PacketHeader>, boolean]>([
   [{}, { destination: address("2001:db8::7") }, false],
   [{ source: prefix("198.51.100.0/24") }, {}, true],
   [{ source: prefix("198.51.100.0/24") }, { source: address("198.51.101.0") }, false],
-  [{ protocol: 17 }, {}, true],
-  [{ protocol: 17 }, { protocol: 6 }, false],
+  [{ protocols: exactly(17) }, {}, true],
+  [{ protocols: exactly(17) }, { protocol: 6 }, false],
+  [{ protocols: ALL_BUT_COMMON }, { protocol: 16 }, true],
+  [{ protocols: ALL_BUT_COMMON }, {}, false],
+  [{ protocols: ALL_BUT_COMMON }, { protocol: 18 }, true],
+  [{ protocols: ALL_BUT_COMMON }, { protocol: 255 }, true],
+  [{ protocols: exactly(0) }, { protocol: 0 }, true],
+  [{ protocols: exactly(0) }, { protocol: 1 }, false],
   [{ sourcePorts: [{ from: 53, to: 60 }] }, {}, true],
   [
     {
@@ -106,7 +124,7 @@ test("on the wire a rule has numbers, and forms that say more where one number d
     ruleToWire(
       narrowed({
         source: prefix("198.51.100.0/24"),
-        protocol: 6,
+        protocols: exactly(6),
         sourcePorts: ranges,
         destinationPorts: [{ from: 80, to: 80 }],
         tcpFlags: SYN,
@@ -128,6 +146,14 @@ test("on the wire a rule has numbers, and forms that say more where one number d
     action: "rate_limit",
     rate_bytes: 1000,
   });
+});
+
+test.each<[Partial<Rule>, object]>([
+  [{ protocols: ALL_BUT_COMMON }, { protos: ALL_BUT_COMMON }],
+  [{ protocols: exactly(0) }, { protos: [{ from: 0, to: 0 }] }],
+  [{ protocols: exactly(255) }, { proto: 255 }],
+])("on the wire protocols of %j are %j", (changes, wire) => {
+  expect<object>(ruleToWire(narrowed(changes))).toEqual({ dst: VICTIM, ...wire, action: "discard" });
 });
 
 test("two rules that differ in their action alone have one match", () => {

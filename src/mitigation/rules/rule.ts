@@ -6,12 +6,7 @@ import { FILTER_PORT_RANGES_MAX } from "../../dataplane/native-constants.ts";
 import { type Prefix, prefixContains } from "../../net/prefix.ts";
 import { protocolName } from "../../traffic/ip-protocol.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
-
-/** Both ends inclusive; between 0 and 65535, `from` <= `to`. */
-export interface PortRange {
-  readonly from: number;
-  readonly to: number;
-}
+import { isInRanges, isWithin, onlyValue, type Range, rangesText, rangeText } from "./range.ts";
 
 export type RuleAction =
   | { readonly kind: "discard" }
@@ -22,10 +17,10 @@ export type RuleAction =
 export interface Rule {
   readonly destination: Prefix | null;
   readonly source: Prefix | null;
-  readonly protocol: number | null;
-  /** At most PORT_RANGES_MAX. */
-  readonly sourcePorts: readonly PortRange[];
-  readonly destinationPorts: readonly PortRange[];
+  /** Of these three at most RANGES_MAX each. */
+  readonly protocols: readonly Range[];
+  readonly sourcePorts: readonly Range[];
+  readonly destinationPorts: readonly Range[];
   /** Bits that must be set and bits that must be unset; FIN is 1. */
   readonly tcpFlags: { readonly set: number; readonly unset: number } | null;
   /** True: any fragment, including the first; false: no fragment. */
@@ -35,18 +30,20 @@ export interface Rule {
   readonly action: RuleAction;
 }
 
-export const PORT_RANGES_MAX = FILTER_PORT_RANGES_MAX;
+export const RANGES_MAX = FILTER_PORT_RANGES_MAX;
+export const PROTOCOL_MAX = 0xff;
+export const PORT_MAX = 0xffff;
 
 /** The maximum that the generator makes for one attack. */
 export const RULES_MAX = 8;
 
 /** A rule with ports or flags does not match a packet without them, such as a later fragment. */
 export function ruleMatches(rule: Rule, packet: PacketHeader): boolean {
-  const { destination, source, protocol, tcpFlags, fragment, packetLength } = rule;
+  const { destination, source, protocols, tcpFlags, fragment, packetLength } = rule;
   return (
-    (protocol === null || packet.protocol === protocol) &&
+    isInRanges(protocols, packet.protocol) &&
     (fragment === null || (packet.fragment !== null) === fragment) &&
-    (packetLength === null || isWithin(packet.packetBytes, packetLength.min, packetLength.max)) &&
+    (packetLength === null || isWithin(packet.packetBytes, { from: packetLength.min, to: packetLength.max })) &&
     isInPorts(rule.sourcePorts, packet.ports?.source) &&
     isInPorts(rule.destinationPorts, packet.ports?.destination) &&
     (tcpFlags === null || hasFlags(packet.tcpFlags, tcpFlags)) &&
@@ -55,17 +52,12 @@ export function ruleMatches(rule: Rule, packet: PacketHeader): boolean {
   );
 }
 
-function isInPorts(ranges: readonly PortRange[], port: number | undefined): boolean {
-  if (ranges.length === 0) return true;
-  return port !== undefined && ranges.some(({ from, to }) => isWithin(port, from, to));
+function isInPorts(ranges: readonly Range[], port: number | undefined): boolean {
+  return ranges.length === 0 || (port !== undefined && isInRanges(ranges, port));
 }
 
 function hasFlags(flags: number | null, { set, unset }: { set: number; unset: number }): boolean {
   return flags !== null && (flags & set) === set && (flags & unset) === 0;
-}
-
-function isWithin(value: number, min: number, max: number): boolean {
-  return min <= value && value <= max;
 }
 
 /** The match without the action: `dst 192.0.2.7/32 proto udp src-port 53`. Equal matches have equal texts. */
@@ -76,13 +68,13 @@ export function matchText(rule: Rule): string {
   };
   add("dst", rule.destination?.text ?? null);
   add("src", rule.source?.text ?? null);
-  add("proto", rule.protocol === null ? null : protocolName(rule.protocol));
-  add("src-port", portsText(rule.sourcePorts));
-  add("dst-port", portsText(rule.destinationPorts));
+  add("proto", rangesText(rule.protocols, protocolText));
+  add("src-port", rangesText(rule.sourcePorts));
+  add("dst-port", rangesText(rule.destinationPorts));
   add("tcp-flags", rule.tcpFlags === null ? null : flagsText(rule.tcpFlags));
   add("fragment", rule.fragment === null ? null : rule.fragment ? "yes" : "no");
   const length = rule.packetLength;
-  add("length", length === null ? null : rangeText(length.min, length.max));
+  add("length", length === null ? null : rangeText({ from: length.min, to: length.max }));
   return parts.length === 0 ? "any" : parts.join(" ");
 }
 
@@ -104,13 +96,8 @@ export function isSameAction(a: RuleAction, b: RuleAction): boolean {
   return a.kind === b.kind && (a.kind === "discard" || b.kind === "discard" || a.bytesPerSecond === b.bytesPerSecond);
 }
 
-/** `53,8000-8010`; null: any. */
-export function portsText(ranges: readonly PortRange[]): string | null {
-  return ranges.length === 0 ? null : ranges.map(({ from, to }) => rangeText(from, to)).join(",");
-}
-
-function rangeText(from: number, to: number): string {
-  return from === to ? String(from) : `${from}-${to}`;
+function protocolText(range: Range): string {
+  return range.from === range.to ? protocolName(range.from) : rangeText(range);
 }
 
 const FLAG_NAMES = ["fin", "syn", "rst", "psh", "ack", "urg", "ece", "cwr"] as const;
@@ -137,21 +124,25 @@ export interface RuleWire {
   readonly action: RuleAction["kind"];
   readonly rate_bytes?: number;
   /** Replaces `src_port` and `dst_port` if there are several, or for port 0, which would mean any port there. */
-  readonly src_ports?: readonly PortRange[];
-  readonly dst_ports?: readonly PortRange[];
+  readonly src_ports?: readonly Range[];
+  readonly dst_ports?: readonly Range[];
   /** Flags that must be unset. */
   readonly tcp_flags_unset?: number;
   readonly packet_length?: { readonly min: number; readonly max: number };
+  /** Replaces `proto` if there are several, or for protocol 0. */
+  readonly protos?: readonly Range[];
 }
 
 export function ruleToWire(rule: Rule): RuleWire {
-  const { destination, source, protocol, tcpFlags, fragment, packetLength, action } = rule;
-  const from = onePort(rule.sourcePorts);
-  const to = onePort(rule.destinationPorts);
+  const { destination, source, tcpFlags, fragment, packetLength, action } = rule;
+  // Zero would mean anything there.
+  const proto = onlyValue(rule.protocols) || null;
+  const from = onlyValue(rule.sourcePorts) || null;
+  const to = onlyValue(rule.destinationPorts) || null;
   return {
     ...(destination === null ? {} : { dst: destination.text }),
     ...(source === null ? {} : { src: source.text }),
-    ...(protocol === null ? {} : { proto: protocol }),
+    ...(proto === null ? {} : { proto }),
     ...(from === null ? {} : { src_port: from }),
     ...(to === null ? {} : { dst_port: to }),
     ...(tcpFlags === null ? {} : { tcp_flags: tcpFlags.set }),
@@ -160,21 +151,17 @@ export function ruleToWire(rule: Rule): RuleWire {
     ...(rule.destinationPorts.length === 0 || to !== null ? {} : { dst_ports: rule.destinationPorts }),
     ...(tcpFlags === null || tcpFlags.unset === 0 ? {} : { tcp_flags_unset: tcpFlags.unset }),
     ...(packetLength === null ? {} : { packet_length: packetLength }),
+    ...(rule.protocols.length === 0 || proto !== null ? {} : { protos: rule.protocols }),
     action: action.kind,
     ...(action.kind === "discard" ? {} : { rate_bytes: action.bytesPerSecond }),
   };
-}
-
-function onePort([range, ...others]: readonly PortRange[]): number | null {
-  if (range === undefined || others.length > 0 || range.from !== range.to) return null;
-  return range.from === 0 ? null : range.from;
 }
 
 /** A rule that matches every packet. */
 export const ANY_PACKET: Rule = {
   destination: null,
   source: null,
-  protocol: null,
+  protocols: [],
   sourcePorts: [],
   destinationPorts: [],
   tcpFlags: null,

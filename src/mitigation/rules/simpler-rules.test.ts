@@ -11,6 +11,7 @@ import type { Vector } from "../../detection/attack/vector.ts";
 import { hostPrefix } from "../../net/prefix.ts";
 import { canExpress, ruleSupportOf } from "../../scrub/rule-forms.ts";
 import { attackRules } from "./attack-rules.ts";
+import { exactly } from "./range.ts";
 import { type Rule, ruleMatches, rulesText, wideRule } from "./rule.ts";
 import { type SimplerRules, simplerRules } from "./simpler-rules.ts";
 
@@ -32,7 +33,7 @@ const drawn = (count: number, seed: number, transport: (dice: Dice) => Transport
 /** The attacked host's packets, whose traffic before the attack is known. */
 function observe(packets: readonly SampledPacket[]) {
   const classification = classify(packets, { gate: 0.5, unit: "packets", timesThreshold: 5, held: null });
-  const profile = { packets: ordinaryPackets(crowd(512, 9)) };
+  const profile = { packets: ordinaryPackets(crowd(512, 9)), packetsPerSecond: null };
   return { attack: { ...attackOn(VICTIM), classification }, packets, profile };
 }
 
@@ -92,17 +93,17 @@ describe("for a reader of the first version", () => {
   const ports = (...of: number[]) => of.map((port) => ({ from: port, to: port }));
 
   test("precise rules that it supports come first, as they are", () => {
-    const supported = { ...wide, protocol: 17, sourcePorts: ports(161, 1161) };
-    const byLength = { ...wide, protocol: 1, packetLength: { min: 1028, max: 1028 } };
+    const supported = { ...wide, protocols: exactly(17), sourcePorts: ports(161, 1161) };
+    const byLength = { ...wide, protocols: exactly(1), packetLength: { min: 1028, max: 1028 } };
     const flood = [...drawn(500, 1, answer(1200, 161)), ...floodPackets("icmp_flood", crowd(300, 3))];
     const simpler = simplify(flood, 80, [supported, byLength]);
-    expect(simpler).toEqual({ rules: [supported, { ...wide, protocol: 1 }], leftOut: 0 });
+    expect(simpler).toEqual({ rules: [supported, { ...wide, protocols: exactly(1) }], leftOut: 0 });
   });
 
   test("a small flood of ACKs is left out, since users would lose more; what it supports stays", () => {
     const acks = (dice: Dice) => tcp({ sourcePort: dice.port(), destinationPort: 443, flags: ack });
-    const byLength = { ...wide, protocol: 6, packetLength: { min: 40, max: 40 } };
-    const paused = { ...wide, protocol: 17, sourcePorts: ports(123) };
+    const byLength = { ...wide, protocols: exactly(6), packetLength: { min: 40, max: 40 } };
+    const paused = { ...wide, protocols: exactly(17), sourcePorts: ports(123) };
     expect(simplify(drawn(300, 1, acks), 700, [byLength, paused])).toEqual({ rules: [paused], leftOut: 1 });
   });
 

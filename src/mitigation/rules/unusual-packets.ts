@@ -6,11 +6,11 @@
 import { vectorOf } from "../../detection/attack/classifier.ts";
 import { classOf, ordinaryPackets, timesOrdinary } from "../../detection/attack/ordinary-traffic.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
-import { bulkOf } from "./attack-bulk.ts";
+import { bulkOf, likeBulk } from "./attack-bulk.ts";
+import { drawnAlike } from "./drawn-values.ts";
 import { isNeverOfUsers } from "./never-of-users.ts";
-import { withRandomFlags } from "./random-flags.ts";
 import { PROFILE_PACKETS_MIN } from "./rule-bounds.ts";
-import type { SeenTraffic } from "./seen-traffic.ts";
+import { type SeenTraffic, usersMost } from "./seen-traffic.ts";
 import type { UsersTraffic } from "./users-at-risk.ts";
 import { scaled, type WeightedPacket, weightOf } from "./weighted-packet.ts";
 
@@ -22,27 +22,35 @@ const SERVICES_SHARE = { some: 0.3, few: 0.7 } as const;
 const NAMED_SHARE_MIN = 0.1;
 
 /** The share of all traffic that may be left: users were below the threshold before. */
-export function mostLeft({ timesThreshold }: Pick<SeenTraffic, "timesThreshold">): number {
+export function belowThreshold({ timesThreshold }: SeenTraffic): number {
   return CALM_PART / timesThreshold;
 }
 
-/** @param before packets that are taken for the attack already: of these kinds alone there may be enough. */
+/** Whether the host's traffic before the attack shows what its users send. */
+export function isProfiled({ profile }: SeenTraffic): boolean {
+  return profile !== null && profile.packets.length >= PROFILE_PACKETS_MIN;
+}
+
+/**
+ * @param before packets that are taken for the attack already: of these kinds alone there may be enough.
+ * @param most the share of all traffic that may be left.
+ */
 export function unusualPackets(
   all: readonly WeightedPacket[],
   seen: SeenTraffic,
   before: readonly WeightedPacket[],
+  most: number,
 ): readonly WeightedPacket[] {
   const attack = new Set(before);
-  const most = mostLeft(seen);
   const isOver = () => weightOf(all) - weightOf([...attack]) > most;
   const take = (packets: readonly WeightedPacket[]) => {
-    const bulk = bulkOf(packets, most);
-    for (const packet of bulk.length > 0 ? bulk : packets) attack.add(packet);
+    const bulk = bulkOf(packets, Math.min(most, usersMost(seen)));
+    for (const packet of bulk.length > 0 ? likeBulk(all, bulk) : packets) attack.add(packet);
   };
-  if (before.length > 0 && !isOver()) return before;
+  if (isProfiled(seen) && !isOver()) return before;
   if (seen.direction === "incoming") {
     const never = all.filter(({ header }) => isNeverOfUsers(header));
-    for (const packet of [...never, ...withRandomFlags(all, never)]) attack.add(packet);
+    for (const packet of [...never, ...drawnAlike(all, never)]) attack.add(packet);
   }
   const parts = new Set<string | null>(seen.classification?.parts.map(({ type }) => type));
   const isNamed = ({ packets, times }: Group) => {
@@ -69,7 +77,7 @@ export function usersAmong(
   const share = others.length >= PROFILE_PACKETS_MIN ? SERVICES_SHARE.some : SERVICES_SHARE.few;
   // Common services are known by what they receive.
   const assumed = isIncoming ? servicesLike(all, others.length === 0 ? 1 : share) : [];
-  return { seen: scaled(others, 1 - weightOf(assumed)), assumed };
+  return { seen: scaled(others, 1 - weightOf(assumed)), assumed, areOthers: true };
 }
 
 interface Group {

@@ -9,6 +9,8 @@ export interface UsersTraffic {
   readonly seen: readonly WeightedPacket[];
   /** Packets of common services, which the seen ones may not show. */
   readonly assumed: readonly WeightedPacket[];
+  /** The seen ones are what is left of the traffic without the attack, so that users who look like it are missing. */
+  readonly areOthers: boolean;
 }
 
 /** Longer packets are rare, bytes. */
@@ -40,18 +42,20 @@ export class UsersAtRisk {
   near(rule: Rule): UsersAtRisk {
     const wide = { ...rule, packetLength: null };
     const isNear = ({ header }: WeightedPacket) => ruleMatches(wide, header);
-    const { seen, assumed } = this.#traffic;
-    return new UsersAtRisk({ seen: seen.filter(isNear), assumed: assumed.filter(isNear) });
+    const { seen, assumed, areOthers } = this.#traffic;
+    return new UsersAtRisk({ seen: seen.filter(isNear), assumed: assumed.filter(isNear), areOthers });
   }
 
   /** The share matched at most. */
   matched(rule: Rule): number {
-    const { seen, assumed } = this.#traffic;
+    const { seen, assumed, areOthers } = this.#traffic;
     const { packetLength } = rule;
     if (packetLength === null) return weightMatched(rule, seen) + weightMatched(rule, assumed);
     const wide = { ...rule, packetLength: null };
     const isNear = ({ header }: WeightedPacket) => ruleMatches(wide, header);
-    return inRange(seen.filter(isNear), packetLength) + inSpan(assumed.filter(isNear), packetLength);
+    const near = seen.filter(isNear);
+    const hidden = areOthers ? besideRange(near, packetLength) : 0;
+    return Math.max(inRange(near, packetLength), hidden) + inSpan(assumed.filter(isNear), packetLength);
   }
 }
 
@@ -75,6 +79,20 @@ function inRange(packets: readonly WeightedPacket[], { min, max }: Range): numbe
   const gap = Math.max(1, above - below - 1);
   const expected = (weightOf(packets) / (packets.length + 1)) * Math.min(1, (max - min + 1) / gap);
   return Math.max(matched, expected);
+}
+
+const SURROUNDINGS_MIN = 8;
+
+/** The share in a range of lengths if it is as dense there as around it (a kernel estimate of density, as in Parzen, 1962). */
+function besideRange(packets: readonly WeightedPacket[], { min, max }: Range): number {
+  const width = max - min + 1;
+  const margin = Math.max(SURROUNDINGS_MIN, Math.ceil(width / 2));
+  let around = 0;
+  for (const { header, weight } of packets) {
+    const { packetBytes } = header;
+    if (packetBytes >= min - margin && packetBytes <= max + margin) around += weight;
+  }
+  return (around * width) / (2 * margin);
 }
 
 /** Assumed lengths are some of those between them. */

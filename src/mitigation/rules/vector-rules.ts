@@ -2,9 +2,10 @@
 import type { Vector } from "../../detection/attack/vector.ts";
 import { reflectedPort } from "../../detection/attack/vector.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
+import { exactly } from "./range.ts";
 import type { Rule } from "./rule.ts";
 
-type Signature = Partial<Pick<Rule, "protocol" | "sourcePorts" | "destinationPorts" | "tcpFlags" | "fragment">>;
+type Signature = Partial<Pick<Rule, "protocols" | "sourcePorts" | "destinationPorts" | "tcpFlags" | "fragment">>;
 
 export interface VectorRules {
   /** Together they catch the vector's packets. */
@@ -14,19 +15,21 @@ export interface VectorRules {
 }
 
 const FLAGS = { fin: 0x01, syn: 0x02, rst: 0x04, psh: 0x08, ack: 0x10 } as const;
-const QUIC = [{ from: 443, to: 443 }];
+const TCP = exactly(IP_PROTOCOL.tcp);
+const UDP = exactly(IP_PROTOCOL.udp);
+const QUIC = exactly(443);
 
-const tcp = (set: number, unset: number): Signature => ({ protocol: IP_PROTOCOL.tcp, tcpFlags: { set, unset } });
+const tcp = (set: number, unset: number): Signature => ({ protocols: TCP, tcpFlags: { set, unset } });
 const narrow = (...signatures: readonly Signature[]): VectorRules => ({ signatures, isWide: false });
 const wide = (...signatures: readonly Signature[]): VectorRules => ({ signatures, isWide: true });
 
 /** The later fragments of a datagram show no ports. */
-const UDP_FRAGMENTS: Signature = { protocol: IP_PROTOCOL.udp, fragment: true };
+const UDP_FRAGMENTS: Signature = { protocols: UDP, fragment: true };
 
 export function vectorRules(vector: Vector, family: 4 | 6): VectorRules {
   const port = reflectedPort(vector);
   if (port !== null) {
-    return narrow({ protocol: IP_PROTOCOL.udp, sourcePorts: [{ from: port, to: port }] }, UDP_FRAGMENTS);
+    return narrow({ protocols: UDP, sourcePorts: exactly(port) }, UDP_FRAGMENTS);
   }
   switch (vector) {
     case "syn_flood":
@@ -38,20 +41,17 @@ export function vectorRules(vector: Vector, family: 4 | 6): VectorRules {
     case "ack_flood":
       return wide(tcp(FLAGS.ack, FLAGS.fin | FLAGS.syn | FLAGS.rst | FLAGS.psh));
     case "tcp_flood":
-      return wide({ protocol: IP_PROTOCOL.tcp });
+      return wide({ protocols: TCP });
     case "icmp_flood":
-      return wide({ protocol: family === 4 ? IP_PROTOCOL.icmp : IP_PROTOCOL.icmpv6 });
+      return wide({ protocols: exactly(family === 4 ? IP_PROTOCOL.icmp : IP_PROTOCOL.icmpv6) });
     case "gre_flood":
-      return narrow({ protocol: IP_PROTOCOL.gre });
+      return narrow({ protocols: exactly(IP_PROTOCOL.gre) });
     case "fragment_flood":
       return narrow({ fragment: true });
     case "quic_flood":
-      return wide(
-        { protocol: IP_PROTOCOL.udp, destinationPorts: QUIC },
-        { protocol: IP_PROTOCOL.udp, sourcePorts: QUIC },
-      );
+      return wide({ protocols: UDP, destinationPorts: QUIC }, { protocols: UDP, sourcePorts: QUIC });
     case "udp_flood":
-      return wide({ protocol: IP_PROTOCOL.udp });
+      return wide({ protocols: UDP });
     default:
       // `mixed` and other vectors without a signature.
       return wide();

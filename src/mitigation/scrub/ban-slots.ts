@@ -4,6 +4,7 @@ import type { GroupMitigation } from "../../config/sections/mitigation.ts";
 import { SLOTS_PER_BAN } from "../../limits.ts";
 import { canonicalPrefix, type Prefix } from "../../net/prefix.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
+import { exactly } from "../rules/range.ts";
 import { type Rule, wideRule } from "../rules/rule.ts";
 import type { ScrubFilter } from "./scrub-filter.ts";
 import { scrubRules } from "./scrub-rules.ts";
@@ -35,7 +36,7 @@ function filterSlots(filter: ScrubFilter, prefixes: readonly Prefix[]): number {
 function answers(to: Prefix): Rule {
   return {
     ...wideRule(to, { kind: "discard" }),
-    protocol: IP_PROTOCOL.udp,
-    sourcePorts: [{ from: 53, to: 53 }],
+    protocols: exactly(IP_PROTOCOL.udp),
+    sourcePorts: exactly(53),
   };
 }

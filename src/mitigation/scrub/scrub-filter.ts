@@ -1,6 +1,6 @@
 /** What the method `scrub` does with the traffic of a victim, beside rules that match its attack. */
 import { IP_PROTOCOL, protocolName } from "../../traffic/ip-protocol.ts";
-import { type PortRange, portsText } from "../rules/rule.ts";
+import { exactly, type Range, rangesText } from "../rules/range.ts";
 
 /**
  * How unknown sources of TCP prove their address (addon/bpf/validate_source.h).
@@ -48,9 +48,9 @@ export interface SourceLimits {
 /** Traffic that the victim is there for. Empty lists: any port. */
 export interface Service {
   readonly protocol: number;
-  readonly ports: readonly PortRange[];
+  readonly ports: readonly Range[];
   /** For answers that the victim asks others for. */
-  readonly sourcePorts: readonly PortRange[];
+  readonly sourcePorts: readonly Range[];
   /** To each address, of all sources together. Absent: any rate. */
   readonly packetsPerSecond?: number;
 }
@@ -101,8 +101,8 @@ export function filterText(filter: ScrubFilter, attack: string): string {
 
 /** `tcp/80,443`, `udp/from 53`, `icmp at 100 packets/s`. */
 export function serviceText({ protocol, ports, sourcePorts, packetsPerSecond }: Service): string {
-  const to = portsText(ports);
-  const from = portsText(sourcePorts);
+  const to = rangesText(ports);
+  const from = rangesText(sourcePorts);
   const parts = [to, from === null ? null : `from ${from}`].filter((part) => part !== null);
   const rate = packetsPerSecond === undefined ? "" : ` at ${packetsPerSecond} packets/s`;
   return `${protocolName(protocol)}${parts.length === 0 ? "" : `/${parts.join(" ")}`}${rate}`;
@@ -112,11 +112,11 @@ const { tcp, udp, icmp, icmpv6, gre, esp, ah } = IP_PROTOCOL;
 
 const service = (protocol: number, ...ports: number[]): Service => ({
   protocol,
-  ports: ports.map((port) => ({ from: port, to: port })),
+  ports: ports.flatMap(exactly),
   sourcePorts: [],
 });
 /** The answers of resolvers and time servers. */
-const ANSWERS: Service = { protocol: udp, ports: [], sourcePorts: [53, 123].map((port) => ({ from: port, to: port })) };
+const ANSWERS: Service = { protocol: udp, ports: [], sourcePorts: [53, 123].flatMap(exactly) };
 /** Errors and echo. Reflections and floods bring errors, too: what no victim can do without passes before all rules. */
 const CONTROL = [icmp, icmpv6].map((protocol): Service => ({ ...service(protocol), packetsPerSecond: 100 }));
 /** What a player of a game sends from: registered ports and above. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { prefix } from "../../../test/fixtures/networks.ts";
 import { buildScrub, type ScrubFile } from "../../config/sections/scrub.ts";
+import { exactly } from "../rules/range.ts";
 import { matchText, type Rule, ruleText, wideRule } from "../rules/rule.ts";
 import { filterText } from "./scrub-filter.ts";
 import { scrubRules } from "./scrub-rules.ts";
@@ -9,8 +10,8 @@ const VICTIM = prefix("192.0.2.1/32");
 const ALL = wideRule(VICTIM, { kind: "discard" });
 const port = (from: number) => [{ from, to: from }];
 
-const UDP: Rule = { ...ALL, protocol: 17 };
-const TCP: Rule = { ...ALL, protocol: 6 };
+const UDP: Rule = { ...ALL, protocols: exactly(17) };
+const TCP: Rule = { ...ALL, protocols: exactly(6) };
 const QUERIES: Rule = { ...UDP, destinationPorts: port(53) };
 const ANSWERS: Rule = { ...UDP, sourcePorts: port(53) };
 
@@ -55,7 +56,7 @@ describe("rules of a scrubbed victim", () => {
     const file: ScrubFile = { dns: "truncate", answers: "asked" };
     const attack = [6, 17].map((protocol) => ({
       ...outgoing,
-      protocol,
+      protocols: exactly(protocol),
       sourcePorts: port(53),
       destinationPorts: port(53),
     }));

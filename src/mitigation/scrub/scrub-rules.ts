@@ -6,7 +6,8 @@
 import { addressesIn, type Prefix } from "../../net/prefix.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import type { InlineAction } from "../rules/inline-action.ts";
-import { PORT_RANGES_MAX, type PortRange, type Rule, wideRule } from "../rules/rule.ts";
+import { exactly, isInRanges, onlyValue, type Range, withoutValue } from "../rules/range.ts";
+import { PORT_MAX, RANGES_MAX, type Rule, wideRule } from "../rules/rule.ts";
 import { NO_DETAILS, type RuleDetails } from "../rules/rule-details.ts";
 import { DNS_PORT, type ScrubFilter, type Service, type SourceLimits } from "./scrub-filter.ts";
 
@@ -72,13 +73,14 @@ function besideTcp({ tcp }: ScrubFilter, attack: readonly Rule[]): readonly Rule
 
 /** A rule for any protocol becomes those for the others that floods use, but for one of fragments, which show no TCP. */
 function withoutTcp(rule: Rule): readonly Rule[] {
-  const { destination, protocol, fragment, tcpFlags, sourcePorts, destinationPorts } = rule;
-  if (destination === null || (protocol !== null && protocol !== TCP)) return [rule];
-  if (protocol === TCP || tcpFlags !== null) return [];
+  const { destination, protocols, fragment, tcpFlags, sourcePorts, destinationPorts } = rule;
+  if (destination === null || !isInRanges(protocols, TCP)) return [rule];
+  if (onlyValue(protocols) === TCP || tcpFlags !== null) return [];
+  if (protocols.length > 0) return [{ ...rule, protocols: withoutValue(protocols, TCP) }];
   if (fragment === true) return [rule];
   const hasPorts = sourcePorts.length + destinationPorts.length > 0;
   const icmp = destination.family === 4 ? IP_PROTOCOL.icmp : IP_PROTOCOL.icmpv6;
-  return (hasPorts ? [UDP] : [UDP, icmp]).map((each) => ({ ...rule, protocol: each }));
+  return (hasPorts ? [UDP] : [UDP, icmp]).map((each) => ({ ...rule, protocols: exactly(each) }));
 }
 
 function* validation(prefix: Prefix, filter: ScrubFilter): Generator<ScrubRule> {
@@ -90,7 +92,7 @@ function* validation(prefix: Prefix, filter: ScrubFilter): Generator<ScrubRule> 
   if (dns && tcp !== "reset") {
     // Who asks again by TCP must be able to prove its address there, so that its queries by UDP pass: not by a reset, which
     // another can bring about, who would then have the victim answer to that address.
-    const rule = { ...towards(prefix, TCP), destinationPorts: [DNS_PORTS] };
+    const rule = { ...towards(prefix, TCP), destinationPorts: DNS_PORTS };
     yield { rule, inline: { kind: "validate_reset", learnedBytesPerSecond }, reason };
   }
   if (tcp !== null) {
@@ -98,7 +100,7 @@ function* validation(prefix: Prefix, filter: ScrubFilter): Generator<ScrubRule> 
   }
   if (dns) {
     yield {
-      rule: { ...towards(prefix, UDP), destinationPorts: [DNS_PORTS] },
+      rule: { ...towards(prefix, UDP), destinationPorts: DNS_PORTS },
       inline: { kind: "validate_dns" },
       reason,
     };
@@ -141,7 +143,7 @@ function* questions(prefix: Prefix, filter: ScrubFilter, attack: readonly Rule[]
 }
 
 /** The victim's ports but those of its services over UDP; empty: all, also of a service at any port. */
-function askingPorts(services: ScrubFilter["services"]): readonly PortRange[] {
+function askingPorts(services: ScrubFilter["services"]): readonly Range[] {
   const serving = (services ?? []).filter(({ protocol, sourcePorts }) => protocol === UDP && sourcePorts.length === 0);
   const ports = serving.flatMap((service) => service.ports);
   return ports.length === 0 ? [] : others(merged(ports));
@@ -170,34 +172,30 @@ function* services(prefix: Prefix, wanted: readonly Service[] | null): Generator
   yield { rule: towards(prefix), reason };
 }
 
-const DNS_PORTS: PortRange = { from: DNS_PORT, to: DNS_PORT };
+const DNS_PORTS = exactly(DNS_PORT);
 
-function isOfQueries({ destination, protocol, destinationPorts: [ports, ...others] }: Rule): boolean {
-  return (
-    destination !== null && protocol === UDP && others.length === 0 && ports?.from === DNS_PORT && ports.to === DNS_PORT
-  );
+function isOfQueries({ destination, protocols, destinationPorts }: Rule): boolean {
+  return destination !== null && onlyValue(protocols) === UDP && onlyValue(destinationPorts) === DNS_PORT;
 }
 
-function isOfAnswers({ destination, protocol, sourcePorts }: Rule): boolean {
-  return destination !== null && protocol === UDP && sourcePorts.length > 0;
+function isOfAnswers({ destination, protocols, sourcePorts }: Rule): boolean {
+  return destination !== null && onlyValue(protocols) === UDP && sourcePorts.length > 0;
 }
 
 function towards(prefix: Prefix, protocol: number | null = null): Rule {
-  return { ...wideRule(prefix, { kind: "discard" }), protocol };
+  return { ...wideRule(prefix, { kind: "discard" }), protocols: protocol === null ? [] : exactly(protocol) };
 }
 
 /** As many as one rule holds. */
-function chunks(ranges: readonly PortRange[]): (readonly PortRange[])[] {
-  if (ranges.length <= PORT_RANGES_MAX) return [ranges];
-  const count = Math.ceil(ranges.length / PORT_RANGES_MAX);
-  return Array.from({ length: count }, (_, i) => ranges.slice(i * PORT_RANGES_MAX, (i + 1) * PORT_RANGES_MAX));
+function chunks(ranges: readonly Range[]): (readonly Range[])[] {
+  if (ranges.length <= RANGES_MAX) return [ranges];
+  const count = Math.ceil(ranges.length / RANGES_MAX);
+  return Array.from({ length: count }, (_, i) => ranges.slice(i * RANGES_MAX, (i + 1) * RANGES_MAX));
 }
 
-const PORT_MAX = 65_535;
-
 /** Without overlaps, in order. */
-function merged(ranges: readonly PortRange[]): readonly PortRange[] {
-  const all: PortRange[] = [];
+function merged(ranges: readonly Range[]): readonly Range[] {
+  const all: Range[] = [];
   for (const { from, to } of [...ranges].sort((a, b) => a.from - b.from)) {
     const last = all.at(-1);
     if (last === undefined || from > last.to + 1) all.push({ from, to });
@@ -207,7 +205,7 @@ function merged(ranges: readonly PortRange[]): readonly PortRange[] {
 }
 
 /** All other ports. */
-function others(ranges: readonly PortRange[]): readonly PortRange[] {
+function others(ranges: readonly Range[]): readonly Range[] {
   const starts = [0, ...ranges.map(({ to }) => to + 1)];
   const ends = [...ranges.map(({ from }) => from - 1), PORT_MAX];
   return starts.map((from, i) => ({ from, to: ends[i] ?? PORT_MAX })).filter(({ from, to }) => from <= to);

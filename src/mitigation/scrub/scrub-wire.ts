@@ -4,6 +4,7 @@
  */
 import { Type } from "@sinclair/typebox";
 import type { Prefix } from "../../net/prefix.ts";
+import { exactly, onlyValue } from "../rules/range.ts";
 import { type RuleWire, ruleToWire, wideRule } from "../rules/rule.ts";
 import { RuleProblem, readRule } from "../rules/rule-reader.ts";
 import { NO_SOURCE_LIMITS, type ScrubFilter, type Service, type SourceLimits } from "./scrub-filter.ts";
@@ -60,7 +61,12 @@ export function scrubToWire({ family }: Prefix, filter: ScrubFilter): ScrubWire 
 }
 
 function serviceToWire({ protocol, ports, sourcePorts, packetsPerSecond: packets }: Service): ServiceWire {
-  const rule = { ...wideRule(ANY, { kind: "discard" }), protocol, destinationPorts: ports, sourcePorts };
+  const rule = {
+    ...wideRule(ANY, { kind: "discard" }),
+    protocols: exactly(protocol),
+    destinationPorts: ports,
+    sourcePorts,
+  };
   const { action: _action, ...wire } = ruleToWire({ ...rule, destination: null });
   return { ...wire, ...(packets === undefined ? {} : { packets }) };
 }
@@ -125,7 +131,8 @@ function readServices(value: unknown, within: Prefix): ScrubFilter["services"] {
   if (!Array.isArray(value) || value.length === 0) throw new RuleProblem("services: must be a list with entries");
   return value.map((service: unknown) => {
     const given = typeof service === "object" && service !== null ? service : {};
-    const { protocol, sourcePorts, destinationPorts: ports } = readRule({ ...given, action: "discard" }, within);
+    const { protocols, sourcePorts, destinationPorts: ports } = readRule({ ...given, action: "discard" }, within);
+    const protocol = onlyValue(protocols);
     if (protocol === null) throw new RuleProblem("services: each must have proto");
     const packetsPerSecond = readAmount(given as Wire, "packets");
     return { protocol, ports, sourcePorts, ...(packetsPerSecond === 0 ? {} : { packetsPerSecond }) };

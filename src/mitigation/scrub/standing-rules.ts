@@ -12,6 +12,7 @@ import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import type { Ban } from "../ban.ts";
 import type { ActiveChoice } from "../protection/choice.ts";
 import { type KernelRule, kernelRulesOf, toKernelRules } from "../rules/kernel-rules.ts";
+import { exactly } from "../rules/range.ts";
 import { wideRule } from "../rules/rule.ts";
 import { mayScrub } from "./ban-slots.ts";
 import { type ScrubRule, scrubRules } from "./scrub-rules.ts";
@@ -102,7 +103,7 @@ function endsItself({ kind, scrub }: Pick<StandingPlace, "kind" | "scrub">): boo
 function rulesOf({ prefix, scrub, kind }: StandingPlace): ScrubRule[] {
   if (kind === "none") return [];
   if (kind === "always") return scrubRules(prefix, scrub, []);
-  const rule = { ...wideRule(prefix, { kind: "discard" }), protocol: IP_PROTOCOL.tcp };
+  const rule = { ...wideRule(prefix, { kind: "discard" }), protocols: exactly(IP_PROTOCOL.tcp) };
   return [{ rule, inline: { kind: "learn" }, reason: "unvalidated" }];
 }
 

@@ -270,7 +270,7 @@ test("reports at once and then every so often, real load and drops; never two at
     {
       ...{ version: "1", xdp_mode: "native", dry_run: false, load_pps: 0, load_mbps: 0 },
       ...{ dropped_packets: 4, dropped_bytes: 360, rules: 0, rules_left_out: 0, service_ahead_seconds: 0 },
-      capabilities: ["port_ranges", "tcp_flags_unset", "packet_length"],
+      capabilities: ["port_ranges", "tcp_flags_unset", "packet_length", "protocol_ranges"],
       interfaces: [{ name: "eth1", state: "attached", mode: "native" }],
     },
   ]);

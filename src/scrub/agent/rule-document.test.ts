@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { ACTIVE_BANS_MAX, DYNAMIC_RULES_MAX, RULE_DOCUMENT_BYTES_MAX } from "../../limits.ts";
-import { PORT_RANGES_MAX } from "../../mitigation/rules/rule.ts";
+import { exactly } from "../../mitigation/rules/range.ts";
+import { RANGES_MAX } from "../../mitigation/rules/rule.ts";
 import { DocumentProblem, readDocument } from "./rule-document.ts";
 
 const EXPIRES = "2026-03-01T12:10:00.000Z";
@@ -39,7 +40,7 @@ test("reads bans of addresses and of prefixes, virtual ones, and such without ru
     ["2001:db8::9/128", true, 0],
   ]);
   expect(bans[0]?.expiresAtMs).toBe(Date.parse(EXPIRES));
-  expect(bans[0]?.rules[0]).toMatchObject({ protocol: 17, sourcePorts: [{ from: 53, to: 53 }] });
+  expect(bans[0]?.rules[0]).toMatchObject({ protocols: exactly(17), sourcePorts: [{ from: 53, to: 53 }] });
 });
 
 test("reads the filter of a ban, or refuses the whole", () => {
@@ -138,7 +139,7 @@ describe("has bounds", () => {
   });
 
   test("that a rule with all there is does not reach", () => {
-    const ranges = Array.from({ length: PORT_RANGES_MAX }, (_, i) => ({ from: 10 * i + 1, to: 10 * i + 5 }));
+    const ranges = Array.from({ length: RANGES_MAX }, (_, i) => ({ from: 10 * i + 1, to: 10 * i + 5 }));
     const full = {
       ...{ dst: "203.0.113.9/32", src: "192.0.2.0/24", proto: 6, src_ports: ranges, dst_ports: ranges },
       ...{ tcp_flags: 2, tcp_flags_unset: 16, fragment: true, packet_length: { min: 40, max: 60 } },

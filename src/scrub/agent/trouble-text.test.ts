@@ -1,8 +1,10 @@
 /** The texts for operators on failures, checked against real refusals of the service. */
+
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { ScrubChannel } from "../../../test/fixtures/scrub/scrub-channel.ts";
 import { divertedBan } from "../../../test/fixtures/scrub/scrubbing.ts";
 import { NOON } from "../../../test/fixtures/views.ts";
+import { exactly } from "../../mitigation/rules/range.ts";
 import { systemTimers } from "../../system/timers.ts";
 import { HttpController, type PollAnswer } from "./controller.ts";
 import { readDocument } from "./rule-document.ts";
@@ -36,7 +38,7 @@ describe("of the real service", () => {
 
   test("takes its document, as it was meant", async () => {
     channel.change(
-      divertedBan({ rules: [{ protocol: 17, sourcePorts: [{ from: 53, to: 53 }] }] }),
+      divertedBan({ rules: [{ protocols: exactly(17), sourcePorts: [{ from: 53, to: 53 }] }] }),
       divertedBan({ target: "192.0.2.2", dryRun: true }),
     );
     const answer = await controller("bound1").poll(null);
@@ -48,7 +50,7 @@ describe("of the real service", () => {
     ]);
     expect(bans[0]).toMatchObject({
       expiresAtMs: NOON + 600_000,
-      rules: [{ protocol: 17, sourcePorts: [{ from: 53, to: 53 }] }],
+      rules: [{ protocols: exactly(17), sourcePorts: [{ from: 53, to: 53 }] }],
     });
     expect(answer.etag).toMatch(/^".+"$/);
     expect(answer.sentAtMs).not.toBeNull();
