@@ -9,7 +9,7 @@ import type { Vector } from "../detection/attack/vector.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { UnicastRoute } from "./announcer.ts";
-import { ALL_NODES_LOST, type Ban, hasNoScrubTarget, type Plan } from "./ban.ts";
+import { ALL_NODES_LOST, type Ban, hasNoScrubTarget, type NoTarget, type Plan } from "./ban.ts";
 import { isOneAddress } from "./ban-subject.ts";
 import { type Action, dueStep, isLessSevere, type Method, methodOf, STRICTER_MS } from "./escalation.ts";
 import {
@@ -103,8 +103,8 @@ export type NodeTarget =
   | { readonly kind: "node"; readonly name: string; readonly nextHop: IpAddress }
   /** No node accepts traffic of this hostgroup and family. */
   | { readonly kind: "none" }
-  /** All nodes that accept such traffic are lost. */
-  | { readonly kind: "lost"; readonly instead: "withdraw" | "blackhole" | "flowspec" };
+  /** All nodes that accept such traffic are lost, or do not enforce the ban's rules; `why` absent: lost. */
+  | { readonly kind: "lost"; readonly instead: "withdraw" | "blackhole" | "flowspec"; readonly why?: NoTarget };
 
 export type PlannedBan = Pick<Ban, "prefix" | "manual" | "dryRun" | "countedFrom" | "attackId"> & Plan;
 
@@ -189,7 +189,7 @@ function divertSubstitute(
   if ("kind" in scrubber) {
     // Prefix bans have no substitute.
     const isInstead = scrubber.instead !== "withdraw" && isOneAddress(prefix);
-    return { done: isInstead ? scrubber.instead : null, fallback: ALL_NODES_LOST };
+    return { done: isInstead ? scrubber.instead : null, fallback: scrubber.why ?? ALL_NODES_LOST };
   }
   const isLeft = scrubber.route !== null || dryRun || fallback === "none" || fallback === wanted;
   return isLeft ? null : { done: fallback, fallback: `scrubbing has no next hop for IPv${prefix.family}` };
