@@ -257,6 +257,16 @@ export const RULE_FORMS_MAX = 16;
  * blocks the event loop.
  */
 export const NODE_RULES_FOUND_MAX = 16;
+/** Bans that a scrub node refuses, by name in its report, their different reasons, and the characters of each. */
+export const REFUSED_BANS_LISTED_MAX = 768;
+export const REFUSAL_REASONS_MAX = 16;
+export const REFUSAL_CHARACTERS_MAX = 120;
+/** Refused bans of a node in the inventory; nodes that refuse a ban, in the ban. */
+export const REFUSED_BANS_SHOWN = 16;
+export const REFUSING_NODES_SHOWN = 8;
+/** Documents that a scrub node was sent and has not reported to enforce; nodes to which a ban went one after another. */
+export const SENT_DOCUMENTS_MAX = 32;
+export const NODES_OF_BAN_MAX = 8;
 /** Bytes of a rule document that a scrub node accepts: the largest number of bans with all their rules. */
 export const RULE_DOCUMENT_BYTES_MAX = 32 * 1024 * 1024;
 /** Bytes of a scrub node's configuration file. */

@@ -32,6 +32,7 @@ import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
 import type { Protections } from "../mitigation/protection/protections.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { PrefixSetView } from "../prefixset/prefix-sets.ts";
+import type { RefusingNode } from "../scrub/node-enforcements.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import type { BlockRequest, Pair } from "../sourceblock/source-block.ts";
 import type { BlockAnswer, SourceBlockView, UnblockAnswer } from "../sourceblock/source-blocks.ts";
@@ -314,4 +315,6 @@ export interface BanView extends Dropping {
   readonly routeState: RouteState | null;
   /** Number of its rules that its scrub node does not get, and that nothing replaces; absent: not known. */
   readonly leftOutRules?: number;
+  /** Scrub nodes that do not enforce its rules; absent: not known. */
+  readonly refusing?: readonly RefusingNode[];
 }

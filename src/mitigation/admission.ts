@@ -3,7 +3,7 @@ import { isOwnRefusal, type OwnRefusal } from "../config/own-infrastructure.ts";
 import type { PrefixRefusal } from "../detection/carpet/carpet-bounds.ts";
 import type { IpAddress } from "../net/address.ts";
 import { addressesIn, type Prefix } from "../net/prefix.ts";
-import type { ALL_NODES_LOST } from "./ban.ts";
+import type { NoTarget } from "./ban.ts";
 import { isOneAddress } from "./ban-subject.ts";
 
 export interface AdmissionPolicy {
@@ -33,7 +33,7 @@ export type Unbannable = "prefixes are not banned" | PrefixRefusal;
 export const CAPS = ["max_active_bans reached", "max_banned_fraction reached"] as const;
 export type Cap = (typeof CAPS)[number];
 
-export type Refusal = Unbannable | typeof ALL_NODES_LOST | "cooldown after unban" | Cap;
+export type Refusal = Unbannable | NoTarget | "cooldown after unban" | Cap;
 
 export function isCap(reason: string | null): reason is Cap {
   return CAPS.some((cap) => cap === reason);

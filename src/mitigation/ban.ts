@@ -63,6 +63,9 @@ export const MANUAL_UNBAN = "manual unban";
 export const ATTACK_ENDED = "attack ended";
 /** The ban's method is divert, and no scrub node is left. */
 export const ALL_NODES_LOST = "all scrubbing nodes lost";
+/** The same, but nodes that are alive refuse its rules or do not put them in force. */
+export const NODES_REFUSE = "no scrubbing node enforces its rules";
+export type NoTarget = typeof ALL_NODES_LOST | typeof NODES_REFUSE;
 export const TTL_EXPIRED = "ttl expired";
 
 /** A change of a ban, including a mere extension; `previous` is null for a new one. */
@@ -123,7 +126,7 @@ const EXPIRY_STEP_MS = 10_000;
 /** Returns the same object when nothing changes. A ban that is not active never changes again. */
 export function next(ban: Ban, event: BanEvent, wallMs: number): Ban {
   if (ban.state !== "active") return ban;
-  if ("plan" in event && hasNoScrubTarget(event.plan)) return withdraw(ban, ALL_NODES_LOST, wallMs);
+  if ("plan" in event && hasNoScrubTarget(event.plan)) return withdraw(ban, noTargetOf(event.plan), wallMs);
   switch (event.kind) {
     case "attack_lasts":
       return extendExpiry(ban, event.attackId, event.ttlSeconds, wallMs);
@@ -237,7 +240,12 @@ function applyPolicy(ban: Ban, policy: Extract<BanEvent, { kind: "policy" }>): B
 
 /** No scrub node is left and no substitute is configured: such a ban ends, or never starts. */
 export function hasNoScrubTarget({ measure, fallback }: Pick<Plan, "measure" | "fallback">): boolean {
-  return measure.kind === "none" && fallback === ALL_NODES_LOST;
+  return measure.kind === "none" && (fallback === ALL_NODES_LOST || fallback === NODES_REFUSE);
+}
+
+/** Why hasNoScrubTarget() holds. */
+export function noTargetOf({ fallback }: Pick<Plan, "fallback">): NoTarget {
+  return fallback === NODES_REFUSE ? NODES_REFUSE : ALL_NODES_LOST;
 }
 
 function withdraw(ban: Ban, reason: string, wallMs: number): Ban {

@@ -5,6 +5,7 @@ import type { SampledPacket } from "../detection/attack/sample.ts";
 import type { TrafficProfile } from "../detection/attack/traffic-profile.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
+import type { NoTarget } from "./ban.ts";
 import type { Method } from "./escalation.ts";
 import type { FoundRules, NodeRules } from "./measure.ts";
 import type { Rule } from "./rules/rule.ts";
@@ -88,5 +89,5 @@ export type NodeTarget =
   | { readonly kind: "node"; readonly name: string; readonly nextHop: IpAddress }
   /** No node accepts traffic of this hostgroup and family. */
   | { readonly kind: "none" }
-  /** All nodes that accept such traffic are lost. */
-  | { readonly kind: "lost"; readonly instead: "withdraw" | "blackhole" | "flowspec" };
+  /** All nodes that accept such traffic are lost, or do not enforce the ban's rules; `why` absent: lost. */
+  | { readonly kind: "lost"; readonly instead: "withdraw" | "blackhole" | "flowspec"; readonly why?: NoTarget };

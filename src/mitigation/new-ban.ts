@@ -2,7 +2,7 @@
 import { type Attack, attackRate } from "../detection/attack/attack.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { Refusal } from "./admission.ts";
-import { ALL_NODES_LOST, type Ban, hasNoScrubTarget, next } from "./ban.ts";
+import { type Ban, hasNoScrubTarget, next, noTargetOf } from "./ban.ts";
 import { methodOf } from "./escalation.ts";
 import { NO_MEASURE } from "./measure.ts";
 import type { BanTerms, Circumstances } from "./circumstances.ts";
@@ -59,7 +59,7 @@ export function newBan({ id, prefix, attack, dryRun, last, terms, circumstances 
 
 /** null: the ban can take a measure. */
 export function refusalOf(ban: Ban): Refusal | null {
-  return hasNoScrubTarget(ban) ? ALL_NODES_LOST : null;
+  return hasNoScrubTarget(ban) ? noTargetOf(ban) : null;
 }
 
 export function rejected(ban: Ban, reason: Refusal): Ban {

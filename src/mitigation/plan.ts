@@ -126,7 +126,7 @@ function divertSubstitute(
   if ("kind" in scrubber) {
     // Prefix bans have no substitute.
     const isInstead = scrubber.instead !== "withdraw" && isOneAddress(prefix);
-    return { done: isInstead ? scrubber.instead : null, fallback: ALL_NODES_LOST };
+    return { done: isInstead ? scrubber.instead : null, fallback: scrubber.why ?? ALL_NODES_LOST };
   }
   const isLeft = scrubber.route !== null || dryRun || fallback === "none" || fallback === wanted;
   return isLeft ? null : { done: fallback, fallback: `scrubbing has no next hop for IPv${prefix.family}` };

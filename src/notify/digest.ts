@@ -27,6 +27,8 @@ const NOUNS: Readonly<Record<NotifyEvent["kind"], readonly [one: string, many: s
   cap_reached: ["cap that is reached", "caps that are reached"],
   exporter_fault: ["exporter with a fault", "exporters with a fault"],
   exporter_fault_over: ["exporter whose fault is over", "exporters whose fault is over"],
+  scrub_node_fault: ["scrub node with a fault", "scrub nodes with a fault"],
+  scrub_node_fault_over: ["scrub node whose fault is over", "scrub nodes whose fault is over"],
   state_damaged: ["damaged state database", "damaged state databases"],
 };
 

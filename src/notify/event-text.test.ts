@@ -5,6 +5,7 @@ import {
   banEvent,
   capEvent,
   exporterEvent,
+  scrubNodeEvent,
   sessionEvent,
   stateEvent,
 } from "../../test/fixtures/notify/notify.ts";
@@ -191,6 +192,18 @@ test("a fault of an exporter, and its end", () => {
   const exporter = { name: "192.0.2.1", address: "192.0.2.1", fault: "left_out", found: "", remedy: "" };
   expect(text(exporterEvent({ kind: "exporter_fault_over", exporter }))).toEqual([
     "Exporter 192.0.2.1 is no longer left out",
+    "2026-03-01 12:01:00 UTC",
+  ]);
+});
+
+test("a scrub node that refuses bans, and its end", () => {
+  expect(text(scrubNodeEvent())).toEqual([
+    "Scrub node s1 does not enforce what it gets: it refuses 1 ban, first 192.0.2.7/32: is not inside of bounds.networks",
+    "These bans go to other nodes, or as scrubbing.on_all_nodes_lost says",
+    "2026-03-01 12:01:00 UTC",
+  ]);
+  expect(text(scrubNodeEvent({ kind: "scrub_node_fault_over", scrubNode: { name: "s1", found: "" } }))).toEqual([
+    "Scrub node s1 enforces what it gets again",
     "2026-03-01 12:01:00 UTC",
   ]);
 });

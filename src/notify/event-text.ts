@@ -7,7 +7,16 @@ import { isOneAddress } from "../mitigation/ban-subject.ts";
 import { measureText } from "../mitigation/measure.ts";
 import { ingressText } from "../traffic/ingress.ts";
 import { METRICS, type Metric } from "../traffic/rates.ts";
-import type { AttackEvent, BanEvent, CapEvent, ExporterEvent, NotifyEvent, SessionEvent, StateEvent } from "./event.ts";
+import type {
+  AttackEvent,
+  BanEvent,
+  CapEvent,
+  ExporterEvent,
+  NotifyEvent,
+  ScrubNodeEvent,
+  SessionEvent,
+  StateEvent,
+} from "./event.ts";
 
 export interface EventText {
   readonly headline: string;
@@ -39,6 +48,9 @@ function describe(event: NotifyEvent): EventText {
     case "exporter_fault":
     case "exporter_fault_over":
       return describeExporter(event);
+    case "scrub_node_fault":
+    case "scrub_node_fault_over":
+      return describeScrubNode(event);
     default:
       return event satisfies never;
   }
@@ -187,6 +199,16 @@ function describeExporter({ kind, exporter, atMs }: ExporterEvent): EventText {
   return kind === "exporter_fault_over"
     ? { headline: `${who} is no longer ${what}`, details: [timeText(atMs)] }
     : { headline: `${who} is ${what}: ${found}`, details: [remedy, timeText(atMs)] };
+}
+
+function describeScrubNode({ kind, scrubNode, atMs }: ScrubNodeEvent): EventText {
+  const who = `Scrub node ${scrubNode.name}`;
+  if (kind === "scrub_node_fault_over")
+    return { headline: `${who} enforces what it gets again`, details: [timeText(atMs)] };
+  return {
+    headline: `${who} does not enforce what it gets: ${scrubNode.found}`,
+    details: ["These bans go to other nodes, or as scrubbing.on_all_nodes_lost says", timeText(atMs)],
+  };
 }
 
 /** The parts of the traffic in metric names. */

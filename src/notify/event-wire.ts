@@ -3,7 +3,7 @@ import { type AttackWire, attackToWire } from "../http/wire/attack.ts";
 import { type BanWire, banToWire } from "../http/wire/ban.ts";
 import { timestamp } from "../http/wire/timestamp.ts";
 import type { Ban } from "../mitigation/ban.ts";
-import type { CapReached, FaultyExporter, NotifyEvent } from "./event.ts";
+import type { CapReached, FaultyExporter, FaultyScrubNode, NotifyEvent } from "./event.ts";
 
 export interface EventWire {
   readonly id: string;
@@ -17,6 +17,7 @@ export interface EventWire {
   readonly bgp_session?: { readonly address: string; readonly remote_asn: number; readonly state: string };
   readonly cap?: CapReached;
   readonly exporter?: FaultyExporter;
+  readonly scrub_node?: FaultyScrubNode;
   readonly state_database?: {
     readonly reason: string;
     readonly moved_to: string;
@@ -31,7 +32,7 @@ export function eventToWire(event: NotifyEvent, instance: string): EventWire {
 
 function subject(
   event: NotifyEvent,
-): Pick<EventWire, "attack" | "ban" | "bgp_session" | "state_database" | "cap" | "exporter"> {
+): Pick<EventWire, "attack" | "ban" | "bgp_session" | "state_database" | "cap" | "exporter" | "scrub_node"> {
   switch (event.kind) {
     case "attack_started":
     case "attack_changed":
@@ -57,6 +58,9 @@ function subject(
     case "exporter_fault":
     case "exporter_fault_over":
       return { exporter: event.exporter };
+    case "scrub_node_fault":
+    case "scrub_node_fault_over":
+      return { scrub_node: event.scrubNode };
     default:
       return event satisfies never;
   }

@@ -2,7 +2,14 @@
 import type { Attack } from "../detection/attack/attack.ts";
 import type { Ban } from "../mitigation/ban.ts";
 
-export type NotifyEvent = AttackEvent | BanEvent | SessionEvent | StateEvent | CapEvent | ExporterEvent;
+export type NotifyEvent =
+  | AttackEvent
+  | BanEvent
+  | SessionEvent
+  | StateEvent
+  | CapEvent
+  | ExporterEvent
+  | ScrubNodeEvent;
 
 interface Occasion {
   /** The same for each attempt to deliver it. */
@@ -64,6 +71,18 @@ export interface FaultyExporter {
   /** What was found, and what to do about it; empty: the fault is over. */
   readonly found: string;
   readonly remedy: string;
+}
+
+export interface ScrubNodeEvent extends Occasion {
+  readonly kind: "scrub_node_fault" | "scrub_node_fault_over";
+  readonly scrubNode: FaultyScrubNode;
+}
+
+/** A scrub node that does not enforce what it gets. */
+export interface FaultyScrubNode {
+  readonly name: string;
+  /** What it reports; empty: the fault is over. */
+  readonly found: string;
 }
 
 /** A cap on bans, or the table of attacks on hosts and hostgroups or of those on prefixes. */

@@ -1,5 +1,5 @@
 /**
- * Notifies people and programs of attacks, bans, BGP sessions, caps, exporters and lost state, with a queue for each channel. Its
+ * Notifies people and programs of attacks, bans, BGP sessions, caps, exporters, scrub nodes and lost state, with a queue for each channel. Its
  * callers never wait: events are only put into the queues.
  */
 import type { NotifyConfig } from "../config/sections/notify.ts";
@@ -8,6 +8,7 @@ import { STOP_STEP_MS } from "../limits.ts";
 import { type Ban, type BanChange, banChangeKind } from "../mitigation/ban.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
+import { type NodeFaults, nodeFaultsText } from "../scrub/node-faults.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Environment } from "../system/environment.ts";
 import type { Timers } from "../system/timers.ts";
@@ -26,6 +27,7 @@ import type {
   FaultyExporter,
   Neighbor,
   NotifyEvent,
+  ScrubNodeEvent,
   SessionEvent,
   StateEvent,
 } from "./event.ts";
@@ -72,7 +74,8 @@ type NewEvent =
   | Pick<SessionEvent, "kind" | "neighbor">
   | Pick<StateEvent, "kind" | "damage">
   | Pick<CapEvent, "kind" | "cap">
-  | Pick<ExporterEvent, "kind" | "exporter">;
+  | Pick<ExporterEvent, "kind" | "exporter">
+  | Pick<ScrubNodeEvent, "kind" | "scrubNode">;
 
 export class Notifier {
   readonly #options: NotifierOptions;
@@ -145,6 +148,12 @@ export class Notifier {
 
   exporterChanged(kind: ExporterEvent["kind"], exporter: FaultyExporter): void {
     this.#enqueue({ kind, exporter });
+  }
+
+  /** @param faults null: they are over. */
+  scrubNodeChanged(name: string, faults: NodeFaults | null): void {
+    const found = faults === null ? "" : nodeFaultsText(faults);
+    this.#enqueue({ kind: faults === null ? "scrub_node_fault_over" : "scrub_node_fault", scrubNode: { name, found } });
   }
 
   /** Call this after start(). */

@@ -16,6 +16,7 @@ const POLL_RESULTS = [
   "out_of_bounds",
 ] as const;
 const REPORT_RESULTS = ["stored", "refused", "unreachable", "unusable"] as const;
+const REFUSALS = ["unreadable", "out_of_bounds", "no_room"] as const;
 const AGENT_FAULTS = ["kernel", "document_file"] as const;
 
 export interface ScrubAgentReading {
@@ -25,6 +26,7 @@ export interface ScrubAgentReading {
   readonly virtualBans: number;
   readonly rules: number;
   readonly leftOutRules: number;
+  readonly refusedBans: readonly { readonly cause: (typeof REFUSALS)[number] }[];
   readonly interfaces: readonly { readonly name: string; readonly state: "attached" | "failed" }[];
   readonly verdicts: Readonly<Record<string, { readonly packets: number; readonly bytes: number }>>;
   readonly forward: ForwardReading | null;
@@ -43,6 +45,17 @@ export class ScrubAgentMetrics extends MetricGroup {
   readonly #bans = this.gauge("svc_scrub_agent_bans", "Bans of the last rule document that have not ended.", "state");
   readonly #rules = this.gauge("svc_scrub_agent_rules", "Rules in the kernel.");
   readonly #leftOut = this.gauge("svc_scrub_agent_rules_left_out", "Rules left out because the kernel maps are full.");
+  readonly #refused = this.gauge(
+    "svc_scrub_agent_bans_refused",
+    "Bans of the last rule document that this node refuses; the others are in force.",
+    "cause",
+  );
+  readonly #refusals = this.counterOf(
+    "svc_scrub_agent_ban_refusals_total",
+    "Bans that this node began to refuse.",
+    "cause",
+    REFUSALS,
+  );
   readonly #localLeftOut = this.gauge(
     "svc_scrub_agent_filter_rules_left_out",
     "Destinations and attacked addresses that filter_rules of this node are not tried for, since there was no room.",
@@ -96,6 +109,9 @@ export class ScrubAgentMetrics extends MetricGroup {
     this.#bans.set({ state: "virtual" }, reading.virtualBans);
     this.#rules.set(reading.rules);
     this.#leftOut.set(reading.leftOutRules);
+    for (const cause of REFUSALS) {
+      this.#refused.set({ cause }, reading.refusedBans.filter((ban) => ban.cause === cause).length);
+    }
     this.#localLeftOut.set(reading.localLeftOut);
     this.#local.set([...reading.localCounts].map(([name, counts]) => ({ name, ...counts })));
     for (const { name, state } of reading.interfaces)
@@ -115,6 +131,10 @@ export class ScrubAgentMetrics extends MetricGroup {
 
   reported(result: (typeof REPORT_RESULTS)[number]): void {
     this.#reports.inc({ result });
+  }
+
+  refusedBan(cause: (typeof REFUSALS)[number]): void {
+    this.#refusals.inc({ cause });
   }
 
   failed(operation: (typeof AGENT_FAULTS)[number]): void {

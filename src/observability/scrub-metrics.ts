@@ -8,6 +8,7 @@ export interface ScrubReading {
   readonly activeBans: number;
   readonly splitRules: number;
   readonly leftOutRules: number;
+  readonly faults: { readonly refusedBans: number; readonly notAppliedSince: number | null };
 }
 
 export class ScrubMetrics extends MetricGroup {
@@ -22,25 +23,34 @@ export class ScrubMetrics extends MetricGroup {
     "Rules that are split into simpler ones or left out because agents do not understand them, sum over all nodes.",
     "form",
   );
+  readonly #notEnforcing = this.gauge(
+    "svc_scrub_nodes_not_enforcing",
+    "Scrub nodes that refuse rules of bans, or did not put in time in force what they got.",
+    "cause",
+  );
   readonly #moves = this.counter(
     "svc_scrub_moves_total",
-    "Diverted bans moved to another scrub node because theirs was lost or does not accept them any more.",
+    "Diverted bans moved to another scrub node because theirs was lost, does not enforce their rules, or does not accept them any more.",
   );
   readonly #reports = this.counter("svc_scrub_reports_total", "Reports of scrub nodes.");
 
   set(nodes: Iterable<ScrubReading>): void {
     const count = { alive: 0, not_seen: 0, lost: 0 };
-    let [bans, split, leftOut] = [0, 0, 0];
-    for (const { liveness, activeBans, splitRules, leftOutRules } of nodes) {
+    let [bans, split, leftOut, refusing, late] = [0, 0, 0, 0, 0];
+    for (const { liveness, activeBans, splitRules, leftOutRules, faults } of nodes) {
       count[liveness]++;
       bans += activeBans;
       split += splitRules;
       leftOut += leftOutRules;
+      if (faults.refusedBans > 0) refusing++;
+      if (faults.notAppliedSince !== null) late++;
     }
     for (const state of LIVENESSES) this.#nodes.set({ state }, count[state]);
     this.#bans.set(bans);
     this.#rules.set({ form: "split" }, split);
     this.#rules.set({ form: "left_out" }, leftOut);
+    this.#notEnforcing.set({ cause: "refused" }, refusing);
+    this.#notEnforcing.set({ cause: "not_applied" }, late);
   }
 
   moved(): void {

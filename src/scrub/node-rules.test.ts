@@ -1,4 +1,5 @@
 /** The rules of diverted bans for nodes with different capabilities, from the ban engine to the documents. */
+
 import { beforeEach, describe, expect, test } from "bun:test";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { ManualClock } from "../../test/fixtures/manual-clock.ts";
@@ -15,6 +16,7 @@ import {
 } from "../../test/fixtures/mitigation/ban-engine.ts";
 import { ip, TCP_FLAGS, tcp } from "../../test/fixtures/packets/frames.ts";
 import { floodPackets, ordinaryPackets, sampledPacket } from "../../test/fixtures/packets/sampled-packets.ts";
+import { QUIET } from "../../test/fixtures/scrub/quiet-observer.ts";
 import { scrubbing } from "../../test/fixtures/scrub/scrubbing.ts";
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
 import type { SampledPacket } from "../detection/attack/sample.ts";
@@ -48,7 +50,8 @@ function open(stored: readonly Ban[] = []): void {
     config: scrubbing({ name: "old" }, { name: "new" }),
     now: () => ({ wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() }),
     mbpsOf: () => null,
-    observer: { reported: () => {}, ruleSupportChanged: () => {}, liveness: () => {}, moved: () => {} },
+    groupOf: () => "global",
+    observer: QUIET,
   });
   const watcher: DocumentWatcher = {
     documentsChanged: (change) => {

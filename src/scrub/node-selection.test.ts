@@ -6,6 +6,7 @@ const node = (name: string, changes: Partial<Candidate> = {}): Candidate => ({
   liveness: "alive",
   utilization: 0,
   bans: 0,
+  enforces: false,
   holdsAllRules: true,
   ...changes,
 });

@@ -10,6 +10,8 @@ export interface Candidate {
   readonly utilization: number;
   /** Number of bans diverted to it. */
   readonly bans: number;
+  /** Whether it reported that the victim's rules are in force: they are of a ban that moves. */
+  readonly enforces: boolean;
   /** Whether it supports the match fields of all of the victim's rules. */
   readonly holdsAllRules: boolean;
 }
@@ -29,6 +31,7 @@ export function selectNode<Node extends Candidate>(
 }
 
 function isBetter(a: Candidate, b: Candidate, selection: NodeSelection, seed: number): boolean {
+  if (a.enforces !== b.enforces) return a.enforces;
   const isByLoad = selection === "least_loaded";
   if (isByLoad && a.utilization !== b.utilization) return a.utilization < b.utilization;
   if (a.holdsAllRules !== b.holdsAllRules) return a.holdsAllRules;

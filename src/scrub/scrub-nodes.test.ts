@@ -7,6 +7,8 @@ import type { Ban } from "../mitigation/ban.ts";
 import { exactly } from "../mitigation/rules/range.ts";
 import { type Rule, wideRule } from "../mitigation/rules/rule.ts";
 import { hostPrefix } from "../net/prefix.ts";
+import { readEnforced } from "./enforced-report.ts";
+import { nodeFaultsText } from "./node-faults.ts";
 import { RULE_CAPABILITIES } from "./rule-forms.ts";
 import { ScrubNodes } from "./scrub-nodes.ts";
 
@@ -16,23 +18,28 @@ const HOPS = { nextHop: address("198.51.100.1"), nextHop6: null } as const;
 let clock: ManualClock;
 let reported: string[];
 let rates: Map<string, number>;
+let groups: Map<string, string>;
 
 beforeEach(() => {
   clock = new ManualClock();
   reported = [];
   rates = new Map();
+  groups = new Map();
 });
 
 function open(config: ScrubbingConfig | null): ScrubNodes {
   return new ScrubNodes({
     config,
     now: () => ({ wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() }),
+    groupOf: ({ text }) => groups.get(text) ?? "global",
     mbpsOf: ({ id }: Ban) => rates.get(id) ?? null,
     observer: {
       reported: () => {},
       ruleSupportChanged: (name, missing) => reported.push(`${name} does not know ${missing.join()}`),
       liveness: (name, liveness) => reported.push(`${name} ${liveness}`),
       moved: () => reported.push("moved"),
+      enforcementChanged: (name, faults) =>
+        reported.push(`${name} ${faults === null ? "is well" : nodeFaultsText(faults)}`),
     },
   });
 }
@@ -253,5 +260,122 @@ describe("reported", () => {
       "s1 does not know tcp_flags_unset,packet_length",
       "s1 does not know ",
     ]);
+  });
+});
+
+describe("the document of a node", () => {
+  const targets = (nodes: ScrubNodes, name: string | null) =>
+    nodes.documentFor(name).bans.map(({ ban }): string => ban.target);
+  let nodes: ScrubNodes;
+
+  beforeEach(() => {
+    nodes = open(scrubbing({ name: "a", hostgroups: ["a"] }, { name: "b", hostgroups: ["b"] }, { name: "all" }));
+    groups.set("192.0.2.1/32", "a").set("192.0.2.2/32", "b");
+    for (const target of ["192.0.2.1", "192.0.2.2"]) nodes.banChanged(divertedBan({ target }));
+  });
+
+  test("has the victims of the hostgroups that it serves; without hostgroups, and without a name, all", () => {
+    expect(targets(nodes, "a")).toEqual(["192.0.2.1"]);
+    expect(targets(nodes, "b")).toEqual(["192.0.2.2"]);
+    for (const name of ["all", null]) expect(targets(nodes, name)).toEqual(["192.0.2.1", "192.0.2.2"]);
+  });
+
+  test("stays the same object while only those of others change, and is shared by nodes with the same content", () => {
+    const before = nodes.documentFor("b");
+    expect(nodes.documentFor(null)).toBe(nodes.documentFor("all"));
+    groups.set("192.0.2.3/32", "a");
+    nodes.banChanged(divertedBan({ target: "192.0.2.3" }));
+    expect(nodes.documentFor("b")).toBe(before);
+    expect(targets(nodes, "a")).toEqual(["192.0.2.1", "192.0.2.3"]);
+  });
+
+  test("keeps a victim that it had until the ban ends, also one whose hostgroup it does not serve any more", () => {
+    const ban = divertedBan({ target: "192.0.2.1", node: "a" });
+    nodes.banChanged(ban);
+    nodes.reconfigure(scrubbing({ name: "a", hostgroups: ["b"] }, { name: "all" }));
+    nodes.banChanged(divertedBan({ target: "192.0.2.1", node: "all" }));
+    expect(targets(nodes, "a")).toEqual(["192.0.2.1", "192.0.2.2"]);
+    nodes.banChanged({ ...ban, state: "withdrawn" });
+    expect(targets(nodes, "a")).toEqual(["192.0.2.2"]);
+  });
+
+  test("follows a reload that gives hostgroups other prefixes", () => {
+    expect(targets(nodes, "a")).toEqual(["192.0.2.1"]);
+    groups.set("192.0.2.1/32", "b");
+    nodes.reconfigure(nodes.config);
+    expect([targets(nodes, "a"), targets(nodes, "b")]).toEqual([[], ["192.0.2.1", "192.0.2.2"]]);
+  });
+});
+
+describe("a node that refuses the rules of a ban", () => {
+  const refusal = (...prefixes: readonly string[]) => ({ refused_bans: [{ reason: "too far", prefixes }] });
+  const report = (nodes: ScrubNodes, name: string, etag: string, more: object = {}) => {
+    const enforced = readEnforced({ capabilities: ["refused_bans"], rules_etag: etag, ...more });
+    nodes.report(name, { text: "{}", loadMbps: null, capabilities: [], enforced });
+  };
+  let nodes: ScrubNodes;
+
+  beforeEach(() => {
+    nodes = open(scrubbing({ name: "s1" }, { name: "s2" }, { name: "s3" }));
+    seen(nodes, "s1", "s2", "s3");
+    nodes.banChanged(divertedBan({ target: "192.0.2.1", node: "s1" }));
+    for (const name of ["s1", "s2", "s3"]) nodes.documentSent(name, '"d"', nodes.documentFor(name));
+  });
+
+  test("loses that victim to one that has its rules in force, and keeps others", () => {
+    report(nodes, "s1", '"d"', refusal("192.0.2.1/32"));
+    report(nodes, "s3", '"d"');
+    expect(where(nodes, "192.0.2.1", { currentNode: "s1" })).toBe("s3");
+    expect(where(nodes, "192.0.2.9", { currentNode: "s1" })).toBe("s1");
+    expect(nodes.refusing(divertedBan())).toEqual([
+      { node: "s1", fault: expect.objectContaining({ kind: "refused", reason: "too far" }) },
+    ]);
+  });
+
+  test("and all others that are alive, too: it is as if all were lost, and the cause is told", () => {
+    for (const name of ["s1", "s2"]) report(nodes, name, '"d"', refusal("192.0.2.1/32"));
+    nodes.reconfigure(scrubbing({ name: "s1" }, { name: "s2" }));
+    const request = { prefix: hostPrefix(address("192.0.2.1")), group: "global", currentNode: "s1", rules: () => [] };
+    expect(nodes.divertTo(request)).toEqual({
+      kind: "lost",
+      instead: "withdraw",
+      why: "no scrubbing node enforces its rules",
+    });
+    clock.advance(STALE_MS + 1);
+    expect(nodes.divertTo(request)).toEqual({ kind: "lost", instead: "withdraw" });
+  });
+
+  test("is reported once when it begins and once when it is over", () => {
+    reported.length = 0;
+    for (let i = 0; i < 3; i++) {
+      report(nodes, "s1", '"d"', refusal("192.0.2.1/32"));
+      nodes.tick();
+    }
+    expect(reported.filter((text) => text.includes("refuses"))).toEqual([
+      "s1 it refuses 1 ban, first 192.0.2.1/32: too far",
+    ]);
+    report(nodes, "s1", '"d"');
+    nodes.tick();
+    nodes.tick();
+    expect(reported.filter((text) => text === "s1 is well")).toHaveLength(1);
+  });
+
+  test("does not get the ban any more that went from it, and is well after a reload that gives it other hostgroups", () => {
+    groups.set("192.0.2.1/32", "a");
+    report(nodes, "s1", '"d"', refusal("192.0.2.1/32"));
+    nodes.banChanged(divertedBan({ target: "192.0.2.1", node: "s2" }));
+    nodes.tick();
+    nodes.reconfigure(scrubbing({ name: "s1", hostgroups: ["b"] }, { name: "s2", hostgroups: ["a"] }));
+    expect(nodes.documentFor("s1").bans).toEqual([]);
+    expect(nodes.refusing(divertedBan())).toEqual([]);
+    nodes.tick();
+    expect(reported.at(-1)).toBe("s1 is well");
+  });
+
+  test("is forgotten by a reload that removes it", () => {
+    report(nodes, "s1", '"d"', refusal("192.0.2.1/32"));
+    nodes.reconfigure(scrubbing({ name: "s2" }));
+    nodes.reconfigure(scrubbing({ name: "s1" }, { name: "s2" }));
+    expect(nodes.refusing(divertedBan())).toEqual([]);
   });
 });

@@ -9,17 +9,23 @@ import {
   type ScrubNodeConfig,
   STALE_AFTER_SECONDS,
 } from "../config/sections/nodes.ts";
-import type { Ban } from "../mitigation/ban.ts";
+import { type Ban, NODES_REFUSE, type NoTarget } from "../mitigation/ban.ts";
 import type { NodeRules } from "../mitigation/measure.ts";
 import type { DivertRequest, NodeRulesRequest, NodeTarget } from "../mitigation/circumstances.ts";
 import type { Rule } from "../mitigation/rules/rule.ts";
+import type { Prefix } from "../net/prefix.ts";
 import { type Liveness, NodePresence } from "../nodes/node-presence.ts";
 import type { Now } from "../system/now.ts";
+import type { EnforcedReport } from "./enforced-report.ts";
+import { NodeEnforcements, type RefusingNode } from "./node-enforcements.ts";
+import type { NodeFaults } from "./node-faults.ts";
 import { NodeLoads } from "./node-loads.ts";
+import { NodePlacements } from "./node-placements.ts";
 import { holdsAll, NodeRuleFinder } from "./node-rules.ts";
 import { type Candidate, selectNode } from "./node-selection.ts";
-import { type DocumentChange, isDiverted, type RuleDocument, RuleDocuments } from "./rule-documents.ts";
+import { type DocumentChange, everyBan, isDiverted, type RuleDocument, RuleDocuments } from "./rule-documents.ts";
 import { missingOf, type RuleCapability, type RuleSupport, ruleSupportKey, ruleSupportOf } from "./rule-forms.ts";
+import type { ScrubReport, StoredReport } from "./scrub-report.ts";
 
 export interface ScrubNodesOptions {
   /** null: no scrubbing is configured. */
@@ -27,6 +33,8 @@ export interface ScrubNodesOptions {
   readonly now: () => Now;
   /** Rate of the attacks of a ban, megabits per second; null: unknown. */
   readonly mbpsOf: (ban: Ban) => number | null;
+  /** The hostgroup of a prefix, by the present configuration. */
+  readonly groupOf: (prefix: Prefix) => string;
   readonly observer: ScrubObserver;
 }
 
@@ -41,15 +49,8 @@ export interface ScrubObserver {
   liveness(name: string, liveness: Liveness): void;
   /** A victim was moved to another node. */
   moved(): void;
-}
-
-/** The content of a node's report. */
-export interface ScrubReport {
-  /** The original JSON: unknown keys are kept, and numbers that JavaScript would round. */
-  readonly text: string;
-  /** null: not reported. */
-  readonly loadMbps: number | null;
-  readonly capabilities: readonly string[];
+  /** The node began, or ceased (`faults` null), to refuse bans or to be late with what it got. */
+  enforcementChanged(name: string, faults: NodeFaults | null): void;
 }
 
 export interface ScrubNodeView {
@@ -69,12 +70,7 @@ export interface ScrubNodeView {
    */
   readonly splitRules: number;
   readonly leftOutRules: number;
-}
-
-export interface StoredReport extends ScrubReport {
-  /** Wall clock, ms. */
-  readonly reportedAt: number;
-  readonly ruleSupport: RuleSupport;
+  readonly faults: NodeFaults;
 }
 
 export interface DocumentWatcher {
@@ -97,9 +93,11 @@ const EXPIRY_WAIT_MS = 10_000;
 export class ScrubNodes {
   readonly #options: ScrubNodesOptions;
   readonly #presence = new NodePresence();
-  readonly #documents = new RuleDocuments();
+  readonly #documents: RuleDocuments;
   readonly #reports = new Map<string, StoredReport>();
   readonly #loads = new NodeLoads();
+  readonly #placements: NodePlacements;
+  readonly #enforcements = new NodeEnforcements();
   readonly #ruleFinder = new NodeRuleFinder();
   /** Cached: each diverted ban asks for it in each tick. null: nodes or reports changed. */
   #supports: readonly RuleSupport[] | null = null;
@@ -109,9 +107,12 @@ export class ScrubNodes {
   #staleAfterMs = STALE_AFTER_SECONDS * 1000;
   #config: ScrubbingConfig | null = null;
   #watcher: DocumentWatcher | null = null;
+  #onFaults: ScrubObserver["enforcementChanged"] = () => {};
 
   constructor(options: ScrubNodesOptions) {
     this.#options = options;
+    this.#documents = new RuleDocuments(options.groupOf);
+    this.#placements = new NodePlacements(options.groupOf);
     this.#takeOver(options.config);
   }
 
@@ -131,6 +132,11 @@ export class ScrubNodes {
   /** Sets the watcher, which answers polls. */
   watch(watcher: DocumentWatcher): void {
     this.#watcher = watcher;
+  }
+
+  /** The same as the observer is told, for whom notifies of it. */
+  onFaults(listener: ScrubObserver["enforcementChanged"]): void {
+    this.#onFaults = listener;
   }
 
   has(name: string): boolean {
@@ -164,13 +170,20 @@ export class ScrubNodes {
     this.#presence.pollEnded(name, this.#options.now());
   }
 
+  /** The node has this document, by its poll. */
+  documentSent(name: string, etag: string, document: RuleDocument): void {
+    if (this.#nodes.has(name)) this.#enforcements.sent(name, { etag, document }, this.#options.now());
+  }
+
   /** Takes a report of a configured node. */
   report(name: string, report: ScrubReport): void {
     const { now, observer } = this.#options;
     const before = this.#reports.get(name);
+    const { enforced, ...stored } = report;
     const ruleSupport = ruleSupportOf(report.capabilities);
     const { wallMs, monotonicMs } = now();
-    this.#reports.set(name, { ...report, ruleSupport, reportedAt: wallMs });
+    this.#reports.set(name, { ...stored, ruleSupport, reportedAt: wallMs });
+    if (enforced !== undefined) this.#judge(name, enforced);
     this.#loads.reported(name, report.loadMbps, monotonicMs);
     observer.reported();
     if (before !== undefined && ruleSupportKey(before.ruleSupport) === ruleSupportKey(ruleSupport)) return;
@@ -180,15 +193,15 @@ export class ScrubNodes {
   }
 
   /**
-   * Selects the node for traffic to a prefix, which stays with its node unless that is lost. null: no nodes are
-   * configured.
+   * Selects the node for traffic to a prefix, which stays with its node unless that is lost or does not enforce its rules.
+   * null: no nodes are configured.
    */
   divertTo({ prefix, group, currentNode, rules }: DivertRequest): NodeTarget | null {
     if (this.#config === null || this.#nodes.size === 0) return null;
     const hopOf = (node: ScrubNodeConfig) => nextHopFor(node, group, prefix.family);
     const current = currentNode === null ? undefined : this.#nodes.get(currentNode);
     const nextHop = current === undefined ? null : hopOf(current);
-    if (current !== undefined && nextHop !== null && this.#livenessOf(current.name) !== "lost") {
+    if (current !== undefined && nextHop !== null && this.#livenessFor(current.name, prefix) !== "lost") {
       return { kind: "node", name: current.name, nextHop };
     }
     const candidates = [...this.#nodes.values()].filter((node) => hopOf(node) !== null);
@@ -197,12 +210,12 @@ export class ScrubNodes {
     const holds = this.#holders(candidates, rules);
     const chosen = selectNode(
       prefix.text,
-      candidates.map((node) => this.#candidateOf(node, holds)),
+      candidates.map((node) => this.#candidateOf(node, prefix, holds)),
       selection,
     );
     const hop = chosen === null ? null : hopOf(chosen.node);
     return chosen === null || hop === null
-      ? { kind: "lost", instead: onAllNodesLost }
+      ? { kind: "lost", instead: onAllNodesLost, ...this.#whyLost(candidates) }
       : { kind: "node", name: chosen.name, nextHop: hop };
   }
 
@@ -215,17 +228,31 @@ export class ScrubNodes {
   /** Reports changes of liveness since the last call. */
   tick(): void {
     this.#ruleFinder.tick();
+    const { now, observer } = this.#options;
+    this.#enforcements.changes(now().monotonicMs, (name, faults) => {
+      observer.enforcementChanged(name, faults);
+      this.#onFaults(name, faults);
+    });
     for (const name of this.#nodes.keys()) {
       const liveness = this.#livenessOf(name);
       if (liveness === (this.#reportedLiveness.get(name) ?? "not_seen")) continue;
       this.#reportedLiveness.set(name, liveness);
-      this.#options.observer.liveness(name, liveness);
+      observer.liveness(name, liveness);
     }
   }
 
   /** The document for a node; null: for a poll without a node name. */
   documentFor(name: string | null): RuleDocument {
-    return this.#documents.of(name === null ? FIRST_VERSION : this.#ruleSupportOf(name));
+    const node = name === null ? undefined : this.#nodes.get(name);
+    if (node === undefined) return this.#documents.of(everyBan(FIRST_VERSION));
+    return this.#documents.of(this.#placements.audienceOf(node, this.#ruleSupportOf(node.name)));
+  }
+
+  /** The nodes that do not enforce the rules of the ban: at most REFUSING_NODES_SHOWN. */
+  refusing(ban: Ban): readonly RefusingNode[] {
+    if (!isDiverted(ban) && ban.fallback !== NODES_REFUSE && ban.reason !== NODES_REFUSE) return [];
+    const { monotonicMs } = this.#options.now();
+    return this.#enforcements.refusing(ban.prefix.text, monotonicMs, (name) => this.#concerns(name, ban));
   }
 
   /** Number of rules of a diverted ban that its node does not get, and that nothing replaces. */
@@ -256,7 +283,18 @@ export class ScrubNodes {
       report: this.#reports.get(name) ?? null,
       splitRules,
       leftOutRules,
+      faults: this.#enforcements.view(name, this.#options.now().monotonicMs),
     };
+  }
+
+  #judge(name: string, enforced: EnforcedReport): void {
+    const concerns = (ban: Ban) => this.#concerns(name, ban);
+    this.#enforcements.reported(name, enforced, this.#options.now(), { withinMs: this.#staleAfterMs, concerns });
+  }
+
+  #concerns(name: string, ban: Ban): boolean {
+    const node = this.#nodes.get(name);
+    return node !== undefined && this.#placements.mayGet(node, ban);
   }
 
   #takeOver(config: ScrubbingConfig | null): void {
@@ -268,6 +306,10 @@ export class ScrubNodes {
     for (const name of this.#reports.keys()) if (!this.#nodes.has(name)) this.#reports.delete(name);
     for (const name of this.#reportedLiveness.keys()) if (!this.#nodes.has(name)) this.#reportedLiveness.delete(name);
     this.#loads.forget((name) => this.#nodes.has(name));
+    this.#placements.reconfigured();
+    this.#enforcements.forget((name, ban) => (ban === null ? !this.#nodes.has(name) : !this.#concerns(name, ban)));
+    // Hostgroups may have other prefixes, and nodes other hostgroups.
+    this.#documents.refresh();
     this.#supports = null;
   }
 
@@ -300,24 +342,42 @@ export class ScrubNodes {
     const { now, mbpsOf, observer } = this.#options;
     const node = isDiverted(ban) ? ban.measure.node : null;
     const before = this.#loads.nodeOf(ban.id);
+    if (isDiverted(ban)) this.#placements.put(ban, node);
+    else this.#placements.end(ban.id);
     if (before === node) return;
     this.#loads.place(ban.id, node, mbpsOf(ban), now().monotonicMs);
-    if (before !== null && node !== null) observer.moved();
+    if (before === null || node === null) return;
+    observer.moved();
+    if (this.#livenessFor(before, ban.prefix) === "lost" && this.#livenessOf(before) !== "lost") {
+      this.#placements.forget(ban.id, before);
+    }
   }
 
   #livenessOf(name: string): Liveness {
     return this.#presence.livenessOf(name, this.#options.now().monotonicMs, this.#staleAfterMs);
   }
 
+  /** A node that does not enforce the rules of a ban is lost for it. */
+  #livenessFor(name: string, prefix: Prefix): Liveness {
+    const { monotonicMs } = this.#options.now();
+    return this.#enforcements.faultOf(name, prefix.text, monotonicMs) === null ? this.#livenessOf(name) : "lost";
+  }
+
+  #whyLost(candidates: readonly ScrubNodeConfig[]): { readonly why?: NoTarget } {
+    return candidates.some(({ name }) => this.#livenessOf(name) !== "lost") ? { why: NODES_REFUSE } : {};
+  }
+
   #candidateOf(
     node: ScrubNodeConfig,
+    prefix: Prefix,
     holds: (name: string) => boolean,
   ): Candidate & { readonly node: ScrubNodeConfig } {
     const { name, capacityMbps } = node;
     return {
       node,
       name,
-      liveness: this.#livenessOf(name),
+      liveness: this.#livenessFor(name, prefix),
+      enforces: this.#enforcements.enforces(name, prefix.text),
       utilization: capacityMbps === null ? 0 : this.#loads.utilizationOf(name, capacityMbps),
       bans: this.#loads.bansOf(name),
       holdsAllRules: holds(name),

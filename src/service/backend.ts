@@ -363,6 +363,7 @@ export class ServiceBackend implements Backend {
       routeState: bans.routeState(ban),
       dropped: dataPlane?.droppedBy(ban.id) ?? null,
       leftOutRules: this.scrub.leftOutRulesOf(ban),
+      refusing: this.scrub.refusing(ban),
     };
   }
 }

@@ -99,7 +99,7 @@ export class Floodwall {
     this.detector = new Detector(detectionPolicy(config), randomUUIDv7, makeBaselines(config), (attack) =>
       droppedOf(attack, this),
     );
-    this.scrub = openScrubNodes({ config, log, clock, metrics: metrics.scrub, attacks: () => this.detector.active });
+    this.scrub = openScrubNodes({ ...options, present: () => this.config, attacks: () => this.detector.active });
     this.protections = openProtections({ ...options, onChange: () => this.#protectionChanged() });
     this.bans = new BanEngine({
       policy: mitigationPolicy(config, this.protections),

@@ -93,6 +93,7 @@ export class Reporting {
     floodwall.onReloaded((next) => this.#reloaded(next));
     floodwall.announcer?.onChange(() => this.#routesChanged());
     floodwall.telemetry?.onChange((change) => this.#exporterChanged(change));
+    floodwall.scrub.onFaults((node, faults) => this.#notifier.scrubNodeChanged(node, faults));
   }
 
   /** The history opens in the background: neither an answer nor a ban waits for it. */
@@ -163,7 +164,11 @@ export class Reporting {
     const dropped = floodwall.dataPlane?.droppedBy(ban.id) ?? null;
     feed.publish({
       kind: "ban",
-      view: { ban, routeState, dropped, leftOutRules: floodwall.scrub.leftOutRulesOf(ban) },
+      view: {
+        ...{ ban, routeState, dropped },
+        leftOutRules: floodwall.scrub.leftOutRulesOf(ban),
+        refusing: floodwall.scrub.refusing(ban),
+      },
     });
     return routeState;
   }

@@ -4,22 +4,26 @@ import type { ActiveAttacks } from "../detection/attack/active-attacks.ts";
 import type { Circumstances } from "../mitigation/circumstances.ts";
 import type { Log } from "../observability/log.ts";
 import type { ScrubMetrics } from "../observability/scrub-metrics.ts";
+import { nodeFaultsText } from "../scrub/node-faults.ts";
 import { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import type { Clock } from "../system/clock.ts";
 import { METRICS } from "../traffic/rates.ts";
 
 export interface ScrubbingOptions {
   readonly config: Config;
+  /** The configuration in force. */
+  readonly present: () => Config;
   readonly log: Log;
   readonly clock: Clock;
-  readonly metrics: ScrubMetrics;
+  readonly metrics: { readonly scrub: ScrubMetrics };
   /** Attacks in progress. */
   readonly attacks: () => Pick<ActiveAttacks, "ofHost" | "carpet">;
 }
 
 const MBPS = METRICS.indexOf("mbps");
 
-export function openScrubNodes({ config, log, clock, metrics, attacks }: ScrubbingOptions): ScrubNodes {
+export function openScrubNodes(options: ScrubbingOptions): ScrubNodes {
+  const { config, present, log, clock, metrics, attacks } = options;
   return new ScrubNodes({
     config: config.scrubbing,
     now: () => ({ wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() }),
@@ -27,8 +31,12 @@ export function openScrubNodes({ config, log, clock, metrics, attacks }: Scrubbi
       const attack = attacks().carpet(attackId ?? "") ?? attacks().ofHost(target, "incoming");
       return attack?.rates[MBPS] ?? null;
     },
+    groupOf(prefix) {
+      const { hostgroups, lookup } = present();
+      return (hostgroups[lookup.group(prefix.address)] ?? hostgroups[0])?.name ?? "global";
+    },
     observer: {
-      reported: () => metrics.reported(),
+      reported: () => metrics.scrub.reported(),
       ruleSupportChanged(node, missing) {
         if (missing.length === 0) log.info({ node }, "a scrub node understands all rules");
         else
@@ -38,7 +46,11 @@ export function openScrubNodes({ config, log, clock, metrics, attacks }: Scrubbi
         if (liveness === "lost") log.warn({ node }, "a scrub node is lost: what is diverted to it goes elsewhere");
         else log.info({ node }, "a scrub node is alive");
       },
-      moved: () => metrics.moved(),
+      moved: () => metrics.scrub.moved(),
+      enforcementChanged(node, faults) {
+        if (faults === null) log.info({ node }, "a scrub node enforces what it gets again");
+        else log.warn({ node, found: nodeFaultsText(faults) }, "a scrub node does not enforce what it gets");
+      },
     },
   });
 }

@@ -150,6 +150,7 @@ async function bans(): Promise<Wire[]> {
       ban: divertedBan({ node: "s1" }),
       routeState: { kind: "announced", missingAt: [MISSING], sentTo: ["192.0.2.249"] } as const,
       leftOutRules: 2,
+      refusing: [{ node: "s2", fault: { kind: "refused", reason: "no" } } as const],
     },
     { ban: ban({ state: "withdrawn", withdrawnAt: NOON + 1000, reason: "ttl expired", route: null }), isSaved: false },
     { ban: ban({ state: "rejected", reason: "whitelisted" }) },

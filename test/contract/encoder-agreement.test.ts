@@ -113,7 +113,10 @@ describe("the rule document", () => {
     const target = length === (address.includes(":") ? "128" : "32") ? address : rule.destination?.text;
     const ban = { target, prefix: rule.destination?.text, method: "divert", expires_at: "2026-03-01T12:10:00Z" };
     const document = { version: 1, bans: [{ ...ban, flowspec }] };
-    return readDocument(JSON.stringify(document), flowspec.length).flatMap((wanted) => wanted.rules);
+    const reading = { maxRules: flowspec.length, isKnown: () => false };
+    const { bans, refused } = readDocument(JSON.stringify(document), reading);
+    expect(refused).toEqual([]);
+    return bans.flatMap((wanted) => wanted.rules);
   };
 
   /** How many rules were left out. Throws where what is read matches another packet, or acts otherwise. */

@@ -53,3 +53,38 @@ test("a cap on bans that an attack meets is notified with its limit", async () =
     }),
   );
 });
+
+test("a scrub node that refuses a ban is notified, and so is the ban that no node enforces", async () => {
+  const hook = new Receiver();
+  scene.onEnd(() => hook.stop());
+  const config = `
+dry_run: false
+networks: [192.0.2.0/24]
+thresholds: {pps: 1000, mbps: 100, flows_per_sec: 1000}
+mitigation: divert
+scrubbing: { next_hop: 198.51.100.66, nodes: [{ name: s1 }] }
+notify: {webhook: {url_env: HOOK_URL}}
+`;
+  const api =
+    "tokens: [{ name: s1, token_env: S1, role: agent, node: s1 }, { name: noc, token_env: NOC, role: operator }]";
+  const service = await scene.start(config, { api, env: { HOOK_URL: hook.url, S1: "s1", NOC: "noc" } });
+  const base = `http://127.0.0.1:${service.port}/api/v1/dataplane`;
+  const headers = { authorization: "Bearer s1", "content-type": "application/json" };
+  const poll = () => fetch(`${base}/rules?node=s1`, { headers });
+  await poll();
+  await service.post("/api/v1/ban", { ip: "192.0.2.7" }, "noc");
+  const refused = [{ reason: "is not inside of bounds.networks", prefixes: ["192.0.2.7/32"] }];
+  const etag = (await poll()).headers.get("etag");
+  const report = { capabilities: ["refused_bans"], rules_etag: etag, refused_bans: refused };
+  await fetch(`${base}/nodes/s1/report`, { method: "POST", headers, body: JSON.stringify(report) });
+  const events = () => hook.received.map(({ body }) => JSON.parse(body) as Record<string, unknown>);
+  const isTold = (kind: string) => events().some(({ event }) => event === kind);
+  await eventually(
+    () => isTold("scrub_node_fault") && isTold("ban_withdrawn"),
+    () => `not notified:\n${service.output}`,
+  );
+  const found = "it refuses 1 ban, first 192.0.2.7/32: is not inside of bounds.networks";
+  expect(events()).toContainEqual(expect.objectContaining({ scrub_node: { name: "s1", found } }));
+  const ban = expect.objectContaining({ reason: "no scrubbing node enforces its rules" }) as unknown;
+  expect(events()).toContainEqual(expect.objectContaining({ event: "ban_withdrawn", ban }));
+});

@@ -33,6 +33,7 @@ export function BanDetail({ ban }: { readonly ban: BanWire }) {
             ban.local_pref === undefined ? null : ["Local preference", ban.local_pref],
             ban.node === undefined ? null : ["Scrub node", ban.node],
             ban.left_out_rules === undefined ? null : ["Rules that the node does not get", ban.left_out_rules],
+            ...(ban.refused_by ?? []).map(({ node, reason }) => [`Not enforced by ${node}`, reason] as const),
             ["Began", <Moment at={ban.started_at} />],
             state === "active" ? ["Ends", <BanEnds ban={ban} />] : null,
             ban.withdrawn_at === undefined ? null : ["Withdrawn", <Moment at={ban.withdrawn_at} />],

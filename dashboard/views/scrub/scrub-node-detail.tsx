@@ -55,6 +55,7 @@ function NodePanel({ node, staleSeconds }: { readonly node: ScrubNode; readonly 
           they match is not dropped. Update the agent to this version.
         </Callout>
       )}
+      <Faults node={node} />
       <Facts
         facts={[
           ["State", <NodeState node={node} />],
@@ -68,6 +69,33 @@ function NodePanel({ node, staleSeconds }: { readonly node: ScrubNode; readonly 
         ]}
       />
     </Panel>
+  );
+}
+
+/** What it does not enforce, and what to do about it. */
+function Faults({ node }: { readonly node: ScrubNode }) {
+  const { refused_bans: refused = 0, refusals = [], not_applied_since: since } = node;
+  return (
+    <>
+      {since !== undefined && (
+        <Callout tone="danger" title="Its rules are not in force">
+          It got rules <Ago at={since} /> and reports others: its log says why. Bans go to other nodes.
+        </Callout>
+      )}
+      {refused > 0 && (
+        <Callout tone="danger" title={`${counted(refused, "ban")} refused`}>
+          These do not go to it. Where they are of another site, set <code>hostgroups</code> of the node in{" "}
+          <code>scrubbing.nodes</code>; else see its <code>bounds</code>, or update its agent.
+          <ul>
+            {refusals.map(({ prefix, reason }) => (
+              <li key={prefix}>
+                {prefix}: {reason}
+              </li>
+            ))}
+          </ul>
+        </Callout>
+      )}
+    </>
   );
 }
 

@@ -9,10 +9,13 @@ import { counted } from "../../text/format/words.ts";
 export type ScrubNode = Static<typeof ScrubInventoryWire>["nodes"][number];
 
 export function NodeState({ node }: { readonly node: ScrubNode }) {
+  const { refused_bans: refusals = 0 } = node;
   return (
     <span class="badges">
       <NodeBadges node={node} />
       {lacksRules(node) && <Badge tone="warn">{counted(node.left_out_rules ?? 0, "rule")} left out</Badge>}
+      {refusals > 0 && <Badge tone="danger">{counted(refusals, "ban")} refused</Badge>}
+      {node.not_applied_since !== undefined && <Badge tone="danger">rules not in force</Badge>}
     </span>
   );
 }
@@ -20,6 +23,11 @@ export function NodeState({ node }: { readonly node: ScrubNode }) {
 /** Only for nodes that are alive: for the others it is not known which rules they understand. */
 export function lacksRules({ alive, left_out_rules: rules }: ScrubNode): boolean {
   return alive && rules !== undefined;
+}
+
+/** Its bans go elsewhere. */
+export function isNotEnforcing({ refused_bans: refusals, not_applied_since: since }: ScrubNode): boolean {
+  return refusals !== undefined || since !== undefined;
 }
 
 export function loadText({ report, capacity_mbps: capacity }: ScrubNode): string {

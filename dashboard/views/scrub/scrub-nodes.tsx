@@ -12,7 +12,7 @@ import { scaled } from "../../text/format/numbers.ts";
 import { counted } from "../../text/format/words.ts";
 import type { ViewProps } from "../../view.ts";
 import { ScrubNodeDetail } from "./scrub-node-detail.tsx";
-import { lacksRules, loadText, NodeState, type ScrubNode } from "./scrub-node-state.tsx";
+import { isNotEnforcing, lacksRules, loadText, NodeState, type ScrubNode } from "./scrub-node-state.tsx";
 
 type Inventory = Static<typeof ScrubInventoryWire>;
 
@@ -69,12 +69,19 @@ function NodeList({ nodes }: { readonly nodes: readonly ScrubNode[] }) {
 function Losses({ nodes }: { readonly nodes: readonly ScrubNode[] }) {
   const alive = nodes.filter((node) => node.alive).length;
   const short = nodes.filter(lacksRules);
+  const faulty = nodes.filter(isNotEnforcing);
   return (
     <>
       {alive === 0 && (
         <Callout tone="danger" title="No scrub node is alive">
           Nothing can be diverted: bans follow <code>scrubbing.on_all_nodes_lost</code>. See whether{" "}
           <code>floodwall-scrub</code> runs on the nodes, and whether they reach this service.
+        </Callout>
+      )}
+      {faulty.length > 0 && (
+        <Callout tone="danger" title={`${counted(faulty.length, "node does", "nodes do")} not enforce all bans`}>
+          {faulty.map(({ name }) => name).join(", ")}: what is refused goes to other nodes, or as{" "}
+          <code>scrubbing.on_all_nodes_lost</code> says. The page of the node has the reasons.
         </Callout>
       )}
       {short.length > 0 && (

@@ -34,6 +34,8 @@ export interface HoldsOptions<Poll extends PollCall> {
    */
   readonly find: (poll: Poll) => Found | Refusal;
   readonly presence: PollPresence<Poll>;
+  /** The caller gets the document, or waits with the tag of it. Absent: nothing depends on it. */
+  readonly hasDocument?: (poll: Poll, document: PolledDocument) => void;
   readonly metrics: HoldMetrics;
   readonly clock: Pick<Clock, "monotonicMs">;
   readonly timers: Pick<Timers, "after">;
@@ -132,7 +134,7 @@ export class Holds<Poll extends PollCall> {
     if (!includes(tags, document.etag)) {
       presence.started(poll);
       presence.ended(poll);
-      return documentAnswer(document, poll.request);
+      return this.#given(poll, document);
     }
     if (this.#isStopped) return unchangedAnswer(document);
     if (this.#isFull(operator)) {
@@ -141,6 +143,7 @@ export class Holds<Poll extends PollCall> {
     }
     // A caller that sends `*` waits for the document after this one.
     const hold = this.#park(poll, key, tags instanceof Set ? tags : new Set([document.etag]));
+    if (tags !== "any") this.#options.hasDocument?.(poll, document);
     if (this.#wakes !== wakesBefore) this.#wake([hold]);
     return hold.answer.promise;
   }
@@ -267,10 +270,14 @@ export class Holds<Poll extends PollCall> {
     }
     if (found.kind !== "document") return { kind: "ends", reason: "refused", answer: found };
     const { key, document } = found;
-    if (!tags.has(document.etag))
-      return { kind: "ends", reason: "changed", answer: documentAnswer(document, poll.request) };
+    if (!tags.has(document.etag)) return { kind: "ends", reason: "changed", answer: this.#given(poll, document) };
     if (due !== null) return { kind: "ends", reason: due, answer: unchangedAnswer(document) };
     return { kind: "stays", key };
+  }
+
+  #given(poll: Poll, document: PolledDocument): Answer {
+    this.#options.hasDocument?.(poll, document);
+    return documentAnswer(document, poll.request);
   }
 
   /** A reload may have changed the node's placement without changing its bytes. */

@@ -1,6 +1,8 @@
 /** When polls are answered after a change. The answers, and how polls end: test/api/node-polls.test.ts. */
+
 import { beforeEach, expect, test } from "bun:test";
 import { ManualClock, ManualTimers } from "../../../test/fixtures/manual-clock.ts";
+import { QUIET } from "../../../test/fixtures/scrub/quiet-observer.ts";
 import { divertedBan, scrubbing } from "../../../test/fixtures/scrub/scrubbing.ts";
 import type { Principal } from "../../access/principal.ts";
 import type { RuleDocument } from "../../scrub/rule-documents.ts";
@@ -24,9 +26,14 @@ class LaboriousNodes extends ScrubNodes {
 
 beforeEach(() => {
   clock = new ManualClock();
-  const observer = { reported() {}, ruleSupportChanged() {}, liveness() {}, moved() {} };
   const now = () => ({ wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() });
-  nodes = new LaboriousNodes({ config: scrubbing({ name: "s1" }), now, mbpsOf: () => null, observer });
+  nodes = new LaboriousNodes({
+    config: scrubbing({ name: "s1" }),
+    now,
+    mbpsOf: () => null,
+    groupOf: () => "global",
+    observer: QUIET,
+  });
   const metrics = { parked() {}, ended() {}, refused() {} };
   const timers = new ManualTimers(clock);
   polls = new RulePolls({ nodes, metrics, clock, timers, nextTurn: () => Promise.resolve() });

@@ -32,6 +32,7 @@ export class RulePolls {
   readonly #timers: Timers;
   readonly #holds: Holds<Call>;
   readonly #written = new WeakMap<RuleDocument, PolledDocument>();
+  readonly #contentOf = new WeakMap<PolledDocument, RuleDocument>();
   /** When all polls were last woken, and the time spent writing documents since; monotonic clock, ms. */
   #lastWake = { atMs: Number.NEGATIVE_INFINITY, madeMs: 0 };
   /** The pending wake-up. */
@@ -46,6 +47,7 @@ export class RulePolls {
       caps: () => holdCaps(nodes.size),
       find: (call) => this.#find(call),
       presence: agentPresence(nodes),
+      hasDocument: (call, document) => this.#hasDocument(call, document),
       metrics,
       clock,
       timers,
@@ -86,8 +88,16 @@ export class RulePolls {
     if (written === undefined) {
       written = uncompressed(ruleDocumentText(document));
       this.#written.set(document, written);
+      this.#contentOf.set(written, document);
     }
     return written;
+  }
+
+  /** As for liveness, an operator's preview says nothing of the node. */
+  #hasDocument({ principal, node, request }: Call, document: PolledDocument): void {
+    const content = this.#contentOf.get(document);
+    if (principal.role !== "agent" || node === null || request.method === "HEAD" || content === undefined) return;
+    this.#nodes.documentSent(node, document.etag, content);
   }
 
   /** 0 if writing documents took no time: then all polls are woken at once. */

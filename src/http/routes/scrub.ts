@@ -1,6 +1,7 @@
 /** The scrub-node channel (docs/interface.md#scrub-channel): the poll for rules, the report, and the inventory. */
 import { Type } from "@sinclair/typebox";
-import type { ScrubNodes, ScrubNodeView, ScrubReport } from "../../scrub/scrub-nodes.ts";
+import type { ScrubNodes, ScrubNodeView } from "../../scrub/scrub-nodes.ts";
+import type { ScrubReport } from "../../scrub/scrub-report.ts";
 import type { RulePolls } from "../holds/rule-polls.ts";
 import type { CommandRoute, ReadRoute } from "../route.ts";
 import { emptyAnswer, jsonBlobAnswer } from "../server/answer.ts";

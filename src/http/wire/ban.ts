@@ -104,6 +104,10 @@ export const BanWire = Type.Object(
     announce_error: Type.Optional(Type.String()),
     /** Rules that its scrub node does not support and that nothing replaces. Only for callers without a tenant. */
     left_out_rules: Type.Optional(Type.Integer({ minimum: 1 })),
+    /** Scrub nodes that refuse its rules, or do not put them in force, and why. Only for callers without a tenant. */
+    refused_by: Type.Optional(
+      Type.Array(Type.Object({ node: Type.String(), reason: Type.String() }, closed), { minItems: 1 }),
+    ),
     ...SAVED_FIELD,
     ...DROPPED_FIELDS,
     /** By what rule; a packet has one reason. */
@@ -122,7 +126,7 @@ export type BanWire = Static<typeof BanWire>;
 export const BansWire = Type.Object({ bans: Type.Array(BanWire) }, closed);
 export type BansWire = Static<typeof BansWire>;
 
-export function banToWire({ ban, routeState, dropped, leftOutRules, isSaved = true }: BanView): BanWire {
+export function banToWire({ ban, routeState, dropped, leftOutRules, refusing = [], isSaved = true }: BanView): BanWire {
   const { measure, escalation } = ban;
   const route = measure.kind === "blackhole" || measure.kind === "divert" ? measure.route : null;
   const isInForce = ban.state === "active" && !ban.dryRun;
@@ -161,6 +165,7 @@ export function banToWire({ ban, routeState, dropped, leftOutRules, isSaved = tr
     missing_at: isInForce && routeState?.kind === "announced" ? missingToWire(routeState.missingAt) : null,
     announce_error: isInForce ? announceError(routeState) : null,
     left_out_rules: leftOutRules || null,
+    refused_by: refusing.length === 0 ? null : refusing.map(({ node, fault: { reason } }) => ({ node, reason })),
     ...savedToWire(isSaved),
     ...scrubbedToWire(measure, dropped),
   });
@@ -201,12 +206,12 @@ function missingToWire(missing: readonly MissingNeighbor[] = []): MissingNeighbo
 }
 
 /**
- * A tenant does not see the neighbors (docs/interface.md#status-bgp), what scrub nodes lack, and the names of tokens,
+ * A tenant does not see the neighbors (docs/interface.md#status-bgp), what scrub nodes lack and refuse, and the names of tokens,
  * which may be those of others.
  */
 export function ofTenant(view: BanView, tenant: string | null): BanView {
   if (tenant === null) return view;
-  const { leftOutRules: _rules, ban, ...rest } = view;
+  const { leftOutRules: _rules, refusing: _nodes, ban, ...rest } = view;
   const { operator: _name, ...nameless } = ban;
   const others = { ...rest, ban: nameless };
   return others.routeState?.kind === "announced" ? { ...others, routeState: { kind: "announced" } } : others;

@@ -1,6 +1,9 @@
 /** The report of a scrub node, and the inventory of all scrub nodes (docs/interface.md#scrub-inventory). */
 import { type Static, Type } from "@sinclair/typebox";
-import type { ScrubNodeView, ScrubReport } from "../../scrub/scrub-nodes.ts";
+import { REFUSED_BANS_SHOWN } from "../../limits.ts";
+import { readEnforced } from "../../scrub/enforced-report.ts";
+import type { ScrubNodeView } from "../../scrub/scrub-nodes.ts";
+import type { ScrubReport } from "../../scrub/scrub-report.ts";
 import { type FieldCheck, fieldCheck } from "../server/fields.ts";
 import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
@@ -34,7 +37,7 @@ export const scrubReportCheck: FieldCheck<ScrubReport> = {
     const checked = wireCheck.check(value);
     if (checked.kind !== "fields") return checked;
     const { load_mbps: loadMbps = null, capabilities = [] } = checked.fields;
-    return { kind: "fields", fields: { text, loadMbps, capabilities } };
+    return { kind: "fields", fields: { text, loadMbps, capabilities, enforced: readEnforced(value) } };
   },
 };
 
@@ -59,6 +62,17 @@ const ScrubNodeWire = Type.Object(
      */
     split_rules: Type.Optional(Type.Integer({ minimum: 1 })),
     left_out_rules: Type.Optional(Type.Integer({ minimum: 1 })),
+    /**
+     * Bans that it refuses, whose traffic therefore does not go to it: how many, and the first of them. Absent: none.
+     */
+    refused_bans: Type.Optional(Type.Integer({ minimum: 1 })),
+    refusals: Type.Optional(
+      Type.Array(Type.Object({ prefix: Type.String(), reason: Type.String() }, closed), {
+        maxItems: REFUSED_BANS_SHOWN,
+      }),
+    ),
+    /** Since when it has rules that it did not put in force in time. Absent: it has none. */
+    not_applied_since: Type.Optional(Timestamp),
     /** The last report, unchanged. */
     report: Type.Optional(ScrubReportWire),
     reported_at: Type.Optional(Timestamp),
@@ -77,7 +91,8 @@ export const ScrubInventoryWire = Type.Object(
 
 /** Without the report, whose text is added unchanged. */
 export function scrubNodeToWire(view: ScrubNodeView): Static<typeof ScrubNodeWire> {
-  const { node, report, lastSeenAt } = view;
+  const { node, report, lastSeenAt, faults } = view;
+  const { notAppliedSince } = faults;
   return omitNulls({
     name: node.name,
     next_hop: node.nextHop,
@@ -90,6 +105,9 @@ export function scrubNodeToWire(view: ScrubNodeView): Static<typeof ScrubNodeWir
     active_bans: view.activeBans,
     split_rules: view.splitRules || null,
     left_out_rules: view.leftOutRules || null,
+    refused_bans: faults.refusedBans || null,
+    refusals: faults.refusals.length === 0 ? null : [...faults.refusals],
+    not_applied_since: notAppliedSince === null ? null : timestamp(notAppliedSince),
     reported_at: report === null ? null : timestamp(report.reportedAt),
   });
 }

@@ -4,15 +4,12 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { address } from "../../../test/fixtures/host-rows.ts";
-import { ManualClock, ManualTimers } from "../../../test/fixtures/manual-clock.ts";
-import { AgentTable, Desk } from "../../../test/fixtures/scrub/agent-parts.ts";
+import { ManualClock } from "../../../test/fixtures/manual-clock.ts";
+import { AgentTable, Desk, makeAgent } from "../../../test/fixtures/scrub/agent-parts.ts";
 import { eventually } from "../../../test/fixtures/service.ts";
-import { loadScrubAgent } from "../../config/scrub-agent-config.ts";
 import type { NamedSets } from "../../dataplane/native.d.ts";
-import { Limiter } from "../../observability/limiter.ts";
-import { openLog } from "../../observability/log.ts";
 import { ScrubAgentMetrics } from "../../observability/scrub-agent-metrics.ts";
-import { ScrubAgent } from "./agent.ts";
+import type { ScrubAgent } from "./agent.ts";
 import type { PollAnswer } from "./controller.ts";
 import { DOCUMENT_FILE } from "./document-file.ts";
 
@@ -39,32 +36,8 @@ afterEach(async () => {
 });
 
 async function start({ dryRun = false, node = "scrub1", bounds = {}, more = {} } = {}): Promise<ScrubAgent> {
-  const file = {
-    ...more,
-    dry_run: dryRun,
-    node,
-    controller: { url: "http://127.0.0.1:1" },
-    state_dir: directory,
-    bounds,
-  };
-  const text = JSON.stringify({ ...file, dataplane: { interfaces: ["eth1"] } });
-  const loaded = loadScrubAgent({ kind: "bytes", bytes: new TextEncoder().encode(text) });
-  if (loaded.kind === "invalid") throw new Error(JSON.stringify(loaded.problems));
-  const destination = { write: (line: string) => void logged.push(JSON.parse(line) as Record<string, unknown>) };
-  const agent = new ScrubAgent({
-    config: loaded.config,
-    version: "1",
-    filter,
-    prefixSets: { forKernel: () => namedSets, bitOf: () => 0 },
-    controller: desk,
-    troubleText: (trouble) => ("reason" in trouble ? trouble.reason : trouble.kind),
-    log: openLog({ level: "info", clock, destination }),
-    limiter: new Limiter(clock),
-    metrics,
-    clock,
-    timers: new ManualTimers(clock),
-    random: () => 0.5,
-  });
+  const file = { ...more, dry_run: dryRun, node, bounds };
+  const agent = makeAgent({ file, directory, clock, filter, desk, metrics, logged, sets: () => namedSets });
   agents.push(agent);
   await agent.start();
   return agent;
@@ -184,42 +157,6 @@ describe("a document that cannot be used", () => {
   });
 });
 
-describe("a document beyond the bounds of the node", () => {
-  test("is refused and reported, and the last good one ends when its bans do", async () => {
-    const agent = await start({ bounds: { networks: ["192.0.2.0/24"], max_seconds: 60 } });
-    desk.reports[0]?.answer.resolve({ kind: "stored" });
-    await answer(document({ seconds: 60 }));
-    clock.advance(100);
-    await turn();
-    await answer(document({ seconds: 3600, etag: '"b"' }));
-    const problem = "192.0.2.1/32: lasts longer than bounds.max_seconds";
-    expect(leftMs()).toEqual([59_900]);
-    expect(said("no rule document")).toEqual([expect.objectContaining({ problem })]);
-    agent.read();
-    expect(await metrics.text()).toMatch(/svc_scrub_agent_polls_total\{result="out_of_bounds"\} 1\n/);
-    clock.advance(10_000);
-    expect(desk.reports.at(-1)?.body).toMatchObject({ document_refused: problem, rules: 1, rules_etag: '"a"' });
-    desk.reports.at(-1)?.answer.resolve({ kind: "stored" });
-    await turn();
-    expect(desk.polls.at(-1)?.etag).toBe('"a"');
-    await answer({ kind: "unchanged" });
-    clock.advance(50_000);
-    expect(filter.rules).toEqual([]);
-    expect(desk.reports.at(-1)?.body).not.toHaveProperty("document_refused");
-  });
-
-  test("on disk is removed from the kernel too: the bounds were narrowed since", async () => {
-    await start();
-    await answer(document());
-    await restarted();
-    filter = new AgentTable();
-    await start({ bounds: { networks: ["198.51.100.0/24"] } });
-    expect(filter.calls).toEqual(["allowlist", "whitelist", "networks", "rules", "attach"]);
-    expect(filter.rules).toEqual([]);
-    expect(said("the rule document on disk is beyond the bounds: all rules removed")).toHaveLength(1);
-  });
-});
-
 test("an empty document empties the table", async () => {
   await start();
   await answer(document());
@@ -264,13 +201,16 @@ test("in dry run nothing is dropped, and what a process before left goes at once
 });
 
 test("reports at once and then every so often, real load and drops; never two at a time", async () => {
+  const startedMs = clock.wallMs();
   await start();
   await answer(document());
   expect(desk.reports.map(({ body }) => body)).toEqual([
     {
       ...{ version: "1", xdp_mode: "native", dry_run: false, load_pps: 0, load_mbps: 0 },
       ...{ dropped_packets: 4, dropped_bytes: 360, rules: 0, rules_left_out: 0, service_ahead_seconds: 0 },
-      capabilities: ["port_ranges", "tcp_flags_unset", "packet_length", "protocol_ranges"],
+      capabilities: ["port_ranges", "tcp_flags_unset", "packet_length", "protocol_ranges", "refused_bans"],
+      started_at: new Date(startedMs).toISOString(),
+      ...{ refused_bans: [], refused_bans_total: 0 },
       interfaces: [{ name: "eth1", state: "attached", mode: "native" }],
     },
   ]);
@@ -279,9 +219,15 @@ test("reports at once and then every so often, real load and drops; never two at
   expect(desk.reports).toHaveLength(1);
   desk.reports[0]?.answer.resolve({ kind: "stored" });
   await turn();
-  filter.arrived = 30_000;
-  clock.advance(10_000);
-  expect(desk.reports[1]?.body).toMatchObject({ load_pps: 2000, load_mbps: 2, rules: 1, rules_etag: '"a"' });
+  // What is in force changed since: it is said a second after the last report.
+  clock.advance(1000);
+  expect(desk.reports[1]?.body).toMatchObject({ rules: 1, rules_etag: '"a"' });
+  desk.reports[1]?.answer.resolve({ kind: "stored" });
+  await turn();
+  filter.arrived = 28_000;
+  clock.advance(9000);
+  expect(desk.reports[2]?.body).toMatchObject({ load_pps: 2000, load_mbps: 2, rules: 1, rules_etag: '"a"' });
+  expect(desk.reports).toHaveLength(3);
 });
 
 test("an accepted report causes a poll at once, if the service was unreachable", async () => {

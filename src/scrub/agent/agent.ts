@@ -16,13 +16,14 @@ import type { Cancel, Timers } from "../../system/timers.ts";
 import type { Controller } from "./controller.ts";
 import { BoundsCheck } from "./document-bounds.ts";
 import { DocumentFile } from "./document-file.ts";
-import { Enforcement } from "./enforcement.ts";
+import { Enforcement, type HeldBan } from "./enforcement.ts";
 import { aheadMs, heldBans, heldBansOf } from "./held-document.ts";
 import { InterfaceWatch } from "./interface-watch.ts";
 import { droppedIn, xdpModeOf } from "./load-meter.ts";
 import { Poller, type PollTrouble, type ReceivedDocument } from "./poller.ts";
+import { Refusals, withLastGood } from "./refusals.ts";
 import { Reporter } from "./reporter.ts";
-import { BoundsProblem, readDocument } from "./rule-document.ts";
+import { BoundsProblem, type ReadingBounds, type RefusedBan, readDocument } from "./rule-document.ts";
 
 export interface ScrubAgentOptions {
   readonly config: ScrubAgentConfig;
@@ -72,7 +73,12 @@ export class ScrubAgent {
   /** Since when the service does not answer, monotonic ms; null: it answers. */
   #unreachableSinceMs: number | null = null;
   #hasAnswered = false;
-  /** Why the last document was refused; null: it was not. */
+  readonly #refusals: Refusals;
+  /** Those of the document itself, whatever has room. */
+  #refused: readonly RefusedBan[] = [];
+  /** What of the document is in force, as last reported. */
+  #reported = "";
+  /** Why the last document was refused as a whole; null: it was not. */
   #refusal: string | null = null;
   #skewMs = 0;
   /** Those that the filter was given; null: none. */
@@ -84,6 +90,7 @@ export class ScrubAgent {
     const { config, filter, prefixSets, clock, timers, controller, metrics, random, log } = options;
     this.#options = options;
     this.#bounds = new BoundsCheck(config.bounds);
+    this.#refusals = new Refusals(options);
     this.#file = new DocumentFile(config.stateDir, (cause) => {
       metrics.failed("document_file");
       this.#logError(
@@ -118,7 +125,7 @@ export class ScrubAgent {
     });
     this.#poller = new Poller({
       controller,
-      maxRules: config.bounds.maxRules,
+      reading: () => this.#reading(),
       onDocument: (document) => this.#takeDocument(document),
       onTrouble: (trouble, nextMs) => this.#onPollFailed(trouble, nextMs),
       onAnswer: () => this.#onPollSucceeded(),
@@ -131,6 +138,7 @@ export class ScrubAgent {
       ...options,
       enforced: () => this.#enforcement.state,
       refusal: () => this.#refusal,
+      refused: () => this.#refusals.present,
       skewMs: () => this.#skewMs,
       onStored: () => this.#poller.pollNow(),
     });
@@ -154,6 +162,7 @@ export class ScrubAgent {
     this.#interfaces.look(filter.status().interfaces);
     log.info({ node, dry_run: dryRun, ...this.#enforced() }, "the filter is in force");
     this.#cancels = [timers.every(TICK_MS, () => this.#tick()), timers.every(STATUS_MS, () => this.logStatus())];
+    this.#enforcedChanged();
     this.#reporter.start();
     this.#polling = this.#poller.run();
   }
@@ -182,6 +191,7 @@ export class ScrubAgent {
       verdicts,
       forward,
       localCounts: this.#localCounts(),
+      refusedBans: this.#refusals.present,
     });
   }
 
@@ -207,7 +217,12 @@ export class ScrubAgent {
 
   #enforced(): object {
     const { bans, virtualBans, rules, leftOutRules, etag } = this.#enforcement.state;
-    return { bans, dry_run_bans: virtualBans, rules, rules_left_out: leftOutRules, rules_etag: etag };
+    const refused = this.#refusals.present.length;
+    return {
+      ...{ bans, dry_run_bans: virtualBans, rules, rules_left_out: leftOutRules },
+      ...(refused === 0 ? {} : { bans_refused: refused }),
+      rules_etag: etag,
+    };
   }
 
   /** Without a document. */
@@ -253,17 +268,17 @@ export class ScrubAgent {
       this.#kernelFailed(cause, "the kernel refuses the prefix sets: the previous ones stay in force");
     }
     this.#enforcement.tick();
+    this.#enforcedChanged();
     this.#interfaces.look(this.#options.filter.status().interfaces);
   }
 
-  /** Throws BoundsProblem. */
-  #takeDocument({ bans, text, etag, sentAtMs }: ReceivedDocument): void {
+  #takeDocument({ text, etag, sentAtMs, ...document }: ReceivedDocument): void {
     const { clock, log, limiter } = this.#options;
     const now = { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() };
     const ahead = aheadMs(sentAtMs, now.wallMs);
-    const held = heldBans(bans, { ...now, aheadMs: ahead });
-    this.#bounds.check(held, now.monotonicMs);
+    const held = this.#withinBounds(heldBans(document.bans, { ...now, aheadMs: ahead }), document.refused);
     this.#skewMs = ahead;
+    this.#refusal = null;
     if (ahead !== 0) {
       limiter.pass("clock", (suppressed) =>
         log.warn(
@@ -272,9 +287,39 @@ export class ScrubAgent {
         ),
       );
     }
-    this.#enforcement.want(held, etag);
+    this.#enforcement.want(withLastGood(held, this.#refused, this.#enforcement.bans), etag);
+    this.#enforcedChanged();
     this.#file.save({ text, etag, savedAtMs: now.wallMs, aheadMs: ahead, owner: this.#owner });
     this.#logChange();
+  }
+
+  /** Those that this node accepts; the others are refused. */
+  #withinBounds(held: readonly HeldBan[], unread: readonly RefusedBan[]): readonly HeldBan[] {
+    const nowMs = this.#options.clock.monotonicMs();
+    const beyond: RefusedBan[] = [];
+    const within = held.filter((ban) => {
+      const reason = this.#bounds.excessOf(ban, nowMs);
+      if (reason !== null)
+        beyond.push({ prefix: ban.prefix, isVirtual: ban.isVirtual, cause: "out_of_bounds", reason });
+      return reason === null;
+    });
+    this.#refused = [...unread, ...beyond];
+    return within;
+  }
+
+  /** Reports at once when another document, or another part of it, is in force. */
+  #enforcedChanged(): void {
+    const { etag, withoutRoom } = this.#enforcement.state;
+    this.#refusals.take(this.#refused, withoutRoom);
+    const now = [etag, this.#refusal, ...withoutRoom.map(({ text }) => text)].join();
+    if (now === this.#reported) return;
+    this.#reported = now;
+    this.#reporter.soon();
+  }
+
+  #reading(): ReadingBounds {
+    const known = new Set(this.#enforcement.bans.map(({ prefix }) => prefix.text));
+    return { maxRules: this.#options.config.bounds.maxRules, isKnown: (prefix) => known.has(prefix) };
   }
 
   /** Does not log every document: a lasting attack changes its expiry every ten seconds. */
@@ -288,7 +333,7 @@ export class ScrubAgent {
 
   /** Returns whether a document for this node was found. */
   async #loadSaved(): Promise<boolean> {
-    const { clock, log, config } = this.#options;
+    const { clock, log } = this.#options;
     try {
       const saved = await this.#file.load();
       if (saved === null) return false;
@@ -300,10 +345,9 @@ export class ScrubAgent {
         return false;
       }
       const now = { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() };
-      const bans = readDocument(saved.text, config.bounds.maxRules);
+      const { bans, refused } = readDocument(saved.text, this.#reading());
       const held = heldBansOf(bans, { atMs: saved.savedAtMs, aheadMs: saved.aheadMs }, now);
-      this.#bounds.check(held, now.monotonicMs);
-      this.#enforcement.want(held, saved.etag);
+      this.#enforcement.want(this.#withinBounds(held, refused), saved.etag);
       log.info(this.#enforced(), "rule document loaded from disk");
       return true;
     } catch (cause) {
@@ -329,6 +373,7 @@ export class ScrubAgent {
   #onPollFailed(trouble: PollTrouble, nextMs: number): void {
     const { clock, limiter, log, troubleText } = this.#options;
     if ("reason" in trouble && trouble.kind !== "unreachable") this.#refusal = trouble.reason;
+    this.#enforcedChanged();
     this.#unreachableSinceMs ??= clock.monotonicMs();
     const key = trouble.kind === "refused" ? `poll ${trouble.status}` : `poll ${trouble.kind}`;
     limiter.pass(key, (suppressed) =>

@@ -1,12 +1,11 @@
 /**
- * Holds a document against the local bounds of this node: what a service in wrong hands cannot have dropped here, or for
- * longer. Pure.
+ * Holds the bans of a document against the local bounds of this node: what a service in wrong hands cannot have dropped
+ * here, or for longer. Pure.
  */
 import type { DocumentBounds } from "../../config/sections/document-bounds.ts";
 import { type Prefix, prefixContains } from "../../net/prefix.ts";
 import { PrefixTable } from "../../net/prefix-table.ts";
 import type { HeldBan } from "./enforcement.ts";
-import { BoundsProblem } from "./rule-document.ts";
 
 /** The service rounds expiries up to 10 s, and clocks are compared to 2 s. */
 const EXPIRY_TOLERANCE_MS = 15_000;
@@ -23,37 +22,33 @@ export class BoundsCheck {
   }
 
   /**
-   * Throws BoundsProblem for the first rule beyond a bound. A ban without rules drops nothing and is within any bounds.
+   * Why a ban is beyond a bound; null: it is not. One without rules drops nothing and is within any bounds.
    *
-   * @param nowMs on this node's monotonic clock, as the bans' expiries
+   * @param nowMs on this node's monotonic clock, as the ban's expiry
    */
-  check(bans: readonly HeldBan[], nowMs: number): void {
-    const longestMs = this.#bounds.maxSeconds * 1000 + EXPIRY_TOLERANCE_MS;
-    for (const { prefix, rules, filter, expiresAtMs } of bans) {
-      if (rules.length === 0 && filter === null) continue;
-      if (expiresAtMs - nowMs > longestMs) {
-        throw new BoundsProblem(`${prefix.text}: lasts longer than bounds.max_seconds`);
-      }
-      for (const { destination } of rules) {
-        // readRule() sets it to the ban's prefix if the rule has none.
-        if (destination === null) throw new BoundsProblem("a rule for all destinations");
-        this.#checkDestination(destination);
-      }
-      if (filter !== null) this.#checkDestination(prefix);
+  excessOf({ prefix, rules, filter, expiresAtMs }: HeldBan, nowMs: number): string | null {
+    if (rules.length === 0 && filter === null) return null;
+    if (expiresAtMs - nowMs > this.#bounds.maxSeconds * 1000 + EXPIRY_TOLERANCE_MS) {
+      return "lasts longer than bounds.max_seconds";
     }
+    // readRule() sets a destination to the ban's prefix if the rule has none.
+    const destinations = rules.map(({ destination }) => destination);
+    for (const destination of filter === null ? destinations : [prefix, ...destinations]) {
+      const excess = destination === null ? "a rule for all destinations" : this.#excessOfDestination(destination);
+      if (excess !== null)
+        return destination?.text === prefix.text ? excess : `${destination?.text ?? "any"}: ${excess}`;
+    }
+    return null;
   }
 
-  #checkDestination(destination: Prefix): void {
+  #excessOfDestination(destination: Prefix): string | null {
     const { shortestPrefix, networks } = this.#bounds;
     if (destination.length < shortestPrefix[destination.family]) {
-      const key = destination.family === 4 ? "shortest_prefix" : "shortest_prefix6";
-      throw new BoundsProblem(`${destination.text}: is shorter than bounds.${key}`);
+      return `is shorter than bounds.${destination.family === 4 ? "shortest_prefix" : "shortest_prefix6"}`;
     }
-    if (networks === null) return;
+    if (networks === null) return null;
     const network = this.#networks[this.#table.find(destination.address)];
-    if (network === undefined || network.length > destination.length) {
-      throw new BoundsProblem(`${destination.text}: is not inside of bounds.networks`);
-    }
+    return network === undefined || network.length > destination.length ? "is not inside of bounds.networks" : null;
   }
 }
 

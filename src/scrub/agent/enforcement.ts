@@ -66,6 +66,8 @@ export interface Enforced {
   readonly leftOutRules: number;
   /** Destinations and attacked addresses that local rules are not tried for, since there is no room. */
   readonly localLeftOut: number;
+  /** Prefixes of bans that have rules, of which the kernel holds none: there is no room. */
+  readonly withoutRoom: readonly Prefix[];
   /** ETag of the last document that was enforced; null: none. */
   readonly etag: string | null;
 }
@@ -85,17 +87,23 @@ export class Enforcement {
   #enforcedBans = 0;
   #etag: string | null = null;
   #leftOut = 0;
+  #withoutRoom: readonly Prefix[] = [];
   #isDue = false;
 
   constructor(options: EnforcementOptions) {
     this.#options = options;
   }
 
+  /** Those that are to be in force, until their expiry. */
+  get bans(): readonly HeldBan[] {
+    return this.#live(this.#wanted?.bans ?? []);
+  }
+
   get state(): Enforced {
     const bans = this.#live(this.#wanted?.bans ?? []);
     const virtualBans = bans.filter(({ isVirtual }) => isVirtual).length;
     const rules = this.#live(this.#enforced).length;
-    const leftOut = { leftOutRules: this.#leftOut, localLeftOut: this.#local.leftOut };
+    const leftOut = { leftOutRules: this.#leftOut, localLeftOut: this.#local.leftOut, withoutRoom: this.#withoutRoom };
     return { bans: bans.length - virtualBans, virtualBans, rules, ...leftOut, etag: this.#etag };
   }
 
@@ -166,6 +174,7 @@ export class Enforcement {
     const leftOut = rules.length - fitting.length;
     if (leftOut !== this.#leftOut) onLeftOut(leftOut);
     this.#leftOut = leftOut;
+    this.#withoutRoom = leftOut === 0 ? [] : prefixesLeftOut(real, { rules, fitting });
   }
 
   /** The local rules beside these bans, whose expiries are wall time. */
@@ -187,6 +196,16 @@ export class Enforcement {
     const now = this.#options.clock.monotonicMs();
     return held.filter(({ expiresAtMs }) => expiresAtMs > now);
   }
+}
+
+interface Fitted {
+  readonly rules: readonly KernelRule[];
+  readonly fitting: readonly KernelRule[];
+}
+
+function prefixesLeftOut(bans: readonly HeldBan[], { rules, fitting }: Fitted): readonly Prefix[] {
+  const [wanted, held] = [rules, fitting].map((each) => new Set(each.map(({ banId }) => banId)));
+  return bans.map(({ prefix }) => prefix).filter(({ text }) => wanted?.has(text) === true && held?.has(text) === false);
 }
 
 function rulesOf(bans: readonly HeldBan[]): readonly KernelRule[] {

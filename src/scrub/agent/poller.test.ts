@@ -29,7 +29,7 @@ beforeEach(() => {
         return parked.promise;
       },
     },
-    maxRules: 1,
+    reading: () => ({ maxRules: 1, isKnown: () => false }),
     onDocument: (document) => {
       if (document.etag === BEYOND) throw new BoundsProblem("too wide");
       taken.push(document);
@@ -58,7 +58,7 @@ const document = (etag: string | null, text = TEXT): PollAnswer => ({ kind: "doc
 
 test("the first poll holds nothing; the next one has the tag, soon after", async () => {
   await answer(document('"a"'));
-  expect(taken).toEqual([{ bans: [], text: TEXT, etag: '"a"', sentAtMs: null }]);
+  expect(taken).toEqual([{ bans: [], refused: [], text: TEXT, etag: '"a"', sentAtMs: null }]);
   await pass(99);
   expect(asked).toEqual([null]);
   await pass(1);

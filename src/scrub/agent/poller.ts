@@ -7,10 +7,15 @@ import type { Clock } from "../../system/clock.ts";
 import { Pause } from "../../system/pause.ts";
 import type { Timers } from "../../system/timers.ts";
 import type { Controller, Failure, PollAnswer } from "./controller.ts";
-import { BoundsProblem, DocumentProblem, readDocument, type WantedBan } from "./rule-document.ts";
+import {
+  BoundsProblem,
+  DocumentProblem,
+  type ReadDocument,
+  type ReadingBounds,
+  readDocument,
+} from "./rule-document.ts";
 
-export interface ReceivedDocument {
-  readonly bans: readonly WantedBan[];
+export interface ReceivedDocument extends ReadDocument {
   readonly text: string;
   readonly etag: string | null;
   readonly sentAtMs: number | null;
@@ -26,9 +31,8 @@ export type PollResult = "document" | "unchanged" | PollTrouble["kind"];
 
 export interface PollerOptions {
   readonly controller: Pick<Controller, "poll">;
-  /** Rules in one document. */
-  readonly maxRules: number;
-  /** Puts the document in force, or throws BoundsProblem. */
+  readonly reading: () => ReadingBounds;
+  /** Puts the document in force. */
   readonly onDocument: (document: ReceivedDocument) => void;
   readonly onTrouble: (trouble: PollTrouble, nextMs: number) => void;
   /** Called after each successful poll. */
@@ -115,7 +119,7 @@ export class Poller {
 
   #takeDocument({ text, etag, sentAtMs }: Extract<PollAnswer, { kind: "document" }>, tookMs: number): number {
     try {
-      this.#options.onDocument({ bans: readDocument(text, this.#options.maxRules), text, etag, sentAtMs });
+      this.#options.onDocument({ ...readDocument(text, this.#options.reading()), text, etag, sentAtMs });
     } catch (cause) {
       if (!(cause instanceof DocumentProblem)) throw cause;
       const kind = cause instanceof BoundsProblem ? "out_of_bounds" : "bad_document";

@@ -1,6 +1,7 @@
 /**
- * Reads the rule document on a node (docs/interface.md#rule-document), completely or not at all. Unknown keys are
- * ignored, an unknown version is refused. Pure.
+ * Reads the rule document on a node (docs/interface.md#rule-document). Each ban is read completely or refused: a part of a
+ * filter could drop everything. Unknown keys are ignored; an unknown version, and what is no document, is refused as a
+ * whole. Pure.
  */
 import { parseTimestamp } from "../../http/wire/timestamp.ts";
 import { ACTIVE_BANS_MAX } from "../../limits.ts";
@@ -24,6 +25,30 @@ export interface WantedBan {
   readonly filter: ScrubFilter | null;
 }
 
+export interface ReadDocument {
+  readonly bans: readonly WantedBan[];
+  readonly refused: readonly RefusedBan[];
+}
+
+/** A ban that is not taken. The others are. */
+export interface RefusedBan {
+  /** null: it cannot be read. */
+  readonly prefix: Prefix | null;
+  readonly isVirtual: boolean;
+  readonly cause: RefusalCause;
+  readonly reason: string;
+}
+
+/** `no_room`: the kernel has none for its rules. */
+export type RefusalCause = "unreadable" | "out_of_bounds" | "no_room";
+
+export interface ReadingBounds {
+  /** In all bans; it bounds the memory that is used as well. */
+  readonly maxRules: number;
+  /** Prefixes of bans that have room before others: those that were taken before. */
+  readonly isKnown: (prefix: string) => boolean;
+}
+
 /** The document is unusable; the message says where and why. */
 export class DocumentProblem extends Error {}
 /** The document is beyond the bounds of this node. */
@@ -39,11 +64,8 @@ const [VALUES_OF_BAN, VALUES_OF_RULE] = [16, 64];
 
 type Wire = Readonly<Record<string, unknown>>;
 
-/**
- * @param maxRules in all; it bounds the memory that is used as well.
- * Throws DocumentProblem, BoundsProblem if there is too much of something.
- */
-export function readDocument(text: string, maxRules: number): readonly WantedBan[] {
+/** Throws DocumentProblem, BoundsProblem if there is too much of something. */
+export function readDocument(text: string, { maxRules, isKnown }: ReadingBounds): ReadDocument {
   checkSize(text, maxRules);
   const document = asObject(parse(text), "the document");
   const { version, bans } = document;
@@ -54,13 +76,52 @@ export function readDocument(text: string, maxRules: number): readonly WantedBan
   if (!Array.isArray(bans)) throw new DocumentProblem("bans: must be a list");
   if (bans.length > ACTIVE_BANS_MAX) throw new BoundsProblem(`bans: more than ${ACTIVE_BANS_MAX}`);
   // Before any rule is read.
-  const rules = bans.reduce((sum: number, ban: unknown) => sum + ruleCount(ban), 0);
-  if (rules > maxRules) throw new BoundsProblem(`bans: more than ${maxRules} rules in all`);
-  const wanted = bans.map((ban: unknown, i) => readBan(ban, `bans[${i}]`));
-  if (new Set(wanted.map(({ prefix }) => prefix.text)).size < wanted.length) {
-    throw new DocumentProblem("bans: duplicate prefix");
-  }
-  return wanted;
+  const fitting = fittingBans(bans, maxRules, isKnown);
+  const ofPrefix = Map.groupBy(bans, prefixTextOf);
+  const read = (bans as unknown[]).map((ban): WantedBan | RefusedBan => {
+    const prefix = prefixOf(ban);
+    const isVirtual = ((ban ?? {}) as Wire)["dry_run"] === true;
+    const refused = (cause: RefusalCause, reason: string) => ({ prefix, isVirtual, cause, reason });
+    if (!fitting.has(ban)) return refused("out_of_bounds", `more than bounds.max_rules, ${maxRules}, in all`);
+    if (prefix !== null && (ofPrefix.get(prefix.text)?.length ?? 0) > 1) {
+      return refused("unreadable", "the document has another ban of this prefix");
+    }
+    try {
+      return readBan(ban);
+    } catch (cause) {
+      if (cause instanceof RuleProblem) return refused("unreadable", cause.message);
+      throw cause;
+    }
+  });
+  const isRefused = (ban: WantedBan | RefusedBan): ban is RefusedBan => "reason" in ban;
+  return {
+    bans: read.filter((ban): ban is WantedBan => !isRefused(ban)),
+    refused: read.filter(isRefused),
+  };
+}
+
+/** The first whose rules have room: of those that were taken before, then of the others. */
+function fittingBans(bans: readonly unknown[], maxRules: number, isKnown: (prefix: string) => boolean): Set<unknown> {
+  const [known, others] = [[], []] as [unknown[], unknown[]];
+  for (const ban of bans) (isKnown(prefixTextOf(ban)) ? known : others).push(ban);
+  let rules = 0;
+  const fits = (ban: unknown) => {
+    const more = ruleCount(ban);
+    if (rules + more > maxRules) return false;
+    rules += more;
+    return true;
+  };
+  return new Set([...known, ...others].filter(fits));
+}
+
+/** Empty: it has none. */
+function prefixTextOf(ban: unknown): string {
+  const { prefix } = (ban ?? {}) as Wire;
+  return typeof prefix === "string" ? prefix : "";
+}
+
+function prefixOf(ban: unknown): Prefix | null {
+  return parsePrefix(prefixTextOf(ban));
 }
 
 function checkSize(text: string, maxRules: number): void {
@@ -90,16 +151,18 @@ function parse(text: string): unknown {
   }
 }
 
-function readBan(value: unknown, at: string): WantedBan {
-  const { prefix: text, dry_run: dryRun = false, expires_at: expiresAt, flowspec = [], scrub } = asObject(value, at);
-  const prefix = typeof text === "string" ? parsePrefix(text) : null;
-  if (prefix === null) throw new DocumentProblem(`${at}.prefix: must be a CIDR without host bits`);
-  if (typeof dryRun !== "boolean") throw new DocumentProblem(`${at}.dry_run: must be true or false`);
+/** Throws RuleProblem. */
+function readBan(value: unknown): WantedBan {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new RuleProblem("must be an object");
+  const { dry_run: dryRun = false, expires_at: expiresAt, flowspec = [], scrub } = value as Wire;
+  const prefix = prefixOf(value);
+  if (prefix === null) throw new RuleProblem("prefix: must be a CIDR without host bits");
+  if (typeof dryRun !== "boolean") throw new RuleProblem("dry_run: must be true or false");
   const expiresAtMs = typeof expiresAt === "string" ? parseTimestamp(expiresAt) : null;
-  if (expiresAtMs === null) throw new DocumentProblem(`${at}.expires_at: must be a time (RFC 3339)`);
-  if (!Array.isArray(flowspec)) throw new DocumentProblem(`${at}.flowspec: must be a list`);
-  const rules = flowspec.map((rule: unknown, i) => readAt(() => readRule(rule, prefix), `${at}.flowspec[${i}]`));
-  const filter = scrub === undefined ? null : readAt(() => readScrub(scrub, prefix), `${at}.scrub`);
+  if (expiresAtMs === null) throw new RuleProblem("expires_at: must be a time (RFC 3339)");
+  if (!Array.isArray(flowspec)) throw new RuleProblem("flowspec: must be a list");
+  const rules = flowspec.map((rule: unknown, i) => readAt(() => readRule(rule, prefix), `flowspec[${i}]`));
+  const filter = scrub === undefined ? null : readAt(() => readScrub(scrub, prefix), "scrub");
   return { prefix, isVirtual: dryRun, expiresAtMs, rules, filter };
 }
 
@@ -108,7 +171,7 @@ function readAt<Read>(read: () => Read, at: string): Read {
     return read();
   } catch (cause) {
     if (!(cause instanceof RuleProblem)) throw cause;
-    throw new DocumentProblem(`${at}: ${cause.message}`);
+    throw new RuleProblem(`${at}: ${cause.message}`);
   }
 }
 

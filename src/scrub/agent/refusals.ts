@@ -1,0 +1,97 @@
+/**
+ * The bans that this node refuses, for its report (docs/interface.md#scrub-report), its log and its metrics; and what it
+ * enforces in their place.
+ */
+import { REFUSAL_CHARACTERS_MAX, REFUSAL_REASONS_MAX, REFUSED_BANS_LISTED_MAX } from "../../limits.ts";
+import type { Prefix } from "../../net/prefix.ts";
+import type { Limiter } from "../../observability/limiter.ts";
+import type { Log } from "../../observability/log.ts";
+import type { HeldBan } from "./enforcement.ts";
+import type { RefusalCause, RefusedBan } from "./rule-document.ts";
+
+export interface RefusalsWire {
+  readonly refused_bans: readonly { readonly reason: string; readonly prefixes: readonly string[] }[];
+  readonly refused_bans_total: number;
+}
+
+/** In groups by reason, as far as the bounds of a report allow; more are only counted. */
+export function refusalsToWire(refused: readonly RefusedBan[]): RefusalsWire {
+  const groups = new Map<string, string[]>();
+  let listed = 0;
+  for (const { prefix, reason } of refused) {
+    if (prefix === null || listed >= REFUSED_BANS_LISTED_MAX) continue;
+    const short = reason.slice(0, REFUSAL_CHARACTERS_MAX);
+    const key = groups.has(short) || groups.size < REFUSAL_REASONS_MAX - 1 ? short : OTHER_REASONS;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [prefix.text]);
+    else group.push(prefix.text);
+    listed++;
+  }
+  return {
+    refused_bans: [...groups].map(([reason, prefixes]) => ({ reason, prefixes })),
+    refused_bans_total: refused.length,
+  };
+}
+
+const OTHER_REASONS = "for various reasons: see the log of the node";
+
+/**
+ * What was in force of a ban before it was refused stays until its own expiry: these rules were accepted, and without them
+ * the attack would pass.
+ */
+export function withLastGood(
+  held: readonly HeldBan[],
+  refused: readonly RefusedBan[],
+  before: readonly HeldBan[],
+): readonly HeldBan[] {
+  const prefixes = new Set(refused.filter(({ isVirtual }) => !isVirtual).map(({ prefix }) => prefix?.text));
+  const kept = before.filter(({ prefix }) => prefixes.has(prefix.text));
+  return kept.length === 0 ? held : [...held, ...kept];
+}
+
+export interface RefusalsOptions {
+  readonly log: Pick<Log, "warn">;
+  readonly limiter: Limiter;
+  readonly metrics: { refusedBan(cause: RefusalCause): void };
+}
+
+/** Those of the present document. Each is counted and logged once, while it lasts. */
+export class Refusals {
+  readonly #options: RefusalsOptions;
+  #known: ReadonlySet<string> = new Set();
+  #present: readonly RefusedBan[] = [];
+
+  constructor(options: RefusalsOptions) {
+    this.#options = options;
+  }
+
+  get present(): readonly RefusedBan[] {
+    return this.#present;
+  }
+
+  /** @param withoutRoom prefixes of bans of which the kernel holds nothing */
+  take(refused: readonly RefusedBan[], withoutRoom: readonly Prefix[]): void {
+    const { log, limiter, metrics } = this.#options;
+    const left = withoutRoom.map((prefix): RefusedBan => ({ prefix, isVirtual: false, ...NO_ROOM }));
+    const before = this.#known;
+    this.#present = [...refused, ...left];
+    this.#known = new Set(this.#present.map(keyOf));
+    for (const ban of this.#present) {
+      const { prefix, cause, reason } = ban;
+      if (before.has(keyOf(ban))) continue;
+      metrics.refusedBan(cause);
+      limiter.pass(`ban ${cause}`, (suppressed) =>
+        log.warn(
+          { ban: prefix?.text ?? "unreadable", reason, suppressed },
+          "a ban of the rule document is refused, the others are in force",
+        ),
+      );
+    }
+  }
+}
+
+const NO_ROOM = { cause: "no_room", reason: "no room: raise dataplane.limits.max_dynamic_rules" } as const;
+
+function keyOf({ prefix, cause }: RefusedBan): string {
+  return `${prefix?.text ?? ""} ${cause}`;
+}
