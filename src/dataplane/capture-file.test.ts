@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type CapturedFrame, evenly, LINKTYPE, pcapBytes } from "../../test/fixtures/captures/pcap-writer.ts";
+import { pcapngBytes } from "../../test/fixtures/captures/pcapng-writer.ts";
 import { networksOf } from "../../test/fixtures/networks.ts";
 import { ethernet, FRAME_BYTES_MIN, type IpPacket, ip, udp } from "../../test/fixtures/packets/frames.ts";
 import { allocateHostRows } from "../traffic/host-rows.ts";
@@ -114,6 +115,44 @@ describe("replay", () => {
     expect(replay.advance()).toBeNull();
     expect(replay.status()).toMatchObject({ state: "ended", error: null });
   });
+describe("pcapng", () => {
+  test("interfaces differ in linktype and snapshot length", async () => {
+    const packets = [0, 1, 0, 1, 1].map((number) => ({ interface: number, data: number === 0 ? FRAME : V4.bytes }));
+    const interfaces = [
+      { linktype: LINKTYPE.ethernet, snapLength: 65_535 },
+      { linktype: LINKTYPE.raw, snapLength: 262_144 },
+    ];
+    const { status, packets: counted } = countsOf(engine.openReplay(await write(pcapngBytes(interfaces, packets))));
+    expect([counted, status.error]).toEqual([5, null]);
+    expect(status.queues[0]?.receivedBytes).toBe(2 * FRAME.length + 3 * V4.bytes.length);
+  });
+
+  test("a linktype that is not read is refused at the beginning, and later ends the file", async () => {
+    const interfaces = [
+      { linktype: 195, snapLength: 0 },
+      { linktype: LINKTYPE.ethernet, snapLength: 0 },
+    ];
+    const [other, ours] = [
+      { interface: 0, data: FRAME },
+      { interface: 1, data: FRAME },
+    ];
+    const first = await write(pcapngBytes(interfaces, [other, ours]));
+    expect(() => engine.openReplay(first)).toThrow(/test\.pcap has linktype IEEE802_15_4.*: only /);
+    const { status, packets } = countsOf(engine.openReplay(await write(pcapngBytes(interfaces, [ours, other, ours]))));
+    expect([packets, status.state]).toEqual([1, "failed"]);
+    expect(status.error).toMatch(/test\.pcap has linktype IEEE802_15_4.*: only /);
+  });
+
+  test("without packets is over at once, and cut counts what came before", async () => {
+    expect(engine.openReplay(await write(pcapngBytes([], []))).advance()).toBeNull();
+    const interfaces = [{ linktype: LINKTYPE.ethernet, snapLength: 0 }];
+    const whole = pcapngBytes(interfaces, new Array(3).fill({ interface: 0, data: FRAME }));
+    const { status, packets } = countsOf(engine.openReplay(await write(whole.subarray(0, whole.length - 5))));
+    expect([packets, status.state]).toEqual([2, "failed"]);
+    expect(status.error).toContain("is damaged after 2 frames (it ends within a block)");
+  });
+});
+
 
   test("keeps nanoseconds: two frames a tick apart by one nanosecond", async () => {
     const start = BigInt(START_MS) * 1_000_000n;
