@@ -134,6 +134,12 @@ TEST_CASE("labels and PPPoE: IP behind them counts with the whole frame, and is 
   CHECK(parse(session, {.kinds = {sessions}}).packet.destination == kInner);
   CHECK(parse(ethernet(0x8864) + pppoe(0x0057, kPacket6), {.kinds = {sessions}}).packet.destination == ipv6(1, 1));
   CHECK(parse(session, {}).packet.inside == sessions);
+  // The protocol in one byte.
+  CHECK(parse(ethernet(0x8864) + pppoeCompressed(0x21, kPacket), {.kinds = {sessions}}).packet.destination == kInner);
+  const Bytes compressed6 = ethernet(0x8864) + pppoeCompressed(0x57, kPacket6);
+  CHECK(parse(compressed6, {.kinds = {sessions}}).packet.destination == ipv6(1, 1));
+  CHECK(parse(compressed6, {.kinds = {sessions}}).packet.innerAt == 14 + 7);
+  CHECK(parse(ethernet(0x8864) + pppoeCompressed(0x2d, kPacket), {.kinds = {sessions}}).error == ParseError::notIp);
   // LCP is not IP.
   CHECK(parse(ethernet(0x8864) + pppoe(0xc021, kPacket), {.kinds = {sessions}}).error == ParseError::notIp);
 }
