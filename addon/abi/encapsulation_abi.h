@@ -46,10 +46,11 @@ enum encapsulation {
 #define CHECK_SEQUENCE 4
 #define PADDED_MAX 46
 
-/* RFC 7348, RFC 8926, TS 29.281: destination ports. */
+/* RFC 7348, RFC 8926, TS 29.281: destination ports. That of VXLAN is the one where no others are configured. */
 #define PORT_VXLAN 4789
 #define PORT_GENEVE 6081
 #define PORT_GTP_U 2152
+#define VXLAN_PORTS_MAX 4
 
 /* Ethernet types. The third is Ethernet itself, in GRE and Geneve. */
 #define TYPE_MPLS 0x8847

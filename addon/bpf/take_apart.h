@@ -9,6 +9,9 @@
 #include "parse_packet.h"
 #include "verifier_bounds.h"
 
+/* By the settings of the program that includes this. */
+static __always_inline int is_vxlan_port(__u16 port);
+
 enum payload {
   PAYLOAD_NOTHING = 0,
   PAYLOAD_ETHERNET = 1,
@@ -277,7 +280,7 @@ __noinline __u32 open_gtp_u(struct xdp_md* ctx, struct walk* walk) {
 __noinline __u32 open_udp(struct xdp_md* ctx, struct walk* walk, __u32 port) {
   if (!walk) return PAYLOAD_NOTHING;
   __u32 kind = ENCAPSULATION_NONE;
-  if (port == PORT_VXLAN) kind = ENCAPSULATION_VXLAN;
+  if (is_vxlan_port(port)) kind = ENCAPSULATION_VXLAN;
   if (port == PORT_GENEVE) kind = ENCAPSULATION_GENEVE;
   if (port == PORT_GTP_U) kind = ENCAPSULATION_GTP_U;
   if (kind == ENCAPSULATION_NONE || !is_wanted(walk, kind)) return PAYLOAD_NOTHING;
@@ -322,7 +325,7 @@ static __always_inline int may_carry(const struct packet* packet, __u32 error) {
   const __u8 protocol = packet->traits.protocol;
   if (protocol == IPPROTO_TCP) return 0;
   const __u16 port = packet->traits.destination_port;
-  if (protocol == IPPROTO_UDP) return port == PORT_VXLAN || port == PORT_GENEVE || port == PORT_GTP_U;
+  if (protocol == IPPROTO_UDP) return is_vxlan_port(port) || port == PORT_GENEVE || port == PORT_GTP_U;
   return protocol == PROTOCOL_IPV4 || protocol == PROTOCOL_IPV6 || protocol == PROTOCOL_GRE ||
          protocol == PROTOCOL_MPLS;
 }

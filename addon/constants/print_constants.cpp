@@ -102,6 +102,9 @@ void printBounds() {
   say("Of a source of frames that are a sample of the traffic: one in this number at most.");
   number("SAMPLING_RATE_MAX", kFrameSamplingRateMax);
   say("Memory that AF_XDP locks for a queue at the usual MTU, bytes; twice as much for longer packets.");
+  say("UDP ports at which a source takes VXLAN apart, and the one where no others are named.");
+  number("VXLAN_PORTS_MAX", VXLAN_PORTS_MAX);
+  number("VXLAN_PORT", PORT_VXLAN);
   number("LOCKED_BYTES_PER_QUEUE", std::uint64_t{kXskBuffers} * kSmallBuffer);
   say("The oldest Linux that takes the XDP programs.");
   object("LEAST_KERNEL", {{"major", kLeastMajor}, {"minor", kLeastMinor}});

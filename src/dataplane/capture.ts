@@ -180,20 +180,20 @@ interface Wanted {
 
 function sourcesOf(config: CaptureConfig | null): Wanted[] {
   if (config === null) return [];
-  const { pcapFile, pace, decapsulate } = config;
+  const { pcapFile, pace, decapsulate, vxlanPorts } = config;
   if (pcapFile !== null) {
-    const options = { kind: "pcap_file", path: pcapFile, pace, decapsulate } as const;
+    const options = { kind: "pcap_file", path: pcapFile, pace, decapsulate, vxlanPorts } as const;
     return [{ name: pcapFile, options, decapsulateKey: "capture.decapsulate" }];
   }
   return [
     ...config.interfaces.map((wanted, i) => ({
       name: wanted.name,
-      options: sourceOf(wanted),
+      options: { ...sourceOf(wanted), vxlanPorts },
       decapsulateKey: `capture.interfaces[${i}].decapsulate`,
     })),
     ...config.tunnels.map((wanted, i) => ({
       name: wanted.address,
-      options: tunnelOf(wanted),
+      options: { ...tunnelOf(wanted), vxlanPorts },
       decapsulateKey: `capture.tunnels[${i}].decapsulate`,
     })),
   ];

@@ -4,7 +4,9 @@ import type { ENCAPSULATIONS, PACES, SOURCE_STATES, XDP_MODES, ZERO_COPIES } fro
 export type Encapsulation = (typeof ENCAPSULATIONS)[number];
 type XdpMode = (typeof XDP_MODES)[number];
 
-export type SourceOptions =
+export type SourceOptions = Decapsulation & KindOptions;
+
+type KindOptions =
   | {
       readonly kind: "af_xdp";
       readonly interface: string;
@@ -14,7 +16,6 @@ export type SourceOptions =
       readonly zeroCopy: (typeof ZERO_COPIES)[number];
       /** The CPU for each queue's worker in turn; empty: not pinned. */
       readonly cpus: readonly number[];
-      readonly decapsulate?: readonly Encapsulation[];
       readonly samplingRate?: SamplingRate;
     }
   | {
@@ -24,24 +25,21 @@ export type SourceOptions =
       /** One header in `sampleEvery` is copied out for samples. */
       readonly sampleEvery: number;
       readonly cpus: readonly number[];
-      readonly decapsulate?: readonly Encapsulation[];
     }
   | {
       readonly kind: "pcap_live";
       readonly interface: string;
       readonly cpus: readonly number[];
-      readonly decapsulate?: readonly Encapsulation[];
       readonly samplingRate?: SamplingRate;
     }
   | {
       readonly kind: "pcap_file";
       readonly path: string;
       readonly pace: (typeof PACES)[number];
-      readonly decapsulate?: readonly Encapsulation[];
       readonly samplingRate?: SamplingRate;
     }
   | {
-      /** Mirrored frames in GRE or ERSPAN to an address of this machine. */
+      /** Mirrored frames in GRE or ERSPAN to an address of this machine: one of these is in `decapsulate`. */
       readonly kind: "mirror_tunnel";
       /** As the status calls it. */
       readonly name: string;
@@ -52,8 +50,6 @@ export type SourceOptions =
       /** Bytes. */
       readonly receiveBuffer: number;
       readonly cpus: readonly number[];
-      /** `gre` or `erspan` among it. */
-      readonly decapsulate?: readonly Encapsulation[];
       readonly samplingRate?: SamplingRate;
     };
 
@@ -62,6 +58,14 @@ export type SourceOptions =
  * QueueStats are those of the frames that arrive.
  */
 export type SamplingRate = number;
+
+/**
+ * What packets are taken out of, and the UDP ports that VXLAN goes to: VXLAN_PORTS_MAX at most; absent: VXLAN_PORT alone.
+ */
+export interface Decapsulation {
+  readonly decapsulate?: readonly Encapsulation[];
+  readonly vxlanPorts?: readonly number[];
+}
 
 export interface QueueStats {
   readonly interface: string;

@@ -3,7 +3,7 @@
  * Announces and stores nothing; does not know how events are shown.
  */
 import type { Config } from "../config/config.ts";
-import type { Encapsulation, Engine, Native, Replay, SourceStatus } from "../dataplane/native.d.ts";
+import type { Decapsulation, Engine, Native, Replay, SourceStatus } from "../dataplane/native.d.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import { findingsOf, noticeOf, type Reading } from "../detection/attack/attack-sampler.ts";
 import type { OriginOf } from "../detection/attack/sample-origins.ts";
@@ -101,12 +101,12 @@ export function openReplayEngine(native: Native, config: Config): Engine {
   return native.openEngine({ maxHosts, windowMs, tickMs, countOutgoing: directions === 2, ...fixed });
 }
 
-/** What packets of a capture are taken out of: all that those of any source are. */
-export function replayOptions({ capture }: Config): { readonly decapsulate: readonly Encapsulation[] } {
+/** What packets of a capture are taken out of: all that those of any source are, by the configured ports. */
+export function replayOptions({ capture }: Config): Decapsulation {
   const kinds = [capture, ...(capture?.interfaces ?? []), ...(capture?.tunnels ?? [])].flatMap(
     (source) => source?.decapsulate ?? [],
   );
-  return { decapsulate: [...new Set(kinds)] };
+  return { decapsulate: [...new Set(kinds)], ...(capture !== null && { vxlanPorts: capture.vxlanPorts }) };
 }
 
 /** A capture is replayed with any configuration, also one without a packet source. */

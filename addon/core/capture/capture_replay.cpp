@@ -12,13 +12,13 @@ constexpr std::uint64_t kSilenceMaxNs = 3'600'000'000'000;
 }  // namespace
 
 CaptureReplay::CaptureReplay(std::shared_ptr<Engine> engine, const EngineOptions& options, std::string path,
-                             Encapsulations kinds)
+                             const Decapsulation& wanted)
     : engine_(std::move(engine)),
       tickNs_(std::uint64_t{options.tickMs} * 1'000'000),
       windowNs_(std::uint64_t{options.windowMs} * 1'000'000),
       file_(std::move(path)),
       shard_(engine_->addShard()) {
-  shard_->setDecapsulation(kinds);
+  shard_->setDecapsulation(wanted.kinds, wanted.vxlanPorts);
 }
 
 std::optional<std::uint64_t> CaptureReplay::advance() {

@@ -83,7 +83,7 @@ std::size_t Shard::parseBatch(std::span<const Frame> frames, Link link, StatDelt
     if (i + kParseAhead < frames.size()) __builtin_prefetch(frames[i + kParseAhead].data);
     Pending& pending = pending_[count];
     delta[kReceivedBytes] += frames[i].wire;
-    ParseError error = parsePacket(frames[i], link, pending.packet, {.kinds = decapsulated_});
+    ParseError error = parsePacket(frames[i], link, pending.packet, wanted_);
     if (pending.packet.inside != Encapsulation::none || pending.packet.innerAt != 0) [[unlikely]] {
       error = chooseLayer(frames[i], link, pending.packet, error, delta);
     }
@@ -118,8 +118,9 @@ ParseError Shard::chooseLayer(const Frame& frame, Link link, Packet& packet, Par
   if (packet.inside != Encapsulation::none) delta[kEncapsulated + static_cast<std::size_t>(packet.inside)]++;
   // Each one that is around another begins before it; the outermost is last.
   for (std::uint8_t before = 0; packet.innerAt != before && error == ParseError::none && !isOurs(packet);) {
-    before = packet.innerAt;
-    error = parsePacket(frame, link, packet, {.kinds = decapsulated_, .before = before});
+  Decapsulation wanted = wanted_;
+    wanted.before = before = packet.innerAt;
+    error = parsePacket(frame, link, packet, wanted);
   }
   return error;
 }

@@ -135,8 +135,10 @@ class Shard {
   Shard& operator=(const Shard&) = delete;
 
   /// What the frames that come are taken apart for. Before the first of them.
-  void setDecapsulation(Encapsulations kinds) noexcept { decapsulated_ = kinds; }
-  [[nodiscard]] Encapsulations decapsulation() const noexcept { return decapsulated_; }
+  void setDecapsulation(Encapsulations kinds, VxlanPorts ports = {}) noexcept {
+    wanted_ = {.kinds = kinds, .vxlanPorts = ports};
+  }
+  [[nodiscard]] Encapsulations decapsulation() const noexcept { return wanted_.kinds; }
   /// Counts any number of frames; does not keep them. Not while idle. A packet out of a tunnel counts if it goes to the
   /// networks, or comes from them where that is counted; else the packet around it does.
   void countFrames(std::span<const Frame> frames, Link link);
@@ -310,7 +312,8 @@ class Shard {
   std::uint32_t networksSince_ = 0;
   const WatchedHosts* watchedHosts_ = nullptr;
 
-  Encapsulations decapsulated_;
+  Decapsulation wanted_;
+  EtherTypeTable etherTypes_;
 
   HostIndex index_;
   /// Rows below this have been used; those that are free again are linked through their keys.

@@ -76,7 +76,7 @@ Encapsulation carriedByIp(std::uint8_t protocol) noexcept {
   }
 }
 
-/// The same of UDP by the port.
+/// The same of UDP by the port; of VXLAN by its usual one.
 Encapsulation carriedByUdp(std::uint16_t port) noexcept {
   if (port == PORT_VXLAN) return Encapsulation::vxlan;
   if (port == PORT_GENEVE) return Encapsulation::geneve;
@@ -228,7 +228,10 @@ ParseError parsePacket(const Frame& frame, Link link, Packet& packet, Decapsulat
   const Cursor cursor{frame.data, frame.captured};
   const ParseError error = link == Link::ethernet ? parseEthernet(cursor, packet) : parseRawIp(cursor, packet);
   if (packet.inside == Encapsulation::none && error != ParseError::notIp) [[likely]] {
-    return error;
+    if (wanted.vxlanPorts.isUsual()) [[likely]]
+      return error;
+    const bool isUdp = error == ParseError::none && packet.protocol == ip_protocol::kUdp;
+    if (!isUdp || !wanted.vxlanPorts.has(packet.destinationPort)) return error;
   }
   return takeApart(frame, link, packet, wanted, error);
 }

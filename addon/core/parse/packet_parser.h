@@ -68,6 +68,7 @@ struct Decapsulation {
   Encapsulations kinds{};
   /// Of packets in tunnels only those whose IP header begins before this byte of the frame.
   std::uint8_t before = NETWORK_AT_MAX + 1;
+  VxlanPorts vxlanPorts{};
 };
 
 /// Reads one frame and returns ParseError::none, or why not; then `packet` holds nothing of use.

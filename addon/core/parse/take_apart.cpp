@@ -26,7 +26,8 @@ enum class Payload : std::uint8_t { nothing, ethernet, mpls, ipv4, ipv6, ip };
 
 class Walk {
  public:
-  Walk(const Frame& frame, Encapsulations kinds) : frame_(frame), kinds_(kinds), cursor_{frame.data, frame.captured} {}
+  Walk(const Frame& frame, const Decapsulation& wanted)
+      : frame_(frame), wanted_(wanted), cursor_{frame.data, frame.captured} {}
 
   /// Steps to the IP header, which begins at networkAt() afterwards, and reads it.
   [[nodiscard]] ParseError readPacket(Payload payload, Packet& packet) noexcept {
@@ -48,7 +49,7 @@ class Walk {
 
  private:
   [[nodiscard]] bool isWanted(Encapsulation kind) noexcept {
-    if (kinds_.has(kind)) return true;
+    if (wanted_.kinds.has(kind)) return true;
     left_ = kind;
     return false;
   }
@@ -73,7 +74,7 @@ class Walk {
   [[nodiscard]] Payload openGtpU() noexcept;
 
   const Frame& frame_;
-  Encapsulations kinds_;
+  const Decapsulation& wanted_;
   Cursor cursor_;
   std::size_t networkAt_ = 0;
   bool hasLabels_ = false;
@@ -271,7 +272,7 @@ Payload Walk::openErspan3() noexcept {
 Payload Walk::openUdp(std::uint16_t port) noexcept {
   constexpr std::size_t kHeader = 8;
   Encapsulation kind = Encapsulation::none;
-  if (port == PORT_VXLAN) kind = Encapsulation::vxlan;
+  if (wanted_.vxlanPorts.has(port)) kind = Encapsulation::vxlan;
   if (port == PORT_GENEVE) kind = Encapsulation::geneve;
   if (port == PORT_GTP_U) kind = Encapsulation::gtpU;
   if (kind == Encapsulation::none || !isWanted(kind) || !skip(kHeader)) return Payload::nothing;
@@ -326,7 +327,7 @@ Payload Walk::openGtpU() noexcept {
 
 ParseError takeApart(const Frame& frame, Link link, Packet& packet, const Decapsulation& wanted,
                      ParseError error) noexcept {
-  Walk walk(frame, wanted.kinds);
+  Walk walk(frame, wanted);
   Payload payload = link == Link::ethernet ? Payload::ethernet : Payload::ip;
   for (int tunnels = 0;; tunnels++) {
     const std::size_t begin = walk.offset();
