@@ -97,6 +97,16 @@ describe("linktypes", () => {
     const { status, packets } = countsOf(await openReplay(evenly([frame]), { linktype }));
     expect(packets).toBe(0);
     expect(status.queues[0]?.parseErrors).toMatchObject({ not_ip: 1 });
+    expect(status.queues[0]?.etherTypes).toEqual({ other: 1 });
+  });
+
+  test("what is not IP is counted by Ethernet type", async () => {
+    const bytes = new Uint8Array(46);
+    const frames = [0x0806, 0x0806, 0x88cc, 39, 0x8847].map((etherType) => ethernet({ etherType, bytes }));
+    const { status } = countsOf(await openReplay(evenly(frames)));
+    expect(status.queues[0]?.parseErrors).toMatchObject({ not_ip: 5 });
+    expect(status.queues[0]?.etherTypes).toEqual({ "0x0806": 2, "0x88cc": 1, "0x8847": 1, other: 1 });
+    expect(status.queues[0]?.notIp).toMatchObject({ arp: 2, lldp: 1, mpls: 1, other: 1, macsec: 0 });
   });
 
   test("refuses a linktype that carries no packets of a network, by name", async () => {

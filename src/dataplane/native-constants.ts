@@ -94,6 +94,20 @@ export const PARSE_ERRORS = [
   "truncated_ipv6",
   "bad_ipv6_header",
 ] as const;
+/** What a frame can be that is not IP. */
+export const NOT_IP_KINDS = [
+  "arp",
+  "lldp",
+  "lacp",
+  "stp",
+  "llc",
+  "pppoe_discovery",
+  "pppoe",
+  "mpls",
+  "macsec",
+  "fcoe",
+  "other",
+] as const;
 /** What packets can be taken out of. */
 export const ENCAPSULATIONS = ["mpls", "pppoe", "gre", "erspan", "ipip", "6in4", "vxlan", "geneve", "gtp_u"] as const;
 /** What the filter decides: exactly one for each packet. */

@@ -82,6 +82,13 @@ export interface QueueStats {
   readonly parseErrors: Readonly<Record<string, number>>;
   /** Packets that carry others which were not looked at, by what they are; the keys are ENCAPSULATIONS. */
   readonly encapsulated: Readonly<Record<string, number>>;
+  /** What the frames of `not_ip` were; the keys are NOT_IP_KINDS. Not known of an inline source. */
+  readonly notIp: Readonly<Record<string, number>>;
+  /**
+   * The same by Ethernet type: `0x0806`; of LLC frames by their destination service access point: `llc_0x42`. Those of
+   * which most came; `other` are all others, and frames whose type cannot be read.
+   */
+  readonly etherTypes: Readonly<Record<string, number>>;
   readonly droppedRingFull: number;
   /** No free buffer: the worker is too slow. With zero copy: the driver's failed attempts, not frames. */
   readonly droppedFillEmpty: number;

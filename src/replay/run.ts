@@ -45,6 +45,8 @@ export interface PacketTotals {
   readonly foreign: number;
   /** Not counted, by reason, without zeros. */
   readonly parseErrors: Readonly<Record<string, number>>;
+  /** What `not_ip` has, by Ethernet type: see QueueStats. */
+  readonly etherTypes: Readonly<Record<string, number>>;
 }
 
 /** Of all attacks together; the peaks are the highest that one attack had. */
@@ -254,15 +256,20 @@ function sizeWith({ packets, bits, peakPps, peakBps }: AttacksSize, { volume }: 
 export function packetTotals({ queues }: SourceStatus): PacketTotals {
   const sum = (field: "receivedPackets" | "countedPackets" | "foreignPackets" | "untrackedPackets") =>
     queues.reduce((total, queue) => total + queue[field], 0);
-  const parseErrors: Record<string, number> = {};
-  for (const [reason, count] of queues.flatMap((queue) => Object.entries(queue.parseErrors))) {
-    if (count > 0) parseErrors[reason] = (parseErrors[reason] ?? 0) + count;
-  }
   return {
     received: sum("receivedPackets"),
     counted: sum("countedPackets"),
     untracked: sum("untrackedPackets"),
     foreign: sum("foreignPackets"),
-    parseErrors,
+    parseErrors: sumsOf(queues.map(({ parseErrors }) => parseErrors)),
+    etherTypes: sumsOf(queues.map(({ etherTypes }) => etherTypes)),
   };
+}
+
+function sumsOf(counts: readonly Readonly<Record<string, number>>[]): Record<string, number> {
+  const sums: Record<string, number> = {};
+  for (const [name, count] of counts.flatMap((ofQueue) => Object.entries(ofQueue))) {
+    if (count > 0) sums[name] = (sums[name] ?? 0) + count;
+  }
+  return sums;
 }
