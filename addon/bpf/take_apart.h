@@ -100,9 +100,6 @@ __noinline __u32 behind_ethernet(struct xdp_md* ctx, struct walk* walk) {
   }
 }
 
-__noinline __u32 behind_labels(struct xdp_md* ctx, struct walk* walk) {
-  if (!walk) return PAYLOAD_NOTHING;
-  struct cursor cursor = cursor_of(ctx, walk);
 /* Whether an Ethernet header at the offset leads to an IP header, or to more labels. */
 __noinline __u32 leads_to_ip(struct xdp_md* ctx, struct walk* walk, __u32 offset) {
   if (!walk) return 0;
@@ -144,6 +141,9 @@ __noinline __u32 behind_last_label(struct xdp_md* ctx, struct walk* walk) {
   return first == 0x45 && has_length4 ? PAYLOAD_IPV4 : PAYLOAD_NOTHING;
 }
 
+__noinline __u32 behind_labels(struct xdp_md* ctx, struct walk* walk) {
+  if (!walk) return PAYLOAD_NOTHING;
+  struct cursor cursor = cursor_of(ctx, walk);
   int is_last = 0;
   for (int labels = 0; labels < MPLS_LABELS_MAX && !is_last; labels++) {
     cursor.offset = bounded(cursor.offset, 0x7fff);

@@ -115,16 +115,6 @@ describe("linktypes", () => {
   });
 });
 
-describe("replay", () => {
-  test("ticks on the capture's own time, aligned, and goes on for one window after it", async () => {
-    const replay = await openReplay(evenly([FRAME, FRAME, FRAME], { startMs: START_MS + 30, stepMs: 100 }));
-    const times = ticksOf(replay);
-    expect(times.slice(0, 3)).toEqual([START_MS + 100, START_MS + 200, START_MS + 300]);
-    expect(times.at(-1)).toBe(START_MS + 300 + 1000);
-    expect(times).toHaveLength(13);
-    expect(replay.advance()).toBeNull();
-    expect(replay.status()).toMatchObject({ state: "ended", error: null });
-  });
 describe("pcapng", () => {
   test("interfaces differ in linktype and snapshot length", async () => {
     const packets = [0, 1, 0, 1, 1].map((number) => ({ interface: number, data: number === 0 ? FRAME : V4.bytes }));
@@ -163,6 +153,16 @@ describe("pcapng", () => {
   });
 });
 
+describe("replay", () => {
+  test("ticks on the capture's own time, aligned, and goes on for one window after it", async () => {
+    const replay = await openReplay(evenly([FRAME, FRAME, FRAME], { startMs: START_MS + 30, stepMs: 100 }));
+    const times = ticksOf(replay);
+    expect(times.slice(0, 3)).toEqual([START_MS + 100, START_MS + 200, START_MS + 300]);
+    expect(times.at(-1)).toBe(START_MS + 300 + 1000);
+    expect(times).toHaveLength(13);
+    expect(replay.advance()).toBeNull();
+    expect(replay.status()).toMatchObject({ state: "ended", error: null });
+  });
 
   test("keeps nanoseconds: two frames a tick apart by one nanosecond", async () => {
     const start = BigInt(START_MS) * 1_000_000n;

@@ -210,6 +210,16 @@ describe("as JSON Lines", () => {
   });
 });
 
+test("takes VXLAN apart at the configured ports", async () => {
+  const inner = Uint8Array.from([8, 0, 0, 0, 0, 0, 7, 0, ...datagram(VICTIM)]);
+  const outer = ip({ src: "192.0.2.1", dst: "192.0.2.2" }, udp({ destinationPort: 8472, payload: inner }));
+  const capture = pcapBytes(evenly([ethernet(outer)]));
+  const config = `${CONFIG}capture: {pcap_file: /tmp/none, decapsulate: [vxlan]`;
+  expect((await events(capture, `${config}}\n`)).summary).toMatchObject({ packets: { foreign: 1 } });
+  const named = await events(capture, `${config}, vxlan_ports: [4789, 8472]}\n`);
+  expect(named.summary).toMatchObject({ packets: { counted: 1 } });
+});
+
 test("of a damaged capture reports what came before and why it ends, with an exit code of its own", async () => {
   const whole = flood(datagram(VICTIM), 1000, 1);
   const damaged = whole.subarray(0, whole.length - 50);
@@ -221,16 +231,6 @@ test("of a damaged capture reports what came before and why it ends, with an exi
 
 test("reports where the sources of an attack are", async () => {
   const directory = mkdtempSync(join(tmpdir(), `floodwall-origins-${process.pid}-`));
-test("takes VXLAN apart at the configured ports", async () => {
-  const inner = Uint8Array.from([8, 0, 0, 0, 0, 0, 7, 0, ...datagram(VICTIM)]);
-  const outer = ip({ src: "192.0.2.1", dst: "192.0.2.2" }, udp({ destinationPort: 8472, payload: inner }));
-  const capture = pcapBytes(evenly([ethernet(outer)]));
-  const config = `${CONFIG}capture: {pcap_file: /tmp/none, decapsulate: [vxlan]`;
-  expect((await events(capture, `${config}}\n`)).summary).toMatchObject({ packets: { foreign: 1 } });
-  const named = await events(capture, `${config}, vxlan_ports: [4789, 8472]}\n`);
-  expect(named.summary).toMatchObject({ packets: { counted: 1 } });
-});
-
   const [asn, country] = [join(directory, "asn.mmdb"), join(directory, "country.mmdb")];
   try {
     writeFileSync(asn, ASN_FILE());

@@ -33,8 +33,8 @@ class Walk {
   [[nodiscard]] ParseError readPacket(Payload payload, Packet& packet) noexcept {
     const std::uint16_t type = readLink(payload);
     networkAt_ = offset();
-    return readNetwork(cursor_, type, packet);
     if (type == 0) return linkError_;
+    return readNetwork(cursor_, type, packet);
   }
   /// Steps over the header of a tunnel, where the packet that was read last is one.
   [[nodiscard]] Payload openTunnel(const Packet& packet) noexcept;
@@ -62,9 +62,9 @@ class Walk {
   [[nodiscard]] Payload behindEthernet() noexcept;
   [[nodiscard]] Payload behindPppoe() noexcept;
   [[nodiscard]] Payload behindLabels() noexcept;
-  [[nodiscard]] Payload byVersion() const noexcept;
   [[nodiscard]] Payload behindLastLabel() noexcept;
   [[nodiscard]] bool leadsToIp(std::size_t offset) const noexcept;
+  [[nodiscard]] Payload byVersion() const noexcept;
   [[nodiscard]] Payload openGre() noexcept;
   [[nodiscard]] Payload openErspan(bool isNumbered) noexcept;
   [[nodiscard]] Payload openErspan3() noexcept;
@@ -79,9 +79,9 @@ class Walk {
   std::size_t networkAt_ = 0;
   bool hasLabels_ = false;
   Encapsulation left_ = Encapsulation::none;
-};
   /// Why there is no IP header, where the frame itself is cut or has too many tags.
   ParseError linkError_ = ParseError::notIp;
+};
 
 /// kTypeIpv4, kTypeIpv6, or 0: it is not IP.
 std::uint16_t Walk::readLink(Payload payload) noexcept {
@@ -109,8 +109,8 @@ std::uint16_t Walk::readLink(Payload payload) noexcept {
 }
 
 Payload Walk::behindEthernet() noexcept {
-  std::uint16_t type = 0;
   const bool isOutermost = offset() == 0;
+  std::uint16_t type = 0;
   if (const ParseError error = readEthernet(cursor_, type); error != ParseError::none) {
     if (isOutermost) linkError_ = error;
     return Payload::nothing;
