@@ -8,10 +8,10 @@
 
 /* A set of kinds has one bit for each. */
 enum encapsulation {
-  /* RFC 3032, and RFC 4023 in IP: a stack of labels, then an IP packet, or behind a control word (RFC 4385) an Ethernet
-   * frame. */
+  /* RFC 3032, and RFC 4023 in IP: a stack of labels, then an IP packet, or an Ethernet frame, with a control word
+   * (RFC 4385) before it or without. */
   ENCAPSULATION_MPLS = 0,
-  /* RFC 2516: IP in PPP over Ethernet, sessions only. */
+  /* RFC 2516: IP in PPP over Ethernet, sessions only; the protocol in two bytes or in one (RFC 1661, 6.5). */
   ENCAPSULATION_PPPOE = 1,
   /* RFC 2784 with key and sequence number (RFC 2890): IP, an Ethernet frame (NVGRE, RFC 7637) or MPLS. */
   ENCAPSULATION_GRE = 2,
@@ -41,11 +41,16 @@ enum encapsulation {
 #define NETWORK_AT_MAX 254
 /* Ethernet headers before one IP header: of the frame, and of an Ethernet frame in MPLS. */
 #define ETHERNETS_MAX 2
+/* What may follow a packet behind labels: a frame's check sequence; and in the shortest frame, which has so many bytes
+ * behind one label, padding. */
+#define CHECK_SEQUENCE 4
+#define PADDED_MAX 46
 
-/* RFC 7348, RFC 8926, TS 29.281: destination ports. */
+/* RFC 7348, RFC 8926, TS 29.281: destination ports. That of VXLAN is the one where no others are configured. */
 #define PORT_VXLAN 4789
 #define PORT_GENEVE 6081
 #define PORT_GTP_U 2152
+#define VXLAN_PORTS_MAX 4
 
 /* Ethernet types. The third is Ethernet itself, in GRE and Geneve. */
 #define TYPE_MPLS 0x8847

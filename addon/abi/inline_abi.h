@@ -213,8 +213,10 @@ struct inline_settings {
   __u32 forwards;
   /* What packets are taken out of: a bit for each enum encapsulation. */
   __u32 decapsulated;
+  /* Where VXLAN goes; 0: unused. */
+  __u16 vxlan_ports[VXLAN_PORTS_MAX];
 };
-FLOODWALL_ABI_ASSERT(sizeof(struct inline_settings) == 100);
+FLOODWALL_ABI_ASSERT(sizeof(struct inline_settings) == 108);
 
 /* Which first 16 bits of an address can lie in a network: one bit for each, IPv4 and IPv6. */
 #define INLINE_FILTER_WORDS 1024

@@ -129,6 +129,17 @@ Encapsulations decapsulationOf(const Napi::Object& options) {
   return Encapsulations(static_cast<std::uint16_t>(choicesOf(options, "decapsulate", kEncapsulationNames)));
 }
 
+VxlanPorts vxlanPortsOf(const Napi::Object& options) {
+  if (options.Get("vxlanPorts").IsUndefined()) return {};
+  const auto numbers = uint32sOf(options, "vxlanPorts", 65'535);
+  if (numbers.empty() || numbers.size() > VXLAN_PORTS_MAX) {
+    throw Napi::RangeError::New(options.Env(), "vxlanPorts must be 1 to " + std::to_string(VXLAN_PORTS_MAX) + " ports");
+  }
+  std::vector<std::uint16_t> ports;
+  for (const std::uint32_t number : numbers) ports.push_back(static_cast<std::uint16_t>(number));
+  return VxlanPorts(ports);
+}
+
 std::span<std::uint8_t> bytesArgument(const Napi::CallbackInfo& info, std::size_t index, const char* name) {
   return elementsOf<std::uint8_t>(info[index], name);
 }

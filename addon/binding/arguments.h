@@ -36,6 +36,8 @@ namespace floodwall::binding {
 
 /// `decapsulate`: none where it is absent.
 [[nodiscard]] Encapsulations decapsulationOf(const Napi::Object& options);
+/// `vxlanPorts`: the usual one where it is absent.
+[[nodiscard]] VxlanPorts vxlanPortsOf(const Napi::Object& options);
 
 /// What a typed array holds, valid while the call lasts. The element type is given by the caller's pointer type.
 [[nodiscard]] std::span<std::uint8_t> bytesArgument(const Napi::CallbackInfo& info, std::size_t index,

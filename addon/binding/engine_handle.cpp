@@ -145,8 +145,12 @@ Napi::Value EngineHandle::openReplay(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&] {
     dropClosed();
     auto slot = std::make_shared<ReplaySlot>();
-    const Encapsulations kinds = info[1].IsObject() ? decapsulationOf(info[1].As<Napi::Object>()) : Encapsulations();
-    slot->replay = std::make_unique<CaptureReplay>(engine_, options_, info[0].As<Napi::String>().Utf8Value(), kinds);
+    Decapsulation wanted;
+    if (info[1].IsObject()) {
+      const auto options = info[1].As<Napi::Object>();
+      wanted = {.kinds = decapsulationOf(options), .vxlanPorts = vxlanPortsOf(options)};
+    }
+    slot->replay = std::make_unique<CaptureReplay>(engine_, options_, info[0].As<Napi::String>().Utf8Value(), wanted);
     replays_.push_back(slot);
     return newHandle(info.Env().GetInstanceData<Constructors>()->replay, slot);
   });

@@ -54,11 +54,10 @@ MirrorTunnelOptions mirrorTunnelOptions(const Napi::Object& options) {
 }
 
 /// Its shards take apart what they are asked for, whatever feeds them.
-AddShard decapsulating(const AddShard& addShard, Encapsulations kinds) {
-  if (kinds.isEmpty()) return addShard;
-  return [addShard, kinds] {
+AddShard decapsulating(const AddShard& addShard, const Napi::Object& options) {
+  return [addShard, kinds = decapsulationOf(options), ports = vxlanPortsOf(options)] {
     std::shared_ptr<Shard> shard = addShard();
-    shard->setDecapsulation(kinds);
+    shard->setDecapsulation(kinds, ports);
     return shard;
   };
 }
@@ -76,6 +75,7 @@ XdpInlineOptions inlineOptions(const Napi::Object& options, const EngineOptions&
           .idleMs = engine.idleMs,
           .tickMs = engine.tickMs,
           .decapsulated = decapsulationOf(options),
+          .vxlanPorts = vxlanPortsOf(options),
           .filter = std::move(filter)};
 }
 
@@ -98,7 +98,7 @@ AddShard sampledShards(const Napi::Object& options, AddShard addShard) {
 
 std::unique_ptr<CaptureSource> openSource(const Napi::Object& options, const EngineOptions& engine,
                                           std::shared_ptr<KernelFilter> filter, const AddShard& addAnyShard) {
-  const AddShard addShard = decapsulating(addAnyShard, decapsulationOf(options));
+  const AddShard addShard = decapsulating(addAnyShard, options);
   switch (choiceOf(options, "kind", kSourceKinds)) {
     case 0:
       return openAfXdp(afXdpOptions(options), sampledShards(options, addShard));

@@ -1,5 +1,11 @@
 #include "source_status.h"
 
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <numeric>
+#include <string>
+
 #include "arguments.h"
 #include "constants.h"
 
@@ -18,6 +24,32 @@ Napi::Object encapsulatedObject(const Napi::Env& env, const ShardStats& shard) {
   return object;
 }
 
+Napi::Object notIpObject(const Napi::Env& env, const ShardStats& shard) {
+  Napi::Object object = Napi::Object::New(env);
+  for (std::size_t i = 0; i < kNotIpKinds; i++) object.Set(kNotIpKindNames[i], numberOf(shard.notIp[i]));
+  return object;
+}
+
+/// "0x0806"; of an LLC frame "llc_0x42".
+std::string etherTypeName(std::uint16_t type) {
+  std::array<char, 16> text{};
+  std::snprintf(text.data(), text.size(), type < kLlcEnd ? "llc_0x%02x" : "0x%04x", type);
+  return text.data();
+}
+
+Napi::Object etherTypesObject(const Napi::Env& env, const ShardStats& shard) {
+  Napi::Object object = Napi::Object::New(env);
+  std::uint64_t other = std::accumulate(shard.notIp.begin(), shard.notIp.end(), std::uint64_t{0});
+  for (const EtherTypeCount& count : shard.etherTypes) {
+    if (count.frames == 0) continue;
+    object.Set(etherTypeName(count.type), numberOf(count.frames));
+    // Counts go on while they are read.
+    other -= std::min(other, count.frames);
+  }
+  if (other > 0) object.Set("other", numberOf(other));
+  return object;
+}
+
 Napi::Object queueObject(const Napi::Env& env, const QueueStats& queue) {
   Napi::Object object = Napi::Object::New(env);
   object.Set("interface", queue.interface);
@@ -29,6 +61,8 @@ Napi::Object queueObject(const Napi::Env& env, const QueueStats& queue) {
   object.Set("foreignPackets", numberOf(queue.shard.foreignPackets));
   object.Set("parseErrors", parseErrorsObject(env, queue.shard));
   object.Set("encapsulated", encapsulatedObject(env, queue.shard));
+  object.Set("notIp", notIpObject(env, queue.shard));
+  object.Set("etherTypes", etherTypesObject(env, queue.shard));
   object.Set("droppedRingFull", numberOf(queue.droppedRingFull));
   object.Set("droppedFillEmpty", numberOf(queue.droppedFillEmpty));
   object.Set("droppedKernel", numberOf(queue.droppedKernel));

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Finds the packet inside of tunnels and labels, step by step: to the IP header, over the tunnel's header behind it, to
  * the next IP header. The same rules, in the same order, as core/parse/take_apart.cpp, where they are explained: a test
- * runs both over the same frames. Reads the frame from its beginning, since few frames come here.
+ * runs both over the same frames. Reads the frame from its beginning, since few frames come here. Tags other than VLAN
+ * tags are for mirrors and are left to user space, also inside of tunnels.
  */
 #pragma once
 
 #include "parse_packet.h"
 #include "verifier_bounds.h"
+
+/* By the settings of the program that includes this. */
+static __always_inline int is_vxlan_port(__u16 port);
 
 enum payload {
   PAYLOAD_NOTHING = 0,
@@ -57,8 +61,8 @@ static __always_inline __u32 behind_pppoe(struct xdp_md* ctx, struct walk* walk)
   struct cursor cursor = cursor_of(ctx, walk);
   const __u8* header = peek(&cursor, 8);
   if (!header || word_at(header) != 0x1100) return PAYLOAD_NOTHING;
-  const __u32 protocol = word_at(header + 6);
-  walk->offset = cursor.offset + 8;
+  const __u32 is_compressed = header[6] & 1, protocol = is_compressed ? header[6] : word_at(header + 6);
+  walk->offset = cursor.offset + 8 - is_compressed;
   walk->has_labels = 1;
   if (protocol == 0x0021) return PAYLOAD_IPV4;
   return protocol == 0x0057 ? PAYLOAD_IPV6 : PAYLOAD_NOTHING;
@@ -96,6 +100,47 @@ __noinline __u32 behind_ethernet(struct xdp_md* ctx, struct walk* walk) {
   }
 }
 
+/* Whether an Ethernet header at the offset leads to an IP header, or to more labels. */
+__noinline __u32 leads_to_ip(struct xdp_md* ctx, struct walk* walk, __u32 offset) {
+  if (!walk) return 0;
+  struct walk trial = {.offset = offset, .end = walk->end, .kinds = walk->kinds};
+  const __u32 payload = behind_ethernet(ctx, &trial);
+  if (payload == PAYLOAD_MPLS) return 1;
+  return payload != PAYLOAD_NOTHING && payload == by_version(ctx, &trial);
+}
+
+static __always_inline int has_ipv4_checksum(const __u8* header) {
+  const __be32* words = (const void*)header;
+  const __u64 sum = (__u64)words[0] + words[1] + words[2] + words[3] + words[4];
+  const __u32 folded = (sum >> 32) + (sum >> 16 & 0xffff) + (sum & 0xffff);
+  return (folded >> 16) + (folded & 0xffff) == 0xffff;
+}
+
+/* Whether a packet of the length is all that is left, but for what a link adds. */
+static __always_inline int is_all(__u32 length, __u32 left) {
+  return length == left || length + CHECK_SEQUENCE == left || (length < left && left <= PADDED_MAX);
+}
+
+/* walk->offset is behind the last label. Why in this order: Walk::behindLastLabel() in core/parse/take_apart.cpp. */
+__noinline __u32 behind_last_label(struct xdp_md* ctx, struct walk* walk) {
+  if (!walk) return PAYLOAD_NOTHING;
+  struct cursor cursor = cursor_of(ctx, walk);
+  const __u8* at = peek(&cursor, sizeof(struct iphdr));
+  if (!at) return by_version(ctx, walk);
+  const __u32 left = cursor.end - cursor.offset, first = at[0], version = first >> 4, begin = word_at(at);
+  const int has_length4 = is_all(word_at(at + 2), left);
+  if (first == 0x45 ? has_ipv4_checksum(at) : version == 4 && first > 0x45 && has_length4) return PAYLOAD_IPV4;
+  if (version == 6 && is_all(sizeof(struct ipv6hdr) + word_at(at + 4), left)) return PAYLOAD_IPV6;
+  const __u32 offset = cursor.offset;
+  const __u32 is_ethernet = leads_to_ip(ctx, walk, offset);
+  if (version == 0 && (begin == 0 || !is_ethernet) && leads_to_ip(ctx, walk, offset + 4)) {
+    walk->offset = offset + 4;
+    return PAYLOAD_ETHERNET;
+  }
+  if (is_ethernet) return PAYLOAD_ETHERNET;
+  return first == 0x45 && has_length4 ? PAYLOAD_IPV4 : PAYLOAD_NOTHING;
+}
+
 __noinline __u32 behind_labels(struct xdp_md* ctx, struct walk* walk) {
   if (!walk) return PAYLOAD_NOTHING;
   struct cursor cursor = cursor_of(ctx, walk);
@@ -109,13 +154,8 @@ __noinline __u32 behind_labels(struct xdp_md* ctx, struct walk* walk) {
   }
   walk->has_labels = 1;
   if (!is_last) return PAYLOAD_NOTHING;
-  walk->offset = cursor.offset = bounded(cursor.offset, 0x7fff);
-  const __u8* control_word = peek(&cursor, 4);
-  if (control_word && *control_word >> 4 == 0) {
-    walk->offset += 4;
-    return PAYLOAD_ETHERNET;
-  }
-  return by_version(ctx, walk);
+  walk->offset = bounded(cursor.offset, 0x7fff);
+  return behind_last_label(ctx, walk);
 }
 
 /* The version of the IP packet that begins at walk->offset afterwards; 0: there is none. */
@@ -240,7 +280,7 @@ __noinline __u32 open_gtp_u(struct xdp_md* ctx, struct walk* walk) {
 __noinline __u32 open_udp(struct xdp_md* ctx, struct walk* walk, __u32 port) {
   if (!walk) return PAYLOAD_NOTHING;
   __u32 kind = ENCAPSULATION_NONE;
-  if (port == PORT_VXLAN) kind = ENCAPSULATION_VXLAN;
+  if (is_vxlan_port(port)) kind = ENCAPSULATION_VXLAN;
   if (port == PORT_GENEVE) kind = ENCAPSULATION_GENEVE;
   if (port == PORT_GTP_U) kind = ENCAPSULATION_GTP_U;
   if (kind == ENCAPSULATION_NONE || !is_wanted(walk, kind)) return PAYLOAD_NOTHING;
@@ -285,7 +325,7 @@ static __always_inline int may_carry(const struct packet* packet, __u32 error) {
   const __u8 protocol = packet->traits.protocol;
   if (protocol == IPPROTO_TCP) return 0;
   const __u16 port = packet->traits.destination_port;
-  if (protocol == IPPROTO_UDP) return port == PORT_VXLAN || port == PORT_GENEVE || port == PORT_GTP_U;
+  if (protocol == IPPROTO_UDP) return is_vxlan_port(port) || port == PORT_GENEVE || port == PORT_GTP_U;
   return protocol == PROTOCOL_IPV4 || protocol == PROTOCOL_IPV6 || protocol == PROTOCOL_GRE ||
          protocol == PROTOCOL_MPLS;
 }

@@ -21,6 +21,12 @@ _Static_assert(INLINE_SAMPLED_OUTCOMES == FILTER_OUTCOMES, "samples are counted 
 
 const volatile struct inline_settings settings = {.cpus = 1, .near_buckets = 1, .chunks = 1, .flow_sets = 1};
 
+static __always_inline int is_vxlan_port(__u16 port) {
+  _Static_assert(VXLAN_PORTS_MAX == 4, "all are compared");
+  const volatile __u16* ports = settings.vxlan_ports;
+  return port != 0 && (port == ports[0] || port == ports[1] || port == ports[2] || port == ports[3]);
+}
+
 // The reader writes these two while the program runs.
 struct inline_filter network_filter;
 __u32 flow_epoch;
@@ -246,9 +252,8 @@ static __always_inline __u32 carried_by(struct xdp_md* ctx, const struct packet*
     default:
       return ENCAPSULATION_NONE;
   }
+  if (is_vxlan_port(packet->traits.destination_port)) return ENCAPSULATION_VXLAN;
   switch (packet->traits.destination_port) {
-    case PORT_VXLAN:
-      return ENCAPSULATION_VXLAN;
     case PORT_GENEVE:
       return ENCAPSULATION_GENEVE;
     case PORT_GTP_U:

@@ -18,6 +18,7 @@
 #include "filter/rule_table.h"
 #include "flow/flow_exporter_status.h"
 #include "named_sets_abi.h"
+#include "parse/not_ip_kind.h"
 #include "parse/packet_parser.h"
 #include "program/program_load.h"
 #include "record_abi.h"
@@ -101,6 +102,9 @@ void printBounds() {
   number("QUEUE_NUMBER_MAX", kQueueMax);
   say("Of a source of frames that are a sample of the traffic: one in this number at most.");
   number("SAMPLING_RATE_MAX", kFrameSamplingRateMax);
+  say("UDP ports at which a source takes VXLAN apart, and the one where no others are named.");
+  number("VXLAN_PORTS_MAX", VXLAN_PORTS_MAX);
+  number("VXLAN_PORT", PORT_VXLAN);
   say("Memory that AF_XDP locks for a queue at the usual MTU, bytes; twice as much for longer packets.");
   number("LOCKED_BYTES_PER_QUEUE", std::uint64_t{kXskBuffers} * kSmallBuffer);
   say("The oldest Linux that takes the XDP programs.");
@@ -137,6 +141,8 @@ void printNames() {
   names("METRICS", kMetricNames);
   say("Why a frame is counted to no host.");
   names("PARSE_ERRORS", kParseErrorNames);
+  say("What a frame can be that is not IP.");
+  names("NOT_IP_KINDS", kNotIpKindNames);
   say("What packets can be taken out of.");
   names("ENCAPSULATIONS", kEncapsulationNames);
   say("What the filter decides: exactly one for each packet.");

@@ -120,6 +120,9 @@ TEST_CASE("stats add up over everything that may become of a frame") {
   CHECK(stats.foreignPackets == 20);
   CHECK(stats.parseErrors[static_cast<std::size_t>(ParseError::notIp)] == 30);
   CHECK(stats.parseErrors[static_cast<std::size_t>(ParseError::truncatedEthernet)] == 40);
+  CHECK(stats.notIp[static_cast<std::size_t>(NotIpKind::arp)] == 30);
+  CHECK(stats.etherTypes[0].type == 0x0806);
+  CHECK(stats.etherTypes[0].frames == 30);
 }
 
 TEST_CASE("sums groups and names each host's network and group") {

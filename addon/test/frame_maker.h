@@ -86,9 +86,13 @@ class FrameMaker {
     }
   }
   Packet behind(const Packet& packet) {
-    switch (below(6)) {
+    switch (below(8)) {
       case 0:
         return {0x8847, labels(1 + below(18), packet.bytes)};
+      case 3:
+        return {0x8847, labels(1 + below(3), pseudowire(packet))};
+      case 4:
+        return {0x8864, pppoeCompressed(packet.type == 0x86dd ? 0x57 : 0x21, packet.bytes)};
       case 1:
         return {0x8847, labels(1 + below(3), Bytes(4) + link(packet.type) + packet.bytes)};
       case 2:
@@ -98,6 +102,14 @@ class FrameMaker {
     }
   }
 
+  /// Without a control word, to an address that may look like something else.
+  Bytes pseudowire(const Packet& packet) {
+    constexpr std::array<std::uint8_t, 8> kFirst{0x00, 0x02, 0x45, 0x46, 0x4c, 0x60, 0x6c, 0xf0};
+    Bytes frame = link(packet.type) + packet.bytes;
+    frame[0] = kFirst[below(kFirst.size())];
+    if (below(2) == 0) frame[1] = 0;
+    return frame;
+  }
   Bytes link(std::uint32_t type) {
     constexpr std::array<std::uint32_t, 3> kTags{0x8100, 0x88a8, 0x9100};
     switch (below(8)) {

@@ -134,8 +134,34 @@ TEST_CASE("labels and PPPoE: IP behind them counts with the whole frame, and is 
   CHECK(parse(session, {.kinds = {sessions}}).packet.destination == kInner);
   CHECK(parse(ethernet(0x8864) + pppoe(0x0057, kPacket6), {.kinds = {sessions}}).packet.destination == ipv6(1, 1));
   CHECK(parse(session, {}).packet.inside == sessions);
+  // The protocol in one byte.
+  CHECK(parse(ethernet(0x8864) + pppoeCompressed(0x21, kPacket), {.kinds = {sessions}}).packet.destination == kInner);
+  const Bytes compressed6 = ethernet(0x8864) + pppoeCompressed(0x57, kPacket6);
+  CHECK(parse(compressed6, {.kinds = {sessions}}).packet.destination == ipv6(1, 1));
+  CHECK(parse(compressed6, {.kinds = {sessions}}).packet.innerAt == 14 + 7);
+  CHECK(parse(ethernet(0x8864) + pppoeCompressed(0x2d, kPacket), {.kinds = {sessions}}).error == ParseError::notIp);
   // LCP is not IP.
   CHECK(parse(ethernet(0x8864) + pppoe(0xc021, kPacket), {.kinds = {sessions}}).error == ParseError::notIp);
+}
+
+TEST_CASE("VXLAN goes to the ports that are named, and to the usual one where none are") {
+  constexpr auto vxlan = Encapsulation::vxlan;
+  const auto sentTo = [](std::uint16_t port) {
+    return outer(17, udpAround(port, Bytes{0x08, 0, 0, 0, 0, 0, 7, 0} + kFrame));
+  };
+  constexpr std::uint16_t kPorts[] = {8472, 250};
+  const Decapsulation others{.kinds = {vxlan}, .vxlanPorts = VxlanPorts(kPorts)};
+  CHECK(parse(sentTo(8472), others).packet.destination == kInner);
+  CHECK(parse(sentTo(250), others).packet.destination == kInner);
+  CHECK(parse(sentTo(4789), others).packet.destination == kOuter);
+  CHECK(parse(sentTo(4789), others).packet.inside == Encapsulation::none);
+  CHECK(parse(sentTo(0), others).packet.destination == kOuter);
+  CHECK(parse(sentTo(8472), {.kinds = {vxlan}}).packet.destination == kOuter);
+  CHECK(parse(sentTo(8472), {.kinds = {}, .vxlanPorts = VxlanPorts(kPorts)}).packet.inside == vxlan);
+  // A later fragment has no port, and TCP no VXLAN.
+  const Bytes fragment = ipv4Packet({.destination = kForeign + 9, .fragment = 0x2001}, udp(1, 8472));
+  CHECK(parse(ethernet(0x0800) + fragment, others).packet.destination == kOuter);
+  CHECK(parse(outer(6, tcp(1, 8472, 0)), others).packet.inside == Encapsulation::none);
 }
 
 TEST_CASE("tunnels in tunnels: the innermost within the bound, then the packet around it and so on") {

@@ -49,6 +49,13 @@ inline Bytes labels(unsigned count, const Bytes& inner) {
   for (unsigned i = 1; i <= count; i++) append(bytes, {0, 1, static_cast<std::uint8_t>(i == count), 64});
   return bytes + inner;
 }
+/// The protocol in one byte.
+inline Bytes pppoeCompressed(std::uint8_t protocol, const Bytes& packet) {
+  Bytes bytes{0x11, 0, 0, 1};
+  put16(bytes, 1 + static_cast<std::uint32_t>(packet.size()));
+  bytes.push_back(protocol);
+  return bytes + packet;
+}
 inline Bytes pppoe(std::uint32_t protocol, const Bytes& packet) {
   Bytes bytes{0x11, 0, 0, 1};
   put16(bytes, 2 + static_cast<std::uint32_t>(packet.size()));

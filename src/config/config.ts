@@ -69,6 +69,8 @@ export interface CaptureConfig {
   readonly pace: "real" | "max";
   /** Of the capture file. */
   readonly decapsulate: readonly Encapsulation[];
+  /** Of all packets: UDP ports that VXLAN goes to. */
+  readonly vxlanPorts: readonly number[];
   readonly maxHosts: number;
   /** Of all links together; null: not known. */
   readonly linkMbps: number | null;

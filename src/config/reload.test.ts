@@ -39,6 +39,7 @@ describe("a restart is needed for", () => {
     ["capture", "detection: {window_ms: 2000}\ncapture", ["detection.window_ms"]],
     ["capture", "detection: {tick_ms: 50}\ncapture", ["detection.tick_ms"]],
     ["capture", "state_dir: /srv/floodwall\ncapture", ["state_dir"]],
+    ["capture: {", "capture: {vxlan_ports: [4789, 8472], ", ["capture.vxlan_ports"]],
     ["capture", 'api: {listen: "[::1]:8080"}\ncapture', ["api.listen"]],
     ["capture", "api: {listen: 127.0.0.1:8081}\ncapture", ["api.listen"]],
     ["capture", "dataplane: {interfaces: [eth0]}\ncapture", ["dataplane"]],

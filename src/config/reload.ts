@@ -1,4 +1,5 @@
 /** Finds the keys of a new configuration whose changes need a restart. All other changes apply at once. */
+import { VXLAN_PORT } from "../dataplane/native-constants.ts";
 import { HISTORY_BYTES_DEFAULT } from "../limits.ts";
 import { slotsPerBan } from "../mitigation/scrub/ban-slots.ts";
 import type { BgpConfig, Config } from "./config.ts";
@@ -18,6 +19,7 @@ const RESTART_KEYS: readonly (readonly [key: string, read: (config: Config) => u
   ["capture.interfaces", ({ capture }) => capture?.interfaces ?? []],
   ["capture.tunnels", ({ capture }) => capture?.tunnels ?? []],
   ["capture.decapsulate", ({ capture }) => capture?.decapsulate ?? []],
+  ["capture.vxlan_ports", ({ capture }) => capture?.vxlanPorts ?? [VXLAN_PORT]],
   ["capture.pcap_file", ({ capture }) => capture?.pcapFile ?? null],
   ["capture.pace", ({ capture }) => capture?.pace ?? "real"],
   ["capture.max_hosts", ({ capture }) => capture?.maxHosts ?? MAX_HOSTS_DEFAULT],

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type CapturedFrame, evenly, LINKTYPE, pcapBytes } from "../../test/fixtures/captures/pcap-writer.ts";
+import { pcapngBytes } from "../../test/fixtures/captures/pcapng-writer.ts";
 import { networksOf } from "../../test/fixtures/networks.ts";
 import { ethernet, FRAME_BYTES_MIN, type IpPacket, ip, udp } from "../../test/fixtures/packets/frames.ts";
 import { allocateHostRows } from "../traffic/host-rows.ts";
@@ -96,11 +97,59 @@ describe("linktypes", () => {
     const { status, packets } = countsOf(await openReplay(evenly([frame]), { linktype }));
     expect(packets).toBe(0);
     expect(status.queues[0]?.parseErrors).toMatchObject({ not_ip: 1 });
+    expect(status.queues[0]?.etherTypes).toEqual({ other: 1 });
+  });
+
+  test("what is not IP is counted by Ethernet type", async () => {
+    const bytes = new Uint8Array(46);
+    const frames = [0x0806, 0x0806, 0x88cc, 39, 0x8847].map((etherType) => ethernet({ etherType, bytes }));
+    const { status } = countsOf(await openReplay(evenly(frames)));
+    expect(status.queues[0]?.parseErrors).toMatchObject({ not_ip: 5 });
+    expect(status.queues[0]?.etherTypes).toEqual({ "0x0806": 2, "0x88cc": 1, "0x8847": 1, other: 1 });
+    expect(status.queues[0]?.notIp).toMatchObject({ arp: 2, lldp: 1, mpls: 1, other: 1, macsec: 0 });
   });
 
   test("refuses a linktype that carries no packets of a network, by name", async () => {
     const path = await write(pcapBytes([], { linktype: 195 }));
     expect(() => engine.openReplay(path)).toThrow(/test\.pcap has linktype IEEE802_15_4.*: only /);
+  });
+});
+
+describe("pcapng", () => {
+  test("interfaces differ in linktype and snapshot length", async () => {
+    const packets = [0, 1, 0, 1, 1].map((number) => ({ interface: number, data: number === 0 ? FRAME : V4.bytes }));
+    const interfaces = [
+      { linktype: LINKTYPE.ethernet, snapLength: 65_535 },
+      { linktype: LINKTYPE.raw, snapLength: 262_144 },
+    ];
+    const { status, packets: counted } = countsOf(engine.openReplay(await write(pcapngBytes(interfaces, packets))));
+    expect([counted, status.error]).toEqual([5, null]);
+    expect(status.queues[0]?.receivedBytes).toBe(2 * FRAME.length + 3 * V4.bytes.length);
+  });
+
+  test("a linktype that is not read is refused at the beginning, and later ends the file", async () => {
+    const interfaces = [
+      { linktype: 195, snapLength: 0 },
+      { linktype: LINKTYPE.ethernet, snapLength: 0 },
+    ];
+    const [other, ours] = [
+      { interface: 0, data: FRAME },
+      { interface: 1, data: FRAME },
+    ];
+    const first = await write(pcapngBytes(interfaces, [other, ours]));
+    expect(() => engine.openReplay(first)).toThrow(/test\.pcap has linktype IEEE802_15_4.*: only /);
+    const { status, packets } = countsOf(engine.openReplay(await write(pcapngBytes(interfaces, [ours, other, ours]))));
+    expect([packets, status.state]).toEqual([1, "failed"]);
+    expect(status.error).toMatch(/test\.pcap has linktype IEEE802_15_4.*: only /);
+  });
+
+  test("without packets is over at once, and cut counts what came before", async () => {
+    expect(engine.openReplay(await write(pcapngBytes([], []))).advance()).toBeNull();
+    const interfaces = [{ linktype: LINKTYPE.ethernet, snapLength: 0 }];
+    const whole = pcapngBytes(interfaces, new Array(3).fill({ interface: 0, data: FRAME }));
+    const { status, packets } = countsOf(engine.openReplay(await write(whole.subarray(0, whole.length - 5))));
+    expect([packets, status.state]).toEqual([2, "failed"]);
+    expect(status.error).toContain("is damaged after 2 frames (it ends within a block)");
   });
 });
 

@@ -9,6 +9,7 @@ import { messageOf } from "../system/error-message.ts";
 import { EncapsulatedTraffic } from "./encapsulated-traffic.ts";
 import type { FlowSlot } from "./flow-receivers.ts";
 import type { Encapsulation, Engine, Filter, Source, SourceOptions, SourceStatus } from "./native.d.ts";
+import { NotIpTraffic } from "./not-ip-traffic.ts";
 
 /** Sampling interval of headers in inline traffic, in packets. */
 const INLINE_SAMPLE_EVERY = 256;
@@ -47,6 +48,7 @@ interface Slot {
   readonly decapsulated: readonly Encapsulation[];
   readonly decapsulateKey: string;
   readonly encapsulated: EncapsulatedTraffic;
+  readonly notIp: NotIpTraffic;
   source: Source | null;
   /** Why it is not open; logged only when it changes. */
   error: string | null;
@@ -81,6 +83,7 @@ export class Capture {
     this.#slots = [...packets, ...records].map((slot) => ({
       ...slot,
       encapsulated: new EncapsulatedTraffic(),
+      notIp: new NotIpTraffic(),
       source: null,
       error: null,
     }));
@@ -117,7 +120,7 @@ export class Capture {
     return this.#slots.map((slot) => ({
       name: slot.name,
       kind: slot.kind,
-      warning: slot.encapsulated.warning,
+      warning: slot.encapsulated.warning ?? slot.notIp.warning,
       ...statusOf(slot),
     }));
   }
@@ -143,16 +146,23 @@ export class Capture {
 
   /** Only logs: a source that failed while running recovers by itself. */
   #watch(slot: Slot, { state, error, queues }: SourceStatus): void {
-    const before = slot.encapsulated.warning;
-    slot.encapsulated.look(queues, slot.decapsulateKey, slot.decapsulated);
-    const { warning } = slot.encapsulated;
-    // The share in it changes with each look.
-    if (warning !== null && before === null) this.#log.warn({ source: slot.name, warning }, "capture sees tunnels");
+    this.#warn(slot, slot.encapsulated, "capture sees tunnels", () =>
+      slot.encapsulated.look(queues, slot.decapsulateKey, slot.decapsulated),
+    );
+    this.#warn(slot, slot.notIp, "capture sees frames that are not IP", () => slot.notIp.look(queues));
     if (state === "failed") this.#logFailure(slot, reasonOf(error));
     else if (slot.error !== null) {
       slot.error = null;
       this.#log.info({ source: slot.name }, "capture recovered");
     }
+  }
+
+  /** Only when a warning begins: the share in it changes with each look. */
+  #warn(slot: Slot, watch: { readonly warning: string | null }, message: string, look: () => void): void {
+    const before = watch.warning;
+    look();
+    const { warning } = watch;
+    if (warning !== null && before === null) this.#log.warn({ source: slot.name, warning }, message);
   }
 
   #logFailure(slot: Slot, error: string): void {
@@ -180,20 +190,20 @@ interface Wanted {
 
 function sourcesOf(config: CaptureConfig | null): Wanted[] {
   if (config === null) return [];
-  const { pcapFile, pace, decapsulate } = config;
+  const { pcapFile, pace, decapsulate, vxlanPorts } = config;
   if (pcapFile !== null) {
-    const options = { kind: "pcap_file", path: pcapFile, pace, decapsulate } as const;
+    const options = { kind: "pcap_file", path: pcapFile, pace, decapsulate, vxlanPorts } as const;
     return [{ name: pcapFile, options, decapsulateKey: "capture.decapsulate" }];
   }
   return [
     ...config.interfaces.map((wanted, i) => ({
       name: wanted.name,
-      options: sourceOf(wanted),
+      options: { ...sourceOf(wanted), vxlanPorts },
       decapsulateKey: `capture.interfaces[${i}].decapsulate`,
     })),
     ...config.tunnels.map((wanted, i) => ({
       name: wanted.address,
-      options: tunnelOf(wanted),
+      options: { ...tunnelOf(wanted), vxlanPorts },
       decapsulateKey: `capture.tunnels[${i}].decapsulate`,
     })),
   ];

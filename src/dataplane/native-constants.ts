@@ -21,6 +21,9 @@ export const CPU_NUMBER_MAX = 1023;
 export const QUEUE_NUMBER_MAX = 4095;
 /** Of a source of frames that are a sample of the traffic: one in this number at most. */
 export const SAMPLING_RATE_MAX = 1_000_000;
+/** UDP ports at which a source takes VXLAN apart, and the one where no others are named. */
+export const VXLAN_PORTS_MAX = 4;
+export const VXLAN_PORT = 4789;
 /** Memory that AF_XDP locks for a queue at the usual MTU, bytes; twice as much for longer packets. */
 export const LOCKED_BYTES_PER_QUEUE = 16_777_216;
 /** The oldest Linux that takes the XDP programs. */
@@ -90,6 +93,20 @@ export const PARSE_ERRORS = [
   "bad_ipv4_header",
   "truncated_ipv6",
   "bad_ipv6_header",
+] as const;
+/** What a frame can be that is not IP. */
+export const NOT_IP_KINDS = [
+  "arp",
+  "lldp",
+  "lacp",
+  "stp",
+  "llc",
+  "pppoe_discovery",
+  "pppoe",
+  "mpls",
+  "macsec",
+  "fcoe",
+  "other",
 ] as const;
 /** What packets can be taken out of. */
 export const ENCAPSULATIONS = ["mpls", "pppoe", "gre", "erspan", "ipip", "6in4", "vxlan", "geneve", "gtp_u"] as const;

@@ -4,7 +4,9 @@ import type { ENCAPSULATIONS, PACES, SOURCE_STATES, XDP_MODES, ZERO_COPIES } fro
 export type Encapsulation = (typeof ENCAPSULATIONS)[number];
 type XdpMode = (typeof XDP_MODES)[number];
 
-export type SourceOptions =
+export type SourceOptions = Decapsulation & KindOptions;
+
+type KindOptions =
   | {
       readonly kind: "af_xdp";
       readonly interface: string;
@@ -14,7 +16,6 @@ export type SourceOptions =
       readonly zeroCopy: (typeof ZERO_COPIES)[number];
       /** The CPU for each queue's worker in turn; empty: not pinned. */
       readonly cpus: readonly number[];
-      readonly decapsulate?: readonly Encapsulation[];
       readonly samplingRate?: SamplingRate;
     }
   | {
@@ -24,24 +25,21 @@ export type SourceOptions =
       /** One header in `sampleEvery` is copied out for samples. */
       readonly sampleEvery: number;
       readonly cpus: readonly number[];
-      readonly decapsulate?: readonly Encapsulation[];
     }
   | {
       readonly kind: "pcap_live";
       readonly interface: string;
       readonly cpus: readonly number[];
-      readonly decapsulate?: readonly Encapsulation[];
       readonly samplingRate?: SamplingRate;
     }
   | {
       readonly kind: "pcap_file";
       readonly path: string;
       readonly pace: (typeof PACES)[number];
-      readonly decapsulate?: readonly Encapsulation[];
       readonly samplingRate?: SamplingRate;
     }
   | {
-      /** Mirrored frames in GRE or ERSPAN to an address of this machine. */
+      /** Mirrored frames in GRE or ERSPAN to an address of this machine: one of these is in `decapsulate`. */
       readonly kind: "mirror_tunnel";
       /** As the status calls it. */
       readonly name: string;
@@ -52,8 +50,6 @@ export type SourceOptions =
       /** Bytes. */
       readonly receiveBuffer: number;
       readonly cpus: readonly number[];
-      /** `gre` or `erspan` among it. */
-      readonly decapsulate?: readonly Encapsulation[];
       readonly samplingRate?: SamplingRate;
     };
 
@@ -62,6 +58,14 @@ export type SourceOptions =
  * QueueStats are those of the frames that arrive.
  */
 export type SamplingRate = number;
+
+/**
+ * What packets are taken out of, and the UDP ports that VXLAN goes to: VXLAN_PORTS_MAX at most; absent: VXLAN_PORT alone.
+ */
+export interface Decapsulation {
+  readonly decapsulate?: readonly Encapsulation[];
+  readonly vxlanPorts?: readonly number[];
+}
 
 export interface QueueStats {
   readonly interface: string;
@@ -78,6 +82,13 @@ export interface QueueStats {
   readonly parseErrors: Readonly<Record<string, number>>;
   /** Packets that carry others which were not looked at, by what they are; the keys are ENCAPSULATIONS. */
   readonly encapsulated: Readonly<Record<string, number>>;
+  /** What the frames of `not_ip` were; the keys are NOT_IP_KINDS. Not known of an inline source. */
+  readonly notIp: Readonly<Record<string, number>>;
+  /**
+   * The same by Ethernet type: `0x0806`; of LLC frames by their destination service access point: `llc_0x42`. Those of
+   * which most came; `other` are all others, and frames whose type cannot be read.
+   */
+  readonly etherTypes: Readonly<Record<string, number>>;
   readonly droppedRingFull: number;
   /** No free buffer: the worker is too slow. With zero copy: the driver's failed attempts, not frames. */
   readonly droppedFillEmpty: number;

@@ -21,9 +21,10 @@ import type {
   XDP_MODES,
 } from "./native-constants.ts";
 import type { FlowSource, FlowSourceOptions } from "./native-flow.d.ts";
-import type { Encapsulation, Source, SourceOptions, SourceStatus } from "./native-source.d.ts";
+import type { Decapsulation, Source, SourceOptions, SourceStatus } from "./native-source.d.ts";
 
 export type {
+  Decapsulation,
   Encapsulation,
   QueueStats,
   SamplingRate,
@@ -98,7 +99,7 @@ export interface Engine {
   openSource(options: SourceOptions, filter?: Filter | null): Source;
   /** Throws an Error that names port and remedy. */
   openFlowSource(options: FlowSourceOptions): FlowSource;
-  openReplay(path: string, options?: { readonly decapsulate: readonly Encapsulation[] }): Replay;
+  openReplay(path: string, options?: Decapsulation): Replay;
   /**
    * Folds all workers' counts into the windows on a thread of its own. Only one call at a time. Not with the capture
    * clock.

@@ -20,10 +20,12 @@ import {
   tcp,
   udp,
 } from "../../test/fixtures/packets/frames.ts";
+import { LINK_TAGS, tagged } from "../../test/fixtures/packets/link-tags.ts";
 import { encapsulated } from "../../test/fixtures/packets/tunnels.ts";
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
 import { addressToBytes, parseAddress } from "../net/address.ts";
 import { allocateHostRows } from "../traffic/host-rows.ts";
+import { decodeHeader } from "../traffic/packet-header.ts";
 import { METRICS } from "../traffic/rates.ts";
 import { loadAddon } from "./addon.ts";
 import { ENCAPSULATIONS } from "./native-constants.ts";
@@ -44,7 +46,7 @@ interface Sent {
   readonly bytes: number;
 }
 
-/** Every other one in a tunnel, behind labels or in PPPoE. */
+/** Many in a tunnel, behind labels or in PPPoE, and some behind tags of mirrors. */
 function randomFrame(random: () => number): Sent {
   const below = (bound: number) => Math.floor(random() * bound);
   const payload = new Uint8Array(below(600));
@@ -64,6 +66,14 @@ function randomFrame(random: () => number): Sent {
   const vlans = random() < 0.3 ? [below(4095)] : [];
   const packet = ip(fields, transports[below(transports.length)] as Transport);
   const plain = ethernet(packet, { vlans, padTo: FRAME_BYTES_MIN });
+  if (random() < 0.2) {
+    const tags = Array.from({ length: 1 + below(3) }, () => LINK_TAGS[below(LINK_TAGS.length)]).flatMap(
+      (named) => named?.[1] ?? [],
+    );
+    const frame = tagged(packet, tags);
+    expect(decodeHeader(frame)).toEqual(decodeHeader(ethernet(packet)));
+    return { frame, counted: ethernet(packet), bytes: frame.length };
+  }
   if (random() < 0.5) return { frame: plain, counted: plain, bytes: plain.length };
   const carriers = encapsulated(packet);
   const [kind, frame] = carriers[below(carriers.length)] ?? carriers[0] ?? ["gre", plain];

@@ -45,6 +45,12 @@ export class CaptureMetrics extends MetricGroup {
     ...QUEUE,
     "encapsulation",
   );
+  readonly #notIpFrames = this.counter(
+    "svc_capture_not_ip_frames_total",
+    "Frames that were not IP, by what they are; inline sources do not tell them apart.",
+    ...QUEUE,
+    "kind",
+  );
   readonly #refusedPackets = this.counter(
     "svc_capture_refused_packets_total",
     "Packets of mirror tunnels from senders that are not configured.",
@@ -95,6 +101,7 @@ export class CaptureMetrics extends MetricGroup {
       this.#foreignPackets,
       this.#parseErrors,
       this.#encapsulatedPackets,
+      this.#notIpFrames,
       this.#refusedPackets,
       this.#droppedPackets,
       this.#lostSamples,
@@ -133,6 +140,7 @@ export class CaptureMetrics extends MetricGroup {
     for (const [encapsulation, count] of Object.entries(reading.encapsulated)) {
       this.#encapsulatedPackets.inc({ ...labels, encapsulation }, count);
     }
+    for (const [kind, count] of Object.entries(reading.notIp)) this.#notIpFrames.inc({ ...labels, kind }, count);
     this.#refusedPackets.inc(labels, reading.refused);
     this.#droppedPackets.inc({ ...labels, reason: "ring_full" }, reading.droppedRingFull);
     this.#droppedPackets.inc({ ...labels, reason: "fill_empty" }, reading.droppedFillEmpty);

@@ -21,7 +21,13 @@ describe("metrics", () => {
     let receivedPackets = 10;
     metrics.beforeScrape(() => {
       const queues = [
-        queue({ receivedPackets, parseErrors: { truncated: 4, not_ip: 0 }, droppedFillEmpty: 2, lostSamples: 3 }),
+        queue({
+          receivedPackets,
+          parseErrors: { truncated: 4, not_ip: 0 },
+          notIp: { arp: 5 },
+          droppedFillEmpty: 2,
+          lostSamples: 3,
+        }),
         queue({ queue: 1, receivedPackets: 1 }),
       ];
       metrics.capture.setSources([{ name: "eth0", kind: "af_xdp", state: "running", queues }]);
@@ -31,6 +37,7 @@ describe("metrics", () => {
     const second = await lines(metrics);
     expect(second).toContain('svc_capture_received_packets_total{interface="eth0",queue="0"} 25');
     expect(second).toContain('svc_capture_received_packets_total{interface="eth0",queue="1"} 1');
+    expect(second).toContain('svc_capture_not_ip_frames_total{interface="eth0",queue="0",kind="arp"} 5');
     expect(second).toContain('svc_capture_parse_errors_total{interface="eth0",queue="0",reason="truncated"} 4');
     expect(second).toContain('svc_capture_dropped_packets_total{interface="eth0",queue="0",reason="fill_empty"} 2');
     expect(second).toContain('svc_capture_lost_samples_total{interface="eth0",queue="0"} 3');

@@ -55,6 +55,8 @@ export interface PacketsWire {
   readonly untracked: number;
   readonly foreign: number;
   readonly parse_errors: Readonly<Record<string, number>>;
+  /** What `not_ip` has, by Ethernet type; absent if all was IP. */
+  readonly ether_types?: Readonly<Record<string, number>>;
 }
 
 export class ReplayLines {
@@ -116,8 +118,13 @@ export class ReplayLines {
   }
 }
 
-export function packetsToWire({ received, counted, untracked, foreign, parseErrors }: PacketTotals): PacketsWire {
-  return { received, counted, untracked, foreign, parse_errors: parseErrors };
+export function packetsToWire({ parseErrors, etherTypes, ...totals }: PacketTotals): PacketsWire {
+  const { received, counted, untracked, foreign } = totals;
+  return {
+    ...{ received, counted, untracked, foreign },
+    parse_errors: parseErrors,
+    ...(Object.keys(etherTypes).length > 0 && { ether_types: etherTypes }),
+  };
 }
 
 function banEventName({ change, ban }: BanEvent): "ban_active" | "ban_changed" | "ban_withdrawn" | "ban_rejected" {

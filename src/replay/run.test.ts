@@ -187,6 +187,17 @@ describe("as JSON Lines", () => {
     });
   });
 
+  test("says what frames were that are not IP", async () => {
+    const other = (etherType: number) => ethernet({ etherType, bytes: new Uint8Array(46) });
+    const capture = pcapBytes(evenly([other(0x0806), other(0x88cc), other(0x0806), datagram(VICTIM)]));
+    const { summary } = await events(capture);
+    expect(summary).toMatchObject({
+      packets: { parse_errors: { not_ip: 3 }, ether_types: { "0x0806": 2, "0x88cc": 1 } },
+    });
+    const { lines } = await replayed(capture, CONFIG);
+    expect(lines).toContain("3 not counted: not_ip (ARP 0x0806: 2, LLDP 0x88cc: 1)");
+  });
+
   test("names attacks that still go on at the end of the capture, and bans that are refused", async () => {
     const config = `${CONFIG.replace("seconds: 1", "seconds: 100")}protected_whitelist: [${VICTIM}]\n`;
     const { reported, summary } = await events(flood(datagram(VICTIM), 5000, 2), config);
@@ -197,6 +208,16 @@ describe("as JSON Lines", () => {
       bans: { active: 0, withdrawn: 0, rejected: 1 },
     });
   });
+});
+
+test("takes VXLAN apart at the configured ports", async () => {
+  const inner = Uint8Array.from([8, 0, 0, 0, 0, 0, 7, 0, ...datagram(VICTIM)]);
+  const outer = ip({ src: "192.0.2.1", dst: "192.0.2.2" }, udp({ destinationPort: 8472, payload: inner }));
+  const capture = pcapBytes(evenly([ethernet(outer)]));
+  const config = `${CONFIG}capture: {pcap_file: /tmp/none, decapsulate: [vxlan]`;
+  expect((await events(capture, `${config}}\n`)).summary).toMatchObject({ packets: { foreign: 1 } });
+  const named = await events(capture, `${config}, vxlan_ports: [4789, 8472]}\n`);
+  expect(named.summary).toMatchObject({ packets: { counted: 1 } });
 });
 
 test("of a damaged capture reports what came before and why it ends, with an exit code of its own", async () => {

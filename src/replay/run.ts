@@ -3,7 +3,7 @@
  * Announces and stores nothing; does not know how events are shown.
  */
 import type { Config } from "../config/config.ts";
-import type { Encapsulation, Engine, Native, Replay, SourceStatus } from "../dataplane/native.d.ts";
+import type { Decapsulation, Engine, Native, Replay, SourceStatus } from "../dataplane/native.d.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import { findingsOf, noticeOf, type Reading } from "../detection/attack/attack-sampler.ts";
 import type { OriginOf } from "../detection/attack/sample-origins.ts";
@@ -45,6 +45,8 @@ export interface PacketTotals {
   readonly foreign: number;
   /** Not counted, by reason, without zeros. */
   readonly parseErrors: Readonly<Record<string, number>>;
+  /** What `not_ip` has, by Ethernet type: see QueueStats. */
+  readonly etherTypes: Readonly<Record<string, number>>;
 }
 
 /** Of all attacks together; the peaks are the highest that one attack had. */
@@ -101,12 +103,12 @@ export function openReplayEngine(native: Native, config: Config): Engine {
   return native.openEngine({ maxHosts, windowMs, tickMs, countOutgoing: directions === 2, ...fixed });
 }
 
-/** What packets of a capture are taken out of: all that those of any source are. */
-export function replayOptions({ capture }: Config): { readonly decapsulate: readonly Encapsulation[] } {
+/** What packets of a capture are taken out of: all that those of any source are, by the configured ports. */
+export function replayOptions({ capture }: Config): Decapsulation {
   const kinds = [capture, ...(capture?.interfaces ?? []), ...(capture?.tunnels ?? [])].flatMap(
     (source) => source?.decapsulate ?? [],
   );
-  return { decapsulate: [...new Set(kinds)] };
+  return { decapsulate: [...new Set(kinds)], ...(capture !== null && { vxlanPorts: capture.vxlanPorts }) };
 }
 
 /** A capture is replayed with any configuration, also one without a packet source. */
@@ -254,15 +256,20 @@ function sizeWith({ packets, bits, peakPps, peakBps }: AttacksSize, { volume }: 
 export function packetTotals({ queues }: SourceStatus): PacketTotals {
   const sum = (field: "receivedPackets" | "countedPackets" | "foreignPackets" | "untrackedPackets") =>
     queues.reduce((total, queue) => total + queue[field], 0);
-  const parseErrors: Record<string, number> = {};
-  for (const [reason, count] of queues.flatMap((queue) => Object.entries(queue.parseErrors))) {
-    if (count > 0) parseErrors[reason] = (parseErrors[reason] ?? 0) + count;
-  }
   return {
     received: sum("receivedPackets"),
     counted: sum("countedPackets"),
     untracked: sum("untrackedPackets"),
     foreign: sum("foreignPackets"),
-    parseErrors,
+    parseErrors: sumsOf(queues.map(({ parseErrors }) => parseErrors)),
+    etherTypes: sumsOf(queues.map(({ etherTypes }) => etherTypes)),
   };
+}
+
+function sumsOf(counts: readonly Readonly<Record<string, number>>[]): Record<string, number> {
+  const sums: Record<string, number> = {};
+  for (const [name, count] of counts.flatMap((ofQueue) => Object.entries(ofQueue))) {
+    if (count > 0) sums[name] = (sums[name] ?? 0) + count;
+  }
+  return sums;
 }

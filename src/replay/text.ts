@@ -5,6 +5,7 @@ import type { Share } from "../detection/attack/sample.ts";
 import { bitsText, countText, volumeText } from "../detection/attack/volume-text.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import { measureText } from "../mitigation/measure.ts";
+import { etherTypesText } from "../traffic/ether-types.ts";
 import { type Metric, round } from "../traffic/rates.ts";
 import type { AttacksSize, BanEvent, ReplayEvent, ReplayTotals } from "./run.ts";
 
@@ -29,10 +30,13 @@ function linesOf(event: ReplayEvent): string[] {
 
 export function totalsLines(totals: ReplayTotals): string[] {
   const { packets, unjudgedRows, refusedAttacks, error } = totals;
-  const { received, counted, untracked, foreign, parseErrors } = packets;
+  const { received, counted, untracked, foreign, parseErrors, etherTypes } = packets;
   return [
     `${received} packets: ${counted} counted, ${untracked} untracked, ${foreign} of no configured network`,
-    ...Object.entries(parseErrors).map(([reason, count]) => `${count} not counted: ${reason}`),
+    ...Object.entries(parseErrors).map(([reason, count]) => {
+      const types = reason === "not_ip" ? etherTypesText(etherTypes) : "";
+      return `${count} not counted: ${reason}${types === "" ? "" : ` (${types})`}`;
+    }),
     ...(unjudgedRows > 0 ? [`${unjudgedRows} times a host over a threshold was not judged for lack of space`] : []),
     ...(refusedAttacks > 0 ? [`${refusedAttacks} detections were refused because the table of attacks was full`] : []),
     ...(error === null ? [] : [`the capture ends early: ${error}`]),

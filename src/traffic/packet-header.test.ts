@@ -15,6 +15,7 @@ import {
   tcp,
   udp,
 } from "../../test/fixtures/packets/frames.ts";
+import { LINK_TAGS, tagged } from "../../test/fixtures/packets/link-tags.ts";
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
 import { addressFromBytes, parseAddress } from "../net/address.ts";
 import { decodeHeader, type PacketHeader } from "./packet-header.ts";
@@ -50,6 +51,22 @@ describe("a header", () => {
       fragment: null,
       packetBytes: packet.bytes.length,
     });
+  });
+
+  test.each(LINK_TAGS)("is found behind %s, also after a VLAN tag and before one", (_, tag) => {
+    for (const packet of [ip(V4, udp({ destinationPort: 123 })), ip(V6, udp({ destinationPort: 123 }))]) {
+      const vlan = { etherType: 0x8100, bytes: Uint8Array.from([0, 7]) };
+      for (const tags of [[tag], [vlan, tag], [tag, vlan], [tag, tag]]) {
+        expect(decodeHeader(tagged(packet, tags))?.ports?.destination).toBe(123);
+      }
+      expect(decodeHeader(tagged(packet, new Array(8).fill(tag)))).not.toBeNull();
+      expect(decodeHeader(tagged(packet, new Array(9).fill(tag)))).toBeNull();
+    }
+  });
+
+  test("is found behind LLC's own number for IPv4", () => {
+    const bytes = Uint8Array.from([0x06, 0x06, 0x03, ...ip(V4, udp({ destinationPort: 123 })).bytes]);
+    expect(decode({ etherType: 60, bytes })?.ports?.destination).toBe(123);
   });
 
   test.each([

@@ -3,6 +3,7 @@
  * same rules as the packet counter (addon/core/parse/packet_parser.h).
  */
 import { ADDRESS_BYTES, addressFamily, addressFromBytes, type IpAddress, MAPPED_BITS } from "../net/address.ts";
+import { readEthernet } from "./ethernet-tags.ts";
 import { IP_PROTOCOL } from "./ip-protocol.ts";
 
 export interface PacketHeader {
@@ -21,17 +22,12 @@ export interface PacketHeader {
   readonly packetBytes: number;
 }
 
-const ETHERNET_BYTES = 14;
 const IPV4_BYTES = 20;
 const IPV6_BYTES = 40;
 const FRAGMENT_BYTES = 8;
-const TAG_BYTES = 4;
-const TAGS_MAX = 8;
 const EXTENSIONS_MAX = 8;
 
 const ETHER_TYPE = { ipv4: 0x0800, ipv6: 0x86dd } as const;
-/** 802.1Q, 802.1ad, and its predecessor. */
-const TAG_TYPES: readonly number[] = [0x8100, 0x88a8, 0x9100];
 /**
  * IPv6 extension headers whose length is in units of eight bytes, without the first unit (RFC 8200, 6275, 7401, 5533).
  */
@@ -85,17 +81,12 @@ class Cursor {
 
 /** @param frame from the start of the Ethernet header. null: no IP header with a destination. */
 export function decodeHeader(frame: Uint8Array): PacketHeader | null {
+  const inside = readEthernet(frame);
+  if (inside === null) return null;
   const cursor = new Cursor(frame);
-  if (!cursor.has(ETHERNET_BYTES)) return null;
-  let type = cursor.u16(12);
-  cursor.skip(ETHERNET_BYTES);
-  for (let tags = 0; TAG_TYPES.includes(type); tags++) {
-    if (tags === TAGS_MAX || !cursor.has(TAG_BYTES)) return null;
-    type = cursor.u16(2);
-    cursor.skip(TAG_BYTES);
-  }
-  if (type === ETHER_TYPE.ipv4) return decodeIpv4(cursor);
-  if (type === ETHER_TYPE.ipv6) return decodeIpv6(cursor);
+  cursor.skip(inside.at);
+  if (inside.type === ETHER_TYPE.ipv4) return decodeIpv4(cursor);
+  if (inside.type === ETHER_TYPE.ipv6) return decodeIpv6(cursor);
   return null;
 }
 

@@ -12,13 +12,13 @@ constexpr std::uint64_t kSilenceMaxNs = 3'600'000'000'000;
 }  // namespace
 
 CaptureReplay::CaptureReplay(std::shared_ptr<Engine> engine, const EngineOptions& options, std::string path,
-                             Encapsulations kinds)
+                             const Decapsulation& wanted)
     : engine_(std::move(engine)),
       tickNs_(std::uint64_t{options.tickMs} * 1'000'000),
       windowNs_(std::uint64_t{options.windowMs} * 1'000'000),
       file_(std::move(path)),
       shard_(engine_->addShard()) {
-  shard_->setDecapsulation(kinds);
+  shard_->setDecapsulation(wanted.kinds, wanted.vxlanPorts);
 }
 
 std::optional<std::uint64_t> CaptureReplay::advance() {
@@ -50,8 +50,8 @@ void CaptureReplay::skipSilence() {
 void CaptureReplay::countUntil(std::uint64_t endNs) {
   while (pending_ && pending_->timeNs < endNs) {
     lastFramesNs_ = endNs;
-    batch_.add(pending_->frame);
-    if (batch_.isFull()) flush();
+    if (!batch_.takes(pending_->link)) flush();
+    batch_.add(pending_->frame, pending_->link);
     pending_ = file_.next();
   }
   flush();
@@ -60,7 +60,7 @@ void CaptureReplay::countUntil(std::uint64_t endNs) {
 void CaptureReplay::flush() {
   if (batch_.isEmpty()) return;
   shard_->leaveIdle();
-  shard_->countFrames(batch_.frames(), file_.link());
+  shard_->countFrames(batch_.frames(), batch_.link());
   shard_->enterIdle();
   batch_.clear();
 }

@@ -15,9 +15,9 @@ namespace floodwall {
 
 class CaptureReplay {
  public:
-  /// No other thread folds `engine`. Packets are taken out of the kinds. Throws SourceError.
+  /// No other thread folds `engine`. Packets are taken out of what is wanted. Throws SourceError.
   CaptureReplay(std::shared_ptr<Engine> engine, const EngineOptions& options, std::string path,
-                Encapsulations kinds = {});
+                const Decapsulation& wanted = {});
 
   /// Counts frames up to the next tick of the capture's time and folds. Returns that time in nanoseconds since the
   /// epoch; absent once the capture and one window after it are over. Frames whose time goes back count to the

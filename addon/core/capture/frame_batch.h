@@ -16,14 +16,17 @@ inline constexpr std::uint32_t kKeptBytes = 256;
 
 class FrameBatch {
  public:
-  void add(const Frame& frame) {
+  /// Whether one more frame that begins so fits. A batch has frames of one beginning, as a shard takes them.
+  [[nodiscard]] bool takes(Link link) const { return count_ == 0 || (count_ < kBatch && link == link_); }
+  void add(const Frame& frame, Link link) {
+    link_ = link;
     std::uint8_t* kept = bytes_.data() + std::size_t{count_} * kKeptBytes;
     const std::uint32_t captured = std::min(frame.captured, kKeptBytes);
     std::memcpy(kept, frame.data, captured);
     frames_[count_++] = {kept, captured, std::max(frame.wire, captured)};
   }
   [[nodiscard]] std::span<const Frame> frames() const { return {frames_.data(), count_}; }
-  [[nodiscard]] bool isFull() const { return count_ == kBatch; }
+  [[nodiscard]] Link link() const { return link_; }
   [[nodiscard]] bool isEmpty() const { return count_ == 0; }
   void clear() { count_ = 0; }
 
@@ -31,6 +34,7 @@ class FrameBatch {
   std::array<Frame, kBatch> frames_;
   std::array<std::uint8_t, std::size_t{kBatch} * kKeptBytes> bytes_;
   std::uint32_t count_ = 0;
+  Link link_ = Link::ethernet;
 };
 
 }  // namespace floodwall

@@ -50,10 +50,11 @@ class PcapFileSource final : public CaptureSource {
 void PcapFileSource::play(int stopFd) {
   while (const auto record = file_.next()) {
     if (pace_ == Pace::real && !waitFor(record->timeNs, stopFd)) return;
-    batch_.add(record->frame);
-    if (!batch_.isFull()) continue;
-    flush();
-    if (waitReadable(-1, stopFd, 0) == Wakeup::stop) return;
+    if (!batch_.takes(record->link)) {
+      flush();
+      if (waitReadable(-1, stopFd, 0) == Wakeup::stop) return;
+    }
+    batch_.add(record->frame, record->link);
   }
   flush();
   end();
@@ -62,7 +63,7 @@ void PcapFileSource::play(int stopFd) {
 void PcapFileSource::flush() {
   if (batch_.isEmpty()) return;
   shard_->leaveIdle();
-  shard_->countFrames(batch_.frames(), file_.link());
+  shard_->countFrames(batch_.frames(), batch_.link());
   shard_->enterIdle();
   batch_.clear();
 }

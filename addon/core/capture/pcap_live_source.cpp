@@ -107,7 +107,7 @@ void PcapLiveSession::receiveAll(int stopFd) {
 bool PcapLiveSession::receiveBatch() {
   const auto take = [](u_char* self, const pcap_pkthdr* header, const u_char* data) {
     auto* session = reinterpret_cast<PcapLiveSession*>(self);
-    session->batch_.add(session->link_.strip({data, header->caplen, header->len}));
+    session->batch_.add(session->link_.strip({data, header->caplen, header->len}), session->link_.link());
   };
   batch_.clear();
   const int count = pcap_dispatch(handle_.get(), kBatch, take, reinterpret_cast<u_char*>(this));

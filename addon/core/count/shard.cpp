@@ -83,12 +83,13 @@ std::size_t Shard::parseBatch(std::span<const Frame> frames, Link link, StatDelt
     if (i + kParseAhead < frames.size()) __builtin_prefetch(frames[i + kParseAhead].data);
     Pending& pending = pending_[count];
     delta[kReceivedBytes] += frames[i].wire;
-    ParseError error = parsePacket(frames[i], link, pending.packet, {.kinds = decapsulated_});
+    ParseError error = parsePacket(frames[i], link, pending.packet, wanted_);
     if (pending.packet.inside != Encapsulation::none || pending.packet.innerAt != 0) [[unlikely]] {
       error = chooseLayer(frames[i], link, pending.packet, error, delta);
     }
     if (error != ParseError::none) {
       delta[kErrors + static_cast<std::size_t>(error)]++;
+      if (error == ParseError::notIp) noteNotIp(frames[i], link, delta);
       continue;
     }
     pending.frame = &frames[i];
@@ -117,11 +118,18 @@ ParseError Shard::chooseLayer(const Frame& frame, Link link, Packet& packet, Par
                               StatDelta& delta) const noexcept {
   if (packet.inside != Encapsulation::none) delta[kEncapsulated + static_cast<std::size_t>(packet.inside)]++;
   // Each one that is around another begins before it; the outermost is last.
+  Decapsulation wanted = wanted_;
   for (std::uint8_t before = 0; packet.innerAt != before && error == ParseError::none && !isOurs(packet);) {
-    before = packet.innerAt;
-    error = parsePacket(frame, link, packet, {.kinds = decapsulated_, .before = before});
+    wanted.before = before = packet.innerAt;
+    error = parsePacket(frame, link, packet, wanted);
   }
   return error;
+}
+
+void Shard::noteNotIp(const Frame& frame, Link link, StatDelta& delta) noexcept {
+  const std::uint16_t type = etherTypeOf(frame, link);
+  delta[kNotIp + static_cast<std::size_t>(notIpKindOf(type))]++;
+  etherTypes_.count(type);
 }
 
 namespace {
@@ -327,6 +335,8 @@ ShardStats Shard::stats() const noexcept {
   stats.foreignPackets = read(kForeign);
   for (std::size_t i = 0; i < kParseErrors; i++) stats.parseErrors[i] = read(kErrors + i);
   for (std::size_t i = 0; i < kEncapsulations; i++) stats.encapsulated[i] = read(kEncapsulated + i);
+  for (std::size_t i = 0; i < kNotIpKinds; i++) stats.notIp[i] = read(kNotIp + i);
+  stats.etherTypes = etherTypes_.counts();
   return stats;
 }
 

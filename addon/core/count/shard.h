@@ -13,6 +13,7 @@
 #include "count/address_hash.h"
 #include "count/counters.h"
 #include "count/doorkeeper.h"
+#include "count/ether_type_table.h"
 #include "count/evictions.h"
 #include "count/flow_filter.h"
 #include "count/flow_record.h"
@@ -25,6 +26,7 @@
 #include "count/watched_hosts.h"
 #include "count/wide_rows.h"
 #include "parse/frame.h"
+#include "parse/not_ip_kind.h"
 #include "parse/packet_parser.h"
 
 namespace floodwall {
@@ -45,6 +47,10 @@ struct ShardStats {
   /// Beside these outcomes: packets whose inside was not looked at, by what they carry. The inline counter estimates
   /// them from one packet in some hundreds.
   std::array<std::uint64_t, kEncapsulations> encapsulated{};
+  /// What frames were that are not IP, as far as this shard read them: those of the inline counter are not told apart.
+  std::array<std::uint64_t, kNotIpKinds> notIp{};
+  /// The same by Ethernet type. What `notIp` has beyond these is of other types.
+  EtherTypeCounts etherTypes{};
 };
 
 /// What became of flow records that could not be counted as they are.
@@ -135,8 +141,10 @@ class Shard {
   Shard& operator=(const Shard&) = delete;
 
   /// What the frames that come are taken apart for. Before the first of them.
-  void setDecapsulation(Encapsulations kinds) noexcept { decapsulated_ = kinds; }
-  [[nodiscard]] Encapsulations decapsulation() const noexcept { return decapsulated_; }
+  void setDecapsulation(Encapsulations kinds, VxlanPorts ports = {}) noexcept {
+    wanted_ = {.kinds = kinds, .vxlanPorts = ports};
+  }
+  [[nodiscard]] Encapsulations decapsulation() const noexcept { return wanted_.kinds; }
   /// Counts any number of frames; does not keep them. Not while idle. A packet out of a tunnel counts if it goes to the
   /// networks, or comes from them where that is counted; else the packet around it does.
   void countFrames(std::span<const Frame> frames, Link link);
@@ -238,13 +246,15 @@ class Shard {
   /// Counters of the stats; this thread alone writes them.
   enum Stat : std::uint8_t { kReceivedPackets, kReceivedBytes, kCounted, kUntracked, kForeign, kErrors };
   static constexpr std::size_t kEncapsulated = kErrors + kParseErrors;
-  static constexpr std::size_t kStats = kEncapsulated + kEncapsulations;
+  static constexpr std::size_t kNotIp = kEncapsulated + kEncapsulations;
+  static constexpr std::size_t kStats = kNotIp + kNotIpKinds;
   using StatDelta = std::array<std::uint64_t, kStats>;
 
   void countBatch(std::span<const Frame> frames, Link link);
   std::size_t parseBatch(std::span<const Frame> frames, Link link, StatDelta& delta);
   ParseError chooseLayer(const Frame& frame, Link link, Packet& packet, ParseError error,
                          StatDelta& delta) const noexcept;
+  void noteNotIp(const Frame& frame, Link link, StatDelta& delta) noexcept;
   [[nodiscard]] bool isOurs(const Packet& packet) const noexcept;
   void countPending(const Pending& pending, Link link, StatDelta& delta);
 
@@ -310,7 +320,8 @@ class Shard {
   std::uint32_t networksSince_ = 0;
   const WatchedHosts* watchedHosts_ = nullptr;
 
-  Encapsulations decapsulated_;
+  Decapsulation wanted_;
+  EtherTypeTable etherTypes_;
 
   HostIndex index_;
   /// Rows below this have been used; those that are free again are linked through their keys.

@@ -68,6 +68,7 @@ void InlineProgram::configure() {
   settings.has_fragments = options_.hasFragments ? 1 : 0;
   settings.filters = options_.filter != nullptr ? 1 : 0;
   settings.decapsulated = options_.decapsulated.bits();
+  std::copy_n(options_.vxlanPorts.all().begin(), VXLAN_PORTS_MAX, settings.vxlan_ports);
   settings.forwards = options_.forwardCall >= 0 ? 1 : 0;
   if (options_.hasFragments) bpf_program__set_flags(skeleton_->progs.xdp_inline, BPF_F_XDP_HAS_FRAGS);
 

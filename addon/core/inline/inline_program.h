@@ -29,6 +29,7 @@ struct InlineProgramOptions {
   bool hasFragments = false;
   /// What packets are taken out of.
   Encapsulations decapsulated{};
+  VxlanPorts vxlanPorts{};
   /// Where the interface filters too: the filter's maps, which outlive the program.
   const FilterMaps* filter = nullptr;
   /// See FilterProgram.

@@ -80,6 +80,7 @@ class InlineSession final : public CaptureSession {
                   .sampleEvery = options.sampleEvery,
                   .hasFragments = device_.mtu > kSingleBufferMtu,
                   .decapsulated = options.decapsulated,
+                  .vxlanPorts = options.vxlanPorts,
                   .filter = options.filter ? &options.filter->maps() : nullptr,
                   .forwardCall = options.filter ? options.filter->forwardCall(device_.mtu > kSingleBufferMtu) : -1}),
         shard_(shards.forQueue(device_.name, -1)),

@@ -27,6 +27,7 @@ struct XdpInlineOptions {
   std::uint32_t tickMs = 100;
   /// What packets are taken out of.
   Encapsulations decapsulated{};
+  VxlanPorts vxlanPorts{};
   /// Null, or the filter on the interface: then the counter's program, which has the filter inside, replaces its
   /// program.
   std::shared_ptr<KernelFilter> filter;

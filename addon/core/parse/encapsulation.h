@@ -1,10 +1,13 @@
-// What can be around packets, and sets of it: which kinds an interface's traffic is taken apart for.
+// What can be around packets, and sets of it: which kinds an interface's traffic is taken apart for, and by which
+// ports.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 
 #include "encapsulation_abi.h"
 
@@ -48,6 +51,26 @@ class Encapsulations {
  private:
   static constexpr std::uint16_t kAll = (1U << kEncapsulations) - 1;
   std::uint16_t bits_ = 0;
+};
+
+/// The UDP ports that VXLAN goes to: the usual one, or others that an operator names.
+class VxlanPorts {
+ public:
+  constexpr VxlanPorts() = default;
+  /// Of more than VXLAN_PORTS_MAX the first.
+  constexpr explicit VxlanPorts(std::span<const std::uint16_t> ports) : ports_{} {
+    std::copy_n(ports.begin(), std::min(ports.size(), ports_.size()), ports_.begin());
+  }
+
+  /// Port 0, which stands for none, is sent to nobody.
+  [[nodiscard]] constexpr bool has(std::uint16_t port) const {
+    return port != 0 && std::find(ports_.begin(), ports_.end(), port) != ports_.end();
+  }
+  [[nodiscard]] constexpr bool isUsual() const { return ports_ == VxlanPorts().ports_; }
+  [[nodiscard]] constexpr const std::array<std::uint16_t, VXLAN_PORTS_MAX>& all() const { return ports_; }
+
+ private:
+  std::array<std::uint16_t, VXLAN_PORTS_MAX> ports_{PORT_VXLAN};
 };
 
 }  // namespace floodwall

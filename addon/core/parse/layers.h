@@ -30,10 +30,6 @@ struct Cursor {
   }
 };
 
-/// The type of what follows the Ethernet header and its VLAN tags; the cursor is there afterwards. An error, or
-/// ParseError::none.
-[[nodiscard]] ParseError readEthernet(Cursor& cursor, std::uint16_t& type) noexcept;
-
 /// Reads an IP packet of the type into a packet that is cleared; the cursor is at the transport header afterwards.
 [[nodiscard]] ParseError readNetwork(Cursor& cursor, std::uint16_t type, Packet& packet) noexcept;
 

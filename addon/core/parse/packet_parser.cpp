@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstddef>
 
+#include "parse/ethernet_tags.h"
 #include "parse/layers.h"
 
 namespace floodwall {
@@ -17,7 +18,9 @@ constexpr std::uint8_t kHopByHop = 0, kIcmp = 1, kTcp = 6, kUdp = 17, kRouting =
                        kShim6 = 140, kUdpLite = 136, kSctp = 132, kDccp = 33;
 }
 
-bool isVlanTag(std::uint16_t type) noexcept { return type == 0x8100 || type == 0x88a8 || type == 0x9100; }
+bool isVlanTag(std::uint16_t type) noexcept {
+  return type == kTypeVlan || type == kTypeServiceVlan || type == kTypeOldServiceVlan;
+}
 
 /// In two words: the hash of the address reads it in words right after, and a processor cannot forward single bytes
 /// into them.
@@ -73,7 +76,7 @@ Encapsulation carriedByIp(std::uint8_t protocol) noexcept {
   }
 }
 
-/// The same of UDP by the port.
+/// The same of UDP by the port; of VXLAN by its usual one.
 Encapsulation carriedByUdp(std::uint16_t port) noexcept {
   if (port == PORT_VXLAN) return Encapsulation::vxlan;
   if (port == PORT_GENEVE) return Encapsulation::geneve;
@@ -180,6 +183,7 @@ ParseError parseIpv6(Cursor cursor, Packet& packet, Cursor* rest = nullptr) noex
   return ParseError::none;
 }
 
+/// VLAN tags only: frames with others are read by takeApart(), with all that is not IP at once.
 [[gnu::always_inline]] inline ParseError skipEthernet(Cursor& cursor, std::uint16_t& type) noexcept {
   constexpr std::size_t kHeader = 14, kTag = 4;
   if (!cursor.has(kHeader)) return ParseError::truncatedEthernet;
@@ -213,8 +217,6 @@ ParseError parseRawIp(const Cursor& cursor, Packet& packet) noexcept {
 
 }  // namespace
 
-ParseError readEthernet(Cursor& cursor, std::uint16_t& type) noexcept { return skipEthernet(cursor, type); }
-
 ParseError readNetwork(Cursor& cursor, std::uint16_t type, Packet& packet) noexcept {
   if (type == kTypeIpv4) return parseIpv4(cursor, packet, &cursor);
   if (type == kTypeIpv6) return parseIpv6(cursor, packet, &cursor);
@@ -226,7 +228,10 @@ ParseError parsePacket(const Frame& frame, Link link, Packet& packet, Decapsulat
   const Cursor cursor{frame.data, frame.captured};
   const ParseError error = link == Link::ethernet ? parseEthernet(cursor, packet) : parseRawIp(cursor, packet);
   if (packet.inside == Encapsulation::none && error != ParseError::notIp) [[likely]] {
-    return error;
+    if (wanted.vxlanPorts.isUsual()) [[likely]]
+      return error;
+    const bool isUdp = error == ParseError::none && packet.protocol == ip_protocol::kUdp;
+    if (!isUdp || !wanted.vxlanPorts.has(packet.destinationPort)) return error;
   }
   return takeApart(frame, link, packet, wanted, error);
 }

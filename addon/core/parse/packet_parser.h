@@ -68,9 +68,12 @@ struct Decapsulation {
   Encapsulations kinds{};
   /// Of packets in tunnels only those whose IP header begins before this byte of the frame.
   std::uint8_t before = NETWORK_AT_MAX + 1;
+  VxlanPorts vxlanPorts{};
 };
 
 /// Reads one frame and returns ParseError::none, or why not; then `packet` holds nothing of use.
+///
+/// Between the Ethernet header and what it carries up to VLAN_TAGS_MAX tags are read: see ethernet_tags.h.
 ///
 /// A frame has exactly one outcome. As soon as a sound IP header names the destination, the packet is counted to it:
 /// an attacker must not be able to hide volume behind a cut transport header, an endless chain of extension headers or
@@ -83,5 +86,9 @@ struct Decapsulation {
 /// headers has a part in it. With `before` = innerAt of a packet, the same frame
 /// gives the packet around that one, or, of the outermost, the same.
 [[nodiscard]] ParseError parsePacket(const Frame& frame, Link link, Packet& packet, Decapsulation wanted = {}) noexcept;
+
+/// Of a frame that parsePacket found not to be IP: the Ethernet type behind all tags that it reads; below 256, of an
+/// LLC frame, its destination service access point; 0: none that can be read. Reads the frame once more.
+[[nodiscard]] std::uint16_t etherTypeOf(const Frame& frame, Link link) noexcept;
 
 }  // namespace floodwall

@@ -1,23 +1,39 @@
 // Finds the packet inside of tunnels and labels. Reads the frame a second time, from its beginning: few frames come
 // here, and the others should not pay for what only these need. The same rules as bpf/take_apart.h.
+#include "parse/ethernet_tags.h"
 #include "parse/layers.h"
 
 namespace floodwall {
 namespace {
 
 constexpr std::uint32_t kEthernetHeader = 14;
+constexpr std::size_t kIpv4Header = 20, kIpv6Header = 40;
+
+/// Whether a packet of the length is all that is on the wire, but for what a link adds.
+bool isAll(std::size_t length, std::size_t onWire) noexcept {
+  return length == onWire || length + CHECK_SEQUENCE == onWire || (length < onWire && onWire <= PADDED_MAX);
+}
+
+/// Of a header without options, which is there.
+bool hasIpv4Checksum(const Cursor& cursor) noexcept {
+  std::uint32_t sum = 0;
+  for (std::size_t at = 0; at < kIpv4Header; at += 2) sum += cursor.u16(at);
+  return (sum & 0xffff) + (sum >> 16) == 0xffff;
+}
 
 /// What begins where the cursor is.
 enum class Payload : std::uint8_t { nothing, ethernet, mpls, ipv4, ipv6, ip };
 
 class Walk {
  public:
-  Walk(const Frame& frame, Encapsulations kinds) : frame_(frame), kinds_(kinds), cursor_{frame.data, frame.captured} {}
+  Walk(const Frame& frame, const Decapsulation& wanted)
+      : frame_(frame), wanted_(wanted), cursor_{frame.data, frame.captured} {}
 
   /// Steps to the IP header, which begins at networkAt() afterwards, and reads it.
   [[nodiscard]] ParseError readPacket(Payload payload, Packet& packet) noexcept {
     const std::uint16_t type = readLink(payload);
     networkAt_ = offset();
+    if (type == 0) return linkError_;
     return readNetwork(cursor_, type, packet);
   }
   /// Steps over the header of a tunnel, where the packet that was read last is one.
@@ -33,7 +49,7 @@ class Walk {
 
  private:
   [[nodiscard]] bool isWanted(Encapsulation kind) noexcept {
-    if (kinds_.has(kind)) return true;
+    if (wanted_.kinds.has(kind)) return true;
     left_ = kind;
     return false;
   }
@@ -46,6 +62,8 @@ class Walk {
   [[nodiscard]] Payload behindEthernet() noexcept;
   [[nodiscard]] Payload behindPppoe() noexcept;
   [[nodiscard]] Payload behindLabels() noexcept;
+  [[nodiscard]] Payload behindLastLabel() noexcept;
+  [[nodiscard]] bool leadsToIp(std::size_t offset) const noexcept;
   [[nodiscard]] Payload byVersion() const noexcept;
   [[nodiscard]] Payload openGre() noexcept;
   [[nodiscard]] Payload openErspan(bool isNumbered) noexcept;
@@ -56,11 +74,13 @@ class Walk {
   [[nodiscard]] Payload openGtpU() noexcept;
 
   const Frame& frame_;
-  Encapsulations kinds_;
+  const Decapsulation& wanted_;
   Cursor cursor_;
   std::size_t networkAt_ = 0;
   bool hasLabels_ = false;
   Encapsulation left_ = Encapsulation::none;
+  /// Why there is no IP header, where the frame itself is cut or has too many tags.
+  ParseError linkError_ = ParseError::notIp;
 };
 
 /// kTypeIpv4, kTypeIpv6, or 0: it is not IP.
@@ -89,8 +109,12 @@ std::uint16_t Walk::readLink(Payload payload) noexcept {
 }
 
 Payload Walk::behindEthernet() noexcept {
+  const bool isOutermost = offset() == 0;
   std::uint16_t type = 0;
-  if (readEthernet(cursor_, type) != ParseError::none) return Payload::nothing;
+  if (const ParseError error = readEthernet(cursor_, type); error != ParseError::none) {
+    if (isOutermost) linkError_ = error;
+    return Payload::nothing;
+  }
   switch (type) {
     case kTypeIpv4:
       return Payload::ipv4;
@@ -106,31 +130,71 @@ Payload Walk::behindEthernet() noexcept {
   }
 }
 
-/// Version and type 1, code 0 (RFC 2516, 4), then the protocol of PPP, uncompressed.
+/// Version and type 1, code 0 (RFC 2516, 4), then the protocol of PPP: an odd byte is the last one of it, so that one
+/// that begins with an odd byte was compressed (RFC 1661, 2 and 6.5).
 Payload Walk::behindPppoe() noexcept {
   constexpr std::size_t kHeader = 8;
   if (!cursor_.has(kHeader) || cursor_.u16(0) != 0x1100) return Payload::nothing;
-  const std::uint16_t protocol = cursor_.u16(6);
-  cursor_.skip(kHeader);
+  const bool isCompressed = (cursor_.at[6] & 1U) != 0;
+  const std::uint16_t protocol = isCompressed ? cursor_.at[6] : cursor_.u16(6);
+  cursor_.skip(isCompressed ? kHeader - 1 : kHeader);
   hasLabels_ = true;
   if (protocol == 0x0021) return Payload::ipv4;
   return protocol == 0x0057 ? Payload::ipv6 : Payload::nothing;
 }
 
-/// What follows the last label is told by its first four bits (RFC 4928, 3; RFC 4385, 3).
 Payload Walk::behindLabels() noexcept {
-  constexpr std::size_t kLabel = 4, kControlWord = 4;
+  constexpr std::size_t kLabel = 4;
   for (int labels = 0;; labels++) {
     if (labels == MPLS_LABELS_MAX || !cursor_.has(kLabel)) return Payload::nothing;
     const bool isLast = (cursor_.at[2] & 1U) != 0;
     cursor_.skip(kLabel);
-    if (isLast) break;
+    if (isLast) return behindLastLabel();
   }
-  if (cursor_.has(kControlWord) && cursor_.at[0] >> 4 == 0) {
+}
+
+/// Labels do not say what follows them. Its first four bits tell IP from a control word (RFC 4928, 3), but a pseudowire
+/// without one begins with a MAC address, and one of these may begin with any bits: read as IP it makes up a host.
+///
+/// So IPv4 is believed for its checksum, which routers look at, or with options for its length, and IPv6 for its
+/// length. That must be exact, since it is in the place of an address's bytes, and small numbers are frequent there.
+/// Both come before an Ethernet header that leads to an IP header: who sends a packet chooses a source that looks like
+/// one, but not a checksum or a length that is wrong. Last comes IPv4 for its length alone, as in captures from before
+/// a card had computed the checksum: no station has an address that begins with 45, which is a group's.
+Payload Walk::behindLastLabel() noexcept {
+  constexpr std::size_t kControlWord = 4;
+  if (!cursor_.has(kIpv4Header)) return byVersion();
+  const std::size_t onWire = cursor_.left + (frame_.wire - frame_.captured);
+  const unsigned first = cursor_.at[0], version = first >> 4;
+  const std::size_t length4 = cursor_.u16(2);
+  if (first == 0x45 ? hasIpv4Checksum(cursor_) : version == 4 && first > 0x45 && isAll(length4, onWire)) {
+    return Payload::ipv4;
+  }
+  if (version == 6 && isAll(kIpv6Header + cursor_.u16(4), onWire)) return Payload::ipv6;
+  const bool isEthernet = leadsToIp(0);
+  // The control word of Ethernet begins with zeros (RFC 4448, 4.6), as few addresses do.
+  if (version == 0 && (cursor_.u16(0) == 0 || !isEthernet) && leadsToIp(kControlWord)) {
     cursor_.skip(kControlWord);
     return Payload::ethernet;
   }
-  return byVersion();
+  if (isEthernet) return Payload::ethernet;
+  return first == 0x45 && isAll(length4, onWire) ? Payload::ipv4 : Payload::nothing;
+}
+
+/// Whether an Ethernet header at the offset leads to an IP header, or to more labels.
+bool Walk::leadsToIp(std::size_t offset) const noexcept {
+  Walk trial = *this;
+  trial.cursor_.skip(offset);
+  switch (trial.behindEthernet()) {
+    case Payload::ipv4:
+      return trial.byVersion() == Payload::ipv4;
+    case Payload::ipv6:
+      return trial.byVersion() == Payload::ipv6;
+    case Payload::mpls:
+      return true;
+    default:
+      return false;
+  }
 }
 
 Payload Walk::byVersion() const noexcept {
@@ -208,7 +272,7 @@ Payload Walk::openErspan3() noexcept {
 Payload Walk::openUdp(std::uint16_t port) noexcept {
   constexpr std::size_t kHeader = 8;
   Encapsulation kind = Encapsulation::none;
-  if (port == PORT_VXLAN) kind = Encapsulation::vxlan;
+  if (wanted_.vxlanPorts.has(port)) kind = Encapsulation::vxlan;
   if (port == PORT_GENEVE) kind = Encapsulation::geneve;
   if (port == PORT_GTP_U) kind = Encapsulation::gtpU;
   if (kind == Encapsulation::none || !isWanted(kind) || !skip(kHeader)) return Payload::nothing;
@@ -263,7 +327,7 @@ Payload Walk::openGtpU() noexcept {
 
 ParseError takeApart(const Frame& frame, Link link, Packet& packet, const Decapsulation& wanted,
                      ParseError error) noexcept {
-  Walk walk(frame, wanted.kinds);
+  Walk walk(frame, wanted);
   Payload payload = link == Link::ethernet ? Payload::ethernet : Payload::ip;
   for (int tunnels = 0;; tunnels++) {
     const std::size_t begin = walk.offset();

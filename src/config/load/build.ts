@@ -1,4 +1,6 @@
 /** Converts a valid file to its domain form. All checks were done before. */
+
+import { VXLAN_PORT } from "../../dataplane/native-constants.ts";
 import type { Zone } from "../../edge/zones/zone.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
 import { type Prefix, parsePrefix } from "../../net/prefix.ts";
@@ -35,7 +37,12 @@ type CaptureFile = NonNullable<ConfigFile["capture"]>;
 type BgpFile = NonNullable<ConfigFile["bgp"]>;
 
 /** Where flow records are all that comes. */
-const NO_PACKETS: CaptureFile = { tunnels: [], decapsulate: [], max_hosts: MAX_HOSTS_DEFAULT };
+const NO_PACKETS: CaptureFile = {
+  tunnels: [],
+  decapsulate: [],
+  vxlan_ports: [VXLAN_PORT],
+  max_hosts: MAX_HOSTS_DEFAULT,
+};
 
 /** @param zones of the file that `edge` names. */
 export function buildConfig(file: ConfigFile, zones: readonly Zone[]): Config {
@@ -146,6 +153,7 @@ function buildCapture(file: CaptureFile, countOutgoing: boolean): CaptureConfig 
     pace: file.pace ?? "real",
     tunnels: file.tunnels.map(buildTunnel),
     decapsulate: file.decapsulate,
+    vxlanPorts: file.vxlan_ports,
     maxHosts: file.max_hosts,
     linkMbps: file.link_mbps ?? null,
     countOutgoing,

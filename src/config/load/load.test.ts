@@ -211,6 +211,7 @@ describe("a full file", () => {
         },
       ],
       decapsulate: [],
+      vxlanPorts: [4789],
       pcapFile: null,
       pace: "real",
       maxHosts: 65_536,

@@ -7,6 +7,11 @@ import type { ConfigFile } from "../sections/schema.ts";
 type File = Pruned<ConfigFile>;
 type Interface = NonNullable<NonNullable<NonNullable<File["capture"]>["interfaces"]>[number]>;
 
+const OTHER_TUNNEL_PORTS = new Map([
+  [6081, "GENEVE"],
+  [2152, "GTP-U"],
+]);
+
 /** Uses `in` instead of a comparison, since a key whose value has a wrong type is present too. */
 export function* captureHasOneSource({ capture, telemetry }: File): Generator<Finding> {
   if (capture === undefined) return;
@@ -28,6 +33,15 @@ export function* captureHasOneSource({ capture, telemetry }: File): Generator<Fi
 export function* decapsulationGoesWithFile({ capture }: File): Generator<Finding> {
   if (capture === undefined || "pcap_file" in capture || (capture.decapsulate ?? []).length === 0) return;
   yield { path: ["capture", "decapsulate"], rule: "goes with pcap_file only: set that of each interface" };
+}
+
+/** A port says what its packets carry. */
+export function* vxlanPortsAreItsOwn({ capture }: File): Generator<Finding> {
+  for (const [i, port] of (capture?.vxlan_ports ?? []).entries()) {
+    const owner = port === undefined ? undefined : OTHER_TUNNEL_PORTS.get(port);
+    if (owner === undefined) continue;
+    yield { path: ["capture", "vxlan_ports", i], rule: `${port} is the port of ${owner}: remove it` };
+  }
 }
 
 export function* tunnelsAreReceived({ capture }: File): Generator<Finding> {

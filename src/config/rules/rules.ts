@@ -36,6 +36,7 @@ import {
   paceGoesWithFile,
   queuesAreUnique,
   tunnelsAreReceived,
+  vxlanPortsAreItsOwn,
 } from "./capture.ts";
 import {
   dataplaneInterfacesAreUnique,
@@ -101,6 +102,7 @@ const RULES: readonly Rule[] = [
   captureHasOneSource,
   decapsulationGoesWithFile,
   tunnelsAreReceived,
+  vxlanPortsAreItsOwn,
   paceGoesWithFile,
   interfacesAreUnique,
   inlineUsesXdp,

@@ -1,6 +1,6 @@
 /** Keys of `capture` about packets inside of others: what they are taken out of, and mirrored frames in tunnels to us. */
 import { Type } from "@sinclair/typebox";
-import { ENCAPSULATIONS, SAMPLING_RATE_MAX } from "../../dataplane/native-constants.ts";
+import { ENCAPSULATIONS, SAMPLING_RATE_MAX, VXLAN_PORT, VXLAN_PORTS_MAX } from "../../dataplane/native-constants.ts";
 import { CAPTURE_TUNNELS_MAX, TUNNEL_SENDERS_MAX } from "../../limits.ts";
 import { closed, described, integer, list, oneOf, text } from "../load/schema-forms.ts";
 
@@ -11,14 +11,19 @@ const MIRRORS: readonly Encapsulation[] = ["gre", "erspan"];
 const kinds = { ...list(oneOf(...ENCAPSULATIONS), ENCAPSULATIONS.length), uniqueItems: true };
 
 const WHAT =
-  "`mpls` (label stacks), `pppoe` (sessions), `gre` (IP, Ethernet or MPLS in GRE), `erspan` (mirrored frames, types I to III), `ipip` (IPv4 in IP), `6in4` (IPv6 in IP), `vxlan`, `geneve` and `gtp_u` (UDP ports 4789, 6081 and 2152)";
+  "`mpls` (label stacks), `pppoe` (sessions), `gre` (IP, Ethernet or MPLS in GRE), `erspan` (mirrored frames, types I to III), `ipip` (IPv4 in IP), `6in4` (IPv6 in IP), `vxlan`, `geneve` and `gtp_u` (UDP ports 4789, 6081 and 2152; for other ports of VXLAN see `capture.vxlan_ports`)";
 
 export const DECAPSULATE = described(
   kinds,
-  `What packets are taken out of, so that the packet inside is counted: ${WHAT}. VLAN tags need no word here: up to eight are always read. A packet inside counts if it goes to \`networks\`; otherwise the packet around it counts. Whoever can send to the end of a tunnel chooses what its packets count to, so name only what this link carries.`,
+  `What packets are taken out of, so that the packet inside is counted: ${WHAT}. VLAN tags need no word here, nor do the tags that mirrors and taps add: up to eight are always read. A packet inside counts if it goes to \`networks\`; otherwise the packet around it counts. Whoever can send to the end of a tunnel chooses what its packets count to, so name only what this link carries.`,
 );
 
 export const FILE_DECAPSULATE = described(kinds, "The same as `interfaces[].decapsulate`, of `pcap_file`.");
+
+export const VXLAN_PORTS = described(
+  { ...list(integer(1, 65_535), VXLAN_PORTS_MAX, { atLeastOne: true }), uniqueItems: true, default: [VXLAN_PORT] },
+  "The UDP ports whose packets are VXLAN, wherever `decapsulate` names `vxlan`: of interfaces, tunnels and `pcap_file`. They take the place of 4789, so name that too if it is in use. The ports of GENEVE and GTP-U, 6081 and 2152, are not allowed.",
+);
 
 export const CaptureTunnels = described(
   list(

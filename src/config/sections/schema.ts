@@ -27,7 +27,7 @@ import { boolean, closed, described, integer, list, oneOf, text, withDefaults } 
 import { AllThresholds, AnyThresholds, SomeThresholds } from "../load/threshold-forms.ts";
 import { ApiSection } from "./api.ts";
 import { BaselineSection, GroupBaseline } from "./baseline.ts";
-import { CaptureTunnels, DECAPSULATE, FILE_DECAPSULATE } from "./capture-tunnels.ts";
+import { CaptureTunnels, DECAPSULATE, FILE_DECAPSULATE, VXLAN_PORTS } from "./capture-tunnels.ts";
 import { CarpetSection } from "./carpet.ts";
 import { DataplaneSection } from "./dataplane.ts";
 import { EdgeSection } from "./edge.ts";
@@ -104,6 +104,7 @@ const Capture = described(
         { valueIfAbsent: "real" },
       ),
       decapsulate: FILE_DECAPSULATE,
+      vxlan_ports: VXLAN_PORTS,
       max_hosts: described(
         integer(1, HOSTS_MAX, MAX_HOSTS_DEFAULT),
         "The number of hosts that are tracked at once, which bounds memory. Packets of further hosts are counted for their network only.",

@@ -70,6 +70,8 @@ const QueueWire = Type.Object(
     foreign_packets: count,
     /** By reason, only those above zero. */
     parse_errors: Type.Record(Type.String(), count),
+    /** What the frames of `not_ip` were, by Ethernet type, or `llc_0x42` for LLC; absent if none is known. */
+    ether_types: Type.Optional(Type.Record(Type.String(), count)),
     /** Packets that carry others which were not looked at, by what they are; only those above zero. */
     encapsulated: Type.Optional(Type.Record(Type.String(), count)),
     /** Of mirror tunnels: from senders that are not configured. */
@@ -267,6 +269,7 @@ function queueToWire(queue: QueueStats): Static<typeof QueueWire> {
     untracked_packets: queue.untrackedPackets,
     foreign_packets: queue.foreignPackets,
     parse_errors: Object.fromEntries(Object.entries(queue.parseErrors).filter(([, errors]) => errors > 0)),
+    ether_types: aboveZero(queue.etherTypes),
     encapsulated: aboveZero(queue.encapsulated),
     refused_packets: queue.refused > 0 ? queue.refused : null,
     dropped_packets: queue.droppedRingFull + queue.droppedFillEmpty + queue.droppedKernel,
