@@ -164,6 +164,8 @@ struct inline_prefix6 {
 FLOODWALL_ABI_ASSERT(sizeof(struct inline_prefix6) == 20);
 
 #define INLINE_SAMPLE_BYTES 128
+/* Where extension headers of IPv6 put the transport header further behind. */
+#define INLINE_LONG_SAMPLE_BYTES 2048
 
 struct inline_sample {
   __u32 wire;
@@ -176,6 +178,16 @@ struct inline_sample {
   __u8 data[INLINE_SAMPLE_BYTES];
 };
 FLOODWALL_ABI_ASSERT(sizeof(struct inline_sample) == 136);
+
+/* In place of it, up to the end of what was captured. */
+struct inline_long_sample {
+  __u32 wire;
+  __u16 captured;
+  __u8 verdict;
+  __u8 is_raw_ip;
+  __u8 data[INLINE_LONG_SAMPLE_BYTES];
+};
+FLOODWALL_ABI_ASSERT(sizeof(struct inline_long_sample) == 2056);
 
 /* Eight flows, each by 16 bits of its hash that are not 0, the one seen last in the lowest lane; 0 is empty. Among the
  * first four the order is left as it is when one is seen again, which saves the write. A new flow is taken for a known

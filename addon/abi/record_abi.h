@@ -25,7 +25,8 @@ struct sample_record {
   __u16 exporter;
   /* Packets that it stands for: those of its worker that it was drawn from, times the sampling rate. */
   __u32 stands_for;
-  /* From the start of the Ethernet header. Of a link without one: a header of zeros with the type. */
+  /* From the start of the Ethernet header. Of a link without one: a header of zeros with the type. Extension headers of
+   * IPv6 that leave no room for the transport header are shortened (core/count/kept_header.h). */
   __u8 frame[RECORD_FRAME_BYTES];
   /* The exporter's interface where it came in (ifIndex); 0: not known. */
   __u32 input;

@@ -156,7 +156,7 @@ class FrameMaker {
     std::uint8_t next = number;
     for (std::uint32_t left = below(3) == 0 ? below(11) : 0; left > 0; left--) {
       const std::uint8_t kind = kExtensions[below(kExtensions.size())];
-      const auto units = static_cast<std::uint8_t>(kind == 44 ? 0 : below(3));
+      const auto units = static_cast<std::uint8_t>(kind == 44 ? 0 : below(8) == 0 ? below(32) : below(3));
       Bytes extension{next, units};
       extension.resize(kind == 51 ? (units + 2U) * 4 : (units + 1U) * 8);
       // Most fragment headers are of a first fragment.

@@ -237,6 +237,19 @@ TEST_CASE("inline reader: samples one packet in so many, from its Ethernet heade
   CHECK(record.wire_bytes == frame.size());
   CHECK(std::equal(frame.begin(), frame.begin() + RECORD_FRAME_BYTES, record.frame));
 
+  Bytes options{17, 60};
+  options.resize(61 * 8);
+  all.box.run(ethernet(0x86dd) + ipv6Packet({.nextHeader = 60}, options + udp(123, 4444, 440)));
+  all.read();
+  all.engine.tick();
+  REQUIRE(all.engine.engine.readSamples(ipv6(1, 1), records) == 1);
+  std::memcpy(&record, records.data(), sizeof record);
+  Packet packet;
+  const Frame kept{record.frame, record.captured_bytes, record.wire_bytes};
+  REQUIRE(parsePacket(kept, Link::ethernet, packet) == ParseError::none);
+  CHECK(packet.protocol == 17);
+  CHECK(packet.sourcePort == 123);
+
   ReaderFixture some({.maxHosts = 16, .sampleEvery = 10});
   some.box.run(frame, 2'000);
   some.read();

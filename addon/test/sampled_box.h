@@ -4,6 +4,7 @@
 #include <bpf/libbpf.h>
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -16,7 +17,7 @@ class SampledBox : public InlineBox {
   /// `filter` may be null: then the program judges nothing.
   explicit SampledBox(const FilterMaps* filter, std::uint32_t every = 1)
       : InlineBox({.maxHosts = 1U << 12, .sampleEvery = every, .filter = filter}),
-        ring_(ring_buffer__new(program.samplesFd(), keep, &samples_, nullptr), ring_buffer__free) {
+        ring_(ring_buffer__new(program.samplesFd(), keep, this, nullptr), ring_buffer__free) {
     REQUIRE(ring_ != nullptr);
   }
 
@@ -30,20 +31,29 @@ class SampledBox : public InlineBox {
     return options.retval;
   }
 
-  /// The samples since the last call.
+  /// The samples since the last call; of long ones the beginning.
   std::vector<inline_sample> take() {
     samples_.clear();
+    frames_.clear();
     ring_buffer__consume(ring_.get());
     return samples_;
   }
+  /// What take() saw of the frames.
+  [[nodiscard]] const std::vector<Bytes>& frames() const { return frames_; }
 
  private:
-  static int keep(void* samples, void* data, std::size_t) {
-    static_cast<std::vector<inline_sample>*>(samples)->push_back(*static_cast<const inline_sample*>(data));
+  static int keep(void* box, void* data, std::size_t bytes) {
+    auto* self = static_cast<SampledBox*>(box);
+    const auto* sample = static_cast<const inline_long_sample*>(data);
+    REQUIRE(bytes >= offsetof(inline_long_sample, data) + sample->captured);
+    inline_sample& kept = self->samples_.emplace_back();
+    std::memcpy(&kept, data, std::min(sizeof kept, bytes));
+    self->frames_.emplace_back(sample->data, sample->data + sample->captured);
     return 0;
   }
 
   std::vector<inline_sample> samples_;
+  std::vector<Bytes> frames_;
   std::unique_ptr<ring_buffer, decltype(&ring_buffer__free)> ring_;
 };
 

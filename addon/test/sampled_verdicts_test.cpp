@@ -53,6 +53,39 @@ TEST_CASE("sampled verdicts: a packet that is dropped or passed says so, of eith
   }
 }
 
+TEST_CASE("sampled verdicts: of long extension headers as much is sampled as ends with the transport header") {
+  if (cannotRunXdp("sampled verdicts: long extension headers")) return;
+  const auto options = [](std::uint8_t next, std::uint8_t units) {
+    Bytes bytes{next, units};
+    bytes.resize((units + 1U) * 8);
+    return bytes;
+  };
+  const auto frameOf = [&](const Bytes& chain) {
+    return ethernet(0x86dd) + ipv6Packet({.destination = ipv6(1, 9), .nextHeader = 60}, chain + udp(123, 4444, 440));
+  };
+  const DroppingBox filter;
+  SampledBox box(&filter.maps);
+  constexpr std::size_t kChainAt = 14 + 40, kTransport = 20;
+  struct Case {
+    Bytes chain;
+    std::size_t captured;
+  };
+  const Case cases[] = {{options(17, 0), INLINE_SAMPLE_BYTES},
+                        {options(17, 5), INLINE_SAMPLE_BYTES},
+                        {options(17, 6), kChainAt + 56 + kTransport},
+                        {options(60, 30) + options(17, 30), kChainAt + 496 + kTransport},
+                        {options(60, 60) + options(17, 90), kChainAt + 1216 + 448}};
+  for (const auto& [chain, captured] : cases) {
+    const Bytes frame = frameOf(chain);
+    CHECK(box.actionOn(frame) == XDP_DROP);
+    const std::vector<inline_sample> taken = box.take();
+    REQUIRE(taken.size() == 1);
+    CHECK(taken[0].verdict == FILTER_DROP_RULE);
+    CHECK(taken[0].wire == frame.size());
+    CHECK(box.frames()[0] == Bytes(frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(captured)));
+  }
+}
+
 TEST_CASE("sampled verdicts: a packet that is answered is sampled as it came, however it is wrapped") {
   if (cannotRunXdp("sampled verdicts: a packet that is answered")) return;
   for (const auto& [action, verdict] : {std::pair{FILTER_VALIDATE_TRANSPARENT, FILTER_ANSWER_ACK},

@@ -62,6 +62,15 @@ describe("components", () => {
   test.each<[Rule["tcpFlags"], readonly (readonly [number, number])[]]>([
     [{ set: 2, unset: 0 }, [[0x01, 2]]],
     [{ set: 0, unset: 18 }, [[0x02, 18]]],
+    // Of congestion: ECE and CWR. NS is in the byte before, which a rule leaves open.
+    [{ set: 0x40, unset: 0 }, [[0x01, 0x40]]],
+    [
+      { set: 0x80, unset: 0x7f },
+      [
+        [0x01, 0x80],
+        [0x42, 0x7f],
+      ],
+    ],
     [
       { set: 2, unset: 16 },
       [

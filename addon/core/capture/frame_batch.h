@@ -11,8 +11,8 @@
 
 namespace floodwall {
 
-/// What a batch keeps of each frame: enough for every header that the parser reads.
-inline constexpr std::uint32_t kKeptBytes = 256;
+/// What a batch keeps of each frame at most: extension headers of IPv6 may fill all of a packet of the usual MTU.
+inline constexpr std::uint32_t kKeptBytes = 2048;
 
 class FrameBatch {
  public:
@@ -20,21 +20,24 @@ class FrameBatch {
   [[nodiscard]] bool takes(Link link) const { return count_ == 0 || (count_ < kBatch && link == link_); }
   void add(const Frame& frame, Link link) {
     link_ = link;
-    std::uint8_t* kept = bytes_.data() + std::size_t{count_} * kKeptBytes;
+    std::uint8_t* kept = bytes_.data() + used_;
     const std::uint32_t captured = std::min(frame.captured, kKeptBytes);
     std::memcpy(kept, frame.data, captured);
+    used_ += captured;
     frames_[count_++] = {kept, captured, std::max(frame.wire, captured)};
   }
   [[nodiscard]] std::span<const Frame> frames() const { return {frames_.data(), count_}; }
   [[nodiscard]] Link link() const { return link_; }
   [[nodiscard]] bool isEmpty() const { return count_ == 0; }
-  void clear() { count_ = 0; }
+  void clear() { count_ = used_ = 0; }
 
  private:
   std::array<Frame, kBatch> frames_;
   std::array<std::uint8_t, std::size_t{kBatch} * kKeptBytes> bytes_;
   std::uint32_t count_ = 0;
   Link link_ = Link::ethernet;
+  /// Bytes of all of them.
+  std::uint32_t used_ = 0;
 };
 
 }  // namespace floodwall

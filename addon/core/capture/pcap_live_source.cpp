@@ -17,6 +17,8 @@
 namespace floodwall {
 namespace {
 
+/// Bytes of each frame: all headers but long extension headers of IPv6, for which the ring would hold fewer frames.
+constexpr int kSnapLength = 256;
 /// Some 80,000 frames in the kernel's ring.
 constexpr int kRingBytes = 32 << 20;
 /// Asking libpcap for its drops reads files in /sys, too slow for every batch.
@@ -44,7 +46,7 @@ PcapHandle openHandle(const std::string& interface) {
   std::array<char, PCAP_ERRBUF_SIZE> message{};
   PcapHandle handle(pcap_create(interface.c_str(), message.data()));
   if (!handle) throw SourceError("cannot capture on interface " + interface + ": " + message.data());
-  pcap_set_snaplen(handle.get(), kKeptBytes);
+  pcap_set_snaplen(handle.get(), kSnapLength);
   pcap_set_promisc(handle.get(), 1);
   // Frames are handed over as they come, not once a block is full: an attack is seen a tick earlier.
   pcap_set_immediate_mode(handle.get(), 1);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "count/kept_header.h"
+
 namespace floodwall {
 namespace {
 
@@ -83,18 +85,8 @@ bool SampleSlot::read(Sample& sample) const noexcept {
 }
 
 void SampleRings::write(std::uint32_t ring, const Frame& frame, Link link, Sample sample) noexcept {
-  constexpr std::size_t kEthernetHeader = 14;
   sample.wire = frame.wire;
-  std::size_t at = 0;
-  if (link == Link::rawIp) {
-    const bool isIpv4 = frame.captured > 0 && frame.data[0] >> 4 == 4;
-    sample.data[12] = isIpv4 ? 0x08 : 0x86;
-    sample.data[13] = isIpv4 ? 0x00 : 0xdd;
-    at = kEthernetHeader;
-  }
-  const std::size_t length = std::min<std::size_t>(frame.captured, kHeaderBytes - at);
-  std::memcpy(&sample.data[at], frame.data, length);
-  sample.captured = static_cast<std::uint8_t>(at + length);
+  sample.captured = static_cast<std::uint8_t>(keepHeader(frame, link, sample.data));
   slots_[std::size_t{ring} * capacity_ + written_[ring]].write(sample);
   written_[ring] = written_[ring] + 1 == capacity_ ? 0 : written_[ring] + 1;
 }

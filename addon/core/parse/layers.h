@@ -30,6 +30,17 @@ struct Cursor {
   }
 };
 
+/// The type of what follows the Ethernet header and its VLAN tags; the cursor is there afterwards. An error, or
+/// ParseError::none.
+[[nodiscard]] ParseError readEthernet(Cursor& cursor, std::uint16_t& type) noexcept;
+
+/// Of IPv6 (RFC 8200, 4.5).
+inline constexpr std::uint8_t kFragmentHeader = 44;
+
+/// Bytes of the extension header of IPv6 that the number names and the cursor is at. 0: it names none, or there is too
+/// little of it to say.
+[[nodiscard]] std::size_t extensionBytes(const Cursor& cursor, std::uint8_t number) noexcept;
+
 /// Reads an IP packet of the type into a packet that is cleared; the cursor is at the transport header afterwards.
 [[nodiscard]] ParseError readNetwork(Cursor& cursor, std::uint16_t type, Packet& packet) noexcept;
 

@@ -13,7 +13,7 @@ namespace {
 constexpr int kExtensionsMax = 8;
 
 namespace ip_protocol {
-constexpr std::uint8_t kHopByHop = 0, kIcmp = 1, kTcp = 6, kUdp = 17, kRouting = 43, kFragment = 44,
+constexpr std::uint8_t kHopByHop = 0, kIcmp = 1, kTcp = 6, kUdp = 17, kRouting = 43,
                        kAuthentication = 51, kIcmp6 = 58, kDestination = 60, kMobility = 135, kHostIdentity = 139,
                        kShim6 = 140, kUdpLite = 136, kSctp = 132, kDccp = 33;
 }
@@ -127,31 +127,12 @@ Encapsulation carriedByUdp(std::uint16_t port) noexcept {
 /// Steps over one extension header, which `packet.protocol` names. False where the chain ends: at a transport header,
 /// in a later fragment, or where no more can be read.
 bool skipExtension(Cursor& cursor, Packet& packet) noexcept {
-  std::size_t length = 8;
-  switch (packet.protocol) {
-    case ip_protocol::kHopByHop:
-    case ip_protocol::kRouting:
-    case ip_protocol::kDestination:
-    case ip_protocol::kMobility:
-    case ip_protocol::kHostIdentity:
-    case ip_protocol::kShim6:
-      if (!cursor.has(2)) return false;
-      length = (cursor.at[1] + 1U) * 8;
-      break;
-    case ip_protocol::kAuthentication:
-      if (!cursor.has(2)) return false;
-      length = (cursor.at[1] + 2U) * 4;
-      break;
-    case ip_protocol::kFragment: {
-      if (!cursor.has(8)) return false;
-      const std::uint16_t fragment = cursor.u16(2);
-      // Offset 0 and no more to come is an atomic fragment (RFC 6946): whole, but sent as a fragment.
-      packet.isFragment = true;
-      packet.isLaterFragment = (fragment & 0xfff8) != 0;
-      break;
-    }
-    default:
-      return false;
+  const std::size_t length = extensionBytes(cursor, packet.protocol);
+  if (length == 0) return false;
+  if (packet.protocol == kFragmentHeader) {
+    // Offset 0 and no more to come is an atomic fragment (RFC 6946): whole, but sent as a fragment.
+    packet.isFragment = true;
+    packet.isLaterFragment = (cursor.u16(2) & 0xfff8) != 0;
   }
   if (!cursor.has(length)) return false;
   packet.protocol = cursor.at[0];
@@ -216,6 +197,26 @@ ParseError parseRawIp(const Cursor& cursor, Packet& packet) noexcept {
 }
 
 }  // namespace
+
+std::size_t extensionBytes(const Cursor& cursor, std::uint8_t number) noexcept {
+  switch (number) {
+    case ip_protocol::kHopByHop:
+    case ip_protocol::kRouting:
+    case ip_protocol::kDestination:
+    case ip_protocol::kMobility:
+    case ip_protocol::kHostIdentity:
+    case ip_protocol::kShim6:
+      return cursor.has(2) ? (cursor.at[1] + 1U) * 8 : 0;
+    case ip_protocol::kAuthentication:
+      return cursor.has(2) ? (cursor.at[1] + 2U) * 4 : 0;
+    case kFragmentHeader:
+      return cursor.has(8) ? 8 : 0;
+    default:
+      return 0;
+  }
+}
+
+ParseError readEthernet(Cursor& cursor, std::uint16_t& type) noexcept { return skipEthernet(cursor, type); }
 
 ParseError readNetwork(Cursor& cursor, std::uint16_t type, Packet& packet) noexcept {
   if (type == kTypeIpv4) return parseIpv4(cursor, packet, &cursor);

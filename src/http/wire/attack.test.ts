@@ -1,10 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
-import { attack, ban, NOON } from "../../../test/fixtures/views.ts";
+import { attack, ban, NOON, udpRules } from "../../../test/fixtures/views.ts";
 import type { Attack } from "../../detection/attack/attack.ts";
-import type { Measure } from "../../mitigation/measure.ts";
+import type { Ban } from "../../mitigation/ban.ts";
+import { type Measure, NO_MEASURE } from "../../mitigation/measure.ts";
 import { NOTHING_KNOWN, type Separability } from "../../mitigation/separability.ts";
 import { AttackWire, attackToWire } from "./attack.ts";
+import { banToWire } from "./ban.ts";
 
 describe("an attack on the wire", () => {
   test("that goes on has its live rate and no end", () => {
@@ -79,10 +81,21 @@ describe("an attack on the wire", () => {
     expect(Value.Check(AttackWire, of(inseparable))).toBe(true);
   });
 
-  test("shows a refused ban, without a route where there is no speaker", () => {
-    const rejected = ban({ state: "rejected", reason: "whitelisted", route: null });
+  test("shows a refused ban", () => {
+    const rejected = ban({ state: "rejected", reason: "whitelisted" });
     const wire = attackToWire({ attack: attack(), ban: rejected });
     expect(wire).toMatchObject({ ban_state: "rejected", method: "blackhole" });
-    expect(wire).not.toHaveProperty("route");
+  });
+
+  test.each<[string, Ban]>([
+    ["that is announced", ban()],
+    ["without a speaker", ban({ route: null })],
+    ["that was refused without a speaker", ban({ state: "rejected", reason: "whitelisted", route: null })],
+    ["by rules", ban({ method: "flowspec", measure: udpRules() })],
+    ["by rules that are not known yet", ban({ method: "flowspec", measure: { ...udpRules(), rules: [] } })],
+    ["that only watches yet", ban({ measure: NO_MEASURE })],
+  ])("has the route of its ban, of one %s", (_, held) => {
+    const { route } = attackToWire({ attack: attack(), ban: held });
+    expect(route).toBe(banToWire({ ban: held, routeState: { kind: "pending" } }).route);
   });
 });

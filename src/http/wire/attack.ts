@@ -2,11 +2,11 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { attackRate, isActive } from "../../detection/attack/attack.ts";
 import type { Reason } from "../../detection/attack/reason.ts";
-import { measureText, separabilityOf } from "../../mitigation/measure.ts";
+import { separabilityOf } from "../../mitigation/measure.ts";
 import { ratesToWire, round } from "../../traffic/rates.ts";
 import type { AttackView } from "../backend.ts";
 import { VolumeWire, volumeToWire } from "./attack-volume.ts";
-import { BanState, Method } from "./ban.ts";
+import { BanState, Method, routeOf } from "./ban.ts";
 import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { FlowspecWire, flowspecToWire } from "./rule.ts";
@@ -129,7 +129,7 @@ export function attackToWire({ attack, ban, calm = null }: AttackView, tenant: s
     ...separabilityToWire(ban === null ? null : separabilityOf(ban.measure)),
     ban_state: ban?.state ?? null,
     method: ban?.method ?? null,
-    route: (ban !== null && measureText(ban.measure)) || null,
+    route: ban === null ? null : routeOf(ban),
     flowspec: ban === null ? null : flowspecToWire(ban.measure),
     dry_run: ban?.dryRun ?? false,
     started_at: timestamp(attack.startedAt),

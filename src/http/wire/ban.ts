@@ -1,6 +1,7 @@
 /** The ban (docs/interface.md#ban), and the request for one (docs/interface.md#ban-command). */
 import { type Static, type TInteger, Type } from "@sinclair/typebox";
 import type { MissingNeighbor, RouteState } from "../../mitigation/announcer.ts";
+import type { Ban } from "../../mitigation/ban.ts";
 import type { Ladder } from "../../mitigation/escalation.ts";
 import { type Measure, measureText } from "../../mitigation/measure.ts";
 import { DROP_REASONS, type DropReason } from "../../mitigation/scrub/scrub-rules.ts";
@@ -66,7 +67,6 @@ export const BanWire = Type.Object(
     community: Type.Optional(Type.String()),
     local_pref: Type.Optional(Type.Number()),
     node: Type.Optional(Type.String()),
-    /** Where there is no route yet, or no speaker: prefix and method. */
     route: Type.String(),
     state: BanState,
     dry_run: Type.Boolean(),
@@ -126,6 +126,11 @@ export type BanWire = Static<typeof BanWire>;
 export const BansWire = Type.Object({ bans: Type.Array(BanWire) }, closed);
 export type BansWire = Static<typeof BansWire>;
 
+/** `192.0.2.1/32 next-hop 192.0.2.254`; where there is no route yet, or no speaker: `192.0.2.1/32 blackhole`. */
+export function routeOf({ measure, prefix, method }: Ban): string {
+  return measureText(measure) || `${prefix.text} ${method}`;
+}
+
 export function banToWire({ ban, routeState, dropped, leftOutRules, refusing = [], isSaved = true }: BanView): BanWire {
   const { measure, escalation } = ban;
   const route = measure.kind === "blackhole" || measure.kind === "divert" ? measure.route : null;
@@ -141,7 +146,7 @@ export function banToWire({ ban, routeState, dropped, leftOutRules, refusing = [
     community: route?.communities.join(" ") || null,
     local_pref: route?.localPref || null,
     node: measure.kind === "divert" ? measure.node : null,
-    route: measureText(measure) || `${ban.prefix.text} ${ban.method}`,
+    route: routeOf(ban),
     state: ban.state,
     dry_run: ban.dryRun,
     manual: ban.manual,
