@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "parse/ethernet_tags.h"
 #include "parse/layers.h"
 
 namespace floodwall {

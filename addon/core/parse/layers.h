@@ -30,10 +30,6 @@ struct Cursor {
   }
 };
 
-/// The type of what follows the Ethernet header and its VLAN tags; the cursor is there afterwards. An error, or
-/// ParseError::none.
-[[nodiscard]] ParseError readEthernet(Cursor& cursor, std::uint16_t& type) noexcept;
-
 /// Of IPv6 (RFC 8200, 4.5).
 inline constexpr std::uint8_t kFragmentHeader = 44;
 

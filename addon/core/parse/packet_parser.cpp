@@ -216,8 +216,6 @@ std::size_t extensionBytes(const Cursor& cursor, std::uint8_t number) noexcept {
   }
 }
 
-ParseError readEthernet(Cursor& cursor, std::uint16_t& type) noexcept { return skipEthernet(cursor, type); }
-
 ParseError readNetwork(Cursor& cursor, std::uint16_t type, Packet& packet) noexcept {
   if (type == kTypeIpv4) return parseIpv4(cursor, packet, &cursor);
   if (type == kTypeIpv6) return parseIpv6(cursor, packet, &cursor);
