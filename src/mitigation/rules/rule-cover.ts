@@ -4,18 +4,17 @@
  * rule induction, as in Cohen, "Fast effective rule induction", 1995.)
  */
 import { vectorOf } from "../../detection/attack/classifier.ts";
-import type { Prefix } from "../../net/prefix.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
 import { exactly, onlyValue, type Range, without } from "./range.ts";
 import {
+  ANY_PACKET,
   matchesOnlyDestination,
   matchText,
   RULES_MAX,
   type Rule,
   type RuleAction,
   ruleMatches,
-  wideRule,
 } from "./rule.ts";
 import {
   FIELD_SHARE_MIN,
@@ -36,8 +35,9 @@ import { type UsersAtRisk, weightMatched } from "./users-at-risk.ts";
 import { vectorRules } from "./vector-rules.ts";
 import { type WeightedPacket, weightOf } from "./weighted-packet.ts";
 
+/** Rules are searched without the prefix, which all packets are of. */
 export interface CoverRequest {
-  readonly prefix: Prefix;
+  readonly family: 4 | 6;
   readonly action: RuleAction;
   /** Weights are shares of all traffic. */
   readonly all: readonly WeightedPacket[];
@@ -175,9 +175,9 @@ function otherProtocols(users: UsersAtRisk): readonly Range[] {
 }
 
 /** The rules to begin with: what distinguishes the kind, as far as it can be expressed, or its protocol alone. */
-function startsOf({ vector, protocol }: Kind, { prefix, action, users, canExpress }: CoverRequest): Rule[] {
-  const wide = wideRule(prefix, action);
-  const { signatures } = vectorRules(vector, prefix.family);
+function startsOf({ vector, protocol }: Kind, { family, action, users, canExpress }: CoverRequest): Rule[] {
+  const wide = { ...ANY_PACKET, action };
+  const { signatures } = vectorRules(vector, family);
   const ofProtocol = { ...wide, protocols: exactly(protocol) };
   const starts: Rule[] = signatures.map((signature) => ({ ...wide, ...signature }));
   // Flags may be drawn at random.

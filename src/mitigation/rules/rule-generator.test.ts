@@ -137,7 +137,7 @@ test("protocols drawn at random are all but those of users", () => {
   });
   const { rules, separability } = rulesFor(evidenceOf(protocols), POLICY);
   const matched = protocols.filter(({ header }) => rules.some((rule) => ruleMatches(rule, header)));
-  expect(matched.length).toBeGreaterThan(0.96 * protocols.length);
+  expect(matched.length).toBeGreaterThan(0.9 * protocols.length);
   expect(rules.every(({ protocols: ranges }) => ![1, 6, 17, 47, 50].some((each) => isInRanges(ranges, each)))).toBe(true);
   expect(separability).toMatchObject({ verdict: "yes", estimatedBy: "protocol" });
 });

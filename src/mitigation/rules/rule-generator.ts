@@ -9,7 +9,7 @@ import type { PacketHeader } from "../../traffic/packet-header.ts";
 import type { Separability } from "../separability.ts";
 import { type SeparatedTraffic, separated } from "./attack-packets.ts";
 import { exactly } from "./range.ts";
-import { matchesOnlyDestination, RULES_MAX, type Rule, type RuleAction, ruleMatches, wideRule } from "./rule.ts";
+import { ANY_PACKET, matchesOnlyDestination, RULES_MAX, type Rule, type RuleAction, ruleMatches } from "./rule.ts";
 import {
   ATTACK_SHARE_MIN,
   BETTER_MIN,
@@ -55,11 +55,23 @@ export interface GeneratedRules {
 
 /** @param present rules that are in force. */
 export function rulesFor(evidence: Evidence, policy: FlowspecPolicy, present: readonly Rule[] = []): GeneratedRules {
-  if (evidence.direction === "incoming") return generate(evidence, policy, present);
   // An outgoing attack is processed with source and destination swapped.
-  const mirrored = { ...evidence, packets: evidence.packets.map(mirroredPacket), profile: null };
-  const generated = generate(mirrored, policy, present.map(mirroredRule));
-  return { ...generated, rules: generated.rules.map(mirroredRule) };
+  const isIncoming = evidence.direction === "incoming";
+  const seen = isIncoming ? evidence : { ...evidence, packets: evidence.packets.map(mirroredPacket), profile: null };
+  const known = withoutPrefix(isIncoming ? present : present.map(mirroredRule));
+  const generated = generate(seen, policy, [...known.keys()]);
+  const rules = withPrefix(generated.rules, known, evidence.prefix);
+  return { ...generated, rules: isIncoming ? rules : rules.map(mirroredRule) };
+}
+
+/** All packets are of the prefix: rules are searched for without it, so that none is compared with it. */
+export function withoutPrefix(present: readonly Rule[]): ReadonlyMap<Rule, Rule> {
+  return new Map(present.map((rule) => [{ ...rule, destination: null }, rule]));
+}
+
+/** @param known present rules, which are the same objects again, by what was searched with. */
+export function withPrefix(rules: readonly Rule[], known: ReadonlyMap<Rule, Rule>, destination: Prefix): Rule[] {
+  return rules.map((rule) => known.get(rule) ?? { ...rule, destination });
 }
 
 function generate(evidence: Evidence, policy: FlowspecPolicy, before: readonly Rule[]): GeneratedRules {
@@ -67,7 +79,7 @@ function generate(evidence: Evidence, policy: FlowspecPolicy, before: readonly R
   const traffic = withoutOld(separated(evidence), present);
   const found = keptOrFound(evidence, traffic, policy, present, () => true);
   // Nothing narrower than a protocol has enough of the attack.
-  const rules = found.length > 0 ? found : present.length > 0 ? present : protocolRules(evidence, traffic, policy.action);
+  const rules = found.length > 0 ? found : present.length > 0 ? present : protocolRules(traffic, policy.action);
   return {
     rules,
     matchesAll: rules.some(matchesOnlyDestination),
@@ -117,7 +129,7 @@ function foundRules(evidence: Evidence, traffic: SeparatedTraffic, search: Searc
   const { all, attack } = traffic;
   if (weightOf(attack) < ATTACK_SHARE_MIN) return [];
   const request = {
-    prefix,
+    family: prefix.family,
     action: policy.action,
     all,
     attack,
@@ -180,8 +192,8 @@ function anchoredToSources(
 }
 
 /** One rule for each protocol if a few have all of the traffic, else a rule for all. */
-function protocolRules({ prefix }: Evidence, { all }: SeparatedTraffic, action: RuleAction): readonly Rule[] {
-  const wide = wideRule(prefix, action);
+function protocolRules({ all }: SeparatedTraffic, action: RuleAction): readonly Rule[] {
+  const wide = { ...ANY_PACKET, action };
   const heavy = [...weightsBy(all, ({ protocol }) => protocol)].filter(([, weight]) => weight > LEFT_SHARE_MAX);
   const sum = heavy.reduce((total, [, weight]) => total + weight, 0);
   const isAll = heavy.length > 0 && heavy.length <= RULES_MAX && sum >= 1 - 2 * LEFT_SHARE_MAX;

@@ -9,7 +9,7 @@ import { evidenceOf } from "./attack-rules.ts";
 import { matchText, type Rule, ruleMatches } from "./rule.ts";
 import { ATTACK_SHARE_MIN, REPLACED_SHARE_MIN } from "./rule-bounds.ts";
 import { type CanExpress, distinct } from "./rule-cover.ts";
-import { type FlowspecPolicy, keptOrFound } from "./rule-generator.ts";
+import { type FlowspecPolicy, keptOrFound, withoutPrefix, withPrefix } from "./rule-generator.ts";
 import { type WeightedPacket, weightOf } from "./weighted-packet.ts";
 
 export interface SimplerRequest {
@@ -53,8 +53,9 @@ interface Found {
 function foundFor(observed: ObservedAttack, { prefix, flowspec, precise, present, canExpress }: SimplerRequest): Found {
   const evidence = evidenceOf(prefix, observed);
   const traffic = separated(evidence);
-  const known = present.length > 0 ? present : precise.filter(canExpress);
-  return { rules: keptOrFound(evidence, traffic, flowspec, known, canExpress), attack: traffic.attack };
+  const known = withoutPrefix(present.length > 0 ? present : precise.filter(canExpress));
+  const found = keptOrFound(evidence, traffic, flowspec, [...known.keys()], canExpress);
+  return { rules: withPrefix(found, known, prefix), attack: traffic.attack };
 }
 
 function isReplaced(rule: Rule, rules: readonly Rule[], attack: readonly WeightedPacket[]): boolean {
