@@ -26,15 +26,16 @@ export function judgedRules(rules: readonly Rule[], traffic: SeparatedTraffic, s
     const matched = traffic.all.filter(({ header }) => ruleMatches(rule, header));
     const risk = matchesOnlyDestination(rule) ? 1 : users.matched(rule);
     const isNever = seen.direction === "incoming" && shareNever(matched) >= NEVER_SHARE_MIN;
-    if (hasProfile || (isNever && risk <= SEPARABLE_USERS_MAX)) return { risk, isNever, isMixed: false };
+    if (hasProfile || (isNever && risk <= SEPARABLE_USERS_MAX)) return { risk, isMixed: false };
     const mild = shareOfMildSources(matched);
-    return { risk: Math.max(risk, mild, isAtService(rule, users) ? OF_SERVICE_SHARE : 0), isNever, isMixed: mild > 0 };
+    return { risk: Math.max(risk, mild, isAtService(rule, users) ? OF_SERVICE_SHARE : 0), isMixed: mild > 0 };
   });
   const usersAtRisk = Math.min(1, judged.reduce((sum, { risk }) => sum + risk, 0));
   const areSpared = usersAtRisk <= SEPARABLE_USERS_MAX;
   const isKnown = traffic.users.seen.length >= PROFILE_PACKETS_MIN || judged.some(({ isMixed }) => isMixed);
   const atRisk = judged.map(({ risk }) => risk);
-  if (areSpared && judged.every(({ isNever }) => isNever))
+  const matched = traffic.all.filter(({ header }) => rules.some((rule) => ruleMatches(rule, header)));
+  if (areSpared && seen.direction === "incoming" && shareNever(matched) >= NEVER_SHARE_MIN)
     return { atRisk, separability: { verdict: "yes", usersAtRisk, estimatedBy: "protocol" } };
   if (hasProfile)
     return { atRisk, separability: { verdict: areSpared ? "yes" : "no", usersAtRisk, estimatedBy: "profile" } };
