@@ -9,6 +9,7 @@ import type { Engine, EngineStats, Filter, Native } from "../dataplane/native.d.
 import type { Attack, ClassifiedEvent } from "../detection/attack/attack.ts";
 import type { AttackSources } from "../detection/attack/attack-sources.ts";
 import type { PacketCounts } from "../detection/attack/outcome-rings.ts";
+import { type ProfileKeeper, ProfileLoop, type ProfileLoopOptions } from "../detection/attack/profile-loop.ts";
 import type { SampledPacket } from "../detection/attack/sample.ts";
 import type { OriginOf } from "../detection/attack/sample-origins.ts";
 import { SamplingLoop } from "../detection/attack/sampling-loop.ts";
@@ -39,6 +40,7 @@ export interface PacketPathOptions {
   /** Names of exporters and their interfaces, by the numbers of sampled packets. */
   readonly ingressOf: IngressOf;
   readonly keeper: BaselineKeeper;
+  readonly profileKeeper: ProfileKeeper;
   /** Called once a second. */
   readonly banned: () => BannedRows;
   /** The filter in the kernel while it is in force. */
@@ -55,10 +57,8 @@ export interface PacketPathOptions {
   readonly onTick: (tick: CompletedTick) => void;
   readonly onFault: (cause: unknown) => void;
   readonly onLearningFault: LearningLoopOptions["onFault"];
+  readonly onProfileFault: ProfileLoopOptions["onFault"];
 }
-
-/** Time between two readings of what hosts receive while they are not attacked, ms. */
-const PROFILE_EVERY_MS = 1000;
 
 export class PacketPath {
   readonly engine: Engine;
@@ -70,7 +70,7 @@ export class PacketPath {
   readonly #sampling: SamplingLoop;
   readonly #learning: LearningLoop;
   readonly #options: PacketPathOptions;
-  #cancelProfiles: () => void = () => {};
+  readonly #profiles: ProfileLoop;
 
   constructor(options: PacketPathOptions) {
     const { native, config, capture, detector, log, timers, now } = options;
@@ -95,11 +95,12 @@ export class PacketPath {
       wallSeconds: () => now().wallMs / 1000,
     });
     this.#learning = this.#makeLearning(options);
+    this.#profiles = this.#makeProfiles(options);
     const { onSampled, onClassified, onSeen, onTick, onFault } = options;
     const after = (ms: number, fn: () => void) => timers.after(ms, fn);
     const { sampler, judge } = this.detection;
     const handlers = { onSampled, onClassified, onSeen, onFault };
-    this.#sampling = new SamplingLoop({ sampler, detector, after, now, ...handlers });
+    this.#sampling = new SamplingLoop({ sampler, detector, after, nextTurn, now, ...handlers });
     this.#loop = new DetectionLoop({
       counter: this.engine,
       judge,
@@ -120,7 +121,7 @@ export class PacketPath {
     this.#sampling.start();
     this.#loop.start();
     this.#learning.start();
-    this.#cancelProfiles = this.#options.timers.every(PROFILE_EVERY_MS, () => this.#learnProfiles());
+    this.#profiles.start();
     this.#capture.start();
   }
 
@@ -178,10 +179,10 @@ export class PacketPath {
 
   async stop(): Promise<void> {
     await this.#loop.stop();
-    this.#cancelProfiles();
     await this.#learning.stop();
-    this.#sampling.stop();
+    await this.#sampling.stop();
     this.#capture.stop();
+    await within(this.#profiles.stop(), STOP_STEP_MS, this.#options.timers, () => {});
     this.engine.close();
   }
 
@@ -190,21 +191,26 @@ export class PacketPath {
     await within(this.#learning.save(), STOP_STEP_MS, this.#options.timers, () => {});
   }
 
-  #learnProfiles(): void {
-    const { now, onLearningFault } = this.#options;
-    try {
-      this.detection.learnProfiles(now().monotonicMs);
-    } catch (cause) {
-      onLearningFault("learn", cause);
-    }
-  }
-
   *#judgeCarpets({ now, onChanges }: PacketPathOptions): Generator<void> {
     const changes = yield* this.detection.carpets.judge(now());
     if (changes.length === 0) return;
     const at = now();
     onChanges(changes, at);
     this.#sampling.attacksChanged(changes, at);
+  }
+
+  #makeProfiles({ profileKeeper, timers, log, onProfileFault }: PacketPathOptions): ProfileLoop {
+    return new ProfileLoop({
+      profiles: this.detection.profiles,
+      keeper: profileKeeper,
+      every: (ms, fn) => timers.every(ms, fn),
+      onLoaded: (hosts) => {
+        if (hosts === 0) return;
+        this.detection.sampler.profilesRestored();
+        log.info({ hosts }, "the profiles of an earlier process are restored");
+      },
+      onFault: onProfileFault,
+    });
   }
 
   #makeLearning(options: PacketPathOptions): LearningLoop {

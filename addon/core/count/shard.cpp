@@ -40,10 +40,14 @@ Shard::Shard(std::shared_ptr<const Control> control)
       leaving_(reserveRows(control_.maxHosts), Pages::small),
       recent_(kSampledOutcomes, kRecentSamples),
       watchedRings_(kWatchedMax, kWatchedSamples),
+      profiles_(control_.profiles, control_.epochsPerSecond),
       spread_({.entries = std::max(control_.maxHosts, kSpreadLeast),
                .rows = static_cast<std::uint32_t>(rows.hot.size()),
                .places = static_cast<std::uint32_t>(kPrefixesMax),
                .countOutgoing = control_.countOutgoing}) {
+  // Their seeds are constants, so that a replay and another machine that sees the same packets choose the same ones.
+  // Who knows them still cannot choose the packets that are not sampled: which ones are depends on the number of all
+  // packets of all senders between two of his, and what is kept of them is drawn with priorities.
   samplers_.fill(Sampler(kRecentSamples));
   watchedSamplers_.fill(Sampler(kWatchedSamples));
 }
@@ -169,6 +173,10 @@ void Shard::countPending(const Pending& pending, Link link, StatDelta& delta) {
     recent_.write(FILTER_PASSED, frame, begin, sampleWith(slot));
   }
   if (isWatched(to)) keepForWatched(rows.cold[to.row].watchSlot, pending, link);
+  if (isProfiled(to) && profiles_.draws()) {
+    const auto [frame, begin] = sampledFrame(*pending.frame, link, packet);
+    keepForProfile(to.row, frame, begin, 1);
+  }
   if (isWatched(from)) keepForWatched(rows.cold[from.row].watchSlot, pending, link);
 }
 
@@ -205,7 +213,7 @@ Shard::Located Shard::locateWithout(const Address& address, std::uint64_t hash, 
   return {takeRow(address, hash), kNoPlace};
 }
 
-/// For a row whose epoch is not the present one: the first packet in this epoch, or a watched host. False when the
+/// For a row whose epoch is not the present one: the first packet in this epoch, or a host with a flag. False when the
 /// host has left the networks; its epoch then stays behind, so that every packet comes by here until the row is freed.
 bool Shard::touch(std::uint32_t row) noexcept {
   HotRow& hot = rows.hot[row];
@@ -215,8 +223,9 @@ bool Shard::touch(std::uint32_t row) noexcept {
   if (epochsSince(before, epoch_) > epochsSince(networksSince_, epoch_) && networks_->match(hot.key) == kNoPlace) {
     return false;
   }
-  hot.epoch = epoch_ | (hot.epoch & HotRow::kWatched);
+  hot.epoch = epoch_ | (hot.epoch & ~kEpochMask);
   handover.push(row);
+  if (profiles_.isTurnOf(row)) considerProfile(row);
   return true;
 }
 
@@ -315,6 +324,10 @@ void Shard::addSample(const Frame& frame, Link link, std::uint8_t verdict) {
     const std::uint32_t slot = watchedHosts_->slotOf(address);
     if (slot != kNoSlot) keepForWatched(slot, frame, link, verdict);
   }
+  const std::uint32_t row = index_.find(control_.hash.of(packet.destination),
+                                        [&](std::uint32_t r) { return rows.hot[r].key == packet.destination; });
+  // The kernel drew it.
+  if (row != kNoRow && (rows.hot[row].epoch & HotRow::kProfiled) != 0) keepForProfile(row, frame, link, 1);
 }
 
 ShardStats Shard::stats() const noexcept {
@@ -342,7 +355,7 @@ void Shard::commitMemory() const noexcept {
 std::size_t Shard::residentBytes() const {
   return handover.residentBytes() + rows.residentBytes() + index_.residentBytes() + flows_.residentBytes() +
          evictions.residentBytes() + leaving_.residentBytes() + doorkeeper_.residentBytes() + recent_.residentBytes() +
-         watchedRings_.residentBytes() + spread_.residentBytes() + sizeof *this;
+         watchedRings_.residentBytes() + profiles_.residentBytes() + spread_.residentBytes() + sizeof *this;
 }
 
 }  // namespace floodwall
