@@ -46,7 +46,7 @@ profile_record recordOf(const HeaderSummary& header, float standsFor) noexcept {
   const Packet& packet = header.packet;
   profile_record record{};
   std::uint8_t bits = header.bits;
-  if (isIpv4(packet.source)) {
+  if (isIpv4Mapped(packet.source)) {
     std::copy_n(packet.source.bytes.begin() + 12, 4, record.source);
   } else {
     bits |= RECORD_IPV6;

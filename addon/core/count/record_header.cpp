@@ -42,7 +42,7 @@ std::uint8_t* putIpv6(std::uint8_t* at, const Packet& packet) noexcept {
 Frame frameOf(const FlowRecord& record, RecordHeader& bytes) noexcept {
   const Packet& packet = record.packet;
   bytes = {};
-  const bool isV4 = isIpv4(packet.destination);
+  const bool isV4 = isIpv4Mapped(packet.destination);
   put16(&bytes[12], isV4 ? 0x0800 : 0x86dd);
   std::uint8_t* const ip = &bytes[kEthernet];
   std::uint8_t* at = isV4 ? putIpv4(ip, packet) : putIpv6(ip, packet);
