@@ -28,7 +28,6 @@ import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import { sourceBlockPolicy } from "../sourceblock/policy.ts";
 import type { SourceBlocks } from "../sourceblock/source-blocks.ts";
 import { BaselineFile } from "../storage/baseline-file.ts";
-import { ProfileFile } from "../storage/profile-file.ts";
 import type { StateStore } from "../storage/state-store.ts";
 import { ClockSteps } from "../system/clock-steps.ts";
 import type { Now } from "../system/now.ts";
@@ -38,7 +37,7 @@ import { AttackTimelines } from "./attack-timelines.ts";
 import { ConfigReader } from "./config-reader.ts";
 import { droppedOf, openDataPlane } from "./dataplane.ts";
 import { alertAtCap, countAttack, countRung, logAttack, logBan } from "./event-log.ts";
-import { LEARNING_FAULTS, PROFILE_FAULTS } from "./faults.ts";
+import { LEARNING_FAULTS } from "./faults.ts";
 import { filterRulesPolicy, openFilterRules } from "./filter-rules.ts";
 import type { FloodwallOptions } from "./floodwall-options.ts";
 import { Listeners } from "./listeners.ts";
@@ -302,7 +301,7 @@ export class Floodwall {
   }
 
   #makePacketPath(): PacketPath | null {
-    const { native, log, timers, metrics, baselineKeeper, profileKeeper } = this.#options;
+    const { native, log, timers, metrics, baselineKeeper, profileKeeper = null } = this.#options;
     const { capture } = this.config;
     if (native === null || capture === null) return null;
     return new PacketPath({
@@ -314,11 +313,9 @@ export class Floodwall {
       originOf: this.#options.originOf ?? null,
       ingressOf: (key) => this.telemetry?.ingressOf(key) ?? null,
       keeper: baselineKeeper ?? new BaselineFile(this.config.stateDir),
-      profileKeeper: profileKeeper ?? new ProfileFile(this.config.stateDir),
       banned: () => new BannedHosts(this.bans.active.values()),
       filter: () => this.dataPlane?.filter ?? null,
-      log,
-      timers,
+      ...{ log, timers, profileKeeper },
       now: () => this.now(),
       onChanges: (changes, now) => this.#attacksChanged(changes, now),
       onSampled: (attack) => this.#attackHappened({ kind: "sampled", attack }, this.now()),
@@ -345,10 +342,6 @@ export class Floodwall {
           log.error({ cause, suppressed }, LEARNING_FAULTS[operation]),
         );
       },
-      onProfileFault: (operation, cause) =>
-        this.#limiter.pass(`profiles ${operation}`, (suppressed) =>
-          log.error({ cause, suppressed }, PROFILE_FAULTS[operation]),
-        ),
     });
   }
 

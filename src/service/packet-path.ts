@@ -9,7 +9,7 @@ import type { Engine, EngineStats, Filter, Native } from "../dataplane/native.d.
 import type { Attack, ClassifiedEvent } from "../detection/attack/attack.ts";
 import type { AttackSources } from "../detection/attack/attack-sources.ts";
 import type { PacketCounts } from "../detection/attack/outcome-rings.ts";
-import { type ProfileKeeper, ProfileLoop, type ProfileLoopOptions } from "../detection/attack/profile-loop.ts";
+import { type ProfileKeeper, ProfileLoop } from "../detection/attack/profile-loop.ts";
 import type { SampledPacket } from "../detection/attack/sample.ts";
 import type { OriginOf } from "../detection/attack/sample-origins.ts";
 import { SamplingLoop } from "../detection/attack/sampling-loop.ts";
@@ -22,12 +22,14 @@ import { type CompletedTick, DetectionLoop } from "../detection/judge/detection-
 import type { AttackChange, Detector } from "../detection/judge/detector.ts";
 import { BASELINE_GROUPS_MAX, HOST_IDLE_MS, STOP_STEP_MS } from "../limits.ts";
 import type { Log } from "../observability/log.ts";
+import { ProfileFile } from "../storage/profile-file.ts";
 import { within } from "../system/deadline.ts";
 import type { Now } from "../system/now.ts";
 import { nextTurn, type Timers } from "../system/timers.ts";
 import type { IngressOf } from "../traffic/ingress.ts";
 import type { PacketOutcome } from "../traffic/packet-outcome.ts";
 import type { CapturedPacket } from "../traffic/pcap-file.ts";
+import { PROFILE_FAULTS } from "./faults.ts";
 
 export interface PacketPathOptions {
   readonly native: Native;
@@ -40,7 +42,8 @@ export interface PacketPathOptions {
   /** Names of exporters and their interfaces, by the numbers of sampled packets. */
   readonly ingressOf: IngressOf;
   readonly keeper: BaselineKeeper;
-  readonly profileKeeper: ProfileKeeper;
+  /** null: a file in `state_dir`. */
+  readonly profileKeeper: ProfileKeeper | null;
   /** Called once a second. */
   readonly banned: () => BannedRows;
   /** The filter in the kernel while it is in force. */
@@ -57,7 +60,6 @@ export interface PacketPathOptions {
   readonly onTick: (tick: CompletedTick) => void;
   readonly onFault: (cause: unknown) => void;
   readonly onLearningFault: LearningLoopOptions["onFault"];
-  readonly onProfileFault: ProfileLoopOptions["onFault"];
 }
 
 export class PacketPath {
@@ -199,17 +201,17 @@ export class PacketPath {
     this.#sampling.attacksChanged(changes, at);
   }
 
-  #makeProfiles({ profileKeeper, timers, log, onProfileFault }: PacketPathOptions): ProfileLoop {
+  #makeProfiles({ config, profileKeeper, timers, log }: PacketPathOptions): ProfileLoop {
     return new ProfileLoop({
       profiles: this.detection.profiles,
-      keeper: profileKeeper,
+      keeper: profileKeeper ?? new ProfileFile(config.stateDir),
       every: (ms, fn) => timers.every(ms, fn),
       onLoaded: (hosts) => {
         if (hosts === 0) return;
         this.detection.sampler.profilesRestored();
         log.info({ hosts }, "the profiles of an earlier process are restored");
       },
-      onFault: onProfileFault,
+      onFault: (operation, cause) => log.error({ cause }, PROFILE_FAULTS[operation]),
     });
   }
 

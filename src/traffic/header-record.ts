@@ -6,6 +6,8 @@ import type { PacketHeader } from "./packet-header.ts";
 import type { PacketVerdict } from "./packet-outcome.ts";
 
 export const HEADER_RECORD_BYTES = SAMPLE_RECORD.bytes;
+/** Records are copied word by word: a view of each would cost ten times as much. */
+export const HEADER_RECORD_WORDS = HEADER_RECORD_BYTES / 4;
 
 /** The part of the packet counter that is used. */
 export interface HeaderSamples {
@@ -26,21 +28,21 @@ export interface HeaderSamples {
 export class HeaderRecords {
   readonly bytes: Uint8Array;
   /** Native byte order, which is little endian on all machines with the addon. */
-  readonly #words: Uint32Array;
+  readonly words: Uint32Array;
   readonly #halves: Uint16Array;
   readonly #doubles: Float64Array;
 
   /** @param of number of records, or the records themselves, from the start of a buffer. */
   constructor(of: number | Uint8Array) {
     this.bytes = typeof of === "number" ? new Uint8Array(of * HEADER_RECORD_BYTES) : of;
-    this.#words = new Uint32Array(this.bytes.buffer);
+    this.words = new Uint32Array(this.bytes.buffer);
     this.#halves = new Uint16Array(this.bytes.buffer);
     this.#doubles = new Float64Array(this.bytes.buffer);
   }
 
   /** Length of the frame on the wire. */
   wireBytes(index: number): number {
-    return this.#words[(index * HEADER_RECORD_BYTES + SAMPLE_RECORD.wireBytes) / 4] as number;
+    return this.words[(index * HEADER_RECORD_BYTES + SAMPLE_RECORD.wireBytes) / 4] as number;
   }
 
   /** Age in whole ticks, as ms. */
@@ -53,7 +55,7 @@ export class HeaderRecords {
    * the rate at which the worker's traffic was sampled.
    */
   standsFor(index: number): number {
-    return this.#words[(index * HEADER_RECORD_BYTES + SAMPLE_RECORD.standsFor) / 4] as number;
+    return this.words[(index * HEADER_RECORD_BYTES + SAMPLE_RECORD.standsFor) / 4] as number;
   }
 
   /** Number of the exporter that sampled it, and of its interface where it came in (ifIndex); 0: not known. */
@@ -61,12 +63,12 @@ export class HeaderRecords {
     return this.#halves[(index * HEADER_RECORD_BYTES + SAMPLE_RECORD.exporter) / 2] as number;
   }
   input(index: number): number {
-    return this.#words[(index * HEADER_RECORD_BYTES + SAMPLE_RECORD.input) / 4] as number;
+    return this.words[(index * HEADER_RECORD_BYTES + SAMPLE_RECORD.input) / 4] as number;
   }
 
   /** The source's autonomous system as the exporter has it; 0: not known. */
   sourceAs(index: number): number {
-    return this.#words[(index * HEADER_RECORD_BYTES + SAMPLE_RECORD.sourceAs) / 4] as number;
+    return this.words[(index * HEADER_RECORD_BYTES + SAMPLE_RECORD.sourceAs) / 4] as number;
   }
 
   /** Empty: no exporter told it, as on a mirror port. */
@@ -109,7 +111,7 @@ export class HeaderRecords {
   /** From the start of the Ethernet header, as far as captured: a view that the next reading overwrites. */
   frame(index: number): Uint8Array {
     const start = index * HEADER_RECORD_BYTES;
-    const captured = this.#words[(start + SAMPLE_RECORD.capturedBytes) / 4] as number;
+    const captured = this.words[(start + SAMPLE_RECORD.capturedBytes) / 4] as number;
     const frameAt = start + SAMPLE_RECORD.frame;
     return this.bytes.subarray(frameAt, frameAt + Math.min(captured, SAMPLE_RECORD.frameBytes));
   }

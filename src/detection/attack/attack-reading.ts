@@ -59,7 +59,7 @@ export interface Reading {
   readonly isNewKind: boolean;
   /** The same kind, now from many more packets: enough to find common fields. */
   readonly isFirmer: boolean;
-  /** All kept packets of the place: those of the attack, and others that its host gets. */
+  /** All kept packets of the place, until the next reading: those of the attack, and others that its host gets. */
   readonly columns: PacketColumns;
 }
 
@@ -157,9 +157,6 @@ function ordinaryProfile(attack: Attack, columns: PacketColumns, all: readonly S
   if (target === null || direction !== "incoming" || all.length < ORDINARY_PACKETS_MIN) return null;
   const { timesThreshold } = attackTraffic(attack);
   if (unusualClasses(classShares(all), timesThreshold).size > 0) return null;
-  return {
-    get packets() {
-      return columns.packets();
-    },
-  };
+  // The columns are only those of this reading.
+  return { packets: columns.packets() };
 }

@@ -2,9 +2,6 @@ import { describe, expect, test } from "bun:test";
 import { address, thresholds } from "../../../test/fixtures/host-rows.ts";
 import { ethernet, ip, TCP_FLAGS, tcp, udp } from "../../../test/fixtures/packets/frames.ts";
 import { FakeHeaderSamples } from "../../../test/fixtures/packets/header-samples.ts";
-import { Dice } from "../../../test/fixtures/packets/labelled-packets.ts";
-import { userPacket } from "../../../test/fixtures/packets/user-packets.ts";
-import { seededRandom } from "../../../test/fixtures/seeded-random.ts";
 import { attack, classification } from "../../../test/fixtures/views.ts";
 import { SAMPLED_PACKETS_MAX } from "../../limits.ts";
 import { numberedIngress } from "../../traffic/ingress.ts";
@@ -380,44 +377,5 @@ describe("sampled attacks", () => {
     begin({ target: OTHER });
     expect(read(0)).toEqual([`${OTHER} 0 false`]);
     expect(headers.asked).toEqual([OTHER]);
-  });
-});
-
-describe("the profile of an attack", () => {
-  const users = () => {
-    const dice = new Dice(seededRandom(1));
-    return Array.from({ length: 300 }, () => ({
-      frame: ethernet(userPacket({ dice, family: 4, victim: VICTIM }, [OTHER])),
-    }));
-  };
-
-  test("is what was known of the host before, and not for what the host sends", () => {
-    const known = { packets: [] };
-    const sampler = new AttackSampler(new FakeHeaderSamples(), POLICY, { profiles: { of: () => known } });
-    for (const direction of ["incoming", "outgoing"] as const) {
-      sampler.begin(attack({ id: direction, target: VICTIM, direction }), at(0));
-    }
-    expect(sampler.profileOf({ id: "incoming" })).toEqual(known);
-    expect(sampler.profileOf({ id: "outgoing" })).toBeNull();
-  });
-
-  test("is the attack while it shows nothing but what users send, and stays so", () => {
-    const { headers, sampler, begin, read } = harness();
-    begin();
-    headers.frames = users();
-    read(20);
-    const { length } = sampler.profileOf({ id: `of ${VICTIM}` })?.packets ?? [];
-    expect(length).toBe(300);
-    headers.frames = frames(900);
-    read(20 + JUDGE_AGAIN_MS);
-    expect(sampler.profileOf({ id: `of ${VICTIM}` })?.packets).toHaveLength(length);
-  });
-
-  test("is not known where the attack is all there is", () => {
-    const { headers, sampler, begin, read } = harness();
-    begin();
-    headers.frames = frames(900);
-    read(20);
-    expect(sampler.profileOf({ id: `of ${VICTIM}` })).toBeNull();
   });
 });

@@ -3,18 +3,19 @@
  * (Duffield, Lund, Thorup, "Priority sampling for estimation of arbitrary subset sums"). Keeps them in flat memory:
  * objects for the packets of a thousand attacks would keep the garbage collector busy.
  */
-import { HEADER_RECORD_BYTES, type HeaderRecords } from "../../traffic/header-record.ts";
+import { HEADER_RECORD_WORDS, HeaderRecords } from "../../traffic/header-record.ts";
 import { PacketColumns } from "./packet-columns.ts";
 
-const FIRST_SLOTS = 32;
+/** Enough for the two readings of one of a thousand attacks. */
+const FIRST_SLOTS = 128;
 
 export class PacketReservoir {
   readonly #random: () => number;
   #capacity: number;
   #count = 0;
-  #records = new Uint8Array(FIRST_SLOTS * HEADER_RECORD_BYTES);
-  #standsFor = new Float64Array(FIRST_SLOTS);
-  #priority = new Float64Array(FIRST_SLOTS);
+  #words = new Uint32Array(0);
+  #standsFor = new Float64Array(0);
+  #priority = new Float64Array(0);
   /** The highest priority that was removed: each kept packet represents at least this many packets. */
   #bar = 0;
 
@@ -32,8 +33,8 @@ export class PacketReservoir {
     if (priority <= this.#bar) return;
     if (this.#count === this.#standsFor.length) this.#reallocate(Math.min(2 * this.#count, 2 * this.#capacity));
     const slot = this.#count++;
-    const from = index * HEADER_RECORD_BYTES;
-    this.#records.set(records.bytes.subarray(from, from + HEADER_RECORD_BYTES), slot * HEADER_RECORD_BYTES);
+    const [from, to] = [index * HEADER_RECORD_WORDS, slot * HEADER_RECORD_WORDS];
+    for (let i = 0; i < HEADER_RECORD_WORDS; i++) this.#words[to + i] = records.words[from + i] as number;
     this.#standsFor[slot] = standsFor;
     this.#priority[slot] = priority;
     if (this.#count >= 2 * this.#capacity) this.#removeLowest();
@@ -59,12 +60,12 @@ export class PacketReservoir {
     this.#bar = 0;
   }
 
-  /** A copy, in the order of offer(). */
+  /** In the order of offer(): a view that the next offer changes. */
   columns(): PacketColumns {
     this.#removeLowest();
     const standsFor = this.#standsFor.slice(0, this.#count);
     for (let i = 0; i < standsFor.length; i++) standsFor[i] = Math.max(standsFor[i] as number, this.#bar);
-    return new PacketColumns({ records: this.#records.slice(0, this.#count * HEADER_RECORD_BYTES), standsFor });
+    return new PacketColumns(new HeaderRecords(new Uint8Array(this.#words.buffer)), standsFor);
   }
 
   /** Of equal priorities the older ones stay. The others keep their order. */
@@ -86,8 +87,8 @@ export class PacketReservoir {
   }
 
   #move(from: number, to: number): void {
-    const at = from * HEADER_RECORD_BYTES;
-    this.#records.copyWithin(to * HEADER_RECORD_BYTES, at, at + HEADER_RECORD_BYTES);
+    const at = from * HEADER_RECORD_WORDS;
+    this.#words.copyWithin(to * HEADER_RECORD_WORDS, at, at + HEADER_RECORD_WORDS);
     this.#standsFor[to] = this.#standsFor[from] as number;
     this.#priority[to] = this.#priority[from] as number;
   }
@@ -96,11 +97,11 @@ export class PacketReservoir {
   #reallocate(slotsWanted: number): void {
     const slots = Math.max(FIRST_SLOTS, slotsWanted);
     const count = this.#count;
-    const [records, standsFor, priority] = [this.#records, this.#standsFor, this.#priority];
-    this.#records = new Uint8Array(slots * HEADER_RECORD_BYTES);
+    const [words, standsFor, priority] = [this.#words, this.#standsFor, this.#priority];
+    this.#words = new Uint32Array(slots * HEADER_RECORD_WORDS);
     this.#standsFor = new Float64Array(slots);
     this.#priority = new Float64Array(slots);
-    this.#records.set(records.subarray(0, count * HEADER_RECORD_BYTES));
+    this.#words.set(words.subarray(0, count * HEADER_RECORD_WORDS));
     this.#standsFor.set(standsFor.subarray(0, count));
     this.#priority.set(priority.subarray(0, count));
   }
