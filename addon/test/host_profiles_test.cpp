@@ -3,7 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
+#include <cstring>
 #include <set>
+#include <thread>
 
 #include "engine_fixture.h"
 #include "random.h"
@@ -227,6 +230,45 @@ TEST_CASE("profiles are handed over in chunks, each host once") {
     cursor = chunk.next;
   }
   CHECK(hosts.size() == 10);
+}
+
+TEST_CASE("a profile that is read while it is written is whole, and of the host that was asked for") {
+  const auto control = std::make_shared<ProfileControl>();
+  control->delayEpochs = 1;
+  HostProfiles profiles(control, kTicksPerSecond);
+  const AddressHash hash(1);
+  std::atomic<bool> isOver = false;
+  std::uint64_t read = 0, torn = 0;
+  // Every packet says of which host it is.
+  const auto addressOf = [](std::uint32_t host) { return ipv4(0x0a000000 + host); };
+  std::thread reader([&] {
+    std::vector<profile_record> records;
+    while (!isOver.load(std::memory_order_relaxed)) {
+      for (std::uint32_t host = 0; host < 4; host++) {
+        records.clear();
+        profiles.read(addressOf(host), hash.of(addressOf(host)), 1'000'000, records);
+        read += records.size();
+        for (const profile_record& record : records) {
+          torn += record.source_port == host && record.destination_port == host && record.ttl == host ? 0 : 1;
+        }
+      }
+    }
+  });
+  HeaderSummary header;
+  header.bits = RECORD_PORTS;
+  for (std::uint32_t epoch = 1; epoch < 20'000; epoch++) {
+    profiles.adopt(epoch, 4);
+    const std::uint32_t host = epoch % 4;
+    header.packet.sourcePort = header.packet.destinationPort = static_cast<std::uint16_t>(host);
+    header.ttl = static_cast<std::uint8_t>(host);
+    const Address address = addressOf(host);
+    profiles.take({address, hash.of(address), host, epoch}, header, 1);
+    if (epoch % 64 == 0) std::this_thread::yield();
+  }
+  isOver = true;
+  reader.join();
+  CHECK(read > 0);
+  CHECK(torn == 0);
 }
 
 namespace {

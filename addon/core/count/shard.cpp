@@ -172,12 +172,19 @@ void Shard::countPending(const Pending& pending, Link link, StatDelta& delta) {
     const auto [frame, begin] = sampledFrame(*pending.frame, link, packet);
     recent_.write(FILTER_PASSED, frame, begin, sampleWith(slot));
   }
-  if (isWatched(to)) keepForWatched(rows.cold[to.row].watchSlot, pending, link);
-  if (isProfiled(to) && profiles_.draws()) {
-    const auto [frame, begin] = sampledFrame(*pending.frame, link, packet);
-    keepForProfile(to.row, frame, begin, 1);
+  if (isFlagged(to)) [[unlikely]] {
+    keepForFlagged(to.row, pending, link);
   }
   if (isWatched(from)) keepForWatched(rows.cold[from.row].watchSlot, pending, link);
+}
+
+void Shard::keepForFlagged(std::uint32_t row, const Pending& pending, Link link) noexcept {
+  if ((rows.hot[row].epoch & HotRow::kWatched) != 0) {
+    keepForWatched(rows.cold[row].watchSlot, pending, link);
+  } else if (profiles_.draws()) {
+    const auto [frame, begin] = sampledFrame(*pending.frame, link, pending.packet);
+    keepForProfile(row, frame, begin, 1);
+  }
 }
 
 Shard::Located Shard::locate(const Address& address, std::uint64_t hash, std::uint32_t candidate,
@@ -225,7 +232,9 @@ bool Shard::touch(std::uint32_t row) noexcept {
   }
   hot.epoch = epoch_ | (hot.epoch & ~kEpochMask);
   handover.push(row);
-  if (profiles_.isTurnOf(row)) considerProfile(row);
+  if (profiles_.isTurnOf(row)) [[unlikely]] {
+    considerProfile(row);
+  }
   return true;
 }
 

@@ -292,8 +292,11 @@ class Shard {
   [[nodiscard]] Sample sampleWith(std::uint32_t slot, std::uint8_t verdict = FILTER_VERDICTS,
                                   std::uint64_t packets = 1) const noexcept;
 
+  /// For a packet to a row with a flag. Not part of the way of all others.
+  [[gnu::noinline]] void keepForFlagged(std::uint32_t row, const Pending& pending, Link link) noexcept;
+
   // shard_profiles.cpp
-  void considerProfile(std::uint32_t row) noexcept;
+  [[gnu::noinline]] void considerProfile(std::uint32_t row) noexcept;
   /// A packet that was drawn for the profile of the row's host, for which it stands for so many.
   void keepForProfile(std::uint32_t row, const Frame& frame, Link link, std::uint64_t packets) noexcept;
   [[nodiscard]] std::uint32_t packetsOfRow(std::uint32_t row) const noexcept;

@@ -49,7 +49,7 @@ export interface Reading {
   readonly id: string;
   /** The attacked host, the prefix of a carpet attack, or `hostgroup NAME`. */
   readonly target: string;
-  /** null: the sample was complete before. */
+  /** null: the sample was complete before, or is taken by the next reading. */
   readonly sample: Sample | null;
   /** This reading completes the sample. */
   readonly isComplete: boolean;
@@ -122,13 +122,19 @@ export function collect(watched: Watched, { records, from, end }: RecordRange, w
   return ageMaxMs;
 }
 
-/** Judges what was collected. */
-export function judge(watched: Watched, policy: SamplingPolicy, now: Now): Reading {
+/** Whether the reading of one of very many attacks that nobody knows yet is for its kind alone, which rules wait for. */
+export function isForKindOnly({ verdict, detectedMs }: Watched, now: Now): boolean {
+  return verdict.held === null && now.monotonicMs - detectedMs < COMPLETION_MS;
+}
+
+/** Judges what was collected. @param isSampling false: without the flow sample, which is most of the work. */
+export function judge(watched: Watched, policy: SamplingPolicy, now: Now, isSampling = true): Reading {
   const { attack, verdict, columns } = watched;
   const elapsedMs = now.monotonicMs - watched.detectedMs;
   const all = columns.glance();
-  const isComplete = !watched.isSampled && (all.length >= COMPLETE_PACKETS || elapsedMs >= COMPLETION_MS);
-  const sample = watched.isSampled ? null : sampleOf(all, policy, policy.originOf, policy.ingressOf);
+  const isWanted = isSampling && !watched.isSampled;
+  const isComplete = isWanted && (all.length >= COMPLETE_PACKETS || elapsedMs >= COMPLETION_MS);
+  const sample = isWanted ? sampleOf(all, policy, policy.originOf, policy.ingressOf) : null;
   watched.isSampled ||= isComplete;
   watched.lastReadMs = now.monotonicMs;
   watched.dueMs = watched.isSampled ? now.monotonicMs + JUDGE_AGAIN_MS : now.monotonicMs;

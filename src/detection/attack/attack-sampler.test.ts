@@ -334,6 +334,23 @@ describe("sampled attacks", () => {
     expect(all.every(({ columns }) => columns.length === 1)).toBe(true);
   });
 
+  test("of very many the kinds come first, and the samples with the next reading", () => {
+    const { headers, begin, readings } = harness();
+    const targets = Array.from({ length: 129 }, (_, i) => address(`203.0.113.${i}`));
+    for (const target of targets) begin({ target });
+    headers.frames = targets.flatMap((target) => {
+      const own = { frame: frame("198.51.100.1", target) };
+      return new Array<typeof own>(PACKETS_MIN).fill(own);
+    });
+    const counted = (ms: number) => {
+      const all = readings(ms);
+      const kinds = all.filter(({ isNewKind }) => isNewKind).length;
+      return [kinds, all.filter(({ sample }) => sample !== null).length];
+    };
+    expect(counted(20)).toEqual([129, 0]);
+    expect(counted(120)).toEqual([0, 129]);
+  });
+
   test("that end while they are read have no reading", async () => {
     const { sampler, begin } = harness();
     for (const target of [VICTIM, OTHER]) begin({ target });

@@ -13,6 +13,7 @@ import type { Attack } from "./attack.ts";
 import { placesOf } from "./attack-place.ts";
 import {
   collect,
+  isForKindOnly,
   JUDGE_AGAIN_MS,
   judge,
   PACKETS_KEPT,
@@ -42,6 +43,8 @@ const PACKETS_KEPT_MIN = 32;
 const HEADERS_EACH_MAX = 8192;
 const HEADERS_EACH_MIN = 64;
 const HEADERS_MAX = 65_536;
+/** With more attacks in one reading, those of unknown kind are only classified: their samples come with the next one. */
+const SAMPLED_AT_ONCE = 128;
 /** Of these the newest of each outcome that are looked at and kept byte for byte: a bound on the time that it takes. */
 const RECENT_LOOKED_AT = 512;
 const RECENT_TAKEN = 256;
@@ -232,6 +235,10 @@ export class AttackSampler {
       watched.reservoir.resize(Math.max(this.#packetsEach(), watched.isSampled ? 0 : policy.flows));
       const wasSampled = watched.isSampled;
       const ageMaxMs = collect(watched, range, policy.windowMs, now);
+      if (due.length > SAMPLED_AT_ONCE && isForKindOnly(watched, now)) {
+        yield judge(watched, policy, now, false);
+        continue;
+      }
       if (!wasSampled) this.#recent.clear(watched.attack.id);
       // Of a rare outcome there may be none among the latest.
       const keptMaxMs = wasSampled ? ageMaxMs : policy.windowMs + now.monotonicMs - watched.detectedMs;
