@@ -89,7 +89,7 @@ struct profile_record {
 };
 FLOODWALL_ABI_ASSERT(sizeof(struct profile_record) == 24);
 #define RECORD_IPV6 16
-#define PROFILE_PACKETS 72
+#define PROFILE_PACKETS 64
 
 /* All that is kept of one host. */
 struct profile_row {

@@ -74,6 +74,19 @@ TEST_CASE("a host with a two-thousandth of the traffic has a profile within a mi
   CHECK(one.packet_bytes + one.frame_bytes == quiet.size());
 }
 
+TEST_CASE("ten seconds of a small host are enough to distinguish its users") {
+  EngineFixture fixture;
+  const Bytes often = frameTo(1, 1), seldom = frameTo(1, 2);
+  run(fixture, 10, [&](unsigned) {
+    fixture.count(often, 6);
+    fixture.count(seldom, 2);
+  });
+  const auto records = profileOf(fixture.engine, kHost);
+  CHECK(records.size() >= 48);
+  CHECK(weightOf(records, 2) > 0.1);
+  CHECK(weightOf(records, 2) < 0.45);
+}
+
 TEST_CASE("the shares of a profile are those of the packets, whatever the rate was at their time") {
   SHOW_SEED();
   Random random;

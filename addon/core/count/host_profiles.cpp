@@ -8,11 +8,11 @@
 namespace floodwall {
 namespace {
 
-/// Time between two packets of one host, ms: so long once it is known for a quarter of an hour, that a profile forgets
-/// half in about ten minutes; short at first, so that a host has one within a minute.
+/// Time between two packets of one host that has a full profile, ms: so long once it is known for a quarter of an hour,
+/// that it forgets half in about ten minutes.
 constexpr std::uint32_t kIntervalMinMs = 400, kIntervalMaxMs = 12'000;
-/// Hosts that have their turn in one epoch: 0.2 ms.
-constexpr std::uint32_t kTurnsPerEpoch = 2'048;
+/// Hosts that have their turn in one epoch: half a millisecond.
+constexpr std::uint32_t kTurnsPerEpoch = 4'096;
 /// A profile of fewer packets makes room soon: packets to addresses at random must not push the profiles of hosts out.
 constexpr std::uint32_t kFewPackets = 3;
 constexpr std::uint32_t kLeavesAfterMs = 60'000, kFewLeaveAfterMs = 5'000;
@@ -170,12 +170,22 @@ bool HostProfiles::isDue(const Host& host) noexcept {
   way->store(withStamp(entry, stampNow()), std::memory_order_release);
   HostProfile& profile = profiles_[numberOf(entry)];
   if (profile.row != host.row) {
-    profile.row = host.row;
-    profile.packetsBefore = host.packets;
-    profile.dueEpoch = (epoch_ + intervalOf(profile)) & kEpochMask;
-    return false;
+    begin(profile, host);
+    return !profile.isGrown;
   }
   return epochsSince(profile.dueEpoch, epoch_) <= kEpochMask / 2;
+}
+
+/// Begins to count anew: after an attack, or where the host has another row.
+void HostProfiles::begin(HostProfile& profile, const Host& host) noexcept {
+  profile.row = host.row;
+  profile.packetsBefore = host.packets;
+  if (profile.isGrown) {
+    profile.dueEpoch = (epoch_ + intervalOf(profile)) & kEpochMask;
+  } else {
+    profile.bornEpoch = profile.dueEpoch = epoch_;
+    profile.bornPackets = host.packets;
+  }
 }
 
 void HostProfiles::interrupt(const Host& host) noexcept {
@@ -197,54 +207,65 @@ std::uint32_t HostProfiles::intervalOf(const HostProfile& profile) const noexcep
   return std::clamp(epochsSince(profile.bornEpoch, epoch_) / kProfilePackets, intervalMin_, intervalMax_);
 }
 
+/// A profile that grows waits only while it can settle none of its packets.
+std::uint32_t HostProfiles::nextDue(const HostProfile& profile) const noexcept {
+  if (profile.isGrown) return (epoch_ + intervalOf(profile)) & kEpochMask;
+  if (profile.young < kProfileYoung) return epoch_;
+  return (profile.youngEpochs[0].load(std::memory_order_relaxed) +
+          control_->delayEpochs.load(std::memory_order_relaxed)) &
+         kEpochMask;
+}
+
 /// What a packet represents: what came since the one before, as if all had been taken at the longest interval; and, of
 /// what stands for more packets than are drawn from, as much more.
-void HostProfiles::take(const Host& host, const HeaderSummary& header, std::uint64_t packets) noexcept {
+bool HostProfiles::take(const Host& host, const HeaderSummary& header, std::uint64_t packets) noexcept {
   Entry* way = find(host.address, host.hash);
   const bool isNew = way == nullptr;
   std::uint32_t number = kNone;
   if (isNew) {
     way = roomFor(host.hash, number);
-    if (way == nullptr) return;
-    if (number == used_.load(std::memory_order_relaxed)) {
-      control_->hosts.fetch_add(1, std::memory_order_relaxed);
-    }
+    if (way == nullptr) return false;
+    if (number == used_.load(std::memory_order_relaxed)) control_->hosts.fetch_add(1, std::memory_order_relaxed);
   } else {
     number = numberOf(way->load(std::memory_order_relaxed));
   }
   HostProfile& profile = profiles_[number];
-  const Writing writing(profile);
-  if (isNew) {
-    const auto words = wordsOf(host.address);
-    for (std::size_t i = 0; i < words.size(); i++) profile.key.at(i).store(words.at(i), std::memory_order_release);
-    profile.settled.store(0, std::memory_order_release);
-    for (auto& epoch : profile.youngEpochs) epoch.store(0, std::memory_order_release);
-    profile.bornEpoch = epoch_;
-    profile.young = 0;
-    profile.row = kNone;
+  // One in twice as many, now that there is time.
+  if (!isNew && profile.isGrown && random() % 2 != 0) return true;
+  {
+    const Writing writing(profile);
+    if (isNew) {
+      const auto words = wordsOf(host.address);
+      for (std::size_t i = 0; i < words.size(); i++) profile.key.at(i).store(words.at(i), std::memory_order_release);
+      profile.settled.store(0, std::memory_order_release);
+      for (auto& epoch : profile.youngEpochs) epoch.store(0, std::memory_order_release);
+      profile.young = 0;
+      profile.isGrown = false;
+    }
+    if (profile.row != host.row || isNew) begin(profile, host);
+    settle(profile, host);
+    if (profile.young < kProfileYoung) {
+      const double many = std::max(static_cast<double>(packets) / kDrawn, 1.0);
+      const std::uint32_t since = std::max(host.packets - profile.packetsBefore, 1U);
+      const std::uint32_t interval = std::max(intervalOf(profile), turnMask_ + 1);
+      const double share = std::max(static_cast<double>(intervalMax_) / interval, 1.0);
+      const double weight = profile.isGrown ? many * since * share : many;
+      const std::uint32_t at = profile.young++;
+      write(profile.youngPackets.at(at), std::bit_cast<Words>(recordOf(header, static_cast<float>(weight))));
+      profile.youngEpochs.at(at).store(epoch_, std::memory_order_release);
+    }
   }
-  settle(profile);
-  const std::uint32_t interval = std::max(intervalOf(profile), turnMask_ + 1);
-  if (profile.young < kProfileYoung) {
-    const std::uint32_t since = profile.row == host.row ? host.packets - profile.packetsBefore : kDrawn;
-    const double weight = static_cast<double>(std::max(since, 1U)) *
-                          std::max(static_cast<double>(intervalMax_) / interval, 1.0) *
-                          std::max(static_cast<double>(packets) / kDrawn, 1.0);
-    const std::uint32_t at = profile.young++;
-    write(profile.youngPackets.at(at), std::bit_cast<Words>(recordOf(header, static_cast<float>(weight))));
-    profile.youngEpochs.at(at).store(epoch_, std::memory_order_release);
-  }
-  profile.row = host.row;
   profile.packetsBefore = host.packets;
-  profile.dueEpoch = (epoch_ + intervalOf(profile)) & kEpochMask;
+  profile.dueEpoch = nextDue(profile);
   const bool isFew = profile.settled.load(std::memory_order_relaxed) + profile.young < kFewPackets;
   way->store(tagOf(host.hash) | (isFew ? kFewBit : 0) | std::uint64_t{number + 1} << kStampBits | stampNow(),
              std::memory_order_release);
   if (number == used_.load(std::memory_order_relaxed)) used_.store(number + 1, std::memory_order_release);
+  return !profile.isGrown && profile.young < kProfileYoung;
 }
 
 /// Keeps young packets that are old enough, in place of any of a full profile.
-void HostProfiles::settle(HostProfile& profile) noexcept {
+void HostProfiles::settle(HostProfile& profile, const Host& host) noexcept {
   const std::uint32_t delay = control_->delayEpochs.load(std::memory_order_relaxed);
   std::uint32_t settled = profile.settled.load(std::memory_order_relaxed), gone = 0;
   while (gone < profile.young &&
@@ -253,14 +274,31 @@ void HostProfiles::settle(HostProfile& profile) noexcept {
     write(profile.packets.at(at), wordsIn(profile.youngPackets.at(gone++)));
   }
   profile.settled.store(settled, std::memory_order_release);
-  if (gone == 0) return;
-  for (std::uint32_t i = 0; i < kProfileYoung; i++) {
-    const bool isLeft = i + gone < profile.young;
-    if (isLeft) write(profile.youngPackets.at(i), wordsIn(profile.youngPackets.at(i + gone)));
-    const std::uint32_t epoch = isLeft ? profile.youngEpochs.at(i + gone).load(std::memory_order_relaxed) : 0;
-    profile.youngEpochs.at(i).store(epoch, std::memory_order_release);
+  if (gone != 0) {
+    for (std::uint32_t i = 0; i < kProfileYoung; i++) {
+      const bool isLeft = i + gone < profile.young;
+      if (isLeft) write(profile.youngPackets.at(i), wordsIn(profile.youngPackets.at(i + gone)));
+      const std::uint32_t epoch = isLeft ? profile.youngEpochs.at(i + gone).load(std::memory_order_relaxed) : 0;
+      profile.youngEpochs.at(i).store(epoch, std::memory_order_release);
+    }
+    profile.young -= gone;
   }
-  profile.young -= gone;
+  if (settled == kProfilePackets && !profile.isGrown) grow(profile, host);
+}
+
+/// The first packets stand for the same number each: from now on for what the host received in the longest interval, by
+/// its rate so far, as those that follow.
+void HostProfiles::grow(HostProfile& profile, const Host& host) noexcept {
+  const double epochs = std::max(epochsSince(profile.bornEpoch, epoch_), 1U);
+  const double each = std::max((host.packets - profile.bornPackets) / epochs * intervalMax_, 1.0);
+  const auto raise = [each](HostProfile::Slot& slot) {
+    auto record = std::bit_cast<profile_record>(wordsIn(slot));
+    record.stands_for *= static_cast<float>(each);
+    write(slot, std::bit_cast<Words>(record));
+  };
+  for (HostProfile::Slot& slot : profile.packets) raise(slot);
+  for (std::uint32_t i = 0; i < profile.young; i++) raise(profile.youngPackets.at(i));
+  profile.isGrown = true;
 }
 
 void HostProfiles::copy(const HostProfile& profile, std::uint32_t epoch, Address& address,

@@ -21,7 +21,7 @@ namespace floodwall {
 inline constexpr std::uint32_t kProfiledHostsMax = 32'768, kProfiledHostsOwn = 1'024;
 inline constexpr std::uint32_t kProfilePackets = PROFILE_PACKETS;
 /// Packets that have not been there for long enough to tell whether they were the first of an attack.
-inline constexpr std::uint32_t kProfileYoung = 8;
+inline constexpr std::uint32_t kProfileYoung = 16;
 
 /// What the profiles of all workers share.
 struct ProfileControl {
@@ -41,12 +41,16 @@ struct alignas(64) HostProfile {
   std::atomic<std::uint32_t> settled;
   std::array<std::atomic<std::uint64_t>, 2> key;
   // The worker's alone.
+  /// When it began, and what the row had counted then.
   std::uint32_t bornEpoch;
+  std::uint32_t bornPackets;
   std::uint32_t dueEpoch;
   /// The row whose packets are counted since the last one was taken, or kNone: counting begins anew.
   std::uint32_t row;
   std::uint32_t young;
   std::uint32_t packetsBefore;
+  /// It was full once. Until then it takes all packets that are drawn, which therefore stand for the same number each.
+  bool isGrown;
 
   std::array<Slot, kProfilePackets> packets;
   std::array<Slot, kProfileYoung> youngPackets;
@@ -77,13 +81,14 @@ class HostProfiles {
   [[nodiscard]] bool isDue(const Host& host) noexcept;
   /// The host is watched at its turn: what it receives is not kept.
   void interrupt(const Host& host) noexcept;
-  /// Whether the present packet of a host that is due is to be taken: one in kDrawn, so that it is seldom the first
+  /// Whether the present packet of a host that is due is to be offered: one in kDrawn, so that it is seldom the first
   /// after a silence, which is another kind of packet than those that follow.
   [[nodiscard]] bool draws() noexcept;
   /// The same of what stands for so many packets: one in kRecordsDrawn of those that stand for many.
   [[nodiscard]] bool draws(std::uint64_t packets) noexcept;
-  /// Keeps the packet, if there is room for the host. It represents what the host received since the last one.
-  void take(const Host& host, const HeaderSummary& header, std::uint64_t packets) noexcept;
+  /// Keeps the packet, if there is room for the host. It represents what the host received since the last one. Returns
+  /// whether the host is still due.
+  bool take(const Host& host, const HeaderSummary& header, std::uint64_t packets) noexcept;
 
   // Any thread.
   /// Appends what is kept of the host; young packets if they are older than the delay at `epoch`.
@@ -95,7 +100,7 @@ class HostProfiles {
 
  private:
   static constexpr std::uint32_t kWays = 8, kSets = 8'192, kNone = 0xffffffff;
-  static constexpr std::uint32_t kDrawn = 16, kRecordsDrawn = 4;
+  static constexpr std::uint32_t kDrawn = 8, kRecordsDrawn = 4;
   using Entry = std::atomic<std::uint64_t>;
   struct alignas(64) Set {
     std::array<Entry, kWays> entries;
@@ -109,7 +114,10 @@ class HostProfiles {
   [[nodiscard]] bool mayLeave(std::uint64_t entry) const noexcept;
   [[nodiscard]] bool mayGrow() const noexcept;
   [[nodiscard]] std::uint32_t intervalOf(const HostProfile& profile) const noexcept;
-  void settle(HostProfile& profile) noexcept;
+  [[nodiscard]] std::uint32_t nextDue(const HostProfile& profile) const noexcept;
+  void begin(HostProfile& profile, const Host& host) noexcept;
+  void settle(HostProfile& profile, const Host& host) noexcept;
+  void grow(HostProfile& profile, const Host& host) noexcept;
   void copy(const HostProfile& profile, std::uint32_t epoch, Address& address, std::vector<profile_record>& out) const;
   [[nodiscard]] std::uint64_t random() noexcept;
 

@@ -16,10 +16,10 @@ void Shard::considerProfile(std::uint32_t row) noexcept {
 
 void Shard::keepForProfile(std::uint32_t row, const Frame& frame, Link link, std::uint64_t packets) noexcept {
   HotRow& hot = rows.hot[row];
-  hot.epoch &= ~HotRow::kProfiled;
   HeaderSummary header;
-  if ((hot.epoch & HotRow::kWatched) != 0 || !summarize(frame, link, header)) return;
-  profiles_.take({hot.key, control_.hash.of(hot.key), row, packetsOfRow(row)}, header, packets);
+  const bool isWanted = (hot.epoch & HotRow::kWatched) == 0 && summarize(frame, link, header);
+  const HostProfiles::Host host{hot.key, control_.hash.of(hot.key), row, packetsOfRow(row)};
+  if (!isWanted || !profiles_.take(host, header, packets)) hot.epoch &= ~HotRow::kProfiled;
 }
 
 std::uint32_t Shard::packetsOfRow(std::uint32_t row) const noexcept {
