@@ -7,6 +7,7 @@ import {
   LOCKED_BYTES_PER_QUEUE,
   NAMED_PREFIXES_MAX,
   NAMED_SETS_MAX,
+  PROFILED_HOSTS_MAX,
   SCREENED_ROWS_MAX,
   WATCHED_HOSTS_MAX,
 } from "./dataplane/native-constants.ts";
@@ -46,9 +47,15 @@ export const SAMPLED_PACKETS_MAX = 65_536;
 export const RECENT_PACKETS_PER_ATTACK = 512;
 export const RECENT_PACKETS_MAX = 65_536;
 export const RECENT_PACKETS_ENDED_ATTACKS = 32;
-/** Hosts whose traffic before an attack is remembered, and sampled packets of all of them together: about 20 MB. */
-export const PROFILED_HOSTS_MAX = 512;
-export const PROFILED_PACKETS_MAX = 65_536;
+/**
+ * Hosts whose traffic before an attack is remembered, 2 kB each in the packet counter; as many again of an earlier
+ * process, until the counter knows them anew.
+ */
+export const PROFILED_HOSTS_RESTORED_MAX = PROFILED_HOSTS_MAX;
+/** Hosts of which many packets from before an attack are kept, and the packets of all of them. */
+export const BUSY_HOSTS_MAX = 512;
+export const BUSY_PACKETS_MAX = 65_536;
+export { PROFILED_HOSTS_MAX };
 /** Bytes of a file of address origins; it is kept in memory. */
 export const ORIGIN_FILE_BYTES_MAX = 512 * 1024 * 1024;
 /**

@@ -25,6 +25,7 @@ const USAGE = `usage:
     --json                                   as one JSON document
   floodwall replay CAPTURE [--config FILE]   what would have happened, from a capture file
     --suggest   thresholds and a baseline for normal traffic like this, and the false alarms of each choice
+    --seed N    chooses other packets where not all are sampled (default 0, as the service)
     --json      as JSON Lines: an event each as in the webhook, with the rows of the API, then a summary;
                 with --suggest one JSON document
   floodwall version
@@ -51,7 +52,18 @@ async function main(argv: readonly string[]): Promise<number> {
 }
 
 async function run(argv: readonly string[]): Promise<number> {
-  const { role, operands, config, json, suggest: isSuggesting, here: isHere, help, listen, seconds } = parse(argv);
+  const {
+    role,
+    operands,
+    config,
+    json,
+    suggest: isSuggesting,
+    here: isHere,
+    help,
+    listen,
+    seconds,
+    seed,
+  } = parse(argv);
   if (help) {
     console.log(USAGE);
     return 0;
@@ -63,6 +75,9 @@ async function run(argv: readonly string[]): Promise<number> {
     throw new UsageError("--listen and --seconds go with telemetry alone");
   }
   if (isSuggesting && role !== "replay") throw new UsageError("--suggest goes with replay alone");
+  if (seed !== undefined && (role !== "replay" || isSuggesting)) {
+    throw new UsageError("--seed goes with replay alone, without --suggest");
+  }
   if (isHere && role !== "check") throw new UsageError("--here goes with check alone");
   switch (role) {
     case "serve":
@@ -92,6 +107,7 @@ async function run(argv: readonly string[]): Promise<number> {
         configPath: config ?? DEFAULT_CONFIG,
         format: json ? "json" : "text",
         isSuggesting,
+        seed: seedOf(seed ?? "0"),
         print: console.log,
       });
     case "version":
@@ -112,6 +128,7 @@ function parse(argv: readonly string[]) {
       here: { type: "boolean", default: false },
       listen: { type: "string", multiple: true, default: [] as string[] },
       seconds: { type: "string" },
+      seed: { type: "string" },
       help: { type: "boolean", short: "h", default: false },
     } as const;
     const { values, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true });
@@ -126,6 +143,11 @@ function secondsOf(text: string): number {
   const seconds = Number(text);
   if (/^\d{1,5}$/.test(text) && seconds > 0) return seconds;
   throw new UsageError(`--seconds ${text}: write a number of seconds from 1 to 99999`);
+}
+
+function seedOf(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new UsageError(`--seed ${text}: write a whole number from 0 to 999999999`);
 }
 
 /** Returns the first operand, or the empty string where none is expected. */

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { parse } from "yaml";
 import { parseConfig } from "../src/config/load/load.ts";
 import { loadScrubAgent } from "../src/config/scrub-agent-config.ts";
-import { PACKETS_KEPT } from "../src/detection/attack/attack-sampler.ts";
+import { PACKETS_KEPT } from "../src/detection/attack/attack-reading.ts";
 import * as limits from "../src/limits.ts";
 import { CAP_PAUSE_MS } from "../src/notify/cap-notices.ts";
 import { ScrubAgentMetrics } from "../src/observability/scrub-agent-metrics.ts";
@@ -71,8 +71,7 @@ test.each([
   ["detection.md", `In one tick at most ${limits.SCREENED_ROWS_MAX} hosts`],
   ["detection.md", `At most ${limits.CARPETS_MAX} are in progress at once`],
   ["sampling.md", `and ${limits.DOUBTFUL_TARGETS_MAX} prefixes, are watched`],
-  ["detection.md", `for the ${limits.PROFILED_HOSTS_MAX} hosts with sampled packets`],
-  ["detection.md", `at most ${limits.PROFILED_PACKETS_MAX.toLocaleString("en-US")} packets together`],
+  ["detection.md", `of up to ${limits.PROFILED_HOSTS_MAX.toLocaleString("en-US")} hosts`],
   ["interface.md", `has not taken it within ${limits.STATE_WAIT_MS / 1000} s`],
   ["interface.md", `| past bans kept | ${limits.ENDED_BANS_KEPT} |`],
   ["interface.md", `| levers set at once | ${limits.LEVERS_MAX} |`],

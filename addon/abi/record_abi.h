@@ -32,12 +32,74 @@ struct sample_record {
   __u32 input;
   /* 1: made of a flow record; the frame has its addresses, protocol, ports, TCP flags and length, and no more. */
   __u8 is_made;
-  __u8 reserved[3];
+  /* What the frame's headers say, so that a reader of many records need not decode each; addresses in the mapped form.
+   * What RECORD_PORTS or RECORD_TCP_FLAGS does not announce is 0. */
+  __u8 protocol;
+  __u8 tcp_flags;
+  __u8 header_bits;
   /* The source's autonomous system, as the exporter has it; 0: not known. */
   __u32 source_as;
-  __u32 reserved2;
+  __u16 source_port;
+  __u16 destination_port;
+  __u8 source[16];
+  __u8 destination[16];
+  /* Length of the IP packet by its header, and its time to live or hop limit; 0: not said. */
+  __u16 packet_bytes;
+  __u8 ttl;
+  __u8 reserved[5];
 };
-FLOODWALL_ABI_ASSERT(sizeof(struct sample_record) == 168);
+FLOODWALL_ABI_ASSERT(sizeof(struct sample_record) == 208);
+
+/* header_bits: the ports and the flags are known; the packet is the first fragment of a datagram, or a later one. */
+#define RECORD_PORTS 1
+#define RECORD_TCP_FLAGS 2
+#define RECORD_FIRST_FRAGMENT 4
+#define RECORD_LATER_FRAGMENT 8
+
+/* Whose samples are wanted: those of the addresses that agree with `address` in its first `length` bits, or of a
+ * group. */
+struct sample_place {
+  __u8 address[16];
+  /* RECORD_NO_GROUP: by address. */
+  __u32 group;
+  __u8 length;
+  /* 0: packets to them, 1: packets from them, 2: either. */
+  __u8 direction;
+  __u8 reserved[2];
+};
+FLOODWALL_ABI_ASSERT(sizeof(struct sample_place) == 24);
+#define RECORD_NO_GROUP 0xffffffff
+
+/* A packet that a host received before it was attacked. */
+struct profile_record {
+  /* IPv4: the address in the first 4 bytes; IPv6 (RECORD_IPV6): the first 8 bytes of the address. */
+  __u8 source[8];
+  __u16 source_port;
+  __u16 destination_port;
+  /* As in sample_record; at most 65,535. */
+  __u16 packet_bytes;
+  /* Of the frame beyond the packet; at most 255. */
+  __u8 frame_bytes;
+  __u8 ttl;
+  __u8 protocol;
+  __u8 tcp_flags;
+  __u8 header_bits;
+  __u8 reserved;
+  /* Packets of the host that it represents, in proportion to those of its other records. */
+  float stands_for;
+};
+FLOODWALL_ABI_ASSERT(sizeof(struct profile_record) == 24);
+#define RECORD_IPV6 16
+#define PROFILE_PACKETS 64
+
+/* All that is kept of one host. */
+struct profile_row {
+  __u8 address[16];
+  __u32 count;
+  __u32 reserved;
+  struct profile_record records[PROFILE_PACKETS];
+};
+FLOODWALL_ABI_ASSERT(sizeof(struct profile_row) == 24 + 24 * PROFILE_PACKETS);
 
 /* The length of a prefix that a rule does not have. */
 #define RECORD_NO_PREFIX 255

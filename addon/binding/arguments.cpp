@@ -148,6 +148,14 @@ std::span<double> doublesArgument(const Napi::CallbackInfo& info, std::size_t in
   return elementsOf<double>(info[index], name);
 }
 
+std::span<std::uint32_t> uint32sArgument(const Napi::CallbackInfo& info, std::size_t index, const char* name) {
+  return elementsOf<std::uint32_t>(info[index], name);
+}
+
+std::uint32_t uint32Argument(const Napi::CallbackInfo& info, std::size_t index, const char* name) {
+  return uint32From(info[index], name, UINT32_MAX);
+}
+
 Address addressArgument(const Napi::CallbackInfo& info, std::size_t index) {
   const auto bytes = bytesArgument(info, index, "address");
   if (bytes.size() != kAddressBytes) throwRange(info.Env(), "address", "of 16 bytes");

@@ -43,6 +43,10 @@ namespace floodwall::binding {
 [[nodiscard]] std::span<std::uint8_t> bytesArgument(const Napi::CallbackInfo& info, std::size_t index,
                                                     const char* name);
 [[nodiscard]] std::span<double> doublesArgument(const Napi::CallbackInfo& info, std::size_t index, const char* name);
+[[nodiscard]] std::span<std::uint32_t> uint32sArgument(const Napi::CallbackInfo& info, std::size_t index,
+                                                       const char* name);
+/// A whole number from 0 to 2^32 - 1.
+[[nodiscard]] std::uint32_t uint32Argument(const Napi::CallbackInfo& info, std::size_t index, const char* name);
 /// Exactly 16 bytes.
 [[nodiscard]] Address addressArgument(const Napi::CallbackInfo& info, std::size_t index);
 /// Bits of an address, 0 to 128; all of them when it is not given.

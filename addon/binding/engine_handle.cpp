@@ -19,14 +19,17 @@ Napi::Value newHandle(const Napi::FunctionReference& constructor, std::shared_pt
   return constructor.New({Napi::External<std::shared_ptr<Slot>>::New(constructor.Env(), &slot)});
 }
 
+/// Of a capture, whose sender is not there: a replay repeats itself.
+constexpr std::uint64_t kReplaySeed = 0x46574c31;
+
+}  // namespace
+
 Napi::Value chunkObject(const Napi::Env& env, const HostChunk& chunk) {
   Napi::Object object = Napi::Object::New(env);
   object.Set("next", static_cast<double>(chunk.next));
   object.Set("count", chunk.count);
   return object;
 }
-
-}  // namespace
 
 EngineHandle::Networks::Networks(const NetworksColumns& columns)
     : addresses(columns.addresses.begin(), columns.addresses.end()),
@@ -46,22 +49,31 @@ NetworksColumns EngineHandle::Networks::columns() const {
 }
 
 Napi::Function EngineHandle::define(const Napi::Env& env) {
-  return DefineClass(
-      env, "Engine",
-      {InstanceMethod<&EngineHandle::setNetworks>("setNetworks"),
-       InstanceMethod<&EngineHandle::setScreens>("setScreens"), InstanceMethod<&EngineHandle::setWatched>("setWatched"),
-       InstanceMethod<&EngineHandle::openSource>("openSource"),
-       InstanceMethod<&EngineHandle::openFlowSource>("openFlowSource"),
-       InstanceMethod<&EngineHandle::openReplay>("openReplay"), InstanceMethod<&EngineHandle::tick>("tick"),
-       InstanceMethod<&EngineHandle::readScreened>("readScreened"),
-       InstanceMethod<&EngineHandle::readRising>("readRising"), InstanceMethod<&EngineHandle::readHosts>("readHosts"),
-       InstanceMethod<&EngineHandle::readHost>("readHost"), InstanceMethod<&EngineHandle::readCounts>("readCounts"),
-       InstanceMethod<&EngineHandle::readGroups>("readGroups"),
-       InstanceMethod<&EngineHandle::readSamples>("readSamples"),
-       InstanceMethod<&EngineHandle::keepIntervals>("keepIntervals"),
-       InstanceMethod<&EngineHandle::takeIntervals>("takeIntervals"),
-       InstanceMethod<&EngineHandle::readInterval>("readInterval"), InstanceMethod<&EngineHandle::stats>("stats"),
-       InstanceMethod<&EngineHandle::close>("close")});
+  return DefineClass(env, "Engine",
+                     {InstanceMethod<&EngineHandle::setNetworks>("setNetworks"),
+                      InstanceMethod<&EngineHandle::setScreens>("setScreens"),
+                      InstanceMethod<&EngineHandle::setWatched>("setWatched"),
+                      InstanceMethod<&EngineHandle::openSource>("openSource"),
+                      InstanceMethod<&EngineHandle::openFlowSource>("openFlowSource"),
+                      InstanceMethod<&EngineHandle::openReplay>("openReplay"),
+                      InstanceMethod<&EngineHandle::tick>("tick"),
+                      InstanceMethod<&EngineHandle::readScreened>("readScreened"),
+                      InstanceMethod<&EngineHandle::readRising>("readRising"),
+                      InstanceMethod<&EngineHandle::readHosts>("readHosts"),
+                      InstanceMethod<&EngineHandle::readHost>("readHost"),
+                      InstanceMethod<&EngineHandle::readCounts>("readCounts"),
+                      InstanceMethod<&EngineHandle::readGroups>("readGroups"),
+                      InstanceMethod<&EngineHandle::readSamples>("readSamples"),
+                      InstanceMethod<&EngineHandle::readSamplesOf>("readSamplesOf"),
+                      InstanceMethod<&EngineHandle::readSamplesOfAsync>("readSamplesOfAsync"),
+                      InstanceMethod<&EngineHandle::setProfileDelay>("setProfileDelay"),
+                      InstanceMethod<&EngineHandle::readProfile>("readProfile"),
+                      InstanceMethod<&EngineHandle::readProfiles>("readProfiles"),
+                      InstanceMethod<&EngineHandle::keepIntervals>("keepIntervals"),
+                      InstanceMethod<&EngineHandle::takeIntervals>("takeIntervals"),
+                      InstanceMethod<&EngineHandle::readInterval>("readInterval"),
+                      InstanceMethod<&EngineHandle::stats>("stats"),
+                      InstanceMethod<&EngineHandle::close>("close")});
 }
 
 EngineHandle::EngineHandle(const Napi::CallbackInfo& info) : Napi::ObjectWrap<EngineHandle>(info) {
@@ -72,6 +84,7 @@ EngineHandle::EngineHandle(const Napi::CallbackInfo& info) : Napi::ObjectWrap<En
               .countOutgoing = booleanOf(options, "countOutgoing"),
               .idleMs = uint32Of(options, "idleMs")};
   hasCaptureClock_ = choiceOf(options, "clock", kClocks) == 1;
+  if (hasCaptureClock_) options_.hashSeed = kReplaySeed;
   engine_ = guarded(info.Env(), [&] { return std::make_shared<Engine>(options_); });
   Value().TypeTag(&kEngineTag);
 }

@@ -34,6 +34,11 @@ class EngineHandle : public Napi::ObjectWrap<EngineHandle> {
   Napi::Value readCounts(const Napi::CallbackInfo& info);
   Napi::Value readGroups(const Napi::CallbackInfo& info);
   Napi::Value readSamples(const Napi::CallbackInfo& info);
+  Napi::Value readSamplesOf(const Napi::CallbackInfo& info);
+  Napi::Value readSamplesOfAsync(const Napi::CallbackInfo& info);
+  void setProfileDelay(const Napi::CallbackInfo& info);
+  Napi::Value readProfile(const Napi::CallbackInfo& info);
+  Napi::Value readProfiles(const Napi::CallbackInfo& info);
   void keepIntervals(const Napi::CallbackInfo& info);
   Napi::Value takeIntervals(const Napi::CallbackInfo& info);
   Napi::Value readInterval(const Napi::CallbackInfo& info);
@@ -66,6 +71,9 @@ class EngineHandle : public Napi::ObjectWrap<EngineHandle> {
   std::vector<std::shared_ptr<SourceSlot>> sources_;
   std::vector<std::shared_ptr<ReplaySlot>> replays_;
 };
+
+/// A HostChunk of native.d.ts.
+[[nodiscard]] Napi::Value chunkObject(const Napi::Env& env, const HostChunk& chunk);
 
 /// The constructors of the handles, kept for the addon's instance.
 struct Constructors {

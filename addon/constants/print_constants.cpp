@@ -97,6 +97,8 @@ void printBounds() {
   say("Hosts that one tick hands over, and hosts that are handed over and sampled whatever their rates.");
   number("SCREENED_ROWS_MAX", kScreenedMax);
   number("WATCHED_HOSTS_MAX", kWatchedMax);
+  say("Hosts of which packets from before an attack are kept; each worker that begins late has some of its own.");
+  number("PROFILED_HOSTS_MAX", kProfiledHostsMax);
   say("The largest number of a CPU that a worker can be pinned to, and of a queue.");
   number("CPU_NUMBER_MAX", kCpuMax);
   number("QUEUE_NUMBER_MAX", kQueueMax);
@@ -185,7 +187,46 @@ void printRecords() {
                            {"frameBytes", sizeof(sample_record::frame)},
                            {"input", offsetof(sample_record, input)},
                            {"isMade", offsetof(sample_record, is_made)},
-                           {"sourceAs", offsetof(sample_record, source_as)}});
+                           {"sourceAs", offsetof(sample_record, source_as)},
+                           {"protocol", offsetof(sample_record, protocol)},
+                           {"tcpFlags", offsetof(sample_record, tcp_flags)},
+                           {"headerBits", offsetof(sample_record, header_bits)},
+                           {"sourcePort", offsetof(sample_record, source_port)},
+                           {"destinationPort", offsetof(sample_record, destination_port)},
+                           {"source", offsetof(sample_record, source)},
+                           {"destination", offsetof(sample_record, destination)},
+                           {"packetBytes", offsetof(sample_record, packet_bytes)},
+                           {"ttl", offsetof(sample_record, ttl)}});
+  say("What headerBits of a record say: what is known, which fragment it is, and the family of a profile's source.");
+  object("HEADER_BITS", {{"ports", RECORD_PORTS},
+                         {"tcpFlags", RECORD_TCP_FLAGS},
+                         {"firstFragment", RECORD_FIRST_FRAGMENT},
+                         {"laterFragment", RECORD_LATER_FRAGMENT},
+                         {"ipv6", RECORD_IPV6}});
+  say("Whose samples are wanted (sample_place): by address and length, or by group.");
+  object("SAMPLE_PLACE", {{"bytes", sizeof(sample_place)},
+                          {"address", offsetof(sample_place, address)},
+                          {"group", offsetof(sample_place, group)},
+                          {"length", offsetof(sample_place, length)},
+                          {"direction", offsetof(sample_place, direction)},
+                          {"noGroup", RECORD_NO_GROUP}});
+  say("A packet that a host received before it was attacked (profile_record), and all of a host (profile_row).");
+  object("PROFILE_RECORD", {{"bytes", sizeof(profile_record)},
+                            {"source", offsetof(profile_record, source)},
+                            {"sourcePort", offsetof(profile_record, source_port)},
+                            {"destinationPort", offsetof(profile_record, destination_port)},
+                            {"packetBytes", offsetof(profile_record, packet_bytes)},
+                            {"frameBytes", offsetof(profile_record, frame_bytes)},
+                            {"ttl", offsetof(profile_record, ttl)},
+                            {"protocol", offsetof(profile_record, protocol)},
+                            {"tcpFlags", offsetof(profile_record, tcp_flags)},
+                            {"headerBits", offsetof(profile_record, header_bits)},
+                            {"standsFor", offsetof(profile_record, stands_for)}});
+  object("PROFILE_ROW", {{"bytes", sizeof(profile_row)},
+                         {"address", offsetof(profile_row, address)},
+                         {"count", offsetof(profile_row, count)},
+                         {"records", offsetof(profile_row, records)},
+                         {"recordsMax", PROFILE_PACKETS}});
   say("A rule of the filter (rule_record): its size, where its fields begin, and the size of a port range.");
   object("RULE_RECORD", {{"bytes", sizeof(rule_record)},
                          {"expiresAtMs", offsetof(rule_record, expires_at_ms)},

@@ -66,11 +66,20 @@ TEST_CASE("counts of two workers add up exactly while folds, readers and changes
   threads.emplace_back([&] {
     Columns columns(500);
     std::vector<std::uint8_t> records(100 * sizeof(sample_record));
+    // Everywhere, and the first group.
+    std::vector<sample_place> places(2);
+    places[0].group = RECORD_NO_GROUP;
+    std::vector<std::uint32_t> counts(places.size());
+    std::vector<profile_row> profiles(50);
+    std::vector<profile_record> profile(50);
     while (!isOver.load(std::memory_order_relaxed)) {
       for (std::int64_t cursor = 0; cursor >= 0;) cursor = engine.readHosts(cursor, columns.spans()).next;
       engine.readScreened(columns.spans());
       engine.readGroups(columns.spans());
       engine.readSamples(ipv4(kProtected + 1), records);
+      engine.readSamplesOf(places, records, counts, 50);
+      for (std::int64_t cursor = 0; cursor >= 0;) cursor = engine.readProfiles(cursor, profiles).next;
+      engine.readProfile(ipv4(kProtected + 2), profile);
       engine.setWatched(ipv4(kProtected + 1).bytes);
       engine.setWatched({});
       (void)shards[0]->stats();

@@ -18,6 +18,8 @@ export interface ReplayOptions {
   readonly capture: string;
   readonly format: "text" | "json";
   readonly isSuggesting: boolean;
+  /** Of the choice of sampled packets. */
+  readonly seed: number;
   readonly print: (line: string) => void;
 }
 
@@ -42,7 +44,7 @@ export async function replayOrThrow(options: ReplayOptions): Promise<number> {
 }
 
 /** Returns why the capture ends early; null: it is complete. Throws if it cannot be opened. */
-async function printEvents(config: Config, { capture, format, print }: ReplayOptions): Promise<string | null> {
+async function printEvents(config: Config, { capture, format, seed, print }: ReplayOptions): Promise<string | null> {
   const originOf = await openOrigins(config.samples);
   const json = new ReplayLines(config);
   const totals = runReplay({
@@ -50,6 +52,7 @@ async function printEvents(config: Config, { capture, format, print }: ReplayOpt
     config,
     originOf,
     capture,
+    seed,
     onEvent: (event, timeMs) => {
       if (format === "text") for (const line of eventLines(event, timeMs)) print(line);
       else for (const line of json.ofEvent(event, timeMs)) print(JSON.stringify(line));

@@ -10,7 +10,7 @@ import { MIXED_FRAMES, mixedHosts, NETWORKS } from "../../test/fixtures/packets/
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
 import { addressToBytes } from "../net/address.ts";
 import { HeaderRecords } from "../traffic/header-record.ts";
-import { decodeHeader } from "../traffic/packet-header.ts";
+import { decodeHeader, type PacketHeader } from "../traffic/packet-header.ts";
 import { loadAddon } from "./addon.ts";
 
 const SEED = Number(process.env["SEED"] ?? Date.now() % 1_000_000);
@@ -23,6 +23,13 @@ interface Header {
   readonly frame: Uint8Array;
   readonly wireBytes: number;
   readonly standsFor: number;
+  /** As the record says, without the frame. */
+  readonly told: PacketHeader;
+}
+
+function plain(header: PacketHeader): PacketHeader {
+  const { source, destination, protocol, ports, tcpFlags, fragment, packetBytes } = header;
+  return { source, destination, protocol, ports, tcpFlags, fragment, packetBytes };
 }
 
 /** The samples of each host: with so few packets, all of them. */
@@ -42,6 +49,7 @@ function sampled(frames: readonly Uint8Array[], linktype = LINKTYPE.ethernet): R
         frame: read.frame(i),
         wireBytes: read.wireBytes(i),
         standsFor: read.standsFor(i),
+        told: plain(read.header(i)),
       });
       return [host, Array.from({ length: count }, (_, i) => headerAt(i))] as const;
     });
@@ -98,6 +106,11 @@ describe("sampled headers", () => {
       for (const { frame } of list) {
         const header = decodeHeader(frame);
         expect([header?.source, header?.destination]).toContain(address(host));
+      }
+      // A record has 16 bits for a length.
+      for (const { frame, told } of list) {
+        const header = decodeHeader(frame) as PacketHeader;
+        expect(told).toEqual({ ...header, packetBytes: Math.min(header.packetBytes, 65_535) });
       }
     }
     expect(ours).toBeGreaterThan(1000);

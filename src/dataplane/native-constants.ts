@@ -16,6 +16,8 @@ export const TABLE_PREFIXES_MAX = 200_000;
 /** Hosts that one tick hands over, and hosts that are handed over and sampled whatever their rates. */
 export const SCREENED_ROWS_MAX = 8192;
 export const WATCHED_HOSTS_MAX = 1024;
+/** Hosts of which packets from before an attack are kept; each worker that begins late has some of its own. */
+export const PROFILED_HOSTS_MAX = 32_768;
 /** The largest number of a CPU that a worker can be pinned to, and of a queue. */
 export const CPU_NUMBER_MAX = 1023;
 export const QUEUE_NUMBER_MAX = 4095;
@@ -216,7 +218,7 @@ export const SAMPLING_ORIGINS = ["header", "options", "record", "sample", "unkno
 
 /** A sampled header (sample_record): its size, where its fields begin, and how much of a frame it holds. */
 export const SAMPLE_RECORD = {
-  bytes: 168,
+  bytes: 208,
   wireBytes: 0,
   capturedBytes: 4,
   ageMs: 8,
@@ -229,6 +231,53 @@ export const SAMPLE_RECORD = {
   input: 152,
   isMade: 156,
   sourceAs: 160,
+  protocol: 157,
+  tcpFlags: 158,
+  headerBits: 159,
+  sourcePort: 164,
+  destinationPort: 166,
+  source: 168,
+  destination: 184,
+  packetBytes: 200,
+  ttl: 202,
+} as const;
+/** What headerBits of a record say: what is known, which fragment it is, and the family of a profile's source. */
+export const HEADER_BITS = {
+  ports: 1,
+  tcpFlags: 2,
+  firstFragment: 4,
+  laterFragment: 8,
+  ipv6: 16,
+} as const;
+/** Whose samples are wanted (sample_place): by address and length, or by group. */
+export const SAMPLE_PLACE = {
+  bytes: 24,
+  address: 0,
+  group: 16,
+  length: 20,
+  direction: 21,
+  noGroup: 4_294_967_295,
+} as const;
+/** A packet that a host received before it was attacked (profile_record), and all of a host (profile_row). */
+export const PROFILE_RECORD = {
+  bytes: 24,
+  source: 0,
+  sourcePort: 8,
+  destinationPort: 10,
+  packetBytes: 12,
+  frameBytes: 14,
+  ttl: 15,
+  protocol: 16,
+  tcpFlags: 17,
+  headerBits: 18,
+  standsFor: 20,
+} as const;
+export const PROFILE_ROW = {
+  bytes: 1752,
+  address: 0,
+  count: 16,
+  records: 24,
+  recordsMax: 72,
 } as const;
 /** A rule of the filter (rule_record): its size, where its fields begin, and the size of a port range. */
 export const RULE_RECORD = {

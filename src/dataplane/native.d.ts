@@ -131,6 +131,22 @@ export interface Engine {
    * is in addon/abi/record_abi.h.
    */
   readSamples(address: Uint8Array, out: Uint8Array, length?: number): number;
+  /**
+   * The same for many places in one pass: SAMPLE_PLACE records that say of which hosts and of which direction. The
+   * records of the first place come first, of each place at most `each`; `counts` says how many of each place there
+   * are. Places beyond the room in `out` have none. Returns the number of all.
+   */
+  readSamplesOf(places: Uint8Array, out: Uint8Array, counts: Uint32Array, each: number): number;
+  /** As readSamplesOf() on a thread of its own. `out` and `counts` must be left alone until the promise is settled. */
+  readSamplesOfAsync(places: Uint8Array, out: Uint8Array, counts: Uint32Array, each: number): Promise<number>;
+  /** An attack is found at most so long after it began: younger packets are not part of a host's profile. */
+  setProfileDelay(ms: number): void;
+  /**
+   * Packets that the host received before it was attacked, as PROFILE_RECORDs, as far as they fit. Returns their number.
+   */
+  readProfile(address: Uint8Array, out: Uint8Array): number;
+  /** All profiles in chunks, as readHosts(), as PROFILE_ROWs. A host that several workers count has several. */
+  readProfiles(cursor: number, out: Uint8Array): { readonly next: number; readonly count: number };
   /** From the next tick on, keeps what takeIntervals() gives: 24 bytes for each host and direction. */
   keepIntervals(): void;
   /**

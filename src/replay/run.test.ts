@@ -250,3 +250,22 @@ test("reports where the sources of an attack are", async () => {
     rmSync(directory, { recursive: true });
   }
 });
+
+describe("a replay", () => {
+  /** More packets than are kept, of many senders. */
+  const crowd = pcapBytes(
+    evenly(
+      Array.from({ length: 60_000 }, (_, i) => datagram(VICTIM, `198.51.${(i * 7) & 255}.${(i * 13) & 255}`)),
+      { stepMs: 1 / 30 },
+    ),
+  );
+
+  test("repeats itself to the byte, and another seed chooses other packets", async () => {
+    // Without the last line, which names the file.
+    const lines = async (seed: number) =>
+      (await replayed(crowd, CONFIG, { format: "json", seed })).lines.slice(0, -1).join("\n");
+    const first = await lines(0);
+    expect(await lines(0)).toBe(first);
+    expect(await lines(1)).not.toBe(first);
+  });
+});

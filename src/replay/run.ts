@@ -5,7 +5,7 @@
 import type { Config } from "../config/config.ts";
 import type { Decapsulation, Engine, Native, Replay, SourceStatus } from "../dataplane/native.d.ts";
 import type { Attack } from "../detection/attack/attack.ts";
-import { findingsOf, noticeOf, type Reading } from "../detection/attack/attack-sampler.ts";
+import { findingsOf, noticeOf, type Reading } from "../detection/attack/attack-reading.ts";
 import type { OriginOf } from "../detection/attack/sample-origins.ts";
 import { Baselines } from "../detection/baseline/baselines.ts";
 import { Detection } from "../detection/judge/detection.ts";
@@ -81,15 +81,15 @@ export interface ReplayRunOptions {
   readonly originOf: OriginOf | null;
   readonly capture: string;
   readonly onEvent: (event: ReplayEvent, timeMs: number) => void;
-  /** Chooses which packets are sampled if there are many. Default: Math.random. */
-  readonly random?: () => number;
+  /** Of the choice of sampled packets if there are many: the same seed repeats a run. Default: 0, as a service has. */
+  readonly seed?: number;
 }
 
 /** Throws when the capture cannot be opened; the message names it and the remedy. */
-export function runReplay({ native, config, originOf, capture, onEvent, random }: ReplayRunOptions): ReplayTotals {
+export function runReplay({ native, config, originOf, capture, onEvent, seed = 0 }: ReplayRunOptions): ReplayTotals {
   const engine = openReplayEngine(native, config);
   try {
-    const run = new ReplayRun(engine, { config, originOf, onEvent, random: random ?? Math.random });
+    const run = new ReplayRun(engine, { config, originOf, onEvent, seed });
     return run.through(engine.openReplay(capture, replayOptions(config)));
   } finally {
     engine.close();
@@ -135,14 +135,14 @@ class ReplayRun {
 
   constructor(
     engine: Engine,
-    { config, originOf, onEvent, random }: Required<Omit<ReplayRunOptions, "native" | "capture">>,
+    { config, originOf, onEvent, seed }: Required<Omit<ReplayRunOptions, "native" | "capture">>,
   ) {
     this.#onEvent = onEvent;
     const newId = () => String(++this.#ids);
     const { maxHosts, directions } = replayTable(config);
     const baselines = new Baselines({ capacity: maxHosts, directions, seed: 0 });
     const detector = new Detector(detectionPolicy(config), newId, baselines);
-    this.#detection = new Detection({ counter: engine, detector, config, originOf, newId, random });
+    this.#detection = new Detection({ counter: engine, detector, config, originOf, newId, seed });
     this.#bans = new BanEngine({
       policy: { ...mitigationPolicy(config), dryRun: true },
       store: forgettingTable(),

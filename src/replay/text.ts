@@ -1,6 +1,6 @@
 /** The results of a replay as text for people. */
 import { type Attack, attackRate } from "../detection/attack/attack.ts";
-import type { Reading } from "../detection/attack/attack-sampler.ts";
+import type { Reading } from "../detection/attack/attack-reading.ts";
 import type { Share } from "../detection/attack/sample.ts";
 import { bitsText, countText, volumeText } from "../detection/attack/volume-text.ts";
 import type { Ban } from "../mitigation/ban.ts";

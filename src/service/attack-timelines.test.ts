@@ -117,7 +117,7 @@ describe("the events of an attack", () => {
   test("of its kind, the first and others", () => {
     const classified = (type: "udp_flood" | "syn_flood", isNewKind: boolean) => {
       const found = attack({ classification: classification({ type }) });
-      timelines.recorded({ kind: "classified", attack: found, isNewKind, packets: [] }, NOON);
+      timelines.recorded({ kind: "classified", attack: found, isNewKind }, NOON);
     };
     classified("udp_flood", true);
     classified("udp_flood", false);

@@ -45,6 +45,12 @@ export async function orHistoryFault<T>(answer: Promise<T>): Promise<T> {
   }
 }
 
+/** By what failed with the profiles of hosts. */
+export const PROFILE_FAULTS = {
+  load: "the profiles of hosts cannot be read: they are learned again",
+  save: "the profiles of hosts cannot be saved: after a restart they would be learned again",
+} as const;
+
 /** By what learning failed at. */
 export const LEARNING_FAULTS = {
   load: "the baselines cannot be read: they are learned again, and until then only the thresholds apply",

@@ -3,6 +3,7 @@ import type { Speaker } from "../bgp/speaker/speaker.ts";
 import type { Config } from "../config/config.ts";
 import type { FilterOpener } from "../dataplane/data-plane.ts";
 import type { Native } from "../dataplane/native.d.ts";
+import type { ProfileKeeper } from "../detection/attack/profile-loop.ts";
 import type { OriginOf } from "../detection/attack/sample-origins.ts";
 import type { BaselineKeeper } from "../detection/baseline/learning-loop.ts";
 import type { Log } from "../observability/log.ts";
@@ -36,4 +37,6 @@ export interface FloodwallOptions {
   readonly speaker?: Speaker;
   /** Default: a file in `state_dir`. */
   readonly baselineKeeper?: BaselineKeeper;
+  /** Default: a file in `state_dir`. */
+  readonly profileKeeper?: ProfileKeeper;
 }

@@ -301,7 +301,7 @@ export class Floodwall {
   }
 
   #makePacketPath(): PacketPath | null {
-    const { native, log, timers, metrics, baselineKeeper } = this.#options;
+    const { native, log, timers, metrics, baselineKeeper, profileKeeper = null } = this.#options;
     const { capture } = this.config;
     if (native === null || capture === null) return null;
     return new PacketPath({
@@ -315,8 +315,7 @@ export class Floodwall {
       keeper: baselineKeeper ?? new BaselineFile(this.config.stateDir),
       banned: () => new BannedHosts(this.bans.active.values()),
       filter: () => this.dataPlane?.filter ?? null,
-      log,
-      timers,
+      ...{ log, timers, profileKeeper },
       now: () => this.now(),
       onChanges: (changes, now) => this.#attacksChanged(changes, now),
       onSampled: (attack) => this.#attackHappened({ kind: "sampled", attack }, this.now()),

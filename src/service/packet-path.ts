@@ -9,6 +9,7 @@ import type { Engine, EngineStats, Filter, Native } from "../dataplane/native.d.
 import type { Attack, ClassifiedEvent } from "../detection/attack/attack.ts";
 import type { AttackSources } from "../detection/attack/attack-sources.ts";
 import type { PacketCounts } from "../detection/attack/outcome-rings.ts";
+import { type ProfileKeeper, ProfileLoop } from "../detection/attack/profile-loop.ts";
 import type { SampledPacket } from "../detection/attack/sample.ts";
 import type { OriginOf } from "../detection/attack/sample-origins.ts";
 import { SamplingLoop } from "../detection/attack/sampling-loop.ts";
@@ -21,12 +22,14 @@ import { type CompletedTick, DetectionLoop } from "../detection/judge/detection-
 import type { AttackChange, Detector } from "../detection/judge/detector.ts";
 import { BASELINE_GROUPS_MAX, HOST_IDLE_MS, STOP_STEP_MS } from "../limits.ts";
 import type { Log } from "../observability/log.ts";
+import { ProfileFile } from "../storage/profile-file.ts";
 import { within } from "../system/deadline.ts";
 import type { Now } from "../system/now.ts";
 import { nextTurn, type Timers } from "../system/timers.ts";
 import type { IngressOf } from "../traffic/ingress.ts";
 import type { PacketOutcome } from "../traffic/packet-outcome.ts";
 import type { CapturedPacket } from "../traffic/pcap-file.ts";
+import { PROFILE_FAULTS } from "./faults.ts";
 
 export interface PacketPathOptions {
   readonly native: Native;
@@ -39,6 +42,8 @@ export interface PacketPathOptions {
   /** Names of exporters and their interfaces, by the numbers of sampled packets. */
   readonly ingressOf: IngressOf;
   readonly keeper: BaselineKeeper;
+  /** null: a file in `state_dir`. */
+  readonly profileKeeper: ProfileKeeper | null;
   /** Called once a second. */
   readonly banned: () => BannedRows;
   /** The filter in the kernel while it is in force. */
@@ -70,7 +75,8 @@ export class PacketPath {
   readonly #sampling: SamplingLoop;
   readonly #learning: LearningLoop;
   readonly #options: PacketPathOptions;
-  #cancelProfiles: () => void = () => {};
+  readonly #profiles: ProfileLoop;
+  #cancelLearning: () => void = () => {};
 
   constructor(options: PacketPathOptions) {
     const { native, config, capture, detector, log, timers, now } = options;
@@ -95,11 +101,12 @@ export class PacketPath {
       wallSeconds: () => now().wallMs / 1000,
     });
     this.#learning = this.#makeLearning(options);
+    this.#profiles = this.#makeProfiles(options);
     const { onSampled, onClassified, onSeen, onTick, onFault } = options;
     const after = (ms: number, fn: () => void) => timers.after(ms, fn);
     const { sampler, judge } = this.detection;
     const handlers = { onSampled, onClassified, onSeen, onFault };
-    this.#sampling = new SamplingLoop({ sampler, detector, after, now, ...handlers });
+    this.#sampling = new SamplingLoop({ sampler, detector, after, nextTurn, now, ...handlers });
     this.#loop = new DetectionLoop({
       counter: this.engine,
       judge,
@@ -120,7 +127,8 @@ export class PacketPath {
     this.#sampling.start();
     this.#loop.start();
     this.#learning.start();
-    this.#cancelProfiles = this.#options.timers.every(PROFILE_EVERY_MS, () => this.#learnProfiles());
+    this.#profiles.start();
+    this.#cancelLearning = this.#options.timers.every(PROFILE_EVERY_MS, () => this.#learnProfiles());
     this.#capture.start();
   }
 
@@ -177,11 +185,12 @@ export class PacketPath {
   }
 
   async stop(): Promise<void> {
+    this.#cancelLearning();
     await this.#loop.stop();
-    this.#cancelProfiles();
     await this.#learning.stop();
-    this.#sampling.stop();
+    await this.#sampling.stop();
     this.#capture.stop();
+    await within(this.#profiles.stop(), STOP_STEP_MS, this.#options.timers, () => {});
     this.engine.close();
   }
 
@@ -205,6 +214,20 @@ export class PacketPath {
     const at = now();
     onChanges(changes, at);
     this.#sampling.attacksChanged(changes, at);
+  }
+
+  #makeProfiles({ config, profileKeeper, timers, log }: PacketPathOptions): ProfileLoop {
+    return new ProfileLoop({
+      profiles: this.detection.profiles,
+      keeper: profileKeeper ?? new ProfileFile(config.stateDir),
+      every: (ms, fn) => timers.every(ms, fn),
+      onLoaded: (hosts) => {
+        if (hosts === 0) return;
+        this.detection.sampler.profilesRestored();
+        log.info({ hosts }, "the profiles of an earlier process are restored");
+      },
+      onFault: (operation, cause) => log.error({ cause }, PROFILE_FAULTS[operation]),
+    });
   }
 
   #makeLearning(options: PacketPathOptions): LearningLoop {

@@ -1,9 +1,13 @@
 /** The records in which the packet counter hands over the headers of sampled packets. */
-import { FILTER_VERDICTS, SAMPLE_RECORD } from "../dataplane/native-constants.ts";
+import { FILTER_VERDICTS, HEADER_BITS, SAMPLE_RECORD } from "../dataplane/native-constants.ts";
+import { addressFromBytes, type IpAddress } from "../net/address.ts";
 import type { ToldByExporter } from "./ingress.ts";
+import type { PacketHeader } from "./packet-header.ts";
 import type { PacketVerdict } from "./packet-outcome.ts";
 
 export const HEADER_RECORD_BYTES = SAMPLE_RECORD.bytes;
+/** Records are copied word by word: a view of each would cost ten times as much. */
+export const HEADER_RECORD_WORDS = HEADER_RECORD_BYTES / 4;
 
 /** The part of the packet counter that is used. */
 export interface HeaderSamples {
@@ -12,6 +16,9 @@ export interface HeaderSamples {
    * address (16 bytes), newest last. Returns the number of records.
    */
   readSamples(address: Uint8Array, out: Uint8Array, length: number): number;
+  /** Of many places at once: see Engine in src/dataplane/native.d.ts. */
+  readSamplesOf(places: Uint8Array, out: Uint8Array, counts: Uint32Array, each: number): number;
+  readSamplesOfAsync(places: Uint8Array, out: Uint8Array, counts: Uint32Array, each: number): Promise<number>;
 }
 
 /**
@@ -21,20 +28,21 @@ export interface HeaderSamples {
 export class HeaderRecords {
   readonly bytes: Uint8Array;
   /** Native byte order, which is little endian on all machines with the addon. */
-  readonly #words: Uint32Array;
+  readonly words: Uint32Array;
   readonly #halves: Uint16Array;
   readonly #doubles: Float64Array;
 
-  constructor(capacity: number) {
-    this.bytes = new Uint8Array(capacity * HEADER_RECORD_BYTES);
-    this.#words = new Uint32Array(this.bytes.buffer);
+  /** @param of number of records, or the records themselves, from the start of a buffer. */
+  constructor(of: number | Uint8Array) {
+    this.bytes = typeof of === "number" ? new Uint8Array(of * HEADER_RECORD_BYTES) : of;
+    this.words = new Uint32Array(this.bytes.buffer);
     this.#halves = new Uint16Array(this.bytes.buffer);
     this.#doubles = new Float64Array(this.bytes.buffer);
   }
 
   /** Length of the frame on the wire. */
   wireBytes(index: number): number {
-    return this.#words[(index * HEADER_RECORD_BYTES + SAMPLE_RECORD.wireBytes) / 4] as number;
+    return this.words[(index * HEADER_RECORD_BYTES + SAMPLE_RECORD.wireBytes) / 4] as number;
   }
 
   /** Age in whole ticks, as ms. */
@@ -47,7 +55,7 @@ export class HeaderRecords {
    * the rate at which the worker's traffic was sampled.
    */
   standsFor(index: number): number {
-    return this.#words[(index * HEADER_RECORD_BYTES + SAMPLE_RECORD.standsFor) / 4] as number;
+    return this.words[(index * HEADER_RECORD_BYTES + SAMPLE_RECORD.standsFor) / 4] as number;
   }
 
   /** Number of the exporter that sampled it, and of its interface where it came in (ifIndex); 0: not known. */
@@ -55,12 +63,12 @@ export class HeaderRecords {
     return this.#halves[(index * HEADER_RECORD_BYTES + SAMPLE_RECORD.exporter) / 2] as number;
   }
   input(index: number): number {
-    return this.#words[(index * HEADER_RECORD_BYTES + SAMPLE_RECORD.input) / 4] as number;
+    return this.words[(index * HEADER_RECORD_BYTES + SAMPLE_RECORD.input) / 4] as number;
   }
 
   /** The source's autonomous system as the exporter has it; 0: not known. */
   sourceAs(index: number): number {
-    return this.#words[(index * HEADER_RECORD_BYTES + SAMPLE_RECORD.sourceAs) / 4] as number;
+    return this.words[(index * HEADER_RECORD_BYTES + SAMPLE_RECORD.sourceAs) / 4] as number;
   }
 
   /** Empty: no exporter told it, as on a mirror port. */
@@ -80,11 +88,71 @@ export class HeaderRecords {
     return FILTER_VERDICTS[this.bytes[index * HEADER_RECORD_BYTES + SAMPLE_RECORD.verdict] as number] ?? null;
   }
 
+  /** Without reading the frame. See RecordHeader. */
+  header(index: number): PacketHeader {
+    const start = index * HEADER_RECORD_BYTES;
+    const { bytes } = this;
+    const bits = bytes[start + SAMPLE_RECORD.headerBits] as number;
+    const half = (at: number) => this.#halves[(start + at) / 2] as number;
+    const ports =
+      (bits & HEADER_BITS.ports) === 0
+        ? null
+        : { source: half(SAMPLE_RECORD.sourcePort), destination: half(SAMPLE_RECORD.destinationPort) };
+    const flags = bytes[start + SAMPLE_RECORD.tcpFlags] as number;
+    return new RecordHeader(bytes, start, {
+      protocol: bytes[start + SAMPLE_RECORD.protocol] as number,
+      ports,
+      tcpFlags: (bits & HEADER_BITS.tcpFlags) === 0 ? null : flags,
+      fragment: fragmentOf(bits),
+      packetBytes: half(SAMPLE_RECORD.packetBytes),
+    });
+  }
+
   /** From the start of the Ethernet header, as far as captured: a view that the next reading overwrites. */
   frame(index: number): Uint8Array {
     const start = index * HEADER_RECORD_BYTES;
-    const captured = this.#words[(start + SAMPLE_RECORD.capturedBytes) / 4] as number;
+    const captured = this.words[(start + SAMPLE_RECORD.capturedBytes) / 4] as number;
     const frameAt = start + SAMPLE_RECORD.frame;
     return this.bytes.subarray(frameAt, frameAt + Math.min(captured, SAMPLE_RECORD.frameBytes));
+  }
+}
+
+/** Of the bits of a record. */
+export function fragmentOf(bits: number): PacketHeader["fragment"] {
+  if ((bits & HEADER_BITS.laterFragment) !== 0) return "later";
+  return (bits & HEADER_BITS.firstFragment) !== 0 ? "first" : null;
+}
+
+/**
+ * A header as the packet counter read it. Addresses become text only when they are asked for: classifying needs none. A
+ * copy by spreading would lack them; what is kept or changed is decoded from the frame (decodeHeader).
+ */
+class RecordHeader implements PacketHeader {
+  readonly protocol: number;
+  readonly ports: PacketHeader["ports"];
+  readonly tcpFlags: number | null;
+  readonly fragment: PacketHeader["fragment"];
+  readonly packetBytes: number;
+  readonly #bytes: Uint8Array;
+  readonly #start: number;
+  #source: IpAddress | null = null;
+
+  constructor(bytes: Uint8Array, start: number, fields: Omit<PacketHeader, "source" | "destination">) {
+    this.#bytes = bytes;
+    this.#start = start;
+    this.protocol = fields.protocol;
+    this.ports = fields.ports;
+    this.tcpFlags = fields.tcpFlags;
+    this.fragment = fields.fragment;
+    this.packetBytes = fields.packetBytes;
+  }
+
+  get source(): IpAddress {
+    this.#source ??= addressFromBytes(this.#bytes, this.#start + SAMPLE_RECORD.source);
+    return this.#source;
+  }
+
+  get destination(): IpAddress {
+    return addressFromBytes(this.#bytes, this.#start + SAMPLE_RECORD.destination);
   }
 }

@@ -3,6 +3,7 @@
  * floods, as the addon would. No window: a rate is known at the next tick.
  */
 import type { Engine, Native, Source, TickSummary } from "../../src/dataplane/native.d.ts";
+import { SAMPLE_PLACE } from "../../src/dataplane/native-constants.ts";
 import { addressFromBytes } from "../../src/net/address.ts";
 import type { CountRows } from "../../src/traffic/count-rows.ts";
 import { HEADER_RECORD_BYTES } from "../../src/traffic/header-record.ts";
@@ -181,6 +182,35 @@ class SimulatedEngine implements Engine {
     const fitting = records.slice(0, Math.floor(out.length / HEADER_RECORD_BYTES));
     for (const [i, record] of fitting.entries()) out.set(record, i * HEADER_RECORD_BYTES);
     return fitting.length;
+  }
+
+  readSamplesOf(places: Uint8Array, out: Uint8Array, counts: Uint32Array, each: number): number {
+    let total = 0;
+    for (let place = 0; place < places.length / SAMPLE_PLACE.bytes; place++) {
+      const at = place * SAMPLE_PLACE.bytes;
+      const address = places.subarray(at + SAMPLE_PLACE.address, at + SAMPLE_PLACE.address + 16);
+      const length = places[at + SAMPLE_PLACE.length] as number;
+      const room = Math.min(out.length, (total + each) * HEADER_RECORD_BYTES);
+      const count = this.readSamples(address, out.subarray(total * HEADER_RECORD_BYTES, room), length);
+      counts[place] = count;
+      total += count;
+    }
+    return total;
+  }
+
+  async readSamplesOfAsync(places: Uint8Array, out: Uint8Array, counts: Uint32Array, each: number): Promise<number> {
+    return this.readSamplesOf(places, out, counts, each);
+  }
+
+  /** Nothing is known of hosts from before their attacks. */
+  setProfileDelay(): void {}
+
+  readProfile(): number {
+    return 0;
+  }
+
+  readProfiles(): { next: number; count: number } {
+    return { next: -1, count: 0 };
   }
 
   stats() {

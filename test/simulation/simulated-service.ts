@@ -71,6 +71,7 @@ export class SimulatedService {
       metrics: unscrapedMetrics,
       speaker: this.#reachable(speaker),
       baselineKeeper: this.#keeper,
+      profileKeeper: { load: async () => 0, save: async () => {} },
     });
     const edge = new TestEdge(clock, new ManualTimers(clock));
     this.service = new ServiceBackend(this.floodwall, "simulation", { edge });

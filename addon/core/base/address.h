@@ -17,4 +17,9 @@ struct Address {
   }
 };
 
+[[nodiscard]] inline bool isIpv4Mapped(const Address& address) noexcept {
+  static constexpr std::array<std::uint8_t, 12> kMapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  return std::memcmp(address.bytes.data(), kMapped.data(), kMapped.size()) == 0;
+}
+
 }  // namespace floodwall

@@ -18,6 +18,11 @@ class AddressHash {
     std::random_device random;
     for (auto& word : seed_) word = static_cast<std::uint64_t>(random()) << 32 | random();
   }
+  /// The same in each process: where nobody chooses addresses to make them collide, and a run is to be repeated.
+  explicit AddressHash(std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    for (auto& word : seed_) word = random();
+  }
 
   [[nodiscard]] std::uint64_t of(const Address& address) const noexcept {
     return fold(pair(address, seed_[0], seed_[1]) + seed_[2], kOdd);

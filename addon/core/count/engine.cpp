@@ -47,6 +47,9 @@ const EngineOptions& checked(const EngineOptions& options) {
 
 std::shared_ptr<Control> controlFor(const EngineOptions& options) {
   auto control = std::make_shared<Control>();
+  if (options.hashSeed != 0) control->hash = AddressHash(options.hashSeed);
+  // Half a second more than the window, until the delay is set.
+  control->profiles->delayEpochs = (options.windowMs + 500) / options.tickMs;
   control->maxHosts = options.maxHosts;
   control->countOutgoing = options.countOutgoing;
   control->idleEpochs = options.idleMs / options.tickMs + 1;

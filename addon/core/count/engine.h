@@ -42,6 +42,8 @@ struct EngineOptions {
   bool countOutgoing = false;
   /// A host without packets for this long leaves; at least the window, at most kIdleMsMax.
   std::uint32_t idleMs = 60'000;
+  /// Of hashes; 0: at random, as it must be where senders could choose addresses that collide.
+  std::uint64_t hashSeed = 0;
 };
 inline constexpr std::uint32_t kHostsMax = 16'000'000;
 inline constexpr std::uint32_t kWindowMsMin = 200, kWindowMsMax = 60'000;
@@ -187,6 +189,17 @@ class Engine {
   /// Fills `out` with sample_records of all hosts that agree with the address in its first `length` bits, newest last.
   /// Returns how many were written.
   std::uint32_t readSamples(const Address& address, std::span<std::uint8_t> out, std::uint32_t length = 128) const;
+  /// The same for each of the places, in their order one after another, of each at most `each`; `counts` says how many
+  /// of each place there are. Returns how many were written in all. May run on another thread than the rest.
+  std::uint32_t readSamplesOf(std::span<const sample_place> places, std::span<std::uint8_t> out,
+                              std::span<std::uint32_t> counts, std::uint32_t each) const;
+  /// How long after its first packet an attack is found at most, ms: younger packets are not part of a host's profile.
+  void setProfileDelay(std::uint32_t ms);
+  /// Fills `out` with what the host received before it was attacked, as far as it fits; shares are those of all of its
+  /// packets. Returns how many were written.
+  std::uint32_t readProfile(const Address& address, std::span<profile_record> out) const;
+  /// Profiles of hosts chunk by chunk, from cursor 0; a host of several workers has several.
+  HostChunk readProfiles(std::int64_t cursor, std::span<profile_row> out) const;
   /// From the next fold on, keeps what takeIntervals() gives: 24 bytes a host and direction.
   void keepIntervals();
   /// What hosts had since they were last taken, chunk by chunk, from cursor 0; hosts without packets are left out. What
@@ -259,6 +272,7 @@ class Engine {
   void takeStaying();
   [[nodiscard]] HostRates ratesOfTotals(const std::array<Totals, 2>& totals) const noexcept;
 
+  [[nodiscard]] std::vector<std::shared_ptr<Shard>> shards() const;
   [[nodiscard]] HostRates ratesOfHost(std::uint32_t host) const noexcept;
   [[nodiscard]] RowWeights weightsOfHost(std::uint32_t host) const noexcept;
   [[nodiscard]] double idleMsOf(std::uint32_t host) const noexcept;

@@ -13,94 +13,6 @@ void copy(std::span<T> from, std::span<T> to, std::size_t count) noexcept {
   std::copy_n(from.begin(), count, to.begin());
 }
 
-/// A sampled header of the host: where it lies, and its place in time. Small, since many are sorted.
-struct Found {
-  std::size_t sample;
-  std::uint64_t serial;
-  std::uint32_t shard;
-  /// Epochs since it came.
-  std::uint32_t age;
-  bool isOutgoing;
-
-  [[nodiscard]] bool isOlderThan(const Found& other) const noexcept {
-    if (age != other.age) return age > other.age;
-    return shard != other.shard ? shard < other.shard : serial < other.serial;
-  }
-  [[nodiscard]] bool isSamePacketAs(const Found& other) const noexcept {
-    return shard == other.shard && serial == other.serial;
-  }
-};
-
-constexpr std::uint32_t kAddressBits = 128;
-
-/// The addresses of which a reading is.
-struct Wanted {
-  Address address;
-  std::uint32_t length;
-
-  [[nodiscard]] bool has(const Address& other) const noexcept {
-    const std::size_t whole = length / 8;
-    if (std::memcmp(address.bytes.data(), other.bytes.data(), whole) != 0) return false;
-    const unsigned rest = length % 8;
-    return rest == 0 || ((address.bytes.at(whole) ^ other.bytes.at(whole)) >> (8 - rest)) == 0;
-  }
-};
-
-/// Where in `samples` a packet goes to or comes from those addresses, oldest first. `ends` has the end of each shard's.
-std::vector<Found> find(const std::vector<Sample>& samples, const std::vector<std::size_t>& ends, const Wanted& wanted,
-                        std::uint32_t epoch) {
-  std::vector<Found> found;
-  std::uint32_t shard = 0;
-  for (std::size_t i = 0; i < samples.size(); i++) {
-    while (i == ends[shard]) shard++;
-    const Sample& sample = samples[i];
-    Packet packet;
-    if (parsePacket({sample.data.data(), sample.captured, sample.wire}, Link::ethernet, packet) != ParseError::none) {
-      continue;
-    }
-    const bool isOutgoing = wanted.has(packet.source);
-    if (!isOutgoing && !wanted.has(packet.destination)) continue;
-    found.push_back({i, sample.serial, shard, epochsSince(sample.epoch, epoch), isOutgoing});
-  }
-  std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.isOlderThan(b); });
-  // A packet of a watched host may have been chosen for both rings.
-  const auto isSame = [](const Found& a, const Found& b) { return a.isSamePacketAs(b); };
-  found.erase(std::unique(found.begin(), found.end(), isSame), found.end());
-  return found;
-}
-
-/// Keeps the newest `most`. From the epoch of which only a part fits it takes records at equal distances: they lie
-/// shard by shard, and each shard sees senders of its own.
-void keepNewest(std::vector<Found>& found, std::size_t most) {
-  if (found.size() <= most) return;
-  const std::size_t surplus = found.size() - most;
-  if (most != 0) {
-    const auto isOfAge = [age = found[surplus].age](const Found& record) { return record.age == age; };
-    const auto first = std::find_if(found.begin(), found.end(), isOfAge);
-    const auto end = static_cast<std::size_t>(std::find_if_not(first, found.end(), isOfAge) - found.begin());
-    const std::size_t size = end - static_cast<std::size_t>(first - found.begin()), fitting = end - surplus;
-    // From the back: what is read has not been written over yet.
-    for (std::size_t i = 0; i < fitting; i++) found[end - 1 - i] = found[end - 1 - i * size / fitting];
-  }
-  found.erase(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(surplus));
-}
-
-sample_record recordOf(const Sample& sample, bool isOutgoing, double ageMs) noexcept {
-  sample_record record{};
-  record.wire_bytes = sample.wire;
-  record.captured_bytes = sample.captured;
-  record.age_ms = ageMs;
-  record.direction = isOutgoing ? 1 : 0;
-  record.verdict = sample.verdict;
-  record.stands_for = sample.standsFor;
-  record.exporter = sample.exporter;
-  record.input = sample.input;
-  record.source_as = sample.sourceAs;
-  record.is_made = sample.isMade ? 1 : 0;
-  std::memcpy(record.frame, sample.data.data(), sizeof record.frame);
-  return record;
-}
-
 }  // namespace
 
 /// Outgoing rates that are not counted are not written: they are the caller's zeros.
@@ -231,37 +143,6 @@ std::uint32_t Engine::readGroups(const HostColumns& out) const {
     writeRow(row, out, group);
   }
   return static_cast<std::uint32_t>(groupSums_[0].size());
-}
-
-std::uint32_t Engine::readSamples(const Address& address, std::span<std::uint8_t> out, std::uint32_t length) const {
-  std::uint32_t slot = kNoSlot;
-  if (length == kAddressBits) {
-    const std::scoped_lock settings(settingsLock_);
-    slot = newWatched_->slotOf(address);
-  }
-  std::vector<Sample> samples;
-  std::vector<std::size_t> ends;
-  {
-    const std::scoped_lock held(lock_);
-    for (const auto& ledger : ledgers_) {
-      for (std::uint32_t outcome = 0; outcome < kSampledOutcomes; outcome++) {
-        ledger->shard->recentSamples().read(outcome, samples);
-      }
-      if (slot != kNoSlot) ledger->shard->watchedSamples().read(slot, samples);
-      ends.push_back(samples.size());
-    }
-  }
-  // After the samples: none of them is from a later epoch.
-  const std::uint32_t epoch = control_->epoch.load(std::memory_order_relaxed);
-  std::vector<Found> found = find(samples, ends, {address, length}, epoch);
-  keepNewest(found, out.size() / sizeof(sample_record));
-  for (std::size_t i = 0; i < found.size(); i++) {
-    // A packet of the present epoch came after the last fold, one of the epoch before came before it.
-    const double ageMs = static_cast<double>(found[i].age) * options_.tickMs;
-    const sample_record record = recordOf(samples[found[i].sample], found[i].isOutgoing, ageMs);
-    std::memcpy(&out[i * sizeof record], &record, sizeof record);
-  }
-  return static_cast<std::uint32_t>(found.size());
 }
 
 }  // namespace floodwall

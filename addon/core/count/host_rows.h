@@ -14,8 +14,8 @@
 
 namespace floodwall {
 
-/// Epochs count folds in 31 bits and are never 0, so that a row's epoch leaves room for one flag and for "free".
-inline constexpr std::uint32_t kEpochMask = 0x7fffffff;
+/// Epochs count folds in 30 bits and are never 0, so that a row's epoch leaves room for two flags and for "free".
+inline constexpr std::uint32_t kEpochMask = 0x3fffffff;
 inline constexpr std::uint32_t kFreeRow = 0;
 
 [[nodiscard]] inline std::uint32_t nextEpoch(std::uint32_t epoch) noexcept {
@@ -28,11 +28,12 @@ inline constexpr std::uint32_t kFreeRow = 0;
 
 /// What almost every packet needs, in one cache line.
 struct alignas(64) HotRow {
-  /// Set on hosts whose packets are sampled; makes `epoch` differ from the worker's, so that only these pay for it.
-  static constexpr std::uint32_t kWatched = 0x80000000;
+  /// Set on hosts whose packets are sampled, and on hosts of which a packet is wanted for their profile; makes `epoch`
+  /// differ from the worker's, so that only these pay for it.
+  static constexpr std::uint32_t kWatched = 0x80000000, kProfiled = 0x40000000;
 
   Address key;
-  /// The epoch of the last packet, and kWatched.
+  /// The epoch of the last packet, and flags.
   std::uint32_t epoch;
   std::uint32_t packets[kClasses];
   /// tcp, udp, icmp, other.

@@ -16,11 +16,6 @@ void put16(std::uint8_t* at, std::size_t value) noexcept {
   at[1] = static_cast<std::uint8_t>(value);
 }
 
-bool isIpv4(const Address& address) noexcept {
-  static constexpr std::array<std::uint8_t, 12> kMapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  return std::memcmp(address.bytes.data(), kMapped.data(), kMapped.size()) == 0;
-}
-
 std::uint8_t* putIpv4(std::uint8_t* at, const Packet& packet) noexcept {
   at[0] = 0x45;
   if (packet.isFragment) put16(at + 6, packet.isLaterFragment ? kLaterFragment : kMoreFragments);
@@ -47,7 +42,7 @@ std::uint8_t* putIpv6(std::uint8_t* at, const Packet& packet) noexcept {
 Frame frameOf(const FlowRecord& record, RecordHeader& bytes) noexcept {
   const Packet& packet = record.packet;
   bytes = {};
-  const bool isV4 = isIpv4(packet.destination);
+  const bool isV4 = isIpv4Mapped(packet.destination);
   put16(&bytes[12], isV4 ? 0x0800 : 0x86dd);
   std::uint8_t* const ip = &bytes[kEthernet];
   std::uint8_t* at = isV4 ? putIpv4(ip, packet) : putIpv6(ip, packet);

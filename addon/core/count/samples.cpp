@@ -92,10 +92,7 @@ void SampleRings::write(std::uint32_t ring, const Frame& frame, Link link, Sampl
 }
 
 void SampleRings::read(std::uint32_t ring, std::vector<Sample>& out) const {
-  Sample sample;
-  for (std::uint32_t i = 0; i < capacity_; i++) {
-    if (slots_[std::size_t{ring} * capacity_ + i].read(sample)) out.push_back(sample);
-  }
+  visit(ring, [&out](std::uint32_t, const Sample& sample) { out.push_back(sample); });
 }
 
 }  // namespace floodwall

@@ -100,6 +100,18 @@ class SampleRings {
   void write(std::uint32_t ring, const Frame& frame, Link link, Sample sample) noexcept;
   /// Any thread. Appends what the ring holds, in no order.
   void read(std::uint32_t ring, std::vector<Sample>& out) const;
+  /// Any thread. Calls `visit(slot, sample)` for what the ring holds, in no order.
+  template <typename Visit>
+  void visit(std::uint32_t ring, Visit&& visit) const {
+    Sample sample;
+    for (std::uint32_t slot = 0; slot < capacity_; slot++) {
+      if (readSlot(ring, slot, sample)) visit(slot, sample);
+    }
+  }
+  /// Any thread. False for a slot that is empty or was written meanwhile.
+  [[nodiscard]] bool readSlot(std::uint32_t ring, std::uint32_t slot, Sample& sample) const noexcept {
+    return slots_[std::size_t{ring} * capacity_ + slot].read(sample);
+  }
 
   /// The first ring's memory; the others' is committed as they are written.
   void commitFirst() const noexcept { slots_.commit(std::size_t{capacity_} * sizeof(SampleSlot)); }

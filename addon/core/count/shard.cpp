@@ -40,10 +40,14 @@ Shard::Shard(std::shared_ptr<const Control> control)
       leaving_(reserveRows(control_.maxHosts), Pages::small),
       recent_(kSampledOutcomes, kRecentSamples),
       watchedRings_(kWatchedMax, kWatchedSamples),
+      profiles_(control_.profiles, control_.epochsPerSecond),
       spread_({.entries = std::max(control_.maxHosts, kSpreadLeast),
                .rows = static_cast<std::uint32_t>(rows.hot.size()),
                .places = static_cast<std::uint32_t>(kPrefixesMax),
                .countOutgoing = control_.countOutgoing}) {
+  // Their seeds are constants, so that a replay and another machine that sees the same packets choose the same ones.
+  // Who knows them still cannot choose the packets that are not sampled: which ones are depends on the number of all
+  // packets of all senders between two of his, and what is kept of them is drawn with priorities.
   samplers_.fill(Sampler(kRecentSamples));
   watchedSamplers_.fill(Sampler(kWatchedSamples));
 }
@@ -176,8 +180,19 @@ void Shard::countPending(const Pending& pending, Link link, StatDelta& delta) {
     const auto [frame, begin] = sampledFrame(*pending.frame, link, packet);
     recent_.write(FILTER_PASSED, frame, begin, sampleWith(slot));
   }
-  if (isWatched(to)) keepForWatched(rows.cold[to.row].watchSlot, pending, link);
+  if (isFlagged(to)) [[unlikely]] {
+    keepForFlagged(to.row, pending, link);
+  }
   if (isWatched(from)) keepForWatched(rows.cold[from.row].watchSlot, pending, link);
+}
+
+void Shard::keepForFlagged(std::uint32_t row, const Pending& pending, Link link) noexcept {
+  if ((rows.hot[row].epoch & HotRow::kWatched) != 0) {
+    keepForWatched(rows.cold[row].watchSlot, pending, link);
+  } else if (profiles_.draws()) {
+    const auto [frame, begin] = sampledFrame(*pending.frame, link, pending.packet);
+    keepForProfile(row, frame, begin, 1);
+  }
 }
 
 Shard::Located Shard::locate(const Address& address, std::uint64_t hash, std::uint32_t candidate,
@@ -213,7 +228,7 @@ Shard::Located Shard::locateWithout(const Address& address, std::uint64_t hash, 
   return {takeRow(address, hash), kNoPlace};
 }
 
-/// For a row whose epoch is not the present one: the first packet in this epoch, or a watched host. False when the
+/// For a row whose epoch is not the present one: the first packet in this epoch, or a host with a flag. False when the
 /// host has left the networks; its epoch then stays behind, so that every packet comes by here until the row is freed.
 bool Shard::touch(std::uint32_t row) noexcept {
   HotRow& hot = rows.hot[row];
@@ -223,8 +238,11 @@ bool Shard::touch(std::uint32_t row) noexcept {
   if (epochsSince(before, epoch_) > epochsSince(networksSince_, epoch_) && networks_->match(hot.key) == kNoPlace) {
     return false;
   }
-  hot.epoch = epoch_ | (hot.epoch & HotRow::kWatched);
+  hot.epoch = epoch_ | (hot.epoch & ~kEpochMask);
   handover.push(row);
+  if (profiles_.isTurnOf(row)) [[unlikely]] {
+    considerProfile(row);
+  }
   return true;
 }
 
@@ -323,6 +341,10 @@ void Shard::addSample(const Frame& frame, Link link, std::uint8_t verdict) {
     const std::uint32_t slot = watchedHosts_->slotOf(address);
     if (slot != kNoSlot) keepForWatched(slot, frame, link, verdict);
   }
+  const std::uint32_t row = index_.find(control_.hash.of(packet.destination),
+                                        [&](std::uint32_t r) { return rows.hot[r].key == packet.destination; });
+  // The kernel drew it.
+  if (row != kNoRow && (rows.hot[row].epoch & HotRow::kProfiled) != 0) keepForProfile(row, frame, link, 1);
 }
 
 ShardStats Shard::stats() const noexcept {
@@ -352,7 +374,7 @@ void Shard::commitMemory() const noexcept {
 std::size_t Shard::residentBytes() const {
   return handover.residentBytes() + rows.residentBytes() + index_.residentBytes() + flows_.residentBytes() +
          evictions.residentBytes() + leaving_.residentBytes() + doorkeeper_.residentBytes() + recent_.residentBytes() +
-         watchedRings_.residentBytes() + spread_.residentBytes() + sizeof *this;
+         watchedRings_.residentBytes() + profiles_.residentBytes() + spread_.residentBytes() + sizeof *this;
 }
 
 }  // namespace floodwall

@@ -19,6 +19,7 @@
 #include "count/flow_record.h"
 #include "count/handover.h"
 #include "count/host_index.h"
+#include "count/host_profiles.h"
 #include "count/host_rows.h"
 #include "count/networks.h"
 #include "count/samples.h"
@@ -82,6 +83,7 @@ struct Control {
   std::uint32_t windowMs = 0;
   std::uint32_t epochsPerWindow = 0;
   AddressHash hash;
+  const std::shared_ptr<ProfileControl> profiles = std::make_shared<ProfileControl>();
   alignas(64) std::atomic<std::uint32_t> epoch{1};
   std::atomic<std::uint32_t> trackedHosts{0};
   /// Some hosts may reach their screen before the next fold: what is counted is looked at sooner.
@@ -201,6 +203,7 @@ class Shard {
   /// A ring for each of the first kSampledOutcomes of filter_outcome; what nothing judged is in that of what passed.
   [[nodiscard]] const SampleRings& recentSamples() const noexcept { return recent_; }
   [[nodiscard]] const SampleRings& watchedSamples() const noexcept { return watchedRings_; }
+  [[nodiscard]] const HostProfiles& profiles() const noexcept { return profiles_; }
   [[nodiscard]] std::size_t residentBytes() const;
 
   // The fold's.
@@ -282,9 +285,15 @@ class Shard {
   Located locateWithout(const Address& address, std::uint64_t hash, std::uint32_t packets) noexcept;
   Located found(std::uint32_t row) noexcept;
   bool touch(std::uint32_t row) noexcept;
-  /// Whether the row that was located for the present packet is of a watched host.
-  [[nodiscard]] bool isWatched(const Located& located) const noexcept {
+  /// Whether the row that was located for the present packet has a flag; of most this is the only look.
+  [[nodiscard]] bool isFlagged(const Located& located) const noexcept {
     return located.row != kNoRow && rows.hot[located.row].epoch != epoch_;
+  }
+  [[nodiscard]] bool isWatched(const Located& located) const noexcept {
+    return isFlagged(located) && (rows.hot[located.row].epoch & HotRow::kWatched) != 0;
+  }
+  [[nodiscard]] bool isProfiled(const Located& located) const noexcept {
+    return isFlagged(located) && (rows.hot[located.row].epoch & HotRow::kProfiled) != 0;
   }
   void keepForWatched(std::uint32_t slot, const Pending& pending, Link link) noexcept;
   void keepForWatched(std::uint32_t slot, const Frame& frame, Link link,
@@ -292,6 +301,15 @@ class Shard {
   /// What the present packet's sample says beside the frame; `slot` is that of its watched host, or kNoSlot.
   [[nodiscard]] Sample sampleWith(std::uint32_t slot, std::uint8_t verdict = FILTER_VERDICTS,
                                   std::uint64_t packets = 1) const noexcept;
+
+  /// For a packet to a row with a flag. Not part of the way of all others.
+  [[gnu::noinline]] void keepForFlagged(std::uint32_t row, const Pending& pending, Link link) noexcept;
+
+  // shard_profiles.cpp
+  [[gnu::noinline]] void considerProfile(std::uint32_t row) noexcept;
+  /// A packet that was drawn for the profile of the row's host, for which it stands for so many.
+  void keepForProfile(std::uint32_t row, const Frame& frame, Link link, std::uint64_t packets) noexcept;
+  [[nodiscard]] std::uint32_t packetsOfRow(std::uint32_t row) const noexcept;
 
   [[nodiscard]] auto hashOfRow() const noexcept {
     return [this](std::uint32_t row) { return control_.hash.of(rows.hot[row].key); };
@@ -345,6 +363,7 @@ class Shard {
   std::array<Sampler, kWatchedMax> watchedSamplers_;
   SampleRings recent_;
   SampleRings watchedRings_;
+  HostProfiles profiles_;
   std::uint64_t serial_ = 0;
 
   std::uint32_t samplingRate_ = 1;

@@ -50,6 +50,7 @@ void Shard::adopt(std::uint32_t epoch) noexcept {
   for (Sampler& sampler : samplers_) sampler.adapt(control_.epochsPerSecond);
   for (const WatchedHost& host : watchedHosts_->hosts()) watchedSamplers_[host.slot].adapt(control_.epochsPerSecond);
   doorkeeper_.age(control_.epochsPerSecond);
+  profiles_.adopt(epoch, usedRows_);
   sweepLeft_ = usedRows_ / kSweepEpochs + 1;
 }
 

@@ -203,6 +203,9 @@ void Shard::countWeighed(const Weighing& weighing, StatDelta& delta, const Sampl
     const std::uint32_t slot = rows.cold[at.row].watchSlot;
     if (watchedSamplers_[slot].takes(packets)) keep(watchedRings_, slot, slot);
   }
+  if (isProfiled(to) && profiles_.draws(packets)) {
+    frame([&](const Frame& bytes, Link link) { keepForProfile(to.row, bytes, link, packets); });
+  }
 }
 
 /// A sampled SYN stands for as many new flows as it stands for packets; of other flows the sample shows only that they

@@ -11,6 +11,11 @@ namespace floodwall {
 
 inline constexpr std::uint16_t kTypeIpv4 = 0x0800, kTypeIpv6 = 0x86dd;
 
+[[nodiscard]] inline bool hasPorts(std::uint8_t protocol) noexcept {
+  constexpr std::uint8_t kTcp = 6, kUdp = 17, kDccp = 33, kSctp = 132, kUdpLite = 136;
+  return protocol == kTcp || protocol == kUdp || protocol == kSctp || protocol == kUdpLite || protocol == kDccp;
+}
+
 /// What is left to read. Every read asks `has` first.
 struct Cursor {
   const std::uint8_t* at;

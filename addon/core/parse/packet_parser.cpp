@@ -15,7 +15,7 @@ constexpr int kExtensionsMax = 8;
 namespace ip_protocol {
 constexpr std::uint8_t kHopByHop = 0, kIcmp = 1, kTcp = 6, kUdp = 17, kRouting = 43,
                        kAuthentication = 51, kIcmp6 = 58, kDestination = 60, kMobility = 135, kHostIdentity = 139,
-                       kShim6 = 140, kUdpLite = 136, kSctp = 132, kDccp = 33;
+                       kShim6 = 140;
 }
 
 bool isVlanTag(std::uint16_t type) noexcept {
@@ -53,11 +53,6 @@ Class classOf(std::uint8_t protocol) noexcept {
     default:
       return Class::other;
   }
-}
-
-bool hasPorts(std::uint8_t protocol) noexcept {
-  return protocol == ip_protocol::kTcp || protocol == ip_protocol::kUdp || protocol == ip_protocol::kSctp ||
-         protocol == ip_protocol::kUdpLite || protocol == ip_protocol::kDccp;
 }
 
 /// What a packet carries by its protocol. Of GRE it may also be ERSPAN.

@@ -327,7 +327,7 @@ export const ConfigFile = described(
       ...MITIGATION_KEYS,
       state_dir: described(
         text("absolutePath", { default: "/var/lib/floodwall" }),
-        "The directory of the state that must survive a restart: bans, source blocks, baselines, keys.",
+        "The directory of the state that must survive a restart: bans, source blocks, baselines, profiles of hosts, keys.",
       ),
       bgp: Type.Optional(Bgp),
       dataplane: Type.Optional(DataplaneSection),

@@ -1,59 +1,43 @@
-/** Where to search for packets of an attack: a host, a prefix, or all networks of a hostgroup. Pure. */
-import { addressToBytes, type IpAddress } from "../../net/address.ts";
-import { canonicalPrefix, hostPrefix, mappedLength, type Prefix, prefixContains } from "../../net/prefix.ts";
+/** Where to search for packets of an attack: a host, a prefix, or a hostgroup; in one direction. Pure. */
+import { SAMPLE_PLACE } from "../../dataplane/native-constants.ts";
+import { ADDRESS_BYTES, writeAddress } from "../../net/address.ts";
+import { canonicalPrefix, hostPrefix, mappedLength, type Prefix } from "../../net/prefix.ts";
 import type { Attack } from "./attack.ts";
 
-export interface AttackPlace {
-  /** `192.0.2.7`, `192.0.2.0/24`, or `hostgroup web`. */
-  readonly name: string;
-  /** The first `bits` bits of all its addresses, in 16 bytes; other addresses may begin with them too. */
-  readonly address: Uint8Array;
-  readonly bits: number;
-  readonly holds: (ip: IpAddress) => boolean;
-}
-
 export interface Groups {
-  /** null: in no configured network. */
-  readonly groupOf: (ip: IpAddress) => string | null;
-  /** Empty: no such hostgroup. Returns the same list until the configuration changes. */
-  readonly networksOf: (group: string) => readonly Prefix[];
+  /** The number of the hostgroup in the packet counter; null: no such hostgroup. */
+  readonly numberOf: (group: string) => number | null;
 }
 
-export function placeOf({ target, carpet, group }: Attack, { groupOf, networksOf }: Groups): AttackPlace {
-  if (target !== null) return inPrefix(target, hostPrefix(target));
-  if (carpet !== null) return inPrefix(carpet.prefix, canonicalPrefix(carpet.prefix));
-  return { name: `hostgroup ${group}`, ...enclosing(networksOf(group)), holds: (ip) => groupOf(ip) === group };
+type Placed = Pick<Attack, "target" | "carpet" | "group" | "direction">;
+
+/** `192.0.2.7`, `192.0.2.0/24`, or `hostgroup web`. */
+export function placeName({ target, carpet, group }: Placed): string {
+  return target ?? carpet?.prefix ?? `hostgroup ${group}`;
 }
 
-function inPrefix(name: string, prefix: Prefix): AttackPlace {
-  const holds = (ip: IpAddress) => prefixContains(prefix, ip);
-  return { name, address: addressToBytes(prefix.address), bits: mappedLength(prefix), holds };
-}
+/** A group that is not there has no packets. */
+const NOBODY = SAMPLE_PLACE.noGroup - 1;
 
-type Bits = Pick<AttackPlace, "address" | "bits">;
-
-const ANYWHERE: Bits = { address: new Uint8Array(16), bits: 0 };
-
-/** Cached: a hostgroup may have thousands of networks. */
-const ENCLOSING = new WeakMap<readonly Prefix[], Bits>();
-
-/** The longest common prefix of the networks. */
-function enclosing(networks: readonly Prefix[]): Bits {
-  const [first] = networks;
-  if (first === undefined) return ANYWHERE;
-  const known = ENCLOSING.get(networks);
-  if (known !== undefined) return known;
-  const address = addressToBytes(first.address);
-  let bits = mappedLength(first);
-  for (const network of networks) {
-    bits = Math.min(bits, mappedLength(network), bitsInCommon(address, addressToBytes(network.address)));
+/** The places of attacks as the packet counter takes them, in their order. */
+export function placesOf(attacks: readonly Placed[], { numberOf }: Groups): Uint8Array {
+  const places = new Uint8Array(attacks.length * SAMPLE_PLACE.bytes);
+  const view = new DataView(places.buffer);
+  for (const [i, attack] of attacks.entries()) {
+    const at = i * SAMPLE_PLACE.bytes;
+    const prefix = prefixOf(attack);
+    const group = prefix === null ? (numberOf(attack.group) ?? NOBODY) : SAMPLE_PLACE.noGroup;
+    view.setUint32(at + SAMPLE_PLACE.group, group, true);
+    view.setUint8(at + SAMPLE_PLACE.direction, attack.direction === "incoming" ? 0 : 1);
+    if (prefix === null) continue;
+    const address = at + SAMPLE_PLACE.address;
+    writeAddress(prefix.address, places.subarray(address, address + ADDRESS_BYTES));
+    view.setUint8(at + SAMPLE_PLACE.length, mappedLength(prefix));
   }
-  const found = { address, bits };
-  ENCLOSING.set(networks, found);
-  return found;
+  return places;
 }
 
-function bitsInCommon(a: Uint8Array, b: Uint8Array): number {
-  const byte = a.findIndex((value, i) => value !== b[i]);
-  return byte < 0 ? 128 : 8 * byte + Math.clz32((a[byte] as number) ^ (b[byte] as number)) - 24;
+function prefixOf({ target, carpet }: Placed): Prefix | null {
+  if (target !== null) return hostPrefix(target);
+  return carpet === null ? null : canonicalPrefix(carpet.prefix);
 }

@@ -2,35 +2,30 @@ import { describe, expect, test } from "bun:test";
 import { address, thresholds } from "../../../test/fixtures/host-rows.ts";
 import { ethernet, ip, TCP_FLAGS, tcp, udp } from "../../../test/fixtures/packets/frames.ts";
 import { FakeHeaderSamples } from "../../../test/fixtures/packets/header-samples.ts";
-import { Dice } from "../../../test/fixtures/packets/labelled-packets.ts";
-import { userPacket } from "../../../test/fixtures/packets/user-packets.ts";
-import { seededRandom } from "../../../test/fixtures/seeded-random.ts";
 import { attack, classification } from "../../../test/fixtures/views.ts";
 import { SAMPLED_PACKETS_MAX } from "../../limits.ts";
-import { canonicalPrefix } from "../../net/prefix.ts";
 import { numberedIngress } from "../../traffic/ingress.ts";
 import type { Attack } from "./attack.ts";
 import {
-  AttackSampler,
   COMPLETE_PACKETS,
   COMPLETION_MS,
   JUDGE_AGAIN_MS,
   PACKETS_KEPT,
   PACKETS_MIN,
-} from "./attack-sampler.ts";
+  type SamplingPolicy,
+} from "./attack-reading.ts";
+import { AttackSampler } from "./attack-sampler.ts";
 import { sampleOf } from "./sample.ts";
 
 const VICTIM = address("203.0.113.7");
 const OTHER = address("203.0.113.8");
-const NETWORKS = ["203.0.112.0/24", "203.0.113.0/29"].map(canonicalPrefix);
 const POLICY = {
   windowMs: 1000,
   top: 10,
   flows: 20,
   originOf: null,
   ingressOf: numberedIngress,
-  groupOf: (ip: string) => (ip === "203.0.113.6" ? "dns" : "web"),
-  networksOf: (group: string) => (group === "web" ? NETWORKS : []),
+  numberOf: (group: string) => (group === "web" ? 1 : null),
 };
 
 const frame = (src: string, dst: string = VICTIM) => ethernet(ip({ src, dst }, udp()));
@@ -38,7 +33,13 @@ const frames = (count: number, ageMs = 0) => new Array(count).fill({ frame: fram
 const syn = { frame: ethernet(ip({ src: "198.51.100.1", dst: VICTIM }, tcp({ flags: TCP_FLAGS.syn }))) };
 const at = (monotonicMs: number) => ({ wallMs: 0, monotonicMs });
 
-function harness(policy: typeof POLICY | null = POLICY) {
+/** The target of the first reading; the others are left. */
+function firstOf(sampler: AttackSampler, ms = 0): string | undefined {
+  for (const { target } of sampler.readings(at(ms))) return target;
+  return undefined;
+}
+
+function harness(policy: SamplingPolicy | null = POLICY) {
   const headers = new FakeHeaderSamples();
   const sampler = new AttackSampler(headers, policy);
   const begin = (changes: Partial<Attack> = {}, ms = 0) =>
@@ -179,7 +180,7 @@ describe("the kind of an attack", () => {
   });
 
   test("is of the packets that its metrics count, which come with it", () => {
-    const { headers, begin, readings } = harness();
+    const { headers, sampler, begin, readings } = harness();
     const rates = { pps: 900, tcp_syn_pps: 200 };
     const limits = { pps: 1000, tcp_syn_pps: 100 };
     begin({ metric: "tcp_syn_pps", rates: thresholds(rates), thresholds: thresholds(limits) });
@@ -187,7 +188,7 @@ describe("the kind of an attack", () => {
     const [reading] = readings(0);
     expect(reading?.sample?.totalPackets).toBe(120);
     expect(reading?.classification).toMatchObject({ type: "syn_flood", confidence: 1 });
-    expect(reading?.packets).toHaveLength(20);
+    expect(sampler.packetsOf({ id: `of ${VICTIM}` })).toHaveLength(20);
   });
 
   test("follows the packets that a worker with more traffic keeps one in more of", () => {
@@ -265,9 +266,8 @@ describe("sampled attacks", () => {
     headers.frames = ["203.0.112.1", "203.0.113.5", "203.0.113.6"].map((dst) => ({
       frame: frame("198.51.100.1", dst),
     }));
+    headers.groupOf = (ip) => (ip === "203.0.113.6" ? 0 : 1);
     const [reading] = readings(0);
-    // The common prefix of both networks.
-    expect([headers.asked, headers.lengths]).toEqual([["203.0.112.0"], [96 + 23]]);
     expect(reading).toMatchObject({ target: "hostgroup web", sample: { totalPackets: 2 } });
   });
 
@@ -279,20 +279,19 @@ describe("sampled attacks", () => {
   });
 
   test("take turns when a caller stops early", () => {
-    const { headers, sampler, begin } = harness();
+    const { sampler, begin } = harness();
     for (const target of [VICTIM, OTHER]) begin({ target });
-    for (let turn = 0; turn < 3; turn++) for (const _ of sampler.readings(at(0))) break;
-    expect(headers.asked).toEqual([VICTIM, OTHER, VICTIM]);
+    expect([0, 1, 2].map(() => firstOf(sampler))).toEqual([VICTIM, OTHER, VICTIM]);
   });
 
   test("are read in the order of their size at first, so that many small ones do not delay a large one", () => {
     const { headers, sampler, begin } = harness();
     begin({ target: OTHER, rates: thresholds({ pps: 2000 }) });
     begin({ target: VICTIM, rates: thresholds({ pps: 9e6 }) });
-    for (const _ of sampler.readings(at(0))) break;
+    expect(firstOf(sampler)).toBe(VICTIM);
+    expect(headers.asked).toEqual([VICTIM, OTHER]);
     begin({ id: "later", target: address("203.0.113.6"), rates: thresholds({ pps: 1000 }) });
-    for (let turn = 0; turn < 2; turn++) for (const _ of sampler.readings(at(0))) break;
-    expect(headers.asked).toEqual([VICTIM, OTHER, "203.0.113.6"]);
+    expect([0, 1].map(() => firstOf(sampler))).toEqual([OTHER, "203.0.113.6"]);
   });
 
   test("come before those whose kind is known", () => {
@@ -301,8 +300,7 @@ describe("sampled attacks", () => {
     headers.frames = frames(PACKETS_MIN);
     kinds(0);
     begin({ target: OTHER }, 100);
-    for (const _ of sampler.readings(at(100))) break;
-    expect(headers.asked).toEqual([VICTIM, OTHER]);
+    expect(firstOf(sampler, 100)).toBe(OTHER);
   });
 
   test("still have a reading when their first turn comes late", () => {
@@ -312,14 +310,67 @@ describe("sampled attacks", () => {
     expect(read(COMPLETION_MS * 7)).toEqual([`${VICTIM} 5 true`]);
   });
 
-  test("do not wait behind one that cannot be read", () => {
-    const { headers, sampler, begin, readings } = harness();
+  test("do not wait behind one that cannot be judged", () => {
+    const { headers, sampler, begin, readings } = harness({
+      ...POLICY,
+      originOf: (ip) => {
+        if (ip === "198.51.100.1") throw new Error("damaged");
+        return null;
+      },
+    });
     for (const target of [VICTIM, OTHER]) begin({ target });
-    headers.fault = new Error("closed");
-    expect(() => readings(0)).toThrow("closed");
-    expect(() => readings(0)).toThrow("closed");
-    expect(headers.asked).toEqual([VICTIM, OTHER]);
-    expect(sampler.isWatching).toBe(true);
+    headers.frames = [{ frame: frame("198.51.100.1") }, { frame: frame("198.51.100.2", OTHER) }];
+    expect(() => readings(0)).toThrow("damaged");
+    expect(firstOf(sampler)).toBe(OTHER);
+  });
+
+  test("of one moment are all taken in one crossing", () => {
+    const { headers, begin, readings } = harness();
+    const targets = Array.from({ length: 300 }, (_, i) => address(`203.0.${112 + (i >> 8)}.${i & 255}`));
+    for (const target of targets) begin({ target });
+    headers.frames = targets.map((target) => ({ frame: frame("198.51.100.1", target) }));
+    const all = readings(0);
+    expect(all.map(({ target }) => target)).toEqual(targets);
+    expect(all.every(({ columns }) => columns.length === 1)).toBe(true);
+  });
+
+  test("of very many the kinds come first, and the samples with the next reading", () => {
+    const { headers, begin, readings } = harness();
+    const targets = Array.from({ length: 129 }, (_, i) => address(`203.0.113.${i}`));
+    for (const target of targets) begin({ target });
+    headers.frames = targets.flatMap((target) => {
+      const own = { frame: frame("198.51.100.1", target) };
+      return new Array<typeof own>(PACKETS_MIN).fill(own);
+    });
+    const counted = (ms: number) => {
+      const all = readings(ms);
+      const kinds = all.filter(({ isNewKind }) => isNewKind).length;
+      return [kinds, all.filter(({ sample }) => sample !== null).length];
+    };
+    expect(counted(20)).toEqual([129, 0]);
+    expect(counted(120)).toEqual([0, 129]);
+  });
+
+  test("that end while they are read have no reading", async () => {
+    const { sampler, begin } = harness();
+    for (const target of [VICTIM, OTHER]) begin({ target });
+    const taken = sampler.taken(at(0));
+    const ended = attack({ id: `of ${VICTIM}`, target: VICTIM, endedAt: 1 });
+    sampler.attacksChanged([{ kind: "ended", attack: ended }], at(10));
+    expect([...((await taken) ?? [])].map(({ target }) => target)).toEqual([OTHER]);
+  });
+
+  test("keep the same packets whatever their identifiers, and others with another seed", () => {
+    const keptWith = (id: string, seed: number) => {
+      const headers = new FakeHeaderSamples();
+      const sampler = new AttackSampler(headers, POLICY, { seed });
+      headers.frames = Array.from({ length: 3000 }, (_, i) => ({ frame: frame(`198.51.${i >> 8}.${i & 255}`) }));
+      sampler.begin(attack({ id, target: VICTIM }), at(0));
+      for (const _ of sampler.readings(at(0)));
+      return sampler.packetsOf({ id }).map(({ header }) => header.source);
+    };
+    expect(keptWith("a", 0)).toEqual(keptWith("b", 0));
+    expect(keptWith("a", 1)).not.toEqual(keptWith("a", 0));
   });
 
   test("keep a bounded number of packets together", () => {
@@ -328,7 +379,7 @@ describe("sampled attacks", () => {
     const attacks = Math.ceil(SAMPLED_PACKETS_MAX / PACKETS_KEPT) + 1;
     for (let i = 0; i < attacks; i++) begin({ id: `a${i}` });
     const [first] = sampler.readings(at(0));
-    expect(first?.packets.length).toBe(Math.floor(SAMPLED_PACKETS_MAX / attacks));
+    expect(first?.columns.length).toBe(Math.floor(SAMPLED_PACKETS_MAX / attacks));
   });
 
   test("are none when sampling is off, from the start or by a reload", () => {
@@ -343,44 +394,5 @@ describe("sampled attacks", () => {
     begin({ target: OTHER });
     expect(read(0)).toEqual([`${OTHER} 0 false`]);
     expect(headers.asked).toEqual([OTHER]);
-  });
-});
-
-describe("the profile of an attack", () => {
-  const users = () => {
-    const dice = new Dice(seededRandom(1));
-    return Array.from({ length: 300 }, () => ({
-      frame: ethernet(userPacket({ dice, family: 4, victim: VICTIM }, [OTHER])),
-    }));
-  };
-
-  test("is what was known of the host before, and not for what the host sends", () => {
-    const known = { packets: [], packetsPerSecond: 40 };
-    const sampler = new AttackSampler(new FakeHeaderSamples(), POLICY, Math.random, { of: () => known });
-    for (const direction of ["incoming", "outgoing"] as const) {
-      sampler.begin(attack({ id: direction, target: VICTIM, direction }), at(0));
-    }
-    expect(sampler.profileOf({ id: "incoming" })).toEqual({ packets: [], packetsPerSecond: 0 });
-    expect(sampler.profileOf({ id: "outgoing" })).toBeNull();
-  });
-
-  test("is the attack while it shows nothing but what users send, and stays so", () => {
-    const { headers, sampler, begin, read } = harness();
-    begin();
-    headers.frames = users();
-    read(20);
-    const { length } = sampler.profileOf({ id: `of ${VICTIM}` })?.packets ?? [];
-    expect(length).toBe(300);
-    headers.frames = frames(900);
-    read(20 + JUDGE_AGAIN_MS);
-    expect(sampler.profileOf({ id: `of ${VICTIM}` })?.packets).toHaveLength(length);
-  });
-
-  test("is not known where the attack is all there is", () => {
-    const { headers, sampler, begin, read } = harness();
-    begin();
-    headers.frames = frames(900);
-    read(20);
-    expect(sampler.profileOf({ id: `of ${VICTIM}` })).toBeNull();
   });
 });

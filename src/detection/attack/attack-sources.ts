@@ -14,6 +14,8 @@ import { largestShares, type SampledPacket, type Share } from "./sample-shares.t
 const PREFIX_BITS = { 4: 24, 6: 48 } as const;
 
 export function announcedPrefix(source: IpAddress): string {
+  // For speed: of each packet of each sample.
+  if (addressFamily(source) === 4) return `${source.slice(0, source.lastIndexOf("."))}.0/24`;
   return enclosingPrefix(source, PREFIX_BITS[addressFamily(source)]).text;
 }
 

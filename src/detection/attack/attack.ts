@@ -10,7 +10,7 @@ import type { RateErrors } from "../certainty/sampling.ts";
 import type { AttackVolume } from "./attack-volume.ts";
 import type { Classification } from "./classifier.ts";
 import type { Reason } from "./reason.ts";
-import type { Sample, SampledPacket } from "./sample.ts";
+import type { Sample } from "./sample.ts";
 import type { TimelineEntry } from "./timeline.ts";
 
 export interface Attack {
@@ -57,13 +57,12 @@ export type AttackEvent =
   | { readonly kind: "started" | "lasts" | "sampled" | "ended"; readonly attack: Attack }
   | ClassifiedEvent;
 
-/** An attack was classified from these packets, which are probably part of it. */
+/** An attack was classified. */
 export interface ClassifiedEvent {
   readonly kind: "classified";
   readonly attack: Attack;
   /** True: the first classification or another kind; false: the same kind, from many more packets. */
   readonly isNewKind: boolean;
-  readonly packets: readonly SampledPacket[];
 }
 
 /** What is known of an attack when it starts. */

@@ -1,20 +1,36 @@
 import { describe, expect, test } from "bun:test";
-import { ip, udp } from "../../../test/fixtures/packets/frames.ts";
-import { sampledPacket } from "../../../test/fixtures/packets/sampled-packets.ts";
+import { ethernet, ip, udp } from "../../../test/fixtures/packets/frames.ts";
+import { recordOf } from "../../../test/fixtures/packets/header-samples.ts";
 import { seededRandom } from "../../../test/fixtures/seeded-random.ts";
+import { HEADER_RECORD_BYTES, HeaderRecords } from "../../traffic/header-record.ts";
+import { PacketColumns } from "./packet-columns.ts";
 import { PacketReservoir } from "./packet-reservoir.ts";
+import type { SampledPacket } from "./sample.ts";
 
 const SEED = Number(process.env["SEED"] ?? Date.now() % 1_000_000);
 
-const packet = (sourcePort: number) =>
-  sampledPacket(ip({ src: "198.51.100.1", dst: "203.0.113.7" }, udp({ sourcePort })));
-const PACKETS = [1, 2, 3].map(packet);
-const [A, B, C] = PACKETS as [(typeof PACKETS)[0], (typeof PACKETS)[0], (typeof PACKETS)[0]];
+const SOURCES = ["198.51.100.1", "198.51.100.2", "198.51.100.3"];
+const [A, B, C] = [0, 1, 2];
 
-/** Number of packets on the wire that those from the port represent. */
-function amount(reservoir: PacketReservoir, of: typeof A): number {
-  const own = reservoir.packets().filter(({ header }) => header.ports?.source === of.header.ports?.source);
-  return own.reduce((sum, { standsFor }) => sum + standsFor, 0);
+/** Records of the packets, each standing for so many. */
+function recordsOf(standsFor: number): HeaderRecords {
+  const records = new HeaderRecords(SOURCES.length);
+  for (const [i, src] of SOURCES.entries()) {
+    const frame = ethernet(ip({ src, dst: "203.0.113.7" }, udp()));
+    records.bytes.set(recordOf({ frame, standsFor }), i * HEADER_RECORD_BYTES);
+  }
+  return records;
+}
+const [ONE, THREE, EIGHT] = [recordsOf(1), recordsOf(3), recordsOf(8)];
+
+const kept = (reservoir: PacketReservoir) => reservoir.columns().packets();
+const isOf = (of: number) => (packet: SampledPacket) => packet.header.source === SOURCES[of];
+
+/** Number of packets on the wire that those of one source represent. */
+function amount(reservoir: PacketReservoir, of: number): number {
+  return kept(reservoir)
+    .filter(isOf(of))
+    .reduce((sum, { standsFor }) => sum + standsFor, 0);
 }
 
 function mean(runs: number, run: (random: () => number) => number): number {
@@ -24,22 +40,31 @@ function mean(runs: number, run: (random: () => number) => number): number {
 
 test("a reservoir with room keeps every packet for what it stands for, in order", () => {
   const reservoir = new PacketReservoir(10, Math.random);
-  reservoir.offer(3, () => A);
-  reservoir.offer(1, () => null);
-  reservoir.offer(1, () => B);
-  expect(reservoir.packets()).toEqual([
-    { ...A, standsFor: 3 },
-    { ...B, standsFor: 1 },
+  reservoir.offer(THREE, A);
+  reservoir.offer(ONE, B);
+  expect(kept(reservoir)).toMatchObject([
+    { header: { source: SOURCES[A] }, standsFor: 3 },
+    { header: { source: SOURCES[B] }, standsFor: 1 },
   ]);
 });
 
 test("a reservoir holds no more than its capacity, also when that is made smaller", () => {
   const reservoir = new PacketReservoir(8, Math.random);
-  for (let i = 0; i < 1000; i++) reservoir.offer(1, () => A);
-  expect(reservoir.packets()).toHaveLength(8);
+  for (let i = 0; i < 1000; i++) reservoir.offer(ONE, A);
+  expect(kept(reservoir)).toHaveLength(8);
   reservoir.resize(3);
-  expect(reservoir.packets()).toHaveLength(3);
+  expect(kept(reservoir)).toHaveLength(3);
   expect(amount(reservoir, A)).toBeGreaterThan(8);
+});
+
+test("what is sent to another thread is a copy", () => {
+  const reservoir = new PacketReservoir(2, Math.random);
+  reservoir.offer(THREE, A);
+  const message = reservoir.columns().message();
+  for (let i = 0; i < 100; i++) reservoir.offer(ONE, B);
+  const { records, standsFor } = message;
+  const sent = structuredClone(message, { transfer: [records.buffer, standsFor.buffer] });
+  expect(PacketColumns.of(sent).packets()).toMatchObject([{ header: { source: SOURCES[A] }, standsFor: 3 }]);
 });
 
 describe(`over many runs (SEED=${SEED})`, () => {
@@ -48,8 +73,8 @@ describe(`over many runs (SEED=${SEED})`, () => {
       mean(3000, (random) => {
         const reservoir = new PacketReservoir(16, random);
         // 400 packets of A, one in eight sampled, then 100 of B, all sampled.
-        for (let i = 0; i < 50; i++) reservoir.offer(8, () => A);
-        for (let i = 0; i < 100; i++) reservoir.offer(1, () => B);
+        for (let i = 0; i < 50; i++) reservoir.offer(EIGHT, A);
+        for (let i = 0; i < 100; i++) reservoir.offer(ONE, B);
         return amount(reservoir, of);
       }),
     );
@@ -60,8 +85,8 @@ describe(`over many runs (SEED=${SEED})`, () => {
   test("early packets are as likely to be in it as late ones", () => {
     const share = mean(2000, (random) => {
       const reservoir = new PacketReservoir(16, random);
-      for (let i = 0; i < 300; i++) reservoir.offer(1, () => (i < 150 ? A : B));
-      return reservoir.packets().filter(({ header }) => header === A.header).length / 16;
+      for (let i = 0; i < 300; i++) reservoir.offer(ONE, i < 150 ? A : B);
+      return kept(reservoir).filter(isOf(A)).length / 16;
     });
     expect(share).toBeWithin(0.47, 0.53);
   });
@@ -69,9 +94,9 @@ describe(`over many runs (SEED=${SEED})`, () => {
   test("what fades makes room for what comes", () => {
     const share = mean(1000, (random) => {
       const reservoir = new PacketReservoir(16, random);
-      for (let i = 0; i < 100; i++) reservoir.offer(1, () => A);
+      for (let i = 0; i < 100; i++) reservoir.offer(ONE, A);
       reservoir.fade(0.5);
-      for (let i = 0; i < 100; i++) reservoir.offer(1, () => C);
+      for (let i = 0; i < 100; i++) reservoir.offer(ONE, C);
       return amount(reservoir, C) / (amount(reservoir, A) + amount(reservoir, C));
     });
     expect(share).toBeWithin(0.63, 0.7);

@@ -69,13 +69,22 @@ export class PacketRing {
 
   /** @param slots at least as many as there are packets. */
   #resize(slots: number): void {
-    const kept = this.packets();
+    const [frames, atMs, wireBytes, capturedBytes] = [this.#frames, this.#atMs, this.#wireBytes, this.#capturedBytes];
     this.#frames = new Uint8Array(slots * SLOT_BYTES);
     this.#atMs = new Float64Array(slots);
     this.#wireBytes = new Uint32Array(slots);
     this.#capturedBytes = new Uint32Array(slots);
+    // To the end of the ring, then from its start on.
+    const first = Math.min(this.#count, atMs.length - this.#first);
+    for (const [from, to, count] of [
+      [this.#first, 0, first],
+      [0, first, this.#count - first],
+    ] as const) {
+      this.#frames.set(frames.subarray(from * SLOT_BYTES, (from + count) * SLOT_BYTES), to * SLOT_BYTES);
+      this.#atMs.set(atMs.subarray(from, from + count), to);
+      this.#wireBytes.set(wireBytes.subarray(from, from + count), to);
+      this.#capturedBytes.set(capturedBytes.subarray(from, from + count), to);
+    }
     this.#first = 0;
-    this.#count = 0;
-    for (const packet of kept) this.push(packet, slots);
   }
 }

@@ -12,7 +12,8 @@ import {
 } from "../../limits.ts";
 import { numberedIngress } from "../../traffic/ingress.ts";
 import type { PacketOutcome } from "../../traffic/packet-outcome.ts";
-import { AttackSampler, COMPLETE_PACKETS, JUDGE_AGAIN_MS } from "./attack-sampler.ts";
+import { COMPLETE_PACKETS, JUDGE_AGAIN_MS } from "./attack-reading.ts";
+import { AttackSampler } from "./attack-sampler.ts";
 import { RecentPackets } from "./recent-packets.ts";
 
 const packets = (count: number, fromMs = 0, outcome: PacketOutcome | null = null) =>
@@ -137,8 +138,7 @@ describe("the sampler keeps the newest packets of an attack", () => {
     flows: 20,
     originOf: null,
     ingressOf: numberedIngress,
-    groupOf: () => null,
-    networksOf: () => [],
+    numberOf: () => null,
   };
 
   function sampled() {

@@ -8,7 +8,7 @@ import { numberedIngress } from "../../traffic/ingress.ts";
 import { Detector } from "../judge/detector.ts";
 import { AttackSampler } from "./attack-sampler.ts";
 import { sampleOf } from "./sample.ts";
-import { READ_AFTER_MS, READING_BUDGET_MS, SamplingLoop } from "./sampling-loop.ts";
+import { READ_AFTER_MS, READING_SLICE_MS, SamplingLoop } from "./sampling-loop.ts";
 
 const VICTIM = "203.0.113.7";
 const OTHER = "203.0.113.8";
@@ -32,6 +32,8 @@ function harness() {
   const detector = new Detector(policy, () => `a${++ids}`);
   const now = () => ({ wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() });
   const seen: string[] = [];
+  /** How much was seen when other work had its turn. */
+  const turns: number[] = [];
   const again: string[] = [];
   const loop = new SamplingLoop({
     sampler: new AttackSampler(headers, {
@@ -40,15 +42,17 @@ function harness() {
       flows: 20,
       originOf: null,
       ingressOf: numberedIngress,
-      groupOf: () => null,
-      networksOf: () => [],
+      numberOf: () => null,
     }),
     detector,
     after: (ms, fn) => timers.after(ms, fn),
+    nextTurn: async () => {
+      turns.push(seen.length);
+    },
     now,
     onSampled: ({ target, sample }) => seen.push(`${target} ${sample?.totalPackets}`),
-    onClassified: ({ attack: { target, classification }, isNewKind, packets }) =>
-      seen.push(`${target} ${isNewKind ? "" : "still "}${classification?.type} by ${packets.length}`),
+    onClassified: ({ attack: { target, classification }, isNewKind }) =>
+      seen.push(`${target} ${isNewKind ? "" : "still "}${classification?.type}`),
     onSeen: ({ id }) => again.push(id),
     onFault: (cause) => seen.push(String(cause)),
   });
@@ -56,67 +60,77 @@ function harness() {
     const rows = hostRows(...flooded.map((target) => ({ target, rates: { pps: 20 } })));
     loop.attacksChanged(detector.judge(rows, flooded.length, now()), now());
   };
-  return { clock, headers, detector, seen, again, loop, tick };
+  /** What is read is there. */
+  const advance = async (ms: number) => {
+    clock.advance(ms);
+    await settled();
+  };
+  return { clock, advance, headers, detector, seen, turns, again, loop, tick };
+}
+
+/** More turns of promises than a reading takes. */
+async function settled(): Promise<void> {
+  for (let i = 0; i < 50; i++) await Promise.resolve();
 }
 
 describe("samples", () => {
-  test("are taken after the tick that found the attack, and attached to it", () => {
-    const { clock, headers, detector, seen, tick } = harness();
+  test("are taken after the tick that found the attack, and attached to it", async () => {
+    const { advance, headers, detector, seen, tick } = harness();
     tick(VICTIM);
-    clock.advance(READ_AFTER_MS - 1);
+    await advance(READ_AFTER_MS - 1);
     expect(headers.asked).toEqual([]);
-    clock.advance(1);
+    await advance(1);
     expect(seen).toEqual([`${VICTIM} 1`]);
     expect([...detector.active.values()][0]?.sample).toMatchObject({ topSources: [{ key: "198.51.100.1" }] });
   });
 
-  test("stay with the attack as it goes on and when it ends", () => {
-    const { clock, detector, tick } = harness();
+  test("stay with the attack as it goes on and when it ends", async () => {
+    const { clock, advance, detector, tick } = harness();
     tick(VICTIM);
-    clock.advance(TICK_MS);
+    await advance(TICK_MS);
     tick(VICTIM);
     expect([...detector.active.values()][0]?.sample?.totalPackets).toBe(1);
     const [change] = detector.judge(hostRows(), 0, { wallMs: 0, monotonicMs: clock.monotonicMs() });
     expect(change).toMatchObject({ kind: "ended", attack: { sample: { totalPackets: 1 } } });
   });
 
-  test("are read once a tick while they are incomplete, and then for judgement once a second", () => {
-    const { clock, headers, seen, tick } = harness();
+  test("are read once a tick while they are incomplete, and then for judgement once a second", async () => {
+    const { clock, advance, headers, seen, tick } = harness();
     for (let ticks = 0; ticks < 30; ticks++) {
       tick(VICTIM);
-      clock.advance(TICK_MS);
+      await advance(TICK_MS);
     }
     expect(headers.asked).toHaveLength(12);
     expect(seen.filter((line) => line === `${VICTIM} 1`)).toHaveLength(11);
     expect(clock.pending).toBe(0);
   });
 
-  test("report the kind of the attack once, and it stays with the attack", () => {
-    const { clock, headers, detector, seen, again, tick } = harness();
+  test("report the kind of the attack once, and it stays with the attack", async () => {
+    const { advance, headers, detector, seen, again, tick } = harness();
     headers.frames = new Array(100).fill(headers.frames[0]);
     for (let ticks = 0; ticks < 30; ticks++) {
       tick(VICTIM);
-      clock.advance(TICK_MS);
+      await advance(TICK_MS);
     }
-    expect(seen).toEqual([`${VICTIM} 100`, `${VICTIM} udp_flood by 100`]);
+    expect(seen).toEqual([`${VICTIM} 100`, `${VICTIM} udp_flood`]);
     // About once a second.
     expect(again).toEqual(["a1", "a1"]);
     expect(detector.active.on(address(VICTIM))?.classification).toMatchObject({ type: "udp_flood", confidence: 1 });
   });
 
-  test("report the kind again when it is confirmed by many more packets", () => {
-    const { clock, headers, seen, tick } = harness();
+  test("report the kind again when it is confirmed by many more packets", async () => {
+    const { advance, headers, seen, tick } = harness();
     for (const count of [16, 63, 64, 256, 256]) {
       headers.frames = new Array(count).fill(headers.frames[0]);
       tick(VICTIM);
-      clock.advance(TICK_MS);
+      await advance(TICK_MS);
     }
     const kinds = seen.filter((line) => line.includes("flood"));
-    expect(kinds).toEqual([`${VICTIM} udp_flood by 16`, `${VICTIM} still udp_flood by 64`]);
+    expect(kinds).toEqual([`${VICTIM} udp_flood`, `${VICTIM} still udp_flood`]);
   });
 
-  test("are taken of attacks that an earlier process left without one", () => {
-    const { clock, detector, seen, loop, tick } = harness();
+  test("are taken of attacks that an earlier process left without one", async () => {
+    const { advance, detector, seen, loop, tick } = harness();
     detector.judge(hostRows(...[VICTIM, OTHER].map((target) => ({ target, rates: { pps: 20 } }))), 2, {
       wallMs: 0,
       monotonicMs: 0,
@@ -125,42 +139,61 @@ describe("samples", () => {
     detector.attach("a2", { sample });
     loop.start();
     tick(VICTIM, OTHER);
-    clock.advance(READ_AFTER_MS);
+    await advance(READ_AFTER_MS);
     expect(seen).toEqual([`${VICTIM} 1`]);
     expect(detector.active.on(address(OTHER))?.sample).toBe(sample);
   });
 
-  test("keep the event loop no longer than their budget", () => {
-    const { clock, headers, tick } = harness();
-    const read = headers.readSamples.bind(headers);
-    headers.readSamples = (...call) => {
-      clock.advance(READING_BUDGET_MS);
-      return read(...call);
+  test("let other work run after each slice, and are all made in one reading", async () => {
+    const { clock, advance, headers, seen, turns, tick } = harness();
+    headers.frames = [VICTIM, OTHER].map((dst) => ({ frame: ethernet(ip({ src: "198.51.100.1", dst }, udp())) }));
+    const judged = seen.push.bind(seen);
+    seen.push = (...lines) => {
+      clock.advance(READING_SLICE_MS);
+      return judged(...lines);
     };
     tick(VICTIM, OTHER);
-    clock.advance(TICK_MS);
-    expect(headers.asked).toEqual([VICTIM]);
-    tick(VICTIM, OTHER);
-    clock.advance(TICK_MS);
+    await advance(TICK_MS);
     expect(headers.asked).toEqual([VICTIM, OTHER]);
+    expect(seen).toEqual([`${VICTIM} 1`, `${OTHER} 1`]);
+    expect(turns).toEqual([1, 2]);
   });
 
-  test("that cannot be read are reported and retried", () => {
-    const { clock, headers, seen, tick } = harness();
+  test("are not taken while those before are read", async () => {
+    const { clock, advance, headers, seen, tick } = harness();
+    const wait = Promise.withResolvers<void>();
+    const read = headers.readSamplesOfAsync.bind(headers);
+    headers.readSamplesOfAsync = async (...call) => {
+      await wait.promise;
+      return read(...call);
+    };
+    for (let ticks = 0; ticks < 3; ticks++) {
+      tick(VICTIM);
+      await advance(TICK_MS);
+    }
+    expect(clock.pending).toBe(0);
+    wait.resolve();
+    await settled();
+    expect(headers.asked).toEqual([VICTIM]);
+    expect(seen).toEqual([`${VICTIM} 1`]);
+  });
+
+  test("that cannot be read are reported and retried", async () => {
+    const { advance, headers, seen, tick } = harness();
     headers.fault = new Error("closed");
     tick(VICTIM);
-    clock.advance(TICK_MS);
+    await advance(TICK_MS);
     headers.fault = null;
     tick(VICTIM);
-    clock.advance(TICK_MS);
+    await advance(TICK_MS);
     expect(seen).toEqual(["Error: closed", `${VICTIM} 1`]);
   });
 
-  test("are not read after a stop", () => {
-    const { clock, headers, loop, tick } = harness();
+  test("are not read after a stop", async () => {
+    const { clock, advance, headers, loop, tick } = harness();
     tick(VICTIM);
-    loop.stop();
-    clock.advance(TICK_MS);
+    await loop.stop();
+    await advance(TICK_MS);
     expect(headers.asked).toEqual([]);
     expect(clock.pending).toBe(0);
   });

@@ -1,79 +1,96 @@
 import { expect, test } from "bun:test";
 import { address } from "../../../test/fixtures/host-rows.ts";
-import { ethernet, ip, udp } from "../../../test/fixtures/packets/frames.ts";
-import { FakeHeaderSamples } from "../../../test/fixtures/packets/header-samples.ts";
-import { PROFILED_HOSTS_MAX } from "../../limits.ts";
+import { FakeProfiles, profileRecord } from "../../../test/fixtures/packets/profile-source.ts";
+import { PROFILE_ROW } from "../../dataplane/native-constants.ts";
+import { PROFILED_HOSTS_RESTORED_MAX } from "../../limits.ts";
+import { addressToBytes } from "../../net/address.ts";
 import { partOf, TrafficProfiles } from "./traffic-profile.ts";
 
-const HOST = "203.0.113.9";
+const HOST = address("203.0.113.9");
 
-function world(outside: string | null = null) {
-  const headers = new FakeHeaderSamples();
-  const profiles = new TrafficProfiles(headers, () => 0.5);
-  const attacked = new Set<string>();
-  let nowMs = 0;
-  const pass = () => {
-    nowMs += 1000;
-    profiles.learn(nowMs, {
-      isProtected: (host) => host !== outside,
-      isAttacked: (host) => attacked.has(host),
-      foundAfterMs: 1000,
-    });
-  };
-  pass();
-  return {
-    profiles,
-    attacked,
-    /** One second in which these ports of the host each got a packet. */
-    second: (ports: readonly number[], dst = HOST) => {
-      headers.frames = ports.map((destinationPort) => ({
-        frame: ethernet(ip({ src: "198.51.100.1", dst }, udp({ sourcePort: 40_000, destinationPort }))),
-      }));
-      pass();
-    },
-    portsOf: (host = HOST) => profiles.of(address(host))?.packets.map(({ header }) => header.ports?.destination),
-  };
+function world() {
+  const source = new FakeProfiles();
+  const profiles = new TrafficProfiles(source, { of: () => null });
+  const restore = (ports: readonly number[], host = HOST) =>
+    profiles.restore(
+      addressToBytes(host),
+      Buffer.concat(ports.map((destinationPort) => profileRecord({ destinationPort }))),
+    );
+  const portsOf = (host = HOST) => profiles.of(host)?.packets.map(({ header }) => header.ports?.destination);
+  return { source, profiles, restore, portsOf };
 }
 
-test("a host's packets are learned when no attack was found in the seconds after them", () => {
-  const { second, portsOf } = world();
-  second([443]);
-  second([]);
-  expect(portsOf()).toBeUndefined();
-  second([]);
-  expect(portsOf()).toEqual([443]);
+test("a profile has the packets that the counter kept of the host", () => {
+  const { source, profiles } = world();
+  source.hosts.set(HOST, [
+    profileRecord({ source: "198.51.100.7", sourcePort: 40_000, tcpFlags: 0x18, standsFor: 12 }),
+  ]);
+  expect(profiles.of(HOST)?.packets).toEqual([
+    {
+      header: {
+        source: address("198.51.100.7"),
+        destination: HOST,
+        protocol: 6,
+        ports: { source: 40_000, destination: 443 },
+        tcpFlags: 0x18,
+        fragment: null,
+        packetBytes: 100,
+      },
+      wireBytes: 114,
+      standsFor: 12,
+    },
+  ]);
 });
 
-test("packets of the seconds before an attack, and of the attack, are not learned", () => {
-  const { second, portsOf, attacked } = world();
-  for (const ports of [[443], [443], [], [], []]) second(ports);
-  second([53]);
-  attacked.add(HOST);
-  for (const ports of [[53], [53], [53], [53]]) second(ports);
-  expect(portsOf()).toEqual([443, 443]);
+test("of an IPv6 source it has the /64", () => {
+  const { source, profiles } = world();
+  source.hosts.set(HOST, [profileRecord({ source: "2001:db8:1:2:3:4:5:6" })]);
+  expect(profiles.of(HOST)?.packets[0]?.header.source).toBe(address("2001:db8:1:2::"));
 });
 
-test("hosts outside of the networks have no profile", () => {
-  const { second, portsOf } = world("192.0.2.1");
-  for (let i = 0; i < 5; i++) second([443], "192.0.2.1");
-  expect(portsOf("192.0.2.1")).toBeUndefined();
+test("a host of which nothing was kept has none", () => {
+  expect(world().portsOf()).toBeUndefined();
 });
 
-test("the number of hosts is bounded, and the host that was not seen for longest makes room", () => {
-  const { second, profiles, portsOf } = world();
-  const hostAt = (i: number) => `10.0.${i >> 8}.${i & 255}`;
-  const ports = [1, 2, 3, 4];
-  for (let i = 0; i <= PROFILED_HOSTS_MAX; i++) second(ports, hostAt(i));
-  for (let i = 0; i < 3; i++) second([]);
-  expect(profiles.size).toBe(PROFILED_HOSTS_MAX);
-  expect(portsOf(hostAt(0))).toBeUndefined();
-  expect(portsOf(hostAt(PROFILED_HOSTS_MAX))).toEqual(ports);
+test("young packets are those of an attack that would be found only later", () => {
+  const { source, profiles } = world();
+  profiles.configure(1500);
+  expect(source.delayMs).toBe(2000);
+});
+
+test("what an earlier process kept completes it until the counter has enough", () => {
+  const { source, restore, portsOf } = world();
+  restore([1, 2, 3]);
+  expect(portsOf()).toEqual([1, 2, 3]);
+  source.hosts.set(HOST, [profileRecord({ destinationPort: 443 })]);
+  expect(portsOf()).toEqual([443, 1, 2, 3]);
+  source.hosts.set(HOST, new Array(PROFILE_ROW.recordsMax - 1).fill(profileRecord({ destinationPort: 443 })));
+  expect(portsOf()?.filter((port) => port !== 443)).toEqual([1]);
+});
+
+test("a host that is fully known anew is no longer kept from before", () => {
+  const { source, profiles, restore } = world();
+  const other = address("203.0.113.10");
+  restore([1]);
+  restore([2], other);
+  source.hosts.set(HOST, new Array(PROFILE_ROW.recordsMax).fill(profileRecord({})));
+  source.hosts.set(other, [profileRecord({})]);
+  for (const _ of profiles.counted());
+  expect([...profiles.restored()].map(({ host }) => host)).toEqual([other]);
+});
+
+test("hosts of an earlier process are bounded", () => {
+  const { restore } = world();
+  const hostAt = (i: number) => address(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`);
+  for (let i = 0; i < PROFILED_HOSTS_RESTORED_MAX; i++) restore([1], hostAt(i));
+  expect(restore([1], hostAt(PROFILED_HOSTS_RESTORED_MAX))).toBe(false);
+  expect(restore([2], hostAt(0))).toBe(true);
 });
 
 test("a part of a profile has the packets that a metric counts", () => {
-  const { second, profiles } = world();
-  for (const ports of [[443, 53], [], [], []]) second(ports);
-  const profile = profiles.of(address(HOST));
+  const { restore, profiles } = world();
+  restore([443, 53]);
+  const profile = profiles.of(HOST);
   if (profile === null) throw new Error("no profile");
   expect(partOf(profile, ({ ports }) => ports?.destination === 53).packets).toHaveLength(1);
 });

@@ -1,12 +1,13 @@
 /**
- * What hosts received before they were attacked: some sampled headers and the rate of each host that has much of the
- * sampled traffic. Bounded; hosts in attack keep the profile of before.
+ * What hosts received before they were attacked: some packets of each, which the packet counter keeps, and those of an
+ * earlier process until the counter has enough of its own.
  */
-import { PROFILED_HOSTS_MAX, PROFILED_PACKETS_MAX } from "../../limits.ts";
-import { ADDRESS_BYTES, type IpAddress } from "../../net/address.ts";
-import { HeaderRecords, type HeaderSamples } from "../../traffic/header-record.ts";
-import { decodeHeader, type PacketHeader } from "../../traffic/packet-header.ts";
-import { PacketReservoir } from "./packet-reservoir.ts";
+import { HEADER_BITS, PROFILE_RECORD, PROFILE_ROW } from "../../dataplane/native-constants.ts";
+import { PROFILED_HOSTS_RESTORED_MAX } from "../../limits.ts";
+import { ADDRESS_BYTES, addressFromBytes, addressToBytes, type IpAddress, MAPPED_BITS } from "../../net/address.ts";
+import { fragmentOf } from "../../traffic/header-record.ts";
+import type { PacketHeader } from "../../traffic/packet-header.ts";
+import type { BusyProfiles } from "./busy-profiles.ts";
 import type { SampledPacket } from "./sample.ts";
 
 export interface TrafficProfile {
@@ -24,138 +25,140 @@ export function partOf(profile: TrafficProfile, isPart: (header: PacketHeader) =
   return { packets, packetsPerSecond: rate === null ? null : rate * share };
 }
 
-/** Headers in one pass, the newest of all hosts: about a millisecond to decode. */
-const HEADERS_READ = 1024;
-/** A host with fewer sampled packets in a pass is no candidate for a place in a full table. */
-const CANDIDATE_PACKETS_MIN = 4;
-/** More packets of one host do not improve its profile. */
-const HOST_PACKETS_MAX = 1024;
-/** In this time a profile forgets half, ms: long enough for quiet services, short enough for the time of day. */
-const HALF_LIFE_MS = 600_000;
+/** The part of the packet counter that is used: see Engine in src/dataplane/native.d.ts. */
+export interface ProfileSource {
+  setProfileDelay(ms: number): void;
+  readProfile(address: Uint8Array, out: Uint8Array): number;
+  readProfiles(cursor: number, out: Uint8Array): { readonly next: number; readonly count: number };
+}
+
+/** Packets of one host over all workers. */
+const PACKETS_READ = 4 * PROFILE_ROW.recordsMax;
 /** Packets become part of a profile this long after an attack that began with them would be found, ms. */
 const DELAY_MS = 500;
-
-interface Profiled {
-  readonly packets: PacketReservoir;
-  /** Packets and seconds, faded; monotonic ms of the last pass that is in them. */
-  sum: number;
-  seconds: number;
-  atMs: number;
-}
-
-interface Pass {
-  readonly atMs: number;
-  readonly seconds: number;
-  readonly byHost: ReadonlyMap<IpAddress, readonly SampledPacket[]>;
-}
+const IPV4_BYTES = 4;
 
 export class TrafficProfiles {
-  readonly #headers: HeaderSamples;
-  readonly #random: () => number;
-  readonly #profiles = new Map<IpAddress, Profiled>();
-  readonly #records = new HeaderRecords(HEADERS_READ);
-  readonly #anywhere = new Uint8Array(ADDRESS_BYTES);
-  /** Oldest first. */
-  #pending: Pass[] = [];
-  #lastMs: number | null = null;
+  readonly #source: ProfileSource;
+  readonly #busy: Pick<BusyProfiles, "of">;
+  readonly #records = new Uint8Array(PACKETS_READ * PROFILE_RECORD.bytes);
+  /** PROFILE_RECORDs by host, of an earlier process. */
+  readonly #restored = new Map<IpAddress, Uint8Array>();
 
-  constructor(headers: HeaderSamples, random: () => number) {
-    this.#headers = headers;
-    this.#random = random;
+  /** @param busy finer profiles of the hosts with most of the traffic. */
+  constructor(source: ProfileSource, busy: Pick<BusyProfiles, "of">) {
+    this.#source = source;
+    this.#busy = busy;
   }
 
-  /** Call about once a second. @param isAttacked hosts from which nothing is learned. */
-  learn(nowMs: number, { isProtected, isAttacked, foundAfterMs }: Hosts): void {
-    const last = this.#lastMs;
-    this.#lastMs = nowMs;
-    if (last === null || nowMs <= last) return;
-    // The headers of an attack that was found meanwhile are not learned.
-    const isKept = (host: IpAddress) => !isAttacked(host);
-    this.#pending = this.#pending.map((pass) => ({
-      ...pass,
-      byHost: new Map([...pass.byHost].filter(([host]) => isKept(host))),
-    }));
-    this.#pending.push(this.#read(nowMs, nowMs - last, (host) => isProtected(host) && isKept(host)));
-    while (nowMs - (this.#pending[0]?.atMs ?? nowMs) >= foundAfterMs + DELAY_MS)
-      this.#add(this.#pending.shift() as Pass);
+  /** @param foundAfterMs an attack is found at most this long after it began, ms. */
+  configure(foundAfterMs: number): void {
+    this.#source.setProfileDelay(foundAfterMs + DELAY_MS);
   }
 
-  /** null: nothing is known of the host. */
+  /** Call it at the start of an attack: packets of the attack are not in it. null: nothing is known of the host. */
   of(host: IpAddress): TrafficProfile | null {
-    const profile = this.#profiles.get(host);
-    if (profile === undefined) return null;
-    const { packets, sum, seconds } = profile;
-    return { packets: packets.packets(), packetsPerSecond: seconds === 0 ? null : sum / seconds };
+    const busy = this.#busy.of(host);
+    if (busy !== null && busy.packets.length >= PROFILE_ROW.recordsMax) return busy;
+    const count = this.#source.readProfile(addressToBytes(host), this.#records);
+    const counted = this.#records.slice(0, count * PROFILE_RECORD.bytes);
+    const records = completed(counted, this.#restored.get(host));
+    return records.length === 0 ? busy : new KeptProfile(host, records, busy?.packetsPerSecond ?? null);
   }
 
-  get size(): number {
-    return this.#profiles.size;
+  /** The packets of a host in an earlier process; refused beyond the bound. */
+  restore(address: Uint8Array, records: Uint8Array): boolean {
+    const host = addressFromBytes(address);
+    const known = this.#restored.get(host);
+    if (known === undefined && this.#restored.size >= PROFILED_HOSTS_RESTORED_MAX) return false;
+    // A host that several workers counted.
+    this.#restored.set(host, known === undefined ? records : completed(records, known));
+    return true;
   }
 
-  #read(atMs: number, elapsedMs: number, isWanted: (host: IpAddress) => boolean): Pass {
-    const records = this.#records;
-    const count = this.#headers.readSamples(this.#anywhere, records.bytes, 0);
-    const byHost = new Map<IpAddress, SampledPacket[]>();
-    let spanMs = 0;
-    for (let i = 0; i < count; i++) {
-      const ageMs = records.ageMs(i);
-      if (ageMs >= elapsedMs) continue;
-      spanMs = Math.max(spanMs, ageMs);
-      const header = decodeHeader(records.frame(i));
-      if (header === null || !isWanted(header.destination)) continue;
-      const packet = { header, wireBytes: records.wireBytes(i), standsFor: records.standsFor(i) };
-      const known = byHost.get(header.destination);
-      if (known === undefined) byHost.set(header.destination, [packet]);
-      else known.push(packet);
+  /** Those of an earlier process to which the counter has nothing to add so far, and no others. */
+  *restored(): Generator<{ readonly host: IpAddress; readonly records: Uint8Array }> {
+    for (const [host, records] of this.#restored) yield { host, records };
+  }
+
+  /** The profiles of the counter, a chunk at a time. Forgets of an earlier process what is known anew. */
+  *counted(): Generator<{ readonly rows: Uint8Array; readonly count: number }> {
+    const rows = new Uint8Array(CHUNK_ROWS * PROFILE_ROW.bytes);
+    const counts = new DataView(rows.buffer);
+    for (let cursor = 0; cursor >= 0; ) {
+      const { next, count } = this.#source.readProfiles(cursor, rows);
+      for (let i = 0; i < count; i++) {
+        const at = i * PROFILE_ROW.bytes;
+        const isFull = counts.getUint32(at + PROFILE_ROW.count, true) === PROFILE_ROW.recordsMax;
+        if (isFull) this.#restored.delete(addressFromBytes(rows, at + PROFILE_ROW.address));
+      }
+      yield { rows, count };
+      cursor = next;
     }
-    // Of a busy counter the newest headers may be those of a few ticks. Ages are whole ticks.
-    const seconds = (count < HEADERS_READ ? elapsedMs : Math.min(elapsedMs, spanMs + 100)) / 1000;
-    return { atMs, seconds, byHost };
-  }
-
-  #add({ atMs, seconds, byHost }: Pass): void {
-    const factor = 0.5 ** ((seconds * 1000) / HALF_LIFE_MS);
-    for (const [host, packets] of byHost) {
-      const profile = this.#profiles.get(host) ?? this.#begin(host, packets.length, atMs - 1000 * seconds);
-      if (profile === null) continue;
-      const own = profile.packets;
-      own.fade(factor);
-      own.resize(this.#packetsEach());
-      for (const { standsFor, ...packet } of packets) own.offer(standsFor, () => packet);
-      // Of a pass that reads a part of the time alone, what it has of the whole.
-      const elapsed = (atMs - profile.atMs) / 1000;
-      const counted = packets.reduce((sum, { standsFor }) => sum + standsFor, 0) / seconds;
-      const faded = 0.5 ** ((1000 * elapsed) / HALF_LIFE_MS);
-      profile.sum = profile.sum * faded + counted * Math.min(elapsed, 1);
-      profile.seconds = profile.seconds * faded + elapsed;
-      profile.atMs = atMs;
-      // The most recently seen host is last.
-      this.#profiles.delete(host);
-      this.#profiles.set(host, profile);
-    }
-  }
-
-  /** A host that is new in a full table replaces the one that was not seen for longest. */
-  #begin(host: IpAddress, packets: number, atMs: number): Profiled | null {
-    if (this.#profiles.size >= PROFILED_HOSTS_MAX) {
-      if (packets < CANDIDATE_PACKETS_MIN) return null;
-      const [oldest] = this.#profiles.keys();
-      if (oldest !== undefined) this.#profiles.delete(oldest);
-    }
-    const profile = { packets: new PacketReservoir(this.#packetsEach(), this.#random), sum: 0, seconds: 0, atMs };
-    this.#profiles.set(host, profile);
-    return profile;
-  }
-
-  #packetsEach(): number {
-    return Math.min(HOST_PACKETS_MAX, Math.floor(PROFILED_PACKETS_MAX / Math.max(1, this.#profiles.size)));
   }
 }
 
-interface Hosts {
-  /** Inside of the configured networks. */
-  readonly isProtected: (host: IpAddress) => boolean;
-  readonly isAttacked: (host: IpAddress) => boolean;
-  /** An attack is found at most this long after it began, ms. */
-  readonly foundAfterMs: number;
+/** Rows in one crossing: 0.4 MB. */
+const CHUNK_ROWS = 256;
+
+/** Of the others as many as a full profile lacks. */
+function completed(records: Uint8Array, others: Uint8Array | undefined): Uint8Array {
+  const missing = PROFILE_ROW.recordsMax * PROFILE_RECORD.bytes - records.length;
+  if (others === undefined || missing <= 0) return records;
+  const both = new Uint8Array(records.length + Math.min(missing, others.length));
+  both.set(records);
+  both.set(others.subarray(0, both.length - records.length), records.length);
+  return both;
+}
+
+/** Decoded when it is looked at: a thousand attacks may begin in one tick. */
+class KeptProfile implements TrafficProfile {
+  readonly #host: IpAddress;
+  readonly #records: Uint8Array;
+  readonly packetsPerSecond: number | null;
+  #packets: readonly SampledPacket[] | null = null;
+
+  constructor(host: IpAddress, records: Uint8Array, packetsPerSecond: number | null) {
+    this.#host = host;
+    this.#records = records;
+    this.packetsPerSecond = packetsPerSecond;
+  }
+
+  get packets(): readonly SampledPacket[] {
+    this.#packets ??= Array.from({ length: this.#records.length / PROFILE_RECORD.bytes }, (_, i) => this.#packet(i));
+    return this.#packets;
+  }
+
+  #packet(index: number): SampledPacket {
+    const { buffer, byteOffset } = this.#records;
+    const record = new DataView(buffer, byteOffset + index * PROFILE_RECORD.bytes, PROFILE_RECORD.bytes);
+    const bits = record.getUint8(PROFILE_RECORD.headerBits);
+    const packetBytes = record.getUint16(PROFILE_RECORD.packetBytes, true);
+    const ports = {
+      source: record.getUint16(PROFILE_RECORD.sourcePort, true),
+      destination: record.getUint16(PROFILE_RECORD.destinationPort, true),
+    };
+    return {
+      header: {
+        source: sourceIn(record, (bits & HEADER_BITS.ipv6) !== 0),
+        destination: this.#host,
+        protocol: record.getUint8(PROFILE_RECORD.protocol),
+        ports: (bits & HEADER_BITS.ports) === 0 ? null : ports,
+        tcpFlags: (bits & HEADER_BITS.tcpFlags) === 0 ? null : record.getUint8(PROFILE_RECORD.tcpFlags),
+        fragment: fragmentOf(bits),
+        packetBytes,
+      },
+      wireBytes: packetBytes + record.getUint8(PROFILE_RECORD.frameBytes),
+      standsFor: record.getFloat32(PROFILE_RECORD.standsFor, true),
+    };
+  }
+}
+
+/** Of an IPv6 source its /64, whose hosts are of one network. */
+function sourceIn(record: DataView, isIpv6: boolean): IpAddress {
+  const address = new Uint8Array(ADDRESS_BYTES);
+  if (!isIpv6) address.fill(0xff, 10, 12);
+  const [from, length] = isIpv6 ? [0, ADDRESS_BYTES / 2] : [MAPPED_BITS / 8, IPV4_BYTES];
+  for (let i = 0; i < length; i++) address[from + i] = record.getUint8(PROFILE_RECORD.source + i);
+  return addressFromBytes(address);
 }

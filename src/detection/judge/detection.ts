@@ -8,8 +8,9 @@ import type { HeaderSamples } from "../../traffic/header-record.ts";
 import { type IngressOf, numberedIngress } from "../../traffic/ingress.ts";
 import type { NetworksTable } from "../../traffic/network-lookup.ts";
 import { AttackSampler } from "../attack/attack-sampler.ts";
+import { BusyProfiles } from "../attack/busy-profiles.ts";
 import type { OriginOf } from "../attack/sample-origins.ts";
-import { TrafficProfiles } from "../attack/traffic-profile.ts";
+import { type ProfileSource, TrafficProfiles } from "../attack/traffic-profile.ts";
 import { type AllRates, BaselineLearner, type BaselineLearnerOptions } from "../baseline/baseline-learner.ts";
 import { CarpetJudge } from "../carpet/carpet-judge.ts";
 import { CarpetScan } from "../carpet/carpet-scan.ts";
@@ -19,7 +20,7 @@ import { screensFor } from "./screens.ts";
 import { type ScreenedRates, TickJudge } from "./tick-judge.ts";
 
 /** The part of the packet counter that is used. */
-export interface JudgedCounter extends ScreenedRates, AllRates, HeaderSamples {
+export interface JudgedCounter extends ScreenedRates, AllRates, HeaderSamples, ProfileSource {
   setNetworks(table: NetworksTable): void;
   setScreens(screens: Float64Array): void;
 }
@@ -33,8 +34,8 @@ export interface DetectionOptions extends Pick<BaselineLearnerOptions, "banned" 
   /** Names of exporters and interfaces of flow telemetry; absent: only their numbers are known. */
   readonly ingressOf?: IngressOf;
   readonly newId: () => string;
-  /** Chooses the sampled packets. Default: Math.random. */
-  readonly random?: () => number;
+  /** Of the choice of packets, see src/detection/attack/seeded-draws.ts. Default: 0. */
+  readonly seed?: number;
 }
 
 export class Detection {
@@ -44,17 +45,17 @@ export class Detection {
   readonly carpets: CarpetJudge;
   readonly carpetScan: CarpetScan;
   readonly sampler: AttackSampler;
-  readonly #profiles: TrafficProfiles;
+  readonly profiles: TrafficProfiles;
   readonly #counter: JudgedCounter;
-  #lookups: Lookups;
-  #hostgroups: Config["hostgroups"];
+  readonly #busy: BusyProfiles;
   #lookup: Config["lookup"];
   #areSampled: boolean;
-  /** A rate above its limit fills the window, and lasts. */
-  #foundAfterMs: number;
+  #foundAfterMs = 0;
+  #lookups: Lookups;
+  #hostgroups: Config["hostgroups"];
 
   constructor(options: DetectionOptions) {
-    const { counter, detector, config, originOf, ingressOf = numberedIngress, newId, random, ...learning } = options;
+    const { counter, detector, config, originOf, ingressOf = numberedIngress, newId, seed = 0, ...learning } = options;
     const { active, baselines, meters } = detector;
     this.detector = detector;
     this.#lookups = { originOf, ingressOf };
@@ -72,11 +73,12 @@ export class Detection {
       hostgroups: () => this.#hostgroups,
       ...learning,
     });
-    this.#foundAfterMs = config.detection.windowMs + config.detection.sustainMs;
-    this.#profiles = new TrafficProfiles(counter, random ?? Math.random);
     this.#lookup = config.lookup;
     this.#areSampled = config.samples.enabled;
-    this.sampler = new AttackSampler(counter, samplingPolicy(config, this.#lookups), random, this.#profiles);
+    this.#busy = new BusyProfiles(counter, seed);
+    this.profiles = new TrafficProfiles(counter, this.#busy);
+    const { profiles } = this;
+    this.sampler = new AttackSampler(counter, samplingPolicy(config, this.#lookups), { profiles, seed });
     this.#setCounter(config);
   }
 
@@ -84,19 +86,16 @@ export class Detection {
   reconfigure(config: Config, originOf: OriginOf | null): void {
     this.#lookups = { ...this.#lookups, originOf };
     this.#hostgroups = config.hostgroups;
-    this.#lookup = config.lookup;
-    this.#areSampled = config.samples.enabled;
-    this.#foundAfterMs = config.detection.windowMs + config.detection.sustainMs;
     this.#setCounter(config);
     this.carpets.reconfigure(carpetPolicy(config));
     this.sampler.reconfigure(samplingPolicy(config, this.#lookups));
   }
 
-  /** Remembers what hosts receive while they are not attacked. Call once a second. */
+  /** Remembers what the busiest hosts receive while they are not attacked. Call once a second. */
   learnProfiles(nowMs: number): void {
     if (!this.#areSampled) return;
     const { active } = this.detector;
-    this.#profiles.learn(nowMs, {
+    this.#busy.learn(nowMs, {
       isProtected: (host) => this.#lookup.network(host) >= 0,
       isAttacked: (host) => active.ofHost(host, "incoming") !== null,
       foundAfterMs: this.#foundAfterMs,
@@ -118,7 +117,12 @@ export class Detection {
     return this.detector.replaced + this.carpets.replaced;
   }
 
-  #setCounter({ lookup, hostgroups }: Config): void {
+  #setCounter({ lookup, hostgroups, detection, samples }: Config): void {
+    this.#lookup = lookup;
+    this.#areSampled = samples.enabled;
+    // A rate above its limit fills the window, and lasts.
+    this.#foundAfterMs = detection.windowMs + detection.sustainMs;
+    this.profiles.configure(this.#foundAfterMs);
     this.#counter.setNetworks(lookup.table);
     this.#counter.setScreens(screensFor(hostgroups));
   }

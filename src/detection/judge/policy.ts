@@ -2,7 +2,7 @@
 import type { Config } from "../../config/config.ts";
 import { ACTIVE_ATTACKS_MAX } from "../../limits.ts";
 import type { IngressOf } from "../../traffic/ingress.ts";
-import type { SamplingPolicy } from "../attack/attack-sampler.ts";
+import type { SamplingPolicy } from "../attack/attack-reading.ts";
 import type { OriginOf } from "../attack/sample-origins.ts";
 import { CarpetBounds } from "../carpet/carpet-bounds.ts";
 import type { CarpetPolicy } from "../carpet/carpet-judge.ts";
@@ -45,7 +45,8 @@ export function carpetPolicy(config: Config): CarpetPolicy {
 
 /** null: sampling is off. */
 export function samplingPolicy(config: Config, { originOf, ingressOf }: Lookups): SamplingPolicy | null {
-  const { samples, detection, hostgroups, lookup } = config;
+  const { samples, detection, hostgroups } = config;
+  const numbers = new Map(hostgroups.map(({ name }, number) => [name, number]));
   if (!samples.enabled) return null;
   return {
     windowMs: detection.windowMs,
@@ -53,7 +54,6 @@ export function samplingPolicy(config: Config, { originOf, ingressOf }: Lookups)
     flows: samples.perAttackFlows,
     originOf,
     ingressOf,
-    groupOf: (ip) => hostgroups[lookup.group(ip)]?.name ?? null,
-    networksOf: (group) => hostgroups.find(({ name }) => name === group)?.networks ?? [],
+    numberOf: (group) => numbers.get(group) ?? null,
   };
 }

@@ -3,7 +3,8 @@ import { expect, test } from "bun:test";
 import { attackOn, classified, harness, started, terms, victim } from "../../../test/fixtures/mitigation/ban-engine.ts";
 import { ethernet, ip, udp } from "../../../test/fixtures/packets/frames.ts";
 import { FakeHeaderSamples } from "../../../test/fixtures/packets/header-samples.ts";
-import { AttackSampler, JUDGE_AGAIN_MS } from "../../detection/attack/attack-sampler.ts";
+import { JUDGE_AGAIN_MS } from "../../detection/attack/attack-reading.ts";
+import { AttackSampler } from "../../detection/attack/attack-sampler.ts";
 import { numberedIngress } from "../../traffic/ingress.ts";
 import { decodeHeader, type PacketHeader } from "../../traffic/packet-header.ts";
 import { attackRules } from "./attack-rules.ts";
@@ -18,8 +19,7 @@ function world() {
     flows: 20,
     originOf: null,
     ingressOf: numberedIngress,
-    groupOf: () => "global",
-    networksOf: () => [],
+    numberOf: () => null,
   };
   const sampler = new AttackSampler(headers, policy);
   const flowspec = { action: { kind: "discard" }, sourceAnchored: false, minSourceConcentration: 0.8 } as const;

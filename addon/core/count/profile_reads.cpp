@@ -1,0 +1,60 @@
+// What is read of the hosts' profiles, over all workers.
+#include <algorithm>
+#include <cstring>
+
+#include "count/engine.h"
+
+namespace floodwall {
+
+/// They outlive the lock, so that no fold waits for who reads them.
+std::vector<std::shared_ptr<Shard>> Engine::shards() const {
+  std::vector<std::shared_ptr<Shard>> all;
+  const std::scoped_lock held(lock_);
+  for (const auto& ledger : ledgers_) all.push_back(ledger->shard);
+  return all;
+}
+
+void Engine::setProfileDelay(std::uint32_t ms) {
+  const std::uint64_t epochs = (std::uint64_t{ms} + options_.tickMs - 1) / options_.tickMs;
+  control_->profiles->delayEpochs.store(static_cast<std::uint32_t>(std::min<std::uint64_t>(epochs, kEpochMask / 4)),
+                                        std::memory_order_relaxed);
+}
+
+std::uint32_t Engine::readProfile(const Address& address, std::span<profile_record> out) const {
+  const std::uint32_t epoch = control_->epoch.load(std::memory_order_relaxed);
+  std::vector<profile_record> found;
+  for (const auto& shard : shards()) shard->profiles().read(address, control_->hash.of(address), epoch, found);
+  const std::size_t count = std::min(found.size(), out.size());
+  // Of many workers evenly.
+  for (std::size_t i = 0; i < count; i++) out[i] = found[i * found.size() / count];
+  return static_cast<std::uint32_t>(count);
+}
+
+HostChunk Engine::readProfiles(std::int64_t cursor, std::span<profile_row> out) const {
+  HostChunk chunk;
+  const std::uint32_t epoch = control_->epoch.load(std::memory_order_relaxed);
+  std::int64_t first = 0;
+  std::vector<profile_record> found;
+  for (const auto& shard : shards()) {
+    const std::int64_t end = first + shard->profiles().end();
+    for (std::int64_t at = std::max(cursor, first); at < end; at++) {
+      if (chunk.count == out.size()) {
+        chunk.next = at;
+        return chunk;
+      }
+      Address address;
+      found.clear();
+      if (!shard->profiles().readNumber(static_cast<std::uint32_t>(at - first), epoch, address, found)) continue;
+      profile_row& row = out[chunk.count++];
+      row = {};
+      std::memcpy(row.address, address.bytes.data(), sizeof row.address);
+      row.count = static_cast<std::uint32_t>(std::min<std::size_t>(found.size(), PROFILE_PACKETS));
+      // The youngest are last.
+      std::copy_n(found.end() - row.count, row.count, row.records);
+    }
+    first = end;
+  }
+  return chunk;
+}
+
+}  // namespace floodwall

@@ -1,0 +1,71 @@
+/**
+ * The kept packets of one attack as flat memory: records of the packet counter and what each stands for. Costs next to
+ * nothing to make or to hand to another thread; packets are decoded when they are asked for.
+ */
+import { HEADER_RECORD_BYTES, HeaderRecords } from "../../traffic/header-record.ts";
+import { decodeHeader } from "../../traffic/packet-header.ts";
+import type { SampledPacket } from "./sample.ts";
+
+/** What another thread is sent. Both arrays have a buffer of their own, which may be transferred. */
+export interface PacketMessage {
+  readonly records: Uint8Array<ArrayBuffer>;
+  readonly standsFor: Float64Array<ArrayBuffer>;
+}
+
+export class PacketColumns {
+  readonly #records: HeaderRecords;
+  readonly #standsFor: Float64Array;
+  #decoded: readonly SampledPacket[] | null = null;
+
+  /** @param records the first as many as `standsFor` has; who writes them anew must make other columns. */
+  constructor(records: HeaderRecords, standsFor: Float64Array) {
+    this.#records = records;
+    this.#standsFor = standsFor;
+  }
+
+  static of({ records, standsFor }: PacketMessage): PacketColumns {
+    return new PacketColumns(new HeaderRecords(records), standsFor);
+  }
+
+  get length(): number {
+    return this.#standsFor.length;
+  }
+
+  /** A copy. */
+  message(): PacketMessage {
+    const records = this.#records.bytes.slice(0, this.length * HEADER_RECORD_BYTES);
+    return { records, standsFor: this.#standsFor.slice() };
+  }
+
+  /** Oldest first, for one look: their headers have addresses only while they are asked for, see RecordHeader. */
+  glance(): SampledPacket[] {
+    const records = this.#records;
+    const packets: SampledPacket[] = [];
+    for (let i = 0; i < this.length; i++) {
+      const standsFor = this.#standsFor[i] as number;
+      const packet = { header: records.header(i), wireBytes: records.wireBytes(i), standsFor };
+      packets.push(records.exporter(i) === 0 ? packet : { ...packet, ...records.told(i) });
+    }
+    return packets;
+  }
+
+  /** Oldest first, decoded once. */
+  packets(): readonly SampledPacket[] {
+    this.#decoded ??= this.#decode();
+    return this.#decoded;
+  }
+
+  #decode(): SampledPacket[] {
+    const records = this.#records;
+    const packets: SampledPacket[] = [];
+    for (let i = 0; i < this.length; i++) {
+      const header = decodeHeader(records.frame(i));
+      if (header === null) continue;
+      const standsFor = this.#standsFor[i] as number;
+      packets.push({ header, wireBytes: records.wireBytes(i), standsFor, ...records.told(i) });
+    }
+    return packets;
+  }
+}
+
+export const NO_COLUMNS = new PacketColumns(new HeaderRecords(0), new Float64Array(0));
