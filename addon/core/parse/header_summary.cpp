@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "parse/ethernet_tags.h"
 #include "parse/layers.h"
 #include "record_abi.h"
 
