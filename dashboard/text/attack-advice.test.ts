@@ -36,10 +36,26 @@ describe("who holds an attack", () => {
   });
 });
 
+const held = (verdict: "yes" | "no" | "unknown", share: number) =>
+  attack({
+    ban_state: "active",
+    flowspec: [{ dst: "192.0.2.1/32", action: "discard" }],
+    separability: { verdict, users_at_risk: share },
+  });
+
 describe("what to do now", () => {
   test.each([
     ["held", banned, announced, /^Nothing: the attack is held, and its ban ends by itself\.$/],
-    ["held with users in the rules", attack({ ban_state: "active", separable: false }), announced, /match users/],
+    ["held with users in the rules", held("no", 0.23), announced, /rules match users of the victim too \(about 23 % of them\)/],
+    ["held, and little is known", held("unknown", 0), announced, /not known what its users send/],
+    ["held, and users are spared", held("yes", 0), announced, /its ban ends by itself/],
+    [
+      "without a rule, and nothing in its place",
+      banned,
+      ban({ method: "flowspec", flowspec: [], separability: { verdict: "no" } }),
+      /^Divert or ban the victim by hand .* no rule tells the attack from its users/,
+    ],
+    ["waiting for its rules", banned, ban({ method: "flowspec", flowspec: [] }), /^Wait a second/],
     [
       "not at all neighbors",
       banned,

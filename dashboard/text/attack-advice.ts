@@ -79,9 +79,7 @@ function adviceBanned(attack: AttackWire, ban: BanWire): string {
   const missing = ban.missing_at ?? [];
   if (isHeld(ban)) {
     if (missing.length > 0) return `See to ${missing.map(({ neighbor }) => neighbor).join(", ")}: it lacks the route.`;
-    const also =
-      attack.separable === false ? "but its rules match users of the victim too" : "and its ban ends by itself";
-    return `Nothing: the attack is held, ${also}.`;
+    return `Nothing: the attack is held, ${sparesText(attack) ?? "and its ban ends by itself"}.`;
   }
   switch (ban.announcement) {
     case "pending":
@@ -100,7 +98,24 @@ function adviceBanned(attack: AttackWire, ban: BanWire): string {
   }
 }
 
+/** null: its rules are known to spare users, or there are none. */
+export function sparesText({ separability, flowspec = [] }: AttackWire): string | null {
+  if (separability === undefined || separability.verdict === "yes" || flowspec.length === 0) return null;
+  const { verdict, users_at_risk: share } = separability;
+  if (verdict === "unknown" && (share ?? 0) <= SPARED_SHARE_MAX) return "but it is not known what its users send";
+  const part = share === undefined ? "" : ` (about ${Math.max(1, Math.round(100 * share))} % of them)`;
+  return `but its rules match users of the victim too${part}`;
+}
+
+/** Less of the users is not worth a word. */
+const SPARED_SHARE_MAX = 0.01;
+
 function adviceUnannounced(ban: BanWire): string {
+  if (ban.method === "flowspec" && ban.flowspec?.length === 0) {
+    return ban.separability === undefined
+      ? "Wait a second: the rules wait for the kind of the attack."
+      : "Divert or ban the victim by hand if the attack does harm: no rule tells the attack from its users, and ban.fallback does nothing.";
+  }
   const next = nextStep(ban);
   if (ban.escalation?.[ban.escalation_step ?? 0]?.action === "none") {
     return next === null

@@ -1,7 +1,7 @@
 /** What a ban does to the traffic of its prefix, and the routes for that. Pure. */
 import type { Prefix } from "../net/prefix.ts";
 import type { Route, UnicastRoute } from "./announcer.ts";
-import { isSameAction, matchText, type Rule, type RuleAction, rulesText } from "./rules/rule.ts";
+import { isSameAction, matchText, type Rule, type RuleAction, rulesText, ruleText } from "./rules/rule.ts";
 import { filterText, type ScrubFilter } from "./scrub/scrub-filter.ts";
 import { rulesBeside } from "./scrub/scrub-rules.ts";
 import { isSameSeparability, type Separability } from "./separability.ts";
@@ -200,6 +200,11 @@ export function measureText(measure: Measure): string {
 /** `validate tcp transparent; dst 192.0.2.1/32 proto udp discard`. */
 function scrubText(measure: ScrubMeasure): string {
   return filterText(measure.filter, rulesText(scrubbedRules(measure)));
+}
+
+/** As it stands alone, for operators. */
+export function anyRouteText(route: Route): string {
+  return route.kind === "unicast" ? routeText(route) : ruleText(route.rule);
 }
 
 /** `192.0.2.1/32 next-hop 192.0.2.254 community 65535:666 local-pref 200`. */

@@ -4,7 +4,8 @@ import type { Vector } from "../detection/attack/vector.ts";
 import { volumeText } from "../detection/attack/volume-text.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import { isOneAddress } from "../mitigation/ban-subject.ts";
-import { measureText } from "../mitigation/measure.ts";
+import { type FlowspecMeasure, foundNone, hasLooked, measureText } from "../mitigation/measure.ts";
+import { NOTHING_KNOWN } from "../mitigation/separability.ts";
 import { ingressText } from "../traffic/ingress.ts";
 import { METRICS, type Metric } from "../traffic/rates.ts";
 import type {
@@ -137,8 +138,17 @@ function banText(ban: Ban | null): string {
 function announcementText(ban: Ban): string {
   if (ban.dryRun) return "virtual: nothing is announced";
   if (ban.measure.kind === "none") return "watched for now: nothing is announced";
-  if (ban.measure.kind === "flowspec") return measureText(ban.measure) || "its rules are not known yet";
+  if (ban.measure.kind === "flowspec") return rulesText(ban.measure);
   return measureText(ban.measure) || "no BGP speaker: nothing is announced";
+}
+
+function rulesText(measure: FlowspecMeasure): string {
+  if (foundNone(measure)) return "nothing is announced: no rule tells the attack from the users of its victim";
+  if (!hasLooked(measure)) return "its rules are not known yet";
+  const { verdict, usersAtRisk } = measure.separability ?? NOTHING_KNOWN;
+  const share = usersAtRisk === null ? "" : `, about ${Math.round(100 * usersAtRisk)} % of them`;
+  const spared = verdict === "no" ? ` (they match users too${share})` : "";
+  return `${measureText(measure)}${spared}`;
 }
 
 function describeBan({ kind, ban }: BanEvent): EventText {

@@ -146,6 +146,7 @@ async function bans(): Promise<Wire[]> {
       dropped: { packets: 3, bytes: 180 },
     },
     { ban: ban({ ...manual, ...ladder, ...all, operator: "noc" }) },
+    { ban: ban({ method: "flowspec", measure: { ...udpRules(), separability: SEPARABILITY }, retiring: [RETIRING] }) },
     {
       ban: divertedBan({ node: "s1" }),
       routeState: { kind: "announced", missingAt: [MISSING], sentTo: ["192.0.2.249"] } as const,
@@ -159,6 +160,7 @@ async function bans(): Promise<Wire[]> {
   return listed("bans");
 }
 
+const RETIRING = views.route("192.0.2.1");
 const MISSING = { neighbor: "192.0.2.250", cause: "no session" };
 
 async function hosts(): Promise<Wire[]> {

@@ -3,7 +3,7 @@ import { type Static, type TInteger, Type } from "@sinclair/typebox";
 import type { MissingNeighbor, RouteState } from "../../mitigation/announcer.ts";
 import type { Ban } from "../../mitigation/ban.ts";
 import type { Ladder } from "../../mitigation/escalation.ts";
-import { type Measure, measureText } from "../../mitigation/measure.ts";
+import { anyRouteText, type Measure, measureText, separabilityOf } from "../../mitigation/measure.ts";
 import { DROP_REASONS, type DropReason } from "../../mitigation/scrub/scrub-rules.ts";
 import { addressOrder } from "../../net/address.ts";
 import { round } from "../../traffic/rates.ts";
@@ -13,6 +13,7 @@ import { omitNulls } from "./omit-nulls.ts";
 import { AddressText } from "./request-texts.ts";
 import { FlowspecWire, flowspecToWire } from "./rule.ts";
 import { SAVED_FIELD, savedToWire } from "./saved.ts";
+import { SeparabilityWire, separabilityToWire } from "./separability.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
 import { DROPPED_FIELDS, droppedToWire } from "./traffic/dropped.ts";
 
@@ -83,6 +84,9 @@ export const BanWire = Type.Object(
     escalation_step: Type.Optional(Type.Integer({ minimum: 0 })),
     /** True if no rule narrower than all traffic of the prefix was found. */
     matches_all: Type.Optional(Type.Boolean()),
+    /** Whether its rules are known to match no users. Absent without rules, and until they have been looked for. */
+    separable: Type.Optional(Type.Boolean()),
+    separability: Type.Optional(SeparabilityWire),
     /** Why the method is not that of the rung. */
     fallback: Type.Optional(Type.String()),
     /** How many recent bans of the prefix preceded it, and until when it lasts for that reason. */
@@ -94,6 +98,8 @@ export const BanWire = Type.Object(
     announced: Type.Optional(Type.Boolean()),
     /** What became of the announcement; absent where nothing is announced: no announcer, or a rung that only watches. */
     announcement: Type.Optional(Announcement),
+    /** Routes of its previous measure, which neighbors may have until they have the present ones. Otherwise absent. */
+    retiring: Type.Optional(Type.Array(Type.String(), { minItems: 1 })),
     /** Neighbors that have been sent all of it; only for tokens that see the neighbors. */
     sent_to: Type.Optional(Type.Array(Type.String(), { minItems: 1 })),
     /** Neighbors that have not been sent all of an announced ban; only for tokens that see the neighbors. */
@@ -160,11 +166,13 @@ export function banToWire({ ban, routeState, dropped, leftOutRules, refusing = [
     escalation: escalation === null ? null : ladderToWire(escalation),
     escalation_step: escalation === null ? null : ban.step,
     matches_all: measure.kind === "flowspec" && measure.matchesAll ? true : null,
+    ...separabilityToWire(separabilityOf(measure)),
     fallback: ban.fallback,
     repeat: ban.repeat || null,
     hold_until: ban.holdUntil === null ? null : timestamp(ban.holdUntil),
     attacks: ban.state === "active" && ban.heldBy.length > 0 ? [...ban.heldBy] : null,
     announced: isInForce ? routeState?.kind === "announced" : null,
+    retiring: isInForce && ban.retiring.length > 0 ? ban.retiring.map(anyRouteText) : null,
     announcement: isInForce ? (routeState?.kind ?? null) : null,
     sent_to: isInForce && routeState?.kind === "announced" ? sentToWire(routeState.sentTo) : null,
     missing_at: isInForce && routeState?.kind === "announced" ? missingToWire(routeState.missingAt) : null,
