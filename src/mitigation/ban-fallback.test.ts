@@ -11,8 +11,13 @@ import {
   under,
   victim,
 } from "../../test/fixtures/mitigation/ban-engine.ts";
+import { hostPrefix } from "../net/prefix.ts";
 import type { Ladder } from "./escalation.ts";
+import type { FoundRules } from "./measure.ts";
+import { NO_RULES_FOUND } from "./plan.ts";
 import { REFUSED_FOR_MS, RETRY_HOLD_MAX_MS, RETRY_HOLD_MS } from "./route-watch.ts";
+import { exactly } from "./rules/range.ts";
+import { wideRule } from "./rules/rule.ts";
 
 const UNICAST = "192.0.2.1/32";
 const UDP = "flow dst 192.0.2.1/32 proto udp";
@@ -200,4 +205,87 @@ test("an announced ban names each neighbor once that misses one of its routes", 
   });
   announcer.states.set(ALL, { kind: "no_session" });
   expect(engine.routeState(ban)).toEqual({ kind: "no_session" });
+});
+
+describe("FlowSpec without a rule", () => {
+  const rule = { ...wideRule(hostPrefix(victim), { kind: "discard" }), protocols: exactly(17) };
+  const spared = { verdict: "yes", usersAtRisk: 0, estimatedBy: "profile" } as const;
+  const lost = { verdict: "no", usersAtRisk: null, estimatedBy: "profile" } as const;
+  const RULES: FoundRules = { rules: [rule], matchesAll: false, separability: spared };
+  const AT_RISK: FoundRules = { ...RULES, separability: { ...lost, usersAtRisk: 0.5 } };
+  const NONE: FoundRules = { rules: [], matchesAll: false, separability: lost };
+
+  function world(overrides: Parameters<typeof under>[0], first: FoundRules) {
+    let found = first;
+    const made = harness(
+      { ...under({ method: "flowspec", ...overrides }), evidenceWaitMs: 1000 },
+      { makeRules: () => found },
+    );
+    const attack = classified(attackOn(), "udp_flood");
+    made.engine.attacksChanged([started(attack)], 0);
+    made.engine.attackClassified(attack, 20);
+    return {
+      ...made,
+      attack,
+      find: (rules: FoundRules, ms: number) => {
+        found = rules;
+        made.engine.attackClassified(attack, ms, "newer");
+      },
+    };
+  }
+
+  test("waits for the classification first: nothing has failed yet", () => {
+    const { engine, announcer } = harness({ ...under({ method: "flowspec" }), evidenceWaitMs: 1000 });
+    engine.attacksChanged([started(attackOn())], 0);
+    engine.tick(100);
+    expect(announcer.wanted).toEqual([]);
+  });
+
+  test("has failed, and the fallback acts at once", () => {
+    const { engine, announcer, attack } = world({}, NONE);
+    expect(announcer.wanted).toEqual([UNICAST]);
+    expect(engine.banOf(attack)).toMatchObject({ method: "blackhole", fallback: NO_RULES_FOUND });
+    for (let ms = 100; ms < 5000; ms += 100) engine.tick(ms);
+    expect(announcer.wanted).toEqual([UNICAST]);
+  });
+
+  test("goes to the next rung of its ladder at once, and to one after that in its time", () => {
+    const { engine, announcer, attack } = world({ ladder: LADDER.slice(1).map(fromZero) }, NONE);
+    expect(engine.banOf(attack)).toMatchObject({ method: "divert", step: 1, fallback: null });
+    engine.tick(49_000);
+    expect(engine.banOf(attack)).toMatchObject({ method: "divert", step: 1 });
+    engine.tick(111_000);
+    expect(engine.banOf(attack)).toMatchObject({ method: "blackhole", step: 2 });
+    expect(announcer.wanted).toEqual([UNICAST]);
+  });
+
+  test("comes back for rules that are known to spare users, and for no others", () => {
+    const { engine, announcer, attack, find } = world({}, NONE);
+    find(AT_RISK, 1020);
+    expect(engine.banOf(attack)?.method).toBe("blackhole");
+    find(RULES, 2020);
+    engine.tick(2100);
+    expect(engine.banOf(attack)).toMatchObject({ method: "flowspec", fallback: null });
+    expect(announcer.wanted).toEqual([UDP]);
+  });
+
+  test("withdraws the rules that it had, with the fallback once that is announced, and without one at once", () => {
+    const replaced = world({}, RULES);
+    expect(replaced.announcer.wanted).toEqual([UDP]);
+    replaced.announcer.states.set(UNICAST, { kind: "pending" });
+    replaced.find(NONE, 1020);
+    expect(replaced.announcer.wanted).toEqual([UNICAST, UDP]);
+    replaced.announcer.states.delete(UNICAST);
+    replaced.engine.tick(1100);
+    expect(replaced.announcer.wanted).toEqual([UNICAST]);
+
+    const alone = world({ ban: { fallback: "none" } }, RULES);
+    alone.find(NONE, 1020);
+    expect(alone.announcer.wanted).toEqual([]);
+    expect(alone.engine.banOf(alone.attack)).toMatchObject({ method: "flowspec", retiring: [], fallback: null });
+  });
+
+  function fromZero({ afterSeconds, action }: Ladder[number]): Ladder[number] {
+    return { afterSeconds: afterSeconds - 10, action };
+  }
 });

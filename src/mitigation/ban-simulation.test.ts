@@ -12,6 +12,7 @@ import {
   harness,
   lasts,
   policy,
+  simpleRules,
   spreadOver,
   spreadTerms,
   started,
@@ -29,8 +30,9 @@ import { ALL_NODES_LOST, type Ban, hasNoScrubTarget, wantedRoutes } from "./ban.
 import type { BanEngine } from "./ban-engine.ts";
 import { isOneAddress, prefixUnderAttack } from "./ban-subject.ts";
 import type { Action, Ladder } from "./escalation.ts";
-import { routeKey } from "./measure.ts";
-import type { NodeTarget } from "./circumstances.ts";
+import { foundNone, hasLooked, routeKey, routesOf } from "./measure.ts";
+import type { NodeTarget, RuleMaker } from "./circumstances.ts";
+import { NO_RULES_FOUND } from "./plan.ts";
 import type { MitigationPolicy, SpreadPolicy } from "./policy.ts";
 
 const TARGETS = [
@@ -82,6 +84,8 @@ class BanSimulation {
   #nodes: NodeTarget | null = null;
   /** What this machine drops does not hold the attacks; and it has the rules of the bans. */
   #isUnheld = false;
+  /** No rule is found. */
+  #isInseparable = false;
   #isHere = true;
   /** It had, at some time since the last look. */
   #wasHere = true;
@@ -117,6 +121,7 @@ class BanSimulation {
       [2, "nodes", () => this.#moveNodes()],
       [10, "attack calms or comes back", () => this.#calmAttack()],
       [4, "held", () => this.#moveHeld()],
+      [4, "rules found", () => this.#moveSeparability()],
       [2, "reload", () => this.#reload()],
       [2, "restart", () => this.#restart()],
       [1, "clock set", () => this.#setClock()],
@@ -214,6 +219,10 @@ class BanSimulation {
     this.#wasHere ||= this.#isHere;
   }
 
+  #moveSeparability(): void {
+    this.#isInseparable = this.#chance.oneIn(3);
+  }
+
   #moveNodes(): void {
     this.#nodes = this.#chance.oneOf(NODES);
   }
@@ -221,7 +230,9 @@ class BanSimulation {
   #newRun(file = new MemoryState()): ReturnType<typeof harness> {
     const newId = () => `ban-${++this.#ids}`;
     const here = { unheldMs: () => (this.#isUnheld ? 60_000 : 0), isHere: () => this.#isHere };
-    return harness(this.#overrides, { endedKept: 50, divertTo: () => this.#nodes, newId, ...here }, file);
+    const makeRules: RuleMaker = (...request) => (this.#isInseparable ? NO_RULES : simpleRules(...request));
+    const options = { endedKept: 50, divertTo: () => this.#nodes, newId, makeRules, ...here };
+    return harness(this.#overrides, options, file);
   }
 
   #reload(): void {
@@ -329,6 +340,10 @@ class BanSimulation {
       [!ban.dryRun || wantedRoutes(ban).length === 0, `${target} is virtual and announced`],
       [this.#keepsRoutes(ban), `${target} scrubs, and its routes went before this machine had its rules`],
       [ban.retiring.length <= 8, `${target} has ${ban.retiring.length} routes of before`],
+      [
+        ban.retiring.length === 0 || routesOf(ban.measure, prefix).length > 0 || isWaiting(ban),
+        `${target} has no routes, and ${ban.retiring.map(routeKey).join()} of before stay`,
+      ],
     ];
   }
 
@@ -351,6 +366,8 @@ class BanSimulation {
     if (state === "active" && !isOneAddress(prefix)) this.seen.add("prefix");
     if (isMoved) this.seen.add("moved");
     if (ban.retiring.length > 0) this.seen.add("retiring");
+    if (measure.kind === "flowspec" && foundNone(measure)) this.seen.add("no rules");
+    if (fallback === NO_RULES_FOUND) this.seen.add("fallback without rules");
     if (measure.kind === "divert" && measure.node !== null) this.seen.add("node");
     if (reason === ALL_NODES_LOST || fallback === ALL_NODES_LOST) this.seen.add("nodes lost");
   }
@@ -359,6 +376,17 @@ class BanSimulation {
   #attack(isAny: (attack: Attack) => boolean = () => true): Attack | undefined {
     return this.#chance.oneOf([...this.#attacks.values()].filter(isAny));
   }
+}
+
+const NO_RULES = {
+  rules: [],
+  matchesAll: false,
+  separability: { verdict: "no", usersAtRisk: null, estimatedBy: null },
+} as const;
+
+/** This machine does it, or rules wait for a classification. */
+function isWaiting({ measure }: Ban): boolean {
+  return measure.kind === "scrub" || (measure.kind === "flowspec" && !hasLooked(measure));
 }
 
 const { SEED: seed = "" } = process.env;
@@ -377,7 +405,7 @@ test.each(seeds)("invariants of bans hold under random events (SEED=%d)", async 
     expect([...simulation.seen].sort()).toEqual(
       expect.arrayContaining([
         ...["blackhole", "divert", "flowspec", "moved", "prefix", "rejected", "repeat", "retiring", "withdrawn"],
-        ...["node", "nodes lost", "held", "eased"],
+        ...["node", "nodes lost", "held", "eased", "no rules", "fallback without rules"],
       ]),
     );
     expect(simulation.simulatedMs).toBeGreaterThan(3_600_000);

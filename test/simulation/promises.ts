@@ -5,7 +5,9 @@
 import { keyOf, type RouteKey } from "../../src/bgp/route-path.ts";
 import type { Attack } from "../../src/detection/attack/attack.ts";
 import type { Route } from "../../src/mitigation/announcer.ts";
+import { banToWire } from "../../src/http/wire/ban.ts";
 import { type Ban, wantedRoutes } from "../../src/mitigation/ban.ts";
+import { routesOf as measureRoutes } from "../../src/mitigation/measure.ts";
 import type { IpAddress } from "../../src/net/address.ts";
 import type { Direction } from "../../src/traffic/rates.ts";
 import {
@@ -235,7 +237,9 @@ export class Promises {
     }
     const lost = speaker.lostAnnouncement();
     if (lost !== null) this.fail(lost);
-    if (speaker.hasSession && !speaker.keepsRulesBack) this.#judgeAnnounced();
+    if (!speaker.hasSession || speaker.keepsRulesBack) return;
+    this.#judgeAnnounced();
+    this.#judgeShown();
   }
 
   #judgeAnnounced(): void {
@@ -244,6 +248,23 @@ export class Promises {
       const state = bans.routeState(ban);
       if (state?.kind === "no_session" || state?.kind === "speaker_down") {
         this.fail(`${ban.prefix.text}: ${state.kind}, and there is a session`);
+      }
+    }
+  }
+
+  /** The API lists what neighbors have, and nothing that they have not. Retiring routes are soon withdrawn. */
+  #judgeShown(): void {
+    const { speaker, process } = this.#simulation;
+    for (const ban of this.#bans()) {
+      const routeState = process.floodwall.bans.routeState(ban);
+      const { announced = false, retiring = [] } = banToWire({ ban, routeState });
+      if (retiring.length > 0 && announced) this.#failIfItStays(`${ban.prefix.text}: ${retiring.join()} stays`);
+      const own = ban.dryRun ? [] : measureRoutes(ban.measure, ban.prefix).map(keyOf);
+      if (announced && !own.every((key) => speaker.isOut(key))) {
+        this.#failIfItStays(`${ban.prefix.text} is announced as it says, and neighbors lack ${own.join()}`);
+      }
+      if (!announced && own.some((key) => speaker.isOut(key)) && !own.some((key) => this.#isFailed(key))) {
+        this.#failIfItStays(`${ban.prefix.text} is not announced as it says, and neighbors have ${own.join()}`);
       }
     }
   }
