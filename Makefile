@@ -8,6 +8,7 @@
 #   conformance  the interface, statement by statement    accuracy  detection on labelled captures
 #   sampling  detection on sampled traffic: false alarms a year, times to detect and to end (SEED=…, YEARS=…, CONFIDENCE=…)
 #   captures  what the kernel drops of labelled captures, under the rules that detection made (SEED=…)
+#   spare     which users rules spare: kinds of services beside vectors, with a picture (USERS=…, VECTORS=…, SEED=…)
 #   simulate  the whole service on a simulated clock: a month of random events, decoys, 1,000 attacks (SEED=…, HOURS=…, ROUNDS=…, SEEDS=…)
 #   kernels  stock kernels of Debian under QEMU, and on each the programs, the labs, an inline box, a real driver (ARGS=…)
 #   powercut  power cuts of a virtual machine amid orders: none that was acknowledged may be lost (CUTS=…, SEED=…)
@@ -48,7 +49,7 @@ TELEMETRY_PACKAGES := openvswitch-switch fastnetmon
 ATTACK_PACKAGES := hping3 nftables wrk openssh-client openssh-server iperf3 dnsperf tcpreplay
 FRESH_PACKAGES := debootstrap $(MACHINE_PACKAGES)
 
-.PHONY: help setup start lab lab-scrub lab-attacks lab-telemetry test conformance accuracy sampling captures check format bench kernels powercut edge-sim soak truth simulate mutants judges fuzz addon dashboard screenshots docs dist deb fresh clean
+.PHONY: help setup start lab lab-scrub lab-attacks lab-telemetry test conformance accuracy sampling captures spare check format bench kernels powercut edge-sim soak truth simulate mutants judges fuzz addon dashboard screenshots docs dist deb fresh clean
 help:
 	@sed -n '/^#/!q;s/^# //p' Makefile
 
@@ -83,6 +84,9 @@ accuracy: setup
 
 captures: setup
 	@$(BUN) test/captures.ts
+
+spare: setup
+	@$(BUN) test/spare.ts
 
 soak: setup
 	@$(BUN) test/lab/soak.ts --minutes 15

@@ -1,42 +1,55 @@
 /**
  * Do rules spare users? Every kind of users beside every vector, without and with a history: what the rules in force match
- * of the attack and of users, as a table and as a picture. Exits 1 where users are discarded. SEED, USERS, VECTORS and
- * HISTORY (comma-separated) choose.
+ * of the attack and of users, as lines and as a picture (build/spare.svg). Exits 1 where users are discarded, or where it
+ * is said that they are spared and they are not. SEED makes others; USERS, VECTORS and HISTORY (comma-separated) choose.
  */
+import { mkdirSync, writeFileSync } from "node:fs";
 import { rulesText } from "../src/mitigation/rules/rule.ts";
-import type { MixScore } from "./fixtures/captures/mixed-capture.ts";
-import { type History, spareFaultOf, spareScore } from "./fixtures/captures/spare-score.ts";
+import { type SpareResult, sparePicture } from "./fixtures/captures/spare-picture.ts";
+import { type History, type SpareCase, spareFaultOf, spareScore } from "./fixtures/captures/spare-score.ts";
 import { SPARE_VECTORS } from "./fixtures/captures/spare-vectors.ts";
 import { SERVICES, type ServiceKind } from "./fixtures/packets/service-users.ts";
 
-const chosen = <T extends string>(name: string, all: readonly T[]): T[] => {
-  const wanted = process.env[name]?.split(",");
-  return wanted === undefined ? [...all] : all.filter((each) => wanted.includes(each));
-};
-const seed = Number(process.env["SEED"] ?? 1);
-const users = chosen<ServiceKind>("USERS", SERVICES);
-const vectors = chosen("VECTORS", Object.keys(SPARE_VECTORS));
-const histories = chosen<History>("HISTORY", ["cold", "warm"]);
+const PICTURE = "build/spare.svg";
 
-let faults = 0;
-let cases = 0;
-for (const history of histories) {
-  for (const vector of vectors) {
-    for (const kind of users) {
-      const score = spareScore({ users: kind, vector, history, seed });
-      const fault = spareFaultOf(score);
-      cases++;
-      if (fault !== null) faults++;
-      if (fault !== null || process.env["ALL"] !== undefined) console.log(lineOf(history, vector, kind, score, fault));
-    }
-  }
+function chosen<T extends string>(name: string, all: readonly T[]): readonly T[] {
+  const wanted = process.env[name]?.split(",").filter((each) => each !== "") ?? [];
+  return wanted.length === 0 ? all : all.filter((each) => wanted.includes(each));
 }
-console.log(`${cases} cases (SEED=${seed}), ${faults} wrong`);
-process.exit(faults === 0 ? 0 : 1);
 
-function lineOf(history: History, vector: string, kind: string, score: MixScore, fault: string | null): string {
+const seed = Number(process.env["SEED"] || 1);
+const histories = chosen<History>("HISTORY", ["cold", "warm"]);
+const vectors = chosen("VECTORS", Object.keys(SPARE_VECTORS));
+const kinds = chosen<ServiceKind>("USERS", SERVICES);
+const cases: SpareCase[] = histories.flatMap((history) =>
+  vectors.flatMap((vector) => kinds.map((users) => ({ users, vector, history, seed }))),
+);
+
+console.log(row("", ["attack", "users", "discarded", "changes", "spared"]));
+const results: SpareResult[] = [];
+for (const spare of cases) {
+  const score = spareScore(spare);
+  const result = { spare, score, fault: spareFaultOf(score) };
+  results.push(result);
+  console.log(lineOf(result));
+}
+mkdirSync("build", { recursive: true });
+writeFileSync(PICTURE, sparePicture(results));
+const wrong = results.filter(({ fault }) => fault !== null);
+const spared = results.filter(({ score }) => score.usersMatched <= 0.01);
+const limited = results.filter(({ score }) => score.usersMatched > 0.01 && score.usersDiscarded <= 0.01);
+console.log(`\n${results.length} cases (SEED=${seed}): ${spared.length} with at most 1 % of users matched,`);
+console.log(`${limited.length} with users limited and not discarded, ${wrong.length} wrong; picture: ${PICTURE}`);
+process.exit(wrong.length === 0 ? 0 : 1);
+
+function lineOf({ spare, score, fault }: SpareResult): string {
+  const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
   const { attackMatched, usersMatched, usersDiscarded, changes, verdict, rules } = score;
-  const shares = [attackMatched, usersMatched, usersDiscarded].map((share) => (100 * share).toFixed(1).padStart(6));
-  const own = rulesText(rules).replaceAll("dst 203.0.113.10/32 ", "");
-  return `${fault === null ? "ok  " : "FAIL"} ${history} ${vector.padEnd(28)} ${kind.padEnd(9)}${shares.join(" ")} ${changes} ${verdict} ${fault ?? ""}  | ${own}`;
+  const shares = [attackMatched, usersMatched, usersDiscarded].map(percent);
+  const line = row(`${spare.history} ${spare.users}: ${spare.vector}`, [...shares, String(changes), verdict ?? "-"]);
+  return fault === null ? line : `${line}  WRONG: ${fault}\n    ${rulesText(rules)}`;
+}
+
+function row(name: string, cells: readonly string[]): string {
+  return `${name.padEnd(46)}${cells.map((cell) => cell.padStart(10)).join("")}`;
 }

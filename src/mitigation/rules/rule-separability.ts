@@ -26,13 +26,15 @@ export function judgedRules(rules: readonly Rule[], traffic: SeparatedTraffic, s
     const matched = traffic.all.filter(({ header }) => ruleMatches(rule, header));
     const risk = matchesOnlyDestination(rule) ? 1 : users.matched(rule);
     const isNever = seen.direction === "incoming" && shareNever(matched) >= NEVER_SHARE_MIN;
-    if (hasProfile || (isNever && risk <= SEPARABLE_USERS_MAX)) return { risk, isMixed: false };
-    const mild = shareOfMildSources(matched);
-    return { risk: Math.max(risk, mild, isAtService(rule, users) ? OF_SERVICE_SHARE : 0), isMixed: mild > 0 };
+    if (hasProfile || (isNever && risk <= SEPARABLE_USERS_MAX)) return { risk, seen: risk };
+    const seenRisk = Math.max(risk, shareOfMildSources(matched));
+    return { risk: Math.max(seenRisk, isAtService(rule, users) ? OF_SERVICE_SHARE : 0), seen: seenRisk };
   });
   const usersAtRisk = Math.min(1, judged.reduce((sum, { risk }) => sum + risk, 0));
   const areSpared = usersAtRisk <= SEPARABLE_USERS_MAX;
-  const isKnown = traffic.users.seen.length >= PROFILE_PACKETS_MIN || judged.some(({ isMixed }) => isMixed);
+  // That users send to the port of a service is probable, and not known.
+  const isKnown =
+    traffic.users.seen.length >= PROFILE_PACKETS_MIN && judged.some(({ seen: share }) => share > SEPARABLE_USERS_MAX);
   const atRisk = judged.map(({ risk }) => risk);
   const matched = traffic.all.filter(({ header }) => rules.some((rule) => ruleMatches(rule, header)));
   if (areSpared && seen.direction === "incoming" && shareNever(matched) >= NEVER_SHARE_MIN)
