@@ -9,7 +9,7 @@
 namespace floodwall {
 namespace {
 
-constexpr std::size_t kIpv6Header = 40;
+constexpr std::size_t kIpv6Length = 40;
 
 std::uint8_t bitsOf(const Packet& packet, const Cursor& transport) noexcept {
   unsigned bits = 0;
@@ -41,7 +41,7 @@ bool summarize(const Frame& frame, Link link, HeaderSummary& summary) noexcept {
   } else {
     const std::size_t payload = ip.u16(4);
     summary.packetBytes =
-        static_cast<std::uint16_t>(payload == 0 ? 0 : std::min<std::size_t>(payload + kIpv6Header, 0xffff));
+        static_cast<std::uint16_t>(payload == 0 ? 0 : std::min<std::size_t>(payload + kIpv6Length, 0xffff));
     summary.ttl = ip.at[7];
   }
   summary.bits = bitsOf(summary.packet, cursor);
