@@ -256,11 +256,11 @@ export const PROFILE_RECORD = {
   standsFor: 20,
 } as const;
 export const PROFILE_ROW = {
-  bytes: 1752,
+  bytes: 1560,
   address: 0,
   count: 16,
   records: 24,
-  recordsMax: 72,
+  recordsMax: 64,
 } as const;
 /** A rule of the filter (rule_record): its size, where its fields begin, and the size of a port range. */
 export const RULE_RECORD = {
