@@ -117,7 +117,8 @@ struct rule_record {
   __u8 source[16];
   __u8 destination_length;
   __u8 source_length;
-  /* FILTER_ASKS_PROTOCOL to FILTER_ASKS_LENGTH, FILTER_ASKS_PROTOCOLS: which of the fields below a packet must match. */
+  /* FILTER_ASKS_PROTOCOL to FILTER_ASKS_LENGTH, FILTER_ASKS_PROTOCOLS: which of the fields below a packet must match.
+   */
   __u8 asks;
   __u8 protocol;
   __u8 fragment;

@@ -15,6 +15,7 @@
 #include "packet_filter.h"
 #include "parse_packet.h"
 #include "take_apart.h"
+#include "take_sample.h"
 #include "verifier_bounds.h"
 
 _Static_assert(INLINE_SAMPLED_OUTCOMES == FILTER_OUTCOMES, "samples are counted by outcome");
@@ -85,13 +86,6 @@ struct {
   __type(key, __u32);
   __type(value, struct inline_stats);
 } stats SEC(".maps");
-
-// Sampled headers. One buffer for all CPUs: samples are rare, and the reader takes them in one go.
-#define SAMPLES_BYTES (256 * 1024)
-struct {
-  __uint(type, BPF_MAP_TYPE_RINGBUF);
-  __uint(max_entries, SAMPLES_BYTES);
-} samples SEC(".maps");
 
 static __always_inline int may_be_in_network(const struct inline_address* address) {
   if (is_ipv4(address)) {
@@ -333,74 +327,6 @@ static __noinline struct inline_stats* count_frame(struct xdp_md* ctx, __u32 cpu
   return own;
 }
 
-// What a long sample is made of: too much for the stack.
-struct {
-  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-  __uint(max_entries, 1);
-  __type(key, __u32);
-  __type(value, struct inline_long_sample);
-} long_sample SEC(".maps");
-
-// From the IP header to the end of what a TCP header without options has; where extension headers go on for too long to
-// say, all that a long sample holds.
-static __always_inline __u32 header_bytes(const struct packet* packet) {
-  return packet->transport_words ? packet->transport_words * 4 + sizeof(struct tcphdr) : INLINE_LONG_SAMPLE_BYTES;
-}
-
-// Whether there was room. `of`: the verdict, and in the next bit whether an IP header is at `at`. Not static for the
-// reason of parse_packet.
-__noinline int sample_long(struct xdp_md* ctx, __u32 at, __u32 captured, __u32 wire, __u32 of) {
-  __u32 slot = 0;
-  struct inline_long_sample* taken = bpf_map_lookup_elem(&long_sample, &slot);
-  if (!taken) return 0;
-  captured = bounded(captured - 1, INLINE_LONG_SAMPLE_BYTES - 1) + 1;
-  if (bpf_xdp_load_bytes(ctx, at, taken->data, captured) != 0) return 0;
-  taken->wire = wire;
-  taken->captured = captured;
-  taken->verdict = of & 0xff;
-  taken->is_raw_ip = of >> 8;
-  const __u32 bytes = offsetof(struct inline_long_sample, data) + captured;
-  return bpf_ringbuf_output(&samples, taken, bytes, BPF_RB_NO_WAKEUP) == 0;
-}
-
-// One packet in settings.sample_every on average, of those that pass, are dropped and are answered each, so that a
-// flood of which few pass is not all that is seen. The gaps are random, so that no regular traffic hides between them.
-static __always_inline void sample(struct xdp_md* ctx, struct inline_stats* own, const struct packet* packet,
-                                   __u32 wire, __u32 outside, __u32 verdict) {
-  if (settings.sample_every == 0) return;
-  const __u64 outcome = bounded(filter_outcome_of(verdict), INLINE_SAMPLED_OUTCOMES - 1);
-  if (own->sample_in[outcome] > 1) {
-    own->sample_in[outcome]--;
-    return;
-  }
-  own->sample_in[outcome] = 1 + bpf_get_prandom_u32() % (2 * settings.sample_every - 1);
-  // Of a packet that was taken out of something that packet alone, so that whoever reads it sees what was counted.
-  const int is_inner = settings.decapsulated && packet->traits.shows & FILTER_SHOWS_INNER;
-  const __u32 at = is_inner ? packet->network_at : 0, left = wire > at ? wire - at : 1;
-  // What does not pass leaves half of the room to what does.
-  const int is_crowded = outcome != FILTER_PASSED && bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) > SAMPLES_BYTES / 2;
-  const __u32 headers = packet->network_at - at + header_bytes(packet);
-  if (headers > INLINE_SAMPLE_BYTES && left > INLINE_SAMPLE_BYTES) {
-    const __u32 captured = headers < left ? headers : left;
-    if (is_crowded || !sample_long(ctx, at, captured, wire - outside, verdict | is_inner << 8)) own->lost_samples++;
-    return;
-  }
-  struct inline_sample* taken = is_crowded ? 0 : bpf_ringbuf_reserve(&samples, sizeof(*taken), 0);
-  if (!taken) {
-    own->lost_samples++;
-    return;
-  }
-  __u32 captured = left < INLINE_SAMPLE_BYTES ? left : INLINE_SAMPLE_BYTES;
-  // No packet is empty. One less is masked, and then one added, so that the verifier also knows that it is at least 1.
-  captured = bounded(captured - 1, INLINE_SAMPLE_BYTES - 1) + 1;
-  taken->wire = wire - outside;
-  taken->captured = bpf_xdp_load_bytes(ctx, at, taken->data, captured) == 0 ? captured : 0;
-  taken->is_raw_ip = is_inner;
-  taken->verdict = verdict;
-  // The reader polls, and needs no wake-up.
-  bpf_ringbuf_submit(taken, BPF_RB_NO_WAKEUP);
-}
-
 // Not static for the reason of parse_packet.
 __noinline __u32 judge_counted(struct xdp_md* ctx, struct packet* packet, __u32 error, __u32 wire, __u32 is_around) {
   return packet ? judge_and_count(ctx, packet, error, wire, is_around) : FILTER_VERDICTS;
@@ -432,7 +358,7 @@ int xdp_inline(struct xdp_md* ctx) {
     verdict = settings.decapsulated ? judge_both(ctx, &packet, taken, wire)
                                     : judge_counted(ctx, &packet, taken >> TAKEN_ERROR_SHIFT, wire, 0);
   }
-  if (sampled) sample(ctx, sampled, &packet, wire, settings.decapsulated ? taken & TAKEN_BYTES : 0, verdict);
+  if (sampled) sample(ctx, &settings, sampled, &packet, wire, settings.decapsulated ? taken & TAKEN_BYTES : 0, verdict);
   return pass_on(ctx, carry_out(ctx, &packet, verdict), settings.forwards);
 }
 

@@ -83,7 +83,7 @@ function withProtocols(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withProtocols);
   if (typeof value !== "object" || value === null) return value;
   const fields = Object.entries(value).map(([key, field]): [string, unknown] => [key, withProtocols(field)]);
-  const { protocol, ...others } = Object.fromEntries(fields) as Json;
+  const { protocol, ...others } = Object.fromEntries<unknown>(fields);
   if (protocol === undefined) return others;
   // Services have one, too, and go on so.
   if (!("destinationPorts" in others)) return { ...others, protocol };

@@ -41,8 +41,7 @@ bool areAll(const CommonBits& common, std::span<const filter_ports> ranges) {
 
 /// What filter_entry has of a rule. With wanted bits that the mask lacks, nothing matches.
 void setTraits(SetPrefix& prefix, const filter_rule& rule) {
-  constexpr std::uint32_t kMore =
-      FILTER_ASKS_LENGTH | FILTER_ASKS_SOURCE | FILTER_ASKS_DETAILS | FILTER_ASKS_PROTOCOLS;
+  constexpr std::uint32_t kMore = FILTER_ASKS_LENGTH | FILTER_ASKS_SOURCE | FILTER_ASKS_DETAILS | FILTER_ASKS_PROTOCOLS;
   prefix.asksMore = (rule.asks & kMore) != 0;
   filter_traits& mask = prefix.mask;
   filter_traits& wanted = prefix.wanted;
