@@ -52,9 +52,6 @@ export const RECENT_PACKETS_ENDED_ATTACKS = 32;
  * process, until the counter knows them anew.
  */
 export const PROFILED_HOSTS_RESTORED_MAX = PROFILED_HOSTS_MAX;
-/** Hosts of which many packets from before an attack are kept, and the packets of all of them. */
-export const BUSY_HOSTS_MAX = 512;
-export const BUSY_PACKETS_MAX = 65_536;
 export { PROFILED_HOSTS_MAX };
 /** Bytes of a file of address origins; it is kept in memory. */
 export const ORIGIN_FILE_BYTES_MAX = 512 * 1024 * 1024;

@@ -46,7 +46,12 @@ const held = (verdict: "yes" | "no" | "unknown", share: number) =>
 describe("what to do now", () => {
   test.each([
     ["held", banned, announced, /^Nothing: the attack is held, and its ban ends by itself\.$/],
-    ["held with users in the rules", held("no", 0.23), announced, /rules match users of the victim too \(about 23 % of them\)/],
+    [
+      "held with users in the rules",
+      held("no", 0.23),
+      announced,
+      /rules match users of the victim too \(about 23 % of them\)/,
+    ],
     ["held, and little is known", held("unknown", 0), announced, /not known what its users send/],
     ["held, and users are spared", held("yes", 0), announced, /its ban ends by itself/],
     [

@@ -11,6 +11,7 @@ import {
   flush,
   harness,
   lasts,
+  NO_RULES,
   policy,
   simpleRules,
   spreadOver,
@@ -19,19 +20,18 @@ import {
   under,
   WHITELISTED,
 } from "../../test/fixtures/mitigation/ban-engine.ts";
+import { LADDERS, NODES, STATES } from "../../test/fixtures/mitigation/drawn-circumstances.ts";
 import { Chance, seededRandom } from "../../test/fixtures/seeded-random.ts";
 import { MemoryState } from "../../test/fixtures/storage/memory-state.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { IpAddress } from "../net/address.ts";
 import { enclosingPrefix, prefixContains } from "../net/prefix.ts";
 import { unbannableFor } from "./admission.ts";
-import type { RouteState } from "./announcer.ts";
-import { ALL_NODES_LOST, type Ban, hasNoScrubTarget, wantedRoutes } from "./ban.ts";
+import { ALL_NODES_LOST, type Ban, hasNoScrubTarget, takesPlaceLater, wantedRoutes } from "./ban.ts";
 import type { BanEngine } from "./ban-engine.ts";
 import { isOneAddress, prefixUnderAttack } from "./ban-subject.ts";
-import type { Action, Ladder } from "./escalation.ts";
-import { foundNone, hasLooked, routeKey, routesOf } from "./measure.ts";
 import type { NodeTarget, RuleMaker } from "./circumstances.ts";
+import { foundNone, routeKey, routesOf } from "./measure.ts";
 import { NO_RULES_FOUND } from "./plan.ts";
 import type { MitigationPolicy, SpreadPolicy } from "./policy.ts";
 
@@ -44,30 +44,6 @@ const TARGETS = [
 /** What spread attacks begin with, and the widest that they become. */
 const PARTS = ["192.0.2.128/29", "192.0.2.136/29", "192.0.2.160/29", "192.0.2.192/29"];
 const WIDEST = 25;
-const rung = (afterSeconds: number, action: Action, unlessHeld = false) => ({
-  afterSeconds,
-  action,
-  ...(unlessHeld && { unlessHeld }),
-});
-const LADDERS: readonly Ladder[] = [
-  [rung(0, "none"), rung(20, "flowspec"), rung(90, "blackhole")],
-  [rung(0, "flowspec"), rung(60, "divert"), rung(300, "blackhole")],
-  [rung(0, "scrub"), rung(1, "flowspec", true), rung(2, "blackhole", true)],
-];
-const STATES: readonly RouteState[] = [
-  { kind: "announced" },
-  { kind: "pending" },
-  { kind: "no_session" },
-  { kind: "failed", cause: "refused" },
-  { kind: "speaker_down", cause: "gone" },
-];
-/** Mostly somebody is there. */
-const NODES: readonly (NodeTarget | null)[] = [
-  ...[null, null, null, null],
-  { kind: "none" },
-  ...["s1", "s2"].map((name, i) => ({ kind: "node", name, nextHop: address(`198.51.100.${i + 11}`) }) as const),
-  ...(["withdraw", "blackhole", "flowspec"] as const).map((instead) => ({ kind: "lost", instead }) as const),
-];
 const METHODS = ["blackhole", "flowspec", "divert"] as const;
 type BanPromise = readonly [isKept: boolean, fault: string];
 const VECTORS = ["syn_flood", "udp_flood", "dns_amplification"] as const;
@@ -341,7 +317,7 @@ class BanSimulation {
       [this.#keepsRoutes(ban), `${target} scrubs, and its routes went before this machine had its rules`],
       [ban.retiring.length <= 8, `${target} has ${ban.retiring.length} routes of before`],
       [
-        ban.retiring.length === 0 || routesOf(ban.measure, prefix).length > 0 || isWaiting(ban),
+        ban.retiring.length === 0 || routesOf(ban.measure, prefix).length > 0 || takesPlaceLater(ban.measure),
         `${target} has no routes, and ${ban.retiring.map(routeKey).join()} of before stay`,
       ],
     ];
@@ -376,17 +352,6 @@ class BanSimulation {
   #attack(isAny: (attack: Attack) => boolean = () => true): Attack | undefined {
     return this.#chance.oneOf([...this.#attacks.values()].filter(isAny));
   }
-}
-
-const NO_RULES = {
-  rules: [],
-  matchesAll: false,
-  separability: { verdict: "no", usersAtRisk: null, estimatedBy: null },
-} as const;
-
-/** This machine does it, or rules wait for a classification. */
-function isWaiting({ measure }: Ban): boolean {
-  return measure.kind === "scrub" || (measure.kind === "flowspec" && !hasLooked(measure));
 }
 
 const { SEED: seed = "" } = process.env;

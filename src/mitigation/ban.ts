@@ -226,7 +226,7 @@ function retiringRoutes(ban: Ban, after: Ban, isOut: boolean): readonly Route[] 
 }
 
 /** What has no routes now: this machine does it itself, or its rules wait for a classification. */
-function takesPlaceLater(measure: Measure): boolean {
+export function takesPlaceLater(measure: Measure): boolean {
   return measure.kind === "scrub" || (measure.kind === "flowspec" && !hasLooked(measure));
 }
 

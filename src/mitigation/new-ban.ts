@@ -3,9 +3,9 @@ import { type Attack, attackRate } from "../detection/attack/attack.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { Refusal } from "./admission.ts";
 import { type Ban, hasNoScrubTarget, next, noTargetOf } from "./ban.ts";
+import type { BanTerms, Circumstances } from "./circumstances.ts";
 import { methodOf } from "./escalation.ts";
 import { NO_MEASURE } from "./measure.ts";
-import type { BanTerms, Circumstances } from "./circumstances.ts";
 import { planOf } from "./plan.ts";
 import { repetitionOf } from "./repetition.ts";
 

@@ -3,8 +3,8 @@
  * they support (docs/interface.md#rule-document-flowspec). Pure, except that it bounds how many it finds at once.
  */
 import { NODE_RULES_FOUND_MAX } from "../limits.ts";
-import type { NodeRules } from "../mitigation/measure.ts";
 import type { NodeRulesRequest } from "../mitigation/circumstances.ts";
+import type { NodeRules } from "../mitigation/measure.ts";
 import { isSameAction, type Rule, type RuleAction, rulesText } from "../mitigation/rules/rule.ts";
 import { simplerRules } from "../mitigation/rules/simpler-rules.ts";
 import { canExpress, formsOf, type RuleSupport, ruleSupportKey, rulesTowardsVictim } from "./rule-forms.ts";

@@ -10,8 +10,8 @@ import {
   STALE_AFTER_SECONDS,
 } from "../config/sections/nodes.ts";
 import { type Ban, NODES_REFUSE, type NoTarget } from "../mitigation/ban.ts";
-import type { NodeRules } from "../mitigation/measure.ts";
 import type { DivertRequest, NodeRulesRequest, NodeTarget } from "../mitigation/circumstances.ts";
+import type { NodeRules } from "../mitigation/measure.ts";
 import type { Rule } from "../mitigation/rules/rule.ts";
 import type { Prefix } from "../net/prefix.ts";
 import { type Liveness, NodePresence } from "../nodes/node-presence.ts";

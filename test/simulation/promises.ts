@@ -4,8 +4,8 @@
  */
 import { keyOf, type RouteKey } from "../../src/bgp/route-path.ts";
 import type { Attack } from "../../src/detection/attack/attack.ts";
-import type { Route } from "../../src/mitigation/announcer.ts";
 import { banToWire } from "../../src/http/wire/ban.ts";
+import type { Route } from "../../src/mitigation/announcer.ts";
 import { type Ban, wantedRoutes } from "../../src/mitigation/ban.ts";
 import { routesOf as measureRoutes } from "../../src/mitigation/measure.ts";
 import type { IpAddress } from "../../src/net/address.ts";

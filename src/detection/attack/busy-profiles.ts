@@ -2,7 +2,6 @@
  * What the hosts with much of the sampled traffic received before they were attacked: many headers and the rate of each.
  * The few packets that the counter keeps of every host (traffic-profile.ts) serve for the others.
  */
-import { BUSY_HOSTS_MAX, BUSY_PACKETS_MAX } from "../../limits.ts";
 import { ADDRESS_BYTES, type IpAddress } from "../../net/address.ts";
 import { HeaderRecords, type HeaderSamples } from "../../traffic/header-record.ts";
 import { decodeHeader } from "../../traffic/packet-header.ts";
@@ -10,6 +9,9 @@ import { PacketReservoir } from "./packet-reservoir.ts";
 import { seededDraws } from "./seeded-draws.ts";
 import type { TrafficProfile } from "./traffic-profile.ts";
 
+/** Hosts, and the packets of all of them: 11 MB. */
+const BUSY_HOSTS_MAX = 512;
+const BUSY_PACKETS_MAX = 65_536;
 /** Headers in one pass, the newest of all hosts: about a millisecond to decode. */
 const HEADERS_READ = 1024;
 /** A host with fewer sampled packets in a pass is no candidate for a place in a full table. */
@@ -128,7 +130,12 @@ export class BusyProfiles {
       const [oldest] = this.#profiles.keys();
       if (oldest !== undefined) this.#profiles.delete(oldest);
     }
-    const profile = { packets: new PacketReservoir(this.#packetsEach(), seededDraws(this.#seed, "profile", host)), sum: 0, seconds: 0, atMs };
+    const profile = {
+      packets: new PacketReservoir(this.#packetsEach(), seededDraws(this.#seed, "profile", host)),
+      sum: 0,
+      seconds: 0,
+      atMs,
+    };
     this.#profiles.set(host, profile);
     return profile;
   }

@@ -7,7 +7,6 @@ import { PROFILED_HOSTS_RESTORED_MAX } from "../../limits.ts";
 import { ADDRESS_BYTES, addressFromBytes, addressToBytes, type IpAddress, MAPPED_BITS } from "../../net/address.ts";
 import { fragmentOf } from "../../traffic/header-record.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
-import type { BusyProfiles } from "./busy-profiles.ts";
 import type { SampledPacket } from "./sample.ts";
 
 export interface TrafficProfile {
@@ -25,6 +24,11 @@ export function partOf(profile: TrafficProfile, isPart: (header: PacketHeader) =
   return { packets, packetsPerSecond: rate === null ? null : rate * share };
 }
 
+export interface ProfilesOfSome {
+  /** null: nothing is known of the host. */
+  of(host: IpAddress): TrafficProfile | null;
+}
+
 /** The part of the packet counter that is used: see Engine in src/dataplane/native.d.ts. */
 export interface ProfileSource {
   setProfileDelay(ms: number): void;
@@ -40,13 +44,13 @@ const IPV4_BYTES = 4;
 
 export class TrafficProfiles {
   readonly #source: ProfileSource;
-  readonly #busy: Pick<BusyProfiles, "of">;
+  readonly #busy: ProfilesOfSome;
   readonly #records = new Uint8Array(PACKETS_READ * PROFILE_RECORD.bytes);
   /** PROFILE_RECORDs by host, of an earlier process. */
   readonly #restored = new Map<IpAddress, Uint8Array>();
 
   /** @param busy finer profiles of the hosts with most of the traffic. */
-  constructor(source: ProfileSource, busy: Pick<BusyProfiles, "of">) {
+  constructor(source: ProfileSource, busy: ProfilesOfSome) {
     this.#source = source;
     this.#busy = busy;
   }

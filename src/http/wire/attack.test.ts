@@ -75,7 +75,10 @@ describe("an attack on the wire", () => {
     const wire = { separable: false, separability: { verdict: "no", users_at_risk: 0.2346, estimated_by: "profile" } };
     expect(of(inseparable)).toMatchObject(wire);
     expect(of({ kind: "divert", route: null, node: null, rules: inseparable })).toMatchObject(wire);
-    expect(of(separated({ verdict: "yes", usersAtRisk: 0, estimatedBy: "protocol" }))).toHaveProperty("separable", true);
+    expect(of(separated({ verdict: "yes", usersAtRisk: 0, estimatedBy: "protocol" }))).toHaveProperty(
+      "separable",
+      true,
+    );
     expect(of(separated(NOTHING_KNOWN))).toMatchObject({ separable: false, separability: { verdict: "unknown" } });
     expect(of(rules)).not.toHaveProperty("separable");
     expect(Value.Check(AttackWire, of(inseparable))).toBe(true);

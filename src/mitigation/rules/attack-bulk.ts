@@ -143,7 +143,9 @@ function lengthAt(sorted: readonly WeightedPacket[], i: number): number {
   return sorted[i]?.header.packetBytes ?? 0;
 }
 
-function withinLengths(packets: readonly WeightedPacket[], { min, max }: { readonly min: number; readonly max: number }) {
+function withinLengths(
+  packets: readonly WeightedPacket[],
+  { min, max }: { readonly min: number; readonly max: number },
+) {
   return packets.filter(({ header }) => header.packetBytes >= min && header.packetBytes <= max);
 }
-

@@ -17,7 +17,10 @@ const SYN = { set: 0x02, unset: 0x10 };
 const CLASSES: readonly { readonly metric: string; readonly fields: (family: 4 | 6) => Partial<Rule> }[] = [
   { metric: "tcp_syn", fields: () => ({ protocols: exactly(IP_PROTOCOL.tcp), tcpFlags: SYN }) },
   { metric: "frag", fields: () => ({ fragment: true }) },
-  { metric: "icmp", fields: (family) => ({ protocols: exactly(family === 4 ? IP_PROTOCOL.icmp : IP_PROTOCOL.icmpv6) }) },
+  {
+    metric: "icmp",
+    fields: (family) => ({ protocols: exactly(family === 4 ? IP_PROTOCOL.icmp : IP_PROTOCOL.icmpv6) }),
+  },
   { metric: "udp", fields: () => ({ protocols: exactly(IP_PROTOCOL.udp) }) },
   { metric: "tcp", fields: () => ({ protocols: exactly(IP_PROTOCOL.tcp) }) },
 ];

@@ -14,8 +14,13 @@ function world(seed: number) {
     const { header } = sampledPacket(ip({ src: dice.address(4), dst: "203.0.113.9" }, transport));
     return { header, weight: 1 };
   };
-  const many = (count: number, make: () => Parameters<typeof ip>[1]) => Array.from({ length: count }, () => from(make()));
-  const alike = (all: ReturnType<typeof many>) => drawnAlike(all, all.filter(({ header }) => isNeverOfUsers(header)));
+  const many = (count: number, make: () => Parameters<typeof ip>[1]) =>
+    Array.from({ length: count }, () => from(make()));
+  const alike = (all: ReturnType<typeof many>) =>
+    drawnAlike(
+      all,
+      all.filter(({ header }) => isNeverOfUsers(header)),
+    );
   return { dice, many, alike };
 }
 const to443 = (dice: Dice, flags: number, options = new Uint8Array(0)) =>

@@ -38,20 +38,20 @@ function withFlags(all: readonly WeightedPacket[], never: readonly WeightedPacke
   return drawn(all, segments, (header) => (isAlike(header) ? flagsOf(header) : null));
 }
 
-/** @param valueOf null: the packet is none that the flood may have sent. */
+/** @param drawnOf null: the packet is none that the flood may have sent. */
 function drawn(
   all: readonly WeightedPacket[],
   never: readonly WeightedPacket[],
-  valueOf: (header: PacketHeader) => number | null,
+  drawnOf: (header: PacketHeader) => number | null,
 ): readonly WeightedPacket[] {
-  const own = never.filter(({ header }) => valueOf(header) !== null);
-  const values = new Set(own.map(({ header }) => valueOf(header))).size;
+  const own = never.filter(({ header }) => drawnOf(header) !== null);
+  const values = new Set(own.map(({ header }) => drawnOf(header))).size;
   if (own.length < PACKETS_MIN || values < VALUES_MIN) return [];
   const known = new Set(never);
-  const others = all.filter((packet) => !known.has(packet) && valueOf(packet.header) !== null);
+  const others = all.filter((packet) => !known.has(packet) && drawnOf(packet.header) !== null);
   const mean = own.length / values;
   const most = mean + CHANCE * Math.sqrt(mean) + 1;
-  return [...Map.groupBy(others, ({ header }) => valueOf(header)).values()].flatMap((packets) =>
+  return [...Map.groupBy(others, ({ header }) => drawnOf(header)).values()].flatMap((packets) =>
     packets.length <= most ? packets : [],
   );
 }

@@ -40,7 +40,18 @@ describe("answers", () => {
 
 test("TCP flags that no system combines", () => {
   const [fin, syn, rst, psh, ack, urg, ece, cwr] = [1, 2, 4, 8, 16, 32, 64, 128] as const;
-  const sent = [syn, syn | ece | cwr, syn | ack, syn | ack | ece, ack, ack | psh, ack | fin, ack | fin | psh, rst, rst | ack];
+  const sent = [
+    syn,
+    syn | ece | cwr,
+    syn | ack,
+    syn | ack | ece,
+    ack,
+    ack | psh,
+    ack | fin,
+    ack | fin | psh,
+    rst,
+    rst | ack,
+  ];
   for (const flags of [...sent, ack | ece, ack | cwr]) expect([flags, segment(flags)]).toEqual([flags, false]);
   for (const flags of [0, fin, psh, urg, syn | fin, syn | rst, fin | rst, syn | psh, ack | urg, rst | psh, syn | ece]) {
     expect([flags, segment(flags)]).toEqual([flags, true]);

@@ -222,7 +222,8 @@ function grownSteadily(start: Rule, { kind, left }: Growing, request: CoverReque
   const moved = new Set<NarrowField>();
   const grow = (): Grown => {
     const found = grownSimply(start, left, request, moved);
-    const common = isUsual(kind) || isOfProtocol(start) ? inCommon(found.rule, found.packets, request.slack, moved) : {};
+    const common =
+      isUsual(kind) || isOfProtocol(start) ? inCommon(found.rule, found.packets, request.slack, moved) : {};
     return { ...found, narrow: narrowed(found.rule, common, request.canExpress) };
   };
   let found = grow();
@@ -291,7 +292,12 @@ function grown(
     let best = found;
     let bestGain = gainOf(found) + GAIN_MIN;
     const matching = near.packets.filter(({ header }) => ruleMatches(found.rule, header));
-    for (const { fields: change, cost } of fieldsFor(found.rule, { attack: found.packets, users: matching, moved, ranges })) {
+    for (const { fields: change, cost } of fieldsFor(found.rule, {
+      attack: found.packets,
+      users: matching,
+      moved,
+      ranges,
+    })) {
       const rule = { ...found.rule, ...change };
       if (!canExpress(rule)) continue;
       const candidate = foundBy(rule, found.packets, near);

@@ -76,7 +76,8 @@ export function fieldsFor(rule: Rule, { attack, users, moved, ranges }: Narrowed
     const others = portsExceptOf(end, users);
     if (others !== null) add({ [`${end}Ports`]: others }, LEFT_OUT_COST);
   }
-  if (onlyValue(rule.protocols) === IP_PROTOCOL.tcp) for (const fields of flagFields(rule.tcpFlags, attack)) add(fields);
+  if (onlyValue(rule.protocols) === IP_PROTOCOL.tcp)
+    for (const fields of flagFields(rule.tcpFlags, attack)) add(fields);
   if (!hasLength && !isLengthMoved) {
     for (const fields of exactLength(attack)) add(fields);
     if (ranges === "own") for (const range of ownRange(attack)) add(range, RANGE_COST);

@@ -111,7 +111,9 @@ test("the ports of a few connections of one client are no property of an attack"
   const textFor = (timesThreshold: number, changes: Partial<Evidence> = {}) =>
     rulesText(rulesFor(evidenceOf(packets, { timesThreshold, ...changes }), POLICY).rules);
   // Too few packets to know a host by.
-  expect(textFor(1.5, { profile: { packets: connections.slice(0, 20), packetsPerSecond: null } })).not.toContain("proto tcp");
+  expect(textFor(1.5, { profile: { packets: connections.slice(0, 20), packetsPerSecond: null } })).not.toContain(
+    "proto tcp",
+  );
   for (const timesThreshold of [1.1, 1.5, 2]) expect(textFor(timesThreshold)).not.toContain("proto tcp");
   // What is left is an attack by itself: its rule names what its packets have in common.
   expect(textFor(4)).toContain("proto tcp dst-port 80");
@@ -138,7 +140,9 @@ test("protocols drawn at random are all but those of users", () => {
   const { rules, separability } = rulesFor(evidenceOf(protocols), POLICY);
   const matched = protocols.filter(({ header }) => rules.some((rule) => ruleMatches(rule, header)));
   expect(matched.length).toBeGreaterThan(0.9 * protocols.length);
-  expect(rules.every(({ protocols: ranges }) => ![1, 6, 17, 47, 50].some((each) => isInRanges(ranges, each)))).toBe(true);
+  expect(rules.every(({ protocols: ranges }) => ![1, 6, 17, 47, 50].some((each) => isInRanges(ranges, each)))).toBe(
+    true,
+  );
   expect(separability).toMatchObject({ verdict: "yes", estimatedBy: "protocol" });
 });
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { componentsOf, ruleProblem } from "../../bgp/flowspec-nlri.ts";
 import { prefix } from "../../../test/fixtures/networks.ts";
+import { componentsOf, ruleProblem } from "../../bgp/flowspec-nlri.ts";
 import { exactly, isInRanges, without } from "./range.ts";
 import { ANY_PACKET, type Rule } from "./rule.ts";
 import { fittingParts } from "./rule-parts.ts";
@@ -15,7 +15,9 @@ test("a rule that fits is the same object", () => {
 
 test("ports that four services are left out of make two rules, which peers take", () => {
   const holes = [53, 443, 27_015, 30_120].flatMap(exactly);
-  const parts = fittingParts(rule({ protocols: exactly(17), destinationPorts: without({ from: 0, to: 65_535 }, holes) }));
+  const parts = fittingParts(
+    rule({ protocols: exactly(17), destinationPorts: without({ from: 0, to: 65_535 }, holes) }),
+  );
   expect(parts).toHaveLength(2);
   expect(parts.map(ruleProblem)).toEqual([null, null]);
   for (let port = 0; port <= 65_535; port++) {
@@ -28,5 +30,7 @@ test("ranges at both ends make every pair of parts", () => {
   const ranges = without({ from: 0, to: 65_535 }, [100, 200, 300].flatMap(exactly));
   const parts = fittingParts(rule({ sourcePorts: ranges, destinationPorts: ranges }));
   expect(parts).toHaveLength(4);
-  expect(Math.max(...parts.flatMap(componentsOf).map((part) => ("items" in part ? part.items.length : 0)))).toBeLessThanOrEqual(5);
+  expect(
+    Math.max(...parts.flatMap(componentsOf).map((part) => ("items" in part ? part.items.length : 0))),
+  ).toBeLessThanOrEqual(5);
 });

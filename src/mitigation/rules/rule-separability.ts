@@ -30,7 +30,10 @@ export function judgedRules(rules: readonly Rule[], traffic: SeparatedTraffic, s
     const seenRisk = Math.max(risk, shareOfMildSources(matched));
     return { risk: Math.max(seenRisk, isAtService(rule, users) ? OF_SERVICE_SHARE : 0), seen: seenRisk };
   });
-  const usersAtRisk = Math.min(1, judged.reduce((sum, { risk }) => sum + risk, 0));
+  const usersAtRisk = Math.min(
+    1,
+    judged.reduce((sum, { risk }) => sum + risk, 0),
+  );
   const areSpared = usersAtRisk <= SEPARABLE_USERS_MAX;
   // That users send to the port of a service is probable, and not known.
   const isKnown =
