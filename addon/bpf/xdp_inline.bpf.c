@@ -15,18 +15,21 @@
 #include "packet_filter.h"
 #include "parse_packet.h"
 #include "take_apart.h"
-#include "take_sample.h"
 #include "verifier_bounds.h"
 
 _Static_assert(INLINE_SAMPLED_OUTCOMES == FILTER_OUTCOMES, "samples are counted by outcome");
 
 const volatile struct inline_settings settings = {.cpus = 1, .near_buckets = 1, .chunks = 1, .flow_sets = 1};
 
+<<<<<<< ours
 static __always_inline int is_vxlan_port(__u16 port) {
   _Static_assert(VXLAN_PORTS_MAX == 4, "all are compared");
   const volatile __u16* ports = settings.vxlan_ports;
   return port != 0 && (port == ports[0] || port == ports[1] || port == ports[2] || port == ports[3]);
 }
+=======
+#include "take_sample.h"
+>>>>>>> theirs
 
 // The reader writes these two while the program runs.
 struct inline_filter network_filter;
@@ -358,7 +361,7 @@ int xdp_inline(struct xdp_md* ctx) {
     verdict = settings.decapsulated ? judge_both(ctx, &packet, taken, wire)
                                     : judge_counted(ctx, &packet, taken >> TAKEN_ERROR_SHIFT, wire, 0);
   }
-  if (sampled) sample(ctx, &settings, sampled, &packet, wire, settings.decapsulated ? taken & TAKEN_BYTES : 0, verdict);
+  if (sampled) sample(ctx, sampled, &packet, wire, settings.decapsulated ? taken & TAKEN_BYTES : 0, verdict);
   return pass_on(ctx, carry_out(ctx, &packet, verdict), settings.forwards);
 }
 

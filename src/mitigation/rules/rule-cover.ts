@@ -86,7 +86,7 @@ export function coverOf(request: CoverRequest): Cover {
     if (weightMatched(rule, left) >= least && users.matched(rule) <= users.tolerated) take(rule);
   }
   const given = new Set<string>();
-  while (rules.length < RULES_MAX && weightOf(left) > enough) {
+  for (let tried = 0; tried < KINDS_TRIED_MAX && rules.length < RULES_MAX && weightOf(left) > enough; tried++) {
     const kind = heaviestKind(left.filter(({ header }) => !given.has(kindOf(header))));
     if (kind === null) break;
     const found = startsOf(kind, request).map((start) => grownSteadily(start, { kind, left }, request));
@@ -105,8 +105,11 @@ export function coverOf(request: CoverRequest): Cover {
     if (mixed === null) break;
     take(mixed);
   }
-  return { rules: distinct(rules), left: weightOf(left) };
+  return { rules: distinct(rules).slice(0, RULES_MAX), left: weightOf(left) };
 }
+
+/** An attacker may send packets of very many kinds: most of them are too few for a rule. */
+const KINDS_TRIED_MAX = 24;
 
 /** The rule that matches most of the attack beyond what it matches of users; null: none has enough of the attack. */
 function mixedRule(left: readonly WeightedPacket[], request: CoverRequest): Rule | null {
