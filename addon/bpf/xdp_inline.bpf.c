@@ -21,15 +21,13 @@ _Static_assert(INLINE_SAMPLED_OUTCOMES == FILTER_OUTCOMES, "samples are counted 
 
 const volatile struct inline_settings settings = {.cpus = 1, .near_buckets = 1, .chunks = 1, .flow_sets = 1};
 
-<<<<<<< ours
+#include "take_sample.h"
+
 static __always_inline int is_vxlan_port(__u16 port) {
   _Static_assert(VXLAN_PORTS_MAX == 4, "all are compared");
   const volatile __u16* ports = settings.vxlan_ports;
   return port != 0 && (port == ports[0] || port == ports[1] || port == ports[2] || port == ports[3]);
 }
-=======
-#include "take_sample.h"
->>>>>>> theirs
 
 // The reader writes these two while the program runs.
 struct inline_filter network_filter;
