@@ -13,9 +13,8 @@ namespace {
 constexpr int kExtensionsMax = 8;
 
 namespace ip_protocol {
-constexpr std::uint8_t kHopByHop = 0, kIcmp = 1, kTcp = 6, kUdp = 17, kRouting = 43,
-                       kAuthentication = 51, kIcmp6 = 58, kDestination = 60, kMobility = 135, kHostIdentity = 139,
-                       kShim6 = 140;
+constexpr std::uint8_t kHopByHop = 0, kIcmp = 1, kTcp = 6, kUdp = 17, kRouting = 43, kAuthentication = 51, kIcmp6 = 58,
+                       kDestination = 60, kMobility = 135, kHostIdentity = 139, kShim6 = 140;
 }
 
 bool isVlanTag(std::uint16_t type) noexcept {
