@@ -182,7 +182,8 @@ function startsOf({ vector, protocol }: Kind, { family, action, users, canExpres
   const wide = { ...ANY_PACKET, action };
   const { signatures } = vectorRules(vector, family);
   const ofProtocol = { ...wide, protocols: exactly(protocol) };
-  const starts: Rule[] = signatures.map((signature) => ({ ...wide, ...signature }));
+  const base = vector === "fragment_flood" ? ofProtocol : wide;
+  const starts: Rule[] = signatures.map((signature) => ({ ...base, ...signature }));
   // Flags may be drawn at random.
   if (protocol === IP_PROTOCOL.tcp || starts.length === 0) starts.push(ofProtocol);
   if (vector === "mixed") starts.push({ ...wide, protocols: otherProtocols(users) });

@@ -85,7 +85,7 @@ test.each([
   ["udp_flood", "proto udp src-port 40000 length 540"],
   ["icmp_flood", "proto icmp length 1028"],
   ["gre_flood", "proto gre"],
-  ["fragment_flood", "fragment yes"],
+  ["fragment_flood", "proto udp fragment yes"],
 ] as const)("the rule of a %s says %j", (vector, text) => {
   const { rules } = rulesFor(evidenceOf(floodPackets(vector, crowd(512, 1))), POLICY);
   expect(rulesText(rules)).toBe(`dst 203.0.113.9/32 ${text} discard`);

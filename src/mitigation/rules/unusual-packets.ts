@@ -56,7 +56,9 @@ export function unusualPackets(
   const isNamed = ({ packets, times }: Group) => {
     const [first] = packets;
     const isLarge = times > 1 && weightOf(packets) >= NAMED_SHARE_MIN;
-    return first !== undefined && isLarge && parts.has(vectorOf(first.header));
+    if (first === undefined || !isLarge) return false;
+    // Later fragments of answers show no port.
+    return parts.has(vectorOf(first.header)) || (first.header.fragment === "later" && isCut(attack));
   };
   if (before.length === 0) for (const { packets } of groupsOf(all, attack).filter(isNamed)) take(packets);
   // One after the other: without the most unusual class, the others have a larger share of the rest.
@@ -66,6 +68,10 @@ export function unusualPackets(
     take(group.packets);
   }
   return all.filter((packet) => attack.has(packet));
+}
+
+function isCut(attack: ReadonlySet<WeightedPacket>): boolean {
+  return attack.values().some(({ header }) => header.fragment === "first");
 }
 
 /** What users send: the packets that are not of the attack, and common services. */
