@@ -6,7 +6,7 @@ import { afterEach, expect, spyOn, test } from "bun:test";
 import { Chance, seededRandom } from "../fixtures/seeded-random.ts";
 import { Simulation } from "./simulation.ts";
 
-const HOURS_SHORT = 3;
+const HOURS_SHORT = 2;
 const HOUR_MS = 3_600_000;
 const { SEED: seedText = "", HOURS: hoursText = "" } = process.env;
 const hours = Number(hoursText === "" ? HOURS_SHORT : hoursText);
