@@ -83,9 +83,12 @@ class HostProfiles {
   void interrupt(const Host& host) noexcept;
   /// Whether the present packet of a host that is due is to be offered: one in kDrawn, so that it is seldom the first
   /// after a silence, which is another kind of packet than those that follow.
+  /// Not more than so many in an epoch, so that a million hosts that begin at once do not hold the worker up.
   [[nodiscard]] bool draws() noexcept;
   /// The same of what stands for so many packets: one in kRecordsDrawn of those that stand for many.
   [[nodiscard]] bool draws(std::uint64_t packets) noexcept;
+  /// No more packets are taken in this epoch: hosts wait for their next turn.
+  [[nodiscard]] bool isSpent() const noexcept { return takenLeft_ == 0; }
   /// Keeps the packet, if there is room for the host. It represents what the host received since the last one. Returns
   /// whether the host is still due.
   bool take(const Host& host, const HeaderSummary& header, std::uint64_t packets) noexcept;
@@ -119,12 +122,14 @@ class HostProfiles {
   void settle(HostProfile& profile, const Host& host) noexcept;
   void grow(HostProfile& profile, const Host& host) noexcept;
   void copy(const HostProfile& profile, std::uint32_t epoch, Address& address, std::vector<profile_record>& out) const;
+  [[nodiscard]] bool draws(std::uint64_t wanted, std::uint64_t of) noexcept;
   [[nodiscard]] std::uint64_t random() noexcept;
 
   const std::shared_ptr<ProfileControl> control_;
   const std::uint32_t intervalMin_, intervalMax_;
   std::uint32_t epoch_ = 0;
   std::uint32_t turnMask_ = 0;
+  std::uint32_t takenLeft_ = 0;
   std::uint64_t random_ = 0x9e3779b97f4a7c15;
   LazyArray<Set> sets_;
   LazyArray<HostProfile> profiles_;

@@ -192,6 +192,8 @@ void Shard::keepForFlagged(std::uint32_t row, const Pending& pending, Link link)
   } else if (profiles_.draws()) {
     const auto [frame, begin] = sampledFrame(*pending.frame, link, pending.packet);
     keepForProfile(row, frame, begin, 1);
+  } else if (profiles_.isSpent()) {
+    rows.hot[row].epoch &= ~HotRow::kProfiled;
   }
 }
 
