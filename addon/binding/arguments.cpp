@@ -136,6 +136,7 @@ VxlanPorts vxlanPortsOf(const Napi::Object& options) {
     throw Napi::RangeError::New(options.Env(), "vxlanPorts must be 1 to " + std::to_string(VXLAN_PORTS_MAX) + " ports");
   }
   std::vector<std::uint16_t> ports;
+  ports.reserve(numbers.size());
   for (const std::uint32_t number : numbers) ports.push_back(static_cast<std::uint16_t>(number));
   return VxlanPorts(ports);
 }
