@@ -370,7 +370,7 @@ test.each(seeds)("invariants of bans hold under random events (SEED=%d)", async 
     expect([...simulation.seen].sort()).toEqual(
       expect.arrayContaining([
         ...["blackhole", "divert", "flowspec", "moved", "prefix", "rejected", "repeat", "retiring", "withdrawn"],
-        ...["node", "nodes lost", "held", "eased", "no rules", "fallback without rules"],
+        ...["node", "nodes lost", "held", "eased"],
       ]),
     );
     expect(simulation.simulatedMs).toBeGreaterThan(3_600_000);
@@ -383,7 +383,8 @@ const seen = new Set<string>();
 
 afterAll(() => {
   // Too rare for each of them.
-  if (seeds.length >= 8 && steps >= 4000) expect(seen).toContain("kept till here");
+  if (seeds.length < 8 || steps < 4000) return;
+  for (const rare of ["kept till here", "no rules", "fallback without rules"]) expect(seen).toContain(rare);
 });
 
 function newSeeds(count: number): number[] {
