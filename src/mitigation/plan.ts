@@ -11,7 +11,7 @@ import { ALL_NODES_LOST, type Ban, hasNoScrubTarget, type Plan } from "./ban.ts"
 import { isOneAddress } from "./ban-subject.ts";
 import type { BanTerms, Circumstances, NodeTarget } from "./circumstances.ts";
 import { type Action, dueStep, isLessSevere, methodOf, STRICTER_MS } from "./escalation.ts";
-import { type FlowspecMeasure, foundNone, type Measure, NO_MEASURE, type NodeRules, narrowRules } from "./measure.ts";
+import { type FlowspecMeasure, foundNone, type Measure, NO_MEASURE, type NodeRules, narrowRules, routesOf } from "./measure.ts";
 import { observedOf, rulesOf } from "./planned-rules.ts";
 import type { ScrubFilter } from "./scrub/scrub-filter.ts";
 
@@ -23,10 +23,19 @@ export function planOf(ban: PlannedBan, terms: BanTerms, circumstances: Circumst
   const { rung } = circumstances;
   const step = dueStep(terms.ladder, { elapsedMs: wallMs - countedFrom, isManual, step: ban.step, ...rung });
   const plan = planAt(step, ban, terms, circumstances, wallMs);
-  // A ban that already acts keeps its rung if the next one has no scrub target.
-  const isDoing =
-    (step > ban.step || (rung.isEased && step < ban.step)) && (!ban.manual || ban.measure.kind !== "none");
-  return hasNoScrubTarget(plan) && isDoing ? planAt(ban.step, ban, terms, circumstances, wallMs) : plan;
+  // A ban that already acts keeps its rung if the next one has no scrub target, or no next hop for its family.
+  const isChanging = step > ban.step || (rung.isEased && step < ban.step);
+  const isDoing = isChanging && (!ban.manual || ban.measure.kind !== "none");
+  const isIdle = hasNoScrubTarget(plan) ? isDoing : isChanging && hasNoNextHop(plan) && isActing(ban);
+  return isIdle ? planAt(ban.step, ban, terms, circumstances, wallMs) : plan;
+}
+
+function hasNoNextHop({ measure }: Plan): boolean {
+  return (measure.kind === "divert" || measure.kind === "blackhole") && measure.route === null;
+}
+
+function isActing({ measure, prefix }: PlannedBan): boolean {
+  return measure.kind === "scrub" || routesOf(measure, prefix).length > 0;
 }
 
 function planAt(step: number, ban: PlannedBan, terms: BanTerms, circumstances: Circumstances, wallMs: number): Plan {
@@ -40,7 +49,7 @@ function planAt(step: number, ban: PlannedBan, terms: BanTerms, circumstances: C
   const isWithout = refused === null && action === "flowspec" && areWithoutRules(step, ban, circumstances, rules);
   // The next rung at once, and on the last one the fallback.
   const next = isWithout && step + 1 < terms.ladder.length ? planAt(step + 1, ban, terms, circumstances, wallMs) : null;
-  if (next !== null && !hasNoScrubTarget(next)) return next;
+  if (next !== null && !hasNoScrubTarget(next) && !hasNoNextHop(next)) return next;
   const cause = isWithout && hasFallback(ban, action, terms) ? NO_RULES_FOUND : refused;
   const wanted = cause === null ? action : terms.ban.fallback;
   const scrubber = wanted === "divert" ? scrubberFor(ban, terms, circumstances, rules) : null;
