@@ -3,6 +3,7 @@
  * records, so that the readings of a thousand attacks take the event loop some milliseconds. Does not know where the
  * records come from, nor when an attack is read.
  */
+import { PROFILE_ROW } from "../../dataplane/native-constants.ts";
 import type { Now } from "../../system/now.ts";
 import type { HeaderRecords } from "../../traffic/header-record.ts";
 import type { IngressOf } from "../../traffic/ingress.ts";
@@ -12,6 +13,7 @@ import { type Groups, placeName } from "./attack-place.ts";
 import { attackTraffic } from "./attack-traffic.ts";
 import { type Classification, classify } from "./classifier.ts";
 import { classShares, unusualClasses } from "./ordinary-traffic.ts";
+import { profileBeforeOnset } from "./onset-profile.ts";
 import type { PacketColumns } from "./packet-columns.ts";
 import type { PacketReservoir } from "./packet-reservoir.ts";
 import { type Sample, type SampleBounds, type SampledPacket, sampleOf } from "./sample.ts";
@@ -119,7 +121,16 @@ export function collect(watched: Watched, { records, from, end }: RecordRange, w
     : Math.min(windowMs + now.monotonicMs - detectedMs, enoughMs);
   for (let i = from; i < end; i++) if (records.ageMs(i) <= ageMaxMs) reservoir.offer(records, i);
   watched.columns = reservoir.columns();
+  if (!isSampled) watched.profile = withOnset(watched, { records, from, end }, windowMs + now.monotonicMs - detectedMs);
   return ageMaxMs;
+}
+
+/** Of a host with hardly any profile, what the window shows from before the attack. */
+function withOnset({ attack, profile }: Watched, range: RecordRange, ageMaxMs: number): TrafficProfile | null {
+  const { target, direction } = attack;
+  const isKnown = profile !== null && profile.packets.length >= PROFILE_ROW.recordsMax;
+  if (isKnown || target === null || direction !== "incoming") return profile;
+  return profileBeforeOnset(range, ageMaxMs, attackTraffic(attack).isPartOf) ?? profile;
 }
 
 /** Whether the reading of one of very many attacks that nobody knows yet is for its kind alone, which rules wait for. */
