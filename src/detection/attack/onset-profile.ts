@@ -13,7 +13,7 @@ const PACKETS_MIN = 48;
 /** An attack that grows slowly is in what comes before: only a step is taken for a start. */
 const STEP_MIN = 3;
 /** Before the step, the newer half has at most so many times the packets of the older one. */
-const STEADY_MAX = 1.5;
+const STEADY_MAX = 1.3;
 /** Packets that are decoded. */
 const PACKETS_MAX = 512;
 /** The tick in which the attack began has packets of both, and the oldest tick is not whole. */
@@ -38,7 +38,7 @@ export function profileBeforeOnset(
   isPartOf: (header: PacketHeader) => boolean,
 ): TrafficProfile | null {
   const ticks = ticksOf(range, ageMaxMs, isPartOf);
-  const before = ticks.slice(TICKS_LEFT_OUT, onsetIn(ticks) - TICKS_LEFT_OUT);
+  const before = ticks.slice(TICKS_LEFT_OUT, Math.max(0, onsetIn(ticks) - TICKS_LEFT_OUT));
   const [oldest, newest] = [before[0], before.at(-1)];
   if (oldest === undefined || newest === undefined || sum(before) < PACKETS_MIN || !isSteady(before)) return null;
   const packets = packetsBetween(range, newest.ageMs, oldest.ageMs);
@@ -89,7 +89,7 @@ function isSteady(before: readonly Tick[]): boolean {
   const middle = Math.floor(before.length / 2);
   const [older, newer] = [sum(before.slice(0, middle)), sum(before.slice(middle))];
   const expected = (STEADY_MAX * older * (before.length - middle)) / (middle || 1);
-  return middle > 0 && newer <= expected + 2 * Math.sqrt(older);
+  return middle > 0 && newer <= expected + Math.sqrt(older);
 }
 
 function packetsBetween({ records, from, end }: RecordRange, newestMs: number, oldestMs: number): SampledPacket[] {

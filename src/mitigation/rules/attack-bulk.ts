@@ -18,6 +18,9 @@ const STANDS_OUT_SHARE = 0.004;
 const DENSITY_LEAST = 0.3;
 const STEPS = 8;
 
+/** The weight of all traffic. */
+const ALL = 1;
+
 /** What is alike of a packet, in the order in which it is looked at; null: the packet has no such field. */
 type Field = readonly [name: string, keyOf: (header: PacketHeader) => number | null];
 const FIELDS: readonly [Field, Field, Field] = [
@@ -34,8 +37,10 @@ export function bulkOf(packets: readonly WeightedPacket[], usersMost: number): r
   let bulk = packets;
   let budget = usersMost;
   let [isFromOnePort, isToFewPorts] = [false, false];
+  // The fragments of a datagram belong together, and differ in length.
+  const areFragments = packets.some(({ header }) => header.fragment !== null);
   for (const [name, keyOf] of FIELDS) {
-    const alike = valuesAlike(bulk, keyOf);
+    const alike = valuesAlike(bulk, keyOf, areFragments ? ALL : weightOf(bulk) - budget);
     if (name === "destination") isToFewPorts = alike !== null;
     if (name === "source" && alike !== null) isFromOnePort = packets.every(({ header }) => !isOfServer(header));
     const isAlike = (value: number | null) => alike === null || value === null || alike.has(value);
@@ -60,8 +65,8 @@ function isOfServer({ ports }: PacketHeader): boolean {
 export function likeBulk(all: readonly WeightedPacket[], bulk: readonly WeightedPacket[]): readonly WeightedPacket[] {
   const [first] = bulk;
   const [[, portOf], , [, lengthOf]] = FIELDS;
-  const ports = valuesAlike(bulk, portOf);
-  const lengths = valuesAlike(bulk, lengthOf);
+  const ports = valuesAlike(bulk, portOf, ALL);
+  const lengths = valuesAlike(bulk, lengthOf, ALL);
   if (first === undefined || ports === null || lengths === null) return bulk;
   const like = all.filter(({ header }) => {
     const isInBoth = ports.has(portOf(header) ?? -1) && lengths.has(lengthOf(header) ?? -1);
@@ -70,15 +75,24 @@ export function likeBulk(all: readonly WeightedPacket[], bulk: readonly Weighted
   return [...new Set([...bulk, ...like])];
 }
 
-/** The few values that most packets with such a field have; null: they are many, or most packets have none. */
+/**
+ * The few values that most packets with such a field have; null: they are many, or most packets have none.
+ * @param enough the weight beyond which no further value is taken.
+ */
 function valuesAlike(
   packets: readonly WeightedPacket[],
   keyOf: (header: PacketHeader) => number | null,
+  enough: number,
 ): ReadonlySet<number> | null {
   const weights = [...weightsBy(packets, keyOf)].sort(([, a], [, b]) => b - a).slice(0, ALIKE_VALUES_MAX);
   const [heaviest] = weights;
   if (heaviest === undefined) return null;
-  const alike = weights.filter(([, weight]) => weight >= ALIKE_LEAST * heaviest[1]);
+  let before = 0;
+  const alike = weights.filter(([, weight]) => {
+    const isNeeded = before < Math.max(enough, ALIKE_SHARE * weightOf(packets));
+    before += weight;
+    return isNeeded && weight >= ALIKE_LEAST * heaviest[1];
+  });
   // A later fragment has no ports.
   const having = weightOf(packets.filter(({ header }) => keyOf(header) !== null));
   const share = alike.reduce((sum, [, weight]) => sum + weight, 0) / having;
