@@ -12,7 +12,11 @@ const VALUES_MIN = 16;
 const ALIKE_SHARE = 0.9;
 /** Standard deviations (of a count, its square root) that chance adds. */
 const CHANCE = 4;
-const USUAL_PROTOCOLS: readonly number[] = [IP_PROTOCOL.icmp, IP_PROTOCOL.tcp, IP_PROTOCOL.udp, IP_PROTOCOL.icmpv6];
+/** Protocols of hosts, and of their tunnels. */
+export const USUAL_PROTOCOLS: readonly number[] = [
+  ...[IP_PROTOCOL.icmp, IP_PROTOCOL.tcp, IP_PROTOCOL.udp, IP_PROTOCOL.icmpv6],
+  ...[IP_PROTOCOL.gre, IP_PROTOCOL.esp],
+];
 
 /** @param never packets that no user sends. @returns others that were drawn with them. */
 export function drawnAlike(

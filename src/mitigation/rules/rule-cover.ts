@@ -6,6 +6,7 @@
 import { vectorOf } from "../../detection/attack/classifier.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
+import { USUAL_PROTOCOLS } from "./drawn-values.ts";
 import { exactly, onlyValue, type Range, without } from "./range.ts";
 import {
   ANY_PACKET,
@@ -162,11 +163,6 @@ function heaviestKind(packets: readonly WeightedPacket[]): Kind | null {
 }
 
 const PROTOCOL_MAX = 255;
-/** Of hosts, and of their tunnels. */
-const USUAL_PROTOCOLS = [
-  ...[IP_PROTOCOL.icmp, IP_PROTOCOL.tcp, IP_PROTOCOL.udp, IP_PROTOCOL.icmpv6],
-  ...[IP_PROTOCOL.gre, IP_PROTOCOL.esp],
-];
 
 /** All but those that users have. */
 function otherProtocols(users: UsersAtRisk): readonly Range[] {

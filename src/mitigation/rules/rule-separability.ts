@@ -1,8 +1,10 @@
 /** Whether rules tell an attack from users, by what is known of these. Pure. */
 import type { IpAddress } from "../../net/address.ts";
+import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import { SEPARABLE_USERS_MAX, type Separability } from "../separability.ts";
 import type { SeparatedTraffic } from "./attack-packets.ts";
 import { isNeverOfUsers } from "./never-of-users.ts";
+import { onlyValue } from "./range.ts";
 import { matchesOnlyDestination, type Rule, ruleMatches } from "./rule.ts";
 import { PROFILE_PACKETS_MIN } from "./rule-bounds.ts";
 import type { SeenTraffic } from "./seen-traffic.ts";
@@ -61,11 +63,17 @@ const SERVICE_PORTS: ReadonlySet<number> = new Set([
 const OF_SERVICE_SHARE = 0.3;
 const NEIGHBORS_MIN = 8;
 
-/** Whether the rule is about the port of a service of which too few other packets are seen. */
+/** Protocols of tunnels: users of a host that is attacked with one probably have such tunnels, too. */
+const TUNNELS: ReadonlySet<number> = new Set([
+  ...[IP_PROTOCOL.gre, IP_PROTOCOL.esp, IP_PROTOCOL.ah],
+  ...[IP_PROTOCOL.ipip, IP_PROTOCOL.ipv6],
+]);
+
+/** Whether the rule is about the port of a service, or about a tunnel, of which too few other packets are seen. */
 function isAtService(rule: Rule, users: UsersAtRisk): boolean {
-  const ports = rule.destinationPorts.filter(({ from, to }) => from === to);
-  if (ports.length === 0 || !ports.some(({ from }) => SERVICE_PORTS.has(from))) return false;
-  return users.near(rule).seenCount < NEIGHBORS_MIN;
+  const isOfPort = rule.destinationPorts.some(({ from, to }) => from === to && SERVICE_PORTS.has(from));
+  const isOfTunnel = TUNNELS.has(onlyValue(rule.protocols) ?? -1);
+  return (isOfPort || isOfTunnel) && users.near(rule).seenCount < NEIGHBORS_MIN;
 }
 
 /** So many times the packets of a source in the middle make one a heavy source. */
