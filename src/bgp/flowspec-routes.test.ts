@@ -57,6 +57,7 @@ test.each([V4, V6])(
       { ...common, ...stayed },
     ]);
     await until("announced", () => announcer.routeState(limited).kind === "announced");
+    expect(announcer.sentTo(limited).map((address) => announcer.isExternal(address))).toEqual([false]);
 
     announcer.want([stays]);
     await until("withdrawn", async () => (await bird.flowCount()) === 1);

@@ -179,6 +179,13 @@ export class GobgpAnnouncer implements Announcer {
       .map(({ address }) => address);
   }
 
+  isExternal(neighbor: string): boolean {
+    const { localAsn, neighbors } = this.#config;
+    const session = this.#sessions.find(({ address }) => address === neighbor);
+    const configured = neighbors.find(({ address }) => address === neighbor);
+    return (session?.remoteAsn ?? configured?.remoteAsn) !== localAsn;
+  }
+
   takes(kind: Route["kind"], family: Prefix["family"]): boolean {
     return this.#reconciler.takes(`ipv${family}-${kind}`);
   }

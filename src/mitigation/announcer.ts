@@ -29,12 +29,17 @@ export type Route = UnicastRoute | FlowspecRoute;
 
 /**
  * The state of one wanted route. `pending`: it is on its way to the neighbors. `announced`: a neighbor's session is up and
- * the route is in its Adj-RIB-Out; of a ban, `sentTo` names the neighbors of which that is so, and `missingAt` the
- * others.
+ * the route is in its Adj-RIB-Out; of a ban, `sentTo` names the neighbors of which that is so, `missingAt` the others, and
+ * `maybeInvalidAt` those that were sent rules and may find them invalid.
  */
 export type RouteState =
   | { readonly kind: "pending" }
-  | { readonly kind: "announced"; readonly sentTo?: readonly string[]; readonly missingAt?: readonly MissingNeighbor[] }
+  | {
+      readonly kind: "announced";
+      readonly sentTo?: readonly string[];
+      readonly missingAt?: readonly MissingNeighbor[];
+      readonly maybeInvalidAt?: readonly string[];
+    }
   | { readonly kind: "no_session" }
   /** The speaker does not answer: whether neighbors have the route is unknown. */
   | { readonly kind: "speaker_down"; readonly cause: string }
@@ -55,6 +60,11 @@ export interface Announcer {
   missingAt(route: Route): readonly MissingNeighbor[];
   /** The neighbors that have been sent the route. */
   sentTo(route: Route): readonly string[];
+  /**
+   * Whether the neighbor's session is eBGP. Such a neighbor finds our FlowSpec rules invalid unless validation is off
+   * (RFC 8955, section 6), and does not tell; over iBGP they are valid (RFC 9117).
+   */
+  isExternal(neighbor: string): boolean;
   /** Whether a neighbor with a session takes routes of this kind and address family. */
   takes(kind: Route["kind"], family: Prefix["family"]): boolean;
   /** Called after any change of a route's state; not from within want(). */

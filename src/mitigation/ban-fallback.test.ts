@@ -207,6 +207,18 @@ test("an announced ban names each neighbor once that misses one of its routes", 
   expect(engine.routeState(ban)).toEqual({ kind: "no_session" });
 });
 
+test("announced rules name the neighbors that may find them invalid, other routes none", async () => {
+  const sentTo = ["192.0.2.248", "192.0.2.249"];
+  for (const method of ["flowspec", "blackhole"] as const) {
+    const { engine, announcer } = harness(under({ method }));
+    announcer.sentToAll = sentTo;
+    announcer.external.add("192.0.2.249");
+    const state = engine.routeState(await banBy(engine, victim, 0));
+    const invalid = method === "flowspec" ? { maybeInvalidAt: ["192.0.2.249"] } : {};
+    expect(state).toEqual({ kind: "announced", sentTo, ...invalid });
+  }
+});
+
 describe("FlowSpec without a rule", () => {
   const rule = { ...wideRule(hostPrefix(victim), { kind: "discard" }), protocols: exactly(17) };
   const spared = { verdict: "yes", usersAtRisk: 0, estimatedBy: "profile" } as const;

@@ -76,10 +76,13 @@ export class RouteWatch {
     if (state?.kind !== "announced") return state;
     const missingAt = missingNeighbors(this.#announcer, routes);
     const sentTo = neighborsWithAll(this.#announcer, routes);
+    const areRules = ban.measure.kind === "flowspec";
+    const maybeInvalidAt = areRules ? sentTo.filter((neighbor) => this.#announcer?.isExternal(neighbor)) : [];
     return {
       kind: "announced",
       ...(sentTo.length === 0 ? {} : { sentTo }),
       ...(missingAt.length === 0 ? {} : { missingAt }),
+      ...(maybeInvalidAt.length === 0 ? {} : { maybeInvalidAt }),
     };
   }
 

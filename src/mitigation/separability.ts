@@ -6,8 +6,6 @@ export const ESTIMATES = [
   "protocol",
   /** Headers that the host received before the attack. */
   "profile",
-  /** The counters of the host before the attack. */
-  "counters",
   /** The other packets in the sample of the attack, and common services. */
   "sample",
 ] as const;

@@ -77,6 +77,14 @@ describe("ban", () => {
     expect(banToWire({ ban: ban(), routeState: announced })).not.toHaveProperty("sent_to");
   });
 
+  test("maybe_invalid_at names the neighbors that may find its rules invalid, to the same tokens", () => {
+    const there = ["192.0.2.2"];
+    const view = { ban: ban(), routeState: { kind: "announced", sentTo: there, maybeInvalidAt: there } } as const;
+    expect(banToWire(ofTenant(view, null))).toMatchObject({ maybe_invalid_at: there });
+    expect(Value.Check(BanWire, banToWire(view))).toBe(true);
+    expect(banToWire(ofTenant(view, "acme"))).not.toHaveProperty("maybe_invalid_at");
+  });
+
   test.each([
     [{ kind: "pending" }, "pending"],
     [{ kind: "no_session" }, "no_session"],

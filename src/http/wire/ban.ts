@@ -106,6 +106,8 @@ export const BanWire = Type.Object(
     missing_at: Type.Optional(
       Type.Array(Type.Object({ neighbor: Type.String(), cause: Type.String() }, closed), { minItems: 1 }),
     ),
+    /** Neighbors over eBGP that have been sent its rules: whether they validate these is not known. As `sent_to`. */
+    maybe_invalid_at: Type.Optional(Type.Array(Type.String(), { minItems: 1 })),
     /** Why the speaker refused the route. Not the ban's reason: the ban is active, and announcing is tried again. */
     announce_error: Type.Optional(Type.String()),
     /** Rules that its scrub node does not support and that nothing replaces. Only for callers without a tenant. */
@@ -176,6 +178,7 @@ export function banToWire({ ban, routeState, dropped, leftOutRules, refusing = [
     announcement: isInForce ? (routeState?.kind ?? null) : null,
     sent_to: isInForce && routeState?.kind === "announced" ? sentToWire(routeState.sentTo) : null,
     missing_at: isInForce && routeState?.kind === "announced" ? missingToWire(routeState.missingAt) : null,
+    maybe_invalid_at: isInForce && routeState?.kind === "announced" ? sentToWire(routeState.maybeInvalidAt) : null,
     announce_error: isInForce ? announceError(routeState) : null,
     left_out_rules: leftOutRules || null,
     refused_by: refusing.length === 0 ? null : refusing.map(({ node, fault: { reason } }) => ({ node, reason })),
