@@ -6,7 +6,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { rulesText } from "../src/mitigation/rules/rule.ts";
 import { type SpareResult, sparePicture } from "./fixtures/captures/spare-picture.ts";
-import { type History, type SpareCase, spareFaultOf, spareScore } from "./fixtures/captures/spare-score.ts";
+import { HISTORIES, type History, type SpareCase, spareFaultOf, spareScore } from "./fixtures/captures/spare-score.ts";
 import { SPARE_VECTORS } from "./fixtures/captures/spare-vectors.ts";
 import { SERVICES, type ServiceKind } from "./fixtures/packets/service-users.ts";
 
@@ -18,7 +18,7 @@ function chosen<T extends string>(name: string, all: readonly T[]): readonly T[]
 }
 
 const seed = Number(process.env["SEED"] || 1);
-const histories = chosen<History>("HISTORY", ["cold", "warm"]);
+const histories = chosen<History>("HISTORY", HISTORIES);
 const vectors = chosen("VECTORS", Object.keys(SPARE_VECTORS));
 const kinds = chosen<ServiceKind>("USERS", SERVICES);
 const cases: SpareCase[] = histories.flatMap((history) =>

@@ -117,6 +117,13 @@ export class HeaderRecords {
   }
 }
 
+/** Records of one place among those of others, oldest first. */
+export interface RecordRange {
+  readonly records: HeaderRecords;
+  readonly from: number;
+  readonly end: number;
+}
+
 /** Of the bits of a record. */
 export function fragmentOf(bits: number): PacketHeader["fragment"] {
   if ((bits & HEADER_BITS.laterFragment) !== 0) return "later";

@@ -20,6 +20,8 @@ const CASES: readonly (readonly [vector: string, users: ServiceKind, history: Hi
   ["udp random lengths", "dns", "warm"],
   ["syn with options", "web", "warm"],
   ["sip", "voip", "warm"],
+  ["dns queries", "game", "sampled"],
+  ["psh-ack", "mail", "sampled"],
 ];
 
 describe("users are spared, or the rules limit and say so", () => {

@@ -5,7 +5,7 @@
  */
 import { PROFILE_ROW } from "../../dataplane/native-constants.ts";
 import type { Now } from "../../system/now.ts";
-import type { HeaderRecords } from "../../traffic/header-record.ts";
+import type { RecordRange } from "../../traffic/header-record.ts";
 import type { IngressOf } from "../../traffic/ingress.ts";
 import type { AttackFindings } from "../judge/detector.ts";
 import type { Attack } from "./attack.ts";
@@ -95,13 +95,6 @@ export interface Watched {
   dueMs: number;
   /** Sequence number of the last reading: lower means longer ago. */
   turn: number;
-}
-
-/** Records of one place among those of others, oldest first. */
-export interface RecordRange {
-  readonly records: HeaderRecords;
-  readonly from: number;
-  readonly end: number;
 }
 
 /**

@@ -4,7 +4,12 @@
  */
 import { SAMPLED_PACKETS_MAX } from "../../limits.ts";
 import type { Now } from "../../system/now.ts";
-import { HEADER_RECORD_BYTES, HeaderRecords, type HeaderSamples } from "../../traffic/header-record.ts";
+import {
+  HEADER_RECORD_BYTES,
+  HeaderRecords,
+  type HeaderSamples,
+  type RecordRange,
+} from "../../traffic/header-record.ts";
 import { numberedIngress } from "../../traffic/ingress.ts";
 import { outcomeOf, type PacketOutcome } from "../../traffic/packet-outcome.ts";
 import type { CapturedPacket } from "../../traffic/pcap-file.ts";
@@ -18,7 +23,6 @@ import {
   judge,
   PACKETS_KEPT,
   type Reading,
-  type RecordRange,
   type SamplingPolicy,
   type Watched,
 } from "./attack-reading.ts";

@@ -3,8 +3,8 @@
  * begins where the rate of its packets changes most, by the ratio of likelihoods of two Poisson processes and one
  * (Raftery, Akman, "Bayesian analysis of a Poisson process with a change-point", 1986). Pure.
  */
+import type { RecordRange } from "../../traffic/header-record.ts";
 import { decodeHeader, type PacketHeader } from "../../traffic/packet-header.ts";
-import type { RecordRange } from "./attack-reading.ts";
 import type { SampledPacket } from "./sample.ts";
 import type { TrafficProfile } from "./traffic-profile.ts";
 
