@@ -117,6 +117,22 @@ describe("an escalation ladder", () => {
     expect(announcer.routes[0]).toMatchObject({ nextHop: "198.51.100.1" });
   });
 
+  test("leaves out a rung that has no next hop for the address while the one before acts", () => {
+    const divert = { nextHop: null, nextHop6: address("2001:db8::1"), communities: [], localPref: 0 };
+    const { engine, announcer } = harness(under({ method: "flowspec", ladder: LADDER, divert, hasEscalation: true }));
+    const attack = classified(attackOn(), "udp_flood");
+    engine.attacksChanged([started(attack)], 0);
+    for (const atMs of [10_000, 60_000, 61_000]) {
+      engine.attacksChanged([lasts(attack)], atMs);
+      engine.tick(atMs);
+      expect(announcer.wanted).toEqual([UDP]);
+    }
+    expect(engine.banOf(attack)).toMatchObject({ method: "flowspec", step: 1 });
+    engine.attacksChanged([lasts(attack)], 120_000);
+    engine.tick(120_000);
+    expect(engine.banOf(attack)).toMatchObject({ method: "blackhole", step: 3 });
+  });
+
   test("is climbed to the highest due rung after a pause", () => {
     const { engine } = harness(under({ ladder: LADDER }));
     engine.attacksChanged([started(attackOn())], 0);
