@@ -119,7 +119,7 @@ describe("an escalation ladder", () => {
 
   test("leaves out a rung that has no next hop for the address while the one before acts", () => {
     const divert = { nextHop: null, nextHop6: address("2001:db8::1"), communities: [], localPref: 0 };
-    const { engine, announcer } = harness(under({ method: "flowspec", ladder: LADDER, divert, hasEscalation: true }));
+    const { engine, announcer } = harness(under({ ladder: LADDER, divert, ban: { fallback: "none" } }));
     const attack = classified(attackOn(), "udp_flood");
     engine.attacksChanged([started(attack)], 0);
     for (const atMs of [10_000, 60_000, 61_000]) {
