@@ -18,6 +18,7 @@
 #   dashboard  the web page alone    screenshots  pictures of it, in build/screenshots
 #   fresh  all of this on bare Debian systems of each supported release (SUITES=…; FRESH_TEST=0 leaves the tests out)
 #   docs    docs/configuration.md, from the schema of the configuration
+#   analyze  the static analyzer over all native code; `check` has it for the parsers alone
 #   format  formats all files as check requires    clean  removes what was built and installed here
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
@@ -49,7 +50,7 @@ TELEMETRY_PACKAGES := openvswitch-switch fastnetmon
 ATTACK_PACKAGES := hping3 nftables wrk openssh-client openssh-server iperf3 dnsperf tcpreplay
 FRESH_PACKAGES := debootstrap $(MACHINE_PACKAGES)
 
-.PHONY: help setup start lab lab-scrub lab-attacks lab-telemetry test conformance accuracy sampling captures spare check format bench kernels powercut edge-sim soak truth simulate mutants judges fuzz addon dashboard screenshots docs dist deb fresh clean
+.PHONY: help setup start lab lab-scrub lab-attacks lab-telemetry test conformance accuracy sampling captures spare check analyze format bench kernels powercut edge-sim soak truth simulate mutants judges fuzz addon dashboard screenshots docs dist deb fresh clean
 help:
 	@sed -n '/^#/!q;s/^# //p' Makefile
 
@@ -145,6 +146,10 @@ check: setup $(STAMPS)/check-packages $(STAMPS)/judges
 	@clang-format --dry-run --Werror $(NATIVE_SOURCES)
 	@$(MAKE) -C addon --no-print-directory -j$(JOBS) tidy
 	$(BUN) test test/architecture.test.ts test/citations.test.ts
+
+# A name of its own for its results: those of `check` are of fewer checks.
+analyze: setup $(STAMPS)/check-packages
+	@$(MAKE) -C addon --no-print-directory -j$(JOBS) tidy ANALYZED=% TIDY=../build/addon/analyzed
 
 screenshots: setup $(STAMPS)/test-packages
 	@SCREENSHOTS=1 $(BUN) test --timeout 60000 test/browser/views.test.ts test/browser/attack-page.test.ts && echo pictures in build/screenshots

@@ -7,10 +7,12 @@ import { Chance, seededRandom } from "../fixtures/seeded-random.ts";
 import { Simulation } from "./simulation.ts";
 
 const HOURS_SHORT = 2;
+/** A test run says the same of the same code; a long one draws its seed. */
+const SEEDS_SHORT = [298_825_295, 1_701_032_026];
 const HOUR_MS = 3_600_000;
 const { SEED: seedText = "", HOURS: hoursText = "" } = process.env;
 const hours = Number(hoursText === "" ? HOURS_SHORT : hoursText);
-const seeds = seedText === "" ? newSeeds(hours <= HOURS_SHORT ? 2 : 1) : [Number(seedText)];
+const seeds = seedText === "" ? (hours > HOURS_SHORT ? [newSeed()] : SEEDS_SHORT) : [Number(seedText)];
 
 /** In a simulation in which little happens a promise is easily kept. */
 const HAPPENS_IN_HOURS = ["flood", "host attack", "incoming attack"];
@@ -48,6 +50,6 @@ test.each(seeds)(`the service keeps its promises for ${hours} h, whatever happen
   expect([...simulation.happened.keys()]).toEqual(expect.arrayContaining(expected));
 });
 
-function newSeeds(count: number): number[] {
-  return Array.from({ length: count }, () => Math.trunc(Math.random() * 2 ** 32));
+function newSeed(): number {
+  return Math.trunc(Math.random() * 2 ** 32);
 }
