@@ -34,12 +34,14 @@ export function planOf(ban: PlannedBan, terms: BanTerms, circumstances: Circumst
   // A ban that already acts keeps its rung if the next one has no scrub target, or no next hop for its family.
   const isChanging = step > ban.step || (rung.isEased && step < ban.step);
   const isDoing = isChanging && (!ban.manual || ban.measure.kind !== "none");
-  const isIdle = hasNoScrubTarget(plan) ? isDoing : isChanging && hasNoNextHop(plan) && isActing(ban);
+  const isIdle = hasNoScrubTarget(plan) ? isDoing : isChanging && hasNoNextHop(plan, terms) && isActing(ban);
   return isIdle ? planAt(ban.step, ban, terms, circumstances, wallMs) : plan;
 }
 
-function hasNoNextHop({ measure }: Plan): boolean {
-  return (measure.kind === "divert" || measure.kind === "blackhole") && measure.route === null;
+/** Routes are configured, and none for this family. */
+function hasNoNextHop({ measure }: Plan, terms: BanTerms): boolean {
+  const isUnicast = measure.kind === "divert" || measure.kind === "blackhole";
+  return isUnicast && measure.route === null && terms[measure.kind] !== null;
 }
 
 function isActing({ measure, prefix }: PlannedBan): boolean {
@@ -57,7 +59,7 @@ function planAt(step: number, ban: PlannedBan, terms: BanTerms, circumstances: C
   const isWithout = refused === null && action === "flowspec" && areWithoutRules(step, ban, circumstances, rules);
   // The next rung at once, and on the last one the fallback.
   const next = isWithout && step + 1 < terms.ladder.length ? planAt(step + 1, ban, terms, circumstances, wallMs) : null;
-  if (next !== null && !hasNoScrubTarget(next) && !hasNoNextHop(next)) return next;
+  if (next !== null && !hasNoScrubTarget(next) && !hasNoNextHop(next, terms)) return next;
   const cause = isWithout && hasFallback(ban, action, terms) ? NO_RULES_FOUND : refused;
   const wanted = cause === null ? action : terms.ban.fallback;
   const scrubber = wanted === "divert" ? scrubberFor(ban, terms, circumstances, rules) : null;

@@ -149,7 +149,10 @@ async function bans(): Promise<Wire[]> {
     { ban: ban({ method: "flowspec", measure: { ...udpRules(), separability: SEPARABILITY }, retiring: [RETIRING] }) },
     {
       ban: divertedBan({ node: "s1" }),
-      routeState: { kind: "announced", missingAt: [MISSING], sentTo: ["192.0.2.249"] } as const,
+      routeState: {
+        ...{ kind: "announced" as const, missingAt: [MISSING] },
+        ...{ sentTo: ["192.0.2.249"], maybeInvalidAt: ["192.0.2.249"] },
+      },
       leftOutRules: 2,
       refusing: [{ node: "s2", fault: { kind: "refused", reason: "no" } } as const],
     },
