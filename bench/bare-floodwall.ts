@@ -6,23 +6,33 @@ import { openLog } from "../src/observability/log.ts";
 import type { Metrics } from "../src/observability/metrics.ts";
 import { Floodwall } from "../src/service/floodwall.ts";
 import { StateDatabase } from "../src/storage/state-database.ts";
+import type { StateStore } from "../src/storage/state-store.ts";
 import { systemClock } from "../src/system/clock.ts";
 import { systemTimers } from "../src/system/timers.ts";
 import { localStore } from "../test/fixtures/storage/memory-state.ts";
 
-/** @param text its configuration; the state goes into the directory. */
-export function bareFloodwall(text: string, directory: string, metrics: Metrics): Floodwall {
+/**
+ * @param text its configuration; the state goes into the directory.
+ * @param state default: a database that is written in the event loop.
+ */
+export function bareFloodwall(
+  text: string,
+  directory: string,
+  metrics: Metrics,
+  state: StateStore = localStore(new StateDatabase(join(directory, "state")), systemTimers),
+): Floodwall {
   const loaded = parseConfig(new TextEncoder().encode(`${text}\nstate_dir: ${directory}/state\n`));
   if (loaded.kind === "invalid") throw new Error(loaded.problems.map(({ rule }) => rule).join("; "));
   return new Floodwall({
     config: loaded.config,
     configPath: "",
-    state: localStore(new StateDatabase(join(directory, "state")), systemTimers),
+    state,
     native: loadAddon(),
     clock: systemClock,
     timers: systemTimers,
     environment: { read: () => null },
     log: openLog({ level: "error", clock: systemClock }),
     metrics,
+    hasRuleThread: true,
   });
 }

@@ -13,6 +13,7 @@ import { dashboardAttack, dashboardFirst, dashboardFrames, dashboardHeap } from 
 import { dataplane } from "./dataplane.ts";
 import { detectionCost } from "./detection/cost.ts";
 import { detectionLatency } from "./detection/latency.ts";
+import { manyAttacks } from "./detection/many-attacks.ts";
 import { detectionUnderLoad } from "./detection/under-load.ts";
 import { edgeDelivery, edgeMemory, edgeReports, edgeReportsFull } from "./edge.ts";
 import { forward } from "./forward.ts";
@@ -53,6 +54,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   "detection-latency": detectionLatency,
   "detection-cost": detectionCost,
   "detection-under-load": detectionUnderLoad,
+  "detection-many-attacks": manyAttacks,
   "telemetry-rate": telemetryRate,
   "telemetry-burst": telemetryBurst,
   "telemetry-reaction": telemetryReaction,

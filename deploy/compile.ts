@@ -27,6 +27,7 @@ export const EXECUTABLES: readonly Executable[] = [
     entry: "src/main.ts",
     threads: [
       "src/service/config-thread.ts",
+      "src/service/rule-thread.ts",
       "src/storage/sqlite/history-worker.ts",
       "src/storage/state-worker.ts",
       "src/prefixset/read-thread.ts",

@@ -27,6 +27,8 @@ export const ENDED_ATTACKS_KEPT = 100;
  * opened. The addon watches each attacked host.
  */
 export const ACTIVE_ATTACKS_MAX = WATCHED_HOSTS_MAX;
+/** Attacks whose rules wait to be looked for: each is in the list once. */
+export const RULE_ORDERS_MAX = ACTIVE_ATTACKS_MAX;
 /** Hosts, hostgroups and prefixes whose samples are added up until they are certainly above a threshold, or not. */
 export const DOUBTFUL_TARGETS_MAX = 512;
 /**

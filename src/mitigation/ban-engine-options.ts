@@ -6,7 +6,7 @@ import type { Ban } from "./ban.ts";
 import type { Circumstances } from "./circumstances.ts";
 import type { MitigationPolicy } from "./policy.ts";
 
-export type Sources = Pick<Circumstances, "packetsOf" | "profileOf" | "makeRules" | "divertTo" | "nodeRules">;
+type Sources = Pick<Circumstances, "observed" | "makeRules" | "divertTo" | "nodeRules">;
 
 export interface BanEngineOptions extends Sources {
   readonly policy: MitigationPolicy;

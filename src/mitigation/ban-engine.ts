@@ -16,16 +16,17 @@ import type { RouteState } from "./announcer.ts";
 import { type Ban, type BanEvent, haveRoutesChanged, MANUAL_UNBAN, next, type Plan, wantedRoutes } from "./ban.ts";
 import { BanAdmission } from "./ban-admission.ts";
 import type { BanAnswer } from "./ban-answer.ts";
-import type { BanEngineOptions, Sources } from "./ban-engine-options.ts";
+import type { BanEngineOptions } from "./ban-engine-options.ts";
 import { prefixUnderAttack } from "./ban-subject.ts";
 import { mostValuableFirst } from "./ban-value.ts";
 import { BannedAttacks } from "./banned-attacks.ts";
-import type { BanTerms, Circumstances, Evidence } from "./circumstances.ts";
+import type { BanTerms, Circumstances, Evidence, FoundRequest } from "./circumstances.ts";
 import { type BanCount, CountedBans, countBans } from "./counted-bans.ts";
 import { covers, EndedBans } from "./ended-bans.ts";
 import { measureAt } from "./measure.ts";
 import { clampStart, isSameRefusal, newBan, refusalOf, rejected } from "./new-ban.ts";
 import { planOf } from "./plan.ts";
+import { answering } from "./planned-rules.ts";
 import { areBanned, type MitigationPolicy, termsFor } from "./policy.ts";
 import { NOT_TRIED, RouteWatch } from "./route-watch.ts";
 import { NEW_RUNG, RungClock } from "./rung-clock.ts";
@@ -35,7 +36,6 @@ export const BANS_REVIEWED = 2000;
 
 export class BanEngine {
   readonly #options: BanEngineOptions;
-  readonly #sources: Sources;
   #policy: MitigationPolicy;
   readonly #active = new ActiveBans();
   /** Refused bans by attack in progress. Each tick requests them again. */
@@ -53,9 +53,7 @@ export class BanEngine {
   #nextReviewed = 0;
 
   constructor(options: BanEngineOptions) {
-    const { packetsOf, profileOf, makeRules, divertTo, nodeRules } = options;
     this.#options = options;
-    this.#sources = { packetsOf, profileOf, makeRules, divertTo, nodeRules };
     this.#policy = options.policy;
     this.#unsaved = options.store;
     this.#routes = new RouteWatch(options.announcer, options.isHere);
@@ -105,6 +103,15 @@ export class BanEngine {
     this.#attacks.set(attack);
     const ban = this.#banFor(attack);
     if (ban !== undefined) this.#change(ban, this.#replanned(ban, wallMs, evidence));
+    this.#updateWantedRoutes();
+  }
+
+  /** Takes rules that were looked for since they were asked for. */
+  rulesFound(answers: readonly FoundRequest[], wallMs: number): void {
+    for (const answer of answers) {
+      const ban = this.#active.get(answer.request.prefix.text);
+      if (ban !== undefined) this.#guarded(() => this.#change(ban, this.#replanned(ban, wallMs, "newer", answer)));
+    }
     this.#updateWantedRoutes();
   }
 
@@ -308,14 +315,10 @@ export class BanEngine {
     const terms = termsFor(this.#policy, ban.prefix);
     // New terms: try a refused method again.
     const fallback = isDeepStrictEqual(termsFor(before, ban.prefix), terms) ? ban.fallback : null;
-    const event: BanEvent = {
-      kind: "policy",
-      dryRun,
-      escalation: terms.hasEscalation ? terms.ladder : null,
-      plan: this.#planOrCurrent({ ...ban, dryRun, fallback }, terms, wallMs),
-      isOut: this.#routes.statusOf(ban, wallMs).isOut,
-    };
-    return next(ban, event, wallMs);
+    const escalation = terms.hasEscalation ? terms.ladder : null;
+    const plan = this.#planOrCurrent({ ...ban, dryRun, fallback }, terms, wallMs);
+    const { isOut } = this.#routes.statusOf(ban, wallMs);
+    return next(ban, { kind: "policy", dryRun, escalation, plan, isOut }, wallMs);
   }
 
   /** The present plan if planning fails: the ban still becomes virtual or real. */
@@ -330,21 +333,22 @@ export class BanEngine {
   }
 
   /** The ban with the plan that follows from the present circumstances. */
-  #replanned(ban: Ban, wallMs: number, evidence: Evidence = "same"): Ban {
+  #replanned(ban: Ban, wallMs: number, evidence: Evidence = "same", answer: FoundRequest | null = null): Ban {
     if (ban.state !== "active") return ban;
     const status = this.#routes.statusOf(ban, wallMs);
     const settled = status.isSettled ? next(ban, { kind: "announced" }, wallMs) : ban;
     const present = this.#circumstances(ban.heldBy, status);
     const terms = termsFor(this.#policy, ban.prefix);
     const rung = this.#rungs.see(ban, present.attacks, terms.ban.deescalateAfterSeconds, wallMs);
-    const plan = planOf(settled, terms, { ...present, evidence, rung }, wallMs);
+    const makeRules = answering(answer, present.makeRules);
+    const plan = planOf(settled, terms, { ...present, evidence, rung, makeRules }, wallMs);
     return next(settled, { kind: "planned", plan, isOut: status.isOut }, wallMs);
   }
 
   #circumstances(heldBy: readonly string[], { refusal, isTakenAgain } = NOT_TRIED): Circumstances {
     const { evidenceWaitMs } = this.#policy;
     const attacks = this.#attacks.of(heldBy);
-    return { ...this.#sources, attacks, refusal, isTakenAgain, evidence: "same", evidenceWaitMs, rung: NEW_RUNG };
+    return { ...this.#options, attacks, refusal, isTakenAgain, evidence: "same", evidenceWaitMs, rung: NEW_RUNG };
   }
 
   /** The ban that the attack keeps in force, or else the ban of its prefix. */

@@ -2,6 +2,7 @@
 import type { GroupMitigation } from "../config/sections/mitigation.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { SampledPacket } from "../detection/attack/sample.ts";
+import type { CountedAttack } from "../detection/attack/sampled-attack.ts";
 import type { TrafficProfile } from "../detection/attack/traffic-profile.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
@@ -18,22 +19,35 @@ export interface BanTerms extends GroupMitigation {
 
 /** An attack with the packets that its metrics count, of the attack and of users. */
 export interface ObservedAttack {
-  readonly attack: Attack;
+  readonly attack: CountedAttack;
   readonly packets: readonly SampledPacket[];
   /** What the host received before; null: not known. */
   readonly profile: TrafficProfile | null;
 }
 
+/** What rules are made of. */
+export interface RuleRequest {
+  readonly prefix: Prefix;
+  readonly attacks: readonly ObservedAttack[];
+  readonly flowspec: BanTerms["flowspec"];
+  readonly present: readonly Rule[];
+}
+
+export interface FoundRequest {
+  readonly request: RuleRequest;
+  readonly found: FoundRules;
+}
+
 /**
  * Makes the rules that match the attacks on a prefix; without an attack, all of its traffic. `present`: the rules in
- * force, which are returned if they are good enough.
+ * force, which are returned if they are good enough. null: they are looked for, and given to BanEngine.rulesFound().
  */
 export type RuleMaker = (
   prefix: Prefix,
   attacks: readonly ObservedAttack[],
   flowspec: BanTerms["flowspec"],
   present: readonly Rule[],
-) => FoundRules;
+) => FoundRules | null;
 
 /**
  * What changed since the rules were made: nothing (`same`), packets of the same kind of attack (`newer`), or the attack
@@ -51,8 +65,8 @@ export interface Circumstances {
   readonly evidence: Evidence;
   /** What the ban's rung has come to. */
   readonly rung: RungState;
-  readonly packetsOf: (attack: Attack) => readonly SampledPacket[];
-  readonly profileOf: (attack: Attack) => TrafficProfile | null;
+  /** null: no packets of the attack are kept. */
+  readonly observed: (attack: Attack) => ObservedAttack | null;
   readonly makeRules: RuleMaker;
   /** null: no nodes are configured. */
   readonly divertTo: (request: DivertRequest) => NodeTarget | null;

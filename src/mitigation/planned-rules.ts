@@ -4,9 +4,12 @@
  */
 import { type Attack, isActive } from "../detection/attack/attack.ts";
 import type { Classification } from "../detection/attack/classifier.ts";
+import type { CountedAttack } from "../detection/attack/sampled-attack.ts";
+import type { Prefix } from "../net/prefix.ts";
 import type { Ban } from "./ban.ts";
-import type { BanTerms, Circumstances, ObservedAttack } from "./circumstances.ts";
+import type { BanTerms, Circumstances, FoundRequest, ObservedAttack, RuleMaker } from "./circumstances.ts";
 import { type FlowspecMeasure, hasLooked, isSameRules, withAction } from "./measure.ts";
+import { rulesText } from "./rules/rule.ts";
 
 /**
  * Rules wait shortly for the first classification of the attack. They stay while they match the attack's packets and
@@ -23,7 +26,9 @@ export function rulesOf(
   const localPref = localPrefOf(terms);
   const known = measure.kind === "divert" || measure.kind === "scrub" ? measure.rules : measure;
   const present = known.kind === "flowspec" && hasLooked(known) ? known : null;
-  if (present?.basis === basisOf(terms, attacks.filter(isClassified)) && evidence === "same") return present;
+  const isEarly = attacks.some((attack) => isActive(attack) && isRecent(attack, evidenceWaitMs, wallMs));
+  const settled = known.kind === "flowspec" && (present !== null || isEarly) ? known : null;
+  if (settled?.basis === basisOf(terms, attacks.filter(isClassified)) && evidence === "same") return settled;
   const seen = observedOf(circumstances);
   // The attack ended before the ban, or a starting service has no packets yet: the match stays.
   if (present !== null && seen.length === 0) return withAction(present, flowspec.action, localPref);
@@ -32,15 +37,41 @@ export function rulesOf(
     seen.map(({ attack }) => attack),
   );
   if (present?.basis === basis && evidence === "same") return present;
-  const isEarly = attacks.some((attack) => isActive(attack) && isRecent(attack, evidenceWaitMs, wallMs));
   if (seen.length === 0 && isEarly) return { kind: "flowspec", rules: [], matchesAll: false, localPref, basis };
   const attacksSeen = seen.length > 0 ? seen : attacks.map((attack) => ({ attack, packets: [], profile: null }));
   const kept = present === null || present.matchesAll ? null : withAction(present, flowspec.action, localPref);
-  const made = makeRules(prefix, attacksSeen, flowspec, kept?.rules ?? []);
+  // Those of the counters are no rules to keep to.
+  const isCounted = present?.separability?.estimatedBy === null;
+  const made = makeRules(prefix, attacksSeen, flowspec, isCounted ? [] : (kept?.rules ?? []));
+  if (made === null) return kept ?? present ?? untilFound(prefix, terms, circumstances, { basis, isEarly });
   // Rules do not widen to all traffic of the victim.
   if (kept !== null && kept.rules.length > 0 && made.matchesAll) return { ...kept, basis };
   if (present !== null && isSameRules(present, made) && present.basis === basis) return present;
   return { kind: "flowspec", ...made, localPref, basis };
+}
+
+/** Answers what it was asked for before, unless the policy or the rules in force are others now. */
+export function answering(answer: FoundRequest | null, makeRules: RuleMaker): RuleMaker {
+  if (answer === null) return makeRules;
+  const { request, found } = answer;
+  return (prefix, attacks, flowspec, present) => {
+    const isAsked = flowspec === request.flowspec && rulesText(present) === rulesText(request.present);
+    return isAsked ? found : makeRules(prefix, attacks, flowspec, present);
+  };
+}
+
+/** Until the rules are found: those of the counters after the wait, unless they would match all traffic. */
+function untilFound(
+  prefix: Prefix,
+  terms: BanTerms,
+  { attacks, makeRules }: Circumstances,
+  { basis, isEarly }: { readonly basis: string; readonly isEarly: boolean },
+): FlowspecMeasure {
+  const unseen = attacks.map((attack) => ({ attack, packets: [], profile: null }));
+  const counted = isEarly ? null : makeRules(prefix, unseen, terms.flowspec, []);
+  const none = { rules: [], matchesAll: false };
+  const made = counted === null || counted.matchesAll ? none : counted;
+  return { kind: "flowspec", ...made, localPref: localPrefOf(terms), basis };
 }
 
 function isClassified({ classification }: Attack): boolean {
@@ -48,11 +79,8 @@ function isClassified({ classification }: Attack): boolean {
 }
 
 /** The classified attacks with packets. */
-export function observedOf({ attacks, packetsOf, profileOf }: Circumstances): readonly ObservedAttack[] {
-  return attacks
-    .filter(isClassified)
-    .map((attack) => ({ attack, packets: packetsOf(attack), profile: profileOf(attack) }))
-    .filter(({ packets }) => packets.length > 0);
+export function observedOf({ attacks, observed }: Circumstances): readonly ObservedAttack[] {
+  return attacks.filter(isClassified).flatMap((attack) => observed(attack) ?? []);
 }
 
 function localPrefOf({ blackhole }: BanTerms): number {
@@ -62,7 +90,7 @@ function localPrefOf({ blackhole }: BanTerms): number {
 /** Cached by terms: with thousands of bans, each is requested several times per second. */
 const TERMS_TEXTS = new WeakMap<BanTerms, string>();
 
-function basisOf(terms: BanTerms, attacks: readonly Attack[]): string {
+function basisOf(terms: BanTerms, attacks: readonly CountedAttack[]): string {
   let text = TERMS_TEXTS.get(terms);
   if (text === undefined) {
     text = JSON.stringify([terms.flowspec, localPrefOf(terms)]);
@@ -82,7 +110,7 @@ function isRecent({ startedAt }: Attack, forMs: number, wallMs: number): boolean
 const KINDS = new WeakMap<Classification, string>();
 
 /** The part of a classification that rules depend on: a change of shares alone makes no new rules. */
-function kindOf({ direction, classification }: Attack): string {
+function kindOf({ direction, classification }: CountedAttack): string {
   if (classification === null) return direction;
   let kind = KINDS.get(classification);
   if (kind === undefined) {

@@ -23,6 +23,7 @@ export interface BgpReading {
 /** Changes by table. */
 export type UnsavedReading = Readonly<Record<string, number>>;
 
+const FOUND_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 const ANNOUNCE_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
 
 export class MitigationMetrics extends MetricGroup {
@@ -37,6 +38,16 @@ export class MitigationMetrics extends MetricGroup {
     "svc_ban_rungs_total",
     "Bans that went on to a harder step of their ladder (up), or back to a milder one (back).",
     "direction",
+  );
+  readonly #rulesWaiting = this.gauge("svc_rules_waiting", "Attacks whose rules nobody looks for yet.");
+  readonly #rulesFound = this.histogram(
+    "svc_rules_found_seconds",
+    "From the moment the rules of an attack are needed, for the first time or for newer packets, until they are found.",
+    FOUND_SECONDS,
+  );
+  readonly #ruleThreadFaults = this.counter(
+    "svc_rule_thread_faults_total",
+    "Times that the thread that finds rules failed: until the next one runs, the event loop finds them.",
   );
   readonly #announcement = this.histogram(
     "svc_detection_to_announcement_seconds",
@@ -88,6 +99,18 @@ export class MitigationMetrics extends MetricGroup {
 
   rungChanged(direction: "up" | "back"): void {
     this.#rungs.inc({ direction });
+  }
+
+  setRulesWaiting(attacks: number): void {
+    this.#rulesWaiting.set(attacks);
+  }
+
+  rulesFound(seconds: number): void {
+    this.#rulesFound.observe(seconds);
+  }
+
+  ruleThreadFailed(): void {
+    this.#ruleThreadFaults.inc();
   }
 
   setUnsaved(counts: UnsavedReading): void {

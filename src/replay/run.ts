@@ -147,8 +147,7 @@ class ReplayRun {
       policy: { ...mitigationPolicy(config), dryRun: true },
       store: forgettingTable(),
       announcer: null,
-      packetsOf: (attack) => this.#detection.sampler.packetsOf(attack),
-      profileOf: (attack) => this.#detection.sampler.profileOf(attack),
+      observed: (attack) => this.#detection.sampler.observed(attack),
       makeRules: attackRules,
       // Nothing is dropped of a capture, and a virtual ban holds nothing.
       unheldMs: () => 0,

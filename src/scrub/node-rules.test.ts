@@ -66,10 +66,12 @@ function open(stored: readonly Ban[] = []): void {
   const overrides = { ...terms, maxActiveBans: 100, evidenceWaitMs: 1000 };
   engine = harness(overrides, {
     makeRules: attackRules,
-    packetsOf({ target, direction }) {
+    observed(attack) {
       reads++;
-      if (direction === "outgoing") return sent;
-      return packets.filter(({ header }) => target === null || header.destination === target);
+      const { target, direction } = attack;
+      const own = packets.filter(({ header }) => target === null || header.destination === target);
+      const seen = direction === "outgoing" ? sent : own;
+      return seen.length === 0 ? null : { attack, packets: seen, profile: null };
     },
     divertTo: (request) => nodes.divertTo(request),
     nodeRules: (request) => nodes.nodeRules(request),

@@ -84,7 +84,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   const prefixSets = await openPrefixSets(config, { kernel: filterOpener, limiter, ...parts });
   const openReload = (next: Config) => prepareReload(next, edge, prefixSets);
   const opened = { state, native, filterOpener, originOf, prefixSets, openReload, environment };
-  const floodwall = new Floodwall({ config, configPath, ...opened, ...parts });
+  const floodwall = new Floodwall({ config, configPath, hasRuleThread: true, ...opened, ...parts });
   followReloads(floodwall, { environment, edge, machine });
   const releases = { config: config.updateCheck, version: VERSION, random: Math.random };
   const updates = new UpdateCheck({ ...releases, limiter, ...parts });

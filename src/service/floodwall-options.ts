@@ -35,6 +35,8 @@ export interface FloodwallOptions {
   readonly metrics: Metrics;
   /** Default: the BGP speaker of the configuration. */
   readonly speaker?: Speaker;
+  /** Whether rules are found in a thread. Default: in the event loop, at once. */
+  readonly hasRuleThread?: boolean;
   /** Default: a file in `state_dir`. */
   readonly baselineKeeper?: BaselineKeeper;
   /** Default: a file in `state_dir`. */

@@ -22,7 +22,6 @@ import { BannedHosts } from "../mitigation/banned-hosts.ts";
 import type { FilterRules } from "../mitigation/operator/filter-rules.ts";
 import { mitigationPolicy } from "../mitigation/policy.ts";
 import type { Protections } from "../mitigation/protection/protections.ts";
-import { attackRules } from "../mitigation/rules/attack-rules.ts";
 import { Limiter } from "../observability/limiter.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import { sourceBlockPolicy } from "../sourceblock/policy.ts";
@@ -45,6 +44,7 @@ import { makeBaselines, PacketPath } from "./packet-path.ts";
 import { openProtections } from "./protection.ts";
 import { Reloader } from "./reloader.ts";
 import { watchRises } from "./rise-watch.ts";
+import { type OnFound, openRuleFinder, type RuleFinder } from "./rule-finder.ts";
 import { fillMetrics } from "./scrape.ts";
 import { openScrubNodes, scrubCircumstances } from "./scrub.ts";
 import { openSourceBlocks } from "./sourceblock.ts";
@@ -57,6 +57,7 @@ export class Floodwall {
   readonly detector: Detector;
   readonly attackLog = new AttackLog(ENDED_ATTACKS_KEPT);
   readonly bans: BanEngine;
+  readonly rules: RuleFinder;
   readonly timelines: AttackTimelines;
   readonly sourceBlocks: SourceBlocks;
   readonly filterRules: FilterRules;
@@ -101,13 +102,14 @@ export class Floodwall {
     );
     this.scrub = openScrubNodes({ ...options, present: () => this.config, attacks: () => this.detector.active });
     this.protections = openProtections({ ...options, onChange: () => this.#protectionChanged() });
+    const onFound: OnFound = (answers) => this.bans.rulesFound(answers, this.now().wallMs);
+    this.rules = openRuleFinder({ ...options, limiter: this.#limiter, onFound });
     this.bans = new BanEngine({
       policy: mitigationPolicy(config, this.protections),
       store: state.table("bans"),
       announcer: this.announcer,
-      packetsOf: (attack) => this.packetPath?.packetsOf(attack) ?? [],
-      profileOf: (attack) => this.packetPath?.profileOf(attack) ?? null,
-      makeRules: attackRules,
+      observed: (attack) => this.packetPath?.observed(attack) ?? null,
+      makeRules: this.rules.make,
       unheldMs: ({ id }, wallMs) => this.detector.meters.unheldMs(id, wallMs),
       isHere: (ban) => this.dataPlane?.isInForce(ban) ?? true,
       ...scrubCircumstances(this.scrub),
@@ -189,9 +191,10 @@ export class Floodwall {
 
   /** Restores what an earlier process left, then starts to count, judge and announce. */
   start(): void {
-    const { state, timers, clock, log } = this.#options;
+    const { state, timers, clock, log, hasRuleThread = false } = this.#options;
     const { attacks, bans, source_blocks: blocks, protections } = state.stored;
     const isWatched = this.packetPath !== null;
+    if (isWatched && hasRuleThread) this.rules.start();
     if (isWatched) this.detector.restore(attacks);
     this.timelines.restore(attacks);
     this.protections.restore(protections);
@@ -246,6 +249,7 @@ export class Floodwall {
     this.#endRiseWatch();
     this.telemetry?.stop();
     await this.packetPath?.stop();
+    this.rules.stop();
     this.dataPlane?.stop();
     for (const attack of this.detector.active.values()) this.#keepAttack({ kind: "sampled", attack });
     const withdraw = ![...this.bans.active.values()].some((ban) => wantedRoutes(ban).length > 0);
@@ -325,11 +329,8 @@ export class Floodwall {
       },
       onSeen: (attack) => this.bans.attackClassified(attack, this.now().wallMs, "newer"),
       onTick: ({ summary, busyMs, isStale }) => {
-        metrics.detection.tick({
-          foldSeconds: summary.foldMicros / 1e6,
-          busySeconds: busyMs / 1000,
-          screenedRows: summary.screened,
-        });
+        const { foldMicros, screened: screenedRows } = summary;
+        metrics.detection.tick({ foldSeconds: foldMicros / 1e6, busySeconds: busyMs / 1000, screenedRows });
         if (!isStale) this.#ticks.emit();
       },
       onFault: (cause) => {

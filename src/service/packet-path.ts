@@ -10,10 +10,9 @@ import type { Attack, ClassifiedEvent } from "../detection/attack/attack.ts";
 import type { AttackSources } from "../detection/attack/attack-sources.ts";
 import type { PacketCounts } from "../detection/attack/outcome-rings.ts";
 import { type ProfileKeeper, ProfileLoop } from "../detection/attack/profile-loop.ts";
-import type { SampledPacket } from "../detection/attack/sample.ts";
 import type { OriginOf } from "../detection/attack/sample-origins.ts";
+import type { SampledAttack } from "../detection/attack/sampled-attack.ts";
 import { SamplingLoop } from "../detection/attack/sampling-loop.ts";
-import type { TrafficProfile } from "../detection/attack/traffic-profile.ts";
 import type { BannedRows } from "../detection/baseline/baseline-learner.ts";
 import { Baselines } from "../detection/baseline/baselines.ts";
 import { type BaselineKeeper, LearningLoop, type LearningLoopOptions } from "../detection/baseline/learning-loop.ts";
@@ -139,8 +138,8 @@ export class PacketPath {
     this.detection.reconfigure(config, originOf);
   }
 
-  packetsOf(attack: Attack): readonly SampledPacket[] {
-    return this.detection.sampler.packetsOf(attack);
+  observed(attack: Attack): SampledAttack | null {
+    return this.detection.sampler.observed(attack);
   }
 
   /** @param outcome null: all packets. */
@@ -154,10 +153,6 @@ export class PacketPath {
 
   sourcesOf(attack: Pick<Attack, "id">): AttackSources {
     return this.detection.sampler.sourcesOf(attack);
-  }
-
-  profileOf(attack: Attack): TrafficProfile | null {
-    return this.detection.sampler.profileOf(attack);
   }
 
   sources(): SourceView[] {

@@ -10,6 +10,7 @@ import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import type { SourceBlocks } from "../sourceblock/source-blocks.ts";
 import type { StateStore } from "../storage/state-store.ts";
 import type { PacketPath } from "./packet-path.ts";
+import type { RuleFinder } from "./rule-finder.ts";
 
 /** The parts that are read. */
 export interface ScrapedParts {
@@ -17,6 +18,7 @@ export interface ScrapedParts {
   readonly detector: Detector;
   readonly bans: BanEngine;
   readonly state: Pick<StateStore, "unsaved">;
+  readonly rules: Pick<RuleFinder, "waiting">;
   readonly sourceBlocks: SourceBlocks;
   readonly protections: Protections;
   readonly filterRules: Pick<FilterRules, "counts">;
@@ -38,6 +40,7 @@ export function fillMetrics(metrics: Metrics, parts: ScrapedParts): void {
   metrics.baselines.setLastingRises([...detector.active.values()].filter(({ lastingRise }) => lastingRise).length);
   metrics.mitigation.setBans(bans.counts());
   metrics.mitigation.setUnsaved(state.unsaved);
+  metrics.mitigation.setRulesWaiting(parts.rules.waiting);
   metrics.sourceBlocks.set(sourceBlocks.counts());
   metrics.protection.set(protections.counts());
   metrics.scrub.set(scrub.views());

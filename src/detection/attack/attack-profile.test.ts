@@ -8,6 +8,7 @@ import { userPacket } from "../../../test/fixtures/packets/user-packets.ts";
 import { seededRandom } from "../../../test/fixtures/seeded-random.ts";
 import { attack } from "../../../test/fixtures/views.ts";
 import { numberedIngress } from "../../traffic/ingress.ts";
+import type { Attack } from "./attack.ts";
 import { JUDGE_AGAIN_MS } from "./attack-reading.ts";
 import { AttackSampler, type AttackSamplerOptions } from "./attack-sampler.ts";
 
@@ -21,11 +22,13 @@ const frames = (count: number) => new Array(count).fill(flood);
 function harness(options: AttackSamplerOptions = {}) {
   const headers = new FakeHeaderSamples();
   const sampler = new AttackSampler(headers, POLICY, options);
-  const begin = () => sampler.begin(attack({ id: `of ${VICTIM}`, target: VICTIM }), at(0));
+  const begun = attack({ id: `of ${VICTIM}`, target: VICTIM });
+  const begin = () => sampler.begin(begun, at(0));
+  const profile = () => sampler.observed(begun)?.profile;
   const read = (ms: number) => {
     for (const _ of sampler.readings(at(ms)));
   };
-  return { headers, sampler, begin, read };
+  return { headers, sampler, begin, read, profile };
 }
 
 describe("the profile of an attack", () => {
@@ -38,42 +41,48 @@ describe("the profile of an attack", () => {
 
   test("is what was known of the host before, and not for what the host sends", () => {
     const known = { packets: [], packetsPerSecond: 40 };
-    const { sampler } = harness({ profiles: { of: () => known } });
-    for (const direction of ["incoming", "outgoing"] as const) {
-      sampler.begin(attack({ id: direction, target: VICTIM, direction }), at(0));
-    }
-    expect(sampler.profileOf({ id: "incoming" })).toEqual({ packets: [], packetsPerSecond: 0 });
-    expect(sampler.profileOf({ id: "outgoing" })).toBeNull();
+    const { headers, sampler, read } = harness({ profiles: { of: () => known } });
+    const [incoming, outgoing] = (["incoming", "outgoing"] as const).map((direction) =>
+      attack({ id: direction, target: VICTIM, direction }),
+    ) as [Attack, Attack];
+    for (const each of [incoming, outgoing]) sampler.begin(each, at(0));
+    const sent = { frame: ethernet(ip({ src: VICTIM, dst: "198.51.100.1" }, udp())), ageMs: 0 };
+    headers.frames = [...frames(20), ...new Array(20).fill(sent)];
+    read(20);
+    expect(sampler.observed(incoming)?.profile).toEqual({ packets: [], packetsPerSecond: 0 });
+    expect(sampler.observed(outgoing)?.profile).toBeNull();
   });
 
   test("is the attack while it shows nothing but what users send, and stays so", () => {
-    const { headers, sampler, begin, read } = harness();
+    const { headers, begin, read, profile } = harness();
     begin();
     headers.frames = users();
     read(20);
-    const { length } = sampler.profileOf({ id: `of ${VICTIM}` })?.packets ?? [];
+    const { length } = profile()?.packets ?? [];
     expect(length).toBe(300);
     headers.frames = frames(900);
     read(20 + JUDGE_AGAIN_MS);
-    expect(sampler.profileOf({ id: `of ${VICTIM}` })?.packets).toHaveLength(length);
+    expect(profile()?.packets).toHaveLength(length);
   });
 
   test("is not known where the attack is all there is", () => {
-    const { headers, sampler, begin, read } = harness();
+    const { headers, begin, read, profile } = harness();
     begin();
     headers.frames = frames(900);
     read(20);
-    expect(sampler.profileOf({ id: `of ${VICTIM}` })).toBeNull();
+    expect(profile()).toBeNull();
   });
 
   test("is there also of an attack that was restored before the profiles were", () => {
     const known = { packets: [], packetsPerSecond: 40 };
     const restored: (typeof known)[] = [];
-    const { sampler, begin } = harness({ profiles: { of: () => restored[0] ?? null } });
+    const { headers, sampler, begin, read, profile } = harness({ profiles: { of: () => restored[0] ?? null } });
     begin();
+    headers.frames = frames(20);
+    read(20);
     restored.push(known);
-    expect(sampler.profileOf({ id: `of ${VICTIM}` })).toBeNull();
+    expect(profile()).toBeNull();
     sampler.profilesRestored();
-    expect(sampler.profileOf({ id: `of ${VICTIM}` })).toEqual({ packets: [], packetsPerSecond: 0 });
+    expect(profile()).toEqual({ packets: [], packetsPerSecond: 0 });
   });
 });

@@ -18,7 +18,7 @@ import type { PacketColumns } from "./packet-columns.ts";
 import type { PacketReservoir } from "./packet-reservoir.ts";
 import { type Sample, type SampleBounds, type SampledPacket, sampleOf } from "./sample.ts";
 import type { OriginOf } from "./sample-origins.ts";
-import type { TrafficProfile } from "./traffic-profile.ts";
+import { SampledProfile, type TrafficProfile } from "./traffic-profile.ts";
 import { isNewKind, nextVerdict, type Verdict } from "./verdict.ts";
 
 /** A sample with this many packets is complete: it almost certainly contains every sender of a tenth of the traffic. */
@@ -168,5 +168,5 @@ function ordinaryProfile(attack: Attack, columns: PacketColumns, all: readonly S
   const { timesThreshold } = attackTraffic(attack);
   if (unusualClasses(classShares(all), timesThreshold).size > 0) return null;
   // The columns are only those of this reading.
-  return { packets: columns.packets(), packetsPerSecond: null };
+  return new SampledProfile(columns.copy(), null);
 }

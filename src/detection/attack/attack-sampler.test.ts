@@ -20,11 +20,7 @@ import { sampleOf } from "./sample.ts";
 const VICTIM = address("203.0.113.7");
 const OTHER = address("203.0.113.8");
 const POLICY = {
-  windowMs: 1000,
-  top: 10,
-  flows: 20,
-  originOf: null,
-  ingressOf: numberedIngress,
+  ...{ windowMs: 1000, top: 10, flows: 20, originOf: null, ingressOf: numberedIngress },
   numberOf: (group: string) => (group === "web" ? 1 : null),
 };
 
@@ -42,8 +38,11 @@ function firstOf(sampler: AttackSampler, ms = 0): string | undefined {
 function harness(policy: SamplingPolicy | null = POLICY) {
   const headers = new FakeHeaderSamples();
   const sampler = new AttackSampler(headers, policy);
-  const begin = (changes: Partial<Attack> = {}, ms = 0) =>
-    sampler.begin(attack({ id: `of ${changes.target ?? VICTIM}`, target: VICTIM, ...changes }), at(ms));
+  const begin = (changes: Partial<Attack> = {}, ms = 0) => {
+    const of = attack({ id: `of ${changes.target ?? VICTIM}`, target: VICTIM, ...changes });
+    sampler.begin(of, at(ms));
+    return of;
+  };
   const readings = (ms: number) => [...sampler.readings(at(ms))];
   const read = (ms: number) =>
     readings(ms).map(({ target, sample, isComplete }) => `${target} ${sample?.totalPackets} ${isComplete}`);
@@ -181,14 +180,14 @@ describe("the kind of an attack", () => {
 
   test("is of the packets that its metrics count, which come with it", () => {
     const { headers, sampler, begin, readings } = harness();
-    const rates = { pps: 900, tcp_syn_pps: 200 };
-    const limits = { pps: 1000, tcp_syn_pps: 100 };
-    begin({ metric: "tcp_syn_pps", rates: thresholds(rates), thresholds: thresholds(limits) });
+    const rates = thresholds({ pps: 900, tcp_syn_pps: 200 });
+    const limits = thresholds({ pps: 1000, tcp_syn_pps: 100 });
+    const begun = begin({ metric: "tcp_syn_pps", rates, thresholds: limits });
     headers.frames = [...frames(100), ...many(20, syn)];
     const [reading] = readings(0);
     expect(reading?.sample?.totalPackets).toBe(120);
     expect(reading?.classification).toMatchObject({ type: "syn_flood", confidence: 1 });
-    expect(sampler.packetsOf({ id: `of ${VICTIM}` })).toHaveLength(20);
+    expect(sampler.observed(begun)?.packets).toHaveLength(20);
   });
 
   test("follows the packets that a worker with more traffic keeps one in more of", () => {
@@ -365,9 +364,10 @@ describe("sampled attacks", () => {
       const headers = new FakeHeaderSamples();
       const sampler = new AttackSampler(headers, POLICY, { seed });
       headers.frames = Array.from({ length: 3000 }, (_, i) => ({ frame: frame(`198.51.${i >> 8}.${i & 255}`) }));
-      sampler.begin(attack({ id, target: VICTIM }), at(0));
+      const of = attack({ id, target: VICTIM });
+      sampler.begin(of, at(0));
       for (const _ of sampler.readings(at(0)));
-      return sampler.packetsOf({ id }).map(({ header }) => header.source);
+      return sampler.observed(of)?.packets.map(({ header }) => header.source);
     };
     expect(keptWith("a", 0)).toEqual(keptWith("b", 0));
     expect(keptWith("a", 1)).not.toEqual(keptWith("a", 0));

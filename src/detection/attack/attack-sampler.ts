@@ -33,9 +33,9 @@ import type { KeptPacket, PacketCounts } from "./outcome-rings.ts";
 import { NO_COLUMNS } from "./packet-columns.ts";
 import { PacketReservoir } from "./packet-reservoir.ts";
 import { RecentPackets, sampledPackets } from "./recent-packets.ts";
-import type { SampledPacket } from "./sample.ts";
+import { type CountedAttack, SampledAttack } from "./sampled-attack.ts";
 import { seededDraws } from "./seeded-draws.ts";
-import { partOf, type TrafficProfile, type TrafficProfiles } from "./traffic-profile.ts";
+import type { TrafficProfile, TrafficProfiles } from "./traffic-profile.ts";
 import { NO_VERDICT } from "./verdict.ts";
 
 /** The minimum when there are many attacks. */
@@ -170,19 +170,11 @@ export class AttackSampler {
     return this.#judged(request, now);
   }
 
-  /** Packets that are probably part of an attack in progress. */
-  packetsOf({ id }: Pick<Attack, "id">): readonly SampledPacket[] {
-    const watched = this.#watched.get(id);
-    if (watched === undefined) return [];
-    const { isPartOf } = attackTraffic(watched.attack);
-    return watched.columns.packets().filter(({ header }) => isPartOf(header));
-  }
-
-  /** What the host received before the attack, of the packets that the attack's metrics count; null: not known. */
-  profileOf({ id }: Pick<Attack, "id">): TrafficProfile | null {
-    const watched = this.#watched.get(id);
-    if (watched === undefined || watched.profile === null) return null;
-    return partOf(watched.profile, attackTraffic(watched.attack).isPartOf);
+  /** The attack with the kept packets that its metrics count; null: there are none. */
+  observed(attack: Pick<Attack, "id"> & CountedAttack): SampledAttack | null {
+    const watched = this.#watched.get(attack.id);
+    if (watched === undefined || !watched.columns.some(attackTraffic(attack).isPartOf)) return null;
+    return new SampledAttack(attack, watched.columns, watched.profile);
   }
 
   /**

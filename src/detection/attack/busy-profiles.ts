@@ -7,7 +7,7 @@ import { HeaderRecords, type HeaderSamples } from "../../traffic/header-record.t
 import { decodeHeader } from "../../traffic/packet-header.ts";
 import { PacketReservoir } from "./packet-reservoir.ts";
 import { seededDraws } from "./seeded-draws.ts";
-import type { TrafficProfile } from "./traffic-profile.ts";
+import { SampledProfile, type TrafficProfile } from "./traffic-profile.ts";
 
 /** Hosts, and the packets of all of them: 11 MB. */
 const BUSY_HOSTS_MAX = 512;
@@ -74,7 +74,7 @@ export class BusyProfiles {
     const profile = this.#profiles.get(host);
     if (profile === undefined) return null;
     const { packets, sum, seconds } = profile;
-    return { packets: packets.columns().packets(), packetsPerSecond: seconds === 0 ? null : sum / seconds };
+    return new SampledProfile(packets.columns().copy(), seconds === 0 ? null : sum / seconds);
   }
 
   get size(): number {

@@ -3,7 +3,7 @@
  * nothing to make or to hand to another thread; packets are decoded when they are asked for.
  */
 import { HEADER_RECORD_BYTES, HeaderRecords } from "../../traffic/header-record.ts";
-import { decodeHeader } from "../../traffic/packet-header.ts";
+import { decodeHeader, type PacketHeader } from "../../traffic/packet-header.ts";
 import type { SampledPacket } from "./sample.ts";
 
 /** What another thread is sent. Both arrays have a buffer of their own, which may be transferred. */
@@ -29,6 +29,17 @@ export class PacketColumns {
 
   get length(): number {
     return this.#standsFor.length;
+  }
+
+  /** Columns that stay as they are, whatever is written to the records of these. */
+  copy(): PacketColumns {
+    return PacketColumns.of(this.message());
+  }
+
+  /** Whether one of the packets is such. */
+  some(isSuch: (header: PacketHeader) => boolean): boolean {
+    for (let i = 0; i < this.length; i++) if (isSuch(this.#records.header(i))) return true;
+    return false;
   }
 
   /** A copy. */

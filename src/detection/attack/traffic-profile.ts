@@ -7,12 +7,37 @@ import { PROFILED_HOSTS_RESTORED_MAX } from "../../limits.ts";
 import { ADDRESS_BYTES, addressFromBytes, addressToBytes, type IpAddress, MAPPED_BITS } from "../../net/address.ts";
 import { fragmentOf } from "../../traffic/header-record.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
+import { PacketColumns, type PacketMessage } from "./packet-columns.ts";
 import type { SampledPacket } from "./sample.ts";
 
 export interface TrafficProfile {
   readonly packets: readonly SampledPacket[];
   /** The rate that these packets are a sample of; null: not known. */
   readonly packetsPerSecond: number | null;
+}
+
+/** What another thread is sent of a profile. */
+export type ProfileMessage =
+  | { readonly kind: "kept"; readonly host: IpAddress; readonly records: Uint8Array; readonly rate: number | null }
+  | { readonly kind: "sampled"; readonly packets: PacketMessage; readonly rate: number | null }
+  | { readonly kind: "decoded"; readonly profile: TrafficProfile };
+
+export function profileMessage(profile: TrafficProfile): ProfileMessage {
+  if (profile instanceof KeptProfile || profile instanceof SampledProfile) return profile.message();
+  return { kind: "decoded", profile };
+}
+
+export function profileFrom(message: ProfileMessage): TrafficProfile {
+  switch (message.kind) {
+    case "kept":
+      return new KeptProfile(message.host, message.records, message.rate);
+    case "sampled":
+      return new SampledProfile(PacketColumns.of(message.packets), message.rate);
+    case "decoded":
+      return message.profile;
+    default:
+      return message satisfies never;
+  }
 }
 
 /** The profile of some of the packets. */
@@ -115,7 +140,26 @@ function completed(records: Uint8Array, others: Uint8Array | undefined): Uint8Ar
   return both;
 }
 
-/** Decoded when it is looked at: a thousand attacks may begin in one tick. */
+/** Decoded when it is looked at, as is the next one: a thousand attacks may begin in one tick. */
+export class SampledProfile implements TrafficProfile {
+  readonly #columns: PacketColumns;
+  readonly packetsPerSecond: number | null;
+
+  /** @param columns that nothing changes later. */
+  constructor(columns: PacketColumns, packetsPerSecond: number | null) {
+    this.#columns = columns;
+    this.packetsPerSecond = packetsPerSecond;
+  }
+
+  get packets(): readonly SampledPacket[] {
+    return this.#columns.packets();
+  }
+
+  message(): ProfileMessage {
+    return { kind: "sampled", packets: this.#columns.message(), rate: this.packetsPerSecond };
+  }
+}
+
 class KeptProfile implements TrafficProfile {
   readonly #host: IpAddress;
   readonly #records: Uint8Array;
@@ -131,6 +175,10 @@ class KeptProfile implements TrafficProfile {
   get packets(): readonly SampledPacket[] {
     this.#packets ??= Array.from({ length: this.#records.length / PROFILE_RECORD.bytes }, (_, i) => this.#packet(i));
     return this.#packets;
+  }
+
+  message(): ProfileMessage {
+    return { kind: "kept", host: this.#host, records: this.#records, rate: this.packetsPerSecond };
   }
 
   #packet(index: number): SampledPacket {

@@ -1,16 +1,21 @@
 /** The rules of a ban: those of all attacks that keep it in force, in either direction. Pure. */
 import { attackTraffic } from "../../detection/attack/attack-traffic.ts";
 import type { Prefix } from "../../net/prefix.ts";
-import type { ObservedAttack, RuleMaker } from "../circumstances.ts";
+import type { ObservedAttack } from "../circumstances.ts";
+import type { FoundRules } from "../measure.ts";
 import { leastSeparable, NOTHING_KNOWN } from "../separability.ts";
 import { counterRules } from "./counter-rules.ts";
-
 import { RULES_MAX, type Rule, type RuleAction, wideRule } from "./rule.ts";
 import { distinct } from "./rule-cover.ts";
 import { type Evidence, type FlowspecPolicy, type GeneratedRules, rulesFor } from "./rule-generator.ts";
 import { sparingRules } from "./sparing-rules.ts";
 
-export const attackRules: RuleMaker = (prefix, attacks, flowspec, before) => {
+export function attackRules(
+  prefix: Prefix,
+  attacks: readonly ObservedAttack[],
+  flowspec: FlowspecPolicy,
+  before: readonly Rule[],
+): FoundRules {
   const present = before.map((rule) => ({ ...rule, action: flowspec.action }));
   const generated = attacks.map((observed) => {
     const isIncoming = observed.attack.direction === "incoming";
@@ -28,7 +33,7 @@ export const attackRules: RuleMaker = (prefix, attacks, flowspec, before) => {
     matchesAll: generated.some(({ matchesAll }) => matchesAll),
     separability: leastSeparable(generated.map(({ separability }) => separability)),
   };
-};
+}
 
 /** Of packets, or else of what the counters know. */
 function generatedFor(

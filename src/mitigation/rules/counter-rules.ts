@@ -2,7 +2,7 @@
  * Rules of what the counters know of an attack in the tick in which it begins, before any packet of it is looked at: by
  * protocol, SYN and fragments. Pure.
  */
-import type { Attack } from "../../detection/attack/attack.ts";
+import type { CountedAttack } from "../../detection/attack/sampled-attack.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import { METRICS, type Metric } from "../../traffic/rates.ts";
@@ -26,7 +26,7 @@ const CLASSES: readonly { readonly metric: string; readonly fields: (family: 4 |
 ];
 
 /** The class without which the rest would be below the threshold; all traffic where none is. */
-export function counterRules(prefix: Prefix, attack: Attack, action: RuleAction): GeneratedRules {
+export function counterRules(prefix: Prefix, attack: CountedAttack, action: RuleAction): GeneratedRules {
   const unit = attack.metric.endsWith("mbps") ? "mbps" : "pps";
   const rate = rateOf(attack, unit);
   const threshold = thresholdOf(attack, unit);
@@ -49,10 +49,10 @@ export function counterRules(prefix: Prefix, attack: Attack, action: RuleAction)
 /** Of the traffic, what is no part of an attack that has its threshold in another unit. */
 const REST_SHARE = 0.1;
 
-function rateOf({ rates }: Attack, metric: Metric): number {
+function rateOf({ rates }: CountedAttack, metric: Metric): number {
   return rates[METRICS.indexOf(metric)] ?? 0;
 }
 
-function thresholdOf({ thresholds, metric, threshold }: Attack, unit: "pps" | "mbps"): number {
+function thresholdOf({ thresholds, metric, threshold }: CountedAttack, unit: "pps" | "mbps"): number {
   return metric.endsWith(unit) ? threshold : (thresholds[METRICS.indexOf(unit)] ?? 0);
 }

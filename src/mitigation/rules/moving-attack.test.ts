@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { attackOn, classified, harness, started, terms, victim } from "../../../test/fixtures/mitigation/ban-engine.ts";
 import { ethernet, ip, udp } from "../../../test/fixtures/packets/frames.ts";
 import { FakeHeaderSamples } from "../../../test/fixtures/packets/header-samples.ts";
+import type { Attack } from "../../detection/attack/attack.ts";
 import { JUDGE_AGAIN_MS } from "../../detection/attack/attack-reading.ts";
 import { AttackSampler } from "../../detection/attack/attack-sampler.ts";
 import { numberedIngress } from "../../traffic/ingress.ts";
@@ -24,15 +25,16 @@ function world() {
   const sampler = new AttackSampler(headers, policy);
   const flowspec = { action: { kind: "discard" }, sourceAnchored: false, minSourceConcentration: 0.8 } as const;
   const termsOf = () => terms({ method: "flowspec", flowspec });
-  const packetsOf = (attack: { readonly id: string }) => sampler.packetsOf(attack);
-  const { engine, announcer } = harness({ termsOf, evidenceWaitMs: 1000 }, { makeRules: attackRules, packetsOf });
+  const observed = (of: Attack) => sampler.observed(of);
+  const { engine, announcer } = harness({ termsOf, evidenceWaitMs: 1000 }, { makeRules: attackRules, observed });
   const attack = attackOn();
   sampler.begin(attack, { wallMs: 0, monotonicMs: 0 });
   engine.attacksChanged([started(attack)], 0);
   let at = 20;
   return {
     announcer,
-    newest: (port: number) => sampler.packetsOf(attack).filter(({ header }) => header.ports?.destination === port),
+    newest: (port: number) =>
+      (sampler.observed(attack)?.packets ?? []).filter(({ header }) => header.ports?.destination === port),
     second: (...frames: Uint8Array[]) => {
       headers.frames = frames.map((frame) => ({ frame, ageMs: 0 }));
       for (const { classification, isNewKind, isFirmer } of sampler.readings({ wallMs: at, monotonicMs: at })) {

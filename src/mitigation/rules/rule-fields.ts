@@ -162,10 +162,12 @@ function isOfOneConversation(end: End, port: number, attack: readonly WeightedPa
 }
 
 function countsBy(packets: readonly WeightedPacket[], portOf: (header: PacketHeader) => number | null) {
-  return weightsBy(
-    packets.map((packet) => ({ ...packet, weight: 1 })),
-    portOf,
-  );
+  const counts = new Map<number, number>();
+  for (const { header } of packets) {
+    const port = portOf(header);
+    if (port !== null) counts.set(port, (counts.get(port) ?? 0) + 1);
+  }
+  return counts;
 }
 
 /** All ports but those that most users have, with what lies between near ones; null: users have no ports in common. */

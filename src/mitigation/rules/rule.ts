@@ -6,7 +6,7 @@ import { FILTER_PORT_RANGES_MAX } from "../../dataplane/native-constants.ts";
 import { type Prefix, prefixContains } from "../../net/prefix.ts";
 import { protocolName } from "../../traffic/ip-protocol.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
-import { isInRanges, isWithin, onlyValue, type Range, rangesText, rangeText } from "./range.ts";
+import { isInRanges, onlyValue, type Range, rangesText, rangeText } from "./range.ts";
 
 export type RuleAction =
   | { readonly kind: "discard" }
@@ -43,7 +43,7 @@ export function ruleMatches(rule: Rule, packet: PacketHeader): boolean {
   return (
     isInRanges(protocols, packet.protocol) &&
     (fragment === null || (packet.fragment !== null) === fragment) &&
-    (packetLength === null || isWithin(packet.packetBytes, { from: packetLength.min, to: packetLength.max })) &&
+    (packetLength === null || (packetLength.min <= packet.packetBytes && packet.packetBytes <= packetLength.max)) &&
     isInPorts(rule.sourcePorts, packet.ports?.source) &&
     isInPorts(rule.destinationPorts, packet.ports?.destination) &&
     (tcpFlags === null || hasFlags(packet.tcpFlags, tcpFlags)) &&

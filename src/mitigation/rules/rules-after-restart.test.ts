@@ -20,7 +20,10 @@ test("a reload that changes the action of rules, before a restarted service has 
   const rules = before.announcer.wanted;
   expect(rules).not.toEqual(["flow dst 192.0.2.1/32"]);
   let packets: readonly SampledPacket[] = [];
-  const after = harness(under({ method: "flowspec" }), { makeRules: attackRules, packetsOf: () => packets });
+  const after = harness(under({ method: "flowspec" }), {
+    makeRules: attackRules,
+    observed: (of) => (packets.length === 0 ? null : { attack: of, packets, profile: null }),
+  });
   after.engine.restore({ bans: [...before.disk.values()], attacks: [attack] }, 1);
   const action = { kind: "rate_limit", bytesPerSecond: 1000 } as const;
   const flowspec = { action, sourceAnchored: false, minSourceConcentration: 0.8 };

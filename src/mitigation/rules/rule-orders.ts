@@ -1,0 +1,126 @@
+/**
+ * Attacks whose rules are looked for elsewhere than where bans are planned: which come first, and that none is looked for
+ * twice. Does not know who looks.
+ */
+import { sizeOfRates } from "../../detection/attack/attack-size.ts";
+import { type AttackMessage, SampledAttack } from "../../detection/attack/sampled-attack.ts";
+import { messageOf } from "../../system/error-message.ts";
+import type { RuleRequest } from "../circumstances.ts";
+import type { FoundRules } from "../measure.ts";
+import { attackRules } from "./attack-rules.ts";
+import { rulesText } from "./rule.ts";
+
+/** A request with the packets as of then, as it is sent to another thread. */
+export interface RuleMessage extends Omit<RuleRequest, "attacks"> {
+  readonly attacks: readonly AttackMessage[];
+}
+
+type SampledRequest = Omit<RuleRequest, "attacks"> & { readonly attacks: readonly SampledAttack[] };
+
+export interface RuleOrder {
+  readonly request: SampledRequest;
+  readonly message: RuleMessage;
+  /** See attack-size.ts. */
+  readonly size: number;
+  /** Monotonic ms: since then the attack waits for rules. */
+  readonly sinceMs: number;
+}
+
+/** `failed`: the message of the fault. */
+export type RuleAnswer = { readonly found: FoundRules } | { readonly failed: string };
+
+export function answerTo({ prefix, attacks, flowspec, present }: RuleMessage): RuleAnswer {
+  try {
+    return {
+      found: attackRules(
+        prefix,
+        attacks.map((each) => SampledAttack.of(each)),
+        flowspec,
+        present,
+      ),
+    };
+  } catch (cause) {
+    return { failed: messageOf(cause) };
+  }
+}
+
+export class RuleOrders {
+  readonly #most: number;
+  /** Both by prefix. */
+  readonly #waiting = new Map<string, RuleOrder>();
+  readonly #taken = new Map<string, RuleOrder>();
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /**
+   * A newer sample takes the place of an older one. Of too many the last one is left out: its ban asks again.
+   * @returns false: there are no sampled packets.
+   */
+  add(request: RuleRequest, nowMs: number): boolean {
+    if (!isSampled(request)) return false;
+    const key = request.prefix.text;
+    const older = this.#waiting.get(key);
+    if ([older, this.#taken.get(key)].some((order) => order !== undefined && isSame(order.request, request)))
+      return true;
+    const size = Math.max(...request.attacks.map(({ attack }) => sizeOfRates(attack.rates)));
+    this.#waiting.set(key, { request, message: sentOf(request), size, sinceMs: older?.sinceMs ?? nowMs });
+    const last = this.#waiting.size > this.#most ? this.#sorted().at(-1) : undefined;
+    if (last !== undefined) this.#waiting.delete(last.request.prefix.text);
+    return true;
+  }
+
+  /** The next ones, at most `count`. They are being looked for until done() or failed(). */
+  take(count: number): readonly RuleOrder[] {
+    const next = this.#sorted().slice(0, count);
+    for (const order of next) {
+      this.#waiting.delete(order.request.prefix.text);
+      this.#taken.set(order.request.prefix.text, order);
+    }
+    return next;
+  }
+
+  done(orders: readonly RuleOrder[]): void {
+    for (const order of orders) {
+      const key = order.request.prefix.text;
+      if (this.#taken.get(key) === order) this.#taken.delete(key);
+    }
+  }
+
+  /** Nobody looks for them any more: they wait again, unless there are newer packets. */
+  failed(orders: readonly RuleOrder[]): void {
+    this.done(orders);
+    for (const order of orders) {
+      const key = order.request.prefix.text;
+      if (!this.#waiting.has(key)) this.#waiting.set(key, order);
+    }
+  }
+
+  #sorted(): RuleOrder[] {
+    return [...this.#waiting.values()].sort((a, b) => urgencyOf(b) - urgencyOf(a));
+  }
+}
+
+function isSampled(request: RuleRequest): request is SampledRequest {
+  return request.attacks.length > 0 && request.attacks.every((each) => each instanceof SampledAttack);
+}
+
+function isSame(a: SampledRequest, b: SampledRequest): boolean {
+  const isOfSample = (each: SampledAttack, i: number) => b.attacks[i]?.isOfSample(each) === true;
+  const isSameSample = a.attacks.length === b.attacks.length && a.attacks.every(isOfSample);
+  return isSameSample && a.flowspec === b.flowspec && rulesText(a.present) === rulesText(b.present);
+}
+
+function sentOf({ prefix, attacks, flowspec, present }: SampledRequest): RuleMessage {
+  return { prefix, flowspec, present, attacks: attacks.map((each) => each.message()) };
+}
+
+/** Attacks without rules come first, large ones before small ones; then those that wait longest. */
+function urgencyOf({ request, size }: RuleOrder): number {
+  return request.present.length > 0 ? -1 : size;
+}

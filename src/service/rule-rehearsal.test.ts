@@ -1,0 +1,6 @@
+import { expect, test } from "bun:test";
+import { rehearsals } from "./rule-rehearsal.ts";
+
+test("a rehearsal goes through every round", () => {
+  expect([...rehearsals()].length).toBeGreaterThan(1);
+});

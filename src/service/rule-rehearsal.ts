@@ -1,0 +1,109 @@
+/**
+ * Finds the rules of made-up attacks, so that the code is compiled before the first attack comes: until then an attack
+ * takes several times as long. Its rules are of no use.
+ */
+import { SAMPLE_RECORD } from "../dataplane/native-constants.ts";
+import { classify } from "../detection/attack/classifier.ts";
+import type { PacketMessage } from "../detection/attack/packet-columns.ts";
+import { type CountedAttack, SampledAttack } from "../detection/attack/sampled-attack.ts";
+import { seededDraws } from "../detection/attack/seeded-draws.ts";
+import { attackRules } from "../mitigation/rules/attack-rules.ts";
+import { parsePrefix } from "../net/prefix.ts";
+import { HEADER_RECORD_BYTES } from "../traffic/header-record.ts";
+import { IP_PROTOCOL } from "../traffic/ip-protocol.ts";
+import { METRICS } from "../traffic/rates.ts";
+
+const ROUNDS = 30;
+const PACKETS = 64;
+/** One packet in so many is of users. */
+const USERS_EVERY = 7;
+/** For documentation (RFC 5737). */
+const VICTIM = "192.0.2.1/32";
+const FLOWSPEC = { action: { kind: "discard" }, sourceAnchored: false, minSourceConcentration: 0.8 } as const;
+const RATES = METRICS.map((metric) => (metric === "pps" ? 1000 : 0));
+const COUNTED: CountedAttack = {
+  ...({ direction: "incoming", metric: "pps", threshold: 250, classification: null } as const),
+  ...{ rates: RATES, thresholds: RATES.map((rate) => rate / 4) },
+};
+
+/** null: drawn anew for each packet. */
+type Packet = readonly [protocol: number, from: number | null, to: number | null, bytes: number, flags: number];
+
+const { tcp, udp, icmp } = IP_PROTOCOL;
+const ATTACKS: readonly Packet[] = [
+  ...([
+    [udp, 53, null, 1200, 0],
+    [udp, 123, null, 468, 0],
+    [udp, 40_000, null, 540, 0],
+  ] as const),
+  ...([
+    [udp, null, 443, 1278, 0],
+    [tcp, null, 443, 40, 0x02],
+    [tcp, null, 443, 40, 0x10],
+  ] as const),
+  ...([
+    [tcp, null, null, 552, 0x18],
+    [icmp, 0, 0, 1028, 0],
+  ] as const),
+];
+const USERS: readonly Packet[] = [
+  ...([
+    [tcp, null, 443, 60, 0x02],
+    [tcp, null, 443, 52, 0x10],
+    [tcp, null, 443, 569, 0x18],
+  ] as const),
+  ...([
+    [tcp, null, 80, 52, 0x11],
+    [udp, 53, null, 124, 0],
+    [udp, null, 443, 1250, 0],
+  ] as const),
+];
+
+type Draw = (below: number) => number;
+
+/** One round at a time. */
+export function* rehearsals(): Generator<void> {
+  const random = seededDraws(0, "rehearsal");
+  const draw: Draw = (below) => Math.floor(random() * below);
+  const user = () => USERS[draw(USERS.length)] as Packet;
+  const prefix = parsePrefix(VICTIM);
+  for (let round = 0; round < ROUNDS && prefix !== null; round++) {
+    for (const kind of ATTACKS) {
+      const packets = recorded((i) => (i % USERS_EVERY === 0 ? user() : kind), draw);
+      const profile = round % 2 === 0 ? null : ({ kind: "sampled", packets: recorded(user, draw), rate: 250 } as const);
+      const seen = SampledAttack.of({ attack: COUNTED, packets, profile });
+      const classification = classify(seen.packets, { gate: 0.5, unit: "packets", timesThreshold: 4, held: null });
+      const known = SampledAttack.of({ attack: { ...COUNTED, classification }, packets, profile });
+      const { rules } = attackRules(prefix, [known], FLOWSPEC, []);
+      attackRules(prefix, [known], FLOWSPEC, rules);
+    }
+    yield;
+  }
+}
+
+const ETHERNET_BYTES = 14;
+const HEADERS_BYTES = ETHERNET_BYTES + 40;
+
+/** IPv4 packets to the victim, as the packet counter hands them over. */
+function recorded(packetOf: (index: number) => Packet, draw: Draw): PacketMessage {
+  const records = new Uint8Array(PACKETS * HEADER_RECORD_BYTES);
+  const view = new DataView(records.buffer);
+  const port = () => 1024 + draw(60_000);
+  for (let i = 0; i < PACKETS; i++) {
+    const [protocol, from, to, bytes, flags] = packetOf(i);
+    const at = i * HEADER_RECORD_BYTES;
+    const ip = at + SAMPLE_RECORD.frame + ETHERNET_BYTES;
+    view.setUint32(at + SAMPLE_RECORD.wireBytes, ETHERNET_BYTES + bytes, true);
+    view.setUint32(at + SAMPLE_RECORD.capturedBytes, HEADERS_BYTES, true);
+    view.setUint16(ip - 2, 0x0800);
+    view.setUint8(ip, 0x45);
+    view.setUint16(ip + 2, bytes);
+    view.setUint8(ip + 9, protocol);
+    view.setUint32(ip + 12, 0xc6336400 + draw(256));
+    view.setUint32(ip + 16, 0xc0000201);
+    view.setUint16(ip + 20, from ?? port());
+    view.setUint16(ip + 22, to ?? port());
+    view.setUint8(ip + 33, flags);
+  }
+  return { records, standsFor: new Float64Array(PACKETS).fill(1) };
+}

@@ -1,0 +1,26 @@
+/** The thread that finds the rules of attacks: answers each list of messages with a list of as many answers. */
+import { answerTo, type RuleMessage } from "../mitigation/rules/rule-orders.ts";
+import { nextTurn, systemTimers } from "../system/timers.ts";
+import { rehearsals } from "./rule-rehearsal.ts";
+
+declare const self: Worker;
+
+/** The service has started by then. */
+const REHEARSED_AFTER_MS = 2000;
+
+let isRehearsing = true;
+
+self.onmessage = ({ data }: MessageEvent<readonly RuleMessage[]>) => {
+  isRehearsing = false;
+  self.postMessage(data.map(answerTo));
+};
+
+systemTimers.after(REHEARSED_AFTER_MS, () => void rehearse());
+
+/** Until the first attack comes. */
+async function rehearse(): Promise<void> {
+  for (const _ of rehearsals()) {
+    await nextTurn();
+    if (!isRehearsing) return;
+  }
+}
