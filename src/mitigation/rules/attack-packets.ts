@@ -23,8 +23,12 @@ export interface SeparatedTraffic {
   readonly mostLeft: number;
 }
 
-/** Packets alike that chance may have left out of a profile that shows none of them. */
-const UNSEEN = 1;
+/**
+ * Packets alike that chance may have left out of a profile that shows none of them: one as a rule, and three at most with
+ * 95 % (Hanley, Lippman-Hand, 1983) where the profile is so small that this matters for some of the many kinds.
+ */
+const UNSEEN = { usual: 1, ofSmall: 3 } as const;
+const SMALL_PROFILE = 256;
 /** Rounds in which the share of users is found: each leaves out more of the attack. */
 const SHARE_ROUNDS = 6;
 /** The share of users is known no better. */
@@ -58,10 +62,11 @@ function byProfile(all: WeightedPacket[], profile: TrafficProfile, seen: SeenTra
   );
   const [cells = [], cellsBefore = []] = cellsOf([all, before]);
   const [now, then] = [cellSums(all, cells), cellSums(before, cellsBefore)];
+  const unseen = before.length < SMALL_PROFILE ? UNSEEN.ofSmall : UNSEEN.usual;
   const explained = (key: string, usersShare: number) => {
     const was = then.get(key) ?? NO_PACKETS;
     // Of `count` packets in a sample, chance may have left out about twice its square root.
-    return usersShare * (was.weight + (2 * Math.sqrt(was.count) + UNSEEN) / before.length);
+    return usersShare * (was.weight + (2 * Math.sqrt(was.count) + unseen) / before.length);
   };
   const isExcess = (key: string, usersShare: number) => {
     const { weight, count } = now.get(key) ?? NO_PACKETS;
