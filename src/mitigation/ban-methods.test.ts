@@ -41,11 +41,13 @@ describe("a ban by FlowSpec", () => {
     expect(engine.banOf(attack)?.measure).toMatchObject({ matchesAll: false });
   });
 
-  test("waits no longer than evidenceWaitMs, then reports that it matches everything", () => {
+  test("matches everything only when packets were waited for in vain, and says so", () => {
     const { engine, announcer } = harness({ ...under({ method: "flowspec" }), evidenceWaitMs: 1000 });
     const attack = attackOn();
     engine.attacksChanged([started(attack)], 0);
-    engine.tick(1000);
+    engine.tick(2999);
+    expect(announcer.wanted).toEqual([]);
+    engine.tick(3000);
     expect(announcer.wanted).toEqual([ALL]);
     expect(engine.banOf(attack)?.measure).toMatchObject({ matchesAll: true });
     engine.attackClassified(classified(attack, "udp_flood"), 5000);

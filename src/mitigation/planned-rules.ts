@@ -44,6 +44,8 @@ export function rulesOf(
   const isCounted = present?.separability?.estimatedBy === null;
   const made = makeRules(prefix, attacksSeen, flowspec, isCounted ? [] : (kept?.rules ?? []));
   if (made === null) return kept ?? present ?? untilFound(prefix, terms, circumstances, { basis, isEarly });
+  const isUnread = seen.length === 0 && attacks.some((attack) => isWaitedFor(attack, evidenceWaitMs, wallMs));
+  if (isUnread && made.matchesAll) return untilFound(prefix, terms, circumstances, { basis, isEarly: true });
   // Rules do not widen to all traffic of the victim.
   if (kept !== null && kept.rules.length > 0 && made.matchesAll) return { ...kept, basis };
   if (present !== null && isSameRules(present, made) && present.basis === basis) return present;
@@ -100,6 +102,14 @@ function basisOf(terms: BanTerms, attacks: readonly CountedAttack[]): string {
   if (first === undefined) return text;
   return others.length === 0 ? `${text} ${kindOf(first)}` : [text, ...new Set(attacks.map(kindOf))].join(" ");
 }
+
+/** Whether its packets may still come, where the counters know nothing narrower than all traffic of the victim. */
+function isWaitedFor(attack: Attack, evidenceWaitMs: number, wallMs: number): boolean {
+  return isActive(attack) && isRecent(attack, WAITS_FOR_ALL * evidenceWaitMs, wallMs);
+}
+
+/** Of very many attacks the last ones are read this many times later than a single one. */
+const WAITS_FOR_ALL = 3;
 
 /** False when the clock was set back to before the start. */
 function isRecent({ startedAt }: Attack, forMs: number, wallMs: number): boolean {
