@@ -76,7 +76,7 @@ class ChosenTerms {
     const scrub = this.#chosen.scrubOf(prefix, terms.scrub);
     if (scrub === terms.scrub) return terms;
     const made = this.#made.get(terms) ?? new WeakMap<ScrubConfig, BanTerms>();
-    const chosen = made.get(scrub) ?? { ...terms, scrub };
+    const chosen = made.get(scrub) ?? withServices({ ...terms, scrub });
     this.#made.set(terms, made.set(scrub, chosen));
     return chosen;
   }
@@ -98,7 +98,12 @@ function spreadPolicy(config: Config, groups: readonly BanTerms[], chosen: Chose
 }
 
 function termsByGroup({ hostgroups, mitigations }: Config): BanTerms[] {
-  return mitigations.map((mitigation, i) => ({ ...mitigation, group: hostgroups[i]?.name ?? "global" }));
+  return mitigations.map((mitigation, i) => withServices({ ...mitigation, group: hostgroups[i]?.name ?? "global" }));
+}
+
+/** Rules are made beside the services that the filter lets through. */
+function withServices(terms: BanTerms): BanTerms {
+  return { ...terms, flowspec: { ...terms.flowspec, services: terms.scrub.services } };
 }
 
 function addressesOf(networks: readonly Prefix[], family: Prefix["family"]): number {

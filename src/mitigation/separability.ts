@@ -6,6 +6,8 @@ export const ESTIMATES = [
   "protocol",
   /** Headers that the host received before the attack. */
   "profile",
+  /** The services that the configuration says the host is there for. */
+  "configuration",
   /** The other packets in the sample of the attack, and common services. */
   "sample",
 ] as const;

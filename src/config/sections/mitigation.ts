@@ -222,6 +222,8 @@ export interface FlowspecConfig {
   readonly sourceAnchored: boolean;
   /** The share of the traffic that a few sources must send. */
   readonly minSourceConcentration: number;
+  /** See FlowspecPolicy in src/mitigation/rules/rule-generator.ts. */
+  readonly services?: ScrubConfig["services"];
 }
 
 export interface GroupBanConfig {

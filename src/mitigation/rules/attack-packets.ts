@@ -47,7 +47,7 @@ export function separated(seen: SeenTraffic): SeparatedTraffic {
   const attack = unusualPackets(all, seen, [], mostLeft);
   const ofAttack = new Set(attack);
   const others = all.filter((packet) => !ofAttack.has(packet));
-  return { all, attack, users: usersAmong(others, all, seen.direction === "incoming"), mostLeft };
+  return { all, attack, users: usersAmong(others, all, seen), mostLeft };
 }
 
 function weightIn({ standsFor, wireBytes }: SampledPacket, unit: TrafficUnit): number {

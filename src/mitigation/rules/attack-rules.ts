@@ -42,7 +42,8 @@ function generatedFor(
   flowspec: FlowspecPolicy,
   present: readonly Rule[],
 ): GeneratedRules {
-  if (observed.packets.length > 0) return rulesFor(evidenceOf(prefix, observed), flowspec, present);
+  if (observed.packets.length > 0)
+    return rulesFor({ ...evidenceOf(prefix, observed), services: flowspec.services ?? null }, flowspec, present);
   return counterRules(prefix, observed.attack, flowspec.action);
 }
 

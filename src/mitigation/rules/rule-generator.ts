@@ -39,6 +39,8 @@ export interface FlowspecPolicy {
   /** Whether rules name sources when a few of them send most packets. */
   readonly sourceAnchored: boolean;
   readonly minSourceConcentration: number;
+  /** Of the hosts, by configuration. Absent, or null: not known. */
+  readonly services?: SeenTraffic["services"];
 }
 
 export interface GeneratedRules {

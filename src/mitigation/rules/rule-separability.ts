@@ -3,6 +3,7 @@ import type { IpAddress } from "../../net/address.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import { SEPARABLE_USERS_MAX, type Separability } from "../separability.ts";
 import type { SeparatedTraffic } from "./attack-packets.ts";
+import { canMatchAny, servedOf } from "./configured-services.ts";
 import { isNeverOfUsers } from "./never-of-users.ts";
 import { onlyValue } from "./range.ts";
 import { matchesOnlyDestination, type Rule, ruleMatches } from "./rule.ts";
@@ -24,13 +25,14 @@ export interface JudgedRules {
 export function judgedRules(rules: readonly Rule[], traffic: SeparatedTraffic, seen: SeenTraffic): JudgedRules {
   const users = new UsersAtRisk(traffic.users);
   const hasProfile = isProfiled(seen);
+  const services = seen.direction === "incoming" ? (seen.services ?? null) : null;
   const judged = rules.map((rule) => {
     const matched = traffic.all.filter(({ header }) => ruleMatches(rule, header));
     const risk = matchesOnlyDestination(rule) ? 1 : users.matched(rule);
     const isNever = seen.direction === "incoming" && shareNever(matched) >= NEVER_SHARE_MIN;
     if (hasProfile || (isNever && risk <= SEPARABLE_USERS_MAX)) return { risk, seen: risk };
     const seenRisk = Math.max(risk, shareOfMildSources(matched));
-    return { risk: Math.max(seenRisk, isAtService(rule, users) ? OF_SERVICE_SHARE : 0), seen: seenRisk };
+    return { risk: Math.max(seenRisk, isAtService(rule, users, services) ? OF_SERVICE_SHARE : 0), seen: seenRisk };
   });
   const usersAtRisk = Math.min(
     1,
@@ -46,6 +48,9 @@ export function judgedRules(rules: readonly Rule[], traffic: SeparatedTraffic, s
     return { atRisk, separability: { verdict: "yes", usersAtRisk, estimatedBy: "protocol" } };
   if (hasProfile)
     return { atRisk, separability: { verdict: areSpared ? "yes" : "no", usersAtRisk, estimatedBy: "profile" } };
+  const isBesideServices = services !== null && !rules.some((rule) => canMatchAny(rule, servedOf(services)));
+  if (areSpared && isBesideServices)
+    return { atRisk, separability: { verdict: "yes", usersAtRisk, estimatedBy: "configuration" } };
   const verdict = !areSpared && isKnown ? "no" : "unknown";
   return { atRisk, separability: { verdict, usersAtRisk, estimatedBy: "sample" } };
 }
@@ -70,7 +75,8 @@ const TUNNELS: ReadonlySet<number> = new Set([
 ]);
 
 /** Whether the rule is about the port of a service, or about a tunnel, of which too few other packets are seen. */
-function isAtService(rule: Rule, users: UsersAtRisk): boolean {
+function isAtService(rule: Rule, users: UsersAtRisk, services: SeenTraffic["services"]): boolean {
+  if (services != null) return canMatchAny(rule, servedOf(services)) && users.near(rule).seenCount < NEIGHBORS_MIN;
   const isOfPort = rule.destinationPorts.some(({ from, to }) => from === to && SERVICE_PORTS.has(from));
   const isOfTunnel = TUNNELS.has(onlyValue(rule.protocols) ?? -1);
   return (isOfPort || isOfTunnel) && users.near(rule).seenCount < NEIGHBORS_MIN;

@@ -3,6 +3,7 @@ import type { Classification, TrafficUnit } from "../../detection/attack/classif
 import type { SampledPacket } from "../../detection/attack/sample.ts";
 import type { TrafficProfile } from "../../detection/attack/traffic-profile.ts";
 import type { Direction } from "../../traffic/rates.ts";
+import type { Service } from "../scrub/scrub-filter.ts";
 
 export interface SeenTraffic {
   /** All packets of the host that the threshold counts. */
@@ -17,6 +18,8 @@ export interface SeenTraffic {
   readonly perSecond: number;
   /** The host's traffic before the attack; null: not known. */
   readonly profile: TrafficProfile | null;
+  /** The host's services, by configuration. Absent, or null: not known. */
+  readonly services?: readonly Service[] | null;
 }
 
 /** Users vary by so much. */

@@ -7,6 +7,7 @@ import { vectorOf } from "../../detection/attack/classifier.ts";
 import { classOf, ordinaryPackets, timesOrdinary } from "../../detection/attack/ordinary-traffic.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
 import { bulkOf, likeBulk } from "./attack-bulk.ts";
+import { servicePackets } from "./configured-services.ts";
 import { drawnAlike } from "./drawn-values.ts";
 import { isNeverOfUsers } from "./never-of-users.ts";
 import { PROFILE_PACKETS_MIN } from "./rule-bounds.ts";
@@ -78,11 +79,11 @@ function isCut(attack: ReadonlySet<WeightedPacket>): boolean {
 export function usersAmong(
   others: readonly WeightedPacket[],
   all: readonly WeightedPacket[],
-  isIncoming: boolean,
+  { direction, services = null }: SeenTraffic,
 ): UsersTraffic {
   const share = others.length >= PROFILE_PACKETS_MIN ? SERVICES_SHARE.some : SERVICES_SHARE.few;
   // Common services are known by what they receive.
-  const assumed = isIncoming ? servicesLike(all, others.length === 0 ? 1 : share) : [];
+  const assumed = direction === "incoming" ? servicesLike(all, others.length === 0 ? 1 : share, services) : [];
   return { seen: scaled(others, 1 - weightOf(assumed)), assumed, areOthers: true };
 }
 
@@ -101,11 +102,16 @@ function groupsOf(all: readonly WeightedPacket[], attack: ReadonlySet<WeightedPa
   });
 }
 
-/** Packets of common services, which a profile may not show. */
-export function servicesLike([first]: readonly WeightedPacket[], share: number): WeightedPacket[] {
+/** Packets of common services, which a profile may not show, or of those that are configured. */
+export function servicesLike(
+  [first]: readonly WeightedPacket[],
+  share: number,
+  services: SeenTraffic["services"] = null,
+): WeightedPacket[] {
   if (first === undefined) return [];
+  const packets = services === null ? ordinaryPackets(first.header) : servicePackets(services, first.header);
   return scaled(
-    ordinaryPackets(first.header).map((header: PacketHeader) => ({ header, weight: 1 })),
+    packets.map((header: PacketHeader) => ({ header, weight: 1 })),
     share,
   );
 }
