@@ -38,6 +38,12 @@ Napi::Object leftOutObject(const Napi::Env& env, const ExporterStatus& exporter)
   return object;
 }
 
+Napi::Object notForUsObject(const Napi::Env& env, const FlowExporterStatus& flow) {
+  Napi::Object object = Napi::Object::New(env);
+  for (std::size_t i = 0; i < kNotForUs; i++) object.Set(kNotForUsNames[i], numberOf(flow.counts.notForUs[i]));
+  return object;
+}
+
 Napi::Object byKindObject(const Napi::Env& env, const FlowExporterStatus& flow) {
   Napi::Object object = Napi::Object::New(env);
   for (std::size_t i = 0; i < kUndecodedKinds; i++) {
@@ -111,6 +117,9 @@ void setCounts(Napi::Object& object, const ExporterStatus& exporter) {
            {"otherRecords", counts.otherRecords},
            {"estimatedRecords", counts.estimatedRecords},
            {"lateRecords", counts.lateRecords},
+           {"countedLate", exporter.countedLate},
+           {"impossibleRates", counts.impossibleRates},
+           {"untrackedFlows", exporter.flow.untrackedFlows},
            {"unknownRateRecords", exporter.configuredRate == 0 ? counts.unknownRateRecords : 0},
            {"lostRecords", counts.lostRecords},
            {"lostDatagrams", counts.lostDatagrams},
@@ -138,6 +147,7 @@ Napi::Object exporterObject(const Napi::Env& env, const ExporterStatus& exporter
   setCounts(object, exporter);
   object.Set("counted", numberOf(exporter.counted));
   object.Set("leftOut", leftOutObject(env, exporter));
+  object.Set("notForUs", notForUsObject(env, flow));
   object.Set("isActive", exporter.isActive);
   object.Set("undecodedByKind", byKindObject(env, flow));
   object.Set("undecoded", undecodedArray(env, flow, false));

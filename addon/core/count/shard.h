@@ -158,7 +158,8 @@ class Shard {
   /// releaseDue(). A record that counts in no direction is not received at all. Not while idle.
   void countRecords(std::span<const FlowRecord> records);
   /// Of sampled packets that were taken out of `kinds`, before they are counted: where the innermost one is in no
-  /// network, the record gets the one around it. Not while idle.
+  /// network, the record gets the one around it. The same of records that name two packets: of these the outer one
+  /// counts where nothing is taken apart. Not while idle.
   void chooseLayers(std::span<FlowRecord> records, Encapsulations kinds);
   /// Counts what is due of records that are spread. Call it at least once a tick, also where nothing arrives, with the
   /// monotonic time; a late call makes good for what came late. Does something once an epoch only: 65,536 entries at
@@ -259,6 +260,7 @@ class Shard {
                          StatDelta& delta) const noexcept;
   void noteNotIp(const Frame& frame, Link link, StatDelta& delta) noexcept;
   [[nodiscard]] bool isOurs(const Packet& packet) const noexcept;
+  void chooseOuter(FlowRecord& record, Encapsulations kinds) const noexcept;
   void countPending(const Pending& pending, Link link, StatDelta& delta);
 
   // shard_records.cpp

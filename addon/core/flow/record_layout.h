@@ -42,6 +42,9 @@ struct RecordLayout {
   void clear() noexcept;
   /// False if an element that a record cannot do without has a length that it cannot have: then it is left out.
   bool place(const Element& element, std::uint32_t offset, std::uint16_t length);
+
+ private:
+  bool placeInner(const Element& element, std::uint32_t offset, std::uint16_t length);
 };
 
 inline constexpr std::uint16_t kVariableLength = 0xffff;

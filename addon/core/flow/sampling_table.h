@@ -31,7 +31,11 @@ class SamplingTable {
   };
   /// The rate of the sampler, else of the interface, of the template, of the domain; 0: not known. A sampler that its
   /// domain does not know is looked up in domain 0, where some exporters tell those of all line cards. Records that
-  /// name no sampler have the rate of all samplers of their domain if it is one.
+  /// name no sampler have the rate of all samplers of their domain if it is one; those that name sampler 0, where
+  /// others are told and 0 is not, passed none (Cisco's Flexible NetFlow) and have the rate 1.
+  ///
+  /// Of exporting processes behind one address each has its own rates, and what another one told last where it told
+  /// none.
   [[nodiscard]] std::uint32_t rateOf(const DomainKey& domain, const Asked& asked) const;
 
   /// Whether there is any rate of this scope.
@@ -44,6 +48,8 @@ class SamplingTable {
   struct Key {
     std::uint64_t id;
     std::uint32_t domain;
+    /// 0: told last, by whichever port.
+    std::uint16_t port;
     FlowProtocol protocol;
     SamplingScope scope;
     friend bool operator==(const Key&, const Key&) = default;
@@ -65,6 +71,8 @@ class SamplingTable {
   };
 
   explicit SamplingTable(std::uint64_t seed);
+  bool put(const DomainKey& domain, SamplingScope scope, std::uint64_t id, std::uint32_t rate);
+  [[nodiscard]] std::uint32_t rateWithin(const DomainKey& domain, const Asked& asked) const;
   /// In a time that does not grow with the samplers: an exporter may change a rate with each three bytes that it sends.
   /// `before`: 0 for a new one.
   void noteSampler(const DomainKey& domain, std::uint32_t before, std::uint32_t rate);

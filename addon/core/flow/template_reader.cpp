@@ -1,6 +1,7 @@
 #include "flow/template_reader.h"
 
 #include "flow/flow_bounds.h"
+#include "flow/sampling_rules.h"
 
 namespace floodwall {
 namespace {
@@ -60,14 +61,6 @@ Element elementAt(const Specifier& specifier, TemplateSet set, bool isScope) noe
   const Element element = elementOf(specifier.enterprise, specifier.number);
   if (element.slot == Slot::input || element.slot == Slot::output) return {.slot = Slot::scopeInterface};
   return element;
-}
-
-bool hasRateOfItsOwn(const RecordLayout& layout) noexcept {
-  for (const Slot slot : {Slot::samplingInterval, Slot::randomInterval, Slot::packetInterval, Slot::timeInterval,
-                          Slot::samplingSize, Slot::samplingProbability}) {
-    if (layout.has(slot)) return true;
-  }
-  return false;
 }
 
 }  // namespace
@@ -137,7 +130,7 @@ std::unique_ptr<FlowTemplate> makeTemplate(const TemplateRecord& record, Templat
     made->length += length;
   }
   if (made->length == 0 || made->length > 0xffff) return nullptr;
-  made->hasRate = hasRateOfItsOwn(made->layout);
+  made->hasRate = hasRate(made->layout);
   if (!made->isVariable) {
     made->fields = {};
   } else {

@@ -102,6 +102,14 @@ export const ExporterWire = Type.Object(
     estimated_records: Type.Optional(count),
     unknown_rate_records: Type.Optional(count),
     late_records: Type.Optional(count),
+    /** Late records that counted when they came, since all of the exporter are late. */
+    counted_late_records: Type.Optional(count),
+    /** Sampling rates that cannot be, and were not taken; records that cannot be are in `left_out_records`. */
+    impossible_rates: Type.Optional(count),
+    /** Flows whose totals found no place. */
+    untracked_flows: Type.Optional(count),
+    /** Understood, and no traffic of IP: by kind, only those above zero. */
+    not_for_us: Type.Optional(Type.Record(Type.String(), count)),
     lost_records: Type.Optional(count),
     lost_datagrams: Type.Optional(count),
     reordered_datagrams: Type.Optional(count),
@@ -239,7 +247,10 @@ function heardToWire({ reading, readAtMs, rates, loss }: HeardView, now: Telemet
     left_out_records: aboveZero(leftOut),
     ...{ event_records: reading.events, other_records: reading.otherRecords },
     ...{ estimated_records: reading.estimatedRecords, unknown_rate_records: reading.unknownRateRecords },
-    ...{ late_records: reading.lateRecords, lost_records: reading.lostRecords },
+    ...{ late_records: reading.lateRecords, counted_late_records: reading.countedLate },
+    ...{ impossible_rates: reading.impossibleRates, untracked_flows: reading.untrackedFlows },
+    not_for_us: aboveZero(reading.notForUs),
+    lost_records: reading.lostRecords,
     ...{ lost_datagrams: reading.lostDatagrams, reordered_datagrams: reading.reordered },
     ...{ duplicate_datagrams: reading.duplicates, dropped_samples: reading.droppedSamples },
     ...{ restarts: reading.restarts, templates: reading.templates, templates_refused: reading.templatesRefused },
