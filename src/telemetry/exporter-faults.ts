@@ -246,6 +246,7 @@ export const FAULT_REMEDIES: Readonly<Record<FaultKind, string>> = {
   left_out: "check direction and interfaces of this exporter: hardly any of its traffic is judged",
   untracked:
     "let the router report counts since the last record (elements 1 and 2), or shorten its inactive timeout: flows without a place are estimated",
-  times_off: "let the router take its time from NTP, or update its software: its flows are counted late by as much as it holds them",
+  times_off:
+    "let the router take its time from NTP, or update its software: its flows are counted late by as much as it holds them",
   clock_skewed: "let the router and this machine take their time from NTP: records may be taken for late ones",
 };

@@ -122,9 +122,9 @@ describe("lying", () => {
     const samplings = (second: number): Sampling[] => [
       { domain: 0, sampler: 1, rate: second % 4 === 0 ? 100 : 1000, origin },
     ];
-    expect(changesOf({ seconds: 300, at: (second) => ({ ...reading(second, 0), samplings: samplings(second) }) })).toEqual(
-      [],
-    );
+    expect(
+      changesOf({ seconds: 300, at: (second) => ({ ...reading(second, 0), samplings: samplings(second) }) }),
+    ).toEqual([]);
   });
 });
 
