@@ -40,7 +40,7 @@ class Talk {
   std::uint32_t number_ = 1;
 };
 
-/// Of a flow by ports and UDP; `tail` are the values of further fields.
+/// A record of a UDP flow; `tail` are the values of further fields.
 const Fields kFlow = {{8, 4}, {12, 4}, {7, 2}, {11, 2}, {4, 1}};
 Bytes flowOf(std::uint16_t port, const Bytes& tail) {
   return words({kForeign + 1, kProtected + 1}) + number(port, 2) + number(53, 2) + number(17, 1) + tail;
@@ -144,7 +144,8 @@ TEST_CASE("totals: a flow that was seen before counts by difference, a new one o
   CHECK(countedBy(talk.judged).first == 15'010);
 }
 
-TEST_CASE("totals: of a flow that began before the exporter was first heard the last part counts, unless it is over") {
+TEST_CASE(
+    "totals: of a flow that began before the first datagram of its exporter the last part counts, unless it is over") {
   const Fields fields = withFlow({{136, 1}, {86, 4}, {152, 8}, {153, 8}});
   const auto counted = [&](std::uint8_t reason) {
     Talk talk(fields);
@@ -200,7 +201,8 @@ TEST_CASE(
   for (const FlowRecord& made : talk.judged.records) CHECK(made.durationMs == 2000);
 }
 
-TEST_CASE("start times that stay are not learned of an exporter whose flows begin anew, nor of flows that are over") {
+TEST_CASE(
+    "start times that stay are not learned of an exporter whose start times restart, nor of flows that are over") {
   const Fields fields = withFlow({{2, 4}, {1, 4}, {152, 8}, {153, 8}});
   const auto record = [](std::uint16_t port, std::uint32_t from, std::uint32_t to) {
     return flowOf(port,
@@ -243,7 +245,7 @@ TEST_CASE("templates belong to the port that sent them, and end with a restart")
   CHECK(heard.records.size() == 3);
 }
 
-TEST_CASE("ports of one process are told by its sequence, which goes on") {
+TEST_CASE("ports of one process are known by its sequence, which goes on") {
   Heard heard;
   const auto hear = [&](std::uint16_t port, std::uint32_t sequence, const Bytes& sets) {
     heard.hear(netflow9({.number = sequence}, sets), kFlowNowMs, port);
@@ -253,7 +255,7 @@ TEST_CASE("ports of one process are told by its sequence, which goes on") {
   CHECK(hear(5001, 100, netflow9Template(256, kPlainFields)) == 0);
   CHECK(hear(5002, 101, data) == 1);
   CHECK(hear(5003, 103, data) == 2);
-  // What the network reordered.
+  // A datagram that the network reordered.
   CHECK(hear(5002, 102, data) == 3);
   CHECK(heard.status().domains == 1);
   // Others, by a number of their own: their templates are not known.

@@ -20,7 +20,7 @@ const std::filesystem::path kFolder = "../shared/captures/flow-quirks";
 struct Host {
   std::uint8_t last;
   std::uint64_t packets;
-  /// Of frames without check sum.
+  /// Frames without check sum.
   std::uint64_t bytes;
 };
 struct Expected {

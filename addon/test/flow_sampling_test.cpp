@@ -211,7 +211,7 @@ TEST_CASE("flow interfaces: names are bounded in number and length") {
   CHECK(heard.exporter.interfaceName(1).size() == kInterfaceNameBytesMax);
 }
 
-TEST_CASE("flow sampling: records that name sampler 0, where others are told, passed none") {
+TEST_CASE("flow sampling: records that name sampler 0, where options have others, passed none") {
   Heard heard;
   const Bytes options = netflow9Options(257, {{1, 0}}, {{48, 2}, {50, 4}});
   const Bytes records = netflow9Template(256, sampledFields()) + flowSet(256, sampledRecord(0, 7));

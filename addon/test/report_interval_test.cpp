@@ -22,7 +22,7 @@ FlowRecord flowOf(std::uint16_t port, std::uint32_t durationMs, std::uint32_t ag
   return record;
 }
 
-/// Of a record that comes at `nowMs`.
+/// The duration of a record that comes at `nowMs`.
 std::uint32_t durationOf(ReportInterval& interval, FlowRecord record, std::uint64_t nowMs) {
   record.startMs = static_cast<std::int64_t>(nowMs) - record.ageMs - record.durationMs;
   return interval.durationOf(record, nowMs);

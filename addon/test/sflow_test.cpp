@@ -253,7 +253,7 @@ TEST_CASE("sFlow: what is not for us is counted apart, and is no fault") {
   CHECK(heard.status().counts.notForUs == expected);
 }
 
-TEST_CASE("sFlow: a frame is as long as its IP header says where the agent tells the header's length, or none") {
+TEST_CASE("sFlow: a frame is as long as its IP header says where the agent reports the header's length, or none") {
   const auto frameOf = [](std::uint32_t ipBytes, std::size_t length) {
     Bytes frame = ethernet(0x0800) + Bytes{0x45, 0} + number(ipBytes, 2) + Bytes{0, 0, 0, 0, 64, 17, 0, 0} +
                   words({kForeign, kProtected});

@@ -207,6 +207,16 @@ export const FLOW_LEFT_OUT = [
   "impossible_count",
   "impossible_speed",
 ] as const;
+export const FLOW_TRAITS = [
+  "deltas",
+  "totals",
+  "events",
+  "packets",
+  "uptimes",
+  "wall_times",
+  "no_times",
+  "tunnels",
+] as const;
 export const FLOW_NOT_FOR_US = [
   "vendor_sample",
   "discarded_sample",

@@ -5,6 +5,7 @@ import type {
   FLOW_LEFT_OUT,
   FLOW_NOT_FOR_US,
   FLOW_PROTOCOLS,
+  FLOW_TRAITS,
   FLOW_UNDECODED,
   INTERFACE_ROLES,
   SAMPLING_ORIGINS,
@@ -86,6 +87,12 @@ export interface ExporterStatus {
   readonly records: number;
   readonly counted: number;
   readonly leftOut: Readonly<Record<(typeof FLOW_LEFT_OUT)[number], number>>;
+  /** How it reports traffic, as far as it has shown. */
+  readonly traits: readonly (typeof FLOW_TRAITS)[number][];
+  /** Private enterprise numbers (IANA) of its elements and samples. */
+  readonly vendors: readonly number[];
+  /** The longest time between two records of a flow whose start time stays, ms; 0: it reports flows as others do. */
+  readonly reportIntervalMs: number;
   /** Understood, and no traffic of IP. */
   readonly notForUs: Readonly<Record<(typeof FLOW_NOT_FOR_US)[number], number>>;
   /** False while another exporter of its site counts. */

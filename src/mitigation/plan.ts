@@ -11,7 +11,15 @@ import { ALL_NODES_LOST, type Ban, hasNoScrubTarget, type Plan } from "./ban.ts"
 import { isOneAddress } from "./ban-subject.ts";
 import type { BanTerms, Circumstances, NodeTarget } from "./circumstances.ts";
 import { type Action, dueStep, isLessSevere, methodOf, STRICTER_MS } from "./escalation.ts";
-import { type FlowspecMeasure, foundNone, type Measure, NO_MEASURE, type NodeRules, narrowRules, routesOf } from "./measure.ts";
+import {
+  type FlowspecMeasure,
+  foundNone,
+  type Measure,
+  NO_MEASURE,
+  type NodeRules,
+  narrowRules,
+  routesOf,
+} from "./measure.ts";
 import { observedOf, rulesOf } from "./planned-rules.ts";
 import type { ScrubFilter } from "./scrub/scrub-filter.ts";
 

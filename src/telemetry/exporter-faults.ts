@@ -13,6 +13,7 @@ export const EXPORTER_FAULTS = [
   "unknown_sampling",
   "lying",
   "losing",
+  "no_records",
   "left_out",
   "untracked",
   "times_off",
@@ -56,6 +57,8 @@ export const FAULT_TIMES: Readonly<Record<FaultKind, { readonly beginMs: number;
   unknown_sampling: { beginMs: 60_000, endMs: 0 },
   lying: { beginMs: 0, endMs: 60_000 },
   losing: { beginMs: 20_000, endMs: 60_000 },
+  // Where little is sent, and of that little is sampled.
+  no_records: { beginMs: 600_000, endMs: 0 },
   left_out: { beginMs: 60_000, endMs: 60_000 },
   untracked: { beginMs: 60_000, endMs: 60_000 },
   times_off: { beginMs: 0, endMs: 60_000 },
@@ -87,6 +90,8 @@ export function symptomOf(kind: FaultKind, observed: Observed): Symptom {
       return minute === null ? BETWEEN : leftOut(minute, reading);
     case "lying":
       return minute === null ? BETWEEN : lying(minute, observed);
+    case "no_records":
+      return minute === null ? BETWEEN : noRecords(minute);
     case "times_off":
       return minute === null ? BETWEEN : timesOff(minute);
     case "untracked":
@@ -203,6 +208,13 @@ const IMPOSSIBLE_TEXTS: Readonly<Record<(typeof IMPOSSIBLE)[number], string>> = 
   impossible_speed: "they have more bytes than the fastest interface carries in their time",
 };
 
+/** Data that is not understood is another fault. */
+function noRecords({ datagrams, records, undecoded }: Totals): Symptom {
+  const isEmpty = datagrams > 0 && records === 0 && undecoded === 0;
+  const text = "it sends datagrams, and no record of traffic: templates, options or counters alone";
+  return { verdict: isEmpty ? "begins" : records > 0 ? "ends" : "between", text };
+}
+
 /** They count when they come, which is right but for their delay. */
 function timesOff({ countedLate, counted }: Totals): Symptom {
   const share = countedLate < TIMES_OFF.least ? 0 : countedLate / Math.max(counted, countedLate);
@@ -216,7 +228,7 @@ function untracked({ untrackedFlows, records }: Totals): Symptom {
   const share = untrackedFlows < UNTRACKED.least ? 0 : untrackedFlows / Math.max(records, untrackedFlows);
   return {
     verdict: verdictOf(share, UNTRACKED),
-    text: `it tells totals of more flows than are tracked: ${percent(share)} of its records are of flows without a place`,
+    text: `it reports totals of more flows than are tracked: ${percent(share)} of its records are of flows without a place`,
   };
 }
 
@@ -243,6 +255,8 @@ export const FAULT_REMEDIES: Readonly<Record<FaultKind, string>> = {
     "update the router's software, or let it export by another protocol (IPFIX, NetFlow 9, sFlow); of a wrong rate write sampling_rate of this exporter",
   losing:
     "raise telemetry.listen.receive_buffer_mb if this machine lost datagrams, else look for loss on the way, or let the router sample less: rates are too low by as much",
+  no_records:
+    "let the router sample the interfaces to other networks: an exporter without a sampled interface reports no traffic",
   left_out: "check direction and interfaces of this exporter: hardly any of its traffic is judged",
   untracked:
     "let the router report counts since the last record (elements 1 and 2), or shorten its inactive timeout: flows without a place are estimated",

@@ -32,6 +32,11 @@ export interface ExporterReading {
   readonly impossibleRates: number;
   /** Flows of an exporter of totals that found no place in the table of flows. */
   readonly untrackedFlows: number;
+  /** How it reports traffic, of FLOW_TRAITS; and the private enterprise numbers (IANA) of its elements and samples. */
+  readonly traits: readonly string[];
+  readonly vendors: readonly number[];
+  /** The longest time between two records of a flow whose start time stays, ms; 0: it reports flows as others do. */
+  readonly reportIntervalMs: number;
   /** Understood, and no traffic of IP, by kind. */
   readonly notForUs: Readonly<Record<string, number>>;
   /** What was sent and never came, by its sequence numbers. */

@@ -135,3 +135,8 @@ test("times_off: records that count when they come, since all of the exporter ar
   });
   expect(changesOf({ seconds: 300, at })).toEqual(["10 s times_off begun", "220 s times_off ended"]);
 });
+
+test("no_records: datagrams without a record for ten minutes, until one comes", () => {
+  const at = (second: number) => ({ datagrams: 1 + second, ...counted(second >= 800 ? second - 800 : 0) });
+  expect(changesOf({ seconds: 900, at })).toEqual(["610 s no_records begun", "802 s no_records ended"]);
+});

@@ -67,7 +67,6 @@ std::span<FlowRecord> Exporter::judge(std::span<FlowRecord> records) {
       leaveOut(*impossibility);
       continue;
     }
-    record.durationMs = reports_.durationOf(record, heardMs_);
     const std::uint64_t packets = record.packets * record.samplingRate, bytes = record.bytes * record.samplingRate;
     InterfaceUse& in = interfaces_.of(record.input, *rule_, decoder_);
     in.recordsIn++;
@@ -79,6 +78,7 @@ std::span<FlowRecord> Exporter::judge(std::span<FlowRecord> records) {
     out.packetsOut += packets;
     out.bytesOut += bytes;
     if (isLeftOut(record, inRole, out.role)) continue;
+    record.durationMs = reports_.durationOf(record, heardMs_);
     hasTunnels_ = hasTunnels_ || record.outerBytes != 0;
     if (&records[kept] != &record) records[kept] = record;
     kept++;
@@ -102,13 +102,15 @@ bool Exporter::leaveOut(LeftOut reason) noexcept {
   return true;
 }
 
-bool Exporter::isLate(const FlowRecord& record) noexcept {
+/// One that counts all the same counts as if its flow went on.
+bool Exporter::isLate(FlowRecord& record) noexcept {
   if (record.ageMs <= kLateRecordMs) {
     if (record.startMs != 0 || record.ageMs != 0) ages_.noteTimely(heardMs_);
     return false;
   }
   if (!ages_.countsLate(heardMs_)) return true;
   countedLate_++;
+  record.ageMs = 0;
   return false;
 }
 
@@ -133,6 +135,7 @@ void Exporter::statusInto(ExporterStatus& status) {
   status.counted = counted_;
   status.leftOut = leftOut_;
   status.countedLate = countedLate_;
+  status.reportIntervalMs = reports_.longestMs();
   status.isActive = isActive_;
   status.heardMs = heardMs_;
   status.isRateUnknown = isRateUnknown_;

@@ -30,6 +30,8 @@ struct ExporterStatus {
   std::array<std::uint64_t, kLeftOuts> leftOut{};
   /// Late records that counted when they came; see RecordAge.
   std::uint64_t countedLate = 0;
+  /// The longest time between two records of a flow whose start time stays; 0: it has none, see ReportInterval.
+  std::uint32_t reportIntervalMs = 0;
   bool isActive = true;
   /// Of the monotonic clock.
   std::uint64_t heardMs = 0;
@@ -75,7 +77,7 @@ class Exporter {
 
   void refresh(std::uint64_t nowMs);
   void complete(FlowRecord& record) noexcept;
-  [[nodiscard]] bool isLate(const FlowRecord& record) noexcept;
+  [[nodiscard]] bool isLate(FlowRecord& record) noexcept;
   [[nodiscard]] bool isLeftOut(FlowRecord& record, InterfaceRole in, InterfaceRole out) noexcept;
   bool leaveOut(LeftOut reason) noexcept;
 

@@ -1,4 +1,4 @@
-// What a record cannot say, whatever the network does: it comes of a mistake of the exporter, and does not count.
+// Bounds of a record's values. A record beyond them comes from a mistake of the exporter, and does not count.
 #pragma once
 
 #include <algorithm>

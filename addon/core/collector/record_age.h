@@ -1,4 +1,4 @@
-// Whether records that tell of what is long over do not count, or count when they come, since all of their exporter do.
+// Decides whether late records are left out, or count when they come because all records of their exporter are late.
 #pragma once
 
 #include <cstdint>
@@ -6,12 +6,12 @@
 namespace floodwall {
 
 /// Some routers are wrong about the times of their flows, all of the time (Ubiquiti's EdgeRouter by years): their
-/// records count as they come. Of others a late record is left out, which came of a queue, or twice. Which it is shows
-/// in the records of the last one to two minutes.
+/// records count as they come. A late record of another exporter is left out: it waited in a queue, or came twice. The
+/// records of the last one to two minutes show which exporter it is.
 class RecordAge {
  public:
   static constexpr std::uint64_t kSpanMs = 60'000;
-  /// So many more records that are not late make an exporter one whose times are right.
+  /// The times of an exporter are right if it sent more timely records than late ones, by this number.
   static constexpr std::uint64_t kMore = 16;
 
   /// Whether a late record counts. Times of the monotonic clock.

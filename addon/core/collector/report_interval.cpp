@@ -12,7 +12,7 @@ std::uint64_t mixed(std::uint64_t key, std::uint64_t more) noexcept {
   return key ^ key >> 29;
 }
 
-/// All that makes a flow of NetFlow v5, and where it leaves; what a record does not have is 0.
+/// All that makes a flow of NetFlow v5, and where it leaves; a field that a record lacks is 0.
 std::uint64_t keyOf(const FlowRecord& record) noexcept {
   const Packet& packet = record.packet;
   std::uint64_t key = std::uint64_t{record.input} << 32 | record.output;

@@ -13,10 +13,10 @@ namespace floodwall {
 /// for too little, and ever less. Learns it from a few flows whose records begin at the same time and end at different
 /// ones.
 ///
-/// Not by what anybody can send: two flows that begin together and differ in what the record does not have must not be
-/// taken for one, by which a long record would count as a burst. So it is learned of records with the whole key of a
-/// flow; and of UDP, which has no end that a sender could choose, by records that come while the flow goes on. A flow
-/// whose next record begins where the last one ended shows that the exporter does not do so.
+/// A sender of traffic must not be able to teach it: two flows that begin together and differ in a field that the
+/// record lacks must not be taken for one, by which a long record would count as a burst. So records with the whole key
+/// of a flow teach it; and records of UDP that come while the flow goes on, since a sender cannot choose the end of a
+/// UDP flow. A flow whose next record begins where the last one ended shows that the exporter does not do so.
 class ReportInterval {
  public:
   /// Shorter ones are taken as they are, ms.
@@ -34,6 +34,9 @@ class ReportInterval {
     return record.durationMs < kLeastMs ? record.durationMs : bounded(record, nowMs);
   }
 
+  /// The longest time between two records of a flow that is reported again and again; 0: none is.
+  [[nodiscard]] std::uint32_t longestMs() const noexcept { return longestMs_; }
+
  private:
   static constexpr std::uint8_t kTcp = 6, kUdp = 17;
 
@@ -49,7 +52,7 @@ class ReportInterval {
 
   std::array<Flow, 64> flows_{};
   std::uint64_t learnedMs_ = 0;
-  /// When a flow showed last that its exporter begins anew; 0: none has.
+  /// When a flow last showed that its exporter restarts start times; 0: none has.
   std::uint64_t refutedMs_ = 0;
   /// 0: it reports flows as others do.
   std::uint32_t longestMs_ = 0;

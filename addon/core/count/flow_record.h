@@ -33,8 +33,9 @@ struct FlowRecord {
   std::uint32_t sourceAs = 0;
   std::uint32_t destinationAs = 0;
   FlowDirection direction = FlowDirection::unknown;
-  /// How much the record has of what its exporter tells flows apart by. `whole`: addresses, ports, protocol, type of
-  /// service and interface, as NetFlow v5. `partial`: too little to know a flow again, or its times are not known.
+  /// How much the record has of the key by which its exporter distinguishes flows. `whole`: addresses, ports, protocol,
+  /// type of service and interface, as NetFlow v5. `partial`: too little to know a flow again, or its times are not
+  /// known.
   enum class Key : std::uint8_t { partial, ports, whole };
   Key key = Key::partial;
   std::uint8_t service = 0;

@@ -69,8 +69,8 @@ inline constexpr std::uint64_t kRecordPacketsMax = std::uint64_t{1} << 40, kReco
 inline constexpr std::uint32_t kSamplingRateMax = 1U << 24;
 /// Of a source of frames.
 inline constexpr std::uint32_t kFrameSamplingRateMax = 1'000'000;
-/// The longest time over which a record is spread. Active timeouts of exporters are 1 to 30 minutes.
-inline constexpr std::uint32_t kRecordMsMax = 3'600'000;
+/// The longest time over which a record is spread: of a flow that is reported when it ends, as long as that.
+inline constexpr std::uint32_t kRecordMsMax = 86'400'000;
 
 /// What all shards of an engine share. The fold and the setters write, the workers read.
 struct Control {

@@ -33,9 +33,14 @@ struct ExporterState {
   std::int64_t skew16 = 0;
   bool isClockKnown = false;
   std::uint64_t lastSeenMs = 0;
-  /// Of the first datagram that says when it was sent; 0: none did.
+  /// Export time of the first datagram that has one; 0: none did.
   std::uint64_t firstExportMs = 0;
 
+  std::uint32_t traits = 0;
+  std::array<std::uint32_t, kVendorsMax> vendors{};
+
+  void note(FlowTrait trait) noexcept { traits |= 1U << static_cast<unsigned>(trait); }
+  void noteVendor(std::uint32_t enterprise) noexcept;
   /// Each datagram's clock moves the skew by a sixteenth, a step of more than a second at once.
   void noteClock(std::uint64_t exportMs, std::uint64_t nowMs) noexcept;
 };
@@ -45,7 +50,7 @@ struct Decoding {
   ExporterState& state;
   RecordBatch& batch;
   ByteSpan datagram;
-  /// Of UDP, from which it came.
+  /// UDP source port.
   std::uint16_t port;
   std::uint64_t nowMs;
 };

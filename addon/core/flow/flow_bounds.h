@@ -19,7 +19,7 @@ inline constexpr std::size_t kWaitingBytesMax = 65'536;
 inline constexpr std::uint64_t kWaitingMs = 5'000;
 /// Rates by sampler, selector and interface.
 inline constexpr std::size_t kSamplingsMax = 4096;
-/// Flows whose totals are kept, of an exporter that tells totals: 3 MB.
+/// Flows whose totals are kept, for an exporter that reports totals: 3 MB.
 inline constexpr std::size_t kLedgerFlowsMax = 32'768;
 /// sFlow's data sources.
 inline constexpr std::size_t kDataSourcesMax = 4096;

@@ -19,8 +19,8 @@ struct DomainKey {
   std::uint32_t number = 0;
   /// Of sFlow's agent, which need not be the sender; else 0.
   std::uint64_t agent = 0;
-  /// The port that it sent from first: with it an exporting process is told from others behind its address, whose
-  /// templates are others (RFC 7011, 8). 0 for sFlow, whose agents say who they are.
+  /// The port that it sent from first. It distinguishes exporting processes behind one address, which have templates of
+  /// their own (RFC 7011, 8). 0 for sFlow, whose agents say who they are.
   std::uint16_t port = 0;
   friend bool operator==(const DomainKey&, const DomainKey&) = default;
 };
@@ -64,8 +64,8 @@ struct FlowDomain {
 /// All domains of an exporter and their templates, bounded by kFlowDomainsMax and kTemplatesMax.
 class FlowDomains {
  public:
-  /// Of a datagram with this key and sequence number. Ports of one process are one domain, as long as its numbers go
-  /// on. Null if there is no room.
+  /// The domain of a datagram with this key and sequence number. Ports of one process are one domain, as long as its
+  /// numbers go on. Null if there is no room.
   [[nodiscard]] FlowDomain* of(const DomainKey& key, std::uint32_t number, std::uint64_t nowMs);
 
   enum class Stored : std::uint8_t { added, changed, refused };

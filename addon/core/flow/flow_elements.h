@@ -114,8 +114,8 @@ inline constexpr std::uint32_t kReverseEnterprise = 29305;
 inline constexpr std::uint32_t kVmwareEnterprise = 6876;
 
 [[nodiscard]] Element elementOf(std::uint32_t enterprise, std::uint16_t number) noexcept;
-/// Of an element that a template has once more: the packet within a tunnel, since occurrences are in the order of the
-/// layers (RFC 7011, 8). Nothing, of an element that has one meaning however often it is there.
+/// The meaning of an element that a template has once more: it is of the packet within a tunnel, since occurrences are
+/// in the order of the layers (RFC 7011, 8). Nothing for an element that has one meaning however often it is there.
 [[nodiscard]] Element innerOf(const Element& outer) noexcept;
 /// A scope of NetFlow v9, whose types are not elements (RFC 3954, 6.1).
 [[nodiscard]] Element netflow9ScopeOf(std::uint16_t type) noexcept;

@@ -17,6 +17,15 @@ void ExporterState::noteClock(std::uint64_t exportMs, std::uint64_t nowMs) noexc
   isClockKnown = true;
 }
 
+void ExporterState::noteVendor(std::uint32_t enterprise) noexcept {
+  for (std::uint32_t& known : vendors) {
+    if (known == enterprise) return;
+    if (known != 0) continue;
+    known = enterprise;
+    return;
+  }
+}
+
 bool acceptDatagram(Decoding& decoding, FlowDomain& domain, const SequenceMark& mark) {
   // What is resent while the network reorders is no restart.
   constexpr std::int32_t kUptimeBackMs = 10'000;
@@ -111,6 +120,8 @@ void FlowExporter::statusInto(FlowExporterStatus& status) const {
   status.waitingBytes = static_cast<std::uint32_t>(state.waiting.bytes());
   status.templates = static_cast<std::uint32_t>(state.domains.templates());
   status.domains = static_cast<std::uint32_t>(state.domains.all().size());
+  status.traits = state.traits;
+  status.vendors = state.vendors;
   status.untrackedFlows = state.ledger.untracked();
   status.clockSkewMs = state.skew16 / 16;
   status.isClockKnown = state.isClockKnown;

@@ -21,7 +21,7 @@ struct FlowDatagram {
       : bytes(content), port(sourcePort) {}  // NOLINT(google-explicit-constructor)
 
   ByteSpan bytes;
-  /// Of UDP, from which it came.
+  /// UDP source port.
   std::uint16_t port = 0;
 };
 

@@ -33,7 +33,27 @@ struct InterfaceName {
   std::string name;
 };
 
-/// What an exporter sends beside traffic of IP: understood, and left out.
+/// How an exporter reports traffic, as far as it has shown.
+enum class FlowTrait : std::uint8_t {
+  /// Counts since the last record of the flow; of the whole flow; of a firewall's events; or sampled packets.
+  deltas,
+  totals,
+  events,
+  packets,
+  /// Times of flows by its uptime, by the time of day, or none.
+  uptimes,
+  wallTimes,
+  noTimes,
+  /// The packet within a tunnel beside that around it.
+  tunnels,
+};
+inline constexpr std::size_t kFlowTraits = static_cast<std::size_t>(FlowTrait::tunnels) + 1;
+inline constexpr std::array<const char*, kFlowTraits> kFlowTraitNames = {
+    "deltas", "totals", "events", "packets", "uptimes", "wall_times", "no_times", "tunnels"};
+/// Vendors that an exporter names; more are left out.
+inline constexpr std::size_t kVendorsMax = 4;
+
+/// Data of an exporter that is understood and is no traffic of IP: left out.
 enum class NotForUs : std::uint8_t {
   /// Samples of a vendor's own format.
   vendorSample,
@@ -99,6 +119,10 @@ struct FlowExporterStatus {
   std::uint32_t waitingBytes = 0;
   std::uint32_t templates = 0;
   std::uint32_t domains = 0;
+  /// A bit for each FlowTrait.
+  std::uint32_t traits = 0;
+  /// Private enterprise numbers (IANA) of its elements and samples; 0: none.
+  std::array<std::uint32_t, kVendorsMax> vendors{};
   /// Flows whose totals found no room; see FlowLedger.
   std::uint64_t untrackedFlows = 0;
   /// The exporter's clock minus ours, smoothed; what datagrams were on their way is in it. Valid if isClockKnown.

@@ -12,7 +12,7 @@ namespace floodwall {
 namespace {
 
 constexpr std::size_t kFirstFlows = 256;
-/// Of a flow that began before the exporter was first heard: the usual time between two reports.
+/// The usual time between two reports, for a flow that began before the first datagram of its exporter.
 constexpr std::int64_t kUsualMs = 60'000;
 
 std::uint32_t msOf(std::int64_t ms) noexcept {
@@ -57,7 +57,7 @@ FlowGrowth FlowLedger::ofTotals(const FlowReport& report, std::uint64_t nowMs) {
 }
 
 FlowGrowth FlowLedger::ofUpdate(const FlowReport& report, std::uint64_t nowMs) {
-  Flow* const flow = find(report.key);
+  Flow* const flow = findOfTime(report);
   if (flow == nullptr) {
     begin(report, nowMs);
     const std::uint32_t lifeMs = lifeOf(report);
@@ -73,7 +73,7 @@ FlowGrowth FlowLedger::ofUpdate(const FlowReport& report, std::uint64_t nowMs) {
 }
 
 FlowGrowth FlowLedger::ofEnd(const FlowReport& report, std::uint64_t nowMs) {
-  Flow* const flow = find(report.key);
+  Flow* const flow = findOfTime(report);
   if (flow == nullptr) return unknown(report, nowMs);
   const std::uint32_t sinceMs = sinceLast(*flow, report, nowMs);
   const FlowSums before = std::exchange(*flow, {}).sums;
@@ -85,6 +85,14 @@ FlowLedger::Flow* FlowLedger::find(std::uint64_t key) noexcept {
   Flow* const set = &flows_[key % (flows_.size() / kWays) * kWays];
   Flow* const found = std::find_if(set, set + kWays, [key](const Flow& flow) { return flow.key == key; });
   return found == set + kWays ? nullptr : found;
+}
+
+/// A flow that is said to have ended later is of a time before the exporter, and so its uptime, began again.
+FlowLedger::Flow* FlowLedger::findOfTime(const FlowReport& report) noexcept {
+  Flow* const flow = find(report.key);
+  if (flow == nullptr || report.endMs + kSameMs >= flow->endMs) return flow;
+  *flow = {};
+  return nullptr;
 }
 
 FlowLedger::Flow* FlowLedger::place(std::uint64_t key, std::uint64_t nowMs) {

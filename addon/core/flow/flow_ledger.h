@@ -1,5 +1,5 @@
-// What an exporter has reported of each flow so far, where its records tell totals: so that a flow counts by what it
-// had since its last record. Knows flows by a number of their key.
+// The counts that an exporter has reported of each flow so far, where its records have totals, so that a flow counts by
+// the difference to its last record. Knows flows by a number of their key.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,13 @@ struct FlowReport {
   std::int64_t startMs = 0;
   std::int64_t endMs = 0;
   bool hasStart = false;
-  /// For how long the exporter is heard, by its clock.
+  /// Time since the first datagram of the exporter, by its clock.
   std::int64_t heardForMs = 0;
   /// Nothing more of the flow will be reported, as its record says.
   bool isOver = false;
 };
 
-/// What a record adds to what its flow had before, and in how long.
+/// The counts that a record adds to those of its flow, and the time over which they came.
 struct FlowGrowth {
   FlowSums sums;
   std::uint32_t durationMs = 0;
@@ -38,7 +38,7 @@ struct FlowGrowth {
 /// it was not for kKeptMs: a flood of new flows takes the places of flows that were reported once.
 ///
 /// A flow that may have been reported before, and is not known, is taken to have grown evenly, and its last part
-/// counts: one that began before the exporter was first heard, and all where flows found no place.
+/// counts: one that began before the first datagram of the exporter, and all where flows found no place.
 class FlowLedger {
  public:
   static constexpr std::uint64_t kKeptMs = 180'000;
@@ -48,7 +48,7 @@ class FlowLedger {
   /// A record with the totals of a flow (elements 85 and 86): one that has less than before, or another start, is of a
   /// new flow.
   [[nodiscard]] FlowGrowth ofTotals(const FlowReport& report, std::uint64_t nowMs);
-  /// A record with what a flow had since the last one: counts as it is.
+  /// A record with the counts of a flow since the last one: counts as it is.
   [[nodiscard]] FlowGrowth ofUpdate(const FlowReport& report, std::uint64_t nowMs);
   /// The last record of a flow, with its totals; less than its updates had is no total, and counts as it is.
   [[nodiscard]] FlowGrowth ofEnd(const FlowReport& report, std::uint64_t nowMs);
@@ -73,6 +73,7 @@ class FlowLedger {
   };
 
   [[nodiscard]] Flow* find(std::uint64_t key) noexcept;
+  [[nodiscard]] Flow* findOfTime(const FlowReport& report) noexcept;
   /// Null if there is no place.
   Flow* place(std::uint64_t key, std::uint64_t nowMs);
   void begin(const FlowReport& report, std::uint64_t nowMs);

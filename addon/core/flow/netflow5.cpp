@@ -64,6 +64,8 @@ void decodeNetflow5(Decoding& decoding) {
     return;
   }
   state.datagramsByProtocol[static_cast<std::size_t>(FlowProtocol::netflow5)]++;
+  state.note(FlowTrait::deltas);
+  state.note(FlowTrait::uptimes);
   // Engine type and id; each counts its own flows.
   FlowDomain* const domain =
       state.domains.of({.protocol = FlowProtocol::netflow5, .number = big16(&datagram[20]), .port = decoding.port},

@@ -66,6 +66,8 @@ struct FlowTemplate {
   bool isVariable = false;
   /// Whether records have what makes a rate: it is looked up elsewhere if not.
   bool hasRate = false;
+  /// Enterprise number of the first element of a vendor's own; 0: it has none.
+  std::uint32_t vendor = 0;
   /// Of a record; the least if `isVariable`.
   std::uint32_t length = 0;
   RecordLayout layout;

@@ -15,7 +15,7 @@ namespace {
 /// More than any interface counts in a flow; what a rate multiplies must not overflow.
 constexpr std::uint64_t kCountMax = std::uint64_t{1} << 48;
 
-/// Of a firewall's event (element 233): what a flow had since the last one, and all that it had.
+/// A firewall's events (element 233): the end has all counts of a flow, an update those since the last update.
 constexpr std::uint64_t kEventEnd = 2, kEventUpdate = 5;
 
 /// A counter of 4 or 8 bytes so near to its end has gone below 0.

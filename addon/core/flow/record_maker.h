@@ -44,7 +44,7 @@ class RecordMaker {
   [[nodiscard]] CountedSlots backwardSlots() const noexcept;
   [[nodiscard]] FlowRecord::Key keyKind() const noexcept;
   [[nodiscard]] std::uint64_t counterOf(Slot slot, bool& isImpossible) const noexcept;
-  /// What of packets and bytes is not told is estimated, and the length of frames added.
+  /// Estimates packets or bytes if the record lacks them, and adds the length of frame headers.
   [[nodiscard]] Counted completed(Counted counted, bool isLayer2) noexcept;
   [[nodiscard]] std::uint64_t flowKeyOf(const FlowRecord& made) const noexcept;
   [[nodiscard]] FlowSums grownBy(const FlowSums& sums, FlowRecord& made, std::uint64_t nowMs);

@@ -50,7 +50,7 @@ IpStart skipPpp(ByteSpan header) noexcept {
   return {offset, protocol == kIpv4 || protocol == kIpv6};
 }
 
-/// Of the frame, as its IP header says; 0 if it has none.
+/// The length of the frame by its IP header; 0 if it has none.
 std::uint32_t lengthByIp(ByteSpan packet, Link link) noexcept {
   if (link == Link::rawIp) return ipLengthOf(packet) + kEthernetHeaderBytes;
   Cursor cursor{packet.data(), packet.size()};

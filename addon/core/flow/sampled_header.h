@@ -48,7 +48,7 @@ struct SampledHeader {
 [[nodiscard]] ParsedHeader parseSampledHeader(const SampledHeader& sampled, Encapsulations decapsulated,
                                               FlowRecord& record) noexcept;
 
-/// Of a header that was refused as not IP.
+/// The kind of a header that was refused as not IP.
 [[nodiscard]] inline NotForUs notForUs(const FlowRecord& record) noexcept {
   return record.packet.inside == Encapsulation::none ? NotForUs::notIpFrame : NotForUs::encapsulatedFrame;
 }

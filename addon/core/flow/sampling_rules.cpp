@@ -52,7 +52,7 @@ const NumberField* fieldOf(const RecordLayout& layout, Slot slot) noexcept {
   return nullptr;
 }
 
-/// Of float64, or float32 where it was sent in 4 bytes (RFC 7011, 6.2).
+/// A float64, or a float32 where it was sent in 4 bytes (RFC 7011, 6.2).
 double probabilityIn(const RecordLayout& layout, const SlotValues& values) noexcept {
   constexpr std::uint8_t kShiftOfFourBytes = 32;
   const NumberField* const field = fieldOf(layout, Slot::samplingProbability);

@@ -1,5 +1,5 @@
-// How exporters say their sampling rate in a record, of flows or of options: one table of rules. What a rate holds for
-// is SamplingTable's.
+// How exporters say their sampling rate in a record, of flows or of options: one table of rules. SamplingTable
+// knows for which records a rate holds.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ inline constexpr std::uint32_t kRateMost = 1U << 20;
 struct SaidRate {
   /// One packet in so many; 0: nothing says it.
   std::uint32_t rate = 0;
-  /// What says it has a value that no rate can have.
+  /// The elements have a value that no rate can have.
   bool isImpossible = false;
 };
 
@@ -24,7 +24,7 @@ enum class RatePlace : std::uint8_t { flowRecord, options };
 
 [[nodiscard]] SaidRate rateIn(const RecordLayout& layout, const SlotValues& values, RatePlace place) noexcept;
 
-/// Whether records of the layout have what a rule takes a rate from.
+/// Whether records of the layout have the elements of a rule.
 [[nodiscard]] bool hasRate(const RecordLayout& layout) noexcept;
 
 }  // namespace floodwall

@@ -31,11 +31,10 @@ class SamplingTable {
   };
   /// The rate of the sampler, else of the interface, of the template, of the domain; 0: not known. A sampler that its
   /// domain does not know is looked up in domain 0, where some exporters tell those of all line cards. Records that
-  /// name no sampler have the rate of all samplers of their domain if it is one; those that name sampler 0, where
-  /// others are told and 0 is not, passed none (Cisco's Flexible NetFlow) and have the rate 1.
+  /// name no sampler have the rate of all samplers of their domain if it is one. Records that name sampler 0, where the
+  /// options have other samplers alone, passed none (Cisco's Flexible NetFlow) and have the rate 1.
   ///
-  /// Of exporting processes behind one address each has its own rates, and what another one told last where it told
-  /// none.
+  /// Each exporting process behind one address has its own rates, and where it has none the last ones of the others.
   [[nodiscard]] std::uint32_t rateOf(const DomainKey& domain, const Asked& asked) const;
 
   /// Whether there is any rate of this scope.
@@ -48,7 +47,7 @@ class SamplingTable {
   struct Key {
     std::uint64_t id;
     std::uint32_t domain;
-    /// 0: told last, by whichever port.
+    /// 0: the last rate from any port.
     std::uint16_t port;
     FlowProtocol protocol;
     SamplingScope scope;

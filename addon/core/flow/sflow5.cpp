@@ -33,6 +33,7 @@ void readSample(Decoding& decoding, FlowDomain& domain, std::uint32_t format, By
       // 20 bits of enterprise, 12 of format.
       if (format >> 12 != 0) {
         decoding.state.counts.count(NotForUs::vendorSample);
+        decoding.state.noteVendor(format >> 12);
       } else {
         decoding.state.undecoded.count(UndecodedKind::sampleFormat, 0, format, 0);
       }
@@ -60,6 +61,7 @@ void decodeSflow5(Decoding& decoding) {
     return;
   }
   state.datagramsByProtocol[static_cast<std::size_t>(FlowProtocol::sflow5)]++;
+  state.note(FlowTrait::packets);
   FlowDomain* const domain = state.domains.of(
       {.protocol = FlowProtocol::sflow5, .number = subAgent, .agent = agentOf(agent)}, mark.number, decoding.nowMs);
   if (domain == nullptr) {

@@ -69,8 +69,8 @@ class SampledPacket {
     sampled.bytes = reader.bytes(std::min<std::size_t>(length, reader.left()));
     protocol_ = sampled.protocol;
     if (!reader.isWhole() || sampled.bytes.empty()) return refuse(ParseError::truncatedEthernet);
-    // What the agent took off before and behind the header is in frame_length (sFlow v5, 5.3: sampled_header). Of
-    // Ethernet it counts all the same but for the check sum, as of a tag.
+    // frame_length includes the bytes that the agent removed before and behind the header (sFlow v5, 5.3). For Ethernet
+    // they were on the wire, as a tag, and count but for the check sum.
     const bool isEthernet = sampled.protocol == static_cast<std::uint32_t>(HeaderProtocol::ethernet);
     const std::uint32_t off = isEthernet ? kChecksumBytes : stripped;
     sampled.frameBytes = said > off ? said - off : 0;

@@ -63,6 +63,16 @@ Element elementAt(const Specifier& specifier, TemplateSet set, bool isScope) noe
   return element;
 }
 
+/// The vendor that defined an element; 0: a standard one. NetFlow v9 has no enterprise numbers: Cisco's firewalls and
+/// nProbe have ranges of their own.
+std::uint32_t vendorOf(const Specifier& specifier, TemplateSet set) noexcept {
+  constexpr std::uint32_t kCisco = 9, kNtop = 35'632;
+  if (specifier.enterprise != kReverseEnterprise && specifier.enterprise != kNoEnterprise) return specifier.enterprise;
+  if (isIpfix(set)) return 0;
+  if (specifier.number >= 57'472) return kNtop;
+  return specifier.number >= 33'000 && specifier.number <= 40'005 ? kCisco : 0;
+}
+
 }  // namespace
 
 TemplateRecord readTemplateRecord(ByteSpan content, TemplateSet set) noexcept {
@@ -117,6 +127,7 @@ std::unique_ptr<FlowTemplate> makeTemplate(const TemplateRecord& record, Templat
   for (unsigned i = 0; i < record.fields && takeSpecifier(rest, set, specifier); i++) {
     const Element element = elementAt(specifier, set, i < record.scopes);
     made->fields.push_back({element, specifier.length});
+    if (made->vendor == 0) made->vendor = vendorOf(specifier, set);
     const bool isVariable = specifier.length == kVariableLength;
     // The least length of a field of variable length is the byte that tells it.
     const std::uint16_t length = isVariable ? std::uint16_t{1} : specifier.length;

@@ -244,7 +244,7 @@ describe("series", () => {
   });
 });
 
-test("the peak of a constant flood, sampled 1:1000, is within a tenth of its rate, told from several ticks", () => {
+test("the peak of a constant flood, sampled 1:1000, is within a tenth of its rate, over several ticks", () => {
   // Samples of a Poisson process, 6 in a tick on average, with a generator of its own.
   let state = 7;
   const uniform = () => {

@@ -46,8 +46,8 @@ export interface Spread {
   readonly busiest: Rates;
 }
 
-/** What rates are told from. */
-interface ToldSpan extends SeriesTick {
+/** The span from which rates are computed. */
+interface RatedTick extends SeriesTick {
   /** False: of sampled traffic, with too few samples. */
   readonly isBounded: boolean;
 }
@@ -60,7 +60,7 @@ interface Measured {
   /** The span before, with those before it over which its rate was taken if it was short; of 0 ms: there is none. */
   lastMs: number;
   readonly last: Float64Array;
-  /** Of traffic that is sampled. */
+  /** For sampled traffic. */
   readonly sampled: SampledSpan;
   /** Monotonic ms: the last reading of an attack that is measured by windows. */
   readAtMs: number | null;
@@ -151,18 +151,18 @@ export class AttackMeters {
     measured.lastMs = kept.spanMs;
     for (let i = 0; i < WIDTH; i++) last[i] = kept.amounts[kept.from + i] as number;
     const isAbove = firstCrossed(rates, thresholds) >= 0;
-    this.#count(measured, { tick, over: this.#told(measured, counted, isSteady ? counted : over), isAbove });
+    this.#count(measured, { tick, over: this.#rateSpan(measured, counted, isSteady ? counted : over), isAbove });
   }
 
-  /** From what rates are told: of sampled traffic a time with so many samples that their error is bounded. */
-  #told({ sampled, metric }: Measured, counted: Counted, over: Counted): ToldSpan {
+  /** The span from which rates are computed: for sampled traffic, one with enough samples to bound their error. */
+  #rateSpan({ sampled, metric }: Measured, counted: Counted, over: Counted): RatedTick {
     const { spanMs, amounts, from, sampleWeight } = counted;
     const samples = sampleWeight === 0 ? Infinity : (amounts[from + PPS] as number) / sampleWeight;
-    const told = sampled.add(spanMs, samples, amounts, from);
+    const rated = sampled.add(spanMs, samples, amounts, from);
     if (sampleWeight === 0) return { ...tickOf(over, metric), isBounded: true };
     return {
-      ...tickOf({ ...counted, spanMs: told.spanMs, amounts: told.amounts, from: 0 }, metric),
-      isBounded: told.isBounded,
+      ...tickOf({ ...counted, spanMs: rated.spanMs, amounts: rated.amounts, from: 0 }, metric),
+      isBounded: rated.isBounded,
     };
   }
 
@@ -226,7 +226,7 @@ export class AttackMeters {
   }
 
   /** `over`: from what the rates are told. */
-  #count(measured: Measured, of: { tick: SeriesTick; over: ToldSpan; isAbove: boolean }): void {
+  #count(measured: Measured, of: { tick: SeriesTick; over: RatedTick; isAbove: boolean }): void {
     const { meter, series } = measured;
     measured.offered += of.tick.ofMetric;
     meter.add(of.tick, of.isAbove, of.over);

@@ -41,9 +41,9 @@ export interface AttackVolume extends Amount {
   readonly dropped: DroppedAmount | null;
 }
 
-/** What a rate is told from: the tick, or more. */
+/** The span from which a rate is computed: the tick, or more. */
 export interface RateSpan extends CountedSpan {
-  /** False: it is estimated from too few samples to tell a peak. Absent: true. */
+  /** False: it is estimated from too few samples for a peak. Absent: true. */
   readonly isBounded?: boolean;
 }
 
@@ -63,7 +63,7 @@ export class VolumeMeter {
   #peakPps = 0;
   #peakBps = 0;
   #peakOverMs = 0;
-  /** The peak is told from enough samples. */
+  /** The peak is estimated from enough samples. */
   #isPeakBounded = false;
   /** The last tick before the first one above the thresholds. */
   #before: Tick | null = null;
@@ -81,7 +81,7 @@ export class VolumeMeter {
     this.#earlier = earlier;
   }
 
-  /** @param over what the rate of the tick is told from. */
+  /** @param over the span from which the rate of the tick is computed. */
   add(span: CountedSpan, isAbove: boolean, over: RateSpan = span): void {
     const { endMs, spanMs, packets, bits } = span;
     const tick = { endMs, spanMs, packets, bits, over };

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { SampledSpan } from "./sampled-span.ts";
 
-/** What a tick of 100 ms says that has so many samples, of 1000 packets each. */
+/** The rates after ticks of 100 ms with these numbers of samples, of 1000 packets each. */
 function rates(samples: readonly number[]) {
   const span = new SampledSpan(1);
   return samples.map((count) => {
@@ -10,14 +10,14 @@ function rates(samples: readonly number[]) {
   });
 }
 
-test("a tick with enough samples tells its own rate", () => {
+test("a tick with enough samples has its own rate", () => {
   expect(rates([400, 800])).toEqual([
     [100, 4_000_000, true],
     [100, 8_000_000, true],
   ]);
 });
 
-test("a rate is told from as many ticks as hold enough samples, and is not bounded before", () => {
+test("a rate is computed from as many ticks as hold enough samples, and is not bounded before", () => {
   expect(rates([150, 150, 150, 150, 150, 150, 300])).toEqual([
     [100, 1_500_000, false],
     [200, 1_500_000, false],

@@ -1,5 +1,5 @@
 /**
- * The time over which rates of sampled traffic are told: as many ticks as hold enough samples that the error of a rate is
+ * The time over which rates of sampled traffic are computed: as many ticks as hold enough samples that the error of a rate is
  * bounded. Pure. Knows nothing of attacks.
  */
 
@@ -19,7 +19,7 @@ export interface SampledRates {
   readonly isBounded: boolean;
 }
 
-/** Two blocks of ticks, the last one that was full and the one that grows: rates are told from both together. */
+/** Two blocks of ticks, the last one that was full and the one that grows: rates are computed from both together. */
 export class SampledSpan {
   #full: Sum;
   #growing: Sum;
@@ -47,11 +47,11 @@ export class SampledSpan {
       this.#both[i] = (growing.amounts[i] as number) + (full.amounts[i] as number);
     }
     const isBounded = full.samples + growing.samples >= SAMPLES_LEAST;
-    const told = { spanMs: full.spanMs + growing.spanMs, amounts: this.#both, isBounded };
-    if (growing.samples < SAMPLES_LEAST) return told;
+    const rates = { spanMs: full.spanMs + growing.spanMs, amounts: this.#both, isBounded };
+    if (growing.samples < SAMPLES_LEAST) return rates;
     full.spanMs = full.samples = 0;
     full.amounts.fill(0);
     [this.#full, this.#growing] = [growing, full];
-    return { ...told, spanMs: growing.spanMs, amounts: growing.amounts };
+    return { ...rates, spanMs: growing.spanMs, amounts: growing.amounts };
   }
 }

@@ -71,6 +71,7 @@ test("telemetry: each port and exporter, its rates, and what is wrong with it si
         ...{ kept_sets: 0, recovered_sets: 0, waiting_bytes: 0 },
         undecoded_by_kind: { field_length: 1 },
         undecoded: [{ kind: "field_length", reason: "field 315", count: 1 }],
+        beliefs: expect.arrayContaining([{ about: "rate", text: "1:1000 by its options" }]),
         sampling: [{ domain: 0, sampler: 1, rate: 1000, origin: "options" }],
       },
       {

@@ -1,6 +1,7 @@
 /** Exporters of flow telemetry on the wire (docs/interface.md#telemetry). */
 import { type Static, Type } from "@sinclair/typebox";
 import type { IpAddress } from "../../net/address.ts";
+import { beliefsOf } from "../../telemetry/beliefs.ts";
 import { EXPORTER_FAULTS } from "../../telemetry/exporter-faults.ts";
 import type { InterfaceReading } from "../../telemetry/exporter-reading.ts";
 import {
@@ -128,6 +129,8 @@ export const ExporterWire = Type.Object(
     undecoded_by_kind: Type.Optional(Type.Record(Type.String(), count)),
     undecoded: Type.Optional(Type.Array(Type.Object({ kind: Type.String(), reason: Type.String(), count }, closed))),
     clock_skew_ms: Type.Optional(Type.Number()),
+    /** The exporter as it is understood: make, rate, counters, times, interfaces, and what is left out. */
+    beliefs: Type.Optional(Type.Array(Type.Object({ about: Type.String(), text: Type.String() }, closed))),
     sampling: Type.Optional(
       Type.Array(
         Type.Object(
@@ -259,6 +262,7 @@ function heardToWire({ reading, readAtMs, rates, loss }: HeardView, now: Telemet
     undecoded_by_kind: aboveZero(reading.undecodedByKind),
     undecoded: undecoded.map(({ kind, reason, count: times }) => ({ kind, reason, count: times })),
     clock_skew_ms: reading.clockSkewMs,
+    beliefs: [...beliefsOf(reading)],
     sampling: samplings.map(({ domain, sampler, rate: one, origin }) =>
       omitNulls({ domain, sampler, rate: one === 0 ? null : one, origin }),
     ),
