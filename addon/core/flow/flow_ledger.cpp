@@ -1,6 +1,7 @@
 #include "flow/flow_ledger.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <random>
@@ -22,7 +23,7 @@ std::uint32_t msOf(std::int64_t ms) noexcept {
 /// `share` of the sums, 0 to 1.
 FlowSums partOf(const FlowSums& sums, double share) noexcept {
   const auto part = [share](std::uint64_t all) {
-    return static_cast<std::uint64_t>(static_cast<double>(all) * share + 0.5);
+    return static_cast<std::uint64_t>(std::llround(static_cast<double>(all) * share));
   };
   return {part(sums.packets), part(sums.bytes), part(sums.backPackets), part(sums.backBytes)};
 }
