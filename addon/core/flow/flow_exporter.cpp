@@ -44,10 +44,9 @@ bool acceptDatagram(Decoding& decoding, FlowDomain& domain, const SequenceMark& 
   const Arrival arrival = domain.sequence.arrive(mark.number, decoding.nowMs, hasRestarted);
   counts.reordered += arrival == Arrival::late ? 1 : 0;
   counts.restarts += arrival == Arrival::restart ? 1 : 0;
-  // Numbers that jump are no restart, numbers that begin again are; nor is what was sent earlier and came late.
-  constexpr std::uint32_t kFirstNumbers = 1024;
-  const bool beginsAgain = arrival == Arrival::restart && (hasRestarted || mark.number < kFirstNumbers);
-  if (beginsAgain && mark.exportMs >= domain.exportMs) decoding.state.domains.forgetTemplates(domain);
+  // The uptime shows a restart; sequence numbers do not, which some exporters begin again now and then. Nor does what
+  // was sent earlier and came late.
+  if (hasRestarted && mark.exportMs >= domain.exportMs) decoding.state.domains.forgetTemplates(domain);
   domain.exportMs = std::max(domain.exportMs, mark.exportMs);
   counts.*domain.lostUnits() += domain.sequence.takeLost(decoding.nowMs);
   if (mark.hasUptime && arrival != Arrival::late) {

@@ -54,6 +54,9 @@ struct Layers {
 Layers layersOf(const RecordLayout& layout, const SlotValues& values, const std::uint8_t* record) noexcept {
   const Hosts four = hostsOf(layout, Part::source4, Part::destination4);
   const Hosts six = hostsOf(layout, Part::source6, Part::destination6);
+  const bool canHaveInner =
+      layout.part(Part::innerDestination4).length != 0 || layout.part(Part::innerDestination6).length != 0;
+  if (!canHaveInner && (!four.exist() || !six.exist())) return {four.exist() ? four : six, {}};
   for (const Hosts& inner : {hostsOf(layout, Part::innerSource4, Part::innerDestination4),
                              hostsOf(layout, Part::innerSource6, Part::innerDestination6)}) {
     if (areNamed(inner, record)) return {inner, areNamed(six, record) ? six : four};
