@@ -38,6 +38,28 @@ Napi::Object leftOutObject(const Napi::Env& env, const ExporterStatus& exporter)
   return object;
 }
 
+Napi::Array traitsArray(const Napi::Env& env, const FlowExporterStatus& flow) {
+  Napi::Array traits = Napi::Array::New(env);
+  for (std::size_t i = 0; i < kFlowTraits; i++) {
+    if ((flow.traits >> i & 1) != 0) traits.Set(traits.Length(), kFlowTraitNames[i]);
+  }
+  return traits;
+}
+
+Napi::Array vendorsArray(const Napi::Env& env, const FlowExporterStatus& flow) {
+  Napi::Array vendors = Napi::Array::New(env);
+  for (const std::uint32_t vendor : flow.vendors) {
+    if (vendor != 0) vendors.Set(vendors.Length(), vendor);
+  }
+  return vendors;
+}
+
+Napi::Object notForUsObject(const Napi::Env& env, const FlowExporterStatus& flow) {
+  Napi::Object object = Napi::Object::New(env);
+  for (std::size_t i = 0; i < kNotForUs; i++) object.Set(kNotForUsNames[i], numberOf(flow.counts.notForUs[i]));
+  return object;
+}
+
 Napi::Object byKindObject(const Napi::Env& env, const FlowExporterStatus& flow) {
   Napi::Object object = Napi::Object::New(env);
   for (std::size_t i = 0; i < kUndecodedKinds; i++) {
@@ -111,6 +133,9 @@ void setCounts(Napi::Object& object, const ExporterStatus& exporter) {
            {"otherRecords", counts.otherRecords},
            {"estimatedRecords", counts.estimatedRecords},
            {"lateRecords", counts.lateRecords},
+           {"countedLate", exporter.countedLate},
+           {"impossibleRates", counts.impossibleRates},
+           {"untrackedFlows", exporter.flow.untrackedFlows},
            {"unknownRateRecords", exporter.configuredRate == 0 ? counts.unknownRateRecords : 0},
            {"lostRecords", counts.lostRecords},
            {"lostDatagrams", counts.lostDatagrams},
@@ -138,6 +163,10 @@ Napi::Object exporterObject(const Napi::Env& env, const ExporterStatus& exporter
   setCounts(object, exporter);
   object.Set("counted", numberOf(exporter.counted));
   object.Set("leftOut", leftOutObject(env, exporter));
+  object.Set("traits", traitsArray(env, flow));
+  object.Set("vendors", vendorsArray(env, flow));
+  object.Set("reportIntervalMs", exporter.reportIntervalMs);
+  object.Set("notForUs", notForUsObject(env, flow));
   object.Set("isActive", exporter.isActive);
   object.Set("undecodedByKind", byKindObject(env, flow));
   object.Set("undecoded", undecodedArray(env, flow, false));

@@ -168,6 +168,8 @@ void printNames() {
   names("FLOW_PROTOCOLS", kFlowProtocolNames);
   names("FLOW_DIRECTIONS", kRuleDirections);
   names("FLOW_LEFT_OUT", kLeftOutNames);
+  names("FLOW_TRAITS", kFlowTraitNames);
+  names("FLOW_NOT_FOR_US", kNotForUsNames);
   names("INTERFACE_ROLES", kInterfaceRoleNames);
   names("FLOW_UNDECODED", kUndecodedKindNames);
   names("SAMPLING_ORIGINS", kSamplingOrigins);

@@ -111,7 +111,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const Bytes made = message(input, input.byte(), number);
     const auto exact = std::make_unique<std::uint8_t[]>(made.size());
     std::copy(made.begin(), made.end(), exact.get());
-    exporter.decode({exact.get(), made.size()}, nowMs, sink);
+    exporter.decode(ByteSpan(exact.get(), made.size()), nowMs, sink);
     nowMs += number == 5 ? kWaitingMs + 1 : 10;
   }
   fuzz::checkStatus(exporter, sink.taken);

@@ -55,7 +55,7 @@ void runBlock(DatagramMaker& maker, Random& random, const GuardedMemory& memory,
     const Datagram& made = maker.next(random, number);
     const auto datagram = memory.last(made.size());
     std::copy(made.begin(), made.end(), datagram.begin());
-    exporter.decode(datagram, nowMs, records);
+    exporter.decode(ByteSpan(datagram), nowMs, records);
     nowMs += random.oneIn(256) ? kFlowIdleMs : random.oneIn(64) ? kWaitingMs : 1;
   }
   checkStatus(exporter, records.taken);

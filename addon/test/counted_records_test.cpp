@@ -339,3 +339,28 @@ TEST_CASE("the header that is made of a record reads as the record's packet") {
     check(packet);
   }
 }
+
+TEST_CASE(
+    "of a record that names two packets the one counts that is in a network, of both as tunnels are taken apart") {
+  const Bytes ours = {10, 1, 0, 9}, others = {198, 51, 100, 9};
+  const auto hostsOf = [&](std::uint32_t inner, const Bytes& outer, Encapsulations kinds) {
+    RecordFixture fixture;
+    std::vector<FlowRecord> records = {udpRecord({.destination = inner})};
+    records[0].outerBytes = 4;
+    records[0].outerProtocol = 4;
+    records[0].outerDestination = outer.data();
+    fixture.shard->leaveIdle();
+    fixture.shard->chooseLayers(records, kinds);
+    fixture.shard->enterIdle();
+    return records[0].packet;
+  };
+  const Encapsulations none{}, some{Encapsulation::ipip};
+  CHECK(hostsOf(kVictim, others, none).destination == ipv4(kVictim));
+  CHECK(hostsOf(kVictim, others, some).destination == ipv4(kVictim));
+  CHECK(hostsOf(kForeign, ours, some).destination == ipv4(0x0a010009));
+  CHECK(hostsOf(kVictim, ours, some).destination == ipv4(kVictim));
+  const Packet around = hostsOf(kVictim, ours, none);
+  CHECK(around.destination == ipv4(0x0a010009));
+  CHECK(around.protocol == 4);
+  CHECK(around.transport == Class::other);
+}

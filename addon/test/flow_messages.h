@@ -100,10 +100,10 @@ inline Bytes plainRecord(const PlainRecord& fields = {}) {
 /// An exporter and what it sent. Datagrams are in memory of their exact size, for the address sanitizer.
 class Heard final : public RecordSink {
  public:
-  Heard& hear(const Bytes& datagram, std::uint64_t nowMs = kFlowNowMs) {
+  Heard& hear(const Bytes& datagram, std::uint64_t nowMs = kFlowNowMs, std::uint16_t port = 2055) {
     const auto exact = std::make_unique<std::uint8_t[]>(datagram.size());
     std::copy(datagram.begin(), datagram.end(), exact.get());
-    exporter.decode({exact.get(), datagram.size()}, nowMs, *this);
+    exporter.decode({ByteSpan(exact.get(), datagram.size()), port}, nowMs, *this);
     for (FlowRecord& record : records) record.header = nullptr;
     return *this;
   }

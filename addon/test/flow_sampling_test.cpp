@@ -44,11 +44,40 @@ TEST_CASE("flow sampling: every way in which options tell the rate of a domain")
   CHECK(rateAfter({{309, 4}, {310, 4}}, words({1, 256})) == 256);
   CHECK(rateAfter({{311, 8}}, number(std::bit_cast<std::uint64_t>(0.001), 8)) == 1000);
   CHECK(rateAfter({{311, 4}}, number(std::bit_cast<std::uint32_t>(0.125F), 4)) == 8);
+  // Cisco IOS XR: the interval alone; or 1 beside size and population.
+  CHECK(rateAfter({{305, 4}, {304, 2}}, words({1000}) + number(3, 2)) == 1000);
+  CHECK(rateAfter({{305, 4}, {309, 4}, {310, 4}}, words({1, 1, 1000})) == 1000);
+  CHECK(rateAfter({{305, 4}, {306, 4}, {309, 4}, {310, 4}}, words({1, 99, 0, 0})) == 100);
+  CHECK(rateAfter({{34, 4}, {305, 4}}, words({500, 1})) == 500);
+  // A limit of confidence is no rate.
+  CHECK(rateAfter({{336, 8}}, number(std::bit_cast<std::uint64_t>(1000.0), 8)) == 0);
+}
+
+TEST_CASE("flow sampling: a rate that cannot be is not said, one in little endian is read so") {
+  CHECK(rateAfter({{34, 4}}, words({1U << 20})) == 1U << 20);
+  CHECK(rateAfter({{34, 4}}, words({0xe8030000})) == 1000);
+  CHECK(rateAfter({{34, 4}}, words({0xffffffff})) == 0);
+  CHECK(rateAfter({{305, 4}, {306, 4}}, words({1, 1U << 20})) == 0);
+  CHECK(rateAfter({{311, 8}}, number(std::bit_cast<std::uint64_t>(1e-9), 8)) == 0);
+  CHECK(rateAfter({{309, 4}, {310, 4}}, words({1000, 1})) == 0);
+  Fields fields = kPlainFields;
+  fields.push_back({34, 4});
+  const std::uint32_t said[] = {1000, 0xe8030000, 0x00020000, 100'000, 0xffffffff};
+  const std::uint32_t meant[] = {1000, 1000, 512, 100'000, 100'000};
+  Bytes records;
+  for (const std::uint32_t rate : said) append(records, plainRecord() + words({rate}));
+  Heard heard;
+  heard.hear(netflow9({}, netflow9Template(256, fields) + flowSet(256, records)));
+  REQUIRE(heard.records.size() == std::size(meant));
+  for (std::size_t i = 0; i < std::size(meant); i++) CHECK(heard.records[i].samplingRate == meant[i]);
+  CHECK(heard.status().counts.impossibleRates == 1);
 }
 
 TEST_CASE("flow sampling: an interval of 0 without an algorithm is no sampling, with one it is not known") {
   CHECK(rateAfter({{34, 4}, {35, 1}}, words({0}) + number(0, 1)) == 1);
   CHECK(rateAfter({{34, 4}, {35, 1}}, words({0}) + number(2, 1)) == 0);
+  CHECK(rateAfter({{49, 1}, {50, 4}}, number(0, 1) + words({0})) == 1);
+  CHECK(rateAfter({{49, 1}, {50, 4}}, number(2, 1) + words({0})) == 0);
   CHECK(rateAfter({{311, 8}}, number(std::bit_cast<std::uint64_t>(-1.0), 8)) == 0);
   CHECK(rateAfter({{305, 4}, {306, 4}}, words({0, 100})) == 0);
   CHECK(rateAfter({{307, 4}, {308, 4}}, words({0, 100})) == 0);
@@ -180,4 +209,26 @@ TEST_CASE("flow interfaces: names are bounded in number and length") {
   }
   CHECK(heard.status().interfaces.size() == kInterfaceNamesMax);
   CHECK(heard.exporter.interfaceName(1).size() == kInterfaceNameBytesMax);
+}
+
+TEST_CASE("flow sampling: records that name sampler 0, where options have others, passed none") {
+  Heard heard;
+  const Bytes options = netflow9Options(257, {{1, 0}}, {{48, 2}, {50, 4}});
+  const Bytes records = netflow9Template(256, sampledFields()) + flowSet(256, sampledRecord(0, 7));
+  heard.hear(netflow9({}, records))
+      .hear(netflow9({.number = 1}, options + flowSet(257, number(1, 2) + words({1000})) + records));
+  CHECK(heard.records[0].samplingRate == 0);
+  CHECK(heard.records[1].samplingRate == 1);
+}
+
+TEST_CASE("flow sampling: processes behind one address have each their rate, and another's where they say none") {
+  Heard heard;
+  const Bytes options = ipfixOptions(300, {{149, 4}}, {{34, 4}});
+  const Bytes records = ipfixTemplate(256, kPlainFields) + flowSet(256, plainRecord());
+  heard.hear(ipfix({}, options + flowSet(300, words({0, 100}))), kFlowNowMs, 1);
+  heard.hear(ipfix({}, options + flowSet(300, words({0, 200}))), kFlowNowMs, 2);
+  for (std::uint16_t port = 1; port <= 3; port++) heard.hear(ipfix({.number = 1}, records), kFlowNowMs, port);
+  const std::uint32_t expected[] = {100, 200, 200};
+  REQUIRE(heard.records.size() == 3);
+  for (std::size_t i = 0; i < 3; i++) CHECK(heard.records[i].samplingRate == expected[i]);
 }

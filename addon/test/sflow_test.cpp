@@ -107,17 +107,15 @@ TEST_CASE("sFlow: headers of IPv4, IPv6, MPLS and PPP count as the Ethernet fram
   CHECK(wireOf(14, number(0x0f000800, 4) + kIp, kIp.size()) == ipv4(kProtected + 1));
 }
 
-TEST_CASE("sFlow: headers that are no IP, or of a kind that is not taken apart, are counted by protocol and reason") {
+TEST_CASE(
+    "sFlow: headers that cannot be read, or of a kind that is not taken apart, are counted by protocol and reason") {
   const auto refusal = [](std::uint32_t protocol, const Bytes& header) {
     const Heard heard = heardOf(flowSample({}, 1, rawHeader(protocol, 64, header)));
     CHECK(heard.records.empty());
     return heard.undecoded();
   };
-  CHECK(refusal(1, ethernet(0x0806) + Bytes(28)) == "sampled header of protocol 1: not_ip x1");
   CHECK(refusal(1, Bytes(5)) == "sampled header of protocol 1: truncated_ethernet x1");
   CHECK(refusal(5, kIp) == "sampled header of protocol 5 is not taken apart x1");
-  CHECK(refusal(13, Bytes(4 * 40, 0)) == "sampled header of protocol 13: not_ip x1");
-  CHECK(refusal(7, number(0xff03c021, 4)) == "sampled header of protocol 7: not_ip x1");
 }
 
 TEST_CASE("sFlow: sampled IPv4 and IPv6 without a header, which holds where there is one") {
@@ -221,7 +219,7 @@ TEST_CASE("sFlow: samples and structures that end too soon, and unknown formats,
   CHECK(undecoded(2, good + words({1, 4000, 7})) == "set or sample 1 of domain 0 has length 4000 x1");
   CHECK(undecoded(2, good + structure(1, words({1, 2, 3}))) ==
         "record of set or sample 1 of domain 0 ends after 12 bytes x1");
-  CHECK(undecoded(2, structure(0x00123002, Bytes(8)) + good) == "sample of enterprise 291, format 2 x1");
+  CHECK(undecoded(2, structure(9, Bytes(8)) + good) == "sample of format 9 x1");
   CHECK(undecoded(2, good + flowSample({}, 1, words({1, 400, 0}))) ==
         "record of set or sample 1 of domain 0 ends after 44 bytes x1");
   Heard cut;
@@ -237,4 +235,73 @@ TEST_CASE("sFlow: data sources are bounded, and what is beyond is decoded all th
   CHECK(heard.records.size() == kDataSourcesMax + 5);
   CHECK(heard.status().undecodedByKind[static_cast<std::size_t>(UndecodedKind::bound)] == 5);
   CHECK(heard.status().samplings.size() == kSamplingsShownMax);
+}
+
+TEST_CASE("sFlow: what is not for us is counted apart, and is no fault") {
+  Heard heard;
+  const Bytes arp = ethernet(0x0806) + Bytes(28), mpls = ethernet(0x8847) + Bytes{0, 1, 1, 64, 0x45} + Bytes(40);
+  heard.hear(sflow(1, 1, structure(0x00123002, Bytes(8))));
+  heard.hear(sflow(2, 1, structure(5, Bytes(40))));
+  heard.hear(sflow(3, 1, flowSample({}, 1, rawHeader(1, 64, arp))));
+  heard.hear(sflow(4, 1, flowSample({}, 1, rawHeader(1, 64, mpls))));
+  heard.hear(sflow(5, 1, flowSample({}, 1, rawHeader(13, 200, Bytes(4 * 40, 0)))));
+  heard.hear(sflow(6, 1, flowSample({}, 1, rawHeader(7, 64, number(0xff03c021, 4)))));
+  heard.hear(sflow(7, 1, flowSample({}, 1, structure(0x00123001, Bytes(8)))));
+  CHECK(heard.records.empty());
+  CHECK(heard.undecoded() == "");
+  const std::array<std::uint64_t, kNotForUs> expected = {2, 1, 3, 1, 0};
+  CHECK(heard.status().counts.notForUs == expected);
+}
+
+TEST_CASE("sFlow: a frame is as long as its IP header says where the agent reports the header's length, or none") {
+  const auto frameOf = [](std::uint32_t ipBytes, std::size_t length) {
+    Bytes frame = ethernet(0x0800) + Bytes{0x45, 0} + number(ipBytes, 2) + Bytes{0, 0, 0, 0, 64, 17, 0, 0} +
+                  words({kForeign, kProtected});
+    frame.resize(length);
+    return frame;
+  };
+  const auto bytesAfter = [&](Heard& heard, std::uint32_t said, const Bytes& frame) {
+    heard.hear(
+        sflow(static_cast<std::uint32_t>(heard.records.size()), 1, flowSample({}, 1, rawHeader(1, said, frame))));
+    return heard.records.back().bytes;
+  };
+  Heard cut;
+  CHECK(bytesAfter(cut, 132, frameOf(1500, 128)) == 1514);
+  CHECK(bytesAfter(cut, 0, frameOf(1500, 128)) == 1514);
+  CHECK(bytesAfter(cut, 64, frameOf(46, 60)) == 60);
+  // A short frame whose header lies: an attacker's.
+  CHECK(bytesAfter(cut, 64, frameOf(60'000, 60)) == 60);
+  Heard sound;
+  CHECK(bytesAfter(sound, 1518, frameOf(1500, 128)) == 1514);
+  CHECK(bytesAfter(sound, 132, frameOf(60'000, 128)) == 128);
+  // The length wins where there is one; one that no frame has does not count later.
+  CHECK(bytesAfter(sound, 4'000'000'000, frameOf(1500, 128)) == 3'999'999'996);
+}
+
+TEST_CASE("sFlow: what was stripped is taken off once") {
+  const auto bytesOf = [](std::uint32_t protocol, std::uint32_t said, std::uint32_t stripped, const Bytes& header) {
+    const Bytes record =
+        structure(1, words({protocol, said, stripped, static_cast<std::uint32_t>(header.size())}) + padded(header));
+    return only(heardOf(flowSample({}, 1, record))).bytes;
+  };
+  // Host sFlow by Netfilter: an IPv4 packet of 28 bytes, and 18 of Ethernet that it never had.
+  const Bytes ip(kFrame.begin() + 14, kFrame.end());
+  const auto length = static_cast<std::uint32_t>(ip.size());
+  CHECK(bytesOf(11, length + 18, 18, ip) == length + 14);
+  CHECK(bytesOf(11, length, 0, ip) == length + 14);
+  // A tag that was taken off was on the wire.
+  CHECK(bytesOf(1, length + 14 + 8, 8, kFrame) == length + 14 + 4);
+  CHECK(bytesOf(1, length + 14 + 4, 4, kFrame) == length + 14);
+}
+
+TEST_CASE("sFlow: a rate that cannot be does not hold, and the one before does") {
+  Heard heard;
+  const auto rateAfter = [&](std::uint32_t sequence, std::uint32_t rate) {
+    heard.hear(sflow(sequence, 1, flowSample({.number = sequence, .rate = rate}, 1, rawHeader(1, 64, kFrame))));
+    return heard.records.back().samplingRate;
+  };
+  CHECK(rateAfter(1, 0xe8030000) == 0);
+  CHECK(rateAfter(2, 1U << 20) == 1U << 20);
+  CHECK(rateAfter(3, (1U << 20) + 1) == 1U << 20);
+  CHECK(heard.status().counts.impossibleRates == 2);
 }

@@ -162,14 +162,14 @@ void bench(const char* text, double target, const Datagram& first, const std::fu
            std::size_t records) {
   FlowExporter exporter;
   Sum sum;
-  if (!first.empty()) exporter.decode(first, kNowMs, sum);
+  if (!first.empty()) exporter.decode(ByteSpan(first), kNowMs, sum);
   std::vector<Datagram> datagrams;
   for (std::uint32_t i = 0; i < kDifferent; i++) datagrams.push_back(make(i));
   std::printf("{\"question\":\"%s\",\"unit\":\"ns\",\"ours\":[", text);
   for (int run = 0; run < kRuns; run++) {
     const std::uint64_t before = sum.records;
     const double began = cpuSeconds();
-    for (std::size_t i = 0; i < kDatagrams; i++) exporter.decode(datagrams[i % kDifferent], kNowMs, sum);
+    for (std::size_t i = 0; i < kDatagrams; i++) exporter.decode(ByteSpan(datagrams[i % kDifferent]), kNowMs, sum);
     const double seconds = cpuSeconds() - began;
     std::printf("%s%.2f", run == 0 ? "" : ",", seconds * 1e9 / static_cast<double>(sum.records - before));
     if (sum.records - before == kDatagrams * records) continue;

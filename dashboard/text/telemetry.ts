@@ -15,6 +15,9 @@ const WORDS: Readonly<Record<State, StateWord>> = {
   unknown_sampling: { tone: "danger", text: "sampling not known" },
   lying: { tone: "danger", text: "cannot be true" },
   losing: { tone: "warn", text: "records lost" },
+  no_records: { tone: "warn", text: "no records" },
+  untracked: { tone: "warn", text: "too many flows" },
+  times_off: { tone: "warn", text: "times are off" },
   left_out: { tone: "warn", text: "hardly counts" },
   clock_skewed: { tone: "warn", text: "clock is off" },
 };

@@ -197,7 +197,33 @@ export const TUNNEL_KINDS = ["gre", "ipip", "vxlan"] as const;
 /** Of flow telemetry: see native-flow.d.ts. */
 export const FLOW_PROTOCOLS = ["netflow5", "netflow9", "ipfix", "sflow5"] as const;
 export const FLOW_DIRECTIONS = ["ingress", "egress", "both"] as const;
-export const FLOW_LEFT_OUT = ["direction", "interface", "unknown_interface", "site", "late"] as const;
+export const FLOW_LEFT_OUT = [
+  "direction",
+  "interface",
+  "unknown_interface",
+  "site",
+  "late",
+  "impossible_length",
+  "impossible_count",
+  "impossible_speed",
+] as const;
+export const FLOW_TRAITS = [
+  "deltas",
+  "totals",
+  "events",
+  "packets",
+  "uptimes",
+  "wall_times",
+  "no_times",
+  "tunnels",
+] as const;
+export const FLOW_NOT_FOR_US = [
+  "vendor_sample",
+  "discarded_sample",
+  "not_ip_frame",
+  "encapsulated_frame",
+  "layer2_record",
+] as const;
 export const INTERFACE_ROLES = ["unset", "external", "internal", "other", "unknown"] as const;
 export const FLOW_UNDECODED = [
   "version",

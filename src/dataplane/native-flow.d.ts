@@ -3,7 +3,9 @@
 import type {
   FLOW_DIRECTIONS,
   FLOW_LEFT_OUT,
+  FLOW_NOT_FOR_US,
   FLOW_PROTOCOLS,
+  FLOW_TRAITS,
   FLOW_UNDECODED,
   INTERFACE_ROLES,
   SAMPLING_ORIGINS,
@@ -85,6 +87,14 @@ export interface ExporterStatus {
   readonly records: number;
   readonly counted: number;
   readonly leftOut: Readonly<Record<(typeof FLOW_LEFT_OUT)[number], number>>;
+  /** How it reports traffic, as far as it has shown. */
+  readonly traits: readonly (typeof FLOW_TRAITS)[number][];
+  /** Private enterprise numbers (IANA) of its elements and samples. */
+  readonly vendors: readonly number[];
+  /** The longest time between two records of a flow whose start time stays, ms; 0: it reports flows as others do. */
+  readonly reportIntervalMs: number;
+  /** Understood, and no traffic of IP. */
+  readonly notForUs: Readonly<Record<(typeof FLOW_NOT_FOR_US)[number], number>>;
   /** False while another exporter of its site counts. */
   readonly isActive: boolean;
   /** Records that count no packet, as of firewalls' events; and of options and interface counters. */
@@ -93,6 +103,12 @@ export interface ExporterStatus {
   /** Records of which packets or bytes are estimated, since the exporter tells only the other. */
   readonly estimatedRecords: number;
   readonly lateRecords: number;
+  /** Late records that counted when they came, since all of the exporter are late. */
+  readonly countedLate: number;
+  /** Sampling rates that no exporter can have, and were not taken. */
+  readonly impossibleRates: number;
+  /** Flows of an exporter of totals that found no place in the table of flows. */
+  readonly untrackedFlows: number;
   /** 0 where the rule has a rate. */
   readonly unknownRateRecords: number;
   /** What the exporter sent and never came, by its sequence numbers. */

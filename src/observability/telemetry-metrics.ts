@@ -47,6 +47,22 @@ export class TelemetryMetrics extends MetricGroup {
     "exporter",
     "kind",
   );
+  readonly #notForUs = this.counter(
+    "svc_telemetry_not_traffic_total",
+    "What an exporter sent and is no traffic of IP, by kind.",
+    "exporter",
+    "kind",
+  );
+  readonly #impossibleRates = this.counter(
+    "svc_telemetry_impossible_rates_total",
+    "Sampling rates of an exporter that cannot be, and were not taken.",
+    "exporter",
+  );
+  readonly #untrackedFlows = this.counter(
+    "svc_telemetry_untracked_flows_total",
+    "Flows of an exporter of totals that found no place in the table of flows.",
+    "exporter",
+  );
   readonly #lostRecords = this.counter(
     "svc_telemetry_lost_records_total",
     "Records that are missing by the sequence numbers of an exporter.",
@@ -106,6 +122,7 @@ export class TelemetryMetrics extends MetricGroup {
     for (const metric of [
       ...[this.#state, this.#exporterDatagrams, this.#records, this.#undecoded, this.#lostRecords],
       ...[this.#lostDatagrams, this.#silence, this.#skew, this.#sampling],
+      ...[this.#notForUs, this.#impossibleRates, this.#untrackedFlows],
     ]) {
       metric.reset();
     }
@@ -127,6 +144,9 @@ export class TelemetryMetrics extends MetricGroup {
       this.#records.inc({ exporter, outcome: "counted" }, counted);
       for (const [reason, count] of Object.entries(leftOut)) this.#records.inc({ exporter, outcome: reason }, count);
       for (const [kind, count] of Object.entries(undecodedByKind)) this.#undecoded.inc({ exporter, kind }, count);
+      for (const [kind, count] of Object.entries(heard.reading.notForUs)) this.#notForUs.inc({ exporter, kind }, count);
+      this.#impossibleRates.inc({ exporter }, heard.reading.impossibleRates);
+      this.#untrackedFlows.inc({ exporter }, heard.reading.untrackedFlows);
       this.#lostRecords.inc({ exporter }, lostRecords);
       this.#lostDatagrams.inc({ exporter }, lostDatagrams);
     }

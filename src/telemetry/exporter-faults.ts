@@ -3,8 +3,8 @@
  * lower one at which it ends, and the time that it must last. Pure: `now` is an argument.
  */
 import { durationText } from "./duration-text.ts";
-import { lossOf, type Totals } from "./exporter-minute.ts";
-import type { ExporterReading, Sampling } from "./exporter-reading.ts";
+import { IMPOSSIBLE, lossOf, type Totals } from "./exporter-minute.ts";
+import type { ExporterReading } from "./exporter-reading.ts";
 
 /** The worst first: the first of an exporter is its state. */
 export const EXPORTER_FAULTS = [
@@ -13,7 +13,10 @@ export const EXPORTER_FAULTS = [
   "unknown_sampling",
   "lying",
   "losing",
+  "no_records",
   "left_out",
+  "untracked",
+  "times_off",
   "clock_skewed",
 ] as const;
 export type FaultKind = (typeof EXPORTER_FAULTS)[number];
@@ -43,8 +46,6 @@ export interface Observed {
   /** Of the last 10 to 20 s: a burst that is over stays in the minute. null as the minute. */
   readonly recent: Totals | null;
   readonly terms: ExporterTerms;
-  /** Changes of a sampling rate by half or more in the last ten minutes, and the last of them. */
-  readonly swings: { readonly count: number; readonly last: Sampling | null };
 }
 
 /** How long a symptom must last before the fault begins, and be gone before it ends, ms. */
@@ -56,7 +57,11 @@ export const FAULT_TIMES: Readonly<Record<FaultKind, { readonly beginMs: number;
   unknown_sampling: { beginMs: 60_000, endMs: 0 },
   lying: { beginMs: 0, endMs: 60_000 },
   losing: { beginMs: 20_000, endMs: 60_000 },
+  // Where little is sent, and of that little is sampled.
+  no_records: { beginMs: 600_000, endMs: 0 },
   left_out: { beginMs: 60_000, endMs: 60_000 },
+  untracked: { beginMs: 60_000, endMs: 60_000 },
+  times_off: { beginMs: 0, endMs: 60_000 },
   clock_skewed: { beginMs: 60_000, endMs: 60_000 },
 };
 
@@ -65,10 +70,8 @@ const LOSS = { begins: 0.01, ends: 0.001, least: 10 } as const;
 const UNDECODED = { begins: 0.01, ends: 0.001, least: 10 } as const;
 const LEFT_OUT = { begins: 0.9, ends: 0.75, least: 100 } as const;
 const SKEW_MS = { begins: 10_000, ends: 5000 } as const;
-const SWINGS = { begins: 4, ends: 1 } as const;
-/** Bytes of a packet with its frame: an IPv4 header alone, and the longest that offloads make. */
-const FRAME_BYTES = { least: 34, most: 66_000 } as const;
-const PACKETS_LEAST = 1000;
+const TIMES_OFF = { begins: 0.5, ends: 0.1, least: 10 } as const;
+const UNTRACKED = { begins: 0.1, ends: 0.01, least: 100 } as const;
 
 export function symptomOf(kind: FaultKind, observed: Observed): Symptom {
   const { reading, minute, recent } = observed;
@@ -87,6 +90,12 @@ export function symptomOf(kind: FaultKind, observed: Observed): Symptom {
       return minute === null ? BETWEEN : leftOut(minute, reading);
     case "lying":
       return minute === null ? BETWEEN : lying(minute, observed);
+    case "no_records":
+      return minute === null ? BETWEEN : noRecords(minute);
+    case "times_off":
+      return minute === null ? BETWEEN : timesOff(minute);
+    case "untracked":
+      return minute === null ? BETWEEN : untracked(minute);
     default:
       return kind satisfies never;
   }
@@ -175,22 +184,51 @@ const REASONS: Readonly<Record<string, string>> = {
   interface: "interfaces, which are not external",
   unknown_interface: "interfaces, whose names are not known",
   late: "age: they tell of what is long over",
+  ...{ impossible_length: "lengths", impossible_count: "counters", impossible_speed: "bytes" },
   site: "site",
 };
 
-/** Impossible whatever the network does: so it is not the traffic that it says. */
-function lying({ packets, bytes }: Totals, { swings }: Observed): Symptom {
-  const { count, last } = swings;
-  const mean = packets < PACKETS_LEAST ? null : bytes / packets;
-  if (mean !== null && (mean < FRAME_BYTES.least || mean > FRAME_BYTES.most)) {
-    const than = mean < FRAME_BYTES.least ? "shorter than an IP header" : "longer than any packet";
-    return { verdict: "begins", text: `its packets have ${Math.round(mean)} bytes on average, ${than}` };
-  }
-  const verdict = verdictOf(count, SWINGS);
-  const rate = last === null ? "" : `, last to 1:${last.rate}`;
+/** Impossible whatever the network does: it does not count, and one such value is enough to say so. */
+function lying({ impossible, ...minute }: Totals, { reading: { leftOut: reasons }, terms }: Observed): Symptom {
+  const impossibleRates = terms.hasRate ? 0 : minute.impossibleRates;
+  if (impossible === 0 && impossibleRates === 0) return { verdict: "ends", text: "" };
+  const most = IMPOSSIBLE.toSorted((a, b) => (reasons[b] ?? 0) - (reasons[a] ?? 0))[0];
+  const text = [
+    ...(impossibleRates > 0 ? ["it says a sampling rate above 1:1,048,576, which is not taken"] : []),
+    ...(impossible > 0 && most !== undefined
+      ? [`${impossible} of its records in the last minute do not count: ${IMPOSSIBLE_TEXTS[most]}`]
+      : []),
+  ].join("; ");
+  return { verdict: "begins", text };
+}
+
+const IMPOSSIBLE_TEXTS: Readonly<Record<(typeof IMPOSSIBLE)[number], string>> = {
+  impossible_length: "their packets are shorter than an IP header or longer than any packet",
+  impossible_count: "a counter of theirs has gone below 0",
+  impossible_speed: "they have more bytes than the fastest interface carries in their time",
+};
+
+/** Data that is not understood is another fault. */
+function noRecords({ datagrams, records, undecoded }: Totals): Symptom {
+  const isEmpty = datagrams > 0 && records === 0 && undecoded === 0;
+  const text = "it sends datagrams, and no record of traffic: templates, options or counters alone";
+  return { verdict: isEmpty ? "begins" : records > 0 ? "ends" : "between", text };
+}
+
+/** They count when they come, which is right but for their delay. */
+function timesOff({ countedLate, counted }: Totals): Symptom {
+  const share = countedLate < TIMES_OFF.least ? 0 : countedLate / Math.max(counted, countedLate);
   return {
-    verdict: mean === null && verdict === "ends" && packets > 0 ? "between" : verdict,
-    text: `its sampling rate changed ${count} times in ten minutes by half or more${rate}`,
+    verdict: verdictOf(share, TIMES_OFF),
+    text: `${percent(share)} of its records say that they are of more than five minutes ago: they count when they come`,
+  };
+}
+
+function untracked({ untrackedFlows, records }: Totals): Symptom {
+  const share = untrackedFlows < UNTRACKED.least ? 0 : untrackedFlows / Math.max(records, untrackedFlows);
+  return {
+    verdict: verdictOf(share, UNTRACKED),
+    text: `it reports totals of more flows than are tracked: ${percent(share)} of its records are of flows without a place`,
   };
 }
 
@@ -213,9 +251,16 @@ export const FAULT_REMEDIES: Readonly<Record<FaultKind, string>> = {
     "let the router send its templates at least once a minute, and leave out what is named here; floodwall telemetry names it in full",
   unknown_sampling:
     "let the router export its sampler options, or write sampling_rate of this exporter (1 if it does not sample)",
-  lying: "check the sampling of the router; if it says a wrong rate, write sampling_rate of this exporter",
+  lying:
+    "update the router's software, or let it export by another protocol (IPFIX, NetFlow 9, sFlow); of a wrong rate write sampling_rate of this exporter",
   losing:
     "raise telemetry.listen.receive_buffer_mb if this machine lost datagrams, else look for loss on the way, or let the router sample less: rates are too low by as much",
+  no_records:
+    "let the router sample the interfaces to other networks: an exporter without a sampled interface reports no traffic",
   left_out: "check direction and interfaces of this exporter: hardly any of its traffic is judged",
+  untracked:
+    "let the router report counts since the last record (elements 1 and 2), or shorten its inactive timeout: flows without a place are estimated",
+  times_off:
+    "let the router take its time from NTP, or update its software: its flows are counted late by as much as it holds them",
   clock_skewed: "let the router and this machine take their time from NTP: records may be taken for late ones",
 };

@@ -19,6 +19,11 @@ export interface Totals {
   readonly withoutTemplate: number;
   readonly unknownRateRecords: number;
   readonly droppedSamples: number;
+  /** Records that cannot be, and sampling rates that cannot. */
+  readonly impossible: number;
+  readonly impossibleRates: number;
+  readonly countedLate: number;
+  readonly untrackedFlows: number;
   readonly lostRecords: number;
   readonly lostDatagrams: number;
   /** Of all interfaces that are known, by which they came in. */
@@ -32,16 +37,21 @@ export const MARK_MS = 10_000;
 /** Marks that keep their interfaces, for rates. */
 const WHOLE_MARKS = 2;
 
+/** Records that cannot be, whatever the network does; see exporter-faults.ts. */
+export const IMPOSSIBLE = ["impossible_length", "impossible_count", "impossible_speed"] as const;
 const WITHOUT_TEMPLATE = ["template_unknown", "template_room"];
 
 export function markOf(reading: ExporterReading, atMs: number): Mark {
   const { datagrams, records, counted, leftOut, undecodedByKind, interfaces } = reading;
   const { lostRecords, lostDatagrams, unknownRateRecords, droppedSamples } = reading;
+  const { impossibleRates, countedLate, untrackedFlows } = reading;
   return {
     atMs,
     totals: {
       ...{ datagrams, records, counted, lostRecords, lostDatagrams, unknownRateRecords, droppedSamples },
+      ...{ impossibleRates, countedLate, untrackedFlows },
       leftOut: sum(Object.values(leftOut)),
+      impossible: sum(IMPOSSIBLE.map((kind) => leftOut[kind] ?? 0)),
       undecoded: sum(Object.values(undecodedByKind)),
       withoutTemplate: sum(WITHOUT_TEMPLATE.map((kind) => undecodedByKind[kind] ?? 0)),
       packets: sum(interfaces.map(({ packetsIn }) => packetsIn)),
@@ -69,6 +79,8 @@ export function between(from: Mark, to: Mark): Totals {
     ...{ leftOut: grown("leftOut"), undecoded: grown("undecoded"), withoutTemplate: grown("withoutTemplate") },
     ...{ unknownRateRecords: grown("unknownRateRecords"), droppedSamples: grown("droppedSamples") },
     ...{ lostRecords: grown("lostRecords"), lostDatagrams: grown("lostDatagrams") },
+    ...{ impossible: grown("impossible"), impossibleRates: grown("impossibleRates") },
+    ...{ countedLate: grown("countedLate"), untrackedFlows: grown("untrackedFlows") },
     ...{ packets: grown("packets"), bytes: grown("bytes") },
   };
 }

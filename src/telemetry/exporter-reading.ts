@@ -26,6 +26,19 @@ export interface ExporterReading {
   /** Records whose sampling rate the exporter does not say. */
   readonly unknownRateRecords: number;
   readonly lateRecords: number;
+  /** Late records that counted when they came, since all of the exporter are late. */
+  readonly countedLate: number;
+  /** Sampling rates that no exporter can have, and were not taken. */
+  readonly impossibleRates: number;
+  /** Flows of an exporter of totals that found no place in the table of flows. */
+  readonly untrackedFlows: number;
+  /** How it reports traffic, of FLOW_TRAITS; and the private enterprise numbers (IANA) of its elements and samples. */
+  readonly traits: readonly string[];
+  readonly vendors: readonly number[];
+  /** The longest time between two records of a flow whose start time stays, ms; 0: it reports flows as others do. */
+  readonly reportIntervalMs: number;
+  /** Understood, and no traffic of IP, by kind. */
+  readonly notForUs: Readonly<Record<string, number>>;
   /** What was sent and never came, by its sequence numbers. */
   readonly lostRecords: number;
   readonly lostDatagrams: number;

@@ -105,22 +105,38 @@ describe("undecodable", () => {
 });
 
 describe("lying", () => {
-  const sampling = (domain: number, rate: number): Sampling => ({ domain, sampler: 1, rate, origin: "sample" });
-  const swings = (samplings: (reading: number) => readonly Sampling[]) =>
-    changesOf({
-      ...{ seconds: 60, everySeconds: 5 },
-      at: (second) => ({ datagrams: 1 + second, records: 2400 + second, samplings: samplings(second / 5) }),
-    });
-
-  test("two samplers of one name are no swing, nor that the second of them comes and goes", () => {
-    const [one, other] = [sampling(0, 1000), sampling(0, 100)];
-    expect(swings(() => [one, other])).toEqual([]);
-    expect(swings((reading) => [[one], [one, other], [other], [other, one]][reading % 4] ?? [])).toEqual([]);
+  const reading = (second: number, impossible: number) => ({
+    ...{ datagrams: 1 + second, ...counted(100 * second) },
+    leftOut: { impossible_count: impossible },
   });
 
-  test("a swing beside them is one", () => {
-    const twice = [sampling(0, 1000), sampling(0, 100)];
-    const changes = swings((reading) => [...twice, sampling(7, reading % 2 === 0 ? 100 : 1000)]);
-    expect(changes).toEqual(["20 s lying begun"]);
+  test("begins with one value that cannot be, and ends a minute after the last left the minute", () => {
+    const at = (second: number) => reading(second, second >= 30 ? 1 : 0);
+    expect(changesOf({ seconds: 300, at })).toEqual(["30 s lying begun", "150 s lying ended"]);
   });
+
+  test.each([
+    ["a rate that changes often, as of adaptive sampling", "sample"],
+    ["a rate that options change", "options"],
+  ])("%s is none", (_, origin) => {
+    const samplings = (second: number): Sampling[] => [
+      { domain: 0, sampler: 1, rate: second % 4 === 0 ? 100 : 1000, origin },
+    ];
+    expect(
+      changesOf({ seconds: 300, at: (second) => ({ ...reading(second, 0), samplings: samplings(second) }) }),
+    ).toEqual([]);
+  });
+});
+
+test("times_off: records that count when they come, since all of the exporter are late", () => {
+  const at = (second: number) => ({
+    ...{ datagrams: 1 + second, ...counted(2 * second) },
+    countedLate: grown(2, second, [0, 100]),
+  });
+  expect(changesOf({ seconds: 300, at })).toEqual(["10 s times_off begun", "220 s times_off ended"]);
+});
+
+test("no_records: datagrams without a record for ten minutes, until one comes", () => {
+  const at = (second: number) => ({ datagrams: 1 + second, ...counted(second >= 800 ? second - 800 : 0) });
+  expect(changesOf({ seconds: 900, at })).toEqual(["610 s no_records begun", "802 s no_records ended"]);
 });

@@ -9,15 +9,13 @@ import {
   symptomOf,
 } from "./exporter-faults.ts";
 import { between, MARK_MS, type Mark, MINUTE_MS, markOf, marksWith, type Totals } from "./exporter-minute.ts";
-import type { ExporterReading, Sampling } from "./exporter-reading.ts";
+import type { ExporterReading } from "./exporter-reading.ts";
 
 export interface ExporterRecord {
   readonly reading: ExporterReading;
   readonly readAtMs: number;
   readonly marks: readonly Mark[];
   readonly faults: ReadonlyMap<FaultKind, FaultRecord>;
-  /** Changes of a sampling rate by half or more, oldest first. */
-  readonly swings: readonly { readonly atMs: number; readonly sampling: Sampling }[];
 }
 
 /** Times of the monotonic clock, ms. */
@@ -37,9 +35,6 @@ export interface FaultChange {
   readonly text: string;
 }
 
-/** How long a change of the sampling rate is remembered, ms, and how many are. */
-const SWING_MS = 600_000;
-const SWINGS_MAX = 16;
 /** The least time that counts of a minute are taken from, ms. */
 const LEAST_MS = MARK_MS;
 
@@ -53,13 +48,11 @@ export function nextRecord(
   const known = before !== null && before.reading.datagrams <= reading.datagrams ? before : null;
   const mark = markOf(reading, nowMs);
   const marks = marksWith(known?.marks ?? [], mark);
-  const swings = swingsWith(known, reading, nowMs);
   const observed: Observed = {
     reading,
     minute: minuteOf(marks, mark),
     recent: totalsOver(marks, mark, MARK_MS),
     terms,
-    swings: { count: swings.length, last: swings.at(-1)?.sampling ?? null },
   };
   const faults = new Map<FaultKind, FaultRecord>();
   const changes: FaultChange[] = [];
@@ -72,7 +65,7 @@ export function nextRecord(
     if ((was.begunAtMs === null) === (fault.begunAtMs === null)) continue;
     changes.push({ kind, change: fault.begunAtMs === null ? "ended" : "begun", text: fault.text });
   }
-  return { record: { reading, readAtMs: nowMs, marks, faults, swings }, changes };
+  return { record: { reading, readAtMs: nowMs, marks, faults }, changes };
 }
 
 const NONE: FaultRecord = { symptomSinceMs: null, goneSinceMs: null, begunAtMs: null, text: "" };
@@ -115,30 +108,4 @@ function totalsOver(marks: readonly Mark[], now: Mark, ageMs: number): Totals | 
 /** The latest mark that is at least so old; the oldest if none is. */
 export function markBefore(marks: readonly Mark[], nowMs: number, ageMs: number): Mark | null {
   return marks.findLast((one) => nowMs - one.atMs >= ageMs) ?? marks[0] ?? null;
-}
-
-function swingsWith(before: ExporterRecord | null, reading: ExporterReading, nowMs: number): ExporterRecord["swings"] {
-  if (before === null) return [];
-  const recent = before.swings.filter(({ atMs }) => nowMs - atMs < SWING_MS);
-  const sampling = swungRate(before.reading.samplings, reading.samplings);
-  const all = sampling === null ? recent : [...recent, { atMs: nowMs, sampling }];
-  return all.slice(-SWINGS_MAX);
-}
-
-/** A sampler that says another rate than before, twice as much or half as much at least; null: none does. */
-function swungRate(before: readonly Sampling[], now: readonly Sampling[]): Sampling | null {
-  const were = bySampler(before);
-  for (const [key, sampling] of bySampler(now)) {
-    const [was, is] = [were.get(key)?.rate ?? 0, sampling.rate];
-    if (was > 0 && is > 0 && Math.max(was, is) >= 2 * Math.min(was, is)) return sampling;
-  }
-  return null;
-}
-
-/** Without those that cannot be told apart: a relay of sFlow may pass on agents with the same data source. */
-function bySampler(samplings: readonly Sampling[]): ReadonlyMap<string, Sampling> {
-  const all = Map.groupBy(samplings, ({ domain, sampler }) => `${domain} ${sampler}`);
-  return new Map(
-    [...all].flatMap(([key, [one, ...more]]) => (one === undefined || more.length > 0 ? [] : [[key, one]])),
-  );
 }

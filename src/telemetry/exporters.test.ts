@@ -155,23 +155,13 @@ describe("a fault begins and ends once", () => {
     expect(course.changes).toEqual(["155 s clock_skewed begun", "345 s clock_skewed ended"]);
   });
 
-  test("lying: a sampling rate that swings, but not one that drifts", () => {
-    const course = new Course();
-    const rate = (value: number) => ({ samplings: [{ domain: 0, sampler: 1, rate: value, origin: "record" }] });
-    for (const value of [1000, 1900, 1000, 1900, 1000, 1900]) course.run(5, GROW, rate(value));
-    expect(course.changes).toEqual([]);
-    for (const value of [100, 1000, 100, 1000]) course.run(5, GROW, rate(value));
-    expect(course.changes).toEqual(["50 s lying begun"]);
-    expect(course.view().faults[0]?.text).toContain("changed 4 times");
-  });
-
-  test("lying: packets shorter than an IP header", () => {
-    const exporters = new Exporters([exporterConfig()], 0);
-    const take = (at: number, bytes: number) =>
-      exporters.take([exporterReading({ interfaces: [interfaceReading({ packetsIn: at, bytesIn: at * bytes })] })], at);
-    take(0, 60);
-    expect(take(10_000, 34)).toEqual([]);
-    expect(take(20_000, 10).map(({ kind, change }) => `${kind} ${change}`)).toEqual(["lying begun"]);
+  test("lying: what cannot be is named with what to do", () => {
+    const course = new Course().run(20).run(5, { ...GROW, impossibleRates: 3 });
+    expect(course.changes).toEqual(["25 s lying begun"]);
+    expect(course.view().faults).toMatchObject([
+      { kind: "lying", text: "it says a sampling rate above 1:1,048,576, which is not taken" },
+    ]);
+    expect(course.view().faults[0]?.remedy).toContain("write sampling_rate");
   });
 });
 

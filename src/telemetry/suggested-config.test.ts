@@ -70,6 +70,12 @@ test("the text says of an exporter what is understood, and what is not", () => {
   });
   expect(exporterLines(reading, 60)).toEqual([
     "192.0.2.1 sends NetFlow 9 to [::]:2055: 100 datagrams, 2,400 records, about 40,000 packets/s, 160 Mbit/s",
+    "  taken for       make: no sign of a vendor; sends netflow9",
+    "                  rate: 1:1000 by its options; 5 records without one count as 1:1",
+    "                  counters: what each flow had since its last record",
+    "                  times: by its uptime; its clock is 1.5 s off",
+    "                  interfaces: 1, of 1 the name is known",
+    "                  left out: nothing",
     "  sampling        one packet in 1,000, as its options say (domain 0, sampler 1)",
     "                  not known of 5 records: write sampling_rate, 1 if it does not sample",
     "  templates       2 known, 2 sets of 3 that came before theirs understood later, 1 set given up: let the router send templates once a minute",

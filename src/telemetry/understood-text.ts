@@ -1,4 +1,5 @@
 /** What would be understood of an exporter, in lines for people. */
+import { beliefsOf } from "./beliefs.ts";
 import { durationText } from "./duration-text.ts";
 import type { ExporterReading, InterfaceReading, Sampling } from "./exporter-reading.ts";
 import type { ListenerReading } from "./listener-reading.ts";
@@ -33,6 +34,10 @@ export function exporterLines(reading: ExporterReading, seconds: number): readon
   )}`;
   return [
     `${address} sends ${names === "" ? "what is not understood" : names} to ${listen}: ${count(datagrams, "datagram")}, ${count(records, "record")}, ${rates}`,
+    ...labelled(
+      "taken for",
+      beliefsOf(reading).map(({ about, text }) => `${about}: ${text}`),
+    ),
     ...labelled("sampling", samplingLines(reading)),
     ...labelled("templates", [templatesText(reading)]),
     ...labelled("not understood", undecodedLines(reading)),

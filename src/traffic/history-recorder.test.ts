@@ -202,6 +202,14 @@ describe("the history recorder", () => {
     expect(snapshots.map(({ count }) => count)).toEqual([3]);
   });
 
+  test("an interval of less than a second is not read, and is stored as one of a second", async () => {
+    chunks = [intervalRows({ target: "192.0.2.1", incoming: [100, 2, 3, 90, 8, 9] })];
+    clock.advance(300);
+    expect(await recorder.recent("192.0.2.1", "incoming")).toEqual([]);
+    await recorder.stop();
+    expect(snapshots.map(({ seconds, values }) => [seconds, values[0]])).toEqual([[1, 100]]);
+  });
+
   test("gives what is not stored yet, and the present interval so far", async () => {
     chunks = [intervalRows({ target: "192.0.2.1", incoming: [100, 2, 3, 90, 8, 9] })];
     await interval();

@@ -58,6 +58,9 @@ export const SLICE_ROWS = 4096;
 /** A timer may run a little before its time. */
 const EARLY_MS = 100;
 
+/** An interval that is shorter is stored as one of this length, with the same sums, and not read before. */
+const LEAST_SECONDS = 1;
+
 interface Interval {
   readonly wallMs: number;
   readonly monotonicMs: number;
@@ -124,8 +127,9 @@ export class HistoryRecorder {
     // Meanwhile some hosts are in one interval, some in the next one.
     await this.#taking;
     const parts = [...this.#unstored].map((snapshot) => rowIn(snapshot, key, direction));
+    // Folds do not end with the interval: what a tick counted before it began would be a high rate of a shorter one.
     const seconds = this.#elapsedSeconds();
-    return seconds > 0 ? [...parts, rowIn(this.#present(key, seconds), key, direction)] : parts;
+    return seconds >= LEAST_SECONDS ? [...parts, rowIn(this.#present(key, seconds), key, direction)] : parts;
   }
 
   #present(key: string, seconds: number): TrafficSnapshot {
@@ -154,7 +158,8 @@ export class HistoryRecorder {
   async #take(): Promise<void> {
     const { onSnapshot, onCut, onFault, wallMs, monotonicMs } = this.#options;
     try {
-      const [atSeconds, seconds] = [this.#beganSeconds(), this.#elapsedSeconds()];
+      const elapsed = this.#elapsedSeconds();
+      const [atSeconds, seconds] = [this.#beganSeconds(), Math.max(elapsed, LEAST_SECONDS)];
       const attacked = this.#attackedNow();
       this.#started.clear();
       this.#busiest.clear();
@@ -164,7 +169,7 @@ export class HistoryRecorder {
       this.#interval = { wallMs: wallMs(), monotonicMs: monotonicMs() };
       await this.#takeAll(attacked);
       this.#attacked = new Attacked(this.#options.attacks());
-      if (seconds === 0) return;
+      if (elapsed === 0) return;
       const snapshot = this.#busiest.snapshot(atSeconds, seconds, totals);
       if (this.#busiest.cut > 0) onCut(this.#busiest.cut);
       this.#unstored.add(snapshot);

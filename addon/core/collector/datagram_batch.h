@@ -30,6 +30,8 @@ class DatagramBatch {
     return {memory_.data() + i * kStride, messages_[i].msg_len};
   }
   [[nodiscard]] Address source(unsigned i) const noexcept;
+  /// The port is at the same place for both families.
+  [[nodiscard]] std::uint16_t port(unsigned i) const noexcept { return ntohs(sources_[i].sin6_port); }
   void prefetch(unsigned i) const noexcept {
     for (std::size_t line = 0; line < 4; line++) __builtin_prefetch(memory_.data() + i * kStride + 64 * line);
   }

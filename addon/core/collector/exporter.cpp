@@ -1,6 +1,7 @@
 #include "collector/exporter.h"
 
 #include "base/address_text.h"
+#include "collector/plausibility.h"
 #include "flow/sequence_tracker.h"
 
 namespace floodwall {
@@ -28,7 +29,7 @@ void Exporter::setRule(const ExporterRules& rules, std::uint32_t rule) {
   isChanged_ = true;
 }
 
-void Exporter::decode(ByteSpan datagram, std::uint64_t nowMs, std::uint64_t wallMs, RecordSink& sink) {
+void Exporter::decode(const FlowDatagram& datagram, std::uint64_t nowMs, std::uint64_t wallMs, RecordSink& sink) {
   heardMs_ = nowMs;
   isChanged_ = true;
   isSettled_ = false;
@@ -59,14 +60,12 @@ std::span<FlowRecord> Exporter::judge(std::span<FlowRecord> records) {
     rules_->heard(ruleNumber_, heardMs_);
   }
   std::size_t kept = 0;
+  hasTunnels_ = false;
   for (FlowRecord& record : records) {
-    record.exporter = name();
-    record.durationMs = reports_.durationOf(record, heardMs_);
-    if (rule_->samplingRate != 0) {
-      record.samplingRate = rule_->samplingRate;
-    } else if (record.samplingRate == 0) {
-      record.samplingRate = 1;
-      rateUnknownMs_ = heardMs_;
+    complete(record);
+    if (const auto impossibility = impossibilityOf(record)) {
+      leaveOut(*impossibility);
+      continue;
     }
     const std::uint64_t packets = record.packets * record.samplingRate, bytes = record.bytes * record.samplingRate;
     InterfaceUse& in = interfaces_.of(record.input, *rule_, decoder_);
@@ -79,6 +78,8 @@ std::span<FlowRecord> Exporter::judge(std::span<FlowRecord> records) {
     out.packetsOut += packets;
     out.bytesOut += bytes;
     if (isLeftOut(record, inRole, out.role)) continue;
+    record.durationMs = reports_.durationOf(record, heardMs_);
+    hasTunnels_ = hasTunnels_ || record.outerBytes != 0;
     if (&records[kept] != &record) records[kept] = record;
     kept++;
   }
@@ -86,20 +87,43 @@ std::span<FlowRecord> Exporter::judge(std::span<FlowRecord> records) {
   return records.first(kept);
 }
 
+void Exporter::complete(FlowRecord& record) noexcept {
+  record.exporter = name();
+  if (rule_->samplingRate != 0) {
+    record.samplingRate = rule_->samplingRate;
+  } else if (record.samplingRate == 0) {
+    record.samplingRate = 1;
+    rateUnknownMs_ = heardMs_;
+  }
+}
+
+bool Exporter::leaveOut(LeftOut reason) noexcept {
+  leftOut_[static_cast<std::size_t>(reason)]++;
+  return true;
+}
+
+/// One that counts all the same counts as if its flow went on.
+bool Exporter::isLate(FlowRecord& record) noexcept {
+  if (record.ageMs <= kLateRecordMs) {
+    if (record.startMs != 0 || record.ageMs != 0) ages_.noteTimely(heardMs_);
+    return false;
+  }
+  if (!ages_.countsLate(heardMs_)) return true;
+  countedLate_++;
+  record.ageMs = 0;
+  return false;
+}
+
 bool Exporter::isLeftOut(FlowRecord& record, InterfaceRole in, InterfaceRole out) noexcept {
-  const auto count = [&](LeftOut reason) {
-    leftOut_[static_cast<std::size_t>(reason)]++;
-    return true;
-  };
-  if (!isActive_) return count(LeftOut::site);
-  if (rule_->leavesOut(record.direction)) return count(LeftOut::direction);
-  if (record.ageMs > kLateRecordMs) return count(LeftOut::late);
+  if (!isActive_) return leaveOut(LeftOut::site);
+  if (rule_->leavesOut(record.direction)) return leaveOut(LeftOut::direction);
+  if (isLate(record)) return leaveOut(LeftOut::late);
   if (!rule_->hasRoles()) return false;
   record.countsIncoming = in == InterfaceRole::external;
   record.countsOutgoing = out == InterfaceRole::external;
   if (record.countsIncoming || record.countsOutgoing) return false;
   const bool isUnknown = in == InterfaceRole::unknown || out == InterfaceRole::unknown;
-  return count(isUnknown ? LeftOut::unknownInterface : LeftOut::interface);
+  return leaveOut(isUnknown ? LeftOut::unknownInterface : LeftOut::interface);
 }
 
 void Exporter::statusInto(ExporterStatus& status) {
@@ -110,6 +134,8 @@ void Exporter::statusInto(ExporterStatus& status) {
   status.configuredRate = rule_->samplingRate;
   status.counted = counted_;
   status.leftOut = leftOut_;
+  status.countedLate = countedLate_;
+  status.reportIntervalMs = reports_.longestMs();
   status.isActive = isActive_;
   status.heardMs = heardMs_;
   status.isRateUnknown = isRateUnknown_;

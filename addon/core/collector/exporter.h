@@ -11,6 +11,7 @@
 #include "collector/exporter_rules.h"
 #include "collector/flow_limits.h"
 #include "collector/interface_table.h"
+#include "collector/record_age.h"
 #include "collector/report_interval.h"
 #include "count/flow_record.h"
 #include "flow/flow_exporter.h"
@@ -27,6 +28,10 @@ struct ExporterStatus {
   std::uint32_t configuredRate = 0;
   std::uint64_t counted = 0;
   std::array<std::uint64_t, kLeftOuts> leftOut{};
+  /// Late records that counted when they came; see RecordAge.
+  std::uint64_t countedLate = 0;
+  /// The longest time between two records of a flow whose start time stays; 0: it has none, see ReportInterval.
+  std::uint32_t reportIntervalMs = 0;
   bool isActive = true;
   /// Of the monotonic clock.
   std::uint64_t heardMs = 0;
@@ -46,11 +51,13 @@ class Exporter {
   /// `rules` live as long as the rule holds.
   void setRule(const ExporterRules& rules, std::uint32_t rule);
   /// Times of the monotonic clock, and of the wall.
-  void decode(ByteSpan datagram, std::uint64_t nowMs, std::uint64_t wallMs, RecordSink& sink);
+  void decode(const FlowDatagram& datagram, std::uint64_t nowMs, std::uint64_t wallMs, RecordSink& sink);
   /// Call it now and then: what a silent one never sent is lost then.
   void settle(std::uint64_t nowMs, std::uint64_t wallMs);
   /// Completes records and returns those that count, in the place of the first ones.
   [[nodiscard]] std::span<FlowRecord> judge(std::span<FlowRecord> records);
+  /// Whether one of the records that counted last names two packets, of which one is to be chosen.
+  [[nodiscard]] bool hasTunnels() const noexcept { return hasTunnels_; }
 
   [[nodiscard]] const Address& address() const noexcept { return address_; }
   [[nodiscard]] std::uint16_t number() const noexcept { return number_; }
@@ -69,7 +76,10 @@ class Exporter {
   static constexpr std::uint64_t kRateUnknownMs = 60'000;
 
   void refresh(std::uint64_t nowMs);
+  void complete(FlowRecord& record) noexcept;
+  [[nodiscard]] bool isLate(FlowRecord& record) noexcept;
   [[nodiscard]] bool isLeftOut(FlowRecord& record, InterfaceRole in, InterfaceRole out) noexcept;
+  bool leaveOut(LeftOut reason) noexcept;
 
   Address address_;
   std::uint16_t number_;
@@ -77,6 +87,7 @@ class Exporter {
   bool isChanged_ = true;
   bool isRateUnknown_ = false;
   bool isSettled_ = false;
+  bool hasTunnels_ = false;
   const ExporterRules* rules_ = nullptr;
   const ExporterRule* rule_ = &ExporterRules::unlisted();
   std::uint32_t ruleNumber_ = ExporterRules::kNone;
@@ -87,7 +98,9 @@ class Exporter {
   std::uint64_t presentMs_ = 0;
   std::uint64_t rateUnknownMs_ = 0;
   std::uint64_t counted_ = 0;
+  std::uint64_t countedLate_ = 0;
   std::array<std::uint64_t, kLeftOuts> leftOut_{};
+  RecordAge ages_;
   InterfaceTable interfaces_;
   ReportInterval reports_;
   FlowExporter decoder_;

@@ -30,9 +30,16 @@ enum class LeftOut : std::uint8_t {
   site,
   /// Its last packet was long ago when it was exported.
   late,
+  /// Its packets are shorter than an IP header, or longer than any packet, on average.
+  impossibleLength,
+  /// A counter has a value that none can have, as -1.
+  impossibleCount,
+  /// It has more bytes than the fastest interface carries in its time.
+  impossibleSpeed,
 };
-inline constexpr std::size_t kLeftOuts = 5;
-inline constexpr std::array<const char*, kLeftOuts> kLeftOutNames = {"direction", "interface", "unknown_interface",
-                                                                     "site", "late"};
+inline constexpr std::size_t kLeftOuts = 8;
+inline constexpr std::array<const char*, kLeftOuts> kLeftOutNames = {
+    "direction", "interface",         "unknown_interface", "site",
+    "late",      "impossible_length", "impossible_count",  "impossible_speed"};
 
 }  // namespace floodwall

@@ -76,7 +76,7 @@ void FlowWorker::decodeBatch(unsigned datagrams) {
     const auto datagram = batch_.bytes(i);
     bytes += datagram.size();
     exporter_ = thread_.table.find(batch_.source(i), now_.ms);
-    if (exporter_ != nullptr) exporter_->decode(datagram, now_.ms, now_.wallMs, *this);
+    if (exporter_ != nullptr) exporter_->decode({datagram, batch_.port(i)}, now_.ms, now_.wallMs, *this);
   }
   add(thread_.datagrams, datagrams);
   add(thread_.bytes, bytes);
@@ -85,7 +85,9 @@ void FlowWorker::decodeBatch(unsigned datagrams) {
 void FlowWorker::take(std::span<FlowRecord> records) {
   const std::span<FlowRecord> counted = exporter_->judge(records);
   if (counted.empty()) return;
-  if (!exporter_->decapsulated().isEmpty()) shard_.chooseLayers(counted, exporter_->decapsulated());
+  if (!exporter_->decapsulated().isEmpty() || exporter_->hasTunnels()) {
+    shard_.chooseLayers(counted, exporter_->decapsulated());
+  }
   shard_.countRecords(counted);
 }
 

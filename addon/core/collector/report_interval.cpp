@@ -12,7 +12,7 @@ std::uint64_t mixed(std::uint64_t key, std::uint64_t more) noexcept {
   return key ^ key >> 29;
 }
 
-/// All that makes a flow of NetFlow v5, and where it leaves.
+/// All that makes a flow of NetFlow v5, and where it leaves; a field that a record lacks is 0.
 std::uint64_t keyOf(const FlowRecord& record) noexcept {
   const Packet& packet = record.packet;
   std::uint64_t key = std::uint64_t{record.input} << 32 | record.output;
@@ -25,27 +25,40 @@ std::uint64_t keyOf(const FlowRecord& record) noexcept {
   return mixed(key, ports << 24 | std::uint64_t{packet.protocol} << 16 | record.service);
 }
 
+/// 0: no bound.
+std::uint32_t boundedBy(std::uint32_t boundMs, const FlowRecord& record) noexcept {
+  return boundMs == 0 ? record.durationMs : std::min(record.durationMs, boundMs);
+}
+
 }  // namespace
+
+bool ReportInterval::canTeach(const FlowRecord& record) noexcept {
+  if (record.key == FlowRecord::Key::whole) return true;
+  return record.packet.protocol == kUdp && record.ageMs <= kSameMs;
+}
 
 std::uint32_t ReportInterval::bounded(const FlowRecord& record, std::uint64_t nowMs) noexcept {
   if (longestMs_ != 0 && nowMs > learnedMs_ + kKeptMs) longestMs_ = 0;
+  if (refutedMs_ != 0 && nowMs > refutedMs_ + kKeptMs) refutedMs_ = 0;
   const std::uint64_t key = keyOf(record);
-  const std::int64_t endMs = static_cast<std::int64_t>(nowMs) - record.ageMs;
-  const std::int64_t startMs = endMs - record.durationMs;
+  const std::int64_t startMs = record.startMs, endMs = startMs + record.durationMs;
   Flow& flow = flows_[key >> 58];
+  const bool isSame = flow.key == key;
+  if (!isSame && flow.key != 0 && nowMs <= flow.heardMs + kKeptMs) return boundedBy(longestMs_, record);
   std::uint32_t boundMs = longestMs_;
-  if (flow.key == key) {
+  if (isSame && std::abs(startMs - flow.endMs) <= kSameMs) {
+    refutedMs_ = nowMs;
+    longestMs_ = boundMs = 0;
+  } else if (isSame && refutedMs_ == 0 && canTeach(record)) {
     const std::int64_t sinceMs = endMs - flow.endMs;
     if (std::abs(startMs - flow.startMs) <= kSameMs && sinceMs > kSameMs) {
       boundMs = static_cast<std::uint32_t>(std::min<std::int64_t>(sinceMs, record.durationMs));
       longestMs_ = std::max(longestMs_, boundMs);
       learnedMs_ = nowMs;
     }
-  } else if (flow.key != 0 && nowMs <= flow.heardMs + kKeptMs) {
-    return boundMs == 0 ? record.durationMs : std::min(record.durationMs, boundMs);
   }
   flow = {key, startMs, endMs, nowMs};
-  return boundMs == 0 ? record.durationMs : std::min(record.durationMs, boundMs);
+  return boundedBy(boundMs, record);
 }
 
 }  // namespace floodwall

@@ -8,11 +8,15 @@
 
 namespace floodwall {
 
-/// Some exporters, as Open vSwitch with NetFlow v5, report a flow that lasts again and again: with what it had since
-/// the last record, but with the time at which it began. Spread over all of that time it would count for too little,
-/// and ever less. Learns it from a few flows whose records begin at the same time and end at different ones. Of TCP and
-/// UDP with NetFlow v5 alone: there a record has all by which the exporter tells flows apart, so that no two flows,
-/// which anybody could send who wants a long record to count as a burst, are taken for one that is reported again.
+/// Some exporters, as Open vSwitch with NetFlow v5 and Junos inline, report a flow that lasts again and again: with
+/// what it had since the last record, but with the time at which it began. Spread over all of that time it would count
+/// for too little, and ever less. Learns it from a few flows whose records begin at the same time and end at different
+/// ones.
+///
+/// A sender of traffic must not be able to teach it: two flows that begin together and differ in a field that the
+/// record lacks must not be taken for one, by which a long record would count as a burst. So records with the whole key
+/// of a flow teach it; and records of UDP that come while the flow goes on, since a sender cannot choose the end of a
+/// UDP flow. A flow whose next record begins where the last one ended shows that the exporter does not do so.
 class ReportInterval {
  public:
   /// Shorter ones are taken as they are, ms.
@@ -25,12 +29,17 @@ class ReportInterval {
   /// Over which the record is to be spread, ms: not over more than the time since the flow's last record, or, of a flow
   /// that is not known, than the longest such time. `nowMs`: monotonic, when it came.
   [[nodiscard]] std::uint32_t durationOf(const FlowRecord& record, std::uint64_t nowMs) noexcept {
-    const bool hasPorts = record.packet.protocol == 6 || record.packet.protocol == 17;
-    if (record.service == FlowRecord::kNoService || !hasPorts) return record.durationMs;
+    const bool hasPorts = record.packet.protocol == kTcp || record.packet.protocol == kUdp;
+    if (record.key == FlowRecord::Key::partial || record.startMs == 0 || !hasPorts) return record.durationMs;
     return record.durationMs < kLeastMs ? record.durationMs : bounded(record, nowMs);
   }
 
+  /// The longest time between two records of a flow that is reported again and again; 0: none is.
+  [[nodiscard]] std::uint32_t longestMs() const noexcept { return longestMs_; }
+
  private:
+  static constexpr std::uint8_t kTcp = 6, kUdp = 17;
+
   struct Flow {
     std::uint64_t key = 0;
     std::int64_t startMs = 0;
@@ -38,10 +47,13 @@ class ReportInterval {
     std::uint64_t heardMs = 0;
   };
 
+  [[nodiscard]] static bool canTeach(const FlowRecord& record) noexcept;
   [[nodiscard]] std::uint32_t bounded(const FlowRecord& record, std::uint64_t nowMs) noexcept;
 
   std::array<Flow, 64> flows_{};
   std::uint64_t learnedMs_ = 0;
+  /// When a flow last showed that its exporter restarts start times; 0: none has.
+  std::uint64_t refutedMs_ = 0;
   /// 0: it reports flows as others do.
   std::uint32_t longestMs_ = 0;
 };

@@ -22,6 +22,8 @@ struct FlowRecord {
   std::uint32_t samplingRate = 1;
   /// From the first packet to the last; 0 for a sampled packet.
   std::uint32_t durationMs = 0;
+  /// When the first packet came, ms by a clock of the exporter; 0: not known.
+  std::int64_t startMs = 0;
   /// From the last packet until the exporter sent the record, by the exporter's own clock.
   std::uint32_t ageMs = 0;
   /// Interface numbers of the exporter (ifIndex); 0: not known.
@@ -31,9 +33,19 @@ struct FlowRecord {
   std::uint32_t sourceAs = 0;
   std::uint32_t destinationAs = 0;
   FlowDirection direction = FlowDirection::unknown;
-  /// The type of service, where it is part of what makes a flow of NetFlow v5, and kNoService elsewhere.
-  static constexpr std::uint16_t kNoService = 0x100;
-  std::uint16_t service = kNoService;
+  /// How much the record has of the key by which its exporter distinguishes flows. `whole`: addresses, ports, protocol,
+  /// type of service and interface, as NetFlow v5. `partial`: too little to know a flow again, or its times are not
+  /// known.
+  enum class Key : std::uint8_t { partial, ports, whole };
+  Key key = Key::partial;
+  std::uint8_t service = 0;
+  /// A counter has a value that none can have, as -1.
+  bool hasImpossibleCount = false;
+  /// The packet around that of the record, in a tunnel: addresses of 4 or 16 bytes, valid during the call; 0: none.
+  std::uint8_t outerBytes = 0;
+  std::uint8_t outerProtocol = 0;
+  const std::uint8_t* outerSource = nullptr;
+  const std::uint8_t* outerDestination = nullptr;
   /// Whether it counts to the host that it goes to, and to the host that it comes from; see InterfaceRoles.
   bool countsIncoming = true;
   bool countsOutgoing = true;

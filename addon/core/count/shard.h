@@ -69,8 +69,8 @@ inline constexpr std::uint64_t kRecordPacketsMax = std::uint64_t{1} << 40, kReco
 inline constexpr std::uint32_t kSamplingRateMax = 1U << 24;
 /// Of a source of frames.
 inline constexpr std::uint32_t kFrameSamplingRateMax = 1'000'000;
-/// The longest time over which a record is spread. Active timeouts of exporters are 1 to 30 minutes.
-inline constexpr std::uint32_t kRecordMsMax = 3'600'000;
+/// The longest time over which a record is spread: of a flow that is reported when it ends, as long as that.
+inline constexpr std::uint32_t kRecordMsMax = 86'400'000;
 
 /// What all shards of an engine share. The fold and the setters write, the workers read.
 struct Control {
@@ -158,7 +158,8 @@ class Shard {
   /// releaseDue(). A record that counts in no direction is not received at all. Not while idle.
   void countRecords(std::span<const FlowRecord> records);
   /// Of sampled packets that were taken out of `kinds`, before they are counted: where the innermost one is in no
-  /// network, the record gets the one around it. Not while idle.
+  /// network, the record gets the one around it. The same of records that name two packets: of these the outer one
+  /// counts where nothing is taken apart. Not while idle.
   void chooseLayers(std::span<FlowRecord> records, Encapsulations kinds);
   /// Counts what is due of records that are spread. Call it at least once a tick, also where nothing arrives, with the
   /// monotonic time; a late call makes good for what came late. Does something once an epoch only: 65,536 entries at
@@ -259,6 +260,7 @@ class Shard {
                          StatDelta& delta) const noexcept;
   void noteNotIp(const Frame& frame, Link link, StatDelta& delta) noexcept;
   [[nodiscard]] bool isOurs(const Packet& packet) const noexcept;
+  void chooseOuter(FlowRecord& record, Encapsulations kinds) const noexcept;
   void countPending(const Pending& pending, Link link, StatDelta& delta);
 
   // shard_records.cpp

@@ -3,6 +3,7 @@
 
 #include "count/record_header.h"
 #include "count/shard.h"
+#include "parse/layers.h"
 
 namespace floodwall {
 namespace {
@@ -24,6 +25,13 @@ std::uint32_t roundsFor(std::uint32_t entries, std::uint32_t epochsPerWindow) no
     if (epochsPerWindow % i == 0) rounds = i;
   }
   return rounds;
+}
+
+/// As it stands in a datagram, of 4 or 16 bytes.
+void setOuterAddress(const std::uint8_t* at, std::size_t bytes, Address& address) noexcept {
+  address = {};
+  if (bytes != address.bytes.size()) address.bytes[10] = address.bytes[11] = 0xff;
+  std::copy(at, at + bytes, address.bytes.end() - static_cast<std::ptrdiff_t>(bytes));
 }
 
 void increase(std::atomic<std::uint64_t>& counter) noexcept {
@@ -58,6 +66,7 @@ void Shard::chooseLayers(std::span<FlowRecord> records, Encapsulations kinds) {
   observe();
   for (FlowRecord& record : records) {
     Packet& packet = record.packet;
+    if (record.outerBytes != 0) chooseOuter(record, kinds);
     if (record.header == nullptr || packet.innerAt == 0) continue;
     const Frame frame{record.header, record.headerBytes, record.frameBytes};
     for (std::uint8_t before = 0; packet.innerAt != before && !isOurs(packet);) {
@@ -71,6 +80,21 @@ void Shard::chooseLayers(std::span<FlowRecord> records, Encapsulations kinds) {
     record.headerBytes -= packet.innerAt;
     record.link = Link::rawIp;
   }
+}
+
+/// The inner packet where tunnels are taken apart, else the outer one, unless the other alone is in a network.
+void Shard::chooseOuter(FlowRecord& record, Encapsulations kinds) const noexcept {
+  Packet outer = record.packet;
+  clear(outer, record.packet.wire);
+  outer.source = {};
+  setOuterAddress(record.outerDestination, record.outerBytes, outer.destination);
+  if (record.outerSource != nullptr) setOuterAddress(record.outerSource, record.outerBytes, outer.source);
+  outer.protocol = record.outerProtocol;
+  record.outerBytes = 0;
+  const Packet& preferred = kinds.isEmpty() ? outer : record.packet;
+  const Packet& other = kinds.isEmpty() ? record.packet : outer;
+  const bool isOuter = (isOurs(preferred) || !isOurs(other)) == kinds.isEmpty();
+  if (isOuter) record.packet = outer;
 }
 
 /// In the three passes of countBatch().

@@ -26,6 +26,10 @@ struct DataSource {
   std::uint32_t rate = 0;
   /// As the agent counts them.
   std::uint32_t drops = 0;
+  /// Bytes of the longest header so far, and whether a frame was ever said to be longer than its header: an agent of
+  /// which none was may report the header's length for the frame's.
+  std::uint32_t longestHeader = 0;
+  bool hasLongFrames = false;
   bool hasDrops = false;
 };
 

@@ -7,6 +7,7 @@
 #include "flow/data_sources.h"
 #include "flow/flow_domain.h"
 #include "flow/flow_exporter_status.h"
+#include "flow/flow_ledger.h"
 #include "flow/interface_names.h"
 #include "flow/record_sink.h"
 #include "flow/sampling_table.h"
@@ -24,6 +25,7 @@ struct ExporterState {
   SamplingTable samplings;
   InterfaceNames interfaces;
   DataSources sources;
+  FlowLedger ledger;
   WaitingSets waiting;
   /// What sampled packets are taken out of.
   Encapsulations decapsulated{};
@@ -31,7 +33,14 @@ struct ExporterState {
   std::int64_t skew16 = 0;
   bool isClockKnown = false;
   std::uint64_t lastSeenMs = 0;
+  /// Export time of the first datagram that has one; 0: none did.
+  std::uint64_t firstExportMs = 0;
 
+  std::uint32_t traits = 0;
+  std::array<std::uint32_t, kVendorsMax> vendors{};
+
+  void note(FlowTrait trait) noexcept { traits |= 1U << static_cast<unsigned>(trait); }
+  void noteVendor(std::uint32_t enterprise) noexcept;
   /// Each datagram's clock moves the skew by a sixteenth, a step of more than a second at once.
   void noteClock(std::uint64_t exportMs, std::uint64_t nowMs) noexcept;
 };
@@ -41,6 +50,8 @@ struct Decoding {
   ExporterState& state;
   RecordBatch& batch;
   ByteSpan datagram;
+  /// UDP source port.
+  std::uint16_t port;
   std::uint64_t nowMs;
 };
 
@@ -49,6 +60,8 @@ struct SequenceMark {
   std::uint32_t number = 0;
   std::uint32_t uptimeMs = 0;
   bool hasUptime = false;
+  /// The exporter's wall clock, ms since 1970; 0: not said.
+  std::uint64_t exportMs = 0;
 };
 
 /// False for a datagram that came before, which is left out.

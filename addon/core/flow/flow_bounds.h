@@ -19,6 +19,8 @@ inline constexpr std::size_t kWaitingBytesMax = 65'536;
 inline constexpr std::uint64_t kWaitingMs = 5'000;
 /// Rates by sampler, selector and interface.
 inline constexpr std::size_t kSamplingsMax = 4096;
+/// Flows whose totals are kept, for an exporter that reports totals: 3 MB.
+inline constexpr std::size_t kLedgerFlowsMax = 32'768;
 /// sFlow's data sources.
 inline constexpr std::size_t kDataSourcesMax = 4096;
 inline constexpr std::size_t kInterfaceNamesMax = 4096;

@@ -23,24 +23,49 @@ FlowTemplate* FlowDomain::find(std::uint16_t id) const noexcept {
   return place != templates.end() && (*place)->id == id ? place->get() : nullptr;
 }
 
-FlowDomain* FlowDomains::of(const DomainKey& key, std::uint64_t nowMs) {
-  // Most exporters have one.
-  if (last_ < domains_.size() && domains_[last_]->key == key) {
-    domains_[last_]->seenMs = nowMs;
-    return domains_[last_].get();
-  }
+void FlowDomains::forgetTemplates(FlowDomain& domain) noexcept {
+  templates_ -= domain.templates.size();
+  domain.templates.clear();
+}
+
+bool FlowDomain::goesOn(std::uint16_t port, std::uint32_t number) const noexcept {
+  // Few enough that two processes, each with a sequence of its own, are hardly ever taken for one.
+  constexpr std::uint32_t kSkippedMost = 16, kReordered = 1024;
+  const bool isKnown = std::find(otherPorts.begin(), otherPorts.end(), port) != otherPorts.end();
+  if (isKnown && sequence.isNext(number + kReordered, 2 * kReordered)) return true;
+  return number != 0 && sequence.isNext(number, kSkippedMost);
+}
+
+/// Past the end if there is none.
+std::size_t FlowDomains::indexOf(const DomainKey& key, std::uint32_t number) noexcept {
+  std::size_t other = domains_.size();
   for (std::size_t i = 0; i < domains_.size(); i++) {
-    if (domains_[i]->key != key) continue;
-    last_ = i;
-    domains_[i]->seenMs = nowMs;
-    return domains_[i].get();
+    FlowDomain& domain = *domains_[i];
+    if (domain.key == key) return i;
+    DomainKey any = domain.key;
+    any.port = key.port;
+    if (any == key && domain.goesOn(key.port, number)) other = i;
   }
-  if (!makeRoomForDomain(nowMs)) return nullptr;
-  last_ = domains_.size();
-  domains_.push_back(std::make_unique<FlowDomain>());
-  domains_.back()->key = key;
-  domains_.back()->seenMs = nowMs;
-  return domains_.back().get();
+  if (other == domains_.size()) return other;
+  FlowDomain& domain = *domains_[other];
+  const auto known = std::find(domain.otherPorts.begin(), domain.otherPorts.end(), key.port);
+  if (known == domain.otherPorts.end()) domain.otherPorts[domain.nextPort++ % domain.otherPorts.size()] = key.port;
+  return other;
+}
+
+FlowDomain* FlowDomains::of(const DomainKey& key, std::uint32_t number, std::uint64_t nowMs) {
+  // Most exporters have one.
+  if (last_ >= domains_.size() || domains_[last_]->key != key) {
+    last_ = indexOf(key, number);
+    if (last_ == domains_.size()) {
+      if (!makeRoomForDomain(nowMs)) return nullptr;
+      last_ = domains_.size();
+      domains_.push_back(std::make_unique<FlowDomain>());
+      domains_.back()->key = key;
+    }
+  }
+  domains_[last_]->seenMs = nowMs;
+  return domains_[last_].get();
 }
 
 FlowDomains::Stored FlowDomains::store(FlowDomain& domain, std::unique_ptr<FlowTemplate> flowTemplate,

@@ -2,6 +2,7 @@
 // templates of its own (RFC 7011, 8).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -18,6 +19,9 @@ struct DomainKey {
   std::uint32_t number = 0;
   /// Of sFlow's agent, which need not be the sender; else 0.
   std::uint64_t agent = 0;
+  /// The port that it sent from first. It distinguishes exporting processes behind one address, which have templates of
+  /// their own (RFC 7011, 8). 0 for sFlow, whose agents say who they are.
+  std::uint16_t port = 0;
   friend bool operator==(const DomainKey&, const DomainKey&) = default;
 };
 
@@ -31,8 +35,13 @@ struct FlowDomain {
   std::uint32_t lastUnits = 0;
   /// NetFlow v9: gaps in a row that were just as long as the datagram before had records.
   std::uint8_t gapsOfRecords = 0;
+  /// Other ports that it sends from, or has sent from; 0: none.
+  std::array<std::uint16_t, 8> otherPorts{};
+  std::uint8_t nextPort = 0;
   bool countsRecords = false;
   bool hasUptime = false;
+  /// The latest that its headers said, ms since 1970.
+  std::uint64_t exportMs = 0;
   /// When its uptime began, as IPFIX options tell it; 0: not known.
   std::uint64_t systemInitMs = 0;
   /// The last rate in a header of NetFlow v5 or in a record; 0: none.
@@ -42,6 +51,8 @@ struct FlowDomain {
   std::vector<std::unique_ptr<FlowTemplate>> templates;
 
   [[nodiscard]] FlowTemplate* find(std::uint16_t id) const noexcept;
+  /// Whether a datagram with this number, from another port, is of the same process: it goes on with its sequence.
+  [[nodiscard]] bool goesOn(std::uint16_t port, std::uint32_t number) const noexcept;
   /// What its sequence numbers count, and so its gaps.
   [[nodiscard]] std::uint64_t FlowCounts::*lostUnits() const noexcept {
     const bool countsDatagrams =
@@ -53,18 +64,22 @@ struct FlowDomain {
 /// All domains of an exporter and their templates, bounded by kFlowDomainsMax and kTemplatesMax.
 class FlowDomains {
  public:
-  /// Null if there is no room.
-  [[nodiscard]] FlowDomain* of(const DomainKey& key, std::uint64_t nowMs);
+  /// The domain of a datagram with this key and sequence number. Ports of one process are one domain, as long as its
+  /// numbers go on. Null if there is no room.
+  [[nodiscard]] FlowDomain* of(const DomainKey& key, std::uint32_t number, std::uint64_t nowMs);
 
   enum class Stored : std::uint8_t { added, changed, refused };
   /// `domain` may have one of this id.
   Stored store(FlowDomain& domain, std::unique_ptr<FlowTemplate> flowTemplate, std::uint64_t nowMs);
+  /// The exporting process has restarted: its templates are others now (RFC 7011, 8.1; RFC 3954, 9).
+  void forgetTemplates(FlowDomain& domain) noexcept;
 
   [[nodiscard]] const std::vector<std::unique_ptr<FlowDomain>>& all() const noexcept { return domains_; }
   [[nodiscard]] std::size_t templates() const noexcept { return templates_; }
   [[nodiscard]] std::size_t memoryBytes() const noexcept;
 
  private:
+  [[nodiscard]] std::size_t indexOf(const DomainKey& key, std::uint32_t number) noexcept;
   bool makeRoomForDomain(std::uint64_t nowMs);
   bool makeRoomForTemplate(std::uint64_t nowMs);
 

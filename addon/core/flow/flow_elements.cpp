@@ -19,6 +19,7 @@ constexpr Known kKnown[] = {
     {1, slot(Slot::bytes)},
     {2, slot(Slot::packets)},
     {4, slot(Slot::protocol)},
+    {5, slot(Slot::service)},
     {6, slot(Slot::tcpFlags)},
     {7, slot(Slot::sourcePort)},
     {8, part(Part::source4)},
@@ -37,6 +38,7 @@ constexpr Known kKnown[] = {
     {34, slot(Slot::samplingInterval)},
     {35, slot(Slot::samplingAlgorithm)},
     {48, slot(Slot::sampler)},
+    {49, slot(Slot::samplingAlgorithm)},
     {50, slot(Slot::randomInterval)},
     {60, slot(Slot::ipVersion)},
     {61, slot(Slot::direction)},
@@ -46,7 +48,9 @@ constexpr Known kKnown[] = {
     {86, slot(Slot::totalPackets)},
     {88, slot(Slot::fragmentOffset)},
     {104, part(Part::frame)},
+    {136, slot(Slot::endReason)},
     {145, slot(Slot::scopeTemplate)},
+    {148, slot(Slot::flowId)},
     {150, start(TimeForm::seconds)},
     {151, end(TimeForm::seconds)},
     {152, start(TimeForm::ms)},
@@ -116,13 +120,61 @@ Element reverseOf(std::uint16_t number) noexcept {
   }
 }
 
+/// NSX and the distributed switch: elements 880 to 887 of VMware's document on IPFIX templates.
+Element vmwareOf(std::uint16_t number) noexcept {
+  switch (number) {
+    case 880:
+      return slot(Slot::innerProtocol);
+    case 881:
+      return part(Part::innerSource4);
+    case 882:
+      return part(Part::innerDestination4);
+    case 883:
+      return part(Part::innerSource6);
+    case 884:
+      return part(Part::innerDestination6);
+    case 886:
+      return slot(Slot::innerSourcePort);
+    case 887:
+      return slot(Slot::innerDestinationPort);
+    default:
+      return {};
+  }
+}
+
 }  // namespace
 
 Element elementOf(std::uint32_t enterprise, std::uint16_t number) noexcept {
   if (enterprise == kReverseEnterprise) return reverseOf(number);
+  if (enterprise == kVmwareEnterprise) return vmwareOf(number);
   if (enterprise != kNoEnterprise) return {};
   if (number == kCiscoFirewallEvent) return slot(Slot::event);
   return number < kTableSize ? kTable[number] : Element{};
+}
+
+Element innerOf(const Element& outer) noexcept {
+  switch (outer.part) {
+    case Part::source4:
+      return part(Part::innerSource4);
+    case Part::destination4:
+      return part(Part::innerDestination4);
+    case Part::source6:
+      return part(Part::innerSource6);
+    case Part::destination6:
+      return part(Part::innerDestination6);
+    default:
+      break;
+  }
+  switch (outer.slot) {
+    case Slot::protocol:
+      return slot(Slot::innerProtocol);
+    case Slot::sourcePort:
+      return slot(Slot::innerSourcePort);
+    case Slot::destinationPort:
+      return slot(Slot::innerDestinationPort);
+    default:
+      return {};
+  }
 }
 
 Element netflow9ScopeOf(std::uint16_t type) noexcept {

@@ -30,6 +30,12 @@ enum class Slot : std::uint8_t {
   protocol,
   sourcePort,
   destinationPort,
+  innerProtocol,
+  innerSourcePort,
+  innerDestinationPort,
+  service,
+  flowId,
+  endReason,
   udpSourcePort,
   udpDestinationPort,
   tcpSourcePort,
@@ -79,6 +85,10 @@ enum class Part : std::uint8_t {
   destination4,
   source6,
   destination6,
+  innerSource4,
+  innerDestination4,
+  innerSource6,
+  innerDestination6,
   frame,
   ipPacket,
   name,
@@ -100,8 +110,13 @@ struct Element {
 inline constexpr std::uint32_t kNoEnterprise = 0;
 /// Elements of a flow's other direction (RFC 5103, 6.1).
 inline constexpr std::uint32_t kReverseEnterprise = 29305;
+/// VMware's elements of the packet within a tunnel, beside the usual ones of the packet around it.
+inline constexpr std::uint32_t kVmwareEnterprise = 6876;
 
 [[nodiscard]] Element elementOf(std::uint32_t enterprise, std::uint16_t number) noexcept;
+/// The meaning of an element that a template has once more: it is of the packet within a tunnel, since occurrences are
+/// in the order of the layers (RFC 7011, 8). Nothing for an element that has one meaning however often it is there.
+[[nodiscard]] Element innerOf(const Element& outer) noexcept;
 /// A scope of NetFlow v9, whose types are not elements (RFC 3954, 6.1).
 [[nodiscard]] Element netflow9ScopeOf(std::uint16_t type) noexcept;
 

@@ -9,11 +9,21 @@ namespace floodwall {
 
 void ExporterState::noteClock(std::uint64_t exportMs, std::uint64_t nowMs) noexcept {
   constexpr std::int64_t kStep16 = 16 * 1000;
+  if (firstExportMs == 0) firstExportMs = exportMs;
   const std::int64_t seen16 = (static_cast<std::int64_t>(exportMs) - static_cast<std::int64_t>(nowMs)) * 16;
   const std::int64_t change = seen16 - skew16;
   const bool isStep = !isClockKnown || change > kStep16 || change < -kStep16;
   skew16 += isStep ? change : change / 16;
   isClockKnown = true;
+}
+
+void ExporterState::noteVendor(std::uint32_t enterprise) noexcept {
+  for (std::uint32_t& known : vendors) {
+    if (known == enterprise) return;
+    if (known != 0) continue;
+    known = enterprise;
+    return;
+  }
 }
 
 bool acceptDatagram(Decoding& decoding, FlowDomain& domain, const SequenceMark& mark) {
@@ -34,6 +44,10 @@ bool acceptDatagram(Decoding& decoding, FlowDomain& domain, const SequenceMark& 
   const Arrival arrival = domain.sequence.arrive(mark.number, decoding.nowMs, hasRestarted);
   counts.reordered += arrival == Arrival::late ? 1 : 0;
   counts.restarts += arrival == Arrival::restart ? 1 : 0;
+  // The uptime shows a restart; sequence numbers do not, which some exporters begin again now and then. Nor does what
+  // was sent earlier and came late.
+  if (hasRestarted && mark.exportMs >= domain.exportMs) decoding.state.domains.forgetTemplates(domain);
+  domain.exportMs = std::max(domain.exportMs, mark.exportMs);
   counts.*domain.lostUnits() += domain.sequence.takeLost(decoding.nowMs);
   if (mark.hasUptime && arrival != Arrival::late) {
     domain.uptimeMs = mark.uptimeMs;
@@ -47,7 +61,8 @@ FlowExporter::~FlowExporter() = default;
 FlowExporter::FlowExporter(FlowExporter&&) noexcept = default;
 FlowExporter& FlowExporter::operator=(FlowExporter&&) noexcept = default;
 
-void FlowExporter::decode(ByteSpan datagram, std::uint64_t nowMs, RecordSink& sink) {
+void FlowExporter::decode(const FlowDatagram& received, std::uint64_t nowMs, RecordSink& sink) {
+  const ByteSpan datagram = received.bytes;
   // Of the thread, not of the exporter: it is empty between two datagrams.
   static thread_local RecordBatch batch;
   ExporterState& state = *state_;
@@ -62,7 +77,7 @@ void FlowExporter::decode(ByteSpan datagram, std::uint64_t nowMs, RecordSink& si
   constexpr std::uint32_t kSflow5 = 5;
   constexpr std::uint16_t kNetflow5 = 5, kNetflow9 = 9, kIpfix = 10;
   const std::uint16_t version = big16(datagram.data());
-  Decoding decoding{state, batch, datagram, nowMs};
+  Decoding decoding{state, batch, datagram, received.port, nowMs};
   batch.begin(sink);
   if (version == kNetflow9) {
     decodeNetflow9(decoding);
@@ -104,6 +119,9 @@ void FlowExporter::statusInto(FlowExporterStatus& status) const {
   status.waitingBytes = static_cast<std::uint32_t>(state.waiting.bytes());
   status.templates = static_cast<std::uint32_t>(state.domains.templates());
   status.domains = static_cast<std::uint32_t>(state.domains.all().size());
+  status.traits = state.traits;
+  status.vendors = state.vendors;
+  status.untrackedFlows = state.ledger.untracked();
   status.clockSkewMs = state.skew16 / 16;
   status.isClockKnown = state.isClockKnown;
   status.lastSeenMs = state.lastSeenMs;
@@ -122,7 +140,8 @@ void FlowExporter::statusInto(FlowExporterStatus& status) const {
   }
   state.interfaces.copyTo(status.interfaces);
   status.memoryBytes = sizeof state + state.domains.memoryBytes() + state.samplings.memoryBytes() +
-                       state.sources.memoryBytes() + state.interfaces.memoryBytes() + state.waiting.bytes();
+                       state.sources.memoryBytes() + state.interfaces.memoryBytes() + state.waiting.bytes() +
+                       state.ledger.memoryBytes();
 }
 
 }  // namespace floodwall

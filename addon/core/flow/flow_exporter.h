@@ -14,6 +14,17 @@ namespace floodwall {
 
 struct ExporterState;
 
+/// One datagram, valid during the call that takes it.
+struct FlowDatagram {
+  FlowDatagram() = default;
+  FlowDatagram(ByteSpan content, std::uint16_t sourcePort = 0)
+      : bytes(content), port(sourcePort) {}  // NOLINT(google-explicit-constructor)
+
+  ByteSpan bytes;
+  /// UDP source port.
+  std::uint16_t port = 0;
+};
+
 /// NetFlow v5, v9 (RFC 3954), IPFIX (RFC 7011) and sFlow v5 of one source address, told apart by their version.
 ///
 /// Every table is bounded (flow_bounds.h): an exporter with 100 templates of 20 fields takes 42 KB, so 1,000 of them
@@ -29,7 +40,7 @@ class FlowExporter {
   ///
   /// Records have everything set but `exporter` and the two of the interface roles. `samplingRate` is 0 where it is not
   /// known. Nothing is thrown for what a datagram holds: what cannot be decoded is counted by reason.
-  void decode(ByteSpan datagram, std::uint64_t nowMs, RecordSink& sink);
+  void decode(const FlowDatagram& datagram, std::uint64_t nowMs, RecordSink& sink);
 
   /// For one that is silent for more than kReorderMs: what it did not send until now counts as lost.
   void settle(std::uint64_t nowMs);

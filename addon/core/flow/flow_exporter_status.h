@@ -33,6 +33,43 @@ struct InterfaceName {
   std::string name;
 };
 
+/// How an exporter reports traffic, as far as it has shown.
+enum class FlowTrait : std::uint8_t {
+  /// Counts since the last record of the flow; of the whole flow; of a firewall's events; or sampled packets.
+  deltas,
+  totals,
+  events,
+  packets,
+  /// Times of flows by its uptime, by the time of day, or none.
+  uptimes,
+  wallTimes,
+  noTimes,
+  /// The packet within a tunnel beside that around it.
+  tunnels,
+};
+inline constexpr std::size_t kFlowTraits = static_cast<std::size_t>(FlowTrait::tunnels) + 1;
+inline constexpr std::array<const char*, kFlowTraits> kFlowTraitNames = {
+    "deltas", "totals", "events", "packets", "uptimes", "wall_times", "no_times", "tunnels"};
+/// Vendors that an exporter names; more are left out.
+inline constexpr std::size_t kVendorsMax = 4;
+
+/// Data of an exporter that is understood and is no traffic of IP: left out.
+enum class NotForUs : std::uint8_t {
+  /// Samples of a vendor's own format.
+  vendorSample,
+  /// Packets that the agent dropped (sFlow's discarded_packet): they were counted as they came in.
+  discardedSample,
+  /// Frames that are not IP, as ARP.
+  notIpFrame,
+  /// IP in an encapsulation that `decapsulate` of the exporter does not name, as MPLS.
+  encapsulatedFrame,
+  /// Flow records of layer 2: without any IP address.
+  layer2Record,
+};
+inline constexpr std::size_t kNotForUs = static_cast<std::size_t>(NotForUs::layer2Record) + 1;
+inline constexpr std::array<const char*, kNotForUs> kNotForUsNames = {
+    "vendor_sample", "discarded_sample", "not_ip_frame", "encapsulated_frame", "layer2_record"};
+
 /// Counters grow for as long as the exporter is known.
 struct FlowCounts {
   std::uint64_t datagrams = 0;
@@ -49,6 +86,10 @@ struct FlowCounts {
   std::uint64_t lateRecords = 0;
   /// Of them the sampling rate is not known.
   std::uint64_t unknownRateRecords = 0;
+  /// Sampling rates that no exporter can have.
+  std::uint64_t impossibleRates = 0;
+  /// In the order of NotForUs.
+  std::array<std::uint64_t, kNotForUs> notForUs{};
   /// By the gaps in sequence numbers. Records: flows (v5), data records (IPFIX), samples (sFlow).
   std::uint64_t lostRecords = 0;
   std::uint64_t lostDatagrams = 0;
@@ -64,6 +105,8 @@ struct FlowCounts {
   /// Sets that were kept, and those decoded when their template came.
   std::uint64_t keptSets = 0;
   std::uint64_t recoveredSets = 0;
+
+  void count(NotForUs kind) noexcept { notForUs.at(static_cast<std::size_t>(kind))++; }
 };
 
 struct FlowExporterStatus {
@@ -76,6 +119,12 @@ struct FlowExporterStatus {
   std::uint32_t waitingBytes = 0;
   std::uint32_t templates = 0;
   std::uint32_t domains = 0;
+  /// A bit for each FlowTrait.
+  std::uint32_t traits = 0;
+  /// Private enterprise numbers (IANA) of its elements and samples; 0: none.
+  std::array<std::uint32_t, kVendorsMax> vendors{};
+  /// Flows whose totals found no room; see FlowLedger.
+  std::uint64_t untrackedFlows = 0;
   /// The exporter's clock minus ours, smoothed; what datagrams were on their way is in it. Valid if isClockKnown.
   std::int64_t clockSkewMs = 0;
   bool isClockKnown = false;

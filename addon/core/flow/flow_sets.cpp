@@ -1,6 +1,7 @@
 #include "flow/flow_sets.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <utility>
 
 #include "flow/record_maker.h"
@@ -71,6 +72,27 @@ void readWaiting(Decoding& decoding, FlowDomain& domain, const FlowTemplate& flo
   }
 }
 
+/// Notes the traits that a template of flows shows of its exporter.
+void noteTraits(ExporterState& state, const FlowTemplate& flowTemplate) noexcept {
+  const RecordLayout& layout = flowTemplate.layout;
+  const auto hasOne = [&](std::initializer_list<Slot> slots) {
+    return std::any_of(slots.begin(), slots.end(), [&](Slot slot) { return layout.has(slot); });
+  };
+  if (flowTemplate.vendor != 0) state.noteVendor(flowTemplate.vendor);
+  if (flowTemplate.isOptions) return;
+  const bool hasDeltas = hasOne({Slot::packets, Slot::bytes, Slot::layer2Bytes});
+  if (hasDeltas) state.note(FlowTrait::deltas);
+  if (!hasDeltas && hasOne({Slot::totalPackets, Slot::totalBytes})) state.note(FlowTrait::totals);
+  if (!hasDeltas && hasOne({Slot::initiatorBytes, Slot::initiatorPackets})) state.note(FlowTrait::events);
+  if (layout.part(Part::frame).length != 0 || layout.part(Part::ipPacket).length != 0) state.note(FlowTrait::packets);
+  if (layout.part(Part::innerDestination4).length != 0 || layout.has(Slot::innerProtocol))
+    state.note(FlowTrait::tunnels);
+  const bool isOfUptime = layout.end == TimeForm::uptimeMs;
+  state.note(layout.end == TimeForm::none ? FlowTrait::noTimes
+             : isOfUptime                 ? FlowTrait::uptimes
+                                          : FlowTrait::wallTimes);
+}
+
 void define(Decoding& decoding, FlowDomain& domain, const TemplateRecord& record, TemplateSet set) {
   ExporterState& state = decoding.state;
   FlowTemplate* const known = domain.find(record.id);
@@ -84,6 +106,7 @@ void define(Decoding& decoding, FlowDomain& domain, const TemplateRecord& record
     return;
   }
   made->seenMs = decoding.nowMs;
+  noteTraits(state, *made);
   const FlowDomains::Stored stored = state.domains.store(domain, std::move(made), decoding.nowMs);
   if (stored == FlowDomains::Stored::refused) {
     state.counts.templatesRefused++;

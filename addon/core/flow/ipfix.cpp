@@ -15,13 +15,14 @@ void decodeIpfix(Decoding& decoding) {
   }
   state.datagramsByProtocol[static_cast<std::size_t>(FlowProtocol::ipfix)]++;
   const std::uint32_t number = big32(&datagram[12]);
-  FlowDomain* const domain = state.domains.of({FlowProtocol::ipfix, number}, decoding.nowMs);
+  FlowDomain* const domain = state.domains.of(
+      {.protocol = FlowProtocol::ipfix, .number = number, .port = decoding.port}, big32(&datagram[8]), decoding.nowMs);
   if (domain == nullptr) {
     state.undecoded.count(UndecodedKind::bound, number, 0, 0);
     return;
   }
   const MessageTimes times{.exportMs = big32(&datagram[4]) * std::uint64_t{1000}};
-  const SequenceMark mark{.number = big32(&datagram[8])};
+  const SequenceMark mark{.number = big32(&datagram[8]), .exportMs = times.exportMs};
   if (!acceptDatagram(decoding, *domain, mark)) return;
   state.noteClock(times.exportMs, decoding.nowMs);
   const SetsRead read = readSets(decoding, *domain, datagram.first(length).subspan(kHeader), times);

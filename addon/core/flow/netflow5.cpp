@@ -29,6 +29,7 @@ void makeRecord(const std::uint8_t* at, std::uint32_t uptimeMs, std::uint32_t ra
   setIpv4(packet.destination, at + 4);
   packet.protocol = at[38];
   made.service = at[39];
+  made.key = FlowRecord::Key::whole;
   setTransport(packet, big16(at + 32), big16(at + 34), at[37]);
   made.packets = packets;
   made.bytes = (bytes != 0 ? bytes : std::uint64_t{packets} * kEstimatedLeastBytes) +
@@ -43,6 +44,7 @@ void makeRecord(const std::uint8_t* at, std::uint32_t uptimeMs, std::uint32_t ra
   made.samplingRate = rate;
   const std::uint32_t first = big32(at + 24), last = big32(at + 28);
   if (first != 0 || last != 0) {
+    made.startMs = first;
     made.durationMs = static_cast<std::uint32_t>(std::max(static_cast<std::int32_t>(last - first), 0));
     made.ageMs = static_cast<std::uint32_t>(std::max(static_cast<std::int32_t>(uptimeMs - last), 0));
   }
@@ -62,14 +64,19 @@ void decodeNetflow5(Decoding& decoding) {
     return;
   }
   state.datagramsByProtocol[static_cast<std::size_t>(FlowProtocol::netflow5)]++;
+  state.note(FlowTrait::deltas);
+  state.note(FlowTrait::uptimes);
   // Engine type and id; each counts its own flows.
-  FlowDomain* const domain = state.domains.of({FlowProtocol::netflow5, big16(&datagram[20])}, decoding.nowMs);
+  FlowDomain* const domain =
+      state.domains.of({.protocol = FlowProtocol::netflow5, .number = big16(&datagram[20]), .port = decoding.port},
+                       big32(&datagram[16]), decoding.nowMs);
   if (domain == nullptr) {
     state.undecoded.count(UndecodedKind::bound, big16(&datagram[20]), 0, 0);
     return;
   }
   const std::uint32_t uptimeMs = big32(&datagram[4]);
-  if (!acceptDatagram(decoding, *domain, {big32(&datagram[16]), uptimeMs, true})) return;
+  if (!acceptDatagram(decoding, *domain, {.number = big32(&datagram[16]), .uptimeMs = uptimeMs, .hasUptime = true}))
+    return;
   state.noteClock(big32(&datagram[8]) * std::uint64_t{1000} + big32(&datagram[12]) / 1'000'000, decoding.nowMs);
   // Two bits of mode, then the interval. Many that sample leave it 0, so 0 says nothing.
   const std::uint32_t inHeader = big16(&datagram[22]) & 0x3fffU;

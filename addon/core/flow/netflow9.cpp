@@ -36,12 +36,15 @@ void decodeNetflow9(Decoding& decoding) {
   const std::uint32_t uptimeMs = big32(&datagram[4]), number = big32(&datagram[16]);
   const MessageTimes times{
       .exportMs = big32(&datagram[8]) * std::uint64_t{1000}, .uptimeMs = uptimeMs, .hasUptime = true};
-  FlowDomain* const domain = state.domains.of({FlowProtocol::netflow9, number}, decoding.nowMs);
+  FlowDomain* const domain =
+      state.domains.of({.protocol = FlowProtocol::netflow9, .number = number, .port = decoding.port},
+                       big32(&datagram[12]), decoding.nowMs);
   if (domain == nullptr) {
     state.undecoded.count(UndecodedKind::bound, number, 0, 0);
     return;
   }
-  const SequenceMark mark{big32(&datagram[12]), uptimeMs, true};
+  const SequenceMark mark{
+      .number = big32(&datagram[12]), .uptimeMs = uptimeMs, .hasUptime = true, .exportMs = times.exportMs};
   if (!acceptDatagram(decoding, *domain, mark)) return;
   state.noteClock(times.exportMs, decoding.nowMs);
   noteGap(*domain);

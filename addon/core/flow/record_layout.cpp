@@ -23,9 +23,13 @@ bool canHave(Part part, std::uint16_t length) noexcept {
   switch (part) {
     case Part::source4:
     case Part::destination4:
+    case Part::innerSource4:
+    case Part::innerDestination4:
       return length == 4;
     case Part::source6:
     case Part::destination6:
+    case Part::innerSource6:
+    case Part::innerDestination6:
       return length == 16;
     default:
       return true;
@@ -47,7 +51,8 @@ bool RecordLayout::place(const Element& element, std::uint32_t offset, std::uint
   if (element.part != Part::none) {
     PartField& field = parts[static_cast<std::size_t>(element.part)];
     if (!canHave(element.part, length)) return false;
-    if (field.length == 0) field = {static_cast<std::uint16_t>(offset), length};
+    if (field.length != 0) return placeInner(element, offset, length);
+    field = {static_cast<std::uint16_t>(offset), length};
     return true;
   }
   if (element.slot == Slot::none) return true;
@@ -64,12 +69,17 @@ bool RecordLayout::place(const Element& element, std::uint32_t offset, std::uint
     present |= std::uint64_t{1} << static_cast<unsigned>(element.slot);
     return true;
   }
-  // The first of several holds, but for times, of which the better form does.
-  if (element.time == TimeForm::none) return true;
+  // The first of several holds, but for times, of which the better form does, and for what is within a tunnel.
+  if (element.time == TimeForm::none) return placeInner(element, offset, length);
   for (NumberField& known : numbers) {
     if (known.slot == element.slot) known = field;
   }
   return true;
+}
+
+bool RecordLayout::placeInner(const Element& element, std::uint32_t offset, std::uint16_t length) {
+  const Element inner = innerOf(element);
+  return (inner.part == Part::none && inner.slot == Slot::none) || place(inner, offset, length);
 }
 
 std::size_t FlowTemplate::memoryBytes() const noexcept {

@@ -42,6 +42,9 @@ struct RecordLayout {
   void clear() noexcept;
   /// False if an element that a record cannot do without has a length that it cannot have: then it is left out.
   bool place(const Element& element, std::uint32_t offset, std::uint16_t length);
+
+ private:
+  bool placeInner(const Element& element, std::uint32_t offset, std::uint16_t length);
 };
 
 inline constexpr std::uint16_t kVariableLength = 0xffff;
@@ -63,6 +66,8 @@ struct FlowTemplate {
   bool isVariable = false;
   /// Whether records have what makes a rate: it is looked up elsewhere if not.
   bool hasRate = false;
+  /// Enterprise number of the first element of a vendor's own; 0: it has none.
+  std::uint32_t vendor = 0;
   /// Of a record; the least if `isVariable`.
   std::uint32_t length = 0;
   RecordLayout layout;

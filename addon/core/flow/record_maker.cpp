@@ -5,13 +5,32 @@
 #include <utility>
 
 #include "flow/flow_transport.h"
+#include "flow/record_addresses.h"
 #include "flow/sampled_header.h"
+#include "flow/sampling_rules.h"
 
 namespace floodwall {
 namespace {
 
 /// More than any interface counts in a flow; what a rate multiplies must not overflow.
 constexpr std::uint64_t kCountMax = std::uint64_t{1} << 48;
+
+/// A firewall's events (element 233): the end has all counts of a flow, an update those since the last update.
+constexpr std::uint64_t kEventEnd = 2, kEventUpdate = 5;
+
+/// A counter of 4 or 8 bytes so near to its end has gone below 0.
+constexpr std::uint64_t kNegativeMost = 1U << 16, kNegative32 = (std::uint64_t{1} << 32) - kNegativeMost;
+
+bool isTotal(Slot slot) noexcept {
+  return slot == Slot::totalPackets || slot == Slot::totalBytes || slot == Slot::totalLayer2Bytes;
+}
+
+bool isNegative(const RecordLayout& layout, Slot slot, std::uint64_t value) noexcept {
+  for (const NumberField& field : layout.numbers) {
+    if (field.slot == slot) return field.shift <= 32 && value >= (~std::uint64_t{0} >> field.shift) - kNegativeMost;
+  }
+  return false;
+}
 
 std::uint8_t tcpFlagsOf(std::uint64_t flags) noexcept { return static_cast<std::uint8_t>(flags); }
 
@@ -20,15 +39,16 @@ FlowDirection directionOf(const RecordLayout& layout, std::uint64_t value) noexc
   return value == 0 ? FlowDirection::ingress : value == 1 ? FlowDirection::egress : FlowDirection::unknown;
 }
 
-bool isZero(const std::uint8_t* bytes, std::size_t length) noexcept {
-  return std::all_of(bytes, bytes + length, [](std::uint8_t byte) { return byte == 0; });
-}
-
 }  // namespace
 
 RecordMaker::RecordMaker(Decoding& decoding, FlowDomain& domain, const FlowTemplate& flowTemplate,
                          const MessageTimes& times)
-    : state_(decoding.state), batch_(decoding.batch), domain_(domain), template_(flowTemplate), times_(times) {
+    : state_(decoding.state),
+      batch_(decoding.batch),
+      domain_(domain),
+      template_(flowTemplate),
+      times_(times),
+      nowMs_(decoding.nowMs) {
   // IPFIX has no uptime in its header: it may be told from the time at which it began (RFC 7011, 3.1 and 161).
   if (!times_.hasUptime && domain.systemInitMs != 0 && times_.exportMs >= domain.systemInitMs) {
     times_.uptimeMs = static_cast<std::uint32_t>(times_.exportMs - domain.systemInitMs);
@@ -45,9 +65,27 @@ void RecordMaker::useLayout(const RecordLayout& layout) {
   hasBackward_ = backward_.packets != Slot::none || backward_.bytes != Slot::none;
   hasSampledPacket_ =
       layout.part(Part::frame).length != 0 || layout.part(Part::ipPacket).length != 0 || layout.has(Slot::ipLength);
+  isOfTotals_ = isTotal(forward_.packets) || isTotal(forward_.bytes);
+  usesEvents_ =
+      layout.has(Slot::event) && (forward_.bytes == Slot::initiatorBytes || forward_.packets == Slot::initiatorPackets);
+  key_ = keyKind();
   hasRateEach_ = template_.hasRate || layout.has(Slot::sampler) || layout.has(Slot::selector) ||
                  state_.samplings.has(SamplingScope::interface);
   if (!hasRateEach_) setRate_ = state_.samplings.rateOf(domain_.key, {.flowTemplate = template_.id});
+}
+
+FlowRecord::Key RecordMaker::keyKind() const noexcept {
+  const auto hasOne = [&](std::initializer_list<Slot> slots) {
+    return std::any_of(slots.begin(), slots.end(), [&](Slot slot) { return layout_->has(slot); });
+  };
+  const bool hasHosts = (layout_->part(Part::source4).length != 0 && layout_->part(Part::destination4).length != 0) ||
+                        (layout_->part(Part::source6).length != 0 && layout_->part(Part::destination6).length != 0);
+  const bool hasPorts = hasOne({Slot::sourcePort, Slot::udpSourcePort, Slot::tcpSourcePort}) &&
+                        hasOne({Slot::destinationPort, Slot::udpDestinationPort, Slot::tcpDestinationPort});
+  const bool hasAge = layout_->end != TimeForm::none && (layout_->end != TimeForm::uptimeMs || times_.hasUptime);
+  if (!hasHosts || !hasPorts || !hasAge || !layout_->has(Slot::protocol)) return FlowRecord::Key::partial;
+  const bool isWhole = layout_->has(Slot::service) && layout_->has(Slot::input);
+  return isWhole ? FlowRecord::Key::whole : FlowRecord::Key::ports;
 }
 
 RecordMaker::CountedSlots RecordMaker::forwardSlots() const noexcept {
@@ -80,8 +118,13 @@ RecordMaker::CountedSlots RecordMaker::backwardSlots() const noexcept {
   return slots;
 }
 
-RecordMaker::Counted RecordMaker::counted(const CountedSlots& slots) noexcept {
-  Counted counted{std::min(values_[slots.packets], kCountMax), std::min(values_[slots.bytes], kCountMax)};
+std::uint64_t RecordMaker::counterOf(Slot slot, bool& isImpossible) const noexcept {
+  const std::uint64_t value = values_[slot];
+  if (value >= kNegative32) isImpossible = isImpossible || isNegative(*layout_, slot, value);
+  return std::min(value, kCountMax);
+}
+
+RecordMaker::Counted RecordMaker::completed(Counted counted, bool isLayer2) noexcept {
   if ((counted.packets == 0) != (counted.bytes == 0)) {
     state_.counts.estimatedRecords++;
     if (counted.packets == 0) {
@@ -90,46 +133,45 @@ RecordMaker::Counted RecordMaker::counted(const CountedSlots& slots) noexcept {
       counted.bytes = counted.packets * kEstimatedLeastBytes;
     }
   }
-  if (!slots.isLayer2) counted.bytes += counted.packets * kEthernetHeaderBytes;
+  if (!isLayer2) counted.bytes += counted.packets * kEthernetHeaderBytes;
   return counted;
 }
 
-bool RecordMaker::setAddresses(const std::uint8_t* record, Packet& packet) const noexcept {
-  const PartField four = layout_->part(Part::destination4), six = layout_->part(Part::destination6);
-  bool isFour = four.length != 0;
-  // A template for both families leaves the addresses of the other zero.
-  if (isFour && six.length != 0) {
-    isFour = layout_->has(Slot::ipVersion) ? values_[Slot::ipVersion] != 6 : isZero(record + six.offset, 16);
+std::uint64_t RecordMaker::flowKeyOf(const FlowRecord& made) const noexcept {
+  std::uint64_t key = state_.ledger.seed();
+  const auto mix = [&key](std::uint64_t more) {
+    key = (key ^ more) * 0x9e3779b97f4a7c15;
+    key ^= key >> 29;
+  };
+  const Packet& packet = made.packet;
+  for (const Address* const address : {&packet.source, &packet.destination}) {
+    mix(big64(address->bytes.data()));
+    mix(big64(address->bytes.data() + 8));
   }
-  if (isFour) {
-    const PartField source = layout_->part(Part::source4);
-    setIpv4(packet.destination, record + four.offset);
-    if (source.length != 0) setIpv4(packet.source, record + source.offset);
-    return true;
-  }
-  if (six.length == 0) return false;
-  std::memcpy(packet.destination.bytes.data(), record + six.offset, 16);
-  // As the packet parser: what is not IPv4 must not be taken for the IPv4 host.
-  if (isMappedIpv4(packet.destination)) return false;
-  if (const PartField source = layout_->part(Part::source6); source.length != 0) {
-    std::memcpy(packet.source.bytes.data(), record + source.offset, 16);
-    if (isMappedIpv4(packet.source)) packet.source = {};
-  }
-  return true;
+  mix(std::uint64_t{packet.sourcePort} << 32 | std::uint64_t{packet.destinationPort} << 16 | packet.protocol);
+  mix(values_[Slot::input]);
+  mix(values_[Slot::flowId]);
+  mix(std::uint64_t{domain_.key.number} << 16 | domain_.key.port);
+  return key | 1;
 }
 
-void RecordMaker::setFields(FlowRecord& made) const noexcept {
-  Packet& packet = made.packet;
-  packet.protocol = static_cast<std::uint8_t>(values_[Slot::protocol]);
-  constexpr std::uint64_t kMoreFragments = 0x20, kOffsetMask = 0x1fff;
-  const std::uint64_t offset = values_[Slot::fragmentOffset] & kOffsetMask;
-  packet.isLaterFragment = offset != 0;
-  packet.isFragment = offset != 0 || (values_[Slot::fragmentFlags] & kMoreFragments) != 0;
-  const std::uint64_t source = values_[Slot::sourcePort] | values_[Slot::udpSourcePort] | values_[Slot::tcpSourcePort];
-  const std::uint64_t destination =
-      values_[Slot::destinationPort] | values_[Slot::udpDestinationPort] | values_[Slot::tcpDestinationPort];
-  setTransport(packet, static_cast<std::uint16_t>(source), static_cast<std::uint16_t>(destination),
-               tcpFlagsOf(values_[Slot::tcpFlags]));
+/// Replaces totals by what the flow had since its last record, and the duration by the time since.
+FlowSums RecordMaker::grownBy(const FlowSums& sums, FlowRecord& made, std::uint64_t nowMs) {
+  constexpr std::uint64_t kIdle = 1, kEnd = 3, kForced = 4;
+  const std::uint64_t reason = values_[Slot::endReason];
+  FlowReport report{.key = flowKeyOf(made), .sums = sums};
+  report.hasStart = made.startMs != 0;
+  report.startMs = made.startMs;
+  report.endMs = report.hasStart ? made.startMs + made.durationMs : static_cast<std::int64_t>(nowMs);
+  report.heardForMs = static_cast<std::int64_t>(times_.exportMs - state_.firstExportMs);
+  report.isOver = usesEvents_ || reason == kIdle || reason == kEnd || reason == kForced;
+  const bool isUpdate = usesEvents_ && values_[Slot::event] == kEventUpdate;
+  const FlowGrowth growth = isUpdate      ? state_.ledger.ofUpdate(report, nowMs)
+                            : usesEvents_ ? state_.ledger.ofEnd(report, nowMs)
+                                          : state_.ledger.ofTotals(report, nowMs);
+  made.durationMs = growth.durationMs;
+  made.key = FlowRecord::Key::partial;
+  return growth.sums;
 }
 
 void RecordMaker::setCounts(Counted counted, FlowRecord& made) noexcept {
@@ -158,7 +200,15 @@ bool RecordMaker::setSampledPacket(const std::uint8_t* record, FlowRecord& made,
     if (length == 0 && counted.packets != 0) length = counted.bytes / counted.packets;
     const auto protocol = static_cast<std::uint32_t>(isFrame ? HeaderProtocol::ethernet : HeaderProtocol::ipv4);
     const auto said = static_cast<std::uint32_t>(std::min<std::uint64_t>(length, 0xffffff));
-    const ParsedHeader parsed = parseSampledHeader(protocol, header, said, state_.decapsulated, made);
+    made.packet = {};
+    made.outerBytes = 0;
+    const ParsedHeader parsed =
+        parseSampledHeader({.protocol = protocol, .bytes = header, .frameBytes = said, .isLengthDoubtful = said == 0},
+                           state_.decapsulated, made);
+    if (parsed.error == ParseError::notIp) {
+      state_.counts.count(notForUs(made));
+      return false;
+    }
     if (parsed.outcome != HeaderOutcome::parsed) {
       state_.undecoded.count(UndecodedKind::header, domain_.key.number, protocol,
                              static_cast<std::uint32_t>(parsed.error));
@@ -172,50 +222,79 @@ bool RecordMaker::setSampledPacket(const std::uint8_t* record, FlowRecord& made,
   return false;
 }
 
+RecordMaker::Both RecordMaker::countsOf(FlowRecord& made) {
+  bool isImpossible = false;
+  const auto read = [&](const CountedSlots& slots) {
+    return Counted{counterOf(slots.packets, isImpossible), counterOf(slots.bytes, isImpossible)};
+  };
+  Counted there = read(forward_), back = hasBackward_ ? read(backward_) : Counted{0, 0};
+  const std::uint64_t event = values_[Slot::event];
+  const bool isGrowing = isOfTotals_ || (usesEvents_ && (event == kEventUpdate || event == kEventEnd));
+  if (isGrowing && !isImpossible && (there.packets | there.bytes | back.packets | back.bytes) != 0) {
+    const FlowSums sums = grownBy({there.packets, there.bytes, back.packets, back.bytes}, made, nowMs_);
+    there = {sums.packets, sums.bytes};
+    back = {sums.backPackets, sums.backBytes};
+  }
+  // Some tell what leaves by an interface in records of their own, with nothing in the fields of what came in.
+  if (there.packets == 0 && there.bytes == 0 && hasOut_) there = read({Slot::outPackets, Slot::outBytes, false});
+  made.hasImpossibleCount = isImpossible;
+  return {completed(there, forward_.isLayer2), completed(back, backward_.isLayer2)};
+}
+
+void RecordMaker::countWithoutHost() {
+  // A header that cannot be parsed is counted as that.
+  if (layout_->part(Part::frame).length != 0 || layout_->part(Part::ipPacket).length != 0) return;
+  if (namesHosts(*layout_)) {
+    state_.undecoded.count(UndecodedKind::withoutAddress, domain_.key.number, template_.id, 0);
+  } else {
+    state_.counts.count(NotForUs::layer2Record);
+  }
+}
+
+void RecordMaker::setTimes(FlowRecord& made) const noexcept {
+  const FlowTimes times = timesOf(*layout_, values_, times_);
+  made.durationMs = times.durationMs;
+  made.ageMs = times.ageMs;
+  made.startMs = times.startMs;
+  made.key = key_;
+}
+
 void RecordMaker::makeFlow(const std::uint8_t* record) {
   values_.load(*layout_, record);
-  Counted forward = counted(forward_);
-  // Some tell what leaves by an interface in records of their own, with nothing in the fields of what came in.
-  if (forward.packets == 0 && hasOut_) forward = counted({Slot::outPackets, Slot::outBytes, false});
-  const Counted backward = hasBackward_ ? counted(backward_) : Counted{0, 0};
   FlowRecord& made = batch_.add();
-  const bool isSampledPacket = hasSampledPacket_ && setSampledPacket(record, made, forward);
-  if (forward.packets == 0 && backward.packets == 0) {
+  setTimes(made);
+  const bool hasHosts = setPacket(*layout_, values_, record, made);
+  Both both = countsOf(made);
+  const bool isSampledPacket = hasSampledPacket_ && setSampledPacket(record, made, both.there);
+  if (both.there.packets == 0 && both.back.packets == 0) {
     batch_.drop();
     state_.counts.events++;
     return;
   }
-  if (!isSampledPacket) {
-    if (!setAddresses(record, made.packet)) {
-      batch_.drop();
-      // A header that cannot be parsed is counted as that.
-      const bool hasHeader = layout_->part(Part::frame).length != 0 || layout_->part(Part::ipPacket).length != 0;
-      if (!hasHeader) state_.undecoded.count(UndecodedKind::withoutAddress, domain_.key.number, template_.id, 0);
-      return;
-    }
-    setFields(made);
+  if (!isSampledPacket && !hasHosts) {
+    batch_.drop();
+    countWithoutHost();
+    return;
   }
   made.input = values_.u32(Slot::input) != 0 ? values_.u32(Slot::input) : values_.u32(Slot::physicalInput);
   made.output = values_.u32(Slot::output) != 0 ? values_.u32(Slot::output) : values_.u32(Slot::physicalOutput);
   made.sourceAs = values_.u32(Slot::sourceAs);
   made.destinationAs = values_.u32(Slot::destinationAs);
   made.direction = directionOf(*layout_, values_[Slot::direction]);
+  made.service = static_cast<std::uint8_t>(values_[Slot::service]);
   made.samplingRate = hasRateEach_ ? rateOf() : setRate_;
-  const FlowTimes times = timesOf(*layout_, values_, times_);
-  made.durationMs = times.durationMs;
-  made.ageMs = times.ageMs;
-  if (backward.packets != 0) {
+  if (both.back.packets != 0) {
     // add() may hand the batch on, and `made` with it.
     const FlowRecord copy = made;
-    if (forward.packets == 0) batch_.drop();
-    if (forward.packets != 0) {
-      setCounts(forward, made);
+    if (both.there.packets == 0) batch_.drop();
+    if (both.there.packets != 0) {
+      setCounts(both.there, made);
       finish(made);
     }
-    addBackward(copy, backward);
+    addBackward(copy, both.back);
     return;
   }
-  setCounts(forward, made);
+  setCounts(both.there, made);
   finish(made);
 }
 
@@ -227,6 +306,8 @@ void RecordMaker::addBackward(const FlowRecord& forward, Counted counted) {
   std::swap(packet.sourcePort, packet.destinationPort);
   std::swap(made.input, made.output);
   std::swap(made.sourceAs, made.destinationAs);
+  if (made.outerBytes != 0) std::swap(made.outerSource, made.outerDestination);
+  if (made.outerDestination == nullptr) made.outerBytes = 0;
   // The record's is that of the forward half, and no other record tells of this one (RFC 5103, 4).
   made.direction = FlowDirection::unknown;
   made.header = nullptr;
@@ -239,12 +320,13 @@ void RecordMaker::addBackward(const FlowRecord& forward, Counted counted) {
   finish(made);
 }
 
-std::uint32_t RecordMaker::rateOf() const noexcept {
+std::uint32_t RecordMaker::rateOf() noexcept {
   if (template_.hasRate) {
-    if (const std::uint32_t rate = rateIn(*layout_, values_); rate != 0) {
-      domain_.ownRate = rate;
-      return rate;
-    }
+    const SaidRate said = rateIn(*layout_, values_, RatePlace::flowRecord);
+    if (said.isImpossible) state_.counts.impossibleRates++;
+    if (said.rate != 0) domain_.ownRate = said.rate;
+    // One that cannot be does not undo what was said before.
+    if (said.rate != 0 || (said.isImpossible && domain_.ownRate != 0)) return domain_.ownRate;
   }
   const bool hasSampler = layout_->has(Slot::sampler);
   return state_.samplings.rateOf(domain_.key, {.sampler = values_[hasSampler ? Slot::sampler : Slot::selector],
@@ -275,12 +357,9 @@ void RecordMaker::readOptions(const std::uint8_t* record) {
   }
   if (layout_->has(Slot::systemInitMs)) domain_.systemInitMs = values_[Slot::systemInitMs];
   if (!template_.hasRate) return;
-  std::uint32_t rate = rateIn(*layout_, values_);
-  // An interval of 0 without an algorithm: an exporter that says that it does not sample.
-  const bool saysNone = layout_->has(Slot::samplingInterval) && values_[Slot::samplingInterval] == 0 &&
-                        values_[Slot::samplingAlgorithm] == 0;
-  if (rate == 0 && saysNone) rate = 1;
-  if (rate == 0) return;
+  const SaidRate said = rateIn(*layout_, values_, RatePlace::options);
+  if (said.isImpossible) state_.counts.impossibleRates++;
+  if (said.rate == 0) return;
   SamplingScope scope = SamplingScope::domain;
   std::uint64_t id = 0;
   if (layout_->has(Slot::sampler) || layout_->has(Slot::selector)) {
@@ -293,7 +372,7 @@ void RecordMaker::readOptions(const std::uint8_t* record) {
     scope = SamplingScope::flowTemplate;
     id = values_[Slot::scopeTemplate];
   }
-  if (!state_.samplings.set(domain_.key, scope, id, rate)) {
+  if (!state_.samplings.set(domain_.key, scope, id, said.rate)) {
     state_.undecoded.count(UndecodedKind::bound, domain_.key.number, template_.id, 0);
   }
 }

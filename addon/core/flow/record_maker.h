@@ -29,6 +29,10 @@ class RecordMaker {
     std::uint64_t packets;
     std::uint64_t bytes;
   };
+  struct Both {
+    Counted there;
+    Counted back;
+  };
   /// Slots of what is counted one way; Slot::none is 0.
   struct CountedSlots {
     Slot packets = Slot::none;
@@ -38,14 +42,19 @@ class RecordMaker {
 
   [[nodiscard]] CountedSlots forwardSlots() const noexcept;
   [[nodiscard]] CountedSlots backwardSlots() const noexcept;
-  [[nodiscard]] Counted counted(const CountedSlots& slots) noexcept;
-  /// False if there is none.
-  bool setAddresses(const std::uint8_t* record, Packet& packet) const noexcept;
-  void setFields(FlowRecord& made) const noexcept;
+  [[nodiscard]] FlowRecord::Key keyKind() const noexcept;
+  [[nodiscard]] std::uint64_t counterOf(Slot slot, bool& isImpossible) const noexcept;
+  /// Estimates packets or bytes if the record lacks them, and adds the length of frame headers.
+  [[nodiscard]] Counted completed(Counted counted, bool isLayer2) noexcept;
+  [[nodiscard]] std::uint64_t flowKeyOf(const FlowRecord& made) const noexcept;
+  [[nodiscard]] FlowSums grownBy(const FlowSums& sums, FlowRecord& made, std::uint64_t nowMs);
+  [[nodiscard]] Both countsOf(FlowRecord& made);
+  void countWithoutHost();
+  void setTimes(FlowRecord& made) const noexcept;
   void setCounts(Counted counted, FlowRecord& made) noexcept;
   bool setSampledPacket(const std::uint8_t* record, FlowRecord& made, Counted& counted);
   void addBackward(const FlowRecord& forward, Counted counted);
-  [[nodiscard]] std::uint32_t rateOf() const noexcept;
+  [[nodiscard]] std::uint32_t rateOf() noexcept;
   void finish(FlowRecord& made) noexcept;
 
   ExporterState& state_;
@@ -57,7 +66,12 @@ class RecordMaker {
   SlotValues values_;
   CountedSlots forward_;
   CountedSlots backward_;
+  std::uint64_t nowMs_;
+  FlowRecord::Key key_ = FlowRecord::Key::partial;
   bool hasOut_ = false;
+  /// Counters are those of the whole flow (elements 85 and 86), or of the firewall's event.
+  bool isOfTotals_ = false;
+  bool usesEvents_ = false;
   bool hasBackward_ = false;
   bool hasSampledPacket_ = false;
   /// Of all records of the set, unless it is looked up for each.

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <span>
 
 #include "count/flow_record.h"
@@ -33,8 +34,8 @@ class RecordBatch {
   /// A record to be filled, in its first state.
   [[nodiscard]] FlowRecord& add() {
     if (size_ == kBatch) flush();
-    records_[size_] = FlowRecord{};
-    return records_[size_++];
+    // In its place: a temporary record would be copied.
+    return *std::construct_at(&records_[size_++]);
   }
   /// Takes back the record that add() gave last.
   void drop() noexcept { size_--; }

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "parse/ethernet_tags.h"
+#include "parse/layers.h"
+
 namespace floodwall {
 namespace {
 
@@ -47,13 +50,23 @@ IpStart skipPpp(ByteSpan header) noexcept {
   return {offset, protocol == kIpv4 || protocol == kIpv6};
 }
 
+/// The length of the frame by its IP header; 0 if it has none.
+std::uint32_t lengthByIp(ByteSpan packet, Link link) noexcept {
+  if (link == Link::rawIp) return ipLengthOf(packet) + kEthernetHeaderBytes;
+  Cursor cursor{packet.data(), packet.size()};
+  std::uint16_t type = 0;
+  const bool isRead = readEthernet(cursor, type) == ParseError::none && (type == kTypeIpv4 || type == kTypeIpv6);
+  return isRead ? static_cast<std::uint32_t>(packet.size() - cursor.left) + ipLengthOf({cursor.at, cursor.left}) : 0;
+}
+
 }  // namespace
 
-ParsedHeader parseSampledHeader(std::uint32_t protocol, ByteSpan header, std::uint32_t frameBytes,
-                                Encapsulations decapsulated, FlowRecord& record) noexcept {
+ParsedHeader parseSampledHeader(const SampledHeader& sampled, Encapsulations decapsulated,
+                                FlowRecord& record) noexcept {
+  const ByteSpan header = sampled.bytes;
   IpStart start{0, true};
   Link link = Link::rawIp;
-  switch (static_cast<HeaderProtocol>(protocol)) {
+  switch (static_cast<HeaderProtocol>(sampled.protocol)) {
     case HeaderProtocol::ethernet:
       link = Link::ethernet;
       break;
@@ -75,8 +88,9 @@ ParsedHeader parseSampledHeader(std::uint32_t protocol, ByteSpan header, std::ui
   const ByteSpan packet = header.subspan(before);
   const auto captured = static_cast<std::uint32_t>(packet.size());
   // Whatever stood before the IP header on the wire, it counts as the frame that a mirror would show.
-  std::uint32_t wire = frameBytes;
-  if (link == Link::rawIp) wire = (frameBytes > before ? frameBytes - before : 0) + kEthernetHeaderBytes;
+  std::uint32_t wire = sampled.frameBytes;
+  if (link == Link::rawIp) wire = (wire > before ? wire - before : 0) + kEthernetHeaderBytes;
+  if (sampled.isLengthDoubtful) wire = std::max(wire, lengthByIp(packet, link));
   const Frame frame{packet.data(), captured, std::max(wire, captured)};
   const ParseError error = parsePacket(frame, link, record.packet, {.kinds = decapsulated});
   if (error != ParseError::none) return {HeaderOutcome::refused, error};

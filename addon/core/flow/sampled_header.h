@@ -5,6 +5,7 @@
 
 #include "count/flow_record.h"
 #include "flow/big_endian.h"
+#include "flow/flow_exporter_status.h"
 #include "parse/encapsulation.h"
 
 namespace floodwall {
@@ -30,11 +31,27 @@ struct ParsedHeader {
   ParseError error;
 };
 
-/// Sets `packet`, `header`, `headerBytes`, `frameBytes` and `link` of the record. `frameBytes`: the frame's length
-/// without check sum for Ethernet, else the length from the header's first byte, of layer 3 or what stands before it.
-/// The packet is the innermost one of `decapsulated`.
-[[nodiscard]] ParsedHeader parseSampledHeader(std::uint32_t protocol, ByteSpan header, std::uint32_t frameBytes,
-                                              Encapsulations decapsulated, FlowRecord& record) noexcept;
+struct SampledHeader {
+  /// See HeaderProtocol.
+  std::uint32_t protocol = 0;
+  ByteSpan bytes;
+  /// The frame's length without check sum for Ethernet, else the length from the header's first byte, of layer 3 or
+  /// what stands before it.
+  std::uint32_t frameBytes = 0;
+  /// `frameBytes` may be the header's: then it is at least what the IP header says. Not believed of others, since an
+  /// attacker writes the IP header.
+  bool isLengthDoubtful = false;
+};
+
+/// Sets `packet`, `header`, `headerBytes`, `frameBytes` and `link` of the record. The packet is the innermost one of
+/// `decapsulated`.
+[[nodiscard]] ParsedHeader parseSampledHeader(const SampledHeader& sampled, Encapsulations decapsulated,
+                                              FlowRecord& record) noexcept;
+
+/// The kind of a header that was refused as not IP.
+[[nodiscard]] inline NotForUs notForUs(const FlowRecord& record) noexcept {
+  return record.packet.inside == Encapsulation::none ? NotForUs::notIpFrame : NotForUs::encapsulatedFrame;
+}
 
 /// The length that an IPv4 or IPv6 header says, the header included; 0 if it says none.
 [[nodiscard]] std::uint32_t ipLengthOf(ByteSpan packet) noexcept;

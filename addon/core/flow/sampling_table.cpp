@@ -16,20 +16,28 @@ SamplingTable::SamplingTable(std::uint64_t seed)
 std::size_t SamplingTable::Hash::operator()(const Key& key) const noexcept {
   // Seeded, so that an exporter cannot choose keys of one bucket.
   __extension__ using Wide = unsigned __int128;
-  const std::uint64_t where = static_cast<std::uint64_t>(key.domain) << 16 |
+  const std::uint64_t where = static_cast<std::uint64_t>(key.domain) << 32 |
+                              static_cast<std::uint64_t>(key.port) << 16 |
                               static_cast<std::uint64_t>(key.protocol) << 8 | static_cast<std::uint64_t>(key.scope);
   const Wide product = static_cast<Wide>(key.id + seed) * ((where ^ (seed >> 1)) | 1);
   return static_cast<std::size_t>(product >> 64) ^ static_cast<std::size_t>(product);
 }
 
 bool SamplingTable::set(const DomainKey& domain, SamplingScope scope, std::uint64_t id, std::uint32_t rate) {
-  const Key key{id, domain.number, domain.protocol, scope};
+  DomainKey any = domain;
+  any.port = 0;
+  const bool hasRoom = put(domain, scope, id, rate);
+  return put(any, scope, id, rate) && hasRoom;
+}
+
+bool SamplingTable::put(const DomainKey& domain, SamplingScope scope, std::uint64_t id, std::uint32_t rate) {
+  const Key key{id, domain.number, domain.port, domain.protocol, scope};
   std::uint32_t before = 0;
   if (const auto known = rates_.find(key); known != rates_.end()) {
     if (known->second == rate) return true;
     before = std::exchange(known->second, rate);
   } else {
-    if (rates_.size() >= kSamplingsMax) return false;
+    if (rates_.size() >= 2 * kSamplingsMax) return false;
     rates_.emplace(key, rate);
     hasScope_[static_cast<std::size_t>(scope)] = true;
   }
@@ -39,8 +47,10 @@ bool SamplingTable::set(const DomainKey& domain, SamplingScope scope, std::uint6
 }
 
 void SamplingTable::noteSampler(const DomainKey& domain, std::uint32_t before, std::uint32_t rate) {
-  Distinct& distinct = distinct_[{0, domain.number, domain.protocol, SamplingScope::anySampler}];
-  const auto use = [&](std::uint32_t of) { return Key{of, domain.number, domain.protocol, SamplingScope::sampler}; };
+  Distinct& distinct = distinct_[{0, domain.number, domain.port, domain.protocol, SamplingScope::anySampler}];
+  const auto use = [&](std::uint32_t of) {
+    return Key{of, domain.number, domain.port, domain.protocol, SamplingScope::sampler};
+  };
   if (uses_[use(rate)]++ == 0) {
     distinct.rates++;
     distinct.sum += rate;
@@ -50,7 +60,7 @@ void SamplingTable::noteSampler(const DomainKey& domain, std::uint32_t before, s
     distinct.rates--;
     distinct.sum -= before;
   }
-  rates_[{0, domain.number, domain.protocol, SamplingScope::anySampler}] =
+  rates_[{0, domain.number, domain.port, domain.protocol, SamplingScope::anySampler}] =
       distinct.rates == 1 ? static_cast<std::uint32_t>(distinct.sum) : 0;
   hasScope_[static_cast<std::size_t>(SamplingScope::anySampler)] = true;
 }
@@ -67,8 +77,16 @@ std::uint32_t SamplingTable::find(const Key& key) const {
 
 std::uint32_t SamplingTable::rateOf(const DomainKey& domain, const Asked& asked) const {
   if (rates_.empty()) return 0;
+  const std::uint32_t rate = rateWithin(domain, asked);
+  if (rate != 0 || domain.port == 0) return rate;
+  DomainKey any = domain;
+  any.port = 0;
+  return rateWithin(any, asked);
+}
+
+std::uint32_t SamplingTable::rateWithin(const DomainKey& domain, const Asked& asked) const {
   const auto in = [&](std::uint32_t number, SamplingScope scope, std::uint64_t id) {
-    return find({id, number, domain.protocol, scope});
+    return find({id, number, domain.port, domain.protocol, scope});
   };
   std::uint32_t rate = 0;
   if (asked.hasSampler) {
@@ -79,12 +97,16 @@ std::uint32_t SamplingTable::rateOf(const DomainKey& domain, const Asked& asked)
   if (rate == 0) rate = in(domain.number, SamplingScope::flowTemplate, asked.flowTemplate);
   if (rate == 0) rate = in(domain.number, SamplingScope::domain, 0);
   if (rate == 0 && !asked.hasSampler) rate = in(domain.number, SamplingScope::anySampler, 0);
-  return rate;
+  const auto hasSamplers = [&](std::uint32_t number) {
+    return distinct_.contains({0, number, domain.port, domain.protocol, SamplingScope::anySampler});
+  };
+  const bool passedNone = rate == 0 && asked.hasSampler && asked.sampler == 0;
+  return passedNone && (hasSamplers(domain.number) || hasSamplers(0)) ? 1 : rate;
 }
 
 void SamplingTable::addTo(std::vector<SamplingStatus>& samplings) const {
   for (const auto& [key, rate] : rates_) {
-    if (key.scope == SamplingScope::anySampler) continue;
+    if (key.scope == SamplingScope::anySampler || key.port != 0) continue;
     if (samplings.size() == kSamplingsShownMax) return;
     samplings.push_back({key.domain, key.id, rate, SamplingOrigin::options});
   }

@@ -31,7 +31,10 @@ class SamplingTable {
   };
   /// The rate of the sampler, else of the interface, of the template, of the domain; 0: not known. A sampler that its
   /// domain does not know is looked up in domain 0, where some exporters tell those of all line cards. Records that
-  /// name no sampler have the rate of all samplers of their domain if it is one.
+  /// name no sampler have the rate of all samplers of their domain if it is one. Records that name sampler 0, where the
+  /// options have other samplers alone, passed none (Cisco's Flexible NetFlow) and have the rate 1.
+  ///
+  /// Each exporting process behind one address has its own rates, and where it has none the last ones of the others.
   [[nodiscard]] std::uint32_t rateOf(const DomainKey& domain, const Asked& asked) const;
 
   /// Whether there is any rate of this scope.
@@ -44,6 +47,8 @@ class SamplingTable {
   struct Key {
     std::uint64_t id;
     std::uint32_t domain;
+    /// 0: the last rate from any port.
+    std::uint16_t port;
     FlowProtocol protocol;
     SamplingScope scope;
     friend bool operator==(const Key&, const Key&) = default;
@@ -65,6 +70,8 @@ class SamplingTable {
   };
 
   explicit SamplingTable(std::uint64_t seed);
+  bool put(const DomainKey& domain, SamplingScope scope, std::uint64_t id, std::uint32_t rate);
+  [[nodiscard]] std::uint32_t rateWithin(const DomainKey& domain, const Asked& asked) const;
   /// In a time that does not grow with the samplers: an exporter may change a rate with each three bytes that it sends.
   /// `before`: 0 for a new one.
   void noteSampler(const DomainKey& domain, std::uint32_t before, std::uint32_t rate);

@@ -32,6 +32,10 @@ class SequenceTracker {
   std::uint32_t takeLost(std::uint64_t nowMs) noexcept;
   /// Leaves out the gaps that still wait: they were none.
   void forgetGaps() noexcept;
+  /// Whether the number comes next, or at most so many later.
+  [[nodiscard]] bool isNext(std::uint32_t number, std::uint32_t later) const noexcept {
+    return isKnown_ && number - next_ <= later;
+  }
   /// What the last number skipped; 0 for one in order.
   [[nodiscard]] std::uint32_t skipped() const noexcept { return skipped_; }
 

@@ -5,6 +5,8 @@ namespace floodwall {
 namespace {
 
 constexpr std::uint32_t kFlowSample = 1, kCounterSample = 2, kExpandedFlowSample = 3, kExpandedCounterSample = 4;
+/// sFlow's extension for dropped packets (sflow_drops.txt of sflow.org).
+constexpr std::uint32_t kDiscardedPacket = 5;
 
 /// A number for the agent, whose address need not be the sender's.
 std::uint64_t agentOf(ByteSpan address) noexcept {
@@ -24,9 +26,17 @@ void readSample(Decoding& decoding, FlowDomain& domain, std::uint32_t format, By
     case kExpandedCounterSample:
       isWhole = readCounterSample(decoding, reader, format == kExpandedCounterSample);
       break;
+    case kDiscardedPacket:
+      decoding.state.counts.count(NotForUs::discardedSample);
+      break;
     default:
       // 20 bits of enterprise, 12 of format.
-      decoding.state.undecoded.count(UndecodedKind::sampleFormat, 0, format & 0xfff, format >> 12);
+      if (format >> 12 != 0) {
+        decoding.state.counts.count(NotForUs::vendorSample);
+        decoding.state.noteVendor(format >> 12);
+      } else {
+        decoding.state.undecoded.count(UndecodedKind::sampleFormat, 0, format, 0);
+      }
   }
   if (isWhole) return;
   decoding.state.undecoded.count(UndecodedKind::truncatedRecord, domain.key.number, format,
@@ -51,7 +61,9 @@ void decodeSflow5(Decoding& decoding) {
     return;
   }
   state.datagramsByProtocol[static_cast<std::size_t>(FlowProtocol::sflow5)]++;
-  FlowDomain* const domain = state.domains.of({FlowProtocol::sflow5, subAgent, agentOf(agent)}, decoding.nowMs);
+  state.note(FlowTrait::packets);
+  FlowDomain* const domain = state.domains.of(
+      {.protocol = FlowProtocol::sflow5, .number = subAgent, .agent = agentOf(agent)}, mark.number, decoding.nowMs);
   if (domain == nullptr) {
     state.undecoded.count(UndecodedKind::bound, subAgent, 0, 0);
     return;

@@ -4,6 +4,7 @@
 
 #include "flow/flow_transport.h"
 #include "flow/sampled_header.h"
+#include "flow/sampling_rules.h"
 
 namespace floodwall {
 namespace {
@@ -54,31 +55,33 @@ SampleHead readHead(XdrReader& reader, bool isExpanded) noexcept {
 /// Sets the packet of the record by the best that the sample has.
 class SampledPacket {
  public:
-  SampledPacket(Decoding& decoding, FlowDomain& domain, FlowRecord& made)
-      : undecoded_(decoding.state.undecoded),
-        decapsulated_(decoding.state.decapsulated),
-        domain_(domain),
-        made_(made) {}
+  /// `source` may be null.
+  SampledPacket(Decoding& decoding, FlowDomain& domain, DataSource* source, FlowRecord& made)
+      : state_(decoding.state), domain_(domain), source_(source), made_(made) {}
 
   [[nodiscard]] bool isKnown() const noexcept { return isHeader_ || isFields_; }
   [[nodiscard]] bool isHeader() const noexcept { return isHeader_; }
 
   void readHeader(XdrReader reader) {
-    const std::uint32_t protocol = reader.u32();
-    std::uint32_t frameBytes = reader.u32();
-    // Bytes that the agent took off before the header: they are in frame_length.
-    reader.skip(1);
-    const std::uint32_t length = reader.u32();
-    const ByteSpan header = reader.bytes(std::min<std::size_t>(length, reader.left()));
-    if (!reader.isWhole() || header.empty()) return refuse(protocol, ParseError::truncatedEthernet);
-    const bool isEthernet = protocol == static_cast<std::uint32_t>(HeaderProtocol::ethernet);
-    if (isEthernet) frameBytes = frameBytes > kChecksumBytes ? frameBytes - kChecksumBytes : 0;
-    const ParsedHeader parsed = parseSampledHeader(protocol, header, frameBytes, decapsulated_, made_);
-    if (parsed.outcome != HeaderOutcome::parsed) return refuse(protocol, parsed.error);
+    isThere_ = true;
+    SampledHeader sampled{.protocol = reader.u32(), .bytes = {}};
+    const std::uint32_t said = reader.u32(), stripped = reader.u32(), length = reader.u32();
+    sampled.bytes = reader.bytes(std::min<std::size_t>(length, reader.left()));
+    protocol_ = sampled.protocol;
+    if (!reader.isWhole() || sampled.bytes.empty()) return refuse(ParseError::truncatedEthernet);
+    // frame_length includes the bytes that the agent removed before and behind the header (sFlow v5, 5.3). For Ethernet
+    // they were on the wire, as a tag, and count but for the check sum.
+    const bool isEthernet = sampled.protocol == static_cast<std::uint32_t>(HeaderProtocol::ethernet);
+    const std::uint32_t off = isEthernet ? kChecksumBytes : stripped;
+    sampled.frameBytes = said > off ? said - off : 0;
+    sampled.isLengthDoubtful = noteLength(said > stripped ? said - stripped : 0, sampled.bytes.size());
+    const ParsedHeader parsed = parseSampledHeader(sampled, state_.decapsulated, made_);
+    if (parsed.outcome != HeaderOutcome::parsed) return refuse(parsed.error);
     isHeader_ = true;
   }
 
   void readIp(XdrReader reader, bool isIpv4) {
+    isThere_ = true;
     if (isHeader_) return;
     const std::uint32_t length = reader.u32();
     const auto protocol = static_cast<std::uint8_t>(reader.u32());
@@ -94,7 +97,8 @@ class SampledPacket {
       std::copy(source.begin(), source.end(), packet.source.bytes.begin());
       std::copy(destination.begin(), destination.end(), packet.destination.bytes.begin());
       if (isMappedIpv4(packet.source)) packet.source = {};
-      if (isMappedIpv4(packet.destination)) return refuse(kSampledIpv6, ParseError::badIpv6Header);
+      protocol_ = kSampledIpv6;
+      if (isMappedIpv4(packet.destination)) return refuse(ParseError::badIpv6Header);
     }
     packet.protocol = protocol;
     packet.wire = std::min(length, 0xffffU) + kEthernetHeaderBytes;
@@ -105,21 +109,29 @@ class SampledPacket {
 
   /// Why a sample without a packet has none.
   void countRefusal() {
-    undecoded_.count(UndecodedKind::header, domain_.key.number, protocol_, static_cast<std::uint32_t>(error_));
+    if (!isThere_) return state_.counts.count(NotForUs::vendorSample);
+    if (error_ == ParseError::notIp) return state_.counts.count(notForUs(made_));
+    state_.undecoded.count(UndecodedKind::header, domain_.key.number, protocol_, static_cast<std::uint32_t>(error_));
   }
 
  private:
-  void refuse(std::uint32_t protocol, ParseError error) noexcept {
-    protocol_ = protocol;
-    error_ = error;
+  void refuse(ParseError error) noexcept { error_ = error; }
+
+  /// Whether `packetBytes`, of what the header is the beginning of, may be the header's own length.
+  bool noteLength(std::uint32_t packetBytes, std::size_t header) noexcept {
+    if (source_ == nullptr) return packetBytes <= header;
+    source_->longestHeader = std::max(source_->longestHeader, static_cast<std::uint32_t>(header));
+    source_->hasLongFrames = source_->hasLongFrames || packetBytes > header;
+    return packetBytes == 0 || (!source_->hasLongFrames && header == source_->longestHeader);
   }
 
-  Undecoded& undecoded_;
-  Encapsulations decapsulated_;
+  ExporterState& state_;
   FlowDomain& domain_;
+  DataSource* source_;
   FlowRecord& made_;
   std::uint32_t protocol_ = 0;
   ParseError error_ = ParseError::none;
+  bool isThere_ = false;
   bool isHeader_ = false;
   bool isFields_ = false;
 };
@@ -145,24 +157,30 @@ void readGateway(XdrReader reader, FlowRecord& made) noexcept {
   }
 }
 
-void noteSource(Decoding& decoding, FlowDomain& domain, const SampleHead& head) {
+/// Null if there is no room. Takes a rate that cannot be out of the head.
+DataSource* noteSource(Decoding& decoding, FlowDomain& domain, SampleHead& head) {
   ExporterState& state = decoding.state;
   DataSource* const source = state.sources.of({domain.key.agent, domain.key.number, head.sourceKind, head.sourceIndex});
+  if (head.rate > kRateMost) {
+    state.counts.impossibleRates++;
+    head.rate = source == nullptr ? 0 : source->rate;
+  }
   if (source == nullptr) {
     state.undecoded.count(UndecodedKind::bound, domain.key.number, head.sourceIndex, 0);
-    return;
+    return nullptr;
   }
   const Arrival arrival = source->sequence.arrive(head.number, decoding.nowMs, false);
   source->sequence.advance(1);
   state.counts.lostRecords += source->sequence.takeLost(decoding.nowMs);
   source->rate = head.rate;
-  if (arrival == Arrival::late) return;
+  if (arrival == Arrival::late) return source;
   // An agent that restarts counts from 0 again.
   constexpr std::uint32_t kDropsMax = 1U << 24;
   const std::uint32_t dropped = head.drops - source->drops;
   if (source->hasDrops && dropped < kDropsMax) state.counts.droppedSamples += dropped;
   source->drops = head.drops;
   source->hasDrops = true;
+  return source;
 }
 
 void setSample(const SampleHead& head, FlowRecord& made) noexcept {
@@ -179,11 +197,11 @@ void setSample(const SampleHead& head, FlowRecord& made) noexcept {
 }  // namespace
 
 bool readFlowSample(Decoding& decoding, FlowDomain& domain, XdrReader& reader, bool isExpanded) {
-  const SampleHead head = readHead(reader, isExpanded);
+  SampleHead head = readHead(reader, isExpanded);
   if (!reader.isWhole()) return false;
-  noteSource(decoding, domain, head);
+  DataSource* const source = noteSource(decoding, domain, head);
   FlowRecord& made = decoding.batch.add();
-  SampledPacket packet(decoding, domain, made);
+  SampledPacket packet(decoding, domain, source, made);
   for (std::uint32_t i = 0; i < head.records && reader.isWhole(); i++) {
     const std::uint32_t format = reader.u32(), length = reader.u32();
     const XdrReader record(reader.bytes(length));

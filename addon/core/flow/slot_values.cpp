@@ -1,8 +1,6 @@
 #include "flow/slot_values.h"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <limits>
 
 namespace floodwall {
@@ -10,27 +8,6 @@ namespace {
 
 constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::min();
 constexpr std::uint64_t kMsAYear = 31'557'600'000;
-
-/// Rates that are no whole number are rounded.
-std::uint32_t rounded(double rate) noexcept {
-  if (!(rate >= 1)) return rate > 0 ? 1 : 0;
-  return rate < 4e9 ? static_cast<std::uint32_t>(std::llround(rate)) : 4'000'000'000;
-}
-
-double ratio(std::uint64_t all, std::uint64_t taken) noexcept {
-  return static_cast<double>(all) / static_cast<double>(taken);
-}
-
-/// Of float64, or float32 where it was sent in 4 bytes (RFC 7011, 6.2).
-double probabilityIn(const RecordLayout& layout, const SlotValues& values) noexcept {
-  constexpr std::uint8_t kShiftOfFourBytes = 32;
-  for (const NumberField& field : layout.numbers) {
-    if (field.slot != Slot::samplingProbability) continue;
-    if (field.shift == 0) return std::bit_cast<double>(values[field.slot]);
-    if (field.shift == kShiftOfFourBytes) return std::bit_cast<float>(values.u32(field.slot));
-  }
-  return 0;
-}
 
 bool isNear(std::uint64_t ms, std::uint64_t exportMs) noexcept {
   return (ms > exportMs ? ms - exportMs : exportMs - ms) < 10 * kMsAYear;
@@ -81,6 +58,7 @@ FlowTimes uptimesOf(std::uint32_t start, std::uint32_t end, const MessageTimes& 
   FlowTimes found;
   if (start == 0 && end == 0) return found;
   found.durationMs = clamped(static_cast<std::int32_t>(end - start));
+  found.startMs = start;
   if (times.hasUptime) found.ageMs = clamped(static_cast<std::int32_t>(times.uptimeMs - end));
   return found;
 }
@@ -96,27 +74,13 @@ FlowTimes mixedTimesOf(const RecordLayout& layout, const SlotValues& values, con
   }
   if (ended == kUnknown && started != kUnknown && duration != kUnknown) ended = started - duration;
   if (duration == kUnknown && started != kUnknown && ended != kUnknown) duration = started - ended;
-  return {duration == kUnknown ? 0 : clamped(duration), ended == kUnknown ? 0 : clamped(ended)};
+  FlowTimes found{duration == kUnknown ? 0 : clamped(duration), ended == kUnknown ? 0 : clamped(ended), 0};
+  if (ended == kUnknown || duration == kUnknown) return found;
+  found.startMs = static_cast<std::int64_t>(times.exportMs) - ended - found.durationMs;
+  return found;
 }
 
 }  // namespace
-
-std::uint32_t rateIn(const RecordLayout& layout, const SlotValues& values) noexcept {
-  for (const Slot slot : {Slot::samplingInterval, Slot::randomInterval}) {
-    if (values[slot] != 0) return static_cast<std::uint32_t>(std::min<std::uint64_t>(values[slot], 0xffffffff));
-  }
-  // RFC 5477, 8.2: so many packets are taken, then so many are left out; or all of a time, then none of another; or
-  // some of a population; or by chance.
-  const std::uint64_t interval = values[Slot::packetInterval];
-  if (interval != 0) return rounded(1 + ratio(values[Slot::packetSpace], interval));
-  const std::uint64_t time = values[Slot::timeInterval];
-  if (time != 0) return rounded(1 + ratio(values[Slot::timeSpace], time));
-  const std::uint64_t size = values[Slot::samplingSize];
-  if (size != 0) return rounded(ratio(values[Slot::samplingPopulation], size));
-  if (!layout.has(Slot::samplingProbability)) return 0;
-  const double probability = probabilityIn(layout, values);
-  return probability > 0 && probability <= 1 ? rounded(1 / probability) : 0;
-}
 
 FlowTimes timesOf(const RecordLayout& layout, const SlotValues& values, const MessageTimes& times) noexcept {
   FlowTimes found;

@@ -25,12 +25,11 @@ class SlotValues {
   std::array<std::uint64_t, kSlots> values_{};
 };
 
-/// The sampling rate that a record, of flows or of options, says itself; 0: none.
-[[nodiscard]] std::uint32_t rateIn(const RecordLayout& layout, const SlotValues& values) noexcept;
-
 struct FlowTimes {
   std::uint32_t durationMs = 0;
   std::uint32_t ageMs = 0;
+  /// By the exporter's clock or uptime; 0: not known.
+  std::int64_t startMs = 0;
 };
 /// Times that cannot be, as an end before the start, are taken for unknown: 0.
 [[nodiscard]] FlowTimes timesOf(const RecordLayout& layout, const SlotValues& values,

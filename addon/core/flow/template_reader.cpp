@@ -1,6 +1,7 @@
 #include "flow/template_reader.h"
 
 #include "flow/flow_bounds.h"
+#include "flow/sampling_rules.h"
 
 namespace floodwall {
 namespace {
@@ -62,12 +63,14 @@ Element elementAt(const Specifier& specifier, TemplateSet set, bool isScope) noe
   return element;
 }
 
-bool hasRateOfItsOwn(const RecordLayout& layout) noexcept {
-  for (const Slot slot : {Slot::samplingInterval, Slot::randomInterval, Slot::packetInterval, Slot::timeInterval,
-                          Slot::samplingSize, Slot::samplingProbability}) {
-    if (layout.has(slot)) return true;
-  }
-  return false;
+/// The vendor that defined an element; 0: a standard one. NetFlow v9 has no enterprise numbers: Cisco's firewalls and
+/// nProbe have ranges of their own.
+std::uint32_t vendorOf(const Specifier& specifier, TemplateSet set) noexcept {
+  constexpr std::uint32_t kCisco = 9, kNtop = 35'632;
+  if (specifier.enterprise != kReverseEnterprise && specifier.enterprise != kNoEnterprise) return specifier.enterprise;
+  if (isIpfix(set)) return 0;
+  if (specifier.number >= 57'472) return kNtop;
+  return specifier.number >= 33'000 && specifier.number <= 40'005 ? kCisco : 0;
 }
 
 }  // namespace
@@ -124,6 +127,7 @@ std::unique_ptr<FlowTemplate> makeTemplate(const TemplateRecord& record, Templat
   for (unsigned i = 0; i < record.fields && takeSpecifier(rest, set, specifier); i++) {
     const Element element = elementAt(specifier, set, i < record.scopes);
     made->fields.push_back({element, specifier.length});
+    if (made->vendor == 0) made->vendor = vendorOf(specifier, set);
     const bool isVariable = specifier.length == kVariableLength;
     // The least length of a field of variable length is the byte that tells it.
     const std::uint16_t length = isVariable ? std::uint16_t{1} : specifier.length;
@@ -137,7 +141,7 @@ std::unique_ptr<FlowTemplate> makeTemplate(const TemplateRecord& record, Templat
     made->length += length;
   }
   if (made->length == 0 || made->length > 0xffff) return nullptr;
-  made->hasRate = hasRateOfItsOwn(made->layout);
+  made->hasRate = hasRate(made->layout);
   if (!made->isVariable) {
     made->fields = {};
   } else {

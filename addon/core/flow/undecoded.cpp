@@ -56,7 +56,7 @@ std::string Undecoded::textOf(const UndecodedReason& reason) {
     case UndecodedKind::header:
       return headerText(reason);
     case UndecodedKind::sampleFormat:
-      return "sample of enterprise " + detail + ", format " + number;
+      return "sample of format " + number;
   }
   return "unknown";
 }

@@ -45,6 +45,7 @@ export function ExporterDetail({ address, exporter }: ExporterDetailProps) {
             <State exporter={exporter} />
             {exporter.listen !== undefined && (
               <>
+                <Beliefs beliefs={exporter.beliefs ?? []} />
                 <Completeness exporter={exporter} />
                 <Samplings samplings={exporter.sampling ?? []} />
                 <NotUnderstood exporter={exporter} />
@@ -75,6 +76,14 @@ function Faults({ exporter: { faults, state } }: { readonly exporter: ExporterWi
         </Callout>
       )}
     </>
+  );
+}
+
+function Beliefs({ beliefs }: { readonly beliefs: NonNullable<ExporterWire["beliefs"]> }) {
+  return (
+    <Panel title="Taken for">
+      <Facts facts={beliefs.map(({ about, text }) => [capital(about), text])} />
+    </Panel>
   );
 }
 

@@ -18,8 +18,15 @@ function metersWith(droppedOf = NOTHING_KNOWN): AttackMeters {
 }
 
 /** `packets` in `spanMs`; the attack's threshold is 1000 packets/s. */
-function counted(packets: number, { endMs = 0, spanMs = 100, isBefore = false } = {}) {
-  return { endMs, spanMs, isBefore, amounts: thresholds({ pps: packets, mbps: packets / 1000 }), from: 0 };
+function counted(packets: number, { endMs = 0, spanMs = 100, isBefore = false, sampleWeight = 0 } = {}) {
+  return {
+    endMs,
+    spanMs,
+    isBefore,
+    sampleWeight,
+    amounts: thresholds({ pps: packets, mbps: packets / 1000 }),
+    from: 0,
+  };
 }
 
 describe("the rate of a tick", () => {
@@ -235,4 +242,34 @@ describe("series", () => {
     expect(meters.seriesOf("a1")?.length).toBe(1);
     expect(meters.seriesOf(`a${MEASURED_ATTACKS_KEPT}`)?.length).toBe(1);
   });
+});
+
+test("the peak of a constant flood, sampled 1:1000, is within a tenth of its rate, over several ticks", () => {
+  // Samples of a Poisson process, 6 in a tick on average, with a generator of its own.
+  let state = 7;
+  const uniform = () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state / 2_147_483_647;
+  };
+  const samples = () => {
+    let count = 0;
+    for (let product = uniform(); product > Math.exp(-6); product *= uniform()) count++;
+    return count;
+  };
+  const meters = metersWith();
+  for (let tick = 1; tick <= 600; tick++) {
+    meters.add(ATTACK, counted(1000 * samples(), { endMs: 100 * tick, sampleWeight: 1000 }));
+  }
+  const volume = meters.volumeOf(ATTACK);
+  expect(volume?.peakPps).toBeGreaterThan(54_000);
+  expect(volume?.peakPps).toBeLessThan(66_000);
+  expect(volume?.peakOverMs).toBeGreaterThan(5000);
+});
+
+test("a sampled flood that is over before there are enough samples has its mean as its peak", () => {
+  const meters = metersWith();
+  for (const [i, packets] of [1000, 9000, 2000].entries()) {
+    meters.add(ATTACK, counted(packets, { endMs: 100 * (i + 1), sampleWeight: 1000 }));
+  }
+  expect(meters.volumeOf(ATTACK)).toMatchObject({ peakPps: 40_000, peakOverMs: 300 });
 });

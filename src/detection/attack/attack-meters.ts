@@ -13,6 +13,7 @@ import { METRICS, type Rates, type Thresholds } from "../../traffic/rates.ts";
 import { type Attack, firstCrossed } from "./attack.ts";
 import { AttackSeries, type SeriesTick } from "./attack-series.ts";
 import { type AttackVolume, type DroppedAmount, droppedSince, VolumeMeter } from "./attack-volume.ts";
+import { SampledSpan } from "./sampled-span.ts";
 
 /** What is known to have been dropped of an attack's traffic so far; null: nothing is known. */
 export type DroppedOf = (attack: Attack) => DroppedAmount | null;
@@ -26,6 +27,8 @@ export interface Counted {
   readonly isBefore: boolean;
   readonly amounts: ArrayLike<number>;
   readonly from: number;
+  /** Packets that one sample stands for on average; 0: the amounts are exact. */
+  readonly sampleWeight: number;
 }
 
 /** The rates over the window of an attack that has no host of its own, and whether it is above its thresholds. */
@@ -43,6 +46,12 @@ export interface Spread {
   readonly busiest: Rates;
 }
 
+/** The span from which rates are computed. */
+interface RatedTick extends SeriesTick {
+  /** False: of sampled traffic, with too few samples. */
+  readonly isBounded: boolean;
+}
+
 interface Measured {
   readonly thresholds: Thresholds;
   readonly meter: VolumeMeter;
@@ -51,6 +60,8 @@ interface Measured {
   /** The span before, with those before it over which its rate was taken if it was short; of 0 ms: there is none. */
   lastMs: number;
   readonly last: Float64Array;
+  /** For sampled traffic. */
+  readonly sampled: SampledSpan;
   /** Monotonic ms: the last reading of an attack that is measured by windows. */
   readAtMs: number | null;
   dropped: DroppedAmount | null;
@@ -140,7 +151,19 @@ export class AttackMeters {
     measured.lastMs = kept.spanMs;
     for (let i = 0; i < WIDTH; i++) last[i] = kept.amounts[kept.from + i] as number;
     const isAbove = firstCrossed(rates, thresholds) >= 0;
-    this.#count(measured, { tick, over: isSteady ? tick : tickOf(over, metric), isAbove });
+    this.#count(measured, { tick, over: this.#rateSpan(measured, counted, isSteady ? counted : over), isAbove });
+  }
+
+  /** The span from which rates are computed: for sampled traffic, one with enough samples to bound their error. */
+  #rateSpan({ sampled, metric }: Measured, counted: Counted, over: Counted): RatedTick {
+    const { spanMs, amounts, from, sampleWeight } = counted;
+    const samples = sampleWeight === 0 ? Infinity : (amounts[from + PPS] as number) / sampleWeight;
+    const rated = sampled.add(spanMs, samples, amounts, from);
+    if (sampleWeight === 0) return { ...tickOf(over, metric), isBounded: true };
+    return {
+      ...tickOf({ ...counted, spanMs: rated.spanMs, amounts: rated.amounts, from: 0 }, metric),
+      isBounded: rated.isBounded,
+    };
   }
 
   /**
@@ -153,8 +176,11 @@ export class AttackMeters {
     if (spanMs < windowMs) return;
     measured.readAtMs = now.monotonicMs;
     const amounts = Float64Array.from({ length: WIDTH }, (_, i) => ((rates[i] as number) * spanMs) / 1000);
-    const tick = tickOf({ endMs: now.wallMs, spanMs, amounts, from: 0, isBefore: false }, measured.metric);
-    this.#count(measured, { tick, over: tick, isAbove });
+    const tick = tickOf(
+      { endMs: now.wallMs, spanMs, amounts, from: 0, isBefore: false, sampleWeight: 0 },
+      measured.metric,
+    );
+    this.#count(measured, { tick, over: { ...tick, isBounded: true }, isAbove });
     measured.offeredToOne += (((spread?.busiest ?? rates)[measured.metric] as number) * spanMs) / 1000;
     this.#readDropped(attack, measured, now.wallMs, spread?.targets);
   }
@@ -200,7 +226,7 @@ export class AttackMeters {
   }
 
   /** `over`: from what the rates are told. */
-  #count(measured: Measured, of: { tick: SeriesTick; over: SeriesTick; isAbove: boolean }): void {
+  #count(measured: Measured, of: { tick: SeriesTick; over: RatedTick; isAbove: boolean }): void {
     const { meter, series } = measured;
     measured.offered += of.tick.ofMetric;
     meter.add(of.tick, of.isAbove, of.over);
@@ -252,9 +278,9 @@ function newMeasured(of: Pick<Measured, "thresholds" | "metric"> & Pick<Attack, 
   const { thresholds, metric, volume } = of;
   const meter = new VolumeMeter(volume);
   const series = new AttackSeries();
-  const last = new Float64Array(WIDTH);
+  const [last, sampled] = [new Float64Array(WIDTH), new SampledSpan(WIDTH)];
   const unread = { readAtMs: null, dropped: null, droppedAtMs: 0, offered: 0, offeredToOne: 0, unheldAtMs: null };
-  return { thresholds, metric, meter, series, lastMs: 0, last, ...unread };
+  return { thresholds, metric, meter, series, lastMs: 0, last, sampled, ...unread };
 }
 
 function tickOf({ endMs, spanMs, amounts, from }: Counted, metric: number): SeriesTick {

@@ -41,8 +41,14 @@ export interface AttackVolume extends Amount {
   readonly dropped: DroppedAmount | null;
 }
 
+/** The span from which a rate is computed: the tick, or more. */
+export interface RateSpan extends CountedSpan {
+  /** False: it is estimated from too few samples for a peak. Absent: true. */
+  readonly isBounded?: boolean;
+}
+
 interface Tick extends CountedSpan {
-  readonly over: CountedSpan;
+  readonly over: RateSpan;
 }
 
 const NOTHING: Amount = { packets: 0, bits: 0 };
@@ -57,6 +63,8 @@ export class VolumeMeter {
   #peakPps = 0;
   #peakBps = 0;
   #peakOverMs = 0;
+  /** The peak is estimated from enough samples. */
+  #isPeakBounded = false;
   /** The last tick before the first one above the thresholds. */
   #before: Tick | null = null;
   /** The first two and the last two counted ticks. */
@@ -73,8 +81,8 @@ export class VolumeMeter {
     this.#earlier = earlier;
   }
 
-  /** @param over what the rate of the tick is told from: the tick, or more. */
-  add(span: CountedSpan, isAbove: boolean, over = span): void {
+  /** @param over the span from which the rate of the tick is computed. */
+  add(span: CountedSpan, isAbove: boolean, over: RateSpan = span): void {
     const { endMs, spanMs, packets, bits } = span;
     const tick = { endMs, spanMs, packets, bits, over };
     if (isAbove) {
@@ -142,12 +150,20 @@ export class VolumeMeter {
     this.#volume = null;
     this.#sum(tick);
     const [pps, bps] = [perSecond(over.packets, over.spanMs), perSecond(over.bits, over.spanMs)];
-    if (pps > this.#peakPps) this.#peakOverMs = over.spanMs;
-    this.#peakPps = Math.max(this.#peakPps, pps);
-    this.#peakBps = Math.max(this.#peakBps, bps);
+    // While there are too few samples the rate over all of them stands, the best that is known.
+    const isBounded = over.isBounded !== false;
+    const isFirst = isBounded !== this.#isPeakBounded;
+    if (isBounded || !this.#isPeakBounded) this.#peak({ pps, bps, overMs: over.spanMs }, isFirst || !isBounded);
+    this.#isPeakBounded = this.#isPeakBounded || isBounded;
     if (this.#head.length < 2) this.#head.push(tick);
     if (this.#tail.length === 2) this.#tail.shift();
     this.#tail.push(tick);
+  }
+
+  #peak({ pps, bps, overMs }: { pps: number; bps: number; overMs: number }, replaces: boolean): void {
+    if (replaces || pps > this.#peakPps) this.#peakOverMs = overMs;
+    this.#peakPps = replaces ? pps : Math.max(this.#peakPps, pps);
+    this.#peakBps = replaces ? bps : Math.max(this.#peakBps, bps);
   }
 
   #sum({ packets, bits, spanMs }: CountedSpan): void {

@@ -186,7 +186,8 @@ export class Detector {
         const endMs = now.wallMs - (rows.agesMs[row] as number);
         const spanMs = rows.spansMs[row] as number;
         const isBefore = rows.isBefore[row] === 1;
-        const counted = { endMs, spanMs, isBefore, amounts: rows[direction], from: row * METRICS.length };
+        const sampleWeight = rows.weights[weightsAt(row, direction)] as number;
+        const counted = { endMs, spanMs, isBefore, amounts: rows[direction], from: row * METRICS.length, sampleWeight };
         if (attack !== null) this.meters.add(attack, counted);
         else if (this.#suspects.size > 0) this.meters.addToSuspect(`${direction} ${target}`, counted);
       }

@@ -65,11 +65,13 @@ test("telemetry: each port and exporter, its rates, and what is wrong with it si
         rates: { datagrams_per_sec: 0, records_per_sec: 100, counted_per_sec: 100, pps: 0, mbps: 0 },
         ...{ loss: 0, datagrams: 100, bytes: 140_000, records: 4400, counted_records: 4400, left_out_records: {} },
         ...{ event_records: 0, other_records: 4, estimated_records: 0, unknown_rate_records: 0, late_records: 0 },
+        ...{ counted_late_records: 0, impossible_rates: 0, untracked_flows: 0, not_for_us: {} },
         ...{ lost_records: 3, lost_datagrams: 0, reordered_datagrams: 0, duplicate_datagrams: 0, dropped_samples: 0 },
         ...{ restarts: 0, templates: 2, templates_refused: 0, template_changes: 0 },
         ...{ kept_sets: 0, recovered_sets: 0, waiting_bytes: 0 },
         undecoded_by_kind: { field_length: 1 },
         undecoded: [{ kind: "field_length", reason: "field 315", count: 1 }],
+        beliefs: expect.arrayContaining([{ about: "rate", text: "1:1000 by its options" }]),
         sampling: [{ domain: 0, sampler: 1, rate: 1000, origin: "options" }],
       },
       {

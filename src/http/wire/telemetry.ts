@@ -1,6 +1,7 @@
 /** Exporters of flow telemetry on the wire (docs/interface.md#telemetry). */
 import { type Static, Type } from "@sinclair/typebox";
 import type { IpAddress } from "../../net/address.ts";
+import { beliefsOf } from "../../telemetry/beliefs.ts";
 import { EXPORTER_FAULTS } from "../../telemetry/exporter-faults.ts";
 import type { InterfaceReading } from "../../telemetry/exporter-reading.ts";
 import {
@@ -102,6 +103,14 @@ export const ExporterWire = Type.Object(
     estimated_records: Type.Optional(count),
     unknown_rate_records: Type.Optional(count),
     late_records: Type.Optional(count),
+    /** Late records that counted when they came, since all of the exporter are late. */
+    counted_late_records: Type.Optional(count),
+    /** Sampling rates that cannot be, and were not taken; records that cannot be are in `left_out_records`. */
+    impossible_rates: Type.Optional(count),
+    /** Flows whose totals found no place. */
+    untracked_flows: Type.Optional(count),
+    /** Understood, and no traffic of IP: by kind, only those above zero. */
+    not_for_us: Type.Optional(Type.Record(Type.String(), count)),
     lost_records: Type.Optional(count),
     lost_datagrams: Type.Optional(count),
     reordered_datagrams: Type.Optional(count),
@@ -120,6 +129,8 @@ export const ExporterWire = Type.Object(
     undecoded_by_kind: Type.Optional(Type.Record(Type.String(), count)),
     undecoded: Type.Optional(Type.Array(Type.Object({ kind: Type.String(), reason: Type.String(), count }, closed))),
     clock_skew_ms: Type.Optional(Type.Number()),
+    /** The exporter as it is understood: make, rate, counters, times, interfaces, and what is left out. */
+    beliefs: Type.Optional(Type.Array(Type.Object({ about: Type.String(), text: Type.String() }, closed))),
     sampling: Type.Optional(
       Type.Array(
         Type.Object(
@@ -239,7 +250,10 @@ function heardToWire({ reading, readAtMs, rates, loss }: HeardView, now: Telemet
     left_out_records: aboveZero(leftOut),
     ...{ event_records: reading.events, other_records: reading.otherRecords },
     ...{ estimated_records: reading.estimatedRecords, unknown_rate_records: reading.unknownRateRecords },
-    ...{ late_records: reading.lateRecords, lost_records: reading.lostRecords },
+    ...{ late_records: reading.lateRecords, counted_late_records: reading.countedLate },
+    ...{ impossible_rates: reading.impossibleRates, untracked_flows: reading.untrackedFlows },
+    not_for_us: aboveZero(reading.notForUs),
+    lost_records: reading.lostRecords,
     ...{ lost_datagrams: reading.lostDatagrams, reordered_datagrams: reading.reordered },
     ...{ duplicate_datagrams: reading.duplicates, dropped_samples: reading.droppedSamples },
     ...{ restarts: reading.restarts, templates: reading.templates, templates_refused: reading.templatesRefused },
@@ -248,6 +262,7 @@ function heardToWire({ reading, readAtMs, rates, loss }: HeardView, now: Telemet
     undecoded_by_kind: aboveZero(reading.undecodedByKind),
     undecoded: undecoded.map(({ kind, reason, count: times }) => ({ kind, reason, count: times })),
     clock_skew_ms: reading.clockSkewMs,
+    beliefs: [...beliefsOf(reading)],
     sampling: samplings.map(({ domain, sampler, rate: one, origin }) =>
       omitNulls({ domain, sampler, rate: one === 0 ? null : one, origin }),
     ),
