@@ -1,11 +1,11 @@
 import { Type } from "@sinclair/typebox";
 import type { OpenRoute } from "../route.ts";
-import { textAnswer } from "../server/answer.ts";
+import { blobAnswer } from "../server/answer.ts";
 
-/** The text exposition format. */
+/** The text exposition format, shared by all readers. */
 export interface MetricsText {
   readonly contentType: string;
-  text(): Promise<string>;
+  read(): Promise<Blob>;
 }
 
 export function metricsRoute(metrics: MetricsText): OpenRoute {
@@ -15,9 +15,9 @@ export function metricsRoute(metrics: MetricsText): OpenRoute {
     path: "/metrics",
     access: "open",
     about: {
-      summary: "Metrics in the text exposition format",
+      summary: "Metrics in the text exposition format, at most a second old",
       answers: { 200: { text: "The metrics.", schema: Type.String(), mediaType: "text/plain" } },
     },
-    handle: async () => textAnswer(200, await metrics.text(), metrics.contentType),
+    handle: async () => blobAnswer(await metrics.read(), metrics.contentType),
   };
 }
