@@ -6,6 +6,8 @@ import { blobAnswer } from "../server/answer.ts";
 export interface MetricsText {
   readonly contentType: string;
   read(): Promise<Blob>;
+  /** Of the configuration in force. */
+  needsToken(): boolean;
 }
 
 export function metricsRoute(metrics: MetricsText): OpenRoute {
@@ -14,9 +16,16 @@ export function metricsRoute(metrics: MetricsText): OpenRoute {
     method: "GET",
     path: "/metrics",
     access: "open",
+    needsToken: () => metrics.needsToken(),
     about: {
       summary: "Metrics in the text exposition format, at most a second old",
-      answers: { 200: { text: "The metrics.", schema: Type.String(), mediaType: "text/plain" } },
+      answers: {
+        200: {
+          text: "The metrics. With `api.metrics_token` they need a viewer's token without a tenant.",
+          schema: Type.String(),
+          mediaType: "text/plain",
+        },
+      },
     },
     handle: async () => blobAnswer(await metrics.read(), metrics.contentType),
   };

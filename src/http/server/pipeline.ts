@@ -86,8 +86,18 @@ function run(route: Route, request: Request, options: PipelineOptions): Promise<
   return measured(route.name, request, options, async () => {
     const foreign = options.gate.refuseForeign(request);
     if (foreign !== null) return refuse(foreign);
-    return route.access === "open" ? responseOf(await route.handle(request)) : guarded(route, request, options);
+    if (route.access !== "open") return guarded(route, request, options);
+    const refusal = route.needsToken?.() === true ? openDenial(request, options.gate) : null;
+    return responseOf(refusal ?? (await route.handle(request)));
   });
+}
+
+/** Of a route that the configuration has closed. */
+function openDenial(request: Request, gate: Gate): Refusal | null {
+  const principal = gate.admit(request);
+  if (principal.kind !== "principal") return principal;
+  if (!roleAllows(principal.role, "viewer")) return { kind: "insufficient_role" };
+  return isUnscoped(principal) ? null : { kind: "unscoped_only" };
 }
 
 async function guarded(route: GuardedRoute, request: Request, options: PipelineOptions): Promise<Response> {

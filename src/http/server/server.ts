@@ -37,6 +37,8 @@ export interface HttpServerOptions {
   readonly secrets: Secrets;
   /** null: audit events are not recorded. */
   readonly audit: AuditTrail | null;
+  /** Whether the metrics need a token, by the configuration in force; absent: never. */
+  readonly metricsToken?: () => boolean;
   /** The web page; absent: it is not served. */
   readonly dashboard?: Dashboard | null;
   readonly metrics: Pick<Metrics, "api" | "events" | "holds" | "text" | "contentType">;
@@ -99,7 +101,11 @@ export class HttpServer {
       zonePolls: this.#zonePolls,
       zoneAccess: new ZoneAccess({ metrics: metrics.api, log, limiter }),
       tokens,
-      metrics: { contentType: metrics.contentType, read: () => text.read() },
+      metrics: {
+        contentType: metrics.contentType,
+        read: () => text.read(),
+        needsToken: () => options.metricsToken?.() ?? false,
+      },
       dashboard: options.dashboard ?? null,
       clock,
     });
