@@ -100,6 +100,7 @@ async function run(config: ScrubAgentConfig, surroundings: Surroundings): Promis
           agent.read();
           return metrics.text();
         },
+        clock: systemClock,
       });
       undo.push(() => listener.close());
       const limit: LimitConnections = (cap) => loadAddon().limitConnections(cap);

@@ -8,7 +8,7 @@ import { type LoadedConfig, loadConfig, parseRead, type ReadConfigFile, readConf
 import { type ConfigPath, describeProblem, pathText } from "./load/problem.ts";
 import type { ReadVariable } from "./load/secrets.ts";
 import type { Finding } from "./load/shape.ts";
-import { OwnInfrastructure } from "./own-infrastructure.ts";
+import { OwnInfrastructure, ownText } from "./own-infrastructure.ts";
 import { isScrubAgentFile, loadScrubAgent, type ScrubAgentConfig, scrubAgentWarnings } from "./scrub-agent-config.ts";
 import { configWarnings } from "./warnings/warnings.ts";
 import { zonesWarnings } from "./zones/warnings.ts";
@@ -63,9 +63,9 @@ function report(path: string, found: CheckedConfig | CheckedNode, checked: Check
 
 /** The service's own addresses inside `networks`; empty: there are none. */
 function protectionLines(path: string, config: Config): string[] {
-  const own = new OwnInfrastructure(config).addresses().filter(({ address }) => config.lookup.holds(address));
+  const own = new OwnInfrastructure(config).addresses().filter(({ prefix }) => config.lookup.holds(prefix.address));
   if (own.length === 0) return [];
-  const named = own.map(({ address, path: key }) => `${address} (${pathText(key)})`);
+  const named = own.map((one) => `${ownText(one)} (${pathText(one.path)})`);
   return [`${path}: never banned, as own infrastructure inside networks: ${named.join(", ")}`];
 }
 

@@ -5,7 +5,7 @@ import { type Prefix, parsePrefix } from "../net/prefix.ts";
 import { sourceBlockPolicy } from "../sourceblock/policy.ts";
 import type { Config } from "./config.ts";
 import { parseConfig } from "./load/load.ts";
-import { OwnInfrastructure } from "./own-infrastructure.ts";
+import { ownAddresses, ownText } from "./own-infrastructure.ts";
 
 const CONFIG = `
 networks: [10.0.0.0/16, "2001:db8::/32"]
@@ -71,7 +71,7 @@ describe("own infrastructure", () => {
 
   test("is each address once, without loopback and unspecified ones", () => {
     const open = CONFIG.replace("10.0.1.8:8080", "0.0.0.0:8080").replace("10.0.1.2:179", "127.0.0.1:179");
-    const addresses = new OwnInfrastructure(configOf(open)).addresses().map(({ address }) => String(address));
+    const addresses = ownAddresses(configOf(open)).map(ownText);
     expect(addresses).toEqual([
       ...["10.0.1.1", "10.0.1.3", "203.0.113.3", "10.0.1.65", "100::1"],
       ...["10.0.1.20", "10.0.1.66", "10.0.1.21", "2001:db8::21"],

@@ -60,10 +60,12 @@ interface RouteLine {
   readonly about?: RouteDescription;
 }
 
-/** Open to all callers at all times, also while the service starts. */
+/** Open to all callers, unless the configuration says otherwise; also while the service starts. */
 export interface OpenRoute extends RouteLine {
   readonly access: "open";
   readonly method: "GET";
+  /** Whether it needs the rights of a viewer without a tenant now, by configuration. Absent: it never does. */
+  readonly needsToken?: () => boolean;
   handle(request: Request): Answer;
 }
 

@@ -13,6 +13,7 @@ import type { EndedBans } from "./ended-bans.ts";
 import { type MitigationPolicy, termsFor } from "./policy.ts";
 import { isCoolingDown } from "./repetition.ts";
 import { ReplaceableBans } from "./replaceable-bans.ts";
+import { ReplacementBudget } from "./replacement-budget.ts";
 
 interface Tables {
   readonly active: ActiveBans;
@@ -31,6 +32,7 @@ export class BanAdmission {
   readonly #tables: Tables;
   /** Made at the first need in a tick. */
   #replaceable: ReplaceableBans | null = null;
+  readonly #budget = new ReplacementBudget();
 
   constructor(tables: Tables) {
     this.#tables = tables;
@@ -51,6 +53,7 @@ export class BanAdmission {
     return this.#admit(prefix, this.#isCoolingDown(prefix, wallMs), [ban]);
   }
 
+  /** At a cap call it for the largest attack first: the room and the replacements are bounded. */
   ofAttack(attack: Attack, prefix: Prefix, wallMs: number): AttackAdmission {
     const isCooling = this.#isCoolingDown(prefix, wallMs);
     const first = this.#admit(prefix, isCooling, []);
@@ -69,7 +72,10 @@ export class BanAdmission {
       replaced.push(ban);
       const admission = this.#admit(prefix, isCooling, replaced);
       const next = capOf(admission);
-      if (next === null) return { admission, replaced: replaced.map((one) => ({ ban: one, reason: replacedAt(cap) })) };
+      if (next === null) {
+        if (!this.#budget.take(wallMs)) break;
+        return { admission, replaced: replaced.map((one) => ({ ban: one, reason: replacedAt(cap) })) };
+      }
       reached = next;
     }
     return { admission: first, replaced: [] };

@@ -14,6 +14,8 @@ import {
   under,
 } from "../../test/fixtures/mitigation/ban-engine.ts";
 import type { Attack } from "../detection/attack/attack.ts";
+import { SHORTEST_LIFE_MS } from "./replaceable-bans.ts";
+import { REPLACEMENT_MS, REPLACEMENTS_AT_ONCE } from "./replacement-budget.ts";
 
 const REPLACED = "replaced by the ban of a worse attack: max_active_bans reached";
 
@@ -23,6 +25,7 @@ const attack = (last: number, pps: number, fields: Partial<Attack> = {}): Attack
   rates: thresholds({ pps }),
   ...fields,
 });
+const decoyAddress = (i: number) => address(`192.0.${i >> 8}.${i & 255}`);
 const calm = (one: Attack, calmSinceMs: number): Attack => ({ ...one, rates: thresholds({ pps: 1 }), calmSinceMs });
 
 describe("at the cap on bans", () => {
@@ -43,7 +46,9 @@ describe("at the cap on bans", () => {
     engine.attacksChanged([started(attack(1, 5000)), started(attack(2, 3000))], 0);
     engine.attacksChanged([started(attack(3, 3000))], 100);
     expect(engine.banOf(attack(3, 0))).toMatchObject({ state: "rejected", reason: "max_active_bans reached" });
-    engine.attacksChanged([lasts(attack(3, 3001))], 200);
+    engine.attacksChanged([lasts(attack(3, 3750))], SHORTEST_LIFE_MS);
+    expect(announcer.wanted).toEqual(["192.0.2.1/32", "192.0.2.2/32"]);
+    engine.attacksChanged([lasts(attack(3, 3751))], SHORTEST_LIFE_MS);
     expect(announcer.wanted).toEqual(["192.0.2.1/32", "192.0.2.3/32"]);
   });
 
@@ -51,7 +56,7 @@ describe("at the cap on bans", () => {
     const { engine } = harness({ maxActiveBans: 1 });
     engine.attacksChanged([started(attack(1, 2000, { direction: "outgoing" }))], 0);
     const joins = attack(1, 2000, { id: "joins", startedAt: 100 });
-    engine.attacksChanged([started(joins), started(attack(2, 9e6))], 100);
+    engine.attacksChanged([started(joins), started(attack(2, 9e6))], SHORTEST_LIFE_MS);
     expect(engine.banOf(joins)).toMatchObject({ state: "withdrawn", reason: REPLACED });
   });
 
@@ -91,9 +96,9 @@ describe("at the cap on bans", () => {
       engine.attacksChanged([ended(attack(1, 5000))], now + 500);
     }
     expect(announcer.wanted).toEqual(["192.0.2.1/32"]);
-    engine.attacksChanged([started(attack(2, 2500))], 2000);
+    engine.attacksChanged([started(attack(2, 3125))], 2000);
     expect(announcer.wanted).toEqual(["192.0.2.1/32"]);
-    engine.attacksChanged([lasts(attack(2, 2501))], 2100);
+    engine.attacksChanged([lasts(attack(2, 3126))], 2100);
     expect(announcer.wanted).toEqual(["192.0.2.2/32"]);
   });
 
@@ -124,12 +129,49 @@ describe("at the cap on bans", () => {
   test("an attack that is back after its ban was replaced replaces only what is clearly smaller", () => {
     const { engine, announcer } = harness({ maxActiveBans: 1 });
     engine.attacksChanged([started(attack(1, 5000))], 0);
-    engine.attacksChanged([started(attack(2, 5001))], 100);
+    engine.attacksChanged([started(attack(2, 6251))], 1000);
     expect(announcer.wanted).toEqual(["192.0.2.2/32"]);
-    engine.attacksChanged([lasts(attack(2, 4000)), lasts(attack(1, 6251))], 200);
+    engine.attacksChanged([lasts(attack(2, 4000)), lasts(attack(1, 7813))], 2000);
     expect(announcer.wanted).toEqual(["192.0.2.2/32"]);
-    engine.attacksChanged([lasts(attack(1, 6252))], 300);
+    engine.attacksChanged([lasts(attack(1, 7814))], 2000);
     expect(announcer.wanted).toEqual(["192.0.2.1/32"]);
+  });
+
+  test("a ban in force for less than its shortest life is not replaced, by whatever attack", () => {
+    const { engine, announcer } = harness({ maxActiveBans: 1 });
+    engine.attacksChanged([started(attack(1, 2000))], 0);
+    engine.attacksChanged([started(attack(2, 9e6))], SHORTEST_LIFE_MS - 1);
+    expect(announcer.wanted).toEqual(["192.0.2.1/32"]);
+    engine.attacksChanged([lasts(attack(2, 9e6))], SHORTEST_LIFE_MS);
+    expect(announcer.wanted).toEqual(["192.0.2.2/32"]);
+  });
+
+  test("of the new attacks of a tick the largest has the place, in whatever order they come", () => {
+    const { engine, announcer } = harness({ maxActiveBans: 1 });
+    engine.attacksChanged(
+      [2, 3, 4, 5].map((last) => started(attack(last, last === 4 ? 9000 : 2000))),
+      0,
+    );
+    expect(announcer.wanted).toEqual(["192.0.2.4/32"]);
+  });
+
+  test("attacks that grow from one to the next replace bans at a bounded rate, and the largest is banned in time", () => {
+    const { engine, seen } = harness({ maxActiveBans: 20 });
+    const withdrawn = () => seen.filter((change) => change.endsWith("withdrawn")).length;
+    const [stepMs, endMs, floodMs] = [100, 10_000, 8000];
+    const flood = attack(255, 9e9);
+    let bannedAtMs = Number.POSITIVE_INFINITY;
+    for (let now = 0; now < endMs; now += stepMs) {
+      // Ten new ones in each tick; each is larger by a half than those of the tick before.
+      const decoys = Array.from({ length: 10 }, (_, i) =>
+        started(attack(0, 2000 * 1.5 ** (now / stepMs / 4), { id: `${now} ${i}`, target: decoyAddress(now / 10 + i) })),
+      );
+      engine.attacksChanged(now < floodMs ? decoys : [...decoys, lasts(flood)], now);
+      if (engine.banOf(flood)?.state === "active") bannedAtMs = Math.min(bannedAtMs, now);
+    }
+    expect(withdrawn()).toBeGreaterThan(0);
+    expect(withdrawn()).toBeLessThanOrEqual(REPLACEMENTS_AT_ONCE + endMs / REPLACEMENT_MS);
+    expect(bannedAtMs - floodMs).toBeLessThanOrEqual(2000);
   });
 
   test("that a reload has lowered one ban replaces one, and the others stay", () => {
@@ -139,7 +181,7 @@ describe("at the cap on bans", () => {
       0,
     );
     engine.reconfigure(policy({ maxActiveBans: 2 }), 50);
-    engine.attacksChanged([started(attack(5, 3000))], 100);
+    engine.attacksChanged([started(attack(5, 3000))], SHORTEST_LIFE_MS);
     expect(engine.active.size).toBe(4);
     expect(engine.banOf(attack(5, 0))?.state).toBe("active");
   });
@@ -150,10 +192,10 @@ test("at max_banned_fraction as many bans of the same family are replaced as a p
   const { engine, announcer } = harness({ spread, maxActiveBans: 9, maxBannedFraction: 0.5, addresses: () => 8 });
   engine.attacksChanged([started(attack(1, 2000)), started(attack(2, 3000)), started(attack(3, 4000))], 0);
   const wide = { ...spreadOver("192.0.2.128/30"), rates: thresholds({ pps: 3500 }) };
-  engine.attacksChanged([started(wide)], 100);
+  engine.attacksChanged([started(wide)], SHORTEST_LIFE_MS);
   expect(engine.banOf(wide)).toMatchObject({ state: "rejected", reason: "max_banned_fraction reached" });
   expect(announcer.wanted).toHaveLength(3);
-  engine.attacksChanged([lasts({ ...wide, rates: thresholds({ pps: 4500 }) })], 200);
+  engine.attacksChanged([lasts({ ...wide, rates: thresholds({ pps: 5001 }) })], SHORTEST_LIFE_MS);
   expect(announcer.wanted).toEqual(["192.0.2.128/30"]);
   expect(engine.banOf(attack(1, 0))).toMatchObject({
     reason: "replaced by the ban of a worse attack: max_banned_fraction reached",

@@ -3,9 +3,12 @@
  * then those of the smallest attacks. Manual bans are never replaced. Without replacement, an attacker could keep the
  * cap reached by many small attacks on different hosts, and a flood would get no ban.
  *
+ * An attacker may make each attack a little larger than the last. So a newcomer must be larger by a margin, and a ban is
+ * not replaced before it has been in force for a moment.
+ *
  * Where packets are counted behind the routers that drop them, a ban makes its attack seem calm. If the attack is back
- * after its ban was replaced, that was the case: from then on its calm does not count, and it replaces another ban only
- * if it is clearly larger, so that bans do not replace one another in an endless circle.
+ * after its ban was replaced, that was the case: from then on its calm does not count, and the margin is over the peak of
+ * the other attack, so that bans do not replace one another in an endless circle.
  */
 import { sizeOfRate, sizeOfRates } from "../detection/attack/attack-size.ts";
 import type { Ban } from "./ban.ts";
@@ -23,13 +26,15 @@ interface Standing {
   readonly ban: Ban;
   /** Monotonic ms; null: the attack is not calm, or its calm does not count. */
   readonly calmSinceMs: number | null;
-  /** What a newcomer must exceed, and the largest size so far. */
+  /** Its size now, and the largest so far. */
   readonly size: number;
   readonly peak: number;
 }
 
-/** How much larger an attack that is back must be than the peak of the one whose ban it replaces. */
-const BACK_FACTOR = 1.25;
+/** How much larger an attack must be than the one whose ban it replaces; one that is back, than the peak of that. */
+export const LARGER_FACTOR = 1.25;
+/** For so long a ban is not replaced. Short, since the largest attack may have to wait for it. */
+export const SHORTEST_LIFE_MS = 500;
 /** An attack that cannot be seen counts for this share of its peak: one that is seen is certain. */
 const UNSEEN_SHARE = 0.5;
 
@@ -39,7 +44,7 @@ export class ReplaceableBans {
   /** As of now: bans that begin later are not in the list. */
   constructor(bans: Iterable<Ban>, attacks: BannedAttacks, wallMs: number) {
     this.#sorted = [...bans]
-      .filter(({ manual }) => !manual)
+      .filter(({ manual, countedFrom }) => !manual && Math.abs(wallMs - countedFrom) >= SHORTEST_LIFE_MS)
       .map((ban) => standingOf(ban, attacks, wallMs))
       .sort(replacedFirst);
   }
@@ -48,10 +53,8 @@ export class ReplaceableBans {
   *before({ size, isBack }: Newcomer): Generator<Ban> {
     for (const standing of this.#sorted) {
       if (standing.calmSinceMs !== null) yield standing.ban;
-      else if (isBack) {
-        if (size > BACK_FACTOR * standing.peak) yield standing.ban;
-      } else if (size > standing.size) yield standing.ban;
-      else return;
+      else if (size > LARGER_FACTOR * (isBack ? standing.peak : standing.size)) yield standing.ban;
+      else if (!isBack) return;
     }
   }
 }

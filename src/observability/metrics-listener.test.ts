@@ -1,7 +1,14 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { ManualClock } from "../../test/fixtures/manual-clock.ts";
 import { MetricsListenError, MetricsListener } from "./metrics-listener.ts";
 
-const OPTIONS = { host: "127.0.0.1", port: 0, contentType: "text/plain; version=0.0.4", text: async () => "svc_x 1\n" };
+const OPTIONS = {
+  host: "127.0.0.1",
+  port: 0,
+  contentType: "text/plain; version=0.0.4",
+  text: async () => "svc_x 1\n",
+  clock: new ManualClock(),
+};
 
 let listener: MetricsListener;
 beforeEach(() => {

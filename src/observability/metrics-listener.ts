@@ -1,5 +1,7 @@
 /** Answers `GET /metrics` and nothing else, for processes without the service's API. */
+import type { Clock } from "../system/clock.ts";
 import { messageOf } from "../system/error-message.ts";
+import { ScrapeText } from "./scrape-text.ts";
 
 export interface MetricsListenerOptions {
   readonly host: string;
@@ -7,6 +9,7 @@ export interface MetricsListenerOptions {
   readonly port: number;
   readonly contentType: string;
   readonly text: () => Promise<string>;
+  readonly clock: Pick<Clock, "monotonicMs">;
 }
 
 /** The address is not available; the message names it. */
@@ -16,7 +19,8 @@ export class MetricsListener {
   readonly #server: Bun.Server<undefined>;
 
   /** Listens when this returns. Throws MetricsListenError. */
-  constructor({ host, port, contentType, text }: MetricsListenerOptions) {
+  constructor({ host, port, contentType, text, clock }: MetricsListenerOptions) {
+    const shared = new ScrapeText(text, clock);
     try {
       this.#server = Bun.serve({
         hostname: host,
@@ -28,7 +32,7 @@ export class MetricsListener {
         fetch: async (request) => {
           if (new URL(request.url).pathname !== "/metrics") return new Response("not found\n", { status: 404 });
           if (request.method !== "GET") return new Response("use GET\n", { status: 405, headers: { allow: "GET" } });
-          return new Response(await text(), { headers: { "content-type": contentType } });
+          return new Response(await shared.read(), { headers: { "content-type": contentType } });
         },
       });
     } catch (cause) {

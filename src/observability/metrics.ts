@@ -11,6 +11,7 @@ import { DataplaneMetrics } from "./dataplane-metrics.ts";
 import { DetectionMetrics } from "./detection-metrics.ts";
 import { EdgeMetrics } from "./edge-metrics.ts";
 import { EventMetrics } from "./event-metrics.ts";
+import { exposition } from "./exposition.ts";
 import { FilterRuleMetrics } from "./filter-rule-metrics.ts";
 import { HoldMetrics } from "./hold-metrics.ts";
 import { MitigationMetrics } from "./mitigation-metrics.ts";
@@ -21,6 +22,9 @@ import { ScrubMetrics } from "./scrub-metrics.ts";
 import { SourceBlockMetrics } from "./source-block-metrics.ts";
 import { StorageMetrics } from "./storage-metrics.ts";
 import { TelemetryMetrics } from "./telemetry-metrics.ts";
+
+/** Of the library: each read of them walks the whole heap at once, and under Bun they have one space. */
+const HEAP_SPACES = ["total", "used", "available"].map((of) => `nodejs_heap_space_size_${of}_bytes`);
 
 export class Metrics {
   readonly capture: CaptureMetrics;
@@ -46,6 +50,7 @@ export class Metrics {
 
   constructor(version: string) {
     collectDefaultMetrics({ register: this.#registry });
+    for (const name of HEAP_SPACES) this.#registry.removeSingleMetric(name);
     const registers = [this.#registry];
     const build = new Gauge({ name: "svc_build_info", help: "The running build.", labelNames: ["version"], registers });
     build.set({ version }, 1);
@@ -82,9 +87,9 @@ export class Metrics {
     return this.#registry.contentType;
   }
 
-  /** The text exposition format. */
+  /** The text exposition format. Not while another one is written. */
   async text(): Promise<string> {
     for (const read of this.#readings) read();
-    return this.#registry.metrics();
+    return exposition(this.#registry);
   }
 }

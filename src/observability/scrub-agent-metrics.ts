@@ -1,5 +1,6 @@
 /** The metrics of a scrub node's agent, in a registry of their own, since the agent is a separate process. */
 import { collectDefaultMetrics, Registry } from "prom-client";
+import { exposition } from "./exposition.ts";
 import { FilterRuleCounts, type FilterRuleReading } from "./filter-rule-metrics.ts";
 import { ForwardMetrics, type ForwardReading } from "./forward-metrics.ts";
 import { MetricGroup } from "./metric-group.ts";
@@ -145,9 +146,9 @@ export class ScrubAgentMetrics extends MetricGroup {
     return this.registry.contentType;
   }
 
-  /** The text exposition format. */
+  /** The text exposition format. Not while another one is written. */
   text(): Promise<string> {
     for (const read of this.#readings) read();
-    return this.registry.metrics();
+    return exposition(this.registry);
   }
 }

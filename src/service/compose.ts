@@ -101,6 +101,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     ...config.api,
     backend,
     tokens: () => floodwall.config.api.tokens,
+    metricsToken: () => floodwall.config.api.metricsToken,
     secrets: environment.secrets,
     audit: history,
     limiter,

@@ -29,6 +29,12 @@ export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
+/** Runs `fn` in this turn of the event loop, after all that waits for promises that are settled. */
+export function afterPromises(fn: () => void): void {
+  // Ticks run before promises are followed, unless one of these asks for them.
+  queueMicrotask(() => process.nextTick(fn));
+}
+
 export function checkedDelay(ms: number, least: number): number {
   if (ms >= least && ms <= MAX_DELAY_MS) return ms;
   throw new RangeError(`a delay is ${least} to ${MAX_DELAY_MS} ms, not ${ms}`);

@@ -123,7 +123,16 @@ describe("defaults", () => {
       filterRules: [],
       notify: { webhook: null, slack: null, telegram: null, email: null, exec: null },
       updateCheck: { url: null, intervalSeconds: 21_600 },
-      api: { host: "127.0.0.1", port: 8080, tokens: [], isShorthand: false, tls: null, envFile: null, dashboard: true },
+      api: {
+        host: "127.0.0.1",
+        port: 8080,
+        tokens: [],
+        isShorthand: false,
+        tls: null,
+        envFile: null,
+        dashboard: true,
+        metricsToken: false,
+      },
     });
   });
 

@@ -190,6 +190,12 @@ function parseHostPort(text: string): { readonly host: string; readonly port: nu
   return address !== null && addressFamily(address) === 6 ? { host: address, port: Number(match[3]) } : null;
 }
 
+/** The host of a URL or of `host:port`, without the brackets of IPv6; null: it is neither. */
+export function hostOf(text: string): string | null {
+  if (!text.includes("://")) return parseHostPort(text)?.host ?? null;
+  return URL.canParse(text) ? new URL(text).hostname.replace(/^\[(.*)\]$/, "$1") : null;
+}
+
 /** An address to listen on. `localhost` means 127.0.0.1, since the address of a name may change. */
 export function parseListen(text: string): { readonly host: IpAddress; readonly port: number } | null {
   const target = parseHostPort(text);

@@ -2,7 +2,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { TOKENS_MAX } from "../../limits.ts";
 import type { IpAddress } from "../../net/address.ts";
-import { closed, described, list, oneOf, text, withDefaults } from "../load/schema-forms.ts";
+import { boolean, closed, described, list, oneOf, text, withDefaults } from "../load/schema-forms.ts";
 import { parseListen } from "../load/text-forms.ts";
 
 const Token = Type.Object(
@@ -66,6 +66,10 @@ export const ApiSection = described(
         Type.Boolean({ default: true }),
         "Whether the web page is served at `/`. The page itself is public; the data that it shows needs a token.",
       ),
+      metrics_token: described(
+        boolean(false),
+        "Whether `GET /metrics` needs a token with the rights of a viewer, and without a tenant. The metrics have the names of exporters, interfaces, rules and sets, and the addresses and ports of `telemetry.listen`.",
+      ),
     },
     withDefaults,
   ),
@@ -97,6 +101,8 @@ export interface ApiConfig {
   readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
   /** Whether the web page is served. */
   readonly dashboard: boolean;
+  /** Whether the metrics need a token. */
+  readonly metricsToken: boolean;
 }
 
 export interface TokenConfig {
@@ -121,6 +127,7 @@ export function buildApi(file: Static<typeof ApiSection>): ApiConfig {
     envFile: file.env_file ?? null,
     tls: file.tls === undefined ? null : { certFile: file.tls.cert_file, keyFile: file.tls.key_file },
     dashboard: file.dashboard,
+    metricsToken: file.metrics_token,
   };
 }
 

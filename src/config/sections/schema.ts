@@ -302,7 +302,7 @@ export const ConfigFile = described(
       ),
       protected_whitelist: described(
         list(text("addressOrPrefix"), PREFIXES_MAX),
-        "Addresses that are never banned. They are still judged and shown. Those that the service itself needs (router id, listeners, neighbors, next hops, scrub nodes) need no entry.",
+        "Addresses that are never banned. They are still judged and shown. Those that the service itself needs (router id, listeners, neighbors, next hops, scrub nodes, exporters, mirrors, ends of tunnels) need no entry; of exporters and mirrors in a prefix wider than a /24, or an IPv6 /64, list the addresses here.",
       ),
       capture: Type.Optional(Capture),
       telemetry: Type.Optional(TelemetrySection),

@@ -19,3 +19,12 @@ export function sizeOfRates(rates: Rates, from = 0): number {
 export function sizeOfRate(metric: Metric, rate: number): number {
   return metric.endsWith("mbps") ? rate : rate / PACKETS_PER_MEGABIT;
 }
+
+/** An order of what an attack has to do with. */
+export function largestAttackFirst({ attack: a }: OfAttack, { attack: b }: OfAttack): number {
+  return sizeOfRates(b.rates) - sizeOfRates(a.rates);
+}
+
+interface OfAttack {
+  readonly attack: { readonly rates: Parameters<typeof sizeOfRates>[0] };
+}

@@ -57,15 +57,7 @@ async function expectNext(reader: EventReader, ...names: string[]): Promise<void
   for (const name of names) expect(nameOf(await reader.next())).toBe(name);
 }
 
-async function metric(line: string): Promise<number> {
-  const text = await (await server.get("/metrics")).text();
-  return Number(
-    text
-      .split("\n")
-      .find((other) => other.startsWith(`${line} `))
-      ?.slice(line.length + 1) ?? Number.NaN,
-  );
-}
+const metric = (line: string) => server.metric(line);
 
 const streamsAre = (count: number) =>
   eventually(async () => (await metric("svc_api_event_streams")) === count, `there are not ${count} streams`);

@@ -1,11 +1,13 @@
 import { Type } from "@sinclair/typebox";
 import type { OpenRoute } from "../route.ts";
-import { textAnswer } from "../server/answer.ts";
+import { blobAnswer } from "../server/answer.ts";
 
-/** The text exposition format. */
+/** The text exposition format, shared by all readers. */
 export interface MetricsText {
   readonly contentType: string;
-  text(): Promise<string>;
+  read(): Promise<Blob>;
+  /** Of the configuration in force. */
+  needsToken(): boolean;
 }
 
 export function metricsRoute(metrics: MetricsText): OpenRoute {
@@ -14,10 +16,17 @@ export function metricsRoute(metrics: MetricsText): OpenRoute {
     method: "GET",
     path: "/metrics",
     access: "open",
+    needsToken: () => metrics.needsToken(),
     about: {
-      summary: "Metrics in the text exposition format",
-      answers: { 200: { text: "The metrics.", schema: Type.String(), mediaType: "text/plain" } },
+      summary: "Metrics in the text exposition format, at most a second old",
+      answers: {
+        200: {
+          text: "The metrics. With `api.metrics_token` they need a viewer's token without a tenant.",
+          schema: Type.String(),
+          mediaType: "text/plain",
+        },
+      },
     },
-    handle: async () => textAnswer(200, await metrics.text(), metrics.contentType),
+    handle: async () => blobAnswer(await metrics.read(), metrics.contentType),
   };
 }

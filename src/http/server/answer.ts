@@ -47,6 +47,11 @@ export function goneAnswer(): Response {
   return new Response(null, { status: 499, headers: COMMON });
 }
 
+/** For a text that is sent to many. */
+export function blobAnswer(blob: Blob, contentType: string): Response {
+  return new Response(blob, { status: 200, headers: { "content-type": contentType, ...COMMON } });
+}
+
 export function textAnswer(status: number, text: string, contentType = "text/plain; charset=utf-8"): Response {
   return new Response(text, { status, headers: { "content-type": contentType, ...COMMON } });
 }

@@ -4,12 +4,14 @@ import { TestServer } from "../../../test/fixtures/http/http.ts";
 import { ManualClock } from "../../../test/fixtures/manual-clock.ts";
 import { ANYONE, type Role } from "../../access/principal.ts";
 import { BODY_BYTES_MAX } from "../../limits.ts";
+import { afterPromises, nextTurn } from "../../system/timers.ts";
 import { BackendFault } from "../backend.ts";
 import type { CommandRoute, Route } from "../route.ts";
 import { textAnswer } from "./answer.ts";
 import { fieldCheck } from "./fields.ts";
 import type { Gate } from "./gate.ts";
 import { createApp, register } from "./pipeline.ts";
+import { RequestTurns } from "./request-turns.ts";
 
 const stops: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -36,6 +38,7 @@ function listen(routes: readonly Route[], options: { gate?: Gate; isReady?: () =
     isDryRun: () => false,
     audit: null,
     clock,
+    turns: new RequestTurns({ clock, nextTurn, afterPromises }),
     metrics: {
       answered: ({ route, method, status }) => answered.push(`${route} ${method} ${status}`),
       failed: (route) => failures.push(route),

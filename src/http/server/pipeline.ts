@@ -16,6 +16,7 @@ import { isJson, parseJson, readBody } from "./body.ts";
 import { type Fields, noFields } from "./fields.ts";
 import type { Gate } from "./gate.ts";
 import { readTarget } from "./request-target.ts";
+import type { RequestTurns } from "./request-turns.ts";
 
 export interface PipelineOptions extends FailureOptions {
   readonly gate: Gate;
@@ -24,6 +25,7 @@ export interface PipelineOptions extends FailureOptions {
   /** null: audit events are not recorded. */
   readonly audit: AuditTrail | null;
   readonly clock: Clock;
+  readonly turns: RequestTurns;
 }
 
 export interface FailureOptions {
@@ -84,8 +86,18 @@ function run(route: Route, request: Request, options: PipelineOptions): Promise<
   return measured(route.name, request, options, async () => {
     const foreign = options.gate.refuseForeign(request);
     if (foreign !== null) return refuse(foreign);
-    return route.access === "open" ? responseOf(await route.handle(request)) : guarded(route, request, options);
+    if (route.access !== "open") return guarded(route, request, options);
+    const refusal = route.needsToken?.() === true ? openDenial(request, options.gate) : null;
+    return responseOf(refusal ?? (await route.handle(request)));
   });
+}
+
+/** Of a route that the configuration has closed. */
+function openDenial(request: Request, gate: Gate): Refusal | null {
+  const principal = gate.admit(request);
+  if (principal.kind !== "principal") return principal;
+  if (!roleAllows(principal.role, "viewer")) return { kind: "insufficient_role" };
+  return isUnscoped(principal) ? null : { kind: "unscoped_only" };
 }
 
 async function guarded(route: GuardedRoute, request: Request, options: PipelineOptions): Promise<Response> {
@@ -178,10 +190,16 @@ async function carryOut(
 ): Promise<Ended> {
   const refusal = denial(route, call, options) ?? mediaTypeRefusal(call.request) ?? pathRefusal(route, call);
   if (refusal !== null) return refusal;
-  const checked = await readFields(route, call.request);
-  if (checked.kind !== "fields") return checked;
-  read.fields = checked.fields;
-  return route.handle(call, checked.fields);
+  const body = await readBody(call.request, route.bodyBytesMax ?? BODY_BYTES_MAX);
+  if (body.kind === "body_too_large" && route.bodyName !== undefined) return { ...body, what: route.bodyName };
+  if (body.kind !== "bytes") return body;
+  // The bodies of many requests may end in one turn of the event loop.
+  return options.turns.run(async () => {
+    const checked = fieldsOf(route, body.bytes);
+    if (checked.kind !== "fields") return checked;
+    read.fields = checked.fields;
+    return route.handle(call, checked.fields);
+  });
 }
 
 /** Required for every POST and PUT, also without a body, so that other sites cannot send it without a CORS preflight. */
@@ -191,12 +209,9 @@ function mediaTypeRefusal({ method, headers }: Request): Refusal | null {
     : null;
 }
 
-async function readFields(route: CommandRoute, request: Request): Promise<Fields<unknown> | Refusal> {
-  const body = await readBody(request, route.bodyBytesMax ?? BODY_BYTES_MAX);
-  if (body.kind === "body_too_large" && route.bodyName !== undefined) return { ...body, what: route.bodyName };
-  if (body.kind !== "bytes") return body;
-  if (route.body === null && body.bytes.length === 0) return { kind: "fields", fields: {} };
-  const json = parseJson(body.bytes);
+function fieldsOf(route: CommandRoute, bytes: Uint8Array): Fields<unknown> | Refusal {
+  if (route.body === null && bytes.length === 0) return { kind: "fields", fields: {} };
+  const json = parseJson(bytes);
   return json.kind === "json" ? (route.body ?? noFields).check(json.value, json.text) : json;
 }
 
@@ -215,7 +230,7 @@ async function measured(
   const startMs = clock.monotonicMs();
   let response: Response;
   try {
-    response = await answer();
+    response = await options.turns.run(answer);
   } catch (cause) {
     response = refuse(failed(name, cause, options));
   }

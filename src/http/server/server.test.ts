@@ -148,7 +148,7 @@ describe("many at once", () => {
 
   test("a body that breaks off bans no one and is no fault of ours", async () => {
     const ended = /^svc_api_requests_total\{route="ban",method="POST",status="400"\} (\d+)$/m;
-    const count = async () => Number(ended.exec(await (await server.get("/metrics")).text())?.[1] ?? 0);
+    const count = async () => Number(ended.exec(await server.metrics.text())?.[1] ?? 0);
     const before = await count();
     const client = await RawHttp.connect(server.port);
     await client.write(`${COMMAND_HEAD}Content-Length: 18\r\n\r\n{"ip":`);

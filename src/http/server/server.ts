@@ -5,8 +5,9 @@ import type { TokenConfig } from "../../config/sections/api.ts";
 import { STOP_STEP_MS } from "../../limits.ts";
 import type { Log } from "../../observability/log.ts";
 import type { Metrics } from "../../observability/metrics.ts";
+import { ScrapeText } from "../../observability/scrape-text.ts";
 import type { Clock } from "../../system/clock.ts";
-import { type Cancel, nextTurn, type Timers } from "../../system/timers.ts";
+import { afterPromises, type Cancel, nextTurn, type Timers } from "../../system/timers.ts";
 import type { Backend } from "../backend.ts";
 import { EventFeed } from "../events/event-feed.ts";
 import { RulePolls } from "../holds/rule-polls.ts";
@@ -23,6 +24,7 @@ import { capConnections, type LimitConnections } from "./connection-cap.ts";
 import { TokenGate } from "./gate.ts";
 import { Listener } from "./listener.ts";
 import { createApp, type FailureOptions, failed, register } from "./pipeline.ts";
+import { RequestTurns } from "./request-turns.ts";
 import { readTlsPair, type TlsFiles } from "./tls-files.ts";
 
 export interface HttpServerOptions {
@@ -35,6 +37,8 @@ export interface HttpServerOptions {
   readonly secrets: Secrets;
   /** null: audit events are not recorded. */
   readonly audit: AuditTrail | null;
+  /** Whether the metrics need a token, by the configuration in force; absent: never. */
+  readonly metricsToken?: () => boolean;
   /** The web page; absent: it is not served. */
   readonly dashboard?: Dashboard | null;
   readonly metrics: Pick<Metrics, "api" | "events" | "holds" | "text" | "contentType">;
@@ -86,6 +90,7 @@ export class HttpServer {
     const polling = { clock, timers, nextTurn };
     this.#rulePolls = new RulePolls({ nodes: backend.scrub, metrics: metrics.holds.channel("rules"), ...polling });
     this.#zonePolls = new ZonePolls({ edge: backend.edge, metrics: metrics.holds.channel("zones"), ...polling });
+    const text = new ScrapeText(() => metrics.text(), clock);
     this.routes = routesOf({
       backend,
       pages: new HostsPages(hosts),
@@ -96,7 +101,11 @@ export class HttpServer {
       zonePolls: this.#zonePolls,
       zoneAccess: new ZoneAccess({ metrics: metrics.api, log, limiter }),
       tokens,
-      metrics,
+      metrics: {
+        contentType: metrics.contentType,
+        read: () => text.read(),
+        needsToken: () => options.metricsToken?.() ?? false,
+      },
       dashboard: options.dashboard ?? null,
       clock,
     });
@@ -106,6 +115,7 @@ export class HttpServer {
       isDryRun: () => backend.isDryRun(),
       audit,
       clock,
+      turns: new RequestTurns({ ...slicing, afterPromises }),
       ...this.#failures,
     });
   }

@@ -1,0 +1,92 @@
+/** No load of requests holds up the event loop, by which attacks are detected and routes announced. */
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { connect, type Socket } from "node:net";
+import { nextTurn } from "../../src/system/timers.ts";
+import { TestServer } from "../fixtures/http/http.ts";
+
+const CALLERS = 200;
+/** What each request costs in these tests, on the clock of the service. */
+const REQUEST_MS = 1;
+/** Well below the 50 ms of the promise, since an announcement takes several turns of the loop. */
+const TURN_MS_MAX = 4;
+
+let server: TestServer;
+const sockets: Socket[] = [];
+
+beforeEach(() => {
+  server = TestServer.started();
+});
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await server.http.stop();
+});
+
+/** All callers are connected; then all send at once. Resolves with the longest turn of the loop until all are answered. */
+async function longestTurnOf(request: string): Promise<number> {
+  let answered = 0;
+  for (let i = 0; i < CALLERS; i++) {
+    const socket = connect(server.port, "127.0.0.1");
+    socket.on("data", (bytes) => {
+      answered += bytes.toString("latin1").split("HTTP/1.1 ").length - 1;
+    });
+    sockets.push(socket);
+    await new Promise((resolve) => socket.once("connect", resolve));
+  }
+  for (const socket of sockets) socket.write(request);
+  let longestMs = 0;
+  while (answered < CALLERS) {
+    const beforeMs = server.clock.monotonicMs();
+    await nextTurn();
+    longestMs = Math.max(longestMs, server.clock.monotonicMs() - beforeMs);
+  }
+  expect(server.clock.monotonicMs()).toBeGreaterThanOrEqual(CALLERS * REQUEST_MS);
+  return longestMs;
+}
+
+const head = (line: string) => `${line} HTTP/1.1\r\nHost: localhost\r\n`;
+const body = '{"ip":"192.0.2.1"}';
+
+describe("200 callers at once hold up no turn of the event loop", () => {
+  test("with requests that read", async () => {
+    const status = server.backend.status.bind(server.backend);
+    server.backend.status = () => {
+      server.clock.advance(REQUEST_MS);
+      return status();
+    };
+    expect(await longestTurnOf(`${head("GET /api/v1/status")}\r\n`)).toBeLessThanOrEqual(TURN_MS_MAX);
+  });
+
+  test("with orders, whose bodies have all come", async () => {
+    const ban = server.backend.ban.bind(server.backend);
+    server.backend.ban = (...order) => {
+      server.clock.advance(REQUEST_MS);
+      return ban(...order);
+    };
+    const fields = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+    expect(await longestTurnOf(head("POST /api/v1/ban") + fields)).toBeLessThanOrEqual(TURN_MS_MAX);
+  });
+
+  test("with requests that are refused", async () => {
+    const { api } = server.metrics;
+    const answered = api.answered.bind(api);
+    api.answered = (request) => {
+      server.clock.advance(REQUEST_MS);
+      answered(request);
+    };
+    expect(await longestTurnOf(`${head("GET /nowhere")}\r\n`)).toBeLessThanOrEqual(TURN_MS_MAX);
+  });
+});
+
+test("readers of the metrics cost one text a second, however many there are", async () => {
+  let written = 0;
+  server.metrics.beforeScrape(() => {
+    written++;
+  });
+  const read = async () => (await server.get("/metrics")).text();
+  const texts = await Promise.all(Array.from({ length: CALLERS }, read));
+  expect(written).toBe(1);
+  expect(new Set(texts).size).toBe(1);
+  server.clock.advance(1000);
+  await read();
+  expect(written).toBe(2);
+});
