@@ -5,7 +5,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Attack } from "../detection/attack/attack.ts";
-import { largestAttackFirst } from "../detection/attack/attack-size.ts";
+import { newLargestFirst } from "../detection/attack/attack-size.ts";
 import type { AttackChange } from "../detection/judge/detector.ts";
 import type { IpAddress } from "../net/address.ts";
 import { hostPrefix, type Prefix } from "../net/prefix.ts";
@@ -95,10 +95,7 @@ export class BanEngine {
   attacksChanged(changes: readonly AttackChange[], wallMs: number): void {
     this.#admission.attacksChanged();
     const isNew = ({ kind, attack }: AttackChange) => kind !== "ended" && this.#banFor(attack) === undefined;
-    // The largest new one first: at a cap there may be room for no more.
-    for (const change of [...changes.filter((one) => !isNew(one)), ...changes.filter(isNew).sort(largestAttackFirst)]) {
-      this.#guarded(() => this.#attackChanged(change, wallMs));
-    }
+    for (const each of newLargestFirst(changes, isNew)) this.#guarded(() => this.#attackChanged(each, wallMs));
     this.#updateWantedRoutes();
   }
 

@@ -20,9 +20,10 @@ export function sizeOfRate(metric: Metric, rate: number): number {
   return metric.endsWith("mbps") ? rate : rate / PACKETS_PER_MEGABIT;
 }
 
-/** An order of what an attack has to do with. */
-export function largestAttackFirst({ attack: a }: OfAttack, { attack: b }: OfAttack): number {
-  return sizeOfRates(b.rates) - sizeOfRates(a.rates);
+/** The others as they come, then the new ones, the largest first: at a bound there may be room for no more. */
+export function newLargestFirst<Each extends OfAttack>(all: readonly Each[], isNew: (one: Each) => boolean): Each[] {
+  const { true: fresh = [], false: others = [] } = Object.groupBy(all, (one) => String(isNew(one)) as "true" | "false");
+  return [...others, ...fresh.sort((a, b) => sizeOfRates(b.attack.rates) - sizeOfRates(a.attack.rates))];
 }
 
 interface OfAttack {
