@@ -58,7 +58,7 @@ export const SLICE_ROWS = 4096;
 /** A timer may run a little before its time. */
 const EARLY_MS = 100;
 
-/** An interval that is shorter is stored as one of this length, with the same sums, and not read before. */
+/** An interval that is shorter is read and stored as one of this length, with the same sums. */
 const LEAST_SECONDS = 1;
 
 interface Interval {
@@ -129,7 +129,8 @@ export class HistoryRecorder {
     const parts = [...this.#unstored].map((snapshot) => rowIn(snapshot, key, direction));
     // Folds do not end with the interval: what a tick counted before it began would be a high rate of a shorter one.
     const seconds = this.#elapsedSeconds();
-    return seconds >= LEAST_SECONDS ? [...parts, rowIn(this.#present(key, seconds), key, direction)] : parts;
+    const present = () => this.#present(key, Math.max(seconds, LEAST_SECONDS));
+    return seconds > 0 ? [...parts, rowIn(present(), key, direction)] : parts;
   }
 
   #present(key: string, seconds: number): TrafficSnapshot {
