@@ -8,7 +8,7 @@
 #   conformance  the interface, statement by statement    accuracy  detection on labelled captures
 #   sampling  detection on sampled traffic: false alarms a year, times to detect and to end (SEED=…, YEARS=…, CONFIDENCE=…)
 #   captures  what the kernel drops of labelled captures, under the rules that detection made (SEED=…)
-#   spare     which users rules spare: kinds of services beside vectors, with a picture (USERS=…, VECTORS=…, SEED=…)
+#   spare     which users rules spare: kinds of services beside vectors, with a picture (USERS=…, VECTORS=…, RATES=attack,users,threshold, SEED=…)
 #   simulate  the whole service on a simulated clock: a month of random events, decoys, 1,000 attacks (SEED=…, HOURS=…, ROUNDS=…, SEEDS=…)
 #   kernels  stock kernels of Debian under QEMU, and on each the programs, the labs, an inline box, a real driver (ARGS=…)
 #   powercut  power cuts of a virtual machine amid orders: none that was acknowledged may be lost (CUTS=…, SEED=…)

@@ -31,6 +31,22 @@ describe("users are spared, or the rules limit and say so", () => {
   });
 });
 
+/** Packets per second: few users, and users of whom more than a third of the threshold is left. */
+const FEW = { attack: 3000, users: 30, threshold: 400 };
+const MANY = { attack: 1000, users: 200, threshold: 500 };
+
+describe("users of whom nothing is known are limited at most", () => {
+  test.each([
+    ["udp random lengths", "game", FEW],
+    ["udp random lengths", "voip", { attack: 2000, users: 40, threshold: 1000 }],
+    ["five amplifiers", "voip", MANY],
+    ["random protocols", "voip", MANY],
+  ] as const)("%s beside users of kind %s", (vector, users, rates) => {
+    const score = spareScore({ users, vector, history: "cold", seed: 4, rates });
+    expect(spareFaultOf(score), rulesText(score.rules)).toBeNull();
+  });
+});
+
 test("users who send what the attack sends are limited, and not discarded", () => {
   const score = spareScore({ users: "dns", vector: "dns queries", history: "warm", seed: 1 });
   expect(score.verdict).toBe("no");

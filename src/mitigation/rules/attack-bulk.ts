@@ -4,16 +4,19 @@
  */
 import { amplificationFrom } from "../../detection/attack/vector.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
-import { type WeightedPacket, weightOf, weightsBy } from "./weighted-packet.ts";
+import { countsBy, type WeightedPacket, weightOf, weightsBy } from "./weighted-packet.ts";
 
 /** Values that an attack is alike in: so many at most, with so much of the packets, and each so much of the heaviest. */
 const ALIKE_VALUES_MAX = 5;
 const ALIKE_SHARE = 0.6;
 const ALIKE_LEAST = 0.15;
 const HAVING_SHARE = 0.3;
-/** Of ports that are drawn at random, none has so many packets. */
+/** Of ports or sources that are drawn at random, none has so many packets. */
 const STANDS_OUT_PACKETS = 4;
 const STANDS_OUT_SHARE = 0.004;
+/** Where each packet has a source drawn anew, so many have one that no other has, and so few sources come twice. */
+const ONCE_SHARE_MIN = 0.6;
+const TWICE_SHARE_MAX = 0.05;
 /** Lengths further out belong to the bulk while so much of its density goes on there, in steps of a part of its width. */
 const DENSITY_LEAST = 0.3;
 const STEPS = 8;
@@ -48,10 +51,25 @@ export function bulkOf(packets: readonly WeightedPacket[], usersMost: number): r
     budget -= weightOf(bulk) - weightOf(next);
     bulk = next;
   }
-  const spared = new Set(isToFewPorts ? [] : standingOut(bulk, Math.max(0, budget)));
-  bulk = bulk.filter((packet) => !spared.has(packet));
+  const out = isToFewPorts ? [] : standingOut(bulk);
+  if (weightOf(out) <= budget) {
+    const spared = new Set(out);
+    bulk = bulk.filter((packet) => !spared.has(packet));
+    budget -= weightOf(out);
+  }
   // Users have no source port in common, unless it is that of a service that answers them.
-  return isFromOnePort ? bulk : denseLengths(bulk, Math.max(0, budget - weightOf([...spared])));
+  return isFromOnePort ? bulk : denseLengths(bulk, Math.max(0, budget));
+}
+
+/**
+ * The packets of sources that come again and again while nearly all others come once: users beside a flood that draws a
+ * source for each packet. None where sources of the flood return, too.
+ */
+export function ofReturningSources(packets: readonly WeightedPacket[]): readonly WeightedPacket[] {
+  const numbers = [...countsBy(packets, ({ source }) => source).values()];
+  const [once, twice] = [1, 2].map((count) => numbers.filter((each) => each === count).length) as [number, number];
+  const areDrawn = once >= ONCE_SHARE_MIN * packets.length && twice <= TWICE_SHARE_MAX * once;
+  return areDrawn ? ofHeavyValues(packets, ({ source }) => source) : [];
 }
 
 function isOfServer({ ports }: PacketHeader): boolean {
@@ -101,20 +119,19 @@ function valuesAlike(
     : null;
 }
 
-/**
- * Where destination ports are drawn at random, the packets to ports that many packets go to: services of the host. None if
- * that were more than users have.
- */
-function standingOut(packets: readonly WeightedPacket[], usersMost: number): readonly WeightedPacket[] {
-  const counts = new Map<number, number>();
-  for (const { header } of packets) {
-    const port = header.ports?.destination;
-    if (port !== undefined) counts.set(port, (counts.get(port) ?? 0) + 1);
-  }
+/** Where destination ports are drawn at random, the packets to ports that many packets go to: services of the host. */
+function standingOut(packets: readonly WeightedPacket[]): readonly WeightedPacket[] {
+  return ofHeavyValues(packets, ({ ports }) => ports?.destination ?? null);
+}
+
+/** The packets whose value many have. */
+function ofHeavyValues<K>(packets: readonly WeightedPacket[], keyOf: (header: PacketHeader) => K | null) {
+  const counts = countsBy(packets, keyOf);
   const least = Math.max(STANDS_OUT_PACKETS, STANDS_OUT_SHARE * packets.length);
-  const isOut = ({ header }: WeightedPacket) => (counts.get(header.ports?.destination ?? -1) ?? 0) >= least;
-  const out = packets.filter(isOut);
-  return weightOf(out) <= usersMost ? out : [];
+  return packets.filter(({ header }) => {
+    const key = keyOf(header);
+    return key !== null && (counts.get(key) ?? 0) >= least;
+  });
 }
 
 /**

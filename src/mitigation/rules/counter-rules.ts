@@ -41,7 +41,7 @@ export function counterRules(prefix: Prefix, attack: CountedAttack, action: Rule
     matchesAll: found === undefined,
     separability: NOTHING_KNOWN,
     // Users send such packets, too.
-    atRisk: [1],
+    atRisk: [{ share: 1, isGuess: false }],
     matchedShare: found === undefined || rate === 0 ? 1 : found.rate / rate,
   };
 }

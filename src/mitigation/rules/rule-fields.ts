@@ -16,7 +16,7 @@ import {
   RANGE_SPARED_MIN,
   USERS_WEIGHT,
 } from "./rule-bounds.ts";
-import { type WeightedPacket, weightOf, weightsBy } from "./weighted-packet.ts";
+import { countsBy, type WeightedPacket, weightOf, weightsBy } from "./weighted-packet.ts";
 
 type Fields = Partial<Rule>;
 /** Fields in which a rule has the values that the attack's packets had, which others may take the place of. */
@@ -159,15 +159,6 @@ function isOfOneConversation(end: End, port: number, attack: readonly WeightedPa
   const packets = attack.filter(({ header }) => header.ports?.source === port);
   if (weightOf(packets) >= LONE_PORT_SHARE_MIN * total) return false;
   return new Set(packets.map(({ header }) => header.source)).size === 1;
-}
-
-function countsBy(packets: readonly WeightedPacket[], portOf: (header: PacketHeader) => number | null) {
-  const counts = new Map<number, number>();
-  for (const { header } of packets) {
-    const port = portOf(header);
-    if (port !== null) counts.set(port, (counts.get(port) ?? 0) + 1);
-  }
-  return counts;
 }
 
 /** All ports but those that most users have, with what lies between near ones; null: users have no ports in common. */

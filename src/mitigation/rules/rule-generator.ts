@@ -23,7 +23,7 @@ import {
   WORTH_OF_USERS,
 } from "./rule-bounds.ts";
 import { type CanExpress, coverOf, distinct } from "./rule-cover.ts";
-import { judgedRules } from "./rule-separability.ts";
+import { judgedRules, type RuleRisk } from "./rule-separability.ts";
 import { sourcesInCommon } from "./rule-sources.ts";
 import type { SeenTraffic } from "./seen-traffic.ts";
 import { matchedBy, UsersAtRisk } from "./users-at-risk.ts";
@@ -49,8 +49,8 @@ export interface GeneratedRules {
   /** No rule narrower than all traffic of the prefix matches the attack. */
   readonly matchesAll: boolean;
   readonly separability: Separability;
-  /** The share of users that each rule matches, in the order of the rules. */
-  readonly atRisk: readonly number[];
+  /** Of each rule, in the order of the rules. */
+  readonly atRisk: readonly RuleRisk[];
   /** The share of all traffic that the rules match, in the unit of the threshold. */
   readonly matchedShare: number;
 }

@@ -14,35 +14,49 @@ import { UsersAtRisk } from "./users-at-risk.ts";
 import { type WeightedPacket, weightOf } from "./weighted-packet.ts";
 
 /** The share of the matched packets that must be such as no user sends, for all of them to be of the attack. */
-const NEVER_SHARE_MIN = 0.9;
+const NEVER_SHARE_MIN = 0.8;
 
 export interface JudgedRules {
   readonly separability: Separability;
-  /** The share of users that each rule matches, in the order of the rules; 0 where that is known to be none. */
-  readonly atRisk: readonly number[];
+  /** Of each rule, in the order of the rules. */
+  readonly atRisk: readonly RuleRisk[];
+}
+
+export interface RuleRisk {
+  /** The share of users that the rule matches; 0 where that is known to be none. */
+  readonly share: number;
+  /** No packet that was seen says so: what users send is not known. */
+  readonly isGuess: boolean;
 }
 
 export function judgedRules(rules: readonly Rule[], traffic: SeparatedTraffic, seen: SeenTraffic): JudgedRules {
   const users = new UsersAtRisk(traffic.users);
   const hasProfile = isProfiled(seen);
   const services = seen.direction === "incoming" ? (seen.services ?? null) : null;
-  const judged = rules.map((rule) => {
-    const matched = traffic.all.filter(({ header }) => ruleMatches(rule, header));
-    const risk = matchesOnlyDestination(rule) ? 1 : users.matched(rule);
-    const isNever = seen.direction === "incoming" && shareNever(matched) >= NEVER_SHARE_MIN;
-    if (hasProfile || (isNever && risk <= SEPARABLE_USERS_MAX)) return { risk, seen: risk };
-    const seenRisk = Math.max(risk, shareOfMildSources(matched));
-    return { risk: Math.max(seenRisk, isAtService(rule, users, services) ? OF_SERVICE_SHARE : 0), seen: seenRisk };
+  const matches = rules.map((rule): RuleMatch => {
+    const packets = traffic.all.filter(({ header }) => ruleMatches(rule, header));
+    const isNever = seen.direction === "incoming" && shareNever(packets) >= NEVER_SHARE_MIN;
+    return { rule, packets, isNever, risk: matchesOnlyDestination(rule) ? 1 : users.matched(rule) };
+  });
+  const needed = neededOf(matches, traffic);
+  const atRisk = matches.map((match): RuleRisk => {
+    const { rule, packets, isNever, risk } = match;
+    if (hasProfile || (isNever && risk <= SEPARABLE_USERS_MAX)) return { share: risk, isGuess: false };
+    const seenShare = Math.max(risk, shareOfMildSources(packets));
+    const ofAttack = weightOf(packets) / (weightOf(traffic.attack) || 1);
+    const isUnknown = !needed.has(match) || isVague(rule, ofAttack) || isAtService(rule, users, services);
+    const isGuess = isUnknown && seenShare < GUESSED_SHARE;
+    return { share: isGuess ? GUESSED_SHARE : seenShare, isGuess };
   });
   const usersAtRisk = Math.min(
     1,
-    judged.reduce((sum, { risk }) => sum + risk, 0),
+    atRisk.reduce((sum, { share }) => sum + share, 0),
   );
   const areSpared = usersAtRisk <= SEPARABLE_USERS_MAX;
   // That users send to the port of a service is probable, and not known.
   const isKnown =
-    traffic.users.seen.length >= PROFILE_PACKETS_MIN && judged.some(({ seen: share }) => share > SEPARABLE_USERS_MAX);
-  const atRisk = judged.map(({ risk }) => risk);
+    traffic.users.seen.length >= PROFILE_PACKETS_MIN &&
+    atRisk.some(({ share, isGuess }) => !isGuess && share > SEPARABLE_USERS_MAX);
   const matched = traffic.all.filter(({ header }) => rules.some((rule) => ruleMatches(rule, header)));
   if (areSpared && seen.direction === "incoming" && shareNever(matched) >= NEVER_SHARE_MIN)
     return { atRisk, separability: { verdict: "yes", usersAtRisk, estimatedBy: "protocol" } };
@@ -55,6 +69,25 @@ export function judgedRules(rules: readonly Rule[], traffic: SeparatedTraffic, s
   return { atRisk, separability: { verdict, usersAtRisk, estimatedBy: "sample" } };
 }
 
+interface RuleMatch {
+  readonly rule: Rule;
+  readonly packets: readonly WeightedPacket[];
+  /** Hardly any of them are such as users send. */
+  readonly isNever: boolean;
+  readonly risk: number;
+}
+
+/** Those without which too much is left, the largest first: what the others match may be of users alone. */
+function neededOf(matches: readonly RuleMatch[], { all, mostLeft }: SeparatedTraffic): ReadonlySet<RuleMatch> {
+  const needed = new Set(matches.filter(({ isNever }) => isNever));
+  const isLeft = ({ header }: WeightedPacket) => !needed.values().some(({ rule }) => ruleMatches(rule, header));
+  for (const match of matches.toSorted((a, b) => weightOf(b.packets) - weightOf(a.packets))) {
+    if (weightOf(all.filter(isLeft)) <= mostLeft) break;
+    needed.add(match);
+  }
+  return needed;
+}
+
 function shareNever(matched: readonly WeightedPacket[]): number {
   return weightOf(matched.filter(({ header }) => isNeverOfUsers(header))) / (weightOf(matched) || 1);
 }
@@ -65,7 +98,7 @@ const SERVICE_PORTS: ReadonlySet<number> = new Set([
   ...[25565, 27015, 30120, 51820],
 ]);
 /** What users of a service send to its port, if nothing else is known. */
-const OF_SERVICE_SHARE = 0.3;
+const GUESSED_SHARE = 0.3;
 const NEIGHBORS_MIN = 8;
 
 /** Protocols of tunnels: users of a host that is attacked with one probably have such tunnels, too. */
@@ -73,6 +106,21 @@ const TUNNELS: ReadonlySet<number> = new Set([
   ...[IP_PROTOCOL.gre, IP_PROTOCOL.esp, IP_PROTOCOL.ah],
   ...[IP_PROTOCOL.ipip, IP_PROTOCOL.ipv6],
 ]);
+
+/** Packets of an attack have a range of lengths in common if it is this narrow, bytes, and has this share of them. */
+const LENGTH_WIDTH_MAX = 100;
+const LENGTH_SHARE_MIN = 0.3;
+
+/**
+ * Whether the rule matches UDP without any value that the packets of the attack have in common.
+ * @param share of the attack that it matches.
+ */
+function isVague({ protocols, sourcePorts, destinationPorts, packetLength }: Rule, share: number): boolean {
+  const hasPorts = [sourcePorts, destinationPorts].some((ranges) => ranges.some(({ from, to }) => from === to));
+  const width = packetLength === null ? Number.POSITIVE_INFINITY : packetLength.max - packetLength.min;
+  const hasLength = width === 0 || (width <= LENGTH_WIDTH_MAX && share >= LENGTH_SHARE_MIN);
+  return onlyValue(protocols) === IP_PROTOCOL.udp && !hasPorts && !hasLength;
+}
 
 /** Whether the rule is about the port of a service, or about a tunnel, of which too few other packets are seen. */
 function isAtService(rule: Rule, users: UsersAtRisk, services: SeenTraffic["services"]): boolean {

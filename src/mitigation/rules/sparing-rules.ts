@@ -8,6 +8,7 @@ import type { ObservedAttack } from "../circumstances.ts";
 import { SEPARABLE_USERS_MAX } from "../separability.ts";
 import { matchText, type Rule, ruleMatches } from "./rule.ts";
 import type { GeneratedRules } from "./rule-generator.ts";
+import type { RuleRisk } from "./rule-separability.ts";
 
 /** Of the threshold, what passes in all, and what the rules let pass at least. */
 const PASSED_SHARE = 0.9;
@@ -29,14 +30,35 @@ export function sparingRules(
   if (passed === 0) return rules;
   const weights = rules.map((rule) => observed.packets.filter(({ header }) => ruleMatches(rule, header)).length + 1);
   const total = weights.reduce((sum, weight) => sum + weight, 0);
+  const discarding = discardingOf(rules, atRisk, known);
   return rules.map((rule, i) => {
+    if (discarding.has(rule)) return rule;
     const present = known.get(matchText(rule)) ?? null;
-    if ((atRisk[i] ?? 1) <= riskTaken(present)) return rule;
     const wanted = rounded((passed * (weights[i] ?? 0)) / total);
     const action = { kind: "rate_limit", bytesPerSecond: wanted } as const;
     return { ...rule, action: present !== null && isNear(present, wanted) ? present.action : action };
   });
 }
+
+/** Those that risk least discard, as long as all of them together spare users. */
+function discardingOf(rules: readonly Rule[], atRisk: readonly RuleRisk[], known: ReadonlyMap<string, Rule>) {
+  const discarding = new Set<Rule>();
+  let taken = 0;
+  const risks = rules.map((rule, i) => ({
+    rule,
+    risk: atRisk[i] ?? UNKNOWN,
+    present: known.get(matchText(rule)) ?? null,
+  }));
+  for (const { rule, risk, present } of risks.sort((a, b) => a.risk.share - b.risk.share)) {
+    // A guess may change with each sample: it does not change a rule that is in force.
+    const isKept = risk.isGuess && present?.action.kind === "discard";
+    if (!isKept) taken += risk.share;
+    if (isKept || taken <= riskTaken(present)) discarding.add(rule);
+  }
+  return discarding;
+}
+
+const UNKNOWN: RuleRisk = { share: 1, isGuess: false };
 
 /** The share of users that a rule may match and discard. */
 function riskTaken(present: Rule | null): number {

@@ -6,7 +6,7 @@
 import { vectorOf } from "../../detection/attack/classifier.ts";
 import { classOf, ordinaryPackets, timesOrdinary } from "../../detection/attack/ordinary-traffic.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
-import { bulkOf, likeBulk } from "./attack-bulk.ts";
+import { bulkOf, likeBulk, ofReturningSources } from "./attack-bulk.ts";
 import { servicePackets } from "./configured-services.ts";
 import { drawnAlike } from "./drawn-values.ts";
 import { isNeverOfUsers } from "./never-of-users.ts";
@@ -45,8 +45,12 @@ export function unusualPackets(
   const attack = new Set(before);
   const isOver = () => weightOf(all) - weightOf([...attack]) > most;
   const take = (packets: readonly WeightedPacket[]) => {
-    const bulk = bulkOf(packets, Math.min(most, usersMost(seen)));
-    for (const packet of bulk.length > 0 ? likeBulk(all, bulk) : packets) attack.add(packet);
+    const mostUsers = Math.min(most, usersMost(seen));
+    const bulk = bulkOf(packets, mostUsers);
+    const alike = bulk.length > 0 ? likeBulk(all, bulk) : packets;
+    const returning = ofReturningSources(alike);
+    const spared = new Set(weightOf(returning) <= mostUsers ? returning : []);
+    for (const packet of alike) if (!spared.has(packet)) attack.add(packet);
   };
   if (isProfiled(seen) && !isOver()) return before;
   if (seen.direction === "incoming") {

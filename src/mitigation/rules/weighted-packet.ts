@@ -32,6 +32,19 @@ export function weightsBy<K>(
   return weights;
 }
 
+/** The number of packets by key; those of key null are left out. */
+export function countsBy<K>(
+  packets: readonly WeightedPacket[],
+  keyOf: (header: PacketHeader) => K | null,
+): ReadonlyMap<K, number> {
+  const counts = new Map<K, number>();
+  for (const { header } of packets) {
+    const key = keyOf(header);
+    if (key !== null) counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  return counts;
+}
+
 /** The value with the most weight; null: no packet has one. */
 export function heaviestOf(
   packets: readonly WeightedPacket[],
