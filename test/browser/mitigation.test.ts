@@ -54,6 +54,7 @@ test("one of them in full: its attack, its rules, its ladder, its audit rows", a
   await page.getByRole("link", { name: VICTIM, exact: true }).click();
   await page.getByRole("heading", { name: "Escalation" }).waitFor();
   await page.getByRole("row", { name: /^UDP, fragments.* discard$/ }).waitFor();
+  await page.getByText(/^not known: rules match less than 0.1 % of them, by the other/).waitFor();
   await page.getByRole("link", { name: "Audit trail of that time" }).click();
   const event = page.getByRole("row", { name: new RegExp(`Ban active ${VICTIM} .*detection`) });
   await event.getByRole("link", { name: `The ban of ${VICTIM}` }).click();

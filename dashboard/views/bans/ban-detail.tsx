@@ -13,12 +13,14 @@ import { methodName } from "../../text/format/words.ts";
 import { type RungView, rungsOf } from "../../text/ladder.ts";
 import { droppedText } from "../../text/mitigation.ts";
 import { actionText, matchText } from "../../text/rule.ts";
+import { maybeInvalidText, usersSparedText } from "../../text/separability.ts";
 import { RouteState } from "./bans-panel.tsx";
 
 type Rule = NonNullable<BanWire["flowspec"]>[number];
 
 export function BanDetail({ ban }: { readonly ban: BanWire }) {
   const { state } = ban;
+  const [usersSpared, maybeInvalid] = [usersSparedText(ban), maybeInvalidText(ban)];
   return (
     <>
       <Panel title="Ban">
@@ -28,6 +30,9 @@ export function BanDetail({ ban }: { readonly ban: BanWire }) {
             ["Route", <RouteState ban={ban} />],
             ban.sent_to === undefined ? null : ["Neighbors that have it", ban.sent_to.join(", ")],
             ...(ban.missing_at ?? []).map(({ neighbor, cause }) => [`Not at ${neighbor}`, cause] as const),
+            maybeInvalid === null ? null : ["May be invalid at", maybeInvalid],
+            ban.retiring === undefined ? null : ["Being withdrawn", ban.retiring.join("; ")],
+            usersSpared === null ? null : ["Users spared", usersSpared],
             ban.next_hop === undefined ? null : ["Next hop", ban.next_hop],
             ban.community === undefined ? null : ["Community", ban.community],
             ban.local_pref === undefined ? null : ["Local preference", ban.local_pref],

@@ -115,11 +115,11 @@ const LENGTH_SHARE_MIN = 0.3;
  * Whether the rule matches UDP without any value that the packets of the attack have in common.
  * @param share of the attack that it matches.
  */
-function isVague({ protocols, sourcePorts, destinationPorts, packetLength }: Rule, share: number): boolean {
+function isVague({ protocols, sourcePorts, destinationPorts, packetLength, fragment }: Rule, share: number): boolean {
   const hasPorts = [sourcePorts, destinationPorts].some((ranges) => ranges.some(({ from, to }) => from === to));
   const width = packetLength === null ? Number.POSITIVE_INFINITY : packetLength.max - packetLength.min;
   const hasLength = width === 0 || (width <= LENGTH_WIDTH_MAX && share >= LENGTH_SHARE_MIN);
-  return onlyValue(protocols) === IP_PROTOCOL.udp && !hasPorts && !hasLength;
+  return onlyValue(protocols) === IP_PROTOCOL.udp && !hasPorts && !hasLength && fragment !== true;
 }
 
 /** Whether the rule is about the port of a service, or about a tunnel, of which too few other packets are seen. */
