@@ -29,7 +29,8 @@ TEST_CASE("validation: sources that only were seen push out none that proved the
   std::size_t passing = 0;
   for (const std::uint32_t source : proved) passing += box.actionOn({.flags = kAck, .source = source}) == XDP_PASS;
   CHECK(passing == left);
-  CHECK(passing >= 62);
+  // The keyed hash may put more of them into one set than a set keeps.
+  CHECK(passing >= 60);
   // Also a full table takes in the next who proves himself.
   for (std::uint32_t i = 0; i < 500; i++) CHECK(box.connects({.source = 0x0c000000 + i}));
   CHECK(box.known(SOURCE_VALIDATED) <= box.maps.sources().size() * SOURCE_WAYS);
