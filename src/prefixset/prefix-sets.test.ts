@@ -1,20 +1,18 @@
 /** The owner of the named sets, over a reader and a kernel that a test looks into. */
 import { beforeEach, describe, expect, test } from "bun:test";
-import { prefixSet } from "../../test/fixtures/prefix-set.ts";
+import { contentOf, KeptInMemory, prefixSet } from "../../test/fixtures/prefix-set.ts";
 import type { PrefixSetConfig } from "../config/sections/prefix-sets.ts";
 import type { NamedPrefixes, NamedSets } from "../dataplane/native.d.ts";
 import { SET_PREFIXES_MAX } from "../limits.ts";
-import type { KeepSets } from "./kept-sets.ts";
 import { PrefixSets, type WantedSets } from "./prefix-sets.ts";
 import type { ReadAnswer, ReadOrder } from "./read-thread.ts";
-import type { SetContent } from "./set-content.ts";
 import type { UsersMoved } from "./set-users.ts";
 
 /** What each file has: a number of prefixes, or an error. A changed entry has another stamp. */
 const files = new Map<string, { readonly has: number | string; readonly stamp: string }>();
 let reads: string[][];
 /** What is on disk, by name. */
-let kept: Map<string, { readonly source: string; readonly content: SetContent }>;
+let kept: KeptInMemory;
 /** What a newer file means for users. */
 let moved: UsersMoved | null;
 let comparedWith: (number | null)[];
@@ -32,7 +30,7 @@ function write(path: string, has: number | string): void {
 beforeEach(() => {
   files.clear();
   [reads, events, builds, buildFault, nowMs, pinned] = [[], [], [], null, 1000, []];
-  [kept, moved, comparedWith] = [new Map(), null, []];
+  [kept, moved, comparedWith] = [new KeptInMemory(), null, []];
   write("/a", 2);
   write("/b", 3);
 });
@@ -47,25 +45,6 @@ function answerOf({ config: { source }, before }: ReadOrder): ReadAnswer {
   if (typeof file?.has !== "number") return { error: file?.has ?? "absent" };
   return { ...contentOf(file.has), file: { stamp: file.stamp, changedMs: 7 }, moved: before === null ? null : moved };
 }
-
-function contentOf(prefixes: number): SetContent {
-  const columns = { addresses: new Uint8Array(0), lengths: new Uint8Array(prefixes) };
-  const size = { prefixes, ipv4: prefixes, ipv6: 0 };
-  return { columns, hash: `hash of ${prefixes}`, size, file: { stamp: "", changedMs: 5 } };
-}
-
-const keeper: KeepSets = {
-  read: ({ name, source }) => {
-    const one = kept.get(name);
-    return one?.source === JSON.stringify(source) ? one.content : null;
-  },
-  keep: async ({ name, source }, content) => {
-    kept.set(name, { source: JSON.stringify(source), content });
-  },
-  retain: async (sets) => {
-    for (const name of kept.keys()) if (!sets.some((one) => one.name === name)) kept.delete(name);
-  },
-};
 
 async function build(sets: readonly NamedPrefixes[]): Promise<NamedSets> {
   if (buildFault !== null) throw new Error(buildFault);
@@ -86,7 +65,7 @@ function open(wantedSets: WantedSets = wanted("a", "b")): Promise<PrefixSets> {
       comparedWith.push(...sets.map(({ before }) => before?.lengths.length ?? null));
       return sets.map(answerOf);
     },
-    kept: keeper,
+    kept,
     users: () => new Uint8Array(16),
     build,
     pinned,
@@ -133,7 +112,7 @@ describe("at the start", () => {
 
   test.each(["torn", null])("where a file is %p, what an earlier process kept of it is in force", async (has) => {
     await open();
-    expect([...kept.keys()]).toEqual(["a", "b"]);
+    expect([...kept.sets.keys()]).toEqual(["a", "b"]);
     if (has === null) files.delete("/b");
     else write("/b", has);
     const sets = await open();
@@ -141,7 +120,7 @@ describe("at the start", () => {
     expect(sets.views()[1]).toMatchObject({ prefixes: 3, hash: "hash of 3", fileChangedMs: 7, error: has ?? "absent" });
     write("/b", 4);
     await sets.watch();
-    expect(kept.get("b")?.content.size.prefixes).toBe(4);
+    expect(kept.sets.get("b")?.content.size.prefixes).toBe(4);
   });
 
   test("what was kept of another file under this name is not used", async () => {
@@ -156,7 +135,7 @@ describe("at the start", () => {
     const sets = await open();
     await sets.prepare(wanted("a"));
     sets.apply();
-    expect([...kept.keys()]).toEqual(["a"]);
+    expect([...kept.sets.keys()]).toEqual(["a"]);
   });
 
   test("sets keep the bits that an earlier process gave them", async () => {
@@ -191,7 +170,7 @@ describe("at the start", () => {
     write("/a", SET_PREFIXES_MAX - 2);
     const [, error] = errors(await open());
     expect(error).toStartWith(`3 prefixes, with ${SET_PREFIXES_MAX - 2} of other sets, are more`);
-    kept.clear();
+    kept.sets.clear();
     write("/a", SET_PREFIXES_MAX - 3);
     expect(errors(await open())).toEqual([null, null]);
   });
@@ -294,7 +273,7 @@ describe("a newer file is not used without the operator's word", () => {
     expect(errors(sets)[0]).toStartWith(message);
     expect(errors(sets)[0]).toEndWith(`set accept: hash of ${prefixes} of the set if it is meant`);
     expect(builtNow()).toEqual(["a@0:1000,b@1:3"]);
-    expect(kept.get("a")?.content.size.prefixes).toBe(1000);
+    expect(kept.sets.get("a")?.content.size.prefixes).toBe(1000);
   });
 
   test.each([500, 2000])("which changes to %d prefixes do not need", async (prefixes) => {
