@@ -1,4 +1,5 @@
 /** Files of others that the configuration names and that cannot be used. */
+import type { Registry } from "prom-client";
 import { FILE_KINDS, type FileKind } from "../system/file-fault.ts";
 import { MetricGroup } from "./metric-group.ts";
 
@@ -8,6 +9,11 @@ export class FileMetrics extends MetricGroup {
     "Files that the configuration names and that cannot be used now, by what they are for.",
     "kind",
   );
+
+  constructor(registry: Registry) {
+    super(registry);
+    this.set([]);
+  }
 
   set(faults: readonly { readonly kind: FileKind }[]): void {
     for (const kind of FILE_KINDS) {
