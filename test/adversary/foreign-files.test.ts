@@ -1,6 +1,6 @@
 /** Files of others that are damaged, cut, empty or gone: the service starts and runs without them, and says so. */
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { PrefixSetWire } from "../../src/http/wire/prefix-set.ts";
 import { selfSigned } from "../fixtures/edge/certificate.ts";
@@ -155,6 +155,15 @@ state_dir: ${scene.directory}/state
     15_000,
   );
   expect(await fetch(`http://127.0.0.1:${port}/healthz`).catch(refused)).toBe("refused");
+});
+
+test("a start with damaged clearance masters moves them aside and challenges visitors once more", async () => {
+  const state = join(scene.directory, "state");
+  mkdirSync(state);
+  writeFileSync(join(state, "clearance-masters"), "another form\n");
+  const service = await scene.start(`${NETWORK}edge: { nodes: [{ name: e1 }] }\n`, { api: API, env: ENV });
+  expect(await faultyOf(service)).toMatchObject([{ kind: "clearance_masters" }]);
+  expect(readdirSync(state)).toContain("clearance-masters.damaged");
 });
 
 test("a start whose env file is gone leaves sessions of neighbors as they are", async () => {
