@@ -3,8 +3,10 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { PrefixSetWire } from "../../src/http/wire/prefix-set.ts";
+import { evenly } from "../fixtures/captures/pcap-writer.ts";
 import { selfSigned } from "../fixtures/edge/certificate.ts";
 import { ASN_FILE, COUNTRY_FILE } from "../fixtures/origin-file.ts";
+import { datagram } from "../fixtures/replay-command.ts";
 import { Scenario } from "../fixtures/scenario.ts";
 import { eventually, freePort, ServiceProcess } from "../fixtures/service.ts";
 
@@ -199,4 +201,24 @@ test.each([
   service.writeConfig(config.replace("file:", `accept: ${accepted}, file:`));
   expect((await reload(service)).status).toBe(200);
   expect((await setsOf(service))[0]).toMatchObject({ prefixes: text.split("\n").length - 1 });
+});
+
+test("a list that would take in the users of the last minute is not used without the operator's word", async () => {
+  const packets = Array.from({ length: 2400 }, (_, i) => datagram("203.0.113.9", `192.0.2.${1 + (i % 40)}`));
+  const [before, after] = ["198.51.100.0/24\n", "198.51.100.0/24\n192.0.2.0/24\n"];
+  const config = `${NETWORK}prefix_sets: [{ name: drop, file: ${scene.file("drop.txt", before)} }]
+${scene.capture(evenly(packets, { stepMs: 10 }))}`;
+  const service = await scene.start(config, { api: `tokens: [${NOC}]`, env: ENV });
+  // Users are known after some seconds.
+  const isRefused = async () => {
+    scene.file("drop.txt", after);
+    await reload(service);
+    const [set] = await setsOf(service);
+    if (set?.error?.includes("takes in 40 of the 40 users") === true) return true;
+    scene.file("drop.txt", before);
+    await reload(service);
+    return false;
+  };
+  await eventually(isRefused, () => service.output, 20_000, 500);
+  expect((await setsOf(service))[0]).toMatchObject({ prefixes: 1 });
 });

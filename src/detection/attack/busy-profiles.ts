@@ -5,6 +5,7 @@
 import { ADDRESS_BYTES, type IpAddress } from "../../net/address.ts";
 import { HeaderRecords, type HeaderSamples } from "../../traffic/header-record.ts";
 import { decodeHeader } from "../../traffic/packet-header.ts";
+import { outcomeOf } from "../../traffic/packet-outcome.ts";
 import { PacketReservoir } from "./packet-reservoir.ts";
 import { looksLikeUser, RecentUsers } from "./recent-users.ts";
 import { seededDraws } from "./seeded-draws.ts";
@@ -101,7 +102,10 @@ export class BusyProfiles {
       spanMs = Math.max(spanMs, ageMs);
       const header = decodeHeader(records.frame(i));
       if (header === null || !isWanted(header.destination)) continue;
-      const learned = { index: i, user: looksLikeUser(header) ? header.source : null };
+      const verdict = records.verdict(i);
+      // Whom the data plane drops already is no user whom a rule would take.
+      const isThrough = verdict === null || outcomeOf(verdict) === "passed";
+      const learned = { index: i, user: isThrough && looksLikeUser(header) ? header.source : null };
       const known = byHost.get(header.destination);
       if (known === undefined) byHost.set(header.destination, [learned]);
       else known.push(learned);
