@@ -8,6 +8,7 @@ import { InstanceFileError } from "../bgp/instance.ts";
 import type { Config } from "../config/config.ts";
 import { AddonError, loadAddon } from "../dataplane/addon.ts";
 import { openKernelFilter, readPinnedStatus } from "../dataplane/kernel-filter.ts";
+import type { OriginOf } from "../detection/attack/sample-origins.ts";
 import type { Dashboard } from "../http/routes/dashboard.ts";
 import type { LimitConnections } from "../http/server/connection-cap.ts";
 import { readDashboard } from "../http/server/dashboard-files.ts";
@@ -77,7 +78,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   const history = driver === null ? null : new HistoryStore({ driver, ...parts, metrics: metrics.storage });
   const edge = await openEdge(config, { ...parts, state, history, limiter, faults });
   const files = await ForeignFiles.open(config, { kernel: filterOpener, limiter, faults, environment, ...parts });
-  const openReload = (next: Config) => edge.prepare(next).then(() => files.prepare(next));
+  const openReload = (next: Config) => prepareReload(next, edge, files);
   const opened = { state, native, filterOpener, ...files.inUse, openReload, environment };
   const floodwall = new Floodwall({ config, configPath, hasRuleThread: true, ...opened, ...parts });
   followReloads(floodwall, { environment, edge, machine, files });
@@ -140,6 +141,12 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   // Before packets are captured and requests are answered.
   await looked;
   return { start, stop, reload };
+}
+
+/** All that may fail. */
+async function prepareReload(next: Config, edge: EdgeChannel, files: ForeignFiles): Promise<OriginOf | null> {
+  await edge.prepare(next);
+  return files.prepare(next);
 }
 
 async function reloadAudited(floodwall: Floodwall, audit: AuditTrail | null): Promise<void> {
