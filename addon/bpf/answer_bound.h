@@ -6,14 +6,14 @@
 
 #include "filter_tables.h"
 
-/* Answers to one prefix of sources in one period of about a second: an IPv4 /24, an IPv6 /48. A client needs one for each
- * victim, and its SYN is sent again; 4096 answers are 2 Mbit/s. */
+/* Answers to one prefix of sources in one period of about a second: an IPv4 /24, an IPv6 /48. A client needs one for
+ * each victim, and its SYN is sent again; 4096 answers are 2 Mbit/s. */
 #define ANSWERS_MAX 4096
 #define ANSWERS_PERIOD_SHIFT 30
 #define ANSWERS_LENGTH_IPV4 (96 + 24)
 #define ANSWERS_LENGTH_IPV6 48
-/* Prefixes that share a counter by chance share the bound: a flood in the name of all addresses, of ten million packets a
- * second, is some 150 for each. */
+/* Prefixes that share a counter by chance share the bound: a flood in the name of all addresses, of ten million packets
+ * a second, is some 150 for each. */
 #define ANSWERS_COUNTERS 65536
 
 /* Each has its period in the high half and its answers in the low one. Of one program: it is lost with it. */
