@@ -27,7 +27,8 @@ const SECONDS = 1.5;
 const TX_RATIO_MIN = 0.6;
 const SYNPROXY_RATIO_MIN = 15;
 const VICTIM = "10.1.0.1";
-const SYNS: FloodOptions = { profile: "syn", target: VICTIM, sources: 100_000, seconds: SECONDS };
+/** So many that no prefix of them has more answers than its bound. */
+const SYNS: FloodOptions = { profile: "syn", target: VICTIM, sources: 1_000_000, seconds: SECONDS };
 /** Packets of the box's own network stack, that nftables sees. */
 const SYNPROXY = `
 table ip scrub {

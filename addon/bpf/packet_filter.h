@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "answer_bound.h"
 #include "answer_dns.h"
 #include "asked_source.h"
 #include "filter_tables.h"
@@ -129,7 +130,10 @@ static __always_inline __u32 verdict_of_action(struct packet* packet, __u64 now_
 __noinline __u32 judge_by_action(struct packet* packet, __u64 now_ns, __u32 number, __u32 wire) {
   struct filter_rule* rule = bpf_map_lookup_elem(&filter_rules, &number);
   if (!packet || !rule) return FILTER_VERDICTS;
-  const __u32 verdict = verdict_of_action(packet, now_ns, rule, number, wire);
+  __u32 verdict = verdict_of_action(packet, now_ns, rule, number, wire);
+  /* The reset of who proved his address goes to nobody else. */
+  const int asks_back = verdict >= FILTER_ANSWER_SYN_ACK && verdict < FILTER_VERDICTS && verdict != FILTER_ANSWER_RST;
+  if (asks_back && !rule->is_dry_run && !may_answer(packet, now_ns)) verdict = FILTER_DROP_UNVALIDATED;
   struct filter_head* head = filter_head_of();
   if (!head) return FILTER_VERDICTS;
   count_outcome(head, number, wire, filter_outcome_of(verdict));
@@ -300,6 +304,9 @@ static __always_inline __u32 judge_and_count(struct xdp_md* ctx, struct packet* 
     verdict = FILTER_PASS_NOT_IP;
   }
   if (is_around && leaves_inner(verdict)) return FILTER_VERDICTS;
+  if (verdict >= FILTER_ANSWER_SYN_ACK && verdict < FILTER_VERDICTS && is_to_group(ctx)) {
+    verdict = FILTER_DROP_UNVALIDATED;
+  }
   /* The verifier requires the bounds check on the register that is used as the index. */
   asm volatile("" : "+r"(verdict));
   if (verdict >= FILTER_VERDICTS) return FILTER_VERDICTS;

@@ -312,7 +312,8 @@ static __noinline struct inline_stats* count_frame(struct xdp_md* ctx, __u32 cpu
   const __u32 lane = settings.counts_outgoing ? 2 * cpu : cpu;
   struct place to = locate(&packet->destination, lane);
   struct place from = {.is_foreign = 1};
-  if (settings.counts_outgoing) from = locate(&packet->source, lane + 1);
+  // What goes to one of ours is not outgoing: anyone can send it in the name of another of ours.
+  if (settings.counts_outgoing && to.is_foreign) from = locate(&packet->source, lane + 1);
   if (to.is_foreign && from.is_foreign) {
     own->foreign_packets++;
     return 0;

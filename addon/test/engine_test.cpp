@@ -97,13 +97,21 @@ TEST_CASE("counts outgoing packets to their source when asked to") {
   CHECK(incomingOnly.shard->stats().foreignPackets == 5);
 }
 
-TEST_CASE("a packet between two protected hosts is counted to both and received once") {
-  EngineFixture fixture({.countOutgoing = true});
-  fixture.count(udpFrame(kProtected + 1, kProtected + 2), 7);
-  fixture.tick();
-  CHECK(fixture.host(ipv4(kProtected + 1))->outgoing(Metric::pps) == doctest::Approx(7));
-  CHECK(fixture.host(ipv4(kProtected + 2))->incoming(Metric::pps) == doctest::Approx(7));
-  CHECK(fixture.shard->stats().countedPackets == 7);
+TEST_CASE("a packet to a protected host is not outgoing traffic of the protected host that it names as its source") {
+  for (const std::uint32_t rate : {1U, 100U}) {
+    CAPTURE(rate);
+    EngineFixture fixture({.countOutgoing = true});
+    if (rate > 1) fixture.shard->setSamplingRate(rate);
+    // Little to each, in the name of one of them: anyone can send it.
+    for (std::uint32_t to = 2; to < 182; to++) fixture.count(udpFrame(kProtected + 1, kProtected + to), 11);
+    fixture.tick();
+    CHECK_FALSE(fixture.host(ipv4(kProtected + 1)));
+    CHECK(fixture.host(ipv4(kProtected + 2))->incoming(Metric::pps) == doctest::Approx(11 * rate));
+    CHECK(fixture.shard->stats().countedPackets == 180 * 11);
+    fixture.count(udpFrame(kProtected + 1, kForeign + 1), 3);
+    fixture.tick();
+    CHECK(fixture.host(ipv4(kProtected + 1))->outgoing(Metric::pps) == doctest::Approx(3 * rate));
+  }
 }
 
 TEST_CASE("stats add up over everything that may become of a frame") {

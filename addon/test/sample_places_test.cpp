@@ -90,7 +90,8 @@ TEST_CASE("a direction has only its own packets, and either has each once") {
   fixture.tick();
   const Address host = ipv4(kProtected + 1);
   CHECK(portsOf(read(fixture.engine, {placeOf(host, kIncoming)})) == std::vector<std::uint16_t>{1});
-  CHECK(portsOf(read(fixture.engine, {placeOf(host, kOutgoing)})) == std::vector<std::uint16_t>{2, 3});
+  // The third goes to another of ours: anyone can send it in the name of this one.
+  CHECK(portsOf(read(fixture.engine, {placeOf(host, kOutgoing)})) == std::vector<std::uint16_t>{2});
   CHECK(portsOf(read(fixture.engine, {placeOf(ipv4(kProtected), kEither, 112)})) ==
         std::vector<std::uint16_t>{1, 2, 3});
 }

@@ -281,6 +281,65 @@ TEST_CASE(
   CHECK(box.actionOn(syn) == XDP_PASS);
 }
 
+TEST_CASE("validation: to a group of stations, and from sources that nobody has, nothing is answered") {
+  if (cannotRunXdp("validation: nobody")) return;
+  for (const filter_action action : {FILTER_VALIDATE_RESET, FILTER_VALIDATE_TRANSPARENT}) {
+    const ValidationBox box(action);
+    const auto actionOn = [&](std::size_t at, std::uint8_t bits) {
+      Bytes frame = ethernet(0x0800) + ipv4Packet({.protocol = 6}, header({}));
+      frame[at] |= bits;
+      return box.run(frame).action;
+    };
+    CHECK(actionOn(0, 0) == XDP_TX);
+    CHECK(actionOn(0, 1) == XDP_DROP);
+    CHECK(actionOn(0, 0xff) == XDP_DROP);
+    CHECK(actionOn(6, 1) == XDP_DROP);
+    for (const std::uint32_t source : {0U, 0x00010203U, 0x7f000001U, 0xa9fe0001U, 0xe0000001U, 0xefffffffU, 0xf0000001U,
+                                       0xffffffffU, kProtected + 1}) {
+      CAPTURE(source);
+      CHECK(box.actionOn({.source = source}) == XDP_DROP);
+    }
+    for (const std::uint32_t source : {0x01000001U, 0x7e000001U, 0x80000001U, 0xdfffffffU, 0xa9fd0001U}) {
+      CAPTURE(source);
+      CHECK(box.actionOn({.source = source}) == XDP_TX);
+    }
+    const auto from6 = [&](const Address& source) {
+      return box.run(ethernet(0x86dd) + ipv6Packet({.source = source, .nextHeader = 6}, header({}))).action;
+    };
+    const auto with = [](std::uint8_t first, std::uint8_t second, std::uint8_t last) {
+      Address address{};
+      address.bytes[0] = first;
+      address.bytes[1] = second;
+      address.bytes[15] = last;
+      return address;
+    };
+    CHECK(from6(with(0, 0, 0)) == XDP_DROP);
+    CHECK(from6(with(0, 0, 1)) == XDP_DROP);
+    CHECK(from6(with(0xfe, 0x80, 1)) == XDP_DROP);
+    CHECK(from6(with(0xff, 0x02, 1)) == XDP_DROP);
+    CHECK(from6(with(0x20, 0x01, 1)) == XDP_TX);
+    CHECK(box.verdict(FILTER_DROP_UNVALIDATED).packets > 0);
+  }
+}
+
+TEST_CASE("validation: answers to one prefix of sources are bounded, whichever of its addresses are named") {
+  if (cannotRunXdp("validation: bounded answers")) return;
+  const ValidationBox box(FILTER_VALIDATE_RESET);
+  constexpr std::uint32_t kAnswersMax = 4096;
+  const std::uint64_t begin = bootNs() >> 30;
+  std::uint64_t answered = 0;
+  for (std::uint32_t i = 0; i < 8 * kAnswersMax; i++) {
+    const auto port = static_cast<std::uint16_t>(1024 + (i & 0x7fff));
+    answered += box.actionOn({.port = port, .source = 0x08080800 + (i & 0xff)}) == XDP_TX ? 1U : 0U;
+  }
+  // The program's clock may be one tick behind.
+  const std::uint64_t periods = (bootNs() >> 30) - begin + 2;
+  CHECK(answered >= kAnswersMax);
+  CHECK(answered <= periods * kAnswersMax);
+  CHECK(box.verdict(FILTER_DROP_UNVALIDATED).packets == 8 * kAnswersMax - answered);
+  CHECK(box.actionOn({.source = 0x08090801}) == XDP_TX);
+}
+
 TEST_CASE("validation: a rule of a dry run counts what it would do, and lets all pass") {
   if (cannotRunXdp("validation: a dry run")) return;
   ValidationBox box(FILTER_VALIDATE_RESET);

@@ -30,7 +30,7 @@ class Model {
     const ParseError error = parse(frame, packet);
     if (error != ParseError::none) return kFirstError + static_cast<int>(error);
     const bool isIncoming = table_.match(packet.destination) != PrefixTable::kNone;
-    const bool isOutgoing = table_.match(packet.source) != PrefixTable::kNone;
+    const bool isOutgoing = !isIncoming && table_.match(packet.source) != PrefixTable::kNone;
     if (!isIncoming && !isOutgoing) return kForeign;
     const Flow flow{packet.source.bytes, packet.destination.bytes, packet.protocol, packet.sourcePort,
                     packet.destinationPort};

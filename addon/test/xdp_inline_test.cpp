@@ -186,7 +186,8 @@ TEST_CASE("xdp inline: counts the source only where outgoing traffic is counted"
   InlineBox box({.maxHosts = 16, .countOutgoing = true});
   box.run(outgoing);
   box.run(both);
-  CHECK(packetsOf(box.host(ipv4(kProtected + 1), Direction::outgoing), Class::udp) == 2);
+  // What goes to a host of ours anyone can send in the name of another.
+  CHECK(packetsOf(box.host(ipv4(kProtected + 1), Direction::outgoing), Class::udp) == 1);
   CHECK(packetsOf(box.host(ipv4(kProtected + 2), Direction::incoming), Class::udp) == 1);
   CHECK_FALSE(box.hasHost(ipv4(kProtected + 1), Direction::incoming));
   CHECK(box.program.stats().counted_packets == 2);
@@ -211,7 +212,8 @@ TEST_CASE("xdp inline: counts hosts beyond the bound to their network") {
 TEST_CASE("xdp inline: counts in a table that grows with its hosts as in one that is whole at first") {
   if (cannotRunXdp("xdp inline: counts in a table that grows with its hosts")) return;
   InlineBox box({.maxHosts = 1U << 24, .countOutgoing = true});
-  box.run(udpFrame(kProtected + 1, kProtected + 2), 3);
+  box.run(udpFrame(kForeign, kProtected + 2), 3);
+  box.run(udpFrame(kProtected + 1, kForeign), 3);
   CHECK(packetsOf(box.host(ipv4(kProtected + 2)), Class::udp) == 3);
   CHECK(packetsOf(box.host(ipv4(kProtected + 1), Direction::outgoing), Class::udp) == 3);
 }

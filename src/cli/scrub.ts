@@ -2,7 +2,6 @@
  * `floodwall scrub`: the composition root of a scrub node's agent. Expected failures (file, kernel, listener) happen
  * here, before anything outside is changed, with a message that says what to do.
  */
-import { readFileSync } from "node:fs";
 import { readConfigFile } from "../config/load/load.ts";
 import { describeProblem } from "../config/load/problem.ts";
 import { loadScrubAgent, type ScrubAgentConfig, scrubAgentWarnings } from "../config/scrub-agent-config.ts";
@@ -18,14 +17,17 @@ import { MetricsListener } from "../observability/metrics-listener.ts";
 import { ScrubAgentMetrics } from "../observability/scrub-agent-metrics.ts";
 import type { PrefixSets } from "../prefixset/prefix-sets.ts";
 import { ScrubAgent } from "../scrub/agent/agent.ts";
+import { AUTHORITY_BYTES_MAX, AuthorityFile } from "../scrub/agent/authority-file.ts";
 import { HttpController } from "../scrub/agent/controller.ts";
 import { troubleText } from "../scrub/agent/trouble-text.ts";
 import { ServiceEnvironment } from "../service/environment.ts";
+import { FileFaults } from "../service/file-faults.ts";
 import { MachineWatch } from "../service/machine-watch.ts";
 import { openPrefixSets } from "../service/prefix-sets.ts";
 import { logWarnings } from "../service/reloader.ts";
 import { systemClock } from "../system/clock.ts";
 import { startedAgainOnFailure } from "../system/failed-starts.ts";
+import { KeptFiles } from "../system/kept-file.ts";
 import { raisePriority } from "../system/priority.ts";
 import { makeFilesPrivate } from "../system/private-folder.ts";
 import { processSignals } from "../system/signals.ts";
@@ -87,11 +89,13 @@ async function run(config: ScrubAgentConfig, surroundings: Surroundings): Promis
   try {
     const looked = new MachineWatch({ loadAddon, log, timers: systemTimers }).look(needsOfNode(config), "start");
     const metrics = new ScrubAgentMetrics(VERSION);
-    const prefixSets = await openSets(config, { ...surroundings, metrics });
+    const faults = new FileFaults({ log, wallMs: () => systemClock.wallMs() });
+    metrics.beforeScrape(() => metrics.files.set(faults.list()));
+    const prefixSets = await openSets(config, { ...surroundings, metrics, faults });
     undo.push(() => prefixSets.stop());
     const filter = openFilter(config);
     undo.push(() => filter.close(config.dataplane.onExit));
-    const agent = buildAgent(config, { ...surroundings, metrics, filter, prefixSets });
+    const agent = buildAgent(config, { ...surroundings, metrics, faults, filter, prefixSets });
     if (config.metricsListen !== null) {
       const listener = new MetricsListener({
         ...config.metricsListen,
@@ -123,10 +127,12 @@ async function run(config: ScrubAgentConfig, surroundings: Surroundings): Promis
   log.info({ on_exit: config.dataplane.onExit }, "stopped");
 }
 
-type SetParts = Surroundings & { readonly metrics: ScrubAgentMetrics };
+type SetParts = Surroundings & { readonly metrics: ScrubAgentMetrics; readonly faults: FileFaults };
 
-function openSets(config: ScrubAgentConfig, { log, limiter, metrics }: SetParts): Promise<PrefixSets> {
-  const parts = { clock: systemClock, timers: systemTimers, log, limiter, metrics };
+function openSets(config: ScrubAgentConfig, { log, limiter, metrics, faults }: SetParts): Promise<PrefixSets> {
+  // An agent reads no samples: it knows no users.
+  const users = () => new Uint8Array(0);
+  const parts = { clock: systemClock, timers: systemTimers, log, limiter, metrics, faults, users };
   return openPrefixSets(config, { kernel: { readPinned: readPinnedStatus }, ...parts });
 }
 
@@ -136,13 +142,14 @@ interface Parts extends SetParts {
 }
 
 function buildAgent(config: ScrubAgentConfig, parts: Parts): ScrubAgent {
-  const { log, limiter, environment, metrics, filter, prefixSets } = parts;
+  const { log, limiter, environment, metrics, filter, prefixSets, faults } = parts;
   const { url, tokenEnv, caFile } = config.controller;
   // Empty counts as unset: it is no secret.
   const token = () => (tokenEnv === null ? null : environment.read(tokenEnv) || null);
   const system = { clock: systemClock, timers: systemTimers };
   const { node } = config;
-  const authority = caFile === null ? null : readFileSync(caFile, "utf8");
+  const authority =
+    caFile === null ? null : authorityReader(caFile, { stateDir: config.stateDir, log, limiter, faults });
   const controller = new HttpController({ url: new URL(url), node, token, authority, ...system });
   return new ScrubAgent({
     config,
@@ -157,6 +164,28 @@ function buildAgent(config: ScrubAgentConfig, parts: Parts): ScrubAgent {
     random: Math.random,
     ...system,
   });
+}
+
+interface AuthorityParts extends Pick<Parts, "log" | "limiter" | "faults"> {
+  readonly stateDir: string;
+}
+
+function authorityReader(path: string, { stateDir, log, limiter, faults }: AuthorityParts): () => string {
+  const file = new AuthorityFile({
+    path,
+    kept: new KeptFiles(stateDir, "authority", AUTHORITY_BYTES_MAX),
+    onRead: (error, hasLast) => {
+      const effect = hasLast
+        ? "the authority before stays in use"
+        : "the service is not reached: rules in force go on until they expire";
+      faults.replace("authority", error === null ? [] : [{ key: "controller.ca_file", error, effect }]);
+    },
+    onNotKept: (cause) =>
+      limiter.pass("kept authority", (suppressed) =>
+        log.error({ cause, suppressed }, "the authority cannot be kept in state_dir: a start would depend on its file"),
+      ),
+  });
+  return () => file.read();
 }
 
 function openFilter({ dataplane }: ScrubAgentConfig): KernelFilter {

@@ -1,19 +1,22 @@
 /** `floodwall serve`: runs the service from its configuration file to its exit code, and handles signals. */
-import { fileProblems, warningLines } from "../config/check.ts";
-import { type LoadedConfig, loadConfig } from "../config/load/load.ts";
-import { describeProblem } from "../config/load/problem.ts";
+import { warningLines } from "../config/check.ts";
+import type { Config } from "../config/config.ts";
+import { type LoadedConfig, loadAtStart } from "../config/load/load.ts";
+import { type ConfigProblem, describeProblem } from "../config/load/problem.ts";
 import { unsetVariables } from "../config/load/secrets.ts";
 import { needsOf } from "../machine/needs.ts";
 import { Limiter } from "../observability/limiter.ts";
 import { openLog } from "../observability/log.ts";
 import { composeService, isStartFault } from "../service/compose.ts";
-import { fileFindings } from "../service/config-files.ts";
 import { firstLines } from "../service/config-reader.ts";
 import { ServiceEnvironment } from "../service/environment.ts";
+import { FileFaults } from "../service/file-faults.ts";
+import { readKeptZones } from "../service/kept-zones.ts";
 import { logWarnings } from "../service/reloader.ts";
 import { systemClock } from "../system/clock.ts";
 import type { Environment } from "../system/environment.ts";
 import { startedAgainOnFailure } from "../system/failed-starts.ts";
+import type { FileFault } from "../system/file-fault.ts";
 import { raisePriority } from "../system/priority.ts";
 import { makeFilesPrivate } from "../system/private-folder.ts";
 import { processSignals } from "../system/signals.ts";
@@ -29,7 +32,7 @@ async function run(configPath: string, isUp: () => void): Promise<number> {
   const log = openLog({ level: "info", clock: systemClock });
   const limiter = new Limiter(systemClock);
   const environment = new ServiceEnvironment({ clock: systemClock, log, limiter });
-  const loaded = loadConfig(configPath);
+  const { loaded, zonesProblems } = loadAtStart(configPath, readKeptZones);
   if (loaded.kind === "valid") environment.follow(loaded.config.api.envFile);
   const problems = startProblems(configPath, loaded, environment);
   if (loaded.kind === "invalid" || problems.length > 0) {
@@ -45,7 +48,10 @@ async function run(configPath: string, isUp: () => void): Promise<number> {
   try {
     // First, since child processes inherit it.
     const nice = raisePriority();
-    const service = await composeService({ config: loaded.config, configPath, log, limiter, environment, nice });
+    const faults = new FileFaults({ log, wallMs: () => systemClock.wallMs() });
+    faults.replace("zones", zonesFaults(configPath, loaded.config, zonesProblems));
+    const { config } = loaded;
+    const service = await composeService({ config, configPath, log, limiter, environment, faults, nice });
     let isStopping = false;
     // Kept until the end: without a handler, SIGHUP would kill a stopping service before it has saved its state and
     // withdrawn its routes.
@@ -69,15 +75,27 @@ async function run(configPath: string, isUp: () => void): Promise<number> {
 
 function startProblems(configPath: string, loaded: LoadedConfig, environment: Environment): string[] {
   if (loaded.kind === "invalid") return loaded.problems.map((problem) => describeProblem(configPath, problem));
-  const files = fileProblems(configPath, loaded, fileFindings(loaded.config));
-  const variables = unsetVariables(loaded.config, (name) => environment.read(name)).map(({ name, path }) =>
+  // They may come from a file that is of others, and is looked at again.
+  if (loaded.config.api.envFile !== null) return [];
+  return unsetVariables(loaded.config, (name) => environment.read(name)).map(({ name, path }) =>
     describeProblem(configPath, {
       line: loaded.lineOf(path),
       path,
       rule: `the environment variable ${name} is not set`,
     }),
   );
-  return [...files, ...variables];
+}
+
+function zonesFaults(configPath: string, { edge }: Config, problems: readonly ConfigProblem[]): FileFault[] {
+  if (problems.length === 0) return [];
+  const effect = edge?.areZonesKnown
+    ? "the last good zones stay in use; a reload takes the corrected file"
+    : "edge nodes get no document and keep their last one; a reload takes the corrected file";
+  const [first] = firstLines(
+    configPath,
+    problems.map((problem) => describeProblem(configPath, problem)),
+  );
+  return [{ key: "edge.zones_file", error: first ?? "", effect }];
 }
 
 function stopSignal(): Promise<void> {

@@ -19,13 +19,15 @@ export interface CheckEnvironment {
   readonly readFile: (path: string) => EnvLines;
   /** Findings in other files that the configuration names; absent: these files are not read. */
   readonly fileFindings?: (config: Config) => readonly Finding[];
+  /** As these, but warnings alone. */
+  readonly fileWarnings?: (config: Config) => readonly Finding[];
   /** The same of a scrub node. */
   readonly nodeFileFindings?: (config: ScrubAgentConfig) => readonly Finding[];
 }
 
 export interface CheckReport {
   readonly lines: readonly string[];
-  /** 1 if the service would not start with this file; warnings alone give 0. */
+  /** 1 if the file or one that it names has errors, with which the service would not start or start without it; warnings alone give 0. */
   readonly exitCode: 0 | 1;
   /** The checked file; null if it has errors. */
   readonly checked: CheckedRole | null;
@@ -80,7 +82,8 @@ function checkedService(path: string, loaded: LoadedConfig, environment: CheckEn
   const faults = fileProblems(path, loaded, environment.fileFindings?.(loaded.config));
   if (faults.length > 0) return { kind: "invalid", problems: faults };
   const { read, findings } = withEnvFile(loaded.config.api.envFile, environment);
-  return { kind: "valid", config: loaded.config, warnings: warningLines(path, loaded, read, findings) };
+  const found = [...findings, ...(environment.fileWarnings?.(loaded.config) ?? [])];
+  return { kind: "valid", config: loaded.config, warnings: warningLines(path, loaded, read, found) };
 }
 
 type CheckedNode =

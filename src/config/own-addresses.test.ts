@@ -18,6 +18,7 @@ const NOT_OWN: Readonly<Record<string, string>> = {
   "hostgroups[].networks[]": "what is protected",
   "dataplane.allowlist[]": "sources that are not dropped",
   "dataplane.tunnels[].networks[]": "what is protected",
+  "prefix_sets[].accept": "the checksum of a file",
   "filter_rules[].destinations[]": "what the rule is for",
   "filter_rules[].source": "sources that the rule is for",
   "notify.telegram.chat_id": "a number",

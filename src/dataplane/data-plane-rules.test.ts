@@ -71,6 +71,29 @@ test("rules for attacked addresses are put while these are banned; all are count
   expect(plane.operatorCounts()).toBeNull();
 });
 
+test("behind a rule that would let pass whom a missing set spares, nothing drops for these destinations", () => {
+  const { kernel, state, begin } = made();
+  const sparing = (name: string) => ({ action: "pass", details: { ...NO_DETAILS, inSets: [name] } }) as const;
+  const drop = operatorRule({ name: "drop" });
+  state.rules = [
+    operatorRule({ name: "before" }),
+    operatorRule({ name: "spare", destinations: [prefix("192.0.2.7/32")], ...sparing("unknown") }),
+    operatorRule({ name: "pass", action: "pass" }),
+    operatorRule({ name: "counts", isDryRun: true }),
+    drop,
+  ];
+  begin();
+  // Those with an action of their own are of pass.
+  const dropping = kernel.operators.map(({ prefix: one, rules }) => {
+    const drops = rules.filter(({ inline, isDryRun }) => inline === undefined && isDryRun !== true);
+    return [one.text, rules.length, drops.length];
+  });
+  expect(dropping).toEqual([
+    ["192.0.2.0/24", 4, 2],
+    ["192.0.2.7/32", 3, 1],
+  ]);
+});
+
 test("rules that ask for a set which is not in force wait for it, and hold up no others", () => {
   const { kernel, state, plane, faults, begin } = made();
   const asking = (inSets: string[]) => ({ details: { ...NO_DETAILS, inSets } });

@@ -1,5 +1,5 @@
 /** The operator's rules as the filter has them: which of them can be in force now, and what each matched. Pure. */
-import type { OperatorKernelRules } from "../mitigation/operator/operator-kernel-rules.ts";
+import type { OperatorKernelRule, OperatorKernelRules } from "../mitigation/operator/operator-kernel-rules.ts";
 import type { RuleDetails } from "../mitigation/rules/rule-details.ts";
 import type { SetBitOf } from "./details-record.ts";
 import type { FilterRuleRow } from "./kernel-filter.ts";
@@ -14,14 +14,27 @@ export interface RuleCounts {
 
 export const NO_OPERATOR_RULES: OperatorKernelRules = { rules: [], destinations: [], leftOut: 0 };
 
-/** Without rules that ask for a set which is not in force: it may be so for a moment, and must not hold up the others. */
+/**
+ * Without rules that ask for a set which is not in force: it may be so for a moment, and must not hold up the others. Where
+ * one of these lets packets pass, the rules behind it for the same destination that drop are left out too: they would
+ * drop those whom the set spares.
+ */
 export function withSets(rules: OperatorKernelRules, bitOf: SetBitOf): OperatorKernelRules {
-  const has = ({ details }: { readonly details?: RuleDetails }) => areInForce(details, bitOf);
-  return {
-    ...rules,
-    rules: rules.rules.filter(has),
-    destinations: rules.destinations.map((list) => ({ ...list, rules: list.rules.filter(has) })),
-  };
+  const destinations = rules.destinations.map((list) => ({ ...list, rules: withSparing(list.rules, bitOf) }));
+  const kept = new Set(destinations.flatMap((list) => list.rules));
+  const gone = new Set(rules.destinations.flatMap((list) => list.rules.filter((rule) => !kept.has(rule))));
+  const isKept = (rule: OperatorKernelRule) => !gone.has(rule) && areInForce(rule.details, bitOf);
+  return { ...rules, rules: rules.rules.filter(isKept), destinations };
+}
+
+function withSparing(rules: readonly OperatorKernelRule[], bitOf: SetBitOf): OperatorKernelRule[] {
+  let isSparing = true;
+  return rules.filter((rule) => {
+    const isPass = rule.inline?.kind === "pass";
+    if (areInForce(rule.details, bitOf)) return isPass || isSparing || rule.isDryRun;
+    if (isPass && !rule.isDryRun) isSparing = false;
+    return false;
+  });
 }
 
 /** How many rules the kernel takes, and how many of them may ask for details. */

@@ -41,6 +41,7 @@ export class EdgeNodes {
   readonly #lastTokens = new Map<string, string>();
   #nodeList: readonly EdgeNode[] = [];
   #zoneList: readonly Zone[] = [];
+  #areZonesKnown = true;
   #nodes: ReadonlyMap<string, EdgeNode> = new Map();
   #zones: ReadonlyMap<string, Zone> = new Map();
   #placement = new Placement([], []);
@@ -57,6 +58,7 @@ export class EdgeNodes {
     const zones = config?.zones ?? [];
     this.#nodeList = nodes;
     this.#zoneList = zones;
+    this.#areZonesKnown = config?.areZonesKnown ?? true;
     this.#nodes = new Map(nodes.map((node) => [node.name, node]));
     this.#zones = new Map(zones.map((zone) => [zone.name, zone]));
     this.#placement = new Placement(nodes, zones);
@@ -90,6 +92,11 @@ export class EdgeNodes {
   /** Sorted by name, without duplicates. */
   zones(): readonly Zone[] {
     return this.#zoneList;
+  }
+
+  /** False: what nodes have is not to be replaced by no zones. */
+  get areZonesKnown(): boolean {
+    return this.#areZonesKnown;
   }
 
   zone(name: string): Zone | null {

@@ -27,6 +27,7 @@ const KINDS = {
 } as const;
 
 type Key = keyof typeof KINDS;
+const KEYS = Object.keys(KINDS) as Key[];
 
 /** null: no file is configured. Rejects with OriginFileError. */
 export async function openOrigins(files: OriginFiles): Promise<OriginOf | null> {
@@ -41,9 +42,71 @@ export async function openOrigins(files: OriginFiles): Promise<OriginOf | null> 
   return (address) => originOf(address, asnFile, countryFile);
 }
 
+export interface OriginFault {
+  /** `samples.asn_file`. */
+  readonly key: string;
+  readonly cause: OriginFileError;
+}
+
+/** The files that are open, each as it was when it was last good. */
+export class Origins {
+  readonly #files: OriginFiles;
+  readonly #open = new Map<Key, OriginFile>();
+  readonly #faults = new Map<Key, OriginFileError>();
+
+  private constructor(files: OriginFiles) {
+    this.#files = files;
+  }
+
+  /**
+   * @param before of the configuration in force; null: at the start, where no file is in the way. Rejects with
+   * OriginFileError if one that was not named before cannot be used.
+   */
+  static async open(files: OriginFiles, before: Origins | null): Promise<Origins> {
+    const made = new Origins(files);
+    // One after the other, to save memory if one of them is broken.
+    for (const key of KEYS) {
+      await made.#take(key);
+      const fault = made.#faults.get(key);
+      if (fault === undefined || before === null) continue;
+      if (files[key] !== before.#files[key]) throw fault;
+      const last = before.#open.get(key);
+      if (last !== undefined) made.#open.set(key, last);
+    }
+    return made;
+  }
+
+  /** null: no file is configured. */
+  get originOf(): OriginOf | null {
+    if (KEYS.every((key) => this.#files[key] === null)) return null;
+    return (address) => originOf(address, this.#open.get("asnFile") ?? null, this.#open.get("countryFile") ?? null);
+  }
+
+  get faults(): readonly OriginFault[] {
+    return [...this.#faults].map(([key, cause]) => ({ key: `samples.${KINDS[key].key}`, cause }));
+  }
+
+  /** Opens the files again that could not be used. */
+  async retry(): Promise<void> {
+    for (const key of [...this.#faults.keys()]) await this.#take(key);
+  }
+
+  async #take(key: Key): Promise<void> {
+    const path = this.#files[key];
+    if (path === null) return;
+    try {
+      this.#open.set(key, ofKind(key, path, await OriginFile.open(path)));
+      this.#faults.delete(key);
+    } catch (cause) {
+      if (!(cause instanceof OriginFileError)) throw cause;
+      this.#faults.set(key, cause);
+    }
+  }
+}
+
 /** The faults of the files, for a check of the configuration. */
 export function originFindings(files: OriginFiles): Finding[] {
-  return (Object.keys(KINDS) as Key[]).flatMap((key) => {
+  return KEYS.flatMap((key) => {
     const path = files[key];
     if (path === null) return [];
     try {

@@ -36,6 +36,7 @@ import type { RefusingNode } from "../scrub/node-enforcements.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import type { BlockRequest, Pair } from "../sourceblock/source-block.ts";
 import type { BlockAnswer, SourceBlockView, UnblockAnswer } from "../sourceblock/source-blocks.ts";
+import type { FileFaultView } from "../system/file-fault.ts";
 import type { ExporterState } from "../telemetry/exporters.ts";
 import type { TelemetryView } from "../telemetry/telemetry-view.ts";
 import type { PacketOutcome } from "../traffic/packet-outcome.ts";
@@ -170,6 +171,8 @@ export interface StatusView {
   readonly telemetry: Readonly<Record<ExporterState, number>> | null;
   /** What this machine lacks for the configuration; null: no check has finished. */
   readonly machineProblems: readonly Item[] | null;
+  /** Files that the configuration names and that cannot be used now. */
+  readonly files: readonly FileFaultView[];
 }
 
 export interface StorageView {

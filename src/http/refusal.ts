@@ -56,6 +56,8 @@ export type Refusal =
   | { readonly kind: "unknown_scrub_node" }
   | { readonly kind: "unknown_edge_node" }
   | { readonly kind: "unknown_zone" }
+  /** The zones file could not be used at the start, and none was kept: a node keeps the document that it has. */
+  | { readonly kind: "zones_unknown" }
   /** Reading a zone of another tenant, whether it exists or not. */
   | { readonly kind: "foreign_zone" }
   /** A zone of another tenant, without owner, or unknown: the caller cannot distinguish these. */
@@ -191,6 +193,11 @@ export function describeRefusal(refusal: Refusal): Description {
       return { status: 403, error: "this token is bound to another node" };
     case "starting":
       return { status: 503, error: "the service is starting" };
+    case "zones_unknown":
+      return {
+        status: 503,
+        error: "the zones file cannot be used: correct it and reload; nodes keep their last document",
+      };
     case "stopping":
       return { status: 503, error: "the service is stopping" };
     case "wrong_media_type":

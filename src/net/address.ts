@@ -89,10 +89,11 @@ function writeGroups(text: string, bytes: Uint8Array, offset: number): void {
 
 /** The address in the 16 bytes at `offset`. Hand-written for speed: called for every row of a tick. */
 export function addressFromBytes(bytes: Uint8Array, offset = 0): IpAddress {
-  return (isMapped(bytes, offset) ? ipv4Text(bytes, offset + MAPPED_BYTES) : ipv6Text(bytes, offset)) as IpAddress;
+  return (isMappedAt(bytes, offset) ? ipv4Text(bytes, offset + MAPPED_BYTES) : ipv6Text(bytes, offset)) as IpAddress;
 }
 
-function isMapped(bytes: Uint8Array, offset: number): boolean {
+/** Whether the 16 bytes there are an IPv4 address in its mapped form. */
+export function isMappedAt(bytes: Uint8Array, offset: number): boolean {
   if (bytes[offset + 10] !== 0xff || bytes[offset + 11] !== 0xff) return false;
   for (let i = 0; i < 10; i++) if (bytes[offset + i] !== 0) return false;
   return true;

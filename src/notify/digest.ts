@@ -29,6 +29,8 @@ const NOUNS: Readonly<Record<NotifyEvent["kind"], readonly [one: string, many: s
   exporter_fault_over: ["exporter whose fault is over", "exporters whose fault is over"],
   scrub_node_fault: ["scrub node with a fault", "scrub nodes with a fault"],
   scrub_node_fault_over: ["scrub node whose fault is over", "scrub nodes whose fault is over"],
+  file_fault: ["file that cannot be used", "files that cannot be used"],
+  file_fault_over: ["file that can be used again", "files that can be used again"],
   state_damaged: ["damaged state database", "damaged state databases"],
 };
 

@@ -13,6 +13,7 @@ import type {
   BanEvent,
   CapEvent,
   ExporterEvent,
+  FileEvent,
   NotifyEvent,
   ScrubNodeEvent,
   SessionEvent,
@@ -52,6 +53,9 @@ function describe(event: NotifyEvent): EventText {
     case "scrub_node_fault":
     case "scrub_node_fault_over":
       return describeScrubNode(event);
+    case "file_fault":
+    case "file_fault_over":
+      return describeFile(event);
     default:
       return event satisfies never;
   }
@@ -219,6 +223,13 @@ function describeScrubNode({ kind, scrubNode, atMs }: ScrubNodeEvent): EventText
     headline: `${who} does not enforce what it gets: ${scrubNode.found}`,
     details: ["These bans go to other nodes, or as scrubbing.on_all_nodes_lost says", timeText(atMs)],
   };
+}
+
+function describeFile({ kind, file, atMs }: FileEvent): EventText {
+  const { key, error, effect } = file;
+  return kind === "file_fault_over"
+    ? { headline: `The file of ${key} can be used again`, details: [timeText(atMs)] }
+    : { headline: `The file of ${key} cannot be used: ${error}`, details: [effect, timeText(atMs)] };
 }
 
 /** The parts of the traffic in metric names. */

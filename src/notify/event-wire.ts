@@ -3,7 +3,7 @@ import { type AttackWire, attackToWire } from "../http/wire/attack.ts";
 import { type BanWire, banToWire } from "../http/wire/ban.ts";
 import { timestamp } from "../http/wire/timestamp.ts";
 import type { Ban } from "../mitigation/ban.ts";
-import type { CapReached, FaultyExporter, FaultyScrubNode, NotifyEvent } from "./event.ts";
+import type { CapReached, FaultyExporter, FaultyFile, FaultyScrubNode, NotifyEvent } from "./event.ts";
 
 export interface EventWire {
   readonly id: string;
@@ -18,6 +18,7 @@ export interface EventWire {
   readonly cap?: CapReached;
   readonly exporter?: FaultyExporter;
   readonly scrub_node?: FaultyScrubNode;
+  readonly file?: FaultyFile;
   readonly state_database?: {
     readonly reason: string;
     readonly moved_to: string;
@@ -32,7 +33,7 @@ export function eventToWire(event: NotifyEvent, instance: string): EventWire {
 
 function subject(
   event: NotifyEvent,
-): Pick<EventWire, "attack" | "ban" | "bgp_session" | "state_database" | "cap" | "exporter" | "scrub_node"> {
+): Pick<EventWire, "attack" | "ban" | "bgp_session" | "state_database" | "cap" | "exporter" | "scrub_node" | "file"> {
   switch (event.kind) {
     case "attack_started":
     case "attack_changed":
@@ -61,6 +62,9 @@ function subject(
     case "scrub_node_fault":
     case "scrub_node_fault_over":
       return { scrub_node: event.scrubNode };
+    case "file_fault":
+    case "file_fault_over":
+      return { file: event.file };
     default:
       return event satisfies never;
   }

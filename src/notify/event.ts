@@ -9,7 +9,8 @@ export type NotifyEvent =
   | StateEvent
   | CapEvent
   | ExporterEvent
-  | ScrubNodeEvent;
+  | ScrubNodeEvent
+  | FileEvent;
 
 interface Occasion {
   /** The same for each attempt to deliver it. */
@@ -83,6 +84,20 @@ export interface FaultyScrubNode {
   readonly name: string;
   /** What it reports; empty: the fault is over. */
   readonly found: string;
+}
+
+export interface FileEvent extends Occasion {
+  readonly kind: "file_fault" | "file_fault_over";
+  readonly file: FaultyFile;
+}
+
+/** A file that the configuration names and that cannot be used. */
+export interface FaultyFile {
+  /** The place in the configuration. */
+  readonly key: string;
+  /** What was found, and what holds in its place; empty: it can be used again. */
+  readonly error: string;
+  readonly effect: string;
 }
 
 /** A cap on bans, or the table of attacks on hosts and hostgroups or of those on prefixes. */

@@ -1,5 +1,5 @@
 /**
- * Notifies people and programs of attacks, bans, BGP sessions, caps, exporters, scrub nodes and lost state, with a queue for each channel. Its
+ * Notifies people and programs of attacks, bans, BGP sessions, caps, exporters, scrub nodes, faulty files and lost state, with a queue for each channel. Its
  * callers never wait: events are only put into the queues.
  */
 import type { NotifyConfig } from "../config/sections/notify.ts";
@@ -11,6 +11,7 @@ import type { Log } from "../observability/log.ts";
 import { type NodeFaults, nodeFaultsText } from "../scrub/node-faults.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Environment } from "../system/environment.ts";
+import type { FileFault } from "../system/file-fault.ts";
 import type { Timers } from "../system/timers.ts";
 import { AttackNotices, type AttackTurn } from "./attack-notices.ts";
 import { CapNotices } from "./cap-notices.ts";
@@ -25,6 +26,7 @@ import type {
   Damage,
   ExporterEvent,
   FaultyExporter,
+  FileEvent,
   Neighbor,
   NotifyEvent,
   ScrubNodeEvent,
@@ -75,7 +77,8 @@ type NewEvent =
   | Pick<StateEvent, "kind" | "damage">
   | Pick<CapEvent, "kind" | "cap">
   | Pick<ExporterEvent, "kind" | "exporter">
-  | Pick<ScrubNodeEvent, "kind" | "scrubNode">;
+  | Pick<ScrubNodeEvent, "kind" | "scrubNode">
+  | Pick<FileEvent, "kind" | "file">;
 
 export class Notifier {
   readonly #options: NotifierOptions;
@@ -154,6 +157,12 @@ export class Notifier {
   scrubNodeChanged(name: string, faults: NodeFaults | null): void {
     const found = faults === null ? "" : nodeFaultsText(faults);
     this.#enqueue({ kind: faults === null ? "scrub_node_fault_over" : "scrub_node_fault", scrubNode: { name, found } });
+  }
+
+  /** @param fault of a file. */
+  fileChanged(kind: FileEvent["kind"], { key, error, effect }: FileFault): void {
+    const isOver = kind === "file_fault_over";
+    this.#enqueue({ kind, file: { key, error: isOver ? "" : error, effect: isOver ? "" : effect } });
   }
 
   /** Call this after start(). */

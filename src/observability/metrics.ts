@@ -12,6 +12,7 @@ import { DetectionMetrics } from "./detection-metrics.ts";
 import { EdgeMetrics } from "./edge-metrics.ts";
 import { EventMetrics } from "./event-metrics.ts";
 import { exposition } from "./exposition.ts";
+import { FileMetrics } from "./file-metrics.ts";
 import { FilterRuleMetrics } from "./filter-rule-metrics.ts";
 import { HoldMetrics } from "./hold-metrics.ts";
 import { MitigationMetrics } from "./mitigation-metrics.ts";
@@ -43,6 +44,7 @@ export class Metrics {
   readonly dataplane: DataplaneMetrics;
   readonly filterRules: FilterRuleMetrics;
   readonly prefixSets: PrefixSetMetrics;
+  readonly files: FileMetrics;
   readonly telemetry: TelemetryMetrics;
   readonly #registry = new Registry();
   readonly #readings: (() => void)[] = [];
@@ -71,6 +73,7 @@ export class Metrics {
     this.dataplane = new DataplaneMetrics(this.#registry);
     this.filterRules = new FilterRuleMetrics(this.#registry);
     this.prefixSets = new PrefixSetMetrics(this.#registry);
+    this.files = new FileMetrics(this.#registry);
     this.telemetry = new TelemetryMetrics(this.#registry);
   }
 

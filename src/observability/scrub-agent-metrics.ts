@@ -1,6 +1,7 @@
 /** The metrics of a scrub node's agent, in a registry of their own, since the agent is a separate process. */
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { exposition } from "./exposition.ts";
+import { FileMetrics } from "./file-metrics.ts";
 import { FilterRuleCounts, type FilterRuleReading } from "./filter-rule-metrics.ts";
 import { ForwardMetrics, type ForwardReading } from "./forward-metrics.ts";
 import { MetricGroup } from "./metric-group.ts";
@@ -96,6 +97,7 @@ export class ScrubAgentMetrics extends MetricGroup {
   readonly #forward = new ForwardMetrics(this.registry, "svc_scrub_agent");
   readonly #local = new FilterRuleCounts(this.registry, "svc_scrub_agent_filter_rule");
   readonly prefixSets = new PrefixSetMetrics(this.registry);
+  readonly files = new FileMetrics(this.registry);
   readonly #readings: (() => void)[] = [];
 
   /** Runs `read` before each scrape. */

@@ -1,27 +1,39 @@
 /**
- * Owns the named sets: reads their files, looks whether they changed, keeps the last good prefixes of each, and makes of
- * all together what the kernel looks up. Does not know how that is put in force.
+ * Owns the named sets: reads their files, looks whether they changed, keeps the last good prefixes of each, also on disk,
+ * and makes of all together what the kernel looks up. A set without any good prefixes is not in force. Does not know how
+ * sets are put in force.
  */
 import type { PrefixSetConfig } from "../config/sections/prefix-sets.ts";
 import type { NamedPrefixes, NamedSets } from "../dataplane/native.d.ts";
 import { PREFIX_SETS_MAX, PREFIX_SETS_WATCH_MS, SET_PREFIXES_MAX } from "../limits.ts";
+import type { PrefixColumns } from "../net/prefix-columns.ts";
 import { messageOf } from "../system/error-message.ts";
+import type { KeepSets } from "./kept-sets.ts";
 import type { ReadAnswer } from "./read-thread.ts";
 import { assignBits, type SetNames } from "./set-bits.ts";
 import { PrefixSetError, type SetContent, stampOf } from "./set-content.ts";
 import type { ReadSets } from "./set-reader.ts";
+import { changeFault } from "./set-size.ts";
+import { usersFault } from "./set-users.ts";
 
 export interface PrefixSetsObserver {
-  /** A set cannot be read again: it keeps its last good prefixes. At each attempt; `isNew`: the error was another one. */
+  /** The file of a set cannot be used: its last good prefixes stay, if there are any. At each attempt; `isNew`: the error was another one. */
   failed(name: string, error: string, isNew: boolean): void;
   /** Read again, after a change or an error. */
   updated(name: string, prefixes: number): void;
+  /** What is in use, or why the newest file is not, may be other than before. */
+  changed(): void;
+  /** The last good prefixes cannot be written to the disk, or those of removed sets not be removed. */
+  notKept(cause: unknown): void;
   /** The kernel refused the sets: those before stay in force; tried again. */
   refused(cause: unknown): void;
 }
 
 export interface PrefixSetsOptions {
   readonly read: ReadSets;
+  readonly kept: KeepSets;
+  /** Users of the last minute, 16 bytes each, IPv4 in its mapped form; empty: unknown. */
+  readonly users: () => Uint8Array;
   /** Makes what the kernel looks up. */
   readonly build: (sets: readonly NamedPrefixes[]) => Promise<NamedSets>;
   /** The names that an earlier process left in force, by bit; empty: none. */
@@ -37,24 +49,28 @@ export interface PrefixSetsOptions {
 export interface WantedSets {
   readonly sets: readonly PrefixSetConfig[];
   readonly isKernel: boolean;
+  /** Names of sets whose members are dropped: before they have any prefixes they drop nobody. */
+  readonly dropping: ReadonlySet<string>;
 }
 
 export interface PrefixSetView {
   readonly config: PrefixSetConfig;
   readonly prefixes: number;
-  readonly hash: string;
-  /** Wall time; null: a built-in set. */
+  /** Of the file that the prefixes are from; null: there are none, and the set is not in force. */
+  readonly hash: string | null;
+  /** Wall time; null: a built-in set, or none. */
   readonly fileChangedMs: number | null;
-  readonly readMs: number;
+  /** When the prefixes were read, or when a start found them on disk. */
+  readonly readMs: number | null;
   /** Why the newest file is not in use; null: it is. */
   readonly error: string | null;
 }
 
 interface OwnedSet {
   readonly config: PrefixSetConfig;
-  /** The last good one. */
-  readonly content: SetContent;
-  readonly readMs: number;
+  /** The last good one; null: there is none. */
+  readonly content: SetContent | null;
+  readonly readMs: number | null;
   readonly error: string | null;
   /** Of the file when it was last tried, and when that was (monotonic). */
   readonly triedStamp: string | null;
@@ -72,6 +88,7 @@ interface Generation {
   readonly buildError: string | null;
 }
 
+const NO_PREFIXES: PrefixColumns = { addresses: new Uint8Array(0), lengths: new Uint8Array(0) };
 /** How often a set that failed is tried again while its file is the same. */
 const RETRY_MS = 60_000;
 
@@ -83,19 +100,23 @@ export class PrefixSets {
   #last: Promise<unknown> = Promise.resolve();
   #look: Promise<void> | null = null;
   #cancel: () => void = () => {};
+  /** What is on disk, or being written, by the name of the set. */
+  readonly #onDisk = new Map<string, string>();
+  #keptNames: string | null = null;
 
   private constructor(options: PrefixSetsOptions) {
     const names = Array.from({ length: PREFIX_SETS_MAX }, (_, bit) => options.pinned[bit] ?? "");
-    const wanted = { sets: [], isKernel: false };
+    const wanted = { sets: [], isKernel: false, dropping: new Set<string>() };
     this.#options = options;
     this.#current = { wanted, sets: [], names, built: null, buildError: null };
   }
 
-  /** Reads all sets. Rejects with a PrefixSetError. What the kernel refuses is tried again later. */
+  /** Reads all sets, and where a file cannot be used what an earlier process kept of it. What the kernel refuses is tried again later. */
   static async open(wanted: WantedSets, options: PrefixSetsOptions): Promise<PrefixSets> {
     const made = new PrefixSets(options);
-    const sets = await made.#read(wanted.sets, []);
+    const sets = await made.#read(wanted, made.#fromDisk(wanted.sets, []));
     made.#current = await made.#generation(wanted, sets);
+    made.#keep();
     if (made.#current.buildError !== null) options.observer.refused(made.#current.buildError);
     return made;
   }
@@ -110,14 +131,20 @@ export class PrefixSets {
   }
 
   /**
-   * Reads what a new configuration wants; nothing changes until apply(). Rejects with a PrefixSetError if a set that has
-   * no good prefixes cannot be read, or the kernel refuses the sets.
+   * Reads what a new configuration wants; nothing changes until apply(). Rejects with a PrefixSetError if a set that is
+   * new cannot be read and nothing good of it is kept, or the kernel refuses the sets.
    */
   prepare(wanted: WantedSets): Promise<void> {
     return this.#inTurn(async () => {
       if (this.#prepared !== null && this.#prepared.built !== this.#current.built) this.#prepared.built?.close();
       this.#prepared = null;
-      const next = await this.#generation(wanted, await this.#read(wanted.sets, this.#current.sets));
+      const { sets } = this.#current;
+      const read = await this.#read(wanted, this.#fromDisk(wanted.sets, sets));
+      const bad = read.find(
+        ({ config, content }) => content === null && !sets.some((set) => isSame(set.config, config)),
+      );
+      if (bad !== undefined) throw new PrefixSetError(`prefix_sets: ${bad.config.name}: ${bad.error}`);
+      const next = await this.#generation(wanted, read);
       if (next.buildError !== null) throw new PrefixSetError(next.buildError);
       this.#prepared = next;
     });
@@ -142,8 +169,8 @@ export class PrefixSets {
     const { wanted, sets, buildError } = before;
     const stamps = await this.#stamps(wanted.sets);
     if (!sets.some((set) => this.#isDue(set, stamps)) && buildError === null) return;
-    const read = await this.#read(wanted.sets, sets);
-    const isChanged = read.some(({ content }, i) => content.columns !== sets[i]?.content.columns);
+    const read = await this.#read(wanted, sets);
+    const isChanged = read.some(({ content }, i) => content?.columns !== sets[i]?.content?.columns);
     const next = isChanged || buildError !== null ? await this.#generation(wanted, read) : { ...before, sets: read };
     // A reload came in between: the next look has its sets.
     if (this.#current !== before) return next.built === before.built ? undefined : next.built?.close();
@@ -152,8 +179,9 @@ export class PrefixSets {
     this.#replace(isKept ? { ...next, built: before.built } : next);
   }
 
-  /** The bit of a set in force; null: there is no such set. */
+  /** The bit of a set in force; null: there is no such set, or it has no good prefixes. */
   bitOf(name: string): number | null {
+    if (this.#current.sets.some(({ config, content }) => config.name === name && content === null)) return null;
     const bit = name === "" ? -1 : this.#current.names.indexOf(name);
     return bit < 0 ? null : bit;
   }
@@ -169,9 +197,9 @@ export class PrefixSets {
   views(): readonly PrefixSetView[] {
     return this.#current.sets.map(({ config, content, readMs, error }) => ({
       config,
-      prefixes: content.columns.lengths.length,
-      hash: content.hash,
-      fileChangedMs: content.file?.changedMs ?? null,
+      prefixes: content?.columns.lengths.length ?? 0,
+      hash: content?.hash ?? null,
+      fileChangedMs: content?.file?.changedMs ?? null,
       readMs,
       error,
     }));
@@ -183,12 +211,34 @@ export class PrefixSets {
     return error !== null && this.#options.monotonicMs() - triedMs >= RETRY_MS;
   }
 
+  /** Those before, and of the others what is kept on disk. */
+  #fromDisk(wanted: readonly PrefixSetConfig[], before: readonly OwnedSet[]): readonly OwnedSet[] {
+    const { kept, wallMs } = this.#options;
+    const others = wanted.filter((config) => !before.some((set) => isSame(set.config, config)));
+    return [
+      ...before,
+      ...others.flatMap((config) => {
+        const content = kept.read(config);
+        if (content === null) return [];
+        this.#onDisk.set(config.name, keptKey(config, content));
+        return [{ config, content, readMs: wallMs(), error: null, triedStamp: null, triedMs: 0 }];
+      }),
+    ];
+  }
+
   /** Sets that are as they were before and are not due are not read. */
-  async #read(wanted: readonly PrefixSetConfig[], before: readonly OwnedSet[]): Promise<readonly OwnedSet[]> {
+  async #read({ sets: wanted, dropping }: WantedSets, before: readonly OwnedSet[]): Promise<readonly OwnedSet[]> {
     const known = wanted.map((config) => before.find((set) => isSame(set.config, config)) ?? null);
     const stamps = await this.#stamps(wanted);
-    const due = wanted.filter((_, i) => known[i] == null || this.#isDue(known[i], stamps));
-    const answers = due.length === 0 ? [] : await this.#options.read(due);
+    const isDue = (config: PrefixSetConfig, old: OwnedSet | null | undefined) =>
+      old == null || this.#isDue(old, stamps) || !hasSameChecks(old.config, config);
+    const due = wanted.filter((config, i) => isDue(config, known[i]));
+    const orders = due.map((config) => {
+      const inUse = known[wanted.indexOf(config)]?.content?.columns ?? null;
+      return { config, before: inUse ?? (dropping.has(config.name) ? NO_PREFIXES : null) };
+    });
+    const { read, users } = this.#options;
+    const answers = due.length === 0 ? [] : await read({ sets: orders, users: users() });
     let total = known.reduce((sum, set) => sum + prefixesOf(set), 0);
     return wanted.map((config, i) => {
       const at = due.indexOf(config);
@@ -209,22 +259,21 @@ export class PrefixSets {
     return new Map(await Promise.all(paths.map(async (path) => [path, await look(path)] as const)));
   }
 
-  /** Throws a PrefixSetError if it has no good prefixes. */
   #taken({ config, old, answer, others, stamps }: Taking): OwnedSet {
     const { wallMs, monotonicMs, observer } = this.#options;
     const { source } = config;
     const triedStamp = source.kind === "builtin" ? null : (stamps.get(source.path) ?? null);
     const tried = { config, triedStamp, triedMs: monotonicMs() };
-    const taken = orTooMany(answer, others);
+    const taken = orRefused(orTooMany(answer, others), config, old?.content ?? null);
     if ("error" in taken) {
       const { error } = taken;
-      if (old === null) throw new PrefixSetError(`prefix_sets: ${config.name}: ${error}`);
-      observer.failed(config.name, error, error !== old.error);
-      return { ...old, ...tried, error };
+      observer.failed(config.name, error, error !== old?.error);
+      return { content: old?.content ?? null, readMs: old?.readMs ?? null, ...tried, error };
     }
-    const isAsBefore = old !== null && old.content.hash === taken.hash;
-    const content = isAsBefore ? { ...old.content, file: taken.file } : taken;
-    if (old !== null) observer.updated(config.name, content.columns.lengths.length);
+    const { moved: _, ...fresh } = taken;
+    const inUse = old?.content ?? null;
+    const content = inUse?.hash === fresh.hash ? { ...inUse, file: fresh.file } : fresh;
+    if (old !== null && old.triedStamp !== null) observer.updated(config.name, content.columns.lengths.length);
     return { ...tried, content, readMs: wallMs(), error: null, triedStamp: taken.file?.stamp ?? null };
   }
 
@@ -239,11 +288,9 @@ export class PrefixSets {
     if (!isNeeded) return { ...made, built: null, buildError: null };
     // Most reloads are about other things.
     if (this.#isBuilt(sets)) return { ...made, built: this.#current.built, buildError: null };
-    const named = sets.map(({ config: { name }, content: { columns } }) => ({
-      name,
-      bit: names.indexOf(name),
-      ...columns,
-    }));
+    const named = sets.flatMap(({ config: { name }, content }) =>
+      content === null ? [] : [{ name, bit: names.indexOf(name), ...content.columns }],
+    );
     try {
       return { ...made, built: await this.#options.build(named), buildError: null };
     } catch (cause) {
@@ -255,8 +302,8 @@ export class PrefixSets {
   #isBuilt(sets: readonly OwnedSet[]): boolean {
     const { built, buildError, sets: before } = this.#current;
     if (built === null || buildError !== null || sets.length !== before.length) return false;
-    return sets.every(({ config: { name }, content: { columns } }) =>
-      before.some((set) => set.config.name === name && set.content.columns === columns),
+    return sets.every(({ config: { name }, content }) =>
+      before.some((set) => set.config.name === name && set.content?.columns === content?.columns),
     );
   }
 
@@ -264,6 +311,32 @@ export class PrefixSets {
     const { built } = this.#current;
     this.#current = next;
     if (built !== next.built) built?.close();
+    this.#keep();
+    this.#options.observer.changed();
+  }
+
+  /** Another generation is in use: writes what is good and not on disk yet, and removes what is of no set any more. */
+  #keep(): void {
+    const { kept, observer } = this.#options;
+    const { sets } = this.#current;
+    const configs = sets.map(({ config }) => config);
+    const names = configs.map(({ name }) => name).join();
+    if (names !== this.#keptNames) {
+      this.#keptNames = names;
+      kept.retain(configs).catch((cause: unknown) => observer.notKept(cause));
+    }
+    for (const { config, content } of sets) {
+      const { name, source } = config;
+      if (content === null || source.kind === "builtin") continue;
+      const key = keptKey(config, content);
+      if (this.#onDisk.get(name) === key) continue;
+      this.#onDisk.set(name, key);
+      kept.keep(config, content).catch((cause: unknown) => {
+        // Tried again with the next change, or the next look at a faulty file.
+        this.#onDisk.delete(name);
+        observer.notKept(cause);
+      });
+    }
   }
 
   #inTurn<T>(step: () => Promise<T>): Promise<T> {
@@ -287,17 +360,35 @@ interface Taking {
 
 function orTooMany(answer: ReadAnswer, others: number): ReadAnswer {
   if ("error" in answer) return answer;
-  const count = answer.columns.lengths.length;
+  const count = answer.size.prefixes;
   if (count + others <= SET_PREFIXES_MAX) return answer;
   return {
     error: `${count} prefixes, with ${others} of other sets, are more than ${SET_PREFIXES_MAX}: take smaller lists`,
   };
 }
 
-function prefixesOf(set: OwnedSet | null): number {
-  return set?.content.columns.lengths.length ?? 0;
+/** A newer file that changed the set too much has no effect without the operator's word. */
+function orRefused(answer: ReadAnswer, { checks }: PrefixSetConfig, inUse: SetContent | null): ReadAnswer {
+  if ("error" in answer || answer.hash === inUse?.hash || answer.hash === checks.accepted) return answer;
+  const { size, moved, hash } = answer;
+  const changed = inUse === null ? null : changeFault(inUse.size, size, checks.changePercentMax);
+  const fault = changed ?? (moved === null ? null : usersFault(moved, checks.usersPercentMax));
+  return fault === null ? answer : { error: `${fault}: correct it, or set accept: ${hash} of the set if it is meant` };
 }
 
+function prefixesOf(set: OwnedSet | null): number {
+  return set?.content?.columns.lengths.length ?? 0;
+}
+
+/** Whether what is known of the one is of the other too. */
 function isSame(a: PrefixSetConfig, b: PrefixSetConfig): boolean {
-  return JSON.stringify(a) === JSON.stringify(b);
+  return a.name === b.name && JSON.stringify(a.source) === JSON.stringify(b.source);
+}
+
+function keptKey({ source }: PrefixSetConfig, { hash }: SetContent): string {
+  return `${hash} ${JSON.stringify(source)}`;
+}
+
+function hasSameChecks(a: PrefixSetConfig, b: PrefixSetConfig): boolean {
+  return JSON.stringify(a.checks) === JSON.stringify(b.checks);
 }

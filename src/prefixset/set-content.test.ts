@@ -4,6 +4,7 @@ import { mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ASN_FILE, COUNTRY_FILE, originFile } from "../../test/fixtures/origin-file.ts";
+import { prefixSet } from "../../test/fixtures/prefix-set.ts";
 import type { PrefixSetSource } from "../config/sections/prefix-sets.ts";
 import { PREFIX_LIST_BYTES_MAX } from "../limits.ts";
 import { addressFromBytes, MAPPED_BITS } from "../net/address.ts";
@@ -23,7 +24,7 @@ function written(name: string, content: string | Uint8Array): string {
 }
 
 function prefixesOf(source: PrefixSetSource): string[] {
-  const { addresses, lengths } = readPrefixSet({ name: "s", source }).columns;
+  const { addresses, lengths } = readPrefixSet(prefixSet("s", source)).columns;
   return Array.from(lengths, (length, i) => {
     const address = addressFromBytes(addresses, 16 * i);
     return `${address}/${address.includes(":") ? length : length - MAPPED_BITS}`;
@@ -75,6 +76,11 @@ describe("a file in MaxMind's format", () => {
     }
   });
 
+  test("with a prefix that is too wide is unusable, as a damaged one may have", () => {
+    const path = written("w.mmdb", originFile({ "64.0.0.0/2": { country: { iso_code: "DE" } } }));
+    expect(() => prefixesOf(origins(path, ["DE"]))).toThrow("w.mmdb: 64.0.0.0/2 is wider than /6");
+  });
+
   test("whose tree leads back to its root is damaged", () => {
     const file = originFile({ "128.0.0.0/1": { country: { iso_code: "DE" } } }, { ipVersion: 4 });
     // The left record of the one node.
@@ -94,10 +100,7 @@ describe("an unusable source is refused with its path and the remedy:", () => {
     ["the wrong kind", () => origins(written("a", ASN_FILE()), ["DE"]), /take a file of their kind/],
   ])("%s", (_, source, message) => {
     expect(() => prefixesOf(source())).toThrow(message);
-    const findings = prefixSetFindings([
-      { name: "fine", source: list(written("ok", "1.1.1.1")) },
-      { name: "s", source: source() },
-    ]);
+    const findings = prefixSetFindings([prefixSet("fine", list(written("ok", "1.1.1.1\n"))), prefixSet("s", source())]);
     const key = source().kind === "mmdb" ? "mmdb" : "file";
     expect(findings).toEqual([{ path: ["prefix_sets", 1, key], rule: expect.stringMatching(message) }]);
   });
@@ -119,7 +122,7 @@ test("a file that was replaced or written has another stamp, and one that is the
   const path = written("a", "1.1.1.1\n");
   const before = await stampOf(path);
   expect(await stampOf(path)).toBe(before);
-  expect(readPrefixSet({ name: "a", source: list(path) }).file?.stamp).toBe(before);
+  expect(readPrefixSet(prefixSet("a", list(path))).file?.stamp).toBe(before);
   renameSync(written("b", "1.1.1.1\n"), path);
   expect(await stampOf(path)).not.toBe(before);
   rmSync(path);

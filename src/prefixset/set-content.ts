@@ -8,6 +8,8 @@ import { type PrefixColumns, PrefixColumnsWriter } from "../net/prefix-columns.t
 import { bogons } from "../net/special-purpose.ts";
 import { messageOf } from "../system/error-message.ts";
 import { PrefixListError, parsePrefixList } from "./prefix-list.ts";
+import { columnsFault } from "./prefix-width.ts";
+import { type SetSize, sizeOf } from "./set-size.ts";
 
 /** The source of a set is unusable; the message names the file and the remedy. */
 export class PrefixSetError extends Error {
@@ -18,6 +20,7 @@ export interface SetContent {
   readonly columns: PrefixColumns;
   /** SHA-256 of the file, in hexadecimal; of a built-in set, of its prefixes. */
   readonly hash: string;
+  readonly size: SetSize;
   /** null: no file. */
   readonly file: ReadFile | null;
 }
@@ -48,26 +51,33 @@ interface Stamped {
 }
 
 /** Blocks: about a second for a million prefixes. Throws PrefixSetError. */
-export function readPrefixSet({ name, source }: Pick<PrefixSetConfig, "name" | "source">): SetContent {
+export function readPrefixSet({ name, source, checks }: PrefixSetConfig): SetContent {
   const { bytes, file } = source.kind === "builtin" ? { bytes: null, file: null } : readWhole(source);
-  const columns = columnsOf(source, bytes);
+  const columns = columnsOf(source, checks.shortest, bytes);
   if (columns.lengths.length === 0) throw new PrefixSetError(emptyText(name, source));
   const hash = new Bun.CryptoHasher("sha256").update(bytes ?? columns.addresses).digest("hex");
-  return { columns, hash, file };
+  return { columns, hash, size: sizeOf(columns), file };
 }
 
 type FileSource = Exclude<PrefixSetSource, { kind: "builtin" }>;
 
-function columnsOf(source: PrefixSetSource, bytes: Buffer | null): PrefixColumns {
+function columnsOf(
+  source: PrefixSetSource,
+  shortest: PrefixSetConfig["checks"]["shortest"],
+  bytes: Buffer | null,
+): PrefixColumns {
   if (source.kind === "builtin" || bytes === null) {
     const writer = new PrefixColumnsWriter();
     for (const prefix of bogons()) writer.add(prefix);
     return writer.columns();
   }
   try {
-    if (source.kind === "list") return parsePrefixList(bytes, SET_PREFIXES_MAX);
+    if (source.kind === "list") return parsePrefixList(bytes, { most: SET_PREFIXES_MAX, shortest });
     const isWanted = wantedRecords(source);
-    return OriginFile.of(source.path, bytes).prefixesWhere(isWanted, SET_PREFIXES_MAX);
+    const columns = OriginFile.of(source.path, bytes).prefixesWhere(isWanted, SET_PREFIXES_MAX);
+    const fault = columnsFault(columns, shortest);
+    if (fault !== null) throw new PrefixSetError(`${source.path}: ${fault}`);
+    return columns;
   } catch (cause) {
     if (cause instanceof PrefixListError) throw new PrefixSetError(`${source.path}: ${cause.message}`);
     if (cause instanceof OriginFileError) throw new PrefixSetError(cause.message);

@@ -1,16 +1,15 @@
 /** Reads sets off the event loop, each time in a thread of its own: it ends with its memory. */
-import type { PrefixSetConfig } from "../config/sections/prefix-sets.ts";
 import { PREFIX_SETS_READ_MS } from "../limits.ts";
 import type { Timers } from "../system/timers.ts";
-import type { ReadAnswer } from "./read-thread.ts";
+import type { ReadAnswer, ReadOrders } from "./read-thread.ts";
 
 const THREAD = new URL("./read-thread.ts", import.meta.url);
 
 /** One answer for each set. Never rejects: a thread that fails or takes too long is the error of each. */
-export type ReadSets = (sets: readonly PrefixSetConfig[]) => Promise<readonly ReadAnswer[]>;
+export type ReadSets = (orders: ReadOrders) => Promise<readonly ReadAnswer[]>;
 
 export function setReader(timers: Pick<Timers, "after">): ReadSets {
-  return (sets) =>
+  return (orders) =>
     new Promise((resolve) => {
       const thread = new Worker(THREAD);
       const finish = (answers: readonly ReadAnswer[]) => {
@@ -18,12 +17,12 @@ export function setReader(timers: Pick<Timers, "after">): ReadSets {
         thread.terminate();
         resolve(answers);
       };
-      const giveUp = (why: string) => finish(sets.map(() => ({ error: `the sets were not read: ${why}` })));
+      const giveUp = (why: string) => finish(orders.sets.map(() => ({ error: `the sets were not read: ${why}` })));
       const cancel = timers.after(PREFIX_SETS_READ_MS, () =>
         giveUp(`reading takes longer than ${PREFIX_SETS_READ_MS / 1000} s`),
       );
       thread.onmessage = ({ data }: MessageEvent<readonly ReadAnswer[]>) => finish(data);
       thread.onerror = ({ message }) => giveUp(`the thread that reads them failed: ${message}`);
-      thread.postMessage(sets);
+      thread.postMessage(orders);
     });
 }

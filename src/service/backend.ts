@@ -38,6 +38,7 @@ import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import { type BlockRequest, type Pair, pairName } from "../sourceblock/source-block.ts";
 import type { BlockAnswer, SourceBlockView, UnblockAnswer } from "../sourceblock/source-blocks.ts";
 import type { HistoryStore } from "../storage/history-store.ts";
+import type { FileFaultView } from "../system/file-fault.ts";
 import { countStates } from "../telemetry/exporters.ts";
 import type { TelemetryView } from "../telemetry/telemetry-view.ts";
 import type { HistoryRecorder } from "../traffic/history-recorder.ts";
@@ -67,6 +68,8 @@ export interface Sources {
   readonly machineProblems?: () => readonly Item[] | null;
   /** Absent: there are none. */
   readonly prefixSets?: () => readonly PrefixSetView[];
+  /** Absent: there are none. */
+  readonly faultyFiles?: () => readonly FileFaultView[];
 }
 
 export class ServiceBackend implements Backend {
@@ -76,6 +79,7 @@ export class ServiceBackend implements Backend {
   readonly #recorder: Pick<HistoryRecorder, "recent"> | null;
   readonly #availableUpdate: () => UpdateView | null;
   readonly #machineProblems: () => readonly Item[] | null;
+  readonly #faultyFiles: () => readonly FileFaultView[];
   readonly protections: Protections;
   readonly prefixSets: () => readonly PrefixSetView[];
   readonly scrub: ScrubNodes;
@@ -101,6 +105,7 @@ export class ServiceBackend implements Backend {
     this.#availableUpdate = availableUpdate ?? (() => null);
     this.prefixSets = sources.prefixSets ?? (() => []);
     this.#machineProblems = machineProblems ?? (() => null);
+    this.#faultyFiles = sources.faultyFiles ?? (() => []);
   }
 
   isReady(): boolean {
@@ -154,6 +159,7 @@ export class ServiceBackend implements Backend {
       },
       telemetry: this.#exporterStates(),
       machineProblems: this.#machineProblems(),
+      files: this.#faultyFiles(),
     };
   }
 

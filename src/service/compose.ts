@@ -9,20 +9,15 @@ import type { Config } from "../config/config.ts";
 import { AddonError, loadAddon } from "../dataplane/addon.ts";
 import { openKernelFilter, readPinnedStatus } from "../dataplane/kernel-filter.ts";
 import type { OriginOf } from "../detection/attack/sample-origins.ts";
-import { OriginFileError } from "../geo/origin-file.ts";
-import { openOrigins } from "../geo/origins.ts";
 import type { Dashboard } from "../http/routes/dashboard.ts";
 import type { LimitConnections } from "../http/server/connection-cap.ts";
 import { readDashboard } from "../http/server/dashboard-files.ts";
 import { hostPort, ListenError } from "../http/server/listen-error.ts";
 import { HttpServer } from "../http/server/server.ts";
-import { TlsFileError } from "../http/server/tls-files.ts";
 import { needsOf } from "../machine/needs.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
 import { Metrics } from "../observability/metrics.ts";
-import type { PrefixSets } from "../prefixset/prefix-sets.ts";
-import { PrefixSetError } from "../prefixset/set-content.ts";
 import { UpdateCheck } from "../release/update-check.ts";
 import { ClearanceFile, ClearanceFileError } from "../storage/clearance-file.ts";
 import { HistoryStore } from "../storage/history-store.ts";
@@ -36,9 +31,10 @@ import { VERSION } from "../version.ts";
 import { ServiceBackend } from "./backend.ts";
 import { EdgeChannel, type EdgeChannelOptions } from "./edge.ts";
 import type { ServiceEnvironment } from "./environment.ts";
+import type { FileFaults } from "./file-faults.ts";
 import { Floodwall } from "./floodwall.ts";
+import { ForeignFiles } from "./foreign-files.ts";
 import { MachineWatch } from "./machine-watch.ts";
-import { openPrefixSets, wantedSets } from "./prefix-sets.ts";
 import { Reporting } from "./reporting.ts";
 import { trafficRecorder } from "./traffic-recorder.ts";
 
@@ -56,6 +52,7 @@ export interface ServiceOptions {
   readonly log: Log;
   readonly limiter: Limiter;
   readonly environment: ServiceEnvironment;
+  readonly faults: FileFaults;
   /** The priority that the process got. */
   readonly nice: number;
 }
@@ -68,10 +65,9 @@ const filterOpener = { open: openKernelFilter, readPinned: readPinnedStatus };
  * isStartFault() recognizes, or with a bug.
  */
 export async function composeService(options: ServiceOptions): Promise<ComposedService> {
-  const { config, configPath, log, limiter, environment, nice } = options;
+  const { config, configPath, log, limiter, environment, faults, nice } = options;
   const machine = new MachineWatch({ loadAddon, log, timers: systemTimers });
   const looked = machine.look(needsOf(config), "start");
-  const originOf = await openOrigins(config.samples);
   const metrics = new Metrics(VERSION);
   const native = config.capture === null ? null : loadAddon();
   const file = new StateThread(config.stateDir);
@@ -80,12 +76,12 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
   const parts = { clock: systemClock, timers: systemTimers, log, metrics };
   const driver = historyDriver(config.storage, { environment, clock: systemClock });
   const history = driver === null ? null : new HistoryStore({ driver, ...parts, metrics: metrics.storage });
-  const edge = await openEdge(config, { ...parts, state, history, limiter });
-  const prefixSets = await openPrefixSets(config, { kernel: filterOpener, limiter, ...parts });
-  const openReload = (next: Config) => prepareReload(next, edge, prefixSets);
-  const opened = { state, native, filterOpener, originOf, prefixSets, openReload, environment };
+  const edge = await openEdge(config, { ...parts, state, history, limiter, faults });
+  const files = await ForeignFiles.open(config, { kernel: filterOpener, limiter, faults, environment, ...parts });
+  const openReload = (next: Config) => prepareReload(next, edge, files);
+  const opened = { state, native, filterOpener, ...files.inUse, openReload, environment };
   const floodwall = new Floodwall({ config, configPath, hasRuleThread: true, ...opened, ...parts });
-  followReloads(floodwall, { environment, edge, machine });
+  followReloads(floodwall, { environment, edge, machine, files });
   const releases = { config: config.updateCheck, version: VERSION, random: Math.random };
   const updates = new UpdateCheck({ ...releases, limiter, ...parts });
   const recorder = trafficRecorder({ floodwall, history, limiter, ...parts });
@@ -95,9 +91,9 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     recorder,
     availableUpdate: () => updates.available,
     machineProblems: () => machine.problems,
-    prefixSets: () => prefixSets.views(),
+    ...files.views,
   });
-  const http = new HttpServer({
+  const http: HttpServer = new HttpServer({
     ...config.api,
     backend,
     tokens: () => floodwall.config.api.tokens,
@@ -107,6 +103,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     limiter,
     dashboard: dashboardOf(() => floodwall.config.api.dashboard, log),
     limitConnections: connectionLimiter(log),
+    onTls: (error) => files.tlsRead(error, http.isOpen),
     ...parts,
   });
   const shared = {
@@ -115,7 +112,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     history,
     recorder,
     updates,
-    stateDamage: damage,
+    ...{ stateDamage: damage, faults },
   };
   const reporting = new Reporting({ floodwall, ...shared, environment, limiter, ...parts });
   const start = () => {
@@ -123,7 +120,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     http.start();
     reporting.start();
     floodwall.start();
-    prefixSets.start();
+    files.start();
     edge.start();
     backend.ready = true;
     const listen = hostPort(config.api.host, http.port);
@@ -133,7 +130,7 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
     floodwall.reloader.stop();
     await http.stop();
     edge.stop();
-    prefixSets.stop();
+    files.stop();
     await reporting.stopReading();
     await floodwall.stop();
     await reporting.stop();
@@ -147,10 +144,9 @@ export async function composeService(options: ServiceOptions): Promise<ComposedS
 }
 
 /** All that may fail. */
-async function prepareReload(next: Config, edge: EdgeChannel, prefixSets: PrefixSets): Promise<OriginOf | null> {
+async function prepareReload(next: Config, edge: EdgeChannel, files: ForeignFiles): Promise<OriginOf | null> {
   await edge.prepare(next);
-  await prefixSets.prepare(wantedSets(next));
-  return openOrigins(next.samples);
+  return files.prepare(next);
 }
 
 async function reloadAudited(floodwall: Floodwall, audit: AuditTrail | null): Promise<void> {
@@ -163,20 +159,28 @@ interface Followers {
   readonly environment: ServiceEnvironment;
   readonly machine: MachineWatch;
   readonly edge: EdgeChannel;
+  readonly files: ForeignFiles;
 }
 
-function followReloads(floodwall: Floodwall, { environment, edge, machine }: Followers): void {
+function followReloads(floodwall: Floodwall, { environment, edge, machine, files }: Followers): void {
   floodwall.onReloaded(({ api }) => environment.follow(api.envFile));
+  files.setUsers(() => floodwall.packetPath?.users() ?? null);
+  floodwall.onReloaded((next) => files.reloaded(next));
   floodwall.onReloaded((next) => edge.reconfigure(next.edge));
   floodwall.onReloaded((next) => void machine.look(needsOf(next), "running"));
 }
 
 type EdgeParts = Pick<EdgeChannelOptions, "state" | "history" | "limiter" | "clock" | "timers" | "log"> & {
   readonly metrics: Metrics;
+  readonly faults: FileFaults;
 };
 
-async function openEdge(config: Config, { metrics, ...parts }: EdgeParts): Promise<EdgeChannel> {
-  const masters = new ClearanceFile(config.stateDir);
+async function openEdge(config: Config, { metrics, faults, ...parts }: EdgeParts): Promise<EdgeChannel> {
+  const masters = new ClearanceFile(config.stateDir, (error, movedTo) =>
+    faults.replace("clearance_masters", [
+      { key: "clearance-masters", error, effect: `visitors of zones are challenged once more; moved to ${movedTo}` },
+    ]),
+  );
   const edge = await EdgeChannel.open({ ...parts, config, masters, nextTurn, metrics: metrics.edge });
   metrics.beforeScrape(() => edge.fillMetrics());
   return edge;
@@ -204,12 +208,9 @@ function dashboardOf(isShown: () => boolean, log: Log): Dashboard | null {
 export function isStartFault(cause: unknown): cause is Error {
   return (
     cause instanceof ListenError ||
-    cause instanceof TlsFileError ||
     cause instanceof StateDatabaseError ||
     cause instanceof ClearanceFileError ||
     cause instanceof InstanceFileError ||
-    cause instanceof AddonError ||
-    cause instanceof OriginFileError ||
-    cause instanceof PrefixSetError
+    cause instanceof AddonError
   );
 }

@@ -5,13 +5,13 @@ import { originFindings } from "../geo/origins.ts";
 import { readTlsPair, TlsFileError } from "../http/server/tls-files.ts";
 import { prefixSetFindings } from "../prefixset/set-findings.ts";
 
-/** Before a start, at which all files must be good. */
+/** All of them, for an operator who checks a configuration. A start and a reload do not depend on them. */
 export function fileFindings(config: Config): Finding[] {
-  return [...reloadFileFindings(config), ...prefixSetFindings(config.prefixSets)];
+  return [...quickFileFindings(config), ...prefixSetFindings(config.prefixSets)];
 }
 
-/** Before a reload: a set whose file is damaged keeps its last good prefixes, and must not be in the way of others. */
-export function reloadFileFindings({ samples, api }: Config): Finding[] {
+/** Without prefix sets, which take long to read: warnings of a reload. */
+export function quickFileFindings({ samples, api }: Config): Finding[] {
   return [...originFindings(samples), ...tlsFindings(api.tls)];
 }
 

@@ -3,7 +3,7 @@ import { type CheckedConfig, readChecked } from "../config/check.ts";
 import { type PackedConfig, packConfig } from "../config/packed-config.ts";
 import { readEnvFile } from "../system/env-file.ts";
 import { nextTurn } from "../system/timers.ts";
-import { reloadFileFindings } from "./config-files.ts";
+import { quickFileFindings } from "./config-files.ts";
 
 declare const self: Worker;
 
@@ -29,7 +29,7 @@ function read({ path, variables }: ConfigOrder): { readonly message: ConfigMessa
   const checked = readChecked(path, {
     read: (name) => (Object.hasOwn(variables, name) ? (variables[name] ?? null) : null),
     readFile: readEnvFile,
-    fileFindings: reloadFileFindings,
+    fileWarnings: quickFileFindings,
   });
   if (checked.kind === "invalid") return { message: checked, buffers: [] };
   const { packed, buffers } = packConfig(checked.config);

@@ -229,7 +229,8 @@ describe("a reload", () => {
   });
 
   test("is refused when they cannot be read, as a start is", async () => {
-    writeFileSync(join(directory, "clearance-masters"), "something else");
+    mkdirSync(join(directory, "clearance-masters"));
+    writeFileSync(join(directory, "clearance-masters.damaged"), "in the way of moving the folder aside");
     expect(start()).rejects.toThrow(ClearanceFileError);
     const channel = await start(null);
     expect(await channel.prepare({ edge: CONFIG }).catch((cause: unknown) => cause)).toBeInstanceOf(ClearanceFileError);

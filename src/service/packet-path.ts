@@ -159,6 +159,11 @@ export class PacketPath {
     return this.#capture.status();
   }
 
+  /** See Detection. */
+  users(): Uint8Array {
+    return this.detection.users(this.#options.now().monotonicMs);
+  }
+
   /** null: no flow records are received. */
   flowReadings(): FlowReadings | null {
     if (this.#flows === null) return null;

@@ -5,10 +5,13 @@ import { buildNamedSets } from "../dataplane/kernel-filter.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
 import type { PrefixSetMetrics } from "../observability/prefix-set-metrics.ts";
-import { PrefixSets, type WantedSets } from "../prefixset/prefix-sets.ts";
+import { KeptSets } from "../prefixset/kept-sets.ts";
+import { PrefixSets, type PrefixSetView, type WantedSets } from "../prefixset/prefix-sets.ts";
 import { setReader } from "../prefixset/set-reader.ts";
 import type { Clock } from "../system/clock.ts";
+import type { FileFault } from "../system/file-fault.ts";
 import type { Timers } from "../system/timers.ts";
+import type { FileFaults } from "./file-faults.ts";
 
 export interface PrefixSetParts {
   readonly kernel: Pick<FilterOpener, "readPinned">;
@@ -16,16 +19,23 @@ export interface PrefixSetParts {
   readonly timers: Timers;
   readonly log: Log;
   readonly limiter: Limiter;
+  readonly faults: FileFaults;
+  /** See PrefixSetsOptions. */
+  readonly users: () => Uint8Array;
   readonly metrics: { readonly prefixSets: PrefixSetMetrics; beforeScrape(read: () => void): void };
 }
 
-type SetsConfig = Pick<Config, "prefixSets" | "dataplane" | "dryRun">;
+/** Of the service, or of a scrub node, which has no profiles. */
+type SetsConfig = Pick<Config, "prefixSets" | "dataplane" | "dryRun" | "stateDir" | "filterRules"> &
+  Partial<Pick<Config, "mitigations" | "scrubProfiles">>;
 
-/** Rejects with a PrefixSetError. */
 export async function openPrefixSets(config: SetsConfig, parts: PrefixSetParts): Promise<PrefixSets> {
-  const { clock, timers, log, limiter, metrics } = parts;
-  const made = await PrefixSets.open(wantedSets(config), {
+  const { clock, timers, log, limiter, metrics, faults, users } = parts;
+  const tell = (views: readonly PrefixSetView[]) => faults.replace("prefix_sets", faultsOf(views));
+  const made: PrefixSets = await PrefixSets.open(wantedSets(config), {
     read: setReader(timers),
+    kept: new KeptSets(config.stateDir),
+    users,
     build: buildNamedSets,
     pinned: pinnedNames(config, parts.kernel),
     wallMs: () => clock.wallMs(),
@@ -34,11 +44,20 @@ export async function openPrefixSets(config: SetsConfig, parts: PrefixSetParts):
     observer: {
       failed(name, error, isNew) {
         metrics.prefixSets.failed(name);
-        const say = (suppressed: number) =>
-          log.error({ set: name, error, suppressed }, "a prefix set cannot be read: it keeps its last good prefixes");
-        if (isNew) say(0);
-        else limiter.pass(`prefix set ${name}`, say);
+        // At first the table of faulty files says so.
+        if (isNew) return;
+        limiter.pass(`prefix set ${name}`, (suppressed) =>
+          log.error({ set: name, error, suppressed }, "the file of a prefix set still cannot be used"),
+        );
       },
+      changed: () => tell(made.views()),
+      notKept: (cause) =>
+        limiter.pass("kept prefix sets", (suppressed) =>
+          log.error(
+            { cause, suppressed },
+            "prefix sets cannot be kept in state_dir: a start would depend on their files",
+          ),
+        ),
       updated: (name, prefixes) => log.info({ set: name, prefixes }, "a prefix set was read again"),
       refused: (cause) =>
         limiter.pass("prefix sets", (suppressed) =>
@@ -46,6 +65,7 @@ export async function openPrefixSets(config: SetsConfig, parts: PrefixSetParts):
         ),
     },
   });
+  tell(made.views());
   metrics.beforeScrape(() => {
     const now = clock.wallMs();
     const ageOf = (changedMs: number | null) => (changedMs === null ? null : Math.max(0, (now - changedMs) / 1000));
@@ -60,8 +80,35 @@ export async function openPrefixSets(config: SetsConfig, parts: PrefixSetParts):
   return made;
 }
 
-export function wantedSets({ prefixSets: sets, dataplane, dryRun }: SetsConfig): WantedSets {
-  return { sets, isKernel: dataplane?.enabled === true && !dryRun };
+export function wantedSets({ prefixSets: sets, dataplane, dryRun, ...rest }: SetsConfig): WantedSets {
+  return { sets, isKernel: dataplane?.enabled === true && !dryRun, dropping: new Set(droppingSets(rest)) };
+}
+
+function* droppingSets({
+  filterRules,
+  mitigations = [],
+  scrubProfiles = [],
+}: Pick<SetsConfig, "filterRules" | "mitigations" | "scrubProfiles">): Generator<string> {
+  for (const { action, details } of filterRules) if (action !== "pass") yield* details?.inSets ?? [];
+  for (const { scrub } of mitigations) yield* scrub.blockedSets ?? [];
+  for (const { filter } of scrubProfiles) yield* filter.blockedSets ?? [];
+}
+
+function faultsOf(views: readonly PrefixSetView[]): FileFault[] {
+  return views.flatMap(({ config: { name }, hash, error }) =>
+    error === null
+      ? []
+      : [
+          {
+            key: `prefix_sets ${name}`,
+            error,
+            effect:
+              hash === null
+                ? "the set is not in force, nor is any rule that names it, nor one that drops behind a rule that would let it pass"
+                : "its last good prefixes stay in use",
+          },
+        ],
+  );
 }
 
 /** What an earlier process left in force goes on to be known by the same bits. */

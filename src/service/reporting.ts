@@ -26,6 +26,7 @@ import type { Cancel, Timers } from "../system/timers.ts";
 import type { ExporterChange } from "../telemetry/exporters.ts";
 import type { HistoryRecorder } from "../traffic/history-recorder.ts";
 import { CapReadings } from "./cap-readings.ts";
+import type { FileFaults } from "./file-faults.ts";
 import type { Floodwall } from "./floodwall.ts";
 import { RouteChanges } from "./route-changes.ts";
 
@@ -41,6 +42,7 @@ export interface ReportingOptions {
   readonly updates: UpdateCheck;
   /** What was wrong with the state database at the start; null: nothing. */
   readonly stateDamage: StateDamage | null;
+  readonly faults: Pick<FileFaults, "onChange">;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly environment: Environment;
@@ -98,10 +100,13 @@ export class Reporting {
 
   /** The history opens in the background: neither an answer nor a ban waits for it. */
   start(): void {
-    const { history, updates, stateDamage } = this.#options;
+    const { history, updates, stateDamage, faults } = this.#options;
     this.#notifier.start();
     this.#cancelCaps = this.#options.timers.every(CAPS_EVERY_MS, () => this.#readCaps());
     if (stateDamage !== null) this.#stateDamaged(stateDamage);
+    faults.onChange((turn, fault) =>
+      this.#notifier.fileChanged(turn === "begun" ? "file_fault" : "file_fault_over", fault),
+    );
     this.#options.recorder?.start();
     updates.start();
     history?.onUp(() => void this.#attackHistory?.restore());

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ClearanceKey, ClearanceKeys } from "../edge/zones/clearance-keys.ts";
-import { ClearanceFile, ClearanceFileError } from "./clearance-file.ts";
+import { ClearanceFile } from "./clearance-file.ts";
 
 const CHILD = join(import.meta.dir, "../../test/fixtures/storage/clearing-process.ts");
 const START_MS = Date.parse("2026-11-22T12:00:00.000Z");
@@ -64,17 +64,21 @@ describe("the file", () => {
     ["of a later version", whole.replace(" 1\n", " 2\n")],
     ["with a line of another kind", `${whole}x\n`],
     ["with a day twice", `${whole}20778 ${"B".repeat(43)}\n`],
-  ])("%s is refused, and the message says what to do", (_name, text) => {
+  ])("%s is moved aside, so that the service starts", (_name, text) => {
     mkdirSync(join(directory, "state"));
     writeFileSync(file.path, whole);
     expect(file.load()).toHaveLength(1);
     writeFileSync(file.path, text);
-    expect(() => file.load()).toThrow(ClearanceFileError);
-    expect(() => file.load()).toThrow("clearance-masters has a format that this build does not know: move it aside");
+    const moved: string[] = [];
+    const damaged = new ClearanceFile(join(directory, "state"), (error) => moved.push(error));
+    expect(damaged.load()).toEqual([]);
+    expect(moved).toEqual([expect.stringMatching(/clearance-masters: it has a format that this build does not know/)]);
+    expect(readFileSync(`${file.path}.damaged`, "utf8")).toBe(text);
   });
 
   test("that cannot be read or written names the remedy", async () => {
-    mkdirSync(file.path, { recursive: true });
+    mkdirSync(directory, { recursive: true });
+    writeFileSync(join(directory, "state"), "a file in place of the folder");
     expect(() => file.load()).toThrow(/^cannot read .*clearance-masters: .*: check state_dir/);
     expect(file.save([master(1)])).rejects.toThrow(/^cannot write .*clearance-masters: .*: check state_dir/);
   });
@@ -82,7 +86,7 @@ describe("the file", () => {
   test("larger than any that is written is not read", () => {
     mkdirSync(join(directory, "state"));
     writeFileSync(file.path, " ".repeat(4097));
-    expect(() => file.load()).toThrow("larger than 4096 bytes");
+    expect(file.load()).toEqual([]);
   });
 });
 

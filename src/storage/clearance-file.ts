@@ -2,7 +2,7 @@
  * Keeps the masters of clearance keys over a restart: one small file in `state_dir` that only its owner can read,
  * replaced as a whole, so that a kill -9 leaves the old or the new file.
  */
-import { chmodSync, readFileSync, statSync } from "node:fs";
+import { chmodSync, readFileSync, renameSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { ClearanceMaster, ClearanceStore } from "../edge/zones/clearance-keys.ts";
 import { CLEARANCE_MASTERS_KEPT } from "../limits.ts";
@@ -22,12 +22,16 @@ export class ClearanceFileError extends Error {
 export class ClearanceFile implements ClearanceStore {
   readonly path: string;
   readonly #file: StoredFile;
+  readonly #onDamaged: (error: string, movedTo: string) => void;
 
-  constructor(stateDir: string) {
+  /** @param onDamaged the file cannot be used and was moved aside. */
+  constructor(stateDir: string, onDamaged: (error: string, movedTo: string) => void = () => {}) {
     this.path = join(stateDir, "clearance-masters");
     this.#file = new StoredFile(this.path);
+    this.#onDamaged = onDamaged;
   }
 
+  /** A damaged file is moved aside: visitors of the zones are challenged once more, and the start does not depend on it. */
   load(): readonly ClearanceMaster[] {
     let text: string;
     try {
@@ -38,13 +42,20 @@ export class ClearanceFile implements ClearanceStore {
       text = readFileSync(this.path, "latin1");
     } catch (cause) {
       if ((cause as NodeJS.ErrnoException).code === "ENOENT") return [];
+      return this.#moveAside(cause);
+    }
+    return mastersIn(text) ?? this.#moveAside(new Error("it has a format that this build does not know"));
+  }
+
+  #moveAside(cause: unknown): readonly ClearanceMaster[] {
+    const movedTo = `${this.path}.damaged`;
+    try {
+      renameSync(this.path, movedTo);
+    } catch {
       throw this.#fault("read", cause);
     }
-    const masters = mastersIn(text);
-    if (masters !== null) return masters;
-    throw new ClearanceFileError(
-      `${this.path} has a format that this build does not know: move it aside; visitors of the zones are then challenged again`,
-    );
+    this.#onDamaged(`${this.path}: ${messageOf(cause)}`, movedTo);
+    return [];
   }
 
   async save(masters: readonly ClearanceMaster[]): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * A small file that is replaced as a whole, without blocking the event loop: a reader, also after a crash, finds the old
- * text or the new one. Does not know what the text is.
+ * A file that is replaced as a whole, without blocking the event loop: a reader, also after a crash, finds the old
+ * content or the new one. Does not know what the content is.
  */
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -9,7 +9,7 @@ const MODE = 0o600;
 
 export class StoredFile {
   readonly path: string;
-  #newest = "";
+  #newest: string | Uint8Array = "";
   /** The write whose turn has not come; null: there is none. */
   #waiting: Promise<void> | null = null;
   #settled: Promise<void> = Promise.resolve();
@@ -19,11 +19,11 @@ export class StoredFile {
   }
 
   /**
-   * Resolves when this text is on disk, or a newer one that was given while this one waited. Rejects if it cannot be
-   * written; the file then has its old text.
+   * Resolves when this content is on disk, or a newer one that was given while this one waited. Rejects if it cannot be
+   * written; the file then has its old content.
    */
-  replace(text: string): Promise<void> {
-    this.#newest = text;
+  replace(content: string | Uint8Array): Promise<void> {
+    this.#newest = content;
     if (this.#waiting === null) {
       this.#waiting = inTurn(() => {
         this.#waiting = null;
@@ -52,14 +52,14 @@ export function inTurn(write: () => Promise<void>): Promise<void> {
   return turn;
 }
 
-async function replaceFile(path: string, text: string): Promise<void> {
+async function replaceFile(path: string, content: string | Uint8Array): Promise<void> {
   const unfinished = `${path}.new`;
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   // An existing file would keep its mode.
   await rm(unfinished, { force: true });
   const file = await open(unfinished, "wx", MODE);
   try {
-    await file.writeFile(text);
+    await file.writeFile(content);
     await file.sync();
   } finally {
     await file.close();

@@ -110,6 +110,7 @@ const WHOLE_STATUS = status({
   scrubbing: { nextHop: "192.0.2.67" as IpAddress, nextHop6: null, communities: ["64500:2"], localPref: 0 },
   telemetry: countStates([]),
   dataplane: { state: "failed", filter: null, error: "no permission", rulesLeftOut: 0, filterRulesLeftOut: 0 },
+  files: [{ key: "api.tls", kind: "tls", error: "absent", effect: "the API is closed", sinceMs: NOON }],
 });
 
 const SEPARABILITY = { verdict: "no", usersAtRisk: 0.2, estimatedBy: "profile" } as const;

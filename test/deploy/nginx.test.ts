@@ -80,7 +80,7 @@ testWithNginx(`polls of nodes that are parked live through the whole hold${skipp
     url: new URL(nginx.base),
     node: "scrub1",
     token: () => "scrub1",
-    authority: nginx.certificate.cert,
+    authority: () => nginx.certificate.cert,
     timers: systemTimers,
   });
   const rules = await controller.poll(null);

@@ -65,11 +65,10 @@ test.skipIf(bpfUnavailable !== null)(
     await service.stop("SIGKILL");
     expect(pinnedNames()).toEqual(["drop", "abroad", "bogons", ""]);
     const same = { config: text, directory: service.directory, port: service.port };
-    const refused = await ServiceProcess.spawn(same);
-    expect(await refused.ended()).toBe(1);
-    expect(refused.output).toContain("floodwall.yaml:8: prefix_sets[0].file: ");
-    expect(refused.output).toContain("drop.txt: line 1:");
+    const damagedAtStart = await ServiceProcess.start(same);
+    expect((await setsOf(damagedAtStart))[0]).toMatchObject({ prefixes: 3, error: expect.stringContaining("line 1:") });
     expect(pinnedNames()).toEqual(["drop", "abroad", "bogons", ""]);
+    await damagedAtStart.stop("SIGKILL");
 
     replace("198.51.100.7\n");
     const next = await ServiceProcess.start({ ...same, config: text.replace(/.*name: abroad.*\n/, "") });

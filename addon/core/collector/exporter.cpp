@@ -120,7 +120,8 @@ bool Exporter::isLeftOut(FlowRecord& record, InterfaceRole in, InterfaceRole out
   if (isLate(record)) return leaveOut(LeftOut::late);
   if (!rule_->hasRoles()) return false;
   record.countsIncoming = in == InterfaceRole::external;
-  record.countsOutgoing = out == InterfaceRole::external;
+  // What came from outside was not sent by a host of ours, whatever source it names.
+  record.countsOutgoing = out == InterfaceRole::external && in != InterfaceRole::external;
   if (record.countsIncoming || record.countsOutgoing) return false;
   const bool isUnknown = in == InterfaceRole::unknown || out == InterfaceRole::unknown;
   return leaveOut(isUnknown ? LeftOut::unknownInterface : LeftOut::interface);

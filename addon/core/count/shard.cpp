@@ -155,8 +155,10 @@ void Shard::countPending(const Pending& pending, Link link, StatDelta& delta) {
   const Packet& packet = pending.packet;
   serial_++;
   const Located to = locate(packet.destination, pending.hash[in], pending.candidate[in], 1);
-  const Located from =
-      control_.countOutgoing ? locate(packet.source, pending.hash[out], pending.candidate[out], 1) : Located{};
+  // What goes to one of ours is not outgoing: anyone can send it in the name of another of ours.
+  const Located from = control_.countOutgoing && to.isForeign()
+                           ? locate(packet.source, pending.hash[out], pending.candidate[out], 1)
+                           : Located{};
   if (to.isForeign() && from.isForeign()) {
     delta[kForeign]++;
     return;
@@ -331,17 +333,18 @@ void Shard::addSample(const Frame& frame, Link link, std::uint8_t verdict) {
   Packet packet;
   if (parsePacket(frame, link, packet) != ParseError::none) return;
   const auto isOurs = [&](const Address& address) { return networks_->match(address) != kNoPlace; };
-  if (!isOurs(packet.destination) && !(control_.countOutgoing && isOurs(packet.source))) return;
+  const bool isIncoming = isOurs(packet.destination);
+  if (!isIncoming && !(control_.countOutgoing && isOurs(packet.source))) return;
+  // As in countPending().
+  const Address& ours = isIncoming ? packet.destination : packet.source;
   serial_++;
   const filter_outcome outcome = filter_outcome_of(verdict);
   if (samplers_[outcome].takes()) {
-    const std::uint32_t to = watchedHosts_->slotOf(packet.destination);
-    const std::uint32_t slot = to != kNoSlot ? to : watchedHosts_->slotOf(packet.source);
+    const std::uint32_t slot = watchedHosts_->slotOf(ours);
     recent_.write(outcome, frame, link, sampleWith(slot, verdict));
   }
-  for (const Address& address : {packet.destination, packet.source}) {
-    const std::uint32_t slot = watchedHosts_->slotOf(address);
-    if (slot != kNoSlot) keepForWatched(slot, frame, link, verdict);
+  if (const std::uint32_t slot = watchedHosts_->slotOf(ours); slot != kNoSlot) {
+    keepForWatched(slot, frame, link, verdict);
   }
   const std::uint32_t row = index_.find(control_.hash.of(packet.destination),
                                         [&](std::uint32_t r) { return rows.hot[r].key == packet.destination; });

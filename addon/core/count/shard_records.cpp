@@ -199,8 +199,10 @@ void Shard::countWeighed(const Weighing& weighing, StatDelta& delta, const Sampl
   const Located to = weighing.isIncoming
                          ? locate(packet.destination, keys.hash[kIncoming], keys.candidate[kIncoming], size)
                          : Located{};
-  const Located from =
-      weighing.isOutgoing ? locate(packet.source, keys.hash[kOutgoing], keys.candidate[kOutgoing], size) : Located{};
+  // As countPending(). Where it is known that a record did not come in, its way decides.
+  const Located from = weighing.isOutgoing && to.isForeign()
+                           ? locate(packet.source, keys.hash[kOutgoing], keys.candidate[kOutgoing], size)
+                           : Located{};
   if (to.isForeign() && from.isForeign()) {
     delta[kForeign] += weighing.received;
     return;

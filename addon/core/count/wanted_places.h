@@ -21,10 +21,13 @@ class WantedPlaces {
   WantedPlaces(std::span<const sample_place> places, const Networks& networks);
 
   /// Calls `found(place, isOutgoing)` for the number of each place that the packet goes to or comes from, as the place
-  /// asks; once where both ends lie in it.
+  /// asks; once where both ends lie in it. As it is counted: what goes to one of ours is not outgoing.
   template <typename Found>
   void of(const Packet& packet, Found&& found) const {
-    find(kSource, packet.source, [&](std::uint32_t place) { found(place, true); });
+    const bool isIncoming = networks_.match(packet.destination) != kNoPlace;
+    find(kSource, packet.source, [&](std::uint32_t place) {
+      if (places_[place].direction == kEither || !isIncoming) found(place, true);
+    });
     find(kDestination, packet.destination, [&](std::uint32_t place) {
       if (places_[place].direction != kEither || !has(place, packet.source)) found(place, false);
     });
@@ -32,7 +35,8 @@ class WantedPlaces {
   /// Whether the packet is of the place, and at which end.
   [[nodiscard]] bool isOf(std::uint32_t place, const Packet& packet, bool& isOutgoing) const noexcept {
     const std::uint8_t direction = places_[place].direction;
-    isOutgoing = direction != 0 && has(place, packet.source);
+    isOutgoing = direction != 0 && has(place, packet.source) &&
+                 (direction == kEither || networks_.match(packet.destination) == kNoPlace);
     return isOutgoing || (direction != 1 && has(place, packet.destination));
   }
   /// The one host that a place is; null: it is of more addresses.

@@ -13,7 +13,7 @@ import { builtFindings, crossFieldFindings } from "../rules/rules.ts";
 import { ConfigFile } from "../sections/schema.ts";
 import { buildZones, ZonesFile } from "../zones/file.ts";
 import { zonesFindings } from "../zones/rules.ts";
-import { buildConfig } from "./build.ts";
+import { buildConfig, deepFreeze } from "./build.ts";
 import { type ConfigPath, type ConfigProblem, describeProblem } from "./problem.ts";
 import { type Finding, type Pruned, takeShape } from "./shape.ts";
 import { readYaml, type YamlDocument } from "./yaml-document.ts";
@@ -55,6 +55,34 @@ export function loadConfig(path: string): LoadedConfig {
 /** Also loads the files that it names. */
 export function parseRead(read: ReadConfigFile): LoadedConfig {
   return read.kind === "bytes" ? parseConfig(read.bytes, readConfigFile) : read;
+}
+
+export interface StartConfig {
+  readonly loaded: LoadedConfig;
+  /** Errors of the zones file, which do not hold up the start; empty: none. */
+  readonly zonesProblems: readonly ConfigProblem[];
+}
+
+/**
+ * For a start, which must not depend on the zones file. @param kept the last good zones of a zones file, which a state
+ * folder has; null: none.
+ */
+export function loadAtStart(
+  path: string,
+  kept: (stateDir: string, zonesFile: string) => readonly Zone[] | null,
+): StartConfig {
+  const read = readConfigFile(path);
+  const loaded = parseRead(read);
+  if (loaded.kind === "valid" || read.kind !== "bytes") return { loaded, zonesProblems: [] };
+  const alone = parseConfig(read.bytes);
+  const edge = alone.kind === "valid" ? alone.config.edge : null;
+  if (alone.kind === "invalid" || edge === null || edge.zonesFile === null) return { loaded, zonesProblems: [] };
+  const zones = kept(alone.config.stateDir, edge.zonesFile);
+  const config = Object.freeze({
+    ...alone.config,
+    edge: deepFreeze({ ...edge, zones: zones ?? [], areZonesKnown: zones !== null }),
+  });
+  return { loaded: { ...alone, config }, zonesProblems: loaded.problems };
 }
 
 /** The bytes of a file, or why it cannot be read. */

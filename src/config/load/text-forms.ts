@@ -48,6 +48,8 @@ export const TEXT_FORMS = {
   setName: nameRule,
   range255: (text: string) => rangeRule(text, 255),
   range65535: (text: string) => rangeRule(text, 65_535),
+  sha256: (text: string) =>
+    /^[0-9a-fA-F]{64}$/.test(text) ? null : "must be a SHA-256 in 64 hexadecimal digits, as sha256sum prints it",
   hexBytes: (text: string) =>
     parseHexBytes(text) === null
       ? `must be 1 to ${PATTERN_BYTES_MAX} bytes, each two hexadecimal digits: ffffffff 54`

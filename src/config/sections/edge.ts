@@ -22,7 +22,7 @@ export const EdgeSection = described(
     {
       zones_file: described(
         Type.Optional(text("absolutePath")),
-        "The zones file. It is read together with this file, at start and at each reload.",
+        "The zones file. It is read together with this file, at start and at each reload. A reload is refused while it has errors; a start uses the last good zones, which `state_dir` keeps.",
         { ifAbsent: "no zones" },
       ),
       nodes: described(list(EdgeNode, NODES_MAX), "The edge nodes, which poll the service for their zones."),
@@ -43,6 +43,8 @@ export interface EdgeConfig {
   readonly zonesFile: string | null;
   /** Of the zones file, by name. */
   readonly zones: readonly Zone[];
+  /** False: the zones file could not be used at the start, and nothing good of it was kept; `zones` is empty. */
+  readonly areZonesKnown: boolean;
   /** Time without a poll after which a node counts as lost. */
   readonly staleAfterSeconds: number;
 }
@@ -58,6 +60,7 @@ export function buildEdge(file: Static<typeof EdgeSection>, zones: readonly Zone
     nodes: file.nodes.map(({ name, hostgroups }) => ({ name, hostgroups: hostgroups ?? null })),
     zonesFile: file.zones_file ?? null,
     zones,
+    areZonesKnown: true,
     staleAfterSeconds: file.stale_after_seconds,
   };
 }

@@ -29,12 +29,32 @@ const PrefixSet = Type.Object(
       Type.Optional(list(integer(1, 0xffff_ffff), SET_ORIGINS_MAX, { atLeastOne: true })),
       "The autonomous systems whose prefixes in `mmdb` are the set.",
     ),
+    shortest_prefix: described(
+      Type.Optional(integer(1, 32)),
+      "The shortest length of an IPv4 prefix in the file: one that is wider, and not within `bogons`, makes the file unusable.",
+      { ifAbsent: "8, with `mmdb` 6" },
+    ),
+    shortest_prefix6: described(Type.Optional(integer(1, 128)), "The same of an IPv6 prefix.", {
+      ifAbsent: "16, with `mmdb` 12",
+    }),
+    max_change_percent: described(
+      integer(1, 100, 50),
+      "A newer file is refused if it has, against the one in use, this much fewer or more prefixes, or covers this much fewer or more addresses, as a part of the larger. Changes by at most 16 prefixes that cover at most a /16, or an IPv6 /32, always pass. 100 switches it off.",
+    ),
+    max_users_percent: described(
+      integer(0, 100, 10),
+      "A newer file is refused if it takes more than this part of the last minute's users into the set or out of it. Users are the sources of samples towards hosts that are not attacked, with TCP in a connection or with UDP; at least 20 of them must be known, and a scrub node knows none. 100 switches it off.",
+    ),
+    accept: described(
+      Type.Optional(text("sha256")),
+      "The SHA-256 of a file that is used although it changed by more than `max_change_percent` or `max_users_percent`: the word of the operator. The error that refuses a file has it.",
+    ),
   },
   closed,
 );
 
 const SETS =
-  "Named sets of prefixes, 2000000 prefixes in all. Files are read at the start, at a reload, and within 10 seconds of a change; an update of a set replaces all sets at once, and no packet is judged by half of it. A file that is missing, damaged or without a prefix is an error at the start; later the set keeps its last good prefixes,";
+  "Named sets of prefixes, 2000000 prefixes in all. Files are read at the start, at a reload, and within 10 seconds of a change; an update of a set replaces all sets at once, and no packet is judged by half of it. A file that is missing, damaged, without a prefix or refused leaves the last good prefixes, which `state_dir` keeps over restarts,";
 
 export const NodePrefixSetsSection = described(
   list(PrefixSet, PREFIX_SETS_MAX),
@@ -71,10 +91,35 @@ export type PrefixSetSource =
 export interface PrefixSetConfig {
   readonly name: string;
   readonly source: PrefixSetSource;
+  readonly checks: SetChecks;
 }
 
+/** What a file must fulfil to be used. */
+export interface SetChecks {
+  /** The shortest length of a prefix, by family. */
+  readonly shortest: { readonly ipv4: number; readonly ipv6: number };
+  /** 100: any. */
+  readonly changePercentMax: number;
+  /** 100: any. */
+  readonly usersPercentMax: number;
+  /** SHA-256 of a file to which the two before do not apply, in hexadecimal; null: none. */
+  readonly accepted: string | null;
+}
+
+const SHORTEST = { list: { ipv4: 8, ipv6: 16 }, mmdb: { ipv4: 6, ipv6: 12 }, builtin: { ipv4: 1, ipv6: 1 } } as const;
+
 export function buildPrefixSets(file: readonly PrefixSetFile[]): readonly PrefixSetConfig[] {
-  return file.map((set) => ({ name: set.name, source: sourceOf(set) }));
+  return file.map((set) => {
+    const source = sourceOf(set);
+    const { ipv4, ipv6 } = SHORTEST[source.kind];
+    const checks = {
+      shortest: { ipv4: set.shortest_prefix ?? ipv4, ipv6: set.shortest_prefix6 ?? ipv6 },
+      changePercentMax: set.max_change_percent,
+      usersPercentMax: set.max_users_percent,
+      accepted: set.accept?.toLowerCase() ?? null,
+    };
+    return { name: set.name, source, checks };
+  });
 }
 
 function sourceOf({ file, mmdb, countries = [], autonomous_systems: autonomousSystems = [] }: PrefixSetFile) {

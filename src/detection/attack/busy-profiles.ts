@@ -5,7 +5,9 @@
 import { ADDRESS_BYTES, type IpAddress } from "../../net/address.ts";
 import { HeaderRecords, type HeaderSamples } from "../../traffic/header-record.ts";
 import { decodeHeader } from "../../traffic/packet-header.ts";
+import { outcomeOf } from "../../traffic/packet-outcome.ts";
 import { PacketReservoir } from "./packet-reservoir.ts";
+import { looksLikeUser, RecentUsers } from "./recent-users.ts";
 import { seededDraws } from "./seeded-draws.ts";
 import { SampledProfile, type TrafficProfile } from "./traffic-profile.ts";
 
@@ -35,14 +37,22 @@ interface Pass {
   readonly atMs: number;
   readonly seconds: number;
   readonly records: HeaderRecords;
-  /** Indices of records. */
-  readonly byHost: ReadonlyMap<IpAddress, readonly number[]>;
+  readonly byHost: ReadonlyMap<IpAddress, readonly Learned[]>;
+}
+
+interface Learned {
+  /** Of the record. */
+  readonly index: number;
+  /** The source; null: none that looks like a user. */
+  readonly user: IpAddress | null;
 }
 
 export class BusyProfiles {
   readonly #headers: HeaderSamples;
   readonly #seed: number;
   readonly #profiles = new Map<IpAddress, Profiled>();
+  /** Of hosts that were not attacked. */
+  readonly users = new RecentUsers();
   readonly #anywhere = new Uint8Array(ADDRESS_BYTES);
   /** Oldest first. */
   #pending: Pass[] = [];
@@ -84,7 +94,7 @@ export class BusyProfiles {
   #read(atMs: number, elapsedMs: number, isWanted: (host: IpAddress) => boolean): Pass {
     const records = new HeaderRecords(HEADERS_READ);
     const count = this.#headers.readSamples(this.#anywhere, records.bytes, 0);
-    const byHost = new Map<IpAddress, number[]>();
+    const byHost = new Map<IpAddress, Learned[]>();
     let spanMs = 0;
     for (let i = 0; i < count; i++) {
       const ageMs = records.ageMs(i);
@@ -92,9 +102,13 @@ export class BusyProfiles {
       spanMs = Math.max(spanMs, ageMs);
       const header = decodeHeader(records.frame(i));
       if (header === null || !isWanted(header.destination)) continue;
+      const verdict = records.verdict(i);
+      // Whom the data plane drops already is no user whom a rule would take.
+      const isThrough = verdict === null || outcomeOf(verdict) === "passed";
+      const learned = { index: i, user: isThrough && looksLikeUser(header) ? header.source : null };
       const known = byHost.get(header.destination);
-      if (known === undefined) byHost.set(header.destination, [i]);
-      else known.push(i);
+      if (known === undefined) byHost.set(header.destination, [learned]);
+      else known.push(learned);
     }
     // Of a busy counter the newest headers may be those of a few ticks. Ages are whole ticks.
     const seconds = (count < HEADERS_READ ? elapsedMs : Math.min(elapsedMs, spanMs + 100)) / 1000;
@@ -103,7 +117,9 @@ export class BusyProfiles {
 
   #add({ atMs, seconds, records, byHost }: Pass): void {
     const factor = 0.5 ** ((seconds * 1000) / HALF_LIFE_MS);
-    for (const [host, indices] of byHost) {
+    for (const [host, learned] of byHost) {
+      for (const { user } of learned) if (user !== null) this.users.add(user, atMs);
+      const indices = learned.map(({ index }) => index);
       const profile = this.#profiles.get(host) ?? this.#begin(host, indices.length, atMs - 1000 * seconds);
       if (profile === null) continue;
       const own = profile.packets;

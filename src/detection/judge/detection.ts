@@ -102,6 +102,11 @@ export class Detection {
     });
   }
 
+  /** Users of the last minute: see RecentUsers. */
+  users(nowMs: number): Uint8Array {
+    return this.#busy.users.rows(nowMs);
+  }
+
   /** Where packets come from, by the present configuration. */
   get lookups(): Lookups {
     return this.#lookups;

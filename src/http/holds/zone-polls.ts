@@ -73,13 +73,16 @@ export class ZonePolls {
 
   /** The key is the node's name; "" for a caller that names no node. */
   #find({ principal, node }: Call): Found | Refusal {
+    const { nodes, feed } = this.#edge;
     if (node === null) {
+      if (!nodes.areZonesKnown) return { kind: "zones_unknown" };
       const scope = principal.role === "agent" ? ANY_NODE : "all";
-      return { kind: "document", key: "", document: this.#edge.feed.documentFor(scope) };
+      return { kind: "document", key: "", document: feed.documentFor(scope) };
     }
     if (principal.operator === "") return { kind: "node_needs_token" };
-    if (!this.#edge.nodes.has(node)) return { kind: "unknown_edge_node" };
-    return { kind: "document", key: node, document: this.#edge.feed.documentFor(this.#edge.nodes.scopeOf(node)) };
+    if (!nodes.has(node)) return { kind: "unknown_edge_node" };
+    if (!nodes.areZonesKnown) return { kind: "zones_unknown" };
+    return { kind: "document", key: node, document: feed.documentFor(nodes.scopeOf(node)) };
   }
 
   /** At once, unless the last round has just ended and took long. A new poll gets changes at once in any case. */

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { admitCallers, as } from "../../../test/fixtures/http/callers.ts";
 import { TestServer } from "../../../test/fixtures/http/http.ts";
+import { prefixSet } from "../../../test/fixtures/prefix-set.ts";
 
 let server: TestServer;
 
@@ -14,11 +15,13 @@ const WRITTEN_MS = Date.parse("2026-01-02T03:04:05.000Z");
 
 test("GET /api/v1/prefix-sets: each set has its source, its size and age, and why a newer file is not in use", async () => {
   const of = { prefixes: 3, hash: "ab", fileChangedMs: WRITTEN_MS, readMs: WRITTEN_MS + 500, error: null };
+  const nothing = { prefixes: 0, hash: null, fileChangedMs: null, readMs: null };
   const mmdb = { kind: "mmdb", path: "/srv/c.mmdb", countries: ["DE"], autonomousSystems: [] } as const;
   server.backend.prefixSetViews = [
-    { ...of, config: { name: "drop", source: { kind: "list", path: "/srv/drop" } }, error: "line 1: torn" },
-    { ...of, config: { name: "de", source: mmdb } },
-    { ...of, config: { name: "bogons", source: { kind: "builtin", set: "bogons" } }, fileChangedMs: null },
+    { ...of, config: prefixSet("drop", { kind: "list", path: "/srv/drop" }), error: "line 1: torn" },
+    { ...of, config: prefixSet("de", mmdb) },
+    { ...of, config: prefixSet("bogons", { kind: "builtin", set: "bogons" }), fileChangedMs: null },
+    { ...nothing, config: prefixSet("none", { kind: "list", path: "/srv/none" }), error: "absent" },
   ];
   const answer = await fetch(`${server.base}/api/v1/prefix-sets`, { headers: as("viewer") });
   const file = { file_changed_at: "2026-01-02T03:04:05.000Z", age_seconds: expect.any(Number) };
@@ -28,6 +31,7 @@ test("GET /api/v1/prefix-sets: each set has its source, its size and age, and wh
       { name: "drop", kind: "list", file: "/srv/drop", ...file, ...same, error: "line 1: torn" },
       { name: "de", kind: "mmdb", file: "/srv/c.mmdb", ...file, countries: ["DE"], ...same },
       { name: "bogons", kind: "builtin", ...same },
+      { name: "none", kind: "list", file: "/srv/none", prefixes: 0, error: "absent" },
     ],
   });
 });

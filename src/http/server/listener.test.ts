@@ -15,6 +15,7 @@ let directory: string;
 let clock: ManualClock;
 let listener: Listener;
 let logged: string[];
+let tlsErrors: (string | null)[];
 
 const files = () => ({ certFile: join(directory, "cert.pem"), keyFile: join(directory, "key.pem") });
 
@@ -34,6 +35,7 @@ beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), "floodwall-tls-"));
   clock = new ManualClock();
   logged = [];
+  tlsErrors = [];
   const release = Promise.withResolvers<void>();
   const app = createApp()
     .get("/", () => "here")
@@ -52,6 +54,7 @@ beforeEach(() => {
     port: 0,
     error: () => new Response(null, { status: 500 }),
     readTls: () => readTlsPair(files()),
+    onTls: (error) => tlsErrors.push(error),
     log,
     limiter: { pass: (_, say) => say(0) },
     timers: new ManualTimers(clock),
@@ -91,13 +94,23 @@ test.each([
 
 test.each([
   ["cert.pem", null, /cert\.pem cannot be read: /],
+  ["cert.pem", "", /cert\.pem must be a certificate in PEM/],
   ["cert.pem", "no certificate", /cert\.pem must be a certificate in PEM/],
   ["key.pem", "no key", /key\.pem must be a private key in PEM without a passphrase/],
   ["key.pem", "another", /key\.pem is not the key of the certificate in .*cert\.pem/],
-])("%s that is %j is named at the start", (name, content, message) => {
-  put(selfSigned());
+])("%s that is %j at the start leaves the port closed until the files are good", async (name, content, message) => {
+  const before = put(selfSigned());
   const written = content === "another" ? selfSigned().key : content;
   if (written === null) rmSync(join(directory, name));
   else writeFileSync(join(directory, name), written);
-  expect(() => listener.start()).toThrow(message);
+  listener.start();
+  expect(tlsErrors).toEqual([expect.stringMatching(message)]);
+  expect(listener.isOpen).toBe(false);
+  clock.advance(CHECK_MS);
+  expect(listener.isOpen).toBe(false);
+  put(before);
+  clock.advance(CHECK_MS);
+  expect(await ask(before)).toBe("here");
+  expect(await fetch(`http://localhost:${listener.port}/`).catch(() => "refused")).toBe("refused");
+  expect(tlsErrors.at(-1)).toBeNull();
 });

@@ -1,11 +1,13 @@
 /**
  * The port of the API, with TLS where that is configured. A renewed certificate takes effect within seconds: the port is
- * opened again with it, and requests in progress end on the connections that they came by.
+ * opened again with it, and requests in progress end on the connections that they came by. While there is no certificate
+ * that can be used the port is closed; it never serves plain http.
  */
+import { messageOf } from "../../system/error-message.ts";
 import type { Cancel, Timers } from "../../system/timers.ts";
 import { ListenError } from "./listen-error.ts";
 import type { createApp } from "./pipeline.ts";
-import type { TlsPair } from "./tls-files.ts";
+import { TlsFileError, type TlsPair } from "./tls-files.ts";
 
 export interface ListenerOptions {
   readonly app: ReturnType<typeof createApp>;
@@ -16,6 +18,8 @@ export interface ListenerOptions {
   readonly error: (cause: unknown) => Response;
   /** Reads the files as they are now, and throws when they cannot be used; null: no TLS. */
   readonly readTls: (() => TlsPair) | null;
+  /** The files cannot be used; null: they can. */
+  readonly onTls?: (error: string | null) => void;
   readonly log: {
     info(fields: object, message: string): void;
     error(fields: object, message: string): void;
@@ -42,16 +46,26 @@ export class Listener {
     this.#options = options;
   }
 
-  /** Throws ListenError, or what readTls() throws. */
+  /** Throws ListenError. Without a certificate that can be used the port is opened as soon as there is one. */
   start(): void {
     const { port, readTls, timers } = this.#options;
-    this.#listen(port, readTls?.() ?? null);
-    if (readTls !== null) this.#stopWatching = timers.every(TLS_CHECK_MS, () => this.#follow(readTls));
+    if (readTls === null) {
+      this.#listen(port, null);
+      return;
+    }
+    const pair = this.#firstPair(readTls);
+    if (pair === null) this.#port = port;
+    else this.#listen(port, pair);
+    this.#stopWatching = timers.every(TLS_CHECK_MS, () => this.#follow(readTls));
   }
 
-  /** 0 before start() and after stop(). */
+  /** 0 before start() and after stop(); also while the port is closed for want of a certificate, it is the configured one. */
   get port(): number {
     return this.#port;
+  }
+
+  get isOpen(): boolean {
+    return this.#options.app.server !== null;
   }
 
   /** Accepts no more connections, and resolves when the requests in progress have ended. */
@@ -71,6 +85,19 @@ export class Listener {
     for (const server of [...this.#replaced, this.#options.app.server]) void server?.stop(true);
   }
 
+  #firstPair(readTls: () => TlsPair): TlsPair | null {
+    const { onTls } = this.#options;
+    try {
+      const pair = readTls();
+      onTls?.(null);
+      return pair;
+    } catch (cause) {
+      if (!(cause instanceof TlsFileError)) throw cause;
+      onTls?.(cause.message);
+      return null;
+    }
+  }
+
   #listen(port: number, tls: TlsPair | null): void {
     const { app, host, error } = this.#options;
     try {
@@ -83,16 +110,21 @@ export class Listener {
   }
 
   #follow(readTls: () => TlsPair): void {
-    const { app, log, limiter } = this.#options;
+    const { app, log, limiter, onTls } = this.#options;
     try {
       const next = readTls();
-      if (next.cert === this.#pair?.cert && next.key === this.#pair.key) return;
       const { server } = app;
+      if (server !== null && next.cert === this.#pair?.cert && next.key === this.#pair.key) {
+        onTls?.(null);
+        return;
+      }
       if (server !== null) this.#retire(server);
       app.server = null;
       this.#listen(this.#port, next);
+      onTls?.(null);
       log.info({}, "the API has a new certificate");
     } catch (cause) {
+      onTls?.(messageOf(cause));
       limiter.pass("tls", (suppressed) =>
         log.error({ cause, suppressed }, "the new certificate of the API cannot be used: it is tried again"),
       );

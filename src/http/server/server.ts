@@ -47,6 +47,8 @@ export interface HttpServerOptions {
   readonly limiter: { pass(key: string, say: (suppressed: number) => void): void };
   /** Absent: plain http. */
   readonly tls?: TlsFiles | null;
+  /** See ListenerOptions. */
+  readonly onTls?: (error: string | null) => void;
   /** null: connections are not bounded. */
   readonly limitConnections?: LimitConnections | null;
   readonly clock: Clock;
@@ -78,8 +80,9 @@ export class HttpServer {
     const { host, port, tls = null } = options;
     // Reached only after an error in the library itself, outside of the pipeline.
     const error = (cause: unknown) => refuse(failed("unknown", cause, this.#failures));
+    const onTls = options.onTls === undefined ? {} : { onTls: options.onTls };
     const readTls = tls === null ? null : () => readTlsPair(tls);
-    this.#listener = new Listener({ app: this.#app, host, port, error, readTls, log, limiter, timers });
+    this.#listener = new Listener({ app: this.#app, host, port, error, readTls, log, limiter, timers, ...onTls });
     this.events = new EventFeed({
       tenancy: () => backend.tenancy(),
       activeAttacks: () => backend.attacks().active,
@@ -120,11 +123,16 @@ export class HttpServer {
     });
   }
 
-  /** Throws ListenError or TlsFileError. */
+  /** Throws ListenError. */
   start(): void {
     this.#listener.start();
     const { limitConnections: limit, metrics, log, limiter, timers } = this.#options;
     if (limit) this.#stopCap = capConnections({ limit, port: this.port, metrics: metrics.api, log, limiter, timers });
+  }
+
+  /** False: there is no certificate that can be used. */
+  get isOpen(): boolean {
+    return this.#listener.isOpen;
   }
 
   /** Requires a started server. */

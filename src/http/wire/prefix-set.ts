@@ -16,9 +16,9 @@ export const PrefixSetWire = Type.Object(
     countries: Type.Optional(Type.Array(Type.String())),
     autonomous_systems: Type.Optional(Type.Array(Type.Integer())),
     prefixes: Type.Integer({ minimum: 0 }),
-    /** SHA-256 of the file. */
-    hash: Type.String(),
-    read_at: Timestamp,
+    /** SHA-256 of the file that the prefixes are from. Absent, as read_at: there are none, and rules with this set are not in force. */
+    hash: Type.Optional(Type.String()),
+    read_at: Type.Optional(Timestamp),
     /** Why the file as it is now is not in use; absent: it is. */
     error: Type.Optional(Type.String()),
   },
@@ -43,7 +43,7 @@ export function prefixSetToWire(view: PrefixSetView, nowMs: number): PrefixSetWi
     autonomous_systems: origins.autonomousSystems.length === 0 ? null : [...origins.autonomousSystems],
     prefixes,
     hash,
-    read_at: timestamp(readMs),
+    read_at: readMs === null ? null : timestamp(readMs),
     error,
   });
 }

@@ -6,11 +6,13 @@ import { type Static, Type } from "@sinclair/typebox";
 import { isUnscoped, type Principal } from "../../access/principal.ts";
 import type { RouteTerms } from "../../config/sections/mitigation.ts";
 import type { QueueStats } from "../../dataplane/native.d.ts";
+import { FILE_KINDS, type FileFaultView } from "../../system/file-fault.ts";
 import type { BgpView, CaptureView, StatusView } from "../backend.ts";
 import { Method } from "./ban.ts";
 import { closed } from "./closed.ts";
 import { DataplaneWire, dataplaneToWire } from "./dataplane.ts";
 import { omitNulls } from "./omit-nulls.ts";
+import { oneOf } from "./one-of.ts";
 import { TelemetrySummaryWire, telemetrySummaryToWire } from "./telemetry.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
 import { ThresholdsWire, thresholdsToWire } from "./traffic/rates.ts";
@@ -131,6 +133,21 @@ const StorageWire = Type.Object(
   closed,
 );
 
+const FilesWire = Type.Array(
+  Type.Object(
+    {
+      key: Type.String(),
+      /** What it is for. */
+      kind: oneOf(...FILE_KINDS),
+      error: Type.String(),
+      /** What holds in its place. */
+      effect: Type.String(),
+      since: Timestamp,
+    },
+    closed,
+  ),
+);
+
 /** The fields for all callers; with a tenant, only its own hostgroups and counts. */
 const TENANT_FIELDS = {
   dry_run: Type.Boolean(),
@@ -168,6 +185,8 @@ export const StatusWire = Type.Object(
     telemetry: Type.Optional(TelemetrySummaryWire),
     /** Absent if none is configured. */
     dataplane: Type.Optional(DataplaneWire),
+    /** Files that the configuration names and that cannot be used now; absent: there is none. */
+    faulty_files: Type.Optional(FilesWire),
   },
   closed,
 );
@@ -193,7 +212,12 @@ export function wholeStatus(status: StatusView, principal: Principal): StatusWir
     storage: omitNulls({ unsaved: status.storage.unsaved, history_paused: status.storage.historyPaused }),
     telemetry: status.telemetry === null ? null : telemetrySummaryToWire(status.telemetry),
     dataplane: status.dataplane === null ? null : dataplaneToWire(status.dataplane, status.machineProblems),
+    faulty_files: status.files.length === 0 ? null : status.files.map(fileToWire),
   });
+}
+
+function fileToWire({ sinceMs, ...fault }: FileFaultView): Static<typeof FilesWire>[number] {
+  return { ...fault, since: timestamp(sinceMs) };
 }
 
 export function tenantStatus(status: StatusView, principal: Principal): TenantStatusWire {

@@ -34,7 +34,7 @@ function controller(
     url: new URL(url),
     node: "scrub1",
     token: () => token,
-    authority: authority === "" ? null : authority,
+    authority: authority === "" ? null : () => authority,
     timers: new ManualTimers(clock),
   });
   controllers.push(made);

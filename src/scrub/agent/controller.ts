@@ -13,8 +13,8 @@ export interface ControllerOptions {
   readonly node: string;
   /** Called for each request; null: the service has no tokens. */
   readonly token: () => string | null;
-  /** Certificate authority that replaces the system's, PEM; null: the system's. */
-  readonly authority: string | null;
+  /** Called for each request: the certificate authority that replaces the system's, PEM. Throws when there is none. null: the system's. */
+  readonly authority: (() => string) | null;
   readonly timers: Pick<Timers, "after">;
 }
 
@@ -114,7 +114,7 @@ export class HttpController implements Controller {
         signal: abort.signal,
         redirect: "manual",
         decompress: false,
-        tls: { rejectUnauthorized: true, ...(authority === null ? {} : { ca: authority }) },
+        tls: { rejectUnauthorized: true, ...(authority === null ? {} : { ca: authority() }) },
       });
       deadline.set(BODY_MS);
       const answer = await take(response);

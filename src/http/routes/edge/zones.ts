@@ -29,6 +29,7 @@ export function zonesRoute(polls: ZonePolls): ReadRoute {
         304: { text: "The document has not changed.", schema: null },
         404: { text: "There is no such edge node." },
         429: { text: "Too many polls are parked; with Retry-After." },
+        503: { text: "The zones are not known: keep the last document." },
       },
     },
     handle: (call) => polls.poll(call),
