@@ -1,5 +1,6 @@
 /** What the routes need from the service, in domain terms. Implemented by the composition root. */
 
+import type { Holder } from "../access/shares.ts";
 import type { Tenancy } from "../access/tenancy.ts";
 import type { AuditAnswer, AuditQuery } from "../audit/audit-event.ts";
 import type { BgpConfig, Config } from "../config/config.ts";
@@ -87,9 +88,9 @@ export interface Backend {
   /** Newest first. Rejects with a HistoryFault. */
   auditEvents(question: AuditQuery): Promise<AuditAnswer>;
   /** Resolves with a rejected ban if policy refuses. Rejects with a BackendFault if the ban cannot be saved. */
-  ban(target: IpAddress, operator: string): Promise<BanView>;
+  ban(target: IpAddress, by: Holder): Promise<BanView>;
   /** The ban that ban() would return now. Changes nothing. */
-  banPreview(target: IpAddress): BanPreview;
+  banPreview(target: IpAddress, by: Holder): BanPreview;
   /** The withdrawn ban; null: the address has no active one. */
   unban(target: IpAddress, operator: string): Promise<BanView | null>;
   /** Active blocks, oldest first; may be read while blocks come and go. */

@@ -73,6 +73,8 @@ export type Refusal =
   /** A bug: the answer has no details. */
   | { readonly kind: "bug" }
   | { readonly kind: "stopping" }
+  /** In progress at once, of the caller's tenant or token. */
+  | { readonly kind: "too_many_of_share"; readonly what: "orders" | "history" | "streams" | "pages" }
   | { readonly kind: "too_many_holds" }
   | { readonly kind: "too_many_streams" }
   | { readonly kind: "too_many_pages" };
@@ -91,6 +93,8 @@ const BLOCK_REFUSALS: Readonly<Record<BlockRefusal, string>> = {
   source_allowlisted: "source is in the data plane allowlist",
   source_in_networks: "source is inside the protected networks",
   too_many_victims: `source already holds ${VICTIMS_PER_SOURCE} victims: unblock one of them`,
+  victims_over_share: "your share of the source's victims is taken: unblock another that you ordered",
+  slots_over_share: "your share of policy slots is taken: unblock others that you ordered",
   no_slots: "no policy slots left: unblock others, or raise dataplane.limits.max_dynamic_rules",
 };
 
@@ -152,6 +156,14 @@ const TOO_MANY = {
   too_many_holds: "too many concurrent zone holds",
   too_many_streams: "too many event streams",
   too_many_pages: "too many pages of hosts at once",
+};
+
+/** One text for each table of requests in progress that callers share. */
+const OF_SHARE = {
+  orders: "orders",
+  history: "requests to the history",
+  streams: "event streams",
+  pages: "pages of hosts",
 };
 
 const ABSENT = {
@@ -235,6 +247,12 @@ export function describeRefusal(refusal: Refusal): Description {
       return { status: 502, error: "the history cannot be read" };
     case "bug":
       return { status: 500, error: "internal error" };
+    case "too_many_of_share":
+      return {
+        status: 429,
+        error: `your share of ${OF_SHARE[refusal.what]} at once is taken: wait for those in progress`,
+        retryAfterSeconds: 1,
+      };
     case "too_many_holds":
     case "too_many_streams":
     case "too_many_pages":

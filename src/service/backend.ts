@@ -1,5 +1,6 @@
 /** Answers the API's queries and carries out its commands, with the tables of the running service. */
 
+import { ADMINISTRATOR, type Holder } from "../access/shares.ts";
 import { Tenancy } from "../access/tenancy.ts";
 import type { AuditAnswer, AuditQuery } from "../audit/audit-event.ts";
 import type { Config } from "../config/config.ts";
@@ -265,15 +266,15 @@ export class ServiceBackend implements Backend {
     return this.#floodwall.bans.all().map((ban) => this.#banView(ban));
   }
 
-  async ban(target: IpAddress, operator = ""): Promise<BanView> {
+  async ban(target: IpAddress, by: Holder = ADMINISTRATOR): Promise<BanView> {
     const { bans } = this.#floodwall;
-    return this.#answered(await orFault(bans.ban(target, () => this.#floodwall.now().wallMs, operator)));
+    return this.#answered(await orFault(bans.ban(target, () => this.#floodwall.now().wallMs, by)));
   }
 
-  banPreview(target: IpAddress): BanPreview {
+  banPreview(target: IpAddress, by: Holder): BanPreview {
     const { bans, config } = this.#floodwall;
     return {
-      ban: bans.preview(target, this.#floodwall.now().wallMs),
+      ban: bans.preview(target, this.#floodwall.now().wallMs, by),
       group: config.hostgroups[config.lookup.group(target)]?.name ?? null,
       isRefresh: bans.active.has(hostPrefix(target).text),
     };

@@ -19,6 +19,7 @@ export function auditRoute(backend: Pick<Backend, "auditEvents">, clock: Pick<Cl
     method: "GET",
     path: "/api/v1/audit",
     access: "viewer",
+    asksHistory: true,
     about: {
       summary: "The audit trail, newest first; a token with a tenant reads the rows of its own callers",
       query: {

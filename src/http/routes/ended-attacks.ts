@@ -24,6 +24,7 @@ export function endedAttacksRoute(
     method: "GET",
     path: "/api/v1/attacks/history",
     access: "viewer",
+    asksHistory: true,
     about: {
       summary: "Attacks of the history that ended in a time range, newest end first",
       query: {

@@ -62,7 +62,8 @@ export function sourceBlockRoute(backend: Backend): CommandRoute<BlockFields> {
     handle: (call, fields) => {
       const { ttl_seconds: ttlSeconds } = fields;
       return onOwnVictim(backend, call, fields, ttlRefusal(ttlSeconds), async (pair) => {
-        const answer = await backend.blockSource({ ...pair, ttlSeconds, reason: reasonOf(fields) });
+        const order = { ...pair, ttlSeconds, reason: reasonOf(fields), by: call.principal };
+        const answer = await backend.blockSource(order);
         if (answer.kind === "refused") return { kind: "source_block_refused", refusal: answer.refusal };
         return outcomeOf("blocked", answer, answer.view.block.reason);
       });

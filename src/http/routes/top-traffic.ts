@@ -26,6 +26,7 @@ export function topTrafficRoute(
     method: "GET",
     path: "/api/v1/traffic/top",
     access: "viewer",
+    asksHistory: true,
     unscopedOnly: true,
     about: {
       summary:

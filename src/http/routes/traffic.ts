@@ -36,6 +36,7 @@ export function trafficRoute(backend: Pick<Backend, "tenancy" | "traffic">, cloc
     method: "GET",
     path: "/api/v1/traffic",
     access: "viewer",
+    asksHistory: true,
     about: {
       summary: "The rates of one host over time",
       query: {
@@ -71,6 +72,7 @@ export function totalTrafficRoute(
     method: "GET",
     path: "/api/v1/traffic/total",
     access: "viewer",
+    asksHistory: true,
     about: {
       summary: "The rates of all hosts together over time; with a tenant, of its hosts; or those of one hostgroup",
       query: {

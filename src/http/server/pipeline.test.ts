@@ -10,7 +10,9 @@ import type { CommandRoute, Route } from "../route.ts";
 import { textAnswer } from "./answer.ts";
 import { fieldCheck } from "./fields.ts";
 import type { Gate } from "./gate.ts";
+import { NO_TENANTS } from "../../access/shares.ts";
 import { createApp, register } from "./pipeline.ts";
+import { RequestShares } from "./request-shares.ts";
 import { RequestTurns } from "./request-turns.ts";
 
 const stops: (() => Promise<void>)[] = [];
@@ -39,6 +41,7 @@ function listen(routes: readonly Route[], options: { gate?: Gate; isReady?: () =
     audit: null,
     clock,
     turns: new RequestTurns({ clock, nextTurn, afterPromises }),
+      shares: new RequestShares(() => NO_TENANTS),
     metrics: {
       answered: ({ route, method, status }) => answered.push(`${route} ${method} ${status}`),
       failed: (route) => failures.push(route),

@@ -16,6 +16,7 @@ import { isJson, parseJson, readBody } from "./body.ts";
 import { type Fields, noFields } from "./fields.ts";
 import type { Gate } from "./gate.ts";
 import { readTarget } from "./request-target.ts";
+import type { RequestShares, SharedRequest } from "./request-shares.ts";
 import type { RequestTurns } from "./request-turns.ts";
 
 export interface PipelineOptions extends FailureOptions {
@@ -26,6 +27,7 @@ export interface PipelineOptions extends FailureOptions {
   readonly audit: AuditTrail | null;
   readonly clock: Clock;
   readonly turns: RequestTurns;
+  readonly shares: RequestShares;
 }
 
 export interface FailureOptions {
@@ -107,9 +109,20 @@ async function guarded(route: GuardedRoute, request: Request, options: PipelineO
   const read: { fields: unknown } = { fields: null };
   const carriedOut = () =>
     route.method === "GET" ? carryOutRead(route, call, options) : carryOut(route, call, options, read);
-  return route.audit === undefined || options.audit === null
-    ? responseOf(await carriedOut())
-    : audited({ route, rule: route.audit, trail: options.audit, call, options, read }, carriedOut);
+  // Over its share nothing was ordered, and no row is written: a flood of such rows is what the share prevents.
+  const work = async () =>
+    route.audit === undefined || options.audit === null
+      ? responseOf(await carriedOut())
+      : audited({ route, rule: route.audit, trail: options.audit, call, options, read }, carriedOut);
+  const shared = () => options.shares.run(sharedRequestOf(route), principal, work);
+  const { turns } = options;
+  return responseOf(await (turns.waiting === 0 ? shared() : turns.runFor(principal.tenant, shared)));
+}
+
+/** null: it fills nothing that callers share. */
+function sharedRequestOf({ method, access, asksHistory }: GuardedRoute): SharedRequest | null {
+  if (asksHistory === true) return "history";
+  return method !== "GET" && access === "operator" ? "orders" : null;
 }
 
 /** Before its URL is checked, a call may have an invalid URL; then it has no parameters. */
@@ -194,7 +207,7 @@ async function carryOut(
   if (body.kind === "body_too_large" && route.bodyName !== undefined) return { ...body, what: route.bodyName };
   if (body.kind !== "bytes") return body;
   // The bodies of many requests may end in one turn of the event loop.
-  return options.turns.run(async () => {
+  return options.turns.runFor(call.principal.tenant, async () => {
     const checked = fieldsOf(route, body.bytes);
     if (checked.kind !== "fields") return checked;
     read.fields = checked.fields;

@@ -24,6 +24,7 @@ export function edgeEventsRoute({ backend, nodes, clock }: EdgeEventsSources): R
     method: "GET",
     path: "/api/v1/edge/events",
     access: "viewer",
+    asksHistory: true,
     unscopedOnly: true,
     about: {
       summary: "Changes in the fleet of edge nodes, newest first; the current state is in the inventory",

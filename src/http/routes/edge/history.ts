@@ -45,6 +45,7 @@ export function edgeHistoryRoute(sources: EdgeHistorySources): ReadRoute {
     method: "GET",
     path: "/api/v1/edge/history",
     access: "viewer",
+    asksHistory: true,
     about: {
       summary: "The requests of a zone over time; a token with a tenant reads its own zones",
       query: {
@@ -85,6 +86,7 @@ export function edgeSourcesRoute(sources: EdgeHistorySources): ReadRoute {
     method: "GET",
     path: "/api/v1/edge/history/sources",
     access: "viewer",
+    asksHistory: true,
     about: {
       summary: "The sources that were refused or challenged at a zone, or would have been",
       query: { ...PARAMETERS, state: { text: "Only those whose strongest state this is.", schema: ReportedStateWire } },
