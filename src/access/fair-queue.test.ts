@@ -21,11 +21,11 @@ test("one tenant alone is served in its order, and so is the administrator", () 
   expect(all(queueOf([null, "1"], [null, "2"], [null, "3"]))).toEqual(["1", "2", "3"]);
 });
 
-test("the oldest of whoever has most gives way", () => {
+test("the newest of whoever has most gives way", () => {
   const queue = queueOf(["a", "a1"], ["b", "b1"], ["a", "a2"], [null, "x1"], ["a", "a3"]);
-  expect([queue.dropOfLargest(), queue.dropOfLargest()]).toEqual(["a1", "a2"]);
+  expect([queue.dropOfLargest(), queue.dropOfLargest()]).toEqual(["a3", "a2"]);
   expect(queue.size).toBe(3);
-  expect(all(queue).sort()).toEqual(["a3", "b1", "x1"]);
+  expect(all(queue).sort()).toEqual(["a1", "b1", "x1"]);
 });
 
 test("the old ones are taken of each tenant", () => {

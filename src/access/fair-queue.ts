@@ -1,6 +1,6 @@
 /**
  * What waits, by tenant, where nobody is refused: the tenants take turns, every other turn is the administrator's, and
- * over a bound the oldest of whoever has most gives way.
+ * over a bound the newest of whoever has most gives way.
  */
 
 /** null: the administrator, or nobody's. */
@@ -33,10 +33,14 @@ export class FairQueue<T> {
     return this.#takeFirst(tenant);
   }
 
-  /** The oldest of the tenant that has most. */
+  /** The newest of the tenant that has most. */
   dropOfLargest(): T | undefined {
     const [largest] = [...this.#waiting].sort(([, a], [, b]) => b.length - a.length);
-    return largest === undefined ? undefined : this.#takeFirst(largest[0], false);
+    if (largest === undefined) return undefined;
+    const [tenant, own] = largest;
+    if (own.length === 1) this.#waiting.delete(tenant);
+    this.#size--;
+    return own.pop();
   }
 
   /** Removes and returns those that are so; a queue is looked at from its oldest on until one is not. */

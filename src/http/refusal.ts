@@ -121,7 +121,9 @@ const PROTECTION_REFUSALS: Readonly<Record<ProtectionRefusal, string>> = {
   always_not_selectable: "tenants may not choose here when a profile applies: leave out always",
   chosen_by_operator: "an operator chose the protection of this prefix: ask them to change it",
   too_many_choices: `${PROTECTION_CHOICES_MAX} protections are chosen: remove one of them`,
-  too_many_of_tenant: `your tenant has chosen ${PROTECTION_CHOICES_PER_TENANT} protections: remove one of them`,
+  too_many_of_tenant: `your tenant has chosen ${PROTECTION_CHOICES_PER_TENANT} protections, or your share of them is taken: remove one of them`,
+  no_slots: "no policy slots left: remove others, or raise dataplane.limits.max_dynamic_rules",
+  slots_over_share: "your share of policy slots is taken: remove a protection or a source block that you ordered",
 };
 
 /** A challenge expires ten minutes after it was published; another one may expire sooner. */
@@ -248,11 +250,7 @@ export function describeRefusal(refusal: Refusal): Description {
     case "bug":
       return { status: 500, error: "internal error" };
     case "too_many_of_share":
-      return {
-        status: 429,
-        error: `your share of ${OF_SHARE[refusal.what]} at once is taken: wait for those in progress`,
-        retryAfterSeconds: 1,
-      };
+      return ofShare(refusal.what);
     case "too_many_holds":
     case "too_many_streams":
     case "too_many_pages":
@@ -260,6 +258,11 @@ export function describeRefusal(refusal: Refusal): Description {
     default:
       return refusal satisfies never;
   }
+}
+
+function ofShare(what: keyof typeof OF_SHARE): Description {
+  const error = `your share of ${OF_SHARE[what]} at once is taken: wait for those in progress`;
+  return { status: 429, error, retryAfterSeconds: 1 };
 }
 
 function problemText(problems: readonly string[]): string {

@@ -60,8 +60,7 @@ export class BanEngine {
     this.#unsaved = options.store;
     this.#routes = new RouteWatch(options.announcer, options.isHere);
     this.#rungs = new RungClock(options.unheldMs);
-    const { endedKept: kept } = options;
-    this.#ended = new EndedBans({ kept, policy: () => this.#policy, onRemoved: (id) => this.#unsaved.queue(id, null) });
+    this.#ended = new EndedBans({ ...options, policy: () => this.#policy });
     const tables = { active: this.#active, ended: this.#ended, attacks: this.#attacks };
     this.#admission = new BanAdmission({ ...tables, policy: () => this.#policy });
   }

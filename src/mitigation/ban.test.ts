@@ -210,7 +210,9 @@ describe("an active ban", () => {
   });
 
   test("keeps its start and becomes the operator's when refreshed", () => {
-    expect(next(ban({ startedAt: 5 }), { kind: "refreshed", ttlSeconds: 600, by: { operator: "", tenant: null } }, 60_000)).toMatchObject({
+    expect(
+      next(ban({ startedAt: 5 }), { kind: "refreshed", ttlSeconds: 600, by: { operator: "", tenant: null } }, 60_000),
+    ).toMatchObject({
       startedAt: 5,
       manual: true,
       expiresAt: 660_000,

@@ -6,14 +6,13 @@ import type { Tenant } from "../access/fair-queue.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import { enclosingPrefix, type Prefix } from "../net/prefix.ts";
 import type { Ban } from "./ban.ts";
+import type { BanEngineOptions } from "./ban-engine-options.ts";
 import { isOneAddress, prefixUnderAttack } from "./ban-subject.ts";
 import { CountedBans } from "./counted-bans.ts";
 
-export interface EndedBansOptions {
-  readonly kept: number;
+export interface EndedBansOptions extends Pick<BanEngineOptions, "endedKept" | "store"> {
   /** The one in force. */
   readonly policy: () => { tenantOf(prefix: Prefix): Tenant };
-  readonly onRemoved: (id: string) => void;
 }
 
 export class EndedBans {
@@ -38,7 +37,7 @@ export class EndedBans {
     if (ban.state === "withdrawn") this.#lastOf.set(ban.prefix.text, ban);
     const tenant = this.#options.policy().tenantOf(ban.prefix);
     this.#byTenant.set(tenant, (this.#byTenant.get(tenant) ?? new Set()).add(ban.id));
-    while (this.bans.size > this.#options.kept) this.#forgetOne();
+    while (this.bans.size > this.#options.endedKept) this.#forgetOne();
   }
 
   /**
@@ -79,7 +78,7 @@ export class EndedBans {
     this.bans.delete(ban.id);
     if (ban.attackId !== null && this.#byAttack.get(ban.attackId) === ban) this.#byAttack.delete(ban.attackId);
     if (this.#lastOf.get(ban.prefix.text) === ban) this.#lastOf.delete(ban.prefix.text);
-    this.#options.onRemoved(ban.id);
+    this.#options.store.queue(ban.id, null);
   }
 }
 

@@ -38,7 +38,13 @@ export type PairRefusal = (typeof PAIR_REFUSALS)[number];
 /** Of tenants only. */
 const SHARE_REFUSALS = ["victims_over_share", "slots_over_share"] as const;
 
-export const BLOCK_REFUSALS = ["no_dataplane", ...PAIR_REFUSALS, "too_many_victims", "no_slots", ...SHARE_REFUSALS] as const;
+export const BLOCK_REFUSALS = [
+  "no_dataplane",
+  ...PAIR_REFUSALS,
+  "too_many_victims",
+  "no_slots",
+  ...SHARE_REFUSALS,
+] as const;
 export type BlockRefusal = (typeof BLOCK_REFUSALS)[number];
 
 export interface BlocksInForce {

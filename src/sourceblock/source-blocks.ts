@@ -19,7 +19,15 @@ import {
 import { BlockTable } from "./block-table.ts";
 import { type KernelOperation, KernelPairs } from "./kernel-pairs.ts";
 import type { PairInstaller } from "./pair-installer.ts";
-import { type BlockRequest, blockOf, isLive, nextHolder, type Pair, pairName, type SourceBlock } from "./source-block.ts";
+import {
+  type BlockRequest,
+  blockOf,
+  isLive,
+  nextHolder,
+  type Pair,
+  pairName,
+  type SourceBlock,
+} from "./source-block.ts";
 
 export interface SourceBlocksOptions {
   readonly policy: SourceBlockPolicy;

@@ -3,6 +3,7 @@
  * slow and may fail; the store handles queues, deadlines and counters.
  */
 
+import type { Tenant } from "../access/fair-queue.ts";
 import type { AuditEvent, AuditQuery } from "../audit/audit-event.ts";
 import type { Attack, EndedAttacksQuery } from "../detection/attack/attack.ts";
 import type {
@@ -82,8 +83,16 @@ export interface HistoryDriver {
   open(): Promise<void>;
   /** Resolves when the records are stored: audit events durably, also after a power loss. All of them or none. */
   write(batch: HistoryBatch): Promise<void>;
-  /** May skip a query that is not wanted any more when its turn comes. Absent: it is wanted. */
-  ask<N extends QueryName>(name: N, question: HistoryQuery<N>, isWanted?: () => boolean): Promise<AnswerTo<N>>;
+  /**
+   * Tenants may take turns; absent: nobody's question. May skip a query that is not wanted any more when its turn comes;
+   * absent: it is wanted.
+   */
+  ask<N extends QueryName>(
+    name: N,
+    question: HistoryQuery<N>,
+    asker?: Tenant,
+    isWanted?: () => boolean,
+  ): Promise<AnswerTo<N>>;
   /** Regular work: removes what is older than the retention. Called every minute. */
   maintain(nowMs: number): Promise<void>;
   close(): Promise<void>;

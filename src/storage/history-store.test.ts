@@ -65,7 +65,7 @@ class StalledDriver implements HistoryDriver {
     this.writes.push(batch);
   }
 
-  async ask(_name: unknown, _question: unknown, isWanted: () => boolean = () => true): Promise<never> {
+  async ask(_name: unknown, _question: unknown, _asker: unknown, isWanted: () => boolean = () => true): Promise<never> {
     this.isLastWanted = isWanted;
     await this.#stall();
     return [] as never;

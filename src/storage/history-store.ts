@@ -4,6 +4,7 @@
  * ban.
  */
 import { randomUUIDv7 } from "bun";
+import type { Tenant } from "../access/fair-queue.ts";
 import { type AuditEvent, type AuditTrail, canonicalTarget } from "../audit/audit-event.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { EdgeEvent, EdgeWindow } from "../edge/reports/edge-history.ts";
@@ -189,12 +190,12 @@ export class HistoryStore implements AuditTrail {
     return this.#queues.edge_events.push({ id: randomUUIDv7(), record: event });
   }
 
-  /** Rejects with a StorageFault, at the latest after HISTORY_QUERY_MS. */
-  async ask<N extends QueryName>(name: N, question: HistoryQuery<N>): Promise<AnswerTo<N>> {
-    const { clock, timers, metrics, log } = this.#options;
+  /** Rejects with a StorageFault, at the latest after HISTORY_QUERY_MS. @param asker whose turn it takes. */
+  async ask<N extends QueryName>(name: N, question: HistoryQuery<N>, asker: Tenant = null): Promise<AnswerTo<N>> {
+    const { driver, clock, timers, metrics, log } = this.#options;
     const began = clock.monotonicMs();
     let isWanted = true;
-    const answer = this.#askDriver(name, question, () => isWanted);
+    const answer = this.#counted(() => driver.ask(name, question, asker, () => isWanted), name);
     try {
       return await within(answer, HISTORY_QUERY_MS, timers, () => {
         isWanted = false;
@@ -210,13 +211,13 @@ export class HistoryStore implements AuditTrail {
   }
 
   /** Counted until the driver has finished, even if the caller has given up: each query may occupy a thread. */
-  async #askDriver<N extends QueryName>(name: N, question: HistoryQuery<N>, isWanted: () => boolean) {
+  async #counted<T>(ask: () => Promise<T>, name: QueryName): Promise<T> {
     if (this.#questions >= HISTORY_QUERIES_MAX) {
       throw new StorageFault(`read ${name}`, "unavailable", "too many queries of the history at once");
     }
     this.#questions++;
     try {
-      return await this.#options.driver.ask(name, question, isWanted);
+      return await ask();
     } finally {
       this.#questions--;
     }

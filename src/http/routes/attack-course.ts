@@ -84,7 +84,7 @@ export function attackSourcesRoute(
 
 /** null: unknown, or another tenant's. */
 export async function visibleAttack(backend: Attacks, { tenant }: Principal, id: string): Promise<AttackView | null> {
-  const view = await backend.attack(id);
+  const view = await backend.attack(id, tenant);
   if (view === null) return null;
   return tenant === null || tenant === backend.tenancy().ownerOf(view.attack) ? view : null;
 }

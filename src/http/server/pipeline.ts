@@ -15,8 +15,8 @@ import type { AuditRule, Call, CommandRoute, ReadRoute, Route } from "../route.t
 import { isJson, parseJson, readBody } from "./body.ts";
 import { type Fields, noFields } from "./fields.ts";
 import type { Gate } from "./gate.ts";
-import { readTarget } from "./request-target.ts";
 import type { RequestShares, SharedRequest } from "./request-shares.ts";
+import { readTarget } from "./request-target.ts";
 import type { RequestTurns } from "./request-turns.ts";
 
 export interface PipelineOptions extends FailureOptions {

@@ -2,7 +2,9 @@
  * History on this machine: two SQLite files, each owned by a thread. Audit and attacks have their own file, so that
  * writing traffic never delays the audit row of a command.
  */
+
 import { extname } from "node:path";
+import type { Tenant } from "../../access/fair-queue.ts";
 import type { AnswerTo, HistoryBatch, HistoryDriver, HistoryQuery, QueryName, RecordKind } from "../history-driver.ts";
 import { type FileRole, toFileBatch } from "./file-calls.ts";
 import { FileThread } from "./file-thread.ts";
@@ -57,8 +59,13 @@ export class SqliteHistory implements HistoryDriver {
     return this.#threads[ROLE_OF_KIND[batch.kind]].call("write", toFileBatch(batch));
   }
 
-  async ask<N extends QueryName>(name: N, question: HistoryQuery<N>, isWanted = () => true): Promise<AnswerTo<N>> {
-    return (await this.#threads[ROLE_OF_QUERY[name]].ask({ name, question }, isWanted)) as AnswerTo<N>;
+  async ask<N extends QueryName>(
+    name: N,
+    question: HistoryQuery<N>,
+    asker: Tenant = null,
+    isWanted = () => true,
+  ): Promise<AnswerTo<N>> {
+    return (await this.#threads[ROLE_OF_QUERY[name]].ask({ name, question }, asker, isWanted)) as AnswerTo<N>;
   }
 
   async maintain(nowMs: number): Promise<void> {

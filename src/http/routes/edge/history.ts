@@ -1,6 +1,8 @@
 /** The requests of zones over time, and the reported sources (docs/interface.md#edge-history-reading). */
+
 import { Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
+import type { Tenant } from "../../../access/fair-queue.ts";
 import type { EdgeNodes } from "../../../edge/edge-nodes.ts";
 import { REPORTED_STATES, type ReportedState } from "../../../edge/reports/edge-history.ts";
 import { BUCKETS_MAX, HISTORY_ROWS_MAX, STEP_SECONDS_MAX } from "../../../limits.ts";
@@ -75,7 +77,7 @@ export function edgeHistoryRoute(sources: EdgeHistorySources): ReadRoute {
       if (refusal !== null) return refusal;
       const { fromMs, toMs } = range;
       const question = { zone, node, fromMs, toMs, stepSeconds: stepped.stepSeconds };
-      return jsonAnswer(200, edgeHistoryToWire(question, await edgeHistory.points(question)));
+      return jsonAnswer(200, edgeHistoryToWire(question, await edgeHistory.points(question, call.principal.tenant)));
     },
   };
 }
@@ -106,14 +108,18 @@ export function edgeSourcesRoute(sources: EdgeHistorySources): ReadRoute {
       const { edgeHistory } = sources.backend;
       if (edgeHistory === null) return jsonAnswer(200, { available: false, zone: subject.zone, sources: [] });
       const refusal = refusalOf(call, subject, sources);
-      return refusal ?? sourcesAnswer(edgeHistory, subject, filter.state);
+      return refusal ?? sourcesAnswer(edgeHistory, subject, { state: filter.state, asker: call.principal.tenant });
     },
   };
 }
 
-async function sourcesAnswer(history: EdgeHistory, { zone, node, range }: Subject, state: ReportedState | null) {
+async function sourcesAnswer(
+  history: EdgeHistory,
+  { zone, node, range }: Subject,
+  { state, asker }: { readonly state: ReportedState | null; readonly asker: Tenant },
+) {
   const { fromMs, toMs } = range;
-  const totals = await history.sources({ zone, node, state, fromMs, toMs });
+  const totals = await history.sources({ zone, node, state, fromMs, toMs }, asker);
   const head = { available: true, zone, ...(state !== null && { state }) };
   return jsonAnswer(200, { ...head, sources: totals.map(edgeSourceToWire) });
 }
