@@ -317,8 +317,6 @@ export const HISTORY_ATTACKS_MAX = 101;
 /** Attacks of the history that the dashboard reads for one list and one file: at once, and in all. */
 export const HISTORY_LIST_STEP = 1000;
 export const HISTORY_LIST_MAX = 10_000;
-/** Refused commands in the audit trail of SQLite, about 250 MB: bounded because any caller can cause them. */
-export const AUDIT_REFUSALS_KEPT = 1_000_000;
 /** Records that wait for the history store, by kind; for traffic, snapshots. */
 export const HISTORY_QUEUES_MAX = {
   audit: 4096,

@@ -77,6 +77,9 @@ export type QueryName = keyof HistoryQueries;
 export type HistoryQuery<N extends QueryName> = Parameters<HistoryQueries[N]>[0];
 export type AnswerTo<N extends QueryName> = ReturnType<HistoryQueries[N]>;
 
+/** Number of records that gave way to later ones, by cause. */
+export type GivenUp = Readonly<Record<string, number>>;
+
 /** All methods reject with a StorageFault. */
 export interface HistoryDriver {
   /** Opens or reaches the database and migrates its tables. A later call continues what failed. */
@@ -93,7 +96,10 @@ export interface HistoryDriver {
     asker?: Tenant,
     isWanted?: () => boolean,
   ): Promise<AnswerTo<N>>;
-  /** Regular work: removes what is older than the retention. Called every minute. */
-  maintain(nowMs: number): Promise<void>;
+  /**
+   * Regular work: removes what is older than the retention. Called every minute. Resolves with what had no room before
+   * that time.
+   */
+  maintain(nowMs: number): Promise<GivenUp>;
   close(): Promise<void>;
 }

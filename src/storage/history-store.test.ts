@@ -13,7 +13,7 @@ import {
 } from "../limits.ts";
 import { openLog } from "../observability/log.ts";
 import { nextTurn } from "../system/timers.ts";
-import type { HistoryBatch, HistoryDriver } from "./history-driver.ts";
+import type { GivenUp, HistoryBatch, HistoryDriver } from "./history-driver.ts";
 import { type HistoryMetrics, HistoryStore } from "./history-store.ts";
 import { StorageFault } from "./storage-fault.ts";
 
@@ -37,6 +37,7 @@ class CountedMetrics implements HistoryMetrics {
   queried = (question: string) => this.#add(`${question} queried`);
   askFailed = (question: string) => this.#add(`${question} failed`);
   maintenanceFailed = () => this.#add("maintenance failed");
+  givenUp = (cause: string, records: number) => this.#add(`${cause} given up`, records);
   setPaused = () => {};
 
   #add(name: string, by = 1): void {
@@ -52,6 +53,7 @@ class StalledDriver implements HistoryDriver {
   isStalled = true;
   isClosed = false;
   maintainedMs: number[] = [];
+  givenUp: GivenUp = {};
   isLastWanted = () => true;
   #release: (() => void)[] = [];
 
@@ -71,8 +73,9 @@ class StalledDriver implements HistoryDriver {
     return [] as never;
   }
 
-  async maintain(nowMs: number): Promise<void> {
+  async maintain(nowMs: number): Promise<GivenUp> {
     this.maintainedMs.push(nowMs);
+    return this.givenUp;
   }
 
   async close(): Promise<void> {

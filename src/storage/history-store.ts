@@ -51,6 +51,8 @@ export interface HistoryMetrics {
   queried(question: QueryName, seconds: number): void;
   askFailed(question: QueryName): void;
   maintenanceFailed(): void;
+  /** Stored records that gave way to later ones. */
+  givenUp(cause: string, records: number): void;
   /** Writes of a kind of record fail, or work again. */
   setPaused(kind: RecordKind, isPaused: boolean): void;
 }
@@ -89,8 +91,12 @@ export class HistoryStore implements AuditTrail {
     this.#options = options;
     this.#limiter = new Limiter(options.clock);
     this.#queues = {
-      audit: this.#queue("audit", (records) => ({ kind: "audit", records })),
-      attacks: this.#queue("attacks", (records) => ({ kind: "attacks", records })),
+      audit: this.#queue("audit", (records) => ({ kind: "audit", records }), auditCause),
+      attacks: this.#queue(
+        "attacks",
+        (records) => ({ kind: "attacks", records }),
+        ({ tenant }) => tenant,
+      ),
       traffic: this.#queue("traffic", (records) => ({ kind: "traffic", records })),
       edge_windows: this.#queue("edge_windows", (records) => ({ kind: "edge_windows", records })),
       edge_events: this.#queue("edge_events", (records) => ({ kind: "edge_events", records })),
@@ -226,6 +232,7 @@ export class HistoryStore implements AuditTrail {
   #queue<K extends RecordKind>(
     kind: K,
     batchOf: (records: readonly RecordsByKind[K][]) => HistoryBatch,
+    tenantOf: (record: RecordsByKind[K]) => Tenant = () => null,
   ): WriteQueue<RecordsByKind[K]> {
     const { driver, clock, timers, log, metrics } = this.#options;
     return new WriteQueue<RecordsByKind[K]>({
@@ -233,6 +240,7 @@ export class HistoryStore implements AuditTrail {
       batch: HISTORY_BATCH_MAX[kind],
       gatherMs: HISTORY_GATHER_MS[kind],
       timers,
+      tenantOf,
       write: async (records) => {
         const began = clock.monotonicMs();
         await driver.write(batchOf(records));
@@ -299,7 +307,16 @@ export class HistoryStore implements AuditTrail {
     if (this.#isMaintaining) return;
     this.#isMaintaining = true;
     try {
-      await driver.maintain(clock.wallMs());
+      const givenUp = Object.entries(await driver.maintain(clock.wallMs()));
+      for (const [cause, records] of givenUp) metrics.givenUp(cause, records);
+      if (givenUp.length > 0) {
+        this.#limiter.pass("given up", (suppressed) =>
+          log.warn(
+            { ...Object.fromEntries(givenUp), suppressed },
+            "the oldest records of some causes gave way to later ones",
+          ),
+        );
+      }
     } catch (cause) {
       metrics.maintenanceFailed();
       this.#limiter.pass("maintain", (suppressed) =>
@@ -309,4 +326,11 @@ export class HistoryStore implements AuditTrail {
       this.#isMaintaining = false;
     }
   }
+}
+
+/** Rows of orders of the administrator give way last: those of refusals, and of what happens by itself, are others'. */
+function auditCause({ record: { source, result, tenant } }: RecordsByKind["audit"]): Tenant {
+  if (source !== "api") return "automatic";
+  if (result === "rejected" || result === "error") return `refused ${tenant}`;
+  return tenant === "" ? null : `tenant ${tenant}`;
 }
