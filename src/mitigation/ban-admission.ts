@@ -54,10 +54,17 @@ export class BanAdmission {
     const { active, policy } = this.#tables;
     const present = active.get(prefix.text);
     const holder = present === undefined ? null : holderOf(present);
-    // It stays in the share that it is in: the administrator's, or that of the same token.
-    if (holder?.tenant === null || (holder?.tenant === by.tenant && holder.operator === by.operator)) return admission;
+    const { operator, tenant } = this.shareOf(prefix, by);
+    // It stays in the share that it is in.
+    if (tenant === null || (holder?.tenant === tenant && holder.operator === operator)) return admission;
     const isOver = active.shares.refusal(by, manualRoom(policy(), prefix)) !== null;
     return isOver ? { kind: "refused", reason: OVER_SHARE } : admission;
+  }
+
+  /** Whose share an order takes. What the administrator ordered stays the administrator's. */
+  shareOf(prefix: Prefix, by: Holder): Holder {
+    const present = this.#tables.active.get(prefix.text);
+    return present !== undefined && holderOf(present)?.tenant === null ? { ...by, tenant: null } : by;
   }
 
   /** For a ban that moves to a wider prefix. */

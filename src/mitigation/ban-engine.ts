@@ -144,7 +144,7 @@ export class BanEngine {
     const admission = this.#admission.ofOperator(prefix, by);
     const existing = this.#active.get(prefix.text);
     const { ttlSeconds } = this.#policy.termsOf(target).ban;
-    const order = { kind: "refreshed", ttlSeconds, by } as const;
+    const order = { kind: "refreshed", ttlSeconds, by: this.#admission.shareOf(prefix, by) } as const;
     const isNew = existing === undefined || admission.kind === "refused";
     const ordered = next(isNew ? this.#newBan(prefix, null, wallMs) : existing, order, wallMs);
     const ban = isNew ? ordered : this.#replanned(ordered, wallMs);

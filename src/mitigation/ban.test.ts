@@ -201,14 +201,6 @@ describe("an active ban", () => {
     expect(by("", by("noc"))).not.toHaveProperty("operator");
   });
 
-  test("is in the share of the tenant that ordered it, unless the administrator did", () => {
-    const by = (tenant: string | null, before = ban()) =>
-      next(before, { kind: "refreshed", ttlSeconds: 600, by: { operator: "o", tenant } }, 0);
-    expect(by("acme").tenant).toBe("acme");
-    expect(by("acme", by(null))).not.toHaveProperty("tenant");
-    expect(by(null, by("acme"))).not.toHaveProperty("tenant");
-  });
-
   test("keeps its start and becomes the operator's when refreshed", () => {
     expect(
       next(ban({ startedAt: 5 }), { kind: "refreshed", ttlSeconds: 600, by: { operator: "", tenant: null } }, 60_000),

@@ -162,14 +162,14 @@ export function next(ban: Ban, event: BanEvent, wallMs: number): Ban {
   }
 }
 
-/** Who ordered it last (empty on an open API), and whose share it takes: that of the administrator stays so. */
+/** Who ordered it last (empty on an open API), and whose share it takes. */
 function orderedBy(ban: Ban, { operator, tenant }: Holder): Ban {
   const { operator: _, tenant: __, ...others } = ban;
   return {
     ...others,
     manual: true,
     ...(operator === "" ? {} : { operator }),
-    ...(tenant !== null && holderOf(ban)?.tenant !== null && { tenant }),
+    ...(tenant !== null && { tenant }),
   };
 }
 
