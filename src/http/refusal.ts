@@ -121,7 +121,8 @@ const PROTECTION_REFUSALS: Readonly<Record<ProtectionRefusal, string>> = {
   always_not_selectable: "tenants may not choose here when a profile applies: leave out always",
   chosen_by_operator: "an operator chose the protection of this prefix: ask them to change it",
   too_many_choices: `${PROTECTION_CHOICES_MAX} protections are chosen: remove one of them`,
-  too_many_of_tenant: `your tenant has chosen ${PROTECTION_CHOICES_PER_TENANT} protections, or your share of them is taken: remove one of them`,
+  too_many_of_tenant: `your tenant has chosen ${PROTECTION_CHOICES_PER_TENANT} protections: remove one of them`,
+  choices_over_share: "your share of protections is taken: remove one that you chose",
   no_slots: "no policy slots left: remove others, or raise dataplane.limits.max_dynamic_rules",
   slots_over_share: "your share of policy slots is taken: remove a protection or a source block that you ordered",
 };

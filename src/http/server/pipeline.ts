@@ -107,16 +107,15 @@ async function guarded(route: GuardedRoute, request: Request, options: PipelineO
   if (principal.kind !== "principal") return refuse(principal);
   const call = callOf(route, request, principal, options);
   const read: { fields: unknown } = { fields: null };
-  const carriedOut = () =>
+  const handled = () =>
     route.method === "GET" ? carryOutRead(route, call, options) : carryOut(route, call, options, read);
-  // Over its share nothing was ordered, and no row is written: a flood of such rows is what the share prevents.
+  const carriedOut = () => options.shares.run(sharedRequestOf(route), principal, handled);
   const work = async () =>
     route.audit === undefined || options.audit === null
       ? responseOf(await carriedOut())
       : audited({ route, rule: route.audit, trail: options.audit, call, options, read }, carriedOut);
-  const shared = () => options.shares.run(sharedRequestOf(route), principal, work);
   const { turns } = options;
-  return responseOf(await (turns.waiting === 0 ? shared() : turns.runFor(principal.tenant, shared)));
+  return turns.waiting === 0 ? work() : turns.runFor(principal.tenant, work);
 }
 
 /** null: it fills nothing that callers share. */

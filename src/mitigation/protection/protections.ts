@@ -27,6 +27,7 @@ export const PROTECTION_REFUSALS = [
   "chosen_by_operator",
   "too_many_choices",
   "too_many_of_tenant",
+  "choices_over_share",
   "no_slots",
   "slots_over_share",
 ] as const;
@@ -208,7 +209,9 @@ export class Protections implements Chosen {
     const room = { capacity: PROTECTION_CHOICES_MAX, perTenantMax: PROTECTION_CHOICES_PER_TENANT };
     const overrun = this.#shares.refusal(choice, room);
     if (overrun === null) return null;
-    return overrun === "full" ? "too_many_choices" : "too_many_of_tenant";
+    if (overrun === "full") return "too_many_choices";
+    const isAtBound = this.#shares.of(tenant ?? "") >= PROTECTION_CHOICES_PER_TENANT;
+    return isAtBound ? "too_many_of_tenant" : "choices_over_share";
   }
 
   /** What stands in the kernel takes the room of the source blocks. */

@@ -4,11 +4,11 @@ import { attack } from "../../../test/fixtures/views.ts";
 import type { AuditEvent } from "../../audit/audit-event.ts";
 import { ATTACK_SCHEMA, AttackTable } from "./attack-table.ts";
 import { AUDIT_SCHEMA, AuditTable } from "./audit-table.ts";
-import { RECORD_USAGE, RecordBudgets } from "./record-budgets.ts";
+import { RECORD_CAUSES, RECORD_USAGE, RecordBudgets, type RecordCause } from "./record-budgets.ts";
 
 const ALL = { range: { fromMs: 0, toMs: 1e6 }, filters: { action: null, target: null }, tenant: null };
 const BUDGET = 100_000;
-const BUDGETS = { orders: BUDGET, tenant_orders: BUDGET, automatic: BUDGET, refused: BUDGET, attacks: BUDGET };
+const BUDGETS = Object.fromEntries(RECORD_CAUSES.map((cause) => [cause, BUDGET])) as Record<RecordCause, number>;
 
 let db: Database;
 let audit: AuditTable;
@@ -59,15 +59,17 @@ test("of a tenant, rows of the token that has most give way", () => {
   expect(countOf("loud")).toBeLessThan(80);
 });
 
-test("refusals and automatic rows take no room of orders", () => {
+test("refusals, downloads and automatic rows take no room of orders", () => {
   db.run(RECORD_USAGE);
   const budgets = new RecordBudgets(db, BUDGETS);
   write(90, { operator: "noc" });
   write(300, { operator: "viewer", result: "rejected" });
+  write(300, { operator: "reader", action: "packet_download", result: "ok" });
   write(300, { operator: "", source: "auto" });
   budgets.settle();
   expect(countOf("noc")).toBe(90);
   expect(countOf("viewer")).toBeLessThan(100);
+  expect(countOf("reader")).toBeLessThan(100);
   expect(countOf("")).toBeLessThan(100);
 });
 

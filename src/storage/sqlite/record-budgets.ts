@@ -6,7 +6,7 @@
  */
 import type { Database } from "bun:sqlite";
 
-export const RECORD_CAUSES = ["orders", "tenant_orders", "automatic", "refused", "attacks"] as const;
+export const RECORD_CAUSES = ["orders", "tenant_orders", "automatic", "refused", "downloads", "attacks"] as const;
 export type RecordCause = (typeof RECORD_CAUSES)[number];
 
 /** At most so many bytes, and at most this share of the disk. */
@@ -15,6 +15,7 @@ export const RECORD_BUDGETS: Readonly<Record<RecordCause, { readonly bytes: numb
   tenant_orders: { bytes: 1e9, share: 0.05 },
   automatic: { bytes: 1e9, share: 0.05 },
   refused: { bytes: 250e6, share: 0.02 },
+  downloads: { bytes: 250e6, share: 0.02 },
   attacks: { bytes: 2e9, share: 0.1 },
 };
 
@@ -27,7 +28,7 @@ const added = (row: string) => `INSERT INTO record_usage VALUES (${row})
 export const RECORD_USAGE = `
   ALTER TABLE audit ADD COLUMN cause TEXT GENERATED ALWAYS AS (
     CASE WHEN source <> 'api' THEN 'automatic' WHEN result IN ('rejected', 'error') THEN 'refused'
-      WHEN tenant = '' THEN 'orders' ELSE 'tenant_orders' END) VIRTUAL;
+      WHEN action = 'packet_download' THEN 'downloads' WHEN tenant = '' THEN 'orders' ELSE 'tenant_orders' END) VIRTUAL;
   ALTER TABLE audit ADD COLUMN bytes INTEGER GENERATED ALWAYS AS (
     ${ROW_BYTES} + octet_length(reason) + octet_length(target) + octet_length(operator)) VIRTUAL;
   ALTER TABLE attacks ADD COLUMN bytes INTEGER GENERATED ALWAYS AS (${ROW_BYTES} + octet_length(record)) VIRTUAL;
