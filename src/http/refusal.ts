@@ -161,12 +161,11 @@ const TOO_MANY = {
   too_many_pages: "too many pages of hosts at once",
 };
 
-/** One text for each table of requests in progress that callers share. */
 const OF_SHARE = {
-  orders: "orders",
-  history: "requests to the history",
-  streams: "event streams",
-  pages: "pages of hosts",
+  orders: "your share of orders at once is taken: wait for those in progress",
+  history: "your share of requests to the history at once is taken: wait for those in progress",
+  streams: "your share of event streams is taken: end one of them",
+  pages: "your share of pages of hosts at once is taken: wait for those in progress",
 };
 
 const ABSENT = {
@@ -251,7 +250,7 @@ export function describeRefusal(refusal: Refusal): Description {
     case "bug":
       return { status: 500, error: "internal error" };
     case "too_many_of_share":
-      return ofShare(refusal.what);
+      return { status: 429, error: OF_SHARE[refusal.what], retryAfterSeconds: 1 };
     case "too_many_holds":
     case "too_many_streams":
     case "too_many_pages":
@@ -259,11 +258,6 @@ export function describeRefusal(refusal: Refusal): Description {
     default:
       return refusal satisfies never;
   }
-}
-
-function ofShare(what: keyof typeof OF_SHARE): Description {
-  const error = `your share of ${OF_SHARE[what]} at once is taken: wait for those in progress`;
-  return { status: 429, error, retryAfterSeconds: 1 };
 }
 
 function problemText(problems: readonly string[]): string {
