@@ -128,8 +128,9 @@ export class HttpServer {
   /** Throws ListenError or TlsFileError. */
   start(): void {
     this.#listener.start();
-    const { limitConnections: limit, metrics, log, limiter, timers } = this.#options;
-    if (limit) this.#stopCap = capConnections({ limit, port: this.port, metrics: metrics.api, log, limiter, timers });
+    const { limitConnections: limit, metrics, log, limiter, timers, clock } = this.#options;
+    const shared = { log, limiter, timers, clock };
+    if (limit) this.#stopCap = capConnections({ limit, port: this.port, metrics: metrics.api, ...shared });
   }
 
   /** Requires a started server. */
