@@ -15,7 +15,7 @@ export const ADMINISTRATOR: Holder = { operator: "", tenant: null };
 export interface Callers {
   readonly tenants: number;
   /** Number of tokens. */
-  tokensOf(tenant: string): number;
+  readonly tokensOf: (tenant: string) => number;
 }
 
 export const NO_TENANTS: Callers = { tenants: 0, tokensOf: () => 0 };

@@ -85,8 +85,9 @@ export function admit(request: AdmissionRequest, policy: AdmissionPolicy, bans: 
  * The room for manual bans of tenants: half of what the caps leave, so that the other half is for attacks, whatever
  * tenants order.
  */
-export function manualRoom({ maxActiveBans, maxBannedFraction, addresses }: AdmissionPolicy, { family }: Prefix): Room {
-  const byFraction = Math.floor(maxBannedFraction * addresses(family));
+export function manualRoom(policy: AdmissionPolicy, { family }: Prefix): Room {
+  const { maxActiveBans, maxBannedFraction } = policy;
+  const byFraction = Math.floor(maxBannedFraction * policy.addresses(family));
   const bound = maxBannedFraction === 0 ? maxActiveBans : Math.min(maxActiveBans, byFraction);
   return { capacity: bound, reserve: Math.ceil(bound / 2) };
 }

@@ -9,7 +9,7 @@ const NUMBER_CHARACTERS_MAX = 40;
 
 type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown;
 const parse = JSON.parse as (text: string, reviver: Reviver) => unknown;
-const { rawJSON } = JSON as unknown as { rawJSON(source: string): unknown };
+const { rawJSON } = JSON as unknown as { readonly rawJSON: (source: string) => unknown };
 
 /** @param text JSON that was parsed before. */
 export function writtenAnew(text: string): { readonly kind: "text"; readonly text: string } | Refusal {
