@@ -338,8 +338,9 @@ export const HISTORY_BATCH_MAX = {
  * same pages.
  */
 export const HISTORY_GATHER_MS = { audit: 0, attacks: 0, traffic: 0, edge_windows: 200, edge_events: 0 } as const;
-/** Queries of the history store at once; of one request at most four. */
-export const HISTORY_QUERIES_MAX = 96;
+/** Queries of the history store at once, further ones wait; requests of tenants and their share for which they are made. */
+export const HISTORY_QUERIES_MAX = 32;
+export const HISTORY_READS_MAX = 512;
 /** How long a command waits for its audit row, and a query for its answer, ms. */
 export const AUDIT_WAIT_MS = 1000;
 export const HISTORY_QUERY_MS = 5000;

@@ -4,7 +4,7 @@
  * ban.
  */
 import { randomUUIDv7 } from "bun";
-import type { Tenant } from "../access/fair-queue.ts";
+import { FairQueue, type Tenant } from "../access/fair-queue.ts";
 import { type AuditEvent, type AuditTrail, canonicalTarget } from "../audit/audit-event.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { EdgeEvent, EdgeWindow } from "../edge/reports/edge-history.ts";
@@ -82,6 +82,8 @@ export class HistoryStore implements AuditTrail {
   #isOpening = false;
   #isMaintaining = false;
   #questions = 0;
+  /** Those that wait for their turn. */
+  readonly #asking = new FairQueue<() => void>();
   /** Why records of a kind cannot be written now. */
   readonly #paused = new Map<RecordKind, string>();
   /** Callbacks of commands that wait for their audit rows; calling one ends the wait. */
@@ -201,7 +203,10 @@ export class HistoryStore implements AuditTrail {
     const { driver, clock, timers, metrics, log } = this.#options;
     const began = clock.monotonicMs();
     let isWanted = true;
-    const answer = this.#counted(() => driver.ask(name, question, asker, () => isWanted), name);
+    const answer = this.#inTurn(asker, () => {
+      if (!isWanted) throw new StorageFault(`read ${name}`, "unavailable", "the caller has given up");
+      return driver.ask(name, question, asker, () => isWanted);
+    });
     try {
       return await within(answer, HISTORY_QUERY_MS, timers, () => {
         isWanted = false;
@@ -216,16 +221,19 @@ export class HistoryStore implements AuditTrail {
     }
   }
 
-  /** Counted until the driver has finished, even if the caller has given up: each query may occupy a thread. */
-  async #counted<T>(ask: () => Promise<T>, name: QueryName): Promise<T> {
-    if (this.#questions >= HISTORY_QUERIES_MAX) {
-      throw new StorageFault(`read ${name}`, "unavailable", "too many queries of the history at once");
-    }
-    this.#questions++;
+  /**
+   * Over the bound tenants take turns. Counted until the driver has finished, even if the caller has given up: each
+   * query may occupy a thread.
+   */
+  async #inTurn<T>(asker: Tenant, ask: () => Promise<T>): Promise<T> {
+    if (this.#questions < HISTORY_QUERIES_MAX) this.#questions++;
+    else await new Promise<void>((resolve) => this.#asking.push(asker, resolve));
     try {
       return await ask();
     } finally {
-      this.#questions--;
+      const next = this.#asking.shift();
+      if (next === undefined) this.#questions--;
+      else next();
     }
   }
 

@@ -4,18 +4,14 @@
  */
 import type { Principal } from "../../access/principal.ts";
 import { type Callers, type Room, Shares } from "../../access/shares.ts";
-import { HISTORY_QUERIES_MAX, STATE_ORDERS_MAX } from "../../limits.ts";
+import { HISTORY_READS_MAX, STATE_ORDERS_MAX } from "../../limits.ts";
 import type { Refusal } from "../refusal.ts";
 
 export type SharedRequest = "orders" | "history";
 
-/** That one request makes. */
-const HISTORY_QUERIES = 4;
-
 const ROOMS: Readonly<Record<SharedRequest, Room>> = {
   orders: { capacity: STATE_ORDERS_MAX },
-  // A third of them stays for the administrator.
-  history: { capacity: HISTORY_QUERIES_MAX / HISTORY_QUERIES, reserve: HISTORY_QUERIES_MAX / HISTORY_QUERIES / 3 },
+  history: { capacity: HISTORY_READS_MAX },
 };
 
 export class RequestShares {
