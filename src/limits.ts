@@ -317,8 +317,6 @@ export const HISTORY_ATTACKS_MAX = 101;
 /** Attacks of the history that the dashboard reads for one list and one file: at once, and in all. */
 export const HISTORY_LIST_STEP = 1000;
 export const HISTORY_LIST_MAX = 10_000;
-/** Refused commands in the audit trail of SQLite, about 250 MB: bounded because any caller can cause them. */
-export const AUDIT_REFUSALS_KEPT = 1_000_000;
 /** Records that wait for the history store, by kind; for traffic, snapshots. */
 export const HISTORY_QUEUES_MAX = {
   audit: 4096,
@@ -340,8 +338,9 @@ export const HISTORY_BATCH_MAX = {
  * same pages.
  */
 export const HISTORY_GATHER_MS = { audit: 0, attacks: 0, traffic: 0, edge_windows: 200, edge_events: 0 } as const;
-/** Queries of the history store at once. */
+/** Queries of the history store at once, further ones wait; requests of tenants and their share for which they are made. */
 export const HISTORY_QUERIES_MAX = 32;
+export const HISTORY_READS_MAX = 512;
 /** How long a command waits for its audit row, and a query for its answer, ms. */
 export const AUDIT_WAIT_MS = 1000;
 export const HISTORY_QUERY_MS = 5000;

@@ -16,7 +16,7 @@
 #include "rule_abi.h"
 #include "source_abi.h"
 
-#define FILTER_SCHEMA 10
+#define FILTER_SCHEMA 11
 
 /* A way is eight bits of the hash, then a row's number plus 1; 0 is empty. What finds its bucket full goes to the
  * second one; `elsewhere` counts such, and only then does a look-up go there too. */

@@ -29,12 +29,14 @@ enum filter_verdict {
   FILTER_DROP_UNASKED = 13,
   /* The segment that proved its source's address: the victim never saw the one that it answers. */
   FILTER_DROP_PROOF = 14,
+  /* More VLAN tags than are read: whom the packet is for is not known, and no network has so many. */
+  FILTER_DROP_TAGS = 15,
   /* Sent back to its source as what the name says; the last is a DNS answer without records that asks for TCP. */
-  FILTER_ANSWER_SYN_ACK = 15,
-  FILTER_ANSWER_ACK = 16,
-  FILTER_ANSWER_RST = 17,
-  FILTER_ANSWER_TRUNCATED = 18,
-  FILTER_VERDICTS = 19,
+  FILTER_ANSWER_SYN_ACK = 16,
+  FILTER_ANSWER_ACK = 17,
+  FILTER_ANSWER_RST = 18,
+  FILTER_ANSWER_TRUNCATED = 19,
+  FILTER_VERDICTS = 20,
 };
 
 struct filter_count {
@@ -52,4 +54,4 @@ struct filter_stats {
   /* Whether a rule that only counts would have decided about this packet: those that follow then count it no more. */
   __u64 is_decided;
 };
-FLOODWALL_ABI_ASSERT(sizeof(struct filter_stats) == 328);
+FLOODWALL_ABI_ASSERT(sizeof(struct filter_stats) == 344);

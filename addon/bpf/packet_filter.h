@@ -302,6 +302,8 @@ static __always_inline __u32 judge_and_count(struct xdp_md* ctx, struct packet* 
     verdict = judge_packet(ctx, head, stats, packet, wire);
   } else if (error == INLINE_NOT_IP) {
     verdict = FILTER_PASS_NOT_IP;
+  } else if (error == INLINE_TOO_MANY_VLAN_TAGS) {
+    verdict = FILTER_DROP_TAGS;
   }
   if (is_around && leaves_inner(verdict)) return FILTER_VERDICTS;
   if (verdict >= FILTER_ANSWER_SYN_ACK && verdict < FILTER_VERDICTS && is_to_group(ctx)) {

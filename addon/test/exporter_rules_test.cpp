@@ -115,6 +115,30 @@ TEST_CASE("of a site the first counts that is not silent, whichever source heard
   CHECK_FALSE(next->isActive(1, 7000));
 }
 
+TEST_CASE("of a site a few records of an exporter that usually sends many keep the next one out no longer") {
+  std::vector<ExporterRule> list = {ruleFor(1), ruleFor(2)};
+  for (ExporterRule& each : list) each.site = "fra1";
+  SitePresence presence;
+  const ExporterRules rules(list, presence);
+  std::uint64_t nowMs = 1000;
+  for (int second = 0; second < 600; second++, nowMs += 1000) rules.heard(0, nowMs, 1000);
+  CHECK_FALSE(rules.isActive(1, nowMs));
+  // It is gone, and somebody sends a record a second with its address, for an hour. The last period has its own records.
+  for (int second = 0; second < 76; second++, nowMs += 1000) rules.heard(0, nowMs);
+  for (int second = 0; second < 3600; second++, nowMs += 1000) {
+    rules.heard(0, nowMs);
+    CHECK(rules.isActive(1, nowMs));
+  }
+  // It is back, with a tenth of its records.
+  for (int second = 0; second < 20; second++, nowMs += 1000) rules.heard(0, nowMs, 100);
+  CHECK_FALSE(rules.isActive(1, nowMs));
+  // At night it sends less and less.
+  for (std::uint64_t each = 100; each > 0; each--) {
+    for (int second = 0; second < 120; second++, nowMs += 1000) rules.heard(0, nowMs, each);
+    CHECK_FALSE(rules.isActive(1, nowMs));
+  }
+}
+
 TEST_CASE("a site has a bounded number of rules") {
   SitePresence presence;
   ExporterRule rule = ruleFor(1);

@@ -2,8 +2,10 @@
  * Sends one request to the API, with the token, and returns how it ended. Never throws for a failure of the service or
  * the network.
  */
+
 import { signal } from "@preact/signals";
 import { answered, unanswered } from "./contact.ts";
+import { readShown } from "./shown-json.ts";
 import { token } from "./token.ts";
 
 export type Failure =
@@ -85,7 +87,7 @@ async function reach(path: string, init: RequestInit): Promise<Response | null> 
 async function bodyOf(answer: Response): Promise<{ readonly json: unknown } | null> {
   try {
     const text = await answer.text();
-    return { json: text === "" ? null : (JSON.parse(text) as unknown) };
+    return { json: text === "" ? null : readShown(text) };
   } catch {
     return null;
   }

@@ -2,6 +2,7 @@
  * Keeps the attacks and bans current: reads the lists once, then follows the event stream, which is resumed after a
  * disconnect. Without a stream, the lists are polled. Listeners are notified at once, and at most ten times a second.
  */
+
 import { effect, signal } from "@preact/signals";
 import type { AttacksWire, AttackWire } from "../../src/http/wire/attack.ts";
 import type { BansWire, BanWire } from "../../src/http/wire/ban.ts";
@@ -9,6 +10,7 @@ import { authorization, read, tokensRefused } from "./client.ts";
 import { answered, contact } from "./contact.ts";
 import { EventLines, type SentEvent } from "./event-lines.ts";
 import type { Loaded } from "./resource.ts";
+import { readShown } from "./shown-json.ts";
 import { AttackTable, BanTable } from "./tables.ts";
 
 /** `polling`: the service accepts no further stream. */
@@ -137,8 +139,8 @@ class Live {
   }
 
   #apply({ name, data }: SentEvent): void {
-    if (name === "attack") this.#attacks.apply(JSON.parse(data) as AttackWire);
-    else if (name === "ban") this.#bans.apply(JSON.parse(data) as BanWire);
+    if (name === "attack") this.#attacks.apply(readShown(data) as AttackWire);
+    else if (name === "ban") this.#bans.apply(readShown(data) as BanWire);
     else if (name === "reload" || name === "reset") {
       reloads.value++;
       void this.#readLists();

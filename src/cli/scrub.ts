@@ -109,7 +109,8 @@ async function run(config: ScrubAgentConfig, surroundings: Surroundings): Promis
       undo.push(() => listener.close());
       const limit: LimitConnections = (cap) => loadAddon().limitConnections(cap);
       const { limiter } = surroundings;
-      undo.push(capConnections({ limit, port: listener.port, metrics: null, log, limiter, timers: systemTimers }));
+      const shared = { log, limiter, timers: systemTimers, clock: systemClock };
+      undo.push(capConnections({ limit, port: listener.port, metrics: null, ...shared }));
     }
     undo.push(() => agent.stop());
     // Before anything is put in force.

@@ -182,6 +182,17 @@ describe.skipIf(bpfUnavailable !== null)(`filter${bpfUnavailable === null ? "" :
     expect(verdicts()).toEqual({ pass_not_ip: 1, pass_malformed: 1, drop_rule: 1 });
   });
 
+  test("drops what has more VLAN tags than are read, for whomever it is, and judges what has as many", () => {
+    const tags = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
+    const tagged = (count: number) =>
+      filter.native.drops(ethernet(ip({ src: SOURCE, dst: VICTIM }, udp()), { vlans: tags(count) }));
+    expect(tagged(8)).toBe(false);
+    expect(tagged(9)).toBe(true);
+    setRules(discard(`${VICTIM}/32`));
+    expect(tagged(8)).toBe(true);
+    expect(verdicts()).toEqual({ pass_default: 1, drop_tags: 1, drop_rule: 1 });
+  });
+
   test("expired entries have no effect, even before they are removed", async () => {
     // The first frame waits for the program to be loaded.
     drops(SOURCE, VICTIM);

@@ -1,5 +1,7 @@
 /** What the routes need from the service, in domain terms. Implemented by the composition root. */
 
+import type { Tenant } from "../access/fair-queue.ts";
+import type { Holder } from "../access/shares.ts";
 import type { Tenancy } from "../access/tenancy.ts";
 import type { AuditAnswer, AuditQuery } from "../audit/audit-event.ts";
 import type { BgpConfig, Config } from "../config/config.ts";
@@ -55,9 +57,9 @@ export interface Backend {
   status(tenant: string | null): StatusView;
   attacks(): AttacksView;
   /** An active, ended or recorded attack; null: unknown id. Rejects with a HistoryFault. */
-  attack(id: string): Promise<AttackView | null>;
+  attack(id: string, asker: Tenant): Promise<AttackView | null>;
   /** Newest end first; null: storage is off. Rejects with a HistoryFault. */
-  endedAttacks(question: EndedAttacksQuery): Promise<readonly AttackView[] | null>;
+  endedAttacks(question: EndedAttacksQuery, asker: Tenant): Promise<readonly AttackView[] | null>;
   /** null: there is none of this attack, or not any more. */
   attackSeries(id: string): AttackSeries | null;
   /** Of no packet: none are kept of this attack, or not any more. */
@@ -82,15 +84,15 @@ export interface Backend {
   /** Active, refused and ended, in no order. */
   bans(): readonly BanView[];
   /** Oldest first; null: storage is off. Rejects with a HistoryFault. */
-  traffic(question: TrafficQuery): Promise<readonly TrafficPoint[] | null>;
+  traffic(question: TrafficQuery, asker: Tenant): Promise<readonly TrafficPoint[] | null>;
   /** The largest first, of what is stored; null: storage is off. Rejects with a HistoryFault. */
-  trafficTop(question: TopQuery): Promise<readonly TopPart[] | null>;
+  trafficTop(question: TopQuery, asker: Tenant): Promise<readonly TopPart[] | null>;
   /** Newest first. Rejects with a HistoryFault. */
-  auditEvents(question: AuditQuery): Promise<AuditAnswer>;
+  auditEvents(question: AuditQuery, asker: Tenant): Promise<AuditAnswer>;
   /** Resolves with a rejected ban if policy refuses. Rejects with a BackendFault if the ban cannot be saved. */
-  ban(target: IpAddress, operator: string): Promise<BanView>;
+  ban(target: IpAddress, by: Holder): Promise<BanView>;
   /** The ban that ban() would return now. Changes nothing. */
-  banPreview(target: IpAddress): BanPreview;
+  banPreview(target: IpAddress, by: Holder): BanPreview;
   /** The withdrawn ban; null: the address has no active one. */
   unban(target: IpAddress, operator: string): Promise<BanView | null>;
   /** Active blocks, oldest first; may be read while blocks come and go. */
@@ -125,11 +127,11 @@ export type ReloadOutcome =
 /** The history of edge nodes' reports. All calls reject with a HistoryFault. */
 export interface EdgeHistory {
   /** Oldest first. */
-  points(question: EdgeHistoryQuery): Promise<readonly EdgeHistoryPoint[]>;
+  points(question: EdgeHistoryQuery, asker: Tenant): Promise<readonly EdgeHistoryPoint[]>;
   /** Busiest first. */
-  sources(question: EdgeSourcesQuery): Promise<readonly EdgeSourceTotal[]>;
+  sources(question: EdgeSourcesQuery, asker: Tenant): Promise<readonly EdgeSourceTotal[]>;
   /** Newest first. */
-  events(question: EdgeEventsQuery): Promise<readonly EdgeEvent[]>;
+  events(question: EdgeEventsQuery, asker: Tenant): Promise<readonly EdgeEvent[]>;
 }
 
 /** The environment failed (disk, kernel, BGP): answered 503 with this message, which must be suitable for callers. */

@@ -75,6 +75,8 @@ export type Refusal =
   /** A bug: the answer has no details. */
   | { readonly kind: "bug" }
   | { readonly kind: "stopping" }
+  /** In progress at once, of the caller's tenant or token. */
+  | { readonly kind: "too_many_of_share"; readonly what: "orders" | "history" | "streams" | "pages" }
   | { readonly kind: "too_many_holds" }
   | { readonly kind: "too_many_streams" }
   | { readonly kind: "too_many_pages" };
@@ -93,6 +95,8 @@ const BLOCK_REFUSALS: Readonly<Record<BlockRefusal, string>> = {
   source_allowlisted: "source is in the data plane allowlist",
   source_in_networks: "source is inside the protected networks",
   too_many_victims: `source already holds ${VICTIMS_PER_SOURCE} victims: unblock one of them`,
+  victims_over_share: "your share of the source's victims is taken: unblock another that you ordered",
+  slots_over_share: "your share of policy slots is taken: unblock others that you ordered",
   no_slots: "no policy slots left: unblock others, or raise dataplane.limits.max_dynamic_rules",
 };
 
@@ -120,6 +124,9 @@ const PROTECTION_REFUSALS: Readonly<Record<ProtectionRefusal, string>> = {
   chosen_by_operator: "an operator chose the protection of this prefix: ask them to change it",
   too_many_choices: `${PROTECTION_CHOICES_MAX} protections are chosen: remove one of them`,
   too_many_of_tenant: `your tenant has chosen ${PROTECTION_CHOICES_PER_TENANT} protections: remove one of them`,
+  choices_over_share: "your share of protections is taken: remove one that you chose",
+  no_slots: "no policy slots left: remove others, or raise dataplane.limits.max_dynamic_rules",
+  slots_over_share: "your share of policy slots is taken: remove a protection or a source block that you ordered",
 };
 
 /** A challenge expires ten minutes after it was published; another one may expire sooner. */
@@ -154,6 +161,13 @@ const TOO_MANY = {
   too_many_holds: "too many concurrent zone holds",
   too_many_streams: "too many event streams",
   too_many_pages: "too many pages of hosts at once",
+};
+
+const OF_SHARE = {
+  orders: "your share of orders at once is taken: wait for those in progress",
+  history: "your share of requests to the history at once is taken: wait for those in progress",
+  streams: "your share of event streams is taken: end one of them",
+  pages: "your share of pages of hosts at once is taken: wait for those in progress",
 };
 
 const ABSENT = {
@@ -242,6 +256,8 @@ export function describeRefusal(refusal: Refusal): Description {
       return { status: 502, error: "the history cannot be read" };
     case "bug":
       return { status: 500, error: "internal error" };
+    case "too_many_of_share":
+      return { status: 429, error: OF_SHARE[refusal.what], retryAfterSeconds: 1 };
     case "too_many_holds":
     case "too_many_streams":
     case "too_many_pages":

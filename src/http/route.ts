@@ -73,6 +73,8 @@ interface GuardedRoute extends RouteLine {
   readonly access: Access;
   /** Tokens with a tenant are refused. */
   readonly unscopedOnly?: true;
+  /** Whether answering asks the history. */
+  readonly asksHistory?: true;
   /** Where the caller names its node: `?node=` (empty is none), or the `:name` of the path. */
   readonly node?: "query" | "path";
   /** Checks the parameters in the path, before the body is read. */

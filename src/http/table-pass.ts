@@ -1,8 +1,9 @@
 /**
  * Reads a large table for all callers, in slices between which other requests run. One pass runs at a time; callers
- * that arrive meanwhile share the next one. So an answer never misses earlier changes, and each view of the table is
+ * that arrive meanwhile share the next one; over its bound, tenants take turns. So an answer never misses earlier changes, and each view of the table is
  * written once for any number of callers.
  */
+import { FairQueue, type Tenant } from "../access/fair-queue.ts";
 import { PASS_READERS_MAX } from "../limits.ts";
 import type { Clock } from "../system/clock.ts";
 
@@ -31,6 +32,8 @@ export class TablePass<Item> {
   readonly #slicing: Slicing;
   /** By view; each has at least one open request. */
   readonly #waiting = new Map<string, Waiting<Item>>();
+  /** These views, by who asked first. */
+  readonly #turns = new FairQueue<string>();
   #isRunning = false;
 
   /** @param items the current items; read by one pass at a time, while the event loop runs in between. */
@@ -40,8 +43,9 @@ export class TablePass<Item> {
   }
 
   /** Returns the answer of a pass that starts after this call. Callers that wait for the same view share it. */
-  read(view: string, makeReader: () => Reader<Item>): Promise<Blob> {
+  read(view: string, makeReader: () => Reader<Item>, tenant: Tenant = null): Promise<Blob> {
     const waiting = this.#waiting.get(view) ?? { makeReader, answer: Promise.withResolvers<Blob>() };
+    if (!this.#waiting.has(view)) this.#turns.push(tenant, view);
     this.#waiting.set(view, waiting);
     if (!this.#isRunning) void this.#run();
     return waiting.answer.promise;
@@ -62,11 +66,14 @@ export class TablePass<Item> {
     this.#isRunning = false;
   }
 
-  /** The longest-waiting views. A reader needs much more memory than a waiting request. */
+  /** Some views by turns. A reader needs much more memory than a waiting request. */
   #takeWaiting(): Waiting<Item>[] {
-    const views = [...this.#waiting.entries()].slice(0, PASS_READERS_MAX);
-    for (const [view] of views) this.#waiting.delete(view);
-    return views.map(([, waiting]) => waiting);
+    return Array.from({ length: Math.min(PASS_READERS_MAX, this.#turns.size) }, () => {
+      const view = this.#turns.shift() as string;
+      const waiting = this.#waiting.get(view) as Waiting<Item>;
+      this.#waiting.delete(view);
+      return waiting;
+    });
   }
 
   async #pass(readers: readonly Reader<Item>[]): Promise<void> {

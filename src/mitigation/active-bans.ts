@@ -1,11 +1,19 @@
-/** The bans in force, by the text of their prefix, and how many addresses they hold. */
+/** The bans in force, by the text of their prefix, how many addresses they hold, and who ordered them. */
+import { type Callers, Shares } from "../access/shares.ts";
 import { addressFamily, type IpAddress } from "../net/address.ts";
 import { addressBits, addressesIn, type Prefix } from "../net/prefix.ts";
-import type { Ban } from "./ban.ts";
+import { type Ban, holderOf } from "./ban.ts";
 import { CountedBans } from "./counted-bans.ts";
 
 export class ActiveBans extends CountedBans<string> {
   readonly #addresses = { 4: 0, 6: 0 };
+  /** Of manual bans. */
+  readonly shares: Shares;
+
+  constructor(callers: () => Callers) {
+    super();
+    this.shares = new Shares(callers);
+  }
 
   /**
    * Adds an active ban, or removes one that ended. `previous`: the ban before the change, perhaps of another prefix.
@@ -16,6 +24,8 @@ export class ActiveBans extends CountedBans<string> {
     const isIn = this.has(key);
     const isActive = ban.state === "active";
     if (isIn !== isActive) this.#addresses[ban.prefix.family] += (isActive ? 1 : -1) * addressesIn(ban.prefix);
+    this.#count(this.get(key), -1);
+    if (isActive) this.#count(ban, 1);
     if (isActive) this.set(key, ban);
     else this.delete(key);
   }
@@ -27,6 +37,11 @@ export class ActiveBans extends CountedBans<string> {
       if (ban !== undefined) return ban;
     }
     return null;
+  }
+
+  #count(ban: Ban | undefined, places: 1 | -1): void {
+    const holder = ban === undefined ? null : holderOf(ban);
+    if (holder !== null) this.shares.take(holder, places);
   }
 
   addresses(family: Prefix["family"]): number {

@@ -1,4 +1,5 @@
 /** Whether an address or a prefix may be banned now. The checks and their order: docs/interface.md#ban-refusals. */
+import type { Room } from "../access/shares.ts";
 import { isOwnRefusal, type OwnRefusal } from "../config/own-infrastructure.ts";
 import type { PrefixRefusal } from "../detection/carpet/carpet-bounds.ts";
 import type { IpAddress } from "../net/address.ts";
@@ -33,7 +34,10 @@ export type Unbannable = "prefixes are not banned" | PrefixRefusal;
 export const CAPS = ["max_active_bans reached", "max_banned_fraction reached"] as const;
 export type Cap = (typeof CAPS)[number];
 
-export type Refusal = Unbannable | NoTarget | "cooldown after unban" | Cap;
+/** What an order is refused for that a tenant gives, and that an attack is not. */
+export const OVER_SHARE = "your share of ban.max_active_bans is taken: unban others that you ordered";
+
+export type Refusal = Unbannable | NoTarget | "cooldown after unban" | Cap | typeof OVER_SHARE;
 
 export function isCap(reason: string | null): reason is Cap {
   return CAPS.some((cap) => cap === reason);
@@ -75,6 +79,17 @@ export function admit(request: AdmissionRequest, policy: AdmissionPolicy, bans: 
   if (bans.active >= policy.maxActiveBans) return refused("max_active_bans reached");
   if (isOverFraction(prefix, policy, bans)) return refused("max_banned_fraction reached");
   return { kind: "admitted" };
+}
+
+/**
+ * The room for manual bans of tenants: half of what the caps leave, so that the other half is for attacks, whatever
+ * tenants order.
+ */
+export function manualRoom(policy: AdmissionPolicy, { family }: Prefix): Room {
+  const { maxActiveBans, maxBannedFraction } = policy;
+  const byFraction = Math.floor(maxBannedFraction * policy.addresses(family));
+  const bound = maxBannedFraction === 0 ? maxActiveBans : Math.min(maxActiveBans, byFraction);
+  return { capacity: bound, reserve: Math.ceil(bound / 2) };
 }
 
 /** null: the configuration allows to ban this prefix. */

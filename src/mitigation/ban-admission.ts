@@ -2,12 +2,13 @@
  * Applies admit() to the tables of the ban engine: for an operator, for a ban that moves, and for an attack, which may
  * replace bans in force at a cap.
  */
+import type { Holder } from "../access/shares.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import { sizeOfRates } from "../detection/attack/attack-size.ts";
 import { addressesIn, type Prefix } from "../net/prefix.ts";
 import type { ActiveBans } from "./active-bans.ts";
-import { type Admission, admit, type Cap, isCap, replacedAt } from "./admission.ts";
-import type { Ban } from "./ban.ts";
+import { type Admission, admit, type Cap, isCap, manualRoom, OVER_SHARE, replacedAt } from "./admission.ts";
+import { type Ban, holderOf } from "./ban.ts";
 import type { BannedAttacks } from "./banned-attacks.ts";
 import type { EndedBans } from "./ended-bans.ts";
 import { type MitigationPolicy, termsFor } from "./policy.ts";
@@ -43,9 +44,27 @@ export class BanAdmission {
     this.#replaceable = null;
   }
 
-  /** For an operator. At a cap nothing is replaced: the operator chooses. */
-  ofOperator(prefix: Prefix): Admission {
-    return this.#admit(prefix, false, []);
+  /**
+   * For an operator. At a cap nothing is replaced: the operator chooses. A tenant has a share of its own, also of
+   * automatic bans that its order makes manual ones, which no attack replaces.
+   */
+  ofOperator(prefix: Prefix, by: Holder): Admission {
+    const admission = this.#admit(prefix, false, []);
+    if (by.tenant === null || admission.kind === "refused") return admission;
+    const { active, policy } = this.#tables;
+    const present = active.get(prefix.text);
+    const holder = present === undefined ? null : holderOf(present);
+    const { operator, tenant } = this.shareOf(prefix, by);
+    // It stays in the share that it is in.
+    if (tenant === null || (holder?.tenant === tenant && holder.operator === operator)) return admission;
+    const isOver = active.shares.refusal(by, manualRoom(policy(), prefix)) !== null;
+    return isOver ? { kind: "refused", reason: OVER_SHARE } : admission;
+  }
+
+  /** Whose share an order takes. What the administrator ordered stays the administrator's. */
+  shareOf(prefix: Prefix, by: Holder): Holder {
+    const present = this.#tables.active.get(prefix.text);
+    return present !== undefined && holderOf(present)?.tenant === null ? { ...by, tenant: null } : by;
   }
 
   /** For a ban that moves to a wider prefix. */

@@ -4,6 +4,7 @@
  * waits for the disk: after a kill in between, the next process withdraws unknown routes and detects attacks again.
  */
 import { isDeepStrictEqual } from "node:util";
+import { ADMINISTRATOR, type Holder } from "../access/shares.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import { newLargestFirst } from "../detection/attack/attack-size.ts";
 import type { AttackChange } from "../detection/judge/detector.ts";
@@ -38,7 +39,7 @@ export const BANS_REVIEWED = 2000;
 export class BanEngine {
   readonly #options: BanEngineOptions;
   #policy: MitigationPolicy;
-  readonly #active = new ActiveBans();
+  readonly #active = new ActiveBans(() => this.#policy.callers);
   /** Refused bans by attack in progress. Each tick requests them again. */
   readonly #refused = new CountedBans<string>();
   readonly #ended: EndedBans;
@@ -59,7 +60,7 @@ export class BanEngine {
     this.#unsaved = options.store;
     this.#routes = new RouteWatch(options.announcer, options.isHere);
     this.#rungs = new RungClock(options.unheldMs);
-    this.#ended = new EndedBans(options.endedKept, (id) => this.#unsaved.queue(id, null));
+    this.#ended = new EndedBans({ ...options, policy: () => this.#policy });
     const tables = { active: this.#active, ended: this.#ended, attacks: this.#attacks };
     this.#admission = new BanAdmission({ ...tables, policy: () => this.#policy });
   }
@@ -117,13 +118,13 @@ export class BanEngine {
     this.#updateWantedRoutes();
   }
 
-  /** For an operator (of an open API: empty), once it is on disk. Rejects when the store fails: then there is no ban. */
-  async ban(target: IpAddress, now: () => number, operator = ""): Promise<BanAnswer> {
+  /** For an operator, once it is on disk. Rejects when the store fails: then there is no ban. */
+  async ban(target: IpAddress, now: () => number, by: Holder = ADMINISTRATOR): Promise<BanAnswer> {
     const { text } = hostPrefix(target);
     const outcome = await carryOut<Ban, Ban>({
       table: this.#unsaved,
       decide: () => {
-        const ban = this.preview(target, now(), operator);
+        const ban = this.preview(target, now(), by);
         if (ban.state === "rejected") return { kind: "refused", refusal: ban };
         const basis = [this.#active.get(text), this.#policy, this.#clockSteps];
         return { kind: "begins", key: ban.id, record: ban, basis };
@@ -138,16 +139,15 @@ export class BanEngine {
   }
 
   /** The ban that ban() would make now, which may be a refusal. Nothing is changed. */
-  preview(target: IpAddress, wallMs: number, operator = ""): Ban {
+  preview(target: IpAddress, wallMs: number, by: Holder = ADMINISTRATOR): Ban {
     const prefix = hostPrefix(target);
-    const admission = this.#admission.ofOperator(prefix);
+    const admission = this.#admission.ofOperator(prefix, by);
     const existing = this.#active.get(prefix.text);
     const { ttlSeconds } = this.#policy.termsOf(target).ban;
-    const order = { kind: "refreshed", ttlSeconds, operator } as const;
-    const ban =
-      existing === undefined || admission.kind === "refused"
-        ? next(this.#newBan(prefix, null, wallMs), order, wallMs)
-        : this.#replanned(next(existing, order, wallMs), wallMs);
+    const order = { kind: "refreshed", ttlSeconds, by: this.#admission.shareOf(prefix, by) } as const;
+    const isNew = existing === undefined || admission.kind === "refused";
+    const ordered = next(isNew ? this.#newBan(prefix, null, wallMs) : existing, order, wallMs);
+    const ban = isNew ? ordered : this.#replanned(ordered, wallMs);
     const refusal = admission.kind === "refused" ? admission.reason : refusalOf(ban);
     return refusal === null ? ban : rejected(ban, refusal);
   }

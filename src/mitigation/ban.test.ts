@@ -85,7 +85,7 @@ const EVENTS: readonly (readonly [event: BanEvent, becomes: Partial<Ban>])[] = [
     { state: "withdrawn", reason: "attack ended", withdrawnAt: 500 },
   ],
   [
-    { kind: "refreshed", ttlSeconds: 900, operator: "" },
+    { kind: "refreshed", ttlSeconds: 900, by: { operator: "", tenant: null } },
     { manual: true, expiresAt: 900_500 },
   ],
   [{ kind: "unbanned" }, { state: "withdrawn", reason: "manual unban", withdrawnAt: 500 }],
@@ -195,13 +195,16 @@ describe("an active ban", () => {
   });
 
   test("is named after the operator who ordered it last", () => {
-    const by = (operator: string, before = ban()) => next(before, { kind: "refreshed", ttlSeconds: 600, operator }, 0);
+    const by = (operator: string, before = ban()) =>
+      next(before, { kind: "refreshed", ttlSeconds: 600, by: { operator, tenant: null } }, 0);
     expect(by("night", by("noc")).operator).toBe("night");
     expect(by("", by("noc"))).not.toHaveProperty("operator");
   });
 
   test("keeps its start and becomes the operator's when refreshed", () => {
-    expect(next(ban({ startedAt: 5 }), { kind: "refreshed", ttlSeconds: 600, operator: "" }, 60_000)).toMatchObject({
+    expect(
+      next(ban({ startedAt: 5 }), { kind: "refreshed", ttlSeconds: 600, by: { operator: "", tenant: null } }, 60_000),
+    ).toMatchObject({
       startedAt: 5,
       manual: true,
       expiresAt: 660_000,

@@ -3,6 +3,7 @@
  * (docs/interface.md#ban-states). Pure functions from a ban and an event to the next ban, independent of tables,
  * databases, configuration and BGP.
  */
+import type { Holder } from "../access/shares.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { Metric } from "../traffic/rates.ts";
@@ -22,6 +23,8 @@ export interface Ban {
   readonly manual: boolean;
   /** Name of the token of the last operator who ordered it; absent on an open API, and where nobody did. */
   readonly operator?: string;
+  /** The tenant whose share of manual bans it takes (docs/interface.md#limit-shares); absent: it takes nobody's. */
+  readonly tenant?: string;
   /** The attack that caused it; null for a manual ban. */
   readonly attackId: string | null;
   /** Attacks in progress on the prefix, of either direction, that keep the ban in force. */
@@ -95,7 +98,7 @@ export type BanEvent =
   | { readonly kind: "attack_lasts"; readonly attackId: string; readonly ttlSeconds: number }
   | { readonly kind: "attack_ended"; readonly attackId: string }
   /** An operator requested a ban that already exists. */
-  | { readonly kind: "refreshed"; readonly ttlSeconds: number; readonly operator: string }
+  | { readonly kind: "refreshed"; readonly ttlSeconds: number; readonly by: Holder }
   | { readonly kind: "unbanned" }
   /** Time passed. */
   | { readonly kind: "clock" }
@@ -134,7 +137,7 @@ export function next(ban: Ban, event: BanEvent, wallMs: number): Ban {
       return attackEnded(ban, event.attackId, wallMs);
     case "refreshed":
       return {
-        ...byOperator(ban, event.operator),
+        ...orderedBy(ban, event.by),
         expiresAt: Math.max(ban.expiresAt, wallMs + event.ttlSeconds * 1000),
       };
     case "unbanned":
@@ -159,10 +162,20 @@ export function next(ban: Ban, event: BanEvent, wallMs: number): Ban {
   }
 }
 
-/** Ordered by the operator last; empty on an open API. */
-function byOperator(ban: Ban, operator: string): Ban {
-  const { operator: _, ...others } = ban;
-  return { ...others, manual: true, ...(operator === "" ? {} : { operator }) };
+/** Who ordered it last (empty on an open API), and whose share it takes. */
+function orderedBy(ban: Ban, { operator, tenant }: Holder): Ban {
+  const { operator: _, tenant: __, ...others } = ban;
+  return {
+    ...others,
+    manual: true,
+    ...(operator === "" ? {} : { operator }),
+    ...(tenant !== null && { tenant }),
+  };
+}
+
+/** Whose share the ban takes; null: nobody's, as no one ordered it. */
+export function holderOf({ manual, operator, tenant }: Ban): Holder | null {
+  return manual ? { operator: operator ?? "", tenant: tenant ?? null } : null;
 }
 
 function extendExpiry(ban: Ban, attackId: string, ttlSeconds: number, wallMs: number): Ban {

@@ -1,13 +1,22 @@
-/** Withdrawn and rejected bans, up to a bound; the oldest are removed first. */
+/**
+ * Withdrawn and rejected bans, up to a bound; over it the oldest of the tenant that has most are removed, so that bans
+ * and unbans of one tenant's addresses end no cooldown of another's.
+ */
+import type { Tenant } from "../access/fair-queue.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import { enclosingPrefix, type Prefix } from "../net/prefix.ts";
 import type { Ban } from "./ban.ts";
+import type { BanEngineOptions } from "./ban-engine-options.ts";
 import { isOneAddress, prefixUnderAttack } from "./ban-subject.ts";
 import { CountedBans } from "./counted-bans.ts";
 
+export interface EndedBansOptions extends Pick<BanEngineOptions, "endedKept" | "store"> {
+  /** The one in force. */
+  readonly policy: () => { tenantOf(prefix: Prefix): Tenant };
+}
+
 export class EndedBans {
-  readonly #kept: number;
-  readonly #onRemoved: (id: string) => void;
+  readonly #options: EndedBansOptions;
   /** By id, in the order in which they ended. */
   readonly bans = new CountedBans<string>();
   /** By attack that caused a ban: its last ended ban. */
@@ -15,19 +24,20 @@ export class EndedBans {
   /** The last ban that was in force, by the text of its prefix. */
   readonly #lastOf = new Map<string, Ban>();
 
-  constructor(kept: number, onRemoved: (id: string) => void) {
-    this.#kept = kept;
-    this.#onRemoved = onRemoved;
+  /** By tenant when they ended: ids, the oldest first. */
+  readonly #byTenant = new Map<Tenant, Set<string>>();
+
+  constructor(options: EndedBansOptions) {
+    this.#options = options;
   }
 
   add(ban: Ban): void {
     this.bans.set(ban.id, ban);
     if (ban.attackId !== null) this.#byAttack.set(ban.attackId, ban);
     if (ban.state === "withdrawn") this.#lastOf.set(ban.prefix.text, ban);
-    for (const oldest of this.bans.values()) {
-      if (this.bans.size <= this.#kept) return;
-      this.#forget(oldest);
-    }
+    const tenant = this.#options.policy().tenantOf(ban.prefix);
+    this.#byTenant.set(tenant, (this.#byTenant.get(tenant) ?? new Set()).add(ban.id));
+    while (this.bans.size > this.#options.endedKept) this.#forgetOne();
   }
 
   /**
@@ -55,11 +65,20 @@ export class EndedBans {
     return null;
   }
 
+  #forgetOne(): void {
+    const [tenant, ids] = [...this.#byTenant].reduce((most, own) => (own[1].size > most[1].size ? own : most));
+    const [oldest = ""] = ids;
+    ids.delete(oldest);
+    if (ids.size === 0) this.#byTenant.delete(tenant);
+    const ban = this.bans.get(oldest);
+    if (ban !== undefined) this.#forget(ban);
+  }
+
   #forget(ban: Ban): void {
     this.bans.delete(ban.id);
     if (ban.attackId !== null && this.#byAttack.get(ban.attackId) === ban) this.#byAttack.delete(ban.attackId);
     if (this.#lastOf.get(ban.prefix.text) === ban) this.#lastOf.delete(ban.prefix.text);
-    this.#onRemoved(ban.id);
+    this.#options.store.queue(ban.id, null);
   }
 }
 

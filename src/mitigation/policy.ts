@@ -1,4 +1,5 @@
 /** The ban engine's view of the configuration: what may be banned, how many at most, and by which terms. */
+import { type Callers, callersOf } from "../access/shares.ts";
 import type { Config } from "../config/config.ts";
 import { OwnInfrastructure } from "../config/own-infrastructure.ts";
 import type { ScrubConfig } from "../config/sections/scrub.ts";
@@ -14,6 +15,10 @@ export interface MitigationPolicy extends AdmissionPolicy {
   readonly dryRun: boolean;
   /** How long rules wait for the first classification of an attack; 0: attacks are not classified. */
   readonly evidenceWaitMs: number;
+  /** Who may give orders. */
+  readonly callers: Callers;
+  /** The owner of all addresses of the prefix; null: no tenant is. */
+  tenantOf(prefix: Prefix): string | null;
   /** The same object for all addresses of one hostgroup, and of one choice. */
   termsOf(target: IpAddress): BanTerms;
   /** null: attacks spread over a prefix only alert. */
@@ -53,6 +58,8 @@ export function mitigationPolicy(config: Config, chosen: Chosen = NOTHING_CHOSEN
     maxActiveBans: config.ban.maxActiveBans,
     maxBannedFraction: config.ban.maxBannedFraction,
     addresses: (family) => addresses[family],
+    callers: callersOf(config.api.tokens),
+    tenantOf: (prefix) => config.hostgroups[config.lookup.groupOf(prefix)]?.tenant ?? null,
     spread: spreadPolicy(config, terms, chosenTerms),
     isInNetworks: (target) => config.lookup.holds(target),
     ownRefusal: (target) => own.refusalOf(target),

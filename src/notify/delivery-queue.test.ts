@@ -279,3 +279,26 @@ describe("a queue that stops", () => {
     expect(await counted("dropped_total")).toBe(10);
   });
 });
+
+describe("5,000 events of one tenant drown none of another's", () => {
+  const flood = (queue: DeliveryQueue) => {
+    for (const [i, event] of events(5000).entries()) queue.add({ ...event, id: `acme-${i}` }, "acme");
+    queue.add(attackEvent({ id: "other" }), "other");
+    queue.add(attackEvent({ id: "own" }));
+  };
+
+  test("for programs", async () => {
+    const { channel, queue, advance, counted } = setup();
+    flood(queue);
+    for (let i = 0; i < 4; i++) await advance(0);
+    expect(channel.deliveries.flat().sort()).toEqual(["acme-0", "acme-1", "other", "own"]);
+    expect(await counted("dropped_total")).toBe(5002 - NOTIFY_QUEUE_MAX);
+  });
+
+  test("for people, in whose message they are among the first", async () => {
+    const { channel, queue, advance } = setup("people");
+    flood(queue);
+    await advance(500);
+    expect(channel.deliveries[0]?.slice(0, 4).sort()).toEqual(["acme-0", "acme-1", "other", "own"]);
+  });
+});

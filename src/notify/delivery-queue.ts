@@ -1,7 +1,9 @@
 /**
- * The events that wait for one channel: a bounded queue with one delivery at a time, repeated after a growing pause if
+ * The events that wait for one channel: a bounded queue in which tenants take turns, so that the events of one drown no
+ * other's, with one delivery at a time, repeated after a growing pause if
  * it fails, and given up after too many attempts or when it is too old. A slow channel does not delay the others.
  */
+import { FairQueue, type Tenant } from "../access/fair-queue.ts";
 import { NOTIFY_QUEUE_MAX } from "../limits.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
@@ -55,7 +57,7 @@ interface Waiting {
 export class DeliveryQueue {
   readonly #options: DeliveryQueueOptions;
   #channel: Channel;
-  #waiting: Waiting[] = [];
+  readonly #waiting = new FairQueue<Waiting>();
   /** The events in delivery or waiting for the next attempt; the same events at each attempt. */
   #batch: readonly Waiting[] = [];
   #attempts = 0;
@@ -75,16 +77,17 @@ export class DeliveryQueue {
   }
 
   get length(): number {
-    return this.#waiting.length + this.#batch.length;
+    return this.#waiting.size + this.#batch.length;
   }
 
-  add(event: NotifyEvent): void {
+  /** In a full queue the newest event of the tenant that has most gives way. @param tenant that it is about. */
+  add(event: NotifyEvent, tenant: Tenant = null): void {
     if (this.#isStopping) return;
-    if (this.length >= NOTIFY_QUEUE_MAX) {
+    this.#waiting.push(tenant, { event, sinceMs: this.#options.clock.monotonicMs() });
+    if (this.length > NOTIFY_QUEUE_MAX) {
+      this.#waiting.dropOfLargest();
       this.#drop(1, "the queue is full");
-      return;
     }
-    this.#waiting.push({ event, sinceMs: this.#options.clock.monotonicMs() });
     this.#reportLength();
     if (this.#delivery === null && this.#cancelPause === null) this.#goOnAfter(this.#gatherMs());
   }
@@ -157,11 +160,11 @@ export class DeliveryQueue {
   #takeBatch(): void {
     const oldestMs = this.#options.clock.monotonicMs() - this.#options.times.ageMaxMs;
     if (this.#batch[0] !== undefined && this.#batch[0].sinceMs < oldestMs) this.#endBatch("too old");
-    const fresh = this.#waiting.findIndex(({ sinceMs }) => sinceMs >= oldestMs);
-    const tooOld = this.#waiting.splice(0, fresh < 0 ? this.#waiting.length : fresh);
+    const tooOld = this.#waiting.takeOldestWhile(({ sinceMs }) => sinceMs < oldestMs);
     if (tooOld.length > 0) this.#drop(tooOld.length, "too old");
     if (this.#batch.length > 0) return;
-    this.#batch = this.#waiting.splice(0, this.#channel.audience === "people" ? NOTIFY_QUEUE_MAX : 1);
+    const count = Math.min(this.#waiting.size, this.#channel.audience === "people" ? NOTIFY_QUEUE_MAX : 1);
+    this.#batch = Array.from({ length: count }, () => this.#waiting.shift() as Waiting);
     this.#reportLength();
   }
 
@@ -202,7 +205,7 @@ export class DeliveryQueue {
     this.#delivery?.abort();
     this.#delivery = null;
     if (this.length > 0) this.#drop(this.length, cause);
-    this.#waiting = [];
+    this.#waiting.clear();
     this.#batch = [];
     this.#reportLength();
     this.#emptied.resolve();

@@ -2,6 +2,7 @@
  * Combines several events into one message for people: the first ones in full, the rest as counts, so that a flood of
  * events is one message.
  */
+import { shown as shownText } from "../audit/shown-text.ts";
 import { NOTIFY_TEXT_CHARACTERS_MAX } from "../limits.ts";
 import type { NotifyEvent } from "./event.ts";
 import { describeEvent } from "./event-text.ts";
@@ -37,7 +38,13 @@ const NOUNS: Readonly<Record<NotifyEvent["kind"], readonly [one: string, many: s
 /** At least one event, oldest first. */
 export function digest(events: readonly NotifyEvent[], instance: string): Digest {
   const shown = withoutEchoes(events);
-  const full = shown.slice(0, FULL_EVENTS).map(describeEvent);
+  const full = shown
+    .slice(0, FULL_EVENTS)
+    .map(describeEvent)
+    .map(({ headline, details }) => ({
+      headline: shownText(headline),
+      details: details.map(shownText),
+    }));
   const rest = shown.slice(FULL_EVENTS);
   const isDryRun = events.at(-1)?.dryRun ?? false;
   const paragraphs = full.map(({ headline, details }) => [headline, ...details].join("\n"));

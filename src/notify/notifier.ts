@@ -2,6 +2,8 @@
  * Notifies people and programs of attacks, bans, BGP sessions, caps, exporters, scrub nodes, faulty files and lost state, with a queue for each channel. Its
  * callers never wait: events are only put into the queues.
  */
+import type { Tenant } from "../access/fair-queue.ts";
+import type { Tenancy } from "../access/tenancy.ts";
 import type { NotifyConfig } from "../config/sections/notify.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import { STOP_STEP_MS } from "../limits.ts";
@@ -41,6 +43,8 @@ import { webhookChannel } from "./webhook.ts";
 
 export interface NotifierOptions {
   readonly config: NotifyConfig;
+  /** Of the configuration in force. */
+  readonly tenancy: () => Pick<Tenancy, "ownerOf" | "tenantOf">;
   /** Whether the service is in dry run. */
   readonly dryRun: () => boolean;
   /** The machine's name, as shown in messages. */
@@ -121,9 +125,10 @@ export class Notifier {
 
   /** Also called for each tick that an attack lasts. `ban`: the attack's current or last ban. */
   attackChanged(turn: AttackTurn, attack: Attack, ban: Ban | null): void {
+    const tenant = this.#options.tenancy().ownerOf(attack);
     if (!this.#isRunning) return;
     const kinds = this.#attackNotices.take(turn, attack, this.#options.clock.monotonicMs());
-    for (const kind of kinds) this.#enqueue({ kind, attack, ban, isNewKind: turn === "classified" });
+    for (const kind of kinds) this.#enqueue({ kind, attack, ban, isNewKind: turn === "classified" }, tenant);
   }
 
   /**
@@ -134,7 +139,7 @@ export class Notifier {
     const kind = banChangeKind(change);
     if (kind === null || kind === "changed") return;
     const { ban } = change;
-    this.#enqueue({ kind: `ban_${ban.state}`, ban });
+    this.#enqueue({ kind: `ban_${ban.state}`, ban }, this.#options.tenancy().tenantOf(ban.target));
   }
 
   /** All configured neighbors, after any change of a session. */
@@ -178,11 +183,11 @@ export class Notifier {
     this.#queues.clear();
   }
 
-  #enqueue(event: NewEvent): void {
+  #enqueue(event: NewEvent, tenant: Tenant = null): void {
     if (!this.#isRunning || this.#queues.size === 0) return;
     const { newId, clock, dryRun } = this.#options;
     const full: NotifyEvent = { id: newId(), atMs: clock.wallMs(), dryRun: dryRun(), ...event };
-    for (const queue of this.#queues.values()) queue.add(full);
+    for (const queue of this.#queues.values()) queue.add(full, tenant);
   }
 
   #openQueues(config: NotifyConfig): void {

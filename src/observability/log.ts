@@ -4,6 +4,7 @@
  */
 import pino from "pino";
 import type { Clock } from "../system/clock.ts";
+import { LineBudget } from "./line-budget.ts";
 
 export interface Log {
   debug(fields: object, message: string): void;
@@ -26,7 +27,7 @@ export interface LogOptions {
 const CREDENTIALS = ["authorization", "token", "secret", "password", "key_authorization"];
 
 export function openLog({ level, clock, destination }: LogOptions): Log {
-  return pino(
+  const log: Log = pino(
     {
       level,
       base: null,
@@ -37,6 +38,23 @@ export function openLog({ level, clock, destination }: LogOptions): Log {
     },
     destination ?? pino.destination({ dest: 1, sync: true }),
   );
+  return withinBudget(log, new LineBudget(() => clock.wallMs()));
+}
+
+/** A log whose lines are within the budget. */
+function withinBudget(log: Log, budget: LineBudget): Log {
+  const write = (level: LogLevel) => (fields: object, message: string) => {
+    const suppressed = budget.pass(message);
+    if (suppressed === null) return;
+    log[level](suppressed === 0 ? fields : { ...fields, suppressed_lines: suppressed }, message);
+  };
+  return {
+    debug: write("debug"),
+    info: write("info"),
+    warn: write("warn"),
+    error: write("error"),
+    child: (fields) => withinBudget(log.child(fields), budget),
+  };
 }
 
 /** Logs an Error with its stack and causes, any other thrown value as text. */

@@ -49,6 +49,11 @@ export class StorageMetrics extends MetricGroup {
     "svc_storage_maintenance_failures_total",
     "Times that old history could not be moved or removed.",
   );
+  readonly #givenUp = this.counter(
+    "svc_storage_given_up_records_total",
+    "Stored records that gave way to later ones, since their cause had used its bytes: the oldest of whoever had most.",
+    "cause",
+  );
   readonly #paused = this.gauge(
     "svc_storage_paused",
     "1 while writes of a kind of history fail: the disk is full or nearly so, or the store does not answer.",
@@ -108,6 +113,10 @@ export class StorageMetrics extends MetricGroup {
 
   askFailed(query: string): void {
     this.#queryFailures.inc({ query });
+  }
+
+  givenUp(cause: string, records: number): void {
+    this.#givenUp.inc({ cause }, records);
   }
 
   maintenanceFailed(): void {

@@ -1,5 +1,7 @@
 /** Answers the API's queries and carries out its commands, with the tables of the running service. */
 
+import type { Tenant } from "../access/fair-queue.ts";
+import { ADMINISTRATOR, type Holder } from "../access/shares.ts";
 import { Tenancy } from "../access/tenancy.ts";
 import type { AuditAnswer, AuditQuery } from "../audit/audit-event.ts";
 import type { Config } from "../config/config.ts";
@@ -175,18 +177,18 @@ export class ServiceBackend implements Backend {
     };
   }
 
-  async attack(id: string): Promise<AttackView | null> {
+  async attack(id: string, asker: Tenant): Promise<AttackView | null> {
     const { active, recent } = this.attacks();
     const known = [...active, ...recent].find(({ attack }) => attack.id === id);
     if (known !== undefined) return { ...known, attack: this.#floodwall.timelines.filled(known.attack) };
     if (this.#history === null) return null;
-    const attack = await orHistoryFault(this.#history.ask("endedAttack", { id }));
+    const attack = await orHistoryFault(this.#history.ask("endedAttack", { id }, asker));
     return attack === null ? null : { attack, ban: this.#floodwall.bans.banOf(attack) };
   }
 
-  async endedAttacks(question: EndedAttacksQuery): Promise<readonly AttackView[] | null> {
+  async endedAttacks(question: EndedAttacksQuery, asker: Tenant): Promise<readonly AttackView[] | null> {
     if (this.#history === null) return null;
-    const attacks = await orHistoryFault(this.#history.ask("endedAttacks", question));
+    const attacks = await orHistoryFault(this.#history.ask("endedAttacks", question, asker));
     return attacks.map((attack) => ({ attack, ban: this.#floodwall.bans.banOf(attack) }));
   }
 
@@ -206,21 +208,21 @@ export class ServiceBackend implements Backend {
     return this.#floodwall.packetPath?.recentCountsOf({ id }) ?? NO_PACKETS;
   }
 
-  async traffic(question: TrafficQuery): Promise<readonly TrafficPoint[] | null> {
+  async traffic(question: TrafficQuery, asker: Tenant): Promise<readonly TrafficPoint[] | null> {
     if (this.#history === null) return null;
     const recent = (await this.#recorder?.recent(question.key, question.direction)) ?? [];
     const older = storedQuery(question, recent);
-    const stored = older === null ? [] : await orHistoryFault(this.#history.ask("trafficPoints", older));
+    const stored = older === null ? [] : await orHistoryFault(this.#history.ask("trafficPoints", older, asker));
     return joined(stored, recent, question);
   }
 
-  async trafficTop(question: TopQuery): Promise<readonly TopPart[] | null> {
-    return this.#history === null ? null : orHistoryFault(this.#history.ask("trafficTop", question));
+  async trafficTop(question: TopQuery, asker: Tenant): Promise<readonly TopPart[] | null> {
+    return this.#history === null ? null : orHistoryFault(this.#history.ask("trafficTop", question, asker));
   }
 
-  async auditEvents(question: AuditQuery): Promise<AuditAnswer> {
+  async auditEvents(question: AuditQuery, asker: Tenant): Promise<AuditAnswer> {
     if (this.#history === null) return { available: false };
-    return { available: true, events: await orHistoryFault(this.#history.ask("auditEvents", question)) };
+    return { available: true, events: await orHistoryFault(this.#history.ask("auditEvents", question, asker)) };
   }
 
   *hosts(): Iterable<HostView> {
@@ -271,15 +273,15 @@ export class ServiceBackend implements Backend {
     return this.#floodwall.bans.all().map((ban) => this.#banView(ban));
   }
 
-  async ban(target: IpAddress, operator = ""): Promise<BanView> {
+  async ban(target: IpAddress, by: Holder = ADMINISTRATOR): Promise<BanView> {
     const { bans } = this.#floodwall;
-    return this.#answered(await orFault(bans.ban(target, () => this.#floodwall.now().wallMs, operator)));
+    return this.#answered(await orFault(bans.ban(target, () => this.#floodwall.now().wallMs, by)));
   }
 
-  banPreview(target: IpAddress): BanPreview {
+  banPreview(target: IpAddress, by: Holder): BanPreview {
     const { bans, config } = this.#floodwall;
     return {
-      ban: bans.preview(target, this.#floodwall.now().wallMs),
+      ban: bans.preview(target, this.#floodwall.now().wallMs, by),
       group: config.hostgroups[config.lookup.group(target)]?.name ?? null,
       isRefresh: bans.active.has(hostPrefix(target).text),
     };

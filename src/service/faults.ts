@@ -31,9 +31,9 @@ export function faultingTable<R>(table: RecordTable<R>): RecordTable<R> {
 
 export function edgeHistoryOf(history: Pick<HistoryStore, "ask">): EdgeHistory {
   return {
-    points: (question) => orHistoryFault(history.ask("edgePoints", question)),
-    sources: (question) => orHistoryFault(history.ask("edgeSources", question)),
-    events: (question) => orHistoryFault(history.ask("edgeEvents", question)),
+    points: (question, asker) => orHistoryFault(history.ask("edgePoints", question, asker)),
+    sources: (question, asker) => orHistoryFault(history.ask("edgeSources", question, asker)),
+    events: (question, asker) => orHistoryFault(history.ask("edgeEvents", question, asker)),
   };
 }
 

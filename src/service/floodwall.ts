@@ -39,6 +39,7 @@ import { alertAtCap, countAttack, countRung, logAttack, logBan } from "./event-l
 import { LEARNING_FAULTS } from "./faults.ts";
 import { filterRulesPolicy, openFilterRules } from "./filter-rules.ts";
 import type { FloodwallOptions } from "./floodwall-options.ts";
+import { kernelSlots } from "./kernel-slots.ts";
 import { Listeners } from "./listeners.ts";
 import { makeBaselines, PacketPath } from "./packet-path.ts";
 import { openProtections } from "./protection.ts";
@@ -101,7 +102,9 @@ export class Floodwall {
       droppedOf(attack, this),
     );
     this.scrub = openScrubNodes({ ...options, present: () => this.config, attacks: () => this.detector.active });
-    this.protections = openProtections({ ...options, onChange: () => this.#protectionChanged() });
+    const slots = kernelSlots(this);
+    const onChange = () => this.#protectionChanged();
+    this.protections = openProtections({ ...options, ...slots.ofChoices, onChange });
     const onFound: OnFound = (answers) => this.bans.rulesFound(answers, this.now().wallMs);
     this.rules = openRuleFinder({ ...options, limiter: this.#limiter, onFound });
     this.bans = new BanEngine({
@@ -133,12 +136,9 @@ export class Floodwall {
       openSources: () => this.packetPath?.openSources(),
     });
     this.sourceBlocks = openSourceBlocks({
-      config,
-      store: state.table("source_blocks"),
-      installer: this.dataPlane,
-      log,
-      limiter: this.#limiter,
-      metrics: metrics.sourceBlocks,
+      ...{ config, log, limiter: this.#limiter, metrics: metrics.sourceBlocks },
+      ...{ store: state.table("source_blocks"), installer: this.dataPlane, slots: slots.shares },
+      filterRuleSlots: () => this.filterRules.places,
     });
     this.#storedAttacks = state.table("attacks");
     this.#announcements = new AnnouncementTimer(this.bans, (elapsedMs) =>

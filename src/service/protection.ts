@@ -11,7 +11,7 @@ import type { ProtectionMetrics } from "../observability/protection-metrics.ts";
 import type { StateStore } from "../storage/state-store.ts";
 import { faultingTable } from "./faults.ts";
 
-export interface ProtectingOptions extends Pick<ProtectionsOptions, "config" | "onChange"> {
+export interface ProtectingOptions extends Pick<ProtectionsOptions, "config" | "onChange" | "callers" | "slots"> {
   readonly state: Pick<StateStore, "table">;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -20,10 +20,10 @@ export interface ProtectingOptions extends Pick<ProtectionsOptions, "config" | "
 /** Choices that one log line lists; it counts the rest. */
 const CHOICES_LOGGED = 20;
 
-export function openProtections({ config, onChange, state, log, metrics }: ProtectingOptions): Protections {
+export function openProtections({ config, state, log, metrics, ...options }: ProtectingOptions): Protections {
   metrics.protection.declare(PROTECTION_REFUSALS);
   const store = faultingTable(state.table("protections"));
-  return new Protections({ config, store, onChange, observer: observerOf(log, metrics.protection) });
+  return new Protections({ ...options, config, store, observer: observerOf(log, metrics.protection) });
 }
 
 function observerOf(log: Log, metrics: ProtectionMetrics): ProtectionObserver {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { pair, policy } from "../../test/fixtures/mitigation/source-blocks.ts";
-import { BLOCK_REFUSALS, blockRefusal, type SourceBlockPolicy, slotsFree } from "./admission.ts";
+import { BLOCK_REFUSALS, blockRefusal, type SourceBlockPolicy, slotsFor } from "./admission.ts";
 
-const NONE = { isBlocked: false, victims: 0, pairs: 0 };
+const NONE = { isBlocked: false, victims: null, slots: null };
 
 describe("the checks", () => {
   const inside = ["192.0.2.1", "198.51.100.1"];
@@ -15,7 +15,7 @@ describe("the checks", () => {
     ["source_allowlisted", { isAllowlisted: () => true }],
     ["source_in_networks", { isInNetworks: (ip) => inside.includes(ip) }],
   ];
-  const full = { isBlocked: false, victims: 8, pairs: 20 };
+  const full = { isBlocked: false, victims: "full", slots: "full" } as const;
 
   test.each(LADDER.map(([refusal], i) => [refusal, i] as const))("%s comes before all below it", (refusal, first) => {
     const faults = LADDER.slice(first).toReversed();
@@ -24,7 +24,8 @@ describe("the checks", () => {
   });
 
   test("are all there", () => {
-    const named: readonly string[] = [...LADDER.map(([refusal]) => refusal), "too_many_victims", "no_slots"];
+    const rooms = ["too_many_victims", "no_slots", "victims_over_share", "slots_over_share"];
+    const named: readonly string[] = [...LADDER.map(([refusal]) => refusal), ...rooms];
     expect([...BLOCK_REFUSALS]).toEqual(named as typeof BLOCK_REFUSALS as never);
   });
 
@@ -34,22 +35,17 @@ describe("the checks", () => {
 });
 
 test.each([
-  [7, null],
-  [8, "too_many_victims"],
-] as const)("a source with %d victims: %p", (victims, expected) => {
-  expect(blockRefusal(pair(), policy(), { ...full(), victims })).toBe(expected);
-});
-
-test.each([
-  [19, null],
-  [20, "no_slots"],
-  [21, "no_slots"],
-] as const)("with 36 rules and 2 bans, %d pairs leave: %p", (pairs, expected) => {
-  expect(blockRefusal(pair(), policy(), { ...full(), pairs })).toBe(expected);
+  [{ victims: null, slots: null }, null],
+  [{ victims: "full", slots: "full" }, "too_many_victims"],
+  [{ victims: "over_share", slots: "full" }, "victims_over_share"],
+  [{ victims: null, slots: "full" }, "no_slots"],
+  [{ victims: null, slots: "over_share" }, "slots_over_share"],
+] as const)("with %p it is %p", (room, expected) => {
+  expect(blockRefusal(pair(), policy(), { isBlocked: false, ...room })).toBe(expected);
 });
 
 test("a refresh takes neither a victim nor a slot", () => {
-  expect(blockRefusal(pair(), policy(), { isBlocked: true, victims: 8, pairs: 20 })).toBeNull();
+  expect(blockRefusal(pair(), policy(), { isBlocked: true, victims: "full", slots: "full" })).toBeNull();
 });
 
 test("a refresh is held against the configuration all the same", () => {
@@ -57,12 +53,12 @@ test("a refresh is held against the configuration all the same", () => {
   expect(blockRefusal(pair(), whitelisting, { ...NONE, isBlocked: true })).toBe("victim_whitelisted");
 });
 
-test("slots are never fewer than none, and none without a data plane", () => {
-  expect(slotsFree(policy(), 0)).toBe(20);
-  expect(slotsFree(policy({ maxActiveBans: 9 }), 0)).toBe(0);
-  expect(slotsFree(policy({ hasDataplane: false }), 0)).toBe(0);
+test("of 36 slots, those of 2 bans, of the standing rules and of filter rules are reserved", () => {
+  expect(slotsFor(policy(), 0)).toBe(20);
+  expect(slotsFor(policy({ standingRules: 5 }), 3)).toBe(12);
 });
 
-function full() {
-  return { isBlocked: false, victims: 0, pairs: 0 };
-}
+test("slots are never fewer than none, and none without a data plane", () => {
+  expect(slotsFor(policy({ maxActiveBans: 9 }), 0)).toBe(0);
+  expect(slotsFor(policy({ hasDataplane: false }), 0)).toBe(0);
+});

@@ -2,7 +2,7 @@
  * Whether a source may be blocked for a victim now. The checks and their order:
  * docs/interface.md#source-block-refusals.
  */
-import { VICTIMS_PER_SOURCE } from "../limits.ts";
+import type { Callers, Overrun } from "../access/shares.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Pair } from "./source-block.ts";
 
@@ -14,6 +14,10 @@ export interface SourceBlockPolicy {
   readonly maxActiveBans: number;
   /** Kept free for each of these. */
   readonly slotsPerBan: number;
+  /** Slots of what is in the kernel by configuration, whether or not there is an attack. */
+  readonly standingRules: number;
+  /** Who may give orders. */
+  readonly callers: Callers;
   isWhitelisted(victim: IpAddress): boolean;
   /** Whether the service itself needs the address. */
   isOwn(victim: IpAddress): boolean;
@@ -31,15 +35,25 @@ export const PAIR_REFUSALS = [
 ] as const;
 export type PairRefusal = (typeof PAIR_REFUSALS)[number];
 
-export const BLOCK_REFUSALS = ["no_dataplane", ...PAIR_REFUSALS, "too_many_victims", "no_slots"] as const;
+/** Of tenants only. */
+const SHARE_REFUSALS = ["victims_over_share", "slots_over_share"] as const;
+
+export const BLOCK_REFUSALS = [
+  "no_dataplane",
+  ...PAIR_REFUSALS,
+  "too_many_victims",
+  "no_slots",
+  ...SHARE_REFUSALS,
+] as const;
 export type BlockRefusal = (typeof BLOCK_REFUSALS)[number];
 
 export interface BlocksInForce {
   /** The pair has a block already, and needs no further slot. */
   readonly isBlocked: boolean;
-  /** Number of victims for which the source is blocked. */
-  readonly victims: number;
-  readonly pairs: number;
+  /** Whether a further victim of the source is too many, of all or of the caller. */
+  readonly victims: Overrun | null;
+  /** The same for a further slot. */
+  readonly slots: Overrun | null;
 }
 
 /** null: the pair may be blocked. */
@@ -48,8 +62,9 @@ export function blockRefusal(pair: Pair, policy: SourceBlockPolicy, blocks: Bloc
   const refusal = pairRefusal(pair, policy);
   if (refusal !== null) return refusal;
   if (blocks.isBlocked) return null;
-  if (blocks.victims >= VICTIMS_PER_SOURCE) return "too_many_victims";
-  return slotsFree(policy, blocks.pairs) > 0 ? null : "no_slots";
+  if (blocks.victims !== null) return blocks.victims === "full" ? "too_many_victims" : "victims_over_share";
+  if (blocks.slots === null) return null;
+  return blocks.slots === "full" ? "no_slots" : "slots_over_share";
 }
 
 export function pairRefusal({ source, victim }: Pair, policy: SourceBlockPolicy): PairRefusal | null {
@@ -60,8 +75,12 @@ export function pairRefusal({ source, victim }: Pair, policy: SourceBlockPolicy)
   return policy.isInNetworks(source) ? "source_in_networks" : null;
 }
 
-/** Free slots for further pairs. Slots for the maximum number of bans are reserved. */
-export function slotsFree(policy: SourceBlockPolicy, pairs: number): number {
-  const { hasDataplane, maxDynamicRules, maxActiveBans, slotsPerBan } = policy;
-  return hasDataplane ? Math.max(0, maxDynamicRules - pairs - slotsPerBan * maxActiveBans) : 0;
+/**
+ * Slots for source blocks and the rules of chosen protections. Those for the maximum number of bans and for what the
+ * configuration always has in the kernel are reserved. @param ordered those of filter rules.
+ */
+export function slotsFor(policy: SourceBlockPolicy, ordered: number): number {
+  const { hasDataplane, maxDynamicRules, maxActiveBans, slotsPerBan, standingRules } = policy;
+  const reserved = slotsPerBan * maxActiveBans + standingRules + ordered;
+  return hasDataplane ? Math.max(0, maxDynamicRules - reserved) : 0;
 }

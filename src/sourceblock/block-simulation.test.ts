@@ -2,6 +2,7 @@
  * A random simulation of source blocks: requests, time, reloads, failures of disk and kernel, and crashes at any step
  * of any write, each followed by a start with the remaining state. SEED repeats a run.
  */
+
 import { expect, test } from "bun:test";
 import {
   type Bench,
@@ -14,6 +15,7 @@ import {
   unsavedOf,
 } from "../../test/fixtures/mitigation/source-blocks.ts";
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
+import { NO_TENANTS } from "../access/shares.ts";
 import type { SourceBlockPolicy } from "./admission.ts";
 import { pairName } from "./source-block.ts";
 
@@ -133,7 +135,8 @@ class Simulation {
     this.#forgetSource(banned);
     const { isWhitelisted, isInNetworks } = { isWhitelisted: () => false, isInNetworks: isProtected };
     const bounds = { hasDataplane: true, maxDynamicRules: 36, maxActiveBans: 2, slotsPerBan: 8, dryRun: false };
-    const plain = { ...bounds, isWhitelisted, isInNetworks, isOwn: () => false, isAllowlisted: () => false };
+    const alone = { standingRules: 0, callers: NO_TENANTS };
+    const plain = { ...bounds, ...alone, isWhitelisted, isInNetworks, isOwn: () => false, isAllowlisted: () => false };
     this.#process.blocks.reconfigure({ ...plain, ...this.#policy }, this.#now);
   }
 

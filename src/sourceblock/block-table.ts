@@ -1,12 +1,22 @@
-/** The source blocks in memory, by pair, and the number of victims of each source. */
+/** The source blocks in memory, by pair, with the victims of each source, and in whose shares they are. */
+import { type Callers, type Holder, type Overrun, Shares } from "../access/shares.ts";
+import { VICTIMS_PER_SOURCE } from "../limits.ts";
 import type { IpAddress } from "../net/address.ts";
-import { isLive, type Pair, pairName, type SourceBlock } from "./source-block.ts";
+import { holderOf, isLive, type Pair, pairName, type SourceBlock } from "./source-block.ts";
 
 export class BlockTable {
   readonly #blocks = new Map<string, SourceBlock>();
   readonly #bySource = new Map<IpAddress, Map<IpAddress, SourceBlock>>();
   /** A lower bound of the next expiry. Wall clock, ms. */
   #nextExpiry = Number.POSITIVE_INFINITY;
+  readonly #callers: () => Callers;
+  /** Of rules in the kernel. */
+  readonly #rules: Shares;
+
+  constructor(callers: () => Callers, rules: Shares) {
+    this.#callers = callers;
+    this.#rules = rules;
+  }
 
   get size(): number {
     return this.#blocks.size;
@@ -29,7 +39,17 @@ export class BlockTable {
     return this.#bySource.get(source)?.size ?? 0;
   }
 
+  /** Whether a further victim of the source is within the caller's share of them. */
+  victimsOverrun(source: IpAddress, by: Holder): Overrun | null {
+    const victims = new Shares(this.#callers);
+    for (const block of this.ofSource(source)) victims.take(holderOf(block));
+    return victims.refusal(by, { capacity: VICTIMS_PER_SOURCE });
+  }
+
   put(block: SourceBlock): void {
+    const before = this.get(block);
+    if (before !== null) this.#rules.giveBack(holderOf(before));
+    this.#rules.take(holderOf(block));
     this.#blocks.set(pairName(block), block);
     const victims = this.#bySource.get(block.source) ?? new Map<IpAddress, SourceBlock>();
     this.#bySource.set(block.source, victims.set(block.victim, block));
@@ -37,6 +57,9 @@ export class BlockTable {
   }
 
   delete(pair: Pair): void {
+    const block = this.get(pair);
+    if (block === null) return;
+    this.#rules.giveBack(holderOf(block));
     this.#blocks.delete(pairName(pair));
     const victims = this.#bySource.get(pair.source);
     victims?.delete(pair.victim);

@@ -4,6 +4,7 @@
  * answered; if the kernel refuses, it is removed again. The end of a block takes effect at once, whatever the disk does.
  * Dry run is decided here: then the kernel is not changed.
  */
+import { ADMINISTRATOR, type Room, Shares } from "../access/shares.ts";
 import { SOURCE_BLOCK_SECONDS_MAX, SOURCE_BLOCKS_PER_PIECE } from "../limits.ts";
 import type { RecordTable } from "../system/record-table.ts";
 import { carryOut, type Decision } from "../system/stored-order.ts";
@@ -13,12 +14,20 @@ import {
   PAIR_REFUSALS,
   pairRefusal,
   type SourceBlockPolicy,
-  slotsFree,
+  slotsFor,
 } from "./admission.ts";
 import { BlockTable } from "./block-table.ts";
 import { type KernelOperation, KernelPairs } from "./kernel-pairs.ts";
 import type { PairInstaller } from "./pair-installer.ts";
-import { type BlockRequest, blockOf, isLive, type Pair, pairName, type SourceBlock } from "./source-block.ts";
+import {
+  type BlockRequest,
+  blockOf,
+  isLive,
+  nextHolder,
+  type Pair,
+  pairName,
+  type SourceBlock,
+} from "./source-block.ts";
 
 export interface SourceBlocksOptions {
   readonly policy: SourceBlockPolicy;
@@ -26,6 +35,10 @@ export interface SourceBlocksOptions {
   readonly store: RecordTable<SourceBlock>;
   /** null: no data plane. */
   readonly installer: PairInstaller | null;
+  /** The slots that callers fill, here and by chosen protections. Absent: here alone. */
+  readonly slots?: Shares;
+  /** Slots that filter rules take; absent: none. */
+  readonly filterRuleSlots?: () => number;
   readonly observer: SourceBlockObserver;
 }
 
@@ -67,7 +80,9 @@ const UNSAVED_END = "the block has ended already, but the disk has not taken tha
 
 export class SourceBlocks {
   readonly #observer: SourceBlockObserver;
-  readonly #table = new BlockTable();
+  readonly #table: BlockTable;
+  readonly #slots: Shares;
+  readonly #filterRuleSlots: () => number;
   readonly #kernel: KernelPairs;
   readonly #store: RecordTable<SourceBlock>;
   #policy: SourceBlockPolicy;
@@ -75,8 +90,12 @@ export class SourceBlocks {
   /** Blocks that were not checked against the new configuration yet. */
   #unreviewed: MapIterator<SourceBlock> | null = null;
 
-  constructor({ policy, store, installer, observer }: SourceBlocksOptions) {
+  constructor({ policy, store, installer, observer, slots, filterRuleSlots }: SourceBlocksOptions) {
     this.#observer = observer;
+    const callers = () => this.#policy.callers;
+    this.#slots = slots ?? new Shares(callers);
+    this.#table = new BlockTable(callers, this.#slots);
+    this.#filterRuleSlots = filterRuleSlots ?? (() => 0);
     this.#kernel = new KernelPairs({ installer, onFault: (...fault) => observer.kernelFault(...fault) });
     this.#store = store;
     this.#policy = this.#inForce(policy);
@@ -121,10 +140,11 @@ export class SourceBlocks {
   #decide(request: BlockRequest, wallMs: number): Decision<SourceBlock, BlockRefusal> {
     this.#expire(wallMs);
     const existing = this.#table.get(request);
+    const by = nextHolder(request.by ?? ADMINISTRATOR, existing);
     const refusal = blockRefusal(request, this.#policy, {
       isBlocked: existing !== null,
-      victims: this.#table.victims(request.source),
-      pairs: this.#table.size,
+      victims: this.#table.victimsOverrun(request.source, by),
+      slots: this.#slots.refusal(by, this.room),
     });
     if (refusal !== null) return { kind: "refused", refusal };
     const basis = [existing, this.#policy, this.#clockSteps];
@@ -184,6 +204,11 @@ export class SourceBlocks {
     return this.#table.size;
   }
 
+  /** Of the slots that callers fill. */
+  get room(): Room {
+    return { capacity: slotsFor(this.#policy, this.#filterRuleSlots()) };
+  }
+
   /** Oldest first. May be iterated while blocks are added and removed. */
   *live(wallMs: number): Generator<SourceBlockView> {
     for (const block of this.#table.values()) if (isLive(block, wallMs)) yield this.#view(block);
@@ -200,7 +225,8 @@ export class SourceBlocks {
     const { missing } = this.#kernel;
     const installed = dryRun || !this.#kernel.isUp ? 0 : size - missing;
     const virtual = dryRun ? size : 0;
-    return { virtual, installed, missing: size - virtual - installed, slotsFree: slotsFree(this.#policy, size) };
+    const free = Math.max(0, this.room.capacity - this.#slots.total);
+    return { virtual, installed, missing: size - virtual - installed, slotsFree: free };
   }
 
   /** Without an installer, a configured data plane works only in dry run. */

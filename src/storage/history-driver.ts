@@ -3,6 +3,7 @@
  * slow and may fail; the store handles queues, deadlines and counters.
  */
 
+import type { Tenant } from "../access/fair-queue.ts";
 import type { AuditEvent, AuditQuery } from "../audit/audit-event.ts";
 import type { Attack, EndedAttacksQuery } from "../detection/attack/attack.ts";
 import type {
@@ -76,15 +77,29 @@ export type QueryName = keyof HistoryQueries;
 export type HistoryQuery<N extends QueryName> = Parameters<HistoryQueries[N]>[0];
 export type AnswerTo<N extends QueryName> = ReturnType<HistoryQueries[N]>;
 
+/** Number of records that gave way to later ones, by cause. */
+export type GivenUp = Readonly<Record<string, number>>;
+
 /** All methods reject with a StorageFault. */
 export interface HistoryDriver {
   /** Opens or reaches the database and migrates its tables. A later call continues what failed. */
   open(): Promise<void>;
   /** Resolves when the records are stored: audit events durably, also after a power loss. All of them or none. */
   write(batch: HistoryBatch): Promise<void>;
-  /** May skip a query that is not wanted any more when its turn comes. Absent: it is wanted. */
-  ask<N extends QueryName>(name: N, question: HistoryQuery<N>, isWanted?: () => boolean): Promise<AnswerTo<N>>;
-  /** Regular work: removes what is older than the retention. Called every minute. */
-  maintain(nowMs: number): Promise<void>;
+  /**
+   * Tenants may take turns; absent: nobody's question. May skip a query that is not wanted any more when its turn comes;
+   * absent: it is wanted.
+   */
+  ask<N extends QueryName>(
+    name: N,
+    question: HistoryQuery<N>,
+    asker?: Tenant,
+    isWanted?: () => boolean,
+  ): Promise<AnswerTo<N>>;
+  /**
+   * Regular work: removes what is older than the retention. Called every minute. Resolves with what had no room before
+   * that time.
+   */
+  maintain(nowMs: number): Promise<GivenUp>;
   close(): Promise<void>;
 }

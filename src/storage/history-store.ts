@@ -4,6 +4,7 @@
  * ban.
  */
 import { randomUUIDv7 } from "bun";
+import { FairQueue, type Tenant } from "../access/fair-queue.ts";
 import { type AuditEvent, type AuditTrail, canonicalTarget } from "../audit/audit-event.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { EdgeEvent, EdgeWindow } from "../edge/reports/edge-history.ts";
@@ -50,6 +51,8 @@ export interface HistoryMetrics {
   queried(question: QueryName, seconds: number): void;
   askFailed(question: QueryName): void;
   maintenanceFailed(): void;
+  /** Stored records that gave way to later ones. */
+  givenUp(cause: string, records: number): void;
   /** Writes of a kind of record fail, or work again. */
   setPaused(kind: RecordKind, isPaused: boolean): void;
 }
@@ -79,6 +82,8 @@ export class HistoryStore implements AuditTrail {
   #isOpening = false;
   #isMaintaining = false;
   #questions = 0;
+  /** Those that wait for their turn. */
+  readonly #asking = new FairQueue<() => void>();
   /** Why records of a kind cannot be written now. */
   readonly #paused = new Map<RecordKind, string>();
   /** Callbacks of commands that wait for their audit rows; calling one ends the wait. */
@@ -88,8 +93,12 @@ export class HistoryStore implements AuditTrail {
     this.#options = options;
     this.#limiter = new Limiter(options.clock);
     this.#queues = {
-      audit: this.#queue("audit", (records) => ({ kind: "audit", records })),
-      attacks: this.#queue("attacks", (records) => ({ kind: "attacks", records })),
+      audit: this.#queue("audit", (records) => ({ kind: "audit", records }), auditCause),
+      attacks: this.#queue(
+        "attacks",
+        (records) => ({ kind: "attacks", records }),
+        ({ tenant }) => tenant,
+      ),
       traffic: this.#queue("traffic", (records) => ({ kind: "traffic", records })),
       edge_windows: this.#queue("edge_windows", (records) => ({ kind: "edge_windows", records })),
       edge_events: this.#queue("edge_events", (records) => ({ kind: "edge_events", records })),
@@ -189,12 +198,15 @@ export class HistoryStore implements AuditTrail {
     return this.#queues.edge_events.push({ id: randomUUIDv7(), record: event });
   }
 
-  /** Rejects with a StorageFault, at the latest after HISTORY_QUERY_MS. */
-  async ask<N extends QueryName>(name: N, question: HistoryQuery<N>): Promise<AnswerTo<N>> {
-    const { clock, timers, metrics, log } = this.#options;
+  /** Rejects with a StorageFault, at the latest after HISTORY_QUERY_MS. @param asker whose turn it takes. */
+  async ask<N extends QueryName>(name: N, question: HistoryQuery<N>, asker: Tenant = null): Promise<AnswerTo<N>> {
+    const { driver, clock, timers, metrics, log } = this.#options;
     const began = clock.monotonicMs();
     let isWanted = true;
-    const answer = this.#askDriver(name, question, () => isWanted);
+    const answer = this.#inTurn(asker, () => {
+      if (!isWanted) throw new StorageFault(`read ${name}`, "unavailable", "the caller has given up");
+      return driver.ask(name, question, asker, () => isWanted);
+    });
     try {
       return await within(answer, HISTORY_QUERY_MS, timers, () => {
         isWanted = false;
@@ -209,22 +221,26 @@ export class HistoryStore implements AuditTrail {
     }
   }
 
-  /** Counted until the driver has finished, even if the caller has given up: each query may occupy a thread. */
-  async #askDriver<N extends QueryName>(name: N, question: HistoryQuery<N>, isWanted: () => boolean) {
-    if (this.#questions >= HISTORY_QUERIES_MAX) {
-      throw new StorageFault(`read ${name}`, "unavailable", "too many queries of the history at once");
-    }
-    this.#questions++;
+  /**
+   * Over the bound tenants take turns. Counted until the driver has finished, even if the caller has given up: each
+   * query may occupy a thread.
+   */
+  async #inTurn<T>(asker: Tenant, ask: () => Promise<T>): Promise<T> {
+    if (this.#questions < HISTORY_QUERIES_MAX) this.#questions++;
+    else await new Promise<void>((resolve) => this.#asking.push(asker, resolve));
     try {
-      return await this.#options.driver.ask(name, question, isWanted);
+      return await ask();
     } finally {
-      this.#questions--;
+      const next = this.#asking.shift();
+      if (next === undefined) this.#questions--;
+      else next();
     }
   }
 
   #queue<K extends RecordKind>(
     kind: K,
     batchOf: (records: readonly RecordsByKind[K][]) => HistoryBatch,
+    tenantOf: (record: RecordsByKind[K]) => Tenant = () => null,
   ): WriteQueue<RecordsByKind[K]> {
     const { driver, clock, timers, log, metrics } = this.#options;
     return new WriteQueue<RecordsByKind[K]>({
@@ -232,6 +248,7 @@ export class HistoryStore implements AuditTrail {
       batch: HISTORY_BATCH_MAX[kind],
       gatherMs: HISTORY_GATHER_MS[kind],
       timers,
+      tenantOf,
       write: async (records) => {
         const began = clock.monotonicMs();
         await driver.write(batchOf(records));
@@ -298,7 +315,16 @@ export class HistoryStore implements AuditTrail {
     if (this.#isMaintaining) return;
     this.#isMaintaining = true;
     try {
-      await driver.maintain(clock.wallMs());
+      const givenUp = Object.entries(await driver.maintain(clock.wallMs()));
+      for (const [cause, records] of givenUp) metrics.givenUp(cause, records);
+      if (givenUp.length > 0) {
+        this.#limiter.pass("given up", (suppressed) =>
+          log.warn(
+            { ...Object.fromEntries(givenUp), suppressed },
+            "the oldest records of some causes gave way to later ones",
+          ),
+        );
+      }
     } catch (cause) {
       metrics.maintenanceFailed();
       this.#limiter.pass("maintain", (suppressed) =>
@@ -308,4 +334,11 @@ export class HistoryStore implements AuditTrail {
       this.#isMaintaining = false;
     }
   }
+}
+
+/** Rows of orders of the administrator give way last: those of refusals, and of what happens by itself, are others'. */
+function auditCause({ record: { source, result, tenant } }: RecordsByKind["audit"]): Tenant {
+  if (source !== "api") return "automatic";
+  if (result === "rejected" || result === "error") return `refused ${tenant}`;
+  return tenant === "" ? null : `tenant ${tenant}`;
 }

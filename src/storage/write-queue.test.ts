@@ -188,3 +188,24 @@ describe("a write queue", () => {
     expect(dropped).toBe(2);
   });
 });
+
+test("in a full queue the newest of the tenant that has most gives way, never one of the administrator", async () => {
+  const outcomes: string[] = [];
+  isHeld = true;
+  const shared = new WriteQueue<string>({
+    ...{ bound: 4, batch: 1, gatherMs: 0, timers: new ManualTimers(clock) },
+    tenantOf: (record) => (record.startsWith("admin") ? null : (record[0] ?? null)),
+    write: async () => new Promise<void>((resolve) => (release = resolve)),
+    onFault: () => {},
+    onDropped: (records) => (dropped += records),
+    onDepth: () => {},
+  });
+  const push = (record: string) => void shared.push(record).then((outcome) => outcomes.push(`${record} ${outcome}`));
+  push("a1");
+  await nextTurn();
+  for (const record of ["a2", "a3", "a4", "b1", "admin1", "admin2", "admin3", "a5"]) push(record);
+  await nextTurn();
+  // The first is being written; admin3 takes the place of the last tenant's.
+  expect(outcomes.sort()).toEqual(["a2 dropped", "a3 dropped", "a4 dropped", "a5 dropped", "b1 dropped"]);
+  expect([dropped, shared.depth]).toEqual([5, 4]);
+});

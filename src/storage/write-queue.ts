@@ -1,7 +1,9 @@
 /**
  * A queue of records of one kind for the store: bounded, written in order, one batch at a time. Records that cannot be
- * written now wait and are tried again; adding a record never blocks.
+ * written now wait and are tried again; adding a record never blocks. In a full queue the newest record of the tenant that
+ * has most gives way, never one of the administrator (null) for others.
  */
+import type { Tenant } from "../access/fair-queue.ts";
 import { HISTORY_TRIES_MAX } from "../limits.ts";
 import { Backoff } from "../system/backoff.ts";
 import { Pause } from "../system/pause.ts";
@@ -15,6 +17,8 @@ export interface WriteQueueOptions<T> {
   /** How long a batch that is not full waits for more before it is written, ms. */
   readonly gatherMs: number;
   readonly timers: Pick<Timers, "after">;
+  /** Whose record it is: in a full queue one of whoever has most gives way. Absent: nobody's. */
+  readonly tenantOf?: (record: T) => Tenant;
   readonly write: (records: readonly T[]) => Promise<void>;
   readonly onFault: (cause: unknown) => void;
   readonly onDropped: (records: number) => void;
@@ -38,6 +42,8 @@ export class WriteQueue<T> {
   #isGathering = false;
   #isFailing = false;
   #isClosed = false;
+  /** The first entries, which are being written. */
+  #writing = 0;
 
   constructor(options: WriteQueueOptions<T>) {
     this.#options = options;
@@ -55,7 +61,7 @@ export class WriteQueue<T> {
 
   /** Never rejects. */
   push(record: T): Promise<WriteOutcome> {
-    if (this.#isClosed || this.#entries.length >= this.#options.bound) {
+    if (this.#isClosed || (this.#entries.length >= this.#options.bound && !this.#makeRoom(record))) {
       this.#options.onDropped(1);
       return Promise.resolve("dropped");
     }
@@ -94,6 +100,7 @@ export class WriteQueue<T> {
       if (!this.#isFailing) await this.#gather();
       if (this.#isClosed) break;
       const batch = this.#entries.slice(0, this.#options.batch);
+      this.#writing = batch.length;
       try {
         await this.#options.write(batch.map(({ record }) => record));
         this.#isFailing = false;
@@ -102,6 +109,7 @@ export class WriteQueue<T> {
         refusals = 0;
       } catch (cause) {
         this.#isFailing = true;
+        this.#writing = 0;
         this.#options.onFault(cause);
         if (!(cause instanceof StorageFault) || cause.kind === "refused") refusals++;
         if (refusals >= HISTORY_TRIES_MAX) {
@@ -116,6 +124,23 @@ export class WriteQueue<T> {
     this.#pumping = null;
   }
 
+  /** False: nobody has more than the owner of the new record. */
+  #makeRoom(record: T): boolean {
+    const { tenantOf = () => null, onDropped } = this.#options;
+    const waiting = this.#entries.slice(this.#writing);
+    const byTenant = Map.groupBy(waiting, (entry) => tenantOf(entry.record));
+    const tenant = tenantOf(record);
+    const own = tenant === null ? 0 : (byTenant.get(tenant)?.length ?? 0);
+    byTenant.delete(null);
+    const [most = []] = [...byTenant.values()].sort((a, b) => b.length - a.length);
+    const newest = most.at(-1);
+    if (newest === undefined || most.length <= own) return false;
+    this.#entries.splice(this.#entries.lastIndexOf(newest), 1);
+    newest.settle("dropped");
+    onDropped(1);
+    return true;
+  }
+
   async #gather(): Promise<void> {
     const { batch, gatherMs } = this.#options;
     if (gatherMs === 0 || this.#isDraining || this.#entries.length >= batch) return;
@@ -127,6 +152,7 @@ export class WriteQueue<T> {
   /** A batch that close() dropped while it was being written is not in the queue any more. */
   #remove(count: number, outcome: WriteOutcome): void {
     const removed = this.#entries.splice(0, count);
+    this.#writing = 0;
     for (const { settle } of removed) settle(outcome);
     if (outcome === "dropped" && removed.length > 0) this.#options.onDropped(removed.length);
     if (removed.length > 0) this.#options.onDepth(this.#entries.length);

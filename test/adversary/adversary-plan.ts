@@ -1,4 +1,5 @@
 /** What an attacker does, what fails meanwhile, and what the operator has configured: drawn at random. */
+import type { Holder } from "../../src/access/shares.ts";
 import { address } from "../fixtures/host-rows.ts";
 import type { Chance } from "../fixtures/seeded-random.ts";
 import { ASN, NEIGHBORS } from "../simulation/simulated-speaker.ts";
@@ -14,6 +15,7 @@ export const OWN = ["198.18.0.9", "198.18.0.10", "198.18.0.11"];
 const [NEXT_HOP, ROUTER_ID, WHITELISTED] = OWN;
 
 export const OWN_FLOOD = "flood around own addresses";
+export const HOSTILE_ORDER = "order of a hostile tenant";
 export const TROUBLES = [
   "speaker dies",
   "speaker freezes",
@@ -52,6 +54,8 @@ export interface AdversaryPlan {
   readonly factor: number;
   readonly halfLifeSeconds: number;
   readonly hasCarpet: boolean;
+  /** Orders of a tenant with each step, which turns hostile; 0: there is none. */
+  readonly hostileOrders: number;
 }
 
 export function drawPlan(chance: Chance): AdversaryPlan {
@@ -79,8 +83,13 @@ export function drawPlan(chance: Chance): AdversaryPlan {
     factor: chance.oneOf([1.5, 2, 3]),
     halfLifeSeconds: chance.oneOf([60, 600, 3600]),
     hasCarpet: chance.oneIn(2),
+    hostileOrders: chance.oneOf([0, 0, 1, 20]),
   };
 }
+
+/** The tenant that turns hostile, its token and the first two numbers of its addresses. */
+export const HOSTILE: Holder = { operator: "hostile", tenant: "hostile" };
+export const HOSTILE_ADDRESSES = "198.18.192";
 
 /** @param instance number of the service among those of its speaker. */
 export function adversaryYaml(
@@ -96,6 +105,12 @@ networks: [198.18.0.0/15]
 protected_whitelist: [${WHITELISTED}]
 capture: { interfaces: [{ name: sim0, mode: mirror }], max_hosts: 1024 }
 detection: { window_ms: 1000, tick_ms: ${stepMs} }
+api:
+  tokens:
+    - { name: noc, token_env: NOC, role: operator }
+    - { name: hostile, token_env: HOSTILE, role: operator, tenant: hostile }
+    - { name: other, token_env: OTHER, role: operator, tenant: other }
+hostgroups: [{ name: hostile, networks: [${HOSTILE_ADDRESSES}.0/24], tenant: hostile }]
 thresholds: { pps: ${THRESHOLD_PPS}, mbps: 1000000, flows_per_sec: 1000000 }
 baseline: { factor: ${factor}, half_life_seconds: ${halfLifeSeconds}, warmup_seconds: ${WARMUP_SECONDS}, floor: ${floor} }
 ${hasCarpet ? "carpet: { prefix_v4: 28, min_hosts: 8, mitigation: blackhole, thresholds: { pps: 400000 } }" : ""}

@@ -105,7 +105,8 @@ export class AdversaryPromises {
     const rounds = (1 + 60 / plan.hysteresisSeconds) * (plan.pulsed + 1);
     const restarts = TROUBLES.reduce((sum, trouble) => sum + (happened.get(trouble) ?? 0), 0);
     const inForce = Math.max(...this.#adversary.services.map(({ bans }) => bans.length));
-    const most = plan.services * (3 * begun + 2 * rounds + (1 + restarts) * (inForce + 10));
+    const ordered = Math.ceil(60_000 / plan.stepMs) * plan.hostileOrders;
+    const most = plan.services * (ordered + 3 * begun + 2 * rounds + (1 + restarts) * (inForce + 10));
     if (this.#changes.length > most) this.#fail("route changes are bounded", `${this.#changes.length} of ${most}`);
   }
 

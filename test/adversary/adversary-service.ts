@@ -10,7 +10,7 @@ import type { Chance } from "../fixtures/seeded-random.ts";
 import { type CountedTraffic, simulatedNative } from "../simulation/simulated-counter.ts";
 import { SimulatedService } from "../simulation/simulated-service.ts";
 import type { SimulatedSpeaker } from "../simulation/simulated-speaker.ts";
-import { type AdversaryPlan, adversaryYaml } from "./adversary-plan.ts";
+import { type AdversaryPlan, adversaryYaml, HOSTILE, HOSTILE_ADDRESSES } from "./adversary-plan.ts";
 
 const WALL_MS = Date.UTC(2026, 0, 1);
 
@@ -35,6 +35,8 @@ export class AdversaryService {
   /** What an operator ordered, and was acknowledged. */
   readonly banned = new Set<IpAddress>();
   readonly unbanned = new Set<IpAddress>();
+  /** What the hostile tenant ordered, and perhaps ended. */
+  readonly hostile = new Set<IpAddress>();
   readonly blocked = new Set<string>();
   /** Those that were in the kernel. */
   readonly installed = new Set<string>();
@@ -118,11 +120,23 @@ export class AdversaryService {
     }
   }
 
+  /** Of the tenant that has turned hostile: bans and unbans of its own addresses, as many as it gets. */
+  async hostileOrders(count: number, chance: Chance): Promise<void> {
+    const { process } = this;
+    for (let i = 0; i < count && process !== null; i++) {
+      if (process.state.isBroken || process.state.isSlow) return;
+      const target = address(`${HOSTILE_ADDRESSES}.${chance.below(256)}`);
+      if (chance.oneIn(3)) await process.service.unban(target);
+      else if ((await process.service.ban(target, HOSTILE)).ban.state === "active") this.hostile.add(target);
+    }
+  }
+
   async unbanAll(): Promise<void> {
     const { process } = this;
     if (process === null || process.state.isSlow) return;
-    for (const target of this.banned) await process.service.unban(target);
+    for (const target of [...this.banned, ...this.hostile]) await process.service.unban(target);
     this.banned.clear();
+    this.hostile.clear();
   }
 
   #start(nowMs: number): void {

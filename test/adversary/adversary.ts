@@ -10,7 +10,16 @@ import type { IpAddress } from "../../src/net/address.ts";
 import { address } from "../fixtures/host-rows.ts";
 import { Chance, seededRandom } from "../fixtures/seeded-random.ts";
 import { drawDeferralMs, SimulatedSpeaker } from "../simulation/simulated-speaker.ts";
-import { type AdversaryPlan, drawPlan, FLOOD_PPS, OWN, OWN_FLOOD, type Trouble, VICTIM } from "./adversary-plan.ts";
+import {
+  type AdversaryPlan,
+  drawPlan,
+  FLOOD_PPS,
+  HOSTILE_ORDER,
+  OWN,
+  OWN_FLOOD,
+  type Trouble,
+  VICTIM,
+} from "./adversary-plan.ts";
 import { AdversaryPromises } from "./adversary-promises.ts";
 import { AdversaryService } from "./adversary-service.ts";
 import { DecoyTraffic } from "./decoy-traffic.ts";
@@ -140,12 +149,20 @@ export class Adversary {
 
   async #trouble(): Promise<void> {
     const { troubles, troubleEveryMs, stepMs } = this.plan;
+    await this.#hostileTenant();
     const isOrdered = this.speaker.isDeferring || this.#chance.oneIn(40);
     if (isOrdered) await this.#chance.oneOf(this.services).order(this.#chance);
     if (troubles.length === 0 || this.#chance.random() > stepMs / troubleEveryMs) return;
     const trouble = this.#chance.oneOf(troubles);
     this.#happens(trouble);
     await this.#begins(trouble, this.#chance.oneOf(this.services), this.#chance.logarithmic(200, 20_000));
+  }
+
+  async #hostileTenant(): Promise<void> {
+    const { hostileOrders } = this.plan;
+    if (hostileOrders === 0) return;
+    for (const service of this.services) await service.hostileOrders(hostileOrders, this.#chance);
+    this.happened.set(HOSTILE_ORDER, (this.happened.get(HOSTILE_ORDER) ?? 0) + hostileOrders);
   }
 
   async #begins(trouble: Trouble, service: AdversaryService, forMs: number): Promise<void> {

@@ -96,6 +96,7 @@ export class SimulatedNeighbor {
     const sinceMs = Math.floor(this.#changedAtMs / 1000) * 1000;
     return {
       ...toPeer(configured, null),
+      isOverLimit: false,
       isDeferring: this.isDeferring,
       state: this.#isUp ? "established" : "active",
       upSinceMs: this.#isUp ? sinceMs : null,

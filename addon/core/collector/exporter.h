@@ -96,6 +96,8 @@ class Exporter {
   std::uint64_t refreshedMs_ = 0;
   /// When it last told its site of traffic.
   std::uint64_t presentMs_ = 0;
+  /// Records since then.
+  std::uint64_t untold_ = 0;
   std::uint64_t rateUnknownMs_ = 0;
   std::uint64_t counted_ = 0;
   std::uint64_t countedLate_ = 0;

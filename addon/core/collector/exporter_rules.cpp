@@ -56,7 +56,7 @@ const ExporterRule& ExporterRules::unlisted() noexcept {
 
 bool ExporterRules::isActive(std::uint32_t rule, std::uint64_t nowMs) const noexcept {
   return std::none_of(sites_[rule].before.begin(), sites_[rule].before.end(), [&](std::uint32_t earlier) {
-    const std::uint64_t heardMs = sites_[earlier].heard->load(std::memory_order_relaxed);
+    const std::uint64_t heardMs = sites_[earlier].heard->heardMs();
     return heardMs != 0 && nowMs < heardMs + rules_[earlier].silentAfterMs;
   });
 }

@@ -76,15 +76,16 @@ class ExporterRules {
   /// The rule of exporters where there are no rules.
   [[nodiscard]] static const ExporterRule& unlisted() noexcept;
 
-  void heard(std::uint32_t rule, std::uint64_t nowMs) const noexcept {
-    if (sites_[rule].heard) sites_[rule].heard->store(nowMs, std::memory_order_relaxed);
+  /// @param records that tell of traffic.
+  void heard(std::uint32_t rule, std::uint64_t nowMs, std::uint64_t records = 1) const noexcept {
+    if (sites_[rule].heard) sites_[rule].heard->told(nowMs, records, rules_[rule].silentAfterMs);
   }
   /// Whether all rules of the site that are listed before this one are silent; true without a site.
   [[nodiscard]] bool isActive(std::uint32_t rule, std::uint64_t nowMs) const noexcept;
 
  private:
   struct InSite {
-    std::shared_ptr<HeardMs> heard;
+    std::shared_ptr<Presence> heard;
     /// Numbers of the rules of the site that are listed before.
     std::vector<std::uint32_t> before;
   };

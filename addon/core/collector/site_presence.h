@@ -1,5 +1,6 @@
-// When the exporters of each rule were last heard, whatever source heard them: within a site, which sees the same
-// packets several times, an exporter counts only while those listed before it are silent.
+// When the exporters of each rule last told of traffic, whatever source heard them: within a site, which sees the same
+// packets several times, an exporter counts only while those listed before it are silent. One that usually tells of much
+// and now of a little is silent: a forged record now and then keeps no standby out.
 #pragma once
 
 #include <atomic>
@@ -13,25 +14,60 @@
 
 namespace floodwall {
 
-/// Milliseconds of the monotonic clock; 0: never.
-using HeardMs = std::atomic<std::uint64_t>;
+/// Of the exporters of one rule. Any thread: a race moves a few records to the next period.
+class Presence {
+ public:
+  /// When they last told of at least a share of what is usual. Milliseconds of the monotonic clock; 0: never.
+  [[nodiscard]] std::uint64_t heardMs() const noexcept { return heardMs_.load(std::memory_order_relaxed); }
+
+  void told(std::uint64_t nowMs, std::uint64_t records, std::uint64_t silentAfterMs) noexcept {
+    std::uint64_t begunMs = begunMs_.load(std::memory_order_relaxed);
+    if (nowMs >= begunMs + silentAfterMs / kPeriods && begunMs_.compare_exchange_strong(begunMs, nowMs)) {
+      learn(records_.exchange(0, std::memory_order_relaxed));
+    }
+    const std::uint64_t seen = records_.fetch_add(records, std::memory_order_relaxed) + records;
+    if (isEnough(seen)) heardMs_.store(nowMs, std::memory_order_relaxed);
+  }
+
+ private:
+  /// Of silentAfterMs.
+  static constexpr std::uint64_t kPeriods = 4;
+  /// One in so many of the usual records is enough.
+  static constexpr std::uint64_t kEnough = 64;
+  /// The mean follows by one in so many of the difference; where too few are told it forgets much more slowly.
+  static constexpr std::uint64_t kFollow = 8, kForget = 256;
+
+  [[nodiscard]] bool isEnough(std::uint64_t records) const noexcept {
+    return records * kEnough >= usual_.load(std::memory_order_relaxed);
+  }
+  void learn(std::uint64_t records) noexcept {
+    const std::uint64_t usual = usual_.load(std::memory_order_relaxed);
+    const bool isFirst = usual == 0;
+    const std::uint64_t followed = isFirst ? records : (usual * (kFollow - 1) + records + kFollow - 1) / kFollow;
+    usual_.store(isEnough(records) ? followed : usual - usual / kForget, std::memory_order_relaxed);
+  }
+
+  std::atomic<std::uint64_t> heardMs_{0}, begunMs_{0}, records_{0};
+  /// Records of a period.
+  std::atomic<std::uint64_t> usual_{0};
+};
 
 /// Shared by the sources of an engine. Any thread.
 class SitePresence {
  public:
   /// The same for the same prefix, as long as anybody holds it.
-  [[nodiscard]] std::shared_ptr<HeardMs> of(const Address& address, std::uint8_t length) {
+  [[nodiscard]] std::shared_ptr<Presence> of(const Address& address, std::uint8_t length) {
     const std::lock_guard lock(mutex_);
     std::erase_if(heard_, [](const auto& entry) { return entry.second.expired(); });
-    std::weak_ptr<HeardMs>& known = heard_[{address.bytes, length}];
-    std::shared_ptr<HeardMs> heard = known.lock();
-    if (!heard) known = heard = std::make_shared<HeardMs>(0);
+    std::weak_ptr<Presence>& known = heard_[{address.bytes, length}];
+    std::shared_ptr<Presence> heard = known.lock();
+    if (!heard) known = heard = std::make_shared<Presence>();
     return heard;
   }
 
  private:
   std::mutex mutex_;
-  std::map<std::pair<std::array<std::uint8_t, 16>, std::uint8_t>, std::weak_ptr<HeardMs>> heard_;
+  std::map<std::pair<std::array<std::uint8_t, 16>, std::uint8_t>, std::weak_ptr<Presence>> heard_;
 };
 
 }  // namespace floodwall

@@ -71,6 +71,7 @@ function toSpeakerPeer(peer: Peer): SpeakerPeer {
   const capabilities = peer.state?.remoteCap ?? [];
   return speakerPeer(peer, {
     isAdminDown: peer.state?.adminState === PeerState_AdminState.DOWN,
+    isOverLimit: peer.state?.adminState === PeerState_AdminState.PFX_CT,
     announced: capabilities.flatMap(({ cap }) => (cap.case === "multiProtocol" ? (cap.value.family ?? []) : [])),
   });
 }

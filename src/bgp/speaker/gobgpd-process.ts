@@ -1,9 +1,12 @@
 /**
- * Finds, starts and stops the gobgpd process. It is identified by its working directory, which no other gobgpd has:
- * nothing must be recorded at its start, so that it is found even if the service is killed at that moment.
+ * Finds, starts and stops the gobgpd process. It is identified by its working directory, which no other gobgpd has, and
+ * by the program that it executes, which its user cannot have written: other processes of a shared user such as `nobody`
+ * may take its name and enter its directory. Nothing must be recorded at its start, so that it is found even if the
+ * service is killed at that moment.
  */
 import { execFile, spawn } from "node:child_process";
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
+import { basename } from "node:path";
 import { GOBGPD_ANSWER_MS } from "../../limits.ts";
 import { withoutCapabilities } from "../../system/capabilities.ts";
 import { Pause } from "../../system/pause.ts";
@@ -76,7 +79,7 @@ export function findGobgpd(workingDirectory: string): number | null {
 
 export function isGobgpd(pid: number, workingDirectory: string): boolean {
   try {
-    if (readFileSync(`/proc/${pid}/comm`, "utf8") !== "gobgpd\n") return false;
+    if (readFileSync(`/proc/${pid}/comm`, "utf8") !== "gobgpd\n" || !executesGobgpd(pid)) return false;
     const directory = `/proc/${pid}/cwd`;
     // Each start of a systemd unit has its own mount namespace: the same directory may have another path there.
     if (isSameDirectory(directory, workingDirectory)) return true;
@@ -86,6 +89,25 @@ export function isGobgpd(pid: number, workingDirectory: string): boolean {
   } catch {
     // The process ended, or belongs to another user and is not ours.
     return false;
+  }
+}
+
+/** A process may call itself anything, but executes what it executes. Throws if it ended, or cannot be looked into. */
+function executesGobgpd(pid: number): boolean {
+  const link = `/proc/${pid}/exe`;
+  // An update of the package leaves the running program without a name.
+  const path = readlinkSync(link).replace(/ \(deleted\)$/, "");
+  const user = unprivilegedUser();
+  return basename(path) === "gobgpd" && (user === null || statSync(link).uid !== user.uid);
+}
+
+/** When the process was started, in ticks since the start of the machine; null: there is none. */
+export function startTicks(pid: number): string | null {
+  try {
+    // Field 22 (proc(5)); the second one, a name in parentheses, may have spaces.
+    return readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ")[19] ?? null;
+  } catch {
+    return null;
   }
 }
 

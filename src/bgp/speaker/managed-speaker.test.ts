@@ -20,6 +20,7 @@ import { address } from "../../../test/fixtures/host-rows.ts";
 import { systemTimers } from "../../system/timers.ts";
 import { endGobgpd } from "./gobgpd-process.ts";
 import { endManagedGobgpd } from "./managed-speaker.ts";
+import { ROUTES_TAKEN_MAX } from "./peer-message.ts";
 
 const DEADLINE_MS = 60_000;
 const ANNOUNCING_PROCESS = join(import.meta.dir, "../../../test/fixtures/bgp/announcing-process.ts");
@@ -306,6 +307,28 @@ test(
     rmSync(file);
     chmodSync(lab.stateDir, 0o700);
     await until("connected", () => announcer.status().connected);
+  },
+  DEADLINE_MS,
+);
+
+test(
+  "a neighbor that sends very many routes loses its session for a while, and the others keep theirs",
+  async () => {
+    const announces = Array.from({ length: 1.5 * ROUTES_TAKEN_MAX }, (_, i) => `10.${i >> 8}.${i & 255}.0/24`);
+    const neighbors = [neighbor(), neighbor({ address: loopback(3), remoteAsn: SPEAKER_ASN + 7 })];
+    const quiet = await lab.bird();
+    const { announcer } = lab.announcer(bgpConfig({ neighbors }));
+    await established(announcer);
+    announcer.want([blackhole("203.0.113.1/32")]);
+    await lab.bird({ host: 3, asn: SPEAKER_ASN + 7, announces });
+    const status = (host: number) => announcer.status().neighbors.find((one) => one.address === loopback(host));
+    await until(
+      "its session is ended, and says why",
+      () => status(3)?.fault?.includes("let it export nothing") === true,
+    );
+    expect(status(3)?.state).toBe("admin_down");
+    expect(status(2)?.state).toBe("established");
+    expect(await quiet.hasRoute("203.0.113.1/32")).toBe(true);
   },
   DEADLINE_MS,
 );

@@ -19,6 +19,7 @@ import { lastLogError, notificationsIn } from "./gobgpd-log.ts";
 import { endGobgpd, findGobgpd, hasGobgpdOption, isGobgpd, startGobgpd, unprivilegedUser } from "./gobgpd-process.ts";
 import { isSamePeer, toPeer } from "./neighbor.ts";
 import { NeighborWatch } from "./neighbor-watch.ts";
+import { ROUTES_TAKEN_MAX } from "./peer-message.ts";
 import { isPrefixLimit, mayBlameRoute, type PeerNotification } from "./peer-notification.ts";
 import type { Followed, SessionChanges, Speaker } from "./speaker.ts";
 import type { PeerSettings, SpeakerClient, SpeakerGlobal, SpeakerPeer } from "./speaker-client.ts";
@@ -57,6 +58,10 @@ const START_POLL_MS = 5;
 /** A gobgpd that does not answer for this time is killed. Its sessions will not survive: peers wait 90 s. */
 const SILENCE_MAX_MS = 30_000;
 
+/** Time until a neighbor that sent too many routes gets its session again. */
+const TOO_MANY_RETRY_MS = 300_000;
+const TOO_MANY = `it sent more than ${ROUTES_TAKEN_MAX} routes of a family, which are not used: let it export nothing to Floodwall; its session is tried again every ${TOO_MANY_RETRY_MS / 60_000} minutes`;
+
 export class ManagedSpeaker implements Speaker {
   readonly kind = "managed";
   readonly #options: ManagedSpeakerOptions;
@@ -73,6 +78,8 @@ export class ManagedSpeaker implements Speaker {
   #logRead = 0;
   /** Read from the log, for the next follow(). */
   #notifications: PeerNotification[] = [];
+  /** By neighbor without a session because of that. Monotonic. */
+  readonly #overLimitSinceMs = new Map<string, number>();
   readonly #suspects = new CrashSuspects();
   /** Where the log of the running gobgpd begins; null: it was not running, or was ended on purpose. */
   #logStart: number | null = null;
@@ -290,7 +297,7 @@ export class ManagedSpeaker implements Speaker {
   }
 
   neighborFault(address: string): string | null {
-    return this.#watch.faultOf(address);
+    return this.#overLimitSinceMs.has(address) ? TOO_MANY : this.#watch.faultOf(address);
   }
 
   async #setPeer(options: {
@@ -299,6 +306,7 @@ export class ManagedSpeaker implements Speaker {
     wanted: PeerSettings;
   }): Promise<void> {
     const { client, running, wanted } = options;
+    if (running?.isOverLimit === true && this.#isTooEarly(running.address)) throw new SpeakerFault("AddPeer", TOO_MANY);
     // Disabled by a service that was killed while it stopped: its sessions are not to stay down.
     if (running !== undefined && running.state !== "admin_down" && isSamePeer(running, wanted)) return;
     if (running !== undefined) {
@@ -307,6 +315,16 @@ export class ManagedSpeaker implements Speaker {
     }
     this.#forgetLimitsReached(wanted.address);
     await client.addPeer(wanted);
+  }
+
+  /** The neighbor would send its routes again at once. */
+  #isTooEarly(address: string): boolean {
+    const nowMs = this.#options.clock.monotonicMs();
+    const sinceMs = this.#overLimitSinceMs.get(address) ?? nowMs;
+    this.#overLimitSinceMs.set(address, sinceMs);
+    if (nowMs - sinceMs < TOO_MANY_RETRY_MS) return true;
+    this.#overLimitSinceMs.delete(address);
+    return false;
   }
 
   /** Those of sessions before the routes beyond the neighbor's limit were withheld: they say nothing new. */

@@ -18,6 +18,12 @@ const DEFERRAL_SECONDS = 1;
  */
 const CONNECT_RETRY_SECONDS = 5n;
 
+/**
+ * Routes of each family that a neighbor may send: none is used, but the speaker keeps them, about 0.5 kB each. Over it the
+ * speaker ends the session.
+ */
+export const ROUTES_TAKEN_MAX = 10_000;
+
 export type PeerMessage = ReturnType<typeof peerMessage>;
 
 /**
@@ -40,15 +46,20 @@ export function peerMessage({ address, remoteAsn, port, password, multihopTtl, f
     afiSafis: families.map((family) => ({
       config: { family: familyNumbers(family), enabled: true },
       mpGracefulRestart: { config: { enabled: true } },
+      prefixLimits: { family: familyNumbers(family), maxPrefixes: ROUTES_TAKEN_MAX },
     })),
   };
 }
 
-/** @param announced the neighbor's multiprotocol capabilities. */
-export function speakerPeer(
-  peer: Peer3 | Peer4,
-  { isAdminDown, announced }: { isAdminDown: boolean; announced: readonly FamilyNumbers[] },
-): SpeakerPeer {
+interface PeerFields {
+  readonly isAdminDown: boolean;
+  /** Of ROUTES_TAKEN_MAX. */
+  readonly isOverLimit: boolean;
+  /** The neighbor's multiprotocol capabilities. */
+  readonly announced: readonly FamilyNumbers[];
+}
+
+export function speakerPeer(peer: Peer3 | Peer4, { isAdminDown, isOverLimit, announced }: PeerFields): SpeakerPeer {
   const { conf, state, transport, ebgpMultihop } = peer;
   const sessionState = SESSION_STATES[state?.sessionState ?? 0] ?? "unknown";
   return {
@@ -58,7 +69,8 @@ export function speakerPeer(
     password: conf?.authPassword ?? "",
     multihopTtl: ebgpMultihop?.enabled === true ? ebgpMultihop.multihopTtl : 0,
     families: familiesOf(peer.afiSafis.map(({ config }) => config?.family)),
-    state: isAdminDown ? "admin_down" : sessionState,
+    state: isAdminDown || isOverLimit ? "admin_down" : sessionState,
+    isOverLimit,
     upSinceMs: timestampMs(peer.timers?.state?.uptime),
     downSinceMs: timestampMs(peer.timers?.state?.downtime),
     isDeferring: peer.gracefulRestart?.localRestarting === true,

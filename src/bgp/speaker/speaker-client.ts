@@ -81,6 +81,8 @@ export type SessionState = (typeof SESSION_STATES)[number] | "admin_down";
 
 export interface SpeakerPeer extends PeerSettings {
   readonly state: SessionState;
+  /** It sent more routes than the speaker takes, which ended its session. */
+  readonly isOverLimit: boolean;
   /** Wall time of the last change to established, and from it; null: never. */
   readonly upSinceMs: number | null;
   readonly downSinceMs: number | null;

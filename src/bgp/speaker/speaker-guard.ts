@@ -6,7 +6,7 @@
 import { spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { bootSeconds, type Clock } from "../../system/clock.ts";
-import { isSameDirectory, signal, type UnixUser, unprivileged } from "./gobgpd-process.ts";
+import { isSameDirectory, signal, startTicks, type UnixUser, unprivileged } from "./gobgpd-process.ts";
 import { DEADLINE_FROM_RUN, type SpeakerDirectory } from "./speaker-directory.ts";
 
 /** As in /proc/PID/comm, at most 15 characters: so that the guard is found and recognized. */
@@ -21,21 +21,24 @@ const LOOKS = 7;
 const GRACE_SECONDS = 5;
 
 /**
- * For any POSIX shell. $1: gobgpd's process id; its working directory is also the guard's. A file that is missing or not
+ * For any POSIX shell. $1: when gobgpd was started, so that no later process of its id is taken for it; $2: its process
+ * id; its working directory is also the guard's. A file that is missing or not
  * readable does not change what is known, and with nothing known gobgpd runs on.
  */
 const script = (lookMs: number) => `
 echo ${NAME} >/proc/$$/comm
 known= passed=0
-runs() { read -r name <"/proc/$1/comm" && [ "$name" = gobgpd ] && [ "/proc/$1/cwd" -ef . ]; }
-while runs "$1"; do
+started=$1 pid=$2
+begun() { read -r stat <"/proc/$pid/stat" && set -- \${stat##*) } && [ "\${20}" = "$started" ]; }
+runs() { read -r name <"/proc/$pid/comm" && [ "$name" = gobgpd ] && [ "/proc/$pid/cwd" -ef . ] && begun; }
+while runs; do
   read -r until <${DEADLINE_FROM_RUN} && case $until in '' | *[!0-9]*) ;; *) known=$until ;; esac
   read -r now rest </proc/uptime
   if [ -n "$known" ] && [ "\${now%.*}" -ge "$known" ]; then passed=$((passed + 1)); else passed=0; fi
   if [ "$passed" -ge ${LOOKS} ]; then
-    kill -TERM "$1"
+    kill -TERM "$pid"
     /bin/sleep ${GRACE_SECONDS}
-    runs "$1" && kill -KILL "$1"
+    runs && kill -KILL "$pid"
     exit
   fi
   /bin/sleep ${lookMs / 1000}
@@ -110,7 +113,9 @@ interface Guard {
  * executed its program, its command line reads empty.
  */
 function start({ pid, run, user, bindsLowPort }: GuardedSpeaker, lookMs: number): Guard | null {
-  const args = ["-c", script(lookMs), NAME, String(pid)];
+  const started = startTicks(pid);
+  if (started === null) return null;
+  const args = ["-c", script(lookMs), NAME, started, String(pid)];
   const [program = "", ...rest] = unprivileged({ executable: "/bin/sh", args, user, bindsLowPort });
   const child = spawn(program, rest, { cwd: run, detached: true, stdio: "ignore", env: {} });
   let lives = true;
@@ -135,7 +140,9 @@ function findGuard(speaker: GuardedSpeaker): Guard | null {
 function isGuard(pid: number, speaker: GuardedSpeaker): boolean {
   try {
     const args = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").slice(0, -1);
-    const isIts = args.at(-2) === NAME && args.at(-1) === String(speaker.pid);
+    // The guard of an earlier version knows no start.
+    const isGuardOf = [args.at(-2), args.at(-3)].includes(NAME);
+    const isIts = isGuardOf && args.at(-1) === String(speaker.pid);
     return isIts && isSameDirectory(`/proc/${pid}/cwd`, speaker.run);
   } catch {
     // It ended, or is another user's.

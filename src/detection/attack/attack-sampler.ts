@@ -109,7 +109,7 @@ export class AttackSampler {
       if (kind === "started") this.begin(attack, now);
       else if (kind === "ended") {
         this.#watched.delete(attack.id);
-        this.#recent.end(attack.id);
+        this.#recent.end(attack.id, attack.group);
       } else if (watched !== undefined) watched.attack = attack;
     }
   }

@@ -40,6 +40,18 @@ describe("pcap bounds: the newest packets of an attack", () => {
     expect(recent.of(`a${RECENT_PACKETS_ENDED_ATTACKS}`)).toHaveLength(1);
   });
 
+  test("of one hostgroup drop none of another's, however many end", () => {
+    const recent = new RecentPackets();
+    for (let i = 0; i < 5 * RECENT_PACKETS_ENDED_ATTACKS; i++) {
+      const [id, group] = i === 0 ? ["other", "mail"] : [`a${i}`, "web"];
+      recent.add(id, packets(1));
+      recent.end(id, group);
+    }
+    expect(recent.of("other")).toHaveLength(1);
+    expect(recent.of("a1")).toEqual([]);
+    expect(recent.of(`a${5 * RECENT_PACKETS_ENDED_ATTACKS - 1}`)).toHaveLength(1);
+  });
+
   test("an end without packets takes no place of another", () => {
     const recent = new RecentPackets();
     recent.add("kept", packets(1));

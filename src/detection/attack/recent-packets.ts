@@ -1,6 +1,7 @@
 /**
  * The newest sampled headers of each attack in progress and of the last ended ones, byte for byte: for a capture file.
- * Bounded in packets of one attack and of all together.
+ * Bounded in packets of one attack and of all together; of ended attacks the oldest of the hostgroup that has most go
+ * first, so that many attacks on one tenant's hosts drop none of another's packets.
  */
 import { RECENT_PACKETS_ENDED_ATTACKS, RECENT_PACKETS_MAX, RECENT_PACKETS_PER_ATTACK } from "../../limits.ts";
 import { decodeHeader } from "../../traffic/packet-header.ts";
@@ -16,7 +17,7 @@ export class RecentPackets {
   /** By attack id. */
   readonly #active = new Map<string, OutcomeRings>();
   /** In the order in which they ended. */
-  readonly #ended = new Map<string, OutcomeRings>();
+  readonly #ended = new Map<string, { readonly rings: OutcomeRings; readonly group: string }>();
   #each = RECENT_PACKETS_PER_ATTACK;
 
   /** Number of packets that an attack in progress may keep. */
@@ -39,16 +40,16 @@ export class RecentPackets {
     this.#active.get(id)?.limit(0);
   }
 
-  end(id: string): void {
+  end(id: string, group = ""): void {
     const rings = this.#active.get(id);
     this.#active.delete(id);
     if (rings === undefined || rings.length === 0) return;
     rings.trim();
-    this.#ended.set(id, rings);
-    for (const oldest of this.#ended.keys()) {
-      if (this.#ended.size <= RECENT_PACKETS_ENDED_ATTACKS) break;
-      this.#ended.delete(oldest);
-    }
+    this.#ended.set(id, { rings, group });
+    if (this.#ended.size <= RECENT_PACKETS_ENDED_ATTACKS) return;
+    const groups = [...Map.groupBy(this.#ended, ([, { group: own }]) => own).values()];
+    const [oldest] = groups.reduce((most, own) => (own.length > most.length ? own : most))[0] ?? [id];
+    this.#ended.delete(oldest);
   }
 
   /** Oldest first; empty: none are kept of this attack, or not any more. @param outcome null: all packets. */
@@ -61,7 +62,7 @@ export class RecentPackets {
   }
 
   #ringsOf(id: string): OutcomeRings | undefined {
-    return this.#active.get(id) ?? this.#ended.get(id);
+    return this.#active.get(id) ?? this.#ended.get(id)?.rings;
   }
 }
 

@@ -4,6 +4,7 @@
  * must read the lists again. Does not know where the events come from.
  */
 import type { Principal } from "../../access/principal.ts";
+import { type Callers, NO_TENANTS, Shares } from "../../access/shares.ts";
 import type { Tenancy } from "../../access/tenancy.ts";
 import type { Attack } from "../../detection/attack/attack.ts";
 import { EVENT_RING_BYTES, EVENT_STREAMS_MAX, EVENT_STREAMS_PER_TOKEN } from "../../limits.ts";
@@ -32,6 +33,8 @@ export type EventName = FeedEvent["kind"] | "reload" | "reset";
 export interface EventFeedOptions {
   /** Of the configuration in force. */
   readonly tenancy: () => Tenancy;
+  /** Of the configuration in force; absent: there is no tenant. */
+  readonly callers?: () => Callers;
   /** With current rates: an attack changes all the time, so the feed polls. */
   readonly activeAttacks: () => Iterable<AttackView>;
   readonly metrics: EventMetrics;
@@ -68,6 +71,7 @@ export class EventFeed {
   readonly #subscribers = new Set<Subscriber>();
   readonly #throttle: EventThrottle<FeedEvent>;
   readonly #ring: EventRing;
+  readonly #shares: Shares;
   /** Wall-clock microseconds at monotonic time 0: ids are times, so that they also grow over a restart. */
   readonly #originMicros: number;
   #lastId = 0;
@@ -81,6 +85,7 @@ export class EventFeed {
     const { clock, timers } = options;
     this.#options = options;
     this.#originMicros = (clock.wallMs() - clock.monotonicMs()) * 1000;
+    this.#shares = new Shares(options.callers ?? (() => NO_TENANTS));
     this.#ring = new EventRing(EVENT_RING_BYTES, this.#nextId());
     this.#throttle = new EventThrottle(timers, (event) => this.#send(event));
   }
@@ -94,13 +99,16 @@ export class EventFeed {
   subscribe(call: StreamCall): Response | Refusal {
     if (this.#isStopped) return { kind: "stopping" };
     if (call.request.method === "HEAD") return eventStreamAnswer(null);
-    if (this.#isFull(call.principal)) {
+    const { principal } = call;
+    const refusal = this.#refusal(principal);
+    if (refusal !== null) {
       this.#options.metrics.refused();
-      return { kind: "too_many_streams" };
+      return refusal;
     }
     const stream = new EventStream((reason) => this.#left(subscriber, reason));
     const subscriber = { call, stream };
     this.#subscribers.add(subscriber);
+    this.#shares.take(principal);
     this.#options.metrics.opened();
     this.#listen();
     this.#greet(subscriber);
@@ -123,11 +131,13 @@ export class EventFeed {
     this.#forget();
   }
 
-  #isFull({ operator }: Principal): boolean {
-    if (this.#subscribers.size >= EVENT_STREAMS_MAX) return true;
-    if (operator === "") return false;
+  #refusal(principal: Principal): Refusal | null {
+    const { operator } = principal;
     const own = [...this.#subscribers].filter(({ call }) => call.principal.operator === operator);
-    return own.length >= EVENT_STREAMS_PER_TOKEN;
+    if (operator !== "" && own.length >= EVENT_STREAMS_PER_TOKEN) return { kind: "too_many_streams" };
+    const overrun = this.#shares.refusal(principal, { capacity: EVENT_STREAMS_MAX });
+    if (overrun === null) return null;
+    return overrun === "full" ? { kind: "too_many_streams" } : { kind: "too_many_of_share", what: "streams" };
   }
 
   #listen(): void {
@@ -152,6 +162,7 @@ export class EventFeed {
 
   #left(subscriber: Subscriber, reason: StreamEnd): void {
     this.#subscribers.delete(subscriber);
+    this.#shares.giveBack(subscriber.call.principal);
     this.#options.metrics.ended(reason);
     if (this.#subscribers.size > 0) return;
     this.#cancelHeartbeats();

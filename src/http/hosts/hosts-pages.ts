@@ -1,8 +1,9 @@
 /**
- * The pages of hosts in progress: limited for each token and in total, since every page may be a different view of the
+ * The pages of hosts in progress: limited for each token, by shares of tenants, and in total, since every page may be a different view of the
  * whole table. So one caller with many different queries can neither fill the memory nor block other callers.
  */
 import type { Principal } from "../../access/principal.ts";
+import { type Callers, type Holder, NO_TENANTS, Shares } from "../../access/shares.ts";
 import { HOSTS_PAGES_MAX, HOSTS_PAGES_PER_TOKEN } from "../../limits.ts";
 import type { HostView } from "../backend.ts";
 import type { Refusal } from "../refusal.ts";
@@ -25,31 +26,37 @@ export class HostsPages {
   readonly #pass: Pick<TablePass<HostView>, "read">;
   /** Includes callers that have left: their pages are still computed. */
   readonly #readingByToken = new Map<string, number>();
-  #reading = 0;
+  readonly #shares: Shares;
 
-  constructor(pass: Pick<TablePass<HostView>, "read">) {
+  constructor(pass: Pick<TablePass<HostView>, "read">, callers: () => Callers = () => NO_TENANTS) {
     this.#pass = pass;
+    this.#shares = new Shares(callers);
   }
 
   async read({ principal, page, query, groups }: PageRequest): Promise<Blob | Refusal> {
-    const { operator, tenant } = principal;
-    if (this.#isFull(operator)) return { kind: "too_many_pages" };
-    this.#count(operator, 1);
+    const { tenant } = principal;
+    const refusal = this.#refusal(principal);
+    if (refusal !== null) return refusal;
+    this.#count(principal, 1);
     try {
-      return await this.#pass.read(pageKey(tenant, query), () => new HostsPage(page, groups()));
+      return await this.#pass.read(pageKey(tenant, query), () => new HostsPage(page, groups()), tenant);
     } finally {
-      this.#count(operator, -1);
+      this.#count(principal, -1);
     }
   }
 
   /** On an open API callers have no names: only the total is limited. */
-  #isFull(operator: string): boolean {
-    if (this.#reading >= HOSTS_PAGES_MAX) return true;
-    return operator !== "" && (this.#readingByToken.get(operator) ?? 0) >= HOSTS_PAGES_PER_TOKEN;
+  #refusal(holder: Holder): Refusal | null {
+    const own = this.#readingByToken.get(holder.operator) ?? 0;
+    if (holder.operator !== "" && own >= HOSTS_PAGES_PER_TOKEN) return { kind: "too_many_pages" };
+    const overrun = this.#shares.refusal(holder, { capacity: HOSTS_PAGES_MAX });
+    if (overrun === null) return null;
+    return overrun === "full" ? { kind: "too_many_pages" } : { kind: "too_many_of_share", what: "pages" };
   }
 
-  #count(operator: string, change: 1 | -1): void {
-    this.#reading += change;
+  #count(holder: Holder, change: 1 | -1): void {
+    const { operator } = holder;
+    this.#shares.take(holder, change);
     const ofToken = (this.#readingByToken.get(operator) ?? 0) + change;
     if (ofToken === 0) this.#readingByToken.delete(operator);
     else this.#readingByToken.set(operator, ofToken);

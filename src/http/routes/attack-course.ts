@@ -19,6 +19,7 @@ export function attackSeriesRoute(backend: Attacks & Pick<Backend, "attackSeries
     method: "GET",
     path: "/api/v1/attacks/:id/series",
     access: "viewer",
+    asksHistory: true,
     about: {
       summary: "The traffic of one attack tick by tick, from before it was detected",
       answers: {
@@ -41,6 +42,7 @@ export function attackTimelineRoute(backend: Attacks): ReadRoute {
     method: "GET",
     path: "/api/v1/attacks/:id/timeline",
     access: "viewer",
+    asksHistory: true,
     about: {
       summary: "What was decided about one attack, and when",
       answers: { 200: { text: "The entries, oldest first.", schema: TimelineWire }, ...ABSENT },
@@ -62,6 +64,7 @@ export function attackSourcesRoute(
     method: "GET",
     path: "/api/v1/attacks/:id/sources",
     access: "viewer",
+    asksHistory: true,
     about: {
       summary: "Where the newest sampled packets of one attack come from",
       answers: {
@@ -81,7 +84,7 @@ export function attackSourcesRoute(
 
 /** null: unknown, or another tenant's. */
 export async function visibleAttack(backend: Attacks, { tenant }: Principal, id: string): Promise<AttackView | null> {
-  const view = await backend.attack(id);
+  const view = await backend.attack(id, tenant);
   if (view === null) return null;
   return tenant === null || tenant === backend.tenancy().ownerOf(view.attack) ? view : null;
 }

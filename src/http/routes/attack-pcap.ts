@@ -25,6 +25,7 @@ export function attackPcapRoute(backend: Attacks & Pick<Backend, "attackPackets"
     method: "GET",
     path: "/api/v1/attacks/:id/pcap",
     access: "viewer",
+    asksHistory: true,
     about: {
       summary: "The newest sampled packets of one attack, as a capture file",
       query: {

@@ -36,6 +36,7 @@ export function attackRoute(backend: Backend): ReadRoute {
     method: "GET",
     path: "/api/v1/attacks/:id",
     access: "viewer",
+    asksHistory: true,
     about: {
       summary: "One attack: in progress, ended, or from the history",
       answers: {

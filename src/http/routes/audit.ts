@@ -19,6 +19,7 @@ export function auditRoute(backend: Pick<Backend, "auditEvents">, clock: Pick<Cl
     method: "GET",
     path: "/api/v1/audit",
     access: "viewer",
+    asksHistory: true,
     about: {
       summary: "The audit trail, newest first; a token with a tenant reads the rows of its own callers",
       query: {
@@ -39,7 +40,7 @@ export function auditRoute(backend: Pick<Backend, "auditEvents">, clock: Pick<Cl
       if (range.kind !== "range") return range;
       const filters = filtersOf(query);
       if (filters.kind !== "filters") return filters;
-      const answer = await backend.auditEvents({ range, filters, tenant: principal.tenant });
+      const answer = await backend.auditEvents({ range, filters, tenant: principal.tenant }, principal.tenant);
       if (!answer.available) return jsonAnswer(200, { available: false, events: [] });
       return jsonAnswer(200, { available: true, events: answer.events.map(auditEventToWire) });
     },

@@ -23,7 +23,7 @@ export function banPreviewRoute(backend: Pick<Backend, "tenancy" | "banPreview">
       const target = parseAddress(text);
       if (target === null) return { kind: "invalid_ip", text };
       if (!backend.tenancy().owns(principal, target)) return { kind: "foreign_target" };
-      return jsonAnswer(200, banPreviewToWire(backend.banPreview(target)));
+      return jsonAnswer(200, banPreviewToWire(backend.banPreview(target, principal)));
     },
   };
 }

@@ -46,9 +46,7 @@ export function banRoute(backend: Backend): CommandRoute<BanFields> {
     },
     audit: auditOf("ban"),
     handle: (call, fields) =>
-      onOwnTarget(backend, call, fields, async (target) =>
-        outcomeOf(call, await backend.ban(target, call.principal.operator)),
-      ),
+      onOwnTarget(backend, call, fields, async (target) => outcomeOf(call, await backend.ban(target, call.principal))),
   };
 }
 

@@ -24,6 +24,7 @@ export function endedAttacksRoute(
     method: "GET",
     path: "/api/v1/attacks/history",
     access: "viewer",
+    asksHistory: true,
     about: {
       summary: "Attacks of the history that ended in a time range, newest end first",
       query: {
@@ -46,13 +47,16 @@ export function endedAttacksRoute(
       const target = text === null ? null : parseAddress(text);
       if (text !== null && target === null) return { kind: "invalid_ip", text };
       const { fromMs, toMs } = range;
-      const views = await backend.endedAttacks({
-        range: { fromMs, toMs },
-        toId: parameter(query, "to_id"),
-        target,
+      const views = await backend.endedAttacks(
+        {
+          range: { fromMs, toMs },
+          toId: parameter(query, "to_id"),
+          target,
+          tenant,
+          limit: HISTORY_ATTACKS_MAX,
+        },
         tenant,
-        limit: HISTORY_ATTACKS_MAX,
-      });
+      );
       if (views === null) return jsonAnswer(200, { available: false, attacks: [] });
       const tenancy = backend.tenancy();
       const owned = views.slice(0, PAGE_ROWS).map((view) => ({ view, owner: tenancy.ownerOf(view.attack) }));

@@ -1,4 +1,5 @@
 /** The source blocks and their two commands (docs/interface.md#source-block-command). */
+
 import type { Static } from "@sinclair/typebox";
 import { SOURCE_BLOCK_REASON_MAX, SOURCE_BLOCK_SECONDS_MAX } from "../../limits.ts";
 import { addressFamily, parseAddress } from "../../net/address.ts";
@@ -11,6 +12,7 @@ import type { AuditRule, Call, CommandRoute, Outcome, ReadRoute } from "../route
 import { jsonAnswer, jsonBlobAnswer } from "../server/answer.ts";
 import { fieldCheck } from "../server/fields.ts";
 import { type Slicing, TablePass } from "../table-pass.ts";
+import { plainTextFault } from "../wire/plain-text.ts";
 import {
   SourceBlockFields,
   SourceBlockRequest,
@@ -62,7 +64,8 @@ export function sourceBlockRoute(backend: Backend): CommandRoute<BlockFields> {
     handle: (call, fields) => {
       const { ttl_seconds: ttlSeconds } = fields;
       return onOwnVictim(backend, call, fields, ttlRefusal(ttlSeconds), async (pair) => {
-        const answer = await backend.blockSource({ ...pair, ttlSeconds, reason: reasonOf(fields) });
+        const order = { ...pair, ttlSeconds, reason: reasonOf(fields), by: call.principal };
+        const answer = await backend.blockSource(order);
         if (answer.kind === "refused") return { kind: "source_block_refused", refusal: answer.refusal };
         return outcomeOf("blocked", answer, answer.view.block.reason);
       });
@@ -134,8 +137,8 @@ function reasonOf({ reason = "" }: UnblockFields): string {
 }
 
 function reasonRefusal(reason: string): Refusal | null {
-  if (reason.length <= SOURCE_BLOCK_REASON_MAX || Array.from(reason).length <= SOURCE_BLOCK_REASON_MAX) return null;
-  return { kind: "invalid_body", detail: `reason has more than ${SOURCE_BLOCK_REASON_MAX} characters` };
+  const detail = plainTextFault("reason", reason, SOURCE_BLOCK_REASON_MAX);
+  return detail === null ? null : { kind: "invalid_body", detail };
 }
 
 function outcomeOf(result: "blocked" | "removed", { view, isSaved }: Done, reason: string): Outcome {

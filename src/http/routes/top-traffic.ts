@@ -26,6 +26,7 @@ export function topTrafficRoute(
     method: "GET",
     path: "/api/v1/traffic/top",
     access: "viewer",
+    asksHistory: true,
     unscopedOnly: true,
     about: {
       summary:
@@ -59,8 +60,8 @@ export function topTrafficRoute(
       const { fromMs, toMs } = range;
       const all = { key: totalSeries({ kind: "all" }), direction: "incoming", fromMs, toMs } as const;
       const [parts, totals] = await Promise.all([
-        backend.trafficTop({ by, fromMs, toMs, limit: Number(limit) }),
-        backend.traffic({ ...all, stepSeconds: stepped.stepSeconds }),
+        backend.trafficTop({ by, fromMs, toMs, limit: Number(limit) }, null),
+        backend.traffic({ ...all, stepSeconds: stepped.stepSeconds }, null),
       ]);
       if (parts === null || totals === null) return jsonAnswer(200, { available: false, parts: [] });
       return jsonAnswer(200, topTrafficToWire(by, parts, totals));

@@ -36,6 +36,7 @@ export function trafficRoute(backend: Pick<Backend, "tenancy" | "traffic">, cloc
     method: "GET",
     path: "/api/v1/traffic",
     access: "viewer",
+    asksHistory: true,
     about: {
       summary: "The rates of one host over time",
       query: {
@@ -55,7 +56,7 @@ export function trafficRoute(backend: Pick<Backend, "tenancy" | "traffic">, cloc
       const { key } = host;
       if (!backend.tenancy().owns(principal, key)) return { kind: "foreign_target" };
       const { direction, stepSeconds } = buckets.of;
-      const points = await backend.traffic({ key, ...buckets.of });
+      const points = await backend.traffic({ key, ...buckets.of }, principal.tenant);
       if (points === null) return jsonAnswer(200, { available: false, points: [] });
       return jsonAnswer(200, trafficToWire({ key, direction, stepSeconds, points }));
     },
@@ -71,6 +72,7 @@ export function totalTrafficRoute(
     method: "GET",
     path: "/api/v1/traffic/total",
     access: "viewer",
+    asksHistory: true,
     about: {
       summary: "The rates of all hosts together over time; with a tenant, of its hosts; or those of one hostgroup",
       query: {
@@ -96,7 +98,7 @@ export function totalTrafficRoute(
       const { direction, stepSeconds } = buckets.of;
       const scope = scopeOf(principal.tenant, hostgroup);
       const ask = (protocol: TotalProtocol | null) =>
-        backend.traffic({ key: totalSeries(scope, protocol), ...buckets.of });
+        backend.traffic({ key: totalSeries(scope, protocol), ...buckets.of }, principal.tenant);
       const [points, udp, tcp, icmp] = await Promise.all([null, ...TOTAL_PROTOCOLS].map(ask));
       if (!points || !udp || !tcp || !icmp) return jsonAnswer(200, { available: false, points: [] });
       return jsonAnswer(200, totalTrafficToWire({ direction, stepSeconds, points, protocols: { udp, tcp, icmp } }));

@@ -3,6 +3,7 @@ import { Type } from "@sinclair/typebox";
 import { TestServer } from "../../../test/fixtures/http/http.ts";
 import { ManualClock } from "../../../test/fixtures/manual-clock.ts";
 import { ANYONE, type Role } from "../../access/principal.ts";
+import { NO_TENANTS } from "../../access/shares.ts";
 import { BODY_BYTES_MAX } from "../../limits.ts";
 import { afterPromises, nextTurn } from "../../system/timers.ts";
 import { BackendFault } from "../backend.ts";
@@ -11,6 +12,7 @@ import { textAnswer } from "./answer.ts";
 import { fieldCheck } from "./fields.ts";
 import type { Gate } from "./gate.ts";
 import { createApp, register } from "./pipeline.ts";
+import { RequestShares } from "./request-shares.ts";
 import { RequestTurns } from "./request-turns.ts";
 
 const stops: (() => Promise<void>)[] = [];
@@ -39,6 +41,7 @@ function listen(routes: readonly Route[], options: { gate?: Gate; isReady?: () =
     audit: null,
     clock,
     turns: new RequestTurns({ clock, nextTurn, afterPromises }),
+    shares: new RequestShares(() => NO_TENANTS),
     metrics: {
       answered: ({ route, method, status }) => answered.push(`${route} ${method} ${status}`),
       failed: (route) => failures.push(route),

@@ -15,6 +15,7 @@ import type { AuditRule, Call, CommandRoute, ReadRoute, Route } from "../route.t
 import { isJson, parseJson, readBody } from "./body.ts";
 import { type Fields, noFields } from "./fields.ts";
 import type { Gate } from "./gate.ts";
+import type { RequestShares, SharedRequest } from "./request-shares.ts";
 import { readTarget } from "./request-target.ts";
 import type { RequestTurns } from "./request-turns.ts";
 
@@ -26,6 +27,7 @@ export interface PipelineOptions extends FailureOptions {
   readonly audit: AuditTrail | null;
   readonly clock: Clock;
   readonly turns: RequestTurns;
+  readonly shares: RequestShares;
 }
 
 export interface FailureOptions {
@@ -105,11 +107,21 @@ async function guarded(route: GuardedRoute, request: Request, options: PipelineO
   if (principal.kind !== "principal") return refuse(principal);
   const call = callOf(route, request, principal, options);
   const read: { fields: unknown } = { fields: null };
-  const carriedOut = () =>
+  const handled = () =>
     route.method === "GET" ? carryOutRead(route, call, options) : carryOut(route, call, options, read);
-  return route.audit === undefined || options.audit === null
-    ? responseOf(await carriedOut())
-    : audited({ route, rule: route.audit, trail: options.audit, call, options, read }, carriedOut);
+  const carriedOut = () => options.shares.run(sharedRequestOf(route), principal, handled);
+  const work = async () =>
+    route.audit === undefined || options.audit === null
+      ? responseOf(await carriedOut())
+      : audited({ route, rule: route.audit, trail: options.audit, call, options, read }, carriedOut);
+  const { turns } = options;
+  return turns.waiting === 0 ? work() : turns.runFor(principal.tenant, work);
+}
+
+/** null: it fills nothing that callers share. */
+function sharedRequestOf({ method, access, asksHistory }: GuardedRoute): SharedRequest | null {
+  if (asksHistory === true) return "history";
+  return method !== "GET" && access === "operator" ? "orders" : null;
 }
 
 /** Before its URL is checked, a call may have an invalid URL; then it has no parameters. */
@@ -194,7 +206,7 @@ async function carryOut(
   if (body.kind === "body_too_large" && route.bodyName !== undefined) return { ...body, what: route.bodyName };
   if (body.kind !== "bytes") return body;
   // The bodies of many requests may end in one turn of the event loop.
-  return options.turns.run(async () => {
+  return options.turns.runFor(call.principal.tenant, async () => {
     const checked = fieldsOf(route, body.bytes);
     if (checked.kind !== "fields") return checked;
     read.fields = checked.fields;

@@ -1,8 +1,10 @@
 /**
  * Bounds the time that requests take in one turn of the event loop: they run one after the other, and those over the
- * bound in the next turns, so that timers and other sockets have their turn under any load of requests. What waits is
- * bounded by the connections, each of which has one request in progress.
+ * bound in the next turns, so that timers and other sockets have their turn under any load of requests. Who calls is
+ * found out first; then tenants take turns, and every other turn is the administrator's. What waits is bounded by the
+ * connections, each of which has one request in progress.
  */
+import { FairQueue, type Tenant } from "../../access/fair-queue.ts";
 import type { Clock } from "../../system/clock.ts";
 
 /** One request is never cut; what takes longer runs in slices of its own. */
@@ -17,9 +19,11 @@ export interface TurnOptions {
 
 export class RequestTurns {
   readonly #options: TurnOptions;
-  #waiting: (() => void)[] = [];
-  /** The first in `#waiting` that was not begun. */
+  /** Their callers are not known yet. */
+  #arrived: (() => void)[] = [];
+  /** The first in `#arrived` that was not begun. */
   #first = 0;
+  readonly #known = new FairQueue<() => void>();
   /** The end of the time of this turn; null: no request has run in it. */
   #endMs: number | null = null;
   /** Whether the next one is to be begun in this turn. */
@@ -31,13 +35,24 @@ export class RequestTurns {
 
   /** How many wait. */
   get waiting(): number {
-    return this.#waiting.length - this.#first;
+    return this.#arrived.length - this.#first + this.#known.size;
   }
 
-  /** Runs `work` in this turn, or in a later one. What counts is its time until it waits for something outside. */
+  /**
+   * Runs `work` of a request that has come, in this turn, or in a later one. What counts is its time until it waits for
+   * something outside.
+   */
   run<T>(work: () => T | Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push(() => void settled(work).then(resolve, reject));
+      this.#arrived.push(() => void settled(work).then(resolve, reject));
+      this.#continue();
+    });
+  }
+
+  /** The same for what follows, once its caller is known. */
+  runFor<T>(tenant: Tenant, work: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#known.push(tenant, () => void settled(work).then(resolve, reject));
       this.#continue();
     });
   }
@@ -66,9 +81,9 @@ export class RequestTurns {
   }
 
   #begin(): void {
-    const begin = this.#waiting[this.#first++];
-    if (this.#first === this.#waiting.length) {
-      this.#waiting = [];
+    const begin = this.#first < this.#arrived.length ? this.#arrived[this.#first++] : this.#known.shift();
+    if (this.#first === this.#arrived.length) {
+      this.#arrived = [];
       this.#first = 0;
     }
     begin?.();

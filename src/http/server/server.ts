@@ -1,4 +1,5 @@
 /** The listener: all routes behind one pipeline, from the start to a stop that lets requests in progress finish. */
+import { callersNow } from "../../access/shares.ts";
 import type { Secrets } from "../../access/tokens.ts";
 import type { AuditTrail } from "../../audit/audit-event.ts";
 import type { TokenConfig } from "../../config/sections/api.ts";
@@ -24,6 +25,7 @@ import { capConnections, type LimitConnections } from "./connection-cap.ts";
 import { TokenGate } from "./gate.ts";
 import { Listener } from "./listener.ts";
 import { createApp, type FailureOptions, failed, register } from "./pipeline.ts";
+import { RequestShares } from "./request-shares.ts";
 import { RequestTurns } from "./request-turns.ts";
 import { readTlsPair, type TlsFiles } from "./tls-files.ts";
 
@@ -73,6 +75,7 @@ export class HttpServer {
     const { backend, metrics, timers, clock, tokens, secrets, audit, log, limiter } = options;
     this.#options = options;
     const slicing = { clock, nextTurn };
+    const callers = callersNow(tokens);
     const hosts = new TablePass(() => backend.hosts(), slicing);
     this.#snapshots = new HostsSnapshots(hosts, timers);
     this.#failures = { metrics: metrics.api, onFailure: (route, cause) => this.#logFailure(route, cause) };
@@ -85,6 +88,7 @@ export class HttpServer {
     this.#listener = new Listener({ app: this.#app, host, port, error, readTls, log, limiter, timers, ...onTls });
     this.events = new EventFeed({
       tenancy: () => backend.tenancy(),
+      callers,
       activeAttacks: () => backend.attacks().active,
       metrics: metrics.events,
       clock,
@@ -96,7 +100,7 @@ export class HttpServer {
     const text = new ScrapeText(() => metrics.text(), clock);
     this.routes = routesOf({
       backend,
-      pages: new HostsPages(hosts),
+      pages: new HostsPages(hosts, callers),
       snapshots: this.#snapshots,
       slicing,
       events: this.events,
@@ -119,6 +123,7 @@ export class HttpServer {
       audit,
       clock,
       turns: new RequestTurns({ ...slicing, afterPromises }),
+      shares: new RequestShares(callers),
       ...this.#failures,
     });
   }
@@ -126,8 +131,9 @@ export class HttpServer {
   /** Throws ListenError. */
   start(): void {
     this.#listener.start();
-    const { limitConnections: limit, metrics, log, limiter, timers } = this.#options;
-    if (limit) this.#stopCap = capConnections({ limit, port: this.port, metrics: metrics.api, log, limiter, timers });
+    const { limitConnections: limit, metrics, log, limiter, timers, clock } = this.#options;
+    const shared = { log, limiter, timers, clock };
+    if (limit) this.#stopCap = capConnections({ limit, port: this.port, metrics: metrics.api, ...shared });
   }
 
   /** False: there is no certificate that can be used. */

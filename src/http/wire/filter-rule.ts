@@ -1,4 +1,5 @@
 /** The operator's rules for the data plane, and the orders that add and remove them. */
+
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import { takeShape } from "../../config/load/shape.ts";
 import { filterRuleFindings } from "../../config/rules/filter-rules.ts";
@@ -11,6 +12,7 @@ import type { Refusal } from "../refusal.ts";
 import type { FieldCheck } from "../server/fields.ts";
 import { closed } from "./closed.ts";
 import { oneOf } from "./one-of.ts";
+import { plainTextFault } from "./plain-text.ts";
 import { SAVED_FIELD, savedToWire } from "./saved.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
 
@@ -36,9 +38,8 @@ export const filterRuleCheck: FieldCheck<FilterRuleRequest> = {
     const [finding] = [...findings, ...filterRuleFindings(file, undefined)];
     if (finding !== undefined) return wrong(`${finding.path.join(".")}: ${finding.rule}`);
     if (typeof reason !== "string") return wrong("reason must be a string");
-    if (Array.from(reason).length > FILTER_RULE_REASON_MAX) {
-      return wrong(`reason has more than ${FILTER_RULE_REASON_MAX} characters`);
-    }
+    const fault = plainTextFault("reason", reason, FILTER_RULE_REASON_MAX);
+    if (fault !== null) return wrong(fault);
     if (!isTime(ttlSeconds)) return wrong(`ttl_seconds must be a whole number from 1 to ${FILTER_RULE_SECONDS_MAX}`);
     // Without findings nothing was removed, so the rule is complete.
     const whole = file as FilterRuleFile;

@@ -1,4 +1,5 @@
 /** What protects a prefix, and the request to choose a profile for it (docs/interface.md#protection). */
+
 import { type Static, Type } from "@sinclair/typebox";
 import type { Principal } from "../../access/principal.ts";
 import type { ScrubConfig, Selectable } from "../../config/sections/scrub.ts";
@@ -12,6 +13,7 @@ import { type FieldCheck, fieldCheck } from "../server/fields.ts";
 import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { oneOf } from "./one-of.ts";
+import { plainTextFault } from "./plain-text.ts";
 import { SAVED_FIELD, savedToWire } from "./saved.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
 
@@ -41,8 +43,9 @@ export const protectionCheck: FieldCheck<ProtectionRequest> = {
     const { profile, always = null, note: words = "" } = checked.fields;
     // Half of a surrogate pair would be stored as another character by the databases.
     const note = words.toWellFormed();
-    if (Array.from(note).length <= PROTECTION_NOTE_MAX) return { kind: "fields", fields: { profile, always, note } };
-    return { kind: "invalid_body", detail: `note has more than ${PROTECTION_NOTE_MAX} characters` };
+    const fault = plainTextFault("note", note, PROTECTION_NOTE_MAX);
+    if (fault !== null) return { kind: "invalid_body", detail: fault };
+    return { kind: "fields", fields: { profile, always, note } };
   },
 };
 

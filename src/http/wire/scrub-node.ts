@@ -1,4 +1,5 @@
 /** The report of a scrub node, and the inventory of all scrub nodes (docs/interface.md#scrub-inventory). */
+
 import { type Static, Type } from "@sinclair/typebox";
 import { REFUSED_BANS_SHOWN } from "../../limits.ts";
 import { readEnforced } from "../../scrub/enforced-report.ts";
@@ -6,6 +7,7 @@ import type { ScrubNodeView } from "../../scrub/scrub-nodes.ts";
 import type { ScrubReport } from "../../scrub/scrub-report.ts";
 import { type FieldCheck, fieldCheck } from "../server/fields.ts";
 import { closed } from "./closed.ts";
+import { writtenAnew } from "./node-text.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
 
@@ -36,8 +38,10 @@ export const scrubReportCheck: FieldCheck<ScrubReport> = {
   check(value, text) {
     const checked = wireCheck.check(value);
     if (checked.kind !== "fields") return checked;
+    const anew = writtenAnew(text);
+    if (anew.kind !== "text") return anew;
     const { load_mbps: loadMbps = null, capabilities = [] } = checked.fields;
-    return { kind: "fields", fields: { text, loadMbps, capabilities, enforced: readEnforced(value) } };
+    return { kind: "fields", fields: { text: anew.text, loadMbps, capabilities, enforced: readEnforced(value) } };
   },
 };
 
@@ -73,7 +77,7 @@ const ScrubNodeWire = Type.Object(
     ),
     /** Since when it has rules that it did not put in force in time. Absent: it has none. */
     not_applied_since: Type.Optional(Timestamp),
-    /** The last report, unchanged. */
+    /** The last report, written anew. */
     report: Type.Optional(ScrubReportWire),
     reported_at: Type.Optional(Timestamp),
   },
@@ -89,7 +93,7 @@ export const ScrubInventoryWire = Type.Object(
   closed,
 );
 
-/** Without the report, whose text is added unchanged. */
+/** Without the report, whose text is added. */
 export function scrubNodeToWire(view: ScrubNodeView): Static<typeof ScrubNodeWire> {
   const { node, report, lastSeenAt, faults } = view;
   const { notAppliedSince } = faults;

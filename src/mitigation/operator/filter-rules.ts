@@ -102,6 +102,12 @@ export class FilterRules {
     return all.map(({ rule, order }, i) => ({ rule, order, hiddenBy: hidden.get(i)?.name ?? null }));
   }
 
+  /** Slots in the kernel that they take at most: one for each destination. */
+  get places(): number {
+    const { networks } = this.#policy;
+    return this.inForce().reduce((sum, { destinations }) => sum + (destinations.length || networks.length), 0);
+  }
+
   /** Number of those in force. */
   counts(): Readonly<Record<"configuration" | "order", number>> {
     const order = [...this.#orders.values()].filter(({ rule }) => rule !== null).length;

@@ -2,6 +2,8 @@
  * Owns the table of protection profiles that callers chose for prefixes (docs/interface.md#protection). A choice is
  * stored before it takes effect. One that the configuration does not allow any more is kept without effect.
  */
+
+import { type Callers, type Holder, NO_TENANTS, type Overrun, type Room, Shares } from "../../access/shares.ts";
 import type { ScrubConfig } from "../../config/sections/scrub.ts";
 import { PROTECTION_CHOICES_MAX, PROTECTION_CHOICES_PER_TENANT } from "../../limits.ts";
 import type { Prefix } from "../../net/prefix.ts";
@@ -25,6 +27,9 @@ export const PROTECTION_REFUSALS = [
   "chosen_by_operator",
   "too_many_choices",
   "too_many_of_tenant",
+  "choices_over_share",
+  "no_slots",
+  "slots_over_share",
 ] as const;
 export type ProtectionRefusal = (typeof PROTECTION_REFUSALS)[number];
 
@@ -63,6 +68,20 @@ export interface ProtectionsOptions {
   /** What applies to some prefix changed. */
   readonly onChange: () => void;
   readonly observer: ProtectionObserver;
+  /** By the configuration in force; absent: there is no tenant. */
+  readonly callers?: () => Callers;
+  /** The slots of rules in the kernel that callers fill; absent: there is no data plane. */
+  readonly slots?: {
+    readonly shares: Shares;
+    readonly room: () => Room;
+    readonly of: (choice: ActiveChoice) => number;
+  };
+}
+
+/** What a choice takes. */
+interface Places {
+  readonly holder: Holder;
+  readonly slots: number;
 }
 
 export class Protections implements Chosen {
@@ -71,9 +90,13 @@ export class Protections implements Chosen {
   /** By prefix. */
   readonly #judged = new Map<string, JudgedChoice>();
   #inForce = ChosenPrefixes.of([]);
+  readonly #shares: Shares;
+  /** As counted. */
+  #places: readonly Places[] = [];
 
   constructor(options: ProtectionsOptions) {
     this.#options = options;
+    this.#shares = new Shares(options.callers ?? (() => NO_TENANTS));
     this.#config = options.config;
   }
 
@@ -175,17 +198,31 @@ export class Protections implements Chosen {
       return { kind: "refused", refusal: isHidden ? "not_selectable" : judged.cause };
     }
     const before = this.choiceOf(prefix);
-    const refusal = this.#roomRefusal(choice, before);
+    const refusal = this.#roomRefusal(choice, before) ?? this.#slotsRefusal(judged, before);
     if (refusal !== null) return { kind: "refused", refusal };
     return { kind: "begins", key: prefix.text, record: choice, basis: [before, this.#config] };
   }
 
-  #roomRefusal({ tenant }: ProtectionChoice, before: ProtectionChoice | null): ProtectionRefusal | null {
-    if (tenant !== null && before !== null && before.tenant !== tenant) return "chosen_by_operator";
-    if (before === null && this.#judged.size >= PROTECTION_CHOICES_MAX) return "too_many_choices";
-    if (tenant === null || before !== null) return null;
-    const own = [...this.#judged.values()].filter(({ choice }) => choice.tenant === tenant);
-    return own.length >= PROTECTION_CHOICES_PER_TENANT ? "too_many_of_tenant" : null;
+  #roomRefusal(choice: ProtectionChoice, before: ProtectionChoice | null): ProtectionRefusal | null {
+    const { tenant } = choice;
+    if (before !== null) return tenant !== null && before.tenant !== tenant ? "chosen_by_operator" : null;
+    const room = { capacity: PROTECTION_CHOICES_MAX, perTenantMax: PROTECTION_CHOICES_PER_TENANT };
+    const overrun = this.#shares.refusal(choice, room);
+    if (overrun === null) return null;
+    if (overrun === "full") return "too_many_choices";
+    const isAtBound = this.#shares.of(tenant ?? "") >= PROTECTION_CHOICES_PER_TENANT;
+    return isAtBound ? "too_many_of_tenant" : "choices_over_share";
+  }
+
+  /** What stands in the kernel takes the room of the source blocks. */
+  #slotsRefusal(judged: ActiveChoice, before: ProtectionChoice | null): ProtectionRefusal | null {
+    const { slots } = this.#options;
+    if (slots === undefined) return null;
+    const replaced = before === null ? undefined : this.#judged.get(before.prefix);
+    const more = slots.of(judged) - (replaced?.kind === "active" ? slots.of(replaced) : 0);
+    const overrun: Overrun | null = more <= 0 ? null : slots.shares.refusal(judged.choice, slots.room(), more);
+    if (overrun === null) return null;
+    return overrun === "full" ? "no_slots" : "slots_over_share";
   }
 
   #refuse(refusal: ProtectionRefusal): ProtectionAnswer {
@@ -194,7 +231,21 @@ export class Protections implements Chosen {
   }
 
   #settle(): void {
+    this.#count(-1);
+    const { slots } = this.#options;
+    this.#places = [...this.#judged.values()].map((judged) => ({
+      holder: judged.choice,
+      slots: judged.kind === "active" ? (slots?.of(judged) ?? 0) : 0,
+    }));
+    this.#count(1);
     this.#inForce = ChosenPrefixes.of([...this.#judged.values()].filter((judged) => judged.kind === "active"));
+  }
+
+  #count(sign: 1 | -1): void {
+    for (const { holder, slots } of this.#places) {
+      this.#shares.take(holder, sign);
+      if (slots > 0) this.#options.slots?.shares.take(holder, sign * slots);
+    }
   }
 
   /** Those that were not inactive for the same reason before. */

@@ -64,6 +64,17 @@ export function standingPlaces(
     .sort((a, b) => mappedLength(b.prefix) - mappedLength(a.prefix));
 }
 
+/** The most rules that a choice has in the kernel while its prefix is not attacked, with the one that ends its list. */
+export function standingSlots({ prefix, scrub }: ActiveChoice): number {
+  if (!scrub.isAlways) return 2;
+  const known = SLOTS.get(scrub) ?? scrubRules(prefix, scrub, []).length + 1;
+  SLOTS.set(scrub, known);
+  return known;
+}
+
+/** By the filter of one choice. */
+const SLOTS = new WeakMap<ScrubConfig, number>();
+
 export function standingRules(places: readonly StandingPlace[], bans: Iterable<Ban>, wallMs: number): KernelRule[] {
   const banned = [...bans].filter((ban) => kernelRulesOf(ban).length > 0);
   const scrubbed = new Set(banned.filter(({ measure }) => measure.kind === "scrub").map(({ prefix }) => prefix.text));

@@ -9,7 +9,7 @@ import { messageOf } from "../../system/error-message.ts";
 import { nextTurn } from "../../system/timers.ts";
 import type { TrafficSnapshot } from "../../traffic/traffic-history.ts";
 import { auditRow } from "../audit-record.ts";
-import type { AnswerTo, HistoryBatch, HistoryDriver, HistoryQuery, QueryName } from "../history-driver.ts";
+import type { AnswerTo, GivenUp, HistoryBatch, HistoryDriver, HistoryQuery, QueryName } from "../history-driver.ts";
 import { StorageFault } from "../storage-fault.ts";
 import { ANSWERS } from "./answers.ts";
 import { literal } from "./literal.ts";
@@ -103,9 +103,13 @@ export class ClickhouseHistory implements HistoryDriver {
     );
   }
 
-  /** Removes whole days: a row may be kept up to a day longer than configured. */
-  async maintain(nowMs: number): Promise<void> {
-    if (!this.#isOpen || this.#ownTables.length === 0) return;
+  /** Removes whole days: a row may be kept up to a day longer than configured. The server's disk is its operator's. */
+  async maintain(nowMs: number): Promise<GivenUp> {
+    if (this.#isOpen && this.#ownTables.length > 0) await this.#removeBefore(nowMs);
+    return {};
+  }
+
+  async #removeBefore(nowMs: number): Promise<void> {
     await this.#guard("maintain", async () => {
       const firstKept = Math.floor((nowMs - this.#options.retentionDays * DAY_MS) / DAY_MS);
       const parts = (await this.#select(

@@ -18,9 +18,6 @@ export const AUDIT_SCHEMA = `
   CREATE INDEX audit_refused ON audit (at) WHERE ${REFUSED};
 `;
 
-/** Rows removed in one slice: about 10 ms. */
-const SLICE_ROWS = 2000;
-
 export class AuditTable {
   readonly #db: Database;
 
@@ -57,18 +54,5 @@ export class AuditTable {
 
   removeBefore(ms: number): void {
     this.#db.query("DELETE FROM audit WHERE at < ?").run(ms);
-  }
-
-  /**
-   * Works in slices. Keeps only the newest `kept` refusals, so that no caller can fill the disk; successful commands
-   * are kept.
-   */
-  *removeRefusedBeyond(kept: number): Generator<void> {
-    const sql = `SELECT at FROM audit WHERE ${REFUSED} ORDER BY at DESC LIMIT 1 OFFSET ?`;
-    const newest = this.#db.query(sql).get(kept) as { readonly at: number } | null;
-    if (newest === null) return;
-    const oldest = `SELECT id FROM audit WHERE ${REFUSED} AND at <= ? ORDER BY at LIMIT ${SLICE_ROWS}`;
-    const remove = this.#db.query(`DELETE FROM audit WHERE id IN (${oldest})`);
-    while (remove.run(newest.at).changes > 0) yield;
   }
 }

@@ -1,6 +1,7 @@
 /** The messages between the driver and the threads that own its files. */
 import type { EdgeWindow } from "../../edge/reports/edge-history.ts";
-import type { AnswerTo, HistoryBatch, HistoryQuery, QueryName } from "../history-driver.ts";
+import type { AnswerTo, GivenUp, HistoryBatch, HistoryQuery, QueryName } from "../history-driver.ts";
+import type { RecordCause } from "./record-budgets.ts";
 
 /** `records`: audit and attacks, which survive a power loss. `series`: traffic and edge history. */
 export type FileRole = "records" | "series";
@@ -10,6 +11,8 @@ export interface OpenFile {
   readonly path: string;
   readonly retentionDays: number;
   readonly maxBytes: number;
+  /** Of the records of each cause, bytes; absent: as the disk allows. */
+  readonly budgets?: Readonly<Record<RecordCause, number>>;
 }
 
 /** The calls that a file's thread carries out: arguments and results. */
@@ -17,7 +20,7 @@ export interface FileCalls {
   open(argument: OpenFile): void;
   write(argument: FileBatch): void;
   ask(argument: { readonly name: QueryName; readonly question: HistoryQuery<QueryName> }): AnswerTo<QueryName>;
-  maintain(argument: { readonly nowMs: number }): Promise<void>;
+  maintain(argument: { readonly nowMs: number }): Promise<GivenUp>;
   close(argument: null): void;
 }
 

@@ -2,19 +2,20 @@
 import type { Database } from "bun:sqlite";
 import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
-import { AUDIT_REFUSALS_KEPT, HISTORY_RESERVES } from "../../limits.ts";
-import type { AnswerTo, HistoryBatch, HistoryQueries, HistoryQuery, QueryName } from "../history-driver.ts";
+import { HISTORY_RESERVES } from "../../limits.ts";
+import type { AnswerTo, GivenUp, HistoryBatch, HistoryQueries, HistoryQuery, QueryName } from "../history-driver.ts";
 import type { StorageFault } from "../storage-fault.ts";
 import { ATTACK_SCHEMA, AttackTable } from "./attack-table.ts";
 import { AUDIT_SCHEMA, AuditTable } from "./audit-table.ts";
 import { fileFault, fileIdentity, openFile, usedBytes } from "./database-file.ts";
 import { EDGE_SCHEMA, EdgeTables } from "./edge-tables.ts";
 import type { FileRole, OpenFile } from "./file-calls.ts";
+import { RECORD_BUDGETS, RECORD_CAUSES, RECORD_USAGE, RecordBudgets, type RecordCause } from "./record-budgets.ts";
 import { aggregateTraffic, oldestTrafficMs, removeTrafficBefore } from "./traffic-aggregation.ts";
 import { TRAFFIC_MAXIMA, TRAFFIC_SCHEMA, TrafficTables } from "./traffic-tables.ts";
 
 const MIGRATIONS: Readonly<Record<FileRole, readonly string[]>> = {
-  records: [AUDIT_SCHEMA + ATTACK_SCHEMA],
+  records: [AUDIT_SCHEMA + ATTACK_SCHEMA, RECORD_USAGE],
   series: [TRAFFIC_SCHEMA + EDGE_SCHEMA, TRAFFIC_MAXIMA],
 };
 
@@ -44,9 +45,11 @@ export class HistoryFile {
   readonly #attacks: AttackTable;
   readonly #traffic: TrafficTables;
   readonly #edge: EdgeTables;
+  /** null: the file has no records. */
+  readonly #budgets: RecordBudgets | null;
 
   /** Throws a StorageFault. */
-  constructor({ role, path, retentionDays, maxBytes }: OpenFile) {
+  constructor({ role, path, retentionDays, maxBytes, budgets }: OpenFile) {
     this.#path = path;
     this.#role = role;
     this.#retentionDays = retentionDays;
@@ -57,6 +60,12 @@ export class HistoryFile {
     this.#attacks = new AttackTable(this.#db);
     this.#traffic = new TrafficTables(this.#db);
     this.#edge = new EdgeTables(this.#db);
+    this.#budgets = role === "records" ? new RecordBudgets(this.#db, budgets ?? budgetsOn(path)) : null;
+  }
+
+  /** Records that gave way to later ones since the last call. */
+  takeGivenUp(): GivenUp {
+    return this.#budgets?.takeGivenUp() ?? {};
   }
 
   /** False: the file was removed or replaced, and what is written into the open one would be lost. */
@@ -69,7 +78,11 @@ export class HistoryFile {
     try {
       if (!this.isInPlace()) throw new Error("the open file was removed or replaced, another one is opened soon");
       this.#leaveReserve();
-      this.#db.transaction(() => this.#insert(batch)).immediate();
+      const insert = () => {
+        this.#insert(batch);
+        this.#budgets?.settle();
+      };
+      this.#db.transaction(insert).immediate();
     } catch (cause) {
       this.#traffic.forgetIds();
       throw this.#fault(`write ${batch.kind}`, cause);
@@ -133,7 +146,6 @@ export class HistoryFile {
     const before = nowMs - this.#retentionDays * DAY_MS;
     this.#audit.removeBefore(before);
     yield;
-    yield* this.#audit.removeRefusedBeyond(AUDIT_REFUSALS_KEPT);
     this.#attacks.removeBefore(before);
   }
 
@@ -175,4 +187,13 @@ export class HistoryFile {
   #fault(operation: string, cause: unknown): StorageFault {
     return fileFault(operation, this.#path, cause);
   }
+}
+
+function budgetsOn(path: string): Readonly<Record<RecordCause, number>> {
+  const { blocks, bsize } = statfsSync(dirname(path));
+  const budgetOf = (cause: RecordCause) => {
+    const { bytes, share } = RECORD_BUDGETS[cause];
+    return Math.min(bytes, share * blocks * bsize);
+  };
+  return Object.fromEntries(RECORD_CAUSES.map((cause) => [cause, budgetOf(cause)])) as Record<RecordCause, number>;
 }

@@ -28,6 +28,7 @@ const calls: FileCalls = {
   ask: ({ name, question }) => opened().ask(name, question),
   async maintain({ nowMs }) {
     for (const _ of opened().maintain(nowMs)) await nextTurn();
+    return opened().takeGivenUp();
   },
   close() {
     file?.close();

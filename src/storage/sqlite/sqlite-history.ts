@@ -2,10 +2,21 @@
  * History on this machine: two SQLite files, each owned by a thread. Audit and attacks have their own file, so that
  * writing traffic never delays the audit row of a command.
  */
+
 import { extname } from "node:path";
-import type { AnswerTo, HistoryBatch, HistoryDriver, HistoryQuery, QueryName, RecordKind } from "../history-driver.ts";
+import type { Tenant } from "../../access/fair-queue.ts";
+import type {
+  AnswerTo,
+  GivenUp,
+  HistoryBatch,
+  HistoryDriver,
+  HistoryQuery,
+  QueryName,
+  RecordKind,
+} from "../history-driver.ts";
 import { type FileRole, toFileBatch } from "./file-calls.ts";
 import { FileThread } from "./file-thread.ts";
+import type { RecordCause } from "./record-budgets.ts";
 
 export interface SqliteHistoryOptions {
   /** File of traffic and edge history; the file of audit and attacks is beside it. */
@@ -13,6 +24,8 @@ export interface SqliteHistoryOptions {
   readonly retentionDays: number;
   /** Of the file of traffic and edge history. */
   readonly maxBytes: number;
+  /** Of the records of each cause in the other file, bytes; absent: as the disk allows. */
+  readonly budgets?: Readonly<Record<RecordCause, number>>;
 }
 
 const ROLE_OF_KIND: Readonly<Record<RecordKind, FileRole>> = {
@@ -44,10 +57,13 @@ export class SqliteHistory implements HistoryDriver {
 
   /** If one file cannot be opened, the other one still works. */
   async open(): Promise<void> {
-    const { path, retentionDays, maxBytes } = this.#options;
+    const { path, retentionDays, maxBytes, budgets } = this.#options;
     const { records, series } = this.#threads;
     const outcomes = await Promise.allSettled([
-      records.open({ role: "records", path: recordsPath(path), retentionDays, maxBytes: Number.POSITIVE_INFINITY }),
+      records.open({
+        ...{ role: "records", path: recordsPath(path), retentionDays, maxBytes: Number.POSITIVE_INFINITY },
+        ...(budgets && { budgets }),
+      }),
       series.open({ role: "series", path, retentionDays, maxBytes }),
     ]);
     for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
@@ -57,13 +73,19 @@ export class SqliteHistory implements HistoryDriver {
     return this.#threads[ROLE_OF_KIND[batch.kind]].call("write", toFileBatch(batch));
   }
 
-  async ask<N extends QueryName>(name: N, question: HistoryQuery<N>, isWanted = () => true): Promise<AnswerTo<N>> {
-    return (await this.#threads[ROLE_OF_QUERY[name]].ask({ name, question }, isWanted)) as AnswerTo<N>;
+  async ask<N extends QueryName>(
+    name: N,
+    question: HistoryQuery<N>,
+    asker: Tenant = null,
+    isWanted = () => true,
+  ): Promise<AnswerTo<N>> {
+    return (await this.#threads[ROLE_OF_QUERY[name]].ask({ name, question }, asker, isWanted)) as AnswerTo<N>;
   }
 
-  async maintain(nowMs: number): Promise<void> {
+  async maintain(nowMs: number): Promise<GivenUp> {
     const { records, series } = this.#threads;
-    await Promise.all([records.call("maintain", { nowMs }), series.call("maintain", { nowMs })]);
+    const [givenUp] = await Promise.all([records.call("maintain", { nowMs }), series.call("maintain", { nowMs })]);
+    return givenUp;
   }
 
   async close(): Promise<void> {

@@ -24,6 +24,7 @@ export function edgeEventsRoute({ backend, nodes, clock }: EdgeEventsSources): R
     method: "GET",
     path: "/api/v1/edge/events",
     access: "viewer",
+    asksHistory: true,
     unscopedOnly: true,
     about: {
       summary: "Changes in the fleet of edge nodes, newest first; the current state is in the inventory",
@@ -53,7 +54,7 @@ export function edgeEventsRoute({ backend, nodes, clock }: EdgeEventsSources): R
       if (node !== null && !nodes.has(node)) return { kind: "unknown_edge_node" };
       const zone = parameter(query, "zone")?.toLowerCase() ?? null;
       const { fromMs, toMs } = range;
-      const events = await edgeHistory.events({ node, zone, kind, fromMs, toMs });
+      const events = await edgeHistory.events({ node, zone, kind, fromMs, toMs }, null);
       return jsonAnswer(200, { available: true, events: events.map(edgeEventToWire) });
     },
   };

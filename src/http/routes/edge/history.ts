@@ -1,6 +1,8 @@
 /** The requests of zones over time, and the reported sources (docs/interface.md#edge-history-reading). */
+
 import { Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
+import type { Tenant } from "../../../access/fair-queue.ts";
 import type { EdgeNodes } from "../../../edge/edge-nodes.ts";
 import { REPORTED_STATES, type ReportedState } from "../../../edge/reports/edge-history.ts";
 import { BUCKETS_MAX, HISTORY_ROWS_MAX, STEP_SECONDS_MAX } from "../../../limits.ts";
@@ -45,6 +47,7 @@ export function edgeHistoryRoute(sources: EdgeHistorySources): ReadRoute {
     method: "GET",
     path: "/api/v1/edge/history",
     access: "viewer",
+    asksHistory: true,
     about: {
       summary: "The requests of a zone over time; a token with a tenant reads its own zones",
       query: {
@@ -74,7 +77,7 @@ export function edgeHistoryRoute(sources: EdgeHistorySources): ReadRoute {
       if (refusal !== null) return refusal;
       const { fromMs, toMs } = range;
       const question = { zone, node, fromMs, toMs, stepSeconds: stepped.stepSeconds };
-      return jsonAnswer(200, edgeHistoryToWire(question, await edgeHistory.points(question)));
+      return jsonAnswer(200, edgeHistoryToWire(question, await edgeHistory.points(question, call.principal.tenant)));
     },
   };
 }
@@ -85,6 +88,7 @@ export function edgeSourcesRoute(sources: EdgeHistorySources): ReadRoute {
     method: "GET",
     path: "/api/v1/edge/history/sources",
     access: "viewer",
+    asksHistory: true,
     about: {
       summary: "The sources that were refused or challenged at a zone, or would have been",
       query: { ...PARAMETERS, state: { text: "Only those whose strongest state this is.", schema: ReportedStateWire } },
@@ -104,14 +108,18 @@ export function edgeSourcesRoute(sources: EdgeHistorySources): ReadRoute {
       const { edgeHistory } = sources.backend;
       if (edgeHistory === null) return jsonAnswer(200, { available: false, zone: subject.zone, sources: [] });
       const refusal = refusalOf(call, subject, sources);
-      return refusal ?? sourcesAnswer(edgeHistory, subject, filter.state);
+      return refusal ?? sourcesAnswer(edgeHistory, subject, { state: filter.state, asker: call.principal.tenant });
     },
   };
 }
 
-async function sourcesAnswer(history: EdgeHistory, { zone, node, range }: Subject, state: ReportedState | null) {
+async function sourcesAnswer(
+  history: EdgeHistory,
+  { zone, node, range }: Subject,
+  { state, asker }: { readonly state: ReportedState | null; readonly asker: Tenant },
+) {
   const { fromMs, toMs } = range;
-  const totals = await history.sources({ zone, node, state, fromMs, toMs });
+  const totals = await history.sources({ zone, node, state, fromMs, toMs }, asker);
   const head = { available: true, zone, ...(state !== null && { state }) };
   return jsonAnswer(200, { ...head, sources: totals.map(edgeSourceToWire) });
 }

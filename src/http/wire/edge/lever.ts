@@ -1,4 +1,5 @@
 /** The challenge lever of a zone: the request, and the resulting setting (docs/interface.md#lever). */
+
 import { type Static, Type } from "@sinclair/typebox";
 import type { Lever, LeverOrder } from "../../../edge/zones/levers.ts";
 import type { Zone } from "../../../edge/zones/zone.ts";
@@ -8,6 +9,7 @@ import { type FieldCheck, fieldCheck } from "../../server/fields.ts";
 import { closed } from "../closed.ts";
 import { omitNulls } from "../omit-nulls.ts";
 import { oneOf } from "../one-of.ts";
+import { plainTextFault } from "../plain-text.ts";
 import { SAVED_FIELD, savedToWire } from "../saved.ts";
 import { Timestamp, timestamp } from "../timestamp.ts";
 
@@ -50,9 +52,8 @@ export const leverCheck: FieldCheck<LeverRequest> = {
     // Half of a surrogate pair would be stored as another character by the databases.
     const reason = words.toWellFormed();
     if (mode !== "manual" && mode !== "auto" && mode !== "off") return wrong("mode must be manual, auto or off");
-    if (Array.from(reason).length > LEVER_REASON_MAX) {
-      return wrong(`reason has more than ${LEVER_REASON_MAX} characters`);
-    }
+    const fault = plainTextFault("reason", reason, LEVER_REASON_MAX);
+    if (fault !== null) return wrong(fault);
     if (mode === "off") return { kind: "fields", fields: { mode, reason } };
     if (isLeverTime(ttlSeconds)) return { kind: "fields", fields: { mode, ttlSeconds, reason } };
     return wrong(`ttl_seconds must be a whole number from ${LEVER_SECONDS_MIN} to ${LEVER_SECONDS_MAX}`);

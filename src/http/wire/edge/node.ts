@@ -39,7 +39,7 @@ export const EdgeInventoryWire = Type.Object(
       Type.Object(
         {
           ...EDGE_NODE,
-          /** The last report, unchanged. */
+          /** The last report, written anew. */
           report: Type.Optional(EdgeReportWire),
         },
         closed,

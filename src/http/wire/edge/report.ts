@@ -1,4 +1,5 @@
 /** The report of an edge node (docs/interface.md#edge-report): parsed for the service, and kept unchanged. */
+
 import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
 import {
   EDGE_COUNTERS,
@@ -18,6 +19,7 @@ import { EDGE_COUNT_MAX, EDGE_SOURCES_PER_WINDOW, EDGE_WINDOW_SECONDS_MAX } from
 import { type IpAddress, parseAddress } from "../../../net/address.ts";
 import { round } from "../../../traffic/rates.ts";
 import { type FieldCheck, fieldCheck } from "../../server/fields.ts";
+import { writtenAnew } from "../node-text.ts";
 import { parseTimestamp } from "../timestamp.ts";
 
 FormatRegistry.Set("date-time", (text) => parseTimestamp(text) !== null);
@@ -99,7 +101,9 @@ export const edgeReportCheck: FieldCheck<EdgeReport> = {
   schema: wireCheck.schema,
   check(value, original) {
     const checked = wireCheck.check(value);
-    return checked.kind === "fields" ? { kind: "fields", fields: edgeReportOf(checked.fields, original) } : checked;
+    if (checked.kind !== "fields") return checked;
+    const anew = writtenAnew(original);
+    return anew.kind === "text" ? { kind: "fields", fields: edgeReportOf(checked.fields, anew.text) } : anew;
   },
 };
 
