@@ -123,7 +123,8 @@ TEST_CASE("of a site a few records of an exporter that usually sends many keep t
   std::uint64_t nowMs = 1000;
   for (int second = 0; second < 600; second++, nowMs += 1000) rules.heard(0, nowMs, 1000);
   CHECK_FALSE(rules.isActive(1, nowMs));
-  // It is gone, and somebody sends a record a second with its address, for an hour. The last period has its own records.
+  // It is gone, and somebody sends a record a second with its address, for an hour. The last period has its own
+  // records.
   for (int second = 0; second < 76; second++, nowMs += 1000) rules.heard(0, nowMs);
   for (int second = 0; second < 3600; second++, nowMs += 1000) {
     rules.heard(0, nowMs);

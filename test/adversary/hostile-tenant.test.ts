@@ -72,8 +72,8 @@ async function fill(order: (i: number) => Promise<{ status: number; body: unknow
 
 const source = (i: number) => `198.51.${100 + (i >> 8)}.${i & 255}`;
 
-describe("by source blocks", () => {
-  test("it takes no more than its share, and says so; the others still block", async () => {
+describe("source block refused", () => {
+  test("slots share: a tenant takes no more than its own, and the others still block", async () => {
     const first = await fill((i) => block(source(i), "203.0.113.1", "acme"));
     expect(first).toMatchObject({
       status: 409,
@@ -89,7 +89,7 @@ describe("by source blocks", () => {
     expect(first.taken + second.taken).toBe(share.tenant);
   });
 
-  test("it pushes no filter out of the kernel that is always in force", async () => {
+  test("before it pushes a filter out of the kernel that is always in force", async () => {
     const standing = service.filters.rules.length;
     expect(standing).toBeGreaterThan(0);
     for (const token of ["acme", "acme2", "other", "noc"] as const) {
@@ -103,7 +103,7 @@ describe("by source blocks", () => {
     expect(service.floodwall.dataPlane?.view().rulesLeftOut).toBe(0);
   });
 
-  test("it leaves every source some victims for the others", async () => {
+  test("victims share: a tenant leaves every source some victims for the others", async () => {
     const { taken, body } = await fill((i) => block("198.51.100.9", `203.0.113.${1 + i}`, "acme"));
     await fill((i) => block("198.51.100.9", `203.0.113.${20 + i}`, "acme2"));
     expect(taken).toBeLessThan(VICTIMS_PER_SOURCE / 2);
@@ -113,7 +113,7 @@ describe("by source blocks", () => {
   });
 });
 
-test("by protections that are always in force it takes no slots of others", async () => {
+test("by protections that are always in force a tenant takes no slots of others", async () => {
   const { body } = await fill((i) => protect(`203.0.113.${i}/32`, "acme"), 100);
   expect(body).toMatchObject({ error: expect.stringContaining("your share") });
   await fill((i) => protect(`203.0.113.${127 - i}/32`, "acme2"), 100);
@@ -125,7 +125,7 @@ test("by protections that are always in force it takes no slots of others", asyn
   expect((await block("198.51.100.9", "203.0.113.3", "noc")).status).toBe(200);
 });
 
-test("by manual bans it leaves half of the cap to attacks and a share to the others", async () => {
+test("ban refusal share: by manual bans a tenant leaves half of the cap to attacks and a share to the others", async () => {
   const { taken, status, body } = await fill((i) => ban(`203.0.113.${1 + i}`, "acme"));
   expect({ taken, status, body }).toMatchObject({ taken: 1, status: 409, body: { reason: OVER_SHARE } });
   expect((await ban("203.0.113.129", "other")).status).toBe(200);

@@ -18,8 +18,11 @@ test.each([
   ["POST", "/api/v1/dataplane/sources/unblock", { ...BLOCK, reason: "a\nb" }, "reason"],
   ["PUT", "/api/v1/protection/192.0.2.1", { profile: "web", note: "\u2066x" }, "note"],
   ["POST", "/api/v1/filter-rules", { name: "r", action: "drop", ttl_seconds: 60, reason: "\u001b[31m" }, "reason"],
-] as const)("%s %s with a control character or one that turns the direction of writing is refused", async (...one) => {
-  const [method, path, body, field] = one;
-  const detail = `${field} has control characters, or ones that turn the direction of writing`;
-  await expectError(send(method, path, body), 400, `invalid JSON body: ${detail}`);
-});
+] as const)(
+  "plain text: %s %s with a control character or one that turns the direction of writing is refused",
+  async (...one) => {
+    const [method, path, body, field] = one;
+    const detail = `${field} has control characters, or ones that turn the direction of writing`;
+    await expectError(send(method, path, body), 400, `invalid JSON body: ${detail}`);
+  },
+);
