@@ -120,7 +120,9 @@ export interface ExporterStatus {
   /** Packets that an sFlow agent could not sample, as it says itself. */
   readonly droppedSamples: number;
   readonly templates: number;
+  /** Templates that found no room, and those that gave theirs to others before they were idle. */
   readonly templatesRefused: number;
+  readonly templatesDisplaced: number;
   readonly templateChanges: number;
   /** Sets of data that came before their template: kept, decoded when it came, given up; and bytes that wait now. */
   readonly keptSets: number;

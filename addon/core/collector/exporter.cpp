@@ -29,12 +29,15 @@ void Exporter::setRule(const ExporterRules& rules, std::uint32_t rule) {
   isChanged_ = true;
 }
 
-void Exporter::decode(const FlowDatagram& datagram, std::uint64_t nowMs, std::uint64_t wallMs, RecordSink& sink) {
+std::uint64_t Exporter::decode(const FlowDatagram& datagram, std::uint64_t nowMs, std::uint64_t wallMs,
+                               RecordSink& sink) {
   heardMs_ = nowMs;
   isChanged_ = true;
   isSettled_ = false;
   if (nowMs - refreshedMs_ >= kRefreshMs) refresh(nowMs);
+  const std::uint64_t before = decoder_.work();
   decoder_.decode(datagram, wallMs, sink);
+  return decoder_.work() - before;
 }
 
 void Exporter::settle(std::uint64_t nowMs, std::uint64_t wallMs) {

@@ -50,8 +50,8 @@ class Exporter {
 
   /// `rules` live as long as the rule holds.
   void setRule(const ExporterRules& rules, std::uint32_t rule);
-  /// Times of the monotonic clock, and of the wall.
-  void decode(const FlowDatagram& datagram, std::uint64_t nowMs, std::uint64_t wallMs, RecordSink& sink);
+  /// Times of the monotonic clock, and of the wall. Returns the steps that it took (flow_work.h).
+  std::uint64_t decode(const FlowDatagram& datagram, std::uint64_t nowMs, std::uint64_t wallMs, RecordSink& sink);
   /// Call it now and then: what a silent one never sent is lost then.
   void settle(std::uint64_t nowMs, std::uint64_t wallMs);
   /// Completes records and returns those that count, in the place of the first ones.

@@ -28,6 +28,7 @@ struct DomainKey {
 struct FlowDomain {
   DomainKey key;
   std::uint64_t seenMs = 0;
+  Use use;
   SequenceTracker sequence;
   RecentDatagrams recent;
   /// Of the last datagram in order.
@@ -61,7 +62,8 @@ struct FlowDomain {
   }
 };
 
-/// All domains of an exporter and their templates, bounded by kFlowDomainsMax and kTemplatesMax.
+/// All domains of an exporter and their templates, bounded by kFlowDomainsMax, kTemplatesMax and kDomainTemplatesMax;
+/// see GivingWay for what gives its place to what comes.
 class FlowDomains {
  public:
   /// The domain of a datagram with this key and sequence number. Ports of one process are one domain, as long as its
@@ -76,16 +78,27 @@ class FlowDomains {
 
   [[nodiscard]] const std::vector<std::unique_ptr<FlowDomain>>& all() const noexcept { return domains_; }
   [[nodiscard]] std::size_t templates() const noexcept { return templates_; }
+  /// Templates that gave way before they were idle.
+  [[nodiscard]] std::uint64_t displaced() const noexcept { return displaced_; }
+  /// See FlowExporter::work.
+  [[nodiscard]] std::uint64_t work() const noexcept { return work_; }
   [[nodiscard]] std::size_t memoryBytes() const noexcept;
 
  private:
   [[nodiscard]] std::size_t indexOf(const DomainKey& key, std::uint32_t number) noexcept;
-  bool makeRoomForDomain(std::uint64_t nowMs);
-  bool makeRoomForTemplate(std::uint64_t nowMs);
+  bool makeRoomForDomain(const DomainKey& comer, std::uint64_t nowMs);
+  /// `isShareFull`: only of the comer's own templates.
+  bool makeRoomForTemplate(const FlowDomain& comer, bool isShareFull, std::uint64_t nowMs);
+  /// Returns how many gave way.
+  std::size_t displaceTemplates(const FlowDomain& comer, bool isShareFull, std::uint64_t nowMs);
 
   std::vector<std::unique_ptr<FlowDomain>> domains_;
   std::size_t last_ = 0;
   std::size_t templates_ = 0;
+  std::uint64_t displaced_ = 0;
+  std::uint64_t work_ = 0;
+  /// When room for templates was last sought and little found; 0: enough was.
+  std::uint64_t littleRoomMs_ = 0;
 };
 
 }  // namespace floodwall

@@ -69,6 +69,7 @@ void FlowExporter::decode(const FlowDatagram& received, std::uint64_t nowMs, Rec
   state.counts.datagrams++;
   state.counts.bytes += datagram.size();
   state.lastSeenMs = nowMs;
+  state.work += kDatagramWork;
   if (!state.waiting.isEmpty()) state.waiting.expire(nowMs, state.undecoded);
   if (datagram.size() < 4) {
     state.undecoded.count(UndecodedKind::datagram, static_cast<std::uint32_t>(datagram.size()), 0, 0);
@@ -94,6 +95,8 @@ void FlowExporter::decode(const FlowDatagram& received, std::uint64_t nowMs, Rec
   batch.end();
 }
 
+std::uint64_t FlowExporter::work() const noexcept { return state_->work + state_->domains.work(); }
+
 void FlowExporter::settle(std::uint64_t nowMs) {
   ExporterState& state = *state_;
   for (const auto& domain : state.domains.all()) {
@@ -113,6 +116,7 @@ std::uint32_t FlowExporter::interfaceNamesVersion() const noexcept { return stat
 void FlowExporter::statusInto(FlowExporterStatus& status) const {
   const ExporterState& state = *state_;
   status.counts = state.counts;
+  status.counts.templatesDisplaced = state.domains.displaced();
   status.datagramsByProtocol = state.datagramsByProtocol;
   status.undecodedByKind = state.undecoded.byKind();
   status.undecoded.assign(state.undecoded.reasons().begin(), state.undecoded.reasons().end());

@@ -42,6 +42,10 @@ class FlowExporter {
   /// known. Nothing is thrown for what a datagram holds: what cannot be decoded is counted by reason.
   void decode(const FlowDatagram& datagram, std::uint64_t nowMs, RecordSink& sink);
 
+  /// Steps of decoding until now (flow_work.h): no datagram adds more than kWorkPerDatagram and kWorkPerByte times its
+  /// bytes.
+  [[nodiscard]] std::uint64_t work() const noexcept;
+
   /// For one that is silent for more than kReorderMs: what it did not send until now counts as lost.
   void settle(std::uint64_t nowMs);
 

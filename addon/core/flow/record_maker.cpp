@@ -47,6 +47,7 @@ RecordMaker::RecordMaker(Decoding& decoding, FlowDomain& domain, const FlowTempl
       batch_(decoding.batch),
       domain_(domain),
       template_(flowTemplate),
+      changesLeft_(decoding.changesLeft),
       times_(times),
       nowMs_(decoding.nowMs) {
   // IPFIX has no uptime in its header: it may be told from the time at which it began (RFC 7011, 3.1 and 161).
@@ -241,13 +242,12 @@ RecordMaker::Both RecordMaker::countsOf(FlowRecord& made) {
   return {completed(there, forward_.isLayer2), completed(back, backward_.isLayer2)};
 }
 
-void RecordMaker::countWithoutHost() {
-  // A header that cannot be parsed is counted as that.
-  if (layout_->part(Part::frame).length != 0 || layout_->part(Part::ipPacket).length != 0) return;
-  if (namesHosts(*layout_)) {
-    state_.undecoded.count(UndecodedKind::withoutAddress, domain_.key.number, template_.id, 0);
+void RecordMaker::countWithoutPacket(const RecordLayout& layout, std::uint32_t records) {
+  state_.work += kReasonWork;
+  if (namesHosts(layout)) {
+    state_.undecoded.count(UndecodedKind::withoutAddress, domain_.key.number, template_.id, 0, records);
   } else {
-    state_.counts.count(NotForUs::layer2Record);
+    state_.counts.count(NotForUs::layer2Record, records);
   }
 }
 
@@ -273,7 +273,9 @@ void RecordMaker::makeFlow(const std::uint8_t* record) {
   }
   if (!isSampledPacket && !hasHosts) {
     batch_.drop();
-    countWithoutHost();
+    // A header that cannot be parsed is counted as that.
+    const bool hasPacket = layout_->part(Part::frame).length != 0 || layout_->part(Part::ipPacket).length != 0;
+    if (!hasPacket) countWithoutPacket(*layout_, 1);
     return;
   }
   made.input = values_.u32(Slot::input) != 0 ? values_.u32(Slot::input) : values_.u32(Slot::physicalInput);
@@ -343,38 +345,57 @@ void RecordMaker::finish(FlowRecord& made) noexcept {
   domain_.hasUnknownRate = made.samplingRate == 0;
 }
 
-void RecordMaker::readOptions(const std::uint8_t* record) {
-  values_.load(*layout_, record);
+void RecordMaker::readOptions(const RecordLayout& layout, const std::uint8_t* record) {
   state_.counts.otherRecords++;
+  if (layout_ != &layout || template_.isVariable) values_.clear();
+  layout_ = &layout;
+  values_.load(layout, record);
   const bool hasScope = layout_->has(Slot::scopeInterface);
   const auto interface = values_.u32(hasScope ? Slot::scopeInterface : Slot::input);
-  for (const Part part : {Part::name, Part::description}) {
-    const PartField name = layout_->part(part);
-    if (name.length == 0) continue;
-    // Without a number it is the name of something else, as of a sampler.
-    if (hasScope || layout_->has(Slot::input)) state_.interfaces.set(interface, {record + name.offset, name.length});
-    break;
-  }
+  // Without a number it is the name of something else, as of a sampler.
+  if (hasScope || layout_->has(Slot::input)) readName(interface, record);
   if (layout_->has(Slot::systemInitMs)) domain_.systemInitMs = values_[Slot::systemInitMs];
-  if (!template_.hasRate) return;
+  if (template_.hasRate) readRate(interface);
+}
+
+void RecordMaker::readName(std::uint32_t interface, const std::uint8_t* record) {
+  const PartField name = layout_->part(layout_->part(Part::name).length != 0 ? Part::name : Part::description);
+  if (name.length == 0) return;
+  noteChange(state_.interfaces.set(interface, {record + name.offset, name.length}, changesLeft_ != 0, nowMs_));
+}
+
+void RecordMaker::readRate(std::uint32_t interface) {
   const SaidRate said = rateIn(*layout_, values_, RatePlace::options);
   if (said.isImpossible) state_.counts.impossibleRates++;
   if (said.rate == 0) return;
-  SamplingScope scope = SamplingScope::domain;
-  std::uint64_t id = 0;
+  SamplingTable::Said rate{.rate = said.rate};
   if (layout_->has(Slot::sampler) || layout_->has(Slot::selector)) {
-    scope = SamplingScope::sampler;
-    id = values_[layout_->has(Slot::sampler) ? Slot::sampler : Slot::selector];
+    rate.scope = SamplingScope::sampler;
+    rate.id = values_[layout_->has(Slot::sampler) ? Slot::sampler : Slot::selector];
   } else if (interface != 0) {
-    scope = SamplingScope::interface;
-    id = interface;
+    rate.scope = SamplingScope::interface;
+    rate.id = interface;
   } else if (layout_->has(Slot::scopeTemplate)) {
-    scope = SamplingScope::flowTemplate;
-    id = values_[Slot::scopeTemplate];
+    rate.scope = SamplingScope::flowTemplate;
+    rate.id = values_[Slot::scopeTemplate];
   }
-  if (!state_.samplings.set(domain_.key, scope, id, said.rate)) {
-    state_.undecoded.count(UndecodedKind::bound, domain_.key.number, template_.id, 0);
+  noteChange(state_.samplings.set(domain_.key, rate, changesLeft_ != 0, nowMs_));
+}
+
+void RecordMaker::endOptions() {
+  if (refusedChanges_ == 0) return;
+  state_.undecoded.count(UndecodedKind::bound, domain_.key.number, template_.id, 0, refusedChanges_);
+}
+
+template <typename Stored>
+void RecordMaker::noteChange(Stored stored) {
+  if (stored == Stored::same) return;
+  if (stored == Stored::refused) {
+    refusedChanges_++;
+    return;
   }
+  state_.work += kOptionChangeWork;
+  changesLeft_--;
 }
 
 }  // namespace floodwall

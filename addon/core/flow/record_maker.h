@@ -19,10 +19,14 @@ class RecordMaker {
 
   /// Looks at what the records have that come next; call it before the first, and for each where lengths vary.
   void useLayout(const RecordLayout& layout);
+  /// Records that name neither a destination nor a packet, which nothing can be counted of.
+  void countWithoutPacket(const RecordLayout& layout, std::uint32_t records);
   /// One record of flows: up to two records for the sink, since some say what went each way.
   void makeFlow(const std::uint8_t* record);
   /// One record of options: sampling rates, names of interfaces.
-  void readOptions(const std::uint8_t* record);
+  void readOptions(const RecordLayout& layout, const std::uint8_t* record);
+  /// After the last one.
+  void endOptions();
 
  private:
   struct Counted {
@@ -49,18 +53,23 @@ class RecordMaker {
   [[nodiscard]] std::uint64_t flowKeyOf(const FlowRecord& made) const noexcept;
   [[nodiscard]] FlowSums grownBy(const FlowSums& sums, FlowRecord& made, std::uint64_t nowMs);
   [[nodiscard]] Both countsOf(FlowRecord& made);
-  void countWithoutHost();
   void setTimes(FlowRecord& made) const noexcept;
   void setCounts(Counted counted, FlowRecord& made) noexcept;
   bool setSampledPacket(const std::uint8_t* record, FlowRecord& made, Counted& counted);
   void addBackward(const FlowRecord& forward, Counted counted);
   [[nodiscard]] std::uint32_t rateOf() noexcept;
   void finish(FlowRecord& made) noexcept;
+  void readName(std::uint32_t interface, const std::uint8_t* record);
+  void readRate(std::uint32_t interface);
+  /// Of an interface's name or a sampling rate.
+  template <typename Stored>
+  void noteChange(Stored stored);
 
   ExporterState& state_;
   RecordBatch& batch_;
   FlowDomain& domain_;
   const FlowTemplate& template_;
+  std::size_t& changesLeft_;
   MessageTimes times_;
   const RecordLayout* layout_ = nullptr;
   SlotValues values_;
@@ -77,6 +86,8 @@ class RecordMaker {
   /// Of all records of the set, unless it is looked up for each.
   std::uint32_t setRate_ = 0;
   bool hasRateEach_ = false;
+  /// Changes of options that found no room.
+  std::uint32_t refusedChanges_ = 0;
 };
 
 }  // namespace floodwall
