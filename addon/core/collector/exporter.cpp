@@ -1,5 +1,7 @@
 #include "collector/exporter.h"
 
+#include <algorithm>
+
 #include "base/address_text.h"
 #include "collector/plausibility.h"
 #include "flow/sequence_tracker.h"
@@ -127,6 +129,27 @@ bool Exporter::isLeftOut(FlowRecord& record, InterfaceRole in, InterfaceRole out
   if (record.countsIncoming || record.countsOutgoing) return false;
   const bool isUnknown = in == InterfaceRole::unknown || out == InterfaceRole::unknown;
   return leaveOut(isUnknown ? LeftOut::unknownInterface : LeftOut::interface);
+}
+
+void Exporter::restore(ByteSpan bytes) {
+  // What is damaged is said again by the exporter.
+  static_cast<void>(decoder_.restore(bytes));
+}
+
+bool Exporter::mustSave(std::uint64_t nowMs) const noexcept {
+  constexpr std::uint64_t kNewMs = 1000, kAgainMs = 60'000;
+  const std::uint64_t sinceMs = nowMs - savedMs_;
+  const bool isNew = decoder_.lastingVersion() != savedVersion_;
+  return (isNew && sinceMs >= kNewMs) || (heardMs_ > savedMs_ && sinceMs >= kAgainMs);
+}
+
+void Exporter::saveInto(SavedExporter& saved, std::uint64_t nowMs, std::uint64_t wallMs) {
+  savedMs_ = nowMs;
+  savedVersion_ = decoder_.lastingVersion();
+  saved.address = address_;
+  saved.number = number_;
+  saved.heardMs = wallMs - std::min(wallMs, nowMs - heardMs_);
+  decoder_.saveInto(saved.bytes);
 }
 
 void Exporter::statusInto(ExporterStatus& status) {

@@ -13,6 +13,7 @@
 #include "collector/interface_table.h"
 #include "collector/record_age.h"
 #include "collector/report_interval.h"
+#include "collector/saved_exporters.h"
 #include "count/flow_record.h"
 #include "flow/flow_exporter.h"
 
@@ -72,6 +73,13 @@ class Exporter {
   [[nodiscard]] bool isChanged() const noexcept { return isChanged_; }
   void statusInto(ExporterStatus& status);
 
+  /// What it said before a restart of this service, before its first datagram.
+  void restore(ByteSpan bytes);
+  /// Whether something new came a second ago or more, or anything a minute ago or more, that is to be kept.
+  [[nodiscard]] bool mustSave(std::uint64_t nowMs) const noexcept;
+  /// Times of the monotonic clock, and of the wall.
+  void saveInto(SavedExporter& saved, std::uint64_t nowMs, std::uint64_t wallMs);
+
  private:
   static constexpr std::uint64_t kRateUnknownMs = 60'000;
 
@@ -96,6 +104,9 @@ class Exporter {
   std::uint64_t refreshedMs_ = 0;
   /// When it last told its site of traffic.
   std::uint64_t presentMs_ = 0;
+  /// When it was saved last, and what of its decoder.
+  std::uint64_t savedMs_ = 0;
+  std::uint64_t savedVersion_ = 0;
   std::uint64_t rateUnknownMs_ = 0;
   std::uint64_t counted_ = 0;
   std::uint64_t countedLate_ = 0;

@@ -40,7 +40,8 @@ class RulesInForce {
 
 /// What a thread knows, for as long as its source lives.
 struct FlowThread {
-  FlowThread(ExporterNumbers& numbers, const RulesInForce& inForce) : table(numbers), rules(inForce) {}
+  FlowThread(ExporterNumbers& numbers, const RulesInForce& inForce, SavedExporters* saved = nullptr)
+      : table(numbers, saved), rules(inForce) {}
 
   ExporterTable table;
   const RulesInForce& rules;

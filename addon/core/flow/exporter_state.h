@@ -37,6 +37,8 @@ struct ExporterState {
   /// Export time of the first datagram that has one; 0: none did.
   std::uint64_t firstExportMs = 0;
 
+  /// Grows where what is kept over a restart changes.
+  std::uint64_t lastingVersion = 0;
   /// Of its decoders; see FlowExporter::work.
   std::uint64_t work = 0;
 

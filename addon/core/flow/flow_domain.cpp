@@ -60,10 +60,19 @@ void FlowDomains::forgetTemplates(FlowDomain& domain) noexcept {
   domain.templates.clear();
 }
 
+FlowDomain* FlowDomains::restore(std::unique_ptr<FlowDomain> domain) {
+  const auto hasItsKey = [&](const auto& one) { return one->key == domain->key; };
+  if (domains_.size() == kFlowDomainsMax || std::any_of(domains_.begin(), domains_.end(), hasItsKey)) return nullptr;
+  domains_.push_back(std::move(domain));
+  return domains_.back().get();
+}
+
 bool FlowDomain::goesOn(std::uint16_t port, std::uint32_t number) const noexcept {
   // Few enough that two processes, each with a sequence of its own, are hardly ever taken for one.
   constexpr std::uint32_t kSkippedMost = 16, kReordered = 1024;
   const bool isKnown = std::find(otherPorts.begin(), otherPorts.end(), port) != otherPorts.end();
+  // What it sent meanwhile is not known.
+  if (isKnown && isRestored) return true;
   if (isKnown && sequence.isNext(number + kReordered, 2 * kReordered)) return true;
   return number != 0 && sequence.isNext(number, kSkippedMost);
 }

@@ -41,6 +41,8 @@ struct FlowDomain {
   std::uint8_t nextPort = 0;
   bool countsRecords = false;
   bool hasUptime = false;
+  /// From before a restart of this service, and not heard since.
+  bool isRestored = false;
   /// The latest that its headers said, ms since 1970.
   std::uint64_t exportMs = 0;
   /// When its uptime began, as IPFIX options tell it; 0: not known.
@@ -73,6 +75,8 @@ class FlowDomains {
   enum class Stored : std::uint8_t { added, changed, refused };
   /// `domain` may have one of this id.
   Stored store(FlowDomain& domain, std::unique_ptr<FlowTemplate> flowTemplate, std::uint64_t nowMs);
+  /// One of before a restart of this service; null if there is no room, or one of its key.
+  FlowDomain* restore(std::unique_ptr<FlowDomain> domain);
   /// The exporting process has restarted: its templates are others now (RFC 7011, 8.1; RFC 3954, 9).
   void forgetTemplates(FlowDomain& domain) noexcept;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "flow/exporter_state.h"
+#include "flow/saved_exporter.h"
 #include "flow/template_reader.h"
 
 namespace floodwall {
@@ -26,12 +27,28 @@ void ExporterState::noteVendor(std::uint32_t enterprise) noexcept {
   }
 }
 
+namespace {
+
+/// Whether an exporter restarted while this service did: its uptime is less than its clock says that it should be.
+bool hasRestartedMeanwhile(const FlowDomain& domain, const SequenceMark& mark) noexcept {
+  constexpr std::int32_t kClockStepMs = 60'000;
+  if (!mark.hasUptime || !domain.hasUptime || mark.exportMs < domain.exportMs) return false;
+  const auto expectedMs = domain.uptimeMs + static_cast<std::uint32_t>(mark.exportMs - domain.exportMs);
+  return static_cast<std::int32_t>(mark.uptimeMs - expectedMs) < -kClockStepMs;
+}
+
+}  // namespace
+
 bool acceptDatagram(Decoding& decoding, FlowDomain& domain, const SequenceMark& mark) {
   // What is resent while the network reorders is no restart.
   constexpr std::int32_t kUptimeBackMs = 10'000;
   FlowCounts& counts = decoding.state.counts;
-  const bool hasRestarted =
+  bool hasRestarted =
       mark.hasUptime && domain.hasUptime && static_cast<std::int32_t>(mark.uptimeMs - domain.uptimeMs) < -kUptimeBackMs;
+  if (domain.isRestored) {
+    hasRestarted = hasRestarted || hasRestartedMeanwhile(domain, mark);
+    domain.isRestored = false;
+  }
   // The header and the last records tell one datagram from another; between them lies what cannot differ alone.
   constexpr std::size_t kTold = 64;
   const ByteSpan datagram = decoding.datagram;
@@ -46,7 +63,10 @@ bool acceptDatagram(Decoding& decoding, FlowDomain& domain, const SequenceMark& 
   counts.restarts += arrival == Arrival::restart ? 1 : 0;
   // The uptime shows a restart; sequence numbers do not, which some exporters begin again now and then. Nor does what
   // was sent earlier and came late.
-  if (hasRestarted && mark.exportMs >= domain.exportMs) decoding.state.domains.forgetTemplates(domain);
+  if (hasRestarted && mark.exportMs >= domain.exportMs) {
+    decoding.state.domains.forgetTemplates(domain);
+    decoding.state.lastingVersion++;
+  }
   domain.exportMs = std::max(domain.exportMs, mark.exportMs);
   counts.*domain.lostUnits() += domain.sequence.takeLost(decoding.nowMs);
   if (mark.hasUptime && arrival != Arrival::late) {
@@ -96,6 +116,10 @@ void FlowExporter::decode(const FlowDatagram& received, std::uint64_t nowMs, Rec
 }
 
 std::uint64_t FlowExporter::work() const noexcept { return state_->work + state_->domains.work(); }
+
+void FlowExporter::saveInto(std::vector<std::uint8_t>& bytes) const { saveExporter(*state_, bytes); }
+bool FlowExporter::restore(ByteSpan bytes) { return restoreExporter(*state_, bytes); }
+std::uint64_t FlowExporter::lastingVersion() const noexcept { return state_->lastingVersion; }
 
 void FlowExporter::settle(std::uint64_t nowMs) {
   ExporterState& state = *state_;

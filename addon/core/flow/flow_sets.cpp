@@ -89,6 +89,7 @@ std::uint32_t readRecords(Decoding& decoding, FlowDomain& domain, FlowTemplate& 
   const std::uint32_t count = flowTemplate.isVariable ? readVariable(decoding, domain, flowTemplate, records, times)
                                                       : readFixed(decoding, domain, flowTemplate, records, times);
   if (count == 0) return 0;
+  if (flowTemplate.use.lastMs == 0) decoding.state.lastingVersion++;
   flowTemplate.use.note(decoding.nowMs);
   domain.use.note(decoding.nowMs);
   return count;
@@ -162,6 +163,8 @@ void define(Decoding& decoding, FlowDomain& domain, const TemplateRecord& record
     state.undecoded.count(UndecodedKind::bound, domain.key.number, record.id, 0);
     return;
   }
+  // A new one is kept once it has decoded a record.
+  if (stored == FlowDomains::Stored::changed) state.lastingVersion++;
   state.counts.templateChanges += stored == FlowDomains::Stored::changed ? 1 : 0;
   readWaiting(decoding, domain, *domain.find(record.id));
 }

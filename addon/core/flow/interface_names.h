@@ -23,6 +23,12 @@ class InterfaceNames {
   /// Empty: not known.
   [[nodiscard]] const std::string& of(std::uint32_t index) const noexcept;
   [[nodiscard]] std::uint32_t version() const noexcept { return version_; }
+  /// Calls `take` with index, name, and when it was said, of each that was asked for.
+  void forEachUsed(const auto& take) const {
+    for (const auto& [index, name] : names_) {
+      if (name.isUsed) take(index, name.text, name.saidMs);
+    }
+  }
   void copyTo(std::vector<InterfaceName>& names) const;
   [[nodiscard]] std::size_t memoryBytes() const noexcept;
 

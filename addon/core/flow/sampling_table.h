@@ -48,6 +48,18 @@ class SamplingTable {
   [[nodiscard]] bool has(SamplingScope scope) const noexcept { return hasScope_[static_cast<std::size_t>(scope)]; }
 
   void addTo(std::vector<SamplingStatus>& samplings) const;
+  /// Calls `take` with the domain, what was said, and when, of each rate by which a record was made.
+  void forEachUsed(const auto& take) const {
+    for (const auto& [key, rate] : rates_) {
+      if (!rate.isUsed || key.scope == SamplingScope::anySampler) continue;
+      const DomainKey domain{.protocol = key.protocol, .number = key.domain, .port = key.port};
+      take(domain, Said{key.scope, key.id, rate.rate}, rate.saidMs);
+    }
+  }
+  /// One of those, of its port alone.
+  void restore(const DomainKey& domain, const Said& said, std::uint64_t saidMs) {
+    if (put(domain, said, saidMs)) rates_.at(keyOf(domain, said.scope, said.id)).isUsed = true;
+  }
   [[nodiscard]] std::size_t memoryBytes() const noexcept;
 
  private:

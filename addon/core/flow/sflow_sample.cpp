@@ -248,7 +248,10 @@ bool readCounterSample(Decoding& decoding, XdrReader& reader, bool isExpanded) {
     if (format == kInterfaceCounters && record.left() >= 4) index = record.u32();
     if (format == kPortName) name = record.bytes(record.u32());
   }
-  if (index != 0 && !name.empty()) decoding.state.interfaces.set(index, name, true, decoding.nowMs);
+  const bool isChanged =
+      index != 0 && !name.empty() &&
+      decoding.state.interfaces.set(index, name, true, decoding.nowMs) == InterfaceNames::Stored::changed;
+  decoding.state.lastingVersion += isChanged ? 1 : 0;
   decoding.state.counts.otherRecords++;
   return reader.isWhole();
 }
