@@ -15,6 +15,9 @@ inline constexpr std::uint64_t kEstimatedPacketBytes = 1500, kEstimatedLeastByte
 
 class RecordMaker {
  public:
+  /// A counter of 4 or 8 bytes so near to its end has gone below 0.
+  static constexpr std::uint64_t kNegativeMost = 1U << 16, kNegative32 = (std::uint64_t{1} << 32) - kNegativeMost;
+
   RecordMaker(Decoding& decoding, FlowDomain& domain, const FlowTemplate& flowTemplate, const MessageTimes& times);
 
   /// Looks at what the records have that come next; call it before the first, and for each where lengths vary.
@@ -47,12 +50,20 @@ class RecordMaker {
   [[nodiscard]] CountedSlots forwardSlots() const noexcept;
   [[nodiscard]] CountedSlots backwardSlots() const noexcept;
   [[nodiscard]] FlowRecord::Key keyKind() const noexcept;
-  [[nodiscard]] std::uint64_t counterOf(Slot slot, bool& isImpossible) const noexcept;
+  [[nodiscard]] std::uint64_t counterOf(Slot slot, bool& isImpossible) const noexcept {
+    const std::uint64_t value = values_[slot];
+    return value < kNegative32 ? value : largeCounterOf(slot, isImpossible);
+  }
+  [[nodiscard]] std::uint64_t largeCounterOf(Slot slot, bool& isImpossible) const noexcept;
   /// Estimates packets or bytes if the record lacks them, and adds the length of frame headers.
   [[nodiscard]] Counted completed(Counted counted, bool isLayer2) noexcept;
   [[nodiscard]] std::uint64_t flowKeyOf(const FlowRecord& made) const noexcept;
   [[nodiscard]] FlowSums grownBy(const FlowSums& sums, FlowRecord& made, std::uint64_t nowMs);
   [[nodiscard]] Both countsOf(FlowRecord& made);
+  /// Of what is counted one way, as it is.
+  [[nodiscard]] Counted plainCountsOf(FlowRecord& made) noexcept;
+  /// What is neither addresses, counts nor times.
+  void setRest(FlowRecord& made) noexcept;
   void setTimes(FlowRecord& made) const noexcept;
   void setCounts(Counted counted, FlowRecord& made) noexcept;
   bool setSampledPacket(const std::uint8_t* record, FlowRecord& made, Counted& counted);
@@ -78,6 +89,10 @@ class RecordMaker {
   std::uint64_t nowMs_;
   FlowRecord::Key key_ = FlowRecord::Key::partial;
   bool hasOut_ = false;
+  /// What most records have: one IPv4 packet, counts that hold as they are, times by the uptime.
+  bool hasPlainPacket_ = false;
+  bool hasPlainCounts_ = false;
+  bool hasUptimes_ = false;
   /// Counters are those of the whole flow (elements 85 and 86), or of the firewall's event.
   bool isOfTotals_ = false;
   bool usesEvents_ = false;

@@ -44,6 +44,7 @@ class SamplingTable {
   /// Each exporting process behind one address has its own rates, and where it has none the last ones of the others.
   [[nodiscard]] std::uint32_t rateOf(const DomainKey& domain, const Asked& asked) const;
 
+  [[nodiscard]] bool isEmpty() const noexcept { return rates_.empty(); }
   /// Whether there is any rate of this scope.
   [[nodiscard]] bool has(SamplingScope scope) const noexcept { return hasScope_[static_cast<std::size_t>(scope)]; }
 
