@@ -68,7 +68,7 @@ Napi::Value FlowSourceHandle::saved(const Napi::CallbackInfo& info) {
     const std::vector<std::uint8_t> bytes = flows.saved();
     auto array = Napi::Uint8Array::New(info.Env(), bytes.size());
     std::copy(bytes.begin(), bytes.end(), array.Data());
-    return array;
+    return Napi::Value(info.Env(), static_cast<napi_value>(array));
   });
 }
 

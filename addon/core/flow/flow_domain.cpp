@@ -60,6 +60,11 @@ void FlowDomains::forgetTemplates(FlowDomain& domain) noexcept {
   domain.templates.clear();
 }
 
+void FlowDomains::forgetTemplatesBefore(FlowDomain& domain, std::uint64_t beforeMs, std::uint16_t inUse) noexcept {
+  templates_ -=
+      std::erase_if(domain.templates, [&](const auto& one) { return one->seenMs < beforeMs && one->id != inUse; });
+}
+
 FlowDomain* FlowDomains::restore(std::unique_ptr<FlowDomain> domain) {
   const auto hasItsKey = [&](const auto& one) { return one->key == domain->key; };
   if (domains_.size() == kFlowDomainsMax || std::any_of(domains_.begin(), domains_.end(), hasItsKey)) return nullptr;

@@ -47,6 +47,8 @@ struct FlowDomain {
   std::uint64_t exportMs = 0;
   /// When its uptime began, as IPFIX options tell it; 0: not known.
   std::uint64_t systemInitMs = 0;
+  /// When its sequence last began again, by our clock; 0: it never has.
+  std::uint64_t beganAgainMs = 0;
   /// The last rate in a header of NetFlow v5 or in a record; 0: none.
   std::uint32_t ownRate = 0;
   bool hasUnknownRate = false;
@@ -79,6 +81,8 @@ class FlowDomains {
   FlowDomain* restore(std::unique_ptr<FlowDomain> domain);
   /// The exporting process has restarted: its templates are others now (RFC 7011, 8.1; RFC 3954, 9).
   void forgetTemplates(FlowDomain& domain) noexcept;
+  /// The same, but for one that is in use and those that came since.
+  void forgetTemplatesBefore(FlowDomain& domain, std::uint64_t beforeMs, std::uint16_t inUse) noexcept;
 
   [[nodiscard]] const std::vector<std::unique_ptr<FlowDomain>>& all() const noexcept { return domains_; }
   [[nodiscard]] std::size_t templates() const noexcept { return templates_; }

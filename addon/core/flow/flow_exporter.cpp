@@ -61,6 +61,7 @@ bool acceptDatagram(Decoding& decoding, FlowDomain& domain, const SequenceMark& 
   const Arrival arrival = domain.sequence.arrive(mark.number, decoding.nowMs, hasRestarted);
   counts.reordered += arrival == Arrival::late ? 1 : 0;
   counts.restarts += arrival == Arrival::restart ? 1 : 0;
+  if (arrival == Arrival::restart && mark.exportMs >= domain.exportMs) domain.beganAgainMs = decoding.nowMs;
   // The uptime shows a restart; sequence numbers do not, which some exporters begin again now and then. Nor does what
   // was sent earlier and came late.
   if (hasRestarted && mark.exportMs >= domain.exportMs) {

@@ -13,8 +13,21 @@ void RecordMaker::readOptions(const RecordLayout& layout, const std::uint8_t* re
   const auto interface = values_.u32(hasScope ? Slot::scopeInterface : Slot::input);
   // Without a number it is the name of something else, as of a sampler.
   if (hasScope || layout_->has(Slot::input)) readName(interface, record);
-  if (layout_->has(Slot::systemInitMs)) domain_.systemInitMs = values_[Slot::systemInitMs];
+  if (layout_->has(Slot::systemInitMs)) setSystemInit(values_[Slot::systemInitMs]);
   if (template_.hasRate) readRate(interface);
+}
+
+/// IPFIX shows a restart on the same port by two things together: numbers began again, and the system did. Either alone
+/// is none: some count anew now and then, and a clock that is set changes when the system is said to have begun.
+void RecordMaker::setSystemInit(std::uint64_t beganMs) {
+  constexpr std::uint64_t kLaterMs = 10'000;
+  const bool isLater = domain_.systemInitMs != 0 && beganMs > domain_.systemInitMs + kLaterMs;
+  if (isLater && domain_.beganAgainMs != 0) {
+    state_.domains.forgetTemplatesBefore(domain_, domain_.beganAgainMs, template_.id);
+    state_.lastingVersion++;
+  }
+  if (isLater) domain_.beganAgainMs = 0;
+  domain_.systemInitMs = beganMs;
 }
 
 void RecordMaker::readName(std::uint32_t interface, const std::uint8_t* record) {

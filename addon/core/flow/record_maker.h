@@ -70,6 +70,7 @@ class RecordMaker {
   void addBackward(const FlowRecord& forward, Counted counted);
   [[nodiscard]] std::uint32_t rateOf() noexcept;
   void finish(FlowRecord& made) noexcept;
+  void setSystemInit(std::uint64_t beganMs);
   void readName(std::uint32_t interface, const std::uint8_t* record);
   void readRate(std::uint32_t interface);
   /// Of an interface's name or a sampling rate.
