@@ -144,6 +144,7 @@ void setCounts(Napi::Object& object, const ExporterStatus& exporter) {
            {"restarts", counts.restarts},
            {"droppedSamples", counts.droppedSamples},
            {"templatesRefused", counts.templatesRefused},
+           {"templatesDisplaced", counts.templatesDisplaced},
            {"templateChanges", counts.templateChanges},
            {"keptSets", counts.keptSets},
            {"recoveredSets", counts.recoveredSets},

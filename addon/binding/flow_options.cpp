@@ -62,11 +62,17 @@ ExporterRule ruleOf(const Napi::Object& object) {
 
 FlowOptions flowOptions(const Napi::Object& options) {
   const auto cpus = uint32sOf(options, "cpus", kCpuMax);
+  std::vector<std::uint8_t> saved;
+  if (!options.Get("saved").IsNull()) {
+    const auto bytes = bytesOf(options, "saved");
+    saved.assign(bytes.begin(), bytes.end());
+  }
   return {.at = {.address = addressOf(options),
                  .port = static_cast<std::uint16_t>(boundedOf(options, "port", kUdpPortMax))},
           .threads = uint32Of(options, "threads"),
           .receiveBuffer = uint32Of(options, "receiveBuffer"),
-          .cpus = {cpus.begin(), cpus.end()}};
+          .cpus = {cpus.begin(), cpus.end()},
+          .saved = std::move(saved)};
 }
 
 std::vector<ExporterRule> exporterRules(const Napi::Value& value) {

@@ -1,6 +1,8 @@
 #include "flow_source_handle.h"
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "arguments.h"
 #include "errors.h"
@@ -21,7 +23,7 @@ Napi::Function FlowSourceHandle::define(const Napi::Env& env) {
       {InstanceMethod<&FlowSourceHandle::status>("status"), InstanceMethod<&FlowSourceHandle::close>("close"),
        InstanceMethod<&FlowSourceHandle::setExporters>("setExporters"),
        InstanceMethod<&FlowSourceHandle::exporters>("exporters"),
-       InstanceMethod<&FlowSourceHandle::receiver>("receiver")});
+       InstanceMethod<&FlowSourceHandle::receiver>("receiver"), InstanceMethod<&FlowSourceHandle::saved>("saved")});
 }
 
 FlowSourceHandle::FlowSourceHandle(const Napi::CallbackInfo& info) : Napi::ObjectWrap<FlowSourceHandle>(info) {
@@ -58,6 +60,16 @@ Napi::Value FlowSourceHandle::exporters(const Napi::CallbackInfo& info) {
 
 Napi::Value FlowSourceHandle::receiver(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&] { return receiverObject(info.Env(), source(info).receiver()); });
+}
+
+Napi::Value FlowSourceHandle::saved(const Napi::CallbackInfo& info) {
+  const FlowSource& flows = source(info);
+  return guarded(info.Env(), [&]() -> Napi::Value {
+    const std::vector<std::uint8_t> bytes = flows.saved();
+    auto array = Napi::Uint8Array::New(info.Env(), bytes.size());
+    std::copy(bytes.begin(), bytes.end(), array.Data());
+    return Napi::Value(info.Env(), static_cast<napi_value>(array));
+  });
 }
 
 }  // namespace floodwall::binding

@@ -23,6 +23,7 @@ class FlowSourceHandle : public Napi::ObjectWrap<FlowSourceHandle> {
   void setExporters(const Napi::CallbackInfo& info);
   Napi::Value exporters(const Napi::CallbackInfo& info);
   Napi::Value receiver(const Napi::CallbackInfo& info);
+  Napi::Value saved(const Napi::CallbackInfo& info);
 
   /// Throws unless `this` is an open source of flows.
   FlowSource& source(const Napi::CallbackInfo& info) const;

@@ -16,6 +16,8 @@
 
 #include "checked_records.h"
 #include "datagram_maker.h"
+#include "flow/flow_bounds.h"
+#include "flow/flow_work.h"
 #include "guarded_memory.h"
 
 namespace {
@@ -55,7 +57,10 @@ void runBlock(DatagramMaker& maker, Random& random, const GuardedMemory& memory,
     const Datagram& made = maker.next(random, number);
     const auto datagram = memory.last(made.size());
     std::copy(made.begin(), made.end(), datagram.begin());
+    const std::uint64_t workBefore = exporter.work();
     exporter.decode(ByteSpan(datagram), nowMs, records);
+    // Data that waited for a template is of the bytes before.
+    if (exporter.work() - workBefore > kWorkPerDatagram + kWorkPerByte * (made.size() + kWaitingBytesMax)) std::abort();
     nowMs += random.oneIn(256) ? kFlowIdleMs : random.oneIn(64) ? kWaitingMs : 1;
   }
   checkStatus(exporter, records.taken);

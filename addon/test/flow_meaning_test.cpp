@@ -245,6 +245,33 @@ TEST_CASE("templates belong to the port that sent them, and end with a restart")
   CHECK(heard.records.size() == 3);
 }
 
+TEST_CASE("IPFIX templates end with a restart on the same port, if both the sequence and the system began again") {
+  const auto countsAfter = [](std::uint32_t sequence, std::uint64_t systemInitMs) {
+    constexpr std::uint64_t kBegan = kFlowNowMs - 90'000'000;
+    Heard heard;
+    const Bytes options = ipfixOptions(300, {{149, 4}}, {{160, 8}});
+    const auto init = [](std::uint64_t ms) { return flowSet(300, words({0}) + number(ms, 8)); };
+    heard.hear(ipfix({.number = 500'000}, ipfixTemplate(256, kPlainFields) + options + init(kBegan)), kFlowNowMs);
+    heard.hear(ipfix({.number = 500'001}, flowSet(256, plainRecord())), kFlowNowMs + 1);
+    REQUIRE(heard.records.size() == 1);
+    const std::uint64_t nowMs = kFlowNowMs + 60'000;
+    const auto seconds = static_cast<std::uint32_t>(nowMs / 1000);
+    heard.hear(ipfix({.number = sequence, .seconds = seconds}, options + init(kBegan + systemInitMs)), nowMs);
+    heard.hear(ipfix({.number = sequence + 1, .seconds = seconds}, flowSet(256, plainRecord())), nowMs + 1);
+    const std::size_t old = heard.records.size() - 1;
+    // Its new templates hold.
+    heard.hear(ipfix({.number = sequence + 2, .seconds = seconds}, ipfixTemplate(256, kPlainFields)), nowMs + 2);
+    heard.hear(ipfix({.number = sequence + 2, .seconds = seconds}, flowSet(256, plainRecord())), nowMs + 3);
+    CHECK(heard.records.size() == 3);
+    return old;
+  };
+  CHECK(countsAfter(0, 89'000'000) == 0);
+  // Either alone is no restart: data goes on with what is known.
+  CHECK(countsAfter(0, 0) == 1);
+  CHECK(countsAfter(0, 5000) == 1);
+  CHECK(countsAfter(500'002, 89'000'000) == 1);
+}
+
 TEST_CASE("ports of one process are known by its sequence, which goes on") {
   Heard heard;
   const auto hear = [&](std::uint16_t port, std::uint32_t sequence, const Bytes& sets) {

@@ -170,14 +170,26 @@ TEST_CASE("flow sampling: samplers that only domain 0 tells hold for its line ca
   CHECK(heard.records[0].samplingRate == 2000);
 }
 
-TEST_CASE("flow sampling: rates are bounded in number") {
+TEST_CASE("flow sampling: rates are bounded in number, and those in use stay") {
+  const Fields fields = {{12, 4}, {2, 4}, {302, 4}};
   Heard heard;
-  heard.hear(ipfix({}, ipfixOptions(300, {{302, 4}}, {{34, 4}})));
-  for (std::uint32_t i = 0; i < kSamplingsMax + 10; i++) {
-    heard.hear(ipfix({.number = i}, flowSet(300, words({i, 100}))));
+  heard.hear(ipfix({}, ipfixOptions(300, {{302, 4}}, {{34, 4}}) + ipfixTemplate(256, fields) +
+                           flowSet(300, words({7, 512})) + flowSet(256, words({kProtected, 10, 7}))));
+  std::uint32_t sequence = 2;
+  for (std::uint32_t i = 0; i < 3 * kSamplingsMax; i++) {
+    heard.hear(ipfix({.number = sequence++, .domain = 1},
+                     ipfixOptions(300, {{302, 4}}, {{34, 4}}) + flowSet(300, words({1000 + i, 100}))),
+               kFlowNowMs, 4000);
   }
   CHECK(heard.status().samplings.size() == kSamplingsShownMax);
-  CHECK(heard.status().undecodedByKind[static_cast<std::size_t>(UndecodedKind::bound)] >= 10);
+  CHECK(heard.status().memoryBytes < 4 << 20);
+  heard.hear(ipfix({.number = 2}, flowSet(256, words({kProtected, 10, 7}))));
+  REQUIRE(heard.records.size() == 2);
+  CHECK(heard.records[1].samplingRate == 512);
+  // One that is new finds room too.
+  heard.hear(ipfix({.number = 3}, flowSet(300, words({8, 256})) + flowSet(256, words({kProtected, 10, 8}))));
+  REQUIRE(heard.records.size() == 3);
+  CHECK(heard.records[2].samplingRate == 256);
 }
 
 TEST_CASE("flow interfaces: names from options of both protocols, and changes of them") {
@@ -201,14 +213,18 @@ TEST_CASE("flow interfaces: names from options of both protocols, and changes of
   CHECK(heard.status().interfaces.size() == 2);
 }
 
-TEST_CASE("flow interfaces: names are bounded in number and length") {
+TEST_CASE("flow interfaces: names are bounded in number and length, and those that were asked for stay") {
   Heard heard;
-  heard.hear(ipfix({}, ipfixOptions(256, {{10, 4}}, {{82, 80}})));
-  for (std::uint32_t i = 1; i <= kInterfaceNamesMax + 5; i++) {
-    heard.hear(ipfix({.number = i}, flowSet(256, words({i}) + Bytes(80, 'x'))));
-  }
-  CHECK(heard.status().interfaces.size() == kInterfaceNamesMax);
+  heard.hear(ipfix({}, ipfixOptions(256, {{10, 4}}, {{82, 80}}) + flowSet(256, words({1}) + Bytes(80, 'x'))));
   CHECK(heard.exporter.interfaceName(1).size() == kInterfaceNameBytesMax);
+  for (std::uint32_t i = 2; i <= 2 * kInterfaceNamesMax; i++) {
+    heard.hear(ipfix({.number = i}, flowSet(256, words({i}) + Bytes(80, 'x'))));
+    if (i == kInterfaceNamesMax) CHECK(heard.status().interfaces.size() == kInterfaceNamesMax);
+    REQUIRE(heard.status().interfaces.size() <= kInterfaceNamesMax);
+  }
+  CHECK(heard.exporter.interfaceName(1) != "");
+  CHECK(heard.exporter.interfaceName(2 * kInterfaceNamesMax) != "");
+  CHECK(heard.exporter.interfaceName(2) == "");
 }
 
 TEST_CASE("flow sampling: records that name sampler 0, where options have others, passed none") {

@@ -192,38 +192,6 @@ TEST_CASE("flow templates: sets whose length lies end the datagram, and trailing
   CHECK(heardOf(flowSet(7, Bytes(4, 1))) == "set 7 of domain 0 is of no kind x1");
 }
 
-TEST_CASE("flow templates: bounded in number; old ones give way, others are refused and counted") {
-  Heard heard;
-  std::uint32_t sequence = 0;
-  const auto define = [&](std::uint32_t domain, std::uint32_t count, std::uint64_t nowMs) {
-    for (std::uint32_t at = 0; at < count; at += 64) {
-      Bytes records;
-      for (std::uint32_t i = at; i < std::min(count, at + 64); i++) {
-        append(records, templateRecord(static_cast<std::uint16_t>(256 + i), kPlainFields));
-      }
-      heard.hear(ipfix({.number = sequence++, .domain = domain}, flowSet(2, records)), nowMs);
-    }
-  };
-  define(1, kTemplatesMax, kFlowNowMs);
-  CHECK(heard.status().templates == kTemplatesMax);
-  define(2, 1, kFlowNowMs + 1000);
-  CHECK(heard.status().counts.templatesRefused == 1);
-  CHECK(heard.undecoded() == "no room for template 256 of domain 2 x1");
-  define(2, 1, kFlowNowMs + kFlowIdleMs + 1);
-  CHECK(heard.status().counts.templatesRefused == 1);
-  CHECK(heard.status().templates == 1);
-}
-
-TEST_CASE("flow templates: domains are bounded too") {
-  Heard heard;
-  for (std::uint32_t i = 0; i < kFlowDomainsMax + 3; i++) {
-    heard.hear(ipfix({.domain = i}, ipfixTemplate(256, kPlainFields) + flowSet(256, plainRecord())));
-  }
-  CHECK(heard.records.size() == kFlowDomainsMax);
-  CHECK(heard.status().domains == kFlowDomainsMax);
-  CHECK(heard.status().undecodedByKind[static_cast<std::size_t>(UndecodedKind::bound)] == 3);
-}
-
 TEST_CASE("flow templates: a hundred of twenty fields take less than 64 KB of an exporter") {
   Heard heard;
   Fields fields = kPlainFields;

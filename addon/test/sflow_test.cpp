@@ -227,12 +227,16 @@ TEST_CASE("sFlow: samples and structures that end too soon, and unknown formats,
   CHECK(cut.undecoded() == "datagram of version 5 and 16 bytes has count or length 1 x1");
 }
 
-TEST_CASE("sFlow: data sources are bounded, and what is beyond is decoded all the same") {
+TEST_CASE("sFlow: data sources are bounded, what is beyond is decoded all the same, and the oldest give way") {
   Heard heard;
-  for (std::uint32_t i = 0; i < kDataSourcesMax + 5; i++) {
+  constexpr std::size_t kEighth = kDataSourcesMax / 8;
+  for (std::uint32_t i = 0; i < kDataSourcesMax + kEighth + 5; i++) {
     heard.hear(sflow(i, 1, flowSample({.source = i}, 1, rawHeader(1, 64, kFrame))));
   }
-  CHECK(heard.records.size() == kDataSourcesMax + 5);
+  CHECK(heard.records.size() == kDataSourcesMax + kEighth + 5);
+  CHECK(heard.status().undecodedByKind[static_cast<std::size_t>(UndecodedKind::bound)] == 5);
+  heard.hear(sflow(kDataSourcesMax + kEighth + 5, 1, flowSample({.source = 9999}, 1, rawHeader(1, 64, kFrame))),
+             kFlowNowMs + 1000);
   CHECK(heard.status().undecodedByKind[static_cast<std::size_t>(UndecodedKind::bound)] == 5);
   CHECK(heard.status().samplings.size() == kSamplingsShownMax);
 }

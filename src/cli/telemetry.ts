@@ -83,7 +83,7 @@ async function listenTo(
     clock: "monotonic",
   });
   try {
-    const receivers = new FlowReceivers(engine, config);
+    const receivers = new FlowReceivers(engine, config, new Map());
     for (const slot of receivers.slots()) sources.push(openOrExplain(slot));
     const began = systemClock.monotonicMs();
     const secondsSince = () => (systemClock.monotonicMs() - began) / 1000;

@@ -5,6 +5,7 @@
 import type { ExporterConfig, FlowListen, TelemetryConfig } from "../config/sections/telemetry.ts";
 import { addressFamily, addressFromBytes, addressToBytes } from "../net/address.ts";
 import { mappedLength } from "../net/prefix.ts";
+import type { SavedExporters } from "../telemetry/exporter-memory.ts";
 import type { ExporterReading } from "../telemetry/exporter-reading.ts";
 import type { ListenerReading } from "../telemetry/listener-reading.ts";
 import type { Engine, Source } from "./native.d.ts";
@@ -21,6 +22,8 @@ interface Receiver {
   readonly name: string;
   readonly listen: FlowListen;
   source: FlowSource | null;
+  /** What its exporters said, until it is open; null: nothing. */
+  saved: Uint8Array | null;
 }
 
 export interface FlowReadings {
@@ -34,10 +37,14 @@ export class FlowReceivers {
   /** In force, in the order of their rules. */
   #exporters: readonly ExporterConfig[];
 
-  constructor(engine: Pick<Engine, "openFlowSource">, config: TelemetryConfig) {
+  /** @param saved what saved() of an earlier process gave. */
+  constructor(engine: Pick<Engine, "openFlowSource">, config: TelemetryConfig, saved: SavedExporters) {
     this.#engine = engine;
     this.#exporters = config.exporters;
-    this.#receivers = config.listen.map((listen) => ({ name: listenText(listen), listen, source: null }));
+    this.#receivers = config.listen.map((listen) => {
+      const name = listenText(listen);
+      return { name, listen, source: null, saved: saved.get(name) ?? null };
+    });
   }
 
   slots(): FlowSlot[] {
@@ -63,6 +70,16 @@ export class FlowReceivers {
     };
   }
 
+  /** What exporters said, for a process after this one. */
+  saved(): SavedExporters {
+    return new Map(
+      this.#receivers.flatMap(({ name, source, saved }) => {
+        const bytes = source === null ? saved : source.saved();
+        return bytes === null ? [] : [[name, bytes] as const];
+      }),
+    );
+  }
+
   #open(receiver: Receiver): Source {
     const { address, port, threads, receiveBufferBytes, cpus } = receiver.listen;
     const source = this.#engine.openFlowSource({
@@ -72,12 +89,14 @@ export class FlowReceivers {
       receiveBuffer: receiveBufferBytes,
       cpus,
       exporters: this.#exporters.map(exporterRule),
+      saved: receiver.saved,
     });
     receiver.source = source;
     return {
       status: () => source.status(),
       close: () => {
         receiver.source = null;
+        receiver.saved = source.saved();
         source.close();
       },
     };

@@ -214,7 +214,7 @@ test("a port that another process has is named, and so is what the machine does 
   const again = (options: Partial<FlowSourceOptions>) => () =>
     receiver.engine.openFlowSource({
       ...{ address: addressToBytes(address("0.0.0.0")), port: receiver.port, threads: 1 },
-      ...{ receiveBuffer: 1 << 20, cpus: [], exporters: [], ...options },
+      ...{ receiveBuffer: 1 << 20, cpus: [], exporters: [], saved: null, ...options },
     });
   expect(again({})).toThrow(/cannot receive flows at UDP 0\.0\.0\.0:\d+: another process has the port/);
   expect(again({ threads: 2 })).toThrow(/another process has the port/);
@@ -250,4 +250,27 @@ test.skipIf(skipped !== "")(`records of real devices reach hosts${skipped}`, asy
     const status = await receiver.exporter(host, ({ records }) => records > 0);
     expect([status.protocols, status.undecoded, status.missingTemplates]).toEqual([[protocol], [], []]);
   }
+});
+
+test("what an exporter said is known to the source of a later process, with its number", async () => {
+  // A router sends from the same port, whatever happens here.
+  const router = await Bun.udpSocket({ hostname: "127.0.0.2" });
+  const send = (datagram: Uint8Array) => router.send(datagram, receiver.port, "127.0.0.1");
+  await open({});
+  send(netflow9Template(0));
+  send(netflow9Data([FLOW], 1));
+  await receiver.incoming(10);
+  const { number } = await receiver.exporter("127.0.0.2", ({ records }) => records === 1);
+  let saved = receiver.source.saved();
+  // It is saved within a second or so.
+  for (; saved.length < 100; saved = receiver.source.saved()) await Bun.sleep(20);
+  await receiver.close();
+  await open({ saved });
+  await receiver.send("127.0.0.3", [netflow5([{ ...FLOW, packets: 1 }])]);
+  await receiver.exporter("127.0.0.3", ({ records }) => records === 1);
+  send(netflow9Data([FLOW, FLOW], 77));
+  await receiver.incoming(21);
+  const status = await receiver.exporter("127.0.0.2", ({ records }) => records === 2);
+  expect(status).toMatchObject({ number, templates: 1, missingTemplates: [], lostDatagrams: 0 });
+  router.close();
 });

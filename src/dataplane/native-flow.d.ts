@@ -24,6 +24,8 @@ export interface FlowSourceOptions {
   /** The CPU for each thread in turn; empty: not pinned. */
   readonly cpus: readonly number[];
   readonly exporters: readonly ExporterRule[];
+  /** What saved() of an earlier process gave; null: nothing. Of damaged bytes the part before the damage is taken. */
+  readonly saved: Uint8Array | null;
 }
 
 /** Which exporters are accepted, and how what they say counts. The rule with the longest prefix holds. */
@@ -120,7 +122,9 @@ export interface ExporterStatus {
   /** Packets that an sFlow agent could not sample, as it says itself. */
   readonly droppedSamples: number;
   readonly templates: number;
+  /** Templates that found no room, and those that gave theirs to others before they were idle. */
   readonly templatesRefused: number;
+  readonly templatesDisplaced: number;
   readonly templateChanges: number;
   /** Sets of data that came before their template: kept, decoded when it came, given up; and bytes that wait now. */
   readonly keptSets: number;
@@ -180,4 +184,9 @@ export interface FlowSource extends Source {
   /** As of 100 ms ago; a second where a thread has a thousand exporters. `interfaces` are empty unless asked for. */
   exporters(options: { readonly withInterfaces: boolean }): ExporterStatus[];
   receiver(): FlowReceiverStatus;
+  /**
+   * What exporters said and has been of use, as of a second ago, and their numbers: at most 32 MiB. Exporters that were
+   * silent for an hour are not in it.
+   */
+  saved(): Uint8Array;
 }

@@ -51,6 +51,12 @@ export const PROFILE_FAULTS = {
   save: "the profiles of hosts cannot be saved: after a restart they would be learned again",
 } as const;
 
+/** What exporters said; templates come again, some after half an hour. */
+export const EXPORTER_FAULTS = {
+  load: "what exporters said before the restart cannot be read: their records are not understood until they send their templates",
+  save: "what exporters said cannot be saved: after a restart their records would wait for their templates",
+} as const;
+
 /** By what learning failed at. */
 export const LEARNING_FAULTS = {
   load: "the baselines cannot be read: they are learned again, and until then only the thresholds apply",

@@ -21,14 +21,16 @@ import { type CompletedTick, DetectionLoop } from "../detection/judge/detection-
 import type { AttackChange, Detector } from "../detection/judge/detector.ts";
 import { BASELINE_GROUPS_MAX, HOST_IDLE_MS, STOP_STEP_MS } from "../limits.ts";
 import type { Log } from "../observability/log.ts";
+import { ExporterFile } from "../storage/exporter-file.ts";
 import { ProfileFile } from "../storage/profile-file.ts";
 import { within } from "../system/deadline.ts";
 import type { Now } from "../system/now.ts";
 import { nextTurn, type Timers } from "../system/timers.ts";
+import { ExporterMemory, rememberedBy } from "../telemetry/exporter-memory.ts";
 import type { IngressOf } from "../traffic/ingress.ts";
 import type { PacketOutcome } from "../traffic/packet-outcome.ts";
 import type { CapturedPacket } from "../traffic/pcap-file.ts";
-import { PROFILE_FAULTS } from "./faults.ts";
+import { EXPORTER_FAULTS, PROFILE_FAULTS } from "./faults.ts";
 
 export interface PacketPathOptions {
   readonly native: Native;
@@ -75,6 +77,7 @@ export class PacketPath {
   readonly #learning: LearningLoop;
   readonly #options: PacketPathOptions;
   readonly #profiles: ProfileLoop;
+  readonly #exporters: ExporterMemory | null;
   #cancelLearning: () => void = () => {};
 
   constructor(options: PacketPathOptions) {
@@ -84,7 +87,9 @@ export class PacketPath {
     const { maxHosts, countOutgoing } = capture;
     const fixed = { countOutgoing, clock: "monotonic", idleMs: HOST_IDLE_MS } as const;
     this.engine = native.openEngine({ maxHosts, windowMs, tickMs, ...fixed });
-    this.#flows = config.telemetry === null ? null : new FlowReceivers(this.engine, config.telemetry);
+    const keeper = new ExporterFile(config.stateDir);
+    this.#flows = this.#makeFlows(options, keeper);
+    this.#exporters = this.#makeExporterMemory(options, keeper);
     this.#capture = new Capture({
       ...{ engine: this.engine, config: capture, flows: this.#flows?.slots() ?? [], log, filter: options.filter },
       every: (ms, fn) => timers.every(ms, fn),
@@ -129,6 +134,7 @@ export class PacketPath {
     this.#profiles.start();
     this.#cancelLearning = this.#options.timers.every(PROFILE_EVERY_MS, () => this.#learnProfiles());
     this.#capture.start();
+    this.#exporters?.start();
   }
 
   reconfigure(config: Config, originOf: OriginOf | null): void {
@@ -189,6 +195,7 @@ export class PacketPath {
     await this.#loop.stop();
     await this.#learning.stop();
     await this.#sampling.stop();
+    if (this.#exporters !== null) await within(this.#exporters.stop(), STOP_STEP_MS, this.#options.timers, () => {});
     this.#capture.stop();
     await within(this.#profiles.stop(), STOP_STEP_MS, this.#options.timers, () => {});
     this.engine.close();
@@ -214,6 +221,23 @@ export class PacketPath {
     const at = now();
     onChanges(changes, at);
     this.#sampling.attacksChanged(changes, at);
+  }
+
+  #makeFlows({ config, log }: PacketPathOptions, keeper: ExporterFile): FlowReceivers | null {
+    if (config.telemetry === null) return null;
+    const saved = rememberedBy(keeper, (cause) => log.warn({ cause }, EXPORTER_FAULTS.load));
+    return new FlowReceivers(this.engine, config.telemetry, saved);
+  }
+
+  #makeExporterMemory({ timers, log }: PacketPathOptions, keeper: ExporterFile): ExporterMemory | null {
+    const flows = this.#flows;
+    if (flows === null) return null;
+    return new ExporterMemory({
+      keeper,
+      saved: () => flows.saved(),
+      every: (ms, fn) => timers.every(ms, fn),
+      onFault: (cause) => log.error({ cause }, EXPORTER_FAULTS.save),
+    });
   }
 
   #makeProfiles({ config, profileKeeper, timers, log }: PacketPathOptions): ProfileLoop {

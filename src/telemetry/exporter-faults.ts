@@ -140,8 +140,10 @@ function undecodable({ minute, recent }: Spans, { undecoded: reasons, waitingByt
   if (isWaiting(recent, waitingBytes)) {
     return { verdict: "begins", text: "data came without the templates that describe them" };
   }
-  const { records, undecoded } = minute;
-  const share = undecoded < UNDECODED.least ? 0 : undecoded / (undecoded + records);
+  const { records, undecoded, datagrams, withoutTemplate } = minute;
+  // What has no template is a set of records, of which a datagram has one or two.
+  const ofDatagrams = withoutTemplate / Math.max(datagrams, withoutTemplate, 1);
+  const share = undecoded < UNDECODED.least ? 0 : Math.max(undecoded / (undecoded + records), ofDatagrams);
   const ofMinute = isWaiting(minute, waitingBytes) ? "begins" : verdictOf(share, UNDECODED);
   const isOver = ofMinute === "begins" && recent.undecoded === 0;
   if (isOver && recent.records === 0) return UNKNOWN;

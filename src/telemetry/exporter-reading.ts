@@ -48,7 +48,9 @@ export interface ExporterReading {
   /** Packets that an sFlow agent could not sample, as it says itself. */
   readonly droppedSamples: number;
   readonly templates: number;
+  /** Templates that found no room, and those that gave theirs to others before they were idle. */
   readonly templatesRefused: number;
+  readonly templatesDisplaced: number;
   readonly templateChanges: number;
   /** Sets that were kept until their template came, those that it came for, and bytes that wait now. */
   readonly keptSets: number;

@@ -94,6 +94,15 @@ describe("undecodable", () => {
     },
   );
 
+  test("begins where one of twenty line cards has no template, however many records the others have", () => {
+    const at = (second: number) => ({
+      datagrams: 20 * (1 + second),
+      ...counted(19 * 24 * second),
+      undecodedByKind: { template_unknown: second },
+    });
+    expect(changesOf({ seconds: 300, at })).toEqual(["70 s undecodable begun"]);
+  });
+
   test("begins too where what is not understood comes every 25 s, and stays in between", () => {
     const at = (second: number) => ({
       datagrams: 1 + Math.floor(second / 25),

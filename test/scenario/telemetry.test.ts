@@ -1,6 +1,9 @@
 /** Flow records of exporters on loopback: what `floodwall telemetry` says of them, and what the service does with them. */
 import { afterAll, expect, test } from "bun:test";
 import { createSocket } from "node:dgram";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { netflow9Data, netflow9Template } from "../fixtures/flows/flow-datagrams.ts";
 import { floodwall, MAIN } from "../fixtures/replay-command.ts";
 import { eventually, OutputProcess, ServiceProcess } from "../fixtures/service.ts";
 import { checkConfigText } from "../fixtures/telemetry/checked-config.ts";
@@ -109,4 +112,42 @@ telemetry:
     const { row } = await told();
     return row["address"] === "127.0.0.2" && Number(row["counted_records"]) > 0;
   }, "the other exporter does not count after the reload");
+}, 60_000);
+
+test("after a restart records count without a template, and a damaged file of what exporters said stops nothing", async () => {
+  const port = await freeUdpPort();
+  const exporter = await senderAt("127.0.0.1");
+  const config = `networks: [203.0.113.0/24]
+thresholds: { pps: 1000000, mbps: 10000, flows_per_sec: 100000 }
+telemetry:
+  listen: [{ address: 127.0.0.1, port: ${port} }]
+  exporters: [{ address: 127.0.0.1, name: edge1 }]
+`;
+  const flow = { src: FLOW.source, dst: VICTIM, packets: 10, bytes: 5000 };
+  const service = await ServiceProcess.start({ config });
+  undo.add(() => service.remove());
+  let sequence = 0;
+  const counted = async (running: ServiceProcess) => {
+    exporter.send(Buffer.from(netflow9Data([flow], sequence++)), port);
+    const { body } = await running.get<Told>("/api/v1/telemetry");
+    return Number(body.exporters[0]?.["counted_records"] ?? 0);
+  };
+  exporter.send(Buffer.from(netflow9Template(sequence++)), port);
+  // Two seconds and more: what is new is saved after a second.
+  await eventually(async () => (await counted(service)) > 200, "no record counts", 20_000);
+  await service.stop();
+
+  const stored = join(service.directory, "state", "exporters.bin");
+  const second = await ServiceProcess.start(service.again);
+  undo.add(() => second.remove());
+  await eventually(async () => (await counted(second)) > 0, "no record counts after a restart");
+  await second.stop();
+
+  writeFileSync(stored, readFileSync(stored).subarray(0, -1));
+  const third = await ServiceProcess.start(service.again);
+  undo.add(() => third.remove());
+  await third.says("what exporters said before the restart cannot be read");
+  await counted(third);
+  exporter.send(Buffer.from(netflow9Template(sequence++)), port);
+  await eventually(async () => (await counted(third)) > 0, "no record counts after a damaged file");
 }, 60_000);

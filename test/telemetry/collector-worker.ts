@@ -25,6 +25,7 @@ if (options.keepsTotals) engine.keepIntervals();
 const source = engine.openFlowSource({
   ...{ address: addressToBytes(prefix("127.0.0.1/32").address), port: options.port, threads: options.threads ?? 1 },
   ...{ receiveBuffer: options.receiveBuffer, cpus: [], exporters: options.exporters.map(ruleOf) },
+  saved: null,
 });
 const rows = allocateIntervalRows(ROWS);
 const totals: Record<string, { packets: number; bytes: number }> = {};

@@ -1,5 +1,7 @@
 #include "collector/exporter.h"
 
+#include <algorithm>
+
 #include "base/address_text.h"
 #include "collector/plausibility.h"
 #include "flow/sequence_tracker.h"
@@ -29,12 +31,15 @@ void Exporter::setRule(const ExporterRules& rules, std::uint32_t rule) {
   isChanged_ = true;
 }
 
-void Exporter::decode(const FlowDatagram& datagram, std::uint64_t nowMs, std::uint64_t wallMs, RecordSink& sink) {
+std::uint64_t Exporter::decode(const FlowDatagram& datagram, std::uint64_t nowMs, std::uint64_t wallMs,
+                               RecordSink& sink) {
   heardMs_ = nowMs;
   isChanged_ = true;
   isSettled_ = false;
   if (nowMs - refreshedMs_ >= kRefreshMs) refresh(nowMs);
+  const std::uint64_t before = decoder_.work();
   decoder_.decode(datagram, wallMs, sink);
+  return decoder_.work() - before;
 }
 
 void Exporter::settle(std::uint64_t nowMs, std::uint64_t wallMs) {
@@ -127,6 +132,27 @@ bool Exporter::isLeftOut(FlowRecord& record, InterfaceRole in, InterfaceRole out
   if (record.countsIncoming || record.countsOutgoing) return false;
   const bool isUnknown = in == InterfaceRole::unknown || out == InterfaceRole::unknown;
   return leaveOut(isUnknown ? LeftOut::unknownInterface : LeftOut::interface);
+}
+
+void Exporter::restore(ByteSpan bytes) {
+  // What is damaged is said again by the exporter.
+  static_cast<void>(decoder_.restore(bytes));
+}
+
+bool Exporter::mustSave(std::uint64_t nowMs) const noexcept {
+  constexpr std::uint64_t kNewMs = 1000, kAgainMs = 60'000;
+  const std::uint64_t sinceMs = nowMs - savedMs_;
+  const bool isNew = decoder_.lastingVersion() != savedVersion_;
+  return (isNew && sinceMs >= kNewMs) || (heardMs_ > savedMs_ && sinceMs >= kAgainMs);
+}
+
+void Exporter::saveInto(SavedExporter& saved, std::uint64_t nowMs, std::uint64_t wallMs) {
+  savedMs_ = nowMs;
+  savedVersion_ = decoder_.lastingVersion();
+  saved.address = address_;
+  saved.number = number_;
+  saved.heardMs = wallMs - std::min(wallMs, nowMs - heardMs_);
+  decoder_.saveInto(saved.bytes);
 }
 
 void Exporter::statusInto(ExporterStatus& status) {

@@ -13,6 +13,7 @@
 #include "collector/interface_table.h"
 #include "collector/record_age.h"
 #include "collector/report_interval.h"
+#include "collector/saved_exporters.h"
 #include "count/flow_record.h"
 #include "flow/flow_exporter.h"
 
@@ -50,8 +51,8 @@ class Exporter {
 
   /// `rules` live as long as the rule holds.
   void setRule(const ExporterRules& rules, std::uint32_t rule);
-  /// Times of the monotonic clock, and of the wall.
-  void decode(const FlowDatagram& datagram, std::uint64_t nowMs, std::uint64_t wallMs, RecordSink& sink);
+  /// Times of the monotonic clock, and of the wall. Returns the steps that it took (flow_work.h).
+  std::uint64_t decode(const FlowDatagram& datagram, std::uint64_t nowMs, std::uint64_t wallMs, RecordSink& sink);
   /// Call it now and then: what a silent one never sent is lost then.
   void settle(std::uint64_t nowMs, std::uint64_t wallMs);
   /// Completes records and returns those that count, in the place of the first ones.
@@ -71,6 +72,13 @@ class Exporter {
   /// Whether something came since the status was taken.
   [[nodiscard]] bool isChanged() const noexcept { return isChanged_; }
   void statusInto(ExporterStatus& status);
+
+  /// What it said before a restart of this service, before its first datagram.
+  void restore(ByteSpan bytes);
+  /// Whether something new came a second ago or more, or anything a minute ago or more, that is to be kept.
+  [[nodiscard]] bool mustSave(std::uint64_t nowMs) const noexcept;
+  /// Times of the monotonic clock, and of the wall.
+  void saveInto(SavedExporter& saved, std::uint64_t nowMs, std::uint64_t wallMs);
 
  private:
   static constexpr std::uint64_t kRateUnknownMs = 60'000;
@@ -98,6 +106,9 @@ class Exporter {
   std::uint64_t presentMs_ = 0;
   /// Records since then.
   std::uint64_t untold_ = 0;
+  /// When it was saved last, and what of its decoder.
+  std::uint64_t savedMs_ = 0;
+  std::uint64_t savedVersion_ = 0;
   std::uint64_t rateUnknownMs_ = 0;
   std::uint64_t counted_ = 0;
   std::uint64_t countedLate_ = 0;

@@ -14,15 +14,19 @@ namespace floodwall {
 class ExporterNumbers {
  public:
   /// A number below kExportersMax, which records have plus 1; none when `most` are taken.
-  [[nodiscard]] std::optional<std::uint16_t> take(std::uint32_t most) {
+  /// `wanted`, if it is free: the one that it had before a restart.
+  [[nodiscard]] std::optional<std::uint16_t> take(std::uint32_t most, std::optional<std::uint16_t> wanted = {}) {
     const std::lock_guard lock(mutex_);
     if (taken_.count() >= most) return std::nullopt;
-    // The one after the last that was taken: a number is not given again soon.
-    do {
-      next_ = (next_ + 1) % kExportersMax;
-    } while (taken_[next_]);
-    taken_.set(next_);
-    return static_cast<std::uint16_t>(next_);
+    if (!wanted || *wanted >= kExportersMax || taken_[*wanted]) wanted = next();
+    taken_.set(*wanted);
+    reserved_.reset(*wanted);
+    return wanted;
+  }
+  /// Given to others only when no other is left.
+  void reserve(std::uint16_t number) {
+    const std::lock_guard lock(mutex_);
+    if (number < kExportersMax) reserved_.set(number);
   }
   void give(std::uint16_t number) {
     const std::lock_guard lock(mutex_);
@@ -30,8 +34,18 @@ class ExporterNumbers {
   }
 
  private:
+  /// The one after the last that was taken: a number is not given again soon.
+  std::uint16_t next() {
+    const auto unwanted = (taken_ | reserved_).all() ? taken_ : taken_ | reserved_;
+    do {
+      next_ = (next_ + 1) % kExportersMax;
+    } while (unwanted[next_]);
+    return static_cast<std::uint16_t>(next_);
+  }
+
   std::mutex mutex_;
   std::bitset<kExportersMax> taken_;
+  std::bitset<kExportersMax> reserved_;
   std::uint32_t next_ = kExportersMax - 1;
 };
 

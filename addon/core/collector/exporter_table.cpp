@@ -1,6 +1,7 @@
 #include "collector/exporter_table.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace floodwall {
 namespace {
@@ -13,8 +14,8 @@ void increment(std::atomic<std::uint64_t>& counter) noexcept {
 
 }  // namespace
 
-ExporterTable::ExporterTable(ExporterNumbers& numbers)
-    : numbers_(numbers), exporters_(kExportersMax), slots_(kSlots, kFree) {}
+ExporterTable::ExporterTable(ExporterNumbers& numbers, SavedExporters* saved)
+    : numbers_(numbers), saved_(saved), exporters_(kExportersMax), slots_(kSlots, kFree) {}
 
 void ExporterTable::setRules(std::shared_ptr<const ExporterRules> rules) {
   for (std::size_t i = used_.size(); i-- != 0;) {
@@ -39,20 +40,24 @@ Exporter* ExporterTable::admit(const Address& address, std::uint64_t nowMs) {
   }
   const std::uint32_t most = rules_->isEmpty() ? kUnlistedExportersMax : kExportersMax;
   const bool isNamed = rule != ExporterRules::kNone && (*rules_)[rule].length == 128;
-  auto number = numbers_.take(most);
-  if (!number && makeRoom(isNamed, nowMs)) number = numbers_.take(most);
+  std::optional<SavedExporter> saved = saved_ == nullptr ? std::nullopt : saved_->take(address, nowMs);
+  const std::optional<std::uint16_t> wanted = saved ? std::optional(saved->number) : std::nullopt;
+  auto number = numbers_.take(most, wanted);
+  if (!number && makeRoom(isNamed, nowMs)) number = numbers_.take(most, wanted);
   if (!number) {
     increment(withoutRoom_);
     return nullptr;
   }
   auto exporter = std::make_unique<Exporter>(address, *number);
+  if (saved) exporter->restore(saved->bytes);
   exporter->setRule(*rules_, rule);
   exporters_[*number] = std::move(exporter);
   {
     const std::lock_guard lock(mutex_);
-    published_.push_back(std::make_unique<ExporterStatus>());
+    published_.push_back(std::make_unique<Published>());
     used_.push_back(*number);
-    exporters_[*number]->statusInto(*published_.back());
+    exporters_[*number]->statusInto(published_.back()->status);
+    if (saved) published_.back()->saved = std::move(*saved);
   }
   std::size_t at = slotOf(address);
   while (slots_[at] != kFree) at = (at + 1) & (kSlots - 1);
@@ -122,7 +127,9 @@ void ExporterTable::publish(std::uint64_t nowMs, std::uint64_t wallMs) {
     if (publishAt_ >= used_.size()) publishAt_ = 0;
     Exporter& exporter = *exporters_[used_[publishAt_]];
     exporter.settle(nowMs, wallMs);
-    if (exporter.isChanged()) exporter.statusInto(*published_[publishAt_]);
+    Published& published = *published_[publishAt_];
+    if (exporter.mustSave(nowMs)) exporter.saveInto(published.saved, nowMs, wallMs);
+    if (exporter.isChanged()) exporter.statusInto(published.status);
     publishAt_++;
   }
 }
@@ -131,8 +138,17 @@ std::vector<ExporterStatus> ExporterTable::statuses() const {
   const std::lock_guard lock(mutex_);
   std::vector<ExporterStatus> statuses;
   statuses.reserve(published_.size());
-  for (const auto& status : published_) statuses.push_back(*status);
+  for (const auto& published : published_) statuses.push_back(published->status);
   return statuses;
+}
+
+std::vector<SavedExporter> ExporterTable::saved() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<SavedExporter> saved;
+  for (const auto& published : published_) {
+    if (!published->saved.bytes.empty()) saved.push_back(published->saved);
+  }
+  return saved;
 }
 
 std::vector<RefusedAddress> ExporterTable::refusedAddresses() const {

@@ -12,6 +12,7 @@
 #include "collector/exporter.h"
 #include "collector/exporter_numbers.h"
 #include "collector/exporter_rules.h"
+#include "collector/saved_exporters.h"
 #include "count/address_hash.h"
 
 namespace floodwall {
@@ -25,8 +26,8 @@ inline constexpr std::size_t kRefusedShown = 8;
 /// Its thread calls all but what says otherwise. Outlives the sessions of its source, and with it what exporters said.
 class ExporterTable {
  public:
-  /// `numbers` outlive it.
-  explicit ExporterTable(ExporterNumbers& numbers);
+  /// Both outlive it. `saved`: null where nothing is kept over a restart.
+  explicit ExporterTable(ExporterNumbers& numbers, SavedExporters* saved = nullptr);
   ExporterTable(const ExporterTable&) = delete;
   ExporterTable& operator=(const ExporterTable&) = delete;
 
@@ -55,6 +56,8 @@ class ExporterTable {
   // Any thread.
   [[nodiscard]] std::vector<ExporterStatus> statuses() const;
   [[nodiscard]] std::vector<RefusedAddress> refusedAddresses() const;
+  /// What each has said, at most a minute old, and new things a second.
+  [[nodiscard]] std::vector<SavedExporter> saved() const;
   /// Datagrams.
   [[nodiscard]] std::uint64_t refused() const noexcept { return refused_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::uint64_t withoutRoom() const noexcept { return withoutRoom_.load(std::memory_order_relaxed); }
@@ -77,6 +80,7 @@ class ExporterTable {
   void rebuildIndex();
 
   ExporterNumbers& numbers_;
+  SavedExporters* saved_;
   AddressHash hash_;
   std::shared_ptr<const ExporterRules> rules_;
   /// By number; the index has numbers too.
@@ -92,7 +96,11 @@ class ExporterTable {
   std::atomic<std::uint64_t> withoutRoom_{0};
   /// Guards what follows. The thread waits for it only when an exporter comes or goes.
   mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<ExporterStatus>> published_;
+  struct Published {
+    ExporterStatus status;
+    SavedExporter saved;
+  };
+  std::vector<std::unique_ptr<Published>> published_;
   std::array<RefusedAddress, kRefusedShown> publishedRefused_{};
 };
 

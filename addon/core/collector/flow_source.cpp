@@ -1,7 +1,9 @@
 #include "collector/flow_source.h"
 
+#include <chrono>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 #include "capture/capture_thread.h"
 #include "collector/flow_limits.h"
@@ -12,10 +14,21 @@ namespace {
 
 /// What outlives the sessions.
 struct FlowState {
+  explicit FlowState(ExporterNumbers& numbers) : saved(numbers) {}
+
   FlowOptions options;
+  SavedExporters saved;
   RulesInForce rules;
   std::vector<std::unique_ptr<FlowThread>> threads;
 };
+
+template <typename Clock>
+std::uint64_t msOf() {
+  using namespace std::chrono;
+  return static_cast<std::uint64_t>(duration_cast<milliseconds>(Clock::now().time_since_epoch()).count());
+}
+std::uint64_t monotonicMs() { return msOf<std::chrono::steady_clock>(); }
+std::uint64_t wallMs() { return msOf<std::chrono::system_clock>(); }
 
 std::string megabytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MB"; }
 
@@ -92,7 +105,9 @@ class UdpFlowSource final : public FlowSource {
  public:
   UdpFlowSource(FlowOptions options, std::vector<ExporterRule> rules, std::shared_ptr<EngineExporters> shared,
                 AddShard addShard)
-      : shared_(std::move(shared)), supervised_(begin(std::move(options), std::move(rules), std::move(addShard))) {}
+      : shared_(std::move(shared)),
+        state_(shared_->numbers),
+        supervised_(begin(std::move(options), std::move(rules), std::move(addShard))) {}
 
   [[nodiscard]] SourceStatus status() const override { return supervised_->status(); }
   void setExporters(std::vector<ExporterRule> rules) override {
@@ -100,6 +115,7 @@ class UdpFlowSource final : public FlowSource {
   }
   [[nodiscard]] std::vector<ExporterStatus> exporters() const override;
   [[nodiscard]] FlowReceiverStatus receiver() const override;
+  [[nodiscard]] std::vector<std::uint8_t> saved() const override;
 
  private:
   std::unique_ptr<SupervisedSource> begin(FlowOptions options, std::vector<ExporterRule> rules, AddShard addShard);
@@ -120,9 +136,10 @@ std::unique_ptr<SupervisedSource> UdpFlowSource::begin(FlowOptions options, std:
                             std::to_string(kReceiveBufferMax));
   }
   state_.options = std::move(options);
+  state_.saved.load(std::exchange(state_.options.saved, {}), monotonicMs(), wallMs());
   setExporters(std::move(rules));
   for (std::uint32_t i = 0; i < state_.options.threads; i++) {
-    state_.threads.push_back(std::make_unique<FlowThread>(shared_->numbers, state_.rules));
+    state_.threads.push_back(std::make_unique<FlowThread>(shared_->numbers, state_.rules, &state_.saved));
   }
   return std::make_unique<SupervisedSource>(
       std::move(addShard), [this](QueueShards& shards) { return std::make_unique<FlowSession>(state_, shards); });
@@ -134,6 +151,15 @@ std::vector<ExporterStatus> UdpFlowSource::exporters() const {
     for (ExporterStatus& status : thread->table.statuses()) all.push_back(std::move(status));
   }
   return all;
+}
+
+std::vector<std::uint8_t> UdpFlowSource::saved() const {
+  std::vector<SavedExporter> all;
+  state_.saved.addTo(all, monotonicMs());
+  for (const auto& thread : state_.threads) {
+    for (SavedExporter& one : thread->table.saved()) all.push_back(std::move(one));
+  }
+  return packed(std::move(all));
 }
 
 FlowReceiverStatus UdpFlowSource::receiver() const {

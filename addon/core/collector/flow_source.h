@@ -25,6 +25,8 @@ struct FlowOptions {
   std::vector<int> cpus;
   /// Of the engine.
   std::uint32_t tickMs = 100;
+  /// What FlowSource::saved() gave before a restart; empty: nothing.
+  std::vector<std::uint8_t> saved;
 };
 
 /// FlowReceiverStatus of native-flow.d.ts.
@@ -47,6 +49,8 @@ class FlowSource : public CaptureSource {
   virtual void setExporters(std::vector<ExporterRule> rules) = 0;
   [[nodiscard]] virtual std::vector<ExporterStatus> exporters() const = 0;
   [[nodiscard]] virtual FlowReceiverStatus receiver() const = 0;
+  /// What exporters said, for FlowOptions::saved after a restart; at most kSavedBytesMax.
+  [[nodiscard]] virtual std::vector<std::uint8_t> saved() const = 0;
 };
 
 /// Throws SourceError, or std::out_of_range that names the option.

@@ -7,14 +7,13 @@
 #include "capture/capture_thread.h"
 #include "capture/worker_priority.h"
 #include "collector/flow_socket.h"
+#include "flow/flow_work.h"
 
 namespace floodwall {
 namespace {
 
 /// How often what readers see is renewed.
 constexpr std::uint64_t kPublishMs = 100;
-/// Batches after which the worker is idle for a moment, so that a fold does not wait: about a millisecond.
-constexpr unsigned kBatchesATurn = 16;
 /// A worker that found so many datagrams pauses and looks again: to be woken for each of them costs more than they do.
 /// The receive buffer holds what comes in the meantime.
 constexpr unsigned kWorthAPause = 4;
@@ -38,7 +37,7 @@ void FlowWorker::run(int stopFd) {
   raisePriority();
   do {
     shard_.leaveIdle();
-    receivedLast_ = drain();
+    receivedLast_ = turn();
     shard_.releaseDue(now_.ms);
     shard_.enterIdle();
     if (now_.ms - publishedMs_ >= kPublishMs) publish();
@@ -48,37 +47,53 @@ void FlowWorker::run(int stopFd) {
 }
 
 bool FlowWorker::mustStop(int stopFd) const {
-  if (receivedLast_ < kWorthAPause) return waitReadable(socket_.get(), stopFd, waitMs_) == Wakeup::stop;
-  const bool hasMore = receivedLast_ == kBatchesATurn * DatagramBatch::kDatagrams;
-  if (!hasMore) std::this_thread::sleep_for(kPause);
+  if (!hasMore_ && receivedLast_ < kWorthAPause) return waitReadable(socket_.get(), stopFd, waitMs_) == Wakeup::stop;
+  if (!hasMore_) std::this_thread::sleep_for(kPause);
   return waitReadable(-1, stopFd, 0) == Wakeup::stop;
 }
 
-unsigned FlowWorker::drain() {
+unsigned FlowWorker::turn() {
   readClocks();
   adoptRules();
+  workLeft_ = kWorkATurn;
+  hasMore_ = true;
   unsigned datagrams = 0;
-  for (unsigned i = 0; i < kBatchesATurn; i++) {
-    const int received = batch_.receive(socket_.get());
-    if (received < 0) failure_.store(errno, std::memory_order_relaxed);
-    if (received <= 0) break;
-    decodeBatch(static_cast<unsigned>(received));
-    datagrams += static_cast<unsigned>(received);
-    if (static_cast<unsigned>(received) < DatagramBatch::kDatagrams) break;
+  while (workLeft_ > 0) {
+    // What the last turn left of its batch comes first.
+    if (next_ == received_ && !(hasMore_ && receive())) break;
+    const unsigned from = next_;
+    decodeBatch();
+    datagrams += next_ - from;
   }
+  hasMore_ = workLeft_ <= 0;
   return datagrams;
 }
 
-void FlowWorker::decodeBatch(unsigned datagrams) {
+bool FlowWorker::receive() {
+  const int received = batch_.receive(socket_.get());
+  if (received < 0) failure_.store(errno, std::memory_order_relaxed);
+  next_ = 0;
+  received_ = received <= 0 ? 0 : static_cast<unsigned>(received);
+  // The last ones.
+  hasMore_ = received_ == DatagramBatch::kDatagrams;
+  return received_ != 0;
+}
+
+void FlowWorker::decodeBatch() {
   std::uint64_t bytes = 0;
-  for (unsigned i = 0; i < datagrams; i++) {
-    if (i + 1 < datagrams) batch_.prefetch(i + 1);
+  const unsigned from = next_;
+  while (next_ < received_ && workLeft_ > 0) {
+    const unsigned i = next_++;
+    if (next_ < received_) batch_.prefetch(next_);
     const auto datagram = batch_.bytes(i);
     bytes += datagram.size();
     exporter_ = thread_.table.find(batch_.source(i), now_.ms);
-    if (exporter_ != nullptr) exporter_->decode({datagram, batch_.port(i)}, now_.ms, now_.wallMs, *this);
+    const std::uint64_t work = exporter_ == nullptr
+                                   ? kDatagramWork
+                                   : exporter_->decode({datagram, batch_.port(i)}, now_.ms, now_.wallMs, *this);
+    workLeft_ -= static_cast<std::int64_t>(work);
   }
-  add(thread_.datagrams, datagrams);
+  add(thread_.datagrams, next_ - from);
   add(thread_.bytes, bytes);
 }
 

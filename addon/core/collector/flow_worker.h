@@ -40,7 +40,8 @@ class RulesInForce {
 
 /// What a thread knows, for as long as its source lives.
 struct FlowThread {
-  FlowThread(ExporterNumbers& numbers, const RulesInForce& inForce) : table(numbers), rules(inForce) {}
+  FlowThread(ExporterNumbers& numbers, const RulesInForce& inForce, SavedExporters* saved = nullptr)
+      : table(numbers, saved), rules(inForce) {}
 
   ExporterTable table;
   const RulesInForce& rules;
@@ -63,6 +64,12 @@ class FlowWorker final : public RecordSink {
 
   /// Receives until `stopFd` is readable, or the socket fails.
   void run(int stopFd);
+  /// One turn: decodes what waits, as far as kWorkATurn goes, and the rest in the next one. Returns how many datagrams
+  /// that were.
+  unsigned turn();
+  /// Steps after which a turn ends (flow_work.h), so that a fold waits for two milliseconds at most, whatever an
+  /// exporter sends.
+  static constexpr std::int64_t kWorkATurn = 1 << 20;
   /// Datagrams that the socket lost since it was opened. Any thread.
   [[nodiscard]] std::uint64_t overruns() const noexcept { return overruns_.load(std::memory_order_relaxed); }
   /// Of the errno by which the socket failed; 0: it did not. Any thread.
@@ -78,9 +85,10 @@ class FlowWorker final : public RecordSink {
   void take(std::span<FlowRecord> records) override;
   /// Waits until something may have come.
   [[nodiscard]] bool mustStop(int stopFd) const;
-  /// Returns how many datagrams came; a turn has an end even where they never do.
-  unsigned drain();
-  void decodeBatch(unsigned datagrams);
+  /// False when nothing waits, or the socket failed.
+  bool receive();
+  /// What is left of the batch, as far as the turn's work goes.
+  void decodeBatch();
   void publish();
   void adoptRules();
   void readBuffer();
@@ -91,6 +99,12 @@ class FlowWorker final : public RecordSink {
   Shard& shard_;
   const int waitMs_;
   DatagramBatch batch_;
+  /// Of the batch: how many it has, and the one that comes next.
+  unsigned received_ = 0;
+  unsigned next_ = 0;
+  /// Steps that the turn may still take (flow_work.h).
+  std::int64_t workLeft_ = 0;
+  bool hasMore_ = false;
   Now now_;
   /// Datagrams.
   unsigned receivedLast_ = 0;

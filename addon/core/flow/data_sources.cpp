@@ -1,6 +1,8 @@
 #include "flow/data_sources.h"
 
+#include <algorithm>
 #include <random>
+#include <utility>
 
 #include "flow/flow_bounds.h"
 
@@ -18,16 +20,31 @@ std::size_t DataSources::Hash::operator()(const DataSourceKey& key) const noexce
   return static_cast<std::size_t>(second >> 64) ^ static_cast<std::size_t>(second);
 }
 
-DataSource* DataSources::of(const DataSourceKey& key) {
+DataSource* DataSources::of(const DataSourceKey& key, std::uint64_t nowMs) {
   auto& last = last_[key.index % last_.size()];
-  if (last != nullptr && last->first == key) return &last->second;
-  auto found = table_.find(key);
-  if (found == table_.end()) {
-    if (table_.size() >= kDataSourcesMax) return nullptr;
-    found = table_.emplace(key, DataSource{}).first;
+  if (last == nullptr || last->first != key) {
+    auto found = table_.find(key);
+    if (found == table_.end()) {
+      if (table_.size() >= kDataSourcesMax) makeRoom(nowMs);
+      if (table_.size() >= kDataSourcesMax) return nullptr;
+      found = table_.emplace(key, DataSource{}).first;
+    }
+    last = &*found;
   }
-  last = &*found;
+  last->second.seenMs = nowMs;
   return &last->second;
+}
+
+void DataSources::makeRoom(std::uint64_t nowMs) {
+  constexpr std::uint64_t kLeastMs = 100;
+  if (roomMadeMs_ != 0 && nowMs - roomMadeMs_ < kLeastMs) return;
+  roomMadeMs_ = nowMs;
+  std::vector<std::pair<std::uint64_t, DataSourceKey>> bySeen;
+  for (const auto& [key, source] : table_) bySeen.emplace_back(source.seenMs, key);
+  const auto end = bySeen.begin() + kDataSourcesMax / 8;
+  std::nth_element(bySeen.begin(), end, bySeen.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (auto one = bySeen.begin(); one != end; ++one) table_.erase(one->second);
+  last_ = {};
 }
 
 std::uint64_t DataSources::takeLost(std::uint64_t nowMs) noexcept {

@@ -24,6 +24,7 @@ struct DataSourceKey {
 struct DataSource {
   SequenceTracker sequence;
   std::uint32_t rate = 0;
+  std::uint64_t seenMs = 0;
   /// As the agent counts them.
   std::uint32_t drops = 0;
   /// Bytes of the longest header so far, and whether a frame was ever said to be longer than its header: an agent of
@@ -36,8 +37,9 @@ struct DataSource {
 class DataSources {
  public:
   DataSources();
-  /// Null if there is no room.
-  [[nodiscard]] DataSource* of(const DataSourceKey& key);
+  /// Over kDataSourcesMax the ones that were not seen for longest give way to new ones, at most every 100 ms; null if
+  /// there is no room.
+  [[nodiscard]] DataSource* of(const DataSourceKey& key, std::uint64_t nowMs);
   /// Of all of them; see SequenceTracker.
   std::uint64_t takeLost(std::uint64_t nowMs) noexcept;
   void addTo(std::vector<SamplingStatus>& samplings) const;
@@ -50,7 +52,10 @@ class DataSources {
   };
   using Table = std::unordered_map<DataSourceKey, DataSource, Hash>;
 
+  void makeRoom(std::uint64_t nowMs);
+
   Table table_;
+  std::uint64_t roomMadeMs_ = 0;
   /// Found before, by the lowest bits of the index.
   std::array<Table::value_type*, 32> last_{};
 };

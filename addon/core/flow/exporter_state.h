@@ -8,6 +8,7 @@
 #include "flow/flow_domain.h"
 #include "flow/flow_exporter_status.h"
 #include "flow/flow_ledger.h"
+#include "flow/flow_work.h"
 #include "flow/interface_names.h"
 #include "flow/record_sink.h"
 #include "flow/sampling_table.h"
@@ -36,6 +37,11 @@ struct ExporterState {
   /// Export time of the first datagram that has one; 0: none did.
   std::uint64_t firstExportMs = 0;
 
+  /// Grows where what is kept over a restart changes.
+  std::uint64_t lastingVersion = 0;
+  /// Of its decoders; see FlowExporter::work.
+  std::uint64_t work = 0;
+
   std::uint32_t traits = 0;
   std::array<std::uint32_t, kVendorsMax> vendors{};
 
@@ -53,6 +59,8 @@ struct Decoding {
   /// UDP source port.
   std::uint16_t port;
   std::uint64_t nowMs;
+  /// Changes that its options may make.
+  std::size_t changesLeft = kOptionChangesLeast + datagram.size() / kBytesAnOptionChange;
 };
 
 /// What a header says of its place in the exporter's sequence.

@@ -28,6 +28,7 @@ struct DomainKey {
 struct FlowDomain {
   DomainKey key;
   std::uint64_t seenMs = 0;
+  Use use;
   SequenceTracker sequence;
   RecentDatagrams recent;
   /// Of the last datagram in order.
@@ -40,10 +41,14 @@ struct FlowDomain {
   std::uint8_t nextPort = 0;
   bool countsRecords = false;
   bool hasUptime = false;
+  /// From before a restart of this service, and not heard since.
+  bool isRestored = false;
   /// The latest that its headers said, ms since 1970.
   std::uint64_t exportMs = 0;
   /// When its uptime began, as IPFIX options tell it; 0: not known.
   std::uint64_t systemInitMs = 0;
+  /// When its sequence last began again, by our clock; 0: it never has.
+  std::uint64_t beganAgainMs = 0;
   /// The last rate in a header of NetFlow v5 or in a record; 0: none.
   std::uint32_t ownRate = 0;
   bool hasUnknownRate = false;
@@ -61,7 +66,8 @@ struct FlowDomain {
   }
 };
 
-/// All domains of an exporter and their templates, bounded by kFlowDomainsMax and kTemplatesMax.
+/// All domains of an exporter and their templates, bounded by kFlowDomainsMax, kTemplatesMax and kDomainTemplatesMax;
+/// see GivingWay for what gives its place to what comes.
 class FlowDomains {
  public:
   /// The domain of a datagram with this key and sequence number. Ports of one process are one domain, as long as its
@@ -71,21 +77,36 @@ class FlowDomains {
   enum class Stored : std::uint8_t { added, changed, refused };
   /// `domain` may have one of this id.
   Stored store(FlowDomain& domain, std::unique_ptr<FlowTemplate> flowTemplate, std::uint64_t nowMs);
+  /// One of before a restart of this service; null if there is no room, or one of its key.
+  FlowDomain* restore(std::unique_ptr<FlowDomain> domain);
   /// The exporting process has restarted: its templates are others now (RFC 7011, 8.1; RFC 3954, 9).
   void forgetTemplates(FlowDomain& domain) noexcept;
+  /// The same, but for one that is in use and those that came since.
+  void forgetTemplatesBefore(FlowDomain& domain, std::uint64_t beforeMs, std::uint16_t inUse) noexcept;
 
   [[nodiscard]] const std::vector<std::unique_ptr<FlowDomain>>& all() const noexcept { return domains_; }
   [[nodiscard]] std::size_t templates() const noexcept { return templates_; }
+  /// Templates that gave way before they were idle.
+  [[nodiscard]] std::uint64_t displaced() const noexcept { return displaced_; }
+  /// See FlowExporter::work.
+  [[nodiscard]] std::uint64_t work() const noexcept { return work_; }
   [[nodiscard]] std::size_t memoryBytes() const noexcept;
 
  private:
   [[nodiscard]] std::size_t indexOf(const DomainKey& key, std::uint32_t number) noexcept;
-  bool makeRoomForDomain(std::uint64_t nowMs);
-  bool makeRoomForTemplate(std::uint64_t nowMs);
+  bool makeRoomForDomain(const DomainKey& comer, std::uint64_t nowMs);
+  /// `isShareFull`: only of the comer's own templates.
+  bool makeRoomForTemplate(const FlowDomain& comer, bool isShareFull, std::uint64_t nowMs);
+  /// Returns how many gave way.
+  std::size_t displaceTemplates(const FlowDomain& comer, bool isShareFull, std::uint64_t nowMs);
 
   std::vector<std::unique_ptr<FlowDomain>> domains_;
   std::size_t last_ = 0;
   std::size_t templates_ = 0;
+  std::uint64_t displaced_ = 0;
+  std::uint64_t work_ = 0;
+  /// When room for templates was last sought and little found; 0: enough was.
+  std::uint64_t littleRoomMs_ = 0;
 };
 
 }  // namespace floodwall

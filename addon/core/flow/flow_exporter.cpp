@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "flow/exporter_state.h"
+#include "flow/saved_exporter.h"
 #include "flow/template_reader.h"
 
 namespace floodwall {
@@ -26,12 +27,28 @@ void ExporterState::noteVendor(std::uint32_t enterprise) noexcept {
   }
 }
 
+namespace {
+
+/// Whether an exporter restarted while this service did: its uptime is less than its clock says that it should be.
+bool hasRestartedMeanwhile(const FlowDomain& domain, const SequenceMark& mark) noexcept {
+  constexpr std::int32_t kClockStepMs = 60'000;
+  if (!mark.hasUptime || !domain.hasUptime || mark.exportMs < domain.exportMs) return false;
+  const auto expectedMs = domain.uptimeMs + static_cast<std::uint32_t>(mark.exportMs - domain.exportMs);
+  return static_cast<std::int32_t>(mark.uptimeMs - expectedMs) < -kClockStepMs;
+}
+
+}  // namespace
+
 bool acceptDatagram(Decoding& decoding, FlowDomain& domain, const SequenceMark& mark) {
   // What is resent while the network reorders is no restart.
   constexpr std::int32_t kUptimeBackMs = 10'000;
   FlowCounts& counts = decoding.state.counts;
-  const bool hasRestarted =
+  bool hasRestarted =
       mark.hasUptime && domain.hasUptime && static_cast<std::int32_t>(mark.uptimeMs - domain.uptimeMs) < -kUptimeBackMs;
+  if (domain.isRestored) {
+    hasRestarted = hasRestarted || hasRestartedMeanwhile(domain, mark);
+    domain.isRestored = false;
+  }
   // The header and the last records tell one datagram from another; between them lies what cannot differ alone.
   constexpr std::size_t kTold = 64;
   const ByteSpan datagram = decoding.datagram;
@@ -44,9 +61,13 @@ bool acceptDatagram(Decoding& decoding, FlowDomain& domain, const SequenceMark& 
   const Arrival arrival = domain.sequence.arrive(mark.number, decoding.nowMs, hasRestarted);
   counts.reordered += arrival == Arrival::late ? 1 : 0;
   counts.restarts += arrival == Arrival::restart ? 1 : 0;
+  if (arrival == Arrival::restart && mark.exportMs >= domain.exportMs) domain.beganAgainMs = decoding.nowMs;
   // The uptime shows a restart; sequence numbers do not, which some exporters begin again now and then. Nor does what
   // was sent earlier and came late.
-  if (hasRestarted && mark.exportMs >= domain.exportMs) decoding.state.domains.forgetTemplates(domain);
+  if (hasRestarted && mark.exportMs >= domain.exportMs) {
+    decoding.state.domains.forgetTemplates(domain);
+    decoding.state.lastingVersion++;
+  }
   domain.exportMs = std::max(domain.exportMs, mark.exportMs);
   counts.*domain.lostUnits() += domain.sequence.takeLost(decoding.nowMs);
   if (mark.hasUptime && arrival != Arrival::late) {
@@ -69,6 +90,7 @@ void FlowExporter::decode(const FlowDatagram& received, std::uint64_t nowMs, Rec
   state.counts.datagrams++;
   state.counts.bytes += datagram.size();
   state.lastSeenMs = nowMs;
+  state.work += kDatagramWork;
   if (!state.waiting.isEmpty()) state.waiting.expire(nowMs, state.undecoded);
   if (datagram.size() < 4) {
     state.undecoded.count(UndecodedKind::datagram, static_cast<std::uint32_t>(datagram.size()), 0, 0);
@@ -94,6 +116,12 @@ void FlowExporter::decode(const FlowDatagram& received, std::uint64_t nowMs, Rec
   batch.end();
 }
 
+std::uint64_t FlowExporter::work() const noexcept { return state_->work + state_->domains.work(); }
+
+void FlowExporter::saveInto(std::vector<std::uint8_t>& bytes) const { saveExporter(*state_, bytes); }
+bool FlowExporter::restore(ByteSpan bytes) { return restoreExporter(*state_, bytes); }
+std::uint64_t FlowExporter::lastingVersion() const noexcept { return state_->lastingVersion; }
+
 void FlowExporter::settle(std::uint64_t nowMs) {
   ExporterState& state = *state_;
   for (const auto& domain : state.domains.all()) {
@@ -113,6 +141,7 @@ std::uint32_t FlowExporter::interfaceNamesVersion() const noexcept { return stat
 void FlowExporter::statusInto(FlowExporterStatus& status) const {
   const ExporterState& state = *state_;
   status.counts = state.counts;
+  status.counts.templatesDisplaced = state.domains.displaced();
   status.datagramsByProtocol = state.datagramsByProtocol;
   status.undecodedByKind = state.undecoded.byKind();
   status.undecoded.assign(state.undecoded.reasons().begin(), state.undecoded.reasons().end());

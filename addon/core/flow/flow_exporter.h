@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "flow/big_endian.h"
 #include "flow/flow_exporter_status.h"
@@ -42,8 +43,19 @@ class FlowExporter {
   /// known. Nothing is thrown for what a datagram holds: what cannot be decoded is counted by reason.
   void decode(const FlowDatagram& datagram, std::uint64_t nowMs, RecordSink& sink);
 
+  /// Steps of decoding until now (flow_work.h): no datagram adds more than kWorkPerDatagram and kWorkPerByte times its
+  /// bytes.
+  [[nodiscard]] std::uint64_t work() const noexcept;
+
   /// For one that is silent for more than kReorderMs: what it did not send until now counts as lost.
   void settle(std::uint64_t nowMs);
+
+  /// What it said and has been of use, for the time after a restart of this service; grows a version where that is
+  /// something else.
+  void saveInto(std::vector<std::uint8_t>& bytes) const;
+  [[nodiscard]] std::uint64_t lastingVersion() const noexcept;
+  /// Into one that has decoded nothing. False if the bytes are damaged: what they said until there stays.
+  bool restore(ByteSpan bytes);
 
   /// What sampled packets are taken out of, from the next datagram on; records have the innermost packet.
   void setDecapsulation(Encapsulations kinds) noexcept;

@@ -99,14 +99,16 @@ struct FlowCounts {
   std::uint64_t restarts = 0;
   /// Packets that an sFlow agent could not sample for lack of resources, as it says itself.
   std::uint64_t droppedSamples = 0;
-  /// Templates that found no room, and those that replaced another of their number with other content.
+  /// Templates that found no room; those that gave way to others before they were idle; and those that replaced another
+  /// of their number with other content.
   std::uint64_t templatesRefused = 0;
+  std::uint64_t templatesDisplaced = 0;
   std::uint64_t templateChanges = 0;
   /// Sets that were kept, and those decoded when their template came.
   std::uint64_t keptSets = 0;
   std::uint64_t recoveredSets = 0;
 
-  void count(NotForUs kind) noexcept { notForUs.at(static_cast<std::size_t>(kind))++; }
+  void count(NotForUs kind, std::uint64_t times = 1) noexcept { notForUs.at(static_cast<std::size_t>(kind)) += times; }
 };
 
 struct FlowExporterStatus {

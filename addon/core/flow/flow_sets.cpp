@@ -13,43 +13,85 @@ namespace {
 constexpr std::size_t kSetHeader = 4;
 constexpr std::uint16_t kFirstDataSet = 256;
 
-/// Records of one set, by its template. Returns their number.
-std::uint32_t readRecords(Decoding& decoding, FlowDomain& domain, const FlowTemplate& flowTemplate, ByteSpan records,
-                          const MessageTimes& times) {
-  static thread_local RecordLayout resolved;
-  Undecoded& undecoded = decoding.state.undecoded;
-  if (flowTemplate.defect && !flowTemplate.isVariable) {
-    const auto count = static_cast<std::uint32_t>(records.size() / flowTemplate.length);
-    undecoded.count(UndecodedKind::fieldLength, domain.key.number, flowTemplate.defect->number,
-                    flowTemplate.defect->length, count);
+/// Whether a record can become a flow at all: it has a destination, or a packet.
+bool namesPackets(const RecordLayout& layout) noexcept {
+  const auto has = [&](Part part) { return layout.part(part).length != 0; };
+  return has(Part::destination4) || has(Part::destination6) || has(Part::frame) || has(Part::ipPacket);
+}
+
+/// Records of fixed length. Returns their number.
+std::uint32_t readFixed(Decoding& decoding, FlowDomain& domain, const FlowTemplate& flowTemplate, ByteSpan records,
+                        const MessageTimes& times) {
+  // What is left and shorter than a record is padding.
+  const auto count = static_cast<std::uint32_t>(records.size() / flowTemplate.length);
+  if (flowTemplate.defect) {
+    decoding.state.undecoded.count(UndecodedKind::fieldLength, domain.key.number, flowTemplate.defect->number,
+                                   flowTemplate.defect->length, count);
     return count;
   }
+  const RecordLayout& layout = flowTemplate.layout;
   RecordMaker maker(decoding, domain, flowTemplate, times);
-  std::uint32_t count = 0;
-  if (!flowTemplate.isVariable) maker.useLayout(flowTemplate.layout);
-  // What is left and shorter than a record is padding.
+  if (!flowTemplate.isOptions && !namesPackets(layout)) {
+    maker.countWithoutPacket(layout, count);
+    return count;
+  }
+  const std::uint8_t* at = records.data();
+  if (flowTemplate.isOptions) {
+    decoding.state.work += count * (kOptionWork + layout.numbers.size());
+    for (std::uint32_t i = 0; i < count; i++, at += flowTemplate.length) maker.readOptions(layout, at);
+    maker.endOptions();
+    return count;
+  }
+  maker.useLayout(layout);
+  decoding.state.work += count * (kRecordWork + layout.numbers.size());
+  for (std::uint32_t i = 0; i < count; i++, at += flowTemplate.length) maker.makeFlow(at);
+  return count;
+}
+
+/// Records whose lengths vary, each with a layout of its own. Returns their number.
+std::uint32_t readVariable(Decoding& decoding, FlowDomain& domain, const FlowTemplate& flowTemplate, ByteSpan records,
+                           const MessageTimes& times) {
+  static thread_local RecordLayout layout;
+  ExporterState& state = decoding.state;
+  RecordMaker maker(decoding, domain, flowTemplate, times);
+  std::uint32_t count = 0, withoutPacket = 0;
   while (records.size() >= flowTemplate.length) {
-    std::uint32_t length = flowTemplate.length;
-    if (flowTemplate.isVariable) {
-      length = resolveLayout(flowTemplate, records, resolved);
-      if (length == 0) {
-        // Padding is of zeros, but for those that must be a record.
-        if (std::any_of(records.begin(), records.end(), [](std::uint8_t byte) { return byte != 0; })) {
-          undecoded.count(UndecodedKind::truncatedRecord, domain.key.number, flowTemplate.id,
-                          static_cast<std::uint32_t>(records.size()));
-        }
-        break;
+    state.work += kLayoutWork + flowTemplate.fields.size();
+    const std::uint32_t length = resolveLayout(flowTemplate, records, layout);
+    if (length == 0) {
+      // Padding is of zeros, but for those that must be a record.
+      if (std::any_of(records.begin(), records.end(), [](std::uint8_t byte) { return byte != 0; })) {
+        state.undecoded.count(UndecodedKind::truncatedRecord, domain.key.number, flowTemplate.id,
+                              static_cast<std::uint32_t>(records.size()));
       }
-      maker.useLayout(resolved);
+      break;
     }
     if (flowTemplate.isOptions) {
-      maker.readOptions(records.data());
-    } else {
+      state.work += kOptionWork;
+      maker.readOptions(layout, records.data());
+    } else if (namesPackets(layout)) {
+      state.work += 2 * kRecordWork;
+      maker.useLayout(layout);
       maker.makeFlow(records.data());
+    } else {
+      withoutPacket++;
     }
     records = records.subspan(length);
     count++;
   }
+  maker.endOptions();
+  if (withoutPacket != 0) maker.countWithoutPacket(flowTemplate.layout, withoutPacket);
+  return count;
+}
+
+std::uint32_t readRecords(Decoding& decoding, FlowDomain& domain, FlowTemplate& flowTemplate, ByteSpan records,
+                          const MessageTimes& times) {
+  const std::uint32_t count = flowTemplate.isVariable ? readVariable(decoding, domain, flowTemplate, records, times)
+                                                      : readFixed(decoding, domain, flowTemplate, records, times);
+  if (count == 0) return 0;
+  if (flowTemplate.use.lastMs == 0) decoding.state.lastingVersion++;
+  flowTemplate.use.note(decoding.nowMs);
+  domain.use.note(decoding.nowMs);
   return count;
 }
 
@@ -59,9 +101,10 @@ TemplateSet templateSetOf(const FlowDomain& domain, bool isOptions) noexcept {
 }
 
 /// Data that waited for this template.
-void readWaiting(Decoding& decoding, FlowDomain& domain, const FlowTemplate& flowTemplate) {
+void readWaiting(Decoding& decoding, FlowDomain& domain, FlowTemplate& flowTemplate) {
   WaitingSets& waiting = decoding.state.waiting;
   if (waiting.isEmpty()) return;
+  decoding.state.work += waiting.count();
   for (const WaitingSets::Set& set : waiting.take(domain, flowTemplate.id)) {
     MessageTimes times = set.times;
     times.waitedMs = static_cast<std::uint32_t>(decoding.nowMs - set.sinceMs);
@@ -93,13 +136,20 @@ void noteTraits(ExporterState& state, const FlowTemplate& flowTemplate) noexcept
                                           : FlowTrait::wallTimes);
 }
 
+/// A template of the same number may be of the other kind, and have the same bytes by chance.
+bool isSame(const FlowTemplate& known, const TemplateRecord& record, TemplateSet set) noexcept {
+  return known.isOptions == isOptionsSet(set) && std::ranges::equal(known.definition, record.bytes);
+}
+
 void define(Decoding& decoding, FlowDomain& domain, const TemplateRecord& record, TemplateSet set) {
   ExporterState& state = decoding.state;
   FlowTemplate* const known = domain.find(record.id);
-  if (known != nullptr && known->digest == digestOf(record.bytes)) {
+  state.work += kSetWork + record.fields;
+  if (known != nullptr && isSame(*known, record, set)) {
     known->seenMs = decoding.nowMs;
     return;
   }
+  state.work += kTemplateWork + record.fields;
   std::unique_ptr<FlowTemplate> made = makeTemplate(record, set);
   if (made == nullptr) {
     state.undecoded.count(UndecodedKind::badTemplate, domain.key.number, record.id, record.fields);
@@ -113,6 +163,8 @@ void define(Decoding& decoding, FlowDomain& domain, const TemplateRecord& record
     state.undecoded.count(UndecodedKind::bound, domain.key.number, record.id, 0);
     return;
   }
+  // A new one is kept once it has decoded a record.
+  if (stored == FlowDomains::Stored::changed) state.lastingVersion++;
   state.counts.templateChanges += stored == FlowDomains::Stored::changed ? 1 : 0;
   readWaiting(decoding, domain, *domain.find(record.id));
 }
@@ -143,7 +195,7 @@ void readTemplates(Decoding& decoding, FlowDomain& domain, ByteSpan content, boo
 bool readData(Decoding& decoding, FlowDomain& domain, std::uint16_t id, ByteSpan content, const MessageTimes& times,
               SetsRead& read) {
   ExporterState& state = decoding.state;
-  if (const FlowTemplate* const flowTemplate = domain.find(id); flowTemplate != nullptr) {
+  if (FlowTemplate* const flowTemplate = domain.find(id); flowTemplate != nullptr) {
     read.records += readRecords(decoding, domain, *flowTemplate, content, times);
     return true;
   }
@@ -162,6 +214,7 @@ SetsRead readSets(Decoding& decoding, FlowDomain& domain, ByteSpan sets, const M
   const std::uint16_t templateSet = isIpfix ? 2 : 0, optionsSet = isIpfix ? 3 : 1;
   SetsRead read;
   while (sets.size() >= kSetHeader) {
+    decoding.state.work += kSetWork;
     const std::uint16_t id = big16(&sets[0]), length = big16(&sets[2]);
     if (length < kSetHeader || length > sets.size()) {
       // Some fill the rest of the datagram with zeros.

@@ -15,12 +15,20 @@ class InterfaceNames {
  public:
   InterfaceNames();
 
-  /// Ends at the first zero byte; control characters become "?". A name that is too long is cut, one too many is left
-  /// out (kInterfaceNamesMax).
-  void set(std::uint32_t index, ByteSpan name);
+  enum class Stored : std::uint8_t { same, changed, refused };
+  /// Ends at the first zero byte; control characters become "?". A name that is too long is cut. Over
+  /// kInterfaceNamesMax names of interfaces that no record named give way, the oldest first. Without `mayChange`
+  /// nothing new is taken.
+  Stored set(std::uint32_t index, ByteSpan name, bool mayChange, std::uint64_t nowMs);
   /// Empty: not known.
   [[nodiscard]] const std::string& of(std::uint32_t index) const noexcept;
   [[nodiscard]] std::uint32_t version() const noexcept { return version_; }
+  /// Calls `take` with index, name, and when it was said, of each that was asked for.
+  void forEachUsed(const auto& take) const {
+    for (const auto& [index, name] : names_) {
+      if (name.isUsed) take(index, name.text, name.saidMs);
+    }
+  }
   void copyTo(std::vector<InterfaceName>& names) const;
   [[nodiscard]] std::size_t memoryBytes() const noexcept;
 
@@ -34,8 +42,19 @@ class InterfaceNames {
     }
   };
 
-  std::unordered_map<std::uint32_t, std::string, Hash> names_;
+  struct Name {
+    std::string text;
+    std::uint64_t saidMs = 0;
+    /// Whether it was asked for.
+    mutable bool isUsed = false;
+  };
+
+  bool makeRoom(std::uint64_t nowMs);
+
+  std::unordered_map<std::uint32_t, Name, Hash> names_;
   std::uint32_t version_ = 0;
+  /// When room was last sought and little found; 0: enough was.
+  std::uint64_t littleRoomMs_ = 0;
 };
 
 }  // namespace floodwall

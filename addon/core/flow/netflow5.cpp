@@ -82,6 +82,8 @@ void decodeNetflow5(Decoding& decoding) {
   const std::uint32_t inHeader = big16(&datagram[22]) & 0x3fffU;
   domain->ownRate = inHeader;
   domain->hasUnknownRate = inHeader == 0;
+  state.work += count * kRecordWork;
+  if (count != 0) domain->use.note(decoding.nowMs);
   for (std::size_t i = 0; i < count; i++) makeRecord(&datagram[kHeader + i * kRecord], uptimeMs, inHeader, decoding);
   domain->sequence.advance(count);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "flow/flow_transport.h"
 
@@ -80,6 +81,18 @@ bool namesHosts(const RecordLayout& layout) noexcept {
                      [](PartField field) { return field.length != 0; });
 }
 
+bool namesOnlyIpv4(const RecordLayout& layout) noexcept {
+  const auto hasPart = [&](Part part) { return layout.part(part).length != 0; };
+  const auto hasSlot = [&](Slot slot) { return layout.has(slot); };
+  constexpr Part kOthers[] = {Part::source6,           Part::destination6, Part::innerSource4,
+                              Part::innerDestination4, Part::innerSource6, Part::innerDestination6};
+  constexpr Slot kOtherPorts[] = {Slot::udpSourcePort, Slot::udpDestinationPort, Slot::tcpSourcePort,
+                                  Slot::tcpDestinationPort};
+  return hasPart(Part::source4) && hasPart(Part::destination4) &&
+         std::none_of(std::begin(kOthers), std::end(kOthers), hasPart) &&
+         std::none_of(std::begin(kOtherPorts), std::end(kOtherPorts), hasSlot);
+}
+
 bool setPacket(const RecordLayout& layout, const SlotValues& values, const std::uint8_t* record,
                FlowRecord& made) noexcept {
   const Layers layers = layersOf(layout, values, record);
@@ -94,10 +107,6 @@ bool setPacket(const RecordLayout& layout, const SlotValues& values, const std::
     made.outerSource = layers.outer.source.length == 0 ? nullptr : record + layers.outer.source.offset;
     made.outerDestination = record + layers.outer.destination.offset;
   }
-  constexpr std::uint64_t kMoreFragments = 0x20, kOffsetMask = 0x1fff;
-  const std::uint64_t offset = values[Slot::fragmentOffset] & kOffsetMask;
-  packet.isLaterFragment = offset != 0;
-  packet.isFragment = offset != 0 || (values[Slot::fragmentFlags] & kMoreFragments) != 0;
   std::uint64_t source = values[Slot::sourcePort] | values[Slot::udpSourcePort] | values[Slot::tcpSourcePort];
   std::uint64_t destination =
       values[Slot::destinationPort] | values[Slot::udpDestinationPort] | values[Slot::tcpDestinationPort];
@@ -105,8 +114,7 @@ bool setPacket(const RecordLayout& layout, const SlotValues& values, const std::
     source = values[Slot::innerSourcePort];
     destination = values[Slot::innerDestinationPort];
   }
-  setTransport(packet, static_cast<std::uint16_t>(source), static_cast<std::uint16_t>(destination),
-               static_cast<std::uint8_t>(values[Slot::tcpFlags]));
+  setPorts(values, source, destination, packet);
   return true;
 }
 

@@ -46,7 +46,7 @@ void RecordLayout::clear() noexcept {
 }
 
 bool RecordLayout::place(const Element& element, std::uint32_t offset, std::uint16_t length) {
-  // NetFlow v9 exporters leave fields out by giving them no length.
+  // Of variable length.
   if (length == 0) return true;
   if (element.part != Part::none) {
     PartField& field = parts[static_cast<std::size_t>(element.part)];
@@ -83,7 +83,8 @@ bool RecordLayout::placeInner(const Element& element, std::uint32_t offset, std:
 }
 
 std::size_t FlowTemplate::memoryBytes() const noexcept {
-  return sizeof *this + layout.numbers.capacity() * sizeof(NumberField) + fields.capacity() * sizeof(TemplateField);
+  return sizeof *this + layout.numbers.capacity() * sizeof(NumberField) + fields.capacity() * sizeof(TemplateField) +
+         definition.capacity();
 }
 
 std::uint32_t resolveLayout(const FlowTemplate& flowTemplate, ByteSpan bytes, RecordLayout& layout) {

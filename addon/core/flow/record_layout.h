@@ -49,6 +49,7 @@ struct RecordLayout {
 
 inline constexpr std::uint16_t kVariableLength = 0xffff;
 
+/// A field, or several of fixed length in a row that all are stepped over.
 struct TemplateField {
   Element element;
   std::uint16_t length;
@@ -58,6 +59,17 @@ struct TemplateField {
 struct FieldDefect {
   std::uint32_t number;
   std::uint16_t length;
+};
+
+/// When records were decoded by something, ms since 1970; 0: never.
+struct Use {
+  std::uint64_t firstMs = 0;
+  std::uint64_t lastMs = 0;
+
+  void note(std::uint64_t nowMs) noexcept {
+    if (lastMs == 0) firstMs = nowMs;
+    lastMs = nowMs;
+  }
 };
 
 struct FlowTemplate {
@@ -74,10 +86,11 @@ struct FlowTemplate {
   /// All of them, for records of variable length; else none.
   std::vector<TemplateField> fields;
   std::optional<FieldDefect> defect;
-  /// Of the definition as it came: the same again changes nothing.
-  std::uint64_t digest = 0;
+  /// As it came: the same again changes nothing.
+  std::vector<std::uint8_t> definition;
   /// When it came last.
   std::uint64_t seenMs = 0;
+  Use use;
 
   [[nodiscard]] std::size_t memoryBytes() const noexcept;
 };

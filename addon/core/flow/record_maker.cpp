@@ -18,16 +18,14 @@ constexpr std::uint64_t kCountMax = std::uint64_t{1} << 48;
 /// A firewall's events (element 233): the end has all counts of a flow, an update those since the last update.
 constexpr std::uint64_t kEventEnd = 2, kEventUpdate = 5;
 
-/// A counter of 4 or 8 bytes so near to its end has gone below 0.
-constexpr std::uint64_t kNegativeMost = 1U << 16, kNegative32 = (std::uint64_t{1} << 32) - kNegativeMost;
-
 bool isTotal(Slot slot) noexcept {
   return slot == Slot::totalPackets || slot == Slot::totalBytes || slot == Slot::totalLayer2Bytes;
 }
 
 bool isNegative(const RecordLayout& layout, Slot slot, std::uint64_t value) noexcept {
   for (const NumberField& field : layout.numbers) {
-    if (field.slot == slot) return field.shift <= 32 && value >= (~std::uint64_t{0} >> field.shift) - kNegativeMost;
+    if (field.slot == slot)
+      return field.shift <= 32 && value >= (~std::uint64_t{0} >> field.shift) - RecordMaker::kNegativeMost;
   }
   return false;
 }
@@ -47,6 +45,7 @@ RecordMaker::RecordMaker(Decoding& decoding, FlowDomain& domain, const FlowTempl
       batch_(decoding.batch),
       domain_(domain),
       template_(flowTemplate),
+      changesLeft_(decoding.changesLeft),
       times_(times),
       nowMs_(decoding.nowMs) {
   // IPFIX has no uptime in its header: it may be told from the time at which it began (RFC 7011, 3.1 and 161).
@@ -68,9 +67,13 @@ void RecordMaker::useLayout(const RecordLayout& layout) {
   isOfTotals_ = isTotal(forward_.packets) || isTotal(forward_.bytes);
   usesEvents_ =
       layout.has(Slot::event) && (forward_.bytes == Slot::initiatorBytes || forward_.packets == Slot::initiatorPackets);
+  hasPlainPacket_ = namesOnlyIpv4(layout);
+  hasPlainCounts_ = !hasBackward_ && !isOfTotals_ && !usesEvents_;
+  hasUptimes_ = layout.start == TimeForm::uptimeMs && layout.end == TimeForm::uptimeMs;
   key_ = keyKind();
-  hasRateEach_ = template_.hasRate || layout.has(Slot::sampler) || layout.has(Slot::selector) ||
-                 state_.samplings.has(SamplingScope::interface);
+  const bool isByRecord =
+      layout.has(Slot::sampler) || layout.has(Slot::selector) || state_.samplings.has(SamplingScope::interface);
+  hasRateEach_ = template_.hasRate || (isByRecord && !state_.samplings.isEmpty());
   if (!hasRateEach_) setRate_ = state_.samplings.rateOf(domain_.key, {.flowTemplate = template_.id});
 }
 
@@ -118,10 +121,9 @@ RecordMaker::CountedSlots RecordMaker::backwardSlots() const noexcept {
   return slots;
 }
 
-std::uint64_t RecordMaker::counterOf(Slot slot, bool& isImpossible) const noexcept {
-  const std::uint64_t value = values_[slot];
-  if (value >= kNegative32) isImpossible = isImpossible || isNegative(*layout_, slot, value);
-  return std::min(value, kCountMax);
+std::uint64_t RecordMaker::largeCounterOf(Slot slot, bool& isImpossible) const noexcept {
+  isImpossible = isImpossible || isNegative(*layout_, slot, values_[slot]);
+  return std::min(values_[slot], kCountMax);
 }
 
 RecordMaker::Counted RecordMaker::completed(Counted counted, bool isLayer2) noexcept {
@@ -241,18 +243,33 @@ RecordMaker::Both RecordMaker::countsOf(FlowRecord& made) {
   return {completed(there, forward_.isLayer2), completed(back, backward_.isLayer2)};
 }
 
-void RecordMaker::countWithoutHost() {
-  // A header that cannot be parsed is counted as that.
-  if (layout_->part(Part::frame).length != 0 || layout_->part(Part::ipPacket).length != 0) return;
-  if (namesHosts(*layout_)) {
-    state_.undecoded.count(UndecodedKind::withoutAddress, domain_.key.number, template_.id, 0);
+RecordMaker::Counted RecordMaker::plainCountsOf(FlowRecord& made) noexcept {
+  bool isImpossible = false;
+  Counted counted{counterOf(forward_.packets, isImpossible), counterOf(forward_.bytes, isImpossible)};
+  if (hasOut_ && counted.packets == 0 && counted.bytes == 0) {
+    counted = {counterOf(Slot::outPackets, isImpossible), counterOf(Slot::outBytes, isImpossible)};
+  }
+  made.hasImpossibleCount = isImpossible;
+  return completed(counted, forward_.isLayer2);
+}
+
+void RecordMaker::countWithoutPacket(const RecordLayout& layout, std::uint32_t records) {
+  state_.work += kReasonWork;
+  if (namesHosts(layout)) {
+    state_.undecoded.count(UndecodedKind::withoutAddress, domain_.key.number, template_.id, 0, records);
   } else {
-    state_.counts.count(NotForUs::layer2Record);
+    state_.counts.count(NotForUs::layer2Record, records);
   }
 }
 
 void RecordMaker::setTimes(FlowRecord& made) const noexcept {
-  const FlowTimes times = timesOf(*layout_, values_, times_);
+  FlowTimes times;
+  if (hasUptimes_) {
+    times = uptimesOf(values_.u32(Slot::start), values_.u32(Slot::end), times_);
+    times.ageMs += std::min(times_.waitedMs, ~times.ageMs);
+  } else {
+    times = timesOf(*layout_, values_, times_);
+  }
   made.durationMs = times.durationMs;
   made.ageMs = times.ageMs;
   made.startMs = times.startMs;
@@ -263,8 +280,13 @@ void RecordMaker::makeFlow(const std::uint8_t* record) {
   values_.load(*layout_, record);
   FlowRecord& made = batch_.add();
   setTimes(made);
-  const bool hasHosts = setPacket(*layout_, values_, record, made);
-  Both both = countsOf(made);
+  bool hasHosts = true;
+  if (hasPlainPacket_) {
+    setPlainPacket(*layout_, values_, record, made.packet);
+  } else {
+    hasHosts = setPacket(*layout_, values_, record, made);
+  }
+  Both both = hasPlainCounts_ ? Both{plainCountsOf(made), {}} : countsOf(made);
   const bool isSampledPacket = hasSampledPacket_ && setSampledPacket(record, made, both.there);
   if (both.there.packets == 0 && both.back.packets == 0) {
     batch_.drop();
@@ -273,16 +295,12 @@ void RecordMaker::makeFlow(const std::uint8_t* record) {
   }
   if (!isSampledPacket && !hasHosts) {
     batch_.drop();
-    countWithoutHost();
+    // A header that cannot be parsed is counted as that.
+    const bool hasPacket = layout_->part(Part::frame).length != 0 || layout_->part(Part::ipPacket).length != 0;
+    if (!hasPacket) countWithoutPacket(*layout_, 1);
     return;
   }
-  made.input = values_.u32(Slot::input) != 0 ? values_.u32(Slot::input) : values_.u32(Slot::physicalInput);
-  made.output = values_.u32(Slot::output) != 0 ? values_.u32(Slot::output) : values_.u32(Slot::physicalOutput);
-  made.sourceAs = values_.u32(Slot::sourceAs);
-  made.destinationAs = values_.u32(Slot::destinationAs);
-  made.direction = directionOf(*layout_, values_[Slot::direction]);
-  made.service = static_cast<std::uint8_t>(values_[Slot::service]);
-  made.samplingRate = hasRateEach_ ? rateOf() : setRate_;
+  setRest(made);
   if (both.back.packets != 0) {
     // add() may hand the batch on, and `made` with it.
     const FlowRecord copy = made;
@@ -296,6 +314,16 @@ void RecordMaker::makeFlow(const std::uint8_t* record) {
   }
   setCounts(both.there, made);
   finish(made);
+}
+
+void RecordMaker::setRest(FlowRecord& made) noexcept {
+  made.input = values_.u32(Slot::input) != 0 ? values_.u32(Slot::input) : values_.u32(Slot::physicalInput);
+  made.output = values_.u32(Slot::output) != 0 ? values_.u32(Slot::output) : values_.u32(Slot::physicalOutput);
+  made.sourceAs = values_.u32(Slot::sourceAs);
+  made.destinationAs = values_.u32(Slot::destinationAs);
+  made.direction = directionOf(*layout_, values_[Slot::direction]);
+  made.service = static_cast<std::uint8_t>(values_[Slot::service]);
+  made.samplingRate = hasRateEach_ ? rateOf() : setRate_;
 }
 
 void RecordMaker::addBackward(const FlowRecord& forward, Counted counted) {
@@ -341,40 +369,6 @@ void RecordMaker::finish(FlowRecord& made) noexcept {
   counts.lateRecords += made.ageMs > kLateRecordMs ? 1 : 0;
   counts.unknownRateRecords += made.samplingRate == 0 ? 1 : 0;
   domain_.hasUnknownRate = made.samplingRate == 0;
-}
-
-void RecordMaker::readOptions(const std::uint8_t* record) {
-  values_.load(*layout_, record);
-  state_.counts.otherRecords++;
-  const bool hasScope = layout_->has(Slot::scopeInterface);
-  const auto interface = values_.u32(hasScope ? Slot::scopeInterface : Slot::input);
-  for (const Part part : {Part::name, Part::description}) {
-    const PartField name = layout_->part(part);
-    if (name.length == 0) continue;
-    // Without a number it is the name of something else, as of a sampler.
-    if (hasScope || layout_->has(Slot::input)) state_.interfaces.set(interface, {record + name.offset, name.length});
-    break;
-  }
-  if (layout_->has(Slot::systemInitMs)) domain_.systemInitMs = values_[Slot::systemInitMs];
-  if (!template_.hasRate) return;
-  const SaidRate said = rateIn(*layout_, values_, RatePlace::options);
-  if (said.isImpossible) state_.counts.impossibleRates++;
-  if (said.rate == 0) return;
-  SamplingScope scope = SamplingScope::domain;
-  std::uint64_t id = 0;
-  if (layout_->has(Slot::sampler) || layout_->has(Slot::selector)) {
-    scope = SamplingScope::sampler;
-    id = values_[layout_->has(Slot::sampler) ? Slot::sampler : Slot::selector];
-  } else if (interface != 0) {
-    scope = SamplingScope::interface;
-    id = interface;
-  } else if (layout_->has(Slot::scopeTemplate)) {
-    scope = SamplingScope::flowTemplate;
-    id = values_[Slot::scopeTemplate];
-  }
-  if (!state_.samplings.set(domain_.key, scope, id, said.rate)) {
-    state_.undecoded.count(UndecodedKind::bound, domain_.key.number, template_.id, 0);
-  }
 }
 
 }  // namespace floodwall

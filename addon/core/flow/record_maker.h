@@ -15,14 +15,21 @@ inline constexpr std::uint64_t kEstimatedPacketBytes = 1500, kEstimatedLeastByte
 
 class RecordMaker {
  public:
+  /// A counter of 4 or 8 bytes so near to its end has gone below 0.
+  static constexpr std::uint64_t kNegativeMost = 1U << 16, kNegative32 = (std::uint64_t{1} << 32) - kNegativeMost;
+
   RecordMaker(Decoding& decoding, FlowDomain& domain, const FlowTemplate& flowTemplate, const MessageTimes& times);
 
   /// Looks at what the records have that come next; call it before the first, and for each where lengths vary.
   void useLayout(const RecordLayout& layout);
+  /// Records that name neither a destination nor a packet, which nothing can be counted of.
+  void countWithoutPacket(const RecordLayout& layout, std::uint32_t records);
   /// One record of flows: up to two records for the sink, since some say what went each way.
   void makeFlow(const std::uint8_t* record);
   /// One record of options: sampling rates, names of interfaces.
-  void readOptions(const std::uint8_t* record);
+  void readOptions(const RecordLayout& layout, const std::uint8_t* record);
+  /// After the last one.
+  void endOptions();
 
  private:
   struct Counted {
@@ -43,24 +50,38 @@ class RecordMaker {
   [[nodiscard]] CountedSlots forwardSlots() const noexcept;
   [[nodiscard]] CountedSlots backwardSlots() const noexcept;
   [[nodiscard]] FlowRecord::Key keyKind() const noexcept;
-  [[nodiscard]] std::uint64_t counterOf(Slot slot, bool& isImpossible) const noexcept;
+  [[nodiscard]] std::uint64_t counterOf(Slot slot, bool& isImpossible) const noexcept {
+    const std::uint64_t value = values_[slot];
+    return value < kNegative32 ? value : largeCounterOf(slot, isImpossible);
+  }
+  [[nodiscard]] std::uint64_t largeCounterOf(Slot slot, bool& isImpossible) const noexcept;
   /// Estimates packets or bytes if the record lacks them, and adds the length of frame headers.
   [[nodiscard]] Counted completed(Counted counted, bool isLayer2) noexcept;
   [[nodiscard]] std::uint64_t flowKeyOf(const FlowRecord& made) const noexcept;
   [[nodiscard]] FlowSums grownBy(const FlowSums& sums, FlowRecord& made, std::uint64_t nowMs);
   [[nodiscard]] Both countsOf(FlowRecord& made);
-  void countWithoutHost();
+  /// Of what is counted one way, as it is.
+  [[nodiscard]] Counted plainCountsOf(FlowRecord& made) noexcept;
+  /// What is neither addresses, counts nor times.
+  void setRest(FlowRecord& made) noexcept;
   void setTimes(FlowRecord& made) const noexcept;
   void setCounts(Counted counted, FlowRecord& made) noexcept;
   bool setSampledPacket(const std::uint8_t* record, FlowRecord& made, Counted& counted);
   void addBackward(const FlowRecord& forward, Counted counted);
   [[nodiscard]] std::uint32_t rateOf() noexcept;
   void finish(FlowRecord& made) noexcept;
+  void setSystemInit(std::uint64_t beganMs);
+  void readName(std::uint32_t interface, const std::uint8_t* record);
+  void readRate(std::uint32_t interface);
+  /// Of an interface's name or a sampling rate.
+  template <typename Stored>
+  void noteChange(Stored stored);
 
   ExporterState& state_;
   RecordBatch& batch_;
   FlowDomain& domain_;
   const FlowTemplate& template_;
+  std::size_t& changesLeft_;
   MessageTimes times_;
   const RecordLayout* layout_ = nullptr;
   SlotValues values_;
@@ -69,6 +90,10 @@ class RecordMaker {
   std::uint64_t nowMs_;
   FlowRecord::Key key_ = FlowRecord::Key::partial;
   bool hasOut_ = false;
+  /// What most records have: one IPv4 packet, counts that hold as they are, times by the uptime.
+  bool hasPlainPacket_ = false;
+  bool hasPlainCounts_ = false;
+  bool hasUptimes_ = false;
   /// Counters are those of the whole flow (elements 85 and 86), or of the firewall's event.
   bool isOfTotals_ = false;
   bool usesEvents_ = false;
@@ -77,6 +102,8 @@ class RecordMaker {
   /// Of all records of the set, unless it is looked up for each.
   std::uint32_t setRate_ = 0;
   bool hasRateEach_ = false;
+  /// Changes of options that found no room.
+  std::uint32_t refusedChanges_ = 0;
 };
 
 }  // namespace floodwall

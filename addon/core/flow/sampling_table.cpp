@@ -1,7 +1,9 @@
 #include "flow/sampling_table.h"
 
+#include <algorithm>
 #include <random>
 #include <utility>
+#include <vector>
 
 #include "flow/flow_bounds.h"
 
@@ -23,35 +25,74 @@ std::size_t SamplingTable::Hash::operator()(const Key& key) const noexcept {
   return static_cast<std::size_t>(product >> 64) ^ static_cast<std::size_t>(product);
 }
 
-bool SamplingTable::set(const DomainKey& domain, SamplingScope scope, std::uint64_t id, std::uint32_t rate) {
+SamplingTable::Stored SamplingTable::set(const DomainKey& domain, const Said& said, bool mayChange,
+                                         std::uint64_t nowMs) {
   DomainKey any = domain;
   any.port = 0;
-  const bool hasRoom = put(domain, scope, id, rate);
-  return put(any, scope, id, rate) && hasRoom;
+  const bool isKnown = renew(keyOf(domain, said.scope, said.id), said.rate, nowMs);
+  if (renew(keyOf(any, said.scope, said.id), said.rate, nowMs) && isKnown) return Stored::same;
+  if (!mayChange) return Stored::refused;
+  const bool hasRoom = put(domain, said, nowMs);
+  return put(any, said, nowMs) && hasRoom ? Stored::changed : Stored::refused;
 }
 
-bool SamplingTable::put(const DomainKey& domain, SamplingScope scope, std::uint64_t id, std::uint32_t rate) {
-  const Key key{id, domain.number, domain.port, domain.protocol, scope};
-  std::uint32_t before = 0;
-  if (const auto known = rates_.find(key); known != rates_.end()) {
-    if (known->second == rate) return true;
-    before = std::exchange(known->second, rate);
-  } else {
-    if (rates_.size() >= 2 * kSamplingsMax) return false;
-    rates_.emplace(key, rate);
-    hasScope_[static_cast<std::size_t>(scope)] = true;
+bool SamplingTable::renew(const Key& key, std::uint32_t rate, std::uint64_t nowMs) {
+  const auto known = rates_.find(key);
+  if (known == rates_.end() || known->second.rate != rate) return false;
+  known->second.saidMs = nowMs;
+  return true;
+}
+
+bool SamplingTable::put(const DomainKey& domain, const Said& said, std::uint64_t nowMs) {
+  const Key key = keyOf(domain, said.scope, said.id);
+  auto known = rates_.find(key);
+  if (known == rates_.end()) {
+    if (rates_.size() >= 2 * kSamplingsMax && !makeRoom(nowMs)) return false;
+    known = rates_.emplace(key, Rate{}).first;
+    hasScope_[static_cast<std::size_t>(said.scope)] = true;
   }
-  if (scope == SamplingScope::sampler) noteSampler(domain, before, rate);
+  const std::uint32_t before = std::exchange(known->second.rate, said.rate);
+  known->second.saidMs = nowMs;
+  if (before == said.rate) return true;
+  if (said.scope == SamplingScope::sampler) noteSampler(key, before, said.rate);
   answers_ = {};
   return true;
 }
 
-void SamplingTable::noteSampler(const DomainKey& domain, std::uint32_t before, std::uint32_t rate) {
-  Distinct& distinct = distinct_[{0, domain.number, domain.port, domain.protocol, SamplingScope::anySampler}];
+/// Goes through all rates, and is done again at once only where it found enough.
+bool SamplingTable::makeRoom(std::uint64_t nowMs) {
+  constexpr std::uint64_t kLittleRoomMs = 100;
+  constexpr std::size_t kEnough = kSamplingsMax / 32, kMost = kSamplingsMax / 8;
+  if (littleRoomMs_ != 0 && nowMs - littleRoomMs_ < kLittleRoomMs) return false;
+  std::vector<std::pair<std::uint64_t, Key>> idle, unused;
+  for (const auto& [key, rate] : rates_) {
+    if (key.scope == SamplingScope::anySampler) continue;
+    if (nowMs > rate.saidMs && nowMs - rate.saidMs > kFlowIdleMs) {
+      idle.emplace_back(rate.saidMs, key);
+    } else if (!rate.isUsed) {
+      unused.emplace_back(rate.saidMs, key);
+    }
+  }
+  auto& going = idle.empty() ? unused : idle;
+  std::sort(going.begin(), going.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  going.resize(std::min(going.size(), kMost));
+  for (const auto& [saidMs, key] : going) {
+    const std::uint32_t rate = rates_.at(key).rate;
+    rates_.erase(key);
+    if (key.scope == SamplingScope::sampler) noteSampler(key, rate, 0);
+  }
+  answers_ = {};
+  littleRoomMs_ = going.size() < kEnough ? nowMs : 0;
+  return rates_.size() < 2 * kSamplingsMax;
+}
+
+void SamplingTable::noteSampler(const Key& sampler, std::uint32_t before, std::uint32_t rate) {
+  const Key all{0, sampler.domain, sampler.port, sampler.protocol, SamplingScope::anySampler};
+  Distinct& distinct = distinct_[all];
   const auto use = [&](std::uint32_t of) {
-    return Key{of, domain.number, domain.port, domain.protocol, SamplingScope::sampler};
+    return Key{of, sampler.domain, sampler.port, sampler.protocol, SamplingScope::sampler};
   };
-  if (uses_[use(rate)]++ == 0) {
+  if (rate != 0 && uses_[use(rate)]++ == 0) {
     distinct.rates++;
     distinct.sum += rate;
   }
@@ -60,8 +101,12 @@ void SamplingTable::noteSampler(const DomainKey& domain, std::uint32_t before, s
     distinct.rates--;
     distinct.sum -= before;
   }
-  rates_[{0, domain.number, domain.port, domain.protocol, SamplingScope::anySampler}] =
-      distinct.rates == 1 ? static_cast<std::uint32_t>(distinct.sum) : 0;
+  if (distinct.rates == 0) {
+    distinct_.erase(all);
+    rates_.erase(all);
+    return;
+  }
+  rates_[all].rate = distinct.rates == 1 ? static_cast<std::uint32_t>(distinct.sum) : 0;
   hasScope_[static_cast<std::size_t>(SamplingScope::anySampler)] = true;
 }
 
@@ -70,7 +115,8 @@ std::uint32_t SamplingTable::find(const Key& key) const {
   Answer& answer = answers_[(key.id ^ key.domain ^ static_cast<std::uint64_t>(key.scope) << 2) % answers_.size()];
   if (!answer.isValid || !(answer.key == key)) {
     const auto known = rates_.find(key);
-    answer = {key, known == rates_.end() ? 0 : known->second, true};
+    if (known != rates_.end()) known->second.isUsed = true;
+    answer = {key, known == rates_.end() ? 0 : known->second.rate, true};
   }
   return answer.rate;
 }
@@ -108,14 +154,14 @@ void SamplingTable::addTo(std::vector<SamplingStatus>& samplings) const {
   for (const auto& [key, rate] : rates_) {
     if (key.scope == SamplingScope::anySampler || key.port != 0) continue;
     if (samplings.size() == kSamplingsShownMax) return;
-    samplings.push_back({key.domain, key.id, rate, SamplingOrigin::options});
+    samplings.push_back({key.domain, key.id, rate.rate, SamplingOrigin::options});
   }
 }
 
 std::size_t SamplingTable::memoryBytes() const noexcept {
   const std::size_t entries = rates_.size() + uses_.size() + distinct_.size();
   const std::size_t buckets = rates_.bucket_count() + uses_.bucket_count() + distinct_.bucket_count();
-  return entries * (sizeof(Key) + sizeof(Distinct) + 2 * sizeof(void*)) + buckets * sizeof(void*);
+  return entries * (sizeof(Key) + sizeof(Rate) + 2 * sizeof(void*)) + buckets * sizeof(void*);
 }
 
 }  // namespace floodwall

@@ -19,8 +19,15 @@ class SamplingTable {
  public:
   SamplingTable();
 
-  /// Holds for all records that are decoded from now on. False if there is no room.
-  bool set(const DomainKey& domain, SamplingScope scope, std::uint64_t id, std::uint32_t rate);
+  enum class Stored : std::uint8_t { same, changed, refused };
+  struct Said {
+    SamplingScope scope = SamplingScope::domain;
+    std::uint64_t id = 0;
+    std::uint32_t rate = 0;
+  };
+  /// Holds for all records that are decoded from now on. Where there is no room, rates by which no record was made give
+  /// way, the oldest first. Without `mayChange` only what is known already is taken.
+  Stored set(const DomainKey& domain, const Said& said, bool mayChange, std::uint64_t nowMs);
 
   /// What records may be looked up by; of those that are absent the number is 0.
   struct Asked {
@@ -37,10 +44,23 @@ class SamplingTable {
   /// Each exporting process behind one address has its own rates, and where it has none the last ones of the others.
   [[nodiscard]] std::uint32_t rateOf(const DomainKey& domain, const Asked& asked) const;
 
+  [[nodiscard]] bool isEmpty() const noexcept { return rates_.empty(); }
   /// Whether there is any rate of this scope.
   [[nodiscard]] bool has(SamplingScope scope) const noexcept { return hasScope_[static_cast<std::size_t>(scope)]; }
 
   void addTo(std::vector<SamplingStatus>& samplings) const;
+  /// Calls `take` with the domain, what was said, and when, of each rate by which a record was made.
+  void forEachUsed(const auto& take) const {
+    for (const auto& [key, rate] : rates_) {
+      if (!rate.isUsed || key.scope == SamplingScope::anySampler) continue;
+      const DomainKey domain{.protocol = key.protocol, .number = key.domain, .port = key.port};
+      take(domain, Said{key.scope, key.id, rate.rate}, rate.saidMs);
+    }
+  }
+  /// One of those, of its port alone.
+  void restore(const DomainKey& domain, const Said& said, std::uint64_t saidMs) {
+    if (put(domain, said, saidMs)) rates_.at(keyOf(domain, said.scope, said.id)).isUsed = true;
+  }
   [[nodiscard]] std::size_t memoryBytes() const noexcept;
 
  private:
@@ -63,6 +83,14 @@ class SamplingTable {
     bool isValid = false;
   };
 
+  struct Rate {
+    std::uint32_t rate = 0;
+    /// Whether a record was made by it since it was said.
+    mutable bool isUsed = false;
+    std::uint64_t saidMs = 0;
+  };
+  using Rates = std::unordered_map<Key, Rate, Hash>;
+
   /// How many rates the samplers of a domain have, and the sum of these rates.
   struct Distinct {
     std::uint64_t sum = 0;
@@ -70,15 +98,21 @@ class SamplingTable {
   };
 
   explicit SamplingTable(std::uint64_t seed);
-  bool put(const DomainKey& domain, SamplingScope scope, std::uint64_t id, std::uint32_t rate);
+  [[nodiscard]] static Key keyOf(const DomainKey& domain, SamplingScope scope, std::uint64_t id) noexcept {
+    return {id, domain.number, domain.port, domain.protocol, scope};
+  }
+  /// Whether this rate is there; then it is as if it were said now.
+  bool renew(const Key& key, std::uint32_t rate, std::uint64_t nowMs);
+  bool put(const DomainKey& domain, const Said& said, std::uint64_t nowMs);
+  bool makeRoom(std::uint64_t nowMs);
   [[nodiscard]] std::uint32_t rateWithin(const DomainKey& domain, const Asked& asked) const;
   /// In a time that does not grow with the samplers: an exporter may change a rate with each three bytes that it sends.
-  /// `before`: 0 for a new one.
-  void noteSampler(const DomainKey& domain, std::uint32_t before, std::uint32_t rate);
+  /// `before`: 0 for a new one; `rate`: 0 for one that goes.
+  void noteSampler(const Key& sampler, std::uint32_t before, std::uint32_t rate);
   /// 0: not there.
   [[nodiscard]] std::uint32_t find(const Key& key) const;
 
-  std::unordered_map<Key, std::uint32_t, Hash> rates_;
+  Rates rates_;
   /// By domain and rate (as the number): how many samplers have it. And by domain.
   std::unordered_map<Key, std::uint32_t, Hash> uses_;
   std::unordered_map<Key, Distinct, Hash> distinct_;
@@ -86,6 +120,8 @@ class SamplingTable {
   mutable std::array<Answer, 16> answers_{};
   /// Scopes of which there is any entry.
   std::array<bool, 5> hasScope_{};
+  /// When room was last sought and little found; 0: enough was.
+  std::uint64_t littleRoomMs_ = 0;
 };
 
 }  // namespace floodwall

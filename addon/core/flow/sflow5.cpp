@@ -17,6 +17,7 @@ std::uint64_t agentOf(ByteSpan address) noexcept {
 void readSample(Decoding& decoding, FlowDomain& domain, std::uint32_t format, ByteSpan content) {
   XdrReader reader(content);
   bool isWhole = true;
+  decoding.state.work += kSampleWork;
   switch (format) {
     case kFlowSample:
     case kExpandedFlowSample:

@@ -64,6 +64,7 @@ class SampledPacket {
 
   void readHeader(XdrReader reader) {
     isThere_ = true;
+    state_.work += kSampleWork;
     SampledHeader sampled{.protocol = reader.u32(), .bytes = {}};
     const std::uint32_t said = reader.u32(), stripped = reader.u32(), length = reader.u32();
     sampled.bytes = reader.bytes(std::min<std::size_t>(length, reader.left()));
@@ -137,7 +138,7 @@ class SampledPacket {
 };
 
 /// The AS numbers: of the source, and the last of the path to the destination.
-void readGateway(XdrReader reader, FlowRecord& made) noexcept {
+void readGateway(XdrReader reader, FlowRecord& made, std::uint64_t& work) noexcept {
   constexpr std::uint32_t kIpv4 = 1, kIpv6 = 2;
   const std::uint32_t nextHopKind = reader.u32();
   reader.skip(nextHopKind == kIpv4 ? 1 : nextHopKind == kIpv6 ? 4 : 0);
@@ -149,6 +150,7 @@ void readGateway(XdrReader reader, FlowRecord& made) noexcept {
   made.sourceAs = source != 0 ? source : own;
   made.destinationAs = own;
   for (std::uint32_t i = 0; i < segments && reader.isWhole(); i++) {
+    work++;
     reader.skip(1);
     const std::uint32_t length = reader.u32();
     if (length == 0 || length > reader.left() / 4) return;
@@ -160,7 +162,8 @@ void readGateway(XdrReader reader, FlowRecord& made) noexcept {
 /// Null if there is no room. Takes a rate that cannot be out of the head.
 DataSource* noteSource(Decoding& decoding, FlowDomain& domain, SampleHead& head) {
   ExporterState& state = decoding.state;
-  DataSource* const source = state.sources.of({domain.key.agent, domain.key.number, head.sourceKind, head.sourceIndex});
+  DataSource* const source =
+      state.sources.of({domain.key.agent, domain.key.number, head.sourceKind, head.sourceIndex}, decoding.nowMs);
   if (head.rate > kRateMost) {
     state.counts.impossibleRates++;
     head.rate = source == nullptr ? 0 : source->rate;
@@ -205,13 +208,14 @@ bool readFlowSample(Decoding& decoding, FlowDomain& domain, XdrReader& reader, b
   for (std::uint32_t i = 0; i < head.records && reader.isWhole(); i++) {
     const std::uint32_t format = reader.u32(), length = reader.u32();
     const XdrReader record(reader.bytes(length));
+    decoding.state.work += kSetWork;
     if (!reader.isWhole()) break;
     if (format == kRawHeader && !packet.isHeader()) {
       packet.readHeader(record);
     } else if (format == kSampledIpv4 || format == kSampledIpv6) {
       packet.readIp(record, format == kSampledIpv4);
     } else if (format == kGateway) {
-      readGateway(record, made);
+      readGateway(record, made, decoding.state.work);
     }
   }
   if (!packet.isKnown()) {
@@ -220,6 +224,8 @@ bool readFlowSample(Decoding& decoding, FlowDomain& domain, XdrReader& reader, b
     return reader.isWhole();
   }
   setSample(head, made);
+  decoding.state.work += kRecordWork;
+  domain.use.note(decoding.nowMs);
   FlowCounts& counts = decoding.state.counts;
   counts.records++;
   counts.unknownRateRecords += head.rate == 0 ? 1 : 0;
@@ -238,10 +244,14 @@ bool readCounterSample(Decoding& decoding, XdrReader& reader, bool isExpanded) {
   for (std::uint32_t i = 0; i < records && reader.isWhole(); i++) {
     const std::uint32_t format = reader.u32(), length = reader.u32();
     XdrReader record(reader.bytes(length));
+    decoding.state.work += kSetWork;
     if (format == kInterfaceCounters && record.left() >= 4) index = record.u32();
     if (format == kPortName) name = record.bytes(record.u32());
   }
-  if (index != 0 && !name.empty()) decoding.state.interfaces.set(index, name);
+  const bool isChanged =
+      index != 0 && !name.empty() &&
+      decoding.state.interfaces.set(index, name, true, decoding.nowMs) == InterfaceNames::Stored::changed;
+  decoding.state.lastingVersion += isChanged ? 1 : 0;
   decoding.state.counts.otherRecords++;
   return reader.isWhole();
 }

@@ -53,16 +53,6 @@ std::uint32_t clamped(std::int64_t ms) noexcept {
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(ms, 0, std::numeric_limits<std::uint32_t>::max()));
 }
 
-/// Both by the exporter's uptime: most of NetFlow.
-FlowTimes uptimesOf(std::uint32_t start, std::uint32_t end, const MessageTimes& times) noexcept {
-  FlowTimes found;
-  if (start == 0 && end == 0) return found;
-  found.durationMs = clamped(static_cast<std::int32_t>(end - start));
-  found.startMs = start;
-  if (times.hasUptime) found.ageMs = clamped(static_cast<std::int32_t>(times.uptimeMs - end));
-  return found;
-}
-
 FlowTimes mixedTimesOf(const RecordLayout& layout, const SlotValues& values, const MessageTimes& times) noexcept {
   std::int64_t started = agoMs(layout.start, values[Slot::start], times);
   std::int64_t ended = agoMs(layout.end, values[Slot::end], times);

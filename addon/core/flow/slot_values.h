@@ -1,6 +1,7 @@
 // The numbers of one record, by slot.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -31,6 +32,15 @@ struct FlowTimes {
   /// By the exporter's clock or uptime; 0: not known.
   std::int64_t startMs = 0;
 };
+/// Both by the exporter's uptime: most of NetFlow.
+[[nodiscard]] inline FlowTimes uptimesOf(std::uint32_t start, std::uint32_t end, const MessageTimes& times) noexcept {
+  const auto since = [](std::uint32_t later, std::uint32_t earlier) {
+    return static_cast<std::uint32_t>(std::max(static_cast<std::int32_t>(later - earlier), 0));
+  };
+  if (start == 0 && end == 0) return {};
+  return {since(end, start), times.hasUptime ? since(times.uptimeMs, end) : 0, start};
+}
+
 /// Times that cannot be, as an end before the start, are taken for unknown: 0.
 [[nodiscard]] FlowTimes timesOf(const RecordLayout& layout, const SlotValues& values,
                                 const MessageTimes& times) noexcept;

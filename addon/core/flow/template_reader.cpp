@@ -73,6 +73,20 @@ std::uint32_t vendorOf(const Specifier& specifier, TemplateSet set) noexcept {
   return specifier.number >= 33'000 && specifier.number <= 40'005 ? kCisco : 0;
 }
 
+/// Those that are stepped over become one, so that a record costs what it has of use.
+void addField(std::vector<TemplateField>& fields, TemplateField field) {
+  const auto isSteppedOver = [](const TemplateField& one) {
+    return one.element.slot == Slot::none && one.element.part == Part::none && one.length != kVariableLength;
+  };
+  const bool joins = !fields.empty() && isSteppedOver(fields.back()) && isSteppedOver(field) &&
+                     fields.back().length + field.length < kVariableLength;
+  if (joins) {
+    fields.back().length = static_cast<std::uint16_t>(fields.back().length + field.length);
+  } else {
+    fields.push_back(field);
+  }
+}
+
 }  // namespace
 
 TemplateRecord readTemplateRecord(ByteSpan content, TemplateSet set) noexcept {
@@ -119,15 +133,16 @@ std::uint64_t digestOf(ByteSpan bytes) noexcept {
 std::unique_ptr<FlowTemplate> makeTemplate(const TemplateRecord& record, TemplateSet set) {
   auto made = std::make_unique<FlowTemplate>();
   made->id = record.id;
-  made->isOptions = set == TemplateSet::netflow9Options || set == TemplateSet::ipfixOptions;
-  made->digest = digestOf(record.bytes);
-  made->fields.reserve(record.fields);
+  made->isOptions = isOptionsSet(set);
+  made->definition.assign(record.bytes.begin(), record.bytes.end());
   ByteSpan rest = record.specifiers;
   Specifier specifier;
   for (unsigned i = 0; i < record.fields && takeSpecifier(rest, set, specifier); i++) {
-    const Element element = elementAt(specifier, set, i < record.scopes);
-    made->fields.push_back({element, specifier.length});
     if (made->vendor == 0) made->vendor = vendorOf(specifier, set);
+    // NetFlow v9 exporters leave fields out by giving them no length: a record of one byte could have hundreds of them.
+    if (specifier.length == 0) continue;
+    const Element element = elementAt(specifier, set, i < record.scopes);
+    addField(made->fields, {element, specifier.length});
     const bool isVariable = specifier.length == kVariableLength;
     // The least length of a field of variable length is the byte that tells it.
     const std::uint16_t length = isVariable ? std::uint16_t{1} : specifier.length;
@@ -145,6 +160,7 @@ std::unique_ptr<FlowTemplate> makeTemplate(const TemplateRecord& record, Templat
   if (!made->isVariable) {
     made->fields = {};
   } else {
+    made->fields.shrink_to_fit();
     made->layout.numbers = {};
   }
   made->layout.numbers.shrink_to_fit();

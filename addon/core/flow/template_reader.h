@@ -10,6 +10,9 @@
 namespace floodwall {
 
 enum class TemplateSet : std::uint8_t { netflow9, netflow9Options, ipfix, ipfixOptions };
+[[nodiscard]] inline bool isOptionsSet(TemplateSet set) noexcept {
+  return set == TemplateSet::netflow9Options || set == TemplateSet::ipfixOptions;
+}
 
 /// One template record at the start of a set's content.
 struct TemplateRecord {

@@ -9,7 +9,7 @@ namespace floodwall {
 bool WaitingSets::keep(const FlowDomain& domain, std::uint16_t id, const MessageTimes& times, ByteSpan records,
                        std::uint64_t nowMs) {
   const std::size_t size = kBytesBeforeRecords + records.size();
-  if (bytes_ + size + sizeof(Set) > kWaitingBytesMax) return false;
+  if (sets_.size() == kWaitingSetsMax || bytes_ + size + sizeof(Set) > kWaitingBytesMax) return false;
   Set set{domain.key, id, times, nowMs, std::vector<std::uint8_t>(size)};
   std::copy(records.begin(), records.end(), set.bytes.begin() + kBytesBeforeRecords);
   sets_.push_back(std::move(set));

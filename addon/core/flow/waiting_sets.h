@@ -44,6 +44,7 @@ class WaitingSets {
   /// Gives up what has waited too long.
   void expire(std::uint64_t nowMs, Undecoded& undecoded);
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+  [[nodiscard]] std::size_t count() const noexcept { return sets_.size(); }
 
  private:
   std::vector<Set> sets_;

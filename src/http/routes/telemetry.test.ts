@@ -67,7 +67,7 @@ test("telemetry: each port and exporter, its rates, and what is wrong with it si
         ...{ event_records: 0, other_records: 4, estimated_records: 0, unknown_rate_records: 0, late_records: 0 },
         ...{ counted_late_records: 0, impossible_rates: 0, untracked_flows: 0, not_for_us: {} },
         ...{ lost_records: 3, lost_datagrams: 0, reordered_datagrams: 0, duplicate_datagrams: 0, dropped_samples: 0 },
-        ...{ restarts: 0, templates: 2, templates_refused: 0, template_changes: 0 },
+        ...{ restarts: 0, templates: 2, templates_refused: 0, templates_displaced: 0, template_changes: 0 },
         ...{ kept_sets: 0, recovered_sets: 0, waiting_bytes: 0 },
         undecoded_by_kind: { field_length: 1 },
         undecoded: [{ kind: "field_length", reason: "field 315", count: 1 }],

@@ -119,7 +119,9 @@ export const ExporterWire = Type.Object(
     dropped_samples: Type.Optional(count),
     restarts: Type.Optional(count),
     templates: Type.Optional(count),
+    /** Those that found no room, and those that gave theirs to others. */
     templates_refused: Type.Optional(count),
+    templates_displaced: Type.Optional(count),
     template_changes: Type.Optional(count),
     /** Sets kept until their template came, those that it came for, and bytes that wait now. */
     kept_sets: Type.Optional(count),
@@ -257,6 +259,7 @@ function heardToWire({ reading, readAtMs, rates, loss }: HeardView, now: Telemet
     ...{ lost_datagrams: reading.lostDatagrams, reordered_datagrams: reading.reordered },
     ...{ duplicate_datagrams: reading.duplicates, dropped_samples: reading.droppedSamples },
     ...{ restarts: reading.restarts, templates: reading.templates, templates_refused: reading.templatesRefused },
+    ...{ templates_displaced: reading.templatesDisplaced },
     ...{ template_changes: reading.templateChanges, kept_sets: reading.keptSets },
     ...{ recovered_sets: reading.recoveredSets, waiting_bytes: reading.waitingBytes },
     undecoded_by_kind: aboveZero(reading.undecodedByKind),

@@ -1,0 +1,57 @@
+// What exporters of a source said before a restart of this service, until they are heard again.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "base/address.h"
+#include "collector/exporter_numbers.h"
+#include "flow/big_endian.h"
+
+namespace floodwall {
+
+struct SavedExporter {
+  Address address;
+  std::uint16_t number = 0;
+  /// Wall time.
+  std::uint64_t heardMs = 0;
+  /// See FlowExporter::saveInto.
+  std::vector<std::uint8_t> bytes;
+};
+
+/// Of all exporters of a source; those heard last come first, and what is beyond is left out.
+inline constexpr std::size_t kSavedBytesMax = 32U << 20;
+/// What an exporter said is forgotten when it was silent for so long: it may be another one, or have restarted.
+inline constexpr std::uint64_t kSavedMs = 3'600'000;
+
+[[nodiscard]] std::vector<std::uint8_t> packed(std::vector<SavedExporter> exporters);
+
+/// Any thread.
+class SavedExporters {
+ public:
+  explicit SavedExporters(ExporterNumbers& numbers) : numbers_(numbers) {}
+
+  /// Takes what packed() made, as far as it is whole, and reserves the numbers. Times of the monotonic clock and the
+  /// wall.
+  void load(ByteSpan bytes, std::uint64_t nowMs, std::uint64_t wallMs);
+  /// Once.
+  [[nodiscard]] std::optional<SavedExporter> take(const Address& address, std::uint64_t nowMs);
+  /// Adds those that nobody has taken.
+  void addTo(std::vector<SavedExporter>& exporters, std::uint64_t nowMs) const;
+
+ private:
+  struct Waiting {
+    SavedExporter exporter;
+    /// Monotonic.
+    std::uint64_t untilMs = 0;
+  };
+
+  ExporterNumbers& numbers_;
+  mutable std::mutex mutex_;
+  std::map<std::array<std::uint8_t, 16>, Waiting> waiting_;
+};
+
+}  // namespace floodwall

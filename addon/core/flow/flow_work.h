@@ -1,0 +1,25 @@
+// What decoding costs, counted in steps rather than measured: what bounds it can be shown, and a turn has the same end
+// on any machine. A step is about what one number of a record takes: 2 ns.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace floodwall {
+
+/// Steps of a datagram, whatever is in it; of a record that counts; of the layout of a record of variable length; of a
+/// template, beside its fields; of a set; of a sample or a header of sFlow.
+inline constexpr std::uint64_t kDatagramWork = 64, kRecordWork = 32, kLayoutWork = 8, kTemplateWork = 64, kSetWork = 8,
+                               kSampleWork = 24;
+/// Of what is counted by reason, and of a rate or a name that options change.
+inline constexpr std::uint64_t kReasonWork = 16, kOptionWork = 16, kOptionChangeWork = 128;
+
+/// An exporter could change a sampling rate with every byte, at a hundred times the cost of reading it. So many changes
+/// of options are taken of a datagram at least, and one more for so many bytes: a table that says something new in each
+/// short record is complete after the second time. More are counted as without room.
+inline constexpr std::size_t kOptionChangesLeast = 8, kBytesAnOptionChange = 8;
+
+/// No datagram takes more steps than these together; what waited for its templates is of its bytes.
+inline constexpr std::uint64_t kWorkPerDatagram = 4096, kWorkPerByte = 32;
+
+}  // namespace floodwall
