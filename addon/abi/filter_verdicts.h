@@ -29,7 +29,7 @@ enum filter_verdict {
   FILTER_DROP_UNASKED = 13,
   /* The segment that proved its source's address: the victim never saw the one that it answers. */
   FILTER_DROP_PROOF = 14,
-  /* More VLAN tags than are read: whom the packet is for is not known, and no network has so many. */
+  /* More VLAN tags than are read: the destination is not known, and no network has so many. */
   FILTER_DROP_TAGS = 15,
   /* Sent back to its source as what the name says; the last is a DNS answer without records that asks for TCP. */
   FILTER_ANSWER_SYN_ACK = 16,

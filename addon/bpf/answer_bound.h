@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Which packets may be answered at all. The source of a packet that asks for an answer is not proven: without a bound,
- * whoever sends in the name of others would have this machine send to them. Knows nothing of what is answered.
+ * a sender with forged sources would have this machine send to them. Knows nothing of what is answered.
  */
 #pragma once
 

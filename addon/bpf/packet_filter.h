@@ -131,7 +131,7 @@ __noinline __u32 judge_by_action(struct packet* packet, __u64 now_ns, __u32 numb
   struct filter_rule* rule = bpf_map_lookup_elem(&filter_rules, &number);
   if (!packet || !rule) return FILTER_VERDICTS;
   __u32 verdict = verdict_of_action(packet, now_ns, rule, number, wire);
-  /* The reset of who proved his address goes to nobody else. */
+  /* The reset goes only to the sender that proved its address. */
   const int asks_back = verdict >= FILTER_ANSWER_SYN_ACK && verdict < FILTER_VERDICTS && verdict != FILTER_ANSWER_RST;
   if (asks_back && !rule->is_dry_run && !may_answer(packet, now_ns)) verdict = FILTER_DROP_UNVALIDATED;
   struct filter_head* head = filter_head_of();

@@ -281,8 +281,8 @@ TEST_CASE(
   CHECK(box.actionOn(syn) == XDP_PASS);
 }
 
-TEST_CASE("validation: to a group of stations, and from sources that nobody has, nothing is answered") {
-  if (cannotRunXdp("validation: nobody")) return;
+TEST_CASE("validation: to a group of stations, and from sources that no host has, nothing is answered") {
+  if (cannotRunXdp("validation: impossible sources")) return;
   for (const filter_action action : {FILTER_VALIDATE_RESET, FILTER_VALIDATE_TRANSPARENT}) {
     const ValidationBox box(action);
     const auto actionOn = [&](std::size_t at, std::uint8_t bits) {

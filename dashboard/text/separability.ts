@@ -26,5 +26,5 @@ export function usersSparedText({ separability, flowspec = [] }: BanWire): strin
 /** null: no neighbor may find the rules invalid. */
 export function maybeInvalidText({ maybe_invalid_at: neighbors = [] }: BanWire): string | null {
   if (neighbors.length === 0) return null;
-  return `${neighbors.join(", ")}: a router that validates rules (RFC 8955) takes none from an eBGP peer that does not announce the prefix, and does not tell. Use iBGP, or switch validation off there.`;
+  return `${neighbors.join(", ")}: a router that validates rules (RFC 8955) takes none from an eBGP peer that does not announce the prefix, and does not report it. Use iBGP, or switch validation off there.`;
 }

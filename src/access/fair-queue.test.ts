@@ -21,7 +21,7 @@ test("one tenant alone is served in its order, and so is the administrator", () 
   expect(all(queueOf([null, "1"], [null, "2"], [null, "3"]))).toEqual(["1", "2", "3"]);
 });
 
-test("the newest of whoever has most gives way", () => {
+test("the newest of the tenant with the most is dropped", () => {
   const queue = queueOf(["a", "a1"], ["b", "b1"], ["a", "a2"], [null, "x1"], ["a", "a3"]);
   expect([queue.dropOfLargest(), queue.dropOfLargest()]).toEqual(["a3", "a2"]);
   expect(queue.size).toBe(3);

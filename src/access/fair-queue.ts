@@ -1,9 +1,9 @@
 /**
- * What waits, by tenant, where nobody is refused: the tenants take turns, every other turn is the administrator's, and
- * over a bound the newest of whoever has most gives way.
+ * What waits, by tenant, where no caller is refused: the tenants take turns, every other turn is the administrator's, and
+ * over a bound the newest of the tenant with the most is dropped.
  */
 
-/** null: the administrator, or nobody's. */
+/** null: the administrator, or no caller. */
 export type Tenant = string | null;
 
 export class FairQueue<T> {

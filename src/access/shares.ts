@@ -1,7 +1,7 @@
 /**
  * How callers share what is bounded (docs/interface.md#limit-shares): a part is the administrator's alone, the rest is
- * divided equally among the tenants, and of several tokens of a tenant none takes more than half of its share. Whoever
- * has no tenant is the administrator, for whom only the bound itself counts.
+ * divided equally among the tenants, and of several tokens of a tenant none takes more than half of its share. A caller
+ * without a tenant is the administrator, for whom only the bound itself counts.
  */
 import type { TokenConfig } from "../config/sections/api.ts";
 import type { Principal } from "./principal.ts";
@@ -47,7 +47,7 @@ export interface Room {
   readonly perTenantMax?: number;
 }
 
-/** `full`: nobody has room. `over_share`: the caller has taken what is its own. */
+/** `full`: there is no room for any caller. `over_share`: the caller has taken what is its own. */
 export type Overrun = "full" | "over_share";
 
 /** Of one tenant, and of one of its tokens. At least one, so that a share is never nothing while there is room. */

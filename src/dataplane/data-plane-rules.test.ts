@@ -71,7 +71,7 @@ test("rules for attacked addresses are put while these are banned; all are count
   expect(plane.operatorCounts()).toBeNull();
 });
 
-test("behind a rule that would let pass whom a missing set spares, nothing drops for these destinations", () => {
+test("behind a rule that would let pass sources of a missing set, nothing drops for these destinations", () => {
   const { kernel, state, begin } = made();
   const sparing = (name: string) => ({ action: "pass", details: { ...NO_DETAILS, inSets: [name] } }) as const;
   const drop = operatorRule({ name: "drop" });

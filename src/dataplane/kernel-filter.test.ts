@@ -182,7 +182,7 @@ describe.skipIf(bpfUnavailable !== null)(`filter${bpfUnavailable === null ? "" :
     expect(verdicts()).toEqual({ pass_not_ip: 1, pass_malformed: 1, drop_rule: 1 });
   });
 
-  test("drops what has more VLAN tags than are read, for whomever it is, and judges what has as many", () => {
+  test("drops what has more VLAN tags than are read, whatever its destination, and judges what has as many", () => {
     const tags = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
     const tagged = (count: number) =>
       filter.native.drops(ethernet(ip({ src: SOURCE, dst: VICTIM }, udp()), { vlans: tags(count) }));

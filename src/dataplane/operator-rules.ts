@@ -17,7 +17,7 @@ export const NO_OPERATOR_RULES: OperatorKernelRules = { rules: [], destinations:
 /**
  * Without rules that ask for a set which is not in force: it may be so for a moment, and must not hold up the others. Where
  * one of these lets packets pass, the rules behind it for the same destination that drop are left out too: they would
- * drop those whom the set spares.
+ * drop sources that the set spares.
  */
 export function withSets(rules: OperatorKernelRules, bitOf: SetBitOf): OperatorKernelRules {
   const destinations = rules.destinations.map((list) => ({ ...list, rules: withSparing(list.rules, bitOf) }));

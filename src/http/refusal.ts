@@ -190,8 +190,19 @@ function isAbsent(refusal: Refusal): refusal is Refusal & { readonly kind: keyof
   return Object.hasOwn(ABSENT, refusal.kind);
 }
 
+const UNAVAILABLE = {
+  starting: "the service is starting",
+  zones_unknown: "the zones file cannot be used: correct it and reload; nodes keep their last document",
+  stopping: "the service is stopping",
+};
+
+function isUnavailable(refusal: Refusal): refusal is Refusal & { readonly kind: keyof typeof UNAVAILABLE } {
+  return Object.hasOwn(UNAVAILABLE, refusal.kind);
+}
+
 export function describeRefusal(refusal: Refusal): Description {
   if (isAbsent(refusal)) return { status: 404, error: ABSENT[refusal.kind] };
+  if (isUnavailable(refusal)) return { status: 503, error: UNAVAILABLE[refusal.kind] };
   switch (refusal.kind) {
     case "unknown_path":
       return { status: 404, error: "not found" };
@@ -205,15 +216,6 @@ export function describeRefusal(refusal: Refusal): Description {
       return { status: 403, error: "restricted to unscoped tokens" };
     case "other_node":
       return { status: 403, error: "this token is bound to another node" };
-    case "starting":
-      return { status: 503, error: "the service is starting" };
-    case "zones_unknown":
-      return {
-        status: 503,
-        error: "the zones file cannot be used: correct it and reload; nodes keep their last document",
-      };
-    case "stopping":
-      return { status: 503, error: "the service is stopping" };
     case "wrong_media_type":
       return { status: 415, error: "Content-Type must be application/json" };
     case "invalid_url":

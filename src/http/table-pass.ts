@@ -32,7 +32,7 @@ export class TablePass<Item> {
   readonly #slicing: Slicing;
   /** By view; each has at least one open request. */
   readonly #waiting = new Map<string, Waiting<Item>>();
-  /** These views, by who asked first. */
+  /** These views, in the order of the requests. */
   readonly #turns = new FairQueue<string>();
   #isRunning = false;
 

@@ -23,7 +23,7 @@ export interface Ban {
   readonly manual: boolean;
   /** Name of the token of the last operator who ordered it; absent on an open API, and where nobody did. */
   readonly operator?: string;
-  /** The tenant whose share of manual bans it takes (docs/interface.md#limit-shares); absent: it takes nobody's. */
+  /** The tenant whose share of manual bans it takes (docs/interface.md#limit-shares); absent: it takes no share. */
   readonly tenant?: string;
   /** The attack that caused it; null for a manual ban. */
   readonly attackId: string | null;
@@ -173,7 +173,7 @@ function orderedBy(ban: Ban, { operator, tenant }: Holder): Ban {
   };
 }
 
-/** Whose share the ban takes; null: nobody's, as no one ordered it. */
+/** Whose share the ban takes; null: no share, as no caller ordered it. */
 export function holderOf({ manual, operator, tenant }: Ban): Holder | null {
   return manual ? { operator: operator ?? "", tenant: tenant ?? null } : null;
 }

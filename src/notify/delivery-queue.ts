@@ -80,7 +80,7 @@ export class DeliveryQueue {
     return this.#waiting.size + this.#batch.length;
   }
 
-  /** In a full queue the newest event of the tenant that has most gives way. @param tenant that it is about. */
+  /** In a full queue the newest event of the tenant with the most is dropped. @param tenant that it is about. */
   add(event: NotifyEvent, tenant: Tenant = null): void {
     if (this.#isStopping) return;
     this.#waiting.push(tenant, { event, sinceMs: this.#options.clock.monotonicMs() });

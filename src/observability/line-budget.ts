@@ -1,5 +1,5 @@
 /**
- * Bounds the lines of the log, whoever causes them: of each message a burst, then some a second. The next line of the
+ * Bounds the lines of the log, by any cause: of each message a burst, then some a second. The next line of the
  * message says how many were left out, as `suppressed_lines`. Orders are in the audit trail, whatever the log has.
  */
 import { LIMITER_KEYS_MAX } from "../limits.ts";

@@ -51,7 +51,7 @@ export class StorageMetrics extends MetricGroup {
   );
   readonly #givenUp = this.counter(
     "svc_storage_given_up_records_total",
-    "Stored records that gave way to later ones, since their cause had used its bytes: the oldest of whoever had most.",
+    "Stored records that were removed for later ones, since their cause had used its bytes: the oldest of the tenant with the most.",
     "cause",
   );
   readonly #paused = this.gauge(

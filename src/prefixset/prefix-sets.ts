@@ -49,7 +49,7 @@ export interface PrefixSetsOptions {
 export interface WantedSets {
   readonly sets: readonly PrefixSetConfig[];
   readonly isKernel: boolean;
-  /** Names of sets whose members are dropped: before they have any prefixes they drop nobody. */
+  /** Names of sets whose members are dropped: before they have any prefixes they drop no packet. */
   readonly dropping: ReadonlySet<string>;
 }
 

@@ -4,7 +4,7 @@ import type { RuleSupport } from "./rule-forms.ts";
 
 /** The content of a node's report. */
 export interface ScrubReport {
-  /** Its JSON, written anew: unknown keys are kept, and numbers that JavaScript would round. */
+  /** Its JSON, rewritten: with unknown keys, and with numbers that JavaScript would round. */
   readonly text: string;
   /** null: not reported. */
   readonly loadMbps: number | null;

@@ -15,7 +15,7 @@ export interface OriginWatchOptions {
 }
 
 const RETRY_MS = 60_000;
-const EFFECT = "what it tells is missing in new samples, or as it was when the file was last good";
+const EFFECT = "its content is missing in new samples, or as it was when the file was last good";
 
 export class OriginWatch {
   readonly #options: OriginWatchOptions;
@@ -30,7 +30,7 @@ export class OriginWatch {
 
   static async open(files: OriginFiles, options: OriginWatchOptions): Promise<OriginWatch> {
     const made = new OriginWatch(options, await Origins.open(files, null));
-    made.#tell();
+    made.#report();
     return made;
   }
 
@@ -56,7 +56,7 @@ export class OriginWatch {
     if (this.#prepared === null) return;
     this.#current = this.#prepared;
     this.#prepared = null;
-    this.#tell();
+    this.#report();
   }
 
   /** Never rejects. */
@@ -64,10 +64,10 @@ export class OriginWatch {
     const current = this.#current;
     if (current.faults.length === 0) return;
     await current.retry();
-    if (current === this.#current) this.#tell();
+    if (current === this.#current) this.#report();
   }
 
-  #tell(): void {
+  #report(): void {
     this.#options.faults.replace(
       "origins",
       this.#current.faults.map(({ key, cause }) => ({ key, error: messageOf(cause), effect: EFFECT })),

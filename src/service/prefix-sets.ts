@@ -31,7 +31,7 @@ type SetsConfig = Pick<Config, "prefixSets" | "dataplane" | "dryRun" | "stateDir
 
 export async function openPrefixSets(config: SetsConfig, parts: PrefixSetParts): Promise<PrefixSets> {
   const { clock, timers, log, limiter, metrics, faults, users } = parts;
-  const tell = (views: readonly PrefixSetView[]) => faults.replace("prefix_sets", faultsOf(views));
+  const report = (views: readonly PrefixSetView[]) => faults.replace("prefix_sets", faultsOf(views));
   const made: PrefixSets = await PrefixSets.open(wantedSets(config), {
     read: setReader(timers),
     kept: new KeptSets(config.stateDir),
@@ -50,7 +50,7 @@ export async function openPrefixSets(config: SetsConfig, parts: PrefixSetParts):
           log.error({ set: name, error, suppressed }, "the file of a prefix set still cannot be used"),
         );
       },
-      changed: () => tell(made.views()),
+      changed: () => report(made.views()),
       notKept: (cause) =>
         limiter.pass("kept prefix sets", (suppressed) =>
           log.error(
@@ -65,7 +65,7 @@ export async function openPrefixSets(config: SetsConfig, parts: PrefixSetParts):
         ),
     },
   });
-  tell(made.views());
+  report(made.views());
   metrics.beforeScrape(() => {
     const now = clock.wallMs();
     const ageOf = (changedMs: number | null) => (changedMs === null ? null : Math.max(0, (now - changedMs) / 1000));

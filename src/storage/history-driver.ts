@@ -87,7 +87,7 @@ export interface HistoryDriver {
   /** Resolves when the records are stored: audit events durably, also after a power loss. All of them or none. */
   write(batch: HistoryBatch): Promise<void>;
   /**
-   * Tenants may take turns; absent: nobody's question. May skip a query that is not wanted any more when its turn comes;
+   * Tenants may take turns; absent: no tenant's question. May skip a query that is not wanted any more when its turn comes;
    * absent: it is wanted.
    */
   ask<N extends QueryName>(

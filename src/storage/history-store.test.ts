@@ -179,7 +179,7 @@ describe("with a store that stalls", () => {
     expect(metrics.counts).toEqual({ "endedAttacks failed": 1, "endedAttacks queried": 1 });
   });
 
-  test("further questions than its bound wait, and those of the administrator and of others come before who asked most", async () => {
+  test("further questions than its bound wait, and those of the administrator and of others come before the caller with the most", async () => {
     const order: string[] = [];
     const ask = async (tenant: string | null, label: string) => {
       await store.ask("endedAttacks", { limit: 1 }, tenant);

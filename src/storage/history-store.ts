@@ -51,7 +51,7 @@ export interface HistoryMetrics {
   queried(question: QueryName, seconds: number): void;
   askFailed(question: QueryName): void;
   maintenanceFailed(): void;
-  /** Stored records that gave way to later ones. */
+  /** Stored records that were removed for later ones. */
   givenUp(cause: string, records: number): void;
   /** Writes of a kind of record fail, or work again. */
   setPaused(kind: RecordKind, isPaused: boolean): void;
@@ -336,7 +336,7 @@ export class HistoryStore implements AuditTrail {
   }
 }
 
-/** Rows of orders of the administrator give way last: those of refusals, and of what happens by itself, are others'. */
+/** Rows of orders of the administrator are dropped last: those of refusals, and of what happens by itself, are others'. */
 function auditCause({ record: { source, result, tenant } }: RecordsByKind["audit"]): Tenant {
   if (source !== "api") return "automatic";
   if (result === "rejected" || result === "error") return `refused ${tenant}`;

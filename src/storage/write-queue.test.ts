@@ -189,7 +189,7 @@ describe("a write queue", () => {
   });
 });
 
-test("in a full queue the newest of the tenant that has most gives way, never one of the administrator", async () => {
+test("in a full queue the newest of the tenant with the most is dropped, never one of the administrator", async () => {
   const outcomes: string[] = [];
   isHeld = true;
   const shared = new WriteQueue<string>({

@@ -1,7 +1,7 @@
 /**
  * A queue of records of one kind for the store: bounded, written in order, one batch at a time. Records that cannot be
  * written now wait and are tried again; adding a record never blocks. In a full queue the newest record of the tenant that
- * has most gives way, never one of the administrator (null) for others.
+ * has the most is dropped, never one of the administrator (null) for others.
  */
 import type { Tenant } from "../access/fair-queue.ts";
 import { HISTORY_TRIES_MAX } from "../limits.ts";
@@ -17,7 +17,7 @@ export interface WriteQueueOptions<T> {
   /** How long a batch that is not full waits for more before it is written, ms. */
   readonly gatherMs: number;
   readonly timers: Pick<Timers, "after">;
-  /** Whose record it is: in a full queue one of whoever has most gives way. Absent: nobody's. */
+  /** Whose record it is: in a full queue one of the owner with the most is dropped. Absent: no owner. */
   readonly tenantOf?: (record: T) => Tenant;
   readonly write: (records: readonly T[]) => Promise<void>;
   readonly onFault: (cause: unknown) => void;
@@ -124,7 +124,7 @@ export class WriteQueue<T> {
     this.#pumping = null;
   }
 
-  /** False: nobody has more than the owner of the new record. */
+  /** False: no owner has more than the owner of the new record. */
   #makeRoom(record: T): boolean {
     const { tenantOf = () => null, onDropped } = this.#options;
     const waiting = this.#entries.slice(this.#writing);

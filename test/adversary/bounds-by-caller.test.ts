@@ -63,7 +63,7 @@ const REASONS: Readonly<Record<string, readonly string[]>> = {
   "an address fills it before its token is known: it is divided by address": words(
     "CONNECTIONS_MAX CONNECTIONS_PER_ADDRESS_MAX",
   ),
-  "who misses an event is told to read the lists again": words("EVENT_RING_BYTES EVENT_KEYS_MAX"),
+  "a reader that misses an event reads the lists again": words("EVENT_RING_BYTES EVENT_KEYS_MAX"),
   "its keys are of the code and of configured names, not of what callers send": words("LIMITER_KEYS_MAX"),
   "it is the size of a step or a time of the service's own work": words(`LOCKED_BYTES_PER_QUEUE PREFIX_SETS_WATCH_MS
     PREFIX_SETS_READ_MS HOST_CHUNK_ROWS EXPORTERS_READ_MS DAMAGED_STATES_KEPT KERNEL_RULES_INTERVAL_MS

@@ -1,4 +1,4 @@
-/** Packets in the name of a protected host to other protected hosts: an outsider can send them, and has nobody banned so. */
+/** Packets in the name of a protected host to other protected hosts: an outsider can send them, and no host is banned for it. */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { evenly } from "../fixtures/captures/pcap-writer.ts";
 import { datagram } from "../fixtures/replay-command.ts";

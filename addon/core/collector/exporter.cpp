@@ -60,11 +60,11 @@ void Exporter::refresh(std::uint64_t nowMs) {
 
 std::span<FlowRecord> Exporter::judge(std::span<FlowRecord> records) {
   // Of a site the one that tells of traffic counts, and not the one that only goes on sending counters or templates.
-  untold_ += records.size();
+  unreported_ += records.size();
   if (ruleNumber_ != ExporterRules::kNone && (presentMs_ == 0 || heardMs_ - presentMs_ >= kRefreshMs)) {
     presentMs_ = heardMs_;
-    rules_->heard(ruleNumber_, heardMs_, untold_);
-    untold_ = 0;
+    rules_->heard(ruleNumber_, heardMs_, unreported_);
+    unreported_ = 0;
   }
   std::size_t kept = 0;
   hasTunnels_ = false;

@@ -105,7 +105,7 @@ class Exporter {
   /// When it last told its site of traffic.
   std::uint64_t presentMs_ = 0;
   /// Records since then.
-  std::uint64_t untold_ = 0;
+  std::uint64_t unreported_ = 0;
   /// When it was saved last, and what of its decoder.
   std::uint64_t savedMs_ = 0;
   std::uint64_t savedVersion_ = 0;

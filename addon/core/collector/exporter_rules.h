@@ -76,9 +76,9 @@ class ExporterRules {
   /// The rule of exporters where there are no rules.
   [[nodiscard]] static const ExporterRule& unlisted() noexcept;
 
-  /// @param records that tell of traffic.
+  /// @param records of traffic.
   void heard(std::uint32_t rule, std::uint64_t nowMs, std::uint64_t records = 1) const noexcept {
-    if (sites_[rule].heard) sites_[rule].heard->told(nowMs, records, rules_[rule].silentAfterMs);
+    if (sites_[rule].heard) sites_[rule].heard->reported(nowMs, records, rules_[rule].silentAfterMs);
   }
   /// Whether all rules of the site that are listed before this one are silent; true without a site.
   [[nodiscard]] bool isActive(std::uint32_t rule, std::uint64_t nowMs) const noexcept;

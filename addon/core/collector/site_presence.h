@@ -1,4 +1,4 @@
-// When the exporters of each rule last told of traffic, whatever source heard them: within a site, which sees the same
+// When the exporters of each rule last reported traffic, whatever source received it: within a site, which sees the same
 // packets several times, an exporter counts only while those listed before it are silent. One that usually tells of
 // much and now of a little is silent: a forged record now and then keeps no standby out.
 #pragma once
@@ -17,10 +17,10 @@ namespace floodwall {
 /// Of the exporters of one rule. Any thread: a race moves a few records to the next period.
 class Presence {
  public:
-  /// When they last told of at least a share of what is usual. Milliseconds of the monotonic clock; 0: never.
+  /// When they last reported at least a share of what is usual. Milliseconds of the monotonic clock; 0: never.
   [[nodiscard]] std::uint64_t heardMs() const noexcept { return heardMs_.load(std::memory_order_relaxed); }
 
-  void told(std::uint64_t nowMs, std::uint64_t records, std::uint64_t silentAfterMs) noexcept {
+  void reported(std::uint64_t nowMs, std::uint64_t records, std::uint64_t silentAfterMs) noexcept {
     std::uint64_t begunMs = begunMs_.load(std::memory_order_relaxed);
     if (nowMs >= begunMs + silentAfterMs / kPeriods && begunMs_.compare_exchange_strong(begunMs, nowMs)) {
       learn(records_.exchange(0, std::memory_order_relaxed));
@@ -34,7 +34,7 @@ class Presence {
   static constexpr std::uint64_t kPeriods = 4;
   /// One in so many of the usual records is enough.
   static constexpr std::uint64_t kEnough = 64;
-  /// The mean follows by one in so many of the difference; where too few are told it forgets much more slowly.
+  /// The mean follows by one in so many of the difference; where too few are reported it forgets much more slowly.
   static constexpr std::uint64_t kFollow = 8, kForget = 256;
 
   [[nodiscard]] bool isEnough(std::uint64_t records) const noexcept {

@@ -46,7 +46,7 @@ test("another program under its name is not taken for gobgpd", async () => {
   expect(findGobgpd(run)).toBeNull();
 });
 
-test("processes of one id are told apart by their start", () => {
+test("processes of one id are distinguished by their start", () => {
   expect(startTicks(process.pid)).toMatch(/^\d+$/);
   expect(startTicks(2 ** 30)).toBeNull();
 });

@@ -103,7 +103,7 @@ export class BusyProfiles {
       const header = decodeHeader(records.frame(i));
       if (header === null || !isWanted(header.destination)) continue;
       const verdict = records.verdict(i);
-      // Whom the data plane drops already is no user whom a rule would take.
+      // A source that the data plane drops already is no user.
       const isThrough = verdict === null || outcomeOf(verdict) === "passed";
       const learned = { index: i, user: isThrough && looksLikeUser(header) ? header.source : null };
       const known = byHost.get(header.destination);

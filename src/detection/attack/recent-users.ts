@@ -1,6 +1,6 @@
 /**
  * The sources of the last minute that look like users of hosts which are not attacked, as the sampled headers have them.
- * A scan or a flood of SYNs makes nobody a user; a source of UDP may be spoofed, as long as that floods nobody.
+ * A scan or a flood of SYNs makes no source a user; a source of UDP may be spoofed, as long as that is no flood.
  */
 import { ADDRESS_BYTES, type IpAddress, writeAddress } from "../../net/address.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";

@@ -6,7 +6,7 @@ import type { IpAddress } from "../../net/address.ts";
 import type { EdgeCounts, ReportedState } from "./edge-history.ts";
 
 export interface EdgeReport {
-  /** Its JSON, written anew: unknown keys are kept, and numbers that JavaScript would round. */
+  /** Its JSON, rewritten: with unknown keys, and with numbers that JavaScript would round. */
   readonly text: string;
   /** In this and the following fields null means not reported. */
   readonly version: string | null;

@@ -1,5 +1,5 @@
 /**
- * The JSON of a node's report, written anew from what was read, so that no reader meets what this service did not: equal
+ * The JSON of a node's report, written from what was read, so that no reader meets what this service did not: equal
  * keys, and numbers that other readers refuse. Numbers that JavaScript would round keep their digits.
  */
 import type { Refusal } from "../refusal.ts";
@@ -12,7 +12,7 @@ const parse = JSON.parse as (text: string, reviver: Reviver) => unknown;
 const { rawJSON } = JSON as unknown as { readonly rawJSON: (source: string) => unknown };
 
 /** @param text JSON that was parsed before. */
-export function writtenAnew(text: string): { readonly kind: "text"; readonly text: string } | Refusal {
+export function rewritten(text: string): { readonly kind: "text"; readonly text: string } | Refusal {
   let isRefused = false;
   const value = parse(text, (_, each, { source = "" }) => {
     if (typeof each !== "number") return each;

@@ -7,7 +7,7 @@ import type { ScrubNodeView } from "../../scrub/scrub-nodes.ts";
 import type { ScrubReport } from "../../scrub/scrub-report.ts";
 import { type FieldCheck, fieldCheck } from "../server/fields.ts";
 import { closed } from "./closed.ts";
-import { writtenAnew } from "./node-text.ts";
+import { rewritten } from "./node-text.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { Timestamp, timestamp } from "./timestamp.ts";
 
@@ -38,10 +38,10 @@ export const scrubReportCheck: FieldCheck<ScrubReport> = {
   check(value, text) {
     const checked = wireCheck.check(value);
     if (checked.kind !== "fields") return checked;
-    const anew = writtenAnew(text);
-    if (anew.kind !== "text") return anew;
+    const result = rewritten(text);
+    if (result.kind !== "text") return result;
     const { load_mbps: loadMbps = null, capabilities = [] } = checked.fields;
-    return { kind: "fields", fields: { text: anew.text, loadMbps, capabilities, enforced: readEnforced(value) } };
+    return { kind: "fields", fields: { text: result.text, loadMbps, capabilities, enforced: readEnforced(value) } };
   },
 };
 
@@ -77,7 +77,7 @@ const ScrubNodeWire = Type.Object(
     ),
     /** Since when it has rules that it did not put in force in time. Absent: it has none. */
     not_applied_since: Type.Optional(Timestamp),
-    /** The last report, written anew. */
+    /** The last report, rewritten. */
     report: Type.Optional(ScrubReportWire),
     reported_at: Type.Optional(Timestamp),
   },

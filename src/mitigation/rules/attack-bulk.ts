@@ -14,7 +14,7 @@ const HAVING_SHARE = 0.3;
 /** Of ports or sources that are drawn at random, none has so many packets. */
 const STANDS_OUT_PACKETS = 4;
 const STANDS_OUT_SHARE = 0.004;
-/** Where each packet has a source drawn anew, so many have one that no other has, and so few sources come twice. */
+/** With a random source for each packet, at least this share of packets is alone in its source, and few sources have two. */
 const ONCE_SHARE_MIN = 0.6;
 const TWICE_SHARE_MAX = 0.05;
 /** Lengths further out belong to the bulk while so much of its density goes on there, in steps of a part of its width. */

@@ -33,7 +33,7 @@ function write(count: number, changes: Partial<AuditEvent>): void {
 
 const countOf = (operator: string) => audit.select(ALL).filter((event) => event.operator === operator).length;
 
-test("orders of one tenant give way to its own, the oldest first, and never another's or the administrator's", () => {
+test("orders of one tenant make room for its own, the oldest first, and never for another's or the administrator's", () => {
   db.run(RECORD_USAGE);
   const budgets = new RecordBudgets(db, BUDGETS);
   write(10, { operator: "noc" });
@@ -49,7 +49,7 @@ test("orders of one tenant give way to its own, the oldest first, and never anot
   expect(budgets.takeGivenUp()).toEqual({});
 });
 
-test("of a tenant, rows of the token that has most give way", () => {
+test("of a tenant, rows of the token with the most are removed", () => {
   db.run(RECORD_USAGE);
   const budgets = new RecordBudgets(db, BUDGETS);
   write(20, { operator: "quiet", tenant: "acme" });
@@ -73,7 +73,7 @@ test("refusals, downloads and automatic rows take no room of orders", () => {
   expect(countOf("")).toBeLessThan(100);
 });
 
-test("attacks of one tenant give way to its own, and a row that is written again counts once", () => {
+test("attacks of one tenant make room for its own, and a row that is written again counts once", () => {
   db.run(RECORD_USAGE);
   const budgets = new RecordBudgets(db, BUDGETS);
   const one = attack({ id: "other", endedAt: 5 });

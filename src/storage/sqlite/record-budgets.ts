@@ -1,6 +1,6 @@
 /**
  * The bytes that each cause of records may take in the file of audit and attacks (docs/interface.md#limit-shares). Over
- * its budget the oldest records of the tenant that has most of them give way, of its token that has most: so no caller
+ * its budget the oldest records of the tenant with the most are removed, and among those the ones of its token with the most: so no caller
  * and no attacker fills the disk, and none has another's records removed. Orders of the administrator have a budget of
  * their own, which nothing else takes.
  */

@@ -39,7 +39,7 @@ export const EdgeInventoryWire = Type.Object(
       Type.Object(
         {
           ...EDGE_NODE,
-          /** The last report, written anew. */
+          /** The last report, rewritten. */
           report: Type.Optional(EdgeReportWire),
         },
         closed,

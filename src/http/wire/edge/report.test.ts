@@ -11,10 +11,10 @@ const faultOf = (wire: unknown) => {
   return checked.kind === "invalid_body" ? checked.detail : checked.kind;
 };
 
-test("a report is written anew, including unknown keys and every digit", () => {
+test("a report is rewritten, including unknown keys and every digit", () => {
   const text = '{ "version":"1", "kernel":{"x":[null, 1.50, 18446744073709551615]}, "zones":[{"zone":"A.Example"}] }';
-  const anew = '{"version":"1","kernel":{"x":[null,1.50,18446744073709551615]},"zones":[{"zone":"A.Example"}]}';
-  expect(edgeReportCheck.check(JSON.parse(text), text)).toMatchObject({ kind: "fields", fields: { text: anew } });
+  const expected = '{"version":"1","kernel":{"x":[null,1.50,18446744073709551615]},"zones":[{"zone":"A.Example"}]}';
+  expect(edgeReportCheck.check(JSON.parse(text), text)).toMatchObject({ kind: "fields", fields: { text: expected } });
 });
 
 test("a field that the service does not read may have any type", () => {

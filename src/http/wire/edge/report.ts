@@ -19,7 +19,7 @@ import { EDGE_COUNT_MAX, EDGE_SOURCES_PER_WINDOW, EDGE_WINDOW_SECONDS_MAX } from
 import { type IpAddress, parseAddress } from "../../../net/address.ts";
 import { round } from "../../../traffic/rates.ts";
 import { type FieldCheck, fieldCheck } from "../../server/fields.ts";
-import { writtenAnew } from "../node-text.ts";
+import { rewritten } from "../node-text.ts";
 import { parseTimestamp } from "../timestamp.ts";
 
 FormatRegistry.Set("date-time", (text) => parseTimestamp(text) !== null);
@@ -102,8 +102,8 @@ export const edgeReportCheck: FieldCheck<EdgeReport> = {
   check(value, original) {
     const checked = wireCheck.check(value);
     if (checked.kind !== "fields") return checked;
-    const anew = writtenAnew(original);
-    return anew.kind === "text" ? { kind: "fields", fields: edgeReportOf(checked.fields, anew.text) } : anew;
+    const result = rewritten(original);
+    return result.kind === "text" ? { kind: "fields", fields: edgeReportOf(checked.fields, result.text) } : result;
   },
 };
 
