@@ -28,10 +28,10 @@ inline constexpr std::array<const char*, 7> kXdpFeatures = {"basic",   "redirect
                                                             "offload", "fragments", "takes_fragments"};
 
 inline constexpr std::array<const char*, FILTER_VERDICTS> kVerdicts = {
-    "pass_not_ip",     "pass_malformed",    "pass_allowlist",   "pass_whitelist",   "pass_rate_limit",
-    "pass_rule",       "pass_icmp",         "pass_default",     "drop_source",      "drop_rule",
-    "drop_rate_limit", "drop_source_limit", "drop_unvalidated", "drop_unasked",     "drop_proof",
-    "drop_tags",       "answer_syn_ack",    "answer_ack",       "answer_rst",       "answer_truncated",
+    "pass_not_ip",     "pass_malformed",    "pass_allowlist",   "pass_whitelist", "pass_rate_limit",
+    "pass_rule",       "pass_icmp",         "pass_default",     "drop_source",    "drop_rule",
+    "drop_rate_limit", "drop_source_limit", "drop_unvalidated", "drop_unasked",   "drop_proof",
+    "drop_tags",       "answer_syn_ack",    "answer_ack",       "answer_rst",     "answer_truncated",
 };
 /// By enum filter_action.
 inline constexpr std::array<const char*, 13> kRuleActions = {"discard",

@@ -39,7 +39,7 @@ class SavedExporters {
   void load(ByteSpan bytes, std::uint64_t nowMs, std::uint64_t wallMs);
   /// Once.
   [[nodiscard]] std::optional<SavedExporter> take(const Address& address, std::uint64_t nowMs);
-  /// Adds those that nobody has taken.
+  /// Adds those that no exporter has taken.
   void addTo(std::vector<SavedExporter>& exporters, std::uint64_t nowMs) const;
 
  private:

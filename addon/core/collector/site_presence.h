@@ -1,6 +1,6 @@
-// When the exporters of each rule last reported traffic, whatever source received it: within a site, which sees the same
-// packets several times, an exporter counts only while those listed before it are silent. One that usually tells of
-// much and now of a little is silent: a forged record now and then keeps no standby out.
+// When the exporters of each rule last reported traffic, whatever source received it: within a site, which sees the
+// same packets several times, an exporter counts only while those listed before it are silent. One that usually tells
+// of much and now of a little is silent: a forged record now and then keeps no standby out.
 #pragma once
 
 #include <atomic>

@@ -37,8 +37,8 @@ struct DataSource {
 class DataSources {
  public:
   DataSources();
-  /// Over kDataSourcesMax the ones that were not seen for longest give way to new ones, at most every 100 ms; null if
-  /// there is no room.
+  /// Over kDataSourcesMax the ones that were not seen for longest are replaced by new ones, at most every 100 ms; null
+  /// if there is no room.
   [[nodiscard]] DataSource* of(const DataSourceKey& key, std::uint64_t nowMs);
   /// Of all of them; see SequenceTracker.
   std::uint64_t takeLost(std::uint64_t nowMs) noexcept;

@@ -5,8 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "flow/eviction.h"
 #include "flow/flow_bounds.h"
-#include "flow/giving_way.h"
 
 namespace floodwall {
 namespace {
@@ -19,12 +19,12 @@ auto placeOf(const FlowDomain& domain, std::uint16_t id) noexcept {
 /// Where a search for room found less, the next one is only so much later: each goes through all templates.
 constexpr std::size_t kEnoughRoom = 32;
 constexpr std::uint64_t kLittleRoomMs = 100;
-/// At most so many give way at once.
+/// The most that are evicted at once.
 constexpr std::size_t kDisplacedMost = 128;
 
-/// A template that may give way.
+/// A template that may be evicted.
 struct Candidate {
-  GivingWay rank;
+  EvictionRank rank;
   std::uint64_t lastMs;
   FlowDomain* domain;
   std::uint16_t id;
@@ -33,9 +33,9 @@ struct Candidate {
 /// The candidates of the lowest rank, from `unproven` on those of the domain that has most of them.
 void keepFirst(std::vector<Candidate>& candidates) {
   const auto byRank = [](const Candidate& a, const Candidate& b) { return a.rank < b.rank; };
-  const GivingWay first = std::min_element(candidates.begin(), candidates.end(), byRank)->rank;
+  const EvictionRank first = std::min_element(candidates.begin(), candidates.end(), byRank)->rank;
   std::erase_if(candidates, [&](const Candidate& one) { return one.rank != first; });
-  if (first < GivingWay::unproven) return;
+  if (first < EvictionRank::unproven) return;
   // Those of one domain lie together.
   const FlowDomain* largest = nullptr;
   std::size_t most = 0;
@@ -141,8 +141,8 @@ bool FlowDomains::makeRoomForDomain(const DomainKey& comer, std::uint64_t nowMs)
   };
   for (const auto& domain : domains_) count(domain->key)++;
   const auto claimOf = [&](const FlowDomain& domain) {
-    const GivingWay rank = givingWayOf(domain.seenMs, domain.use, true, nowMs);
-    const int others = rank == GivingWay::proven ? -count(domain.key) : 0;
+    const EvictionRank rank = evictionRankOf(domain.seenMs, domain.use, true, nowMs);
+    const int others = rank == EvictionRank::proven ? -count(domain.key) : 0;
     return std::tuple(rank, others, domain.seenMs);
   };
   std::size_t first = 0;
@@ -153,12 +153,12 @@ bool FlowDomains::makeRoomForDomain(const DomainKey& comer, std::uint64_t nowMs)
     least = claim;
     first = i;
   }
-  const GivingWay rank = std::get<GivingWay>(least);
+  const EvictionRank rank = std::get<EvictionRank>(least);
   const bool hasMore = count(domains_[first]->key) > count(comer) + 1;
-  if (rank == GivingWay::kept || (rank == GivingWay::proven && !hasMore)) return false;
+  if (rank == EvictionRank::kept || (rank == EvictionRank::proven && !hasMore)) return false;
   const std::size_t gone = domains_[first]->templates.size();
   templates_ -= gone;
-  if (rank != GivingWay::idle) displaced_ += gone;
+  if (rank != EvictionRank::idle) displaced_ += gone;
   std::swap(domains_[first], domains_.back());
   domains_.pop_back();
   return true;
@@ -178,24 +178,24 @@ std::size_t FlowDomains::displaceTemplates(const FlowDomain& comer, bool isShare
     if (isShareFull && domain.get() != &comer) continue;
     const bool isOfStranger = domain->use.lastMs == 0;
     for (const auto& one : domain->templates) {
-      const GivingWay rank = givingWayOf(one->seenMs, one->use, isOfStranger, nowMs);
-      const std::uint64_t lastMs = rank == GivingWay::proven ? one->use.lastMs : one->seenMs;
-      if (rank != GivingWay::kept) candidates.push_back({rank, lastMs, domain.get(), one->id});
+      const EvictionRank rank = evictionRankOf(one->seenMs, one->use, isOfStranger, nowMs);
+      const std::uint64_t lastMs = rank == EvictionRank::proven ? one->use.lastMs : one->seenMs;
+      if (rank != EvictionRank::kept) candidates.push_back({rank, lastMs, domain.get(), one->id});
     }
   }
   work_ += isShareFull ? comer.templates.size() : templates_;
   if (candidates.empty()) return 0;
   keepFirst(candidates);
-  const GivingWay rank = candidates[0].rank;
+  const EvictionRank rank = candidates[0].rank;
   std::size_t count = candidates.size();
-  if (rank >= GivingWay::unproven) count = (count + 1) / 2;
-  if (rank == GivingWay::proven) {
+  if (rank >= EvictionRank::unproven) count = (count + 1) / 2;
+  if (rank == EvictionRank::proven) {
     // Until shares are equal.
     const std::size_t theirs = candidates[0].domain->templates.size(), own = comer.templates.size();
     count = std::min(count, theirs > own ? (theirs - own) / 2 : 0);
     if (count == 0) return 0;
   }
-  if (rank != GivingWay::idle) {
+  if (rank != EvictionRank::idle) {
     count = std::min(count, kDisplacedMost);
     std::nth_element(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(count) - 1, candidates.end(),
                      [](const Candidate& a, const Candidate& b) { return a.lastMs < b.lastMs; });

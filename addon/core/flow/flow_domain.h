@@ -67,7 +67,7 @@ struct FlowDomain {
 };
 
 /// All domains of an exporter and their templates, bounded by kFlowDomainsMax, kTemplatesMax and kDomainTemplatesMax;
-/// see GivingWay for what gives its place to what comes.
+/// see EvictionRank for the one that is replaced.
 class FlowDomains {
  public:
   /// The domain of a datagram with this key and sequence number. Ports of one process are one domain, as long as its

@@ -17,7 +17,7 @@ class InterfaceNames {
 
   enum class Stored : std::uint8_t { same, changed, refused };
   /// Ends at the first zero byte; control characters become "?". A name that is too long is cut. Over
-  /// kInterfaceNamesMax names of interfaces that no record named give way, the oldest first. Without `mayChange`
+  /// kInterfaceNamesMax names of interfaces that no record named are removed, the oldest first. Without `mayChange`
   /// nothing new is taken.
   Stored set(std::uint32_t index, ByteSpan name, bool mayChange, std::uint64_t nowMs);
   /// Empty: not known.

@@ -18,7 +18,8 @@ void RecordMaker::readOptions(const RecordLayout& layout, const std::uint8_t* re
 }
 
 /// IPFIX shows a restart on the same port by two things together: numbers began again, and the system did. Either alone
-/// is none: some count anew now and then, and a clock that is set changes when the system is said to have begun.
+/// is none: some count again from zero now and then, and a clock that is set changes when the system is said to have
+/// begun.
 void RecordMaker::setSystemInit(std::uint64_t beganMs) {
   constexpr std::uint64_t kLaterMs = 10'000;
   const bool isLater = domain_.systemInitMs != 0 && beganMs > domain_.systemInitMs + kLaterMs;
