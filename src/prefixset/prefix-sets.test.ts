@@ -5,7 +5,7 @@ import type { PrefixSetConfig } from "../config/sections/prefix-sets.ts";
 import type { NamedPrefixes, NamedSets } from "../dataplane/native.d.ts";
 import { SET_PREFIXES_MAX } from "../limits.ts";
 import { PrefixSets, type WantedSets } from "./prefix-sets.ts";
-import type { ReadAnswer, ReadOrder } from "./read-thread.ts";
+import type { ReadAnswer, ReadOrder } from "./read-answers.ts";
 import type { UsersMoved } from "./set-users.ts";
 
 /** What each file has: a number of prefixes, or an error. A changed entry has another stamp. */

@@ -9,7 +9,7 @@ import { PREFIX_SETS_MAX, PREFIX_SETS_WATCH_MS, SET_PREFIXES_MAX } from "../limi
 import type { PrefixColumns } from "../net/prefix-columns.ts";
 import { messageOf } from "../system/error-message.ts";
 import type { KeepSets } from "./kept-sets.ts";
-import type { ReadAnswer } from "./read-thread.ts";
+import type { ReadAnswer } from "./read-answers.ts";
 import { assignBits, type SetNames } from "./set-bits.ts";
 import { PrefixSetError, type SetContent, stampOf } from "./set-content.ts";
 import type { ReadSets } from "./set-reader.ts";
