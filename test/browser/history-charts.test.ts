@@ -8,6 +8,8 @@ import { eventually } from "../fixtures/service.ts";
 setDefaultTimeout(60_000);
 
 const PPS = 1500;
+/** An interval of the history, and the next look of the page. */
+const RECORDED_WITHIN_MS = 30_000;
 const floods = [{ vector: "udp_flood", victim: VICTIM, pps: PPS, fromSeconds: 3, toSeconds: 6 }] as const;
 const dashboard = useBrowser().useWorld({
   capture: { floods, seconds: 120 },
@@ -28,6 +30,7 @@ test("a flood of three seconds has its peak in the host's history, at every rang
     await eventually(
       async () => Math.abs((await peakOf(page, name)) / (PPS / 1000) - 1) < 0.05,
       "the peak is not there",
+      RECORDED_WITHIN_MS,
     );
   }
   for (const text of ["Mean", "Highest", "Hatched: nothing recorded"]) await page.getByText(text).waitFor();
@@ -37,6 +40,10 @@ test("the overview has the last hour's total at once, and says what is now and w
   const { page } = await dashboard.open();
   await page.getByRole("heading", { name: /^Incoming: .* now$/ }).waitFor();
   const name = /^Incoming: .* now; by protocol, the last hour, at most/;
-  await eventually(async () => (await peakOf(page, name)) >= (PPS / 1000) * 0.95, "the flood is not in the total");
+  await eventually(
+    async () => (await peakOf(page, name)) >= (PPS / 1000) * 0.95,
+    "the flood is not in the total",
+    RECORDED_WITHIN_MS,
+  );
   for (const text of ["UDP", "Highest", "Hatched: nothing recorded"]) await page.getByText(text).first().waitFor();
 });

@@ -124,7 +124,9 @@ test("Ctrl-K finds an address in every view, by the keyboard alone; ? shows the 
 
 test("on a phone every view of the navigation is in sight", async () => {
   const { page } = await dashboard.open("/", SECRETS.operator, { viewport: PHONE });
-  const links = await page.getByRole("navigation", { name: "Views" }).getByRole("link").all();
+  const views = page.getByRole("navigation", { name: "Views" }).getByRole("link");
+  await views.first().waitFor();
+  const links = await views.all();
   expect(links.length).toBe(10);
   for (const link of links) {
     const box = await link.boundingBox();
