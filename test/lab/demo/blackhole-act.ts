@@ -10,13 +10,22 @@ import { grouped, type Stage } from "./stage.ts";
 const VICTIM = "203.0.113.7";
 const PREFIX = `${VICTIM}/32`;
 const FLOOD_PPS = 10 * THRESHOLD_PPS;
+const HOSTS = 50;
+/** In an emulated machine the program that sends takes seconds to start. */
+const SEEN_WITHIN_MS = 20_000;
 
 export async function showBlackhole(world: World, stage: Stage): Promise<void> {
   const before = await captureTotals(world);
-  const background = world.send({ profile: "mixed", target: "203.0.113.1", hosts: 50, pps: 2000, seconds: 2 });
-  await Bun.sleep(1500);
-  const hosts = (await world.service.get<{ hosts: unknown[] }>("/api/v1/hosts")).body.hosts.length;
-  if (hosts < 50) throw new Error(`background to 50 hosts was sent, but ${hosts} are seen`);
+  const background = world.send({ profile: "mixed", target: "203.0.113.1", hosts: HOSTS, pps: 2000, seconds: 2 });
+  let hosts = 0;
+  await eventually(
+    async () => {
+      hosts = (await world.service.get<{ hosts: unknown[] }>("/api/v1/hosts")).body.hosts.length;
+      return hosts >= HOSTS;
+    },
+    () => `background to ${HOSTS} hosts was sent, but ${hosts} are seen`,
+    SEEN_WITHIN_MS,
+  );
   const noise = await background;
   stage.step("rates", `background traffic: ${hosts} hosts seen, none in attack`);
 
