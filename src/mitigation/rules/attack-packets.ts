@@ -4,14 +4,16 @@
  */
 
 import type { TrafficUnit } from "../../detection/attack/classifier.ts";
+import { classOf, isOrdinaryClass } from "../../detection/attack/ordinary-traffic.ts";
 import type { SampledPacket } from "../../detection/attack/sample.ts";
 import type { TrafficProfile } from "../../detection/attack/traffic-profile.ts";
+import { isNeverOfUsers } from "./never-of-users.ts";
 import { type CellSums, cellSums, cellsOf, NO_PACKETS } from "./packet-cells.ts";
 import { EXCESS_FACTOR, PART_PACKETS_MIN } from "./rule-bounds.ts";
 import { type SeenTraffic, usersMost } from "./seen-traffic.ts";
 import { belowThreshold, isProfiled, servicesLike, unusualPackets, usersAmong } from "./unusual-packets.ts";
 import type { UsersTraffic } from "./users-at-risk.ts";
-import { scaled, type WeightedPacket } from "./weighted-packet.ts";
+import { scaled, type WeightedPacket, weightOf } from "./weighted-packet.ts";
 
 export interface SeparatedTraffic {
   /** Weights are shares of all traffic. */
@@ -78,7 +80,11 @@ function byProfile(all: WeightedPacket[], profile: TrafficProfile, seen: SeenTra
   const excess = new Set([...now.keys()].filter((key) => isExcess(key, usersShare)));
   const mostLeft = Math.max(belowThreshold(seen), SHARE_SLACK * usersShare);
   const missed = MISSED_PACKETS / before.length;
-  const exceeding = all.filter((_, i) => excess.has(cells[i] as string));
+  const needed = neededOf(
+    all.filter((_, i) => excess.has(cells[i] as string)),
+    { all, before, mostLeft },
+  );
+  const exceeding = all.filter((packet) => needed.has(packet));
   return {
     all,
     // A flood that has been growing slowly is in the profile: what it explains is more than users were then.
@@ -86,6 +92,31 @@ function byProfile(all: WeightedPacket[], profile: TrafficProfile, seen: SeenTra
     mostLeft,
     users: { seen: scaled(before, 1 - missed), assumed: servicesLike(all, missed), areOthers: false },
   };
+}
+
+interface Compared {
+  readonly all: readonly WeightedPacket[];
+  readonly before: readonly WeightedPacket[];
+  readonly mostLeft: number;
+}
+
+/**
+ * By classes, the largest first, until no more is left than may be. Users change what they send, too: further classes are
+ * of the attack only if no host's users send them, and those of this host did not.
+ */
+function neededOf(exceeding: readonly WeightedPacket[], { all, before, mostLeft }: Compared): Set<WeightedPacket> {
+  const ofUsers = new Set(before.map(({ header }) => classOf(header)));
+  const classes = [...Map.groupBy(exceeding, ({ header }) => classOf(header))];
+  let left = weightOf(all);
+  const needed = new Set<WeightedPacket>();
+  for (const [name, packets] of classes.sort(([, a], [, b]) => weightOf(b) - weightOf(a))) {
+    const isForeign = !isOrdinaryClass(name) && !ofUsers.has(name);
+    const isEnough = left <= mostLeft && !isForeign;
+    const taken = isEnough ? packets.filter(({ header }) => isNeverOfUsers(header)) : packets;
+    for (const packet of taken) needed.add(packet);
+    left -= weightOf(taken);
+  }
+  return needed;
 }
 
 /**

@@ -14,7 +14,7 @@ import { type FlowspecPolicy, rulesFor } from "./rule-generator.ts";
 
 const VICTIM = "203.0.113.9";
 const POLICY: FlowspecPolicy = { action: { kind: "discard" }, sourceAnchored: false, minSourceConcentration: 0.8 };
-const { syn, ack, rst } = TCP_FLAGS;
+const { syn, ack, psh, rst } = TCP_FLAGS;
 
 function drawn(count: number, seed: number, packetOf: (dice: Dice) => IpPacket): SampledPacket[] {
   const dice = new Dice(seededRandom(seed));
@@ -78,6 +78,16 @@ describe("users who alone exceed the threshold", () => {
     expect(separability.verdict).toBe("no");
     expect(Math.min(...atRisk.map(({ share }) => share))).toBeGreaterThan(0.01);
   });
+});
+
+test("users who send something new are not matched once the attack's rule leaves less than the threshold", () => {
+  const longer = (dice: Dice) =>
+    tcp({ sourcePort: dice.port(), destinationPort: 80, flags: ack | psh, payload: new Uint8Array(131) });
+  const parts = [...attack(500, 4, answer(53, 1300)), ...attack(100, 5, longer), ...attack(60, 6, reset)];
+  const { rules, separability } = made([...users(300, 3), ...parts], [], 1.5);
+  expect(share(rules, attack(500, 7, answer(53, 1300))), rulesText(rules)).toBe(1);
+  expect(share(rules, [...attack(500, 8, longer), ...attack(500, 9, reset)]), rulesText(rules)).toBe(0);
+  expect(separability.verdict).toBe("yes");
 });
 
 test("a flood of the users' own SYNs is inseparable, and established connections are not matched", () => {
