@@ -12,8 +12,8 @@ import type { GobgpApi } from "./gobgp-api.ts";
 import { STREAM_MESSAGE_BYTES_MAX, streamMessages } from "./gobgp-client.ts";
 import { gobgp3Api } from "./gobgp3-api.ts";
 import { gobgp4Api } from "./gobgp4-api.ts";
-import { AddPathStreamRequestSchema as AddPaths3 } from "./proto/gobgp3/gobgp_pb.ts";
-import { AddPathStreamRequestSchema as AddPaths4 } from "./proto/gobgp4/gobgp_pb.ts";
+import { AddPathStreamRequestSchema as AddPaths3 } from "./proto/gobgp3_pb.ts";
+import { AddPathStreamRequestSchema as AddPaths4 } from "./proto/gobgp4_pb.ts";
 
 const V4 = Array.from({ length: 1000 }, (_, i) => `10.0.${i >> 8}.${i & 255}/32`);
 const V6 = Array.from({ length: 1000 }, (_, i) => `2001:db8:ffff:ffff:ffff:ffff:ffff:${(0xf000 + i).toString(16)}/128`);

@@ -10,28 +10,25 @@ import type { ListedName, Nlri, PathAttributes, PathChange, SpeakerPeer } from "
 import { largeCommunity, largeCommunityText } from "./export-policy.ts";
 import type { GobgpApi } from "./gobgp-api.ts";
 import {
+  type AddPathStreamRequest,
+  AddPathStreamRequestSchema,
   CommunitiesAttributeSchema,
+  CommunityAction_Type,
+  Conditions_RouteType,
+  DefinedType,
   ExtendedCommunitiesAttributeSchema,
   FlowSpecComponentSchema,
   FlowSpecIPPrefixSchema,
   FlowSpecNLRISchema,
+  GobgpApi as Gobgp3Service,
   IPAddressPrefixSchema,
   LargeCommunitiesAttributeSchema,
   LocalPrefAttributeSchema,
+  MatchSet_Type,
   MpReachNLRIAttributeSchema,
+  MultiProtocolCapabilitySchema,
   NextHopAttributeSchema,
   OriginAttributeSchema,
-  TrafficRateExtendedSchema,
-} from "./proto/gobgp3/attribute_pb.ts";
-import { MultiProtocolCapabilitySchema } from "./proto/gobgp3/capability_pb.ts";
-import {
-  type AddPathStreamRequest,
-  AddPathStreamRequestSchema,
-  CommunityAction_Type,
-  Conditions_RouteType,
-  DefinedType,
-  GobgpApi as Gobgp3Service,
-  MatchSet_Type,
   type Path,
   PathSchema,
   type Peer,
@@ -40,7 +37,8 @@ import {
   RouteAction,
   TableLookupPrefix_Type,
   TableType,
-} from "./proto/gobgp3/gobgp_pb.ts";
+  TrafficRateExtendedSchema,
+} from "./proto/gobgp3_pb.ts";
 
 export const gobgp3Api: GobgpApi<Path, Peer, AddPathStreamRequest> = {
   version: 3,

@@ -8,16 +8,22 @@ import { speakerPeer } from "../speaker/peer-message.ts";
 import type { ListedName, Nlri, PathAttributes, PathChange, SpeakerPeer } from "../speaker/speaker-client.ts";
 import { largeCommunity, largeCommunityText } from "./export-policy.ts";
 import type { GobgpApi } from "./gobgp-api.ts";
-import { type Attribute, AttributeSchema } from "./proto/gobgp4/attribute_pb.ts";
-import { type ExtendedCommunity, ExtendedCommunitySchema } from "./proto/gobgp4/extcom_pb.ts";
 import {
   type AddPathStreamRequest,
   AddPathStreamRequestSchema,
+  type Attribute,
+  AttributeSchema,
   CommunityAction_Type,
   Conditions_RouteType,
   DefinedType,
+  type ExtendedCommunity,
+  ExtendedCommunitySchema,
+  type FlowSpecRule,
+  FlowSpecRuleSchema,
   GoBgpService,
   MatchSet_Type,
+  type NLRI,
+  NLRISchema,
   type Path,
   PathSchema,
   type Peer,
@@ -26,8 +32,7 @@ import {
   RouteAction,
   TableLookupPrefix_Type,
   TableType,
-} from "./proto/gobgp4/gobgp_pb.ts";
-import { type FlowSpecRule, FlowSpecRuleSchema, type NLRI, NLRISchema } from "./proto/gobgp4/nlri_pb.ts";
+} from "./proto/gobgp4_pb.ts";
 
 export const gobgp4Api: GobgpApi<Path, Peer, AddPathStreamRequest> = {
   version: 4,

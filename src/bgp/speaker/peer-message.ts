@@ -1,7 +1,7 @@
 /** GoBGP's message for a neighbor. It is equal in all API versions except two fields, which the adapters read. */
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import type { Peer as Peer3 } from "../gobgp/proto/gobgp3/gobgp_pb.ts";
-import type { Peer as Peer4 } from "../gobgp/proto/gobgp4/gobgp_pb.ts";
+import type { Peer as Peer3 } from "../gobgp/proto/gobgp3_pb.ts";
+import type { Peer as Peer4 } from "../gobgp/proto/gobgp4_pb.ts";
 import { type FamilyNumbers, familyNumbers, familyOfNumbers, type RouteFamily } from "../route-family.ts";
 import { type PeerSettings, SESSION_STATES, type SpeakerPeer } from "./speaker-client.ts";
 
