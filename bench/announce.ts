@@ -35,7 +35,7 @@ const LOADS: readonly [Load, Load] = [
         flow(`10.0.${i >> 8}.${i & 255}/32`, {
           protocols: exactly(17),
           sourcePorts: [{ from: 53, to: 53 }],
-          packetLength: { min: 1_000, max: 1_500 },
+          packetLengths: [{ from: 1_000, to: 1_500 }],
         }),
       ),
     received: (bird) => bird.flowCount(),

@@ -1,6 +1,7 @@
 /** The source pairs and rules of the data plane's bench, and the addresses of its floods. */
 
-import type { FilterPairPut, FilterRulePut } from "../src/dataplane/kernel-filter.ts";
+import type { FilterPairPut } from "../src/dataplane/kernel-filter.ts";
+import type { KernelRule } from "../src/mitigation/rules/kernel-rule.ts";
 import { exactly } from "../src/mitigation/rules/range.ts";
 import { type Rule, wideRule } from "../src/mitigation/rules/rule.ts";
 import type { IpAddress } from "../src/net/address.ts";
@@ -50,7 +51,7 @@ export function pairsTo(victim: string, first: number, count: number): FilterPai
 }
 
 /** Only the last rule of a victim matches the flood. `turn` selects different rules. */
-export function rulesFor(turn = 0): FilterRulePut[] {
+export function rulesFor(turn = 0): KernelRule[] {
   const expiresAtMs = later();
   return Array.from({ length: RULES }, (_, i) => {
     const which = i % RULES_OF_VICTIM;

@@ -7,7 +7,6 @@
 import { join } from "node:path";
 import { readPinnedStatus } from "../src/dataplane/kernel-filter.ts";
 import type { FilterVerdict } from "../src/dataplane/native.d.ts";
-import type { InlineAction } from "../src/mitigation/rules/inline-action.ts";
 import { exactly } from "../src/mitigation/rules/range.ts";
 import { wideRule } from "../src/mitigation/rules/rule.ts";
 import type { ValidationWay } from "../src/mitigation/scrub/scrub-filter.ts";
@@ -105,14 +104,14 @@ async function runOurs(wire: Wire, kind: `validate_${ValidationWay}`, verdict: F
   const directory = new BpfDirectory();
   const filter = new PacketProcess(wire.box);
   const count = () => readPinnedStatus(directory.path).verdicts[verdict].packets;
-  const inline: InlineAction = { kind, learnedBytesPerSecond: 0 };
   const rule = {
     ...wideRule(prefix(`${VICTIM}/32`), { kind: "discard" }),
     protocols: exactly(IP_PROTOCOL.tcp),
+    action: { kind, learnedBytesPerSecond: 0 },
   } as const;
   try {
     await filter.ask("openFilter", { pinPath: directory.path, interfaces: [DEVICE], ...BOUNDS });
-    await filter.ask("setRules", [{ id: "v", rule, inline, expiresAtMs: later() }]);
+    await filter.ask("setRules", [{ id: "v", rule, expiresAtMs: later() }]);
     await filter.ask("attach");
     const before = wire.counted("xdp_tx");
     const { arrived, seconds } = await wire.flood(SYNS);

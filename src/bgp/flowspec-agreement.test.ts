@@ -2,7 +2,8 @@
 import { expect, test } from "bun:test";
 import { randomFrame, randomRule } from "../../test/fixtures/dataplane/filter-cases.ts";
 import { Chance, seededRandom } from "../../test/fixtures/seeded-random.ts";
-import { ruleMatches, ruleText } from "../mitigation/rules/rule.ts";
+import { ruleMatches } from "../mitigation/rules/match.ts";
+import { ruleText } from "../mitigation/rules/rule.ts";
 import { parsePrefix, prefixContains } from "../net/prefix.ts";
 import { decodeHeader, type PacketHeader } from "../traffic/packet-header.ts";
 import { type Component, componentsOf, ruleProblem } from "./flowspec-nlri.ts";

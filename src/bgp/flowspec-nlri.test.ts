@@ -21,7 +21,7 @@ describe("components", () => {
       destinationPorts: [port(2)],
       tcpFlags: { set: 2, unset: 16 },
       fragment: true,
-      packetLength: { min: 40, max: 60 },
+      packetLengths: [{ from: 40, to: 60 }],
     });
     expect(componentsOf(all).map(({ type }) => type)).toEqual([1, 2, 3, 5, 6, 9, 10, 12]);
   });
@@ -124,7 +124,7 @@ describe("a rule is sent", () => {
     ["invalid port range", rule({ destinationPorts: [port(0, 65536)] })],
     ["invalid TCP flags", rule({ tcpFlags: { set: 256, unset: 0 } })],
     ["TCP flags that ask for no flag", rule({ tcpFlags: { set: 0, unset: 0 } })],
-    ["invalid packet length", rule({ packetLength: { min: 10, max: 9 } })],
+    ["invalid packet length", rule({ packetLengths: [{ from: 10, to: 9 }] })],
     ["invalid rate 0", rule({ action: { kind: "rate_limit", bytesPerSecond: 0 } })],
     ["invalid rate Infinity", rule({ action: { kind: "rate_limit", bytesPerSecond: Infinity } })],
     ["more than 5 values in a field", rule({ sourcePorts: [port(1, 2), port(3, 4), port(6, 7)] })],

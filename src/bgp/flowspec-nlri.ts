@@ -1,6 +1,8 @@
 /** The match of a rule as FlowSpec components (RFC 8955, IPv6: RFC 8956). Independent of the action. */
+
+import { isOfKernelOnly, PORT_MAX, PROTOCOL_MAX } from "../mitigation/rules/match.ts";
 import type { Range } from "../mitigation/rules/range.ts";
-import { PORT_MAX, PROTOCOL_MAX, type Rule } from "../mitigation/rules/rule.ts";
+import type { Rule } from "../mitigation/rules/rule.ts";
 import { parsePrefix } from "../net/prefix.ts";
 
 const TYPE = {
@@ -46,7 +48,7 @@ const LENGTH_MAX = 0xffff;
 
 /** Sorted by type, as the RFC requires. */
 export function componentsOf(rule: Rule): readonly Component[] {
-  const { destination, source, protocols, sourcePorts, destinationPorts, tcpFlags, fragment, packetLength } = rule;
+  const { destination, source, protocols, sourcePorts, destinationPorts, tcpFlags, fragment, packetLengths } = rule;
   const components: Component[] = [];
   if (destination !== null) components.push({ type: TYPE.destination, prefix: destination.text });
   if (source !== null) components.push({ type: TYPE.source, prefix: source.text });
@@ -57,7 +59,7 @@ export function componentsOf(rule: Rule): readonly Component[] {
   add(TYPE.destinationPort, itemsOf(destinationPorts, PORT_MAX));
   add(TYPE.sourcePort, itemsOf(sourcePorts, PORT_MAX));
   if (tcpFlags !== null) add(TYPE.tcpFlags, flagItems(tcpFlags));
-  if (packetLength !== null) add(TYPE.packetLength, itemsOf([lengthsOf(packetLength)], LENGTH_MAX));
+  add(TYPE.packetLength, itemsOf(packetLengths, LENGTH_MAX));
   if (fragment !== null) add(TYPE.fragment, [[fragment ? BITS.any : BITS.none, FRAGMENT_BITS]]);
   return components;
 }
@@ -86,7 +88,7 @@ function flagItems({ set, unset }: { set: number; unset: number }): [number, num
 
 /** Why this rule must not be sent, or null. GoBGP does not check it, and peers would reset the session. */
 export function ruleProblem(rule: Rule): string | null {
-  const { destination, source, protocols, sourcePorts, destinationPorts, tcpFlags, packetLength, action } = rule;
+  const { destination, source, protocols, sourcePorts, destinationPorts, tcpFlags, packetLengths, action } = rule;
   const prefixes = [destination, source].filter((prefix) => prefix !== null);
   const invalid = prefixes.find(({ text }) => parsePrefix(text)?.text !== text);
   if (invalid !== undefined) return `invalid prefix ${invalid.text}`;
@@ -99,7 +101,8 @@ export function ruleProblem(rule: Rule): string | null {
   // No component matches packets that merely have flags; without a component the rule would match all other packets
   // too.
   if (tcpFlags?.set === 0 && tcpFlags.unset === 0) return "TCP flags that ask for no flag";
-  if (packetLength !== null && !areRanges([lengthsOf(packetLength)], LENGTH_MAX)) return "invalid packet length";
+  if (!areRanges(packetLengths, LENGTH_MAX)) return "invalid packet length";
+  if (isOfKernelOnly(rule)) return "a match that FlowSpec cannot express";
   if (action.kind === "rate_limit" && !(action.bytesPerSecond > 0 && action.bytesPerSecond < Infinity)) {
     return `invalid rate ${action.bytesPerSecond}`;
   }
@@ -108,10 +111,6 @@ export function ruleProblem(rule: Rule): string | null {
     return `more than ${ITEMS_MAX} values in a field`;
   }
   return null;
-}
-
-function lengthsOf({ min, max }: { readonly min: number; readonly max: number }): Range {
-  return { from: min, to: max };
 }
 
 function areRanges(ranges: readonly Range[], max: number): boolean {

@@ -4,7 +4,8 @@
  * in all families, even if it is not sent on the wire.
  */
 import type { Route } from "../mitigation/announcer.ts";
-import type { Rule, RuleAction } from "../mitigation/rules/rule.ts";
+import type { RuleAction } from "../mitigation/rules/action.ts";
+import type { Rule } from "../mitigation/rules/rule.ts";
 import { addressFamily, parseAddress } from "../net/address.ts";
 import { canonicalPrefix, type Prefix, parsePrefix } from "../net/prefix.ts";
 import { type Component, componentsOf, ruleProblem, withoutSpeakerBits } from "./flowspec-nlri.ts";

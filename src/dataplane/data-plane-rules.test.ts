@@ -9,10 +9,9 @@ import { buildScrub } from "../config/sections/scrub.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import { operatorKernelRules } from "../mitigation/operator/operator-kernel-rules.ts";
 import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
-import { NO_DETAILS } from "../mitigation/rules/rule-details.ts";
+import { ANY_MATCH } from "../mitigation/rules/match.ts";
 import { DataPlaneRules } from "./data-plane-rules.ts";
 import { DETAILED_RULES_MAX } from "./native-constants.ts";
-import { withinDetails } from "./operator-rules.ts";
 
 function made(room = 100, places = 1000) {
   const clock = new ManualClock();
@@ -73,7 +72,7 @@ test("rules for attacked addresses are put while these are banned; all are count
 
 test("behind a rule that would let pass sources of a missing set, nothing drops for these destinations", () => {
   const { kernel, state, begin } = made();
-  const sparing = (name: string) => ({ action: "pass", details: { ...NO_DETAILS, inSets: [name] } }) as const;
+  const sparing = (name: string) => ({ action: "pass", match: { ...ANY_MATCH, inSets: [name] } }) as const;
   const drop = operatorRule({ name: "drop" });
   state.rules = [
     operatorRule({ name: "before" }),
@@ -85,7 +84,7 @@ test("behind a rule that would let pass sources of a missing set, nothing drops 
   begin();
   // Those with an action of their own are of pass.
   const dropping = kernel.operators.map(({ prefix: one, rules }) => {
-    const drops = rules.filter(({ inline, isDryRun }) => inline === undefined && isDryRun !== true);
+    const drops = rules.filter(({ rule, isDryRun }) => rule.action.kind === "discard" && isDryRun !== true);
     return [one.text, rules.length, drops.length];
   });
   expect(dropping).toEqual([
@@ -96,13 +95,13 @@ test("behind a rule that would let pass sources of a missing set, nothing drops 
 
 test("rules that ask for a set which is not in force wait for it, and hold up no others", () => {
   const { kernel, state, plane, faults, begin } = made();
-  const asking = (inSets: string[]) => ({ details: { ...NO_DETAILS, inSets } });
+  const asking = (inSets: string[]) => ({ match: { ...ANY_MATCH, inSets } });
   state.rules = [
     operatorRule({ name: "waits", ...asking(["unknown"]) }),
     operatorRule({ name: "known", ...asking(["known"]) }),
   ];
   begin();
-  expect(kernel.operators[0]?.rules.map(({ details }) => details?.inSets)).toEqual([["known"]]);
+  expect(kernel.operators[0]?.rules.map(({ rule }) => rule.inSets)).toEqual([["known"]]);
   expect(plane.operatorCounts()?.has("waits")).toBe(false);
   expect(faults).toEqual([]);
 });
@@ -146,7 +145,7 @@ test("rules that ask for a set beyond the room for such are left out and counted
     });
   };
   state.rules = Array.from({ length: DETAILED_RULES_MAX - 1 }, (_, i) =>
-    operatorRule({ name: `r${i}`, details: { ...NO_DETAILS, inSets: ["known"] } }),
+    operatorRule({ name: `r${i}`, match: { ...ANY_MATCH, inSets: ["known"] } }),
   );
   const [first, second] = [blocking({ target: "192.0.2.1" }), blocking({ target: "192.0.2.2" })];
   state.bans = [first];
@@ -161,19 +160,16 @@ test("rules that ask for a set beyond the room for such are left out and counted
   expect([plane.leftOut, plane.isInForce(second)]).toEqual([0, true]);
   // Of the operator's own rules those beyond the room are counted, too, and hold up none of a ban.
   state.rules = Array.from({ length: DETAILED_RULES_MAX + 2 }, (_, i) =>
-    operatorRule({ name: `r${i}`, details: { ...NO_DETAILS, inSets: ["known"] } }),
+    operatorRule({ name: `r${i}`, match: { ...ANY_MATCH, inSets: ["known"] } }),
   );
   changed();
   expect([plane.operatorsLeftOut, plane.leftOut]).toEqual([2, 2]);
 });
 
-test("more of them, or of details, than the kernel takes hold up no rules of bans", () => {
+test("more of them than the kernel takes hold up no rules of bans", () => {
   const { kernel, state, begin, plane, faults } = made(2);
   state.rules = ["a", "b", "c"].map((name) => operatorRule({ name }));
   begin();
   expect([kernel.rules.length, plane.operatorsLeftOut]).toEqual([2, 1]);
   expect(faults).toEqual([]);
-  const asking = { details: { ...NO_DETAILS, inSets: ["known"] } };
-  const rules = [asking, {}, asking, asking, {}];
-  expect(withinDetails(rules, 2)).toEqual([asking, {}, asking, {}]);
 });

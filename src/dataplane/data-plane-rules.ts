@@ -5,23 +5,17 @@
 import { KERNEL_RULES_INTERVAL_MS } from "../limits.ts";
 import type { Ban, BanChange } from "../mitigation/ban.ts";
 import { mostValuableFirst } from "../mitigation/ban-value.ts";
-import type { OperatorKernelRules, OperatorRulesRequest } from "../mitigation/operator/operator-kernel-rules.ts";
-import { fittingRules } from "../mitigation/rules/fitting-rules.ts";
-import { type KernelRule, type KernelRules, kernelRules, kernelRulesOf } from "../mitigation/rules/kernel-rules.ts";
-import { DROP_REASONS, type DropReason } from "../mitigation/scrub/scrub-rules.ts";
-import type { SetBitOf } from "./details-record.ts";
-import type { FilterRuleRow, KernelFilter } from "./kernel-filter.ts";
-import { DETAILED_RULES_MAX } from "./native-constants.ts";
 import {
-  areInForce,
-  countsByName,
-  detailedOf,
   NO_OPERATOR_RULES,
-  type RuleCounts,
-  withinDetails,
-  withinRoom,
-  withSets,
-} from "./operator-rules.ts";
+  type OperatorKernelRules,
+  type OperatorRulesRequest,
+} from "../mitigation/operator/operator-kernel-rules.ts";
+import { type Composed, compose } from "../mitigation/rules/compose.ts";
+import type { OwnedRule, SetBitOf } from "../mitigation/rules/kernel-rule.ts";
+import { kernelRulesOf, rulesOfBans } from "../mitigation/rules/kernel-rules.ts";
+import { DROP_REASONS, type DropReason } from "../mitigation/scrub/scrub-rules.ts";
+import type { FilterRuleRow, KernelFilter } from "./kernel-filter.ts";
+import { countsByName, type RuleCounts } from "./rule-counts.ts";
 
 export interface Dropped {
   readonly packets: number;
@@ -40,7 +34,7 @@ export interface Dropped {
 export interface DataPlaneRulesOptions {
   readonly bans: () => Iterable<Ban>;
   /** Rules that are always in force, whatever is banned. */
-  readonly standing: () => readonly KernelRule[];
+  readonly standing: () => readonly OwnedRule[];
   /** The operator's rules, with those for attacked addresses. */
   readonly operators: (attacked: OperatorRulesRequest["attacked"]) => OperatorKernelRules;
   /** The bit of a named set that is in force in the kernel; null: none. */
@@ -66,6 +60,7 @@ const HELD_MS = 10;
 /** Minimum interval between reads of drop counts. */
 const READ_MS = 1000;
 const NOTHING: Dropped = { packets: 0, bytes: 0 };
+const NOTHING_YET: Composed = { operators: NO_OPERATOR_RULES, rules: [], waiting: [], leftOut: 0 };
 
 export class DataPlaneRules {
   readonly #options: DataPlaneRulesOptions;
@@ -74,10 +69,8 @@ export class DataPlaneRules {
   #due: { readonly atMs: number; readonly cancel: () => void } | null = null;
   #lastMs = 0;
   #tookMs = 0;
-  #wanted: KernelRules = { rules: [], leftOut: 0 };
-  /** What the kernel has of these, and of the standing rules: some wait for a set, or find no room for what they ask for. */
-  #inForce: readonly KernelRule[] = [];
-  #operators: OperatorKernelRules = NO_OPERATOR_RULES;
+  /** What the kernel has. */
+  #composed: Composed = NOTHING_YET;
   #operatorReadings: { readonly untilMs: number; readonly byName: ReadonlyMap<string, RuleCounts> } | null = null;
   /** By ban: what its former rules dropped. */
   readonly #past = new Map<string, Dropped>();
@@ -89,7 +82,7 @@ export class DataPlaneRules {
 
   /** Number of rules that do not fit into the kernel. */
   get leftOut(): number {
-    return this.#wanted.leftOut;
+    return this.#composed.leftOut;
   }
 
   /** Sets all rules in a filter that was just opened, and keeps them up to date. */
@@ -108,9 +101,7 @@ export class DataPlaneRules {
     this.#filter = null;
     this.#past.clear();
     this.#readings = null;
-    this.#wanted = { rules: [], leftOut: 0 };
-    this.#inForce = [];
-    this.#operators = NO_OPERATOR_RULES;
+    this.#composed = NOTHING_YET;
     this.#operatorReadings = null;
   }
 
@@ -120,14 +111,17 @@ export class DataPlaneRules {
     if (filter === null) return null;
     const now = this.#options.monotonicMs();
     if (this.#operatorReadings === null || now >= this.#operatorReadings.untilMs) {
-      this.#operatorReadings = { untilMs: now + READ_MS, byName: countsByName(this.#operators, filter.readRules()) };
+      this.#operatorReadings = {
+        untilMs: now + READ_MS,
+        byName: countsByName(this.#composed.operators, filter.readRules()),
+      };
     }
     return this.#operatorReadings.byName;
   }
 
   /** Destinations and attacked addresses that have no room for the operator's rules. */
   get operatorsLeftOut(): number {
-    return this.#operators.leftOut;
+    return this.#composed.operators.leftOut;
   }
 
   /**
@@ -159,8 +153,8 @@ export class DataPlaneRules {
   isInForce(ban: Ban): boolean {
     if (this.#filter === null) return false;
     const rules = kernelRulesOf(ban);
-    const ids = new Set(this.#inForce.flatMap(({ id, banId }) => (banId === ban.id ? id : [])));
-    return rules.every(({ id, inline }) => inline?.kind === "learn" || ids.has(id));
+    const ids = new Set(this.#composed.rules.flatMap(({ id, owner }) => (owner === ban.id ? id : [])));
+    return rules.every(({ id, rule }) => rule.action.kind === "learn" || ids.has(id));
   }
 
   #putAt(atMs: number): void {
@@ -184,28 +178,19 @@ export class DataPlaneRules {
     this.#due?.cancel();
     this.#due = null;
     try {
-      const first = withinRoom(withSets(operators(attackedOf(bans())), bitOf), {
-        rules: room(),
-        detailed: DETAILED_RULES_MAX,
+      const next = compose({
+        operators: operators(attackedOf(bans())),
+        // Bans come first: they are under attack.
+        rules: [...rulesOfBans(bans()), ...standing()],
+        ...{ room: room(), bitOf },
       });
-      const free = Math.max(0, room() - first.rules.length);
-      const ofBans = kernelRules(bans(), free);
-      const wanted = standing();
-      // Bans come first: they are under attack.
-      const always = fittingRules([...ofBans.rules, ...wanted], free).slice(ofBans.rules.length);
-      const going = this.#dropsOfRemovedRules(filter, ofBans.rules);
-      const hasSets = (rule: KernelRule) => areInForce(rule.details, bitOf);
-      const ready = [...ofBans.rules, ...always].filter(hasSets);
-      const put = withinDetails(ready, DETAILED_RULES_MAX - detailedOf(first.rules));
-      const leftOut = ofBans.leftOut + (wanted.length - always.length) + (ready.length - put.length);
-      const next = { ...ofBans, leftOut };
-      filter.setRules(put, first, bitOf);
-      this.#inForce = put;
-      if (first.leftOut !== this.#operators.leftOut) onOperatorsLeftOut(first.leftOut);
-      this.#operators = first;
-      this.#keepPast(going, next.rules);
-      if (next.leftOut !== this.#wanted.leftOut) onLeftOut(next.leftOut);
-      this.#wanted = next;
+      const going = this.#dropsOfRemovedRules(filter, next);
+      filter.setRules(next.rules, next.operators, bitOf);
+      this.#keepPast(going, ownersOf(next));
+      const before = this.#composed;
+      this.#composed = next;
+      if (next.operators.leftOut !== before.operators.leftOut) onOperatorsLeftOut(next.operators.leftOut);
+      if (next.leftOut !== before.leftOut) onLeftOut(next.leftOut);
     } catch (cause) {
       onFault(cause);
       this.#putAt(monotonicMs() + RETRY_MS);
@@ -215,33 +200,37 @@ export class DataPlaneRules {
   }
 
   /** The counts of a removed rule are lost in the kernel: collects those of bans that stay. */
-  #dropsOfRemovedRules(filter: KernelFilter, next: readonly KernelRule[]): [banId: string, dropped: Dropped][] {
-    const staying = new Set(next.map(({ id }) => id));
-    const bans = new Set(next.map(({ banId }) => banId));
-    const gone = this.#wanted.rules.filter(({ id, banId }) => !staying.has(id) && bans.has(banId));
+  #dropsOfRemovedRules(filter: KernelFilter, next: Composed): [banId: string, dropped: Dropped][] {
+    const staying = new Set(next.rules.map(({ id }) => id));
+    const bans = ownersOf(next);
+    const gone = this.#composed.rules.filter(({ id, owner }) => !staying.has(id) && bans.has(owner));
     if (gone.length === 0) return [];
     const goneById = new Map(gone.map((rule) => [rule.id, rule]));
     return filter.readRules().flatMap((row) => {
       const rule = goneById.get(row.id);
-      return rule === undefined ? [] : [[rule.banId, droppedOf(row, rule)]];
+      return rule === undefined ? [] : [[rule.owner, droppedOf(row, rule)]];
     });
   }
 
-  #keepPast(going: readonly [banId: string, dropped: Dropped][], next: readonly KernelRule[]): void {
-    const bans = new Set(next.map(({ banId }) => banId));
+  #keepPast(going: readonly [banId: string, dropped: Dropped][], bans: ReadonlySet<string>): void {
     for (const banId of this.#past.keys()) if (!bans.has(banId)) this.#past.delete(banId);
     for (const [banId, dropped] of going) add(this.#past, banId, dropped);
   }
 
   #read(filter: KernelFilter): ReadonlyMap<string, Dropped> {
-    const rules = new Map(this.#wanted.rules.map((rule) => [rule.id, rule]));
-    const sums = new Map(this.#wanted.rules.map(({ banId }) => [banId, this.#past.get(banId) ?? NOTHING]));
+    const rules = new Map(this.#composed.rules.map((rule) => [rule.id, rule]));
+    const sums = new Map([...ownersOf(this.#composed)].map((banId) => [banId, this.#past.get(banId) ?? NOTHING]));
     for (const row of filter.readRules()) {
       const rule = rules.get(row.id);
-      if (rule !== undefined) add(sums, rule.banId, droppedOf(row, rule));
+      if (rule !== undefined && rule.owner !== "") add(sums, rule.owner, droppedOf(row, rule));
     }
     return sums;
   }
+}
+
+/** Bans that have rules which are in force, or wait for a set. */
+function ownersOf({ rules, waiting }: Composed): ReadonlySet<string> {
+  return new Set([...rules, ...waiting].map(({ owner }) => owner).filter((owner) => owner !== ""));
 }
 
 /** Prefixes with a ban in force, the most valuable first. */
@@ -257,7 +246,7 @@ function extendedByMs({ ban, previous }: BanChange): number {
   return isSame ? Math.max(0, ban.expiresAt - previous.expiresAt) : 0;
 }
 
-function droppedOf(row: FilterRuleRow, { reason }: KernelRule): Dropped {
+function droppedOf(row: FilterRuleRow, { reason }: OwnedRule): Dropped {
   const { droppedPackets, droppedBytes, answeredPackets, answeredBytes, validated } = row;
   const dropped = { packets: droppedPackets, bytes: droppedBytes, byReason: { [reason]: droppedPackets } };
   return answeredPackets === 0

@@ -267,7 +267,7 @@ describe("standing rules", () => {
     bans = [ban()];
     make(loadConfigText(text)).start();
     expect(events).toEqual(["up"]);
-    expect(kernel.rules.map(({ inline }) => inline?.kind)).toEqual([undefined, "learn"]);
+    expect(kernel.rules.map(({ rule }) => rule.action.kind)).toEqual(["discard", "learn"]);
   });
 });
 

@@ -21,7 +21,7 @@ import { DataPlaneRules, type Dropped } from "./data-plane-rules.ts";
 import { forwardPlan } from "./forward-tunnel.ts";
 import type { FilterOptions, FilterStatus, KernelFilter, NamedSets, PinnedFilter } from "./kernel-filter.ts";
 import { OPERATOR_ENTRIES_MAX } from "./native-constants.ts";
-import type { RuleCounts } from "./operator-rules.ts";
+import type { RuleCounts } from "./rule-counts.ts";
 import { SetExchange } from "./set-exchange.ts";
 
 /** The kernel's side, implemented by kernel-filter.ts. */

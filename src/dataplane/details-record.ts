@@ -1,18 +1,17 @@
-/** What a rule asks for beside Rule, in the record in which it crosses to the addon (addon/abi/details_abi.h). */
+/** What few rules ask for, in a record of its own in which it crosses to the addon (addon/abi/details_abi.h). */
+import type { SetBitOf } from "../mitigation/rules/kernel-rule.ts";
+import type { Match, PayloadPattern } from "../mitigation/rules/match.ts";
 import type { Range } from "../mitigation/rules/range.ts";
-import type { PayloadPattern, RuleDetails } from "../mitigation/rules/rule-details.ts";
 import { DETAILS_ASKS as ASKS, DETAILS_RECORD as AT, LENGTH_RANGES_MAX } from "./native-constants.ts";
 
 export const DETAILS_BYTES = AT.bytes;
 
 const LITTLE_ENDIAN = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
 
-/** The bit of a named set in the kernel; null: there is none of this name. */
-export type SetBitOf = (name: string) => number | null;
-
 /** Throws an Error for a set that the kernel does not have. */
-export function writeDetails(view: DataView, at: number, details: RuleDetails, bitOf: SetBitOf): void {
-  const { ttl, dscp, tcpWindow, tcpOptions, lengths, payload, inSets, notInSets } = details;
+export function writeDetails(view: DataView, at: number, match: Match, bitOf: SetBitOf): void {
+  const { ttl, dscp, tcpWindow, tcpOptions, payload, inSets, notInSets } = match;
+  const lengths = match.packetLengths.length > 1 ? match.packetLengths : [];
   const asks =
     (ttl === null ? 0 : ASKS.ttl) |
     (dscp.length === 0 ? 0 : ASKS.dscp) |

@@ -5,12 +5,13 @@ import { BpfDirectory, bpfUnavailable } from "../../test/fixtures/dataplane/bpf-
 import { prefix } from "../../test/fixtures/networks.ts";
 import { ethernet, ip, tcp, udp } from "../../test/fixtures/packets/frames.ts";
 import { Chance, seededRandom } from "../../test/fixtures/seeded-random.ts";
+import type { KernelRule } from "../mitigation/rules/kernel-rule.ts";
+import type { Match, PayloadPattern } from "../mitigation/rules/match.ts";
 import { exactly } from "../mitigation/rules/range.ts";
-import { type Rule, wideRule } from "../mitigation/rules/rule.ts";
-import { NO_DETAILS, type PayloadPattern, type RuleDetails } from "../mitigation/rules/rule-details.ts";
+import { type FilterRule, type Rule, wideRule } from "../mitigation/rules/rule.ts";
 import { ADDRESS_BYTES, addressToBytes } from "../net/address.ts";
 import { mappedLength } from "../net/prefix.ts";
-import { buildNamedSets, type FilterRulePut, type KernelFilter, openKernelFilter } from "./kernel-filter.ts";
+import { buildNamedSets, type KernelFilter, openKernelFilter } from "./kernel-filter.ts";
 import { DETAILED_RULES_MAX, OPERATOR_ENTRIES_MAX, PATTERN_BYTES_MAX, PAYLOAD_BYTES_MAX } from "./native-constants.ts";
 
 const IPV4 = { src: "198.51.100.7", dst: "203.0.113.9" };
@@ -22,11 +23,10 @@ let directory: BpfDirectory;
 let filter: KernelFilter;
 
 const later = () => Date.now() + 3_600_000;
-const put = (id: string, rule: Rule, rest: Partial<FilterRulePut> = {}): FilterRulePut => ({
+const put = (id: string, rule: FilterRule): KernelRule => ({
   id,
   rule,
   expiresAtMs: later(),
-  ...rest,
 });
 const discard = (destination = VICTIM): Rule => wideRule(destination, { kind: "discard" });
 const bytes = (...values: number[]) => new Uint8Array(values);
@@ -38,9 +38,8 @@ const pattern = (offset: number, value: string, mask = "ff".repeat(value.length 
 });
 
 /** Whether a rule that asks for this drops the frame, to either victim. */
-function matches(details: Partial<RuleDetails>, frame: Uint8Array): boolean {
-  const asked = { ...NO_DETAILS, ...details };
-  filter.setRules([put("4", discard(), { details: asked }), put("6", discard(VICTIM6), { details: asked })]);
+function matches(match: Partial<Match>, frame: Uint8Array): boolean {
+  filter.setRules([put("4", { ...discard(), ...match }), put("6", { ...discard(VICTIM6), ...match })]);
   return filter.native.drops(frame);
 }
 
@@ -83,7 +82,7 @@ describe.skipIf(bpfUnavailable !== null)(`details${bpfUnavailable === null ? "" 
     expect(
       matches(
         {
-          lengths: [
+          packetLengths: [
             { from: 1, to: 2 },
             { from: length, to: length },
           ],
@@ -94,7 +93,7 @@ describe.skipIf(bpfUnavailable !== null)(`details${bpfUnavailable === null ? "" 
     expect(
       matches(
         {
-          lengths: [
+          packetLengths: [
             { from: 1, to: length - 1 },
             { from: length + 1, to: 9000 },
           ],
@@ -175,12 +174,12 @@ describe.skipIf(bpfUnavailable !== null)(`details${bpfUnavailable === null ? "" 
   });
 
   test("the operator's rules are tried first, in their order, those for the longest destination alone", () => {
-    const pass = put("pass", wideRule(VICTIM, { kind: "discard" }), { inline: { kind: "pass" } });
+    const pass = put("pass", { ...discard(), action: { kind: "pass" } });
     const drop = put("drop", { ...discard(), destination: null, protocols: exactly(17) });
     const frame = ethernet(ip(IPV4, udp()));
     const ofBan = put("ban", discard());
     const net = prefix("203.0.113.0/24");
-    const set = (...destinations: [ReturnType<typeof prefix>, FilterRulePut[]][]) =>
+    const set = (...destinations: [ReturnType<typeof prefix>, KernelRule[]][]) =>
       filter.setRules([ofBan], {
         rules: [...new Set(destinations.flatMap(([, rules]) => rules))],
         destinations: destinations.map(([one, rules]) => ({ prefix: one, rules })),
@@ -203,8 +202,8 @@ describe.skipIf(bpfUnavailable !== null)(`details${bpfUnavailable === null ? "" 
   });
 
   test("a rule for several destinations has one budget; what is within goes on to the next rule", () => {
-    const inline = { kind: "limit", packetsPerSecond: 1, bytesPerSecond: 0 } as const;
-    const limit = put("limit", { ...discard(), destination: null }, { inline });
+    const action = { kind: "limit", packetsPerSecond: 1, bytesPerSecond: 0 } as const;
+    const limit = put("limit", { ...discard(), destination: null, action });
     const destinations = [VICTIM, VICTIM6].map((one) => ({ prefix: one, rules: [limit] }));
     filter.setRules([put("tcp", { ...discard(), protocols: exactly(6) })], { rules: [limit], destinations });
     const frames = [ethernet(ip(IPV4, udp())), ethernet(ip(IPV6, udp()))];
@@ -230,9 +229,8 @@ describe.skipIf(bpfUnavailable !== null)(`details${bpfUnavailable === null ? "" 
     const nets = set("net", 0, "198.51.100.0/24", "2001:db9::/32");
     const built = await buildNamedSets([nets, set("host", 63, "198.51.100.7/32"), set("other", 7, "10.0.0.0/8")]);
     filter.setNamedSets(built);
-    const drops = (sets: Pick<RuleDetails, "inSets" | "notInSets">, ends: typeof IPV4) => {
-      const details = { ...NO_DETAILS, ...sets };
-      const rules = [put("4", discard(), { details }), put("6", discard(VICTIM6), { details })];
+    const drops = (sets: Pick<Match, "inSets" | "notInSets">, ends: typeof IPV4) => {
+      const rules = [put("4", { ...discard(), ...sets }), put("6", { ...discard(VICTIM6), ...sets })];
       filter.setRules(rules, undefined, (name) => bits.get(name) ?? null);
       return filter.native.drops(ethernet(ip(ends, udp())));
     };
@@ -249,11 +247,7 @@ describe.skipIf(bpfUnavailable !== null)(`details${bpfUnavailable === null ? "" 
   test("bounds: rules with details, entries, patterns; nothing changes beyond them", () => {
     const detailed = (count: number) =>
       Array.from({ length: count }, (_, i) =>
-        put(
-          `r${i}`,
-          { ...discard(), destination: prefix(`203.0.${i >> 8}.${i & 255}/32`) },
-          { details: { ...NO_DETAILS, dscp: [i % 64] } },
-        ),
+        put(`r${i}`, { ...discard(prefix(`203.0.${i >> 8}.${i & 255}/32`)), dscp: [i % 64] }),
       );
     filter.setRules(detailed(DETAILED_RULES_MAX));
     // All are replaced at once: rows are free again.
@@ -277,8 +271,7 @@ describe.skipIf(bpfUnavailable !== null)(`details${bpfUnavailable === null ? "" 
   });
 
   test("operators' rules and details are in force after the process that set them, and are taken up", () => {
-    const details = { ...NO_DETAILS, payload: [pattern(0, "0102")] };
-    const drop = put("drop", { ...discard(), destination: null }, { details });
+    const drop = put("drop", { ...discard(), destination: null, payload: [pattern(0, "0102")] });
     const rules = { rules: [drop], destinations: [{ prefix: VICTIM, rules: [drop] }] };
     const frame = ethernet(ip(IPV4, udp({ payload: bytes(1, 2) })));
     filter.setRules([], rules);

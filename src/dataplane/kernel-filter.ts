@@ -4,10 +4,12 @@
  *
  * Open, fill, attach: a filter that was pinned before stays in force until attach().
  */
+import type { KernelRule, SetBitOf } from "../mitigation/rules/kernel-rule.ts";
+import { isOfKernelOnly } from "../mitigation/rules/match.ts";
 import { ADDRESS_BYTES, addressFromBytes, addressToBytes, type IpAddress } from "../net/address.ts";
 import { mappedLength, type Prefix } from "../net/prefix.ts";
 import { loadAddon } from "./addon.ts";
-import { DETAILS_BYTES, type SetBitOf, writeDetails } from "./details-record.ts";
+import { DETAILS_BYTES, writeDetails } from "./details-record.ts";
 import { type ForwardPlan, nativeTunnel, prefixBytes } from "./forward-tunnel.ts";
 import type {
   Filter,
@@ -19,7 +21,7 @@ import type {
   PinnedFilter,
 } from "./native.d.ts";
 import { OPERATOR_ENTRY, PAIR_BYTES, PAIR_COLUMNS, RULE_COLUMNS } from "./native-constants.ts";
-import { RULE_BYTES, type RuleToWrite, writePrefix, writeRule } from "./rule-record.ts";
+import { RULE_BYTES, writePrefix, writeRule } from "./rule-record.ts";
 
 export type { FilterStatus, FilterVerdicts, NamedPrefixes, NamedSets, PinnedFilter };
 
@@ -45,11 +47,6 @@ export interface FilterPairRow extends FilterPairPut {
   readonly bytes: number;
 }
 
-export interface FilterRulePut extends RuleToWrite {
-  /** At most 63 bytes, unique. */
-  readonly id: string;
-}
-
 /** Counts since the rule was set; a changed rule starts at zero. */
 export interface FilterRuleRow {
   readonly id: string;
@@ -67,12 +64,12 @@ export interface FilterRuleRow {
 
 /** The rules that the operator set, which are tried before all others. */
 export interface OperatorRulesPut {
-  readonly rules: readonly FilterRulePut[];
+  readonly rules: readonly KernelRule[];
   /**
    * The rules for a destination, in the order in which they are tried. Of several destinations that a packet has, only
    * the longest counts: it must have all rules that are for it.
    */
-  readonly destinations: readonly { readonly prefix: Prefix; readonly rules: readonly FilterRulePut[] }[];
+  readonly destinations: readonly { readonly prefix: Prefix; readonly rules: readonly KernelRule[] }[];
 }
 
 const NO_OPERATOR_RULES: OperatorRulesPut = { rules: [], destinations: [] };
@@ -93,7 +90,7 @@ export interface KernelFilter {
   readPairs(): FilterPairRow[];
   /** Replaces all rules; new ones are added before old ones are removed. Operators' rules without a destination in
    * `destinations` are never tried. `bitOf` is of the named sets that rules ask for. */
-  setRules(rules: readonly FilterRulePut[], operators?: OperatorRulesPut, bitOf?: SetBitOf): void;
+  setRules(rules: readonly KernelRule[], operators?: OperatorRulesPut, bitOf?: SetBitOf): void;
   readRules(): FilterRuleRow[];
   setAllowlist(prefixes: readonly Prefix[]): void;
   setWhitelist(prefixes: readonly Prefix[]): void;
@@ -170,12 +167,12 @@ class AddonFilter implements KernelFilter {
   }
 
   setRules(
-    rules: readonly FilterRulePut[],
+    rules: readonly KernelRule[],
     operators: OperatorRulesPut = NO_OPERATOR_RULES,
     bitOf: SetBitOf = () => null,
   ): void {
     const all = [...operators.rules, ...rules];
-    const detailed = all.flatMap(({ details }) => details ?? []);
+    const detailed = all.map(({ rule }) => rule).filter(isOfKernelOnly);
     const details = new Uint8Array(detailed.length * DETAILS_BYTES);
     const detailsView = new DataView(details.buffer);
     for (const [i, one] of detailed.entries()) writeDetails(detailsView, i * DETAILS_BYTES, one, bitOf);
@@ -183,7 +180,7 @@ class AddonFilter implements KernelFilter {
     const view = new DataView(bytes.buffer);
     let before = 0;
     for (const [i, put] of all.entries()) {
-      writeRule(view, i * RULE_BYTES, put, put.details === undefined ? 0 : ++before);
+      writeRule(view, i * RULE_BYTES, put, isOfKernelOnly(put.rule) ? ++before : 0);
     }
     this.native.setRules(
       all.map(({ id }) => id),

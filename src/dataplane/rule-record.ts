@@ -1,9 +1,8 @@
 /** A rule in the record in which it crosses to the addon (native.d.ts, Filter.setRules). */
 
-import type { InlineAction } from "../mitigation/rules/inline-action.ts";
+import type { Action } from "../mitigation/rules/action.ts";
+import type { KernelRule } from "../mitigation/rules/kernel-rule.ts";
 import { onlyValue, type Range } from "../mitigation/rules/range.ts";
-import type { Rule } from "../mitigation/rules/rule.ts";
-import type { RuleDetails } from "../mitigation/rules/rule-details.ts";
 import { addressToBytes } from "../net/address.ts";
 import { mappedLength, type Prefix } from "../net/prefix.ts";
 import { RULE_ASKS as ASKS, RULE_RECORD as AT, RULE_ACTIONS, RULE_NO_PREFIX } from "./native-constants.ts";
@@ -15,25 +14,17 @@ const U32_MAX = 0xffff_ffff;
 /** Of a limit of destinations. */
 const WHOLE_ADDRESS = 128;
 
-export interface RuleToWrite {
-  readonly rule: Rule;
-  /** In place of the rule's own action. */
-  readonly inline?: InlineAction;
-  /** What it would do is counted only. */
-  readonly isDryRun?: boolean;
-  readonly details?: RuleDetails;
-  readonly expiresAtMs: number;
-}
-
 /** @param details which of the details that cross with the rules is this rule's, plus 1; 0: none. */
-export function writeRule(view: DataView, at: number, put: RuleToWrite, details: number): void {
-  const { rule, inline, isDryRun = false, expiresAtMs } = put;
-  const { protocols, fragment, tcpFlags, packetLength } = rule;
+export function writeRule(view: DataView, at: number, put: KernelRule, details: number): void {
+  const { rule, isDryRun = false, expiresAtMs } = put;
+  const { action, protocols, fragment, tcpFlags } = rule;
+  // Several are among the details.
+  const [length = null] = rule.packetLengths.length === 1 ? rule.packetLengths : [];
   view.setFloat64(at + AT.expiresAtMs, expiresAtMs, LITTLE_ENDIAN);
-  view.setFloat64(at + AT.bytesPerSecond, bytesPerSecondOf(rule, inline), LITTLE_ENDIAN);
-  view.setFloat64(at + AT.packetsPerSecond, packetsPerSecondOf(inline), LITTLE_ENDIAN);
-  view.setUint8(at + AT.limitLength, inline?.kind === "limit_source" ? inline.prefixLength : WHOLE_ADDRESS);
-  view.setUint8(at + AT.action, RULE_ACTIONS.indexOf(actionOf(put)));
+  view.setFloat64(at + AT.bytesPerSecond, bytesPerSecondOf(action), LITTLE_ENDIAN);
+  view.setFloat64(at + AT.packetsPerSecond, "packetsPerSecond" in action ? action.packetsPerSecond : 0, LITTLE_ENDIAN);
+  view.setUint8(at + AT.limitLength, action.kind === "limit_source" ? action.prefixLength : WHOLE_ADDRESS);
+  view.setUint8(at + AT.action, RULE_ACTIONS.indexOf(isDryRun && action.kind === "discard" ? "count" : action.kind));
   view.setUint8(at + AT.isDryRun, isDryRun ? 1 : 0);
   view.setUint8(at + AT.destinationLength, writePrefix(view, at + AT.destination, rule.destination));
   view.setUint8(at + AT.sourceLength, writePrefix(view, at + AT.source, rule.source));
@@ -42,7 +33,7 @@ export function writeRule(view: DataView, at: number, put: RuleToWrite, details:
     writeProtocols(view, at, protocols) |
       (fragment === null ? 0 : ASKS.fragment) |
       (tcpFlags === null ? 0 : ASKS.flags) |
-      (packetLength === null ? 0 : ASKS.length),
+      (length === null ? 0 : ASKS.length),
   );
   view.setUint8(at + AT.fragment, fragment === true ? 1 : 0);
   view.setUint8(at + AT.flagsSet, tcpFlags?.set ?? 0);
@@ -50,23 +41,13 @@ export function writeRule(view: DataView, at: number, put: RuleToWrite, details:
   view.setUint8(at + AT.sourcePorts, writeRanges(view, at + AT.sourceRanges, rule.sourcePorts));
   view.setUint8(at + AT.destinationPorts, writeRanges(view, at + AT.destinationRanges, rule.destinationPorts));
   view.setUint32(at + AT.details, details, LITTLE_ENDIAN);
-  view.setUint32(at + AT.lengthMin, Math.min(packetLength?.min ?? 0, U32_MAX), LITTLE_ENDIAN);
-  view.setUint32(at + AT.lengthMax, Math.min(packetLength?.max ?? 0, U32_MAX), LITTLE_ENDIAN);
+  view.setUint32(at + AT.lengthMin, Math.min(length?.from ?? 0, U32_MAX), LITTLE_ENDIAN);
+  view.setUint32(at + AT.lengthMax, Math.min(length?.to ?? 0, U32_MAX), LITTLE_ENDIAN);
 }
 
-function actionOf({ rule, inline, isDryRun }: RuleToWrite): (typeof RULE_ACTIONS)[number] {
-  if (inline !== undefined) return inline.kind;
-  return isDryRun === true && rule.action.kind === "discard" ? "count" : rule.action.kind;
-}
-
-function bytesPerSecondOf({ action }: Rule, inline: InlineAction | undefined): number {
-  if (inline === undefined) return action.kind === "discard" ? 0 : action.bytesPerSecond;
-  if (inline.kind === "limit_source" || inline.kind === "limit") return inline.bytesPerSecond;
-  return "learnedBytesPerSecond" in inline ? inline.learnedBytesPerSecond : 0;
-}
-
-function packetsPerSecondOf(inline: InlineAction | undefined): number {
-  return inline !== undefined && "packetsPerSecond" in inline ? inline.packetsPerSecond : 0;
+function bytesPerSecondOf(action: Action): number {
+  if ("bytesPerSecond" in action) return action.bytesPerSecond;
+  return "learnedBytesPerSecond" in action ? action.learnedBytesPerSecond : 0;
 }
 
 /** Returns what they ask of a packet. */

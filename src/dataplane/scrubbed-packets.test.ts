@@ -44,7 +44,7 @@ describe.skipIf(bpfUnavailable !== null)(`packets${bpfUnavailable === null ? "" 
   test("may be limited to any rate that the configuration accepts", () => {
     const victim = prefix(`${VICTIM}/32`);
     for (const [i, scrub] of scrubsOfAcceptedRates().entries()) {
-      const terms = { banId: "b", isDryRun: false, expiresAtMs: Date.now() + 60_000 };
+      const terms = { owner: "b", isDryRun: false, expiresAtMs: Date.now() + 60_000 };
       filter.setRules(toKernelRules(scrubRules(victim, scrub, []), `${i}/`, terms));
     }
     expect(filter.readRules().length).toBeGreaterThan(0);
@@ -59,9 +59,9 @@ describe.skipIf(bpfUnavailable !== null)(`packets${bpfUnavailable === null ? "" 
       protocols: exactly(17),
       sourcePorts: [{ from: 53, to: 53 }],
     };
-    const terms = { banId: "b", isDryRun: false, expiresAtMs: Date.now() + 60_000 };
+    const terms = { owner: "b", isDryRun: false, expiresAtMs: Date.now() + 60_000 };
     filter.setRules(
-      toKernelRules(scrubRules(victim, scrub, [{ ...answers, packetLength: { min: 100, max: 2000 } }]), "b", terms),
+      toKernelRules(scrubRules(victim, scrub, [{ ...answers, packetLengths: [{ from: 100, to: 2000 }] }]), "b", terms),
     );
     const payload = new Uint8Array(200);
     const ask = (resolver: string, sourcePort: number) =>

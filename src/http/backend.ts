@@ -10,7 +10,7 @@ import type { NotifyConfig } from "../config/sections/notify.ts";
 import type { SourceView } from "../dataplane/capture.ts";
 import type { DataPlaneView } from "../dataplane/data-plane.ts";
 import type { Dropped } from "../dataplane/data-plane-rules.ts";
-import type { RuleCounts } from "../dataplane/operator-rules.ts";
+import type { RuleCounts } from "../dataplane/rule-counts.ts";
 import type { Attack, Calm, EndedAttacksQuery } from "../detection/attack/attack.ts";
 import type { AttackSeries } from "../detection/attack/attack-series.ts";
 import type { AttackSources } from "../detection/attack/attack-sources.ts";

@@ -1,7 +1,9 @@
 /** What a ban does to the traffic of its prefix, and the routes for that. Pure. */
 import type { Prefix } from "../net/prefix.ts";
 import type { Route, UnicastRoute } from "./announcer.ts";
-import { isSameAction, matchText, type Rule, type RuleAction, rulesText, ruleText } from "./rules/rule.ts";
+import { isSameAction, type RuleAction } from "./rules/action.ts";
+import { matchText } from "./rules/match.ts";
+import { type Rule, rulesText, ruleText } from "./rules/rule.ts";
 import { filterText, type ScrubFilter } from "./scrub/scrub-filter.ts";
 import { rulesBeside } from "./scrub/scrub-rules.ts";
 import { isSameSeparability, type Separability } from "./separability.ts";

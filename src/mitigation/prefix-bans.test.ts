@@ -56,7 +56,7 @@ describe("an attack that is spread over a prefix", () => {
     expect(ban).toMatchObject({ method: "scrub", prefix: { text: NARROW }, measure: { kind: "scrub" } });
     expect(announcer.wanted).toEqual([]);
     const rules = ban === null ? [] : kernelRulesOf(ban);
-    expect(rules.map(({ rule, inline }) => `${inline?.kind} ${rule.destination?.text}`)).toEqual([
+    expect(rules.map(({ rule }) => `${rule.action.kind} ${rule.destination?.text}`)).toEqual([
       `validate_transparent ${NARROW}`,
       `limit_source ${NARROW}`,
     ]);

@@ -5,7 +5,8 @@
 import { NODE_RULES_FOUND_MAX } from "../limits.ts";
 import type { NodeRulesRequest } from "../mitigation/circumstances.ts";
 import type { NodeRules } from "../mitigation/measure.ts";
-import { isSameAction, type Rule, type RuleAction, rulesText } from "../mitigation/rules/rule.ts";
+import { isSameAction, type RuleAction } from "../mitigation/rules/action.ts";
+import { type Rule, rulesText } from "../mitigation/rules/rule.ts";
 import { simplerRules } from "../mitigation/rules/simpler-rules.ts";
 import { canExpress, formsOf, type RuleSupport, ruleSupportKey, rulesTowardsVictim } from "./rule-forms.ts";
 

@@ -82,7 +82,7 @@ describe("a node of the first version", () => {
   });
 
   test.each<[string, Partial<Rule>]>([
-    ["a length", { packetLength: { min: 100, max: 200 } }],
+    ["a length", { packetLengths: [{ from: 100, to: 200 }] }],
     ["flags that must be absent", { protocols: exactly(6), tcpFlags: { set: 2, unset: 16 } }],
     ["no flags at all", { protocols: exactly(6), tcpFlags: { set: 0, unset: 63 } }],
     ["any flags", { protocols: exactly(6), tcpFlags: { set: 0, unset: 0 } }],
@@ -104,7 +104,7 @@ describe("a node that supports", () => {
     ["port_ranges", { destinationPorts: [ports(0)] }],
     ["tcp_flags_unset", { tcpFlags: { set: 2, unset: 16 } }],
     ["tcp_flags_unset", { tcpFlags: { set: 0, unset: 63 } }],
-    ["packet_length", { packetLength: { min: 1, max: 2 } }],
+    ["packet_length", { packetLengths: [{ from: 1, to: 2 }] }],
     ["protocol_ranges", { protocols: ALL_BUT_COMMON }],
     ["protocol_ranges", { protocols: exactly(0) }],
     ["protocol_ranges", { protocols: [ports(0, 255)] }],
@@ -126,7 +126,7 @@ describe("a node that supports", () => {
 });
 
 test("the counts of several rules are added", () => {
-  const rules = [rule({}), rule({ sourcePorts: [ports(1, 2)] }), rule({ packetLength: { min: 1, max: 2 } })];
+  const rules = [rule({}), rule({ sourcePorts: [ports(1, 2)] }), rule({ packetLengths: [{ from: 1, to: 2 }] })];
   expect(formsOf(rules, FIRST)).toMatchObject({ rules: { length: 3 }, split: 1, leftOut: 1 });
 });
 

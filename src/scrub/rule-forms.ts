@@ -3,6 +3,7 @@
  * drop more than intended: a rule is split into simpler ones, or left out. Pure.
  */
 import { RULE_FORMS_MAX } from "../limits.ts";
+import { isOfKernelOnly } from "../mitigation/rules/match.ts";
 import { onlyValue, type Range, singleValues } from "../mitigation/rules/range.ts";
 import type { Rule } from "../mitigation/rules/rule.ts";
 
@@ -72,9 +73,10 @@ function formsOfRule(rule: Rule, support: RuleSupport): readonly Rule[] {
 }
 
 /** Absent or zero matches anything (docs/interface.md#rule): so an exact zero cannot be expressed. */
-function isExpressible({ tcpFlags, fragment, packetLength }: Rule, support: RuleSupport): boolean {
-  if (fragment === false) return false;
-  if (packetLength !== null && !support.has("packet_length")) return false;
+function isExpressible(rule: Rule, support: RuleSupport): boolean {
+  const { tcpFlags, fragment, packetLengths } = rule;
+  if (fragment === false || isOfKernelOnly(rule)) return false;
+  if (packetLengths.length > 0 && !support.has("packet_length")) return false;
   if (tcpFlags === null) return true;
   return tcpFlags.unset === 0 ? tcpFlags.set !== 0 : support.has("tcp_flags_unset");
 }

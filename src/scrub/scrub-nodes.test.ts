@@ -112,7 +112,7 @@ describe("a victim goes", () => {
 describe("a victim of an attack whose rules not all nodes support goes", () => {
   const wide = wideRule(hostPrefix(address("192.0.2.1")), { kind: "discard" });
   const plain = { ...wide, protocols: exactly(17) };
-  const byLength = { ...wide, packetLength: { min: 1, max: 2 } };
+  const byLength = { ...wide, packetLengths: [{ from: 1, to: 2 }] };
   const everywhere = (nodes: ScrubNodes, ...rules: readonly Rule[]) =>
     new Set(Array.from({ length: 50 }, (_, i) => where(nodes, `192.0.2.${i}`, { rules: () => rules })));
   const report = (nodes: ScrubNodes, name: string, ...capabilities: string[]) =>

@@ -5,7 +5,7 @@ import { ADMINISTRATOR, type Holder } from "../access/shares.ts";
 import { Tenancy } from "../access/tenancy.ts";
 import type { AuditAnswer, AuditQuery } from "../audit/audit-event.ts";
 import type { Config } from "../config/config.ts";
-import type { RuleCounts } from "../dataplane/operator-rules.ts";
+import type { RuleCounts } from "../dataplane/rule-counts.ts";
 import type { EndedAttacksQuery } from "../detection/attack/attack.ts";
 import type { AttackSeries } from "../detection/attack/attack-series.ts";
 import { type AttackSources, sourcesOf } from "../detection/attack/attack-sources.ts";

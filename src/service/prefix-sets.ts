@@ -89,7 +89,7 @@ function* droppingSets({
   mitigations = [],
   scrubProfiles = [],
 }: Pick<SetsConfig, "filterRules" | "mitigations" | "scrubProfiles">): Generator<string> {
-  for (const { action, details } of filterRules) if (action !== "pass") yield* details?.inSets ?? [];
+  for (const { action, match } of filterRules) if (action !== "pass") yield* match.inSets;
   for (const { scrub } of mitigations) yield* scrub.blockedSets ?? [];
   for (const { filter } of scrubProfiles) yield* filter.blockedSets ?? [];
 }

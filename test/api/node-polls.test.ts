@@ -207,7 +207,7 @@ describe("GET /api/v1/dataplane/rules", () => {
   beforeEach(openScrub);
 
   test("wakes on a report after which the node is sent other rules, and no other node does", async () => {
-    scrub.change(divertedBan({ rules: [{ packetLength: { min: 1, max: 2 } }] }));
+    scrub.change(divertedBan({ rules: [{ packetLengths: [{ from: 1, to: 2 }] }] }));
     const { answer } = await scrub.parked();
     const other = await scrub.parked(second("s2"));
     await scrub.report("s1", { capabilities: ["packet_length"] });

@@ -68,7 +68,7 @@ function kernelRules(prefix: string): string[] {
   clock.advance(1000);
   return service.filters.rules
     .filter(({ rule }) => rule.destination?.text === prefix)
-    .map(({ rule, inline }) => `${inline?.kind ?? rule.action.kind} ${onlyValue(rule.protocols) ?? "any"}`);
+    .map(({ rule }) => `${rule.action.kind} ${onlyValue(rule.protocols) ?? "any"}`);
 }
 
 const VOICE = {

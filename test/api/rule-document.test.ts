@@ -92,7 +92,7 @@ describe("rule document flowspec", () => {
   const dst = "192.0.2.1/32";
   const port = (number: number) => ({ from: number, to: number });
   const RULES = [
-    { protocols: exactly(17), packetLength: { min: 100, max: 200 } },
+    { protocols: exactly(17), packetLengths: [{ from: 100, to: 200 }] },
     { protocols: exactly(17), sourcePorts: [port(53), port(123)] },
   ];
 
@@ -129,7 +129,7 @@ describe("rule document flowspec", () => {
     const diverted = divertedBan({ node: "s2", rules: RULES });
     const measure = diverted.measure as DivertMeasure;
     const [rule] = measure.rules.rules;
-    const nodeRules = [{ support: "", rules: [{ ...(rule as Rule), packetLength: null }], leftOut: 0 }];
+    const nodeRules = [{ support: "", rules: [{ ...(rule as Rule), packetLengths: [] }], leftOut: 0 }];
     channel.change({ ...diverted, measure: { ...measure, nodeRules } });
     expect(await each("flowspec", { token: "bound2", node: "s2" })).toEqual([[{ dst, proto: 17, action: "discard" }]]);
     expect(await channel.node("s2")).not.toHaveProperty("left_out_rules");

@@ -118,9 +118,9 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd, major }) => {
       `dst ${V6}; src 2001:db8:1::/48; next header 17; sport >= 1024; length 1500; fragment 0x0/0x6`,
     ] as const;
     const rules = new Map([
-      [inBird[0], flow(V4, { ...tcp, ...tcpPorts, packetLength: { min: 40, max: 60 } })],
+      [inBird[0], flow(V4, { ...tcp, ...tcpPorts, packetLengths: [{ from: 40, to: 60 }] })],
       ["dst 203.0.113.0/24", flow("203.0.113.0/24", { action: limited })],
-      [inBird[1], flow(V6, { ...udp, packetLength: { min: 1500, max: 1500 } })],
+      [inBird[1], flow(V6, { ...udp, packetLengths: [{ from: 1500, to: 1500 }] })],
       [`dst ${V6}`, flow(V6, { action: limited })],
     ]);
     announcer.want([...rules.values()]);

@@ -117,7 +117,7 @@ describe.each(VERSIONS)("in the messages of GoBGP $version", ({ encode, sent }) 
     destinationPorts: [{ from: 1, to: 65_534 }],
     tcpFlags: { set: 2, unset: 16 },
     fragment: true,
-    packetLength: { min: 40, max: 60 },
+    packetLengths: [{ from: 40, to: 60 }],
   };
   test.each<[string, Route]>([
     ["an IPv4 route", blackhole("203.0.113.9/32")],

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { operatorRuleText } from "../../mitigation/operator/operator-rule.ts";
+import { ANY_MATCH } from "../../mitigation/rules/match.ts";
 import { type LoadedConfig, parseConfig } from "../load/load.ts";
 import { configWarnings } from "../warnings/warnings.ts";
 
@@ -46,7 +47,7 @@ describe("filter_rules", () => {
   test("a rule of nothing but its action is for all traffic, always", () => {
     const rule = built("{name: none, action: pass}");
     expect(operatorRuleText(rule)).toBe("any");
-    expect(rule).toMatchObject({ when: "always", isDryRun: false, details: null, destinations: [] });
+    expect(rule).toMatchObject({ when: "always", isDryRun: false, match: ANY_MATCH, destinations: [] });
   });
 
   test("handshakes are patterns of the payload over their protocol", () => {

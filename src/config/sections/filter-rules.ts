@@ -6,9 +6,8 @@ import { type Static, Type } from "@sinclair/typebox";
 import { LENGTH_RANGES_MAX, PATTERNS_MAX, PAYLOAD_BYTES_MAX } from "../../dataplane/native-constants.ts";
 import { FILTER_RULE_DESTINATIONS_MAX, FILTER_RULES_MAX, PREFIX_SETS_MAX } from "../../limits.ts";
 import type { OperatorRule } from "../../mitigation/operator/operator-rule.ts";
+import { type Match, type PayloadPattern, RANGES_MAX } from "../../mitigation/rules/match.ts";
 import { exactly, type Range } from "../../mitigation/rules/range.ts";
-import { ANY_PACKET, RANGES_MAX } from "../../mitigation/rules/rule.ts";
-import { asksAnything, type PayloadPattern, type RuleDetails } from "../../mitigation/rules/rule-details.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import { boolean, closed, described, integer, list, oneOf, text } from "../load/schema-forms.ts";
 import { parseAddressOrPrefix, parseHexBytes, parsePortRange, parseRange } from "../load/text-forms.ts";
@@ -173,26 +172,14 @@ export const NodeFilterRules = described(
 
 /** @param file without findings. */
 export function buildFilterRule(file: FilterRuleFile): OperatorRule {
-  const { tcp_flags: tcpFlags, action, when = "always", dry_run: isDryRun } = file;
-  const protocol = protocolOf(file);
-  const source = file.source === undefined ? null : parseAddressOrPrefix(file.source);
-  const details = detailsOf(file);
+  const { action, when = "always", dry_run: isDryRun } = file;
   return {
     name: file.name,
     action,
     when,
     isDryRun,
     destinations: file.destinations.map(parseAddressOrPrefix).filter((prefix) => prefix !== null),
-    match: {
-      ...ANY_PACKET,
-      source,
-      protocols: protocol === null ? [] : exactly(protocol),
-      sourcePorts: file.source_ports.map(parsePortRange).filter((range) => range !== null),
-      destinationPorts: file.ports.map(parsePortRange).filter((range) => range !== null),
-      tcpFlags: tcpFlags === undefined ? null : { set: flagBits(tcpFlags.set), unset: flagBits(tcpFlags.unset) },
-      fragment: file.fragment ?? null,
-    },
-    details: asksAnything(details) ? details : null,
+    match: matchOf(file),
     limit: action === "limit" ? limitOf(file) : null,
   };
 }
@@ -202,16 +189,25 @@ function protocolOf({ protocol, handshake }: FilterRuleFile): number | null {
   return handshake === undefined ? null : HANDSHAKE_PROTOCOL[handshake];
 }
 
-function detailsOf(file: FilterRuleFile): RuleDetails {
-  const { tcp_options: tcpOptions, handshake } = file;
+function matchOf(file: FilterRuleFile): Match {
+  const { tcp_flags: tcpFlags, tcp_options: tcpOptions, handshake } = file;
+  const protocol = protocolOf(file);
   const range = (given: string | undefined) => (given === undefined ? null : parseRange(given));
   const kinds = (names: readonly OptionName[]) => names.map((name) => OPTION_KINDS[name]);
   return {
+    // Its destinations are the rule's.
+    destination: null,
+    source: file.source === undefined ? null : parseAddressOrPrefix(file.source),
+    protocols: protocol === null ? [] : exactly(protocol),
+    sourcePorts: file.source_ports.map(parsePortRange).filter((range) => range !== null),
+    destinationPorts: file.ports.map(parsePortRange).filter((range) => range !== null),
+    tcpFlags: tcpFlags === undefined ? null : { set: flagBits(tcpFlags.set), unset: flagBits(tcpFlags.unset) },
+    fragment: file.fragment ?? null,
+    packetLengths: file.packet_lengths.map(parseRange).filter((one): one is Range => one !== null),
     ttl: range(file.ttl),
     dscp: file.dscp,
     tcpWindow: range(file.tcp_window),
     tcpOptions: tcpOptions === undefined ? null : { set: kinds(tcpOptions.set), unset: kinds(tcpOptions.unset) },
-    lengths: file.packet_lengths.map(parseRange).filter((one): one is Range => one !== null),
     payload: handshake === undefined ? file.payload.map(patternOf) : HANDSHAKES[handshake],
     inSets: file.source_sets,
     notInSets: file.not_source_sets,

@@ -5,7 +5,7 @@
 import { type Static, type TProperties, Type } from "@sinclair/typebox";
 import { ACTIVE_BANS_MAX, BAN_SECONDS_MAX, COMMUNITIES_MAX, ESCALATION_RUNGS_MAX } from "../../limits.ts";
 import type { Action, Ladder, Method, Rung } from "../../mitigation/escalation.ts";
-import type { RuleAction } from "../../mitigation/rules/rule.ts";
+import type { RuleAction } from "../../mitigation/rules/action.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
 import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../load/schema-forms.ts";
 import { parseCommunity } from "../load/text-forms.ts";

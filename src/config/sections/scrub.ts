@@ -1,7 +1,7 @@
 /** What the method `scrub` does on this machine, by hostgroup, and the profiles of victims. */
 import { type Static, Type } from "@sinclair/typebox";
 import { PREFIX_SETS_MAX, SCRUB_PROFILES_MAX, SCRUB_SERVICES_MAX, SELECTABLE_PROFILES_MAX } from "../../limits.ts";
-import { RANGES_MAX } from "../../mitigation/rules/rule.ts";
+import { RANGES_MAX } from "../../mitigation/rules/match.ts";
 import {
   NO_SOURCE_LIMITS,
   PROFILES,

@@ -4,7 +4,7 @@ import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import { takeShape } from "../../config/load/shape.ts";
 import { filterRuleFindings } from "../../config/rules/filter-rules.ts";
 import { buildFilterRule, FilterRuleFile } from "../../config/sections/filter-rules.ts";
-import type { RuleCounts } from "../../dataplane/operator-rules.ts";
+import type { RuleCounts } from "../../dataplane/rule-counts.ts";
 import { FILTER_RULE_REASON_MAX, FILTER_RULE_SECONDS_MAX } from "../../limits.ts";
 import type { FilterRuleView } from "../../mitigation/operator/filter-rules.ts";
 import { type OperatorRule, operatorRuleText } from "../../mitigation/operator/operator-rule.ts";

@@ -203,8 +203,8 @@ export class FilterRules {
   }
 }
 
-function hasSets({ details }: OperatorRule, sets: readonly string[]): boolean {
-  return details === null || [...details.inSets, ...details.notInSets].every((name) => sets.includes(name));
+function hasSets({ match }: OperatorRule, sets: readonly string[]): boolean {
+  return [...match.inSets, ...match.notInSets].every((name) => sets.includes(name));
 }
 
 function liesInNetworks({ destinations }: OperatorRule, networks: readonly Prefix[]): boolean {

@@ -1,8 +1,7 @@
 /** Rules of the operator that can never match, since an earlier one decides about all that they match. Pure. */
 import { type Prefix, prefixContains } from "../../net/prefix.ts";
+import { ANY_MATCH, type Match, matchText } from "../rules/match.ts";
 import type { Range } from "../rules/range.ts";
-import type { Rule } from "../rules/rule.ts";
-import { detailsText } from "../rules/rule-details.ts";
 import type { OperatorRule } from "./operator-rule.ts";
 
 /** The first rule that hides a later one, by the index of the hidden one. */
@@ -32,7 +31,7 @@ function isInside(prefix: Prefix, outer: Prefix): boolean {
 }
 
 /** Whether every packet that `narrow` matches is matched by `wide`, too; their destinations left aside. */
-function matchesAllOf(wide: Rule, narrow: Rule): boolean {
+function matchesAllOf(wide: Match, narrow: Match): boolean {
   const isSame = <T>(one: T | null, other: T | null) => one === null || one === other;
   return (
     (wide.source === null || (narrow.source !== null && isInside(narrow.source, wide.source))) &&
@@ -52,11 +51,18 @@ function holdsRanges(wide: readonly Range[], narrow: readonly Range[]): boolean 
   );
 }
 
-function holdsFlags(wide: Rule["tcpFlags"], narrow: Rule["tcpFlags"]): boolean {
+function holdsFlags(wide: Match["tcpFlags"], narrow: Match["tcpFlags"]): boolean {
   if (wide === null) return true;
   return narrow !== null && (wide.set & ~narrow.set) === 0 && (wide.unset & ~narrow.unset) === 0;
 }
 
-function asksNoMore({ details: wide }: OperatorRule, { details: narrow }: OperatorRule): boolean {
-  return wide === null || (narrow !== null && detailsText(wide) === detailsText(narrow));
+/** By the fields that are not compared by their values: they must be the same. */
+function asksNoMore({ match: wide }: OperatorRule, { match: narrow }: OperatorRule): boolean {
+  const [ofWide, ofNarrow] = [restText(wide), restText(narrow)];
+  return ofWide === "any" || ofWide === ofNarrow;
+}
+
+function restText(match: Match): string {
+  const { destination, source, protocols, sourcePorts, destinationPorts, tcpFlags, fragment } = ANY_MATCH;
+  return matchText({ ...match, destination, source, protocols, sourcePorts, destinationPorts, tcpFlags, fragment });
 }

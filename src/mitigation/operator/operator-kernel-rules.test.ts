@@ -16,7 +16,7 @@ function made(rules: readonly OperatorRule[], request: Partial<OperatorRulesRequ
 /** By destination, the names of the rules in their order. */
 function lists(...args: Parameters<typeof made>): Record<string, string[]> {
   const { destinations } = made(...args);
-  return Object.fromEntries(destinations.map(({ prefix: one, rules }) => [one.text, rules.map(({ name }) => name)]));
+  return Object.fromEntries(destinations.map(({ prefix: one, rules }) => [one.text, rules.map(({ owner }) => owner)]));
 }
 
 const at = (name: string, ...texts: string[]) => operatorRule({ name, destinations: texts.map(prefix) });
@@ -61,8 +61,8 @@ test("rules for attacked addresses are tried for addresses with a ban alone, and
   const later = made(rules, {
     attacked: [banned("192.0.2.7/32", WALL_MS + 5000), banned("192.0.2.8/32", WALL_MS + 9000)],
   });
-  expect(later.rules.find(({ name }) => name === "then")?.expiresAtMs).toBe(WALL_MS + 9000);
-  expect(later.rules.find(({ name }) => name === "always")?.expiresAtMs).toBeGreaterThan(WALL_MS + 365 * 86_400_000);
+  expect(later.rules.find(({ owner }) => owner === "then")?.expiresAtMs).toBe(WALL_MS + 9000);
+  expect(later.rules.find(({ owner }) => owner === "always")?.expiresAtMs).toBeGreaterThan(WALL_MS + 365 * 86_400_000);
 });
 
 test("a ban of a prefix reaches the destinations within it", () => {
@@ -98,7 +98,7 @@ test("limits: one of packets and one of bits, of a source by its family", () => 
   const limit = { packetsPerSecond: 10, bytesPerSecond: 1000, isPerSource: true, ipv4Length: 24, ipv6Length: 48 };
   const { destinations } = made([operatorRule({ action: "limit", limit })]);
   const source = { kind: "limit_source" };
-  expect(destinations.map(({ rules }) => rules.map(({ inline }) => inline))).toMatchObject([
+  expect(destinations.map(({ rules }) => rules.map(({ rule }) => rule.action))).toMatchObject([
     [
       { ...source, packetsPerSecond: 10, bytesPerSecond: 0, prefixLength: 120 },
       { ...source, packetsPerSecond: 0, bytesPerSecond: 1000, prefixLength: 120 },
@@ -109,7 +109,9 @@ test("limits: one of packets and one of bits, of a source by its family", () => 
     ],
   ]);
   const all = made([operatorRule({ action: "limit", limit: { ...limit, bytesPerSecond: 0, isPerSource: false } })]);
-  expect(all.rules.map(({ inline }) => inline)).toEqual([{ kind: "limit", packetsPerSecond: 10, bytesPerSecond: 0 }]);
+  expect(all.rules.map(({ rule }) => rule.action)).toEqual([
+    { kind: "limit", packetsPerSecond: 10, bytesPerSecond: 0 },
+  ]);
 });
 
 test("a source of one family is of no use to destinations of the other", () => {

@@ -4,31 +4,19 @@
  */
 import { DYNAMIC_RULES_PER_DESTINATION } from "../../limits.ts";
 import { addressBits, type Prefix, prefixContains } from "../../net/prefix.ts";
-import type { InlineAction } from "../rules/inline-action.ts";
-import { type Rule, ruleText } from "../rules/rule.ts";
-import { detailsText, type RuleDetails } from "../rules/rule-details.ts";
+import type { KernelAction } from "../rules/action.ts";
+import type { OwnedRule } from "../rules/kernel-rule.ts";
+import { type FilterRule, ruleText } from "../rules/rule.ts";
 import type { OperatorRule, RateLimit } from "./operator-rule.ts";
 
-export interface OperatorKernelRule {
-  /** At most 63 bytes, from the rule's name and all that it says. An unchanged rule keeps its id, and so its counts. */
-  readonly id: string;
-  readonly rule: Rule;
-  /** In place of the rule's own action. */
-  readonly inline?: InlineAction;
-  readonly details?: RuleDetails;
-  readonly isDryRun: boolean;
-  /** Wall clock, ms. */
-  readonly expiresAtMs: number;
-  /** Of the rule that it is made of. */
-  readonly name: string;
-}
-
 export interface OperatorKernelRules {
-  readonly rules: readonly OperatorKernelRule[];
-  readonly destinations: readonly { readonly prefix: Prefix; readonly rules: readonly OperatorKernelRule[] }[];
+  readonly rules: readonly OwnedRule[];
+  readonly destinations: readonly { readonly prefix: Prefix; readonly rules: readonly OwnedRule[] }[];
   /** Destinations that rules are not tried for, and addresses with a ban that those for such are not, since there is no room. */
   readonly leftOut: number;
 }
+
+export const NO_OPERATOR_RULES: OperatorKernelRules = { rules: [], destinations: [], leftOut: 0 };
 
 export interface OperatorRulesRequest {
   readonly rules: readonly OperatorRule[];
@@ -128,14 +116,14 @@ function kernelForm(
   lists: Lists,
   { always, attacked, leftOut }: { readonly always: number; readonly attacked: number; readonly leftOut: number },
 ): OperatorKernelRules {
-  const made = new Map<string, OperatorKernelRule>();
+  const made = new Map<string, OwnedRule>();
   const formsOf = (rule: OperatorRule, family: 4 | 6) =>
     forms(rule, family).map((form) => {
       const id = idOf(rule, form);
       const known = made.get(id);
       if (known !== undefined) return known;
       const expiresAtMs = rule.when === "always" ? always : attacked;
-      const one = { ...form, id, isDryRun: rule.isDryRun, expiresAtMs, name: rule.name };
+      const one = { id, rule: form, isDryRun: rule.isDryRun, expiresAtMs, owner: rule.name, reason: "rule" } as const;
       made.set(id, one);
       return one;
     });
@@ -146,15 +134,10 @@ function kernelForm(
   return { rules: [...made.values()], destinations, leftOut };
 }
 
-type Form = Pick<OperatorKernelRule, "rule" | "inline" | "details">;
-
 /** What the rule is for destinations of a family. */
-function forms({ action, match, details, limit }: OperatorRule, family: 4 | 6): Form[] {
-  const form = { rule: match, ...(details === null ? {} : { details }) };
-  if (action === "drop" || limit === null) {
-    return [action === "pass" ? { ...form, inline: { kind: "pass" } } : form];
-  }
-  return rates(limit).map((rate) => ({ ...form, inline: limited(limit, rate, family) }));
+function forms({ action, match, limit }: OperatorRule, family: 4 | 6): FilterRule[] {
+  if (limit !== null) return rates(limit).map((rate) => ({ ...match, action: limited(limit, rate, family) }));
+  return [{ ...match, action: { kind: action === "pass" ? "pass" : "discard" } }];
 }
 
 type Rate = Pick<RateLimit, "packetsPerSecond" | "bytesPerSecond">;
@@ -167,7 +150,7 @@ function rates({ packetsPerSecond, bytesPerSecond }: RateLimit): Rate[] {
   return both.filter((rate) => rate.packetsPerSecond + rate.bytesPerSecond > 0);
 }
 
-function limited(limit: RateLimit, rate: Rate, family: 4 | 6): InlineAction {
+function limited(limit: RateLimit, rate: Rate, family: 4 | 6): KernelAction {
   if (!limit.isPerSource) return { kind: "limit", ...rate };
   // The kernel counts an IPv4 address in its mapped form.
   const mapped = addressBits(6) - addressBits(4);
@@ -185,7 +168,6 @@ export function isOperatorRuleId(id: string): boolean {
   return id.startsWith(ID_PREFIX);
 }
 
-function idOf({ name, isDryRun }: OperatorRule, { rule, inline, details }: Form): string {
-  const says = [name, isDryRun, ruleText(rule), inline ?? null, details === undefined ? "" : detailsText(details)];
-  return `${ID_PREFIX}${Bun.hash(JSON.stringify(says)).toString(16)}`;
+function idOf({ name, isDryRun }: OperatorRule, rule: FilterRule): string {
+  return `${ID_PREFIX}${Bun.hash(JSON.stringify([name, isDryRun, ruleText(rule)])).toString(16)}`;
 }

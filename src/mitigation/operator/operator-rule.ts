@@ -1,7 +1,6 @@
 /** A rule of the operator for the data plane of this machine. */
 import type { Prefix } from "../../net/prefix.ts";
-import { matchText, type Rule } from "../rules/rule.ts";
-import { detailsText, type RuleDetails } from "../rules/rule-details.ts";
+import { type Match, matchText } from "../rules/match.ts";
 
 export interface OperatorRule {
   readonly name: string;
@@ -12,10 +11,8 @@ export interface OperatorRule {
   readonly isDryRun: boolean;
   /** Empty: all networks. */
   readonly destinations: readonly Prefix[];
-  /** Without a destination and an action of its own. */
-  readonly match: Rule;
-  /** What else must match; null: nothing. */
-  readonly details: RuleDetails | null;
+  /** Without a destination. */
+  readonly match: Match;
   /** Of the action `limit`; otherwise null. */
   readonly limit: RateLimit | null;
 }
@@ -32,11 +29,10 @@ export interface RateLimit {
 }
 
 /** `dst 192.0.2.0/24 proto udp src-port 19 length 100-200`. */
-export function operatorRuleText({ destinations, match, details }: OperatorRule): string {
+export function operatorRuleText({ destinations, match }: OperatorRule): string {
   const parts = [
     destinations.length === 0 ? "" : `dst ${destinations.map(({ text }) => text).join(",")}`,
     matchText(match) === "any" ? "" : matchText(match),
-    details === null ? "" : detailsText(details),
   ];
   return parts.filter((part) => part !== "").join(" ") || "any";
 }

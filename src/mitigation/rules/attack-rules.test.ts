@@ -6,7 +6,8 @@ import type { SampledPacket } from "../../detection/attack/sample.ts";
 import { hostPrefix } from "../../net/prefix.ts";
 import { decodeHeader, type PacketHeader } from "../../traffic/packet-header.ts";
 import { attackRules } from "./attack-rules.ts";
-import { matchText, ruleText } from "./rule.ts";
+import { matchText } from "./match.ts";
+import { ruleText } from "./rule.ts";
 
 const flowspec = { action: { kind: "discard" }, sourceAnchored: false, minSourceConcentration: 0.8 } as const;
 const prefix = hostPrefix(victim);

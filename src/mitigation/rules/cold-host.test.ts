@@ -10,7 +10,8 @@ import type { SampledPacket } from "../../detection/attack/sample.ts";
 import { hostPrefix } from "../../net/prefix.ts";
 import { METRICS } from "../../traffic/rates.ts";
 import { attackRules } from "./attack-rules.ts";
-import { type Rule, ruleMatches, rulesText } from "./rule.ts";
+import { ruleMatches } from "./match.ts";
+import { type Rule, rulesText } from "./rule.ts";
 
 const VICTIM = "203.0.113.9";
 const PREFIX = hostPrefix(address(VICTIM));

@@ -9,8 +9,9 @@ import { hostPrefix } from "../../net/prefix.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import type { Service } from "../scrub/scrub-filter.ts";
 import { canMatchAny, servedOf, servicePackets } from "./configured-services.ts";
+import { ruleMatches } from "./match.ts";
 import { exactly } from "./range.ts";
-import { ANY_PACKET, ruleMatches } from "./rule.ts";
+import { ANY_PACKET } from "./rule.ts";
 import { rulesFor } from "./rule-generator.ts";
 
 const VICTIM = address("203.0.113.9");

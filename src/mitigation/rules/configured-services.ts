@@ -1,8 +1,9 @@
 /** The services that the configuration says a victim is there for, beside which rules are made and judged. Pure. */
 import type { PacketHeader } from "../../traffic/packet-header.ts";
 import type { Service } from "../scrub/scrub-filter.ts";
+import { matchesOnlyDestination } from "./match.ts";
 import { isInRanges, type Range } from "./range.ts";
-import { matchesOnlyDestination, type Rule } from "./rule.ts";
+import type { Rule } from "./rule.ts";
 
 /** Of IP packets with a header of their transport protocol, bytes. */
 const LENGTHS = [60, 1400];

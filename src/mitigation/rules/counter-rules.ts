@@ -7,8 +7,9 @@ import type { Prefix } from "../../net/prefix.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import { METRICS, type Metric } from "../../traffic/rates.ts";
 import { NOTHING_KNOWN } from "../separability.ts";
+import type { RuleAction } from "./action.ts";
 import { exactly } from "./range.ts";
-import { type Rule, type RuleAction, wideRule } from "./rule.ts";
+import { type Rule, wideRule } from "./rule.ts";
 import type { GeneratedRules } from "./rule-generator.ts";
 
 const SYN = { set: 0x02, unset: 0x10 };

@@ -1,13 +1,8 @@
 /** Which rules go into the kernel where not all find room. Pure. */
 import { DYNAMIC_RULES_PER_DESTINATION } from "../../limits.ts";
-import type { Rule } from "./rule.ts";
+import type { OwnedRule } from "./kernel-rule.ts";
 
-export interface FittableRule {
-  readonly id: string;
-  readonly rule: Rule;
-  /** Rules with the same are in force together or not at all. Absent: each by itself. */
-  readonly whole?: string;
-}
+type Fittable = Pick<OwnedRule, "id" | "rule" | "whole">;
 
 /**
  * The first rules that fit into `room` and the kernel's limit per destination, in the given order. Of a scrub filter all
@@ -15,16 +10,16 @@ export interface FittableRule {
  * questions are learned, no answer would pass.
  * @param inForce ids of rules that come first, with all that belong to them.
  */
-export function fittingRules<Fittable extends FittableRule>(
-  wanted: readonly Fittable[],
+export function fittingRules<Of extends Fittable>(
+  wanted: readonly Of[],
   room: number,
   inForce: ReadonlySet<string> = NONE,
-): readonly Fittable[] {
+): readonly Of[] {
   if (wanted.length <= room && !overfills(countByDestination(wanted))) return wanted;
   const units = [...Map.groupBy(wanted, ({ id, whole }) => whole ?? id).values()];
-  const isOld = (unit: readonly Fittable[]) => unit.some(({ id }) => inForce.has(id));
+  const isOld = (unit: readonly Of[]) => unit.some(({ id }) => inForce.has(id));
   const towards = new Map<string, number>();
-  const fitting = new Set<Fittable>();
+  const fitting = new Set<Of>();
   for (const unit of [...units.filter(isOld), ...units.filter((each) => !isOld(each))]) {
     const more = countByDestination(unit, towards);
     if (fitting.size + unit.length > room || overfills(more)) continue;
@@ -37,7 +32,7 @@ export function fittingRules<Fittable extends FittableRule>(
 const NONE: ReadonlySet<string> = new Set();
 
 /** Of these rules, with `before` of the same destinations. */
-function countByDestination(rules: readonly FittableRule[], before: ReadonlyMap<string, number> = new Map()) {
+function countByDestination(rules: readonly Fittable[], before: ReadonlyMap<string, number> = new Map()) {
   const counts = new Map<string, number>();
   for (const { rule } of rules) {
     const destination = rule.destination?.text ?? "any";

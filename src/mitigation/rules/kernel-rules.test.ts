@@ -6,10 +6,13 @@ import { buildScrub } from "../../config/sections/scrub.ts";
 import { DYNAMIC_RULES_PER_DESTINATION } from "../../limits.ts";
 import type { Ban } from "../ban.ts";
 import { NO_MEASURE } from "../measure.ts";
+import { NO_OPERATOR_RULES } from "../operator/operator-kernel-rules.ts";
 import type { ScrubFilter } from "../scrub/scrub-filter.ts";
-import { kernelRules, kernelRulesOf } from "./kernel-rules.ts";
+import { compose } from "./compose.ts";
+import { kernelRulesOf, rulesOfBans } from "./kernel-rules.ts";
+import { matchText } from "./match.ts";
 import { exactly } from "./range.ts";
-import { matchText, type Rule, ruleText, wideRule } from "./rule.ts";
+import { type Rule, ruleText, wideRule } from "./rule.ts";
 
 const texts = (one: Ban) => kernelRulesOf(one).map(({ rule }) => ruleText(rule));
 const flowspec = (...rules: Rule[]) => ban({ measure: { ...udpRules(), rules } });
@@ -41,7 +44,7 @@ describe("rules of a ban in the kernel", () => {
       filter: buildScrub({ tcp: "reset", source_packets_per_second: 0 }, []),
     } as const;
     const [first, ...others] = kernelRulesOf(ban({ measure: scrub }));
-    expect(first).toMatchObject({ inline: { kind: "validate_reset", learnedBytesPerSecond: 12_500_000 } });
+    expect(first).toMatchObject({ rule: { action: { kind: "validate_reset", learnedBytesPerSecond: 12_500_000 } } });
     expect(matchText(first?.rule as Rule)).toBe("dst 192.0.2.1/32 proto tcp");
     expect(others.map(({ rule }) => ruleText(rule))).toEqual(["dst 192.0.2.1/32 proto udp discard"]);
     const filter = buildScrub({ tcp: "off" }, []);
@@ -62,7 +65,7 @@ describe("rules of a ban in the kernel", () => {
   });
 
   test("expire with the ban", () => {
-    expect(kernelRulesOf(ban({ expiresAt: 12_345 }))).toMatchObject([{ banId: "b1", expiresAtMs: 12_345 }]);
+    expect(kernelRulesOf(ban({ expiresAt: 12_345 }))).toMatchObject([{ owner: "b1", expiresAtMs: 12_345 }]);
   });
 
   test("keep their id while they are unchanged, also when the ban is extended", () => {
@@ -84,6 +87,9 @@ describe("rules of a ban in the kernel", () => {
   });
 });
 
+const composed = (bans: Iterable<Ban>, room: number) =>
+  compose({ operators: NO_OPERATOR_RULES, rules: rulesOfBans(bans), room, bitOf: () => null });
+
 describe("rules of all bans", () => {
   const bans = ["192.0.2.1", "192.0.2.2", "192.0.2.3"].map((address, i) => ban({ id: `b${i}`, target: address }));
 
@@ -93,8 +99,8 @@ describe("rules of all bans", () => {
     [2, 2, 1],
     [0, 0, 3],
   ])("with room for %p, %p are there and %p left out, the first bans first", (room, there, leftOut) => {
-    const made = kernelRules(bans, room);
-    expect(made.rules.map(({ banId }) => banId)).toEqual(["b0", "b1", "b2"].slice(0, there));
+    const made = composed(bans, room);
+    expect(made.rules.map(({ owner }) => owner)).toEqual(["b0", "b1", "b2"].slice(0, there));
     expect(made.leftOut).toBe(leftOut);
   });
 
@@ -103,8 +109,8 @@ describe("rules of all bans", () => {
     const small = of("1", { metric: "pps", rate: 90_000 });
     const large = of("2", { metric: "mbps", rate: 1000 });
     const manual = of("3", { manual: true, metric: null, rate: 0 });
-    const made = (room: number) => kernelRules([small, large, manual].values(), room).rules.map(({ banId }) => banId);
-    expect([made(3), made(2), made(1)]).toEqual([["1", "2", "3"], ["3", "2"], ["3"]]);
+    const made = (room: number) => composed([small, large, manual].values(), room).rules.map(({ owner }) => owner);
+    expect([made(3), made(2), made(1)]).toEqual([["3", "2", "1"], ["3", "2"], ["3"]]);
   });
 
   test("of a scrubbed victim are there together or not at all, and leave their room to others", () => {
@@ -112,8 +118,8 @@ describe("rules of all bans", () => {
     const filter = buildScrub({ source_packets_per_second: 0, services }, []);
     const scrub = { kind: "scrub", rules: udpRules(), filter } as const;
     const scrubbed = ban({ id: "s", manual: true, measure: scrub });
-    const made = (room: number) => kernelRules([scrubbed, ...bans], room);
-    expect([made(7), made(4), made(3)].map(({ rules }) => rules.map(({ banId }) => banId))).toEqual([
+    const made = (room: number) => composed([scrubbed, ...bans], room);
+    expect([made(7), made(4), made(3)].map(({ rules }) => rules.map(({ owner }) => owner))).toEqual([
       ["s", "s", "s", "s", "b0", "b1", "b2"],
       ["s", "s", "s", "s"],
       ["b0", "b1", "b2"],
@@ -121,7 +127,7 @@ describe("rules of all bans", () => {
     expect([made(7), made(4), made(3)].map(({ leftOut }) => leftOut)).toEqual([0, 3, 4]);
   });
 
-  test("learn nobody where a ban around asks for proofs", () => {
+  test("learn no source where a ban around asks for proofs", () => {
     const filter = buildScrub({}, []);
     const scrub = (target: string, measured: Partial<ScrubFilter>, text = `${target}/32`) => ({
       ...ban({
@@ -132,7 +138,7 @@ describe("rules of all bans", () => {
       prefix: prefix(text),
     });
     const host = scrub("192.0.2.1", { tcp: null, learnsTcp: true });
-    const learning = (...bans: Ban[]) => kernelRules(bans, 100).rules.filter(({ inline }) => inline?.kind === "learn");
+    const learning = (...bans: Ban[]) => composed(bans, 100).rules.filter(({ rule }) => rule.action.kind === "learn");
     expect(learning(host)).toHaveLength(1);
     expect(learning(host, scrub("192.0.2.0", {}, "192.0.2.0/24"))).toEqual([]);
     expect(learning(host, scrub("192.0.2.0", { countsOnly: true }, "192.0.2.0/24"))).toHaveLength(1);
@@ -147,8 +153,8 @@ describe("rules of all bans", () => {
     const scrubbed = Array.from({ length: DYNAMIC_RULES_PER_DESTINATION + 1 }, (_, i) =>
       ban({ id: `s${i}`, target: `192.0.${2 + (i >> 8)}.${i & 255}`, measure: { ...scrub, filter } }),
     );
-    const made = kernelRules(scrubbed, 10_000);
-    const kinds = Object.groupBy(made.rules, ({ inline }) => inline?.kind ?? "discard");
+    const made = composed(scrubbed, 10_000);
+    const kinds = Object.groupBy(made.rules, ({ rule }) => rule.action.kind);
     expect(kinds.learn_question).toHaveLength(DYNAMIC_RULES_PER_DESTINATION);
     expect(kinds.require_question).toHaveLength(DYNAMIC_RULES_PER_DESTINATION);
     expect(made.leftOut).toBe(2);
@@ -157,7 +163,7 @@ describe("rules of all bans", () => {
   test("are bounded by the kernel's limit per destination", () => {
     const from = (i: number) => ({ ...discard, destination: null, source: prefix(`10.0.${i >> 8}.${i & 255}/32`) });
     const rules = Array.from({ length: DYNAMIC_RULES_PER_DESTINATION + 1 }, (_, i) => from(i));
-    const made = kernelRules([flowspec(...rules), ...bans], 1000);
+    const made = composed([flowspec(...rules), ...bans], 1000);
     expect([made.rules.length, made.leftOut]).toEqual([DYNAMIC_RULES_PER_DESTINATION + 3, 1]);
   });
 });

@@ -7,38 +7,15 @@ import type { Ban } from "../ban.ts";
 import { isOneAddress } from "../ban-subject.ts";
 import { mostValuableFirst } from "../ban-value.ts";
 import { narrowRules } from "../measure.ts";
-import { type DropReason, type ScrubRule, scrubRules } from "../scrub/scrub-rules.ts";
-import { type FittableRule, fittingRules } from "./fitting-rules.ts";
-import type { InlineAction } from "./inline-action.ts";
-import { type Rule, ruleText, wideRule } from "./rule.ts";
-import { detailsText, type RuleDetails } from "./rule-details.ts";
-
-export interface KernelRule extends FittableRule {
-  /** At most 63 bytes, from the ban's id and the rule's text. An unchanged rule keeps its id, and so its counts, also over restarts. */
-  readonly id: string;
-  readonly banId: string;
-  /** In place of the rule's own action. */
-  readonly inline?: InlineAction;
-  /** What else must match. */
-  readonly details?: RuleDetails;
-  readonly reason: DropReason;
-  /** What it would do is counted only. */
-  readonly isDryRun: boolean;
-  /** Wall clock, ms: the expiry of the ban. */
-  readonly expiresAtMs: number;
-}
-
-export interface KernelRules {
-  readonly rules: readonly KernelRule[];
-  /** Number of rules that did not fit. */
-  readonly leftOut: number;
-}
+import { type ScrubRule, scrubRules } from "../scrub/scrub-rules.ts";
+import type { OwnedRule } from "./kernel-rule.ts";
+import { type FilterRule, type Rule, ruleText, wideRule } from "./rule.ts";
 
 /** Bytes per second: the kernel's limiter cannot represent a lower rate. */
 const RATE_MIN = 1;
 
 /** The kernel rules of one ban; none if it is virtual, ended or only watches. Cached by ban. */
-export function kernelRulesOf(ban: Ban): readonly KernelRule[] {
+export function kernelRulesOf(ban: Ban): readonly OwnedRule[] {
   let made = MADE.get(ban);
   if (made === undefined) {
     made = makeRules(ban);
@@ -47,24 +24,16 @@ export function kernelRulesOf(ban: Ban): readonly KernelRule[] {
   return made;
 }
 
-const MADE = new WeakMap<Ban, readonly KernelRule[]>();
+const MADE = new WeakMap<Ban, readonly OwnedRule[]>();
 
-/**
- * The rules that fit into `room` and the kernel's limit per destination. If not all fit, those of manual bans come
- * first, then those of the largest attacks: small ones must not take the room.
- */
-export function kernelRules(bans: Iterable<Ban>, room: number): KernelRules {
-  const all = [...bans];
+/** The most valuable first: those of manual bans, then those of the largest attacks. Small ones must not take the room. */
+export function rulesOfBans(bans: Iterable<Ban>): OwnedRule[] {
+  const all = [...bans].sort(mostValuableFirst);
   const validated = new PrefixSet(all.filter(validatesTcp).map(({ prefix }) => prefix));
-  // Where the ban of a prefix around asks for proofs, who attacks is not to be learned.
-  const isWanted = ({ rule, inline }: KernelRule) =>
-    inline?.kind !== "learn" || rule.destination === null || !validated.hasAround(rule.destination);
-  const rulesOf = (some: readonly Ban[]) => some.flatMap(kernelRulesOf).filter(isWanted);
-  const wanted = rulesOf(all);
-  const rules = fittingRules(wanted, room);
-  if (rules.length === wanted.length) return { rules, leftOut: 0 };
-  const largest = fittingRules(rulesOf(all.sort(mostValuableFirst)), room);
-  return { rules: largest, leftOut: wanted.length - largest.length };
+  // Where the ban of a prefix around asks for proofs, sources that attack are not to be learned.
+  const isWanted = ({ rule }: OwnedRule) =>
+    rule.action.kind !== "learn" || rule.destination === null || !validated.hasAround(rule.destination);
+  return all.flatMap(kernelRulesOf).filter(isWanted);
 }
 
 /** Of more than one address. */
@@ -72,38 +41,25 @@ function validatesTcp({ prefix, measure }: Ban): boolean {
   return measure.kind === "scrub" && measure.filter.tcp !== null && !measure.filter.countsOnly && !isOneAddress(prefix);
 }
 
-function makeRules(ban: Ban): readonly KernelRule[] {
+function makeRules(ban: Ban): readonly OwnedRule[] {
   const { id: banId, expiresAt: expiresAtMs, measure } = ban;
   const isDryRun = measure.kind === "scrub" && measure.filter.countsOnly;
   const whole = measure.kind === "scrub" ? { whole: banId } : {};
-  return toKernelRules(wantedRules(ban), `${banId}/`, { banId, isDryRun, expiresAtMs, ...whole });
+  return toKernelRules(wantedRules(ban), `${banId}/`, { owner: banId, isDryRun, expiresAtMs, ...whole });
 }
 
-/** Equal rules become one. @param owner the beginning of the ids. */
+/** Equal rules become one. @param prefix the beginning of the ids. */
 export function toKernelRules(
   rules: readonly ScrubRule[],
-  owner: string,
-  rest: Pick<KernelRule, "banId" | "isDryRun" | "expiresAtMs" | "whole">,
-): KernelRule[] {
-  const byId = new Map<string, KernelRule>();
-  for (const { rule, inline, details, reason } of rules) {
-    const id = ruleId(owner, { rule, ...(inline && { inline }), ...(details && { details }) });
-    byId.set(id, {
-      id,
-      rule: atLeastRate(rule),
-      ...(inline && { inline }),
-      ...(details && { details }),
-      reason,
-      ...rest,
-    });
+  prefix: string,
+  rest: Pick<OwnedRule, "owner" | "isDryRun" | "expiresAtMs" | "whole">,
+): OwnedRule[] {
+  const byId = new Map<string, OwnedRule>();
+  for (const { rule, reason } of rules) {
+    const id = prefix + Bun.hash(ruleText(rule)).toString(16);
+    byId.set(id, { id, rule: atLeastRate(rule), reason, ...rest });
   }
   return [...byId.values()];
-}
-
-/** An id from the rule's text: an unchanged rule keeps its id, and so the kernel's counts. */
-function ruleId(owner: string, { rule, inline, details }: Omit<ScrubRule, "reason">): string {
-  const more = details === undefined ? "" : ` ${detailsText(details)}`;
-  return owner + Bun.hash(ruleText(rule) + (inline === undefined ? "" : JSON.stringify(inline)) + more).toString(16);
 }
 
 function wantedRules({ state, dryRun, measure, prefix }: Ban): readonly ScrubRule[] {
@@ -129,8 +85,8 @@ export function ofAttack(rule: Rule): ScrubRule {
   return { rule, reason: "rule" };
 }
 
-function atLeastRate(rule: Rule): Rule {
+function atLeastRate(rule: FilterRule): FilterRule {
   const { action } = rule;
-  if (action.kind === "discard" || action.bytesPerSecond >= RATE_MIN) return rule;
+  if (action.kind !== "rate_limit" || action.bytesPerSecond >= RATE_MIN) return rule;
   return { ...rule, action: { ...action, bytesPerSecond: RATE_MIN } };
 }

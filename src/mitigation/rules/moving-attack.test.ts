@@ -9,7 +9,8 @@ import { AttackSampler } from "../../detection/attack/attack-sampler.ts";
 import { numberedIngress } from "../../traffic/ingress.ts";
 import { decodeHeader, type PacketHeader } from "../../traffic/packet-header.ts";
 import { attackRules } from "./attack-rules.ts";
-import { type Rule, ruleMatches } from "./rule.ts";
+import { ruleMatches } from "./match.ts";
+import type { Rule } from "./rule.ts";
 
 /** Sends packets to the victim for one second; returns the rules of the ban after it. */
 function world() {
@@ -72,7 +73,7 @@ test("answers that move from port to port are told by their length", () => {
   const { second, newest } = world();
   second(...answers(20_000));
   const [first] = second(...answers(20_000));
-  expect(first).toMatchObject({ destinationPorts: [], packetLength: { min: 1228, max: 1228 } });
+  expect(first).toMatchObject({ destinationPorts: [], packetLengths: [{ from: 1228, to: 1228 }] });
   expect(second(...answers(30_000))).toEqual([first as Rule]);
   expect(newest(30_000).length).toBeGreaterThan(0);
 });

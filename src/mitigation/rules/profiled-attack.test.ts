@@ -9,7 +9,8 @@ import { seededRandom } from "../../../test/fixtures/seeded-random.ts";
 import { classify } from "../../detection/attack/classifier.ts";
 import type { SampledPacket } from "../../detection/attack/sample.ts";
 import { hostPrefix } from "../../net/prefix.ts";
-import { RULES_MAX, type Rule, ruleMatches, rulesText } from "./rule.ts";
+import { ruleMatches } from "./match.ts";
+import { RULES_MAX, type Rule, rulesText } from "./rule.ts";
 import { type FlowspecPolicy, rulesFor } from "./rule-generator.ts";
 
 const VICTIM = "203.0.113.9";

@@ -6,17 +6,11 @@
 import { vectorOf } from "../../detection/attack/classifier.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
+import type { RuleAction } from "./action.ts";
 import { USUAL_PROTOCOLS } from "./drawn-values.ts";
+import { matchesOnlyDestination, matchText, ruleMatches } from "./match.ts";
 import { exactly, onlyValue, type Range, without } from "./range.ts";
-import {
-  ANY_PACKET,
-  matchesOnlyDestination,
-  matchText,
-  RULES_MAX,
-  type Rule,
-  type RuleAction,
-  ruleMatches,
-} from "./rule.ts";
+import { ANY_PACKET, RULES_MAX, type Rule } from "./rule.ts";
 import {
   FIELD_SHARE_MIN,
   FIELDS_MAX,
@@ -132,7 +126,7 @@ function mixedRule(left: readonly WeightedPacket[], request: CoverRequest): Rule
 }
 
 const NONE: ReadonlySet<NarrowField> = new Set();
-const NARROW_FIELDS: readonly NarrowField[] = ["destinationPorts", "sourcePorts", "packetLength"];
+const NARROW_FIELDS: readonly NarrowField[] = ["destinationPorts", "sourcePorts", "packetLengths"];
 
 interface Kind {
   readonly name: string;

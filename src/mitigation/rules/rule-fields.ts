@@ -1,8 +1,9 @@
 /** Match fields by which a rule can be narrowed: those that attack packets have and users' packets have not. Pure. */
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
+import { PORT_MAX, RANGES_MAX } from "./match.ts";
 import { exactly, isInRanges, onlyValue, type Range, without } from "./range.ts";
-import { PORT_MAX, RANGES_MAX, type Rule } from "./rule.ts";
+import type { Rule } from "./rule.ts";
 import {
   COMMON_PACKETS_MIN,
   COMMON_SLACK,
@@ -20,7 +21,7 @@ import { countsBy, type WeightedPacket, weightOf, weightsBy } from "./weighted-p
 
 type Fields = Partial<Rule>;
 /** Fields in which a rule has the values that the attack's packets had, which others may take the place of. */
-export type NarrowField = "destinationPorts" | "sourcePorts" | "packetLength";
+export type NarrowField = "destinationPorts" | "sourcePorts" | "packetLengths";
 
 const ENDS = ["destination", "source"] as const;
 type End = (typeof ENDS)[number];
@@ -62,8 +63,8 @@ export function fieldsFor(rule: Rule, { attack, users, moved, ranges }: Narrowed
   const add = (fields: Fields, cost = 0) => narrowings.push({ fields, cost });
   // To which port an amplifier answers is the attacker's choice alone, while what it answers is the amplifier's, too.
   const isReflected = onlyValue(rule.protocols) === IP_PROTOCOL.udp && rule.sourcePorts.length > 0;
-  const hasLength = rule.packetLength !== null;
-  const isLengthMoved = moved.has("packetLength");
+  const hasLength = rule.packetLengths.length > 0;
+  const isLengthMoved = moved.has("packetLengths");
   const between = hasLength || ranges === "own" ? [] : lengthFields(attack, users, isLengthMoved);
   if (isReflected && !hasLength) {
     if (isLengthMoved) for (const range of between) add(range);
@@ -93,7 +94,7 @@ function ownRange(attack: readonly WeightedPacket[]): Fields[] {
   const lengths = attack.map(({ header }) => header.packetBytes).sort((a, b) => a - b);
   const outermost = Math.floor(OUTERMOST_SHARE * lengths.length);
   const [min, max] = [lengths[outermost] ?? 0, lengths[lengths.length - 1 - outermost] ?? 0];
-  return min === 0 || lengths.length < COMMON_PACKETS_MIN ? [] : [{ packetLength: { min, max } }];
+  return min === 0 || lengths.length < COMMON_PACKETS_MIN ? [] : [{ packetLengths: [{ from: min, to: max }] }];
 }
 
 /** The length that most packets have. */
@@ -102,14 +103,12 @@ function exactLength(packets: readonly WeightedPacket[]): Fields[] {
   if (heaviest === undefined) return [];
   const [length] = heaviest;
   const count = packets.filter(({ header }) => header.packetBytes === length).length;
-  return count < HEAVY_PACKETS_MIN ? [] : [{ packetLength: { min: length, max: length } }];
+  return count < HEAVY_PACKETS_MIN ? [] : [{ packetLengths: exactly(length) }];
 }
 
 /** How many packets of users the range leaves out. */
-function sparedBy({ packetLength }: Fields, users: readonly WeightedPacket[]): number {
-  if (packetLength == null) return 0;
-  const { min, max } = packetLength;
-  return users.filter(({ header: { packetBytes } }) => packetBytes < min || packetBytes > max).length;
+function sparedBy({ packetLengths = [] }: Fields, users: readonly WeightedPacket[]): number {
+  return users.filter(({ header }) => !isInRanges(packetLengths, header.packetBytes)).length;
 }
 
 /** Fields in which all packets but a share of `slack` agree, but those of `moved`. None if there are few packets. */
@@ -132,7 +131,7 @@ export function inCommon(
   }
   if (onlyValue(rule.protocols) === IP_PROTOCOL.tcp && rule.tcpFlags === null)
     fields = { ...fields, ...commonFlags(packets, slack) };
-  return moved.has("packetLength") ? fields : { ...fields, ...commonLength(rule, packets, slack) };
+  return moved.has("packetLengths") ? fields : { ...fields, ...commonLength(rule, packets, slack) };
 }
 
 function keyOf(end: End): (header: PacketHeader) => number | null {
@@ -239,7 +238,7 @@ function lengthFields(
   const margin = isWidest ? LENGTH_MAX : LENGTH_MARGIN + Math.ceil((to - from) / 4);
   const min = below === undefined ? 1 : Math.max(from - margin, Math.ceil((from + below + 1) / 2));
   const max = above === undefined ? LENGTH_MAX : Math.min(to + margin, Math.floor((to + above - 1) / 2));
-  return [{ packetLength: { min, max } }];
+  return [{ packetLengths: [{ from: min, to: max }] }];
 }
 
 /** The run of values with the largest sum (Kadane); null: no sum is above zero. */
@@ -259,17 +258,17 @@ function bestRun(values: readonly number[]): { readonly from: number; readonly t
 }
 
 /** One length, or a narrow range of them that the rule has no range for yet. */
-function commonLength({ packetLength }: Rule, packets: readonly WeightedPacket[], slack: number): Fields {
+function commonLength({ packetLengths }: Rule, packets: readonly WeightedPacket[], slack: number): Fields {
   const lengths = weightsBy(packets, ({ packetBytes }) => (packetBytes > 0 ? packetBytes : null));
   const [heaviest] = [...lengths].sort(([, a], [, b]) => b - a);
   const total = weightOf(packets);
   if (heaviest === undefined) return {};
   const [length, weight] = heaviest;
-  if (weight >= (1 - slack) * total) return { packetLength: { min: length, max: length } };
-  if (packetLength !== null) return {};
+  if (weight >= (1 - slack) * total) return { packetLengths: exactly(length) };
+  if (packetLengths.length > 0) return {};
   const all = packets.map(({ header }) => header.packetBytes).filter((bytes) => bytes > 0);
   const [min, max] = [Math.min(...all), Math.max(...all)];
   if (all.length < packets.length || max - min > LENGTH_WIDTH_MAX) return {};
   const margin = Math.ceil((max - min) / 4);
-  return { packetLength: { min: Math.max(1, min - margin), max: Math.min(LENGTH_MAX, max + margin) } };
+  return { packetLengths: [{ from: Math.max(1, min - margin), to: Math.min(LENGTH_MAX, max + margin) }] };
 }

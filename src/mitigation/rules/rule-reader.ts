@@ -3,8 +3,10 @@
  * Unknown keys are ignored; absent or zero matches anything (docs/interface.md#rule).
  */
 import { type Prefix, parsePrefix, prefixContains } from "../../net/prefix.ts";
+import type { RuleAction } from "./action.ts";
+import { ANY_MATCH, PORT_MAX, PROTOCOL_MAX, RANGES_MAX } from "./match.ts";
 import { exactly, type Range } from "./range.ts";
-import { PORT_MAX, PROTOCOL_MAX, RANGES_MAX, type Rule, type RuleAction } from "./rule.ts";
+import type { Rule } from "./rule.ts";
 
 /** The message starts with the key: `proto: must be …`. */
 export class RuleProblem extends Error {}
@@ -29,6 +31,7 @@ export function readRule(value: unknown, within: Prefix): Rule {
     throw new RuleProblem(`src: ${source.text} is of another family than ${destination.text}`);
   }
   return {
+    ...ANY_MATCH,
     destination,
     source,
     protocols: readRanges(wire, { key: "proto", rangesKey: "protos", max: PROTOCOL_MAX, name: "protocols" }),
@@ -36,7 +39,7 @@ export function readRule(value: unknown, within: Prefix): Rule {
     destinationPorts: readRanges(wire, { ...PORTS, key: "dst_port", rangesKey: "dst_ports" }),
     tcpFlags: readFlags(wire),
     fragment: readTrue(wire, "fragment"),
-    packetLength: readLength(wire["packet_length"]),
+    packetLengths: readLength(wire["packet_length"]),
     action: readAction(wire),
   };
 }
@@ -98,10 +101,10 @@ function readFlags(wire: Wire): Rule["tcpFlags"] {
   return set === 0 && unset === 0 ? null : { set, unset };
 }
 
-function readLength(value: unknown): Rule["packetLength"] {
-  if (value === undefined) return null;
+function readLength(value: unknown): Rule["packetLengths"] {
+  if (value === undefined) return [];
   const { min, max } = readObject(value, "packet_length");
-  if (isWhole(min, PACKET_BYTES_MAX) && isWhole(max, PACKET_BYTES_MAX) && min <= max) return { min, max };
+  if (isWhole(min, PACKET_BYTES_MAX) && isWhole(max, PACKET_BYTES_MAX) && min <= max) return [{ from: min, to: max }];
   throw new RuleProblem("packet_length: min and max must be lengths in bytes, in this order");
 }
 

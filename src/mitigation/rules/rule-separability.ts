@@ -4,9 +4,10 @@ import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import { SEPARABLE_USERS_MAX, type Separability } from "../separability.ts";
 import type { SeparatedTraffic } from "./attack-packets.ts";
 import { canMatchAny, servedOf } from "./configured-services.ts";
+import { matchesOnlyDestination, ruleMatches } from "./match.ts";
 import { isNeverOfUsers } from "./never-of-users.ts";
 import { onlyValue } from "./range.ts";
-import { matchesOnlyDestination, type Rule, ruleMatches } from "./rule.ts";
+import type { Rule } from "./rule.ts";
 import { PROFILE_PACKETS_MIN } from "./rule-bounds.ts";
 import type { SeenTraffic } from "./seen-traffic.ts";
 import { isProfiled } from "./unusual-packets.ts";
@@ -115,9 +116,12 @@ const LENGTH_SHARE_MIN = 0.3;
  * Whether the rule matches UDP without any value that the packets of the attack have in common.
  * @param share of the attack that it matches.
  */
-function isVague({ protocols, sourcePorts, destinationPorts, packetLength, fragment }: Rule, share: number): boolean {
+function isVague(
+  { protocols, sourcePorts, destinationPorts, packetLengths: [length], fragment }: Rule,
+  share: number,
+): boolean {
   const hasPorts = [sourcePorts, destinationPorts].some((ranges) => ranges.some(({ from, to }) => from === to));
-  const width = packetLength === null ? Number.POSITIVE_INFINITY : packetLength.max - packetLength.min;
+  const width = length === undefined ? Number.POSITIVE_INFINITY : length.to - length.from;
   const hasLength = width === 0 || (width <= LENGTH_WIDTH_MAX && share >= LENGTH_SHARE_MIN);
   return onlyValue(protocols) === IP_PROTOCOL.udp && !hasPorts && !hasLength && fragment !== true;
 }

@@ -2,8 +2,9 @@ import { expect, test } from "bun:test";
 import { address } from "../../../test/fixtures/host-rows.ts";
 import { prefix } from "../../../test/fixtures/networks.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
+import { matchText, ruleMatches } from "./match.ts";
 import { exactly } from "./range.ts";
-import { matchText, type Rule, ruleMatches, ruleText, ruleToWire, wideRule } from "./rule.ts";
+import { type Rule, ruleText, ruleToWire, wideRule } from "./rule.ts";
 
 const VICTIM = "192.0.2.7/32";
 const wide = wideRule(prefix(VICTIM), { kind: "discard" });
@@ -46,14 +47,14 @@ test.each<[string, Partial<Rule>]>([
         { from: 8000, to: 8010 },
       ],
       fragment: false,
-      packetLength: { min: 40, max: 60 },
+      packetLengths: [{ from: 40, to: 60 }],
     },
   ],
   [
     `dst ${VICTIM} fragment yes length 1500 rate-limit 125000 bytes/s`,
     {
       fragment: true,
-      packetLength: { min: 1500, max: 1500 },
+      packetLengths: [{ from: 1500, to: 1500 }],
       action: { kind: "rate_limit", bytesPerSecond: 125_000 },
     },
   ],
@@ -104,9 +105,9 @@ test.each<[Partial<Rule>, Partial<PacketHeader>, boolean]>([
   [{ fragment: true }, { fragment: "later" }, true],
   [{ fragment: true }, {}, false],
   [{ fragment: false }, { fragment: "later" }, false],
-  [{ packetLength: { min: 512, max: 512 } }, {}, true],
-  [{ packetLength: { min: 513, max: 600 } }, {}, false],
-  [{ packetLength: { min: 500, max: 511 } }, {}, false],
+  [{ packetLengths: [{ from: 512, to: 512 }] }, {}, true],
+  [{ packetLengths: [{ from: 513, to: 600 }] }, {}, false],
+  [{ packetLengths: [{ from: 500, to: 511 }] }, {}, false],
 ])("narrowed by %j, and a packet of %j: %p", (changes, seen, expected) => {
   expect(ruleMatches(narrowed(changes), packet(seen))).toBe(expected);
 });
@@ -129,7 +130,7 @@ test("on the wire a rule has numbers, and forms that say more where one number d
         destinationPorts: [{ from: 80, to: 80 }],
         tcpFlags: SYN,
         fragment: false,
-        packetLength: { min: 40, max: 60 },
+        packetLengths: [{ from: 40, to: 60 }],
         action: { kind: "rate_limit", bytesPerSecond: 1000 },
       }),
     ),

@@ -6,7 +6,8 @@ import { attackTraffic } from "../../detection/attack/attack-traffic.ts";
 import { METRICS } from "../../traffic/rates.ts";
 import type { ObservedAttack } from "../circumstances.ts";
 import { SEPARABLE_USERS_MAX } from "../separability.ts";
-import { matchText, type Rule, ruleMatches } from "./rule.ts";
+import { matchText, ruleMatches } from "./match.ts";
+import type { Rule } from "./rule.ts";
 import type { GeneratedRules } from "./rule-generator.ts";
 import type { RuleRisk } from "./rule-separability.ts";
 

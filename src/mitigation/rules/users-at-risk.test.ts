@@ -16,7 +16,7 @@ const rule = (min: number, max: number) => ({
   ...ANY_PACKET,
   protocols: exactly(17),
   destinationPorts: exactly(53),
-  packetLength: { min, max },
+  packetLengths: [{ from: min, to: max }],
 });
 const seen = (lengths: readonly number[], areOthers = false) =>
   new UsersAtRisk({ seen: scaled(packets(lengths), 1), assumed: [], areOthers });

@@ -1,5 +1,7 @@
 /** How much of the users' packets a rule matches, estimated from a sample of them. Pure. */
-import { type Rule, ruleMatches } from "./rule.ts";
+import { ruleMatches } from "./match.ts";
+import type { Range } from "./range.ts";
+import type { Rule } from "./rule.ts";
 import { USERS_MATCHED_MAX } from "./rule-bounds.ts";
 import { type WeightedPacket, weightOf } from "./weighted-packet.ts";
 
@@ -40,7 +42,7 @@ export class UsersAtRisk {
 
   /** Those that match but for the length, among which the rule may be narrowed further. */
   near(rule: Rule): UsersAtRisk {
-    const wide = { ...rule, packetLength: null };
+    const wide = { ...rule, packetLengths: [] };
     const isNear = ({ header }: WeightedPacket) => ruleMatches(wide, header);
     const { seen, assumed, areOthers } = this.#traffic;
     return new UsersAtRisk({ seen: seen.filter(isNear), assumed: assumed.filter(isNear), areOthers });
@@ -49,26 +51,21 @@ export class UsersAtRisk {
   /** The share matched at most. */
   matched(rule: Rule): number {
     const { seen, assumed, areOthers } = this.#traffic;
-    const { packetLength } = rule;
-    if (packetLength === null) return weightMatched(rule, seen) + weightMatched(rule, assumed);
-    const wide = { ...rule, packetLength: null };
+    const [length] = rule.packetLengths;
+    if (length === undefined) return weightMatched(rule, seen) + weightMatched(rule, assumed);
+    const wide = { ...rule, packetLengths: [] };
     const isNear = ({ header }: WeightedPacket) => ruleMatches(wide, header);
     const near = seen.filter(isNear);
-    const hidden = areOthers ? besideRange(near, packetLength) : 0;
-    return Math.max(inRange(near, packetLength), hidden) + inSpan(assumed.filter(isNear), packetLength);
+    const hidden = areOthers ? besideRange(near, length) : 0;
+    return Math.max(inRange(near, length), hidden) + inSpan(assumed.filter(isNear), length);
   }
-}
-
-interface Range {
-  readonly min: number;
-  readonly max: number;
 }
 
 /**
  * The share in a range of lengths. Where none of a sample is in it, there may be some nevertheless: each gap between two of
  * n lengths has a share of 1 / (n + 1) on average (Pyke, "Spacings", 1965), and the range a part of it.
  */
-function inRange(packets: readonly WeightedPacket[], { min, max }: Range): number {
+function inRange(packets: readonly WeightedPacket[], { from: min, to: max }: Range): number {
   let [matched, below, above] = [0, 0, Math.max(max, LENGTH_USUAL_MAX) + 1];
   for (const { header, weight } of packets) {
     const { packetBytes } = header;
@@ -84,7 +81,7 @@ function inRange(packets: readonly WeightedPacket[], { min, max }: Range): numbe
 const SURROUNDINGS_MIN = 8;
 
 /** The share in a range of lengths if it is as dense there as around it (a kernel estimate of density, as in Parzen, 1962). */
-function besideRange(packets: readonly WeightedPacket[], { min, max }: Range): number {
+function besideRange(packets: readonly WeightedPacket[], { from: min, to: max }: Range): number {
   const width = max - min + 1;
   const margin = Math.max(SURROUNDINGS_MIN, Math.ceil(width / 2));
   let around = 0;
@@ -96,7 +93,7 @@ function besideRange(packets: readonly WeightedPacket[], { min, max }: Range): n
 }
 
 /** Assumed lengths are some of those between them. */
-function inSpan(packets: readonly WeightedPacket[], { min, max }: Range): number {
+function inSpan(packets: readonly WeightedPacket[], { from: min, to: max }: Range): number {
   let [least, most] = [Number.POSITIVE_INFINITY, 0];
   for (const { header } of packets) {
     least = Math.min(least, header.packetBytes);

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { prefix } from "../../../test/fixtures/networks.ts";
 import { buildScrub, type ScrubFile } from "../../config/sections/scrub.ts";
+import { matchText } from "../rules/match.ts";
 import { exactly } from "../rules/range.ts";
-import { matchText, type Rule, ruleText, wideRule } from "../rules/rule.ts";
+import { type Rule, ruleText, wideRule } from "../rules/rule.ts";
 import { filterText } from "./scrub-filter.ts";
 import { scrubRules } from "./scrub-rules.ts";
 
@@ -19,8 +20,8 @@ const NO_LIMIT = { source_packets_per_second: 0 } as const;
 
 /** `validate_dns dst 192.0.2.1/32 proto udp dst-port 53`; the rule's own action if it has no other. */
 function texts(file: ScrubFile, attack: readonly Rule[] = [], victim = VICTIM): string[] {
-  return scrubRules(victim, buildScrub({ ...NO_LIMIT, ...file }, []), attack).map(({ rule, inline }) =>
-    inline === undefined ? ruleText(rule) : `${inline.kind} ${matchText(rule)}`,
+  return scrubRules(victim, buildScrub({ ...NO_LIMIT, ...file }, []), attack).map(({ rule }) =>
+    rule.action.kind === "discard" ? ruleText(rule) : `${rule.action.kind} ${matchText(rule)}`,
   );
 }
 
@@ -34,9 +35,9 @@ describe("rules of a scrubbed victim", () => {
   });
 
   test("have those of an attack of any protocol for the others, and for fragments as they are", () => {
-    const length = { min: 100, max: 200 };
+    const packetLengths = [{ from: 100, to: 200 }];
     const beside = (rule: Rule, victim = VICTIM) => texts({}, [rule], victim).slice(1);
-    expect(beside({ ...ALL, packetLength: length })).toEqual([
+    expect(beside({ ...ALL, packetLengths })).toEqual([
       "dst 192.0.2.1/32 proto udp length 100-200 discard",
       "dst 192.0.2.1/32 proto icmp length 100-200 discard",
     ]);
@@ -69,7 +70,7 @@ describe("rules of a scrubbed victim", () => {
   test("begin with remembering sources of TCP where these need not prove their address yet", () => {
     const filter = { ...buildScrub({ tcp: "off", services: [] }, []), learnsTcp: true } as const;
     const [first] = scrubRules(VICTIM, filter, [UDP]);
-    expect(first?.inline).toEqual({ kind: "learn" });
+    expect(first?.rule.action).toEqual({ kind: "learn" });
     expect(matchText(first?.rule ?? ALL)).toBe("dst 192.0.2.1/32 proto tcp");
   });
 
@@ -103,7 +104,8 @@ describe("rules of a scrubbed victim", () => {
       "limit_source dst 192.0.2.1/32",
       "limit_source dst 192.0.2.1/32",
     ]);
-    const limits = (victim: string) => scrubRules(prefix(victim), buildScrub(file, []), []).map(({ inline }) => inline);
+    const limits = (victim: string) =>
+      scrubRules(prefix(victim), buildScrub(file, []), []).map(({ rule }) => rule.action);
     const limit = { kind: "limit_source", packetsPerSecond: 0, bytesPerSecond: 0, prefixLength: 120 } as const;
     expect(limits("192.0.2.1/32")).toEqual([
       { ...limit, packetsPerSecond: 10 },
@@ -128,7 +130,7 @@ describe("rules of a scrubbed victim", () => {
   });
 
   test("ask of answers no more than the attack's rules match", () => {
-    const precise = { ...ANSWERS, destinationPorts: port(80), packetLength: { min: 1000, max: 1500 } };
+    const precise = { ...ANSWERS, destinationPorts: port(80), packetLengths: [{ from: 1000, to: 1500 }] };
     expect(texts({ tcp: "off", answers: "asked" }, [precise])[1]).toBe(
       "require_question dst 192.0.2.1/32 proto udp src-port 53 dst-port 80 length 1000-1500",
     );
@@ -178,15 +180,16 @@ describe("rules of a scrubbed victim", () => {
   test("let a service with a rate pass within it, to each address", () => {
     const services: ScrubFile["services"] = [{ protocol: "icmp", ports: [], source_ports: [], packets_per_second: 50 }];
     const filter = buildScrub({ tcp: "off", source_packets_per_second: 0, services }, []);
-    const made = (text: string) => scrubRules(prefix(text), filter, []).map(({ inline }) => inline);
+    const made = (text: string) => scrubRules(prefix(text), filter, []).map(({ rule }) => rule.action);
     const each = { kind: "limit_destination", packetsPerSecond: 50 } as const;
-    expect(made("192.0.2.1/32")).toEqual([each, { kind: "pass" }, undefined]);
+    expect(made("192.0.2.1/32")).toEqual([each, { kind: "pass" }, { kind: "discard" }]);
     const all = { kind: "limit", packetsPerSecond: 5000, bytesPerSecond: 0 } as const;
-    expect(made("192.0.2.0/24")).toEqual([each, all, { kind: "pass" }, undefined]);
+    expect(made("192.0.2.0/24")).toEqual([each, all, { kind: "pass" }, { kind: "discard" }]);
   });
 
   test("let the learned sources of a prefix send as much for each address, of a hundred at most", () => {
-    const learned = (text: string, file: ScrubFile) => scrubRules(prefix(text), buildScrub(file, []), [])[0]?.inline;
+    const learned = (text: string, file: ScrubFile) =>
+      scrubRules(prefix(text), buildScrub(file, []), [])[0]?.rule.action;
     const most = (text: string) => learned(text, { learned_mbps: 8 });
     const inline = { kind: "validate_transparent" } as const;
     expect(most("192.0.2.1/32")).toEqual({ ...inline, learnedBytesPerSecond: 1e6 });
@@ -197,7 +200,7 @@ describe("rules of a scrubbed victim", () => {
 
   test("say for each why it drops", () => {
     const filter = buildScrub({ profile: "dns", source_mbps: 1, answers: "asked" }, []);
-    const reasons = scrubRules(VICTIM, filter, [ANSWERS, { ...UDP, packetLength: { min: 1, max: 2 } }]);
+    const reasons = scrubRules(VICTIM, filter, [ANSWERS, { ...UDP, packetLengths: [{ from: 1, to: 2 }] }]);
     expect([...new Set(reasons.map(({ reason }) => reason))]).toEqual([
       "unvalidated",
       "unasked",

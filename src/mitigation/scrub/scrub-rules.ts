@@ -5,10 +5,10 @@
  */
 import { addressesIn, type Prefix } from "../../net/prefix.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
-import type { InlineAction } from "../rules/inline-action.ts";
+import type { KernelAction } from "../rules/action.ts";
+import { type Match, PORT_MAX, RANGES_MAX } from "../rules/match.ts";
 import { exactly, isInRanges, onlyValue, type Range, withoutValue } from "../rules/range.ts";
-import { PORT_MAX, RANGES_MAX, type Rule, wideRule } from "../rules/rule.ts";
-import { NO_DETAILS, type RuleDetails } from "../rules/rule-details.ts";
+import { type FilterRule, type Rule, wideRule } from "../rules/rule.ts";
 import { DNS_PORT, type ScrubFilter, type Service, type SourceLimits } from "./scrub-filter.ts";
 
 /** Why a rule drops packets. */
@@ -16,11 +16,7 @@ export const DROP_REASONS = ["rule", "blocked_set", "unvalidated", "unasked", "s
 export type DropReason = (typeof DROP_REASONS)[number];
 
 export interface ScrubRule {
-  readonly rule: Rule;
-  /** In place of the rule's own action. */
-  readonly inline?: InlineAction;
-  /** What else must match. */
-  readonly details?: RuleDetails;
+  readonly rule: FilterRule;
   readonly reason: DropReason;
 }
 
@@ -44,15 +40,15 @@ export function scrubRules(prefix: Prefix, filter: ScrubFilter, attack: readonly
 
 function blocked(prefix: Prefix, { blockedSets: inSets = [] }: ScrubFilter): ScrubRule[] {
   if (inSets.length === 0) return [];
-  return [{ rule: towards(prefix), details: { ...NO_DETAILS, inSets }, reason: "blocked_set" }];
+  return [{ rule: { ...towards(prefix), inSets }, reason: "blocked_set" }];
 }
 
 /** Where all that is no service is dropped, so is what an attack's rule lets through. */
 function againstAttack(rule: Rule, { services }: ScrubFilter): ScrubRule {
   const { action } = rule;
   if (services === null || action.kind === "discard") return { rule, reason: "rule" };
-  const inline = { kind: "limit", packetsPerSecond: 0, bytesPerSecond: Math.max(1, action.bytesPerSecond) } as const;
-  return { rule, inline, reason: "rule" };
+  const limit = { kind: "limit", packetsPerSecond: 0, bytesPerSecond: Math.max(1, action.bytesPerSecond) } as const;
+  return { rule: { ...rule, action: limit }, reason: "rule" };
 }
 
 /**
@@ -88,22 +84,18 @@ function* validation(prefix: Prefix, filter: ScrubFilter): Generator<ScrubRule> 
   const learnedBytesPerSecond = filter.learnedBytesPerSecond * Math.min(addressesIn(prefix), ADDRESSES_MAX);
   const reason = "unvalidated";
   // The standing rule that does so otherwise may not be reached.
-  if (learnsTcp) yield { rule: towards(prefix, TCP), inline: { kind: "learn" }, reason };
+  if (learnsTcp) yield does(towards(prefix, TCP), { kind: "learn" }, reason);
   if (dns && tcp !== "reset") {
     // Who asks again by TCP must be able to prove its address there, so that its queries by UDP pass: not by a reset, which
     // another can bring about, who would then have the victim answer to that address.
     const rule = { ...towards(prefix, TCP), destinationPorts: DNS_PORTS };
-    yield { rule, inline: { kind: "validate_reset", learnedBytesPerSecond }, reason };
+    yield does(rule, { kind: "validate_reset", learnedBytesPerSecond }, reason);
   }
   if (tcp !== null) {
-    yield { rule: towards(prefix, TCP), inline: { kind: `validate_${tcp}`, learnedBytesPerSecond }, reason };
+    yield does(towards(prefix, TCP), { kind: `validate_${tcp}`, learnedBytesPerSecond }, reason);
   }
   if (dns) {
-    yield {
-      rule: { ...towards(prefix, UDP), destinationPorts: DNS_PORTS },
-      inline: { kind: "validate_dns" },
-      reason,
-    };
+    yield does({ ...towards(prefix, UDP), destinationPorts: DNS_PORTS }, { kind: "validate_dns" }, reason);
   }
 }
 
@@ -114,10 +106,10 @@ function* limits(prefix: Prefix, { packets, bytes, connections, ...lengths }: So
   const reason = "source_limit";
   if (connections > 0) {
     const rule = { ...towards(prefix, TCP), tcpFlags: { set: SYN, unset: ACK } };
-    yield { rule, inline: { ...none, packetsPerSecond: connections }, reason };
+    yield does(rule, { ...none, packetsPerSecond: connections }, reason);
   }
-  if (packets > 0) yield { rule: towards(prefix), inline: { ...none, packetsPerSecond: packets }, reason };
-  if (bytes > 0) yield { rule: towards(prefix), inline: { ...none, bytesPerSecond: bytes }, reason };
+  if (packets > 0) yield does(towards(prefix), { ...none, packetsPerSecond: packets }, reason);
+  if (bytes > 0) yield does(towards(prefix), { ...none, bytesPerSecond: bytes }, reason);
 }
 
 /**
@@ -132,14 +124,10 @@ function* questions(prefix: Prefix, filter: ScrubFilter, attack: readonly Rule[]
   const asked = chunks(merged(answers.flatMap(({ sourcePorts }) => sourcePorts)));
   for (const destinationPorts of asked) {
     for (const sourcePorts of chunks(askingPorts(filter.services))) {
-      yield {
-        rule: { ...outgoing, sourcePorts, destinationPorts },
-        inline: { kind: "learn_question" },
-        reason: "unasked",
-      };
+      yield does({ ...outgoing, sourcePorts, destinationPorts }, { kind: "learn_question" }, "unasked");
     }
   }
-  for (const rule of answers) yield { rule, inline: { kind: "require_question" }, reason: "unasked" };
+  for (const rule of answers) yield does(rule, { kind: "require_question" }, "unasked");
 }
 
 /** The victim's ports but those of its services over UDP; empty: all, also of a service at any port. */
@@ -159,13 +147,13 @@ function* services(prefix: Prefix, wanted: readonly Service[] | null): Generator
       for (const from of chunks(sourcePorts)) {
         const rule = { ...towards(prefix, protocol), destinationPorts, sourcePorts: from };
         if (packetsPerSecond !== undefined) {
-          yield { rule, inline: { kind: "limit_destination", packetsPerSecond }, reason };
+          yield does(rule, { kind: "limit_destination", packetsPerSecond }, reason);
           // Who sends to ever other addresses would meet none of these limits.
           const most = packetsPerSecond * ADDRESSES_MAX;
           const ofAll = { kind: "limit", packetsPerSecond: most, bytesPerSecond: 0 } as const;
-          if (addressesIn(prefix) > ADDRESSES_MAX) yield { rule, inline: ofAll, reason };
+          if (addressesIn(prefix) > ADDRESSES_MAX) yield does(rule, ofAll, reason);
         }
-        yield { rule, inline: { kind: "pass" }, reason };
+        yield does(rule, { kind: "pass" }, reason);
       }
     }
   }
@@ -180,6 +168,10 @@ function isOfQueries({ destination, protocols, destinationPorts }: Rule): boolea
 
 function isOfAnswers({ destination, protocols, sourcePorts }: Rule): boolean {
   return destination !== null && onlyValue(protocols) === UDP && sourcePorts.length > 0;
+}
+
+function does(match: Match, action: KernelAction, reason: DropReason): ScrubRule {
+  return { rule: { ...match, action }, reason };
 }
 
 function towards(prefix: Prefix, protocol: number | null = null): Rule {

@@ -4,7 +4,8 @@ import { ban, configOf } from "../../../test/fixtures/views.ts";
 import type { Config } from "../../config/config.ts";
 import type { Ban } from "../ban.ts";
 import { type ActiveChoice, judgeChoice } from "../protection/choice.ts";
-import { matchText, wideRule } from "../rules/rule.ts";
+import { matchText } from "../rules/match.ts";
+import { wideRule } from "../rules/rule.ts";
 import { standingPlaces, standingRules } from "./standing-rules.ts";
 
 const COMMON = `networks: [192.0.2.0/24, 2001:db8::/48]
@@ -26,9 +27,7 @@ function rulesOf(config: Config, chosen: Chosen, bans: readonly Ban[]) {
 }
 
 function learned(text: string, chosen: Chosen = [], bans: readonly Ban[] = []): string[] {
-  return rulesOf(configOf(COMMON + text), chosen, bans).map(
-    ({ rule, inline }) => `${inline?.kind ?? "discard"} ${matchText(rule)}`,
-  );
+  return rulesOf(configOf(COMMON + text), chosen, bans).map(({ rule }) => `${rule.action.kind} ${matchText(rule)}`);
 }
 
 const GROUP = "hostgroups: [{name: web, networks: [192.0.2.0/28]";
@@ -83,9 +82,9 @@ describe("a hostgroup within a network that has standing rules", () => {
   test("in dry run is so by a rule that is none of it", () => {
     const config = `${scrubbed}${GROUP}, scrub: {tcp: "off", dry_run: true, services: [{protocol: icmp}]}}]\n`;
     const made = rulesOf(configOf(COMMON + config), [], []).filter(({ rule }) => rule.destination?.length === 28);
-    expect(made.map(({ inline, isDryRun }) => [inline?.kind, isDryRun])).toEqual([
+    expect(made.map(({ rule, isDryRun }) => [rule.action.kind, isDryRun])).toEqual([
       ["pass", true],
-      [undefined, true],
+      ["discard", true],
       ["pass", false],
     ]);
   });

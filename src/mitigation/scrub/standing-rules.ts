@@ -11,7 +11,9 @@ import { PrefixSet } from "../../net/prefix-set.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import type { Ban } from "../ban.ts";
 import type { ActiveChoice } from "../protection/choice.ts";
-import { type KernelRule, kernelRulesOf, toKernelRules } from "../rules/kernel-rules.ts";
+import type { OwnedRule } from "../rules/kernel-rule.ts";
+import { kernelRulesOf, toKernelRules } from "../rules/kernel-rules.ts";
+import { ANY_MATCH } from "../rules/match.ts";
 import { exactly } from "../rules/range.ts";
 import { wideRule } from "../rules/rule.ts";
 import { mayScrub } from "./ban-slots.ts";
@@ -75,14 +77,14 @@ export function standingSlots({ prefix, scrub }: ActiveChoice): number {
 /** By the filter of one choice. */
 const SLOTS = new WeakMap<ScrubConfig, number>();
 
-export function standingRules(places: readonly StandingPlace[], bans: Iterable<Ban>, wallMs: number): KernelRule[] {
+export function standingRules(places: readonly StandingPlace[], bans: Iterable<Ban>, wallMs: number): OwnedRule[] {
   const banned = [...bans].filter((ban) => kernelRulesOf(ban).length > 0);
   const scrubbed = new Set(banned.filter(({ measure }) => measure.kind === "scrub").map(({ prefix }) => prefix.text));
   const wide = new PrefixSet(banned.map(({ prefix }) => prefix));
   const strict = new PrefixSet(
     banned.filter(({ measure: of }) => of.kind === "scrub" && !of.filter.countsOnly).map(({ prefix }) => prefix),
   );
-  const owner = { banId: "", expiresAtMs: wallMs + LASTS_MS };
+  const owner = { owner: "", expiresAtMs: wallMs + LASTS_MS };
   return places.flatMap((place) => {
     const { prefix, scrub, isApart } = place;
     // The ban has the same filter, with the rules of its attack, and who attacks is not to be learned.
@@ -115,9 +117,9 @@ function rulesOf({ prefix, scrub, kind }: StandingPlace): ScrubRule[] {
   if (kind === "none") return [];
   if (kind === "always") return scrubRules(prefix, scrub, []);
   const rule = { ...wideRule(prefix, { kind: "discard" }), protocols: exactly(IP_PROTOCOL.tcp) };
-  return [{ rule, inline: { kind: "learn" }, reason: "unvalidated" }];
+  return [{ rule: { ...rule, action: { kind: "learn" } }, reason: "unvalidated" }];
 }
 
 function passOf(prefix: Prefix): ScrubRule {
-  return { rule: wideRule(prefix, { kind: "discard" }), inline: { kind: "pass" }, reason: "no_service" };
+  return { rule: { ...ANY_MATCH, destination: prefix, action: { kind: "pass" } }, reason: "no_service" };
 }

@@ -6,7 +6,7 @@
 import type { ScrubAgentConfig } from "../../config/scrub-agent-config.ts";
 import { ANYWHERE } from "../../config/sections/document-bounds.ts";
 import type { KernelFilter, NamedSets } from "../../dataplane/kernel-filter.ts";
-import type { RuleCounts } from "../../dataplane/operator-rules.ts";
+import type { RuleCounts } from "../../dataplane/rule-counts.ts";
 import type { Limiter } from "../../observability/limiter.ts";
 import type { Log } from "../../observability/log.ts";
 import type { ScrubAgentMetrics } from "../../observability/scrub-agent-metrics.ts";

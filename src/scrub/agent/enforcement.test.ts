@@ -4,17 +4,18 @@ import { ManualClock } from "../../../test/fixtures/manual-clock.ts";
 import { operatorRule } from "../../../test/fixtures/mitigation/operator-rules.ts";
 import { prefix } from "../../../test/fixtures/networks.ts";
 import { buildScrub } from "../../config/sections/scrub.ts";
-import type { FilterRulePut, FilterRuleRow, OperatorRulesPut } from "../../dataplane/kernel-filter.ts";
+import type { FilterRuleRow, OperatorRulesPut } from "../../dataplane/kernel-filter.ts";
 import { DYNAMIC_RULES_PER_DESTINATION } from "../../limits.ts";
 import type { OperatorRule } from "../../mitigation/operator/operator-rule.ts";
+import type { KernelRule } from "../../mitigation/rules/kernel-rule.ts";
+import { ANY_MATCH } from "../../mitigation/rules/match.ts";
 import { wideRule } from "../../mitigation/rules/rule.ts";
-import { NO_DETAILS } from "../../mitigation/rules/rule-details.ts";
 import { Enforcement, type HeldBan } from "./enforcement.ts";
 
 const MAX_RULES = 8;
 
 let clock: ManualClock;
-let kernel: readonly FilterRulePut[];
+let kernel: readonly KernelRule[];
 let calls: number;
 let isBroken: boolean;
 let faults: unknown[];
@@ -31,7 +32,7 @@ beforeEach(() => {
 });
 
 function enforcement(dryRun = false, maxRules = MAX_RULES): Enforcement {
-  const setRules = (rules: readonly FilterRulePut[], operators?: OperatorRulesPut) => {
+  const setRules = (rules: readonly KernelRule[], operators?: OperatorRulesPut) => {
     calls++;
     if (isBroken) throw new Error("no");
     requireGoodIds([...rules, ...(operators?.rules ?? [])]);
@@ -200,7 +201,7 @@ const FILTER = buildScrub(
   { source_packets_per_second: 0, services: [{ protocol: "tcp", ports: ["443"], source_ports: [] }] },
   [],
 );
-const actions = () => kernel.map(({ rule, inline }) => inline?.kind ?? rule.action.kind);
+const actions = () => kernel.map(({ rule }) => rule.action.kind);
 
 test("a filter is put into the kernel around the rules of its ban, in this order also when they change", () => {
   const held = enforcement();
@@ -276,7 +277,7 @@ describe("rules of the node's operator", () => {
   });
 
   test("wait for their sets, and hold up no others", () => {
-    local = [operatorRule({ name: "waits", details: { ...NO_DETAILS, inSets: ["drop"] } }), operatorRule()];
+    local = [operatorRule({ name: "waits", match: { ...ANY_MATCH, inSets: ["drop"] } }), operatorRule()];
     const held = enforcement();
     held.setsChanged();
     expect(calls).toBe(0);

@@ -3,18 +3,19 @@
  * expired bans, rules that do not fit, and kernel faults. Never enforces virtual bans, nor anything in dry run of this
  * node.
  */
-import type { SetBitOf } from "../../dataplane/details-record.ts";
 import type { KernelFilter } from "../../dataplane/kernel-filter.ts";
 import { OPERATOR_ENTRIES_MAX } from "../../dataplane/native-constants.ts";
-import { countsByName, NO_OPERATOR_RULES, type RuleCounts, withSets } from "../../dataplane/operator-rules.ts";
+import { countsByName, type RuleCounts } from "../../dataplane/rule-counts.ts";
 import {
   isOperatorRuleId,
+  NO_OPERATOR_RULES,
   type OperatorKernelRules,
   operatorKernelRules,
 } from "../../mitigation/operator/operator-kernel-rules.ts";
 import type { OperatorRule } from "../../mitigation/operator/operator-rule.ts";
-import { fittingRules } from "../../mitigation/rules/fitting-rules.ts";
-import { type KernelRule, ofAttack, toKernelRules } from "../../mitigation/rules/kernel-rules.ts";
+import { compose } from "../../mitigation/rules/compose.ts";
+import type { OwnedRule, SetBitOf } from "../../mitigation/rules/kernel-rule.ts";
+import { ofAttack, toKernelRules } from "../../mitigation/rules/kernel-rules.ts";
 import type { Rule } from "../../mitigation/rules/rule.ts";
 import type { ScrubFilter } from "../../mitigation/scrub/scrub-filter.ts";
 import { scrubRules } from "../../mitigation/scrub/scrub-rules.ts";
@@ -81,7 +82,7 @@ export class Enforcement {
   readonly #options: EnforcementOptions;
   #wanted: Wanted | null = null;
   /** The rules in the kernel that this process knows of. */
-  #enforced: readonly KernelRule[] = [];
+  #enforced: readonly OwnedRule[] = [];
   #local: OperatorKernelRules = NO_OPERATOR_RULES;
   /** Real bans that the kernel was given: local rules are tried for their addresses while these are attacked. */
   #enforcedBans = 0;
@@ -157,12 +158,13 @@ export class Enforcement {
       ...held,
       expiresAtMs: held.expiresAtMs + wallAheadMs,
     });
-    const first = this.#localFor(real.map(onWall));
-    const room = Math.max(0, maxRules - first.rules.length);
-    const fitting = fittingRules(rules, room, new Set(this.#enforced.map(({ id }) => id)));
+    const { bitOf } = local;
+    const inForce = new Set(this.#enforced.map(({ id }) => id));
+    const next = compose({ operators: this.#localFor(real.map(onWall)), rules, room: maxRules, bitOf, inForce });
+    const { operators: first, rules: fitting } = next;
     this.#isDue = true;
     try {
-      filter.setRules(fitting.map(onWall), first, local.bitOf);
+      filter.setRules(fitting.map(onWall), first, bitOf);
     } catch (cause) {
       onFault(cause);
       return;
@@ -171,20 +173,20 @@ export class Enforcement {
     if (first.leftOut !== this.#local.leftOut) onLocalLeftOut(first.leftOut);
     [this.#enforced, this.#enforcedBans, this.#local] = [fitting, real.length, first];
     this.#etag = etag;
-    const leftOut = rules.length - fitting.length;
+    const { leftOut } = next;
     if (leftOut !== this.#leftOut) onLeftOut(leftOut);
     this.#leftOut = leftOut;
-    this.#withoutRoom = leftOut === 0 ? [] : prefixesLeftOut(real, { rules, fitting });
+    this.#withoutRoom = leftOut === 0 ? [] : prefixesLeftOut(real, rules, fitting);
   }
 
   /** The local rules beside these bans, whose expiries are wall time. */
   #localFor(bans: readonly HeldBan[]): OperatorKernelRules {
     const { dryRun, clock, local } = this.#options;
-    const { rules, networks, bitOf } = local;
+    const { rules, networks } = local;
     if (dryRun) return NO_OPERATOR_RULES;
     const attacked = bans.map(({ prefix, expiresAtMs }) => ({ prefix, expiresAt: expiresAtMs }));
     const request = { rules, networks, attacked, wallMs: clock.wallMs(), room: OPERATOR_ENTRIES_MAX };
-    return withSets(operatorKernelRules(request), bitOf);
+    return operatorKernelRules(request);
   }
 
   /** Those that are enforced. */
@@ -198,22 +200,21 @@ export class Enforcement {
   }
 }
 
-interface Fitted {
-  readonly rules: readonly KernelRule[];
-  readonly fitting: readonly KernelRule[];
+function prefixesLeftOut(
+  bans: readonly HeldBan[],
+  wanted: readonly OwnedRule[],
+  put: readonly OwnedRule[],
+): readonly Prefix[] {
+  const [ofWanted, ofPut] = [wanted, put].map((rules) => new Set(rules.map(({ owner }) => owner)));
+  return bans.map(({ prefix }) => prefix).filter(({ text }) => ofWanted?.has(text) === true && !ofPut?.has(text));
 }
 
-function prefixesLeftOut(bans: readonly HeldBan[], { rules, fitting }: Fitted): readonly Prefix[] {
-  const [wanted, held] = [rules, fitting].map((each) => new Set(each.map(({ banId }) => banId)));
-  return bans.map(({ prefix }) => prefix).filter(({ text }) => wanted?.has(text) === true && held?.has(text) === false);
-}
-
-function rulesOf(bans: readonly HeldBan[]): readonly KernelRule[] {
-  const byId = new Map<string, KernelRule>();
+function rulesOf(bans: readonly HeldBan[]): readonly OwnedRule[] {
+  const byId = new Map<string, OwnedRule>();
   for (const { prefix, rules, filter, expiresAtMs } of bans) {
     const all = filter === null ? rules.map(ofAttack) : scrubRules(prefix, filter, rules);
     const whole = filter === null ? {} : { whole: prefix.text };
-    const rest = { banId: prefix.text, isDryRun: filter?.countsOnly === true, expiresAtMs, ...whole };
+    const rest = { owner: prefix.text, isDryRun: filter?.countsOnly === true, expiresAtMs, ...whole };
     for (const rule of toKernelRules(all, `${prefix.text} `, rest)) byId.set(rule.id, rule);
   }
   return [...byId.values()];

@@ -1,10 +1,14 @@
-/**
- * What only the data plane of this machine does with packets that a rule matches (enum filter_action in
- * addon/abi/filter_abi.h). But for `pass`, the rules that follow decide about what is not dropped or answered.
- */
+/** What is done with packets that a rule matches (enum filter_action in addon/abi/filter_abi.h). */
 import type { ValidationWay } from "../scrub/scrub-filter.ts";
 
-export type InlineAction =
+/** By routers (FlowSpec, RFC 8955, 7), scrub nodes and the kernel. */
+export type RuleAction =
+  | { readonly kind: "discard" }
+  /** Above zero; zero would be a discard. */
+  | { readonly kind: "rate_limit"; readonly bytesPerSecond: number };
+
+/** By the kernel alone. But for `pass`, the rules that follow decide about what is not dropped or answered. */
+export type KernelAction =
   /** While there is no attack: sources with TCP connections are remembered, and nothing is dropped. */
   | { readonly kind: "learn" }
   /** Unknown sources of TCP must prove their address. */
@@ -31,3 +35,16 @@ export type InlineAction =
   /** What comes from elsewhere is dropped. */
   | { readonly kind: "require_question" }
   | { readonly kind: "pass" };
+
+export type Action = RuleAction | KernelAction;
+
+export function isSameAction(a: RuleAction, b: RuleAction): boolean {
+  return a.kind === b.kind && (a.kind === "discard" || b.kind === "discard" || a.bytesPerSecond === b.bytesPerSecond);
+}
+
+/** Equal actions have equal texts. */
+export function actionText(action: Action): string {
+  if (action.kind === "discard") return "discard";
+  if (action.kind === "rate_limit") return `rate-limit ${action.bytesPerSecond} bytes/s`;
+  return JSON.stringify(action);
+}
