@@ -34,6 +34,12 @@ const GROUND = [
   ...words("error-message now record-table stored-order").map((name) => `src/system/${name}.ts`),
 ];
 
+/** Folders and files of `src` that import each other in circles: the list may only become shorter. */
+const KNOTS = [
+  "access config dataplane detection edge limits.ts machine mitigation nodes sourceblock system telemetry traffic",
+  "http scrub",
+];
+
 /** Packages, and the one folder that knows each. */
 const PACKAGE_HOMES: Readonly<Record<string, string>> = {
   ...{ elysia: "http", "@elysiajs": "http", pino: "observability", "prom-client": "observability" },
@@ -78,6 +84,9 @@ function folderOf(path: string): string {
   if (path.startsWith("src/scrub/agent/")) return "scrub/agent";
   return (steps.length > 2 ? steps[1] : undefined) ?? "";
 }
+
+/** A folder of `src` with all below it, or a file of `src` itself. */
+const roomOf = (path: string) => path.split("/")[1] ?? "";
 
 const isIn = (folders: readonly string[], path: string) => folders.includes(folderOf(path));
 const isOurs = (name: string) => name.startsWith("src/");
@@ -136,6 +145,10 @@ describe("TypeScript", () => {
     expect(importCircles(production)).toEqual([]);
   });
 
+  test("no folders of src import each other in a circle", () => {
+    expect(importCircles(production, roomOf)).toEqual(KNOTS);
+  });
+
   test("the addon's constants import nothing, and nothing in src imports from tests or benches", () => {
     expect(production.map(({ path }) => path)).toContain(CONSTANTS);
     const isTestCode = (name: string) => /^(test|bench)\//.test(name) || name.endsWith(".test.ts");
@@ -172,26 +185,36 @@ describe("TypeScript", () => {
   });
 });
 
-/** The paths of each circle, sorted: files that each reach all others, and themselves, by imports. */
-function importCircles(files: readonly SourceFile[]): string[] {
-  const imports = new Map(files.map((file) => [file.path, importsOf(file)]));
+/**
+ * The names of each circle, sorted: files that each reach all others, and themselves, by imports; with `nameOf` the
+ * folders of such files, where an import within one folder does not count.
+ */
+function importCircles(files: readonly SourceFile[], nameOf?: (path: string) => string): string[] {
+  const own = new Set(files.map(({ path }) => path));
+  const arrows = new Map<string, Set<string>>();
+  for (const file of files) {
+    const from = nameOf?.(file.path) ?? file.path;
+    const to = importsOf(file).filter((path) => own.has(path));
+    const others = nameOf === undefined ? to : to.map(nameOf).filter((name) => name !== from);
+    arrows.set(from, new Set([...(arrows.get(from) ?? []), ...others]));
+  }
   const reached = (from: string): Set<string> => {
     const seen = new Set<string>();
     const open = [from];
-    for (let path = open.pop(); path !== undefined; path = open.pop()) {
-      for (const next of imports.get(path) ?? []) {
-        if (!imports.has(next) || seen.has(next)) continue;
+    for (let name = open.pop(); name !== undefined; name = open.pop()) {
+      for (const next of arrows.get(name) ?? []) {
+        if (seen.has(next)) continue;
         seen.add(next);
         open.push(next);
       }
     }
     return seen;
   };
-  const reaches = new Map(files.map(({ path }) => [path, reached(path)]));
-  const circles = files
-    .map(({ path }) => [...(reaches.get(path) ?? [])].filter((other) => reaches.get(other)?.has(path)))
+  const reaches = new Map([...arrows.keys()].map((name) => [name, reached(name)]));
+  const circles = [...reaches]
+    .map(([name, reach]) => [...reach].filter((other) => reaches.get(other)?.has(name)))
     .filter((circle) => circle.length > 0);
-  return [...new Set(circles.map((circle) => circle.sort().join(" ")))];
+  return [...new Set(circles.map((circle) => circle.sort().join(" ")))].sort();
 }
 
 describe("the native side", () => {
@@ -283,5 +306,11 @@ test("the rules see what they forbid", () => {
   const [a, b, d] = [importing("a", "b"), importing("b", "c", "d"), importing("d")];
   expect(importCircles([a, b, importing("c"), d])).toEqual([]);
   expect(importCircles([d, a, b, importing("c", "a")])).toEqual(["src/a.ts src/b.ts src/c.ts"]);
+  const inFolder = (path: string, to: string) => file(`import type { A } from "${to}";`, `src/${path}`);
+  const [net, own] = [inFolder("net/a.ts", "../geo/deep/a.ts"), inFolder("net/b.ts", "./a.ts")];
+  const away = inFolder("geo/deep/a.ts", "../b.ts");
+  expect(importCircles([net, own, away, file("", "src/geo/b.ts")], roomOf)).toEqual([]);
+  const [back, top] = [inFolder("geo/b.ts", "../x.ts"), inFolder("x.ts", "./net/b.ts")];
+  expect(importCircles([net, own, away, back, top], roomOf)).toEqual(["geo net x.ts"]);
   expect(withoutComments("a(); // Date.now()\n/* setTimeout( */ b();")).toBe("a(); \n b();");
 });
