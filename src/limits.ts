@@ -10,7 +10,7 @@ import {
   PROFILED_HOSTS_MAX,
   SCREENED_ROWS_MAX,
   WATCHED_HOSTS_MAX,
-} from "./dataplane/native-constants.ts";
+} from "./native/constants.ts";
 
 /** The maximum of `capture.link_mbps`: a hundred Tbit/s. */
 export const LINK_MBPS_MAX = 100_000_000;
@@ -117,7 +117,7 @@ export const EXPORTER_SAMPLING_RATE_MAX = 16_777_215;
 export const MEASURED_EXPORTERS_MAX = 256;
 /** How often exporters are read, ms; longer if reading takes long. */
 export const EXPORTERS_READ_MS = 2000;
-/** BGP neighbors, and communities of one route. */
+/** BGP neighbors, and communities that can be configured for one route. */
 export const BGP_NEIGHBORS_MAX = 64;
 export const BGP_LISTEN_MAX = 16;
 export const COMMUNITIES_MAX = 32;

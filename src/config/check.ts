@@ -2,8 +2,9 @@
  * Lists the errors of a configuration with their lines, and its warnings: for `floodwall check`, and in the same words
  * for the log of the service.
  */
+
+import type { EnvLines } from "../system/env-lines.ts";
 import type { Config } from "./config.ts";
-import type { EnvLines } from "./load/env-lines.ts";
 import { type LoadedConfig, loadConfig, parseRead, type ReadConfigFile, readConfigFile } from "./load/load.ts";
 import { type ConfigPath, describeProblem, pathText } from "./load/problem.ts";
 import type { ReadVariable } from "./load/secrets.ts";

@@ -1,7 +1,8 @@
 /** Finds the keys of a new configuration whose changes need a restart. All other changes apply at once. */
-import { VXLAN_PORT } from "../dataplane/native-constants.ts";
+
 import { HISTORY_BYTES_DEFAULT } from "../limits.ts";
 import { slotsPerBan } from "../mitigation/scrub/ban-slots.ts";
+import { VXLAN_PORT } from "../native/constants.ts";
 import type { BgpConfig, Config } from "./config.ts";
 import { isLoopback } from "./load/text-forms.ts";
 import type { ApiConfig } from "./sections/api.ts";

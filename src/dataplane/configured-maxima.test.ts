@@ -18,12 +18,6 @@ import {
 import { exactly } from "../mitigation/rules/range.ts";
 import type { Rule } from "../mitigation/rules/rule.ts";
 import { wideRule } from "../mitigation/rules/rule.ts";
-import { ADDRESS_BYTES } from "../net/address.ts";
-import type { NetworksTable } from "../traffic/network-lookup.ts";
-import { METRICS } from "../traffic/rates.ts";
-import { loadAddon } from "./addon.ts";
-import { openKernelFilter } from "./kernel-filter.ts";
-import type { Engine, EngineOptions } from "./native.d.ts";
 import {
   CPU_NUMBER_MAX,
   FILTER_ENTRIES_MAX,
@@ -34,7 +28,13 @@ import {
   TICK_MS_MIN,
   WINDOW_MS_MAX,
   WINDOW_MS_MIN,
-} from "./native-constants.ts";
+} from "../native/constants.ts";
+import { ADDRESS_BYTES } from "../net/address.ts";
+import type { NetworksTable } from "../traffic/network-lookup.ts";
+import { METRICS } from "../traffic/rates.ts";
+import { loadAddon } from "./addon.ts";
+import { openKernelFilter } from "./kernel-filter.ts";
+import type { Engine, EngineOptions } from "./native.d.ts";
 
 /** Only against a hang: tables at their bounds take a while on a busy machine. */
 const TIMEOUT_MS = 60_000;

@@ -9,9 +9,9 @@ import type { OperatorKernelRules, OperatorRulesRequest } from "../mitigation/op
 import { fittingRules } from "../mitigation/rules/fitting-rules.ts";
 import { type KernelRule, type KernelRules, kernelRules, kernelRulesOf } from "../mitigation/rules/kernel-rules.ts";
 import { DROP_REASONS, type DropReason } from "../mitigation/scrub/scrub-rules.ts";
+import { DETAILED_RULES_MAX } from "../native/constants.ts";
 import type { SetBitOf } from "./details-record.ts";
 import type { FilterRuleRow, KernelFilter } from "./kernel-filter.ts";
-import { DETAILED_RULES_MAX } from "./native-constants.ts";
 import {
   areInForce,
   countsByName,

@@ -13,6 +13,7 @@ import { operatorKernelRules } from "../mitigation/operator/operator-kernel-rule
 import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
 import type { ActiveChoice } from "../mitigation/protection/choice.ts";
 import { type StandingPlace, standingPlaces, standingRules } from "../mitigation/scrub/standing-rules.ts";
+import { OPERATOR_ENTRIES_MAX } from "../native/constants.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { KernelPair, PairInstaller } from "../sourceblock/pair-installer.ts";
 import { type Pair, pairName } from "../sourceblock/source-block.ts";
@@ -20,7 +21,6 @@ import { messageOf } from "../system/error-message.ts";
 import { DataPlaneRules, type Dropped } from "./data-plane-rules.ts";
 import { forwardPlan } from "./forward-tunnel.ts";
 import type { FilterOptions, FilterStatus, KernelFilter, NamedSets, PinnedFilter } from "./kernel-filter.ts";
-import { OPERATOR_ENTRIES_MAX } from "./native-constants.ts";
 import type { RuleCounts } from "./operator-rules.ts";
 import { SetExchange } from "./set-exchange.ts";
 

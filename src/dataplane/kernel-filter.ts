@@ -4,6 +4,8 @@
  *
  * Open, fill, attach: a filter that was pinned before stays in force until attach().
  */
+
+import { OPERATOR_ENTRY, PAIR_BYTES, PAIR_COLUMNS, RULE_COLUMNS } from "../native/constants.ts";
 import { ADDRESS_BYTES, addressFromBytes, addressToBytes, type IpAddress } from "../net/address.ts";
 import { mappedLength, type Prefix } from "../net/prefix.ts";
 import { loadAddon } from "./addon.ts";
@@ -18,7 +20,6 @@ import type {
   FilterOptions as NativeOptions,
   PinnedFilter,
 } from "./native.d.ts";
-import { OPERATOR_ENTRY, PAIR_BYTES, PAIR_COLUMNS, RULE_COLUMNS } from "./native-constants.ts";
 import { RULE_BYTES, type RuleToWrite, writePrefix, writeRule } from "./rule-record.ts";
 
 export type { FilterStatus, FilterVerdicts, NamedPrefixes, NamedSets, PinnedFilter };

@@ -1,7 +1,7 @@
 /** Converts a valid file to its domain form. All checks were done before. */
 
-import { VXLAN_PORT } from "../../dataplane/native-constants.ts";
 import type { Zone } from "../../edge/zones/zone.ts";
+import { VXLAN_PORT } from "../../native/constants.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
 import { type Prefix, parsePrefix } from "../../net/prefix.ts";
 import { PrefixTable } from "../../net/prefix-table.ts";

@@ -1,6 +1,7 @@
 /** The text formats of the configuration: each function takes a text and returns the rule that it violates, or null. */
-import { PATTERN_BYTES_MAX } from "../../dataplane/native-constants.ts";
+
 import type { Range } from "../../mitigation/rules/range.ts";
+import { PATTERN_BYTES_MAX } from "../../native/constants.ts";
 import { addressFamily, type IpAddress, parseAddress } from "../../net/address.ts";
 import { hostPrefix, type Prefix, parsePrefix, parsePrefixLoosely } from "../../net/prefix.ts";
 import { ZONES_FORMS } from "../zones/forms.ts";

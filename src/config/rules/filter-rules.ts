@@ -1,6 +1,6 @@
 /** Rules between the keys of `filter_rules`, and with `networks` and `dataplane`. */
 
-import { PAYLOAD_BYTES_MAX } from "../../dataplane/native-constants.ts";
+import { PAYLOAD_BYTES_MAX } from "../../native/constants.ts";
 import { PrefixTable } from "../../net/prefix-table.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import type { ConfigPath } from "../load/problem.ts";

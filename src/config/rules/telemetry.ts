@@ -1,5 +1,5 @@
 /** Rules between the keys of `telemetry`. */
-import { SITE_RULES_MAX } from "../../dataplane/native-constants.ts";
+import { SITE_RULES_MAX } from "../../native/constants.ts";
 import { addressFamily, type IpAddress, parseAddress } from "../../net/address.ts";
 import type { ConfigPath } from "../load/problem.ts";
 import type { Finding, Pruned } from "../load/shape.ts";

@@ -1,7 +1,7 @@
 /** Keys of `capture` about packets inside of others: what they are taken out of, and mirrored frames in tunnels to us. */
 import { Type } from "@sinclair/typebox";
-import { ENCAPSULATIONS, SAMPLING_RATE_MAX, VXLAN_PORT, VXLAN_PORTS_MAX } from "../../dataplane/native-constants.ts";
 import { CAPTURE_TUNNELS_MAX, TUNNEL_SENDERS_MAX } from "../../limits.ts";
+import { ENCAPSULATIONS, SAMPLING_RATE_MAX, VXLAN_PORT, VXLAN_PORTS_MAX } from "../../native/constants.ts";
 import { closed, described, integer, list, oneOf, text } from "../load/schema-forms.ts";
 
 export type Encapsulation = (typeof ENCAPSULATIONS)[number];

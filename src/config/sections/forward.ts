@@ -1,7 +1,7 @@
 /** The keys of `dataplane` for the way back: how packets that pass go on, and in which tunnels (docs/operations/way-back.md). */
 import { type Static, Type } from "@sinclair/typebox";
-import { FORWARD_TUNNELS_MAX, TUNNEL_KINDS } from "../../dataplane/native-constants.ts";
 import { TUNNEL_MTU_MAX, TUNNEL_MTU_MIN, TUNNEL_NETWORKS_MAX } from "../../limits.ts";
+import { FORWARD_TUNNELS_MAX, TUNNEL_KINDS } from "../../native/constants.ts";
 import { addressFamily, type IpAddress, parseAddress } from "../../net/address.ts";
 import { type Prefix, parsePrefix } from "../../net/prefix.ts";
 import { closed, described, integer, list, oneOf, text } from "../load/schema-forms.ts";

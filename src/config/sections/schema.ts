@@ -4,15 +4,6 @@
  */
 import { type Static, Type } from "@sinclair/typebox";
 import {
-  CPU_NUMBER_MAX,
-  QUEUE_NUMBER_MAX,
-  SAMPLING_RATE_MAX,
-  TICK_MS_MAX,
-  TICK_MS_MIN,
-  WINDOW_MS_MAX,
-  WINDOW_MS_MIN,
-} from "../../dataplane/native-constants.ts";
-import {
   BGP_INSTANCE_MAX,
   BGP_LISTEN_MAX,
   BGP_NEIGHBORS_MAX,
@@ -23,6 +14,15 @@ import {
   LINK_MBPS_MAX,
   PREFIXES_MAX,
 } from "../../limits.ts";
+import {
+  CPU_NUMBER_MAX,
+  QUEUE_NUMBER_MAX,
+  SAMPLING_RATE_MAX,
+  TICK_MS_MAX,
+  TICK_MS_MIN,
+  WINDOW_MS_MAX,
+  WINDOW_MS_MIN,
+} from "../../native/constants.ts";
 import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../load/schema-forms.ts";
 import { AllThresholds, AnyThresholds, SomeThresholds } from "../load/threshold-forms.ts";
 import { ApiSection } from "./api.ts";

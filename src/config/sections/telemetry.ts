@@ -1,5 +1,6 @@
 /** The section `telemetry`: where sFlow, NetFlow and IPFIX are received, from whom, and which of their records count. */
 import { type Static, Type } from "@sinclair/typebox";
+import { EXPORTER_SAMPLING_RATE_MAX, FLOW_LISTENERS_MAX, SILENT_SECONDS_MAX } from "../../limits.ts";
 import {
   CPU_NUMBER_MAX,
   ENCAPSULATIONS,
@@ -8,8 +9,7 @@ import {
   FLOW_THREADS_MAX,
   INTERFACE_PATTERNS_MAX,
   RECEIVE_BUFFER_MAX,
-} from "../../dataplane/native-constants.ts";
-import { EXPORTER_SAMPLING_RATE_MAX, FLOW_LISTENERS_MAX, SILENT_SECONDS_MAX } from "../../limits.ts";
+} from "../../native/constants.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import { closed, described, integer, list, oneOf, text } from "../load/schema-forms.ts";

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { address } from "../../../test/fixtures/host-rows.ts";
 import { FakeProfiles, profileRecord } from "../../../test/fixtures/packets/profile-source.ts";
-import { PROFILE_ROW } from "../../dataplane/native-constants.ts";
 import { PROFILED_HOSTS_RESTORED_MAX } from "../../limits.ts";
+import { PROFILE_ROW } from "../../native/constants.ts";
 import { addressToBytes } from "../../net/address.ts";
 import { partOf, TrafficProfiles } from "./traffic-profile.ts";
 

@@ -2,8 +2,9 @@
  * What hosts received before they were attacked: some packets of each, which the packet counter keeps, and those of an
  * earlier process until the counter has enough of its own.
  */
-import { HEADER_BITS, PROFILE_RECORD, PROFILE_ROW } from "../../dataplane/native-constants.ts";
+
 import { PROFILED_HOSTS_RESTORED_MAX } from "../../limits.ts";
+import { HEADER_BITS, PROFILE_RECORD, PROFILE_ROW } from "../../native/constants.ts";
 import { ADDRESS_BYTES, addressFromBytes, addressToBytes, type IpAddress, MAPPED_BITS } from "../../net/address.ts";
 import { fragmentOf } from "../../traffic/header-record.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";

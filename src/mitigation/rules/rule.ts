@@ -2,7 +2,7 @@
  * A rule: match fields and an action. BGP FlowSpec, the local data plane and scrub nodes are encoded from this one
  * form; ruleMatches() alone defines what a rule matches.
  */
-import { FILTER_PORT_RANGES_MAX } from "../../dataplane/native-constants.ts";
+import { FILTER_PORT_RANGES_MAX } from "../../native/constants.ts";
 import { type Prefix, prefixContains } from "../../net/prefix.ts";
 import { protocolName } from "../../traffic/ip-protocol.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";

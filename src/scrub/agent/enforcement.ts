@@ -5,7 +5,6 @@
  */
 import type { SetBitOf } from "../../dataplane/details-record.ts";
 import type { KernelFilter } from "../../dataplane/kernel-filter.ts";
-import { OPERATOR_ENTRIES_MAX } from "../../dataplane/native-constants.ts";
 import { countsByName, NO_OPERATOR_RULES, type RuleCounts, withSets } from "../../dataplane/operator-rules.ts";
 import {
   isOperatorRuleId,
@@ -18,6 +17,7 @@ import { type KernelRule, ofAttack, toKernelRules } from "../../mitigation/rules
 import type { Rule } from "../../mitigation/rules/rule.ts";
 import type { ScrubFilter } from "../../mitigation/scrub/scrub-filter.ts";
 import { scrubRules } from "../../mitigation/scrub/scrub-rules.ts";
+import { OPERATOR_ENTRIES_MAX } from "../../native/constants.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import type { Clock } from "../../system/clock.ts";
 
