@@ -1,10 +1,10 @@
 /** The source pairs and rules of the data plane's bench, and the addresses of its floods. */
 
 import type { FilterPairPut, FilterRulePut } from "../src/dataplane/kernel-filter.ts";
-import { exactly } from "../src/mitigation/rules/range.ts";
 import { type Rule, wideRule } from "../src/mitigation/rules/rule.ts";
 import type { IpAddress } from "../src/net/address.ts";
 import { hostPrefix } from "../src/net/prefix.ts";
+import { exactly } from "../src/net/range.ts";
 import { address } from "../test/fixtures/host-rows.ts";
 
 export const PAIRS = 100_000;

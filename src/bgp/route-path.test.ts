@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { blackhole, flow, INSTANCE } from "../../test/fixtures/bgp/bgp.ts";
 import { prefix } from "../../test/fixtures/networks.ts";
-import { exactly } from "../mitigation/rules/range.ts";
 import { parseAddress } from "../net/address.ts";
+import { exactly } from "../net/range.ts";
 import { WITHOUT_INSTANCE } from "./instance.ts";
 import { markOf } from "./neighbor-mark.ts";
 import {

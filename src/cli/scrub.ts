@@ -3,7 +3,6 @@
  * here, before anything outside is changed, with a message that says what to do.
  */
 import { readConfigFile } from "../config/load/load.ts";
-import { describeProblem } from "../config/load/problem.ts";
 import { loadScrubAgent, type ScrubAgentConfig, scrubAgentWarnings } from "../config/scrub-agent-config.ts";
 import { loadAddon } from "../dataplane/addon.ts";
 import { forwardPlan } from "../dataplane/forward-tunnel.ts";
@@ -16,6 +15,7 @@ import { type Log, openLog } from "../observability/log.ts";
 import { MetricsListener } from "../observability/metrics-listener.ts";
 import { ScrubAgentMetrics } from "../observability/scrub-agent-metrics.ts";
 import type { PrefixSets } from "../prefixset/prefix-sets.ts";
+import { describeProblem } from "../schema/problem.ts";
 import { ScrubAgent } from "../scrub/agent/agent.ts";
 import { AUTHORITY_BYTES_MAX, AuthorityFile } from "../scrub/agent/authority-file.ts";
 import { HttpController } from "../scrub/agent/controller.ts";

@@ -3,12 +3,12 @@
  * for the log of the service.
  */
 
+import { type ConfigPath, describeProblem, pathText } from "../schema/problem.ts";
+import type { Finding } from "../schema/shape.ts";
 import type { EnvLines } from "../system/env-lines.ts";
 import type { Config } from "./config.ts";
 import { type LoadedConfig, loadConfig, parseRead, type ReadConfigFile, readConfigFile } from "./load/load.ts";
-import { type ConfigPath, describeProblem, pathText } from "./load/problem.ts";
 import type { ReadVariable } from "./load/secrets.ts";
-import type { Finding } from "./load/shape.ts";
 import { OwnInfrastructure, ownText } from "./own-infrastructure.ts";
 import { isScrubAgentFile, loadScrubAgent, type ScrubAgentConfig, scrubAgentWarnings } from "./scrub-agent-config.ts";
 import { configWarnings } from "./warnings/warnings.ts";

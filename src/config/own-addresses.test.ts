@@ -3,9 +3,9 @@ import { describe, expect, test } from "bun:test";
 import type { TSchema } from "@sinclair/typebox";
 import type { Prefix } from "../net/prefix.ts";
 import { parsePrefix } from "../net/prefix.ts";
+import { pathText } from "../schema/problem.ts";
+import { FORMAT_PREFIX } from "../schema/schema-forms.ts";
 import { parseConfig } from "./load/load.ts";
-import { pathText } from "./load/problem.ts";
-import { FORMAT_PREFIX } from "./load/schema-forms.ts";
 import { OwnInfrastructure, ownAddresses, ownText } from "./own-infrastructure.ts";
 import { ConfigFile } from "./sections/schema.ts";
 

@@ -5,9 +5,9 @@
 import { type IpAddress, parseAddress } from "../net/address.ts";
 import { addressBits, hostPrefix, type Prefix, prefixContains } from "../net/prefix.ts";
 import { PrefixTable } from "../net/prefix-table.ts";
+import { type ConfigPath, pathText } from "../schema/problem.ts";
+import { hostOf, isLoopback } from "../schema/text-forms.ts";
 import type { Config } from "./config.ts";
-import { type ConfigPath, pathText } from "./load/problem.ts";
-import { hostOf, isLoopback } from "./load/text-forms.ts";
 import type { RouteTerms } from "./sections/mitigation.ts";
 
 type Named = Pick<

@@ -3,8 +3,8 @@
 import { HISTORY_BYTES_DEFAULT } from "../limits.ts";
 import { slotsPerBan } from "../mitigation/scrub/ban-slots.ts";
 import { VXLAN_PORT } from "../native/constants.ts";
+import { isLoopback } from "../schema/text-forms.ts";
 import type { BgpConfig, Config } from "./config.ts";
-import { isLoopback } from "./load/text-forms.ts";
 import type { ApiConfig } from "./sections/api.ts";
 import type { DataplaneConfig } from "./sections/dataplane.ts";
 import { MAX_HOSTS_DEFAULT } from "./sections/schema.ts";

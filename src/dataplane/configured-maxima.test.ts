@@ -4,7 +4,6 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { BpfDirectory, bpfUnavailable } from "../../test/fixtures/dataplane/bpf-directory.ts";
 import { prefix } from "../../test/fixtures/networks.ts";
 import { parseConfig } from "../config/load/load.ts";
-import { describeProblem } from "../config/load/problem.ts";
 import {
   ACTIVE_ATTACKS_MAX,
   DYNAMIC_RULES_MAX,
@@ -15,7 +14,6 @@ import {
   PREFIXES_MAX,
   VALIDATED_SOURCES_MAX,
 } from "../limits.ts";
-import { exactly } from "../mitigation/rules/range.ts";
 import type { Rule } from "../mitigation/rules/rule.ts";
 import { wideRule } from "../mitigation/rules/rule.ts";
 import {
@@ -30,6 +28,8 @@ import {
   WINDOW_MS_MIN,
 } from "../native/constants.ts";
 import { ADDRESS_BYTES } from "../net/address.ts";
+import { exactly } from "../net/range.ts";
+import { describeProblem } from "../schema/problem.ts";
 import type { NetworksTable } from "../traffic/network-lookup.ts";
 import { METRICS } from "../traffic/rates.ts";
 import { loadAddon } from "./addon.ts";

@@ -14,8 +14,8 @@ import { parseConfig } from "../config/load/load.ts";
 import type { DataplaneConfig } from "../config/sections/dataplane.ts";
 import { buildScrub } from "../config/sections/scrub.ts";
 import type { Ban } from "../mitigation/ban.ts";
-import { exactly } from "../mitigation/rules/range.ts";
 import { wideRule } from "../mitigation/rules/rule.ts";
+import { exactly } from "../net/range.ts";
 import { DataPlane } from "./data-plane.ts";
 import type { NamedSets } from "./kernel-filter.ts";
 

@@ -5,12 +5,12 @@ import { BpfDirectory, bpfUnavailable } from "../../test/fixtures/dataplane/bpf-
 import { prefix } from "../../test/fixtures/networks.ts";
 import { ethernet, ip, tcp, udp } from "../../test/fixtures/packets/frames.ts";
 import { Chance, seededRandom } from "../../test/fixtures/seeded-random.ts";
-import { exactly } from "../mitigation/rules/range.ts";
 import { type Rule, wideRule } from "../mitigation/rules/rule.ts";
 import { NO_DETAILS, type PayloadPattern, type RuleDetails } from "../mitigation/rules/rule-details.ts";
 import { DETAILED_RULES_MAX, OPERATOR_ENTRIES_MAX, PATTERN_BYTES_MAX, PAYLOAD_BYTES_MAX } from "../native/constants.ts";
 import { ADDRESS_BYTES, addressToBytes } from "../net/address.ts";
 import { mappedLength } from "../net/prefix.ts";
+import { exactly } from "../net/range.ts";
 import { buildNamedSets, type FilterRulePut, type KernelFilter, openKernelFilter } from "./kernel-filter.ts";
 
 const IPV4 = { src: "198.51.100.7", dst: "203.0.113.9" };

@@ -7,10 +7,10 @@ import { address } from "../../test/fixtures/host-rows.ts";
 import { prefix } from "../../test/fixtures/networks.ts";
 import { ethernet, ip, udp } from "../../test/fixtures/packets/frames.ts";
 import { Chance, seededRandom } from "../../test/fixtures/seeded-random.ts";
-import { exactly } from "../mitigation/rules/range.ts";
 import { type Rule, ruleMatches, ruleText, wideRule } from "../mitigation/rules/rule.ts";
 import { NAMED_PREFIXES_MAX } from "../native/constants.ts";
 import { PrefixColumnsWriter } from "../net/prefix-columns.ts";
+import { exactly } from "../net/range.ts";
 import type { PacketHeader } from "../traffic/packet-header.ts";
 import { decodeHeader } from "../traffic/packet-header.ts";
 import {

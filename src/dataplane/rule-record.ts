@@ -1,12 +1,12 @@
 /** A rule in the record in which it crosses to the addon (native.d.ts, Filter.setRules). */
 
 import type { InlineAction } from "../mitigation/rules/inline-action.ts";
-import { onlyValue, type Range } from "../mitigation/rules/range.ts";
 import type { Rule } from "../mitigation/rules/rule.ts";
 import type { RuleDetails } from "../mitigation/rules/rule-details.ts";
 import { RULE_ASKS as ASKS, RULE_RECORD as AT, RULE_ACTIONS, RULE_NO_PREFIX } from "../native/constants.ts";
 import { addressToBytes } from "../net/address.ts";
 import { mappedLength, type Prefix } from "../net/prefix.ts";
+import { onlyValue, type Range } from "../net/range.ts";
 
 export const RULE_BYTES = AT.bytes;
 

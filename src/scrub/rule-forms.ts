@@ -3,8 +3,8 @@
  * drop more than intended: a rule is split into simpler ones, or left out. Pure.
  */
 import { RULE_FORMS_MAX } from "../limits.ts";
-import { onlyValue, type Range, singleValues } from "../mitigation/rules/range.ts";
 import type { Rule } from "../mitigation/rules/rule.ts";
+import { onlyValue, type Range, singleValues } from "../net/range.ts";
 
 /**
  * Match fields that the first version lacked, as in `capabilities` of a node's report: `src_ports` and `dst_ports`,

@@ -3,7 +3,7 @@ import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { blackhole, flow, INSTANCE } from "../../../test/fixtures/bgp/bgp.ts";
 import { prefix } from "../../../test/fixtures/networks.ts";
 import type { Route } from "../../mitigation/announcer.ts";
-import { exactly } from "../../mitigation/rules/range.ts";
+import { exactly } from "../../net/range.ts";
 import type { EncodedMessage } from "../encoded-message.ts";
 import type { RouteFamily } from "../route-family.ts";
 import { attributesOf, keyOf, PATH_COMMUNITIES_MAX, toOwnPath, toPath, toPaths, toWithdrawal } from "../route-path.ts";

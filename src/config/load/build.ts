@@ -5,6 +5,7 @@ import { VXLAN_PORT } from "../../native/constants.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
 import { type Prefix, parsePrefix } from "../../net/prefix.ts";
 import { PrefixTable } from "../../net/prefix-table.ts";
+import { parseAddressOrPrefix, parseCommunity, parseListen } from "../../schema/text-forms.ts";
 import { NetworkLookup } from "../../traffic/network-lookup.ts";
 import { METRICS, type Thresholds } from "../../traffic/rates.ts";
 import type {
@@ -31,7 +32,6 @@ import { type ConfigFile, MAX_HOSTS_DEFAULT } from "../sections/schema.ts";
 import { buildProfiles } from "../sections/scrub.ts";
 import { buildStorage } from "../sections/storage.ts";
 import { buildTelemetry } from "../sections/telemetry.ts";
-import { parseAddressOrPrefix, parseCommunity, parseListen } from "./text-forms.ts";
 
 type CaptureFile = NonNullable<ConfigFile["capture"]>;
 type BgpFile = NonNullable<ConfigFile["bgp"]>;

@@ -8,11 +8,11 @@ import { SERVICE_FAULTS } from "../../../test/fixtures/config/service-faults.ts"
 import { TEXT_FAULTS } from "../../../test/fixtures/config/text-faults.ts";
 import { isFrozen } from "../../../test/fixtures/frozen.ts";
 import { CONFIG_BYTES_MAX, CONFIG_VALUES_MAX, PREFIXES_MAX } from "../../limits.ts";
+import { describeProblem } from "../../schema/problem.ts";
 import { METRICS } from "../../traffic/rates.ts";
 import type { Config } from "../config.ts";
 import { buildProfiles } from "../sections/scrub.ts";
 import { type LoadedConfig, loadConfig, loadConfigOrThrow, parseConfig } from "./load.ts";
-import { describeProblem } from "./problem.ts";
 
 const FIXTURES = join(import.meta.dir, "../../../test/fixtures/config");
 /** Only to detect a hang: files of the maximum size take seconds on a busy machine. */

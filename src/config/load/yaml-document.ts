@@ -4,7 +4,7 @@
  */
 import { type Document, isAlias, isMap, isNode, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml";
 import { CONFIG_DEPTH_MAX, CONFIG_VALUES_MAX } from "../../limits.ts";
-import type { ConfigPath, ConfigProblem } from "./problem.ts";
+import type { ConfigPath, ConfigProblem } from "../../schema/problem.ts";
 
 export interface YamlDocument {
   /** undefined if nothing could be read, also for values inside. */

@@ -2,10 +2,10 @@
 
 import { PAYLOAD_BYTES_MAX } from "../../native/constants.ts";
 import { PrefixTable } from "../../net/prefix-table.ts";
+import type { ConfigPath } from "../../schema/problem.ts";
+import type { Finding, Pruned } from "../../schema/shape.ts";
+import { parseAddressOrPrefix, parseHexBytes } from "../../schema/text-forms.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
-import type { ConfigPath } from "../load/problem.ts";
-import type { Finding, Pruned } from "../load/shape.ts";
-import { parseAddressOrPrefix, parseHexBytes } from "../load/text-forms.ts";
 import type { FilterRuleFile } from "../sections/filter-rules.ts";
 import type { ConfigFile } from "../sections/schema.ts";
 import { levels } from "./mitigation.ts";

@@ -3,8 +3,8 @@ import type { Static } from "@sinclair/typebox";
 import { IPV6_MTU_MIN } from "../../limits.ts";
 import { addressFamily, type IpAddress, parseAddress } from "../../net/address.ts";
 import { parsePrefix } from "../../net/prefix.ts";
-import type { Finding, Pruned } from "../load/shape.ts";
-import { isLoopback } from "../load/text-forms.ts";
+import type { Finding, Pruned } from "../../schema/shape.ts";
+import { isLoopback } from "../../schema/text-forms.ts";
 import type { DataplaneSection } from "../sections/dataplane.ts";
 
 type File = { readonly dataplane?: Pick<Pruned<Static<typeof DataplaneSection>>, "forward" | "tunnels"> | undefined };

@@ -1,5 +1,5 @@
 /** Rules between the keys of `prefix_sets`. */
-import type { Finding, Pruned } from "../load/shape.ts";
+import type { Finding, Pruned } from "../../schema/shape.ts";
 import { BUILT_IN_SETS, type PrefixSetFile } from "../sections/prefix-sets.ts";
 import type { ConfigFile } from "../sections/schema.ts";
 

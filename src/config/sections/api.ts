@@ -2,8 +2,8 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { TOKENS_MAX } from "../../limits.ts";
 import type { IpAddress } from "../../net/address.ts";
-import { boolean, closed, described, list, oneOf, text, withDefaults } from "../load/schema-forms.ts";
-import { parseListen } from "../load/text-forms.ts";
+import { boolean, closed, described, list, oneOf, text, withDefaults } from "../../schema/schema-forms.ts";
+import { parseListen } from "../../schema/text-forms.ts";
 
 const Token = Type.Object(
   {

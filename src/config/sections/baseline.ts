@@ -1,7 +1,7 @@
 /** The section `baseline`: limits learned from each host's own traffic, below the static thresholds. */
 import { type Static, Type } from "@sinclair/typebox";
+import { closed, described, integer } from "../../schema/schema-forms.ts";
 import { BASE_TRIO, METRICS } from "../../traffic/rates.ts";
-import { closed, described, integer } from "../load/schema-forms.ts";
 
 const FACTOR = { minimum: 1.5, maximum: 100 };
 const HALF_LIFE = [10, 604_800] as const;

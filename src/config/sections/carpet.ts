@@ -1,8 +1,8 @@
 /** The section `carpet`: attacks spread over hosts that are each below their own thresholds. */
 import { type Static, Type } from "@sinclair/typebox";
 import type { Action } from "../../mitigation/escalation.ts";
+import { closed, described, integer, oneOf } from "../../schema/schema-forms.ts";
 import { METRICS, type Thresholds } from "../../traffic/rates.ts";
-import { closed, described, integer, oneOf } from "../load/schema-forms.ts";
 import { AnyThresholds } from "../load/threshold-forms.ts";
 
 export const CarpetSection = described(

@@ -2,8 +2,8 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ALLOWLIST_MAX, CAPTURE_INTERFACES_MAX, DYNAMIC_RULES_MAX, VALIDATED_SOURCES_MAX } from "../../limits.ts";
 import type { Prefix } from "../../net/prefix.ts";
-import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../load/schema-forms.ts";
-import { parseAddressOrPrefix } from "../load/text-forms.ts";
+import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../../schema/schema-forms.ts";
+import { parseAddressOrPrefix } from "../../schema/text-forms.ts";
 import { buildTunnel, FORWARD_EXAMPLE, FORWARD_KEYS, type Forward, type Tunnel } from "./forward.ts";
 
 const XdpMode = oneOf("auto", "native", "generic");

@@ -2,7 +2,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { BAN_SECONDS_MAX, DYNAMIC_RULES_MAX, PREFIXES_MAX } from "../../limits.ts";
 import { type Prefix, parsePrefix } from "../../net/prefix.ts";
-import { described, integer, list, text, withDefaults } from "../load/schema-forms.ts";
+import { described, integer, list, text, withDefaults } from "../../schema/schema-forms.ts";
 
 export const DocumentBoundsSection = described(
   Type.Object(

@@ -2,7 +2,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Zone } from "../../edge/zones/zone.ts";
 import { HOSTGROUPS_MAX, NODES_MAX, STALE_SECONDS_MAX } from "../../limits.ts";
-import { closed, described, integer, list, text } from "../load/schema-forms.ts";
+import { closed, described, integer, list, text } from "../../schema/schema-forms.ts";
 import { STALE_AFTER_SECONDS } from "./nodes.ts";
 
 const EdgeNode = Type.Object(

@@ -5,13 +5,13 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { FILTER_RULE_DESTINATIONS_MAX, FILTER_RULES_MAX, PREFIX_SETS_MAX } from "../../limits.ts";
 import type { OperatorRule } from "../../mitigation/operator/operator-rule.ts";
-import { exactly, type Range } from "../../mitigation/rules/range.ts";
 import { ANY_PACKET, RANGES_MAX } from "../../mitigation/rules/rule.ts";
 import { asksAnything, type PayloadPattern, type RuleDetails } from "../../mitigation/rules/rule-details.ts";
 import { LENGTH_RANGES_MAX, PATTERNS_MAX, PAYLOAD_BYTES_MAX } from "../../native/constants.ts";
+import { exactly, type Range } from "../../net/range.ts";
+import { boolean, closed, described, integer, list, oneOf, text } from "../../schema/schema-forms.ts";
+import { parseAddressOrPrefix, parseHexBytes, parsePortRange, parseRange } from "../../schema/text-forms.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
-import { boolean, closed, described, integer, list, oneOf, text } from "../load/schema-forms.ts";
-import { parseAddressOrPrefix, parseHexBytes, parsePortRange, parseRange } from "../load/text-forms.ts";
 
 const PROTOCOLS = ["tcp", "udp", "sctp", "icmp", "icmpv6", "gre", "esp", "ah", "ipip", "ipv6", "igmp", "ospf"] as const;
 const FLAGS = ["fin", "syn", "rst", "psh", "ack", "urg", "ece", "cwr"] as const;

@@ -4,7 +4,7 @@ import { TUNNEL_MTU_MAX, TUNNEL_MTU_MIN, TUNNEL_NETWORKS_MAX } from "../../limit
 import { FORWARD_TUNNELS_MAX, TUNNEL_KINDS } from "../../native/constants.ts";
 import { addressFamily, type IpAddress, parseAddress } from "../../net/address.ts";
 import { type Prefix, parsePrefix } from "../../net/prefix.ts";
-import { closed, described, integer, list, oneOf, text } from "../load/schema-forms.ts";
+import { closed, described, integer, list, oneOf, text } from "../../schema/schema-forms.ts";
 
 export type Forward = "kernel" | "redirect";
 

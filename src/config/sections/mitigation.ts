@@ -7,8 +7,8 @@ import { ACTIVE_BANS_MAX, BAN_SECONDS_MAX, COMMUNITIES_MAX, ESCALATION_RUNGS_MAX
 import type { Action, Ladder, Method, Rung } from "../../mitigation/escalation.ts";
 import type { RuleAction } from "../../mitigation/rules/rule.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
-import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../load/schema-forms.ts";
-import { parseCommunity } from "../load/text-forms.ts";
+import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../../schema/schema-forms.ts";
+import { parseCommunity } from "../../schema/text-forms.ts";
 import {
   buildScrub,
   buildSelectable,

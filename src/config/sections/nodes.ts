@@ -2,7 +2,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { HOSTGROUPS_MAX, NODES_MAX, STALE_SECONDS_MAX } from "../../limits.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
-import { closed, described, integer, list, oneOf, text } from "../load/schema-forms.ts";
+import { closed, described, integer, list, oneOf, text } from "../../schema/schema-forms.ts";
 import { DIVERT_KEYS } from "./mitigation.ts";
 
 /** The default, also if the section is absent. */

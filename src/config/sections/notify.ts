@@ -1,7 +1,7 @@
 /** The sections `notify` and `update_check`: who is notified, and where new releases are looked up. */
 import { type Static, Type } from "@sinclair/typebox";
 import { NOTIFY_RECIPIENTS_MAX, UPDATE_INTERVAL_SECONDS_MAX } from "../../limits.ts";
-import { boolean, closed, described, integer, list, text, withDefaults } from "../load/schema-forms.ts";
+import { boolean, closed, described, integer, list, text, withDefaults } from "../../schema/schema-forms.ts";
 
 /** URLs and tokens of channels are secrets, so they are in environment variables. */
 const Webhook = Type.Object(

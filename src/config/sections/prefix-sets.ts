@@ -1,7 +1,7 @@
 /** The section `prefix_sets`: named sets of prefixes, by which rules of the data plane tell sources apart. */
 import { type Static, Type } from "@sinclair/typebox";
 import { PREFIX_SETS_MAX, SET_ORIGINS_MAX } from "../../limits.ts";
-import { closed, described, integer, list, text } from "../load/schema-forms.ts";
+import { closed, described, integer, list, text } from "../../schema/schema-forms.ts";
 
 /** Sets that need no file. */
 export const BUILT_IN_SETS = ["bogons"] as const;

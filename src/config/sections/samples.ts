@@ -1,6 +1,6 @@
 /** The section `samples`: the packet samples of attacks, and the files with the origins of sources. */
 import { type Static, Type } from "@sinclair/typebox";
-import { boolean, described, integer, text, withDefaults } from "../load/schema-forms.ts";
+import { boolean, described, integer, text, withDefaults } from "../../schema/schema-forms.ts";
 
 export const SamplesSection = described(
   Type.Object(

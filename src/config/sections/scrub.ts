@@ -10,9 +10,9 @@ import {
   type Service,
   type ValidationWay,
 } from "../../mitigation/scrub/scrub-filter.ts";
+import { closed, described, integer, list, oneOf, text, zeroOr } from "../../schema/schema-forms.ts";
+import { parsePortRange } from "../../schema/text-forms.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
-import { closed, described, integer, list, oneOf, text, zeroOr } from "../load/schema-forms.ts";
-import { parsePortRange } from "../load/text-forms.ts";
 
 const SERVICE_PROTOCOLS = ["tcp", "udp", "sctp", "icmp", "icmpv6", "gre", "esp", "ah", "ipip", "ipv6"] as const;
 

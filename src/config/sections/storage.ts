@@ -1,7 +1,7 @@
 /** The section `storage`: where the history is stored. */
 import { type Static, Type } from "@sinclair/typebox";
 import { HISTORY_BYTES_DEFAULT, HISTORY_BYTES_MIN } from "../../limits.ts";
-import { closed, described, integer, text, withDefaults } from "../load/schema-forms.ts";
+import { closed, described, integer, text, withDefaults } from "../../schema/schema-forms.ts";
 
 const ClickHouse = Type.Object(
   {

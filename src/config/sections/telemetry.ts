@@ -12,8 +12,8 @@ import {
 } from "../../native/constants.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
 import type { Prefix } from "../../net/prefix.ts";
-import { closed, described, integer, list, oneOf, text } from "../load/schema-forms.ts";
-import { parseAddressOrPrefix } from "../load/text-forms.ts";
+import { closed, described, integer, list, oneOf, text } from "../../schema/schema-forms.ts";
+import { parseAddressOrPrefix } from "../../schema/text-forms.ts";
 import type { Encapsulation } from "./capture-tunnels.ts";
 
 const MIB = 1024 * 1024;

@@ -3,10 +3,10 @@
  * (docs/interface.md#node-binding).
  */
 import { canBePresented } from "../../access/tokens.ts";
+import type { ConfigPath } from "../../schema/problem.ts";
+import type { Finding } from "../../schema/shape.ts";
 import type { Config } from "../config.ts";
-import type { ConfigPath } from "../load/problem.ts";
 import type { ReadVariable } from "../load/secrets.ts";
-import type { Finding } from "../load/shape.ts";
 import type { TokenConfig } from "../sections/api.ts";
 
 export function* tokenWarnings({ api, hostgroups, edge }: Config, read: ReadVariable): Generator<Finding> {

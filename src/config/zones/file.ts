@@ -2,8 +2,8 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ALT_SVC_MAX_AGE_SECONDS, type ChallengeOptions, type Zone, type ZonePolicy } from "../../edge/zones/zone.ts";
 import { CLEARANCE_COOKIE_SECONDS_MAX, EXEMPT_PATHS_MAX, ORIGINS_MAX, ZONE_RATE_MAX, ZONES_MAX } from "../../limits.ts";
-import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../load/schema-forms.ts";
-import { canonicalOrigin } from "./forms.ts";
+import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../../schema/schema-forms.ts";
+import { canonicalOrigin } from "../../schema/zone-forms.ts";
 
 /** A year. */
 const MAX_AGE_SECONDS_MAX = 31_536_000;

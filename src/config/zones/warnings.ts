@@ -1,6 +1,6 @@
 /** Settings of zones that are valid but may be unintended. Paths are those of the zones file. */
 import { isPlaced, scopeOf } from "../../edge/zones/placement.ts";
-import type { Finding } from "../load/shape.ts";
+import type { Finding } from "../../schema/shape.ts";
 import type { EdgeConfig } from "../sections/edge.ts";
 
 /** Zones that no node serves. */

@@ -1,20 +1,20 @@
 /** The operator's rules for the data plane, and the orders that add and remove them. */
 
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
-import { takeShape } from "../../config/load/shape.ts";
 import { filterRuleFindings } from "../../config/rules/filter-rules.ts";
 import { buildFilterRule, FilterRuleFile } from "../../config/sections/filter-rules.ts";
 import type { RuleCounts } from "../../dataplane/operator-rules.ts";
 import { FILTER_RULE_REASON_MAX, FILTER_RULE_SECONDS_MAX } from "../../limits.ts";
 import type { FilterRuleView } from "../../mitigation/operator/filter-rules.ts";
 import { type OperatorRule, operatorRuleText } from "../../mitigation/operator/operator-rule.ts";
+import { takeShape } from "../../schema/shape.ts";
+import { Timestamp, timestamp } from "../../schema/timestamp.ts";
 import type { Refusal } from "../refusal.ts";
 import type { FieldCheck } from "../server/fields.ts";
 import { closed } from "./closed.ts";
 import { oneOf } from "./one-of.ts";
 import { plainTextFault } from "./plain-text.ts";
 import { SAVED_FIELD, savedToWire } from "./saved.ts";
-import { Timestamp, timestamp } from "./timestamp.ts";
 
 export interface FilterRuleRequest {
   readonly rule: OperatorRule;

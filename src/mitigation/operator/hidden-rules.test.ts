@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { operatorRule } from "../../../test/fixtures/mitigation/operator-rules.ts";
 import { prefix } from "../../../test/fixtures/networks.ts";
-import { exactly } from "../rules/range.ts";
+import { exactly } from "../../net/range.ts";
 import { ANY_PACKET, type Rule } from "../rules/rule.ts";
 import { NO_DETAILS } from "../rules/rule-details.ts";
 import { hiddenRules } from "./hidden-rules.ts";

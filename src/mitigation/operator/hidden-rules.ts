@@ -1,6 +1,6 @@
 /** Rules of the operator that can never match, since an earlier one decides about all that they match. Pure. */
 import { type Prefix, prefixContains } from "../../net/prefix.ts";
-import type { Range } from "../rules/range.ts";
+import type { Range } from "../../net/range.ts";
 import type { Rule } from "../rules/rule.ts";
 import { detailsText } from "../rules/rule-details.ts";
 import type { OperatorRule } from "./operator-rule.ts";

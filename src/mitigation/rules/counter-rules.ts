@@ -4,10 +4,10 @@
  */
 import type { CountedAttack } from "../../detection/attack/sampled-attack.ts";
 import type { Prefix } from "../../net/prefix.ts";
+import { exactly } from "../../net/range.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import { METRICS, type Metric } from "../../traffic/rates.ts";
 import { NOTHING_KNOWN } from "../separability.ts";
-import { exactly } from "./range.ts";
 import { type Rule, type RuleAction, wideRule } from "./rule.ts";
 import type { GeneratedRules } from "./rule-generator.ts";
 

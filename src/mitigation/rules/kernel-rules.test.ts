@@ -4,11 +4,11 @@ import { prefix } from "../../../test/fixtures/networks.ts";
 import { ban, udpRules } from "../../../test/fixtures/views.ts";
 import { buildScrub } from "../../config/sections/scrub.ts";
 import { DYNAMIC_RULES_PER_DESTINATION } from "../../limits.ts";
+import { exactly } from "../../net/range.ts";
 import type { Ban } from "../ban.ts";
 import { NO_MEASURE } from "../measure.ts";
 import type { ScrubFilter } from "../scrub/scrub-filter.ts";
 import { kernelRules, kernelRulesOf } from "./kernel-rules.ts";
-import { exactly } from "./range.ts";
 import { matchText, type Rule, ruleText, wideRule } from "./rule.ts";
 
 const texts = (one: Ban) => kernelRulesOf(one).map(({ rule }) => ruleText(rule));

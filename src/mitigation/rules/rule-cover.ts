@@ -4,10 +4,10 @@
  * rule induction, as in Cohen, "Fast effective rule induction", 1995.)
  */
 import { vectorOf } from "../../detection/attack/classifier.ts";
+import { exactly, onlyValue, type Range, without } from "../../net/range.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
 import { USUAL_PROTOCOLS } from "./drawn-values.ts";
-import { exactly, onlyValue, type Range, without } from "./range.ts";
 import {
   ANY_PACKET,
   matchesOnlyDestination,

@@ -3,7 +3,7 @@
  * scrub nodes have no words for it. What a packet must have is defined by addon/bpf/match_details.h.
  */
 
-import { type Range, rangesText, rangeText } from "./range.ts";
+import { type Range, rangesText, rangeText } from "../../net/range.ts";
 
 /** Bytes of the payload from an offset on; `mask` and `value` are as long, and `value` has no bit that `mask` lacks. */
 export interface PayloadPattern {

@@ -5,10 +5,10 @@
 import { classOf, isOrdinaryClass } from "../../detection/attack/ordinary-traffic.ts";
 import type { SampledPacket } from "../../detection/attack/sample.ts";
 import type { Prefix } from "../../net/prefix.ts";
+import { exactly } from "../../net/range.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
 import type { Separability } from "../separability.ts";
 import { type SeparatedTraffic, separated } from "./attack-packets.ts";
-import { exactly } from "./range.ts";
 import { ANY_PACKET, matchesOnlyDestination, RULES_MAX, type Rule, type RuleAction, ruleMatches } from "./rule.ts";
 import {
   ATTACK_SHARE_MIN,

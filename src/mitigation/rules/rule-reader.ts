@@ -3,7 +3,7 @@
  * Unknown keys are ignored; absent or zero matches anything (docs/interface.md#rule).
  */
 import { type Prefix, parsePrefix, prefixContains } from "../../net/prefix.ts";
-import { exactly, type Range } from "./range.ts";
+import { exactly, type Range } from "../../net/range.ts";
 import { PORT_MAX, PROTOCOL_MAX, RANGES_MAX, type Rule, type RuleAction } from "./rule.ts";
 
 /** The message starts with the key: `proto: must be …`. */

@@ -4,9 +4,9 @@
  */
 import { FILTER_PORT_RANGES_MAX } from "../../native/constants.ts";
 import { type Prefix, prefixContains } from "../../net/prefix.ts";
+import { isInRanges, onlyValue, type Range, rangesText, rangeText } from "../../net/range.ts";
 import { protocolName } from "../../traffic/ip-protocol.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
-import { isInRanges, onlyValue, type Range, rangesText, rangeText } from "./range.ts";
 
 export type RuleAction =
   | { readonly kind: "discard" }

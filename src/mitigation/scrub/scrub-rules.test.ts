@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { prefix } from "../../../test/fixtures/networks.ts";
 import { buildScrub, type ScrubFile } from "../../config/sections/scrub.ts";
-import { exactly } from "../rules/range.ts";
+import { exactly } from "../../net/range.ts";
 import { matchText, type Rule, ruleText, wideRule } from "../rules/rule.ts";
 import { filterText } from "./scrub-filter.ts";
 import { scrubRules } from "./scrub-rules.ts";

@@ -4,9 +4,9 @@
  * dropped. Pure.
  */
 import { addressesIn, type Prefix } from "../../net/prefix.ts";
+import { exactly, isInRanges, onlyValue, type Range, withoutValue } from "../../net/range.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import type { InlineAction } from "../rules/inline-action.ts";
-import { exactly, isInRanges, onlyValue, type Range, withoutValue } from "../rules/range.ts";
 import { PORT_MAX, RANGES_MAX, type Rule, wideRule } from "../rules/rule.ts";
 import { NO_DETAILS, type RuleDetails } from "../rules/rule-details.ts";
 import { DNS_PORT, type ScrubFilter, type Service, type SourceLimits } from "./scrub-filter.ts";

@@ -1,6 +1,6 @@
 /** The text formats of the zones file: each function takes a text and returns the rule that it violates, or null. */
-import { EXEMPT_PATH_CHARACTERS_MAX } from "../../limits.ts";
-import { addressFamily, parseAddress } from "../../net/address.ts";
+import { EXEMPT_PATH_CHARACTERS_MAX } from "../limits.ts";
+import { addressFamily, parseAddress } from "../net/address.ts";
 
 export const ZONES_FORMS = {
   hostname: hostnameRule,
