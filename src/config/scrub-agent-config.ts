@@ -6,6 +6,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { canBePresented } from "../access/tokens.ts";
 import { ALLOWLIST_MAX, SCRUB_CONFIG_BYTES_MAX } from "../limits.ts";
 import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
+import { buildFilterRule } from "../mitigation/operator/rule-file.ts";
 import { type IpAddress, parseAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { ConfigPath, ConfigProblem } from "../schema/problem.ts";
@@ -26,7 +27,7 @@ import {
   type DocumentBounds,
   DocumentBoundsSection,
 } from "./sections/document-bounds.ts";
-import { buildFilterRule, NodeFilterRules } from "./sections/filter-rules.ts";
+import { NodeFilterRules } from "./sections/filter-rules.ts";
 import { buildPrefixSets, NodePrefixSetsSection, type PrefixSetConfig } from "./sections/prefix-sets.ts";
 import { hiddenRuleWarnings } from "./warnings/filter-rules.ts";
 

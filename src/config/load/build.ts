@@ -1,6 +1,7 @@
 /** Converts a valid file to its domain form. All checks were done before. */
 
 import type { Zone } from "../../edge/zones/zone.ts";
+import { buildFilterRule } from "../../mitigation/operator/rule-file.ts";
 import { VXLAN_PORT } from "../../native/constants.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
 import { type Prefix, parsePrefix } from "../../net/prefix.ts";
@@ -22,7 +23,6 @@ import { buildBaseline } from "../sections/baseline.ts";
 import { buildCarpet } from "../sections/carpet.ts";
 import { buildDataplane } from "../sections/dataplane.ts";
 import { buildEdge } from "../sections/edge.ts";
-import { buildFilterRule } from "../sections/filter-rules.ts";
 import { buildMitigation, groupMitigationFile } from "../sections/mitigation.ts";
 import { buildScrubbing } from "../sections/nodes.ts";
 import { buildNotify, buildUpdateCheck } from "../sections/notify.ts";
