@@ -2,8 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { flow } from "../../test/fixtures/bgp/bgp.ts";
 import { prefix } from "../../test/fixtures/networks.ts";
 import type { Rule } from "../mitigation/rules/rule.ts";
-import type { Range } from "../net/range.ts";
-import { exactly } from "../net/range.ts";
+import { exactly, type Range } from "../net/range.ts";
 import { componentsOf, ruleProblem, withoutSpeakerBits } from "./flowspec-nlri.ts";
 import { keyOf, routeProblem } from "./route-path.ts";
 

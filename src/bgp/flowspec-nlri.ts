@@ -1,5 +1,4 @@
 /** The match of a rule as FlowSpec components (RFC 8955, IPv6: RFC 8956). Independent of the action. */
-
 import { PORT_MAX, PROTOCOL_MAX, type Rule } from "../mitigation/rules/rule.ts";
 import { parsePrefix } from "../net/prefix.ts";
 import type { Range } from "../net/range.ts";

@@ -14,8 +14,7 @@ import {
   PREFIXES_MAX,
   VALIDATED_SOURCES_MAX,
 } from "../limits.ts";
-import type { Rule } from "../mitigation/rules/rule.ts";
-import { wideRule } from "../mitigation/rules/rule.ts";
+import { type Rule, wideRule } from "../mitigation/rules/rule.ts";
 import {
   CPU_NUMBER_MAX,
   FILTER_ENTRIES_MAX,

@@ -1,5 +1,4 @@
 /** What a rule asks for beside Rule, in the record in which it crosses to the addon (addon/abi/details_abi.h). */
-
 import type { PayloadPattern, RuleDetails } from "../mitigation/rules/rule-details.ts";
 import { DETAILS_ASKS as ASKS, DETAILS_RECORD as AT, LENGTH_RANGES_MAX } from "../native/constants.ts";
 import type { Range } from "../net/range.ts";

@@ -11,8 +11,7 @@ import { type Rule, ruleMatches, ruleText, wideRule } from "../mitigation/rules/
 import { NAMED_PREFIXES_MAX } from "../native/constants.ts";
 import { PrefixColumnsWriter } from "../net/prefix-columns.ts";
 import { exactly } from "../net/range.ts";
-import type { PacketHeader } from "../traffic/packet-header.ts";
-import { decodeHeader } from "../traffic/packet-header.ts";
+import { decodeHeader, type PacketHeader } from "../traffic/packet-header.ts";
 import {
   buildNamedSets,
   type FilterOptions,

@@ -4,7 +4,6 @@
  *
  * Open, fill, attach: a filter that was pinned before stays in force until attach().
  */
-
 import { OPERATOR_ENTRY, PAIR_BYTES, PAIR_COLUMNS, RULE_COLUMNS } from "../native/constants.ts";
 import { ADDRESS_BYTES, addressFromBytes, addressToBytes, type IpAddress } from "../net/address.ts";
 import { mappedLength, type Prefix } from "../net/prefix.ts";

@@ -1,5 +1,4 @@
 /** Whether the kernel, and this process in it, can do what a configuration asks of them. */
-
 import { LOCKED_BYTES_PER_QUEUE } from "../limits.ts";
 import { LEAST_KERNEL } from "../native/constants.ts";
 import { error, type Item, ok, warning } from "./item.ts";

@@ -1,8 +1,8 @@
 /** The last good prefixes of each set, kept in `state_dir` over restarts. */
-import type { PrefixSetConfig } from "../config/sections/prefix-sets.ts";
 import { SET_PREFIXES_MAX } from "../limits.ts";
 import { ADDRESS_BYTES } from "../net/address.ts";
 import { KeptFiles } from "../system/kept-file.ts";
+import type { PrefixSetConfig } from "./prefix-set-config.ts";
 import { columnsFault } from "./prefix-width.ts";
 import type { SetContent } from "./set-content.ts";
 import { sizeOf } from "./set-size.ts";

@@ -1,9 +1,9 @@
 /** The owner of the named sets, over a reader and a kernel that a test looks into. */
 import { beforeEach, describe, expect, test } from "bun:test";
 import { contentOf, KeptInMemory, prefixSet } from "../../test/fixtures/prefix-set.ts";
-import type { PrefixSetConfig } from "../config/sections/prefix-sets.ts";
 import type { NamedPrefixes, NamedSets } from "../dataplane/native.d.ts";
 import { SET_PREFIXES_MAX } from "../limits.ts";
+import type { PrefixSetConfig } from "./prefix-set-config.ts";
 import { PrefixSets, type WantedSets } from "./prefix-sets.ts";
 import type { ReadAnswer, ReadOrder } from "./read-answers.ts";
 import type { UsersMoved } from "./set-users.ts";

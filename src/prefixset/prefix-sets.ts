@@ -3,12 +3,12 @@
  * and makes of all together what the kernel looks up. A set without any good prefixes is not in force. Does not know how
  * sets are put in force.
  */
-import type { PrefixSetConfig } from "../config/sections/prefix-sets.ts";
 import type { NamedPrefixes, NamedSets } from "../dataplane/native.d.ts";
 import { PREFIX_SETS_MAX, PREFIX_SETS_WATCH_MS, SET_PREFIXES_MAX } from "../limits.ts";
 import type { PrefixColumns } from "../net/prefix-columns.ts";
 import { messageOf } from "../system/error-message.ts";
 import type { KeepSets } from "./kept-sets.ts";
+import type { PrefixSetConfig } from "./prefix-set-config.ts";
 import type { ReadAnswer } from "./read-answers.ts";
 import { assignBits, type SetNames } from "./set-bits.ts";
 import { PrefixSetError, type SetContent, stampOf } from "./set-content.ts";

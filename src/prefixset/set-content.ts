@@ -1,13 +1,13 @@
 /** Reads what a set is made of: its file, as prefixes. Knows nothing of what they are for. */
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { stat } from "node:fs/promises";
-import type { PrefixSetConfig, PrefixSetSource } from "../config/sections/prefix-sets.ts";
 import { OriginFile, OriginFileError } from "../geo/origin-file.ts";
 import { ORIGIN_FILE_BYTES_MAX, PREFIX_LIST_BYTES_MAX, SET_PREFIXES_MAX } from "../limits.ts";
 import { type PrefixColumns, PrefixColumnsWriter } from "../net/prefix-columns.ts";
 import { bogons } from "../net/special-purpose.ts";
 import { messageOf } from "../system/error-message.ts";
 import { PrefixListError, parsePrefixList } from "./prefix-list.ts";
+import type { PrefixSetConfig, PrefixSetSource } from "./prefix-set-config.ts";
 import { columnsFault } from "./prefix-width.ts";
 import { type SetSize, sizeOf } from "./set-size.ts";
 

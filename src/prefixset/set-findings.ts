@@ -1,8 +1,7 @@
 /** The faults of the files of sets, for a check of the configuration. */
-
-import type { PrefixSetConfig } from "../config/sections/prefix-sets.ts";
 import { SET_PREFIXES_MAX } from "../limits.ts";
 import type { Finding } from "../schema/shape.ts";
+import type { PrefixSetConfig } from "./prefix-set-config.ts";
 import { PrefixSetError, readPrefixSet } from "./set-content.ts";
 
 /** Reads all of them: about a second for a million prefixes. */

@@ -2,7 +2,6 @@
  * Finds the rules of made-up attacks, so that the code is compiled before the first attack comes: until then an attack
  * takes several times as long. Its rules are of no use.
  */
-
 import { classify } from "../detection/attack/classifier.ts";
 import type { PacketMessage } from "../detection/attack/packet-columns.ts";
 import { type CountedAttack, SampledAttack } from "../detection/attack/sampled-attack.ts";

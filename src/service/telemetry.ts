@@ -1,6 +1,5 @@
 /** Reads what the packet counter says of exporters of flow telemetry, and logs, counts and passes on what changes. */
 import type { Config } from "../config/config.ts";
-import type { TelemetryConfig } from "../config/sections/telemetry.ts";
 import type { FlowReadings } from "../dataplane/flow-receivers.ts";
 import { EXPORTERS_READ_MS } from "../limits.ts";
 import type { Limiter } from "../observability/limiter.ts";
@@ -11,6 +10,7 @@ import type { Cancel, Timers } from "../system/timers.ts";
 import { ingressOfReadings } from "../telemetry/exporter-ingress.ts";
 import { type ExporterChange, Exporters, faultKey } from "../telemetry/exporters.ts";
 import type { ListenerReading } from "../telemetry/listener-reading.ts";
+import type { TelemetryConfig } from "../telemetry/telemetry-config.ts";
 import type { TelemetryView } from "../telemetry/telemetry-view.ts";
 import type { Ingress, IngressKey, IngressOf } from "../traffic/ingress.ts";
 import { Listeners } from "./listeners.ts";

@@ -51,10 +51,11 @@ describe("defaults", () => {
   const config = loadConfigOrThrow(join(FIXTURES, "good-minimal.yaml"));
 
   test("are those of the reference, and announce nothing", () => {
-    const { networks, hostgroups, lookup, whitelist, ...rest } = config;
+    const { networks, hostgroups, lookup, whitelist, own, ...rest } = config;
     expect(networks.map(({ text }) => text)).toEqual(["192.0.2.0/24"]);
     expect(lookup.table.lengths).toEqual(Uint8Array.of(120));
     expect(whitelist.packed.lengths).toHaveLength(0);
+    expect(own.addresses()).toEqual([]);
     expect(hostgroups).toEqual([
       {
         name: "global",

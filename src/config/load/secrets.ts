@@ -1,7 +1,6 @@
 /**
  * Environment variables that a configuration names: an unset one is an error at the start, and a warning for `check`.
  */
-
 import type { ConfigPath } from "../../schema/problem.ts";
 import type { Config } from "../config.ts";
 

@@ -3,8 +3,7 @@ import { Type } from "@sinclair/typebox";
 import { CAPTURE_TUNNELS_MAX, TUNNEL_SENDERS_MAX } from "../../limits.ts";
 import { ENCAPSULATIONS, SAMPLING_RATE_MAX, VXLAN_PORT, VXLAN_PORTS_MAX } from "../../native/constants.ts";
 import { closed, described, integer, list, oneOf, text } from "../../schema/schema-forms.ts";
-
-export type Encapsulation = (typeof ENCAPSULATIONS)[number];
+import type { Encapsulation } from "../../traffic/encapsulation.ts";
 
 const MIRRORS: readonly Encapsulation[] = ["gre", "erspan"];
 

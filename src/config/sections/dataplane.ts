@@ -1,15 +1,14 @@
 /** The section `dataplane`: where XDP drops packets itself, and how much it may hold (docs/interface.md#source-block-refusals). */
 import { type Static, Type } from "@sinclair/typebox";
+import { type DataplaneConfig, DEFAULT_PIN_PATH } from "../../dataplane/dataplane-config.ts";
 import { ALLOWLIST_MAX, CAPTURE_INTERFACES_MAX, DYNAMIC_RULES_MAX, VALIDATED_SOURCES_MAX } from "../../limits.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../../schema/schema-forms.ts";
 import { parseAddressOrPrefix } from "../../schema/text-forms.ts";
-import { buildTunnel, FORWARD_EXAMPLE, FORWARD_KEYS, type Forward, type Tunnel } from "./forward.ts";
+import { buildTunnel, FORWARD_EXAMPLE, FORWARD_KEYS } from "./forward.ts";
 
 const XdpMode = oneOf("auto", "native", "generic");
 const OnExit = oneOf("keep", "detach");
-
-export const DEFAULT_PIN_PATH = "/sys/fs/bpf/floodwall";
 
 /** Shared with the configuration of scrub nodes. */
 const FILTER_KEYS = {
@@ -68,27 +67,6 @@ export const NodeDataplaneSection = described(
   "Drops packets on this node by XDP. Beside a service with `dataplane` on the same machine, one of the two needs another `pin_path`.",
   { examples: [{ interfaces: ["eth1"] }, FORWARD_EXAMPLE] },
 );
-
-export interface DataplaneConfig {
-  readonly enabled: boolean;
-  /** Names; none twice. */
-  readonly interfaces: readonly string[];
-  readonly xdpMode: "auto" | "native" | "generic";
-  /** Directory in the BPF file system in which maps and links outlive the process. */
-  readonly pinPath: string;
-  /** What happens to blocks and rules in force when the service stops. */
-  readonly onExit: "keep" | "detach";
-  /** Who forwards what passes. */
-  readonly forward: Forward;
-  /** Only with `redirect`. */
-  readonly tunnels: readonly Tunnel[];
-  /** Sources whose packets are never dropped here. */
-  readonly allowlist: readonly Prefix[];
-  /** Pairs of source blocks and rules of bans, together. */
-  readonly maxDynamicRules: number;
-  /** Sources that the kernel knows. */
-  readonly maxSources: number;
-}
 
 export function buildDataplane(file: Static<typeof DataplaneSection>): DataplaneConfig {
   return {

@@ -2,6 +2,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { PREFIX_SETS_MAX, SCRUB_PROFILES_MAX, SCRUB_SERVICES_MAX, SELECTABLE_PROFILES_MAX } from "../../limits.ts";
 import { RANGES_MAX } from "../../mitigation/rules/rule.ts";
+import type { ScrubConfig, ScrubProfile, Selectable } from "../../mitigation/scrub/scrub-config.ts";
 import {
   NO_SOURCE_LIMITS,
   PROFILES,
@@ -156,27 +157,6 @@ export const ScrubProfiles = described(
   },
 );
 export type ProfilesFile = readonly Partial<Static<typeof ProfileFile>>[];
-
-/** A profile that operators and tenants may choose. */
-export interface ScrubProfile {
-  readonly name: string;
-  readonly isBuiltIn: boolean;
-  readonly filter: ScrubFilter;
-}
-
-/** What tenants may choose for addresses of a hostgroup. */
-export interface Selectable {
-  readonly profiles: readonly string[];
-  readonly isAlways: boolean;
-}
-
-export interface ScrubConfig extends ScrubFilter {
-  readonly profile: string | null;
-  /** Also while there is no attack. */
-  readonly isAlways: boolean;
-  /** Scrub nodes do it, too. */
-  readonly isOnNodes: boolean;
-}
 
 const LEARNED_MBPS = 100;
 

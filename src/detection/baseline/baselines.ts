@@ -5,10 +5,10 @@
  * normal × factor)); the ceiling is the static threshold.
  */
 import { createHash } from "node:crypto";
-import type { Hostgroup } from "../../config/config.ts";
-import type { BaselineConfig } from "../../config/sections/baseline.ts";
 import { BASELINE_GROUPS_MAX, SEASONAL_HOSTS_MAX } from "../../limits.ts";
 import { BASE_TRIO, type Direction, METRICS, type Rates, type Thresholds } from "../../traffic/rates.ts";
+import type { Hostgroup } from "../hostgroup.ts";
+import type { BaselineConfig } from "./baseline-config.ts";
 import { HOUR_SECONDS, type HourMoment, SEASON_IDLE_SECONDS, SeasonTable } from "./baseline-seasons.ts";
 import { BaselineTable, type BaselineTableOptions, GROUP_KEY, LEARNED_MAX } from "./baseline-table.ts";
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { type HostRowFields, hostRows, thresholds } from "../../../test/fixtures/host-rows.ts";
 import { hostgroup } from "../../../test/fixtures/hostgroups.ts";
-import type { CarpetConfig } from "../../config/sections/carpet.ts";
 import { CARPET_PREFIXES_MAX, CARPETS_MAX } from "../../limits.ts";
 import { type Prefix, parsePrefix, prefixContains } from "../../net/prefix.ts";
 import { ActiveAttacks } from "../attack/active-attacks.ts";
 import { AttackMeters } from "../attack/attack-meters.ts";
+import type { CarpetConfig } from "./carpet-config.ts";
 import { CarpetJudge, type CarpetPolicy } from "./carpet-judge.ts";
 import { CarpetScan } from "./carpet-scan.ts";
 
@@ -15,7 +15,6 @@ const CARPET: CarpetConfig = {
   prefixV6: 48,
   minHosts: 10,
   thresholds: thresholds({ pps: 1000 }),
-  mitigation: "none",
   widestV4: 20,
   widestV6: 44,
 };

@@ -3,8 +3,6 @@
  * of different hostgroups are never summed together.
  */
 
-import type { Config } from "../../config/config.ts";
-import type { CarpetConfig } from "../../config/sections/carpet.ts";
 import { CARPET_PREFIXES_MAX } from "../../limits.ts";
 import { ADDRESS_BYTES, addressFromBytes, type IpAddress } from "../../net/address.ts";
 import type { Prefix } from "../../net/prefix.ts";
@@ -13,6 +11,7 @@ import { METRICS, type Thresholds } from "../../traffic/rates.ts";
 import { firstCrossed } from "../attack/attack.ts";
 import { sizeOfRates } from "../attack/attack-size.ts";
 import { WEIGHTS } from "../certainty/sampling.ts";
+import type { CarpetConfig } from "./carpet-config.ts";
 
 /** Significant bits of an IPv6 prefix: as many as a number represents exactly. */
 const BITS_MAX = 52;
@@ -32,7 +31,11 @@ export interface Leaf {
   readonly anyHost: IpAddress;
 }
 
-type Policy = Pick<Config, "carpet" | "networks">;
+interface Policy {
+  /** null: off. */
+  readonly carpet: CarpetConfig | null;
+  readonly networks: readonly Prefix[];
+}
 
 export class CarpetScan {
   #policy: Policy;

@@ -1,5 +1,4 @@
 /** The protection profiles of prefixes, and the two commands on them (docs/interface.md#protection-command). */
-
 import type { ProtectionAnswer, ProtectionView } from "../../mitigation/protection/protections.ts";
 import { parseAddress } from "../../net/address.ts";
 import { hostPrefix, type Prefix, parsePrefix } from "../../net/prefix.ts";

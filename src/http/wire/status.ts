@@ -4,8 +4,8 @@
  */
 import { type Static, Type } from "@sinclair/typebox";
 import { isUnscoped, type Principal } from "../../access/principal.ts";
-import type { RouteTerms } from "../../config/sections/mitigation.ts";
 import type { QueueStats } from "../../dataplane/native.d.ts";
+import type { RouteTerms } from "../../mitigation/mitigation-config.ts";
 import { Timestamp, timestamp } from "../../schema/timestamp.ts";
 import { FILE_KINDS, type FileFaultView } from "../../system/file-fault.ts";
 import type { BgpView, CaptureView, StatusView } from "../backend.ts";

@@ -1,5 +1,4 @@
 /** The services that the configuration says a victim is there for, beside which rules are made and judged. Pure. */
-
 import { isInRanges, type Range } from "../../net/range.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
 import type { Service } from "../scrub/scrub-filter.ts";

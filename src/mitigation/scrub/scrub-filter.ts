@@ -1,5 +1,4 @@
 /** What the method `scrub` does with the traffic of a victim, beside rules that match its attack. */
-
 import { exactly, type Range, rangesText } from "../../net/range.ts";
 import { IP_PROTOCOL, protocolName } from "../../traffic/ip-protocol.ts";
 

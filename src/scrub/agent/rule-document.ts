@@ -3,7 +3,6 @@
  * filter could drop everything. Unknown keys are ignored; an unknown version, and what is no document, is refused as a
  * whole. Pure.
  */
-
 import { ACTIVE_BANS_MAX } from "../../limits.ts";
 import type { Rule } from "../../mitigation/rules/rule.ts";
 import { RuleProblem, readRule } from "../../mitigation/rules/rule-reader.ts";
