@@ -20,10 +20,7 @@ import type { ListedName, ListedPath, Nlri, PathAttributes, PathChange, PathName
 const FLOODWALL = 0x46;
 const INSTANCE_BITS = 24;
 
-/**
- * A path with more communities is refused: it must fit into a BGP message (4,096 bytes). The configuration takes fewer
- * for a route (COMMUNITIES_MAX of src/limits.ts).
- */
+/** A path with more is refused: it must fit into a BGP message (4,096 bytes). The configuration takes fewer for a route. */
 export const PATH_COMMUNITIES_MAX = 64;
 const COMMUNITY = /^(0|[1-9]\d{0,4}):(0|[1-9]\d{0,4})$/;
 const UINT32_MAX = 0xffff_ffff;

@@ -2,7 +2,6 @@
 import type { BgpConfig } from "../bgp/bgp-config.ts";
 import type { DataplaneConfig } from "../dataplane/dataplane-config.ts";
 import type { ApiConfig } from "../http/api-config.ts";
-import { HISTORY_BYTES_DEFAULT } from "../limits.ts";
 import { slotsPerBan } from "../mitigation/scrub/ban-slots.ts";
 import { VXLAN_PORT } from "../native/constants.ts";
 import { isLoopback } from "../schema/text-forms.ts";
@@ -11,6 +10,7 @@ import type { TelemetryConfig } from "../telemetry/telemetry-config.ts";
 import type { Config } from "./config.ts";
 import { ownInfrastructure } from "./own-addresses.ts";
 import { MAX_HOSTS_DEFAULT } from "./sections/schema.ts";
+import { HISTORY_BYTES_DEFAULT } from "./sections/storage.ts";
 
 /**
  * By the key's name in the file. Adding or removing a section is reported as a change of the section. A key that is added

@@ -4,7 +4,7 @@
  */
 import { type Static, Type } from "@sinclair/typebox";
 import { canBePresented } from "../access/tokens.ts";
-import { ALLOWLIST_MAX, SCRUB_CONFIG_BYTES_MAX } from "../limits.ts";
+import { ALLOWLIST_MAX } from "../limits.ts";
 import { buildFilterRule } from "../mitigation/operator/rule-file.ts";
 import { parseAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
@@ -25,6 +25,9 @@ import { buildDocumentBounds, DocumentBoundsSection } from "./sections/document-
 import { NodeFilterRules } from "./sections/filter-rules.ts";
 import { buildPrefixSets, NodePrefixSetsSection } from "./sections/prefix-sets.ts";
 import { hiddenRuleWarnings } from "./warnings/filter-rules.ts";
+
+/** Bytes of a scrub node's configuration file. */
+export const SCRUB_CONFIG_BYTES_MAX = 1024 * 1024;
 
 const ControllerSection = described(
   Type.Object(

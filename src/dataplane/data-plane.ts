@@ -4,7 +4,7 @@
  */
 import { existsSync } from "node:fs";
 import type { DroppedAmount } from "../detection/attack/attack-volume.ts";
-import { PAIRS_COUNTED_MAX, PREFIXES_MAX } from "../limits.ts";
+import { PREFIXES_MAX } from "../limits.ts";
 import type { Ban, BanChange } from "../mitigation/ban.ts";
 import type { MitigationSections } from "../mitigation/mitigation-config.ts";
 import { operatorKernelRules } from "../mitigation/operator/operator-kernel-rules.ts";
@@ -22,6 +22,9 @@ import { forwardPlan } from "./forward-tunnel.ts";
 import type { FilterOptions, FilterStatus, KernelFilter, NamedSets, PinnedFilter } from "./kernel-filter.ts";
 import type { RuleCounts } from "./operator-rules.ts";
 import { SetExchange } from "./set-exchange.ts";
+
+/** Source blocks whose drop counters are read; reading more would block the event loop for too long. */
+const PAIRS_COUNTED_MAX = 16_384;
 
 /** The kernel's side, implemented by kernel-filter.ts. */
 export interface FilterOpener {

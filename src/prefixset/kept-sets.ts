@@ -1,5 +1,5 @@
 /** The last good prefixes of each set, kept in `state_dir` over restarts. */
-import { SET_PREFIXES_MAX } from "../limits.ts";
+import { NAMED_PREFIXES_MAX } from "../native/constants.ts";
 import { ADDRESS_BYTES } from "../net/address.ts";
 import { KeptFiles } from "../system/kept-file.ts";
 import type { PrefixSetConfig } from "./prefix-set-config.ts";
@@ -19,7 +19,7 @@ export interface KeepSets {
 const HASH_BYTES = 64;
 const TIME_BYTES = 8;
 const ROW_BYTES = ADDRESS_BYTES + 1;
-const BYTES_MAX = HASH_BYTES + TIME_BYTES + SET_PREFIXES_MAX * ROW_BYTES;
+const BYTES_MAX = HASH_BYTES + TIME_BYTES + NAMED_PREFIXES_MAX * ROW_BYTES;
 
 export class KeptSets implements KeepSets {
   readonly #files: KeptFiles;

@@ -7,12 +7,13 @@ import { MITIGATION_FAULTS } from "../../../test/fixtures/config/mitigation-faul
 import { SERVICE_FAULTS } from "../../../test/fixtures/config/service-faults.ts";
 import { TEXT_FAULTS } from "../../../test/fixtures/config/text-faults.ts";
 import { isFrozen } from "../../../test/fixtures/frozen.ts";
-import { CONFIG_BYTES_MAX, CONFIG_VALUES_MAX, PREFIXES_MAX } from "../../limits.ts";
+import { PREFIXES_MAX } from "../../limits.ts";
 import { describeProblem } from "../../schema/problem.ts";
 import { METRICS } from "../../traffic/rates.ts";
 import type { Config } from "../config.ts";
 import { buildProfiles } from "../sections/scrub.ts";
-import { type LoadedConfig, loadConfig, loadConfigOrThrow, parseConfig } from "./load.ts";
+import { CONFIG_BYTES_MAX, type LoadedConfig, loadConfig, loadConfigOrThrow, parseConfig } from "./load.ts";
+import { CONFIG_VALUES_MAX } from "./yaml-document.ts";
 
 const FIXTURES = join(import.meta.dir, "../../../test/fixtures/config");
 /** Only to detect a hang: files of the maximum size take seconds on a busy machine. */

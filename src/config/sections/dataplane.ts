@@ -1,7 +1,8 @@
 /** The section `dataplane`: where XDP drops packets itself, and how much it may hold (docs/interface.md#source-block-refusals). */
 import { type Static, Type } from "@sinclair/typebox";
 import { type DataplaneConfig, DEFAULT_PIN_PATH } from "../../dataplane/dataplane-config.ts";
-import { ALLOWLIST_MAX, CAPTURE_INTERFACES_MAX, DYNAMIC_RULES_MAX, VALIDATED_SOURCES_MAX } from "../../limits.ts";
+import { ALLOWLIST_MAX, CAPTURE_INTERFACES_MAX, DYNAMIC_RULES_MAX } from "../../limits.ts";
+import { FILTER_SOURCES_MAX } from "../../native/constants.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../../schema/schema-forms.ts";
 import { parseAddressOrPrefix } from "../../schema/text-forms.ts";
@@ -41,7 +42,7 @@ const FILTER_KEYS = {
           "The number of rules that the kernel holds: source blocks and rules of bans together. The service needs at least 8 for each of `ban.max_active_bans`, and where bans scrub as many more as the largest filter has: one for each service, and up to eight; and at least 4 for each of `filter_rules`.",
         ),
         max_sources: described(
-          integer(1024, VALIDATED_SOURCES_MAX, 262_144),
+          integer(1024, FILTER_SOURCES_MAX, 262_144),
           "The number of sources of TCP that the kernel knows to be real, at 16 bytes each. In a full table sources that were seen once make room first. Half of it is kept for sources that were learned before an attack, where there are as many; of the others those make room that have not sent for longest.",
         ),
       },

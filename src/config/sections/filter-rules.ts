@@ -1,7 +1,8 @@
 /** The lists `filter_rules` of the service and of a scrub node: rules of the operator for the data plane of the machine. */
-import { FILTER_RULES_MAX } from "../../limits.ts";
 import { FilterRuleFile } from "../../mitigation/operator/rule-file.ts";
 import { described, list } from "../../schema/schema-forms.ts";
+
+const FILTER_RULES_MAX = 100;
 
 const EXAMPLES = [
   [

@@ -1,11 +1,19 @@
 /** The keys of `dataplane` for the way back: how packets that pass go on, and in which tunnels (docs/operations/way-back.md). */
 import { type Static, Type } from "@sinclair/typebox";
 import type { Forward, Tunnel } from "../../dataplane/dataplane-config.ts";
-import { TUNNEL_MTU_MAX, TUNNEL_MTU_MIN, TUNNEL_NETWORKS_MAX } from "../../limits.ts";
+
 import { FORWARD_TUNNELS_MAX, TUNNEL_KINDS } from "../../native/constants.ts";
 import { addressFamily, type IpAddress, parseAddress } from "../../net/address.ts";
 import { type Prefix, parsePrefix } from "../../net/prefix.ts";
 import { closed, described, integer, list, oneOf, text } from "../../schema/schema-forms.ts";
+
+/**
+ * Networks of a tunnel, and bytes of the longest packet within: what a link of Ethernet takes at most, and any link of
+ * IPv4 at least.
+ */
+const TUNNEL_NETWORKS_MAX = 1024;
+const TUNNEL_MTU_MAX = 9216;
+const TUNNEL_MTU_MIN = 576;
 
 const ForwardKey = oneOf("kernel", "redirect");
 const VXLAN_PORT = 4789;

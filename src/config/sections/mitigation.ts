@@ -3,7 +3,7 @@
  * limits of the whole table can be set by hostgroup, key by key; a ladder is replaced as a whole.
  */
 import { type Static, type TProperties, Type } from "@sinclair/typebox";
-import { ACTIVE_BANS_MAX, BAN_SECONDS_MAX, COMMUNITIES_MAX, ESCALATION_RUNGS_MAX } from "../../limits.ts";
+import { ACTIVE_BANS_MAX, BAN_SECONDS_MAX } from "../../limits.ts";
 import type { Action, Method, Rung } from "../../mitigation/escalation.ts";
 import type { GroupMitigation, RouteTerms } from "../../mitigation/mitigation-config.ts";
 import type { RuleAction } from "../../mitigation/rules/rule.ts";
@@ -11,6 +11,10 @@ import { parseAddress } from "../../net/address.ts";
 import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../../schema/schema-forms.ts";
 import { parseCommunity } from "../../schema/text-forms.ts";
 import { buildScrub, buildSelectable, type ProfilesFile, SCRUB_KEYS, type ScrubFile, ScrubProfiles } from "./scrub.ts";
+
+/** Communities that can be configured for one route. */
+export const COMMUNITIES_MAX = 32;
+const ESCALATION_RUNGS_MAX = 5;
 
 const MethodKey = oneOf("blackhole", "flowspec", "divert", "scrub");
 const ActionKey = oneOf("none", "scrub", "flowspec", "divert", "blackhole");

@@ -1,9 +1,17 @@
 /** The sections `notify` and `update_check`: who is notified, and where new releases are looked up. */
 import { type Static, Type } from "@sinclair/typebox";
-import { NOTIFY_RECIPIENTS_MAX, UPDATE_INTERVAL_SECONDS_MAX } from "../../limits.ts";
+
 import type { EmailConfig, NotifyConfig } from "../../notify/notify-config.ts";
 import type { UpdateCheckConfig } from "../../release/update-check-config.ts";
 import { boolean, closed, described, integer, list, text, withDefaults } from "../../schema/schema-forms.ts";
+
+/** Recipients of one mail. */
+const NOTIFY_RECIPIENTS_MAX = 32;
+/**
+ * Seconds between two update checks: with a tenth added, the delay must not exceed 24 days, the longest that a timer
+ * accepts.
+ */
+export const UPDATE_INTERVAL_SECONDS_MAX = 1_209_600;
 
 /** URLs and tokens of channels are secrets, so they are in environment variables. */
 const Webhook = Type.Object(

@@ -1,8 +1,11 @@
 /** The section `prefix_sets`: named sets of prefixes, by which rules of the data plane tell sources apart. */
 import { type Static, Type } from "@sinclair/typebox";
-import { PREFIX_SETS_MAX, SET_ORIGINS_MAX } from "../../limits.ts";
+import { PREFIX_SETS_MAX } from "../../limits.ts";
 import type { PrefixSetConfig } from "../../prefixset/prefix-set-config.ts";
 import { closed, described, integer, list, text } from "../../schema/schema-forms.ts";
+
+/** Countries and autonomous systems of one set. */
+const SET_ORIGINS_MAX = 4096;
 
 const PrefixSet = Type.Object(
   {

@@ -1,6 +1,6 @@
 /** What the method `scrub` does on this machine, by hostgroup, and the profiles of victims. */
 import { type Static, Type } from "@sinclair/typebox";
-import { PREFIX_SETS_MAX, SCRUB_PROFILES_MAX, SCRUB_SERVICES_MAX, SELECTABLE_PROFILES_MAX } from "../../limits.ts";
+import { PREFIX_SETS_MAX, SCRUB_SERVICES_MAX } from "../../limits.ts";
 import { RANGES_MAX } from "../../mitigation/rules/rule.ts";
 import type { ScrubConfig, ScrubProfile, Selectable } from "../../mitigation/scrub/scrub-config.ts";
 import {
@@ -14,6 +14,11 @@ import {
 import { closed, described, integer, list, oneOf, text, zeroOr } from "../../schema/schema-forms.ts";
 import { parsePortRange } from "../../schema/text-forms.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
+
+/** Profiles of victims in a file. */
+const SCRUB_PROFILES_MAX = 64;
+/** Profiles that tenants may choose: all, built-in ones too. */
+const SELECTABLE_PROFILES_MAX = SCRUB_PROFILES_MAX + 8;
 
 const SERVICE_PROTOCOLS = ["tcp", "udp", "sctp", "icmp", "icmpv6", "gre", "esp", "ah", "ipip", "ipv6"] as const;
 

@@ -1,8 +1,14 @@
 /** The section `storage`: where the history is stored. */
 import { type Static, Type } from "@sinclair/typebox";
-import { HISTORY_BYTES_DEFAULT, HISTORY_BYTES_MIN } from "../../limits.ts";
+
 import { closed, described, integer, text, withDefaults } from "../../schema/schema-forms.ts";
 import { defaultStoragePath, type StorageConfig } from "../../storage/storage-config.ts";
+
+/**
+ * The size of the SQLite file of traffic and edge history, bytes: the smallest that can be configured, and the default.
+ */
+const HISTORY_BYTES_MIN = 16 * 1024 * 1024;
+export const HISTORY_BYTES_DEFAULT = 50_000_000_000;
 
 const ClickHouse = Type.Object(
   {

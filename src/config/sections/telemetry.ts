@@ -1,6 +1,6 @@
 /** The section `telemetry`: where sFlow, NetFlow and IPFIX are received, from whom, and which of their records count. */
 import { type Static, Type } from "@sinclair/typebox";
-import { EXPORTER_SAMPLING_RATE_MAX, FLOW_LISTENERS_MAX, SILENT_SECONDS_MAX } from "../../limits.ts";
+
 import {
   CPU_NUMBER_MAX,
   ENCAPSULATIONS,
@@ -20,6 +20,12 @@ import type {
   FlowListen,
   TelemetryConfig,
 } from "../../telemetry/telemetry-config.ts";
+
+/** Sockets that take flow records, and the longest silence of an exporter that is not reported, seconds. */
+const FLOW_LISTENERS_MAX = 16;
+const SILENT_SECONDS_MAX = 86_400;
+/** One sampled packet in so many: the largest of sFlow (version 5, 24 bits). */
+const EXPORTER_SAMPLING_RATE_MAX = 16_777_215;
 
 const MIB = 1024 * 1024;
 

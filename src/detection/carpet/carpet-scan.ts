@@ -3,7 +3,6 @@
  * of different hostgroups are never summed together.
  */
 
-import { CARPET_PREFIXES_MAX } from "../../limits.ts";
 import { ADDRESS_BYTES, addressFromBytes, type IpAddress } from "../../net/address.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import { type HostRows, ROW_WEIGHTS } from "../../traffic/host-rows.ts";
@@ -12,6 +11,9 @@ import { firstCrossed } from "../attack/attack.ts";
 import { sizeOfRates } from "../attack/attack-size.ts";
 import { WEIGHTS } from "../certainty/sampling.ts";
 import type { CarpetConfig } from "./carpet-config.ts";
+
+/** Prefixes over which the traffic of hosts is summed. */
+export const CARPET_PREFIXES_MAX = 65_536;
 
 /** Significant bits of an IPv6 prefix: as many as a number represents exactly. */
 const BITS_MAX = 52;

@@ -2,7 +2,7 @@
  * The complete detection for one packet counter, used by the live service and by replays: the screened rows of each
  * tick, the passes over all hosts, and the packets of each attack. The owner schedules each part.
  */
-import { SCREENED_ROWS_MAX } from "../../limits.ts";
+import { SCREENED_ROWS_MAX } from "../../native/constants.ts";
 import type { HeaderSamples } from "../../traffic/header-record.ts";
 import { type IngressOf, numberedIngress } from "../../traffic/ingress.ts";
 import type { NetworkLookup, NetworksTable } from "../../traffic/network-lookup.ts";

@@ -1,5 +1,5 @@
 /** Which rules go into the kernel where not all find room. Pure. */
-import { DYNAMIC_RULES_PER_DESTINATION } from "../../limits.ts";
+import { FILTER_RULES_PER_DESTINATION_MAX } from "../../native/constants.ts";
 import type { Rule } from "./rule.ts";
 
 export interface FittableRule {
@@ -47,5 +47,5 @@ function countByDestination(rules: readonly FittableRule[], before: ReadonlyMap<
 }
 
 function overfills(counts: ReadonlyMap<string, number>): boolean {
-  return counts.values().some((count) => count > DYNAMIC_RULES_PER_DESTINATION);
+  return counts.values().some((count) => count > FILTER_RULES_PER_DESTINATION_MAX);
 }

@@ -3,7 +3,7 @@ import { address } from "../../../test/fixtures/host-rows.ts";
 import { prefix } from "../../../test/fixtures/networks.ts";
 import { ban, udpRules } from "../../../test/fixtures/views.ts";
 import { buildScrub } from "../../config/sections/scrub.ts";
-import { DYNAMIC_RULES_PER_DESTINATION } from "../../limits.ts";
+import { FILTER_RULES_PER_DESTINATION_MAX } from "../../native/constants.ts";
 import { exactly } from "../../net/range.ts";
 import type { Ban } from "../ban.ts";
 import { NO_MEASURE } from "../measure.ts";
@@ -144,20 +144,20 @@ describe("rules of all bans", () => {
     const answers = { ...discard, protocols: exactly(17), sourcePorts: [{ from: 53, to: 53 }] };
     const scrub = { kind: "scrub", rules: { ...udpRules(), rules: [answers] } } as const;
     const filter = buildScrub({ tcp: "off", answers: "asked" }, []);
-    const scrubbed = Array.from({ length: DYNAMIC_RULES_PER_DESTINATION + 1 }, (_, i) =>
+    const scrubbed = Array.from({ length: FILTER_RULES_PER_DESTINATION_MAX + 1 }, (_, i) =>
       ban({ id: `s${i}`, target: `192.0.${2 + (i >> 8)}.${i & 255}`, measure: { ...scrub, filter } }),
     );
     const made = kernelRules(scrubbed, 10_000);
     const kinds = Object.groupBy(made.rules, ({ inline }) => inline?.kind ?? "discard");
-    expect(kinds.learn_question).toHaveLength(DYNAMIC_RULES_PER_DESTINATION);
-    expect(kinds.require_question).toHaveLength(DYNAMIC_RULES_PER_DESTINATION);
+    expect(kinds.learn_question).toHaveLength(FILTER_RULES_PER_DESTINATION_MAX);
+    expect(kinds.require_question).toHaveLength(FILTER_RULES_PER_DESTINATION_MAX);
     expect(made.leftOut).toBe(2);
   });
 
   test("are bounded by the kernel's limit per destination", () => {
     const from = (i: number) => ({ ...discard, destination: null, source: prefix(`10.0.${i >> 8}.${i & 255}/32`) });
-    const rules = Array.from({ length: DYNAMIC_RULES_PER_DESTINATION + 1 }, (_, i) => from(i));
+    const rules = Array.from({ length: FILTER_RULES_PER_DESTINATION_MAX + 1 }, (_, i) => from(i));
     const made = kernelRules([flowspec(...rules), ...bans], 1000);
-    expect([made.rules.length, made.leftOut]).toEqual([DYNAMIC_RULES_PER_DESTINATION + 3, 1]);
+    expect([made.rules.length, made.leftOut]).toEqual([FILTER_RULES_PER_DESTINATION_MAX + 3, 1]);
   });
 });
