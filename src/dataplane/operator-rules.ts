@@ -1,4 +1,7 @@
-/** The operator's rules as the filter has them: which of them can be in force now, and what each matched. Pure. */
+/**
+ * Which rules can be in force now, by their named sets and the room of the kernel: of the operator, and of bans those that
+ * ask for details. What each of the operator's matched. Pure.
+ */
 import type { OperatorKernelRule, OperatorKernelRules } from "../mitigation/operator/operator-kernel-rules.ts";
 import type { RuleDetails } from "../mitigation/rules/rule-details.ts";
 import type { SetBitOf } from "./details-record.ts";
