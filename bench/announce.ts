@@ -6,7 +6,7 @@
 import { DEFAULT_TIMES } from "../src/bgp/gobgp-announcer.ts";
 import { toPaths } from "../src/bgp/route-path.ts";
 import type { Route } from "../src/mitigation/announcer.ts";
-import { exactly } from "../src/mitigation/rules/range.ts";
+import { exactly } from "../src/net/range.ts";
 import { BgpLab, bgpConfig, blackhole, flow, INSTANCE, until } from "../test/fixtures/bgp/bgp.ts";
 import type { Bird } from "../test/fixtures/bgp/bird.ts";
 import { type Bench, compared, figure, type Measurement } from "./measurement.ts";

@@ -2,10 +2,10 @@
 
 import type { FilterPairPut } from "../src/dataplane/kernel-filter.ts";
 import type { KernelRule } from "../src/mitigation/rules/kernel-rule.ts";
-import { exactly } from "../src/mitigation/rules/range.ts";
 import { type Rule, wideRule } from "../src/mitigation/rules/rule.ts";
 import type { IpAddress } from "../src/net/address.ts";
 import { hostPrefix } from "../src/net/prefix.ts";
+import { exactly } from "../src/net/range.ts";
 import { address } from "../test/fixtures/host-rows.ts";
 
 export const PAIRS = 100_000;

@@ -1,7 +1,7 @@
 /** Loads every variant of every XDP program into the running kernel, and prints the results as one line. */
 import { loadAddon } from "../src/dataplane/addon.ts";
-import { ENCAPSULATIONS } from "../src/dataplane/native-constants.ts";
 import type { ProgramProbe, ProgramVariant } from "../src/machine/machine.ts";
+import { ENCAPSULATIONS } from "../src/native/constants.ts";
 
 export interface ProbedProgram {
   readonly name: string;

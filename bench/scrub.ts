@@ -7,9 +7,9 @@
 import { join } from "node:path";
 import { readPinnedStatus } from "../src/dataplane/kernel-filter.ts";
 import type { FilterVerdict } from "../src/dataplane/native.d.ts";
-import { exactly } from "../src/mitigation/rules/range.ts";
 import { wideRule } from "../src/mitigation/rules/rule.ts";
 import type { ValidationWay } from "../src/mitigation/scrub/scrub-filter.ts";
+import { exactly } from "../src/net/range.ts";
 import { IP_PROTOCOL } from "../src/traffic/ip-protocol.ts";
 import { answered, PacketProcess } from "../test/fixtures/dataplane/asked-process.ts";
 import { BpfDirectory } from "../test/fixtures/dataplane/bpf-directory.ts";

@@ -6,7 +6,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ACTIVE_ATTACKS_MAX, SCREENED_ROWS_MAX } from "../src/limits.ts";
+import { ACTIVE_ATTACKS_MAX } from "../src/limits.ts";
+import { SCREENED_ROWS_MAX } from "../src/native/constants.ts";
 import { Metrics } from "../src/observability/metrics.ts";
 import { eventually } from "../test/fixtures/service.ts";
 import { bareFloodwall } from "./bare-floodwall.ts";

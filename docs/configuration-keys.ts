@@ -1,6 +1,6 @@
 /** The keys of a configuration file as its schema has them, in the words of the reference. It knows nothing of the page. */
-import { FORMAT_PREFIX } from "../src/config/load/schema-forms.ts";
-import { TEXT_FORMS, type TextForm } from "../src/config/load/text-forms.ts";
+import { FORMAT_PREFIX } from "../src/schema/schema-forms.ts";
+import { TEXT_FORMS, type TextForm } from "../src/schema/text-forms.ts";
 
 export interface ReferenceKey {
   /** As in the file, lists as `networks[]`. */

@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { Type } from "@sinclair/typebox";
 import { parse } from "yaml";
 import { type LoadedConfig, parseConfig } from "../src/config/load/load.ts";
-import { describeProblem } from "../src/config/load/problem.ts";
-import { described } from "../src/config/load/schema-forms.ts";
 import { RESTART_KEY_NAMES } from "../src/config/reload.ts";
 import { loadScrubAgent } from "../src/config/scrub-agent-config.ts";
 import { ConfigFile } from "../src/config/sections/schema.ts";
+import { describeProblem } from "../src/schema/problem.ts";
+import { described } from "../src/schema/schema-forms.ts";
 import { keysOf } from "./configuration-keys.ts";
 import { CHAPTERS, type Chapter, configurationPage, exampleText, sectionsOf } from "./configuration-page.ts";
 

@@ -17,21 +17,23 @@ const words = (text: string) => text.trim().split(/\s+/);
 
 /** Rules of the domain: pure, and ignorant of the rims. */
 const NOUNS = words(
-  "config net traffic detection mitigation sourceblock nodes scrub edge access audit machine telemetry",
+  "net traffic detection mitigation sourceblock nodes scrub edge access audit machine telemetry schema",
 );
 /** Where the world begins; a scrub node's agent is a process of its own, with its own. */
 const RIMS = words("scrub/agent http bgp dataplane storage geo prefixset notify release observability system");
+/** The configuration file: it knows nouns and rims by what their sections say, and no noun or rim knows it. */
+const CONFIG = "config";
 /** What puts nouns and rims together; nothing but `main.ts` and each other imports from them. */
 const ROOTS = ["cli", "service", "replay"];
 /** All else of `src` lies in a folder. */
 const TOP_FILES = ["src/limits.ts", "src/main.ts", "src/version.ts"];
 /** Data alone, which everything may import: bounds, and what the addon's headers say. */
-const CONSTANTS = "src/dataplane/native-constants.ts";
+const CONSTANTS = "src/native/constants.ts";
 const DATA = ["src/limits.ts", CONSTANTS];
 /** What nouns may import besides nouns: of `system` only what reads no clock and waits for nothing. */
 const GROUND = [
   ...DATA,
-  ...words("error-message now record-table stored-order").map((name) => `src/system/${name}.ts`),
+  ...words("env-lines error-message now record-table stored-order").map((name) => `src/system/${name}.ts`),
 ];
 
 /** Packages, and the one folder that knows each. */
@@ -79,6 +81,9 @@ function folderOf(path: string): string {
   return (steps.length > 2 ? steps[1] : undefined) ?? "";
 }
 
+/** A folder of `src` with all below it, or a file of `src` itself. */
+const roomOf = (path: string) => path.split("/")[1] ?? "";
+
 const isIn = (folders: readonly string[], path: string) => folders.includes(folderOf(path));
 const isOurs = (name: string) => name.startsWith("src/");
 
@@ -89,6 +94,13 @@ function imports(isFault: (name: string, path: string) => boolean, files = produ
       .filter((name) => isFault(name, file.path))
       .map((name) => `${file.path} imports ${name}`),
   );
+}
+
+/** Who but a root knows the configuration, and what it knows of rims beside the types of their sections. */
+function seesTooMuch(name: string, path: string): boolean {
+  if (isIn([CONFIG], name)) return !isIn([CONFIG, ...ROOTS], path);
+  const isSection = name.endsWith("-config.ts") || GROUND.includes(name);
+  return isIn([CONFIG], path) && isIn([...ROOTS, ...RIMS], name) && !isSection;
 }
 
 /** What native files outside of these folders include and should not. */
@@ -103,7 +115,7 @@ function includesOutside(folders: readonly string[], pattern: RegExp): string[] 
 
 describe("TypeScript", () => {
   test("every folder of src is a noun, a rim or a root, and few files are in none", () => {
-    const known = [...NOUNS, ...RIMS, ...ROOTS, ""];
+    const known = [...NOUNS, ...RIMS, CONFIG, ...ROOTS, "native", ""];
     expect(source.map(({ path }) => path).filter((path) => !isIn(known, path))).toEqual([]);
     expect(
       source
@@ -118,9 +130,13 @@ describe("TypeScript", () => {
     expect(imports((name, path) => isIn(NOUNS, path) && !allowed(name))).toEqual([]);
   });
 
-  test("a rim imports no root either", () => {
-    const isRoot = (name: string) => isOurs(name) && !DATA.includes(name) && isIn([...ROOTS, ""], name);
+  test("a rim imports no root either, nor the configuration", () => {
+    const isRoot = (name: string) => isOurs(name) && !DATA.includes(name) && isIn([CONFIG, ...ROOTS, ""], name);
     expect(imports((name, path) => isIn(RIMS, path) && isRoot(name))).toEqual([]);
+  });
+
+  test("the configuration as a whole is known to roots alone, and knows of a rim what its section says", () => {
+    expect(imports(seesTooMuch)).toEqual([]);
   });
 
   test("what runs knows nothing of the commands that start it", () => {
@@ -134,6 +150,10 @@ describe("TypeScript", () => {
 
   test("no files of src import each other in a circle, not even types", () => {
     expect(importCircles(production)).toEqual([]);
+  });
+
+  test("no folders of src import each other in a circle", () => {
+    expect(importCircles(production, roomOf)).toEqual([]);
   });
 
   test("the addon's constants import nothing, and nothing in src imports from tests or benches", () => {
@@ -172,26 +192,36 @@ describe("TypeScript", () => {
   });
 });
 
-/** The paths of each circle, sorted: files that each reach all others, and themselves, by imports. */
-function importCircles(files: readonly SourceFile[]): string[] {
-  const imports = new Map(files.map((file) => [file.path, importsOf(file)]));
+/**
+ * The names of each circle, sorted: files that each reach all others, and themselves, by imports; with `nameOf` the
+ * folders of such files, where an import within one folder does not count.
+ */
+function importCircles(files: readonly SourceFile[], nameOf?: (path: string) => string): string[] {
+  const own = new Set(files.map(({ path }) => path));
+  const arrows = new Map<string, Set<string>>();
+  for (const file of files) {
+    const from = nameOf?.(file.path) ?? file.path;
+    const to = importsOf(file).filter((path) => own.has(path));
+    const others = nameOf === undefined ? to : to.map(nameOf).filter((name) => name !== from);
+    arrows.set(from, new Set([...(arrows.get(from) ?? []), ...others]));
+  }
   const reached = (from: string): Set<string> => {
     const seen = new Set<string>();
     const open = [from];
-    for (let path = open.pop(); path !== undefined; path = open.pop()) {
-      for (const next of imports.get(path) ?? []) {
-        if (!imports.has(next) || seen.has(next)) continue;
+    for (let name = open.pop(); name !== undefined; name = open.pop()) {
+      for (const next of arrows.get(name) ?? []) {
+        if (seen.has(next)) continue;
         seen.add(next);
         open.push(next);
       }
     }
     return seen;
   };
-  const reaches = new Map(files.map(({ path }) => [path, reached(path)]));
-  const circles = files
-    .map(({ path }) => [...(reaches.get(path) ?? [])].filter((other) => reaches.get(other)?.has(path)))
+  const reaches = new Map([...arrows.keys()].map((name) => [name, reached(name)]));
+  const circles = [...reaches]
+    .map(([name, reach]) => [...reach].filter((other) => reaches.get(other)?.has(name)))
     .filter((circle) => circle.length > 0);
-  return [...new Set(circles.map((circle) => circle.sort().join(" ")))];
+  return [...new Set(circles.map((circle) => circle.sort().join(" ")))].sort();
 }
 
 describe("the native side", () => {
@@ -276,6 +306,10 @@ test("the rules see what they forbid", () => {
     'import { a } from "../http/a.ts";\nimport type { B } from "elysia";\nawait import("../bgp/a.ts");\nimport "./b.ts";';
   expect(importsOf(file(all))).toEqual(["src/http/a.ts", "elysia", "src/bgp/a.ts", "src/net/b.ts"]);
   expect(imports((name) => name === "elysia", [file(all)])).toEqual(["src/net/x.ts imports elysia"]);
+  const section = file('import type { A } from "../bgp/bgp-config.ts";\nimport "../net/a.ts";', "src/config/x.ts");
+  expect(imports(seesTooMuch, [section])).toEqual([]);
+  const [noun, toRim] = [file('import "../config/a.ts";'), file('import "../bgp/a.ts";', "src/config/x.ts")];
+  expect(imports(seesTooMuch, [noun, toRim])).toHaveLength(2);
   expect(includesOf(file('#include <napi.h>\n  #include "core/shard.h"'))).toEqual(["napi.h", "shard.h"]);
   expect(includesOutside([], /napi/)).not.toEqual([]);
   const importing = (name: string, ...of: string[]) =>
@@ -283,5 +317,11 @@ test("the rules see what they forbid", () => {
   const [a, b, d] = [importing("a", "b"), importing("b", "c", "d"), importing("d")];
   expect(importCircles([a, b, importing("c"), d])).toEqual([]);
   expect(importCircles([d, a, b, importing("c", "a")])).toEqual(["src/a.ts src/b.ts src/c.ts"]);
+  const inFolder = (path: string, to: string) => file(`import type { A } from "${to}";`, `src/${path}`);
+  const [net, own] = [inFolder("net/a.ts", "../geo/deep/a.ts"), inFolder("net/b.ts", "./a.ts")];
+  const away = inFolder("geo/deep/a.ts", "../b.ts");
+  expect(importCircles([net, own, away, file("", "src/geo/b.ts")], roomOf)).toEqual([]);
+  const [back, top] = [inFolder("geo/b.ts", "../x.ts"), inFolder("x.ts", "./net/b.ts")];
+  expect(importCircles([net, own, away, back, top], roomOf)).toEqual(["geo net x.ts"]);
   expect(withoutComments("a(); // Date.now()\n/* setTimeout( */ b();")).toBe("a(); \n b();");
 });

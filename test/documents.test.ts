@@ -5,8 +5,10 @@ import { parseConfig } from "../src/config/load/load.ts";
 import { loadScrubAgent } from "../src/config/scrub-agent-config.ts";
 import { PACKETS_KEPT } from "../src/detection/attack/attack-reading.ts";
 import * as limits from "../src/limits.ts";
+import { PROFILED_HOSTS_MAX, SCREENED_ROWS_MAX } from "../src/native/constants.ts";
 import { CAP_PAUSE_MS } from "../src/notify/cap-notices.ts";
 import { ScrubAgentMetrics } from "../src/observability/scrub-agent-metrics.ts";
+import { TRAFFIC_ROWS_MAX } from "../src/service/traffic-recorder.ts";
 import { filledMetrics } from "./fixtures/metrics.ts";
 import { sourceFiles } from "./source-tree.ts";
 
@@ -68,10 +70,10 @@ test("every metric in the documents exists", async () => {
 /** Numbers that operators plan with. Those that a test of the API meets are not repeated here. */
 test.each([
   ["detection.md", `At most ${limits.ACTIVE_ATTACKS_MAX} attacks are in progress at once`],
-  ["detection.md", `In one tick at most ${limits.SCREENED_ROWS_MAX} hosts`],
+  ["detection.md", `In one tick at most ${SCREENED_ROWS_MAX} hosts`],
   ["detection.md", `At most ${limits.CARPETS_MAX} are in progress at once`],
   ["sampling.md", `and ${limits.DOUBTFUL_TARGETS_MAX} prefixes, are watched`],
-  ["detection.md", `of up to ${limits.PROFILED_HOSTS_MAX.toLocaleString("en-US")} hosts`],
+  ["detection.md", `of up to ${PROFILED_HOSTS_MAX.toLocaleString("en-US")} hosts`],
   ["interface.md", `has not taken it within ${limits.STATE_WAIT_MS / 1000} s`],
   ["interface.md", `| past bans kept | ${limits.ENDED_BANS_KEPT} |`],
   ["interface.md", `| levers set at once | ${limits.LEVERS_MAX} |`],
@@ -84,7 +86,7 @@ test.each([
     `zones, nodes of each kind, tokens | ${limits.ZONES_MAX}, ${limits.NODES_MAX}, ${limits.TOKENS_MAX} |`,
   ],
   ["operations/monitoring.md", `a queue of its own of ${limits.NOTIFY_QUEUE_MAX} events`],
-  ["operations/monitoring.md", `of the ${limits.TRAFFIC_ROWS_MAX.toLocaleString("en-US")} busiest rows`],
+  ["operations/monitoring.md", `of the ${TRAFFIC_ROWS_MAX.toLocaleString("en-US")} busiest rows`],
   ["operations/monitoring.md", `\`cap_reached\`; at most every ${CAP_PAUSE_MS / 60_000} min for each cap`],
   ["operations/replay.md", `of ${PACKETS_KEPT} packets`],
 ])("docs/%s says %j, as the code does", (page, words) => {

@@ -1,5 +1,5 @@
 // What TypeScript must know of the addon's arguments and results: names of the core's enumerations in their order,
-// bounds, columns. Needs no Node-API: constants/print_constants.cpp writes it into src/dataplane/native-constants.ts.
+// bounds, columns. Needs no Node-API: constants/print_constants.cpp writes it into src/native/constants.ts.
 #pragma once
 
 #include <sched.h>

@@ -1,5 +1,5 @@
 // Writes what TypeScript must know of this code as a TypeScript module: `make -C addon constants` puts it into
-// src/dataplane/native-constants.ts. TypeScript cannot ask the addon itself: a configuration is checked, and the
+// src/native/constants.ts. TypeScript cannot ask the addon itself: a configuration is checked, and the
 // dashboard is built, where there is no addon.
 #include <cstddef>
 #include <cstdint>

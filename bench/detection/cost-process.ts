@@ -3,7 +3,7 @@
  * the bench's: prints the cost of each tick as a line of JSON.
  * Usage: cost-process.ts ORDER (JSON)
  */
-import { SCREENED_ROWS_MAX } from "../../src/limits.ts";
+import { SCREENED_ROWS_MAX } from "../../src/native/constants.ts";
 import type { TickReading } from "../../src/observability/detection-metrics.ts";
 import { Metrics } from "../../src/observability/metrics.ts";
 import { eventually } from "../../test/fixtures/service.ts";

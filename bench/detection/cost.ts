@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { SCREENED_ROWS_MAX } from "../../src/limits.ts";
+import { SCREENED_ROWS_MAX } from "../../src/native/constants.ts";
 import { outputOf } from "../../test/fixtures/child-output.ts";
 import { fastNetMonUnavailable } from "../fastnetmon.ts";
 import { HOST_NETWORK } from "../host-capture.ts";

@@ -3,8 +3,8 @@
  * divided equally among the tenants, and of several tokens of a tenant none takes more than half of its share. A caller
  * without a tenant is the administrator, for whom only the bound itself counts.
  */
-import type { TokenConfig } from "../config/sections/api.ts";
 import type { Principal } from "./principal.ts";
+import type { TokenConfig } from "./token-config.ts";
 
 /** Who fills a place. */
 export type Holder = Pick<Principal, "operator" | "tenant">;

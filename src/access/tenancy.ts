@@ -1,15 +1,22 @@
 /** Which tenant owns an address or a hostgroup, by the configuration in force (docs/interface.md#roles). */
-import type { Config } from "../config/config.ts";
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
+import type { NetworkLookup } from "../traffic/network-lookup.ts";
 import type { Principal } from "./principal.ts";
 
+/** A hostgroup, in the order of the lookup. */
+interface Owned {
+  readonly name: string;
+  /** null: no tenant owns it. */
+  readonly tenant: string | null;
+}
+
 export class Tenancy {
-  readonly #lookup: Config["lookup"];
-  readonly #hostgroups: Config["hostgroups"];
+  readonly #lookup: NetworkLookup;
+  readonly #hostgroups: readonly Owned[];
   readonly #groups: ReadonlyMap<string, ReadonlySet<string>>;
 
-  constructor({ lookup, hostgroups }: Pick<Config, "lookup" | "hostgroups">) {
+  constructor({ lookup, hostgroups }: { readonly lookup: NetworkLookup; readonly hostgroups: readonly Owned[] }) {
     this.#lookup = lookup;
     this.#hostgroups = hostgroups;
     const byTenant = Map.groupBy(

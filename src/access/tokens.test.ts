@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { changingSecrets } from "../../test/fixtures/secrets.ts";
-import type { TokenConfig } from "../config/sections/api.ts";
+import type { TokenConfig } from "./token-config.ts";
 import { canBePresented, Tokens } from "./tokens.ts";
 
 function token(name: string, changes: Partial<TokenConfig> = {}): TokenConfig {

@@ -2,8 +2,8 @@
  * Finds the principal of a presented secret (docs/interface.md#authentication). Knows neither requests nor the
  * environment. Each lookup checks whether the secrets have changed, so that a rotated secret is valid at once.
  */
-import type { TokenConfig } from "../config/sections/api.ts";
 import type { Principal } from "./principal.ts";
+import type { TokenConfig } from "./token-config.ts";
 
 /** The source of the secrets. */
 export interface Secrets {

@@ -1,9 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { flow } from "../../test/fixtures/bgp/bgp.ts";
 import { prefix } from "../../test/fixtures/networks.ts";
-import type { Range } from "../mitigation/rules/range.ts";
-import { exactly } from "../mitigation/rules/range.ts";
 import type { Rule } from "../mitigation/rules/rule.ts";
+import { exactly, type Range } from "../net/range.ts";
 import { componentsOf, ruleProblem, withoutSpeakerBits } from "./flowspec-nlri.ts";
 import { keyOf, routeProblem } from "./route-path.ts";
 

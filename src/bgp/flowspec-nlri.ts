@@ -1,9 +1,8 @@
 /** The match of a rule as FlowSpec components (RFC 8955, IPv6: RFC 8956). Independent of the action. */
-
 import { isOfKernelOnly, PORT_MAX, PROTOCOL_MAX } from "../mitigation/rules/match.ts";
-import type { Range } from "../mitigation/rules/range.ts";
 import type { Rule } from "../mitigation/rules/rule.ts";
 import { parsePrefix } from "../net/prefix.ts";
+import type { Range } from "../net/range.ts";
 
 const TYPE = {
   destination: 1,

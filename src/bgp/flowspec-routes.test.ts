@@ -12,8 +12,7 @@ import {
   SPEAKER_ASN,
   until,
 } from "../../test/fixtures/bgp/bgp.ts";
-import type { Range } from "../mitigation/rules/range.ts";
-import { exactly } from "../mitigation/rules/range.ts";
+import { exactly, type Range } from "../net/range.ts";
 import { instanceOf, toPath, toPaths } from "./route-path.ts";
 import { RESET_CAUSE_MS } from "./route-quarantine.ts";
 

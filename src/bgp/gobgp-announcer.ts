@@ -2,7 +2,6 @@
  * The Announcer for GoBGP: owns the link to the speaker, managed or external, and reports the states of routes and
  * sessions. Only stop() waits for the speaker.
  */
-import type { BgpConfig, BgpNeighbor } from "../config/config.ts";
 import { STOP_STEP_MS } from "../limits.ts";
 import type { Announcer, MissingNeighbor, Route, RouteState } from "../mitigation/announcer.ts";
 import type { Prefix } from "../net/prefix.ts";
@@ -11,6 +10,7 @@ import { within } from "../system/deadline.ts";
 import type { Environment } from "../system/environment.ts";
 import { messageOf } from "../system/error-message.ts";
 import type { Timers } from "../system/timers.ts";
+import type { BgpConfig, BgpNeighbor } from "./bgp-config.ts";
 import { Instance } from "./instance.ts";
 import { QuarantineFile } from "./quarantine-file.ts";
 import { familyOfRoute, familyText, type RouteFamily } from "./route-family.ts";

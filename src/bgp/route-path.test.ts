@@ -1,11 +1,19 @@
 import { expect, test } from "bun:test";
 import { blackhole, flow, INSTANCE } from "../../test/fixtures/bgp/bgp.ts";
 import { prefix } from "../../test/fixtures/networks.ts";
-import { exactly } from "../mitigation/rules/range.ts";
 import { parseAddress } from "../net/address.ts";
+import { exactly } from "../net/range.ts";
 import { WITHOUT_INSTANCE } from "./instance.ts";
 import { markOf } from "./neighbor-mark.ts";
-import { attributesOf, COMMUNITIES_MAX, keyOf, routeProblem, toOwnPath, toPath, toWithdrawal } from "./route-path.ts";
+import {
+  attributesOf,
+  keyOf,
+  PATH_COMMUNITIES_MAX,
+  routeProblem,
+  toOwnPath,
+  toPath,
+  toWithdrawal,
+} from "./route-path.ts";
 
 const V4 = "203.0.113.9/32";
 
@@ -23,7 +31,7 @@ test("takes routes of both families, with and without communities and local pref
     blackhole("::/0"),
     blackhole(V4, { communities: [] }),
     blackhole(V4, { communities: ["0:0", "65535:65535"], localPref: 0xffff_ffff }),
-    blackhole(V4, { communities: Array.from({ length: COMMUNITIES_MAX }, (_, i) => `65001:${i}`) }),
+    blackhole(V4, { communities: Array.from({ length: PATH_COMMUNITIES_MAX }, (_, i) => `65001:${i}`) }),
   ]) {
     expect(routeProblem(route)).toBeNull();
   }

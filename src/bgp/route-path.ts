@@ -21,8 +21,8 @@ import type { ListedName, ListedPath, Nlri, PathAttributes, PathChange, PathName
 const FLOODWALL = 0x46;
 const INSTANCE_BITS = 24;
 
-/** A route with more communities is refused: a path must fit into a BGP message (4,096 bytes). */
-export const COMMUNITIES_MAX = 64;
+/** A path with more is refused: it must fit into a BGP message (4,096 bytes). The configuration takes fewer for a route. */
+export const PATH_COMMUNITIES_MAX = 64;
 const COMMUNITY = /^(0|[1-9]\d{0,4}):(0|[1-9]\d{0,4})$/;
 const UINT32_MAX = 0xffff_ffff;
 /** GoBGP requires a next hop; FlowSpec is sent without. */
@@ -69,7 +69,7 @@ export function routeProblem(route: Route): string | null {
   }
   const problem = route.kind === "unicast" ? nextHopProblem(route.nextHop, prefix) : ruleProblem(route.rule);
   if (problem !== null) return problem;
-  if (communities.length > COMMUNITIES_MAX) return `more than ${COMMUNITIES_MAX} communities`;
+  if (communities.length > PATH_COMMUNITIES_MAX) return `more than ${PATH_COMMUNITIES_MAX} communities`;
   const wrong = communities.find((community) => communityValue(community) === null);
   if (wrong !== undefined) return `invalid community ${wrong}`;
   if (!Number.isInteger(localPref) || localPref < 0 || localPref > UINT32_MAX) return `invalid local_pref ${localPref}`;

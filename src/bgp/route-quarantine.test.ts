@@ -1,6 +1,11 @@
 import { expect, test } from "bun:test";
-import { QUARANTINED_RULES_MAX } from "../limits.ts";
-import { KEPT_BACK_MS, RESET_CAUSE_MS, RouteQuarantine, SESSION_STABLE_MS } from "./route-quarantine.ts";
+import {
+  KEPT_BACK_MS,
+  QUARANTINED_RULES_MAX,
+  RESET_CAUSE_MS,
+  RouteQuarantine,
+  SESSION_STABLE_MS,
+} from "./route-quarantine.ts";
 import type { Session } from "./speaker/neighbor.ts";
 
 const A = "192.0.2.1";

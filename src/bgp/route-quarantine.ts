@@ -2,9 +2,11 @@
  * Keeps back FlowSpec rules over which a neighbor resets its session: a router that cannot handle a rule drops all our
  * routes with the session, again after each reconnect. Decides by the order of events alone; does no I/O.
  */
-import { QUARANTINED_RULES_MAX } from "../limits.ts";
 import { familyOfKey, type RouteKey } from "./route-path.ts";
 import type { Session } from "./speaker/neighbor.ts";
+
+/** Quarantined FlowSpec rules, because of which neighbors reset their sessions. */
+export const QUARANTINED_RULES_MAX = 10_000;
 
 /** A session that breaks within this time after an event is assumed to break because of it. */
 export const RESET_CAUSE_MS = 3_000;

@@ -1,11 +1,11 @@
 /** `floodwall dataplane status`: prints what is pinned in the kernel. Needs no running service and changes nothing. */
 
 import { parseRead, readConfigFile } from "../config/load/load.ts";
-import { describeProblem } from "../config/load/problem.ts";
 import { isScrubAgentFile, loadScrubAgent } from "../config/scrub-agent-config.ts";
-import { DEFAULT_PIN_PATH } from "../config/sections/dataplane.ts";
+import { DEFAULT_PIN_PATH } from "../dataplane/dataplane-config.ts";
 import { readPinnedStatus } from "../dataplane/kernel-filter.ts";
 import { PINNED_EXIT_CODES, pinnedJson, pinnedLines } from "../dataplane/pinned-status.ts";
+import { describeProblem } from "../schema/problem.ts";
 import { messageOf } from "../system/error-message.ts";
 
 export interface DataplaneStatusOptions {

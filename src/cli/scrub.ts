@@ -3,8 +3,7 @@
  * here, before anything outside is changed, with a message that says what to do.
  */
 import { readConfigFile } from "../config/load/load.ts";
-import { describeProblem } from "../config/load/problem.ts";
-import { loadScrubAgent, type ScrubAgentConfig, scrubAgentWarnings } from "../config/scrub-agent-config.ts";
+import { loadScrubAgent, scrubAgentWarnings } from "../config/scrub-agent-config.ts";
 import { loadAddon } from "../dataplane/addon.ts";
 import { forwardPlan } from "../dataplane/forward-tunnel.ts";
 import { type KernelFilter, openKernelFilter, readPinnedStatus } from "../dataplane/kernel-filter.ts";
@@ -16,7 +15,9 @@ import { type Log, openLog } from "../observability/log.ts";
 import { MetricsListener } from "../observability/metrics-listener.ts";
 import { ScrubAgentMetrics } from "../observability/scrub-agent-metrics.ts";
 import type { PrefixSets } from "../prefixset/prefix-sets.ts";
+import { describeProblem } from "../schema/problem.ts";
 import { ScrubAgent } from "../scrub/agent/agent.ts";
+import type { ScrubAgentConfig } from "../scrub/agent/agent-config.ts";
 import { AUTHORITY_BYTES_MAX, AuthorityFile } from "../scrub/agent/authority-file.ts";
 import { HttpController } from "../scrub/agent/controller.ts";
 import { troubleText } from "../scrub/agent/trouble-text.ts";

@@ -2,11 +2,11 @@
 import { warningLines } from "../config/check.ts";
 import type { Config } from "../config/config.ts";
 import { type LoadedConfig, loadAtStart } from "../config/load/load.ts";
-import { type ConfigProblem, describeProblem } from "../config/load/problem.ts";
 import { unsetVariables } from "../config/load/secrets.ts";
 import { needsOf } from "../machine/needs.ts";
 import { Limiter } from "../observability/limiter.ts";
 import { openLog } from "../observability/log.ts";
+import { type ConfigProblem, describeProblem } from "../schema/problem.ts";
 import { composeService, isStartFault } from "../service/compose.ts";
 import { firstLines } from "../service/config-reader.ts";
 import { ServiceEnvironment } from "../service/environment.ts";

@@ -2,7 +2,6 @@
  * `floodwall telemetry`: listens for flow records of any exporter, and prints what the service would understand of each
  * and which lines of a configuration it needs. Works without the service, on the same decoders.
  */
-import type { FlowListen, TelemetryConfig } from "../config/sections/telemetry.ts";
 import { loadAddon } from "../dataplane/addon.ts";
 import { type FlowReadings, FlowReceivers } from "../dataplane/flow-receivers.ts";
 import type { Native, Source } from "../dataplane/native.d.ts";
@@ -16,6 +15,7 @@ import { processSignals } from "../system/signals.ts";
 import { systemTimers } from "../system/timers.ts";
 import { Exporters } from "../telemetry/exporters.ts";
 import { suggestedConfig } from "../telemetry/suggested-config.ts";
+import type { FlowListen, TelemetryConfig } from "../telemetry/telemetry-config.ts";
 import { exporterLines, listenerLines } from "../telemetry/understood-text.ts";
 
 export interface TelemetryOptions {

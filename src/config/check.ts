@@ -2,14 +2,15 @@
  * Lists the errors of a configuration with their lines, and its warnings: for `floodwall check`, and in the same words
  * for the log of the service.
  */
+import { type ConfigPath, describeProblem, pathText } from "../schema/problem.ts";
+import type { Finding } from "../schema/shape.ts";
+import type { ScrubAgentConfig } from "../scrub/agent/agent-config.ts";
+import type { EnvLines } from "../system/env-lines.ts";
+import { ownText } from "../traffic/own-infrastructure.ts";
 import type { Config } from "./config.ts";
-import type { EnvLines } from "./load/env-lines.ts";
 import { type LoadedConfig, loadConfig, parseRead, type ReadConfigFile, readConfigFile } from "./load/load.ts";
-import { type ConfigPath, describeProblem, pathText } from "./load/problem.ts";
 import type { ReadVariable } from "./load/secrets.ts";
-import type { Finding } from "./load/shape.ts";
-import { OwnInfrastructure, ownText } from "./own-infrastructure.ts";
-import { isScrubAgentFile, loadScrubAgent, type ScrubAgentConfig, scrubAgentWarnings } from "./scrub-agent-config.ts";
+import { isScrubAgentFile, loadScrubAgent, scrubAgentWarnings } from "./scrub-agent-config.ts";
 import { configWarnings } from "./warnings/warnings.ts";
 import { zonesWarnings } from "./zones/warnings.ts";
 
@@ -65,7 +66,7 @@ function report(path: string, found: CheckedConfig | CheckedNode, checked: Check
 
 /** The service's own addresses inside `networks`; empty: there are none. */
 function protectionLines(path: string, config: Config): string[] {
-  const own = new OwnInfrastructure(config).addresses().filter(({ prefix }) => config.lookup.holds(prefix.address));
+  const own = config.own.addresses().filter(({ prefix }) => config.lookup.holds(prefix.address));
   if (own.length === 0) return [];
   const named = own.map((one) => `${ownText(one)} (${pathText(one.path)})`);
   return [`${path}: never banned, as own infrastructure inside networks: ${named.join(", ")}`];

@@ -1,12 +1,12 @@
 /** Every key of the configuration that can hold an address is own infrastructure, or is stated here not to be. */
 import { describe, expect, test } from "bun:test";
 import type { TSchema } from "@sinclair/typebox";
-import type { Prefix } from "../net/prefix.ts";
-import { parsePrefix } from "../net/prefix.ts";
+import { type Prefix, parsePrefix } from "../net/prefix.ts";
+import { pathText } from "../schema/problem.ts";
+import { FORMAT_PREFIX } from "../schema/schema-forms.ts";
+import { ownText } from "../traffic/own-infrastructure.ts";
 import { parseConfig } from "./load/load.ts";
-import { pathText } from "./load/problem.ts";
-import { FORMAT_PREFIX } from "./load/schema-forms.ts";
-import { OwnInfrastructure, ownAddresses, ownText } from "./own-infrastructure.ts";
+import { ownAddresses } from "./own-addresses.ts";
 import { ConfigFile } from "./sections/schema.ts";
 
 /** Texts without an address in them. */
@@ -114,11 +114,11 @@ describe("the own addresses of a configuration", () => {
   ])("are not banned: %s is %s", (own, key) => {
     const address = parsePrefix(own.includes(":") ? `${own}/128` : `${own}/32`) as Prefix;
     const refusal = `own infrastructure: ${own} is ${key}; to ban it, change that key first` as const;
-    expect(new OwnInfrastructure(configOf(CONFIG)).refusalOf(address.address)).toBe(refusal);
+    expect(configOf(CONFIG).own.refusalOf(address.address)).toBe(refusal);
   });
 
   test("are not banned as part of a prefix of senders, nor is a prefix inside of it", () => {
-    const own = new OwnInfrastructure(configOf(CONFIG));
+    const own = configOf(CONFIG).own;
     const refusal =
       "own infrastructure: 10.0.4.0/28 is telemetry.exporters[1].address; to ban it, change that key first";
     expect(own.refusalOf((parsePrefix("10.0.4.9/32") as Prefix).address)).toBe(refusal);

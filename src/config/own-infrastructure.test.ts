@@ -3,9 +3,10 @@ import { unbannableFor, withdrawnAs } from "../mitigation/admission.ts";
 import { mitigationPolicy } from "../mitigation/policy.ts";
 import { type Prefix, parsePrefix } from "../net/prefix.ts";
 import { sourceBlockPolicy } from "../sourceblock/policy.ts";
+import { ownText } from "../traffic/own-infrastructure.ts";
 import type { Config } from "./config.ts";
 import { parseConfig } from "./load/load.ts";
-import { ownAddresses, ownText } from "./own-infrastructure.ts";
+import { ownAddresses } from "./own-addresses.ts";
 
 const CONFIG = `
 networks: [10.0.0.0/16, "2001:db8::/32"]

@@ -26,9 +26,10 @@ describe("a configuration that went through another thread", () => {
 
   test.each(files)("is what it was: %s", async (name) => {
     const original = loadConfigOrThrow(join(FIXTURES, name));
-    const { lookup: _, whitelist: __, ...plain } = loadConfigOrThrow(join(FIXTURES, name));
+    const { lookup: _, whitelist: __, own, ...plain } = loadConfigOrThrow(join(FIXTURES, name));
     const copy = await moved(original);
     expect(copy).toMatchObject(plain);
+    expect(copy.own.addresses()).toEqual(own.addresses());
     expect(Object.keys(copy).sort()).toEqual(Object.keys(original).sort());
     expect(isFrozen(copy)).toBe(true);
   });

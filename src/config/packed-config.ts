@@ -2,11 +2,12 @@
  * A configuration in transit from the thread that read it to the event loop: up to a hundred thousand prefixes as one
  * text, and tables as transferred arrays, so that the event loop is not blocked while it takes over.
  */
+import type { Hostgroup } from "../detection/hostgroup.ts";
 import type { Zone } from "../edge/zones/zone.ts";
 import { canonicalPrefix, type Prefix } from "../net/prefix.ts";
 import { type PackedPrefixes, PrefixTable } from "../net/prefix-table.ts";
 import { NetworkLookup, type PackedLookup } from "../traffic/network-lookup.ts";
-import type { Config, Hostgroup } from "./config.ts";
+import type { Config } from "./config.ts";
 import { completeConfig, deepFreeze, type PlainConfig } from "./load/build.ts";
 
 export interface PackedConfig {
@@ -31,7 +32,7 @@ const ZONES_SLICE = 100;
 
 /** The tables of `config` become unusable when the buffers are transferred. */
 export function packConfig(config: Config): { readonly packed: PackedConfig; readonly buffers: ArrayBuffer[] } {
-  const { networks, protectedWhitelist, hostgroups, lookup, whitelist, edge, ...rest } = config;
+  const { networks, protectedWhitelist, hostgroups, lookup, whitelist, own: _own, edge, ...rest } = config;
   const lists = [networks, protectedWhitelist, ...hostgroups.map((group) => group.networks)];
   const packed: PackedConfig = {
     rest: { ...rest, edge: edge && { ...edge, zones: [] } },

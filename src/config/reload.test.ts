@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { ownText } from "../traffic/own-infrastructure.ts";
 import type { Config } from "./config.ts";
 import { parseConfig } from "./load/load.ts";
 import { keepRestartKeys, restartKeys } from "./reload.ts";
@@ -189,4 +190,13 @@ describe("the data plane", () => {
     const more = filtering(", limits: {max_dynamic_rules: 510}", "ban: {max_active_bans: 51}\nmitigation: scrub");
     expect(keepRestartKeys(running, more).ban.maxActiveBans).toBe(50);
   });
+});
+
+test("own addresses are those of the keys that wait for a restart, and new ones of all others", () => {
+  const next = config(
+    BASE.replace("router_id: 192.0.2.10", "router_id: 192.0.2.11").replace("192.0.2.1,", "192.0.2.2,"),
+  );
+  const named = ({ own }: Config) => own.addresses().map(ownText);
+  expect(named(next)).toEqual(["192.0.2.11", "192.0.2.2", "192.0.2.66", "100::1"]);
+  expect(named(keepRestartKeys(config(BASE), next))).toEqual(["192.0.2.10", "192.0.2.2", "192.0.2.66", "100::1"]);
 });

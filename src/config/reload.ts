@@ -1,14 +1,16 @@
 /** Finds the keys of a new configuration whose changes need a restart. All other changes apply at once. */
-import { VXLAN_PORT } from "../dataplane/native-constants.ts";
-import { HISTORY_BYTES_DEFAULT } from "../limits.ts";
+import type { BgpConfig } from "../bgp/bgp-config.ts";
+import type { DataplaneConfig } from "../dataplane/dataplane-config.ts";
+import type { ApiConfig } from "../http/api-config.ts";
 import { slotsPerBan } from "../mitigation/scrub/ban-slots.ts";
-import type { BgpConfig, Config } from "./config.ts";
-import { isLoopback } from "./load/text-forms.ts";
-import type { ApiConfig } from "./sections/api.ts";
-import type { DataplaneConfig } from "./sections/dataplane.ts";
+import { VXLAN_PORT } from "../native/constants.ts";
+import { isLoopback } from "../schema/text-forms.ts";
+import { defaultStoragePath, type StorageDriver } from "../storage/storage-config.ts";
+import type { TelemetryConfig } from "../telemetry/telemetry-config.ts";
+import type { Config } from "./config.ts";
+import { ownInfrastructure } from "./own-addresses.ts";
 import { MAX_HOSTS_DEFAULT } from "./sections/schema.ts";
-import { defaultStoragePath, type StorageDriver } from "./sections/storage.ts";
-import type { TelemetryConfig } from "./sections/telemetry.ts";
+import { HISTORY_BYTES_DEFAULT } from "./sections/storage.ts";
 
 /**
  * By the key's name in the file. Adding or removing a section is reported as a change of the section. A key that is added
@@ -119,7 +121,7 @@ function hasPackets(capture: Config["capture"]): boolean {
 /** `next` with the running values of the keys that need a restart. */
 export function keepRestartKeys(running: Config, next: Config): Config {
   const { windowMs, tickMs } = running.detection;
-  return Object.freeze({
+  const kept = {
     ...next,
     capture: running.capture && { ...running.capture, linkMbps: next.capture?.linkMbps ?? null },
     telemetry: keepTelemetry(running.telemetry, next.telemetry),
@@ -132,7 +134,8 @@ export function keepRestartKeys(running: Config, next: Config): Config {
     bgp: keepBgp(running.bgp, next.bgp),
     mitigations: keepBlackholes(running, next),
     api: keepApi(running.api, next.api),
-  });
+  };
+  return Object.freeze({ ...kept, own: ownInfrastructure(kept) });
 }
 
 function keepTelemetry(running: TelemetryConfig | null, next: TelemetryConfig | null): TelemetryConfig | null {

@@ -3,11 +3,16 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { faultyFiles } from "../../test/fixtures/config/fault-table.ts";
-import { SCRUB_CONFIG_BYTES_MAX } from "../limits.ts";
+import { describeProblem } from "../schema/problem.ts";
 import { checkConfig } from "./check.ts";
 import { readConfigFile } from "./load/load.ts";
-import { describeProblem } from "./load/problem.ts";
-import { isScrubAgentFile, type LoadedScrubAgent, loadScrubAgent, scrubAgentWarnings } from "./scrub-agent-config.ts";
+import {
+  isScrubAgentFile,
+  type LoadedScrubAgent,
+  loadScrubAgent,
+  SCRUB_CONFIG_BYTES_MAX,
+  scrubAgentWarnings,
+} from "./scrub-agent-config.ts";
 
 const EXAMPLE = join(import.meta.dir, "../../deploy/scrub.yaml");
 

@@ -4,31 +4,30 @@
  */
 import { type Static, Type } from "@sinclair/typebox";
 import { canBePresented } from "../access/tokens.ts";
-import { ALLOWLIST_MAX, SCRUB_CONFIG_BYTES_MAX } from "../limits.ts";
-import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
-import { type IpAddress, parseAddress } from "../net/address.ts";
+import { ALLOWLIST_MAX } from "../limits.ts";
+import { buildFilterRule } from "../mitigation/operator/rule-file.ts";
+import { parseAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
+import type { ConfigPath, ConfigProblem } from "../schema/problem.ts";
+import { boolean, closed, described, integer, list, text } from "../schema/schema-forms.ts";
+import type { Finding, Pruned } from "../schema/shape.ts";
+import { isLoopback, parseAddressOrPrefix, parseListen } from "../schema/text-forms.ts";
+import { ANYWHERE, type ScrubAgentConfig } from "../scrub/agent/agent-config.ts";
 import { type FileForm, parseFile, type ReadConfigFile } from "./load/load.ts";
-import type { ConfigPath, ConfigProblem } from "./load/problem.ts";
-import { boolean, closed, described, integer, list, text } from "./load/schema-forms.ts";
 import type { ReadVariable } from "./load/secrets.ts";
-import type { Finding, Pruned } from "./load/shape.ts";
-import { isLoopback, parseAddressOrPrefix, parseListen } from "./load/text-forms.ts";
 import { readYaml } from "./load/yaml-document.ts";
 import { dataplaneInterfacesAreUnique } from "./rules/dataplane.ts";
 import { filterRulesAreWhole, filterRulesHaveRoom, setsOfFilterRulesExist } from "./rules/filter-rules.ts";
 import { tunnelsFit } from "./rules/forward.ts";
 import { prefixSetNamesAreUnique, prefixSetsHaveOneSource } from "./rules/prefix-sets.ts";
-import { buildDataplane, type DataplaneConfig, NodeDataplaneSection } from "./sections/dataplane.ts";
-import {
-  ANYWHERE,
-  buildDocumentBounds,
-  type DocumentBounds,
-  DocumentBoundsSection,
-} from "./sections/document-bounds.ts";
-import { buildFilterRule, NodeFilterRules } from "./sections/filter-rules.ts";
-import { buildPrefixSets, NodePrefixSetsSection, type PrefixSetConfig } from "./sections/prefix-sets.ts";
+import { buildDataplane, NodeDataplaneSection } from "./sections/dataplane.ts";
+import { buildDocumentBounds, DocumentBoundsSection } from "./sections/document-bounds.ts";
+import { NodeFilterRules } from "./sections/filter-rules.ts";
+import { buildPrefixSets, NodePrefixSetsSection } from "./sections/prefix-sets.ts";
 import { hiddenRuleWarnings } from "./warnings/filter-rules.ts";
+
+/** Bytes of a scrub node's configuration file. */
+export const SCRUB_CONFIG_BYTES_MAX = 1024 * 1024;
 
 const ControllerSection = described(
   Type.Object(
@@ -102,34 +101,6 @@ export const ScrubAgentFile = described(
   },
 );
 type ScrubAgentFile = Static<typeof ScrubAgentFile>;
-
-export interface ScrubAgentConfig {
-  /** The agent follows the document, but the kernel drops nothing. */
-  readonly dryRun: boolean;
-  readonly node: string;
-  readonly controller: {
-    /** The service's, without a path. */
-    readonly url: string;
-    /** Name of the environment variable with the token; null: the service has none. */
-    readonly tokenEnv: string | null;
-    /** PEM file of the authority that signed the service's certificate; null: the system's authorities. */
-    readonly caFile: string | null;
-  };
-  readonly dataplane: DataplaneConfig;
-  /** Of every document of the service. */
-  readonly bounds: DocumentBounds;
-  /** Of this node's operator, in the order in which they are tried. */
-  readonly filterRules: readonly OperatorRule[];
-  readonly prefixSets: readonly PrefixSetConfig[];
-  /** Destinations whose packets are never dropped here. */
-  readonly protectedWhitelist: readonly Prefix[];
-  readonly reportIntervalSeconds: number;
-  readonly stateDir: string;
-  /** Watched for variables; null: none. */
-  readonly envFile: string | null;
-  /** null: metrics are not served. */
-  readonly metricsListen: { readonly host: IpAddress; readonly port: number } | null;
-}
 
 export type LoadedScrubAgent =
   | { readonly kind: "valid"; readonly config: ScrubAgentConfig; readonly lineOf: (path: ConfigPath) => number }

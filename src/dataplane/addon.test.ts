@@ -7,13 +7,6 @@ import { evenly, pcapBytes } from "../../test/fixtures/captures/pcap-writer.ts";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { networksOf } from "../../test/fixtures/networks.ts";
 import { ethernet, ip, udp } from "../../test/fixtures/packets/frames.ts";
-import { addressToBytes } from "../net/address.ts";
-import { allocateCountRows } from "../traffic/count-rows.ts";
-import { HeaderRecords } from "../traffic/header-record.ts";
-import { allocateHostRows } from "../traffic/host-rows.ts";
-import { allocateIntervalRows } from "../traffic/interval-rows.ts";
-import { loadAddon } from "./addon.ts";
-import type { Engine, EngineOptions, SourceOptions, SourceStatus } from "./native.d.ts";
 import {
   HOSTS_MAX,
   IDLE_MS_MAX,
@@ -23,7 +16,14 @@ import {
   TICK_MS_MIN,
   WINDOW_MS_MAX,
   WINDOW_MS_MIN,
-} from "./native-constants.ts";
+} from "../native/constants.ts";
+import { addressToBytes } from "../net/address.ts";
+import { allocateCountRows } from "../traffic/count-rows.ts";
+import { HeaderRecords } from "../traffic/header-record.ts";
+import { allocateHostRows } from "../traffic/host-rows.ts";
+import { allocateIntervalRows } from "../traffic/interval-rows.ts";
+import { loadAddon } from "./addon.ts";
+import type { Engine, EngineOptions, SourceOptions, SourceStatus } from "./native.d.ts";
 
 const native = loadAddon();
 const OPTIONS: EngineOptions = {

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import type { CaptureConfig } from "../config/config.ts";
 import { Capture } from "./capture.ts";
+import type { CaptureConfig } from "./capture-config.ts";
 import type { SourceStatus } from "./native.d.ts";
 
 const FILE = { pcapFile: "/tmp/flood.pcap", pace: "real" } as CaptureConfig;

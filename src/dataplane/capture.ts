@@ -2,10 +2,10 @@
  * The configured packet sources: opens them, continues with those that open, retries the others, and reports their
  * states. Independent of what the packets are counted for.
  */
-import type { CaptureConfig, CaptureInterface, CaptureTunnel } from "../config/config.ts";
 import { ADDRESS_BYTES, addressToBytes } from "../net/address.ts";
 import { mappedLength } from "../net/prefix.ts";
 import { messageOf } from "../system/error-message.ts";
+import type { CaptureConfig, CaptureInterface, CaptureTunnel } from "./capture-config.ts";
 import { EncapsulatedTraffic } from "./encapsulated-traffic.ts";
 import type { FlowSlot } from "./flow-receivers.ts";
 import type { Encapsulation, Engine, Filter, Source, SourceOptions, SourceStatus } from "./native.d.ts";

@@ -4,29 +4,14 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { BpfDirectory, bpfUnavailable } from "../../test/fixtures/dataplane/bpf-directory.ts";
 import { prefix } from "../../test/fixtures/networks.ts";
 import { parseConfig } from "../config/load/load.ts";
-import { describeProblem } from "../config/load/problem.ts";
-import {
-  ACTIVE_ATTACKS_MAX,
-  DYNAMIC_RULES_MAX,
-  DYNAMIC_RULES_PER_DESTINATION,
-  HOST_IDLE_MS,
-  HOSTGROUPS_MAX,
-  HOSTS_MAX,
-  PREFIXES_MAX,
-  VALIDATED_SOURCES_MAX,
-} from "../limits.ts";
-import { exactly } from "../mitigation/rules/range.ts";
-import type { Rule } from "../mitigation/rules/rule.ts";
-import { wideRule } from "../mitigation/rules/rule.ts";
-import { ADDRESS_BYTES } from "../net/address.ts";
-import type { NetworksTable } from "../traffic/network-lookup.ts";
-import { METRICS } from "../traffic/rates.ts";
-import { loadAddon } from "./addon.ts";
-import { openKernelFilter } from "./kernel-filter.ts";
-import type { Engine, EngineOptions } from "./native.d.ts";
+import { ACTIVE_ATTACKS_MAX, DYNAMIC_RULES_MAX, HOST_IDLE_MS, HOSTGROUPS_MAX, PREFIXES_MAX } from "../limits.ts";
+import { type Rule, wideRule } from "../mitigation/rules/rule.ts";
 import {
   CPU_NUMBER_MAX,
   FILTER_ENTRIES_MAX,
+  FILTER_RULES_PER_DESTINATION_MAX,
+  FILTER_SOURCES_MAX,
+  HOSTS_MAX,
   QUEUE_NUMBER_MAX,
   SCREENED_ROWS_MAX,
   TABLE_PREFIXES_MAX,
@@ -34,7 +19,15 @@ import {
   TICK_MS_MIN,
   WINDOW_MS_MAX,
   WINDOW_MS_MIN,
-} from "./native-constants.ts";
+} from "../native/constants.ts";
+import { ADDRESS_BYTES } from "../net/address.ts";
+import { exactly } from "../net/range.ts";
+import { describeProblem } from "../schema/problem.ts";
+import type { NetworksTable } from "../traffic/network-lookup.ts";
+import { METRICS } from "../traffic/rates.ts";
+import { loadAddon } from "./addon.ts";
+import { openKernelFilter } from "./kernel-filter.ts";
+import type { Engine, EngineOptions } from "./native.d.ts";
 
 /** Only against a hang: tables at their bounds take a while on a busy machine. */
 const TIMEOUT_MS = 60_000;
@@ -160,7 +153,7 @@ describe.skipIf(bpfUnavailable !== null)(`the filter${skipped}`, () => {
       maxPairs: entries,
       maxRules: entries,
       maxPrefixes: PREFIXES_MAX,
-      maxSources: VALIDATED_SOURCES_MAX,
+      maxSources: FILTER_SOURCES_MAX,
     };
     const filter = openKernelFilter({ pinPath: directory.path, interfaces: [], xdpMode: "auto", ...bounds });
     opened.unshift({ close: () => filter.close("detach") });
@@ -191,10 +184,10 @@ describe.skipIf(bpfUnavailable !== null)(`the filter${skipped}`, () => {
     });
     const puts = (count: number) =>
       Array.from({ length: count }, (_, i) => ({ id: `r${i}`, rule: rule(i % 256), expiresAtMs }));
-    filter.setRules(puts(DYNAMIC_RULES_PER_DESTINATION));
-    expect(filter.readRules()).toHaveLength(DYNAMIC_RULES_PER_DESTINATION);
-    expect(() => filter.setRules(puts(DYNAMIC_RULES_PER_DESTINATION + 1))).toThrow(
-      `more than ${DYNAMIC_RULES_PER_DESTINATION} of dynamic rules for one destination`,
+    filter.setRules(puts(FILTER_RULES_PER_DESTINATION_MAX));
+    expect(filter.readRules()).toHaveLength(FILTER_RULES_PER_DESTINATION_MAX);
+    expect(() => filter.setRules(puts(FILTER_RULES_PER_DESTINATION_MAX + 1))).toThrow(
+      `more than ${FILTER_RULES_PER_DESTINATION_MAX} of dynamic rules for one destination`,
     );
   });
 });

@@ -10,8 +10,8 @@ import type { Ban } from "../mitigation/ban.ts";
 import { operatorKernelRules } from "../mitigation/operator/operator-kernel-rules.ts";
 import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
 import { ANY_MATCH } from "../mitigation/rules/match.ts";
+import { DETAILED_RULES_MAX } from "../native/constants.ts";
 import { DataPlaneRules } from "./data-plane-rules.ts";
-import { DETAILED_RULES_MAX } from "./native-constants.ts";
 
 function made(room = 100, places = 1000) {
   const clock = new ManualClock();

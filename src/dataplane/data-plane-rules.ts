@@ -1,8 +1,8 @@
 /**
- * Keeps the kernel's dynamic rules equal to those of the active bans: sets all of them, soon after a change, and at a
- * bounded rate, to keep the event loop free. Sums what the rules dropped for each ban.
+ * Keeps the kernel's rules equal to those of the active bans, those that are always in force, and the operator's: sets
+ * all of them, soon after a change, and at a bounded rate, to keep the event loop free. Sums what the rules dropped for
+ * each ban.
  */
-import { KERNEL_RULES_INTERVAL_MS } from "../limits.ts";
 import type { Ban, BanChange } from "../mitigation/ban.ts";
 import { mostValuableFirst } from "../mitigation/ban-value.ts";
 import {
@@ -16,6 +16,9 @@ import { kernelRulesOf, rulesOfBans } from "../mitigation/rules/kernel-rules.ts"
 import { DROP_REASONS, type DropReason } from "../mitigation/scrub/scrub-rules.ts";
 import type { FilterRuleRow, KernelFilter } from "./kernel-filter.ts";
 import { countsByName, type RuleCounts } from "./rule-counts.ts";
+
+/** The shortest time between two updates of all ban rules in the kernel, ms; longer if an update takes long. */
+const KERNEL_RULES_INTERVAL_MS = 100;
 
 export interface Dropped {
   readonly packets: number;

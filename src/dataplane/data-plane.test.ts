@@ -11,12 +11,12 @@ import { prefix } from "../../test/fixtures/networks.ts";
 import { ban, udpRules } from "../../test/fixtures/views.ts";
 import type { Config } from "../config/config.ts";
 import { parseConfig } from "../config/load/load.ts";
-import type { DataplaneConfig } from "../config/sections/dataplane.ts";
 import { buildScrub } from "../config/sections/scrub.ts";
 import type { Ban } from "../mitigation/ban.ts";
-import { exactly } from "../mitigation/rules/range.ts";
 import { wideRule } from "../mitigation/rules/rule.ts";
+import { exactly } from "../net/range.ts";
 import { DataPlane } from "./data-plane.ts";
+import type { DataplaneConfig } from "./dataplane-config.ts";
 import type { NamedSets } from "./kernel-filter.ts";
 
 const CONFIG = `

@@ -3,26 +3,28 @@
  * failure. In dry run it is removed from the kernel and not opened. Independent of how bans and source blocks are made.
  */
 import { existsSync } from "node:fs";
-import type { Config } from "../config/config.ts";
-import { OwnInfrastructure } from "../config/own-infrastructure.ts";
-import type { DataplaneConfig } from "../config/sections/dataplane.ts";
 import type { DroppedAmount } from "../detection/attack/attack-volume.ts";
-import { PAIRS_COUNTED_MAX, PREFIXES_MAX } from "../limits.ts";
+import { PREFIXES_MAX } from "../limits.ts";
 import type { Ban, BanChange } from "../mitigation/ban.ts";
+import type { MitigationSections } from "../mitigation/mitigation-config.ts";
 import { operatorKernelRules } from "../mitigation/operator/operator-kernel-rules.ts";
 import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
 import type { ActiveChoice } from "../mitigation/protection/choice.ts";
 import { type StandingPlace, standingPlaces, standingRules } from "../mitigation/scrub/standing-rules.ts";
+import { OPERATOR_ENTRIES_MAX } from "../native/constants.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { KernelPair, PairInstaller } from "../sourceblock/pair-installer.ts";
 import { type Pair, pairName } from "../sourceblock/source-block.ts";
 import { messageOf } from "../system/error-message.ts";
 import { DataPlaneRules, type Dropped } from "./data-plane-rules.ts";
+import type { DataplaneConfig } from "./dataplane-config.ts";
 import { forwardPlan } from "./forward-tunnel.ts";
 import type { FilterOptions, FilterStatus, KernelFilter, NamedSets, PinnedFilter } from "./kernel-filter.ts";
-import { OPERATOR_ENTRIES_MAX } from "./native-constants.ts";
 import type { RuleCounts } from "./rule-counts.ts";
 import { SetExchange } from "./set-exchange.ts";
+
+/** Source blocks whose drop counters are read; reading more would block the event loop for too long. */
+const PAIRS_COUNTED_MAX = 16_384;
 
 /** The kernel's side, implemented by kernel-filter.ts. */
 export interface FilterOpener {
@@ -47,9 +49,17 @@ export interface DataPlaneObserver {
   filterRulesLeftOut(destinations: number): void;
 }
 
+/** The configuration as far as the data plane depends on it. */
+export interface DataPlaneSections
+  extends Pick<MitigationSections, "dryRun" | "networks" | "hostgroups" | "mitigations" | "carpet" | "own"> {
+  readonly protectedWhitelist: readonly Prefix[];
+  /** null: the section was removed, what runs stays. */
+  readonly dataplane: DataplaneConfig | null;
+}
+
 export interface DataPlaneOptions {
   readonly kernel: FilterOpener;
-  readonly config: Config;
+  readonly config: DataPlaneSections;
   readonly dataplane: DataplaneConfig;
   readonly bans: () => Iterable<Ban>;
   /** The operator's rules, in the order in which they are tried. */
@@ -88,7 +98,7 @@ const READ_MS = 1000;
 export class DataPlane implements PairInstaller {
   readonly #options: DataPlaneOptions;
   readonly #rules: DataPlaneRules;
-  #config: Config;
+  #config: DataPlaneSections;
   /** The configuration with which the filter was opened; `onExit` and `allowlist` follow the newest one. */
   #dataplane: DataplaneConfig;
   #filter: KernelFilter | null = null;
@@ -144,7 +154,7 @@ export class DataPlane implements PairInstaller {
   }
 
   /** Call this after bans and source blocks took over the configuration. */
-  reconfigure(next: Config): void {
+  reconfigure(next: DataPlaneSections): void {
     this.#config = next;
     this.#places = null;
     this.#dataplane = next.dataplane ?? this.#dataplane;
@@ -350,8 +360,7 @@ export class DataPlane implements PairInstaller {
 
   #putListsInto(filter: KernelFilter): void {
     filter.setAllowlist(unique(this.#dataplane.allowlist));
-    const own = new OwnInfrastructure(this.#config).prefixes();
-    filter.setWhitelist(unique([...this.#config.protectedWhitelist, ...own]));
+    filter.setWhitelist(unique([...this.#config.protectedWhitelist, ...this.#config.own.prefixes()]));
     filter.setForwardNetworks(unique(this.#config.networks));
   }
 

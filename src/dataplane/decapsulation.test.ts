@@ -4,9 +4,9 @@ import { accountedFor, PacketProcess } from "../../test/fixtures/dataplane/asked
 import { DEVICE, Veth, vethUnavailable } from "../../test/fixtures/dataplane/veth.ts";
 import { ethernet, FRAME_BYTES_MIN, type IpPacket, ip, tcp, udp } from "../../test/fixtures/packets/frames.ts";
 import { encapsulated, erspan } from "../../test/fixtures/packets/tunnels.ts";
+import { ENCAPSULATIONS } from "../native/constants.ts";
 import { messageOf } from "../system/error-message.ts";
 import type { SourceOptions, SourceStatus } from "./native.d.ts";
-import { ENCAPSULATIONS } from "./native-constants.ts";
 
 const NETWORKS = ["203.0.113.0/24", "2001:db8:1::/48"];
 const A = { src: "198.51.100.7", dst: "203.0.113.9" };

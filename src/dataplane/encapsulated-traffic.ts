@@ -3,8 +3,8 @@
  * tunnels or not at all.
  */
 
+import { ENCAPSULATIONS } from "../native/constants.ts";
 import type { QueueStats } from "./native.d.ts";
-import { ENCAPSULATIONS } from "./native-constants.ts";
 
 /** Fewer packets than this between two looks say nothing. */
 const PACKETS_MIN = 100;

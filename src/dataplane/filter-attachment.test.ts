@@ -8,8 +8,8 @@ import { address } from "../../test/fixtures/host-rows.ts";
 import { prefix } from "../../test/fixtures/networks.ts";
 import { ethernet, FRAME_BYTES_MIN, ip, udp } from "../../test/fixtures/packets/frames.ts";
 import { wideRule } from "../mitigation/rules/rule.ts";
+import { FILTER_SCHEMA } from "../native/constants.ts";
 import { type FilterOptions, type FilterStatus, readPinnedStatus } from "./kernel-filter.ts";
-import { FILTER_SCHEMA } from "./native-constants.ts";
 
 const SCHEMA = `v${FILTER_SCHEMA}`;
 const FLOOD = `${import.meta.dir}/../../build/lab/traffic_source`;

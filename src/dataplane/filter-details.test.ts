@@ -7,12 +7,12 @@ import { ethernet, ip, tcp, udp } from "../../test/fixtures/packets/frames.ts";
 import { Chance, seededRandom } from "../../test/fixtures/seeded-random.ts";
 import type { KernelRule } from "../mitigation/rules/kernel-rule.ts";
 import type { Match, PayloadPattern } from "../mitigation/rules/match.ts";
-import { exactly } from "../mitigation/rules/range.ts";
 import { type FilterRule, type Rule, wideRule } from "../mitigation/rules/rule.ts";
+import { DETAILED_RULES_MAX, OPERATOR_ENTRIES_MAX, PATTERN_BYTES_MAX, PAYLOAD_BYTES_MAX } from "../native/constants.ts";
 import { ADDRESS_BYTES, addressToBytes } from "../net/address.ts";
 import { mappedLength } from "../net/prefix.ts";
+import { exactly } from "../net/range.ts";
 import { buildNamedSets, type KernelFilter, openKernelFilter } from "./kernel-filter.ts";
-import { DETAILED_RULES_MAX, OPERATOR_ENTRIES_MAX, PATTERN_BYTES_MAX, PAYLOAD_BYTES_MAX } from "./native-constants.ts";
 
 const IPV4 = { src: "198.51.100.7", dst: "203.0.113.9" };
 const IPV6 = { src: "2001:db9::7", dst: "2001:db8::9" };

@@ -2,12 +2,12 @@
  * The ports that take flow records: how they are opened, the exporters in force, and what each says, in domain types.
  * Capture opens and closes them, as it does all packet sources.
  */
-import type { ExporterConfig, FlowListen, TelemetryConfig } from "../config/sections/telemetry.ts";
 import { addressFamily, addressFromBytes, addressToBytes } from "../net/address.ts";
 import { mappedLength } from "../net/prefix.ts";
 import type { SavedExporters } from "../telemetry/exporter-memory.ts";
 import type { ExporterReading } from "../telemetry/exporter-reading.ts";
 import type { ListenerReading } from "../telemetry/listener-reading.ts";
+import type { ExporterConfig, FlowListen, TelemetryConfig } from "../telemetry/telemetry-config.ts";
 import type { Engine, Source } from "./native.d.ts";
 import type { ExporterRule, ExporterStatus, FlowSource } from "./native-flow.d.ts";
 

@@ -1,7 +1,7 @@
 /** What forwards the packets that pass, as the addon takes it. */
-import type { Tunnel } from "../config/sections/forward.ts";
 import { ADDRESS_BYTES, addressToBytes } from "../net/address.ts";
 import { mappedLength, type Prefix } from "../net/prefix.ts";
+import type { Tunnel } from "./dataplane-config.ts";
 import type { TunnelOptions } from "./native.d.ts";
 
 const MAC_BYTES = 6;

@@ -7,7 +7,7 @@ import { BpfDirectory } from "../../test/fixtures/dataplane/bpf-directory.ts";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { prefix } from "../../test/fixtures/networks.ts";
 import { type Namespace, Namespaces, namespacesUnavailable } from "../../test/lab/namespaces.ts";
-import type { Tunnel } from "../config/sections/forward.ts";
+import type { Tunnel } from "./dataplane-config.ts";
 import { readPinnedStatus } from "./kernel-filter.ts";
 import type { ForwardOutcome } from "./native.d.ts";
 

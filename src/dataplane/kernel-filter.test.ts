@@ -8,11 +8,11 @@ import { prefix } from "../../test/fixtures/networks.ts";
 import { ethernet, ip, udp } from "../../test/fixtures/packets/frames.ts";
 import { Chance, seededRandom } from "../../test/fixtures/seeded-random.ts";
 import { ruleMatches } from "../mitigation/rules/match.ts";
-import { exactly } from "../mitigation/rules/range.ts";
 import { type Rule, ruleText, wideRule } from "../mitigation/rules/rule.ts";
+import { NAMED_PREFIXES_MAX } from "../native/constants.ts";
 import { PrefixColumnsWriter } from "../net/prefix-columns.ts";
-import type { PacketHeader } from "../traffic/packet-header.ts";
-import { decodeHeader } from "../traffic/packet-header.ts";
+import { exactly } from "../net/range.ts";
+import { decodeHeader, type PacketHeader } from "../traffic/packet-header.ts";
 import {
   buildNamedSets,
   type FilterOptions,
@@ -21,7 +21,6 @@ import {
   readPinnedStatus,
 } from "./kernel-filter.ts";
 import type { NamedPrefixes } from "./native.d.ts";
-import { NAMED_PREFIXES_MAX } from "./native-constants.ts";
 
 const VICTIM = "203.0.113.9";
 const SOURCE = "198.51.100.7";

@@ -6,6 +6,7 @@
  */
 import type { KernelRule, SetBitOf } from "../mitigation/rules/kernel-rule.ts";
 import { isOfKernelOnly } from "../mitigation/rules/match.ts";
+import { OPERATOR_ENTRY, PAIR_BYTES, PAIR_COLUMNS, RULE_COLUMNS } from "../native/constants.ts";
 import { ADDRESS_BYTES, addressFromBytes, addressToBytes, type IpAddress } from "../net/address.ts";
 import { mappedLength, type Prefix } from "../net/prefix.ts";
 import { loadAddon } from "./addon.ts";
@@ -20,7 +21,6 @@ import type {
   FilterOptions as NativeOptions,
   PinnedFilter,
 } from "./native.d.ts";
-import { OPERATOR_ENTRY, PAIR_BYTES, PAIR_COLUMNS, RULE_COLUMNS } from "./native-constants.ts";
 import { RULE_BYTES, writePrefix, writeRule } from "./rule-record.ts";
 
 export type { FilterStatus, FilterVerdicts, NamedPrefixes, NamedSets, PinnedFilter };

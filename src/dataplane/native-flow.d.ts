@@ -9,7 +9,7 @@ import type {
   FLOW_UNDECODED,
   INTERFACE_ROLES,
   SAMPLING_ORIGINS,
-} from "./native-constants.ts";
+} from "../native/constants.ts";
 import type { Source } from "./native-source.d.ts";
 
 /** A UDP port that takes sFlow v5, NetFlow v5 and v9 and IPFIX. Each thread is a queue in the source's status. */

@@ -1,5 +1,5 @@
 /** The sources of packets that an engine opens; the conventions are those of native.d.ts. */
-import type { ENCAPSULATIONS, PACES, SOURCE_STATES, XDP_MODES, ZERO_COPIES } from "./native-constants.ts";
+import type { ENCAPSULATIONS, PACES, SOURCE_STATES, XDP_MODES, ZERO_COPIES } from "../native/constants.ts";
 
 export type Encapsulation = (typeof ENCAPSULATIONS)[number];
 type XdpMode = (typeof XDP_MODES)[number];

@@ -1,15 +1,11 @@
 /**
- * What the addon offers, in the order of addon/binding/; bounds, names and record layouts are in native-constants.ts.
+ * What the addon offers, in the order of addon/binding/; bounds, names and record layouts are in src/native/constants.ts.
  * Addresses cross as 16 bytes each, IPv4 in its mapped form
  * (::ffff:a.b.c.d); prefix lengths are of that 128-bit form (an IPv4 /24 is 120). Absent values are null.
  * Every handle has close(): twice is fine, use after it throws `TypeError: <handle> is closed`.
  */
 
 import type { InterfaceFindings, KernelFindings, ProgramProbe, ProgramVariant } from "../machine/machine.ts";
-import type { CountRows } from "../traffic/count-rows.ts";
-import type { HostRows } from "../traffic/host-rows.ts";
-import type { IntervalRows } from "../traffic/interval-rows.ts";
-import type { NetworksTable } from "../traffic/network-lookup.ts";
 import type {
   CLOCKS,
   FILTER_ENDS,
@@ -19,7 +15,11 @@ import type {
   PINNED_STATES,
   TUNNEL_KINDS,
   XDP_MODES,
-} from "./native-constants.ts";
+} from "../native/constants.ts";
+import type { CountRows } from "../traffic/count-rows.ts";
+import type { HostRows } from "../traffic/host-rows.ts";
+import type { IntervalRows } from "../traffic/interval-rows.ts";
+import type { NetworksTable } from "../traffic/network-lookup.ts";
 import type { FlowSource, FlowSourceOptions } from "./native-flow.d.ts";
 import type { Decapsulation, Source, SourceOptions, SourceStatus } from "./native-source.d.ts";
 

@@ -2,9 +2,9 @@
  * Whether most of what a source sees is of a kind that may have IP in it and is not read: then the operator should know
  * what it is. ARP, spanning tree and the like, which are all that an idle link carries, do not count for it.
  */
+import type { NOT_IP_KINDS } from "../native/constants.ts";
 import { etherTypesText } from "../traffic/ether-types.ts";
 import type { QueueStats } from "./native.d.ts";
-import type { NOT_IP_KINDS } from "./native-constants.ts";
 
 /** Fewer frames than this between two looks say nothing. */
 const FRAMES_MIN = 100;

@@ -23,12 +23,12 @@ import {
 import { LINK_TAGS, tagged } from "../../test/fixtures/packets/link-tags.ts";
 import { encapsulated } from "../../test/fixtures/packets/tunnels.ts";
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
+import { ENCAPSULATIONS } from "../native/constants.ts";
 import { addressToBytes, parseAddress } from "../net/address.ts";
 import { allocateHostRows } from "../traffic/host-rows.ts";
 import { decodeHeader } from "../traffic/packet-header.ts";
 import { METRICS } from "../traffic/rates.ts";
 import { loadAddon } from "./addon.ts";
-import { ENCAPSULATIONS } from "./native-constants.ts";
 
 const PACKETS = 2000;
 const SEED = Number(process.env["SEED"] ?? Date.now() % 1_000_000);

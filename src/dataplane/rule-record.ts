@@ -2,10 +2,10 @@
 
 import type { Action } from "../mitigation/rules/action.ts";
 import type { KernelRule } from "../mitigation/rules/kernel-rule.ts";
-import { onlyValue, type Range } from "../mitigation/rules/range.ts";
+import { RULE_ASKS as ASKS, RULE_RECORD as AT, RULE_ACTIONS, RULE_NO_PREFIX } from "../native/constants.ts";
 import { addressToBytes } from "../net/address.ts";
 import { mappedLength, type Prefix } from "../net/prefix.ts";
-import { RULE_ASKS as ASKS, RULE_RECORD as AT, RULE_ACTIONS, RULE_NO_PREFIX } from "./native-constants.ts";
+import { onlyValue, type Range } from "../net/range.ts";
 
 export const RULE_BYTES = AT.bytes;
 

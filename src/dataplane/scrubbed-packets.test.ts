@@ -8,10 +8,10 @@ import { scrubsOfAcceptedRates } from "../../test/fixtures/scrub/accepted-rates.
 import { parseConfig } from "../config/load/load.ts";
 import { buildScrub } from "../config/sections/scrub.ts";
 import { toKernelRules } from "../mitigation/rules/kernel-rules.ts";
-import { exactly } from "../mitigation/rules/range.ts";
 import { wideRule } from "../mitigation/rules/rule.ts";
 import { scrubRules } from "../mitigation/scrub/scrub-rules.ts";
 import { standingPlaces, standingRules } from "../mitigation/scrub/standing-rules.ts";
+import { exactly } from "../net/range.ts";
 import { type KernelFilter, openKernelFilter } from "./kernel-filter.ts";
 
 const BOUNDS = { maxPairs: 8, maxRules: 256, maxPrefixes: 64, maxSources: 1024 } as const;

@@ -2,10 +2,9 @@
  * The configured edge nodes and zones: which node serves which zone, and which nodes are alive
  * (docs/interface.md#node-liveness). Knows nothing of HTTP or of reports.
  */
-import type { EdgeConfig, EdgeNodeConfig } from "../config/sections/edge.ts";
-import { STALE_AFTER_SECONDS } from "../config/sections/nodes.ts";
-import { type Liveness, NodePresence } from "../nodes/node-presence.ts";
+import { type Liveness, NodePresence, STALE_AFTER_SECONDS } from "../nodes/node-presence.ts";
 import type { Now } from "../system/now.ts";
+import type { EdgeConfig, EdgeNodeConfig } from "./edge-config.ts";
 import { isPlaced, scopeOf } from "./zones/placement.ts";
 import type { Zone } from "./zones/zone.ts";
 

@@ -3,10 +3,10 @@
  * Knows the fields of their records.
  */
 
-import type { Finding } from "../config/load/shape.ts";
-import type { OriginFiles } from "../config/sections/samples.ts";
 import type { Origin, OriginOf } from "../detection/attack/sample-origins.ts";
 import type { IpAddress } from "../net/address.ts";
+import type { Finding } from "../schema/shape.ts";
+import type { OriginFiles } from "./origin-config.ts";
 import { OriginFile, OriginFileError } from "./origin-file.ts";
 
 /** Maximum length of a name from the file, since every sample contains it. */

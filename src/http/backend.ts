@@ -4,9 +4,7 @@ import type { Tenant } from "../access/fair-queue.ts";
 import type { Holder } from "../access/shares.ts";
 import type { Tenancy } from "../access/tenancy.ts";
 import type { AuditAnswer, AuditQuery } from "../audit/audit-event.ts";
-import type { BgpConfig, Config } from "../config/config.ts";
-import type { RouteTerms } from "../config/sections/mitigation.ts";
-import type { NotifyConfig } from "../config/sections/notify.ts";
+import type { BgpConfig } from "../bgp/bgp-config.ts";
 import type { SourceView } from "../dataplane/capture.ts";
 import type { DataPlaneView } from "../dataplane/data-plane.ts";
 import type { Dropped } from "../dataplane/data-plane-rules.ts";
@@ -16,6 +14,7 @@ import type { AttackSeries } from "../detection/attack/attack-series.ts";
 import type { AttackSources } from "../detection/attack/attack-sources.ts";
 import type { PacketCounts } from "../detection/attack/outcome-rings.ts";
 import type { RateErrors } from "../detection/certainty/sampling.ts";
+import type { DetectionConfig } from "../detection/judge/detection-config.ts";
 import type { Edge } from "../edge/edge.ts";
 import type {
   EdgeEvent,
@@ -29,15 +28,19 @@ import type { Item } from "../machine/item.ts";
 import type { RouteState } from "../mitigation/announcer.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { Method } from "../mitigation/escalation.ts";
+import type { MitigationSections, RouteTerms } from "../mitigation/mitigation-config.ts";
 import type { FilterRules, RuleOrder, RuleOrderAnswer } from "../mitigation/operator/filter-rules.ts";
 import type { OperatorRule } from "../mitigation/operator/operator-rule.ts";
 import type { Protections } from "../mitigation/protection/protections.ts";
 import type { IpAddress } from "../net/address.ts";
+import type { Prefix } from "../net/prefix.ts";
 import type { PrefixSetView } from "../prefixset/prefix-sets.ts";
+import type { UpdateCheckConfig } from "../release/update-check-config.ts";
 import type { RefusingNode } from "../scrub/node-enforcements.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import type { BlockRequest, Pair } from "../sourceblock/source-block.ts";
 import type { BlockAnswer, SourceBlockView, UnblockAnswer } from "../sourceblock/source-blocks.ts";
+import type { StorageConfig } from "../storage/storage-config.ts";
 import type { FileFaultView } from "../system/file-fault.ts";
 import type { ExporterState } from "../telemetry/exporters.ts";
 import type { TelemetryView } from "../telemetry/telemetry-view.ts";
@@ -159,7 +162,7 @@ export interface StatusView {
   /** Next hops of diverted traffic; null: not configured. */
   readonly scrubbing: RouteTerms | null;
   /** Whether each channel is configured. No other part of its configuration is shown. */
-  readonly notify: Readonly<Record<keyof NotifyConfig, boolean>>;
+  readonly notify: Readonly<Record<"webhook" | "slack" | "telegram" | "email" | "exec", boolean>>;
   /** A newer release; null: none is known, or update checks are off. */
   readonly update: UpdateView | null;
   /** Configured scrub nodes. */
@@ -289,19 +292,11 @@ export interface Dropping {
 
 /** The configuration of detection and mitigation. Has no secrets. */
 export interface Configured
-  extends Pick<
-    Config,
-    | "protectedWhitelist"
-    | "detection"
-    | "hostgroups"
-    | "carpet"
-    | "mitigations"
-    | "scrubProfiles"
-    | "ban"
-    | "samples"
-    | "storage"
-    | "updateCheck"
-  > {
+  extends Pick<MitigationSections, "hostgroups" | "carpet" | "mitigations" | "scrubProfiles" | "ban" | "samples"> {
+  readonly protectedWhitelist: readonly Prefix[];
+  readonly detection: DetectionConfig;
+  readonly storage: StorageConfig;
+  readonly updateCheck: UpdateCheckConfig;
   readonly needsRestart: readonly string[];
 }
 

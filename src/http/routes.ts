@@ -1,5 +1,5 @@
 /** All routes, in the order of docs/interface.md#endpoints. */
-import type { TokenConfig } from "../config/sections/api.ts";
+import type { TokenConfig } from "../access/token-config.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Backend } from "./backend.ts";
 import type { EventFeed } from "./events/event-feed.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { seededRandom } from "../../test/fixtures/seeded-random.ts";
 import { BUCKETS_MAX, RANGE_MS_MAX, STEP_SECONDS_MAX } from "../limits.ts";
+import { parseTimestamp, timestamp } from "../schema/timestamp.ts";
 import { bucketCount, step, type TimeRange, timeRange } from "./time-range.ts";
-import { parseTimestamp, timestamp } from "./wire/timestamp.ts";
 
 const NOW = Date.UTC(2026, 2, 1, 12);
 const HOUR = 3_600_000;

@@ -2,8 +2,8 @@
  * The time range and step of all history routes (docs/interface.md#time-ranges), checked before the storage is queried.
  */
 import { BUCKETS_MAX, RANGE_MS_MAX, STEP_SECONDS_MAX } from "../limits.ts";
+import { parseTimestamp } from "../schema/timestamp.ts";
 import { type InvalidQuery, invalidQuery, parameter } from "./server/query.ts";
-import { parseTimestamp } from "./wire/timestamp.ts";
 
 /** Wall clock, ms. An event at `toMs` itself is in the range; a bucket that starts there is not. */
 export interface TimeRange {

@@ -1,6 +1,5 @@
 /** Whether the kernel, and this process in it, can do what a configuration asks of them. */
-import { LEAST_KERNEL } from "../dataplane/native-constants.ts";
-import { LOCKED_BYTES_PER_QUEUE } from "../limits.ts";
+import { LEAST_KERNEL, LOCKED_BYTES_PER_QUEUE } from "../native/constants.ts";
 import { error, type Item, ok, warning } from "./item.ts";
 import type { KernelFindings, MachineFindings } from "./machine.ts";
 import { type InterfaceUse, type MachineNeeds, usesXdp } from "./needs.ts";

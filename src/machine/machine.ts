@@ -3,7 +3,7 @@
  * folders read them.
  */
 
-import type { ENCAPSULATIONS, XDP_FEATURES } from "../dataplane/native-constants.ts";
+import type { ENCAPSULATIONS, XDP_FEATURES } from "../native/constants.ts";
 
 export interface MachineFindings {
   /**

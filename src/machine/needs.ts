@@ -1,8 +1,5 @@
 /** What a configuration needs from the machine: interfaces and their uses, kernel programs, other programs. */
-import type { CaptureInterface, Config } from "../config/config.ts";
-import type { ScrubAgentConfig } from "../config/scrub-agent-config.ts";
-import type { Encapsulation } from "../config/sections/capture-tunnels.ts";
-import type { DataplaneConfig } from "../config/sections/dataplane.ts";
+import type { Encapsulation } from "../traffic/encapsulation.ts";
 import type { InterfaceFindings, ProgramVariant } from "./machine.ts";
 
 /** `mirror` and `inline` use XDP, `pcap` does not; `filter`: packets are dropped there. */
@@ -22,6 +19,38 @@ export interface InterfaceNeed {
   readonly keys: readonly string[];
 }
 
+/** An interface of `capture`. */
+interface CapturedInterface {
+  readonly name: string;
+  readonly mode: "mirror" | "inline";
+  readonly backend: "af_xdp" | "pcap";
+  readonly xdpMode: "auto" | "native" | "generic";
+  /** null: all of them. */
+  readonly queues: readonly number[] | null;
+  readonly zeroCopy: "auto" | "on" | "off";
+  readonly decapsulate: readonly Encapsulation[];
+}
+
+/** What the section `dataplane` says of the machine. */
+interface FilteredInterfaces {
+  readonly enabled: boolean;
+  readonly interfaces: readonly string[];
+  readonly xdpMode: "auto" | "native" | "generic";
+  readonly pinPath: string;
+}
+
+/** The configuration as far as the machine must fulfil it; null: a section is not there. */
+export interface MachineSections {
+  readonly capture: {
+    readonly interfaces: readonly CapturedInterface[];
+    readonly countOutgoing: boolean;
+    readonly maxHosts: number;
+  } | null;
+  readonly telemetry: object | null;
+  readonly dataplane: FilteredInterfaces | null;
+  readonly bgp: { readonly speaker: "managed" | "external" } | null;
+}
+
 export interface MachineNeeds {
   readonly interfaces: readonly InterfaceNeed[];
   /** Whether the inline counter counts outgoing packets. */
@@ -38,7 +67,7 @@ export interface MachineNeeds {
 /** Frames above this MTU come in several buffers; the addon uses the same number. */
 const SINGLE_BUFFER_MTU = 1500;
 
-export function needsOf({ capture, telemetry, dataplane, bgp }: Config): MachineNeeds {
+export function needsOf({ capture, telemetry, dataplane, bgp }: MachineSections): MachineNeeds {
   return {
     interfaces: interfaceNeeds(capture?.interfaces ?? [], dataplane),
     countsOutgoing: capture?.countOutgoing ?? false,
@@ -49,7 +78,7 @@ export function needsOf({ capture, telemetry, dataplane, bgp }: Config): Machine
   };
 }
 
-export function needsOfNode({ dataplane }: ScrubAgentConfig): MachineNeeds {
+export function needsOfNode({ dataplane }: { readonly dataplane: FilteredInterfaces }): MachineNeeds {
   const interfaces = interfaceNeeds([], dataplane);
   const { pinPath } = dataplane;
   return { interfaces, countsOutgoing: false, maxHosts: 1, pinPath, gobgpd: false, receivesFlows: false };
@@ -94,7 +123,7 @@ function* variantsOn(
   if (filters) yield { ...inline, filters: true };
 }
 
-function interfaceNeeds(captured: readonly CaptureInterface[], dataplane: DataplaneConfig | null): InterfaceNeed[] {
+function interfaceNeeds(captured: readonly CapturedInterface[], dataplane: FilteredInterfaces | null): InterfaceNeed[] {
   const filtered = dataplane?.enabled === true ? dataplane.interfaces : [];
   const names = new Set([...captured.map(({ name }) => name), ...filtered]);
   return [...names].map((name) => {
@@ -117,6 +146,6 @@ function interfaceNeeds(captured: readonly CaptureInterface[], dataplane: Datapl
   });
 }
 
-function useOf({ backend, mode }: CaptureInterface): InterfaceUse {
+function useOf({ backend, mode }: CapturedInterface): InterfaceUse {
   return backend === "pcap" ? "pcap" : mode;
 }

@@ -1,9 +1,9 @@
 /** Whether an address or a prefix may be banned now. The checks and their order: docs/interface.md#ban-refusals. */
 import type { Room } from "../access/shares.ts";
-import { isOwnRefusal, type OwnRefusal } from "../config/own-infrastructure.ts";
 import type { PrefixRefusal } from "../detection/carpet/carpet-bounds.ts";
 import type { IpAddress } from "../net/address.ts";
 import { addressesIn, type Prefix } from "../net/prefix.ts";
+import { isOwnRefusal, type OwnRefusal } from "../traffic/own-infrastructure.ts";
 import type { NoTarget } from "./ban.ts";
 import { isOneAddress } from "./ban-subject.ts";
 

@@ -12,11 +12,11 @@ import {
   victim,
 } from "../../test/fixtures/mitigation/ban-engine.ts";
 import { hostPrefix } from "../net/prefix.ts";
+import { exactly } from "../net/range.ts";
 import type { Ladder } from "./escalation.ts";
 import type { FoundRules } from "./measure.ts";
 import { NO_RULES_FOUND } from "./plan.ts";
 import { REFUSED_FOR_MS, RETRY_HOLD_MAX_MS, RETRY_HOLD_MS } from "./route-watch.ts";
-import { exactly } from "./rules/range.ts";
 import { wideRule } from "./rules/rule.ts";
 
 const UNICAST = "192.0.2.1/32";

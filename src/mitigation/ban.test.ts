@@ -2,10 +2,10 @@ import { describe, expect, test } from "bun:test";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { prefix } from "../../test/fixtures/networks.ts";
 import { hostPrefix } from "../net/prefix.ts";
+import { exactly } from "../net/range.ts";
 import type { UnicastRoute } from "./announcer.ts";
 import { type Ban, type BanEvent, banChangeKind, next, type Plan, wantedRoutes } from "./ban.ts";
 import { type Measure, measureText, NO_MEASURE, routeKey, routeText } from "./measure.ts";
-import { exactly } from "./rules/range.ts";
 import { type Rule, wideRule } from "./rules/rule.ts";
 
 const target = address("192.0.2.1");

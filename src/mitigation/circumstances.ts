@@ -1,5 +1,4 @@
 /** The configuration and the situation that a ban is planned in, as values. */
-import type { GroupMitigation } from "../config/sections/mitigation.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { SampledPacket } from "../detection/attack/sample.ts";
 import type { CountedAttack } from "../detection/attack/sampled-attack.ts";
@@ -9,6 +8,7 @@ import type { Prefix } from "../net/prefix.ts";
 import type { NoTarget } from "./ban.ts";
 import type { Method } from "./escalation.ts";
 import type { FoundRules, NodeRules } from "./measure.ts";
+import type { GroupMitigation } from "./mitigation-config.ts";
 import type { Rule } from "./rules/rule.ts";
 import type { RungState } from "./rung-clock.ts";
 

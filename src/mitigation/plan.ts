@@ -1,6 +1,4 @@
 /** Plans a ban: the rung that is due, its substitute when it is refused, and the rules. Pure. */
-import type { RouteTerms } from "../config/sections/mitigation.ts";
-import type { ScrubConfig } from "../config/sections/scrub.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import { type Classification, TCP_FLOODS } from "../detection/attack/classifier.ts";
 import type { Vector } from "../detection/attack/vector.ts";
@@ -20,7 +18,9 @@ import {
   narrowRules,
   routesOf,
 } from "./measure.ts";
+import type { RouteTerms } from "./mitigation-config.ts";
 import { observedOf, rulesOf } from "./planned-rules.ts";
+import type { ScrubConfig } from "./scrub/scrub-config.ts";
 import type { ScrubFilter } from "./scrub/scrub-filter.ts";
 
 export type PlannedBan = Pick<Ban, "prefix" | "manual" | "dryRun" | "countedFrom" | "attackId"> & Plan;

@@ -1,15 +1,14 @@
 /** The ban engine's view of the configuration: what may be banned, how many at most, and by which terms. */
 import { type Callers, callersOf } from "../access/shares.ts";
-import type { Config } from "../config/config.ts";
-import { OwnInfrastructure } from "../config/own-infrastructure.ts";
-import type { ScrubConfig } from "../config/sections/scrub.ts";
 import { CarpetBounds, type PrefixRefusal } from "../detection/carpet/carpet-bounds.ts";
 import type { IpAddress } from "../net/address.ts";
 import { addressesIn, hostPrefix, type Prefix } from "../net/prefix.ts";
 import type { AdmissionPolicy } from "./admission.ts";
 import { isOneAddress } from "./ban-subject.ts";
 import type { BanTerms } from "./circumstances.ts";
+import type { MitigationSections } from "./mitigation-config.ts";
 import { type Chosen, NOTHING_CHOSEN } from "./protection/chosen-prefixes.ts";
+import type { ScrubConfig } from "./scrub/scrub-config.ts";
 
 export interface MitigationPolicy extends AdmissionPolicy {
   readonly dryRun: boolean;
@@ -47,10 +46,9 @@ export function areBanned({ spread }: MitigationPolicy, prefix: Prefix): boolean
 const EVIDENCE_WAIT_MS = 1000;
 
 /** @param chosen at run time, read each time. */
-export function mitigationPolicy(config: Config, chosen: Chosen = NOTHING_CHOSEN): MitigationPolicy {
+export function mitigationPolicy(config: MitigationSections, chosen: Chosen = NOTHING_CHOSEN): MitigationPolicy {
   const terms = termsByGroup(config);
   const chosenTerms = new ChosenTerms(chosen);
-  const own = new OwnInfrastructure(config);
   const addresses = { 4: addressesOf(config.networks, 4), 6: addressesOf(config.networks, 6) };
   return {
     dryRun: config.dryRun,
@@ -62,7 +60,7 @@ export function mitigationPolicy(config: Config, chosen: Chosen = NOTHING_CHOSEN
     tenantOf: (prefix) => config.hostgroups[config.lookup.groupOf(prefix)]?.tenant ?? null,
     spread: spreadPolicy(config, terms, chosenTerms),
     isInNetworks: (target) => config.lookup.holds(target),
-    ownRefusal: (target) => own.refusalOf(target),
+    ownRefusal: (target) => config.own.refusalOf(target),
     isWhitelisted: (target) => config.whitelist.find(target) >= 0,
     // An address outside the networks has no group; its ban ends, or is refused.
     termsOf: (target) =>
@@ -90,7 +88,11 @@ class ChosenTerms {
 }
 
 /** Prefix bans have one method, without ladder and fallback. */
-function spreadPolicy(config: Config, groups: readonly BanTerms[], chosen: ChosenTerms): SpreadPolicy | null {
+function spreadPolicy(
+  config: MitigationSections,
+  groups: readonly BanTerms[],
+  chosen: ChosenTerms,
+): SpreadPolicy | null {
   const method = config.carpet?.mitigation ?? "none";
   if (method === "none") return null;
   const bounds = new CarpetBounds(config);
@@ -104,7 +106,7 @@ function spreadPolicy(config: Config, groups: readonly BanTerms[], chosen: Chose
   };
 }
 
-function termsByGroup({ hostgroups, mitigations }: Config): BanTerms[] {
+function termsByGroup({ hostgroups, mitigations }: MitigationSections): BanTerms[] {
   return mitigations.map((mitigation, i) => withServices({ ...mitigation, group: hostgroups[i]?.name ?? "global" }));
 }
 

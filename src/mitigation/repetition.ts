@@ -3,8 +3,8 @@
  * end, the ban ends and the attack is detected again. So a ban that shortly follows another one is held for a minimum
  * time, which doubles with each repetition. Pure.
  */
-import type { GroupBanConfig } from "../config/sections/mitigation.ts";
 import { ATTACK_ENDED, type Ban, MANUAL_UNBAN, TTL_EXPIRED } from "./ban.ts";
+import type { GroupBanConfig } from "./mitigation-config.ts";
 
 export type Repetition = Pick<Ban, "repeat" | "holdUntil">;
 

@@ -7,6 +7,9 @@ import type { Now } from "../system/now.ts";
 /** `not_seen`: no poll since the start, which was too recent to call the node lost. */
 export type Liveness = "alive" | "not_seen" | "lost";
 
+/** Time without a poll after which a node counts as lost, where the configuration says nothing of it. */
+export const STALE_AFTER_SECONDS = 15;
+
 interface Sighting {
   /** Polls in progress. */
   polls: number;

@@ -4,9 +4,9 @@ import { MailServer, type MailServerOptions } from "../../test/fixtures/notify/m
 import { banEvent, sessionEvent } from "../../test/fixtures/notify/notify.ts";
 import { eventually } from "../../test/fixtures/service.ts";
 import { ban } from "../../test/fixtures/views.ts";
-import type { EmailConfig } from "../config/sections/notify.ts";
 import { emailChannel } from "./email.ts";
 import type { NotifyEvent } from "./event.ts";
+import type { EmailConfig } from "./notify-config.ts";
 
 const certificate = selfSigned();
 const ACCOUNT = { user: "noc", password: "s3cret" };

@@ -1,11 +1,11 @@
 /** Sends mail through an SMTP server. If STARTTLS is configured, nothing is sent to a server that does not offer it. */
 import { connect, type Socket } from "node:net";
 import { createTransport } from "nodemailer";
-import type { EmailConfig } from "../config/sections/notify.ts";
 import type { Channel, ChannelContext } from "./channel.ts";
 import { DeliveryFault, deliveryFault } from "./delivery-fault.ts";
 import { digest } from "./digest.ts";
 import type { NotifyEvent } from "./event.ts";
+import type { EmailConfig } from "./notify-config.ts";
 import { secretOf } from "./secret.ts";
 
 /** Servers that check mail closely may answer slowly. */

@@ -1,8 +1,8 @@
 /** An event as JSON for programs; attacks and bans have the format of the API (docs/interface.md#attack). */
 import { type AttackWire, attackToWire } from "../http/wire/attack.ts";
 import { type BanWire, banToWire } from "../http/wire/ban.ts";
-import { timestamp } from "../http/wire/timestamp.ts";
 import type { Ban } from "../mitigation/ban.ts";
+import { timestamp } from "../schema/timestamp.ts";
 import type { CapReached, FaultyExporter, FaultyFile, FaultyScrubNode, NotifyEvent } from "./event.ts";
 
 export interface EventWire {

@@ -3,11 +3,11 @@
  * arguments, none of the service's environment and none of its capabilities. Its process group is killed when it exits
  * or when its time is over.
  */
-import type { NotifyConfig } from "../config/sections/notify.ts";
 import { withoutCapabilities } from "../system/capabilities.ts";
 import type { Channel, ChannelContext } from "./channel.ts";
 import { DeliveryFault, deliveryFault } from "./delivery-fault.ts";
 import { eventToWire } from "./event-wire.ts";
+import type { NotifyConfig } from "./notify-config.ts";
 
 const ENVIRONMENT = { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", LANG: "C.UTF-8" };
 

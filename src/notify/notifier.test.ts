@@ -4,12 +4,12 @@ import { selfSigned } from "../../test/fixtures/edge/certificate.ts";
 import { NO_CHANNELS, observation, Receiver } from "../../test/fixtures/notify/notify.ts";
 import { eventually } from "../../test/fixtures/service.ts";
 import { attack, ban, classification, NOON } from "../../test/fixtures/views.ts";
-import type { NotifyConfig } from "../config/sections/notify.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import { attackToWire } from "../http/wire/attack.ts";
 import { systemClock } from "../system/clock.ts";
 import { systemTimers } from "../system/timers.ts";
 import { DEFAULT_TIMES, Notifier } from "./notifier.ts";
+import type { NotifyConfig } from "./notify-config.ts";
 import { signature } from "./webhook.ts";
 
 const WEBHOOK: NotifyConfig["webhook"] = { urlEnv: "WEBHOOK_URL", secretEnv: "WEBHOOK_SECRET" };

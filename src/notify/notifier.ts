@@ -4,7 +4,6 @@
  */
 import type { Tenant } from "../access/fair-queue.ts";
 import type { Tenancy } from "../access/tenancy.ts";
-import type { NotifyConfig } from "../config/sections/notify.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import { STOP_STEP_MS } from "../limits.ts";
 import { type Ban, type BanChange, banChangeKind } from "../mitigation/ban.ts";
@@ -36,6 +35,7 @@ import type {
   StateEvent,
 } from "./event.ts";
 import { execChannel } from "./exec.ts";
+import type { NotifyConfig } from "./notify-config.ts";
 import { SessionNotices } from "./session-notices.ts";
 import { slackChannel } from "./slack.ts";
 import { TELEGRAM_API, telegramChannel } from "./telegram.ts";

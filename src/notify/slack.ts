@@ -1,8 +1,8 @@
 /** A message to a Slack channel through an incoming webhook, whose URL is the secret. */
-import type { NotifyConfig } from "../config/sections/notify.ts";
 import type { Channel, ChannelContext } from "./channel.ts";
 import { digest } from "./digest.ts";
 import { post } from "./http-post.ts";
+import type { NotifyConfig } from "./notify-config.ts";
 import { urlOf } from "./secret.ts";
 
 const DEADLINE_MS = 10_000;

@@ -1,9 +1,9 @@
 /** A message to a Telegram chat by a bot whose token is part of the URL. Sent as plain text, without markup. */
-import type { NotifyConfig } from "../config/sections/notify.ts";
 import type { Channel, ChannelContext } from "./channel.ts";
 import { DeliveryFault } from "./delivery-fault.ts";
 import { digest } from "./digest.ts";
 import { post } from "./http-post.ts";
+import type { NotifyConfig } from "./notify-config.ts";
 import { secretOf } from "./secret.ts";
 
 export const TELEGRAM_API = "https://api.telegram.org";

@@ -4,10 +4,10 @@
  * cannot be replayed.
  */
 import { createHmac } from "node:crypto";
-import type { NotifyConfig } from "../config/sections/notify.ts";
 import type { Channel, ChannelContext } from "./channel.ts";
 import { eventToWire } from "./event-wire.ts";
 import { post } from "./http-post.ts";
+import type { NotifyConfig } from "./notify-config.ts";
 import { secretOf, urlOf } from "./secret.ts";
 
 const DEADLINE_MS = 10_000;

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { ManualClock } from "../../test/fixtures/manual-clock.ts";
-import { LIMITER_KEYS_MAX } from "../limits.ts";
-import { LIMITER_INTERVAL_MS, Limiter } from "./limiter.ts";
+import { LIMITER_INTERVAL_MS, LIMITER_KEYS_MAX, Limiter } from "./limiter.ts";
 
 function limited() {
   const clock = new ManualClock();

@@ -2,8 +2,10 @@
  * Lets a repeated warning through once a minute for each key and counts the suppressed ones, so that a flood of
  * refusals does not become a flood of log lines.
  */
-import { LIMITER_KEYS_MAX } from "../limits.ts";
 import type { Clock } from "../system/clock.ts";
+
+/** Keys of repeated warnings that the log counts separately; all further keys share one entry. */
+export const LIMITER_KEYS_MAX = 1024;
 
 export const LIMITER_INTERVAL_MS = 60_000;
 

@@ -2,7 +2,7 @@
  * Bounds the lines of the log, by any cause: of each message a burst, then some a second. The next line of the
  * message says how many were left out, as `suppressed_lines`. Orders are in the audit trail, whatever the log has.
  */
-import { LIMITER_KEYS_MAX } from "../limits.ts";
+import { LIMITER_KEYS_MAX } from "./limiter.ts";
 
 /** Lines of one message at once, and per second beyond that. */
 export const LINES_AT_ONCE = 500;

@@ -1,9 +1,11 @@
 /** Flow telemetry: what arrives at each port, and what each exporter sends, loses and does not say. */
-import { MEASURED_EXPORTERS_MAX } from "../limits.ts";
 import { EXPORTER_FAULTS, type FaultKind } from "../telemetry/exporter-faults.ts";
 import { countStates, EXPORTER_STATES, type ExporterView } from "../telemetry/exporters.ts";
 import type { ListenerReading } from "../telemetry/listener-reading.ts";
 import { MetricGroup } from "./metric-group.ts";
+
+/** Exporters with metrics of their own; those of all others together have one name. */
+const MEASURED_EXPORTERS_MAX = 256;
 
 /** Not the name of an exporter, which has no parentheses. */
 const OTHERS = "(others)";

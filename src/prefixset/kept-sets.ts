@@ -1,8 +1,8 @@
 /** The last good prefixes of each set, kept in `state_dir` over restarts. */
-import type { PrefixSetConfig } from "../config/sections/prefix-sets.ts";
-import { SET_PREFIXES_MAX } from "../limits.ts";
+import { NAMED_PREFIXES_MAX } from "../native/constants.ts";
 import { ADDRESS_BYTES } from "../net/address.ts";
 import { KeptFiles } from "../system/kept-file.ts";
+import type { PrefixSetConfig } from "./prefix-set-config.ts";
 import { columnsFault } from "./prefix-width.ts";
 import type { SetContent } from "./set-content.ts";
 import { sizeOf } from "./set-size.ts";
@@ -19,7 +19,7 @@ export interface KeepSets {
 const HASH_BYTES = 64;
 const TIME_BYTES = 8;
 const ROW_BYTES = ADDRESS_BYTES + 1;
-const BYTES_MAX = HASH_BYTES + TIME_BYTES + SET_PREFIXES_MAX * ROW_BYTES;
+const BYTES_MAX = HASH_BYTES + TIME_BYTES + NAMED_PREFIXES_MAX * ROW_BYTES;
 
 export class KeptSets implements KeepSets {
   readonly #files: KeptFiles;

@@ -1,9 +1,9 @@
 /** The owner of the named sets, over a reader and a kernel that a test looks into. */
 import { beforeEach, describe, expect, test } from "bun:test";
 import { contentOf, KeptInMemory, prefixSet } from "../../test/fixtures/prefix-set.ts";
-import type { PrefixSetConfig } from "../config/sections/prefix-sets.ts";
 import type { NamedPrefixes, NamedSets } from "../dataplane/native.d.ts";
-import { SET_PREFIXES_MAX } from "../limits.ts";
+import { NAMED_PREFIXES_MAX } from "../native/constants.ts";
+import type { PrefixSetConfig } from "./prefix-set-config.ts";
 import { PrefixSets, type WantedSets } from "./prefix-sets.ts";
 import type { ReadAnswer, ReadOrder } from "./read-answers.ts";
 import type { UsersMoved } from "./set-users.ts";
@@ -167,11 +167,11 @@ describe("at the start", () => {
   });
 
   test("all sets together have a bound", async () => {
-    write("/a", SET_PREFIXES_MAX - 2);
+    write("/a", NAMED_PREFIXES_MAX - 2);
     const [, error] = errors(await open());
-    expect(error).toStartWith(`3 prefixes, with ${SET_PREFIXES_MAX - 2} of other sets, are more`);
+    expect(error).toStartWith(`3 prefixes, with ${NAMED_PREFIXES_MAX - 2} of other sets, are more`);
     kept.sets.clear();
-    write("/a", SET_PREFIXES_MAX - 3);
+    write("/a", NAMED_PREFIXES_MAX - 3);
     expect(errors(await open())).toEqual([null, null]);
   });
 });
@@ -239,7 +239,7 @@ describe("while it runs", () => {
 
   test("a set that grows beyond the bound of all keeps its last good prefixes", async () => {
     const sets = await open(wanting(set("a", { changePercentMax: 100 }), set("b")));
-    write("/a", SET_PREFIXES_MAX - 2);
+    write("/a", NAMED_PREFIXES_MAX - 2);
     await sets.watch();
     expect(errors(sets)[0]).toContain("are more than");
     expect(builtNow()).toEqual(["a@0:2,b@1:3"]);

@@ -3,18 +3,22 @@
  * and makes of all together what the kernel looks up. A set without any good prefixes is not in force. Does not know how
  * sets are put in force.
  */
-import type { PrefixSetConfig } from "../config/sections/prefix-sets.ts";
 import type { NamedPrefixes, NamedSets } from "../dataplane/native.d.ts";
-import { PREFIX_SETS_MAX, PREFIX_SETS_WATCH_MS, SET_PREFIXES_MAX } from "../limits.ts";
+import { PREFIX_SETS_MAX } from "../limits.ts";
+import { NAMED_PREFIXES_MAX } from "../native/constants.ts";
 import type { PrefixColumns } from "../net/prefix-columns.ts";
 import { messageOf } from "../system/error-message.ts";
 import type { KeepSets } from "./kept-sets.ts";
+import type { PrefixSetConfig } from "./prefix-set-config.ts";
 import type { ReadAnswer } from "./read-answers.ts";
 import { assignBits, type SetNames } from "./set-bits.ts";
 import { PrefixSetError, type SetContent, stampOf } from "./set-content.ts";
 import type { ReadSets } from "./set-reader.ts";
 import { changeFault } from "./set-size.ts";
 import { usersFault } from "./set-users.ts";
+
+/** How often the files of sets are looked at, ms. */
+const PREFIX_SETS_WATCH_MS = 10_000;
 
 export interface PrefixSetsObserver {
   /** The file of a set cannot be used: its last good prefixes stay, if there are any. At each attempt; `isNew`: the error was another one. */
@@ -361,9 +365,9 @@ interface Taking {
 function orTooMany(answer: ReadAnswer, others: number): ReadAnswer {
   if ("error" in answer) return answer;
   const count = answer.size.prefixes;
-  if (count + others <= SET_PREFIXES_MAX) return answer;
+  if (count + others <= NAMED_PREFIXES_MAX) return answer;
   return {
-    error: `${count} prefixes, with ${others} of other sets, are more than ${SET_PREFIXES_MAX}: take smaller lists`,
+    error: `${count} prefixes, with ${others} of other sets, are more than ${NAMED_PREFIXES_MAX}: take smaller lists`,
   };
 }
 

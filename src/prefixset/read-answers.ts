@@ -1,7 +1,7 @@
 /** Reads the files of sets: what the reading thread is sent, and what it answers. */
-import type { PrefixSetConfig } from "../config/sections/prefix-sets.ts";
 import type { PrefixColumns } from "../net/prefix-columns.ts";
 import { messageOf } from "../system/error-message.ts";
+import type { PrefixSetConfig } from "./prefix-set-config.ts";
 import { PrefixSetError, readPrefixSet, type SetContent } from "./set-content.ts";
 import { type UsersMoved, usersMoved } from "./set-users.ts";
 

@@ -5,10 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ASN_FILE, COUNTRY_FILE, originFile } from "../../test/fixtures/origin-file.ts";
 import { prefixSet } from "../../test/fixtures/prefix-set.ts";
-import type { PrefixSetSource } from "../config/sections/prefix-sets.ts";
-import { PREFIX_LIST_BYTES_MAX } from "../limits.ts";
 import { addressFromBytes, MAPPED_BITS } from "../net/address.ts";
-import { readPrefixSet, stampOf } from "./set-content.ts";
+import type { PrefixSetSource } from "./prefix-set-config.ts";
+import { PREFIX_LIST_BYTES_MAX, readPrefixSet, stampOf } from "./set-content.ts";
 import { prefixSetFindings } from "./set-findings.ts";
 
 let directory: string;

@@ -1,15 +1,19 @@
 /** Reads what a set is made of: its file, as prefixes. Knows nothing of what they are for. */
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { stat } from "node:fs/promises";
-import type { PrefixSetConfig, PrefixSetSource } from "../config/sections/prefix-sets.ts";
 import { OriginFile, OriginFileError } from "../geo/origin-file.ts";
-import { ORIGIN_FILE_BYTES_MAX, PREFIX_LIST_BYTES_MAX, SET_PREFIXES_MAX } from "../limits.ts";
+import { ORIGIN_FILE_BYTES_MAX } from "../limits.ts";
+import { NAMED_PREFIXES_MAX } from "../native/constants.ts";
 import { type PrefixColumns, PrefixColumnsWriter } from "../net/prefix-columns.ts";
 import { bogons } from "../net/special-purpose.ts";
 import { messageOf } from "../system/error-message.ts";
 import { PrefixListError, parsePrefixList } from "./prefix-list.ts";
+import type { PrefixSetConfig, PrefixSetSource } from "./prefix-set-config.ts";
 import { columnsFault } from "./prefix-width.ts";
 import { type SetSize, sizeOf } from "./set-size.ts";
+
+/** Bytes of a plain list. */
+export const PREFIX_LIST_BYTES_MAX = 128 * 1024 * 1024;
 
 /** The source of a set is unusable; the message names the file and the remedy. */
 export class PrefixSetError extends Error {
@@ -72,9 +76,9 @@ function columnsOf(
     return writer.columns();
   }
   try {
-    if (source.kind === "list") return parsePrefixList(bytes, { most: SET_PREFIXES_MAX, shortest });
+    if (source.kind === "list") return parsePrefixList(bytes, { most: NAMED_PREFIXES_MAX, shortest });
     const isWanted = wantedRecords(source);
-    const columns = OriginFile.of(source.path, bytes).prefixesWhere(isWanted, SET_PREFIXES_MAX);
+    const columns = OriginFile.of(source.path, bytes).prefixesWhere(isWanted, NAMED_PREFIXES_MAX);
     const fault = columnsFault(columns, shortest);
     if (fault !== null) throw new PrefixSetError(`${source.path}: ${fault}`);
     return columns;

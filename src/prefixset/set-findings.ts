@@ -1,7 +1,7 @@
 /** The faults of the files of sets, for a check of the configuration. */
-import type { Finding } from "../config/load/shape.ts";
-import type { PrefixSetConfig } from "../config/sections/prefix-sets.ts";
-import { SET_PREFIXES_MAX } from "../limits.ts";
+import { NAMED_PREFIXES_MAX } from "../native/constants.ts";
+import type { Finding } from "../schema/shape.ts";
+import type { PrefixSetConfig } from "./prefix-set-config.ts";
 import { PrefixSetError, readPrefixSet } from "./set-content.ts";
 
 /** Reads all of them: about a second for a million prefixes. */
@@ -17,6 +17,6 @@ export function prefixSetFindings(sets: readonly PrefixSetConfig[]): Finding[] {
       findings.push({ path: ["prefix_sets", i, key], rule: cause.message });
     }
   }
-  const rule = `${total} prefixes in all are more than ${SET_PREFIXES_MAX}: take smaller lists`;
-  return total > SET_PREFIXES_MAX ? [...findings, { path: ["prefix_sets"], rule }] : findings;
+  const rule = `${total} prefixes in all are more than ${NAMED_PREFIXES_MAX}: take smaller lists`;
+  return total > NAMED_PREFIXES_MAX ? [...findings, { path: ["prefix_sets"], rule }] : findings;
 }

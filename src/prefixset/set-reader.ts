@@ -1,7 +1,9 @@
 /** Reads sets off the event loop, each time in a thread of its own: it ends with its memory. */
-import { PREFIX_SETS_READ_MS } from "../limits.ts";
 import type { Timers } from "../system/timers.ts";
 import type { ReadAnswer, ReadOrders } from "./read-answers.ts";
+
+/** How long reading the changed files of sets may take, ms. */
+const PREFIX_SETS_READ_MS = 120_000;
 
 const THREAD = new URL("./read-thread.ts", import.meta.url);
 

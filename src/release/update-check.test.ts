@@ -2,7 +2,8 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import { observation, Receiver } from "../../test/fixtures/notify/notify.ts";
 import { eventually } from "../../test/fixtures/service.ts";
-import { UPDATE_ANSWER_BYTES_MAX, UPDATE_INTERVAL_SECONDS_MAX } from "../limits.ts";
+import { UPDATE_INTERVAL_SECONDS_MAX } from "../config/sections/notify.ts";
+import { UPDATE_ANSWER_BYTES_MAX } from "../limits.ts";
 import type { Cancel } from "../system/timers.ts";
 import { UpdateCheck } from "./update-check.ts";
 

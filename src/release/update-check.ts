@@ -3,11 +3,11 @@
  * The answer is `{"version": "1.4.0", "url": "https://…", "security": false}`; further keys are ignored. A failed check
  * is only logged.
  */
-import type { UpdateCheckConfig } from "../config/sections/notify.ts";
 import { UPDATE_ANSWER_BYTES_MAX } from "../limits.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
 import type { Cancel, Timers } from "../system/timers.ts";
+import type { UpdateCheckConfig } from "./update-check-config.ts";
 import { isVersion } from "./version-order.ts";
 
 /** A release newer than the running one. */

@@ -2,8 +2,9 @@
  * Candidate thresholds and baselines, derived from the rates of a capture, in the form of the configuration file. Pure;
  * their false alarms are measured elsewhere.
  */
-import type { Config, Hostgroup } from "../config/config.ts";
+import type { Config } from "../config/config.ts";
 import type { Sections } from "../config/load/section-overrides.ts";
+import type { Hostgroup } from "../detection/hostgroup.ts";
 import { BASE_TRIO, type Direction, METRICS, type Metric, type Thresholds } from "../traffic/rates.ts";
 import type { SeenRates } from "./rates.ts";
 

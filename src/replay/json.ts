@@ -7,8 +7,8 @@ import type { Config } from "../config/config.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import { type AttackWire, attackToWire } from "../http/wire/attack.ts";
 import { type BanWire, banToWire } from "../http/wire/ban.ts";
-import { timestamp } from "../http/wire/timestamp.ts";
 import type { Ban } from "../mitigation/ban.ts";
+import { timestamp } from "../schema/timestamp.ts";
 import { round } from "../traffic/rates.ts";
 import type { BanEvent, PacketTotals, ReplayEvent, ReplayTotals } from "./run.ts";
 

@@ -9,9 +9,13 @@ import { Baselines } from "../detection/baseline/baselines.ts";
 import { Detector } from "../detection/judge/detector.ts";
 import { detectionPolicy } from "../detection/judge/policy.ts";
 import { screensFor } from "../detection/judge/screens.ts";
-import { BASELINE_GROUPS_MAX, SUGGEST_HOSTS_MAX, SUGGEST_ROWS_MAX } from "../limits.ts";
+import { BASELINE_GROUPS_MAX } from "../limits.ts";
 import { allocateHostRows, type HostRows } from "../traffic/host-rows.ts";
 import { openReplayEngine, replayOptions, replayTable } from "./run.ts";
+
+/** For `replay --suggest`: rows judged in one tick, and hosts counted separately. */
+export const SUGGEST_ROWS_MAX = 65_536;
+export const SUGGEST_HOSTS_MAX = 65_536;
 
 /** What a configuration would have detected. All of it is false alarms if the capture has only normal traffic. */
 export interface Alarms {

@@ -4,12 +4,15 @@
  */
 import type { Config } from "../config/config.ts";
 import type { Engine, Native, SourceStatus } from "../dataplane/native.d.ts";
-import { SUGGEST_BUSIEST_HOSTS } from "../limits.ts";
+
 import type { IpAddress } from "../net/address.ts";
 import { allocateHostRows, type HostRows, rowAddress } from "../traffic/host-rows.ts";
 import { RateHistogram } from "../traffic/rate-histogram.ts";
 import { type Direction, METRICS } from "../traffic/rates.ts";
 import { openReplayEngine, replayOptions } from "./run.ts";
+
+/** For `replay --suggest`: busiest hosts listed. */
+const SUGGEST_BUSIEST_HOSTS = 5;
 
 export interface BusyHost {
   readonly target: IpAddress;

@@ -3,7 +3,7 @@
  * whole text can be pasted or included.
  */
 import { sectionsText } from "../config/load/section-overrides.ts";
-import { timestamp } from "../http/wire/timestamp.ts";
+import { timestamp } from "../schema/timestamp.ts";
 import { METRICS, round } from "../traffic/rates.ts";
 import { type PacketsWire, packetsToWire } from "./json.ts";
 import type { CaptureRates, SeenRates } from "./rates.ts";

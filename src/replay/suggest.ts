@@ -6,9 +6,8 @@ import { statSync } from "node:fs";
 import type { Config } from "../config/config.ts";
 import { configWith, readSections, type Sections } from "../config/load/section-overrides.ts";
 import type { Native } from "../dataplane/native.d.ts";
-import { SUGGEST_HOSTS_MAX, SUGGEST_ROWS_MAX } from "../limits.ts";
 import { type Choice, choicesOf, FACTORS, SUGGESTED_RULE } from "./choices.ts";
-import { type Alarms, measure } from "./measure.ts";
+import { type Alarms, measure, SUGGEST_HOSTS_MAX, SUGGEST_ROWS_MAX } from "./measure.ts";
 import { type CaptureRates, ratesIn, type SeenRates } from "./rates.ts";
 
 export interface SuggestOptions {

@@ -1,6 +1,6 @@
 /** Selects the scrub node for a diverted victim. Pure. The caller decides whether a victim stays with its node. */
-import type { NodeSelection } from "../config/sections/nodes.ts";
 import type { Liveness } from "../nodes/node-presence.ts";
+import type { NodeSelection } from "./scrubbing-config.ts";
 
 /** A node that accepts the traffic, if it is alive. */
 export interface Candidate {

@@ -2,9 +2,9 @@ import { describe, expect, test } from "bun:test";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { readByFirstVersion } from "../../test/fixtures/scrub/first-version-reader.ts";
 import { RULE_FORMS_MAX } from "../limits.ts";
-import { exactly } from "../mitigation/rules/range.ts";
 import { type Rule, ruleToWire, wideRule } from "../mitigation/rules/rule.ts";
 import { hostPrefix } from "../net/prefix.ts";
+import { exactly } from "../net/range.ts";
 import { formsOf, RULE_CAPABILITIES, type RuleCapability, ruleSupportKey, ruleSupportOf } from "./rule-forms.ts";
 
 const EVERYTHING = ruleSupportOf(RULE_CAPABILITIES);

@@ -4,8 +4,8 @@
  */
 import { RULE_FORMS_MAX } from "../limits.ts";
 import { isOfKernelOnly } from "../mitigation/rules/match.ts";
-import { onlyValue, type Range, singleValues } from "../mitigation/rules/range.ts";
 import type { Rule } from "../mitigation/rules/rule.ts";
+import { onlyValue, type Range, singleValues } from "../net/range.ts";
 
 /**
  * Match fields that the first version lacked, as in `capabilities` of a node's report: `src_ports` and `dst_ports`,

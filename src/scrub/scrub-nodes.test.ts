@@ -2,15 +2,15 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { ManualClock } from "../../test/fixtures/manual-clock.ts";
 import { divertedBan, scrubbing } from "../../test/fixtures/scrub/scrubbing.ts";
-import type { ScrubbingConfig } from "../config/sections/nodes.ts";
 import type { Ban } from "../mitigation/ban.ts";
-import { exactly } from "../mitigation/rules/range.ts";
 import { type Rule, wideRule } from "../mitigation/rules/rule.ts";
 import { hostPrefix } from "../net/prefix.ts";
+import { exactly } from "../net/range.ts";
 import { readEnforced } from "./enforced-report.ts";
 import { nodeFaultsText } from "./node-faults.ts";
 import { RULE_CAPABILITIES } from "./rule-forms.ts";
 import { ScrubNodes } from "./scrub-nodes.ts";
+import type { ScrubbingConfig } from "./scrubbing-config.ts";
 
 const STALE_MS = 15_000;
 const HOPS = { nextHop: address("198.51.100.1"), nextHop6: null } as const;

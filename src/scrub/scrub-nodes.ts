@@ -3,18 +3,12 @@
  * (docs/interface.md#scrub-channel), and the target of each divert. Independent of HTTP: polls and reports arrive as
  * calls, and a watcher is notified when a node's document changes.
  */
-import {
-  nextHopFor,
-  type ScrubbingConfig,
-  type ScrubNodeConfig,
-  STALE_AFTER_SECONDS,
-} from "../config/sections/nodes.ts";
 import { type Ban, NODES_REFUSE, type NoTarget } from "../mitigation/ban.ts";
 import type { DivertRequest, NodeRulesRequest, NodeTarget } from "../mitigation/circumstances.ts";
 import type { NodeRules } from "../mitigation/measure.ts";
 import type { Rule } from "../mitigation/rules/rule.ts";
 import type { Prefix } from "../net/prefix.ts";
-import { type Liveness, NodePresence } from "../nodes/node-presence.ts";
+import { type Liveness, NodePresence, STALE_AFTER_SECONDS } from "../nodes/node-presence.ts";
 import type { Now } from "../system/now.ts";
 import type { EnforcedReport } from "./enforced-report.ts";
 import { NodeEnforcements, type RefusingNode } from "./node-enforcements.ts";
@@ -26,6 +20,7 @@ import { type Candidate, selectNode } from "./node-selection.ts";
 import { type DocumentChange, everyBan, isDiverted, type RuleDocument, RuleDocuments } from "./rule-documents.ts";
 import { missingOf, type RuleCapability, type RuleSupport, ruleSupportKey, ruleSupportOf } from "./rule-forms.ts";
 import type { ScrubReport, StoredReport } from "./scrub-report.ts";
+import { nextHopFor, type ScrubbingConfig, type ScrubNodeConfig } from "./scrubbing-config.ts";
 
 export interface ScrubNodesOptions {
   /** null: no scrubbing is configured. */

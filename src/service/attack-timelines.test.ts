@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { attack, ban, classification, NOON, udpRules } from "../../test/fixtures/views.ts";
-import { TIMELINE_ENTRIES_MAX } from "../limits.ts";
+import { TIMELINE_ENTRIES_MAX } from "../detection/attack/timeline.ts";
 import type { MissingNeighbor, RouteState } from "../mitigation/announcer.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import { AttackTimelines } from "./attack-timelines.ts";

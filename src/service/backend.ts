@@ -26,7 +26,7 @@ import type {
   StatusView,
   UpdateView,
 } from "../http/backend.ts";
-import { HOST_CHUNK_ROWS } from "../limits.ts";
+
 import type { Item } from "../machine/item.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { BanAnswer } from "../mitigation/ban-answer.ts";
@@ -53,6 +53,9 @@ import type { TopPart, TopQuery } from "../traffic/traffic-parts.ts";
 import { edgeHistoryOf, orFault, orHistoryFault } from "./faults.ts";
 import type { Floodwall } from "./floodwall.ts";
 import { HostRowView } from "./host-row-view.ts";
+
+/** Rows read from the addon in one crossing when all hosts are read. */
+const HOST_CHUNK_ROWS = 65_536;
 
 /** Rejects if it cannot answer; the store logs and counts the failure. */
 type History = Pick<HistoryStore, "ask"> & Partial<Pick<HistoryStore, "paused">>;

@@ -1,9 +1,9 @@
 /** Faults of the files that a configuration names, other than the zones file. */
 import type { Config } from "../config/config.ts";
-import type { Finding } from "../config/load/shape.ts";
 import { originFindings } from "../geo/origins.ts";
 import { readTlsPair, TlsFileError } from "../http/server/tls-files.ts";
 import { prefixSetFindings } from "../prefixset/set-findings.ts";
+import type { Finding } from "../schema/shape.ts";
 
 /** All of them, for an operator who checks a configuration. A start and a reload do not depend on them. */
 export function fileFindings(config: Config): Finding[] {

@@ -9,11 +9,10 @@ import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import { eventually } from "../../test/fixtures/service.ts";
 import { readChecked } from "../config/check.ts";
 import { IDLE_SECONDS } from "../http/server/pipeline.ts";
-import { CONFIG_FINDINGS_SHOWN, CONFIG_READ_MS } from "../limits.ts";
 import { readEnvFile } from "../system/env-file.ts";
 import { processEnvironment } from "../system/environment.ts";
 import { systemTimers } from "../system/timers.ts";
-import { ConfigReader } from "./config-reader.ts";
+import { CONFIG_FINDINGS_SHOWN, CONFIG_READ_MS, ConfigReader } from "./config-reader.ts";
 
 const FIXTURES = join(import.meta.dir, "../../test/fixtures/config");
 const GOOD = "networks: [192.0.2.0/24]\nthresholds: {pps: 1000, mbps: 100, flows_per_sec: 100}\n";

@@ -4,10 +4,15 @@
  */
 import type { CheckedConfig } from "../config/check.ts";
 import { unpackConfig } from "../config/packed-config.ts";
-import { CONFIG_FINDINGS_SHOWN, CONFIG_READ_MS } from "../limits.ts";
+
 import { environmentNow } from "../system/environment.ts";
 import { type Cancel, nextTurn, type Timers } from "../system/timers.ts";
 import type { ConfigMessage, ConfigOrder } from "./config-thread.ts";
+
+/** How long a reload may take to read and check the configuration file, ms. */
+export const CONFIG_READ_MS = 45_000;
+/** Errors and warnings of a configuration that the service shows; `floodwall check` shows all. */
+export const CONFIG_FINDINGS_SHOWN = 1000;
 
 const THREAD = new URL("./config-thread.ts", import.meta.url);
 /** How long the thread is kept after a reading; it uses some 25 MB. */

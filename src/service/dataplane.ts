@@ -1,7 +1,6 @@
 /** The data plane as the service runs it: logs and counts its changes. */
 import { existsSync } from "node:fs";
 import type { Config } from "../config/config.ts";
-import { DEFAULT_PIN_PATH } from "../config/sections/dataplane.ts";
 import {
   DATA_PLANE_OPERATIONS,
   DataPlane,
@@ -10,6 +9,7 @@ import {
   type DataPlaneOptions,
   type FilterOpener,
 } from "../dataplane/data-plane.ts";
+import { DEFAULT_PIN_PATH } from "../dataplane/dataplane-config.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { DroppedAmount } from "../detection/attack/attack-volume.ts";
 import type { BanEngine } from "../mitigation/ban-engine.ts";

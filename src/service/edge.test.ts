@@ -7,7 +7,7 @@ import { edgeReport, zoneWire } from "../../test/fixtures/edge/edge-reports.ts";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import { eventually } from "../../test/fixtures/service.ts";
 import { localStore } from "../../test/fixtures/storage/memory-state.ts";
-import type { EdgeConfig } from "../config/sections/edge.ts";
+import type { EdgeConfig } from "../edge/edge-config.ts";
 import type { EdgeEvent, EdgeWindow } from "../edge/reports/edge-history.ts";
 import { Limiter } from "../observability/limiter.ts";
 import { openLog } from "../observability/log.ts";

@@ -1,7 +1,7 @@
 /** The edge channel as the service runs it: its parts, what they keep on disk, its log lines and its metrics. */
 import type { Config } from "../config/config.ts";
-import type { EdgeConfig } from "../config/sections/edge.ts";
 import type { Edge } from "../edge/edge.ts";
+import type { EdgeConfig } from "../edge/edge-config.ts";
 import { EdgeNodes } from "../edge/edge-nodes.ts";
 import type { EdgeReports } from "../edge/reports/edge-reports.ts";
 import type { EdgeHistoryStore } from "../edge/reports/history-writer.ts";

@@ -1,6 +1,5 @@
 /** The operator's rules as the service runs them: logs and counts their changes. */
 import type { Config } from "../config/config.ts";
-import { readFilterRule } from "../http/wire/filter-rule.ts";
 import {
   FilterRules,
   type FilterRulesObserver,
@@ -8,6 +7,7 @@ import {
   type FilterRulesPolicy,
   RULE_ORDER_REFUSALS,
 } from "../mitigation/operator/filter-rules.ts";
+import { readFilterRule } from "../mitigation/operator/rule-file.ts";
 import type { FilterRuleMetrics } from "../observability/filter-rule-metrics.ts";
 import type { Log } from "../observability/log.ts";
 import type { Metrics } from "../observability/metrics.ts";

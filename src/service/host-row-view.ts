@@ -2,11 +2,11 @@
  * A host as the API reads it, directly from a row of the packet counter's columns. Of a million hosts most are only
  * compared by one rate, so expensive values (address text, views of the columns) are made on demand.
  */
-import type { Hostgroup } from "../config/config.ts";
 import type { ActiveAttacks } from "../detection/attack/active-attacks.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { Baselines } from "../detection/baseline/baselines.ts";
 import { errorsOf, isSampled, type RateErrors, weightsOf } from "../detection/certainty/sampling.ts";
+import type { Hostgroup } from "../detection/hostgroup.ts";
 import type { HostView } from "../http/backend.ts";
 import { ADDRESS_BYTES, type IpAddress } from "../net/address.ts";
 import { type HostRows, rowAddress } from "../traffic/host-rows.ts";

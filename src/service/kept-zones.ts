@@ -1,5 +1,5 @@
 /** The last good zones, kept in `state_dir`: a start must not depend on the zones file. */
-import type { EdgeConfig } from "../config/sections/edge.ts";
+import type { EdgeConfig } from "../edge/edge-config.ts";
 import type { Zone } from "../edge/zones/zone.ts";
 import { KeptFiles } from "../system/kept-file.ts";
 

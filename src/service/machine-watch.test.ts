@@ -10,9 +10,8 @@ import {
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
 import { AddonError } from "../dataplane/addon.ts";
 import type { MachineNative } from "../dataplane/machine-reader.ts";
-import { MACHINE_LOOK_MS } from "../limits.ts";
 import type { ProgramVariant } from "../machine/machine.ts";
-import { MachineWatch } from "./machine-watch.ts";
+import { MACHINE_LOOK_MS, MachineWatch } from "./machine-watch.ts";
 
 const REFUSED = "Linux 6.1.0 refused the XDP filter (xdp_filter): its verifier does not take the program: R1 unbounded";
 const NEEDS = machineNeeds({ interfaces: [interfaceNeed({ uses: ["inline", "filter"] })], pinPath: "/sys/fs/bpf/x" });

@@ -4,7 +4,7 @@
  */
 import { gobgpdExecutable, gobgpdVersion } from "../bgp/speaker/gobgpd-process.ts";
 import { type MachineNative, readMachine } from "../dataplane/machine-reader.ts";
-import { MACHINE_LOOK_MS } from "../limits.ts";
+
 import { type Item, itemLine } from "../machine/item.ts";
 import { judgeMachine } from "../machine/judge.ts";
 import type { GobgpdFindings, MachineFindings } from "../machine/machine.ts";
@@ -12,6 +12,9 @@ import type { MachineNeeds } from "../machine/needs.ts";
 import type { Log } from "../observability/log.ts";
 import { within } from "../system/deadline.ts";
 import type { Timers } from "../system/timers.ts";
+
+/** How long a start waits for the machine check, ms; later findings are logged later. */
+export const MACHINE_LOOK_MS = 500;
 
 export interface MachineWatchOptions {
   /** See readMachine(). */

@@ -2,8 +2,8 @@
  * The files of address origins as the service has them: a start and a reload do not depend on them, and one that cannot be
  * used is tried again. Without it the names of its autonomous systems or countries are missing, and nothing else.
  */
-import type { OriginFiles } from "../config/sections/samples.ts";
 import type { OriginOf } from "../detection/attack/sample-origins.ts";
+import type { OriginFiles } from "../geo/origin-config.ts";
 import { Origins } from "../geo/origins.ts";
 import { messageOf } from "../system/error-message.ts";
 import type { Cancel, Timers } from "../system/timers.ts";

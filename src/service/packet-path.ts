@@ -2,8 +2,9 @@
  * The path from the wire to the judgement: the packet counter, its packet sources, and the loop that judges each tick.
  * Built once per process; a reload changes what is judged, not how it is counted.
  */
-import type { CaptureConfig, Config } from "../config/config.ts";
+import type { Config } from "../config/config.ts";
 import { Capture, type SourceView } from "../dataplane/capture.ts";
+import type { CaptureConfig } from "../dataplane/capture-config.ts";
 import { type FlowReadings, FlowReceivers } from "../dataplane/flow-receivers.ts";
 import type { Engine, EngineStats, Filter, Native } from "../dataplane/native.d.ts";
 import type { Attack, ClassifiedEvent } from "../detection/attack/attack.ts";

@@ -1,6 +1,6 @@
 /** Watches for attacks that look like a lasting rise of legitimate traffic, and logs them. Decides nothing about them. */
-import type { Hostgroup } from "../config/config.ts";
 import { BaselineRises } from "../detection/baseline/baseline-rises.ts";
+import type { Hostgroup } from "../detection/hostgroup.ts";
 import type { Detector } from "../detection/judge/detector.ts";
 import type { Log } from "../observability/log.ts";
 import type { Timers } from "../system/timers.ts";

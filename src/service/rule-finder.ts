@@ -2,7 +2,7 @@
  * Finds the rules of attacks in a thread, the worst attacks first. While there is none, because it failed, they are found
  * in the event loop, one attack at a time.
  */
-import { RULE_ORDERS_MAX } from "../limits.ts";
+import { ACTIVE_ATTACKS_MAX } from "../limits.ts";
 import type { FoundRequest, RuleMaker } from "../mitigation/circumstances.ts";
 import { attackRules } from "../mitigation/rules/attack-rules.ts";
 import { answerTo, type RuleAnswer, type RuleOrder, RuleOrders } from "../mitigation/rules/rule-orders.ts";
@@ -11,6 +11,9 @@ import type { Log } from "../observability/log.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { Clock } from "../system/clock.ts";
 import { type Cancel, nextTurn, type Timers } from "../system/timers.ts";
+
+/** Attacks whose rules wait to be looked for: each is in the list once. */
+const RULE_ORDERS_MAX = ACTIVE_ATTACKS_MAX;
 
 const THREAD = new URL("./rule-thread.ts", import.meta.url);
 /** Attacks in one message, and messages on their way: the thread need not wait for the event loop. */

@@ -2,12 +2,12 @@
  * Finds the rules of made-up attacks, so that the code is compiled before the first attack comes: until then an attack
  * takes several times as long. Its rules are of no use.
  */
-import { SAMPLE_RECORD } from "../dataplane/native-constants.ts";
 import { classify } from "../detection/attack/classifier.ts";
 import type { PacketMessage } from "../detection/attack/packet-columns.ts";
 import { type CountedAttack, SampledAttack } from "../detection/attack/sampled-attack.ts";
 import { seededDraws } from "../detection/attack/seeded-draws.ts";
 import { attackRules } from "../mitigation/rules/attack-rules.ts";
+import { SAMPLE_RECORD } from "../native/constants.ts";
 import { parsePrefix } from "../net/prefix.ts";
 import { HEADER_RECORD_BYTES } from "../traffic/header-record.ts";
 import { IP_PROTOCOL } from "../traffic/ip-protocol.ts";

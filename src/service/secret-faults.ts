@@ -1,7 +1,7 @@
 /** Secrets that neighbors need and that no variable has: they may come from a file of others. */
 import type { Config } from "../config/config.ts";
-import { pathText } from "../config/load/problem.ts";
 import { unsetVariables } from "../config/load/secrets.ts";
+import { pathText } from "../schema/problem.ts";
 import type { Environment } from "../system/environment.ts";
 import type { FileFault } from "../system/file-fault.ts";
 

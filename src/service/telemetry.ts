@@ -1,8 +1,7 @@
 /** Reads what the packet counter says of exporters of flow telemetry, and logs, counts and passes on what changes. */
 import type { Config } from "../config/config.ts";
-import type { TelemetryConfig } from "../config/sections/telemetry.ts";
 import type { FlowReadings } from "../dataplane/flow-receivers.ts";
-import { EXPORTERS_READ_MS } from "../limits.ts";
+
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
 import type { TelemetryMetrics } from "../observability/telemetry-metrics.ts";
@@ -11,9 +10,13 @@ import type { Cancel, Timers } from "../system/timers.ts";
 import { ingressOfReadings } from "../telemetry/exporter-ingress.ts";
 import { type ExporterChange, Exporters, faultKey } from "../telemetry/exporters.ts";
 import type { ListenerReading } from "../telemetry/listener-reading.ts";
+import type { TelemetryConfig } from "../telemetry/telemetry-config.ts";
 import type { TelemetryView } from "../telemetry/telemetry-view.ts";
 import type { Ingress, IngressKey, IngressOf } from "../traffic/ingress.ts";
 import { Listeners } from "./listeners.ts";
+
+/** How often exporters are read, ms; longer if reading takes long. */
+const EXPORTERS_READ_MS = 2000;
 
 export interface TelemetryWatchOptions {
   readonly config: TelemetryConfig;

@@ -1,7 +1,7 @@
 /** The recorder of the traffic history, connected to the running service. */
 import { announcedPrefix } from "../detection/attack/attack-sources.ts";
 import { originWith, systemKey } from "../detection/attack/sample-origins.ts";
-import { TRAFFIC_ROWS_MAX } from "../limits.ts";
+
 import { ADDRESS_BYTES } from "../net/address.ts";
 import type { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
@@ -15,6 +15,9 @@ import { ingressText } from "../traffic/ingress.ts";
 import { TrafficParts } from "../traffic/traffic-parts.ts";
 import type { Floodwall } from "./floodwall.ts";
 import type { PacketPath } from "./packet-path.ts";
+
+/** Rows of one traffic snapshot, each for a host in one direction; the busiest hosts are kept. */
+export const TRAFFIC_ROWS_MAX = 20_000;
 
 export interface TrafficRecorderOptions {
   readonly floodwall: Floodwall;

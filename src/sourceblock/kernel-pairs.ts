@@ -2,9 +2,14 @@
  * Keeps the pairs in the kernel equal to the wanted ones: put() and remove() act at once, settle() does the rest and
  * retries what the kernel refused. Pairs of an earlier process are adopted or removed.
  */
-import { SOURCE_BLOCKS_PER_PIECE } from "../limits.ts";
 import type { PairInstaller } from "./pair-installer.ts";
 import { type Pair, pairName, type SourceBlock } from "./source-block.ts";
+
+/**
+ * Source blocks processed in one step on the event loop: checked against a new configuration, installed in the kernel,
+ * or written to disk.
+ */
+export const SOURCE_BLOCKS_PER_PIECE = 2048;
 
 export const KERNEL_OPERATIONS = ["read", "put", "remove"] as const;
 export type KernelOperation = (typeof KERNEL_OPERATIONS)[number];

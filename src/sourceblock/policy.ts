@@ -1,16 +1,25 @@
 /** The configuration of source blocks, in the form that admission needs. */
 import { callersOf } from "../access/shares.ts";
-import type { Config } from "../config/config.ts";
-import { OwnInfrastructure } from "../config/own-infrastructure.ts";
+import type { MitigationSections } from "../mitigation/mitigation-config.ts";
 import { slotsPerBan } from "../mitigation/scrub/ban-slots.ts";
 import { standingPlaces, standingRules } from "../mitigation/scrub/standing-rules.ts";
+import type { Prefix } from "../net/prefix.ts";
 import { PrefixTable } from "../net/prefix-table.ts";
 import type { SourceBlockPolicy } from "./admission.ts";
 
-export function sourceBlockPolicy(config: Config): SourceBlockPolicy {
-  const { dataplane, lookup, whitelist, ban, dryRun } = config;
+/** The configuration as far as source blocks depend on it. */
+export interface SourceBlockSections extends Omit<MitigationSections, "dataplane" | "samples" | "scrubProfiles"> {
+  /** null: nothing is dropped on this machine. */
+  readonly dataplane: {
+    readonly enabled: boolean;
+    readonly allowlist: readonly Prefix[];
+    readonly maxDynamicRules: number;
+  } | null;
+}
+
+export function sourceBlockPolicy(config: SourceBlockSections): SourceBlockPolicy {
+  const { dataplane, lookup, whitelist, own, ban, dryRun } = config;
   const allowlist = PrefixTable.of(dataplane?.allowlist ?? []);
-  const own = new OwnInfrastructure(config);
   return {
     dryRun,
     hasDataplane: dataplane?.enabled === true,

@@ -10,7 +10,7 @@ import {
   unsavedOf,
   VICTIM,
 } from "../../test/fixtures/mitigation/source-blocks.ts";
-import { SOURCE_BLOCKS_PER_PIECE } from "../limits.ts";
+import { SOURCE_BLOCKS_PER_PIECE } from "./kernel-pairs.ts";
 import { InstallFault } from "./source-blocks.ts";
 
 const NAME = `${SOURCE}->${VICTIM}`;

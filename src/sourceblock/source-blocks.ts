@@ -5,7 +5,7 @@
  * Dry run is decided here: then the kernel is not changed.
  */
 import { ADMINISTRATOR, type Room, Shares } from "../access/shares.ts";
-import { SOURCE_BLOCK_SECONDS_MAX, SOURCE_BLOCKS_PER_PIECE } from "../limits.ts";
+import { SOURCE_BLOCK_SECONDS_MAX } from "../limits.ts";
 import type { RecordTable } from "../system/record-table.ts";
 import { carryOut, type Decision } from "../system/stored-order.ts";
 import {
@@ -17,7 +17,7 @@ import {
   slotsFor,
 } from "./admission.ts";
 import { BlockTable } from "./block-table.ts";
-import { type KernelOperation, KernelPairs } from "./kernel-pairs.ts";
+import { type KernelOperation, KernelPairs, SOURCE_BLOCKS_PER_PIECE } from "./kernel-pairs.ts";
 import type { PairInstaller } from "./pair-installer.ts";
 import {
   type BlockRequest,

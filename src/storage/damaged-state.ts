@@ -5,8 +5,11 @@
 import { Database } from "bun:sqlite";
 import { copyFileSync, existsSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { DAMAGED_STATES_KEPT } from "../limits.ts";
+
 import { SCHEMA_VERSION } from "./state-migrations.ts";
+
+/** State databases that were damaged and moved aside. */
+const DAMAGED_STATES_KEPT = 3;
 
 /** What a start found and did. */
 export interface StateDamage {

@@ -8,16 +8,7 @@ import { FairQueue, type Tenant } from "../access/fair-queue.ts";
 import { type AuditEvent, type AuditTrail, canonicalTarget } from "../audit/audit-event.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { EdgeEvent, EdgeWindow } from "../edge/reports/edge-history.ts";
-import {
-  AUDIT_WAIT_MS,
-  HISTORY_BATCH_MAX,
-  HISTORY_CLOSE_MS,
-  HISTORY_FLUSH_MS,
-  HISTORY_GATHER_MS,
-  HISTORY_QUERIES_MAX,
-  HISTORY_QUERY_MS,
-  HISTORY_QUEUES_MAX,
-} from "../limits.ts";
+import { AUDIT_WAIT_MS, HISTORY_QUERIES_MAX, HISTORY_QUERY_MS, HISTORY_QUEUES_MAX, STOP_STEP_MS } from "../limits.ts";
 import { Limiter } from "../observability/limiter.ts";
 import type { Log } from "../observability/log.ts";
 import type { Clock } from "../system/clock.ts";
@@ -37,6 +28,23 @@ import {
 } from "./history-driver.ts";
 import { StorageFault } from "./storage-fault.ts";
 import { type WriteOutcome, WriteQueue } from "./write-queue.ts";
+
+/** Records of one write. */
+const HISTORY_BATCH_MAX = {
+  audit: 512,
+  attacks: 256,
+  traffic: 1,
+  edge_windows: 1024,
+  edge_events: 512,
+} as const;
+/**
+ * How long records wait to be written together, ms: windows arrive by the hundred, one report at a time, and change the
+ * same pages.
+ */
+export const HISTORY_GATHER_MS = { audit: 0, attacks: 0, traffic: 0, edge_windows: 200, edge_events: 0 } as const;
+/** Parts of the last step of a stop: writing the remaining history, and closing the store, ms. */
+export const HISTORY_FLUSH_MS = 1000;
+const HISTORY_CLOSE_MS = STOP_STEP_MS - HISTORY_FLUSH_MS;
 
 /** Counters; the metrics implement it. */
 export interface HistoryMetrics {

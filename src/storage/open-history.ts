@@ -1,10 +1,10 @@
 /** Creates the configured driver. */
-import type { StorageConfig } from "../config/sections/storage.ts";
 import type { Clock } from "../system/clock.ts";
 import type { Environment } from "../system/environment.ts";
 import { ClickhouseHistory } from "./clickhouse/clickhouse-history.ts";
 import type { HistoryDriver } from "./history-driver.ts";
 import { SqliteHistory } from "./sqlite/sqlite-history.ts";
+import type { StorageConfig } from "./storage-config.ts";
 
 /** null: storage is off. Does not open the database. */
 export function historyDriver(

@@ -4,9 +4,9 @@
  */
 import { open, readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
-import { PROFILE_RECORD, PROFILE_ROW } from "../dataplane/native-constants.ts";
 import type { ProfileKeeper } from "../detection/attack/profile-loop.ts";
 import type { TrafficProfiles } from "../detection/attack/traffic-profile.ts";
+import { PROFILE_RECORD, PROFILE_ROW } from "../native/constants.ts";
 import { ADDRESS_BYTES, addressToBytes } from "../net/address.ts";
 import { inTurn } from "../system/stored-file.ts";
 import { nextTurn } from "../system/timers.ts";

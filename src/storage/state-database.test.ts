@@ -9,7 +9,7 @@ import { attack, route as blackhole, udpRules, ban as viewedBan } from "../../te
 import { buildScrub } from "../config/sections/scrub.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { DivertMeasure } from "../mitigation/measure.ts";
-import { exactly, type Range } from "../mitigation/rules/range.ts";
+import { exactly, type Range } from "../net/range.ts";
 import { moveAside, moveBack } from "./damaged-state.ts";
 import { StateDatabase } from "./state-database.ts";
 

@@ -1,9 +1,8 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
-import { HISTORY_TRIES_MAX } from "../limits.ts";
 import { nextTurn } from "../system/timers.ts";
 import { StorageFault } from "./storage-fault.ts";
-import { type WriteOutcome, WriteQueue } from "./write-queue.ts";
+import { HISTORY_TRIES_MAX, type WriteOutcome, WriteQueue } from "./write-queue.ts";
 
 const AWAY = new StorageFault("write", "unavailable", "away");
 const REFUSED = new StorageFault("write", "refused", "no such column");

@@ -4,11 +4,17 @@
  * has the most is dropped, never one of the administrator (null) for others.
  */
 import type { Tenant } from "../access/fair-queue.ts";
-import { HISTORY_TRIES_MAX } from "../limits.ts";
+
 import { Backoff } from "../system/backoff.ts";
 import { Pause } from "../system/pause.ts";
 import type { Timers } from "../system/timers.ts";
 import { StorageFault } from "./storage-fault.ts";
+
+/**
+ * Attempts to write a batch that the store refuses. While the store is unreachable, batches wait as long as there is
+ * room.
+ */
+export const HISTORY_TRIES_MAX = 5;
 
 export interface WriteQueueOptions<T> {
   /** Records that may wait, including those being written; further ones are dropped. */

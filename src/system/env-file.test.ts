@@ -11,9 +11,8 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ENV_FILE_BYTES_MAX } from "../limits.ts";
 import { systemClock } from "./clock.ts";
-import { EnvFile } from "./env-file.ts";
+import { ENV_FILE_BYTES_MAX, EnvFile } from "./env-file.ts";
 
 let directory: string;
 let path: string;

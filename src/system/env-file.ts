@@ -4,10 +4,13 @@
  */
 import { isUtf8 } from "node:buffer";
 import { type BigIntStats, closeSync, constants, fstatSync, openSync, readSync, statSync } from "node:fs";
-import { type EnvLines, parseEnvLines } from "../config/load/env-lines.ts";
-import { ENV_FILE_BYTES_MAX } from "../limits.ts";
+
 import type { Clock } from "./clock.ts";
+import { type EnvLines, parseEnvLines } from "./env-lines.ts";
 import { messageOf } from "./error-message.ts";
+
+/** Bytes of the file of environment variables with their secrets. */
+export const ENV_FILE_BYTES_MAX = 1024 * 1024;
 
 export interface EnvFileOptions {
   readonly clock: Pick<Clock, "wallMs">;

@@ -3,12 +3,12 @@
  * each that is shown. An exporter of the configuration that was never heard is shown too. Does not know where readings
  * come from.
  */
-import type { ExporterConfig } from "../config/sections/telemetry.ts";
 import { durationText } from "./duration-text.ts";
 import { EXPORTER_FAULTS, type ExporterTerms, FAULT_REMEDIES, type FaultKind } from "./exporter-faults.ts";
 import { between, interfacesBetween, lossOf, type Mark, markOf } from "./exporter-minute.ts";
 import { type ExporterReading, exporterKey, type InterfaceCounts } from "./exporter-reading.ts";
 import { type ExporterRecord, type FaultChange, markBefore, minuteOf, nextRecord } from "./exporter-record.ts";
+import type { ExporterConfig } from "./telemetry-config.ts";
 
 /** `standby`: another of its site counts. `waiting`: it has not been heard yet. */
 export const EXPORTER_STATES = ["ok", "standby", "waiting", ...EXPORTER_FAULTS] as const;

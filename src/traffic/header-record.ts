@@ -1,5 +1,5 @@
 /** The records in which the packet counter hands over the headers of sampled packets. */
-import { FILTER_VERDICTS, HEADER_BITS, SAMPLE_RECORD } from "../dataplane/native-constants.ts";
+import { FILTER_VERDICTS, HEADER_BITS, SAMPLE_RECORD } from "../native/constants.ts";
 import { addressFromBytes, type IpAddress } from "../net/address.ts";
 import type { ToldByExporter } from "./ingress.ts";
 import type { PacketHeader } from "./packet-header.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { FILTER_VERDICTS } from "../dataplane/native-constants.ts";
+import { FILTER_VERDICTS } from "../native/constants.ts";
 import { outcomeOf } from "./packet-outcome.ts";
 
 test("every verdict of the filter has the outcome that it is named for", () => {

@@ -1,5 +1,5 @@
 /** What became of a packet on this machine, where its interface filters: the filter's verdicts in three kinds. */
-import type { FILTER_VERDICTS } from "../dataplane/native-constants.ts";
+import type { FILTER_VERDICTS } from "../native/constants.ts";
 
 export type PacketVerdict = (typeof FILTER_VERDICTS)[number];
 

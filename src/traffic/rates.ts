@@ -1,7 +1,7 @@
 /**
  * The thirteen metrics of one host in one direction, their order, and their form on the wire (docs/interface.md#rates).
  */
-import { METRICS } from "../dataplane/native-constants.ts";
+import { METRICS } from "../native/constants.ts";
 
 /** In the order in which thresholds are judged. */
 export { METRICS };

@@ -2,13 +2,19 @@
  * The incoming traffic of all hosts by where it comes from, estimated from sampled headers: the largest autonomous
  * systems, countries, prefixes and ingress interfaces of each interval, as totals of the traffic history.
  */
-import { PART_KEYS_COUNTED, PART_KEYS_STORED } from "../limits.ts";
 import { ADDRESS_BYTES, type IpAddress } from "../net/address.ts";
 import { HeaderRecords, type HeaderSamples } from "./header-record.ts";
 import type { ToldByExporter } from "./ingress.ts";
 import { LargestKeys } from "./largest-keys.ts";
 import { decodeHeader } from "./packet-header.ts";
 import { type TotalRow, totalSeries } from "./traffic-history.ts";
+
+/**
+ * Autonomous systems, countries, prefixes and interfaces, of each kind: counted at once (twice as many for a moment),
+ * and stored of each interval. Of a counted key at most 1/1024 of all bytes is missing.
+ */
+const PART_KEYS_COUNTED = 1024;
+const PART_KEYS_STORED = 50;
 
 export const PART_KINDS = ["asn", "country", "prefix", "interface"] as const;
 export type PartKind = (typeof PART_KINDS)[number];

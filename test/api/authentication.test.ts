@@ -1,7 +1,7 @@
 /** Who may call, statement by statement (docs/interface.md#authentication), against the listener as it runs. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import type { TokenConfig } from "../../src/access/token-config.ts";
 import { parseConfig } from "../../src/config/load/load.ts";
-import type { TokenConfig } from "../../src/config/sections/api.ts";
 import { PAGE_TEXT } from "../fixtures/browser/dashboard-files.ts";
 import * as callers from "../fixtures/http/callers.ts";
 import { expectError, TestServer } from "../fixtures/http/http.ts";

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { ProtectionsWire, ProtectionWire } from "../../src/http/wire/protection.ts";
 import { PROTECTION_NOTE_MAX } from "../../src/limits.ts";
-import { onlyValue } from "../../src/mitigation/rules/range.ts";
+import { onlyValue } from "../../src/net/range.ts";
 import { agent } from "../fixtures/http/node-channel.ts";
 import { ManualClock } from "../fixtures/manual-clock.ts";
 import { metricIn } from "../fixtures/metric-value.ts";

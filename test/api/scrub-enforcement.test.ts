@@ -1,6 +1,6 @@
 /** What a service does with a scrub node that does not enforce the rules it gets: the polls and reports of two nodes. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import type { TokenConfig } from "../../src/config/sections/api.ts";
+import type { TokenConfig } from "../../src/access/token-config.ts";
 import type { BansWire, BanWire } from "../../src/http/wire/ban.ts";
 import { etagOf } from "../../src/nodes/polled-document.ts";
 import { agent } from "../fixtures/http/node-channel.ts";

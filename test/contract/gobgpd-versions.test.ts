@@ -8,7 +8,7 @@ import { DEFAULT_TIMES } from "../../src/bgp/gobgp-announcer.ts";
 import { RESET_CAUSE_MS } from "../../src/bgp/route-quarantine.ts";
 import { findGobgpd } from "../../src/bgp/speaker/gobgpd-process.ts";
 import { SOCKET_FROM_RUN } from "../../src/bgp/speaker/speaker-directory.ts";
-import { exactly } from "../../src/mitigation/rules/range.ts";
+import { exactly } from "../../src/net/range.ts";
 import {
   BgpLab,
   bgpConfig,

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { FILTER_SCHEMA } from "../../src/dataplane/native-constants.ts";
+import { FILTER_SCHEMA } from "../../src/native/constants.ts";
 import { vethUnavailable } from "../fixtures/dataplane/veth.ts";
 import { metricIn } from "../fixtures/metric-value.ts";
 import { ScrubWorld, SECRETS, VICTIM } from "../fixtures/scrub/scrub-world.ts";

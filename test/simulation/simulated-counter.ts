@@ -3,7 +3,7 @@
  * floods, as the addon would. No window: a rate is known at the next tick.
  */
 import type { Engine, Native, Source, TickSummary } from "../../src/dataplane/native.d.ts";
-import { SAMPLE_PLACE } from "../../src/dataplane/native-constants.ts";
+import { SAMPLE_PLACE } from "../../src/native/constants.ts";
 import { addressFromBytes } from "../../src/net/address.ts";
 import type { CountRows } from "../../src/traffic/count-rows.ts";
 import { HEADER_RECORD_BYTES } from "../../src/traffic/header-record.ts";

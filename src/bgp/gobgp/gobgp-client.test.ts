@@ -3,10 +3,10 @@ import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { blackhole, flow, INSTANCE } from "../../../test/fixtures/bgp/bgp.ts";
 import { prefix } from "../../../test/fixtures/networks.ts";
 import type { Route } from "../../mitigation/announcer.ts";
-import { exactly } from "../../mitigation/rules/range.ts";
+import { exactly } from "../../net/range.ts";
 import type { EncodedMessage } from "../encoded-message.ts";
 import type { RouteFamily } from "../route-family.ts";
-import { attributesOf, COMMUNITIES_MAX, keyOf, toOwnPath, toPath, toPaths, toWithdrawal } from "../route-path.ts";
+import { attributesOf, keyOf, PATH_COMMUNITIES_MAX, toOwnPath, toPath, toPaths, toWithdrawal } from "../route-path.ts";
 import type { ListedPath, PathChange } from "../speaker/speaker-client.ts";
 import type { GobgpApi } from "./gobgp-api.ts";
 import { STREAM_MESSAGE_BYTES_MAX, streamMessages } from "./gobgp-client.ts";
@@ -56,7 +56,10 @@ const VERSIONS = [
   { version: 4, encode: gobgp4Api.encodePath, sent: sent4 },
 ] as const;
 
-const longest = { communities: Array.from({ length: COMMUNITIES_MAX }, (_, i) => `65535:${65_000 + i}`), localPref: 7 };
+const longest = {
+  communities: Array.from({ length: PATH_COMMUNITIES_MAX }, (_, i) => `65535:${65_000 + i}`),
+  localPref: 7,
+};
 
 describe.each(VERSIONS)("in the messages of GoBGP $version", ({ encode, sent }) => {
   test.each<[string, readonly PathChange[]]>([

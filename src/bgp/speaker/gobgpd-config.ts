@@ -1,7 +1,7 @@
 /**
  * The configuration file of a managed gobgpd. Neighbors and their passwords are not in it: they are set over the API.
  */
-import type { BgpConfig } from "../../config/config.ts";
+import type { BgpConfig } from "../bgp-config.ts";
 
 export type GobgpdConfig = Pick<BgpConfig, "localAsn" | "routerId" | "listen">;
 

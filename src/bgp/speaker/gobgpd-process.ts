@@ -7,12 +7,15 @@
 import { execFile, spawn } from "node:child_process";
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import { basename } from "node:path";
-import { GOBGPD_ANSWER_MS } from "../../limits.ts";
+
 import { withoutCapabilities } from "../../system/capabilities.ts";
 import { Pause } from "../../system/pause.ts";
 import { raiseSession } from "../../system/priority.ts";
 import type { Timers } from "../../system/timers.ts";
 import { SpeakerFault } from "./speaker-fault.ts";
+
+/** How long gobgpd may take to print its version or options, ms. */
+const GOBGPD_ANSWER_MS = 5000;
 
 export interface UnixUser {
   readonly uid: number;

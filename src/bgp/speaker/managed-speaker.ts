@@ -4,12 +4,12 @@
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { BgpConfig, BgpNeighbor } from "../../config/config.ts";
 import type { Clock } from "../../system/clock.ts";
 import type { Environment } from "../../system/environment.ts";
 import { Pause } from "../../system/pause.ts";
 import { raiseSession } from "../../system/priority.ts";
 import type { Timers } from "../../system/timers.ts";
+import type { BgpConfig, BgpNeighbor } from "../bgp-config.ts";
 import { connectGobgp } from "../gobgp/gobgp-client.ts";
 import { markOf } from "../neighbor-mark.ts";
 import type { RouteLimit } from "../withheld-routes.ts";

@@ -1,5 +1,5 @@
 /** BGP neighbors: their settings for the speaker, and their sessions for the status. */
-import type { BgpNeighbor } from "../../config/config.ts";
+import type { BgpNeighbor } from "../bgp-config.ts";
 import { ROUTE_FAMILIES, type RouteFamily } from "../route-family.ts";
 import type { PeerSettings, SessionState, SpeakerPeer } from "./speaker-client.ts";
 

@@ -1,5 +1,5 @@
 /** The two kinds of BGP speaker, as the link uses them. */
-import type { BgpConfig } from "../../config/config.ts";
+import type { BgpConfig } from "../bgp-config.ts";
 import { connectGobgp } from "../gobgp/gobgp-client.ts";
 import { parseSpeakerTarget } from "../gobgp/gobgp-connection.ts";
 import type { RouteLimit } from "../withheld-routes.ts";

@@ -1,27 +1,24 @@
 /** Converts a valid file to its domain form. All checks were done before. */
 
-import { VXLAN_PORT } from "../../dataplane/native-constants.ts";
+import type { BgpConfig, ListenAddresses } from "../../bgp/bgp-config.ts";
+import type { CaptureConfig, CaptureInterface, CaptureTunnel } from "../../dataplane/capture-config.ts";
+import type { Hostgroup } from "../../detection/hostgroup.ts";
 import type { Zone } from "../../edge/zones/zone.ts";
+import { buildFilterRule } from "../../mitigation/operator/rule-file.ts";
+import { VXLAN_PORT } from "../../native/constants.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
 import { type Prefix, parsePrefix } from "../../net/prefix.ts";
 import { PrefixTable } from "../../net/prefix-table.ts";
+import { parseAddressOrPrefix, parseCommunity, parseListen } from "../../schema/text-forms.ts";
 import { NetworkLookup } from "../../traffic/network-lookup.ts";
 import { METRICS, type Thresholds } from "../../traffic/rates.ts";
-import type {
-  BgpConfig,
-  CaptureConfig,
-  CaptureInterface,
-  CaptureTunnel,
-  Config,
-  Hostgroup,
-  ListenAddresses,
-} from "../config.ts";
+import type { Config } from "../config.ts";
+import { ownInfrastructure } from "../own-addresses.ts";
 import { buildApi } from "../sections/api.ts";
 import { buildBaseline } from "../sections/baseline.ts";
 import { buildCarpet } from "../sections/carpet.ts";
 import { buildDataplane } from "../sections/dataplane.ts";
 import { buildEdge } from "../sections/edge.ts";
-import { buildFilterRule } from "../sections/filter-rules.ts";
 import { buildMitigation, groupMitigationFile } from "../sections/mitigation.ts";
 import { buildScrubbing } from "../sections/nodes.ts";
 import { buildNotify, buildUpdateCheck } from "../sections/notify.ts";
@@ -31,7 +28,6 @@ import { type ConfigFile, MAX_HOSTS_DEFAULT } from "../sections/schema.ts";
 import { buildProfiles } from "../sections/scrub.ts";
 import { buildStorage } from "../sections/storage.ts";
 import { buildTelemetry } from "../sections/telemetry.ts";
-import { parseAddressOrPrefix, parseCommunity, parseListen } from "./text-forms.ts";
 
 type CaptureFile = NonNullable<ConfigFile["capture"]>;
 type BgpFile = NonNullable<ConfigFile["bgp"]>;
@@ -91,17 +87,15 @@ export function buildConfig(file: ConfigFile, zones: readonly Zone[]): Config {
 }
 
 export type ConfigTables = Pick<Config, "lookup" | "whitelist">;
-export type PlainConfig = Omit<Config, keyof ConfigTables>;
+export type PlainConfig = Omit<Config, keyof ConfigTables | "own">;
 
 /**
  * Freezes all values except the items of prefix lists, whose type is read-only: freezing a list of a hundred thousand
  * items takes the engine 50 ms without interruption, and a reload must not delay detection. Each prefix itself is
  * frozen.
  */
-export function completeConfig(
-  { networks, protectedWhitelist, hostgroups, ...rest }: PlainConfig,
-  tables: ConfigTables,
-): Config {
+export function completeConfig(plain: PlainConfig, tables: ConfigTables): Config {
+  const { networks, protectedWhitelist, hostgroups, ...rest } = plain;
   for (const table of Object.values(tables)) Object.freeze(table);
   const groups = hostgroups.map(({ networks: members, ...group }) =>
     Object.freeze({ ...deepFreeze(group), networks: members }),
@@ -112,6 +106,7 @@ export function completeConfig(
     protectedWhitelist,
     hostgroups: Object.freeze(groups),
     ...tables,
+    own: ownInfrastructure(plain),
   });
 }
 

@@ -7,12 +7,13 @@ import { MITIGATION_FAULTS } from "../../../test/fixtures/config/mitigation-faul
 import { SERVICE_FAULTS } from "../../../test/fixtures/config/service-faults.ts";
 import { TEXT_FAULTS } from "../../../test/fixtures/config/text-faults.ts";
 import { isFrozen } from "../../../test/fixtures/frozen.ts";
-import { CONFIG_BYTES_MAX, CONFIG_VALUES_MAX, PREFIXES_MAX } from "../../limits.ts";
+import { PREFIXES_MAX } from "../../limits.ts";
+import { describeProblem } from "../../schema/problem.ts";
 import { METRICS } from "../../traffic/rates.ts";
 import type { Config } from "../config.ts";
 import { buildProfiles } from "../sections/scrub.ts";
-import { type LoadedConfig, loadConfig, loadConfigOrThrow, parseConfig } from "./load.ts";
-import { describeProblem } from "./problem.ts";
+import { CONFIG_BYTES_MAX, type LoadedConfig, loadConfig, loadConfigOrThrow, parseConfig } from "./load.ts";
+import { CONFIG_VALUES_MAX } from "./yaml-document.ts";
 
 const FIXTURES = join(import.meta.dir, "../../../test/fixtures/config");
 /** Only to detect a hang: files of the maximum size take seconds on a busy machine. */
@@ -51,10 +52,11 @@ describe("defaults", () => {
   const config = loadConfigOrThrow(join(FIXTURES, "good-minimal.yaml"));
 
   test("are those of the reference, and announce nothing", () => {
-    const { networks, hostgroups, lookup, whitelist, ...rest } = config;
+    const { networks, hostgroups, lookup, whitelist, own, ...rest } = config;
     expect(networks.map(({ text }) => text)).toEqual(["192.0.2.0/24"]);
     expect(lookup.table.lengths).toEqual(Uint8Array.of(120));
     expect(whitelist.packed.lengths).toHaveLength(0);
+    expect(own.addresses()).toEqual([]);
     expect(hostgroups).toEqual([
       {
         name: "global",

@@ -6,7 +6,9 @@ import { isUtf8 } from "node:buffer";
 import { closeSync, openSync, readSync } from "node:fs";
 import type { Static, TSchema } from "@sinclair/typebox";
 import type { Zone } from "../../edge/zones/zone.ts";
-import { CONFIG_BYTES_MAX } from "../../limits.ts";
+
+import { type ConfigPath, type ConfigProblem, describeProblem } from "../../schema/problem.ts";
+import { type Finding, type Pruned, takeShape } from "../../schema/shape.ts";
 import { messageOf } from "../../system/error-message.ts";
 import type { Config } from "../config.ts";
 import { builtFindings, crossFieldFindings } from "../rules/rules.ts";
@@ -14,9 +16,10 @@ import { ConfigFile } from "../sections/schema.ts";
 import { buildZones, ZonesFile } from "../zones/file.ts";
 import { zonesFindings } from "../zones/rules.ts";
 import { buildConfig, deepFreeze } from "./build.ts";
-import { type ConfigPath, type ConfigProblem, describeProblem } from "./problem.ts";
-import { type Finding, type Pruned, takeShape } from "./shape.ts";
 import { readYaml, type YamlDocument } from "./yaml-document.ts";
+
+/** Bytes of a configuration file. */
+export const CONFIG_BYTES_MAX = 16 * 1024 * 1024;
 
 export type LoadedConfig =
   | {

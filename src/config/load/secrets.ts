@@ -1,8 +1,8 @@
 /**
  * Environment variables that a configuration names: an unset one is an error at the start, and a warning for `check`.
  */
+import type { ConfigPath } from "../../schema/problem.ts";
 import type { Config } from "../config.ts";
-import type { ConfigPath } from "./problem.ts";
 
 /** null: not set. */
 export type ReadVariable = (name: string) => string | null;

@@ -1,9 +1,9 @@
 /** Replaces sections of a configuration file: for proposed sections, which are tried and then shown as text. */
 import { readFileSync } from "node:fs";
 import { stringify } from "yaml";
+import { describeProblem } from "../../schema/problem.ts";
 import type { Config } from "../config.ts";
 import { ConfigError, parseConfig } from "./load.ts";
-import { describeProblem } from "./problem.ts";
 import { readYaml } from "./yaml-document.ts";
 
 /** Values as in a file, by top-level key. */

@@ -1,6 +1,6 @@
 /** The schemas of threshold sets, for all sections that have them. */
 import { Type } from "@sinclair/typebox";
-import { closed, described, withDefaults } from "./schema-forms.ts";
+import { closed, described, withDefaults } from "../../schema/schema-forms.ts";
 
 /** A threshold. The base trio cannot be off. */
 const Limit = Type.Number({ exclusiveMinimum: 0 });

@@ -3,8 +3,12 @@
  * no duplicate or compound keys, no custom tags, and a limit on the values created by aliases.
  */
 import { type Document, isAlias, isMap, isNode, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml";
-import { CONFIG_DEPTH_MAX, CONFIG_VALUES_MAX } from "../../limits.ts";
-import type { ConfigPath, ConfigProblem } from "./problem.ts";
+
+import type { ConfigPath, ConfigProblem } from "../../schema/problem.ts";
+
+/** Values in the configuration after aliases are resolved, and levels of nesting. */
+export const CONFIG_VALUES_MAX = 500_000;
+const CONFIG_DEPTH_MAX = 32;
 
 export interface YamlDocument {
   /** undefined if nothing could be read, also for values inside. */

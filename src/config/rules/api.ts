@@ -1,7 +1,7 @@
 /** Rules between the keys of `api`, and between tokens and nodes (docs/interface.md#authentication). */
-import { type ConfigPath, pathText } from "../load/problem.ts";
-import type { Finding, Pruned } from "../load/shape.ts";
-import { isLoopback, parseListen } from "../load/text-forms.ts";
+import { type ConfigPath, pathText } from "../../schema/problem.ts";
+import type { Finding, Pruned } from "../../schema/shape.ts";
+import { isLoopback, parseListen } from "../../schema/text-forms.ts";
 import type { ConfigFile } from "../sections/schema.ts";
 
 type File = Pruned<ConfigFile>;

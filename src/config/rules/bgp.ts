@@ -1,7 +1,7 @@
 /** Rules between the keys of `bgp`. */
 import { parseAddress } from "../../net/address.ts";
-import type { Finding, Pruned } from "../load/shape.ts";
-import { parseCommunity, parseListen } from "../load/text-forms.ts";
+import type { Finding, Pruned } from "../../schema/shape.ts";
+import { parseCommunity, parseListen } from "../../schema/text-forms.ts";
 import type { ConfigFile } from "../sections/schema.ts";
 
 type File = Pruned<ConfigFile>;

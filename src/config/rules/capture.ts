@@ -1,7 +1,7 @@
 /** Rules between the keys of `capture`. */
 import { parseAddress } from "../../net/address.ts";
-import type { ConfigPath } from "../load/problem.ts";
-import type { Finding, Pruned } from "../load/shape.ts";
+import type { ConfigPath } from "../../schema/problem.ts";
+import type { Finding, Pruned } from "../../schema/shape.ts";
 import type { ConfigFile } from "../sections/schema.ts";
 
 type File = Pruned<ConfigFile>;

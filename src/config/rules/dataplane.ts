@@ -1,8 +1,8 @@
 /** Rules between the keys of `dataplane`, and with those of `ban` and `capture`. */
 import { SLOTS_PER_BAN } from "../../limits.ts";
 import { slotsPerBan } from "../../mitigation/scrub/ban-slots.ts";
+import type { Finding, Pruned } from "../../schema/shape.ts";
 import type { Config } from "../config.ts";
-import type { Finding, Pruned } from "../load/shape.ts";
 import type { ConfigFile } from "../sections/schema.ts";
 import { levels } from "./mitigation.ts";
 

@@ -1,11 +1,14 @@
 /** Rules for the tunnels of `dataplane`, of the service and of a scrub node. */
 import type { Static } from "@sinclair/typebox";
-import { IPV6_MTU_MIN } from "../../limits.ts";
+
 import { addressFamily, type IpAddress, parseAddress } from "../../net/address.ts";
 import { parsePrefix } from "../../net/prefix.ts";
-import type { Finding, Pruned } from "../load/shape.ts";
-import { isLoopback } from "../load/text-forms.ts";
+import type { Finding, Pruned } from "../../schema/shape.ts";
+import { isLoopback } from "../../schema/text-forms.ts";
 import type { DataplaneSection } from "../sections/dataplane.ts";
+
+/** What every link takes at least of IPv6 (RFC 8200, 5), bytes. */
+const IPV6_MTU_MIN = 1280;
 
 type File = { readonly dataplane?: Pick<Pruned<Static<typeof DataplaneSection>>, "forward" | "tunnels"> | undefined };
 type Tunnel = NonNullable<NonNullable<NonNullable<File["dataplane"]>["tunnels"]>[number]>;

@@ -1,8 +1,8 @@
 /** Rules between the keys of `mitigation`, `escalation`, `flowspec`, `ban` and the routes of each method. */
 import { isLessSevere } from "../../mitigation/escalation.ts";
 import { PROFILES } from "../../mitigation/scrub/scrub-filter.ts";
-import type { ConfigPath } from "../load/problem.ts";
-import type { Finding, Pruned } from "../load/shape.ts";
+import type { ConfigPath } from "../../schema/problem.ts";
+import type { Finding, Pruned } from "../../schema/shape.ts";
 import type { ConfigFile } from "../sections/schema.ts";
 
 type File = Pruned<ConfigFile>;

@@ -3,8 +3,8 @@ import { PREFIXES_MAX } from "../../limits.ts";
 import { addressToBytes } from "../../net/address.ts";
 import { coversMappedIpv4, mappedLength, type Prefix, parsePrefix, prefixContains } from "../../net/prefix.ts";
 import { PrefixTable } from "../../net/prefix-table.ts";
-import { type ConfigPath, pathText } from "../load/problem.ts";
-import type { Finding, Pruned } from "../load/shape.ts";
+import { type ConfigPath, pathText } from "../../schema/problem.ts";
+import type { Finding, Pruned } from "../../schema/shape.ts";
 import type { ConfigFile } from "../sections/schema.ts";
 
 type File = Pruned<ConfigFile>;

@@ -1,6 +1,6 @@
 /** Rules between the keys of `storage`, of `notify.email` and of `update_check`. */
 
-import type { Finding, Pruned } from "../load/shape.ts";
+import type { Finding, Pruned } from "../../schema/shape.ts";
 import type { ConfigFile } from "../sections/schema.ts";
 
 type File = Pruned<ConfigFile>;

@@ -1,6 +1,7 @@
 /** Rules between the keys of `prefix_sets`. */
-import type { Finding, Pruned } from "../load/shape.ts";
-import { BUILT_IN_SETS, type PrefixSetFile } from "../sections/prefix-sets.ts";
+import { BUILT_IN_SETS } from "../../prefixset/prefix-set-config.ts";
+import type { Finding, Pruned } from "../../schema/shape.ts";
+import type { PrefixSetFile } from "../sections/prefix-sets.ts";
 import type { ConfigFile } from "../sections/schema.ts";
 
 type Sets = Pick<Pruned<ConfigFile>, "prefix_sets">;

@@ -3,8 +3,8 @@
  * errors, so that all errors are reported at once: a rule whose values are missing reports nothing.
  */
 
+import type { Finding, Pruned } from "../../schema/shape.ts";
 import type { Config } from "../config.ts";
-import type { Finding, Pruned } from "../load/shape.ts";
 import type { ConfigFile } from "../sections/schema.ts";
 import {
   agentsAreBoundWhereNodesAreScoped,

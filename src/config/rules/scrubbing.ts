@@ -1,7 +1,7 @@
 /** Rules between the keys of `scrubbing`, its nodes, and what diverts traffic to them. */
 
-import type { ConfigPath } from "../load/problem.ts";
-import type { Finding, Pruned } from "../load/shape.ts";
+import type { ConfigPath } from "../../schema/problem.ts";
+import type { Finding, Pruned } from "../../schema/shape.ts";
 import type { ConfigFile } from "../sections/schema.ts";
 import { type Level, levels } from "./mitigation.ts";
 

@@ -1,9 +1,9 @@
 /** Rules between the keys of `telemetry`. */
-import { SITE_RULES_MAX } from "../../dataplane/native-constants.ts";
+import { SITE_RULES_MAX } from "../../native/constants.ts";
 import { addressFamily, type IpAddress, parseAddress } from "../../net/address.ts";
-import type { ConfigPath } from "../load/problem.ts";
-import type { Finding, Pruned } from "../load/shape.ts";
-import { parseAddressOrPrefix } from "../load/text-forms.ts";
+import type { ConfigPath } from "../../schema/problem.ts";
+import type { Finding, Pruned } from "../../schema/shape.ts";
+import { parseAddressOrPrefix } from "../../schema/text-forms.ts";
 import type { ConfigFile } from "../sections/schema.ts";
 import type { TelemetryFile } from "../sections/telemetry.ts";
 

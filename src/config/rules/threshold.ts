@@ -1,6 +1,6 @@
 /** Rules between the thresholds of the configuration. */
-import type { ConfigPath } from "../load/problem.ts";
-import type { Finding, Pruned } from "../load/shape.ts";
+import type { ConfigPath } from "../../schema/problem.ts";
+import type { Finding, Pruned } from "../../schema/shape.ts";
 import type { ConfigFile } from "../sections/schema.ts";
 
 type File = Pruned<ConfigFile>;

@@ -1,9 +1,10 @@
 /** The section `api`: where the API listens, and who may call it (docs/interface.md#authentication). */
 import { type Static, Type } from "@sinclair/typebox";
+import type { TokenConfig } from "../../access/token-config.ts";
+import type { ApiConfig } from "../../http/api-config.ts";
 import { TOKENS_MAX } from "../../limits.ts";
-import type { IpAddress } from "../../net/address.ts";
-import { boolean, closed, described, list, oneOf, text, withDefaults } from "../load/schema-forms.ts";
-import { parseListen } from "../load/text-forms.ts";
+import { boolean, closed, described, list, oneOf, text, withDefaults } from "../../schema/schema-forms.ts";
+import { parseListen } from "../../schema/text-forms.ts";
 
 const Token = Type.Object(
   {
@@ -87,35 +88,6 @@ export const ApiSection = described(
     ],
   },
 );
-
-export interface ApiConfig {
-  readonly host: IpAddress;
-  readonly port: number;
-  /** Empty: the API is open. `token_env` is one operator token of the name `api`. */
-  readonly tokens: readonly TokenConfig[];
-  /** Whether the file uses `token_env`. */
-  readonly isShorthand: boolean;
-  /** Watched for variables; null: none. */
-  readonly envFile: string | null;
-  /** null: plain http. */
-  readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
-  /** Whether the web page is served. */
-  readonly dashboard: boolean;
-  /** Whether the metrics need a token. */
-  readonly metricsToken: boolean;
-}
-
-export interface TokenConfig {
-  /** Recorded as the operator. */
-  readonly name: string;
-  /** Name of the environment variable with the secret. */
-  readonly tokenEnv: string;
-  readonly role: "viewer" | "operator" | "agent";
-  /** null: not bound to a tenant. */
-  readonly tenant: string | null;
-  /** Of `edge.nodes` or `scrubbing.nodes`; null: not bound to a node. */
-  readonly node: string | null;
-}
 
 export function buildApi(file: Static<typeof ApiSection>): ApiConfig {
   const listen = parseListen(file.listen);

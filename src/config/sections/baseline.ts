@@ -1,7 +1,8 @@
 /** The section `baseline`: limits learned from each host's own traffic, below the static thresholds. */
 import { type Static, Type } from "@sinclair/typebox";
+import type { BaselineConfig } from "../../detection/baseline/baseline-config.ts";
+import { closed, described, integer } from "../../schema/schema-forms.ts";
 import { BASE_TRIO, METRICS } from "../../traffic/rates.ts";
-import { closed, described, integer } from "../load/schema-forms.ts";
 
 const FACTOR = { minimum: 1.5, maximum: 100 };
 const HALF_LIFE = [10, 604_800] as const;
@@ -54,19 +55,6 @@ export const GroupBaseline = Type.Object(
   },
   closed,
 );
-
-export interface BaselineConfig {
-  /** A rate above this multiple of the normal one is an attack. */
-  readonly factor: number;
-  /** After this time, traffic has half its weight in the baseline. */
-  readonly halfLifeSeconds: number;
-  /** Seconds with traffic before the baseline is used. */
-  readonly warmupSeconds: number;
-  /** Whether there is also a baseline by hour of the week. */
-  readonly seasonal: boolean;
-  /** The base trio; no learned limit is below it. */
-  readonly floor: readonly number[];
-}
 
 const DEFAULTS: BaselineConfig = {
   factor: 3,

@@ -1,10 +1,13 @@
 /** Keys of `capture` about packets inside of others: what they are taken out of, and mirrored frames in tunnels to us. */
 import { Type } from "@sinclair/typebox";
-import { ENCAPSULATIONS, SAMPLING_RATE_MAX, VXLAN_PORT, VXLAN_PORTS_MAX } from "../../dataplane/native-constants.ts";
-import { CAPTURE_TUNNELS_MAX, TUNNEL_SENDERS_MAX } from "../../limits.ts";
-import { closed, described, integer, list, oneOf, text } from "../load/schema-forms.ts";
 
-export type Encapsulation = (typeof ENCAPSULATIONS)[number];
+import { ENCAPSULATIONS, SAMPLING_RATE_MAX, VXLAN_PORT, VXLAN_PORTS_MAX } from "../../native/constants.ts";
+import { closed, described, integer, list, oneOf, text } from "../../schema/schema-forms.ts";
+import type { Encapsulation } from "../../traffic/encapsulation.ts";
+
+/** Addresses that mirrored frames come to in tunnels, and prefixes that they may come from. */
+const CAPTURE_TUNNELS_MAX = 16;
+const TUNNEL_SENDERS_MAX = 256;
 
 const MIRRORS: readonly Encapsulation[] = ["gre", "erspan"];
 

@@ -1,8 +1,9 @@
 /** The section `carpet`: attacks spread over hosts that are each below their own thresholds. */
 import { type Static, Type } from "@sinclair/typebox";
 import type { Action } from "../../mitigation/escalation.ts";
-import { METRICS, type Thresholds } from "../../traffic/rates.ts";
-import { closed, described, integer, oneOf } from "../load/schema-forms.ts";
+import type { CarpetMitigation } from "../../mitigation/mitigation-config.ts";
+import { closed, described, integer, oneOf } from "../../schema/schema-forms.ts";
+import { METRICS } from "../../traffic/rates.ts";
 import { AnyThresholds } from "../load/threshold-forms.ts";
 
 export const CarpetSection = described(
@@ -41,25 +42,10 @@ export const CarpetSection = described(
   { examples: [{ thresholds: { pps: 300_000, mbps: 3000 }, mitigation: "flowspec" }] },
 );
 
-export interface CarpetConfig {
-  /** The length of the prefixes whose sums are judged. */
-  readonly prefixV4: number;
-  readonly prefixV6: number;
-  /** An attack on fewer hosts is not a carpet attack. */
-  readonly minHosts: number;
-  /** Thresholds of one such prefix. */
-  readonly thresholds: Thresholds;
-  /** What is done about an attack; `none`: only notifications. */
-  readonly mitigation: Action;
-  /** With a mitigation, an attack on a wider prefix is split into several. */
-  readonly widestV4: number;
-  readonly widestV6: number;
-}
-
 /** Sixteen adjacent prefixes. */
 const WIDER_BITS = 4;
 
-export function buildCarpet(file: Static<typeof CarpetSection>): CarpetConfig {
+export function buildCarpet(file: Static<typeof CarpetSection>): CarpetMitigation {
   return {
     prefixV4: file.prefix_v4,
     prefixV6: file.prefix_v6,

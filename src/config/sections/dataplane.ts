@@ -1,15 +1,15 @@
 /** The section `dataplane`: where XDP drops packets itself, and how much it may hold (docs/interface.md#source-block-refusals). */
 import { type Static, Type } from "@sinclair/typebox";
-import { ALLOWLIST_MAX, CAPTURE_INTERFACES_MAX, DYNAMIC_RULES_MAX, VALIDATED_SOURCES_MAX } from "../../limits.ts";
+import { type DataplaneConfig, DEFAULT_PIN_PATH } from "../../dataplane/dataplane-config.ts";
+import { ALLOWLIST_MAX, CAPTURE_INTERFACES_MAX, DYNAMIC_RULES_MAX } from "../../limits.ts";
+import { FILTER_SOURCES_MAX } from "../../native/constants.ts";
 import type { Prefix } from "../../net/prefix.ts";
-import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../load/schema-forms.ts";
-import { parseAddressOrPrefix } from "../load/text-forms.ts";
-import { buildTunnel, FORWARD_EXAMPLE, FORWARD_KEYS, type Forward, type Tunnel } from "./forward.ts";
+import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../../schema/schema-forms.ts";
+import { parseAddressOrPrefix } from "../../schema/text-forms.ts";
+import { buildTunnel, FORWARD_EXAMPLE, FORWARD_KEYS } from "./forward.ts";
 
 const XdpMode = oneOf("auto", "native", "generic");
 const OnExit = oneOf("keep", "detach");
-
-export const DEFAULT_PIN_PATH = "/sys/fs/bpf/floodwall";
 
 /** Shared with the configuration of scrub nodes. */
 const FILTER_KEYS = {
@@ -42,7 +42,7 @@ const FILTER_KEYS = {
           "The number of rules that the kernel holds: source blocks and rules of bans together. The service needs at least 8 for each of `ban.max_active_bans`, and where bans scrub as many more as the largest filter has: one for each service, and up to eight; and at least 4 for each of `filter_rules`.",
         ),
         max_sources: described(
-          integer(1024, VALIDATED_SOURCES_MAX, 262_144),
+          integer(1024, FILTER_SOURCES_MAX, 262_144),
           "The number of sources of TCP that the kernel knows to be real, at 16 bytes each. In a full table sources that were seen once make room first. Half of it is kept for sources that were learned before an attack, where there are as many; of the others those make room that have not sent for longest.",
         ),
       },
@@ -68,27 +68,6 @@ export const NodeDataplaneSection = described(
   "Drops packets on this node by XDP. Beside a service with `dataplane` on the same machine, one of the two needs another `pin_path`.",
   { examples: [{ interfaces: ["eth1"] }, FORWARD_EXAMPLE] },
 );
-
-export interface DataplaneConfig {
-  readonly enabled: boolean;
-  /** Names; none twice. */
-  readonly interfaces: readonly string[];
-  readonly xdpMode: "auto" | "native" | "generic";
-  /** Directory in the BPF file system in which maps and links outlive the process. */
-  readonly pinPath: string;
-  /** What happens to blocks and rules in force when the service stops. */
-  readonly onExit: "keep" | "detach";
-  /** Who forwards what passes. */
-  readonly forward: Forward;
-  /** Only with `redirect`. */
-  readonly tunnels: readonly Tunnel[];
-  /** Sources whose packets are never dropped here. */
-  readonly allowlist: readonly Prefix[];
-  /** Pairs of source blocks and rules of bans, together. */
-  readonly maxDynamicRules: number;
-  /** Sources that the kernel knows. */
-  readonly maxSources: number;
-}
 
 export function buildDataplane(file: Static<typeof DataplaneSection>): DataplaneConfig {
   return {

@@ -2,7 +2,8 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { BAN_SECONDS_MAX, DYNAMIC_RULES_MAX, PREFIXES_MAX } from "../../limits.ts";
 import { type Prefix, parsePrefix } from "../../net/prefix.ts";
-import { described, integer, list, text, withDefaults } from "../load/schema-forms.ts";
+import { described, integer, list, text, withDefaults } from "../../schema/schema-forms.ts";
+import type { DocumentBounds } from "../../scrub/agent/agent-config.ts";
 
 export const DocumentBoundsSection = described(
   Type.Object(
@@ -41,17 +42,6 @@ export const DocumentBoundsSection = described(
     ],
   },
 );
-
-/** Networks of rules where no bounds are given. */
-export const ANYWHERE: readonly Prefix[] = ["0.0.0.0/0", "::/0"].map((text) => parsePrefix(text) as Prefix);
-
-export interface DocumentBounds {
-  /** Destinations of rules lie inside; null: anywhere. */
-  readonly networks: readonly Prefix[] | null;
-  readonly shortestPrefix: { readonly 4: number; readonly 6: number };
-  readonly maxSeconds: number;
-  readonly maxRules: number;
-}
 
 export function buildDocumentBounds(file: Static<typeof DocumentBoundsSection>): DocumentBounds {
   return {

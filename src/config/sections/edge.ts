@@ -1,9 +1,10 @@
 /** The section `edge`: the edge nodes, and the file of their zones (docs/interface.md#edge-channel). */
 import { type Static, Type } from "@sinclair/typebox";
+import type { EdgeConfig } from "../../edge/edge-config.ts";
 import type { Zone } from "../../edge/zones/zone.ts";
 import { HOSTGROUPS_MAX, NODES_MAX, STALE_SECONDS_MAX } from "../../limits.ts";
-import { closed, described, integer, list, text } from "../load/schema-forms.ts";
-import { STALE_AFTER_SECONDS } from "./nodes.ts";
+import { STALE_AFTER_SECONDS } from "../../nodes/node-presence.ts";
+import { closed, described, integer, list, text } from "../../schema/schema-forms.ts";
 
 const EdgeNode = Type.Object(
   {
@@ -36,24 +37,6 @@ export const EdgeSection = described(
   "Edge nodes: reverse proxies that serve the zones of the zones file. Without this section there are none.",
   { examples: [{ nodes: [{ name: "edge1" }] }] },
 );
-
-export interface EdgeConfig {
-  readonly nodes: readonly EdgeNodeConfig[];
-  /** null: there are no zones. */
-  readonly zonesFile: string | null;
-  /** Of the zones file, by name. */
-  readonly zones: readonly Zone[];
-  /** False: the zones file could not be used at the start, and nothing good of it was kept; `zones` is empty. */
-  readonly areZonesKnown: boolean;
-  /** Time without a poll after which a node counts as lost. */
-  readonly staleAfterSeconds: number;
-}
-
-export interface EdgeNodeConfig {
-  readonly name: string;
-  /** null: not set, so `[global]` applies. */
-  readonly hostgroups: readonly string[] | null;
-}
 
 export function buildEdge(file: Static<typeof EdgeSection>, zones: readonly Zone[]): EdgeConfig {
   return {

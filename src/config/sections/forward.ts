@@ -1,12 +1,19 @@
 /** The keys of `dataplane` for the way back: how packets that pass go on, and in which tunnels (docs/operations/way-back.md). */
 import { type Static, Type } from "@sinclair/typebox";
-import { FORWARD_TUNNELS_MAX, TUNNEL_KINDS } from "../../dataplane/native-constants.ts";
-import { TUNNEL_MTU_MAX, TUNNEL_MTU_MIN, TUNNEL_NETWORKS_MAX } from "../../limits.ts";
+import type { Forward, Tunnel } from "../../dataplane/dataplane-config.ts";
+
+import { FORWARD_TUNNELS_MAX, TUNNEL_KINDS } from "../../native/constants.ts";
 import { addressFamily, type IpAddress, parseAddress } from "../../net/address.ts";
 import { type Prefix, parsePrefix } from "../../net/prefix.ts";
-import { closed, described, integer, list, oneOf, text } from "../load/schema-forms.ts";
+import { closed, described, integer, list, oneOf, text } from "../../schema/schema-forms.ts";
 
-export type Forward = "kernel" | "redirect";
+/**
+ * Networks of a tunnel, and bytes of the longest packet within: what a link of Ethernet takes at most, and any link of
+ * IPv4 at least.
+ */
+const TUNNEL_NETWORKS_MAX = 1024;
+const TUNNEL_MTU_MAX = 9216;
+const TUNNEL_MTU_MIN = 576;
 
 const ForwardKey = oneOf("kernel", "redirect");
 const VXLAN_PORT = 4789;
@@ -67,25 +74,6 @@ export const FORWARD_KEYS = {
     "Tunnels in which packets go on, with `forward: redirect`. They need no interface of the kernel's.",
   ),
 };
-
-export interface Tunnel {
-  readonly kind: (typeof TUNNEL_KINDS)[number];
-  /** Destinations whose packets go into it. */
-  readonly networks: readonly Prefix[];
-  /** Both of one family. */
-  readonly local: IpAddress;
-  readonly remote: IpAddress;
-  /** Of GRE, null for none; of VXLAN the VNI. */
-  readonly key: number | null;
-  /** Of VXLAN. */
-  readonly port: number;
-  /** Of VXLAN the far end's, as `02:00:5e:10:00:01`; null: of another kind. */
-  readonly mac: string | null;
-  /** Of the packet within, bytes. */
-  readonly mtu: number;
-  /** The largest MSS that its segments may have, by family. */
-  readonly mss: { readonly 4: number; readonly 6: number };
-}
 
 export function buildTunnel(file: TunnelFile): Tunnel {
   // The schema and the rules accept only valid texts.

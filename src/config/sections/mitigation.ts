@@ -3,22 +3,18 @@
  * limits of the whole table can be set by hostgroup, key by key; a ladder is replaced as a whole.
  */
 import { type Static, type TProperties, Type } from "@sinclair/typebox";
-import { ACTIVE_BANS_MAX, BAN_SECONDS_MAX, COMMUNITIES_MAX, ESCALATION_RUNGS_MAX } from "../../limits.ts";
-import type { Action, Ladder, Method, Rung } from "../../mitigation/escalation.ts";
+import { ACTIVE_BANS_MAX, BAN_SECONDS_MAX } from "../../limits.ts";
+import type { Action, Method, Rung } from "../../mitigation/escalation.ts";
+import type { GroupMitigation, RouteTerms } from "../../mitigation/mitigation-config.ts";
 import type { RuleAction } from "../../mitigation/rules/action.ts";
-import { type IpAddress, parseAddress } from "../../net/address.ts";
-import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../load/schema-forms.ts";
-import { parseCommunity } from "../load/text-forms.ts";
-import {
-  buildScrub,
-  buildSelectable,
-  type ProfilesFile,
-  SCRUB_KEYS,
-  type ScrubConfig,
-  type ScrubFile,
-  ScrubProfiles,
-  type Selectable,
-} from "./scrub.ts";
+import { parseAddress } from "../../net/address.ts";
+import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../../schema/schema-forms.ts";
+import { parseCommunity } from "../../schema/text-forms.ts";
+import { buildScrub, buildSelectable, type ProfilesFile, SCRUB_KEYS, type ScrubFile, ScrubProfiles } from "./scrub.ts";
+
+/** Communities that can be configured for one route. */
+export const COMMUNITIES_MAX = 32;
+const ESCALATION_RUNGS_MAX = 5;
 
 const MethodKey = oneOf("blackhole", "flowspec", "divert", "scrub");
 const ActionKey = oneOf("none", "scrub", "flowspec", "divert", "blackhole");
@@ -198,59 +194,6 @@ function inherited<Keys extends TProperties>(keys: Keys, description: string) {
   });
   const partial = Type.Partial(Type.Object(Object.fromEntries(bare) as Keys), withDefaults);
   return described(partial, description, { ifAbsent: "inherited" });
-}
-
-/** The mitigation of attacks on the hosts of one group. */
-export interface GroupMitigation {
-  readonly method: Method;
-  readonly ladder: Ladder;
-  /** Whether `escalation` is set: without it the ladder is derived from the method. */
-  readonly hasEscalation: boolean;
-  readonly flowspec: FlowspecConfig;
-  readonly scrub: ScrubConfig;
-  readonly selectable: Selectable;
-  readonly ban: GroupBanConfig;
-  /** null: no BGP speaker. */
-  readonly blackhole: RouteTerms | null;
-  /** null: no scrubbing center is configured. */
-  readonly divert: RouteTerms | null;
-}
-
-export interface FlowspecConfig {
-  readonly action: RuleAction;
-  /** Whether rules match sources if these are concentrated. */
-  readonly sourceAnchored: boolean;
-  /** The share of the traffic that a few sources must send. */
-  readonly minSourceConcentration: number;
-  /** See FlowspecPolicy in src/mitigation/rules/rule-generator.ts. */
-  readonly services?: ScrubConfig["services"];
-}
-
-export interface GroupBanConfig {
-  readonly ttlSeconds: number;
-  readonly unbanHysteresisSeconds: number;
-  /** The action if the method is refused. */
-  readonly fallback: Action;
-  /** How long an operator's unban prevents automatic bans. */
-  readonly cooldownSeconds: number;
-  /** Time after a ban within which the next one is a repetition; 0: never. */
-  readonly repeatWindowSeconds: number;
-  /** The shortest duration of the first repetition; each further one is twice as long, up to the maximum. */
-  readonly repeatHoldSeconds: number;
-  readonly repeatHoldMaxSeconds: number;
-  /** 0: a ban never goes back to a milder rung. */
-  readonly deescalateAfterSeconds: number;
-}
-
-/** Attributes of a route other than its prefix. */
-export interface RouteTerms {
-  /** null: none for this family. */
-  readonly nextHop: IpAddress | null;
-  readonly nextHop6: IpAddress | null;
-  /** As `65535:666`. */
-  readonly communities: readonly string[];
-  /** 0: not set. */
-  readonly localPref: number;
 }
 
 interface TermsFile {

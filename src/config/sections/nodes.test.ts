@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import { nextHopFor, type ScrubNodeConfig } from "../../scrub/scrubbing-config.ts";
 import type { Config } from "../config.ts";
 import { parseConfig } from "../load/load.ts";
-import { nextHopFor, type ScrubNodeConfig } from "./nodes.ts";
 
 const BASE = "networks: [192.0.2.0/24]\nthresholds: {pps: 1, mbps: 1, flows_per_sec: 1}\n";
 

@@ -1,12 +1,11 @@
 /** The section `scrubbing`: the scrub nodes and the hostgroups that they serve (docs/interface.md#scrub-channel). */
 import { type Static, Type } from "@sinclair/typebox";
 import { HOSTGROUPS_MAX, NODES_MAX, STALE_SECONDS_MAX } from "../../limits.ts";
-import { type IpAddress, parseAddress } from "../../net/address.ts";
-import { closed, described, integer, list, oneOf, text } from "../load/schema-forms.ts";
+import { parseAddress } from "../../net/address.ts";
+import { STALE_AFTER_SECONDS } from "../../nodes/node-presence.ts";
+import { closed, described, integer, list, oneOf, text } from "../../schema/schema-forms.ts";
+import type { NodeSelection, OnAllNodesLost, ScrubbingConfig, ScrubNodeConfig } from "../../scrub/scrubbing-config.ts";
 import { DIVERT_KEYS } from "./mitigation.ts";
-
-/** The default, also if the section is absent. */
-export const STALE_AFTER_SECONDS = 15;
 
 const NEXT_HOP_KEYS = {
   next_hop: described(
@@ -74,33 +73,6 @@ export const ScrubbingSection = described(
   },
 );
 
-/**
- * How a victim's node is chosen: always the same one, independent of other nodes, or the one with the most free
- * capacity.
- */
-export type NodeSelection = "affinity" | "least_loaded";
-export type OnAllNodesLost = "withdraw" | "blackhole" | "flowspec";
-
-export interface ScrubbingConfig {
-  readonly nodes: readonly ScrubNodeConfig[];
-  readonly selection: NodeSelection;
-  /** What happens to diverted bans while no node can take their traffic. */
-  readonly onAllNodesLost: OnAllNodesLost;
-  /** Time without a poll after which a node counts as lost. */
-  readonly staleAfterSeconds: number;
-}
-
-export interface ScrubNodeConfig {
-  readonly name: string;
-  /** Both null: nothing is diverted to it. */
-  readonly nextHop: IpAddress | null;
-  readonly nextHop6: IpAddress | null;
-  /** null: not set. */
-  readonly capacityMbps: number | null;
-  /** Hostgroups whose traffic it takes; null: all. */
-  readonly hostgroups: readonly string[] | null;
-}
-
 export function buildScrubbing(file: Static<typeof ScrubbingSection>): ScrubbingConfig {
   return {
     nodes: file.nodes.map((node) => ({
@@ -131,10 +103,4 @@ function nextHopsOf(node: NextHops, section: NextHops): Pick<ScrubNodeConfig, "n
 
 function hasNextHop({ next_hop: nextHop, next_hop6: nextHop6 }: NextHops): boolean {
   return nextHop !== undefined || nextHop6 !== undefined;
-}
-
-/** Where the node takes the traffic of a hostgroup's addresses of a family; null: it does not. */
-export function nextHopFor(node: ScrubNodeConfig, group: string, family: 4 | 6): IpAddress | null {
-  if (node.hostgroups !== null && !node.hostgroups.includes(group)) return null;
-  return family === 4 ? node.nextHop : node.nextHop6;
 }

@@ -1,7 +1,17 @@
 /** The sections `notify` and `update_check`: who is notified, and where new releases are looked up. */
 import { type Static, Type } from "@sinclair/typebox";
-import { NOTIFY_RECIPIENTS_MAX, UPDATE_INTERVAL_SECONDS_MAX } from "../../limits.ts";
-import { boolean, closed, described, integer, list, text, withDefaults } from "../load/schema-forms.ts";
+
+import type { EmailConfig, NotifyConfig } from "../../notify/notify-config.ts";
+import type { UpdateCheckConfig } from "../../release/update-check-config.ts";
+import { boolean, closed, described, integer, list, text, withDefaults } from "../../schema/schema-forms.ts";
+
+/** Recipients of one mail. */
+const NOTIFY_RECIPIENTS_MAX = 32;
+/**
+ * Seconds between two update checks: with a tenth added, the delay must not exceed 24 days, the longest that a timer
+ * accepts.
+ */
+export const UPDATE_INTERVAL_SECONDS_MAX = 1_209_600;
 
 /** URLs and tokens of channels are secrets, so they are in environment variables. */
 const Webhook = Type.Object(
@@ -103,31 +113,6 @@ export const UpdateCheckSection = described(
   "Queries a URL for a newer release. The request carries nothing but the name of the product.",
   { examples: [{ enabled: true, url: "https://releases.example.net/floodwall.json" }] },
 );
-
-/** A channel that is not configured is null. */
-export interface NotifyConfig {
-  readonly webhook: { readonly urlEnv: string; readonly secretEnv: string | null } | null;
-  readonly slack: { readonly urlEnv: string } | null;
-  readonly telegram: { readonly tokenEnv: string; readonly chatId: string } | null;
-  readonly email: EmailConfig | null;
-  readonly exec: { readonly command: string; readonly timeoutSeconds: number } | null;
-}
-
-export interface EmailConfig {
-  readonly host: string;
-  readonly port: number;
-  readonly security: "starttls" | "tls" | "none";
-  readonly from: string;
-  readonly to: readonly string[];
-  readonly usernameEnv: string | null;
-  readonly passwordEnv: string | null;
-}
-
-export interface UpdateCheckConfig {
-  /** null: off. */
-  readonly url: string | null;
-  readonly intervalSeconds: number;
-}
 
 export function buildNotify(file: Static<typeof NotifySection> = {}): NotifyConfig {
   const { webhook, slack, telegram, email, exec } = file;

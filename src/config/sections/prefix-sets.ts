@@ -1,11 +1,11 @@
 /** The section `prefix_sets`: named sets of prefixes, by which rules of the data plane tell sources apart. */
 import { type Static, Type } from "@sinclair/typebox";
-import { PREFIX_SETS_MAX, SET_ORIGINS_MAX } from "../../limits.ts";
-import { closed, described, integer, list, text } from "../load/schema-forms.ts";
+import { PREFIX_SETS_MAX } from "../../limits.ts";
+import type { PrefixSetConfig } from "../../prefixset/prefix-set-config.ts";
+import { closed, described, integer, list, text } from "../../schema/schema-forms.ts";
 
-/** Sets that need no file. */
-export const BUILT_IN_SETS = ["bogons"] as const;
-export type BuiltInSet = (typeof BUILT_IN_SETS)[number];
+/** Countries and autonomous systems of one set. */
+const SET_ORIGINS_MAX = 4096;
 
 const PrefixSet = Type.Object(
   {
@@ -77,34 +77,6 @@ export const PrefixSetsSection = described(
   },
 );
 export type PrefixSetFile = Static<typeof PrefixSet>;
-
-export type PrefixSetSource =
-  | { readonly kind: "list"; readonly path: string }
-  | {
-      readonly kind: "mmdb";
-      readonly path: string;
-      readonly countries: readonly string[];
-      readonly autonomousSystems: readonly number[];
-    }
-  | { readonly kind: "builtin"; readonly set: BuiltInSet };
-
-export interface PrefixSetConfig {
-  readonly name: string;
-  readonly source: PrefixSetSource;
-  readonly checks: SetChecks;
-}
-
-/** What a file must fulfil to be used. */
-export interface SetChecks {
-  /** The shortest length of a prefix, by family. */
-  readonly shortest: { readonly ipv4: number; readonly ipv6: number };
-  /** 100: any. */
-  readonly changePercentMax: number;
-  /** 100: any. */
-  readonly usersPercentMax: number;
-  /** SHA-256 of a file to which the two before do not apply, in hexadecimal; null: none. */
-  readonly accepted: string | null;
-}
 
 const SHORTEST = { list: { ipv4: 8, ipv6: 16 }, mmdb: { ipv4: 6, ipv6: 12 }, builtin: { ipv4: 1, ipv6: 1 } } as const;
 

@@ -1,6 +1,8 @@
 /** The section `samples`: the packet samples of attacks, and the files with the origins of sources. */
 import { type Static, Type } from "@sinclair/typebox";
-import { boolean, described, integer, text, withDefaults } from "../load/schema-forms.ts";
+import type { SamplesConfig } from "../../detection/attack/samples-config.ts";
+import type { OriginFiles } from "../../geo/origin-config.ts";
+import { boolean, described, integer, text, withDefaults } from "../../schema/schema-forms.ts";
 
 export const SamplesSection = described(
   Type.Object(
@@ -23,19 +25,7 @@ export const SamplesSection = described(
   { examples: [{ per_attack_flows: 50, asn_file: "/var/lib/GeoIP/GeoLite2-ASN.mmdb" }] },
 );
 
-/** Paths of files in MaxMind's format; null: none. */
-export interface OriginFiles {
-  readonly asnFile: string | null;
-  readonly countryFile: string | null;
-}
-
-export interface SamplesConfig extends OriginFiles {
-  readonly enabled: boolean;
-  readonly perAttackFlows: number;
-  readonly top: number;
-}
-
-export function buildSamples(file: Static<typeof SamplesSection>): SamplesConfig {
+export function buildSamples(file: Static<typeof SamplesSection>): SamplesConfig & OriginFiles {
   return {
     enabled: file.enabled,
     perAttackFlows: file.per_attack_flows,

@@ -3,27 +3,18 @@
  * reference, docs/configuration.md, from it.
  */
 import { type Static, Type } from "@sinclair/typebox";
+import { BGP_INSTANCE_MAX, CAPTURE_INTERFACES_MAX, HOSTGROUPS_MAX, PREFIXES_MAX } from "../../limits.ts";
 import {
   CPU_NUMBER_MAX,
+  HOSTS_MAX,
   QUEUE_NUMBER_MAX,
   SAMPLING_RATE_MAX,
   TICK_MS_MAX,
   TICK_MS_MIN,
   WINDOW_MS_MAX,
   WINDOW_MS_MIN,
-} from "../../dataplane/native-constants.ts";
-import {
-  BGP_INSTANCE_MAX,
-  BGP_LISTEN_MAX,
-  BGP_NEIGHBORS_MAX,
-  CAPTURE_INTERFACES_MAX,
-  COMMUNITIES_MAX,
-  HOSTGROUPS_MAX,
-  HOSTS_MAX,
-  LINK_MBPS_MAX,
-  PREFIXES_MAX,
-} from "../../limits.ts";
-import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../load/schema-forms.ts";
+} from "../../native/constants.ts";
+import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../../schema/schema-forms.ts";
 import { AllThresholds, AnyThresholds, SomeThresholds } from "../load/threshold-forms.ts";
 import { ApiSection } from "./api.ts";
 import { BaselineSection, GroupBaseline } from "./baseline.ts";
@@ -32,13 +23,18 @@ import { CarpetSection } from "./carpet.ts";
 import { DataplaneSection } from "./dataplane.ts";
 import { EdgeSection } from "./edge.ts";
 import { FilterRules } from "./filter-rules.ts";
-import { GROUP_MITIGATION_KEYS, MITIGATION_KEYS } from "./mitigation.ts";
+import { COMMUNITIES_MAX, GROUP_MITIGATION_KEYS, MITIGATION_KEYS } from "./mitigation.ts";
 import { ScrubbingSection } from "./nodes.ts";
 import { NotifySection, UpdateCheckSection } from "./notify.ts";
 import { PrefixSetsSection } from "./prefix-sets.ts";
 import { SamplesSection } from "./samples.ts";
 import { StorageSection } from "./storage.ts";
 import { TelemetrySection } from "./telemetry.ts";
+
+/** The maximum of `capture.link_mbps`: a hundred Tbit/s. */
+const LINK_MBPS_MAX = 100_000_000;
+const BGP_NEIGHBORS_MAX = 64;
+const BGP_LISTEN_MAX = 16;
 
 export const MAX_HOSTS_DEFAULT = 1_048_576;
 

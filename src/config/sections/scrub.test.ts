@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import type { ScrubConfig } from "../../mitigation/scrub/scrub-config.ts";
 import { PROFILES } from "../../mitigation/scrub/scrub-filter.ts";
 import { parseConfig } from "../load/load.ts";
-import type { ScrubConfig } from "./scrub.ts";
 
 const BASE = "networks: [192.0.2.0/24]\nthresholds: {pps: 1000, mbps: 100, flows_per_sec: 500}\n";
 const VOICE =

@@ -1,7 +1,8 @@
 /** What the method `scrub` does on this machine, by hostgroup, and the profiles of victims. */
 import { type Static, Type } from "@sinclair/typebox";
-import { PREFIX_SETS_MAX, SCRUB_PROFILES_MAX, SCRUB_SERVICES_MAX, SELECTABLE_PROFILES_MAX } from "../../limits.ts";
+import { PREFIX_SETS_MAX, SCRUB_SERVICES_MAX } from "../../limits.ts";
 import { RANGES_MAX } from "../../mitigation/rules/match.ts";
+import type { ScrubConfig, ScrubProfile, Selectable } from "../../mitigation/scrub/scrub-config.ts";
 import {
   NO_SOURCE_LIMITS,
   PROFILES,
@@ -10,9 +11,14 @@ import {
   type Service,
   type ValidationWay,
 } from "../../mitigation/scrub/scrub-filter.ts";
+import { closed, described, integer, list, oneOf, text, zeroOr } from "../../schema/schema-forms.ts";
+import { parsePortRange } from "../../schema/text-forms.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
-import { closed, described, integer, list, oneOf, text, zeroOr } from "../load/schema-forms.ts";
-import { parsePortRange } from "../load/text-forms.ts";
+
+/** Profiles of victims in a file. */
+const SCRUB_PROFILES_MAX = 64;
+/** Profiles that tenants may choose: all, built-in ones too. */
+const SELECTABLE_PROFILES_MAX = SCRUB_PROFILES_MAX + 8;
 
 const SERVICE_PROTOCOLS = ["tcp", "udp", "sctp", "icmp", "icmpv6", "gre", "esp", "ah", "ipip", "ipv6"] as const;
 
@@ -156,27 +162,6 @@ export const ScrubProfiles = described(
   },
 );
 export type ProfilesFile = readonly Partial<Static<typeof ProfileFile>>[];
-
-/** A profile that operators and tenants may choose. */
-export interface ScrubProfile {
-  readonly name: string;
-  readonly isBuiltIn: boolean;
-  readonly filter: ScrubFilter;
-}
-
-/** What tenants may choose for addresses of a hostgroup. */
-export interface Selectable {
-  readonly profiles: readonly string[];
-  readonly isAlways: boolean;
-}
-
-export interface ScrubConfig extends ScrubFilter {
-  readonly profile: string | null;
-  /** Also while there is no attack. */
-  readonly isAlways: boolean;
-  /** Scrub nodes do it, too. */
-  readonly isOnNodes: boolean;
-}
 
 const LEARNED_MBPS = 100;
 

@@ -1,7 +1,14 @@
 /** The section `storage`: where the history is stored. */
 import { type Static, Type } from "@sinclair/typebox";
-import { HISTORY_BYTES_DEFAULT, HISTORY_BYTES_MIN } from "../../limits.ts";
-import { closed, described, integer, text, withDefaults } from "../load/schema-forms.ts";
+
+import { closed, described, integer, text, withDefaults } from "../../schema/schema-forms.ts";
+import { defaultStoragePath, type StorageConfig } from "../../storage/storage-config.ts";
+
+/**
+ * The size of the SQLite file of traffic and edge history, bytes: the smallest that can be configured, and the default.
+ */
+const HISTORY_BYTES_MIN = 16 * 1024 * 1024;
+export const HISTORY_BYTES_DEFAULT = 50_000_000_000;
 
 const ClickHouse = Type.Object(
   {
@@ -69,31 +76,6 @@ export const StorageSection = described(
     ],
   },
 );
-
-export interface StorageConfig {
-  /** null: storage is off. */
-  readonly driver: StorageDriver | null;
-  readonly retentionDays: number;
-  readonly trafficIntervalSeconds: number;
-}
-
-export type StorageDriver =
-  | { readonly kind: "sqlite"; readonly path: string; readonly maxBytes: number }
-  | {
-      readonly kind: "clickhouse";
-      readonly url: string;
-      readonly database: string;
-      /** Names of environment variables; null: none. */
-      readonly usernameEnv: string | null;
-      readonly passwordEnv: string | null;
-    };
-
-/** The history's file; the state database, which must not be lost, is separate. */
-const SQLITE_FILE = "history.sqlite";
-
-export function defaultStoragePath(stateDir: string): string {
-  return `${stateDir}/${SQLITE_FILE}`;
-}
 
 /** A rule between the keys ensures that driver `clickhouse` has its section. */
 export function buildStorage(file: Static<typeof StorageSection>, stateDir: string): StorageConfig {

@@ -1,5 +1,6 @@
 /** The section `telemetry`: where sFlow, NetFlow and IPFIX are received, from whom, and which of their records count. */
 import { type Static, Type } from "@sinclair/typebox";
+
 import {
   CPU_NUMBER_MAX,
   ENCAPSULATIONS,
@@ -8,16 +9,25 @@ import {
   FLOW_THREADS_MAX,
   INTERFACE_PATTERNS_MAX,
   RECEIVE_BUFFER_MAX,
-} from "../../dataplane/native-constants.ts";
-import { EXPORTER_SAMPLING_RATE_MAX, FLOW_LISTENERS_MAX, SILENT_SECONDS_MAX } from "../../limits.ts";
+} from "../../native/constants.ts";
 import { type IpAddress, parseAddress } from "../../net/address.ts";
 import type { Prefix } from "../../net/prefix.ts";
-import { closed, described, integer, list, oneOf, text } from "../load/schema-forms.ts";
-import { parseAddressOrPrefix } from "../load/text-forms.ts";
-import type { Encapsulation } from "./capture-tunnels.ts";
+import { closed, described, integer, list, oneOf, text } from "../../schema/schema-forms.ts";
+import { parseAddressOrPrefix } from "../../schema/text-forms.ts";
+import type {
+  ExporterConfig,
+  ExporterDirection,
+  FlowListen,
+  TelemetryConfig,
+} from "../../telemetry/telemetry-config.ts";
+
+/** Sockets that take flow records, and the longest silence of an exporter that is not reported, seconds. */
+const FLOW_LISTENERS_MAX = 16;
+const SILENT_SECONDS_MAX = 86_400;
+/** One sampled packet in so many: the largest of sFlow (version 5, 24 bits). */
+const EXPORTER_SAMPLING_RATE_MAX = 16_777_215;
 
 const MIB = 1024 * 1024;
-export type ExporterDirection = (typeof FLOW_DIRECTIONS)[number];
 
 const Listen = Type.Object(
   {
@@ -141,36 +151,6 @@ export const TelemetrySection = described(
 );
 export type TelemetryFile = Static<typeof TelemetrySection>;
 type ExporterFile = TelemetryFile["exporters"][number];
-
-export interface TelemetryConfig {
-  readonly listen: readonly FlowListen[];
-  readonly exporters: readonly ExporterConfig[];
-}
-
-export interface FlowListen {
-  readonly address: IpAddress;
-  readonly port: number;
-  readonly threads: number;
-  /** Of each thread's socket. */
-  readonly receiveBufferBytes: number;
-  /** The CPU for each thread in turn; empty: not pinned. */
-  readonly cpus: readonly number[];
-}
-
-export interface ExporterConfig {
-  readonly name: string;
-  readonly prefix: Prefix;
-  /** One packet in so many; null: what the exporter says. */
-  readonly samplingRate: number | null;
-  readonly direction: ExporterDirection;
-  /** Numbers, ranges and names with `*`; null: not given. */
-  readonly external: readonly string[] | null;
-  readonly internal: readonly string[] | null;
-  /** null: it shares its packets with no other. */
-  readonly site: string | null;
-  readonly decapsulate: readonly Encapsulation[];
-  readonly silentAfterSeconds: number;
-}
 
 export function buildTelemetry({ listen, exporters }: TelemetryFile): TelemetryConfig {
   return { listen: listen.map(buildListen), exporters: exporters.map(buildExporter) };

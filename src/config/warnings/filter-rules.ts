@@ -2,7 +2,7 @@
 import { hiddenRules } from "../../mitigation/operator/hidden-rules.ts";
 import type { OperatorRule } from "../../mitigation/operator/operator-rule.ts";
 import type { Prefix } from "../../net/prefix.ts";
-import type { Finding } from "../load/shape.ts";
+import type { Finding } from "../../schema/shape.ts";
 
 /** @param networks those of rules without destinations. */
 export function* hiddenRuleWarnings(rules: readonly OperatorRule[], networks: readonly Prefix[]): Generator<Finding> {

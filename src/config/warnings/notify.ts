@@ -1,8 +1,8 @@
 /** Channels that are valid but will not deliver in this environment, or that expose a password. */
+import type { NotifyConfig } from "../../notify/notify-config.ts";
+import type { Finding } from "../../schema/shape.ts";
 import type { Config } from "../config.ts";
 import type { ReadVariable } from "../load/secrets.ts";
-import type { Finding } from "../load/shape.ts";
-import type { NotifyConfig } from "../sections/notify.ts";
 
 export function* notifyWarnings({ notify }: Config, read: ReadVariable): Generator<Finding> {
   for (const { channel, key, name } of variables(notify)) {

@@ -1,9 +1,9 @@
 /** Settings of diverting, of scrub nodes and of scrubbing on this machine that are valid but may be unintended. */
+import type { RouteTerms } from "../../mitigation/mitigation-config.ts";
+import type { ConfigPath } from "../../schema/problem.ts";
+import type { Finding } from "../../schema/shape.ts";
+import { nextHopFor } from "../../scrub/scrubbing-config.ts";
 import type { Config } from "../config.ts";
-import type { ConfigPath } from "../load/problem.ts";
-import type { Finding } from "../load/shape.ts";
-import type { RouteTerms } from "../sections/mitigation.ts";
-import { nextHopFor } from "../sections/nodes.ts";
 
 export function* scrubbingWarnings(config: Config): Generator<Finding> {
   yield* nodeWarnings(config);

@@ -1,7 +1,7 @@
 /** Settings of `telemetry` that are valid, and by which traffic may be counted twice or by records of others. */
+import type { Finding } from "../../schema/shape.ts";
+import type { ExporterConfig } from "../../telemetry/telemetry-config.ts";
 import type { Config } from "../config.ts";
-import type { Finding } from "../load/shape.ts";
-import type { ExporterConfig } from "../sections/telemetry.ts";
 
 /** The shortest prefixes that exporters of one operator send from. */
 const WIDEST = { 4: 16, 6: 32 } as const;

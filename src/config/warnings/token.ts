@@ -2,12 +2,12 @@
  * Tokens that are valid but may be unintended: for the check, and for the log at the start and at reloads
  * (docs/interface.md#node-binding).
  */
+import type { TokenConfig } from "../../access/token-config.ts";
 import { canBePresented } from "../../access/tokens.ts";
+import type { ConfigPath } from "../../schema/problem.ts";
+import type { Finding } from "../../schema/shape.ts";
 import type { Config } from "../config.ts";
-import type { ConfigPath } from "../load/problem.ts";
 import type { ReadVariable } from "../load/secrets.ts";
-import type { Finding } from "../load/shape.ts";
-import type { TokenConfig } from "../sections/api.ts";
 
 export function* tokenWarnings({ api, hostgroups, edge }: Config, read: ReadVariable): Generator<Finding> {
   const owners = new Set([...hostgroups, ...(edge?.zones ?? [])].map(({ tenant }) => tenant));

@@ -1,11 +1,11 @@
 /** Settings that are valid but may be unintended. */
 
 import { enclosingPrefix, type Prefix } from "../../net/prefix.ts";
+import type { Finding } from "../../schema/shape.ts";
+import { isLoopback } from "../../schema/text-forms.ts";
 import { METRICS } from "../../traffic/rates.ts";
 import type { Config } from "../config.ts";
 import { type ReadVariable, unsetVariables } from "../load/secrets.ts";
-import type { Finding } from "../load/shape.ts";
-import { isLoopback } from "../load/text-forms.ts";
 import { hiddenRuleWarnings } from "./filter-rules.ts";
 import { notifyWarnings } from "./notify.ts";
 import { scrubbingWarnings } from "./scrubbing.ts";

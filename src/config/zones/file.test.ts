@@ -4,14 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ZONE_FAULTS } from "../../../test/fixtures/config/zone-faults.ts";
 import { isFrozen } from "../../../test/fixtures/frozen.ts";
-import { CONFIG_BYTES_MAX, EXEMPT_PATHS_MAX, ORIGINS_MAX, ZONES_MAX } from "../../limits.ts";
+import type { EdgeConfig } from "../../edge/edge-config.ts";
+import { ZONES_MAX } from "../../limits.ts";
 import { ConfigReader } from "../../service/config-reader.ts";
 import { readEnvFile } from "../../system/env-file.ts";
 import { systemTimers } from "../../system/timers.ts";
 import { checkConfig } from "../check.ts";
-import { loadConfigOrThrow } from "../load/load.ts";
+import { CONFIG_BYTES_MAX, loadConfigOrThrow } from "../load/load.ts";
 import { packConfig, unpackConfig } from "../packed-config.ts";
-import type { EdgeConfig } from "../sections/edge.ts";
+import { EXEMPT_PATHS_MAX, ORIGINS_MAX } from "./file.ts";
 
 const BASE = "dry_run: false\nnetworks: [192.0.2.0/24]\nthresholds: {pps: 100000, mbps: 1000, flows_per_sec: 20000}\n";
 const WEB = "hostgroups: [{name: web, networks: [192.0.2.0/25]}]\n";

@@ -1,9 +1,19 @@
 /** The zones file: its schema with defaults and descriptions, and the zones built from a valid file. */
 import { type Static, Type } from "@sinclair/typebox";
 import { ALT_SVC_MAX_AGE_SECONDS, type ChallengeOptions, type Zone, type ZonePolicy } from "../../edge/zones/zone.ts";
-import { CLEARANCE_COOKIE_SECONDS_MAX, EXEMPT_PATHS_MAX, ORIGINS_MAX, ZONE_RATE_MAX, ZONES_MAX } from "../../limits.ts";
-import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../load/schema-forms.ts";
-import { canonicalOrigin } from "./forms.ts";
+import { ZONES_MAX } from "../../limits.ts";
+import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../../schema/schema-forms.ts";
+import { canonicalOrigin } from "../../schema/zone-forms.ts";
+
+/** Origins of one zone, and its paths that are never challenged. */
+export const ORIGINS_MAX = 64;
+export const EXEMPT_PATHS_MAX = 64;
+/** The maximum of rates (requests per second) and bursts in a zone's policy. */
+const ZONE_RATE_MAX = 100_000_000;
+/**
+ * The longest life of a clearance cookie, seconds: a cookie signed at the end of a key's day is valid for one more day.
+ */
+const CLEARANCE_COOKIE_SECONDS_MAX = 86_400;
 
 /** A year. */
 const MAX_AGE_SECONDS_MAX = 31_536_000;

@@ -1,8 +1,8 @@
 /** Rules between the keys of the zones file, and with the configuration that names it. */
-import { type ConfigPath, pathText } from "../load/problem.ts";
-import type { Finding, Pruned } from "../load/shape.ts";
+import { type ConfigPath, pathText } from "../../schema/problem.ts";
+import type { Finding, Pruned } from "../../schema/shape.ts";
+import { canonicalOrigin } from "../../schema/zone-forms.ts";
 import type { ZonesFile } from "./file.ts";
-import { canonicalOrigin } from "./forms.ts";
 
 type File = Pruned<ZonesFile>;
 

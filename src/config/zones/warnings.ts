@@ -1,7 +1,7 @@
 /** Settings of zones that are valid but may be unintended. Paths are those of the zones file. */
+import type { EdgeConfig } from "../../edge/edge-config.ts";
 import { isPlaced, scopeOf } from "../../edge/zones/placement.ts";
-import type { Finding } from "../load/shape.ts";
-import type { EdgeConfig } from "../sections/edge.ts";
+import type { Finding } from "../../schema/shape.ts";
 
 /** Zones that no node serves. */
 export function* zonesWarnings({ zones, nodes }: EdgeConfig, indexOf: (zone: string) => number): Generator<Finding> {

@@ -1,13 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import { thresholds } from "../../../test/fixtures/host-rows.ts";
 import { attack } from "../../../test/fixtures/views.ts";
+import { ACTIVE_ATTACKS_MAX } from "../../limits.ts";
 import {
-  ACTIVE_ATTACKS_MAX,
+  AttackMeters,
+  type DroppedOf,
   MEASURED_ATTACKS_KEPT,
   SERIES_POINTS_MAX,
   SERIES_POINTS_PER_ATTACK,
-} from "../../limits.ts";
-import { AttackMeters, type DroppedOf } from "./attack-meters.ts";
+} from "./attack-meters.ts";
 import type { DroppedAmount } from "./attack-volume.ts";
 
 const ATTACK = attack();

@@ -2,18 +2,21 @@
  * Measures every attack tick by tick: its volume and its series, also those of the attacks that ended last. Owns both
  * tables. Counts come from the packet counter; what was dropped is asked of the owner.
  */
-import {
-  ACTIVE_ATTACKS_MAX,
-  MEASURED_ATTACKS_KEPT,
-  SERIES_POINTS_MAX,
-  SERIES_POINTS_PER_ATTACK,
-} from "../../limits.ts";
+import { ACTIVE_ATTACKS_MAX } from "../../limits.ts";
 import type { Now } from "../../system/now.ts";
 import { METRICS, type Rates, type Thresholds } from "../../traffic/rates.ts";
 import { type Attack, firstCrossed } from "./attack.ts";
 import { AttackSeries, type SeriesTick } from "./attack-series.ts";
 import { type AttackVolume, type DroppedAmount, droppedSince, VolumeMeter } from "./attack-volume.ts";
 import { SampledSpan } from "./sampled-span.ts";
+
+/**
+ * Points of the series of one attack, and of all attacks together, about 10 MB: beyond that, points are merged. Ended
+ * attacks whose series are kept.
+ */
+export const SERIES_POINTS_PER_ATTACK = 1024;
+export const SERIES_POINTS_MAX = 131_072;
+export const MEASURED_ATTACKS_KEPT = 128;
 
 /** What is known to have been dropped of an attack's traffic so far; null: nothing is known. */
 export type DroppedOf = (attack: Attack) => DroppedAmount | null;

@@ -1,5 +1,5 @@
 /** Where to search for packets of an attack: a host, a prefix, or a hostgroup; in one direction. Pure. */
-import { SAMPLE_PLACE } from "../../dataplane/native-constants.ts";
+import { SAMPLE_PLACE } from "../../native/constants.ts";
 import { ADDRESS_BYTES, writeAddress } from "../../net/address.ts";
 import { canonicalPrefix, hostPrefix, mappedLength, type Prefix } from "../../net/prefix.ts";
 import type { Attack } from "./attack.ts";

@@ -3,7 +3,7 @@
  * records, so that the readings of a thousand attacks take the event loop some milliseconds. Does not know where the
  * records come from, nor when an attack is read.
  */
-import { PROFILE_ROW } from "../../dataplane/native-constants.ts";
+import { PROFILE_ROW } from "../../native/constants.ts";
 import type { Now } from "../../system/now.ts";
 import type { RecordRange } from "../../traffic/header-record.ts";
 import type { IngressOf } from "../../traffic/ingress.ts";

@@ -3,7 +3,6 @@ import { address, thresholds } from "../../../test/fixtures/host-rows.ts";
 import { ethernet, ip, TCP_FLAGS, tcp, udp } from "../../../test/fixtures/packets/frames.ts";
 import { FakeHeaderSamples } from "../../../test/fixtures/packets/header-samples.ts";
 import { attack, classification } from "../../../test/fixtures/views.ts";
-import { SAMPLED_PACKETS_MAX } from "../../limits.ts";
 import { numberedIngress } from "../../traffic/ingress.ts";
 import type { Attack } from "./attack.ts";
 import {
@@ -14,7 +13,7 @@ import {
   PACKETS_MIN,
   type SamplingPolicy,
 } from "./attack-reading.ts";
-import { AttackSampler } from "./attack-sampler.ts";
+import { AttackSampler, SAMPLED_PACKETS_MAX } from "./attack-sampler.ts";
 import { sampleOf } from "./sample.ts";
 
 const VICTIM = address("203.0.113.7");

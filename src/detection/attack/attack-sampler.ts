@@ -2,7 +2,6 @@
  * Samples the packets of each attack: which attacks are read when, the worst first, and what is kept of each. Takes the
  * records of all attacks that are due in one crossing. What a reading says is in attack-reading.ts.
  */
-import { SAMPLED_PACKETS_MAX } from "../../limits.ts";
 import type { Now } from "../../system/now.ts";
 import {
   HEADER_RECORD_BYTES,
@@ -37,6 +36,9 @@ import { type CountedAttack, SampledAttack } from "./sampled-attack.ts";
 import { seededDraws } from "./seeded-draws.ts";
 import type { TrafficProfile, TrafficProfiles } from "./traffic-profile.ts";
 import { NO_VERDICT } from "./verdict.ts";
+
+/** Sampled packets kept for all attacks together; slightly more if there are very many attacks. */
+export const SAMPLED_PACKETS_MAX = 65_536;
 
 /** The minimum when there are many attacks. */
 const PACKETS_KEPT_MIN = 32;

@@ -2,7 +2,7 @@
  * The newest packets of one attack in flat memory: tens of thousands of small arrays would keep the garbage collector
  * busy during the worst attack.
  */
-import { SAMPLE_RECORD } from "../../dataplane/native-constants.ts";
+import { SAMPLE_RECORD } from "../../native/constants.ts";
 import type { CapturedPacket } from "../../traffic/pcap-file.ts";
 
 const SLOT_BYTES = SAMPLE_RECORD.frameBytes;

@@ -3,18 +3,17 @@ import { address } from "../../../test/fixtures/host-rows.ts";
 import { ethernet, ip, udp } from "../../../test/fixtures/packets/frames.ts";
 import { FakeHeaderSamples } from "../../../test/fixtures/packets/header-samples.ts";
 import { attack } from "../../../test/fixtures/views.ts";
-import {
-  ACTIVE_ATTACKS_MAX,
-  CARPETS_MAX,
-  RECENT_PACKETS_ENDED_ATTACKS,
-  RECENT_PACKETS_MAX,
-  RECENT_PACKETS_PER_ATTACK,
-} from "../../limits.ts";
+import { ACTIVE_ATTACKS_MAX, CARPETS_MAX } from "../../limits.ts";
 import { numberedIngress } from "../../traffic/ingress.ts";
 import type { PacketOutcome } from "../../traffic/packet-outcome.ts";
 import { COMPLETE_PACKETS, JUDGE_AGAIN_MS } from "./attack-reading.ts";
 import { AttackSampler } from "./attack-sampler.ts";
-import { RecentPackets } from "./recent-packets.ts";
+import {
+  RECENT_PACKETS_ENDED_ATTACKS,
+  RECENT_PACKETS_MAX,
+  RECENT_PACKETS_PER_ATTACK,
+  RecentPackets,
+} from "./recent-packets.ts";
 
 const packets = (count: number, fromMs = 0, outcome: PacketOutcome | null = null) =>
   Array.from({ length: count }, (_, i) => ({ atMs: fromMs + i, wireBytes: 60, frame: new Uint8Array(60), outcome }));

@@ -3,12 +3,19 @@
  * Bounded in packets of one attack and of all together; of ended attacks the oldest of the hostgroup that has most go
  * first, so that many attacks on one tenant's hosts drop none of another's packets.
  */
-import { RECENT_PACKETS_ENDED_ATTACKS, RECENT_PACKETS_MAX, RECENT_PACKETS_PER_ATTACK } from "../../limits.ts";
 import { decodeHeader } from "../../traffic/packet-header.ts";
 import type { PacketOutcome } from "../../traffic/packet-outcome.ts";
 import type { CapturedPacket } from "../../traffic/pcap-file.ts";
 import { type KeptPacket, NO_PACKETS, OutcomeRings, type PacketCounts } from "./outcome-rings.ts";
 import type { SampledPacket } from "./sample-shares.ts";
+
+/**
+ * Headers kept for the capture file of one attack, of at most 160 bytes each in memory and 144 in the file; those of
+ * all attacks together; and ended attacks that keep theirs.
+ */
+export const RECENT_PACKETS_PER_ATTACK = 512;
+export const RECENT_PACKETS_MAX = 65_536;
+export const RECENT_PACKETS_ENDED_ATTACKS = 32;
 
 /** What ended attacks may keep is taken off the room of those in progress. */
 const ACTIVE_PACKETS_MAX = RECENT_PACKETS_MAX - RECENT_PACKETS_ENDED_ATTACKS * RECENT_PACKETS_PER_ATTACK;

@@ -1,5 +1,7 @@
 /** What was decided about an attack, one entry after the other. Bounded; independent of who decides. */
-import { TIMELINE_ENTRIES_MAX } from "../../limits.ts";
+
+/** Entries of the timeline of one attack. */
+export const TIMELINE_ENTRIES_MAX = 128;
 
 export const TIMELINE_KINDS = [
   "detected",

@@ -1,8 +1,7 @@
 import { expect, test } from "bun:test";
 import { address } from "../../../test/fixtures/host-rows.ts";
 import { FakeProfiles, profileRecord } from "../../../test/fixtures/packets/profile-source.ts";
-import { PROFILE_ROW } from "../../dataplane/native-constants.ts";
-import { PROFILED_HOSTS_RESTORED_MAX } from "../../limits.ts";
+import { PROFILE_ROW, PROFILED_HOSTS_MAX } from "../../native/constants.ts";
 import { addressToBytes } from "../../net/address.ts";
 import { partOf, TrafficProfiles } from "./traffic-profile.ts";
 
@@ -82,8 +81,8 @@ test("a host that is fully known anew is no longer kept from before", () => {
 test("hosts of an earlier process are bounded", () => {
   const { restore } = world();
   const hostAt = (i: number) => address(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`);
-  for (let i = 0; i < PROFILED_HOSTS_RESTORED_MAX; i++) restore([1], hostAt(i));
-  expect(restore([1], hostAt(PROFILED_HOSTS_RESTORED_MAX))).toBe(false);
+  for (let i = 0; i < PROFILED_HOSTS_MAX; i++) restore([1], hostAt(i));
+  expect(restore([1], hostAt(PROFILED_HOSTS_MAX))).toBe(false);
   expect(restore([2], hostAt(0))).toBe(true);
 });
 

@@ -2,8 +2,7 @@
  * What hosts received before they were attacked: some packets of each, which the packet counter keeps, and those of an
  * earlier process until the counter has enough of its own.
  */
-import { HEADER_BITS, PROFILE_RECORD, PROFILE_ROW } from "../../dataplane/native-constants.ts";
-import { PROFILED_HOSTS_RESTORED_MAX } from "../../limits.ts";
+import { HEADER_BITS, PROFILE_RECORD, PROFILE_ROW, PROFILED_HOSTS_MAX } from "../../native/constants.ts";
 import { ADDRESS_BYTES, addressFromBytes, addressToBytes, type IpAddress, MAPPED_BITS } from "../../net/address.ts";
 import { fragmentOf } from "../../traffic/header-record.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
@@ -99,7 +98,7 @@ export class TrafficProfiles {
   restore(address: Uint8Array, records: Uint8Array): boolean {
     const host = addressFromBytes(address);
     const known = this.#restored.get(host);
-    if (known === undefined && this.#restored.size >= PROFILED_HOSTS_RESTORED_MAX) return false;
+    if (known === undefined && this.#restored.size >= PROFILED_HOSTS_MAX) return false;
     // A host that several workers counted.
     this.#restored.set(host, known === undefined ? records : completed(records, known));
     return true;

@@ -2,11 +2,11 @@ import { describe, expect, test } from "bun:test";
 import { address, type HostRowFields, hostRows, thresholds } from "../../../test/fixtures/host-rows.ts";
 import { hostgroup } from "../../../test/fixtures/hostgroups.ts";
 import { attack } from "../../../test/fixtures/views.ts";
-import type { Hostgroup } from "../../config/config.ts";
 import { addressToBytes } from "../../net/address.ts";
 import { type HostRows, rowAddress } from "../../traffic/host-rows.ts";
 import { ActiveAttacks } from "../attack/active-attacks.ts";
 import { CarpetScan } from "../carpet/carpet-scan.ts";
+import type { Hostgroup } from "../hostgroup.ts";
 import { type AllRates, BaselineLearner } from "./baseline-learner.ts";
 import { Baselines } from "./baselines.ts";
 

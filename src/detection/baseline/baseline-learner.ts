@@ -3,12 +3,12 @@
  * between which other work runs. The same pass sums the hosts of each prefix.
  */
 
-import type { Hostgroup } from "../../config/config.ts";
 import { ADDRESS_BYTES } from "../../net/address.ts";
 import { allocateHostRows, type HostRows } from "../../traffic/host-rows.ts";
 import { METRICS } from "../../traffic/rates.ts";
 import type { ActiveAttacks } from "../attack/active-attacks.ts";
 import type { CarpetScan } from "../carpet/carpet-scan.ts";
+import type { Hostgroup } from "../hostgroup.ts";
 import { type Baselines, scratchLearner } from "./baselines.ts";
 
 /** The part of the packet counter that is used. */

@@ -2,8 +2,8 @@
  * Finds attacks that look like a lasting rise of legitimate traffic: above the normal rate for hours, and never above a
  * configured threshold. Nothing is learned during an attack, so an operator must decide.
  */
-import type { Hostgroup } from "../../config/config.ts";
 import { type Attack, firstCrossed } from "../attack/attack.ts";
+import type { Hostgroup } from "../hostgroup.ts";
 
 /** The minimum duration of such an attack. */
 export const LASTING_RISE_MS = 3 * 3_600_000;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { address, thresholds } from "../../../test/fixtures/host-rows.ts";
 import { hostgroup } from "../../../test/fixtures/hostgroups.ts";
-import type { BaselineConfig } from "../../config/sections/baseline.ts";
 import { addressToBytes } from "../../net/address.ts";
+import type { BaselineConfig } from "./baseline-config.ts";
 import { codeOf, rateOf, SeasonTable } from "./baseline-seasons.ts";
 import { Baselines, type BaselinesOptions } from "./baselines.ts";
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { address, thresholds } from "../../../test/fixtures/host-rows.ts";
 import { hostgroup } from "../../../test/fixtures/hostgroups.ts";
-import type { BaselineConfig } from "../../config/sections/baseline.ts";
 import { addressToBytes } from "../../net/address.ts";
 import type { RatesWire } from "../../traffic/rates.ts";
+import type { BaselineConfig } from "./baseline-config.ts";
 import { Baselines } from "./baselines.ts";
 
 const BASELINE: BaselineConfig = {

@@ -5,12 +5,15 @@
  * normal × factor)); the ceiling is the static threshold.
  */
 import { createHash } from "node:crypto";
-import type { Hostgroup } from "../../config/config.ts";
-import type { BaselineConfig } from "../../config/sections/baseline.ts";
-import { BASELINE_GROUPS_MAX, SEASONAL_HOSTS_MAX } from "../../limits.ts";
+import { BASELINE_GROUPS_MAX } from "../../limits.ts";
 import { BASE_TRIO, type Direction, METRICS, type Rates, type Thresholds } from "../../traffic/rates.ts";
+import type { Hostgroup } from "../hostgroup.ts";
+import type { BaselineConfig } from "./baseline-config.ts";
 import { HOUR_SECONDS, type HourMoment, SEASON_IDLE_SECONDS, SeasonTable } from "./baseline-seasons.ts";
 import { BaselineTable, type BaselineTableOptions, GROUP_KEY, LEARNED_MAX } from "./baseline-table.ts";
+
+/** Hosts with a baseline by hour of the week, 536 bytes for each direction: 35 MB, or 70 MB. */
+const SEASONAL_HOSTS_MAX = 65_536;
 
 /** The host or hostgroup that is judged, and its 16-byte key in the table. */
 export interface Learner {

@@ -2,9 +2,20 @@
  * Which prefixes may be banned in a carpet attack: only those in one network and hostgroup, without whitelisted
  * addresses and those that the service needs, and not wider than configured. So every single address of them could be banned too.
  */
-import type { Config } from "../../config/config.ts";
-import { OwnInfrastructure, type OwnRefusal } from "../../config/own-infrastructure.ts";
 import type { Prefix } from "../../net/prefix.ts";
+import type { PrefixTable } from "../../net/prefix-table.ts";
+import type { NetworkLookup } from "../../traffic/network-lookup.ts";
+import type { OwnInfrastructure, OwnRefusal } from "../../traffic/own-infrastructure.ts";
+import type { CarpetConfig } from "./carpet-config.ts";
+
+/** The configuration as far as these bounds depend on it. */
+export interface BoundsSections {
+  readonly carpet: Pick<CarpetConfig, "widestV4" | "widestV6"> | null;
+  readonly networks: readonly Prefix[];
+  readonly lookup: NetworkLookup;
+  readonly whitelist: PrefixTable;
+  readonly own: OwnInfrastructure;
+}
 
 export type PrefixRefusal =
   | OwnRefusal
@@ -17,14 +28,12 @@ export type PrefixRefusal =
 const ANSWERS_KEPT = 4096;
 
 export class CarpetBounds {
-  readonly #config: Config;
-  readonly #own: OwnInfrastructure;
+  readonly #config: BoundsSections;
   /** By the text of the prefix. */
   readonly #answers = new Map<string, PrefixRefusal | null>();
 
-  constructor(config: Config) {
+  constructor(config: BoundsSections) {
     this.#config = config;
-    this.#own = new OwnInfrastructure(config);
   }
 
   /** null: it may be banned. */
@@ -39,12 +48,12 @@ export class CarpetBounds {
 
   /** Checks in the same order as for a single address. */
   #judge(prefix: Prefix): PrefixRefusal | null {
-    const { carpet, networks, lookup, whitelist } = this.#config;
+    const { carpet, networks, lookup, whitelist, own } = this.#config;
     if (whitelist.overlaps(prefix)) return "whitelisted";
     const network = networks[lookup.network(prefix.address)];
     if (network === undefined || network.length > prefix.length) return "outside configured networks";
-    const own = this.#own.refusalIn(prefix);
-    if (own !== null) return own;
+    const ownRefusal = own.refusalIn(prefix);
+    if (ownRefusal !== null) return ownRefusal;
     if (!lookup.isOfOneGroup(prefix)) return "prefix spans hostgroups";
     const widest = (prefix.family === 4 ? carpet?.widestV4 : carpet?.widestV6) ?? 0;
     return prefix.length < widest ? "prefix wider than carpet allows" : null;

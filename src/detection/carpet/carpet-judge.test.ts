@@ -1,13 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import { type HostRowFields, hostRows, thresholds } from "../../../test/fixtures/host-rows.ts";
 import { hostgroup } from "../../../test/fixtures/hostgroups.ts";
-import type { CarpetConfig } from "../../config/sections/carpet.ts";
-import { CARPET_PREFIXES_MAX, CARPETS_MAX } from "../../limits.ts";
+import { CARPETS_MAX } from "../../limits.ts";
 import { type Prefix, parsePrefix, prefixContains } from "../../net/prefix.ts";
 import { ActiveAttacks } from "../attack/active-attacks.ts";
 import { AttackMeters } from "../attack/attack-meters.ts";
+import type { CarpetConfig } from "./carpet-config.ts";
 import { CarpetJudge, type CarpetPolicy } from "./carpet-judge.ts";
-import { CarpetScan } from "./carpet-scan.ts";
+import { CARPET_PREFIXES_MAX, CarpetScan } from "./carpet-scan.ts";
 
 const NETWORKS = ["10.0.0.0/8", "192.0.2.128/25", "2001:db8::/32"].map((text) => parsePrefix(text) as Prefix);
 const CARPET: CarpetConfig = {
@@ -15,7 +15,6 @@ const CARPET: CarpetConfig = {
   prefixV6: 48,
   minHosts: 10,
   thresholds: thresholds({ pps: 1000 }),
-  mitigation: "none",
   widestV4: 20,
   widestV6: 44,
 };

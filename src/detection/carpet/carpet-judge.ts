@@ -3,7 +3,6 @@
  * block of which at least half is attacked. It widens as more prefixes join, and ends when none is above the
  * thresholds, or when it has become part of another attack.
  */
-import type { Config } from "../../config/config.ts";
 import { CARPETS_MAX, DOUBTFUL_TARGETS_MAX } from "../../limits.ts";
 import type { IpAddress } from "../../net/address.ts";
 import { canonicalPrefix, enclosingPrefix, type Prefix } from "../../net/prefix.ts";
@@ -28,11 +27,13 @@ import {
   type Reach,
   widestBlock,
 } from "./carpet-blocks.ts";
+import type { CarpetConfig } from "./carpet-config.ts";
 import { type CarpetScan, type Leaf, leafLength } from "./carpet-scan.ts";
 import { CarpetSums } from "./carpet-sums.ts";
 
 export interface CarpetPolicy extends DetectionPolicy {
-  readonly carpet: Config["carpet"];
+  /** null: off. */
+  readonly carpet: CarpetConfig | null;
   readonly networks: readonly Prefix[];
   /** Index in `networks`; -1: in no network. */
   networkOf(address: IpAddress): number;

@@ -3,9 +3,6 @@
  * of different hostgroups are never summed together.
  */
 
-import type { Config } from "../../config/config.ts";
-import type { CarpetConfig } from "../../config/sections/carpet.ts";
-import { CARPET_PREFIXES_MAX } from "../../limits.ts";
 import { ADDRESS_BYTES, addressFromBytes, type IpAddress } from "../../net/address.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import { type HostRows, ROW_WEIGHTS } from "../../traffic/host-rows.ts";
@@ -13,6 +10,10 @@ import { METRICS, type Thresholds } from "../../traffic/rates.ts";
 import { firstCrossed } from "../attack/attack.ts";
 import { sizeOfRates } from "../attack/attack-size.ts";
 import { WEIGHTS } from "../certainty/sampling.ts";
+import type { CarpetConfig } from "./carpet-config.ts";
+
+/** Prefixes over which the traffic of hosts is summed. */
+export const CARPET_PREFIXES_MAX = 65_536;
 
 /** Significant bits of an IPv6 prefix: as many as a number represents exactly. */
 const BITS_MAX = 52;
@@ -32,7 +33,11 @@ export interface Leaf {
   readonly anyHost: IpAddress;
 }
 
-type Policy = Pick<Config, "carpet" | "networks">;
+interface Policy {
+  /** null: off. */
+  readonly carpet: CarpetConfig | null;
+  readonly networks: readonly Prefix[];
+}
 
 export class CarpetScan {
   #policy: Policy;

@@ -2,11 +2,10 @@
  * The complete detection for one packet counter, used by the live service and by replays: the screened rows of each
  * tick, the passes over all hosts, and the packets of each attack. The owner schedules each part.
  */
-import type { Config } from "../../config/config.ts";
-import { SCREENED_ROWS_MAX } from "../../limits.ts";
+import { SCREENED_ROWS_MAX } from "../../native/constants.ts";
 import type { HeaderSamples } from "../../traffic/header-record.ts";
 import { type IngressOf, numberedIngress } from "../../traffic/ingress.ts";
-import type { NetworksTable } from "../../traffic/network-lookup.ts";
+import type { NetworkLookup, NetworksTable } from "../../traffic/network-lookup.ts";
 import { AttackSampler } from "../attack/attack-sampler.ts";
 import { BusyProfiles } from "../attack/busy-profiles.ts";
 import type { OriginOf } from "../attack/sample-origins.ts";
@@ -14,8 +13,9 @@ import { type ProfileSource, TrafficProfiles } from "../attack/traffic-profile.t
 import { type AllRates, BaselineLearner, type BaselineLearnerOptions } from "../baseline/baseline-learner.ts";
 import { CarpetJudge } from "../carpet/carpet-judge.ts";
 import { CarpetScan } from "../carpet/carpet-scan.ts";
+import type { Hostgroup } from "../hostgroup.ts";
 import type { Detector } from "./detector.ts";
-import { carpetPolicy, type Lookups, samplingPolicy } from "./policy.ts";
+import { carpetPolicy, type DetectionSections, type Lookups, samplingPolicy } from "./policy.ts";
 import { screensFor } from "./screens.ts";
 import { type ScreenedRates, TickJudge } from "./tick-judge.ts";
 
@@ -28,7 +28,7 @@ export interface JudgedCounter extends ScreenedRates, AllRates, HeaderSamples, P
 export interface DetectionOptions extends Pick<BaselineLearnerOptions, "banned" | "wallSeconds"> {
   readonly counter: JudgedCounter;
   readonly detector: Detector;
-  readonly config: Config;
+  readonly config: DetectionSections;
   /** Lookup of the origins of sources; null: not configured. */
   readonly originOf: OriginOf | null;
   /** Names of exporters and interfaces of flow telemetry; absent: only their numbers are known. */
@@ -48,11 +48,11 @@ export class Detection {
   readonly profiles: TrafficProfiles;
   readonly #counter: JudgedCounter;
   readonly #busy: BusyProfiles;
-  #lookup: Config["lookup"];
+  #lookup: NetworkLookup;
   #areSampled: boolean;
   #foundAfterMs = 0;
   #lookups: Lookups;
-  #hostgroups: Config["hostgroups"];
+  #hostgroups: readonly Hostgroup[];
 
   constructor(options: DetectionOptions) {
     const { counter, detector, config, originOf, ingressOf = numberedIngress, newId, seed = 0, ...learning } = options;
@@ -83,7 +83,7 @@ export class Detection {
   }
 
   /** Does not reconfigure the detector, which its owner does. */
-  reconfigure(config: Config, originOf: OriginOf | null): void {
+  reconfigure(config: DetectionSections, originOf: OriginOf | null): void {
     this.#lookups = { ...this.#lookups, originOf };
     this.#hostgroups = config.hostgroups;
     this.#setCounter(config);
@@ -122,7 +122,7 @@ export class Detection {
     return this.detector.replaced + this.carpets.replaced;
   }
 
-  #setCounter({ lookup, hostgroups, detection, samples }: Config): void {
+  #setCounter({ lookup, hostgroups, detection, samples }: DetectionSections): void {
     this.#lookup = lookup;
     this.#areSampled = samples.enabled;
     // A rate above its limit fills the window, and lasts.

@@ -2,7 +2,6 @@
  * Judges each tick's rates: which attacks on hosts and hostgroups start, continue or end. Owns the table of attacks in
  * progress. Independent of the source of rates and of what is done about an attack.
  */
-import type { Hostgroup } from "../../config/config.ts";
 import { ACTIVE_ATTACKS_MAX, DOUBTFUL_TARGETS_MAX } from "../../limits.ts";
 import { ADDRESS_BYTES, addressFromBytes, type IpAddress, parseAddress } from "../../net/address.ts";
 import type { Now } from "../../system/now.ts";
@@ -27,6 +26,7 @@ import { ReplaceableAttacks } from "../attack/replaceable-attacks.ts";
 import { Baselines, type Learner, scratchLearner } from "../baseline/baselines.ts";
 import { Evidence, type ReadAt } from "../certainty/evidence.ts";
 import { EXACT, errorsOf, isSampled, type RowWeights, SamplingRule, weightsAt } from "../certainty/sampling.ts";
+import type { Hostgroup } from "../hostgroup.ts";
 
 export interface DetectionPolicy {
   readonly hostgroups: readonly Hostgroup[];

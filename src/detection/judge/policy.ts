@@ -1,14 +1,28 @@
 /** The configuration of detection and sampling, in the form that each needs. */
-import type { Config } from "../../config/config.ts";
 import { ACTIVE_ATTACKS_MAX } from "../../limits.ts";
 import type { IngressOf } from "../../traffic/ingress.ts";
 import type { SamplingPolicy } from "../attack/attack-reading.ts";
 import type { OriginOf } from "../attack/sample-origins.ts";
-import { CarpetBounds } from "../carpet/carpet-bounds.ts";
+import type { SamplesConfig } from "../attack/samples-config.ts";
+import { type BoundsSections, CarpetBounds } from "../carpet/carpet-bounds.ts";
+import type { CarpetConfig } from "../carpet/carpet-config.ts";
 import type { CarpetPolicy } from "../carpet/carpet-judge.ts";
+import type { Hostgroup } from "../hostgroup.ts";
+import type { DetectionConfig } from "./detection-config.ts";
 import type { DetectionPolicy } from "./detector.ts";
 
-export function detectionPolicy(config: Config): DetectionPolicy {
+/** The configuration as far as detection depends on it. */
+export interface DetectionSections extends BoundsSections {
+  readonly detection: DetectionConfig;
+  readonly hostgroups: readonly Hostgroup[];
+  /** Of each hostgroup, in the same order. */
+  readonly mitigations: readonly { readonly ban: { readonly unbanHysteresisSeconds: number } }[];
+  /** null: off. `none`: its attacks are not banned. */
+  readonly carpet: (CarpetConfig & { readonly mitigation: string }) | null;
+  readonly samples: SamplesConfig;
+}
+
+export function detectionPolicy(config: DetectionSections): DetectionPolicy {
   const seconds = new Map(
     config.hostgroups.map(({ name }, i) => [name, config.mitigations[i]?.ban.unbanHysteresisSeconds ?? 0]),
   );
@@ -31,7 +45,7 @@ export interface Lookups {
   readonly ingressOf: IngressOf;
 }
 
-export function carpetPolicy(config: Config): CarpetPolicy {
+export function carpetPolicy(config: DetectionSections): CarpetPolicy {
   const { carpet, networks, lookup } = config;
   const bounds = carpet === null || carpet.mitigation === "none" ? null : new CarpetBounds(config);
   return {
@@ -44,7 +58,7 @@ export function carpetPolicy(config: Config): CarpetPolicy {
 }
 
 /** null: sampling is off. */
-export function samplingPolicy(config: Config, { originOf, ingressOf }: Lookups): SamplingPolicy | null {
+export function samplingPolicy(config: DetectionSections, { originOf, ingressOf }: Lookups): SamplingPolicy | null {
   const { samples, detection, hostgroups } = config;
   const numbers = new Map(hostgroups.map(({ name }, number) => [name, number]));
   if (!samples.enabled) return null;

@@ -1,6 +1,6 @@
 /** The lowest rates, for each group, at which the packet counter hands a host over to detection. */
-import type { Hostgroup } from "../../config/config.ts";
 import { METRICS } from "../../traffic/rates.ts";
+import type { Hostgroup } from "../hostgroup.ts";
 
 /** 26 values per group, incoming then outgoing; Infinity for a metric that is not judged. */
 export function screensFor(hostgroups: readonly Hostgroup[]): Float64Array {

@@ -2,11 +2,13 @@
  * The zone document (docs/interface.md#zone-document): an edge node's zones and all that it needs to serve them. Its
  * bytes depend on its content only, and are shared by all nodes with the same content.
  */
-import { ZONE_DOCUMENT_BYTES_KEPT } from "../../limits.ts";
 import { etagOf, type PolledDocument } from "../../nodes/polled-document.ts";
 import { type ClearanceKey, type KeysOf, nextTurnMs } from "./clearance-keys.ts";
 import { isPlaced } from "./placement.ts";
 import { ALT_SVC_MAX_AGE_SECONDS, type ChallengeOptions, type Zone, type ZonePolicy, type ZoneTls } from "./zone.ts";
+
+/** Bytes of zone documents that are kept; beyond that, the oldest documents are written again for each poll. */
+const ZONE_DOCUMENT_BYTES_KEPT = 256 * 1024 * 1024;
 
 const VERSION = 1;
 /** Zones written in one slice: a few milliseconds. */

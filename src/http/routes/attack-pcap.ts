@@ -4,8 +4,8 @@
  */
 import { Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
-import { SAMPLE_RECORD } from "../../dataplane/native-constants.ts";
 import type { Attack } from "../../detection/attack/attack.ts";
+import { SAMPLE_RECORD } from "../../native/constants.ts";
 import { PACKET_OUTCOMES, type PacketOutcome } from "../../traffic/packet-outcome.ts";
 import { pcapFile } from "../../traffic/pcap-file.ts";
 import type { Backend } from "../backend.ts";

@@ -2,6 +2,7 @@
 import { Type } from "@sinclair/typebox";
 import { HISTORY_ATTACKS_MAX } from "../../limits.ts";
 import { parseAddress } from "../../net/address.ts";
+import { timestamp } from "../../schema/timestamp.ts";
 import type { Clock } from "../../system/clock.ts";
 import type { Backend } from "../backend.ts";
 import type { ReadRoute } from "../route.ts";
@@ -11,7 +12,6 @@ import { parameter } from "../server/query.ts";
 import { timeRange } from "../time-range.ts";
 import { attackOfTenant, attackToWire, EndedAttacksWire } from "../wire/attack.ts";
 import { AddressText } from "../wire/request-texts.ts";
-import { timestamp } from "../wire/timestamp.ts";
 
 const PAGE_ROWS = HISTORY_ATTACKS_MAX - 1;
 

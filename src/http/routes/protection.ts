@@ -1,8 +1,8 @@
 /** The protection profiles of prefixes, and the two commands on them (docs/interface.md#protection-command). */
-import { TEXT_FORMS } from "../../config/load/text-forms.ts";
 import type { ProtectionAnswer, ProtectionView } from "../../mitigation/protection/protections.ts";
 import { parseAddress } from "../../net/address.ts";
 import { hostPrefix, type Prefix, parsePrefix } from "../../net/prefix.ts";
+import { TEXT_FORMS } from "../../schema/text-forms.ts";
 import type { Clock } from "../../system/clock.ts";
 import type { Backend } from "../backend.ts";
 import type { Refusal } from "../refusal.ts";

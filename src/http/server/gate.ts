@@ -2,8 +2,8 @@
  * Identifies the caller, and checks that a node-bound token acts as its own node. Logs what looks like a setup error.
  */
 import { ANYONE, mayActAs, type Principal } from "../../access/principal.ts";
+import type { TokenConfig } from "../../access/token-config.ts";
 import { type Secrets, Tokens } from "../../access/tokens.ts";
-import type { TokenConfig } from "../../config/sections/api.ts";
 import type { Refusal } from "../refusal.ts";
 import { namesThisMachine } from "./own-host.ts";
 

@@ -1,8 +1,8 @@
 /** The listener: all routes behind one pipeline, from the start to a stop that lets requests in progress finish. */
 import { callersNow } from "../../access/shares.ts";
+import type { TokenConfig } from "../../access/token-config.ts";
 import type { Secrets } from "../../access/tokens.ts";
 import type { AuditTrail } from "../../audit/audit-event.ts";
-import type { TokenConfig } from "../../config/sections/api.ts";
 import { STOP_STEP_MS } from "../../limits.ts";
 import type { Log } from "../../observability/log.ts";
 import type { Metrics } from "../../observability/metrics.ts";

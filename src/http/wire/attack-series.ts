@@ -4,12 +4,12 @@ import type { Attack } from "../../detection/attack/attack.ts";
 import type { SeriesPoint } from "../../detection/attack/attack-series.ts";
 import { perSecond } from "../../detection/attack/attack-volume.ts";
 import { TIMELINE_KINDS, type TimelineEntry } from "../../detection/attack/timeline.ts";
+import { Timestamp, timestamp } from "../../schema/timestamp.ts";
 import { round } from "../../traffic/rates.ts";
 import type { AttackSeriesView } from "../backend.ts";
 import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { oneOf } from "./one-of.ts";
-import { Timestamp, timestamp } from "./timestamp.ts";
 
 const Rate = Type.Number({ minimum: 0 });
 

@@ -1,10 +1,10 @@
 /** What an attack amounts to (docs/interface.md#volume). */
 import { type Static, Type } from "@sinclair/typebox";
 import { type AttackVolume, perSecond } from "../../detection/attack/attack-volume.ts";
+import { Timestamp, timestamp } from "../../schema/timestamp.ts";
 import { round } from "../../traffic/rates.ts";
 import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
-import { Timestamp, timestamp } from "./timestamp.ts";
 
 const Count = Type.Integer({ minimum: 0 });
 const Rate = Type.Number({ minimum: 0 });

@@ -2,9 +2,9 @@ import { describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { address } from "../../../test/fixtures/host-rows.ts";
 import { ban, NOON, route } from "../../../test/fixtures/views.ts";
-import { exactly } from "../../mitigation/rules/range.ts";
 import { wideRule } from "../../mitigation/rules/rule.ts";
 import { canonicalPrefix } from "../../net/prefix.ts";
+import { exactly } from "../../net/range.ts";
 import { BanWire, banToWire, ofTenant, sortBans } from "./ban.ts";
 
 const announced = { kind: "announced" } as const;

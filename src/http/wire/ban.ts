@@ -6,6 +6,7 @@ import type { Ladder } from "../../mitigation/escalation.ts";
 import { anyRouteText, type Measure, measureText, separabilityOf } from "../../mitigation/measure.ts";
 import { DROP_REASONS, type DropReason } from "../../mitigation/scrub/scrub-rules.ts";
 import { addressOrder } from "../../net/address.ts";
+import { Timestamp, timestamp } from "../../schema/timestamp.ts";
 import { round } from "../../traffic/rates.ts";
 import type { BanView } from "../backend.ts";
 import { closed } from "./closed.ts";
@@ -14,7 +15,6 @@ import { AddressText } from "./request-texts.ts";
 import { FlowspecWire, flowspecToWire } from "./rule.ts";
 import { SAVED_FIELD, savedToWire } from "./saved.ts";
 import { SeparabilityWire, separabilityToWire } from "./separability.ts";
-import { Timestamp, timestamp } from "./timestamp.ts";
 import { DROPPED_FIELDS, droppedToWire } from "./traffic/dropped.ts";
 
 export const BanRequest = Type.Object({ ip: AddressText }, closed);

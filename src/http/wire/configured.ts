@@ -1,10 +1,9 @@
 /** The configuration of detection and mitigation in force, for display. */
 import { type Static, Type } from "@sinclair/typebox";
 import { isUnscoped, type Principal } from "../../access/principal.ts";
-import type { Hostgroup } from "../../config/config.ts";
-import type { BaselineConfig } from "../../config/sections/baseline.ts";
-import type { CarpetConfig } from "../../config/sections/carpet.ts";
-import type { GroupMitigation } from "../../config/sections/mitigation.ts";
+import type { BaselineConfig } from "../../detection/baseline/baseline-config.ts";
+import type { Hostgroup } from "../../detection/hostgroup.ts";
+import type { CarpetMitigation, GroupMitigation } from "../../mitigation/mitigation-config.ts";
 import { METRICS, type Metric, ratesToWire, type Thresholds } from "../../traffic/rates.ts";
 import type { Configured } from "../backend.ts";
 import { LadderWire, ladderToWire, Method } from "./ban.ts";
@@ -165,7 +164,7 @@ function serviceToWire(configured: Configured): ServiceConfigWire {
   });
 }
 
-function carpetToWire({ prefixV4, prefixV6, minHosts, thresholds, mitigation }: CarpetConfig) {
+function carpetToWire({ prefixV4, prefixV6, minHosts, thresholds, mitigation }: CarpetMitigation) {
   return {
     prefix_v4: prefixV4,
     prefix_v6: prefixV6,

@@ -1,20 +1,20 @@
 /** The operator's rules for the data plane, and the orders that add and remove them. */
 
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
-import { takeShape } from "../../config/load/shape.ts";
-import { filterRuleFindings } from "../../config/rules/filter-rules.ts";
-import { buildFilterRule, FilterRuleFile } from "../../config/sections/filter-rules.ts";
 import type { RuleCounts } from "../../dataplane/rule-counts.ts";
 import { FILTER_RULE_REASON_MAX, FILTER_RULE_SECONDS_MAX } from "../../limits.ts";
 import type { FilterRuleView } from "../../mitigation/operator/filter-rules.ts";
 import { type OperatorRule, operatorRuleText } from "../../mitigation/operator/operator-rule.ts";
+import { buildFilterRule, FilterRuleFile } from "../../mitigation/operator/rule-file.ts";
+import { filterRuleFindings } from "../../mitigation/operator/rule-findings.ts";
+import { takeShape } from "../../schema/shape.ts";
+import { Timestamp, timestamp } from "../../schema/timestamp.ts";
 import type { Refusal } from "../refusal.ts";
 import type { FieldCheck } from "../server/fields.ts";
 import { closed } from "./closed.ts";
 import { oneOf } from "./one-of.ts";
 import { plainTextFault } from "./plain-text.ts";
 import { SAVED_FIELD, savedToWire } from "./saved.ts";
-import { Timestamp, timestamp } from "./timestamp.ts";
 
 export interface FilterRuleRequest {
   readonly rule: OperatorRule;
@@ -47,12 +47,6 @@ export const filterRuleCheck: FieldCheck<FilterRuleRequest> = {
     return { kind: "fields", fields };
   },
 };
-
-/** A rule as it was kept; null: this build does not understand it. */
-export function readFilterRule(kept: object): OperatorRule | null {
-  const { file, findings } = takeShape(FilterRuleFile, structuredClone(kept));
-  return findings.length > 0 ? null : buildFilterRule(file as FilterRuleFile);
-}
 
 function isTime(value: unknown): value is number {
   return Number.isInteger(value) && Number(value) >= 1 && Number(value) <= FILTER_RULE_SECONDS_MAX;

@@ -1,9 +1,9 @@
 /** Named sets of prefixes on the wire. */
 import { type Static, Type } from "@sinclair/typebox";
 import type { PrefixSetView } from "../../prefixset/prefix-sets.ts";
+import { Timestamp, timestamp } from "../../schema/timestamp.ts";
 import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
-import { Timestamp, timestamp } from "./timestamp.ts";
 
 export const PrefixSetWire = Type.Object(
   {

@@ -2,12 +2,13 @@
 
 import { type Static, Type } from "@sinclair/typebox";
 import type { Principal } from "../../access/principal.ts";
-import type { ScrubConfig, Selectable } from "../../config/sections/scrub.ts";
 import { PROTECTION_NOTE_MAX } from "../../limits.ts";
 import type { InactiveCause, JudgedChoice } from "../../mitigation/protection/choice.ts";
 import type { ProtectionOrder, ProtectionView } from "../../mitigation/protection/protections.ts";
 import { filterWords } from "../../mitigation/scrub/filter-words.ts";
+import type { ScrubConfig, Selectable } from "../../mitigation/scrub/scrub-config.ts";
 import type { ScrubFilter } from "../../mitigation/scrub/scrub-filter.ts";
+import { Timestamp, timestamp } from "../../schema/timestamp.ts";
 import type { Configured } from "../backend.ts";
 import { type FieldCheck, fieldCheck } from "../server/fields.ts";
 import { closed } from "./closed.ts";
@@ -15,7 +16,6 @@ import { omitNulls } from "./omit-nulls.ts";
 import { oneOf } from "./one-of.ts";
 import { plainTextFault } from "./plain-text.ts";
 import { SAVED_FIELD, savedToWire } from "./saved.ts";
-import { Timestamp, timestamp } from "./timestamp.ts";
 
 export type ProtectionRequest = Pick<ProtectionOrder, "profile" | "always" | "note">;
 

@@ -2,11 +2,11 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ruleToWire } from "../../mitigation/rules/rule.ts";
 import { ScrubWire, scrubToWire } from "../../mitigation/scrub/scrub-wire.ts";
+import { Timestamp, timestamp } from "../../schema/timestamp.ts";
 import type { DocumentBan, RuleDocument } from "../../scrub/rule-documents.ts";
 import { Method } from "./ban.ts";
 import { closed } from "./closed.ts";
 import { FlowspecWire } from "./rule.ts";
-import { Timestamp, timestamp } from "./timestamp.ts";
 
 const DocumentBanWire = Type.Object(
   {

@@ -2,6 +2,7 @@
 
 import { type Static, Type } from "@sinclair/typebox";
 import { REFUSED_BANS_SHOWN } from "../../limits.ts";
+import { Timestamp, timestamp } from "../../schema/timestamp.ts";
 import { readEnforced } from "../../scrub/enforced-report.ts";
 import type { ScrubNodeView } from "../../scrub/scrub-nodes.ts";
 import type { ScrubReport } from "../../scrub/scrub-report.ts";
@@ -9,7 +10,6 @@ import { type FieldCheck, fieldCheck } from "../server/fields.ts";
 import { closed } from "./closed.ts";
 import { rewritten } from "./node-text.ts";
 import { omitNulls } from "./omit-nulls.ts";
-import { Timestamp, timestamp } from "./timestamp.ts";
 
 const total = Type.Optional(Type.Number({ minimum: 0 }));
 

@@ -3,12 +3,12 @@
  */
 import { type Static, Type } from "@sinclair/typebox";
 import { SOURCE_BLOCK_REASON_MAX, SOURCE_BLOCK_SECONDS_MAX } from "../../limits.ts";
+import { Timestamp, timestamp } from "../../schema/timestamp.ts";
 import type { SourceBlockView } from "../../sourceblock/source-blocks.ts";
 import type { Dropping } from "../backend.ts";
 import { closed } from "./closed.ts";
 import { ADDRESS_TEXTS } from "./request-texts.ts";
 import { SAVED_FIELD, savedToWire } from "./saved.ts";
-import { Timestamp, timestamp } from "./timestamp.ts";
 import { DROPPED_FIELDS, droppedToWire } from "./traffic/dropped.ts";
 
 const reason = Type.Optional(Type.String({ maxLength: SOURCE_BLOCK_REASON_MAX }));

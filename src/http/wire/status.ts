@@ -4,8 +4,9 @@
  */
 import { type Static, Type } from "@sinclair/typebox";
 import { isUnscoped, type Principal } from "../../access/principal.ts";
-import type { RouteTerms } from "../../config/sections/mitigation.ts";
 import type { QueueStats } from "../../dataplane/native.d.ts";
+import type { RouteTerms } from "../../mitigation/mitigation-config.ts";
+import { Timestamp, timestamp } from "../../schema/timestamp.ts";
 import { FILE_KINDS, type FileFaultView } from "../../system/file-fault.ts";
 import type { BgpView, CaptureView, StatusView } from "../backend.ts";
 import { Method } from "./ban.ts";
@@ -14,7 +15,6 @@ import { DataplaneWire, dataplaneToWire } from "./dataplane.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { oneOf } from "./one-of.ts";
 import { TelemetrySummaryWire, telemetrySummaryToWire } from "./telemetry.ts";
-import { Timestamp, timestamp } from "./timestamp.ts";
 import { ThresholdsWire, thresholdsToWire } from "./traffic/rates.ts";
 
 const count = Type.Integer({ minimum: 0 });

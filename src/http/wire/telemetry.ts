@@ -1,6 +1,7 @@
 /** Exporters of flow telemetry on the wire (docs/interface.md#telemetry). */
 import { type Static, Type } from "@sinclair/typebox";
 import type { IpAddress } from "../../net/address.ts";
+import { Timestamp, timestamp } from "../../schema/timestamp.ts";
 import { beliefsOf } from "../../telemetry/beliefs.ts";
 import { EXPORTER_FAULTS } from "../../telemetry/exporter-faults.ts";
 import type { InterfaceReading } from "../../telemetry/exporter-reading.ts";
@@ -16,7 +17,6 @@ import type { TelemetryView } from "../../telemetry/telemetry-view.ts";
 import { closed } from "./closed.ts";
 import { omitNulls } from "./omit-nulls.ts";
 import { oneOf } from "./one-of.ts";
-import { Timestamp, timestamp } from "./timestamp.ts";
 
 const count = Type.Integer({ minimum: 0 });
 const rate = Type.Number({ minimum: 0 });

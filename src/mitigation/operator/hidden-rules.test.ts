@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { operatorRule } from "../../../test/fixtures/mitigation/operator-rules.ts";
 import { prefix } from "../../../test/fixtures/networks.ts";
+import { exactly } from "../../net/range.ts";
 import { ANY_MATCH, type Match } from "../rules/match.ts";
-import { exactly } from "../rules/range.ts";
 import { hiddenRules } from "./hidden-rules.ts";
 import type { OperatorRule } from "./operator-rule.ts";
 

@@ -1,7 +1,7 @@
 /** Rules of the operator that can never match, since an earlier one decides about all that they match. Pure. */
 import { type Prefix, prefixContains } from "../../net/prefix.ts";
+import type { Range } from "../../net/range.ts";
 import { ANY_MATCH, type Match, matchText } from "../rules/match.ts";
-import type { Range } from "../rules/range.ts";
 import type { OperatorRule } from "./operator-rule.ts";
 
 /** The first rule that hides a later one, by the index of the hidden one. */

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { operatorRule } from "../../../test/fixtures/mitigation/operator-rules.ts";
 import { prefix } from "../../../test/fixtures/networks.ts";
-import { exactly } from "../rules/range.ts";
+import { exactly } from "../../net/range.ts";
 import { ANY_PACKET } from "../rules/rule.ts";
 import { type OperatorRulesRequest, operatorKernelRules } from "./operator-kernel-rules.ts";
 import type { OperatorRule } from "./operator-rule.ts";

@@ -2,7 +2,7 @@
  * The operator's rules for the kernel: each destination gets one list with all rules that are for it, in their order,
  * so that one look-up finds them. Pure.
  */
-import { DYNAMIC_RULES_PER_DESTINATION } from "../../limits.ts";
+import { FILTER_RULES_PER_DESTINATION_MAX } from "../../native/constants.ts";
 import { addressBits, type Prefix, prefixContains } from "../../net/prefix.ts";
 import type { KernelAction } from "../rules/action.ts";
 import type { OwnedRule } from "../rules/kernel-rule.ts";
@@ -129,7 +129,7 @@ function kernelForm(
     });
   const destinations = [...lists.byText.values()].map(({ prefix, rules }) => ({
     prefix,
-    rules: rules.flatMap((rule) => formsOf(rule, prefix.family)).slice(0, DYNAMIC_RULES_PER_DESTINATION),
+    rules: rules.flatMap((rule) => formsOf(rule, prefix.family)).slice(0, FILTER_RULES_PER_DESTINATION_MAX),
   }));
   return { rules: [...made.values()], destinations, leftOut };
 }

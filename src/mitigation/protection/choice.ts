@@ -2,10 +2,10 @@
  * A protection profile that a caller chose at run time for a prefix, in place of the one of its hostgroup, and what
  * becomes of it under a configuration. Pure; independent of how choices are stored.
  */
-import type { Config } from "../../config/config.ts";
-import type { ScrubConfig } from "../../config/sections/scrub.ts";
 import { canonicalPrefix, type Prefix } from "../../net/prefix.ts";
+import type { MitigationSections } from "../mitigation-config.ts";
 import { mayScrub } from "../scrub/ban-slots.ts";
+import type { ScrubConfig } from "../scrub/scrub-config.ts";
 
 export interface ProtectionChoice {
   /** Canonical CIDR. */
@@ -24,7 +24,7 @@ export interface ProtectionChoice {
 
 /** The configuration that a choice depends on. */
 export type ProtectionConfig = Pick<
-  Config,
+  MitigationSections,
   "lookup" | "hostgroups" | "mitigations" | "carpet" | "scrubProfiles" | "dataplane" | "whitelist"
 >;
 

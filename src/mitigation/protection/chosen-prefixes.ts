@@ -1,8 +1,8 @@
 /** The choices in force: of those whose prefix contains an address or a prefix, the longest decides. Pure. */
-import type { ScrubConfig } from "../../config/sections/scrub.ts";
 import { enclosingPrefix, type Prefix, prefixContains } from "../../net/prefix.ts";
 import { PrefixTable } from "../../net/prefix-table.ts";
 import { isOneAddress } from "../ban-subject.ts";
+import type { ScrubConfig } from "../scrub/scrub-config.ts";
 import type { ActiveChoice } from "./choice.ts";
 import { mildestOf } from "./mildest-filter.ts";
 

@@ -1,6 +1,6 @@
 /** One filter for a prefix of which parts have others: what one of them lets pass is let pass. Pure. */
-import type { ScrubConfig } from "../../config/sections/scrub.ts";
 import { SCRUB_SERVICES_MAX } from "../../limits.ts";
+import type { ScrubConfig } from "../scrub/scrub-config.ts";
 import type { ScrubFilter, Service, SourceLimits } from "../scrub/scrub-filter.ts";
 
 /** @param filters at least one. What is no filter is of the first. */

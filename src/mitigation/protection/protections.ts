@@ -4,11 +4,11 @@
  */
 
 import { type Callers, type Holder, NO_TENANTS, type Overrun, type Room, Shares } from "../../access/shares.ts";
-import type { ScrubConfig } from "../../config/sections/scrub.ts";
 import { PROTECTION_CHOICES_MAX, PROTECTION_CHOICES_PER_TENANT } from "../../limits.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import type { RecordTable } from "../../system/record-table.ts";
 import { carryOut, type Decision } from "../../system/stored-order.ts";
+import type { ScrubConfig } from "../scrub/scrub-config.ts";
 import {
   type ActiveChoice,
   type Application,

@@ -2,7 +2,7 @@
  * The filter of a machine: the operator's rules, those of bans and those that always stand, as one list within the room
  * that the kernel has. The service and the scrub agent put this in force. Pure.
  */
-import { DETAILED_RULES_MAX } from "../../dataplane/native-constants.ts";
+import { DETAILED_RULES_MAX } from "../../native/constants.ts";
 import type { OperatorKernelRules } from "../operator/operator-kernel-rules.ts";
 import { fittingRules } from "./fitting-rules.ts";
 import type { OwnedRule, SetBitOf } from "./kernel-rule.ts";

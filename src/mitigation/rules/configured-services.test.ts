@@ -6,11 +6,11 @@ import { sampledPacket } from "../../../test/fixtures/packets/sampled-packets.ts
 import { classify } from "../../detection/attack/classifier.ts";
 import type { SampledPacket } from "../../detection/attack/sample.ts";
 import { hostPrefix } from "../../net/prefix.ts";
+import { exactly } from "../../net/range.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import type { Service } from "../scrub/scrub-filter.ts";
 import { canMatchAny, servedOf, servicePackets } from "./configured-services.ts";
 import { ruleMatches } from "./match.ts";
-import { exactly } from "./range.ts";
 import { ANY_PACKET } from "./rule.ts";
 import { rulesFor } from "./rule-generator.ts";
 

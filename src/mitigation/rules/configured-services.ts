@@ -1,8 +1,8 @@
 /** The services that the configuration says a victim is there for, beside which rules are made and judged. Pure. */
+import { isInRanges, type Range } from "../../net/range.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
 import type { Service } from "../scrub/scrub-filter.ts";
 import { matchesOnlyDestination } from "./match.ts";
-import { isInRanges, type Range } from "./range.ts";
 import type { Rule } from "./rule.ts";
 
 /** Of IP packets with a header of their transport protocol, bytes. */

@@ -4,11 +4,11 @@
  */
 import type { CountedAttack } from "../../detection/attack/sampled-attack.ts";
 import type { Prefix } from "../../net/prefix.ts";
+import { exactly } from "../../net/range.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import { METRICS, type Metric } from "../../traffic/rates.ts";
 import { NOTHING_KNOWN } from "../separability.ts";
 import type { RuleAction } from "./action.ts";
-import { exactly } from "./range.ts";
 import { type Rule, wideRule } from "./rule.ts";
 import type { GeneratedRules } from "./rule-generator.ts";
 

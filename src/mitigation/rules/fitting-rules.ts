@@ -1,5 +1,5 @@
 /** Which rules go into the kernel where not all find room. Pure. */
-import { DYNAMIC_RULES_PER_DESTINATION } from "../../limits.ts";
+import { FILTER_RULES_PER_DESTINATION_MAX } from "../../native/constants.ts";
 import type { OwnedRule } from "./kernel-rule.ts";
 
 type Fittable = Pick<OwnedRule, "id" | "rule" | "whole">;
@@ -42,5 +42,5 @@ function countByDestination(rules: readonly Fittable[], before: ReadonlyMap<stri
 }
 
 function overfills(counts: ReadonlyMap<string, number>): boolean {
-  return counts.values().some((count) => count > DYNAMIC_RULES_PER_DESTINATION);
+  return counts.values().some((count) => count > FILTER_RULES_PER_DESTINATION_MAX);
 }

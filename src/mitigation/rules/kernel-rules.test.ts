@@ -3,7 +3,8 @@ import { address } from "../../../test/fixtures/host-rows.ts";
 import { prefix } from "../../../test/fixtures/networks.ts";
 import { ban, udpRules } from "../../../test/fixtures/views.ts";
 import { buildScrub } from "../../config/sections/scrub.ts";
-import { DYNAMIC_RULES_PER_DESTINATION } from "../../limits.ts";
+import { FILTER_RULES_PER_DESTINATION_MAX } from "../../native/constants.ts";
+import { exactly } from "../../net/range.ts";
 import type { Ban } from "../ban.ts";
 import { NO_MEASURE } from "../measure.ts";
 import { NO_OPERATOR_RULES } from "../operator/operator-kernel-rules.ts";
@@ -11,7 +12,6 @@ import type { ScrubFilter } from "../scrub/scrub-filter.ts";
 import { compose } from "./compose.ts";
 import { kernelRulesOf, rulesOfBans } from "./kernel-rules.ts";
 import { matchText } from "./match.ts";
-import { exactly } from "./range.ts";
 import { type Rule, ruleText, wideRule } from "./rule.ts";
 
 const texts = (one: Ban) => kernelRulesOf(one).map(({ rule }) => ruleText(rule));
@@ -150,20 +150,20 @@ describe("rules of all bans", () => {
     const answers = { ...discard, protocols: exactly(17), sourcePorts: [{ from: 53, to: 53 }] };
     const scrub = { kind: "scrub", rules: { ...udpRules(), rules: [answers] } } as const;
     const filter = buildScrub({ tcp: "off", answers: "asked" }, []);
-    const scrubbed = Array.from({ length: DYNAMIC_RULES_PER_DESTINATION + 1 }, (_, i) =>
+    const scrubbed = Array.from({ length: FILTER_RULES_PER_DESTINATION_MAX + 1 }, (_, i) =>
       ban({ id: `s${i}`, target: `192.0.${2 + (i >> 8)}.${i & 255}`, measure: { ...scrub, filter } }),
     );
     const made = composed(scrubbed, 10_000);
     const kinds = Object.groupBy(made.rules, ({ rule }) => rule.action.kind);
-    expect(kinds.learn_question).toHaveLength(DYNAMIC_RULES_PER_DESTINATION);
-    expect(kinds.require_question).toHaveLength(DYNAMIC_RULES_PER_DESTINATION);
+    expect(kinds.learn_question).toHaveLength(FILTER_RULES_PER_DESTINATION_MAX);
+    expect(kinds.require_question).toHaveLength(FILTER_RULES_PER_DESTINATION_MAX);
     expect(made.leftOut).toBe(2);
   });
 
   test("are bounded by the kernel's limit per destination", () => {
     const from = (i: number) => ({ ...discard, destination: null, source: prefix(`10.0.${i >> 8}.${i & 255}/32`) });
-    const rules = Array.from({ length: DYNAMIC_RULES_PER_DESTINATION + 1 }, (_, i) => from(i));
+    const rules = Array.from({ length: FILTER_RULES_PER_DESTINATION_MAX + 1 }, (_, i) => from(i));
     const made = composed([flowspec(...rules), ...bans], 1000);
-    expect([made.rules.length, made.leftOut]).toEqual([DYNAMIC_RULES_PER_DESTINATION + 3, 1]);
+    expect([made.rules.length, made.leftOut]).toEqual([FILTER_RULES_PER_DESTINATION_MAX + 3, 1]);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * The rules of active bans for the kernel of this machine: those of FlowSpec and divert bans, and for a blackhole one
- * rule that discards all. Pure; independent of how the kernel stores them.
+ * The rules of active bans for the kernel of this machine: those of FlowSpec and divert bans, those of the filter of
+ * bans that scrub, and for a blackhole one rule that discards all. Pure; independent of how the kernel stores them.
  */
 import { PrefixSet } from "../../net/prefix-set.ts";
 import type { Ban } from "../ban.ts";

@@ -2,11 +2,11 @@
  * What a rule asks of a packet. FlowSpec, the document of scrub nodes and the kernel's rules are encoded from this one
  * form; whether one of them can say it is asked there (`ruleProblem()`, `canExpress()`).
  */
-import { FILTER_PORT_RANGES_MAX } from "../../dataplane/native-constants.ts";
+import { FILTER_PORT_RANGES_MAX } from "../../native/constants.ts";
 import { type Prefix, prefixContains } from "../../net/prefix.ts";
+import { isInRanges, type Range, rangesText, rangeText } from "../../net/range.ts";
 import { protocolName } from "../../traffic/ip-protocol.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
-import { isInRanges, type Range, rangesText, rangeText } from "./range.ts";
 
 /** Every field narrows the match; null or an empty list matches anything. */
 export interface Match {

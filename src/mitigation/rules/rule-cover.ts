@@ -4,12 +4,12 @@
  * rule induction, as in Cohen, "Fast effective rule induction", 1995.)
  */
 import { vectorOf } from "../../detection/attack/classifier.ts";
+import { exactly, onlyValue, type Range, without } from "../../net/range.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
 import type { RuleAction } from "./action.ts";
 import { USUAL_PROTOCOLS } from "./drawn-values.ts";
 import { matchesOnlyDestination, matchText, ruleMatches } from "./match.ts";
-import { exactly, onlyValue, type Range, without } from "./range.ts";
 import { ANY_PACKET, RULES_MAX, type Rule } from "./rule.ts";
 import {
   FIELD_SHARE_MIN,

@@ -1,8 +1,8 @@
 /** Match fields by which a rule can be narrowed: those that attack packets have and users' packets have not. Pure. */
+import { exactly, isInRanges, onlyValue, type Range, without } from "../../net/range.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
 import { PORT_MAX, RANGES_MAX } from "./match.ts";
-import { exactly, isInRanges, onlyValue, type Range, without } from "./range.ts";
 import type { Rule } from "./rule.ts";
 import {
   COMMON_PACKETS_MIN,

@@ -9,8 +9,8 @@ import { classify } from "../../detection/attack/classifier.ts";
 import type { SampledPacket } from "../../detection/attack/sample.ts";
 import { VECTORS, type Vector } from "../../detection/attack/vector.ts";
 import { hostPrefix } from "../../net/prefix.ts";
+import { isInRanges } from "../../net/range.ts";
 import { ruleMatches } from "./match.ts";
-import { isInRanges } from "./range.ts";
 import { RULES_MAX, type Rule, rulesText } from "./rule.ts";
 import { type Evidence, type FlowspecPolicy, rulesFor } from "./rule-generator.ts";
 

@@ -5,12 +5,12 @@
 import { classOf, isOrdinaryClass } from "../../detection/attack/ordinary-traffic.ts";
 import type { SampledPacket } from "../../detection/attack/sample.ts";
 import type { Prefix } from "../../net/prefix.ts";
+import { exactly } from "../../net/range.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
 import type { Separability } from "../separability.ts";
 import type { RuleAction } from "./action.ts";
 import { type SeparatedTraffic, separated } from "./attack-packets.ts";
 import { matchesOnlyDestination, ruleMatches } from "./match.ts";
-import { exactly } from "./range.ts";
 import { ANY_PACKET, RULES_MAX, type Rule } from "./rule.ts";
 import {
   ATTACK_SHARE_MIN,

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { prefix } from "../../../test/fixtures/networks.ts";
 import { componentsOf, ruleProblem } from "../../bgp/flowspec-nlri.ts";
-import { exactly, isInRanges, without } from "./range.ts";
+import { exactly, isInRanges, without } from "../../net/range.ts";
 import { ANY_PACKET, type Rule } from "./rule.ts";
 import { fittingParts } from "./rule-parts.ts";
 

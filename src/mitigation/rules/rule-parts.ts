@@ -1,5 +1,5 @@
 /** Divides a rule with more ranges than a FlowSpec component holds into rules that together match the same. Pure. */
-import type { Range } from "./range.ts";
+import type { Range } from "../../net/range.ts";
 import type { Rule } from "./rule.ts";
 
 /** Some routers take no more values in one component (src/bgp/flowspec-nlri.ts). */

@@ -3,9 +3,9 @@
  * Unknown keys are ignored; absent or zero matches anything (docs/interface.md#rule).
  */
 import { type Prefix, parsePrefix, prefixContains } from "../../net/prefix.ts";
+import { exactly, type Range } from "../../net/range.ts";
 import type { RuleAction } from "./action.ts";
 import { ANY_MATCH, PORT_MAX, PROTOCOL_MAX, RANGES_MAX } from "./match.ts";
-import { exactly, type Range } from "./range.ts";
 import type { Rule } from "./rule.ts";
 
 /** The message starts with the key: `proto: must be …`. */

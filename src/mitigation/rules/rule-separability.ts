@@ -1,12 +1,12 @@
 /** Whether rules tell an attack from users, by what is known of these. Pure. */
 import type { IpAddress } from "../../net/address.ts";
+import { onlyValue } from "../../net/range.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import { SEPARABLE_USERS_MAX, type Separability } from "../separability.ts";
 import type { SeparatedTraffic } from "./attack-packets.ts";
 import { canMatchAny, servedOf } from "./configured-services.ts";
 import { matchesOnlyDestination, ruleMatches } from "./match.ts";
 import { isNeverOfUsers } from "./never-of-users.ts";
-import { onlyValue } from "./range.ts";
 import type { Rule } from "./rule.ts";
 import { PROFILE_PACKETS_MIN } from "./rule-bounds.ts";
 import type { SeenTraffic } from "./seen-traffic.ts";

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { address } from "../../../test/fixtures/host-rows.ts";
 import { prefix } from "../../../test/fixtures/networks.ts";
+import { exactly } from "../../net/range.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
 import { matchText, ruleMatches } from "./match.ts";
-import { exactly } from "./range.ts";
 import { type Rule, ruleText, ruleToWire, wideRule } from "./rule.ts";
 
 const VICTIM = "192.0.2.7/32";

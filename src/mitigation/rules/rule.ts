@@ -1,8 +1,8 @@
 /** A rule: what it asks of a packet, and what is done then. */
 import type { Prefix } from "../../net/prefix.ts";
+import { onlyValue, type Range } from "../../net/range.ts";
 import { type Action, actionText, type RuleAction } from "./action.ts";
 import { ANY_MATCH, type Match, matchText } from "./match.ts";
-import { onlyValue, type Range } from "./range.ts";
 
 /** Of an attack: routers, scrub nodes and the kernel take it. */
 export interface Rule<Does extends Action = RuleAction> extends Match {

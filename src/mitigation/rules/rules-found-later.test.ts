@@ -10,11 +10,11 @@ import {
   victim,
 } from "../../../test/fixtures/mitigation/ban-engine.ts";
 import { hostPrefix } from "../../net/prefix.ts";
+import { exactly } from "../../net/range.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import type { RuleMaker, RuleRequest } from "../circumstances.ts";
 import type { FoundRules } from "../measure.ts";
 import { NOTHING_KNOWN, type Separability } from "../separability.ts";
-import { exactly } from "./range.ts";
 import { ruleText, wideRule } from "./rule.ts";
 
 const [TCP, UDP] = ["tcp", "udp"] as const;

@@ -9,10 +9,10 @@ import { classify } from "../../detection/attack/classifier.ts";
 import type { SampledPacket } from "../../detection/attack/sample.ts";
 import type { Vector } from "../../detection/attack/vector.ts";
 import { hostPrefix } from "../../net/prefix.ts";
+import { exactly } from "../../net/range.ts";
 import { canExpress, ruleSupportOf } from "../../scrub/rule-forms.ts";
 import { attackRules } from "./attack-rules.ts";
 import { ruleMatches } from "./match.ts";
-import { exactly } from "./range.ts";
 import { type Rule, rulesText, wideRule } from "./rule.ts";
 import { type SimplerRules, simplerRules } from "./simpler-rules.ts";
 

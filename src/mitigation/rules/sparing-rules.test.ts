@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { prefix } from "../../../test/fixtures/networks.ts";
+import { exactly } from "../../net/range.ts";
 import { METRICS } from "../../traffic/rates.ts";
-import { exactly } from "./range.ts";
 import { type Rule, wideRule } from "./rule.ts";
 import { sparingRules } from "./sparing-rules.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { address } from "../../../test/fixtures/host-rows.ts";
 import { seededRandom } from "../../../test/fixtures/seeded-random.ts";
+import { exactly } from "../../net/range.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
-import { exactly } from "./range.ts";
 import { ANY_PACKET } from "./rule.ts";
 import { UsersAtRisk } from "./users-at-risk.ts";
 import { scaled } from "./weighted-packet.ts";

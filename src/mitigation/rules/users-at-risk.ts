@@ -1,6 +1,7 @@
 /** How much of the users' packets a rule matches, estimated from a sample of them. Pure. */
+
+import type { Range } from "../../net/range.ts";
 import { ruleMatches } from "./match.ts";
-import type { Range } from "./range.ts";
 import type { Rule } from "./rule.ts";
 import { USERS_MATCHED_MAX } from "./rule-bounds.ts";
 import { type WeightedPacket, weightOf } from "./weighted-packet.ts";

@@ -1,8 +1,7 @@
 /** The rule fields that distinguish each vector's packets: the generator starts from these. */
-import type { Vector } from "../../detection/attack/vector.ts";
-import { reflectedPort } from "../../detection/attack/vector.ts";
+import { reflectedPort, type Vector } from "../../detection/attack/vector.ts";
+import { exactly } from "../../net/range.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
-import { exactly } from "./range.ts";
 import type { Rule } from "./rule.ts";
 
 type Signature = Partial<Pick<Rule, "protocols" | "sourcePorts" | "destinationPorts" | "tcpFlags" | "fragment">>;

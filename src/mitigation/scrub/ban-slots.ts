@@ -1,16 +1,15 @@
 /** How many slots for rules in the kernel are kept free for each ban (docs/interface.md#limit-dynamic-rules). Pure. */
-import type { Config } from "../../config/config.ts";
-import type { GroupMitigation } from "../../config/sections/mitigation.ts";
 import { SLOTS_PER_BAN } from "../../limits.ts";
 import { canonicalPrefix, type Prefix } from "../../net/prefix.ts";
+import { exactly } from "../../net/range.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
-import { exactly } from "../rules/range.ts";
+import type { GroupMitigation, MitigationSections } from "../mitigation-config.ts";
 import { type Rule, wideRule } from "../rules/rule.ts";
 import type { ScrubFilter } from "./scrub-filter.ts";
 import { scrubRules } from "./scrub-rules.ts";
 
 /** Those of an attack's rules, and where bans scrub those of the largest filter. */
-export function slotsPerBan({ mitigations, carpet }: Pick<Config, "mitigations" | "carpet">): number {
+export function slotsPerBan({ mitigations, carpet }: Pick<MitigationSections, "mitigations" | "carpet">): number {
   const scrubbing = mitigations.filter((each) => mayScrub(each, carpet));
   const widest = carpet?.mitigation === "scrub" ? ["0.0.0.0/0", "::/0"] : ["0.0.0.0/32", "::/128"];
   const prefixes = widest.map(canonicalPrefix);
@@ -18,7 +17,7 @@ export function slotsPerBan({ mitigations, carpet }: Pick<Config, "mitigations" 
 }
 
 /** Whether bans of the hostgroup scrub on this machine, on any rung or as the fallback, or those of its prefixes. */
-export function mayScrub({ ladder, ban }: GroupMitigation, carpet: Config["carpet"]): boolean {
+export function mayScrub({ ladder, ban }: GroupMitigation, carpet: MitigationSections["carpet"]): boolean {
   const isOfCarpets = carpet?.mitigation === "scrub";
   return isOfCarpets || ban.fallback === "scrub" || ladder.some(({ action }) => action === "scrub");
 }

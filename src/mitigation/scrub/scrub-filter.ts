@@ -1,6 +1,6 @@
 /** What the method `scrub` does with the traffic of a victim, beside rules that match its attack. */
+import { exactly, type Range, rangesText } from "../../net/range.ts";
 import { IP_PROTOCOL, protocolName } from "../../traffic/ip-protocol.ts";
-import { exactly, type Range, rangesText } from "../rules/range.ts";
 
 /**
  * How unknown sources of TCP prove their address (addon/bpf/validate_source.h).

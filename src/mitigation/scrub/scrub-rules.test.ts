@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { prefix } from "../../../test/fixtures/networks.ts";
 import { buildScrub, type ScrubFile } from "../../config/sections/scrub.ts";
+import { exactly } from "../../net/range.ts";
 import { matchText } from "../rules/match.ts";
-import { exactly } from "../rules/range.ts";
 import { type Rule, ruleText, wideRule } from "../rules/rule.ts";
 import { filterText } from "./scrub-filter.ts";
 import { scrubRules } from "./scrub-rules.ts";

@@ -4,10 +4,10 @@
  * dropped. Pure.
  */
 import { addressesIn, type Prefix } from "../../net/prefix.ts";
+import { exactly, isInRanges, onlyValue, type Range, withoutValue } from "../../net/range.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import type { KernelAction } from "../rules/action.ts";
 import { type Match, PORT_MAX, RANGES_MAX } from "../rules/match.ts";
-import { exactly, isInRanges, onlyValue, type Range, withoutValue } from "../rules/range.ts";
 import { type FilterRule, type Rule, wideRule } from "../rules/rule.ts";
 import { DNS_PORT, type ScrubFilter, type Service, type SourceLimits } from "./scrub-filter.ts";
 

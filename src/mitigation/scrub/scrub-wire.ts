@@ -4,7 +4,7 @@
  */
 import { Type } from "@sinclair/typebox";
 import type { Prefix } from "../../net/prefix.ts";
-import { exactly, onlyValue } from "../rules/range.ts";
+import { exactly, onlyValue } from "../../net/range.ts";
 import { type RuleWire, ruleToWire, wideRule } from "../rules/rule.ts";
 import { RuleProblem, readRule } from "../rules/rule-reader.ts";
 import { NO_SOURCE_LIMITS, type ScrubFilter, type Service, type SourceLimits } from "./scrub-filter.ts";

@@ -3,20 +3,19 @@
  * that these live on when their victim is scrubbed, and those of prefixes that are always scrubbed, by the configuration
  * or by a choice. The longest of these prefixes decides about an address. Pure.
  */
-import type { Config } from "../../config/config.ts";
-import type { GroupMitigation } from "../../config/sections/mitigation.ts";
-import type { ScrubConfig } from "../../config/sections/scrub.ts";
 import { mappedLength, type Prefix } from "../../net/prefix.ts";
 import { PrefixSet } from "../../net/prefix-set.ts";
+import { exactly } from "../../net/range.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import type { Ban } from "../ban.ts";
+import type { GroupMitigation, MitigationSections } from "../mitigation-config.ts";
 import type { ActiveChoice } from "../protection/choice.ts";
 import type { OwnedRule } from "../rules/kernel-rule.ts";
 import { kernelRulesOf, toKernelRules } from "../rules/kernel-rules.ts";
 import { ANY_MATCH } from "../rules/match.ts";
-import { exactly } from "../rules/range.ts";
 import { wideRule } from "../rules/rule.ts";
 import { mayScrub } from "./ban-slots.ts";
+import type { ScrubConfig } from "./scrub-config.ts";
 import { type ScrubRule, scrubRules } from "./scrub-rules.ts";
 
 /** Renewed with every change of the rules, so that they do not end while the service runs. */
@@ -36,7 +35,12 @@ export interface StandingPlace {
  * Depends on the configuration and the choices only, and is slow where there are very many prefixes.
  */
 export function standingPlaces(
-  { hostgroups, networks, mitigations, carpet }: Pick<Config, "hostgroups" | "networks" | "mitigations" | "carpet">,
+  {
+    hostgroups,
+    networks,
+    mitigations,
+    carpet,
+  }: Pick<MitigationSections, "hostgroups" | "networks" | "mitigations" | "carpet">,
   chosen: Iterable<ActiveChoice>,
 ): StandingPlace[] {
   // By text: a hostgroup may be a whole network, and a choice a whole hostgroup.
@@ -102,7 +106,7 @@ export function standingRules(places: readonly StandingPlace[], bans: Iterable<B
 function kindOf(
   mitigation: GroupMitigation,
   { isAlways, tcp, dns }: ScrubConfig,
-  carpet: Config["carpet"],
+  carpet: MitigationSections["carpet"],
 ): StandingPlace["kind"] {
   if (isAlways) return "always";
   return mayScrub(mitigation, carpet) && (tcp !== null || dns) ? "learn" : "none";

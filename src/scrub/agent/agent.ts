@@ -3,8 +3,6 @@
  * The filter stays in force without the agent; without the controller the agent applies the last document until its
  * bans expire.
  */
-import type { ScrubAgentConfig } from "../../config/scrub-agent-config.ts";
-import { ANYWHERE } from "../../config/sections/document-bounds.ts";
 import type { KernelFilter, NamedSets } from "../../dataplane/kernel-filter.ts";
 import type { RuleCounts } from "../../dataplane/rule-counts.ts";
 import type { Limiter } from "../../observability/limiter.ts";
@@ -13,6 +11,7 @@ import type { ScrubAgentMetrics } from "../../observability/scrub-agent-metrics.
 import type { PrefixSets } from "../../prefixset/prefix-sets.ts";
 import type { Clock } from "../../system/clock.ts";
 import type { Cancel, Timers } from "../../system/timers.ts";
+import { ANYWHERE, type ScrubAgentConfig } from "./agent-config.ts";
 import type { Controller } from "./controller.ts";
 import { BoundsCheck } from "./document-bounds.ts";
 import { DocumentFile } from "./document-file.ts";

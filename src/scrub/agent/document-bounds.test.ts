@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { prefix } from "../../../test/fixtures/networks.ts";
-import type { DocumentBounds } from "../../config/sections/document-bounds.ts";
 import { buildScrub } from "../../config/sections/scrub.ts";
 import { readRule } from "../../mitigation/rules/rule-reader.ts";
 import type { ScrubFilter } from "../../mitigation/scrub/scrub-filter.ts";
+import type { DocumentBounds } from "./agent-config.ts";
 import { BoundsCheck } from "./document-bounds.ts";
 
 const BOUNDS: DocumentBounds = {

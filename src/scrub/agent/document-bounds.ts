@@ -2,9 +2,9 @@
  * Holds the bans of a document against the local bounds of this node: what a service in wrong hands cannot have dropped
  * here, or for longer. Pure.
  */
-import type { DocumentBounds } from "../../config/sections/document-bounds.ts";
 import { type Prefix, prefixContains } from "../../net/prefix.ts";
 import { PrefixTable } from "../../net/prefix-table.ts";
+import type { DocumentBounds } from "./agent-config.ts";
 import type { HeldBan } from "./enforcement.ts";
 
 /** The service rounds expiries up to 10 s, and clocks are compared to 2 s. */

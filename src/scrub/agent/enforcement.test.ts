@@ -5,11 +5,11 @@ import { operatorRule } from "../../../test/fixtures/mitigation/operator-rules.t
 import { prefix } from "../../../test/fixtures/networks.ts";
 import { buildScrub } from "../../config/sections/scrub.ts";
 import type { FilterRuleRow, OperatorRulesPut } from "../../dataplane/kernel-filter.ts";
-import { DYNAMIC_RULES_PER_DESTINATION } from "../../limits.ts";
 import type { OperatorRule } from "../../mitigation/operator/operator-rule.ts";
 import type { KernelRule } from "../../mitigation/rules/kernel-rule.ts";
 import { ANY_MATCH } from "../../mitigation/rules/match.ts";
 import { wideRule } from "../../mitigation/rules/rule.ts";
+import { FILTER_RULES_PER_DESTINATION_MAX } from "../../native/constants.ts";
 import { Enforcement, type HeldBan } from "./enforcement.ts";
 
 const MAX_RULES = 8;
@@ -164,10 +164,10 @@ describe("where there is no room for all", () => {
 
   test("for one destination no more than the kernel holds against a packet", () => {
     const wide = enforcement(false, 1000);
-    wide.want([ban("10.0.0.1", { rules: DYNAMIC_RULES_PER_DESTINATION }), ban("10.0.0.2")], '"a"');
+    wide.want([ban("10.0.0.1", { rules: FILTER_RULES_PER_DESTINATION_MAX }), ban("10.0.0.2")], '"a"');
     expect(leftOut).toEqual([]);
-    wide.want([ban("10.0.0.1", { rules: DYNAMIC_RULES_PER_DESTINATION + 1 }), ban("10.0.0.2")], '"b"');
-    expect([kernel.length, leftOut]).toEqual([DYNAMIC_RULES_PER_DESTINATION + 1, [1]]);
+    wide.want([ban("10.0.0.1", { rules: FILTER_RULES_PER_DESTINATION_MAX + 1 }), ban("10.0.0.2")], '"b"');
+    expect([kernel.length, leftOut]).toEqual([FILTER_RULES_PER_DESTINATION_MAX + 1, [1]]);
   });
 });
 

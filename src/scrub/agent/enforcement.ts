@@ -4,7 +4,6 @@
  * node.
  */
 import type { KernelFilter } from "../../dataplane/kernel-filter.ts";
-import { OPERATOR_ENTRIES_MAX } from "../../dataplane/native-constants.ts";
 import { countsByName, type RuleCounts } from "../../dataplane/rule-counts.ts";
 import {
   isOperatorRuleId,
@@ -19,6 +18,7 @@ import { ofAttack, toKernelRules } from "../../mitigation/rules/kernel-rules.ts"
 import type { Rule } from "../../mitigation/rules/rule.ts";
 import type { ScrubFilter } from "../../mitigation/scrub/scrub-filter.ts";
 import { scrubRules } from "../../mitigation/scrub/scrub-rules.ts";
+import { OPERATOR_ENTRIES_MAX } from "../../native/constants.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import type { Clock } from "../../system/clock.ts";
 

@@ -2,7 +2,6 @@
  * Reports the state of this node to the controller at an interval (docs/interface.md#scrub-report). Reports are
  * advisory: a lost one does no harm.
  */
-import type { ScrubAgentConfig } from "../../config/scrub-agent-config.ts";
 import type { KernelFilter } from "../../dataplane/kernel-filter.ts";
 import type { Limiter } from "../../observability/limiter.ts";
 import type { Log } from "../../observability/log.ts";
@@ -11,6 +10,7 @@ import type { Clock } from "../../system/clock.ts";
 import type { Cancel, Timers } from "../../system/timers.ts";
 import { REPORTS_REFUSED_BANS } from "../enforced-report.ts";
 import { RULE_CAPABILITIES } from "../rule-forms.ts";
+import type { ScrubAgentConfig } from "./agent-config.ts";
 import type { Controller, Failure } from "./controller.ts";
 import type { Enforced } from "./enforcement.ts";
 import { droppedIn, type Load, LoadMeter, xdpModeOf } from "./load-meter.ts";

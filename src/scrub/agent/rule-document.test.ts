@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { ACTIVE_BANS_MAX, DYNAMIC_RULES_MAX, RULE_DOCUMENT_BYTES_MAX } from "../../limits.ts";
 import { RANGES_MAX } from "../../mitigation/rules/match.ts";
-import { exactly } from "../../mitigation/rules/range.ts";
+import { exactly } from "../../net/range.ts";
 import { DocumentProblem, type ReadDocument, readDocument as readWith } from "./rule-document.ts";
 
 const EXPIRES = "2026-03-01T12:10:00.000Z";

@@ -3,13 +3,13 @@
  * filter could drop everything. Unknown keys are ignored; an unknown version, and what is no document, is refused as a
  * whole. Pure.
  */
-import { parseTimestamp } from "../../http/wire/timestamp.ts";
 import { ACTIVE_BANS_MAX } from "../../limits.ts";
 import type { Rule } from "../../mitigation/rules/rule.ts";
 import { RuleProblem, readRule } from "../../mitigation/rules/rule-reader.ts";
 import type { ScrubFilter } from "../../mitigation/scrub/scrub-filter.ts";
 import { readScrub } from "../../mitigation/scrub/scrub-wire.ts";
 import { type Prefix, parsePrefix } from "../../net/prefix.ts";
+import { parseTimestamp } from "../../schema/timestamp.ts";
 import { excessIn } from "./document-scan.ts";
 
 export interface WantedBan {

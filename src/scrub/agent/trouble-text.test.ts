@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { ScrubChannel } from "../../../test/fixtures/scrub/scrub-channel.ts";
 import { divertedBan } from "../../../test/fixtures/scrub/scrubbing.ts";
 import { NOON } from "../../../test/fixtures/views.ts";
-import { exactly } from "../../mitigation/rules/range.ts";
+import { exactly } from "../../net/range.ts";
 import { systemTimers } from "../../system/timers.ts";
 import { HttpController, type PollAnswer } from "./controller.ts";
 import { readDocument } from "./rule-document.ts";

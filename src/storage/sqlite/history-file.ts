@@ -2,7 +2,7 @@
 import type { Database } from "bun:sqlite";
 import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
-import { HISTORY_RESERVES } from "../../limits.ts";
+
 import type { AnswerTo, GivenUp, HistoryBatch, HistoryQueries, HistoryQuery, QueryName } from "../history-driver.ts";
 import type { StorageFault } from "../storage-fault.ts";
 import { ATTACK_SCHEMA, AttackTable } from "./attack-table.ts";
@@ -13,6 +13,15 @@ import type { FileRole, OpenFile } from "./file-calls.ts";
 import { RECORD_BUDGETS, RECORD_CAUSES, RECORD_USAGE, RecordBudgets, type RecordCause } from "./record-budgets.ts";
 import { aggregateTraffic, oldestTrafficMs, removeTrafficBefore } from "./traffic-aggregation.ts";
 import { TRAFFIC_MAXIMA, TRAFFIC_SCHEMA, TrafficTables } from "./traffic-tables.ts";
+
+/**
+ * Free space that history leaves on its disk for the state database, bytes: traffic and edge history stop first, then
+ * audit and attacks. On a small disk it is a share of it.
+ */
+export const HISTORY_RESERVES = {
+  series: { bytes: 256 * 1024 * 1024, share: 0.1 },
+  records: { bytes: 64 * 1024 * 1024, share: 0.025 },
+} as const;
 
 const MIGRATIONS: Readonly<Record<FileRole, readonly string[]>> = {
   records: [AUDIT_SCHEMA + ATTACK_SCHEMA, RECORD_USAGE],

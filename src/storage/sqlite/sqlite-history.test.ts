@@ -6,9 +6,10 @@ import { join } from "node:path";
 import { runCommand } from "../../../test/fixtures/run-command.ts";
 import { auditEvent, identified, snapshot } from "../../../test/fixtures/storage/history.ts";
 import { NOON } from "../../../test/fixtures/views.ts";
-import { HISTORY_BYTES_DEFAULT, HISTORY_RESERVES } from "../../limits.ts";
+import { HISTORY_BYTES_DEFAULT } from "../../config/sections/storage.ts";
 import { StorageFault } from "../storage-fault.ts";
 import { EDGE_SCHEMA } from "./edge-tables.ts";
+import { HISTORY_RESERVES } from "./history-file.ts";
 import { recordsPath, SqliteHistory } from "./sqlite-history.ts";
 import { TRAFFIC_SCHEMA } from "./traffic-tables.ts";
 

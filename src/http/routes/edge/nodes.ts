@@ -1,5 +1,5 @@
 /** The inventory of edge nodes (docs/interface.md#edge-inventory). */
-import type { TokenConfig } from "../../../config/sections/api.ts";
+import type { TokenConfig } from "../../../access/token-config.ts";
 import type { EdgeNodes } from "../../../edge/edge-nodes.ts";
 import type { EdgeReports } from "../../../edge/reports/edge-reports.ts";
 import type { ReadRoute } from "../../route.ts";

@@ -6,11 +6,11 @@ import {
   KEY_AUTHORIZATION_CHARACTERS_MAX,
   SLOT_RETRY_SECONDS_MAX,
 } from "../../../limits.ts";
+import { Timestamp, timestamp } from "../../../schema/timestamp.ts";
 import type { Refusal } from "../../refusal.ts";
 import { type FieldCheck, fieldCheck } from "../../server/fields.ts";
 import { closed } from "../closed.ts";
 import { NameText } from "../request-texts.ts";
-import { Timestamp, timestamp } from "../timestamp.ts";
 
 export type SlotOrder =
   | { readonly kind: "request"; readonly zone: string }

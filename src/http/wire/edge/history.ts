@@ -13,11 +13,11 @@ import {
   type EdgeSourceTotal,
   REPORTED_STATES,
 } from "../../../edge/reports/edge-history.ts";
+import { Timestamp, timestamp } from "../../../schema/timestamp.ts";
 import { round } from "../../../traffic/rates.ts";
 import { closed } from "../closed.ts";
 import { omitNulls } from "../omit-nulls.ts";
 import { oneOf } from "../one-of.ts";
-import { Timestamp, timestamp } from "../timestamp.ts";
 
 const total = Type.Integer({ minimum: 0 });
 

@@ -4,6 +4,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { Lever, LeverOrder } from "../../../edge/zones/levers.ts";
 import type { Zone } from "../../../edge/zones/zone.ts";
 import { LEVER_REASON_MAX, LEVER_SECONDS_MAX, LEVER_SECONDS_MIN } from "../../../limits.ts";
+import { Timestamp, timestamp } from "../../../schema/timestamp.ts";
 import type { Refusal } from "../../refusal.ts";
 import { type FieldCheck, fieldCheck } from "../../server/fields.ts";
 import { closed } from "../closed.ts";
@@ -11,7 +12,6 @@ import { omitNulls } from "../omit-nulls.ts";
 import { oneOf } from "../one-of.ts";
 import { plainTextFault } from "../plain-text.ts";
 import { SAVED_FIELD, savedToWire } from "../saved.ts";
-import { Timestamp, timestamp } from "../timestamp.ts";
 
 export type LeverRequest = LeverOrder | { readonly mode: "off"; readonly reason: string };
 

@@ -1,9 +1,9 @@
 /** The inventory of edge nodes on the wire (docs/interface.md#edge-inventory). */
 import { type Static, Type } from "@sinclair/typebox";
 import type { EdgeNodeView } from "../../../edge/edge-nodes.ts";
+import { Timestamp, timestamp } from "../../../schema/timestamp.ts";
 import { closed } from "../closed.ts";
 import { omitNulls } from "../omit-nulls.ts";
-import { Timestamp, timestamp } from "../timestamp.ts";
 import { EdgeReportWire } from "./report.ts";
 
 const names = Type.Optional(Type.Array(Type.String(), { minItems: 1 }));

@@ -17,10 +17,10 @@ import type {
 } from "../../../edge/reports/report.ts";
 import { EDGE_COUNT_MAX, EDGE_SOURCES_PER_WINDOW, EDGE_WINDOW_SECONDS_MAX } from "../../../limits.ts";
 import { type IpAddress, parseAddress } from "../../../net/address.ts";
+import { parseTimestamp } from "../../../schema/timestamp.ts";
 import { round } from "../../../traffic/rates.ts";
 import { type FieldCheck, fieldCheck } from "../../server/fields.ts";
 import { rewritten } from "../node-text.ts";
-import { parseTimestamp } from "../timestamp.ts";
 
 FormatRegistry.Set("date-time", (text) => parseTimestamp(text) !== null);
 

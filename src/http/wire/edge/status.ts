@@ -10,11 +10,11 @@ import type {
 } from "../../../edge/fleet-status.ts";
 import { FLEET_COUNTERS } from "../../../edge/reports/edge-history.ts";
 import type { ChallengeOverride } from "../../../edge/zones/zone-documents.ts";
+import { Timestamp, timestamp } from "../../../schema/timestamp.ts";
 import { round } from "../../../traffic/rates.ts";
 import { closed } from "../closed.ts";
 import { omitNulls } from "../omit-nulls.ts";
 import { oneOf } from "../one-of.ts";
-import { Timestamp, timestamp } from "../timestamp.ts";
 
 const total = Type.Integer({ minimum: 0 });
 const atLeastOne = Type.Optional(Type.Integer({ minimum: 1 }));

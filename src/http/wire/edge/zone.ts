@@ -1,8 +1,8 @@
 /** The schema of the zone document (docs/interface.md#zone-document); src/edge writes its bytes. */
 import { Type } from "@sinclair/typebox";
+import { Timestamp } from "../../../schema/timestamp.ts";
 import { closed } from "../closed.ts";
 import { oneOf } from "../one-of.ts";
-import { Timestamp } from "../timestamp.ts";
 
 const ChallengeOptionsWire = Type.Object(
   {

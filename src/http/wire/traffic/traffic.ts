@@ -1,12 +1,12 @@
 /** The traffic history of one host and of all hosts on the wire (docs/interface.md#other-resources). */
 import { type Static, Type } from "@sinclair/typebox";
 import type { IpAddress } from "../../../net/address.ts";
+import { Timestamp, timestamp } from "../../../schema/timestamp.ts";
 import { type Direction, round } from "../../../traffic/rates.ts";
 import type { TotalProtocol, TrafficPoint } from "../../../traffic/traffic-history.ts";
 import { closed } from "../closed.ts";
 import { omitNulls } from "../omit-nulls.ts";
 import { oneOf } from "../one-of.ts";
-import { Timestamp, timestamp } from "../timestamp.ts";
 
 const RATE_FIELDS = {
   /** How much time of the bucket was measured. */

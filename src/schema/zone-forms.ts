@@ -1,6 +1,8 @@
 /** The text formats of the zones file: each function takes a text and returns the rule that it violates, or null. */
-import { EXEMPT_PATH_CHARACTERS_MAX } from "../../limits.ts";
-import { addressFamily, parseAddress } from "../../net/address.ts";
+import { addressFamily, parseAddress } from "../net/address.ts";
+
+/** Characters of a path that is never challenged. */
+const EXEMPT_PATH_CHARACTERS_MAX = 256;
 
 export const ZONES_FORMS = {
   hostname: hostnameRule,

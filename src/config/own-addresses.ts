@@ -1,14 +1,11 @@
-/**
- * The addresses that the service itself needs, wherever the configuration names them: banned or filtered, they would cut
- * the service off its routers and nodes. Derived from the configuration in force, beside `protected_whitelist`.
- */
+/** Finds the addresses that the service itself needs, wherever the configuration names them. */
+import type { RouteTerms } from "../mitigation/mitigation-config.ts";
 import { type IpAddress, parseAddress } from "../net/address.ts";
-import { addressBits, hostPrefix, type Prefix, prefixContains } from "../net/prefix.ts";
-import { PrefixTable } from "../net/prefix-table.ts";
+import { hostPrefix, type Prefix } from "../net/prefix.ts";
+import type { ConfigPath } from "../schema/problem.ts";
+import { hostOf, isLoopback } from "../schema/text-forms.ts";
+import { type OwnAddress, OwnInfrastructure } from "../traffic/own-infrastructure.ts";
 import type { Config } from "./config.ts";
-import { type ConfigPath, pathText } from "./load/problem.ts";
-import { hostOf, isLoopback } from "./load/text-forms.ts";
-import type { RouteTerms } from "./sections/mitigation.ts";
 
 type Named = Pick<
   Config,
@@ -24,51 +21,14 @@ type Named = Pick<
   | "updateCheck"
 >;
 
-export interface OwnAddress {
-  /** One address, or all from which exporters and mirrors send to the service. */
-  readonly prefix: Prefix;
-  /** The first key that names it. */
-  readonly path: ConfigPath;
-}
-
-/** Why an address, or a prefix that contains it, is not banned: names the address and its key. */
-export type OwnRefusal = `own infrastructure: ${string}`;
-
 const UNSPECIFIED = ["0.0.0.0", "::"];
 /** Senders in a wider prefix are not own: it may be all of the networks. Bits. */
 const SENDERS_BITS_MIN = { 4: 24, 6: 64 } as const;
 
-export class OwnInfrastructure {
-  readonly #own: readonly OwnAddress[];
-  /** Row i is entry i of `#own`. */
-  readonly #table: PrefixTable;
-
-  constructor(config: Named) {
-    this.#own = ownAddresses(config);
-    this.#table = PrefixTable.of(this.#own.map(({ prefix }) => prefix));
-  }
-
-  addresses(): readonly OwnAddress[] {
-    return this.#own;
-  }
-
-  /** null: it may be banned. */
-  refusalOf(target: IpAddress): OwnRefusal | null {
-    const own = this.#own[this.#table.find(target)];
-    return own === undefined ? null : refusal(own);
-  }
-
-  /** null: the prefix contains none of them, and lies in none. */
-  refusalIn(prefix: Prefix): OwnRefusal | null {
-    if (!this.#table.overlaps(prefix)) return null;
-    const own = this.#own.find((one) => prefixContains(prefix, one.prefix.address));
-    return own === undefined ? this.refusalOf(prefix.address) : refusal(own);
-  }
-
-  /** For the kernel, whose rules pass packets to them. */
-  prefixes(): Prefix[] {
-    return this.#own.map(({ prefix }) => prefix);
-  }
+export function ownInfrastructure(config: Named): OwnInfrastructure {
+  const own = new OwnInfrastructure(ownAddresses(config));
+  Object.freeze(own);
+  return own;
 }
 
 /** All addresses of the configuration that the service, its routers and its nodes have, each once. */
@@ -80,19 +40,6 @@ export function ownAddresses(config: Named): OwnAddress[] {
     own.set(text, one);
   }
   return [...own.values()];
-}
-
-/** As it is written: an address, or a prefix of several. */
-export function ownText({ prefix }: OwnAddress): string {
-  return prefix.length === addressBits(prefix.family) ? prefix.address : prefix.text;
-}
-
-export function isOwnRefusal(reason: string): reason is OwnRefusal {
-  return reason.startsWith("own infrastructure: ");
-}
-
-function refusal(own: OwnAddress): OwnRefusal {
-  return `own infrastructure: ${ownText(own)} is ${pathText(own.path)}; to ban it, change that key first`;
 }
 
 function* namedAddresses(config: Named): Generator<OwnAddress> {

@@ -1,4 +1,4 @@
-/** An error in a configuration file and its location. */
+/** An error in a file that a person wrote, and its location. */
 
 /** Keys and list indexes from the top of the file. */
 export type ConfigPath = readonly (string | number)[];

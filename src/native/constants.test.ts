@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import * as constants from "./native-constants.ts";
+import * as constants from "./constants.ts";
 
 const PROGRAM = join(import.meta.dir, "../../build/addon/print_constants");
-const FILE = join(import.meta.dir, "native-constants.ts");
+const FILE = join(import.meta.dir, "constants.ts");
 
 test("the constants are what the addon's headers say now: `make -C addon constants` writes them anew", () => {
   const { success, stdout } = Bun.spawnSync([PROGRAM], { stdout: "pipe", stderr: "inherit" });

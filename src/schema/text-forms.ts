@@ -1,9 +1,9 @@
-/** The text formats of the configuration: each function takes a text and returns the rule that it violates, or null. */
-import { PATTERN_BYTES_MAX } from "../../dataplane/native-constants.ts";
-import type { Range } from "../../mitigation/rules/range.ts";
-import { addressFamily, type IpAddress, parseAddress } from "../../net/address.ts";
-import { hostPrefix, type Prefix, parsePrefix, parsePrefixLoosely } from "../../net/prefix.ts";
-import { ZONES_FORMS } from "../zones/forms.ts";
+/** The text formats of files and orders: each function takes a text and returns the rule that it violates, or null. */
+import { PATTERN_BYTES_MAX } from "../native/constants.ts";
+import { addressFamily, type IpAddress, parseAddress } from "../net/address.ts";
+import { hostPrefix, type Prefix, parsePrefix, parsePrefixLoosely } from "../net/prefix.ts";
+import type { Range } from "../net/range.ts";
+import { ZONES_FORMS } from "./zone-forms.ts";
 
 export const TEXT_FORMS = {
   prefix: prefixRule,

@@ -1,0 +1,37 @@
+/** What the section `bgp` says: the speaker, its neighbors, and the terms of blackhole routes. */
+import type { IpAddress } from "../net/address.ts";
+
+export interface BgpConfig {
+  readonly speaker: "managed" | "external";
+  /** Socket path or host:port of the external speaker; null when managed. */
+  readonly grpc: string | null;
+  /** Of this service among those that use the speaker; null: one that is kept in the state directory. */
+  readonly instance: number | null;
+  readonly localAsn: number;
+  readonly routerId: IpAddress;
+  /** Where the managed speaker accepts connections; null: it only connects to its neighbors. */
+  readonly listen: ListenAddresses | null;
+  readonly nextHop: IpAddress;
+  readonly nextHop6: IpAddress;
+  /** As `65535:666`. */
+  readonly communities: readonly string[];
+  /** 0: not set. */
+  readonly localPref: number;
+  readonly neighbors: readonly BgpNeighbor[];
+}
+
+/** GoBGP has one port for all of its addresses. */
+export interface ListenAddresses {
+  readonly addresses: readonly IpAddress[];
+  readonly port: number;
+}
+
+export interface BgpNeighbor {
+  readonly address: IpAddress;
+  readonly remoteAsn: number;
+  readonly port: number;
+  /** Name of the environment variable with the TCP MD5 password. */
+  readonly passwordEnv: string | null;
+  /** 0: directly connected. */
+  readonly multihopTtl: number;
+}

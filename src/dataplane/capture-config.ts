@@ -1,0 +1,47 @@
+/** What the section `capture` says: where packets come from. */
+import type { IpAddress } from "../net/address.ts";
+import type { Prefix } from "../net/prefix.ts";
+import type { Encapsulation } from "../traffic/encapsulation.ts";
+
+export interface CaptureConfig {
+  /** Empty, and no file: all traffic is known by telemetry. */
+  readonly interfaces: readonly CaptureInterface[];
+  readonly tunnels: readonly CaptureTunnel[];
+  readonly pcapFile: string | null;
+  readonly pace: "real" | "max";
+  /** Of the capture file. */
+  readonly decapsulate: readonly Encapsulation[];
+  /** Of all packets: UDP ports that VXLAN goes to. */
+  readonly vxlanPorts: readonly number[];
+  readonly maxHosts: number;
+  /** Of all links together; null: not known. */
+  readonly linkMbps: number | null;
+  /** Whether outgoing traffic is counted as well: only if `thresholds_outgoing` is set, since it takes memory. */
+  readonly countOutgoing: boolean;
+}
+
+export interface CaptureInterface {
+  readonly name: string;
+  readonly mode: "mirror" | "inline";
+  readonly backend: "af_xdp" | "pcap";
+  readonly xdpMode: "auto" | "native" | "generic";
+  /** null: all of them. */
+  readonly queues: readonly number[] | null;
+  readonly zeroCopy: "auto" | "on" | "off";
+  /** The CPU for each queue's worker in turn; empty: not pinned. */
+  readonly cpus: readonly number[];
+  /** What packets are taken out of. */
+  readonly decapsulate: readonly Encapsulation[];
+  /** One frame in this number is mirrored. */
+  readonly samplingRate: number;
+}
+
+/** Mirrored frames that come in tunnels to an address of ours. */
+export interface CaptureTunnel {
+  readonly address: IpAddress;
+  readonly from: readonly Prefix[];
+  readonly decapsulate: readonly Encapsulation[];
+  readonly samplingRate: number;
+  readonly receiveBufferBytes: number;
+  readonly cpus: readonly number[];
+}

@@ -1,0 +1,20 @@
+/** What the section `api` says: where the API listens, and who may call it. */
+import type { TokenConfig } from "../access/token-config.ts";
+import type { IpAddress } from "../net/address.ts";
+
+export interface ApiConfig {
+  readonly host: IpAddress;
+  readonly port: number;
+  /** Empty: the API is open. `token_env` is one operator token of the name `api`. */
+  readonly tokens: readonly TokenConfig[];
+  /** Whether the file uses `token_env`. */
+  readonly isShorthand: boolean;
+  /** Watched for variables; null: none. */
+  readonly envFile: string | null;
+  /** null: plain http. */
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
+  /** Whether the web page is served. */
+  readonly dashboard: boolean;
+  /** Whether the metrics need a token. */
+  readonly metricsToken: boolean;
+}

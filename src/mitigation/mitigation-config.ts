@@ -1,0 +1,98 @@
+/** What the configuration says of bans: by which method and terms, of each hostgroup, and how many at most. */
+import type { TokenConfig } from "../access/token-config.ts";
+import type { CarpetConfig } from "../detection/carpet/carpet-config.ts";
+import type { Hostgroup } from "../detection/hostgroup.ts";
+import type { IpAddress } from "../net/address.ts";
+import type { Prefix } from "../net/prefix.ts";
+import type { PrefixTable } from "../net/prefix-table.ts";
+import type { NetworkLookup } from "../traffic/network-lookup.ts";
+import type { OwnInfrastructure } from "../traffic/own-infrastructure.ts";
+import type { Action, Ladder, Method } from "./escalation.ts";
+import type { RuleAction } from "./rules/action.ts";
+import type { ScrubConfig, ScrubProfile, Selectable } from "./scrub/scrub-config.ts";
+
+/** The mitigation of attacks on the hosts of one group. */
+export interface GroupMitigation {
+  readonly method: Method;
+  readonly ladder: Ladder;
+  /** Whether `escalation` is set: without it the ladder is derived from the method. */
+  readonly hasEscalation: boolean;
+  readonly flowspec: FlowspecConfig;
+  readonly scrub: ScrubConfig;
+  readonly selectable: Selectable;
+  readonly ban: GroupBanConfig;
+  /** null: no BGP speaker. */
+  readonly blackhole: RouteTerms | null;
+  /** null: no scrubbing center is configured. */
+  readonly divert: RouteTerms | null;
+}
+
+export interface FlowspecConfig {
+  readonly action: RuleAction;
+  /** Whether rules match sources if these are concentrated. */
+  readonly sourceAnchored: boolean;
+  /** The share of the traffic that a few sources must send. */
+  readonly minSourceConcentration: number;
+  /** See FlowspecPolicy in src/mitigation/rules/rule-generator.ts. */
+  readonly services?: ScrubConfig["services"];
+}
+
+export interface GroupBanConfig {
+  readonly ttlSeconds: number;
+  readonly unbanHysteresisSeconds: number;
+  /** The action if the method is refused. */
+  readonly fallback: Action;
+  /** How long an operator's unban prevents automatic bans. */
+  readonly cooldownSeconds: number;
+  /** Time after a ban within which the next one is a repetition; 0: never. */
+  readonly repeatWindowSeconds: number;
+  /** The shortest duration of the first repetition; each further one is twice as long, up to the maximum. */
+  readonly repeatHoldSeconds: number;
+  readonly repeatHoldMaxSeconds: number;
+  /** 0: a ban never goes back to a milder rung. */
+  readonly deescalateAfterSeconds: number;
+}
+
+/** Attributes of a route other than its prefix. */
+export interface RouteTerms {
+  /** null: none for this family. */
+  readonly nextHop: IpAddress | null;
+  readonly nextHop6: IpAddress | null;
+  /** As `65535:666`. */
+  readonly communities: readonly string[];
+  /** 0: not set. */
+  readonly localPref: number;
+}
+
+/** Limits of the whole table of bans. */
+export interface BanBounds {
+  readonly maxActiveBans: number;
+  /** Share of the addresses of all networks of a family, 0 to 1; 0: no limit. */
+  readonly maxBannedFraction: number;
+}
+
+/** Attacks that are spread over a prefix, and what is done about them. */
+export interface CarpetMitigation extends CarpetConfig {
+  /** `none`: only notifications. */
+  readonly mitigation: Action;
+}
+
+/** The configuration as far as bans, protections and rules depend on it. */
+export interface MitigationSections {
+  readonly dryRun: boolean;
+  readonly networks: readonly Prefix[];
+  readonly hostgroups: readonly Hostgroup[];
+  /** The mitigation of each hostgroup, in the same order. */
+  readonly mitigations: readonly GroupMitigation[];
+  readonly scrubProfiles: readonly ScrubProfile[];
+  /** null: such attacks are not detected. */
+  readonly carpet: CarpetMitigation | null;
+  readonly lookup: NetworkLookup;
+  readonly whitelist: PrefixTable;
+  readonly own: OwnInfrastructure;
+  readonly ban: BanBounds;
+  readonly samples: { readonly enabled: boolean };
+  readonly api: { readonly tokens: readonly Pick<TokenConfig, "tenant">[] };
+  /** null: nothing is dropped on this machine. */
+  readonly dataplane: { readonly enabled: boolean } | null;
+}

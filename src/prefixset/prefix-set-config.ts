@@ -1,0 +1,34 @@
+/** What the list `prefix_sets` says of a named set: where its prefixes come from, and what a file must fulfil. */
+
+/** Sets that need no file. */
+export const BUILT_IN_SETS = ["bogons"] as const;
+
+export type BuiltInSet = (typeof BUILT_IN_SETS)[number];
+
+export interface PrefixSetConfig {
+  readonly name: string;
+  readonly source: PrefixSetSource;
+  readonly checks: SetChecks;
+}
+
+export type PrefixSetSource =
+  | { readonly kind: "list"; readonly path: string }
+  | {
+      readonly kind: "mmdb";
+      readonly path: string;
+      readonly countries: readonly string[];
+      readonly autonomousSystems: readonly number[];
+    }
+  | { readonly kind: "builtin"; readonly set: BuiltInSet };
+
+/** What a file must fulfil to be used. */
+export interface SetChecks {
+  /** The shortest length of a prefix, by family. */
+  readonly shortest: { readonly ipv4: number; readonly ipv6: number };
+  /** 100: any. */
+  readonly changePercentMax: number;
+  /** 100: any. */
+  readonly usersPercentMax: number;
+  /** SHA-256 of a file to which the two before do not apply, in hexadecimal; null: none. */
+  readonly accepted: string | null;
+}
