@@ -357,9 +357,10 @@ export const HISTORY_CLOSE_MS = STOP_STEP_MS - HISTORY_FLUSH_MS;
  * room.
  */
 export const HISTORY_TRIES_MAX = 5;
-/** The size of the SQLite file of traffic and edge history, bytes: the smallest that can be configured, and the default. */
+/** The size of traffic and edge history, bytes: the smallest that can be configured, and the defaults of the drivers. */
 export const HISTORY_BYTES_MIN = 16 * 1024 * 1024;
 export const HISTORY_BYTES_DEFAULT = 50_000_000_000;
+export const CLICKHOUSE_BYTES_DEFAULT = 1_000_000_000_000;
 /**
  * Free space that history leaves on its disk for the state database, bytes: traffic and edge history stop first, then
  * audit and attacks. On a small disk it is a share of it.
