@@ -28,11 +28,11 @@ test.each([
   },
 );
 
-test.each([
-  [{ mode: "manual", ttl_seconds: 60, reason: "\u202eok" }],
-  [{ mode: "off", reason: "a\nb" }],
-])("plain text: a lever's reason with such characters is refused: %j", (body) => {
-  const detail = "reason has control characters, or ones that turn the direction of writing";
-  expect(leverCheck.check(body, JSON.stringify(body))).toEqual({ kind: "invalid_body", detail });
-  expect(leverCheck.check({ ...body, reason: "a word" }, "")).toMatchObject({ kind: "fields" });
-});
+test.each([[{ mode: "manual", ttl_seconds: 60, reason: "\u202eok" }], [{ mode: "off", reason: "a\nb" }]])(
+  "plain text: a lever's reason with such characters is refused: %j",
+  (body) => {
+    const detail = "reason has control characters, or ones that turn the direction of writing";
+    expect(leverCheck.check(body, JSON.stringify(body))).toEqual({ kind: "invalid_body", detail });
+    expect(leverCheck.check({ ...body, reason: "a word" }, "")).toMatchObject({ kind: "fields" });
+  },
+);
