@@ -44,7 +44,8 @@ const REASONS: Readonly<Record<string, readonly string[]>> = {
     LEVER_REASON_MAX ACME_TOKEN_CHARACTERS_MAX KEY_AUTHORIZATION_CHARACTERS_MAX HOSTS_PAGE_MAX RANGE_MS_MAX BUCKETS_MAX
     STEP_SECONDS_MAX HISTORY_ROWS_MAX HISTORY_ATTACKS_MAX PART_KEYS_MAX NOTIFY_TEXT_CHARACTERS_MAX
     UPDATE_ANSWER_BYTES_MAX EVENT_QUEUE_BYTES`),
-  "there is one for each zone, of which the configuration has no more": words("LEVERS_MAX"),
+  "there is one for each zone, of which the configuration has no more; those of removed zones give way":
+    words("LEVERS_MAX"),
   "there is one for each tenant": words("HOST_SNAPSHOTS_MAX"),
   "each node has its own part of it": words(`EDGE_SOURCES_PER_WINDOW EDGE_COUNT_MAX EDGE_WINDOW_SECONDS_MAX
     EDGE_CLOCK_BEHIND_MS EDGE_CLOCK_AHEAD_MS EDGE_REPORTS_WAITING_MAX EDGE_REPORTS_WAITING_PER_NODE
@@ -52,9 +53,8 @@ const REASONS: Readonly<Record<string, readonly string[]>> = {
     REFUSAL_CHARACTERS_MAX REFUSED_BANS_SHOWN REFUSING_NODES_SHOWN SENT_DOCUMENTS_MAX NODES_OF_BAN_MAX
     LIVE_CHALLENGES_MAX SLOT_LEASE_MS CHALLENGE_LIFE_MS SLOT_RETRY_SECONDS_MAX RULE_FORMS_MAX NODE_RULES_FOUND_MAX
     RULE_DOCUMENT_BYTES_MAX`),
-  "polls are of nodes and of the administrator alone, and one token may park a third of what nodes need": words(
-    "HOLDS_PER_TOKEN HOLDS_PER_NODE HOLDS_LEAST RULES_HOLD_MS ZONES_HOLD_MS",
-  ),
+  "polls are of nodes and of the administrator alone, and each node with a token of its own has a place beyond the bound":
+    words("HOLDS_PER_TOKEN HOLDS_PER_NODE HOLDS_LEAST RULES_HOLD_MS ZONES_HOLD_MS"),
   "senders of packets fill it, not callers; the largest attacks have the room, or each attack the same": words(`
     ENDED_ATTACKS_KEPT ACTIVE_ATTACKS_MAX RULE_ORDERS_MAX DOUBTFUL_TARGETS_MAX SERIES_POINTS_PER_ATTACK
     SERIES_POINTS_MAX MEASURED_ATTACKS_KEPT TIMELINE_ENTRIES_MAX SAMPLED_PACKETS_MAX RECENT_PACKETS_PER_ATTACK
@@ -65,10 +65,11 @@ const REASONS: Readonly<Record<string, readonly string[]>> = {
     "CONNECTIONS_MAX CONNECTIONS_PER_ADDRESS_MAX",
   ),
   "a reader that misses an event reads the lists again": words("EVENT_RING_BYTES EVENT_KEYS_MAX"),
+  "beyond it the drops of no pair are counted, whoever blocked them, and all stay in force": words("PAIRS_COUNTED_MAX"),
   "its keys are of the code and of configured names, not of what callers send": words("LIMITER_KEYS_MAX"),
   "it is the size of a step or a time of the service's own work": words(`LOCKED_BYTES_PER_QUEUE PREFIX_SETS_WATCH_MS
     PREFIX_SETS_READ_MS HOST_CHUNK_ROWS EXPORTERS_READ_MS DAMAGED_STATES_KEPT KERNEL_RULES_INTERVAL_MS
-    PAIRS_COUNTED_MAX SOURCE_BLOCKS_PER_PIECE STATE_BATCH_MAX STATE_WAIT_MS HOST_IDLE_MS CLEARANCE_MASTERS_KEPT
+    SOURCE_BLOCKS_PER_PIECE STATE_BATCH_MAX STATE_WAIT_MS HOST_IDLE_MS CLEARANCE_MASTERS_KEPT
     CLEARANCE_COOKIE_SECONDS_MAX ZONE_DOCUMENT_BYTES_KEPT HISTORY_BATCH_MAX HISTORY_GATHER_MS AUDIT_WAIT_MS
     STOP_STEP_MS HISTORY_FLUSH_MS HISTORY_CLOSE_MS HISTORY_TRIES_MAX HISTORY_RESERVES CONFIG_READ_MS SUGGEST_ROWS_MAX
     SUGGEST_HOSTS_MAX SUGGEST_BUSIEST_HOSTS MACHINE_LOOK_MS GOBGPD_ANSWER_MS`),
