@@ -51,7 +51,7 @@ export class StorageMetrics extends MetricGroup {
   );
   readonly #givenUp = this.counter(
     "svc_storage_given_up_records_total",
-    "Stored records that were removed for later ones, since their cause had used its bytes: the oldest of the tenant with the most.",
+    "Stored records that were removed for later ones, since their cause had used its bytes: the oldest of the tenant with the most; and rows of the oldest days of tables in ClickHouse.",
     "cause",
   );
   readonly #paused = this.gauge(

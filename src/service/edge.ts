@@ -59,7 +59,9 @@ export class EdgeChannel implements Edge {
     this.nodes = new EdgeNodes({ config: config.edge, now });
     const onChange = () => this.feed.changed();
     const store = faultingTable(state.table("levers"));
-    this.levers = new Levers({ store, onChange, observer: leverObserver(options) }, state.stored.levers);
+    const isConfigured = (zone: string) => this.nodes.zone(zone) !== null;
+    const observer = leverObserver(options);
+    this.levers = new Levers({ store, isConfigured, onChange, observer }, state.stored.levers);
     const serves = (node: string, zone: string) => this.nodes.serves(node, zone);
     this.acme = new AcmeIssuance({ serves, onChange, observer: acmeObserver(options) });
     this.feed = new ZoneFeed({

@@ -13,6 +13,8 @@ export type StorageDriver =
       readonly kind: "clickhouse";
       readonly url: string;
       readonly database: string;
+      /** Of the tables of traffic and edge history. */
+      readonly maxBytes: number;
       /** Names of environment variables; null: none. */
       readonly usernameEnv: string | null;
       readonly passwordEnv: string | null;

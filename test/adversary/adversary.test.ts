@@ -4,14 +4,12 @@
  */
 import { afterEach, expect, spyOn, test } from "bun:test";
 import { Chance, seededRandom } from "../fixtures/seeded-random.ts";
+import { seedsOfRun } from "../fixtures/seeds.ts";
 import { Adversary } from "./adversary.ts";
 
 const SEEDS_SHORT = 20;
 const PROGRESS_EVERY = 50;
-const { SEED: seedText = "", SEEDS: seedsText = "" } = process.env;
-const count = Number(seedsText === "" ? SEEDS_SHORT : seedsText);
-const first = seedText === "" ? Math.trunc(Math.random() * 2 ** 31) : Number(seedText);
-const seeds = Array.from({ length: seedText === "" || seedsText !== "" ? count : 1 }, (_, i) => first + i);
+const seeds = seedsOfRun(SEEDS_SHORT);
 
 const undo: (() => void)[] = [];
 afterEach(() => {

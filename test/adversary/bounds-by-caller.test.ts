@@ -37,7 +37,8 @@ const REASONS: Readonly<Record<string, readonly string[]>> = {
     LEVER_REASON_MAX ACME_TOKEN_CHARACTERS_MAX KEY_AUTHORIZATION_CHARACTERS_MAX HOSTS_PAGE_MAX RANGE_MS_MAX BUCKETS_MAX
     STEP_SECONDS_MAX HISTORY_ROWS_MAX HISTORY_ATTACKS_MAX PART_KEYS_MAX NOTIFY_TEXT_CHARACTERS_MAX
     UPDATE_ANSWER_BYTES_MAX EVENT_QUEUE_BYTES`),
-  "there is one for each zone, of which the configuration has no more": words("LEVERS_MAX"),
+  "there is one for each zone, of which the configuration has no more; those of removed zones give way":
+    words("LEVERS_MAX"),
   "there is one for each tenant": words("HOST_SNAPSHOTS_MAX"),
   "each node has its own part of it": words(`EDGE_SOURCES_PER_WINDOW EDGE_COUNT_MAX EDGE_WINDOW_SECONDS_MAX
     EDGE_CLOCK_BEHIND_MS EDGE_CLOCK_AHEAD_MS EDGE_REPORTS_WAITING_MAX EDGE_REPORTS_WAITING_PER_NODE
@@ -45,9 +46,8 @@ const REASONS: Readonly<Record<string, readonly string[]>> = {
     REFUSAL_CHARACTERS_MAX REFUSED_BANS_SHOWN REFUSING_NODES_SHOWN SENT_DOCUMENTS_MAX NODES_OF_BAN_MAX
     LIVE_CHALLENGES_MAX SLOT_LEASE_MS CHALLENGE_LIFE_MS SLOT_RETRY_SECONDS_MAX RULE_FORMS_MAX NODE_RULES_FOUND_MAX
     RULE_DOCUMENT_BYTES_MAX`),
-  "polls are of nodes and of the administrator alone, and one token may park a third of what nodes need": words(
-    "HOLDS_PER_TOKEN HOLDS_PER_NODE HOLDS_LEAST RULES_HOLD_MS ZONES_HOLD_MS",
-  ),
+  "polls are of nodes and of the administrator alone, and each node with a token of its own has a place beyond the bound":
+    words("HOLDS_PER_TOKEN HOLDS_PER_NODE HOLDS_LEAST RULES_HOLD_MS ZONES_HOLD_MS"),
   "senders of packets fill it, not callers; the largest attacks have the room, or each attack the same": words(
     "ENDED_ATTACKS_KEPT ACTIVE_ATTACKS_MAX DOUBTFUL_TARGETS_MAX CARPETS_MAX",
   ),

@@ -17,6 +17,7 @@ import { usersMoved } from "../../src/prefixset/set-users.ts";
 import { address } from "../fixtures/host-rows.ts";
 import { prefixSet } from "../fixtures/prefix-set.ts";
 import { Chance, seededRandom } from "../fixtures/seeded-random.ts";
+import { seedsOfRun } from "../fixtures/seeds.ts";
 
 const SEEDS_SHORT = 20;
 const STEPS = 80;
@@ -27,10 +28,7 @@ const PERCENT = 10;
 const SHORTEST = 96 + 8;
 const RETRY_MS = 60_000;
 
-const { SEED: seedText = "", SEEDS: seedsText = "" } = process.env;
-const count = Number(seedsText === "" ? SEEDS_SHORT : seedsText);
-const first = seedText === "" ? Math.trunc(Math.random() * 2 ** 31) : Number(seedText);
-const seeds = Array.from({ length: seedText === "" || seedsText !== "" ? count : 1 }, (_, i) => first + i);
+const seeds = seedsOfRun(SEEDS_SHORT);
 
 const undo: (() => void)[] = [];
 afterEach(() => {

@@ -1,5 +1,6 @@
 /** Texts of callers and nodes that would mislead their readers. */
-import { afterEach, beforeEach, test } from "bun:test";
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { leverCheck } from "../../src/http/wire/edge/lever.ts";
 import { expectError, JSON_TYPE, TestServer } from "../fixtures/http/http.ts";
 
 let server: TestServer;
@@ -24,5 +25,14 @@ test.each([
     const [method, path, body, field] = one;
     const detail = `${field} has control characters, or ones that turn the direction of writing`;
     await expectError(send(method, path, body), 400, `invalid JSON body: ${detail}`);
+  },
+);
+
+test.each([[{ mode: "manual", ttl_seconds: 60, reason: "\u202eok" }], [{ mode: "off", reason: "a\nb" }]])(
+  "plain text: a lever's reason with such characters is refused: %j",
+  (body) => {
+    const detail = "reason has control characters, or ones that turn the direction of writing";
+    expect(leverCheck.check(body, JSON.stringify(body))).toEqual({ kind: "invalid_body", detail });
+    expect(leverCheck.check({ ...body, reason: "a word" }, "")).toMatchObject({ kind: "fields" });
   },
 );

@@ -171,6 +171,7 @@ describe("lever refusals:", () => {
   test("a lever more than there may be is 409, those that are set may be set anew", async () => {
     const [zone] = channel.edge.nodes.zones();
     if (zone === undefined) throw new Error("the test has zones");
+    channel.edge.isConfigured = () => true;
     for (const name of [...Array.from({ length: LEVERS_MAX - 1 }, (_, i) => `gone${i}.example.net`), WWW]) {
       const decides = { ...zone, name, policy: { ...zone.policy, mode: "decide" as const } };
       await channel.edge.levers.set(decides, { mode: "auto", ttlSeconds: 60, reason: "" }, NOON);

@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { spawn } from "node:child_process";
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AnnouncingProcessArgument } from "../../../test/fixtures/bgp/announcing-process.ts";
 import { BgpLab, bgpConfig, blackhole, established, until } from "../../../test/fixtures/bgp/bgp.ts";
 import { systemClock } from "../../system/clock.ts";
 import { systemTimers } from "../../system/timers.ts";
-import { findGobgpd, startGobgpd, unprivilegedUser } from "./gobgpd-process.ts";
+import { findGobgpd, startGobgpd, startTicks, unprivilegedUser } from "./gobgpd-process.ts";
 import { endManagedGobgpd } from "./managed-speaker.ts";
-import { SpeakerDirectory } from "./speaker-directory.ts";
-import { SpeakerGuard } from "./speaker-guard.ts";
+import { DEADLINE_FROM_RUN, SpeakerDirectory } from "./speaker-directory.ts";
+import { SpeakerGuard, script } from "./speaker-guard.ts";
 
 const DEADLINE_MS = 60_000;
 const ANNOUNCING_PROCESS = join(import.meta.dir, "../../../test/fixtures/bgp/announcing-process.ts");
@@ -162,3 +162,26 @@ test(
   },
   DEADLINE_MS,
 );
+
+test.each([
+  ["that was started then is ended", 0, true],
+  ["of the same id that was started later is not", -1, false],
+] as const)("of processes named gobgpd in its folder the one %s", async (_, ticks, isEnded) => {
+  const run = new SpeakerDirectory(lab.stateDir).prepare(null);
+  copyFileSync("/bin/sleep", join(run, "gobgpd"));
+  writeFileSync(join(run, DEADLINE_FROM_RUN), "1\n");
+  const child = spawn("./gobgpd", ["60"], { cwd: run, stdio: "ignore" });
+  const pid = child.pid ?? 0;
+  const ended = new Promise<boolean>((resolve) => child.once("exit", () => resolve(true)));
+  await until("it runs", () => readFileSync(`/proc/${pid}/comm`, "utf8") === "gobgpd\n");
+  const started = String(Number(startTicks(pid)) + ticks);
+  const guard = spawn("/bin/sh", ["-c", script(20), "test-guard", started, String(pid)], { cwd: run, stdio: "ignore" });
+  lab.onEnd(async () => {
+    guard.kill("SIGKILL");
+    child.kill("SIGKILL");
+  });
+  // A guard of another process ends at once.
+  const guardEnded = new Promise<boolean>((resolve) => guard.once("exit", () => resolve(false)));
+  expect(await Promise.race([ended, guardEnded])).toBe(isEnded);
+  expect(child.exitCode ?? child.signalCode).toBe(isEnded ? "SIGTERM" : null);
+});

@@ -22,10 +22,10 @@ const GRACE_SECONDS = 5;
 
 /**
  * For any POSIX shell. $1: when gobgpd was started, so that no later process of its id is taken for it; $2: its process
- * id; its working directory is also the guard's. A file that is missing or not
- * readable does not change what is known, and with nothing known gobgpd runs on.
+ * id; its working directory is also the guard's. A file that is missing or not readable does not change what is known, and
+ * with nothing known gobgpd runs on. Exported for tests.
  */
-const script = (lookMs: number) => `
+export const script = (lookMs: number) => `
 echo ${NAME} >/proc/$$/comm
 known= passed=0
 started=$1 pid=$2

@@ -19,8 +19,8 @@ export function* storageKeysHaveAnEffect({ storage }: File): Generator<Finding> 
   if (storage.driver !== "sqlite" && "path" in storage) {
     yield { path: ["storage", "path"], rule: "goes with driver sqlite only: remove it" };
   }
-  if (storage.driver !== "sqlite" && "max_bytes" in storage) {
-    yield { path: ["storage", "max_bytes"], rule: "goes with driver sqlite only: remove it" };
+  if (storage.driver === "none" && "max_bytes" in storage) {
+    yield { path: ["storage", "max_bytes"], rule: "goes with a driver that keeps history: remove it" };
   }
 }
 

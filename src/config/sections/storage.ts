@@ -4,11 +4,10 @@ import { type Static, Type } from "@sinclair/typebox";
 import { closed, described, integer, text, withDefaults } from "../../schema/schema-forms.ts";
 import { defaultStoragePath, type StorageConfig } from "../../storage/storage-config.ts";
 
-/**
- * The size of the SQLite file of traffic and edge history, bytes: the smallest that can be configured, and the default.
- */
+/** The size of traffic and edge history, bytes: the smallest that can be configured, and the defaults of the drivers. */
 const HISTORY_BYTES_MIN = 16 * 1024 * 1024;
 export const HISTORY_BYTES_DEFAULT = 50_000_000_000;
+export const CLICKHOUSE_BYTES_DEFAULT = 1_000_000_000_000;
 
 const ClickHouse = Type.Object(
   {
@@ -51,8 +50,8 @@ export const StorageSection = described(
       retention_days: described(integer(1, 3660, 30), "How long history is kept."),
       max_bytes: described(
         Type.Optional(integer(HISTORY_BYTES_MIN, Number.MAX_SAFE_INTEGER)),
-        "The size of the SQLite file of traffic and edge history, in bytes: before it is reached, the oldest history is removed. Allowed with driver `sqlite` only.",
-        { ifAbsent: "50 GB" },
+        "The size of traffic and edge history, in bytes: of the SQLite file, before which is reached the oldest history is removed; or of their tables on the ClickHouse server, over which the oldest day of the largest table is removed. Not allowed with driver `none`.",
+        { ifAbsent: "50 GB in SQLite, 1 TB in ClickHouse" },
       ),
       traffic_interval_seconds: described(
         integer(1, 3600, 10),
@@ -87,16 +86,20 @@ export function buildStorage(file: Static<typeof StorageSection>, stateDir: stri
 }
 
 function buildDriver(
-  { driver, path, clickhouse, max_bytes: maxBytes = HISTORY_BYTES_DEFAULT }: Static<typeof StorageSection>,
+  { driver, path, clickhouse, max_bytes: maxBytes }: Static<typeof StorageSection>,
   stateDir: string,
 ) {
   if (driver === "none") return null;
-  if (driver === "sqlite") return { kind: "sqlite", path: path ?? defaultStoragePath(stateDir), maxBytes } as const;
+  if (driver === "sqlite") {
+    const own = path ?? defaultStoragePath(stateDir);
+    return { kind: "sqlite", path: own, maxBytes: maxBytes ?? HISTORY_BYTES_DEFAULT } as const;
+  }
   if (clickhouse === undefined) throw new Error("bug: driver clickhouse without its section was taken for valid");
   return {
     kind: "clickhouse",
     url: clickhouse.url,
     database: clickhouse.database,
+    maxBytes: maxBytes ?? CLICKHOUSE_BYTES_DEFAULT,
     usernameEnv: clickhouse.username_env ?? null,
     passwordEnv: clickhouse.password_env ?? null,
   } as const;

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { leverStory } from "../../../test/fixtures/edge/edge.ts";
 import { zonesOf } from "../../../test/fixtures/edge/zones.ts";
 import { memoryStore } from "../../../test/fixtures/storage/memory-state.ts";
+import { LEVERS_MAX } from "../../limits.ts";
 import { type Lever, type LeverOrder, Levers } from "./levers.ts";
 import type { Zone } from "./zone.ts";
 
@@ -26,8 +27,21 @@ beforeEach(() => {
   kept = memory.file.rows.levers;
   story = [];
   changes = 0;
-  levers = new Levers({ store: memory.store.table("levers"), onChange: () => changes++, observer: leverStory(story) });
+  levers = leversOf();
 });
+
+const isConfigured = (zone: string) => !zone.startsWith("removed");
+
+function leversOf(before: Iterable<Lever> = []): Levers {
+  const store = memory.store.table("levers");
+  return new Levers({ store, isConfigured, onChange: () => changes++, observer: leverStory(story) }, before);
+}
+
+/** As many as there may be. */
+const full = (nameOf: (i: number) => string) =>
+  Array.from({ length: LEVERS_MAX }, (_, i): Lever => {
+    return { zone: nameOf(i), mode: "manual", untilMs: NOON + (1 + i) * MINUTE_MS, ttlSeconds: 86_400, reason: "" };
+  });
 
 const order = (more: Partial<LeverOrder> = {}): LeverOrder => ({
   mode: "manual",
@@ -51,6 +65,7 @@ describe("a lever", () => {
     const keptWhenTold: boolean[] = [];
     levers = new Levers({
       store: memory.store.table("levers"),
+      isConfigured,
       onChange: () => keptWhenTold.push(kept.has(A.name)),
       observer: leverStory(story),
     });
@@ -80,6 +95,25 @@ describe("a lever", () => {
     await levers.clear(A.name);
     expect([changes, words()]).toEqual([0, ["refused"]]);
   });
+});
+
+test("levers of zones that were removed give way to those of configured zones, the first to end first", async () => {
+  levers = leversOf(full((i) => `removed${i}.example.net`));
+  expect((await levers.set(A, order(), NOON)).kind).toBe("set");
+  expect([levers.all.size, levers.all.has("removed0.example.net"), levers.all.has(A.name)]).toEqual([
+    LEVERS_MAX,
+    false,
+    true,
+  ]);
+  expect(words()).toEqual(["cleared", "set"]);
+  // A change of one that there is needs no room.
+  await levers.set(A, order({ mode: "auto" }), NOON);
+  expect(levers.all.size).toBe(LEVERS_MAX);
+});
+
+test("with a lever on as many configured zones as there can be, a further one is refused", async () => {
+  levers = leversOf(full((i) => `z${i}.example.net`));
+  expect(await levers.set(A, order(), NOON)).toEqual({ kind: "refused", refusal: "too_many_levers" });
 });
 
 describe("settling", () => {

@@ -33,6 +33,8 @@ export type LeverAnswer =
 export interface LeversOptions {
   /** By zone. */
   readonly store: RecordTable<Lever>;
+  /** Levers of other zones give way to those of configured ones. */
+  readonly isConfigured: (zone: string) => boolean;
   /** A lever was set or cleared. */
   readonly onChange: () => void;
   readonly observer: LeverObserver;
@@ -79,12 +81,13 @@ export class Levers {
       table: store,
       decide: () => {
         if (policy.mode === "none") return { kind: "refused", refusal: "mode_none" };
-        const isRoom = this.#levers.has(name) || this.#levers.size < LEVERS_MAX;
-        if (!isRoom) return { kind: "refused", refusal: "too_many_levers" };
+        if (!this.#hasRoom(name) && this.#unneeded() === null) return { kind: "refused", refusal: "too_many_levers" };
         return { kind: "begins", key: name, record: lever, basis: [] };
       },
       present: () => this.#levers.get(name) ?? null,
       takeEffect: () => {
+        const unneeded = this.#hasRoom(name) ? null : this.#unneeded();
+        if (unneeded !== null) this.#remove(unneeded);
         this.#levers.set(name, lever);
         observer.set(lever);
         onChange();
@@ -110,6 +113,23 @@ export class Levers {
     observer.cleared(lever);
     onChange();
     return saved;
+  }
+
+  #hasRoom(zone: string): boolean {
+    return this.#levers.has(zone) || this.#levers.size < LEVERS_MAX;
+  }
+
+  /** Of the levers of zones that were removed from the file, the one that ends first; null: there is none. */
+  #unneeded(): Lever | null {
+    const { isConfigured } = this.#options;
+    const unneeded = [...this.#levers.values()].filter(({ zone }) => !isConfigured(zone));
+    return unneeded.sort((a, b) => a.untilMs - b.untilMs)[0] ?? null;
+  }
+
+  #remove(lever: Lever): void {
+    this.#levers.delete(lever.zone);
+    this.#options.store.queue(lever.zone, null);
+    this.#options.observer.cleared(lever);
   }
 
   /** Expires levers. After the clock was set back, no lever lasts longer than its original duration. */

@@ -34,6 +34,18 @@ describe("long polls parked: the caps", () => {
     expect(channel.holds.size).toBe(8);
   });
 
+  test("leave one place to each node with a token of its own, whatever others park", async () => {
+    for (let i = 0; i < 8; i++) channel.poll(OLD.etag, { token: `t${i >> 2}`, bound: `n${i >> 2}` });
+    const own = channel.poll(OLD.etag, { token: "t9", bound: "n9" });
+    await channel.turn();
+    expect([own.isAnswered(), channel.holds.size]).toEqual([false, 9]);
+    await expectRefused(channel.poll(OLD.etag, { token: "t9", bound: "n9" }));
+    await expectRefused(channel.poll(OLD.etag, { token: "t8" }));
+    own.leave();
+    channel.poll(OLD.etag, { token: "second", bound: "n9" });
+    expect(channel.holds.size).toBe(9);
+  });
+
   test("do not refuse a poll that is answered at once", async () => {
     for (let i = 0; i < 4; i++) channel.poll();
     expect((await channel.poll(null).answer).status).toBe(200);

@@ -3,6 +3,8 @@
  * until the document changes, the hold time ends, the caller leaves, or a reload changes its answer. One instance per
  * channel. Does not know what is polled.
  */
+
+import type { Principal } from "../../access/principal.ts";
 import { HOLDS_LEAST, HOLDS_PER_NODE, HOLDS_PER_TOKEN } from "../../limits.ts";
 import type { PolledDocument } from "../../nodes/polled-document.ts";
 import type { Clock } from "../../system/clock.ts";
@@ -89,6 +91,7 @@ export function holdCaps(nodes: number): HoldCaps {
 interface Hold<Poll> {
   readonly poll: Poll;
   readonly tokenName: string;
+  readonly node: string | null;
   readonly tags: ReadonlySet<string>;
   readonly answer: PromiseWithResolvers<Response | Refusal>;
   key: string;
@@ -125,7 +128,6 @@ export class Holds<Poll extends PollCall> {
 
   poll(poll: Poll): Answer {
     const { find, presence, metrics } = this.#options;
-    const { operator } = poll.principal;
     const wakesBefore = this.#wakes;
     const found = find(poll);
     if (found.kind !== "document") return found;
@@ -137,7 +139,7 @@ export class Holds<Poll extends PollCall> {
       return this.#given(poll, document);
     }
     if (this.#isStopped) return unchangedAnswer(document);
-    if (this.#isFull(operator)) {
+    if (this.#isFull(poll.principal)) {
       metrics.refused();
       return { kind: "too_many_holds" };
     }
@@ -180,11 +182,13 @@ export class Holds<Poll extends PollCall> {
     await this.#drained;
   }
 
-  #isFull(tokenName: string): boolean {
+  #isFull({ operator, node }: Principal): boolean {
     const { perToken, total } = this.#options.caps();
-    if (this.#table.size >= total) return true;
     // On an open API callers have no names: only the total is limited.
-    return tokenName !== "" && this.#table.countOf(tokenName) >= perToken;
+    if (operator !== "" && this.#table.countOf(operator) >= perToken) return true;
+    if (this.#table.size < total) return false;
+    // Whatever others park, one poll of each node with a token of its own finds a place.
+    return node === null || this.#table.hasOfNode(node);
   }
 
   #park(poll: Poll, key: string, tags: ReadonlySet<string>): Hold<Poll> {
@@ -193,6 +197,7 @@ export class Holds<Poll extends PollCall> {
     const hold: Hold<Poll> = {
       poll,
       tokenName: poll.principal.operator,
+      node: poll.principal.node,
       tags,
       answer: Promise.withResolvers(),
       key,

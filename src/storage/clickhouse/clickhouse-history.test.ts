@@ -5,6 +5,7 @@ import { ClickhouseServer, clickhouseServer } from "../../../test/fixtures/stora
 import { auditEvent, edgeWindow, identified, snapshot } from "../../../test/fixtures/storage/history.ts";
 import { clickhouseHistory, RETENTION_DAYS } from "../../../test/fixtures/storage/history-drivers.ts";
 import { NOON } from "../../../test/fixtures/views.ts";
+import { CLICKHOUSE_BYTES_DEFAULT } from "../../config/sections/storage.ts";
 import { openLog } from "../../observability/log.ts";
 import { Metrics } from "../../observability/metrics.ts";
 import { systemClock } from "../../system/clock.ts";
@@ -61,6 +62,7 @@ withServer("reads its credentials from the environment for each request", async 
     usernameEnv: null,
     passwordEnv: "CH_PASSWORD",
     retentionDays: RETENTION_DAYS,
+    maxBytes: CLICKHOUSE_BYTES_DEFAULT,
     environment: { read: (name) => variables[name] ?? null },
     clock: systemClock,
   });

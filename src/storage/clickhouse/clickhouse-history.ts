@@ -10,8 +10,10 @@ import { nextTurn } from "../../system/timers.ts";
 import type { TrafficSnapshot } from "../../traffic/traffic-history.ts";
 import { auditRow } from "../audit-record.ts";
 import type { AnswerTo, GivenUp, HistoryBatch, HistoryDriver, HistoryQuery, QueryName } from "../history-driver.ts";
+import { RECORD_BUDGETS, RECORD_CAUSES, type RecordCause } from "../record-causes.ts";
 import { StorageFault } from "../storage-fault.ts";
 import { ANSWERS } from "./answers.ts";
+import { ByteBudgets } from "./byte-budgets.ts";
 import { literal } from "./literal.ts";
 import {
   attackRow,
@@ -23,7 +25,7 @@ import {
   trafficLines,
   windowRow,
 } from "./rows.ts";
-import { addMaxima, createTable, TABLES, type Table } from "./schema.ts";
+import { addMaxima, createTable, DAY_MS, TABLES, type Table } from "./schema.ts";
 
 export interface ClickhouseHistoryOptions {
   readonly url: string;
@@ -32,6 +34,10 @@ export interface ClickhouseHistoryOptions {
   readonly usernameEnv: string | null;
   readonly passwordEnv: string | null;
   readonly retentionDays: number;
+  /** Of traffic and edge history on the server's disk. */
+  readonly maxBytes: number;
+  /** Of the records of each cause, before compression; absent: the usual ones. */
+  readonly budgets?: Readonly<Record<RecordCause, number>>;
   readonly environment: Environment;
   readonly clock: Pick<Clock, "wallMs">;
 }
@@ -39,20 +45,23 @@ export interface ClickhouseHistoryOptions {
 const REQUEST_MS = 10_000;
 /** The server aborts a query after this number of seconds, since its caller has given up by then. */
 const QUERY_SECONDS = 5;
-const DAY_MS = 86_400_000;
 /** Rows of traffic that are formatted in one slice: about 1 ms. */
 const SLICE_ROWS = 1000;
 /** Exceptions of the server that may be temporary: memory, time, parts, space, permissions, or missing tables. */
 const LATER = new Set([60, 81, 159, 160, 164, 192, 193, 202, 209, 210, 241, 242, 243, 252, 497, 516]);
 const GONE = new Set([60, 81]);
+const USUAL_BUDGETS = Object.fromEntries(
+  RECORD_CAUSES.map((cause) => [cause, RECORD_BUDGETS[cause].bytes]),
+) as Readonly<Record<RecordCause, number>>;
 
 export class ClickhouseHistory implements HistoryDriver {
   readonly #options: ClickhouseHistoryOptions;
   readonly #client: ClickHouseClient;
   /** Quoted with backticks, since the configuration allows any name. */
   readonly #database: string;
+  readonly #budgets: ByteBudgets;
   /** Tables that are local to this server, so that this service drops their old partitions. */
-  #ownTables: readonly string[] = [];
+  #ownTables: readonly Table[] = [];
   /** False: an operator's table lacks their columns, and is used as it is. */
   #areMaximaKept = true;
   #isOpen = false;
@@ -61,6 +70,15 @@ export class ClickhouseHistory implements HistoryDriver {
   constructor(options: ClickhouseHistoryOptions) {
     this.#options = options;
     this.#database = `\`${options.database}\``;
+    this.#budgets = new ByteBudgets(
+      {
+        select: (query) => this.#select(query),
+        command: (query) => this.#command(query),
+        database: options.database,
+        quoted: this.#database,
+      },
+      { maxBytes: options.maxBytes, records: options.budgets ?? USUAL_BUDGETS },
+    );
     this.#client = createClient({
       url: options.url,
       request_timeout: REQUEST_MS,
@@ -103,10 +121,11 @@ export class ClickhouseHistory implements HistoryDriver {
     );
   }
 
-  /** Removes whole days: a row may be kept up to a day longer than configured. The server's disk is its operator's. */
+  /** Removes whole days: a row may be kept up to a day longer than configured. Of tables that are local to this server. */
   async maintain(nowMs: number): Promise<GivenUp> {
-    if (this.#isOpen && this.#ownTables.length > 0) await this.#removeBefore(nowMs);
-    return {};
+    if (!this.#isOpen || this.#ownTables.length === 0) return {};
+    await this.#removeBefore(nowMs);
+    return this.#guard("maintain", () => this.#budgets.settle(this.#ownTables));
   }
 
   async #removeBefore(nowMs: number): Promise<void> {

@@ -17,7 +17,7 @@ interface Definition {
   readonly key: string;
 }
 
-const DAY_MS = 86_400_000;
+export const DAY_MS = 86_400_000;
 const texts = (...names: string[]) => names.map((name) => `${name} String`).join(", ");
 
 /** `at`, `started` and `ended` are wall clock ms, `ts` is in seconds. Empty text and 0 mean absent. */

@@ -1,7 +1,7 @@
 /** The messages between the driver and the threads that own its files. */
 import type { EdgeWindow } from "../../edge/reports/edge-history.ts";
 import type { AnswerTo, GivenUp, HistoryBatch, HistoryQuery, QueryName } from "../history-driver.ts";
-import type { RecordCause } from "./record-budgets.ts";
+import type { RecordCause } from "../record-causes.ts";
 
 /** `records`: audit and attacks, which survive a power loss. `series`: traffic and edge history. */
 export type FileRole = "records" | "series";

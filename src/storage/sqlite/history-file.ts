@@ -4,13 +4,14 @@ import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
 
 import type { AnswerTo, GivenUp, HistoryBatch, HistoryQueries, HistoryQuery, QueryName } from "../history-driver.ts";
+import { RECORD_BUDGETS, RECORD_CAUSES, type RecordCause } from "../record-causes.ts";
 import type { StorageFault } from "../storage-fault.ts";
 import { ATTACK_SCHEMA, AttackTable } from "./attack-table.ts";
 import { AUDIT_SCHEMA, AuditTable } from "./audit-table.ts";
 import { fileFault, fileIdentity, openFile, usedBytes } from "./database-file.ts";
 import { EDGE_SCHEMA, EdgeTables } from "./edge-tables.ts";
 import type { FileRole, OpenFile } from "./file-calls.ts";
-import { RECORD_BUDGETS, RECORD_CAUSES, RECORD_USAGE, RecordBudgets, type RecordCause } from "./record-budgets.ts";
+import { RECORD_USAGE, RecordBudgets } from "./record-budgets.ts";
 import { aggregateTraffic, oldestTrafficMs, removeTrafficBefore } from "./traffic-aggregation.ts";
 import { TRAFFIC_MAXIMA, TRAFFIC_SCHEMA, TrafficTables } from "./traffic-tables.ts";
 

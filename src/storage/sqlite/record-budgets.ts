@@ -1,34 +1,16 @@
 /**
- * The bytes that each cause of records may take in the file of audit and attacks (docs/interface.md#limit-shares). Over
- * its budget the oldest records of the tenant with the most are removed, and among those the ones of its token with the most: so no caller
- * and no attacker fills the disk, and none has another's records removed. Orders of the administrator have a budget of
- * their own, which nothing else takes.
+ * The bytes that records of each cause take in the file of audit and attacks (docs/interface.md#limit-shares), and which of
+ * them are removed over its budget.
  */
 import type { Database } from "bun:sqlite";
-
-export const RECORD_CAUSES = ["orders", "tenant_orders", "automatic", "refused", "downloads", "attacks"] as const;
-export type RecordCause = (typeof RECORD_CAUSES)[number];
-
-/** At most so many bytes, and at most this share of the disk. */
-export const RECORD_BUDGETS: Readonly<Record<RecordCause, { readonly bytes: number; readonly share: number }>> = {
-  orders: { bytes: 2e9, share: 0.1 },
-  tenant_orders: { bytes: 1e9, share: 0.05 },
-  automatic: { bytes: 1e9, share: 0.05 },
-  refused: { bytes: 250e6, share: 0.02 },
-  downloads: { bytes: 250e6, share: 0.02 },
-  attacks: { bytes: 2e9, share: 0.1 },
-};
-
-/** What a row takes beside its texts, with its places in indexes: an estimate. */
-const ROW_BYTES = 400;
+import { AUDIT_CAUSE, type RecordCause, ROW_BYTES } from "../record-causes.ts";
 
 const added = (row: string) => `INSERT INTO record_usage VALUES (${row})
   ON CONFLICT DO UPDATE SET bytes = bytes + excluded.bytes;`;
 
 export const RECORD_USAGE = `
   ALTER TABLE audit ADD COLUMN cause TEXT GENERATED ALWAYS AS (
-    CASE WHEN source <> 'api' THEN 'automatic' WHEN result IN ('rejected', 'error') THEN 'refused'
-      WHEN action = 'packet_download' THEN 'downloads' WHEN tenant = '' THEN 'orders' ELSE 'tenant_orders' END) VIRTUAL;
+    ${AUDIT_CAUSE}) VIRTUAL;
   ALTER TABLE audit ADD COLUMN bytes INTEGER GENERATED ALWAYS AS (
     ${ROW_BYTES} + octet_length(reason) + octet_length(target) + octet_length(operator)) VIRTUAL;
   ALTER TABLE attacks ADD COLUMN bytes INTEGER GENERATED ALWAYS AS (${ROW_BYTES} + octet_length(record)) VIRTUAL;

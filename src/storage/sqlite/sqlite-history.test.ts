@@ -7,6 +7,7 @@ import { runCommand } from "../../../test/fixtures/run-command.ts";
 import { auditEvent, identified, snapshot } from "../../../test/fixtures/storage/history.ts";
 import { NOON } from "../../../test/fixtures/views.ts";
 import { HISTORY_BYTES_DEFAULT } from "../../config/sections/storage.ts";
+import { RECORD_CAUSES, type RecordCause } from "../record-causes.ts";
 import { StorageFault } from "../storage-fault.ts";
 import { EDGE_SCHEMA } from "./edge-tables.ts";
 import { HISTORY_RESERVES } from "./history-file.ts";
@@ -341,4 +342,16 @@ describe("questions that take long", () => {
     await driver.close();
     expect((await Promise.all(faults.slice(1))).map(({ kind }) => kind)).toEqual(["unavailable", "unavailable"]);
   });
+});
+
+test("records over the budget of their cause give way with the write, and the maintenance says how many", async () => {
+  await driver.close();
+  const budgets = Object.fromEntries(RECORD_CAUSES.map((cause) => [cause, 10_000])) as Record<RecordCause, number>;
+  driver = new SqliteHistory({ path, retentionDays: 30, maxBytes: HISTORY_BYTES_DEFAULT, budgets });
+  await driver.open();
+  await writeAudit(...Array.from({ length: 200 }, (_, i) => NOON + i));
+  const kept = await audit();
+  expect(kept.length).toBeLessThanOrEqual(25);
+  expect(kept[0]?.wallMs).toBe(NOON + 199);
+  expect(await driver.maintain(NOON)).toEqual({ orders: 200 - kept.length });
 });

@@ -14,9 +14,9 @@ import type {
   QueryName,
   RecordKind,
 } from "../history-driver.ts";
+import type { RecordCause } from "../record-causes.ts";
 import { type FileRole, toFileBatch } from "./file-calls.ts";
 import { FileThread } from "./file-thread.ts";
-import type { RecordCause } from "./record-budgets.ts";
 
 export interface SqliteHistoryOptions {
   /** File of traffic and edge history; the file of audit and attacks is beside it. */

@@ -1,0 +1,265 @@
+/**
+ * The bytes that the tables of a ClickHouse server may take (docs/interface.md#limit-shares). Traffic and edge history give
+ * up whole days, the oldest of the largest table. Records of audit and attacks have a budget for each cause, by their texts
+ * before compression; what is over it is removed by a mutation, down to a part of the budget, since that rewrites the days
+ * that it is in.
+ */
+import type { GivenUp } from "../history-driver.ts";
+import { AUDIT_CAUSE, RECORD_CAUSES, type RecordCause, ROW_BYTES } from "../record-causes.ts";
+import { literal } from "./literal.ts";
+import { DAY_MS, type Table } from "./schema.ts";
+import { sharesLeft } from "./shares-left.ts";
+
+export interface BudgetedServer {
+  readonly select: (query: string) => Promise<unknown[]>;
+  readonly command: (query: string) => Promise<void>;
+  /** As text, and quoted for a query. */
+  readonly database: string;
+  readonly quoted: string;
+}
+
+export interface ByteBudgetsOptions {
+  /** Of traffic and edge history, as they are on the server's disk. */
+  readonly maxBytes: number;
+  readonly records: Readonly<Record<RecordCause, number>>;
+}
+
+/** The part of its budget that a cause keeps when it was over it. */
+const KEPT = 0.75;
+/** Holders whose records are removed by one mutation. */
+const HOLDERS_MAX = 100;
+const SERIES: readonly Table[] = ["traffic", "edge_windows", "edge_sources", "edge_events"];
+const MINUTE_MS = 60_000;
+
+/** Where records of causes are, when they came, and what they take. */
+const RECORDS = {
+  audit: {
+    at: "at",
+    cause: AUDIT_CAUSE,
+    operator: "operator",
+    texts: "length(reason) + length(target) + length(operator)",
+  },
+  attacks: { at: "started", cause: "'attacks'", operator: "''", texts: "length(record)" },
+} as const;
+type RecordTable = keyof typeof RECORDS;
+
+/** What the records of one holder take in one day. */
+interface Usage {
+  readonly cause: RecordCause;
+  readonly tenant: string;
+  readonly operator: string;
+  readonly bytes: number;
+  readonly records: number;
+}
+
+interface Day {
+  readonly rows: number;
+  readonly usages: readonly Usage[];
+}
+
+interface Part {
+  readonly table: Table;
+  readonly partition: string;
+  readonly bytes: number;
+  readonly records: number;
+}
+
+type Holder = Pick<Usage, "cause" | "tenant" | "operator">;
+
+/** Whose records are to be removed, and bytes of them that stay. */
+interface Removed extends Holder {
+  readonly kept: number;
+}
+
+export class ByteBudgets {
+  readonly #server: BudgetedServer;
+  readonly #options: ByteBudgetsOptions;
+  /** By table and day: days that did not change are not read again. */
+  readonly #days: Readonly<Record<RecordTable, Map<number, Day>>> = { audit: new Map(), attacks: new Map() };
+
+  constructor(server: BudgetedServer, options: ByteBudgetsOptions) {
+    this.#server = server;
+    this.#options = options;
+  }
+
+  /** @param own tables that are local to the server. Resolves with the rows that were removed, by table or cause. */
+  async settle(own: readonly Table[]): Promise<GivenUp> {
+    const parts = await this.#parts(own);
+    const givenUp = new Map<string, number>();
+    await this.#dropDays(
+      parts.filter(({ table }) => SERIES.includes(table)),
+      givenUp,
+    );
+    for (const table of ["audit", "attacks"] as const) {
+      if (!own.includes(table)) continue;
+      await this.#count(
+        table,
+        parts.filter((part) => part.table === table),
+      );
+      await this.#removeRecords(table, givenUp);
+    }
+    return Object.fromEntries(givenUp);
+  }
+
+  async #parts(own: readonly Table[]): Promise<readonly Part[]> {
+    const { database } = this.#server;
+    const rows = await this.#server.select(
+      `SELECT table, partition, sum(bytes_on_disk) AS bytes, sum(rows) AS records FROM system.parts
+      WHERE active AND database = ${literal(database)} AND table IN (${own.map(literal).join(", ")})
+      GROUP BY table, partition`,
+    );
+    return (rows as Part[])
+      .map((part) => ({ ...part, bytes: Number(part.bytes), records: Number(part.records) }))
+      .filter(({ partition }) => Number.isInteger(Number(partition)));
+  }
+
+  async #dropDays(parts: readonly Part[], givenUp: Map<string, number>): Promise<void> {
+    let total = parts.reduce((sum, { bytes }) => sum + bytes, 0);
+    const byTable = Map.groupBy(
+      parts.toSorted((a, b) => Number(a.partition) - Number(b.partition)),
+      ({ table }) => table,
+    );
+    while (total > this.#options.maxBytes) {
+      const sizeOf = (own: readonly Part[]) => own.reduce((sum, { bytes }) => sum + bytes, 0);
+      const [largest] = [...byTable.values()].sort((a, b) => sizeOf(b) - sizeOf(a));
+      const oldest = largest?.shift();
+      if (oldest === undefined) return;
+      const { table, partition, bytes, records } = oldest;
+      await this.#server.command(`ALTER TABLE ${this.#server.quoted}.${table} DROP PARTITION ${partition}`);
+      givenUp.set(table, (givenUp.get(table) ?? 0) + records);
+      total -= bytes;
+    }
+  }
+
+  /** Reads the days whose rows have changed. */
+  async #count(table: RecordTable, parts: readonly Part[]): Promise<void> {
+    const days = this.#days[table];
+    const present = new Map(parts.map(({ partition, records }) => [Number(partition), records]));
+    for (const day of [...days.keys()]) if (!present.has(day)) days.delete(day);
+    for (const [day, rows] of present) {
+      if (days.get(day)?.rows === rows) continue;
+      const { cause, operator } = RECORDS[table];
+      const usages = (await this.#server.select(
+        `SELECT ${cause} AS cause, tenant, ${operator} AS holder, ${bytesOf(table)} AS bytes, count() AS records
+        FROM ${this.#server.quoted}.${table} WHERE ${within(table, day * DAY_MS, (day + 1) * DAY_MS)}
+        GROUP BY cause, tenant, holder`,
+      )) as (Omit<Usage, "operator"> & { readonly holder: string })[];
+      days.set(day, {
+        rows,
+        usages: usages.map(({ holder, bytes, records, ...usage }) => {
+          return { ...usage, operator: holder, bytes: Number(bytes), records: Number(records) };
+        }),
+      });
+    }
+  }
+
+  /** By one mutation for all causes: each rewrites the days that it is in. */
+  async #removeRecords(table: RecordTable, givenUp: Map<string, number>): Promise<void> {
+    const causes = RECORD_CAUSES.filter((cause) => (cause === "attacks") === (table === "attacks"));
+    const holders = causes.flatMap((cause) => this.#holdersOver(table, cause)).slice(0, HOLDERS_MAX);
+    if (holders.length === 0 || (await this.#isRemoving(table))) return;
+    const conditions: string[] = [];
+    for (const holder of holders) {
+      const { condition, records } = await this.#removalOf(table, holder);
+      if (records === 0) continue;
+      conditions.push(`(${condition})`);
+      givenUp.set(holder.cause, (givenUp.get(holder.cause) ?? 0) + records);
+    }
+    if (conditions.length === 0) return;
+    await this.#server.command(`ALTER TABLE ${this.#server.quoted}.${table} DELETE WHERE ${conditions.join(" OR ")}`);
+  }
+
+  /** Those that must give, with what each keeps, bytes. */
+  #holdersOver(table: RecordTable, cause: RecordCause): Removed[] {
+    const usages = [...this.#days[table].values()]
+      .flatMap((day) => day.usages)
+      .filter((usage) => usage.cause === cause);
+    const total = sumOf(usages);
+    const budget = this.#options.records[cause];
+    if (total <= budget) return [];
+    const tenants = Map.groupBy(usages, ({ tenant }) => tenant);
+    const ofTenants = sharesLeft(new Map([...tenants].map(([tenant, own]) => [tenant, sumOf(own)])), KEPT * budget);
+    return [...ofTenants].flatMap(([tenant, room]) => {
+      const operators = Map.groupBy(tenants.get(tenant) ?? [], ({ operator }) => operator);
+      const sizes = new Map([...operators].map(([operator, own]) => [operator, sumOf(own)]));
+      return [...sharesLeft(sizes, room)].map(([operator, kept]) => ({ cause, tenant, operator, kept }));
+    });
+  }
+
+  /** Its records up to a minute: those from then on are as much as it keeps, or less. */
+  async #removalOf(
+    table: RecordTable,
+    holder: Removed,
+  ): Promise<{ readonly condition: string; readonly records: number }> {
+    const { at, cause, operator } = RECORDS[table];
+    const own = `tenant = ${literal(holder.tenant)} AND ${operator} = ${literal(holder.operator)}`;
+    const ofCause = `${cause} = ${literal(holder.cause)} AND ${own}`;
+    let left = holder.kept;
+    let removed = 0;
+    let beforeMs: number | null = null;
+    for (const [day, { usages }] of [...this.#days[table]].toSorted(([a], [b]) => b - a)) {
+      const usage = usages.find((one) => isSameHolder(one, holder));
+      if (usage === undefined) continue;
+      if (beforeMs === null && usage.bytes <= left) {
+        left -= usage.bytes;
+        continue;
+      }
+      if (beforeMs === null) {
+        const cut = await this.#cutWithin(table, { day, condition: ofCause, room: left });
+        beforeMs = cut.beforeMs;
+        removed += cut.records;
+      } else removed += usage.records;
+    }
+    return { condition: `${ofCause} AND ${at} < ${literal(beforeMs ?? 0)}`, records: removed };
+  }
+
+  async #cutWithin(
+    table: RecordTable,
+    { day, condition, room }: { readonly day: number; readonly condition: string; readonly room: number },
+  ): Promise<{ readonly beforeMs: number; readonly records: number }> {
+    const { at } = RECORDS[table];
+    const minutes = (await this.#server.select(
+      `SELECT intDiv(${at}, ${MINUTE_MS}) AS minute, ${bytesOf(table)} AS bytes, count() AS records
+      FROM ${this.#server.quoted}.${table} WHERE ${within(table, day * DAY_MS, (day + 1) * DAY_MS)} AND ${condition}
+      GROUP BY minute ORDER BY minute DESC`,
+    )) as { readonly minute: number; readonly bytes: number; readonly records: number }[];
+    let left = room;
+    const first = minutes.findIndex(({ bytes }) => {
+      left -= Number(bytes);
+      return left < 0;
+    });
+    if (first < 0) return { beforeMs: day * DAY_MS, records: 0 };
+    const removed = minutes.slice(first);
+    return {
+      beforeMs: (Number(removed[0]?.minute) + 1) * MINUTE_MS,
+      records: removed.reduce((sum, { records }) => sum + Number(records), 0),
+    };
+  }
+
+  /** An earlier removal is not over. */
+  async #isRemoving(table: RecordTable): Promise<boolean> {
+    const { database, select } = this.#server;
+    const rows = await select(
+      `SELECT count() AS running FROM system.mutations WHERE database = ${literal(database)} AND table = ${literal(table)}
+      AND NOT is_done`,
+    );
+    return Number((rows as { running: number }[])[0]?.running ?? 0) > 0;
+  }
+}
+
+function isSameHolder(one: Holder, other: Holder): boolean {
+  return one.cause === other.cause && one.tenant === other.tenant && one.operator === other.operator;
+}
+
+function sumOf(usages: readonly Usage[]): number {
+  return usages.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+function bytesOf(table: RecordTable): string {
+  return `sum(${ROW_BYTES} + ${RECORDS[table].texts})`;
+}
+
+function within(table: RecordTable, fromMs: number, toMs: number): string {
+  const { at } = RECORDS[table];
+  return `${at} >= ${literal(fromMs)} AND ${at} < ${literal(toMs)}`;
+}
