@@ -1,4 +1,4 @@
-/** The building blocks of schemas of files and orders: formatted texts, ranges, lists, sections. */
+/** The building blocks of schemas of files and commands: formatted texts, ranges, lists, sections. */
 import { type TSchema, Type } from "@sinclair/typebox";
 import type { TextForm } from "./text-forms.ts";
 

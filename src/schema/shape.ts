@@ -1,4 +1,4 @@
-/** Checks a file or an order against its schema, with error texts for operators. */
+/** Checks a file or a command against its schema, with error texts for operators. */
 import { FormatRegistry, type Static, type TSchema } from "@sinclair/typebox";
 import { Value, type ValueError, ValueErrorType } from "@sinclair/typebox/value";
 import type { ConfigPath } from "./problem.ts";

@@ -1,4 +1,4 @@
-/** The text formats of files and orders: each function takes a text and returns the rule that it violates, or null. */
+/** The text formats of files and commands: each function takes a text and returns the rule that it violates, or null. */
 import { PATTERN_BYTES_MAX } from "../native/constants.ts";
 import { addressFamily, type IpAddress, parseAddress } from "../net/address.ts";
 import { hostPrefix, type Prefix, parsePrefix, parsePrefixLoosely } from "../net/prefix.ts";

@@ -2,7 +2,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Forward, Tunnel } from "../../dataplane/dataplane-config.ts";
 
-import { FORWARD_TUNNELS_MAX, TUNNEL_KINDS } from "../../native/constants.ts";
+import { FORWARD_TUNNELS_MAX, TUNNEL_KINDS, VXLAN_PORT } from "../../native/constants.ts";
 import { addressFamily, type IpAddress, parseAddress } from "../../net/address.ts";
 import { type Prefix, parsePrefix } from "../../net/prefix.ts";
 import { closed, described, integer, list, oneOf, text } from "../../schema/schema-forms.ts";
@@ -16,7 +16,6 @@ const TUNNEL_MTU_MAX = 9216;
 const TUNNEL_MTU_MIN = 576;
 
 const ForwardKey = oneOf("kernel", "redirect");
-const VXLAN_PORT = 4789;
 const KEY_MAX = 0xffffffff;
 const VNI_MAX = 0xffffff;
 const LINK_MTU = 1500;

@@ -1,6 +1,6 @@
 /**
- * How an operator writes a rule for the data plane: in `filter_rules` of the service and of a scrub node, in an order by
- * the API, and in the state database, which keeps orders so.
+ * How an operator writes a rule for the data plane: in `filter_rules` of the service and of a scrub node, and in a
+ * command to the API. The state database keeps it in the same form.
  */
 import { type Static, Type } from "@sinclair/typebox";
 import { FILTER_RULE_DESTINATIONS_MAX, PREFIX_SETS_MAX } from "../../limits.ts";

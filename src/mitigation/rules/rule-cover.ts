@@ -9,7 +9,7 @@ import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
 import type { RuleAction } from "./action.ts";
 import { USUAL_PROTOCOLS } from "./drawn-values.ts";
-import { matchesOnlyDestination, matchText, ruleMatches } from "./match.ts";
+import { matchesOnlyDestination, matchText, PROTOCOL_MAX, ruleMatches } from "./match.ts";
 import { ANY_PACKET, RULES_MAX, type Rule } from "./rule.ts";
 import {
   FIELD_SHARE_MIN,
@@ -155,8 +155,6 @@ function heaviestKind(packets: readonly WeightedPacket[]): Kind | null {
   const { name, header } = heaviest;
   return { name, vector: vectorOf(header) ?? "mixed", protocol: header.protocol };
 }
-
-const PROTOCOL_MAX = 255;
 
 /** All but those that users have. */
 function otherProtocols(users: UsersAtRisk): readonly Range[] {
