@@ -33,7 +33,9 @@ const DATA = ["src/limits.ts", CONSTANTS];
 /** What nouns may import besides nouns: of `system` only what reads no clock and waits for nothing. */
 const GROUND = [
   ...DATA,
-  ...words("env-lines error-message now record-table stored-order").map((name) => `src/system/${name}.ts`),
+  ...words("env-lines error-message expiry now record-table standing-orders stored-order").map(
+    (name) => `src/system/${name}.ts`,
+  ),
 ];
 
 /** Packages, and the one folder that knows each. */

@@ -50,7 +50,7 @@ import type { CapturedPacket } from "../traffic/pcap-file.ts";
 import { joined, storedQuery } from "../traffic/recent-traffic.ts";
 import type { TrafficPoint, TrafficQuery } from "../traffic/traffic-history.ts";
 import type { TopPart, TopQuery } from "../traffic/traffic-parts.ts";
-import { edgeHistoryOf, orFault, orHistoryFault } from "./faults.ts";
+import { edgeHistoryOf, orHistoryFault, orKernelFault } from "./faults.ts";
 import type { Floodwall } from "./floodwall.ts";
 import { HostRowView } from "./host-row-view.ts";
 
@@ -278,7 +278,7 @@ export class ServiceBackend implements Backend {
 
   async ban(target: IpAddress, by: Holder = ADMINISTRATOR): Promise<BanView> {
     const { bans } = this.#floodwall;
-    return this.#answered(await orFault(bans.ban(target, () => this.#floodwall.now().wallMs, by)));
+    return this.#answered(await bans.ban(target, () => this.#floodwall.now().wallMs, by));
   }
 
   banPreview(target: IpAddress, by: Holder): BanPreview {
@@ -291,7 +291,7 @@ export class ServiceBackend implements Backend {
   }
 
   async unban(target: IpAddress): Promise<BanView | null> {
-    const answer = await orFault(this.#floodwall.bans.unban(target, this.#floodwall.now().wallMs));
+    const answer = await this.#floodwall.bans.unban(target, this.#floodwall.now().wallMs);
     return answer === null ? null : this.#answered(answer);
   }
 
@@ -304,11 +304,11 @@ export class ServiceBackend implements Backend {
   }
 
   blockSource(order: BlockRequest): Promise<BlockAnswer> {
-    return orFault(this.#floodwall.sourceBlocks.block(order, () => this.#floodwall.now().wallMs));
+    return orKernelFault(this.#floodwall.sourceBlocks.block(order, () => this.#floodwall.now().wallMs));
   }
 
   unblockSource(pair: Pair): Promise<UnblockAnswer> {
-    return orFault(this.#floodwall.sourceBlocks.unblock(pair, this.#floodwall.now().wallMs));
+    return orKernelFault(this.#floodwall.sourceBlocks.unblock(pair, this.#floodwall.now().wallMs));
   }
 
   get filterRules(): FilterRules {
@@ -320,7 +320,7 @@ export class ServiceBackend implements Backend {
   }
 
   orderFilterRule(order: RuleOrder, rule: OperatorRule): Promise<RuleOrderAnswer> {
-    return orFault(this.#floodwall.filterRules.order(order, rule));
+    return this.#floodwall.filterRules.order(order, rule);
   }
 
   reload(): Promise<ReloadOutcome> {

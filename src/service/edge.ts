@@ -162,17 +162,15 @@ async function openKeys({ masters, clock, log, limiter, metrics }: EdgeChannelOp
 function leverObserver({ log, metrics }: EdgeChannelOptions): LeverObserver {
   const fieldsOf = ({ zone, mode, untilMs, reason }: Lever) => ({ zone, mode, until: new Date(untilMs), reason });
   return {
-    set(lever) {
+    began(lever) {
       metrics.lever("set");
       log.info(fieldsOf(lever), "a zone's challenge lever is set");
     },
-    cleared(lever) {
-      metrics.lever("cleared");
-      log.info(fieldsOf(lever), "a zone's challenge lever is cleared");
-    },
-    expired(lever) {
-      metrics.lever("expired");
-      log.info(fieldsOf(lever), "a zone's challenge lever has expired");
+    ended(end, levers) {
+      for (const lever of levers) {
+        metrics.lever(end);
+        log.info(fieldsOf(lever), `a zone's challenge lever ${end === "cleared" ? "is cleared" : "has expired"}`);
+      }
     },
     refused: () => metrics.lever("refused"),
   };

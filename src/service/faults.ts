@@ -5,24 +5,30 @@ import type { HistoryStore } from "../storage/history-store.ts";
 import { StateDatabaseError } from "../storage/state-database.ts";
 import type { RecordTable } from "../system/record-table.ts";
 
-/** What the disk refused did not happen; the caller gets an error and may try again. */
-export async function orFault<T>(operation: Promise<T>): Promise<T> {
+/** A command that the kernel refused, or whose end the disk did. */
+export async function orKernelFault<T>(operation: Promise<T>): Promise<T> {
   try {
     return await operation;
   } catch (cause) {
-    if (cause instanceof InstallFault || cause instanceof UnsavedEndFault)
-      throw new BackendFault(cause.message, { cause });
-    if (cause instanceof StateDatabaseError) throw new BackendFault(`${cause.message}; nothing was changed`);
-    throw cause;
+    const isOfBlocks = cause instanceof InstallFault || cause instanceof UnsavedEndFault;
+    throw isOfBlocks ? new BackendFault(cause.message, { cause }) : cause;
   }
 }
 
-/** A table whose commands reject with errors of the API. */
+async function orDiskFault<T>(operation: Promise<T>): Promise<T> {
+  try {
+    return await operation;
+  } catch (cause) {
+    throw cause instanceof StateDatabaseError ? new BackendFault(`${cause.message}; nothing was changed`) : cause;
+  }
+}
+
+/** A table of orders: a command that the disk refuses has no effect, and its caller gets an error of the API. */
 export function faultingTable<R>(table: RecordTable<R>): RecordTable<R> {
   return {
     queue: (...change) => table.queue(...change),
     save: (...change) => table.save(...change),
-    write: (...change) => orFault(table.write(...change)),
+    write: (...change) => orDiskFault(table.write(...change)),
     get unsaved() {
       return table.unsaved;
     },

@@ -12,6 +12,7 @@ import type { FilterRuleMetrics } from "../observability/filter-rule-metrics.ts"
 import type { Log } from "../observability/log.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import type { StateStore } from "../storage/state-store.ts";
+import { faultingTable } from "./faults.ts";
 
 export interface FilterRulesParts extends Pick<FilterRulesOptions, "onChange"> {
   readonly config: Config;
@@ -22,7 +23,7 @@ export interface FilterRulesParts extends Pick<FilterRulesOptions, "onChange"> {
 
 export function openFilterRules({ config, state, log, metrics, onChange }: FilterRulesParts): FilterRules {
   metrics.filterRules.declare(RULE_ORDER_REFUSALS);
-  const store = state.table("filter_rules");
+  const store = faultingTable(state.table("filter_rules"));
   const terms = {
     policy: filterRulesPolicy(config),
     read: readFilterRule,
@@ -38,12 +39,14 @@ export function filterRulesPolicy({ filterRules, networks, dataplane, prefixSets
 
 function observerOf(log: Log, metrics: FilterRuleMetrics): FilterRulesObserver {
   return {
-    ordered: ({ name, rule, expiresAt }) => log.info({ name, rule, expires_at: expiresAt }, "filter rule ordered"),
+    began: ({ name, rule, expiresAt }) => log.info({ name, rule, expires_at: expiresAt }, "filter rule ordered"),
     refused(refusal) {
       metrics.refused(refusal);
       log.info({ reason: refusal }, "filter rule refused");
     },
-    ended: (end, { name }) => log.info({ name, reason: end }, "filter rule ended"),
+    ended(end, orders) {
+      for (const { name } of orders) log.info({ name, reason: end }, "filter rule ended");
+    },
     unusable: ({ name }) =>
       log.warn(
         { name },

@@ -36,7 +36,7 @@ import { AttackTimelines } from "./attack-timelines.ts";
 import { ConfigReader } from "./config-reader.ts";
 import { droppedOf, openDataPlane } from "./dataplane.ts";
 import { alertAtCap, countAttack, countRung, logAttack, logBan } from "./event-log.ts";
-import { LEARNING_FAULTS } from "./faults.ts";
+import { faultingTable, LEARNING_FAULTS } from "./faults.ts";
 import { filterRulesPolicy, openFilterRules } from "./filter-rules.ts";
 import type { FloodwallOptions } from "./floodwall-options.ts";
 import { kernelSlots } from "./kernel-slots.ts";
@@ -109,7 +109,7 @@ export class Floodwall {
     this.rules = openRuleFinder({ ...options, limiter: this.#limiter, onFound });
     this.bans = new BanEngine({
       policy: mitigationPolicy(config, this.protections),
-      store: state.table("bans"),
+      store: faultingTable(state.table("bans")),
       announcer: this.announcer,
       observed: (attack) => this.packetPath?.observed(attack) ?? null,
       makeRules: this.rules.make,
@@ -137,7 +137,7 @@ export class Floodwall {
     });
     this.sourceBlocks = openSourceBlocks({
       ...{ config, log, limiter: this.#limiter, metrics: metrics.sourceBlocks },
-      ...{ store: state.table("source_blocks"), installer: this.dataPlane, slots: slots.shares },
+      ...{ store: faultingTable(state.table("source_blocks")), installer: this.dataPlane, slots: slots.shares },
       filterRuleSlots: () => this.filterRules.places,
     });
     this.#storedAttacks = state.table("attacks");

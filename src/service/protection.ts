@@ -28,13 +28,15 @@ export function openProtections({ config, state, log, metrics, ...options }: Pro
 
 function observerOf(log: Log, metrics: ProtectionMetrics): ProtectionObserver {
   return {
-    chosen({ prefix, profile, always, operator, tenant }) {
+    began({ prefix, profile, always, operator, tenant }) {
       metrics.changed("chosen");
       log.info({ prefix, profile, always, operator, tenant }, "a protection profile was chosen");
     },
-    removed({ prefix, profile }) {
-      metrics.changed("removed");
-      log.info({ prefix, profile }, "the choice of a protection profile was removed");
+    ended(_end, choices) {
+      for (const { prefix, profile } of choices) {
+        metrics.changed("removed");
+        log.info({ prefix, profile }, "the choice of a protection profile was removed");
+      }
     },
     refused: (refusal) => metrics.refused(refusal),
     inactive(choices) {

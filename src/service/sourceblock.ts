@@ -26,19 +26,22 @@ export interface SourceBlockingOptions extends Omit<SourceBlocksOptions, "policy
 const PAIRS_LOGGED = 20;
 
 export function openSourceBlocks({ config, ...options }: SourceBlockingOptions): SourceBlocks {
-  const { store, installer, metrics } = options;
+  const { log: _log, limiter: _limiter, metrics, ...parts } = options;
   metrics.declare({ refusals: [...BLOCK_REFUSALS, "not_blocked"], ends: BLOCK_ENDS, operations: KERNEL_OPERATIONS });
   const policy = sourceBlockPolicy(config);
-  return new SourceBlocks({ policy, store, installer, observer: observerOf(options) });
+  const blocks: SourceBlocks = new SourceBlocks({
+    ...{ policy, ...parts },
+    observer: observerOf(options, () => blocks.isDryRun),
+  });
+  return blocks;
 }
 
-function observerOf(options: Omit<SourceBlockingOptions, "config">): SourceBlockObserver {
+function observerOf(options: Omit<SourceBlockingOptions, "config">, isDryRun: () => boolean): SourceBlockObserver {
   const { log, limiter, metrics } = options;
   return {
-    blocked({ block, dryRun }) {
+    began({ source, victim, createdAt, expiresAt }) {
       metrics.ordered();
-      const { source, victim, createdAt, expiresAt } = block;
-      log.info({ source, victim, created_at: createdAt, expires_at: expiresAt, dry_run: dryRun }, "source blocked");
+      log.info({ source, victim, created_at: createdAt, expires_at: expiresAt, dry_run: isDryRun() }, "source blocked");
     },
     refused: (refusal) => metrics.refused(refusal),
     ended(end, blocks) {

@@ -7,7 +7,8 @@
 import { ADMINISTRATOR, type Room, Shares } from "../access/shares.ts";
 import { SOURCE_BLOCK_SECONDS_MAX } from "../limits.ts";
 import type { RecordTable } from "../system/record-table.ts";
-import { carryOut, type Decision } from "../system/stored-order.ts";
+import { type OrderObserver, type OrderTimes, StandingOrders } from "../system/standing-orders.ts";
+import type { Decision } from "../system/stored-order.ts";
 import {
   type BlockRefusal,
   blockRefusal,
@@ -16,7 +17,7 @@ import {
   type SourceBlockPolicy,
   slotsFor,
 } from "./admission.ts";
-import { BlockTable } from "./block-table.ts";
+import { BlockIndex } from "./block-index.ts";
 import { type KernelOperation, KernelPairs, SOURCE_BLOCKS_PER_PIECE } from "./kernel-pairs.ts";
 import type { PairInstaller } from "./pair-installer.ts";
 import {
@@ -46,10 +47,7 @@ export interface SourceBlocksOptions {
 export const BLOCK_ENDS = ["unblocked", "expired", "install_failed", ...PAIR_REFUSALS] as const;
 export type BlockEnd = (typeof BLOCK_ENDS)[number];
 
-export interface SourceBlockObserver {
-  blocked(view: SourceBlockView): void;
-  refused(refusal: BlockRefusal | UnblockRefusal): void;
-  ended(end: BlockEnd, blocks: readonly SourceBlock[]): void;
+export interface SourceBlockObserver extends OrderObserver<SourceBlock, BlockRefusal | UnblockRefusal, BlockEnd> {
   kernelFault(operation: KernelOperation, cause: unknown): void;
 }
 
@@ -78,9 +76,16 @@ export class UnsavedEndFault extends Error {
 }
 const UNSAVED_END = "the block has ended already, but the disk has not taken that yet: a restart may bring it back";
 
+const TIMES: OrderTimes<SourceBlock> = {
+  endsAt: ({ expiresAt }) => expiresAt,
+  endingAt: (block, expiresAt) => ({ ...block, expiresAt }),
+  longestMs: () => SOURCE_BLOCK_SECONDS_MAX * 1000,
+};
+
 export class SourceBlocks {
   readonly #observer: SourceBlockObserver;
-  readonly #table: BlockTable;
+  readonly #orders: StandingOrders<SourceBlock, BlockRefusal | UnblockRefusal, BlockEnd>;
+  readonly #index: BlockIndex;
   readonly #slots: Shares;
   readonly #filterRuleSlots: () => number;
   readonly #kernel: KernelPairs;
@@ -94,7 +99,8 @@ export class SourceBlocks {
     this.#observer = observer;
     const callers = () => this.#policy.callers;
     this.#slots = slots ?? new Shares(callers);
-    this.#table = new BlockTable(callers, this.#slots);
+    this.#index = new BlockIndex(callers, this.#slots);
+    this.#orders = new StandingOrders({ store, keyOf: pairName, times: TIMES, observer, index: this.#index });
     this.#filterRuleSlots = filterRuleSlots ?? (() => 0);
     this.#kernel = new KernelPairs({ installer, onFault: (...fault) => observer.kernelFault(...fault) });
     this.#store = store;
@@ -103,10 +109,10 @@ export class SourceBlocks {
 
   /** Restores stored blocks. Removes those that expired or that policy no longer allows, and installs the rest. */
   restore(blocks: readonly SourceBlock[], wallMs: number): void {
-    for (const block of blocks.toSorted((a, b) => a.createdAt - b.createdAt)) this.#table.put(block);
-    this.#shorten(wallMs);
+    this.#orders.restore(blocks.toSorted((a, b) => a.createdAt - b.createdAt));
+    this.#orders.shorten(wallMs);
     this.#expire(wallMs);
-    this.#unreviewed = this.#table.values();
+    this.#unreviewed = this.#orders.all.values();
     while (this.#unreviewed !== null) this.#reviewSome();
     this.#wantAll();
   }
@@ -122,28 +128,23 @@ export class SourceBlocks {
    * the kernel refuses.
    */
   async block(request: BlockRequest, now: () => number): Promise<BlockAnswer> {
-    const outcome = await carryOut<SourceBlock, BlockRefusal>({
-      table: this.#store,
+    const outcome = await this.#orders.place({
       decide: () => this.#decide(request, now()),
-      present: () => this.#table.get(request),
       takeEffect: async (block) => {
-        this.#table.put(block);
         if (!this.#policy.dryRun) await this.#install(block);
       },
     });
-    if (outcome.kind === "refused") return this.#refused(outcome.refusal);
-    const view = this.#view(outcome.record);
-    this.#observer.blocked(view);
-    return { kind: "done", view, isSaved: outcome.isSaved };
+    if (outcome.kind === "refused") return outcome;
+    return { kind: "done", view: this.#view(outcome.record), isSaved: outcome.isSaved };
   }
 
   #decide(request: BlockRequest, wallMs: number): Decision<SourceBlock, BlockRefusal> {
     this.#expire(wallMs);
-    const existing = this.#table.get(request);
+    const existing = this.#index.get(request);
     const by = nextHolder(request.by ?? ADMINISTRATOR, existing);
     const refusal = blockRefusal(request, this.#policy, {
       isBlocked: existing !== null,
-      victims: this.#table.victimsOverrun(request.source, by),
+      victims: this.#index.victimsOverrun(request.source, by),
       slots: this.#slots.refusal(by, this.room),
     });
     if (refusal !== null) return { kind: "refused", refusal };
@@ -155,7 +156,7 @@ export class SourceBlocks {
   async unblock(pair: Pair, wallMs: number): Promise<UnblockAnswer> {
     this.#expire(wallMs);
     if (!this.#policy.hasDataplane) return this.#refused("no_dataplane");
-    const block = this.#table.get(pair);
+    const block = this.#index.get(pair);
     if (block === null) {
       // The file may still have a block that has just ended.
       if (!(await this.#store.save(pairName(pair), null))) throw new UnsavedEndFault(UNSAVED_END);
@@ -163,10 +164,7 @@ export class SourceBlocks {
     }
     const view = this.#view(block);
     if (!this.#policy.dryRun) this.#uninstall(block);
-    this.#table.delete(block);
-    const saved = this.#store.save(pairName(block), null);
-    this.#observer.ended("unblocked", [block]);
-    return { kind: "done", view, isSaved: await saved };
+    return { kind: "done", view, isSaved: await this.#orders.endSaved("unblocked", [block]) };
   }
 
   /** Ends expired blocks and continues pending work. */
@@ -179,9 +177,7 @@ export class SourceBlocks {
   /** The wall clock was set by `byMs`. The kernel's clock and the remaining time of blocks do not change. */
   clockStepped(byMs: number): void {
     this.#clockSteps++;
-    const blocks = this.#table.shift(byMs);
-    for (const block of blocks) this.#kernel.updateMissing(block);
-    for (const block of blocks) this.#store.queue(pairName(block), block);
+    for (const block of this.#orders.shift(byMs)) this.#kernel.updateMissing(block);
   }
 
   /** A new configuration applies to requests at once, and to existing blocks in pieces. */
@@ -190,18 +186,22 @@ export class SourceBlocks {
     const before = this.#policy;
     this.#policy = this.#inForce(next);
     if (before.dryRun !== next.dryRun) {
-      for (const block of this.#table.values()) {
+      for (const block of this.#orders.all.values()) {
         if (next.dryRun) this.#kernel.unwant(block);
         else this.#kernel.want(block);
       }
     }
-    this.#unreviewed = this.#table.values();
+    this.#unreviewed = this.#orders.all.values();
     this.#reviewSome();
     this.#settle();
   }
 
+  get isDryRun(): boolean {
+    return this.#policy.dryRun;
+  }
+
   get size(): number {
-    return this.#table.size;
+    return this.#orders.all.size;
   }
 
   /** Of the slots that callers fill. */
@@ -211,7 +211,7 @@ export class SourceBlocks {
 
   /** Oldest first. May be iterated while blocks are added and removed. */
   *live(wallMs: number): Generator<SourceBlockView> {
-    for (const block of this.#table.values()) if (isLive(block, wallMs)) yield this.#view(block);
+    for (const block of this.#orders.all.values()) if (isLive(block, wallMs)) yield this.#view(block);
   }
 
   counts(): {
@@ -221,7 +221,7 @@ export class SourceBlocks {
     readonly slotsFree: number;
   } {
     const { dryRun } = this.#policy;
-    const { size } = this.#table;
+    const { size } = this.#orders.all;
     const { missing } = this.#kernel;
     const installed = dryRun || !this.#kernel.isUp ? 0 : size - missing;
     const virtual = dryRun ? size : 0;
@@ -248,15 +248,14 @@ export class SourceBlocks {
       this.#kernel.put(block);
     } catch (cause) {
       this.#observer.kernelFault("put", cause);
-      const lost = this.#table.ofSource(block.source);
-      for (const pair of lost) this.#drop(pair);
-      const removals = lost.map((pair) => this.#store.save(pairName(pair), null));
+      const lost = this.#index.ofSource(block.source);
+      for (const pair of lost) this.#kernel.unwant(pair);
+      const removals = this.#orders.endSaved("install_failed", lost);
       this.#settle();
-      this.#observer.ended("install_failed", lost);
       // Pairs in a filter that is not up are found when it is opened.
       const isGone = this.#kernel.isUp && lost.every((pair) => !this.#kernel.isUnwanted(pair));
       const rest = isGone ? "were removed" : "are being removed, the kernel may still drop packets for some";
-      await Promise.all(removals);
+      await removals;
       throw new InstallFault(`the kernel did not take the block: all blocks of ${block.source} ${rest}`, { cause });
     }
   }
@@ -270,39 +269,12 @@ export class SourceBlocks {
     }
   }
 
-  #drop(pair: Pair): void {
-    this.#table.delete(pair);
-    this.#kernel.unwant(pair);
-  }
-
   #expire(wallMs: number): void {
-    const expired = this.#table.takeExpired(wallMs);
+    const expired = this.#orders.expire("expired", wallMs);
     if (expired.length === 0) return;
-    this.#forget("expired", expired);
+    for (const block of expired) this.#kernel.unwant(block);
     // Expired pairs still occupy the kernel's table.
     this.#settle();
-  }
-
-  /** Removes blocks from the table, and from kernel and store soon. */
-  #forget(end: BlockEnd, blocks: readonly SourceBlock[]): void {
-    if (blocks.length === 0) return;
-    for (const block of blocks) {
-      this.#drop(block);
-      this.#store.queue(pairName(block), null);
-    }
-    this.#observer.ended(end, blocks);
-  }
-
-  /** Limits the remaining time, which grows if the clock was set back while the service was stopped. */
-  #shorten(wallMs: number): void {
-    const latest = wallMs + SOURCE_BLOCK_SECONDS_MAX * 1000;
-    const shortened = [...this.#table.values()]
-      .filter(({ expiresAt }) => expiresAt > latest)
-      .map((block) => ({ ...block, expiresAt: latest }));
-    for (const block of shortened) {
-      this.#table.put(block);
-      this.#store.queue(pairName(block), block);
-    }
   }
 
   #reviewSome(): void {
@@ -314,15 +286,14 @@ export class SourceBlocks {
       return refusal === null ? [] : [{ block, refusal }];
     });
     for (const [refusal, items] of Map.groupBy(refused, (item) => item.refusal)) {
-      this.#forget(
-        refusal,
-        items.map(({ block }) => block),
-      );
+      const ended = items.map(({ block }) => block);
+      for (const block of ended) this.#kernel.unwant(block);
+      this.#orders.end(refusal, ended);
     }
   }
 
   #wantAll(): void {
-    if (!this.#policy.dryRun) for (const block of this.#table.values()) this.#kernel.want(block);
+    if (!this.#policy.dryRun) for (const block of this.#orders.all.values()) this.#kernel.want(block);
     let before: number;
     do {
       before = this.#kernel.missing;
@@ -331,8 +302,8 @@ export class SourceBlocks {
   }
 
   #settle(): void {
-    const isWanted = (pair: Pair) => !this.#policy.dryRun && this.#table.get(pair) !== null;
-    const room = this.#policy.maxDynamicRules - (this.#table.size - this.#kernel.missing);
+    const isWanted = (pair: Pair) => !this.#policy.dryRun && this.#index.get(pair) !== null;
+    const room = this.#policy.maxDynamicRules - (this.#orders.all.size - this.#kernel.missing);
     this.#kernel.settle(isWanted, room);
   }
 

@@ -119,6 +119,14 @@ describe("source block refused", () => {
     expect(await block()).toEqual(refused(409, error));
   });
 
+  test("a pair for which a filter rule has taken the slot, at each of its destinations", async () => {
+    await blocks.service.stop();
+    blocks.start(`${LIVE}filter_rules: [{ name: own, action: drop, protocol: udp }]\n`);
+    for (let i = 0; i < 16; i++) expect((await block({ source: `198.51.100.${100 + i}` })).status).toBe(200);
+    const error = "no policy slots left: unblock others, or raise dataplane.limits.max_dynamic_rules";
+    expect(await block()).toEqual(refused(409, error));
+  });
+
   test("is counted by its reason", async () => {
     await block({ source: "198.51.100.53" });
     await unblock();

@@ -4,7 +4,7 @@
  * slots again. Times are wall clock, ms.
  */
 import { CHALLENGE_LIFE_MS, LIVE_CHALLENGES_MAX, SLOT_LEASE_MS, SLOT_RETRY_SECONDS_MAX } from "../../limits.ts";
-import { endOf } from "./expiry.ts";
+import { endOf } from "../../system/expiry.ts";
 import type { AcmeChallenge, IssuanceGrant } from "./zone-documents.ts";
 
 export interface AcmeOptions {

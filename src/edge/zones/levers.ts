@@ -5,8 +5,7 @@
  */
 import { LEVERS_MAX } from "../../limits.ts";
 import type { RecordTable } from "../../system/record-table.ts";
-import { carryOut } from "../../system/stored-order.ts";
-import { endOf } from "./expiry.ts";
+import { type OrderObserver, type OrderTimes, StandingOrders } from "../../system/standing-orders.ts";
 import type { Zone } from "./zone.ts";
 import type { ChallengeOverride } from "./zone-documents.ts";
 
@@ -40,63 +39,59 @@ export interface LeversOptions {
   readonly observer: LeverObserver;
 }
 
-export interface LeverObserver {
-  set(lever: Lever): void;
-  cleared(lever: Lever): void;
-  expired(lever: Lever): void;
-  refused(refusal: LeverRefusal): void;
-}
+export type LeverEnd = "cleared" | "expired";
+export type LeverObserver = OrderObserver<Lever, LeverRefusal, LeverEnd>;
+
+const TIMES: OrderTimes<Lever> = {
+  endsAt: ({ untilMs }) => untilMs,
+  endingAt: (lever, untilMs) => ({ ...lever, untilMs }),
+  longestMs: ({ ttlSeconds }) => ttlSeconds * 1000,
+};
 
 export class Levers {
   readonly #options: LeversOptions;
-  readonly #levers = new Map<string, Lever>();
+  readonly #levers: StandingOrders<Lever, LeverRefusal, LeverEnd>;
 
   /** @param kept levers of an earlier process; some may have expired since. */
   constructor(options: LeversOptions, kept: Iterable<Lever> = []) {
     this.#options = options;
-    for (const lever of kept) this.#levers.set(lever.zone, lever);
+    const { store, observer } = options;
+    this.#levers = new StandingOrders({ store, keyOf: ({ zone }) => zone, times: TIMES, observer });
+    this.#levers.restore(kept);
   }
 
   /** By zone. May still have a lever that is past its `until`. */
   get all(): ReadonlyMap<string, Lever> {
-    return this.#levers;
+    return this.#levers.all;
   }
 
   /** Changes that are not on disk yet. */
   get unsaved(): number {
-    return this.#options.store.unsaved;
+    return this.#levers.unsaved;
   }
 
   /** The lever in force; null: the zone follows its file. */
   of(zone: string, nowMs: number): Lever | null {
     const lever = this.#levers.get(zone);
-    return lever !== undefined && lever.untilMs > nowMs ? lever : null;
+    return lever !== null && lever.untilMs > nowMs ? lever : null;
   }
 
   /** Sets or replaces the lever, once it is on disk. Rejects with the store's error; then nothing has changed. */
   async set({ name, policy }: Zone, { mode, ttlSeconds, reason }: LeverOrder, nowMs: number): Promise<LeverAnswer> {
     const lever: Lever = { zone: name, mode, untilMs: nowMs + ttlSeconds * 1000, ttlSeconds, reason };
-    const { store, observer, onChange } = this.#options;
-    const outcome = await carryOut<Lever, LeverRefusal>({
-      table: store,
+    const outcome = await this.#levers.place({
       decide: () => {
         if (policy.mode === "none") return { kind: "refused", refusal: "mode_none" };
         if (!this.#hasRoom(name) && this.#unneeded() === null) return { kind: "refused", refusal: "too_many_levers" };
         return { kind: "begins", key: name, record: lever, basis: [] };
       },
-      present: () => this.#levers.get(name) ?? null,
       takeEffect: () => {
-        const unneeded = this.#hasRoom(name) ? null : this.#unneeded();
-        if (unneeded !== null) this.#remove(unneeded);
-        this.#levers.set(name, lever);
-        observer.set(lever);
-        onChange();
+        const unneeded = this.#levers.all.size > LEVERS_MAX ? this.#unneeded() : null;
+        if (unneeded !== null) this.#levers.end("cleared", [unneeded]);
+        this.#options.onChange();
       },
     });
-    if (outcome.kind === "refused") {
-      observer.refused(outcome.refusal);
-      return outcome;
-    }
+    if (outcome.kind === "refused") return outcome;
     return { kind: "set", lever, isSaved: outcome.isSaved };
   }
 
@@ -106,45 +101,26 @@ export class Levers {
    */
   async clear(zone: string): Promise<boolean> {
     const lever = this.#levers.get(zone);
-    if (lever === undefined) return true;
-    const { store, observer, onChange } = this.#options;
-    this.#levers.delete(zone);
-    const saved = store.save(zone, null);
-    observer.cleared(lever);
-    onChange();
+    if (lever === null) return true;
+    const saved = this.#levers.endSaved("cleared", [lever]);
+    this.#options.onChange();
     return saved;
   }
 
   #hasRoom(zone: string): boolean {
-    return this.#levers.has(zone) || this.#levers.size < LEVERS_MAX;
+    return this.#levers.get(zone) !== null || this.#levers.all.size < LEVERS_MAX;
   }
 
   /** Of the levers of zones that were removed from the file, the one that ends first; null: there is none. */
   #unneeded(): Lever | null {
     const { isConfigured } = this.#options;
-    const unneeded = [...this.#levers.values()].filter(({ zone }) => !isConfigured(zone));
+    const unneeded = [...this.#levers.all.values()].filter(({ zone }) => !isConfigured(zone));
     return unneeded.sort((a, b) => a.untilMs - b.untilMs)[0] ?? null;
-  }
-
-  #remove(lever: Lever): void {
-    this.#levers.delete(lever.zone);
-    this.#options.store.queue(lever.zone, null);
-    this.#options.observer.cleared(lever);
   }
 
   /** Expires levers. After the clock was set back, no lever lasts longer than its original duration. */
   settle(nowMs: number): void {
-    for (const lever of [...this.#levers.values()]) {
-      const { zone, ttlSeconds } = lever;
-      const untilMs = endOf(lever.untilMs, ttlSeconds * 1000, nowMs);
-      if (untilMs === lever.untilMs) continue;
-      const now = untilMs === null ? null : { ...lever, untilMs };
-      this.#options.store.queue(zone, now);
-      if (now !== null) this.#levers.set(zone, now);
-      else {
-        this.#levers.delete(zone);
-        this.#options.observer.expired(lever);
-      }
-    }
+    this.#levers.shorten(nowMs);
+    this.#levers.expire("expired", nowMs);
   }
 }

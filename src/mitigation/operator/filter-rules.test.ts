@@ -26,9 +26,9 @@ function made(file = new MemoryState()) {
       read: (rule) => ("name" in rule ? operatorRule({ name: String(rule.name) }) : null),
       onChange: () => changes++,
       observer: {
-        ordered: ({ name }) => events.push(`ordered ${name}`),
+        began: ({ name }) => events.push(`ordered ${name}`),
         refused: (refusal) => events.push(`refused ${refusal}`),
-        ended: (end, { name }) => events.push(`${end} ${name}`),
+        ended: (end, orders) => events.push(...orders.map(({ name }) => `${end} ${name}`)),
         unusable: ({ name }) => events.push(`unusable ${name}`),
       },
     },

@@ -2,10 +2,10 @@
  * The operator's rules in force: those ordered by the API, the newest first, then those of the configuration. An order
  * is on disk before it takes effect, and ends at once, whatever the disk does. Times are wall clock, ms.
  */
-import { FILTER_RULE_ORDERS_MAX } from "../../limits.ts";
+import { FILTER_RULE_ORDERS_MAX, FILTER_RULE_SECONDS_MAX } from "../../limits.ts";
 import { type Prefix, prefixContains } from "../../net/prefix.ts";
 import type { RecordTable } from "../../system/record-table.ts";
-import { carryOut } from "../../system/stored-order.ts";
+import { type OrderObserver, type OrderTimes, StandingOrders } from "../../system/standing-orders.ts";
 import { hiddenRules } from "./hidden-rules.ts";
 import type { OperatorRule } from "./operator-rule.ts";
 
@@ -48,10 +48,9 @@ export const RULE_ORDER_REFUSALS = [
 export type RuleOrderRefusal = (typeof RULE_ORDER_REFUSALS)[number];
 export const RULE_ORDER_ENDS = ["removed", "expired"] as const;
 
-export interface FilterRulesObserver {
-  ordered(order: RuleOrder): void;
-  refused(refusal: RuleOrderRefusal): void;
-  ended(end: (typeof RULE_ORDER_ENDS)[number], order: RuleOrder): void;
+export type RuleOrderEnd = (typeof RULE_ORDER_ENDS)[number];
+
+export interface FilterRulesObserver extends OrderObserver<RuleOrder, RuleOrderRefusal, RuleOrderEnd> {
   /** A kept order that cannot be in force. */
   unusable(order: RuleOrder): void;
 }
@@ -69,22 +68,27 @@ export type RuleOrderAnswer =
   | { readonly kind: "done"; readonly view: FilterRuleView; readonly isSaved: boolean }
   | { readonly kind: "refused"; readonly refusal: RuleOrderRefusal };
 
-interface Ordered {
-  readonly order: RuleOrder;
-  /** null: not in force. */
-  readonly rule: OperatorRule | null;
-}
+const TIMES: OrderTimes<RuleOrder> = {
+  endsAt: ({ expiresAt }) => expiresAt,
+  endingAt: (order, expiresAt) => ({ ...order, expiresAt }),
+  longestMs: () => FILTER_RULE_SECONDS_MAX * 1000,
+};
 
 export class FilterRules {
   readonly #options: FilterRulesOptions;
-  readonly #orders = new Map<string, Ordered>();
+  readonly #orders: StandingOrders<RuleOrder, RuleOrderRefusal, RuleOrderEnd>;
+  /** By name, the rules of the orders that are in force. */
+  readonly #rules = new Map<string, OperatorRule>();
   #policy: FilterRulesPolicy;
 
   /** @param kept orders of an earlier process; some may have expired since. */
   constructor(options: FilterRulesOptions, kept: Iterable<RuleOrder> = []) {
     this.#options = options;
     this.#policy = options.policy;
-    for (const order of kept) this.#take(order);
+    const { store, observer } = options;
+    this.#orders = new StandingOrders({ store, keyOf: ({ name }) => name, times: TIMES, observer });
+    this.#orders.restore(kept);
+    this.#readAll();
   }
 
   /** In the order in which they are tried. */
@@ -110,86 +114,73 @@ export class FilterRules {
 
   /** Number of those in force. */
   counts(): Readonly<Record<"configuration" | "order", number>> {
-    const order = [...this.#orders.values()].filter(({ rule }) => rule !== null).length;
-    return { configuration: this.#policy.configured.length, order };
+    return { configuration: this.#policy.configured.length, order: this.#rules.size };
   }
 
   /** Adds a rule, or replaces the one ordered under its name. Rejects with the store's error: then nothing changed. */
   async order(order: RuleOrder, rule: OperatorRule): Promise<RuleOrderAnswer> {
-    const { store, observer, onChange } = this.#options;
-    const outcome = await carryOut<RuleOrder, RuleOrderRefusal>({
-      table: store,
+    const outcome = await this.#orders.place({
       decide: () => {
         const refusal = this.#refusal(rule);
         if (refusal !== null) return { kind: "refused", refusal };
         return { kind: "begins", key: order.name, record: order, basis: [] };
       },
-      present: (name) => this.#orders.get(name)?.order ?? null,
       takeEffect: () => {
-        this.#orders.set(order.name, { order, rule });
-        observer.ordered(order);
-        onChange();
+        this.#rules.set(order.name, rule);
+        this.#options.onChange();
       },
     });
-    if (outcome.kind === "refused") {
-      observer.refused(outcome.refusal);
-      return outcome;
-    }
+    if (outcome.kind === "refused") return outcome;
     const view = this.views().find(({ order: one }) => one === order) ?? { rule, order, hiddenBy: null };
     return { kind: "done", view, isSaved: outcome.isSaved };
   }
 
   /** null: there is no order of this name. Otherwise resolves with whether its end is on disk. */
   async remove(name: string): Promise<boolean | null> {
-    const ordered = this.#orders.get(name);
-    if (ordered === undefined) return null;
-    const { store, observer, onChange } = this.#options;
-    this.#orders.delete(name);
-    const saved = store.save(name, null);
-    observer.ended("removed", ordered.order);
-    onChange();
+    const order = this.#orders.get(name);
+    if (order === null) return null;
+    this.#rules.delete(name);
+    const saved = this.#orders.endSaved("removed", [order]);
+    this.#options.onChange();
     return saved;
   }
 
   /** Ends what has expired. */
   tick(wallMs: number): void {
-    const { store, observer, onChange } = this.#options;
-    const expired = [...this.#orders.values()].filter(({ order }) => order.expiresAt <= wallMs);
-    for (const { order } of expired) {
-      this.#orders.delete(order.name);
-      store.queue(order.name, null);
-      observer.ended("expired", order);
-    }
-    if (expired.length > 0) onChange();
+    this.#orders.shorten(wallMs);
+    const expired = this.#orders.expire("expired", wallMs);
+    for (const { name } of expired) this.#rules.delete(name);
+    if (expired.length > 0) this.#options.onChange();
   }
 
   /** The wall clock was set by `byMs`: the time that is left does not change. */
   clockStepped(byMs: number): void {
-    for (const { order, rule } of [...this.#orders.values()]) {
-      const moved = { ...order, expiresAt: order.expiresAt + byMs };
-      this.#orders.set(order.name, { order: moved, rule });
-      this.#options.store.queue(order.name, moved);
-    }
+    this.#orders.shift(byMs);
   }
 
   reconfigure(next: FilterRulesPolicy): void {
     this.#policy = next;
-    for (const { order } of [...this.#orders.values()]) this.#take(order);
+    this.#readAll();
     this.#options.onChange();
   }
 
-  #take(order: RuleOrder): void {
-    const rule = this.#options.read(order.rule);
+  #readAll(): void {
     const { networks, sets } = this.#policy;
-    const isUsable = rule !== null && liesInNetworks(rule, networks) && hasSets(rule, sets);
-    if (!isUsable) this.#options.observer.unusable(order);
-    this.#orders.set(order.name, { order, rule: isUsable ? rule : null });
+    this.#rules.clear();
+    for (const order of this.#orders.all.values()) {
+      const rule = this.#options.read(order.rule);
+      if (rule !== null && liesInNetworks(rule, networks) && hasSets(rule, sets)) this.#rules.set(order.name, rule);
+      else this.#options.observer.unusable(order);
+    }
   }
 
   #all(): { readonly rule: OperatorRule; readonly order: RuleOrder | null }[] {
-    const ordered = [...this.#orders.values()]
-      .toSorted((a, b) => b.order.createdAt - a.order.createdAt)
-      .flatMap(({ order, rule }) => (rule === null ? [] : { rule, order }));
+    const ordered = [...this.#orders.all.values()]
+      .sort((a, b) => b.createdAt - a.createdAt)
+      .flatMap((order) => {
+        const rule = this.#rules.get(order.name);
+        return rule === undefined ? [] : [{ rule, order }];
+      });
     return [...ordered, ...this.#policy.configured.map((rule) => ({ rule, order: null }))];
   }
 
@@ -199,7 +190,9 @@ export class FilterRules {
     if (configured.some(({ name }) => name === rule.name)) return "name_configured";
     if (!liesInNetworks(rule, networks)) return "outside_networks";
     if (!hasSets(rule, sets)) return "unknown_set";
-    return this.#orders.has(rule.name) || this.#orders.size < FILTER_RULE_ORDERS_MAX ? null : "too_many_rules";
+    return this.#orders.get(rule.name) !== null || this.#orders.all.size < FILTER_RULE_ORDERS_MAX
+      ? null
+      : "too_many_rules";
   }
 }
 

@@ -37,8 +37,8 @@ function table(config = CONFIG) {
     store: memory.store.table("protections"),
     onChange: () => seen.push("changed"),
     observer: {
-      chosen: (choice) => seen.push(`chosen ${choice.prefix}`),
-      removed: (choice) => seen.push(`removed ${choice.prefix}`),
+      began: ({ prefix }) => seen.push(`chosen ${prefix}`),
+      ended: (end, choices) => seen.push(...choices.map(({ prefix }) => `${end} ${prefix}`)),
       refused: (refusal) => seen.push(refusal),
       inactive: (choices) => seen.push(...choices.map(({ choice, cause }) => `${choice.prefix} ${cause}`)),
     },

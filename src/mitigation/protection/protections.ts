@@ -7,7 +7,8 @@ import { type Callers, type Holder, NO_TENANTS, type Overrun, type Room, Shares 
 import { PROTECTION_CHOICES_MAX, PROTECTION_CHOICES_PER_TENANT } from "../../limits.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import type { RecordTable } from "../../system/record-table.ts";
-import { carryOut, type Decision } from "../../system/stored-order.ts";
+import { type OrderObserver, StandingOrders } from "../../system/standing-orders.ts";
+import type { Decision } from "../../system/stored-order.ts";
 import type { ScrubConfig } from "../scrub/scrub-config.ts";
 import {
   type ActiveChoice,
@@ -53,10 +54,7 @@ export type ProtectionAnswer =
   | { readonly kind: "done"; readonly view: ProtectionView; readonly isSaved: boolean }
   | { readonly kind: "refused"; readonly refusal: ProtectionRefusal };
 
-export interface ProtectionObserver {
-  chosen(choice: ProtectionChoice): void;
-  removed(choice: ProtectionChoice): void;
-  refused(refusal: ProtectionRefusal): void;
+export interface ProtectionObserver extends OrderObserver<ProtectionChoice, ProtectionRefusal, "removed"> {
   /** Choices that are without effect from now on. */
   inactive(choices: readonly InactiveChoice[]): void;
 }
@@ -87,7 +85,8 @@ interface Places {
 export class Protections implements Chosen {
   readonly #options: ProtectionsOptions;
   #config: ProtectionConfig;
-  /** By prefix. */
+  readonly #choices: StandingOrders<ProtectionChoice, ProtectionRefusal, "removed">;
+  /** By prefix, as the configuration in force judges them. */
   readonly #judged = new Map<string, JudgedChoice>();
   #inForce = ChosenPrefixes.of([]);
   readonly #shares: Shares;
@@ -98,21 +97,27 @@ export class Protections implements Chosen {
     this.#options = options;
     this.#shares = new Shares(options.callers ?? (() => NO_TENANTS));
     this.#config = options.config;
+    const { store, observer } = options;
+    this.#choices = new StandingOrders({ store, keyOf: ({ prefix }) => prefix, times: null, observer });
   }
 
   /** Restores stored choices. Call this before what is in force is asked for. */
   restore(choices: readonly ProtectionChoice[]): void {
-    for (const choice of choices) this.#judged.set(choice.prefix, judgeChoice(choice, this.#config));
-    this.#settle();
+    this.#choices.restore(choices);
+    this.#judgeAll();
     this.#reportInactive([]);
   }
 
   reconfigure(config: ProtectionConfig): void {
     const before = [...this.#judged.values()];
     this.#config = config;
-    for (const { choice } of before) this.#judged.set(choice.prefix, judgeChoice(choice, config));
-    this.#settle();
+    this.#judgeAll();
     this.#reportInactive(before);
+  }
+
+  #judgeAll(): void {
+    for (const choice of this.#choices.all.values()) this.#judged.set(choice.prefix, judgeChoice(choice, this.#config));
+    this.#settle();
   }
 
   get active(): readonly ActiveChoice[] {
@@ -139,7 +144,7 @@ export class Protections implements Chosen {
 
   /** The choice for exactly this prefix, also one without effect. */
   choiceOf(prefix: Prefix): ProtectionChoice | null {
-    return this.#judged.get(prefix.text)?.choice ?? null;
+    return this.#choices.get(prefix.text);
   }
 
   /** What applies to all of the prefix; null: it is not within one network and one hostgroup. */
@@ -154,19 +159,15 @@ export class Protections implements Chosen {
 
   /** Chooses or replaces, once it is on disk. Rejects with the store's error; then nothing has changed. */
   async choose(order: ProtectionOrder): Promise<ProtectionAnswer> {
-    const { prefix } = order;
-    const outcome = await carryOut<ProtectionChoice, ProtectionRefusal>({
-      table: this.#options.store,
+    const outcome = await this.#choices.place({
       decide: () => this.#decide(order),
-      present: () => this.choiceOf(prefix),
       takeEffect: (choice) => {
         this.#judged.set(choice.prefix, judgeChoice(choice, this.#config));
         this.#settle();
-        this.#options.observer.chosen(choice);
         this.#options.onChange();
       },
     });
-    if (outcome.kind === "refused") return this.#refuse(outcome.refusal);
+    if (outcome.kind === "refused") return outcome;
     const view = this.#viewOf(judgeChoice(outcome.record, this.#config));
     return { kind: "done", view, isSaved: outcome.isSaved };
   }
@@ -178,13 +179,14 @@ export class Protections implements Chosen {
   async remove(prefix: Prefix, tenant: string | null): Promise<ProtectionAnswer | null> {
     const choice = this.choiceOf(prefix);
     if (choice === null) return null;
-    if (tenant !== null && choice.tenant !== tenant) return this.#refuse("chosen_by_operator");
-    const { store, observer, onChange } = this.#options;
+    if (tenant !== null && choice.tenant !== tenant) {
+      this.#options.observer.refused("chosen_by_operator");
+      return { kind: "refused", refusal: "chosen_by_operator" };
+    }
     this.#judged.delete(prefix.text);
     this.#settle();
-    const saved = store.save(prefix.text, null);
-    observer.removed(choice);
-    onChange();
+    const saved = this.#choices.endSaved("removed", [choice]);
+    this.#options.onChange();
     const none = { prefix, group: -1, scrub: null, judged: null, application: null };
     return { kind: "done", view: this.of(prefix) ?? none, isSaved: await saved };
   }
@@ -223,11 +225,6 @@ export class Protections implements Chosen {
     const overrun: Overrun | null = more <= 0 ? null : slots.shares.refusal(judged.choice, slots.room(), more);
     if (overrun === null) return null;
     return overrun === "full" ? "no_slots" : "slots_over_share";
-  }
-
-  #refuse(refusal: ProtectionRefusal): ProtectionAnswer {
-    this.#options.observer.refused(refusal);
-    return { kind: "refused", refusal };
   }
 
   #settle(): void {
