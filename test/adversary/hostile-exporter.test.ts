@@ -108,6 +108,7 @@ class HostileScene {
       if (this.#isBanned(VICTIM)) bannedAt ??= i;
     }
     if (bannedAt === null || bannedAt >= BANNED_WITHIN_STEPS) this.broken.push("the flood is not banned");
+    await this.#untilRead();
     this.#look();
     if (this.#memory() - this.#memoryBefore > MEMORY_MAX) this.broken.push("the packet counter grows");
     for (const line of this.#world.errors) this.broken.push(line);
@@ -148,6 +149,14 @@ class HostileScene {
 
   #memory(): number {
     return this.#world.floodwall.packetPath?.engine.stats().memoryBytes ?? 0;
+  }
+
+  /** Exporters are read every two seconds. */
+  async #untilRead(): Promise<void> {
+    const { telemetry } = this.#world.floodwall;
+    if (telemetry === null) throw new Error("the world has telemetry");
+    const { monotonicMs } = telemetry.view().now;
+    while ((telemetry.view().readAtMs ?? 0) <= monotonicMs) await Bun.sleep(STEP_MS);
   }
 
   /** What is known of exporters. */
