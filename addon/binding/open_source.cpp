@@ -53,11 +53,29 @@ MirrorTunnelOptions mirrorTunnelOptions(const Napi::Object& options) {
   return parsed;
 }
 
-/// Its shards take apart what they are asked for, whatever feeds them.
-AddShard decapsulating(const AddShard& addShard, const Napi::Object& options) {
-  return [addShard, kinds = decapsulationOf(options), ports = vxlanPortsOf(options)] {
+ExternalSenders externalSendersOf(const Napi::Object& options) {
+  ExternalSenders senders;
+  if (!options.Get("isExternal").IsUndefined()) senders.areAll = booleanOf(options, "isExternal");
+  if (options.Get("externalMacs").IsUndefined()) return senders;
+  const auto bytes = bytesOf(options, "externalMacs");
+  if (bytes.size() % sizeof(MacAddress) != 0 || bytes.size() > kExternalSendersMax * sizeof(MacAddress)) {
+    throw Napi::RangeError::New(
+        options.Env(), "externalMacs must be at most " + std::to_string(kExternalSendersMax) + " addresses of 6 bytes");
+  }
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(MacAddress)) {
+    std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), sizeof(MacAddress),
+                senders.macs.emplace_back().begin());
+  }
+  return senders;
+}
+
+/// Its shards take apart what they are asked for, whatever feeds them, and know who sends from outside.
+AddShard configured(const AddShard& addShard, const Napi::Object& options) {
+  return [addShard, kinds = decapsulationOf(options), ports = vxlanPortsOf(options),
+          external = externalSendersOf(options)] {
     std::shared_ptr<Shard> shard = addShard();
     shard->setDecapsulation(kinds, ports);
+    shard->setExternalSenders(external);
     return shard;
   };
 }
@@ -71,7 +89,7 @@ XdpInlineOptions inlineOptions(const Napi::Object& options, const EngineOptions&
           .sampleEvery = uint32Of(options, "sampleEvery"),
           .cpus = cpusOf(options),
           .maxHosts = engine.maxHosts,
-          .countOutgoing = engine.countOutgoing,
+          .countOutgoing = engine.countOutgoing && !externalSendersOf(options).areAll,
           .idleMs = engine.idleMs,
           .tickMs = engine.tickMs,
           .decapsulated = decapsulationOf(options),
@@ -98,7 +116,7 @@ AddShard sampledShards(const Napi::Object& options, AddShard addShard) {
 
 std::unique_ptr<CaptureSource> openSource(const Napi::Object& options, const EngineOptions& engine,
                                           std::shared_ptr<KernelFilter> filter, const AddShard& addAnyShard) {
-  const AddShard addShard = decapsulating(addAnyShard, options);
+  const AddShard addShard = configured(addAnyShard, options);
   switch (choiceOf(options, "kind", kSourceKinds)) {
     case 0:
       return openAfXdp(afXdpOptions(options), sampledShards(options, addShard));

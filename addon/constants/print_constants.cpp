@@ -107,6 +107,8 @@ void printBounds() {
   say("UDP ports at which a source takes VXLAN apart, and the one where no others are named.");
   number("VXLAN_PORTS_MAX", VXLAN_PORTS_MAX);
   number("VXLAN_PORT", PORT_VXLAN);
+  say("MAC addresses of an interface's frames that lead to other networks.");
+  number("EXTERNAL_SENDERS_MAX", kExternalSendersMax);
   say("Memory that AF_XDP locks for a queue at the usual MTU, bytes; twice as much for longer packets.");
   number("LOCKED_BYTES_PER_QUEUE", std::uint64_t{kXskBuffers} * kSmallBuffer);
   say("The oldest Linux that takes the XDP programs.");

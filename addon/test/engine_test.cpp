@@ -114,6 +114,33 @@ TEST_CASE("a packet to a protected host is not outgoing traffic of the protected
   }
 }
 
+TEST_CASE("frames that came from other networks are not outgoing traffic of the host that they name as their source") {
+  constexpr MacAddress kRouter = {0x02, 0, 0, 0, 0, 0x0a};
+  const Bytes inside = udpFrame(kProtected + 1, kForeign + 1);
+  Bytes spoofed = inside;
+  std::copy(kRouter.begin(), kRouter.end(), spoofed.begin() + 6);
+  const Bytes incoming = udpFrame(kForeign + 1, kProtected + 1);
+  for (const std::uint32_t rate : {1U, 100U}) {
+    CAPTURE(rate);
+    EngineFixture senders({.countOutgoing = true}), all({.countOutgoing = true});
+    senders.shard->setExternalSenders({.macs = {{0x02, 0, 0, 0, 0, 0x0b}, kRouter}});
+    all.shard->setExternalSenders({.areAll = true, .macs = {}});
+    for (EngineFixture* fixture : {&senders, &all}) {
+      if (rate > 1) fixture->shard->setSamplingRate(rate);
+      fixture->count(spoofed, 50);
+      fixture->tick();
+      CHECK_FALSE(fixture->host(ipv4(kProtected + 1)));
+      CHECK(fixture->shard->stats().foreignPackets == 50);
+      fixture->count(inside, 5);
+      fixture->count(incoming, 3);
+      fixture->tick();
+      CHECK(fixture->pps(ipv4(kProtected + 1)) == doctest::Approx(3 * rate));
+    }
+    CHECK(senders.host(ipv4(kProtected + 1))->outgoing(Metric::pps) == doctest::Approx(5 * rate));
+    CHECK(all.host(ipv4(kProtected + 1))->outgoing(Metric::pps) == 0);
+  }
+}
+
 TEST_CASE("stats add up over everything that may become of a frame") {
   EngineFixture fixture;
   fixture.count(kFrame, 10);

@@ -295,6 +295,21 @@ TEST_CASE("keeps headers that the kernel sampled without counting them") {
   CHECK_FALSE(fixture.host(kHost));
 }
 
+TEST_CASE("a header of a frame that came from other networks is no sample of the host that it names as its source") {
+  const Bytes spoofed = udpFrame(kProtected + 1, kForeign + 1), incoming = udpFrame(kForeign + 1, kProtected + 1);
+  for (const bool isExternal : {false, true}) {
+    CAPTURE(isExternal);
+    EngineFixture fixture({.countOutgoing = true});
+    fixture.shard->setExternalSenders({.areAll = isExternal, .macs = {}});
+    fixture.shard->leaveIdle();
+    fixture.shard->addSample(frameOf(spoofed), Link::ethernet, FILTER_VERDICTS);
+    fixture.shard->addSample(frameOf(incoming), Link::ethernet, FILTER_VERDICTS);
+    fixture.shard->enterIdle();
+    fixture.tick();
+    CHECK(samples(fixture.engine, ipv4(kProtected + 1)).size() == (isExternal ? 1 : 2));
+  }
+}
+
 TEST_CASE("of what the kernel judged, a flood that is dropped takes no room of what passes, and has its verdict") {
   constexpr std::uint32_t kFlood = 4 * kRecentSamples;
   EngineFixture fixture;

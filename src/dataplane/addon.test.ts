@@ -8,6 +8,7 @@ import { address } from "../../test/fixtures/host-rows.ts";
 import { networksOf } from "../../test/fixtures/networks.ts";
 import { ethernet, ip, udp } from "../../test/fixtures/packets/frames.ts";
 import {
+  EXTERNAL_SENDERS_MAX,
   HOSTS_MAX,
   IDLE_MS_MAX,
   PARSE_ERRORS,
@@ -239,6 +240,28 @@ describe("ticks", () => {
     expect(engine.readSamples(host, headers.bytes)).toBe(10);
     const firstHeader = [headers.standsFor(0), headers.exporter(0), headers.input(0), headers.isMade(0)];
     expect(firstHeader).toEqual([1000, 0, 0, false]);
+  });
+
+  test("have no outgoing traffic of a host in whose name a router of another network sends", async () => {
+    const spoofed = ethernet(ip({ src: "203.0.113.9", dst: "198.51.100.7" }, udp()));
+    await Bun.write(path, pcapBytes(evenly(new Array<Uint8Array>(10).fill(spoofed))));
+    const router = spoofed.slice(6, 12);
+    const other = Uint8Array.of(2, 0, 0, 0, 0, 0x77);
+    for (const [externalMacs, foreign] of [
+      [Uint8Array.of(...other, ...router), 10],
+      [other, 0],
+    ] as const) {
+      const both = native.openEngine({ ...OPTIONS, countOutgoing: true });
+      both.setNetworks(networksOf(["203.0.113.0/24"]));
+      const status = await untilEnded(both.openSource({ kind: "pcap_file", path, pace: "max", externalMacs }));
+      expect(status.queues[0]).toMatchObject({ countedPackets: 10 - foreign, foreignPackets: foreign });
+      both.close();
+    }
+    const tooMany = new Uint8Array(6 * (EXTERNAL_SENDERS_MAX + 1));
+    for (const externalMacs of [tooMany, new Uint8Array(5)])
+      expect(() => engine.openSource({ kind: "pcap_file", path, pace: "max", externalMacs })).toThrow(
+        "externalMacs must be",
+      );
   });
 
   test("come one at a time", async () => {

@@ -34,6 +34,9 @@ export interface CaptureInterface {
   readonly decapsulate: readonly Encapsulation[];
   /** One frame in this number is mirrored. */
   readonly samplingRate: number;
+  /** All its frames come from other networks; or those of these senders do. */
+  readonly isExternal: boolean;
+  readonly externalMacs: readonly string[];
 }
 
 /** Mirrored frames that come in tunnels to an address of ours. */

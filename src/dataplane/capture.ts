@@ -198,7 +198,7 @@ function sourcesOf(config: CaptureConfig | null): Wanted[] {
   return [
     ...config.interfaces.map((wanted, i) => ({
       name: wanted.name,
-      options: { ...sourceOf(wanted), vxlanPorts },
+      options: { ...sourceOf(wanted), ...externalOf(wanted), vxlanPorts },
       decapsulateKey: `capture.interfaces[${i}].decapsulate`,
     })),
     ...config.tunnels.map((wanted, i) => ({
@@ -216,6 +216,11 @@ function sourceOf(wanted: CaptureInterface): SourceOptions {
     return { kind: "xdp_inline", interface: name, xdpMode, sampleEvery: INLINE_SAMPLE_EVERY, cpus, decapsulate };
   }
   return { kind: "af_xdp", interface: name, queues, xdpMode, zeroCopy, cpus, decapsulate, samplingRate };
+}
+
+function externalOf({ isExternal, externalMacs }: CaptureInterface) {
+  const bytes = externalMacs.flatMap((mac) => mac.split(":").map((part) => Number.parseInt(part, 16)));
+  return { isExternal, externalMacs: Uint8Array.from(bytes) };
 }
 
 export function tunnelOf(tunnel: CaptureTunnel): SourceOptions {

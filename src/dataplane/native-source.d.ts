@@ -4,7 +4,7 @@ import type { ENCAPSULATIONS, PACES, SOURCE_STATES, XDP_MODES, ZERO_COPIES } fro
 export type Encapsulation = (typeof ENCAPSULATIONS)[number];
 type XdpMode = (typeof XDP_MODES)[number];
 
-export type SourceOptions = Decapsulation & KindOptions;
+export type SourceOptions = Decapsulation & ExternalSenders & KindOptions;
 
 type KindOptions =
   | {
@@ -65,6 +65,15 @@ export type SamplingRate = number;
 export interface Decapsulation {
   readonly decapsulate?: readonly Encapsulation[];
   readonly vxlanPorts?: readonly number[];
+}
+
+/**
+ * Whose frames come from other networks, so that none of them is outgoing traffic of the protected host that it names as its
+ * source: of all, or of these MAC addresses, 6 bytes each and EXTERNAL_SENDERS_MAX at most.
+ */
+export interface ExternalSenders {
+  readonly isExternal?: boolean;
+  readonly externalMacs?: Uint8Array;
 }
 
 export interface QueueStats {

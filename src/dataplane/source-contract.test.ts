@@ -98,6 +98,33 @@ describe.skipIf(vethUnavailable !== null).each(LIVE)(`%s${skipped}`, (_, options
   });
 });
 
+describe.skipIf(vethUnavailable !== null).each([
+  ["XDP inline", { ...inline, xdpMode: "native" }],
+  ["AF_XDP", { ...afXdp, xdpMode: "native" }],
+] as const)(`%s${skipped}: a frame in the name of a protected host to another network`, (_, options) => {
+  test.each([
+    ["is foreign where it came from other networks", true],
+    ["is outgoing traffic of the host elsewhere", false],
+  ] as const)("%s", async (__, isExternal) => {
+    const veth = new Veth();
+    const capture = new PacketProcess(veth.far);
+    try {
+      await capture.ask("alsoCountOutgoing");
+      await capture.ask("setNetworks", NETWORKS);
+      await capture.open({ ...options, isExternal });
+      const before = await warmUp(veth, capture);
+      const frame = ethernet(ip({ src: WARM_UP_HOST, dst: "198.51.100.7" }, udp()), { padTo: FRAME_BYTES_MIN });
+      await veth.send(new Array<Uint8Array>(20).fill(frame));
+      const after = await capture.until((now) => accountedFor(now) >= accountedFor(before) + 20);
+      const gained = (key: "countedPackets" | "foreignPackets") => sumOf(after, key) - sumOf(before, key);
+      expect([gained("countedPackets"), gained("foreignPackets")]).toEqual(isExternal ? [0, 20] : [20, 0]);
+    } finally {
+      await capture.kill();
+      veth.close();
+    }
+  });
+});
+
 test.skipIf(vethUnavailable !== null)(
   `AF_XDP has the memory of its first packets before the first one comes${skipped}`,
   async () => {

@@ -26,6 +26,8 @@ export const SAMPLING_RATE_MAX = 1_000_000;
 /** UDP ports at which a source takes VXLAN apart, and the one where no others are named. */
 export const VXLAN_PORTS_MAX = 4;
 export const VXLAN_PORT = 4789;
+/** MAC addresses of an interface's frames that lead to other networks. */
+export const EXTERNAL_SENDERS_MAX = 16;
 /** Memory that AF_XDP locks for a queue at the usual MTU, bytes; twice as much for longer packets. */
 export const LOCKED_BYTES_PER_QUEUE = 16_777_216;
 /** The oldest Linux that takes the XDP programs. */

@@ -93,6 +93,7 @@ notify: { webhook: { url_env: FW_HOOK } }
   const metrics = await (await fetch(`http://127.0.0.1:${second.port}/metrics`)).text();
   expect(metrics).toContain('svc_faulty_files{kind="prefix_sets"} 2');
   expect(metrics).toContain('svc_faulty_files{kind="zones"} 1');
+  expect(metrics).toContain('svc_faulty_files{kind="origins"} 1');
   const alarms = () => events.filter((event) => Bun.deepMatch({ event: "file_fault" }, event));
   await eventually(
     () => alarms().length === 4,

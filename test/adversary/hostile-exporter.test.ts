@@ -16,6 +16,8 @@ import {
   LIES,
   type LieName,
   manyRecords,
+  type Sender,
+  senderOf,
   strangersFlood,
 } from "./hostile-exporter.ts";
 
@@ -25,7 +27,7 @@ const AT_ONCE = 4;
 const STEP_MS = 50;
 const FLOOD_PPS = 100_000;
 const BACKGROUND_PPS = 200;
-/** Of the hostile exporter while it is one like others, and of a standby that it keeps out by one in a step. */
+/** Of the hostile exporter in a step while it is one like others; it would keep a standby out by one in two steps. */
 const USUAL_RECORDS = 100;
 const LEAD_STEPS = 60;
 /** For less than a standby waits, and for longer. */
@@ -51,8 +53,8 @@ interface Plan {
   readonly keepsStandbyOut: boolean;
 }
 
-function drawPlan(chance: Chance): Plan {
-  const keepsStandbyOut = chance.oneIn(4);
+/** @param keepsStandbyOut takes longer than all else: of every few seeds one. */
+function drawPlan(chance: Chance, keepsStandbyOut: boolean): Plan {
   const possible = LIE_NAMES.filter((name) => LIES[name].isSilent || !keepsStandbyOut);
   const always = chance.oneOf(possible);
   return {
@@ -67,10 +69,11 @@ class HostileScene {
   readonly plan: Plan;
   readonly broken: string[] = [];
   readonly #world: FlowWorld;
-  readonly #chance: Chance;
+  readonly #sender: Sender;
   readonly #exporters: readonly { readonly from: string; readonly exporter: HonestExporter }[];
   #memoryBefore = 0;
   #isTurned = false;
+  #steps = 0;
   #isFlooded = false;
 
   static async of(seed: number): Promise<HostileScene> {
@@ -80,13 +83,13 @@ class HostileScene {
       `{ address: ${TURNED}, name: turned, site: fra1, silent_after_seconds: 5, ${external} }`,
       `{ address: ${STANDBY}, name: standby, site: fra1, silent_after_seconds: 5, ${external} }`,
     ]);
-    return new HostileScene(world, new Chance(longRandom(seed)));
+    return new HostileScene(world, new Chance(longRandom(seed)), seed % SEEDS_SHORT === 0);
   }
 
-  private constructor(world: FlowWorld, chance: Chance) {
+  private constructor(world: FlowWorld, chance: Chance, keepsStandbyOut: boolean) {
     this.#world = world;
-    this.#chance = chance;
-    this.plan = drawPlan(chance);
+    this.#sender = senderOf(chance, host);
+    this.plan = drawPlan(chance, keepsStandbyOut);
     this.#exporters = [...HONEST, STANDBY].map((from, i) => {
       return { from, exporter: new HonestExporter(this.plan.protocols[i] ?? "netflow5", chance) };
     });
@@ -105,6 +108,7 @@ class HostileScene {
       if (this.#isBanned(VICTIM)) bannedAt ??= i;
     }
     if (bannedAt === null || bannedAt >= BANNED_WITHIN_STEPS) this.broken.push("the flood is not banned");
+    await this.#untilRead();
     this.#look();
     if (this.#memory() - this.#memoryBefore > MEMORY_MAX) this.broken.push("the packet counter grows");
     for (const line of this.#world.errors) this.broken.push(line);
@@ -118,7 +122,7 @@ class HostileScene {
     for (const { from, exporter } of this.#exporters) {
       await this.#world.send(from, exporter.step(this.#amounts(from)));
     }
-    if (!this.#isTurned) await this.#world.send(TURNED, manyRecords(USUAL_RECORDS, host));
+    if (!this.#isTurned) await this.#world.send(TURNED, manyRecords(USUAL_RECORDS, this.#sender));
     else await this.#lie();
     await Bun.sleep(STEP_MS);
     const others = [...this.#world.floodwall.bans.active.keys()].filter((key) => key !== `${VICTIM}/32`);
@@ -134,8 +138,8 @@ class HostileScene {
 
   async #lie(): Promise<void> {
     const { lies, hasStrangers, keepsStandbyOut } = this.plan;
-    for (const name of lies) await this.#world.send(TURNED, LIES[name].make(this.#chance, host));
-    if (keepsStandbyOut) await this.#world.send(TURNED, manyRecords(1, host));
+    for (const name of lies) await this.#world.send(TURNED, LIES[name].make(this.#sender));
+    if (keepsStandbyOut && this.#steps++ % 2 === 0) await this.#world.send(TURNED, manyRecords(1, this.#sender));
     if (hasStrangers) await this.#world.send(STRANGER, [strangersFlood(host(5))]);
   }
 
@@ -145,6 +149,14 @@ class HostileScene {
 
   #memory(): number {
     return this.#world.floodwall.packetPath?.engine.stats().memoryBytes ?? 0;
+  }
+
+  /** Exporters are read every two seconds. */
+  async #untilRead(): Promise<void> {
+    const { telemetry } = this.#world.floodwall;
+    if (telemetry === null) throw new Error("the world has telemetry");
+    const { monotonicMs } = telemetry.view().now;
+    while ((telemetry.view().readAtMs ?? 0) <= monotonicMs) await Bun.sleep(STEP_MS);
   }
 
   /** What is known of exporters. */

@@ -11,7 +11,7 @@ export const HONEST_PROTOCOLS = ["netflow5", "netflow9", "sflow"] as const;
 export type HonestProtocol = (typeof HONEST_PROTOCOLS)[number];
 
 /** One sampled packet stands for so many. */
-const SFLOW_RATE = 1000;
+const SFLOW_RATE = 100;
 /** Of the only external interface, and of one inside. */
 export const EXTERNAL = 1;
 const INTERNAL = 2;
@@ -71,17 +71,35 @@ export class HonestExporter {
   }
 }
 
-/** What a hostile exporter sends. `isSilent`: no records of traffic are in it. */
+/** What a hostile exporter has to send with. */
+export interface Sender {
+  readonly chance: Chance;
+  readonly host: (i: number) => string;
+  /** Records of NetFlow v5, numbered on: equal numbers would be taken for one datagram. */
+  readonly netflow5: (flows: readonly FlowFields[]) => Uint8Array;
+}
+
+export function senderOf(chance: Chance, host: (i: number) => string): Sender {
+  let sequence = 0;
+  const numbered = (flows: readonly FlowFields[]) => {
+    const datagram = netflow5(flows, { sequence });
+    sequence += flows.length;
+    return datagram;
+  };
+  return { chance, host, netflow5: numbered };
+}
+
+/** `isSilent`: no records of traffic are in it. */
 export interface Lie {
   readonly isSilent: boolean;
-  readonly make: (chance: Chance, host: (i: number) => string) => readonly Uint8Array[];
+  readonly make: (sender: Sender) => readonly Uint8Array[];
 }
 
 export const LIES = {
   /** The numbers of an honest exporter's domain and template, with other fields. */
   "templates in others' names": {
     isSilent: true,
-    make: (chance) =>
+    make: ({ chance }) =>
       Array.from({ length: 10 }, () => {
         const lengths = Array.from({ length: 1 + chance.below(40) }, () => 1 + chance.below(8));
         return template({ id: 256 + chance.below(3), domain: chance.below(2), lengths }, chance);
@@ -89,26 +107,26 @@ export const LIES = {
   },
   "ever new templates and domains": {
     isSilent: true,
-    make: (chance) =>
+    make: ({ chance }) =>
       Array.from({ length: 40 }, () =>
         template({ id: 256 + chance.below(60_000), domain: chance.below(2 ** 32), lengths: [4, 4, 4] }, chance),
       ),
   },
   "fields of length 0": {
     isSilent: true,
-    make: (chance) => [
+    make: ({ chance }) => [
       template({ id: 300, domain: 9, lengths: Array.from({ length: 1 + chance.below(250) }, () => 0) }, chance),
       dataOf(300, 9, 1400),
     ],
   },
   noise: {
     isSilent: true,
-    make: (chance) =>
+    make: ({ chance }) =>
       Array.from({ length: 60 }, () => Uint8Array.from({ length: chance.below(600) }, () => chance.below(256))),
   },
   "cut and lengthened datagrams": {
     isSilent: true,
-    make: (chance) =>
+    make: ({ chance }) =>
       Array.from({ length: 40 }, () => {
         const datagram = Buffer.from(template({ id: 400, domain: 8, lengths: [4, 4, 4, 4] }, chance));
         datagram.writeUInt16BE(chance.below(65_536), 22);
@@ -117,7 +135,7 @@ export const LIES = {
   },
   "rates that no exporter has": {
     isSilent: false,
-    make: (chance, host) => {
+    make: ({ chance, host }) => {
       const frame = frameOf({ src: "198.51.100.7", dst: host(chance.below(4)) });
       const rate = chance.oneOf([2 ** 32 - 1, 2 ** 31, 2 ** 24]);
       return [sflow5([frame], { rate, input: EXTERNAL, output: INTERNAL }, 1 + chance.below(2 ** 20))];
@@ -125,27 +143,27 @@ export const LIES = {
   },
   "counts that no flow has": {
     isSilent: false,
-    make: (chance, host) => {
+    make: ({ chance, host, netflow5: records }) => {
       const ends = { src: "198.51.100.7", dst: host(chance.below(4)), input: EXTERNAL, output: INTERNAL };
       const [packets, bytes] = chance.oneOf([
         [2 ** 32 - 1, 2 ** 32 - 1],
         [2_000_000_000, 1000],
         [1, 2 ** 31],
       ] as const);
-      return [netflow5([{ ...ends, packets, bytes }])];
+      return [records([{ ...ends, packets, bytes }])];
     },
   },
   /** To many hosts, none of which gets much; and to outside, where it came in from outside. */
   "records in a protected host's name": {
     isSilent: false,
-    make: (chance, host) => {
+    make: ({ chance, host, netflow5: records }) => {
       const src = host(0);
       const of = (dst: string, output: number): FlowFields => {
         return { src, dst, packets: 10, bytes: 10 * PACKET_BYTES, input: EXTERNAL, output };
       };
       const inside = Array.from({ length: RECORDS_MAX }, () => of(host(1 + chance.below(180)), INTERNAL));
       const outside = Array.from({ length: RECORDS_MAX }, () => of("192.0.2.9", EXTERNAL));
-      return [netflow5(inside), netflow5(outside)];
+      return [records(inside), records(outside)];
     },
   },
 } as const satisfies Readonly<Record<string, Lie>>;
@@ -159,12 +177,12 @@ export function strangersFlood(dst: string): Uint8Array {
 }
 
 /** Each packet is a record of its own: many records of little. */
-export function manyRecords(count: number, dst: (i: number) => string): Uint8Array[] {
+export function manyRecords(count: number, { host, netflow5: records }: Sender): Uint8Array[] {
   const flows = Array.from({ length: count }, (_, i) => {
-    return { src: "198.51.100.7", dst: dst(i), packets: 1, bytes: PACKET_BYTES, input: EXTERNAL, output: INTERNAL };
+    return { src: "198.51.100.7", dst: host(i), packets: 1, bytes: PACKET_BYTES, input: EXTERNAL, output: INTERNAL };
   });
   return Array.from({ length: Math.ceil(count / RECORDS_MAX) }, (_, i) =>
-    netflow5(flows.slice(i * RECORDS_MAX, (i + 1) * RECORDS_MAX)),
+    records(flows.slice(i * RECORDS_MAX, (i + 1) * RECORDS_MAX)),
   );
 }
 

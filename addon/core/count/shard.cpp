@@ -63,7 +63,7 @@ void Shard::countBatch(std::span<const Frame> frames, Link link) {
   observe();
   StatDelta delta{};
   const std::span<Pending> batch = std::span(pending_).first(parseBatch(frames, link, delta));
-  const std::size_t directions = control_.countOutgoing ? 2 : 1;
+  const std::size_t directions = countsOutgoing_ ? 2 : 1;
   for (Pending& pending : batch) {
     for (std::size_t d = 0; d < directions; d++) {
       const std::uint32_t row = index_.candidate(pending.hash[d]);
@@ -99,7 +99,7 @@ std::size_t Shard::parseBatch(std::span<const Frame> frames, Link link, StatDelt
     pending.frame = &frames[i];
     pending.hash[in] = control_.hash.of(pending.packet.destination);
     index_.prefetch(pending.hash[in]);
-    if (control_.countOutgoing) {
+    if (countsOutgoing_) {
       pending.hash[out] = control_.hash.of(pending.packet.source);
       index_.prefetch(pending.hash[out]);
     }
@@ -113,7 +113,7 @@ std::size_t Shard::parseBatch(std::span<const Frame> frames, Link link, StatDelt
 
 bool Shard::isOurs(const Packet& packet) const noexcept {
   return networks_->match(packet.destination) != kNoPlace ||
-         (control_.countOutgoing && networks_->match(packet.source) != kNoPlace);
+         (countsOutgoing_ && networks_->match(packet.source) != kNoPlace);
 }
 
 /// Of a packet in tunnels: a tunnel must not hide what goes to a host, so of a packet that is in no network the one
@@ -155,8 +155,8 @@ void Shard::countPending(const Pending& pending, Link link, StatDelta& delta) {
   const Packet& packet = pending.packet;
   serial_++;
   const Located to = locate(packet.destination, pending.hash[in], pending.candidate[in], 1);
-  // What goes to one of ours is not outgoing: anyone can send it in the name of another of ours.
-  const Located from = control_.countOutgoing && to.isForeign()
+  // What goes to one of ours is not outgoing: anyone can send it in the name of another of ours; nor is what came in.
+  const Located from = to.isForeign() && mayBeOutgoing(*pending.frame, link)
                            ? locate(packet.source, pending.hash[out], pending.candidate[out], 1)
                            : Located{};
   if (to.isForeign() && from.isForeign()) {
@@ -334,7 +334,7 @@ void Shard::addSample(const Frame& frame, Link link, std::uint8_t verdict) {
   if (parsePacket(frame, link, packet) != ParseError::none) return;
   const auto isOurs = [&](const Address& address) { return networks_->match(address) != kNoPlace; };
   const bool isIncoming = isOurs(packet.destination);
-  if (!isIncoming && !(control_.countOutgoing && isOurs(packet.source))) return;
+  if (!isIncoming && !(mayBeOutgoing(frame, link) && isOurs(packet.source))) return;
   // As in countPending().
   const Address& ours = isIncoming ? packet.destination : packet.source;
   serial_++;

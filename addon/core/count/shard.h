@@ -15,6 +15,7 @@
 #include "count/doorkeeper.h"
 #include "count/ether_type_table.h"
 #include "count/evictions.h"
+#include "count/external_senders.h"
 #include "count/flow_filter.h"
 #include "count/flow_record.h"
 #include "count/handover.h"
@@ -153,6 +154,11 @@ class Shard {
   /// Of frames, from the next one on: one in this number was copied to us, and each counts as so many. 1 at first, at
   /// most kFrameSamplingRateMax. Before the worker begins.
   void setSamplingRate(std::uint32_t rate) noexcept { samplingRate_ = rate; }
+  /// Of frames: what these send was not sent by a host of ours, whatever source it names. Before the worker begins.
+  void setExternalSenders(ExternalSenders senders) {
+    externalSenders_ = std::move(senders);
+    countsOutgoing_ = control_.countOutgoing && !externalSenders_.areAll;
+  }
   /// Counts any number of records, each as `packets` and `bytes` times its sampling rate (where that is 0, once); does
   /// not keep them. A record longer than the window is counted over the time that it lasted, from now on: call
   /// releaseDue(). A record that counts in no direction is not received at all. Not while idle.
@@ -261,6 +267,9 @@ class Shard {
   void noteNotIp(const Frame& frame, Link link, StatDelta& delta) noexcept;
   [[nodiscard]] bool isOurs(const Packet& packet) const noexcept;
   void chooseOuter(FlowRecord& record, Encapsulations kinds) const noexcept;
+  [[nodiscard]] bool mayBeOutgoing(const Frame& frame, Link link) const noexcept {
+    return countsOutgoing_ && !externalSenders_.include(frame, link);
+  }
   void countPending(const Pending& pending, Link link, StatDelta& delta);
 
   // shard_records.cpp
@@ -341,6 +350,9 @@ class Shard {
   const WatchedHosts* watchedHosts_ = nullptr;
 
   Decapsulation wanted_;
+  ExternalSenders externalSenders_;
+  /// Of frames and samples; of records each one says it.
+  bool countsOutgoing_ = control_.countOutgoing;
   EtherTypeTable etherTypes_;
 
   HostIndex index_;

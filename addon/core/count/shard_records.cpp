@@ -52,7 +52,7 @@ void Shard::countSampled(const Pending& pending, Link link, StatDelta& delta) {
                           .rate = samplingRate_,
                           .durationMs = 0,
                           .isIncoming = true,
-                          .isOutgoing = control_.countOutgoing,
+                          .isOutgoing = mayBeOutgoing(*pending.frame, link),
                           .received = 1};
   countWeighed(weighing, delta, {}, [&](const auto& write) { write(*pending.frame, link); });
 }

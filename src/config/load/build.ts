@@ -167,6 +167,8 @@ function buildInterface(file: NonNullable<CaptureFile["interfaces"]>[number]): C
     cpus: file.cpus,
     decapsulate: file.decapsulate,
     samplingRate: file.sampling_rate ?? 1,
+    isExternal: file.external,
+    externalMacs: file.external_macs,
   };
 }
 

@@ -204,14 +204,22 @@ describe("a full file", () => {
       maxSources: 262_144,
       maxDynamicRules: 8192,
     });
-    const afXdp = { backend: "af_xdp", queues: null, zeroCopy: "auto", decapsulate: [], samplingRate: 1 };
+    const afXdp = {
+      backend: "af_xdp",
+      queues: null,
+      zeroCopy: "auto",
+      decapsulate: [],
+      samplingRate: 1,
+      isExternal: false,
+      externalMacs: [],
+    };
     expect<unknown>(capture).toEqual({
       interfaces: [
         { ...afXdp, name: "eth1", mode: "mirror", xdpMode: "native", queues: [0, 1], zeroCopy: "on", cpus: [2, 3] },
-        { ...afXdp, name: "eth2", mode: "inline", xdpMode: "generic", cpus: [1] },
+        { ...afXdp, name: "eth2", mode: "inline", xdpMode: "generic", cpus: [1], isExternal: true },
         {
           ...{ ...afXdp, name: "eth3", mode: "mirror", backend: "pcap", xdpMode: "auto", cpus: [] },
-          ...{ decapsulate: ["mpls", "vxlan"], samplingRate: 64 },
+          ...{ decapsulate: ["mpls", "vxlan"], samplingRate: 64, externalMacs: ["02:00:5e:10:00:01"] },
         },
       ],
       tunnels: [

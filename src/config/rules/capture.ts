@@ -114,6 +114,17 @@ export function* inlineCountsEveryFrame(file: File): Generator<Finding> {
   }
 }
 
+export function* externalMacsHaveAnEffect(file: File): Generator<Finding> {
+  for (const [captured, path] of interfaces(file)) {
+    if ((captured.external_macs ?? []).length === 0) continue;
+    const at = [...path, "external_macs"];
+    if (captured.mode === "inline")
+      yield { path: at, rule: "is of mirrors only: set external of the interface instead" };
+    else if (captured.external === true)
+      yield { path: at, rule: "has no effect beside external, which is of all frames" };
+  }
+}
+
 export function* queuesAreUnique(file: File): Generator<Finding> {
   for (const [{ queues }, path] of interfaces(file)) {
     if (queues !== undefined && queues !== "auto") yield* repeated(queues, [...path, "queues"]);

@@ -6,6 +6,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { BGP_INSTANCE_MAX, CAPTURE_INTERFACES_MAX, HOSTGROUPS_MAX, PREFIXES_MAX } from "../../limits.ts";
 import {
   CPU_NUMBER_MAX,
+  EXTERNAL_SENDERS_MAX,
   HOSTS_MAX,
   QUEUE_NUMBER_MAX,
   SAMPLING_RATE_MAX,
@@ -80,6 +81,14 @@ const Interface = Type.Object(
       Type.Optional(integer(1, SAMPLING_RATE_MAX)),
       "Of a mirror that copies one frame in this number: each frame counts as so many. Not allowed in inline mode.",
       { valueIfAbsent: 1 },
+    ),
+    external: described(
+      Type.Boolean({ default: false }),
+      "Whether all its frames come from other networks: an interface on the Internet side of an inline box, or a mirror of what a port to a transit receives. Packets that name one of your hosts as their source are then no outgoing traffic of it, wherever they go.",
+    ),
+    external_macs: described(
+      { ...list(text("macAddress"), EXTERNAL_SENDERS_MAX), uniqueItems: true },
+      "The same of frames with one of these source MAC addresses: of the routers of transits, peers and exchanges, on a mirror of both directions of a port. Not allowed in inline mode or with `external`.",
     ),
   },
   closed,
