@@ -294,14 +294,19 @@ export class CarpetJudge {
     const { windowMs } = this.#policy;
     const isAttacked = judged.calmSinceMs === null;
     const leaves = { targets: leavesIn(block, this.#policy.carpet), busiest: sums.most };
-    this.#meters.addWindow(judged, { rates: spread.rates, windowMs, isAbove: isAttacked, spread: leaves }, now);
+    const { weights } = sums;
+    this.#meters.addWindow(
+      judged,
+      { rates: spread.rates, windowMs, isAbove: isAttacked, weights, spread: leaves },
+      now,
+    );
     const volume = this.#meters.volumeOf(judged);
     if (!isActive(judged)) {
       this.#active.delete(judged);
       this.#meters.ended(judged.id);
       return { kind: "ended", attack: { ...judged, rates: attack.rates, volume } };
     }
-    const observed = { ...judged, ...spread, volume, samplingError: errorsOf(spread.rates, sums.weights, windowMs) };
+    const observed = { ...judged, ...spread, volume, samplingError: errorsOf(spread.rates, weights, windowMs) };
     this.#active.set(observed);
     return { kind: "lasts", attack: observed };
   }
@@ -337,7 +342,8 @@ export class CarpetJudge {
       reason: explain(spread.rates),
     } as const;
     const attack = { ...startAttack(detection, now), ...spread };
-    this.#meters.addWindow(attack, { rates: spread.rates, windowMs: this.#policy.windowMs, isAbove: true }, now);
+    const { windowMs } = this.#policy;
+    this.#meters.addWindow(attack, { rates: spread.rates, windowMs, isAbove: true, weights: sums.weights }, now);
     this.#active.set(attack);
     return { kind: "started", attack };
   }

@@ -103,6 +103,46 @@ export function errorsOf(rates: Rates, weights: RowWeights, windowMs: number): R
   return Number.isFinite(pps) && Number.isFinite(mbps) ? { pps, mbps } : null;
 }
 
+/** The standard deviation of a rate from so many samples, as a fraction of it; 0: it is exact, or there is no rate. */
+export function relativeDeviation(samples: number): number {
+  return samples === 0 ? 0 : 1 / Math.sqrt(samples);
+}
+
+/**
+ * The number of samples of packets or of bytes, whichever is fewer, that counts were estimated from; Infinity: they are
+ * exact.
+ */
+export function samplesOf(amounts: ArrayLike<number>, at: number, { column, from }: RowWeights): number {
+  const [ofPackets, ofBytes] = [column[from] as number, column[from + 1] as number];
+  return Math.min(
+    ofPackets > 0 ? (amounts[at] as number) / ofPackets : Number.POSITIVE_INFINITY,
+    ofBytes > 0 ? ((amounts[at + 1] as number) * BYTES_PER_MEGABIT) / ofBytes : Number.POSITIVE_INFINITY,
+  );
+}
+
+/** Looks a second at a sliding rate that is the highest of them: as many as there are ticks by default. */
+const LOOKS_PER_SECOND = 10;
+
+/** The highest of many estimates. */
+export interface Highest {
+  readonly rate: number;
+  /** Its standard deviation, as that of one estimate; 0: it is exact. */
+  readonly deviation: number;
+  /** The time that has the estimates. */
+  readonly seconds: number;
+}
+
+/**
+ * Half the width of the 95 % interval of the highest of all rates in a time, as a fraction of the highest estimate. That is
+ * too high by chance more often the more estimates there are: each may be wrong with a probability of 5 % over their number
+ * (Bonferroni). null: it is exact, or there is no rate.
+ */
+export function errorOfHighest({ rate, deviation, seconds }: Highest): number | null {
+  if (deviation === 0 || rate === 0) return null;
+  const looks = Math.max(1, LOOKS_PER_SECOND * seconds);
+  return (normalDeviate(0.025 / looks) * deviation) / rate;
+}
+
 function errorOf(metric: number, rates: Rates, weights: RowWeights, windowMs: number): number {
   return ERROR_DEVIATE / Math.sqrt((rates[metric] as number) * samplesPerRate(metric, weights, windowMs / 1000));
 }

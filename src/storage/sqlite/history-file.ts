@@ -12,11 +12,11 @@ import { EDGE_SCHEMA, EdgeTables } from "./edge-tables.ts";
 import type { FileRole, OpenFile } from "./file-calls.ts";
 import { RECORD_BUDGETS, RECORD_CAUSES, RECORD_USAGE, RecordBudgets, type RecordCause } from "./record-budgets.ts";
 import { aggregateTraffic, oldestTrafficMs, removeTrafficBefore } from "./traffic-aggregation.ts";
-import { TRAFFIC_MAXIMA, TRAFFIC_SCHEMA, TrafficTables } from "./traffic-tables.ts";
+import { TRAFFIC_DEVIATIONS, TRAFFIC_MAXIMA, TRAFFIC_SCHEMA, TrafficTables } from "./traffic-tables.ts";
 
 const MIGRATIONS: Readonly<Record<FileRole, readonly string[]>> = {
   records: [AUDIT_SCHEMA + ATTACK_SCHEMA, RECORD_USAGE],
-  series: [TRAFFIC_SCHEMA + EDGE_SCHEMA, TRAFFIC_MAXIMA],
+  series: [TRAFFIC_SCHEMA + EDGE_SCHEMA, TRAFFIC_MAXIMA, TRAFFIC_DEVIATIONS],
 };
 
 /**
