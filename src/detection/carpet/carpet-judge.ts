@@ -30,6 +30,7 @@ import {
 } from "./carpet-blocks.ts";
 import { type CarpetScan, type Leaf, leafLength } from "./carpet-scan.ts";
 import { CarpetSums } from "./carpet-sums.ts";
+import { HostSpread } from "./host-spread.ts";
 
 export interface CarpetPolicy extends DetectionPolicy {
   readonly carpet: Config["carpet"];
@@ -73,6 +74,7 @@ export class CarpetJudge {
   #rule: SamplingRule;
   /** By group and prefix that are above a threshold by their estimated rates, but not certainly. */
   readonly #doubts = new Evidence<string>(DOUBTFUL_TARGETS_MAX);
+  readonly #spread = new HostSpread(DOUBTFUL_TARGETS_MAX);
   /** By group and prefix above the thresholds: since when, monotonic ms. */
   #suspects = new Map<string, number>();
 
@@ -92,7 +94,7 @@ export class CarpetJudge {
 
   /** Windows of estimated sums above a threshold that were judged by themselves only, for want of room. */
   get doubtsRefused(): number {
-    return this.#doubts.refused;
+    return this.#doubts.refused + this.#spread.refused;
   }
 
   reconfigure(policy: CarpetPolicy): void {
@@ -132,7 +134,8 @@ export class CarpetJudge {
     for (const leaf of carpet === null ? [] : this.#scan.leaves) {
       if (leaf.index % SLICE_LEAVES === SLICE_LEAVES - 1) yield;
       const metric = this.#firstAbove(leaf, carpet?.thresholds ?? [], now);
-      if (metric < 0 || this.#scan.hosts(leaf, metric) < (carpet?.minHosts ?? 0)) continue;
+      const isSpread = this.#isSpread(leaf, metric, now);
+      if (metric < 0 || !isSpread) continue;
       // Only the group's total is judged.
       if (hostgroups[leaf.group]?.calculation !== "per_host") continue;
       if (sustainMs > 0 && !this.#isSustained(leaf, suspects, now)) continue;
@@ -144,6 +147,7 @@ export class CarpetJudge {
     }
     this.#suspects = suspects;
     this.#doubts.addSilence(this.#rule, this.#windowAt(now));
+    this.#spread.forget(this.#windowAt(now));
     yield;
     return { metrics, places: new Map([...bits].map(([place, all]) => [place, Float64Array.from(all).sort()])) };
   }
@@ -175,6 +179,18 @@ export class CarpetJudge {
     if (certain >= 0) return certain;
     // Once it was certain, the estimate decides whether the rate is sustained.
     return this.#suspects.has(key) ? crossed : -1;
+  }
+
+  /** Windows above a threshold count as well while it is not certain, so that the hosts are known when it is. */
+  #isSpread(leaf: Leaf, certain: number, now: Now): boolean {
+    const { carpet } = this.#policy;
+    if (carpet === null) return false;
+    const isExact = this.#scan.isExact(leaf);
+    const metric = certain >= 0 || isExact ? certain : this.#scan.firstCrossed(leaf, carpet.thresholds);
+    if (metric < 0) return false;
+    const [sum, squares] = [this.#scan.sum(leaf, metric), this.#scan.squares(leaf, metric)];
+    const variance = this.#rule.variance(metric, sum, this.#weightsOf(leaf));
+    return this.#spread.isOver(carpet.minHosts, keyOf(leaf), { sum, squares, variance }, this.#windowAt(now));
   }
 
   #weightsOf(leaf: Leaf): RowWeights {

@@ -64,6 +64,11 @@ export class SamplingRule {
     return perRate === Number.POSITIVE_INFINITY ? null : { seen: rate * perRate, expected: threshold * perRate };
   }
 
+  /** Of the rate; 0: the metric is exact. */
+  variance(metric: number, rate: number, weights: RowWeights): number {
+    return rate / samplesPerRate(metric, weights, this.#windowSeconds);
+  }
+
   #first(rates: Rates, thresholds: Rates, weights: RowWeights, { from, deviate }: { from: number; deviate: number }) {
     for (let metric = 0; metric < METRICS.length; metric++) {
       const threshold = thresholds[metric] as number;
