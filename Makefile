@@ -10,6 +10,7 @@
 #   captures  what the kernel drops of labelled captures, under the rules that detection made (SEED=…)
 #   spare     which users rules spare: kinds of services beside vectors, with a picture (USERS=…, VECTORS=…, RATES=attack,users,threshold, SEED=…)
 #   simulate  the whole service on a simulated clock: a month of random events, decoys, 1,000 attacks (SEED=…, HOURS=…, ROUNDS=…, SEEDS=…)
+#   exporters  bans by what misbehaving exporters tell, beside the truth (SEED=…, CASES=…)
 #   kernels  stock kernels of Debian under QEMU, and on each the programs, the labs, an inline box, a real driver (ARGS=…)
 #   powercut  power cuts of a virtual machine amid orders: none that was acknowledged may be lost (CUTS=…, SEED=…)
 #   edge-sim  a simulated fleet of edge nodes beside a service, for a minute (ARGS='--nodes 100 --zones 200 --seconds 300')
@@ -50,7 +51,7 @@ TELEMETRY_PACKAGES := openvswitch-switch fastnetmon
 ATTACK_PACKAGES := hping3 nftables wrk openssh-client openssh-server iperf3 dnsperf tcpreplay
 FRESH_PACKAGES := debootstrap $(MACHINE_PACKAGES)
 
-.PHONY: help setup start lab lab-scrub lab-attacks lab-telemetry test conformance accuracy sampling captures spare check analyze format bench kernels powercut edge-sim soak truth simulate mutants judges fuzz addon dashboard screenshots docs dist deb fresh clean
+.PHONY: help setup start lab lab-scrub lab-attacks lab-telemetry test conformance accuracy sampling captures spare check analyze format bench kernels powercut edge-sim soak truth simulate exporters mutants judges fuzz addon dashboard screenshots docs dist deb fresh clean
 help:
 	@sed -n '/^#/!q;s/^# //p' Makefile
 
@@ -99,6 +100,9 @@ simulate: setup
 	SEED=$${SEED:-} HOURS=$${HOURS:-720} STEPS=$${STEPS:-100000} ROUNDS=$${ROUNDS:-200} \
 	  SEEDS=$${SEEDS:-$$([ "$${SEED:-}" ] && echo 1 || echo 1000)} \
 	  $(BUN) test test/simulation test/adversary src/mitigation/ban-simulation.test.ts --isolate --timeout 36000000
+
+exporters: setup
+	SEED=$${SEED:-} CASES=$${CASES:-5000} $(BUN) test test/simulation/misbehaving-exporters.test.ts --timeout 36000000
 
 # One job, unless JOBS is set on the command line: its default is the number of cores, for the compilers.
 mutants: setup

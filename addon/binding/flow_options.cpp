@@ -50,6 +50,7 @@ ExporterRule ruleOf(const Napi::Object& object) {
           .length = static_cast<std::uint8_t>(boundedOf(object, "length", kAddressBits)),
           .name = stringOf(object, "name"),
           .samplingRate = object.Get("samplingRate").IsNull() ? 0 : uint32Of(object, "samplingRate"),
+          .fastestMbps = object.Get("fastestInterfaceMbps").IsNull() ? 0 : uint32Of(object, "fastestInterfaceMbps"),
           .direction = static_cast<ExporterRule::Direction>(choiceOf(object, "direction", kRuleDirections)),
           .external = interfacesOf(object, "external"),
           .internal = interfacesOf(object, "internal"),

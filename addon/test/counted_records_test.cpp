@@ -223,6 +223,26 @@ TEST_CASE("a record longer than the window is counted over the time that it last
   CHECK(fixture.shard->recordStats().spreading == 0);
 }
 
+TEST_CASE("long records of all kinds of as many hosts as there may be find room to be spread") {
+  constexpr std::uint32_t kHosts = 4096;
+  RecordFixture fixture({.maxHosts = kHosts});
+  fixture.run(1);
+  for (const Class transport : {Class::tcp, Class::udp, Class::icmp, Class::other}) {
+    std::vector<FlowRecord> records;
+    for (std::uint32_t i = 0; i < kHosts; i++) {
+      FlowRecord record = udpRecord({.destination = kProtected + i, .packets = 6000, .durationMs = 60'000});
+      record.packet.transport = transport;
+      records.push_back(record);
+    }
+    fixture.countRecords(records);
+  }
+  CHECK(fixture.shard->recordStats().unspread == 0);
+  // Of some hosts the first one counts for their network: a row begins with the second.
+  CHECK(fixture.shard->recordStats().spreading > 3 * kHosts);
+  fixture.run(1);
+  CHECK(fixture.pps(ipv4(kVictim)) < 4 * 110'000);
+}
+
 TEST_CASE("a host that leaves the networks takes with it what is spread") {
   RecordFixture fixture;
   fixture.run(1);

@@ -4,9 +4,11 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <random>
 
 #include "flow/sequence_tracker.h"
 #include "flow_records.h"
+#include "random.h"
 
 using namespace floodwall;
 using namespace floodwall::test;
@@ -154,6 +156,51 @@ TEST_CASE("the rate of the rule holds, and one that nobody knows is taken as 1 a
   ExporterFixture configured(rule);
   CHECK(configured.judge({recordOf({.samplingRate = 512})})[0].samplingRate == 1000);
   CHECK(configured.judge({recordOf({.samplingRate = 0})})[0].samplingRate == 1000);
+}
+
+namespace {
+
+/// Sampled packets of 1000 bytes in so much time.
+FlowRecord sampledRecord(std::uint64_t packets, std::uint32_t rate, std::uint32_t durationMs) {
+  FlowRecord record = recordOf({.samplingRate = rate});
+  record.packets = packets;
+  record.bytes = packets * 1000;
+  record.durationMs = durationMs;
+  return record;
+}
+
+}  // namespace
+
+TEST_CASE("a record of more bytes than the rule's fastest interface carries in its time does not count") {
+  ExporterRule rule = ruleFor(1);
+  ExporterFixture any(rule);
+  rule.fastestMbps = 10'000;
+  ExporterFixture slow(rule);
+  // 100 Gbit/s over ten seconds, sampled and not.
+  for (const FlowRecord& record : {sampledRecord(125'000, 1000, 10'000), sampledRecord(125'000'000, 1, 10'000)}) {
+    CHECK(any.judge({record}).size() == 1);
+    CHECK(slow.judge({record}).empty());
+  }
+  CHECK(slow.status().leftOut[static_cast<std::size_t>(LeftOut::impossibleSpeed)] == 2);
+}
+
+TEST_CASE("what a saturated interface carries counts, whatever sampling makes of it") {
+  SHOW_SEED();
+  Random random;
+  std::mt19937_64 draws(random.bits());
+  ExporterRule rule = ruleFor(1);
+  rule.fastestMbps = 1000;
+  ExporterFixture fixture(rule);
+  for (int i = 0; i < 20'000; i++) {
+    // Of a second at least: of a shorter record more bytes count.
+    const auto durationMs = static_cast<std::uint32_t>(1000 + random.below(60'000));
+    const auto rate = static_cast<std::uint32_t>(1 + random.below(std::uint64_t{1} << (1 + random.below(20))));
+    const double expected = 125.0 * durationMs / rate;
+    const std::uint64_t drawn = std::poisson_distribution<std::uint64_t>(expected)(draws);
+    if (drawn != 0) CHECK(fixture.judge({sampledRecord(drawn, rate, durationMs)}).size() == 1);
+  }
+  // One sample may stand for more than a second of the interface.
+  CHECK(fixture.judge({sampledRecord(1, 1'000'000, 0)}).size() == 1);
 }
 
 TEST_CASE("a record that comes long after its packets does not count, of an exporter whose others do not") {

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <cmath>
 #include <optional>
 
 #include "engine_fixture.h"
@@ -73,6 +74,61 @@ TEST_CASE("an interval has the exact sums, and the highest rate of all folds") {
   CHECK(rows[0].incoming[3] == doctest::Approx(500));
   CHECK(rows[0].incoming[4] == doctest::Approx(500 * megabits));
   CHECK(rows[0].outgoing == std::array<double, kIntervalValues>{});
+}
+
+TEST_CASE("the highest rates of a sampled host come with their standard deviations") {
+  EngineFixture fixture;
+  fixture.engine.keepIntervals();
+  fixture.shard->setSamplingRate(100);
+  fixture.count(kFrame, 50);
+  fixture.tick(20);
+  fixture.count(kFrame, 3);
+  fixture.tick();
+  const std::vector<IntervalRow> rows = take(fixture.engine);
+  REQUIRE(rows.size() == 1);
+  const auto& values = rows[0].incoming;
+  CHECK(values[3] == doctest::Approx(5000));
+  // Of 50 samples, each of which stands for 100 packets.
+  CHECK(values[6] == doctest::Approx(std::sqrt(99 * 5000)));
+  CHECK(values[7] == doctest::Approx(std::sqrt(99 * 5000) * static_cast<double>(kFrame.size()) * 8e-6));
+  CHECK(values[8] == doctest::Approx(std::sqrt(99 * values[5])));
+  CHECK(rows[0].outgoing == std::array<double, kIntervalValues>{});
+}
+
+TEST_CASE("the highest rates of a host that is not sampled are exact, also beside one that is") {
+  EngineFixture fixture;
+  fixture.engine.keepIntervals();
+  const auto sampled = fixture.engine.addShard();
+  sampled->setSamplingRate(100);
+  const std::vector<Frame> frames(50, frameOf(kOtherFrame));
+  sampled->leaveIdle();
+  sampled->countFrames(frames, Link::ethernet);
+  sampled->enterIdle();
+  fixture.count(kFrame, 300);
+  fixture.tick();
+  const std::vector<IntervalRow> rows = take(fixture.engine);
+  REQUIRE(rows.size() == 2);
+  const std::size_t exact = rows[0].address == kHost ? 0 : 1;
+  CHECK(rows[exact].incoming[3] == doctest::Approx(300));
+  CHECK(rows[exact].incoming[6] == 0);
+  CHECK(rows[1 - exact].incoming[6] > 0);
+}
+
+TEST_CASE("a host whose number a sampled one had is exact") {
+  EngineFixture fixture({.idleMs = 1000});
+  fixture.engine.keepIntervals();
+  fixture.shard->setSamplingRate(100);
+  fixture.count(kFrame, 50);
+  fixture.tick(200);
+  REQUIRE(take(fixture.engine).size() == 1);
+  fixture.tick(200);
+  fixture.shard->setSamplingRate(1);
+  fixture.count(kOtherFrame, 300);
+  fixture.tick();
+  const std::vector<IntervalRow> rows = take(fixture.engine);
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0].incoming[3] == doctest::Approx(300));
+  CHECK(rows[0].incoming[6] == 0);
 }
 
 TEST_CASE("what was taken is not in the next interval") {

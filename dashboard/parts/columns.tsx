@@ -16,11 +16,11 @@ export function textColumn<Row>(title: string, of: Of<Row, string>, width?: Widt
 export function numberColumn<Row>(
   title: string,
   of: Of<Row, number>,
-  { width, format = String }: { readonly width?: Width; readonly format?: (value: number) => string } = {},
+  { width, format = String }: { readonly width?: Width; readonly format?: (value: number, row: Row) => string } = {},
 ): Column<Row> {
   const cell = (row: Row) => {
     const value = of(row);
-    return value === undefined ? "–" : format(value);
+    return value === undefined ? "–" : format(value, row);
   };
   return column(title, width, { cell, order: (row) => of(row) ?? -1, isNumber: true });
 }

@@ -1,7 +1,7 @@
 /** What the history can show of an attack: it has the three base rates of a host, of all its traffic. Pure. */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
-import type { Base } from "../parts/rate-series.ts";
 import { metricName } from "./format/numbers.ts";
+import type { Base } from "./highest.ts";
 
 export interface AttackChartWords {
   readonly base: Base;

@@ -1,6 +1,6 @@
 /** What an attack's chart marks beside its lines: its begin, and each decision of its timeline. Pure. */
 import type { SeriesWire, TimelineWire } from "../../src/http/wire/attack-series.ts";
-import { rateOf } from "./format/numbers.ts";
+import { plusMinus, rateOf } from "./format/numbers.ts";
 import { clockTime } from "./format/times.ts";
 
 /** Seconds since the epoch of each entry. */
@@ -25,9 +25,12 @@ export function earlyPeakNote({ points, metric }: SeriesWire, beganAt: string): 
     if (!isBefore) later = Math.max(later, point.rate_max);
     else if (early === null || point.rate_max > early.rate_max) early = point;
   }
-  if (early === null || early.rate_max <= later) return null;
+  if (early === null) return null;
+  // What may be no more than the error of an estimate needs no explanation.
+  const { max_sampling_error: error, rate_max: rate } = early;
+  if (rate * (1 - (error ?? 0)) <= later) return null;
   return (
-    `The rate was up to ${rateOf(metric, early.rate_max)} at ${clockTime(Date.parse(early.at))}, before the attack began: ` +
+    `The rate was up to ${rateOf(metric, rate) + plusMinus(error)} at ${clockTime(Date.parse(early.at))}, before the attack began: ` +
     "a burst that was over before it exceeded a threshold over the detection window. It is not in the attack's peak and total."
   );
 }

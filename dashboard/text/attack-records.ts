@@ -37,6 +37,7 @@ const CSV_COLUMNS: readonly (readonly [string, (attack: AttackWire) => Cell])[] 
   ["duration_seconds", ({ volume }) => volume?.duration_seconds],
   ["peak_packets_per_second", ({ volume }) => volume?.peak_pps],
   ["peak_megabits_per_second", ({ volume }) => volume?.peak_mbps],
+  ["peak_sampling_error", ({ volume }) => volume?.peak_sampling_error],
   ["packets", ({ volume }) => volume?.packets],
   ["bytes", ({ volume }) => (volume === undefined ? undefined : Math.round(volume.bits / 8))],
   ["dropped_packets", ({ volume }) => volume?.dropped_packets],

@@ -77,14 +77,14 @@ test("the traffic as CSV has the names of the API, and nothing where nothing is 
   const point = { at: "2026-03-01T12:00:00.000Z", seconds: 0.1, rate: 5, rate_max: 6, pps: 5, pps_max: 6 };
   const lines = seriesCsv({
     points: [
-      { ...point, mbps: 1, mbps_max: 2 },
+      { ...point, mbps: 1, mbps_max: 2, max_sampling_error: 0.25 },
       { ...point, mbps: 1, mbps_max: 2, dropped_pps: 4, dropped_mbps: 0.5, passed_pps: 1, passed_mbps: 0.5 },
     ],
   }).split("\r\n");
   expect(lines).toEqual([
-    "at,seconds,rate,rate_max,pps,pps_max,mbps,mbps_max,dropped_pps,dropped_mbps,passed_pps,passed_mbps",
-    "2026-03-01T12:00:00.000Z,0.1,5,6,5,6,1,2,,,,",
-    "2026-03-01T12:00:00.000Z,0.1,5,6,5,6,1,2,4,0.5,1,0.5",
+    "at,seconds,rate,rate_max,pps,pps_max,mbps,mbps_max,max_sampling_error,dropped_pps,dropped_mbps,passed_pps,passed_mbps",
+    "2026-03-01T12:00:00.000Z,0.1,5,6,5,6,1,2,0.25,,,,",
+    "2026-03-01T12:00:00.000Z,0.1,5,6,5,6,1,2,,4,0.5,1,0.5",
     "",
   ]);
 });

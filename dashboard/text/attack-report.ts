@@ -2,7 +2,7 @@
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { SeriesWire, TimelineWire } from "../../src/http/wire/attack-series.ts";
 import type { AttackSourcesWire } from "../../src/http/wire/attack-sources.ts";
-import { amountText, passedText, proofText, secondsText } from "./attack-size.ts";
+import { amountText, passedText, peakNote, proofText, secondsText } from "./attack-size.ts";
 import { csvText } from "./format/csv.ts";
 import { bitRate, packetRate, percent } from "./format/numbers.ts";
 import { vectorName } from "./format/words.ts";
@@ -52,10 +52,7 @@ function line(name: string, value: string): string {
 function sizeLines(volume: NonNullable<AttackWire["volume"]>): string[] {
   return [
     line("Flood lasted", secondsText(volume.duration_seconds)),
-    line(
-      "Peak",
-      `${bitRate(volume.peak_mbps)}, ${packetRate(volume.peak_pps)} (over ${Math.round(volume.peak_over_ms)} ms)`,
-    ),
+    line("Peak", `${bitRate(volume.peak_mbps)}, ${packetRate(volume.peak_pps)} ${peakNote(volume)}`),
     line("Mean", `${bitRate(volume.mean_mbps)}, ${packetRate(volume.mean_pps)}`),
     line("Total", amountText(volume.packets, volume.bits)),
     line("Passed here", passedText(volume)),
@@ -104,6 +101,7 @@ const COLUMNS = [
   "pps_max",
   "mbps",
   "mbps_max",
+  "max_sampling_error",
   "dropped_pps",
   "dropped_mbps",
   "passed_pps",

@@ -21,6 +21,9 @@ test("an attack has peak, mean, total and length, and what was dropped of it whe
     ["Flood lasted", "12.4 s"],
   ] as const;
   const unknown = volumeFacts(VOLUME);
+  expect(volumeFacts({ ...VOLUME, peak_over_ms: 6400, peak_sampling_error: 0.09 })[0]?.[1]).toBe(
+    "221 kpps, 2.48 Gbit/s ± 9.0 % (over 6400 ms)",
+  );
   expect(unknown.slice(0, -1)).toEqual([...facts]);
   expect(unknown.at(-1)?.join(" ")).toStartWith("Passed here not known: ");
   const dropped = {

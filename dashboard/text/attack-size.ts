@@ -1,20 +1,22 @@
 /** What an attack amounts to, in words. Pure. */
 import type { VolumeWire } from "../../src/http/wire/attack-volume.ts";
-import { bitRate, byteCount, packetRate, percent, scaled } from "./format/numbers.ts";
+import { bitRate, byteCount, packetRate, percent, plusMinus, scaled } from "./format/numbers.ts";
 
 /** `2.60 M packets, 3.65 GB`. */
 export function amountText(packets: number, bits: number): string {
   return `${scaled(packets)} packets, ${byteCount(bits / 8)}`;
 }
 
-/** Names and values; `peak_over_ms` is named, since a longer span has a lower peak. */
+/** `(over 100 ms)`, of an estimate `± 9 % (over 6400 ms)`: a longer span has a lower peak. */
+export function peakNote({ peak_over_ms: overMs, peak_sampling_error: error }: VolumeWire): string {
+  return `${plusMinus(error)} (over ${Math.round(overMs)} ms)`.trimStart();
+}
+
+/** Names and values. */
 export function volumeFacts(volume: VolumeWire): readonly (readonly [string, string])[] {
   const { packets, bits, dropped_packets: dropped, dropped_bits: droppedBits } = volume;
   const facts: (readonly [string, string])[] = [
-    [
-      "Peak",
-      `${packetRate(volume.peak_pps)}, ${bitRate(volume.peak_mbps)} (over ${Math.round(volume.peak_over_ms)} ms)`,
-    ],
+    ["Peak", `${packetRate(volume.peak_pps)}, ${bitRate(volume.peak_mbps)} ${peakNote(volume)}`],
     ["Mean", `${packetRate(volume.mean_pps)}, ${bitRate(volume.mean_mbps)}`],
     ["Total", amountText(packets, bits)],
     ["Flood lasted", secondsText(volume.duration_seconds)],

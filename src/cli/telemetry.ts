@@ -52,7 +52,14 @@ export async function telemetry(options: TelemetryOptions): Promise<number> {
 /** Whoever sends; what is of egress is told apart, as the service leaves it out by default. */
 const ANY: TelemetryConfig["exporters"] = ["0.0.0.0/0", "::/0"].map((text) => ({
   ...{ name: text, prefix: parsePrefix(text) as Prefix, samplingRate: null, direction: "ingress" },
-  ...{ external: null, internal: null, site: null, decapsulate: [], silentAfterSeconds: 60 },
+  ...{
+    fastestInterfaceMbps: null,
+    external: null,
+    internal: null,
+    site: null,
+    decapsulate: [],
+    silentAfterSeconds: 60,
+  },
 }));
 
 function listenOf(text: string): FlowListen {

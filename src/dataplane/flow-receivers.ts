@@ -108,11 +108,11 @@ export function listenText({ address, port }: Pick<FlowListen, "address" | "port
 }
 
 export function exporterRule(config: ExporterConfig): ExporterRule {
-  const { name, prefix, samplingRate, direction, external, internal, site, decapsulate, silentAfterSeconds } = config;
+  const { prefix, silentAfterSeconds, ...rest } = config;
   return {
     address: addressToBytes(prefix.address),
     length: mappedLength(prefix),
-    ...{ name, samplingRate, direction, external, internal, site, decapsulate },
+    ...rest,
     silentAfterMs: 1000 * silentAfterSeconds,
   };
 }

@@ -36,6 +36,8 @@ export interface ExporterRule {
   readonly name: string;
   /** Holds instead of what the exporter says; null: as it says. */
   readonly samplingRate: number | null;
+  /** Records of more bytes than an interface of this speed carries do not count; null: as the fastest that there is. */
+  readonly fastestInterfaceMbps: number | null;
   /** Records that say that they are of the other direction are left out. */
   readonly direction: (typeof FLOW_DIRECTIONS)[number];
   /**

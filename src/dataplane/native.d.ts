@@ -147,7 +147,7 @@ export interface Engine {
   readProfile(address: Uint8Array, out: Uint8Array): number;
   /** All profiles in chunks, as readHosts(), as PROFILE_ROWs. A host that several workers count has several. */
   readProfiles(cursor: number, out: Uint8Array): { readonly next: number; readonly count: number };
-  /** From the next tick on, keeps what takeIntervals() gives: 24 bytes for each host and direction. */
+  /** From the next tick on, keeps what takeIntervals() gives: 24 bytes for each host and direction, 36 of sampled traffic. */
   keepIntervals(): void;
   /**
    * What hosts had since they were last taken, in chunks as readHosts(); hosts without packets are left out. What is

@@ -59,6 +59,7 @@ export function trafficRecorder(options: TrafficRecorderOptions): HistoryRecorde
   const parts = trafficParts(floodwall, packetPath);
   const recorder = new HistoryRecorder({
     intervalSeconds: floodwall.config.storage.trafficIntervalSeconds,
+    windowMs: floodwall.config.detection.windowMs,
     rowsMax: TRAFFIC_ROWS_MAX,
     hosts: packetPath.engine,
     attacks: () => detector.active.values(),

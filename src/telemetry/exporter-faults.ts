@@ -207,7 +207,8 @@ function lying({ impossible, ...minute }: Totals, { reading: { leftOut: reasons 
 const IMPOSSIBLE_TEXTS: Readonly<Record<(typeof IMPOSSIBLE)[number], string>> = {
   impossible_length: "their packets are shorter than an IP header or longer than any packet",
   impossible_count: "a counter of theirs has gone below 0",
-  impossible_speed: "they have more bytes than the fastest interface carries in their time",
+  impossible_speed:
+    "they have more bytes than the fastest interface, or `fastest_interface_mbps`, carries in their time",
 };
 
 /** Data that is not understood is another fault. */

@@ -26,6 +26,8 @@ export interface ExporterConfig {
   readonly prefix: Prefix;
   /** One packet in so many; null: what the exporter says. */
   readonly samplingRate: number | null;
+  /** null: not given. */
+  readonly fastestInterfaceMbps: number | null;
   readonly direction: ExporterDirection;
   /** Numbers, ranges and names with `*`; null: not given. */
   readonly external: readonly string[] | null;

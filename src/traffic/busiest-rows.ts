@@ -56,7 +56,7 @@ export class BusiestRows {
     const valuesAt = to * TRAFFIC_VALUES;
     values.set(column.subarray(at, at + 3), valuesAt);
     values[valuesAt + 3] = baselinePps ?? Number.NaN;
-    values.set(column.subarray(at + 3, at + 6), valuesAt + 4);
+    values.set(column.subarray(at + 3, at + INTERVAL_VALUES), valuesAt + 4);
   }
 
   /** The rows with the means over these seconds. Returns a copy: this object may be reused. */

@@ -41,6 +41,7 @@ beforeEach(() => {
   store = () => {};
   options = {
     intervalSeconds: 10,
+    windowMs: 1000,
     rowsMax: 3,
     hosts: {
       keepIntervals: () => {},
@@ -102,15 +103,15 @@ describe("the history recorder", () => {
   test("keeps each host in each direction in which it has traffic", async () => {
     chunks = [
       intervalRows(
-        { target: "192.0.2.1", incoming: [100, 2, 3, 90, 8, 9] },
+        { target: "192.0.2.1", incoming: [100, 2, 3, 90, 8, 9, 4, 5, 6] },
         { target: "2001:db8::1", outgoing: [7, 0, 0, 6, 0, 0] },
       ),
     ];
     const snapshot = await interval();
     expect(snapshot).toMatchObject({ atSeconds: clock.wallMs() / 1000 - 10, seconds: 10, count: 2 });
     expect(snapshot && rowsOf(snapshot)).toEqual([
-      { host: "192.0.2.1", outgoing: false, inAttack: false, values: [10, 0.2, 0.3, 50, 90, 8, 9] },
-      { host: "2001:db8::1", outgoing: true, inAttack: false, values: [0.7, 0, 0, Number.NaN, 6, 0, 0] },
+      { host: "192.0.2.1", outgoing: false, inAttack: false, values: [10, 0.2, 0.3, 50, 90, 8, 9, 4, 5, 6] },
+      { host: "2001:db8::1", outgoing: true, inAttack: false, values: [0.7, 0, 0, Number.NaN, 6, 0, 0, 0, 0, 0] },
     ]);
   });
 
@@ -255,6 +256,37 @@ describe("the history recorder", () => {
       ["hostgroup udp: mail", 16.5, 150],
     ]);
     expect((await interval())?.totals).toEqual([]);
+  });
+
+  test("the highest totals have the deviations of their estimates, which add up as variances", async () => {
+    const hostgroups = [
+      { name: "global", tenant: null },
+      { name: "web", tenant: null },
+    ];
+    const rates = { pps: 60_000, mbps: 480, udp_pps: 15_000 };
+    const weights = [1000, 1_000_000];
+    const tick = (...groups: Parameters<typeof hostRows>) => {
+      clock.advance(1000);
+      recorder.ticked(hostRows(...groups), hostgroups);
+    };
+    tick({ target: "::", rates, weights }, { target: "::", rates });
+    tick({ target: "::", rates: { pps: 1000 }, weights }, { target: "::", rates: {} });
+    clock.advance(8000);
+    await nextTurn();
+    const highest = snapshots[0]?.totals.map(({ series, values }) => [
+      series,
+      ...values.slice(4, 6),
+      ...values.slice(7, 9).map(Math.round),
+    ]);
+    // 60 samples of 1000 packets: a deviation of the root of 60, times 1000.
+    expect(highest).toEqual([
+      ["total", 120_000, 960, 7746, 62],
+      ["total udp", 30_000, 0, 3873, 0],
+      ["hostgroup: global", 60_000, 480, 7746, 62],
+      ["hostgroup udp: global", 15_000, 0, 3873, 0],
+      ["hostgroup: web", 60_000, 480, 0, 0],
+      ["hostgroup udp: web", 15_000, 0, 0, 0],
+    ]);
   });
 
   test("reports a failure and continues at the next interval", async () => {

@@ -31,6 +31,8 @@ const STARTED_MAX = 16_384;
 
 export interface HistoryRecorderOptions {
   readonly intervalSeconds: number;
+  /** Over which the rates of hostgroups are computed. */
+  readonly windowMs: number;
   /** Maximum number of rows of one snapshot. */
   readonly rowsMax: number;
   readonly hosts: IntervalReader;
@@ -71,7 +73,7 @@ export class HistoryRecorder {
   readonly #busiest: BusiestRows;
   readonly #rows: IntervalRows = allocateIntervalRows(SLICE_ROWS);
   readonly #one: IntervalRows = allocateIntervalRows(1);
-  readonly #totals = new TotalRates();
+  readonly #totals: TotalRates;
   /** Snapshots that are not stored yet, oldest first; the store bounds them. */
   readonly #unstored = new Set<TrafficSnapshot>();
   #interval: Interval;
@@ -87,6 +89,7 @@ export class HistoryRecorder {
   constructor(options: HistoryRecorderOptions) {
     this.#options = options;
     this.#busiest = new BusiestRows(options.rowsMax);
+    this.#totals = new TotalRates(options.windowMs);
     this.#interval = { wallMs: options.wallMs(), monotonicMs: options.monotonicMs() };
     this.#tickMs = this.#interval.monotonicMs;
   }

@@ -13,13 +13,13 @@ export interface IntervalRows {
   readonly groups: Uint32Array;
   /**
    * INTERVAL_VALUES per row: packets, 10^6 bits and new flows; then the highest pps, mbps and flows_per_sec, each over
-   * the detection window.
+   * the detection window; then the standard deviation of each of the highest, 0 where it is exact.
    */
   readonly incoming: Float64Array;
   readonly outgoing: Float64Array;
 }
 
-export const INTERVAL_VALUES = 6;
+export const INTERVAL_VALUES = 9;
 
 export function allocateIntervalRows(capacity: number): IntervalRows {
   return {

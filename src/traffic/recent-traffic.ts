@@ -65,16 +65,20 @@ export function joined(
   return [...points.values()].sort((a, b) => a.atSeconds - b.atSeconds);
 }
 
-const SILENCE: TrafficValues = [0, 0, 0, Number.NaN, 0, 0, 0];
+const SILENCE: TrafficValues = [0, 0, 0, Number.NaN, 0, 0, 0, 0, 0, 0];
 
 function pointOf({ seconds, row }: RecentPart, atSeconds: number): TrafficPoint {
-  const [pps, mbps, flowsPerSec, baseline, maxPps, maxMbps, maxFlowsPerSec] = row?.values ?? SILENCE;
-  const baselinePps = Number.isNaN(baseline) ? null : baseline;
-  const inAttack = row?.inAttack ?? false;
-  return { atSeconds, seconds, pps, mbps, flowsPerSec, maxPps, maxMbps, maxFlowsPerSec, inAttack, baselinePps };
+  const [pps, mbps, flowsPerSec, baseline, maxPps, maxMbps, maxFlowsPerSec, ...deviations] = row?.values ?? SILENCE;
+  const [deviationPps, deviationMbps, deviationFlowsPerSec] = deviations;
+  return {
+    ...{ atSeconds, seconds, pps, mbps, flowsPerSec, maxPps, maxMbps, maxFlowsPerSec },
+    ...{ deviationPps, deviationMbps, deviationFlowsPerSec },
+    inAttack: row?.inAttack ?? false,
+    baselinePps: Number.isNaN(baseline) ? null : baseline,
+  };
 }
 
-/** Means weighed by time, the highest of the highest. */
+/** Means weighed by time, the highest of the highest, and the largest of their deviations. */
 function merged(a: TrafficPoint, b: TrafficPoint): TrafficPoint {
   const seconds = a.seconds + b.seconds;
   const mean = (x: number, y: number) => (x * a.seconds + y * b.seconds) / seconds;
@@ -87,6 +91,9 @@ function merged(a: TrafficPoint, b: TrafficPoint): TrafficPoint {
     maxPps: Math.max(a.maxPps, b.maxPps),
     maxMbps: Math.max(a.maxMbps, b.maxMbps),
     maxFlowsPerSec: Math.max(a.maxFlowsPerSec, b.maxFlowsPerSec),
+    deviationPps: Math.max(a.deviationPps, b.deviationPps),
+    deviationMbps: Math.max(a.deviationMbps, b.deviationMbps),
+    deviationFlowsPerSec: Math.max(a.deviationFlowsPerSec, b.deviationFlowsPerSec),
     inAttack: a.inAttack || b.inAttack,
     baselinePps: a.baselinePps ?? b.baselinePps,
   };

@@ -24,7 +24,10 @@ export interface TrafficSnapshot {
   readonly totals: readonly TotalRow[];
 }
 
-/** Rates of one interval: means, the learned pps (NaN: none), and the highest of all ticks. */
+/**
+ * Rates of one interval: means, the learned pps (NaN: none), the highest of all ticks, and of each of the highest the
+ * standard deviation that sampling gives it; 0: it is exact.
+ */
 export type TrafficValues = readonly [
   pps: number,
   mbps: number,
@@ -33,8 +36,11 @@ export type TrafficValues = readonly [
   maxPps: number,
   maxMbps: number,
   maxFlowsPerSec: number,
+  deviationPps: number,
+  deviationMbps: number,
+  deviationFlowsPerSec: number,
 ];
-export const TRAFFIC_VALUES = 7;
+export const TRAFFIC_VALUES = 10;
 
 export interface TotalRow {
   /** See totalSeries(). */
@@ -85,6 +91,10 @@ export interface TrafficPoint {
   readonly maxPps: number;
   readonly maxMbps: number;
   readonly maxFlowsPerSec: number;
+  /** Standard deviations of these three, at least; 0: it is exact. */
+  readonly deviationPps: number;
+  readonly deviationMbps: number;
+  readonly deviationFlowsPerSec: number;
   /** Whether the host was attacked at any moment of the bucket. */
   readonly inAttack: boolean;
   /** null: nothing was learned. */

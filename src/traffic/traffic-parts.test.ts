@@ -4,7 +4,7 @@ import { FakeHeaderSamples } from "../../test/fixtures/packets/header-samples.ts
 import { TrafficParts } from "./traffic-parts.ts";
 
 const VICTIM = "192.0.2.1";
-const TOTAL = [{ series: "total", outgoing: false, values: [1000, 80, 5, Number.NaN, 2000, 90, 9] as const }];
+const TOTAL = [{ series: "total", outgoing: false, values: [1000, 80, 5, Number.NaN, 2000, 90, 9, 0, 0, 0] as const }];
 
 function harness() {
   const headers = new FakeHeaderSamples();

@@ -112,7 +112,9 @@ export class TrafficParts {
     return PART_KINDS.flatMap((kind) =>
       this.#keys[kind].take(PART_KEYS_STORED).map((part) => {
         const own = [(pps * part.packets) / packets, (mbps * part.bytes) / bytes, 0] as const;
-        return { series: partSeries(kind, part.key), outgoing: false, values: [...own, Number.NaN, ...own] as const };
+        // Their maxima are not shown.
+        const values = [...own, Number.NaN, ...own, 0, 0, 0] as const;
+        return { series: partSeries(kind, part.key), outgoing: false, values };
       }),
     );
   }

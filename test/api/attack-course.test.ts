@@ -87,6 +87,19 @@ describe("series", () => {
     } as never);
   });
 
+  test("the highest rates of sampled traffic have an error, a merged point that of the highest of its ticks", async () => {
+    const series = new AttackSeries();
+    const tick = { endMs: NOON, spanMs: 100, packets: 100, bits: 8e5, ofMetric: 100 };
+    for (const deviation of [0, 0.1, 0.05]) series.add(tick, 8, { ...tick, packets: 500 * deviation, deviation });
+    show({}, series);
+    const errors = (await read<Series>("a1/series")).points.map(({ max_sampling_error: error }) => error);
+    expect(errors).toEqual([undefined, 0.196, 0.098]);
+    series.add({ ...tick, spanMs: 200, ofMetric: 900 }, 3, { ...tick, deviation: 0.2, ofMetric: 900 });
+    const { points } = await read<Series>("a1/series");
+    // Of the second and the third, whose rates are equal, the second's; two looks.
+    expect(points.map(({ max_sampling_error: error }) => error)).toEqual([undefined, 0.098, 0.448]);
+  });
+
   test("dropped and passed are of the points of which that is known", async () => {
     const series = seriesOf([100]);
     series.drop({ packets: 40, bits: 4e5 });

@@ -16,7 +16,8 @@ import { attack, NOON } from "../fixtures/views.ts";
 const HOUR = 3_600_000;
 const LAST_HOUR = { fromMs: NOON - HOUR, toMs: NOON };
 const KEY = `traffic?key=${callers.ACME_HOST}`;
-const HIGHEST = { maxPps: 9999.9999, maxMbps: 20, maxFlowsPerSec: 30 };
+const EXACT = { deviationPps: 0, deviationMbps: 0, deviationFlowsPerSec: 0 };
+const HIGHEST = { maxPps: 9999.9999, maxMbps: 20, maxFlowsPerSec: 30, ...EXACT };
 const MEASURED = { seconds: 59.99, pps: 1234.5678, mbps: 2, flowsPerSec: 3, ...HIGHEST, inAttack: true };
 const POINT = { atSeconds: NOON / 1000, ...MEASURED, baselinePps: null };
 
@@ -141,6 +142,17 @@ describe("GET /api/v1/traffic", () => {
     const points = [point, { ...point, baseline_pps: 100 }];
     expect(wire).toEqual({ available: true, ...asked, step_seconds: 60, points });
     expect(questions()).toEqual([{ ...asked, ...LAST_HOUR, stepSeconds: 60 }]);
+  });
+
+  test("the highest rates of sampled traffic have the error of the highest of many estimates", async () => {
+    // 60 samples of 1000 packets in the window, over 300 s.
+    const sampled = { seconds: 300, maxPps: 60_000, deviationPps: 1000 * Math.sqrt(60) };
+    server.backend.onTraffic = () => [POINT, { ...POINT, ...sampled }];
+    const { points } = (await (await get(KEY)).json()) as TrafficWire;
+    expect(points[0]).not.toHaveProperty("max_sampling_error");
+    // Of one estimate it were 0.253.
+    expect(points[1]?.max_sampling_error?.pps).toBeCloseTo(4.305 / Math.sqrt(60), 3);
+    expect(points[1]?.max_sampling_error).toMatchObject({ mbps: 0, flows_per_sec: 0 });
   });
 
   test("takes key in any spelling, direction, range and step", async () => {

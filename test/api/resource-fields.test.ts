@@ -80,6 +80,7 @@ const VOLUME = {
   ...{ beganAt: NOON, durationMs: 200, packets: 40_000, bits: 320e6, dropped: null },
   ...{ peakPps: 200_400.1234, peakBps: 1.6e9, peakOverMs: 100 },
 };
+const SAMPLED = { ...VOLUME, peakError: 0.1234 };
 const LIMIT = { normal: 500.1234, factor: 3, floor: 100, ceiling: 2000 };
 const LEARNED = {
   baseline: LIMIT,
@@ -117,7 +118,7 @@ const SEPARABILITY = { verdict: "no", usersAtRisk: 0.2, estimatedBy: "profile" }
 const ATTACKS = [
   { ...view(), calm: { seconds: 1, ofSeconds: 2 } },
   view({ target: address(UNOWNED_HOST), rates: thresholds({}), sample: SAMPLE }),
-  view({ ...CARPET, lastingRise: true, direction: "outgoing", volume: VOLUME }),
+  view({ ...CARPET, lastingRise: true, direction: "outgoing", volume: SAMPLED }),
   view({ volume: { ...VOLUME, dropped: { packets: 10_000, bits: 80e6 } } }),
   view({ volume: { ...VOLUME, dropped: { packets: 10_000, bits: 80e6, challenged: 7000, validated: 31 } } }),
   view({ endedAt: NOON + 1, sample: { ...SAMPLE, flows: [FLOW], origins: ORIGINS } }, {}),

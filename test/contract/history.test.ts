@@ -154,15 +154,18 @@ describe.each(historyDrivers())("$title", ({ skipped, place: newPlace }) => {
 
     contract("comes back for one host in one direction, as it was measured", async () => {
       const means = { host: HOST, pps: 1000.5, mbps: 12.25, flows: 3 };
-      const full = { ...means, inAttack: true, baseline: 400, max: [9000.25, 99.5, 30] } as const;
+      const highest3 = { max: [9000.25, 99.5, 30], deviations: [900.5, 9.5, 3] } as const;
+      const full = { ...means, inAttack: true, baseline: 400, ...highest3 } as const;
       const others = [
         { host: HOST, pps: 7, outgoing: true },
         { host: "2001:db8::1", pps: 8 },
       ];
       await write(snapshot(SECONDS, 10, full, ...others));
-      const still = { mbps: 0, flowsPerSec: 0, maxMbps: 0, maxFlowsPerSec: 0 };
+      const exact = { deviationPps: 0, deviationMbps: 0, deviationFlowsPerSec: 0 };
+      const still = { mbps: 0, flowsPerSec: 0, maxMbps: 0, maxFlowsPerSec: 0, ...exact };
       const plain = { atSeconds: SECONDS, seconds: 10, ...still, inAttack: false, baselinePps: null };
-      const highest = { maxPps: 9000.25, maxMbps: 99.5, maxFlowsPerSec: 30 };
+      const deviations = { deviationPps: 900.5, deviationMbps: 9.5, deviationFlowsPerSec: 3 };
+      const highest = { maxPps: 9000.25, maxMbps: 99.5, maxFlowsPerSec: 30, ...deviations };
       const rest = { pps: 1000.5, mbps: 12.25, flowsPerSec: 3, ...highest, inAttack: true, baselinePps: 400 };
       expect(await ask()).toEqual([{ ...plain, ...rest }]);
       expect(await ask({ direction: "outgoing" })).toEqual([{ ...plain, pps: 7, maxPps: 7 }]);
@@ -171,11 +174,12 @@ describe.each(historyDrivers())("$title", ({ skipped, place: newPlace }) => {
     });
 
     contract("is averaged over a bucket, a snapshot without the host counting as silence", async () => {
-      await write(of(0, 10, 600, { mbps: 6, flows: 60, baseline: 100, max: [5000, 6, 60] }));
-      await write(of(10, 10, 300, { inAttack: true, baseline: 300 }));
+      await write(of(0, 10, 600, { mbps: 6, flows: 60, baseline: 100, max: [5000, 6, 60], deviations: [70, 2, 0] }));
+      await write(of(10, 10, 300, { inAttack: true, baseline: 300, deviations: [100, 1, 0] }));
       await write(of(20, 10, 5, { host: "192.0.2.9" }), snapshot(SECONDS + 70, 10));
       const mean = { seconds: 30, pps: 300, mbps: 2, flowsPerSec: 20, inAttack: true, baselinePps: 200 };
-      const highest = { maxPps: 5000, maxMbps: 6, maxFlowsPerSec: 60 };
+      const deviations = { deviationPps: 100, deviationMbps: 2, deviationFlowsPerSec: 0 };
+      const highest = { maxPps: 5000, maxMbps: 6, maxFlowsPerSec: 60, ...deviations };
       expect(await ask()).toEqual([{ atSeconds: SECONDS, ...mean, ...highest }]);
     });
 
@@ -188,18 +192,18 @@ describe.each(historyDrivers())("$title", ({ skipped, place: newPlace }) => {
     );
 
     contract("keeps totals beside the hosts, by their names", async () => {
-      const values = [100, 2, 3, Number.NaN, 1000, 20, 30] as const;
+      const values = [100, 2, 3, Number.NaN, 1000, 20, 30, 40, 0, 0] as const;
       const totals = [{ series: "total udp of o'neill", outgoing: true, values }];
       await write({ ...of(0, 10, 7), totals });
       const named = { key: "total udp of o'neill", direction: "outgoing" } as const;
-      expect(await ask(named)).toMatchObject([{ seconds: 10, pps: 100, mbps: 2, maxPps: 1000, maxFlowsPerSec: 30 }]);
+      expect(await ask(named)).toMatchObject([{ seconds: 10, pps: 100, mbps: 2, maxPps: 1000, deviationPps: 40 }]);
       expect(await ask({ ...named, direction: "incoming" })).toEqual([]);
       expect(await ask()).toMatchObject([{ pps: 7 }]);
     });
 
     contract("has the largest parts by each kind, as means over the recorded time, in a range", async () => {
       const part = (series: string, pps: number, mbps: number, outgoing = false) =>
-        ({ series, outgoing, values: [pps, mbps, 0, Number.NaN, pps, mbps, 0] }) as const;
+        ({ series, outgoing, values: [pps, mbps, 0, Number.NaN, pps, mbps, 0, 0, 0, 0] }) as const;
       const at = (afterSeconds: number, ...totals: ReturnType<typeof part>[]) => ({
         ...of(afterSeconds, 10, 7),
         totals,

@@ -10,7 +10,12 @@ import { join } from "node:path";
 import { loadAddon } from "../../src/dataplane/addon.ts";
 import type { IpAddress } from "../../src/net/address.ts";
 import { aggregateTraffic } from "../../src/storage/sqlite/traffic-aggregation.ts";
-import { TRAFFIC_MAXIMA, TRAFFIC_SCHEMA, TrafficTables } from "../../src/storage/sqlite/traffic-tables.ts";
+import {
+  TRAFFIC_DEVIATIONS,
+  TRAFFIC_MAXIMA,
+  TRAFFIC_SCHEMA,
+  TrafficTables,
+} from "../../src/storage/sqlite/traffic-tables.ts";
 import { nextTurn } from "../../src/system/timers.ts";
 import { HistoryRecorder, type HistoryRecorderOptions } from "../../src/traffic/history-recorder.ts";
 import { allocateHostRows } from "../../src/traffic/host-rows.ts";
@@ -84,6 +89,7 @@ class History {
   constructor() {
     this.db.run(TRAFFIC_SCHEMA);
     this.db.run(TRAFFIC_MAXIMA);
+    this.db.run(TRAFFIC_DEVIATIONS);
     this.tables = new TrafficTables(this.db);
     this.#engine.setNetworks(networksOf(["203.0.0.0/16"]));
     this.#recorder = this.#started();
@@ -92,6 +98,7 @@ class History {
   #started(): HistoryRecorder {
     const options: HistoryRecorderOptions = {
       intervalSeconds: INTERVAL_SECONDS,
+      windowMs: WINDOW_SECONDS * 1000,
       rowsMax: 1000,
       hosts: this.#engine,
       attacks: () => [],

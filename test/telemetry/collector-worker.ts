@@ -58,6 +58,7 @@ function ruleOf(text: string): ExporterRule {
       length,
       name: text,
       samplingRate: null,
+      fastestInterfaceMbps: null,
       direction: options.direction ?? "both",
     },
     ...{ external: null, internal: null, site: null, silentAfterMs: 60_000, decapsulate: [] },

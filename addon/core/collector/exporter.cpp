@@ -70,7 +70,7 @@ std::span<FlowRecord> Exporter::judge(std::span<FlowRecord> records) {
   hasTunnels_ = false;
   for (FlowRecord& record : records) {
     complete(record);
-    if (const auto impossibility = impossibilityOf(record)) {
+    if (const auto impossibility = impossibilityOf(record, rule_->fastestMbps)) {
       leaveOut(*impossibility);
       continue;
     }

@@ -44,6 +44,8 @@ struct ExporterRule {
   std::string name;
   /// 0: as the exporter says.
   std::uint32_t samplingRate = 0;
+  /// Of the fastest interface; 0: it may be as fast as any.
+  std::uint32_t fastestMbps = 0;
   Direction direction = Direction::ingress;
   std::optional<InterfaceList> external;
   std::optional<InterfaceList> internal;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 
@@ -20,8 +21,24 @@ inline constexpr std::uint32_t kLeastRecordMs = 1000;
 /// A record that says no time may be of this long: the usual active timeout.
 inline constexpr std::uint32_t kUnsaidRecordMs = 60'000;
 
-/// Why the record, whose rate is set, cannot be.
-[[nodiscard]] inline std::optional<LeftOut> impossibilityOf(const FlowRecord& record) noexcept {
+/// Clocks of exporters, and tags and tunnels that they add, make no more of it than so many times what is true.
+inline constexpr double kSpeedMargin = 2;
+
+/// Whether an interface cannot carry so much in the time, but by an error of sampling: where m samples are to be
+/// expected at the most, there are more than m + 8 sqrt(m) + 64 with a probability below exp(-32) (Bernstein's
+/// inequality).
+[[nodiscard]] inline bool isBeyondSpeed(const FlowRecord& record, std::uint32_t mbps, std::uint32_t ms) noexcept {
+  constexpr double kBytesPerMs = 125;
+  const double most = kSpeedMargin * kBytesPerMs * mbps * ms;
+  const auto packets = static_cast<double>(record.packets);
+  const double eachStandsFor = static_cast<double>(record.bytes) / packets * record.samplingRate;
+  const double samples = most / eachStandsFor;
+  return packets > samples + 8 * std::sqrt(samples) + 64;
+}
+
+/// Why the record, whose rate is set, cannot be. `fastestMbps`: of the fastest interface that it may be of; 0: any.
+[[nodiscard]] inline std::optional<LeftOut> impossibilityOf(const FlowRecord& record,
+                                                            std::uint32_t fastestMbps = 0) noexcept {
   if (record.hasImpossibleCount) return LeftOut::impossibleCount;
   // Counters have at most 52 bits here.
   if (record.bytes < record.packets * kFrameLeast) return LeftOut::impossibleLength;
@@ -29,6 +46,7 @@ inline constexpr std::uint32_t kUnsaidRecordMs = 60'000;
   const double bytes = static_cast<double>(record.bytes) * record.samplingRate;
   const std::uint32_t ms = record.durationMs == 0 ? kUnsaidRecordMs : std::max(record.durationMs, kLeastRecordMs);
   if (bytes > kFastestBytesPerMs * ms) return LeftOut::impossibleSpeed;
+  if (fastestMbps != 0 && isBeyondSpeed(record, fastestMbps, ms)) return LeftOut::impossibleSpeed;
   return std::nullopt;
 }
 

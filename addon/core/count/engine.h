@@ -200,7 +200,7 @@ class Engine {
   std::uint32_t readProfile(const Address& address, std::span<profile_record> out) const;
   /// Profiles of hosts chunk by chunk, from cursor 0; a host of several workers has several.
   HostChunk readProfiles(std::int64_t cursor, std::span<profile_row> out) const;
-  /// From the next fold on, keeps what takeIntervals() gives: 24 bytes a host and direction.
+  /// From the next fold on, keeps what takeIntervals() gives: 24 bytes a host and direction, 36 of sampled traffic.
   void keepIntervals();
   /// What hosts had since they were last taken, chunk by chunk, from cursor 0; hosts without packets are left out. What
   /// is taken starts again from zero. A host that goes while the table is crowded takes its counts with it.
@@ -223,6 +223,7 @@ class Engine {
   std::uint32_t untrackedHost(std::uint32_t place);
   void addUntracked(std::uint32_t place, Direction direction, const Weighed& delta);
   void addToHost(std::uint32_t host, Direction direction, const Weighed& delta);
+  void noteHighest(std::uint32_t host, Direction direction, const Totals& delta) const noexcept;
   void touch(std::uint32_t host);
   void dropClosedShards();
   void sweepHosts();

@@ -126,8 +126,9 @@ void Engine::writeInterval(std::uint32_t host, const IntervalColumns& out, std::
   std::memcpy(&out.addresses[row * 16], written.address.bytes.data(), 16);
   out.groups[row] = networks_->places()[written.place].group;
   const std::size_t at = row * kIntervalValues;
-  intervals_->read(host, Direction::incoming, out.incoming.subspan(at).first<kIntervalValues>());
-  intervals_->read(host, Direction::outgoing, out.outgoing.subspan(at).first<kIntervalValues>());
+  const bool isSampled = errors_ != nullptr;
+  intervals_->read(host, Direction::incoming, isSampled, out.incoming.subspan(at).first<kIntervalValues>());
+  intervals_->read(host, Direction::outgoing, isSampled, out.outgoing.subspan(at).first<kIntervalValues>());
 }
 
 std::uint32_t Engine::readGroups(const HostColumns& out) const {

@@ -272,12 +272,22 @@ void Engine::addToHost(std::uint32_t host, Direction direction, const Weighed& d
   const Totals& totals = delta.totals;
   const std::uint32_t group = networks_->places()[hosts_[host].place].group;
   sums_.add(host, direction, totals);
-  if (intervals_ != nullptr) intervals_->add(host, direction, totals, sums_.of(host, direction), clock_.seconds());
+  if (errors_ != nullptr) errors_->add(host, direction, delta, errorTime_);
+  if (intervals_ != nullptr) noteHighest(host, direction, totals);
   groupSums_[indexOf(direction)][group].add(totals);
   if (errors_ == nullptr) return;
-  errors_->add(host, direction, delta, errorTime_);
   SamplingError& error = groupErrors_[indexOf(direction)][group];
   if (!delta.variance.isZero() || error.isLive(errorTime_)) error.add(totals, delta.variance, errorTime_);
+}
+
+void Engine::noteHighest(std::uint32_t host, Direction direction, const Totals& delta) const noexcept {
+  Weights weights{};
+  if (errors_ != nullptr) {
+    const SamplingError error = errors_->of(host, direction);
+    if (error.isLive(errorTime_)) weights = error.weights(errorTime_);
+  }
+  intervals_->add(host, direction, delta,
+                  {sums_.of(host, direction), clock_.seconds(), errors_ == nullptr ? nullptr : &weights});
 }
 
 void Engine::touch(std::uint32_t host) {

@@ -16,6 +16,16 @@ constexpr std::uint32_t kFreedAtOnce = 2;
 
 /// Entries of records that are spread at least, however few hosts there may be.
 constexpr std::uint32_t kSpreadLeast = 4096;
+/// And for each host and direction: of TCP, UDP and ICMP, and of one kind more, as fragments. Memory is taken by those
+/// in use.
+constexpr std::uint32_t kSpreadEach = 4;
+
+std::uint32_t spreadEntries(const Control& control) noexcept {
+  // Entries have numbers of 32 bits.
+  constexpr std::uint64_t kEntriesMost = std::uint64_t{1} << 31;
+  const std::uint64_t each = std::uint64_t{kSpreadEach} * (control.countOutgoing ? 2 : 1);
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(each * control.maxHosts, kSpreadLeast, kEntriesMost));
+}
 
 constexpr auto in = static_cast<std::size_t>(Direction::incoming);
 constexpr auto out = static_cast<std::size_t>(Direction::outgoing);
@@ -41,7 +51,7 @@ Shard::Shard(std::shared_ptr<const Control> control)
       recent_(kSampledOutcomes, kRecentSamples),
       watchedRings_(kWatchedMax, kWatchedSamples),
       profiles_(control_.profiles, control_.epochsPerSecond),
-      spread_({.entries = std::max(control_.maxHosts, kSpreadLeast),
+      spread_({.entries = spreadEntries(control_),
                .rows = static_cast<std::uint32_t>(rows.hot.size()),
                .places = static_cast<std::uint32_t>(kPrefixesMax),
                .countOutgoing = control_.countOutgoing}) {

@@ -46,7 +46,8 @@ export function AttackCard({ attack, bans }: AttackCardProps) {
       </p>
       {attack.volume !== undefined && (
         <p class="muted number">
-          peak {packetRate(attack.volume.peak_pps)} · {amountText(attack.volume.packets, attack.volume.bits)} so far
+          peak {packetRate(attack.volume.peak_pps) + plusMinus(attack.volume.peak_sampling_error)} ·{" "}
+          {amountText(attack.volume.packets, attack.volume.bits)} so far
         </p>
       )}
       <EffectLine attack={attack} ban={ban} />

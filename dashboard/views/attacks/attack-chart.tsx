@@ -8,8 +8,9 @@ import { Chart, type Series } from "../../parts/chart.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { earlyPeakNote } from "../../text/attack-marks.ts";
-import { rateOf } from "../../text/format/numbers.ts";
+import { plusMinus, rateOf } from "../../text/format/numbers.ts";
 import type { Span } from "../../text/format/ranges.ts";
+import { nameWithError } from "../../text/highest.ts";
 import { attackSubject } from "../../text/mitigation.ts";
 import { nearest, zoomed } from "../../text/zoom.ts";
 import { HistoryChart } from "./history-chart.tsx";
@@ -61,7 +62,7 @@ function SeriesChart({
   }, [began, end, times]);
   const whole = { from: times[0] ?? 0, to: times.at(-1) ?? 0 };
   const shown = zoom ?? whole;
-  const peak = rateOf(metric, Math.max(0, ...points.map(({ rate_max: highest }) => highest)));
+  const peak = highestOf(series);
   const note = earlyPeakNote(series, began);
   return (
     <Panel
@@ -152,6 +153,13 @@ function Steps({ times, shown, pointedAt, onPoint, textOf }: StepsProps) {
   );
 }
 
+/** `60.0 kpps ± 9 %`: the error is that of the point with the highest rate. */
+function highestOf({ points, metric }: SeriesWire): string {
+  const rate = Math.max(0, ...points.map(({ rate_max: highest }) => highest));
+  const error = points.find(({ rate_max: highest }) => highest === rate)?.max_sampling_error;
+  return rateOf(metric, rate) + plusMinus(error);
+}
+
 function valuesText(lines: readonly Series[], index: number, metric: string): string {
   return lines
     .map(({ label, values }) => `${label} ${values[index] == null ? "not known" : rateOf(metric, values[index])}`)
@@ -169,7 +177,11 @@ function linesOf({ points, metric, threshold, baseline }: SeriesWire): Series[] 
   const areDropsKnown = known !== null && points.some((point) => point[known.passed] !== undefined);
   return [
     { label: "Offered", color: "--chart-rate", values: points.map(({ rate }) => rate), form: "shade" },
-    { label: "Highest", color: "--chart-rate", values: points.map(({ rate_max: highest }) => highest) },
+    {
+      label: nameWithError("Highest", Math.max(0, ...points.map(({ max_sampling_error: error = 0 }) => error))),
+      color: "--chart-rate",
+      values: points.map(({ rate_max: highest }) => highest),
+    },
     ...(areDropsKnown
       ? [
           { label: "Dropped here", color: "--chart-icmp", values: points.map((point) => point[known.dropped] ?? null) },

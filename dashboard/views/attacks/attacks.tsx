@@ -13,7 +13,7 @@ import { Panel } from "../../parts/panel.tsx";
 import { SearchedTable } from "../../parts/searched-table.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo, place, setQuery } from "../../router.ts";
-import { bitRate, byteCount, metricName, packetRate, rateOf, times } from "../../text/format/numbers.ts";
+import { bitRate, byteCount, metricName, packetRate, plusMinus, rateOf, times } from "../../text/format/numbers.ts";
 import { subjectOrder } from "../../text/format/subject-order.ts";
 import { duration } from "../../text/format/times.ts";
 import { vectorName } from "../../text/format/words.ts";
@@ -78,8 +78,13 @@ const RATE: readonly Column<Row>[] = [
 ];
 
 const SIZE: readonly Column<Row>[] = [
-  numberColumn("Peak", ({ attack }) => attack.volume?.peak_pps, { format: packetRate }),
-  numberColumn("Peak bandwidth", ({ attack }) => attack.volume?.peak_mbps, { format: bitRate, width: "medium" }),
+  numberColumn("Peak", ({ attack }) => attack.volume?.peak_pps, {
+    format: (rate, { attack }) => packetRate(rate) + plusMinus(attack.volume?.peak_sampling_error),
+  }),
+  numberColumn("Peak bandwidth", ({ attack }) => attack.volume?.peak_mbps, {
+    format: (rate, { attack }) => bitRate(rate) + plusMinus(attack.volume?.peak_sampling_error),
+    width: "medium",
+  }),
   numberColumn("Total", ({ attack }) => total(attack.volume), { format: byteCount, width: "medium" }),
 ];
 

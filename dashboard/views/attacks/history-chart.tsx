@@ -9,6 +9,7 @@ import { rateSeries } from "../../parts/rate-series.ts";
 import { Show } from "../../parts/show.tsx";
 import { type AttackChartWords, attackChartWords } from "../../text/attack-chart.ts";
 import { rateOf } from "../../text/format/numbers.ts";
+import { highestText } from "../../text/highest.ts";
 
 interface HistoryChartProps {
   readonly attack: AttackWire;
@@ -54,11 +55,11 @@ function Recorded({ attack, target, points }: HistoryChartProps & { readonly poi
     const to = end === undefined ? (times.at(-1) ?? 0) : Date.parse(end) / 1000;
     return [{ from: Date.parse(begin) / 1000, to }];
   }, [begin, end, times]);
-  const peak = Math.max(...points.map((point) => point[`max_${base}`]));
+  const peak = highestText(points, base);
   return (
     <>
       <Chart
-        label={`Recorded rate of ${target} over time: ${label}, at most ${rateOf(base, peak)}; tinted from the attack's detection to its end`}
+        label={`Recorded rate of ${target} over time: ${label}, at most ${peak}; tinted from the attack's detection to its end`}
         times={times}
         series={series}
         format={(value) => rateOf(base, value)}
@@ -72,7 +73,7 @@ function Recorded({ attack, target, points }: HistoryChartProps & { readonly poi
 function seriesOf(points: readonly TrafficPointWire[], { base, threshold }: AttackChartWords): Series[] {
   const hasBaseline = base === "pps" && points.some(({ baseline_pps: normal }) => normal !== undefined);
   return [
-    ...rateSeries(base, (of) => points.map(of)),
+    ...rateSeries(base, points),
     ...(threshold === null
       ? []
       : [

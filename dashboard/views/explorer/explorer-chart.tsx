@@ -10,6 +10,7 @@ import { aligned, EARLIER_SECONDS, type Exploration, sumOf, type Unit } from "..
 import { rateOf } from "../../text/format/numbers.ts";
 import { emptySpans, rangeSpan } from "../../text/format/ranges.ts";
 import { DIRECTION_NAMES } from "../../text/format/words.ts";
+import { highestText } from "../../text/highest.ts";
 
 type Point = TrafficPointWire | TotalTrafficPointWire;
 
@@ -31,8 +32,10 @@ type Values = readonly (number | null)[];
 interface Line extends Series {
   /** Of each step; null: not recorded. */
   readonly means: Values;
-  /** The highest rates; null: they are not recorded of it. */
-  readonly maxima: Values | null;
+  /** Points with its highest rates; null: they are not recorded of it. */
+  readonly maxima: readonly (Point | null)[] | null;
+  /** It is drawn through its highest rates, not through its means. */
+  readonly isOfMaxima?: boolean;
   /** An address to link to. */
   readonly host?: string;
 }
@@ -67,9 +70,9 @@ export function ExplorerChart({ exploration, names, histories }: ExplorerChartPr
   }
   const format = (value: number) => rateOf(unit, value);
   const label = `${DIRECTION_NAMES[direction]} rates by ${exploration.by}: ${lines
-    .map(({ label: name, values }) => {
-      const most = highestOf(values);
-      return most === null ? `${name}: nothing recorded` : `${name} at most ${format(most)}`;
+    .map(({ label: name, values, maxima, isOfMaxima = false }) => {
+      const most = isOfMaxima ? highestText(maxima ?? [], unit) : highestOf(values, format);
+      return most === null ? `${name}: nothing recorded` : `${name} at most ${most}`;
     })
     .join(", ")}`;
   return (
@@ -94,7 +97,7 @@ function columnsOf(unit: Unit): readonly Column<Line>[] {
       cell: ({ label, host }) => (host === undefined ? label : <a href={linkTo(["hosts", host])}>{label}</a>),
     },
     { key: "mean", title: "Mean", cell: ({ means }) => text(meanOf(means)), isNumber: true },
-    { key: "highest", title: "Highest", cell: ({ maxima }) => text(highestOf(maxima ?? [])), isNumber: true },
+    { key: "highest", title: "Highest", cell: ({ maxima }) => highestText(maxima ?? [], unit) ?? "–", isNumber: true },
     {
       key: "last",
       title: "Last",
@@ -110,9 +113,9 @@ function meanOf(values: Values): number | null {
   return sum === null ? null : sum / values.filter((value) => value !== null).length;
 }
 
-function highestOf(values: Values): number | null {
+function highestOf(values: Values, format: (value: number) => string): string | null {
   const known = values.filter((value) => value !== null);
-  return known.length === 0 ? null : Math.max(...known);
+  return known.length === 0 ? null : format(Math.max(...known));
 }
 
 function anyOf(rows: Rows, time: number): Point | null {
@@ -128,14 +131,15 @@ function linesOf({ by, unit, isStacked, comparison }: Exploration, names: readon
     by === "protocol"
       ? protocolLines(own[0] ?? [], unit, form)
       : names.map((name, i): Line => {
-          const [means, maxima] = ratesOf(own[i] ?? [], unit);
-          const values = isStacked ? means : maxima;
+          const maxima = own[i] ?? [];
+          const [means, highest] = ratesOf(maxima, unit);
           return {
             label: name,
             color: `--chart-${i + 1}`,
-            values,
+            values: isStacked ? means : highest,
             means,
             maxima,
+            isOfMaxima: !isStacked,
             form,
             ...(by === "host" && { host: name }),
           };
@@ -169,10 +173,10 @@ function protocolLines(points: readonly (Point | null)[], unit: Unit, form: "sta
     if (point === null) return null;
     return Math.max(0, point[unit] - (sumOf(PROTOCOLS.map(([name]) => part(point, name))) ?? 0));
   });
-  const [means, maxima] = ratesOf(points, unit);
+  const [means, values] = ratesOf(points, unit);
   return [
     ...parts,
     line("Other", "--chart-other", others),
-    { label: "Highest in all", color: "--text", values: maxima, means, maxima },
+    { label: "Highest in all", color: "--text", values, means, maxima: points, isOfMaxima: true },
   ];
 }

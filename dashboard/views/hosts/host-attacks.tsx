@@ -9,7 +9,7 @@ import { Moment } from "../../parts/moment.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo } from "../../router.ts";
-import { bitRate, packetRate } from "../../text/format/numbers.ts";
+import { bitRate, packetRate, plusMinus } from "../../text/format/numbers.ts";
 import { vectorName } from "../../text/format/words.ts";
 
 const COLUMNS: readonly Column<AttackWire>[] = [
@@ -27,8 +27,13 @@ const COLUMNS: readonly Column<AttackWire>[] = [
     title: "State",
     cell: ({ active }) => (active ? <Badge tone="danger">in progress</Badge> : <Badge tone="none">ended</Badge>),
   },
-  numberColumn("Peak", ({ volume }) => volume?.peak_pps, { format: packetRate }),
-  numberColumn("Peak bandwidth", ({ volume }) => volume?.peak_mbps, { format: bitRate, width: "medium" }),
+  numberColumn("Peak", ({ volume }) => volume?.peak_pps, {
+    format: (rate, { volume }) => packetRate(rate) + plusMinus(volume?.peak_sampling_error),
+  }),
+  numberColumn("Peak bandwidth", ({ volume }) => volume?.peak_mbps, {
+    format: (rate, { volume }) => bitRate(rate) + plusMinus(volume?.peak_sampling_error),
+    width: "medium",
+  }),
   { key: "began", title: "Detected", cell: ({ started_at: at }) => <Moment at={at} />, width: "medium" },
 ];
 

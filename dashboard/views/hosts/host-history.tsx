@@ -9,11 +9,12 @@ import { Chart, type Series } from "../../parts/chart.tsx";
 import { Segments } from "../../parts/field.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { chosenRange, RangeChoice } from "../../parts/range-choice.tsx";
-import { type Base, rateSeries } from "../../parts/rate-series.ts";
+import { rateSeries } from "../../parts/rate-series.ts";
 import { Show } from "../../parts/show.tsx";
 import { rateOf } from "../../text/format/numbers.ts";
 import { emptySpans, type RangeName, rangeQuery, rangeSpan, timeline } from "../../text/format/ranges.ts";
 import { DIRECTION_NAMES } from "../../text/format/words.ts";
+import { type Base, highestText } from "../../text/highest.ts";
 
 export interface HostHistoryProps {
   readonly target: string;
@@ -90,10 +91,10 @@ function Past({ target, history, base, group, range }: PastProps) {
   const spans = useMemo(() => attackSpans(points, step), [points, step]);
   const shown = useMemo(() => rangeSpan(range, serviceNow()), [range, history]);
   const empty = useMemo(() => emptySpans(line, shown, step), [line, shown, step]);
-  const peak = Math.max(...points.map((point) => point[`max_${base}`]));
+  const peak = highestText(points, base);
   return (
     <Chart
-      label={`${DIRECTION_NAMES[direction]} rate of ${target} over time, at most ${rateOf(base, peak)}; attacks are tinted`}
+      label={`${DIRECTION_NAMES[direction]} rate of ${target} over time, at most ${peak}; attacks are tinted`}
       times={line.times}
       series={series}
       format={(value) => rateOf(base, value)}
@@ -107,7 +108,7 @@ function Past({ target, history, base, group, range }: PastProps) {
 function seriesOf(points: readonly (TrafficPointWire | null)[], base: Base, threshold: number): Series[] {
   const values = (value: (point: TrafficPointWire) => number | undefined) =>
     points.map((point) => (point === null ? null : (value(point) ?? null)));
-  const series: Series[] = rateSeries(base, values);
+  const series: Series[] = rateSeries(base, points);
   if (threshold > 0) {
     const all = points.map(() => threshold);
     series.push({ label: "Threshold", color: "--chart-threshold", values: all, form: "dashed" });

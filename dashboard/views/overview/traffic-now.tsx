@@ -34,6 +34,7 @@ import {
 } from "../../text/format/ranges.ts";
 import { duration } from "../../text/format/times.ts";
 import { counted, DIRECTION_NAMES } from "../../text/format/words.ts";
+import { highestName, highestText } from "../../text/highest.ts";
 
 const PROTOCOL_NAMES: Readonly<Record<Protocol, string>> = { udp: "UDP", tcp: "TCP", icmp: "ICMP", other: "Other" };
 const UNITS = [
@@ -154,18 +155,18 @@ export function HourChart({ direction, unit, recorded, chosen, look }: HourChart
   const empty = useMemo(() => emptySpans(line, range, step), [line, range, step]);
   const link = linkMbps(unit);
   const series = useMemo(() => hourSeries(line.points, { unit, link }), [line, unit, link]);
-  const peak = Math.max(0, ...points.map((point) => point[`max_${unit}`]));
+  const peak = highestText(points, unit) ?? formatOf(unit)(0);
   const spans = useAttackSpans(range);
   const title =
     chosen === null
       ? nowTitle(trace.value.at(-1), { direction, unit })
-      : `${DIRECTION_NAMES[direction]}: ${points.length === 0 ? "nothing recorded" : `at most ${formatOf(unit)(peak)}`}`;
+      : `${DIRECTION_NAMES[direction]}: ${points.length === 0 ? "nothing recorded" : `at most ${peak}`}`;
   const when = chosen === null ? "the last hour" : spanText(chosen);
   return (
     <div>
       <h3 class="number">{title}</h3>
       <Chart
-        label={`${title}; by protocol, ${when}, at most ${formatOf(unit)(peak)}; ${counted(spans.length, "time span")} of attacks tinted`}
+        label={`${title}; by protocol, ${when}, at most ${peak}; ${counted(spans.length, "time span")} of attacks tinted`}
         times={line.times}
         series={series}
         format={formatOf(unit)}
@@ -210,7 +211,7 @@ function hourSeries(points: readonly (TotalTrafficPointWire | null)[], { unit, l
     }),
   );
   const highest = points.map((point) => point?.[`max_${unit}`] ?? null);
-  const lines: Series[] = [{ label: "Highest", color: "--text", values: highest }];
+  const lines: Series[] = [{ label: highestName("Highest", points, unit), color: "--text", values: highest }];
   if (link !== null) {
     lines.push({ label: "Link", color: "--chart-threshold", values: points.map(() => link), form: "dashed" });
   }

@@ -25,17 +25,26 @@ test("each key of telemetry is in its place, and it needs no capture", () => {
   exporters:
     - {address: 192.0.2.1, name: edge1}
     - {address: "2001:db8::/48", name: edge6, sampling_rate: 1000, direction: both, site: fra1, decapsulate: [gre],
-       interfaces: {external: [17, 20-29, "et-0/0/*"], internal: ["xe*"]}, silent_after_seconds: 5}
+       interfaces: {external: [17, 20-29, "et-0/0/*"], internal: ["xe*"]}, silent_after_seconds: 5,
+       fastest_interface_mbps: 400000}
 `);
   expect(telemetry?.listen).toEqual([
     { address: parseAddress("::"), port: 6343, threads: 1, receiveBufferBytes: 64 * 1024 * 1024, cpus: [] },
     { address: parseAddress("192.0.2.9"), port: 2055, threads: 2, receiveBufferBytes: 1024 * 1024, cpus: [1, 2] },
   ] as unknown as NonNullable<typeof telemetry>["listen"]);
-  const plain = { samplingRate: null, direction: "ingress", external: null, internal: null, site: null };
+  const plain = {
+    samplingRate: null,
+    fastestInterfaceMbps: null,
+    direction: "ingress",
+    external: null,
+    internal: null,
+    site: null,
+  };
   expect<unknown>(telemetry?.exporters.map(({ prefix, ...rest }) => ({ ...rest, prefix: prefix.text }))).toEqual([
     { ...plain, name: "edge1", prefix: "192.0.2.1/32", decapsulate: [], silentAfterSeconds: 60 },
     {
       ...{ name: "edge6", prefix: "2001:db8::/48", samplingRate: 1000, direction: "both", site: "fra1" },
+      fastestInterfaceMbps: 400_000,
       ...{ external: ["17", "20-29", "et-0/0/*"], internal: ["xe*"], decapsulate: ["gre"], silentAfterSeconds: 5 },
     },
   ]);

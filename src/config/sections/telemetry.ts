@@ -78,6 +78,9 @@ const Interfaces = Type.Object(
   closed,
 );
 
+/** IEEE P802.3dj. */
+const FASTEST_INTERFACE_MBPS = 1_600_000;
+
 const Exporter = Type.Object(
   {
     address: described(
@@ -89,6 +92,11 @@ const Exporter = Type.Object(
       Type.Optional(integer(1, EXPORTER_SAMPLING_RATE_MAX)),
       "One packet in so many is sampled, in place of what the exporter says. Only for exporters that do not say it, or say it wrongly.",
       { ifAbsent: "what the exporter says" },
+    ),
+    fastest_interface_mbps: described(
+      Type.Optional(integer(1, FASTEST_INTERFACE_MBPS)),
+      "The speed of the fastest interface, or bundle of interfaces, that its records are of. Records of more bytes than twice that in their time do not count.",
+      { ifAbsent: "the fastest that there is, 1600000" },
     ),
     direction: described(
       Type.Unsafe<ExporterDirection>({ ...oneOf(...FLOW_DIRECTIONS), default: "ingress" }),
@@ -171,6 +179,7 @@ function buildExporter(file: ExporterFile): ExporterConfig {
     name: file.name,
     prefix: parseAddressOrPrefix(file.address) as Prefix,
     samplingRate: file.sampling_rate ?? null,
+    fastestInterfaceMbps: file.fastest_interface_mbps ?? null,
     direction: file.direction,
     external: file.interfaces?.external?.map(String) ?? null,
     internal: file.interfaces?.internal?.map(String) ?? null,

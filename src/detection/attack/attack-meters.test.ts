@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { thresholds } from "../../../test/fixtures/host-rows.ts";
 import { attack } from "../../../test/fixtures/views.ts";
 import { ACTIVE_ATTACKS_MAX } from "../../limits.ts";
+import { EXACT } from "../certainty/sampling.ts";
 import {
   AttackMeters,
   type DroppedOf,
@@ -9,7 +10,7 @@ import {
   SERIES_POINTS_MAX,
   SERIES_POINTS_PER_ATTACK,
 } from "./attack-meters.ts";
-import type { DroppedAmount } from "./attack-volume.ts";
+import type { AttackVolume, DroppedAmount } from "./attack-volume.ts";
 
 const ATTACK = attack();
 const NOTHING_KNOWN: DroppedOf = () => null;
@@ -24,7 +25,8 @@ function counted(packets: number, { endMs = 0, spanMs = 100, isBefore = false, s
     endMs,
     spanMs,
     isBefore,
-    sampleWeight,
+    // All packets have 125 bytes.
+    weights: { column: [sampleWeight, 125 * sampleWeight], from: 0 },
     amounts: thresholds({ pps: packets, mbps: packets / 1000 }),
     from: 0,
   };
@@ -136,7 +138,7 @@ test("an attack without a host of its own is read once a window", () => {
   const meters = metersWith();
   const group = attack({ target: null });
   for (const monotonicMs of [0, 400, 999, 1000, 1500, 2100]) {
-    const window = { rates: thresholds({ pps: 5000 }), windowMs: 1000, isAbove: true };
+    const window = { rates: thresholds({ pps: 5000 }), windowMs: 1000, isAbove: true, weights: EXACT };
     meters.addWindow(group, window, { wallMs: 0, monotonicMs });
   }
   expect(meters.volumeOf(group)).toMatchObject({ packets: 15_500, durationMs: 3100, peakPps: 5000 });
@@ -172,7 +174,7 @@ test("an attack on several targets is held while no more gets through than all o
     dropped = { packets: dropped.packets + more, bits: 0 };
     at += 1000;
     const spread = { targets: 4, busiest: thresholds({ pps: toOne }) };
-    const window = { rates: thresholds({ pps: 5500 }), windowMs: 1000, isAbove: true, spread };
+    const window = { rates: thresholds({ pps: 5500 }), windowMs: 1000, isAbove: true, weights: EXACT, spread };
     meters.addWindow(group, window, { wallMs: at, monotonicMs: at });
     return meters.unheldMs(group.id, at) > 0;
   };
@@ -245,18 +247,22 @@ describe("series", () => {
   });
 });
 
-test("the peak of a constant flood, sampled 1:1000, is within a tenth of its rate, over several ticks", () => {
-  // Samples of a Poisson process, 6 in a tick on average, with a generator of its own.
+/** Numbers of samples of a Poisson process with this mean, from a generator of its own. */
+function samplesOf(mean: number): () => number {
   let state = 7;
   const uniform = () => {
     state = (state * 48_271) % 2_147_483_647;
     return state / 2_147_483_647;
   };
-  const samples = () => {
+  return () => {
     let count = 0;
-    for (let product = uniform(); product > Math.exp(-6); product *= uniform()) count++;
+    for (let product = uniform(); product > Math.exp(-mean); product *= uniform()) count++;
     return count;
   };
+}
+
+test("the peak of a constant flood, sampled 1:1000, is within a tenth of its rate, over several ticks", () => {
+  const samples = samplesOf(6);
   const meters = metersWith();
   for (let tick = 1; tick <= 600; tick++) {
     meters.add(ATTACK, counted(1000 * samples(), { endMs: 100 * tick, sampleWeight: 1000 }));
@@ -265,12 +271,48 @@ test("the peak of a constant flood, sampled 1:1000, is within a tenth of its rat
   expect(volume?.peakPps).toBeGreaterThan(54_000);
   expect(volume?.peakPps).toBeLessThan(66_000);
   expect(volume?.peakOverMs).toBeGreaterThan(5000);
+  expectTruth(volume, 60_000);
 });
 
-test("a sampled flood that is over before there are enough samples has its mean as its peak", () => {
+/** The true rate is within the stated error of the peak, and that is small. */
+function expectTruth(volume: AttackVolume | null, pps: number): void {
+  const { peakPps = 0, peakError = 0 } = volume ?? {};
+  expect(Math.abs(peakPps - pps)).toBeLessThan(peakError * peakPps);
+  expect(peakError).toBeLessThan(0.25);
+}
+
+test("the truth is within the error of the peak of an attack on a hostgroup or a prefix, which is read once a window", () => {
+  const samples = samplesOf(60);
+  const meters = metersWith();
+  const group = attack({ target: null });
+  const weights = { column: [1000, 125_000], from: 0 };
+  for (let second = 1; second <= 300; second++) {
+    const pps = 1000 * samples();
+    const rates = thresholds({ pps, mbps: pps / 1000 });
+    const at = { wallMs: 1000 * second, monotonicMs: 1000 * second };
+    meters.addWindow(group, { rates, windowMs: 1000, isAbove: true, weights }, at);
+  }
+  const volume = meters.volumeOf(group);
+  expectTruth(volume, 60_000);
+  expect(volume?.peakOverMs).toBeGreaterThan(5000);
+});
+
+test("a sampled flood that is over before there are enough samples has its mean as its peak, with its error", () => {
   const meters = metersWith();
   for (const [i, packets] of [1000, 9000, 2000].entries()) {
     meters.add(ATTACK, counted(packets, { endMs: 100 * (i + 1), sampleWeight: 1000 }));
   }
-  expect(meters.volumeOf(ATTACK)).toMatchObject({ peakPps: 40_000, peakOverMs: 300 });
+  const volume = meters.volumeOf(ATTACK);
+  expect(volume).toMatchObject({ peakPps: 40_000, peakOverMs: 300 });
+  // Three looks at 12 samples in all.
+  expect(volume?.peakError).toBeCloseTo(2.394 / Math.sqrt(12), 3);
+  const [first] = [...(meters.seriesOf(ATTACK.id)?.points() ?? [])];
+  expect(first?.maxDeviation).toBe(1);
+});
+
+test("a peak of traffic that is not sampled has no error", () => {
+  const meters = metersWith();
+  meters.add(ATTACK, counted(500));
+  expect(meters.volumeOf(ATTACK)).not.toHaveProperty("peakError");
+  expect([...(meters.seriesOf(ATTACK.id)?.points() ?? [])][0]?.maxDeviation).toBe(0);
 });

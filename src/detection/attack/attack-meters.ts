@@ -5,6 +5,7 @@
 import { ACTIVE_ATTACKS_MAX } from "../../limits.ts";
 import type { Now } from "../../system/now.ts";
 import { METRICS, type Rates, type Thresholds } from "../../traffic/rates.ts";
+import { type RowWeights, relativeDeviation, samplesOf } from "../certainty/sampling.ts";
 import { type Attack, firstCrossed } from "./attack.ts";
 import { AttackSeries, type SeriesTick } from "./attack-series.ts";
 import { type AttackVolume, type DroppedAmount, droppedSince, VolumeMeter } from "./attack-volume.ts";
@@ -30,8 +31,8 @@ export interface Counted {
   readonly isBefore: boolean;
   readonly amounts: ArrayLike<number>;
   readonly from: number;
-  /** Packets that one sample stands for on average; 0: the amounts are exact. */
-  readonly sampleWeight: number;
+  /** What one sample stands for. */
+  readonly weights: RowWeights;
 }
 
 /** The rates over the window of an attack that has no host of its own, and whether it is above its thresholds. */
@@ -39,6 +40,7 @@ export interface CountedWindow {
   readonly rates: Rates;
   readonly windowMs: number;
   readonly isAbove: boolean;
+  readonly weights: RowWeights;
   /** Absent: the rates are those of one target. */
   readonly spread?: Spread;
 }
@@ -49,10 +51,17 @@ export interface Spread {
   readonly busiest: Rates;
 }
 
+interface SampledTick {
+  readonly samples: number;
+  readonly exact: SeriesTick;
+}
+
 /** The span from which rates are computed. */
 interface RatedTick extends SeriesTick {
   /** False: of sampled traffic, with too few samples. */
   readonly isBounded: boolean;
+  /** The standard deviation of its rates, as a fraction of them. */
+  readonly deviation: number;
 }
 
 interface Measured {
@@ -140,7 +149,8 @@ export class AttackMeters {
     const { metric, thresholds, last, lastMs } = measured;
     const tick = tickOf(counted, metric);
     if (counted.isBefore) {
-      measured.series.add(tick, this.#pointsPerAttack());
+      const deviation = relativeDeviation(samplesOf(counted.amounts, counted.from, counted.weights));
+      measured.series.add(tick, this.#pointsPerAttack(), { ...tick, deviation });
       measured.series.settle();
       return;
     }
@@ -159,31 +169,27 @@ export class AttackMeters {
 
   /** The span from which rates are computed: for sampled traffic, one with enough samples to bound their error. */
   #rateSpan({ sampled, metric }: Measured, counted: Counted, over: Counted): RatedTick {
-    const { spanMs, amounts, from, sampleWeight } = counted;
-    const samples = sampleWeight === 0 ? Infinity : (amounts[from + PPS] as number) / sampleWeight;
-    const rated = sampled.add(spanMs, samples, amounts, from);
-    if (sampleWeight === 0) return { ...tickOf(over, metric), isBounded: true };
-    return {
-      ...tickOf({ ...counted, spanMs: rated.spanMs, amounts: rated.amounts, from: 0 }, metric),
-      isBounded: rated.isBounded,
-    };
+    const samples = samplesOf(counted.amounts, counted.from, counted.weights);
+    return rateSpan(counted, { sampled, samples, exact: tickOf(over, metric), metric });
   }
 
   /**
    * The rates over the window of an attack that has no host of its own: once a window, since windows that overlap would
    * count packets more than once.
    */
-  addWindow(attack: Attack, { rates, windowMs, isAbove, spread }: CountedWindow, now: Now): void {
+  addWindow(attack: Attack, { rates, windowMs, isAbove, weights, spread }: CountedWindow, now: Now): void {
     const measured = this.#of(attack);
     const spanMs = measured.readAtMs === null ? windowMs : now.monotonicMs - measured.readAtMs;
     if (spanMs < windowMs) return;
     measured.readAtMs = now.monotonicMs;
     const amounts = Float64Array.from({ length: WIDTH }, (_, i) => ((rates[i] as number) * spanMs) / 1000);
-    const tick = tickOf(
-      { endMs: now.wallMs, spanMs, amounts, from: 0, isBefore: false, sampleWeight: 0 },
-      measured.metric,
-    );
-    this.#count(measured, { tick, over: { ...tick, isBounded: true }, isAbove });
+    const { metric, sampled } = measured;
+    const counted = { endMs: now.wallMs, spanMs, amounts, from: 0, isBefore: false, weights };
+    const tick = tickOf(counted, metric);
+    // Those of the window, however late it was read.
+    const samples = (samplesOf(amounts, 0, weights) * windowMs) / spanMs;
+    const over = rateSpan(counted, { sampled, samples, exact: tick, metric });
+    this.#count(measured, { tick, over, isAbove });
     measured.offeredToOne += (((spread?.busiest ?? rates)[measured.metric] as number) * spanMs) / 1000;
     this.#readDropped(attack, measured, now.wallMs, spread?.targets);
   }
@@ -284,6 +290,16 @@ function newMeasured(of: Pick<Measured, "thresholds" | "metric"> & Pick<Attack, 
   const [last, sampled] = [new Float64Array(WIDTH), new SampledSpan(WIDTH)];
   const unread = { readAtMs: null, dropped: null, droppedAtMs: 0, offered: 0, offeredToOne: 0, unheldAtMs: null };
   return { thresholds, metric, meter, series, lastMs: 0, last, sampled, ...unread };
+}
+
+/** From as many ticks as bound the error of their rates; `exact` where nothing was sampled. */
+function rateSpan(counted: Counted, of: Pick<Measured, "sampled" | "metric"> & SampledTick): RatedTick {
+  const { sampled, samples, exact, metric } = of;
+  const { spanMs, amounts, from } = counted;
+  const rated = sampled.add(spanMs, samples, amounts, from);
+  if (samples === Number.POSITIVE_INFINITY) return { ...exact, isBounded: true, deviation: 0 };
+  const tick = tickOf({ ...counted, spanMs: rated.spanMs, amounts: rated.amounts, from: 0 }, metric);
+  return { ...tick, isBounded: rated.isBounded, deviation: relativeDeviation(rated.samples) };
 }
 
 function tickOf({ endMs, spanMs, amounts, from }: Counted, metric: number): SeriesTick {

@@ -37,6 +37,7 @@ describe("beyond its room", () => {
       ppsMax: 300,
       bpsMax: 2400,
       metricMax: 150,
+      maxDeviation: 0,
       dropped: null,
     });
   });

@@ -2,7 +2,7 @@
  * The traffic of one attack over time, a point a tick. When there is no more room, neighboring points are merged: sums
  * add up and the larger maximum stays, so that old points cover more time than new ones and no peak is lost.
  */
-import type { Amount, CountedSpan } from "./attack-volume.ts";
+import type { Amount, CountedSpan, RateSpan } from "./attack-volume.ts";
 import { perSecond } from "./attack-volume.ts";
 
 /** A tick, with the count of the attack's metric. */
@@ -15,13 +15,26 @@ export interface SeriesPoint extends SeriesTick {
   readonly ppsMax: number;
   readonly bpsMax: number;
   readonly metricMax: number;
+  /** The standard deviation of these as a fraction of them, as of one estimate each; 0: they are exact. */
+  readonly maxDeviation: number;
   /** null: nothing is known of what was dropped. */
   readonly dropped: Amount | null;
 }
 
-const COLUMNS = ["endMs", "spanMs", "packets", "bits", "ofMetric", "ppsMax", "bpsMax", "metricMax"] as const;
-const SUMS = [1, 2, 3, 4, 8, 9];
-const [PACKETS, MAXIMA, DROPPED_PACKETS, DROPPED_BITS] = [2, [5, 6, 7], 8, 9];
+const COLUMNS = [
+  "endMs",
+  "spanMs",
+  "packets",
+  "bits",
+  "ofMetric",
+  "ppsMax",
+  "bpsMax",
+  "metricMax",
+  "maxDeviation",
+] as const;
+const SUMS = [1, 2, 3, 4, 9, 10];
+const [PACKETS, MAXIMA, DROPPED_PACKETS, DROPPED_BITS] = [2, [5, 6, 7], 9, 10] as const;
+const [METRIC_MAX, MAX_DEVIATION] = [7, 8];
 const WIDTH = COLUMNS.length + 2;
 const FIRST_POINTS = 64;
 
@@ -39,7 +52,7 @@ export class AttackSeries {
    * @param capacity points that there may be from now on, at least 2.
    * @param over what the rates of the tick are told from: the tick, or more.
    */
-  add(tick: SeriesTick, capacity: number, over = tick): void {
+  add(tick: SeriesTick, capacity: number, over: SeriesTick & Pick<RateSpan, "deviation"> = tick): void {
     const { endMs, spanMs, packets, bits, ofMetric } = tick;
     while (this.#length >= capacity) this.#merge();
     if (this.#rows.length === this.#length * WIDTH) {
@@ -57,6 +70,7 @@ export class AttackSeries {
     rows[at + 5] = perSecond(over.packets, over.spanMs);
     rows[at + 6] = perSecond(over.bits, over.spanMs);
     rows[at + 7] = perSecond(over.ofMetric, over.spanMs);
+    rows[at + MAX_DEVIATION] = over.deviation ?? 0;
     rows[at + DROPPED_PACKETS] = Number.NaN;
     rows[at + DROPPED_BITS] = Number.NaN;
   }
@@ -83,10 +97,11 @@ export class AttackSeries {
   /** Oldest first. */
   *points(): Generator<SeriesPoint> {
     for (let at = 0; at < this.#length * WIDTH; at += WIDTH) {
-      const [endMs, spanMs, packets, bits, ofMetric, ppsMax, bpsMax, metricMax, droppedPackets, droppedBits] =
-        this.#rows.subarray(at, at + WIDTH) as unknown as Row;
+      const row = this.#rows.subarray(at, at + WIDTH) as unknown as Row;
+      const [endMs, spanMs, packets, bits, ofMetric, ppsMax, bpsMax, metricMax, maxDeviation] = row;
+      const [droppedPackets, droppedBits] = [row[DROPPED_PACKETS], row[DROPPED_BITS]];
       const dropped = Number.isNaN(droppedPackets) ? null : { packets: droppedPackets, bits: droppedBits };
-      yield { endMs, spanMs, packets, bits, ofMetric, ppsMax, bpsMax, metricMax, dropped };
+      yield { endMs, spanMs, packets, bits, ofMetric, ppsMax, bpsMax, metricMax, maxDeviation, dropped };
     }
   }
 
@@ -95,6 +110,8 @@ export class AttackSeries {
     const merged = Math.floor(this.#length / 2);
     for (let point = 0; point < merged; point++) {
       const [to, first, second] = [point * WIDTH, 2 * point * WIDTH, (2 * point + 1) * WIDTH];
+      const higher = (rows[second + METRIC_MAX] as number) > (rows[first + METRIC_MAX] as number) ? second : first;
+      rows[to + MAX_DEVIATION] = rows[higher + MAX_DEVIATION] as number;
       // In place and without an object: hundreds of series may be merged in one tick.
       rows[to] = rows[second] as number;
       for (const column of SUMS)
@@ -109,4 +126,4 @@ export class AttackSeries {
   }
 }
 
-type Row = readonly [number, number, number, number, number, number, number, number, number, number];
+type Row = readonly [number, number, number, number, number, number, number, number, number, number, number];

@@ -2,6 +2,7 @@
  * What an attack amounts to: total, peak and duration, from the counts of every tick. It covers the time from the first
  * tick above the thresholds to the last one, each with the tick beside it, in which the flood may have begun or ended.
  */
+import { errorOfHighest } from "../certainty/sampling.ts";
 
 /** Packets and bits of a span of time. */
 export interface Amount {
@@ -37,6 +38,8 @@ export interface AttackVolume extends Amount {
   readonly peakBps: number;
   /** The time from which the peak of packets is told, ms. */
   readonly peakOverMs: number;
+  /** Half the width of the 95 % interval of the less exact peak, as a fraction of it. Absent: both are exact. */
+  readonly peakError?: number;
   /** What is known to have been dropped of it; null: nothing is known. */
   readonly dropped: DroppedAmount | null;
 }
@@ -45,6 +48,15 @@ export interface AttackVolume extends Amount {
 export interface RateSpan extends CountedSpan {
   /** False: it is estimated from too few samples for a peak. Absent: true. */
   readonly isBounded?: boolean;
+  /** The standard deviation of its rates, as a fraction of them. Absent: 0. */
+  readonly deviation?: number;
+}
+
+interface Peak {
+  readonly pps: number;
+  readonly bps: number;
+  readonly overMs: number;
+  readonly deviation: number;
 }
 
 interface Tick extends CountedSpan {
@@ -63,6 +75,8 @@ export class VolumeMeter {
   #peakPps = 0;
   #peakBps = 0;
   #peakOverMs = 0;
+  #ppsDeviation = 0;
+  #bpsDeviation = 0;
   /** The peak is estimated from enough samples. */
   #isPeakBounded = false;
   /** The last tick before the first one above the thresholds. */
@@ -113,6 +127,13 @@ export class VolumeMeter {
     if (this.#head.length === 0) return earlier;
     const dropped = this.#dropped ?? earlier?.dropped ?? null;
     const isHigher = earlier === null || this.#peakPps >= earlier.peakPps;
+    const isMore = earlier === null || this.#peakBps >= earlier.peakBps;
+    const ofEarlier = earlier?.peakError ?? 0;
+    const ofHighest = (deviation: number) => errorOfHighest({ rate: 1, deviation, seconds: this.#spanMs / 1000 }) ?? 0;
+    const peakError = Math.max(
+      isHigher ? ofHighest(this.#ppsDeviation) : ofEarlier,
+      isMore ? ofHighest(this.#bpsDeviation) : ofEarlier,
+    );
     const { packets, bits } = plus({ packets: this.#packets, bits: this.#bits }, earlier ?? NOTHING);
     return {
       packets,
@@ -122,6 +143,7 @@ export class VolumeMeter {
       peakPps: isHigher ? this.#peakPps : earlier.peakPps,
       peakBps: Math.max(this.#peakBps, earlier?.peakBps ?? 0),
       peakOverMs: isHigher ? this.#peakOverMs : earlier.peakOverMs,
+      ...(peakError > 0 && { peakError }),
       dropped:
         dropped === this.#dropped && dropped !== null ? plusDropped(dropped, earlier?.dropped ?? NOTHING) : dropped,
     };
@@ -153,17 +175,19 @@ export class VolumeMeter {
     // While there are too few samples the rate over all of them stands, the best that is known.
     const isBounded = over.isBounded !== false;
     const isFirst = isBounded !== this.#isPeakBounded;
-    if (isBounded || !this.#isPeakBounded) this.#peak({ pps, bps, overMs: over.spanMs }, isFirst || !isBounded);
+    if (isBounded || !this.#isPeakBounded) {
+      this.#peak({ pps, bps, overMs: over.spanMs, deviation: over.deviation ?? 0 }, isFirst || !isBounded);
+    }
     this.#isPeakBounded = this.#isPeakBounded || isBounded;
     if (this.#head.length < 2) this.#head.push(tick);
     if (this.#tail.length === 2) this.#tail.shift();
     this.#tail.push(tick);
   }
 
-  #peak({ pps, bps, overMs }: { pps: number; bps: number; overMs: number }, replaces: boolean): void {
-    if (replaces || pps > this.#peakPps) this.#peakOverMs = overMs;
-    this.#peakPps = replaces ? pps : Math.max(this.#peakPps, pps);
-    this.#peakBps = replaces ? bps : Math.max(this.#peakBps, bps);
+  #peak({ pps, bps, overMs, deviation }: Peak, replaces: boolean): void {
+    if (replaces || pps > this.#peakPps)
+      [this.#peakPps, this.#peakOverMs, this.#ppsDeviation] = [pps, overMs, deviation];
+    if (replaces || bps > this.#peakBps) [this.#peakBps, this.#bpsDeviation] = [bps, deviation];
   }
 
   #sum({ packets, bits, spanMs }: CountedSpan): void {

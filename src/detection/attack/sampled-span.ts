@@ -15,6 +15,8 @@ interface Sum {
 export interface SampledRates {
   readonly spanMs: number;
   readonly amounts: ArrayLike<number>;
+  /** From which they are computed. */
+  readonly samples: number;
   /** False: too few samples came so far. */
   readonly isBounded: boolean;
 }
@@ -46,12 +48,13 @@ export class SampledSpan {
       growing.amounts[i] = (growing.amounts[i] as number) + (amounts[from + i] as number);
       this.#both[i] = (growing.amounts[i] as number) + (full.amounts[i] as number);
     }
-    const isBounded = full.samples + growing.samples >= SAMPLES_LEAST;
-    const rates = { spanMs: full.spanMs + growing.spanMs, amounts: this.#both, isBounded };
+    const both = full.samples + growing.samples;
+    const isBounded = both >= SAMPLES_LEAST;
+    const rates = { spanMs: full.spanMs + growing.spanMs, amounts: this.#both, samples: both, isBounded };
     if (growing.samples < SAMPLES_LEAST) return rates;
     full.spanMs = full.samples = 0;
     full.amounts.fill(0);
     [this.#full, this.#growing] = [growing, full];
-    return { ...rates, spanMs: growing.spanMs, amounts: growing.amounts };
+    return { ...rates, spanMs: growing.spanMs, amounts: growing.amounts, samples: growing.samples };
   }
 }

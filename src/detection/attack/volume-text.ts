@@ -1,9 +1,14 @@
 /** What an attack amounts to, in words for people. */
 import type { AttackVolume } from "./attack-volume.ts";
 
-/** `Peak 200,000 packets/s, 1.6 Gbit/s; 40,000 packets, 320 Mbit in 0.2 s`, and what was dropped where it is known. */
-export function volumeText({ packets, bits, durationMs, peakPps, peakBps, dropped }: AttackVolume): string {
-  const peak = `peak ${countText(peakPps)} packets/s, ${bitsText(peakBps)}/s`;
+/**
+ * `peak 200,000 packets/s, 1.6 Gbit/s; 40,000 packets, 320 Mbit in 0.2 s`, with ` ± 9 %` after the peak of an estimate, and
+ * what was dropped where it is known.
+ */
+export function volumeText(volume: AttackVolume): string {
+  const { packets, bits, durationMs, peakPps, peakBps, peakError, dropped } = volume;
+  const error = peakError === undefined ? "" : ` ± ${Math.ceil(peakError * 100)} %`;
+  const peak = `peak ${countText(peakPps)} packets/s, ${bitsText(peakBps)}/s${error}`;
   const total = `${countText(packets)} packets, ${bitsText(bits)} in ${(durationMs / 1000).toFixed(1)} s`;
   return `${peak}; ${total}${dropped === null ? "" : `, dropped ${countText(dropped.packets)} packets`}`;
 }

@@ -5,6 +5,7 @@ import { CARPETS_MAX } from "../../limits.ts";
 import { type Prefix, parsePrefix, prefixContains } from "../../net/prefix.ts";
 import { ActiveAttacks } from "../attack/active-attacks.ts";
 import { AttackMeters } from "../attack/attack-meters.ts";
+import { seededDraws } from "../attack/seeded-draws.ts";
 import type { CarpetConfig } from "./carpet-config.ts";
 import { CarpetJudge, type CarpetPolicy } from "./carpet-judge.ts";
 import { CARPET_PREFIXES_MAX, CarpetScan } from "./carpet-scan.ts";
@@ -115,6 +116,38 @@ describe("a carpet attack", () => {
     let passes = 0;
     while (pass(...sampled(2000, 20)).length === 0) passes++;
     expect([passes > 1, passes < 8]).toEqual([true, true]);
+  });
+
+  describe("of which a window has samples of fewer hosts than min_hosts", () => {
+    /** Windows of 30 samples of 100 packets on average, over this many hosts; passes until it is found, of 100. */
+    function passesUntilFound(hosts: number, minHosts = 50): number | null {
+      const { pass } = harness({ carpet: { ...CARPET, minHosts } });
+      const draw = seededDraws(7);
+      for (let passes = 1; passes <= 100; passes++) {
+        const samples = new Map<number, number>();
+        for (let i = 0; i < 30; i++) {
+          const host = Math.floor(draw() * hosts);
+          samples.set(host, (samples.get(host) ?? 0) + 1);
+        }
+        const rows = [...samples].map(([host, count]) => ({
+          target: `10.0.0.${host}`,
+          rates: { pps: 100 * count, mbps: 0.1 * count },
+          weights: [100, 12_500, 0, 0],
+        }));
+        if (pass(...rows).length > 0) return passes;
+      }
+      return null;
+    }
+
+    test("is found by the samples of several windows", () => {
+      const passes = passesUntilFound(250) ?? Infinity;
+      expect([passes > 1, passes < 10]).toEqual([true, true]);
+      expect(passesUntilFound(100)).toBeLessThan(20);
+    });
+
+    test("is none over half as many hosts, however long it lasts", () => {
+      expect([passesUntilFound(25), passesUntilFound(10), passesUntilFound(5, 10)]).toEqual([null, null, null]);
+    });
   });
 
   test("waits for the sustain time", () => {

@@ -30,6 +30,7 @@ import {
 import type { CarpetConfig } from "./carpet-config.ts";
 import { type CarpetScan, type Leaf, leafLength } from "./carpet-scan.ts";
 import { CarpetSums } from "./carpet-sums.ts";
+import { HostSpread } from "./host-spread.ts";
 
 export interface CarpetPolicy extends DetectionPolicy {
   /** null: off. */
@@ -74,6 +75,7 @@ export class CarpetJudge {
   #rule: SamplingRule;
   /** By group and prefix that are above a threshold by their estimated rates, but not certainly. */
   readonly #doubts = new Evidence<string>(DOUBTFUL_TARGETS_MAX);
+  readonly #spread = new HostSpread(DOUBTFUL_TARGETS_MAX);
   /** By group and prefix above the thresholds: since when, monotonic ms. */
   #suspects = new Map<string, number>();
 
@@ -93,7 +95,7 @@ export class CarpetJudge {
 
   /** Windows of estimated sums above a threshold that were judged by themselves only, for want of room. */
   get doubtsRefused(): number {
-    return this.#doubts.refused;
+    return this.#doubts.refused + this.#spread.refused;
   }
 
   reconfigure(policy: CarpetPolicy): void {
@@ -133,7 +135,8 @@ export class CarpetJudge {
     for (const leaf of carpet === null ? [] : this.#scan.leaves) {
       if (leaf.index % SLICE_LEAVES === SLICE_LEAVES - 1) yield;
       const metric = this.#firstAbove(leaf, carpet?.thresholds ?? [], now);
-      if (metric < 0 || this.#scan.hosts(leaf, metric) < (carpet?.minHosts ?? 0)) continue;
+      const isSpread = this.#isSpread(leaf, metric, now);
+      if (metric < 0 || !isSpread) continue;
       // Only the group's total is judged.
       if (hostgroups[leaf.group]?.calculation !== "per_host") continue;
       if (sustainMs > 0 && !this.#isSustained(leaf, suspects, now)) continue;
@@ -145,6 +148,7 @@ export class CarpetJudge {
     }
     this.#suspects = suspects;
     this.#doubts.addSilence(this.#rule, this.#windowAt(now));
+    this.#spread.forget(this.#windowAt(now));
     yield;
     return { metrics, places: new Map([...bits].map(([place, all]) => [place, Float64Array.from(all).sort()])) };
   }
@@ -176,6 +180,18 @@ export class CarpetJudge {
     if (certain >= 0) return certain;
     // Once it was certain, the estimate decides whether the rate is sustained.
     return this.#suspects.has(key) ? crossed : -1;
+  }
+
+  /** Windows above a threshold count as well while it is not certain, so that the hosts are known when it is. */
+  #isSpread(leaf: Leaf, certain: number, now: Now): boolean {
+    const { carpet } = this.#policy;
+    if (carpet === null) return false;
+    const isExact = this.#scan.isExact(leaf);
+    const metric = certain >= 0 || isExact ? certain : this.#scan.firstCrossed(leaf, carpet.thresholds);
+    if (metric < 0) return false;
+    const [sum, squares] = [this.#scan.sum(leaf, metric), this.#scan.squares(leaf, metric)];
+    const variance = this.#rule.variance(metric, sum, this.#weightsOf(leaf));
+    return this.#spread.isOver(carpet.minHosts, keyOf(leaf), { sum, squares, variance }, this.#windowAt(now));
   }
 
   #weightsOf(leaf: Leaf): RowWeights {
@@ -295,14 +311,19 @@ export class CarpetJudge {
     const { windowMs } = this.#policy;
     const isAttacked = judged.calmSinceMs === null;
     const leaves = { targets: leavesIn(block, this.#policy.carpet), busiest: sums.most };
-    this.#meters.addWindow(judged, { rates: spread.rates, windowMs, isAbove: isAttacked, spread: leaves }, now);
+    const { weights } = sums;
+    this.#meters.addWindow(
+      judged,
+      { rates: spread.rates, windowMs, isAbove: isAttacked, weights, spread: leaves },
+      now,
+    );
     const volume = this.#meters.volumeOf(judged);
     if (!isActive(judged)) {
       this.#active.delete(judged);
       this.#meters.ended(judged.id);
       return { kind: "ended", attack: { ...judged, rates: attack.rates, volume } };
     }
-    const observed = { ...judged, ...spread, volume, samplingError: errorsOf(spread.rates, sums.weights, windowMs) };
+    const observed = { ...judged, ...spread, volume, samplingError: errorsOf(spread.rates, weights, windowMs) };
     this.#active.set(observed);
     return { kind: "lasts", attack: observed };
   }
@@ -338,7 +359,8 @@ export class CarpetJudge {
       reason: explain(spread.rates),
     } as const;
     const attack = { ...startAttack(detection, now), ...spread };
-    this.#meters.addWindow(attack, { rates: spread.rates, windowMs: this.#policy.windowMs, isAbove: true }, now);
+    const { windowMs } = this.#policy;
+    this.#meters.addWindow(attack, { rates: spread.rates, windowMs, isAbove: true, weights: sums.weights }, now);
     this.#active.set(attack);
     return { kind: "started", attack };
   }

@@ -64,6 +64,11 @@ export class SamplingRule {
     return perRate === Number.POSITIVE_INFINITY ? null : { seen: rate * perRate, expected: threshold * perRate };
   }
 
+  /** Of the rate; 0: the metric is exact. */
+  variance(metric: number, rate: number, weights: RowWeights): number {
+    return rate / samplesPerRate(metric, weights, this.#windowSeconds);
+  }
+
   #first(rates: Rates, thresholds: Rates, weights: RowWeights, { from, deviate }: { from: number; deviate: number }) {
     for (let metric = 0; metric < METRICS.length; metric++) {
       const threshold = thresholds[metric] as number;
@@ -101,6 +106,46 @@ export function errorsOf(rates: Rates, weights: RowWeights, windowMs: number): R
   if (!isSampled(weights)) return null;
   const [pps, mbps] = [errorOf(0, rates, weights, windowMs), errorOf(1, rates, weights, windowMs)];
   return Number.isFinite(pps) && Number.isFinite(mbps) ? { pps, mbps } : null;
+}
+
+/** The standard deviation of a rate from so many samples, as a fraction of it; 0: it is exact, or there is no rate. */
+export function relativeDeviation(samples: number): number {
+  return samples === 0 ? 0 : 1 / Math.sqrt(samples);
+}
+
+/**
+ * The number of samples of packets or of bytes, whichever is fewer, that counts were estimated from; Infinity: they are
+ * exact.
+ */
+export function samplesOf(amounts: ArrayLike<number>, at: number, { column, from }: RowWeights): number {
+  const [ofPackets, ofBytes] = [column[from] as number, column[from + 1] as number];
+  return Math.min(
+    ofPackets > 0 ? (amounts[at] as number) / ofPackets : Number.POSITIVE_INFINITY,
+    ofBytes > 0 ? ((amounts[at + 1] as number) * BYTES_PER_MEGABIT) / ofBytes : Number.POSITIVE_INFINITY,
+  );
+}
+
+/** Looks a second at a sliding rate that is the highest of them: as many as there are ticks by default. */
+const LOOKS_PER_SECOND = 10;
+
+/** The highest of many estimates. */
+export interface Highest {
+  readonly rate: number;
+  /** Its standard deviation, as that of one estimate; 0: it is exact. */
+  readonly deviation: number;
+  /** The time that has the estimates. */
+  readonly seconds: number;
+}
+
+/**
+ * Half the width of the 95 % interval of the highest of all rates in a time, as a fraction of the highest estimate. That is
+ * too high by chance more often the more estimates there are: each may be wrong with a probability of 5 % over their number
+ * (Bonferroni). null: it is exact, or there is no rate.
+ */
+export function errorOfHighest({ rate, deviation, seconds }: Highest): number | null {
+  if (deviation === 0 || rate === 0) return null;
+  const looks = Math.max(1, LOOKS_PER_SECOND * seconds);
+  return (normalDeviate(0.025 / looks) * deviation) / rate;
 }
 
 function errorOf(metric: number, rates: Rates, weights: RowWeights, windowMs: number): number {

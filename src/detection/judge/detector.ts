@@ -184,10 +184,9 @@ export class Detector {
       for (const direction of DIRECTIONS) {
         const attack = this.active.ofHost(target, direction);
         const endMs = now.wallMs - (rows.agesMs[row] as number);
-        const spanMs = rows.spansMs[row] as number;
-        const isBefore = rows.isBefore[row] === 1;
-        const sampleWeight = rows.weights[weightsAt(row, direction)] as number;
-        const counted = { endMs, spanMs, isBefore, amounts: rows[direction], from: row * METRICS.length, sampleWeight };
+        const [spanMs, isBefore] = [rows.spansMs[row] as number, rows.isBefore[row] === 1];
+        const weights = { column: rows.weights, from: weightsAt(row, direction) };
+        const counted = { endMs, spanMs, isBefore, amounts: rows[direction], from: row * METRICS.length, weights };
         if (attack !== null) this.meters.add(attack, counted);
         else if (this.#suspects.size > 0) this.meters.addToSuspect(`${direction} ${target}`, counted);
       }
@@ -262,7 +261,7 @@ export class Detector {
     const rates = rowRates(column, row);
     const isAbove = this.#rule.isLasting(rates, attack.thresholds, weights);
     const { windowMs } = this.#policy;
-    if (attack.target === null) this.meters.addWindow(attack, { rates, windowMs, isAbove }, now);
+    if (attack.target === null) this.meters.addWindow(attack, { rates, windowMs, isAbove, weights }, now);
     const volume = this.meters.volumeOf(attack);
     const found = { rates, volume, isAbove, samplingError: errorsOf(rates, weights, windowMs) };
     const observed = observeAttack(attack, found, this.#policy.hysteresisMs(attack.group), now);
@@ -309,7 +308,8 @@ export class Detector {
     };
     const attack = startAttack(detection, judgement.now);
     if (sustainMs > 0) this.meters.adopt(key, attack);
-    if (attack.target === null) this.meters.addWindow(attack, { rates, windowMs, isAbove: true }, judgement.now);
+    const counted = { rates, windowMs, isAbove: true, weights };
+    if (attack.target === null) this.meters.addWindow(attack, counted, judgement.now);
     this.active.set(attack);
     judgement.judged.add(attack.id);
     judgement.changes.push({ kind: "started", attack });

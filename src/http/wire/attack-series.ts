@@ -4,6 +4,7 @@ import type { Attack } from "../../detection/attack/attack.ts";
 import type { SeriesPoint } from "../../detection/attack/attack-series.ts";
 import { perSecond } from "../../detection/attack/attack-volume.ts";
 import { TIMELINE_KINDS, type TimelineEntry } from "../../detection/attack/timeline.ts";
+import { errorOfHighest } from "../../detection/certainty/sampling.ts";
 import { Timestamp, timestamp } from "../../schema/timestamp.ts";
 import { round } from "../../traffic/rates.ts";
 import type { AttackSeriesView } from "../backend.ts";
@@ -23,6 +24,8 @@ const PointWire = Type.Object(
     pps_max: Rate,
     mbps: Rate,
     mbps_max: Rate,
+    /** Of the highest rates, a fraction of them; absent where they are exact. */
+    max_sampling_error: Type.Optional(Rate),
     /** Absent where nothing is known, like the next three. */
     dropped_pps: Type.Optional(Rate),
     dropped_mbps: Type.Optional(Rate),
@@ -107,7 +110,8 @@ function withoutNeighbors(timeline: readonly TimelineEntry[]): readonly Timeline
 }
 
 function pointToWire(point: SeriesPoint): Static<typeof PointWire> {
-  const { endMs, spanMs, packets, bits, ofMetric, ppsMax, bpsMax, metricMax, dropped } = point;
+  const { endMs, spanMs, packets, bits, ofMetric, ppsMax, bpsMax, metricMax, maxDeviation, dropped } = point;
+  const error = errorOfHighest({ rate: 1, deviation: maxDeviation, seconds: spanMs / 1000 });
   const pps = (count: number) => round(perSecond(count, spanMs));
   const mbps = (count: number) => round(perSecond(count, spanMs) / 1e6);
   return omitNulls({
@@ -119,6 +123,7 @@ function pointToWire(point: SeriesPoint): Static<typeof PointWire> {
     pps_max: round(ppsMax),
     mbps: mbps(bits),
     mbps_max: round(bpsMax / 1e6),
+    max_sampling_error: error === null ? null : round(error),
     dropped_pps: dropped === null ? null : pps(dropped.packets),
     dropped_mbps: dropped === null ? null : mbps(dropped.bits),
     passed_pps: dropped === null ? null : Math.max(0, pps(packets - dropped.packets)),

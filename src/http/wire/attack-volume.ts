@@ -18,6 +18,8 @@ export const VolumeWire = Type.Object(
     peak_pps: Rate,
     peak_mbps: Rate,
     peak_over_ms: Rate,
+    /** Of the less exact peak, a fraction of it; absent where both are exact. */
+    peak_sampling_error: Type.Optional(Rate),
     mean_pps: Rate,
     mean_mbps: Rate,
     /** Absent where nothing is known, like the next three. */
@@ -34,7 +36,7 @@ export const VolumeWire = Type.Object(
 export type VolumeWire = Static<typeof VolumeWire>;
 
 export function volumeToWire(volume: AttackVolume): VolumeWire {
-  const { beganAt, durationMs, packets, bits, peakPps, peakBps, peakOverMs, dropped } = volume;
+  const { beganAt, durationMs, packets, bits, peakPps, peakBps, peakOverMs, peakError, dropped } = volume;
   const forMs = Math.max(durationMs, 1);
   return omitNulls({
     began_at: timestamp(beganAt),
@@ -44,6 +46,7 @@ export function volumeToWire(volume: AttackVolume): VolumeWire {
     peak_pps: round(peakPps),
     peak_mbps: round(peakBps / 1e6),
     peak_over_ms: round(peakOverMs),
+    peak_sampling_error: peakError === undefined ? null : round(peakError),
     mean_pps: round(perSecond(packets, forMs)),
     mean_mbps: round(perSecond(bits, forMs) / 1e6),
     dropped_packets: dropped === null ? null : Math.round(dropped.packets),

@@ -16,7 +16,7 @@ import { attackOfRecord } from "../attack-record.ts";
 import { type AuditRow, auditEventOf } from "../audit-record.ts";
 import type { AnswerTo, HistoryQuery, QueryName } from "../history-driver.ts";
 import { literal, sql } from "./literal.ts";
-import { TRAFFIC_MAXIMA } from "./schema.ts";
+import { LATER_COLUMNS } from "./schema.ts";
 
 /** Runs a query and returns its rows. */
 export type Select = (query: string) => Promise<unknown[]>;
@@ -24,8 +24,8 @@ export type Select = (query: string) => Promise<unknown[]>;
 export interface Tables {
   /** As the queries write it. */
   readonly database: string;
-  /** Whether the table of traffic has columns for maxima. */
-  readonly areMaximaKept: boolean;
+  /** Of the later columns of the traffic, those that its table has. */
+  readonly laterColumns: ReadonlySet<string>;
 }
 
 export type Answers = {
@@ -76,13 +76,16 @@ export const ANSWERS: Answers = {
     return row === undefined || Number(row.last_end) === 0 ? null : attackOfRecord(row.last_record);
   },
 
-  async trafficPoints({ key, direction, fromMs, toMs, stepSeconds }, select, { database, areMaximaKept }) {
-    const [maxPps, maxMbps, maxFlows] = TRAFFIC_MAXIMA.map(([name, mean]) => (areMaximaKept ? name : mean));
+  async trafficPoints({ key, direction, fromMs, toMs, stepSeconds }, select, { database, laterColumns }) {
+    const highest = LATER_COLUMNS.map(
+      ([name, otherwise]) => `max(${laterColumns.has(name) ? name : otherwise}) AS h_${name}`,
+    ).join(", ");
+    const over = (name: string, as: string) => `maxIf(h_${name}, host != '') AS ${as}`;
     const outgoing = direction === "outgoing" ? 1 : 0;
     const [from, to] = [Math.ceil(fromMs / 1000), Math.ceil(toMs / 1000)];
     const once = `
       SELECT host, ts, max(seconds) AS s, max(pps) AS p, max(mbps) AS m, max(flows) AS f, max(in_attack) AS a,
-        max(learned) AS l, max(baseline) AS b, max(${maxPps}) AS mp, max(${maxMbps}) AS mm, max(${maxFlows}) AS mf
+        max(learned) AS l, max(baseline) AS b, ${highest}
       FROM ${database}.traffic
       WHERE ${sql`host IN ('', ${key}) AND (host = '' OR outgoing = ${outgoing}) AND ts >= ${from} AND ts < ${to}`}
       GROUP BY host, ts`;
@@ -90,8 +93,10 @@ export const ANSWERS: Answers = {
       SELECT intDiv(ts, ${stepSeconds}) * ${stepSeconds} AS atSeconds, sumIf(s, host = '') AS time,
         sumIf(p * s, host != '') / time AS pps, sumIf(m * s, host != '') / time AS mbps,
         sumIf(f * s, host != '') / time AS flowsPerSec, maxIf(a, host != '') AS attacked,
-        sumIf(l, host != '') AS learned, sumIf(b, host != '') AS baselines, maxIf(mp, host != '') AS maxPps,
-        maxIf(mm, host != '') AS maxMbps, maxIf(mf, host != '') AS maxFlowsPerSec
+        sumIf(l, host != '') AS learned, sumIf(b, host != '') AS baselines,
+        ${over("max_pps", "maxPps")}, ${over("max_mbps", "maxMbps")}, ${over("max_flows", "maxFlowsPerSec")},
+        ${over("dev_pps", "deviationPps")}, ${over("dev_mbps", "deviationMbps")},
+        ${over("dev_flows", "deviationFlowsPerSec")}
       FROM (${once}) GROUP BY atSeconds HAVING countIf(host != '') > 0 ORDER BY atSeconds`);
     return (rows as (TrafficPoint & StoredMarks)[]).map((row) => ({
       atSeconds: row.atSeconds,
@@ -102,6 +107,9 @@ export const ANSWERS: Answers = {
       maxPps: row.maxPps,
       maxMbps: row.maxMbps,
       maxFlowsPerSec: row.maxFlowsPerSec,
+      deviationPps: row.deviationPps,
+      deviationMbps: row.deviationMbps,
+      deviationFlowsPerSec: row.deviationFlowsPerSec,
       inAttack: row.attacked !== 0,
       baselinePps: row.learned === 0 ? null : row.baselines / row.learned,
     }));

@@ -149,7 +149,12 @@ const OLD_ROWS = [0, 1].map(
   (i) => `('${i === 0 ? "" : "192.0.2.1"}', 0, ${NOON / 1000}, 10, ${i * 100}, 2, 3, 0, 0, 0)`,
 );
 const HOST_QUERY = { ...ALL, key: "192.0.2.1", direction: "incoming", stepSeconds: 10 } as const;
-const newSnapshot = snapshot(NOON / 1000 + 10, 10, { host: "192.0.2.1", pps: 50, max: [900, 9, 9] });
+const newSnapshot = snapshot(NOON / 1000 + 10, 10, {
+  host: "192.0.2.1",
+  pps: 50,
+  max: [900, 9, 9],
+  deviations: [80, 1, 1],
+});
 
 withServer("reads a table of the first version: its means are its maxima", async () => {
   const started = await server();
@@ -165,6 +170,20 @@ withServer("reads a table of the first version: its means are its maxima", async
     [100, 100, 2],
     [50, 900, 9],
   ]);
+});
+
+withServer("a table with the maxima gets the columns of their deviations", async () => {
+  const started = await server();
+  await started.query("CREATE DATABASE old");
+  const maxima =
+    ", max_pps Float64 DEFAULT pps, max_mbps Float64 DEFAULT mbps, max_flows Float64 DEFAULT flows) ENGINE";
+  await started.query(FIRST_TRAFFIC.replace(") ENGINE", maxima));
+  const driver = clickhouseHistory(started.url, "old");
+  undo.push(() => driver.close());
+  await driver.open();
+  await driver.write({ kind: "traffic", records: [newSnapshot] });
+  const points = await driver.ask("trafficPoints", HOST_QUERY);
+  expect(points.map(({ maxPps, deviationPps }) => [maxPps, deviationPps])).toEqual([[900, 80]]);
 });
 
 withServer("uses an operator's table of the first version as it is", async () => {

@@ -25,7 +25,7 @@ import {
   trafficLines,
   windowRow,
 } from "./rows.ts";
-import { addMaxima, createTable, DAY_MS, TABLES, type Table } from "./schema.ts";
+import { addColumns, createTable, DAY_MS, LATER_COLUMNS, TABLES, type Table } from "./schema.ts";
 
 export interface ClickhouseHistoryOptions {
   readonly url: string;
@@ -62,8 +62,8 @@ export class ClickhouseHistory implements HistoryDriver {
   readonly #budgets: ByteBudgets;
   /** Tables that are local to this server, so that this service drops their old partitions. */
   #ownTables: readonly Table[] = [];
-  /** False: an operator's table lacks their columns, and is used as it is. */
-  #areMaximaKept = true;
+  /** Of the later columns of the traffic, those that its table has: an operator's table is used as it is. */
+  #laterColumns: ReadonlySet<string> = new Set();
   #isOpen = false;
   #version = 0;
 
@@ -98,10 +98,10 @@ export class ClickhouseHistory implements HistoryDriver {
       }
       const engines = await this.#tables();
       this.#ownTables = TABLES.filter((table) => engines.get(table)?.endsWith("MergeTree"));
-      this.#areMaximaKept = await this.#hasMaxima();
-      if (!this.#areMaximaKept && this.#ownTables.includes("traffic")) {
-        await this.#command(addMaxima(this.#database));
-        this.#areMaximaKept = true;
+      this.#laterColumns = await this.#presentColumns();
+      if (this.#laterColumns.size < LATER_COLUMNS.length && this.#ownTables.includes("traffic")) {
+        await this.#command(addColumns(this.#database, this.#laterColumns));
+        this.#laterColumns = await this.#presentColumns();
       }
       this.#isOpen = true;
       return null;
@@ -116,7 +116,7 @@ export class ClickhouseHistory implements HistoryDriver {
     return this.#guard(`read ${name}`, () =>
       ANSWERS[name](question, (query) => this.#select(query), {
         database: this.#database,
-        areMaximaKept: this.#areMaximaKept,
+        laterColumns: this.#laterColumns,
       }),
     );
   }
@@ -157,12 +157,13 @@ export class ClickhouseHistory implements HistoryDriver {
     );
   }
 
-  async #hasMaxima(): Promise<boolean> {
-    const found = await this.#select(
+  async #presentColumns(): Promise<ReadonlySet<string>> {
+    const names = LATER_COLUMNS.map(([name]) => literal(name)).join(", ");
+    const found = (await this.#select(
       `SELECT name FROM system.columns WHERE database = ${literal(this.#options.database)} AND table = 'traffic'
-      AND name = 'max_pps'`,
-    );
-    return found.length > 0;
+      AND name IN (${names})`,
+    )) as { name: string }[];
+    return new Set(found.map(({ name }) => name));
   }
 
   async #insertBatch(batch: HistoryBatch): Promise<void> {
@@ -208,11 +209,11 @@ export class ClickhouseHistory implements HistoryDriver {
   }
 
   async #insertTraffic(snapshot: TrafficSnapshot): Promise<void> {
-    const areKept = this.#areMaximaKept;
-    const into = `${this.#database}.traffic (${trafficColumns(areKept)})`;
-    const lines = [`INSERT INTO ${into} FORMAT TabSeparated\n`, tickLines(snapshot, areKept)];
+    const present = this.#laterColumns;
+    const into = `${this.#database}.traffic (${trafficColumns(present)})`;
+    const lines = [`INSERT INTO ${into} FORMAT TabSeparated\n`, tickLines(snapshot, present)];
     for (let row = 0; row < snapshot.count; row += SLICE_ROWS) {
-      lines.push(trafficLines(snapshot, row, Math.min(row + SLICE_ROWS, snapshot.count), areKept));
+      lines.push(trafficLines(snapshot, { from: row, to: Math.min(row + SLICE_ROWS, snapshot.count) }, present));
       await nextTurn();
     }
     await this.#command(lines.join(""));

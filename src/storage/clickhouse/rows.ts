@@ -3,7 +3,7 @@ import { type EdgeEvent, type EdgeWindow, REPORTED_STATES } from "../../edge/rep
 import { addressFromBytes } from "../../net/address.ts";
 import { rowValues, type TotalRow, type TrafficSnapshot, type TrafficValues } from "../../traffic/traffic-history.ts";
 import type { AttackRecord, Identified } from "../history-driver.ts";
-import { TRAFFIC_MAXIMA } from "./schema.ts";
+import { LATER_COLUMNS } from "./schema.ts";
 
 export type Row = Readonly<Record<string, string | number>>;
 
@@ -41,10 +41,10 @@ export function eventRow({ id, record }: Identified<EdgeEvent>): Row {
   return { id, at: atMs, node, zone: zone ?? "", kind, detail };
 }
 
-/** The columns of the lines below; `areKept`: with the maxima. */
-export function trafficColumns(areKept: boolean): string {
-  const columns = "host, outgoing, ts, seconds, pps, mbps, flows, in_attack, learned, baseline";
-  return areKept ? `${columns}, ${TRAFFIC_MAXIMA.map(([name]) => name).join(", ")}` : columns;
+/** The columns of the lines below. @param present of the later ones, those that the table has. */
+export function trafficColumns(present: ReadonlySet<string>): string {
+  const later = LATER_COLUMNS.map(([name]) => name).filter((name) => present.has(name));
+  return ["host, outgoing, ts, seconds, pps, mbps, flows, in_attack, learned, baseline", ...later].join(", ");
 }
 
 interface Line {
@@ -54,33 +54,38 @@ interface Line {
   readonly values: TrafficValues;
 }
 
-const NOTHING: TrafficValues = [0, 0, 0, Number.NaN, 0, 0, 0];
+const NOTHING: TrafficValues = [0, 0, 0, Number.NaN, 0, 0, 0, 0, 0, 0];
 
-function line({ atSeconds, seconds }: TrafficSnapshot, { series, outgoing, inAttack, values }: Line, areKept: boolean) {
-  const [pps, mbps, flows, baseline, ...maxima] = values;
+function line(snapshot: TrafficSnapshot, { series, outgoing, inAttack, values }: Line, present: ReadonlySet<string>) {
+  const { atSeconds, seconds } = snapshot;
+  const [pps, mbps, flows, baseline, ...highest] = values;
   const learned = Number.isNaN(baseline) ? [0, 0] : [1, baseline];
-  const fields = [series, outgoing, atSeconds, seconds, pps, mbps, flows, inAttack, ...learned];
-  return `${(areKept ? [...fields, ...maxima] : fields).join("\t")}\n`;
+  const later = LATER_COLUMNS.flatMap(([name], i) => (present.has(name) ? [highest[i] as number] : []));
+  return `${[series, outgoing, atSeconds, seconds, pps, mbps, flows, inAttack, ...learned, ...later].join("\t")}\n`;
 }
 
 /** The rows for the snapshot itself, and of its totals. */
-export function tickLines(snapshot: TrafficSnapshot, areKept: boolean): string {
+export function tickLines(snapshot: TrafficSnapshot, present: ReadonlySet<string>): string {
   const tick = { series: "", outgoing: false, values: NOTHING };
   return [tick, ...snapshot.totals]
     .map(({ series, outgoing, values }: TotalRow) =>
-      line(snapshot, { series, outgoing: outgoing ? 1 : 0, inAttack: 0, values }, areKept),
+      line(snapshot, { series, outgoing: outgoing ? 1 : 0, inAttack: 0, values }, present),
     )
     .join("");
 }
 
 /** Rows from `from` up to `to` as tab-separated text: there are many, and one object per row would be slow. */
-export function trafficLines(snapshot: TrafficSnapshot, from: number, to: number, areKept: boolean): string {
+export function trafficLines(
+  snapshot: TrafficSnapshot,
+  { from, to }: { readonly from: number; readonly to: number },
+  present: ReadonlySet<string>,
+): string {
   const { addresses, outgoing, inAttack } = snapshot;
   let text = "";
   for (let row = from; row < to; row++) {
     const series = addressFromBytes(addresses, row * 16);
     const marks = { outgoing: outgoing[row] as number, inAttack: inAttack[row] as number };
-    text += line(snapshot, { series, ...marks, values: rowValues(snapshot, row) }, areKept);
+    text += line(snapshot, { series, ...marks, values: rowValues(snapshot, row) }, present);
   }
   return text;
 }

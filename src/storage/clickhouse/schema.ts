@@ -38,7 +38,8 @@ const DEFINITIONS: Readonly<Record<Table, Definition>> = {
   traffic: {
     columns:
       "host String, outgoing UInt8, ts UInt32, seconds Float64, pps Float64, mbps Float64, flows Float64, in_attack UInt8, learned UInt8, baseline Float64, " +
-      "max_pps Float64 DEFAULT pps, max_mbps Float64 DEFAULT mbps, max_flows Float64 DEFAULT flows",
+      "max_pps Float64 DEFAULT pps, max_mbps Float64 DEFAULT mbps, max_flows Float64 DEFAULT flows, " +
+      "dev_pps Float64 DEFAULT 0, dev_mbps Float64 DEFAULT 0, dev_flows Float64 DEFAULT 0",
     version: "",
     day: "intDiv(ts, 86400)",
     key: "host, outgoing, ts",
@@ -63,16 +64,23 @@ const DEFINITIONS: Readonly<Record<Table, Definition>> = {
   },
 };
 
-/** Came after the other columns of `traffic`; rows from before have no maxima: theirs are their means. */
-export const TRAFFIC_MAXIMA = [
+/**
+ * Came after the other columns of `traffic`, each with what it is in rows from before: their maxima are their means, and
+ * the standard deviations of these are not known.
+ */
+export const LATER_COLUMNS = [
   ["max_pps", "pps"],
   ["max_mbps", "mbps"],
   ["max_flows", "flows"],
+  ["dev_pps", "0"],
+  ["dev_mbps", "0"],
+  ["dev_flows", "0"],
 ] as const;
 
-/** For a table that lacks them. */
-export function addMaxima(database: string): string {
-  const columns = TRAFFIC_MAXIMA.map(([name, mean]) => `ADD COLUMN ${name} Float64 DEFAULT ${mean}`);
+/** For a table that has only these of them. */
+export function addColumns(database: string, present: ReadonlySet<string>): string {
+  const missing = LATER_COLUMNS.filter(([name]) => !present.has(name));
+  const columns = missing.map(([name, otherwise]) => `ADD COLUMN ${name} Float64 DEFAULT ${otherwise}`);
   return `ALTER TABLE ${database}.traffic ${columns.join(", ")}`;
 }
 

@@ -13,7 +13,7 @@ import { EDGE_SCHEMA, EdgeTables } from "./edge-tables.ts";
 import type { FileRole, OpenFile } from "./file-calls.ts";
 import { RECORD_USAGE, RecordBudgets } from "./record-budgets.ts";
 import { aggregateTraffic, oldestTrafficMs, removeTrafficBefore } from "./traffic-aggregation.ts";
-import { TRAFFIC_MAXIMA, TRAFFIC_SCHEMA, TrafficTables } from "./traffic-tables.ts";
+import { TRAFFIC_DEVIATIONS, TRAFFIC_MAXIMA, TRAFFIC_SCHEMA, TrafficTables } from "./traffic-tables.ts";
 
 /**
  * Free space that history leaves on its disk for the state database, bytes: traffic and edge history stop first, then
@@ -26,7 +26,7 @@ export const HISTORY_RESERVES = {
 
 const MIGRATIONS: Readonly<Record<FileRole, readonly string[]>> = {
   records: [AUDIT_SCHEMA + ATTACK_SCHEMA, RECORD_USAGE],
-  series: [TRAFFIC_SCHEMA + EDGE_SCHEMA, TRAFFIC_MAXIMA],
+  series: [TRAFFIC_SCHEMA + EDGE_SCHEMA, TRAFFIC_MAXIMA, TRAFFIC_DEVIATIONS],
 };
 
 /**

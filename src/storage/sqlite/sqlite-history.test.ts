@@ -204,14 +204,15 @@ describe("opening", () => {
     db.run(`UPDATE frontier SET ts = ${at + 60}`);
     db.close();
     await driver.open();
-    const row = { host: "192.0.2.1", pps: 50, max: [900, 9, 9] } as const;
+    const row = { host: "192.0.2.1", pps: 50, max: [900, 9, 9], deviations: [80, 1, 1] } as const;
     await driver.write({ kind: "traffic", records: [snapshot(at + 70, 10, row)] });
     const range = { fromMs: NOON, toMs: NOON + 3_600_000 };
     const query = { key: "192.0.2.1", direction: "incoming", ...range, stepSeconds: 60 } as const;
-    const rates = async () => (await driver.ask("trafficPoints", query)).map(({ pps, maxPps }) => [pps, maxPps]);
+    const rates = async () =>
+      (await driver.ask("trafficPoints", query)).map(({ pps, maxPps, deviationPps }) => [pps, maxPps, deviationPps]);
     const both = [
-      [100, 100],
-      [75, 900],
+      [100, 100, 0],
+      [75, 900, 80],
     ];
     expect(await rates()).toEqual(both);
     await driver.maintain(NOON + 3 * 3_600_000);
@@ -223,7 +224,7 @@ describe("opening", () => {
     const db = new Database(path, { create: true });
     db.run("PRAGMA user_version = 99");
     db.close();
-    expect((await faultOf(driver.open())).message).toContain("has schema version 99, this build knows 2");
+    expect((await faultOf(driver.open())).message).toContain("has schema version 99, this build knows 3");
   });
 
   test("refuses a folder that is none, until it is one", async () => {

@@ -6,7 +6,7 @@ import { NOON } from "../../../test/fixtures/views.ts";
 import type { TrafficPoint, TrafficQuery } from "../../traffic/traffic-history.ts";
 import { partSeries } from "../../traffic/traffic-parts.ts";
 import { aggregateTraffic } from "./traffic-aggregation.ts";
-import { TRAFFIC_MAXIMA, TRAFFIC_SCHEMA, TrafficTables } from "./traffic-tables.ts";
+import { TRAFFIC_DEVIATIONS, TRAFFIC_MAXIMA, TRAFFIC_SCHEMA, TrafficTables } from "./traffic-tables.ts";
 
 const SECONDS = NOON / 1000;
 const HOUR = 3600;
@@ -19,6 +19,7 @@ beforeEach(() => {
   db = new Database(":memory:", { strict: true });
   db.run(TRAFFIC_SCHEMA);
   db.run(TRAFFIC_MAXIMA);
+  db.run(TRAFFIC_DEVIATIONS);
   tables = new TrafficTables(db);
 });
 
@@ -57,7 +58,7 @@ describe("the hourly aggregation", () => {
       ({
         series: partSeries("asn", key),
         outgoing: false,
-        values: [mbps, mbps, 0, Number.NaN, mbps, mbps, 0],
+        values: [mbps, mbps, 0, Number.NaN, mbps, mbps, 0, 0, 0, 0],
       }) as const;
     for (let i = 0; i < 3 * 360; i++) {
       const totals = i % 2 === 0 ? [part("AS1", 300), part("AS2", 100)] : [part("AS2", 100)];

@@ -43,15 +43,26 @@ export const TRAFFIC_SCHEMA = `
   INSERT INTO frontier VALUES (0, 0);
 `;
 
+const TRAFFIC_TABLES = ["hot", `cold_${FINE_TIER}`, `cold_${COARSE_TIER}`];
 const MAXIMA = ["max_pps", "max_mbps", "max_flows"] as const;
 
 /** Rows from before have no maxima: theirs are their means. */
-export const TRAFFIC_MAXIMA = ["hot", `cold_${FINE_TIER}`, `cold_${COARSE_TIER}`]
-  .flatMap((table) => MAXIMA.map((column) => `ALTER TABLE ${table} ADD COLUMN ${column} REAL;`))
-  .join("\n");
+export const TRAFFIC_MAXIMA = TRAFFIC_TABLES.flatMap((table) =>
+  MAXIMA.map((column) => `ALTER TABLE ${table} ADD COLUMN ${column} REAL;`),
+).join("\n");
 
-/** Of the rows `r` of a group: its maxima. */
-export const HIGHEST = MAXIMA.map((column) => `max(ifnull(r.${column}, r.${column.slice(4)})) AS ${column}`).join(", ");
+const DEVIATIONS = ["dev_pps", "dev_mbps", "dev_flows"] as const;
+
+/** The standard deviations of the maxima; rows from before have none. */
+export const TRAFFIC_DEVIATIONS = TRAFFIC_TABLES.flatMap((table) =>
+  DEVIATIONS.map((column) => `ALTER TABLE ${table} ADD COLUMN ${column} REAL;`),
+).join("\n");
+
+/** Of the rows `r` of a group: its maxima, and the largest of their deviations. */
+export const HIGHEST = [
+  ...MAXIMA.map((column) => `max(ifnull(r.${column}, r.${column.slice(4)})) AS ${column}`),
+  ...DEVIATIONS.map((column) => `max(ifnull(r.${column}, 0)) AS ${column}`),
+].join(", ");
 
 /** From this range on, seconds, the coarser tier tells the largest parts of the traffic. */
 const FINE_TIER_READ = 6 * 3600;
@@ -70,6 +81,9 @@ interface Bucket {
   readonly max_pps: number;
   readonly max_mbps: number;
   readonly max_flows: number;
+  readonly dev_pps: number;
+  readonly dev_mbps: number;
+  readonly dev_flows: number;
 }
 
 interface Part {
@@ -102,13 +116,13 @@ export class TrafficTables {
     const { atSeconds, seconds, count, addresses, outgoing, inAttack, totals } = snapshot;
     // The clock was set back by hours: that time has been aggregated already.
     if (atSeconds < this.frontier()) return;
-    const statement = this.#db.query("INSERT OR REPLACE INTO hot VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    const statement = this.#db.query("INSERT OR REPLACE INTO hot VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     this.#db.query("INSERT OR REPLACE INTO ticks VALUES (?, ?, ?)").run(HOT, atSeconds, seconds);
     const insert = (series: string, isOutgoing: number, attacked: number, values: TrafficValues) => {
-      const [pps, mbps, flows, baseline, ...maxima] = values;
+      const [pps, mbps, flows, baseline, ...highest] = values;
       const learned = Number.isNaN(baseline) ? null : baseline;
       const id = this.#idOf(series, isOutgoing, atSeconds);
-      statement.run(id, atSeconds, pps, mbps, flows, attacked, learned, ...maxima);
+      statement.run(id, atSeconds, pps, mbps, flows, attacked, learned, ...highest);
     };
     for (let row = 0; row < count; row++) {
       const host = addressFromBytes(addresses, row * 16);
@@ -248,6 +262,9 @@ function merged(a: Bucket | undefined, b: Bucket): Bucket {
     max_pps: Math.max(a.max_pps, b.max_pps),
     max_mbps: Math.max(a.max_mbps, b.max_mbps),
     max_flows: Math.max(a.max_flows, b.max_flows),
+    dev_pps: Math.max(a.dev_pps, b.dev_pps),
+    dev_mbps: Math.max(a.dev_mbps, b.dev_mbps),
+    dev_flows: Math.max(a.dev_flows, b.dev_flows),
   };
 }
 
@@ -261,6 +278,9 @@ function pointOf(sum: Bucket, seconds: number): TrafficPoint {
     maxPps: sum.max_pps,
     maxMbps: sum.max_mbps,
     maxFlowsPerSec: sum.max_flows,
+    deviationPps: sum.dev_pps,
+    deviationMbps: sum.dev_mbps,
+    deviationFlowsPerSec: sum.dev_flows,
     inAttack: sum.in_attack !== 0,
     baselinePps: sum.learned === 0 ? null : sum.baseline / sum.learned,
   };

@@ -1,5 +1,6 @@
 /** The traffic history of one host and of all hosts on the wire (docs/interface.md#other-resources). */
 import { type Static, Type } from "@sinclair/typebox";
+import { errorOfHighest } from "../../../detection/certainty/sampling.ts";
 import type { IpAddress } from "../../../net/address.ts";
 import { Timestamp, timestamp } from "../../../schema/timestamp.ts";
 import { type Direction, round } from "../../../traffic/rates.ts";
@@ -19,6 +20,10 @@ const RATE_FIELDS = {
   max_pps: Type.Number(),
   max_mbps: Type.Number(),
   max_flows_per_sec: Type.Number(),
+  /** Of the highest rates, fractions of them; absent where all three are exact, 0 where one is. */
+  max_sampling_error: Type.Optional(
+    Type.Object({ pps: Type.Number(), mbps: Type.Number(), flows_per_sec: Type.Number() }, closed),
+  ),
 };
 
 export const TrafficPointWire = Type.Object(
@@ -68,7 +73,17 @@ function ratesToWire(point: TrafficPoint): Static<typeof TotalPointWire> {
     max_pps: round(point.maxPps),
     max_mbps: round(point.maxMbps),
     max_flows_per_sec: round(point.maxFlowsPerSec),
+    ...errorsToWire(point),
   };
+}
+
+function errorsToWire(point: TrafficPoint): Pick<TrafficPointWire, "max_sampling_error"> {
+  const { seconds, maxPps, maxMbps, maxFlowsPerSec } = point;
+  const pps = errorOfHighest({ rate: maxPps, deviation: point.deviationPps, seconds });
+  const mbps = errorOfHighest({ rate: maxMbps, deviation: point.deviationMbps, seconds });
+  const flows = errorOfHighest({ rate: maxFlowsPerSec, deviation: point.deviationFlowsPerSec, seconds });
+  if (pps === null && mbps === null && flows === null) return {};
+  return { max_sampling_error: { pps: round(pps ?? 0), mbps: round(mbps ?? 0), flows_per_sec: round(flows ?? 0) } };
 }
 
 function pointToWire(point: TrafficPoint): TrafficPointWire {
