@@ -46,21 +46,18 @@ std::uint32_t directionsArgument(const Napi::CallbackInfo& info, std::size_t ind
 }  // namespace
 
 Napi::Function BaselinesHandle::define(const Napi::Env& env) {
-  return DefineClass(env, "Baselines",
-                     {InstanceMethod<&BaselinesHandle::setGroups>("setGroups"),
-                      InstanceMethod<&BaselinesHandle::addSeasons>("addSeasons"),
-                      InstanceMethod<&BaselinesHandle::beginPass>("beginPass"),
-                      InstanceMethod<&BaselinesHandle::setSpared>("setSpared"),
-                      InstanceMethod<&BaselinesHandle::learnRows>("learnRows"),
-                      InstanceMethod<&BaselinesHandle::learn>("learn"),
-                      InstanceMethod<&BaselinesHandle::read>("read"),
-                      InstanceMethod<&BaselinesHandle::stats>("stats"),
-                      InstanceMethod<&BaselinesHandle::copyRows>("copyRows"),
-                      InstanceMethod<&BaselinesHandle::takeRows>("takeRows"),
-                      InstanceMethod<&BaselinesHandle::seasonRows>("seasonRows"),
-                      InstanceMethod<&BaselinesHandle::copySeasons>("copySeasons"),
-                      InstanceMethod<&BaselinesHandle::takeSeasons>("takeSeasons"),
-                      InstanceMethod<&BaselinesHandle::close>("close")});
+  return DefineClass(
+      env, "Baselines",
+      {InstanceMethod<&BaselinesHandle::setGroups>("setGroups"),
+       InstanceMethod<&BaselinesHandle::addSeasons>("addSeasons"),
+       InstanceMethod<&BaselinesHandle::beginPass>("beginPass"),
+       InstanceMethod<&BaselinesHandle::setSpared>("setSpared"),
+       InstanceMethod<&BaselinesHandle::learnRows>("learnRows"), InstanceMethod<&BaselinesHandle::learn>("learn"),
+       InstanceMethod<&BaselinesHandle::read>("read"), InstanceMethod<&BaselinesHandle::stats>("stats"),
+       InstanceMethod<&BaselinesHandle::copyRows>("copyRows"), InstanceMethod<&BaselinesHandle::takeRows>("takeRows"),
+       InstanceMethod<&BaselinesHandle::seasonRows>("seasonRows"),
+       InstanceMethod<&BaselinesHandle::copySeasons>("copySeasons"),
+       InstanceMethod<&BaselinesHandle::takeSeasons>("takeSeasons"), InstanceMethod<&BaselinesHandle::close>("close")});
 }
 
 BaselinesHandle::BaselinesHandle(const Napi::CallbackInfo& info) : Napi::ObjectWrap<BaselinesHandle>(info) {
@@ -113,9 +110,8 @@ void BaselinesHandle::setSpared(const Napi::CallbackInfo& info) {
   HostLearner& core = learner(info);
   const auto attackedIn = bytesArgument(info, 0, "attackedIn"), attackedOut = bytesArgument(info, 1, "attackedOut");
   const auto banned = bytesArgument(info, 2, "banned"), lengths = bytesArgument(info, 3, "lengths");
-  guarded(info.Env(), [&] {
-    core.setSpared(std::make_shared<const SparedHosts>(attackedIn, attackedOut, banned, lengths));
-  });
+  guarded(info.Env(),
+          [&] { core.setSpared(std::make_shared<const SparedHosts>(attackedIn, attackedOut, banned, lengths)); });
 }
 
 void BaselinesHandle::learnRows(const Napi::CallbackInfo& info) {
@@ -186,9 +182,8 @@ void BaselinesHandle::takeRows(const Napi::CallbackInfo& info) {
   HostLearner& core = learner(info);
   const auto bytes = bytesArgument(info, 0, "bytes");
   const std::uint32_t directions = directionsArgument(info, 1), nowSeconds = uint32Argument(info, 2, "nowSeconds");
-  guarded(info.Env(), [&] {
-    core.withTable([&](BaselineTable& table) { takeBaselines(table, bytes, directions, nowSeconds); });
-  });
+  guarded(info.Env(),
+          [&] { core.withTable([&](BaselineTable& table) { takeBaselines(table, bytes, directions, nowSeconds); }); });
 }
 
 Napi::Value BaselinesHandle::seasonRows(const Napi::CallbackInfo& info) {

@@ -14,14 +14,13 @@ constexpr napi_type_tag kPrefixSumsTag = {0x7d03f6a91b2e4c58, 0x94ce8b5f20d7a163
 }  // namespace
 
 Napi::Function PrefixSumsHandle::define(const Napi::Env& env) {
-  return DefineClass(env, "PrefixSums",
-                     {InstanceMethod<&PrefixSumsHandle::setNetworks>("setNetworks"),
-                      InstanceMethod<&PrefixSumsHandle::begin>("begin"),
-                      InstanceMethod<&PrefixSumsHandle::stats>("stats"),
-                      InstanceMethod<&PrefixSumsHandle::read>("read"),
-                      InstanceMethod<&PrefixSumsHandle::readNames>("readNames"),
-                      InstanceMethod<&PrefixSumsHandle::setAttacked>("setAttacked"),
-                      InstanceMethod<&PrefixSumsHandle::close>("close")});
+  return DefineClass(
+      env, "PrefixSums",
+      {InstanceMethod<&PrefixSumsHandle::setNetworks>("setNetworks"), InstanceMethod<&PrefixSumsHandle::begin>("begin"),
+       InstanceMethod<&PrefixSumsHandle::stats>("stats"), InstanceMethod<&PrefixSumsHandle::read>("read"),
+       InstanceMethod<&PrefixSumsHandle::readNames>("readNames"),
+       InstanceMethod<&PrefixSumsHandle::setAttacked>("setAttacked"),
+       InstanceMethod<&PrefixSumsHandle::close>("close")});
 }
 
 PrefixSumsHandle::PrefixSumsHandle(const Napi::CallbackInfo& info) : Napi::ObjectWrap<PrefixSumsHandle>(info) {

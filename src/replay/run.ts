@@ -144,7 +144,7 @@ class ReplayRun {
     const detector = new Detector(detectionPolicy(config), newId, baselines);
     this.#detection = new Detection({
       ...{ counter: engine, detector, config, originOf, newId, seed },
-      openPrefixSums: native.openPrefixSums,
+      openPrefixSums: (capacity) => native.openPrefixSums(capacity),
     });
     this.#bans = new BanEngine({
       policy: { ...mitigationPolicy(config), dryRun: true },

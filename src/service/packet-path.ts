@@ -101,7 +101,7 @@ export class PacketPath {
       originOf: options.originOf,
       ingressOf: options.ingressOf,
       newId: options.newId,
-      openPrefixSums: native.openPrefixSums,
+      openPrefixSums: (capacity) => native.openPrefixSums(capacity),
       banned: options.banned,
       wallSeconds: () => now().wallMs / 1000,
     });

@@ -185,7 +185,9 @@ describe("what is normal", () => {
     await kept.save(withSeasons(filled(5), 5), 1000);
     const running = withSeasons(table(), 0, 2);
     learn(running, 3, 2000, 77);
-    const own = seasonsInFile(4).subarray(3 * SEASON_BYTES).fill(99, 16 + 32, 16 + 32 + 504);
+    const own = seasonsInFile(4)
+      .subarray(3 * SEASON_BYTES)
+      .fill(99, 16 + 32, 16 + 32 + 504);
     running.takeSeasons(own, 2, 0);
     await kept.load(running, 2000);
     const kept3 = new Uint8Array(SEASON_BYTES);

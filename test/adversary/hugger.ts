@@ -1,6 +1,7 @@
 /** An attacker who raises the traffic of a host slowly, always just below its learned limit, and the bound on that. */
-import { knownOf } from "../fixtures/baselines.ts";
+
 import { addressToBytes, type IpAddress } from "../../src/net/address.ts";
+import { knownOf } from "../fixtures/baselines.ts";
 import type { Adversary } from "./adversary.ts";
 import { FLOOR_PPS, THRESHOLD_PPS, WARMUP_SECONDS } from "./adversary-plan.ts";
 

@@ -25,6 +25,19 @@ bool agree(const Address& a, const Address& b, unsigned bits) noexcept {
   return rest == 0 || (a.bytes[whole] ^ b.bytes[whole]) >> (8 - rest) == 0;
 }
 
+class OneAtATime {
+ public:
+  explicit OneAtATime(std::atomic<bool>& isBusy) : isBusy_(isBusy) {
+    if (isBusy_.exchange(true)) throw std::logic_error("the slice before has not ended");
+  }
+  OneAtATime(const OneAtATime&) = delete;
+  OneAtATime& operator=(const OneAtATime&) = delete;
+  ~OneAtATime() { isBusy_ = false; }
+
+ private:
+  std::atomic<bool>& isBusy_;
+};
+
 }  // namespace
 
 SparedHosts::SparedHosts(std::span<const std::uint8_t> attackedIn, std::span<const std::uint8_t> attackedOut,
@@ -44,7 +57,8 @@ SparedHosts::SparedHosts(std::span<const std::uint8_t> attackedIn, std::span<con
 std::uint8_t SparedHosts::of(const Address& address) const noexcept {
   std::uint8_t why = 0;
   if (!hosts_.empty()) {
-    const std::uint32_t host = index_.find(hash_.of(address), [&](std::uint32_t i) { return hosts_[i].address == address; });
+    const std::uint32_t host =
+        index_.find(hash_.of(address), [&](std::uint32_t i) { return hosts_[i].address == address; });
     if (host != kNoRow) why = hosts_[host].why;
   }
   for (const Prefix& prefix : prefixes_) {
@@ -110,7 +124,7 @@ void HostLearner::learnRows(const HostColumns& rows, std::size_t count, GuardedS
 }
 
 std::int64_t HostLearner::learnHosts(const Engine& engine, std::int64_t cursor, GuardedSums* sums) {
-  if (isLearning_.exchange(true)) throw std::logic_error("the slice before has not ended");
+  const OneAtATime slice(isLearning_);
   const HostColumns rows = rows_.columns();
   for (std::size_t learned = 0; learned < kSliceRows && cursor >= 0;) {
     const HostChunk chunk = engine.readHosts(cursor, rows);
@@ -118,7 +132,6 @@ std::int64_t HostLearner::learnHosts(const Engine& engine, std::int64_t cursor, 
     learned += chunk.count;
     cursor = chunk.next;
   }
-  isLearning_ = false;
   return cursor;
 }
 

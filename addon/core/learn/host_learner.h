@@ -65,8 +65,8 @@ class HostLearner {
 
   /// The first `count` rows. `sums` may be null: prefixes are not summed.
   void learnRows(const HostColumns& rows, std::size_t count, GuardedSums* sums);
-  /// Some ten thousand of the engine's hosts, from a cursor of Engine::readHosts() on. Returns where to go on; -1 at the
-  /// end. Only one call at a time: throws std::logic_error.
+  /// Some ten thousand of the engine's hosts, from a cursor of Engine::readHosts() on. Returns where to go on; -1 at
+  /// the end. Only one call at a time: throws std::logic_error.
   std::int64_t learnHosts(const Engine& engine, std::int64_t cursor, GuardedSums* sums);
   /// One host or whole hostgroup; no effect where its group is not learned.
   void learn(const Address& key, std::uint32_t group, std::uint32_t side, const double* rates,
@@ -102,8 +102,7 @@ class HostLearner {
   };
 
   void learnChunk(const HostColumns& rows, std::size_t first, std::size_t count, PrefixSums* sums);
-  void learnRow(const HostColumns& rows, std::size_t row, const Address& address, std::uint64_t hash,
-                PrefixSums* sums);
+  void learnRow(const HostColumns& rows, std::size_t row, const Address& address, std::uint64_t hash, PrefixSums* sums);
 
   std::atomic<bool> isLearning_ = false;
   mutable FairLock lock_;

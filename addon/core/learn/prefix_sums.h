@@ -1,5 +1,5 @@
-// Sums the rates of the hosts of each prefix in one pass over all hosts: the counting part of carpet detection. Hosts of
-// different hostgroups are never summed together. Judges nothing; its owner has the lock.
+// Sums the rates of the hosts of each prefix in one pass over all hosts: the counting part of carpet detection. Hosts
+// of different hostgroups are never summed together. Judges nothing; its owner has the lock.
 #pragma once
 
 #include <cstdint>

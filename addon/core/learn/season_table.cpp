@@ -83,8 +83,7 @@ double SeasonTable::normal(std::uint32_t place, std::uint32_t side, std::size_t 
   if (moment.intoSeconds >= kBlendSeconds) return now;
   const Hour& state = hour(place, side);
   const bool isCurrentHour = state.last == 1 + moment.hour;
-  const double from =
-      isCurrentHour ? double{state.from[metric]} : ofHour(place, side, metric, moment.hour - 1, recent);
+  const double from = isCurrentHour ? double{state.from[metric]} : ofHour(place, side, metric, moment.hour - 1, recent);
   return from + (now - from) * (moment.intoSeconds / kBlendSeconds);
 }
 

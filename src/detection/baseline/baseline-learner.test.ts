@@ -4,9 +4,9 @@ import { address, type HostRowFields, hostRows, thresholds } from "../../../test
 import { hostgroup } from "../../../test/fixtures/hostgroups.ts";
 import { attack } from "../../../test/fixtures/views.ts";
 import type { Hostgroup } from "../../config/config.ts";
+import { loadAddon } from "../../dataplane/addon.ts";
 import { addressToBytes } from "../../net/address.ts";
 import type { HostRows } from "../../traffic/host-rows.ts";
-import { loadAddon } from "../../dataplane/addon.ts";
 import { ActiveAttacks } from "../attack/active-attacks.ts";
 import { CarpetScan } from "../carpet/carpet-scan.ts";
 import type { PrefixSums } from "../carpet/prefix-sums.ts";
@@ -151,7 +151,10 @@ describe("learning", () => {
   });
 
   test("goes through all hosts while carpet attacks last after a reload disabled them", () => {
-    const { active, learner } = harness([hostgroup({})], new CarpetScan({ carpet: null, networks: [] }, loadAddon().openPrefixSums));
+    const { active, learner } = harness(
+      [hostgroup({})],
+      new CarpetScan({ carpet: null, networks: [] }, (capacity) => loadAddon().openPrefixSums(capacity)),
+    );
     expect(learner.hasWork).toBe(false);
     active.set(attack({ target: null, scope: "group", carpet: { prefix: "192.0.2.0/24", hosts: 20 } }));
     expect(learner.hasWork).toBe(true);

@@ -5,7 +5,7 @@
  */
 
 import type { Hostgroup } from "../../config/config.ts";
-import { addressToBytes, ADDRESS_BYTES, type IpAddress } from "../../net/address.ts";
+import { ADDRESS_BYTES, addressToBytes, type IpAddress } from "../../net/address.ts";
 import { allocateHostRows, type HostRows } from "../../traffic/host-rows.ts";
 import { METRICS } from "../../traffic/rates.ts";
 import type { ActiveAttacks } from "../attack/active-attacks.ts";

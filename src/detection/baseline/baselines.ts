@@ -261,7 +261,13 @@ function learnedGroup({ calculation, baseline }: Hostgroup): LearnedGroup {
   const { warmupSeconds, halfLifeSeconds, factor, floor, seasonal } = baseline;
   return {
     isWhole,
-    rule: { warmupSeconds, halfLifeSeconds, factor, floor: Float64Array.from(floor.slice(0, BASE_TRIO)), isSeasonal: seasonal },
+    rule: {
+      warmupSeconds,
+      halfLifeSeconds,
+      factor,
+      floor: Float64Array.from(floor.slice(0, BASE_TRIO)),
+      isSeasonal: seasonal,
+    },
   };
 }
 

@@ -3,9 +3,9 @@ import { knownOf, learnedRates } from "../../../test/fixtures/baselines.ts";
 import { type HostRowFields, hostRows, thresholds } from "../../../test/fixtures/host-rows.ts";
 import { hostgroup } from "../../../test/fixtures/hostgroups.ts";
 import type { CarpetConfig } from "../../config/sections/carpet.ts";
+import { loadAddon } from "../../dataplane/addon.ts";
 import { CARPET_PREFIXES_MAX, CARPETS_MAX } from "../../limits.ts";
 import { type Prefix, parsePrefix, prefixContains } from "../../net/prefix.ts";
-import { loadAddon } from "../../dataplane/addon.ts";
 import { allocateHostRows, type HostRows } from "../../traffic/host-rows.ts";
 import { METRICS } from "../../traffic/rates.ts";
 import { ActiveAttacks } from "../attack/active-attacks.ts";
@@ -41,7 +41,7 @@ function harness(changes: Partial<CarpetPolicy> = {}) {
     isBannable: null,
     ...changes,
   };
-  const scan = new CarpetScan(policy, loadAddon().openPrefixSums);
+  const scan = new CarpetScan(policy, (capacity) => loadAddon().openPrefixSums(capacity));
   const rates = learnedRates({ capacity: 70_000 });
   const rule = { warmupSeconds: 0, halfLifeSeconds: 60, factor: 3, floor: Float64Array.of(1, 1, 1), isSeasonal: false };
   rates.setGroups([0, 1].map(() => ({ isWhole: false, rule })));

@@ -57,8 +57,8 @@ export class Detection {
   #hostgroups: Config["hostgroups"];
 
   constructor(options: DetectionOptions) {
-    const { counter, detector, config, originOf, ingressOf = numberedIngress, newId, seed = 0 } = options;
-    const { openPrefixSums, banned, wallSeconds } = options;
+    const { counter, detector, config, originOf, ingressOf = numberedIngress, newId, ...others } = options;
+    const { openPrefixSums, seed = 0, ...learning } = others;
     const { active, baselines, meters } = detector;
     this.detector = detector;
     this.#lookups = { originOf, ingressOf };
@@ -74,8 +74,7 @@ export class Detection {
       carpets: this.carpetScan,
       windowMs: config.detection.windowMs,
       hostgroups: () => this.#hostgroups,
-      ...(banned !== undefined && { banned }),
-      ...(wallSeconds !== undefined && { wallSeconds }),
+      ...learning,
     });
     this.#lookup = config.lookup;
     this.#areSampled = config.samples.enabled;
