@@ -98,11 +98,8 @@ export class Floodwall {
     this.#clockSteps = new ClockSteps(clock);
     state.onFault((cause) => this.#stateWriteFailed(cause));
     this.announcer = openAnnouncer({ ...options, bans: () => this.bans.active.values() });
-    this.detector = new Detector(
-      detectionPolicy(config),
-      randomUUIDv7,
-      makeBaselines(config, options.native),
-      (attack) => droppedOf(attack, this),
+    this.detector = new Detector(detectionPolicy(config), randomUUIDv7, makeBaselines(options), (attack) =>
+      droppedOf(attack, this),
     );
     this.scrub = openScrubNodes({ ...options, present: () => this.config, attacks: () => this.detector.active });
     const slots = kernelSlots(this);

@@ -276,7 +276,8 @@ export class PacketPath {
 }
 
 /** Without a capture there is nothing to learn from. */
-export function makeBaselines({ capture }: Config, native: Native | null): Baselines {
+export function makeBaselines({ config, native }: { config: Config; native: Native | null }): Baselines {
+  const { capture } = config;
   if (capture === null || native === null) return new Baselines(null);
   const { maxHosts, countOutgoing } = capture;
   const directions = countOutgoing ? 2 : 1;
