@@ -67,6 +67,7 @@ class SimulatedEngine implements Engine {
   /** Without a source nothing is counted. */
   #hasSource = false;
   #isClosed = false;
+  #rows = allocateHostRows(0);
 
   constructor(traffic: CountedTraffic, tickMs: number, opening: () => void) {
     this.#traffic = traffic;
@@ -148,9 +149,9 @@ class SimulatedEngine implements Engine {
   }
 
   learnHosts(rates: LearnedRates, sums: PrefixSums | null): number {
-    const rows = allocateHostRows(this.#tracked.length);
-    writeAll(rows, this.#tracked);
-    rates.learnRows(rows, rows.capacity, sums);
+    if (this.#rows.capacity !== this.#tracked.length) this.#rows = allocateHostRows(this.#tracked.length);
+    writeAll(this.#rows, this.#tracked);
+    rates.learnRows(this.#rows, this.#tracked.length, sums);
     return -1;
   }
 
