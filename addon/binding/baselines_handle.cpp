@@ -193,7 +193,7 @@ Napi::Value BaselinesHandle::seasonRows(const Napi::CallbackInfo& info) {
   });
   auto array = Napi::Uint32Array::New(info.Env(), rows.size());
   std::ranges::copy(rows, array.Data());
-  return array;
+  return {info.Env(), array};
 }
 
 void BaselinesHandle::copySeasons(const Napi::CallbackInfo& info) {
