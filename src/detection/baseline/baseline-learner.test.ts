@@ -101,6 +101,27 @@ describe("learning", () => {
     expect(normal("192.0.2.1")).toBe(900);
   });
 
+  test("leaves out a host whose attack starts during the pass, and takes one whose attack ends", () => {
+    const { source, active, learner, normal } = harness();
+    source.hosts = [1, 2, 3].map((n) => ({ target: `192.0.2.${n}`, rates: { pps: 900 } }));
+    active.set(attack({ target: address("192.0.2.3") }));
+    const steps = learner.pass(1);
+    steps.next();
+    active.set(attack({ target: address("192.0.2.2") }));
+    active.delete(attack({ target: address("192.0.2.3") }));
+    for (const _ of steps);
+    expect([1, 2, 3].map((n) => normal(`192.0.2.${n}`))).toEqual([900, 0, 900]);
+  });
+
+  test("is the same on another thread", async () => {
+    const { source, active, learner, normal } = harness();
+    source.hosts = [1, 2].map((n) => ({ target: `192.0.2.${n}`, rates: { pps: 900 } }));
+    active.set(attack({ target: address("192.0.2.2") }));
+    let slices = 0;
+    for await (const _ of learner.passAside(1)) slices++;
+    expect([slices, normal("192.0.2.1"), normal("192.0.2.2")]).toEqual([2, 900, 0]);
+  });
+
   test("leaves out a host while a ban keeps traffic from it, however long: what is left of it is not normal", () => {
     const { source, banned, pass, normal } = harness();
     source.hosts = [{ target: "192.0.2.1", rates: { pps: 900 } }];
