@@ -58,6 +58,7 @@ const CORE_ARROWS: Readonly<Record<string, readonly string[]>> = {
   base: [],
   parse: ["base"],
   count: ["base", "parse"],
+  learn: ["base", "count"],
   device: ["base"],
   program: ["base", "device"],
   connections: [],

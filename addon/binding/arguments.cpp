@@ -26,6 +26,11 @@ std::uint32_t uint32From(const Napi::Value& value, const std::string& name, std:
   return static_cast<std::uint32_t>(number);
 }
 
+double doubleFrom(const Napi::Value& value, const std::string& name) {
+  if (!value.IsNumber()) throwType(value.Env(), name, "a number");
+  return value.As<Napi::Number>().DoubleValue();
+}
+
 template <typename Element>
 constexpr napi_typedarray_type kArrayType = napi_uint8_array;
 template <>
@@ -82,6 +87,8 @@ std::uint32_t uint32Of(const Napi::Object& object, const char* key) {
   return uint32From(object.Get(key), key, UINT32_MAX);
 }
 
+double doubleOf(const Napi::Object& object, const char* key) { return doubleFrom(object.Get(key), key); }
+
 std::vector<std::uint32_t> uint32sOf(const Napi::Object& object, const char* key, std::uint32_t max) {
   const Napi::Value value = object.Get(key);
   if (!value.IsArray()) throwType(object.Env(), key, "an array");
@@ -96,6 +103,10 @@ std::vector<std::uint32_t> uint32sOf(const Napi::Object& object, const char* key
 
 std::span<std::uint8_t> bytesOf(const Napi::Object& object, const char* key) {
   return elementsOf<std::uint8_t>(object.Get(key), key);
+}
+
+std::span<double> doublesOf(const Napi::Object& object, const char* key) {
+  return elementsOf<double>(object.Get(key), key);
 }
 
 namespace {
@@ -155,6 +166,10 @@ std::span<std::uint32_t> uint32sArgument(const Napi::CallbackInfo& info, std::si
 
 std::uint32_t uint32Argument(const Napi::CallbackInfo& info, std::size_t index, const char* name) {
   return uint32From(info[index], name, UINT32_MAX);
+}
+
+double doubleArgument(const Napi::CallbackInfo& info, std::size_t index, const char* name) {
+  return doubleFrom(info[index], name);
 }
 
 Address addressArgument(const Napi::CallbackInfo& info, std::size_t index) {

@@ -22,11 +22,15 @@ namespace floodwall::binding {
 [[nodiscard]] bool booleanOf(const Napi::Object& object, const char* key);
 /// A whole number from 0 to 2^32 - 1.
 [[nodiscard]] std::uint32_t uint32Of(const Napi::Object& object, const char* key);
+[[nodiscard]] double doubleOf(const Napi::Object& object, const char* key);
 /// An array of whole numbers from 0 to `max`.
 [[nodiscard]] std::vector<std::uint32_t> uint32sOf(const Napi::Object& object, const char* key, std::uint32_t max);
 
 /// What a Uint8Array holds, valid while the call lasts.
 [[nodiscard]] std::span<std::uint8_t> bytesOf(const Napi::Object& object, const char* key);
+
+/// What a Float64Array holds, valid while the call lasts.
+[[nodiscard]] std::span<double> doublesOf(const Napi::Object& object, const char* key);
 
 /// The index of the string in `names`.
 [[nodiscard]] std::size_t choiceOf(const Napi::Object& object, const char* key, std::span<const char* const> names);
@@ -47,6 +51,7 @@ namespace floodwall::binding {
                                                        const char* name);
 /// A whole number from 0 to 2^32 - 1.
 [[nodiscard]] std::uint32_t uint32Argument(const Napi::CallbackInfo& info, std::size_t index, const char* name);
+[[nodiscard]] double doubleArgument(const Napi::CallbackInfo& info, std::size_t index, const char* name);
 /// Exactly 16 bytes.
 [[nodiscard]] Address addressArgument(const Napi::CallbackInfo& info, std::size_t index);
 /// Bits of an address, 0 to 128; all of them when it is not given.

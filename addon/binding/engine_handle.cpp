@@ -72,6 +72,8 @@ Napi::Function EngineHandle::define(const Napi::Env& env) {
                       InstanceMethod<&EngineHandle::keepIntervals>("keepIntervals"),
                       InstanceMethod<&EngineHandle::takeIntervals>("takeIntervals"),
                       InstanceMethod<&EngineHandle::readInterval>("readInterval"),
+                      InstanceMethod<&EngineHandle::learnHosts>("learnHosts"),
+                      InstanceMethod<&EngineHandle::learnHostsAsync>("learnHostsAsync"),
                       InstanceMethod<&EngineHandle::stats>("stats"),
                       InstanceMethod<&EngineHandle::close>("close")});
 }

@@ -42,6 +42,8 @@ class EngineHandle : public Napi::ObjectWrap<EngineHandle> {
   void keepIntervals(const Napi::CallbackInfo& info);
   Napi::Value takeIntervals(const Napi::CallbackInfo& info);
   Napi::Value readInterval(const Napi::CallbackInfo& info);
+  Napi::Value learnHosts(const Napi::CallbackInfo& info);
+  Napi::Value learnHostsAsync(const Napi::CallbackInfo& info);
   Napi::Value stats(const Napi::CallbackInfo& info);
   void close(const Napi::CallbackInfo& info);
 
@@ -83,6 +85,8 @@ struct Constructors {
   Napi::FunctionReference replay;
   Napi::FunctionReference filter;
   Napi::FunctionReference namedSets;
+  Napi::FunctionReference baselines;
+  Napi::FunctionReference prefixSums;
 };
 
 }  // namespace floodwall::binding

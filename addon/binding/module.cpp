@@ -1,6 +1,7 @@
 // What `require("floodwall.node")` gives: the Native of native.d.ts.
 #include <napi.h>
 
+#include "baselines_handle.h"
 #include "capabilities.h"
 #include "connections.h"
 #include "engine_handle.h"
@@ -8,6 +9,7 @@
 #include "findings.h"
 #include "flow_source_handle.h"
 #include "named_sets_handle.h"
+#include "prefix_sums_handle.h"
 
 namespace floodwall::binding {
 namespace {
@@ -20,6 +22,14 @@ Napi::Value openFilter(const Napi::CallbackInfo& info) {
   return info.Env().GetInstanceData<Constructors>()->filter.New({info[0]});
 }
 
+Napi::Value openBaselines(const Napi::CallbackInfo& info) {
+  return info.Env().GetInstanceData<Constructors>()->baselines.New({info[0]});
+}
+
+Napi::Value openPrefixSums(const Napi::CallbackInfo& info) {
+  return info.Env().GetInstanceData<Constructors>()->prefixSums.New({info[0]});
+}
+
 Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   auto constructors = std::make_unique<Constructors>();
   constructors->engine = Napi::Persistent(EngineHandle::define(env));
@@ -28,9 +38,13 @@ Napi::Object initialize(Napi::Env env, Napi::Object exports) {
   constructors->replay = Napi::Persistent(ReplayHandle::define(env));
   constructors->filter = Napi::Persistent(FilterHandle::define(env));
   constructors->namedSets = Napi::Persistent(NamedSetsHandle::define(env));
+  constructors->baselines = Napi::Persistent(BaselinesHandle::define(env));
+  constructors->prefixSums = Napi::Persistent(PrefixSumsHandle::define(env));
   // Node-API deletes it with the addon's instance.
   env.SetInstanceData(constructors.release());
   exports.Set("openEngine", Napi::Function::New(env, openEngine, "openEngine"));
+  exports.Set("openBaselines", Napi::Function::New(env, openBaselines, "openBaselines"));
+  exports.Set("openPrefixSums", Napi::Function::New(env, openPrefixSums, "openPrefixSums"));
   exports.Set("openFilter", Napi::Function::New(env, openFilter, "openFilter"));
   exports.Set("buildNamedSets", Napi::Function::New(env, buildNamedSets, "buildNamedSets"));
   exports.Set("readPinnedFilter", Napi::Function::New(env, readPinnedFilter, "readPinnedFilter"));

@@ -5,6 +5,8 @@
  * Every handle has close(): twice is fine, use after it throws `TypeError: <handle> is closed`.
  */
 
+import type { LearnedRates } from "../detection/baseline/learned-rates.ts";
+import type { PrefixSums } from "../detection/carpet/prefix-sums.ts";
 import type { InterfaceFindings, KernelFindings, ProgramProbe, ProgramVariant } from "../machine/machine.ts";
 import type {
   CLOCKS,
@@ -156,8 +158,22 @@ export interface Engine {
   takeIntervals(cursor: number, out: IntervalRows): { readonly next: number; readonly count: number };
   /** As takeIntervals() for one host, without taking; false if it had no packets. */
   readInterval(address: Uint8Array, out: IntervalRows): boolean;
+  /**
+   * Learns from some ten thousand hosts, and sums them by prefix unless `sums` is null: start with cursor 0 and continue
+   * with the result; -1 is the end. Both must be the addon's. Only one slice at a time.
+   */
+  learnHosts(rates: LearnedRates, sums: PrefixSums | null, cursor: number): number;
+  /** As learnHosts() on a thread of the pool. */
+  learnHostsAsync(rates: LearnedRates, sums: PrefixSums | null, cursor: number): Promise<number>;
   stats(): EngineStats;
   close(): void;
+}
+
+export interface BaselinesOptions {
+  /** The maximum number of hosts and hostgroups; memory follows their number. */
+  readonly capacity: number;
+  /** 1: incoming only. */
+  readonly directions: 1 | 2;
 }
 
 export interface FilterOptions {
@@ -328,6 +344,9 @@ export interface ConnectionCount {
 export interface Native {
   /** Throws RangeError on options out of bounds. */
   openEngine(options: EngineOptions): Engine;
+  openBaselines(options: BaselinesOptions): LearnedRates;
+  /** @param capacity the maximum number of prefixes. */
+  openPrefixSums(capacity: number): PrefixSums;
   /** Adopts the pinned maps, or creates them. Throws an Error with the remedy. Only one process for each pin path. */
   openFilter(options: FilterOptions): Filter;
   /**

@@ -51,7 +51,7 @@ export function measure({ native, capture, configs, hosts }: MeasureOptions): Me
     engine.setNetworks(first.lookup.table);
     engine.setScreens(lowestScreens(configs));
     const source = engine.openReplay(capture, replayOptions(first));
-    const trials = configs.map((config) => new Trial(engine, config, hosts));
+    const trials = configs.map((config) => new Trial(native, engine, config, hosts));
     const rows = allocateHostRows(SUGGEST_ROWS_MAX);
     const groups = allocateHostRows(first.hostgroups.length);
     let unjudgedRows = 0;
@@ -84,9 +84,9 @@ class Trial {
   readonly #hosts = new Set<string>();
   #attacks = 0;
 
-  constructor(engine: Engine, config: Config, hosts: number) {
+  constructor(native: Native, engine: Engine, config: Config, hosts: number) {
     const { directions } = replayTable(config);
-    const baselines = new Baselines({ capacity: hosts + BASELINE_GROUPS_MAX, directions, seed: 0 });
+    const baselines = new Baselines(native.openBaselines({ capacity: hosts + BASELINE_GROUPS_MAX, directions }));
     let ids = 0;
     this.#detector = new Detector(detectionPolicy(config), () => String(++ids), baselines);
     this.#learner = new BaselineLearner({

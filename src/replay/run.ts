@@ -89,7 +89,7 @@ export interface ReplayRunOptions {
 export function runReplay({ native, config, originOf, capture, onEvent, seed = 0 }: ReplayRunOptions): ReplayTotals {
   const engine = openReplayEngine(native, config);
   try {
-    const run = new ReplayRun(engine, { config, originOf, onEvent, seed });
+    const run = new ReplayRun(engine, { native, config, originOf, onEvent, seed });
     return run.through(engine.openReplay(capture, replayOptions(config)));
   } finally {
     engine.close();
@@ -135,14 +135,17 @@ class ReplayRun {
 
   constructor(
     engine: Engine,
-    { config, originOf, onEvent, seed }: Required<Omit<ReplayRunOptions, "native" | "capture">>,
+    { native, config, originOf, onEvent, seed }: Required<Omit<ReplayRunOptions, "capture">>,
   ) {
     this.#onEvent = onEvent;
     const newId = () => String(++this.#ids);
     const { maxHosts, directions } = replayTable(config);
-    const baselines = new Baselines({ capacity: maxHosts, directions, seed: 0 });
+    const baselines = new Baselines(native.openBaselines({ capacity: maxHosts, directions }));
     const detector = new Detector(detectionPolicy(config), newId, baselines);
-    this.#detection = new Detection({ counter: engine, detector, config, originOf, newId, seed });
+    this.#detection = new Detection({
+      ...{ counter: engine, detector, config, originOf, newId, seed },
+      openPrefixSums: (capacity) => native.openPrefixSums(capacity),
+    });
     this.#bans = new BanEngine({
       policy: { ...mitigationPolicy(config), dryRun: true },
       store: forgettingTable(),

@@ -18,7 +18,7 @@ import { ENDED_ATTACKS_KEPT, ENDED_BANS_KEPT } from "../limits.ts";
 import { AnnouncementTimer } from "../mitigation/announcement-timer.ts";
 import { type BanChange, wantedRoutes } from "../mitigation/ban.ts";
 import { BanEngine } from "../mitigation/ban-engine.ts";
-import { BannedHosts } from "../mitigation/banned-hosts.ts";
+import { bannedPrefixes } from "../mitigation/banned-prefixes.ts";
 import type { FilterRules } from "../mitigation/operator/filter-rules.ts";
 import { mitigationPolicy } from "../mitigation/policy.ts";
 import type { Protections } from "../mitigation/protection/protections.ts";
@@ -98,7 +98,7 @@ export class Floodwall {
     this.#clockSteps = new ClockSteps(clock);
     state.onFault((cause) => this.#stateWriteFailed(cause));
     this.announcer = openAnnouncer({ ...options, bans: () => this.bans.active.values() });
-    this.detector = new Detector(detectionPolicy(config), randomUUIDv7, makeBaselines(config), (attack) =>
+    this.detector = new Detector(detectionPolicy(config), randomUUIDv7, makeBaselines(options), (attack) =>
       droppedOf(attack, this),
     );
     this.scrub = openScrubNodes({ ...options, present: () => this.config, attacks: () => this.detector.active });
@@ -317,7 +317,7 @@ export class Floodwall {
       originOf: this.#options.originOf ?? null,
       ingressOf: (key) => this.telemetry?.ingressOf(key) ?? null,
       keeper: baselineKeeper ?? new BaselineFile(this.config.stateDir),
-      banned: () => new BannedHosts(this.bans.active.values()),
+      banned: () => bannedPrefixes(this.bans.active.values()),
       filter: () => this.dataPlane?.filter ?? null,
       ...{ log, timers, profileKeeper },
       now: () => this.now(),

@@ -14,7 +14,7 @@ import { type ProfileKeeper, ProfileLoop } from "../detection/attack/profile-loo
 import type { OriginOf } from "../detection/attack/sample-origins.ts";
 import type { SampledAttack } from "../detection/attack/sampled-attack.ts";
 import { SamplingLoop } from "../detection/attack/sampling-loop.ts";
-import type { BannedRows } from "../detection/baseline/baseline-learner.ts";
+import type { BannedPrefixes } from "../detection/baseline/baseline-learner.ts";
 import { Baselines } from "../detection/baseline/baselines.ts";
 import { type BaselineKeeper, LearningLoop, type LearningLoopOptions } from "../detection/baseline/learning-loop.ts";
 import { Detection } from "../detection/judge/detection.ts";
@@ -47,7 +47,7 @@ export interface PacketPathOptions {
   /** null: a file in `state_dir`. */
   readonly profileKeeper: ProfileKeeper | null;
   /** Called once a second. */
-  readonly banned: () => BannedRows;
+  readonly banned: () => BannedPrefixes;
   /** The filter in the kernel while it is in force. */
   readonly filter: () => Filter | null;
   readonly log: Log;
@@ -102,6 +102,7 @@ export class PacketPath {
       originOf: options.originOf,
       ingressOf: options.ingressOf,
       newId: options.newId,
+      openPrefixSums: (capacity) => native.openPrefixSums(capacity),
       banned: options.banned,
       wallSeconds: () => now().wallMs / 1000,
     });
@@ -276,8 +277,10 @@ export class PacketPath {
 }
 
 /** Without a capture there is nothing to learn from. */
-export function makeBaselines({ capture }: Config): Baselines {
-  const { maxHosts, countOutgoing } = capture ?? { maxHosts: 1, countOutgoing: false };
-  const seed = crypto.getRandomValues(new Uint32Array(1))[0] as number;
-  return new Baselines({ capacity: maxHosts + BASELINE_GROUPS_MAX, directions: countOutgoing ? 2 : 1, seed });
+export function makeBaselines({ config, native }: { config: Config; native: Native | null }): Baselines {
+  const { capture } = config;
+  if (capture === null || native === null) return new Baselines(null);
+  const { maxHosts, countOutgoing } = capture;
+  const directions = countOutgoing ? 2 : 1;
+  return new Baselines(native.openBaselines({ capacity: maxHosts + BASELINE_GROUPS_MAX, directions }));
 }

@@ -36,7 +36,7 @@ export function fillMetrics(metrics: Metrics, parts: ScrapedParts): void {
   const { dataPlane, announcer, packetPath } = parts;
   metrics.setDryRun(config.dryRun);
   metrics.detection.setActive(detector.active.values());
-  metrics.baselines.set(detector.baselines.table ?? { count: 0, refused: 0, seasons: null });
+  metrics.baselines.set(detector.baselines.rates?.stats() ?? { count: 0, refused: 0, seasons: null });
   metrics.baselines.setLastingRises([...detector.active.values()].filter(({ lastingRise }) => lastingRise).length);
   metrics.mitigation.setBans(bans.counts());
   metrics.mitigation.setUnsaved(state.unsaved);

@@ -209,7 +209,7 @@ const PROMISES: Readonly<Record<string, Judgement>> = {
       ["bans in force", bans.active.size, plan.maxActiveBans],
       ["bans", bans.all().length, plan.maxActiveBans + attacks + ENDED_BANS_KEPT],
       ["ended attacks", attackLog.ended.length, ENDED_ATTACKS_KEPT],
-      ["baselines", detector.baselines.table?.count ?? 0, 1024 + BASELINE_GROUPS_MAX],
+      ["baselines", detector.baselines.rates?.stats().count ?? 0, 1024 + BASELINE_GROUPS_MAX],
       ["timers", clock.pending, TIMERS_MAX],
     ];
     const over = sizes.find(([, size, most]) => size > most);

@@ -1,5 +1,7 @@
 /** An attacker who raises the traffic of a host slowly, always just below its learned limit, and the bound on that. */
+
 import { addressToBytes, type IpAddress } from "../../src/net/address.ts";
+import { knownOf } from "../fixtures/baselines.ts";
 import type { Adversary } from "./adversary.ts";
 import { FLOOR_PPS, THRESHOLD_PPS, WARMUP_SECONDS } from "./adversary-plan.ts";
 
@@ -54,9 +56,8 @@ export class Hugger {
   }
 
   #learned(): Learned | null {
-    const table = this.#adversary.services[0]?.process?.floodwall.detector.baselines.table ?? null;
-    const row = table?.find(this.#key, 0) ?? -1;
-    if (table === null || row < 0) return null;
-    return { normal: table.normal(row, 0, 0), seconds: table.learnedSeconds(row, 0) };
+    const rates = this.#adversary.services[0]?.process?.floodwall.detector.baselines.rates ?? null;
+    const known = rates === null ? null : knownOf(rates, this.#key);
+    return known === null ? null : { normal: known.normal[0] ?? 0, seconds: known.seconds };
   }
 }

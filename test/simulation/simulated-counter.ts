@@ -2,12 +2,15 @@
  * The packet counter of the simulation: hands over the rates that the traffic really has, and sampled headers of its
  * floods, as the addon would. No window: a rate is known at the next tick.
  */
+import { loadAddon } from "../../src/dataplane/addon.ts";
 import type { Engine, Native, Source, TickSummary } from "../../src/dataplane/native.d.ts";
+import type { LearnedRates } from "../../src/detection/baseline/learned-rates.ts";
+import type { PrefixSums } from "../../src/detection/carpet/prefix-sums.ts";
 import { SAMPLE_PLACE } from "../../src/native/constants.ts";
 import { addressFromBytes } from "../../src/net/address.ts";
 import type { CountRows } from "../../src/traffic/count-rows.ts";
 import { HEADER_RECORD_BYTES } from "../../src/traffic/header-record.ts";
-import type { HostRows } from "../../src/traffic/host-rows.ts";
+import { allocateHostRows, type HostRows } from "../../src/traffic/host-rows.ts";
 import type { NetworksTable } from "../../src/traffic/network-lookup.ts";
 import { METRICS } from "../../src/traffic/rates.ts";
 import { ethernet, ip, TCP_FLAGS, type Transport, tcp, udp } from "../fixtures/packets/frames.ts";
@@ -36,6 +39,8 @@ export function simulatedNative(traffic: CountedTraffic, opening: () => void = (
   };
   return {
     openEngine: ({ tickMs }) => new SimulatedEngine(traffic, tickMs, opening),
+    openBaselines: (options) => loadAddon().openBaselines(options),
+    openPrefixSums: (capacity) => loadAddon().openPrefixSums(capacity),
     openFilter: absent,
     buildNamedSets: absent,
     readPinnedFilter: absent,
@@ -62,6 +67,7 @@ class SimulatedEngine implements Engine {
   /** Without a source nothing is counted. */
   #hasSource = false;
   #isClosed = false;
+  #rows = allocateHostRows(0);
 
   constructor(traffic: CountedTraffic, tickMs: number, opening: () => void) {
     this.#traffic = traffic;
@@ -140,6 +146,17 @@ class SimulatedEngine implements Engine {
     writeAll(out, rows);
     const next = cursor + rows.length;
     return { next: next < this.#tracked.length ? next : -1, count: rows.length };
+  }
+
+  learnHosts(rates: LearnedRates, sums: PrefixSums | null): number {
+    if (this.#rows.capacity !== this.#tracked.length) this.#rows = allocateHostRows(this.#tracked.length);
+    writeAll(this.#rows, this.#tracked);
+    rates.learnRows(this.#rows, this.#tracked.length, sums);
+    return -1;
+  }
+
+  async learnHostsAsync(rates: LearnedRates, sums: PrefixSums | null): Promise<number> {
+    return this.learnHosts(rates, sums);
   }
 
   readHost(): boolean {

@@ -8,7 +8,7 @@ import type { Speaker } from "../../src/bgp/speaker/speaker.ts";
 import { loadConfig } from "../../src/config/load/load.ts";
 import type { FilterOpener } from "../../src/dataplane/data-plane.ts";
 import type { Native } from "../../src/dataplane/native.d.ts";
-import type { BaselineTable } from "../../src/detection/baseline/baseline-table.ts";
+import type { LearnedRates } from "../../src/detection/baseline/learned-rates.ts";
 import type { BaselineKeeper } from "../../src/detection/baseline/learning-loop.ts";
 import { openLog } from "../../src/observability/log.ts";
 import { Metrics } from "../../src/observability/metrics.ts";
@@ -172,14 +172,14 @@ class WaitedKeeper implements BaselineKeeper {
     this.#opening = opening;
   }
 
-  async load(table: BaselineTable, nowSeconds: number): Promise<number> {
+  async load(rates: LearnedRates, nowSeconds: number): Promise<number> {
     this.#opening();
-    return this.#waited(this.#keeper.load(table, nowSeconds));
+    return this.#waited(this.#keeper.load(rates, nowSeconds));
   }
 
-  async save(table: BaselineTable, nowSeconds: number): Promise<void> {
+  async save(rates: LearnedRates, nowSeconds: number): Promise<void> {
     this.#opening();
-    return this.#waited(this.#keeper.save(table, nowSeconds));
+    return this.#waited(this.#keeper.save(rates, nowSeconds));
   }
 
   async idle(): Promise<void> {

@@ -11,6 +11,8 @@ export class ActiveAttacks {
   /** Keyed by id, since the attacked prefix may grow. */
   readonly #carpets = new Map<string, Attack>();
   readonly #targets = new AddressIndex();
+  /** Another one whenever an attack on a host starts or ends. */
+  hostsVersion = 0;
 
   get size(): number {
     const { incoming, outgoing } = this.#hosts;
@@ -49,7 +51,10 @@ export class ActiveAttacks {
     if (attack.carpet !== null) this.#carpets.set(attack.id, attack);
     else if (target === null) this.#groups[direction].set(group, attack);
     else {
-      if (!this.#hosts[direction].has(target)) this.#targets.add(target);
+      if (!this.#hosts[direction].has(target)) {
+        this.#targets.add(target);
+        this.hostsVersion++;
+      }
       this.#hosts[direction].set(target, attack);
     }
   }
@@ -57,7 +62,10 @@ export class ActiveAttacks {
   delete({ id, target, group, direction, carpet }: Attack): void {
     if (carpet !== null) this.#carpets.delete(id);
     else if (target === null) this.#groups[direction].delete(group);
-    else if (this.#hosts[direction].delete(target) && this.on(target) === null) this.#targets.delete(target);
+    else if (this.#hosts[direction].delete(target)) {
+      this.hostsVersion++;
+      if (this.on(target) === null) this.#targets.delete(target);
+    }
   }
 
   /** The row's host, if it is attacked in a direction; fast enough for a million rows a second. */
@@ -67,6 +75,10 @@ export class ActiveAttacks {
 
   ofHost(target: IpAddress, direction: Direction): Attack | null {
     return this.#hosts[direction].get(target) ?? null;
+  }
+
+  hosts(direction: Direction): IpAddress[] {
+    return [...this.#hosts[direction].keys()];
   }
 
   ofGroup(name: string, direction: Direction): Attack | null {

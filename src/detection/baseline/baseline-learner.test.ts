@@ -1,30 +1,38 @@
 import { describe, expect, test } from "bun:test";
+import { knownOf, openBaselines } from "../../../test/fixtures/baselines.ts";
 import { address, type HostRowFields, hostRows, thresholds } from "../../../test/fixtures/host-rows.ts";
 import { hostgroup } from "../../../test/fixtures/hostgroups.ts";
 import { attack } from "../../../test/fixtures/views.ts";
+import { loadAddon } from "../../dataplane/addon.ts";
 import { addressToBytes } from "../../net/address.ts";
-import { type HostRows, rowAddress } from "../../traffic/host-rows.ts";
+import type { HostRows } from "../../traffic/host-rows.ts";
 import { ActiveAttacks } from "../attack/active-attacks.ts";
 import { CarpetScan } from "../carpet/carpet-scan.ts";
+import type { PrefixSums } from "../carpet/prefix-sums.ts";
 import type { Hostgroup } from "../hostgroup.ts";
 import { type AllRates, BaselineLearner } from "./baseline-learner.ts";
-import { Baselines } from "./baselines.ts";
+import type { LearnedRates } from "./learned-rates.ts";
 
 const BASELINE = { factor: 3, halfLifeSeconds: 60, warmupSeconds: 0, seasonal: false, floor: [1, 1, 1] };
 const GROUP = hostgroup({ pps: 1000 }, { baseline: BASELINE, thresholdsOutgoing: thresholds({ pps: 1000 }) });
 const WHOLE = hostgroup({ pps: 1000 }, { name: "whole", baseline: BASELINE, calculation: "total" });
 
-/** Returns one host at a time. */
+/** Has one host in each slice. */
 class Source implements AllRates {
   hosts: (HostRowFields & { readonly idleMs?: number })[] = [];
   sums: HostRowFields[] = [];
 
-  readHosts(cursor: number, out: HostRows) {
+  learnHosts(rates: LearnedRates, sums: PrefixSums | null, cursor: number): number {
     const host = this.hosts[cursor];
-    if (host === undefined) return { next: -1, count: 0 };
-    copy(hostRows(host), out);
-    out.idleMs[0] = host.idleMs ?? 0;
-    return { next: cursor + 1 < this.hosts.length ? cursor + 1 : -1, count: 1 };
+    if (host === undefined) return -1;
+    const rows = hostRows(host);
+    rows.idleMs[0] = host.idleMs ?? 0;
+    rates.learnRows(rows, 1, sums);
+    return cursor + 1 < this.hosts.length ? cursor + 1 : -1;
+  }
+
+  async learnHostsAsync(rates: LearnedRates, sums: PrefixSums | null, cursor: number): Promise<number> {
+    return this.learnHosts(rates, sums, cursor);
   }
 
   readGroups(out: HostRows): number {
@@ -39,7 +47,7 @@ function copy(from: HostRows, to: HostRows): void {
 
 function harness(groups: readonly Hostgroup[] = [GROUP], carpets: CarpetScan | null = null) {
   const source = new Source();
-  const baselines = new Baselines({ capacity: 16, directions: 2, seed: 1 });
+  const baselines = openBaselines({ capacity: 16, directions: 2 });
   baselines.reconfigure(groups);
   const active = new ActiveAttacks();
   const banned = new Set<string>();
@@ -50,7 +58,10 @@ function harness(groups: readonly Hostgroup[] = [GROUP], carpets: CarpetScan | n
     carpets,
     windowMs: 1000,
     hostgroups: () => groups,
-    banned: () => ({ holds: (rows, row) => banned.has(rowAddress(rows, row)) }),
+    banned: () => ({
+      addresses: hostRows(...[...banned].map((target) => ({ target, rates: {} }))).addresses,
+      lengths: new Uint8Array(banned.size).fill(128),
+    }),
   });
   const pass = (nowSeconds: number) => [...learner.pass(nowSeconds)].length;
   pass(0);
@@ -90,6 +101,27 @@ describe("learning", () => {
     expect(normal("192.0.2.1")).toBe(900);
   });
 
+  test("leaves out a host whose attack starts during the pass, and takes one whose attack ends", () => {
+    const { source, active, learner, normal } = harness();
+    source.hosts = [1, 2, 3].map((n) => ({ target: `192.0.2.${n}`, rates: { pps: 900 } }));
+    active.set(attack({ target: address("192.0.2.3") }));
+    const steps = learner.pass(1);
+    steps.next();
+    active.set(attack({ target: address("192.0.2.2") }));
+    active.delete(attack({ target: address("192.0.2.3") }));
+    for (const _ of steps);
+    expect([1, 2, 3].map((n) => normal(`192.0.2.${n}`))).toEqual([900, 0, 900]);
+  });
+
+  test("is the same on another thread", async () => {
+    const { source, active, learner, normal } = harness();
+    source.hosts = [1, 2].map((n) => ({ target: `192.0.2.${n}`, rates: { pps: 900 } }));
+    active.set(attack({ target: address("192.0.2.2") }));
+    let slices = 0;
+    for await (const _ of learner.passAside(1)) slices++;
+    expect([slices, normal("192.0.2.1"), normal("192.0.2.2")]).toEqual([2, 900, 0]);
+  });
+
   test("leaves out a host while a ban keeps traffic from it, however long: what is left of it is not normal", () => {
     const { source, banned, pass, normal } = harness();
     source.hosts = [{ target: "192.0.2.1", rates: { pps: 900 } }];
@@ -108,7 +140,7 @@ describe("learning", () => {
     source.sums = [GROUP, GROUP, WHOLE].map(() => ({ target: "0.0.0.0", rates: {} }));
     source.hosts = [1, 2, 7].map((group) => ({ target: `192.0.2.${group}`, rates: { pps: 10 }, group }));
     pass(1);
-    expect(baselines.table?.count).toBe(0);
+    expect(baselines.rates?.stats().count).toBe(0);
   });
 
   test("takes the sums of a group that is judged as a whole, unless it is attacked or silent", () => {
@@ -116,7 +148,7 @@ describe("learning", () => {
     const limit = () => baselines.limits(baselines.ofGroup(WHOLE, "incoming"))?.[0];
     source.sums = [{ target: "0.0.0.0", rates: {} }];
     pass(1);
-    expect(baselines.table?.count).toBe(0);
+    expect(baselines.rates?.stats().count).toBe(0);
     source.sums = [{ target: "0.0.0.0", rates: { pps: 100 } }];
     pass(2);
     expect(limit()).toBe(300);
@@ -130,7 +162,7 @@ describe("learning", () => {
     const { source, baselines, pass } = harness();
     source.hosts = [{ target: "192.0.2.1", rates: { pps: 10 } }];
     pass(3600);
-    expect(baselines.table?.learnedSeconds(0, 0)).toBe(5);
+    expect(knownOf(baselines.rates as LearnedRates, addressToBytes(address("192.0.2.1")))?.seconds).toBe(5);
   });
 
   test("reads nothing while no group has a baseline", () => {
@@ -140,7 +172,10 @@ describe("learning", () => {
   });
 
   test("goes through all hosts while carpet attacks last after a reload disabled them", () => {
-    const { active, learner } = harness([hostgroup({})], new CarpetScan({ carpet: null, networks: [] }));
+    const { active, learner } = harness(
+      [hostgroup({})],
+      new CarpetScan({ carpet: null, networks: [] }, (capacity) => loadAddon().openPrefixSums(capacity)),
+    );
     expect(learner.hasWork).toBe(false);
     active.set(attack({ target: null, scope: "group", carpet: { prefix: "192.0.2.0/24", hosts: 20 } }));
     expect(learner.hasWork).toBe(true);
@@ -151,7 +186,7 @@ test("the hour of the week is that of the wall clock, also where that is set whi
   const group = hostgroup({ pps: 1e6 }, { baseline: { ...BASELINE, halfLifeSeconds: 604_800, seasonal: true } });
   const source = new Source();
   source.hosts = [{ target: "192.0.2.1", rates: { pps: 10 } }];
-  const baselines = new Baselines({ capacity: 16, directions: 1, seed: 1 });
+  const baselines = openBaselines();
   baselines.reconfigure([group]);
   let [now, wall] = [0, 1_700_000_000];
   const learner = new BaselineLearner({

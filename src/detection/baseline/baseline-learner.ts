@@ -1,27 +1,35 @@
 /**
- * Learns from all hosts and hostgroups that have traffic and are not attacked: one pass about every second, in slices
- * between which other work runs. The same pass sums the hosts of each prefix.
+ * Learns from all hosts and hostgroups that have traffic and are not attacked: one pass about every second. The addon
+ * goes through the hosts, in slices of some ten thousand; what it learns from is said here, before each slice. The same
+ * pass sums the hosts of each prefix.
  */
 
-import { ADDRESS_BYTES } from "../../net/address.ts";
+import { ADDRESS_BYTES, addressToBytes, type IpAddress } from "../../net/address.ts";
 import { allocateHostRows, type HostRows } from "../../traffic/host-rows.ts";
 import { METRICS } from "../../traffic/rates.ts";
 import type { ActiveAttacks } from "../attack/active-attacks.ts";
 import type { CarpetScan } from "../carpet/carpet-scan.ts";
+import type { PrefixSums } from "../carpet/prefix-sums.ts";
 import type { Hostgroup } from "../hostgroup.ts";
-import { type Baselines, scratchLearner } from "./baselines.ts";
+import type { Baselines } from "./baselines.ts";
+import type { LearnedRates } from "./learned-rates.ts";
 
 /** The part of the packet counter that is used. */
 export interface AllRates {
-  /** Reads in chunks: start with cursor 0 and continue with `next`; -1 is the end. */
-  readHosts(cursor: number, out: HostRows): { readonly next: number; readonly count: number };
+  /** Learns from a slice of all hosts: start with cursor 0 and continue with the result; -1 is the end. */
+  learnHosts(rates: LearnedRates, sums: PrefixSums | null, cursor: number): number;
+  /** The same on a thread of its own. Only one slice at a time. */
+  learnHostsAsync(rates: LearnedRates, sums: PrefixSums | null, cursor: number): Promise<number>;
   /** Sums by hostgroup: row i is group i. */
   readGroups(out: HostRows): number;
 }
 
-/** Hosts whose traffic bans drop: their remaining traffic is not normal. */
-export interface BannedRows {
-  holds(rows: HostRows, row: number): boolean;
+/** Prefixes whose traffic bans drop: their remaining traffic is not normal. */
+export interface BannedPrefixes {
+  /** 16 bytes each. */
+  readonly addresses: Uint8Array;
+  /** Of the 128-bit form. */
+  readonly lengths: Uint8Array;
 }
 
 export interface BaselineLearnerOptions {
@@ -34,25 +42,23 @@ export interface BaselineLearnerOptions {
   readonly windowMs: number;
   readonly hostgroups: () => readonly Hostgroup[];
   /** Called once per pass; absent: no host is banned. */
-  readonly banned?: () => BannedRows;
+  readonly banned?: () => BannedPrefixes;
   /** Unix time, for the hour of the week; absent: that of the passes. */
   readonly wallSeconds?: () => number;
 }
 
-/** Hosts of one slice: well under 1 ms, a few ms when all of them are new. */
-const SLICE_ROWS = 2048;
 /** The longest time that one pass counts for, seconds: the rates are current ones. */
 const SECONDS_MAX = 5;
 const DIRECTIONS = ["incoming", "outgoing"] as const;
-const NONE_BANNED: BannedRows = { holds: () => false };
+const NONE_BANNED: BannedPrefixes = { addresses: new Uint8Array(0), lengths: new Uint8Array(0) };
 
 export class BaselineLearner {
   readonly #options: BaselineLearnerOptions;
-  readonly #rows = allocateHostRows(SLICE_ROWS);
   #groups = allocateHostRows(0);
   #lastSeconds: number | null = null;
   #banned = NONE_BANNED;
-  readonly #learner = scratchLearner();
+  /** Version of the attacks that the addon knows; -1: none of this pass. */
+  #spared = -1;
 
   constructor(options: BaselineLearnerOptions) {
     this.#options = options;
@@ -66,47 +72,55 @@ export class BaselineLearner {
     return areCarpetsJudged || hostgroups().some(({ baseline }) => baseline !== null);
   }
 
-  /** Yields after each slice. */
+  /** On this thread, for a replay. Yields after each slice. */
   *pass(nowSeconds: number): Generator<void> {
-    const { source, hostgroups, carpets } = this.#options;
-    const last = this.#lastSeconds;
-    this.#lastSeconds = nowSeconds;
-    const { baselines, wallSeconds = () => nowSeconds } = this.#options;
-    baselines.beginPass(nowSeconds, { wallSeconds: wallSeconds() });
-    if (last === null || !this.hasWork) return;
-    const moment = { nowSeconds: Math.floor(nowSeconds), seconds: Math.min(nowSeconds - last, SECONDS_MAX) };
-    this.#learnGroups(moment);
-    carpets?.begin();
-    this.#banned = this.#options.banned?.() ?? NONE_BANNED;
-    for (let cursor = 0; cursor >= 0; ) {
-      const { next, count } = source.readHosts(cursor, this.#rows);
-      // Read together with the rows, which refer to these groups.
-      const groups = hostgroups();
-      for (let row = 0; row < count; row++) this.#look(row, groups[this.#rows.groups[row] as number], moment);
-      cursor = next;
+    const { source } = this.#options;
+    const rates = this.#begin(nowSeconds);
+    for (let cursor = rates === null ? -1 : 0; rates !== null && cursor >= 0; ) {
+      this.#setSpared(rates);
+      cursor = source.learnHosts(rates, this.#sums, cursor);
       yield;
     }
   }
 
-  #look(row: number, group: Hostgroup | undefined, moment: Moment): void {
-    const { active, baselines, carpets, windowMs } = this.#options;
-    const rows = this.#rows;
-    if (group === undefined || group.calculation === "total" || (rows.idleMs[row] as number) >= windowMs) return;
-    const attacked = active.attackedHost(rows, row);
-    for (const direction of DIRECTIONS) {
-      if (attacked !== null && active.ofHost(attacked, direction) !== null) continue;
-      // The traffic of a host with an attack of its own is not part of a carpet attack.
-      if (direction === "incoming" && carpets?.isOn === true && carpets.add(rows, row)) continue;
-      // Otherwise each ban would lower the normal rate, and the returning legitimate traffic would be an attack.
-      if (group.baseline === null || this.#banned.holds(rows, row)) continue;
-      // One object for all rows, to avoid a million allocations per pass.
-      const learner = this.#learner;
-      learner.keys = rows.addresses;
-      learner.at = row * ADDRESS_BYTES;
-      learner.group = group;
-      learner.direction = direction;
-      baselines.learn(learner, rows[direction], row * METRICS.length, moment);
+  /** On a thread of the addon's. Yields after each slice, during which other work runs. */
+  async *passAside(nowSeconds: number): AsyncGenerator<void> {
+    const { source } = this.#options;
+    const rates = this.#begin(nowSeconds);
+    for (let cursor = rates === null ? -1 : 0; rates !== null && cursor >= 0; ) {
+      this.#setSpared(rates);
+      cursor = await source.learnHostsAsync(rates, this.#sums, cursor);
+      yield;
     }
+  }
+
+  /** null: there is nothing to learn. */
+  #begin(nowSeconds: number): LearnedRates | null {
+    const { baselines, carpets, banned, windowMs, wallSeconds = () => nowSeconds } = this.#options;
+    const last = this.#lastSeconds;
+    this.#lastSeconds = nowSeconds;
+    const seconds = last === null ? 0 : Math.min(nowSeconds - last, SECONDS_MAX);
+    baselines.beginPass(nowSeconds, { wallSeconds: wallSeconds(), seconds, windowMs });
+    if (last === null || !this.hasWork) return null;
+    this.#learnGroups({ nowSeconds: Math.floor(nowSeconds), seconds });
+    carpets?.begin();
+    this.#banned = banned?.() ?? NONE_BANNED;
+    this.#spared = -1;
+    return baselines.rates;
+  }
+
+  get #sums(): PrefixSums | null {
+    const { carpets } = this.#options;
+    return carpets?.isOn === true ? carpets.sums : null;
+  }
+
+  /** Attacks start and end while a pass is in progress. */
+  #setSpared(rates: LearnedRates): void {
+    const { active } = this.#options;
+    if (this.#spared === active.hostsVersion) return;
+    this.#spared = active.hostsVersion;
+    const { addresses, lengths } = this.#banned;
+    rates.setSpared(bytesOf(active.hosts("incoming")), bytesOf(active.hosts("outgoing")), addresses, lengths);
   }
 
   #learnGroups(moment: Moment): void {
@@ -130,4 +144,14 @@ export class BaselineLearner {
 interface Moment {
   readonly nowSeconds: number;
   readonly seconds: number;
+}
+
+function bytesOf(targets: readonly IpAddress[]): Uint8Array {
+  const bytes = new Uint8Array(targets.length * ADDRESS_BYTES);
+  let at = 0;
+  for (const target of targets) {
+    bytes.set(addressToBytes(target), at);
+    at += ADDRESS_BYTES;
+  }
+  return bytes;
 }

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
+import { knownOf, openBaselines } from "../../../test/fixtures/baselines.ts";
 import { address, thresholds } from "../../../test/fixtures/host-rows.ts";
 import { hostgroup } from "../../../test/fixtures/hostgroups.ts";
 import { addressToBytes } from "../../net/address.ts";
 import type { BaselineConfig } from "./baseline-config.ts";
-import { codeOf, rateOf, SeasonTable } from "./baseline-seasons.ts";
-import { Baselines, type BaselinesOptions } from "./baselines.ts";
+import type { LearnedRates } from "./learned-rates.ts";
 
 const HOUR = 3600;
 const WEEK = 168 * HOUR;
@@ -18,9 +18,9 @@ const BASELINE: BaselineConfig = {
 };
 
 /** A host with traffic, second by second of a clock that the test controls. */
-function harness(changes: Partial<BaselineConfig> = {}, options: Partial<BaselinesOptions> = {}) {
+function harness(changes: Partial<BaselineConfig> = {}, options: Parameters<typeof openBaselines>[0] = {}) {
   const group = hostgroup({ pps: 1e6 }, { baseline: { ...BASELINE, ...changes } });
-  const baselines = new Baselines({ capacity: 8, directions: 1, seed: 1, ...options });
+  const baselines = openBaselines({ capacity: 8, ...options });
   baselines.reconfigure([group]);
   let now = 100 * WEEK;
   const at = (target = "192.0.2.1") =>
@@ -49,19 +49,6 @@ function harness(changes: Partial<BaselineConfig> = {}, options: Partial<Baselin
 function expectAbout(rate: number, wanted: number) {
   expect(Math.abs(rate / wanted - 1)).toBeLessThan(0.052);
 }
-
-describe("a rate in a byte", () => {
-  test("is at most 5.1 % off, from a hundredth of a megabit to ten billion packets", () => {
-    for (let rate = 1 / 64; rate < 2 ** 30; rate *= 1.01) {
-      expect(Math.abs(rateOf(codeOf(rate)) / rate - 1)).toBeLessThan(0.0511);
-    }
-  });
-
-  test("keeps none apart from what is not learned, and has an end", () => {
-    expect([codeOf(0), codeOf(1e-9), rateOf(1), rateOf(0)]).toEqual([1, 1, 0, 0]);
-    expect(codeOf(1e300)).toBe(255);
-  });
-});
 
 describe("the normal of an hour of the week", () => {
   test("is the recent one in the first week, and from the second week on that hour's own", () => {
@@ -164,7 +151,7 @@ describe("the normal of an hour of the week", () => {
   });
 
   test("is learned for what a hostgroup comes to, and for what a host sends, apart", () => {
-    const baselines = new Baselines({ capacity: 8, directions: 2, seed: 1 });
+    const baselines = openBaselines({ capacity: 8, directions: 2 });
     const group = hostgroup(
       { pps: 1e6 },
       { name: "web", calculation: "total", baseline: BASELINE, thresholdsOutgoing: thresholds({ pps: 1e6 }) },
@@ -193,7 +180,7 @@ describe("the places of those that are learned by hour of the week", () => {
     for (const host of [1, 2, 3]) hear(100 * host, 1200, `192.0.2.${host}`);
     goTo(1);
     for (const host of [1, 2, 3]) hear(100 * host, 5, `192.0.2.${host}`);
-    const seasons = baselines.table?.seasons;
+    const seasons = baselines.rates?.stats().seasons;
     expect(seasons?.count).toBe(2);
     // Each pass of the third hour except the first, in which the warm-up was not over.
     expect(seasons?.refused).toBe(1200 / 5);
@@ -207,14 +194,14 @@ describe("the places of those that are learned by hour of the week", () => {
   test("are freed by hosts that were silent for two weeks, and not a second before", () => {
     const { hear, pass, baselines } = harness({}, { seasonalHosts: 1 });
     hear(100, 10, "192.0.2.1");
-    const row = (target: string) => baselines.table?.find(addressToBytes(address(target)), 0) ?? -1;
-    const place = (target: string) => baselines.table?.seasons?.find(row(target));
+    // Rows are numbered in the order in which hosts come.
+    const rows = () => [...(baselines.rates?.seasonRows() ?? [])];
     pass(14 * 86_400 - 15);
     hear(100, 15, "192.0.2.2");
-    expect([place("192.0.2.1"), place("192.0.2.2")]).toEqual([0, -1]);
+    expect(rows()).toEqual([0]);
     hear(100, 5, "192.0.2.2");
-    expect([place("192.0.2.1"), place("192.0.2.2")]).toEqual([-1, 0]);
-    expect(baselines.table?.seasons?.count).toBe(1);
+    expect(rows()).toEqual([1]);
+    expect(baselines.rates?.stats().seasons?.count).toBe(1);
   });
 
   test("are freed when another host takes the row, and start from zero", () => {
@@ -222,18 +209,10 @@ describe("the places of those that are learned by hour of the week", () => {
     hear(100, 2 * HOUR, "192.0.2.9");
     goTo(3);
     hear(5, 10);
-    expect(baselines.table?.find(at("192.0.2.9").keys, 0)).toBe(-1);
+    expect(knownOf(baselines.rates as LearnedRates, at("192.0.2.9").keys)).toBeNull();
     goTo(168);
     pass(1800);
     expect(normalOf()).toBe("recent");
-    expect(baselines.table?.seasons?.count).toBe(1);
-  });
-
-  test("are kept for hostgroups as a whole beside those of hosts", () => {
-    const seasons = new SeasonTable({ rows: 4, directions: 1, hosts: 1, groups: 1 });
-    const isIdle = () => false;
-    expect([0, 1].map((row) => seasons.findOrAdd(row, true, isIdle))).toEqual([0, -1]);
-    expect([2, 3].map((row) => seasons.findOrAdd(row, false, isIdle))).toEqual([1, -1]);
-    expect(seasons.rows()).toEqual([0, 2]);
+    expect(baselines.rates?.stats().seasons?.count).toBe(1);
   });
 });

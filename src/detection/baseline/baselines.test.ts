@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
+import { openBaselines } from "../../../test/fixtures/baselines.ts";
 import { address, thresholds } from "../../../test/fixtures/host-rows.ts";
 import { hostgroup } from "../../../test/fixtures/hostgroups.ts";
 import { addressToBytes } from "../../net/address.ts";
 import type { RatesWire } from "../../traffic/rates.ts";
 import type { BaselineConfig } from "./baseline-config.ts";
-import { Baselines } from "./baselines.ts";
 
 const BASELINE: BaselineConfig = {
   factor: 3,
@@ -20,7 +20,7 @@ function harness(
   changes: Partial<BaselineConfig> = {},
   group = hostgroup(LIMITS, { baseline: { ...BASELINE, ...changes } }),
 ) {
-  const baselines = new Baselines({ capacity: 16, directions: 2, seed: 1 });
+  const baselines = openBaselines({ capacity: 16, directions: 2 });
   baselines.reconfigure([group]);
   const learner = { keys: addressToBytes(address("192.0.2.1")), at: 0, group, direction: "incoming" } as const;
   let nowSeconds = 0;

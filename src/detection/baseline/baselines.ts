@@ -6,11 +6,12 @@
  */
 import { createHash } from "node:crypto";
 import { BASELINE_GROUPS_MAX } from "../../limits.ts";
+import { ADDRESS_BYTES } from "../../net/address.ts";
+import type { HostRows } from "../../traffic/host-rows.ts";
 import { BASE_TRIO, type Direction, METRICS, type Rates, type Thresholds } from "../../traffic/rates.ts";
 import type { Hostgroup } from "../hostgroup.ts";
 import type { BaselineConfig } from "./baseline-config.ts";
-import { HOUR_SECONDS, type HourMoment, SEASON_IDLE_SECONDS, SeasonTable } from "./baseline-seasons.ts";
-import { BaselineTable, type BaselineTableOptions, GROUP_KEY, LEARNED_MAX } from "./baseline-table.ts";
+import { type LearnedGroup, type LearnedRates, NO_GROUP, READ_VALUES } from "./learned-rates.ts";
 
 /** Hosts with a baseline by hour of the week, 536 bytes for each direction: 35 MB, or 70 MB. */
 const SEASONAL_HOSTS_MAX = 65_536;
@@ -53,56 +54,102 @@ export interface LimitOrigin {
   readonly warmupRemainingSeconds: number | null;
 }
 
+const HOUR_SECONDS = 3600;
+/** A row without traffic for this time may lose its place among the hours of the week when all are taken, seconds. */
+export const SEASON_IDLE_SECONDS = 14 * 86_400;
+/** First byte of the key of a whole hostgroup: that of multicast addresses, which no host has. */
+const GROUP_KEY = 0xff;
 const SILENT: readonly number[] = [0, 0, 0];
+const UNKNOWN = new Float64Array(READ_VALUES);
 
-export type BaselinesOptions = BaselineTableOptions & {
+/** The place of values in READ_VALUES. */
+const LEARNED = 0;
+const NORMAL = 1;
+const IS_OF_HOUR = NORMAL + BASE_TRIO;
+
+export interface BaselinesOptions {
   /** The maximum number of hosts learned by hour of the week; SEASONAL_HOSTS_MAX if absent. */
   readonly seasonalHosts?: number;
-};
+}
+
+/** When a pass over all hosts takes place, and how it learns; see LearningPass. */
+export interface PassTime {
+  /** Unix time, which may be set correctly only long after the machine's start. Default: the time of the pass. */
+  readonly wallSeconds?: number;
+  readonly seconds?: number;
+  readonly windowMs?: number;
+}
 
 export class Baselines {
-  readonly #options: BaselinesOptions;
-  /** null until a hostgroup has a baseline. */
-  #table: BaselineTable | null = null;
+  /** null: nothing is learned, and the thresholds are the limits. */
+  readonly rates: LearnedRates | null;
+  readonly #seasonalHosts: number;
+  readonly #directions: number;
+  #hasBegun = false;
   readonly #limits = new Float64Array(METRICS.length);
-  #weight = { seconds: 0, halfLifeSeconds: 0, value: 0 };
   readonly #groupKeys = new Map<string, Uint8Array>();
-  /** Time of the present or last pass. */
-  #moment: HourMoment = { hour: 0, intoSeconds: 0 };
-  #idleSeconds = 0;
-  readonly #isIdle = (row: number) => (this.#table?.lastTrafficSeconds(row) ?? 0) < this.#idleSeconds;
-  /** Base trio of the present row. */
-  readonly #counted = new Float32Array(BASE_TRIO);
+  #groups: ReadonlyMap<Hostgroup, number> = new Map();
+  /** What was read ahead of these keys. */
+  #keys: Uint8Array | null = null;
+  #count = 0;
+  #values = new Float64Array(0);
+  /** Of a single key. */
+  readonly #single: Float64Array;
+  readonly #singleGroup = new Uint32Array(1);
+  /** Where values() found them. */
+  #found: Float64Array = UNKNOWN;
+  readonly #learned = new Float64Array(BASE_TRIO);
 
-  constructor(options: BaselinesOptions) {
-    this.#options = options;
+  constructor(rates: LearnedRates | null, { seasonalHosts = SEASONAL_HOSTS_MAX }: BaselinesOptions = {}) {
+    this.rates = rates;
+    this.#seasonalHosts = seasonalHosts;
+    this.#directions = rates?.stats().directions ?? 1;
+    this.#single = new Float64Array(READ_VALUES * this.#directions);
+  }
+
+  /** False until a hostgroup has a baseline: there is nothing to save or to restore. */
+  get hasBegun(): boolean {
+    return this.#hasBegun;
   }
 
   reconfigure(hostgroups: readonly Hostgroup[]): void {
-    if (this.#table === null && hostgroups.some(({ baseline }) => baseline !== null)) {
-      this.#table = new BaselineTable(this.#options);
-    }
-    const table = this.#table;
-    if (table !== null && table.seasons === null && hostgroups.some(({ baseline }) => baseline?.seasonal === true)) {
-      const { capacity, directions, seasonalHosts = SEASONAL_HOSTS_MAX } = this.#options;
-      const [hosts, groups] = [Math.min(capacity, seasonalHosts), BASELINE_GROUPS_MAX];
-      table.seasons = new SeasonTable({ rows: capacity, directions, hosts, groups });
-    }
     this.#groupKeys.clear();
+    this.#groups = new Map(hostgroups.map((group, index) => [group, index]));
+    const { rates } = this;
+    if (rates === null) return;
+    rates.setGroups(hostgroups.map(learnedGroup));
+    this.#hasBegun ||= hostgroups.some(({ baseline }) => baseline !== null);
+    if (!hostgroups.some(({ baseline }) => baseline?.seasonal === true)) return;
+    rates.addSeasons(this.#seasonalHosts, BASELINE_GROUPS_MAX);
+  }
+
+  /** Call this before each pass: sets the hour of the week for learning and for limits until the next pass. */
+  beginPass(
+    nowSeconds: number,
+    { wallSeconds = nowSeconds, seconds = 0, windowMs = Number.POSITIVE_INFINITY }: PassTime = {},
+  ): void {
+    this.rates?.beginPass({
+      nowSeconds: Math.floor(nowSeconds),
+      seconds,
+      hour: Math.floor(wallSeconds / HOUR_SECONDS),
+      intoSeconds: wallSeconds % HOUR_SECONDS,
+      idleSeconds: Math.max(0, Math.ceil(nowSeconds - SEASON_IDLE_SECONDS)),
+      windowMs,
+    });
   }
 
   /**
-   * Call this before each pass: sets the hour of the week for learning and for limits until the next pass.
-   * @param wallSeconds Unix time, which may be set correctly only long after the machine's start.
+   * Reads what is known of the first `count` rows at once. What is asked of these rows from then on is answered from
+   * it, until the next call: call it again when the rows have changed.
    */
-  beginPass(nowSeconds: number, { wallSeconds = nowSeconds } = {}): void {
-    this.#moment = { hour: Math.floor(wallSeconds / HOUR_SECONDS), intoSeconds: wallSeconds % HOUR_SECONDS };
-    this.#idleSeconds = nowSeconds - SEASON_IDLE_SECONDS;
-    this.#table?.seasons?.beginPass();
-  }
-
-  get table(): BaselineTable | null {
-    return this.#table;
+  readAhead({ addresses, groups }: Pick<HostRows, "addresses" | "groups">, count: number): void {
+    this.#keys = null;
+    if (this.rates === null || !this.#hasBegun) return;
+    const values = count * READ_VALUES * this.#directions;
+    if (this.#values.length < values) this.#values = new Float64Array(values);
+    this.rates.read(addresses, groups, count, this.#values);
+    this.#keys = addresses;
+    this.#count = count;
   }
 
   /** A whole hostgroup has a row in the table of hosts, with a key that no host has. */
@@ -121,13 +168,13 @@ export class Baselines {
     const { group, direction } = learner;
     const thresholds = thresholdsOf(group, direction);
     const { baseline } = group;
-    if (thresholds === null || baseline === null || this.#table === null) return thresholds;
-    const row = this.#table.find(learner.keys, learner.at);
-    if (this.#warmupRemaining(row, direction, baseline) > 0) return thresholds;
+    if (thresholds === null || baseline === null || this.rates === null) return thresholds;
+    const at = this.#find(learner);
+    if (this.#warmupRemaining(at, baseline) > 0) return thresholds;
     for (let i = 0; i < METRICS.length; i++) this.#limits[i] = thresholds[i] as number;
     for (let i = 0; i < BASE_TRIO; i++) {
       const ceiling = thresholds[i] as number;
-      if (ceiling > 0) this.#limits[i] = limitOf(baseline, i, this.#normal(row, learner, i), ceiling);
+      if (ceiling > 0) this.#limits[i] = limitOf(baseline, i, this.#normal(at, i), ceiling);
     }
     return this.#limits;
   }
@@ -136,114 +183,100 @@ export class Baselines {
     const { group, direction } = learner;
     const { baseline } = group;
     const ceiling = thresholdsOf(group, direction)?.[metric] ?? 0;
-    if (baseline === null || this.#table === null || metric >= BASE_TRIO) return STATIC;
-    const row = this.#table.find(learner.keys, learner.at);
-    const remaining = this.#warmupRemaining(row, direction, baseline);
+    if (baseline === null || this.rates === null || metric >= BASE_TRIO) return STATIC;
+    const at = this.#find(learner);
+    const remaining = this.#warmupRemaining(at, baseline);
     if (remaining > 0) return { ...STATIC, warmupRemainingSeconds: remaining };
-    const normal = this.#normal(row, learner, metric);
+    const normal = this.#normal(at, metric);
     if (limitOf(baseline, metric, normal, ceiling) === ceiling) return STATIC;
     const { factor, floor } = baseline;
     const limit = { normal, factor, floor: floor[metric] as number, ceiling };
-    return { baseline: limit, normalOf: this.#normalOf(row, learner), warmupRemainingSeconds: null };
+    const normalOf = this.#found[at + IS_OF_HOUR] === 1 ? "hour_of_week" : "recent";
+    return { baseline: limit, normalOf, warmupRemainingSeconds: null };
   }
 
   /** The normal base trio; null: the group has no baseline. */
   normal(learner: Learner): readonly number[] | null {
-    const { keys, at, group } = learner;
+    const { group } = learner;
     if (group.baseline === null || group.calculation === "total") return null;
-    const row = this.#table?.find(keys, at) ?? -1;
-    if (row < 0) return SILENT;
-    return [0, 1, 2].map((metric) => this.#normal(row, learner, metric));
+    const at = this.#find(learner);
+    return this.#isKnown(at) ? [0, 1, 2].map((metric) => this.#normal(at, metric)) : SILENT;
   }
 
   /** The normal packet rate; null also when nothing was learned yet. */
   normalPps(learner: Learner): number | null {
-    const { keys, at, group } = learner;
+    const { group } = learner;
     if (group.baseline === null || group.calculation === "total") return null;
-    const row = this.#table?.find(keys, at) ?? -1;
-    return row < 0 ? null : this.#normal(row, learner, 0);
+    const at = this.#find(learner);
+    return this.#isKnown(at) ? this.#normal(at, 0) : null;
   }
 
-  /** Learns `seconds` of traffic at these rates. Do not call it for attacked or silent hosts. */
+  /** Learns `seconds` of traffic at these rates. Do not call it for attacked or silent ones. */
   learn(
-    learner: Learner,
+    { keys, at, group, direction }: Learner,
     rates: Rates,
     from: number,
     { nowSeconds, seconds }: { nowSeconds: number; seconds: number },
   ): void {
-    const { group, direction } = learner;
-    const { baseline } = group;
-    const table = this.#table;
-    const side = direction === "incoming" ? 0 : 1;
-    if (baseline === null || table === null || side >= table.directions) return;
-    const row = table.findOrAdd(learner.keys, learner.at, nowSeconds);
-    if (row < 0) return;
-    const { values } = table;
-    const at = table.sideAt(row, side);
-    const before = values[at] as number;
-    const learned = before + seconds;
-    const isWarm = before > 0 && before >= baseline.warmupSeconds;
-    // The plain mean at first, so that the initial zero has no weight.
-    const weight = Math.max(this.#steadyWeight(seconds, baseline.halfLifeSeconds), seconds / learned);
-    // During the warm-up the rates are not clamped, and must not enter a season.
-    const place = isWarm ? this.#placeFor(row, group) : -1;
-    if (place >= 0) table.seasons?.startHour(place, side, this.#moment, values, at + 1);
-    for (let i = 0; i < BASE_TRIO; i++) {
-      const recent = values[at + 1 + i] as number;
-      const normal = place < 0 ? recent : this.#normal(row, learner, i);
-      const rate = rates[from + i] as number;
-      // Rates that creep up below the limit raise it only as fast as the limit allows.
-      const counted = isWarm ? Math.min(rate, Math.max(baseline.floor[i] as number, normal * baseline.factor)) : rate;
-      values[at + 1 + i] = recent + weight * (counted - recent);
-      this.#counted[i] = counted;
+    for (let i = 0; i < BASE_TRIO; i++) this.#learned[i] = rates[from + i] as number;
+    const key = keys.subarray(at, at + ADDRESS_BYTES);
+    this.rates?.learn(key, this.#indexOf(group), sideOf(direction), this.#learned, nowSeconds, seconds);
+  }
+
+  /** Where in #found the values of the learner's direction are. */
+  #find({ keys, at, group, direction }: Learner): number {
+    const side = sideOf(direction);
+    this.#found = UNKNOWN;
+    if (this.rates === null || side >= this.#directions) return 0;
+    const row = at / ADDRESS_BYTES;
+    if (keys === this.#keys && row < this.#count) {
+      this.#found = this.#values;
+      return (row * this.#directions + side) * READ_VALUES;
     }
-    if (place >= 0) table.seasons?.learn(place, side, this.#counted, seconds);
-    values[at] = Math.min(learned, LEARNED_MAX);
-    table.setLastTraffic(row, nowSeconds);
+    this.#singleGroup[0] = this.#indexOf(group);
+    this.rates.read(keys.subarray(at, at + ADDRESS_BYTES), this.#singleGroup, 1, this.#single);
+    this.#found = this.#single;
+    return side * READ_VALUES;
   }
 
-  /** Cached: equal for nearly all hosts of a pass, and the power is the costliest step. */
-  #steadyWeight(seconds: number, halfLifeSeconds: number): number {
-    const weight = this.#weight;
-    if (weight.seconds !== seconds || weight.halfLifeSeconds !== halfLifeSeconds) {
-      this.#weight = { seconds, halfLifeSeconds, value: 1 - 2 ** (-seconds / halfLifeSeconds) };
-    }
-    return this.#weight.value;
+  #isKnown(at: number): boolean {
+    return (this.#found[at + LEARNED] as number) >= 0;
   }
 
-  #warmupRemaining(row: number, direction: Direction, { warmupSeconds }: BaselineConfig): number {
-    const side = direction === "incoming" ? 0 : 1;
-    return warmupSeconds - (row < 0 ? 0 : (this.#table?.learnedSeconds(row, side) ?? 0));
+  #warmupRemaining(at: number, { warmupSeconds }: BaselineConfig): number {
+    return warmupSeconds - Math.max(0, this.#found[at + LEARNED] as number);
   }
 
-  #normal(row: number, { group, direction }: Learner, metric: number): number {
-    const side = direction === "incoming" ? 0 : 1;
-    const table = this.#table;
-    if (row < 0 || table === null || side >= table.directions) return 0;
-    const recent = table.normal(row, side, metric);
-    const { seasons } = table;
-    if (seasons === null || group.baseline?.seasonal !== true) return recent;
-    const place = seasons.find(row);
-    return place < 0 ? recent : seasons.normal(place, side, metric, this.#moment, recent);
+  #normal(at: number, metric: number): number {
+    return this.#found[at + NORMAL + metric] as number;
   }
 
-  #normalOf(row: number, { group, direction }: Learner): LimitOrigin["normalOf"] {
-    const seasons = this.#table?.seasons ?? null;
-    if (row < 0 || seasons === null || group.baseline?.seasonal !== true) return "recent";
-    const place = seasons.find(row);
-    const isLearned = place >= 0 && seasons.isLearned(place, direction === "incoming" ? 0 : 1, this.#moment.hour);
-    return isLearned ? "hour_of_week" : "recent";
-  }
-
-  /** -1: not learned by hour of the week. */
-  #placeFor(row: number, { baseline, calculation }: Hostgroup): number {
-    const seasons = this.#table?.seasons ?? null;
-    if (seasons === null || baseline?.seasonal !== true) return -1;
-    return seasons.findOrAdd(row, calculation !== "total", this.#isIdle);
+  #indexOf(group: Hostgroup): number {
+    return this.#groups.get(group) ?? NO_GROUP;
   }
 }
 
 const STATIC: LimitOrigin = { baseline: null, normalOf: "recent", warmupRemainingSeconds: null };
+
+function learnedGroup({ calculation, baseline }: Hostgroup): LearnedGroup {
+  const isWhole = calculation === "total";
+  if (baseline === null) return { isWhole, rule: null };
+  const { warmupSeconds, halfLifeSeconds, factor, floor, seasonal } = baseline;
+  return {
+    isWhole,
+    rule: {
+      warmupSeconds,
+      halfLifeSeconds,
+      factor,
+      floor: Float64Array.from(floor.slice(0, BASE_TRIO)),
+      isSeasonal: seasonal,
+    },
+  };
+}
+
+function sideOf(direction: Direction): number {
+  return direction === "incoming" ? 0 : 1;
+}
 
 function limitOf({ factor, floor }: BaselineConfig, metric: number, normal: number, ceiling: number): number {
   return Math.min(ceiling, Math.max(floor[metric] as number, normal * factor));

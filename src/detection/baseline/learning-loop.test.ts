@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
+import { openBaselines } from "../../../test/fixtures/baselines.ts";
 import { hostRows } from "../../../test/fixtures/host-rows.ts";
 import { hostgroup } from "../../../test/fixtures/hostgroups.ts";
 import { ManualClock, ManualTimers } from "../../../test/fixtures/manual-clock.ts";
-import type { HostRows } from "../../traffic/host-rows.ts";
 import { ActiveAttacks } from "../attack/active-attacks.ts";
 import { BaselineLearner } from "./baseline-learner.ts";
-import { Baselines } from "./baselines.ts";
+import type { LearnedRates } from "./learned-rates.ts";
 import { LearningLoop } from "./learning-loop.ts";
 
 const BASELINE = { factor: 3, halfLifeSeconds: 60, warmupSeconds: 0, seasonal: false, floor: [1, 1, 1] };
@@ -13,7 +13,7 @@ const BASELINE = { factor: 3, halfLifeSeconds: 60, warmupSeconds: 0, seasonal: f
 function harness({ isOn = true } = {}) {
   const clock = new ManualClock();
   const timers = new ManualTimers(clock);
-  const baselines = new Baselines({ capacity: 4, directions: 1, seed: 1 });
+  const baselines = openBaselines({ capacity: 4 });
   const hostgroups = [hostgroup({ pps: 1000 }, { baseline: isOn ? BASELINE : null })];
   baselines.reconfigure(hostgroups);
   const seen: string[] = [];
@@ -25,12 +25,13 @@ function harness({ isOn = true } = {}) {
     if (broken.has(name)) throw new Error("disk");
   };
   const source = {
-    readHosts: (_: number, out: HostRows) => {
-      const host = hostRows({ target: "192.0.2.1", rates: { pps: 10 } });
-      out.addresses.set(host.addresses);
-      out.incoming.set(host.incoming);
+    learnHosts: () => {
+      throw new Error("not of a service");
+    },
+    learnHostsAsync: async (rates: LearnedRates) => {
+      rates.learnRows(hostRows({ target: "192.0.2.1", rates: { pps: 10 } }), 1, null);
       note("read");
-      return { next: -1, count: 1 };
+      return -1;
     },
     readGroups: () => 1,
   };

@@ -1,16 +1,16 @@
 /**
  * Updates the baselines: restores them, learns once a second, and saves them every few minutes and at the end. A pass
- * that takes longer than a second skips ticks instead of queueing them.
+ * that takes longer than a second skips ticks instead of queueing them. Passes run on a thread of the addon's.
  */
 import type { BaselineLearner } from "./baseline-learner.ts";
-import type { BaselineTable } from "./baseline-table.ts";
 import type { Baselines } from "./baselines.ts";
+import type { LearnedRates } from "./learned-rates.ts";
 
 /** Stores the baselines. Neither call blocks the event loop for long; both may reject. */
 export interface BaselineKeeper {
   /** Returns the number of restored rows. */
-  load(table: BaselineTable, nowSeconds: number): Promise<number>;
-  save(table: BaselineTable, nowSeconds: number): Promise<void>;
+  load(rates: LearnedRates, nowSeconds: number): Promise<number>;
+  save(rates: LearnedRates, nowSeconds: number): Promise<void>;
 }
 
 export interface LearningLoopOptions {
@@ -21,7 +21,7 @@ export interface LearningLoopOptions {
   readonly nowSeconds: () => number;
   /** Runs `fn` every `ms`; returns a function that cancels it. */
   readonly every: (ms: number, fn: () => void) => () => void;
-  /** Lets other work run between two slices. */
+  /** Lets other work run between two steps of what follows a pass. */
   readonly nextTurn: () => Promise<void>;
   /** Called after each pass. Other work may run at each yield. */
   readonly onPassed: () => Iterable<void>;
@@ -76,13 +76,12 @@ export class LearningLoop {
     const { learner, baselines, nowSeconds, nextTurn, onPassed, onFault } = this.#options;
     // A reload may enable learning later.
     if (!learner.hasWork) return;
-    if (!this.#isLoaded && baselines.table !== null) await this.#load(baselines.table);
+    if (!this.#isLoaded && baselines.rates !== null && baselines.hasBegun) await this.#load(baselines.rates);
     try {
-      for (const steps of [() => learner.pass(nowSeconds()), onPassed]) {
-        for (const _ of steps()) {
-          await nextTurn();
-          if (this.#isStopped) return;
-        }
+      for await (const _ of learner.passAside(nowSeconds())) if (this.#isStopped) return;
+      for (const _ of onPassed()) {
+        await nextTurn();
+        if (this.#isStopped) return;
       }
     } catch (cause) {
       onFault("learn", cause);
@@ -95,11 +94,11 @@ export class LearningLoop {
     }
   }
 
-  async #load(table: BaselineTable): Promise<void> {
+  async #load(rates: LearnedRates): Promise<void> {
     const { keeper, nowSeconds, onLoaded, onFault } = this.#options;
     this.#isLoaded = true;
     try {
-      onLoaded(await keeper.load(table, Math.floor(nowSeconds())));
+      onLoaded(await keeper.load(rates, Math.floor(nowSeconds())));
     } catch (cause) {
       onFault("load", cause);
     }
@@ -108,9 +107,9 @@ export class LearningLoop {
   async #save(): Promise<void> {
     const { keeper, baselines, nowSeconds, onFault } = this.#options;
     this.#savedSeconds = nowSeconds();
-    if (baselines.table === null) return;
+    if (baselines.rates === null) return;
     try {
-      await keeper.save(baselines.table, Math.floor(nowSeconds()));
+      await keeper.save(baselines.rates, Math.floor(nowSeconds()));
     } catch (cause) {
       onFault("save", cause);
     }

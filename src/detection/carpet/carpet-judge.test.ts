@@ -1,8 +1,12 @@
 import { describe, expect, test } from "bun:test";
+import { knownOf, learnedRates } from "../../../test/fixtures/baselines.ts";
 import { type HostRowFields, hostRows, thresholds } from "../../../test/fixtures/host-rows.ts";
 import { hostgroup } from "../../../test/fixtures/hostgroups.ts";
+import { loadAddon } from "../../dataplane/addon.ts";
 import { CARPETS_MAX } from "../../limits.ts";
 import { type Prefix, parsePrefix, prefixContains } from "../../net/prefix.ts";
+import { allocateHostRows, type HostRows } from "../../traffic/host-rows.ts";
+import { METRICS } from "../../traffic/rates.ts";
 import { ActiveAttacks } from "../attack/active-attacks.ts";
 import { AttackMeters } from "../attack/attack-meters.ts";
 import { seededDraws } from "../attack/seeded-draws.ts";
@@ -37,7 +41,12 @@ function harness(changes: Partial<CarpetPolicy> = {}) {
     isBannable: null,
     ...changes,
   };
-  const scan = new CarpetScan(policy);
+  const scan = new CarpetScan(policy, (capacity) => loadAddon().openPrefixSums(capacity));
+  const rates = learnedRates({ capacity: 70_000 });
+  const rule = { warmupSeconds: 0, halfLifeSeconds: 60, factor: 3, floor: Float64Array.of(1, 1, 1), isSeasonal: false };
+  rates.setGroups([0, 1].map(() => ({ isWhole: false, rule })));
+  rates.beginPass({ nowSeconds: 1, seconds: 1, hour: 0, intoSeconds: 1, idleSeconds: 0, windowMs: 1000 });
+  const add = (rows: HostRows) => rates.learnRows(rows, rows.capacity, scan.sums);
   const active = new ActiveAttacks();
   let ids = 0;
   const judge = new CarpetJudge(
@@ -53,8 +62,8 @@ function harness(changes: Partial<CarpetPolicy> = {}) {
     const rows = hostRows(...hosts);
     hosts.forEach(({ network = 0 }, row) => {
       rows.networks[row] = network;
-      scan.add(rows, row);
     });
+    add(rows);
     return judge
       .judgeWithoutPauses({ wallMs: 0, monotonicMs })
       .map(
@@ -62,7 +71,7 @@ function harness(changes: Partial<CarpetPolicy> = {}) {
           `${kind} ${carpet?.prefix} ${carpet?.hosts} ${group} ${rates[0]}`,
       );
   };
-  return { scan, active, judge, policy, pass };
+  return { scan, rates, add, active, judge, policy, pass };
 }
 
 /** `count` hosts of a /24 with this packet rate in total. */
@@ -280,10 +289,12 @@ describe("a carpet attack", () => {
   });
 
   test("marks its hosts, so that nothing is learned from them", () => {
-    const { scan, pass } = harness();
+    const { rates, add, pass } = harness();
     pass(...spread("10.0.0", 2000));
     const rows = hostRows({ target: "10.0.0.77", rates: {} }, { target: "10.0.1.77", rates: {} });
-    expect([scan.add(rows, 0), scan.add(rows, 1)]).toEqual([true, false]);
+    add(rows);
+    const known = [0, 1].map((row) => knownOf(rates, rows.addresses.subarray(16 * row, 16 * row + 16)) !== null);
+    expect(known).toEqual([false, true]);
   });
 });
 
@@ -317,35 +328,42 @@ test("the largest of very many prefixes is judged, wherever it is in the pass", 
 });
 
 test("an attacked prefix finds room behind very many prefixes with little traffic, within a few passes", () => {
-  const { scan } = harness();
-  const little = hostRows({ target: "10.0.0.1", rates: { pps: 1 } });
+  const { scan, add } = harness();
+  const little = prefixesOf(CARPET_PREFIXES_MAX);
   const attacked = hostRows({ target: "10.0.0.1", rates: { pps: 50 }, group: 1 });
   const seen: boolean[] = [];
   for (let pass = 0; pass < 4; pass++) {
     scan.begin();
-    for (let i = 0; i < CARPET_PREFIXES_MAX; i++) {
-      little.addresses[13] = i >> 8;
-      little.addresses[14] = i & 0xff;
-      scan.add(little, 0);
-    }
-    scan.add(attacked, 0);
+    add(little);
+    add(attacked);
+    scan.read();
     seen.push(scan.leaves.some(({ group }) => group === 1));
   }
   expect(seen).toEqual([false, false, true, true]);
 });
 
 test("prefixes beyond their bound are counted, and have room again in a later pass", () => {
-  const { scan } = harness();
-  const rows = hostRows({ target: "10.0.0.1", rates: { pps: 1 } });
+  const { scan, add } = harness();
   scan.begin();
-  for (let i = 0; i <= CARPET_PREFIXES_MAX; i++) {
-    rows.addresses[13] = i >> 8;
-    rows.addresses[14] = i & 0xff;
-    rows.groups[0] = i >> 16;
-    scan.add(rows, 0);
-  }
+  add(prefixesOf(CARPET_PREFIXES_MAX + 1));
+  scan.read();
   expect([scan.leaves.length, scan.overflow]).toEqual([CARPET_PREFIXES_MAX, 1]);
   scan.begin();
-  expect(scan.add(rows, 0)).toBe(false);
+  add(hostRows({ target: "10.0.0.1", rates: { pps: 1 } }));
+  scan.read();
   expect(scan.leaves.length).toBe(1);
 });
+
+/** One host in each of so many prefixes. */
+function prefixesOf(count: number): HostRows {
+  const rows = allocateHostRows(count);
+  const first = hostRows({ target: "10.0.0.1", rates: { pps: 1 } });
+  for (let i = 0; i < count; i++) {
+    rows.addresses.set(first.addresses, 16 * i);
+    rows.addresses[16 * i + 13] = i >> 8;
+    rows.addresses[16 * i + 14] = i & 0xff;
+    rows.groups[i] = i >> 16;
+    rows.incoming.set(first.incoming, i * METRICS.length);
+  }
+  return rows;
+}

@@ -110,6 +110,7 @@ export class CarpetJudge {
    */
   *judge(now: Now): Generator<void, AttackChange[]> {
     if (!this.#scan.isWhole) return [];
+    this.#scan.read();
     const over = yield* this.#overThresholds(now);
     // A reload happened meanwhile: the next pass counts for the new configuration.
     if (!this.#scan.isWhole) return [];

@@ -1,25 +1,22 @@
 /**
- * Sums the rates of the hosts of each prefix in one pass over all hosts: the counting part of carpet detection. Hosts
- * of different hostgroups are never summed together.
+ * The sums of the hosts of each prefix, of one pass over all hosts in which the addon makes them: the counting part of
+ * carpet detection. Hosts of different hostgroups are never summed together.
  */
 
 import { ADDRESS_BYTES, addressFromBytes, type IpAddress } from "../../net/address.ts";
 import type { Prefix } from "../../net/prefix.ts";
-import { type HostRows, ROW_WEIGHTS } from "../../traffic/host-rows.ts";
 import { METRICS, type Thresholds } from "../../traffic/rates.ts";
 import { firstCrossed } from "../attack/attack.ts";
 import { sizeOfRates } from "../attack/attack-size.ts";
 import { WEIGHTS } from "../certainty/sampling.ts";
 import type { CarpetConfig } from "./carpet-config.ts";
+import type { OpenPrefixSums, PrefixSums } from "./prefix-sums.ts";
 
 /** Prefixes over which the traffic of hosts is summed. */
 export const CARPET_PREFIXES_MAX = 65_536;
 
 /** Significant bits of an IPv6 prefix: as many as a number represents exactly. */
 const BITS_MAX = 52;
-
-/** One packet per second. */
-const LEAST_SIZE = 0.01;
 
 /** One prefix of the configured size, or a smaller network. */
 export interface Leaf {
@@ -40,23 +37,26 @@ interface Policy {
 }
 
 export class CarpetScan {
+  /** Whose numbers are those of the leaves. */
+  readonly sums: PrefixSums;
   #policy: Policy;
   #leaves: Leaf[] = [];
-  /** Leaf index by group and network, then by bits. */
-  readonly #places = new Map<number, Map<number, number>>();
+  #generation = 0;
   readonly #sums = new Float64Array(CARPET_PREFIXES_MAX * METRICS.length);
   readonly #squares = new Float64Array(CARPET_PREFIXES_MAX * METRICS.length);
   /** Of the estimates, as counts in the window: of packets and of bytes, and the sums that they are of. */
   readonly #variances = new Float64Array(CARPET_PREFIXES_MAX * WEIGHTS);
-  readonly #attacked = new Uint8Array(CARPET_PREFIXES_MAX);
   #isWhole = false;
-  /** Size of a host (attack-size.ts) below which it starts no prefix of its own; 0 unless there were too many. */
-  #least = 0;
-  /** Hosts that were not summed because of too many prefixes. */
-  overflow = 0;
 
-  constructor(policy: Policy) {
+  constructor(policy: Policy, open: OpenPrefixSums) {
+    this.sums = open(CARPET_PREFIXES_MAX);
     this.#policy = policy;
+    this.#setNetworks();
+  }
+
+  /** Hosts that were not summed because of too many prefixes. */
+  get overflow(): number {
+    return this.sums.stats().overflow;
   }
 
   get isOn(): boolean {
@@ -75,39 +75,27 @@ export class CarpetScan {
   reconfigure(policy: Policy): void {
     this.#policy = policy;
     this.#isWhole = false;
-    this.#clear();
+    this.#setNetworks();
   }
 
   /** Call this before each pass. */
   begin(): void {
     this.#isWhole = true;
-    // Otherwise a packet a minute to each of very many prefixes would keep out those that are attacked.
-    if (this.#leaves.length === CARPET_PREFIXES_MAX) {
-      this.#least = Math.max(LEAST_SIZE, 2 * this.#least);
-      this.#clear();
-    } else if (this.#leaves.length < CARPET_PREFIXES_MAX / 4) {
-      this.#least = this.#least > LEAST_SIZE ? this.#least / 2 : 0;
-    }
-    this.#sums.fill(0, 0, this.#leaves.length * METRICS.length);
-    this.#squares.fill(0, 0, this.#leaves.length * METRICS.length);
-    this.#variances.fill(0, 0, this.#leaves.length * WEIGHTS);
+    this.sums.begin();
   }
 
-  /** Returns whether the host's prefix was attacked at the last judgement. */
-  add(rows: HostRows, row: number): boolean {
-    const index = this.#leafOf(rows, row);
-    if (index < 0) return false;
-    const [to, from] = [index * METRICS.length, row * METRICS.length];
-    for (let i = 0; i < METRICS.length; i++) {
-      const rate = rows.incoming[from + i] as number;
-      (this.#sums[to + i] as number) += rate;
-      (this.#squares[to + i] as number) += rate * rate;
-    }
-    for (let i = 0; i < WEIGHTS; i++) {
-      const weight = rows.weights[row * ROW_WEIGHTS.length + i] as number;
-      if (weight > 0) (this.#variances[index * WEIGHTS + i] as number) += weight * (rows.incoming[from + i] as number);
-    }
-    return this.#attacked[index] === 1;
+  /** Reads the sums: call this after each pass. */
+  read(): void {
+    const { count, generation } = this.sums.stats();
+    if (generation !== this.#generation) this.#leaves = [];
+    this.#generation = generation;
+    this.#addLeaves(count);
+    const [rates, variances] = [count * METRICS.length, count * WEIGHTS];
+    this.sums.read(
+      this.#sums.subarray(0, rates),
+      this.#squares.subarray(0, rates),
+      this.#variances.subarray(0, variances),
+    );
   }
 
   /** The sum of the last pass. */
@@ -153,46 +141,44 @@ export class CarpetScan {
 
   /** Sets the attacked leaves; nothing is learned from their hosts. */
   setAttacked(lists: readonly (readonly Leaf[])[]): void {
-    this.#attacked.fill(0, 0, this.#leaves.length);
-    for (const leaves of lists) for (const { index } of leaves) this.#attacked[index] = 1;
+    const isAttacked = new Uint8Array(this.#leaves.length);
+    for (const leaves of lists) for (const { index } of leaves) isAttacked[index] = 1;
+    this.sums.setAttacked(isAttacked);
   }
 
-  #leafOf(rows: HostRows, row: number): number {
+  /** Those that are new since the last pass. */
+  #addLeaves(count: number): void {
+    const first = this.#leaves.length;
+    const added = count - first;
+    if (added === 0) return;
+    const [groups, networks] = [new Uint32Array(added), new Uint32Array(added)];
+    const [bits, addresses] = [new Float64Array(added), new Uint8Array(added * ADDRESS_BYTES)];
+    this.sums.readNames(first, groups, networks, bits, addresses);
+    for (let i = 0; i < added; i++) {
+      const network = networks[i] as number;
+      const { length, isIpv4 } = this.#shapeOf(network);
+      const anyHost = addressFromBytes(addresses, i * ADDRESS_BYTES);
+      const place = { group: groups[i] as number, network, length, isIpv4 };
+      this.#leaves.push({ index: first + i, ...place, bits: bits[i] as number, anyHost });
+    }
+  }
+
+  /** Of the prefixes of a network. */
+  #shapeOf(network: number): Pick<Leaf, "length" | "isIpv4"> {
     const { carpet, networks } = this.#policy;
-    const network = rows.networks[row] as number;
     const whole = networks[network];
-    // The row refers to a table that a reload has just replaced.
-    if (carpet === null || whole === undefined) return -1;
-    const length = leafLength(whole, carpet);
-    const bits = firstBits(rows.addresses, row * ADDRESS_BYTES, whole.family === 4, length);
-    const place = (rows.groups[row] as number) * networks.length + network;
-    let leaves = this.#places.get(place);
-    if (leaves === undefined) {
-      leaves = new Map();
-      this.#places.set(place, leaves);
-    }
-    const known = leaves.get(bits);
-    if (known !== undefined) return known;
-    const index = this.#leaves.length;
-    const isTooSmall = this.#least > 0 && sizeOfRates(rows.incoming, row * METRICS.length) < this.#least;
-    if (isTooSmall || index === CARPET_PREFIXES_MAX) {
-      this.overflow++;
-      return -1;
-    }
-    const anyHost = addressFromBytes(rows.addresses, row * ADDRESS_BYTES);
-    const group = rows.groups[row] as number;
-    this.#leaves.push({ index, group, network, length, isIpv4: whole.family === 4, bits, anyHost });
-    leaves.set(bits, index);
-    return index;
+    if (carpet === null || whole === undefined) throw new Error(`network ${network} of a prefix is not configured`);
+    return { length: leafLength(whole, carpet), isIpv4: whole.family === 4 };
   }
 
-  #clear(): void {
+  #setNetworks(): void {
+    const { carpet, networks } = this.#policy;
+    const shapes = carpet === null ? [] : networks.map((_, network) => this.#shapeOf(network));
+    this.sums.setNetworks(
+      Uint8Array.from(shapes, ({ length }) => length),
+      Uint8Array.from(shapes, ({ isIpv4 }) => Number(isIpv4)),
+    );
     this.#leaves = [];
-    this.#places.clear();
-    this.#sums.fill(0);
-    this.#squares.fill(0);
-    this.#variances.fill(0);
-    this.#attacked.fill(0);
   }
 }
 

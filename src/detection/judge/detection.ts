@@ -13,6 +13,7 @@ import { type ProfileSource, TrafficProfiles } from "../attack/traffic-profile.t
 import { type AllRates, BaselineLearner, type BaselineLearnerOptions } from "../baseline/baseline-learner.ts";
 import { CarpetJudge } from "../carpet/carpet-judge.ts";
 import { CarpetScan } from "../carpet/carpet-scan.ts";
+import type { OpenPrefixSums } from "../carpet/prefix-sums.ts";
 import type { Hostgroup } from "../hostgroup.ts";
 import type { Detector } from "./detector.ts";
 import { carpetPolicy, type DetectionSections, type Lookups, samplingPolicy } from "./policy.ts";
@@ -34,6 +35,7 @@ export interface DetectionOptions extends Pick<BaselineLearnerOptions, "banned" 
   /** Names of exporters and interfaces of flow telemetry; absent: only their numbers are known. */
   readonly ingressOf?: IngressOf;
   readonly newId: () => string;
+  readonly openPrefixSums: OpenPrefixSums;
   /** Of the choice of packets, see src/detection/attack/seeded-draws.ts. Default: 0. */
   readonly seed?: number;
 }
@@ -55,14 +57,15 @@ export class Detection {
   #hostgroups: readonly Hostgroup[];
 
   constructor(options: DetectionOptions) {
-    const { counter, detector, config, originOf, ingressOf = numberedIngress, newId, seed = 0, ...learning } = options;
+    const { counter, detector, config, originOf, ingressOf = numberedIngress, newId, ...others } = options;
+    const { openPrefixSums, seed = 0, ...learning } = others;
     const { active, baselines, meters } = detector;
     this.detector = detector;
     this.#lookups = { originOf, ingressOf };
     this.#counter = counter;
     this.#hostgroups = config.hostgroups;
     this.judge = new TickJudge(counter, detector, SCREENED_ROWS_MAX);
-    this.carpetScan = new CarpetScan(config);
+    this.carpetScan = new CarpetScan(config, openPrefixSums);
     this.carpets = new CarpetJudge(carpetPolicy(config), this.carpetScan, { active, meters }, newId);
     this.learner = new BaselineLearner({
       source: counter,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
+import { openBaselines } from "../../../test/fixtures/baselines.ts";
 import { address, type HostRowFields, hostRows, thresholds } from "../../../test/fixtures/host-rows.ts";
 import { hostgroup } from "../../../test/fixtures/hostgroups.ts";
 import { AttackLog } from "../attack/attack-log.ts";
-import { Baselines } from "../baseline/baselines.ts";
 import { type AttackChange, type DetectionPolicy, Detector } from "./detector.ts";
 import { screensFor } from "./screens.ts";
 
@@ -261,7 +261,7 @@ describe("a learned limit", () => {
   const at = (monotonicMs: number) => ({ wallMs: 0, monotonicMs });
   const setUp = (learnedSeconds: number, pps: number) => {
     let ids = 0;
-    const baselines = new Baselines({ capacity: 8, directions: 1, seed: 1 });
+    const baselines = openBaselines();
     const policy = {
       hostgroups: [GROUP],
       windowMs: 1000,

@@ -49,8 +49,6 @@ export type AttackChange = { readonly kind: "started" | "lasts" | "ended"; reado
 
 const SILENT: RowRates = { column: new Float64Array(METRICS.length), row: 0, weights: EXACT };
 const DIRECTIONS = ["incoming", "outgoing"] as const;
-/** For a detector without a given table. */
-const MINIMAL_TABLE = { capacity: 1, directions: 1, seed: 0 } as const;
 
 /** The rates of one direction of a row. */
 interface RowRates {
@@ -101,7 +99,7 @@ export class Detector {
   constructor(
     policy: DetectionPolicy,
     newId: () => string,
-    baselines = new Baselines(MINIMAL_TABLE),
+    baselines = new Baselines(null),
     droppedOf: DroppedOf = () => null,
   ) {
     this.#policy = policy;
@@ -153,6 +151,7 @@ export class Detector {
    */
   judge(rows: HostRows, count: number, now: Now, groups: HostRows | null = null): AttackChange[] {
     const judgement = this.#judgement(now);
+    this.baselines.readAhead(rows, count);
     for (let row = 0; row < count; row++) this.#judgeHost(rows, row, judgement);
     if (groups !== null) this.#judgeGroups(groups, judgement);
     for (const attack of this.active.values()) {
@@ -204,6 +203,7 @@ export class Detector {
    */
   judgeRising(rows: HostRows, count: number, now: Now): AttackChange[] {
     const judgement = this.#judgement(now);
+    this.baselines.readAhead(rows, count);
     for (let row = 0; row < count; row++) {
       if (this.active.attackedHost(rows, row) === null) this.#judgeHost(rows, row, judgement);
     }

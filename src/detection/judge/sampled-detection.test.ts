@@ -1,5 +1,6 @@
 /** Detection on rates that are estimated from samples; a short form of test/sampling.ts is at the end. */
 import { describe, expect, test } from "bun:test";
+import { openBaselines } from "../../../test/fixtures/baselines.ts";
 import { type HostRowFields, hostRows, thresholds } from "../../../test/fixtures/host-rows.ts";
 import { hostgroup } from "../../../test/fixtures/hostgroups.ts";
 import {
@@ -8,12 +9,11 @@ import {
   endTimes,
   expectedAlarmsPerYear,
 } from "../../../test/fixtures/sampling-runs.ts";
-import { Baselines } from "../baseline/baselines.ts";
 import { type DetectionPolicy, Detector } from "./detector.ts";
 
 const GLOBAL = hostgroup({ pps: 1000, mbps: 100, flows_per_sec: 500 });
 
-function detector(overrides: Partial<DetectionPolicy> = {}, baselines?: Baselines) {
+function detector(overrides: Partial<DetectionPolicy> = {}, baselines?: ReturnType<typeof openBaselines>) {
   const policy = {
     hostgroups: [GLOBAL],
     windowMs: 1000,
@@ -105,7 +105,7 @@ describe("detection on sampled traffic", () => {
   test("judges a learned limit by its samples too", () => {
     const baseline = { factor: 2, halfLifeSeconds: 60, warmupSeconds: 10, seasonal: false, floor: [100, 100, 100] };
     const group = { ...GLOBAL, thresholds: thresholds({ pps: 1e6 }), baseline };
-    const baselines = new Baselines({ capacity: 16, directions: 1, seed: 1 });
+    const baselines = openBaselines();
     const { tick } = detector({ hostgroups: [group] }, baselines);
     const keys = hostRows(sampled(1)).addresses;
     for (let nowSeconds = 1; nowSeconds <= 20; nowSeconds++) {
