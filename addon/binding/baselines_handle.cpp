@@ -1,5 +1,6 @@
 #include "baselines_handle.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "arguments.h"
@@ -136,10 +137,11 @@ void BaselinesHandle::learn(const Napi::CallbackInfo& info) {
 
 void BaselinesHandle::read(const Napi::CallbackInfo& info) {
   HostLearner& core = learner(info);
-  const auto keys = bytesArgument(info, 0, "keys");
-  const auto groups = uint32sArgument(info, 1, "groups");
-  const std::size_t count = uint32Argument(info, 2, "count");
-  const auto out = doublesArgument(info, 3, "out");
+  const auto all = bytesArgument(info, 0, "keys");
+  const auto keys = all.subspan(std::min<std::size_t>(uint32Argument(info, 1, "at"), all.size()));
+  const auto groups = uint32sArgument(info, 2, "groups");
+  const std::size_t count = uint32Argument(info, 3, "count");
+  const auto out = doublesArgument(info, 4, "out");
   const std::size_t values = count * core.directions() * Baselines::kReadValues;
   if (keys.size() < count * sizeof(Address) || groups.size() < count || out.size() < values) {
     throw Napi::RangeError::New(info.Env(), "keys, groups and out must have room for count");

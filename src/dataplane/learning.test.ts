@@ -87,15 +87,17 @@ describe("baselines of the addon", () => {
     const learned = opened();
     const [groups, out] = [Uint32Array.of(0, 0), new Float64Array(10)];
     const faults = [
-      () => learned.read(HOST, groups, 2, out),
-      () => learned.read(new Uint8Array(32), Uint32Array.of(0), 2, out),
-      () => learned.read(new Uint8Array(32), groups, 2, new Float64Array(9)),
+      () => learned.read(HOST, 0, groups, 2, out),
+      () => learned.read(new Uint8Array(32), 0, Uint32Array.of(0), 2, out),
+      () => learned.read(new Uint8Array(32), 0, groups, 2, new Float64Array(9)),
+      () => learned.read(new Uint8Array(32), 16, groups, 2, out),
+      () => learned.read(new Uint8Array(32), 99, groups, 1, out),
       () => learned.learnRows(allocateHostRows(1), 2, null),
       () => learned.copyRows(0, 1, new Uint8Array(36)),
       () => learned.takeRows(new Uint8Array(0), 3, 1),
     ];
     for (const fault of faults) expect(fault).toThrow(RangeError);
-    learned.read(new Uint8Array(32), groups, 2, out);
+    learned.read(new Uint8Array(32), 0, groups, 2, out);
     expect(out[0]).toBe(-1);
   });
 });

@@ -147,7 +147,7 @@ export class Baselines {
     if (this.rates === null || !this.#hasBegun) return;
     const values = count * READ_VALUES * this.#directions;
     if (this.#values.length < values) this.#values = new Float64Array(values);
-    this.rates.read(addresses, groups, count, this.#values);
+    this.rates.read(addresses, 0, groups, count, this.#values);
     this.#keys = addresses;
     this.#count = count;
   }
@@ -234,7 +234,7 @@ export class Baselines {
       return (row * this.#directions + side) * READ_VALUES;
     }
     this.#singleGroup[0] = this.#indexOf(group);
-    this.rates.read(keys.subarray(at, at + ADDRESS_BYTES), this.#singleGroup, 1, this.#single);
+    this.rates.read(keys, at, this.#singleGroup, 1, this.#single);
     this.#found = this.#single;
     return side * READ_VALUES;
   }

@@ -71,8 +71,8 @@ export interface LearnedRates {
     nowSeconds: number,
     seconds: number,
   ): void;
-  /** READ_VALUES for each direction of each of the first `count` keys; `groups` are those of the keys. */
-  read(keys: Uint8Array, groups: Uint32Array, count: number, out: Float64Array): void;
+  /** READ_VALUES for each direction of each of `count` keys from byte `at` on; `groups` are those of the keys. */
+  read(keys: Uint8Array, at: number, groups: Uint32Array, count: number, out: Float64Array): void;
   stats(): LearnedStats & { readonly directions: number; readonly seasons: LearnedStats | null };
   /** Rows as the file of them has them (src/storage/baseline-file.ts): as many from `first` on as fit. */
   copyRows(first: number, nowSeconds: number, out: Uint8Array): void;
