@@ -4,7 +4,7 @@
  *
  * A bucket is the time until which all that was let through is paid for. One whose time has come is equal to none, so
  * that the table holds only sources that sent more than their rate in the last second, and a flood of ever new sources
- * with a packet each passes through it without a trace. Where a set is full of such, the one that owes least gives way.
+ * with a packet each passes through it without a trace. If a set is full of such, the one that owes least is replaced.
  */
 #pragma once
 

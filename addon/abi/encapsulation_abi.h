@@ -41,8 +41,8 @@ enum encapsulation {
 #define NETWORK_AT_MAX 254
 /* Ethernet headers before one IP header: of the frame, and of an Ethernet frame in MPLS. */
 #define ETHERNETS_MAX 2
-/* What may follow a packet behind labels: a frame's check sequence; and in the shortest frame, which has so many bytes
- * behind one label, padding. */
+/* Bytes that may follow a packet behind labels: a frame's check sequence; and in the shortest frame, which has
+ * PADDED_MAX bytes behind one label, padding. */
 #define CHECK_SEQUENCE 4
 #define PADDED_MAX 46
 

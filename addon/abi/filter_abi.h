@@ -67,8 +67,8 @@ struct filter_pair_group {
 };
 FLOODWALL_ABI_ASSERT(sizeof(struct filter_pair_group) == 64);
 
-/* Groups after its home that a pair may be in, so many that their rows and those at home are less than 256. With all
- * pairs that there is room for, the farthest of four million was 38 groups away. */
+/* Maximum distance of a pair from its home group: (62 + 1) * FILTER_GROUP_PAIRS rows fit a byte. In a full table of
+ * four million pairs the farthest was 38 groups away. */
 #define FILTER_REACH_MAX 62u
 
 /* Of filter_pair.held, from the lowest bit. A CPU of a higher number owns no pair. */
@@ -177,7 +177,7 @@ struct filter_entry {
   /* The number of the rule. */
   __u32 rule;
   __u8 length;
-  /* So many of the same prefix follow right after. */
+  /* Number of entries of the same prefix that follow directly. */
   __u8 more;
   /* The rule asks for more than the traits and the prefix: rule_matches() says whether it matches. */
   __u8 asks_more;
@@ -230,7 +230,7 @@ struct filter_head {
   __u32 pairs;
   __u32 active[FILTER_SETS];
   __u32 entries[FILTER_SETS];
-  /* Pairs are at most so many groups after their home. */
+  /* Maximum distance of the present pairs from their home groups. */
   __u32 pair_reach;
   /* Sets of sources, and what they have room for. */
   __u32 source_sets;

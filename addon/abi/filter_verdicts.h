@@ -25,11 +25,11 @@ enum filter_verdict {
   FILTER_DROP_SOURCE_LIMIT = 11,
   /* Of a source that has not proved its address. */
   FILTER_DROP_UNVALIDATED = 12,
-  /* An answer to what nobody asked. */
+  /* An answer that was not requested. */
   FILTER_DROP_UNASKED = 13,
   /* The segment that proved its source's address: the victim never saw the one that it answers. */
   FILTER_DROP_PROOF = 14,
-  /* More VLAN tags than are read: the destination is not known, and no network has so many. */
+  /* More VLAN tags than are read: the destination is not known, and no network has as many. */
   FILTER_DROP_TAGS = 15,
   /* Sent back to its source as what the name says; the last is a DNS answer without records that asks for TCP. */
   FILTER_ANSWER_SYN_ACK = 16,

@@ -47,7 +47,8 @@ enum filter_action {
   FILTER_VALIDATE_DNS = 7,
   /* A packet that goes out: who it is sent to is remembered. The rules that follow decide. */
   FILTER_LEARN_QUESTION = 8,
-  /* What comes from a source that was not asked is dropped; the rules that follow decide about the rest. */
+  /* Packets of sources from which the victim requested nothing are dropped; the rules that follow decide about the
+     rest. */
   FILTER_REQUIRE_QUESTION = 9,
   /* Counted as dropped, and not dropped. */
   FILTER_COUNT = 10,
@@ -89,8 +90,8 @@ struct filter_rule {
   __u8 limit_length;
   __u8 is_source_ipv4;
   __u8 destination_length;
-  /* Not of FILTER_DISCARD: only counted, as what would have been done; the rules that follow decide, and those of them
-   * that only count do not count what is decided. */
+  /* Dry run: count and go on. Later dry-run rules do not count a packet that this one would have decided. Not used with
+   * FILTER_DISCARD. */
   __u8 is_dry_run;
   /* When all that was let through is paid for, on the boot-time clock. */
   __u64 paid_until_ns;

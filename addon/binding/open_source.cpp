@@ -53,7 +53,7 @@ MirrorTunnelOptions mirrorTunnelOptions(const Napi::Object& options) {
   return parsed;
 }
 
-/// Its shards take apart what they are asked for, whatever feeds them.
+/// Its shards remove the configured encapsulations, whatever feeds them.
 AddShard decapsulating(const AddShard& addShard, const Napi::Object& options) {
   return [addShard, kinds = decapsulationOf(options), ports = vxlanPortsOf(options)] {
     std::shared_ptr<Shard> shard = addShard();
@@ -79,7 +79,7 @@ XdpInlineOptions inlineOptions(const Napi::Object& options, const EngineOptions&
           .filter = std::move(filter)};
 }
 
-/// Shards that count each frame as so many: of a source of sampled frames.
+/// Shards that count each frame as `samplingRate` frames: of a source of sampled frames.
 AddShard sampledShards(const Napi::Object& options, AddShard addShard) {
   if (options.Get("samplingRate").IsUndefined()) return addShard;
   const std::uint32_t rate = uint32Of(options, "samplingRate");

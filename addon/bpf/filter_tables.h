@@ -34,10 +34,10 @@ FILTER_MAP(filter_head) filter_head SEC(".maps");
 /* Source blocks. Two bits for each hash of a pair: most packets that are not blocked are done after it. The kernel's
  * Bloom filter (BPF_MAP_TYPE_BLOOM_FILTER) cannot forget a pair that was removed. */
 FILTER_MAP(filter_bits) filter_pair_bits SEC(".maps");
-/* Of each pair what a blocked IPv4 packet needs, on one cache line, where a look-up in a hash map of the kernel reads
- * its bucket, its element and, per CPU, the value. */
+/* Hot part of a pair: all that is needed to drop a blocked IPv4 packet, in one cache line. A look-up in a hash map of
+ * the kernel would read its bucket, its element and, per CPU, the value. */
 FILTER_MAP(filter_pair_group) filter_pairs SEC(".maps");
-/* By the numbers of the pairs the rest: whole addresses, which only IPv6 needs, the expiry to the nanosecond, and
+/* The rest of each pair, by its number: whole addresses, which only IPv6 needs, the expiry to the nanosecond, and
  * counts of all CPUs, with locked instructions, since they are few: a count for each CPU and pair would take memory for
  * every CPU. */
 FILTER_MAP(filter_pair_row) filter_pair_rows SEC(".maps");

@@ -172,7 +172,7 @@ static __always_inline int write_too_big6(__u8* data, const __u8* data_end, cons
   return 0;
 }
 
-/* Turns the frame into the answer that tells its source the MTU. Not static, as encapsulate(). */
+/* Turns the frame into the answer that reports the MTU to its source. Not static, as encapsulate(). */
 __noinline __u32 answer_too_big(struct xdp_md* ctx, struct forwarding* packet, __u32 mtu) {
   if (!packet) return FORWARD_DROP_TOO_BIG;
   const __s64 frame = (__s64)(ctx->data_end - ctx->data), quoted = sizeof(struct ethhdr) + FORWARD_QUOTE_BYTES;

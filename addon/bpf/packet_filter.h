@@ -76,8 +76,8 @@ static __always_inline void count_outcome(const struct filter_head* head, __u32 
   }
 }
 
-/* Actions that answer packets to see whether their source is there. */
-#define FILTER_ASKS_BACK (1u << FILTER_VALIDATE_RESET | 1u << FILTER_VALIDATE_TRANSPARENT | 1u << FILTER_VALIDATE_DNS)
+/* Actions that answer packets so that their source proves its address. */
+#define FILTER_ANSWERS (1u << FILTER_VALIDATE_RESET | 1u << FILTER_VALIDATE_TRANSPARENT | 1u << FILTER_VALIDATE_DNS)
 
 /* As verdict_of_action(). A function of its own for the stack: older kernels bound that of all that call each other.
  * Not static for the reason of parse_packet. */
@@ -90,15 +90,15 @@ __noinline __u32 verdict_of_question(struct packet* packet, __u64 now_ns, __u32 
       learn_question(packet, now_ns);
       return FILTER_VERDICTS;
     default:
-      return is_asked(packet, now_ns) ? FILTER_VERDICTS : FILTER_DROP_UNASKED;
+      return is_requested(packet, now_ns) ? FILTER_VERDICTS : FILTER_DROP_UNASKED;
   }
 }
 
 /* As judge_by_action(), which counts. */
 static __always_inline __u32 verdict_of_action(struct packet* packet, __u64 now_ns, struct filter_rule* rule,
                                                __u32 number, __u32 wire) {
-  /* Who sent a packet in a tunnel cannot be asked. */
-  if (packet->traits.shows & FILTER_SHOWS_INNER && FILTER_ASKS_BACK >> rule->action & 1) return FILTER_VERDICTS;
+  /* The sender of a packet in a tunnel cannot be reached by an answer. */
+  if (packet->traits.shows & FILTER_SHOWS_INNER && FILTER_ANSWERS >> rule->action & 1) return FILTER_VERDICTS;
   switch (rule->action) {
     case FILTER_LIMIT:
       return is_within_limit(rule, wire) ? FILTER_PASS_RATE_LIMIT : FILTER_DROP_RATE_LIMIT;

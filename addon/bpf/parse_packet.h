@@ -59,8 +59,8 @@ struct packet {
   __u8 transport_words;
   /* Of the IP packet with its header, as the header has it; 0 where it leaves that open. */
   __u32 length;
-  /* Of TCP, where traits.shows says that it shows its flags; of UDP what its payload begins with, where it has so many
-   * bytes. */
+  /* TCP: fields of its header, if traits.shows says that its flags are shown. UDP: the first bytes of its payload, if
+   * it is as long. */
   union {
     __u64 numbers;
     struct {
@@ -275,7 +275,8 @@ static __always_inline int parse_common(struct xdp_md* ctx, struct packet* packe
   const __u32 length = length_in(ip->tot_len);
   if (length < sizeof(*ip) + TCP_FLAGS_AT + 1) return 0;
   if (ip->protocol != IPPROTO_TCP && ip->protocol != IPPROTO_UDP) return 0;
-  /* Without branches, which no processor predicts where both come: the lowest bit of the number tells UDP from TCP. */
+  /* Without branches, which no processor predicts in mixed traffic: the lowest bit of the number separates UDP and TCP.
+   */
   const __u8 is_udp = ip->protocol & 1, if_tcp = is_udp - 1;
   packet->length = length;
   packet->network_at = sizeof(*ethernet);

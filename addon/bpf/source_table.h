@@ -74,7 +74,7 @@ static __always_inline __u64 live_state_of(__u64 entry, __u64 now) {
   return state * is_live;
 }
 
-/* A better state is more; of those that proved their address, whose proof nobody else can bring about is more. */
+/* Rank by state; among validated sources, reset proofs rank higher because a third party cannot trigger them. */
 static __always_inline __u64 rank_of(__u64 entry, __u64 state) {
   return state << 1 | (~entry >> SOURCE_BY_RESET_AT & 1);
 }

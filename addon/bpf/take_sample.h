@@ -44,7 +44,7 @@ __noinline int sample_long(struct xdp_md* ctx, __u32 at, __u32 captured, __u32 w
   return bpf_ringbuf_output(&samples, taken, bytes, BPF_RB_NO_WAKEUP) == 0;
 }
 
-/* Of a packet that was taken out of something that packet alone, so that whoever reads it sees what was counted.
+/* If a packet was taken out of an encapsulation, samples that packet alone, so that a reader sees what was counted.
  * Returns 0 if there was no room. A function of its own for the stack of the program, and not static for the reason of
  * parse_packet. */
 __noinline int take_sample(struct xdp_md* ctx, struct packet* packet, __u32 wire, __u32 outside, __u32 verdict) {

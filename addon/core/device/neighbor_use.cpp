@@ -86,7 +86,7 @@ void useNeighborTowards(std::span<const std::uint8_t> address) {
                  [&](NetlinkBytes message) { state = numberOf<ndmsg>(message).value_or(body).ndm_state; });
   if (isKnown && (state & (NUD_PERMANENT | NUD_NOARP)) != 0) return;
   body.ndm_flags = NTF_USE;
-  // What the kernel cannot do now it is asked for again with the next call.
+  // If the kernel cannot do it now, the next call requests it again.
   static_cast<void>(askNetlink(NETLINK_ROUTE, messageOf(RTM_NEWNEIGH, NLM_F_CREATE, body, {{NDA_DST, hop->address}}),
                                [](NetlinkBytes) {}));
 }

@@ -158,7 +158,7 @@ void Forwarder::voidKeptRoutes() { __atomic_add_fetch(&maps_.headRow().generatio
 void Forwarder::pin(const std::string& directory) {
   const std::lock_guard lock(mutex_);
   pinAt(maps_.fd(ForwardMaps::stats), directory + "/" + kStatsName);
-  // The kernel empties such a map once nobody but programs holds it.
+  // The kernel empties such a map once only programs hold it.
   if (whole_) pinAt(whole_->callFd(), callPath(directory, false));
   if (pieces_) pinAt(pieces_->callFd(), callPath(directory, true));
   pinnedIn_ = directory;

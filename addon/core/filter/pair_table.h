@@ -62,7 +62,7 @@ class PairTable {
   [[nodiscard]] std::optional<std::uint32_t> findFrom(std::uint64_t hash, const PairKey& key) const;
   /// How many groups after its home a row is; beyond FILTER_REACH_MAX when it is before it.
   [[nodiscard]] std::uint32_t distanceOf(std::uint64_t hash, std::uint32_t row) const;
-  /// The first row from its home on for which `is` holds, within so many groups.
+  /// The first row from its home on for which `is` holds, at most `reach` groups away.
   template <typename Is>
   [[nodiscard]] std::optional<std::uint32_t> firstRow(std::uint64_t hash, std::uint32_t reach, Is&& is) const {
     const std::uint32_t first = filter_home_of(hash, head_.pair_groups) * FILTER_GROUP_PAIRS;

@@ -135,7 +135,7 @@ void publishSet(const FilterMaps& maps, filter_set_kind kind, std::vector<SetPre
   fill(maps, set, prefixes, kKindNames[kind]);
   std::uint32_t asked = 0;
   for (const SetPrefix& prefix : prefixes) asked |= prefix.detailsAsked;
-  // What is asked for is read before the rules that ask for it are in force, and after they were.
+  // Sets are read before the rules that name them are in force, and after they were.
   __atomic_fetch_or(&maps.head().details_asked[kind], asked, __ATOMIC_RELEASE);
   __atomic_store_n(&active, next, __ATOMIC_RELEASE);
   __atomic_store_n(&maps.head().entries[kind], set.entries, __ATOMIC_RELEASE);

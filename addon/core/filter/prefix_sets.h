@@ -28,7 +28,7 @@ inline constexpr std::uint32_t kAnyLength = UINT32_MAX;
 
 [[nodiscard]] bool isIpv4Prefix(const SetPrefix& prefix);
 
-/// Throws FilterError when there is no room for so many of a kind, or of one prefix.
+/// Throws FilterError if there are too many prefixes of a kind, or too many entries of one prefix.
 void requireRoom(const FilterMaps& maps, filter_set_kind kind, std::vector<SetPrefix> prefixes);
 
 /// Replaces the set of a kind. Where several have the same prefix, they are tried in the order given. Throws

@@ -26,7 +26,7 @@ struct KernelFindings {
   std::vector<std::string> capabilities;
   std::vector<std::string> missingForLoading;
   std::uint32_t possibleCpus = 1;
-  /// Absent where none was asked for.
+  /// Absent if none was requested.
   std::optional<PinPathFindings> pinPath;
 };
 

@@ -62,7 +62,7 @@ class VxlanPorts {
     std::copy_n(ports.begin(), std::min(ports.size(), ports_.size()), ports_.begin());
   }
 
-  /// Port 0, which stands for none, is sent to nobody.
+  /// Port 0 stands for none: no packet is sent to it.
   [[nodiscard]] constexpr bool has(std::uint16_t port) const {
     return port != 0 && std::find(ports_.begin(), ports_.end(), port) != ports_.end();
   }

@@ -44,7 +44,7 @@ class Walk {
   [[nodiscard]] std::size_t networkAt() const noexcept { return networkAt_; }
   /// Whether there was more than Ethernet before the IP header.
   [[nodiscard]] bool hasLabels() const noexcept { return hasLabels_; }
-  /// The kind that was not asked for, by which reading ended.
+  /// The kind that was not requested, at which reading ended.
   [[nodiscard]] Encapsulation left() const noexcept { return left_; }
 
  private:
@@ -153,8 +153,9 @@ Payload Walk::behindLabels() noexcept {
   }
 }
 
-/// Labels do not say what follows them. Its first four bits tell IP from a control word (RFC 4928, 3), but a pseudowire
-/// without one begins with a MAC address, and one of these may begin with any bits: read as IP it makes up a host.
+/// Labels do not say what follows them. Its first four bits separate IP from a control word (RFC 4928, 3), but a
+/// pseudowire without one begins with a MAC address, and one of these may begin with any bits: read as IP it makes up a
+/// host.
 ///
 /// So IPv4 is believed for its checksum, which routers look at, or with options for its length, and IPv6 for its
 /// length. That must be exact, since it is in the place of an address's bytes, and small numbers are frequent there.
@@ -222,7 +223,7 @@ Payload Walk::openTunnel(const Packet& packet) noexcept {
   }
 }
 
-/// Version 0 without source routes (RFC 1701), which nobody sends any more; version 1 is PPTP (RFC 2637).
+/// Version 0 without source routes (RFC 1701), which is out of use; version 1 is PPTP (RFC 2637).
 Payload Walk::openGre() noexcept {
   constexpr std::uint16_t kCheckSum = 0x8000, kRouting = 0x4000, kKey = 0x2000, kSequence = 0x1000, kVersion = 0x0007;
   if (!cursor_.has(4)) return Payload::nothing;

@@ -20,7 +20,7 @@ struct VerifierWork {
 /// Absent where the log does not say.
 [[nodiscard]] std::optional<VerifierWork> workIn(std::string_view log);
 
-/// At most so many bytes of the log go into a message.
+/// Maximum bytes of the log in a message.
 inline constexpr std::size_t kReasonBytes = 400;
 
 /// Why the verifier refused the program: its last message, the instruction that it is about, and the source line of
