@@ -109,7 +109,7 @@ export class BanEngine {
     this.#updateWantedRoutes();
   }
 
-  /** Takes rules that were looked for since they were asked for. */
+  /** Takes rules that were found since they were requested. */
   rulesFound(answers: readonly FoundRequest[], wallMs: number): void {
     for (const answer of answers) {
       const ban = this.#active.get(answer.request.prefix.text);

@@ -21,7 +21,7 @@ export interface Ban {
   readonly dryRun: boolean;
   /** Requested by an operator; such a ban does not end with its attacks. */
   readonly manual: boolean;
-  /** Name of the token of the last operator who ordered it; absent on an open API, and where nobody did. */
+  /** Name of the token of the last operator who ordered it; absent on an open API and for automatic bans. */
   readonly operator?: string;
   /** The tenant whose share of manual bans it takes (docs/interface.md#limit-shares); absent: it takes no share. */
   readonly tenant?: string;

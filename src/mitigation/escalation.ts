@@ -16,12 +16,12 @@ export interface Rung {
 }
 
 /**
- * An attack is not held when more than its threshold has been getting through what this machine drops for so long, ms:
- * the rules of a new attack need some of it.
+ * An attack is not held if more than its threshold has passed this machine's filter for this time, ms: the rules of a
+ * new attack need some of it.
  */
 export const UNHELD_MS = 5000;
 
-/** After so long sources must prove more, ms: in time for that to hold the attack before the next rung begins. */
+/** After this time sources must prove more, ms: early enough to hold the attack before the next rung begins. */
 export const STRICTER_MS = UNHELD_MS / 2;
 
 /** At least one rung. The first is at 0, times strictly increase, severity never falls, and the last rung acts. */

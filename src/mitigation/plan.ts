@@ -74,7 +74,7 @@ function planAt(step: number, ban: PlannedBan, terms: BanTerms, circumstances: C
 }
 
 /** The fallback text where FlowSpec cannot help. */
-export const NO_RULES_FOUND = "no rule tells the attack from the users of its victim";
+export const NO_RULES_FOUND = "no rule separates the attack from the users of its victim";
 
 /**
  * Whether rules were looked for on this rung and none was found, so that it does nothing. A ban that went on for that

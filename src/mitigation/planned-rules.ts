@@ -52,13 +52,13 @@ export function rulesOf(
   return { kind: "flowspec", ...made, localPref, basis };
 }
 
-/** Answers what it was asked for before, unless the policy or the rules in force are others now. */
+/** Returns the same as for an equal request before, unless the policy or the rules in force are others now. */
 export function answering(answer: FoundRequest | null, makeRules: RuleMaker): RuleMaker {
   if (answer === null) return makeRules;
   const { request, found } = answer;
   return (prefix, attacks, flowspec, present) => {
-    const isAsked = flowspec === request.flowspec && rulesText(present) === rulesText(request.present);
-    return isAsked ? found : makeRules(prefix, attacks, flowspec, present);
+    const isSameRequest = flowspec === request.flowspec && rulesText(present) === rulesText(request.present);
+    return isSameRequest ? found : makeRules(prefix, attacks, flowspec, present);
   };
 }
 

@@ -1,6 +1,6 @@
 /**
- * For how long each ban has been on its rung without holding its attacks, and for how long it has not been needed there.
- * In memory: a restart begins anew.
+ * How long each ban has been on its rung without holding its attacks, and how long it has not been needed there. In
+ * memory: a restart begins again at zero.
  */
 import type { Attack } from "../detection/attack/attack.ts";
 import type { Ban } from "./ban.ts";

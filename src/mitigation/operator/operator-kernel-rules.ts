@@ -12,7 +12,7 @@ import type { OperatorRule, RateLimit } from "./operator-rule.ts";
 export interface OperatorKernelRules {
   readonly rules: readonly OwnedRule[];
   readonly destinations: readonly { readonly prefix: Prefix; readonly rules: readonly OwnedRule[] }[];
-  /** Destinations that rules are not tried for, and addresses with a ban that those for such are not, since there is no room. */
+  /** Number of destinations and banned addresses whose rules did not fit. */
   readonly leftOut: number;
 }
 

@@ -3,7 +3,7 @@ import type { ScrubConfig } from "../../config/sections/scrub.ts";
 import { SCRUB_SERVICES_MAX } from "../../limits.ts";
 import type { ScrubFilter, Service, SourceLimits } from "../scrub/scrub-filter.ts";
 
-/** @param filters at least one. What is no filter is of the first. */
+/** @param filters at least one. All other settings are taken from the first one. */
 export function mildestOf(filters: readonly [ScrubConfig, ...ScrubConfig[]]): ScrubConfig {
   const [{ blockedSets: _sets, ...first }, ...others] = filters;
   if (others.length === 0) return filters[0];

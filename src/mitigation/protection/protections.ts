@@ -100,7 +100,7 @@ export class Protections implements Chosen {
     this.#config = options.config;
   }
 
-  /** Restores stored choices. Call this before what is in force is asked for. */
+  /** Restores stored choices. Call this before what is in force is read. */
   restore(choices: readonly ProtectionChoice[]): void {
     for (const choice of choices) this.#judged.set(choice.prefix, judgeChoice(choice, this.#config));
     this.#settle();
@@ -193,7 +193,7 @@ export class Protections implements Chosen {
     const choice: ProtectionChoice = { prefix: prefix.text, ...order };
     const judged = judgeChoice(choice, this.#config);
     if (judged.kind === "inactive") {
-      // Which profiles there are, a tenant is not told.
+      // The existence of profiles is not shown to a tenant.
       const isHidden = judged.cause === "unknown_profile" && order.tenant !== null;
       return { kind: "refused", refusal: isHidden ? "not_selectable" : judged.cause };
     }

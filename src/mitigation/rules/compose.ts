@@ -82,7 +82,7 @@ function isDetailed({ rule }: OwnedRule): boolean {
   return isOfKernelOnly(rule);
 }
 
-/** Whether all sets that are asked for are in force. */
+/** Whether all sets that are named are in force. */
 function areInForce({ inSets, notInSets }: OwnedRule["rule"], bitOf: SetBitOf): boolean {
   return [...inSets, ...notInSets].every((name) => bitOf(name) !== null);
 }

@@ -1,6 +1,6 @@
 /**
  * What a rule asks of a packet. FlowSpec, the document of scrub nodes and the kernel's rules are encoded from this one
- * form; whether one of them can say it is asked there (`ruleProblem()`, `canExpress()`).
+ * form; whether one of them can say it is decided there (`ruleProblem()`, `canExpress()`).
  */
 import { FILTER_PORT_RANGES_MAX } from "../../dataplane/native-constants.ts";
 import { type Prefix, prefixContains } from "../../net/prefix.ts";

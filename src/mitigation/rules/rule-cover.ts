@@ -209,8 +209,8 @@ interface Growing {
 }
 
 /**
- * As grown(), by fields that the attack has not moved in, as long as these separate it from users, too: whoever moves
- * away from a rule moves again.
+ * As grown(), by fields that the attack has not moved in, as long as these separate it from users, too: an
+ * attacker who moves away from a rule moves again.
  */
 function grownSteadily(start: Rule, { kind, left }: Growing, request: CoverRequest): Grown {
   const moved = new Set<NarrowField>();
@@ -232,7 +232,7 @@ function grownSteadily(start: Rule, { kind, left }: Growing, request: CoverReque
   }
 }
 
-/** In which the rule, grown from `start`, has other values than one in force that is otherwise the same. */
+/** The field in which the new rule, grown from `start`, differs from a rule in force that is otherwise equal. */
 function movedField(
   start: Rule,
   rule: Rule,

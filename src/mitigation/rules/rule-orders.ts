@@ -92,7 +92,7 @@ export class RuleOrders {
     }
   }
 
-  /** Nobody looks for them any more: they wait again, unless there are newer packets. */
+  /** The search for these failed: they wait again, unless there are newer packets. */
   failed(orders: readonly RuleOrder[]): void {
     this.done(orders);
     for (const order of orders) {

@@ -1,4 +1,4 @@
-/** Whether rules tell an attack from users, by what is known of these. Pure. */
+/** Whether rules separate an attack from users, by what is known of the users. Pure. */
 import type { IpAddress } from "../../net/address.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
 import { SEPARABLE_USERS_MAX, type Separability } from "../separability.ts";
@@ -134,7 +134,7 @@ function isAtService(rule: Rule, users: UsersAtRisk, services: SeenTraffic["serv
   return (isOfPort || isOfTunnel) && users.near(rule).seenCount < NEIGHBORS_MIN;
 }
 
-/** So many times the packets of a source in the middle make one a heavy source. */
+/** A heavy source has at least this multiple of the median source's packets. */
 const HEAVY_TIMES = 8;
 const HEAVY_SHARE_MIN = 0.5;
 const MILD_SOURCES_MIN = 8;

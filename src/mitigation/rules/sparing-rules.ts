@@ -14,7 +14,7 @@ import type { RuleRisk } from "./rule-separability.ts";
 /** Of the threshold, what passes in all, and what the rules let pass at least. */
 const PASSED_SHARE = 0.9;
 const PASSED_SHARE_MIN = 0.1;
-/** Another rate or action must be so many times as right: each change is an update to routers. */
+/** Another rate or action must be better by this factor: each change is an update to routers. */
 const CHANGED_TIMES = 2;
 const BYTES_PER_PACKET = 500;
 const BYTES_PER_MEGABIT = 125_000;

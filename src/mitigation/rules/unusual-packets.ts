@@ -1,5 +1,5 @@
 /**
- * Tells the packets of an attack from those of users where nothing is known of the host from before: packets that no user
+ * Separates the packets of an attack from those of users if nothing is known of the host from before: packets that no user
  * sends, the kinds that the classification names, and then what is most unusual, until what is left is below the threshold,
  * as users were before the attack. Pure.
  */

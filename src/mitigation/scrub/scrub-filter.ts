@@ -1,4 +1,4 @@
-/** What the method `scrub` does with the traffic of a victim, beside rules that match its attack. */
+/** The filter of the method `scrub` for the traffic of a victim, beside rules that match its attack. */
 import { IP_PROTOCOL, protocolName } from "../../traffic/ip-protocol.ts";
 import { exactly, type Range, rangesText } from "../rules/range.ts";
 
@@ -8,7 +8,7 @@ import { exactly, type Range, rangesText } from "../rules/range.ts";
  * - `reset`: the source's SYN is answered in the victim's name, and the connection is reset once the source has answered
  *   in turn; the client opens another.
  * - `transparent`: the source's SYN is answered with an acknowledgement that it must reset; its SYN, sent again, passes.
- *   Any host without a firewall resets so, also what it never asked for: who knows such hosts can send in their names.
+ *   Weaker: any host without a firewall resets an unsolicited ACK, so an attacker can use the addresses of such hosts.
  */
 export type ValidationWay = "reset" | "transparent";
 
@@ -91,7 +91,7 @@ export function filterText(filter: ScrubFilter, attack: string): string {
     blockedSets.length === 0 ? "" : `drop sources in ${blockedSets.join(" ")}`,
     tcp === null ? "" : `validate tcp ${tcp}`,
     dns ? "validate dns" : "",
-    askedOnly ? "only answers that were asked for" : "",
+    askedOnly ? "only answers that were requested" : "",
     attack,
     limits.length === 0 ? "" : `each source ${limits.join(" ")}`,
     services === null ? "" : `only ${services.map(serviceText).join(" ")}`,
