@@ -51,7 +51,7 @@ export const RECENT_PACKETS_MAX = 65_536;
 export const RECENT_PACKETS_ENDED_ATTACKS = 32;
 /**
  * Hosts whose traffic before an attack is remembered, 2 kB each in the packet counter; as many again of an earlier
- * process, until the counter knows them anew.
+ * process, until the counter has new profiles of them.
  */
 export const PROFILED_HOSTS_RESTORED_MAX = PROFILED_HOSTS_MAX;
 export { PROFILED_HOSTS_MAX };
@@ -111,7 +111,7 @@ export const TUNNEL_SENDERS_MAX = 256;
 /** Sockets that take flow records, and the longest silence of an exporter that is not reported, seconds. */
 export const FLOW_LISTENERS_MAX = 16;
 export const SILENT_SECONDS_MAX = 86_400;
-/** One sampled packet in so many: the largest of sFlow (version 5, 24 bits). */
+/** The largest sampling rate, as one packet in this number: that of sFlow (version 5, 24 bits). */
 export const EXPORTER_SAMPLING_RATE_MAX = 16_777_215;
 /** Exporters with metrics of their own; those of all others together have one name. */
 export const MEASURED_EXPORTERS_MAX = 256;

@@ -48,7 +48,7 @@ export interface ExporterRule {
   readonly internal: readonly string[] | null;
   /** Of the rules of a site only the first counts whose exporters are not silent; the others are only watched. */
   readonly site: string | null;
-  /** Without a datagram for this long an exporter is silent, and gives way within its site. */
+  /** Without a datagram for this long an exporter is silent, and the next one of its site counts. */
   readonly silentAfterMs: number;
   /** What sampled headers are taken out of, of ENCAPSULATIONS. */
   readonly decapsulate: readonly string[];
@@ -102,7 +102,7 @@ export interface ExporterStatus {
   /** Records that count no packet, as of firewalls' events; and of options and interface counters. */
   readonly events: number;
   readonly otherRecords: number;
-  /** Records of which packets or bytes are estimated, since the exporter tells only the other. */
+  /** Records of which packets or bytes are estimated, since the exporter reports only the other. */
   readonly estimatedRecords: number;
   readonly lateRecords: number;
   /** Late records that counted when they came, since all of the exporter are late. */
@@ -147,7 +147,7 @@ export interface ExporterStatus {
   readonly samplings: readonly {
     readonly domain: number;
     readonly sampler: number;
-    /** One packet in so many; 0: not known, and counted as 1. */
+    /** Sampling rate, as one packet in this number; 0: not known, and counted as 1. */
     readonly rate: number;
     readonly origin: (typeof SAMPLING_ORIGINS)[number];
   }[];
@@ -181,7 +181,7 @@ export interface ExporterInterface {
 export interface FlowSource extends Source {
   /** Exporters that still have a rule keep their templates. Throws RangeError over EXPORTER_RULES_MAX. */
   setExporters(rules: readonly ExporterRule[]): void;
-  /** As of 100 ms ago; a second where a thread has a thousand exporters. `interfaces` are empty unless asked for. */
+  /** As of 100 ms ago; a second where a thread has a thousand exporters. `interfaces` are empty unless requested. */
   exporters(options: { readonly withInterfaces: boolean }): ExporterStatus[];
   receiver(): FlowReceiverStatus;
   /**

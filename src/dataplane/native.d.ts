@@ -77,7 +77,7 @@ export interface EngineStats {
   /** Counts that did not fit into the window's journal: they are in the sums, and leave them one bucket late. */
   readonly deferredRows: number;
   readonly memoryBytes: number;
-  /** Hosts that gave way to heavier ones in the full table, and rows that queues took from light hosts for others. */
+  /** Hosts that heavier ones replaced in the full table, and rows that queues took from light hosts for others. */
   readonly replacedHosts: number;
   readonly evictedRows: number;
 }
@@ -139,7 +139,7 @@ export interface Engine {
   readSamplesOf(places: Uint8Array, out: Uint8Array, counts: Uint32Array, each: number): number;
   /** As readSamplesOf() on a thread of its own. `out` and `counts` must be left alone until the promise is settled. */
   readSamplesOfAsync(places: Uint8Array, out: Uint8Array, counts: Uint32Array, each: number): Promise<number>;
-  /** An attack is found at most so long after it began: younger packets are not part of a host's profile. */
+  /** Longest time from an attack's begin to its detection: younger packets are not part of a host's profile. */
   setProfileDelay(ms: number): void;
   /**
    * Packets that the host received before it was attacked, as PROFILE_RECORDs, as far as they fit. Returns their number.

@@ -147,7 +147,7 @@ function announcementText(ban: Ban): string {
 }
 
 function rulesText(measure: FlowspecMeasure): string {
-  if (foundNone(measure)) return "nothing is announced: no rule tells the attack from the users of its victim";
+  if (foundNone(measure)) return "nothing is announced: no rule separates the attack from the users of its victim";
   if (!hasLooked(measure)) return "its rules are not known yet";
   const { verdict, usersAtRisk } = measure.separability ?? NOTHING_KNOWN;
   const share = usersAtRisk === null ? "" : `, about ${Math.round(100 * usersAtRisk)} % of them`;

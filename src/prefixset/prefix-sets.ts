@@ -367,7 +367,7 @@ function orTooMany(answer: ReadAnswer, others: number): ReadAnswer {
   };
 }
 
-/** A newer file that changed the set too much has no effect without the operator's word. */
+/** A newer file that changed the set too much has no effect until the operator accepts it. */
 function orRefused(answer: ReadAnswer, { checks }: PrefixSetConfig, inUse: SetContent | null): ReadAnswer {
   if ("error" in answer || answer.hash === inUse?.hash || answer.hash === checks.accepted) return answer;
   const { size, moved, hash } = answer;

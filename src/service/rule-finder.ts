@@ -77,7 +77,7 @@ export class RuleFinder {
     return null;
   };
 
-  /** Attacks whose rules nobody looks for yet. */
+  /** Attacks that wait for the search for rules. */
   get waiting(): number {
     return this.#orders.waiting;
   }

@@ -1,7 +1,7 @@
 /** The records in which the packet counter hands over the headers of sampled packets. */
 import { FILTER_VERDICTS, HEADER_BITS, SAMPLE_RECORD } from "../dataplane/native-constants.ts";
 import { addressFromBytes, type IpAddress } from "../net/address.ts";
-import type { ToldByExporter } from "./ingress.ts";
+import type { ReportedByExporter } from "./ingress.ts";
 import type { PacketHeader } from "./packet-header.ts";
 import type { PacketVerdict } from "./packet-outcome.ts";
 
@@ -71,8 +71,8 @@ export class HeaderRecords {
     return this.words[(index * HEADER_RECORD_BYTES + SAMPLE_RECORD.sourceAs) / 4] as number;
   }
 
-  /** Empty: no exporter told it, as on a mirror port. */
-  told(index: number): ToldByExporter {
+  /** Empty: no exporter reported it, as on a mirror port. */
+  reported(index: number): ReportedByExporter {
     const [exporter, sourceAs] = [this.exporter(index), this.sourceAs(index)];
     if (exporter === 0) return {};
     return { ingress: { exporter, input: this.input(index) }, ...(sourceAs !== 0 && { sourceAs }) };
@@ -131,7 +131,7 @@ export function fragmentOf(bits: number): PacketHeader["fragment"] {
 }
 
 /**
- * A header as the packet counter read it. Addresses become text only when they are asked for: classifying needs none. A
+ * A header as the packet counter read it. Addresses become text only when they are read: classifying needs none. A
  * copy by spreading would lack them; what is kept or changed is decoded from the frame (decodeHeader).
  */
 class RecordHeader implements PacketHeader {

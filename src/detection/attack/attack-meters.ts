@@ -1,6 +1,6 @@
 /**
  * Measures every attack tick by tick: its volume and its series, also those of the attacks that ended last. Owns both
- * tables. Counts come from the packet counter; what was dropped is asked of the owner.
+ * tables. Counts come from the packet counter; the counts of drops come from the owner.
  */
 import {
   ACTIVE_ATTACKS_MAX,
@@ -77,7 +77,7 @@ interface Measured {
 
 /**
  * A worker that has no CPU hands its counts over late, and a tick that was late shows that the machine is busy. A rate is
- * told from a span of at least so much of a tick, which follows one of at most so much; otherwise from both together.
+ * measured over a span of at least STEADY_LEAST ticks that follows one of at most STEADY_MOST; otherwise over both.
  */
 const [STEADY_LEAST, STEADY_MOST] = [0.9, 1.25];
 /** How often what was dropped is read, ms. */
@@ -225,7 +225,7 @@ export class AttackMeters {
     return measured;
   }
 
-  /** `over`: from what the rates are told. */
+  /** `over`: the span over which the rates are measured. */
   #count(measured: Measured, of: { tick: SeriesTick; over: RatedTick; isAbove: boolean }): void {
     const { meter, series } = measured;
     measured.offered += of.tick.ofMetric;

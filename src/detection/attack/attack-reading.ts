@@ -126,7 +126,7 @@ function withOnset({ attack, profile }: Watched, range: RecordRange, ageMaxMs: n
   return profileBeforeOnset(range, ageMaxMs, attackTraffic(attack).isPartOf) ?? profile;
 }
 
-/** Whether the reading of one of very many attacks that nobody knows yet is for its kind alone, which rules wait for. */
+/** Whether a reading is only for the kind of a new attack among very many, which rules wait for. */
 export function isForKindOnly({ verdict, detectedMs }: Watched, now: Now): boolean {
   return verdict.held === null && now.monotonicMs - detectedMs < COMPLETION_MS;
 }

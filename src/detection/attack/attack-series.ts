@@ -37,7 +37,7 @@ export class AttackSeries {
 
   /**
    * @param capacity points that there may be from now on, at least 2.
-   * @param over what the rates of the tick are told from: the tick, or more.
+   * @param over the span over which the tick's rates are measured: the tick, or more.
    */
   add(tick: SeriesTick, capacity: number, over = tick): void {
     const { endMs, spanMs, packets, bits, ofMetric } = tick;

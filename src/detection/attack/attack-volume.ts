@@ -32,10 +32,10 @@ export interface AttackVolume extends Amount {
   readonly beganAt: number;
   /** Of the ticks at both ends only the part that the flood filled, as if it had come at the peak rate. */
   readonly durationMs: number;
-  /** Packets and bits per second of the tick with the most of each, or of several where one tells no rate. */
+  /** Packets and bits per second of the tick with the most of each, or of several ticks if one alone gives no rate. */
   readonly peakPps: number;
   readonly peakBps: number;
-  /** The time from which the peak of packets is told, ms. */
+  /** The time over which the peak of packets was measured, ms. */
   readonly peakOverMs: number;
   /** What is known to have been dropped of it; null: nothing is known. */
   readonly dropped: DroppedAmount | null;

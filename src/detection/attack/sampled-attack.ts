@@ -1,5 +1,5 @@
 /**
- * One attack with its sampled packets and the profile of its host: decoded when they are asked for, or sent to another
+ * One attack with its sampled packets and the profile of its host: decoded when they are read, or sent to another
  * thread, which decodes them there.
  */
 import type { Attack } from "./attack.ts";

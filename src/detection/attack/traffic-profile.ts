@@ -110,7 +110,7 @@ export class TrafficProfiles {
     for (const [host, records] of this.#restored) yield { host, records };
   }
 
-  /** The profiles of the counter, a chunk at a time. Forgets of an earlier process what is known anew. */
+  /** The profiles of the counter, a chunk at a time. Restored profiles are removed once a host has a new one. */
   *counted(): Generator<{ readonly rows: Uint8Array; readonly count: number }> {
     const rows = new Uint8Array(CHUNK_ROWS * PROFILE_ROW.bytes);
     const counts = new DataView(rows.buffer);

@@ -53,7 +53,7 @@ export const TRAFFIC_MAXIMA = ["hot", `cold_${FINE_TIER}`, `cold_${COARSE_TIER}`
 /** Of the rows `r` of a group: its maxima. */
 export const HIGHEST = MAXIMA.map((column) => `max(ifnull(r.${column}, r.${column.slice(4)})) AS ${column}`).join(", ");
 
-/** From this range on, seconds, the coarser tier tells the largest parts of the traffic. */
+/** From this range on, seconds, the largest parts of the traffic are read from the coarser tier. */
 const FINE_TIER_READ = 6 * 3600;
 /** The tier of `hot` in `ticks`. */
 export const HOT = 0;
