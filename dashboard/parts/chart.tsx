@@ -149,7 +149,7 @@ class Plot {
     this.#plot.setData(dataOf(props));
   }
 
-  /** Draws the marks anew, and nothing else. */
+  /** Draws only the marks again. */
   mark(props: ChartProps): void {
     this.#props = props;
     this.#plot.redraw(false, false);

@@ -58,7 +58,7 @@ describe("what to do now", () => {
       "without a rule, and nothing in its place",
       banned,
       ban({ method: "flowspec", flowspec: [], separability: { verdict: "no" } }),
-      /^Divert or ban the victim by hand .* no rule tells the attack from its users/,
+      /^Divert or ban the victim by hand .* no rule separates the attack from its users/,
     ],
     ["waiting for its rules", banned, ban({ method: "flowspec", flowspec: [] }), /^Wait a second/],
     [

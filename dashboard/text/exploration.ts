@@ -1,4 +1,4 @@
-/** What the explorer shows, as it stands in the page's address, and how its answers become lines of one chart. Pure. */
+/** The explorer's settings, in the form of the page's address, and the lines of one chart from its answers. Pure. */
 
 import { looksLikeAddress } from "./format/address.ts";
 import { type RangeName, rangeName, rangeQuery } from "./format/ranges.ts";
@@ -18,7 +18,7 @@ export interface Exploration {
   readonly range: RangeName;
 }
 
-/** More lines than that cannot be told apart. */
+/** More lines cannot be distinguished. */
 export const LINES_MAX = 8;
 /** The default period of recording. */
 const STEP_SECONDS_MIN = 10;
