@@ -132,7 +132,7 @@ export class DataPlane implements PairInstaller {
       monotonicMs,
       onFault: (cause) => observer.fault("rules", cause),
       onLeftOut: (rules) => observer.leftOut(rules),
-      onOperatorsLeftOut: (destinations) => observer.filterRulesLeftOut(destinations),
+      onDestinationsLeftOut: (destinations) => observer.filterRulesLeftOut(destinations),
     });
   }
 
@@ -239,7 +239,7 @@ export class DataPlane implements PairInstaller {
   }
 
   view(): DataPlaneView {
-    const { leftOut: rulesLeftOut, operatorsLeftOut: filterRulesLeftOut } = this.#rules;
+    const { leftOut: rulesLeftOut, destinationsLeftOut: filterRulesLeftOut } = this.#rules;
     const leftOut = { rulesLeftOut, filterRulesLeftOut };
     if (this.#filter !== null) return { state: "up", filter: this.#filter.status(), error: null, ...leftOut };
     const idle = { filter: null, ...leftOut };

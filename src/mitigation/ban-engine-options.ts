@@ -20,7 +20,7 @@ export interface BanEngineOptions extends Sources {
   /** The update of one ban failed: it stays unchanged until the next update; all other bans are updated. */
   readonly onFault: (cause: unknown) => void;
   /** How long an attack has not been held, ms; 0: it is, or that is not known. */
-  readonly unheldMs: (attack: Attack, wallMs: number) => number;
+  readonly overThresholdMs: (attack: Attack, wallMs: number) => number;
   /** Whether what this machine itself does for the ban is in force. */
   readonly isHere: (ban: Ban) => boolean;
 }

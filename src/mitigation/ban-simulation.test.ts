@@ -59,7 +59,7 @@ class BanSimulation {
   /** Where diverted traffic goes; null: no nodes are configured. */
   #nodes: NodeTarget | null = null;
   /** What this machine drops does not hold the attacks; and it has the rules of the bans. */
-  #isUnheld = false;
+  #isOverThreshold = false;
   /** No rule is found. */
   #isInseparable = false;
   #isHere = true;
@@ -190,7 +190,7 @@ class BanSimulation {
   }
 
   #moveHeld(): void {
-    this.#isUnheld = this.#chance.oneIn(2);
+    this.#isOverThreshold = this.#chance.oneIn(2);
     this.#isHere = this.#chance.oneIn(2);
     this.#wasHere ||= this.#isHere;
   }
@@ -205,7 +205,7 @@ class BanSimulation {
 
   #newRun(file = new MemoryState()): ReturnType<typeof harness> {
     const newId = () => `ban-${++this.#ids}`;
-    const here = { unheldMs: () => (this.#isUnheld ? 60_000 : 0), isHere: () => this.#isHere };
+    const here = { overThresholdMs: () => (this.#isOverThreshold ? 60_000 : 0), isHere: () => this.#isHere };
     const makeRules: RuleMaker = (...request) => (this.#isInseparable ? NO_RULES : simpleRules(...request));
     const options = { endedKept: 50, divertTo: () => this.#nodes, newId, makeRules, ...here };
     return harness(this.#overrides, options, file);

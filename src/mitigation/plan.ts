@@ -194,7 +194,7 @@ function scrubbedHere(ban: PlannedBan, terms: BanTerms, circumstances: Circumsta
  */
 function strictly(filter: ScrubFilter, { measure }: PlannedBan, { rung }: Circumstances): ScrubFilter {
   const known = measure.kind === "scrub" || measure.kind === "divert" ? measure.filter : undefined;
-  const isGettingThrough = known?.tcp === "transparent" && rung.unheldMs >= STRICTER_MS;
+  const isGettingThrough = known?.tcp === "transparent" && rung.overThresholdMs >= STRICTER_MS;
   const isStrict = filter.tcp === "transparent" && (isGettingThrough || known?.isStrict === true);
   return isStrict ? { ...filter, tcp: "reset", isStrict } : filter;
 }

@@ -150,7 +150,7 @@ class ReplayRun {
       observed: (attack) => this.#detection.sampler.observed(attack),
       makeRules: attackRules,
       // Nothing is dropped of a capture, and a virtual ban holds nothing.
-      unheldMs: () => 0,
+      overThresholdMs: () => 0,
       isHere: () => true,
       // A capture contains no information about nodes.
       divertTo: () => null,

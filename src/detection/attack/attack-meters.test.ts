@@ -152,13 +152,13 @@ test("an attack is not held while more than its threshold gets through what is k
       endMs += 100;
       meters.add(ATTACK, counted(150, { endMs }));
     }
-    return meters.unheldMs(ATTACK.id, endMs);
+    return meters.overThresholdMs(ATTACK.id, endMs);
   };
   second(0);
   const unheld = [0, 400, 499, 500, 1500, 0, null, 0].map(second);
   expect(unheld.map((ms) => ms > 0)).toEqual([true, true, true, false, false, true, false, true]);
   expect((unheld[2] ?? 0) - (unheld[0] ?? 0)).toBe(2000);
-  expect(meters.unheldMs("another", endMs)).toBe(0);
+  expect(meters.overThresholdMs("another", endMs)).toBe(0);
 });
 
 test("an attack on several targets is held while no more gets through than all of their thresholds", () => {
@@ -173,7 +173,7 @@ test("an attack on several targets is held while no more gets through than all o
     const spread = { targets: 4, busiest: thresholds({ pps: toOne }) };
     const window = { rates: thresholds({ pps: 5500 }), windowMs: 1000, isAbove: true, spread };
     meters.addWindow(group, window, { wallMs: at, monotonicMs: at });
-    return meters.unheldMs(group.id, at) > 0;
+    return meters.overThresholdMs(group.id, at) > 0;
   };
   second(0);
   expect([1400, 1600, 4600, 1000].map((more) => second(more))).toEqual([true, false, false, true]);

@@ -72,7 +72,7 @@ interface Measured {
   /** Of that to the busiest of several targets. */
   offeredToOne: number;
   /** Wall clock, ms: since when more than the threshold gets through; null: it does not, or that is not known. */
-  unheldAtMs: number | null;
+  overThresholdSinceMs: number | null;
 }
 
 /**
@@ -199,8 +199,8 @@ export class AttackMeters {
    * How long more than the threshold has been getting through what this machine drops, without a break, ms. 0: it does
    * not, or nothing is known of what was dropped.
    */
-  unheldMs(id: string, wallMs: number): number {
-    const since = this.#active.get(id)?.unheldAtMs ?? null;
+  overThresholdMs(id: string, wallMs: number): number {
+    const since = this.#active.get(id)?.overThresholdSinceMs ?? null;
     return since === null ? 0 : Math.max(0, wallMs - since);
   }
 
@@ -251,7 +251,7 @@ export class AttackMeters {
     measured.offeredToOne = 0;
     if (dropped === null) {
       measured.series.settle();
-      measured.unheldAtMs = null;
+      measured.overThresholdSinceMs = null;
       return;
     }
     const before = measured.dropped;
@@ -263,8 +263,8 @@ export class AttackMeters {
     measured.series.drop(more);
     const droppedNow = inUnitOf(attack.metric, more);
     const isAbove = (passed: number, times: number) => (passed * 1000) / spanMs > times * attack.threshold;
-    const isUnheld = spanMs > 0 && (isAbove(offered - droppedNow, targets) || isAbove(toOne - droppedNow, 1));
-    measured.unheldAtMs = isUnheld ? (measured.unheldAtMs ?? endMs - spanMs) : null;
+    const isOverThreshold = spanMs > 0 && (isAbove(offered - droppedNow, targets) || isAbove(toOne - droppedNow, 1));
+    measured.overThresholdSinceMs = isOverThreshold ? (measured.overThresholdSinceMs ?? endMs - spanMs) : null;
   }
 }
 
@@ -279,7 +279,7 @@ function newMeasured(of: Pick<Measured, "thresholds" | "metric"> & Pick<Attack, 
   const meter = new VolumeMeter(volume);
   const series = new AttackSeries();
   const [last, sampled] = [new Float64Array(WIDTH), new SampledSpan(WIDTH)];
-  const unread = { readAtMs: null, dropped: null, droppedAtMs: 0, offered: 0, offeredToOne: 0, unheldAtMs: null };
+  const unread = { readAtMs: null, dropped: null, droppedAtMs: 0, offered: 0, offeredToOne: 0, overThresholdSinceMs: null };
   return { thresholds, metric, meter, series, lastMs: 0, last, sampled, ...unread };
 }
 
