@@ -30,7 +30,7 @@ export class RouteLedger {
   /** Our routes in the speaker. */
   readonly #installed = new Map<RouteKey, Installed>();
   #limits: readonly RouteLimit[] = [];
-  /** Of wanted routes that are beyond a limit; see apportion(). */
+  /** Marks of wanted routes that are beyond a limit; see apportion(). */
   #marks: ReadonlyMap<RouteKey, Marks> = new Map();
   /** Routes of other services in the speaker, as `KEY ATTRIBUTES`. */
   readonly #others = new Set<string>();

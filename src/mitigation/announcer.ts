@@ -1,4 +1,4 @@
-/** What the ban engine needs from a BGP speaker: one set of wanted routes, and the state of each. */
+/** The ban engine's interface to a BGP speaker: one set of wanted routes, and the state of each. */
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { Rule } from "./rules/rule.ts";

@@ -1,4 +1,4 @@
-/** What the engine of bans needs of others. */
+/** The ban engine's dependencies. */
 import type { Attack } from "../detection/attack/attack.ts";
 import type { RecordTable } from "../system/record-table.ts";
 import type { Announcer } from "./announcer.ts";

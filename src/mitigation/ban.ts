@@ -162,7 +162,7 @@ export function next(ban: Ban, event: BanEvent, wallMs: number): Ban {
   }
 }
 
-/** Who ordered it last (empty on an open API), and whose share it takes. */
+/** Sets the operator who ordered it last (empty on an open API) and the tenant whose share it takes. */
 function orderedBy(ban: Ban, { operator, tenant }: Holder): Ban {
   const { operator: _, tenant: __, ...others } = ban;
   return {
@@ -238,7 +238,7 @@ function retiringRoutes(ban: Ban, after: Ban, isOut: boolean): readonly Route[] 
   return out.filter((route) => !replaced.has(routeKey(route)));
 }
 
-/** What has no routes now: this machine does it itself, or its rules wait for a classification. */
+/** Whether the measure has no routes now: this machine does it itself, or its rules wait for a classification. */
 export function takesPlaceLater(measure: Measure): boolean {
   return measure.kind === "scrub" || (measure.kind === "flowspec" && !hasLooked(measure));
 }

@@ -1,4 +1,4 @@
-/** What a ban does to the traffic of its prefix, and the routes for that. Pure. */
+/** The measure of a ban on the traffic of its prefix, and the routes for it. Pure. */
 import type { Prefix } from "../net/prefix.ts";
 import type { Route, UnicastRoute } from "./announcer.ts";
 import { isSameAction, type RuleAction } from "./rules/action.ts";
@@ -34,7 +34,7 @@ export interface DivertMeasure {
   readonly rules: FlowspecMeasure;
   /** Other rules for the scrub nodes that do not support all of `rules`. Absent: none were made. */
   readonly nodeRules?: readonly NodeRules[];
-  /** What scrub nodes do beside their rules. Absent: nothing. */
+  /** The filter of scrub nodes beside their rules. Absent: none. */
   readonly filter?: ScrubFilter;
 }
 

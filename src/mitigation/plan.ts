@@ -180,7 +180,7 @@ function measureOf(
   }
 }
 
-/** What is always done goes on as a whole. */
+/** A filter that is always in force stays in force as a whole. */
 function scrubbedHere(ban: PlannedBan, terms: BanTerms, circumstances: Circumstances): ScrubFilter {
   return terms.scrub.isAlways
     ? strictly(wholeFilter(terms.scrub), ban, circumstances)

@@ -108,7 +108,7 @@ function isWaitedFor(attack: Attack, evidenceWaitMs: number, wallMs: number): bo
   return isActive(attack) && isRecent(attack, WAITS_FOR_ALL * evidenceWaitMs, wallMs);
 }
 
-/** Of very many attacks the last ones are read this many times later than a single one. */
+/** If there are very many attacks, the last one is read this many times later than a single one. */
 const WAITS_FOR_ALL = 3;
 
 /** False when the clock was set back to before the start. */

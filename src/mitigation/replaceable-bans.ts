@@ -41,7 +41,7 @@ const UNSEEN_SHARE = 0.5;
 export class ReplaceableBans {
   readonly #sorted: readonly Standing[];
 
-  /** As of now: bans that begin later are not in the list. */
+  /** The state at this moment: bans that begin later are not in the list. */
   constructor(bans: Iterable<Ban>, attacks: BannedAttacks, wallMs: number) {
     this.#sorted = [...bans]
       .filter(({ manual, countedFrom }) => !manual && Math.abs(wallMs - countedFrom) >= SHORTEST_LIFE_MS)

@@ -5,7 +5,7 @@
 import type { Attack } from "../detection/attack/attack.ts";
 import type { Ban } from "./ban.ts";
 
-/** What a ban's rung has come to. */
+/** The state of a ban's rung. */
 export interface RungState {
   /** How long the attacks have not been held on the rung, ms: the longest of them. */
   readonly overThresholdMs: number;

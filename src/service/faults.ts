@@ -5,7 +5,7 @@ import type { HistoryStore } from "../storage/history-store.ts";
 import { StateDatabaseError } from "../storage/state-database.ts";
 import type { RecordTable } from "../system/record-table.ts";
 
-/** What the disk refused did not happen; the caller gets an error and may try again. */
+/** A command that the disk refused has no effect; the caller gets an error and may try again. */
 export async function orFault<T>(operation: Promise<T>): Promise<T> {
   try {
     return await operation;
@@ -51,7 +51,7 @@ export const PROFILE_FAULTS = {
   save: "the profiles of hosts cannot be saved: after a restart they would be learned again",
 } as const;
 
-/** What exporters said; templates come again, some after half an hour. */
+/** The state of exporters; templates come again, some after half an hour. */
 export const EXPORTER_FAULTS = {
   load: "what exporters said before the restart cannot be read: their records are not understood until they send their templates",
   save: "what exporters said cannot be saved: after a restart their records would wait for their templates",

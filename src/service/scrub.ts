@@ -54,7 +54,7 @@ export function openScrubNodes(options: ScrubbingOptions): ScrubNodes {
   });
 }
 
-/** What bans need to know of the nodes. */
+/** The bans' view of the nodes. */
 export function scrubCircumstances(scrub: ScrubNodes): Pick<Circumstances, "divertTo" | "nodeRules"> {
   return {
     divertTo: (request) => scrub.divertTo(request),

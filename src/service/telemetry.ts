@@ -76,7 +76,7 @@ export class TelemetryWatch {
     return { now, readAtMs: this.#readAtMs, listeners: this.#listeners, exporters };
   }
 
-  /** As of the last reading: an exporter that is new since then is not known yet. */
+  /** The state at the last reading: an exporter that is new since then is not known yet. */
   ingressOf(key: IngressKey): Ingress | null {
     return this.#ingress(key);
   }

@@ -8,7 +8,7 @@ import { basename, dirname, join } from "node:path";
 import { DAMAGED_STATES_KEPT } from "../limits.ts";
 import { SCHEMA_VERSION } from "./state-migrations.ts";
 
-/** What a start found and did. */
+/** The findings and actions of a start. */
 export interface StateDamage {
   /** As SQLite reports it. */
   readonly reason: string;

@@ -38,7 +38,7 @@ export interface Followed {
   readonly limits: readonly RouteLimit[];
 }
 
-/** What is known of sessions that began or ended since the last call. */
+/** Sessions that began or ended since the last call. */
 export interface SessionChanges {
   readonly notifications: readonly PeerNotification[];
   /** Neighbors whose session ended for a reason that is no route of ours. */

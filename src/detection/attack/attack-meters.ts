@@ -279,7 +279,14 @@ function newMeasured(of: Pick<Measured, "thresholds" | "metric"> & Pick<Attack, 
   const meter = new VolumeMeter(volume);
   const series = new AttackSeries();
   const [last, sampled] = [new Float64Array(WIDTH), new SampledSpan(WIDTH)];
-  const unread = { readAtMs: null, dropped: null, droppedAtMs: 0, offered: 0, offeredToOne: 0, overThresholdSinceMs: null };
+  const unread = {
+    readAtMs: null,
+    dropped: null,
+    droppedAtMs: 0,
+    offered: 0,
+    offeredToOne: 0,
+    overThresholdSinceMs: null,
+  };
   return { thresholds, metric, meter, series, lastMs: 0, last, sampled, ...unread };
 }
 

@@ -43,7 +43,7 @@ function mildestLimits(limits: readonly SourceLimits[]): SourceLimits {
   };
 }
 
-/** Of equal ones the one with the highest rate. null: any traffic. */
+/** If several are equal, the one with the highest rate. null: any traffic. */
 function allServices(filters: readonly ScrubFilter[]): ScrubFilter["services"] {
   const byPorts = new Map<string, Service>();
   for (const { services } of filters) {

@@ -24,7 +24,7 @@ const STEPS = 8;
 /** The weight of all traffic. */
 const ALL = 1;
 
-/** What is alike of a packet, in the order in which it is looked at; null: the packet has no such field. */
+/** A field in which packets can be alike; null: the packet has no such field. */
 type Field = readonly [name: string, keyOf: (header: PacketHeader) => number | null];
 const FIELDS: readonly [Field, Field, Field] = [
   ["destination", ({ ports }) => ports?.destination ?? null],

@@ -325,7 +325,7 @@ function isOfProtocol(rule: Rule): boolean {
   return isTcp && rule.tcpFlags === null && rule.sourcePorts.length + rule.destinationPorts.length === 0;
 }
 
-/** What users may send is matched only as far as the packets of the attack have something in common. */
+/** Kinds of packets that users may send, too, are matched only by fields that the attack's packets have in common. */
 function isUsual({ vector }: Kind): boolean {
   return vector !== "mixed" && vectorRules(vector, 4).isWide;
 }

@@ -47,7 +47,7 @@ export interface Narrowing {
 /** None; the one that the attack is in; or the one between lengths of users that has most of the attack. */
 export type LengthRanges = "none" | "own" | "between users";
 
-/** What a rule is narrowed by. */
+/** The packets by which a rule is narrowed. */
 export interface NarrowedBy {
   /** Packets that the rule matches. */
   readonly attack: readonly WeightedPacket[];

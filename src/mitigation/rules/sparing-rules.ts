@@ -11,7 +11,7 @@ import type { Rule } from "./rule.ts";
 import type { GeneratedRules } from "./rule-generator.ts";
 import type { RuleRisk } from "./rule-separability.ts";
 
-/** Of the threshold, what passes in all, and what the rules let pass at least. */
+/** Shares of the threshold: the traffic that passes in all, and the least that the rules let pass. */
 const PASSED_SHARE = 0.9;
 const PASSED_SHARE_MIN = 0.1;
 /** Another rate or action must be better by this factor: each change is an update to routers. */
@@ -77,7 +77,7 @@ function passedBytes({ attack, packets }: ObservedAttack, matchedShare: number):
   const bytes = packets.reduce((sum, { wireBytes }) => sum + wireBytes, 0);
   const counted = pps === 0 ? BYTES_PER_PACKET : (mbps * BYTES_PER_MEGABIT) / pps;
   const each = packets.length === 0 ? counted : bytes / packets.length;
-  // Of new flows nothing is known but their packets.
+  // Only the packets of new flows are known.
   return (ofThreshold / timesThreshold) * (unit === "flows" ? pps : perSecond) * each;
 }
 

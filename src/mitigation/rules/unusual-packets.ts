@@ -79,7 +79,7 @@ function isCut(attack: ReadonlySet<WeightedPacket>): boolean {
   return attack.values().some(({ header }) => header.fragment === "first");
 }
 
-/** What users send: the packets that are not of the attack, and common services. */
+/** The users' traffic: the packets that are not of the attack, and common services. */
 export function usersAmong(
   others: readonly WeightedPacket[],
   all: readonly WeightedPacket[],

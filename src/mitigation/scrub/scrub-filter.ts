@@ -23,7 +23,7 @@ export interface ScrubFilter {
   readonly dns: boolean;
   /** Answers pass only if the victim asked their source. */
   readonly askedOnly: boolean;
-  /** What the sources that had connections before may send, all together; 0: any rate. */
+  /** Maximum rate of all sources together that had connections before; 0: any rate. */
   readonly learnedBytesPerSecond: number;
   readonly sourceLimits: SourceLimits;
   /** Named sets of prefixes whose sources are dropped. Absent: none. */
@@ -34,7 +34,7 @@ export interface ScrubFilter {
   readonly countsOnly: boolean;
 }
 
-/** What each source may send in a second; 0: any. */
+/** Maximum per source and second; 0: any. */
 export interface SourceLimits {
   readonly packets: number;
   readonly bytes: number;
@@ -70,7 +70,7 @@ export const NO_SOURCE_LIMITS: SourceLimits = {
  */
 export const PROVEN_SOURCE_PACKETS = 20_000;
 
-/** Of DNS over UDP and TCP. */
+/** The port of DNS over UDP and TCP. */
 export const DNS_PORT = 53;
 
 /**
@@ -119,7 +119,7 @@ const service = (protocol: number, ...ports: number[]): Service => ({
 const ANSWERS: Service = { protocol: udp, ports: [], sourcePorts: [53, 123].flatMap(exactly) };
 /** Errors and echo. Reflections and floods bring errors, too: what no victim can do without passes before all rules. */
 const CONTROL = [icmp, icmpv6].map((protocol): Service => ({ ...service(protocol), packetsPerSecond: 100 }));
-/** What a player of a game sends from: registered ports and above. */
+/** Source ports of a game's players: registered ports and above. */
 const GAME: Service = { protocol: udp, ports: [{ from: 1024, to: 65_535 }], sourcePorts: [] };
 
 /** Common kinds of victims. What they do not say is as for any victim. */

@@ -1,5 +1,5 @@
 /**
- * What a scrub filter makes of the rules of an attack: rules in the order in which the kernel tries them. Sources prove
+ * The rules of a scrub filter and an attack, in the order in which the kernel tries them. Sources prove
  * their address first, then the attack is dropped, then sources keep to their limits, and last all that is no service is
  * dropped. Pure.
  */
@@ -21,7 +21,7 @@ export interface ScrubRule {
 }
 
 const { tcp: TCP, udp: UDP } = IP_PROTOCOL;
-/** Of a prefix, for what may be sent to all of them together. */
+/** Addresses of a prefix that count for the rate to all of them together. */
 const ADDRESSES_MAX = 100;
 const SYN = 2;
 const ACK = 16;
@@ -149,7 +149,7 @@ function* services(prefix: Prefix, wanted: readonly Service[] | null): Generator
         const rule = { ...towards(prefix, protocol), destinationPorts, sourcePorts: from };
         if (packetsPerSecond !== undefined) {
           yield does(rule, { kind: "limit_destination", packetsPerSecond }, reason);
-          // Who sends to ever other addresses would meet none of these limits.
+          // A sender that spreads packets over many addresses would stay below each of these limits.
           const most = packetsPerSecond * ADDRESSES_MAX;
           const ofAll = { kind: "limit", packetsPerSecond: most, bytesPerSecond: 0 } as const;
           if (addressesIn(prefix) > ADDRESSES_MAX) yield does(rule, ofAll, reason);

@@ -19,7 +19,7 @@ export const RECORD_BUDGETS: Readonly<Record<RecordCause, { readonly bytes: numb
   attacks: { bytes: 2e9, share: 0.1 },
 };
 
-/** What a row takes beside its texts, with its places in indexes: an estimate. */
+/** Bytes of a row without its texts, with its places in indexes: an estimate. */
 const ROW_BYTES = 400;
 
 const added = (row: string) => `INSERT INTO record_usage VALUES (${row})
@@ -103,7 +103,7 @@ export class RecordBudgets {
     return rows.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
-  /** Who has most. @param tenant null: any. */
+  /** The owner with the most records. @param tenant null: any. */
   #largest(
     column: "tenant" | "operator",
     { cause, tenant }: { readonly cause: RecordCause; readonly tenant: string | null },
