@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the filter in the kernel and its owner share: the pinned maps, which outlive both. A change of a struct, or of
- * what a field means, must increase FILTER_SCHEMA: an older service's maps are then replaced, never misread.
+/* The pinned maps that the filter in the kernel and its owner share, and that outlive both. A change of a struct, or of
+ * the meaning of a field, must increase FILTER_SCHEMA: an older service's maps are then replaced, never misread.
  *
  * The owner writes tables in place while the program reads them. A new row is complete before a way or a number leads
  * to it, and a row that was given up is not used again for a while: a program that still reads it runs for
@@ -43,7 +43,7 @@ struct filter_pair {
       __u32 victim;
     };
   };
-  /* What filter_coarse_expiry() says. 0: the place is unused. Only the owner of the maps writes it. */
+  /* The expiry, as filter_coarse_expiry() returns it. 0: the place is unused. Only the owner of the maps writes it. */
   __u32 expires;
   /* What the pair's own CPU counted since it last added to filter_pair_rows: that CPU's number plus 1, packets, and in
    * the highest bits bytes. It is the CPU that met the pair first. A flow keeps to its CPU, and what only one CPU
@@ -71,7 +71,7 @@ FLOODWALL_ABI_ASSERT(sizeof(struct filter_pair_group) == 64);
  * four million pairs the farthest was 38 groups away. */
 #define FILTER_REACH_MAX 62u
 
-/* Of filter_pair.held, from the lowest bit. A CPU of a higher number owns no pair. */
+/* Bits of filter_pair.held, from the lowest one. A CPU with a higher number owns no pair. */
 #define FILTER_OWNER_BITS 10
 #define FILTER_HELD_PACKETS_BITS 7
 #define FILTER_OWNER_MASK ((1u << FILTER_OWNER_BITS) - 1)
@@ -85,7 +85,7 @@ struct filter_pair_key {
 };
 FLOODWALL_ABI_ASSERT(sizeof(struct filter_pair_key) == 32);
 
-/* What few packets of a pair read or write. */
+/* Part of a pair that few packets read or write. */
 struct filter_pair_row {
   struct filter_pair_key key;
   /* On the boot-time clock; after it the pair has no effect. */
@@ -119,7 +119,7 @@ enum filter_outcome {
   FILTER_OUTCOMES = 4,
 };
 
-/* Of a verdict; what nothing judged (FILTER_VERDICTS) passes. */
+/* The outcome of a verdict; a packet without a verdict (FILTER_VERDICTS) passes. */
 static inline __attribute__((always_inline)) enum filter_outcome filter_outcome_of(__u32 verdict) {
   if (verdict < FILTER_DROP_SOURCE || verdict >= FILTER_VERDICTS) return FILTER_PASSED;
   return verdict >= FILTER_ANSWER_SYN_ACK ? FILTER_ANSWERED : FILTER_DROPPED;
@@ -130,7 +130,7 @@ struct filter_hits {
 };
 FLOODWALL_ABI_ASSERT(sizeof(struct filter_hits) == 64);
 
-/* What rules ask of a packet beside its addresses and its length. Fields that a packet does not show are 0. */
+/* Match fields of a packet beside its addresses and its length. Fields that a packet does not show are 0. */
 struct filter_traits {
   union {
     __u64 all;
@@ -216,13 +216,13 @@ FLOODWALL_ABI_ASSERT(sizeof(struct filter_set) == 208 + 16384);
 
 struct filter_head {
   __u32 schema;
-  /* What the maps have room for. */
+  /* Capacities of the maps. */
   __u32 pairs_max;
   __u32 rules_max;
   __u32 prefixes_max;
   __u32 pair_groups;
   __u32 rule_slots;
-  /* Of hits, a power of two; and whether CPUs share them, because there are more CPUs. */
+  /* Number of counts per rule, a power of two; and whether CPUs share them, because there are more CPUs. */
   __u32 stripes;
   __u32 are_stripes_shared;
   __u32 seed[FILTER_SEED_WORDS];
@@ -241,7 +241,7 @@ struct filter_head {
   /* Cookies are made with this one of the keys, and read with the one that made them. */
   __u32 cookie_key;
   __u64 cookie_keys[2][2];
-  /* Of each kind of set, what rules ask for beside filter_rule: enum details_asks. */
+  /* For each kind of set, the details that its rules use: enum details_asks. */
   __u32 details_asked[FILTER_SETS];
 };
 FLOODWALL_ABI_ASSERT(offsetof(struct filter_head, cookie_keys) == 128);
@@ -251,7 +251,7 @@ FLOODWALL_ABI_ASSERT(sizeof(struct filter_head) == 176);
 struct filter_settings {
   /* Frames may come in several buffers, of which the program sees the first. */
   __u32 has_fragments;
-  /* What passes goes to the forwarding program. */
+  /* Packets that pass go to the forwarding program. */
   __u32 forwards;
 };
 
@@ -275,7 +275,7 @@ static inline __attribute__((always_inline)) int filter_is_ipv4_pair(const struc
   return (source->halves[0] | victim->halves[0] | (source->words[2] ^ mapped) | (victim->words[2] ^ mapped)) == 0;
 }
 
-/* Of two addresses of one family, as flow_hash() does it: the NH hash, with less to do for IPv4. */
+/* Hash of two addresses of one family, as flow_hash(): the NH hash, with less to do for IPv4. */
 static inline __attribute__((always_inline)) __u64 filter_pair_hash(const struct inline_address* source,
                                                                     const struct inline_address* victim,
                                                                     const __u32* seed) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the inline counter in the kernel and its reader share: keys and values of its maps. The numbers of classes and
+/* Keys and values of the maps that the inline counter in the kernel and its reader share. The numbers of classes and
  * of parse errors are those of counters.h and packet_parser.h; the reader asserts it.
  */
 #pragma once
@@ -46,7 +46,7 @@ struct inline_address {
 };
 FLOODWALL_ABI_ASSERT(sizeof(struct inline_address) == 16);
 
-/* What one CPU counted for a host or a network in one direction. All wrap around at 2^32, so the reader must come by
+/* Counts of one CPU for a host or a network in one direction. All wrap around at 2^32, so the reader must come by
  * while one host gets less than 4 GiB on one CPU: at 100 Gbit/s in a third of a second.
  */
 struct inline_counts {
@@ -67,7 +67,7 @@ FLOODWALL_ABI_ASSERT(sizeof(struct inline_counts) == 56);
  * one.
  */
 struct inline_row {
-  /* Of a row that was given back: the number of the next one plus 1, in words[0]. */
+  /* In a row that was given back, words[0] is the number of the next such row plus 1. */
   struct inline_address address;
   struct inline_counts counts;
 };
@@ -223,7 +223,7 @@ struct inline_settings {
   __u32 filters;
   /* As of filter_settings. */
   __u32 forwards;
-  /* What packets are taken out of: a bit for each enum encapsulation. */
+  /* Encapsulations that are removed: a bit for each enum encapsulation. */
   __u32 decapsulated;
   /* Where VXLAN goes; 0: unused. */
   __u16 vxlan_ports[VXLAN_PORTS_MAX];

@@ -20,13 +20,13 @@ enum filter_asks {
   FILTER_ASKS_LENGTH = 8,
   FILTER_ASKS_SOURCE = 16,
   FILTER_ASKS_DESTINATION = 32,
-  /* What filter_details has of the rule. */
+  /* The fields of filter_details. */
   FILTER_ASKS_DETAILS = 64,
   /* One of several protocols, in place of FILTER_ASKS_PROTOCOL. */
   FILTER_ASKS_PROTOCOLS = 128,
 };
 
-/* What is done with a packet that a rule matches. */
+/* The action on a packet that a rule matches. */
 enum filter_action {
   FILTER_DISCARD = 0,
   /* Held to the rate that `byte_cost` says. What is within it passes. */
@@ -82,7 +82,7 @@ struct filter_rule {
   struct inline_address source;
   struct inline_address source_mask;
   struct inline_address destination;
-  /* What a byte costs, in 2^-16 ns. */
+  /* Cost of a byte, in 2^-16 ns. */
   __u64 byte_cost;
   /* Of FILTER_LIMIT_SOURCE, FILTER_LIMIT_DESTINATION and FILTER_LIMIT_ALL what a packet costs, in units of
    * allowance_abi.h, and how much of an address is a source. */

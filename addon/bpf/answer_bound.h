@@ -47,7 +47,8 @@ __noinline int may_answer(struct packet* packet, __u64 now_ns) {
   if (!counter) return 0;
   const __u64 period = now_ns >> ANSWERS_PERIOD_SHIFT << 32, old = *(volatile __u64*)counter;
   if (old >> 32 << 32 != period) {
-    /* Of CPUs that begin a period at the same time one sets the counter; the answers of the others are not counted. */
+    /* If CPUs begin a period at the same time, one of them sets the counter; the answers of the others are not counted.
+     */
     __sync_val_compare_and_swap(counter, old, period | 1);
     return 1;
   }

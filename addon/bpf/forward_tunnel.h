@@ -8,7 +8,7 @@
 
 #include "forward_packet.h"
 
-/* Of linux/icmp.h and linux/icmpv6.h, which need the C library. */
+/* Constants of linux/icmp.h and linux/icmpv6.h, which need the C library. */
 struct icmp_head {
   __u8 type;
   __u8 code;
@@ -102,7 +102,7 @@ static __always_inline int write_vxlan(__u8* at, const __u8* data_end, const str
  * the verifier looks at it alone. */
 __noinline __u32 encapsulate(struct xdp_md* ctx, struct forwarding* packet, struct forward_tunnel* tunnel) {
   if (!packet || !tunnel) return FORWARD_DROP_NO_ROOM;
-  /* What is behind the packet, such as padding of a short frame, would be taken for a part of it within VXLAN. */
+  /* Bytes behind the packet, such as padding of a short frame, would be read as a part of it within VXLAN. */
   const __s64 surplus = (__s64)(ctx->data_end - ctx->data) - (__s64)(packet->length + sizeof(struct ethhdr));
   if (surplus > 0 && bpf_xdp_adjust_tail(ctx, -(int)surplus)) return FORWARD_DROP_NO_ROOM;
   if (bpf_xdp_adjust_head(ctx, -(int)tunnel->headers)) return FORWARD_DROP_NO_ROOM;

@@ -317,7 +317,7 @@ static __always_inline __u32 judge_and_count(struct xdp_md* ctx, struct packet* 
   return verdict;
 }
 
-/* What the kernel is to do with the packet. An answer is written over it. */
+/* Returns the XDP action for the packet. An answer is written over it. */
 static __always_inline int carry_out(struct xdp_md* ctx, struct packet* packet, __u32 verdict) {
   if (verdict < FILTER_DROP_SOURCE || verdict >= FILTER_VERDICTS) return XDP_PASS;
   if (verdict < FILTER_ANSWER_SYN_ACK) return XDP_DROP;

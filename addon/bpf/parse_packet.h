@@ -23,7 +23,7 @@
 #include "filter_abi.h"
 #include "verifier_bounds.h"
 
-/* What the kernel keeps in its internal headers, by its names: if_vlan.h, net/ipv6.h, net/ip.h, net/tcp.h. */
+/* Constants of the kernel's internal headers, by its names: if_vlan.h, net/ipv6.h, net/ip.h, net/tcp.h. */
 struct vlan_hdr {
   __be16 h_vlan_TCI;
   __be16 h_vlan_encapsulated_proto;
@@ -57,7 +57,7 @@ struct packet {
   __u8 network_at;
   /* Bytes from there to the transport header, or what else the last IP header names, divided by 4; 0: too many. */
   __u8 transport_words;
-  /* Of the IP packet with its header, as the header has it; 0 where it leaves that open. */
+  /* Length of the IP packet with its header, as the header states it; 0 if it does not. */
   __u32 length;
   /* TCP: fields of its header, if traits.shows says that its flags are shown. UDP: the first bytes of its payload, if
    * it is as long. */

@@ -22,7 +22,7 @@
 
 /* 100 packets a second. */
 #define ICMP_COST_NS 10000000ull
-/* Of as many destinations, by a keyed hash: who floods one takes the budget of few others. */
+/* Budgets of as many destinations, by a keyed hash: a flood to one uses up the budget of few others. */
 #define ICMP_BUDGETS 1024u
 
 /* Each until when it is paid for. Of all CPUs: who spreads a flood over them has no more. */
@@ -83,7 +83,7 @@ __noinline int is_indispensable(struct xdp_md* ctx, struct packet* packet) {
   if (of_ipv4 ? icmp.type == ICMP_UNREACHABLE && icmp.code == ICMP_FRAGMENTATION_NEEDED : icmp.type == ICMPV6_TOO_BIG) {
     return quotes_destination(ctx, packet, at) && is_within_budget(&budgets->too_big[budget]);
   }
-  /* What was in a tunnel came from farther away than its hop limit says. */
+  /* A packet from a tunnel came from farther away than its hop limit says. */
   if (of_ipv4 || packet->traits.shows & FILTER_SHOWS_INNER) return 0;
   __u8 hop_limit;
   if (bpf_xdp_load_bytes(ctx, network_at + offsetof(struct ipv6hdr, hop_limit), &hop_limit, 1) != 0) return 0;

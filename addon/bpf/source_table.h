@@ -56,7 +56,7 @@ static __always_inline struct found_source find_source(const struct filter_head*
  * loop. */
 #define without_branch(value) asm volatile("" : "+r"(value))
 
-/* Of two below 2^62, without a branch. */
+/* The lower of two numbers below 2^62, without a branch. */
 static __always_inline __u64 lesser(__u64 one, __u64 other) {
   const __u64 less = one - other;
   __u64 mask = -(less >> 63);
@@ -79,8 +79,8 @@ static __always_inline __u64 rank_of(__u64 entry, __u64 state) {
   return state << 1 | (~entry >> SOURCE_BY_RESET_AT & 1);
 }
 
-/* What an entry is worth: its rank, and of those that are learned or validated until when, so that who sent last is
- * worth most. Among equals the new source's keyed hash decides: a sender who knew which is next could choose it. */
+/* Worth of an entry: its rank, and for a learned or validated one its expiry, so that the source that sent last is
+ * worth most. Among equals the new source's keyed hash decides: a sender must not know which one is next. */
 static __always_inline __u64 worth_of(__u64 entry, __u64 state, __u32 way) {
   __u64 has_time = state >> 1;
   without_branch(has_time);

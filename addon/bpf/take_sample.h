@@ -14,7 +14,7 @@ struct {
   __uint(max_entries, SAMPLES_BYTES);
 } samples SEC(".maps");
 
-/* What a long sample is made of: too much for the stack. */
+/* Buffer of a long sample: too large for the stack. */
 struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
   __uint(max_entries, 1);
@@ -51,7 +51,7 @@ __noinline int take_sample(struct xdp_md* ctx, struct packet* packet, __u32 wire
   if (!packet) return 0;
   const int is_inner = settings.decapsulated && packet->traits.shows & FILTER_SHOWS_INNER;
   const __u32 at = is_inner ? packet->network_at : 0, left = wire > at ? wire - at : 1;
-  /* What does not pass leaves half of the room to what does. */
+  /* Samples of packets that do not pass leave half of the room to those that pass. */
   if (filter_outcome_of(verdict) != FILTER_PASSED &&
       bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) > SAMPLES_BYTES / 2) {
     return 0;

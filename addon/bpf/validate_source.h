@@ -65,7 +65,7 @@ static __always_inline int is_proof(struct packet* packet, __u8 flags, __u32 now
          is_cookie(packet, bpf_ntohl(packet->acknowledgement) - 1, now_period, 0);
 }
 
-/* What comes of a TCP packet by the rule; FILTER_VERDICTS: the rules that follow decide. Not static for the reason of
+/* The verdict on a TCP packet by the rule; FILTER_VERDICTS: the rules that follow decide. Not static for the reason of
  * parse_packet, and since older kernels bound the stack of all that call each other. */
 __noinline __u32 validate_tcp(struct packet* packet, __u64 now_ns, __u32 number, __u32 wire) {
   struct filter_head* head = filter_head_of();
