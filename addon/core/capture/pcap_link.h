@@ -1,4 +1,4 @@
-// What captured frames of libpcap's many linktypes begin with, made into what the parser reads.
+// Link headers of captured frames, of libpcap's many linktypes, in the form that the parser reads.
 #pragma once
 
 #include <string>

@@ -9,9 +9,9 @@ namespace floodwall {
 struct ConnectionCap {
   /// Of the listener.
   std::uint16_t port = 0;
-  /// Of all peers; half of the process's limit of descriptors where that is less.
+  /// Connections of all peers; half of the process's limit of descriptors where that is less.
   std::uint32_t total = 0;
-  /// Of one IPv4 address or one IPv6 /64. Loopback has no such bound: a proxy in front connects from there.
+  /// Connections of one IPv4 address or one IPv6 /64. Loopback has no such bound: a proxy in front connects from there.
   std::uint32_t perAddress = 0;
 };
 

@@ -79,7 +79,7 @@ void useNeighborTowards(std::span<const std::uint8_t> address) {
   ndmsg body{};
   body.ndm_family = hop->family;
   body.ndm_ifindex = static_cast<std::int32_t>(hop->interface);
-  // Of one that an operator has set, the kernel would forget that it is permanent (since Linux 5.16).
+  // The kernel (since 5.16) would forget that an entry set by an operator is permanent.
   std::uint16_t state = NUD_NONE;
   const bool isKnown =
       askNetlink(NETLINK_ROUTE, messageOf(RTM_GETNEIGH, 0, body, {{NDA_DST, hop->address}}),

@@ -1,4 +1,4 @@
-// What the kernel says of a network interface at this moment, in the network namespace of the process.
+// The state of a network interface at this moment, by the kernel, in the network namespace of the process.
 #pragma once
 
 #include <cstdint>

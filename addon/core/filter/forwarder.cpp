@@ -146,7 +146,7 @@ void Forwarder::follow() {
   const std::uint64_t until = choice_.isByDestination() ? monotonicNs() + kKeepingNs : 0;
   __atomic_store_n(&maps_.headRow().keeping_until_ns, until, __ATOMIC_RELEASE);
   voidKeptRoutes();
-  // Of all that is sent into a tunnel the kernel sees nothing.
+  // The kernel does not see packets that are sent into a tunnel.
   for (std::uint32_t i = 0; i < tunnels_; i++) {
     const forward_tunnel& tunnel = maps_.tunnelRows()[i];
     useNeighborTowards(std::span(tunnel.remote.bytes).subspan(tunnel.is_ipv4 != 0 ? 12 : 0));

@@ -61,7 +61,7 @@ void KernelFilter::attach() {
   watcher_ = std::thread([this] { watch(); });
 }
 
-/// Of interfaces that the filter is no longer configured for.
+/// Links of interfaces that are no longer configured for the filter.
 void KernelFilter::removeForeignLinks() {
   for (const std::string& interface : pins_.links()) {
     if (has(interface)) continue;

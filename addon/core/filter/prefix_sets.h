@@ -17,7 +17,7 @@ struct SetPrefix {
   std::uint32_t length = 0;
   /// The number of the rule, and what filter_entry has of it.
   std::uint32_t rule = 0;
-  /// What the rule asks for beside filter_rule: enum details_asks.
+  /// The details of the rule that are not in filter_rule: enum details_asks.
   std::uint32_t detailsAsked = 0;
   filter_traits mask{};
   filter_traits wanted{};

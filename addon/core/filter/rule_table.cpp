@@ -39,7 +39,7 @@ bool areAll(const CommonBits& common, std::span<const filter_ports> ranges) {
          ranges[0].to == static_cast<std::uint16_t>(common.wanted | ~common.mask);
 }
 
-/// What filter_entry has of a rule. With wanted bits that the mask lacks, nothing matches.
+/// The part of a rule in filter_entry. With wanted bits that the mask lacks, nothing matches.
 void setTraits(SetPrefix& prefix, const filter_rule& rule) {
   constexpr std::uint32_t kMore = FILTER_ASKS_LENGTH | FILTER_ASKS_SOURCE | FILTER_ASKS_DETAILS | FILTER_ASKS_PROTOCOLS;
   prefix.asksMore = (rule.asks & kMore) != 0;

@@ -28,7 +28,7 @@ struct WantedRule {
   static constexpr std::size_t kIdBytesMax = sizeof(FilterName) - 1;
 };
 
-/// That one of the wanted rules is the operator's, for this destination.
+/// Marks one of the wanted rules as the operator's, for this destination.
 struct OperatorEntry {
   inline_address destination{};
   /// In the mapped form.

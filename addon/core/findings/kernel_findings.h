@@ -1,5 +1,5 @@
-// What can be read of the kernel and of this process before BPF is used. Changes nothing but the limit of locked memory
-// of this process, which is raised as far as it goes.
+// Properties of the kernel and of this process that are read before BPF is used. Changes nothing but the limit of
+// locked memory of this process, which is raised as far as it goes.
 #pragma once
 
 #include <cstdint>

@@ -36,7 +36,7 @@ class InlineHosts {
     Counters last;
     std::uint32_t changedMs;
     Stage stage;
-    /// What was counted in the last readings, each as half of the next one.
+    /// Counts of the last readings, each with half the weight of the next one.
     std::uint32_t recentSize;
   };
 

@@ -14,14 +14,14 @@ bool isAll(std::size_t length, std::size_t onWire) noexcept {
   return length == onWire || length + CHECK_SEQUENCE == onWire || (length < onWire && onWire <= PADDED_MAX);
 }
 
-/// Of a header without options, which is there.
+/// Whether an IPv4 header without options, which is complete, has a correct checksum.
 bool hasIpv4Checksum(const Cursor& cursor) noexcept {
   std::uint32_t sum = 0;
   for (std::size_t at = 0; at < kIpv4Header; at += 2) sum += cursor.u16(at);
   return (sum & 0xffff) + (sum >> 16) == 0xffff;
 }
 
-/// What begins where the cursor is.
+/// The payload that begins at the cursor.
 enum class Payload : std::uint8_t { nothing, ethernet, mpls, ipv4, ipv6, ip };
 
 class Walk {
@@ -339,7 +339,7 @@ ParseError takeApart(const Frame& frame, Link link, Packet& packet, const Decaps
       error = innerError;
       inner.wire = frame.wire;
     } else {
-      // What cannot be read, or is not to be, leaves the packet around it.
+      // If the inside cannot be read, or must not be, the packet around it counts.
       if (walk.networkAt() >= wanted.before) break;
       inner.wire = frame.wire - static_cast<std::uint32_t>(begin) + (isEthernet ? 0 : kEthernetHeader);
     }

@@ -1,4 +1,4 @@
-// What the kernel's verifier wrote about a program: reads its log. Knows no system calls.
+// Reads the log of the kernel's verifier about a program. Knows no system calls.
 #pragma once
 
 #include <cstddef>
