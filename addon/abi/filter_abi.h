@@ -80,8 +80,8 @@ FLOODWALL_ABI_ASSERT(sizeof(struct filter_pair_group) == 64);
 #define FILTER_HELD_BYTES_MAX ((1u << (32 - FILTER_HELD_BYTES_SHIFT)) - 1)
 
 struct filter_pair_key {
-  struct inline_address source;
-  struct inline_address victim;
+  struct ip_address source;
+  struct ip_address victim;
 };
 FLOODWALL_ABI_ASSERT(sizeof(struct filter_pair_key) == 32);
 
@@ -169,7 +169,7 @@ enum filter_set_kind {
 #define FILTER_OPERATOR_ENTRIES 16384u
 
 struct filter_entry {
-  struct inline_address address;
+  struct ip_address address;
   /* What any packet has that the rule matches: of its traits, where the mask has bits, these. Most rules that do not
    * match are passed over by it, here where the rules of one destination lie one after the other. */
   struct filter_traits mask;
@@ -269,15 +269,15 @@ static inline __attribute__((always_inline)) __u32 filter_coarse_expiry(__u64 ex
 }
 
 /* Whether both addresses have the mapped form. */
-static inline __attribute__((always_inline)) int filter_is_ipv4_pair(const struct inline_address* source,
-                                                                     const struct inline_address* victim) {
+static inline __attribute__((always_inline)) int filter_is_ipv4_pair(const struct ip_address* source,
+                                                                     const struct ip_address* victim) {
   const __u32 mapped = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0xffff0000u : 0xffffu;
   return (source->halves[0] | victim->halves[0] | (source->words[2] ^ mapped) | (victim->words[2] ^ mapped)) == 0;
 }
 
 /* Hash of two addresses of one family, as flow_hash(): the NH hash, with less to do for IPv4. */
-static inline __attribute__((always_inline)) __u64 filter_pair_hash(const struct inline_address* source,
-                                                                    const struct inline_address* victim,
+static inline __attribute__((always_inline)) __u64 filter_pair_hash(const struct ip_address* source,
+                                                                    const struct ip_address* victim,
                                                                     const __u32* seed) {
   const __u32* s = source->words;
   const __u32* v = victim->words;
@@ -292,8 +292,8 @@ static inline __attribute__((always_inline)) __u64 filter_pair_hash(const struct
   return hash ^ hash >> 29;
 }
 
-static inline __attribute__((always_inline)) __u64 filter_prefix_hash(const struct inline_address* address,
-                                                                      __u32 length, const __u32* seed) {
+static inline __attribute__((always_inline)) __u64 filter_prefix_hash(const struct ip_address* address, __u32 length,
+                                                                      const __u32* seed) {
   __u64 hash = (inline_host_hash(address, seed) ^ length) * 0x9e3779b97f4a7c15ull;
   return hash ^ hash >> 29;
 }

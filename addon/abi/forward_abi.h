@@ -79,8 +79,8 @@ enum forward_tunnel_kind {
 
 /* Numbers of headers are in network order. */
 struct forward_tunnel {
-  struct inline_address local;
-  struct inline_address remote;
+  struct ip_address local;
+  struct ip_address remote;
   /* Of GRE the key, of VXLAN the VNI with the reserved byte behind it. */
   __u32 key;
   __u16 port;
@@ -126,7 +126,7 @@ FLOODWALL_ABI_ASSERT(sizeof(struct forward_head) == 32);
 /* The way of packets to one destination that arrive on one interface, as one CPU looked it up last. */
 struct forward_route {
   /* Of IPv4 the last word alone. */
-  struct inline_address destination;
+  struct ip_address destination;
   __u64 kept_until_ns;
   __u32 generation;
   __u32 ingress;

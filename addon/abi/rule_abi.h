@@ -79,9 +79,9 @@ struct filter_rule {
   __u32 length_min;
   __u32 length_max;
   struct filter_ports ports[2 * FILTER_PORT_RANGES];
-  struct inline_address source;
-  struct inline_address source_mask;
-  struct inline_address destination;
+  struct ip_address source;
+  struct ip_address source_mask;
+  struct ip_address destination;
   /* Cost of a byte, in 2^-16 ns. */
   __u64 byte_cost;
   /* Of FILTER_LIMIT_SOURCE, FILTER_LIMIT_DESTINATION and FILTER_LIMIT_ALL what a packet costs, in units of

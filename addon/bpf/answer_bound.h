@@ -41,7 +41,7 @@ __noinline int may_answer(struct packet* packet, __u64 now_ns) {
   struct filter_head* head = filter_head_of();
   if (!packet || !head || is_impossible_source(packet)) return 0;
   const __u32 length = is_ipv4(&packet->source) ? ANSWERS_LENGTH_IPV4 : ANSWERS_LENGTH_IPV6;
-  struct inline_address prefix = masked(&packet->source, length);
+  struct ip_address prefix = masked(&packet->source, length);
   __u32 index = filter_prefix_hash(&prefix, length, head->seed) >> 32 & (ANSWERS_COUNTERS - 1);
   __u64* counter = bpf_map_lookup_elem(&filter_answers, &index);
   if (!counter) return 0;

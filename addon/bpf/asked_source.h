@@ -10,9 +10,8 @@
 #define ASKED_UNITS 16u
 #define ASKED_MARK 0xb5ad4eceda1ce2a9ull
 
-static __always_inline struct found_source find_asked(const struct filter_head* head,
-                                                      const struct inline_address* source,
-                                                      const struct inline_address* victim) {
+static __always_inline struct found_source find_asked(const struct filter_head* head, const struct ip_address* source,
+                                                      const struct ip_address* victim) {
   return find_source(head, source_hash(head, source, victim) ^ ASKED_MARK);
 }
 

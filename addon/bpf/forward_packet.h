@@ -29,8 +29,8 @@
 #define TCP_FLAGS_AT 13
 
 struct forwarding {
-  struct inline_address source;
-  struct inline_address destination;
+  struct ip_address source;
+  struct ip_address destination;
   struct ethhdr ethernet;
   /* Length of the IP packet. */
   __u16 length;

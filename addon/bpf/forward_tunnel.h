@@ -27,8 +27,8 @@ struct icmp_head {
 
 /* The same for all packets of a flow; fragments are a flow of their own. */
 static __always_inline __u16 flow_port(const struct forwarding* packet) {
-  const struct inline_address* from = &packet->source;
-  const struct inline_address* to = &packet->destination;
+  const struct ip_address* from = &packet->source;
+  const struct ip_address* to = &packet->destination;
   __u64 hash = from->halves[0] ^ from->halves[1] * 0x9e3779b97f4a7c15ull;
   hash = (hash ^ hash >> 32) + (to->halves[0] ^ to->halves[1]);
   hash *= 0x9e3779b97f4a7c15ull;

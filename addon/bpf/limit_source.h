@@ -22,7 +22,7 @@ static __always_inline __u64 allowance_hash(const struct filter_head* head, cons
                                             const struct filter_rule* rule, __u32 number) {
   const __u32 length = rule->limit_length;
   const int by_destination = rule->action == FILTER_LIMIT_DESTINATION;
-  struct inline_address source = by_destination ? packet->destination : packet->source, of_rule = {};
+  struct ip_address source = by_destination ? packet->destination : packet->source, of_rule = {};
   source.halves[0] &= half_mask(length < 64 ? length : 64);
   source.halves[1] &= half_mask(length < 64 ? 0 : length - 64);
   of_rule.words[2] = bpf_htonl(0xffff);

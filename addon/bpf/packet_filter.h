@@ -256,7 +256,7 @@ static __always_inline int is_blocked(const struct filter_head* head, struct fil
 }
 
 /* Whether the address lies in a prefix of the set in force. */
-static __always_inline int is_listed(const struct filter_head* head, __u32 kind, struct inline_address* address) {
+static __always_inline int is_listed(const struct filter_head* head, __u32 kind, struct ip_address* address) {
   if (!head->entries[kind]) return 0;
   return is_in_set(address, set_index_of(head, kind));
 }

@@ -47,8 +47,8 @@ struct frag_hdr {
 #define IPPROTO_SHIM6 140
 
 struct packet {
-  struct inline_address source;
-  struct inline_address destination;
+  struct ip_address source;
+  struct ip_address destination;
   struct filter_traits traits;
   /* INLINE_TCP to INLINE_OTHER. */
   __u8 transport;
@@ -87,7 +87,7 @@ static __always_inline int is_syn(const struct packet* packet) {
   return (packet->traits.tcp_flags & (TCPHDR_SYN | TCPHDR_ACK)) == TCPHDR_SYN;
 }
 
-static __always_inline int is_ipv4(const struct inline_address* address) {
+static __always_inline int is_ipv4(const struct ip_address* address) {
   return (address->halves[0] | (address->words[2] ^ bpf_htonl(0xffff))) == 0;
 }
 
@@ -257,7 +257,7 @@ static __always_inline __u32 parse_ipv6(struct xdp_md* ctx, struct cursor* curso
 /* The second half of an IPv4 address. Written as it is read: a processor is slow to read at once what was written in
  * two pieces just before. */
 static __always_inline __u64 mapped_half(__be32 address) {
-  struct inline_address mapped;
+  struct ip_address mapped;
   mapped.words[2] = bpf_htonl(0xffff);
   mapped.words[3] = address;
   return mapped.halves[1];

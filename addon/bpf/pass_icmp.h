@@ -51,7 +51,7 @@ __noinline int quotes_destination(struct xdp_md* ctx, struct packet* packet, __u
   if (!packet) return 0;
   const int of_ipv4 = is_ipv4(&packet->destination);
   if (packet->length == 0 || packet->length > (of_ipv4 ? ICMP_ERROR_MAX : ICMPV6_ERROR_MAX)) return 0;
-  struct inline_address sender = {};
+  struct ip_address sender = {};
   const __u32 quoted_at = at + ICMP_HEADER;
   if (of_ipv4) {
     if (bpf_xdp_load_bytes(ctx, quoted_at + offsetof(struct iphdr, saddr), &sender.words[3], 4) != 0) return 0;

@@ -19,9 +19,9 @@ struct found_source {
 
 static __always_inline __u32 source_time(__u64 now_ns) { return now_ns >> SOURCE_TIME_SHIFT & SOURCE_TIME_MASK; }
 
-static __always_inline __u64 source_hash(const struct filter_head* head, const struct inline_address* source,
-                                         const struct inline_address* victim) {
-  struct inline_address known = *source;
+static __always_inline __u64 source_hash(const struct filter_head* head, const struct ip_address* source,
+                                         const struct ip_address* victim) {
+  struct ip_address known = *source;
   if (!is_ipv4(victim)) known.halves[1] = 0;
   return filter_pair_hash(&known, victim, head->seed);
 }

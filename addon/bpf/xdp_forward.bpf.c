@@ -40,8 +40,8 @@ static __always_inline __u32 outcome_of_lookup(long result) {
 static __always_inline __u32 look_up(struct xdp_md* ctx, const struct forwarding* packet,
                                      const struct forward_tunnel* tunnel, struct bpf_fib_lookup* route) {
   const int is_ipv4 = tunnel ? tunnel->is_ipv4 : packet->is_ipv4;
-  const struct inline_address* source = tunnel ? &tunnel->local : &packet->source;
-  const struct inline_address* destination = tunnel ? &tunnel->remote : &packet->destination;
+  const struct ip_address* source = tunnel ? &tunnel->local : &packet->source;
+  const struct ip_address* destination = tunnel ? &tunnel->remote : &packet->destination;
   route->ifindex = ctx->ingress_ifindex;
   route->tot_len = packet->length + (tunnel ? tunnel->headers : 0);
   route->l4_protocol = packet->protocol;

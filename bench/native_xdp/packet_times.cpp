@@ -35,7 +35,7 @@ namespace {
 
 /// The first of them finds the caches as another case left them.
 constexpr int kRunsInTurn = 8;
-Address addressOf(const inline_address& address) {
+Address addressOf(const ip_address& address) {
   Address made;
   std::copy(std::begin(address.bytes), std::end(address.bytes), made.bytes.begin());
   return made;

@@ -18,7 +18,7 @@ constexpr std::uint64_t kKeepingNs = 3'000'000'000;
 constexpr std::uint32_t kIpv4PrefixBits = 96;
 constexpr std::uint8_t kIpv4Bytes = 20, kIpv6Bytes = 40, kGreBytes = 4, kGreKeyBytes = 4, kVxlanBytes = 8 + 8 + 14;
 
-bool isIpv4Mapped(const inline_address& address) {
+bool isIpv4Mapped(const ip_address& address) {
   const std::array<std::uint8_t, 12> mapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
   return std::equal(mapped.begin(), mapped.end(), std::begin(address.bytes));
 }

@@ -19,7 +19,7 @@ constexpr std::uint32_t kMappedBits = 96, kNearBits = 16, kFoldedBits = 32;
 constexpr const char* kKindNames[FILTER_SETS] = {"the allowlist", "the protected whitelist", "dynamic rules",
                                                  "the operator's rules"};
 
-bool isMapped(const inline_address& address) { return address.halves[0] == 0 && address.words[2] == htonl(0xffff); }
+bool isMapped(const ip_address& address) { return address.halves[0] == 0 && address.words[2] == htonl(0xffff); }
 
 int compare(const SetPrefix& one, const SetPrefix& other) {
   if (one.length != other.length) return one.length > other.length ? -1 : 1;

@@ -12,7 +12,7 @@ namespace floodwall {
 
 struct SetPrefix {
   /// The first address; no host bits.
-  inline_address address{};
+  ip_address address{};
   /// In the mapped form; kAnyLength: every address of both families.
   std::uint32_t length = 0;
   /// The number of the rule, and what filter_entry has of it.

@@ -164,7 +164,7 @@ void RuleTable::set(std::span<const WantedRule> wanted, std::span<const Operator
 
 void RuleTable::publish(std::span<const WantedRule> wanted, std::span<const std::uint32_t> slots,
                         std::span<const OperatorEntry> entries) const {
-  const auto prefixOf = [&](std::size_t i, const inline_address& destination, std::uint32_t length) {
+  const auto prefixOf = [&](std::size_t i, const ip_address& destination, std::uint32_t length) {
     SetPrefix prefix{.address = destination, .length = length, .rule = slots[i]};
     setTraits(prefix, wanted[i].rule);
     if (asksDetails(wanted[i].rule)) prefix.detailsAsked = wanted[i].details.asks;

@@ -30,7 +30,7 @@ struct WantedRule {
 
 /// Marks one of the wanted rules as the operator's, for this destination.
 struct OperatorEntry {
-  inline_address destination{};
+  ip_address destination{};
   /// In the mapped form.
   std::uint32_t length = 0;
   /// Which of the wanted rules.

@@ -21,7 +21,7 @@ static_assert(INLINE_TRUNCATED_IPV4 == static_cast<int>(ParseError::truncatedIpv
 static_assert(INLINE_BAD_IPV4_HEADER == static_cast<int>(ParseError::badIpv4Header));
 static_assert(INLINE_TRUNCATED_IPV6 == static_cast<int>(ParseError::truncatedIpv6));
 static_assert(INLINE_BAD_IPV6_HEADER == static_cast<int>(ParseError::badIpv6Header));
-static_assert(INLINE_ERRORS == kParseErrors && sizeof(inline_address) == sizeof(Address));
+static_assert(INLINE_ERRORS == kParseErrors && sizeof(ip_address) == sizeof(Address));
 
 /// The counts of one CPU up to now. The CPU goes on counting: each number is whole, and later ones may be newer.
 [[nodiscard]] inline Counters countersOf(const inline_counts& counts) noexcept {

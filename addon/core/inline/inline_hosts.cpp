@@ -8,7 +8,7 @@
 namespace floodwall {
 namespace {
 
-Address addressOf(const inline_address& key) {
+Address addressOf(const ip_address& key) {
   Address address;
   std::copy(std::begin(key.bytes), std::end(key.bytes), address.bytes.begin());
   return address;
