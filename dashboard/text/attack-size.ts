@@ -1,4 +1,4 @@
-/** What an attack amounts to, in words. Pure. */
+/** The size of an attack, in words. Pure. */
 import type { VolumeWire } from "../../src/http/wire/attack-volume.ts";
 import { bitRate, byteCount, packetRate, percent, scaled } from "./format/numbers.ts";
 

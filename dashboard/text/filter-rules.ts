@@ -81,7 +81,7 @@ export const EMPTY_RULE: RuleForm = {
   reason: "",
 };
 
-/** What is wrong with the other keys; null: nothing. All else is judged by the service. */
+/** The fault of the other keys; null: none. The service judges all else. */
 export function moreFault({ more }: Pick<RuleForm, "more">): string | null {
   return more.trim() === "" || readMore(more) !== null
     ? null

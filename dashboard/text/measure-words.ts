@@ -24,7 +24,7 @@ export function subjectOrderOf(measure: Measure): string {
   }
 }
 
-/** What the service wants of the network. */
+/** The measure that the service wants. */
 export function wantedText(measure: Measure): string {
   switch (measure.kind) {
     case "ban":
@@ -66,7 +66,7 @@ export function stateWord(measure: Measure): StateWord {
 
 const TONE_ORDER: Readonly<Record<StateWord["tone"], number>> = { danger: 0, warn: 1, info: 2, none: 3, ok: 4 };
 
-/** What is not as wanted comes first. */
+/** Measures that are not as wanted come first. */
 export function stateOrder(measure: Measure): string {
   const { tone, text } = stateWord(measure);
   return `${TONE_ORDER[tone]} ${text}`;
@@ -146,7 +146,7 @@ export function effectText(measure: Measure, attack: AttackWire | undefined): st
   return `${scaled(dropped)} dropped${passed === undefined ? "" : `, ${scaled(passed)} passed`}`;
 }
 
-/** Who or what ordered it. */
+/** The operator or cause that ordered it. */
 export function ownerText(measure: Measure): string {
   switch (measure.kind) {
     case "ban":
@@ -182,7 +182,7 @@ export function begunAt(measure: Measure): string {
 
 const TEXTS = new WeakMap<Measure, string>();
 
-/** What a search finds it by: what the list shows. In lower case. */
+/** The text by which a search finds it: the values that the list shows, in lower case. */
 export function searchText(measure: Measure): string {
   const known = TEXTS.get(measure);
   if (known !== undefined) return known;

@@ -1,4 +1,4 @@
-/** What is being done about an attack, and whether it works, in one short line. Pure. */
+/** The mitigation of an attack, and whether it works, in one short line. Pure. */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { byteCount, scaled } from "./format/numbers.ts";

@@ -39,7 +39,7 @@ const ORIGINS: Readonly<Record<string, string>> = {
   configured: "configured",
 };
 
-/** What was read longer ago is not the state now, seconds. */
+/** An older reading is not the state now, seconds. */
 export const STALE_SECONDS = 30;
 
 export function exporterWord(state: State): StateWord {

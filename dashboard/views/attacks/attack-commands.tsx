@@ -1,4 +1,4 @@
-/** Who did what about an attack: the rows of the audit trail on its victim in its time. */
+/** Commands about an attack, with their operators: the rows of the audit trail on its victim in its time. */
 import { useMemo } from "preact/hooks";
 import type { AttackWire } from "../../../src/http/wire/attack.ts";
 import type { AuditEventWire, AuditWire } from "../../../src/http/wire/audit.ts";

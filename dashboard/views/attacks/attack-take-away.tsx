@@ -1,4 +1,4 @@
-/** What a ticket or a customer gets of an attack: its report, its traffic as CSV, and its sampled packets. */
+/** An attack's files for a ticket or a customer: its report, its traffic as CSV, and its sampled packets. */
 import { useState } from "preact/hooks";
 import type { AttackWire } from "../../../src/http/wire/attack.ts";
 import type { AttackSourcesWire } from "../../../src/http/wire/attack-sources.ts";

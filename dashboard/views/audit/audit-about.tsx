@@ -1,4 +1,4 @@
-/** What a row of the audit trail is about, as links: the ban, the attack, the source blocks, the zone. */
+/** The subjects of a row of the audit trail, as links: the ban, the attack, the source blocks, the zone. */
 import type { AuditEventWire } from "../../../src/http/wire/audit.ts";
 import { serviceNow } from "../../api/contact.ts";
 import { attacks, bans } from "../../api/live.ts";
