@@ -69,7 +69,7 @@ export class DataPlaneRules {
   #due: { readonly atMs: number; readonly cancel: () => void } | null = null;
   #lastMs = 0;
   #tookMs = 0;
-  /** What the kernel has. */
+  /** The rules in the kernel. */
   #composed: Composed = NOTHING_YET;
   #operatorReadings: { readonly untilMs: number; readonly byName: ReadonlyMap<string, RuleCounts> } | null = null;
   /** By ban: what its former rules dropped. */

@@ -205,7 +205,7 @@ export class DataPlane implements PairInstaller {
   }
 
   /**
-   * What is kept from the victim of an attack with this ban: dropped, or sent back to its source. null: unknown, or it
+   * Traffic kept from the victim of an attack with this ban: dropped, or sent back to its source. null: unknown, or it
    * has none.
    */
   droppedOf(ban: Ban | null): DroppedAmount | null {
@@ -364,7 +364,7 @@ export class DataPlane implements PairInstaller {
   }
 }
 
-/** What its rules would drop passes. */
+/** Whether the ban's rules only count. */
 function countsOnly({ measure }: Ban): boolean {
   return measure.kind === "scrub" && measure.filter.countsOnly;
 }

@@ -131,7 +131,7 @@ function banned({ target, prefix }: Ban): string {
   return isOneAddress(prefix) ? target : prefix.text;
 }
 
-/** What is being done about an attack. */
+/** The mitigation of an attack. */
 function banText(ban: Ban | null): string {
   if (ban === null) return "Ban: none";
   if (ban.state === "rejected") return `Ban: refused, ${ban.reason ?? "by policy"}`;

@@ -21,7 +21,7 @@ export interface PrefixSetsObserver {
   failed(name: string, error: string, isNew: boolean): void;
   /** Read again, after a change or an error. */
   updated(name: string, prefixes: number): void;
-  /** What is in use, or why the newest file is not, may be other than before. */
+  /** Called if the sets in use, or the fault of a newer file, may have changed. */
   changed(): void;
   /** The last good prefixes cannot be written to the disk, or those of removed sets not be removed. */
   notKept(cause: unknown): void;
@@ -45,7 +45,7 @@ export interface PrefixSetsOptions {
   readonly observer: PrefixSetsObserver;
 }
 
-/** What is wanted: `isKernel` false if nothing is dropped on this machine, and nothing is made for the kernel. */
+/** The wanted sets: `isKernel` false if nothing is dropped on this machine, and nothing is made for the kernel. */
 export interface WantedSets {
   readonly sets: readonly PrefixSetConfig[];
   readonly isKernel: boolean;

@@ -39,9 +39,9 @@ export interface BanEvent {
 export interface PacketTotals {
   readonly received: number;
   readonly counted: number;
-  /** Of a configured network, but the host got no row in the host table. */
+  /** Packets of a configured network whose host got no row in the host table. */
   readonly untracked: number;
-  /** Of no configured network. */
+  /** Packets of no configured network. */
   readonly foreign: number;
   /** Not counted, by reason, without zeros. */
   readonly parseErrors: Readonly<Record<string, number>>;

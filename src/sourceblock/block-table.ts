@@ -10,7 +10,7 @@ export class BlockTable {
   /** A lower bound of the next expiry. Wall clock, ms. */
   #nextExpiry = Number.POSITIVE_INFINITY;
   readonly #callers: () => Callers;
-  /** Of rules in the kernel. */
+  /** The callers' shares of rules in the kernel. */
   readonly #rules: Shares;
 
   constructor(callers: () => Callers, rules: Shares) {

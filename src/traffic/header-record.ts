@@ -16,7 +16,7 @@ export interface HeaderSamples {
    * address (16 bytes), newest last. Returns the number of records.
    */
   readSamples(address: Uint8Array, out: Uint8Array, length: number): number;
-  /** Of many places at once: see Engine in src/dataplane/native.d.ts. */
+  /** Reads samples of many places at once: see Engine in src/dataplane/native.d.ts. */
   readSamplesOf(places: Uint8Array, out: Uint8Array, counts: Uint32Array, each: number): number;
   readSamplesOfAsync(places: Uint8Array, out: Uint8Array, counts: Uint32Array, each: number): Promise<number>;
 }
@@ -83,7 +83,7 @@ export class HeaderRecords {
     return this.bytes[index * HEADER_RECORD_BYTES + SAMPLE_RECORD.isMade] === 1;
   }
 
-  /** What the filter of this machine decided about it; null: nothing judged it, as on a mirror port. */
+  /** The verdict of this machine's filter; null: nothing judged it, as on a mirror port. */
   verdict(index: number): PacketVerdict | null {
     return FILTER_VERDICTS[this.bytes[index * HEADER_RECORD_BYTES + SAMPLE_RECORD.verdict] as number] ?? null;
   }
@@ -124,7 +124,7 @@ export interface RecordRange {
   readonly end: number;
 }
 
-/** Of the bits of a record. */
+/** The fragment by the bits of a record. */
 export function fragmentOf(bits: number): PacketHeader["fragment"] {
   if ((bits & HEADER_BITS.laterFragment) !== 0) return "later";
   return (bits & HEADER_BITS.firstFragment) !== 0 ? "first" : null;

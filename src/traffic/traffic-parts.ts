@@ -21,7 +21,7 @@ export function partSeries(kind: PartKind, key: string): string {
   return `${partPrefix(kind)}${key}`;
 }
 
-/** What the names of all series of a kind begin with. */
+/** The prefix of the names of all series of a kind. */
 export function partPrefix(kind: PartKind): string {
   return `by ${kind}: `;
 }

@@ -15,7 +15,7 @@ import { AttackSeries, type SeriesTick } from "./attack-series.ts";
 import { type AttackVolume, type DroppedAmount, droppedSince, VolumeMeter } from "./attack-volume.ts";
 import { SampledSpan } from "./sampled-span.ts";
 
-/** What is known to have been dropped of an attack's traffic so far; null: nothing is known. */
+/** The known drops of an attack's traffic so far; null: none is known. */
 export type DroppedOf = (attack: Attack) => DroppedAmount | null;
 
 /** The traffic of the target in one span; `amounts` has METRICS.length values from `from` on. */
@@ -69,7 +69,7 @@ interface Measured {
   droppedAtMs: number;
   /** In the metric's unit: what was offered since then. */
   offered: number;
-  /** Of that to the busiest of several targets. */
+  /** The part of it to the busiest of several targets. */
   offeredToOne: number;
   /** Wall clock, ms: since when more than the threshold gets through; null: it does not, or that is not known. */
   overThresholdSinceMs: number | null;
@@ -89,7 +89,7 @@ export class AttackMeters {
   readonly #tickMs: number;
   readonly #droppedOf: DroppedOf;
   readonly #active = new Map<string, Measured>();
-  /** Of ended attacks, the last one last. */
+  /** Series of ended attacks, the last one last. */
   readonly #ended = new Map<string, AttackSeries>();
   /** Targets above a threshold that are no attacks yet. */
   readonly #suspects = new Map<string, Measured>();
@@ -100,7 +100,7 @@ export class AttackMeters {
     this.#droppedOf = droppedOf;
   }
 
-  /** What was counted of an attacked host in one fold, oldest first. */
+  /** Adds the counts of an attacked host in one fold, oldest first. */
   add(attack: Attack, counted: Counted): void {
     const measured = this.#of(attack);
     this.#addTo(measured, counted);
@@ -268,7 +268,7 @@ export class AttackMeters {
   }
 }
 
-/** Of flows it is not known how many were dropped: all of them, so that nothing is said to get through. */
+/** The number of dropped flows is not known: all are counted as dropped, so that none are reported as passed. */
 function inUnitOf(metric: Attack["metric"], { packets, bits }: DroppedAmount): number {
   if (metric.endsWith("mbps")) return bits / 1e6;
   return metric.endsWith("pps") ? packets : Number.POSITIVE_INFINITY;

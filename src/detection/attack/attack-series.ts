@@ -61,7 +61,7 @@ export class AttackSeries {
     rows[at + DROPPED_BITS] = Number.NaN;
   }
 
-  /** What was dropped since the last call: a reading is rarer than a tick, and is shared out by what was offered. */
+  /** Adds the drops since the last call: a reading is rarer than a tick, and is distributed by the offered traffic. */
   drop({ packets, bits }: Amount): void {
     const rows = this.#rows;
     let offered = 0;
@@ -75,7 +75,7 @@ export class AttackSeries {
     this.#unsettled = this.#length;
   }
 
-  /** What was dropped of the points so far is not known, and will not be. */
+  /** Marks the drops of the points so far as unknown for good. */
   settle(): void {
     this.#unsettled = this.#length;
   }

@@ -25,7 +25,7 @@ export interface AttackSources {
   readonly distinct: number;
   /** Sources with one packet only. */
   readonly seenOnce: number;
-  /** Of the sampled packets, those over IPv4; and the number of different /8 of their sources. */
+  /** Sampled packets over IPv4, and the number of different /8 of their sources. */
   readonly ipv4Packets: number;
   readonly ipv4Blocks: number;
   /** Packets from addresses that nothing on the Internet has. */

@@ -8,7 +8,7 @@ import { PacketColumns, type PacketMessage } from "./packet-columns.ts";
 import type { SampledPacket } from "./sample.ts";
 import { type ProfileMessage, partOf, profileFrom, profileMessage, type TrafficProfile } from "./traffic-profile.ts";
 
-/** What rules are made from besides packets. */
+/** The input of rules besides packets. */
 export type CountedAttack = Pick<
   Attack,
   "direction" | "metric" | "threshold" | "thresholds" | "rates" | "classification"
@@ -46,7 +46,7 @@ export class SampledAttack {
     return this.#packets;
   }
 
-  /** What the host received before the attack, of the packets that the attack's metrics count; null: not known. */
+  /** The host's traffic before the attack, of packets that the attack's metrics count; null: not known. */
   get profile(): TrafficProfile | null {
     if (this.#profile === null) return null;
     this.#part ??= partOf(this.#profile, attackTraffic(this.attack).isPartOf);

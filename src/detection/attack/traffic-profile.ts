@@ -130,7 +130,7 @@ export class TrafficProfiles {
 /** Rows in one crossing: 0.4 MB. */
 const CHUNK_ROWS = 256;
 
-/** Of the others as many as a full profile lacks. */
+/** The records with as many of the others as a full profile lacks. */
 function completed(records: Uint8Array, others: Uint8Array | undefined): Uint8Array {
   const missing = PROFILE_ROW.recordsMax * PROFILE_RECORD.bytes - records.length;
   if (others === undefined || missing <= 0) return records;

@@ -1,4 +1,4 @@
-/** What an attack amounts to, in words for people. */
+/** The volume of an attack, as a text. */
 import type { AttackVolume } from "./attack-volume.ts";
 
 /** `Peak 200,000 packets/s, 1.6 Gbit/s; 40,000 packets, 320 Mbit in 0.2 s`, and what was dropped where it is known. */

@@ -6,7 +6,7 @@ import { EDGE_EVENT_DETAIL_MAX } from "../../limits.ts";
 import type { EdgeEvent, EdgeEventKind } from "./edge-history.ts";
 import type { CertClaim, EdgeReport } from "./report.ts";
 
-/** What the service knows about a node from its reports. */
+/** The state of a node by its reports. */
 export interface KnownNode {
   readonly version: string | null;
   readonly isDryRun: boolean | null;
