@@ -370,7 +370,7 @@ export const HISTORY_RESERVES = {
 } as const;
 /**
  * Autonomous systems, countries, prefixes and interfaces, of each kind: counted at once (twice as many for a moment),
- * stored of each interval, and in an answer. Of a counted key at most 1/1024 of all bytes is missing.
+ * stored of each interval, and in an answer. A counted key misses at most 1/1024 of all bytes.
  */
 export const PART_KEYS_COUNTED = 1024;
 export const PART_KEYS_STORED = 50;

@@ -197,9 +197,12 @@ test("the line of a word is found", () => {
   expect(bannedWords({ path: "a.md", text: "# A\n\nIt tells all.\n" })).toMatchObject([{ line: 3, words: "tells" }]);
 });
 
-test.each(["history", "retold", 'user: "nobody"', '<a id="edge-events-tell"></a>', "[times](a.md#event-stream-tells)"])(
-  "%s has no banned word",
-  (text) => {
-    expect(bannedWords({ path: "a.md", text })).toEqual([]);
-  },
-);
+test.each([
+  "history",
+  "retold",
+  'user: "nobody"',
+  '<a id="edge-events-tell"></a>',
+  "docs/interface.md#event-stream-tells",
+])("%s has no banned word", (text) => {
+  expect(bannedWords({ path: "a.md", text })).toEqual([]);
+});

@@ -29,7 +29,7 @@ enum filter_asks {
 /* The action on a packet that a rule matches. */
 enum filter_action {
   FILTER_DISCARD = 0,
-  /* Held to the rate that `byte_cost` says. What is within it passes. */
+  /* Held to the rate that `byte_cost` says. Packets within it pass. */
   FILTER_LIMIT = 1,
   /* Sources of TCP are remembered; the rules that follow decide. */
   FILTER_LEARN = 2,

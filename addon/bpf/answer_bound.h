@@ -16,7 +16,7 @@
  * a second, is some 600 for each. 128 kB stay in a CPU's own cache. */
 #define ANSWERS_COUNTERS 16384
 
-/* Each has its period in the high half and its answers in the low one. Of one program: it is lost with it. */
+/* Each has its period in the high half and its answers in the low one. Each program has its own: it is lost with it. */
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(max_entries, ANSWERS_COUNTERS);

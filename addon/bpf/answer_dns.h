@@ -97,7 +97,7 @@ __noinline __u32 write_dns(struct xdp_md* ctx, __u32 udp_at) {
   return bytes;
 }
 
-/* As answer_tcp(). Of a query with IP options or extension headers there is none. */
+/* As answer_tcp(). A query with IP options or extension headers gets none. */
 __noinline int answer_dns(struct xdp_md* ctx, struct packet* packet) {
   if (!packet) return XDP_DROP;
   const int of_ipv4 = is_ipv4(&packet->destination);

@@ -187,8 +187,8 @@ __noinline __u32 judge_by_prefix(struct packet* packet, struct filter_stats* sta
   return entry ? apply_rules(head, packet, stats, entry - 1, wire) : FILTER_NO_RULES;
 }
 
-/* The longest destination that has a matching rule decides; rules for any destination come last. Of the operator's
- * rules the longest destination has all that there are for it. Not static for the reason of parse_packet. */
+/* The longest destination that has a matching rule decides; rules for any destination come last. The list of the
+ * longest destination has all of the operator's rules for it. Not static for the reason of parse_packet. */
 __noinline __u32 judge_by_rules(struct packet* packet, struct filter_stats* stats, __u32 set_index, __u32 wire) {
   struct filter_set* set = bpf_map_lookup_elem(&filter_sets, &set_index);
   if (!packet || !stats || !set) return FILTER_VERDICTS;

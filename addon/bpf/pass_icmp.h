@@ -25,7 +25,7 @@
 /* Budgets of as many destinations, by a keyed hash: a flood to one uses up the budget of few others. */
 #define ICMP_BUDGETS 1024u
 
-/* Each until when it is paid for. Of all CPUs: who spreads a flood over them has no more. */
+/* Each until when it is paid for. Shared by all CPUs: a flood that is spread over them gets no more. */
 struct icmp_budgets {
   __u64 neighbors[ICMP_BUDGETS];
   __u64 too_big[ICMP_BUDGETS];

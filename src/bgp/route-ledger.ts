@@ -58,7 +58,7 @@ export class RouteLedger {
     return key;
   }
 
-  /** The most valuable routes first. Of two routes with equal keys the last one counts. */
+  /** The most valuable routes first. If two routes have equal keys, the last one counts. */
   want(routes: readonly Route[], nowMs: number): void {
     const before = new Map(this.#wanted);
     this.#wanted.clear();

@@ -159,7 +159,7 @@ export class RouteReconciler {
     await this.check();
   }
 
-  /** Drops the client. What it did is unknown until the next attach(); route states do not change. */
+  /** Drops the client. Its effect is unknown until the next attach(); route states do not change. */
   detach(): void {
     this.#client = null;
   }

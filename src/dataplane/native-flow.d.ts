@@ -19,18 +19,18 @@ export interface FlowSourceOptions {
   readonly port: number;
   /** 1 to FLOW_THREADS_MAX. All datagrams of one exporter go to one of them. */
   readonly threads: number;
-  /** Bytes of the kernel's buffer for each thread. What is granted is in FlowReceiverStatus. */
+  /** Bytes of the kernel's buffer for each thread. FlowReceiverStatus has the granted size. */
   readonly receiveBuffer: number;
   /** The CPU for each thread in turn; empty: not pinned. */
   readonly cpus: readonly number[];
   readonly exporters: readonly ExporterRule[];
-  /** What saved() of an earlier process gave; null: nothing. Of damaged bytes the part before the damage is taken. */
+  /** What saved() of an earlier process gave; null: nothing. If the bytes are damaged, the part before the damage is taken. */
   readonly saved: Uint8Array | null;
 }
 
 /** Which exporters are accepted, and how what they say counts. The rule with the longest prefix holds. */
 export interface ExporterRule {
-  /** 16 bytes and the length of the 128-bit form; 128 for one address. Of two rules with one prefix the later holds. */
+  /** 16 bytes and the length of the 128-bit form; 128 for one address. If two rules have one prefix, the later holds. */
   readonly address: Uint8Array;
   readonly length: number;
   readonly name: string;

@@ -150,8 +150,8 @@ export interface Engine {
   /** From the next tick on, keeps what takeIntervals() gives: 24 bytes for each host and direction. */
   keepIntervals(): void;
   /**
-   * What hosts had since they were last taken, in chunks as readHosts(); hosts without packets are left out. What is
-   * taken starts again from zero. Hosts that leave a crowded table are lost.
+   * What hosts had since they were last taken, in chunks as readHosts(); hosts without packets are left out. Counts
+   * that were taken start again from zero. Hosts that leave a crowded table are lost.
    */
   takeIntervals(cursor: number, out: IntervalRows): { readonly next: number; readonly count: number };
   /** As takeIntervals() for one host, without taking; false if it had no packets. */

@@ -111,7 +111,7 @@ export class PrefixSets {
     this.#current = { wanted, sets: [], names, built: null, buildError: null };
   }
 
-  /** Reads all sets, and where a file cannot be used what an earlier process kept of it. What the kernel refuses is tried again later. */
+  /** Reads all sets, and where a file cannot be used what an earlier process kept of it. Sets that the kernel refuses are tried again later. */
   static async open(wanted: WantedSets, options: PrefixSetsOptions): Promise<PrefixSets> {
     const made = new PrefixSets(options);
     const sets = await made.#read(wanted, made.#fromDisk(wanted.sets, []));

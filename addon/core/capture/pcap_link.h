@@ -13,7 +13,7 @@ class PcapLink {
   PcapLink(int dlt, const std::string& origin);
 
   [[nodiscard]] Link link() const { return dlt_ == kEthernet ? Link::ethernet : Link::rawIp; }
-  /// The frame without the capture's own header. What carries no IP comes back so that the parser says so.
+  /// The frame without the capture's own header. Frames without IP come back so that the parser reports them as such.
   [[nodiscard]] Frame strip(const Frame& frame) const;
 
  private:

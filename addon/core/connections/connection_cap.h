@@ -22,7 +22,7 @@ struct ConnectionCount {
 };
 
 /// Shuts down what is over the cap; the owner of the descriptor closes it. Over the total, the peers with the most
-/// connections lose some. Of one peer, connections that sent nothing are closed first, then those silent for longest.
+/// connections lose some. For each peer, connections that sent nothing are closed first, then those silent for longest.
 /// Must be called on the thread that closes the listener's connections, since another one might find a descriptor used
 /// again. Throws std::system_error.
 ConnectionCount limitConnections(const ConnectionCap& cap);

@@ -1,6 +1,6 @@
 /**
- * The rules of active bans for the kernel of this machine: those of FlowSpec, divert and scrub bans, and for a blackhole
- * one rule that discards all. Pure; independent of how the kernel stores them.
+ * The rules of active bans for this machine's kernel: those of FlowSpec, divert and scrub bans, and for a blackhole one
+ * rule that discards all. Pure; independent of how the kernel stores them.
  */
 import { PrefixSet } from "../../net/prefix-set.ts";
 import type { Ban } from "../ban.ts";

@@ -59,7 +59,7 @@ export class RuleOrders {
   }
 
   /**
-   * A newer sample takes the place of an older one. Of too many the last one is left out: its ban asks again.
+   * A newer sample replaces an older one. If there are too many, the last one is left out: its ban requests it again.
    * @returns false: there are no sampled packets.
    */
   add(request: RuleRequest, nowMs: number): boolean {

@@ -122,7 +122,7 @@ const CONTROL = [icmp, icmpv6].map((protocol): Service => ({ ...service(protocol
 /** Source ports of a game's players: registered ports and above. */
 const GAME: Service = { protocol: udp, ports: [{ from: 1024, to: 65_535 }], sourcePorts: [] };
 
-/** Common kinds of victims. What they do not say is as for any victim. */
+/** Common kinds of victims. All other settings are as for any victim. */
 export const PROFILES: Readonly<Record<string, Partial<ScrubFilter>>> = {
   web: {
     services: [service(tcp, 80, 443), service(udp, 443), ANSWERS, ...CONTROL],
