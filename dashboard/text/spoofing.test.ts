@@ -16,7 +16,7 @@ function hintOf(addresses: readonly string[], vector?: string) {
 }
 
 const many = (count: number, address: (i: number) => string) => Array.from({ length: count }, (_, i) => address(i));
-/** Of all unicast addresses, without those that nobody has. */
+/** Drawn from all unicast addresses, without those that are not in use. */
 const anywhere = (count: number) =>
   many(count, () => {
     const first = 1 + Math.floor(random() * 223);

@@ -197,7 +197,7 @@ describe("a ban that scrubs", () => {
       return { ...made, attack, state, pass, climb, method: () => made.engine.banOf(attack)?.method };
     };
 
-    test("after nothing above the thresholds came in for so long, and not while something does", () => {
+    test("after nothing above the thresholds came in for its time, and not while something does", () => {
       const { pass, climb, method } = box();
       climb();
       expect(method()).toBe("blackhole");

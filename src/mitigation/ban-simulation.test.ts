@@ -111,7 +111,7 @@ class BanSimulation {
     return this.#broken();
   }
 
-  /** The attacks in progress are heard of with each tick, and the bans have theirs. */
+  /** The attacks in progress are reported with each tick, and the bans have theirs. */
   async #pass(ms: number): Promise<void> {
     this.#wallMs += ms;
     this.simulatedMs += ms;
@@ -307,7 +307,7 @@ class BanSimulation {
       [expiresAt > this.#wallMs && expiresAt <= this.#wallMs + 2_592_000_000, `${target} has no expiry`],
       [unbannable === null, `${prefix.text} is banned: ${unbannable}`],
       [target === prefix.address, `${prefix.text} has the target ${target}`],
-      [!hasNoScrubTarget(ban), `${prefix.text} is in force with nobody to divert to`],
+      [!hasNoScrubTarget(ban), `${prefix.text} is in force without a target to divert to`],
       [isOneAddress(prefix) || ban.fallback === null, `${prefix.text} has a fallback`],
       [holders.every(isPartOf), `${prefix.text} is no part of what it is banned for`],
       [ban.dryRun === now.dryRun, `${target} is not as dry_run says`],

@@ -64,7 +64,7 @@ describe("what is normal", () => {
     expect(readdirSync(join(kept.path, ".."))).toEqual(["baselines.bin"]);
   });
 
-  test("gives way to what was learned since the start", async () => {
+  test("is replaced by what was learned since the start", async () => {
     const kept = file();
     await kept.save(filled(3), 1000);
     const running = table();
@@ -78,7 +78,7 @@ describe("what is normal", () => {
   test.each([
     [1, 2],
     [2, 1],
-  ] as const)("of %p directions is taken up where there are %p", async (before, after) => {
+  ] as const)("of %p directions is restored where there are %p", async (before, after) => {
     const kept = file();
     await kept.save(filled(5, before), 1000);
     const loaded = table(after);
@@ -95,7 +95,7 @@ describe("what is normal", () => {
     expect(small.count).toBe(10);
   });
 
-  test("of a file that is cut off is taken up as far as it goes, and said so", async () => {
+  test("of a file that is cut off is restored as far as it goes, and said so", async () => {
     const kept = file();
     await kept.save(filled(9000), 1000);
     writeFileSync(kept.path, readFileSync(kept.path).subarray(0, -100));
@@ -139,7 +139,7 @@ describe("what is normal", () => {
     expect(loaded.seasons?.find(loaded.find(key(300), 0))).toBe(-1);
   });
 
-  test("without hours of the week is kept as earlier builds kept it, and theirs is taken up", async () => {
+  test("without hours of the week is kept as earlier builds kept it, and theirs is restored", async () => {
     const kept = file();
     await kept.save(filled(3), 1000);
     const bytes = readFileSync(kept.path);
@@ -157,7 +157,7 @@ describe("what is normal", () => {
     expect([loaded.count, loaded.seasons]).toEqual([5, null]);
   });
 
-  test("by hour of the week gives way to what was learned since the start, and to the bound", async () => {
+  test("by hour of the week is replaced by what was learned since the start, within the bound", async () => {
     const kept = file();
     await kept.save(withSeasons(filled(5), 5), 1000);
     const running = withSeasons(table(), 0, 2);
@@ -169,7 +169,7 @@ describe("what is normal", () => {
     expect(memoryOf(running, place, 0).codes[0]).toBe(99);
   });
 
-  test("by hour of the week of a file that is cut off is taken up as far as it goes, and said so", async () => {
+  test("by hour of the week of a file that is cut off is restored as far as it goes, and said so", async () => {
     const kept = file();
     await kept.save(withSeasons(filled(300), 300), 1000);
     writeFileSync(kept.path, readFileSync(kept.path).subarray(0, -100));

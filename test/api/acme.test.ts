@@ -203,7 +203,7 @@ describe("ACME, agents only:", () => {
     async (node) => {
       const refused = "this token is bound to another node";
       for (const call of everyCall({ node, token: "bound1" })) await expectError(call, 403, refused);
-      expect([channel.edge.acme.grants, channel.edge.story, channel.server.audited]).toEqual([[], [], []]);
+      expect([channel.edge.acme.grants, channel.edge.calls, channel.server.audited]).toEqual([[], [], []]);
       const counted = (route: string) => channel.metric(`svc_api_node_binding_refused_total{route="acme_${route}"}`);
       expect([await counted("slot"), await counted("challenges")]).toEqual([2, 1]);
     },

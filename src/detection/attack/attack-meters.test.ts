@@ -145,7 +145,7 @@ test("an attack is not held while more than its threshold gets through what is k
   let dropped: DroppedAmount | null = { packets: 0, bits: 0 };
   const meters = metersWith(() => dropped);
   let endMs = 1_000_000;
-  /** Seconds in which 1500 packets are offered, and so many dropped; null: it is not known how many. */
+  /** Seconds in which 1500 packets are offered, and this number dropped; null: the number is not known. */
   const second = (more: number | null) => {
     dropped = more === null ? null : { packets: (dropped?.packets ?? 0) + more, bits: 0 };
     for (let i = 0; i < 10; i++) {
@@ -166,7 +166,7 @@ test("an attack on several targets is held while no more gets through than all o
   const meters = metersWith(() => dropped);
   const group = { ...ATTACK, id: "spread" };
   let at = 1_000_000;
-  /** Seconds in which 5500 packets are offered, so many of them to one target, and so many dropped. */
+  /** Seconds in which 5500 packets are offered, with the number to one target, and the number dropped. */
   const second = (more: number, toOne = 1400) => {
     dropped = { packets: dropped.packets + more, bits: 0 };
     at += 1000;
@@ -182,7 +182,7 @@ test("an attack on several targets is held while no more gets through than all o
 });
 
 describe("what was dropped", () => {
-  test("counts answers and proofs since the attack is measured, and since another ban counts anew", () => {
+  test("counts answers and proofs since the attack is measured, and from zero since another ban counts", () => {
     let dropped: DroppedAmount = { packets: 100, bits: 800, challenged: 50, validated: 1 };
     const meters = metersWith(() => dropped);
     meters.add(ATTACK, counted(500, { endMs: 1000 }));
@@ -207,7 +207,7 @@ describe("what was dropped", () => {
     expect(meters.volumeOf(ATTACK)?.dropped).toEqual({ packets: 350, bits: 2800 });
   });
 
-  test("is not known where nothing tells it", () => {
+  test("is not known where no part reports it", () => {
     const meters = metersWith();
     meters.add(ATTACK, counted(500));
     expect(meters.volumeOf(ATTACK)?.dropped).toBeNull();

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { leverStory } from "../../../test/fixtures/edge/edge.ts";
+import { leverCalls } from "../../../test/fixtures/edge/edge.ts";
 import { zonesOf } from "../../../test/fixtures/edge/zones.ts";
 import { memoryStore } from "../../../test/fixtures/storage/memory-state.ts";
 import { type Lever, type LeverOrder, Levers } from "./levers.ts";
@@ -17,16 +17,16 @@ const [A, B, NONE] = zonesOf({
 
 let memory: ReturnType<typeof memoryStore>;
 let kept: ReadonlyMap<string, Lever>;
-let story: unknown[][];
+let calls: unknown[][];
 let changes: number;
 let levers: Levers;
 
 beforeEach(() => {
   memory = memoryStore();
   kept = memory.file.rows.levers;
-  story = [];
+  calls = [];
   changes = 0;
-  levers = new Levers({ store: memory.store.table("levers"), onChange: () => changes++, observer: leverStory(story) });
+  levers = new Levers({ store: memory.store.table("levers"), onChange: () => changes++, observer: leverCalls(calls) });
 });
 
 const order = (more: Partial<LeverOrder> = {}): LeverOrder => ({
@@ -35,7 +35,7 @@ const order = (more: Partial<LeverOrder> = {}): LeverOrder => ({
   reason: "",
   ...more,
 });
-const words = () => story.map(([word]) => word);
+const words = () => calls.map(([word]) => word);
 
 describe("a lever", () => {
   test("is in force until its time, to the millisecond", async () => {
@@ -48,15 +48,15 @@ describe("a lever", () => {
   });
 
   test("is on disk before it is in force, and its end is in force before it is on disk", async () => {
-    const keptWhenTold: boolean[] = [];
+    const keptAtChange: boolean[] = [];
     levers = new Levers({
       store: memory.store.table("levers"),
-      onChange: () => keptWhenTold.push(kept.has(A.name)),
-      observer: leverStory(story),
+      onChange: () => keptAtChange.push(kept.has(A.name)),
+      observer: leverCalls(calls),
     });
     await levers.set(A, order(), NOON);
     await levers.clear(A.name);
-    expect(keptWhenTold).toEqual([true, false]);
+    expect(keptAtChange).toEqual([true, false]);
   });
 
   test("that cannot be kept is not set, and one whose end cannot be kept ends all the same", async () => {

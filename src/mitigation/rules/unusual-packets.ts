@@ -1,6 +1,7 @@
 /**
- * Separates the packets of an attack from those of users if the host has no profile: packets that no user sends, the kinds that the classification names, and then what is most unusual, until what is left is below the threshold,
- * as users were before the attack. Pure.
+ * Separates the packets of an attack from those of users if the host has no profile: packets that no user sends, the
+ * kinds that the classification names, and then what is most unusual, until the rest is below the threshold, as users
+ * were before the attack. Pure.
  */
 import { vectorOf } from "../../detection/attack/classifier.ts";
 import { classOf, ordinaryPackets, timesOrdinary } from "../../detection/attack/ordinary-traffic.ts";

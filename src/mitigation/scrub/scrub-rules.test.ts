@@ -115,7 +115,7 @@ describe("rules of a scrubbed victim", () => {
     expect(limits("2001:db8::1/128")[0]).toMatchObject({ prefixLength: 64 });
   });
 
-  test("let answers like the attack's pass that were asked for, and no others", () => {
+  test("let requested answers like the attack's pass, and no others", () => {
     const file: ScrubFile = { tcp: "off", answers: "asked" };
     expect(texts(file, [ANSWERS, QUERIES])).toEqual([
       "learn_question src 192.0.2.1/32 proto udp dst-port 53",
