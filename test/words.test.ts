@@ -44,6 +44,10 @@ const EXCEPTIONS: readonly { readonly pattern: RegExp; readonly reason: string }
     reason: "anchors of the interface, by which others cite it",
   },
   { pattern: /(["'`])nobody\1/g, reason: "the user of Unix" },
+  {
+    pattern: /\btest\("(?:tells events in order|errors tell nothing|lapsed by its TTL)/g,
+    reason: "tests that begin with the words of their anchor, by which they are found (`make conformance`)",
+  },
 ];
 
 /** Still to be rewritten. An entry without a banned word fails the test below: this list only becomes shorter. */
@@ -69,7 +73,6 @@ const TESTS_LEFT: readonly string[] = [
   "addon/test",
   "src/dataplane",
   "src/detection/baseline",
-  "src/detection/carpet",
   "src/http",
   "src/storage/clickhouse",
   "test/adversary",
