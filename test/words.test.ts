@@ -76,8 +76,6 @@ const TESTS_LEFT: readonly string[] = [
   "src/storage/clickhouse",
   "test/adversary",
   "test/browser/telemetry.test.ts",
-  "test/lab",
-  "test/scenario",
   "test/simulation",
   "test/telemetry",
 ];
