@@ -15,7 +15,7 @@ import {
 import { buildScrub } from "../config/sections/scrub.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { BanEngine } from "./ban-engine.ts";
-import { type Ladder, STRICTER_MS, OVER_THRESHOLD_MS } from "./escalation.ts";
+import { type Ladder, OVER_THRESHOLD_MS, STRICTER_MS } from "./escalation.ts";
 import type { ScrubMeasure } from "./measure.ts";
 
 const UDP = "flow dst 192.0.2.1/32 proto udp";
