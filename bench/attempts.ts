@@ -4,7 +4,7 @@ import type { Bench, Measurement, RunOptions } from "./measurement.ts";
 import { disturbancesOf, type Verdict, verdictOf } from "./verdict.ts";
 
 const ATTEMPTS_MAX = 3;
-/** A bench that has run for so long is not repeated. */
+/** A bench that has run for this time is not repeated. */
 const REPEAT_MINUTES_MAX = 5;
 
 export interface Row extends Measurement {

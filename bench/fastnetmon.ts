@@ -20,7 +20,7 @@ export interface FastNetMonOptions {
   readonly flows?: { readonly kind: "netflow" | "sflow"; readonly port: number };
   readonly network: string;
   readonly thresholdPps: number;
-  /** It tells a Graphite server at this port of its namespace the rates of all hosts, once a second; default: none. */
+  /** It sends the rates of all hosts to a Graphite server at this port of its namespace, once a second; default: none. */
   readonly graphitePort?: number;
   /** Default: any. */
   readonly cpu?: number;

@@ -21,7 +21,7 @@ const BUSY_FIELDS = [0, 1, 2, 5, 6];
 /** In /proc/PID/stat after the name: flags, utime and stime. */
 const FLAGS_FIELD = 6;
 const TIME_FIELDS = [11, 12];
-/** PF_KTHREAD: kernel threads work for whoever sends packets, so that their time is not others'. */
+/** PF_KTHREAD: kernel threads work for all senders of packets, so that their time is not counted for others. */
 const IS_KERNEL_THREAD = 0x0020_0000;
 
 export class MachineLoad {

@@ -36,7 +36,7 @@ interface Run {
   readonly perBatch: number;
   readonly restsPerSecond: number;
   readonly kernelCallsPerSecond: number;
-  /** How often a worker found so many buffers from one rest to the next, by their binary logarithm. */
+  /** How often a worker found a number of buffers from one rest to the next, by the number's binary logarithm. */
   readonly found: readonly number[];
 }
 

@@ -73,7 +73,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   "dashboard-frames": dashboardFrames,
   "dashboard-heap": dashboardHeap,
 };
-/** Run only if they are asked for by name. */
+/** Run only if they are named. */
 const ON_REQUEST: Readonly<Record<string, Bench>> = { growth, "packet-stages": packetStages };
 const ALL = { ...BENCHES, ...ON_REQUEST };
 const RESULTS = join(import.meta.dir, "../build/bench/results.json");
@@ -82,7 +82,7 @@ const QUICK = "--quick";
 
 const wanted = Bun.argv.slice(2).filter((argument) => argument !== QUICK);
 const isQuick = Bun.argv.includes(QUICK);
-const unknown = wanted.filter((asked) => !Object.keys(ALL).some((name) => isAsked(name, asked)));
+const unknown = wanted.filter((asked) => !Object.keys(ALL).some((name) => isNamed(name, asked)));
 if (unknown.length > 0) {
   console.error(`no bench ${unknown.join(", ")}; there are: ${Object.keys(ALL).join(", ")}`);
   process.exit(2);
@@ -97,7 +97,7 @@ const whole = new MachineLoad(group);
 const startedMs = performance.now();
 const watch = { load: () => new MachineLoad(group), nowMs: () => performance.now() };
 for (const [name, bench] of Object.entries(wanted.length === 0 ? BENCHES : ALL)) {
-  if (wanted.length > 0 && !wanted.some((asked) => isAsked(name, asked))) continue;
+  if (wanted.length > 0 && !wanted.some((asked) => isNamed(name, asked))) continue;
   console.log(`\n… ${name}: ${bench.question}`);
   try {
     const result = await measuredQuietly(bench, { isQuick }, watch);
@@ -127,6 +127,6 @@ const machine = { cpu: cpus()[0]?.model ?? "unknown", cores: cpus().length, load
 writeFileSync(RESULTS, `${JSON.stringify({ machine, isQuick, minutes, rows, skipped, failed }, null, 2)}\n`);
 process.exit(failed.length === 0 ? 0 : 1);
 
-function isAsked(name: string, asked: string): boolean {
+function isNamed(name: string, asked: string): boolean {
   return name === asked || name.startsWith(`${asked}-`);
 }

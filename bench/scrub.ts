@@ -26,7 +26,7 @@ const SECONDS = 1.5;
 const TX_RATIO_MIN = 0.6;
 const SYNPROXY_RATIO_MIN = 15;
 const VICTIM = "10.1.0.1";
-/** So many that no prefix of them has more answers than its bound. */
+/** The number is so high that no prefix of them has more answers than its bound. */
 const SYNS: FloodOptions = { profile: "syn", target: VICTIM, sources: 1_000_000, seconds: SECONDS };
 /** Packets of the box's own network stack, that nftables sees. */
 const SYNPROXY = `

@@ -51,7 +51,7 @@ systemctl reload floodwall                             # applies the file as a w
 
 - **Default** is what the program uses where the key is absent. \`inherited\` means the value of the same key at the top level of
   the file, or its default. \`none\` means that nothing takes its place.
-- **Change** tells how a changed value takes effect: \`reload\` (SIGHUP, or \`POST /api/v1/config/reload\`) or \`restart\`. A reload
+- **Change** is how a changed value takes effect: \`reload\` (SIGHUP, or \`POST /api/v1/config/reload\`) or \`restart\`. A reload
   names keys that wait for a restart in its answer and in the log; until then the running values stay.
 - A path such as \`networks[]\` is a list; \`hostgroups[].name\` is the key \`name\` of each of its items.
 
@@ -114,7 +114,7 @@ function* sectionText(section: Section, chapter: Chapter): Generator<string> {
   yield "";
 }
 
-/** As it stands in a file: with the name of the section above it. */
+/** The text in a file: with the name of the section above it. */
 export function exampleText({ name }: Section, example: unknown): string {
   return stringify(name === "" ? example : { [name]: example }, { lineWidth: 0, flowCollectionPadding: true });
 }

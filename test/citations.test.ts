@@ -111,7 +111,7 @@ const PAGE =
   '<a id="ban"></a>\n## A ban\n\n- <a id="ban-rate"></a>`rate`\n\n```md\n<a id="quoted"></a>\n[x](gone.md)\n```\n';
 const pageAlone: ReadFile = (path) => (["docs/page.md", "page.md"].includes(path) ? PAGE : null);
 
-/** The second part: what is amiss with it, or none. In docs a heading may be worded anew. */
+/** The second part: what is amiss with it, or none. In docs a heading may be worded again. */
 test.each([
   ["docs/page.md#ban-rate", []],
   ["docs/page.md#ban-rates", ["a.ts: docs/page.md#ban-rates: no such anchor"]],

@@ -13,7 +13,7 @@ test/limit_test.cpp:103: ERROR: CHECK( box.passing(frame, 100) == 6 ) is NOT cor
 [doctest] test cases: 349 | 348 passed | 1 failed | 45 skipped
 `;
 
-test("of a failed native test its name, its check and the values are told", () => {
+test("of a failed native test its name, its check and the values are shown", () => {
   expect(reasons(DOCTEST)).toEqual([
     "limit: bytes count to it",
     "    test/limit_test.cpp:103: ERROR: CHECK( box.passing(frame, 100) == 6 ) is NOT correct!",
@@ -21,12 +21,12 @@ test("of a failed native test its name, its check and the values are told", () =
   ]);
 });
 
-test("of a failed test of bun its name is told once, and the error before it", () => {
+test("of a failed test of bun its name is shown once, and the error before it", () => {
   const output = "error: expected 1\n      at x.test.ts:1\n(fail) it holds\n\n 1 tests failed:\n(fail) it holds\n";
   expect(reasons(output)).toEqual(["it holds\n      error: expected 1"]);
 });
 
-test("of a step that names no failed test the last lines are told", () => {
+test("of a step that names no failed test the last lines are shown", () => {
   expect(reasons("started\n\nSegmentation fault\n")).toEqual([
     "no failed test is named; its last lines: \n      started\n      Segmentation fault",
   ]);

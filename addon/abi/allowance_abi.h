@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What each source may send by a rule that limits sources: a token bucket for each, in one word. The kernel writes this
- * table, and its owner only makes it.
+/* The allowance of each source by a rule that limits sources: a token bucket for each, in one word. The kernel writes
+ * this table, and its owner only makes it.
  *
  * A bucket is the time until which all that was let through is paid for. One whose time has come is equal to none, so
  * that the table holds only sources that sent more than their rate in the last second, and a flood of ever new sources
- * with a packet each passes through it without a trace. Where a set is full of such, the one that owes least gives way.
+ * with a packet each passes through it without a trace. If a set is full of such, the one that owes least is replaced.
  */
 #pragma once
 
@@ -19,7 +19,7 @@
 #define ALLOWANCE_UNIT_SHIFT 8
 /* How far ahead of its rate a source may send: what it may send in a second. */
 #define ALLOWANCE_BURST (1000000000ull >> ALLOWANCE_UNIT_SHIFT)
-/* Of the cost of a packet that is dropped, its source is charged so much. */
+/* The source of a dropped packet is charged the packet's cost divided by this. */
 #define ALLOWANCE_DROPPED_PART 20u
 /* Nothing costs more than this, and no bucket is further ahead than this and the burst. */
 #define ALLOWANCE_COST_MAX (1ull << 32)
@@ -32,8 +32,8 @@ struct allowance_set {
 };
 FLOODWALL_ABI_ASSERT(sizeof(struct allowance_set) == 64);
 
-/* What a source still owes at a time, in units. What is more than the burst and `cost_most`, the most that a packet can
- * cost, is of a time that has long come: the clock went round since. */
+/* The debt of a source at a time, in units. A debt above the burst plus `cost_most`, the highest cost of a packet, is
+ * past: the clock has wrapped around since. */
 static inline __attribute__((always_inline)) __u64 allowance_debt(__u64 entry, __u64 now, __u64 cost_most) {
   const __u64 ahead = (entry - now) & ALLOWANCE_TIME_MASK;
   return ahead <= ALLOWANCE_BURST + cost_most ? ahead : 0;

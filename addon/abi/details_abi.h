@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What few rules ask of a packet beside filter_rule: header fields that few attacks show, bytes of the payload, and
- * named sets that the source lies in. A rule that asks for such has the number of its row, plus 1.
+/* Match fields of a rule that are seldom used and not in filter_rule: rare header fields, bytes of the payload, and
+ * named sets of sources. A rule with such fields has the number of its row, plus 1.
  */
 #pragma once
 
@@ -47,7 +47,7 @@ struct details_lengths {
 struct filter_details {
   /* enum details_asks; all of it must match. */
   __u8 asks;
-  /* Of IPv6 the hop limit. */
+  /* For IPv6 the hop limit. */
   __u8 ttl_from;
   __u8 ttl_to;
   /* One of them must match. */
@@ -69,7 +69,7 @@ struct filter_details {
 };
 FLOODWALL_ABI_ASSERT(sizeof(struct filter_details) == 248);
 
-/* What is read of a packet for such rules, once for all of them. */
+/* The fields of a packet that such rules need, read once for all of them. */
 struct packet_details {
   __u64 sets;
   __u64 options;

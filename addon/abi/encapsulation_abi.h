@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What is around packets, as both parsers take it apart: the one of the kernel (bpf/take_apart.h) and the one of user
+/* Encapsulations of packets, as both parsers remove them: the one of the kernel (bpf/take_apart.h) and the one of user
  * space (core/parse/take_apart.cpp). A test runs both over the same frames.
  */
 #pragma once
@@ -31,7 +31,7 @@ enum encapsulation {
   ENCAPSULATION_NONE = 9,
 };
 
-/* What both parsers stop at. What is beyond counts to the last packet before that could be read. */
+/* Limits of both parsers. Headers beyond them belong to the last packet that could be read. */
 #define VLAN_TAGS_MAX 8
 #define MPLS_LABELS_MAX 16
 /* Tunnels in one another; MPLS and PPPoE between Ethernet and IP are none. */
@@ -41,8 +41,8 @@ enum encapsulation {
 #define NETWORK_AT_MAX 254
 /* Ethernet headers before one IP header: of the frame, and of an Ethernet frame in MPLS. */
 #define ETHERNETS_MAX 2
-/* What may follow a packet behind labels: a frame's check sequence; and in the shortest frame, which has so many bytes
- * behind one label, padding. */
+/* Bytes that may follow a packet behind labels: a frame's check sequence; and in the shortest frame, which has
+ * PADDED_MAX bytes behind one label, padding. */
 #define CHECK_SEQUENCE 4
 #define PADDED_MAX 46
 
@@ -57,7 +57,7 @@ enum encapsulation {
 #define TYPE_MPLS_MULTICAST 0x8848
 #define TYPE_BRIDGING 0x6558
 #define TYPE_PPPOE_SESSION 0x8864
-/* Of GRE: types I and II, and type III. */
+/* GRE types of ERSPAN I and II, and of ERSPAN III. */
 #define TYPE_ERSPAN 0x88be
 #define TYPE_ERSPAN_3 0x22eb
 

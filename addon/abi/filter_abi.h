@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the filter in the kernel and its owner share: the pinned maps, which outlive both. A change of a struct, or of
- * what a field means, must increase FILTER_SCHEMA: an older service's maps are then replaced, never misread.
+/* The pinned maps that the filter in the kernel and its owner share, and that outlive both. A change of a struct, or of
+ * the meaning of a field, must increase FILTER_SCHEMA: an older service's maps are then replaced, never misread.
  *
  * The owner writes tables in place while the program reads them. A new row is complete before a way or a number leads
  * to it, and a row that was given up is not used again for a while: a program that still reads it runs for
@@ -43,7 +43,7 @@ struct filter_pair {
       __u32 victim;
     };
   };
-  /* What filter_coarse_expiry() says. 0: the place is unused. Only the owner of the maps writes it. */
+  /* The expiry, as filter_coarse_expiry() returns it. 0: the place is unused. Only the owner of the maps writes it. */
   __u32 expires;
   /* What the pair's own CPU counted since it last added to filter_pair_rows: that CPU's number plus 1, packets, and in
    * the highest bits bytes. It is the CPU that met the pair first. A flow keeps to its CPU, and what only one CPU
@@ -67,11 +67,11 @@ struct filter_pair_group {
 };
 FLOODWALL_ABI_ASSERT(sizeof(struct filter_pair_group) == 64);
 
-/* Groups after its home that a pair may be in, so many that their rows and those at home are less than 256. With all
- * pairs that there is room for, the farthest of four million was 38 groups away. */
+/* Maximum distance of a pair from its home group: (62 + 1) * FILTER_GROUP_PAIRS rows fit a byte. In a full table of
+ * four million pairs the farthest was 38 groups away. */
 #define FILTER_REACH_MAX 62u
 
-/* Of filter_pair.held, from the lowest bit. A CPU of a higher number owns no pair. */
+/* Bits of filter_pair.held, from the lowest one. A CPU with a higher number owns no pair. */
 #define FILTER_OWNER_BITS 10
 #define FILTER_HELD_PACKETS_BITS 7
 #define FILTER_OWNER_MASK ((1u << FILTER_OWNER_BITS) - 1)
@@ -80,12 +80,12 @@ FLOODWALL_ABI_ASSERT(sizeof(struct filter_pair_group) == 64);
 #define FILTER_HELD_BYTES_MAX ((1u << (32 - FILTER_HELD_BYTES_SHIFT)) - 1)
 
 struct filter_pair_key {
-  struct inline_address source;
-  struct inline_address victim;
+  struct ip_address source;
+  struct ip_address victim;
 };
 FLOODWALL_ABI_ASSERT(sizeof(struct filter_pair_key) == 32);
 
-/* What few packets of a pair read or write. */
+/* Part of a pair that few packets read or write. */
 struct filter_pair_row {
   struct filter_pair_key key;
   /* On the boot-time clock; after it the pair has no effect. */
@@ -119,7 +119,7 @@ enum filter_outcome {
   FILTER_OUTCOMES = 4,
 };
 
-/* Of a verdict; what nothing judged (FILTER_VERDICTS) passes. */
+/* The outcome of a verdict; a packet without a verdict (FILTER_VERDICTS) passes. */
 static inline __attribute__((always_inline)) enum filter_outcome filter_outcome_of(__u32 verdict) {
   if (verdict < FILTER_DROP_SOURCE || verdict >= FILTER_VERDICTS) return FILTER_PASSED;
   return verdict >= FILTER_ANSWER_SYN_ACK ? FILTER_ANSWERED : FILTER_DROPPED;
@@ -130,7 +130,7 @@ struct filter_hits {
 };
 FLOODWALL_ABI_ASSERT(sizeof(struct filter_hits) == 64);
 
-/* What rules ask of a packet beside its addresses and its length. Fields that a packet does not show are 0. */
+/* Match fields of a packet beside its addresses and its length. Fields that a packet does not show are 0. */
 struct filter_traits {
   union {
     __u64 all;
@@ -169,7 +169,7 @@ enum filter_set_kind {
 #define FILTER_OPERATOR_ENTRIES 16384u
 
 struct filter_entry {
-  struct inline_address address;
+  struct ip_address address;
   /* What any packet has that the rule matches: of its traits, where the mask has bits, these. Most rules that do not
    * match are passed over by it, here where the rules of one destination lie one after the other. */
   struct filter_traits mask;
@@ -177,7 +177,7 @@ struct filter_entry {
   /* The number of the rule. */
   __u32 rule;
   __u8 length;
-  /* So many of the same prefix follow right after. */
+  /* Number of entries of the same prefix that follow directly. */
   __u8 more;
   /* The rule asks for more than the traits and the prefix: rule_matches() says whether it matches. */
   __u8 asks_more;
@@ -216,13 +216,13 @@ FLOODWALL_ABI_ASSERT(sizeof(struct filter_set) == 208 + 16384);
 
 struct filter_head {
   __u32 schema;
-  /* What the maps have room for. */
+  /* Capacities of the maps. */
   __u32 pairs_max;
   __u32 rules_max;
   __u32 prefixes_max;
   __u32 pair_groups;
   __u32 rule_slots;
-  /* Of hits, a power of two; and whether CPUs share them, because there are more CPUs. */
+  /* Number of counts per rule, a power of two; and whether CPUs share them, because there are more CPUs. */
   __u32 stripes;
   __u32 are_stripes_shared;
   __u32 seed[FILTER_SEED_WORDS];
@@ -230,7 +230,7 @@ struct filter_head {
   __u32 pairs;
   __u32 active[FILTER_SETS];
   __u32 entries[FILTER_SETS];
-  /* Pairs are at most so many groups after their home. */
+  /* Maximum distance of the present pairs from their home groups. */
   __u32 pair_reach;
   /* Sets of sources, and what they have room for. */
   __u32 source_sets;
@@ -241,7 +241,7 @@ struct filter_head {
   /* Cookies are made with this one of the keys, and read with the one that made them. */
   __u32 cookie_key;
   __u64 cookie_keys[2][2];
-  /* Of each kind of set, what rules ask for beside filter_rule: enum details_asks. */
+  /* For each kind of set, the details that its rules use: enum details_asks. */
   __u32 details_asked[FILTER_SETS];
 };
 FLOODWALL_ABI_ASSERT(offsetof(struct filter_head, cookie_keys) == 128);
@@ -251,7 +251,7 @@ FLOODWALL_ABI_ASSERT(sizeof(struct filter_head) == 176);
 struct filter_settings {
   /* Frames may come in several buffers, of which the program sees the first. */
   __u32 has_fragments;
-  /* What passes goes to the forwarding program. */
+  /* Packets that pass go to the forwarding program. */
   __u32 forwards;
 };
 
@@ -269,15 +269,15 @@ static inline __attribute__((always_inline)) __u32 filter_coarse_expiry(__u64 ex
 }
 
 /* Whether both addresses have the mapped form. */
-static inline __attribute__((always_inline)) int filter_is_ipv4_pair(const struct inline_address* source,
-                                                                     const struct inline_address* victim) {
+static inline __attribute__((always_inline)) int filter_is_ipv4_pair(const struct ip_address* source,
+                                                                     const struct ip_address* victim) {
   const __u32 mapped = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0xffff0000u : 0xffffu;
   return (source->halves[0] | victim->halves[0] | (source->words[2] ^ mapped) | (victim->words[2] ^ mapped)) == 0;
 }
 
-/* Of two addresses of one family, as flow_hash() does it: the NH hash, with less to do for IPv4. */
-static inline __attribute__((always_inline)) __u64 filter_pair_hash(const struct inline_address* source,
-                                                                    const struct inline_address* victim,
+/* Hash of two addresses of one family, as flow_hash(): the NH hash, with less to do for IPv4. */
+static inline __attribute__((always_inline)) __u64 filter_pair_hash(const struct ip_address* source,
+                                                                    const struct ip_address* victim,
                                                                     const __u32* seed) {
   const __u32* s = source->words;
   const __u32* v = victim->words;
@@ -292,8 +292,8 @@ static inline __attribute__((always_inline)) __u64 filter_pair_hash(const struct
   return hash ^ hash >> 29;
 }
 
-static inline __attribute__((always_inline)) __u64 filter_prefix_hash(const struct inline_address* address,
-                                                                      __u32 length, const __u32* seed) {
+static inline __attribute__((always_inline)) __u64 filter_prefix_hash(const struct ip_address* address, __u32 length,
+                                                                      const __u32* seed) {
   __u64 hash = (inline_host_hash(address, seed) ^ length) * 0x9e3779b97f4a7c15ull;
   return hash ^ hash >> 29;
 }

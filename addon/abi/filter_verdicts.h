@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the filter decides, and how it counts that. */
+/* Verdicts of the filter, and their counters. */
 #pragma once
 
 #include <linux/types.h>
@@ -23,13 +23,13 @@ enum filter_verdict {
   FILTER_DROP_RATE_LIMIT = 10,
   /* Its source sends more than each source may. */
   FILTER_DROP_SOURCE_LIMIT = 11,
-  /* Of a source that has not proved its address. */
+  /* Its source has not proved its address. */
   FILTER_DROP_UNVALIDATED = 12,
-  /* An answer to what nobody asked. */
+  /* An answer that was not requested. */
   FILTER_DROP_UNASKED = 13,
   /* The segment that proved its source's address: the victim never saw the one that it answers. */
   FILTER_DROP_PROOF = 14,
-  /* More VLAN tags than are read: the destination is not known, and no network has so many. */
+  /* More VLAN tags than are read: the destination is not known, and no network has as many. */
   FILTER_DROP_TAGS = 15,
   /* Sent back to its source as what the name says; the last is a DNS answer without records that asks for TCP. */
   FILTER_ANSWER_SYN_ACK = 16,
@@ -44,7 +44,7 @@ struct filter_count {
   __u64 bytes;
 };
 
-/* Of one CPU. */
+/* Counters of one CPU. */
 struct filter_stats {
   struct filter_count verdicts[FILTER_VERDICTS];
   /* The boot-time clock as it was at the kernel's last tick: reading it costs as much as all else that a block takes,

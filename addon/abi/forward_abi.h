@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the forwarding program in the kernel and its owner share. Its maps are made anew by each owner; who only reads
- * those of another version finds them under another name, which a change of a struct, or of what a field means, must
- * cause by a higher FORWARD_SCHEMA.
+/* Structs that the forwarding program in the kernel and its owner share. Each owner makes new maps. The pin name
+ * contains FORWARD_SCHEMA, so that a reader of another version does not find them: increase it when a struct or the
+ * meaning of a field changes.
  */
 #pragma once
 
@@ -79,8 +79,8 @@ enum forward_tunnel_kind {
 
 /* Numbers of headers are in network order. */
 struct forward_tunnel {
-  struct inline_address local;
-  struct inline_address remote;
+  struct ip_address local;
+  struct ip_address remote;
   /* Of GRE the key, of VXLAN the VNI with the reserved byte behind it. */
   __u32 key;
   __u16 port;
@@ -110,7 +110,7 @@ FLOODWALL_ABI_ASSERT(sizeof(struct forward_port) == 8);
 /* Times are of the monotonic clock. */
 struct forward_head {
   __u32 schema;
-  /* Whether a look-up of the destination tells something: there are networks or tunnels. */
+  /* Whether a look-up of the destination can find something: there are networks or tunnels. */
   __u32 has_prefixes;
   /* When all answers are paid for. */
   __u64 answers_paid_until_ns;
@@ -126,7 +126,7 @@ FLOODWALL_ABI_ASSERT(sizeof(struct forward_head) == 32);
 /* The way of packets to one destination that arrive on one interface, as one CPU looked it up last. */
 struct forward_route {
   /* Of IPv4 the last word alone. */
-  struct inline_address destination;
+  struct ip_address destination;
   __u64 kept_until_ns;
   __u32 generation;
   __u32 ingress;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the inline counter in the kernel and its reader share: keys and values of its maps. The numbers of classes and
+/* Keys and values of the maps that the inline counter in the kernel and its reader share. The numbers of classes and
  * of parse errors are those of counters.h and packet_parser.h; the reader asserts it.
  */
 #pragma once
@@ -37,16 +37,16 @@ enum inline_error {
 };
 
 /* An IPv6 address, or an IPv4 address in its mapped form, in network order. */
-struct inline_address {
+struct ip_address {
   union {
     __u8 bytes[16];
     __u32 words[4];
     __u64 halves[2];
   };
 };
-FLOODWALL_ABI_ASSERT(sizeof(struct inline_address) == 16);
+FLOODWALL_ABI_ASSERT(sizeof(struct ip_address) == 16);
 
-/* What one CPU counted for a host or a network in one direction. All wrap around at 2^32, so the reader must come by
+/* Counts of one CPU for a host or a network in one direction. All wrap around at 2^32, so the reader must come by
  * while one host gets less than 4 GiB on one CPU: at 100 Gbit/s in a third of a second.
  */
 struct inline_counts {
@@ -67,8 +67,8 @@ FLOODWALL_ABI_ASSERT(sizeof(struct inline_counts) == 56);
  * one.
  */
 struct inline_row {
-  /* Of a row that was given back: the number of the next one plus 1, in words[0]. */
-  struct inline_address address;
+  /* In a row that was given back, words[0] is the number of the next such row plus 1. */
+  struct ip_address address;
   struct inline_counts counts;
 };
 FLOODWALL_ABI_ASSERT(sizeof(struct inline_row) == 72);
@@ -115,7 +115,7 @@ static inline __attribute__((always_inline)) __u32 inline_far_bucket(__u32 lane,
 
 /* The NH hash (RFC 4418) with a secret seed, then mixed. Bits 0 to 31 choose the buckets, 48 to 51 the way that is
  * tried first, 56 to 63 are the tag. */
-static inline __attribute__((always_inline)) __u64 inline_host_hash(const struct inline_address* address,
+static inline __attribute__((always_inline)) __u64 inline_host_hash(const struct ip_address* address,
                                                                     const volatile __u32* seed) {
   const __u32* words = address->words;
   __u64 hash = (__u64)(__u32)(words[0] + seed[0]) * (__u32)(words[1] + seed[1]) +
@@ -159,7 +159,7 @@ FLOODWALL_ABI_ASSERT(sizeof(struct inline_prefix4) == 8);
 
 struct inline_prefix6 {
   __u32 length;
-  struct inline_address address;
+  struct ip_address address;
 } __attribute__((packed));
 FLOODWALL_ABI_ASSERT(sizeof(struct inline_prefix6) == 20);
 
@@ -223,7 +223,7 @@ struct inline_settings {
   __u32 filters;
   /* As of filter_settings. */
   __u32 forwards;
-  /* What packets are taken out of: a bit for each enum encapsulation. */
+  /* Encapsulations that are removed: a bit for each enum encapsulation. */
   __u32 decapsulated;
   /* Where VXLAN goes; 0: unused. */
   __u16 vxlan_ports[VXLAN_PORTS_MAX];

@@ -26,8 +26,8 @@ struct sets_line {
     __u32 index[SETS_INDEX_TARGETS];
     struct {
       __u32 targets[SETS_LINE_TARGETS];
-      /* Ascending; the last one is repeated, with its target, in what is left of the line. What is below the first key
-       * is not asked for. */
+      /* Ascending; the last one is repeated, with its target, in what is left of the line. Keys below the
+       * first one are not looked up. */
       __u16 keys[SETS_LINE_TARGETS];
     };
     __u64 bitmaps[SETS_LINE_BITMAPS];

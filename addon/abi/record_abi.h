@@ -21,7 +21,7 @@ struct sample_record {
   __u8 direction;
   /* enum filter_verdict; FILTER_VERDICTS: nothing here judged it. */
   __u8 verdict;
-  /* Of a sampled packet of flow telemetry: the number of its exporter; 0: not known. */
+  /* The number of the exporter, for a sampled packet of flow telemetry; 0: not known. */
   __u16 exporter;
   /* Packets that it stands for: those of its worker that it was drawn from, times the sampling rate. */
   __u32 stands_for;
@@ -108,7 +108,7 @@ FLOODWALL_ABI_ASSERT(sizeof(struct profile_row) == 24 + 24 * PROFILE_PACKETS);
 struct rule_record {
   /* Wall clock. */
   double expires_at_ms;
-  /* Of a limit, of all sources that were learned, and of each source; 0: none. */
+  /* Rate of a limit, of all learned sources together, or of each source; 0: none. */
   double bytes_per_second;
   /* Of each source; 0: none. */
   double packets_per_second;
@@ -143,7 +143,7 @@ struct rule_record {
 };
 FLOODWALL_ABI_ASSERT(sizeof(struct rule_record) == 152);
 
-/* That a rule is the operator's, for this destination. Entries of one destination are tried in the order given. */
+/* Marks a rule as the operator's, for this destination. Entries of one destination are tried in the order given. */
 struct operator_entry_record {
   __u8 destination[16];
   /* Which of the rules that come with it. */

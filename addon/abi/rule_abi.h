@@ -20,16 +20,16 @@ enum filter_asks {
   FILTER_ASKS_LENGTH = 8,
   FILTER_ASKS_SOURCE = 16,
   FILTER_ASKS_DESTINATION = 32,
-  /* What filter_details has of the rule. */
+  /* The fields of filter_details. */
   FILTER_ASKS_DETAILS = 64,
   /* One of several protocols, in place of FILTER_ASKS_PROTOCOL. */
   FILTER_ASKS_PROTOCOLS = 128,
 };
 
-/* What is done with a packet that a rule matches. */
+/* The action on a packet that a rule matches. */
 enum filter_action {
   FILTER_DISCARD = 0,
-  /* Held to the rate that `byte_cost` says. What is within it passes. */
+  /* Held to the rate that `byte_cost` says. Packets within it pass. */
   FILTER_LIMIT = 1,
   /* Sources of TCP are remembered; the rules that follow decide. */
   FILTER_LEARN = 2,
@@ -47,7 +47,8 @@ enum filter_action {
   FILTER_VALIDATE_DNS = 7,
   /* A packet that goes out: who it is sent to is remembered. The rules that follow decide. */
   FILTER_LEARN_QUESTION = 8,
-  /* What comes from a source that was not asked is dropped; the rules that follow decide about the rest. */
+  /* Packets of sources from which the victim requested nothing are dropped; the rules that follow decide about the
+     rest. */
   FILTER_REQUIRE_QUESTION = 9,
   /* Counted as dropped, and not dropped. */
   FILTER_COUNT = 10,
@@ -78,10 +79,10 @@ struct filter_rule {
   __u32 length_min;
   __u32 length_max;
   struct filter_ports ports[2 * FILTER_PORT_RANGES];
-  struct inline_address source;
-  struct inline_address source_mask;
-  struct inline_address destination;
-  /* What a byte costs, in 2^-16 ns. */
+  struct ip_address source;
+  struct ip_address source_mask;
+  struct ip_address destination;
+  /* Cost of a byte, in 2^-16 ns. */
   __u64 byte_cost;
   /* Of FILTER_LIMIT_SOURCE, FILTER_LIMIT_DESTINATION and FILTER_LIMIT_ALL what a packet costs, in units of
    * allowance_abi.h, and how much of an address is a source. */
@@ -89,8 +90,8 @@ struct filter_rule {
   __u8 limit_length;
   __u8 is_source_ipv4;
   __u8 destination_length;
-  /* Not of FILTER_DISCARD: only counted, as what would have been done; the rules that follow decide, and those of them
-   * that only count do not count what is decided. */
+  /* Dry run: count and go on. Later dry-run rules do not count a packet that this one would have decided. Not used with
+   * FILTER_DISCARD. */
   __u8 is_dry_run;
   /* When all that was let through is paid for, on the boot-time clock. */
   __u64 paid_until_ns;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which sources of TCP may reach a victim that is under attack, and the cookies by which they prove that they receive
- * what is sent to their address. The kernel writes this table, and its owner only reads it.
+/* The sources of TCP that may reach a victim under attack, and the cookies by which they prove that they receive
+ * packets sent to their address. The kernel writes this table, and its owner only reads it.
  *
- * A source is an IPv4 address or an IPv6 /64, since whoever has one address of a /64 has all; it is known for one
- * victim. Sources that proved their address are `validated`. Those whose segments without SYN were seen twice, at least
- * SOURCE_LEARN_UNITS apart, before there was an attack are `learned`: nothing proves them, but a flood that is noticed
- * sooner cannot put any there.
+ * A source is an IPv4 address or an IPv6 /64, since the owner of one address of a /64 has all of it; it is known for
+ * one victim. Sources that proved their address are `validated`. Those whose segments without SYN were seen twice, at
+ * least SOURCE_LEARN_UNITS apart, before there was an attack are `learned`: nothing proves them, but a flood that is
+ * noticed sooner cannot put any there.
  */
 #pragma once
 

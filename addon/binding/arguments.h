@@ -26,7 +26,7 @@ namespace floodwall::binding {
 /// An array of whole numbers from 0 to `max`.
 [[nodiscard]] std::vector<std::uint32_t> uint32sOf(const Napi::Object& object, const char* key, std::uint32_t max);
 
-/// What a Uint8Array holds, valid while the call lasts.
+/// The contents of a Uint8Array, valid while the call lasts.
 [[nodiscard]] std::span<std::uint8_t> bytesOf(const Napi::Object& object, const char* key);
 
 /// What a Float64Array holds, valid while the call lasts.
@@ -43,7 +43,7 @@ namespace floodwall::binding {
 /// `vxlanPorts`: the usual one where it is absent.
 [[nodiscard]] VxlanPorts vxlanPortsOf(const Napi::Object& options);
 
-/// What a typed array holds, valid while the call lasts. The element type is given by the caller's pointer type.
+/// The contents of a typed array, valid while the call lasts. The element type is given by the caller's pointer type.
 [[nodiscard]] std::span<std::uint8_t> bytesArgument(const Napi::CallbackInfo& info, std::size_t index,
                                                     const char* name);
 [[nodiscard]] std::span<double> doublesArgument(const Napi::CallbackInfo& info, std::size_t index, const char* name);

@@ -1,4 +1,4 @@
-// What TypeScript must know of the addon's arguments and results: names of the core's enumerations in their order,
+// Constants of the addon's arguments and results for TypeScript: names of the core's enumerations in their order,
 // bounds, columns. Needs no Node-API: constants/print_constants.cpp writes it into src/native/constants.ts.
 #pragma once
 

@@ -16,31 +16,31 @@
 namespace floodwall::binding {
 namespace {
 
-constexpr std::size_t kEndBytes = sizeof(inline_address);
+constexpr std::size_t kEndBytes = sizeof(ip_address);
 constexpr std::uint32_t kBits = 8 * kEndBytes;
 
 [[noreturn]] void throwRange(const Napi::Env& env, const std::string& text) { throw Napi::RangeError::New(env, text); }
 
-inline_address addressAt(std::span<const std::uint8_t> bytes, std::size_t at) {
-  inline_address address;
+ip_address addressAt(std::span<const std::uint8_t> bytes, std::size_t at) {
+  ip_address address;
   std::memcpy(address.bytes, bytes.data() + at, kEndBytes);
   return address;
 }
 
-inline_address maskOf(std::uint32_t length) {
-  inline_address mask{};
+ip_address maskOf(std::uint32_t length) {
+  ip_address mask{};
   for (std::uint32_t bit = 0; bit < length; bit++) {
     mask.bytes[bit / 8] = static_cast<__u8>(mask.bytes[bit / 8] | 0x80U >> bit % 8);
   }
   return mask;
 }
 
-bool hasHostBits(const inline_address& address, std::uint32_t length) {
-  const inline_address mask = maskOf(length);
+bool hasHostBits(const ip_address& address, std::uint32_t length) {
+  const ip_address mask = maskOf(length);
   return (address.halves[0] & ~mask.halves[0]) != 0 || (address.halves[1] & ~mask.halves[1]) != 0;
 }
 
-SetPrefix prefixAt(const Napi::Env& env, const inline_address& address, std::uint32_t length) {
+SetPrefix prefixAt(const Napi::Env& env, const ip_address& address, std::uint32_t length) {
   if (length > kBits || hasHostBits(address, length)) throwRange(env, "prefixes must have no host bits");
   return {.address = address, .length = length, .rule = 0};
 }
@@ -60,8 +60,8 @@ std::uint32_t packetCostOf(const Napi::Env& env, double packetsPerSecond) {
   return static_cast<std::uint32_t>(std::max(1.0, std::round(kUnitsPerSecond / packetsPerSecond)));
 }
 
-inline_address addressOf(const __u8 (&bytes)[kEndBytes]) {
-  inline_address address;
+ip_address addressOf(const __u8 (&bytes)[kEndBytes]) {
+  ip_address address;
   std::memcpy(address.bytes, bytes, kEndBytes);
   return address;
 }

@@ -22,7 +22,7 @@ constexpr std::size_t kPairBytes = sizeof(PairKey);
 [[nodiscard]] std::vector<WantedRule> rulesOf(const Napi::Env& env, const Napi::Value& ids,
                                               std::span<const std::uint8_t> bytes,
                                               std::span<const std::uint8_t> details);
-/// Those of the rules, which are so many, that are the operator's.
+/// The operator's rules among the rules. @param rules their number.
 [[nodiscard]] std::vector<OperatorEntry> operatorEntriesOf(const Napi::Env& env, std::span<const std::uint8_t> bytes,
                                                            std::size_t rules);
 /// 16 bytes and a length each.

@@ -1,4 +1,4 @@
-// What the core finds out about this machine, as the objects of native.d.ts.
+// The core's findings about this machine, as the objects of native.d.ts.
 #pragma once
 
 #include <napi.h>

@@ -1,4 +1,4 @@
-// What `require("floodwall.node")` gives: the Native of native.d.ts.
+// The module of `require("floodwall.node")`: the Native of native.d.ts.
 #include <napi.h>
 
 #include "baselines_handle.h"

@@ -69,7 +69,7 @@ ExternalSenders externalSendersOf(const Napi::Object& options) {
   return senders;
 }
 
-/// Its shards take apart what they are asked for, whatever feeds them, and know who sends from outside.
+/// Its shards remove the configured encapsulations, whatever feeds them, and know the senders outside.
 AddShard configured(const AddShard& addShard, const Napi::Object& options) {
   return [addShard, kinds = decapsulationOf(options), ports = vxlanPortsOf(options),
           external = externalSendersOf(options)] {
@@ -97,7 +97,7 @@ XdpInlineOptions inlineOptions(const Napi::Object& options, const EngineOptions&
           .filter = std::move(filter)};
 }
 
-/// Shards that count each frame as so many: of a source of sampled frames.
+/// Shards that count each frame as `samplingRate` frames: of a source of sampled frames.
 AddShard sampledShards(const Napi::Object& options, AddShard addShard) {
   if (options.Get("samplingRate").IsUndefined()) return addShard;
   const std::uint32_t rate = uint32Of(options, "samplingRate");

@@ -1,4 +1,4 @@
-// What an engine hands over of single packets: samples of many places at once, and profiles of hosts.
+// Single packets that an engine hands over: samples of many places at once, and profiles of hosts.
 #include <cstring>
 
 #include "arguments.h"

@@ -16,7 +16,7 @@
  * a second, is some 600 for each. 128 kB stay in a CPU's own cache. */
 #define ANSWERS_COUNTERS 16384
 
-/* Each has its period in the high half and its answers in the low one. Of one program: it is lost with it. */
+/* Each has its period in the high half and its answers in the low one. Each program has its own: it is lost with it. */
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(max_entries, ANSWERS_COUNTERS);
@@ -41,13 +41,14 @@ __noinline int may_answer(struct packet* packet, __u64 now_ns) {
   struct filter_head* head = filter_head_of();
   if (!packet || !head || is_impossible_source(packet)) return 0;
   const __u32 length = is_ipv4(&packet->source) ? ANSWERS_LENGTH_IPV4 : ANSWERS_LENGTH_IPV6;
-  struct inline_address prefix = masked(&packet->source, length);
+  struct ip_address prefix = masked(&packet->source, length);
   __u32 index = filter_prefix_hash(&prefix, length, head->seed) >> 32 & (ANSWERS_COUNTERS - 1);
   __u64* counter = bpf_map_lookup_elem(&filter_answers, &index);
   if (!counter) return 0;
   const __u64 period = now_ns >> ANSWERS_PERIOD_SHIFT << 32, old = *(volatile __u64*)counter;
   if (old >> 32 << 32 != period) {
-    /* Of CPUs that begin a period at the same time one sets the counter; the answers of the others are not counted. */
+    /* If CPUs begin a period at the same time, one of them sets the counter; the answers of the others are not counted.
+     */
     __sync_val_compare_and_swap(counter, old, period | 1);
     return 1;
   }

@@ -52,7 +52,7 @@ __noinline __u32 dns_name_bytes(struct xdp_md* ctx, __u32 name_at, __u32 labels_
   return 0;
 }
 
-/* `sum` and so many bytes from `at` on, as 16-bit words. Not static for the reason of parse_packet, and so that the
+/* Adds `bytes` bytes from `at` on to `sum`, as 16-bit words. Not static for the reason of parse_packet, and so that the
  * verifier does not know the first sum: it would follow each sum on its own. */
 __noinline __u32 add_bytes(struct xdp_md* ctx, __u32 at, __u32 bytes, __u32 sum) {
   const __u8* from = (const __u8*)(long)ctx->data + bounded(at, 0x7f);
@@ -97,7 +97,7 @@ __noinline __u32 write_dns(struct xdp_md* ctx, __u32 udp_at) {
   return bytes;
 }
 
-/* As answer_tcp(). Of a query with IP options or extension headers there is none. */
+/* As answer_tcp(). A query with IP options or extension headers gets none. */
 __noinline int answer_dns(struct xdp_md* ctx, struct packet* packet) {
   if (!packet) return XDP_DROP;
   const int of_ipv4 = is_ipv4(&packet->destination);

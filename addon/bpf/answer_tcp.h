@@ -28,7 +28,7 @@ static __always_inline struct answer answer_to(struct packet* packet, __u64 now_
                          .flags = TCPHDR_SYN | TCPHDR_ACK};
 }
 
-static __always_inline __u64 sum_of(const struct inline_address* address) {
+static __always_inline __u64 sum_of(const struct ip_address* address) {
   const __u32* words = address->words;
   return (__u64)words[0] + words[1] + words[2] + words[3];
 }

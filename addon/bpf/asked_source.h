@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Answers that nobody asked for: where both directions are seen, whom a victim sends packets to is remembered for about
- * a minute, and what other sources send as an answer is dropped. Known in the table of sources, apart from what these
- * proved.
+/* Drops answers that were not requested. Where both directions are seen, the hosts that a victim sends packets to are
+ * remembered for about a minute, and answers of other sources are dropped. The table of sources keeps these hosts apart
+ * from sources that proved their address.
  */
 #pragma once
 
@@ -10,9 +10,8 @@
 #define ASKED_UNITS 16u
 #define ASKED_MARK 0xb5ad4eceda1ce2a9ull
 
-static __always_inline struct found_source find_asked(const struct filter_head* head,
-                                                      const struct inline_address* source,
-                                                      const struct inline_address* victim) {
+static __always_inline struct found_source find_asked(const struct filter_head* head, const struct ip_address* source,
+                                                      const struct ip_address* victim) {
   return find_source(head, source_hash(head, source, victim) ^ ASKED_MARK);
 }
 
@@ -26,7 +25,7 @@ static __always_inline void learn_question(const struct packet* packet, __u64 no
   put_source(&found, SOURCE_LEARNED, now + ASKED_UNITS, now);
 }
 
-static __always_inline int is_asked(const struct packet* packet, __u64 now_ns) {
+static __always_inline int is_requested(const struct packet* packet, __u64 now_ns) {
   struct filter_head* head = filter_head_of();
   if (!head) return 1;
   const struct found_source found = find_asked(head, &packet->source, &packet->destination);

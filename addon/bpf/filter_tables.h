@@ -34,10 +34,10 @@ FILTER_MAP(filter_head) filter_head SEC(".maps");
 /* Source blocks. Two bits for each hash of a pair: most packets that are not blocked are done after it. The kernel's
  * Bloom filter (BPF_MAP_TYPE_BLOOM_FILTER) cannot forget a pair that was removed. */
 FILTER_MAP(filter_bits) filter_pair_bits SEC(".maps");
-/* Of each pair what a blocked IPv4 packet needs, on one cache line, where a look-up in a hash map of the kernel reads
- * its bucket, its element and, per CPU, the value. */
+/* Hot part of a pair: all that is needed to drop a blocked IPv4 packet, in one cache line. A look-up in a hash map of
+ * the kernel would read its bucket, its element and, per CPU, the value. */
 FILTER_MAP(filter_pair_group) filter_pairs SEC(".maps");
-/* By the numbers of the pairs the rest: whole addresses, which only IPv6 needs, the expiry to the nanosecond, and
+/* The rest of each pair, by its number: whole addresses, which only IPv6 needs, the expiry to the nanosecond, and
  * counts of all CPUs, with locked instructions, since they are few: a count for each CPU and pair would take memory for
  * every CPU. */
 FILTER_MAP(filter_pair_row) filter_pair_rows SEC(".maps");
@@ -70,7 +70,7 @@ static __always_inline struct filter_head* filter_head_of(void) {
   return bpf_map_lookup_elem(&filter_head, &slot);
 }
 
-static __always_inline int same_address(const struct inline_address* one, const struct inline_address* other) {
+static __always_inline int same_address(const struct ip_address* one, const struct ip_address* other) {
   return ((one->halves[0] ^ other->halves[0]) | (one->halves[1] ^ other->halves[1])) == 0;
 }
 
@@ -183,7 +183,7 @@ static __always_inline struct filter_set* active_set(const struct filter_head* h
   return bpf_map_lookup_elem(&filter_sets, &index);
 }
 
-static __always_inline int may_be_in(const struct filter_set* set, const struct inline_address* address) {
+static __always_inline int may_be_in(const struct filter_set* set, const struct ip_address* address) {
   if (is_ipv4(address)) {
     __u64 near = bounded(filter_near_ipv4(bpf_ntohl(address->words[3])), 0xffff);
     return set->near_ipv4[near >> 6] >> (near & 63) & 1;
@@ -197,8 +197,8 @@ static __always_inline __u64 first_bits(__u64 word, __u32 bits) {
   return bpf_cpu_to_be64(bpf_be64_to_cpu(word) & mask);
 }
 
-static __always_inline struct inline_address masked(const struct inline_address* address, __u32 length) {
-  struct inline_address prefix;
+static __always_inline struct ip_address masked(const struct ip_address* address, __u32 length) {
+  struct ip_address prefix;
   prefix.halves[0] = length >= 64 ? address->halves[0] : first_bits(address->halves[0], length);
   prefix.halves[1] = length >= 128  ? address->halves[1]
                      : length <= 64 ? 0
@@ -206,7 +206,7 @@ static __always_inline struct inline_address masked(const struct inline_address*
   return prefix;
 }
 
-static __always_inline __u32 entry_in(const struct filter_set* set, __u32 bucket, const struct inline_address* prefix,
+static __always_inline __u32 entry_in(const struct filter_set* set, __u32 bucket, const struct ip_address* prefix,
                                       __u32 length, __u32 tag, __u32* elsewhere) {
   bucket += set->first_bucket;
   struct filter_bucket* ways = bpf_map_lookup_elem(&filter_ways, &bucket);
@@ -224,8 +224,8 @@ static __always_inline __u32 entry_in(const struct filter_set* set, __u32 bucket
 
 /* The number of the first entry of the prefix of this length in which the address lies, plus 1; 0: there is none. */
 static __always_inline __u32 find_entry(const struct filter_head* head, const struct filter_set* set,
-                                        const struct inline_address* address, __u32 length) {
-  struct inline_address prefix = masked(address, length);
+                                        const struct ip_address* address, __u32 length) {
+  struct ip_address prefix = masked(address, length);
   __u64 hash = filter_prefix_hash(&prefix, length, head->seed);
   __u32 tag = filter_tag(hash);
   __u32 elsewhere = 0;
@@ -235,7 +235,7 @@ static __always_inline __u32 find_entry(const struct filter_head* head, const st
 }
 
 /* Not static for the reason of parse_packet. */
-__noinline int has_prefix(struct inline_address* address, __u32 set_index, __u32 length) {
+__noinline int has_prefix(struct ip_address* address, __u32 set_index, __u32 length) {
   struct filter_head* head = filter_head_of();
   struct filter_set* set = bpf_map_lookup_elem(&filter_sets, &set_index);
   return address && head && set && find_entry(head, set, address, length);
@@ -253,7 +253,7 @@ static __always_inline __u32 length_at(const struct filter_set* set, int of_ipv4
 }
 
 /* Whether the address lies in a prefix of the set. Not static for the reason of parse_packet. */
-__noinline int is_in_set(struct inline_address* address, __u32 set_index) {
+__noinline int is_in_set(struct ip_address* address, __u32 set_index) {
   struct filter_set* set = bpf_map_lookup_elem(&filter_sets, &set_index);
   if (!address || !set || !may_be_in(set, address)) return 0;
   int of_ipv4 = is_ipv4(address);

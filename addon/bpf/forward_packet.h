@@ -18,7 +18,7 @@
 #include "forward_abi.h"
 #include "verifier_bounds.h"
 
-/* What the kernel keeps in its internal headers, or in some that go with the C library's own. */
+/* Constants of the kernel's internal headers, or of headers that conflict with those of the C library. */
 #define AF_INET 2
 #define AF_INET6 10
 #define IP_DF 0x4000
@@ -29,10 +29,10 @@
 #define TCP_FLAGS_AT 13
 
 struct forwarding {
-  struct inline_address source;
-  struct inline_address destination;
+  struct ip_address source;
+  struct ip_address destination;
   struct ethhdr ethernet;
-  /* Of the IP packet. */
+  /* Length of the IP packet. */
   __u16 length;
   __u8 is_ipv4;
   __u8 traffic_class;
@@ -41,7 +41,7 @@ struct forwarding {
   __u8 shows_ports;
   __u8 is_syn;
   __u8 may_fragment;
-  /* What no ICMP error may answer (RFC 1122, 3.2.2; RFC 4443, 2.4). */
+  /* Whether the packet must not be answered by an ICMP error (RFC 1122, 3.2.2; RFC 4443, 2.4). */
   __u8 is_unanswerable;
   __be16 source_port;
   __be16 destination_port;

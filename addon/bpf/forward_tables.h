@@ -64,7 +64,7 @@ static __always_inline struct forward_head* forward_head_of(void) {
 }
 
 /* The value of the longest prefix; 0: the address is in none. */
-static __always_inline const __u32* find_prefix(const struct inline_address* address, int is_ipv4) {
+static __always_inline const __u32* find_prefix(const struct ip_address* address, int is_ipv4) {
   if (is_ipv4) {
     struct inline_prefix4 key = {.length = 32, .address = address->words[3]};
     return bpf_map_lookup_elem(&forward_prefixes4, &key);

@@ -8,7 +8,7 @@
 
 #include "forward_packet.h"
 
-/* Of linux/icmp.h and linux/icmpv6.h, which need the C library. */
+/* Constants of linux/icmp.h and linux/icmpv6.h, which need the C library. */
 struct icmp_head {
   __u8 type;
   __u8 code;
@@ -27,8 +27,8 @@ struct icmp_head {
 
 /* The same for all packets of a flow; fragments are a flow of their own. */
 static __always_inline __u16 flow_port(const struct forwarding* packet) {
-  const struct inline_address* from = &packet->source;
-  const struct inline_address* to = &packet->destination;
+  const struct ip_address* from = &packet->source;
+  const struct ip_address* to = &packet->destination;
   __u64 hash = from->halves[0] ^ from->halves[1] * 0x9e3779b97f4a7c15ull;
   hash = (hash ^ hash >> 32) + (to->halves[0] ^ to->halves[1]);
   hash *= 0x9e3779b97f4a7c15ull;
@@ -102,7 +102,7 @@ static __always_inline int write_vxlan(__u8* at, const __u8* data_end, const str
  * the verifier looks at it alone. */
 __noinline __u32 encapsulate(struct xdp_md* ctx, struct forwarding* packet, struct forward_tunnel* tunnel) {
   if (!packet || !tunnel) return FORWARD_DROP_NO_ROOM;
-  /* What is behind the packet, such as padding of a short frame, would be taken for a part of it within VXLAN. */
+  /* Bytes behind the packet, such as padding of a short frame, would be read as a part of it within VXLAN. */
   const __s64 surplus = (__s64)(ctx->data_end - ctx->data) - (__s64)(packet->length + sizeof(struct ethhdr));
   if (surplus > 0 && bpf_xdp_adjust_tail(ctx, -(int)surplus)) return FORWARD_DROP_NO_ROOM;
   if (bpf_xdp_adjust_head(ctx, -(int)tunnel->headers)) return FORWARD_DROP_NO_ROOM;
@@ -172,7 +172,7 @@ static __always_inline int write_too_big6(__u8* data, const __u8* data_end, cons
   return 0;
 }
 
-/* Turns the frame into the answer that tells its source the MTU. Not static, as encapsulate(). */
+/* Turns the frame into the answer that reports the MTU to its source. Not static, as encapsulate(). */
 __noinline __u32 answer_too_big(struct xdp_md* ctx, struct forwarding* packet, __u32 mtu) {
   if (!packet) return FORWARD_DROP_TOO_BIG;
   const __s64 frame = (__s64)(ctx->data_end - ctx->data), quoted = sizeof(struct ethhdr) + FORWARD_QUOTE_BYTES;

@@ -52,7 +52,7 @@ static __always_inline struct inline_row* row_at(__u32 lane, __u32 row, __u32 ch
   return rows ? bpf_map_lookup_elem(rows, &at) : 0;
 }
 
-static __always_inline int is_same(const struct inline_address* one, const struct inline_address* other) {
+static __always_inline int is_same(const struct ip_address* one, const struct ip_address* other) {
   return ((one->halves[0] ^ other->halves[0]) | (one->halves[1] ^ other->halves[1])) == 0;
 }
 
@@ -78,7 +78,7 @@ static __always_inline struct inline_row* take_row(__u32 lane, __u32 chunks, __u
 }
 
 struct host_key {
-  const struct inline_address* address;
+  const struct ip_address* address;
   __u32 tag;
   __u32 lane;
   /* The way that is tried first. Most hosts have this one, so that the processor need not guess which it is. */

@@ -22,7 +22,7 @@ static __always_inline __u64 allowance_hash(const struct filter_head* head, cons
                                             const struct filter_rule* rule, __u32 number) {
   const __u32 length = rule->limit_length;
   const int by_destination = rule->action == FILTER_LIMIT_DESTINATION;
-  struct inline_address source = by_destination ? packet->destination : packet->source, of_rule = {};
+  struct ip_address source = by_destination ? packet->destination : packet->source, of_rule = {};
   source.halves[0] &= half_mask(length < 64 ? length : 64);
   source.halves[1] &= half_mask(length < 64 ? 0 : length - 64);
   of_rule.words[2] = bpf_htonl(0xffff);
@@ -51,8 +51,8 @@ __noinline __u32 allowance_way(__u64 hash, __u32 set_index, __u64 now) {
   return least % ALLOWANCE_WAYS;
 }
 
-/* A dropped packet costs a part, so that who goes on sending a little more than it may gets nearly that, and who sends
- * many times as much gets nothing. No source is charged so far ahead that more than a packet's time passes before the
+/* Dropped packets are charged in part: slightly above the limit a source still gets almost its rate, far above it
+ * nothing. No source is charged so far ahead that more than a packet's time passes before the
  * next is let through. */
 static __always_inline void charge_dropped(__u64* bucket, __u64 old, __u64 debt, __u64 cost) {
   const __u64 more = cost / ALLOWANCE_DROPPED_PART;

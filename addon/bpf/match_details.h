@@ -10,7 +10,7 @@
 
 FILTER_MAP(filter_details) filter_details SEC(".maps");
 
-/* What was read of this CPU's packet: too much for the stack. */
+/* Fields of this CPU's packet: too large for the stack. */
 struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
   __uint(max_entries, 1);

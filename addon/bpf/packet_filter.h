@@ -76,8 +76,8 @@ static __always_inline void count_outcome(const struct filter_head* head, __u32 
   }
 }
 
-/* Actions that answer packets to see whether their source is there. */
-#define FILTER_ASKS_BACK (1u << FILTER_VALIDATE_RESET | 1u << FILTER_VALIDATE_TRANSPARENT | 1u << FILTER_VALIDATE_DNS)
+/* Actions that answer packets so that their source proves its address. */
+#define FILTER_ANSWERS (1u << FILTER_VALIDATE_RESET | 1u << FILTER_VALIDATE_TRANSPARENT | 1u << FILTER_VALIDATE_DNS)
 
 /* As verdict_of_action(). A function of its own for the stack: older kernels bound that of all that call each other.
  * Not static for the reason of parse_packet. */
@@ -90,15 +90,15 @@ __noinline __u32 verdict_of_question(struct packet* packet, __u64 now_ns, __u32 
       learn_question(packet, now_ns);
       return FILTER_VERDICTS;
     default:
-      return is_asked(packet, now_ns) ? FILTER_VERDICTS : FILTER_DROP_UNASKED;
+      return is_requested(packet, now_ns) ? FILTER_VERDICTS : FILTER_DROP_UNASKED;
   }
 }
 
 /* As judge_by_action(), which counts. */
 static __always_inline __u32 verdict_of_action(struct packet* packet, __u64 now_ns, struct filter_rule* rule,
                                                __u32 number, __u32 wire) {
-  /* Who sent a packet in a tunnel cannot be asked. */
-  if (packet->traits.shows & FILTER_SHOWS_INNER && FILTER_ASKS_BACK >> rule->action & 1) return FILTER_VERDICTS;
+  /* The sender of a packet in a tunnel cannot be reached by an answer. */
+  if (packet->traits.shows & FILTER_SHOWS_INNER && FILTER_ANSWERS >> rule->action & 1) return FILTER_VERDICTS;
   switch (rule->action) {
     case FILTER_LIMIT:
       return is_within_limit(rule, wire) ? FILTER_PASS_RATE_LIMIT : FILTER_DROP_RATE_LIMIT;
@@ -187,8 +187,8 @@ __noinline __u32 judge_by_prefix(struct packet* packet, struct filter_stats* sta
   return entry ? apply_rules(head, packet, stats, entry - 1, wire) : FILTER_NO_RULES;
 }
 
-/* The longest destination that has a matching rule decides; rules for any destination come last. Of the operator's
- * rules the longest destination has all that there are for it. Not static for the reason of parse_packet. */
+/* The longest destination that has a matching rule decides; rules for any destination come last. The list of the
+ * longest destination has all of the operator's rules for it. Not static for the reason of parse_packet. */
 __noinline __u32 judge_by_rules(struct packet* packet, struct filter_stats* stats, __u32 set_index, __u32 wire) {
   struct filter_set* set = bpf_map_lookup_elem(&filter_sets, &set_index);
   if (!packet || !stats || !set) return FILTER_VERDICTS;
@@ -256,7 +256,7 @@ static __always_inline int is_blocked(const struct filter_head* head, struct fil
 }
 
 /* Whether the address lies in a prefix of the set in force. */
-static __always_inline int is_listed(const struct filter_head* head, __u32 kind, struct inline_address* address) {
+static __always_inline int is_listed(const struct filter_head* head, __u32 kind, struct ip_address* address) {
   if (!head->entries[kind]) return 0;
   return is_in_set(address, set_index_of(head, kind));
 }
@@ -317,7 +317,7 @@ static __always_inline __u32 judge_and_count(struct xdp_md* ctx, struct packet* 
   return verdict;
 }
 
-/* What the kernel is to do with the packet. An answer is written over it. */
+/* Returns the XDP action for the packet. An answer is written over it. */
 static __always_inline int carry_out(struct xdp_md* ctx, struct packet* packet, __u32 verdict) {
   if (verdict < FILTER_DROP_SOURCE || verdict >= FILTER_VERDICTS) return XDP_PASS;
   if (verdict < FILTER_ANSWER_SYN_ACK) return XDP_DROP;

@@ -23,7 +23,7 @@
 #include "filter_abi.h"
 #include "verifier_bounds.h"
 
-/* What the kernel keeps in its internal headers, by its names: if_vlan.h, net/ipv6.h, net/ip.h, net/tcp.h. */
+/* Constants of the kernel's internal headers, by its names: if_vlan.h, net/ipv6.h, net/ip.h, net/tcp.h. */
 struct vlan_hdr {
   __be16 h_vlan_TCI;
   __be16 h_vlan_encapsulated_proto;
@@ -47,8 +47,8 @@ struct frag_hdr {
 #define IPPROTO_SHIM6 140
 
 struct packet {
-  struct inline_address source;
-  struct inline_address destination;
+  struct ip_address source;
+  struct ip_address destination;
   struct filter_traits traits;
   /* INLINE_TCP to INLINE_OTHER. */
   __u8 transport;
@@ -57,10 +57,10 @@ struct packet {
   __u8 network_at;
   /* Bytes from there to the transport header, or what else the last IP header names, divided by 4; 0: too many. */
   __u8 transport_words;
-  /* Of the IP packet with its header, as the header has it; 0 where it leaves that open. */
+  /* Length of the IP packet with its header, as the header states it; 0 if it does not. */
   __u32 length;
-  /* Of TCP, where traits.shows says that it shows its flags; of UDP what its payload begins with, where it has so many
-   * bytes. */
+  /* TCP: fields of its header, if traits.shows says that its flags are shown. UDP: the first bytes of its payload, if
+   * it is as long. */
   union {
     __u64 numbers;
     struct {
@@ -87,7 +87,7 @@ static __always_inline int is_syn(const struct packet* packet) {
   return (packet->traits.tcp_flags & (TCPHDR_SYN | TCPHDR_ACK)) == TCPHDR_SYN;
 }
 
-static __always_inline int is_ipv4(const struct inline_address* address) {
+static __always_inline int is_ipv4(const struct ip_address* address) {
   return (address->halves[0] | (address->words[2] ^ bpf_htonl(0xffff))) == 0;
 }
 
@@ -257,7 +257,7 @@ static __always_inline __u32 parse_ipv6(struct xdp_md* ctx, struct cursor* curso
 /* The second half of an IPv4 address. Written as it is read: a processor is slow to read at once what was written in
  * two pieces just before. */
 static __always_inline __u64 mapped_half(__be32 address) {
-  struct inline_address mapped;
+  struct ip_address mapped;
   mapped.words[2] = bpf_htonl(0xffff);
   mapped.words[3] = address;
   return mapped.halves[1];
@@ -275,7 +275,8 @@ static __always_inline int parse_common(struct xdp_md* ctx, struct packet* packe
   const __u32 length = length_in(ip->tot_len);
   if (length < sizeof(*ip) + TCP_FLAGS_AT + 1) return 0;
   if (ip->protocol != IPPROTO_TCP && ip->protocol != IPPROTO_UDP) return 0;
-  /* Without branches, which no processor predicts where both come: the lowest bit of the number tells UDP from TCP. */
+  /* Without branches, which no processor predicts in mixed traffic: the lowest bit of the number separates UDP and TCP.
+   */
   const __u8 is_udp = ip->protocol & 1, if_tcp = is_udp - 1;
   packet->length = length;
   packet->network_at = sizeof(*ethernet);

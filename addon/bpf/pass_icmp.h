@@ -22,10 +22,10 @@
 
 /* 100 packets a second. */
 #define ICMP_COST_NS 10000000ull
-/* Of as many destinations, by a keyed hash: who floods one takes the budget of few others. */
+/* Budgets of as many destinations, by a keyed hash: a flood to one uses up the budget of few others. */
 #define ICMP_BUDGETS 1024u
 
-/* Each until when it is paid for. Of all CPUs: who spreads a flood over them has no more. */
+/* Each until when it is paid for. Shared by all CPUs: a flood that is spread over them gets no more. */
 struct icmp_budgets {
   __u64 neighbors[ICMP_BUDGETS];
   __u64 too_big[ICMP_BUDGETS];
@@ -51,7 +51,7 @@ __noinline int quotes_destination(struct xdp_md* ctx, struct packet* packet, __u
   if (!packet) return 0;
   const int of_ipv4 = is_ipv4(&packet->destination);
   if (packet->length == 0 || packet->length > (of_ipv4 ? ICMP_ERROR_MAX : ICMPV6_ERROR_MAX)) return 0;
-  struct inline_address sender = {};
+  struct ip_address sender = {};
   const __u32 quoted_at = at + ICMP_HEADER;
   if (of_ipv4) {
     if (bpf_xdp_load_bytes(ctx, quoted_at + offsetof(struct iphdr, saddr), &sender.words[3], 4) != 0) return 0;
@@ -83,7 +83,7 @@ __noinline int is_indispensable(struct xdp_md* ctx, struct packet* packet) {
   if (of_ipv4 ? icmp.type == ICMP_UNREACHABLE && icmp.code == ICMP_FRAGMENTATION_NEEDED : icmp.type == ICMPV6_TOO_BIG) {
     return quotes_destination(ctx, packet, at) && is_within_budget(&budgets->too_big[budget]);
   }
-  /* What was in a tunnel came from farther away than its hop limit says. */
+  /* A packet from a tunnel came from farther away than its hop limit says. */
   if (of_ipv4 || packet->traits.shows & FILTER_SHOWS_INNER) return 0;
   __u8 hop_limit;
   if (bpf_xdp_load_bytes(ctx, network_at + offsetof(struct ipv6hdr, hop_limit), &hop_limit, 1) != 0) return 0;

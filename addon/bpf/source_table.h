@@ -19,9 +19,9 @@ struct found_source {
 
 static __always_inline __u32 source_time(__u64 now_ns) { return now_ns >> SOURCE_TIME_SHIFT & SOURCE_TIME_MASK; }
 
-static __always_inline __u64 source_hash(const struct filter_head* head, const struct inline_address* source,
-                                         const struct inline_address* victim) {
-  struct inline_address known = *source;
+static __always_inline __u64 source_hash(const struct filter_head* head, const struct ip_address* source,
+                                         const struct ip_address* victim) {
+  struct ip_address known = *source;
   if (!is_ipv4(victim)) known.halves[1] = 0;
   return filter_pair_hash(&known, victim, head->seed);
 }
@@ -56,7 +56,7 @@ static __always_inline struct found_source find_source(const struct filter_head*
  * loop. */
 #define without_branch(value) asm volatile("" : "+r"(value))
 
-/* Of two below 2^62, without a branch. */
+/* The lower of two numbers below 2^62, without a branch. */
 static __always_inline __u64 lesser(__u64 one, __u64 other) {
   const __u64 less = one - other;
   __u64 mask = -(less >> 63);
@@ -74,13 +74,13 @@ static __always_inline __u64 live_state_of(__u64 entry, __u64 now) {
   return state * is_live;
 }
 
-/* A better state is more; of those that proved their address, whose proof nobody else can bring about is more. */
+/* Rank by state; among validated sources, reset proofs rank higher because a third party cannot trigger them. */
 static __always_inline __u64 rank_of(__u64 entry, __u64 state) {
   return state << 1 | (~entry >> SOURCE_BY_RESET_AT & 1);
 }
 
-/* What an entry is worth: its rank, and of those that are learned or validated until when, so that who sent last is
- * worth most. Among equals the new source's keyed hash decides: a sender who knew which is next could choose it. */
+/* Worth of an entry: its rank, and for a learned or validated one its expiry, so that the source that sent last is
+ * worth most. Among equals the new source's keyed hash decides: a sender must not know which one is next. */
 static __always_inline __u64 worth_of(__u64 entry, __u64 state, __u32 way) {
   __u64 has_time = state >> 1;
   without_branch(has_time);

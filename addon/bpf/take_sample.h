@@ -14,7 +14,7 @@ struct {
   __uint(max_entries, SAMPLES_BYTES);
 } samples SEC(".maps");
 
-/* What a long sample is made of: too much for the stack. */
+/* Buffer of a long sample: too large for the stack. */
 struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
   __uint(max_entries, 1);
@@ -44,14 +44,14 @@ __noinline int sample_long(struct xdp_md* ctx, __u32 at, __u32 captured, __u32 w
   return bpf_ringbuf_output(&samples, taken, bytes, BPF_RB_NO_WAKEUP) == 0;
 }
 
-/* Of a packet that was taken out of something that packet alone, so that whoever reads it sees what was counted.
+/* If a packet was taken out of an encapsulation, samples that packet alone, so that a reader sees what was counted.
  * Returns 0 if there was no room. A function of its own for the stack of the program, and not static for the reason of
  * parse_packet. */
 __noinline int take_sample(struct xdp_md* ctx, struct packet* packet, __u32 wire, __u32 outside, __u32 verdict) {
   if (!packet) return 0;
   const int is_inner = settings.decapsulated && packet->traits.shows & FILTER_SHOWS_INNER;
   const __u32 at = is_inner ? packet->network_at : 0, left = wire > at ? wire - at : 1;
-  /* What does not pass leaves half of the room to what does. */
+  /* Samples of packets that do not pass leave half of the room to those that pass. */
   if (filter_outcome_of(verdict) != FILTER_PASSED &&
       bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) > SAMPLES_BYTES / 2) {
     return 0;

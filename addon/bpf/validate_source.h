@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Sources of TCP prove that they receive what is sent to their address. A SYN of an unknown source is answered with a
- * cookie, which nobody can know who does not receive the answer, and for which nothing is stored:
+/* Sources of TCP prove that they receive packets sent to their address. A SYN of an unknown source is answered with a
+ * cookie, which only the receiver of the answer can know, and for which nothing is stored:
  *
  * - reset: a SYN-ACK with the cookie as its sequence number. The client acknowledges it, and is known; the connection,
  *   which the victim knows nothing of, is reset, and the client opens another.
  * - transparent: an acknowledgement of what the client never sent, the cookie. The client resets that with the cookie
  * as sequence number (RFC 9293, section 3.10.7.3), is known, and its SYN, sent again, passes.
  *
- * Only what comes in need be seen. All other segments of unknown sources are dropped.
+ * Only incoming packets need be seen. All other segments of unknown sources are dropped.
  *
- * The reset of the transparent way proves that the address is somebody's who answers, and not that he sent the SYN:
- * whoever knows a host that resets what it did not ask for can prove that host's address. So it counts for the
- * transparent way alone. Where a stricter proof is asked for, such sources are as those that were learned.
+ * In transparent mode the RST proves only that the address responds, not that its owner sent the SYN: an attacker who
+ * knows a host that resets unsolicited segments can prove that host's address. So it counts for the
+ * transparent way alone. Where a stricter proof is required, such sources are as those that were learned.
  */
 #pragma once
 
@@ -65,7 +65,7 @@ static __always_inline int is_proof(struct packet* packet, __u8 flags, __u32 now
          is_cookie(packet, bpf_ntohl(packet->acknowledgement) - 1, now_period, 0);
 }
 
-/* What comes of a TCP packet by the rule; FILTER_VERDICTS: the rules that follow decide. Not static for the reason of
+/* The verdict on a TCP packet by the rule; FILTER_VERDICTS: the rules that follow decide. Not static for the reason of
  * parse_packet, and since older kernels bound the stack of all that call each other. */
 __noinline __u32 validate_tcp(struct packet* packet, __u64 now_ns, __u32 number, __u32 wire) {
   struct filter_head* head = filter_head_of();
@@ -95,7 +95,7 @@ __noinline __u32 validate_tcp(struct packet* packet, __u64 now_ns, __u32 number,
       return is_transparent ? FILTER_DROP_PROOF : FILTER_ANSWER_RST;
     }
   }
-  /* Nor does the reset of a SYN-ACK reach the victim, which a host sends that is asked for another's SYN. */
+  /* Drop also the RST that a third host sends for a SYN-ACK it did not request. */
   if (state < SOURCE_LEARNED || (!is_transparent && flags == TCPHDR_RST)) return FILTER_DROP_UNVALIDATED;
   keep_source(head, &found, state, now);
   return !rule->byte_cost || is_within_limit(rule, wire) ? FILTER_VERDICTS : FILTER_DROP_RATE_LIMIT;

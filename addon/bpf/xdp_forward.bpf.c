@@ -40,8 +40,8 @@ static __always_inline __u32 outcome_of_lookup(long result) {
 static __always_inline __u32 look_up(struct xdp_md* ctx, const struct forwarding* packet,
                                      const struct forward_tunnel* tunnel, struct bpf_fib_lookup* route) {
   const int is_ipv4 = tunnel ? tunnel->is_ipv4 : packet->is_ipv4;
-  const struct inline_address* source = tunnel ? &tunnel->local : &packet->source;
-  const struct inline_address* destination = tunnel ? &tunnel->remote : &packet->destination;
+  const struct ip_address* source = tunnel ? &tunnel->local : &packet->source;
+  const struct ip_address* destination = tunnel ? &tunnel->remote : &packet->destination;
   route->ifindex = ctx->ingress_ifindex;
   route->tot_len = packet->length + (tunnel ? tunnel->headers : 0);
   route->l4_protocol = packet->protocol;
@@ -169,7 +169,7 @@ static __always_inline __u32 route_on(struct xdp_md* ctx, const struct forwardin
   return sent;
 }
 
-// What a switch floods, a bridge passes on or a promiscuous interface overhears is not for this machine to route.
+// Frames that a switch floods or a bridge passes on, or of a promiscuous interface, are not for this machine to route.
 static __always_inline int is_for_us(struct xdp_md* ctx, const struct forwarding* packet) {
   __u32 index = ctx->ingress_ifindex;
   const struct forward_port* port = bpf_map_lookup_elem(&forward_ports, &index);
@@ -195,7 +195,7 @@ static __always_inline __u32 forward(struct xdp_md* ctx, struct forward_stats* s
   }
   if (!is_for_us(ctx, &packet)) return FORWARD_KERNEL_OTHER_MAC;
   if (!head->has_prefixes) return route_on(ctx, &packet, stats, kept, generation, now_ns);
-  // What comes back from a tunnel's far end offers an MSS for what goes into the tunnel.
+  // A SYN from a tunnel's far end offers an MSS for segments that go into the tunnel.
   if (packet.is_syn) {
     const struct forward_tunnel* behind = tunnel_of(find_prefix(&packet.source, packet.is_ipv4));
     if (behind) clamp(ctx, &packet, behind, stats);

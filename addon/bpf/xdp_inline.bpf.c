@@ -88,7 +88,7 @@ struct {
   __type(value, struct inline_stats);
 } stats SEC(".maps");
 
-static __always_inline int may_be_in_network(const struct inline_address* address) {
+static __always_inline int may_be_in_network(const struct ip_address* address) {
   if (is_ipv4(address)) {
     __u64 bits = bounded(bpf_ntohl(address->words[3]) >> 16, 0xffff);
     return network_filter.ipv4[bits >> 6] >> (bits & 63) & 1;
@@ -97,7 +97,7 @@ static __always_inline int may_be_in_network(const struct inline_address* addres
   return network_filter.ipv6[bits >> 6] >> (bits & 63) & 1;
 }
 
-static __always_inline const __u32* find_network(const struct inline_address* address) {
+static __always_inline const __u32* find_network(const struct ip_address* address) {
   __u32 slot = 0;
   if (is_ipv4(address)) {
     void* trie = bpf_map_lookup_elem(&networks4, &slot);
@@ -128,7 +128,7 @@ static __always_inline struct place in_network(__u32 network, __u32 lane) {
   return (struct place){.counts = counts ? counts + lane : 0};
 }
 
-static __always_inline struct place locate(const struct inline_address* address, __u32 lane) {
+static __always_inline struct place locate(const struct ip_address* address, __u32 lane) {
   const struct place foreign = {.is_foreign = 1};
   if (!may_be_in_network(address)) return foreign;
   const __u32 near = settings.near_buckets, far = settings.far_buckets;

@@ -115,7 +115,7 @@ void printBounds() {
   object("LEAST_KERNEL", {{"major", kLeastMajor}, {"minor", kLeastMinor}});
   say("Pairs of a filter, its rules, and the prefixes of each of its lists.");
   number("FILTER_ENTRIES_MAX", kFilterEntriesMax);
-  say("Sources that a filter can be told to know at most.");
+  say("Known sources that a filter can be given at most.");
   number("FILTER_SOURCES_MAX", kFilterSourcesMax);
   say("Named sets of a filter, and prefixes of all of them together.");
   number("NAMED_SETS_MAX", NAMED_SETS_MAX);

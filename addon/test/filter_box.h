@@ -19,8 +19,8 @@
 
 namespace floodwall::test {
 
-inline inline_address inKernel(const Address& address) {
-  inline_address made{};
+inline ip_address inKernel(const Address& address) {
+  ip_address made{};
   std::memcpy(made.bytes, address.bytes.data(), sizeof made.bytes);
   return made;
 }

@@ -158,7 +158,7 @@ TEST_CASE("pair table: an IPv6 pair is not an IPv4 one whose addresses are its l
   if (cannotRunXdp("pair table: an IPv6 pair is not an IPv4 one")) return;
   FilterBox box;
   PairKey alike = numbered(1);
-  for (inline_address* address : {&alike.source, &alike.victim}) address->bytes[0] = 0x20;
+  for (ip_address* address : {&alike.source, &alike.victim}) address->bytes[0] = 0x20;
   // As if both had one hash: the rows of one are at the other's home.
   const auto rows = box.maps.pairs();
   box.pairs.put(std::vector{alike}, std::vector{inAnHour()});

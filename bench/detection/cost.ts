@@ -55,7 +55,7 @@ export interface CostsOptions {
   readonly isQuick: boolean;
 }
 
-/** What the service costs with so many hosts, each of which gets packets in every second. */
+/** The cost of the service with this number of hosts, each of which gets packets in every second. */
 export async function costs({ hosts, modes, isQuick }: CostsOptions): Promise<Row[]> {
   const length = isQuick ? LENGTHS.quick : LENGTHS.whole;
   const directory = mkdtempSync(join(tmpdir(), `floodwall-bench-detection-${process.pid}-`));

@@ -9,7 +9,7 @@ import { type Bench, distribution } from "../measurement.ts";
 import { type Level, openFloodwall } from "./stacks.ts";
 
 const LEVEL: Level = { times: 10, targetMs: 1500, floodSeconds: 1 };
-/** A stack's victims; the service is opened anew for the next ones. */
+/** A stack's victims; the service is opened again for the next ones. */
 const BLOCK = 50;
 const LENGTHS = { whole: 200, quick: 20 };
 const HOGS_PER_CPU = 2;

@@ -30,15 +30,15 @@ inline constexpr std::uint32_t kFirstForwardHost = 0x0a0b8000, kForwardHosts = 1
 /// 2001:db8:1::/64; the last word varies.
 inline constexpr std::array<std::uint8_t, 12> kIpv6Start{0x20, 0x01, 0x0d, 0xb8, 0, 1};
 
-inline inline_address mapped(std::uint32_t address) {
-  inline_address made{};
+inline ip_address mapped(std::uint32_t address) {
+  ip_address made{};
   made.words[2] = htobe32(0xffff);
   made.words[3] = htobe32(address);
   return made;
 }
 
-inline inline_address ipv6(std::uint32_t last) {
-  inline_address made{};
+inline ip_address ipv6(std::uint32_t last) {
+  ip_address made{};
   std::copy(kIpv6Start.begin(), kIpv6Start.end(), std::begin(made.bytes));
   made.words[3] = htobe32(last);
   return made;

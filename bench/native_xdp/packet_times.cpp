@@ -35,7 +35,7 @@ namespace {
 
 /// The first of them finds the caches as another case left them.
 constexpr int kRunsInTurn = 8;
-Address addressOf(const inline_address& address) {
+Address addressOf(const ip_address& address) {
   Address made;
   std::copy(std::begin(address.bytes), std::end(address.bytes), made.bytes.begin());
   return made;
@@ -156,7 +156,7 @@ void pinToCpu(int cpu) {
   check(sched_setaffinity(0, sizeof set, &set), "pin to a CPU");
 }
 
-/// Gives every host its row, as the reader makes room for them, and remembers so many flows.
+/// Gives every host its row, as the reader makes room for them, and remembers this number of flows.
 void settle(Inline& counter, const Addresses& addresses, std::uint32_t packets = 6 * kHosts) {
   Case first("first packets", counter.program.programFd(), addresses, {});
   for (std::uint32_t sent = 0; sent < packets; sent += Case::kPackets) {

@@ -1,7 +1,7 @@
 /**
  * How long does it take from the first packet of a flood until the route is in the peer's table, when the service knows
  * the traffic by sFlow samples alone, of each packet, one in 100 and one in 1,000? Samples leave the exporter as they are
- * taken, at random. Compared with FastNetMon on the same samples, in turn, and with the time at which so many samples
+ * taken, at random. Compared with FastNetMon on the same samples, in turn, and with the time at which as many samples
  * had come that the threshold was passed with the stated confidence.
  */
 
@@ -14,7 +14,7 @@ import { FastNetMon, fastNetMonUnavailable } from "../fastnetmon.ts";
 import { type Bench, distribution, type Measurement, percentile } from "../measurement.ts";
 
 /**
- * One packet in so many is sampled; the flood has so many packets a second. Not so many that the tick, and not the
+ * The sampling rate, as one packet in this number, and the flood's packets a second. Not as many that the tick, and not the
  * arrival of samples, would be the limit.
  */
 const LEVELS = [
@@ -78,7 +78,7 @@ async function attackAll(stack: Stack, attacks: number, into: Reaction[][], seco
   }
 }
 
-/** The first sample that shows it: so many in a window are less likely than 1 - the confidence of the service at the threshold itself. */
+/** The first sample that shows it: this number in a window is less likely than 1 - the confidence of the service at the threshold itself. */
 export function samplesNeeded(sampling: number): number {
   const mean = (THRESHOLD_PPS * WINDOW_SECONDS) / sampling;
   if (sampling === 1) return mean + 1;

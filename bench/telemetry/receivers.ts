@@ -133,7 +133,7 @@ async function spawned({ namespace, undo }: Place, name: string, command: readon
   const pinned = namespace.command([...FIRST, "taskset", "-c", String(COUNTING_CPU), ...command]);
   const child = Bun.spawn(pinned, { stdin: "ignore", stdout: log, stderr: log });
   const stop = async () => {
-    // pmacct's plugins are processes of their own, which end with it when it is asked to end.
+    // pmacct's plugins are processes of their own, which end with it when it is signaled to end.
     const family = [child.pid, ...descendants(child.pid)];
     child.kill("SIGINT");
     await Promise.race([child.exited, Bun.sleep(3000)]);

@@ -24,7 +24,7 @@ export interface ReadAttacks {
 
 const NONE: AttackPages = { attacks: [], isAvailable: true, state: "reading", failure: null };
 
-/** @param path with its query; another path begins anew. null: nothing is asked. */
+/** @param path with its query; another path begins again at its first page. null: nothing is requested. */
 export function useAttackPages(path: string | null): ReadAttacks {
   const [known, setKnown] = useState<{
     readonly of: string | null;

@@ -1,4 +1,4 @@
-/** What the page frame and several views use: read while a user is signed in, in every view. */
+/** Data of the page frame and several views: read while a user is signed in, in every view. */
 import { effect } from "@preact/signals";
 import type { StatusWire, TenantStatusWire } from "../../src/http/wire/status.ts";
 import type { HostgroupsRatesWire } from "../../src/http/wire/traffic/hostgroup-rates.ts";

@@ -1,4 +1,4 @@
-/** Who uses the page: not known yet, signed out, or signed in with a role. */
+/** The user of the page: not known yet, signed out, or signed in with a role. */
 import { effect, signal } from "@preact/signals";
 import type { SessionWire } from "../../src/http/wire/session.ts";
 import { type Failure, read, tokensRefused } from "./client.ts";

@@ -9,7 +9,7 @@ import { methodName } from "../text/format/words.ts";
 import { BanPreview } from "./ban-preview.tsx";
 import { CommandButton } from "./command-button.tsx";
 import { TextField } from "./field.tsx";
-import { tellOutcome } from "./outcome.tsx";
+import { showOutcome } from "./outcome.tsx";
 
 /** `target`: the address to ban; absent: the dialog asks for it. */
 export function BanButton({ target }: { readonly target?: string }) {
@@ -27,7 +27,7 @@ export function BanButton({ target }: { readonly target?: string }) {
       onDone={(ban) => {
         tookBan(ban);
         setTyped("");
-        tellOutcome(bannedText(ban));
+        showOutcome(bannedText(ban));
       }}
     >
       {target === undefined && (
@@ -51,7 +51,7 @@ export function UnbanButton({ ban }: { readonly ban: BanWire }) {
       act={() => command("/api/v1/unban", { ip: target })}
       onDone={(lifted) => {
         tookBan(lifted);
-        tellOutcome(`The ban of ${banSubject(lifted)} is lifted.`);
+        showOutcome(`The ban of ${banSubject(lifted)} is lifted.`);
       }}
     >
       <p>

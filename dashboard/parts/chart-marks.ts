@@ -1,4 +1,4 @@
-/** What a chart writes on its time axis, and what it marks beside its lines. Pure. */
+/** Labels of a chart's time axis, and marks beside its lines. Pure. */
 import { clockTime, dayOfMonth, shortTime } from "../text/format/times.ts";
 
 /** Seconds between two marks on the time axis, so that no label repeats. */

@@ -29,7 +29,7 @@ export interface ChartProps {
   readonly format: (value: number) => string;
   /** Time ranges with a tinted background. */
   readonly spans?: readonly Span[];
-  /** What the time axis shows; default: from the first to the last of `times`. */
+  /** The range of the time axis; default: from the first to the last of `times`. */
   readonly range?: Span;
   /** Where nothing was recorded. */
   readonly empty?: readonly Span[];
@@ -40,7 +40,7 @@ export interface ChartProps {
   /** Called with the time under the pointer; null: it has left. */
   readonly onPoint?: (at: number | null) => void;
   readonly heightPx?: number;
-  /** Of the axes; default: that of small text. */
+  /** Font size of the axes; default: that of small text. */
   readonly fontPx?: number;
   /** Called with the time span over which the pointer was dragged; absent: nothing can be chosen. */
   readonly onBrush?: (span: Span) => void;
@@ -149,7 +149,7 @@ class Plot {
     this.#plot.setData(dataOf(props));
   }
 
-  /** Draws the marks anew, and nothing else. */
+  /** Draws only the marks again. */
   mark(props: ChartProps): void {
     this.#props = props;
     this.#plot.redraw(false, false);

@@ -1,4 +1,4 @@
-/** What is done about an attack, in one line with text and color. */
+/** The mitigation of an attack, in one line with text and color. */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { effectOf } from "../text/mitigation.ts";

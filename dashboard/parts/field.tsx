@@ -6,7 +6,7 @@ export interface TextFieldProps {
   readonly value: string;
   readonly onInput: (value: string) => void;
   readonly hint?: string;
-  /** What is wrong with the value; null or absent: nothing. */
+  /** The fault of the value; null or absent: none. */
   readonly fault?: string | null;
   readonly type?: "text" | "password" | "search" | "number" | "datetime-local";
   readonly placeholder?: string;

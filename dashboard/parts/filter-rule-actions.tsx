@@ -22,7 +22,7 @@ import { Button } from "./button.tsx";
 import { CommandButton } from "./command-button.tsx";
 import { Confirm } from "./dialog.tsx";
 import { ChoiceField, TextField, type TextFieldProps } from "./field.tsx";
-import { tellOutcome } from "./outcome.tsx";
+import { showOutcome } from "./outcome.tsx";
 
 interface OrderRuleProps {
   /** Names of the prefix sets. */
@@ -78,7 +78,7 @@ function OrderRuleDialog({ sets, onChanged, onClose }: OrderRuleProps & { readon
       act={() => command(FILTER_RULES_PATH, ruleOrder(form))}
       onDone={(rule) => {
         onChanged();
-        tellOutcome(orderedText(rule));
+        showOutcome(orderedText(rule));
       }}
       onClose={onClose}
     >
@@ -164,7 +164,7 @@ export function RemoveRuleButton({ name, onChanged }: RemoveRuleProps) {
       act={() => command(filterRulePath(name), {}, "DELETE")}
       onDone={() => {
         onChanged();
-        tellOutcome(`The rule ${name} is removed.`);
+        showOutcome(`The rule ${name} is removed.`);
       }}
     >
       <p>What it matched is judged by the rules that follow.</p>

@@ -1,4 +1,4 @@
-/** What the lists and views of scrub and edge nodes have in common. */
+/** Parts that the lists and views of scrub and edge nodes have in common. */
 import type { ComponentChildren } from "preact";
 import { linkTo } from "../router.ts";
 import { duration } from "../text/format/times.ts";
@@ -58,7 +58,7 @@ interface NotPollingProps {
   readonly children: ComponentChildren;
 }
 
-/** What to check, for a node that is not alive. */
+/** Checks to make, for a node that is not alive. */
 export function NotPolling({ node, staleSeconds, children }: NotPollingProps) {
   if (node.alive) return null;
   return (
@@ -68,7 +68,7 @@ export function NotPolling({ node, staleSeconds, children }: NotPollingProps) {
   );
 }
 
-/** Of a name that the configuration does not have. */
+/** Shown for a name that the configuration does not have. */
 export function NoSuchNode({
   what,
   name,

@@ -7,7 +7,7 @@ import { type Ordering, ordered } from "../text/ordering.ts";
 
 /** Time of one slice: with what else a frame does, it stays well below 50 ms. */
 const SLICE_MS = 8;
-/** So many are ordered at once. */
+/** Rows that are sorted at once. */
 const AT_ONCE_ROWS = 500;
 
 /** The ordering must be the same object as long as it means the same. */

@@ -6,7 +6,7 @@ const outcome = signal("");
 const SHOWN_MS = 8000;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-export function tellOutcome(text: string): void {
+export function showOutcome(text: string): void {
   clearTimeout(timer);
   outcome.value = text;
   timer = setTimeout(() => {

@@ -25,7 +25,7 @@ import { Button } from "./button.tsx";
 import { CommandButton } from "./command-button.tsx";
 import { Confirm, Dialog } from "./dialog.tsx";
 import { ChoiceField, TextField } from "./field.tsx";
-import { tellOutcome } from "./outcome.tsx";
+import { showOutcome } from "./outcome.tsx";
 import { Facts } from "./panel.tsx";
 import { Show } from "./show.tsx";
 
@@ -89,7 +89,7 @@ function ProtectForm({ known, onChanged, onClose, ...first }: DialogProps & { re
       act={() => command(protectionPath(prefix.trim()), order, "PUT")}
       onDone={(done) => {
         onChanged();
-        tellOutcome(doneText(done));
+        showOutcome(doneText(done));
       }}
       onClose={onClose}
     >
@@ -127,7 +127,7 @@ export function UnprotectButton({ prefix, onChanged }: { readonly prefix: string
       act={() => command(protectionPath(prefix), {}, "DELETE")}
       onDone={(done) => {
         onChanged();
-        tellOutcome(doneText(done));
+        showOutcome(doneText(done));
       }}
     >
       <p>A choice for a shorter prefix decides then, or the configuration.</p>

@@ -8,7 +8,7 @@ export interface SearchFieldProps {
   readonly value: string;
   readonly onSearch: (value: string) => void;
   readonly placeholder?: string;
-  /** What is wrong with the text; null: it can be sent. */
+  /** The fault of the text; null: it can be sent. */
   readonly faultOf?: (value: string) => string | null;
   /** Called when the text becomes wrong or right: rows of the text before must not stand for a wrong one. */
   readonly onWrong?: (isWrong: boolean) => void;

@@ -11,7 +11,7 @@ interface SearchedTableProps<Row> extends DataTableProps<Row> {
   /** One of the rows: `ban`. */
   readonly what: string;
   readonly placeholder: string;
-  /** What a search finds a row by. */
+  /** The text by which a search finds a row. */
   readonly textOf: (row: Row) => string;
   /** Shows how many rows there are. */
   readonly isCounted?: boolean;

@@ -11,7 +11,7 @@ import { Button } from "./button.tsx";
 import { CommandButton } from "./command-button.tsx";
 import { Confirm } from "./dialog.tsx";
 import { ChoiceField, TextField } from "./field.tsx";
-import { tellOutcome } from "./outcome.tsx";
+import { showOutcome } from "./outcome.tsx";
 
 export interface BlockButtonProps {
   /** Absent: the dialog asks for it, like for the victim. */
@@ -64,7 +64,7 @@ function BlockDialog({ onChanged, onClose, ...first }: BlockDialogProps) {
       act={() => command("/api/v1/dataplane/sources", order)}
       onDone={(block) => {
         onChanged();
-        tellOutcome(blockedText(block));
+        showOutcome(blockedText(block));
       }}
       onClose={onClose}
     >
@@ -117,7 +117,7 @@ export function UnblockButton({ block: { source, victim }, onChanged }: UnblockB
       act={() => command("/api/v1/dataplane/sources/unblock", { source, victim })}
       onDone={() => {
         onChanged();
-        tellOutcome(`${source} is no longer blocked for ${victim}.`);
+        showOutcome(`${source} is no longer blocked for ${victim}.`);
       }}
     >
       <p>Its packets reach {victim} again.</p>

@@ -118,7 +118,7 @@ interface TimeFieldProps {
   readonly label: string;
   /** RFC 3339. */
   readonly time: string | null;
-  /** What is wrong with the range. */
+  /** The fault of the range. */
   readonly fault: string | null;
   readonly onChange: (time: string | null) => void;
   /** Whether the text is no time. */

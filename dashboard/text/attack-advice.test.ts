@@ -12,11 +12,11 @@ const announced = ban({ announced: true, announcement: "announced", sent_to: ["1
 
 describe("who holds an attack", () => {
   test.each([
-    ["nobody without a ban", attack(), undefined, "No"],
-    ["nobody in dry run", banned, ban({ dry_run: true }), "No: dry run"],
-    ["nobody while nothing is announced or dropped", banned, ban({ announcement: "pending" }), "No"],
+    ["no one without a ban", attack(), undefined, "No"],
+    ["no one in dry run", banned, ban({ dry_run: true }), "No: dry run"],
+    ["no one while nothing is announced or dropped", banned, ban({ announcement: "pending" }), "No"],
     ["a neighbor", banned, announced, "Yes, by BGP neighbor 192.0.2.251"],
-    ["neighbors that a tenant is not told", banned, ban({ announced: true }), "Yes, by BGP neighbors"],
+    ["neighbors that a tenant does not see", banned, ban({ announced: true }), "Yes, by BGP neighbors"],
     ["this machine", banned, ban({ dropped_packets: 7 }), "Yes, by this machine"],
     [
       "neighbors and this machine",
@@ -30,7 +30,7 @@ describe("who holds an attack", () => {
       ban({ announced: true, method: "divert", node: "fra1", sent_to: ["a"] }),
       "Yes, by scrub node fra1, by a route at BGP neighbor a",
     ],
-    ["nobody any more", attack({ active: false }), announced, "The attack is over"],
+    ["no one any more", attack({ active: false }), announced, "The attack is over"],
   ])("%s", (_, row, its, expected) => {
     expect(heldText(row, its)).toBe(expected);
   });
@@ -58,7 +58,7 @@ describe("what to do now", () => {
       "without a rule, and nothing in its place",
       banned,
       ban({ method: "flowspec", flowspec: [], separability: { verdict: "no" } }),
-      /^Divert or ban the victim by hand .* no rule tells the attack from its users/,
+      /^Divert or ban the victim by hand .* no rule separates the attack from its users/,
     ],
     ["waiting for its rules", banned, ban({ method: "flowspec", flowspec: [] }), /^Wait a second/],
     [

@@ -114,7 +114,7 @@ function adviceUnannounced(ban: BanWire): string {
   if (ban.method === "flowspec" && ban.flowspec?.length === 0) {
     return ban.separability === undefined
       ? "Wait a second: the rules wait for the kind of the attack."
-      : "Divert or ban the victim by hand if the attack does harm: no rule tells the attack from its users, and ban.fallback does nothing.";
+      : "Divert or ban the victim by hand if the attack does harm: no rule separates the attack from its users, and ban.fallback does nothing.";
   }
   const next = nextStep(ban);
   if (ban.escalation?.[ban.escalation_step ?? 0]?.action === "none") {

@@ -21,7 +21,7 @@ export function auditTarget({ target, prefix }: Asked): string | null {
   return target ?? prefix?.replace(/\/.*/, "") ?? null;
 }
 
-/** Of an attack longer than the trail answers at once: its begin. */
+/** The span of an attack's trail; if the attack is longer than the range of one answer, its first part. */
 export function auditSpan({ started_at: begin, ended_at: end }: Asked): AuditSpan {
   const from = Date.parse(begin) - BEFORE_MS;
   const to =

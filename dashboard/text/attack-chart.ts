@@ -1,4 +1,4 @@
-/** What the history can show of an attack: it has the three base rates of a host, of all its traffic. Pure. */
+/** The history's chart of an attack: it has the three base rates of a host, of all its traffic. Pure. */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import { metricName } from "./format/numbers.ts";
 import type { Base } from "./highest.ts";
@@ -9,7 +9,7 @@ export interface AttackChartWords {
   readonly label: string;
   /** Of the dashed line; null: the threshold is of other traffic than the line. */
   readonly threshold: number | null;
-  /** What the line has beside the attack's own traffic; null: its metric is of all traffic. */
+  /** The traffic in the line beside the attack's own; null: its metric is of all traffic. */
   readonly note: string | null;
 }
 

@@ -1,4 +1,4 @@
-/** What an attack's chart marks beside its lines: its begin, and each decision of its timeline. Pure. */
+/** The marks of an attack's chart beside its lines: its begin, and each decision of its timeline. Pure. */
 import type { SeriesWire, TimelineWire } from "../../src/http/wire/attack-series.ts";
 import { plusMinus, rateOf } from "./format/numbers.ts";
 import { clockTime } from "./format/times.ts";

@@ -1,4 +1,4 @@
-/** What a ticket or a customer gets of an attack: a plain text, and its traffic as CSV. Times in UTC. Pure. */
+/** An attack's report for a ticket or a customer: a plain text, and its traffic as CSV. Times in UTC. Pure. */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { SeriesWire, TimelineWire } from "../../src/http/wire/attack-series.ts";
 import type { AttackSourcesWire } from "../../src/http/wire/attack-sources.ts";
@@ -14,7 +14,7 @@ export interface ReportParts {
   readonly timeline: TimelineWire["entries"];
   /** null: not known. */
   readonly sources: Pick<AttackSourcesWire, "total_packets" | "top_sources"> | null;
-  /** What the service's clock says. */
+  /** The time of the service's clock. */
   readonly nowMs: number;
 }
 
@@ -56,7 +56,7 @@ function sizeLines(volume: NonNullable<AttackWire["volume"]>): string[] {
     line("Mean", `${bitRate(volume.mean_mbps)}, ${packetRate(volume.mean_pps)}`),
     line("Total", amountText(volume.packets, volume.bits)),
     line("Passed here", passedText(volume)),
-    ...[proofText(volume)].filter((text) => text !== null).map((text) => line("Proof asked", text)),
+    ...[proofText(volume)].filter((text) => text !== null).map((text) => line("Proof requested", text)),
   ];
 }
 

@@ -39,10 +39,10 @@ test("an attack has peak, mean, total and length, and what was dropped of it whe
   ]);
 });
 
-test("what was asked for a proof, and what came back", () => {
+test("packets answered for a proof, and proofs that came back", () => {
   const asked = { ...VOLUME, challenged_packets: 812_000, validated_sources: 31 };
   expect(volumeFacts(asked).at(-1)).toEqual([
-    "Proof asked",
+    "Proof requested",
     "812 k packets answered, 31 proofs came back: real sources, held up at first",
   ]);
 });

@@ -1,4 +1,4 @@
-/** What an attack amounts to, in words. Pure. */
+/** The size of an attack, in words. Pure. */
 import type { VolumeWire } from "../../src/http/wire/attack-volume.ts";
 import { bitRate, byteCount, packetRate, percent, plusMinus, scaled } from "./format/numbers.ts";
 
@@ -26,11 +26,11 @@ export function volumeFacts(volume: VolumeWire): readonly (readonly [string, str
   }
   facts.push(["Passed here", passedText(volume)]);
   const proofs = proofText(volume);
-  if (proofs !== null) facts.push(["Proof asked", proofs]);
+  if (proofs !== null) facts.push(["Proof requested", proofs]);
   return facts;
 }
 
-/** `800 k packets answered; 310 proofs came back`: of real sources, whose first packets were held up. null: none was asked. */
+/** `800 k packets answered; 310 proofs came back`: of real sources, whose first packets were held up. null: none was requested. */
 export function proofText({ challenged_packets: asked, validated_sources: proved }: VolumeWire): string | null {
   if (asked === undefined) return null;
   return `${scaled(asked)} packets answered, ${scaled(proved ?? 0)} proofs came back: real sources, held up at first`;

@@ -24,7 +24,7 @@ const ban = (from: string, to?: string, changes: Partial<BanWire> = {}) =>
     ...changes,
   }) as BanWire;
 
-test("the rows of what lasts are asked for up to now, of what is over up to its end", () => {
+test("rows of attacks in progress are requested up to now, of ended ones up to their end", () => {
   const target = "192.0.2.1";
   expect(auditPlace({ target, from: "2026-03-01T11:00:00Z" }, NOW)).toEqual({
     target,

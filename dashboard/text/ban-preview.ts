@@ -1,4 +1,4 @@
-/** What a ban would do, in sentences for the confirmation dialog. Pure. */
+/** The effects of a ban, in sentences for the confirmation dialog. Pure. */
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import type { BanPreviewWire } from "../../src/http/wire/ban-preview.ts";
 import { duration } from "./format/times.ts";

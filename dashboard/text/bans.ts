@@ -96,7 +96,7 @@ export function calmText(attack: AttackWire | undefined): string | null {
   return `calm for ${Math.floor(attack.calm_seconds)} of ${attack.calm_of_seconds} s`;
 }
 
-/** What a search finds a ban by: the values that the list shows. */
+/** The text by which a search finds a ban: the values that the list shows. */
 export function banText(ban: BanWire): string {
   const marks = `${ban.manual ? "manual operator" : "automatic detection"} ${ban.dry_run ? "dry run" : ""}`;
   return `${ban.prefix} ${methodName(ban.method)} ${ban.node ?? ""} ${banWhy(ban)} ${marks}`;

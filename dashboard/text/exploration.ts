@@ -1,4 +1,4 @@
-/** What the explorer shows, as it stands in the page's address, and how its answers become lines of one chart. Pure. */
+/** The explorer's settings, in the form of the page's address, and the lines of one chart from its answers. Pure. */
 
 import { looksLikeAddress } from "./format/address.ts";
 import { type RangeName, rangeName, rangeQuery } from "./format/ranges.ts";
@@ -18,13 +18,13 @@ export interface Exploration {
   readonly range: RangeName;
 }
 
-/** More lines than that cannot be told apart. */
+/** More lines cannot be distinguished. */
 export const LINES_MAX = 8;
 /** The default period of recording. */
 const STEP_SECONDS_MIN = 10;
 export const EARLIER_SECONDS: Readonly<Record<Comparison, number>> = { none: 0, day: 86_400, week: 7 * 86_400 };
 
-/** What is not valid is as if it were not there. */
+/** Settings that are not valid are ignored. */
 export function explorationOf(query: URLSearchParams): Exploration {
   const by = oneOf(query.get("by"), ["protocol", "hostgroup", "host"]);
   const named = [...new Set(query.getAll("only").flatMap((names) => names.split(",")))].filter((name) => name !== "");
@@ -89,7 +89,7 @@ export function aligned<Point extends Bucket>(
   return { times, rows: byTime.map((points) => times.map((at) => points.get(at) ?? null)) };
 }
 
-/** Of the parts that were recorded; null: none was. */
+/** The sum of the parts that were recorded; null: none. */
 export function sumOf(values: readonly (number | null)[]): number | null {
   const known = values.filter((value) => value !== null);
   return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0);

@@ -37,7 +37,7 @@ export function ruleText(rule: FilterRuleWire): string {
 export const PROTOCOL_CHOICES = ["", "tcp", "udp", "icmp", "icmpv6", "gre", "sctp", "esp", "ipip"] as const;
 export const HANDSHAKE_CHOICES = ["", "tls", "quic"] as const;
 
-/** As it is typed: lists with commas, numbers as text, empty what is not asked for. */
+/** As it is typed: lists with commas, numbers as text, empty if not set. */
 export interface RuleForm {
   readonly name: string;
   readonly action: FilterRuleWire["action"];
@@ -81,7 +81,7 @@ export const EMPTY_RULE: RuleForm = {
   reason: "",
 };
 
-/** What is wrong with the other keys; null: nothing. All else is judged by the service. */
+/** The fault of the other keys; null: none. The service judges all else. */
 export function moreFault({ more }: Pick<RuleForm, "more">): string | null {
   return more.trim() === "" || readMore(more) !== null
     ? null

@@ -24,7 +24,7 @@ export function subjectOrderOf(measure: Measure): string {
   }
 }
 
-/** What the service wants of the network. */
+/** The measure that the service wants. */
 export function wantedText(measure: Measure): string {
   switch (measure.kind) {
     case "ban":
@@ -66,25 +66,26 @@ export function stateWord(measure: Measure): StateWord {
 
 const TONE_ORDER: Readonly<Record<StateWord["tone"], number>> = { danger: 0, warn: 1, info: 2, none: 3, ok: 4 };
 
-/** What is not as wanted comes first. */
+/** Measures that are not as wanted come first. */
 export function stateOrder(measure: Measure): string {
   const { tone, text } = stateWord(measure);
   return `${TONE_ORDER[tone]} ${text}`;
 }
 
-/** So many neighbors are named. */
+/** Neighbors that are named. */
 const NAMED_MAX = 2;
+const NOT_APPLIED = "not applied";
 
-/** Who has it: neighbors, or this machine. */
+/** The neighbors, machine or node that apply it. */
 export function holderText(measure: Measure): string {
   switch (measure.kind) {
     case "ban":
     case "rule":
       return banHolders(measure.ban, measure.kind === "rule");
     case "block":
-      return measure.block.dry_run || measure.block.installed === false ? "nobody" : "this machine";
+      return measure.block.dry_run || measure.block.installed === false ? NOT_APPLIED : "this machine";
     case "node":
-      return measure.node.alive ? "itself" : "nobody";
+      return measure.node.alive ? measure.node.name : NOT_APPLIED;
     default:
       return measure satisfies never;
   }
@@ -92,10 +93,10 @@ export function holderText(measure: Measure): string {
 
 function banHolders(ban: BanWire, isRule: boolean): string {
   const { announcement, sent_to: sent = [], missing_at: missing = [], dropped_packets: dropped } = ban;
-  if (ban.dry_run) return "nobody";
+  if (ban.dry_run) return NOT_APPLIED;
   const here = dropped === undefined ? [] : ["this machine"];
   if (announcement === "speaker_down") return ["not known", ...here].join(", ");
-  if (announcement !== "announced") return here.join() || (announcement === undefined ? "–" : "nobody");
+  if (announcement !== "announced") return here.join() || (announcement === undefined ? "–" : NOT_APPLIED);
   // A tenant's token does not see the neighbors.
   const all = sent.length === 0 && missing.length === 0 ? ["a neighbor"] : sent;
   const named = all.length > NAMED_MAX + 1 ? [...all.slice(0, NAMED_MAX), `${all.length - NAMED_MAX} more`] : all;
@@ -145,7 +146,7 @@ export function effectText(measure: Measure, attack: AttackWire | undefined): st
   return `${scaled(dropped)} dropped${passed === undefined ? "" : `, ${scaled(passed)} passed`}`;
 }
 
-/** Who or what ordered it. */
+/** The operator or cause that ordered it. */
 export function ownerText(measure: Measure): string {
   switch (measure.kind) {
     case "ban":
@@ -181,7 +182,7 @@ export function begunAt(measure: Measure): string {
 
 const TEXTS = new WeakMap<Measure, string>();
 
-/** What a search finds it by: what the list shows. In lower case. */
+/** The text by which a search finds it: the values that the list shows, in lower case. */
 export function searchText(measure: Measure): string {
   const known = TEXTS.get(measure);
   if (known !== undefined) return known;

@@ -55,11 +55,11 @@ describe("who has it", () => {
     ["and which was not", ofBan({ sent_to: ["a"], ...lacking }), "not 192.0.2.250, a"],
     ["this machine too, where it counts drops", ofBan({ sent_to: ["a"], dropped_packets: 0 }), "a, this machine"],
     ["for a tenant, who does not see the neighbors", ofBan(), "a neighbor"],
-    ["nobody without a session", ofBan({ announcement: "no_session" }), "nobody"],
+    ["no neighbor without a session", ofBan({ announcement: "no_session" }), "not applied"],
     ["not known without a speaker", ofBan({ announcement: "speaker_down" }), "not known"],
-    ["nobody in dry run", ofBan({ dry_run: true }), "nobody"],
+    ["no neighbor in dry run", ofBan({ dry_run: true }), "not applied"],
     ["a block is in the kernel", ofBlock(), "this machine"],
-    ["or not yet", ofBlock({ installed: false }), "nobody"],
+    ["or not yet", ofBlock({ installed: false }), "not applied"],
   ] as const)("%s", (_, measure, expected) => {
     expect(holderText(measure)).toBe(expected);
   });

@@ -1,4 +1,4 @@
-/** What is in force against attacks, as rows of one list: bans, their FlowSpec rules, source blocks and scrub nodes. Pure. */
+/** Measures in force against attacks, as rows of one list: bans, their FlowSpec rules, source blocks and scrub nodes. Pure. */
 import type { Static } from "@sinclair/typebox";
 import type { AuditEventWire } from "../../src/http/wire/audit.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";

@@ -1,4 +1,4 @@
-/** What is being done about an attack, and whether it works, in one short line. Pure. */
+/** The mitigation of an attack, and whether it works, in one short line. Pure. */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { byteCount, scaled } from "./format/numbers.ts";
@@ -82,7 +82,7 @@ export function droppedText(ban: BanWire): string | null {
 const REASONS = {
   rule: "matched the attack",
   unvalidated: "of sources that have not proved their address",
-  unasked: "answers that nobody asked for",
+  unasked: "answers that were not requested",
   source_limit: "beyond a source's limit",
   blocked_set: "from blocked sets",
   no_service: "to no service",

@@ -1,4 +1,4 @@
-/** What protects a prefix, in words. Pure. */
+/** The protection of a prefix, in words. Pure. */
 import type { ProtectionsWire, ProtectionWire } from "../../src/http/wire/protection.ts";
 
 type Setting = NonNullable<ProtectionWire["setting"]>;
@@ -16,7 +16,7 @@ export function profileText({ profile }: Pick<Setting, "profile">): string {
   return profile ?? "no profile";
 }
 
-/** Who decided. */
+/** The origin of the decision. */
 export function sourceText({ source, choice }: Pick<ProtectionWire, "source" | "choice">): string {
   return source === undefined || source === "configuration" || choice === undefined
     ? "the configuration"

@@ -1,4 +1,4 @@
-/** What the search of the whole dashboard finds: for an address its host, bans, attacks and audit trail. Pure. */
+/** Results of the search of the whole dashboard: for an address its host, bans, attacks and audit trail. Pure. */
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { banSubject } from "./bans.ts";
@@ -21,7 +21,7 @@ export interface Searched {
   readonly views: readonly { readonly name: string; readonly title: string }[];
 }
 
-/** Of each kind. */
+/** Results of each kind. */
 const HITS_MAX = 5;
 
 /** @param text as typed: an address, a part of one, or the name of a view. */

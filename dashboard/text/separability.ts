@@ -1,4 +1,4 @@
-/** What is known of the users that rules match, and of routers that may not put rules in force. Pure. */
+/** Texts about users that rules match, and about routers that may not put rules in force. Pure. */
 import type { BanWire } from "../../src/http/wire/ban.ts";
 
 const SOURCES = {

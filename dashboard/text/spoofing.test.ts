@@ -16,7 +16,7 @@ function hintOf(addresses: readonly string[], vector?: string) {
 }
 
 const many = (count: number, address: (i: number) => string) => Array.from({ length: count }, (_, i) => address(i));
-/** Of all unicast addresses, without those that nobody has. */
+/** Drawn from all unicast addresses, without those that are not in use. */
 const anywhere = (count: number) =>
   many(count, () => {
     const first = 1 + Math.floor(random() * 223);
@@ -31,7 +31,7 @@ describe("a hint of forged sources", () => {
     expect(reasons[0]).toMatch(/^1.?\d+ different addresses in 1.500 packets, nearly each seen once/);
   });
 
-  test("is a share of addresses that nobody has, at the bound and not below", () => {
+  test("is a share of addresses that are not in use, at the bound and not below", () => {
     const total = 1000;
     const bogons = SPECIAL_SHARE_MIN * total;
     const real = (count: number) => many(count, (i) => `8.8.8.${i % 50}`);

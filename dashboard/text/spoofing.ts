@@ -1,7 +1,7 @@
 /**
  * Whether the source addresses of an attack may be forged: a hint from a sample of its packets, and never a verdict.
  *
- * It cannot tell a forger who uses few addresses, or those of real networks, from real sources. A botnet that is large
+ * It cannot distinguish a forger who uses few addresses, or those of real networks, from real sources. A botnet that is large
  * enough has each of its addresses in a sample once, too. Sources with private addresses are not forged where such
  * networks are one's own. Pure.
  */
@@ -21,7 +21,7 @@ export const SPECIAL_SHARE_MIN = 0.02;
 /** Of the packets: how many different sources, and of these: how many were seen once. */
 const DISTINCT_MIN = 0.9;
 const ONCE_MIN = 0.9;
-/** First octets of unicast addresses; chance alone fills so many of them. */
+/** Number of first octets of unicast addresses. */
 const BLOCKS = 223;
 const EVEN_MIN = 0.85;
 
@@ -43,7 +43,7 @@ export function spoofingHint(counts: Counts, vector: string | undefined): Spoofi
   }
   if (vector?.endsWith("_amplification")) {
     const reason =
-      "They are servers of others that were asked in the victim's name: those who asked are not seen here.";
+      "They are servers of others that received requests in the victim's name: the senders of these are not seen here.";
     return { kind: "reflected", title: "The sources are reflectors, with their real addresses", reasons: [reason] };
   }
   const reason = "Sources come again, or from few parts of the address space. Addresses that exist can be forged too.";
@@ -52,7 +52,7 @@ export function spoofingHint(counts: Counts, vector: string | undefined): Spoofi
 
 function specialReason({ special_packets: special, total_packets: total }: Counts): string | null {
   if (special / total < SPECIAL_SHARE_MIN) return null;
-  return `${percent(special / total)} of the packets come from addresses that nobody has on the Internet: private, documentation, reserved or multicast.`;
+  return `${percent(special / total)} of the packets come from addresses that are not in use on the Internet: private, documentation, reserved or multicast.`;
 }
 
 function spreadReason(counts: Counts): string | null {
@@ -63,7 +63,7 @@ function spreadReason(counts: Counts): string | null {
   return `${wholeNumber(distinct)} different addresses in ${wholeNumber(total)} packets, nearly each seen once, spread over ${blocks} of ${BLOCKS} blocks (/8) as evenly as chance does. A very large botnet can look like that too.`;
 }
 
-/** How many different blocks so many addresses are in if each is drawn from all blocks. */
+/** The number of different blocks that contain `addresses` addresses, if each is drawn from all blocks. */
 function blocksByChance(addresses: number): number {
   return BLOCKS * (1 - (1 - 1 / BLOCKS) ** addresses);
 }

@@ -8,8 +8,8 @@ type State = ExporterWire["state"];
 
 const WORDS: Readonly<Record<State, StateWord>> = {
   ok: { tone: "ok", text: "ok" },
-  standby: { tone: "info", text: "stands by" },
-  waiting: { tone: "info", text: "not heard yet" },
+  standby: { tone: "info", text: "standby" },
+  waiting: { tone: "info", text: "no data yet" },
   silent: { tone: "danger", text: "silent" },
   undecodable: { tone: "danger", text: "not understood" },
   unknown_sampling: { tone: "danger", text: "sampling not known" },
@@ -39,7 +39,7 @@ const ORIGINS: Readonly<Record<string, string>> = {
   configured: "configured",
 };
 
-/** What was read longer ago is not the state now, seconds. */
+/** An older reading is not the state now, seconds. */
 export const STALE_SECONDS = 30;
 
 export function exporterWord(state: State): StateWord {

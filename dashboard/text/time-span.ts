@@ -20,7 +20,7 @@ export function rangeQuery(span: TimeSpan, nowMs: number, others: Readonly<Recor
   return query;
 }
 
-/** What is wrong with the range; null: nothing. */
+/** The fault of the range; null: none. */
 export function spanFault(span: TimeSpan, nowMs: number): string | null {
   if (span.kind === "last") return null;
   const to = span.to === null ? nowMs : Date.parse(span.to);

@@ -7,7 +7,7 @@ const SECONDS_MIN = 0.5;
 export interface Zoom {
   readonly shown: Span;
   readonly whole: Span;
-  /** What stays in the middle, seconds since the epoch; null: the middle of what is shown. */
+  /** The time that stays in the middle, seconds since the epoch; null: the middle of the shown range. */
   readonly at: number | null;
   /** Less than 1: closer. */
   readonly factor: number;

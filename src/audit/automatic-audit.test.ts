@@ -45,7 +45,7 @@ test("the end of an operator's ban by time is a row, too", () => {
   expect(automaticBanEvent({ ban: expired, previous: manual }, 5)).toMatchObject({ action: "unban", source: "auto" });
 });
 
-test("an operator's orders and a ban that is pushed on are none", () => {
+test("an operator's commands and an extended ban are none", () => {
   const manual = ban({ manual: true });
   expect(automaticBanEvent({ ban: manual, previous: null }, 5)).toBeNull();
   expect(automaticBanEvent({ ban: manual, previous: active }, 5)).toBeNull();

@@ -9,8 +9,8 @@ import type { AuditEvent } from "./audit-event.ts";
 const NO_CALLER = { operator: "", role: "", tenant: "" } as const;
 
 /**
- * null: an operator's command, which has its own row, or no change of state. That a ban went back to a milder rung has a
- * row, since less is dropped from then on and nobody ordered it.
+ * null: an operator's command, which has its own row, or no change of state. A ban's return to a milder rung has a row,
+ * since less is dropped from then on without a command.
  */
 export function automaticBanEvent(change: BanChange, wallMs: number): AuditEvent | null {
   const { ban, previous } = change;

@@ -66,7 +66,7 @@ export interface NeighborStatus {
   readonly state: SessionState;
   /** Wall time when the session was last established or lost, or else when it was first seen. */
   readonly sinceMs: number;
-  /** What both ends support; empty without a session. */
+  /** The families that both ends support; empty without a session. */
   readonly families: readonly RouteFamily[];
   /** Number of our routes in its Adj-RIB-Out. */
   readonly advertised: number;

@@ -98,7 +98,7 @@ export class Instance implements RouteOwner {
     } catch (cause) {
       this.#isLost = true;
       const fields = { file: this.#path, cause: messageOf(cause) };
-      this.#warn(fields, "the number of this service among those of its BGP speaker is lost, it takes another one");
+      this.#warn(fields, "the BGP instance file is not readable: using a new instance number");
       return null;
     }
   }
@@ -127,7 +127,7 @@ export class Instance implements RouteOwner {
 
   #notWritten(cause: unknown): void {
     const fields = { file: this.#path, cause: messageOf(cause) };
-    this.#warn(fields, "the number of this service among those of its BGP speaker cannot be written");
+    this.#warn(fields, "the BGP instance file cannot be written");
   }
 }
 

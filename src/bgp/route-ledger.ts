@@ -30,7 +30,7 @@ export class RouteLedger {
   /** Our routes in the speaker. */
   readonly #installed = new Map<RouteKey, Installed>();
   #limits: readonly RouteLimit[] = [];
-  /** Of wanted routes that are beyond a limit; see apportion(). */
+  /** Marks of wanted routes that are beyond a limit; see apportion(). */
   #marks: ReadonlyMap<RouteKey, Marks> = new Map();
   /** Routes of other services in the speaker, as `KEY ATTRIBUTES`. */
   readonly #others = new Set<string>();
@@ -58,7 +58,7 @@ export class RouteLedger {
     return key;
   }
 
-  /** The most valuable routes first. Of two routes with equal keys the last one counts. */
+  /** The most valuable routes first. If two routes have equal keys, the last one counts. */
   want(routes: readonly Route[], nowMs: number): void {
     const before = new Map(this.#wanted);
     this.#wanted.clear();

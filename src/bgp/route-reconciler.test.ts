@@ -127,7 +127,7 @@ test("limits are read from the marks of routes that an earlier process left", as
 test("a neighbor that gets no changes yet gets what is new at once, and loses what is gone when it gets them", async () => {
   const neighbor = "192.0.2.1";
   const table = new Set<string>();
-  /** As GoBGP 3 does it: while it defers, it sends what it is told to send, and no withdrawal ever after. */
+  /** As GoBGP 3 does it: while it defers, it sends only what resend() sends, and no withdrawal ever after. */
   const held = new Set<string>();
   let isDeferring = true;
   const client: Pick<SpeakerClient, "listGlobal" | "sendPaths" | "resend"> = {

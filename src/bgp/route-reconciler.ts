@@ -57,7 +57,7 @@ export class RouteReconciler {
   /** The list is read within a pass, so that no change of ours happens between reading and use. */
   #isListDue = false;
   #areLimitsKnown = false;
-  /** Neighbors to which the speaker must be told to send all routes. */
+  /** Neighbors to which the speaker must send all routes again, by resend(). */
   readonly #unsent = new Set<string>();
   /**
    * Neighbors to which the speaker sends no changes by itself: what was sent to them cannot be withdrawn yet. null: not
@@ -159,7 +159,7 @@ export class RouteReconciler {
     await this.check();
   }
 
-  /** Drops the client. What it did is unknown until the next attach(); route states do not change. */
+  /** Drops the client. Its effect is unknown until the next attach(); route states do not change. */
   detach(): void {
     this.#client = null;
   }

@@ -34,13 +34,13 @@ const PROGRESS_MS = 10_000;
 const READ_MS = 5000;
 const BUFFER_BYTES = 32 * 1024 * 1024;
 
-/** Resolves with the exit code: 1 if a port cannot be had, or nothing was heard. */
+/** Resolves with the exit code: 1 if a port cannot be had, or no datagram was received. */
 export async function telemetry(options: TelemetryOptions): Promise<number> {
   const sources: Source[] = [];
   try {
     const listen = (options.listen.length === 0 ? USUAL_PORTS : options.listen).map(listenOf);
-    const heard = await listenTo(loadAddon(), { listen, exporters: ANY }, options, sources);
-    return print(heard, options);
+    const received = await listenTo(loadAddon(), { listen, exporters: ANY }, options, sources);
+    return print(received, options);
   } catch (cause) {
     console.error(`floodwall: ${messageOf(cause)}`);
     return 1;
@@ -49,7 +49,7 @@ export async function telemetry(options: TelemetryOptions): Promise<number> {
   }
 }
 
-/** Whoever sends; what is of egress is told apart, as the service leaves it out by default. */
+/** Any sender. Egress records are marked as such, since the service leaves them out by default. */
 const ANY: TelemetryConfig["exporters"] = ["0.0.0.0/0", "::/0"].map((text) => ({
   ...{ name: text, prefix: parsePrefix(text) as Prefix, samplingRate: null, direction: "ingress" },
   ...{
@@ -74,7 +74,7 @@ function listenOf(text: string): FlowListen {
   return { address, port, threads: 1, receiveBufferBytes: BUFFER_BYTES, cpus: [] };
 }
 
-interface Heard extends FlowReadings {
+interface Received extends FlowReadings {
   readonly seconds: number;
   readonly exporterViews: Exporters;
 }
@@ -84,7 +84,7 @@ async function listenTo(
   config: TelemetryConfig,
   { seconds, progress }: TelemetryOptions,
   sources: Source[],
-): Promise<Heard> {
+): Promise<Received> {
   const engine = native.openEngine({
     ...{ maxHosts: 1, windowMs: 1000, tickMs: 1000, countOutgoing: false, idleMs: HOST_IDLE_MS },
     clock: "monotonic",
@@ -147,8 +147,8 @@ function progressText({ listeners, exporters }: FlowReadings, seconds: number): 
   return `${Math.round(seconds)} s: ${exporters.length} exporters, ${datagrams} datagrams, ${records} records`;
 }
 
-function print(heard: Heard, { format, print: printLine }: TelemetryOptions): number {
-  const { listeners, exporters, seconds, exporterViews } = heard;
+function print(received: Received, { format, print: printLine }: TelemetryOptions): number {
+  const { listeners, exporters, seconds, exporterViews } = received;
   const config = suggestedConfig(exporters);
   if (format === "json") {
     const now = { wallMs: systemClock.wallMs(), monotonicMs: systemClock.monotonicMs() };
@@ -167,4 +167,4 @@ function print(heard: Heard, { format, print: printLine }: TelemetryOptions): nu
 
 const ADD = "For the configuration of the service, beside the section capture or in its place:";
 const NOTHING =
-  "nothing was heard: see whether the routers export to an address of this machine and to one of these ports, and whether a firewall drops it (tcpdump -ni any 'udp and (port 6343 or 2055 or 4739)')";
+  "no datagram was received: see whether the routers export to an address of this machine and to one of these ports, and whether a firewall drops it (tcpdump -ni any 'udp and (port 6343 or 2055 or 4739)')";

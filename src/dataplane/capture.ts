@@ -36,7 +36,7 @@ export interface SourceView extends SourceStatus {
   /** The name of the interface, the path of the capture file, or the port that takes flow records. */
   readonly name: string;
   readonly kind: SourceOptions["kind"] | "flow";
-  /** What the operator should change, although the source works. */
+  /** A change that the operator should make, although the source works. */
   readonly warning: string | null;
 }
 
@@ -44,7 +44,7 @@ interface Slot {
   readonly name: string;
   readonly kind: SourceView["kind"];
   readonly open: () => Source;
-  /** What is taken apart, and where the configuration has it. */
+  /** The encapsulations that are removed, and their place in the configuration. */
   readonly decapsulated: readonly Encapsulation[];
   readonly decapsulateKey: string;
   readonly encapsulated: EncapsulatedTraffic;

@@ -52,7 +52,7 @@ function openEngine(options: Partial<EngineOptions>): Engine {
   return engine;
 }
 
-/** So many addresses of 10.0.0.0/8, each a network of its own; the groups take turns. */
+/** This number of addresses of 10.0.0.0/8, each a network of its own; the groups take turns. */
 function networks(count: number, groupCount: number): NetworksTable {
   const addresses = new Uint8Array(count * ADDRESS_BYTES);
   for (let i = 0; i < count; i++) addresses.set([0xff, 0xff, 10, i >> 16, i >> 8, i], i * ADDRESS_BYTES + 10);

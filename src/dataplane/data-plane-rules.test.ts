@@ -35,7 +35,7 @@ function made(room = 100, places = 1000) {
     monotonicMs: () => clock.monotonicMs(),
     onFault: (cause) => faults.push(cause),
     onLeftOut: () => {},
-    onOperatorsLeftOut: (destinations) => leftOut.push(destinations),
+    onDestinationsLeftOut: (destinations) => leftOut.push(destinations),
   });
   const bounds = { maxPairs: 9, maxRules: 9, maxPrefixes: 9, maxSources: 1024 };
   const begin = () => plane.begin(kernel.open({ pinPath: "", interfaces: [], xdpMode: "auto", ...bounds }));
@@ -110,11 +110,11 @@ test("destinations without room are said, and when there is room again", () => {
   const { state, plane, leftOut, begin, changed } = made(100, 2);
   state.rules = [operatorRule({ name: "all" }), operatorRule({ name: "host", destinations: [prefix("192.0.2.7/32")] })];
   begin();
-  expect([plane.operatorsLeftOut, leftOut]).toEqual([1, [1]]);
+  expect([plane.destinationsLeftOut, leftOut]).toEqual([1, [1]]);
   changed();
   state.rules = [operatorRule({ name: "all" })];
   changed();
-  expect([plane.operatorsLeftOut, leftOut]).toEqual([0, [1, 0]]);
+  expect([plane.destinationsLeftOut, leftOut]).toEqual([0, [1, 0]]);
 });
 
 test("they take the room of rules of bans", () => {
@@ -163,13 +163,13 @@ test("rules that ask for a set beyond the room for such are left out and counted
     operatorRule({ name: `r${i}`, match: { ...ANY_MATCH, inSets: ["known"] } }),
   );
   changed();
-  expect([plane.operatorsLeftOut, plane.leftOut]).toEqual([2, 2]);
+  expect([plane.destinationsLeftOut, plane.leftOut]).toEqual([2, 2]);
 });
 
 test("more of them than the kernel takes hold up no rules of bans", () => {
   const { kernel, state, begin, plane, faults } = made(2);
   state.rules = ["a", "b", "c"].map((name) => operatorRule({ name }));
   begin();
-  expect([kernel.rules.length, plane.operatorsLeftOut]).toEqual([2, 1]);
+  expect([kernel.rules.length, plane.destinationsLeftOut]).toEqual([2, 1]);
   expect(faults).toEqual([]);
 });

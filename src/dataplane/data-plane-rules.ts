@@ -51,8 +51,8 @@ export interface DataPlaneRulesOptions {
   readonly onFault: (cause: unknown) => void;
   /** Called for each change of the number. */
   readonly onLeftOut: (rules: number) => void;
-  /** As operatorsLeftOut. */
-  readonly onOperatorsLeftOut: (destinations: number) => void;
+  /** As destinationsLeftOut. */
+  readonly onDestinationsLeftOut: (destinations: number) => void;
 }
 
 /** After a write, the pause is this many times as long as the write took. */
@@ -72,7 +72,7 @@ export class DataPlaneRules {
   #due: { readonly atMs: number; readonly cancel: () => void } | null = null;
   #lastMs = 0;
   #tookMs = 0;
-  /** What the kernel has. */
+  /** The rules in the kernel. */
   #composed: Composed = NOTHING_YET;
   #operatorReadings: { readonly untilMs: number; readonly byName: ReadonlyMap<string, RuleCounts> } | null = null;
   /** By ban: what its former rules dropped. */
@@ -123,7 +123,7 @@ export class DataPlaneRules {
   }
 
   /** Destinations and attacked addresses that have no room for the operator's rules. */
-  get operatorsLeftOut(): number {
+  get destinationsLeftOut(): number {
     return this.#composed.operators.leftOut;
   }
 
@@ -175,7 +175,7 @@ export class DataPlaneRules {
   }
 
   #put(filter: KernelFilter): void {
-    const { bans, standing, operators, bitOf, room, monotonicMs, onFault, onLeftOut, onOperatorsLeftOut } =
+    const { bans, standing, operators, bitOf, room, monotonicMs, onFault, onLeftOut, onDestinationsLeftOut } =
       this.#options;
     const begun = monotonicMs();
     this.#due?.cancel();
@@ -192,7 +192,7 @@ export class DataPlaneRules {
       this.#keepPast(going, ownersOf(next));
       const before = this.#composed;
       this.#composed = next;
-      if (next.operators.leftOut !== before.operators.leftOut) onOperatorsLeftOut(next.operators.leftOut);
+      if (next.operators.leftOut !== before.operators.leftOut) onDestinationsLeftOut(next.operators.leftOut);
       if (next.leftOut !== before.leftOut) onLeftOut(next.leftOut);
     } catch (cause) {
       onFault(cause);

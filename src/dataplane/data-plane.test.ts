@@ -185,7 +185,7 @@ describe("the data plane", () => {
     expect(events).toEqual([...new Array(3).fill("open: mount a BPF file system"), "up"]);
   });
 
-  test("that cannot be attached leaves what was in force, and the sources of packets in peace for a while", () => {
+  test("that cannot be attached leaves what was in force, and does not reopen the sources of packets for a while", () => {
     kernel.attachFault = "cannot pin";
     make().start();
     expect(kernel.calls.slice(3)).toEqual(["close eth0", "attach", "close keep", "open sources"]);
@@ -204,7 +204,7 @@ describe("the data plane", () => {
     expect([kernel.allowlist, kernel.whitelist]).toEqual([[], ["192.0.2.53/32"]]);
   });
 
-  test("forwards by itself only where it is told to, to the networks, also to those of a reload", () => {
+  test("forwards by itself only where configured, to the networks, also to those of a reload", () => {
     make().start();
     expect(kernel.opened).toMatchObject([{ forward: null }]);
     const redirecting = edited(CONFIG, "pin_path:", "forward: redirect, pin_path:");

@@ -142,7 +142,7 @@ export class DataPlane implements PairInstaller {
       monotonicMs,
       onFault: (cause) => observer.fault("rules", cause),
       onLeftOut: (rules) => observer.leftOut(rules),
-      onOperatorsLeftOut: (destinations) => observer.filterRulesLeftOut(destinations),
+      onDestinationsLeftOut: (destinations) => observer.filterRulesLeftOut(destinations),
     });
   }
 
@@ -215,7 +215,7 @@ export class DataPlane implements PairInstaller {
   }
 
   /**
-   * What is kept from the victim of an attack with this ban: dropped, or sent back to its source. null: unknown, or it
+   * Traffic kept from the victim of an attack with this ban: dropped, or sent back to its source. null: unknown, or it
    * has none.
    */
   droppedOf(ban: Ban | null): DroppedAmount | null {
@@ -249,7 +249,7 @@ export class DataPlane implements PairInstaller {
   }
 
   view(): DataPlaneView {
-    const { leftOut: rulesLeftOut, operatorsLeftOut: filterRulesLeftOut } = this.#rules;
+    const { leftOut: rulesLeftOut, destinationsLeftOut: filterRulesLeftOut } = this.#rules;
     const leftOut = { rulesLeftOut, filterRulesLeftOut };
     if (this.#filter !== null) return { state: "up", filter: this.#filter.status(), error: null, ...leftOut };
     const idle = { filter: null, ...leftOut };
@@ -373,7 +373,7 @@ export class DataPlane implements PairInstaller {
   }
 }
 
-/** What its rules would drop passes. */
+/** Whether the ban's rules only count. */
 function countsOnly({ measure }: Ban): boolean {
   return measure.kind === "scrub" && measure.filter.countsOnly;
 }

@@ -70,23 +70,26 @@ describe.skipIf(vethUnavailable !== null).each(LIVE)(`%s${skipped}`, (_, options
   });
 });
 
-test.skipIf(vethUnavailable !== null)(`sources say what they were not asked to take apart${skipped}`, async () => {
-  const veth = new Veth();
-  const capture = new PacketProcess(veth.far);
-  try {
-    await capture.ask("setNetworks", NETWORKS);
-    await capture.open({ kind: "pcap_live", interface: DEVICE, cpus: [], decapsulate: ["vxlan"] });
-    const frames = FRAMES.flat().map(([, frame]) => frame);
-    await veth.send(frames);
-    const status = await capture.until((now) => accountedFor(now) === frames.length);
-    const expected: Record<string, number> = Object.fromEntries(ENCAPSULATIONS.map((kind) => [kind, 0]));
-    for (const [kind] of FRAMES.flat()) if (kind !== "vxlan") expected[kind] = (expected[kind] ?? 0) + 1;
-    expect(status.queues[0]?.encapsulated).toEqual(expected);
-  } finally {
-    await capture.kill();
-    veth.close();
-  }
-});
+test.skipIf(vethUnavailable !== null)(
+  `sources report encapsulations that they were not configured to remove${skipped}`,
+  async () => {
+    const veth = new Veth();
+    const capture = new PacketProcess(veth.far);
+    try {
+      await capture.ask("setNetworks", NETWORKS);
+      await capture.open({ kind: "pcap_live", interface: DEVICE, cpus: [], decapsulate: ["vxlan"] });
+      const frames = FRAMES.flat().map(([, frame]) => frame);
+      await veth.send(frames);
+      const status = await capture.until((now) => accountedFor(now) === frames.length);
+      const expected: Record<string, number> = Object.fromEntries(ENCAPSULATIONS.map((kind) => [kind, 0]));
+      for (const [kind] of FRAMES.flat()) if (kind !== "vxlan") expected[kind] = (expected[kind] ?? 0) + 1;
+      expect(status.queues[0]?.encapsulated).toEqual(expected);
+    } finally {
+      await capture.kill();
+      veth.close();
+    }
+  },
+);
 
 describe.skipIf(vethUnavailable !== null)(`a mirror tunnel${skipped}`, () => {
   const MIRRORED = ethernet(ip(A, udp({ payload: new Uint8Array(60) })));

@@ -29,7 +29,7 @@ describe("the share of packets that carry others", () => {
     expect(look(watch, 100, { gtp_u: 100 })).toMatch(/^100 % /);
   });
 
-  test("begins anew when a source was opened again", () => {
+  test("begins again when a source was opened again", () => {
     const watch = new EncapsulatedTraffic();
     expect(look(watch, 1000, { vxlan: 1000 })).not.toBeNull();
     expect(look(watch, 10, { vxlan: 0 })).toBeNull();

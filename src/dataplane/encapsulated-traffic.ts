@@ -51,7 +51,7 @@ function warningOf(
   { share, key, decapsulate }: { share: number; key: string; decapsulate: readonly string[] },
 ): string {
   const total = found.reduce((sum, [, packets]) => sum + packets, 0);
-  // What is one packet in a hundred is left out: a line of the configuration should name what the link carries.
+  // Kinds below one packet in a hundred are left out: a line of the configuration should name those the link carries.
   const kinds = found.filter(([, packets]) => packets > total / 100).map(([kind]) => kind);
   const wanted = ENCAPSULATIONS.filter((kind) => kinds.includes(kind) || decapsulate.includes(kind));
   return (

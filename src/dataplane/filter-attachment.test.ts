@@ -281,7 +281,7 @@ describe.skipIf(vethUnavailable !== null)(`on a veth${vethUnavailable === null ?
     expect(veth.attachedProgram()).toContain("xdp_filter");
   });
 
-  test("generic mode where it is asked for, and where the link was native before", async () => {
+  test("generic mode where it is configured, and where the link was native before", async () => {
     await open();
     await attach();
     await restart();

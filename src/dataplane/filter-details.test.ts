@@ -107,7 +107,7 @@ describe.skipIf(bpfUnavailable !== null)(`details${bpfUnavailable === null ? "" 
     expect(matches({ payload: [pattern(0, "010204")] }, plain)).toBe(false);
     expect(matches({ payload: [pattern(0, "010200", "ffff00")] }, plain)).toBe(true);
     expect(matches({ payload: [pattern(0, "ff"), pattern(2, "03")] }, plain)).toBe(true);
-    // All that is asked for must match.
+    // All fields must match.
     expect(matches({ ttl: { from: 57, to: 57 }, payload: [pattern(0, "ff")] }, plain)).toBe(false);
   });
 
@@ -270,7 +270,7 @@ describe.skipIf(bpfUnavailable !== null)(`details${bpfUnavailable === null ? "" 
     expect(() => matches({ inSets: ["nets"] }, new Uint8Array(60))).toThrow("no set of prefixes named nets");
   });
 
-  test("operators' rules and details are in force after the process that set them, and are taken up", () => {
+  test("operators' rules and details are in force after the process that set them, and are adopted", () => {
     const drop = put("drop", { ...discard(), destination: null, payload: [pattern(0, "0102")] });
     const rules = { rules: [drop], destinations: [{ prefix: VICTIM, rules: [drop] }] };
     const frame = ethernet(ip(IPV4, udp({ payload: bytes(1, 2) })));

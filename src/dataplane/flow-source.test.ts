@@ -69,7 +69,7 @@ test("a sampled header names its exporter, as the exporter's state does, and the
   const records = new HeaderRecords(4);
   expect(receiver.engine.readSamples(new Uint8Array(16), records.bytes, 0)).toBe(1);
   expect(number).toBeGreaterThan(0);
-  expect(records.told(0)).toEqual({ ingress: { exporter: number, input: interfaces[0]?.index ?? -1 } });
+  expect(records.reported(0)).toEqual({ ingress: { exporter: number, input: interfaces[0]?.index ?? -1 } });
   expect(records.standsFor(0)).toBe(512);
 });
 

@@ -129,7 +129,7 @@ function addFarEnd({ box, victim }: World): void {
     "-ec",
     "echo 0 > /proc/sys/net/ipv6/conf/tunnel0/disable_ipv6; ip address add 2001:db8:9::7/128 dev lo",
   ]);
-  // The kernel takes a source back by the tunnel that it sends to by another way only if told so.
+  // The kernel takes a source back by the tunnel that it sends to by another way only if configured.
   victim.run(["sh", "-ec", "for d in all tunnel0; do echo 0 > /proc/sys/net/ipv4/conf/$d/rp_filter; done"]);
   box.run(["ip", "route", "add", "198.51.100.0/24", "via", "203.0.113.2"]);
 }

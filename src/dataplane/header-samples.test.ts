@@ -24,7 +24,7 @@ interface Header {
   readonly wireBytes: number;
   readonly standsFor: number;
   /** As the record says, without the frame. */
-  readonly told: PacketHeader;
+  readonly reported: PacketHeader;
 }
 
 function plain(header: PacketHeader): PacketHeader {
@@ -49,7 +49,7 @@ function sampled(frames: readonly Uint8Array[], linktype = LINKTYPE.ethernet): R
         frame: read.frame(i),
         wireBytes: read.wireBytes(i),
         standsFor: read.standsFor(i),
-        told: plain(read.header(i)),
+        reported: plain(read.header(i)),
       });
       return [host, Array.from({ length: count }, (_, i) => headerAt(i))] as const;
     });
@@ -60,7 +60,7 @@ function sampled(frames: readonly Uint8Array[], linktype = LINKTYPE.ethernet): R
 }
 
 describe("sampled headers", () => {
-  test("are of the host that was asked for, with the lengths and classes that were counted", () => {
+  test("are of the requested host, with the lengths and classes that were counted", () => {
     const records = sampled(MIXED_FRAMES);
     for (const [host, totals] of Object.entries(mixedHosts())) {
       const packets = (records.get(host) ?? []).map(({ frame, wireBytes }) => ({
@@ -108,9 +108,9 @@ describe("sampled headers", () => {
         expect([header?.source, header?.destination]).toContain(address(host));
       }
       // A record has 16 bits for a length.
-      for (const { frame, told } of list) {
+      for (const { frame, reported } of list) {
         const header = decodeHeader(frame) as PacketHeader;
-        expect(told).toEqual({ ...header, packetBytes: Math.min(header.packetBytes, 65_535) });
+        expect(reported).toEqual({ ...header, packetBytes: Math.min(header.packetBytes, 65_535) });
       }
     }
     expect(ours).toBeGreaterThan(1000);

@@ -19,18 +19,18 @@ export interface FlowSourceOptions {
   readonly port: number;
   /** 1 to FLOW_THREADS_MAX. All datagrams of one exporter go to one of them. */
   readonly threads: number;
-  /** Bytes of the kernel's buffer for each thread. What is granted is in FlowReceiverStatus. */
+  /** Bytes of the kernel's buffer for each thread. FlowReceiverStatus has the granted size. */
   readonly receiveBuffer: number;
   /** The CPU for each thread in turn; empty: not pinned. */
   readonly cpus: readonly number[];
   readonly exporters: readonly ExporterRule[];
-  /** What saved() of an earlier process gave; null: nothing. Of damaged bytes the part before the damage is taken. */
+  /** What saved() of an earlier process gave; null: nothing. If the bytes are damaged, the part before the damage is taken. */
   readonly saved: Uint8Array | null;
 }
 
 /** Which exporters are accepted, and how what they say counts. The rule with the longest prefix holds. */
 export interface ExporterRule {
-  /** 16 bytes and the length of the 128-bit form; 128 for one address. Of two rules with one prefix the later holds. */
+  /** 16 bytes and the length of the 128-bit form; 128 for one address. If two rules have one prefix, the later holds. */
   readonly address: Uint8Array;
   readonly length: number;
   readonly name: string;
@@ -50,7 +50,7 @@ export interface ExporterRule {
   readonly internal: readonly string[] | null;
   /** Of the rules of a site only the first counts whose exporters are not silent; the others are only watched. */
   readonly site: string | null;
-  /** Without a datagram for this long an exporter is silent, and gives way within its site. */
+  /** Without a datagram for this long an exporter is silent, and the next one of its site counts. */
   readonly silentAfterMs: number;
   /** What sampled headers are taken out of, of ENCAPSULATIONS. */
   readonly decapsulate: readonly string[];
@@ -104,7 +104,7 @@ export interface ExporterStatus {
   /** Records that count no packet, as of firewalls' events; and of options and interface counters. */
   readonly events: number;
   readonly otherRecords: number;
-  /** Records of which packets or bytes are estimated, since the exporter tells only the other. */
+  /** Records of which packets or bytes are estimated, since the exporter reports only the other. */
   readonly estimatedRecords: number;
   readonly lateRecords: number;
   /** Late records that counted when they came, since all of the exporter are late. */
@@ -149,7 +149,7 @@ export interface ExporterStatus {
   readonly samplings: readonly {
     readonly domain: number;
     readonly sampler: number;
-    /** One packet in so many; 0: not known, and counted as 1. */
+    /** Sampling rate, as one packet in this number; 0: not known, and counted as 1. */
     readonly rate: number;
     readonly origin: (typeof SAMPLING_ORIGINS)[number];
   }[];
@@ -183,7 +183,7 @@ export interface ExporterInterface {
 export interface FlowSource extends Source {
   /** Exporters that still have a rule keep their templates. Throws RangeError over EXPORTER_RULES_MAX. */
   setExporters(rules: readonly ExporterRule[]): void;
-  /** As of 100 ms ago; a second where a thread has a thousand exporters. `interfaces` are empty unless asked for. */
+  /** As of 100 ms ago; a second where a thread has a thousand exporters. `interfaces` are empty unless requested. */
   exporters(options: { readonly withInterfaces: boolean }): ExporterStatus[];
   receiver(): FlowReceiverStatus;
   /**

@@ -54,8 +54,8 @@ type KindOptions =
     };
 
 /**
- * One frame in this number arrives, and each counts as so many: 1 to SAMPLING_RATE_MAX, absent: 1. The numbers of
- * QueueStats are those of the frames that arrive.
+ * Of a sampled source: one frame in this number arrives, and each counts as this number. 1 to SAMPLING_RATE_MAX;
+ * absent: 1. QueueStats count the frames that arrive.
  */
 export type SamplingRate = number;
 

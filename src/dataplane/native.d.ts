@@ -79,7 +79,7 @@ export interface EngineStats {
   /** Counts that did not fit into the window's journal: they are in the sums, and leave them one bucket late. */
   readonly deferredRows: number;
   readonly memoryBytes: number;
-  /** Hosts that gave way to heavier ones in the full table, and rows that queues took from light hosts for others. */
+  /** Hosts that heavier ones replaced in the full table, and rows that queues took from light hosts for others. */
   readonly replacedHosts: number;
   readonly evictedRows: number;
 }
@@ -141,7 +141,7 @@ export interface Engine {
   readSamplesOf(places: Uint8Array, out: Uint8Array, counts: Uint32Array, each: number): number;
   /** As readSamplesOf() on a thread of its own. `out` and `counts` must be left alone until the promise is settled. */
   readSamplesOfAsync(places: Uint8Array, out: Uint8Array, counts: Uint32Array, each: number): Promise<number>;
-  /** An attack is found at most so long after it began: younger packets are not part of a host's profile. */
+  /** Longest time from an attack's begin to its detection: younger packets are not part of a host's profile. */
   setProfileDelay(ms: number): void;
   /**
    * Packets that the host received before it was attacked, as PROFILE_RECORDs, as far as they fit. Returns their number.
@@ -152,8 +152,8 @@ export interface Engine {
   /** From the next tick on, keeps what takeIntervals() gives: 24 bytes for each host and direction, 36 of sampled traffic. */
   keepIntervals(): void;
   /**
-   * What hosts had since they were last taken, in chunks as readHosts(); hosts without packets are left out. What is
-   * taken starts again from zero. Hosts that leave a crowded table are lost.
+   * What hosts had since they were last taken, in chunks as readHosts(); hosts without packets are left out. Counts
+   * that were taken start again from zero. Hosts that leave a crowded table are lost.
    */
   takeIntervals(cursor: number, out: IntervalRows): { readonly next: number; readonly count: number };
   /** As takeIntervals() for one host, without taking; false if it had no packets. */

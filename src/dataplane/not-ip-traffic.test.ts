@@ -35,7 +35,7 @@ describe("the share of frames that are not IP", () => {
     expect(look(watch, 1100, { other: 100 })).not.toBeNull();
   });
 
-  test("begins anew when a source was opened again", () => {
+  test("begins again when a source was opened again", () => {
     const watch = new NotIpTraffic();
     expect(look(watch, 1000, { other: 1000 })).not.toBeNull();
     expect(look(watch, 10, { other: 0 })).toBeNull();

@@ -11,7 +11,7 @@ export const RULE_BYTES = AT.bytes;
 
 const LITTLE_ENDIAN = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
 const U32_MAX = 0xffff_ffff;
-/** Of a limit of destinations. */
+/** Prefix length of a limit by destination. */
 const WHOLE_ADDRESS = 128;
 
 /** @param details which of the details that cross with the rules is this rule's, plus 1; 0: none. */

@@ -50,7 +50,7 @@ describe.skipIf(bpfUnavailable !== null)(`packets${bpfUnavailable === null ? "" 
     expect(filter.readRules().length).toBeGreaterThan(0);
   });
 
-  test("of answers pass from whom the victim asked, and nobody else makes it ask", () => {
+  test("of answers pass from whom the victim asked, and no other host makes it ask", () => {
     const victim = prefix(`${VICTIM}/32`);
     const services = [{ protocol: "udp" as const, ports: ["443"], source_ports: [] }];
     const scrub = buildScrub({ tcp: "off", answers: "asked", services }, []);
@@ -68,7 +68,7 @@ describe.skipIf(bpfUnavailable !== null)(`packets${bpfUnavailable === null ? "" 
       passes(VICTIM, resolver, udp({ sourcePort, destinationPort: 53 }));
     const answered = (resolver: string) =>
       passes(resolver, VICTIM, udp({ sourcePort: 53, destinationPort: 443, payload }));
-    // Who only answers a client's packet, in whose name anybody may send one, asks nobody.
+    // A victim that only answers a client's packet, which may be forged, requests nothing.
     ask("198.51.100.1", 443);
     ask("198.51.100.2", 40_000);
     expect(["198.51.100.1", "198.51.100.2", "198.51.100.3"].filter(answered)).toEqual(["198.51.100.2"]);

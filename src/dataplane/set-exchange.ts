@@ -36,7 +36,7 @@ export class SetExchange {
     return this.#exchange !== null && this.#options.monotonicMs() - this.#exchange.sinceMs < HELD_MAX_MS;
   }
 
-  /** Another filter is being opened, which no packet comes to yet. What an exchange before comes to is of no account. */
+  /** Another filter is being opened, which no packet comes to yet. The result of an exchange before does not count. */
   putInto(opened: KernelFilter): void {
     this.#inForce = null;
     this.#exchange = null;
@@ -45,7 +45,7 @@ export class SetExchange {
     this.#inForce = sets;
   }
 
-  /** Those that changed; one exchange at a time. What the kernel refuses is tried again by the next call. */
+  /** Those that changed; one exchange at a time. Sets that the kernel refuses are tried again by the next call. */
   put(filter: KernelFilter): void {
     const { wanted, monotonicMs, onFault, onExchanged } = this.#options;
     if (this.#exchange !== null) return;

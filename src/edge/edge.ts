@@ -11,7 +11,7 @@ export interface Edge {
   readonly feed: ZoneFeed;
   readonly levers: Levers;
   readonly acme: AcmeIssuance;
-  /** What the nodes report. */
+  /** The nodes' reports. */
   readonly reports: EdgeReports;
   /** Whether the node was in dry run at its last report; null: no report yet, or it did not say. */
   reportedDryRun(node: string): boolean | null;

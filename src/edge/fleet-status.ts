@@ -33,7 +33,7 @@ export type FleetRow =
 export interface ZoneStatus {
   readonly kind: "zone";
   readonly zone: Zone;
-  /** What all nodes apply, or `mixed`; null: no node reports it. */
+  /** The setting that all nodes apply, or `mixed`; null: no node reports it. */
   readonly challenge: string | null;
   /** Alive nodes whose last report has the zone. */
   readonly nodes: number;

@@ -1,4 +1,4 @@
-/** What the routes need from the service, in domain terms. Implemented by the composition root. */
+/** The service's interface for the routes, in domain terms. Implemented by the composition root. */
 
 import type { Tenant } from "../access/fair-queue.ts";
 import type { Holder } from "../access/shares.ts";
@@ -174,7 +174,7 @@ export interface StatusView {
   readonly storage: StorageView;
   /** Exporters of flow telemetry by state; null: none is configured. */
   readonly telemetry: Readonly<Record<ExporterState, number>> | null;
-  /** What this machine lacks for the configuration; null: no check has finished. */
+  /** Findings about this machine for the configuration; null: no check has finished. */
   readonly machineProblems: readonly Item[] | null;
   /** Files that the configuration names and that cannot be used now. */
   readonly files: readonly FileFaultView[];
@@ -282,7 +282,7 @@ export interface GroupRatesView {
   readonly ratesOut: Rates;
 }
 
-/** What is shown of a ban or a source block beside itself. */
+/** The details that are shown with a ban or a source block. */
 export interface Dropping {
   /** By this machine's data plane; null or absent: not known, or not in the kernel. */
   readonly dropped?: Dropped | null;

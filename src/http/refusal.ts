@@ -51,7 +51,7 @@ export type Refusal =
   | { readonly kind: "unknown_attack" }
   /** The attack is known, but no packets of it are kept. */
   | { readonly kind: "no_packets" }
-  /** None of the outcome that was asked for. */
+  /** None with the requested outcome. */
   | { readonly kind: "no_packets_of_outcome" }
   | { readonly kind: "unknown_scrub_node" }
   | { readonly kind: "unknown_edge_node" }

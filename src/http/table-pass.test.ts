@@ -124,7 +124,7 @@ describe("a pass over a table", () => {
     expect(await itemsOf(fresh)).toEqual(numbers(at));
   });
 
-  test("asks who may see what when it begins, not when it was asked for", async () => {
+  test("asks who may see what when it begins, not when it was requested", async () => {
     let allowed = 0;
     const { pass, finish } = world(() => numbers(3));
     const make = () => {

@@ -7,7 +7,7 @@ import { CountedBans } from "./counted-bans.ts";
 
 export class ActiveBans extends CountedBans<string> {
   readonly #addresses = { 4: 0, 6: 0 };
-  /** Of manual bans. */
+  /** The tenants' shares of manual bans. */
   readonly shares: Shares;
 
   constructor(callers: () => Callers) {

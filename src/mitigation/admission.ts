@@ -34,7 +34,7 @@ export type Unbannable = "prefixes are not banned" | PrefixRefusal;
 export const CAPS = ["max_active_bans reached", "max_banned_fraction reached"] as const;
 export type Cap = (typeof CAPS)[number];
 
-/** What an order is refused for that a tenant gives, and that an attack is not. */
+/** The refusal of a tenant's order over its share; attacks are not refused for it. */
 export const OVER_SHARE = "your share of ban.max_active_bans is taken: unban others that you ordered";
 
 export type Refusal = Unbannable | NoTarget | "cooldown after unban" | Cap | typeof OVER_SHARE;

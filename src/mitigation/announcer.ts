@@ -1,4 +1,4 @@
-/** What the ban engine needs from a BGP speaker: one set of wanted routes, and the state of each. */
+/** The ban engine's interface to a BGP speaker: one set of wanted routes, and the state of each. */
 import type { IpAddress } from "../net/address.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { Rule } from "./rules/rule.ts";
@@ -62,7 +62,7 @@ export interface Announcer {
   sentTo(route: Route): readonly string[];
   /**
    * Whether the neighbor's session is eBGP. Such a neighbor finds our FlowSpec rules invalid unless validation is off
-   * (RFC 8955, section 6), and does not tell; over iBGP they are valid (RFC 9117).
+   * (RFC 8955, section 6), without a notification; over iBGP they are valid (RFC 9117).
    */
   isExternal(neighbor: string): boolean;
   /** Whether a neighbor with a session takes routes of this kind and address family. */

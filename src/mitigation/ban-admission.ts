@@ -61,7 +61,7 @@ export class BanAdmission {
     return isOver ? { kind: "refused", reason: OVER_SHARE } : admission;
   }
 
-  /** Whose share an order takes. What the administrator ordered stays the administrator's. */
+  /** Whose share an order takes. A ban that the administrator ordered stays the administrator's. */
   shareOf(prefix: Prefix, by: Holder): Holder {
     const present = this.#tables.active.get(prefix.text);
     return present !== undefined && holderOf(present)?.tenant === null ? { ...by, tenant: null } : by;

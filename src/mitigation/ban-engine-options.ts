@@ -1,4 +1,4 @@
-/** What the engine of bans needs of others. */
+/** The ban engine's dependencies. */
 import type { Attack } from "../detection/attack/attack.ts";
 import type { RecordTable } from "../system/record-table.ts";
 import type { Announcer } from "./announcer.ts";
@@ -20,7 +20,7 @@ export interface BanEngineOptions extends Sources {
   /** The update of one ban failed: it stays unchanged until the next update; all other bans are updated. */
   readonly onFault: (cause: unknown) => void;
   /** How long an attack has not been held, ms; 0: it is, or that is not known. */
-  readonly unheldMs: (attack: Attack, wallMs: number) => number;
+  readonly overThresholdMs: (attack: Attack, wallMs: number) => number;
   /** Whether what this machine itself does for the ban is in force. */
   readonly isHere: (ban: Ban) => boolean;
 }

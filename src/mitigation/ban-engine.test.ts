@@ -264,7 +264,7 @@ describe("time and policy", () => {
     expect([...disk.values()].map((ban) => ban.target)).toEqual([victim]);
   });
 
-  test("only so many ended bans are kept, here and on disk", async () => {
+  test("ended bans are kept up to a bound, here and on disk", async () => {
     const { engine, disk } = harness({}, { endedKept: 2 });
     for (let i = 0; i < 4; i++) {
       await banBy(engine, victim, i);

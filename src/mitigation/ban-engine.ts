@@ -59,7 +59,7 @@ export class BanEngine {
     this.#policy = options.policy;
     this.#unsaved = options.store;
     this.#routes = new RouteWatch(options.announcer, options.isHere);
-    this.#rungs = new RungClock(options.unheldMs);
+    this.#rungs = new RungClock(options.overThresholdMs);
     this.#ended = new EndedBans({ ...options, policy: () => this.#policy });
     const tables = { active: this.#active, ended: this.#ended, attacks: this.#attacks };
     this.#admission = new BanAdmission({ ...tables, policy: () => this.#policy });
@@ -109,7 +109,7 @@ export class BanEngine {
     this.#updateWantedRoutes();
   }
 
-  /** Takes rules that were looked for since they were asked for. */
+  /** Takes rules that were found since they were requested. */
   rulesFound(answers: readonly FoundRequest[], wallMs: number): void {
     for (const answer of answers) {
       const ban = this.#active.get(answer.request.prefix.text);

@@ -15,7 +15,7 @@ import {
 import { buildScrub } from "../config/sections/scrub.ts";
 import type { Attack } from "../detection/attack/attack.ts";
 import type { BanEngine } from "./ban-engine.ts";
-import { type Ladder, STRICTER_MS, UNHELD_MS } from "./escalation.ts";
+import { type Ladder, OVER_THRESHOLD_MS, STRICTER_MS } from "./escalation.ts";
 import type { ScrubMeasure } from "./measure.ts";
 
 const UDP = "flow dst 192.0.2.1/32 proto udp";
@@ -115,19 +115,19 @@ describe("a ban that scrubs", () => {
         { afterSeconds: 0, action: "scrub" },
         { afterSeconds: 1, action: "blackhole", unlessHeld: true },
       ];
-      let unheldMs = 0;
-      const { engine } = harness(under({ ladder, scrub }), { unheldMs: () => unheldMs });
+      let overThresholdMs = 0;
+      const { engine } = harness(under({ ladder, scrub }), { overThresholdMs: () => overThresholdMs });
       const attack = classified(attackOn(), "syn_flood");
       engine.attacksChanged([started(attack)], 0);
       const way = (wallMs: number) => {
         engine.tick(wallMs);
         return filterOf(engine, attack)?.tcp;
       };
-      unheldMs = STRICTER_MS - 1;
+      overThresholdMs = STRICTER_MS - 1;
       expect(way(10_000)).toBe("transparent");
-      unheldMs = STRICTER_MS;
+      overThresholdMs = STRICTER_MS;
       expect(way(13_000)).toBe("reset");
-      unheldMs = 0;
+      overThresholdMs = 0;
       expect(way(20_000)).toBe("reset");
       expect(engine.banOf(attack)?.method).toBe("scrub");
       // Other terms are those of the operator.
@@ -142,8 +142,8 @@ describe("a ban that scrubs", () => {
       { afterSeconds: 10, action: "flowspec", unlessHeld: true },
       { afterSeconds: 20, action: "blackhole", unlessHeld: true },
     ];
-    let unheldMs = 0;
-    const { engine } = harness(under({ ladder }), { unheldMs: () => unheldMs });
+    let overThresholdMs = 0;
+    const { engine } = harness(under({ ladder }), { overThresholdMs: () => overThresholdMs });
     const attack = classified(attackOn(), "udp_flood");
     engine.attacksChanged([started(attack)], 0);
     const method = (wallMs: number) => {
@@ -151,14 +151,14 @@ describe("a ban that scrubs", () => {
       return engine.banOf(attack)?.method;
     };
     expect([method(0), method(30_000)]).toEqual(["scrub", "scrub"]);
-    unheldMs = UNHELD_MS;
+    overThresholdMs = OVER_THRESHOLD_MS;
     expect(method(31_000)).toBe("flowspec");
     // The next rung has its own time to hold it.
-    unheldMs = 60_000;
-    expect([method(32_000), method(31_000 + UNHELD_MS - 1)]).toEqual(["flowspec", "flowspec"]);
-    unheldMs = 0;
+    overThresholdMs = 60_000;
+    expect([method(32_000), method(31_000 + OVER_THRESHOLD_MS - 1)]).toEqual(["flowspec", "flowspec"]);
+    overThresholdMs = 0;
     expect(method(60_000)).toBe("flowspec");
-    unheldMs = UNHELD_MS;
+    overThresholdMs = OVER_THRESHOLD_MS;
     expect(method(61_000)).toBe("blackhole");
   });
 
@@ -169,10 +169,10 @@ describe("a ban that scrubs", () => {
     ];
     const AFTER_S = 60;
     const box = (deescalateAfterSeconds = AFTER_S) => {
-      const state = { unheldMs: 0, isHere: true, wallMs: 0 };
+      const state = { overThresholdMs: 0, isHere: true, wallMs: 0 };
       const attack = classified(attackOn(), "udp_flood");
       const made = harness(under({ ladder, ban: { deescalateAfterSeconds } }), {
-        ...{ unheldMs: () => state.unheldMs, isHere: () => state.isHere },
+        ...{ overThresholdMs: () => state.overThresholdMs, isHere: () => state.isHere },
       });
       made.engine.attacksChanged([started(attack)], 0);
       /** Second by second. `calm`: nothing above the thresholds comes in. Returns how often the method changed. */
@@ -189,15 +189,15 @@ describe("a ban that scrubs", () => {
       };
       /** It is not held. */
       const climb = () => {
-        state.unheldMs = UNHELD_MS;
+        state.overThresholdMs = OVER_THRESHOLD_MS;
         const changes = pass(11, false);
-        state.unheldMs = 0;
+        state.overThresholdMs = 0;
         return changes;
       };
       return { ...made, attack, state, pass, climb, method: () => made.engine.banOf(attack)?.method };
     };
 
-    test("after nothing above the thresholds came in for so long, and not while something does", () => {
+    test("after nothing above the thresholds came in for its time, and not while something does", () => {
       const { pass, climb, method } = box();
       climb();
       expect(method()).toBe("blackhole");

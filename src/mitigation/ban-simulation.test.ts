@@ -59,7 +59,7 @@ class BanSimulation {
   /** Where diverted traffic goes; null: no nodes are configured. */
   #nodes: NodeTarget | null = null;
   /** What this machine drops does not hold the attacks; and it has the rules of the bans. */
-  #isUnheld = false;
+  #isOverThreshold = false;
   /** No rule is found. */
   #isInseparable = false;
   #isHere = true;
@@ -111,7 +111,7 @@ class BanSimulation {
     return this.#broken();
   }
 
-  /** The attacks in progress are heard of with each tick, and the bans have theirs. */
+  /** The attacks in progress are reported with each tick, and the bans have theirs. */
   async #pass(ms: number): Promise<void> {
     this.#wallMs += ms;
     this.simulatedMs += ms;
@@ -190,7 +190,7 @@ class BanSimulation {
   }
 
   #moveHeld(): void {
-    this.#isUnheld = this.#chance.oneIn(2);
+    this.#isOverThreshold = this.#chance.oneIn(2);
     this.#isHere = this.#chance.oneIn(2);
     this.#wasHere ||= this.#isHere;
   }
@@ -205,7 +205,7 @@ class BanSimulation {
 
   #newRun(file = new MemoryState()): ReturnType<typeof harness> {
     const newId = () => `ban-${++this.#ids}`;
-    const here = { unheldMs: () => (this.#isUnheld ? 60_000 : 0), isHere: () => this.#isHere };
+    const here = { overThresholdMs: () => (this.#isOverThreshold ? 60_000 : 0), isHere: () => this.#isHere };
     const makeRules: RuleMaker = (...request) => (this.#isInseparable ? NO_RULES : simpleRules(...request));
     const options = { endedKept: 50, divertTo: () => this.#nodes, newId, makeRules, ...here };
     return harness(this.#overrides, options, file);
@@ -307,7 +307,7 @@ class BanSimulation {
       [expiresAt > this.#wallMs && expiresAt <= this.#wallMs + 2_592_000_000, `${target} has no expiry`],
       [unbannable === null, `${prefix.text} is banned: ${unbannable}`],
       [target === prefix.address, `${prefix.text} has the target ${target}`],
-      [!hasNoScrubTarget(ban), `${prefix.text} is in force with nobody to divert to`],
+      [!hasNoScrubTarget(ban), `${prefix.text} is in force without a target to divert to`],
       [isOneAddress(prefix) || ban.fallback === null, `${prefix.text} has a fallback`],
       [holders.every(isPartOf), `${prefix.text} is no part of what it is banned for`],
       [ban.dryRun === now.dryRun, `${target} is not as dry_run says`],

@@ -1,4 +1,4 @@
-/** What is banned because of an attack. */
+/** The address or prefix that is banned because of an attack. */
 import type { Attack } from "../detection/attack/attack.ts";
 import { addressBits, canonicalPrefix, hostPrefix, type Prefix } from "../net/prefix.ts";
 

@@ -21,7 +21,7 @@ export interface Ban {
   readonly dryRun: boolean;
   /** Requested by an operator; such a ban does not end with its attacks. */
   readonly manual: boolean;
-  /** Name of the token of the last operator who ordered it; absent on an open API, and where nobody did. */
+  /** Name of the token of the last operator who ordered it; absent on an open API and for automatic bans. */
   readonly operator?: string;
   /** The tenant whose share of manual bans it takes (docs/interface.md#limit-shares); absent: it takes no share. */
   readonly tenant?: string;
@@ -162,7 +162,7 @@ export function next(ban: Ban, event: BanEvent, wallMs: number): Ban {
   }
 }
 
-/** Who ordered it last (empty on an open API), and whose share it takes. */
+/** Sets the operator who ordered it last (empty on an open API) and the tenant whose share it takes. */
 function orderedBy(ban: Ban, { operator, tenant }: Holder): Ban {
   const { operator: _, tenant: __, ...others } = ban;
   return {
@@ -238,7 +238,7 @@ function retiringRoutes(ban: Ban, after: Ban, isOut: boolean): readonly Route[] 
   return out.filter((route) => !replaced.has(routeKey(route)));
 }
 
-/** What has no routes now: this machine does it itself, or its rules wait for a classification. */
+/** Whether the measure has no routes now: this machine does it itself, or its rules wait for a classification. */
 export function takesPlaceLater(measure: Measure): boolean {
   return measure.kind === "scrub" || (measure.kind === "flowspec" && !hasLooked(measure));
 }

@@ -21,11 +21,11 @@ export interface BanTerms extends GroupMitigation {
 export interface ObservedAttack {
   readonly attack: CountedAttack;
   readonly packets: readonly SampledPacket[];
-  /** What the host received before; null: not known. */
+  /** The host's traffic before the attack; null: not known. */
   readonly profile: TrafficProfile | null;
 }
 
-/** What rules are made of. */
+/** The input of a search for rules. */
 export interface RuleRequest {
   readonly prefix: Prefix;
   readonly attacks: readonly ObservedAttack[];
@@ -50,7 +50,7 @@ export type RuleMaker = (
 ) => FoundRules | null;
 
 /**
- * What changed since the rules were made: nothing (`same`), packets of the same kind of attack (`newer`), or the attack
+ * The change since the rules were made: nothing (`same`), packets of the same kind of attack (`newer`), or the attack
  * was classified again from enough packets (`reclassified`).
  */
 export type Evidence = "same" | "newer" | "reclassified";
@@ -63,7 +63,7 @@ export interface Circumstances {
   /** Whether a method that was refused, and replaced by the fallback, may be tried again. */
   readonly isTakenAgain: (method: Method) => boolean;
   readonly evidence: Evidence;
-  /** What the ban's rung has come to. */
+  /** The state of the ban's rung. */
   readonly rung: RungState;
   /** null: no packets of the attack are kept. */
   readonly observed: (attack: Attack) => ObservedAttack | null;

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { dueStep, isLessSevere, type Ladder, methodOf, UNHELD_MS } from "./escalation.ts";
+import { dueStep, isLessSevere, type Ladder, methodOf, OVER_THRESHOLD_MS } from "./escalation.ts";
 
 const LADDER: Ladder = [
   { afterSeconds: 0, action: "none" },
@@ -8,7 +8,7 @@ const LADDER: Ladder = [
 ];
 
 const due = (elapsedMs: number, isManual = false) =>
-  dueStep(LADDER, { elapsedMs, isManual, step: 0, unheldMs: 0, isEased: false });
+  dueStep(LADDER, { elapsedMs, isManual, step: 0, overThresholdMs: 0, isEased: false });
 
 test("a rung that waits for an attack that is not held is climbed after some time of that, one by one, and kept", () => {
   const ladder: Ladder = [
@@ -17,21 +17,21 @@ test("a rung that waits for an attack that is not held is climbed after some tim
     { afterSeconds: 20, action: "divert", unlessHeld: true },
     { afterSeconds: 600, action: "blackhole" },
   ];
-  const step = (seconds: number, present: number, unheldMs: number, isEased = false) =>
-    dueStep(ladder, { elapsedMs: seconds * 1000, isManual: false, step: present, unheldMs, isEased });
-  expect(step(300, 0, UNHELD_MS - 1)).toBe(0);
-  expect(step(9, 0, UNHELD_MS)).toBe(0);
-  expect(step(10, 0, UNHELD_MS)).toBe(1);
-  expect(step(300, 0, UNHELD_MS)).toBe(1);
+  const step = (seconds: number, present: number, overThresholdMs: number, isEased = false) =>
+    dueStep(ladder, { elapsedMs: seconds * 1000, isManual: false, step: present, overThresholdMs, isEased });
+  expect(step(300, 0, OVER_THRESHOLD_MS - 1)).toBe(0);
+  expect(step(9, 0, OVER_THRESHOLD_MS)).toBe(0);
+  expect(step(10, 0, OVER_THRESHOLD_MS)).toBe(1);
+  expect(step(300, 0, OVER_THRESHOLD_MS)).toBe(1);
   expect(step(300, 1, 0)).toBe(1);
-  expect(step(300, 1, UNHELD_MS)).toBe(2);
-  expect(step(19, 1, UNHELD_MS)).toBe(1);
+  expect(step(300, 1, OVER_THRESHOLD_MS)).toBe(2);
+  expect(step(19, 1, OVER_THRESHOLD_MS)).toBe(1);
   expect(step(600, 0, 0)).toBe(3);
   // Back by one, and never from what time alone gives.
   expect([step(300, 2, 0, true), step(300, 1, 0, true), step(300, 0, 0, true)]).toEqual([1, 0, 0]);
   expect(step(600, 3, 0, true)).toBe(3);
   // What comes in is below the thresholds: an older reading of what got through does not climb at once.
-  expect(step(300, 2, UNHELD_MS, true)).toBe(1);
+  expect(step(300, 2, OVER_THRESHOLD_MS, true)).toBe(1);
 });
 
 test("the highest due rung counts, from its second on", () => {

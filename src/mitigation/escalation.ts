@@ -11,18 +11,18 @@ export type Action = "none" | Method;
 export interface Rung {
   readonly afterSeconds: number;
   readonly action: Action;
-  /** It begins only while the attack is not held: see UNHELD_MS. */
+  /** It begins only while the attack is not held: see OVER_THRESHOLD_MS. */
   readonly unlessHeld?: boolean;
 }
 
 /**
- * An attack is not held when more than its threshold has been getting through what this machine drops for so long, ms:
- * the rules of a new attack need some of it.
+ * An attack is not held if more than its threshold has passed this machine's filter for this time, ms: the rules of a
+ * new attack need some of it.
  */
-export const UNHELD_MS = 5000;
+export const OVER_THRESHOLD_MS = 5000;
 
-/** After so long sources must prove more, ms: in time for that to hold the attack before the next rung begins. */
-export const STRICTER_MS = UNHELD_MS / 2;
+/** After this time sources must prove more, ms: early enough to hold the attack before the next rung begins. */
+export const STRICTER_MS = OVER_THRESHOLD_MS / 2;
 
 /** At least one rung. The first is at 0, times strictly increase, severity never falls, and the last rung acts. */
 export type Ladder = readonly Rung[];
@@ -41,7 +41,7 @@ export interface Climb {
   /** The rung that it is on. */
   readonly step: number;
   /** How long the attack has not been held on that rung. */
-  readonly unheldMs: number;
+  readonly overThresholdMs: number;
   /** Nothing above the thresholds has come in on that rung for long enough. */
   readonly isEased: boolean;
 }
@@ -51,10 +51,10 @@ export interface Climb {
  * an attack that is not held are climbed one by one, and stay due, since on them it is held: until the attack is eased,
  * when the ban goes back by one, and no further than to the rung that is due by time alone.
  */
-export function dueStep(ladder: Ladder, { elapsedMs, isManual, step: on, unheldMs, isEased }: Climb): number {
+export function dueStep(ladder: Ladder, { elapsedMs, isManual, step: on, overThresholdMs, isEased }: Climb): number {
   const present = isEased ? on - 1 : on;
   let step = isManual ? Math.max(0, firstActing(ladder)) : 0;
-  const isClimbing = !isEased && unheldMs >= UNHELD_MS;
+  const isClimbing = !isEased && overThresholdMs >= OVER_THRESHOLD_MS;
   let climbed = false;
   for (const [i, { afterSeconds, unlessHeld = false }] of ladder.entries()) {
     if (elapsedMs < afterSeconds * 1000) break;

@@ -1,4 +1,4 @@
-/** What a ban does to the traffic of its prefix, and the routes for that. Pure. */
+/** The measure of a ban on the traffic of its prefix, and the routes for it. Pure. */
 import type { Prefix } from "../net/prefix.ts";
 import type { Route, UnicastRoute } from "./announcer.ts";
 import { isSameAction, type RuleAction } from "./rules/action.ts";
@@ -34,7 +34,7 @@ export interface DivertMeasure {
   readonly rules: FlowspecMeasure;
   /** Other rules for the scrub nodes that do not support all of `rules`. Absent: none were made. */
   readonly nodeRules?: readonly NodeRules[];
-  /** What scrub nodes do beside their rules. Absent: nothing. */
+  /** The filter of scrub nodes beside their rules. Absent: none. */
   readonly filter?: ScrubFilter;
 }
 
@@ -48,7 +48,7 @@ export interface NodeRules {
 
 /** Rules that were looked for. */
 export interface FoundRules {
-  /** Empty: none tells the attack from users. */
+  /** Empty: none separates the attack from users. */
   readonly rules: readonly Rule[];
   /** No rule narrower than all traffic of the prefix was found. */
   readonly matchesAll: boolean;
@@ -94,7 +94,7 @@ export function scrubbedRules({ filter, rules }: ScrubMeasure): readonly Rule[] 
   return rulesBeside(filter, narrowRules(rules));
 }
 
-/** Whether the rules tell the attack from users; null: the measure has none, or they have not been looked for. */
+/** Whether the rules separate the attack from users; null: the measure has none, or they have not been looked for. */
 export function separabilityOf(measure: Measure): Separability | null {
   if (measure.kind === "divert" || measure.kind === "scrub") return separabilityOf(measure.rules);
   return (measure.kind === "flowspec" && measure.separability) || null;
@@ -105,7 +105,7 @@ export function hasLooked({ rules, separability }: FoundRules): boolean {
   return rules.length > 0 || separability !== undefined;
 }
 
-/** Whether rules have been looked for and there are none: nothing that a rule can match tells the attack from users. */
+/** Whether the search for rules is over and found none that separates the attack from users. */
 export function foundNone(found: FoundRules): boolean {
   return found.rules.length === 0 && hasLooked(found);
 }
@@ -204,7 +204,7 @@ function scrubText(measure: ScrubMeasure): string {
   return filterText(measure.filter, rulesText(scrubbedRules(measure)));
 }
 
-/** As it stands alone, for operators. */
+/** The text of the route by itself, for operators. */
 export function anyRouteText(route: Route): string {
   return route.kind === "unicast" ? routeText(route) : ruleText(route.rule);
 }

@@ -74,7 +74,7 @@ function planAt(step: number, ban: PlannedBan, terms: BanTerms, circumstances: C
 }
 
 /** The fallback text where FlowSpec cannot help. */
-export const NO_RULES_FOUND = "no rule tells the attack from the users of its victim";
+export const NO_RULES_FOUND = "no rule separates the attack from the users of its victim";
 
 /**
  * Whether rules were looked for on this rung and none was found, so that it does nothing. A ban that went on for that
@@ -180,7 +180,7 @@ function measureOf(
   }
 }
 
-/** What is always done goes on as a whole. */
+/** A filter that is always in force stays in force as a whole. */
 function scrubbedHere(ban: PlannedBan, terms: BanTerms, circumstances: Circumstances): ScrubFilter {
   return terms.scrub.isAlways
     ? strictly(wholeFilter(terms.scrub), ban, circumstances)
@@ -194,7 +194,7 @@ function scrubbedHere(ban: PlannedBan, terms: BanTerms, circumstances: Circumsta
  */
 function strictly(filter: ScrubFilter, { measure }: PlannedBan, { rung }: Circumstances): ScrubFilter {
   const known = measure.kind === "scrub" || measure.kind === "divert" ? measure.filter : undefined;
-  const isGettingThrough = known?.tcp === "transparent" && rung.unheldMs >= STRICTER_MS;
+  const isGettingThrough = known?.tcp === "transparent" && rung.overThresholdMs >= STRICTER_MS;
   const isStrict = filter.tcp === "transparent" && (isGettingThrough || known?.isStrict === true);
   return isStrict ? { ...filter, tcp: "reset", isStrict } : filter;
 }

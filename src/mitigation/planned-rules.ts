@@ -52,13 +52,13 @@ export function rulesOf(
   return { kind: "flowspec", ...made, localPref, basis };
 }
 
-/** Answers what it was asked for before, unless the policy or the rules in force are others now. */
+/** Returns the same as for an equal request before, unless the policy or the rules in force are others now. */
 export function answering(answer: FoundRequest | null, makeRules: RuleMaker): RuleMaker {
   if (answer === null) return makeRules;
   const { request, found } = answer;
   return (prefix, attacks, flowspec, present) => {
-    const isAsked = flowspec === request.flowspec && rulesText(present) === rulesText(request.present);
-    return isAsked ? found : makeRules(prefix, attacks, flowspec, present);
+    const isSameRequest = flowspec === request.flowspec && rulesText(present) === rulesText(request.present);
+    return isSameRequest ? found : makeRules(prefix, attacks, flowspec, present);
   };
 }
 
@@ -108,7 +108,7 @@ function isWaitedFor(attack: Attack, evidenceWaitMs: number, wallMs: number): bo
   return isActive(attack) && isRecent(attack, WAITS_FOR_ALL * evidenceWaitMs, wallMs);
 }
 
-/** Of very many attacks the last ones are read this many times later than a single one. */
+/** If there are very many attacks, the last one is read this many times later than a single one. */
 const WAITS_FOR_ALL = 3;
 
 /** False when the clock was set back to before the start. */

@@ -14,7 +14,7 @@ export interface MitigationPolicy extends AdmissionPolicy {
   readonly dryRun: boolean;
   /** How long rules wait for the first classification of an attack; 0: attacks are not classified. */
   readonly evidenceWaitMs: number;
-  /** Who may give orders. */
+  /** The callers that may give orders. */
   readonly callers: Callers;
   /** The owner of all addresses of the prefix; null: no tenant is. */
   tenantOf(prefix: Prefix): string | null;

@@ -33,7 +33,7 @@ interface Standing {
 
 /** How much larger an attack must be than the one whose ban it replaces; one that is back, than the peak of that. */
 export const LARGER_FACTOR = 1.25;
-/** For so long a ban is not replaced. Short, since the largest attack may have to wait for it. */
+/** A new ban is not replaced for this time. Short, since the largest attack may have to wait for it. */
 export const SHORTEST_LIFE_MS = 500;
 /** An attack that cannot be seen counts for this share of its peak: one that is seen is certain. */
 const UNSEEN_SHARE = 0.5;
@@ -41,7 +41,7 @@ const UNSEEN_SHARE = 0.5;
 export class ReplaceableBans {
   readonly #sorted: readonly Standing[];
 
-  /** As of now: bans that begin later are not in the list. */
+  /** The state at this moment: bans that begin later are not in the list. */
   constructor(bans: Iterable<Ban>, attacks: BannedAttacks, wallMs: number) {
     this.#sorted = [...bans]
       .filter(({ manual, countedFrom }) => !manual && Math.abs(wallMs - countedFrom) >= SHORTEST_LIFE_MS)

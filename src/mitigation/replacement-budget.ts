@@ -5,14 +5,14 @@
 
 /** At the rate of 10 a second an attack that is the largest of those without a ban waits for a tenth of a second. */
 export const REPLACEMENT_MS = 100;
-/** After a time without any, so many at once. */
+/** The maximum at once, after a time without any. */
 export const REPLACEMENTS_AT_ONCE = 10;
 
 export class ReplacementBudget {
   /** All until then are used; one more for each REPLACEMENT_MS after it. Wall clock. */
   #usedUntilMs = Number.NEGATIVE_INFINITY;
 
-  /** False: none is left. A wall clock that was set back begins anew. */
+  /** False: none is left. A wall clock that was set back starts the budget again. */
   take(wallMs: number): boolean {
     const fullMs = REPLACEMENTS_AT_ONCE * REPLACEMENT_MS;
     const isSetBack = this.#usedUntilMs > wallMs;

@@ -1,19 +1,19 @@
 /**
- * For how long each ban has been on its rung without holding its attacks, and for how long it has not been needed there.
- * In memory: a restart begins anew.
+ * How long each ban has been on its rung without holding its attacks, and how long it has not been needed there. In
+ * memory: a restart begins again at zero.
  */
 import type { Attack } from "../detection/attack/attack.ts";
 import type { Ban } from "./ban.ts";
 
-/** What a ban's rung has come to. */
+/** The state of a ban's rung. */
 export interface RungState {
   /** How long the attacks have not been held on the rung, ms: the longest of them. */
-  readonly unheldMs: number;
+  readonly overThresholdMs: number;
   /** The ban goes back by one rung. */
   readonly isEased: boolean;
 }
 
-export const NEW_RUNG: RungState = { unheldMs: 0, isEased: false };
+export const NEW_RUNG: RungState = { overThresholdMs: 0, isEased: false };
 
 /** Wall clock, ms. */
 interface OnRung {
@@ -31,12 +31,12 @@ interface OnRung {
 const RELAPSES_MAX = 16;
 
 export class RungClock {
-  readonly #unheldMs: (attack: Attack, wallMs: number) => number;
+  readonly #overThresholdMs: (attack: Attack, wallMs: number) => number;
   readonly #known = new Map<string, OnRung>();
 
-  /** @param unheldMs how long an attack has not been held, whatever the rung. */
-  constructor(unheldMs: (attack: Attack, wallMs: number) => number) {
-    this.#unheldMs = unheldMs;
+  /** @param overThresholdMs how long an attack has not been held, whatever the rung. */
+  constructor(overThresholdMs: (attack: Attack, wallMs: number) => number) {
+    this.#overThresholdMs = overThresholdMs;
   }
 
   /**
@@ -52,10 +52,10 @@ export class RungClock {
       return NEW_RUNG;
     }
     if (calmSinceMs !== known.calmSinceMs) this.#known.set(ban.id, { ...known, calmSinceMs });
-    const ofAttacks = attacks.map((attack) => this.#unheldMs(attack, wallMs));
+    const ofAttacks = attacks.map((attack) => this.#overThresholdMs(attack, wallMs));
     const waitMs = 1000 * easedAfterSeconds * 2 ** known.relapses;
     return {
-      unheldMs: Math.min(Math.max(0, ...ofAttacks), Math.max(0, wallMs - known.sinceMs)),
+      overThresholdMs: Math.min(Math.max(0, ...ofAttacks), Math.max(0, wallMs - known.sinceMs)),
       isEased: easedAfterSeconds > 0 && !ban.manual && calmSinceMs !== null && wallMs - calmSinceMs >= waitMs,
     };
   }

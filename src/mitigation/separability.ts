@@ -1,4 +1,4 @@
-/** Whether the rules of a ban tell its attack from the victim's users (docs/detection.md#separable). Pure. */
+/** Whether the rules of a ban separate its attack from the victim's users (docs/detection.md#separable). Pure. */
 
 /** By what the share of users that rules match is estimated, from the most to the least certain. */
 export const ESTIMATES = [

@@ -6,7 +6,7 @@ import * as constants from "./constants.ts";
 const PROGRAM = join(import.meta.dir, "../../build/addon/print_constants");
 const FILE = join(import.meta.dir, "constants.ts");
 
-test("the constants are what the addon's headers say now: `make -C addon constants` writes them anew", () => {
+test("the constants are what the addon's headers say now: `make -C addon constants` writes them again", () => {
   const { success, stdout } = Bun.spawnSync([PROGRAM], { stdout: "pipe", stderr: "inherit" });
   expect(success).toBe(true);
   expect(readFileSync(FILE, "utf8")).toBe(stdout.toString());

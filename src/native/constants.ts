@@ -37,7 +37,7 @@ export const LEAST_KERNEL = {
 } as const;
 /** Pairs of a filter, its rules, and the prefixes of each of its lists. */
 export const FILTER_ENTRIES_MAX = 4_194_304;
-/** Sources that a filter can be told to know at most. */
+/** Known sources that a filter can be given at most. */
 export const FILTER_SOURCES_MAX = 16_777_216;
 /** Named sets of a filter, and prefixes of all of them together. */
 export const NAMED_SETS_MAX = 64;

@@ -34,7 +34,7 @@ export class PrefixTable {
     this.#signedWords = signedWords(packed.addresses);
   }
 
-  /** Row i is prefix i. Of equal prefixes the last one wins. */
+  /** Row i is prefix i. If prefixes are equal, the last one wins. */
   static of(prefixes: readonly Prefix[]): PrefixTable {
     const addresses = new Uint8Array(prefixes.length * ADDRESS_BYTES);
     for (const [row, prefix] of prefixes.entries()) addresses.set(addressToBytes(prefix.address), row * ADDRESS_BYTES);

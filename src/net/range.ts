@@ -22,7 +22,7 @@ export function isWithin(value: number, { from, to }: Range): boolean {
 
 /** Whether the value lies in one of the ranges; of no range at all: any value does. */
 export function isInRanges(ranges: readonly Range[], value: number): boolean {
-  // Asked for each packet and rule that is tried: without a closure.
+  // Called for each packet and rule that is tried: without a closure.
   for (const { from, to } of ranges) if (from <= value && value <= to) return true;
   return ranges.length === 0;
 }

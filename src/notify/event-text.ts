@@ -131,7 +131,7 @@ function banned({ target, prefix }: Ban): string {
   return isOneAddress(prefix) ? target : prefix.text;
 }
 
-/** What is being done about an attack. */
+/** The mitigation of an attack. */
 function banText(ban: Ban | null): string {
   if (ban === null) return "Ban: none";
   if (ban.state === "rejected") return `Ban: refused, ${ban.reason ?? "by policy"}`;
@@ -147,7 +147,7 @@ function announcementText(ban: Ban): string {
 }
 
 function rulesText(measure: FlowspecMeasure): string {
-  if (foundNone(measure)) return "nothing is announced: no rule tells the attack from the users of its victim";
+  if (foundNone(measure)) return "nothing is announced: no rule separates the attack from the users of its victim";
   if (!hasLooked(measure)) return "its rules are not known yet";
   const { verdict, usersAtRisk } = measure.separability ?? NOTHING_KNOWN;
   const share = usersAtRisk === null ? "" : `, about ${Math.round(100 * usersAtRisk)} % of them`;

@@ -69,7 +69,7 @@ export interface FaultyExporter {
   readonly name: string;
   readonly address: string;
   readonly fault: string;
-  /** What was found, and what to do about it; empty: the fault is over. */
+  /** The finding and its remedy; empty: the fault is over. */
   readonly found: string;
   readonly remedy: string;
 }
@@ -82,7 +82,7 @@ export interface ScrubNodeEvent extends Occasion {
 /** A scrub node that does not enforce what it gets. */
 export interface FaultyScrubNode {
   readonly name: string;
-  /** What it reports; empty: the fault is over. */
+  /** The reported fault; empty: the fault is over. */
   readonly found: string;
 }
 
@@ -95,7 +95,7 @@ export interface FileEvent extends Occasion {
 export interface FaultyFile {
   /** The place in the configuration. */
   readonly key: string;
-  /** What was found, and what holds in its place; empty: it can be used again. */
+  /** The finding, and the setting that holds in its place; empty: it can be used again. */
   readonly error: string;
   readonly effect: string;
 }

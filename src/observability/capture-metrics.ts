@@ -47,7 +47,7 @@ export class CaptureMetrics extends MetricGroup {
   );
   readonly #notIpFrames = this.counter(
     "svc_capture_not_ip_frames_total",
-    "Frames that were not IP, by what they are; inline sources do not tell them apart.",
+    "Frames that were not IP, by what they are; inline sources do not distinguish them.",
     ...QUEUE,
     "kind",
   );
@@ -80,7 +80,7 @@ export class CaptureMetrics extends MetricGroup {
   );
   readonly #replacedHosts = this.counter(
     "svc_hosts_replaced_total",
-    "Hosts that gave way to heavier ones because the host table was full.",
+    "Hosts that heavier ones replaced because the host table was full.",
   );
   readonly #evictedRows = this.counter(
     "svc_rows_evicted_total",

@@ -1,4 +1,4 @@
-/** What is dropped on this machine: packets by verdict, entries in the kernel, and attached interfaces. */
+/** Drops of this machine: packets by verdict, entries in the kernel, and attached interfaces. */
 import { ForwardMetrics, type ForwardReading } from "./forward-metrics.ts";
 import { MetricGroup } from "./metric-group.ts";
 
@@ -13,7 +13,7 @@ export interface DataplaneReading {
     readonly rules: number;
     readonly maxRules: number;
     readonly interfaces: readonly { readonly name: string; readonly state: "attached" | "failed" }[];
-    /** Of a closed set. */
+    /** Keys are of a closed set. */
     readonly verdicts: Readonly<Record<string, { readonly packets: number; readonly bytes: number }>>;
     readonly forward: ForwardReading | null;
   } | null;

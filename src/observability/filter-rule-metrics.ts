@@ -62,7 +62,7 @@ export class FilterRuleCounts extends MetricGroup {
     this.#droppedBytes = this.counter(`${prefix}_dropped_bytes_total`, "Bytes of the frames that it dropped.", "rule");
   }
 
-  /** Of all rules in the kernel; others are not shown any more. */
+  /** Sets the readings of all rules in the kernel; others are not shown any more. */
   set(readings: Iterable<FilterRuleReading>): void {
     for (const metric of [this.#packets, this.#bytes, this.#droppedPackets, this.#droppedBytes]) metric.reset();
     for (const { name: rule, packets, bytes, droppedPackets, droppedBytes } of readings) {

@@ -39,7 +39,7 @@ export class MitigationMetrics extends MetricGroup {
     "Bans that went on to a harder step of their ladder (up), or back to a milder one (back).",
     "direction",
   );
-  readonly #rulesWaiting = this.gauge("svc_rules_waiting", "Attacks whose rules nobody looks for yet.");
+  readonly #rulesWaiting = this.gauge("svc_rules_waiting", "Attacks that wait for the search for rules.");
   readonly #rulesFound = this.histogram(
     "svc_rules_found_seconds",
     "From the moment the rules of an attack are needed, for the first time or for newer packets, until they are found.",

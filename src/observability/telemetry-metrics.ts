@@ -87,7 +87,7 @@ export class TelemetryMetrics extends MetricGroup {
   );
   readonly #sampling = this.gauge(
     "svc_telemetry_sampling_rate",
-    "One packet in so many is sampled, the most of an exporter; 0: not known.",
+    "The highest sampling rate of an exporter, as one packet in this number; 0: not known.",
     "exporter",
   );
 

@@ -85,7 +85,7 @@ describe("a list of prefixes", () => {
     expect(() => parsed(`192.0.2.1\n${line}\n192.0.2.2\n`)).toThrow(message);
   });
 
-  test("has at most so many prefixes", () => {
+  test("has a bounded number of prefixes", () => {
     expect(parsed("1.1.1.1\n2.2.2.2\n", 2)).toHaveLength(2);
     expect(() => parsed("1.1.1.1\n2.2.2.2\n3.3.3.3\n", 2)).toThrow("line 3: more than 2 prefixes");
   });

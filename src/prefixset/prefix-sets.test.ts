@@ -259,7 +259,7 @@ describe("while it runs", () => {
   });
 });
 
-describe("a newer file is not used without the operator's word", () => {
+describe("a newer file is not used until the operator accepts it", () => {
   const large = wanted("a", "b");
   beforeEach(() => write("/a", 1000));
 

@@ -25,7 +25,7 @@ export interface PrefixSetsObserver {
   failed(name: string, error: string, isNew: boolean): void;
   /** Read again, after a change or an error. */
   updated(name: string, prefixes: number): void;
-  /** What is in use, or why the newest file is not, may be other than before. */
+  /** Called if the sets in use, or the fault of a newer file, may have changed. */
   changed(): void;
   /** The last good prefixes cannot be written to the disk, or those of removed sets not be removed. */
   notKept(cause: unknown): void;
@@ -49,7 +49,7 @@ export interface PrefixSetsOptions {
   readonly observer: PrefixSetsObserver;
 }
 
-/** What is wanted: `isKernel` false if nothing is dropped on this machine, and nothing is made for the kernel. */
+/** The wanted sets: `isKernel` false if nothing is dropped on this machine, and nothing is made for the kernel. */
 export interface WantedSets {
   readonly sets: readonly PrefixSetConfig[];
   readonly isKernel: boolean;
@@ -115,7 +115,7 @@ export class PrefixSets {
     this.#current = { wanted, sets: [], names, built: null, buildError: null };
   }
 
-  /** Reads all sets, and where a file cannot be used what an earlier process kept of it. What the kernel refuses is tried again later. */
+  /** Reads all sets, and where a file cannot be used what an earlier process kept of it. Sets that the kernel refuses are tried again later. */
   static async open(wanted: WantedSets, options: PrefixSetsOptions): Promise<PrefixSets> {
     const made = new PrefixSets(options);
     const sets = await made.#read(wanted, made.#fromDisk(wanted.sets, []));
@@ -371,7 +371,7 @@ function orTooMany(answer: ReadAnswer, others: number): ReadAnswer {
   };
 }
 
-/** A newer file that changed the set too much has no effect without the operator's word. */
+/** A newer file that changed the set too much has no effect until the operator accepts it. */
 function orRefused(answer: ReadAnswer, { checks }: PrefixSetConfig, inUse: SetContent | null): ReadAnswer {
   if ("error" in answer || answer.hash === inUse?.hash || answer.hash === checks.accepted) return answer;
   const { size, moved, hash } = answer;

@@ -39,9 +39,9 @@ export interface BanEvent {
 export interface PacketTotals {
   readonly received: number;
   readonly counted: number;
-  /** Of a configured network, but the host got no row in the host table. */
+  /** Packets of a configured network whose host got no row in the host table. */
   readonly untracked: number;
-  /** Of no configured network. */
+  /** Packets of no configured network. */
   readonly foreign: number;
   /** Not counted, by reason, without zeros. */
   readonly parseErrors: Readonly<Record<string, number>>;
@@ -153,7 +153,7 @@ class ReplayRun {
       observed: (attack) => this.#detection.sampler.observed(attack),
       makeRules: attackRules,
       // Nothing is dropped of a capture, and a virtual ban holds nothing.
-      unheldMs: () => 0,
+      overThresholdMs: () => 0,
       isHere: () => true,
       // A capture contains no information about nodes.
       divertTo: () => null,

@@ -4,13 +4,13 @@
  */
 import { REFUSAL_CHARACTERS_MAX, REFUSAL_REASONS_MAX, REFUSED_BANS_LISTED_MAX } from "../limits.ts";
 
-/** Of agents that refuse single bans and report at once what they enforce. */
+/** The capability of agents that refuse single bans and report at once what they enforce. */
 export const REPORTS_REFUSED_BANS = "refused_bans";
 
 export interface EnforcedReport {
   /** Whether the agent refuses single bans, and reports which document is in force; else only `documentRefused` counts. */
   readonly isComplete: boolean;
-  /** Of the document in force; null: none, or not reported. */
+  /** The entity tag of the document in force; null: none, or not reported. */
   readonly etag: string | null;
   /** The reason by prefix. */
   readonly refused: ReadonlyMap<string, string>;

@@ -67,7 +67,7 @@ describe("a node that refuses a ban", () => {
     expect([kindOf(TWO), node.view(nowMs).refusedBans]).toEqual([null, 0]);
   });
 
-  test("is believed anew when its agent was started again, but not all the time", () => {
+  test("is believed again when its agent was started again, but not all the time", () => {
     const started = (startedAt: string) => ({ ...COMPLETE, rules_etag: '"b"', started_at: startedAt });
     const again = () => {
       sent('"a"', BOTH);
@@ -133,7 +133,7 @@ describe("a node that does not put in force what it got", () => {
     expect([kindOf(TWO), kindOf("192.0.2.3/32"), node.view(nowMs).notAppliedSince]).toEqual([null, null, null]);
   });
 
-  test("is at fault too for a ban that has changed or has lapsed there", () => {
+  test("is at fault too for a ban that has changed or has expired there", () => {
     sent('"a"', documentOf({ "192.0.2.1": 53, "192.0.2.2": 53 }, NOON + 10_000));
     report({ ...COMPLETE, rules_etag: '"a"' });
     sent('"b"', documentOf({ "192.0.2.1": 80, "192.0.2.2": 53 }));

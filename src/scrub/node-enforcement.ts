@@ -37,7 +37,7 @@ export class NodeEnforcement {
   readonly #faults = new Map<string, KeptFault>();
   /** Why any ban that is not in force is not; null: such bans are on their way. */
   #refusesAll: NodeFault | null = null;
-  /** What it refuses without naming it. */
+  /** The number of bans that it refuses without naming them. */
   #unnamed = 0;
   #notAppliedSince: number | null = null;
   #startedAt: string | null = null;

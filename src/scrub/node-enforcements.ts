@@ -1,4 +1,4 @@
-/** What each scrub node enforces of what it was sent, and which of them are at fault. */
+/** The bans that each scrub node enforces of those it was sent, and the nodes at fault. */
 import { REFUSING_NODES_SHOWN } from "../limits.ts";
 import type { Now } from "../system/now.ts";
 import type { EnforcedReport } from "./enforced-report.ts";

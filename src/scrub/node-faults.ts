@@ -1,4 +1,4 @@
-/** What a scrub node does not enforce of what it got, as values and in words. Pure. */
+/** Bans and documents that a scrub node got and does not enforce, as values and in words. Pure. */
 
 /** Why a ban is not in force on a node. */
 export interface NodeFault {

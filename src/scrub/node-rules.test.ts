@@ -37,7 +37,7 @@ let nodes: ScrubNodes;
 let packets: readonly SampledPacket[];
 /** Packets from the victim. */
 let sent: readonly SampledPacket[];
-/** How often packets were asked for. */
+/** How often packets were requested. */
 let reads: number;
 let engine: ReturnType<typeof harness>["engine"];
 let changes: string[];

@@ -54,7 +54,7 @@ export class NodeRuleFinder {
   }
 }
 
-/** Cached by list: it is asked for each diverted ban in each tick. */
+/** Cached by list: it is read for each diverted ban in each tick. */
 const HELD = new WeakMap<readonly Rule[], Map<string, boolean>>();
 
 /** Whether nodes with this support can apply all of the rules. */

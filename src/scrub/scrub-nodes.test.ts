@@ -332,7 +332,7 @@ describe("a node that refuses the rules of a ban", () => {
     ]);
   });
 
-  test("and all others that are alive, too: it is as if all were lost, and the cause is told", () => {
+  test("and all others that are alive, too: it is as if all were lost, and the cause is reported", () => {
     for (const name of ["s1", "s2"]) report(nodes, name, '"d"', refusal("192.0.2.1/32"));
     nodes.reconfigure(scrubbing({ name: "s1" }, { name: "s2" }));
     const request = { prefix: hostPrefix(address("192.0.2.1")), group: "global", currentNode: "s1", rules: () => [] };

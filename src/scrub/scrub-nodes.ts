@@ -129,7 +129,7 @@ export class ScrubNodes {
     this.#watcher = watcher;
   }
 
-  /** The same as the observer is told, for whom notifies of it. */
+  /** The same changes as the observer receives, for notifications. */
   onFaults(listener: ScrubObserver["enforcementChanged"]): void {
     this.#onFaults = listener;
   }
@@ -321,7 +321,7 @@ export class ScrubNodes {
 
   /**
    * Which nodes can hold the rules. Rules that are not known yet may have any match field. All nodes alike: each can,
-   * so that the rules are not asked for.
+   * so that the rules are not requested.
    */
   #holders(nodes: readonly ScrubNodeConfig[], rules: () => readonly Rule[]): (name: string) => boolean {
     const alive = nodes.filter(({ name }) => this.#livenessOf(name) !== "lost");

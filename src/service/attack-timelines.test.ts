@@ -97,7 +97,7 @@ describe("a change of a ban", () => {
     expect(written()).toEqual([]);
   });
 
-  test("to another prefix is announced anew", () => {
+  test("to another prefix is announced again", () => {
     const placed = place(ban(), null);
     const prefix = { ...placed.prefix, text: "192.0.2.0/31" };
     active.clear();

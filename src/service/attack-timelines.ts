@@ -21,7 +21,7 @@ interface Announcement {
 /** A neighbor that has not got a route by then is not waited for: each change of a route would look at all bans. */
 const OPEN_MS = 60_000;
 
-/** Of so many announcements each change of a route is looked at; of more, at most every LOOK_MS. */
+/** Up to this number of announcements each change of a route is read; above it, at most every LOOK_MS. */
 const EXACT_MAX = 16;
 const LOOK_MS = 250;
 

@@ -65,7 +65,7 @@ export interface Sources {
   readonly edge: Edge;
   /** Absent: storage is off. */
   readonly history?: History | null;
-  /** What is not stored yet; null: no traffic is recorded. */
+  /** Traffic that is not stored yet; null: no traffic is recorded. */
   readonly recorder?: Pick<HistoryRecorder, "recent"> | null;
   /** Absent: update checks are off. */
   readonly availableUpdate?: () => UpdateView | null;

@@ -1,4 +1,4 @@
-/** What the service refused and replaced because a cap was reached, since its start: for notifications. */
+/** Refusals and replacements because a cap was reached, since the start of the service: for notifications. */
 import { ACTIVE_ATTACKS_MAX, CARPETS_MAX } from "../limits.ts";
 import { CAPS, type Cap } from "../mitigation/admission.ts";
 import type { BanChange } from "../mitigation/ban.ts";

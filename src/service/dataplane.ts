@@ -134,7 +134,7 @@ function observerOf({ log, limiter, metrics }: PacketDroppingOptions): DataPlane
   };
 }
 
-/** null: not known. Rules match by destination, and the drops of a ban for several attacks are not told apart. */
+/** null: not known. Rules match by destination, and the drops of a ban for several attacks are not distinguished. */
 export function droppedOf(
   attack: Attack,
   { bans, dataPlane }: { readonly bans: Pick<BanEngine, "banOf">; readonly dataPlane: DataPlane | null },

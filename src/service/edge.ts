@@ -210,7 +210,7 @@ function acmeObserver({ log, metrics }: EdgeChannelOptions): AcmeObserver {
       metrics.acme("unknown_zone");
       log.warn(
         { node, ...(order === null ? { zone: zone.slice(0, NAME_PREFIX) } : orderOf(order)) },
-        "a node asked for a zone that it does not serve",
+        "a node requested a zone that it does not serve",
       );
     },
   };

@@ -57,7 +57,7 @@ export const PROFILE_FAULTS = {
   save: "the profiles of hosts cannot be saved: after a restart they would be learned again",
 } as const;
 
-/** What exporters said; templates come again, some after half an hour. */
+/** The state of exporters; templates come again, some after half an hour. */
 export const EXPORTER_FAULTS = {
   load: "what exporters said before the restart cannot be read: their records are not understood until they send their templates",
   save: "what exporters said cannot be saved: after a restart their records would wait for their templates",

@@ -50,7 +50,7 @@ function observerOf(log: Log, metrics: FilterRuleMetrics): FilterRulesObserver {
     unusable: ({ name }) =>
       log.warn(
         { name },
-        "an ordered filter rule is not in force: the configuration has its destinations or its prefix sets no more",
+        "an ordered filter rule is not in force: its destinations or prefix sets are no longer configured",
       ),
   };
 }

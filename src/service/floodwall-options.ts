@@ -1,4 +1,4 @@
-/** What the running service is made of. */
+/** The parts of the running service. */
 import type { Speaker } from "../bgp/speaker/speaker.ts";
 import type { Config } from "../config/config.ts";
 import type { FilterOpener } from "../dataplane/data-plane.ts";

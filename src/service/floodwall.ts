@@ -113,7 +113,7 @@ export class Floodwall {
       announcer: this.announcer,
       observed: (attack) => this.packetPath?.observed(attack) ?? null,
       makeRules: this.rules.make,
-      unheldMs: ({ id }, wallMs) => this.detector.meters.unheldMs(id, wallMs),
+      overThresholdMs: ({ id }, wallMs) => this.detector.meters.overThresholdMs(id, wallMs),
       isHere: (ban) => this.dataPlane?.isInForce(ban) ?? true,
       ...scrubCircumstances(this.scrub),
       newId: randomUUIDv7,

@@ -52,7 +52,7 @@ export class ForeignFiles {
     return new ForeignFiles(config, parts, { origins, prefixSets, users });
   }
 
-  /** What the service works with. */
+  /** The contents in use. */
   get inUse(): { readonly originOf: OriginOf | null; readonly prefixSets: PrefixSets } {
     return { originOf: this.#origins.originOf, prefixSets: this.prefixSets };
   }

@@ -12,7 +12,7 @@ import { ADDRESS_BYTES, type IpAddress } from "../net/address.ts";
 import { type HostRows, rowAddress } from "../traffic/host-rows.ts";
 import { type Direction, METRICS, type Rates } from "../traffic/rates.ts";
 
-/** What is known about hosts beside their rates. */
+/** The details of hosts beside their rates. */
 export interface HostTables {
   readonly attacks: ActiveAttacks;
   readonly baselines: Baselines;

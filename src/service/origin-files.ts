@@ -46,7 +46,7 @@ export class OriginWatch {
     this.#cancel();
   }
 
-  /** Of a new configuration; nothing changes until apply(). Rejects with OriginFileError if a file that is newly named cannot be used. */
+  /** Reads the files of a new configuration; nothing changes until apply(). Rejects with OriginFileError if a file that is newly named cannot be used. */
   async prepare(files: OriginFiles): Promise<OriginOf | null> {
     this.#prepared = await Origins.open(files, this.#current);
     return this.#prepared.originOf;

@@ -25,7 +25,7 @@ export interface PrefixSetParts {
   readonly metrics: { readonly prefixSets: PrefixSetMetrics; beforeScrape(read: () => void): void };
 }
 
-/** Of the service, or of a scrub node, which has no profiles. */
+/** The configuration of the service, or of a scrub node, which has no profiles. */
 type SetsConfig = Pick<Config, "prefixSets" | "dataplane" | "dryRun" | "stateDir" | "filterRules"> &
   Partial<Pick<Config, "mitigations" | "scrubProfiles">>;
 
@@ -111,7 +111,7 @@ function faultsOf(views: readonly PrefixSetView[]): FileFault[] {
   );
 }
 
-/** What an earlier process left in force goes on to be known by the same bits. */
+/** Sets that an earlier process left in force keep their bits. */
 function pinnedNames({ dataplane }: SetsConfig, kernel: Pick<FilterOpener, "readPinned">): readonly string[] {
   if (dataplane === null) return [];
   try {

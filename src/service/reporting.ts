@@ -40,7 +40,7 @@ export interface ReportingOptions {
   /** null: no traffic is recorded. */
   readonly recorder: HistoryRecorder | null;
   readonly updates: UpdateCheck;
-  /** What was wrong with the state database at the start; null: nothing. */
+  /** The fault of the state database at the start; null: none. */
   readonly stateDamage: StateDamage | null;
   readonly faults: Pick<FileFaults, "onChange">;
   readonly clock: Clock;

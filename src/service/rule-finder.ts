@@ -80,7 +80,7 @@ export class RuleFinder {
     return null;
   };
 
-  /** Attacks whose rules nobody looks for yet. */
+  /** Attacks that wait for the search for rules. */
   get waiting(): number {
     return this.#orders.waiting;
   }

@@ -15,7 +15,7 @@ import { METRICS } from "../traffic/rates.ts";
 
 const ROUNDS = 30;
 const PACKETS = 64;
-/** One packet in so many is of users. */
+/** One packet in this number is of users. */
 const USERS_EVERY = 7;
 /** For documentation (RFC 5737). */
 const VICTIM = "192.0.2.1/32";
@@ -26,7 +26,7 @@ const COUNTED: CountedAttack = {
   ...{ rates: RATES, thresholds: RATES.map((rate) => rate / 4) },
 };
 
-/** null: drawn anew for each packet. */
+/** null: drawn for each packet. */
 type Packet = readonly [protocol: number, from: number | null, to: number | null, bytes: number, flags: number];
 
 const { tcp, udp, icmp } = IP_PROTOCOL;

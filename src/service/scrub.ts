@@ -39,8 +39,7 @@ export function openScrubNodes(options: ScrubbingOptions): ScrubNodes {
       reported: () => metrics.scrub.reported(),
       ruleSupportChanged(node, missing) {
         if (missing.length === 0) log.info({ node }, "a scrub node understands all rules");
-        else
-          log.warn({ node, missing }, "a scrub node gets simpler rules: it does not report to know all match fields");
+        else log.warn({ node, missing }, "a scrub node gets simpler rules: it does not support all match fields");
       },
       liveness(node, liveness) {
         if (liveness === "lost") log.warn({ node }, "a scrub node is lost: what is diverted to it goes elsewhere");
@@ -55,7 +54,7 @@ export function openScrubNodes(options: ScrubbingOptions): ScrubNodes {
   });
 }
 
-/** What bans need to know of the nodes. */
+/** The bans' view of the nodes. */
 export function scrubCircumstances(scrub: ScrubNodes): Pick<Circumstances, "divertTo" | "nodeRules"> {
   return {
     divertTo: (request) => scrub.divertTo(request),

@@ -68,7 +68,7 @@ test("datagrams that a full buffer lost, and those of strangers, are logged with
   ]);
 });
 
-test("exporters that fall silent all at once are told to a bound", () => {
+test("exporters that fall silent all at once are reported up to a bound", () => {
   const names = Array.from({ length: 30 }, (_, i) => `edge${i}`);
   const { changes, logged, read } = watch(names.map((name, i) => exporterConfig({ name, address: `198.51.100.${i}` })));
   const silent = names.map((name, i) => exporterReading({ name, address: address(`198.51.100.${i}`), silentMs: 1e6 }));
@@ -77,7 +77,7 @@ test("exporters that fall silent all at once are told to a bound", () => {
   expect(logged().at(-1)).toMatchObject({ level: "warn", more: 10 });
 });
 
-test("of many faults at once, those that were told when they began are told when they end, and no others", () => {
+test("of many faults at once, those whose begin was reported have their end reported, and no others", () => {
   const names = Array.from({ length: 100 }, (_, i) => `edge${i}`);
   const { changes, logged, read } = watch(names.map((name, i) => exporterConfig({ name, address: `198.51.100.${i}` })));
   const readWith = (silent: number) =>
@@ -98,7 +98,7 @@ test("of many faults at once, those that were told when they began are told when
   expect(changes.slice(80)).toEqual(["edge0 silent begun"]);
 });
 
-test("the end of a silence since the start is told, and none of an exporter that went away meanwhile", () => {
+test("the end of a silence since the start is reported, and none of an exporter that went away meanwhile", () => {
   const { changes, read } = watch([exporterConfig(), exporterConfig({ name: "edge2", address: "192.0.2.2" })]);
   const second = (silentMs: number) => exporterReading({ name: "edge2", address: address("192.0.2.2"), silentMs });
   for (let i = 0; i < 12; i++) read({ listeners: [], exporters: [second(1e6)] });

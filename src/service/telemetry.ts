@@ -28,9 +28,9 @@ export interface TelemetryWatchOptions {
   readonly timers: Pick<Timers, "after">;
 }
 
-/** Faults that are told one by one when they begin at one reading: a link that breaks silences all exporters at once. */
-const TOLD_MAX = 20;
-/** Reading takes at most this share of the time, one in so many. */
+/** Faults that are logged one by one if they begin at one reading: a broken link silences all exporters at once. */
+const LOGGED_MAX = 20;
+/** Reading takes at most 1 / READ_SHARE of the time. */
 const READ_SHARE = 200;
 
 export class TelemetryWatch {
@@ -39,8 +39,8 @@ export class TelemetryWatch {
   readonly #changes: Listeners<ExporterChange>;
   #listeners: readonly ListenerReading[] = [];
   #readAtMs: number | null = null;
-  /** Faults whose begin was told, and which have not ended. */
-  #told: ReadonlySet<string> = new Set();
+  /** Faults whose begin was logged, and which have not ended. */
+  #logged: ReadonlySet<string> = new Set();
   #ingress: IngressOf = () => null;
   #cancel: Cancel = () => {};
 
@@ -79,7 +79,7 @@ export class TelemetryWatch {
     return { now, readAtMs: this.#readAtMs, listeners: this.#listeners, exporters };
   }
 
-  /** As of the last reading: an exporter that is new since then is not known yet. */
+  /** The state at the last reading: an exporter that is new since then is not known yet. */
   ingressOf(key: IngressKey): Ingress | null {
     return this.#ingress(key);
   }
@@ -112,32 +112,32 @@ export class TelemetryWatch {
   #read(nowMs: number): void {
     const { read } = this.#options;
     const { listeners, exporters } = read();
-    this.#tellDrops(listeners);
+    this.#logDrops(listeners);
     this.#listeners = listeners;
     this.#readAtMs = nowMs;
     this.#ingress = ingressOfReadings(exporters);
     const changes = this.#exporters.take(exporters, nowMs);
-    this.#tellChanges(changes);
+    this.#reportChanges(changes);
   }
 
-  #tellChanges(changes: readonly ExporterChange[]): void {
+  #reportChanges(changes: readonly ExporterChange[]): void {
     const { log, metrics } = this.#options;
     const { begun = [], ended = [] } = Object.groupBy(changes, ({ change }) => change);
     for (const { kind } of begun) metrics.faultBegan(kind);
-    const told = [...ended.filter((change) => this.#told.has(faultKey(change))), ...begun.slice(0, TOLD_MAX)];
+    const reported = [...ended.filter((change) => this.#logged.has(faultKey(change))), ...begun.slice(0, LOGGED_MAX)];
     // Faults of exporters that are gone have no end.
     const lasting = this.#exporters.lastingFaults();
-    this.#told = new Set([...this.#told, ...told.map(faultKey)].filter((key) => lasting.has(key)));
-    for (const change of told) {
+    this.#logged = new Set([...this.#logged, ...reported.map(faultKey)].filter((key) => lasting.has(key)));
+    for (const change of reported) {
       logChange(log, change);
       this.#changes.emit(change);
     }
-    const more = begun.length - TOLD_MAX;
+    const more = begun.length - LOGGED_MAX;
     if (more > 0) log.warn({ more }, "faults of more exporters began: GET /api/v1/telemetry has them");
   }
 
-  /** What a port received and could not take. */
-  #tellDrops(listeners: readonly ListenerReading[]): void {
+  /** Datagrams that a port received and could not take. */
+  #logDrops(listeners: readonly ListenerReading[]): void {
     const { log, limiter } = this.#options;
     const before = new Map(this.#listeners.map((one) => [one.listen, one]));
     for (const { listen, overruns, refused, refusedAddresses, withoutRoom } of listeners) {

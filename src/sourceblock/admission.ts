@@ -16,7 +16,7 @@ export interface SourceBlockPolicy {
   readonly slotsPerBan: number;
   /** Slots of what is in the kernel by configuration, whether or not there is an attack. */
   readonly standingRules: number;
-  /** Who may give orders. */
+  /** The callers that may give orders. */
   readonly callers: Callers;
   isWhitelisted(victim: IpAddress): boolean;
   /** Whether the service itself needs the address. */
@@ -35,7 +35,7 @@ export const PAIR_REFUSALS = [
 ] as const;
 export type PairRefusal = (typeof PAIR_REFUSALS)[number];
 
-/** Of tenants only. */
+/** Refusals of tenants only. */
 const SHARE_REFUSALS = ["victims_over_share", "slots_over_share"] as const;
 
 export const BLOCK_REFUSALS = [

@@ -93,7 +93,7 @@ describe("what is normal", () => {
     expect(readdirSync(join(kept.path, ".."))).toEqual(["baselines.bin"]);
   });
 
-  test("gives way to what was learned since the start", async () => {
+  test("is replaced by what was learned since the start", async () => {
     const kept = file();
     await kept.save(filled(3), 1000);
     const running = table();
@@ -106,7 +106,7 @@ describe("what is normal", () => {
   test.each([
     [1, 2],
     [2, 1],
-  ] as const)("of %p directions is taken up where there are %p", async (before, after) => {
+  ] as const)("of %p directions is restored where there are %p", async (before, after) => {
     const kept = file();
     await kept.save(filled(5, before), 1000);
     const loaded = table(after);
@@ -123,7 +123,7 @@ describe("what is normal", () => {
     expect(small.stats().count).toBe(10);
   });
 
-  test("of a file that is cut off is taken up as far as it goes, and said so", async () => {
+  test("of a file that is cut off is restored as far as it goes, and said so", async () => {
     const kept = file();
     await kept.save(filled(9000), 1000);
     writeFileSync(kept.path, readFileSync(kept.path).subarray(0, -100));
@@ -162,7 +162,7 @@ describe("what is normal", () => {
     expect(Buffer.from(bytes)).toEqual(Buffer.from(seasonsInFile(300)));
   });
 
-  test("without hours of the week is kept as earlier builds kept it, and theirs is taken up", async () => {
+  test("without hours of the week is kept as earlier builds kept it, and theirs is restored", async () => {
     const kept = file();
     await kept.save(filled(3), 1000);
     const bytes = readFileSync(kept.path);
@@ -180,7 +180,7 @@ describe("what is normal", () => {
     expect([loaded.stats().count, loaded.stats().seasons]).toEqual([5, null]);
   });
 
-  test("by hour of the week gives way to what was learned since the start, and to the bound", async () => {
+  test("by hour of the week is replaced by what was learned since the start, within the bound", async () => {
     const kept = file();
     await kept.save(withSeasons(filled(5), 5), 1000);
     const running = withSeasons(table(), 0, 2);
@@ -196,7 +196,7 @@ describe("what is normal", () => {
     expect(Buffer.from(kept3)).toEqual(Buffer.from(own));
   });
 
-  test("by hour of the week of a file that is cut off is taken up as far as it goes, and said so", async () => {
+  test("by hour of the week of a file that is cut off is restored as far as it goes, and said so", async () => {
     const kept = file();
     await kept.save(withSeasons(filled(300), 300), 1000);
     writeFileSync(kept.path, readFileSync(kept.path).subarray(0, -100));

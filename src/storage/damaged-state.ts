@@ -11,7 +11,7 @@ import { SCHEMA_VERSION } from "./state-migrations.ts";
 /** State databases that were damaged and moved aside. */
 const DAMAGED_STATES_KEPT = 3;
 
-/** What a start found and did. */
+/** The findings and actions of a start. */
 export interface StateDamage {
   /** As SQLite reports it. */
   readonly reason: string;

@@ -77,7 +77,7 @@ export type QueryName = keyof HistoryQueries;
 export type HistoryQuery<N extends QueryName> = Parameters<HistoryQueries[N]>[0];
 export type AnswerTo<N extends QueryName> = ReturnType<HistoryQueries[N]>;
 
-/** Number of records that gave way to later ones, by cause. */
+/** Number of records that later ones replaced, by cause. */
 export type GivenUp = Readonly<Record<string, number>>;
 
 /** All methods reject with a StorageFault. */

@@ -329,7 +329,7 @@ export class HistoryStore implements AuditTrail {
         this.#limiter.pass("given up", (suppressed) =>
           log.warn(
             { ...Object.fromEntries(givenUp), suppressed },
-            "the oldest records of some causes gave way to later ones",
+            "the oldest records of some causes were deleted for later ones",
           ),
         );
       }

@@ -4,7 +4,7 @@ import type { StoredState } from "./state-change.ts";
 
 export interface OpenedState {
   readonly stored: StoredState;
-  /** What was wrong with the file; null: nothing. */
+  /** The fault of the file; null: none. */
   readonly damage: StateDamage | null;
 }
 

@@ -291,7 +291,7 @@ function without(record: object, ...keys: string[]): object {
 }
 
 test("bans and attacks of a build before escalation come back as this one keeps them", () => {
-  const news = [
+  const newer = [
     "heldBy",
     "measure",
     "retiring",
@@ -303,7 +303,7 @@ test("bans and attacks of a build before escalation come back as this one keeps 
     "countedFrom",
   ];
   const learned = ["baseline", "baselineConfigured", "warmupRemainingSeconds"];
-  const plain = without(ban, ...news);
+  const plain = without(ban, ...newer);
   const old = { ...plain, manual: false, attackId: "a1", route: without(blackhole("2001:db8::1"), "kind") };
   const ordered = { ...plain, id: "b2", manual: true, attackId: "a1", route: null };
   writeVersion1(

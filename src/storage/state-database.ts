@@ -1,5 +1,5 @@
 /**
- * What a restart must not lose: bans, source blocks, active attacks, levers and protections, in one SQLite file that one
+ * The state that a restart must not lose: bans, source blocks, active attacks, levers and protections, in one SQLite file that one
  * process owns. When a call returns, its change is on disk (`synchronous=FULL`), so neither kill -9 nor a power cut loses it.
  * Calls wait for the disk: they run in the thread that owns the file.
  */
@@ -56,7 +56,7 @@ class DamagedError extends StateDatabaseError {
 
 export class StateDatabase {
   readonly path: string;
-  /** What was wrong with the file that was here; null: nothing. */
+  /** The fault of the file that was here; null: none. */
   readonly damage: StateDamage | null;
   #db: Database;
   /** Identity of the open file. */

@@ -1,5 +1,5 @@
 /**
- * What a restart must not lose, written without blocking the event loop: changes wait in the order in which they were
+ * The state that a restart must not lose, written without blocking the event loop: changes wait in the order in which they were
  * decided, and all that wait go to disk together, in one transaction at a time. A disk that is slow, full or hangs
  * delays and refuses commands, and nothing else.
  */
@@ -26,7 +26,7 @@ export interface StateFile {
 
 export interface StateStoreOptions {
   readonly file: StateFile;
-  /** What is in the file. */
+  /** The contents of the file. */
   readonly stored: StoredState;
   readonly timers: Pick<Timers, "after">;
 }
@@ -54,7 +54,7 @@ export class StateStore {
     this.#queue = new StateQueue(options.stored);
   }
 
-  /** What an earlier process left. */
+  /** The state that an earlier process left. */
   get stored(): StoredState {
     return this.#options.stored;
   }

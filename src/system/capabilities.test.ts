@@ -28,7 +28,7 @@ test.skipIf(!isRoot)(`a program started by an unprivileged service has none of i
 });
 
 test.skipIf(!isRoot)(
-  `but for the right to listen on a low port, where it is asked for and there${reason}`,
+  `but for the right to listen on a low port, where it is requested and there${reason}`,
   async () => {
     expect(await rightsOfChild("+net_admin,+net_bind_service", true)).toBe(BIND);
     expect(await rightsOfChild("+net_admin", true)).toBe(0n);

@@ -16,7 +16,7 @@ export interface FileFault {
   /** The place in the configuration: unique. */
   readonly key: string;
   readonly error: string;
-  /** What holds in its place. */
+  /** The setting that holds in its place. */
   readonly effect: string;
 }
 

@@ -9,7 +9,7 @@ import { StoredFile } from "./stored-file.ts";
 
 const LINE_FEED = 0x0a;
 const VERSION = 1;
-/** Of the line before the content: a source has a path and the keys beside it. */
+/** Bound of the line before the content: a source has a path and the keys beside it. */
 const HEADER_BYTES_MAX = 256 * 1024;
 
 interface Header {

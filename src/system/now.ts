@@ -1,4 +1,4 @@
-/** What rules get of the time: both clocks at one moment. Reads no clock. */
+/** The time as rules get it: both clocks at one moment. Reads no clock. */
 
 export interface Now {
   /** Since the epoch. Jumps when the machine's time is set. */

@@ -52,7 +52,7 @@ worker.onmessage = ({ data }) => {
 `;
 
 test.each([0, 3, 30])(
-  "a thread that gives way is five steps behind the event loop, which stays as it was: +%d",
+  "a thread with a lower priority is five steps behind the event loop, which stays as it was: +%d",
   (more) => {
     const command = ["nice", "-n", String(more), process.execPath, "-e", BEHIND_PROGRAM];
     const { stdout, stderr } = Bun.spawnSync(command, { stderr: "pipe" });

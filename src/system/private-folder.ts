@@ -2,7 +2,7 @@
 import { chmodSync, lstatSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 
-/** Of files and folders that the process makes from now on. */
+/** Makes files and folders that the process creates from now on private. */
 export function makeFilesPrivate(): void {
   process.umask(0o077);
 }

@@ -1,5 +1,5 @@
 /**
- * What the owner of a table needs of the store that keeps its records over a restart. Records reach the disk in the
+ * The interface of the store that keeps a table's records over a restart. Records reach the disk in the
  * order in which they were decided, and no call waits for the disk.
  */
 export interface RecordTable<R> {

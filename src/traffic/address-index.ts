@@ -16,7 +16,7 @@ export class AddressIndex {
   readonly #byHash = new Map<number, Known[]>();
   /** How many addresses have the same last bits: most others differ in them, and need no more than one look. */
   readonly #endings = new Uint16Array(ENDINGS);
-  /** Odd. Nobody outside can choose addresses that are compared with one another for every row. */
+  /** Odd. No sender can choose addresses that are compared with one another for every row. */
   readonly #seed = Math.floor(Math.random() * 2 ** 32) | 1;
 
   constructor(addresses: Iterable<IpAddress> = []) {

@@ -1,7 +1,7 @@
 /** The records in which the packet counter hands over the headers of sampled packets. */
 import { FILTER_VERDICTS, HEADER_BITS, SAMPLE_RECORD } from "../native/constants.ts";
 import { addressFromBytes, type IpAddress } from "../net/address.ts";
-import type { ToldByExporter } from "./ingress.ts";
+import type { ReportedByExporter } from "./ingress.ts";
 import type { PacketHeader } from "./packet-header.ts";
 import type { PacketVerdict } from "./packet-outcome.ts";
 
@@ -16,7 +16,7 @@ export interface HeaderSamples {
    * address (16 bytes), newest last. Returns the number of records.
    */
   readSamples(address: Uint8Array, out: Uint8Array, length: number): number;
-  /** Of many places at once: see Engine in src/dataplane/native.d.ts. */
+  /** Reads samples of many places at once: see Engine in src/dataplane/native.d.ts. */
   readSamplesOf(places: Uint8Array, out: Uint8Array, counts: Uint32Array, each: number): number;
   readSamplesOfAsync(places: Uint8Array, out: Uint8Array, counts: Uint32Array, each: number): Promise<number>;
 }
@@ -71,8 +71,8 @@ export class HeaderRecords {
     return this.words[(index * HEADER_RECORD_BYTES + SAMPLE_RECORD.sourceAs) / 4] as number;
   }
 
-  /** Empty: no exporter told it, as on a mirror port. */
-  told(index: number): ToldByExporter {
+  /** Empty: no exporter reported it, as on a mirror port. */
+  reported(index: number): ReportedByExporter {
     const [exporter, sourceAs] = [this.exporter(index), this.sourceAs(index)];
     if (exporter === 0) return {};
     return { ingress: { exporter, input: this.input(index) }, ...(sourceAs !== 0 && { sourceAs }) };
@@ -83,7 +83,7 @@ export class HeaderRecords {
     return this.bytes[index * HEADER_RECORD_BYTES + SAMPLE_RECORD.isMade] === 1;
   }
 
-  /** What the filter of this machine decided about it; null: nothing judged it, as on a mirror port. */
+  /** The verdict of this machine's filter; null: nothing judged it, as on a mirror port. */
   verdict(index: number): PacketVerdict | null {
     return FILTER_VERDICTS[this.bytes[index * HEADER_RECORD_BYTES + SAMPLE_RECORD.verdict] as number] ?? null;
   }
@@ -124,14 +124,14 @@ export interface RecordRange {
   readonly end: number;
 }
 
-/** Of the bits of a record. */
+/** The fragment by the bits of a record. */
 export function fragmentOf(bits: number): PacketHeader["fragment"] {
   if ((bits & HEADER_BITS.laterFragment) !== 0) return "later";
   return (bits & HEADER_BITS.firstFragment) !== 0 ? "first" : null;
 }
 
 /**
- * A header as the packet counter read it. Addresses become text only when they are asked for: classifying needs none. A
+ * A header as the packet counter read it. Addresses become text only when they are read: classifying needs none. A
  * copy by spreading would lack them; what is kept or changed is decoded from the frame (decodeHeader).
  */
 class RecordHeader implements PacketHeader {

@@ -38,7 +38,7 @@ export interface HistoryRecorderOptions {
   readonly hosts: IntervalReader;
   /** Attacks in progress. */
   readonly attacks: () => Iterable<AttackedTarget>;
-  /** What the totals of an interval are made of; absent: that is not recorded. */
+  /** The parts of an interval's totals; absent: they are not recorded. */
   readonly partsOf?: (totals: readonly TotalRow[]) => readonly TotalRow[];
   /** The learned packet rate of a row; null: nothing was learned. */
   readonly baselinePps: (rows: IntervalRows, row: number, direction: Direction) => number | null;
@@ -78,7 +78,7 @@ export class HistoryRecorder {
   readonly #unstored = new Set<TrafficSnapshot>();
   #interval: Interval;
   #tickMs: number;
-  /** Of the interval before: an attack that has ended since then was in this one too. */
+  /** Targets attacked in the interval before: an attack that has ended since then was in this one too. */
   #attacked = new Attacked([]);
   /** Started in the present interval. */
   readonly #started = new Map<string, AttackedTarget>();
@@ -125,7 +125,7 @@ export class HistoryRecorder {
     await this.#taking;
   }
 
-  /** What of a series is not stored yet, oldest first, and last the present interval so far. */
+  /** The part of a series that is not stored yet, oldest first, with the present interval so far as the last. */
   async recent(key: string, direction: Direction): Promise<RecentPart[]> {
     // Meanwhile some hosts are in one interval, some in the next one.
     await this.#taking;

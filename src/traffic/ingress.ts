@@ -8,8 +8,8 @@ export interface IngressKey {
   readonly input: number;
 }
 
-/** What its exporter told of a packet; a field that is absent is not known. */
-export interface ToldByExporter {
+/** Fields of a packet that its exporter reported; an absent field is not known. */
+export interface ReportedByExporter {
   readonly ingress?: IngressKey;
   /** Autonomous system of the source, in the exporter's routing table. */
   readonly sourceAs?: number;

@@ -1,4 +1,4 @@
-/** What became of a packet on this machine, where its interface filters: the filter's verdicts in three kinds. */
+/** The outcome of a packet on this machine, if its interface filters: the filter's verdicts in three kinds. */
 import type { FILTER_VERDICTS } from "../native/constants.ts";
 
 export type PacketVerdict = (typeof FILTER_VERDICTS)[number];

@@ -4,7 +4,7 @@
  */
 import { ADDRESS_BYTES, type IpAddress } from "../net/address.ts";
 import { HeaderRecords, type HeaderSamples } from "./header-record.ts";
-import type { ToldByExporter } from "./ingress.ts";
+import type { ReportedByExporter } from "./ingress.ts";
 import { LargestKeys } from "./largest-keys.ts";
 import { decodeHeader } from "./packet-header.ts";
 import { type TotalRow, totalSeries } from "./traffic-history.ts";
@@ -27,7 +27,7 @@ export function partSeries(kind: PartKind, key: string): string {
   return `${partPrefix(kind)}${key}`;
 }
 
-/** What the names of all series of a kind begin with. */
+/** The prefix of the names of all series of a kind. */
 export function partPrefix(kind: PartKind): string {
   return `by ${kind}: `;
 }
@@ -50,7 +50,7 @@ export interface TopPart {
 export interface TrafficPartsOptions {
   readonly headers: HeaderSamples;
   readonly isProtected: (host: IpAddress) => boolean;
-  readonly keysOf: (source: IpAddress, told: ToldByExporter) => PartKeys;
+  readonly keysOf: (source: IpAddress, reported: ReportedByExporter) => PartKeys;
 }
 
 /** Headers in one reading, the newest of all hosts: a few milliseconds with their lookups. */
@@ -92,7 +92,7 @@ export class TrafficParts {
       const bytes = packets * records.wireBytes(i);
       this.#packets += packets;
       this.#bytes += bytes;
-      const keys = keysOf(header.source, records.told(i));
+      const keys = keysOf(header.source, records.reported(i));
       for (const kind of PART_KINDS) {
         const key = keys[kind];
         if (key !== null) this.#keys[kind].add(key, packets, bytes);

@@ -29,7 +29,7 @@ const grants = async () => (await channel.document()).issuance_grants;
 const everyCall = (as: As) => [channel.slot(WWW, as), channel.publish({}, as), channel.slot({ release: true }, as)];
 
 describe("ACME slot request", () => {
-  test("{zone} gives {granted: true, expires_at}, ten minutes from now, and its holder the lease anew", async () => {
+  test("{zone} gives {granted: true, expires_at}, ten minutes from now, and its holder the lease again", async () => {
     expect(await slot()).toEqual({ granted: true, expires_at: "2026-03-01T12:10:00.000Z" });
     advance(60_000);
     expect(await slot()).toEqual({ granted: true, expires_at: "2026-03-01T12:11:00.000Z" });
@@ -103,7 +103,7 @@ describe("ACME challenge is never overwritten by a different key authorization:"
     expect(await challenges(SECOND)).toMatchObject([{ key_authorization: "tok_1.thumb" }]);
   });
 
-  test("the same again is 204 and in the document for longer; after it has lapsed another is fine", async () => {
+  test("the same again is 204 and in the document for longer; after it has expired another is fine", async () => {
     await slot();
     await publish();
     advance(300_000);
@@ -198,12 +198,12 @@ describe("ACME bad input:", () => {
 });
 
 describe("ACME, agents only:", () => {
-  test.each(["e2", "nobody"])(
+  test.each(["e2", "absent"])(
     "a bound token that names %s is the uniform 403, before any slot is stored",
     async (node) => {
       const refused = "this token is bound to another node";
       for (const call of everyCall({ node, token: "bound1" })) await expectError(call, 403, refused);
-      expect([channel.edge.acme.grants, channel.edge.story, channel.server.audited]).toEqual([[], [], []]);
+      expect([channel.edge.acme.grants, channel.edge.calls, channel.server.audited]).toEqual([[], [], []]);
       const counted = (route: string) => channel.metric(`svc_api_node_binding_refused_total{route="acme_${route}"}`);
       expect([await counted("slot"), await counted("challenges")]).toEqual([2, 1]);
     },

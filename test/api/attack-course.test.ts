@@ -157,7 +157,7 @@ describe("timeline", () => {
 });
 
 describe("attack sources", () => {
-  test("are those of the newest packets, with what tells whether they may be forged", async () => {
+  test("are those of the newest packets, with the counts that show whether they may be forged", async () => {
     show({});
     const sources = ["8.8.8.1", "8.8.8.2", "8.8.8.2", "10.0.0.1"];
     const packets = sources.map((src) => ({

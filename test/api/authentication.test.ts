@@ -161,7 +161,7 @@ describe("ambiguous secret:", () => {
     expect(server.logged).toEqual([{ token_names: ["a", "b"], suppressed: 0 }]);
   });
 
-  test("it is judged anew for each request, and touches no other secret", async () => {
+  test("it is judged again for each request, and touches no other secret", async () => {
     admit({ a: "same", b: "same", c: "own" }, {}, { role: "viewer" });
     expect([await codeFor("same"), await codeFor("own")]).toEqual([401, 200]);
     server.secrets.set("b", "different");

@@ -21,7 +21,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.stop());
 
-/** A window of the shop that ended so many seconds from now. */
+/** A window of the shop that ended at this time from now, seconds. */
 const shop = (laterSeconds: number, changes: Partial<ZoneWire> = {}) =>
   zoneWire("shop.example", { at: world.time(laterSeconds), ...changes });
 const source = (last: number, state: string, requests: number) => ({ source: `192.0.2.${last}`, state, requests });

@@ -45,7 +45,7 @@ describe("fleet status", () => {
     expect(await names()).toEqual(["plain.example", "rival.example", SHOP, "web.example"]);
   });
 
-  test("has zones_truncated and certs_truncated of all alive nodes, whoever asks", async () => {
+  test("has zones_truncated and certs_truncated of all alive nodes, for each caller", async () => {
     await world.report("e1", { zones_truncated: 3, certs_truncated: 1 });
     await world.report("e2", { zones_truncated: 4 });
     const cut = { zones_truncated: 7, certs_truncated: 1, nodes_alive: 3, nodes_reporting: 2 };
@@ -75,7 +75,7 @@ describe("fleet status", () => {
 });
 
 describe("zone status", () => {
-  test("of a zone without a reporting node has nodes 0 and rps 0, and nothing of what nodes tell", async () => {
+  test("of a zone without a reporting node has nodes 0 and rps 0, and nothing of the nodes' reports", async () => {
     const file = { zone: SHOP, tenant: "acme", mode: "decide", file_challenge: "off" };
     expect(await world.zone()).toEqual({ ...file, nodes: 0, rps: 0, placement: { nodes: 3, alive: 3 } });
   });

@@ -117,7 +117,7 @@ test.each([
   ["hosts?q=192.0.2.&sort=-pps&limit=10", 1],
   ["hosts?group=mail", 0],
   ["bans", 1],
-])("tenants see only their own rows: GET %s, whoever asked before, also after a reload", async (path, rows) => {
+])("tenants see only their own rows: GET %s, after any other caller, also after a reload", async (path, rows) => {
   const targets = [ACME_HOST, OTHER_HOST, UNOWNED_HOST];
   const attacks = (changes: object) => targets.map((target) => view({ target: address(target), ...changes }));
   server.backend.hostViews = targets.map((target, i) =>

@@ -51,7 +51,7 @@ describe("lever response", () => {
     { name: "e2", alive: false },
   ];
 
-  test("tells zone, mode, until, reason, the file's say, and the nodes of the zone", async () => {
+  test("shows zone, mode, until, reason, the file's say, and the nodes of the zone", async () => {
     await channel.poll();
     channel.edge.dryRuns.set("e2", false);
     expect(await lever()).toEqual({
@@ -168,7 +168,7 @@ describe("lever refusals:", () => {
     expect(audited()).toMatchObject([{ result: "rejected", target: WWW }]);
   });
 
-  test("a lever more than there may be is 409, those that are set may be set anew", async () => {
+  test("a lever more than there may be is 409, those that are set may be set again", async () => {
     const [zone] = channel.edge.nodes.zones();
     if (zone === undefined) throw new Error("the test has zones");
     channel.edge.isConfigured = () => true;

@@ -1,6 +1,6 @@
 /**
  * The polls of scrub and edge nodes, statement by statement (docs/interface.md#long-polls), over a real listener. Whatever
- * holds of both channels is asked of both; a poll by itself is in src/http/holds.
+ * holds of both channels is tested on both; a poll by itself is in src/http/holds.
  */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { gunzipSync } from "node:zlib";
@@ -92,7 +92,7 @@ describe.each(KINDS)("$kind", ({ open, node, unknown, route, otherRoute, holdMs,
   beforeEach(open);
   const [first, other] = [node(1), node(2)];
 
-  test.each([other, "nobody", null, ""])(
+  test.each([other, "absent", null, ""])(
     "node binding: ?node=%p is the uniform 403, before any presence",
     async (name) => {
       await expectError(channel.poll({ node: name }), 403, BOUND);
@@ -238,7 +238,7 @@ describe("GET /api/v1/edge/zones", () => {
     ["a lever is set", nothing, 0, setLever],
     ["a slot is given", nothing, 0, takeSlot],
     ["a lever is cleared", setLever, 0, () => edge.clearLever(WWW)],
-    ["a lever lapses", setLever, 59_000, () => advance(1000)],
+    ["a lever expires", setLever, 59_000, () => advance(1000)],
     ["a challenge is published", takeSlot, 0, () => edge.publish()],
     ["a slot is returned", takeSlot, 0, () => edge.slot({ zone: WWW, release: true })],
     ["the lease of a slot is over", takeSlot, 599_000, () => advance(1000)],

@@ -1,6 +1,6 @@
 /**
  * Reports of scrub and edge nodes and their inventories, statement by statement (docs/interface.md#edge-report), over a
- * real listener. Whatever holds of both channels is asked of both.
+ * real listener. Whatever holds of both channels is tested on both.
  */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
@@ -123,7 +123,7 @@ describe.each(KINDS)("$kind", ({ open, report, first, second, wrong, configure, 
     expect([...Value.Errors(schema, (await channel.inventory()).body)]).toEqual([]);
   });
 
-  test("report keeps the keys that nobody knows, and need not have any", async () => {
+  test("report keeps the keys that are not known, and need not have any", async () => {
     const odd = { kernel: { modules: ["a", null, 1.5] }, ["__proto__x"]: true, zones: [{ zone: "a", weight: 3 }] };
     for (const sent of [odd, {}]) {
       await channel.report(first, sent);

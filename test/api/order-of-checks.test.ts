@@ -37,7 +37,7 @@ const TOKENS = [
 // By check: name in the path, caller, readiness, media type and body, and the answer.
 test.each<[string, string, string, boolean, string, string, number, string]>([
   ["path", "x/reports?", "", false, "", TOO_LARGE, 404, "not found"],
-  ["token", "%ff", "nobody", false, "", TOO_LARGE, 401, "missing or invalid bearer token"],
+  ["token", "%ff", "absent", false, "", TOO_LARGE, 401, "missing or invalid bearer token"],
   ["role", "%ff", "viewer", false, "", TOO_LARGE, 403, "this token's role may not perform this action"],
   ["tenant of the token", "%ff", "tenant", false, "", TOO_LARGE, 403, "restricted to unscoped tokens"],
   ["node binding", "%ff", "bound", false, "", TOO_LARGE, 403, "this token is bound to another node"],

@@ -225,7 +225,7 @@ describe("protection command", () => {
     expect((await choose("203.0.113.7", always, "acme")).body).toMatchObject({ when: "always" });
   });
 
-  test("of an operator is not changed by a tenant, who does not see the operator's words", async () => {
+  test("of an operator is not changed by a tenant, who does not see the operator's texts", async () => {
     await choose("203.0.113.7", { profile: "voice", note: "owes us money" });
     const no = refused(409, "an operator chose the protection of this prefix: ask them to change it");
     expect<unknown>(await choose("203.0.113.7", { profile: "dns" }, "acme")).toEqual(no);

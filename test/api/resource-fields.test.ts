@@ -251,7 +251,7 @@ test("attack scope group has no target, and the tenant of the group that is atta
   expect(owned).toMatchObject({ tenant: "other" });
 });
 
-test("attack rate is read anew on every request while the attack lasts", async () => {
+test("attack rate is read again on every request while the attack lasts", async () => {
   for (const pps of [2000, 3000.5])
     expect(await attacksOnWire(view({ rates: thresholds({ pps }) }))).toMatchObject([{ rate: pps }]);
 });

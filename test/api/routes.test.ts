@@ -24,7 +24,7 @@ import { attack } from "../fixtures/views.ts";
 
 const ROLE = "this token's role may not perform this action";
 const UNSCOPED = "restricted to unscoped tokens";
-const NOBODY = "missing or invalid bearer token";
+const NO_CALLER = "missing or invalid bearer token";
 
 /** By caller, the status, or the text of the 403. */
 type Answers = Readonly<Record<Caller, number | string>>;
@@ -202,7 +202,7 @@ test.each([...LINES, ...OPEN].filter((line) => line.startsWith("GET ")))(
 );
 
 test.each(LINES)("token check: %s", async (line) => {
-  for (const headers of [{}, bearer("wrong")]) await expectError(ask(line, headers), 401, NOBODY);
+  for (const headers of [{}, bearer("wrong")]) await expectError(ask(line, headers), 401, NO_CALLER);
   expect(server.backend.calls).toEqual([]);
 });
 
@@ -223,7 +223,7 @@ test.each(COMMANDS)("error 415 of %s without a media type, also without a body",
 test.each(LINES)("error 503 of %s while the service starts, once the caller may ask", async (line) => {
   server.backend.ready = false;
   await expectError(properly(line), 503, "the service is starting");
-  await expectError(ask(line, {}), 401, NOBODY);
+  await expectError(ask(line, {}), 401, NO_CALLER);
 });
 
 test.each(COMMANDS)("error 413 of %s for a body that is too large", async (line) => {

@@ -61,7 +61,7 @@ test("rule document scrub is what a node does beside the rules, in these keys, a
 });
 
 describe("rule document lists every active diverted victim", () => {
-  test("to every node and whoever asks, wherever its traffic goes", async () => {
+  test("to every node and caller, wherever its traffic goes", async () => {
     channel.change(divertedBan({ node: "s1" }), second({ node: "s2" }));
     for (const options of [{}, { token: "bound2", node: "s2" }, { token: "admin", node: null }])
       expect(await each("target", options)).toEqual(["192.0.2.1", SECOND]);
@@ -103,7 +103,7 @@ describe("rule document flowspec", () => {
     expect(await each("flowspec")).toEqual([[{ dst, proto: 17, action: "discard" }]]);
   });
 
-  test("is absent where nothing tells the attack from the rest: all that reaches the node would be dropped", async () => {
+  test("is absent where nothing separates the attack from the rest: all that reaches the node would be dropped", async () => {
     channel.change(divertedBan({ rules: [{}], matchesAll: true }), second());
     expect((await channel.document()).bans.map((wire) => "flowspec" in wire)).toEqual([false, false]);
   });
@@ -146,7 +146,7 @@ describe("rule document expires_at", () => {
     expect(await expiry()).toBe(time);
   });
 
-  test("that is pushed on changes the bytes later, with those of others, and wakes who waits", async () => {
+  test("that is extended changes the bytes later, with those of others, and wakes who waits", async () => {
     const [a, b] = [divertedBan(), second()];
     channel.change(a, b);
     const before = await textOf();
@@ -169,7 +169,7 @@ describe("rule document expires_at", () => {
     expect(await expiry()).toBe("12:00:20");
   });
 
-  test("that is pushed on within its step changes nothing", async () => {
+  test("that is extended within its step changes nothing", async () => {
     const pushed = divertedBan({ expiresAt: NOON + 600_001 });
     channel.change(pushed);
     const before = await textOf();

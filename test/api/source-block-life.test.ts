@@ -47,7 +47,7 @@ describe("source block", () => {
     expect(stored()).toEqual([]);
   });
 
-  test("install failure: go all pairs of that source, and the error says so", async () => {
+  test("install failure: removes all blocks of a source when one cannot be installed", async () => {
     for (const victim of ["203.0.113.1", "203.0.113.2"]) await block({ victim });
     await block({ source: "198.51.100.2" });
     blocks.kernel.broken.add("put");

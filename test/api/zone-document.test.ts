@@ -45,7 +45,7 @@ test("zone document acme_directory, acme_fallback, extra_directives_file and tls
   expect(await zone({ acme: { directory, fallback }, ...extra })).toMatchObject(own);
 });
 
-test("zone document challenge_override is there while a lever is set: bytes and ETag change then, and when it lapses", async () => {
+test("zone document challenge_override is there while a lever is set: bytes and ETag change then, and when it expires", async () => {
   expect(await zone()).not.toHaveProperty("challenge_override");
   const before = await channel.etag();
   await channel.lever(NAME, LEVER);

@@ -134,7 +134,7 @@ describe("a night shift asks", () => {
     await picture(page, "question-who-lifted-it");
   });
 
-  test("what do I tell the customer", async () => {
+  test("the report for the customer", async () => {
     const { page, context } = await open(ACME_VICTIM, isBanned);
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
     await page.getByText(/sampled packets, read again/).waitFor();
@@ -259,7 +259,7 @@ test("the chart is zoomed by dragging and by the keyboard, and there is a way ba
   expect(await page.getByRole("button", { name: "Zoom out" }).isDisabled()).toBe(true);
 });
 
-test("sources have their shares and what they tell, and one is blocked for the victim; a viewer blocks none", async () => {
+test("sources have their shares and what they show, and one is blocked for the victim; a viewer blocks none", async () => {
   const { page } = await open(ACME_VICTIM, isBanned);
   await page.getByText("A hint from a sample of the packets, not a verdict.").waitFor();
   for (const table of ["By address: table", "By prefix: table"])

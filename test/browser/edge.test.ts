@@ -46,7 +46,7 @@ test("of one node it has another history, or none", async () => {
   await page.getByText("No history in this range").waitFor();
 });
 
-test("an operator sets the lever, who is told what visitors will see, and clears it", async () => {
+test("an operator sets the lever, who is shown what visitors will see, and clears it", async () => {
   const opened = await dashboard.open(`/edge/zones/${SHOP}`);
   const { page } = opened;
   await page.getByRole("button", { name: `Challenge visitors of ${SHOP}` }).click();
@@ -90,8 +90,8 @@ test("a zone that nothing is decided of can have no lever, and one of no node sa
   expect(await page.getByRole("button", { name: /Challenge visitors/ }).count()).toBe(0);
   await page.goto(`${dashboard.world.base}/#/edge/zones/${ORPHAN}`);
   await page.getByText("no node serves it").waitFor();
-  await page.goto(`${dashboard.world.base}/#/edge/zones/nobody.example`);
-  await page.getByText("No zone nobody.example").waitFor();
+  await page.goto(`${dashboard.world.base}/#/edge/zones/absent.example`);
+  await page.getByText("No zone absent.example").waitFor();
 });
 
 test("nodes show who polls, as whom, and what they report", async () => {

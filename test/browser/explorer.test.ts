@@ -59,7 +59,7 @@ test("where the traffic comes from, and why nothing is known of that", async () 
     .waitFor();
 });
 
-test("a hostgroup's line and its sum, and no more lines than can be told apart", async () => {
+test("a hostgroup's line and its sum, and no more lines than can be distinguished", async () => {
   const { page } = await dashboard.open("/explorer?by=hostgroup&only=global,acme-web");
   await page
     .getByRole("img", { name: /^Incoming rates by hostgroup: global at most 1\.\d+ kpps, acme-web at most \d+ pps$/ })

@@ -77,7 +77,7 @@ test("one of them has its rates beside its thresholds, its history, its attack a
   await page.getByRole("heading", { level: 1, name: "Attacks" }).waitFor();
 });
 
-test("a tenant has its own, and is told why it does not see another's", async () => {
+test("a tenant has its own, and is shown why it does not see another's", async () => {
   const opened = await dashboard.open("/hosts", SECRETS.tenantOperator);
   const { page } = opened;
   await page.getByText(/^1 to 1 of 1$/).waitFor();

@@ -24,7 +24,7 @@ test("the list has bans, their rules and the scrub nodes, who has them, and what
   await row.getByText(/^Blackhole in \d+:\d\d$/).waitFor();
   await row.getByText("renewed while it lasts").waitFor();
   await page.getByRole("row", { name: /^UDP, fragments.* Rule discard announced/ }).waitFor();
-  await page.getByRole("row", { name: /^scrub1 Node Scrub 0 bans not seen nobody/ }).waitFor();
+  await page.getByRole("row", { name: /^scrub1 Node Scrub 0 bans not seen not applied/ }).waitFor();
   await page.getByText(/^127\.[\d.]+ has \d+ routes$/).waitFor();
   await page.getByLabel("Kind").selectOption("FlowSpec rule");
   await row.waitFor({ state: "detached" });
@@ -33,7 +33,7 @@ test("the list has bans, their rules and the scrub nodes, who has them, and what
   await row.waitFor();
   await page.getByRole("row", { name: /^scrub1/ }).waitFor({ state: "detached" });
   expect(page.url()).toEndWith(`#/mitigation?kind=all&q=${VICTIM}+ban`);
-  await page.getByLabel("Find").fill("nobody at all");
+  await page.getByLabel("Find").fill("no such row");
   await page.getByText("Nothing in force matches").waitFor();
   expect(await page.getByRole("button", { name: /ban|select/i }).count()).toBe(0);
   expect(await page.getByRole("checkbox").count()).toBe(0);

@@ -18,7 +18,7 @@ test("of a service with nothing to watch, nothing to announce and no nodes", asy
       ["/mitigation?which=withdrawn", "No ban has ended yet"],
       ["/hosts", "Nothing is captured"],
       [`/hosts/${VICTIM}`, "No traffic now", "No attack", "Not banned"],
-      ["/hosts/nobody", "nobody is not an address"],
+      ["/hosts/absent", "absent is not an address"],
       ["/mitigation?kind=block", "This machine drops nothing: it has no data plane", "dataplane.interfaces"],
       ["/scrub", "No scrub node", "scrubbing.nodes"],
       ["/edge", "No zone"],

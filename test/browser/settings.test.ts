@@ -64,7 +64,7 @@ test("a file with faults changes nothing: each is shown by its line and its key"
   await page.getByRole("row", { name: /^acme-web .* 300 pps/ }).waitFor();
 });
 
-test("a reload by somebody else shows without a click", async () => {
+test("a reload by another operator shows without a click", async () => {
   const { page } = await dashboard.open("/settings", SECRETS.viewer);
   await page.getByRole("row", { name: /^acme-web .* 300 pps/ }).waitFor();
   write({ "pps: 300": "pps: 700" });

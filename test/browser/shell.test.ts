@@ -67,7 +67,7 @@ describe("signing in", () => {
     });
   });
 
-  test("without tokens nobody signs in; on this machine itself no warning takes room", async () => {
+  test("without tokens there is no sign-in; on this machine itself no warning takes room", async () => {
     await browser.inWorld({ hasTokens: false }, async (own) => {
       const { page } = await own.open("/", null);
       await page.getByText("open API · operator").waitFor();
@@ -211,7 +211,7 @@ test("says since when what it shows is old, and goes on by itself when the servi
     try {
       await page.getByText(/^No answer since/).waitFor({ state: "detached" });
       await again.post("/api/v1/ban", { ip: "203.0.113.99" }, SECRETS.operator);
-      // By the stream of events, which it has taken up again.
+      // By the stream of events, which it has resumed.
       await page.getByRole("row", { name: /203\.0\.113\.99/ }).waitFor();
     } finally {
       await again.stop("SIGKILL");

@@ -74,7 +74,7 @@ test.each([
   180_000,
 );
 
-test("who is not signed in is asked to", async () => {
+test("a user who is not signed in must sign in", async () => {
   const opened = await dashboard.open("/", null);
   opened.expectFault(/status of 401/);
   await opened.page.getByLabel("Token").waitFor();

@@ -27,7 +27,7 @@ const chance = new Chance(seededRandom(seed));
 const rules = Array.from({ length: RULES }, () => randomRule(chance));
 const packets = Array.from({ length: FRAMES }, () => decodeHeader(randomFrame(chance))).filter((each) => each !== null);
 
-const story = (rule: Rule, header: PacketHeader) => `seed ${seed}: ${ruleText(rule)} on ${JSON.stringify(header)}`;
+const caseText = (rule: Rule, header: PacketHeader) => `seed ${seed}: ${ruleText(rule)} on ${JSON.stringify(header)}`;
 
 test("the rules and packets fit together often enough to say something", () => {
   const fitting = rules.filter((rule) => packets.some((header) => ruleMatches(rule, header)));
@@ -67,7 +67,7 @@ describe("FlowSpec", () => {
         const isMatched = birdMatch(received.get(i)?.match ?? "");
         for (const header of packets) {
           if (isMatched(header) === ruleMatches(rule, header)) continue;
-          throw new Error(`${story(rule, header)}: BIRD has ${received.get(i)?.match}`);
+          throw new Error(`${caseText(rule, header)}: BIRD has ${received.get(i)?.match}`);
         }
       }
     },
@@ -91,7 +91,7 @@ describe("FlowSpec", () => {
 /** The number goes with the rule as a community, so that BIRD's rules are distinguished by nothing that is encoded. */
 function route(rule: Rule, index: number): FlowspecRoute {
   const prefix = rule.destination ?? rule.source;
-  if (prefix === null) throw new Error(`${ruleText(rule)} is for nobody`);
+  if (prefix === null) throw new Error(`${ruleText(rule)} has no address`);
   return { kind: "flowspec", prefix, rule, communities: [`65001:${index}`], localPref: 0 };
 }
 
@@ -123,9 +123,9 @@ describe("the rule document", () => {
       for (const header of forms.length === 0 ? [] : packets) {
         const form = forms.find((one) => ruleMatches(one, header));
         if ((form !== undefined) !== ruleMatches(rule, header)) {
-          throw new Error(`${story(rule, header)}: the node has ${forms.map(ruleText).join("; ")}`);
+          throw new Error(`${caseText(rule, header)}: the node has ${forms.map(ruleText).join("; ")}`);
         }
-        if (form !== undefined) expect(form.action, story(rule, header)).toEqual(rule.action);
+        if (form !== undefined) expect(form.action, caseText(rule, header)).toEqual(rule.action);
       }
     }
     return leftOut;

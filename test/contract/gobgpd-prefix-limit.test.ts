@@ -110,7 +110,7 @@ describe.each(versions.ends)("gobgpd $title", ({ gobgpd }) => {
   );
 
   test.skipIf(gobgpd === null)(
-    "sends the most valuable rules alone, also after the service was started anew",
+    "sends the most valuable rules alone, also after the service was started again",
     async () => {
       const rules = BANNED.map((text) => flow(text));
       const { announcer, free, bird, faults } = await limited(gobgpd, "disable", rules.slice(0, LIMIT));

@@ -174,7 +174,7 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd, major }) => {
     const shown = async () => (await bird.ask("show protocols all speaker")).map((line) => line.trim());
     await until("none stale", async () => !(await shown()).join().includes("Neighbor graceful restart active"));
     expect(await shown()).toContain("AF preserved: ipv4 ipv6 flow4 flow6");
-    // Of each of the four channels the number of withdrawals, also of BIRD's own when a session starts anew.
+    // Of each of the four channels the number of withdrawals, also of BIRD's own when a session starts again.
     const withdrawals = (await shown()).filter((line) => line.startsWith("Import withdraws:"));
     expect(withdrawals.map((line) => line.split(/ +/).at(-1))).toEqual(["0", "0", "0", "0"]);
     expect(await areIn()).toBe(true);
@@ -332,7 +332,7 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd, major }) => {
     expect(listeningPorts(pid ?? 0)).toEqual([]);
   });
 
-  contract("run by somebody else, keeps what is not ours, and gets our routes again when it lost them", async () => {
+  contract("run by another owner, keeps what is not ours, and gets our routes again when it lost them", async () => {
     const operator = await OperatorGobgpd.start(lab);
     operator.addRoute("198.51.100.1/32");
     operator.addRoute(V4);

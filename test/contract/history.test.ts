@@ -226,7 +226,7 @@ describe.each(historyDrivers())("$title", ({ skipped, place: newPlace }) => {
       expect(await top("prefix")).toEqual([]);
     });
 
-    contract("has buckets that begin at multiples of the step, of the range asked for only", async () => {
+    contract("has buckets that begin at multiples of the step, of the requested range only", async () => {
       for (let i = -1; i <= 12; i++) await write(of(i * 10, 10, i + 1));
       const points = await ask({ fromMs: NOON + 5000, toMs: NOON + 90_000, stepSeconds: 30 });
       const rows = points.map(({ atSeconds, pps }) => `${atSeconds - SECONDS}: ${pps}`);

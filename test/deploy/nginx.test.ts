@@ -17,7 +17,7 @@ const TOKENS = [
   ...AGENTS.map((name) => `{name: ${name}, token_env: ${name}, role: agent, node: ${name}}`),
 ];
 const SECRETS = Object.fromEntries([NOC, ...AGENTS].map((name) => [name, name]));
-/** Of ams1 alone, so that its lever wakes nobody else. */
+/** Of ams1 alone, so that its lever wakes no other node. */
 const ZONES = `zones: [{name: www.example.net, hostgroup: web, origins: ["192.0.2.10:443"]}]\n`;
 
 const skipped = Nginx.path === null ? " (skipped: nginx is not installed)" : "";

@@ -61,7 +61,7 @@ test("the agent of a scrub node has an executable of its own", () => {
   const agent = join(files, "usr/bin/floodwall-scrub");
   expect(run(agent, "--version")).toMatch(/^floodwall-scrub \d/);
   expect(() => run(agent, "--config", "/nonexistent.yaml")).toThrow(/nonexistent\.yaml: .*nonexistent\.yaml/s);
-  // Sets are read in a thread, which the executable has inside, before the kernel is asked for anything.
+  // Sets are read in a thread, which the executable has inside, before the kernel is used.
   const config = join(directory, "scrub.yaml");
   const sets = "prefix_sets: [{ name: drop, file: /nonexistent.txt }]";
   const required = 'node: a\ncontroller: { url: "http://127.0.0.1:1" }\ndataplane: { interfaces: [fw-absent0] }';
@@ -85,7 +85,7 @@ test.each([
   "usr/share/doc/floodwall/examples/mirror.yaml",
   "usr/share/doc/floodwall/examples/telemetry.yaml",
   "usr/share/doc/floodwall/examples/inline.yaml",
-])("%s is valid, as it stands", (path) => {
+])("%s is valid, unchanged", (path) => {
   expect(run(executable(), "check", join(files, path))).toEndWith(`${path}: valid\n`);
 });
 

@@ -70,7 +70,7 @@ function flooding(cycle: number): Flood {
   if (kind === 1) {
     const target = hostAfter(FILTERED, host);
     return {
-      // Answers of many resolvers to many ports, for as long as it takes to tell what they are.
+      // Answers of many resolvers to many ports, for as long as their classification takes.
       traffic: { profile: "dns", target, sources: 200, ports: 1000, pps: 2 * THRESHOLD_PPS, seconds: 1.5 },
       isAnnounced: async (bird) => (await bird.flows()).some(({ match }) => match.includes(`dst ${target}/32;`)),
     };
@@ -93,7 +93,7 @@ async function cycle({ bird, service, send }: World, tally: Tally): Promise<void
     const { packets } = await flood;
     const isAttack = packets > THRESHOLD_PPS * Math.max(1, traffic.seconds);
     if (isAttack && stolen.share < STOLEN_MAX) throw new Error(`${packets} packets were sent, but ${String(cause)}`);
-    // The sender did not get the CPU, and nobody was attacked; or the service did not, as its hypervisor had it.
+    // The sender did not get the CPU, and no host was attacked; or the service did not, as its hypervisor had it.
     if (++tally.unsent <= UNSENT_MAX) return;
     throw new Error(`a flood of ${packets} packets was not seen: is the machine busy?`);
   }

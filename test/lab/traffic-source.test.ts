@@ -31,7 +31,7 @@ describe.skipIf(unavailable !== null)(`traffic source${unavailable === null ? ""
     expect(received?.slice(1).map(Number)).toEqual([report.bytes, 1000]);
   });
 
-  test("sends UDP frames of the length that is asked for", () => {
+  test("sends UDP frames of the requested length", () => {
     const { near } = pair();
     expect(send(near, "--bytes", "1496", "--count", "10")).toMatchObject({ packets: 10, bytes: 14_960 });
   });

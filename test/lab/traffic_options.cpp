@@ -19,7 +19,7 @@ line of JSON with what it sent. It refuses to run in the namespace of the host.
   --bytes N        length of a frame of udp without its check sum, 60 to 1514 (default 60; IPv6 at least 80)
   --pps N          packets per second, default 1000; 0 is as fast as it goes
   --seconds S      default 1, at most 3600
-  --count N        stop after so many packets, if that is sooner
+  --count N        stop after N packets, if that is sooner
   --mark N         also report when packet N was sent
   --path NAME      socket or live; by default live above 20000 packets per second
   --cpu N          pin the sending thread

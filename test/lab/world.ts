@@ -29,7 +29,7 @@ export const FILTERED = "203.0.113.241";
 export const DIVERTED = "203.0.113.249";
 export const LADDERED = "2001:db8:113::7";
 
-/** An IPv4 address so many after the first; all in one /24. */
+/** The IPv4 address with this number after the first; all in one /24. */
 export function hostAfter(first: string, offset: number): string {
   const dot = first.lastIndexOf(".") + 1;
   return `${first.slice(0, dot)}${Number(first.slice(dot)) + offset}`;

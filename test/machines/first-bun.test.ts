@@ -8,7 +8,7 @@ import { ROOT } from "../source-tree.ts";
 const PACKAGE = process.arch === "arm64" ? "@oven/bun-linux-aarch64" : "@oven/bun-linux-x64";
 const SCRIPT = join(ROOT, "setup/first-bun.sh");
 const OFFLINE = "case $1 in --version) echo 9.2.0 ;; *) exit 1 ;; esac";
-/** An npm that has one package, and writes down what it was asked for. */
+/** An npm that has one package, and writes down the requests. */
 const NPM = `here=$(dirname $0)/..
 case $1 in
   --version) echo 9.2.0 ;;
@@ -46,7 +46,7 @@ test("the version of the lock file is fetched once, and no script of it runs", a
   expect(asked(machine)).toEqual([expect.stringContaining(`--ignore-scripts ${PACKAGE}@9.9.9`)]);
 });
 
-test("another version than that of the lock file is fetched anew", async () => {
+test("another version than that of the lock file is fetched again", async () => {
   const machine = await machineWith("echo 9.9.8");
   for (const _ of [1, 2]) expect((await fetchOn(machine)).exitCode).toBe(0);
   expect(asked(machine)).toHaveLength(2);

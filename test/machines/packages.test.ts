@@ -66,7 +66,7 @@ describe.skipIf(!isRoot)(`packages${isRoot ? "" : " (skipped: needs root for a m
     [{ user: 1000 }, 1, missing],
     [ELEVEN, 1, "this is Debian 11: its clang, libxdp and GoBGP are too old; upgrade"],
     [{ architecture: "i386" }, 1, "this is Debian for i386: there are Floodwall and Bun for amd64 and arm64"],
-  ])("on %j nothing is asked of apt, and it ends with %d", async (machine, code, text) => {
+  ])("on %j apt is not called, and it ends with %d", async (machine, code, text) => {
     const { exitCode, output, asked } = await install(machine, "g++", "--if-available", "wrk");
     expect({ exitCode, asked }).toEqual({ exitCode: code, asked: "" });
     expect(output).toStartWith(text);

@@ -25,7 +25,7 @@ const UNFLUSHED_MAX = 2;
 const HOLD_MS = 3000;
 /** What share of the sectors in its cache the disk had stored. */
 const KEPT_SHARES = [0, 0.5, 0.9];
-/** One start in so many loses its power too. */
+/** One start in this number loses its power too. */
 const STARTS_PER_CUT = 3;
 const FAULTS_SHOWN = 10;
 

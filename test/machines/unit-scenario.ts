@@ -139,7 +139,7 @@ async function routeStays(during: () => Promise<unknown>): Promise<void> {
     isOver = true;
   });
   await watching;
-  expectTrue(looks > 1, "nobody looked");
+  expectTrue(looks > 1, "no reader looked");
 }
 
 function unitsRights(pid: number): void {

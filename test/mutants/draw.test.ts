@@ -36,7 +36,7 @@ describe("the same seed", () => {
     expect(ids(draw({ files: moved.reverse(), seed: 7, count: 30 }))).toEqual(ids(drawn));
   });
 
-  test("draws nearly the same when other code has come, and more of the same when more are asked for", () => {
+  test("draws nearly the same when other code has come, and more of the same when more are requested", () => {
     const more = ids(draw({ files: [...files, file("src/new.ts", 6)], seed: 7, count: 30 }));
     expect(more.filter((id) => ids(drawn).includes(id)).length).toBeGreaterThan(20);
     expect(draw({ files, seed: 7, count: 50 }).slice(0, 30)).toEqual(drawn);

@@ -97,7 +97,7 @@ function operatorEdits(node: Node, text: string): Edit[] {
   });
 }
 
-/** A sum of strings: with a minus it would be no number, which no test needs to tell. */
+/** A sum of strings: with a minus it would be no number, which no test needs to detect. */
 function hasText(node: unknown): boolean {
   if (!isNode(node)) return false;
   if (node.type === "TemplateLiteral" || stringOf(node) !== null) return true;

@@ -25,7 +25,7 @@ interface Module {
   readonly imports: ReadonlyMap<string, { readonly path: string; readonly name: string }>;
 }
 
-/** Test files that start none of these programs. A fixture that could, but is not asked to, does not count. */
+/** Test files that start none of these programs. A fixture that could, but is not called to, does not count. */
 export function inProcessTests(files: readonly ParsedFile[]): Set<string> {
   const isFixture = ({ path }: ParsedFile) => !path.startsWith("src/") || isTestFile(path);
   const modules = new Map(files.filter(isFixture).map((file) => [file.path, moduleOf(file)]));

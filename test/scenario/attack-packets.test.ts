@@ -1,6 +1,6 @@
 /**
  * The packets of an attack by what became of them, from an inline box that filters: a flood of which a rule drops the
- * packets, and a user on the same wire; then a flood whose sources are asked to prove their address. Real packets.
+ * packets, and a user on the same wire; then a flood whose sources must prove their address. Real packets.
  */
 import { afterEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -59,7 +59,7 @@ async function packetsOf(service: ServiceProcess, id: string, outcome: PacketOut
 
 describe.skipIf(unavailable !== null)(`packets of an attack by what became of them${reason}`, () => {
   test("the dropped ones are the attack's, those that passed the user's, and each download is audited", async () => {
-    // What the ban finds by itself is not asked here: rules of the operator decide before.
+    // The ban's own rules are not tested here: rules of the operator decide before.
     const rules = [
       `{ name: user, action: pass, source: ${USER} }`,
       "{ name: flood, action: drop, source: 198.18.0.0/16, protocol: udp }",

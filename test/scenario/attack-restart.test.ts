@@ -18,7 +18,7 @@ interface Attack {
   readonly volume?: { readonly packets: number; readonly began_at: string };
 }
 
-/** The attack once so many packets of it were counted. */
+/** The attack once this number of its packets was counted. */
 async function attackOf(service: ServiceProcess, packets: number): Promise<Attack> {
   let found: Attack | undefined;
   const isCounted = async () => {

@@ -62,7 +62,7 @@ test("a ban is announced once there is a session, stays over a stop, and goes wi
   expect(scene.gobgpdPid).toBeNull();
 });
 
-test("rules that no neighbor takes give way to a blackhole, and the ban says why", async () => {
+test("rules that no neighbor takes are replaced by a blackhole, and the ban says why", async () => {
   const service = await scene.start(`${LIVE}${await scene.peer({ takesFlowspec: false })}mitigation: flowspec\n`);
   await ban(service);
   await scene.holds(`${PREFIX} ${NEXT_HOP}`);
@@ -156,7 +156,7 @@ test("a prefix is blackholed, the ban follows as the flood widens, outlasts a ki
 
   await first.stop("SIGKILL");
   expect(await scene.held()).toEqual([`${wide} ${NEXT_HOP}`]);
-  // Nobody sees how the attack goes on: its ban stays until it expires or is lifted.
+  // No counter shows how the attack goes on: its ban stays until it expires or is lifted.
   const second = await scene.start(LIVE + bgp + carpet);
   expect(await bansOf(second)).toMatchObject([
     { prefix: wide, started_at: before[0]?.["started_at"], state: "active" },

@@ -93,7 +93,7 @@ test("every node has the document of its own zones, and after a reload the new o
 }, 60_000);
 
 test("a lever reaches every node of its zone and no other, and so does its end", async () => {
-  const set = { mode: "manual", ttl_seconds: 600, reason: "seen in the news" };
+  const set = { mode: "manual", ttl_seconds: 600, reason: "seen in the logs" };
   for (const i of [0, 3]) {
     const zone = config.zoneName(i);
     const path = `/api/v1/edge/zones/${zone}/challenge`;

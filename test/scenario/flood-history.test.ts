@@ -126,7 +126,7 @@ class History {
     return recorder;
   }
 
-  /** As a stop of the service and the next start, which takes so long. */
+  /** As a stop of the service and the next start, which takes this time. */
   async restart(ms: number): Promise<void> {
     await this.#recorder.stop();
     this.clock.advance(ms);

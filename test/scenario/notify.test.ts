@@ -1,4 +1,4 @@
-/** The running service tells a webhook and a Slack channel of bans, and nobody of their URLs. */
+/** The running service reports bans to a webhook and a Slack channel, and their URLs to no one. */
 import { expect, test } from "bun:test";
 import { evenly } from "../fixtures/captures/pcap-writer.ts";
 import { Receiver } from "../fixtures/notify/notify.ts";
@@ -78,9 +78,9 @@ notify: {webhook: {url_env: HOOK_URL}}
   const report = { capabilities: ["refused_bans"], rules_etag: etag, refused_bans: refused };
   await fetch(`${base}/nodes/s1/report`, { method: "POST", headers, body: JSON.stringify(report) });
   const events = () => hook.received.map(({ body }) => JSON.parse(body) as Record<string, unknown>);
-  const isTold = (kind: string) => events().some(({ event }) => event === kind);
+  const isReported = (kind: string) => events().some(({ event }) => event === kind);
   await eventually(
-    () => isTold("scrub_node_fault") && isTold("ban_withdrawn"),
+    () => isReported("scrub_node_fault") && isReported("ban_withdrawn"),
     () => `not notified:\n${service.output}`,
   );
   const found = "it refuses 1 ban, first 192.0.2.7/32: is not inside of bounds.networks";

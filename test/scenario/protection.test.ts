@@ -1,5 +1,5 @@
 /**
- * Protection profiles chosen at run time: over kill -9 of the service, and on an inline box with real packets, at peace
+ * Protection profiles chosen at run time: over kill -9 of the service, and on an inline box with real packets, without
  * and amid a flood.
  */
 import { afterEach, describe, expect, test } from "bun:test";

@@ -67,7 +67,7 @@ test("while a big file is read again the service detects, bans and answers, and 
   expect(await active()).toEqual([VICTIM]);
 });
 
-test("a replaced file of origins is taken up, and what there was is kept when that is broken", async () => {
+test("a replaced file of origins is used, and what there was is kept when that is broken", async () => {
   const samples = `samples: { asn_file: ${scene.file("asn.mmdb", ASN_FILE())} }\n`;
   const [calmMs, secondMs] = [1_700_000_001_000, 1_700_000_012_000];
   const calm = evenly(new Array<Uint8Array>(100).fill(datagram("203.0.113.200")), { startMs: calmMs, stepMs: 100 });

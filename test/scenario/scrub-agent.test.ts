@@ -1,4 +1,4 @@
-/** A scrub node's real agent under a real service: diverted attacks are dropped there, whoever of the two dies. */
+/** A scrub node's real agent under a real service: diverted attacks are dropped there, whichever of the two dies. */
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -83,7 +83,7 @@ filter_rules:
     expect(await world.dropped(53, 100)).toBe(0);
   });
 
-  test("without the service the node goes on, killed and started again too, until the bans have lapsed", async () => {
+  test("without the service the node goes on, killed and started again too, until the bans have expired", async () => {
     const first = world.startAgent();
     const service = await world.startService({ ttlSeconds: 10 });
     await world.rulesInForce(1);

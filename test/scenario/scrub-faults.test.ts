@@ -36,7 +36,7 @@ describe.skipIf(unavailable !== null)(`faults amid a flood on an inline box${rea
     );
     const long = new LongConnection(client, ECHO_PORT, undo);
     const users = await newcomers(lab, undo);
-    await eventually(() => long.answers > 0 && users.served > 0, "nobody is served");
+    await eventually(() => long.answers > 0 && users.served > 0, "no user is served");
     await Bun.sleep(startedAtMs + SETTLED_MS - wallMs());
     const [before, answers, fromMs] = [received(victim), long.answers, wallMs()];
 

@@ -1,4 +1,4 @@
-/** The service stops in time, whatever those that it talks to do, and whatever is asked of it meanwhile. */
+/** The service stops in time, whatever those that it talks to do, and whatever is requested of it meanwhile. */
 import { expect, test } from "bun:test";
 import { createServer, type Socket } from "node:net";
 import { RawHttp } from "../fixtures/http/raw-http.ts";

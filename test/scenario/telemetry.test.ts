@@ -23,12 +23,12 @@ async function senderAt(from: string): Promise<DatagramSender> {
   return sender;
 }
 
-interface Told {
+interface Reported {
   readonly exporters: readonly Record<string, unknown>[];
   readonly listeners: readonly { readonly refused_addresses: readonly string[] }[];
 }
 
-interface Heard {
+interface Received {
   readonly exporters: readonly Record<string, unknown>[];
   readonly configuration: string;
 }
@@ -47,7 +47,7 @@ test("floodwall telemetry says what it understands of each exporter, and lines t
   expect(await command.ended()).toBe(0);
   const { exporters, configuration } = JSON.parse(
     command.output.split("\n").find((l) => l.startsWith("{")) ?? "",
-  ) as Heard;
+  ) as Received;
   expect(exporters).toMatchObject([
     {
       ...{ address: "127.0.0.1", protocols: ["netflow5"], datagrams: 10, records: 20, lost_records: 0 },
@@ -70,10 +70,10 @@ test("floodwall telemetry says who may have its port, and that nothing came", as
   expect(taken.errors).toMatch(/another process has the port.*if it is the service, GET \/api\/v1\/telemetry/s);
   const quiet = floodwall("telemetry", "--listen", `127.0.0.1:${await freeUdpPort()}`, "--seconds", "1");
   expect(quiet.exitCode).toBe(1);
-  expect(quiet.errors).toMatch(/nothing was heard: see whether the routers export/);
+  expect(quiet.errors).toMatch(/no datagram was received: see whether the routers export/);
 }, 30_000);
 
-test("a flood that only an exporter tells of is an attack; a reload changes who may send", async () => {
+test("a flood that only an exporter reports is an attack; a reload changes who may send", async () => {
   const port = await freeUdpPort();
   const [exporter, stranger] = [await senderAt("127.0.0.1"), await senderAt("127.0.0.2")];
   const config = (address: string) => `networks: [203.0.113.0/24]
@@ -94,14 +94,14 @@ telemetry:
     const { body } = await service.get<{ active: { target: string }[] }>("/api/v1/attacks");
     return body.active.some(({ target }) => target === VICTIM);
   }, "there is no attack");
-  const told = async () => {
-    const { body } = await service.get<Told>("/api/v1/telemetry");
+  const reported = async () => {
+    const { body } = await service.get<Reported>("/api/v1/telemetry");
     return { row: body.exporters[0] ?? {}, refused: body.listeners[0]?.refused_addresses ?? [] };
   };
   await eventually(async () => {
-    const { row, refused } = await told();
+    const { row, refused } = await reported();
     return row["state"] === "ok" && Number(row["counted_records"]) > 10 && refused[0] === "127.0.0.2";
-  }, "the exporter is not told of");
+  }, "the exporter is not reported");
   expect((await service.get("/api/v1/status")).body).toMatchObject({
     capture: { interfaces: [{ name: `127.0.0.1:${port}`, kind: "flow", state: "running" }] },
     telemetry: { exporters: 1, faulty: 0, states: { ok: 1 } },
@@ -109,7 +109,7 @@ telemetry:
   service.writeConfig(config("127.0.0.2"));
   expect((await service.post("/api/v1/config/reload", {})).status).toBe(200);
   await eventually(async () => {
-    const { row } = await told();
+    const { row } = await reported();
     return row["address"] === "127.0.0.2" && Number(row["counted_records"]) > 0;
   }, "the other exporter does not count after the reload");
 }, 60_000);
@@ -129,7 +129,7 @@ telemetry:
   let sequence = 0;
   const counted = async (running: ServiceProcess) => {
     exporter.send(Buffer.from(netflow9Data([flow], sequence++)), port);
-    const { body } = await running.get<Told>("/api/v1/telemetry");
+    const { body } = await running.get<Reported>("/api/v1/telemetry");
     return Number(body.exporters[0]?.["counted_records"] ?? 0);
   };
   exporter.send(Buffer.from(netflow9Template(sequence++)), port);

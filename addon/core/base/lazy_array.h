@@ -49,7 +49,7 @@ class LazyArray {
   [[nodiscard]] T& operator[](std::size_t i) const noexcept { return data()[i]; }
   [[nodiscard]] T* data() const noexcept { return std::launder(reinterpret_cast<T*>(memory_.data())); }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  /// Gives memory of these elements back. What is not a whole page keeps its values.
+  /// Gives memory of these elements back. Parts of a page keep their values.
   void release(std::size_t first, std::size_t count) const noexcept {
     memory_.release(first * sizeof(T), (first + count) * sizeof(T));
   }

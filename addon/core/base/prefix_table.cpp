@@ -52,7 +52,7 @@ bool isBefore(const PrefixValue& a, const PrefixValue& b) noexcept {
   return order != 0 ? order < 0 : a.length < b.length;
 }
 
-/// What one slot of a table holds that covers bits [depth, depth + width) of the address.
+/// The contents of one slot of a table that covers bits [depth, depth + width) of the address.
 struct Slot {
   std::uint32_t value;
   /// Prefixes that are longer than the slot.

@@ -25,7 +25,7 @@ class PrefixTable {
   static constexpr std::uint32_t kNone = 0x7fffffff;
 
   PrefixTable() : PrefixTable(std::span<const PrefixValue>{}) {}
-  /// Values below kNone. Of two equal prefixes the later one holds.
+  /// Values below kNone. If two prefixes are equal, the later one holds.
   explicit PrefixTable(std::span<const PrefixValue> prefixes);
 
   /// The value of the longest prefix that contains the address, or kNone.

@@ -21,7 +21,7 @@
 namespace floodwall {
 namespace {
 
-/// What the kernel keeps free before each frame.
+/// Bytes that the kernel keeps free before each frame.
 constexpr std::uint32_t kHeadroom = 256;
 /// Ethernet header and two VLAN tags.
 constexpr std::uint32_t kLinkHeaderMax = 22;
@@ -59,7 +59,7 @@ void receiveAll(XskSocket& socket, Shard& shard, WorkerPriority& priority, int s
   shard.enterIdle();
 }
 
-/// What to ask of the kernel, best first.
+/// Modes to try with the kernel, best first.
 std::vector<XskSocket::Options> attempts(const NetworkDevice& device, ZeroCopy wanted, bool isGeneric) {
   const std::uint32_t frame = device.mtu + kLinkHeaderMax + kHeadroom;
   const std::uint32_t buffer = frame <= kSmallBuffer ? kSmallBuffer : kLargeBuffer;

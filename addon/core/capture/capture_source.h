@@ -1,4 +1,4 @@
-// What every source of packets is, whatever it reads from. A source owns its worker threads, each of which feeds one
+// The interface of every source of packets. A source owns its worker threads, each of which feeds one
 // shard; it knows nothing of hosts, windows or thresholds.
 #pragma once
 
@@ -17,7 +17,7 @@ struct QueueStats {
   std::string interface;
   /// -1 where the source has no queues.
   int queue = -1;
-  /// What the shard saw: received = counted + untracked + foreign + parse errors.
+  /// Counts of the shard: received = counted + untracked + foreign + parse errors.
   ShardStats shard;
   std::uint64_t droppedRingFull = 0;
   std::uint64_t droppedFillEmpty = 0;
@@ -32,9 +32,9 @@ enum class SourceState : std::uint8_t { running, failed, ended };
 
 struct SourceStatus {
   SourceState state = SourceState::running;
-  /// What is in use, for people: "native, copy mode, 4 queues, real-time priority".
+  /// The mode in use, as a text: "native, copy mode, 4 queues, real-time priority".
   std::string mode;
-  /// What went wrong and what to do about it, when failed.
+  /// The error and its remedy, if failed.
   std::string error;
   std::vector<QueueStats> queues;
 };

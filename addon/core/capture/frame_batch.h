@@ -11,7 +11,7 @@
 
 namespace floodwall {
 
-/// What a batch keeps of each frame at most: extension headers of IPv6 may fill all of a packet of the usual MTU.
+/// Bytes that a batch keeps of each frame at most: extension headers of IPv6 may fill all of a packet of the usual MTU.
 inline constexpr std::uint32_t kKeptBytes = 2048;
 
 class FrameBatch {

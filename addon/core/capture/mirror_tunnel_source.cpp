@@ -18,7 +18,7 @@ namespace floodwall {
 namespace {
 
 constexpr std::size_t kIpv6Header = 40;
-/// The kernel tells drops with the packet that follows them: after a burst that was the last for a while, late.
+/// The kernel reports drops with the packet that follows them: late, if no packet follows a burst for a while.
 constexpr int kWaitMs = 200;
 
 bool isIpv4(const Address& address) {

@@ -17,9 +17,9 @@ struct MirrorTunnelOptions {
   std::string name;
   /// Of this machine.
   Address address;
-  /// Who may send. What others send is counted as refused, and nothing else is done with it.
+  /// Senders that are accepted. Packets of others are only counted, as refused.
   std::vector<PrefixValue> from;
-  /// What the kernel keeps until the worker takes it.
+  /// Buffer of the kernel for packets that the worker has not taken.
   std::uint32_t bufferBytes = 64U << 20;
   /// The worker is pinned to the first; empty: not pinned.
   std::vector<int> cpus;

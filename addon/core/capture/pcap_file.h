@@ -20,7 +20,7 @@ class PcapFile {
   struct Record {
     /// Valid until the next call.
     Frame frame;
-    /// What it begins with: interfaces of one file may differ.
+    /// Header with which the frame begins: interfaces of one file may differ.
     Link link;
     /// Nanoseconds since the epoch.
     std::uint64_t timeNs;

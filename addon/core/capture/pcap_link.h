@@ -1,4 +1,4 @@
-// What captured frames of libpcap's many linktypes begin with, made into what the parser reads.
+// Link headers of captured frames, of libpcap's many linktypes, in the form that the parser reads.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ class PcapLink {
   PcapLink(int dlt, const std::string& origin);
 
   [[nodiscard]] Link link() const { return dlt_ == kEthernet ? Link::ethernet : Link::rawIp; }
-  /// The frame without the capture's own header. What carries no IP comes back so that the parser says so.
+  /// The frame without the capture's own header. Frames without IP come back so that the parser reports them as such.
   [[nodiscard]] Frame strip(const Frame& frame) const;
 
  private:

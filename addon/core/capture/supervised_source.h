@@ -25,7 +25,7 @@ class QueueShards {
   explicit QueueShards(AddShard addShard) : addShard_(std::move(addShard)) {}
 
   Shard& forQueue(const std::string& interface, int queue);
-  /// What each shard saw; the drops are zero.
+  /// Counts of each shard; the drops are zero.
   [[nodiscard]] std::vector<QueueStats> stats() const;
 
  private:

@@ -60,7 +60,7 @@ XskSocket::XskSocket(const NetworkDevice& device, std::uint32_t queue, const Opt
   fillAll();
 }
 
-/// Huge pages spare the worker a page walk per frame; where none are reserved, transparent ones are asked for.
+/// Huge pages spare the worker a page walk per frame; where none are reserved, transparent ones are requested.
 std::unique_ptr<std::uint8_t, XskSocket::Unmap> XskSocket::mapArea(std::size_t bytes) {
   constexpr int kProtection = PROT_READ | PROT_WRITE;
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS;

@@ -27,7 +27,7 @@ struct XskDrops {
   std::uint64_t other = 0;
 };
 
-/// The driver or kernel cannot do what was asked; something less may work.
+/// The driver or kernel cannot do what was requested; something less may work.
 class XskRefusal : public SourceError {
  public:
   using SourceError::SourceError;

@@ -9,9 +9,9 @@ namespace floodwall {
 struct ConnectionCap {
   /// Of the listener.
   std::uint16_t port = 0;
-  /// Of all peers; half of the process's limit of descriptors where that is less.
+  /// Connections of all peers; half of the process's limit of descriptors where that is less.
   std::uint32_t total = 0;
-  /// Of one IPv4 address or one IPv6 /64. Loopback has no such bound: a proxy in front connects from there.
+  /// Connections of one IPv4 address or one IPv6 /64. Loopback has no such bound: a proxy in front connects from there.
   std::uint32_t perAddress = 0;
 };
 
@@ -22,7 +22,7 @@ struct ConnectionCount {
 };
 
 /// Shuts down what is over the cap; the owner of the descriptor closes it. Over the total, the peers with the most
-/// connections lose some. Of one peer, connections that sent nothing are closed first, then those silent for longest.
+/// connections lose some. For each peer, connections that sent nothing are closed first, then those silent for longest.
 /// Must be called on the thread that closes the listener's connections, since another one might find a descriptor used
 /// again. Throws std::system_error.
 ConnectionCount limitConnections(const ConnectionCap& cap);

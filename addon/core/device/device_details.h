@@ -1,4 +1,4 @@
-// What a network interface says of its driver, rings and offloads: read without changing anything, in the network
+// Driver, rings and offloads of a network interface: read without changing anything, in the network
 // namespace of the process. Drivers answer what they know; the rest is absent.
 #pragma once
 

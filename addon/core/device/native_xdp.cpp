@@ -81,7 +81,7 @@ Obstacle tooManyPeerQueues(const NetworkDevice& device) {
           "at the far end `ethtool -L NAME tx " + queues + "`"};
 }
 
-/// What a driver means by an errno, where older kernels do not show it before (drivers/net of Linux 6.1).
+/// The meaning of a driver's errno, where older kernels do not show it before (drivers/net of Linux 6.1).
 std::optional<Obstacle> meaningOf(int error, const NetworkDevice& device, const std::string& driver) {
   if (driver == "veth" && error == ENOSPC) return tooManyPeerQueues(device);
   if (driver == "virtio_net" && error == EOPNOTSUPP) {

@@ -1,4 +1,4 @@
-// What stands in the way of native XDP on an interface, as far as it can be read without trying: a try may reset the
+// Obstacles to native XDP on an interface, as far as it can be read without trying: a try may reset the
 // link. Knows drivers by name; the limits are those of their sources in Linux 5.18 to 6.12.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace floodwall {
 struct Obstacle {
   /// "LRO is on".
   std::string found;
-  /// What removes it, with the command; empty: nothing does.
+  /// The remedy, with the command; empty: there is none.
   std::string remedy;
 };
 

@@ -79,14 +79,14 @@ void useNeighborTowards(std::span<const std::uint8_t> address) {
   ndmsg body{};
   body.ndm_family = hop->family;
   body.ndm_ifindex = static_cast<std::int32_t>(hop->interface);
-  // Of one that an operator has set, the kernel would forget that it is permanent (since Linux 5.16).
+  // The kernel (since 5.16) would forget that an entry set by an operator is permanent.
   std::uint16_t state = NUD_NONE;
   const bool isKnown =
       askNetlink(NETLINK_ROUTE, messageOf(RTM_GETNEIGH, 0, body, {{NDA_DST, hop->address}}),
                  [&](NetlinkBytes message) { state = numberOf<ndmsg>(message).value_or(body).ndm_state; });
   if (isKnown && (state & (NUD_PERMANENT | NUD_NOARP)) != 0) return;
   body.ndm_flags = NTF_USE;
-  // What the kernel cannot do now it is asked for again with the next call.
+  // If the kernel cannot do it now, the next call requests it again.
   static_cast<void>(askNetlink(NETLINK_ROUTE, messageOf(RTM_NEWNEIGH, NLM_F_CREATE, body, {{NDA_DST, hop->address}}),
                                [](NetlinkBytes) {}));
 }

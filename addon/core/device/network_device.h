@@ -1,4 +1,4 @@
-// What the kernel says of a network interface at this moment, in the network namespace of the process.
+// The state of a network interface at this moment, by the kernel, in the network namespace of the process.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct NetworkDevice {
 };
 
 /// Asks the kernel about interfaces through a descriptor that it holds from the start: it also answers when the process
-/// has no other one left. What depends on an interface is given up only when find() says that it is absent.
+/// has no other one left. Parts that depend on an interface are given up only when find() says that it is absent.
 class NetworkDevices {
  public:
   /// Throws SourceError.

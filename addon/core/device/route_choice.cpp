@@ -90,7 +90,7 @@ bool haveNone(std::uint16_t type, bool (*isSought)(NetlinkBytes)) {
   return isWhole && !isFound;
 }
 
-/// What goes cannot make a choice depend on more.
+/// A removed rule or route cannot make a choice depend on more.
 bool doesChangeAskMore(const nlmsghdr& header, NetlinkBytes payload) {
   switch (header.nlmsg_type) {
     case RTM_NEWRULE:

@@ -12,7 +12,7 @@ class RouteChoice {
   RouteChoice();
 
   /// Lists everything at the first call, and then follows what the kernel reports of changes. False as well where it
-  /// does not answer in full, or reports more than there is room for. What is false stays so for 30 calls.
+  /// does not answer in full, or reports more than there is room for. A result of false stays for 30 calls.
   [[nodiscard]] bool isByDestination();
 
  private:

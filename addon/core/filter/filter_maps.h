@@ -124,7 +124,7 @@ class FilterMaps {
   UniqueFd namedSets_;
 };
 
-/// An array for the outer map's slot, of so many lines. Throws FilterError.
+/// An array of `lines` lines for the outer map's slot. Throws FilterError.
 [[nodiscard]] UniqueFd makeSetsTable(std::uint32_t lines);
 
 /// Makes a new key for cookies. Those made with the one before stay good until the next time.

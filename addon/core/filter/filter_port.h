@@ -29,7 +29,7 @@ class FilterPort {
   FilterPort(std::string interface, XdpMode wanted, std::string linkPath, const FilterMaps& maps,
              Forwarder* forwarder = nullptr);
 
-  /// Attaches, or sees that all is well and helps where it is not. What it cannot do is in the status.
+  /// Attaches, or sees that all is well and helps where it is not. The status has its faults.
   void check();
   /// Puts a program with the filter's maps in place of the filter's own. Throws SourceError.
   void lend(int programFd);

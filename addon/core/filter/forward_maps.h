@@ -1,5 +1,5 @@
-// The maps of forwarding: made by each process that forwards, read by whoever asks what is in the kernel. The filter's
-// programs and the forwarding program hold them.
+// The maps of forwarding: made by each process that forwards, read by each process that reports what is in the kernel.
+// The filter's programs and the forwarding program hold them.
 #pragma once
 
 #include <array>

@@ -47,7 +47,7 @@ void ForwardPorts::putArrivals(const std::vector<ListedLink>& links) {
   const int map = maps_.fd(ForwardMaps::ports);
   std::set<std::uint32_t> there;
   for (const ListedLink& link : links) {
-    // What arrives on a part of a bridge or a bond is not for that interface to route.
+    // Frames that arrive on a part of a bridge or a bond are not for that interface to route.
     if (link.hasMaster || !link.isEthernet) continue;
     if (std::find(interfaces_.begin(), interfaces_.end(), link.name) == interfaces_.end()) continue;
     forward_port port{};

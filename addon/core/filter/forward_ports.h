@@ -23,7 +23,7 @@ class ForwardPorts {
   /// `interfaces`: those that the filter is on.
   ForwardPorts(const ForwardMaps& maps, std::vector<std::string> interfaces);
 
-  /// Looks at all interfaces. What the kernel does not answer now stays as it was.
+  /// Looks at all interfaces. Ports about which the kernel does not answer now stay as they were.
   void follow();
   /// Names of those that packets can leave by.
   [[nodiscard]] const std::vector<std::string>& egress() const noexcept { return egress_; }

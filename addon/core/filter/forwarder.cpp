@@ -18,7 +18,7 @@ constexpr std::uint64_t kKeepingNs = 3'000'000'000;
 constexpr std::uint32_t kIpv4PrefixBits = 96;
 constexpr std::uint8_t kIpv4Bytes = 20, kIpv6Bytes = 40, kGreBytes = 4, kGreKeyBytes = 4, kVxlanBytes = 8 + 8 + 14;
 
-bool isIpv4Mapped(const inline_address& address) {
+bool isIpv4Mapped(const ip_address& address) {
   const std::array<std::uint8_t, 12> mapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
   return std::equal(mapped.begin(), mapped.end(), std::begin(address.bytes));
 }
@@ -146,7 +146,7 @@ void Forwarder::follow() {
   const std::uint64_t until = choice_.isByDestination() ? monotonicNs() + kKeepingNs : 0;
   __atomic_store_n(&maps_.headRow().keeping_until_ns, until, __ATOMIC_RELEASE);
   voidKeptRoutes();
-  // Of all that is sent into a tunnel the kernel sees nothing.
+  // The kernel does not see packets that are sent into a tunnel.
   for (std::uint32_t i = 0; i < tunnels_; i++) {
     const forward_tunnel& tunnel = maps_.tunnelRows()[i];
     useNeighborTowards(std::span(tunnel.remote.bytes).subspan(tunnel.is_ipv4 != 0 ? 12 : 0));
@@ -158,7 +158,7 @@ void Forwarder::voidKeptRoutes() { __atomic_add_fetch(&maps_.headRow().generatio
 void Forwarder::pin(const std::string& directory) {
   const std::lock_guard lock(mutex_);
   pinAt(maps_.fd(ForwardMaps::stats), directory + "/" + kStatsName);
-  // The kernel empties such a map once nobody but programs holds it.
+  // The kernel empties such a map once only programs hold it.
   if (whole_) pinAt(whole_->callFd(), callPath(directory, false));
   if (pieces_) pinAt(pieces_->callFd(), callPath(directory, true));
   pinnedIn_ = directory;

@@ -40,10 +40,10 @@ class Forwarder {
   Forwarder(std::vector<std::string> interfaces, const std::vector<ForwardTunnel>& tunnels,
             const ForwardProgramOptions& program = {});
 
-  /// What is forwarded beside what the tunnels take; absent: everything. New ones are added before others go. Throws
-  /// FilterError; then some of the new ones may be there.
+  /// Networks that are forwarded beside those of the tunnels; absent: everything. New ones are added before others go.
+  /// Throws FilterError; then some of the new ones may be there.
   void setNetworks(const std::optional<std::vector<SetPrefix>>& networks);
-  /// The map by which a program of the filter calls; loads what it calls when it is asked for the first time. Throws
+  /// The map by which a program of the filter calls; loads what it calls at the first use. Throws
   /// FilterError.
   [[nodiscard]] int callFd(bool hasFragments);
   /// To be called about once a second.

@@ -53,7 +53,7 @@ void KernelFilter::attach() {
   if (forwarder_) forwarder_->follow();
   for (const auto& port : ports_) port->check();
   removeForeignLinks();
-  // That of the process before is called by nobody any more.
+  // No program calls that of the previous process any more.
   pins_.removeForward();
   if (forwarder_) forwarder_->pin(pins_.makeForward());
   if (origin_ != FilterOrigin::adopted) pins_.promoteNext();
@@ -61,7 +61,7 @@ void KernelFilter::attach() {
   watcher_ = std::thread([this] { watch(); });
 }
 
-/// Of interfaces that the filter is no longer configured for.
+/// Links of interfaces that are no longer configured for the filter.
 void KernelFilter::removeForeignLinks() {
   for (const std::string& interface : pins_.links()) {
     if (has(interface)) continue;

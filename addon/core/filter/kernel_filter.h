@@ -87,7 +87,7 @@ class KernelFilter {
   void giveBack(const std::string& interface) noexcept;
   [[nodiscard]] PortStatus portStatus(const std::string& interface) const;
 
-  /// What the filter does with a frame, without an interface: for tests. True: dropped.
+  /// The filter's verdict on a frame, without an interface: for tests. True: dropped.
   [[nodiscard]] bool drops(std::span<const std::uint8_t> frame) const;
 
   /// Twice is fine. `keep`: everything stays in force without this process. Else all is detached and removed.

@@ -216,7 +216,7 @@ void fillIndex(std::span<sets_line> index, std::span<const Target> targets) {
   }
 }
 
-std::uint32_t pieceOf(const inline_address& address, std::uint32_t piece) {
+std::uint32_t pieceOf(const ip_address& address, std::uint32_t piece) {
   return static_cast<std::uint32_t>(address.bytes[2 * piece] << 8 | address.bytes[2 * piece + 1]);
 }
 
@@ -246,7 +246,7 @@ NamedSetTable::NamedSetTable(std::span<const NamedPrefixes> sets, std::uint32_t 
   addFamily(SETS_INDEX_IPV6, ipv6);
 }
 
-std::uint64_t NamedSetTable::setsOf(const inline_address& address) const {
+std::uint64_t NamedSetTable::setsOf(const ip_address& address) const {
   const bool isOfIpv4 = address.halves[0] == 0 && address.words[2] == __builtin_bswap32(0xffff);
   std::uint32_t at = isOfIpv4 ? SETS_FIRST_PIECE_IPV4 : 0;
   std::uint32_t piece = pieceOf(address, at);

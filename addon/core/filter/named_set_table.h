@@ -38,7 +38,7 @@ class NamedSetTable {
   /// Disjoint ranges of addresses, of all sets together, next to one that is in other sets or in none.
   [[nodiscard]] std::uint32_t ranges() const noexcept { return ranges_; }
   /// The bits of the sets that the address is in, found as the kernel finds them.
-  [[nodiscard]] std::uint64_t setsOf(const inline_address& address) const;
+  [[nodiscard]] std::uint64_t setsOf(const ip_address& address) const;
 
  private:
   std::vector<sets_line> lines_;

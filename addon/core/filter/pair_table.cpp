@@ -7,7 +7,7 @@
 namespace floodwall {
 namespace {
 
-bool isSame(const inline_address& one, const inline_address& other) {
+bool isSame(const ip_address& one, const ip_address& other) {
   return one.halves[0] == other.halves[0] && one.halves[1] == other.halves[1];
 }
 

@@ -18,7 +18,7 @@ using PairKey = filter_pair_key;
 
 class PairTable {
  public:
-  /// What read() calls with a pair, its expiry, and its hits.
+  /// Called by read() with a pair, its expiry, and its hits.
   using See = std::function<void(const PairKey&, std::uint64_t, const filter_count&)>;
 
   /// Adopts the pairs that the maps hold, and corrects what a crash left half done.
@@ -47,7 +47,8 @@ class PairTable {
  private:
   static constexpr std::size_t kLeftAlone = 100;
 
-  /// Of all CPUs. What the owner holds comes last: it may add it to the row meanwhile, and it must not count twice.
+  /// Sum of all CPUs. The counts that the owner CPU holds are read last: it may add them to the row meanwhile, and they
+  /// must not count twice.
   [[nodiscard]] filter_count hitsOf(std::uint32_t row) const {
     const filter_count& counted = rows_[row].hits;
     const std::uint64_t packets = __atomic_load_n(&counted.packets, __ATOMIC_ACQUIRE);
@@ -62,7 +63,7 @@ class PairTable {
   [[nodiscard]] std::optional<std::uint32_t> findFrom(std::uint64_t hash, const PairKey& key) const;
   /// How many groups after its home a row is; beyond FILTER_REACH_MAX when it is before it.
   [[nodiscard]] std::uint32_t distanceOf(std::uint64_t hash, std::uint32_t row) const;
-  /// The first row from its home on for which `is` holds, within so many groups.
+  /// The first row from its home on for which `is` holds, at most `reach` groups away.
   template <typename Is>
   [[nodiscard]] std::optional<std::uint32_t> firstRow(std::uint64_t hash, std::uint32_t reach, Is&& is) const {
     const std::uint32_t first = filter_home_of(hash, head_.pair_groups) * FILTER_GROUP_PAIRS;

@@ -1,4 +1,4 @@
-// What of the filter is in the kernel now, whether or not a process keeps it. Only reads.
+// Parts of the filter that are in the kernel now, whether or not a process keeps them. Only reads.
 #pragma once
 
 #include <cstdint>

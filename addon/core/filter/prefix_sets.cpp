@@ -19,7 +19,7 @@ constexpr std::uint32_t kMappedBits = 96, kNearBits = 16, kFoldedBits = 32;
 constexpr const char* kKindNames[FILTER_SETS] = {"the allowlist", "the protected whitelist", "dynamic rules",
                                                  "the operator's rules"};
 
-bool isMapped(const inline_address& address) { return address.halves[0] == 0 && address.words[2] == htonl(0xffff); }
+bool isMapped(const ip_address& address) { return address.halves[0] == 0 && address.words[2] == htonl(0xffff); }
 
 int compare(const SetPrefix& one, const SetPrefix& other) {
   if (one.length != other.length) return one.length > other.length ? -1 : 1;
@@ -135,7 +135,7 @@ void publishSet(const FilterMaps& maps, filter_set_kind kind, std::vector<SetPre
   fill(maps, set, prefixes, kKindNames[kind]);
   std::uint32_t asked = 0;
   for (const SetPrefix& prefix : prefixes) asked |= prefix.detailsAsked;
-  // What is asked for is read before the rules that ask for it are in force, and after they were.
+  // Sets are read before the rules that name them are in force, and after they were.
   __atomic_fetch_or(&maps.head().details_asked[kind], asked, __ATOMIC_RELEASE);
   __atomic_store_n(&active, next, __ATOMIC_RELEASE);
   __atomic_store_n(&maps.head().entries[kind], set.entries, __ATOMIC_RELEASE);

@@ -12,12 +12,12 @@ namespace floodwall {
 
 struct SetPrefix {
   /// The first address; no host bits.
-  inline_address address{};
+  ip_address address{};
   /// In the mapped form; kAnyLength: every address of both families.
   std::uint32_t length = 0;
   /// The number of the rule, and what filter_entry has of it.
   std::uint32_t rule = 0;
-  /// What the rule asks for beside filter_rule: enum details_asks.
+  /// The details of the rule that are not in filter_rule: enum details_asks.
   std::uint32_t detailsAsked = 0;
   filter_traits mask{};
   filter_traits wanted{};
@@ -28,7 +28,7 @@ inline constexpr std::uint32_t kAnyLength = UINT32_MAX;
 
 [[nodiscard]] bool isIpv4Prefix(const SetPrefix& prefix);
 
-/// Throws FilterError when there is no room for so many of a kind, or of one prefix.
+/// Throws FilterError if there are too many prefixes of a kind, or too many entries of one prefix.
 void requireRoom(const FilterMaps& maps, filter_set_kind kind, std::vector<SetPrefix> prefixes);
 
 /// Replaces the set of a kind. Where several have the same prefix, they are tried in the order given. Throws

@@ -39,7 +39,7 @@ bool areAll(const CommonBits& common, std::span<const filter_ports> ranges) {
          ranges[0].to == static_cast<std::uint16_t>(common.wanted | ~common.mask);
 }
 
-/// What filter_entry has of a rule. With wanted bits that the mask lacks, nothing matches.
+/// The part of a rule in filter_entry. With wanted bits that the mask lacks, nothing matches.
 void setTraits(SetPrefix& prefix, const filter_rule& rule) {
   constexpr std::uint32_t kMore = FILTER_ASKS_LENGTH | FILTER_ASKS_SOURCE | FILTER_ASKS_DETAILS | FILTER_ASKS_PROTOCOLS;
   prefix.asksMore = (rule.asks & kMore) != 0;
@@ -164,7 +164,7 @@ void RuleTable::set(std::span<const WantedRule> wanted, std::span<const Operator
 
 void RuleTable::publish(std::span<const WantedRule> wanted, std::span<const std::uint32_t> slots,
                         std::span<const OperatorEntry> entries) const {
-  const auto prefixOf = [&](std::size_t i, const inline_address& destination, std::uint32_t length) {
+  const auto prefixOf = [&](std::size_t i, const ip_address& destination, std::uint32_t length) {
     SetPrefix prefix{.address = destination, .length = length, .rule = slots[i]};
     setTraits(prefix, wanted[i].rule);
     if (asksDetails(wanted[i].rule)) prefix.detailsAsked = wanted[i].details.asks;

@@ -28,9 +28,9 @@ struct WantedRule {
   static constexpr std::size_t kIdBytesMax = sizeof(FilterName) - 1;
 };
 
-/// That one of the wanted rules is the operator's, for this destination.
+/// Marks one of the wanted rules as the operator's, for this destination.
 struct OperatorEntry {
-  inline_address destination{};
+  ip_address destination{};
   /// In the mapped form.
   std::uint32_t length = 0;
   /// Which of the wanted rules.

@@ -1,5 +1,5 @@
-// What can be read of the kernel and of this process before BPF is used. Changes nothing but the limit of locked memory
-// of this process, which is raised as far as it goes.
+// Properties of the kernel and of this process that are read before BPF is used. Changes nothing but the limit of
+// locked memory of this process, which is raised as far as it goes.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct KernelFindings {
   std::vector<std::string> capabilities;
   std::vector<std::string> missingForLoading;
   std::uint32_t possibleCpus = 1;
-  /// Absent where none was asked for.
+  /// Absent if none was requested.
   std::optional<PinPathFindings> pinPath;
 };
 

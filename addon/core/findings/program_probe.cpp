@@ -45,7 +45,7 @@ ProgramProbe probeProgram(const ProgramVariant& variant) {
     probe.error = error.what();
   }
   try {
-    // The verifier was asked for its statistics, and then does not name the instruction.
+    // The verifier's statistics were requested, and then does not name the instruction.
     load(variant, nullptr);
   } catch (const std::exception& error) {
     probe.error = error.what();

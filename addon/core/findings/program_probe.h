@@ -16,7 +16,8 @@ struct ProgramVariant {
   ProgramKind kind = ProgramKind::mirror;
   /// Not of the mirror program, which always takes frames in pieces.
   bool hasFragments = false;
-  /// Of the inline counter: it filters too, it counts what hosts send, and for how many hosts it has room.
+  /// Options of the inline counter: it filters too, it counts outgoing traffic, and the number of hosts it has room
+  /// for.
   bool filters = false;
   bool countsOutgoing = false;
   std::uint32_t maxHosts = 1;

@@ -1,4 +1,4 @@
-// What the kernel has counted for one host or network, in the form that a shard takes.
+// The kernel's counts of one host or network, in the form that a shard takes.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ static_assert(INLINE_TRUNCATED_IPV4 == static_cast<int>(ParseError::truncatedIpv
 static_assert(INLINE_BAD_IPV4_HEADER == static_cast<int>(ParseError::badIpv4Header));
 static_assert(INLINE_TRUNCATED_IPV6 == static_cast<int>(ParseError::truncatedIpv6));
 static_assert(INLINE_BAD_IPV6_HEADER == static_cast<int>(ParseError::badIpv6Header));
-static_assert(INLINE_ERRORS == kParseErrors && sizeof(inline_address) == sizeof(Address));
+static_assert(INLINE_ERRORS == kParseErrors && sizeof(ip_address) == sizeof(Address));
 
-/// What one CPU counted up to now. The CPU goes on counting: each number is whole, and later ones may be newer.
+/// The counts of one CPU up to now. The CPU goes on counting: each number is whole, and later ones may be newer.
 [[nodiscard]] inline Counters countersOf(const inline_counts& counts) noexcept {
   Counters counters;
   for (std::size_t i = 0; i < kClasses; i++) {
@@ -43,7 +43,7 @@ inline void addTo(Counters& sum, const Counters& more) noexcept {
   sum.newFlows += more.newFlows;
 }
 
-/// What came between two readings.
+/// The difference of two readings.
 [[nodiscard]] inline Counters difference(const Counters& now, const Counters& before) noexcept {
   Counters delta;
   for (std::size_t i = 0; i < kClasses; i++) {

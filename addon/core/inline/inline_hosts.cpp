@@ -8,7 +8,7 @@
 namespace floodwall {
 namespace {
 
-Address addressOf(const inline_address& key) {
+Address addressOf(const ip_address& key) {
   Address address;
   std::copy(std::begin(key.bytes), std::end(key.bytes), address.bytes.begin());
   return address;
@@ -75,7 +75,7 @@ void InlineHosts::unlink(std::uint32_t row) {
   seen_[row].stage = Stage::leaving;
 }
 
-/// Of some rows taken in turn the lightest, so that a heavy host leaves only where all of them are heavy.
+/// The lightest of some rows taken in turn, so that a heavy host leaves only where all of them are heavy.
 void InlineHosts::unlinkLight(const Shard& shard, std::uint32_t used) {
   for (std::uint32_t left = reserveRows(maxHosts_); left != 0; left--) {
     std::uint32_t lightest = kNoRow;

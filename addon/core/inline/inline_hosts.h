@@ -36,7 +36,7 @@ class InlineHosts {
     Counters last;
     std::uint32_t changedMs;
     Stage stage;
-    /// What was counted in the last readings, each as half of the next one.
+    /// Counts of the last readings, each with half the weight of the next one.
     std::uint32_t recentSize;
   };
 
@@ -56,7 +56,7 @@ class InlineHosts {
   std::vector<std::uint32_t> freed_;
   std::uint32_t nowMs_ = 0;
   std::uint32_t counting_ = 0;
-  /// A host that is silent for so long leaves.
+  /// A host that is silent for this time leaves, ms.
   std::uint32_t silentMs_ = 0;
   /// Where the search for light hosts goes on.
   std::uint32_t hand_ = 0;

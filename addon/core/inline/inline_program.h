@@ -27,7 +27,7 @@ struct InlineProgramOptions {
   std::uint32_t sampleEvery = 0;
   /// The interface's frames may be longer than one buffer.
   bool hasFragments = false;
-  /// What packets are taken out of.
+  /// Encapsulations that are removed.
   Encapsulations decapsulated{};
   VxlanPorts vxlanPorts{};
   /// Where the interface filters too: the filter's maps, which outlive the program.

@@ -22,7 +22,7 @@ int takeSample(void* shard, void* data, std::size_t) {
   return 0;
 }
 
-/// What must be added to `seen` to make it `wanted`, modulo 2^64: negative for packets that were counted in both
+/// The number to be added to `seen` to make it `wanted`, modulo 2^64: negative for packets that were counted in both
 /// directions, which the shard has seen twice.
 ShardStats missing(const ShardStats& wanted, const ShardStats& seen) {
   ShardStats delta;
@@ -54,7 +54,7 @@ InlineReader::InlineReader(InlineProgram& program, Shard& shard, std::uint32_t i
 
 InlineReader::~InlineReader() = default;
 
-/// What was counted for networks since the last reading is handed over under their old numbers, or dropped with them.
+/// Counts of networks since the last reading are handed over under their old numbers, or dropped with them.
 void InlineReader::setNetworks(const InlinePrefixes& networks) {
   if (!networks_.empty()) settleStats();
   program_.setNetworks(networks.prefixes, networks.networkCount);

@@ -41,7 +41,7 @@ class InlineReader {
 
   InlineProgram& program_;
   Shard& shard_;
-  /// What the shard had seen before this session.
+  /// The shard's counts before this session.
   ShardStats before_;
   /// By lane.
   std::vector<InlineHosts> hosts_;

@@ -120,14 +120,14 @@ bool InlineTable::giveBack(std::uint32_t lane, std::span<const std::uint32_t> ro
 }
 
 std::optional<std::uint32_t> InlineTable::find(std::uint32_t lane, const Address& address) const noexcept {
-  inline_address key;
+  ip_address key;
   std::copy(address.bytes.begin(), address.bytes.end(), std::begin(key.bytes));
   const std::uint32_t* way = wayOf(lane, key);
   if (way == nullptr) return std::nullopt;
   return rowIn(load(*way));
 }
 
-std::uint32_t* InlineTable::wayOf(std::uint32_t lane, const inline_address& address) const noexcept {
+std::uint32_t* InlineTable::wayOf(std::uint32_t lane, const ip_address& address) const noexcept {
   const std::uint64_t hash = inline_host_hash(&address, seed_.data());
   const std::uint32_t near = shape_.nearBuckets, far = shape_.farBuckets;
   auto* buckets = buckets_.as<inline_bucket>();
@@ -136,8 +136,7 @@ std::uint32_t* InlineTable::wayOf(std::uint32_t lane, const inline_address& addr
   return wayIn(buckets[inline_far_bucket(lane, near, far, hash)], lane, address);
 }
 
-std::uint32_t* InlineTable::wayIn(inline_bucket& bucket, std::uint32_t lane,
-                                  const inline_address& address) const noexcept {
+std::uint32_t* InlineTable::wayIn(inline_bucket& bucket, std::uint32_t lane, const ip_address& address) const noexcept {
   for (std::uint32_t& way : bucket.ways) {
     const std::uint32_t held = load(way);
     if (held == 0) continue;

@@ -69,9 +69,9 @@ class InlineTable {
   [[nodiscard]] std::uint32_t limitOf(std::uint32_t lane) const noexcept;
   [[nodiscard]] bool addChunks();
   /// The way that leads to the row of the address; null when there is none.
-  [[nodiscard]] std::uint32_t* wayOf(std::uint32_t lane, const inline_address& address) const noexcept;
+  [[nodiscard]] std::uint32_t* wayOf(std::uint32_t lane, const ip_address& address) const noexcept;
   [[nodiscard]] std::uint32_t* wayIn(inline_bucket& bucket, std::uint32_t lane,
-                                     const inline_address& address) const noexcept;
+                                     const ip_address& address) const noexcept;
   [[nodiscard]] inline_lane& state(std::uint32_t lane) const noexcept { return laneStates_.as<inline_lane>()[lane]; }
 
   Shape shape_;

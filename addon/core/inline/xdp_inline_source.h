@@ -25,7 +25,7 @@ struct XdpInlineOptions {
   bool countOutgoing = false;
   std::uint32_t idleMs = 60'000;
   std::uint32_t tickMs = 100;
-  /// What packets are taken out of.
+  /// Encapsulations that are removed.
   Encapsulations decapsulated{};
   VxlanPorts vxlanPorts{};
   /// Null, or the filter on the interface: then the counter's program, which has the filter inside, replaces its

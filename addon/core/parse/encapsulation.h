@@ -1,4 +1,4 @@
-// What can be around packets, and sets of it: which kinds an interface's traffic is taken apart for, and by which
+// Encapsulations of packets, and sets of them: the kinds that are removed from an interface's traffic, and by which
 // ports.
 #pragma once
 
@@ -57,12 +57,12 @@ class Encapsulations {
 class VxlanPorts {
  public:
   constexpr VxlanPorts() = default;
-  /// Of more than VXLAN_PORTS_MAX the first.
+  /// If there are more than VXLAN_PORTS_MAX, the first ones.
   constexpr explicit VxlanPorts(std::span<const std::uint16_t> ports) : ports_{} {
     std::copy_n(ports.begin(), std::min(ports.size(), ports_.size()), ports_.begin());
   }
 
-  /// Port 0, which stands for none, is sent to nobody.
+  /// Port 0 stands for none: no packet is sent to it.
   [[nodiscard]] constexpr bool has(std::uint16_t port) const {
     return port != 0 && std::find(ports_.begin(), ports_.end(), port) != ports_.end();
   }

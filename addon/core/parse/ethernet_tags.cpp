@@ -57,7 +57,7 @@ std::size_t tagBytes(const Cursor& cursor, std::uint16_t type) noexcept {
   }
 }
 
-/// IPv4 has a service access point of its own (RFC 948); nobody gave IPv6 one.
+/// IPv4 has a service access point of its own (RFC 948); IPv6 has none.
 std::uint16_t readLlc(Cursor& cursor) noexcept {
   static constexpr std::uint8_t kIpv4[3] = {0x06, 0x06, 0x03};
   if (!cursor.has(sizeof kIpv4)) return 0;

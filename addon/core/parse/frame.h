@@ -13,7 +13,7 @@ struct Frame {
   std::uint32_t wire;
 };
 
-/// What a frame begins with: an Ethernet header, or an IP header.
+/// The first header of a frame: Ethernet or IP.
 enum class Link : std::uint8_t { ethernet, rawIp };
 
 /// Frames that a shard takes at once; small enough that the batch's table rows stay in the first-level cache.

@@ -1,4 +1,4 @@
-// What the headers of one sampled frame say in a few numbers, as records have it. Decodes as parsePacket() does.
+// The headers of one sampled frame as a few numbers, in the form of records. Decodes as parsePacket() does.
 #pragma once
 
 #include <cstdint>

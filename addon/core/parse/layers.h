@@ -1,4 +1,4 @@
-// What the two parts of the parser share: where reading is, and one IP header with all that follows it up to the
+// Shared by the two parts of the parser: the position of reading, and one IP header with all that follows it up to the
 // transport header.
 #pragma once
 
@@ -16,7 +16,7 @@ inline constexpr std::uint16_t kTypeIpv4 = 0x0800, kTypeIpv6 = 0x86dd;
   return protocol == kTcp || protocol == kUdp || protocol == kSctp || protocol == kUdpLite || protocol == kDccp;
 }
 
-/// What is left to read. Every read asks `has` first.
+/// The bytes left to read. Every read checks `has` first.
 struct Cursor {
   const std::uint8_t* at;
   std::size_t left;
@@ -35,7 +35,7 @@ struct Cursor {
   }
 };
 
-/// Of IPv6 (RFC 8200, 4.5).
+/// The fragment header of IPv6 (RFC 8200, 4.5).
 inline constexpr std::uint8_t kFragmentHeader = 44;
 
 /// Bytes of the extension header of IPv6 that the number names and the cursor is at. 0: it names none, or there is too

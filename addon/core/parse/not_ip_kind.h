@@ -1,4 +1,4 @@
-// What a frame is that is not IP: a closed set of names, by its Ethernet type.
+// The kind of a frame that is not IP: a closed set of names, by its Ethernet type.
 #pragma once
 
 #include <array>

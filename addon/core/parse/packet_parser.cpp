@@ -54,7 +54,7 @@ Class classOf(std::uint8_t protocol) noexcept {
   }
 }
 
-/// What a packet carries by its protocol. Of GRE it may also be ERSPAN.
+/// The encapsulation that a packet carries, by its protocol. GRE may also be ERSPAN.
 Encapsulation carriedByIp(std::uint8_t protocol) noexcept {
   switch (protocol) {
     case PROTOCOL_IPV4:

@@ -37,7 +37,7 @@ namespace tcp_flag {
 inline constexpr std::uint8_t kFin = 0x01, kSyn = 0x02, kRst = 0x04, kPsh = 0x08, kAck = 0x10, kUrg = 0x20;
 }
 
-/// What one packet says of itself.
+/// The header fields of one packet.
 struct Packet {
   Address source;
   Address destination;
@@ -59,14 +59,14 @@ struct Packet {
   bool isFragment = false;
   /// A part without transport header: it does not show to which flow it belongs.
   bool isLaterFragment = false;
-  /// What it carries and was not taken apart for want of being asked; also of a frame that is not IP.
+  /// The encapsulation that it carries and that is not configured to be removed; also of a frame that is not IP.
   Encapsulation inside = Encapsulation::none;
 };
 
 /// Which packets to take out of which tunnels.
 struct Decapsulation {
   Encapsulations kinds{};
-  /// Of packets in tunnels only those whose IP header begins before this byte of the frame.
+  /// Packets in tunnels count only if their IP header begins before this byte of the frame.
   std::uint8_t before = NETWORK_AT_MAX + 1;
   VxlanPorts vxlanPorts{};
 };

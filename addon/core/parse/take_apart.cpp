@@ -14,14 +14,14 @@ bool isAll(std::size_t length, std::size_t onWire) noexcept {
   return length == onWire || length + CHECK_SEQUENCE == onWire || (length < onWire && onWire <= PADDED_MAX);
 }
 
-/// Of a header without options, which is there.
+/// Whether an IPv4 header without options, which is complete, has a correct checksum.
 bool hasIpv4Checksum(const Cursor& cursor) noexcept {
   std::uint32_t sum = 0;
   for (std::size_t at = 0; at < kIpv4Header; at += 2) sum += cursor.u16(at);
   return (sum & 0xffff) + (sum >> 16) == 0xffff;
 }
 
-/// What begins where the cursor is.
+/// The payload that begins at the cursor.
 enum class Payload : std::uint8_t { nothing, ethernet, mpls, ipv4, ipv6, ip };
 
 class Walk {
@@ -44,7 +44,7 @@ class Walk {
   [[nodiscard]] std::size_t networkAt() const noexcept { return networkAt_; }
   /// Whether there was more than Ethernet before the IP header.
   [[nodiscard]] bool hasLabels() const noexcept { return hasLabels_; }
-  /// The kind that was not asked for, by which reading ended.
+  /// The kind that was not requested, at which reading ended.
   [[nodiscard]] Encapsulation left() const noexcept { return left_; }
 
  private:
@@ -153,8 +153,9 @@ Payload Walk::behindLabels() noexcept {
   }
 }
 
-/// Labels do not say what follows them. Its first four bits tell IP from a control word (RFC 4928, 3), but a pseudowire
-/// without one begins with a MAC address, and one of these may begin with any bits: read as IP it makes up a host.
+/// Labels do not say what follows them. Its first four bits separate IP from a control word (RFC 4928, 3), but a
+/// pseudowire without one begins with a MAC address, and one of these may begin with any bits: read as IP it makes up a
+/// host.
 ///
 /// So IPv4 is believed for its checksum, which routers look at, or with options for its length, and IPv6 for its
 /// length. That must be exact, since it is in the place of an address's bytes, and small numbers are frequent there.
@@ -222,7 +223,7 @@ Payload Walk::openTunnel(const Packet& packet) noexcept {
   }
 }
 
-/// Version 0 without source routes (RFC 1701), which nobody sends any more; version 1 is PPTP (RFC 2637).
+/// Version 0 without source routes (RFC 1701), which is out of use; version 1 is PPTP (RFC 2637).
 Payload Walk::openGre() noexcept {
   constexpr std::uint16_t kCheckSum = 0x8000, kRouting = 0x4000, kKey = 0x2000, kSequence = 0x1000, kVersion = 0x0007;
   if (!cursor_.has(4)) return Payload::nothing;
@@ -338,7 +339,7 @@ ParseError takeApart(const Frame& frame, Link link, Packet& packet, const Decaps
       error = innerError;
       inner.wire = frame.wire;
     } else {
-      // What cannot be read, or is not to be, leaves the packet around it.
+      // If the inside cannot be read, or must not be, the packet around it counts.
       if (walk.networkAt() >= wanted.before) break;
       inner.wire = frame.wire - static_cast<std::uint32_t>(begin) + (isEthernet ? 0 : kEthernetHeader);
     }

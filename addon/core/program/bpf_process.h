@@ -1,4 +1,4 @@
-// What this process may do with BPF on this kernel, and how it is prepared for that.
+// The rights of this process for BPF on this kernel, and its preparation for them.
 #pragma once
 
 #include <string>

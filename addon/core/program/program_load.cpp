@@ -145,7 +145,7 @@ std::string loadRefusal(const LoadOrder& order, const LoadFailure& failure, cons
   const std::string refused = "Linux " + kernel.text + " refused " + order.name + ": ";
   const bool mayLoad = missingCapabilities.empty();
   const std::string permission = joined(missingCapabilities) + " missing: " + kPermissionRemedy;
-  // What cannot be held back: a debugger, or a stop from the terminal.
+  // Signals of a debugger, or a stop from the terminal, cannot be held back.
   if (failure.error == EAGAIN) return "loading " + order.name + " was interrupted by signals: try again";
   if (!failure.reason.empty()) {
     return refused + "its verifier does not take the program: " + failure.reason + " [" + words + "]; " +

@@ -16,7 +16,7 @@ namespace floodwall {
 /// The oldest Linux that takes XDP frames in pieces and has bpf_xdp_load_bytes().
 inline constexpr unsigned kLeastMajor = 5, kLeastMinor = 18;
 
-/// What a loaded program came to.
+/// The properties of a loaded program.
 struct ProgramSize {
   /// Of the program as the kernel keeps it.
   std::uint32_t instructions = 0;
@@ -31,9 +31,9 @@ struct ProgramSize {
 struct LoadOrder {
   /// The program and its variant, as errors call it: "the XDP filter (xdp_filter, frames in pieces)".
   std::string name;
-  /// What works without the program; the end of a sentence.
+  /// The functions that work without the program; the end of a sentence.
   std::string alternative;
-  /// What makes its maps smaller; the end of a sentence.
+  /// The setting that makes its maps smaller; the end of a sentence.
   std::string lessMemory;
   /// Where to put the size of the program; null: not read, which loads it faster.
   ProgramSize* size = nullptr;
@@ -44,7 +44,7 @@ struct LoadOrder {
 /// refused again, at the cost of a good part of a second each time.
 [[nodiscard]] std::optional<std::string> loadProgram(bpf_object_skeleton* skeleton, const LoadOrder& order);
 
-/// What is known of a refusal.
+/// The details of a refusal.
 struct LoadFailure {
   int error = 0;
   /// See reasonIn().

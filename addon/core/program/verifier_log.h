@@ -1,4 +1,4 @@
-// What the kernel's verifier wrote about a program: reads its log. Knows no system calls.
+// Reads the log of the kernel's verifier about a program. Knows no system calls.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct VerifierWork {
 /// Absent where the log does not say.
 [[nodiscard]] std::optional<VerifierWork> workIn(std::string_view log);
 
-/// At most so many bytes of the log go into a message.
+/// Maximum bytes of the log in a message.
 inline constexpr std::size_t kReasonBytes = 400;
 
 /// Why the verifier refused the program: its last message, the instruction that it is about, and the source line of

@@ -56,7 +56,7 @@ void refuseLasting(const NetworkDevice& device, int error) {
                                    : holder);
 }
 
-/// The device is asked at this moment: what stood in the way may have come after it was looked at last.
+/// The device is read at this moment: an obstacle may have come after the last reading.
 std::string refusalText(const NetworkDevice& device, int error) {
   const DeviceDetails details = readDeviceDetails(device.name);
   return nativeRefusal(device, details.driver, nativeObstacles(device, details, xdpFeatures(device.index)), error);
@@ -84,19 +84,19 @@ XdpLink XdpLink::attach(int programFd, const NetworkDevice& device, XdpMode want
 }
 
 std::optional<XdpLink> XdpLink::adopt(const std::string& path, const NetworkDevice& device) {
-  const auto cannotTell = [&](int error) {
-    return SourceError("cannot tell whether " + path + " is attached to interface " + device.name + ": " +
+  const auto unknownState = [&](int error) {
+    return SourceError("cannot determine whether " + path + " is attached to interface " + device.name + ": " +
                        strerror(error));
   };
   UniqueFd fd(bpf_obj_get(path.c_str()));
   if (!fd && errno == ENOENT) return std::nullopt;
-  if (!fd) throw cannotTell(errno);
+  if (!fd) throw unknownState(errno);
   bpf_link_info info{};
   __u32 length = sizeof info;
-  if (bpf_obj_get_info_by_fd(fd.get(), &info, &length) != 0) throw cannotTell(errno);
+  if (bpf_obj_get_info_by_fd(fd.get(), &info, &length) != 0) throw unknownState(errno);
   LIBBPF_OPTS(bpf_xdp_query_opts, query);
   const int error = bpf_xdp_query(static_cast<int>(device.index), 0, &query);
-  if (error != 0) throw cannotTell(-error);
+  if (error != 0) throw unknownState(-error);
   // Interfaces of other network namespaces have the same indexes: the program shows whose link it is.
   const bool isGeneric = query.attach_mode == XDP_ATTACHED_SKB;
   if (info.xdp.ifindex != device.index || query.attach_mode == XDP_ATTACHED_NONE || info.prog_id != query.prog_id) {

@@ -94,7 +94,7 @@ describe("a range chosen on a chart", () => {
     }
   });
 
-  test("is asked of the history in steps that fit into a chart", () => {
+  test("is requested from the history in steps that fit into a chart", () => {
     const from = NOON / 1000;
     expect(spanRequest({ from, to: from + 60 }, 10)).toEqual({
       from: "2026-03-01T12:00:00.000Z",

@@ -193,7 +193,7 @@ function linesOf({ points, metric, threshold, baseline }: SeriesWire): Series[] 
   ];
 }
 
-/** What was dropped is known of all packets and bits, not of those of one protocol. */
+/** Drops are known for all packets and bits, not for those of one protocol. */
 function knownOf(metric: string) {
   if (metric === "pps") return { dropped: "dropped_pps", passed: "passed_pps" } as const;
   return metric === "mbps" ? ({ dropped: "dropped_mbps", passed: "passed_mbps" } as const) : null;

@@ -1,4 +1,4 @@
-/** Who did what about an attack: the rows of the audit trail on its victim in its time. */
+/** Commands about an attack, with their operators: the rows of the audit trail on its victim in its time. */
 import { useMemo } from "preact/hooks";
 import type { AttackWire } from "../../../src/http/wire/attack.ts";
 import type { AuditEventWire, AuditWire } from "../../../src/http/wire/audit.ts";
@@ -43,7 +43,7 @@ function Commands({ attack, target }: { readonly attack: AttackWire; readonly ta
       <Show loaded={trail.state.value} what="audit trail" onRetry={() => void trail.refresh()}>
         {({ available, events }) => {
           if (!available) return <StorageOff what="audit trail" />;
-          if (events.length === 0) return <Empty title="Nobody did anything about it, and no ban was placed" />;
+          if (events.length === 0) return <Empty title="No operator acted on it, and no ban was placed" />;
           const rows = events.map((event, number) => ({ event, number }));
           return (
             <DataTable label="Who did what" columns={COLUMNS} rows={rows} rowKey={({ number }) => String(number)} />

@@ -29,7 +29,7 @@ interface Row {
 
 interface AttackHistoryProps {
   readonly columns: readonly Column<Row>[];
-  /** What a search finds an attack by. */
+  /** The text by which a search finds an attack. */
   readonly textOf: (row: Row) => string;
 }
 
@@ -119,7 +119,7 @@ function Found({ pages, onMore, columns, textOf }: FoundProps) {
 
 const FIRST_SORT = { key: "Ended", isDescending: true };
 
-/** What is missing in the list, in its counts and in the file. */
+/** Attacks that are missing in the list, in its counts and in the file. */
 function Incomplete({ pages: { attacks, state, failure }, onMore }: Pick<FoundProps, "pages" | "onMore">) {
   if (state !== "cut" && state !== "failed") return null;
   return (

@@ -1,4 +1,4 @@
-/** What a ticket or a customer gets of an attack: its report, its traffic as CSV, and its sampled packets. */
+/** An attack's files for a ticket or a customer: its report, its traffic as CSV, and its sampled packets. */
 import { useState } from "preact/hooks";
 import type { AttackWire } from "../../../src/http/wire/attack.ts";
 import type { AttackSourcesWire } from "../../../src/http/wire/attack-sources.ts";
@@ -8,7 +8,7 @@ import { serviceNow } from "../../api/contact.ts";
 import { Button } from "../../parts/button.tsx";
 import { failureText } from "../../parts/callout.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
-import { tellOutcome } from "../../parts/outcome.tsx";
+import { showOutcome } from "../../parts/outcome.tsx";
 import { saveFile } from "../../parts/save-file.ts";
 import { attackReport, seriesCsv } from "../../text/attack-report.ts";
 import { wholeNumber } from "../../text/format/numbers.ts";
@@ -55,7 +55,7 @@ function CopyButton({ textOf }: { readonly textOf: () => string }) {
     const text = textOf();
     try {
       await navigator.clipboard.writeText(text);
-      tellOutcome("The report is copied.");
+      showOutcome("The report is copied.");
     } catch {
       setShown(text);
     }
@@ -101,7 +101,7 @@ function PacketsButton({ id, kept }: { readonly id: string; readonly kept: KeptP
     setAsking(false);
     const name = outcome === null ? `attack-${id}.pcap` : `attack-${id}-${outcome}.pcap`;
     if (answer.kind === "answer") saveFile(name, answer.data);
-    else tellOutcome(`No capture file: ${failureText(answer)}.`);
+    else showOutcome(`No capture file: ${failureText(answer)}.`);
   };
   const isJudged = kept !== undefined && kept.passed + kept.dropped + kept.answered > 0;
   return (

@@ -1,4 +1,4 @@
-/** What was decided about an attack, and when. An entry that is pointed at or focused is marked in the chart. */
+/** The decisions about an attack, with their times. An entry that is pointed at or focused is marked in the chart. */
 import type { TimelineWire } from "../../../src/http/wire/attack-series.ts";
 import type { Resource } from "../../api/resource.ts";
 import { type Column, DataTable } from "../../parts/data-table.tsx";

@@ -1,4 +1,4 @@
-/** What a row of the audit trail is about, as links: the ban, the attack, the source blocks, the zone. */
+/** The subjects of a row of the audit trail, as links: the ban, the attack, the source blocks, the zone. */
 import type { AuditEventWire } from "../../../src/http/wire/audit.ts";
 import { serviceNow } from "../../api/contact.ts";
 import { attacks, bans } from "../../api/live.ts";
@@ -46,7 +46,7 @@ export function AuditAbout({ event }: { readonly event: AuditEventWire }) {
   }
 }
 
-/** Neither may be in the lists any more: then the history is asked for the attacks of that time. */
+/** Neither may be in the lists any more: then the attacks of that time are read from the history. */
 function BanAndAttack({ event }: { readonly event: AuditEventWire }) {
   const { target, target_type: type } = event;
   const ban = bans.value.kind === "ready" ? banOfEvent(event, bans.value.data) : undefined;

@@ -121,7 +121,7 @@ function TerminatorPanel({ node, report }: { readonly node: EdgeNode; readonly r
   );
 }
 
-/** What the service does not read may have any type. */
+/** Fields that the service does not read may have any type. */
 function yesNo(flag: unknown): string {
   return flag === undefined ? "not reported" : flag === true ? "yes" : "no";
 }

@@ -30,7 +30,7 @@ export interface ExplorerChartProps {
 type Values = readonly (number | null)[];
 
 interface Line extends Series {
-  /** Of each step; null: not recorded. */
+  /** Value of each step; null: not recorded. */
   readonly means: Values;
   /** Points with its highest rates; null: they are not recorded of it. */
   readonly maxima: readonly (Point | null)[] | null;

@@ -1,4 +1,4 @@
-/** What protects one host on this machine, who decided that, and the button to change it. */
+/** The protection of one host on this machine, its origin, and the button to change it. */
 import type { ProtectionWire } from "../../../src/http/wire/protection.ts";
 import { useResource } from "../../api/resource.ts";
 import { Facts, Panel } from "../../parts/panel.tsx";

@@ -25,7 +25,7 @@ const SETS_MS = 10_000;
 
 interface FilterRulesProps {
   readonly title: string;
-  /** Of this list, beside those of measures. */
+  /** The buttons that choose between this list and those of measures. */
   readonly choice: ComponentChildren;
 }
 

@@ -1,4 +1,4 @@
-/** Who can hold measures, and how that is with them: the BGP neighbors, and this machine's kernel filter. */
+/** The holders of measures and their state: the BGP neighbors, and this machine's kernel filter. */
 import type { StatusWire } from "../../../src/http/wire/status.ts";
 import { wholeStatus } from "../../api/running.ts";
 import { Badge } from "../../parts/badge.tsx";

@@ -46,7 +46,7 @@ const KINDS_OF_TENANT = KINDS.filter(([kind]) => kind !== "node");
 
 interface MeasuresInForceProps {
   readonly title: string;
-  /** Of this list, beside those of the past. */
+  /** The buttons that choose between this list and those of the past. */
   readonly choice: ComponentChildren;
 }
 
@@ -129,7 +129,7 @@ function Listed({ all, onBlocksChanged }: ListedProps) {
       setPicked((before) => new Set(isPicked ? [...before, key] : [...before].filter((other) => other !== key)));
     return measureColumns({ picked: mayAct() ? picked : null, onPick, onUnblocked: onBlocksChanged });
   }, [picked]);
-  // What has ended meanwhile is selected no more.
+  // Measures that have ended meanwhile are no longer selected.
   const chosen = picked.size === 0 ? [] : all.filter(({ key }) => picked.has(key));
   return (
     <>

@@ -164,7 +164,7 @@ function effectCell(measure: Measure): string {
 /** An order leads to its audit rows, what an attack caused to the attack. */
 function Owner({ measure }: { readonly measure: Measure }) {
   const text = ownerText(measure);
-  // What a rule has in common with its ban is said there.
+  // Values that a rule has in common with its ban are in the ban's row.
   if (measure.kind === "rule") return <>–</>;
   if (measure.kind === "node") return <>{text}</>;
   const attack = measure.kind === "block" || measure.ban.manual ? undefined : measure.ban.attacks?.[0];

@@ -1,4 +1,4 @@
-/** What is done against attacks: all measures in force in one list, the bans that were refused or ended, and one ban. */
+/** The mitigation of attacks: all measures in force in one list, the bans that were refused or ended, and one ban. */
 import { isUnscoped } from "../../api/session.ts";
 import { BanButton } from "../../parts/ban-actions.tsx";
 import { Segments } from "../../parts/field.tsx";

@@ -23,7 +23,7 @@ type Group = ProtectionsWire["hostgroups"][number];
 
 interface ProtectionsProps {
   readonly title: string;
-  /** Of this list, beside those of measures. */
+  /** The buttons that choose between this list and those of measures. */
   readonly choice: ComponentChildren;
 }
 

@@ -96,7 +96,7 @@ function State({ attack, ban }: Row) {
   return <Badge tone={tone}>{title}</Badge>;
 }
 
-/** What the escalation does next; of an attack that is not banned, why. */
+/** The next step of the escalation; for an attack that is not banned, the reason. */
 function Next({ attack, ban }: Row) {
   const { detail } = effectOf(attack, ban);
   if (attack.ban_state === "rejected" && detail !== null) {

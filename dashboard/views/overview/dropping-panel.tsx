@@ -1,4 +1,4 @@
-/** What this machine drops itself: the kernel filter, its rules and their counters. */
+/** Drops of this machine itself: the kernel filter, its rules and their counters. */
 import type { StatusWire } from "../../../src/http/wire/status.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Callout } from "../../parts/callout.tsx";

@@ -72,7 +72,7 @@ function NodePanel({ node, staleSeconds }: { readonly node: ScrubNode; readonly 
   );
 }
 
-/** What it does not enforce, and what to do about it. */
+/** The bans and documents that it does not enforce, and the remedy. */
 function Faults({ node }: { readonly node: ScrubNode }) {
   const { refused_bans: refused = 0, refusals = [], not_applied_since: since } = node;
   return (

@@ -71,8 +71,8 @@ function Faults({ exporter: { faults, state } }: { readonly exporter: ExporterWi
         </Callout>
       ))}
       {state === "standby" && (
-        <Callout tone="info" title="Stands by">
-          Another exporter of its site counts. This one takes over when that falls silent.
+        <Callout tone="info" title="Standby">
+          Another exporter of its site counts. This one takes over if the active exporter goes silent.
         </Callout>
       )}
     </>
@@ -108,7 +108,7 @@ function State({ exporter }: { readonly exporter: ExporterWire }) {
           site === undefined ? null : ["Site", site],
           listen === undefined ? null : ["Sends to", listen],
           ["Protocol", protocolsText(exporter)],
-          ["Last heard", seen === undefined ? "never" : <Moment at={seen} />],
+          ["Last datagram", seen === undefined ? "never" : <Moment at={seen} />],
           rates === undefined ? null : ["Records", recordRate(rates.records_per_sec)],
           rates === undefined ? null : ["Of these counted", recordRate(rates.counted_per_sec)],
           rates === undefined ? null : ["Traffic, estimated", `${packetRate(rates.pps)}, ${bitRate(rates.mbps)}`],
@@ -203,7 +203,7 @@ function NotUnderstood({
           rowKey={({ reason }) => reason}
         />
       )}
-      {events > 0 && <p>{counted(events, "record")} count no packet: they tell events of a firewall.</p>}
+      {events > 0 && <p>{counted(events, "record")} count no packet: they report events of a firewall.</p>}
     </Panel>
   );
 }

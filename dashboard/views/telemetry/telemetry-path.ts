@@ -2,7 +2,7 @@
 
 const PATH = "/api/v1/telemetry";
 
-/** One that was never heard has no port, and its address may be a prefix, which the query does not take: it is in the list. */
+/** Before its first datagram an exporter has no port, and its address may be a prefix, which the query does not take. */
 export function telemetryPath(address: string | undefined, listen: string | undefined): string {
   return address === undefined || listen === undefined ? PATH : `${PATH}?address=${encodeURIComponent(address)}`;
 }

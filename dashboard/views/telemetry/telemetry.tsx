@@ -87,7 +87,7 @@ const COLUMNS: readonly Column<ExporterWire>[] = [
   numberColumn("Bandwidth, estimated", ({ rates }) => rates?.mbps, { format: bitRate, width: "wide" }),
   { key: "sampling", title: "Sampling", cell: samplingText, isNumber: true, width: "medium" },
   numberColumn("Lost", ({ loss }) => loss, { format: percent, width: "wide" }),
-  momentColumn("Last heard", (exporter) => exporter.last_seen, "wide"),
+  momentColumn("Last datagram", (exporter) => exporter.last_seen, "wide"),
 ];
 
 function linkToExporter({ address, listen }: ExporterWire): string {

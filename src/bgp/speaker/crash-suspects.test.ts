@@ -44,7 +44,7 @@ test("the third crash in a row over one neighbor leaves it out for a minute, eac
   expect(crash(now)).toBeNull();
 });
 
-test("crashes over different neighbors, far apart or over none leave nobody out", () => {
+test("crashes over different neighbors, far apart or over none leave no neighbor out", () => {
   for (const crashes of [
     [over(A), over(A), over(B), over(A), over(A)].map((crash, i) => ({ crash, nowMs: i * 1_000 })),
     [0, 1, 2, 3].map((i) => ({ crash: over(A), nowMs: i * 60_000 })),

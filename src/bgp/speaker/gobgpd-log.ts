@@ -1,4 +1,4 @@
-/** What gobgpd says in its log, one JSON object a line, and not over its API. */
+/** Events that gobgpd reports only in its log, one JSON object a line, and not over its API. */
 import type { PeerNotification } from "./peer-notification.ts";
 
 /** Why gobgpd ended, from the end of its log; null: unknown. */
@@ -12,7 +12,7 @@ export function lastLogError(log: string): string | null {
   return null;
 }
 
-/** What a line is about, a neighbor's address for one, and what it says; null: not a log entry. */
+/** The subject of a line, such as a neighbor's address, and its message; null: not a log entry. */
 export function subjectOfLine(line: string): { readonly key: string; readonly text: string } | null {
   const { Key: key, msg } = logEntry(line);
   return typeof key === "string" && typeof msg === "string" ? { key, text: msg } : null;

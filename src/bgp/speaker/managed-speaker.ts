@@ -85,7 +85,7 @@ export class ManagedSpeaker implements Speaker {
   #logStart: number | null = null;
   readonly #guard: SpeakerGuard;
   #isPrepared = false;
-  /** Of the gobgpd that was seen last. */
+  /** The process id of the gobgpd that was seen last. */
   #pid: number | null = null;
 
   constructor(options: ManagedSpeakerOptions) {

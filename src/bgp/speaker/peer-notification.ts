@@ -22,7 +22,7 @@ const CODES: Readonly<Record<number, string>> = {
   6: "cease",
 };
 
-/** Of code 6: RFC 4486, RFC 8538, RFC 9384. */
+/** Subcodes of code 6: RFC 4486, RFC 8538, RFC 9384. */
 const CEASE_SUBCODES: Readonly<Record<number, string>> = {
   1: "maximum number of prefixes reached",
   2: "administrative shutdown",

@@ -105,7 +105,7 @@ export class SpeakerDirectory {
     return existsSync(this.logFile()) ? statSync(this.logFile()).size : 0;
   }
 
-  /** What was logged from this offset on, at most LOG_READ_BYTES, and the offset of the next call. */
+  /** The log from this offset on, at most LOG_READ_BYTES, and the offset of the next call. */
   readLog(from: number): { text: string; end: number } {
     const bytes = this.logBytes();
     // trimLog() was called since.

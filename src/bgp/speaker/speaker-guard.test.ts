@@ -103,7 +103,7 @@ test(
       const running = findGobgpd(lab.runDirectory());
       return running !== null && running !== pid;
     });
-    await until("guarded anew", () => guards().length === 1 && guards()[0] !== second);
+    await until("guarded again", () => guards().length === 1 && guards()[0] !== second);
     expect(readFileSync(`/proc/${guards()[0]}/status`, "utf8")).toMatch(/^CapEff:\t0+$/m);
   },
   DEADLINE_MS,

@@ -18,7 +18,7 @@ import { asError, SpeakerFault } from "./speaker-fault.ts";
 
 /** Interval while the speaker sends a neighbor no changes: withdrawals wait for the end of that. */
 const DEFERRING_POLL_MS = 100;
-/** How long neighbors may take to be told of the end of their sessions. */
+/** Longest time until neighbors have received the end of their sessions. */
 const SESSIONS_END_MS = 500;
 const SESSIONS_POLL_MS = 5;
 

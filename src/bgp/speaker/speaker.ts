@@ -38,14 +38,14 @@ export interface Followed {
   readonly limits: readonly RouteLimit[];
 }
 
-/** What is known of sessions that began or ended since the last call. */
+/** Sessions that began or ended since the last call. */
 export interface SessionChanges {
   readonly notifications: readonly PeerNotification[];
   /** Neighbors whose session ended for a reason that is no route of ours. */
   readonly blameless: readonly string[];
-  /** Neighbors to which the speaker must be told to send all routes. */
+  /** Neighbors to which the speaker must send all routes again, by resend(). */
   readonly unsent: readonly string[];
-  /** Neighbors to which it sends no changes yet but what it is told to send. */
+  /** Neighbors that get only what resend() sends. */
   readonly deferring: readonly string[];
   /** To be in force from now on, before neighbors are configured again. */
   readonly limits: readonly RouteLimit[];

@@ -148,20 +148,20 @@ test("an attack is not held while more than its threshold gets through what is k
   let dropped: DroppedAmount | null = { packets: 0, bits: 0 };
   const meters = metersWith(() => dropped);
   let endMs = 1_000_000;
-  /** Seconds in which 1500 packets are offered, and so many dropped; null: it is not known how many. */
+  /** Seconds in which 1500 packets are offered, and this number dropped; null: the number is not known. */
   const second = (more: number | null) => {
     dropped = more === null ? null : { packets: (dropped?.packets ?? 0) + more, bits: 0 };
     for (let i = 0; i < 10; i++) {
       endMs += 100;
       meters.add(ATTACK, counted(150, { endMs }));
     }
-    return meters.unheldMs(ATTACK.id, endMs);
+    return meters.overThresholdMs(ATTACK.id, endMs);
   };
   second(0);
   const unheld = [0, 400, 499, 500, 1500, 0, null, 0].map(second);
   expect(unheld.map((ms) => ms > 0)).toEqual([true, true, true, false, false, true, false, true]);
   expect((unheld[2] ?? 0) - (unheld[0] ?? 0)).toBe(2000);
-  expect(meters.unheldMs("another", endMs)).toBe(0);
+  expect(meters.overThresholdMs("another", endMs)).toBe(0);
 });
 
 test("an attack on several targets is held while no more gets through than all of their thresholds", () => {
@@ -169,14 +169,14 @@ test("an attack on several targets is held while no more gets through than all o
   const meters = metersWith(() => dropped);
   const group = { ...ATTACK, id: "spread" };
   let at = 1_000_000;
-  /** Seconds in which 5500 packets are offered, so many of them to one target, and so many dropped. */
+  /** Seconds in which 5500 packets are offered, with the number to one target, and the number dropped. */
   const second = (more: number, toOne = 1400) => {
     dropped = { packets: dropped.packets + more, bits: 0 };
     at += 1000;
     const spread = { targets: 4, busiest: thresholds({ pps: toOne }) };
     const window = { rates: thresholds({ pps: 5500 }), windowMs: 1000, isAbove: true, weights: EXACT, spread };
     meters.addWindow(group, window, { wallMs: at, monotonicMs: at });
-    return meters.unheldMs(group.id, at) > 0;
+    return meters.overThresholdMs(group.id, at) > 0;
   };
   second(0);
   expect([1400, 1600, 4600, 1000].map((more) => second(more))).toEqual([true, false, false, true]);
@@ -185,7 +185,7 @@ test("an attack on several targets is held while no more gets through than all o
 });
 
 describe("what was dropped", () => {
-  test("counts answers and proofs since the attack is measured, and since another ban counts anew", () => {
+  test("counts answers and proofs since the attack is measured, and from zero since another ban counts", () => {
     let dropped: DroppedAmount = { packets: 100, bits: 800, challenged: 50, validated: 1 };
     const meters = metersWith(() => dropped);
     meters.add(ATTACK, counted(500, { endMs: 1000 }));
@@ -210,7 +210,7 @@ describe("what was dropped", () => {
     expect(meters.volumeOf(ATTACK)?.dropped).toEqual({ packets: 350, bits: 2800 });
   });
 
-  test("is not known where nothing tells it", () => {
+  test("is not known where no part reports it", () => {
     const meters = metersWith();
     meters.add(ATTACK, counted(500));
     expect(meters.volumeOf(ATTACK)?.dropped).toBeNull();

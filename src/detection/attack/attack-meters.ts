@@ -1,6 +1,6 @@
 /**
  * Measures every attack tick by tick: its volume and its series, also those of the attacks that ended last. Owns both
- * tables. Counts come from the packet counter; what was dropped is asked of the owner.
+ * tables. Counts come from the packet counter; the counts of drops come from the owner.
  */
 import { ACTIVE_ATTACKS_MAX } from "../../limits.ts";
 import type { Now } from "../../system/now.ts";
@@ -19,7 +19,7 @@ export const SERIES_POINTS_PER_ATTACK = 1024;
 export const SERIES_POINTS_MAX = 131_072;
 export const MEASURED_ATTACKS_KEPT = 128;
 
-/** What is known to have been dropped of an attack's traffic so far; null: nothing is known. */
+/** The known drops of an attack's traffic so far; null: none is known. */
 export type DroppedOf = (attack: Attack) => DroppedAmount | null;
 
 /** The traffic of the target in one span; `amounts` has METRICS.length values from `from` on. */
@@ -81,15 +81,15 @@ interface Measured {
   droppedAtMs: number;
   /** In the metric's unit: what was offered since then. */
   offered: number;
-  /** Of that to the busiest of several targets. */
+  /** The part of it to the busiest of several targets. */
   offeredToOne: number;
   /** Wall clock, ms: since when more than the threshold gets through; null: it does not, or that is not known. */
-  unheldAtMs: number | null;
+  overThresholdSinceMs: number | null;
 }
 
 /**
  * A worker that has no CPU hands its counts over late, and a tick that was late shows that the machine is busy. A rate is
- * told from a span of at least so much of a tick, which follows one of at most so much; otherwise from both together.
+ * measured over a span of at least STEADY_LEAST ticks that follows one of at most STEADY_MOST; otherwise over both.
  */
 const [STEADY_LEAST, STEADY_MOST] = [0.9, 1.25];
 /** How often what was dropped is read, ms. */
@@ -101,7 +101,7 @@ export class AttackMeters {
   readonly #tickMs: number;
   readonly #droppedOf: DroppedOf;
   readonly #active = new Map<string, Measured>();
-  /** Of ended attacks, the last one last. */
+  /** Series of ended attacks, the last one last. */
   readonly #ended = new Map<string, AttackSeries>();
   /** Targets above a threshold that are no attacks yet. */
   readonly #suspects = new Map<string, Measured>();
@@ -112,7 +112,7 @@ export class AttackMeters {
     this.#droppedOf = droppedOf;
   }
 
-  /** What was counted of an attacked host in one fold, oldest first. */
+  /** Adds the counts of an attacked host in one fold, oldest first. */
   add(attack: Attack, counted: Counted): void {
     const measured = this.#of(attack);
     this.#addTo(measured, counted);
@@ -208,8 +208,8 @@ export class AttackMeters {
    * How long more than the threshold has been getting through what this machine drops, without a break, ms. 0: it does
    * not, or nothing is known of what was dropped.
    */
-  unheldMs(id: string, wallMs: number): number {
-    const since = this.#active.get(id)?.unheldAtMs ?? null;
+  overThresholdMs(id: string, wallMs: number): number {
+    const since = this.#active.get(id)?.overThresholdSinceMs ?? null;
     return since === null ? 0 : Math.max(0, wallMs - since);
   }
 
@@ -234,7 +234,7 @@ export class AttackMeters {
     return measured;
   }
 
-  /** `over`: from what the rates are told. */
+  /** `over`: the span over which the rates are measured. */
   #count(measured: Measured, of: { tick: SeriesTick; over: RatedTick; isAbove: boolean }): void {
     const { meter, series } = measured;
     measured.offered += of.tick.ofMetric;
@@ -260,7 +260,7 @@ export class AttackMeters {
     measured.offeredToOne = 0;
     if (dropped === null) {
       measured.series.settle();
-      measured.unheldAtMs = null;
+      measured.overThresholdSinceMs = null;
       return;
     }
     const before = measured.dropped;
@@ -272,12 +272,12 @@ export class AttackMeters {
     measured.series.drop(more);
     const droppedNow = inUnitOf(attack.metric, more);
     const isAbove = (passed: number, times: number) => (passed * 1000) / spanMs > times * attack.threshold;
-    const isUnheld = spanMs > 0 && (isAbove(offered - droppedNow, targets) || isAbove(toOne - droppedNow, 1));
-    measured.unheldAtMs = isUnheld ? (measured.unheldAtMs ?? endMs - spanMs) : null;
+    const isOverThreshold = spanMs > 0 && (isAbove(offered - droppedNow, targets) || isAbove(toOne - droppedNow, 1));
+    measured.overThresholdSinceMs = isOverThreshold ? (measured.overThresholdSinceMs ?? endMs - spanMs) : null;
   }
 }
 
-/** Of flows it is not known how many were dropped: all of them, so that nothing is said to get through. */
+/** The number of dropped flows is not known: all are counted as dropped, so that none are reported as passed. */
 function inUnitOf(metric: Attack["metric"], { packets, bits }: DroppedAmount): number {
   if (metric.endsWith("mbps")) return bits / 1e6;
   return metric.endsWith("pps") ? packets : Number.POSITIVE_INFINITY;
@@ -288,7 +288,14 @@ function newMeasured(of: Pick<Measured, "thresholds" | "metric"> & Pick<Attack, 
   const meter = new VolumeMeter(volume);
   const series = new AttackSeries();
   const [last, sampled] = [new Float64Array(WIDTH), new SampledSpan(WIDTH)];
-  const unread = { readAtMs: null, dropped: null, droppedAtMs: 0, offered: 0, offeredToOne: 0, unheldAtMs: null };
+  const unread = {
+    readAtMs: null,
+    dropped: null,
+    droppedAtMs: 0,
+    offered: 0,
+    offeredToOne: 0,
+    overThresholdSinceMs: null,
+  };
   return { thresholds, metric, meter, series, lastMs: 0, last, sampled, ...unread };
 }
 

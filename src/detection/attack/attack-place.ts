@@ -17,7 +17,7 @@ export function placeName({ target, carpet, group }: Placed): string {
 }
 
 /** A group that is not there has no packets. */
-const NOBODY = SAMPLE_PLACE.noGroup - 1;
+const NO_GROUP = SAMPLE_PLACE.noGroup - 1;
 
 /** The places of attacks as the packet counter takes them, in their order. */
 export function placesOf(attacks: readonly Placed[], { numberOf }: Groups): Uint8Array {
@@ -26,7 +26,7 @@ export function placesOf(attacks: readonly Placed[], { numberOf }: Groups): Uint
   for (const [i, attack] of attacks.entries()) {
     const at = i * SAMPLE_PLACE.bytes;
     const prefix = prefixOf(attack);
-    const group = prefix === null ? (numberOf(attack.group) ?? NOBODY) : SAMPLE_PLACE.noGroup;
+    const group = prefix === null ? (numberOf(attack.group) ?? NO_GROUP) : SAMPLE_PLACE.noGroup;
     view.setUint32(at + SAMPLE_PLACE.group, group, true);
     view.setUint8(at + SAMPLE_PLACE.direction, attack.direction === "incoming" ? 0 : 1);
     if (prefix === null) continue;

@@ -79,7 +79,7 @@ export function noticeOf({ isNewKind, isFirmer, classification }: Reading): "rec
 /** An attack in progress, as its readings leave it. */
 export interface Watched {
   readonly reservoir: PacketReservoir;
-  /** What the last reading kept. */
+  /** The packets that the last reading kept. */
   columns: PacketColumns;
   /** The host's traffic before the attack, or while it showed nothing but what users send; null: not known. */
   profile: TrafficProfile | null;
@@ -118,7 +118,7 @@ export function collect(watched: Watched, { records, from, end }: RecordRange, w
   return ageMaxMs;
 }
 
-/** Of a host with hardly any profile, what the window shows from before the attack. */
+/** The profile of a host; if it has hardly any, the packets before the attack in the window. */
 function withOnset({ attack, profile }: Watched, range: RecordRange, ageMaxMs: number): TrafficProfile | null {
   const { target, direction } = attack;
   const isKnown = profile !== null && profile.packets.length >= PROFILE_ROW.recordsMax;
@@ -126,7 +126,7 @@ function withOnset({ attack, profile }: Watched, range: RecordRange, ageMaxMs: n
   return profileBeforeOnset(range, ageMaxMs, attackTraffic(attack).isPartOf) ?? profile;
 }
 
-/** Whether the reading of one of very many attacks that nobody knows yet is for its kind alone, which rules wait for. */
+/** Whether a reading is only for the kind of a new attack among very many, which rules wait for. */
 export function isForKindOnly({ verdict, detectedMs }: Watched, now: Now): boolean {
   return verdict.held === null && now.monotonicMs - detectedMs < COMPLETION_MS;
 }

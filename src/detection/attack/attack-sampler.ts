@@ -51,7 +51,7 @@ const HEADERS_EACH_MIN = 64;
 const HEADERS_MAX = 65_536;
 /** With more attacks in one reading, those of unknown kind are only classified: their samples come with the next one. */
 const SAMPLED_AT_ONCE = 128;
-/** Of these the newest of each outcome that are looked at and kept byte for byte: a bound on the time that it takes. */
+/** The newest of these, of each outcome, that are read and kept byte for byte: a bound on the time. */
 const RECENT_LOOKED_AT = 512;
 const RECENT_TAKEN = 256;
 
@@ -65,7 +65,7 @@ interface Request {
 export interface AttackSamplerOptions {
   /** null: none are kept. */
   readonly profiles?: Pick<TrafficProfiles, "of"> | null;
-  /** Of the draws, see seeded-draws.ts. */
+  /** The seed of the draws, see seeded-draws.ts. */
   readonly seed?: number;
 }
 
@@ -77,7 +77,7 @@ export class AttackSampler {
   /** By attack id. */
   readonly #watched = new Map<string, Watched>();
   #turns = 0;
-  /** Of the last reading; as large as the largest was. */
+  /** Records of the last reading; as large as the largest was. */
   #records = new HeaderRecords(HEADERS_EACH_MAX);
   #counts = new Uint32Array(0);
   readonly #recent = new RecentPackets();
@@ -191,7 +191,7 @@ export class AttackSampler {
     return this.#recent.countsOf(id);
   }
 
-  /** Of the kept packets while the attack lasts, then of its newest headers. */
+  /** Sources of the kept packets while the attack lasts, then of its newest headers. */
   sourcesOf({ id }: Pick<Attack, "id">): AttackSources {
     const { top = 0, originOf = null, ingressOf = numberedIngress } = this.#policy ?? {};
     const packets = this.#watched.get(id)?.columns.packets() ?? sampledPackets(this.#recent.of(id));
@@ -238,14 +238,14 @@ export class AttackSampler {
         continue;
       }
       if (!wasSampled) this.#recent.clear(watched.attack.id);
-      // Of a rare outcome there may be none among the latest.
+      // A rare outcome may have none among the latest.
       const keptMaxMs = wasSampled ? ageMaxMs : policy.windowMs + now.monotonicMs - watched.detectedMs;
       this.#recent.add(watched.attack.id, this.#newest(range, keptMaxMs, now));
       yield judge(watched, policy, now);
     }
   }
 
-  /** Of the last reading, as views of it. */
+  /** The newest packets of the last reading, as views of it. */
   #newest({ records, from, end }: RecordRange, ageMaxMs: number, now: Now): KeptPacket[] {
     const newest: KeptPacket[] = [];
     const eachMax = Math.min(RECENT_TAKEN, this.#recent.each);

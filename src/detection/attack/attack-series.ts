@@ -50,7 +50,7 @@ export class AttackSeries {
 
   /**
    * @param capacity points that there may be from now on, at least 2.
-   * @param over what the rates of the tick are told from: the tick, or more.
+   * @param over the span over which the tick's rates are measured: the tick, or more.
    */
   add(tick: SeriesTick, capacity: number, over: SeriesTick & Pick<RateSpan, "deviation"> = tick): void {
     const { endMs, spanMs, packets, bits, ofMetric } = tick;
@@ -75,7 +75,7 @@ export class AttackSeries {
     rows[at + DROPPED_BITS] = Number.NaN;
   }
 
-  /** What was dropped since the last call: a reading is rarer than a tick, and is shared out by what was offered. */
+  /** Adds the drops since the last call: a reading is rarer than a tick, and is distributed by the offered traffic. */
   drop({ packets, bits }: Amount): void {
     const rows = this.#rows;
     let offered = 0;
@@ -89,7 +89,7 @@ export class AttackSeries {
     this.#unsettled = this.#length;
   }
 
-  /** What was dropped of the points so far is not known, and will not be. */
+  /** Marks the drops of the points so far as unknown for good. */
   settle(): void {
     this.#unsettled = this.#length;
   }

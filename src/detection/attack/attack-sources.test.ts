@@ -26,7 +26,7 @@ test("sources are summed by address, and by the prefix that is announced", () =>
   });
 });
 
-test("different sources, those seen once, blocks and addresses of nobody are counted", () => {
+test("different sources, those seen once, blocks and addresses that are not in use are counted", () => {
   const packets = ["8.8.8.1", "8.9.9.9", "8.9.9.9", "9.9.9.9", "10.0.0.1", "10.0.0.1", "fe80::1"].map((src) =>
     from(src),
   );
@@ -45,7 +45,7 @@ test("origins are those of all sources", () => {
   });
 });
 
-test("an autonomous system that an exporter told stands in where no file knows one", () => {
+test("an autonomous system that an exporter reported is used where no file knows one", () => {
   const packets = [from("8.8.8.1"), { ...from("9.9.9.9"), sourceAs: 64501 }, from("9.9.9.9")];
   const known = (asn: number | null) => () => ({ asn, asName: null, country: "DE" });
   const topAsns = (originOf: OriginOf | null) =>

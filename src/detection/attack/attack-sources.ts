@@ -1,6 +1,6 @@
 /**
- * Where the newest sampled packets of an attack come from: addresses, prefixes and origins with their shares, and the
- * counts from which a reader can tell whether the addresses may be forged. Pure.
+ * The sources of an attack's newest sampled packets: addresses, prefixes and origins with their shares, and the counts
+ * that show whether the addresses may be forged. Pure.
  */
 import { addressFamily, type IpAddress } from "../../net/address.ts";
 import { enclosingPrefix } from "../../net/prefix.ts";
@@ -25,7 +25,7 @@ export interface AttackSources {
   readonly distinct: number;
   /** Sources with one packet only. */
   readonly seenOnce: number;
-  /** Of the sampled packets, those over IPv4; and the number of different /8 of their sources. */
+  /** Sampled packets over IPv4, and the number of different /8 of their sources. */
   readonly ipv4Packets: number;
   readonly ipv4Blocks: number;
   /** Packets from addresses that nothing on the Internet has. */
@@ -36,7 +36,7 @@ export interface AttackSources {
   readonly topPrefixes: readonly Share[];
   /** Empty: nothing says where the packets came into the network. */
   readonly topInterfaces: readonly InterfaceShare[];
-  /** null: no lookup is configured, and no exporter told any. */
+  /** null: no lookup is configured, and no exporter reported any. */
   readonly origins: SampleOrigins | null;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What an attack amounts to: total, peak and duration, from the counts of every tick. It covers the time from the first
+ * The volume of an attack: total, peak and duration, from the counts of every tick. It covers the time from the first
  * tick above the thresholds to the last one, each with the tick beside it, in which the flood may have begun or ended.
  */
 import { errorOfHighest } from "../certainty/sampling.ts";
@@ -11,11 +11,11 @@ export interface Amount {
 }
 
 /**
- * What was kept from the target: dropped, or sent back to its source. Sources that had to prove their address: absent
+ * Traffic kept from the target: dropped, or sent back to its source. Sources that had to prove their address: absent
  * where none had to.
  */
 export interface DroppedAmount extends Amount {
-  /** Of these, packets that were answered so that their sources prove their address. */
+  /** The part of these that was answered so that the sources prove their address. */
   readonly challenged?: number;
   /** How often a source did. */
   readonly validated?: number;
@@ -31,16 +31,16 @@ export interface CountedSpan extends Amount {
 export interface AttackVolume extends Amount {
   /** Wall clock, ms: when the first counted tick began, which is before the detection. */
   readonly beganAt: number;
-  /** Of the ticks at both ends only the part that the flood filled, as if it had come at the peak rate. */
+  /** The ticks at both ends count by the part that the flood would fill at its peak rate. */
   readonly durationMs: number;
-  /** Packets and bits per second of the tick with the most of each, or of several where one tells no rate. */
+  /** Packets and bits per second of the tick with the most of each, or of several ticks if one alone gives no rate. */
   readonly peakPps: number;
   readonly peakBps: number;
-  /** The time from which the peak of packets is told, ms. */
+  /** The time over which the peak of packets was measured, ms. */
   readonly peakOverMs: number;
   /** Half the width of the 95 % interval of the less exact peak, as a fraction of it. Absent: both are exact. */
   readonly peakError?: number;
-  /** What is known to have been dropped of it; null: nothing is known. */
+  /** The known drops of it; null: none is known. */
   readonly dropped: DroppedAmount | null;
 }
 
@@ -66,7 +66,7 @@ interface Tick extends CountedSpan {
 const NOTHING: Amount = { packets: 0, bits: 0 };
 
 export class VolumeMeter {
-  /** Of an earlier process. */
+  /** The volume from an earlier process. */
   readonly #earlier: AttackVolume | null;
   #packets = 0;
   #bits = 0;
@@ -218,7 +218,7 @@ export function plusDropped(a: DroppedAmount, b: DroppedAmount): DroppedAmount {
   return combined(a, b, (x, y) => x + y);
 }
 
-/** What came since; never less than nothing. */
+/** The drops since `before`; never negative. */
 export function droppedSince(before: DroppedAmount, now: DroppedAmount): DroppedAmount {
   return combined(now, before, (x, y) => Math.max(0, x - y));
 }

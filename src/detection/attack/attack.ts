@@ -44,7 +44,7 @@ export interface Attack {
   readonly rates: Rates;
   /** Errors of these rates at 95 %; null: they are exact. */
   readonly samplingError: RateErrors | null;
-  /** As of the last tick; null: not counted yet, or not by the build that recorded the attack. */
+  /** The volume at the last tick; null: not counted yet, or not by the build that recorded the attack. */
   readonly volume: AttackVolume | null;
   /** Kept with stored and ended attacks; empty while it lasts. */
   readonly timeline: readonly TimelineEntry[];
@@ -65,7 +65,7 @@ export interface ClassifiedEvent {
   readonly isNewKind: boolean;
 }
 
-/** What is known of an attack when it starts. */
+/** The details of an attack at its start. */
 export interface NewAttack {
   readonly id: string;
   /** null: the whole hostgroup. */
@@ -114,7 +114,7 @@ export interface Calm {
   readonly ofSeconds: number;
 }
 
-/** What one tick found of an attack. */
+/** The result of one tick for an attack. */
 export interface Observed {
   readonly rates: Rates;
   readonly volume: AttackVolume | null;
@@ -166,7 +166,7 @@ export function firstCrossed(rates: Rates, thresholds: Rates, from = 0): number 
 
 /** A part of the ended attacks in the history. */
 export interface EndedAttacksQuery {
-  /** Of the end, wall clock ms, both included; absent: any. */
+  /** The range of the end, wall clock ms, both included; absent: any. */
   readonly range?: { readonly fromMs: number; readonly toMs: number };
   /** Of those that end with the range, the last one in the order of ids; absent or null: all. */
   readonly toId?: string | null;

@@ -41,7 +41,7 @@ interface Pass {
 }
 
 interface Learned {
-  /** Of the record. */
+  /** The index of the record. */
   readonly index: number;
   /** The source; null: none that looks like a user. */
   readonly user: IpAddress | null;
@@ -51,7 +51,7 @@ export class BusyProfiles {
   readonly #headers: HeaderSamples;
   readonly #seed: number;
   readonly #profiles = new Map<IpAddress, Profiled>();
-  /** Of hosts that were not attacked. */
+  /** Users of hosts that were not attacked. */
   readonly users = new RecentUsers();
   readonly #anywhere = new Uint8Array(ADDRESS_BYTES);
   /** Oldest first. */

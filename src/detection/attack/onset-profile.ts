@@ -12,7 +12,7 @@ import type { TrafficProfile } from "./traffic-profile.ts";
 const PACKETS_MIN = 48;
 /** An attack that grows slowly is in what comes before: only a step is taken for a start. */
 const STEP_MIN = 3;
-/** Before the step, the newer half has at most so many times the packets of the older one. */
+/** Before the step, the newer half has at most this multiple of the older one's packets. */
 const STEADY_MAX = 1.3;
 /** Packets that are decoded. */
 const PACKETS_MAX = 512;

@@ -147,7 +147,7 @@ interface Service {
   readonly source: number | null;
   readonly destination: number | null;
   readonly tcpFlags: number | null;
-  /** Of IPv4 packets. */
+  /** Lengths of IPv4 packets. */
   readonly lengths: readonly number[];
 }
 

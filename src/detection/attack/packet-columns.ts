@@ -1,6 +1,6 @@
 /**
  * The kept packets of one attack as flat memory: records of the packet counter and what each stands for. Costs next to
- * nothing to make or to hand to another thread; packets are decoded when they are asked for.
+ * nothing to make or to hand to another thread; packets are decoded when they are read.
  */
 import { HEADER_RECORD_BYTES, HeaderRecords } from "../../traffic/header-record.ts";
 import { decodeHeader, type PacketHeader } from "../../traffic/packet-header.ts";
@@ -17,7 +17,7 @@ export class PacketColumns {
   readonly #standsFor: Float64Array;
   #decoded: readonly SampledPacket[] | null = null;
 
-  /** @param records the first as many as `standsFor` has; who writes them anew must make other columns. */
+  /** @param records at least as many as `standsFor` has. If they are overwritten, new columns must be made. */
   constructor(records: HeaderRecords, standsFor: Float64Array) {
     this.#records = records;
     this.#standsFor = standsFor;
@@ -48,14 +48,14 @@ export class PacketColumns {
     return { records, standsFor: this.#standsFor.slice() };
   }
 
-  /** Oldest first, for one look: their headers have addresses only while they are asked for, see RecordHeader. */
+  /** Oldest first, for one look: their headers have addresses only when these are read, see RecordHeader. */
   glance(): SampledPacket[] {
     const records = this.#records;
     const packets: SampledPacket[] = [];
     for (let i = 0; i < this.length; i++) {
       const standsFor = this.#standsFor[i] as number;
       const packet = { header: records.header(i), wireBytes: records.wireBytes(i), standsFor };
-      packets.push(records.exporter(i) === 0 ? packet : { ...packet, ...records.told(i) });
+      packets.push(records.exporter(i) === 0 ? packet : { ...packet, ...records.reported(i) });
     }
     return packets;
   }
@@ -73,7 +73,7 @@ export class PacketColumns {
       const header = decodeHeader(records.frame(i));
       if (header === null) continue;
       const standsFor = this.#standsFor[i] as number;
-      packets.push({ header, wireBytes: records.wireBytes(i), standsFor, ...records.told(i) });
+      packets.push({ header, wireBytes: records.wireBytes(i), standsFor, ...records.reported(i) });
     }
     return packets;
   }

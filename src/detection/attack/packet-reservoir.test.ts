@@ -12,7 +12,7 @@ const SEED = Number(process.env["SEED"] ?? Date.now() % 1_000_000);
 const SOURCES = ["198.51.100.1", "198.51.100.2", "198.51.100.3"];
 const [A, B, C] = [0, 1, 2];
 
-/** Records of the packets, each standing for so many. */
+/** Records of the packets, each standing for this number. */
 function recordsOf(standsFor: number): HeaderRecords {
   const records = new HeaderRecords(SOURCES.length);
   for (const [i, src] of SOURCES.entries()) {

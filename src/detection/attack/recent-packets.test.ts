@@ -87,7 +87,7 @@ describe("pcap bounds: the newest packets of an attack", () => {
     expect(kept.every((packet) => packet.frame.length === 128 && packet.frame[127] === 1)).toBe(true);
   });
 
-  test("begin anew when the first readings do", () => {
+  test("begin again when the first readings do", () => {
     const recent = new RecentPackets();
     recent.add("a", packets(3));
     recent.clear("a");
@@ -184,7 +184,7 @@ describe("the sampler keeps the newest packets of an attack", () => {
     expect(sampler.recentCountsOf({ id: "a" })).toEqual({ total: 258, passed: 1, dropped: 256, answered: 1 });
   });
 
-  test("anew until the sample is complete, then the newer ones follow, and they stay after the end", () => {
+  test("again until the sample is complete, then the newer ones follow, and they stay after the end", () => {
     const { headers, sampler, read, packets: recent } = sampled();
     headers.frames = frames(3);
     read(0);

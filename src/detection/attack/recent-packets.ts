@@ -42,7 +42,7 @@ export class RecentPackets {
     for (const packet of packets) rings.push(packet, each);
   }
 
-  /** The next reading begins anew. */
+  /** The next reading starts from the beginning. */
   clear(id: string): void {
     this.#active.get(id)?.limit(0);
   }

@@ -23,13 +23,13 @@ export interface SampleOrigins {
   readonly topCountries: readonly Share[];
 }
 
-/** The lookup's autonomous system, or else the one that the exporter told. */
+/** The lookup's autonomous system, or else the one that the exporter reported. */
 export function originWith(origin: Origin | null, sourceAs: number | undefined): Origin | null {
   if (sourceAs === undefined || (origin !== null && origin.asn !== null)) return origin;
   return { asn: sourceAs, asName: null, country: origin?.country ?? null };
 }
 
-/** Makes one lookup for each source. null: no lookup is configured, and no exporter told an autonomous system. */
+/** Makes one lookup for each source. null: no lookup is configured, and no exporter reported an autonomous system. */
 export function originsOf(
   packets: readonly SampledPacket[],
   largestSources: readonly Share[],

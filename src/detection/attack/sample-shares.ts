@@ -1,8 +1,8 @@
 /** Sums of sampled packets by any key of their headers. Pure. */
-import type { ToldByExporter } from "../../traffic/ingress.ts";
+import type { ReportedByExporter } from "../../traffic/ingress.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
 
-export interface SampledPacket extends ToldByExporter {
+export interface SampledPacket extends ReportedByExporter {
   readonly header: PacketHeader;
   /** Length of the frame on the wire. */
   readonly wireBytes: number;

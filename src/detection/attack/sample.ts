@@ -38,7 +38,7 @@ export interface Sample {
   readonly topInterfaces?: readonly InterfaceShare[];
   /** Newest first. */
   readonly flows: readonly SampledFlow[];
-  /** null: no lookup is configured, and no exporter told any. */
+  /** null: no lookup is configured, and no exporter reported any. */
   readonly origins: SampleOrigins | null;
 }
 

@@ -1,5 +1,5 @@
 /**
- * One attack with its sampled packets and the profile of its host: decoded when they are asked for, or sent to another
+ * One attack with its sampled packets and the profile of its host: decoded when they are read, or sent to another
  * thread, which decodes them there.
  */
 import type { Attack } from "./attack.ts";
@@ -8,7 +8,7 @@ import { PacketColumns, type PacketMessage } from "./packet-columns.ts";
 import type { SampledPacket } from "./sample.ts";
 import { type ProfileMessage, partOf, profileFrom, profileMessage, type TrafficProfile } from "./traffic-profile.ts";
 
-/** What rules are made from besides packets. */
+/** The input of rules besides packets. */
 export type CountedAttack = Pick<
   Attack,
   "direction" | "metric" | "threshold" | "thresholds" | "rates" | "classification"
@@ -46,7 +46,7 @@ export class SampledAttack {
     return this.#packets;
   }
 
-  /** What the host received before the attack, of the packets that the attack's metrics count; null: not known. */
+  /** The host's traffic before the attack, of packets that the attack's metrics count; null: not known. */
   get profile(): TrafficProfile | null {
     if (this.#profile === null) return null;
     this.#part ??= partOf(this.#profile, attackTraffic(this.attack).isPartOf);

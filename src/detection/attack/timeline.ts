@@ -1,4 +1,4 @@
-/** What was decided about an attack, one entry after the other. Bounded; independent of who decides. */
+/** The decisions about an attack, one entry after the other. Bounded; knows nothing of the parts that decide. */
 
 /** Entries of the timeline of one attack. */
 export const TIMELINE_ENTRIES_MAX = 128;

@@ -67,7 +67,7 @@ test("what an earlier process kept completes it until the counter has enough", (
   expect(portsOf()?.filter((port) => port !== 443)).toEqual([1]);
 });
 
-test("a host that is fully known anew is no longer kept from before", () => {
+test("a host with a full new profile is no longer kept from before", () => {
   const { source, profiles, restore } = world();
   const other = address("203.0.113.10");
   restore([1]);

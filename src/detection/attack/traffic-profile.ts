@@ -109,7 +109,7 @@ export class TrafficProfiles {
     for (const [host, records] of this.#restored) yield { host, records };
   }
 
-  /** The profiles of the counter, a chunk at a time. Forgets of an earlier process what is known anew. */
+  /** The profiles of the counter, a chunk at a time. Restored profiles are removed once a host has a new one. */
   *counted(): Generator<{ readonly rows: Uint8Array; readonly count: number }> {
     const rows = new Uint8Array(CHUNK_ROWS * PROFILE_ROW.bytes);
     const counts = new DataView(rows.buffer);
@@ -129,7 +129,7 @@ export class TrafficProfiles {
 /** Rows in one crossing: 0.4 MB. */
 const CHUNK_ROWS = 256;
 
-/** Of the others as many as a full profile lacks. */
+/** The records with as many of the others as a full profile lacks. */
 function completed(records: Uint8Array, others: Uint8Array | undefined): Uint8Array {
   const missing = PROFILE_ROW.recordsMax * PROFILE_RECORD.bytes - records.length;
   if (others === undefined || missing <= 0) return records;

@@ -1,4 +1,4 @@
-/** What an attack amounts to, in words for people. */
+/** The volume of an attack, as a text. */
 import type { AttackVolume } from "./attack-volume.ts";
 
 /**

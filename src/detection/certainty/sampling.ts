@@ -163,7 +163,7 @@ function samplesPerRate(metric: number, { column, from }: RowWeights, windowSeco
  * How many standard deviations of a normal distribution are as improbable as at least `seen` samples where `expected`
  * are: the modified signed root r* (Barndorff-Nielsen 1986; Jensen 1992) of P(Poisson(expected) ≥ seen), which for a
  * fractional `seen` is the regularized gamma function P(seen, expected). The probability is exact to 2.3 %, and to 0.1 %
- * from one expected sample on. 0 where so many are more likely than not.
+ * from one expected sample on. 0 if `seen` or more is more likely than not.
  */
 export function deviateOf(seen: number, expected: number): number {
   const excess = seen - expected;

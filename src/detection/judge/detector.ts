@@ -136,8 +136,8 @@ export class Detector {
   /** How many hostgroup sums judge() needs; 0: no whole hostgroup is judged. */
   get groupsToRead(): number {
     const { hostgroups } = this.#policy;
-    const areAsked = this.active.hasGroups || hostgroups.some(({ calculation }) => calculation === "total");
-    return areAsked ? hostgroups.length : 0;
+    const areNeeded = this.active.hasGroups || hostgroups.some(({ calculation }) => calculation === "total");
+    return areNeeded ? hostgroups.length : 0;
   }
 
   /** Restores attacks of an earlier process; their calm time starts again from zero. */

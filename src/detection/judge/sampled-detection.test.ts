@@ -39,7 +39,7 @@ describe("detection on sampled traffic", () => {
     weights: [weight, 1e5, 0, 0],
   });
 
-  test("starts no attack on a few samples above the threshold, and one on so many that it is certain", () => {
+  test("starts no attack on a few samples above the threshold, and one on enough samples to be certain", () => {
     const { made, tick } = detector();
     expect(tick(0, sampled(2000))).toEqual([]);
     expect(tick(100, sampled(3400))).toEqual(["started 192.0.2.1 pps"]);

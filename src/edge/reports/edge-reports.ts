@@ -63,7 +63,7 @@ export class EdgeReports {
     for (const node of this.#reports.keys()) if (!this.#options.nodes.has(node)) this.#reports.delete(node);
   }
 
-  /** As of now. */
+  /** The state at this moment. */
   fleet(): Fleet {
     const { nodes } = this.#options;
     const alive = new Set<string>();

@@ -20,7 +20,7 @@ test.each<[string, Liveness[], (string | null)[]]>([
   expect(seen.map((liveness) => changes.next("e1", liveness))).toEqual(expected as never);
 });
 
-test("edge event rules: a node that a reload removes and another adds begins anew", () => {
+test("edge event rules: a node that a reload removes and another adds begins without a state", () => {
   const changes = new PresenceChanges();
   changes.next("e1", "alive");
   changes.next("e2", "alive");

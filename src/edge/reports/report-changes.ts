@@ -1,12 +1,12 @@
 /**
  * Finds the changes since a node's last report, as events (docs/interface.md#edge-events). Each event is a transition;
- * the first report of a node has none. Pure. What a report leaves out is regarded as unchanged.
+ * the first report of a node has none. Pure. Entries that a report leaves out are regarded as unchanged.
  */
 import { EDGE_EVENT_DETAIL_MAX } from "../../limits.ts";
 import type { EdgeEvent, EdgeEventKind } from "./edge-history.ts";
 import type { CertClaim, EdgeReport } from "./report.ts";
 
-/** What the service knows about a node from its reports. */
+/** The state of a node by its reports. */
 export interface KnownNode {
   readonly version: string | null;
   readonly isDryRun: boolean | null;

@@ -26,7 +26,7 @@ export interface EdgeReport {
   readonly cut: CutCounts;
 }
 
-/** What did not fit into the report. */
+/** The entries that did not fit into the report. */
 export interface CutCounts {
   readonly zones: number;
   readonly certs: number;

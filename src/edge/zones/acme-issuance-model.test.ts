@@ -1,6 +1,6 @@
 /** Compares slots and challenges with a simple model of the rules, through random calls, reloads and passing time. */
 import { expect, test } from "bun:test";
-import { acmeStory } from "../../../test/fixtures/edge/edge.ts";
+import { acmeCalls } from "../../../test/fixtures/edge/edge.ts";
 import { seededRandom } from "../../../test/fixtures/seeded-random.ts";
 import { AcmeIssuance } from "./acme-issuance.ts";
 
@@ -56,7 +56,7 @@ test(`answers and documents follow the rules in any order (seed ${SEED})`, () =>
   let nowMs = Date.UTC(2026, 2, 1, 12);
   let unserved = "";
   const serves = (node: string, zone: string) => `${node} ${zone}` !== unserved;
-  const acme = new AcmeIssuance({ serves, onChange: () => {}, observer: acmeStory([]) });
+  const acme = new AcmeIssuance({ serves, onChange: () => {}, observer: acmeCalls([]) });
   const steps: Readonly<Record<string, (node: string, zone: string) => void>> = {
     request(node, zone) {
       const answer = acme.requestSlot(node, zone, nowMs);

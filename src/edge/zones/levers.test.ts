@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import { leverStory } from "../../../test/fixtures/edge/edge.ts";
+import { leverCalls } from "../../../test/fixtures/edge/edge.ts";
 import { zonesOf } from "../../../test/fixtures/edge/zones.ts";
 import { memoryStore } from "../../../test/fixtures/storage/memory-state.ts";
 import { LEVERS_MAX } from "../../limits.ts";
@@ -18,14 +18,14 @@ const [A, B, NONE] = zonesOf({
 
 let memory: ReturnType<typeof memoryStore>;
 let kept: ReadonlyMap<string, Lever>;
-let story: unknown[][];
+let calls: unknown[][];
 let changes: number;
 let levers: Levers;
 
 beforeEach(() => {
   memory = memoryStore();
   kept = memory.file.rows.levers;
-  story = [];
+  calls = [];
   changes = 0;
   levers = leversOf();
 });
@@ -34,7 +34,7 @@ const isConfigured = (zone: string) => !zone.startsWith("removed");
 
 function leversOf(before: Iterable<Lever> = []): Levers {
   const store = memory.store.table("levers");
-  return new Levers({ store, isConfigured, onChange: () => changes++, observer: leverStory(story) }, before);
+  return new Levers({ store, isConfigured, onChange: () => changes++, observer: leverCalls(calls) }, before);
 }
 
 /** As many as there may be. */
@@ -49,7 +49,7 @@ const order = (more: Partial<LeverOrder> = {}): LeverOrder => ({
   reason: "",
   ...more,
 });
-const words = () => story.map(([word]) => word);
+const words = () => calls.map(([word]) => word);
 
 describe("a lever", () => {
   test("is in force until its time, to the millisecond", async () => {
@@ -62,16 +62,16 @@ describe("a lever", () => {
   });
 
   test("is on disk before it is in force, and its end is in force before it is on disk", async () => {
-    const keptWhenTold: boolean[] = [];
+    const keptAtChange: boolean[] = [];
     levers = new Levers({
       store: memory.store.table("levers"),
       isConfigured,
-      onChange: () => keptWhenTold.push(kept.has(A.name)),
-      observer: leverStory(story),
+      onChange: () => keptAtChange.push(kept.has(A.name)),
+      observer: leverCalls(calls),
     });
     await levers.set(A, order(), NOON);
     await levers.clear(A.name);
-    expect(keptWhenTold).toEqual([true, false]);
+    expect(keptAtChange).toEqual([true, false]);
   });
 
   test("that cannot be kept is not set, and one whose end cannot be kept ends all the same", async () => {

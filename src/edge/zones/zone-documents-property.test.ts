@@ -75,7 +75,7 @@ function documentsOf(entries: readonly Entry[], more: Partial<ZoneState> = {}): 
   return new ZoneDocuments({ zones, keysOf: clearance.at(NOW_MS), ...rest }, NOW_MS);
 }
 
-async function toldOf({ etag, body }: ZoneDocument): Promise<{ etag: string; text: string }> {
+async function bytesOf({ etag, body }: ZoneDocument): Promise<{ etag: string; text: string }> {
   return { etag, text: await body.text() };
 }
 
@@ -85,7 +85,7 @@ test(`any permutation of a zones file gives the same bytes and ETag (seed ${SEED
   for (let round = 0; round < ROUNDS; round++) {
     const entries = entriesOf();
     const [one, other] = [documentsOf(entries), documentsOf(entries)];
-    for (const scope of SCOPES) expect(await toldOf(other.of(scope))).toEqual(await toldOf(one.of(scope)));
+    for (const scope of SCOPES) expect(await bytesOf(other.of(scope))).toEqual(await bytesOf(one.of(scope)));
   }
 });
 
@@ -105,7 +105,7 @@ test(`levers, challenges and grants have no order either (seed ${SEED})`, async 
         grants: shuffled(grants),
       });
     const [one, other] = [documents(), documents()];
-    for (const scope of SCOPES) expect(await toldOf(other.of(scope))).toEqual(await toldOf(one.of(scope)));
+    for (const scope of SCOPES) expect(await bytesOf(other.of(scope))).toEqual(await bytesOf(one.of(scope)));
   }
 });
 
@@ -118,7 +118,7 @@ test(`a zone that comes changes the documents of those who serve it alone (seed 
       const { hostgroup } = added;
       const isConcerned =
         hostgroup === undefined || scope === "all" || (scope as readonly string[]).includes(hostgroup);
-      const [was, is] = [await toldOf(before.of(scope)), await toldOf(after.of(scope))];
+      const [was, is] = [await bytesOf(before.of(scope)), await bytesOf(after.of(scope))];
       if (isConcerned) expect(is.etag).not.toBe(was.etag);
       else expect(is).toEqual(was);
     }

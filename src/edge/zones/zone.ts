@@ -28,7 +28,7 @@ export interface ZoneTls {
 export interface ZonePolicy {
   /** `none`: requests are passed on without a decision. */
   readonly mode: "decide" | "none";
-  /** What happens to requests that cannot be decided. */
+  /** The decision on requests that cannot be judged. */
   readonly failureMode: "open" | "closed";
   readonly challenge: "auto" | "manual" | "off";
   /** Dry run: denials and challenges are counted, not carried out. */

@@ -36,11 +36,11 @@ async function resume(reader: EventReader, lastId?: string): Promise<EventReader
   return resumed;
 }
 
-function tellAttack(id: string, changes: Partial<Attack> = {}): void {
+function publishAttack(id: string, changes: Partial<Attack> = {}): void {
   server.http.events.publish({ kind: "attack", view: { attack: attack({ id, ...changes }), ban: null } });
 }
 
-function tellBan(id: string, changes: Partial<Omit<Ban, "target">> & { target?: string } = {}): void {
+function publishBan(id: string, changes: Partial<Omit<Ban, "target">> & { target?: string } = {}): void {
   server.http.events.publish({ kind: "ban", view: { ban: ban({ id, ...changes }), routeState: null } });
 }
 
@@ -103,20 +103,20 @@ describe("event stream", () => {
     expect((ids[1] ?? 0) - (ids[0] ?? 0)).toBeGreaterThan(0);
   });
 
-  test("tells the start and the end of an attack at once, and its changes once a second", async () => {
+  test("sends the start and the end of an attack at once, and its changes once a second", async () => {
     const reader = await open();
-    tellAttack("a");
-    tellAttack("a", { rates: thresholds({ pps: 2000 }) });
-    tellAttack("a", { rates: thresholds({ pps: 3000 }) });
+    publishAttack("a");
+    publishAttack("a", { rates: thresholds({ pps: 2000 }) });
+    publishAttack("a", { rates: thresholds({ pps: 3000 }) });
     server.clock.advance(THROTTLE_MS);
-    tellAttack("a", { endedAt: NOON });
+    publishAttack("a", { endedAt: NOON });
     await expectNext(reader, "attack a true");
     expect((await reader.next())?.data).toMatchObject({ rate: 3000 });
     await expectNext(reader, "attack a false");
     expect(await metric('svc_api_events_total{event="attack"}')).toBe(3);
   });
 
-  test("tells at once what became of a ban's announcement", async () => {
+  test("sends at once what became of a ban's announcement", async () => {
     const reader = await open();
     const missingAt = [{ neighbor: "192.0.2.3", cause: "no session" }];
     for (const routeState of [
@@ -133,7 +133,7 @@ describe("event stream", () => {
 
   test("looks by itself, once a second, at what the attacks in progress have become", async () => {
     const reader = await open();
-    tellAttack("a");
+    publishAttack("a");
     await expectNext(reader, "attack a true");
     const view = (pps: number) => ({ attack: attack({ id: "a", rates: thresholds({ pps }) }), ban: null });
     for (const pps of [2000, 3000]) {
@@ -146,7 +146,7 @@ describe("event stream", () => {
   test("is kept alive by a comment every 15 s, which keeps its reader's place, too", async () => {
     const reader = await open();
     server.clock.advance(HEARTBEAT_MS - 1);
-    tellAttack("a");
+    publishAttack("a");
     await expectNext(reader, "attack a true");
     const before = Number(reader.lastId);
     server.clock.advance(1);
@@ -163,7 +163,7 @@ describe("event stream", () => {
     expect(await metric('svc_api_event_streams_ended_total{reason="left"}')).toBe(1);
     server.clock.advance(REMEMBERED_MS);
     expect(server.clock.pending).toBe(0);
-    tellAttack("a");
+    publishAttack("a");
     expect(await metric('svc_api_events_total{event="attack"}')).toBe(0);
   });
 });
@@ -171,15 +171,15 @@ describe("event stream", () => {
 describe("event stream reader that comes back", () => {
   test("gets the events that it missed, and only these", async () => {
     const reader = await open();
-    tellAttack("a");
+    publishAttack("a");
     await expectNext(reader, "attack a true");
     reader.leave();
     await streamsAre(0);
-    tellAttack("b");
-    tellBan("c", { target: ACME_HOST });
+    publishAttack("b");
+    publishBan("c", { target: ACME_HOST });
     const again = await resume(reader);
     await expectNext(again, "attack b true", `ban ${ACME_HOST} active`);
-    tellAttack("d");
+    publishAttack("d");
     await expectNext(again, "attack d true");
   });
 
@@ -187,7 +187,7 @@ describe("event stream reader that comes back", () => {
     const reader = await open();
     reader.leave();
     await streamsAre(0);
-    tellAttack("a");
+    publishAttack("a");
     await expectNext(await resume(reader), "attack a true");
   });
 
@@ -196,9 +196,9 @@ describe("event stream reader that comes back", () => {
     reader.leave();
     await streamsAre(0);
     server.clock.advance(REMEMBERED_MS);
-    tellAttack("a");
+    publishAttack("a");
     const again = await resume(reader);
-    tellAttack("b");
+    publishAttack("b");
     await expectNext(again, "reset", "attack b true");
   });
 
@@ -208,7 +208,7 @@ describe("event stream reader that comes back", () => {
     reader.leave();
     const reason = "x".repeat(EVENT_RING_BYTES / 8);
     for (let i = 0; i < 9; i++) {
-      tellBan(`b${i}`, { reason });
+      publishBan(`b${i}`, { reason });
       await other.next();
     }
     await expectNext(await resume(reader), "reset");
@@ -234,7 +234,7 @@ test("event stream of exporters: a fault that begins or ends, for callers withou
   } as const;
   server.http.events.publish({ kind: "exporter", row: { ...of, state: "silent", faults: [fault] } });
   server.http.events.publish({ kind: "exporter", row: { ...of, state: "ok", faults: [] } });
-  tellAttack("a1", { target: address(ACME_HOST) });
+  publishAttack("a1", { target: address(ACME_HOST) });
   await expectNext(operator, "exporter silent", "exporter ok", "attack a1 true");
   await expectNext(tenant, "attack a1 true");
 });
@@ -245,11 +245,11 @@ describe("event stream of a tenant", () => {
   test("gets events of its own addresses only, live and missed; an unscoped caller gets all", async () => {
     const [tenant, all] = [await open(as("tenantViewer")), await open(as("viewer"))];
     const start = tenant.lastId ?? "";
-    tellBan("1", { target: OTHER_HOST });
-    tellBan("2", { target: UNOWNED_HOST });
-    tellBan("3", { target: ACME_HOST });
-    tellAttack("of-other", { target: address(OTHER_HOST) });
-    tellAttack("of-acme", { target: address(ACME_HOST) });
+    publishBan("1", { target: OTHER_HOST });
+    publishBan("2", { target: UNOWNED_HOST });
+    publishBan("3", { target: ACME_HOST });
+    publishAttack("of-other", { target: address(OTHER_HOST) });
+    publishAttack("of-acme", { target: address(ACME_HOST) });
     await expectNext(tenant, `ban ${ACME_HOST} active`, "attack of-acme true");
     await expectNext(all, `ban ${OTHER_HOST} active`, `ban ${UNOWNED_HOST} active`, `ban ${ACME_HOST} active`);
     await expectNext(await resume(tenant, start), `ban ${ACME_HOST} active`, "attack of-acme true");
@@ -278,9 +278,9 @@ describe("event stream of a tenant", () => {
     const tenant = await open(as("tenantViewer"));
     const idAfter = async (others: number) => {
       server.clock.advance(1);
-      for (let i = 0; i < others; i++) tellBan(`b${i}`, { target: OTHER_HOST });
+      for (let i = 0; i < others; i++) publishBan(`b${i}`, { target: OTHER_HOST });
       server.clock.advance(1);
-      tellAttack(`a${others}`, { target: address(ACME_HOST) });
+      publishAttack(`a${others}`, { target: address(ACME_HOST) });
       await tenant.next();
       return Number(tenant.lastId) % 2000;
     };
@@ -323,7 +323,7 @@ test("a reader that does not keep up is cut off and counted; others are not kept
   let count = 0;
   await eventually(
     async () => {
-      tellBan(`b${count++}`, { reason });
+      publishBan(`b${count++}`, { reason });
       await expectNext(quick, "ban 192.0.2.1 active");
       return (await metric('svc_api_event_streams_ended_total{reason="slow"}')) === 1;
     },
@@ -346,7 +346,7 @@ describe("event stream at a reload", () => {
     server.http.events.reloaded();
     await expectNext(gone, "the end");
     await expectNext(moved, "the end");
-    tellAttack("a");
+    publishAttack("a");
     await expectNext(kept, "reload", "attack a true");
     expect(await metric('svc_api_event_streams_ended_total{reason="refused"}')).toBe(2);
     expect(await gone.resume().catch((cause: unknown) => String(cause))).toContain("401");
@@ -355,7 +355,7 @@ describe("event stream at a reload", () => {
   test("requires the lists to be read again: an address may belong to another tenant", async () => {
     const reader = await open(as("viewer"));
     const start = reader.lastId ?? "";
-    tellAttack("a");
+    publishAttack("a");
     server.http.events.reloaded();
     await expectNext(await resume(reader, start), "reset");
   });
@@ -370,12 +370,12 @@ describe("event stream at a reload", () => {
 
 test("a stop ends all streams, waits for nothing else and leaves no timer", async () => {
   const [one, other] = [await open(), await open()];
-  tellAttack("a");
+  publishAttack("a");
   const stopped = server.http.stop();
   await expectNext(one, "attack a true", "the end");
   await expectNext(other, "attack a true", "the end");
   await stopped;
   expect(server.clock.pending).toBe(0);
-  tellAttack("b");
+  publishAttack("b");
   expect(server.clock.pending).toBe(0);
 });

@@ -1,6 +1,6 @@
 /** Parked polls, indexed by their document and counted by token and node. */
 
-/** What the table needs to know about a parked poll. */
+/** The table's view of a parked poll. */
 export interface Parked {
   /** Key of the document that it waits for. */
   readonly key: string;

@@ -67,7 +67,7 @@ describe("long poll held with the document's tag", () => {
   test("is not woken by a change elsewhere", async () => {
     const parked = channel.poll();
     channel.change("b", NEW);
-    channel.change("nobody polls this", NEW);
+    channel.change("no node polls this", NEW);
     await channel.turn();
     expect(parked.isAnswered()).toBe(false);
   });
@@ -313,7 +313,7 @@ describe("a stop", () => {
 describe("who a parked poll is from", () => {
   const GONE: Refusal = { kind: "no_valid_token" };
 
-  test("is not asked while its document stays the same, and is when it changes", async () => {
+  test("is not called while its document stays the same, and is when it changes", async () => {
     const poll = channel.poll();
     channel.refusal = GONE;
     channel.holds.changedAll();
@@ -325,7 +325,7 @@ describe("who a parked poll is from", () => {
     expectNothingLeft();
   });
 
-  test("is asked once after each reload, whatever its document", async () => {
+  test("is called once after each reload, whatever its document", async () => {
     const poll = channel.poll();
     let asked = 0;
     const find = channel.find;
@@ -345,7 +345,7 @@ describe("who a parked poll is from", () => {
     expect((await poll.answer).status).toBe(401);
   });
 
-  test("is asked when its time is over", async () => {
+  test("is called when its time is over", async () => {
     const poll = channel.poll();
     channel.refusal = GONE;
     channel.clock.advance(HOLD_MS);

@@ -45,7 +45,7 @@ const targetsOf = async (parameters: Record<string, string>) =>
   (await pageOf(few, parameters)).hosts.map(({ target }) => target);
 
 describe("a page of hosts", () => {
-  test("is asked for by any of its parameters, and by none else", () => {
+  test("is requested by any of its parameters, and by none else", () => {
     expect(hostsPageQuery(new URLSearchParams("x=1"))).toBeNull();
     for (const text of ["limit=1", "after=192.0.2.1", "q=1", "group=web", "sort=pps"]) {
       expect(hostsPageQuery(new URLSearchParams(text)), text).toMatchObject({ kind: "page" });
@@ -78,7 +78,7 @@ describe("a page of hosts", () => {
     [{ group: "web" }, ["192.0.2.10", "2001:db8::1"]],
     [{ group: "web", q: "." }, ["192.0.2.10"]],
     [{ group: "foreign" }, []],
-    [{ group: "nobody" }, []],
+    [{ group: "absent" }, []],
   ] as [Record<string, string>, string[]][])("%p finds %p", async (parameters, targets) => {
     expect(await targetsOf(parameters)).toEqual(targets);
   });

@@ -16,7 +16,7 @@ import type { VisibleGroups } from "./hosts-snapshots.ts";
 export interface PageRequest {
   readonly principal: Pick<Principal, "operator" | "tenant">;
   readonly page: HostsPageQuery;
-  /** What the page was read from. */
+  /** The snapshot from which the page was read. */
   readonly query: URLSearchParams;
   /** Read when the page is started. */
   readonly groups: () => VisibleGroups;

@@ -58,7 +58,7 @@ export function attackPcapRoute(backend: Attacks & Pick<Backend, "attackPackets"
   };
 }
 
-/** Of a carpet attack the first address of its prefix; a hostgroup has none. */
+/** The target of the audit row: for a carpet attack the first address of its prefix; a hostgroup has none. */
 function targetOf({ target, carpet }: Attack): AuditTarget {
   if (target !== null) return { text: target, type: "host" };
   return carpet === null ? { text: "", type: "global" } : { text: carpet.prefix.split("/")[0] ?? "", type: "prefix" };

@@ -35,7 +35,7 @@ export function topTrafficRoute(
         by: { text: "What the traffic is split by.", schema: oneOf(...PART_KINDS), isRequired: true },
         ...RANGE_PARAMETERS,
         limit: {
-          text: `At most so many, default ${DEFAULT_LIMIT}.`,
+          text: `Maximum number of rows, default ${DEFAULT_LIMIT}.`,
           schema: Type.Integer({ minimum: 1, maximum: PART_KEYS_MAX }),
         },
       },

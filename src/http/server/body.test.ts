@@ -53,7 +53,7 @@ describe("a body", () => {
     expect(read.kind === "bytes" && Array.from(read.bytes)).toEqual(Array.from(bytes));
   });
 
-  test("one byte above the limit is refused, and the rest is not asked for", async () => {
+  test("one byte above the limit is refused, and the rest is not read", async () => {
     let pieces = 0;
     let isCancelled = false;
     function* endless() {

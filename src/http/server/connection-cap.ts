@@ -32,7 +32,8 @@ export interface ConnectionCapOptions {
 }
 
 /**
- * To count many takes long: at most one part in so many of the time goes into it, except while they become many more.
+ * Counting many connections takes long: it takes at most 1 / PAUSE_FACTOR of the time, unless
+ * their number grows fast.
  */
 const PAUSE_FACTOR = 20;
 const GROWTH = 256;

@@ -160,7 +160,7 @@ describe("others", () => {
     }
   });
 
-  test("a name that is dots is no name: the URL has them resolved away, and what was matched is not what is asked for", async () => {
+  test("a name that is dots is no name: the URL has them resolved away, and what was matched is not what is requested", async () => {
     server.admit();
     for (const name of ["..", ".", "%2e%2e"]) {
       expect([name, (await rawRequest(server.port, "GET", `/nodes/${name}/report`)).status]).toEqual([name, 400]);

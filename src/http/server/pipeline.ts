@@ -94,7 +94,7 @@ function run(route: Route, request: Request, options: PipelineOptions): Promise<
   });
 }
 
-/** Of a route that the configuration has closed. */
+/** The refusal of a route that the configuration has closed; null: none. */
 function openDenial(request: Request, gate: Gate): Refusal | null {
   const principal = gate.admit(request);
   if (principal.kind !== "principal") return principal;

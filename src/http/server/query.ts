@@ -1,6 +1,6 @@
 /** Reads the parameters of a query string: the last of equal keys is used, unknown keys are ignored. */
 
-/** What is wrong with a query, for the caller. */
+/** The fault of a query, as a text for the caller. */
 export interface InvalidQuery {
   readonly kind: "invalid_query";
   readonly detail: string;

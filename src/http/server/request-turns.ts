@@ -39,7 +39,7 @@ export class RequestTurns {
   }
 
   /**
-   * Runs `work` of a request that has come, in this turn, or in a later one. What counts is its time until it waits for
+   * Runs `work` of a request that has come, in this turn, or in a later one. Its time counts until it waits for
    * something outside.
    */
   run<T>(work: () => T | Promise<T>): Promise<T> {

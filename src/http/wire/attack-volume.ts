@@ -1,4 +1,4 @@
-/** What an attack amounts to (docs/interface.md#volume). */
+/** The volume of an attack (docs/interface.md#volume). */
 import { type Static, Type } from "@sinclair/typebox";
 import { type AttackVolume, perSecond } from "../../detection/attack/attack-volume.ts";
 import { Timestamp, timestamp } from "../../schema/timestamp.ts";

@@ -96,7 +96,7 @@ export const BanWire = Type.Object(
     attacks: Type.Optional(Type.Array(Type.String(), { minItems: 1 })),
     /** Whether a neighbor has the route. Only for active bans that are not virtual. */
     announced: Type.Optional(Type.Boolean()),
-    /** What became of the announcement; absent where nothing is announced: no announcer, or a rung that only watches. */
+    /** The state of the announcement; absent if nothing is announced: no announcer, or a rung that only watches. */
     announcement: Type.Optional(Announcement),
     /** Routes of its previous measure, which neighbors may have until they have the present ones. Otherwise absent. */
     retiring: Type.Optional(Type.Array(Type.String(), { minItems: 1 })),
@@ -123,7 +123,7 @@ export const BanWire = Type.Object(
     /** In place of these where rules only count. */
     would_drop_packets: Type.Optional(Type.Integer({ minimum: 0 })),
     would_drop_bytes: Type.Optional(Type.Integer({ minimum: 0 })),
-    /** Of method scrub: packets answered so that their sources prove their address, and how often one did. */
+    /** With method scrub: packets answered so that their sources prove their address, and how often one did. */
     challenged_packets: Type.Optional(Type.Integer({ minimum: 0 })),
     validated_sources: Type.Optional(Type.Integer({ minimum: 0 })),
   },

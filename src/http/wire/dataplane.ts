@@ -1,6 +1,6 @@
 /**
- * What is dropped on this machine, in the status (docs/interface.md#status-dataplane): where, how much, and what is in
- * the kernel.
+ * The data plane of this machine, in the status (docs/interface.md#status-dataplane): where and how much it drops, and
+ * the contents of the kernel.
  */
 import { type Static, Type } from "@sinclair/typebox";
 import type { DataPlaneView } from "../../dataplane/data-plane.ts";
@@ -54,7 +54,7 @@ export const DataplaneWire = Type.Object(
       ),
     ),
     /**
-     * What this machine lacked for the configuration at the last check, at the start or a reload, in dry run too;
+     * The lacks of this machine for the configuration at the last check, at the start or a reload, in dry run too;
      * absent while no check has finished. `remedy` has commands in backticks, and is absent if none is known.
      */
     problems: Type.Optional(

@@ -87,7 +87,7 @@ export const FilterRuleWire = Type.Object(
     action: oneOf("drop", "pass", "limit"),
     when: oneOf("always", "attacked"),
     dry_run: Type.Boolean(),
-    /** What it matches, as one line. */
+    /** The match, as one line. */
     match: Type.String(),
     /** Absent: no limit. */
     packets_per_second: Type.Optional(Type.Number()),

@@ -1,7 +1,7 @@
 /** The reasons and notes of orders: what callers write for people. */
 import { hasUnshown } from "../../audit/shown-text.ts";
 
-/** What is wrong with it; null: nothing. @param field its name in the request. */
+/** The fault of the text; null: none. @param field its name in the request. */
 export function plainTextFault(field: string, text: string, charactersMax: number): string | null {
   if (text.length > charactersMax && Array.from(text).length > charactersMax) {
     return `${field} has more than ${charactersMax} characters`;

@@ -1,4 +1,4 @@
-/** What protects a prefix, and the request to choose a profile for it (docs/interface.md#protection). */
+/** The protection of a prefix, and the request to choose a profile for it (docs/interface.md#protection). */
 
 import { type Static, Type } from "@sinclair/typebox";
 import type { Principal } from "../../access/principal.ts";
@@ -98,7 +98,7 @@ export const ProtectionWire = Type.Object(
     prefix: Type.String(),
     /** Absent where the addresses are in no or several hostgroups any more. */
     hostgroup: Type.Optional(Type.String()),
-    /** Who decided about `setting`. */
+    /** The origin of `setting`. */
     source: Type.Optional(oneOf("configuration", "operator", "tenant")),
     setting: Type.Optional(SettingWire),
     when: Type.Optional(oneOf("always", "attack", "never")),
@@ -107,7 +107,7 @@ export const ProtectionWire = Type.Object(
     configured: Type.Optional(SettingWire),
     /** The choice that decides, or, of one that is without effect, that one. */
     choice: Type.Optional(ChoiceWire),
-    /** What the caller may choose. */
+    /** The profiles that the caller may choose. */
     selectable: Type.Optional(SelectableWire),
     ...SAVED_FIELD,
   },

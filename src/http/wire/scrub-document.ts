@@ -18,7 +18,7 @@ const DocumentBanWire = Type.Object(
     expires_at: Timestamp,
     /** Absent: nothing distinguishes the attack from other traffic, or nothing that the node understands. */
     flowspec: Type.Optional(FlowspecWire),
-    /** What a node does beside these; absent: nothing. */
+    /** The node's filter beside these rules; absent: none. */
     scrub: Type.Optional(ScrubWire),
   },
   closed,

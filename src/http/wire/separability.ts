@@ -1,4 +1,4 @@
-/** Whether rules tell an attack from users (docs/interface.md#separability). */
+/** Whether rules separate an attack from users (docs/interface.md#separability). */
 import { type Static, Type } from "@sinclair/typebox";
 import { ESTIMATES, type Separability } from "../../mitigation/separability.ts";
 import { closed } from "./closed.ts";

@@ -72,11 +72,11 @@ const QueueWire = Type.Object(
     foreign_packets: count,
     /** By reason, only those above zero. */
     parse_errors: Type.Record(Type.String(), count),
-    /** What the frames of `not_ip` were, by Ethernet type, or `llc_0x42` for LLC; absent if none is known. */
+    /** The kinds of the frames of `not_ip`, by Ethernet type, or `llc_0x42` for LLC; absent if none is known. */
     ether_types: Type.Optional(Type.Record(Type.String(), count)),
     /** Packets that carry others which were not looked at, by what they are; only those above zero. */
     encapsulated: Type.Optional(Type.Record(Type.String(), count)),
-    /** Of mirror tunnels: from senders that are not configured. */
+    /** Packets of mirror tunnels from senders that are not configured. */
     refused_packets: Type.Optional(count),
     dropped_packets: count,
     dropped_ring_full: count,
@@ -101,7 +101,7 @@ const CaptureWire = Type.Object(
           state: Type.Union([Type.Literal("running"), Type.Literal("failed"), Type.Literal("ended")]),
           mode: Type.String(),
           error: Type.Optional(Type.String()),
-          /** What the operator should change, although it runs. */
+          /** Changes that the operator should make, although the service runs. */
           warning: Type.Optional(Type.String()),
           queues: Type.Array(QueueWire),
         },
@@ -137,10 +137,10 @@ const FilesWire = Type.Array(
   Type.Object(
     {
       key: Type.String(),
-      /** What it is for. */
+      /** The purpose. */
       kind: oneOf(...FILE_KINDS),
       error: Type.String(),
-      /** What holds in its place. */
+      /** The setting that holds in its place. */
       effect: Type.String(),
       since: Timestamp,
     },

@@ -67,7 +67,7 @@ const InterfaceWire = Type.Object(
 );
 type InterfaceWire = Static<typeof InterfaceWire>;
 
-/** `interfaces` are there where one address was asked for. All but what says who it is is absent for an exporter that was never heard. */
+/** `interfaces`: if one address was requested. Before the first datagram only the identifying fields are present. */
 export const ExporterWire = Type.Object(
   {
     /** Absent: its entry of the configuration is gone. */
@@ -99,7 +99,7 @@ export const ExporterWire = Type.Object(
     /** Those that count no packet: a firewall's events; and those of options and interface counters. */
     event_records: Type.Optional(count),
     other_records: Type.Optional(count),
-    /** Of which packets or bytes are estimated, since the exporter tells only the other. */
+    /** Records whose packets or bytes are estimated, since the exporter reports only the other. */
     estimated_records: Type.Optional(count),
     unknown_rate_records: Type.Optional(count),
     late_records: Type.Optional(count),
@@ -139,7 +139,7 @@ export const ExporterWire = Type.Object(
           {
             domain: count,
             sampler: count,
-            /** One packet in so many; absent: not known. */
+            /** Sampling rate, as one packet in this number; absent: not known. */
             rate: Type.Optional(count),
             origin: Type.String(),
           },
@@ -225,7 +225,7 @@ export function exporterToWire(
     faults: faults.map(({ kind, begunAtMs, text, remedy }) => ({
       ...{ kind, since: timestamp(wallMs(begunAtMs)), text, remedy },
     })),
-    ...(heard === null ? {} : heardToWire(heard, now)),
+    ...(heard === null ? {} : receivedToWire(heard, now)),
     interfaces: heard === null || !hasInterfaces ? null : interfacesToWire(heard),
   });
 }
@@ -234,7 +234,7 @@ function interfacesToWire({ reading, interfaceRates }: HeardView): InterfaceWire
   return reading.interfaces.map((one, i) => interfaceToWire(one, interfaceRates?.[i] ?? null));
 }
 
-function heardToWire({ reading, readAtMs, rates, loss }: HeardView, now: TelemetryView["now"]) {
+function receivedToWire({ reading, readAtMs, rates, loss }: HeardView, now: TelemetryView["now"]) {
   const { listen, protocols, datagrams, bytes, records, leftOut, undecoded, samplings } = reading;
   const ageMs = Math.max(0, now.monotonicMs - readAtMs);
   return omitNulls({

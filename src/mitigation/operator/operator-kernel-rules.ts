@@ -12,7 +12,7 @@ import type { OperatorRule, RateLimit } from "./operator-rule.ts";
 export interface OperatorKernelRules {
   readonly rules: readonly OwnedRule[];
   readonly destinations: readonly { readonly prefix: Prefix; readonly rules: readonly OwnedRule[] }[];
-  /** Destinations that rules are not tried for, and addresses with a ban that those for such are not, since there is no room. */
+  /** Number of destinations and banned addresses whose rules did not fit. */
   readonly leftOut: number;
 }
 
@@ -106,7 +106,7 @@ function covers(outer: Prefix, inner: Prefix): boolean {
   return outer.length <= inner.length && prefixContains(outer, inner.address);
 }
 
-/** What the destinations and the prefix have in common. */
+/** The intersection of the destinations and the prefix. */
 function shared(destinations: readonly Prefix[], prefix: Prefix): Prefix[] {
   if (destinations.some((destination) => covers(destination, prefix))) return [prefix];
   return destinations.filter((destination) => covers(prefix, destination));
@@ -134,7 +134,7 @@ function kernelForm(
   return { rules: [...made.values()], destinations, leftOut };
 }
 
-/** What the rule is for destinations of a family. */
+/** The rule's forms for destinations of a family. */
 function forms({ action, match, limit }: OperatorRule, family: 4 | 6): FilterRule[] {
   if (limit !== null) return rates(limit).map((rate) => ({ ...match, action: limited(limit, rate, family) }));
   return [{ ...match, action: { kind: action === "pass" ? "pass" : "discard" } }];

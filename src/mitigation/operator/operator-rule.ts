@@ -7,13 +7,13 @@ export interface OperatorRule {
   readonly action: "drop" | "pass" | "limit";
   /** `attacked`: only for addresses with a ban in force. */
   readonly when: "always" | "attacked";
-  /** What it would do is counted only. */
+  /** The rule's effect is only counted. */
   readonly isDryRun: boolean;
   /** Empty: all networks. */
   readonly destinations: readonly Prefix[];
   /** Without a destination. */
   readonly match: Match;
-  /** Of the action `limit`; otherwise null. */
+  /** The rates of the action `limit`; otherwise null. */
   readonly limit: RateLimit | null;
 }
 

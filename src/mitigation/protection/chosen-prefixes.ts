@@ -6,7 +6,7 @@ import type { ScrubConfig } from "../scrub/scrub-config.ts";
 import type { ActiveChoice } from "./choice.ts";
 import { mildestOf } from "./mildest-filter.ts";
 
-/** What was chosen at run time, as planning and the data plane see it. */
+/** The choices made at run time, as planning and the data plane see it. */
 export interface Chosen {
   /**
    * The filter for a prefix that has the configured one otherwise: the one that was chosen for all of it, and where

@@ -3,7 +3,7 @@ import { SCRUB_SERVICES_MAX } from "../../limits.ts";
 import type { ScrubConfig } from "../scrub/scrub-config.ts";
 import type { ScrubFilter, Service, SourceLimits } from "../scrub/scrub-filter.ts";
 
-/** @param filters at least one. What is no filter is of the first. */
+/** @param filters at least one. All other settings are taken from the first one. */
 export function mildestOf(filters: readonly [ScrubConfig, ...ScrubConfig[]]): ScrubConfig {
   const [{ blockedSets: _sets, ...first }, ...others] = filters;
   if (others.length === 0) return filters[0];
@@ -43,7 +43,7 @@ function mildestLimits(limits: readonly SourceLimits[]): SourceLimits {
   };
 }
 
-/** Of equal ones the one with the highest rate. null: any traffic. */
+/** If several are equal, the one with the highest rate. null: any traffic. */
 function allServices(filters: readonly ScrubFilter[]): ScrubFilter["services"] {
   const byPorts = new Map<string, Service>();
   for (const { services } of filters) {

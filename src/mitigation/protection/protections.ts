@@ -36,7 +36,7 @@ export type ProtectionRefusal = (typeof PROTECTION_REFUSALS)[number];
 
 export type ProtectionOrder = Omit<ProtectionChoice, "prefix"> & { readonly prefix: Prefix };
 
-/** What applies to a prefix. */
+/** The protection of a prefix. */
 export interface ProtectionView {
   readonly prefix: Prefix;
   /** Index of the hostgroup; -1: the choice is inactive since there is no single one. */
@@ -63,7 +63,7 @@ export interface ProtectionsOptions {
   readonly config: ProtectionConfig;
   /** By prefix. */
   readonly store: RecordTable<ProtectionChoice>;
-  /** What applies to some prefix changed. */
+  /** Called when the protection of a prefix changed. */
   readonly onChange: () => void;
   readonly observer: ProtectionObserver;
   /** By the configuration in force; absent: there is no tenant. */
@@ -76,7 +76,7 @@ export interface ProtectionsOptions {
   };
 }
 
-/** What a choice takes. */
+/** The places that a choice takes. */
 interface Places {
   readonly holder: Holder;
   readonly slots: number;
@@ -101,7 +101,7 @@ export class Protections implements Chosen {
     this.#choices = new StandingOrders({ store, keyOf: ({ prefix }) => prefix, times: null, observer });
   }
 
-  /** Restores stored choices. Call this before what is in force is asked for. */
+  /** Restores stored choices. Call this before what is in force is read. */
   restore(choices: readonly ProtectionChoice[]): void {
     this.#choices.restore(choices);
     this.#judgeAll();
@@ -147,7 +147,7 @@ export class Protections implements Chosen {
     return this.#choices.get(prefix.text);
   }
 
-  /** What applies to all of the prefix; null: it is not within one network and one hostgroup. */
+  /** The protection of all of the prefix; null: it is not within one network and one hostgroup. */
   of(prefix: Prefix): ProtectionView | null {
     const group = this.#config.lookup.groupOf(prefix);
     const configured = this.#config.mitigations[group]?.scrub;
@@ -195,7 +195,7 @@ export class Protections implements Chosen {
     const choice: ProtectionChoice = { prefix: prefix.text, ...order };
     const judged = judgeChoice(choice, this.#config);
     if (judged.kind === "inactive") {
-      // Which profiles there are, a tenant is not told.
+      // The existence of profiles is not shown to a tenant.
       const isHidden = judged.cause === "unknown_profile" && order.tenant !== null;
       return { kind: "refused", refusal: isHidden ? "not_selectable" : judged.cause };
     }
@@ -216,7 +216,7 @@ export class Protections implements Chosen {
     return isAtBound ? "too_many_of_tenant" : "choices_over_share";
   }
 
-  /** What stands in the kernel takes the room of the source blocks. */
+  /** Rules that stay in the kernel take the room of source blocks. */
   #slotsRefusal(judged: ActiveChoice, before: ProtectionChoice | null): ProtectionRefusal | null {
     const { slots } = this.#options;
     if (slots === undefined) return null;

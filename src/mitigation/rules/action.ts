@@ -1,4 +1,4 @@
-/** What is done with packets that a rule matches (enum filter_action in addon/abi/filter_abi.h). */
+/** The action on packets that a rule matches (enum filter_action in addon/abi/filter_abi.h). */
 import type { ValidationWay } from "../scrub/scrub-filter.ts";
 
 /** By routers (FlowSpec, RFC 8955, 7), scrub nodes and the kernel. */
@@ -14,25 +14,25 @@ export type KernelAction =
   /** Unknown sources of TCP must prove their address. */
   | {
       readonly kind: `validate_${ValidationWay}`;
-      /** What the sources that were only learned may send, all together; 0: any rate. */
+      /** Maximum rate of all learned sources together; 0: any rate. */
       readonly learnedBytesPerSecond: number;
     }
   /** Queries of unknown sources are answered with the advice to use TCP. */
   | { readonly kind: "validate_dns" }
-  /** What a source sends beyond these rates is dropped; 0: any. A source is so much of an address. */
+  /** Packets of a source beyond these rates are dropped; 0: any rate. A source is a prefix of this length. */
   | {
       readonly kind: "limit_source";
       readonly packetsPerSecond: number;
       readonly bytesPerSecond: number;
       readonly prefixLength: number;
     }
-  /** What is beyond this rate, to each address, is dropped. */
+  /** Packets to one address beyond this rate are dropped. */
   | { readonly kind: "limit_destination"; readonly packetsPerSecond: number }
-  /** What is beyond these rates, of all sources together, is dropped; 0: any. */
+  /** Packets of all sources together beyond these rates are dropped; 0: any rate. */
   | { readonly kind: "limit"; readonly packetsPerSecond: number; readonly bytesPerSecond: number }
-  /** Of what goes out: its destinations are remembered. */
+  /** The destinations of outgoing packets are remembered. */
   | { readonly kind: "learn_question" }
-  /** What comes from elsewhere is dropped. */
+  /** Packets of all other sources are dropped. */
   | { readonly kind: "require_question" }
   | { readonly kind: "pass" };
 

@@ -6,12 +6,12 @@ import { amplificationFrom } from "../../detection/attack/vector.ts";
 import type { PacketHeader } from "../../traffic/packet-header.ts";
 import { countsBy, type WeightedPacket, weightOf, weightsBy } from "./weighted-packet.ts";
 
-/** Values that an attack is alike in: so many at most, with so much of the packets, and each so much of the heaviest. */
+/** Common values of an attack: their maximum number, share of the packets, and each one's share of the heaviest. */
 const ALIKE_VALUES_MAX = 5;
 const ALIKE_SHARE = 0.6;
 const ALIKE_LEAST = 0.15;
 const HAVING_SHARE = 0.3;
-/** Of ports or sources that are drawn at random, none has so many packets. */
+/** No port or source that is drawn at random has as many packets. */
 const STANDS_OUT_PACKETS = 4;
 const STANDS_OUT_SHARE = 0.004;
 /** With a random source for each packet, at least this share of packets is alone in its source, and few sources have two. */
@@ -24,7 +24,7 @@ const STEPS = 8;
 /** The weight of all traffic. */
 const ALL = 1;
 
-/** What is alike of a packet, in the order in which it is looked at; null: the packet has no such field. */
+/** A field in which packets can be alike; null: the packet has no such field. */
 type Field = readonly [name: string, keyOf: (header: PacketHeader) => number | null];
 const FIELDS: readonly [Field, Field, Field] = [
   ["destination", ({ ports }) => ports?.destination ?? null],

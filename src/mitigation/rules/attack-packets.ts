@@ -19,7 +19,7 @@ export interface SeparatedTraffic {
   /** Weights are shares of all traffic. */
   readonly all: readonly WeightedPacket[];
   readonly attack: readonly WeightedPacket[];
-  /** What users send, now or before. */
+  /** The users' traffic, now or before. */
   readonly users: UsersTraffic;
   /** The share of all traffic that may be left: below the threshold, or, where users are known, as many as they are. */
   readonly mostLeft: number;
@@ -35,7 +35,7 @@ const SMALL_PROFILE = 256;
 const SHARE_ROUNDS = 6;
 /** The share of users is known no better. */
 const SHARE_SLACK = 1.1;
-/** What a profile may have missed, in packets: with 95 % no more (Hanley, Lippman-Hand, 1983). */
+/** Packets that a profile may have missed, with a confidence of 95 % (Hanley, Lippman-Hand, 1983). */
 const MISSED_PACKETS = 3;
 
 export function separated(seen: SeenTraffic): SeparatedTraffic {
@@ -67,7 +67,7 @@ function byProfile(all: WeightedPacket[], profile: TrafficProfile, seen: SeenTra
   const unseen = before.length < SMALL_PROFILE ? UNSEEN.ofSmall : UNSEEN.usual;
   const explained = (key: string, usersShare: number) => {
     const was = then.get(key) ?? NO_PACKETS;
-    // Of `count` packets in a sample, chance may have left out about twice its square root.
+    // A sample with `count` packets may have missed about twice the square root of `count` by chance.
     return usersShare * (was.weight + (2 * Math.sqrt(was.count) + unseen) / before.length);
   };
   const isExcess = (key: string, usersShare: number) => {

@@ -36,7 +36,7 @@ export function attackRules(
   };
 }
 
-/** Of packets, or else of what the counters know. */
+/** Rules made from packets, or else from the counters. */
 function generatedFor(
   prefix: Prefix,
   observed: ObservedAttack,

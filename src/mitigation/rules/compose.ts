@@ -11,7 +11,7 @@ import { isOfKernelOnly } from "./match.ts";
 export interface FilterParts {
   /** They are tried before all others. */
   readonly operators: OperatorKernelRules;
-  /** Of bans, then standing ones: the first find room before the others. */
+  /** The rules of bans, then standing ones: the first find room before the others. */
   readonly rules: readonly OwnedRule[];
   /** Rules that fit, of the operator and others. */
   readonly room: number;
@@ -82,7 +82,7 @@ function isDetailed({ rule }: OwnedRule): boolean {
   return isOfKernelOnly(rule);
 }
 
-/** Whether all sets that are asked for are in force. */
+/** Whether all sets that are named are in force. */
 function areInForce({ inSets, notInSets }: OwnedRule["rule"], bitOf: SetBitOf): boolean {
   return [...inSets, ...notInSets].every((name) => bitOf(name) !== null);
 }

@@ -5,7 +5,7 @@ import type { Service } from "../scrub/scrub-filter.ts";
 import { matchesOnlyDestination } from "./match.ts";
 import type { Rule } from "./rule.ts";
 
-/** Of IP packets with a header of their transport protocol, bytes. */
+/** Lengths of IP packets with a transport header, bytes. */
 const LENGTHS = [60, 1400];
 const CLIENT_PORT = 49_152;
 const ACK = 0x10;

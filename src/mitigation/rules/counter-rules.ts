@@ -47,7 +47,7 @@ export function counterRules(prefix: Prefix, attack: CountedAttack, action: Rule
   };
 }
 
-/** Of the traffic, what is no part of an attack that has its threshold in another unit. */
+/** The share of the traffic that is not part of an attack whose threshold is in another unit. */
 const REST_SHARE = 0.1;
 
 function rateOf({ rates }: CountedAttack, metric: Metric): number {

@@ -26,7 +26,7 @@ function world(seed: number) {
 const to443 = (dice: Dice, flags: number, options = new Uint8Array(0)) =>
   tcp({ sourcePort: dice.port(), destinationPort: 443, flags, options });
 
-test("segments of a flood that draws its flags are told from users by their length", () => {
+test("segments of a flood that draws its flags are separated from users by their length", () => {
   const { dice, many, alike } = world(1);
   const flood = many(1000, () => to443(dice, dice.below(256)));
   const users = many(100, () => to443(dice, 16, OPTIONS));

@@ -31,7 +31,7 @@ export function fittingRules<Of extends Fittable>(
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** Of these rules, with `before` of the same destinations. */
+/** Counts of rules by destination; those of `before` are continued. */
 function countByDestination(rules: readonly Fittable[], before: ReadonlyMap<string, number> = new Map()) {
   const counts = new Map<string, number>();
   for (const { rule } of rules) {

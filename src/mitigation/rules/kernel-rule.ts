@@ -9,7 +9,7 @@ export interface KernelRule {
   /** At most 63 bytes, unique: from its owner and its text, so that an unchanged rule keeps its counts, also over restarts. */
   readonly id: string;
   readonly rule: FilterRule;
-  /** What it would do is counted only. */
+  /** The rule's effect is only counted. */
   readonly isDryRun?: boolean;
   /** Wall clock, ms. */
   readonly expiresAtMs: number;

@@ -1,6 +1,6 @@
 /**
- * The rules of active bans for the kernel of this machine: those of FlowSpec and divert bans, those of the filter of
- * bans that scrub, and for a blackhole one rule that discards all. Pure; independent of how the kernel stores them.
+ * The rules of active bans for this machine's kernel: those of FlowSpec, divert and scrub bans, and for a blackhole one
+ * rule that discards all. Pure; independent of how the kernel stores them.
  */
 import { PrefixSet } from "../../net/prefix-set.ts";
 import type { Ban } from "../ban.ts";
@@ -30,7 +30,7 @@ const MADE = new WeakMap<Ban, readonly OwnedRule[]>();
 export function rulesOfBans(bans: Iterable<Ban>): OwnedRule[] {
   const all = [...bans].sort(mostValuableFirst);
   const validated = new PrefixSet(all.filter(validatesTcp).map(({ prefix }) => prefix));
-  // Where the ban of a prefix around asks for proofs, sources that attack are not to be learned.
+  // If an enclosing prefix validates TCP, its learn rules are omitted: attackers must not become known sources.
   const isWanted = ({ rule }: OwnedRule) =>
     rule.action.kind !== "learn" || rule.destination === null || !validated.hasAround(rule.destination);
   return all.flatMap(kernelRulesOf).filter(isWanted);

@@ -1,6 +1,6 @@
 /**
- * What a rule asks of a packet. FlowSpec, the document of scrub nodes and the kernel's rules are encoded from this one
- * form; whether one of them can say it is asked there (`ruleProblem()`, `canExpress()`).
+ * The match fields of a rule. FlowSpec, the document of scrub nodes and the kernel's rules are encoded from this one
+ * form; whether one of them can say it is decided there (`ruleProblem()`, `canExpress()`).
  */
 import { FILTER_PORT_RANGES_MAX } from "../../native/constants.ts";
 import { type Prefix, prefixContains } from "../../net/prefix.ts";
@@ -12,7 +12,7 @@ import type { PacketHeader } from "../../traffic/packet-header.ts";
 export interface Match {
   readonly destination: Prefix | null;
   readonly source: Prefix | null;
-  /** Of these three at most RANGES_MAX each. */
+  /** This field and the next two: at most RANGES_MAX each. */
   readonly protocols: readonly Range[];
   readonly sourcePorts: readonly Range[];
   readonly destinationPorts: readonly Range[];
@@ -20,13 +20,13 @@ export interface Match {
   readonly tcpFlags: { readonly set: number; readonly unset: number } | null;
   /** True: any fragment, including the first; false: no fragment. */
   readonly fragment: boolean | null;
-  /** Of the IP packet with its headers, bytes. At most LENGTH_RANGES_MAX; in FlowSpec and scrub documents one. */
+  /** Lengths of the IP packet with its headers, bytes. At most LENGTH_RANGES_MAX; in FlowSpec and scrub documents one. */
   readonly packetLengths: readonly Range[];
   /** Only the kernel's rules have the fields from here on (addon/bpf/match_details.h). Of IPv6 the hop limit. */
   readonly ttl: Range | null;
   /** Code points, one of which the packet has. */
   readonly dscp: readonly number[];
-  /** Of TCP, as the header has it, without its scale. */
+  /** The window field of the TCP header, not scaled. */
   readonly tcpWindow: Range | null;
   /** Kinds of TCP options that the packet has, and that it does not have: 0 to 63. */
   readonly tcpOptions: { readonly set: readonly number[]; readonly unset: readonly number[] } | null;

@@ -69,7 +69,7 @@ test("ports that an attack moves on to are in its rules a second later", () => {
   }
 });
 
-test("answers that move from port to port are told by their length", () => {
+test("answers that move from port to port are separated by their length", () => {
   const { second, newest } = world();
   second(...answers(20_000));
   const [first] = second(...answers(20_000));
@@ -96,7 +96,7 @@ test("answers that move in their length, too, are matched wherever they go then"
     if (!rules.some((rule) => ruleMatches(rule, header))) missed.push(bytes);
     for (let i = 0; i < 3; i++) rules = second(...flood(port, bytes));
   }
-  // The first move is news.
+  // The first move is a change.
   expect(missed).toEqual([1200, 900]);
   expect(rules.length).toBeLessThanOrEqual(3);
 });

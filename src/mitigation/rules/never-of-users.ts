@@ -16,7 +16,7 @@ const ALSO_OF_SERVERS: ReadonlySet<Vector> = new Set([
   "openvpn_amplification",
   "sip_amplification",
 ]);
-/** With its IP header: 1,232 bytes of payload are asked for at most since 2020 (dnsflagday.net), IPv4 and IPv6. */
+/** With its IP header: at most 1,232 bytes of payload are requested since 2020 (dnsflagday.net), IPv4 and IPv6. */
 const DNS_BYTES_MAX = { 4: 1260, 6: 1280 } as const;
 /** An answer with network time security (RFC 8915) is shorter, one of a monitoring list is not. */
 const NTP_BYTES_MAX = 340;

@@ -54,10 +54,10 @@ export const MIXED_BETTER_MIN = 0.15;
 /** A rule that cannot be expressed is replaced if others match this share of the attack packets that it matches. */
 export const REPLACED_SHARE_MIN = 0.98;
 
-/** What a match field costs beside what it misses: a plain value first, then what leaves values out, then a range. */
+/** The cost of a match field in addition to the packets it misses: none for a plain value, then exclusions, then a range. */
 export const LEFT_OUT_COST = 0.005;
 export const RANGE_COST = 0.02;
-/** A range of lengths must leave out so many packets of users: fewer may be where they are by chance. */
+/** A range of lengths must leave out at least this number of packets of users: fewer may be there by chance. */
 export const RANGE_SPARED_MIN = 3;
 
 /** With fewer packets, common values may be chance. */

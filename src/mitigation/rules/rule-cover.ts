@@ -207,8 +207,8 @@ interface Growing {
 }
 
 /**
- * As grown(), by fields that the attack has not moved in, as long as these separate it from users, too: whoever moves
- * away from a rule moves again.
+ * As grown(), by fields that the attack has not moved in, as long as these separate it from users, too: an
+ * attacker who moves away from a rule moves again.
  */
 function grownSteadily(start: Rule, { kind, left }: Growing, request: CoverRequest): Grown {
   const moved = new Set<NarrowField>();
@@ -230,7 +230,7 @@ function grownSteadily(start: Rule, { kind, left }: Growing, request: CoverReque
   }
 }
 
-/** In which the rule, grown from `start`, has other values than one in force that is otherwise the same. */
+/** The field in which the new rule, grown from `start`, differs from a rule in force that is otherwise equal. */
 function movedField(
   start: Rule,
   rule: Rule,
@@ -323,7 +323,7 @@ function isOfProtocol(rule: Rule): boolean {
   return isTcp && rule.tcpFlags === null && rule.sourcePorts.length + rule.destinationPorts.length === 0;
 }
 
-/** What users may send is matched only as far as the packets of the attack have something in common. */
+/** Kinds of packets that users may send, too, are matched only by fields that the attack's packets have in common. */
 function isUsual({ vector }: Kind): boolean {
   return vector !== "mixed" && vectorRules(vector, 4).isWide;
 }

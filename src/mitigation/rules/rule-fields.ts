@@ -29,7 +29,7 @@ const LENGTH_MAX = 0xffff;
 const FLAG_BITS = [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80];
 /** Flags that senders set by themselves: the others are of congestion and urgency. */
 const FLAGS_COMMON = 0x1f;
-/** Of the lengths of an attack, so many at either end are not its own. */
+/** This share of an attack's lengths at either end is not its own. */
 const OUTERMOST_SHARE = 0.005;
 /** All ports but four are five ranges, as many as a rule has. */
 const PORTS_LEFT_OUT_MAX = RANGES_MAX - 1;
@@ -47,7 +47,7 @@ export interface Narrowing {
 /** None; the one that the attack is in; or the one between lengths of users that has most of the attack. */
 export type LengthRanges = "none" | "own" | "between users";
 
-/** What a rule is narrowed by. */
+/** The packets by which a rule is narrowed. */
 export interface NarrowedBy {
   /** Packets that the rule matches. */
   readonly attack: readonly WeightedPacket[];
@@ -61,7 +61,7 @@ export interface NarrowedBy {
 export function fieldsFor(rule: Rule, { attack, users, moved, ranges }: NarrowedBy): Narrowing[] {
   const narrowings: Narrowing[] = [];
   const add = (fields: Fields, cost = 0) => narrowings.push({ fields, cost });
-  // To which port an amplifier answers is the attacker's choice alone, while what it answers is the amplifier's, too.
+  // The attacker chooses the destination port freely; the length depends on the amplifier, so it is tried first.
   const isReflected = onlyValue(rule.protocols) === IP_PROTOCOL.udp && rule.sourcePorts.length > 0;
   const hasLength = rule.packetLengths.length > 0;
   const isLengthMoved = moved.has("packetLengths");

@@ -41,7 +41,7 @@ export interface FlowspecPolicy {
   /** Whether rules name sources when a few of them send most packets. */
   readonly sourceAnchored: boolean;
   readonly minSourceConcentration: number;
-  /** Of the hosts, by configuration. Absent, or null: not known. */
+  /** The hosts' services, by configuration. Absent, or null: not known. */
   readonly services?: SeenTraffic["services"];
 }
 
@@ -51,7 +51,7 @@ export interface GeneratedRules {
   /** No rule narrower than all traffic of the prefix matches the attack. */
   readonly matchesAll: boolean;
   readonly separability: Separability;
-  /** Of each rule, in the order of the rules. */
+  /** The risk of each rule, in the order of the rules. */
   readonly atRisk: readonly RuleRisk[];
   /** The share of all traffic that the rules match, in the unit of the threshold. */
   readonly matchedShare: number;
@@ -93,8 +93,8 @@ function generate(evidence: Evidence, policy: FlowspecPolicy, before: readonly R
 }
 
 /**
- * Of an attack that has moved on, some packets are left in the sample: where others are taken for users, those are not
- * which the rules in force match and which users seldom send.
+ * If an attack has moved on, old packets of it are left in the sample. If all other packets are taken for users, this
+ * removes those that the rules in force match and users seldom send.
  */
 function withoutOld(traffic: SeparatedTraffic, present: readonly Rule[]): SeparatedTraffic {
   const { users } = traffic;

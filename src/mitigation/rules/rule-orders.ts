@@ -59,7 +59,7 @@ export class RuleOrders {
   }
 
   /**
-   * A newer sample takes the place of an older one. Of too many the last one is left out: its ban asks again.
+   * A newer sample replaces an older one. If there are too many, the last one is left out: its ban requests it again.
    * @returns false: there are no sampled packets.
    */
   add(request: RuleRequest, nowMs: number): boolean {
@@ -92,7 +92,7 @@ export class RuleOrders {
     }
   }
 
-  /** Nobody looks for them any more: they wait again, unless there are newer packets. */
+  /** The search for these failed: they wait again, unless there are newer packets. */
   failed(orders: readonly RuleOrder[]): void {
     this.done(orders);
     for (const order of orders) {

@@ -70,7 +70,7 @@ function readTrue(wire: Wire, key: string): true | null {
 }
 
 interface RangesField {
-  /** Of one value, and of ranges. */
+  /** The key of one value; `rangesKey` is the key of ranges. */
   readonly key: string;
   readonly rangesKey: string;
   readonly max: number;

@@ -1,4 +1,4 @@
-/** Whether rules tell an attack from users, by what is known of these. Pure. */
+/** Whether rules separate an attack from users, by what is known of the users. Pure. */
 import type { IpAddress } from "../../net/address.ts";
 import { onlyValue } from "../../net/range.ts";
 import { IP_PROTOCOL } from "../../traffic/ip-protocol.ts";
@@ -19,7 +19,7 @@ const NEVER_SHARE_MIN = 0.8;
 
 export interface JudgedRules {
   readonly separability: Separability;
-  /** Of each rule, in the order of the rules. */
+  /** The risk of each rule, in the order of the rules. */
   readonly atRisk: readonly RuleRisk[];
 }
 
@@ -54,7 +54,7 @@ export function judgedRules(rules: readonly Rule[], traffic: SeparatedTraffic, s
     atRisk.reduce((sum, { share }) => sum + share, 0),
   );
   const areSpared = usersAtRisk <= SEPARABLE_USERS_MAX;
-  // That users send to the port of a service is probable, and not known.
+  // Users probably send to the port of a service, but that is not known.
   const isKnown =
     traffic.users.seen.length >= PROFILE_PACKETS_MIN &&
     atRisk.some(({ share, isGuess }) => !isGuess && share > SEPARABLE_USERS_MAX);
@@ -98,7 +98,7 @@ const SERVICE_PORTS: ReadonlySet<number> = new Set([
   ...[22, 25, 53, 80, 110, 123, 143, 443, 465, 500, 587, 853, 993, 995, 1194, 3389, 3478, 4500, 5060, 5061, 8080, 8443],
   ...[25565, 27015, 30120, 51820],
 ]);
-/** What users of a service send to its port, if nothing else is known. */
+/** The share of its users' traffic to a service's port, if nothing else is known. */
 const GUESSED_SHARE = 0.3;
 const NEIGHBORS_MIN = 8;
 
@@ -134,7 +134,7 @@ function isAtService(rule: Rule, users: UsersAtRisk, services: SeenTraffic["serv
   return (isOfPort || isOfTunnel) && users.near(rule).seenCount < NEIGHBORS_MIN;
 }
 
-/** So many times the packets of a source in the middle make one a heavy source. */
+/** A heavy source has at least this multiple of the median source's packets. */
 const HEAVY_TIMES = 8;
 const HEAVY_SHARE_MIN = 0.5;
 const MILD_SOURCES_MIN = 8;

@@ -4,7 +4,7 @@ import { onlyValue, type Range } from "../../net/range.ts";
 import { type Action, actionText, type RuleAction } from "./action.ts";
 import { ANY_MATCH, type Match, matchText } from "./match.ts";
 
-/** Of an attack: routers, scrub nodes and the kernel take it. */
+/** A rule against an attack: routers, scrub nodes and the kernel take it. */
 export interface Rule<Does extends Action = RuleAction> extends Match {
   readonly action: Does;
 }

@@ -48,7 +48,7 @@ function world(counted = rulesOf(TCP, NOTHING_KNOWN)) {
   return { engine, asked, answer, terms, rules };
 }
 
-test("a ban waits for its rules, which are asked for once, and gets them when they are found", () => {
+test("a ban waits for its rules, which are requested once, and gets them when they are found", () => {
   const { engine, rules, asked, answer } = world();
   engine.tick(100);
   engine.tick(300);

@@ -1,4 +1,4 @@
-/** What is known of an attacked host's traffic when rules are made. */
+/** The known traffic of an attacked host when rules are made. */
 import type { Classification, TrafficUnit } from "../../detection/attack/classifier.ts";
 import type { SampledPacket } from "../../detection/attack/sample.ts";
 import type { TrafficProfile } from "../../detection/attack/traffic-profile.ts";

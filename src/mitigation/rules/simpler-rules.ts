@@ -40,7 +40,7 @@ export function simplerRules(request: SimplerRequest): SimplerRules | null {
     .filter(({ attack }) => weightOf(attack) >= ATTACK_SHARE_MIN);
   if (found.length === 0) return null;
   const others = found.flatMap(({ rules }) => rules);
-  // What the finder accepted for all readers, this one gets too if nothing takes its place.
+  // This reader also gets rules that the finder accepted for all readers, if no others replace them.
   const rules = others.length > 0 ? distinct(others) : precise.filter(canExpress);
   const attack = found.flatMap((each) => each.attack);
   return { rules, leftOut: precise.filter((rule) => !isReplaced(rule, rules, attack)).length };

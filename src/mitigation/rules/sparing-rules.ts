@@ -11,10 +11,10 @@ import type { Rule } from "./rule.ts";
 import type { GeneratedRules } from "./rule-generator.ts";
 import type { RuleRisk } from "./rule-separability.ts";
 
-/** Of the threshold, what passes in all, and what the rules let pass at least. */
+/** Shares of the threshold: the traffic that passes in all, and the least that the rules let pass. */
 const PASSED_SHARE = 0.9;
 const PASSED_SHARE_MIN = 0.1;
-/** Another rate or action must be so many times as right: each change is an update to routers. */
+/** Another rate or action must be better by this factor: each change is an update to routers. */
 const CHANGED_TIMES = 2;
 const BYTES_PER_PACKET = 500;
 const BYTES_PER_MEGABIT = 125_000;
@@ -77,7 +77,7 @@ function passedBytes({ attack, packets }: ObservedAttack, matchedShare: number):
   const bytes = packets.reduce((sum, { wireBytes }) => sum + wireBytes, 0);
   const counted = pps === 0 ? BYTES_PER_PACKET : (mbps * BYTES_PER_MEGABIT) / pps;
   const each = packets.length === 0 ? counted : bytes / packets.length;
-  // Of new flows nothing is known but their packets.
+  // Only the packets of new flows are known.
   return (ofThreshold / timesThreshold) * (unit === "flows" ? pps : perSecond) * each;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Tells the packets of an attack from those of users where nothing is known of the host from before: packets that no user
- * sends, the kinds that the classification names, and then what is most unusual, until what is left is below the threshold,
- * as users were before the attack. Pure.
+ * Separates the packets of an attack from those of users if the host has no profile: packets that no user sends, the
+ * kinds that the classification names, and then what is most unusual, until the rest is below the threshold, as users
+ * were before the attack. Pure.
  */
 import { vectorOf } from "../../detection/attack/classifier.ts";
 import { classOf, ordinaryPackets, timesOrdinary } from "../../detection/attack/ordinary-traffic.ts";
@@ -79,7 +79,7 @@ function isCut(attack: ReadonlySet<WeightedPacket>): boolean {
   return attack.values().some(({ header }) => header.fragment === "first");
 }
 
-/** What users send: the packets that are not of the attack, and common services. */
+/** The users' traffic: the packets that are not of the attack, and common services. */
 export function usersAmong(
   others: readonly WeightedPacket[],
   all: readonly WeightedPacket[],

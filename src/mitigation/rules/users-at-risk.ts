@@ -6,7 +6,7 @@ import type { Rule } from "./rule.ts";
 import { USERS_MATCHED_MAX } from "./rule-bounds.ts";
 import { type WeightedPacket, weightOf } from "./weighted-packet.ts";
 
-/** What users send; the weights of both add up to 1. */
+/** The users' traffic; the weights of both parts add up to 1. */
 export interface UsersTraffic {
   /** Packets that were seen. */
   readonly seen: readonly WeightedPacket[];
@@ -18,7 +18,7 @@ export interface UsersTraffic {
 
 /** Longer packets are rare, bytes. */
 const LENGTH_USUAL_MAX = 1500;
-/** Of few packets seen one alone may be chance, up to this share. */
+/** If few packets were seen, a single one up to this share may be chance. */
 const TOLERATED_MAX = 0.01;
 const CHANCE_PACKETS = 1.2;
 

@@ -17,8 +17,8 @@ const TCP_WORDS = {
 export function filterWords({ tcp, dns, askedOnly, ...filter }: ScrubFilter): FilterWords {
   const validators = [
     tcp === null ? "" : TCP_WORDS[tcp],
-    dns ? "DNS over UDP: unknown sources are told to ask by TCP" : "",
-    askedOnly ? "answers that look like the attack's pass only from whom the victim has asked" : "",
+    dns ? "DNS over UDP: unknown sources must repeat their query over TCP" : "",
+    askedOnly ? "answers that look like the attack's pass only from hosts to which the victim sent a query" : "",
   ];
   const learned = filter.learnedBytesPerSecond;
   const isLearnedLimited = (tcp !== null || dns) && learned > 0;

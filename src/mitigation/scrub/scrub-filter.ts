@@ -1,4 +1,4 @@
-/** What the method `scrub` does with the traffic of a victim, beside rules that match its attack. */
+/** The filter of the method `scrub` for the traffic of a victim, beside rules that match its attack. */
 import { exactly, type Range, rangesText } from "../../net/range.ts";
 import { IP_PROTOCOL, protocolName } from "../../traffic/ip-protocol.ts";
 
@@ -8,7 +8,7 @@ import { IP_PROTOCOL, protocolName } from "../../traffic/ip-protocol.ts";
  * - `reset`: the source's SYN is answered in the victim's name, and the connection is reset once the source has answered
  *   in turn; the client opens another.
  * - `transparent`: the source's SYN is answered with an acknowledgement that it must reset; its SYN, sent again, passes.
- *   Any host without a firewall resets so, also what it never asked for: who knows such hosts can send in their names.
+ *   Weaker: any host without a firewall resets an unsolicited ACK, so an attacker can use the addresses of such hosts.
  */
 export type ValidationWay = "reset" | "transparent";
 
@@ -23,7 +23,7 @@ export interface ScrubFilter {
   readonly dns: boolean;
   /** Answers pass only if the victim asked their source. */
   readonly askedOnly: boolean;
-  /** What the sources that had connections before may send, all together; 0: any rate. */
+  /** Maximum rate of all sources together that had connections before; 0: any rate. */
   readonly learnedBytesPerSecond: number;
   readonly sourceLimits: SourceLimits;
   /** Named sets of prefixes whose sources are dropped. Absent: none. */
@@ -34,7 +34,7 @@ export interface ScrubFilter {
   readonly countsOnly: boolean;
 }
 
-/** What each source may send in a second; 0: any. */
+/** Maximum per source and second; 0: any. */
 export interface SourceLimits {
   readonly packets: number;
   readonly bytes: number;
@@ -70,7 +70,7 @@ export const NO_SOURCE_LIMITS: SourceLimits = {
  */
 export const PROVEN_SOURCE_PACKETS = 20_000;
 
-/** Of DNS over UDP and TCP. */
+/** The port of DNS over UDP and TCP. */
 export const DNS_PORT = 53;
 
 /**
@@ -91,7 +91,7 @@ export function filterText(filter: ScrubFilter, attack: string): string {
     blockedSets.length === 0 ? "" : `drop sources in ${blockedSets.join(" ")}`,
     tcp === null ? "" : `validate tcp ${tcp}`,
     dns ? "validate dns" : "",
-    askedOnly ? "only answers that were asked for" : "",
+    askedOnly ? "only answers that were requested" : "",
     attack,
     limits.length === 0 ? "" : `each source ${limits.join(" ")}`,
     services === null ? "" : `only ${services.map(serviceText).join(" ")}`,
@@ -119,10 +119,10 @@ const service = (protocol: number, ...ports: number[]): Service => ({
 const ANSWERS: Service = { protocol: udp, ports: [], sourcePorts: [53, 123].flatMap(exactly) };
 /** Errors and echo. Reflections and floods bring errors, too: what no victim can do without passes before all rules. */
 const CONTROL = [icmp, icmpv6].map((protocol): Service => ({ ...service(protocol), packetsPerSecond: 100 }));
-/** What a player of a game sends from: registered ports and above. */
+/** Source ports of a game's players: registered ports and above. */
 const GAME: Service = { protocol: udp, ports: [{ from: 1024, to: 65_535 }], sourcePorts: [] };
 
-/** Common kinds of victims. What they do not say is as for any victim. */
+/** Common kinds of victims. All other settings are as for any victim. */
 export const PROFILES: Readonly<Record<string, Partial<ScrubFilter>>> = {
   web: {
     services: [service(tcp, 80, 443), service(udp, 443), ANSWERS, ...CONTROL],

@@ -115,7 +115,7 @@ describe("rules of a scrubbed victim", () => {
     expect(limits("2001:db8::1/128")[0]).toMatchObject({ prefixLength: 64 });
   });
 
-  test("let answers like the attack's pass that were asked for, and no others", () => {
+  test("let requested answers like the attack's pass, and no others", () => {
     const file: ScrubFile = { tcp: "off", answers: "asked" };
     expect(texts(file, [ANSWERS, QUERIES])).toEqual([
       "learn_question src 192.0.2.1/32 proto udp dst-port 53",
@@ -217,7 +217,7 @@ test("the text of a filter says what it does, in its order", () => {
   expect(text(NO_LIMIT)).toBe("validate tcp transparent");
   expect(text({ tcp: "off" })).toBe("");
   expect(text({ profile: "dns", dry_run: true, answers: "asked" }, ruleText(UDP))).toBe(
-    "only counted; validate tcp transparent; validate dns; only answers that were asked for; " +
+    "only counted; validate tcp transparent; validate dns; only answers that were requested; " +
       "dst 192.0.2.1/32 proto udp discard; each source 100 connections/s 2000 packets/s; " +
       "only udp/53 tcp/53,443,853 udp/from 53,123 icmp at 100 packets/s icmpv6 at 100 packets/s",
   );

@@ -1,5 +1,5 @@
 /**
- * What a scrub filter makes of the rules of an attack: rules in the order in which the kernel tries them. Sources prove
+ * The rules of a scrub filter and an attack, in the order in which the kernel tries them. Sources prove
  * their address first, then the attack is dropped, then sources keep to their limits, and last all that is no service is
  * dropped. Pure.
  */
@@ -21,7 +21,7 @@ export interface ScrubRule {
 }
 
 const { tcp: TCP, udp: UDP } = IP_PROTOCOL;
-/** Of a prefix, for what may be sent to all of them together. */
+/** Addresses of a prefix that count for the rate to all of them together. */
 const ADDRESSES_MAX = 100;
 const SYN = 2;
 const ACK = 16;
@@ -32,7 +32,7 @@ export function scrubRules(prefix: Prefix, filter: ScrubFilter, attack: readonly
     ...validation(prefix, filter),
     ...questions(prefix, filter, attack),
     ...rulesBeside(filter, attack).map((rule) => againstAttack(rule, filter)),
-    // What is dropped by now uses nobody's limit up, in whose name it may have been sent.
+    // Source limits come last, so that spoofed packets already dropped do not use up a real user's limit.
     ...limits(prefix, filter.sourceLimits),
     ...services(prefix, filter.services),
   ];
@@ -54,7 +54,7 @@ function againstAttack(rule: Rule, { services }: ScrubFilter): ScrubRule {
 /**
  * The rules of the attack beside the filter. Those that match TCP are left out where sources of TCP prove their address,
  * and those that match DNS queries likewise: they would drop packets of sources that did so, too. So are those that
- * match answers, where only answers pass that were asked for. The filter is about what comes in, so that rules against
+ * match answers, if only requested answers pass. The filter is about what comes in, so that rules against
  * what goes out stay.
  */
 export function rulesBeside(filter: ScrubFilter, attack: readonly Rule[]): readonly Rule[] {
@@ -86,8 +86,8 @@ function* validation(prefix: Prefix, filter: ScrubFilter): Generator<ScrubRule> 
   // The standing rule that does so otherwise may not be reached.
   if (learnsTcp) yield does(towards(prefix, TCP), { kind: "learn" }, reason);
   if (dns && tcp !== "reset") {
-    // Who asks again by TCP must be able to prove its address there, so that its queries by UDP pass: not by a reset, which
-    // another can bring about, who would then have the victim answer to that address.
+    // A client that retries over TCP proves its address there. Only reset mode is accepted: the transparent proof can be
+    // triggered by a third party, who would make the victim answer a forged address.
     const rule = { ...towards(prefix, TCP), destinationPorts: DNS_PORTS };
     yield does(rule, { kind: "validate_reset", learnedBytesPerSecond }, reason);
   }
@@ -113,8 +113,9 @@ function* limits(prefix: Prefix, { packets, bytes, connections, ...lengths }: So
 }
 
 /**
- * Which of the attack's rules match answers says which answers must have been asked for: exactly those packets. What the
- * victim sends from the ports of its services answers others, who could so make it ask whom they want.
+ * Answers that the attack's rules match pass only if the victim requested them: exactly those packets. Packets from the
+ * victim's service ports are responses and are not recorded as requests; otherwise an attacker could make the victim
+ * "ask" any host.
  */
 function* questions(prefix: Prefix, filter: ScrubFilter, attack: readonly Rule[]): Generator<ScrubRule> {
   if (!filter.askedOnly) return;
@@ -148,7 +149,7 @@ function* services(prefix: Prefix, wanted: readonly Service[] | null): Generator
         const rule = { ...towards(prefix, protocol), destinationPorts, sourcePorts: from };
         if (packetsPerSecond !== undefined) {
           yield does(rule, { kind: "limit_destination", packetsPerSecond }, reason);
-          // Who sends to ever other addresses would meet none of these limits.
+          // A sender that spreads packets over many addresses would stay below each of these limits.
           const most = packetsPerSecond * ADDRESSES_MAX;
           const ofAll = { kind: "limit", packetsPerSecond: most, bytesPerSecond: 0 } as const;
           if (addressesIn(prefix) > ADDRESSES_MAX) yield does(rule, ofAll, reason);

@@ -1,6 +1,6 @@
 /**
  * A scrub filter in a rule document (docs/interface.md#rule-document-scrub), written, and read strictly. Absent or zero
- * does nothing; unknown keys are ignored. What needs both directions is not in it, since a node sees one.
+ * does nothing; unknown keys are ignored. Rules that need both directions are not in it, since a node sees one.
  */
 import { Type } from "@sinclair/typebox";
 import type { Prefix } from "../../net/prefix.ts";

@@ -27,11 +27,11 @@ export interface StandingPlace {
   readonly scrub: ScrubConfig;
   readonly kind: "always" | "learn" | "none";
   /** A shorter prefix around it is always scrubbed, in a way that is not for this one. */
-  readonly isApart: boolean;
+  readonly isExempt: boolean;
 }
 
 /**
- * Those of longer prefixes come first: while the last ones find no room, no prefix is left to a wider one's rules.
+ * Longest prefixes first: when room runs out, no prefix falls under the rules of a wider one.
  * Depends on the configuration and the choices only, and is slow where there are very many prefixes.
  */
 export function standingPlaces(
@@ -44,7 +44,7 @@ export function standingPlaces(
   chosen: Iterable<ActiveChoice>,
 ): StandingPlace[] {
   // By text: a hostgroup may be a whole network, and a choice a whole hostgroup.
-  const places = new Map<string, Omit<StandingPlace, "isApart">>();
+  const places = new Map<string, Omit<StandingPlace, "isExempt">>();
   const add = (prefix: Prefix, mitigation: GroupMitigation | undefined, scrub = mitigation?.scrub) => {
     if (mitigation === undefined || scrub === undefined) return;
     places.set(prefix.text, { prefix, scrub, kind: kindOf(mitigation, scrub, carpet) });
@@ -62,10 +62,10 @@ export function standingPlaces(
     (wanted) => new PrefixSet(all.filter(({ kind }) => kind === wanted).map(({ prefix }) => prefix)),
   ) as [PrefixSet, PrefixSet];
   // Sources of a choice are mostly learned by the rule of its hostgroup.
-  const isNeeded = ({ kind, isApart, prefix }: StandingPlace) =>
-    isApart || kind === "always" || (kind === "learn" && !(choices.has(prefix.text) && learned.hasAround(prefix)));
+  const isNeeded = ({ kind, isExempt, prefix }: StandingPlace) =>
+    isExempt || kind === "always" || (kind === "learn" && !(choices.has(prefix.text) && learned.hasAround(prefix)));
   return all
-    .map((place) => ({ ...place, isApart: !endsItself(place) && always.hasAround(place.prefix) }))
+    .map((place) => ({ ...place, isExempt: !endsItself(place) && always.hasAround(place.prefix) }))
     .filter(isNeeded)
     .sort((a, b) => mappedLength(b.prefix) - mappedLength(a.prefix));
 }
@@ -90,12 +90,12 @@ export function standingRules(places: readonly StandingPlace[], bans: Iterable<B
   );
   const owner = { owner: "", expiresAtMs: wallMs + LASTS_MS };
   return places.flatMap((place) => {
-    const { prefix, scrub, isApart } = place;
-    // The ban has the same filter, with the rules of its attack, and who attacks is not to be learned.
+    const { prefix, scrub, isExempt } = place;
+    // The ban has the same filter, with the rules of its attack, and attackers must not become known sources.
     const isOfBan = scrubbed.has(prefix.text) || (place.kind === "learn" && strict.hasAround(prefix));
     const own = isOfBan ? [] : rulesOf(place);
     // The kernel would not come to the rules of a ban around it.
-    const end = isApart && !wide.hasAround(prefix) ? [passOf(prefix)] : [];
+    const end = isExempt && !wide.hasAround(prefix) ? [passOf(prefix)] : [];
     return [
       ...toKernelRules(own, "always/", { ...owner, isDryRun: scrub.countsOnly }),
       ...toKernelRules(end, "always/", { ...owner, isDryRun: false }),

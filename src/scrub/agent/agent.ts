@@ -75,7 +75,7 @@ export class ScrubAgent {
   readonly #refusals: Refusals;
   /** Those of the document itself, whatever has room. */
   #refused: readonly RefusedBan[] = [];
-  /** What of the document is in force, as last reported. */
+  /** The part of the document in force, as last reported. */
   #reported = "";
   /** Why the last document was refused as a whole; null: it was not. */
   #refusal: string | null = null;

@@ -152,7 +152,7 @@ describe("an unreachable service", () => {
   test.each([
     ["a fresh poll", null, 10_000],
     ["a parked poll", '"a"', 45_000],
-  ])("silence: %s waits for so long", async (_, etag, ms) => {
+  ])("silence: %s waits for this time", async (_, etag, ms) => {
     answer = () => new Promise(() => {});
     const polled = controller().poll(etag);
     await eventually(() => seen.length === 1, "no request");

@@ -29,7 +29,7 @@ export interface HeldBan {
   /** On this node's monotonic clock, which cannot be set. */
   readonly expiresAtMs: number;
   readonly rules: readonly Rule[];
-  /** What is done beside these; null: nothing. */
+  /** The filter beside these rules; null: none. */
   readonly filter: ScrubFilter | null;
 }
 
@@ -48,7 +48,7 @@ export interface EnforcementOptions {
   readonly onLocalLeftOut: (destinations: number) => void;
 }
 
-/** Of this node's operator. */
+/** Rules of this node's operator. */
 export interface LocalRules {
   /** In the order in which they are tried, before all of the document. */
   readonly rules: readonly OperatorRule[];
@@ -108,7 +108,7 @@ export class Enforcement {
     return { bans: bans.length - virtualBans, virtualBans, rules, ...leftOut, etag: this.#etag };
   }
 
-  /** Of the local rules, by name. Throws if the kernel cannot be read. */
+  /** Counts of the local rules, by name. Throws if the kernel cannot be read. */
   localCounts(): ReadonlyMap<string, RuleCounts> {
     if (this.#local.rules.length === 0) return new Map();
     return countsByName(this.#local, this.#options.filter.readRules());

@@ -21,7 +21,7 @@ export interface WantedBan {
   readonly expiresAtMs: number;
   /** Empty: no rule distinguishes the attack from other traffic. */
   readonly rules: readonly Rule[];
-  /** What is done beside these; null: nothing. */
+  /** The filter beside these rules; null: none. */
   readonly filter: ScrubFilter | null;
 }
 

@@ -11,7 +11,7 @@ export interface OpenFile {
   readonly path: string;
   readonly retentionDays: number;
   readonly maxBytes: number;
-  /** Of the records of each cause, bytes; absent: as the disk allows. */
+  /** Maximum size of the records of each cause, bytes; absent: as the disk allows. */
   readonly budgets?: Readonly<Record<RecordCause, number>>;
 }
 

@@ -73,7 +73,7 @@ export class HistoryFile {
     this.#budgets = role === "records" ? new RecordBudgets(this.#db, budgets ?? budgetsOn(path)) : null;
   }
 
-  /** Records that gave way to later ones since the last call. */
+  /** Records that later ones replaced since the last call. */
   takeGivenUp(): GivenUp {
     return this.#budgets?.takeGivenUp() ?? {};
   }

@@ -85,7 +85,7 @@ export class RecordBudgets {
     return rows.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
-  /** Who has most. @param tenant null: any. */
+  /** The owner with the most records. @param tenant null: any. */
   #largest(
     column: "tenant" | "operator",
     { cause, tenant }: { readonly cause: RecordCause; readonly tenant: string | null },

@@ -22,9 +22,9 @@ export interface SqliteHistoryOptions {
   /** File of traffic and edge history; the file of audit and attacks is beside it. */
   readonly path: string;
   readonly retentionDays: number;
-  /** Of the file of traffic and edge history. */
+  /** Maximum size of the file of traffic and edge history. */
   readonly maxBytes: number;
-  /** Of the records of each cause in the other file, bytes; absent: as the disk allows. */
+  /** Maximum size of the records of each cause in the other file, bytes; absent: as the disk allows. */
   readonly budgets?: Readonly<Record<RecordCause, number>>;
 }
 

@@ -64,7 +64,7 @@ export const HIGHEST = [
   ...DEVIATIONS.map((column) => `max(ifnull(r.${column}, 0)) AS ${column}`),
 ].join(", ");
 
-/** From this range on, seconds, the coarser tier tells the largest parts of the traffic. */
+/** From this range on, seconds, the largest parts of the traffic are read from the coarser tier. */
 const FINE_TIER_READ = 6 * 3600;
 /** The tier of `hot` in `ticks`. */
 export const HOT = 0;

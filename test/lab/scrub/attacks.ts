@@ -7,7 +7,7 @@ import { sendFrom, type TrafficOptions } from "../world.ts";
 import { THRESHOLD_PPS } from "./box-lab.ts";
 import { VICTIM } from "./scrub-network.ts";
 
-/** Sends for so many seconds; resolves with the packets that were sent. */
+/** Sends for this number of seconds; resolves with the packets that were sent. */
 export type Attack = (attacker: Namespace, seconds: number, undo: Undo) => Promise<number>;
 
 const PPS = 10 * THRESHOLD_PPS;
@@ -44,7 +44,7 @@ export function replay(capture: string): Attack {
   };
 }
 
-/** Connections whose handshakes complete, of so many addresses in turn. */
+/** Connections whose handshakes complete, of this number of addresses in turn. */
 export function connections({ addresses, perSecond }: { addresses: number; perSecond: number }): Attack {
   const each = Math.ceil(perSecond / 200);
   const program = `const { connect } = require("node:net");

@@ -54,7 +54,7 @@ export interface BoxLab extends BoxPlaces {
   readonly pinPath: string;
   /** None when no service answers. */
   readonly bans: () => Promise<BoxBan[]>;
-  /** The service anew, with its state, after its end. */
+  /** Starts the service again, with its state, after its end. */
   readonly startAgain: () => Promise<void>;
   /** With other sections in the place of `more`. Throws what the service says against them. */
   readonly reload: (more: string) => Promise<void>;
@@ -153,7 +153,7 @@ export function received(victim: Namespace): number {
   return Number(victim.run(["cat", "/sys/class/net/net0/statistics/rx_packets"]));
 }
 
-/** Resolves with what tells how many packets came from the attacker and passed the filter since then. */
+/** Resolves with a function that counts the packets that came from the attacker and passed the filter since then. */
 export function countAttackers({ box }: BoxLab, except = "0.0.0.0/32"): () => number {
   const rule = `iifname in0 ip saddr != ${except} counter`;
   box.run(["nft", `table ip lab { chain passed { type filter hook prerouting priority -300; ${rule}; }; }`]);

@@ -8,7 +8,7 @@ import type { Namespace } from "../namespaces.ts";
 /** Of every name in its zone. */
 export const ANSWER = "192.0.2.53";
 
-/** Resolves when it answers: where no systemd is told that it runs, it takes seconds to start. */
+/** Resolves when it answers: without a systemd that is notified, it takes seconds to start. */
 export async function nameServer(at: Namespace, address: string, undo: Undo): Promise<void> {
   const directory = undo.folder("knot");
   const zone = "@ 60 SOA ns admin 1 60 60 600 60\n@ 60 NS ns\nns 60 A 192.0.2.1\n* 60 A 192.0.2.53\n";

@@ -107,7 +107,7 @@ async function watchMitigation(lab: ScrubLab, stage: Stage): Promise<Seen> {
   return { atMs, beforeFirstDrop: { sent: arrived + dropped, dropped, arrived } };
 }
 
-/** As the document that nodes poll has it; it must match the flood's protocol and port, and so nobody's request. */
+/** As the document that nodes poll has it; it must match the flood's protocol and port, and so no user's request. */
 async function narrowRule(lab: ScrubLab): Promise<string> {
   let shown = "";
   const isNarrow = async () => {

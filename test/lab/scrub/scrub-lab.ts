@@ -1,6 +1,6 @@
 /**
  * The world of `make lab-scrub`: on the network of scrub-network.ts a BIRD in the router, Floodwall in the brain, its agent on
- * the scrub node; and what can be asked of them. Real processes, real packets, real routes.
+ * the scrub node; and the calls to them. Real processes, real packets, real routes.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

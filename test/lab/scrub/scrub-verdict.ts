@@ -4,10 +4,10 @@ import type { RequestSummary } from "./scrub-requests.ts";
 
 /**
  * Of the flood that may reach the victim, in all; a shorter flood than LONG_SECONDS: from the first drop on. It is what
- * comes until the rules are there, which takes an emulated machine so many times longer.
+ * comes until the rules are there, which takes an emulated machine this many times longer.
  */
 const FLOOD_SHARE_MAX = 0.01 * PATIENCE;
-/** What passes before the first drop does not grow with the flood: it is within the share of one that lasts so long. */
+/** What passes before the first drop does not grow with the flood: it is within the share of one that lasts this time. */
 const LONG_SECONDS = 30;
 const SERVED_SHARE_MIN = 0.99;
 /** Of the flood that may be lost on the way, in the queues of a machine that stands still for a moment. */

@@ -7,10 +7,10 @@ import type { Undo } from "../../fixtures/undo.ts";
 import type { Namespace } from "../namespaces.ts";
 import { VICTIM } from "./scrub-network.ts";
 
-/** Of a page: itself, a style sheet and so many pictures. */
+/** Requests of a page: itself, a style sheet and this number of pictures. */
 export const PICTURES = 6;
 const PICTURE = '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"><rect width="8" height="8"/></svg>';
-/** A new connection after so many requests. */
+/** A new connection after this number of requests. */
 const KEEPALIVE_REQUESTS = 20;
 
 /** Serves `/page`, the text `served /page`, and `/`, a page with pictures, at each address of the victim. */

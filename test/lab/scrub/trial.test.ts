@@ -20,7 +20,7 @@ describe("a row", () => {
   test.each<[string, Partial<Outcome>]>([
     ["more came through", { share: 0.0101 }],
     ["fewer were served", { served: served(98) }],
-    ["nobody asked", { served: served(0, 0) }],
+    ["no user sent a request", { served: served(0, 0) }],
     ["the connection was lost", { isAlive: false }],
   ])("is not held where %s", (_, change) => {
     const { cells, isHeld } = rowFrom({ ...GOOD, ...change });

@@ -29,7 +29,7 @@ export interface Trial {
   readonly attack: Attack;
   /** Amid the flood. */
   readonly fault?: Fault;
-  /** Whoever is attacked, what is done is there already: there is no ban to wait for. */
+  /** The mitigation is in force before each attack: there is no ban to wait for. */
   readonly isStanding?: true;
   /** Sources at the attacker's interface that are not counted among the attackers. */
   readonly except?: string;

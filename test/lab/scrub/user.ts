@@ -1,4 +1,4 @@
-/** Users of the scrubbing lab's victim: what they asked for, when, and whether they got it. */
+/** Users of the scrubbing lab's victim: their requests, times, and whether they were answered. */
 import { join } from "node:path";
 import { linesOf } from "../../fixtures/lines.ts";
 import type { Namespace } from "../namespaces.ts";
@@ -58,7 +58,7 @@ export interface ProgramOptions {
   readonly signal?: NodeJS.Signals;
 }
 
-/** A program that says of its requests what came of them, until it is told to end. */
+/** A program that reports the results of its requests, until it is signaled to end. */
 export class Program extends User {
   readonly #process: Bun.Subprocess<"ignore", "pipe", "inherit">;
   readonly #reading: Promise<void>;

@@ -119,7 +119,7 @@ function transferred(line: string): RequestLine | null {
   return { startedAtMs: wallMs() - 500, tookMs: 500, isServed: Number(mbps) >= ARRIVED_LEAST * MBPS };
 }
 
-/** kdig by UDP, over TCP where it is told to, and dnsperf by TCP. */
+/** kdig by UDP, over TCP where the answer requires it, and dnsperf by TCP. */
 export const resolvers: MakeUser = async (lab, undo) => {
   const asking = await resolver(lab, undo);
   const queries = join(undo.folder("dnsperf"), "queries");

@@ -2,7 +2,7 @@
 
 export interface Sized {
   readonly where: string;
-  /** null: it is not told there. */
+  /** null: it is not shown there. */
   readonly packets: number | null;
   readonly peak: number;
   /** A rate over the detection window, not over a tick. */

@@ -18,7 +18,7 @@ const TICK_SECONDS = 0.1;
 /** Of the sender, from its own clock: a flood that did not come as ordered is no measure of a peak. */
 const UNEVEN_MAX = 0.02;
 
-/** So many at once, each to a victim of its own. */
+/** This number at once, each to a victim of its own. */
 const TOGETHER = 3;
 
 export async function compareSizes(

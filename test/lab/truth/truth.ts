@@ -1,5 +1,5 @@
 /**
- * Does the dashboard tell the truth? Floods of all kinds and lengths against a real service, a real BIRD as neighbor and
+ * Is the dashboard right? Floods of all kinds and lengths against a real service, a real BIRD as neighbor and
  * a real browser: every 100 ms the words on the screen are compared with BIRD's tables and with the API. Nothing may
  * contradict them for longer than 300 ms. Then floods of given lengths, whose sizes are compared with what was sent.
  * `--floods N`, `--lengths SECONDS,…`, `--seed N`.

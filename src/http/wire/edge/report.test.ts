@@ -166,7 +166,7 @@ describe("edge report sources", () => {
   });
 
   test("that are no addresses are missing, which counts of would-be ones", () => {
-    const texts = ["::ffff:192.0.2.1", "fe80::1%eth0", "192.0.2.01", "192.0.2.0/24", "", "nobody"];
+    const texts = ["::ffff:192.0.2.1", "fe80::1%eth0", "192.0.2.01", "192.0.2.0/24", "", "none"];
     const claim = sourcesOf([
       ...texts.map((source) => ({ source, state: "would-deny" })),
       { source: "192.0.2.256", state: "denied" },

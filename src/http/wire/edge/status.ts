@@ -31,7 +31,7 @@ const NodeChallengeWire = Type.Object(
   closed,
 );
 
-/** Of a lever in force. */
+/** A lever in force. */
 const OverrideWire = Type.Object({ mode: oneOf("auto", "manual"), until: Timestamp, reason: Type.String() }, closed);
 
 const WouldBeWire = Type.Object(
@@ -58,7 +58,7 @@ export const ZoneStatusWire = Type.Object(
     /** Absent for a zone that is not in the zones file any more but still has a lever; so is file_challenge. */
     mode: Type.Optional(oneOf("decide", "none")),
     file_challenge: Type.Optional(oneOf("auto", "manual", "off")),
-    /** What the nodes apply; mixed: they differ. Absent: no node reports it. */
+    /** The setting that the nodes apply; mixed: they differ. Absent: no node reports it. */
     challenge: Type.Optional(Type.String()),
     /** Alive nodes whose last report has the zone. */
     nodes: total,
@@ -98,7 +98,7 @@ export const FleetStatusWire = Type.Object(
     nodes_alive: total,
     /** Alive nodes with a report. */
     nodes_reporting: total,
-    /** What their reports left out, over all zones. */
+    /** The number of entries that their reports left out, over all zones. */
     zones_truncated: total,
     certs_truncated: total,
     zones: Type.Array(ZoneStatusWire),

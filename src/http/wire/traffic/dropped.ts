@@ -1,4 +1,4 @@
-/** What this machine's data plane dropped for a ban or a source block, if known. */
+/** The drops of this machine's data plane for a ban or a source block, if known. */
 import { Type } from "@sinclair/typebox";
 import type { Dropping } from "../../backend.ts";
 

@@ -32,7 +32,7 @@ export const InterfaceShareWire = Type.Object(
     name: Type.Optional(Type.String()),
     packets: Type.Integer(),
     bytes: Type.Integer(),
-    /** Of the packets on the wire that the sampled ones stand for. */
+    /** Share of the packets on the wire that the sampled ones stand for. */
     share: Type.Number({ minimum: 0, maximum: 1 }),
   },
   closed,
