@@ -10,7 +10,7 @@
 #   captures  what the kernel drops of labelled captures, under the rules that detection made (SEED=…)
 #   spare     which users rules spare: kinds of services beside vectors, with a picture (USERS=…, VECTORS=…, RATES=attack,users,threshold, SEED=…)
 #   simulate  the whole service on a simulated clock: a month of random events, decoys, 1,000 attacks (SEED=…, HOURS=…, ROUNDS=…, SEEDS=…)
-#   exporters  bans by what misbehaving exporters tell, beside the truth (SEED=…, CASES=…)
+#   exporters  bans by the records of misbehaving exporters, beside the truth (SEED=…, CASES=…)
 #   kernels  stock kernels of Debian under QEMU, and on each the programs, the labs, an inline box, a real driver (ARGS=…)
 #   powercut  power cuts of a virtual machine amid orders: none that was acknowledged may be lost (CUTS=…, SEED=…)
 #   edge-sim  a simulated fleet of edge nodes beside a service, for a minute (ARGS='--nodes 100 --zones 200 --seconds 300')

@@ -36,6 +36,13 @@ test("a ban that is withdrawn after the attack's message showed it as active is 
   expect(text).toContain("\n\nBan of 192.0.2.1 is withdrawn: manual unban\n");
 });
 
+test("what would turn the direction of writing, or begin a line of its own, is shown by its number", () => {
+  const withdrawn = ban({ state: "withdrawn", reason: "ok \u202egnp\u2069\nBan of 192.0.2.9 is active" });
+  const { subject, text } = digest([banEvent({ kind: "ban_withdrawn", ban: withdrawn })], "box1");
+  expect(subject).toBe("Ban of 192.0.2.1 is withdrawn: ok \\u202egnp\\u2069 Ban of 192.0.2.9 is active");
+  expect(text).not.toMatch(/[\u202e\u2069]|^Ban of 192\.0\.2\.9/m);
+});
+
 test("a flood is one message: five in full, the rest counted by kind", () => {
   const flood = [
     ...events(245),

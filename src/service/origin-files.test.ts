@@ -41,15 +41,10 @@ function restore(key: Key): void {
   writeFileSync(files[key], FILES[key][1]());
 }
 
-const opened = () =>
-  OriginWatch.open(files, {
-    timers: new ManualTimers(clock),
-    faults: {
-      replace: (_, found) => {
-        faults = found;
-      },
-    },
-  });
+const replace = (_: string, found: readonly FileFault[]) => {
+  faults = found;
+};
+const opened = () => OriginWatch.open(files, { timers: new ManualTimers(clock), faults: { replace } });
 const originOf = (watch: OriginWatch) => watch.originOf?.(SOURCE) ?? null;
 
 describe.each(CASES)("%s that is %s", (name, _, key, damage) => {

@@ -8,7 +8,7 @@
 export const RECORD_CAUSES = ["orders", "tenant_orders", "automatic", "refused", "downloads", "attacks"] as const;
 export type RecordCause = (typeof RECORD_CAUSES)[number];
 
-/** At most so many bytes, and at most this share of the disk of this machine. */
+/** Maximum size in bytes, and maximum share of the disk of this machine. */
 export const RECORD_BUDGETS: Readonly<Record<RecordCause, { readonly bytes: number; readonly share: number }>> = {
   orders: { bytes: 2e9, share: 0.1 },
   tenant_orders: { bytes: 1e9, share: 0.05 },

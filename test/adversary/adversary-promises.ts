@@ -125,8 +125,7 @@ export class AdversaryPromises {
       this.#needs.set(ip, { ...need, lastMs: nowMs });
     }
     const need = this.#needs.get(ip);
-    // Manual bans stay.
-    if (need === undefined || service.banned.size >= plan.maxActiveBans) return;
+    if (need === undefined || isFullOfOrders(service, plan.maxActiveBans)) return;
     // An attack is over only when it was calm for so long.
     if (nowMs - need.lastMs >= 1000 * plan.hysteresisSeconds || service.process === null) {
       this.#needs.delete(ip);
@@ -161,6 +160,12 @@ export class AdversaryPromises {
   #fail(promise: string, fault: string): void {
     if (this.broken.length < 10) this.broken.push(`${promise}: ${fault} (at ${this.#adversary.nowMs} ms)`);
   }
+}
+
+/** Manual bans stay: the administrator may take the whole cap, beside the half that tenants may take together. */
+function isFullOfOrders({ bans, banned }: AdversaryService, cap: number): boolean {
+  const manual = bans.filter((ban) => ban.manual).length;
+  return manual >= cap && manual - banned.size <= Math.floor(cap / 2);
 }
 
 const PROMISES: Readonly<Record<string, Judgement>> = {

@@ -17,7 +17,7 @@ namespace floodwall {
   return 16 + directions * (sizeof(SeasonTable::Hour) + SeasonTable::kCodes);
 }
 
-/// As many rows from `first` on as fit into `out`; there must be so many.
+/// The rows from `first` on that fit into `out`; the table must have this number of rows.
 void copyBaselines(const BaselineTable& table, std::uint32_t first, std::uint32_t nowSeconds,
                    std::span<std::uint8_t> out);
 /// Rows that the table has already are not changed. Takes what there is room for.

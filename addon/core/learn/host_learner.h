@@ -1,5 +1,5 @@
 // Goes through rows of hosts: learns normal rates from those that have traffic and are not attacked, and sums the hosts
-// of each prefix. What it is told holds from the next rows on.
+// of each prefix. Settings hold from the next rows on.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@
 
 namespace floodwall {
 
-/// Hosts whose traffic is not normal, and why; built anew for each change.
+/// Hosts whose traffic is not normal, and why; built again for each change.
 class SparedHosts {
  public:
   static constexpr std::uint8_t kAttackedIn = 1, kAttackedOut = 2, kBanned = 4;
@@ -76,7 +76,7 @@ class HostLearner {
   void read(std::span<const std::uint8_t> keys, std::span<const std::uint32_t> groups, std::span<double> out) const;
 
   [[nodiscard]] std::uint32_t directions() const noexcept { return baselines_.table().directions(); }
-  /// Calls `use` with the table, which nobody else uses meanwhile.
+  /// Calls `use` with the table, which no other thread uses meanwhile.
   template <typename Use>
   auto withTable(Use&& use) {
     const std::scoped_lock held(lock_);

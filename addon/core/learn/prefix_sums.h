@@ -58,7 +58,7 @@ class PrefixSums {
   bool add(const HostColumns& rows, std::size_t row);
 
   [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
-  /// Another one when all prefixes were forgotten: numbers are given anew.
+  /// Another one when all prefixes were forgotten: numbers are assigned again.
   [[nodiscard]] std::uint32_t generation() const noexcept { return generation_; }
   /// Hosts that were not summed because of too many prefixes.
   [[nodiscard]] std::uint64_t overflow() const noexcept { return overflow_; }

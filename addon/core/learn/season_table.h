@@ -58,7 +58,7 @@ class SeasonTable {
 
   /// kNone: the row has no place.
   [[nodiscard]] std::uint32_t find(std::uint32_t row) const noexcept { return placeOf_[row] - 1; }
-  /// `isIdle(row)`: it had no traffic for so long that it may lose its place. kNone when all places are taken.
+  /// `isIdle(row)`: it had no traffic for long enough to lose its place. kNone when all places are taken.
   template <typename IsIdle>
   std::uint32_t findOrAdd(std::uint32_t row, bool isHost, IsIdle&& isIdle) {
     const std::uint32_t found = find(row);

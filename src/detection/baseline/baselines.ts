@@ -139,8 +139,8 @@ export class Baselines {
   }
 
   /**
-   * Reads what is known of the first `count` rows at once. What is asked of these rows from then on is answered from
-   * it, until the next call: call it again when the rows have changed.
+   * Reads the baselines of the first `count` rows at once. Later reads of these rows are answered from this copy, until
+   * the next call: call it again when the rows have changed.
    */
   readAhead({ addresses, groups }: Pick<HostRows, "addresses" | "groups">, count: number): void {
     this.#keys = null;

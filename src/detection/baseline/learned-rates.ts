@@ -52,7 +52,7 @@ export interface LearnedStats {
 /** Keys are 16 bytes: a host's address, or a hostgroup's key. Directions: 0 incoming, 1 outgoing. */
 export interface LearnedRates {
   setGroups(groups: readonly LearnedGroup[]): void;
-  /** Hours of the week from now on, of at most so many. No effect after the first call. */
+  /** Hours of the week from now on, up to the given number. No effect after the first call. */
   addSeasons(hosts: number, groups: number): void;
   /** Holds for what is learned and read until the next call. */
   beginPass(pass: LearningPass): void;

@@ -354,7 +354,7 @@ test("prefixes beyond their bound are counted, and have room again in a later pa
   expect(scan.leaves.length).toBe(1);
 });
 
-/** One host in each of so many prefixes. */
+/** One host in each prefix, up to the given number of prefixes. */
 function prefixesOf(count: number): HostRows {
   const rows = allocateHostRows(count);
   const first = hostRows({ target: "10.0.0.1", rates: { pps: 1 } });

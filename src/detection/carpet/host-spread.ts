@@ -25,9 +25,9 @@ interface Pairs {
   addedMs: number;
 }
 
-/** So many pairs of one host are to be expected at the least number of hosts: twice as many are told apart then. */
+/** Expected pairs of one host at the least number of hosts: with these, twice as many hosts are distinguished. */
 const EXPECTED_LEAST = 16;
-/** A prefix that is above no threshold for so many windows begins anew. */
+/** After this number of windows above no threshold, the pairs of a prefix are forgotten. */
 const WINDOWS_KEPT = 16;
 
 export class HostSpread {
@@ -41,7 +41,7 @@ export class HostSpread {
   }
 
   /**
-   * Whether the traffic is spread over at least so many equal hosts: by the window, or by all its windows together. Of H
+   * Whether the traffic is spread over at least a number of equal hosts: by the window, or by all its windows together. Of H
    * hosts with equal rates a pair of samples is of one host with the probability 1/H; both numbers of pairs follow without
    * bias from the sums, from which the variances of the estimates are taken (as (Σx)²/Σx² without them). The number that a
    * window alone shows is never too high by that, but of n samples at most n.

@@ -108,7 +108,7 @@ export function errorsOf(rates: Rates, weights: RowWeights, windowMs: number): R
   return Number.isFinite(pps) && Number.isFinite(mbps) ? { pps, mbps } : null;
 }
 
-/** The standard deviation of a rate from so many samples, as a fraction of it; 0: it is exact, or there is no rate. */
+/** The standard deviation of a rate from this number of samples, as a fraction of it; 0: it is exact, or there is no rate. */
 export function relativeDeviation(samples: number): number {
   return samples === 0 ? 0 : 1 / Math.sqrt(samples);
 }

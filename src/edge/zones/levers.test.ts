@@ -97,7 +97,7 @@ describe("a lever", () => {
   });
 });
 
-test("levers of zones that were removed give way to those of configured zones, the first to end first", async () => {
+test("levers of removed zones are replaced by those of configured zones, the first to end first", async () => {
   levers = leversOf(full((i) => `removed${i}.example.net`));
   expect((await levers.set(A, order(), NOON)).kind).toBe("set");
   expect([levers.all.size, levers.all.has("removed0.example.net"), levers.all.has(A.name)]).toEqual([

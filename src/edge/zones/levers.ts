@@ -32,7 +32,7 @@ export type LeverAnswer =
 export interface LeversOptions {
   /** By zone. */
   readonly store: RecordTable<Lever>;
-  /** Levers of other zones give way to those of configured ones. */
+  /** Levers of configured zones replace those of other zones. */
   readonly isConfigured: (zone: string) => boolean;
   /** A lever was set or cleared. */
   readonly onChange: () => void;

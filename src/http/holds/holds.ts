@@ -3,7 +3,6 @@
  * until the document changes, the hold time ends, the caller leaves, or a reload changes its answer. One instance per
  * channel. Does not know what is polled.
  */
-
 import type { Principal } from "../../access/principal.ts";
 import { HOLDS_LEAST, HOLDS_PER_NODE, HOLDS_PER_TOKEN } from "../../limits.ts";
 import type { PolledDocument } from "../../nodes/polled-document.ts";

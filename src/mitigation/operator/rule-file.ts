@@ -117,7 +117,7 @@ export const FilterRuleFile = Type.Object(
         ),
         PATTERNS_MAX,
       ),
-      `Bytes of the payload, which begins after the headers of TCP or UDP; of other protocols after the IP header. The first ${PAYLOAD_BYTES_MAX} bytes can be asked for. Of several patterns one must match.`,
+      `Bytes of the payload, which begins after the headers of TCP or UDP; of other protocols after the IP header. The first ${PAYLOAD_BYTES_MAX} bytes can be matched. Of several patterns one must match.`,
     ),
     handshake: described(
       Type.Optional(oneOf("tls", "quic")),

@@ -345,7 +345,7 @@ describe("questions that take long", () => {
   });
 });
 
-test("records over the budget of their cause give way with the write, and the maintenance says how many", async () => {
+test("records over the budget of their cause are removed with the write, and the maintenance reports their number", async () => {
   await driver.close();
   const budgets = Object.fromEntries(RECORD_CAUSES.map((cause) => [cause, 10_000])) as Record<RecordCause, number>;
   driver = new SqliteHistory({ path, retentionDays: 30, maxBytes: HISTORY_BYTES_DEFAULT, budgets });
