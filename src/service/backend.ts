@@ -240,6 +240,7 @@ export class ServiceBackend implements Backend {
       const isOutgoingJudged = hostgroups.some(({ thresholdsOutgoing }) => thresholdsOutgoing !== null);
       const tables = { attacks: detector.active, baselines: detector.baselines, isOutgoingJudged, windowMs };
       const { next, count } = packetPath.engine.readHosts(cursor, rows);
+      detector.baselines.readAhead(rows, count);
       for (let row = 0; row < count; row++) {
         yield new HostRowView(rows, row, hostgroups[rows.groups[row] as number], tables);
       }
