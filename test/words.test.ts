@@ -5,7 +5,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { isTest, ROOT, type SourceFile, sourceFiles } from "./source-tree.ts";
+import { ROOT, type SourceFile, sourceFiles } from "./source-tree.ts";
 
 /** By row of the glossary's table. Words are lower case; a space stands for any space, also a line's end. */
 const BANNED: Readonly<Record<string, readonly string[]>> = {
@@ -48,36 +48,6 @@ const EXCEPTIONS: readonly { readonly pattern: RegExp; readonly reason: string }
     pattern: /\btest\("(?:tells events in order|errors tell nothing|lapsed by its TTL)/g,
     reason: "tests that begin with the words of their anchor, by which they are found (`make conformance`)",
   },
-];
-
-/** Still to be rewritten. An entry without a banned word fails the test below: this list only becomes shorter. */
-const LEFT: readonly string[] = [
-  "addon/binding/exporter_status.cpp",
-  "addon/core/collector",
-  "addon/core/count",
-  "addon/core/flow",
-  "docs/configuration.md",
-  "docs/detection.md",
-  "docs/operations/flow-telemetry.md",
-  "docs/operations/security.md",
-  "docs/sampling.md",
-  "src/config",
-  "src/http/wire/telemetry.ts",
-  "src/observability/telemetry-metrics.ts",
-  "src/service/reporting.ts",
-  "src/telemetry",
-];
-/** Folders whose tests alone are still to be rewritten; likewise. */
-const TESTS_LEFT: readonly string[] = [
-  "addon/fuzz",
-  "addon/test",
-  "src/detection/baseline",
-  "src/http/routes/telemetry.test.ts",
-  "src/storage/clickhouse",
-  "test/adversary",
-  "test/browser/telemetry.test.ts",
-  "test/simulation",
-  "test/telemetry",
 ];
 
 interface Found {
@@ -133,10 +103,6 @@ function ownText({ path, text }: SourceFile): SourceFile {
 const tree = [...sourceFiles(...FOLDERS), ...sourceFiles().filter(({ path }) => PAGES.includes(path))]
   .filter(({ path }) => path !== "test/words.test.ts")
   .map(ownText);
-const isBelow = (path: string, entry: string) => path === entry || path.startsWith(`${entry}/`);
-const isTestCode = (file: SourceFile) => isTest(file) || /^(?:bench|addon\/fuzz)\//.test(file.path);
-const leftBy = (entry: string) => tree.filter(({ path }) => isBelow(path, entry));
-const testsLeftBy = (entry: string) => leftBy(entry).filter(isTestCode);
 
 test("the glossary has the same rows", () => {
   const table = readFileSync(join(ROOT, GLOSSARY), "utf8").split(SECTION)[1] ?? "";
@@ -145,14 +111,7 @@ test("the glossary has the same rows", () => {
 });
 
 test("no name, comment, text or document has a banned word", () => {
-  const left = new Set([...LEFT.flatMap(leftBy), ...TESTS_LEFT.flatMap(testsLeftBy)]);
-  expect(tree.filter((file) => !left.has(file)).flatMap(bannedWords)).toEqual([]);
-});
-
-test("what is left to be rewritten has banned words", () => {
-  const has = (files: readonly SourceFile[]) => files.some((file) => bannedWords(file).length > 0);
-  expect(LEFT.filter((entry) => !has(leftBy(entry)))).toEqual([]);
-  expect(TESTS_LEFT.filter((entry) => !has(testsLeftBy(entry)))).toEqual([]);
+  expect(tree.flatMap(bannedWords)).toEqual([]);
 });
 
 test.each([

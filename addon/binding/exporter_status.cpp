@@ -180,7 +180,7 @@ Napi::Object exporterObject(const Napi::Env& env, const ExporterStatus& exporter
   object.Set("memoryBytes", numberOf(flow.memoryBytes));
   const auto skew = static_cast<double>(flow.clockSkewMs);
   object.Set("clockSkewMs", flow.isClockKnown ? Napi::Value(Napi::Number::New(env, skew)) : env.Null());
-  object.Set("silentMs", numberOf(nowMs > exporter.heardMs ? nowMs - exporter.heardMs : 0));
+  object.Set("silentMs", numberOf(nowMs > exporter.lastDatagramMs ? nowMs - exporter.lastDatagramMs : 0));
   object.Set("samplings", samplingsArray(env, exporter));
   const std::string error = exporter.error();
   object.Set("error", error.empty() ? env.Null() : Napi::Value(Napi::String::New(env, error)));

@@ -1,7 +1,7 @@
-// Decodes very many datagrams that are nearly right: `fuzz_flow_mutations CASES FILE...` gives each protocol so many,
+// Decodes very many datagrams that are nearly right: `fuzz_flow_mutations CASES FILE...` gives each protocol CASES,
 // on all CPUs, from the recorded datagrams of the files and from random templates. Faster by far than a fuzzer that
 // follows coverage, and so beside it. The memory after a datagram may not be read, the standard library's bounds are
-// checked, and so is what must hold of each record. `SEED` in the environment repeats a run; what failed is told by its
+// checked, and so is what must hold of each record. `SEED` in the environment repeats a run; a failure is named by its
 // block.
 #include <unistd.h>
 
@@ -34,12 +34,12 @@ struct Progress {
   std::atomic<std::uint64_t> refused{0};
 };
 
-/// What the signal handler tells.
+/// What the signal handler prints.
 thread_local const char* protocolName = "";
 thread_local std::uint64_t blockNumber = 0;
 std::uint64_t seed = 0;
 
-void tellCase(int signal) {
+void printCase(int signal) {
   std::array<char, 160> text{};
   const int length =
       std::snprintf(text.data(), text.size(), "FAILED: signal %d, %s, SEED=%llu, block %llu\n", signal, protocolName,
@@ -117,7 +117,7 @@ int main(int argc, char** argv) try {
   }
   const char* const given = std::getenv("SEED");
   seed = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
-  for (const int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE}) std::signal(signal, tellCase);
+  for (const int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE}) std::signal(signal, printCase);
   for (std::size_t i = 0; i < kFlowProtocols; i++) {
     if (recorded.at(i).empty())
       throw std::runtime_error(std::string("no recorded datagram of ") + kFlowProtocolNames.at(i));

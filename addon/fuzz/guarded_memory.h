@@ -1,4 +1,4 @@
-// Memory whose end is a page that nobody may touch: a read beyond it ends the program, at the speed of any other read.
+// Memory whose end is a page that nothing may touch: a read beyond it ends the program, at the speed of any other read.
 #pragma once
 
 #include <sys/mman.h>

@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint16_t kPort = 40'000;
 constexpr std::size_t kHeader = 12;
 
-/// A name of so many bytes, with its end.
+/// A name of this number of bytes, with its end.
 Bytes nameOf(std::size_t bytes) {
   Bytes name;
   for (std::size_t left = bytes - 1; left > 0;) {

@@ -180,7 +180,7 @@ TEST_CASE("records count in the directions that they say, and outgoing ones only
   CHECK(fixture.shard->stats().receivedPackets == 100);
 }
 
-TEST_CASE("sampled SYNs are as many new flows as they stand for, other flows one each") {
+TEST_CASE("sampled SYNs are one new flow for each packet of theirs, other flows one each") {
   RecordFixture fixture;
   fixture.countRecords({synRecord(1, 1000), synRecord(2, 1000), synRecord(2, 1000), udpRecord({.packets = 50})});
   fixture.tick();

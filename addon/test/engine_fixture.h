@@ -86,7 +86,7 @@ class EngineFixture {
     shard = engine.addShard();
   }
 
-  /// Counts the frame so many times on the one shard, which is idle before and after.
+  /// Counts the frame this number of times on the one shard, which is idle before and after.
   void count(const Bytes& bytes, std::uint64_t times = 1, Link link = Link::ethernet) {
     const std::vector<Frame> frames(1, frameOf(bytes));
     shard->leaveIdle();

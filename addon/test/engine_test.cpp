@@ -14,7 +14,7 @@ namespace {
 const Address kHost = ipv4(kProtected + 1);
 const Bytes kFrame = udpFrame(kForeign + 1, kProtected + 1);
 
-/// Screens of so many groups where only the incoming packet rate counts.
+/// Screens of this number of groups where only the incoming packet rate counts.
 std::vector<double> ppsScreens(std::initializer_list<double> byGroup) {
   std::vector<double> screens(byGroup.size() * 2 * kMetrics, std::numeric_limits<double>::infinity());
   std::size_t group = 0;
@@ -185,7 +185,7 @@ TEST_CASE("reads all hosts in chunks of any size") {
   }
 }
 
-TEST_CASE("idleMs tells how long ago a host's last packet was folded") {
+TEST_CASE("idleMs says how long ago a host's last packet was folded") {
   EngineFixture fixture;
   fixture.count(kFrame);
   fixture.tick();

@@ -88,7 +88,7 @@ TEST_CASE("the rule with the longest prefix holds, and of two with one prefix th
   CHECK_THROWS_AS(rulesOf(std::vector<ExporterRule>(kExporterRulesMax + 1, wide), presence), std::out_of_range);
 }
 
-TEST_CASE("of a site the first counts that is not silent, whichever source heard it") {
+TEST_CASE("of a site the first counts that is not silent, whichever source received it") {
   SitePresence presence;
   std::vector<ExporterRule> list = {ruleFor(1), ruleFor(2), ruleFor(3), ruleFor(4)};
   for (const std::size_t member : {std::size_t{0}, std::size_t{2}, std::size_t{3}}) list[member].site = "fra1";
@@ -101,16 +101,16 @@ TEST_CASE("of a site the first counts that is not silent, whichever source heard
     }
     return numbers;
   };
-  // Who was never heard is silent.
+  // An exporter without a datagram is silent.
   CHECK(active(5000) == "0123");
-  rules->heard(2, 5000);
+  rules->reported(2, 5000);
   CHECK(active(5000) == "012");
-  ofOtherSource->heard(0, 5000);
+  ofOtherSource->reported(0, 5000);
   CHECK(active(5999) == "01");
   CHECK(active(6000) == "012");
-  rules->heard(1, 7000);
+  rules->reported(1, 7000);
   CHECK(active(7000) == "012");
-  // The next rules know what was heard, as long as those before are there.
+  // The next rules know what was reported, as long as those before are there.
   const auto next = rulesOf({list[2], list[3]}, presence);
   CHECK_FALSE(next->isActive(1, 7000));
 }
@@ -121,21 +121,21 @@ TEST_CASE("of a site a few records of an exporter that usually sends many keep t
   SitePresence presence;
   const ExporterRules rules(list, presence);
   std::uint64_t nowMs = 1000;
-  for (int second = 0; second < 600; second++, nowMs += 1000) rules.heard(0, nowMs, 1000);
+  for (int second = 0; second < 600; second++, nowMs += 1000) rules.reported(0, nowMs, 1000);
   CHECK_FALSE(rules.isActive(1, nowMs));
-  // It is gone, and somebody sends a record a second with its address, for an hour. The last period has its own
+  // It is gone, and an attacker sends a record a second with its address, for an hour. The last period has its own
   // records.
-  for (int second = 0; second < 76; second++, nowMs += 1000) rules.heard(0, nowMs);
+  for (int second = 0; second < 76; second++, nowMs += 1000) rules.reported(0, nowMs);
   for (int second = 0; second < 3600; second++, nowMs += 1000) {
-    rules.heard(0, nowMs);
+    rules.reported(0, nowMs);
     CHECK(rules.isActive(1, nowMs));
   }
   // It is back, with a tenth of its records.
-  for (int second = 0; second < 20; second++, nowMs += 1000) rules.heard(0, nowMs, 100);
+  for (int second = 0; second < 20; second++, nowMs += 1000) rules.reported(0, nowMs, 100);
   CHECK_FALSE(rules.isActive(1, nowMs));
   // At night it sends less and less.
   for (std::uint64_t each = 100; each > 0; each--) {
-    for (int second = 0; second < 120; second++, nowMs += 1000) rules.heard(0, nowMs, each);
+    for (int second = 0; second < 120; second++, nowMs += 1000) rules.reported(0, nowMs, each);
     CHECK_FALSE(rules.isActive(1, nowMs));
   }
 }

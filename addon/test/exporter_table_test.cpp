@@ -1,4 +1,4 @@
-// Which exporters have a place: by rules, within bounds, and who gives way.
+// Which exporters have a place: by rules, within bounds, and which is replaced.
 #include "collector/exporter_table.h"
 
 #include <doctest/doctest.h>
@@ -24,11 +24,11 @@ Address inWide(std::uint32_t host) { return ipv4(0x0a000000 + host); }
 struct TableFixture {
   explicit TableFixture(std::vector<ExporterRule> rules) { set(std::move(rules)); }
   void set(std::vector<ExporterRule> rules) { table.setRules(rulesOf(std::move(rules), presence)); }
-  /// Fills the table with exporters of the wide rule, one heard in each millisecond from `fromMs`.
+  /// Fills the table with exporters of the wide rule, one in each millisecond from `fromMs`.
   void fill(std::uint64_t fromMs) {
-    for (std::uint32_t i = 0; i < kExportersMax; i++) REQUIRE(hear(inWide(i), fromMs + i) != nullptr);
+    for (std::uint32_t i = 0; i < kExportersMax; i++) REQUIRE(feed(inWide(i), fromMs + i) != nullptr);
   }
-  Exporter* hear(const Address& address, std::uint64_t nowMs) {
+  Exporter* feed(const Address& address, std::uint64_t nowMs) {
     Exporter* exporter = table.find(address, nowMs);
     struct Nowhere final : RecordSink {
       void take(std::span<FlowRecord>) override {}
@@ -83,17 +83,17 @@ TEST_CASE("new rules keep the exporters that they name, and forget the others") 
   CHECK(fixture.table.statuses().size() == 2);
 }
 
-TEST_CASE("in a full table one that was silent for long gives way, the one heard last to none") {
+TEST_CASE("in a full table the exporter that was silent the longest is replaced, and never the last one") {
   TableFixture fixture({wideRule()});
   constexpr std::uint64_t kBegin = 1000;
   fixture.fill(kBegin);
   CHECK(fixture.table.find(inWide(kExportersMax), kBegin + kExportersMax) == nullptr);
   CHECK(fixture.table.withoutRoom() == 1);
-  // The first was heard again: the second has been silent the longest.
+  // The first sent again: the second has been silent the longest.
   constexpr std::uint64_t kLater = kBegin + 1 + ExporterTable::kForgottenMs;
-  CHECK(fixture.hear(inWide(0), kLater - 200) != nullptr);
+  CHECK(fixture.feed(inWide(0), kLater - 200) != nullptr);
   CHECK(fixture.table.find(inWide(kExportersMax), kLater - 150) == nullptr);
-  CHECK(fixture.hear(inWide(kExportersMax), kLater) != nullptr);
+  CHECK(fixture.feed(inWide(kExportersMax), kLater) != nullptr);
   CHECK(fixture.table.find(inWide(1), kLater) == nullptr);
   for (std::uint32_t i = 0; i < kExportersMax; i++) {
     if (i != 1) REQUIRE(fixture.table.find(inWide(i), kLater) != nullptr);
@@ -104,12 +104,12 @@ TEST_CASE("an exporter whose rule is for it alone finds room at once, and keeps 
   TableFixture fixture({wideRule(), ruleFor(1), ruleFor(2)});
   fixture.fill(1000);
   constexpr std::uint64_t kNow = 1000 + kExportersMax;
-  CHECK(fixture.hear(exporterAddress(1), kNow) != nullptr);
-  CHECK(fixture.hear(exporterAddress(2), kNow) != nullptr);
+  CHECK(fixture.feed(exporterAddress(1), kNow) != nullptr);
+  CHECK(fixture.feed(exporterAddress(2), kNow) != nullptr);
   CHECK(fixture.table.find(inWide(0), kNow) == nullptr);
   // The two are the only ones that did not say anything since, and stay.
   constexpr std::uint64_t kLater = kNow + 2 * ExporterTable::kForgottenMs;
-  for (std::uint32_t i = 2; i < kExportersMax; i++) fixture.hear(inWide(i), kLater);
+  for (std::uint32_t i = 2; i < kExportersMax; i++) fixture.feed(inWide(i), kLater);
   CHECK(fixture.table.find(inWide(0), kLater + 1000) == nullptr);
   CHECK(fixture.table.find(exporterAddress(1), kLater + 1000) != nullptr);
 }

@@ -27,7 +27,7 @@ class ExporterFixture {
     return {counted.begin(), counted.end()};
   }
   /// A datagram that says nothing.
-  void hear(std::uint64_t nowMs) {
+  void feed(std::uint64_t nowMs) {
     struct Nowhere final : RecordSink {
       void take(std::span<FlowRecord>) override {}
     } nowhere;
@@ -101,7 +101,7 @@ TEST_CASE("without roles a record counts for both sides") {
   CHECK(counted[0].exporter == 78);
 }
 
-TEST_CASE("of a site the next counts while the first tells of no traffic, whatever else it sends") {
+TEST_CASE("of a site the next counts while the first reports no traffic, whatever else it sends") {
   SitePresence presence;
   std::vector<ExporterRule> list = {ruleFor(1), ruleFor(2)};
   for (ExporterRule& rule : list) rule.site = "core1";
@@ -130,7 +130,7 @@ TEST_CASE("of a site the next counts while the first tells of no traffic, whatev
 
 TEST_CASE("an exporter that falls silent is settled once, a moment later") {
   ExporterFixture fixture(ruleFor(1));
-  fixture.hear(5000);
+  fixture.feed(5000);
   static_cast<void>(fixture.status());
   fixture.exporter.settle(5000 + SequenceTracker::kReorderMs, 0);
   CHECK(!fixture.exporter.isChanged());
@@ -141,15 +141,15 @@ TEST_CASE("an exporter that falls silent is settled once, a moment later") {
   CHECK(!fixture.exporter.isChanged());
 }
 
-TEST_CASE("the rate of the rule holds, and one that nobody knows is taken as 1 and named") {
+TEST_CASE("the rate of the rule holds, and one that is not known is taken as 1 and named") {
   ExporterFixture asSaid(ruleFor(1));
-  asSaid.hear(1000);
+  asSaid.feed(1000);
   CHECK(asSaid.judge({recordOf({.samplingRate = 512})})[0].samplingRate == 512);
   CHECK(asSaid.status().error().empty());
   CHECK(asSaid.judge({recordOf({.samplingRate = 0})})[0].samplingRate == 1);
-  asSaid.hear(1100);
+  asSaid.feed(1100);
   CHECK(asSaid.status().error().starts_with("sampling rate of exporter 198.51.100.1 is not known"));
-  asSaid.hear(61'000);
+  asSaid.feed(61'000);
   CHECK(asSaid.status().error().empty());
   ExporterRule rule = ruleFor(1);
   rule.samplingRate = 1000;

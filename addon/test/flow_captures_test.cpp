@@ -99,7 +99,7 @@ Bytes contentOf(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Several datagrams in a row are told apart by what their headers say, where they do.
+/// Several datagrams in a row are distinguished by what their headers say, where they do.
 std::size_t lengthOf(const Bytes& bytes, std::size_t at) {
   const std::size_t left = bytes.size() - at;
   if (left < 4) return left;
@@ -108,22 +108,22 @@ std::size_t lengthOf(const Bytes& bytes, std::size_t at) {
   return said == 0 ? left : std::min(said, left);
 }
 
-Heard heardFrom(const std::vector<const char*>& files) {
-  Heard heard;
+Received receivedFrom(const std::vector<const char*>& files) {
+  Received received;
   std::uint64_t nowMs = kFlowNowMs;
   for (const char* const name : files) {
     const Bytes bytes = contentOf(kFolder / name);
     for (std::size_t at = 0; at < bytes.size();) {
       const std::size_t length = lengthOf(bytes, at);
-      heard.hear(
+      received.feed(
           {bytes.begin() + static_cast<std::ptrdiff_t>(at), bytes.begin() + static_cast<std::ptrdiff_t>(at + length)},
           nowMs);
       at += length;
     }
   }
   // So that what waits for a template is given up.
-  heard.hear(ipfix({.domain = 0xffffffff}, {}), nowMs + 60'000);
-  return heard;
+  received.feed(ipfix({.domain = 0xffffffff}, {}), nowMs + 60'000);
+  return received;
 }
 
 }  // namespace
@@ -137,16 +137,16 @@ TEST_CASE("flow captures: every device's records decode, and what does not is na
   for (const Expected& expected : kExpected) {
     for (const char* const name : expected.files) known.insert(name);
     CAPTURE(expected.files.back());
-    const Heard heard = heardFrom(expected.files);
+    const Received received = receivedFrom(expected.files);
     std::uint64_t packets = 0, bytes = 0;
-    for (const FlowRecord& record : heard.records) {
+    for (const FlowRecord& record : received.records) {
       packets += record.packets;
       bytes += record.bytes - 14 * record.packets;
     }
-    CHECK(heard.records.size() == expected.records);
+    CHECK(received.records.size() == expected.records);
     CHECK(packets == expected.packets);
     CHECK(bytes == expected.bytes);
-    CHECK(heard.undecoded() == expected.undecoded);
+    CHECK(received.undecoded() == expected.undecoded);
   }
   for (const auto& entry : std::filesystem::directory_iterator(kFolder)) {
     CAPTURE(entry.path());

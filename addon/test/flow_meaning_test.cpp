@@ -33,7 +33,7 @@ class Talk {
 
  private:
   Talk& say(const Bytes& sets, std::uint32_t seconds, std::uint32_t records) {
-    judged.hear(ipfix({.number = number_, .seconds = seconds}, sets), std::uint64_t{seconds} * 1000);
+    judged.feed(ipfix({.number = number_, .seconds = seconds}, sets), std::uint64_t{seconds} * 1000);
     number_ += records;
     return *this;
   }
@@ -209,11 +209,11 @@ TEST_CASE(
                   words({2000, 200'000}) + number(kFlowNowMs + 1000 * from, 8) + number(kFlowNowMs + 1000 * to, 8));
   };
   const auto lastDurationMs = [](Talk& talk) { return talk.judged.records.back().durationMs; };
-  Talk anew(fields);
-  anew.record(record(1, 0, 60), kSeconds + 60).record(record(1, 60, 120), kSeconds + 120);
-  anew.record(record(2, 100, 121), kSeconds + 121).record(record(2, 100, 122), kSeconds + 122);
-  anew.record(record(3, 60, 122), kSeconds + 122);
-  CHECK(lastDurationMs(anew) == 62'000);
+  Talk restarted(fields);
+  restarted.record(record(1, 0, 60), kSeconds + 60).record(record(1, 60, 120), kSeconds + 120);
+  restarted.record(record(2, 100, 121), kSeconds + 121).record(record(2, 100, 122), kSeconds + 122);
+  restarted.record(record(3, 60, 122), kSeconds + 122);
+  CHECK(lastDurationMs(restarted) == 62'000);
   // Two flows of one sender that differ in what the record does not have, and end by the inactive timeout.
   Talk over(fields);
   over.record(record(1, 0, 10), kSeconds + 25)
@@ -224,45 +224,45 @@ TEST_CASE(
 
 TEST_CASE("templates belong to the port that sent them, and end with a restart") {
   const Fields other = {{12, 4}, {8, 4}, {11, 2}, {7, 2}, {4, 1}, {1, 4}, {2, 4}};
-  Heard heard;
-  const auto hear = [&](std::uint16_t port, std::uint32_t sequence, const Bytes& sets,
+  Received received;
+  const auto feed = [&](std::uint16_t port, std::uint32_t sequence, const Bytes& sets,
                         std::uint32_t uptimeMs = kUptimeMs) {
-    heard.hear(netflow9({.number = sequence, .uptimeMs = uptimeMs}, sets), kFlowNowMs, port);
+    received.feed(netflow9({.number = sequence, .uptimeMs = uptimeMs}, sets), kFlowNowMs, port);
   };
-  hear(5001, 7, netflow9Template(256, kPlainFields));
-  hear(5002, 3, netflow9Template(256, other));
-  hear(5001, 8, flowSet(256, plainRecord()));
-  hear(5002, 4,
+  feed(5001, 7, netflow9Template(256, kPlainFields));
+  feed(5002, 3, netflow9Template(256, other));
+  feed(5001, 8, flowSet(256, plainRecord()));
+  feed(5002, 4,
        flowSet(256, words({kProtected + 9, kForeign}) + number(53, 2) + number(4000, 2) + number(17, 1) +
                         words({1000, 10})));
-  REQUIRE(heard.records.size() == 2);
-  CHECK(heard.records[1].packet.destination == ipv4(kProtected + 9));
-  CHECK(heard.records[1].packets == 10);
+  REQUIRE(received.records.size() == 2);
+  CHECK(received.records[1].packet.destination == ipv4(kProtected + 9));
+  CHECK(received.records[1].packets == 10);
   // It begins again, with other templates.
-  hear(5001, 0, flowSet(256, plainRecord()), 1000);
-  CHECK(heard.records.size() == 2);
-  hear(5001, 1, netflow9Template(256, kPlainFields), 1001);
-  CHECK(heard.records.size() == 3);
+  feed(5001, 0, flowSet(256, plainRecord()), 1000);
+  CHECK(received.records.size() == 2);
+  feed(5001, 1, netflow9Template(256, kPlainFields), 1001);
+  CHECK(received.records.size() == 3);
 }
 
 TEST_CASE("IPFIX templates end with a restart on the same port, if both the sequence and the system began again") {
   const auto countsAfter = [](std::uint32_t sequence, std::uint64_t systemInitMs) {
     constexpr std::uint64_t kBegan = kFlowNowMs - 90'000'000;
-    Heard heard;
+    Received received;
     const Bytes options = ipfixOptions(300, {{149, 4}}, {{160, 8}});
     const auto init = [](std::uint64_t ms) { return flowSet(300, words({0}) + number(ms, 8)); };
-    heard.hear(ipfix({.number = 500'000}, ipfixTemplate(256, kPlainFields) + options + init(kBegan)), kFlowNowMs);
-    heard.hear(ipfix({.number = 500'001}, flowSet(256, plainRecord())), kFlowNowMs + 1);
-    REQUIRE(heard.records.size() == 1);
+    received.feed(ipfix({.number = 500'000}, ipfixTemplate(256, kPlainFields) + options + init(kBegan)), kFlowNowMs);
+    received.feed(ipfix({.number = 500'001}, flowSet(256, plainRecord())), kFlowNowMs + 1);
+    REQUIRE(received.records.size() == 1);
     const std::uint64_t nowMs = kFlowNowMs + 60'000;
     const auto seconds = static_cast<std::uint32_t>(nowMs / 1000);
-    heard.hear(ipfix({.number = sequence, .seconds = seconds}, options + init(kBegan + systemInitMs)), nowMs);
-    heard.hear(ipfix({.number = sequence + 1, .seconds = seconds}, flowSet(256, plainRecord())), nowMs + 1);
-    const std::size_t old = heard.records.size() - 1;
+    received.feed(ipfix({.number = sequence, .seconds = seconds}, options + init(kBegan + systemInitMs)), nowMs);
+    received.feed(ipfix({.number = sequence + 1, .seconds = seconds}, flowSet(256, plainRecord())), nowMs + 1);
+    const std::size_t old = received.records.size() - 1;
     // Its new templates hold.
-    heard.hear(ipfix({.number = sequence + 2, .seconds = seconds}, ipfixTemplate(256, kPlainFields)), nowMs + 2);
-    heard.hear(ipfix({.number = sequence + 2, .seconds = seconds}, flowSet(256, plainRecord())), nowMs + 3);
-    CHECK(heard.records.size() == 3);
+    received.feed(ipfix({.number = sequence + 2, .seconds = seconds}, ipfixTemplate(256, kPlainFields)), nowMs + 2);
+    received.feed(ipfix({.number = sequence + 2, .seconds = seconds}, flowSet(256, plainRecord())), nowMs + 3);
+    CHECK(received.records.size() == 3);
     return old;
   };
   CHECK(countsAfter(0, 89'000'000) == 0);
@@ -273,31 +273,31 @@ TEST_CASE("IPFIX templates end with a restart on the same port, if both the sequ
 }
 
 TEST_CASE("ports of one process are known by its sequence, which goes on") {
-  Heard heard;
-  const auto hear = [&](std::uint16_t port, std::uint32_t sequence, const Bytes& sets) {
-    heard.hear(netflow9({.number = sequence}, sets), kFlowNowMs, port);
-    return heard.records.size();
+  Received received;
+  const auto feed = [&](std::uint16_t port, std::uint32_t sequence, const Bytes& sets) {
+    received.feed(netflow9({.number = sequence}, sets), kFlowNowMs, port);
+    return received.records.size();
   };
   const Bytes data = flowSet(256, plainRecord());
-  CHECK(hear(5001, 100, netflow9Template(256, kPlainFields)) == 0);
-  CHECK(hear(5002, 101, data) == 1);
-  CHECK(hear(5003, 103, data) == 2);
+  CHECK(feed(5001, 100, netflow9Template(256, kPlainFields)) == 0);
+  CHECK(feed(5002, 101, data) == 1);
+  CHECK(feed(5003, 103, data) == 2);
   // A datagram that the network reordered.
-  CHECK(hear(5002, 102, data) == 3);
-  CHECK(heard.status().domains == 1);
+  CHECK(feed(5002, 102, data) == 3);
+  CHECK(received.status().domains == 1);
   // Others, by a number of their own: their templates are not known.
-  CHECK(hear(5004, 1, data) == 3);
-  CHECK(hear(5005, 5000, data) == 3);
-  CHECK(heard.status().domains == 3);
-  CHECK(heard.status().counts.lostDatagrams == 0);
+  CHECK(feed(5004, 1, data) == 3);
+  CHECK(feed(5005, 5000, data) == 3);
+  CHECK(received.status().domains == 3);
+  CHECK(received.status().counts.lostDatagrams == 0);
 }
 
 TEST_CASE("tunnels in records: the inner packet, and the one around it, in the order of the layers") {
   const auto only = [](const Fields& fields, const Bytes& values) {
-    Heard heard;
-    heard.hear(ipfix({}, ipfixTemplate(256, fields) + flowSet(256, values)));
-    REQUIRE(heard.records.size() == 1);
-    return heard.records[0];
+    Received received;
+    received.feed(ipfix({}, ipfixTemplate(256, fields) + flowSet(256, values)));
+    REQUIRE(received.records.size() == 1);
+    return received.records[0];
   };
   const Bytes four = words({kForeign, kProtected}), six = bytesOf(ipv6(1, 1)) + bytesOf(ipv6(2, 1));
   // SRv6: the protocol of each layer.
@@ -328,34 +328,34 @@ TEST_CASE("tunnels in records: the inner packet, and the one around it, in the o
 
 TEST_CASE("late records: an exporter all of whose times are off counts when its records come, another does not") {
   const Fields fields = withFlow({{2, 4}, {1, 4}, {22, 4}, {21, 4}});
-  const auto hear = [&](Judged& judged, std::uint32_t sequence, std::uint32_t records, std::uint32_t endMs) {
+  const auto feed = [&](Judged& judged, std::uint32_t sequence, std::uint32_t records, std::uint32_t endMs) {
     Bytes all;
     for (std::uint32_t i = 0; i < records; i++) append(all, flowOf(1, words({10, 1000, endMs - 500, endMs})));
-    judged.hear(netflow9({.number = sequence}, netflow9Template(256, fields) + flowSet(256, all)));
+    judged.feed(netflow9({.number = sequence}, netflow9Template(256, fields) + flowSet(256, all)));
   };
   Judged off;
-  hear(off, 0, 2, kUptimeMs - 1000);
-  hear(off, 1, 14, kUptimeMs - 900'000);
+  feed(off, 0, 2, kUptimeMs - 1000);
+  feed(off, 1, 14, kUptimeMs - 900'000);
   CHECK(off.records.size() == 16);
   CHECK(off.status().countedLate == 14);
   Judged right;
-  hear(right, 0, 30, kUptimeMs - 1000);
-  hear(right, 1, 14, kUptimeMs - 900'000);
+  feed(right, 0, 30, kUptimeMs - 1000);
+  feed(right, 1, 14, kUptimeMs - 900'000);
   CHECK(right.records.size() == 30);
   CHECK(right.leftOut(LeftOut::late) == 14);
 }
 
 TEST_CASE("not for us: records of layer 2 and frames that are not IP are counted apart, and are no fault") {
-  Heard heard;
+  Received received;
   const Fields layer2 = {{56, 6}, {80, 6}, {256, 2}, {2, 4}, {1, 4}}, source = {{8, 4}, {2, 4}};
   const Bytes record = Bytes(12) + number(0x0806, 2) + words({3, 180});
-  heard.hear(ipfix({}, ipfixTemplate(300, layer2) + ipfixTemplate(301, source) + flowSet(300, record + record) +
-                           flowSet(301, words({7, 1}))));
-  CHECK(heard.status().counts.notForUs.at(static_cast<std::size_t>(NotForUs::layer2Record)) == 2);
-  CHECK(heard.undecoded() == "template 301 of domain 0 has no field 12 or 28 (destination address) x1");
+  received.feed(ipfix({}, ipfixTemplate(300, layer2) + ipfixTemplate(301, source) + flowSet(300, record + record) +
+                              flowSet(301, words({7, 1}))));
+  CHECK(received.status().counts.notForUs.at(static_cast<std::size_t>(NotForUs::layer2Record)) == 2);
+  CHECK(received.undecoded() == "template 301 of domain 0 has no field 12 or 28 (destination address) x1");
   const auto variable = [](const Bytes& bytes) { return number(bytes.size(), 1) + bytes; };
-  Heard frames;
-  frames.hear(ipfix({}, ipfixTemplate(256, {{315, 65535}}) +
+  Received frames;
+  frames.feed(ipfix({}, ipfixTemplate(256, {{315, 65535}}) +
                             flowSet(256, variable(ethernet(0x0806) + Bytes(28)) +
                                              variable(ethernet(0x8847) + Bytes{0, 1, 1, 64, 0x45} + Bytes(40)))));
   CHECK(frames.undecoded() == "");

@@ -47,12 +47,12 @@ Bytes savedOf(const FlowExporter& exporter) {
 
 /// What it said, saved as it is after its records.
 Bytes savedAfter(bool isIpfix) {
-  Heard heard;
-  heard.hear(message(isIpfix, 0, everything(isIpfix), kFlowNowMs));
-  REQUIRE(heard.records.size() == 3);
+  Received received;
+  received.feed(message(isIpfix, 0, everything(isIpfix), kFlowNowMs));
+  REQUIRE(received.records.size() == 3);
   // A table of interfaces asks for the names of those that records have.
-  REQUIRE(heard.exporter.interfaceName(7) == "et-0/0/7");
-  return savedOf(heard.exporter);
+  REQUIRE(received.exporter.interfaceName(7) == "et-0/0/7");
+  return savedOf(received.exporter);
 }
 
 }  // namespace
@@ -60,48 +60,49 @@ Bytes savedAfter(bool isIpfix) {
 TEST_CASE("memory: after a restart records of known templates count at once, with their rates and names") {
   for (const bool isIpfix : {false, true}) {
     CAPTURE(isIpfix);
-    Heard heard;
-    REQUIRE(heard.exporter.restore(savedAfter(isIpfix)));
-    CHECK(heard.exporter.interfaceName(7) == "et-0/0/7");
+    Received received;
+    REQUIRE(received.exporter.restore(savedAfter(isIpfix)));
+    CHECK(received.exporter.interfaceName(7) == "et-0/0/7");
     // An unused template is not kept.
-    CHECK(heard.status().templates == 5);
-    heard.hear(
+    CHECK(received.status().templates == 5);
+    received.feed(
         message(isIpfix, 900, flowSet(256, sampledRecord(1, 3)) + flowSet(257, plainRecord()), kFlowNowMs + 60'000),
         kFlowNowMs + 60'000);
-    REQUIRE(heard.records.size() == 2);
-    CHECK(heard.records[0].samplingRate == 512);
-    CHECK(heard.records[0].input == 7);
-    CHECK(heard.records[1].packets == 10);
+    REQUIRE(received.records.size() == 2);
+    CHECK(received.records[0].samplingRate == 512);
+    CHECK(received.records[0].input == 7);
+    CHECK(received.records[1].packets == 10);
     // And again after the next one, though nothing was said since.
-    Heard again;
-    REQUIRE(again.exporter.restore(savedOf(heard.exporter)));
+    Received again;
+    REQUIRE(again.exporter.restore(savedOf(received.exporter)));
     CHECK(again.status().templates == 5);
     CHECK(again.exporter.interfaceName(7) == "et-0/0/7");
   }
 }
 
 TEST_CASE("memory: what the exporter says holds instead of what was kept") {
-  Heard heard;
-  REQUIRE(heard.exporter.restore(savedAfter(true)));
+  Received received;
+  REQUIRE(received.exporter.restore(savedAfter(true)));
   const Fields other = {{2, 4}, {12, 4}, {302, 4}};
-  heard.hear(message(true, 900,
-                     ipfixTemplate(256, other) + flowSet(300, words({0, 3, 64})) +
-                         flowSet(301, words({0, 7}) + text("xe-9", 16)) + flowSet(256, words({5, kProtected + 9, 3})),
-                     kFlowNowMs));
-  REQUIRE(heard.records.size() == 1);
-  CHECK(heard.records[0].packet.destination == ipv4(kProtected + 9));
-  CHECK(heard.records[0].samplingRate == 64);
-  CHECK(heard.exporter.interfaceName(7) == "xe-9");
+  received.feed(message(true, 900,
+                        ipfixTemplate(256, other) + flowSet(300, words({0, 3, 64})) +
+                            flowSet(301, words({0, 7}) + text("xe-9", 16)) +
+                            flowSet(256, words({5, kProtected + 9, 3})),
+                        kFlowNowMs));
+  REQUIRE(received.records.size() == 1);
+  CHECK(received.records[0].packet.destination == ipv4(kProtected + 9));
+  CHECK(received.records[0].samplingRate == 64);
+  CHECK(received.exporter.interfaceName(7) == "xe-9");
 }
 
 TEST_CASE("memory: a NetFlow v9 exporter that restarted meanwhile is known by its uptime") {
   const auto countsWith = [](std::uint32_t uptimeMs, std::uint64_t nowMs) {
-    Heard heard;
-    REQUIRE(heard.exporter.restore(savedAfter(false)));
-    heard.hear(netflow9({.number = 5, .uptimeMs = uptimeMs, .seconds = static_cast<std::uint32_t>(nowMs / 1000)},
-                        flowSet(257, plainRecord())),
-               nowMs);
-    return heard.records.size();
+    Received received;
+    REQUIRE(received.exporter.restore(savedAfter(false)));
+    received.feed(netflow9({.number = 5, .uptimeMs = uptimeMs, .seconds = static_cast<std::uint32_t>(nowMs / 1000)},
+                           flowSet(257, plainRecord())),
+                  nowMs);
+    return received.records.size();
   };
   constexpr std::uint32_t kLaterMs = 3'000'000;
   CHECK(countsWith(kUptimeMs + kLaterMs, kFlowNowMs + kLaterMs) == 1);
@@ -115,43 +116,43 @@ TEST_CASE("memory: damaged bytes are taken as far as they go, and do no harm") {
   Random random;
   const Bytes whole = savedAfter(true);
   for (std::size_t length = 0; length < whole.size(); length++) {
-    Heard heard;
+    Received received;
     // In memory of its exact size, for the address sanitizer.
     const std::vector<std::uint8_t> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length));
-    CHECK_FALSE(heard.exporter.restore(cut));
-    heard.hear(message(true, 900, everything(true), kFlowNowMs));
-    CHECK(heard.records.size() == 3);
+    CHECK_FALSE(received.exporter.restore(cut));
+    received.feed(message(true, 900, everything(true), kFlowNowMs));
+    CHECK(received.records.size() == 3);
   }
   for (int i = 0; i < 20'000; i++) {
     Bytes changed = whole;
     for (std::size_t flips = 1 + random.below(4); flips > 0; flips--) {
       changed[random.below(changed.size())] = static_cast<std::uint8_t>(random.below(256));
     }
-    Heard heard;
-    static_cast<void>(heard.exporter.restore(changed));
-    const FlowExporterStatus status = heard.status();
+    Received received;
+    static_cast<void>(received.exporter.restore(changed));
+    const FlowExporterStatus status = received.status();
     REQUIRE(status.templates <= kTemplatesMax);
-    heard.hear(message(true, 900, flowSet(256, Bytes(64, 1)) + flowSet(257, Bytes(64, 1)) + flowSet(258, Bytes(64, 1)),
-                       kFlowNowMs));
+    received.feed(message(
+        true, 900, flowSet(256, Bytes(64, 1)) + flowSet(257, Bytes(64, 1)) + flowSet(258, Bytes(64, 1)), kFlowNowMs));
   }
 }
 
 TEST_CASE("memory: an exporter with all tables full is kept within its bound") {
-  Heard heard;
+  Received received;
   std::uint32_t sequence = 0;
   for (std::uint32_t domain = 0; domain < 4; domain++) {
     for (std::uint32_t i = 0; i < kDomainTemplatesMax; i++) {
       const std::uint32_t id = 256 + i;
-      heard.hear(ipfix({.number = sequence++, .domain = domain},
-                       ipfixTemplate(static_cast<std::uint16_t>(id), Fields(kTemplateFieldsMax, {12, 4})) +
-                           flowSet(id, Bytes(4 * kTemplateFieldsMax, 1))));
+      received.feed(ipfix({.number = sequence++, .domain = domain},
+                          ipfixTemplate(static_cast<std::uint16_t>(id), Fields(kTemplateFieldsMax, {12, 4})) +
+                              flowSet(id, Bytes(4 * kTemplateFieldsMax, 1))));
     }
   }
-  REQUIRE(heard.status().templates == kTemplatesMax);
-  const Bytes bytes = savedOf(heard.exporter);
+  REQUIRE(received.status().templates == kTemplatesMax);
+  const Bytes bytes = savedOf(received.exporter);
   CHECK(bytes.size() <= kSavedExporterMax);
   CHECK(bytes.size() > kSavedExporterMax - 4096);
-  Heard restored;
+  Received restored;
   CHECK(restored.exporter.restore(bytes));
   CHECK(restored.status().templates > 100);
 }
@@ -164,8 +165,8 @@ struct Remembering {
     memory.load(saved, 1000, wallMs);
     table.setRules(rulesOf({}, presence));
   }
-  std::size_t hear(std::uint32_t host, const Bytes& datagram, std::uint64_t nowMs) {
-    Heard sink;
+  std::size_t feed(std::uint32_t host, const Bytes& datagram, std::uint64_t nowMs) {
+    Received sink;
     Exporter* const exporter = table.find(exporterAddress(host), nowMs);
     REQUIRE(exporter != nullptr);
     exporter->decode({datagram, 2055}, nowMs, kFlowNowMs + nowMs, sink);
@@ -189,49 +190,49 @@ struct Remembering {
 
 }  // namespace
 
-TEST_CASE("memory: exporters keep their numbers, and those not heard yet are remembered on") {
+TEST_CASE("memory: exporters keep their numbers, and those without a datagram yet are remembered on") {
   Remembering first;
   for (std::uint32_t host = 1; host <= 5; host++)
-    first.hear(host, message(true, 0, everything(true), kFlowNowMs), 2000);
+    first.feed(host, message(true, 0, everything(true), kFlowNowMs), 2000);
   const Bytes saved = first.saved(2000);
   Remembering second(saved, kFlowNowMs + 3000);
   // Another comes first, and takes none of their numbers.
-  second.hear(9, message(true, 0, everything(true), kFlowNowMs), 1000);
+  second.feed(9, message(true, 0, everything(true), kFlowNowMs), 1000);
   for (const std::uint32_t host : {4U, 1U, 2U}) {
-    CHECK(second.hear(host, message(true, 50, flowSet(257, plainRecord()), kFlowNowMs), 1000) == 1);
+    CHECK(second.feed(host, message(true, 50, flowSet(257, plainRecord()), kFlowNowMs), 1000) == 1);
     CHECK(second.numberOf(host, 1000) == first.numberOf(host, 2000));
   }
   Remembering third(second.saved(1000), kFlowNowMs + 4000);
   for (std::uint32_t host = 1; host <= 5; host++) {
-    CHECK(third.hear(host, message(true, 99, flowSet(257, plainRecord()), kFlowNowMs), 1000) == 1);
+    CHECK(third.feed(host, message(true, 99, flowSet(257, plainRecord()), kFlowNowMs), 1000) == 1);
     CHECK(third.numberOf(host, 1000) == first.numberOf(host, 2000));
   }
 }
 
 TEST_CASE("memory: an exporter that was silent for an hour is forgotten") {
   Remembering first;
-  first.hear(1, message(true, 0, everything(true), kFlowNowMs), 2000);
+  first.feed(1, message(true, 0, everything(true), kFlowNowMs), 2000);
   const Bytes saved = first.saved(2000);
   const Bytes data = message(true, 50, flowSet(257, plainRecord()), kFlowNowMs);
   Remembering soon(saved, kFlowNowMs + kSavedMs);
-  CHECK(soon.hear(1, data, 1000) == 1);
+  CHECK(soon.feed(1, data, 1000) == 1);
   Remembering late(saved, kFlowNowMs + 2000 + kSavedMs);
-  CHECK(late.hear(1, data, 1000) == 0);
+  CHECK(late.feed(1, data, 1000) == 0);
   // Or comes too long after the start.
   Remembering waiting(saved, kFlowNowMs + 2000);
-  CHECK(waiting.hear(1, data, 1000 + kSavedMs) == 0);
+  CHECK(waiting.feed(1, data, 1000 + kSavedMs) == 0);
   CHECK(waiting.saved(1000 + kSavedMs).size() < saved.size());
 }
 
 TEST_CASE("memory: of damaged exporters those before the damage are taken") {
   Remembering first;
   for (std::uint32_t host = 1; host <= 3; host++)
-    first.hear(host, message(true, 0, everything(true), kFlowNowMs), 2000);
+    first.feed(host, message(true, 0, everything(true), kFlowNowMs), 2000);
   const Bytes saved = first.saved(2000);
   Remembering cut(Bytes(saved.begin(), saved.end() - 10), kFlowNowMs);
   std::size_t counted = 0;
   for (std::uint32_t host = 1; host <= 3; host++) {
-    counted += cut.hear(host, message(true, 50, flowSet(257, plainRecord()), kFlowNowMs), 1000);
+    counted += cut.feed(host, message(true, 50, flowSet(257, plainRecord()), kFlowNowMs), 1000);
   }
   CHECK(counted == 2);
 }

@@ -98,9 +98,9 @@ inline Bytes plainRecord(const PlainRecord& fields = {}) {
 }
 
 /// An exporter and what it sent. Datagrams are in memory of their exact size, for the address sanitizer.
-class Heard final : public RecordSink {
+class Received final : public RecordSink {
  public:
-  Heard& hear(const Bytes& datagram, std::uint64_t nowMs = kFlowNowMs, std::uint16_t port = 2055) {
+  Received& feed(const Bytes& datagram, std::uint64_t nowMs = kFlowNowMs, std::uint16_t port = 2055) {
     const auto exact = std::make_unique<std::uint8_t[]>(datagram.size());
     std::copy(datagram.begin(), datagram.end(), exact.get());
     exporter.decode({ByteSpan(exact.get(), datagram.size()), port}, nowMs, *this);

@@ -61,7 +61,7 @@ void play(const std::filesystem::path& path, Judged& judged) {
                          bytes.begin() + static_cast<std::ptrdiff_t>(frame + length));
     const std::uint16_t version = big16(datagram.data());
     const std::uint64_t seconds = version == 10 ? big32(&datagram[4]) : version == 9 ? big32(&datagram[8]) : 1000;
-    judged.hear(datagram, 1000 * seconds, big16(&bytes[payload - 8]));
+    judged.feed(datagram, 1000 * seconds, big16(&bytes[payload - 8]));
     at = frame + length;
   }
 }

@@ -11,24 +11,24 @@ using namespace floodwall::test;
 namespace {
 
 /// One record of these fields.
-Heard heardOf(const Fields& fields, const Bytes& record, bool isIpfix = true) {
-  Heard heard;
+Received receivedOf(const Fields& fields, const Bytes& record, bool isIpfix = true) {
+  Received received;
   if (isIpfix) {
-    heard.hear(ipfix({}, ipfixTemplate(256, fields) + flowSet(256, record)));
+    received.feed(ipfix({}, ipfixTemplate(256, fields) + flowSet(256, record)));
   } else {
-    heard.hear(netflow9({}, netflow9Template(256, fields) + flowSet(256, record)));
+    received.feed(netflow9({}, netflow9Template(256, fields) + flowSet(256, record)));
   }
-  return heard;
+  return received;
 }
-FlowRecord only(const Heard& heard) {
-  REQUIRE(heard.records.size() == 1);
-  CHECK(heard.undecoded() == "");
-  return heard.records[0];
+FlowRecord only(const Received& received) {
+  REQUIRE(received.records.size() == 1);
+  CHECK(received.undecoded() == "");
+  return received.records[0];
 }
 /// Of fields beside an address and a packet of 100 bytes.
 FlowRecord recordWith(Fields fields, const Bytes& values, bool isIpfix = true) {
   fields.insert(fields.begin(), {{12, 4}, {2, 1}, {1, 1}});
-  return only(heardOf(fields, words({kProtected}) + number(1, 1) + number(100, 1) + values, isIpfix));
+  return only(receivedOf(fields, words({kProtected}) + number(1, 1) + number(100, 1) + values, isIpfix));
 }
 
 constexpr std::uint64_t kNtp1970 = 2'208'988'800;
@@ -40,14 +40,15 @@ TEST_CASE("flow records: IPv6, the addresses of both families in one template, a
   const auto record = [](std::uint32_t four, const Address& six) {
     return words({four, four}) + bytesOf(six) + bytesOf(six) + number(1, 1) + number(100, 2);
   };
-  CHECK(only(heardOf(both, record(0, ipv6(1, 7)))).packet.destination == ipv6(1, 7));
-  CHECK(only(heardOf(both, record(kProtected, {}))).packet.destination == ipv4(kProtected));
+  CHECK(only(receivedOf(both, record(0, ipv6(1, 7)))).packet.destination == ipv6(1, 7));
+  CHECK(only(receivedOf(both, record(kProtected, {}))).packet.destination == ipv4(kProtected));
   Fields versioned = both;
   versioned.push_back({60, 1});
-  CHECK(only(heardOf(versioned, record(kProtected, ipv6(1, 7)) + number(6, 1))).packet.destination == ipv6(1, 7));
-  CHECK(only(heardOf(versioned, record(kProtected, ipv6(1, 7)) + number(4, 1))).packet.destination == ipv4(kProtected));
+  CHECK(only(receivedOf(versioned, record(kProtected, ipv6(1, 7)) + number(6, 1))).packet.destination == ipv6(1, 7));
+  CHECK(only(receivedOf(versioned, record(kProtected, ipv6(1, 7)) + number(4, 1))).packet.destination ==
+        ipv4(kProtected));
   const FlowRecord spoofed =
-      only(heardOf({{27, 16}, {28, 16}, {2, 1}}, bytesOf(ipv4(kProtected)) + bytesOf(ipv6(1, 7)) + number(1, 1)));
+      only(receivedOf({{27, 16}, {28, 16}, {2, 1}}, bytesOf(ipv4(kProtected)) + bytesOf(ipv6(1, 7)) + number(1, 1)));
   CHECK(spoofed.packet.source == Address{});
 }
 
@@ -81,11 +82,11 @@ TEST_CASE("flow records: ICMP's type is no port, flags of 16 bits are flags, SYN
           .packet.sourcePort == 1234);
 }
 
-TEST_CASE("flow records: several packets with flags of a SYN are SYNs only if they can be so long") {
+TEST_CASE("flow records: several packets with flags of a SYN are SYNs only if they can have that length") {
   const Fields fields = {{12, 4}, {4, 1}, {6, 1}, {2, 2}, {1, 4}};
   const auto isSyn = [&](std::uint32_t packets, std::uint32_t bytes) {
-    return only(
-               heardOf(fields, words({kProtected}) + number(6, 1) + number(2, 1) + number(packets, 2) + words({bytes})))
+    return only(receivedOf(fields,
+                           words({kProtected}) + number(6, 1) + number(2, 1) + number(packets, 2) + words({bytes})))
         .packet.isSyn;
   };
   CHECK(isSyn(10, 600));
@@ -110,7 +111,7 @@ TEST_CASE(
     "flow records: bytes of layer 2 are exact, totals count where there is no delta, what leaves where nothing came "
     "in") {
   const auto bytesOfRecord = [](const Fields& fields, const Bytes& values) {
-    return only(heardOf(fields, words({kProtected}) + values)).bytes;
+    return only(receivedOf(fields, words({kProtected}) + values)).bytes;
   };
   CHECK(bytesOfRecord({{12, 4}, {2, 4}, {1, 4}, {352, 4}}, words({10, 1000, 1180})) == 1180);
   CHECK(bytesOfRecord({{12, 4}, {86, 4}, {85, 4}}, words({10, 1000})) == 1140);
@@ -120,11 +121,11 @@ TEST_CASE(
 }
 
 TEST_CASE("flow records: packets without bytes, and bytes without packets, are the least that they can be") {
-  Heard bytes = heardOf({{12, 4}, {1, 4}}, words({kProtected, 3001}));
+  Received bytes = receivedOf({{12, 4}, {1, 4}}, words({kProtected, 3001}));
   CHECK(only(bytes).packets == 3);
   CHECK(only(bytes).bytes == 3001 + 3 * 14);
   CHECK(bytes.status().counts.estimatedRecords == 1);
-  CHECK(only(heardOf({{12, 4}, {2, 4}}, words({kProtected, 5}))).bytes == 300);
+  CHECK(only(receivedOf({{12, 4}, {2, 4}}, words({kProtected, 5}))).bytes == 300);
 }
 
 TEST_CASE("flow records: the other direction of a flow is a record of its own, by RFC 5103") {
@@ -134,9 +135,9 @@ TEST_CASE("flow records: the other direction of a flow is a record of its own, b
     return words({kForeign, kProtected}) + number(4000, 2) + number(80, 2) + number(6, 1) + number(0x02, 1) +
            number(0x12, 1) + words({there, there * 60, back, back * 100, 3, 4}) + number(0, 1);
   };
-  const Heard heard = heardOf(fields, record(1, 2));
-  REQUIRE(heard.records.size() == 2);
-  const FlowRecord &there = heard.records[0], &back = heard.records[1];
+  const Received received = receivedOf(fields, record(1, 2));
+  REQUIRE(received.records.size() == 2);
+  const FlowRecord &there = received.records[0], &back = received.records[1];
   CHECK(there.packet.isSyn);
   CHECK(there.bytes == 74);
   CHECK(there.direction == FlowDirection::ingress);
@@ -150,9 +151,9 @@ TEST_CASE("flow records: the other direction of a flow is a record of its own, b
   CHECK(back.input == 4);
   CHECK(back.output == 3);
   CHECK(back.direction == FlowDirection::unknown);
-  const Heard one = heardOf(fields, record(0, 2));
+  const Received one = receivedOf(fields, record(0, 2));
   CHECK(only(one).packet.destination == ipv4(kForeign));
-  CHECK(heardOf(fields, record(0, 0)).status().counts.events == 1);
+  CHECK(receivedOf(fields, record(0, 0)).status().counts.events == 1);
 }
 
 TEST_CASE("flow records: an IPv6 address that maps an IPv4 one is not that host") {
@@ -163,15 +164,15 @@ TEST_CASE("flow records: an IPv6 address that maps an IPv4 one is not that host"
   const auto record = [&](bool source, bool destination) {
     return address(source) + address(destination) + words({10, 1000});
   };
-  const Heard to = heardOf(fields, record(false, true));
+  const Received to = receivedOf(fields, record(false, true));
   CHECK(to.records.empty());
   CHECK(to.undecoded() != "");
-  CHECK(only(heardOf(fields, record(true, false))).packet.source == Address{});
+  CHECK(only(receivedOf(fields, record(true, false))).packet.source == Address{});
 }
 
 TEST_CASE("flow records: a duration in microseconds alone is one") {
   const Fields fields = {{12, 4}, {2, 4}, {1, 4}, {162, 4}};
-  CHECK(only(heardOf(fields, words({kProtected, 10, 1000, 30'000'000}))).durationMs == 30'000);
+  CHECK(only(receivedOf(fields, words({kProtected, 10, 1000, 30'000'000}))).durationMs == 30'000);
 }
 
 TEST_CASE("flow records: a firewall's events count nothing, its initiator and responder are two records") {
@@ -179,17 +180,17 @@ TEST_CASE("flow records: a firewall's events count nothing, its initiator and re
   const auto record = [](std::uint8_t event, std::initializer_list<std::uint32_t> counts) {
     return words({kForeign, kProtected}) + number(6, 1) + number(event, 1) + words(counts);
   };
-  const Heard created = heardOf(fields, record(1, {0, 0, 0, 0}));
+  const Received created = receivedOf(fields, record(1, {0, 0, 0, 0}));
   CHECK(created.records.empty());
   CHECK(created.status().counts.events == 1);
   CHECK(created.undecoded() == "");
-  const Heard ended = heardOf(fields, record(2, {1000, 5000, 10, 20}));
+  const Received ended = receivedOf(fields, record(2, {1000, 5000, 10, 20}));
   REQUIRE(ended.records.size() == 2);
   CHECK(ended.records[0].bytes == 1140);
   CHECK(ended.records[1].bytes == 5280);
   CHECK(ended.records[1].packet.destination == ipv4(kForeign));
   // Without counters at all.
-  CHECK(heardOf({{12, 4}, {233, 1}}, words({kProtected}) + number(3, 1)).status().counts.events == 1);
+  CHECK(receivedOf({{12, 4}, {233, 1}}, words({kProtected}) + number(3, 1)).status().counts.events == 1);
 }
 
 TEST_CASE("flow records: duration and age by uptime, seconds, milliseconds, NTP's and 1970's micro- and nanoseconds") {
@@ -224,8 +225,8 @@ TEST_CASE("flow records: times that wrap, go backwards, lie ahead or are absent 
   check(recordWith({{22, 4}, {21, 4}}, words({500, 400}), false), 0, kUptimeMs - 400);
   check(recordWith({{22, 4}, {21, 4}}, words({kUptimeMs, kUptimeMs + 700}), false), 700, 0);
   check(recordWith({{152, 8}, {153, 8}}, number(5, 8) + number(9, 8)), 0, 0);
-  Heard wrapped;
-  wrapped.hear(
+  Received wrapped;
+  wrapped.feed(
       netflow9({.uptimeMs = 100}, netflow9Template(256, {{12, 4}, {2, 1}, {22, 4}, {21, 4}}) +
                                       flowSet(256, words({kProtected}) + number(1, 1) + words({0xffffff00, 50}))));
   check(only(wrapped), 306, 50);
@@ -234,30 +235,30 @@ TEST_CASE("flow records: times that wrap, go backwards, lie ahead or are absent 
 TEST_CASE("flow records: IPFIX takes the exporter's uptime from its options, without it the duration alone") {
   const Fields fields = {{12, 4}, {2, 1}, {22, 4}, {21, 4}};
   const Bytes record = words({kProtected}) + number(1, 1) + words({1000, 3000});
-  CHECK(only(heardOf(fields, record)).durationMs == 2000);
-  CHECK(only(heardOf(fields, record)).ageMs == 0);
-  Heard heard;
-  heard.hear(ipfix({}, ipfixOptions(300, {{143, 4}}, {{160, 8}}) +
-                           flowSet(300, words({0}) + number(kFlowNowMs - 10'000, 8)) + ipfixTemplate(256, fields) +
-                           flowSet(256, record)));
-  CHECK(only(heard).durationMs == 2000);
-  CHECK(only(heard).ageMs == 7000);
+  CHECK(only(receivedOf(fields, record)).durationMs == 2000);
+  CHECK(only(receivedOf(fields, record)).ageMs == 0);
+  Received received;
+  received.feed(ipfix({}, ipfixOptions(300, {{143, 4}}, {{160, 8}}) +
+                              flowSet(300, words({0}) + number(kFlowNowMs - 10'000, 8)) + ipfixTemplate(256, fields) +
+                              flowSet(256, record)));
+  CHECK(only(received).durationMs == 2000);
+  CHECK(only(received).ageMs == 7000);
 }
 
 TEST_CASE("flow records: what ended long before it was exported is counted as late") {
-  Heard heard;
+  Received received;
   const Fields fields = {{12, 4}, {2, 1}, {21, 4}};
-  heard.hear(
+  received.feed(
       netflow9({}, netflow9Template(256, fields) +
                        flowSet(256, words({kProtected}) + number(1, 1) + words({kUptimeMs - kLateRecordMs - 1}) +
                                         words({kProtected}) + number(1, 1) + words({kUptimeMs - kLateRecordMs}))));
-  CHECK(heard.records.size() == 2);
-  CHECK(heard.status().counts.lateRecords == 1);
+  CHECK(received.records.size() == 2);
+  CHECK(received.status().counts.lateRecords == 1);
 }
 
 TEST_CASE("flow records: counters that no interface reaches stay within what a rate may multiply") {
   const FlowRecord record =
-      only(heardOf({{12, 4}, {2, 8}, {1, 8}}, words({kProtected}) + number(~0ULL, 8) + number(~0ULL, 8)));
+      only(receivedOf({{12, 4}, {2, 8}, {1, 8}}, words({kProtected}) + number(~0ULL, 8) + number(~0ULL, 8)));
   CHECK(record.packets == std::uint64_t{1} << 48);
   CHECK(record.bytes == (std::uint64_t{1} << 48) * 15);
   CHECK(record.packet.wire == 15);
@@ -267,8 +268,9 @@ TEST_CASE("flow records: sections of packets go through the packet parser") {
   const Bytes ip = ipv4Packet({.protocol = 6}, tcp(4000, 80, tcp_flag::kSyn));
   const Bytes frame = ethernet(0x8100) + vlanTag(0x0800) + ip;
   const auto variable = [](const Bytes& bytes) { return number(bytes.size(), 1) + bytes; };
-  const Heard heard = heardOf({{10, 4}, {312, 2}, {315, 65535}}, words({7}) + number(1400, 2) + variable(frame));
-  const FlowRecord record = only(heard);
+  const Received received =
+      receivedOf({{10, 4}, {312, 2}, {315, 65535}}, words({7}) + number(1400, 2) + variable(frame));
+  const FlowRecord record = only(received);
   CHECK(record.packet.isSyn);
   CHECK(record.packet.destinationPort == 80);
   CHECK(record.packets == 1);
@@ -276,12 +278,12 @@ TEST_CASE("flow records: sections of packets go through the packet parser") {
   CHECK(record.packet.wire == 1400);
   CHECK(record.input == 7);
   CHECK(record.link == Link::ethernet);
-  CHECK(heard.headers[0] == frame);
-  const FlowRecord ofIp = only(heardOf({{313, 65535}}, variable(ip)));
+  CHECK(received.headers[0] == frame);
+  const FlowRecord ofIp = only(receivedOf({{313, 65535}}, variable(ip)));
   CHECK(ofIp.packet.isSyn);
   CHECK(ofIp.bytes == ip.size() + 14);
   CHECK(ofIp.link == Link::rawIp);
-  const FlowRecord ofCisco = only(heardOf(
+  const FlowRecord ofCisco = only(receivedOf(
       {{104, 58}, {2, 4}, {1, 4}}, text("", 0) + Bytes(frame.begin(), frame.begin() + 58) + words({3, 180}), false));
   CHECK(ofCisco.packets == 3);
   CHECK(ofCisco.bytes == 222);
@@ -289,7 +291,7 @@ TEST_CASE("flow records: sections of packets go through the packet parser") {
 }
 
 TEST_CASE("flow records: a report of one packet without counters counts it by its length") {
-  const FlowRecord record = only(heardOf({{12, 4}, {224, 4}}, words({kProtected, 500})));
+  const FlowRecord record = only(receivedOf({{12, 4}, {224, 4}}, words({kProtected, 500})));
   CHECK(record.packets == 1);
   CHECK(record.bytes == 514);
 }
@@ -302,9 +304,9 @@ TEST_CASE("NetFlow v5: all fields of a record, the rate of its header, and a cou
     return number(5, 2) + number(count, 2) + words({kUptimeMs, kFlowNowMs / 1000, 0, 0}) + number(0x0102, 2) +
            number(sampling, 2) + record;
   };
-  Heard heard;
-  heard.hear(datagram(1, 0x4000 | 100));
-  const FlowRecord made = only(heard);
+  Received received;
+  received.feed(datagram(1, 0x4000 | 100));
+  const FlowRecord made = only(received);
   CHECK(made.packet.source == ipv4(kForeign));
   CHECK(made.packet.destination == ipv4(kProtected));
   CHECK(made.packet.destinationPort == 80);
@@ -319,24 +321,24 @@ TEST_CASE("NetFlow v5: all fields of a record, the rate of its header, and a cou
   CHECK(made.durationMs == 4000);
   CHECK(made.ageMs == 1000);
   CHECK(made.samplingRate == 100);
-  REQUIRE(heard.status().samplings.size() == 1);
-  CHECK(heard.status().samplings[0].origin == SamplingOrigin::header);
-  CHECK(heard.status().samplings[0].domain == 0x0102);
-  Heard unsaid;
-  CHECK(unsaid.hear(datagram(1, 0)).records[0].samplingRate == 0);
+  REQUIRE(received.status().samplings.size() == 1);
+  CHECK(received.status().samplings[0].origin == SamplingOrigin::header);
+  CHECK(received.status().samplings[0].domain == 0x0102);
+  Received unsaid;
+  CHECK(unsaid.feed(datagram(1, 0)).records[0].samplingRate == 0);
   CHECK(unsaid.status().samplings[0].origin == SamplingOrigin::unknown);
-  Heard lying;
-  lying.hear(datagram(2, 0));
+  Received lying;
+  lying.feed(datagram(2, 0));
   CHECK(lying.records.empty());
   CHECK(lying.undecoded() == "datagram of version 5 and 72 bytes has count or length 2 x1");
 }
 
 TEST_CASE("flow records: datagrams of no known version, and those that are too short") {
-  Heard heard;
-  heard.hear(number(7, 2) + Bytes(70)).hear(words({4, 1, 2})).hear(Bytes(3, 9)).hear(number(9, 2) + Bytes(10));
-  heard.hear(number(10, 2) + number(200, 2) + Bytes(60));
-  CHECK(heard.records.empty());
-  CHECK(heard.undecoded() ==
+  Received received;
+  received.feed(number(7, 2) + Bytes(70)).feed(words({4, 1, 2})).feed(Bytes(3, 9)).feed(number(9, 2) + Bytes(10));
+  received.feed(number(10, 2) + number(200, 2) + Bytes(60));
+  CHECK(received.records.empty());
+  CHECK(received.undecoded() ==
         "version 7 is not sFlow v5, NetFlow v5, v9 or IPFIX x1; version 4 is not sFlow v5, NetFlow v5, v9 or IPFIX x1; "
         "datagram of version 0 and 3 bytes has count or length 0 x1; "
         "datagram of version 9 and 12 bytes has count or length 0 x1; "

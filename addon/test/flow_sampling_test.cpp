@@ -12,12 +12,12 @@ namespace {
 
 /// The rate of one record after these options, in IPFIX: scopes and fields, and one record of them.
 std::uint32_t rateAfter(const Fields& fields, const Bytes& options, const Fields& scopes = {{149, 4}}) {
-  Heard heard;
-  heard.hear(ipfix({}, ipfixOptions(300, scopes, fields) + flowSet(300, words({0}) + options) +
-                           ipfixTemplate(256, kPlainFields) + flowSet(256, plainRecord())));
-  REQUIRE(heard.records.size() == 1);
-  CHECK(heard.undecoded() == "");
-  return heard.records[0].samplingRate;
+  Received received;
+  received.feed(ipfix({}, ipfixOptions(300, scopes, fields) + flowSet(300, words({0}) + options) +
+                              ipfixTemplate(256, kPlainFields) + flowSet(256, plainRecord())));
+  REQUIRE(received.records.size() == 1);
+  CHECK(received.undecoded() == "");
+  return received.records[0].samplingRate;
 }
 
 /// Plain records that name a sampler (field 48) and an input interface.
@@ -33,7 +33,7 @@ Bytes sampledRecord(std::uint8_t sampler, std::uint32_t input) {
 
 }  // namespace
 
-TEST_CASE("flow sampling: every way in which options tell the rate of a domain") {
+TEST_CASE("flow sampling: every way in which options report the rate of a domain") {
   CHECK(rateAfter({{34, 4}, {35, 1}}, words({1000}) + number(2, 1)) == 1000);
   CHECK(rateAfter({{50, 4}}, words({512})) == 512);
   CHECK(rateAfter({{304, 2}, {305, 4}, {306, 4}}, number(1, 2) + words({1, 99})) == 100);
@@ -66,11 +66,11 @@ TEST_CASE("flow sampling: a rate that cannot be is not said, one in little endia
   const std::uint32_t meant[] = {1000, 1000, 512, 100'000, 100'000};
   Bytes records;
   for (const std::uint32_t rate : said) append(records, plainRecord() + words({rate}));
-  Heard heard;
-  heard.hear(netflow9({}, netflow9Template(256, fields) + flowSet(256, records)));
-  REQUIRE(heard.records.size() == std::size(meant));
-  for (std::size_t i = 0; i < std::size(meant); i++) CHECK(heard.records[i].samplingRate == meant[i]);
-  CHECK(heard.status().counts.impossibleRates == 1);
+  Received received;
+  received.feed(netflow9({}, netflow9Template(256, fields) + flowSet(256, records)));
+  REQUIRE(received.records.size() == std::size(meant));
+  for (std::size_t i = 0; i < std::size(meant); i++) CHECK(received.records[i].samplingRate == meant[i]);
+  CHECK(received.status().counts.impossibleRates == 1);
 }
 
 TEST_CASE("flow sampling: an interval of 0 without an algorithm is no sampling, with one it is not known") {
@@ -84,33 +84,33 @@ TEST_CASE("flow sampling: an interval of 0 without an algorithm is no sampling, 
 }
 
 TEST_CASE("flow sampling: by sampler, with Cisco's options of NetFlow v9") {
-  Heard heard;
+  Received received;
   const Bytes options = netflow9Options(257, {{1, 0}}, {{48, 2}, {50, 4}, {49, 1}, {84, 8}});
   const auto sampler = [](std::uint16_t id, std::uint32_t rate) {
     return number(id, 2) + words({rate}) + number(2, 1) + text("SAMPLER", 8);
   };
-  heard.hear(netflow9({}, options + flowSet(257, sampler(1, 1000) + sampler(2, 4000)) +
-                              netflow9Template(256, sampledFields()) +
-                              flowSet(256, sampledRecord(1, 7) + sampledRecord(2, 7) + sampledRecord(3, 7))));
-  REQUIRE(heard.records.size() == 3);
-  CHECK(heard.records[0].samplingRate == 1000);
-  CHECK(heard.records[1].samplingRate == 4000);
-  CHECK(heard.records[2].samplingRate == 0);
-  CHECK(heard.status().counts.unknownRateRecords == 1);
-  CHECK(heard.status().samplings.size() == 3);
+  received.feed(netflow9({}, options + flowSet(257, sampler(1, 1000) + sampler(2, 4000)) +
+                                 netflow9Template(256, sampledFields()) +
+                                 flowSet(256, sampledRecord(1, 7) + sampledRecord(2, 7) + sampledRecord(3, 7))));
+  REQUIRE(received.records.size() == 3);
+  CHECK(received.records[0].samplingRate == 1000);
+  CHECK(received.records[1].samplingRate == 4000);
+  CHECK(received.records[2].samplingRate == 0);
+  CHECK(received.status().counts.unknownRateRecords == 1);
+  CHECK(received.status().samplings.size() == 3);
 }
 
 TEST_CASE("flow sampling: records that name no sampler have the rate of all of their domain, if it is one") {
-  Heard heard;
+  Received received;
   const Bytes templates = ipfixOptions(300, {{302, 4}}, {{309, 4}, {310, 4}}) + ipfixTemplate(256, kPlainFields);
-  heard.hear(ipfix({}, templates + flowSet(300, words({1, 1, 64, 2, 1, 64})) + flowSet(256, plainRecord())));
-  CHECK(heard.records[0].samplingRate == 64);
-  heard.hear(ipfix({.number = 3}, flowSet(300, words({2, 1, 128})) + flowSet(256, plainRecord())));
-  CHECK(heard.records[1].samplingRate == 0);
-  // Each selector by itself, as an exporter tells a change of all.
+  received.feed(ipfix({}, templates + flowSet(300, words({1, 1, 64, 2, 1, 64})) + flowSet(256, plainRecord())));
+  CHECK(received.records[0].samplingRate == 64);
+  received.feed(ipfix({.number = 3}, flowSet(300, words({2, 1, 128})) + flowSet(256, plainRecord())));
+  CHECK(received.records[1].samplingRate == 0);
+  // Each selector by itself, as an exporter reports a change of all.
   const auto rateAfter = [&](std::uint32_t number, const Bytes& options) {
-    heard.hear(ipfix({.number = number}, flowSet(300, options) + flowSet(256, plainRecord())));
-    return heard.records.back().samplingRate;
+    received.feed(ipfix({.number = number}, flowSet(300, options) + flowSet(256, plainRecord())));
+    return received.records.back().samplingRate;
   };
   CHECK(rateAfter(5, words({1, 1, 128})) == 128);
   CHECK(rateAfter(7, words({1, 1, 256})) == 0);
@@ -119,7 +119,7 @@ TEST_CASE("flow sampling: records that name no sampler have the rate of all of t
 }
 
 TEST_CASE("flow sampling: by selector, by interface and by template, the nearest holds") {
-  Heard heard;
+  Received received;
   Fields selected = kPlainFields;
   selected.push_back({302, 8});
   selected.push_back({10, 4});
@@ -131,120 +131,120 @@ TEST_CASE("flow sampling: by selector, by interface and by template, the nearest
     return plainRecord() + number(selector, 8) + words({input});
   };
   const Bytes records = record(5, 7) + record(6, 7) + record(6, 8);
-  heard.hear(ipfix({}, options + rates + ipfixTemplate(256, selected) + ipfixTemplate(257, selected) +
-                           flowSet(256, records) + flowSet(257, records)));
-  REQUIRE(heard.records.size() == 6);
+  received.feed(ipfix({}, options + rates + ipfixTemplate(256, selected) + ipfixTemplate(257, selected) +
+                              flowSet(256, records) + flowSet(257, records)));
+  REQUIRE(received.records.size() == 6);
   const std::uint32_t expected[] = {10, 20, 30, 10, 20, 40};
-  for (std::size_t i = 0; i < 6; i++) CHECK(heard.records[i].samplingRate == expected[i]);
+  for (std::size_t i = 0; i < 6; i++) CHECK(received.records[i].samplingRate == expected[i]);
 }
 
 TEST_CASE("flow sampling: a record's own rate comes first, and 0 in it falls back to the options") {
-  Heard heard;
+  Received received;
   Fields fields = kPlainFields;
   fields.push_back({34, 4});
-  heard.hear(ipfix({}, ipfixOptions(300, {{149, 4}}, {{34, 4}}) + flowSet(300, words({0, 77})) +
-                           ipfixTemplate(256, fields) +
-                           flowSet(256, plainRecord() + words({10}) + plainRecord() + words({0}))));
-  CHECK(heard.records[0].samplingRate == 10);
-  CHECK(heard.records[1].samplingRate == 77);
+  received.feed(ipfix({}, ipfixOptions(300, {{149, 4}}, {{34, 4}}) + flowSet(300, words({0, 77})) +
+                              ipfixTemplate(256, fields) +
+                              flowSet(256, plainRecord() + words({10}) + plainRecord() + words({0}))));
+  CHECK(received.records[0].samplingRate == 10);
+  CHECK(received.records[1].samplingRate == 77);
 }
 
 TEST_CASE("flow sampling: a change holds for what is decoded from then on, in its own domain") {
-  Heard heard;
+  Received received;
   const Bytes templates = ipfixOptions(300, {{149, 4}}, {{34, 4}}) + ipfixTemplate(256, kPlainFields);
   const auto message = [&](std::uint32_t domain, const Bytes& sets) { return ipfix({.domain = domain}, sets); };
   const Bytes record = flowSet(256, plainRecord());
-  heard.hear(
+  received.feed(
       message(1, templates + record + flowSet(300, words({0, 100})) + record + flowSet(300, words({0, 200})) + record));
-  heard.hear(message(2, templates + record));
+  received.feed(message(2, templates + record));
   const std::uint32_t expected[] = {0, 100, 200, 0};
-  REQUIRE(heard.records.size() == 4);
-  for (std::size_t i = 0; i < 4; i++) CHECK(heard.records[i].samplingRate == expected[i]);
+  REQUIRE(received.records.size() == 4);
+  for (std::size_t i = 0; i < 4; i++) CHECK(received.records[i].samplingRate == expected[i]);
 }
 
-TEST_CASE("flow sampling: samplers that only domain 0 tells hold for its line cards") {
-  Heard heard;
-  heard.hear(netflow9({}, netflow9Options(257, {{1, 4}}, {{48, 1}, {34, 4}}) +
-                              flowSet(257, words({0}) + number(1, 1) + words({2000}))));
-  heard.hear(netflow9({.domain = 9}, netflow9Template(256, sampledFields()) + flowSet(256, sampledRecord(1, 7))));
-  CHECK(heard.records[0].samplingRate == 2000);
+TEST_CASE("flow sampling: samplers that only domain 0 reports hold for its line cards") {
+  Received received;
+  received.feed(netflow9({}, netflow9Options(257, {{1, 4}}, {{48, 1}, {34, 4}}) +
+                                 flowSet(257, words({0}) + number(1, 1) + words({2000}))));
+  received.feed(netflow9({.domain = 9}, netflow9Template(256, sampledFields()) + flowSet(256, sampledRecord(1, 7))));
+  CHECK(received.records[0].samplingRate == 2000);
 }
 
 TEST_CASE("flow sampling: rates are bounded in number, and those in use stay") {
   const Fields fields = {{12, 4}, {2, 4}, {302, 4}};
-  Heard heard;
-  heard.hear(ipfix({}, ipfixOptions(300, {{302, 4}}, {{34, 4}}) + ipfixTemplate(256, fields) +
-                           flowSet(300, words({7, 512})) + flowSet(256, words({kProtected, 10, 7}))));
+  Received received;
+  received.feed(ipfix({}, ipfixOptions(300, {{302, 4}}, {{34, 4}}) + ipfixTemplate(256, fields) +
+                              flowSet(300, words({7, 512})) + flowSet(256, words({kProtected, 10, 7}))));
   std::uint32_t sequence = 2;
   for (std::uint32_t i = 0; i < 3 * kSamplingsMax; i++) {
-    heard.hear(ipfix({.number = sequence++, .domain = 1},
-                     ipfixOptions(300, {{302, 4}}, {{34, 4}}) + flowSet(300, words({1000 + i, 100}))),
-               kFlowNowMs, 4000);
+    received.feed(ipfix({.number = sequence++, .domain = 1},
+                        ipfixOptions(300, {{302, 4}}, {{34, 4}}) + flowSet(300, words({1000 + i, 100}))),
+                  kFlowNowMs, 4000);
   }
-  CHECK(heard.status().samplings.size() == kSamplingsShownMax);
-  CHECK(heard.status().memoryBytes < 4 << 20);
-  heard.hear(ipfix({.number = 2}, flowSet(256, words({kProtected, 10, 7}))));
-  REQUIRE(heard.records.size() == 2);
-  CHECK(heard.records[1].samplingRate == 512);
+  CHECK(received.status().samplings.size() == kSamplingsShownMax);
+  CHECK(received.status().memoryBytes < 4 << 20);
+  received.feed(ipfix({.number = 2}, flowSet(256, words({kProtected, 10, 7}))));
+  REQUIRE(received.records.size() == 2);
+  CHECK(received.records[1].samplingRate == 512);
   // One that is new finds room too.
-  heard.hear(ipfix({.number = 3}, flowSet(300, words({8, 256})) + flowSet(256, words({kProtected, 10, 8}))));
-  REQUIRE(heard.records.size() == 3);
-  CHECK(heard.records[2].samplingRate == 256);
+  received.feed(ipfix({.number = 3}, flowSet(300, words({8, 256})) + flowSet(256, words({kProtected, 10, 8}))));
+  REQUIRE(received.records.size() == 3);
+  CHECK(received.records[2].samplingRate == 256);
 }
 
 TEST_CASE("flow interfaces: names from options of both protocols, and changes of them") {
-  Heard heard;
-  heard.hear(netflow9({}, netflow9Options(256, {{1, 4}}, {{10, 4}, {83, 16}}) +
-                              flowSet(256, words({1, 7}) + text("TenGigE0/0/0", 16))));
-  CHECK(heard.exporter.interfaceName(7) == "TenGigE0/0/0");
-  CHECK(heard.exporter.interfaceName(8) == "");
-  const std::uint32_t version = heard.exporter.interfaceNamesVersion();
-  heard.hear(netflow9({.number = 1}, netflow9Options(257, {{2, 4}}, {{82, 8}, {83, 8}}) +
-                                         flowSet(257, words({8}) + text("xe-0\n", 8) + text("uplink", 8))));
-  CHECK(heard.exporter.interfaceName(8) == "xe-0?");
-  heard.hear(ipfix(
+  Received received;
+  received.feed(netflow9({}, netflow9Options(256, {{1, 4}}, {{10, 4}, {83, 16}}) +
+                                 flowSet(256, words({1, 7}) + text("TenGigE0/0/0", 16))));
+  CHECK(received.exporter.interfaceName(7) == "TenGigE0/0/0");
+  CHECK(received.exporter.interfaceName(8) == "");
+  const std::uint32_t version = received.exporter.interfaceNamesVersion();
+  received.feed(netflow9({.number = 1}, netflow9Options(257, {{2, 4}}, {{82, 8}, {83, 8}}) +
+                                            flowSet(257, words({8}) + text("xe-0\n", 8) + text("uplink", 8))));
+  CHECK(received.exporter.interfaceName(8) == "xe-0?");
+  received.feed(ipfix(
       {}, ipfixOptions(256, {{10, 4}}, {{82, 65535}}) + flowSet(256, words({7}) + number(4, 1) + text("et-1", 4))));
-  CHECK(heard.exporter.interfaceName(7) == "et-1");
-  CHECK(heard.exporter.interfaceNamesVersion() == version + 2);
-  CHECK(heard.status().interfaces.size() == 2);
+  CHECK(received.exporter.interfaceName(7) == "et-1");
+  CHECK(received.exporter.interfaceNamesVersion() == version + 2);
+  CHECK(received.status().interfaces.size() == 2);
   // A sampler's name is no interface's.
-  heard.hear(netflow9({.number = 2}, netflow9Options(258, {{1, 0}}, {{48, 1}, {82, 8}}) +
-                                         flowSet(258, number(3, 1) + text("sampler", 8))));
-  CHECK(heard.status().interfaces.size() == 2);
+  received.feed(netflow9({.number = 2}, netflow9Options(258, {{1, 0}}, {{48, 1}, {82, 8}}) +
+                                            flowSet(258, number(3, 1) + text("sampler", 8))));
+  CHECK(received.status().interfaces.size() == 2);
 }
 
-TEST_CASE("flow interfaces: names are bounded in number and length, and those that were asked for stay") {
-  Heard heard;
-  heard.hear(ipfix({}, ipfixOptions(256, {{10, 4}}, {{82, 80}}) + flowSet(256, words({1}) + Bytes(80, 'x'))));
-  CHECK(heard.exporter.interfaceName(1).size() == kInterfaceNameBytesMax);
+TEST_CASE("flow interfaces: names are bounded in number and length, and those that were used stay") {
+  Received received;
+  received.feed(ipfix({}, ipfixOptions(256, {{10, 4}}, {{82, 80}}) + flowSet(256, words({1}) + Bytes(80, 'x'))));
+  CHECK(received.exporter.interfaceName(1).size() == kInterfaceNameBytesMax);
   for (std::uint32_t i = 2; i <= 2 * kInterfaceNamesMax; i++) {
-    heard.hear(ipfix({.number = i}, flowSet(256, words({i}) + Bytes(80, 'x'))));
-    if (i == kInterfaceNamesMax) CHECK(heard.status().interfaces.size() == kInterfaceNamesMax);
-    REQUIRE(heard.status().interfaces.size() <= kInterfaceNamesMax);
+    received.feed(ipfix({.number = i}, flowSet(256, words({i}) + Bytes(80, 'x'))));
+    if (i == kInterfaceNamesMax) CHECK(received.status().interfaces.size() == kInterfaceNamesMax);
+    REQUIRE(received.status().interfaces.size() <= kInterfaceNamesMax);
   }
-  CHECK(heard.exporter.interfaceName(1) != "");
-  CHECK(heard.exporter.interfaceName(2 * kInterfaceNamesMax) != "");
-  CHECK(heard.exporter.interfaceName(2) == "");
+  CHECK(received.exporter.interfaceName(1) != "");
+  CHECK(received.exporter.interfaceName(2 * kInterfaceNamesMax) != "");
+  CHECK(received.exporter.interfaceName(2) == "");
 }
 
 TEST_CASE("flow sampling: records that name sampler 0, where options have others, passed none") {
-  Heard heard;
+  Received received;
   const Bytes options = netflow9Options(257, {{1, 0}}, {{48, 2}, {50, 4}});
   const Bytes records = netflow9Template(256, sampledFields()) + flowSet(256, sampledRecord(0, 7));
-  heard.hear(netflow9({}, records))
-      .hear(netflow9({.number = 1}, options + flowSet(257, number(1, 2) + words({1000})) + records));
-  CHECK(heard.records[0].samplingRate == 0);
-  CHECK(heard.records[1].samplingRate == 1);
+  received.feed(netflow9({}, records))
+      .feed(netflow9({.number = 1}, options + flowSet(257, number(1, 2) + words({1000})) + records));
+  CHECK(received.records[0].samplingRate == 0);
+  CHECK(received.records[1].samplingRate == 1);
 }
 
 TEST_CASE("flow sampling: processes behind one address have each their rate, and another's where they say none") {
-  Heard heard;
+  Received received;
   const Bytes options = ipfixOptions(300, {{149, 4}}, {{34, 4}});
   const Bytes records = ipfixTemplate(256, kPlainFields) + flowSet(256, plainRecord());
-  heard.hear(ipfix({}, options + flowSet(300, words({0, 100}))), kFlowNowMs, 1);
-  heard.hear(ipfix({}, options + flowSet(300, words({0, 200}))), kFlowNowMs, 2);
-  for (std::uint16_t port = 1; port <= 3; port++) heard.hear(ipfix({.number = 1}, records), kFlowNowMs, port);
+  received.feed(ipfix({}, options + flowSet(300, words({0, 100}))), kFlowNowMs, 1);
+  received.feed(ipfix({}, options + flowSet(300, words({0, 200}))), kFlowNowMs, 2);
+  for (std::uint16_t port = 1; port <= 3; port++) received.feed(ipfix({.number = 1}, records), kFlowNowMs, port);
   const std::uint32_t expected[] = {100, 200, 200};
-  REQUIRE(heard.records.size() == 3);
-  for (std::size_t i = 0; i < 3; i++) CHECK(heard.records[i].samplingRate == expected[i]);
+  REQUIRE(received.records.size() == 3);
+  for (std::size_t i = 0; i < 3; i++) CHECK(received.records[i].samplingRate == expected[i]);
 }

@@ -30,50 +30,50 @@ constexpr std::uint64_t kLaterMs = kFlowNowMs + 2 * SequenceTracker::kReorderMs;
 }  // namespace
 
 TEST_CASE("flow sequence: NetFlow v9 counts datagrams, and a gap is lost after a moment") {
-  Heard heard;
+  Received received;
   Sender sender;
-  heard.hear(sender.netflow9(100)).hear(sender.netflow9(101)).hear(sender.netflow9(105));
-  CHECK(heard.status().counts.lostDatagrams == 0);
-  heard.hear(sender.netflow9(106), kLaterMs);
-  CHECK(heard.status().counts.lostDatagrams == 3);
-  heard.hear(sender.netflow9(107), kLaterMs);
-  CHECK(heard.status().counts.lostDatagrams == 3);
-  CHECK(heard.status().counts.lostRecords == 0);
+  received.feed(sender.netflow9(100)).feed(sender.netflow9(101)).feed(sender.netflow9(105));
+  CHECK(received.status().counts.lostDatagrams == 0);
+  received.feed(sender.netflow9(106), kLaterMs);
+  CHECK(received.status().counts.lostDatagrams == 3);
+  received.feed(sender.netflow9(107), kLaterMs);
+  CHECK(received.status().counts.lostDatagrams == 3);
+  CHECK(received.status().counts.lostRecords == 0);
 }
 
 TEST_CASE("flow sequence: what a silent exporter never sent is lost without another datagram") {
-  Heard heard;
+  Received received;
   Sender sender;
-  heard.hear(sender.netflow9(100)).hear(sender.netflow9(105)).hear(sender.ipfix(10, 2)).hear(sender.ipfix(19, 1));
-  heard.exporter.settle(kFlowNowMs + SequenceTracker::kReorderMs);
-  CHECK(heard.status().counts.lostDatagrams == 0);
-  for (int i = 0; i < 2; i++) heard.exporter.settle(kLaterMs);
-  CHECK(heard.status().counts.lostDatagrams == 4);
-  CHECK(heard.status().counts.lostRecords == 7);
+  received.feed(sender.netflow9(100)).feed(sender.netflow9(105)).feed(sender.ipfix(10, 2)).feed(sender.ipfix(19, 1));
+  received.exporter.settle(kFlowNowMs + SequenceTracker::kReorderMs);
+  CHECK(received.status().counts.lostDatagrams == 0);
+  for (int i = 0; i < 2; i++) received.exporter.settle(kLaterMs);
+  CHECK(received.status().counts.lostDatagrams == 4);
+  CHECK(received.status().counts.lostRecords == 7);
 }
 
 TEST_CASE("flow sequence: what comes late fills its gap, whatever its place in it") {
-  Heard heard;
+  Received received;
   Sender sender;
-  heard.hear(sender.netflow9(100)).hear(sender.netflow9(105));
-  for (const std::uint32_t late : {102U, 101U, 104U}) heard.hear(sender.netflow9(late));
-  CHECK(heard.status().counts.reordered == 3);
-  heard.hear(sender.netflow9(106), kLaterMs);
-  CHECK(heard.status().counts.lostDatagrams == 1);
-  CHECK(heard.status().counts.restarts == 0);
-  CHECK(heard.records.size() == 6);
+  received.feed(sender.netflow9(100)).feed(sender.netflow9(105));
+  for (const std::uint32_t late : {102U, 101U, 104U}) received.feed(sender.netflow9(late));
+  CHECK(received.status().counts.reordered == 3);
+  received.feed(sender.netflow9(106), kLaterMs);
+  CHECK(received.status().counts.lostDatagrams == 1);
+  CHECK(received.status().counts.restarts == 0);
+  CHECK(received.records.size() == 6);
 }
 
-TEST_CASE("flow sequence: the same datagram twice counts once, a repeated number alone does not tell") {
-  Heard heard;
+TEST_CASE("flow sequence: the same datagram twice counts once, a repeated number alone does not show it") {
+  Received received;
   Sender sender;
   const Bytes once = sender.netflow9(100);
-  heard.hear(once).hear(once).hear(sender.netflow9(101)).hear(once);
-  CHECK(heard.records.size() == 2);
-  CHECK(heard.status().counts.duplicates == 2);
+  received.feed(once).feed(once).feed(sender.netflow9(101)).feed(once);
+  CHECK(received.records.size() == 2);
+  CHECK(received.status().counts.duplicates == 2);
   // As exporters that never count their datagrams.
-  Heard constant;
-  for (int i = 0; i < 50; i++) constant.hear(sender.ipfix(0, 3));
+  Received constant;
+  for (int i = 0; i < 50; i++) constant.feed(sender.ipfix(0, 3));
   CHECK(constant.records.size() == 150);
   CHECK(constant.status().counts.duplicates == 0);
   CHECK(constant.status().counts.restarts == 0);
@@ -81,73 +81,77 @@ TEST_CASE("flow sequence: the same datagram twice counts once, a repeated number
 }
 
 TEST_CASE("flow sequence: IPFIX counts data records, those of options too, and of each domain") {
-  Heard heard;
+  Received received;
   Sender sender;
-  heard.hear(sender.ipfix(1000, 3)).hear(sender.ipfix(1003, 2));
-  heard.hear(ipfix({.number = 1005}, ipfixOptions(300, {{149, 4}}, {{34, 4}}) + flowSet(300, words({0, 1}))));
-  heard.hear(sender.ipfix(1006, 1)).hear(sender.ipfix(1027, 1));
-  heard.hear(ipfix({.number = 5, .domain = 8}, {}));
-  heard.hear(sender.ipfix(1028, 1), kLaterMs);
-  CHECK(heard.status().counts.lostRecords == 20);
-  CHECK(heard.status().counts.restarts == 0);
+  received.feed(sender.ipfix(1000, 3)).feed(sender.ipfix(1003, 2));
+  received.feed(ipfix({.number = 1005}, ipfixOptions(300, {{149, 4}}, {{34, 4}}) + flowSet(300, words({0, 1}))));
+  received.feed(sender.ipfix(1006, 1)).feed(sender.ipfix(1027, 1));
+  received.feed(ipfix({.number = 5, .domain = 8}, {}));
+  received.feed(sender.ipfix(1028, 1), kLaterMs);
+  CHECK(received.status().counts.lostRecords == 20);
+  CHECK(received.status().counts.restarts == 0);
 }
 
-TEST_CASE("flow sequence: what cannot be told apart is no loss") {
-  Heard heard;
+TEST_CASE("flow sequence: what cannot be distinguished is no loss") {
+  Received received;
   Sender sender;
-  heard.hear(sender.ipfix(1000, 3)).hear(sender.ipfix(1003, 9, 999)).hear(sender.ipfix(1014, 1));
-  heard.hear(sender.ipfix(1015, 1), kLaterMs);
-  CHECK(heard.status().counts.lostRecords == 0);
+  received.feed(sender.ipfix(1000, 3)).feed(sender.ipfix(1003, 9, 999)).feed(sender.ipfix(1014, 1));
+  received.feed(sender.ipfix(1015, 1), kLaterMs);
+  CHECK(received.status().counts.lostRecords == 0);
 }
 
 TEST_CASE("flow sequence: NetFlow v5 counts flows, by engine") {
-  Heard heard;
+  Received received;
   const auto datagram = [](std::uint32_t sequence, std::uint16_t engine) {
     return number(5, 2) + number(2, 2) + words({kUptimeMs, kFlowNowMs / 1000, 0, sequence}) + number(engine, 2) +
            number(1, 2) + Bytes(96, 1);
   };
-  heard.hear(datagram(10, 0)).hear(datagram(12, 0)).hear(datagram(50, 1)).hear(datagram(20, 0)).hear(datagram(52, 1));
-  heard.hear(datagram(22, 0), kLaterMs);
-  CHECK(heard.status().counts.lostRecords == 6);
-  CHECK(heard.records.size() == 12);
+  received.feed(datagram(10, 0))
+      .feed(datagram(12, 0))
+      .feed(datagram(50, 1))
+      .feed(datagram(20, 0))
+      .feed(datagram(52, 1));
+  received.feed(datagram(22, 0), kLaterMs);
+  CHECK(received.status().counts.lostRecords == 6);
+  CHECK(received.records.size() == 12);
 }
 
 TEST_CASE("flow sequence: a restart, by uptime or by numbers near 0, is no loss") {
-  Heard heard;
+  Received received;
   Sender sender;
-  heard.hear(sender.netflow9(100'000)).hear(sender.netflow9(0, 5000)).hear(sender.netflow9(1, 6000));
-  CHECK(heard.status().counts.restarts == 1);
+  received.feed(sender.netflow9(100'000)).feed(sender.netflow9(0, 5000)).feed(sender.netflow9(1, 6000));
+  CHECK(received.status().counts.restarts == 1);
   // Reordering by less than the exporter's clock needs is none.
-  heard.hear(sender.netflow9(3, 8000)).hear(sender.netflow9(2, 7000));
-  CHECK(heard.status().counts.restarts == 1);
-  Heard other;
-  other.hear(sender.ipfix(5'000'000, 1)).hear(sender.ipfix(3, 1)).hear(sender.ipfix(4, 1));
-  other.hear(sender.ipfix(5, 1), kLaterMs);
+  received.feed(sender.netflow9(3, 8000)).feed(sender.netflow9(2, 7000));
+  CHECK(received.status().counts.restarts == 1);
+  Received other;
+  other.feed(sender.ipfix(5'000'000, 1)).feed(sender.ipfix(3, 1)).feed(sender.ipfix(4, 1));
+  other.feed(sender.ipfix(5, 1), kLaterMs);
   CHECK(other.status().counts.restarts == 1);
   CHECK(other.status().counts.lostRecords == 0);
 }
 
 TEST_CASE("flow sequence: numbers and uptimes wrap") {
-  Heard heard;
+  Received received;
   Sender sender;
-  heard.hear(sender.netflow9(0xffffffff, 0xfffffff0)).hear(sender.netflow9(0, 100)).hear(sender.netflow9(2, 200));
-  heard.hear(sender.netflow9(3, 300), kLaterMs);
-  CHECK(heard.status().counts.restarts == 0);
-  CHECK(heard.status().counts.lostDatagrams == 1);
+  received.feed(sender.netflow9(0xffffffff, 0xfffffff0)).feed(sender.netflow9(0, 100)).feed(sender.netflow9(2, 200));
+  received.feed(sender.netflow9(3, 300), kLaterMs);
+  CHECK(received.status().counts.restarts == 0);
+  CHECK(received.status().counts.lostDatagrams == 1);
 }
 
 TEST_CASE("flow sequence: NetFlow v9 of exporters that count records is taken as that") {
-  Heard heard;
+  Received received;
   Sender sender;
   std::uint32_t sequence = 0;
   for (int i = 0; i < 10; i++) {
-    heard.hear(sender.netflow9(sequence, kUptimeMs, 5));
+    received.feed(sender.netflow9(sequence, kUptimeMs, 5));
     sequence += 5;
   }
-  heard.hear(sender.netflow9(sequence + 7, kUptimeMs, 5));
-  heard.hear(sender.netflow9(sequence + 12, kUptimeMs, 5), kLaterMs);
-  CHECK(heard.status().counts.lostRecords == 7);
-  CHECK(heard.status().counts.lostDatagrams == 0);
+  received.feed(sender.netflow9(sequence + 7, kUptimeMs, 5));
+  received.feed(sender.netflow9(sequence + 12, kUptimeMs, 5), kLaterMs);
+  CHECK(received.status().counts.lostRecords == 7);
+  CHECK(received.status().counts.lostDatagrams == 0);
 }
 
 TEST_CASE("flow sequence: more gaps than are kept count as lost at once") {
@@ -162,14 +166,14 @@ TEST_CASE("flow sequence: more gaps than are kept count as lost at once") {
 }
 
 TEST_CASE("flow clock: the exporter's clock minus ours, smoothed, and a step at once") {
-  Heard heard;
+  Received received;
   Sender sender;
-  CHECK_FALSE(heard.status().isClockKnown);
-  heard.hear(sender.netflow9(1), kFlowNowMs + 500);
-  CHECK(heard.status().clockSkewMs == -500);
-  heard.hear(sender.netflow9(2), kFlowNowMs + 660);
-  CHECK(heard.status().clockSkewMs == -510);
-  heard.hear(sender.netflow9(3), kFlowNowMs - 60'000);
-  CHECK(heard.status().clockSkewMs == 60'000);
-  CHECK(heard.status().lastSeenMs == kFlowNowMs - 60'000);
+  CHECK_FALSE(received.status().isClockKnown);
+  received.feed(sender.netflow9(1), kFlowNowMs + 500);
+  CHECK(received.status().clockSkewMs == -500);
+  received.feed(sender.netflow9(2), kFlowNowMs + 660);
+  CHECK(received.status().clockSkewMs == -510);
+  received.feed(sender.netflow9(3), kFlowNowMs - 60'000);
+  CHECK(received.status().clockSkewMs == 60'000);
+  CHECK(received.status().lastSeenMs == kFlowNowMs - 60'000);
 }

@@ -19,10 +19,10 @@ class Senders {
   explicit Senders(bool isIpfix) : isIpfix_(isIpfix) {}
 
   void send(std::uint16_t port, std::uint32_t domain, const Bytes& sets, std::uint64_t nowMs) {
-    // Numbers far apart: nobody goes on with another's.
+    // Numbers far apart: no sender goes on with another's.
     std::uint32_t& number = numbers_.try_emplace({port, domain}, 100'000 * (numbers_.size() + 1)).first->second;
     const MessageFields fields{.number = number, .domain = domain, .seconds = static_cast<std::uint32_t>(nowMs / 1000)};
-    heard.hear(isIpfix_ ? ipfix(fields, sets) : netflow9(fields, sets), nowMs, port);
+    received.feed(isIpfix_ ? ipfix(fields, sets) : netflow9(fields, sets), nowMs, port);
     number++;
   }
   [[nodiscard]] Bytes definition(std::uint32_t id, const Fields& fields = kPlainFields) const {
@@ -35,13 +35,13 @@ class Senders {
   }
   /// Whether records of the exporter's template count, in its domain.
   [[nodiscard]] bool counts(std::uint32_t id, std::uint64_t nowMs, std::uint32_t domain = 0) {
-    const std::size_t before = heard.records.size();
+    const std::size_t before = received.records.size();
     send(kOwnPort, domain, flowSet(id, plainRecord()), nowMs);
-    return heard.records.size() == before + 1;
+    return received.records.size() == before + 1;
   }
-  [[nodiscard]] std::uint64_t refused() const { return heard.status().counts.templatesRefused; }
+  [[nodiscard]] std::uint64_t refused() const { return received.status().counts.templatesRefused; }
 
-  Heard heard;
+  Received received;
 
  private:
   bool isIpfix_;
@@ -98,8 +98,8 @@ TEST_CASE("strangers: templates in an exporter's name before its own do not shut
       for (std::uint32_t id = 256; id < 276; id++) append(own, senders.definition(id));
       senders.send(kOwnPort, 0, own, kFlowNowMs + 1000);
       for (std::uint32_t id = 256; id < 276; id++) CHECK(senders.counts(id, kFlowNowMs + 1100));
-      CHECK(senders.heard.status().templates <= kTemplatesMax);
-      CHECK(senders.heard.status().domains <= kFlowDomainsMax);
+      CHECK(senders.received.status().templates <= kTemplatesMax);
+      CHECK(senders.received.status().domains <= kFlowDomainsMax);
     }
   }
 }
@@ -122,7 +122,7 @@ TEST_CASE("strangers: templates that decoded records outlast any flood of others
         CHECK(senders.counts(256 + round % 20, nowMs));
       }
       for (std::uint32_t id = 256; id < 276; id++) CHECK(senders.counts(id, nowMs));
-      CHECK(senders.heard.records.back().samplingRate == 1000);
+      CHECK(senders.received.records.back().samplingRate == 1000);
     }
   }
 }
@@ -134,11 +134,11 @@ TEST_CASE("strangers: those of another port, domain or protocol redefine nothing
     senders.send(kOwnPort, 0, senders.definition(256), kFlowNowMs);
     senders.send(40'000, 0, senders.definition(256, other), kFlowNowMs);
     senders.send(kOwnPort, 5, senders.definition(256, other), kFlowNowMs);
-    senders.heard.hear(isIpfix ? netflow9({.number = 5}, netflow9Template(256, other))
-                               : ipfix({.number = 5}, ipfixTemplate(256, other)));
+    senders.received.feed(isIpfix ? netflow9({.number = 5}, netflow9Template(256, other))
+                                  : ipfix({.number = 5}, ipfixTemplate(256, other)));
     REQUIRE(senders.counts(256, kFlowNowMs + 1));
-    CHECK(senders.heard.records[0].packet.destination == ipv4(kProtected + 1));
-    CHECK(senders.heard.status().counts.templateChanges == 0);
+    CHECK(senders.received.records[0].packet.destination == ipv4(kProtected + 1));
+    CHECK(senders.received.status().counts.templateChanges == 0);
   }
 }
 
@@ -153,20 +153,20 @@ TEST_CASE("a template table that is full of what is in use refuses others, and s
       }
     }
   }
-  CHECK(senders.heard.status().templates == kTemplatesMax);
+  CHECK(senders.received.status().templates == kTemplatesMax);
   CHECK(senders.refused() == 0);
   const std::uint64_t nowMs = kFlowNowMs + kEstablishedMs + 1000;
   senders.send(kOwnPort, 9, senders.definition(256), nowMs);
   CHECK(senders.refused() == 1);
-  CHECK(senders.heard.undecoded() == "no room for template 256 of domain 9 x1");
+  CHECK(senders.received.undecoded() == "no room for template 256 of domain 9 x1");
   // A share is bounded too.
   senders.send(kOwnPort, 1, senders.definition(600), nowMs);
   CHECK(senders.refused() == 2);
-  // What is not used any more gives way.
+  // What is not used any more is replaced.
   const std::uint64_t later = nowMs + kFlowIdleMs + 1;
   senders.send(kOwnPort, 9, senders.definition(256) + flowSet(256, plainRecord()), later);
   CHECK(senders.refused() == 2);
-  CHECK(senders.heard.status().templates == 1);
+  CHECK(senders.received.status().templates == 1);
 }
 
 TEST_CASE("domains of one port take no more than their share from a port that comes later") {
@@ -178,7 +178,7 @@ TEST_CASE("domains of one port take no more than their share from a port that co
     senders.send(kOwnPort, domain, senders.definition(256), kFlowNowMs + 1000);
     CHECK(senders.counts(256, kFlowNowMs + 1000, domain));
   }
-  CHECK(senders.heard.status().domains == kFlowDomainsMax);
+  CHECK(senders.received.status().domains == kFlowDomainsMax);
   // Domains that have been in use for long stay.
   Senders old(false);
   for (const std::uint64_t nowMs : {kFlowNowMs, kFlowNowMs + kEstablishedMs}) {
@@ -187,5 +187,5 @@ TEST_CASE("domains of one port take no more than their share from a port that co
     }
   }
   old.send(kOwnPort, 0, old.definition(256), kFlowNowMs + kEstablishedMs);
-  CHECK(old.heard.status().undecodedByKind[static_cast<std::size_t>(UndecodedKind::bound)] == 1);
+  CHECK(old.received.status().undecodedByKind[static_cast<std::size_t>(UndecodedKind::bound)] == 1);
 }

@@ -15,14 +15,14 @@ namespace {
 /// Adds what a datagram says, and checks what that took.
 class Worked {
  public:
-  void hear(const Bytes& datagram, std::uint64_t nowMs = kFlowNowMs, std::uint16_t port = 2055) {
-    const std::uint64_t before = heard_.exporter.work();
-    const std::size_t waited = heard_.status().waitingBytes;
-    heard_.hear(datagram, nowMs, port);
-    heard_.records.clear();
-    heard_.headers.clear();
-    last = heard_.exporter.work() - before;
-    const std::size_t waits = heard_.status().waitingBytes, decoded = waited > waits ? waited - waits : 0;
+  void feed(const Bytes& datagram, std::uint64_t nowMs = kFlowNowMs, std::uint16_t port = 2055) {
+    const std::uint64_t before = received_.exporter.work();
+    const std::size_t waited = received_.status().waitingBytes;
+    received_.feed(datagram, nowMs, port);
+    received_.records.clear();
+    received_.headers.clear();
+    last = received_.exporter.work() - before;
+    const std::size_t waits = received_.status().waitingBytes, decoded = waited > waits ? waited - waits : 0;
     const std::uint64_t most = kWorkPerDatagram + kWorkPerByte * (datagram.size() + decoded);
     CAPTURE(datagram.size());
     CHECK(last <= most);
@@ -33,7 +33,7 @@ class Worked {
   double worst = 0;
 
  private:
-  Heard heard_;
+  Received received_;
 };
 
 /// Elements that each have a way of their own through the decoder.
@@ -78,7 +78,7 @@ TEST_CASE("work: datagrams of generated templates take no more than their bytes 
     std::uint64_t nowMs = kFlowNowMs;
     const auto send = [&](const Bytes& sets) {
       const MessageFields fields{.number = sequence++, .domain = static_cast<std::uint32_t>(random.below(3))};
-      worked.hear(isIpfix ? ipfix(fields, sets) : netflow9(fields, sets), nowMs,
+      worked.feed(isIpfix ? ipfix(fields, sets) : netflow9(fields, sets), nowMs,
                   static_cast<std::uint16_t>(2055 + random.below(2)));
       nowMs += random.below(50);
     };
@@ -112,10 +112,10 @@ TEST_CASE("work: fields of no length cost a record nothing") {
     Fields none(kTemplateFieldsMax - 1, {99, 0});
     none.push_back({99, static_cast<std::uint16_t>(isVariable ? 65'535 : 1)});
     Worked worked;
-    worked.hear(ipfix({}, ipfixTemplate(256, none) + ipfixTemplate(257, {none.back()})));
-    worked.hear(ipfix({}, flowSet(256, Bytes(1400, 0))));
+    worked.feed(ipfix({}, ipfixTemplate(256, none) + ipfixTemplate(257, {none.back()})));
+    worked.feed(ipfix({}, flowSet(256, Bytes(1400, 0))));
     const std::uint64_t withThem = worked.last;
-    worked.hear(ipfix({}, flowSet(257, Bytes(1400, 0))));
+    worked.feed(ipfix({}, flowSet(257, Bytes(1400, 0))));
     CHECK(withThem == worked.last);
   }
 }
@@ -124,11 +124,11 @@ TEST_CASE("work: what is stepped over costs a record of variable length one step
   Fields many = {{12, 4}, {2, 4}, {82, 65'535}};
   for (int i = 0; i < 200; i++) many.push_back({99, 1});
   Worked one, other;
-  one.hear(ipfix({}, ipfixTemplate(256, many)));
-  other.hear(ipfix({}, ipfixTemplate(256, {{12, 4}, {2, 4}, {82, 65'535}, {99, 200}})));
+  one.feed(ipfix({}, ipfixTemplate(256, many)));
+  other.feed(ipfix({}, ipfixTemplate(256, {{12, 4}, {2, 4}, {82, 65'535}, {99, 200}})));
   const Bytes record = words({kProtected, 7}) + number(3, 1) + text("abc", 3) + Bytes(200, 'x');
-  one.hear(ipfix({.number = 1}, flowSet(256, record + record)));
-  other.hear(ipfix({.number = 1}, flowSet(256, record + record)));
+  one.feed(ipfix({.number = 1}, flowSet(256, record + record)));
+  other.feed(ipfix({.number = 1}, flowSet(256, record + record)));
   CHECK(one.last == other.last);
 }
 
@@ -139,13 +139,13 @@ TEST_CASE("work: floods that make something new with every few bytes stay within
     return made;
   };
   Worked rates;
-  rates.hear(ipfix({}, ipfixOptions(300, {{302, 2}}, {{34, 1}}) + ipfixOptions(301, {{149, 1}}, {{34, 1}}) +
+  rates.feed(ipfix({}, ipfixOptions(300, {{302, 2}}, {{34, 1}}) + ipfixOptions(301, {{149, 1}}, {{34, 1}}) +
                            ipfixOptions(302, {{10, 2}}, {{82, 2}})));
   for (std::uint32_t round = 0; round < 20; round++) {
     const auto next = [&](std::uint32_t i) { return number(i + 500 * round, 2) + number(1 + (i + round) % 200, 1); };
-    rates.hear(ipfix({.number = 3 * round}, flowSet(300, each(1400, 3, next))));
-    rates.hear(ipfix({.number = 3 * round + 1}, flowSet(301, drawRecords(*std::make_unique<Random>(), 1400))));
-    rates.hear(ipfix({.number = 3 * round + 2}, flowSet(302, each(1400, 4, [&](std::uint32_t i) {
+    rates.feed(ipfix({.number = 3 * round}, flowSet(300, each(1400, 3, next))));
+    rates.feed(ipfix({.number = 3 * round + 1}, flowSet(301, drawRecords(*std::make_unique<Random>(), 1400))));
+    rates.feed(ipfix({.number = 3 * round + 2}, flowSet(302, each(1400, 4, [&](std::uint32_t i) {
                                                           return number(i, 2) + text(std::to_string(round), 2);
                                                         }))));
   }
@@ -154,14 +154,14 @@ TEST_CASE("work: floods that make something new with every few bytes stay within
     const auto next = [&](std::uint32_t i) {
       return templateRecord(static_cast<std::uint16_t>(256 + (i + 170 * round) % 65'000), {{99, 4}});
     };
-    templates.hear(ipfix({.number = round, .domain = round % 9}, flowSet(2, each(1400, 8, next))));
+    templates.feed(ipfix({.number = round, .domain = round % 9}, flowSet(2, each(1400, 8, next))));
     // Data that waits for none of them.
-    templates.hear(ipfix({.number = 5000 + round, .domain = 99},
+    templates.feed(ipfix({.number = 5000 + round, .domain = 99},
                          each(1400, 5, [&](std::uint32_t i) { return flowSet(65'400 + i % 100, Bytes(1, 1)); })));
   }
   Worked domains;
   for (std::uint32_t i = 0; i < 3 * kFlowDomainsMax; i++) {
-    domains.hear(netflow9({.domain = i}, netflow9Template(256, kPlainFields) + flowSet(256, plainRecord())));
+    domains.feed(netflow9({.domain = i}, netflow9Template(256, kPlainFields) + flowSet(256, plainRecord())));
   }
 }
 
@@ -177,13 +177,13 @@ TEST_CASE("work: sFlow samples with as many records as fit") {
       std::uint32_t count = 0;
       for (; records.size() < 1200; count++) append(records, words({format, length}) + Bytes(length, 1));
       const Bytes sample = head + words({count}) + records;
-      worked.hear(sflow(format + length, 1, words({1, static_cast<std::uint32_t>(sample.size())}) + sample));
+      worked.feed(sflow(format + length, 1, words({1, static_cast<std::uint32_t>(sample.size())}) + sample));
     }
   }
   // Samples of nothing, of kinds that are known and unknown.
   for (const std::uint32_t format : {1U, 2U, 5U, 77U, 0x123001U}) {
     Bytes samples;
     for (int i = 0; i < 150; i++) append(samples, words({format, 0}));
-    worked.hear(sflow(1000 + format, 150, samples));
+    worked.feed(sflow(1000 + format, 150, samples));
   }
 }

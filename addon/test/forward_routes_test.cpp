@@ -36,7 +36,7 @@ std::uint64_t coarseNs() {
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-/// A forwarding program that keeps routes for so long.
+/// A forwarding program that keeps routes for this time.
 struct Keeping : ForwardBox {
   explicit Keeping(std::uint64_t keepNs, const std::vector<ForwardTunnel>& tunnels = {})
       : ForwardBox(tunnels), keeping(forwarder.maps(), {.refreshNs = 0, .answersPerSecond = 0, .keepNs = keepNs}) {

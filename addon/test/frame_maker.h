@@ -180,7 +180,7 @@ class FrameMaker {
         break;
       default:
         for (std::uint32_t times = 1 + below(4); times > 0; times--) {
-          // Mostly in the headers, where it tells.
+          // Mostly in the headers, where it matters.
           frame[below(static_cast<std::uint32_t>(std::min<std::size_t>(frame.size(), nests_ ? 200 : 80)))] = byte();
         }
     }

@@ -82,7 +82,7 @@ TEST_CASE("validation: who proved an address by reset takes the place of none wh
 }
 
 TEST_CASE("validation: who goes on sending outlives those who proved themselves and stopped") {
-  if (cannotRunXdp("validation: the oldest gives way")) return;
+  if (cannotRunXdp("validation: the oldest is replaced")) return;
   const ValidationBox box(FILTER_VALIDATE_RESET, 1);
   const Segment segment{.flags = kAck};
   REQUIRE(box.connects({}));

@@ -25,7 +25,7 @@ std::vector<std::uint8_t> bytesOf(const std::vector<Address>& addresses) {
   return bytes;
 }
 
-/// A learner in its first second, and rows of hosts in group 0 and network 0 with so many packets per second.
+/// A learner in its first second, and rows of hosts in group 0 and network 0 with this number of packets per second.
 struct Learning {
   HostLearner learner{100'000, 2};
   GuardedSums sums{16};

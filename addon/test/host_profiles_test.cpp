@@ -245,7 +245,7 @@ TEST_CASE("profiles are handed over in chunks, each host once") {
   CHECK(hosts.size() == 10);
 }
 
-TEST_CASE("a profile that is read while it is written is whole, and of the host that was asked for") {
+TEST_CASE("a profile that is read while it is written is whole, and of the requested host") {
   const auto control = std::make_shared<ProfileControl>();
   control->delayEpochs = 1;
   HostProfiles profiles(control, kTicksPerSecond);

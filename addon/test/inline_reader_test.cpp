@@ -223,8 +223,8 @@ TEST_CASE("inline reader: drops hosts that lie outside the new networks") {
   CHECK(fixture.box.hasHost(ipv6(1, 1)));
 }
 
-TEST_CASE("inline reader: samples one packet in so many, from its Ethernet header on") {
-  if (cannotRunXdp("inline reader: samples one packet in so many")) return;
+TEST_CASE("inline reader: samples one packet in N, from its Ethernet header on") {
+  if (cannotRunXdp("inline reader: samples one packet in N")) return;
   ReaderFixture all({.maxHosts = 16, .sampleEvery = 1});
   const Bytes frame = ethernet(0x0800) + ipv4Packet({}, udp(4000, 53, 300));
   all.box.run(frame, 20);

@@ -22,7 +22,7 @@ struct IntervalRow {
   std::array<double, kIntervalValues> incoming, outgoing;
 };
 
-/// Room for so many rows.
+/// Room for this number of rows.
 class IntervalRows {
  public:
   explicit IntervalRows(std::size_t rows)
@@ -180,7 +180,7 @@ TEST_CASE("reading a host takes nothing") {
   CHECK_FALSE(fixture.engine.readInterval(kOther, columns.spans()));
 }
 
-TEST_CASE("an idle host stays until its counts are taken, and leaves them to nobody") {
+TEST_CASE("an idle host stays until its counts are taken, and leaves them to no host") {
   EngineFixture fixture({.idleMs = 1000});
   fixture.engine.keepIntervals();
   fixture.count(kFrame, 3);

@@ -16,7 +16,7 @@ namespace floodwall::test {
 class Judged final : public RecordSink {
  public:
   /// `nowMs` of both clocks.
-  Judged& hear(const Bytes& datagram, std::uint64_t nowMs = kFlowNowMs, std::uint16_t port = 2055) {
+  Judged& feed(const Bytes& datagram, std::uint64_t nowMs = kFlowNowMs, std::uint16_t port = 2055) {
     exporter.decode({datagram, port}, nowMs, nowMs, *this);
     return *this;
   }

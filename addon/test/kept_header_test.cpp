@@ -1,4 +1,4 @@
-// Whoever decodes what a sample keeps of a frame reads what the parser read in the frame.
+// A reader that decodes what a sample keeps of a frame reads what the parser read in the frame.
 #include "count/kept_header.h"
 
 #include <doctest/doctest.h>

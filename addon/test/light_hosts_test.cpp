@@ -1,4 +1,4 @@
-// Full tables: light hosts give way to heavy ones, whatever the rate of those that fill them.
+// Full tables: light hosts are replaced by heavy ones, whatever the rate of those that fill them.
 #include <doctest/doctest.h>
 
 #include <deque>
@@ -131,7 +131,7 @@ TEST_CASE("of a full table of one shard a lighter host gets no place, a heavier 
   CHECK(fixture.tick().trackedHosts == 100);
   CHECK(fixture.pps(ipv4(kProtected + 101)) > 800);
   CHECK(fixture.engine.stats().replacedHosts == 1);
-  // Nothing of those that gave way or found no place is missing in the group's sum.
+  // Nothing of those that were replaced or found no place is missing in the group's sum.
   CHECK(fixture.group(0).incoming(Metric::pps) == static_cast<double>(sender.sent()));
   fixture.tick(20);
   CHECK(fixture.group(0).incoming(Metric::pps) == 0);

@@ -26,7 +26,7 @@ struct LimitBox : FilterBox {
     rules.set(wanted);
   }
 
-  /// How many of so many packets pass.
+  /// How many of `packets` pass.
   [[nodiscard]] int passing(const Bytes& frame, int packets) const {
     int passed = 0;
     for (int i = 0; i < packets; i++) passed += drops(frame) ? 0 : 1;
@@ -176,7 +176,7 @@ TEST_CASE("limit of sources: a flood of ever new sources passes, and takes no on
   CHECK(passed == 10'000);
 }
 
-TEST_CASE("limit of sources: where all owe, the one that owes least gives way") {
+TEST_CASE("limit of sources: where all owe, the one that owes least is replaced") {
   if (cannotRunXdp("limit of a full set")) return;
   const LimitBox box(1);
   REQUIRE(box.maps.allowances().size() == 1);
@@ -244,7 +244,7 @@ TEST_CASE("rules: one that lets pass goes before those that drop, and one that o
     CHECK(hits.dropped.packets == (hits.id == "pass" ? 0 : hits.id == "all" ? 1 : 2));
 }
 
-TEST_CASE("questions: answers pass that were asked for, for a while") {
+TEST_CASE("questions: answers to questions pass, for a while") {
   if (cannotRunXdp("questions")) return;
   FilterBox box;
   WantedRule learn{.id = "learn"};
@@ -262,7 +262,7 @@ TEST_CASE("questions: answers pass that were asked for, for a while") {
   CHECK_FALSE(box.drops(question));
   CHECK_FALSE(box.drops(answer));
   CHECK(box.drops(udpFrame(kForeign + 2, kProtected + 1)));
-  // Who is asked has proved nothing.
+  // A questioned host has proved nothing.
   for (const source_set& set : box.maps.sources()) {
     for (const __u64 entry : set.sources) CHECK((entry & SOURCE_STATE_MASK) != SOURCE_VALIDATED);
   }

@@ -11,7 +11,7 @@ using namespace floodwall::test;
 
 namespace {
 
-/// Packets as counted, of two hosts that get so many each two seconds.
+/// Packets as counted, of two hosts that get this number each two seconds.
 void check(const Ways& ways, std::uint32_t each) {
   Judged judged;
   const bool areTwo = ways.session == SessionWay::two;

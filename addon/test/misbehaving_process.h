@@ -21,7 +21,7 @@ enum class RateWay {
   count
 };
 enum class Counting { deltas, totals, events, count };
-enum class TimeWay { anew, stays, off, staysOff, none, count };
+enum class TimeWay { restart, stays, off, staysOff, none, count };
 enum class SessionWay { one, portChanges, restarts, two, count };
 enum class NoiseWay { none, negative, layer2, count };
 
@@ -118,8 +118,8 @@ class Process {
     const bool isOfAll =
         ways_.counters == Counting::totals || (ways_.counters == Counting::events && reports_ == kReports);
     // A flow with another start is another flow.
-    const bool beginsAnew = ways_.times == TimeWay::anew || ways_.times == TimeWay::off;
-    if (!isNegative && ways_.counters == Counting::totals && beginsAnew) all = 0;
+    const bool restarts = ways_.times == TimeWay::restart || ways_.times == TimeWay::off;
+    if (!isNegative && ways_.counters == Counting::totals && restarts) all = 0;
     if (!isNegative) all += packets;
     if (isOfAll) count = all;
     const std::uint64_t bytes = count * kPacketBytes;
@@ -142,7 +142,7 @@ class Process {
   [[nodiscard]] std::uint32_t uptimeAt(std::uint64_t ms) const { return static_cast<std::uint32_t>(ms - bootMs_); }
 
   void send(Judged& judged, std::uint64_t nowMs, const Bytes& sets) {
-    judged.hear(
+    judged.feed(
         netflow9(
             {.number = number_++, .uptimeMs = uptimeAt(nowMs), .seconds = static_cast<std::uint32_t>(nowMs / 1000)},
             sets),

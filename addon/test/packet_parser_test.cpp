@@ -55,7 +55,7 @@ TEST_CASE("reads the same packet behind one tag, two tags and no Ethernet header
   CHECK(parse(ipv6Packet({}, udp(4000, 53)), Link::rawIp).packet.destinationPort == 53);
 }
 
-TEST_CASE("tells a SYN from a SYN with ACK") {
+TEST_CASE("distinguishes a SYN from a SYN with ACK") {
   CHECK(parse(kIpv4 + ipv4Packet({.protocol = 6}, tcp(1, 80, tcp_flag::kSyn))).packet.isSyn);
   CHECK(parse(kIpv4 + ipv4Packet({.protocol = 6}, tcp(1, 80, tcp_flag::kSyn | tcp_flag::kUrg))).packet.isSyn);
   CHECK_FALSE(parse(kIpv4 + ipv4Packet({.protocol = 6}, tcp(1, 80, tcp_flag::kSyn | tcp_flag::kAck))).packet.isSyn);
@@ -193,7 +193,7 @@ TEST_CASE("has exactly one outcome at every length at which a frame may be cut")
   struct Shape {
     const char* name;
     Bytes bytes;
-    /// From so many bytes on the destination is known, and before that the cut is named.
+    /// From this number of bytes on the destination is known, and before that the cut is named.
     std::size_t headerEnd;
     ParseError cut;
   };

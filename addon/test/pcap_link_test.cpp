@@ -30,13 +30,13 @@ TEST_CASE("hostile frames of every linktype are read inside their bounds") {
   CAPTURE(seed);
   std::mt19937 random(seed);
   // Types and families that lead on, so that random bytes reach the inner checks.
-  constexpr std::uint8_t kTelling[] = {0x00, 0x02, 0x08, 0x81, 0x88, 0xa8, 0x86, 0xdd, 0x45, 0x60, 0x1e};
+  constexpr std::uint8_t kDecisive[] = {0x00, 0x02, 0x08, 0x81, 0x88, 0xa8, 0x86, 0xdd, 0x45, 0x60, 0x1e};
   for (const int dlt : kLinktypes) {
     const PcapLink link(dlt, "test");
     for (std::size_t length = 0; length < 64; length++) {
       for (int round = 0; round < 200; round++) {
         std::vector<std::uint8_t> bytes(length);
-        for (std::uint8_t& byte : bytes) byte = kTelling[random() % std::size(kTelling)];
+        for (std::uint8_t& byte : bytes) byte = kDecisive[random() % std::size(kDecisive)];
         stripAndParse(link, bytes);
       }
     }

@@ -174,7 +174,7 @@ TEST_CASE("loading that was interrupted is tried again, and is no word of the ke
         "loading the XDP counter was interrupted by signals: try again");
 }
 
-TEST_CASE("every program of ours is taken by this kernel, tells its size, and leaves nothing behind") {
+TEST_CASE("every program of ours is taken by this kernel, reports its size, and leaves nothing behind") {
   if (cannotRunXdp("programs are tried without leaving anything behind")) return;
   for (const ProgramKind kind : {ProgramKind::mirror, ProgramKind::filter, ProgramKind::inlineCounter}) {
     for (const unsigned bits : {0U, 1U, 2U, 4U, 7U}) {

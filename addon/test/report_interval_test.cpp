@@ -30,7 +30,7 @@ std::uint32_t durationOf(ReportInterval& interval, FlowRecord record, std::uint6
 
 }  // namespace
 
-TEST_CASE("report interval: records that begin anew are taken as they are") {
+TEST_CASE("report interval: records that begin again are taken as they are") {
   ReportInterval interval;
   for (std::uint64_t ms = 60'000; ms <= 600'000; ms += 60'000)
     CHECK(durationOf(interval, flowOf(1, 60'000), ms) == 60'000);
@@ -60,7 +60,7 @@ TEST_CASE("report interval: flows that begin together are not one, whatever else
   FlowRecord other = flowOf(1, 1200);
   other.service = 0x10;
   pair(flowOf(1, 1200), other);
-  // Of protocols without ports, and of exporters that do not tell the type of service, nothing is learned.
+  // Of protocols without ports, and of exporters that do not report the type of service, nothing is learned.
   other.packet.protocol = 1;
   pair(other, other);
   other = flowOf(2, 1200);

@@ -195,7 +195,7 @@ TEST_CASE("a look is never ahead of the next fold, and lacks nothing but hosts t
       for (const HostRow& row : fixture.screened()) folded.insert(static_cast<std::uint32_t>(row.address.bytes[15]));
       REQUIRE(std::includes(folded.begin(), folded.end(), found.begin(), found.end()));
     }
-    // A window of so many ticks has several of them in a bucket.
+    // A window of this number of ticks has several of them in a bucket.
     CHECK((seen == 0) == (windowMs == 5000));
   }
 }

@@ -124,8 +124,8 @@ TEST_CASE("sampled verdicts: a flood that is dropped does not use up the turn of
   CHECK(taken[0].verdict == FILTER_PASS_DEFAULT);
 }
 
-TEST_CASE("sampled verdicts: of each outcome one packet in so many is sampled") {
-  if (cannotRunXdp("sampled verdicts: of each outcome one packet in so many")) return;
+TEST_CASE("sampled verdicts: of each outcome one packet in N is sampled") {
+  if (cannotRunXdp("sampled verdicts: of each outcome one packet in N")) return;
   constexpr int kEvery = 10, kPackets = 2'000;
   const DroppingBox filter;
   SampledBox box(&filter.maps, kEvery);

@@ -222,7 +222,7 @@ TEST_CASE("a sample says of how many packets it is one, whatever its worker's tr
   }
 }
 
-TEST_CASE("samples are of all hosts of a prefix when that is asked for") {
+TEST_CASE("samples are of all hosts of a prefix when that is requested") {
   EngineFixture fixture;
   for (std::uint16_t i = 1; i <= 9; i++) fixture.count(udpFrame(kForeign, kProtected + i, i));
   fixture.tick();
@@ -237,7 +237,7 @@ TEST_CASE("samples are of all hosts of a prefix when that is asked for") {
   CHECK(count(200, 24) == 9);
 }
 
-TEST_CASE("samples of a host tell outgoing packets from incoming ones") {
+TEST_CASE("samples of a host distinguish outgoing packets from incoming ones") {
   EngineFixture fixture({.countOutgoing = true});
   fixture.count(udpFrame(kProtected + 1, kForeign, 9));
   fixture.tick();

@@ -77,7 +77,7 @@ TEST_CASE("few packets of a long record come one by one") {
   CHECK(spread.released == 60);
 }
 
-TEST_CASE("a late visit makes good for the time before it") {
+TEST_CASE("a late visit also covers the time before it") {
   Spread spread;
   spread.add(60'000, 60'000);
   spread.nowMs += 30'000 - kTickMs;

@@ -84,7 +84,7 @@ TEST_CASE("a source whose first session does not open throws what went wrong") {
   CHECK_THROWS_WITH_AS(SupervisedSource([&] { return engine.addShard(); }, open), "no such interface", SourceError);
 }
 
-TEST_CASE("an impaired session is kept and reported, and good again without being opened anew") {
+TEST_CASE("an impaired session is kept and reported, and good again without being opened again") {
   Setup setup;
   setup.world.health = Kind::impaired;
   CHECK(setup.comesTrue([](const SourceStatus& status) {

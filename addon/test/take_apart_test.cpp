@@ -72,7 +72,7 @@ std::vector<Case> tunnels() {
 
 }  // namespace
 
-TEST_CASE("tunnels: the packet inside counts where it is asked for, with its own frame's length") {
+TEST_CASE("tunnels: the packet inside counts where that is configured, with its own frame's length") {
   for (const Case& tunnel : tunnels()) {
     CAPTURE(tunnel.name);
     const Parsed taken = parse(tunnel.frame, {.kinds = {tunnel.kind}});

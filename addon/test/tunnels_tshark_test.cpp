@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint8_t kSyn = 2;
 
-/// Fields of tshark, in the order in which they are asked for; of nested headers from the outermost.
+/// Fields of tshark, in the order in which they are requested; of nested headers from the outermost.
 constexpr const char* kFields[] = {
     "frame.protocols",
     "ip.src",

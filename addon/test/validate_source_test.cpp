@@ -211,8 +211,8 @@ TEST_CASE("validation: connections that were there before are learned, and no fl
   CHECK(box.known(SOURCE_VALIDATED) == 1);
 }
 
-TEST_CASE("validation: seen once and not again for a while is seen anew") {
-  if (cannotRunXdp("validation: seen anew")) return;
+TEST_CASE("validation: seen once and not again for a while is seen as new") {
+  if (cannotRunXdp("validation: seen as new")) return;
   const ValidationBox box(FILTER_LEARN);
   const Segment segment{.flags = kAck};
   static_cast<void>(box.run(segment));

@@ -22,7 +22,7 @@ constexpr int kFewer = 8;
 constexpr int kFewer = 1;
 #endif
 
-/// Counts frames to random hosts until told to stop, idle now and then; returns how many went to each host.
+/// Counts frames to random hosts until stopped, idle now and then; returns how many went to each host.
 std::vector<std::uint64_t> work(Shard& shard, std::uint64_t seed, const std::atomic<bool>& isOver) {
   std::mt19937_64 random(seed);
   std::vector<Bytes> bytes;
@@ -176,7 +176,7 @@ TEST_CASE("rows that come and go under folds lose no packet") {
   sendUnderFolds(600, 40, 40);
 }
 
-TEST_CASE("rows and hosts that give way to others under folds lose no packet") {
+TEST_CASE("rows and hosts that are replaced by others under folds lose no packet") {
   SHOW_SEED();
   // More hosts at once than there are rows, so that some are evicted with every fold.
   const EngineStats stats = sendUnderFolds(200, 300, 1);

@@ -119,7 +119,7 @@ void agreeOn(int frames, FrameMaker maker, Encapsulations kinds) {
       CHECK(text(counted) == text(expected));
     }
   }
-  // Two flows of so many have one set and one signature once in a few hundred runs; then both hosts miss one.
+  // Two flows of this number have one set and one signature once in a few hundred runs; then both hosts miss one.
   CHECK(missed <= 2);
 }
 

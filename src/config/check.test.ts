@@ -67,7 +67,7 @@ test("a file that is not there is an error", () => {
 describe("warnings leave the exit code 0 and name their line:", () => {
   test.each([
     [
-      "networks that nobody holds",
+      "networks that no source holds",
       (QUIET + bgp("")).replace("192.0.2.0/24", '10.0.0.0/8, 128.0.0.0/7, "2000::/15", "3000::/16"'),
       [
         "2: networks[1]: warning: 128.0.0.0/7 is wider than what any operator holds: addresses of others would be counted and banned",
@@ -146,7 +146,7 @@ describe("warnings leave the exit code 0 and name their line:", () => {
       ],
     ],
     [
-      "a local preference that reaches nobody",
+      "a local preference that reaches no neighbor",
       QUIET + bgp(", local_pref: 200"),
       ["5: bgp.local_pref: warning: goes to neighbors of the same AS only, and there is none"],
     ],
@@ -180,7 +180,7 @@ carpet: {thresholds: {pps: 5}, mitigation: divert}
       ],
     ],
     [
-      "answers that nobody can be known to have asked for, once for all hostgroups that inherit it",
+      "answers whose requests cannot be known, once for all hostgroups that inherit it",
       `${QUIET}${bgp("")}dataplane: {interfaces: [eth0]}
 scrub: {always: true, answers: asked}
 hostgroups:

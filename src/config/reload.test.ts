@@ -90,7 +90,7 @@ describe("a reload applies", () => {
   });
 });
 
-test("the capacity of the links is shown anew at once", () => {
+test("the capacity of the links is shown again at once", () => {
   const [running, next] = [config(BASE), changedBase("capture: {", "capture: {link_mbps: 40000, ")];
   expect(keepRestartKeys(running, next).capture).toMatchObject({
     maxHosts: running.capture?.maxHosts,

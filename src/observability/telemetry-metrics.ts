@@ -138,21 +138,22 @@ export class TelemetryMetrics extends MetricGroup {
 
   /** Sums for all of them; what has no sum for those that have a name alone, as the worst of them. */
   #setExporter(exporter: string, views: readonly ExporterView[], isNamed: boolean): void {
-    for (const { state, heard } of views) {
+    for (const { state, received } of views) {
       this.#state.inc({ exporter, state });
-      if (heard === null) continue;
-      const { datagrams, counted, leftOut, undecodedByKind, lostRecords, lostDatagrams } = heard.reading;
+      if (received === null) continue;
+      const { datagrams, counted, leftOut, undecodedByKind, lostRecords, lostDatagrams } = received.reading;
       this.#exporterDatagrams.inc({ exporter }, datagrams);
       this.#records.inc({ exporter, outcome: "counted" }, counted);
       for (const [reason, count] of Object.entries(leftOut)) this.#records.inc({ exporter, outcome: reason }, count);
       for (const [kind, count] of Object.entries(undecodedByKind)) this.#undecoded.inc({ exporter, kind }, count);
-      for (const [kind, count] of Object.entries(heard.reading.notForUs)) this.#notForUs.inc({ exporter, kind }, count);
-      this.#impossibleRates.inc({ exporter }, heard.reading.impossibleRates);
-      this.#untrackedFlows.inc({ exporter }, heard.reading.untrackedFlows);
+      for (const [kind, count] of Object.entries(received.reading.notForUs))
+        this.#notForUs.inc({ exporter, kind }, count);
+      this.#impossibleRates.inc({ exporter }, received.reading.impossibleRates);
+      this.#untrackedFlows.inc({ exporter }, received.reading.untrackedFlows);
       this.#lostRecords.inc({ exporter }, lostRecords);
       this.#lostDatagrams.inc({ exporter }, lostDatagrams);
     }
-    const readings = views.flatMap(({ heard }) => heard?.reading ?? []);
+    const readings = views.flatMap(({ received }) => received?.reading ?? []);
     if (!isNamed || readings.length === 0) return;
     const rates = readings.flatMap(({ samplings }) => samplings.map(({ rate }) => rate));
     const skews = readings.flatMap(({ clockSkewMs }) => clockSkewMs ?? []);

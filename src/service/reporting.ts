@@ -181,7 +181,7 @@ export class Reporting {
   #exporterChanged({ kind, change, text, view }: ExporterChange): void {
     const { feed, clock } = this.#options;
     const now = { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() };
-    feed.publish({ kind: "exporter", row: exporterToWire({ ...view, heard: null }, now, false) });
+    feed.publish({ kind: "exporter", row: exporterToWire({ ...view, received: null }, now, false) });
     const isBegun = change === "begun";
     this.#notifier.exporterChanged(isBegun ? "exporter_fault" : "exporter_fault_over", {
       name: view.name ?? view.address,

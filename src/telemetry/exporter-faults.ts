@@ -22,7 +22,7 @@ export const EXPORTER_FAULTS = [
 export type FaultKind = (typeof EXPORTER_FAULTS)[number];
 
 /**
- * `begins` and `ends` are apart, so that a value in between changes nothing. `unknown`: nothing came lately that would
+ * `begins` and `ends` are apart, so that a value in between changes nothing. `unknown`: nothing came recently that would
  * say more than is known already.
  */
 export interface Symptom {
@@ -185,7 +185,7 @@ const REASONS: Readonly<Record<string, string>> = {
   direction: "direction",
   interface: "interfaces, which are not external",
   unknown_interface: "interfaces, whose names are not known",
-  late: "age: they tell of what is long over",
+  late: "age: they report what is long over",
   ...{ impossible_length: "lengths", impossible_count: "counters", impossible_speed: "bytes" },
   site: "site",
 };

@@ -22,7 +22,7 @@ export interface ExporterMemoryOptions {
   readonly onFault: (cause: unknown) => void;
 }
 
-/** What a process that is killed was told in this time is lost. */
+/** A process that is killed loses what exporters said in this time. */
 const SAVE_EVERY_MS = 60_000;
 
 export class ExporterMemory {
@@ -59,7 +59,7 @@ export class ExporterMemory {
   }
 }
 
-/** What an earlier process was told; nothing where that cannot be read. */
+/** What exporters said to an earlier process; nothing where that cannot be read. */
 export function rememberedBy(keeper: ExporterKeeper, onFault: (cause: unknown) => void): SavedExporters {
   try {
     return keeper.load();

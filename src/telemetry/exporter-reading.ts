@@ -21,7 +21,7 @@ export interface ExporterReading {
   /** Records that count no packet, as of firewalls' events; and of options and interface counters. */
   readonly events: number;
   readonly otherRecords: number;
-  /** Records of which packets or bytes are estimated, since the exporter tells only the other. */
+  /** Records of which packets or bytes are estimated, since the exporter reports only the other. */
   readonly estimatedRecords: number;
   /** Records whose sampling rate the exporter does not say. */
   readonly unknownRateRecords: number;
@@ -78,7 +78,7 @@ export interface Sampling {
   /** Observation domain, and sampler within it. */
   readonly domain: number;
   readonly sampler: number;
-  /** One packet in so many; 0: not known, and counted as 1. */
+  /** One packet in this number; 0: not known, and counted as 1. */
   readonly rate: number;
   /** Where that is known from; `unknown`: nothing says it. */
   readonly origin: string;

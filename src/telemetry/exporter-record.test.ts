@@ -16,14 +16,14 @@ interface Course {
 
 /** The faults that begin and end, as `70 s unknown_sampling begun`. */
 function changesOf({ seconds, fromSeconds = 0, everySeconds = 2, at }: Course): string[] {
-  const told: string[] = [];
+  const reported: string[] = [];
   let record: ExporterRecord | null = null;
   for (let second = fromSeconds; second <= seconds; second += everySeconds) {
     const next = nextRecord(record, exporterReading(at(second)), TERMS, 1000 * second);
-    told.push(...next.changes.map(({ kind, change }) => `${second} s ${kind} ${change}`));
+    reported.push(...next.changes.map(({ kind, change }) => `${second} s ${kind} ${change}`));
     record = next.record;
   }
-  return told;
+  return reported;
 }
 
 /** What has come by a second of what comes at a rate between two seconds. */

@@ -99,7 +99,7 @@ export function minuteOf(marks: readonly Mark[], now: Mark): Totals | null {
   return totalsOver(marks, now, MINUTE_MS);
 }
 
-/** Of so long at least, if the marks reach back so far. */
+/** Of this time at least, if the marks reach back that far. */
 function totalsOver(marks: readonly Mark[], now: Mark, ageMs: number): Totals | null {
   const from = markBefore(marks, now.atMs, ageMs);
   return from === null || now.atMs - from.atMs < LEAST_MS ? null : between(from, now);

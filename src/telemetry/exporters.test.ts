@@ -47,14 +47,14 @@ test("an exporter without a fault is ok, and has rates of the last ten seconds",
   const course = new Course().run(30);
   expect(course.changes).toEqual([]);
   expect(course.view()).toMatchObject({ name: "edge1", address: "192.0.2.1", state: "ok", faults: [] });
-  expect(course.view().heard?.rates).toMatchObject({ datagrams: 4, records: 100, counted: 100 });
-  expect(course.view().heard?.loss).toBe(0);
+  expect(course.view().received?.rates).toMatchObject({ datagrams: 4, records: 100, counted: 100 });
+  expect(course.view().received?.loss).toBe(0);
 });
 
 test("rates are those of the counters, of all and of each interface, and need ten seconds", () => {
   const exporters = new Exporters([exporterConfig()], 0);
   exporters.take([exporterReading()], 0);
-  expect(exporters.views(0)[0]?.heard).toMatchObject({ rates: null, interfaceRates: null, loss: null });
+  expect(exporters.views(0)[0]?.received).toMatchObject({ rates: null, interfaceRates: null, loss: null });
   const grown = {
     packetsIn: 2_400_000 + 10_000,
     bytesIn: 1_200_000_000 + 5_000_000,
@@ -62,7 +62,7 @@ test("rates are those of the counters, of all and of each interface, and need te
     bytesOut: 10_000,
   };
   exporters.take([exporterReading({ interfaces: [interfaceReading(grown)] })], MARK_MS);
-  expect(exporters.views(MARK_MS)[0]?.heard).toMatchObject({
+  expect(exporters.views(MARK_MS)[0]?.received).toMatchObject({
     rates: { pps: 1000, mbps: 4 },
     interfaceRates: [{ ppsIn: 1000, mbpsIn: 4, ppsOut: 10, mbpsOut: 0.008 }],
   });
@@ -105,7 +105,7 @@ describe("a fault begins and ends once", () => {
     expect(course.changes).toEqual([]);
     course.run(120, { ...GROW, lostRecords: 50 });
     expect(course.changes).toHaveLength(1);
-    expect(course.view()).toMatchObject({ state: "losing", heard: { loss: 50 / 550 } });
+    expect(course.view()).toMatchObject({ state: "losing", received: { loss: 50 / 550 } });
     course.run(300, { ...GROW, lostRecords: 2 });
     expect(course.changes).toHaveLength(1);
     course.run(180, GROW);
@@ -178,24 +178,24 @@ test("while an exporter is silent, its other faults stay", () => {
   expect(course.view().faults.map(({ kind }) => kind)).toEqual(["silent", "clock_skewed"]);
 });
 
-test("a restarted exporter begins anew, and loses nothing by its counters", () => {
+test("a restarted exporter begins again, and loses nothing by its counters", () => {
   const course = new Course().run(60);
   course.exporters.take([exporterReading({ datagrams: 1, records: 5, counted: 5, lostRecords: 0 })], 65_000);
-  expect(course.exporters.views(65_000)[0]?.heard).toMatchObject({ rates: null, loss: null });
+  expect(course.exporters.views(65_000)[0]?.received).toMatchObject({ rates: null, loss: null });
 });
 
-test("an exporter that was never heard is silent too, once, until it is", () => {
+test("an exporter that never sent is silent too, once, until its first datagram", () => {
   const entries = [exporterConfig(), exporterConfig({ address: "198.51.100.0/28", name: "access", site: "fra1" })];
   const exporters = new Exporters(entries, 0);
-  const told = (readings: readonly ExporterReading[], at: number) =>
+  const changes = (readings: readonly ExporterReading[], at: number) =>
     exporters.take(readings, at).map(({ view, kind, change, text }) => `${view.name} ${kind} ${change}: ${text}`);
-  expect(told([exporterReading()], 59_999)).toEqual([]);
+  expect(changes([exporterReading()], 59_999)).toEqual([]);
   expect(exporters.views(59_999).map(({ state }) => state)).toEqual(["ok", "waiting"]);
-  expect(told([exporterReading()], 60_000)).toEqual(["access silent begun: never heard, for 60 s"]);
-  expect(told([exporterReading()], 65_000)).toEqual([]);
+  expect(changes([exporterReading()], 60_000)).toEqual(["access silent begun: no datagram yet, for 60 s"]);
+  expect(changes([exporterReading()], 65_000)).toEqual([]);
   expect(exporters.views(65_000)[1]).toMatchObject({ state: "silent", address: "198.51.100.0/28", site: "fra1" });
   const late = exporterReading({ name: "access", address: address("198.51.100.3") });
-  expect(told([exporterReading(), late], 70_000)).toEqual(["access silent ended: first heard"]);
+  expect(changes([exporterReading(), late], 70_000)).toEqual(["access silent ended: first datagram"]);
   expect(exporters.views(70_000)[1]).toMatchObject({ state: "ok", address: "198.51.100.3" });
 });
 

@@ -1,7 +1,7 @@
 /**
  * The exporters of flow telemetry: takes what the packet counter says of them, keeps their faults, and has the view of
- * each that is shown. An exporter of the configuration that was never heard is shown too. Does not know where readings
- * come from.
+ * each that is shown. An exporter of the configuration that never sent a datagram is shown too. Does not know where
+ * readings come from.
  */
 import { durationText } from "./duration-text.ts";
 import { EXPORTER_FAULTS, type ExporterTerms, FAULT_REMEDIES, type FaultKind } from "./exporter-faults.ts";
@@ -10,21 +10,21 @@ import { type ExporterReading, exporterKey, type InterfaceCounts } from "./expor
 import { type ExporterRecord, type FaultChange, markBefore, minuteOf, nextRecord } from "./exporter-record.ts";
 import type { ExporterConfig } from "./telemetry-config.ts";
 
-/** `standby`: another of its site counts. `waiting`: it has not been heard yet. */
+/** `standby`: another of its site counts. `waiting`: no datagram of it has come yet. */
 export const EXPORTER_STATES = ["ok", "standby", "waiting", ...EXPORTER_FAULTS] as const;
 export type ExporterState = (typeof EXPORTER_STATES)[number];
 
 export interface ExporterView {
   /** Of its entry in the configuration; null: the entry is gone. */
   readonly name: string | null;
-  /** A prefix for an entry with one of which no exporter was heard. */
+  /** A prefix for an entry with one of which no exporter sent a datagram. */
   readonly address: string;
   readonly site: string | null;
   readonly state: ExporterState;
   /** The worst first. */
   readonly faults: readonly Fault[];
-  /** null: it was never heard. */
-  readonly heard: HeardView | null;
+  /** null: no datagram of it was received. */
+  readonly received: ReceivedView | null;
 }
 
 export interface Fault {
@@ -35,7 +35,7 @@ export interface Fault {
   readonly remedy: string;
 }
 
-export interface HeardView {
+export interface ReceivedView {
   readonly reading: ExporterReading;
   /** Monotonic, ms. */
   readonly readAtMs: number;
@@ -69,8 +69,8 @@ export interface ExporterChange extends FaultChange {
 }
 
 /** One fault of one exporter, from its begin to its end. */
-export function faultKey({ kind, view: { heard, name } }: ExporterChange): string {
-  return `${kind} ${heard === null ? name : exporterKey(heard.reading)}`;
+export function faultKey({ kind, view: { received, name } }: ExporterChange): string {
+  return `${kind} ${received === null ? name : exporterKey(received.reading)}`;
 }
 
 const RATE_MS = 10_000;
@@ -82,9 +82,9 @@ export class Exporters {
   /** By name. */
   #byName: ReadonlyMap<string, ExporterConfig>;
   #records: ReadonlyMap<string, ExporterRecord> = new Map();
-  /** Views of all records, made when they are first asked for. */
-  #heard: readonly ExporterView[] | null = null;
-  /** By the name of an entry: when it began to wait to be heard, and whether that was reported. */
+  /** Views of all records, made when they are first requested. */
+  #recordViews: readonly ExporterView[] | null = null;
+  /** By the name of an entry: when it began to wait for its first datagram, and whether that was reported. */
   readonly #waiting = new Map<string, { readonly sinceMs: number; isReported: boolean }>();
 
   constructor(config: readonly ExporterConfig[], nowMs: number) {
@@ -94,23 +94,23 @@ export class Exporters {
   }
 
   reconfigure(config: readonly ExporterConfig[], nowMs: number): void {
-    this.#heard = null;
+    this.#recordViews = null;
     this.#config = config;
     this.#byName = new Map(config.map((one) => [one.name, one]));
     this.#await(nowMs);
   }
 
   /**
-   * All exporters as they are now; those that are not among them are forgotten, and those in whose place another of
-   * their entry has come. Returns the faults that changed.
+   * Sets all exporters as they are now. Removes those that are gone or were replaced by another of the same entry.
+   * Returns the faults that changed.
    */
   take(readings: readonly ExporterReading[], nowMs: number): readonly ExporterChange[] {
     const records = new Map<string, ExporterRecord>();
     const changes: ExporterChange[] = [];
-    const heard = new Set(readings.filter((reading) => !this.#isSilent(reading)).map(({ name }) => name));
+    const sending = new Set(readings.filter((reading) => !this.#isSilent(reading)).map(({ name }) => name));
     for (const reading of readings) {
       const key = exporterKey(reading);
-      if (reading.silentMs >= FORGOTTEN_MS && heard.has(reading.name)) {
+      if (reading.silentMs >= FORGOTTEN_MS && sending.has(reading.name)) {
         changes.push(...this.#forgotten(key));
         continue;
       }
@@ -119,20 +119,20 @@ export class Exporters {
       for (const change of next.changes) changes.push({ ...change, view: this.#viewOf(next.record) });
     }
     this.#records = records;
-    this.#heard = null;
-    return [...changes, ...this.#heardOrNot(readings, nowMs)];
+    this.#recordViews = null;
+    return [...changes, ...this.#waitingChanges(readings, nowMs)];
   }
 
   /** In the order of the configuration; of one entry by address. */
   views(nowMs: number): readonly ExporterView[] {
-    this.#heard ??= [...this.#records.values()].map((record) => this.#viewOf(record));
-    const heard = this.#heard;
-    const byName = Map.groupBy(heard, ({ name }) => name);
+    this.#recordViews ??= [...this.#records.values()].map((record) => this.#viewOf(record));
+    const ofRecords = this.#recordViews;
+    const byName = Map.groupBy(ofRecords, ({ name }) => name);
     const configured = this.#config.flatMap((entry) => {
       const own = byName.get(entry.name);
-      return own === undefined ? [this.#unheardView(entry, nowMs)] : own.toSorted(byAddress);
+      return own === undefined ? [this.#viewWithoutDatagram(entry, nowMs)] : own.toSorted(byAddress);
     });
-    return [...configured, ...heard.filter(({ name }) => this.#entryOf(name) === null).toSorted(byAddress)];
+    return [...configured, ...ofRecords.filter(({ name }) => this.#entryOf(name) === null).toSorted(byAddress)];
   }
 
   /** The keys of all faults that have begun and not ended. */
@@ -154,7 +154,7 @@ export class Exporters {
     const record = this.#records.get(key);
     if (record === undefined) return [];
     const view = this.#viewOf(record);
-    const text = "it has been silent for a day, while another of its entry is heard";
+    const text = "it has been silent for a day, while another of its entry sends";
     return view.faults.map(({ kind }) => ({ kind, change: "ended", text, view }));
   }
 
@@ -177,22 +177,22 @@ export class Exporters {
       site: entry?.site ?? null,
       state: faults[0]?.kind ?? (reading.isActive ? "ok" : "standby"),
       faults,
-      heard: { reading, readAtMs, ...ratesOf(marks, now), loss: minute === null ? null : lossOf(minute) },
+      received: { reading, readAtMs, ...ratesOf(marks, now), loss: minute === null ? null : lossOf(minute) },
     };
   }
 
-  #unheardView(entry: ExporterConfig, nowMs: number): ExporterView {
+  #viewWithoutDatagram(entry: ExporterConfig, nowMs: number): ExporterView {
     const { name, prefix, site } = entry;
     const waiting = this.#waiting.get(name);
     const address = isOneAddress(entry) ? prefix.address : prefix.text;
-    if (waiting?.isReported !== true) return { name, address, site, state: "waiting", faults: [], heard: null };
+    if (waiting?.isReported !== true) return { name, address, site, state: "waiting", faults: [], received: null };
     const fault: Fault = {
       kind: "silent",
       begunAtMs: waiting.sinceMs + 1000 * entry.silentAfterSeconds,
-      text: `never heard, for ${durationText(nowMs - waiting.sinceMs)}`,
+      text: `no datagram yet, for ${durationText(nowMs - waiting.sinceMs)}`,
       remedy: FAULT_REMEDIES.silent,
     };
-    return { name, address, site, state: "silent", faults: [fault], heard: null };
+    return { name, address, site, state: "silent", faults: [fault], received: null };
   }
 
   #await(nowMs: number): void {
@@ -202,20 +202,25 @@ export class Exporters {
     }
   }
 
-  /** Entries of which no exporter was ever heard. */
-  *#heardOrNot(readings: readonly ExporterReading[], nowMs: number): Generator<ExporterChange> {
-    const heard = new Set(readings.map(({ name }) => name));
+  /** Faults of entries that begin because no datagram has come yet, or end with the first one. */
+  *#waitingChanges(readings: readonly ExporterReading[], nowMs: number): Generator<ExporterChange> {
+    const received = new Set(readings.map(({ name }) => name));
     for (const entry of this.#config) {
       const waiting = this.#waiting.get(entry.name);
       if (waiting === undefined) continue;
-      if (heard.has(entry.name)) {
-        // One that falls silent is told by its own record; a new one may yet come after it is forgotten.
+      if (received.has(entry.name)) {
+        // The own record of an exporter reports that it falls silent; a new one may yet come after it is forgotten.
         this.#waiting.set(entry.name, { sinceMs: nowMs, isReported: false });
         if (!waiting.isReported) continue;
-        yield { kind: "silent", change: "ended", text: "first heard", view: this.#unheardView(entry, nowMs) };
+        yield {
+          kind: "silent",
+          change: "ended",
+          text: "first datagram",
+          view: this.#viewWithoutDatagram(entry, nowMs),
+        };
       } else if (!waiting.isReported && nowMs - waiting.sinceMs >= 1000 * entry.silentAfterSeconds) {
         waiting.isReported = true;
-        const view = this.#unheardView(entry, nowMs);
+        const view = this.#viewWithoutDatagram(entry, nowMs);
         yield { kind: "silent", change: "begun", text: view.faults[0]?.text ?? "", view };
       }
     }
@@ -227,7 +232,7 @@ function termsOf(entry: ExporterConfig | null): ExporterTerms {
   return { silentAfterMs: 1000 * entry.silentAfterSeconds, hasRate: entry.samplingRate !== null };
 }
 
-function ratesOf(marks: readonly Mark[], now: Mark): Pick<HeardView, "rates" | "interfaceRates"> {
+function ratesOf(marks: readonly Mark[], now: Mark): Pick<ReceivedView, "rates" | "interfaceRates"> {
   const from = markBefore(
     marks.filter(({ interfaces }) => interfaces !== null),
     now.atMs,

@@ -11,7 +11,7 @@ const interfaces = [
   interfaceReading({ index: 5, name: "xe-0/0/0\n# evil: yes", bytesIn: 7 }),
   interfaceReading({ index: 17 }),
 ];
-const heard = [
+const readings = [
   exporterReading({ interfaces }),
   exporterReading({ listen: "0.0.0.0:6343", protocols: ["sflow5"] }),
   exporterReading({ address: address("2001:db8::1"), unknownRateRecords: 3, interfaces: [] }),
@@ -20,7 +20,7 @@ const heard = [
 ];
 
 test("the suggested lines load, and name each port and address once", () => {
-  const lines = suggestedConfig(heard);
+  const lines = suggestedConfig(readings);
   const { telemetry } = checkConfigText(lines.join("\n"));
   expect(telemetry?.listen.map(({ address: at, port }) => `${at} ${port}`)).toEqual([":: 2055", "0.0.0.0 6343"]);
   expect(telemetry?.exporters.map(({ name, direction }) => `${name} ${direction}`)).toEqual([
@@ -32,13 +32,13 @@ test("the suggested lines load, and name each port and address once", () => {
 });
 
 test("what only the operator knows is a comment, the busiest interface first, whatever its name has in it", () => {
-  expect(suggestedConfig(heard)).toContain("      # 17 et-0/0/1, 5 xe-0/0/0?# evil: yes");
-  expect(suggestedConfig(heard)).toContain("      # sampling_rate: 1000");
+  expect(suggestedConfig(readings)).toContain("      # 17 et-0/0/1, 5 xe-0/0/0?# evil: yes");
+  expect(suggestedConfig(readings)).toContain("      # sampling_rate: 1000");
   expect(suggestedConfig([])).toEqual([]);
 });
 
 test("the lines that were commented out load too", () => {
-  const text = suggestedConfig(heard)
+  const text = suggestedConfig(readings)
     .map((line) => line.replace(/# (sampling_rate|interfaces)/, "$1"))
     .join("\n");
   const exporters = checkConfigText(text).telemetry?.exporters;

@@ -1,10 +1,13 @@
-/** The lines of a configuration for exporters that were heard. What only the operator knows stands there as a comment. */
+/**
+ * The lines of a configuration for exporters from which datagrams came. What only the operator knows stands there as a
+ * comment.
+ */
 import type { ExporterReading, InterfaceReading } from "./exporter-reading.ts";
 
 /** Interfaces that are named in a comment. */
 const INTERFACES_SHOWN = 12;
 
-/** Empty: nothing was heard. Each address and each port once, in the order in which they were heard. */
+/** Empty: no datagram was received. Each address and each port once, in the order of their first datagrams. */
 export function suggestedConfig(readings: readonly ExporterReading[]): readonly string[] {
   if (readings.length === 0) return [];
   const listen = Map.groupBy(readings, (reading) => reading.listen);
@@ -12,16 +15,16 @@ export function suggestedConfig(readings: readonly ExporterReading[]): readonly 
   return [
     "telemetry:",
     "  listen:",
-    ...[...listen].map(([text, heard]) => listenLine(text, heard)),
+    ...[...listen].map(([text, readings]) => listenLine(text, readings)),
     "  exporters:",
     ...[...addresses.values()].flatMap(exporterLines),
   ];
 }
 
-function listenLine(listen: string, heard: readonly ExporterReading[]): string {
+function listenLine(listen: string, readings: readonly ExporterReading[]): string {
   const at = listen.lastIndexOf(":");
   const address = listen.slice(0, at).replace(/^\[(.*)\]$/, "$1");
-  const protocols = [...new Set(heard.flatMap((one) => one.protocols))].join(", ");
+  const protocols = [...new Set(readings.flatMap((one) => one.protocols))].join(", ");
   const comment = protocols === "" ? "" : `  # ${protocols}`;
   return `    - {address: "${address}", port: ${listen.slice(at + 1)}}${comment}`;
 }
@@ -36,7 +39,7 @@ function exporterLines(readings: readonly ExporterReading[]): readonly string[] 
     `    - address: "${address}"`,
     `      name: ${exporterName(address)}`,
     ...(protocols.length > 1
-      ? [`      # It sends ${protocols.join(" and ")}: if both tell of the same packets, they count twice. Leave one.`]
+      ? [`      # It sends ${protocols.join(" and ")}: if both report the same packets, they count twice. Leave one.`]
       : []),
     ...samplingLines(readings),
     ...directionLines(readings),

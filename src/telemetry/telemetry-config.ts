@@ -24,7 +24,7 @@ export interface FlowListen {
 export interface ExporterConfig {
   readonly name: string;
   readonly prefix: Prefix;
-  /** One packet in so many; null: what the exporter says. */
+  /** One packet in this number; null: what the exporter says. */
   readonly samplingRate: number | null;
   /** null: not given. */
   readonly fastestInterfaceMbps: number | null;

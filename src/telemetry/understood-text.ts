@@ -104,7 +104,7 @@ function undecodedLines({ undecoded, undecodedByKind }: ExporterReading): readon
 function estimatedLines({ estimatedRecords, events }: ExporterReading): readonly string[] {
   return [
     ...(estimatedRecords > 0
-      ? [`${count(estimatedRecords, "record")} tell packets without bytes, or bytes without packets`]
+      ? [`${count(estimatedRecords, "record")} report packets without bytes, or bytes without packets`]
       : []),
     ...(events > 0 ? [`${count(events, "record")} count no packet: a firewall's events`] : []),
   ];

@@ -126,7 +126,7 @@ export class AdversaryPromises {
     }
     const need = this.#needs.get(ip);
     if (need === undefined || isFullOfOrders(service, plan.maxActiveBans)) return;
-    // An attack is over only when it was calm for so long.
+    // An attack is over only when it was calm for this time.
     if (nowMs - need.lastMs >= 1000 * plan.hysteresisSeconds || service.process === null) {
       this.#needs.delete(ip);
       return;

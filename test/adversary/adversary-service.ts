@@ -89,7 +89,7 @@ export class AdversaryService {
     });
   }
 
-  /** An operator's order, on addresses and sources without traffic. */
+  /** A command of an operator, on addresses and sources without traffic. */
   async order(chance: Chance): Promise<void> {
     const { process } = this;
     // On a full or slow disk an order waits for time to pass: ban-simulation.test.ts has these.

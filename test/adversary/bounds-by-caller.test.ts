@@ -37,7 +37,7 @@ const REASONS: Readonly<Record<string, readonly string[]>> = {
     LEVER_REASON_MAX ACME_TOKEN_CHARACTERS_MAX KEY_AUTHORIZATION_CHARACTERS_MAX HOSTS_PAGE_MAX RANGE_MS_MAX BUCKETS_MAX
     STEP_SECONDS_MAX HISTORY_ROWS_MAX HISTORY_ATTACKS_MAX PART_KEYS_MAX NOTIFY_TEXT_CHARACTERS_MAX
     UPDATE_ANSWER_BYTES_MAX EVENT_QUEUE_BYTES`),
-  "there is one for each zone, of which the configuration has no more; those of removed zones give way":
+  "there is one for each zone, of which the configuration has no more; those of removed zones are replaced":
     words("LEVERS_MAX"),
   "there is one for each tenant": words("HOST_SNAPSHOTS_MAX"),
   "each node has its own part of it": words(`EDGE_SOURCES_PER_WINDOW EDGE_COUNT_MAX EDGE_WINDOW_SECONDS_MAX

@@ -7,7 +7,7 @@ import { eventually } from "../fixtures/service.ts";
 
 const scene = new PeeredScenario();
 
-test("bans that are lost end with their routes, detection and new bans work, and nobody can overlook it", async () => {
+test("bans that are lost end with their routes, detection and new bans work, and no operator can overlook it", async () => {
   const events: object[] = [];
   const receiver = Bun.serve({
     port: 0,

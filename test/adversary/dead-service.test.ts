@@ -9,7 +9,7 @@ const VICTIM = "203.0.113.7";
 const TTL_SECONDS = 600;
 const scene = new PeeredScenario();
 
-/** Seconds of the clock that nobody can set. */
+/** Seconds of the clock that no one can set. */
 const bootSeconds = () => Number(readFileSync("/proc/uptime", "utf8").split(" ")[0]);
 
 test("after kill -9 the routes stay as long as the last ban and then go; the next start announces again", async () => {

@@ -25,7 +25,7 @@ const WALL_MS = Date.UTC(2026, 0, 1);
 export interface DecoyPlan {
   readonly everyMs: number;
   readonly pulseMs: number;
-  /** After its pulse a decoy stays just above its threshold for so long. */
+  /** After its pulse a decoy stays just above its threshold for this time. */
   readonly lingerMs: number;
   /** Number of addresses that the decoys take turns on. */
   readonly addresses: number;

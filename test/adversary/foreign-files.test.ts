@@ -204,7 +204,7 @@ test.each([
   expect((await setsOf(service))[0]).toMatchObject({ prefixes: text.split("\n").length - 1 });
 });
 
-test("a list that would take in the users of the last minute is not used without the operator's word", async () => {
+test("a list that would take in the users of the last minute is not used without a command of the operator", async () => {
   const packets = Array.from({ length: 2400 }, (_, i) => datagram("203.0.113.9", `192.0.2.${1 + (i % 40)}`));
   const [before, after] = ["198.51.100.0/24\n", "198.51.100.0/24\n192.0.2.0/24\n"];
   const config = `${NETWORK}prefix_sets: [{ name: drop, file: ${scene.file("drop.txt", before)} }]

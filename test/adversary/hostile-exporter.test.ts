@@ -1,6 +1,6 @@
 /**
  * An exporter turns hostile beside honest ones: the true flood that these report is found and banned in the usual time,
- * nobody else is, and no table grows beyond its bound. SEED repeats one exporter, or is the first of SEEDS.
+ * no other host is, and no table grows beyond its bound. SEED repeats one exporter, or is the first of SEEDS.
  */
 import { expect, test } from "bun:test";
 import { Chance, longRandom } from "../fixtures/seeded-random.ts";
@@ -164,7 +164,9 @@ class HostileScene {
     const { exporters = [], listeners = [] } = this.#world.floodwall.telemetry?.view() ?? {};
     if (exporters.length !== 4) this.broken.push(`${exporters.length} exporters`);
     const readings = new Map(
-      exporters.flatMap(({ heard }) => (heard === null ? [] : [[heard.reading.address as string, heard.reading]])),
+      exporters.flatMap(({ received }) =>
+        received === null ? [] : [[received.reading.address as string, received.reading]],
+      ),
     );
     for (const from of HONEST) {
       const reading = readings.get(from);
@@ -173,7 +175,7 @@ class HostileScene {
       }
     }
     const turned = readings.get(TURNED);
-    if (turned === undefined) throw new Error("the hostile exporter was not heard");
+    if (turned === undefined) throw new Error("no datagram of the hostile exporter was received");
     const { templates, waitingBytes, samplings, interfaces, undecoded } = turned;
     const sizes = {
       ...{ templates, waitingBytes, samplings: samplings.length, interfaces: interfaces.length },
@@ -189,7 +191,7 @@ class HostileScene {
 
 const seeds = seedsOfRun(SEEDS_SHORT);
 
-test(`a hostile exporter has nobody banned and hides no flood: ${seeds.length} of them (SEED=${seeds[0]} and following)`, async () => {
+test(`a hostile exporter gets no host banned and hides no flood: ${seeds.length} of them (SEED=${seeds[0]} and following)`, async () => {
   const failed: string[] = [];
   const happened = new Map<string, number>();
   const waiting = [...seeds];

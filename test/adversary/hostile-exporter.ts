@@ -10,7 +10,7 @@ import type { Chance } from "../fixtures/seeded-random.ts";
 export const HONEST_PROTOCOLS = ["netflow5", "netflow9", "sflow"] as const;
 export type HonestProtocol = (typeof HONEST_PROTOCOLS)[number];
 
-/** One sampled packet stands for so many. */
+/** One sampled packet stands for this number. */
 const SFLOW_RATE = 100;
 /** Of the only external interface, and of one inside. */
 export const EXTERNAL = 1;

@@ -42,7 +42,7 @@ telemetry:
     await page.getByText(/127\.0\.0\.2/).waitFor();
     expect(await opened.violations()).toEqual([]);
     await page.getByRole("link", { name: "edge2" }).click();
-    await page.getByText(/^Silent: never heard, for \d/).waitFor();
+    await page.getByText(/^Silent: no datagram yet, for \d/).waitFor();
     await page.goto(`${dashboard.world.base}/#/telemetry`);
     await page.getByRole("link", { name: "edge1" }).click();
     await page.getByRole("heading", { name: "Exporter edge1" }).waitFor();

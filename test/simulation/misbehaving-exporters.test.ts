@@ -1,5 +1,5 @@
 /**
- * Detection and bans, in dry run, by what exporters that misbehave in several ways at once tell of traffic, beside those by
+ * Detection and bans, in dry run, by what exporters that misbehave in several ways at once report, beside those by
  * the traffic itself: the same hosts are banned. The rates of each tick come from the addon's decoder and counter
  * (addon/test/tools/misbehaving_rates.cpp). SEED and CASES come from the environment.
  */
@@ -24,7 +24,7 @@ const BEGIN_MS = Date.UTC(2026, 0, 1);
 const [TOTALS, WITHOUT_TIMES, RESTARTS] = [1, 4, 2];
 /**
  * A record that says no time counts when it comes: those of two seconds look twice as large in a window of one. Where a
- * process that reports totals starts anew, its first record does so beside the one before, which is spread. So an exporter
+ * process that reports totals starts again, its first record does so beside the one before, which is spread. So an exporter
  * without times may have a host banned that gets this share of its threshold ("Times" of docs/operations/flow-telemetry.md).
  */
 const [AT_ONCE, AT_ONCE_BESIDE] = [0.45, 0.3];

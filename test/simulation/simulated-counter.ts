@@ -189,10 +189,10 @@ class SimulatedEngine implements Engine {
   }
 
   readSamples(address: Uint8Array, out: Uint8Array, length = 128): number {
-    const isAsked = ({ bytes }: Host) => commonBits(bytes, 0, address, 0) >= length;
+    const isWithin = ({ bytes }: Host) => commonBits(bytes, 0, address, 0) >= length;
     const records = this.#traffic.floods.flatMap((flood) =>
       flood.hosts
-        .filter(isAsked)
+        .filter(isWithin)
         .slice(0, 8)
         .flatMap((host) => recordsOf(flood, host)),
     );

@@ -90,7 +90,7 @@ export class SimulatedService {
     return this.service.reload();
   }
 
-  /** As by SIGKILL: what was not on disk is lost, and nobody says goodbye. */
+  /** As by SIGKILL: what was not on disk is lost, and no connection is closed properly. */
   async kill(): Promise<void> {
     this.#isGone = true;
     await this.#keeper.idle();
@@ -127,7 +127,7 @@ export class SimulatedService {
   }
 }
 
-/** Nobody scrapes here, and what would read the gauges of a process that is gone must not keep it in memory. */
+/** Nothing scrapes here, and what would read the gauges of a process that is gone must not keep it in memory. */
 const unscrapedMetrics = new Metrics("simulation");
 unscrapedMetrics.beforeScrape = () => {};
 

@@ -1,6 +1,6 @@
 /**
  * The BGP speaker of the simulation: a table of routes and two neighbors in memory, behind the calls that a gobgpd
- * answers. It outlives the service, loses sessions, freezes, refuses, keeps rules back and starts anew, as it is told to.
+ * answers. It outlives the service, loses sessions, freezes, refuses, keeps rules back and restarts, as the test requests.
  */
 
 import type { RouteFamily } from "../../src/bgp/route-family.ts";
@@ -168,7 +168,7 @@ export class SimulatedSpeaker {
     this.#changed();
   }
 
-  /** All of its routes are gone, and whoever is connected notices. */
+  /** All of its routes are gone, and connected clients notice. */
   restart(): void {
     this.#ribs.clear();
     for (const neighbor of this.#neighbors.filter(({ isUp }) => isUp)) this.#begin(neighbor);
@@ -238,7 +238,7 @@ export class SimulatedSpeaker {
     neighbor.begin({ wallMs: wallMs(), defersUntilMs, routes: this.#routes() });
   }
 
-  /** What time has brought: nobody is told of the end of a deferral. */
+  /** What changes with time alone: the end of a deferral is not announced. */
   #pass(): void {
     const { deferrals } = this.#options;
     if (deferrals === undefined || !this.#neighbors.some(({ isDeferring }) => isDeferring)) return;

@@ -42,7 +42,7 @@ test.each(seeds)(`the service keeps its promises for ${hours} h, whatever happen
   for (let day = 1; simulation.nowMs < hours * HOUR_MS; day++) {
     while (simulation.nowMs < Math.min(24 * day, hours) * HOUR_MS) {
       const broken = await simulation.step();
-      if (broken.length > 0) throw new Error(`SEED=${seed}:\n${broken.join("\n")}\nafter\n${simulation.story}`);
+      if (broken.length > 0) throw new Error(`SEED=${seed}:\n${broken.join("\n")}\nafter\n${simulation.lastEvents}`);
     }
     if (hours > 24) console.log(`SEED=${seed}, day ${day}: ${simulation.happenings}`);
   }

@@ -23,7 +23,7 @@ const SPEAKER_DEADLINE_MS = 2000;
 const SLICES = 4;
 const SLICE_MS = 1000 / SLICES;
 const STORE_LOOKED_AT_MS = 60_000;
-const EVENTS_TOLD = 20;
+const EVENTS_KEPT = 20;
 const FOREIGN = address("10.9.9.9");
 const FLOODS_MAX = 12;
 const HOUR = 3600;
@@ -37,7 +37,7 @@ export class Simulation {
   readonly promises: Promises;
   policy: SimulatedPolicy;
   process: SimulatedService;
-  /** Since the simulation began: true time, which nobody sets. */
+  /** Since the simulation began: true time, which no one sets. */
   nowMs = 0;
   /** When each last happened. */
   startedAtMs = 0;
@@ -94,7 +94,7 @@ export class Simulation {
       await this.#pass(SLICE_MS);
       for (const [meanSeconds, name, happen] of this.#kinds) {
         if (!this.chance.oneIn(meanSeconds * SLICES)) continue;
-        this.tell(name);
+        this.note(name);
         await happen();
         // What it set off, as far as no time must pass for it.
         await this.process.advance(0);
@@ -112,8 +112,8 @@ export class Simulation {
     rmSync(this.directory, { recursive: true, force: true });
   }
 
-  /** The last of what happened, for people. */
-  get story(): string {
+  /** The last events, for people. */
+  get lastEvents(): string {
     return this.#events.join("\n");
   }
 
@@ -122,11 +122,11 @@ export class Simulation {
     return [...this.happened].map(([what, times]) => `${what} ${times}`).join(", ");
   }
 
-  tell(event: string): void {
+  note(event: string): void {
     const name = event.split(":")[0] as string;
     this.happened.set(name, (this.happened.get(name) ?? 0) + 1);
     this.#events.push(`${(this.nowMs / 1000).toFixed(2)} s ${event}`);
-    if (this.#events.length > EVENTS_TOLD) this.#events.shift();
+    if (this.#events.length > EVENTS_KEPT) this.#events.shift();
   }
 
   async #pass(ms: number): Promise<void> {
@@ -173,7 +173,7 @@ export class Simulation {
 
   #begin(flood: Flood): void {
     const { hosts, direction, vector, ppsEach } = flood;
-    this.tell(`flooded: ${hosts[0]?.ip} and ${hosts.length - 1}, ${direction} ${vector} ${Math.round(ppsEach)} pps`);
+    this.note(`flooded: ${hosts[0]?.ip} and ${hosts.length - 1}, ${direction} ${vector} ${Math.round(ppsEach)} pps`);
     this.traffic.flood(flood, this.nowMs);
   }
 
@@ -200,7 +200,7 @@ export class Simulation {
 
   /** What a neighbor is not sent now. */
   async #orderWhileDeferring(): Promise<void> {
-    this.tell("order while deferring");
+    this.note("order while deferring");
     if (this.chance.oneIn(2)) await this.#order();
     else await this.#unban();
     await this.process.advance(0);
@@ -239,7 +239,7 @@ export class Simulation {
   #setClock(): void {
     const { clock } = this.process;
     const byMs = 1000 * Math.round(this.chance.logarithmic(2, 100_000)) * (this.chance.oneIn(2) ? -1 : 1);
-    this.tell(`clock: by ${byMs / 1000} s`);
+    this.note(`clock: by ${byMs / 1000} s`);
     this.promises.clockIsSet();
     this.clockSetAtMs = this.nowMs;
     clock.setWall(new Date(clock.wallMs() + byMs).toISOString());

@@ -16,7 +16,7 @@ const NETWORK = "203.0.113.0/24";
 const [EXPORT_PORT, OUR_PORT, FIRST_READER_PORT] = [9000, 9001, 9002];
 const RELAY = `${import.meta.dir}/flow-relay.ts`;
 export const RECEIVE_BUFFER = 16 << 20;
-/** Of what is ours, for a reader that tells rates alone; and packets, since it tells whole ones a second. */
+/** Of what is ours, for a reader that reports rates alone; and packets, since it reports whole ones a second. */
 const [NEAR_SHARE, NEAR_PACKETS] = [0.1, 8];
 
 export interface Watched {
@@ -42,7 +42,7 @@ export interface Agreement {
   readonly readers: readonly ReaderSaid[];
   /** That came to the relay, which gives them to all. */
   readonly datagrams: number;
-  /** That found its buffer full: nobody got them. */
+  /** That found its buffer full: no reader got them. */
   readonly lostBefore: number;
 }
 

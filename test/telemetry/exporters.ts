@@ -26,7 +26,7 @@ export interface ExporterPlace {
   /** Where it sends to; default: 127.0.0.1. */
   readonly collector?: string;
   readonly port: number;
-  /** One packet in so many, where the kind samples. */
+  /** One packet in this number, where the kind samples. */
   readonly sampling: number;
   readonly undo: Undo;
 }
@@ -35,7 +35,7 @@ export interface ExporterKind {
   readonly name: string;
   readonly programs: readonly string[];
   readonly isSflow: boolean;
-  /** Whether it can be told to sample. */
+  /** Whether it can be configured to sample. */
   readonly canSample: boolean;
   /** It loses most of a flood before it has seen it. */
   readonly isSlow?: boolean;

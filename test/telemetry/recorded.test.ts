@@ -9,7 +9,7 @@ import { Collector } from "./collector.ts";
 
 const FOLDER = join(import.meta.dir, "recorded");
 const PORT = 2055;
-/** Records, and the sampling that the exporter tells; 0: it tells none. */
+/** Records, and the sampling rate that the exporter reports; 0: none. */
 const EXPECTED: Readonly<Record<string, readonly [records: number, samplingRate: number]>> = {
   "fprobe-netflow5.flows": [60, 0],
   "open-vswitch-ipfix.flows": [11, 0],

@@ -221,7 +221,7 @@ async function flood(exporter: ExporterKind, sampling: number) {
   }
 }
 
-/** Of the victim, over so long, by each of the services. */
+/** Of the victim, over this time, by each of the services. */
 async function meanRates(services: readonly ServiceProcess[], ms: number): Promise<number[]> {
   const sums = services.map(() => 0);
   let readings = 0;

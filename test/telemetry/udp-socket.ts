@@ -29,7 +29,7 @@ export function socketAt(namespace: Namespace, port: number): ReceiveSocket | nu
 /** What the kernel grants at most, and to a program that asks for nothing. */
 const BUFFER_SETTINGS = ["rmem_max", "rmem_default"].map((name) => `/proc/sys/net/core/${name}`);
 
-/** Grants receive buffers of so many bytes to all programs until it is undone: a setting of the whole machine. */
+/** Grants receive buffers of this size to all programs until it is undone: a setting of the whole machine. */
 export function grantReceiveBuffers(undo: Undo, bytes: number): void {
   for (const path of BUFFER_SETTINGS) {
     const before = readFileSync(path, "utf8");

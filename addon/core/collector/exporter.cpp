@@ -33,7 +33,7 @@ void Exporter::setRule(const ExporterRules& rules, std::uint32_t rule) {
 
 std::uint64_t Exporter::decode(const FlowDatagram& datagram, std::uint64_t nowMs, std::uint64_t wallMs,
                                RecordSink& sink) {
-  heardMs_ = nowMs;
+  lastDatagramMs_ = nowMs;
   isChanged_ = true;
   isSettled_ = false;
   if (nowMs - refreshedMs_ >= kRefreshMs) refresh(nowMs);
@@ -43,7 +43,7 @@ std::uint64_t Exporter::decode(const FlowDatagram& datagram, std::uint64_t nowMs
 }
 
 void Exporter::settle(std::uint64_t nowMs, std::uint64_t wallMs) {
-  if (isSettled_ || nowMs <= heardMs_ + SequenceTracker::kReorderMs) return;
+  if (isSettled_ || nowMs <= lastDatagramMs_ + SequenceTracker::kReorderMs) return;
   isSettled_ = true;
   isChanged_ = true;
   decoder_.settle(wallMs);
@@ -59,11 +59,11 @@ void Exporter::refresh(std::uint64_t nowMs) {
 }
 
 std::span<FlowRecord> Exporter::judge(std::span<FlowRecord> records) {
-  // Of a site the one that tells of traffic counts, and not the one that only goes on sending counters or templates.
+  // Within a site an exporter is present only while it reports traffic: counters and templates are not enough.
   unreported_ += records.size();
-  if (ruleNumber_ != ExporterRules::kNone && (presentMs_ == 0 || heardMs_ - presentMs_ >= kRefreshMs)) {
-    presentMs_ = heardMs_;
-    rules_->heard(ruleNumber_, heardMs_, unreported_);
+  if (ruleNumber_ != ExporterRules::kNone && (presentMs_ == 0 || lastDatagramMs_ - presentMs_ >= kRefreshMs)) {
+    presentMs_ = lastDatagramMs_;
+    rules_->reported(ruleNumber_, lastDatagramMs_, unreported_);
     unreported_ = 0;
   }
   std::size_t kept = 0;
@@ -85,7 +85,7 @@ std::span<FlowRecord> Exporter::judge(std::span<FlowRecord> records) {
     out.packetsOut += packets;
     out.bytesOut += bytes;
     if (isLeftOut(record, inRole, out.role)) continue;
-    record.durationMs = reports_.durationOf(record, heardMs_);
+    record.durationMs = reports_.durationOf(record, lastDatagramMs_);
     hasTunnels_ = hasTunnels_ || record.outerBytes != 0;
     if (&records[kept] != &record) records[kept] = record;
     kept++;
@@ -100,7 +100,7 @@ void Exporter::complete(FlowRecord& record) noexcept {
     record.samplingRate = rule_->samplingRate;
   } else if (record.samplingRate == 0) {
     record.samplingRate = 1;
-    rateUnknownMs_ = heardMs_;
+    rateUnknownMs_ = lastDatagramMs_;
   }
 }
 
@@ -112,10 +112,10 @@ bool Exporter::leaveOut(LeftOut reason) noexcept {
 /// One that counts all the same counts as if its flow went on.
 bool Exporter::isLate(FlowRecord& record) noexcept {
   if (record.ageMs <= kLateRecordMs) {
-    if (record.startMs != 0 || record.ageMs != 0) ages_.noteTimely(heardMs_);
+    if (record.startMs != 0 || record.ageMs != 0) ages_.noteTimely(lastDatagramMs_);
     return false;
   }
-  if (!ages_.countsLate(heardMs_)) return true;
+  if (!ages_.countsLate(lastDatagramMs_)) return true;
   countedLate_++;
   record.ageMs = 0;
   return false;
@@ -143,7 +143,7 @@ bool Exporter::mustSave(std::uint64_t nowMs) const noexcept {
   constexpr std::uint64_t kNewMs = 1000, kAgainMs = 60'000;
   const std::uint64_t sinceMs = nowMs - savedMs_;
   const bool isNew = decoder_.lastingVersion() != savedVersion_;
-  return (isNew && sinceMs >= kNewMs) || (heardMs_ > savedMs_ && sinceMs >= kAgainMs);
+  return (isNew && sinceMs >= kNewMs) || (lastDatagramMs_ > savedMs_ && sinceMs >= kAgainMs);
 }
 
 void Exporter::saveInto(SavedExporter& saved, std::uint64_t nowMs, std::uint64_t wallMs) {
@@ -151,7 +151,7 @@ void Exporter::saveInto(SavedExporter& saved, std::uint64_t nowMs, std::uint64_t
   savedVersion_ = decoder_.lastingVersion();
   saved.address = address_;
   saved.number = number_;
-  saved.heardMs = wallMs - std::min(wallMs, nowMs - heardMs_);
+  saved.lastDatagramMs = wallMs - std::min(wallMs, nowMs - lastDatagramMs_);
   decoder_.saveInto(saved.bytes);
 }
 
@@ -166,7 +166,7 @@ void Exporter::statusInto(ExporterStatus& status) {
   status.countedLate = countedLate_;
   status.reportIntervalMs = reports_.longestMs();
   status.isActive = isActive_;
-  status.heardMs = heardMs_;
+  status.lastDatagramMs = lastDatagramMs_;
   status.isRateUnknown = isRateUnknown_;
   decoder_.statusInto(status.flow);
   status.interfaces.assign(interfaces_.uses().begin(), interfaces_.uses().end());

@@ -35,7 +35,7 @@ struct ExporterStatus {
   std::uint32_t reportIntervalMs = 0;
   bool isActive = true;
   /// Of the monotonic clock.
-  std::uint64_t heardMs = 0;
+  std::uint64_t lastDatagramMs = 0;
   FlowExporterStatus flow;
   std::vector<InterfaceUse> interfaces;
   /// What the operator should do something about; empty: nothing.
@@ -64,7 +64,7 @@ class Exporter {
   [[nodiscard]] std::uint16_t number() const noexcept { return number_; }
   /// What records and statuses name it by; 0 stands for none.
   [[nodiscard]] std::uint16_t name() const noexcept { return static_cast<std::uint16_t>(number_ + 1); }
-  [[nodiscard]] std::uint64_t heardMs() const noexcept { return heardMs_; }
+  [[nodiscard]] std::uint64_t lastDatagramMs() const noexcept { return lastDatagramMs_; }
   [[nodiscard]] Encapsulations decapsulated() const noexcept { return rule_->decapsulated; }
   [[nodiscard]] std::uint32_t rule() const noexcept { return ruleNumber_; }
   /// Whether its rule is for its address alone.
@@ -100,9 +100,9 @@ class Exporter {
   const ExporterRule* rule_ = &ExporterRules::unlisted();
   std::uint32_t ruleNumber_ = ExporterRules::kNone;
   std::uint32_t namesVersion_ = 0;
-  std::uint64_t heardMs_ = 0;
+  std::uint64_t lastDatagramMs_ = 0;
   std::uint64_t refreshedMs_ = 0;
-  /// When it last told its site of traffic.
+  /// When it last reported traffic to its site.
   std::uint64_t presentMs_ = 0;
   /// Records since then.
   std::uint64_t unreported_ = 0;

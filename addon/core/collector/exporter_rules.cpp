@@ -56,8 +56,8 @@ const ExporterRule& ExporterRules::unlisted() noexcept {
 
 bool ExporterRules::isActive(std::uint32_t rule, std::uint64_t nowMs) const noexcept {
   return std::none_of(sites_[rule].before.begin(), sites_[rule].before.end(), [&](std::uint32_t earlier) {
-    const std::uint64_t heardMs = sites_[earlier].heard->heardMs();
-    return heardMs != 0 && nowMs < heardMs + rules_[earlier].silentAfterMs;
+    const std::uint64_t reportedMs = sites_[earlier].presence->reportedMs();
+    return reportedMs != 0 && nowMs < reportedMs + rules_[earlier].silentAfterMs;
   });
 }
 

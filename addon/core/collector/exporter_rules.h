@@ -56,9 +56,9 @@ struct ExporterRule {
 
   [[nodiscard]] bool hasRoles() const noexcept { return external.has_value() || internal.has_value(); }
   [[nodiscard]] InterfaceRole roleOf(std::uint32_t index, std::string_view interfaceName) const noexcept;
-  [[nodiscard]] bool leavesOut(FlowDirection told) const noexcept {
-    return (told == FlowDirection::egress && direction == Direction::ingress) ||
-           (told == FlowDirection::ingress && direction == Direction::egress);
+  [[nodiscard]] bool leavesOut(FlowDirection reported) const noexcept {
+    return (reported == FlowDirection::egress && direction == Direction::ingress) ||
+           (reported == FlowDirection::ingress && direction == Direction::egress);
   }
 };
 inline constexpr std::array<const char*, 3> kRuleDirections = {"ingress", "egress", "both"};
@@ -78,16 +78,17 @@ class ExporterRules {
   /// The rule of exporters where there are no rules.
   [[nodiscard]] static const ExporterRule& unlisted() noexcept;
 
+  /// Exporters of the rule reported traffic.
   /// @param records of traffic.
-  void heard(std::uint32_t rule, std::uint64_t nowMs, std::uint64_t records = 1) const noexcept {
-    if (sites_[rule].heard) sites_[rule].heard->reported(nowMs, records, rules_[rule].silentAfterMs);
+  void reported(std::uint32_t rule, std::uint64_t nowMs, std::uint64_t records = 1) const noexcept {
+    if (sites_[rule].presence) sites_[rule].presence->reported(nowMs, records, rules_[rule].silentAfterMs);
   }
   /// Whether all rules of the site that are listed before this one are silent; true without a site.
   [[nodiscard]] bool isActive(std::uint32_t rule, std::uint64_t nowMs) const noexcept;
 
  private:
   struct InSite {
-    std::shared_ptr<Presence> heard;
+    std::shared_ptr<Presence> presence;
     /// Numbers of the rules of the site that are listed before.
     std::vector<std::uint32_t> before;
   };

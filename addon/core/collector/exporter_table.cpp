@@ -73,10 +73,10 @@ bool ExporterTable::makeRoom(bool isNamed, std::uint64_t nowMs) {
   for (std::size_t i = 0; i < used_.size(); i++) {
     const Exporter& exporter = *exporters_[used_[i]];
     if (exporter.isNamed()) continue;
-    if (oldest == used_.size() || exporter.heardMs() < exporters_[used_[oldest]]->heardMs()) oldest = i;
+    if (oldest == used_.size() || exporter.lastDatagramMs() < exporters_[used_[oldest]]->lastDatagramMs()) oldest = i;
   }
   if (oldest == used_.size()) return false;
-  if (!isNamed && nowMs < exporters_[used_[oldest]]->heardMs() + kForgottenMs) return false;
+  if (!isNamed && nowMs < exporters_[used_[oldest]]->lastDatagramMs() + kForgottenMs) return false;
   remove(oldest);
   rebuildIndex();
   roomSoughtMs_ = 0;
@@ -88,10 +88,12 @@ void ExporterTable::noteRefused(const Address& address, std::uint64_t nowMs) {
   // One in a millisecond at most: a flood of others costs no search.
   if (nowMs == refusedNotedMs_) return;
   refusedNotedMs_ = nowMs;
-  const auto earlier = [](const RefusedAddress& a, const RefusedAddress& b) { return a.heardMs < b.heardMs; };
+  const auto earlier = [](const RefusedAddress& a, const RefusedAddress& b) {
+    return a.lastDatagramMs < b.lastDatagramMs;
+  };
   const auto oldest = std::min_element(lastRefused_.begin(), lastRefused_.end(), earlier);
   const auto known = std::find_if(lastRefused_.begin(), lastRefused_.end(), [&](const RefusedAddress& refused) {
-    return refused.heardMs != 0 && refused.address == address;
+    return refused.lastDatagramMs != 0 && refused.address == address;
   });
   *(known != lastRefused_.end() ? known : oldest) = {address, nowMs};
 }
@@ -155,7 +157,7 @@ std::vector<RefusedAddress> ExporterTable::refusedAddresses() const {
   const std::lock_guard lock(mutex_);
   std::vector<RefusedAddress> addresses;
   for (const RefusedAddress& refused : publishedRefused_) {
-    if (refused.heardMs != 0) addresses.push_back(refused);
+    if (refused.lastDatagramMs != 0) addresses.push_back(refused);
   }
   return addresses;
 }

@@ -19,7 +19,7 @@ namespace floodwall {
 
 struct RefusedAddress {
   Address address;
-  std::uint64_t heardMs = 0;
+  std::uint64_t lastDatagramMs = 0;
 };
 inline constexpr std::size_t kRefusedShown = 8;
 
@@ -36,10 +36,10 @@ class ExporterTable {
 
   /// The exporter of that address; a new one if there is a rule for it and room. Else null, and counted.
   ///
-  /// Where there is no room, the exporter of this thread that was silent the longest gives way: to one whose rule is
-  /// for its address alone, at once; to others only after kForgottenMs, so that an attacker who sends from all
-  /// addresses of a wide prefix takes nothing from those that are there. One whose rule is for its address alone never
-  /// gives way.
+  /// Where there is no room, the exporter of this thread that was silent the longest is replaced: by one whose rule is
+  /// for its address alone, at once; by others only after kForgottenMs, so that an attacker who sends from all
+  /// addresses of a wide prefix takes nothing from those that are there. One whose rule is for its address alone is
+  /// never replaced.
   [[nodiscard]] Exporter* find(const Address& address, std::uint64_t nowMs) {
     for (std::size_t at = slotOf(address); slots_[at] != kFree; at = (at + 1) & (kSlots - 1)) {
       Exporter& exporter = *exporters_[slots_[at]];
@@ -73,7 +73,7 @@ class ExporterTable {
 
   [[nodiscard]] std::size_t slotOf(const Address& address) const noexcept { return hash_.of(address) & (kSlots - 1); }
   Exporter* admit(const Address& address, std::uint64_t nowMs);
-  /// Frees the number of the exporter that gives way, if one does.
+  /// Frees the number of the exporter that is replaced, if one is.
   bool makeRoom(bool isNamed, std::uint64_t nowMs);
   void noteRefused(const Address& address, std::uint64_t nowMs);
   void remove(std::size_t used);

@@ -1,4 +1,4 @@
-// Bounds of flow telemetry that those outside must know, and the names of what it tells.
+// Bounds of flow telemetry that those outside must know, and the names of what it reports.
 #pragma once
 
 #include <array>

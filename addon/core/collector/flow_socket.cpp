@@ -70,7 +70,7 @@ UniqueFd boundSocket(const FlowAddress& at, bool isShared, std::uint32_t receive
   if (!fd) throwSocketError(at, errno);
   if (address.storage.ss_family == AF_INET6) setOption(fd, at, IPPROTO_IPV6, IPV6_V6ONLY, 0);
   if (isShared) setOption(fd, at, SOL_SOCKET, SO_REUSEPORT, 1);
-  // Before it is bound, so that no datagram meets the small buffer. The kernel doubles what is asked for, since it
+  // Before it is bound, so that no datagram meets the small buffer. The kernel doubles the requested size, since it
   // accounts for its own structures beside the datagrams. Without CAP_NET_ADMIN net.core.rmem_max is the bound.
   const int wanted = static_cast<int>(receiveBuffer);
   if (setsockopt(fd.get(), SOL_SOCKET, SO_RCVBUFFORCE, &wanted, sizeof wanted) != 0) {
@@ -84,8 +84,8 @@ UniqueFd boundSocket(const FlowAddress& at, bool isShared, std::uint32_t receive
 constexpr std::uint32_t kNet = static_cast<std::uint32_t>(SKF_NET_OFF);
 constexpr std::uint32_t kIpv4Source = kNet + 12, kIpv6Source = kNet + 8;
 
-/// Index of the socket in the order in which they were bound. With a secret, so that nobody chooses addresses that all
-/// fall to one thread.
+/// Index of the socket in the order in which they were bound. With a secret, so that no sender can choose addresses
+/// that all fall to one thread.
 std::vector<sock_filter> spreadProgram(std::uint32_t sockets) {
   std::random_device random;
   const std::uint32_t secret = random(), odd = random() | 1U;

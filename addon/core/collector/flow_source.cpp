@@ -43,7 +43,7 @@ class FlowSession final : public CaptureSession {
  private:
   FlowState& state_;
   std::string name_;
-  /// What the kernel gave of the receive buffer that was asked for.
+  /// Size of the receive buffer that the kernel granted.
   std::uint64_t granted_ = 0;
   // Destroyed from the last to the first: threads joined, sockets closed.
   std::vector<UniqueFd> sockets_;
@@ -167,7 +167,7 @@ FlowReceiverStatus UdpFlowSource::receiver() const {
   for (const auto& thread : state_.threads) {
     status.datagrams += thread->datagrams.load(std::memory_order_relaxed);
     status.bytes += thread->bytes.load(std::memory_order_relaxed);
-    // The kernel doubles what is asked for, and accounts for its own structures in both.
+    // The kernel doubles the requested size, and accounts for its own structures in both.
     status.receiveBuffer += thread->bufferGranted.load(std::memory_order_relaxed) / 2;
     status.receiveBufferUsed += thread->bufferUsed.load(std::memory_order_relaxed) / 2;
     status.refused += thread->table.refused();

@@ -14,8 +14,8 @@ namespace {
 
 /// How often what readers see is renewed.
 constexpr std::uint64_t kPublishMs = 100;
-/// A worker that found so many datagrams pauses and looks again: to be woken for each of them costs more than they do.
-/// The receive buffer holds what comes in the meantime.
+/// A worker that found this many datagrams pauses and looks again: to be woken for each of them costs more than they
+/// do. The receive buffer holds what comes in the meantime.
 constexpr unsigned kWorthAPause = 4;
 constexpr std::chrono::microseconds kPause{500};
 

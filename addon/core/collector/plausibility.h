@@ -21,7 +21,7 @@ inline constexpr std::uint32_t kLeastRecordMs = 1000;
 /// A record that says no time may be of this long: the usual active timeout.
 inline constexpr std::uint32_t kUnsaidRecordMs = 60'000;
 
-/// Clocks of exporters, and tags and tunnels that they add, make no more of it than so many times what is true.
+/// Factor by which clocks of exporters, and tags and tunnels that they add, can raise a rate at most.
 inline constexpr double kSpeedMargin = 2;
 
 /// Whether an interface cannot carry so much in the time, but by an error of sampling: where m samples are to be

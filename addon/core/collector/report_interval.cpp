@@ -44,7 +44,7 @@ std::uint32_t ReportInterval::bounded(const FlowRecord& record, std::uint64_t no
   const std::int64_t startMs = record.startMs, endMs = startMs + record.durationMs;
   Flow& flow = flows_[key >> 58];
   const bool isSame = flow.key == key;
-  if (!isSame && flow.key != 0 && nowMs <= flow.heardMs + kKeptMs) return boundedBy(longestMs_, record);
+  if (!isSame && flow.key != 0 && nowMs <= flow.reportedMs + kKeptMs) return boundedBy(longestMs_, record);
   std::uint32_t boundMs = longestMs_;
   if (isSame && std::abs(startMs - flow.endMs) <= kSameMs) {
     refutedMs_ = nowMs;

@@ -44,7 +44,7 @@ class ReportInterval {
     std::uint64_t key = 0;
     std::int64_t startMs = 0;
     std::int64_t endMs = 0;
-    std::uint64_t heardMs = 0;
+    std::uint64_t reportedMs = 0;
   };
 
   [[nodiscard]] static bool canTeach(const FlowRecord& record) noexcept;

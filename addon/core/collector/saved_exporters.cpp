@@ -15,14 +15,14 @@ constexpr std::size_t kSavedHeaderBytes = 16 + 2 + 8 + 4;
 
 std::vector<std::uint8_t> packed(std::vector<SavedExporter> exporters) {
   std::sort(exporters.begin(), exporters.end(),
-            [](const SavedExporter& a, const SavedExporter& b) { return a.heardMs > b.heardMs; });
+            [](const SavedExporter& a, const SavedExporter& b) { return a.lastDatagramMs > b.lastDatagramMs; });
   std::vector<std::uint8_t> bytes;
   SavedWriter writer(bytes);
   for (const SavedExporter& exporter : exporters) {
     if (writer.size() + kSavedHeaderBytes + exporter.bytes.size() > kSavedBytesMax) continue;
     writer.bytes(exporter.address.bytes);
     writer.number(exporter.number, 2);
-    writer.number(exporter.heardMs, 8);
+    writer.number(exporter.lastDatagramMs, 8);
     writer.number(exporter.bytes.size(), 4);
     writer.bytes(exporter.bytes);
   }
@@ -36,13 +36,13 @@ void SavedExporters::load(ByteSpan bytes, std::uint64_t nowMs, std::uint64_t wal
     SavedExporter exporter;
     const ByteSpan address = reader.take(exporter.address.bytes.size());
     exporter.number = reader.number<std::uint16_t>();
-    exporter.heardMs = reader.number<std::uint64_t>();
+    exporter.lastDatagramMs = reader.number<std::uint64_t>();
     const ByteSpan said = reader.take(reader.number<std::uint32_t>());
     if (!reader.isWhole()) return;
     std::copy(address.begin(), address.end(), exporter.address.bytes.begin());
     exporter.bytes.assign(said.begin(), said.end());
     // A clock that went back makes nothing older.
-    const std::uint64_t ageMs = wallMs > exporter.heardMs ? wallMs - exporter.heardMs : 0;
+    const std::uint64_t ageMs = wallMs > exporter.lastDatagramMs ? wallMs - exporter.lastDatagramMs : 0;
     if (ageMs >= kSavedMs) continue;
     numbers_.reserve(exporter.number);
     const auto key = exporter.address.bytes;

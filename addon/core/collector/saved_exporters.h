@@ -1,4 +1,4 @@
-// What exporters of a source said before a restart of this service, until they are heard again.
+// What exporters of a source said before a restart of this service, until their next datagram.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ struct SavedExporter {
   Address address;
   std::uint16_t number = 0;
   /// Wall time.
-  std::uint64_t heardMs = 0;
+  std::uint64_t lastDatagramMs = 0;
   /// See FlowExporter::saveInto.
   std::vector<std::uint8_t> bytes;
 };
 
-/// Of all exporters of a source; those heard last come first, and what is beyond is left out.
+/// Of all exporters of a source; the most recent datagrams come first, and what is beyond is left out.
 inline constexpr std::size_t kSavedBytesMax = 32U << 20;
-/// What an exporter said is forgotten when it was silent for so long: it may be another one, or have restarted.
+/// What an exporter said is forgotten after a silence of this time: it may be another one, or have restarted.
 inline constexpr std::uint64_t kSavedMs = 3'600'000;
 
 [[nodiscard]] std::vector<std::uint8_t> packed(std::vector<SavedExporter> exporters);

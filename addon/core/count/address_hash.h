@@ -18,7 +18,7 @@ class AddressHash {
     std::random_device random;
     for (auto& word : seed_) word = static_cast<std::uint64_t>(random()) << 32 | random();
   }
-  /// The same in each process: where nobody chooses addresses to make them collide, and a run is to be repeated.
+  /// The same in each process: for runs that are to be repeated, where no attacker can choose addresses that collide.
   explicit AddressHash(std::uint64_t seed) {
     std::mt19937_64 random(seed);
     for (auto& word : seed_) word = random();

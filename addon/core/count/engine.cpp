@@ -13,7 +13,7 @@ constexpr std::size_t kJournalBytesMin = std::size_t{4} << 20;
 /// Numbers for untracked packets by place: those that hold, and those of the networks before while they leave.
 constexpr std::uint32_t kPlaceNumbers = 2 * static_cast<std::uint32_t>(kPrefixesMax);
 
-/// Numbers of hosts that gave way and whose counts are still in the window.
+/// Numbers of replaced hosts whose counts are still in the window.
 constexpr std::uint32_t kSpareNumbersMin = 4096, kSpareNumbersMax = 350'000;
 
 static_assert(kHostsMax + kPlaceNumbers + kSpareNumbersMax < kIndexRowsMax);

@@ -134,7 +134,7 @@ struct EngineStats {
   /// Times that counts found no room in the window's journal: they are in the sums, and leave them a bucket late.
   std::uint64_t deferredRows = 0;
   std::uint64_t memoryBytes = 0;
-  /// Hosts that gave way to heavier ones in the full table, and rows that shards took from light hosts for others.
+  /// Hosts that were replaced by heavier ones in the full table, and rows that shards took from light hosts for others.
   std::uint64_t replacedHosts = 0;
   std::uint64_t evictedRows = 0;
 };
@@ -233,7 +233,7 @@ class Engine {
   void beginReplacing() noexcept;
   bool replaceLighter(std::uint64_t size) noexcept;
   [[nodiscard]] std::uint64_t sizeOfHost(std::uint32_t host) const noexcept;
-  [[nodiscard]] bool mayGiveWay(std::uint32_t host) const noexcept;
+  [[nodiscard]] bool isReplaceable(std::uint32_t host) const noexcept;
   [[nodiscard]] std::uint32_t nextLightHost() noexcept;
   void evictRows(ShardLedger& ledger);
   void evictLightest(ShardLedger& ledger);
@@ -301,13 +301,13 @@ class Engine {
   HostTable hosts_;
   BucketClock clock_;
   WindowSums sums_;
-  /// null: nobody takes them.
+  /// null: they are not taken.
   std::unique_ptr<const Intervals> intervals_;
   /// null: nothing was ever sampled.
   std::unique_ptr<SamplingErrors> errors_;
   SamplingError::Time errorTime_{};
   std::array<std::vector<SamplingError>, 2> groupErrors_;
-  /// By group, by direction: always the sum over the group's hosts, those that gave way, and untracked packets.
+  /// By group, by direction: always the sum over the group's hosts, replaced ones, and untracked packets.
   std::array<std::vector<Totals>, 2> groupSums_;
   /// By place: the number that stands for its untracked packets, or HostTable::kNone.
   std::vector<std::uint32_t> untrackedHosts_;
@@ -324,10 +324,10 @@ class Engine {
   std::vector<std::array<Totals, 2>> watchedTotals_;
   std::vector<std::array<Variance, 2>> watchedVariances_;
   std::vector<CountRow> pastCounts_;
-  /// Hosts that may give way in one fold at most, and in the present one.
+  /// Hosts that may be replaced in one fold at most, and in the present one.
   std::uint32_t replacedMax_;
   std::uint32_t replacedLeft_ = 0;
-  /// The host that gives way next, or HostTable::kNone; and where the search for it goes on.
+  /// The host that is replaced next, or HostTable::kNone; and where the search for it goes on.
   std::uint32_t lightHost_ = HostTable::kNone;
   std::uint32_t lightAt_ = 0;
   RecentHosts recent_;

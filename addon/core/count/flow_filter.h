@@ -68,7 +68,7 @@ class FlowFilter {
   static constexpr unsigned kWays = 16, kSetBitsMin = 12, kSetBitsReady = 15, kSetBitsMax = 18, kStampBits = 12;
   static constexpr std::size_t kCommittedAtOnce = std::size_t{2} << 20;
   static constexpr std::uint32_t kInUse = 1, kStampMask = (1U << kStampBits) - 2;
-  /// New flows of so many epochs fill a quarter of the lanes at most, while there may be more.
+  /// New flows of this number of epochs fill a quarter of the lanes at most, while there may be more.
   static constexpr std::uint32_t kPeriodEpochs = 600;
 
   [[nodiscard]] std::size_t setOf(std::uint64_t hash) const noexcept {

@@ -336,7 +336,7 @@ void Engine::sweepHost(std::uint32_t host) {
   const TrackedHost& swept = hosts_[host];
   const std::uint32_t idleMs = idleMsWhen(hosts_.tracked(), options_.maxHosts, options_.idleMs);
   const bool isIdle = swept.state == TrackedHost::State::host && nowMs() - swept.activeMs >= idleMs;
-  const bool isGone = swept.state == TrackedHost::State::leaving || swept.state == TrackedHost::State::gaveWay;
+  const bool isGone = swept.state == TrackedHost::State::leaving || swept.state == TrackedHost::State::replaced;
   if (!isIdle && !isGone) return;
   if (!sums_.isEmpty(host)) return;
   if (intervals_ != nullptr) {

@@ -42,7 +42,7 @@ class HostIndex {
     return before_.find(hash, isKey);
   }
 
-  /// `hashOf(row)` is asked for rows that move.
+  /// `hashOf(row)` is called for rows that move.
   template <typename HashOf>
   void insert(std::uint64_t hash, std::uint32_t row, HashOf&& hashOf) noexcept {
     if (isMoving()) {
@@ -56,7 +56,7 @@ class HostIndex {
     used_++;
   }
 
-  /// The row must be in the index. `hashOf(row)` is asked for rows whose slots move.
+  /// The row must be in the index. `hashOf(row)` is called for rows whose slots move.
   template <typename HashOf>
   void erase(std::uint64_t hash, std::uint32_t row, HashOf&& hashOf) noexcept {
     used_--;
@@ -68,7 +68,7 @@ class HostIndex {
     }
   }
 
-  /// Moves at most so many slots; for a table with few insertions.
+  /// Moves at most `most` slots; for a table with few insertions.
   template <typename HashOf>
   void settle(std::size_t most, HashOf&& hashOf) noexcept {
     if (!isMoving()) return;

@@ -8,8 +8,8 @@
 namespace floodwall {
 namespace {
 
-/// Time between two packets of one host that has a full profile, ms: so long once it is known for a quarter of an hour,
-/// that it forgets half in about ten minutes.
+/// Time between two packets of one host that has a full profile, ms. Once the host is known for a quarter of an
+/// hour, its profile forgets half in about ten minutes.
 constexpr std::uint32_t kIntervalMinMs = 400, kIntervalMaxMs = 12'000;
 /// Hosts that have their turn in one epoch, and packets that are taken in it: about half a millisecond together, most
 /// of it cache misses.
@@ -127,7 +127,7 @@ HostProfiles::Entry* HostProfiles::find(const Address& address, std::uint64_t ha
   return nullptr;
 }
 
-/// Whether the host has not been seen for so long that another may have its profile. A host is seen at its turns only.
+/// Whether the host was unseen long enough that another may have its profile. A host is seen at its turns only.
 bool HostProfiles::mayLeave(std::uint64_t entry) const noexcept {
   const std::uint32_t unseen = (stampNow() - static_cast<std::uint32_t>(entry)) & kStampMask;
   const std::uint32_t afterMs = (entry & kFewBit) != 0 ? kFewLeaveAfterMs : kLeavesAfterMs;
@@ -178,7 +178,7 @@ bool HostProfiles::isDue(const Host& host) noexcept {
   return epochsSince(profile.dueEpoch, epoch_) <= kEpochMask / 2;
 }
 
-/// Begins to count anew: after an attack, or where the host has another row.
+/// Begins to count again: after an attack, or where the host has another row.
 void HostProfiles::begin(HostProfile& profile, const Host& host) noexcept {
   profile.row = host.row;
   profile.packetsBefore = host.packets;

@@ -20,7 +20,7 @@ namespace floodwall {
 /// one that begins late is not without.
 inline constexpr std::uint32_t kProfiledHostsMax = 32'768, kProfiledHostsOwn = 1'024;
 inline constexpr std::uint32_t kProfilePackets = PROFILE_PACKETS;
-/// Packets that have not been there for long enough to tell whether they were the first of an attack.
+/// Packets that are too recent to decide whether they were the first of an attack.
 inline constexpr std::uint32_t kProfileYoung = 16;
 
 /// What the profiles of all workers share.
@@ -45,7 +45,7 @@ struct alignas(64) HostProfile {
   std::uint32_t bornEpoch;
   std::uint32_t bornPackets;
   std::uint32_t dueEpoch;
-  /// The row whose packets are counted since the last one was taken, or kNone: counting begins anew.
+  /// The row whose packets are counted since the last one was taken, or kNone: counting begins again.
   std::uint32_t row;
   std::uint32_t young;
   std::uint32_t packetsBefore;
@@ -83,9 +83,9 @@ class HostProfiles {
   void interrupt(const Host& host) noexcept;
   /// Whether the present packet of a host that is due is to be offered: one in kDrawn, so that it is seldom the first
   /// after a silence, which is another kind of packet than those that follow.
-  /// Not more than so many in an epoch, so that a million hosts that begin at once do not hold the worker up.
+  /// The number in an epoch is bounded, so that a million hosts that begin at once do not hold the worker up.
   [[nodiscard]] bool draws() noexcept;
-  /// The same of what stands for so many packets: one in kRecordsDrawn of those that stand for many.
+  /// The same of what stands for `packets` packets: one in kRecordsDrawn of those that stand for many.
   [[nodiscard]] bool draws(std::uint64_t packets) noexcept;
   /// No more packets are taken in this epoch: hosts wait for their next turn.
   [[nodiscard]] bool isSpent() const noexcept { return takenLeft_ == 0; }

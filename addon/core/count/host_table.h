@@ -18,9 +18,9 @@ struct TrackedHost {
     host,
     /// Stands for the packets of a place that belong to no tracked host; has no address.
     untracked,
-    /// Gave way to a heavier host: no longer shown, but still part of its group until the last of it has left the
-    /// window, and keeps its number for so long.
-    gaveWay,
+    /// Replaced by a heavier host: no longer shown, but still part of its group until the last of it has left the
+    /// window, and keeps its number until then.
+    replaced,
     /// No longer shown, nor part of a group; keeps its number until the last of it has left the window.
     leaving,
   };
@@ -46,7 +46,7 @@ class HostTable {
  public:
   static constexpr std::uint32_t kNone = kNoRow;
 
-  /// At most `maxHosts` hosts, of `numbers` that there are for them, for places, and for hosts that gave way.
+  /// At most `maxHosts` hosts, of `numbers` that there are for them, for places, and for replaced hosts.
   HostTable(std::uint32_t maxHosts, std::uint32_t numbers, const AddressHash& hash)
       : maxHosts_(maxHosts), hash_(hash), index_(maxHosts), hosts_(numbers) {}
 
@@ -71,7 +71,7 @@ class HostTable {
   /// Takes the host, or the stand-in for a place, out of sight. Its number is given back by release().
   void retire(std::uint32_t host) noexcept { remove(host, TrackedHost::State::leaving); }
   /// Takes only the host out of sight: its group keeps what it has in the window.
-  void giveWay(std::uint32_t host) noexcept { remove(host, TrackedHost::State::gaveWay); }
+  void replace(std::uint32_t host) noexcept { remove(host, TrackedHost::State::replaced); }
   /// A removed host of which nothing is left in the window.
   void release(std::uint32_t host) noexcept {
     hosts_[host].state = TrackedHost::State::free;

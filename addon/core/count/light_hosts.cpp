@@ -1,13 +1,13 @@
 // What makes room for heavy hosts in tables that are full, at any rate of those that fill them: of some hosts taken in
-// turn the lightest gives way. Sizes are over the window and over all shards.
+// turn the lightest is replaced. Sizes are over the window and over all shards.
 #include "count/crowding.h"
 #include "count/engine.h"
 
 namespace floodwall {
 namespace {
 
-/// Hosts of which the lightest gives way to a new one, and rows of which the lightest is evicted. A heavy host is only
-/// chosen where all of them are heavy.
+/// Hosts of which the lightest is replaced by a new one, and rows of which the lightest is evicted. A heavy host is
+/// only chosen where all of them are heavy.
 constexpr std::uint32_t kHostsCompared = 64, kRowsCompared = 16;
 
 }  // namespace
@@ -22,18 +22,18 @@ std::uint64_t Engine::sizeOfHost(std::uint32_t host) const noexcept {
   return sums_.counts(Direction::outgoing) ? incoming + sizeOf(sums_.of(host, Direction::outgoing)) : incoming;
 }
 
-bool Engine::mayGiveWay(std::uint32_t host) const noexcept { return hosts_.isHost(host) && !hosts_[host].isWatched; }
+bool Engine::isReplaceable(std::uint32_t host) const noexcept { return hosts_.isHost(host) && !hosts_[host].isWatched; }
 
 /// Under the lock, in a full table. Makes room for a host of this size where a lighter one is found. Those that are not
 /// heavier than the one that is next cost no search.
 bool Engine::replaceLighter(std::uint64_t size) noexcept {
   if (replacedLeft_ == 0) return false;
-  if (lightHost_ == HostTable::kNone || !mayGiveWay(lightHost_)) lightHost_ = nextLightHost();
+  if (lightHost_ == HostTable::kNone || !isReplaceable(lightHost_)) lightHost_ = nextLightHost();
   if (lightHost_ == HostTable::kNone || sizeOfHost(lightHost_) >= size) return false;
   const std::uint32_t host = lightHost_;
   lightHost_ = HostTable::kNone;
   if (intervals_ != nullptr) intervals_->clear(host);
-  hosts_.giveWay(host);
+  hosts_.replace(host);
   if (sums_.isEmpty(host)) hosts_.release(host);
   replacedLeft_--;
   replacedHosts_++;
@@ -46,7 +46,7 @@ std::uint32_t Engine::nextLightHost() noexcept {
   for (std::uint32_t i = 0; i < std::min(kHostsCompared, hosts_.end()); i++) {
     if (lightAt_ >= hosts_.end()) lightAt_ = 0;
     const std::uint32_t host = lightAt_++;
-    if (!mayGiveWay(host)) continue;
+    if (!isReplaceable(host)) continue;
     const std::uint64_t size = sizeOfHost(host);
     if (lightest != HostTable::kNone && size >= least) continue;
     lightest = host;
@@ -77,7 +77,7 @@ void Engine::evictLightest(ShardLedger& ledger) {
     const std::uint32_t row = ledger.hand;
     ledger.hand = row + 1 == ledger.rows() ? 0 : row + 1;
     const std::uint32_t host = ledger.hostOf(row);
-    if (host == 0 || !mayGiveWay(host - 1)) continue;
+    if (host == 0 || !isReplaceable(host - 1)) continue;
     const std::uint64_t size = sizeOfHost(host - 1);
     if (lightest.row != kNoRow && size >= least) continue;
     lightest = {hosts_[host - 1].address, row};

@@ -16,7 +16,7 @@ namespace {
 constexpr double kFaster = 3;
 /// Of its screen: a host that had a lower rate in the last tick does not rise to it within the next one.
 constexpr double kLeastShare = 0.5;
-/// A rate in the last tick of so many times that of the window is no longer ordinary variation.
+/// A rate in the last tick above this multiple of the window's is no longer ordinary variation.
 constexpr double kRise = 1.1;
 constexpr std::uint64_t kMost = ~std::uint64_t{0};
 

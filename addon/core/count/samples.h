@@ -57,7 +57,7 @@ class Sampler {
   }
   /// One packet in this number is chosen.
   [[nodiscard]] std::uint32_t every() const noexcept { return every_; }
-  /// The chance of what stands for so many packets.
+  /// The chance that one is chosen of what stands for this number of packets.
   [[nodiscard]] double chanceOf(std::uint64_t packets) const noexcept {
     return packets >= every_ ? 1 : static_cast<double>(packets) / every_;
   }

@@ -63,7 +63,7 @@ void Engine::handOverWatched(const Address& address, const HostColumns& rows) {
     writeRow(screenedHost(host), rows, screenedRows_++);
     return;
   }
-  // Silent for so long that it left the table: zeros say so.
+  // Its silence was long enough that it left the table: zeros say so.
   const std::uint32_t place = networks_->match(address);
   if (place == kNoPlace) return;
   const Place& at = networks_->places()[place];

@@ -75,7 +75,7 @@ class Screens {
            (lowest_[first].isReachedBy(totals[0], scale) || lowest_[first + 1].isReachedBy(totals[1], scale));
   }
 
-  /// False only if excess() is below 1 for rates with these totals of one direction over so many seconds.
+  /// False only if excess() is below 1 for rates with these totals of one direction over `seconds`.
   [[nodiscard]] bool mayReach(const Totals& totals, double seconds, std::uint32_t group,
                               Direction direction) const noexcept {
     const std::size_t side = std::size_t{group} * 2 + static_cast<std::size_t>(direction);

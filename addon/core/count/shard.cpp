@@ -148,7 +148,7 @@ void Shard::noteNotIp(const Frame& frame, Link link, StatDelta& delta) noexcept 
 
 namespace {
 
-/// The frame as samples keep it: of a packet out of a tunnel that packet alone, so that whoever reads it sees what was
+/// The frame as samples keep it: of a packet out of a tunnel that packet alone, so that the reader sees what was
 /// counted.
 struct SampledFrame {
   Frame frame;

@@ -49,7 +49,7 @@ struct ShardStats {
   /// Beside these outcomes: packets whose inside was not looked at, by what they carry. The inline counter estimates
   /// them from one packet in some hundreds.
   std::array<std::uint64_t, kEncapsulations> encapsulated{};
-  /// What frames were that are not IP, as far as this shard read them: those of the inline counter are not told apart.
+  /// What frames were that are not IP, as far as this shard read them: the inline counter does not distinguish them.
   std::array<std::uint64_t, kNotIpKinds> notIp{};
   /// The same by Ethernet type. What `notIp` has beyond these is of other types.
   EtherTypeCounts etherTypes{};
@@ -143,7 +143,7 @@ class Shard {
   Shard(const Shard&) = delete;
   Shard& operator=(const Shard&) = delete;
 
-  /// What the frames that come are taken apart for. Before the first of them.
+  /// Sets which encapsulations are removed. Call before the first frame.
   void setDecapsulation(Encapsulations kinds, VxlanPorts ports = {}) noexcept {
     wanted_ = {.kinds = kinds, .vxlanPorts = ports};
   }
@@ -151,8 +151,8 @@ class Shard {
   /// Counts any number of frames; does not keep them. Not while idle. A packet out of a tunnel counts if it goes to the
   /// networks, or comes from them where that is counted; else the packet around it does.
   void countFrames(std::span<const Frame> frames, Link link);
-  /// Of frames, from the next one on: one in this number was copied to us, and each counts as so many. 1 at first, at
-  /// most kFrameSamplingRateMax. Before the worker begins.
+  /// Of frames, from the next one on: one in this number was copied to us, and each counts as that number. 1 at first,
+  /// at most kFrameSamplingRateMax. Before the worker begins.
   void setSamplingRate(std::uint32_t rate) noexcept { samplingRate_ = rate; }
   /// Of frames: what these send was not sent by a host of ours, whatever source it names. Before the worker begins.
   void setExternalSenders(ExternalSenders senders) {
@@ -168,7 +168,7 @@ class Shard {
   /// counts where nothing is taken apart. Not while idle.
   void chooseLayers(std::span<FlowRecord> records, Encapsulations kinds);
   /// Counts what is due of records that are spread. Call it at least once a tick, also where nothing arrives, with the
-  /// monotonic time; a late call makes good for what came late. Does something once an epoch only: 65,536 entries at
+  /// monotonic time; a late call also counts what was due before. Does something once an epoch only: 65,536 entries at
   /// most, or what visits all of them twice a window. Not while idle.
   void releaseDue(std::uint64_t nowMs);
   /// Adds what the kernel counted for a host since the last call, and to the stats as received and counted. A packet
@@ -279,7 +279,7 @@ class Shard {
   [[nodiscard]] bool isSpread(const FlowRecord& record) const noexcept { return record.durationMs > control_.windowMs; }
   void countRecord(const FlowRecord& record, const Keys& keys, StatDelta& delta);
   Amount amountOf(const FlowRecord& record, std::uint32_t rate) noexcept;
-  /// `frame()` is asked for if it becomes a sample; `sample` has what else is known of it.
+  /// `frame()` is called if it becomes a sample; `sample` has what else is known of it.
   template <typename MakeFrame>
   void countWeighed(const Weighing& weighing, StatDelta& delta, const Sample& origin, MakeFrame&& frame);
   void addWeighed(const Weighing& weighing, Direction direction, const Located& at, bool isNewFlow) noexcept;
@@ -318,7 +318,7 @@ class Shard {
 
   // shard_profiles.cpp
   [[gnu::noinline]] void considerProfile(std::uint32_t row) noexcept;
-  /// A packet that was drawn for the profile of the row's host, for which it stands for so many.
+  /// A packet that was drawn for the profile of the row's host, for which it stands for `packets`.
   void keepForProfile(std::uint32_t row, const Frame& frame, Link link, std::uint64_t packets) noexcept;
   [[nodiscard]] std::uint32_t packetsOfRow(std::uint32_t row) const noexcept;
 

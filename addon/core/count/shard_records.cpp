@@ -27,7 +27,7 @@ std::uint32_t roundsFor(std::uint32_t entries, std::uint32_t epochsPerWindow) no
   return rounds;
 }
 
-/// As it stands in a datagram, of 4 or 16 bytes.
+/// The bytes of a datagram, 4 or 16 of them.
 void setOuterAddress(const std::uint8_t* at, std::size_t bytes, Address& address) noexcept {
   address = {};
   if (bytes != address.bytes.size()) address.bytes[10] = address.bytes[11] = 0xff;
@@ -234,8 +234,8 @@ void Shard::countWeighed(const Weighing& weighing, StatDelta& delta, const Sampl
   }
 }
 
-/// A sampled SYN stands for as many new flows as it stands for packets; of other flows the sample shows only that they
-/// are there, so that each is counted once: at least so many are new.
+/// A sampled SYN counts as one new flow for each packet that it stands for. Of other flows the sample only shows that
+/// they are there, so that each is counted once: a lower bound of the new ones.
 void Shard::addWeighed(const Weighing& weighing, Direction direction, const Located& at, bool isNewFlow) noexcept {
   if (at.isForeign()) return;
   const Kind kind = kindOf(weighing.packet);
@@ -283,7 +283,7 @@ void Shard::releaseDue(std::uint64_t nowMs) {
   spreadingRecords_.store(spread_.inUse(), std::memory_order_relaxed);
 }
 
-/// What is left of a host that has left the networks is nobody's.
+/// What is left of a host that has left the networks counts for no host.
 void Shard::release(const SpreadPool::Entry& entry, const Amount& amount) noexcept {
   const auto direction = static_cast<Direction>(entry.direction);
   if (entry.ownerKind == SpreadPool::OwnerKind::row) {

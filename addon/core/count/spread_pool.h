@@ -56,7 +56,7 @@ class SpreadPool {
     std::array<End, kEndsMax> ends;
   };
 
-  /// At most so many entries, for so many rows and places.
+  /// The largest number of entries, and the numbers of rows and places that they are for.
   struct Limits {
     std::uint32_t entries, rows, places;
     bool countOutgoing;
@@ -101,7 +101,7 @@ class SpreadPool {
   /// The row goes to another host: what is left goes where its address is counted then.
   void leaveRow(std::uint32_t row) noexcept;
   [[nodiscard]] bool hasRow(std::uint32_t row) const noexcept;
-  /// Other networks hold: places have other numbers, and so it is with what is theirs.
+  /// The networks changed: places are renumbered, and their entries lose their place.
   void leavePlaces() noexcept;
   /// Entries that were ever in use at once, which a whole round visits; 0 when nothing is pending.
   [[nodiscard]] std::uint32_t round() const noexcept { return inUse_ == 0 ? 0 : used_; }

@@ -41,11 +41,11 @@ struct FlowDomain {
   std::uint8_t nextPort = 0;
   bool countsRecords = false;
   bool hasUptime = false;
-  /// From before a restart of this service, and not heard since.
+  /// From before a restart of this service, and no datagram since.
   bool isRestored = false;
   /// The latest that its headers said, ms since 1970.
   std::uint64_t exportMs = 0;
-  /// When its uptime began, as IPFIX options tell it; 0: not known.
+  /// When its uptime began, as IPFIX options report it; 0: not known.
   std::uint64_t systemInitMs = 0;
   /// When its sequence last began again, by our clock; 0: it never has.
   std::uint64_t beganAgainMs = 0;
@@ -86,7 +86,7 @@ class FlowDomains {
 
   [[nodiscard]] const std::vector<std::unique_ptr<FlowDomain>>& all() const noexcept { return domains_; }
   [[nodiscard]] std::size_t templates() const noexcept { return templates_; }
-  /// Templates that gave way before they were idle.
+  /// Templates that were replaced before they were idle.
   [[nodiscard]] std::uint64_t displaced() const noexcept { return displaced_; }
   /// See FlowExporter::work.
   [[nodiscard]] std::uint64_t work() const noexcept { return work_; }
@@ -97,7 +97,7 @@ class FlowDomains {
   bool makeRoomForDomain(const DomainKey& comer, std::uint64_t nowMs);
   /// `isShareFull`: only of the comer's own templates.
   bool makeRoomForTemplate(const FlowDomain& comer, bool isShareFull, std::uint64_t nowMs);
-  /// Returns how many gave way.
+  /// Returns how many were replaced.
   std::size_t displaceTemplates(const FlowDomain& comer, bool isShareFull, std::uint64_t nowMs);
 
   std::vector<std::unique_ptr<FlowDomain>> domains_;

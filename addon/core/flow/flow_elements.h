@@ -97,7 +97,7 @@ enum class Part : std::uint8_t {
 };
 inline constexpr std::size_t kParts = static_cast<std::size_t>(Part::count);
 
-/// How `start` and `end` tell the time; a later one is preferred to an earlier where a template has several.
+/// How `start` and `end` give the time; a later one is preferred to an earlier where a template has several.
 enum class TimeForm : std::uint8_t { none, deltaUs, seconds, uptimeMs, eventMs, ms, us, ns };
 
 /// What an element is here; at most one of slot and part is set.

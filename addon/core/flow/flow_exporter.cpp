@@ -49,11 +49,12 @@ bool acceptDatagram(Decoding& decoding, FlowDomain& domain, const SequenceMark& 
     hasRestarted = hasRestarted || hasRestartedMeanwhile(domain, mark);
     domain.isRestored = false;
   }
-  // The header and the last records tell one datagram from another; between them lies what cannot differ alone.
-  constexpr std::size_t kTold = 64;
+  // The header and the last records distinguish datagrams; between them lies what cannot differ alone.
+  constexpr std::size_t kDigested = 64;
   const ByteSpan datagram = decoding.datagram;
-  const std::size_t told = std::min(kTold, datagram.size());
-  const std::uint64_t digest = digestOf(datagram.first(told)) + 3 * digestOf(datagram.last(told)) + datagram.size();
+  const std::size_t digested = std::min(kDigested, datagram.size());
+  const std::uint64_t digest =
+      digestOf(datagram.first(digested)) + 3 * digestOf(datagram.last(digested)) + datagram.size();
   if (domain.recent.note(static_cast<std::uint32_t>(digest >> 32))) {
     counts.duplicates++;
     return false;

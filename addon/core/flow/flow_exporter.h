@@ -26,7 +26,7 @@ struct FlowDatagram {
   std::uint16_t port = 0;
 };
 
-/// NetFlow v5, v9 (RFC 3954), IPFIX (RFC 7011) and sFlow v5 of one source address, told apart by their version.
+/// NetFlow v5, v9 (RFC 3954), IPFIX (RFC 7011) and sFlow v5 of one source address, distinguished by their version.
 ///
 /// Every table is bounded (flow_bounds.h): an exporter with 100 templates of 20 fields takes 42 KB, so 1,000 of them
 /// 42 MB; one that fills every table takes about 4 MB.
@@ -62,7 +62,7 @@ class FlowExporter {
 
   /// Counters alone: cheap, for the exporter's thread.
   [[nodiscard]] const FlowCounts& counts() const noexcept;
-  /// The name of an interface as the exporter told it; empty where it did not. Valid until the next datagram.
+  /// The name of an interface as the exporter reported it; empty where it did not. Valid until the next datagram.
   [[nodiscard]] const std::string& interfaceName(std::uint32_t index) const noexcept;
   /// Grows when a name is learned or changes, so that patterns of names need not be matched again without one.
   [[nodiscard]] std::uint32_t interfaceNamesVersion() const noexcept;

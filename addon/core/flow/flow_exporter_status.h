@@ -99,7 +99,7 @@ struct FlowCounts {
   std::uint64_t restarts = 0;
   /// Packets that an sFlow agent could not sample for lack of resources, as it says itself.
   std::uint64_t droppedSamples = 0;
-  /// Templates that found no room; those that gave way to others before they were idle; and those that replaced another
+  /// Templates that found no room; those that others replaced before they were idle; and those that replaced another
   /// of their number with other content.
   std::uint64_t templatesRefused = 0;
   std::uint64_t templatesDisplaced = 0;

@@ -68,7 +68,7 @@ FlowGrowth FlowLedger::ofUpdate(const FlowReport& report, std::uint64_t nowMs) {
   flow->sums = {flow->sums.packets + report.sums.packets, flow->sums.bytes + report.sums.bytes,
                 flow->sums.backPackets + report.sums.backPackets, flow->sums.backBytes + report.sums.backBytes};
   flow->endMs = report.endMs;
-  flow->heardMs = nowMs;
+  flow->reportedMs = nowMs;
   flow->isRepeated = true;
   return growth;
 }
@@ -98,12 +98,12 @@ FlowLedger::Flow* FlowLedger::findOfTime(const FlowReport& report) noexcept {
 
 FlowLedger::Flow* FlowLedger::place(std::uint64_t key, std::uint64_t nowMs) {
   if (flows_.empty()) flows_.resize(kFirstFlows);
-  const auto isOver = [nowMs](const Flow& flow) { return flow.key == 0 || nowMs > flow.heardMs + kKeptMs; };
+  const auto isOver = [nowMs](const Flow& flow) { return flow.key == 0 || nowMs > flow.reportedMs + kKeptMs; };
   do {
     Flow* const set = &flows_[key % (flows_.size() / kWays) * kWays];
     Flow* const place = std::min_element(set, set + kWays, [&](const Flow& a, const Flow& b) {
       if (isOver(a) != isOver(b)) return isOver(a);
-      return a.isRepeated != b.isRepeated ? b.isRepeated : a.heardMs < b.heardMs;
+      return a.isRepeated != b.isRepeated ? b.isRepeated : a.reportedMs < b.reportedMs;
     });
     if (isOver(*place)) return place;
     if (grow()) continue;
@@ -145,14 +145,14 @@ std::uint32_t FlowLedger::sinceLast(const Flow& flow, const FlowReport& report, 
 
 FlowGrowth FlowLedger::unknown(const FlowReport& report, std::uint64_t nowMs) noexcept {
   const std::uint32_t lifeMs = lifeOf(report);
-  const bool isReported = lifeMs > report.heardForMs || untracked_ != 0;
+  const bool isReported = lifeMs > report.reportedForMs || untracked_ != 0;
   if (!isReported) return {report.sums, lifeMs};
   const bool isLearned = intervalMs_ != 0 && nowMs <= learnedMs_ + kKeptMs;
   std::uint32_t partMs = lifeMs;
   if (isLearned) {
     partMs = intervalMs_;
   } else if (!report.isOver) {
-    partMs = msOf(std::max(report.heardForMs, kUsualMs));
+    partMs = msOf(std::max(report.reportedForMs, kUsualMs));
   }
   if (lifeMs <= partMs) return {report.sums, lifeMs};
   return {partOf(report.sums, static_cast<double>(partMs) / lifeMs), partMs};

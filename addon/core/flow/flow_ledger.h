@@ -23,7 +23,7 @@ struct FlowReport {
   std::int64_t endMs = 0;
   bool hasStart = false;
   /// Time since the first datagram of the exporter, by its clock.
-  std::int64_t heardForMs = 0;
+  std::int64_t reportedForMs = 0;
   /// Nothing more of the flow will be reported, as its record says.
   bool isOver = false;
 };
@@ -68,7 +68,7 @@ class FlowLedger {
     FlowSums sums;
     std::int64_t startMs = 0;
     std::int64_t endMs = 0;
-    std::uint64_t heardMs = 0;
+    std::uint64_t reportedMs = 0;
     bool isRepeated = false;
   };
 

@@ -178,7 +178,7 @@ void readTemplates(Decoding& decoding, FlowDomain& domain, ByteSpan content, boo
         define(decoding, domain, record, set);
         break;
       case TemplateRecord::Kind::withdrawal:
-        // To be ignored over UDP (RFC 7011, 8.4): whoever can send in the exporter's name would else take its
+        // To be ignored over UDP (RFC 7011, 8.4): another sender in the exporter's name would else remove its
         // templates.
         break;
       case TemplateRecord::Kind::padding:

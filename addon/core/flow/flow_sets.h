@@ -1,4 +1,4 @@
-// The sets of a NetFlow v9 or IPFIX message: templates and what is told by them.
+// The sets of a NetFlow v9 or IPFIX message: templates and the records that use them.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace floodwall {
 struct SetsRead {
   /// Data records, those of options included (RFC 7011, 3.1: what the sequence number counts).
   std::uint32_t records = 0;
-  /// Whether all were told apart.
+  /// Whether all were separated.
   bool isComplete = true;
 };
 

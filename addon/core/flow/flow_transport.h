@@ -62,7 +62,7 @@ inline void setIpv4(Address& address, const std::uint8_t* ipv4) noexcept {
 }
 
 /// The longest frame of a SYN with the usual options. Of several packets whose flags are SYN alone, longer ones on
-/// average are no SYNs: some exporters tell the flags of a flow's first packet.
+/// average are no SYNs: some exporters report the flags of a flow's first packet.
 [[nodiscard]] inline std::uint32_t longestSyn(const Packet& packet) noexcept {
   return isMappedIpv4(packet.destination) ? 74 : 94;
 }

@@ -14,9 +14,9 @@ inline constexpr std::uint64_t kDatagramWork = 64, kRecordWork = 32, kLayoutWork
 /// Of what is counted by reason, and of a rate or a name that options change.
 inline constexpr std::uint64_t kReasonWork = 16, kOptionWork = 16, kOptionChangeWork = 128;
 
-/// An exporter could change a sampling rate with every byte, at a hundred times the cost of reading it. So many changes
-/// of options are taken of a datagram at least, and one more for so many bytes: a table that says something new in each
-/// short record is complete after the second time. More are counted as without room.
+/// An exporter could change a sampling rate with every byte, at a hundred times the cost of reading it. Of one
+/// datagram at least the first number of changes is taken, and one more for the second number of bytes: a table that
+/// says something new in each short record is complete after the second time. More are counted as without room.
 inline constexpr std::size_t kOptionChangesLeast = 8, kBytesAnOptionChange = 8;
 
 /// No datagram takes more steps than these together; what waited for its templates is of its bytes.

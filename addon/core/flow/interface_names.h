@@ -1,4 +1,4 @@
-// Names of an exporter's interfaces, as it told them.
+// Names of an exporter's interfaces, as it reported them.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class InterfaceNames {
   /// Empty: not known.
   [[nodiscard]] const std::string& of(std::uint32_t index) const noexcept;
   [[nodiscard]] std::uint32_t version() const noexcept { return version_; }
-  /// Calls `take` with index, name, and when it was said, of each that was asked for.
+  /// Calls `take` with index, name, and when it was said, of each that was used.
   void forEachUsed(const auto& take) const {
     for (const auto& [index, name] : names_) {
       if (name.isUsed) take(index, name.text, name.saidMs);
@@ -45,7 +45,7 @@ class InterfaceNames {
   struct Name {
     std::string text;
     std::uint64_t saidMs = 0;
-    /// Whether it was asked for.
+    /// Whether it was read by of().
     mutable bool isUsed = false;
   };
 

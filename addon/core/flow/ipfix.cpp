@@ -26,7 +26,7 @@ void decodeIpfix(Decoding& decoding) {
   if (!acceptDatagram(decoding, *domain, mark)) return;
   state.noteClock(times.exportMs, decoding.nowMs);
   const SetsRead read = readSets(decoding, *domain, datagram.first(length).subspan(kHeader), times);
-  // One message a datagram (RFC 7011, 10.3); what follows it is nothing that could be told apart.
+  // One message a datagram (RFC 7011, 10.3); what follows it cannot be decoded.
   if (length < datagram.size()) refuseDatagram(decoding, 10, length);
   if (read.isComplete) {
     domain->sequence.advance(read.records);

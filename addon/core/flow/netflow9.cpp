@@ -5,8 +5,8 @@
 namespace floodwall {
 namespace {
 
-/// After so many gaps in a row that are as long as the datagram before had records, an exporter counts records, where
-/// RFC 3954 has it count datagrams.
+/// After this number of gaps in a row that are as long as the datagram before had records, an exporter counts records,
+/// where RFC 3954 has it count datagrams.
 constexpr std::uint8_t kGapsOfRecords = 4;
 
 void noteGap(FlowDomain& domain) noexcept {

@@ -48,7 +48,7 @@ RecordMaker::RecordMaker(Decoding& decoding, FlowDomain& domain, const FlowTempl
       changesLeft_(decoding.changesLeft),
       times_(times),
       nowMs_(decoding.nowMs) {
-  // IPFIX has no uptime in its header: it may be told from the time at which it began (RFC 7011, 3.1 and 161).
+  // IPFIX has no uptime in its header: it may follow from the time at which it began (RFC 7011, 3.1 and 161).
   if (!times_.hasUptime && domain.systemInitMs != 0 && times_.exportMs >= domain.systemInitMs) {
     times_.uptimeMs = static_cast<std::uint32_t>(times_.exportMs - domain.systemInitMs);
     times_.hasUptime = true;
@@ -165,7 +165,7 @@ FlowSums RecordMaker::grownBy(const FlowSums& sums, FlowRecord& made, std::uint6
   report.hasStart = made.startMs != 0;
   report.startMs = made.startMs;
   report.endMs = report.hasStart ? made.startMs + made.durationMs : static_cast<std::int64_t>(nowMs);
-  report.heardForMs = static_cast<std::int64_t>(times_.exportMs - state_.firstExportMs);
+  report.reportedForMs = static_cast<std::int64_t>(times_.exportMs - state_.firstExportMs);
   report.isOver = usesEvents_ || reason == kIdle || reason == kEnd || reason == kForced;
   const bool isUpdate = usesEvents_ && values_[Slot::event] == kEventUpdate;
   const FlowGrowth growth = isUpdate      ? state_.ledger.ofUpdate(report, nowMs)
@@ -237,7 +237,7 @@ RecordMaker::Both RecordMaker::countsOf(FlowRecord& made) {
     there = {sums.packets, sums.bytes};
     back = {sums.backPackets, sums.backBytes};
   }
-  // Some tell what leaves by an interface in records of their own, with nothing in the fields of what came in.
+  // Some report what leaves by an interface in records of their own, with nothing in the fields of what came in.
   if (there.packets == 0 && there.bytes == 0 && hasOut_) there = read({Slot::outPackets, Slot::outBytes, false});
   made.hasImpossibleCount = isImpossible;
   return {completed(there, forward_.isLayer2), completed(back, backward_.isLayer2)};
@@ -336,7 +336,7 @@ void RecordMaker::addBackward(const FlowRecord& forward, Counted counted) {
   std::swap(made.sourceAs, made.destinationAs);
   if (made.outerBytes != 0) std::swap(made.outerSource, made.outerDestination);
   if (made.outerDestination == nullptr) made.outerBytes = 0;
-  // The record's is that of the forward half, and no other record tells of this one (RFC 5103, 4).
+  // The record's is that of the forward half, and no other record reports this one (RFC 5103, 4).
   made.direction = FlowDirection::unknown;
   made.header = nullptr;
   made.headerBytes = 0;

@@ -10,7 +10,7 @@
 namespace floodwall {
 
 /// What fits most frames that are longer than a few bytes: where an exporter counts bytes and no packets (firewalls do,
-/// NSEL), a flow has at least so many packets as fit its bytes. Without bytes, packets have the least length.
+/// NSEL), a flow has at least as many packets as fit its bytes. Without bytes, packets have the least length.
 inline constexpr std::uint64_t kEstimatedPacketBytes = 1500, kEstimatedLeastBytes = 46;
 
 class RecordMaker {

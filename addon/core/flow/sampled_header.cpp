@@ -11,13 +11,13 @@ namespace {
 /// Label stacks that anybody needs are shorter.
 constexpr std::size_t kLabelsMax = 16;
 
-/// What stands before the IP header; `isFound` is false if no IP header can be told to follow.
+/// What stands before the IP header; `isFound` is false unless an IP header follows.
 struct IpStart {
   std::size_t offset;
   bool isFound;
 };
 
-/// Steps over a label stack to the bottom (RFC 3032, 2.1). What follows is told by the version of its IP header.
+/// Steps over a label stack to the bottom (RFC 3032, 2.1). The version of the IP header says what follows.
 IpStart skipLabels(ByteSpan header, std::size_t offset) noexcept {
   for (std::size_t labels = 0; labels < kLabelsMax && offset + 4 < header.size(); labels++) {
     const bool isBottom = (header[offset + 2] & 1) != 0;

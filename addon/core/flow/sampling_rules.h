@@ -8,12 +8,12 @@
 
 namespace floodwall {
 
-/// One packet in so many at most. sFlow agents and routers have rates up to 2^20 (Arista's default of sFlow); what is
-/// beyond was written by mistake.
+/// The highest rate: one packet in this number. sFlow agents and routers have rates up to 2^20 (Arista's default of
+/// sFlow); what is beyond was written by mistake.
 inline constexpr std::uint32_t kRateMost = 1U << 20;
 
 struct SaidRate {
-  /// One packet in so many; 0: nothing says it.
+  /// One packet in this number; 0: nothing says it.
   std::uint32_t rate = 0;
   /// The elements have a value that no rate can have.
   bool isImpossible = false;

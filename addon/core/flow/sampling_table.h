@@ -1,4 +1,4 @@
-// The sampling rates that an exporter told in options, by what they hold for.
+// The sampling rates that an exporter reported in options, by what they hold for.
 #pragma once
 
 #include <array>
@@ -25,8 +25,8 @@ class SamplingTable {
     std::uint64_t id = 0;
     std::uint32_t rate = 0;
   };
-  /// Holds for all records that are decoded from now on. Where there is no room, rates by which no record was made give
-  /// way, the oldest first. Without `mayChange` only what is known already is taken.
+  /// Holds for all records that are decoded from now on. Where there is no room, rates by which no record was made are
+  /// replaced, the oldest first. Without `mayChange` only what is known already is taken.
   Stored set(const DomainKey& domain, const Said& said, bool mayChange, std::uint64_t nowMs);
 
   /// What records may be looked up by; of those that are absent the number is 0.
@@ -37,7 +37,7 @@ class SamplingTable {
     bool hasSampler = false;
   };
   /// The rate of the sampler, else of the interface, of the template, of the domain; 0: not known. A sampler that its
-  /// domain does not know is looked up in domain 0, where some exporters tell those of all line cards. Records that
+  /// domain does not know is looked up in domain 0, where some exporters report those of all line cards. Records that
   /// name no sampler have the rate of all samplers of their domain if it is one. Records that name sampler 0, where the
   /// options have other samplers alone, passed none (Cisco's Flexible NetFlow) and have the rate 1.
   ///

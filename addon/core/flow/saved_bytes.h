@@ -1,4 +1,5 @@
-// Numbers and bytes as they are kept over a restart, big endian. What is read beyond the end is 0, and `isWhole` tells.
+// Numbers and bytes as they are kept over a restart, big endian. What is read beyond the end is 0, and `isWhole` is
+// false then.
 #pragma once
 
 #include <cstddef>

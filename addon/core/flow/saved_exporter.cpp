@@ -167,7 +167,7 @@ bool readNames(SavedReader& reader, InterfaceNames& names) {
     const ByteSpan name = reader.take(reader.number<std::uint8_t>());
     if (!reader.isWhole()) return false;
     static_cast<void>(names.set(index, name, true, saidMs));
-    // It was asked for.
+    // It was used.
     static_cast<void>(names.of(index));
   }
   return reader.isWhole();

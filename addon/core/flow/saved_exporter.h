@@ -1,5 +1,5 @@
-// What an exporter said, for the time after a restart: templates and rates that decoded records, names that were asked
-// for. What it says afterwards holds instead.
+// What an exporter said, for the time after a restart: templates and rates that decoded records, names that were
+// used. What it says afterwards holds instead.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@ enum class Arrival : std::uint8_t {
   inOrder,
   /// After one that was sent later; not a repeated number.
   late,
-  /// Numbers begin anew: the exporter has restarted.
+  /// Numbers begin again: the exporter has restarted.
   restart,
 };
 
@@ -26,13 +26,13 @@ class SequenceTracker {
   Arrival arrive(std::uint32_t number, std::uint64_t nowMs, bool hasRestarted) noexcept;
   /// How much the thing that arrived moves the number on.
   void advance(std::uint32_t units) noexcept;
-  /// The same where that cannot be told: the next number is taken as it is.
+  /// The same where that is not known: the next number is taken as it is.
   void advanceUnknown() noexcept { isKnown_ = false; }
   /// Units lost since the last call.
   std::uint32_t takeLost(std::uint64_t nowMs) noexcept;
   /// Leaves out the gaps that still wait: they were none.
   void forgetGaps() noexcept;
-  /// Whether the number comes next, or at most so many later.
+  /// Whether the number comes next, or at most `later` after it.
   [[nodiscard]] bool isNext(std::uint32_t number, std::uint32_t later) const noexcept {
     return isKnown_ && number - next_ <= later;
   }
@@ -68,7 +68,7 @@ class SequenceTracker {
   bool hasGaps_ = false;
 };
 
-/// Digests of the last datagrams, to know one that came twice. A repeated number alone does not tell: some exporters
+/// Digests of the last datagrams, to know one that came twice. A repeated number alone does not show it: some exporters
 /// never count theirs.
 class RecentDatagrams {
  public:

@@ -22,7 +22,7 @@ std::uint64_t ntpMs(std::uint64_t value, std::uint64_t unitsAMs, std::uint64_t e
   return !isNear(ntp, exportMs) && isNear(value / unitsAMs, exportMs) ? value / unitsAMs : ntp;
 }
 
-/// How long before the export that was, in ms; kUnknown if it cannot be told.
+/// How long before the export that was, in ms; kUnknown if that is not known.
 std::int64_t agoMs(TimeForm form, std::uint64_t value, const MessageTimes& times) noexcept {
   const auto since = [&](std::uint64_t ms) {
     return isNear(ms, times.exportMs) ? static_cast<std::int64_t>(times.exportMs - ms) : kUnknown;

@@ -144,7 +144,7 @@ std::unique_ptr<FlowTemplate> makeTemplate(const TemplateRecord& record, Templat
     const Element element = elementAt(specifier, set, i < record.scopes);
     addField(made->fields, {element, specifier.length});
     const bool isVariable = specifier.length == kVariableLength;
-    // The least length of a field of variable length is the byte that tells it.
+    // The least length of a field of variable length is the byte that holds it.
     const std::uint16_t length = isVariable ? std::uint16_t{1} : specifier.length;
     if (isVariable) {
       made->isVariable = true;

@@ -36,7 +36,7 @@ struct TemplateRecord {
 
 [[nodiscard]] TemplateRecord readTemplateRecord(ByteSpan content, TemplateSet set) noexcept;
 [[nodiscard]] std::uint64_t digestOf(ByteSpan bytes) noexcept;
-/// Null for a template by which no record could be told from the next: without any length, or of more than 64 KiB.
+/// Null for a template by which no record could be separated from the next: without any length, or of more than 64 KiB.
 [[nodiscard]] std::unique_ptr<FlowTemplate> makeTemplate(const TemplateRecord& record, TemplateSet set);
 
 }  // namespace floodwall

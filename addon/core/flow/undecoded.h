@@ -26,7 +26,7 @@ enum class UndecodedKind : std::uint8_t {
   templateRoom,
   /// A template that cannot be used.
   badTemplate,
-  /// Templates or domains beyond the bounds; what is told by them is lost.
+  /// Templates or domains beyond the bounds; their records are lost.
   bound,
   /// Records of a template whose field has a length that its element cannot have.
   fieldLength,

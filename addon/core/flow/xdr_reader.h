@@ -1,4 +1,4 @@
-// Reads XDR (RFC 4506) as sFlow v5 uses it. What is read beyond the end is 0, and `isWhole` tells.
+// Reads XDR (RFC 4506) as sFlow v5 uses it. What is read beyond the end is 0, and `isWhole` is false then.
 #pragma once
 
 #include <cstddef>

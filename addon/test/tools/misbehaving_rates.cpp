@@ -78,7 +78,7 @@ void print(const Counted& counted) {
   std::printf("]");
 }
 
-/// The exporter tells of each two seconds at their end.
+/// The exporter reports each two seconds at their end.
 void runCase(const Case& one) {
   const auto& [rate, counters, times, session, noise] = one.ways;
   std::printf("{\"ways\":[%d,%d,%d,%d,%d],\"quiet\":%.3f,\"ticks\":[", static_cast<int>(rate),
@@ -97,11 +97,11 @@ void runCase(const Case& one) {
   for (std::uint32_t tick = 0; tick < kReports * kTicksOfReport + kTicksAfter; tick++) {
     const std::uint32_t report = tick / kTicksOfReport + 1;
     if (tick % kTicksOfReport == 0 && report > 1 && report <= kReports + 1) {
-      const std::uint32_t told = report - 1;
-      const std::uint64_t nowMs = kBeganMs + std::uint64_t{told} * kEveryMs;
-      const std::pair ofFirst{1U, countIn(1, told)}, ofSecond{2U, countIn(2, told)};
-      if (told == kReports / 2 && session == SessionWay::portChanges) first.changePort();
-      if (told == kReports / 2 && session == SessionWay::restarts) first.start(judged, nowMs - kEveryMs, 1000);
+      const std::uint32_t reported = report - 1;
+      const std::uint64_t nowMs = kBeganMs + std::uint64_t{reported} * kEveryMs;
+      const std::pair ofFirst{1U, countIn(1, reported)}, ofSecond{2U, countIn(2, reported)};
+      if (reported == kReports / 2 && session == SessionWay::portChanges) first.changePort();
+      if (reported == kReports / 2 && session == SessionWay::restarts) first.start(judged, nowMs - kEveryMs, 1000);
       first.report(judged, nowMs, areTwo ? std::vector{ofFirst} : std::vector{ofFirst, ofSecond});
       if (areTwo) second.report(judged, nowMs, {ofSecond});
       decoded.countRecords(judged.records);

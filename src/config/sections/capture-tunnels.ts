@@ -18,7 +18,7 @@ const WHAT =
 
 export const DECAPSULATE = described(
   kinds,
-  `What packets are taken out of, so that the packet inside is counted: ${WHAT}. VLAN tags need no word here, nor do the tags that mirrors and taps add: up to eight are always read. A packet inside counts if it goes to \`networks\`; otherwise the packet around it counts. Whoever can send to the end of a tunnel chooses what its packets count to, so name only what this link carries.`,
+  `What packets are taken out of, so that the packet inside is counted: ${WHAT}. VLAN tags need no word here, nor do the tags that mirrors and taps add: up to eight are always read. A packet inside counts if it goes to \`networks\`; otherwise the packet around it counts. Any host that can send to the end of a tunnel chooses what its packets count to, so name only what this link carries.`,
 );
 
 export const FILE_DECAPSULATE = described(kinds, "The same as `interfaces[].decapsulate`, of `pcap_file`.");
@@ -43,7 +43,7 @@ export const CaptureTunnels = described(
         ),
         sampling_rate: described(
           integer(1, SAMPLING_RATE_MAX, 1),
-          "Of a mirror that copies one frame in this number: each frame counts as so many.",
+          "Of a mirror that copies one frame in this number: each frame counts as this number.",
         ),
         receive_buffer_mb: described(
           integer(1, 512, 64),

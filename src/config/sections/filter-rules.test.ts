@@ -127,7 +127,7 @@ describe("filter_rules", () => {
     expect(without).toMatchObject({ kind: "invalid", problems: [{ path: ["filter_rules"] }] });
   });
 
-  test("a hidden rule is told", () => {
+  test("a hidden rule is reported", () => {
     const loaded = load(
       "  - {name: udp, action: drop, protocol: udp}\n  - {name: dns, action: pass, protocol: udp, ports: ['53']}\n",
     );

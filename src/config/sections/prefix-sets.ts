@@ -1,4 +1,4 @@
-/** The section `prefix_sets`: named sets of prefixes, by which rules of the data plane tell sources apart. */
+/** The section `prefix_sets`: named sets of prefixes, by which rules of the data plane distinguish sources. */
 import { type Static, Type } from "@sinclair/typebox";
 import { PREFIX_SETS_MAX } from "../../limits.ts";
 import type { PrefixSetConfig } from "../../prefixset/prefix-set-config.ts";

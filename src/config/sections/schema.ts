@@ -79,7 +79,7 @@ const Interface = Type.Object(
     decapsulate: DECAPSULATE,
     sampling_rate: described(
       Type.Optional(integer(1, SAMPLING_RATE_MAX)),
-      "Of a mirror that copies one frame in this number: each frame counts as so many. Not allowed in inline mode.",
+      "Of a mirror that copies one frame in this number: each frame counts as this number. Not allowed in inline mode.",
       { valueIfAbsent: 1 },
     ),
     external: described(

@@ -35,7 +35,7 @@ const ServiceFile = Type.Object(
     ),
     packets_per_second: described(
       Type.Optional(integer(1, 1e9)),
-      "What of it passes to each address, of all sources together; to a prefix that is scrubbed as a whole a hundred times as much at most.",
+      "Maximum rate to each address from all sources; for a prefix scrubbed as a whole, at most 100 times this.",
       { ifAbsent: "any rate" },
     ),
   },
@@ -70,7 +70,7 @@ const OF_PROFILES = {
   ),
   source_packets_per_second: described(
     Type.Optional(rate),
-    "What each source may send; what is beyond is dropped, and of a source that sends twenty times as much all. 0 sets no limit. The default where sources prove their address bounds what a guessed proof is worth: one takes about 2^30 guesses, so a flood of 10 million guesses a second makes one of its sources pass every 107 seconds. Raise it where few sources send much, such as the proxies of a CDN.",
+    "What each source may send. Excess packets are dropped; a source that sends 20 times its limit is dropped entirely. 0 sets no limit. The default where sources prove their address bounds what a guessed proof is worth: one takes about 2^30 guesses, so a flood of 10 million guesses a second makes one of its sources pass every 107 seconds. Raise it where few sources send much, such as the proxies of a CDN.",
     { ifAbsent: "as the profile says, else 20000 with `tcp` or `dns` other than `off`, else 0" },
   ),
   source_mbps: described(Type.Optional(mbps(1e9)), "The same in megabits per second.", {

@@ -24,7 +24,7 @@ import type {
 /** Sockets that take flow records, and the longest silence of an exporter that is not reported, seconds. */
 const FLOW_LISTENERS_MAX = 16;
 const SILENT_SECONDS_MAX = 86_400;
-/** One sampled packet in so many: the largest of sFlow (version 5, 24 bits). */
+/** One sampled packet in this number: the largest of sFlow (version 5, 24 bits). */
 const EXPORTER_SAMPLING_RATE_MAX = 16_777_215;
 
 const MIB = 1024 * 1024;
@@ -90,7 +90,7 @@ const Exporter = Type.Object(
     name: described(text("exporterName"), "The name by which it is shown and in the metrics, unique."),
     sampling_rate: described(
       Type.Optional(integer(1, EXPORTER_SAMPLING_RATE_MAX)),
-      "One packet in so many is sampled, in place of what the exporter says. Only for exporters that do not say it, or say it wrongly.",
+      "One packet in this number is sampled, in place of what the exporter says. Only for exporters that do not say it, or say it wrongly.",
       { ifAbsent: "what the exporter says" },
     ),
     fastest_interface_mbps: described(
@@ -109,7 +109,7 @@ const Exporter = Type.Object(
     ),
     site: described(
       Type.Optional(text("siteName")),
-      "Exporters of one site see the same packets: the first of them in this list counts, and while it tells of no traffic for its `silent_after_seconds` the next.",
+      "Exporters of one site see the same packets: the first of them in this list counts; if it reports no traffic for its `silent_after_seconds`, the next one counts.",
     ),
     decapsulate: described(
       list(oneOf(...ENCAPSULATIONS), ENCAPSULATIONS.length),
@@ -117,7 +117,7 @@ const Exporter = Type.Object(
     ),
     silent_after_seconds: described(
       integer(5, SILENT_SECONDS_MAX, 60),
-      "After so long without a datagram the exporter is reported as silent.",
+      "After this time without a datagram the exporter is reported as silent.",
     ),
   },
   closed,

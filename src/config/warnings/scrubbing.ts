@@ -12,7 +12,7 @@ export function* scrubbingWarnings(config: Config): Generator<Finding> {
   yield* alwaysWarnings(config);
 }
 
-/** Which answers must be asked for is known from the rules of an attack. */
+/** Which answers need a request before them is known from the rules of an attack. */
 function* alwaysWarnings({ mitigations }: Config): Generator<Finding> {
   const [global] = mitigations;
   for (const [i, { scrub }] of mitigations.entries()) {

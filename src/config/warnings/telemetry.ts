@@ -12,7 +12,7 @@ export function* telemetryWarnings({ telemetry, capture }: Config): Generator<Fi
   const at = ["telemetry", "exporters"];
   for (const [i, { prefix, direction, external, internal }] of exporters.entries()) {
     if (prefix.length < WIDEST[prefix.family]) {
-      const rule = `${prefix.text} is wide: whoever sends from it, or forges such an address, can have hosts banned`;
+      const rule = `${prefix.text} is wide: any host that sends from it, or forges such an address, can have hosts banned`;
       yield { path: [...at, i, "address"], rule };
     }
     if (direction === "both" && external === null && internal === null) {

@@ -8,7 +8,7 @@ import type { LearnedRates } from "./learned-rates.ts";
 
 const HOUR = 3600;
 const WEEK = 168 * HOUR;
-/** A half-life so long that the recent normal hardly moves. */
+/** A half-life that is long enough that the recent normal hardly moves. */
 const BASELINE: BaselineConfig = {
   factor: 3,
   halfLifeSeconds: 604_800,

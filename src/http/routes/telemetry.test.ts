@@ -78,7 +78,7 @@ test("telemetry: each port and exporter, its rates, and what is wrong with it si
         ...{ name: "edge2", address: "192.0.2.2", state: "silent" },
         faults: [
           {
-            ...{ kind: "silent", since: "2026-01-02T03:03:25.000Z", text: "never heard, for 102 s" },
+            ...{ kind: "silent", since: "2026-01-02T03:03:25.000Z", text: "no datagram yet, for 102 s" },
             remedy: expect.stringContaining("see whether the router runs"),
           },
         ],

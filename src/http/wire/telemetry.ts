@@ -9,8 +9,8 @@ import {
   EXPORTER_STATES,
   type ExporterState,
   type ExporterView,
-  type HeardView,
   type InterfaceRates,
+  type ReceivedView,
 } from "../../telemetry/exporters.ts";
 import type { ListenerReading } from "../../telemetry/listener-reading.ts";
 import type { TelemetryView } from "../../telemetry/telemetry-view.ts";
@@ -215,7 +215,7 @@ export function listenerToWire(listener: ListenerReading): Static<typeof Listene
 
 /** @param now of both clocks: times of an exporter are monotonic. */
 export function exporterToWire(
-  { name, address, site, state, faults, heard }: ExporterView,
+  { name, address, site, state, faults, received }: ExporterView,
   now: TelemetryView["now"],
   hasInterfaces: boolean,
 ): ExporterWire {
@@ -225,16 +225,16 @@ export function exporterToWire(
     faults: faults.map(({ kind, begunAtMs, text, remedy }) => ({
       ...{ kind, since: timestamp(wallMs(begunAtMs)), text, remedy },
     })),
-    ...(heard === null ? {} : receivedToWire(heard, now)),
-    interfaces: heard === null || !hasInterfaces ? null : interfacesToWire(heard),
+    ...(received === null ? {} : receivedToWire(received, now)),
+    interfaces: received === null || !hasInterfaces ? null : interfacesToWire(received),
   });
 }
 
-function interfacesToWire({ reading, interfaceRates }: HeardView): InterfaceWire[] {
+function interfacesToWire({ reading, interfaceRates }: ReceivedView): InterfaceWire[] {
   return reading.interfaces.map((one, i) => interfaceToWire(one, interfaceRates?.[i] ?? null));
 }
 
-function receivedToWire({ reading, readAtMs, rates, loss }: HeardView, now: TelemetryView["now"]) {
+function receivedToWire({ reading, readAtMs, rates, loss }: ReceivedView, now: TelemetryView["now"]) {
   const { listen, protocols, datagrams, bytes, records, leftOut, undecoded, samplings } = reading;
   const ageMs = Math.max(0, now.monotonicMs - readAtMs);
   return omitNulls({

@@ -58,7 +58,7 @@ const maintain = async () => {
   return givenUp;
 };
 
-withServer("orders of a tenant over their budget make room of its own oldest, and of nobody else's", async () => {
+withServer("orders of a tenant over their budget make room of its own oldest, and of no other tenant's", async () => {
   await open();
   await write(60, 2, { operator: "noc" });
   await write(20, 5, { operator: "other", tenant: "other" });

@@ -122,7 +122,7 @@ withServer("goes on without a server that is killed in mid-run, and loses nothin
   expect(await counted("svc_storage_dropped_records_total")).toBe(0);
 });
 
-withServer("delays nobody for long when the server is up and does not answer", async () => {
+withServer("delays no caller for long when the server is up and does not answer", async () => {
   const started = await server();
   const { store, counted } = await runningStore(clickhouseHistory(started.url, "history"));
   await store.recordAudit(auditEvent({ operator: "before" }));

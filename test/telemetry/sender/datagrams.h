@@ -46,7 +46,7 @@ class Datagrams {
   virtual Bytes make(std::span<const Content> records) const = 0;
   /// Writes the numbers of this exporter and time into a copy of it, and counts it.
   virtual void stamp(std::span<std::uint8_t> datagram, ExporterState& exporter, const Now& now) const = 0;
-  /// Templates and what else an exporter tells about itself; whole datagrams.
+  /// Templates and what else an exporter reports about itself; whole datagrams.
   virtual std::vector<Bytes> announcements(ExporterState& exporter, const Now& now) const = 0;
   /// What is counted of a packet, in bytes.
   virtual std::uint64_t countedBytes(const Content& content) const = 0;
@@ -57,7 +57,7 @@ std::unique_ptr<Datagrams> netFlow9(const SenderOptions& options);
 std::unique_ptr<Datagrams> ipfix(const SenderOptions& options);
 std::unique_ptr<Datagrams> sflow(const SenderOptions& options);
 
-/// Of the protocol that is asked for.
+/// Of the requested protocol.
 std::unique_ptr<Datagrams> datagramsOf(const SenderOptions& options);
 
 }  // namespace floodwall::telemetry

@@ -92,7 +92,7 @@ class Ipfix final : public Datagrams {
     ++exporter.datagrams;
   }
 
-  /// The template, and the selector: scope selector 1, systematic count-based, one packet, then a pause of so many.
+  /// The template, and the selector: scope selector 1, systematic count-based, one packet, then a pause of the others.
   Bytes announcement() const {
     static constexpr std::array kOptions = {Field{302, 8}, Field{304, 2}, Field{305, 4}, Field{306, 4}};
     Bytes bytes = header();

@@ -90,7 +90,7 @@ class NetFlow9 final : public Datagrams {
     put32(at + 12, exporter.datagrams++);
   }
 
-  /// The template, and the sampler: scope system, sampler 1, random, one packet in so many.
+  /// The template, and the sampler: scope system, sampler 1, random, one packet in `sampling`.
   Bytes announcement() const {
     static constexpr std::array kOptions = {Field{1, 4}, Field{48, 1}, Field{49, 1}, Field{50, 4}};
     Bytes bytes = header(3);

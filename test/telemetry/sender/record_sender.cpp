@@ -1,4 +1,4 @@
-// Plays exporters of flow records: sends as many as it is asked for, at a rate, and says exactly what it sent.
+// Plays exporters of flow records: sends the requested number, at a rate, and says exactly what it sent.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -50,7 +50,7 @@ sockaddr_in socketAddress(std::uint32_t address, std::uint16_t port) {
   return result;
 }
 
-/// One exporter: an address of its own, and the state that its datagrams tell.
+/// One exporter: an address of its own, and the state that its datagrams report.
 class Exporter {
  public:
   Exporter(const SenderOptions& options, std::uint32_t index) : socket_(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {

@@ -16,7 +16,7 @@ Plays exporters of flow records or of sampled packets, and prints one line of JS
   --to ADDRESS     of the collector, IPv4 (default 127.0.0.1); --port N (default 2055)
   --from ADDRESS   first exporter (default 127.0.1.1); --exporters N plays N of them, from consecutive addresses
   --rate R         records (samples) per second of all exporters; 0, the default, is as fast as it goes
-  --seconds S      default 1; --records N stops after so many, if that is sooner
+  --seconds S      default 1; --records N stops after N, if that is sooner
   --per N          records a datagram (default 30 of NetFlow v5, 24 of v9 and IPFIX, 8 of sFlow)
   --first-host A   first destination (default 203.0.113.0); --hosts N sends to N of them (default 1000)
   --sampling N     the exporters say that they count one packet in N (default 1)
@@ -24,7 +24,7 @@ Plays exporters of flow records or of sampled packets, and prints one line of JS
   --duration MS    of each flow, up to its export (default 0)
   --templates-every S  seconds between the templates of an exporter (default 1)
   --extra-templates N  further templates of each exporter, never used (default 0)
-  --burst MS       what is due in so long a time leaves at once, at its end (default: evenly)
+  --burst MS       what is due in this time leaves at once, at its end (default: evenly)
   --poisson        the gaps between datagrams are random, with the given mean rate
   --farewell       in the seconds after the end each exporter sends two more datagrams, by which losses show
   --mark N         also report when record N was sent

@@ -1,4 +1,4 @@
-// What the sender of flow records is asked for.
+// What the sender of flow records is called with.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct SenderOptions {
   /// Destinations in turn, from firstHost on.
   std::uint32_t hosts = 1000;
   std::uint32_t firstHost = 0xcb007100;
-  /// One packet in so many is counted, as the exporter says.
+  /// One packet in this number is counted, as the exporter says.
   std::uint32_t sampling = 1;
   /// Packets a record; 0: 1 to 16.
   std::uint32_t packets = 0;
@@ -39,7 +39,7 @@ struct SenderOptions {
   std::uint32_t durationMs = 0;
   double templatesEvery = 1;
   std::uint32_t extraTemplates = 0;
-  /// Records wait so long, and leave all at once.
+  /// Records wait for this time, and leave all at once.
   std::uint32_t burstMs = 0;
   bool isPoisson = false;
   /// Each exporter sends two more datagrams in the seconds after, so that what was lost shows in its sequence.
