@@ -96,12 +96,14 @@ soak: setup
 truth: setup $(STAMPS)/test-packages
 	@$(BUN) test/lab/truth/truth.ts --floods $${FLOODS:-200} --seed $${SEED:-1}
 
-simulate: setup
+simulate: setup $(STAMPS)/test-packages
+	@$(MAKE) -C addon --no-print-directory -j$(JOBS) ../build/addon/misbehaving_rates
 	SEED=$${SEED:-} HOURS=$${HOURS:-720} STEPS=$${STEPS:-100000} ROUNDS=$${ROUNDS:-200} \
 	  SEEDS=$${SEEDS:-$$([ "$${SEED:-}" ] && echo 1 || echo 1000)} \
 	  $(BUN) test test/simulation test/adversary src/mitigation/ban-simulation.test.ts --isolate --timeout 36000000
 
-exporters: setup
+exporters: setup $(STAMPS)/test-packages
+	@$(MAKE) -C addon --no-print-directory -j$(JOBS) ../build/addon/misbehaving_rates
 	SEED=$${SEED:-} CASES=$${CASES:-5000} $(BUN) test test/simulation/misbehaving-exporters.test.ts --timeout 36000000
 
 # One job, unless JOBS is set on the command line: its default is the number of cores, for the compilers.
