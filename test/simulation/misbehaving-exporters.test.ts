@@ -1,6 +1,6 @@
 /**
- * Detection and bans, in dry run, by what exporters that misbehave in several ways at once report, beside those by
- * the traffic itself: the same hosts are banned. The rates of each tick come from the addon's decoder and counter
+ * Detection and bans, in dry run, by what exporters that misbehave in several ways at once report, beside those by the
+ * traffic itself: the same hosts are banned. The rates of each tick come from the addon's decoder and counter
  * (addon/test/tools/misbehaving_rates.cpp). SEED and CASES come from the environment.
  */
 import { expect, test } from "bun:test";

@@ -34,8 +34,7 @@ class Presence {
   static constexpr std::uint64_t kPeriods = 4;
   /// This part of the usual records is enough: one in 64.
   static constexpr std::uint64_t kEnough = 64;
-  /// The mean moves by this part of the difference (one in 8 or 256); where too few are reported it forgets much more
-  /// slowly.
+  /// The mean moves by one in kFollow of the difference; where too few are reported it forgets one in kForget.
   static constexpr std::uint64_t kFollow = 8, kForget = 256;
 
   [[nodiscard]] bool isEnough(std::uint64_t records) const noexcept {

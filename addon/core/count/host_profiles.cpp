@@ -8,8 +8,8 @@
 namespace floodwall {
 namespace {
 
-/// Time between two packets of one host that has a full profile, ms. Once the host is known for a quarter of an
-/// hour, its profile forgets half in about ten minutes.
+/// Time between two packets of one host that has a full profile, ms. The longest holds once the host is known
+/// for a quarter of an hour: its profile then forgets half in about ten minutes.
 constexpr std::uint32_t kIntervalMinMs = 400, kIntervalMaxMs = 12'000;
 /// Hosts that have their turn in one epoch, and packets that are taken in it: about half a millisecond together, most
 /// of it cache misses.

@@ -16,7 +16,7 @@ constexpr std::size_t kExtension = 8;
 /// TCP without options.
 constexpr std::size_t kTransport = 20;
 
-/// Writes a chain of extension headers again.
+/// Rewrites a chain of extension headers.
 class ShortChain {
  public:
   /// `used` bytes of `to` end with the IPv6 header.
