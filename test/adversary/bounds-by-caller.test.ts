@@ -12,7 +12,7 @@ import { ROOT } from "../source-tree.ts";
 const SHARED: Readonly<Record<string, readonly string[]>> = {
   "src/mitigation/active-bans.ts": ["ACTIVE_BANS_MAX"],
   "src/mitigation/ended-bans.ts": ["ENDED_BANS_KEPT"],
-  "src/sourceblock/block-table.ts": ["DYNAMIC_RULES_MAX", "VICTIMS_PER_SOURCE"],
+  "src/sourceblock/block-index.ts": ["DYNAMIC_RULES_MAX", "VICTIMS_PER_SOURCE"],
   "src/mitigation/protection/protections.ts": ["PROTECTION_CHOICES_MAX", "PROTECTION_CHOICES_PER_TENANT"],
   "src/http/server/request-shares.ts": ["STATE_ORDERS_MAX", "HISTORY_READS_MAX"],
   "src/storage/sqlite/file-thread.ts": ["HISTORY_QUERY_MS"],
