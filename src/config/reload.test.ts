@@ -65,6 +65,12 @@ describe("a restart is needed for", () => {
     expect(restartKeys(running, keepRestartKeys(running, next))).toEqual([]);
   });
 
+  test("another size of the history in ClickHouse, by its own key", () => {
+    const clickhouse = `${BASE}storage: {driver: clickhouse, clickhouse: {url: "http://127.0.0.1:8123"}}\n`;
+    const smaller = clickhouse.replace("driver:", "max_bytes: 16777216, driver:");
+    expect(restartKeys(config(clickhouse), config(smaller))).toEqual(["storage.max_bytes"]);
+  });
+
   test("a section that comes or goes, named once", () => {
     const without = config(BASE.slice(0, BASE.indexOf("bgp:")));
     expect(restartKeys(config(BASE), without)).toEqual(["bgp"]);

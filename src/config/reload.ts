@@ -10,7 +10,7 @@ import type { TelemetryConfig } from "../telemetry/telemetry-config.ts";
 import type { Config } from "./config.ts";
 import { ownInfrastructure } from "./own-addresses.ts";
 import { MAX_HOSTS_DEFAULT } from "./sections/schema.ts";
-import { HISTORY_BYTES_DEFAULT } from "./sections/storage.ts";
+import { CLICKHOUSE_BYTES_DEFAULT, HISTORY_BYTES_DEFAULT } from "./sections/storage.ts";
 
 /**
  * By the key's name in the file. Adding or removing a section is reported as a change of the section. A key that is added
@@ -47,11 +47,11 @@ const RESTART_KEYS: readonly (readonly [key: string, read: (config: Config) => u
   ["dataplane.limits.max_dynamic_rules", ({ dataplane }) => dataplane?.maxDynamicRules],
   ["storage.driver", ({ storage }) => storage.driver?.kind],
   ["storage.path", ({ storage, stateDir }) => pathInFile(storage.driver, stateDir)],
+  ["storage.max_bytes", ({ storage }) => configuredBytes(storage.driver)],
   [
-    "storage.max_bytes",
-    ({ storage }) => (storage.driver?.kind === "sqlite" ? storage.driver.maxBytes : HISTORY_BYTES_DEFAULT),
+    "storage.clickhouse",
+    ({ storage }) => (storage.driver?.kind === "clickhouse" ? { ...storage.driver, maxBytes: null } : null),
   ],
-  ["storage.clickhouse", ({ storage }) => (storage.driver?.kind === "clickhouse" ? storage.driver : null)],
   ["storage.retention_days", ({ storage }) => storage.retentionDays],
   ["storage.traffic_interval_seconds", ({ storage }) => storage.trafficIntervalSeconds],
   ["api.listen", ({ api: { host, port } }) => ({ host, port })],
@@ -109,6 +109,13 @@ export function restartKeys(running: Config, next: Config): string[] {
 }
 
 /** null: not set, so the path depends on state_dir. */
+/** null: the default of the driver. */
+function configuredBytes(driver: StorageDriver | null): number | null {
+  if (driver === null) return null;
+  const usual = driver.kind === "sqlite" ? HISTORY_BYTES_DEFAULT : CLICKHOUSE_BYTES_DEFAULT;
+  return driver.maxBytes === usual ? null : driver.maxBytes;
+}
+
 function pathInFile(driver: StorageDriver | null, stateDir: string): string | null {
   return driver?.kind === "sqlite" && driver.path !== defaultStoragePath(stateDir) ? driver.path : null;
 }

@@ -63,6 +63,7 @@ export function trafficRecorder(options: TrafficRecorderOptions): HistoryRecorde
     rowsMax: TRAFFIC_ROWS_MAX,
     hosts: packetPath.engine,
     attacks: () => detector.active.values(),
+    readBaselines: (rows, count) => detector.baselines.readAhead(rows, count),
     baselinePps: (rows, row, direction) => {
       const group = floodwall.config.hostgroups[rows.groups[row] as number];
       return group === undefined

@@ -23,7 +23,7 @@ export interface OrderIndex<R> {
 }
 
 export interface OrderObserver<R, Refusal, End> {
-  /** In force, and on disk. */
+  /** In force; on disk, or queued where the tables changed while it was written. */
   began(order: R): void;
   refused(refusal: Refusal): void;
   ended(end: End, orders: readonly R[]): void;

@@ -62,6 +62,7 @@ beforeEach(() => {
       },
     },
     attacks: () => attacks,
+    readBaselines: () => {},
     baselinePps: (rows, row, direction) =>
       direction === "incoming" ? (rows.incoming[row * INTERVAL_VALUES] ?? 0) / 2 : null,
     after: (ms, fn) => new ManualTimers(clock).after(ms, fn),

@@ -41,6 +41,8 @@ export interface HistoryRecorderOptions {
   /** The parts of an interval's totals; absent: they are not recorded. */
   readonly partsOf?: (totals: readonly TotalRow[]) => readonly TotalRow[];
   /** The learned packet rate of a row; null: nothing was learned. */
+  /** Called before `baselinePps` of these rows. */
+  readonly readBaselines: (rows: IntervalRows, count: number) => void;
   readonly baselinePps: (rows: IntervalRows, row: number, direction: Direction) => number | null;
   /** Runs `fn` once in `ms`; returns a function that cancels it. */
   readonly after: (ms: number, fn: () => void) => () => void;
@@ -187,6 +189,7 @@ export class HistoryRecorder {
     const { hosts, nextTurn } = this.#options;
     for (let cursor = 0; ; ) {
       const { next, count } = hosts.takeIntervals(cursor, this.#rows);
+      this.#options.readBaselines(this.#rows, count);
       for (let row = 0; row < count; row++) this.#add(this.#rows, row, attacked);
       if (next < 0) return;
       cursor = next;

@@ -102,6 +102,7 @@ class History {
       rowsMax: 1000,
       hosts: this.#engine,
       attacks: () => [],
+      readBaselines: () => {},
       baselinePps: () => null,
       after: (ms, fn) => this.#timers.after(ms + this.lateMs, fn),
       nextTurn,

@@ -60,12 +60,21 @@ export const SEASON_IDLE_SECONDS = 14 * 86_400;
 /** First byte of the key of a whole hostgroup: that of multicast addresses, which no host has. */
 const GROUP_KEY = 0xff;
 const SILENT: readonly number[] = [0, 0, 0];
+/** As LearnedRates reads a key that it does not know. */
 const UNKNOWN = new Float64Array(READ_VALUES);
+UNKNOWN[0] = -1;
 
 /** The place of values in READ_VALUES. */
 const LEARNED = 0;
 const NORMAL = 1;
 const IS_OF_HOUR = NORMAL + BASE_TRIO;
+
+/** The values of the rows from `first` to before `end`. */
+interface RowsCopy {
+  readonly first: number;
+  readonly end: number;
+  readonly values: Float64Array;
+}
 
 export interface BaselinesOptions {
   /** The maximum number of hosts learned by hour of the week; SEASONAL_HOSTS_MAX if absent. */
@@ -89,10 +98,8 @@ export class Baselines {
   readonly #limits = new Float64Array(METRICS.length);
   readonly #groupKeys = new Map<string, Uint8Array>();
   #groups: ReadonlyMap<Hostgroup, number> = new Map();
-  /** What was read ahead of these keys. */
-  #keys: Uint8Array | null = null;
-  #count = 0;
-  #values = new Float64Array(0);
+  /** By the addresses of a reader's rows, the baselines that were read ahead of them. */
+  readonly #copies = new WeakMap<Uint8Array, RowsCopy>();
   /** Of a single key. */
   readonly #single: Float64Array;
   readonly #singleGroup = new Uint32Array(1);
@@ -139,17 +146,17 @@ export class Baselines {
   }
 
   /**
-   * Reads the baselines of the first `count` rows at once. Later reads of these rows are answered from this copy, until
-   * the next call: call it again when the rows have changed.
+   * Reads the baselines of `count` rows from `first` on at once. Later reads of these rows are answered from this copy,
+   * until the next call for the same rows: call it again when they have changed. A single read costs a crossing, and may
+   * wait for a learning pass.
    */
-  readAhead({ addresses, groups }: Pick<HostRows, "addresses" | "groups">, count: number): void {
-    this.#keys = null;
+  readAhead({ addresses, groups }: Pick<HostRows, "addresses" | "groups">, count: number, first = 0): void {
     if (this.rates === null || !this.#hasBegun) return;
-    const values = count * READ_VALUES * this.#directions;
-    if (this.#values.length < values) this.#values = new Float64Array(values);
-    this.rates.read(addresses, 0, groups, count, this.#values);
-    this.#keys = addresses;
-    this.#count = count;
+    const length = count * READ_VALUES * this.#directions;
+    const before = this.#copies.get(addresses)?.values;
+    const values = before !== undefined && before.length >= length ? before : new Float64Array(length);
+    this.rates.read(addresses, first * ADDRESS_BYTES, groups.subarray(first), count, values);
+    this.#copies.set(addresses, { first, end: first + count, values });
   }
 
   /** A whole hostgroup has a row in the table of hosts, with a key that no host has. */
@@ -229,9 +236,10 @@ export class Baselines {
     this.#found = UNKNOWN;
     if (this.rates === null || side >= this.#directions) return 0;
     const row = at / ADDRESS_BYTES;
-    if (keys === this.#keys && row < this.#count) {
-      this.#found = this.#values;
-      return (row * this.#directions + side) * READ_VALUES;
+    const copy = this.#copies.get(keys);
+    if (copy !== undefined && row >= copy.first && row < copy.end) {
+      this.#found = copy.values;
+      return ((row - copy.first) * this.#directions + side) * READ_VALUES;
     }
     this.#singleGroup[0] = this.#indexOf(group);
     this.rates.read(keys, at, this.#singleGroup, 1, this.#single);

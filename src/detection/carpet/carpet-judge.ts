@@ -102,12 +102,10 @@ export class CarpetJudge {
     this.#policy = policy;
     this.#rule = new SamplingRule(policy);
     this.#scan.reconfigure(policy);
+    this.#spread.clear();
   }
 
-  /**
-   * Call this after each pass, before the next one. Other work may run at each yield: all changes happen in the last
-   * step.
-   */
+  /** Call this after each pass, before the next. Other work may run at each yield: changes happen in the last step. */
   *judge(now: Now): Generator<void, AttackChange[]> {
     if (!this.#scan.isWhole) return [];
     this.#scan.read();

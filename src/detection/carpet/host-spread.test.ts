@@ -38,3 +38,14 @@ test("at its bound a prefix is judged by one window, and counted; one that was c
   for (let second = 41; second < 50; second++) spread.isOver(1000, "b", ALL_APART, at(second));
   expect([spread.refused, spread.isOver(1000, "b", ALL_APART, at(50))]).toEqual([20, true]);
 });
+
+test("pairs of a host that was alone for hours hide no carpet for long", () => {
+  const spread = new HostSpread(8);
+  const alone = { sum: 6000, squares: 6000 * 6000, variance: 100 * 6000 };
+  const at = (seconds: number) => ({ nowMs: 1000 * seconds, windowMs: 1000 });
+  const hours = 36_000;
+  for (let second = 0; second < hours; second++) expect(spread.isOver(70, "a", alone, at(second))).toBe(false);
+  let found = hours;
+  while (!spread.isOver(70, "a", ALL_APART, at(found)) && found < 2 * hours) found++;
+  expect(found - hours).toBeLessThan(600);
+});

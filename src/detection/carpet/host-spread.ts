@@ -27,6 +27,8 @@ interface Pairs {
 
 /** Expected pairs of one host at the least number of hosts: with these, twice as many hosts are distinguished. */
 const EXPECTED_LEAST = 16;
+/** After this number of windows, pairs of before count by half: the prefix may have been above a threshold for hours. */
+const HALF_LIFE = 64;
 /** After this number of windows above no threshold, the pairs of a prefix are forgotten. */
 const WINDOWS_KEPT = 16;
 
@@ -57,11 +59,17 @@ export class HostSpread {
     // Windows that overlap have samples in common.
     if (nowMs - pairs.addedMs >= windowMs) {
       const perSample = variance / sum;
-      pairs.all += (sum * sum - variance) / (2 * perSample * perSample);
-      pairs.ofOneHost += (squares - variance) / (2 * perSample * perSample);
+      const left = 2 ** ((pairs.addedMs - nowMs) / (windowMs * HALF_LIFE));
+      pairs.all = left * pairs.all + (sum * sum - variance) / (2 * perSample * perSample);
+      pairs.ofOneHost = left * pairs.ofOneHost + (squares - variance) / (2 * perSample * perSample);
       pairs.addedMs = nowMs;
     }
     return pairs.all / hosts >= EXPECTED_LEAST && pairs.all >= hosts * pairs.ofOneHost;
+  }
+
+  /** Keys stand for other prefixes from now on. */
+  clear(): void {
+    this.#pairs.clear();
   }
 
   /** Call this after each pass. */

@@ -82,11 +82,12 @@ export class Levers {
     const outcome = await this.#levers.place({
       decide: () => {
         if (policy.mode === "none") return { kind: "refused", refusal: "mode_none" };
-        if (!this.#hasRoom(name) && this.#unneeded() === null) return { kind: "refused", refusal: "too_many_levers" };
+        if (!this.#hasRoom(name) && this.#unneeded(name) === null)
+          return { kind: "refused", refusal: "too_many_levers" };
         return { kind: "begins", key: name, record: lever, basis: [] };
       },
       takeEffect: () => {
-        const unneeded = this.#levers.all.size > LEVERS_MAX ? this.#unneeded() : null;
+        const unneeded = this.#levers.all.size > LEVERS_MAX ? this.#unneeded(name) : null;
         if (unneeded !== null) this.#levers.end("cleared", [unneeded]);
         this.#options.onChange();
       },
@@ -112,9 +113,9 @@ export class Levers {
   }
 
   /** Of the levers of zones that were removed from the file, the one that ends first; null: there is none. */
-  #unneeded(): Lever | null {
+  #unneeded(beside: string): Lever | null {
     const { isConfigured } = this.#options;
-    const unneeded = [...this.#levers.all.values()].filter(({ zone }) => !isConfigured(zone));
+    const unneeded = [...this.#levers.all.values()].filter(({ zone }) => zone !== beside && !isConfigured(zone));
     return unneeded.sort((a, b) => a.untilMs - b.untilMs)[0] ?? null;
   }
 

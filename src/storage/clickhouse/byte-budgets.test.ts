@@ -6,6 +6,7 @@ import { clickhouseHistory } from "../../../test/fixtures/storage/history-driver
 import { attack } from "../../../test/fixtures/views.ts";
 import type { AuditEvent } from "../../audit/audit-event.ts";
 import { RECORD_CAUSES, type RecordCause } from "../record-causes.ts";
+import { ByteBudgets } from "./byte-budgets.ts";
 import type { ClickhouseHistory } from "./clickhouse-history.ts";
 
 const skipped = clickhouseServer === null ? " (skipped: clickhouse-server is not installed)" : "";
@@ -100,6 +101,31 @@ withServer("attacks of one tenant make room for its own", async () => {
   expect(await driver.ask("endedAttack", { id: "other0" })).not.toBeNull();
   expect(await driver.ask("endedAttack", { id: "acme0" })).toBeNull();
   expect(await driver.ask("endedAttack", { id: "acme299" })).not.toBeNull();
+});
+
+test("a day that the server does not drop keeps no other in place, and removed rows are counted later", async () => {
+  const day = (daysAgo: number) => Math.floor((TODAY - daysAgo * DAY_MS) / DAY_MS);
+  const partitions = [3, 2, 1].map((daysAgo) => ({
+    ...{ table: "traffic", partition: String(day(daysAgo)), bytes: "100", records: "5" },
+  }));
+  let isRefusing = true;
+  const dropped: string[] = [];
+  const budgets = new ByteBudgets(
+    {
+      database: "d",
+      quoted: "`d`",
+      select: async (query: string) => (query.includes("system.parts") ? partitions : []),
+      command: async (command: string) => {
+        if (isRefusing && command.includes(String(day(3)))) throw new Error("too large to drop (359)");
+        dropped.push(command);
+      },
+    },
+    { maxBytes: 250, records: BUDGETS },
+  );
+  await expect(budgets.settle(["traffic"])).rejects.toThrow("359");
+  expect(dropped).toEqual([`ALTER TABLE \`d\`.traffic DROP PARTITION ${day(2)}`]);
+  isRefusing = false;
+  expect(await budgets.settle(["traffic"])).toEqual({ traffic: 10 });
 });
 
 withServer("traffic over max_bytes loses its oldest days", async () => {

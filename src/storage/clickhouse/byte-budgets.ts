@@ -77,6 +77,9 @@ export class ByteBudgets {
   /** By table and day: days that did not change are not read again. */
   readonly #days: Readonly<Record<RecordTable, Map<number, Day>>> = { audit: new Map(), attacks: new Map() };
 
+  /** Rows that were removed, and not returned yet. */
+  #uncounted = new Map<string, number>();
+
   constructor(server: BudgetedServer, options: ByteBudgetsOptions) {
     this.#server = server;
     this.#options = options;
@@ -85,19 +88,34 @@ export class ByteBudgets {
   /** @param own tables that are local to the server. Resolves with the rows that were removed, by table or cause. */
   async settle(own: readonly Table[]): Promise<GivenUp> {
     const parts = await this.#parts(own);
-    const givenUp = new Map<string, number>();
-    await this.#dropDays(
-      parts.filter(({ table }) => SERIES.includes(table)),
-      givenUp,
-    );
+    const givenUp = this.#uncounted;
+    const faults: unknown[] = [];
+    const attempt = async (work: () => Promise<void>): Promise<boolean> => {
+      try {
+        await work();
+        return true;
+      } catch (fault) {
+        faults.push(fault);
+        return false;
+      }
+    };
     for (const table of ["audit", "attacks"] as const) {
       if (!own.includes(table)) continue;
-      await this.#count(
-        table,
-        parts.filter((part) => part.table === table),
-      );
-      await this.#removeRecords(table, givenUp);
+      const ofTable = parts.filter((part) => part.table === table);
+      await attempt(async () => {
+        await this.#count(table, ofTable);
+        await this.#removeRecords(table, givenUp);
+      });
     }
+    const days = oldestOfLargest(parts.filter(({ table }) => SERIES.includes(table)));
+    let total = sizeOf(parts.filter(({ table }) => SERIES.includes(table)));
+    // A day that the server does not drop keeps no other in place.
+    for (let i = 0; i < days.length && total > this.#options.maxBytes; i++) {
+      const day = days[i] as Part;
+      if (await attempt(() => this.#dropDay(day, givenUp))) total -= day.bytes;
+    }
+    if (faults.length > 0) throw faults[0];
+    this.#uncounted = new Map();
     return Object.fromEntries(givenUp);
   }
 
@@ -113,22 +131,9 @@ export class ByteBudgets {
       .filter(({ partition }) => Number.isInteger(Number(partition)));
   }
 
-  async #dropDays(parts: readonly Part[], givenUp: Map<string, number>): Promise<void> {
-    let total = parts.reduce((sum, { bytes }) => sum + bytes, 0);
-    const byTable = Map.groupBy(
-      parts.toSorted((a, b) => Number(a.partition) - Number(b.partition)),
-      ({ table }) => table,
-    );
-    while (total > this.#options.maxBytes) {
-      const sizeOf = (own: readonly Part[]) => own.reduce((sum, { bytes }) => sum + bytes, 0);
-      const [largest] = [...byTable.values()].sort((a, b) => sizeOf(b) - sizeOf(a));
-      const oldest = largest?.shift();
-      if (oldest === undefined) return;
-      const { table, partition, bytes, records } = oldest;
-      await this.#server.command(`ALTER TABLE ${this.#server.quoted}.${table} DROP PARTITION ${partition}`);
-      givenUp.set(table, (givenUp.get(table) ?? 0) + records);
-      total -= bytes;
-    }
+  async #dropDay({ table, partition, records }: Part, givenUp: Map<string, number>): Promise<void> {
+    await this.#server.command(`ALTER TABLE ${this.#server.quoted}.${table} DROP PARTITION ${partition}`);
+    givenUp.set(table, (givenUp.get(table) ?? 0) + records);
   }
 
   /** Reads the days whose rows have changed. */
@@ -262,4 +267,15 @@ function bytesOf(table: RecordTable): string {
 function within(table: RecordTable, fromMs: number, toMs: number): string {
   const { at } = RECORDS[table];
   return `${at} >= ${literal(fromMs)} AND ${at} < ${literal(toMs)}`;
+}
+
+function sizeOf(parts: readonly Part[]): number {
+  return parts.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+/** All days in the order in which they go: each time the oldest of the table that is largest then. */
+function oldestOfLargest(parts: readonly Part[]): readonly Part[] {
+  const oldestFirst = parts.toSorted((a, b) => Number(a.partition) - Number(b.partition));
+  const tables = [...Map.groupBy(oldestFirst, ({ table }) => table).values()];
+  return parts.flatMap(() => tables.toSorted((a, b) => sizeOf(b) - sizeOf(a))[0]?.shift() ?? []);
 }

@@ -124,8 +124,11 @@ export class ClickhouseHistory implements HistoryDriver {
   /** Removes whole days: a row may be kept up to a day longer than configured. Of tables that are local to this server. */
   async maintain(nowMs: number): Promise<GivenUp> {
     if (!this.#isOpen || this.#ownTables.length === 0) return {};
-    await this.#removeBefore(nowMs);
-    return this.#guard("maintain", () => this.#budgets.settle(this.#ownTables));
+    // The budgets hold also where the server does not drop an old day.
+    const [old] = await Promise.allSettled([this.#removeBefore(nowMs)]);
+    const givenUp = await this.#guard("maintain", () => this.#budgets.settle(this.#ownTables));
+    if (old.status === "rejected") throw old.reason;
+    return givenUp;
   }
 
   async #removeBefore(nowMs: number): Promise<void> {
