@@ -122,7 +122,8 @@ test("a day that the server does not drop keeps no other in place, and removed r
     },
     { maxBytes: 250, records: BUDGETS },
   );
-  await expect(budgets.settle(["traffic"])).rejects.toThrow("359");
+  const fault = await budgets.settle(["traffic"]).catch((cause: unknown) => cause);
+  expect(String(fault)).toContain("359");
   expect(dropped).toEqual([`ALTER TABLE \`d\`.traffic DROP PARTITION ${day(2)}`]);
   isRefusing = false;
   expect(await budgets.settle(["traffic"])).toEqual({ traffic: 10 });
