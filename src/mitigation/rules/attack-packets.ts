@@ -82,7 +82,8 @@ function byProfile(all: WeightedPacket[], profile: TrafficProfile, seen: SeenTra
   const missed = MISSED_PACKETS / before.length;
   const needed = neededOf(
     all.filter((_, i) => excess.has(cells[i] as string)),
-    { all, before, mostLeft },
+    // No more than users are: beside them, there is room for a small part of the attack.
+    { all, before, mostLeft: Math.max(belowThreshold(seen), usersShare) },
   );
   const exceeding = all.filter((packet) => needed.has(packet));
   return {
