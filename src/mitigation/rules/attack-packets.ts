@@ -9,7 +9,7 @@ import type { SampledPacket } from "../../detection/attack/sample.ts";
 import type { TrafficProfile } from "../../detection/attack/traffic-profile.ts";
 import { isNeverOfUsers } from "./never-of-users.ts";
 import { type CellSums, cellSums, cellsOf, NO_PACKETS } from "./packet-cells.ts";
-import { EXCESS_FACTOR, PART_PACKETS_MIN } from "./rule-bounds.ts";
+import { ATTACK_SHARE_MIN, EXCESS_FACTOR, PART_PACKETS_MIN } from "./rule-bounds.ts";
 import { type SeenTraffic, usersMost } from "./seen-traffic.ts";
 import { belowThreshold, isProfiled, servicesLike, unusualPackets, usersAmong } from "./unusual-packets.ts";
 import type { UsersTraffic } from "./users-at-risk.ts";
@@ -83,7 +83,7 @@ function byProfile(all: WeightedPacket[], profile: TrafficProfile, seen: SeenTra
   const needed = neededOf(
     all.filter((_, i) => excess.has(cells[i] as string)),
     // No more than users are: beside them, there is room for a small part of the attack.
-    { all, before, mostLeft: Math.max(belowThreshold(seen), usersShare) },
+    { all, before, mostLeft: Math.max(belowThreshold(seen), usersShare), usersShare },
   );
   const exceeding = all.filter((packet) => needed.has(packet));
   return {
@@ -99,25 +99,41 @@ interface Compared {
   readonly all: readonly WeightedPacket[];
   readonly before: readonly WeightedPacket[];
   readonly mostLeft: number;
+  readonly usersShare: number;
 }
 
 /**
  * By classes, the largest first, until no more is left than may be. Users change what they send, too: further classes are
- * of the attack only if no host's users send them, and those of this host did not.
+ * of the attack only if no host's users send them and those of this host did not, or if as a whole they exceed what users
+ * explain, by a part of the traffic that is worth a rule.
  */
-function neededOf(exceeding: readonly WeightedPacket[], { all, before, mostLeft }: Compared): Set<WeightedPacket> {
-  const ofUsers = new Set(before.map(({ header }) => classOf(header)));
+function neededOf(
+  exceeding: readonly WeightedPacket[],
+  { all, before, mostLeft, usersShare }: Compared,
+): ReadonlySet<WeightedPacket> {
+  const [now, then] = [sumsByClass(all), sumsByClass(before)];
+  const beyond = (name: string) => (now.get(name) ?? 0) - EXCESS_FACTOR * usersShare * (then.get(name) ?? 0);
   const classes = [...Map.groupBy(exceeding, ({ header }) => classOf(header))];
   let left = weightOf(all);
   const needed = new Set<WeightedPacket>();
+  const further: (readonly [name: string, packets: readonly WeightedPacket[]])[] = [];
   for (const [name, packets] of classes.sort(([, a], [, b]) => weightOf(b) - weightOf(a))) {
-    const isForeign = !isOrdinaryClass(name) && !ofUsers.has(name);
+    const isForeign = !isOrdinaryClass(name) && !then.has(name);
     const isEnough = left <= mostLeft && !isForeign;
+    if (isEnough && beyond(name) > 0) further.push([name, packets]);
     const taken = isEnough ? packets.filter(({ header }) => isNeverOfUsers(header)) : packets;
     for (const packet of taken) needed.add(packet);
     left -= weightOf(taken);
   }
+  const sum = further.reduce((total, [name]) => total + beyond(name), 0);
+  if (sum >= ATTACK_SHARE_MIN) for (const [, packets] of further) for (const packet of packets) needed.add(packet);
   return needed;
+}
+
+function sumsByClass(packets: readonly WeightedPacket[]): ReadonlyMap<string, number> {
+  return new Map(
+    [...Map.groupBy(packets, ({ header }) => classOf(header))].map(([name, own]) => [name, weightOf(own)]),
+  );
 }
 
 /**

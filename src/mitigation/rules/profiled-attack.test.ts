@@ -84,7 +84,7 @@ describe("users who alone exceed the threshold", () => {
 test("users who send something new are not matched once the attack's rule leaves less than the threshold", () => {
   const longer = (dice: Dice) =>
     tcp({ sourcePort: dice.port(), destinationPort: 80, flags: ack | psh, payload: new Uint8Array(131) });
-  const parts = [...attack(500, 4, answer(53, 1300)), ...attack(100, 5, longer), ...attack(60, 6, reset)];
+  const parts = [...attack(500, 4, answer(53, 1300)), ...attack(100, 5, longer), ...attack(15, 6, reset)];
   const { rules, separability } = made([...users(300, 3), ...parts], [], 1.5);
   expect(share(rules, attack(500, 7, answer(53, 1300))), rulesText(rules)).toBe(1);
   expect(share(rules, [...attack(500, 8, longer), ...attack(500, 9, reset)]), rulesText(rules)).toBe(0);
