@@ -13,10 +13,11 @@
 
 #include "filter_verdicts.h"
 #include "inline_abi.h"
+#include "outcomes_abi.h"
 #include "rule_abi.h"
 #include "source_abi.h"
 
-#define FILTER_SCHEMA 11
+#define FILTER_SCHEMA 12
 
 /* A way is eight bits of the hash, then a row's number plus 1; 0 is empty. What finds its bucket full goes to the
  * second one; `elsewhere` counts such, and only then does a look-up go there too. */
@@ -243,9 +244,12 @@ struct filter_head {
   __u64 cookie_keys[2][2];
   /* For each kind of set, the details that its rules use: enum details_asks. */
   __u32 details_asked[FILTER_SETS];
+  /* Destinations whose outcomes are counted. */
+  __u32 watched;
+  __u32 reserved;
 };
 FLOODWALL_ABI_ASSERT(offsetof(struct filter_head, cookie_keys) == 128);
-FLOODWALL_ABI_ASSERT(sizeof(struct filter_head) == 176);
+FLOODWALL_ABI_ASSERT(sizeof(struct filter_head) == 184);
 
 /* Fixed when the program that only filters is loaded. */
 struct filter_settings {

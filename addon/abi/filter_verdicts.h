@@ -53,5 +53,7 @@ struct filter_stats {
   __u64 boot_ns;
   /* Whether a rule that only counts would have decided about this packet: those that follow then count it no more. */
   __u64 is_decided;
+  /* Whether a filter rule of the operator decided about this packet. */
+  __u64 is_filter_rule;
 };
-FLOODWALL_ABI_ASSERT(sizeof(struct filter_stats) == 344);
+FLOODWALL_ABI_ASSERT(sizeof(struct filter_stats) == 352);

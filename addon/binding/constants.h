@@ -60,6 +60,11 @@ inline constexpr std::array<const char*, FORWARD_OUTCOMES> kForwardOutcomes = {
     "kernel_egress",     "kernel_refresh"};
 inline constexpr std::array<const char*, FORWARD_TUNNEL_KINDS> kTunnelKinds = {"gre", "ipip", "vxlan"};
 
+/// In the order of packet_outcome.
+inline constexpr std::array<const char*, OUTCOMES> kPacketOutcomes = {
+    "passed",        "dropped_by_rule",  "dropped_by_filter_rule", "dropped_by_source_block", "dropped_by_limit",
+    "dropped_unproved", "answered"};
+
 inline constexpr std::uint32_t kCpuMax = CPU_SETSIZE - 1;
 inline constexpr std::uint32_t kQueueMax = 4095;
 /// Pairs, rules, and prefixes of a list. Far beyond what anybody needs, far below what overflows a size.
@@ -76,5 +81,7 @@ inline constexpr std::size_t kPairColumns = 3;
 /// Of a rule: wall time of the expiry, packets and bytes that it matched, packets and bytes that it dropped, packets
 /// and bytes that it answered, and sources that proved their address.
 inline constexpr std::size_t kRuleColumns = 8;
+/// Of a watched destination: packets and bytes of each outcome.
+inline constexpr std::size_t kOutcomeColumns = 2 * std::size_t{OUTCOMES};
 
 }  // namespace floodwall::binding

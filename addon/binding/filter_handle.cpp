@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 
 #include "arguments.h"
@@ -47,6 +48,8 @@ Napi::Function FilterHandle::define(const Napi::Env& env) {
       {InstanceMethod<&FilterHandle::attach>("attach"), InstanceMethod<&FilterHandle::putPairs>("putPairs"),
        InstanceMethod<&FilterHandle::removePairs>("removePairs"), InstanceMethod<&FilterHandle::readPairs>("readPairs"),
        InstanceMethod<&FilterHandle::setRules>("setRules"), InstanceMethod<&FilterHandle::readRules>("readRules"),
+       InstanceMethod<&FilterHandle::watchDestinations>("watchDestinations"),
+       InstanceMethod<&FilterHandle::readOutcomes>("readOutcomes"),
        InstanceMethod<&FilterHandle::setAllowlist>("setAllowlist"),
        InstanceMethod<&FilterHandle::setWhitelist>("setWhitelist"),
        InstanceMethod<&FilterHandle::setNamedSets>("setNamedSets"),
@@ -139,6 +142,29 @@ void FilterHandle::setRules(const Napi::CallbackInfo& info) {
 Napi::Value FilterHandle::readRules(const Napi::CallbackInfo& info) {
   const KernelFilter& core = filter(info);
   return rulesObject(info.Env(), guarded(info.Env(), [&] { return core.readRules(); }));
+}
+
+void FilterHandle::watchDestinations(const Napi::CallbackInfo& info) {
+  KernelFilter& core = filter(info);
+  const auto bytes = bytesArgument(info, 0, "addresses");
+  std::vector<ip_address> destinations(bytes.size() / sizeof(ip_address));
+  std::memcpy(destinations.data(), bytes.data(), destinations.size() * sizeof(ip_address));
+  guarded(info.Env(), [&] { core.watch(destinations); });
+}
+
+void FilterHandle::readOutcomes(const Napi::CallbackInfo& info) {
+  const KernelFilter& core = filter(info);
+  const auto counts = doublesArgument(info, 0, "counts");
+  const auto rows = guarded(info.Env(), [&] { return core.readOutcomes(); });
+  const std::size_t most = std::min(rows.size(), counts.size() / kOutcomeColumns);
+  for (std::size_t i = 0; i < most; i++) {
+    const auto to = counts.subspan(i * kOutcomeColumns, kOutcomeColumns);
+    for (std::size_t outcome = 0; outcome < OUTCOMES; outcome++) {
+      const filter_count& count = rows[i].row.outcomes[outcome];
+      to[2 * outcome] = rows[i].isWatched ? static_cast<double>(count.packets) : std::nan("");
+      to[2 * outcome + 1] = rows[i].isWatched ? static_cast<double>(count.bytes) : std::nan("");
+    }
+  }
 }
 
 void FilterHandle::setList(const Napi::CallbackInfo& info, filter_set_kind list) {

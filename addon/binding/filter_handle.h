@@ -26,6 +26,8 @@ class FilterHandle : public Napi::ObjectWrap<FilterHandle> {
   Napi::Value readPairs(const Napi::CallbackInfo& info);
   void setRules(const Napi::CallbackInfo& info);
   Napi::Value readRules(const Napi::CallbackInfo& info);
+  void watchDestinations(const Napi::CallbackInfo& info);
+  void readOutcomes(const Napi::CallbackInfo& info);
   void setAllowlist(const Napi::CallbackInfo& info);
   void setWhitelist(const Napi::CallbackInfo& info);
   void setNamedSets(const Napi::CallbackInfo& info);

@@ -9,6 +9,7 @@
 #include "answer_bound.h"
 #include "answer_dns.h"
 #include "asked_source.h"
+#include "count_outcome.h"
 #include "filter_tables.h"
 #include "limit_source.h"
 #include "match_details.h"
@@ -281,6 +282,7 @@ static __always_inline __u32 judge_packet(struct xdp_md* ctx, const struct filte
   if (is_listed(head, FILTER_WHITELIST, &packet->destination)) return FILTER_PASS_WHITELIST;
   if (head->pairs && is_blocked(head, stats, packet, wire)) return FILTER_DROP_SOURCE;
   __u32 verdict = judge_by_kind(ctx, head, stats, packet, wire, FILTER_OPERATOR_RULES);
+  stats->is_filter_rule = verdict < FILTER_VERDICTS;
   if (verdict >= FILTER_VERDICTS) verdict = judge_by_kind(ctx, head, stats, packet, wire, FILTER_RULES);
   return verdict >= FILTER_VERDICTS ? FILTER_PASS_DEFAULT : verdict;
 }
@@ -314,6 +316,7 @@ static __always_inline __u32 judge_and_count(struct xdp_md* ctx, struct packet* 
   if (verdict >= FILTER_VERDICTS) return FILTER_VERDICTS;
   stats->verdicts[verdict].packets++;
   stats->verdicts[verdict].bytes += wire;
+  if (head->watched && error == INLINE_NO_ERROR) count_watched(packet, verdict, stats->is_filter_rule, wire);
   return verdict;
 }
 

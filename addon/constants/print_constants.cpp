@@ -304,6 +304,10 @@ void printRecords() {
   number("PAIR_BYTES", sizeof(PairKey));
   number("PAIR_COLUMNS", kPairColumns);
   number("RULE_COLUMNS", kRuleColumns);
+  say("Outcomes of the packets to a watched destination, two columns each: packets and bytes.");
+  names("PACKET_OUTCOMES", kPacketOutcomes);
+  say("Destinations that can be watched.");
+  number("WATCHED_DESTINATIONS_MAX", OUTCOME_DESTINATIONS_MAX);
 }
 
 }  // namespace

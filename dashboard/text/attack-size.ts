@@ -1,4 +1,5 @@
 /** The size of an attack, in words. Pure. */
+import { DROP_CAUSES, type DropCause } from "../../src/detection/attack/attack-volume.ts";
 import type { VolumeWire } from "../../src/http/wire/attack-volume.ts";
 import { bitRate, byteCount, packetRate, percent, plusMinus, scaled } from "./format/numbers.ts";
 
@@ -23,11 +24,30 @@ export function volumeFacts(volume: VolumeWire): readonly (readonly [string, str
   ];
   if (dropped !== undefined && droppedBits !== undefined) {
     facts.push(["Dropped here", `${amountText(dropped, droppedBits)} (${shareText(dropped, packets)})`]);
+    const causes = causesText(volume);
+    if (causes !== null) facts.push(["Dropped by", causes]);
   }
   facts.push(["Passed here", passedText(volume)]);
   const proofs = proofText(volume);
   if (proofs !== null) facts.push(["Proof requested", proofs]);
   return facts;
+}
+
+const CAUSE_TEXTS: Readonly<Record<DropCause, string>> = {
+  rules: "rules of bans and protections",
+  filter_rules: "filter rules",
+  source_blocks: "source blocks",
+  limits: "limits",
+  unproved: "sources without a proof",
+  answered: "answered for a proof",
+};
+
+/** `rules of bans and protections 90 %, source blocks 8.2 %`: shares of all packets. null: the causes are not known. */
+export function causesText({ dropped_by: by, packets }: VolumeWire): string | null {
+  if (by === undefined) return null;
+  const causes = DROP_CAUSES.filter((cause) => by[cause] !== undefined);
+  if (causes.length === 0) return null;
+  return causes.map((cause) => `${CAUSE_TEXTS[cause]} ${shareText(by[cause] as number, packets)}`).join(", ");
 }
 
 /** `800 k packets answered; 310 proofs came back`: of real sources, whose first packets were held up. null: none was requested. */
@@ -40,7 +60,7 @@ export function proofText({ challenged_packets: asked, validated_sources: proved
 export function passedText(volume: VolumeWire): string {
   const { packets, passed_packets: passed, passed_bits: bits } = volume;
   if (passed === undefined || bits === undefined) {
-    return "not known: this machine drops nothing of it, and routers and scrub nodes do not report drops by attack";
+    return "not known: none of its packets came through the filter of this machine, and routers and scrub nodes do not report drops by attack";
   }
   return `${amountText(passed, bits)} (${shareText(passed, packets)}); what routers drop is not known here`;
 }

@@ -20,6 +20,7 @@ import { DataPlaneRules, type Dropped } from "./data-plane-rules.ts";
 import type { DataplaneConfig } from "./dataplane-config.ts";
 import { forwardPlan } from "./forward-tunnel.ts";
 import type { FilterOptions, FilterStatus, KernelFilter, NamedSets, PinnedFilter } from "./kernel-filter.ts";
+import { OutcomeCounts } from "./outcome-counts.ts";
 import type { RuleCounts } from "./rule-counts.ts";
 import { SetExchange } from "./set-exchange.ts";
 
@@ -98,6 +99,8 @@ const READ_MS = 1000;
 export class DataPlane implements PairInstaller {
   readonly #options: DataPlaneOptions;
   readonly #rules: DataPlaneRules;
+  /** What becomes of the packets to attacked hosts. */
+  readonly outcomes = new OutcomeCounts();
   #config: DataPlaneSections;
   /** The configuration with which the filter was opened; `onExit` and `allowlist` follow the newest one. */
   #dataplane: DataplaneConfig;
@@ -282,6 +285,7 @@ export class DataPlane implements PairInstaller {
       this.#sets.putInto(opened);
       this.#filter = opened;
       this.#rules.begin(opened);
+      this.outcomes.use(opened);
       putPairs();
       this.#notBeforeMs = monotonicMs() + ATTACH_RETRY_MS;
       closeSources(this.#dataplane.interfaces);
@@ -293,6 +297,7 @@ export class DataPlane implements PairInstaller {
       this.#error = messageOf(cause);
       observer.fault("open", cause);
       this.#rules.end(false);
+      this.outcomes.use(null);
       this.#filter = null;
       this.#withoutThrowing(() => opened?.close("keep"));
     }
@@ -305,6 +310,7 @@ export class DataPlane implements PairInstaller {
     const { closeSources, openSources, observer } = this.#options;
     closeSources(this.#dataplane.interfaces);
     this.#rules.end(end === "keep");
+    this.outcomes.use(null);
     this.#filter = null;
     this.#interfaceErrors.clear();
     this.#pairReadings = null;

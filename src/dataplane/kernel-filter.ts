@@ -92,6 +92,9 @@ export interface KernelFilter {
    * `destinations` are never tried. `bitOf` is of the named sets that rules ask for. */
   setRules(rules: readonly KernelRule[], operators?: OperatorRulesPut, bitOf?: SetBitOf): void;
   readRules(): FilterRuleRow[];
+  /** See native.d.ts. */
+  watchDestinations(addresses: Uint8Array): void;
+  readOutcomes(counts: Float64Array): void;
   setAllowlist(prefixes: readonly Prefix[]): void;
   setWhitelist(prefixes: readonly Prefix[]): void;
   /**
@@ -199,6 +202,14 @@ class AddonFilter implements KernelFilter {
       const dropped = { droppedPackets, droppedBytes };
       return { id, expiresAtMs, packets, bytes, ...dropped, answeredPackets, answeredBytes, validated };
     });
+  }
+
+  watchDestinations(addresses: Uint8Array): void {
+    this.native.watchDestinations(addresses);
+  }
+
+  readOutcomes(counts: Float64Array): void {
+    this.native.readOutcomes(counts);
   }
 
   setAllowlist(prefixes: readonly Prefix[]): void {

@@ -283,6 +283,13 @@ export interface Filter {
    * packets and bytes of those answered, and sources that proved their address.
    */
   readRules(): { readonly ids: readonly string[]; readonly rows: Float64Array };
+  /**
+   * Replaces the destinations whose packets are counted by outcome: 16 bytes each. One that stays keeps its counts, one
+   * that is new begins at zero, those beyond WATCHED_DESTINATIONS_MAX are not watched.
+   */
+  watchDestinations(addresses: Uint8Array): void;
+  /** Packets and bytes of each of PACKET_OUTCOMES, for each watched destination in order; NaN: it is not watched. */
+  readOutcomes(counts: Float64Array): void;
   /** 16 bytes and a length per prefix. */
   setAllowlist(addresses: Uint8Array, lengths: Uint8Array): void;
   setWhitelist(addresses: Uint8Array, lengths: Uint8Array): void;

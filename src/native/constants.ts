@@ -56,7 +56,7 @@ export const LENGTH_RANGES_MAX = 8;
 /** Entries of the operator's rules: each has one for each destination. */
 export const OPERATOR_ENTRIES_MAX = 16_384;
 /** Of the filter's pinned maps: others are replaced. */
-export const FILTER_SCHEMA = 11;
+export const FILTER_SCHEMA = 12;
 /** Tunnels that packets can be forwarded into. */
 export const FORWARD_TUNNELS_MAX = 64;
 /** Threads of a source of flow telemetry, and bytes of the receive buffer of each. */
@@ -391,3 +391,15 @@ export const RULE_ASKS = {
 export const PAIR_BYTES = 32;
 export const PAIR_COLUMNS = 3;
 export const RULE_COLUMNS = 8;
+/** Outcomes of the packets to a watched destination, two columns each: packets and bytes. */
+export const PACKET_OUTCOMES = [
+  "passed",
+  "dropped_by_rule",
+  "dropped_by_filter_rule",
+  "dropped_by_source_block",
+  "dropped_by_limit",
+  "dropped_unproved",
+  "answered",
+] as const;
+/** Destinations that can be watched. */
+export const WATCHED_DESTINATIONS_MAX = 2048;

@@ -2,7 +2,7 @@
  * Writes down what is decided about each attack in progress: its kind, its ban and the changes of it, and when which
  * neighbor had its routes. The attack takes its timeline with it when it ends.
  */
-import type { Attack, AttackEvent } from "../detection/attack/attack.ts";
+import type { Attack, AttackEvent, AttackMitigation } from "../detection/attack/attack.ts";
 import { type TimelineEntry, withEntry } from "../detection/attack/timeline.ts";
 import { type Ban, type BanChange, banChangeKind, rungLeft } from "../mitigation/ban.ts";
 import type { BanEngine } from "../mitigation/ban-engine.ts";
@@ -29,6 +29,8 @@ export class AttackTimelines {
   readonly #bans: Bans;
   /** By attack in progress: the detector bounds their number. */
   readonly #entries = new Map<string, readonly TimelineEntry[]>();
+  /** The last ban of each of these. */
+  readonly #banOf = new Map<string, Ban>();
   /** By ban. */
   readonly #announcements = new Map<string, Announcement>();
   /** Wall clock. */
@@ -57,8 +59,11 @@ export class AttackTimelines {
     }
     if (kind === "ended") this.#add(attack.id, { atMs, kind: "ended", text: "" });
     const filled = { ...event, attack: this.filled(attack) };
-    if (kind === "ended") this.#entries.delete(attack.id);
-    return filled;
+    if (kind !== "ended") return filled;
+    const ban = this.#banOf.get(attack.id);
+    this.#entries.delete(attack.id);
+    this.#banOf.delete(attack.id);
+    return ban === undefined ? filled : { ...filled, attack: { ...filled.attack, mitigation: mitigationOf(ban) } };
   }
 
   /** The attack with its timeline as of now. */
@@ -68,6 +73,7 @@ export class AttackTimelines {
 
   banChanged(change: BanChange, atMs: number): void {
     const { ban, previous } = change;
+    for (const id of attacksOf(change)) if (this.#entries.has(id)) this.#banOf.set(id, ban);
     const joined = ban.heldBy.filter((id) => previous !== null && !previous.heldBy.includes(id));
     for (const id of joined) this.#add(id, { atMs, kind: "ban_placed", text: `in force already: ${doingText(ban)}` });
     const entry = entryOf(change);
@@ -114,6 +120,11 @@ export class AttackTimelines {
     const atMs = Math.max(entry.atMs, entries.at(-1)?.atMs ?? entry.atMs);
     this.#entries.set(id, withEntry(entries, { ...entry, atMs }));
   }
+}
+
+function mitigationOf(ban: Ban): AttackMitigation {
+  const { state, method, dryRun } = ban;
+  return { isRejected: state === "rejected", method, route: doingText(ban), dryRun };
 }
 
 function attacksOf({ ban, previous }: BanChange): Set<string> {

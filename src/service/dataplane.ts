@@ -134,11 +134,19 @@ function observerOf({ log, limiter, metrics }: PacketDroppingOptions): DataPlane
   };
 }
 
-/** null: not known. Rules match by destination, and the drops of a ban for several attacks are not distinguished. */
+/**
+ * null: not known. Counted by destination where the kernel watches the target; else by the rules of its ban, which match
+ * by destination: the drops of a ban for several attacks are not distinguished.
+ */
 export function droppedOf(
   attack: Attack,
   { bans, dataPlane }: { readonly bans: Pick<BanEngine, "banOf">; readonly dataPlane: DataPlane | null },
 ): DroppedAmount | null {
-  const ban = attack.direction === "outgoing" ? null : bans.banOf(attack);
-  return ban === null || ban.heldBy.length > 1 ? null : (dataPlane?.droppedOf(ban) ?? null);
+  if (attack.direction === "outgoing" || dataPlane === null) return null;
+  const ban = bans.banOf(attack);
+  const counted = attack.target === null ? null : dataPlane.outcomes.droppedOf(attack.target);
+  const byRules = ban === null || ban.heldBy.length > 1 ? null : dataPlane.droppedOf(ban);
+  if (counted === null) return byRules;
+  const { challenged, validated } = byRules ?? {};
+  return challenged === undefined ? counted : { ...counted, challenged, validated: validated ?? 0 };
 }

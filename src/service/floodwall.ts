@@ -319,6 +319,7 @@ export class Floodwall {
       keeper: baselineKeeper ?? new BaselineFile(this.config.stateDir),
       banned: () => bannedPrefixes(this.bans.active.values()),
       filter: () => this.dataPlane?.filter ?? null,
+      outcomes: this.dataPlane?.outcomes,
       ...{ log, timers, profileKeeper },
       now: () => this.now(),
       onChanges: (changes, now) => this.#attacksChanged(changes, now),

@@ -20,6 +20,7 @@ import { type BaselineKeeper, LearningLoop, type LearningLoopOptions } from "../
 import { Detection } from "../detection/judge/detection.ts";
 import { type CompletedTick, DetectionLoop } from "../detection/judge/detection-loop.ts";
 import type { AttackChange, Detector } from "../detection/judge/detector.ts";
+import type { WatchedOutcomes } from "../detection/judge/tick-judge.ts";
 import { BASELINE_GROUPS_MAX, HOST_IDLE_MS, STOP_STEP_MS } from "../limits.ts";
 import type { Log } from "../observability/log.ts";
 import { ExporterFile } from "../storage/exporter-file.ts";
@@ -50,6 +51,8 @@ export interface PacketPathOptions {
   readonly banned: () => BannedPrefixes;
   /** The filter in the kernel while it is in force. */
   readonly filter: () => Filter | null;
+  /** Absent: what becomes of packets is not known. */
+  readonly outcomes?: WatchedOutcomes | undefined;
   readonly log: Log;
   readonly timers: Timers;
   readonly now: () => Now;
@@ -103,6 +106,7 @@ export class PacketPath {
       ingressOf: options.ingressOf,
       newId: options.newId,
       openPrefixSums: (capacity) => native.openPrefixSums(capacity),
+      ...(options.outcomes && { outcomes: options.outcomes }),
       banned: options.banned,
       wallSeconds: () => now().wallMs / 1000,
     });

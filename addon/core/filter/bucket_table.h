@@ -40,6 +40,11 @@ class BucketTable {
     return true;
   }
 
+  /// As insert(), for a table of which the kernel reads the first bucket alone.
+  [[nodiscard]] bool insertFirst(std::uint64_t hash, std::uint32_t row) {
+    return put(first(hash), 0, filter_tag(hash) | (row + 1));
+  }
+
   void erase(std::uint64_t hash, std::uint32_t row) {
     const std::uint32_t way = filter_tag(hash) | (row + 1);
     if (!put(first(hash), way, 0) && put(second(hash), way, 0)) addElsewhere(hash, UINT32_MAX);

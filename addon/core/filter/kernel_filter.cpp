@@ -20,7 +20,7 @@ constexpr std::chrono::hours kCookieKeyLife{1};
 }  // namespace
 
 KernelFilter::KernelFilter(KernelFilterOptions options)
-    : options_(std::move(options)), pins_(options_.pinPath), maps_(adoptOrMake()), pairs_(maps_), rules_(maps_) {
+    : options_(std::move(options)), pins_(options_.pinPath), maps_(adoptOrMake()), pairs_(maps_), rules_(maps_), outcomes_(maps_) {
   if (options_.forward) forwarder_.emplace(options_.interfaces, *options_.forward);
   Forwarder* forwarder = forwarder_ ? &*forwarder_ : nullptr;
   for (const std::string& interface : options_.interfaces) {
@@ -116,6 +116,16 @@ void KernelFilter::setRules(std::span<const WantedRule> rules, std::span<const O
 std::vector<RuleHits> KernelFilter::readRules() const {
   const std::lock_guard lock(tablesMutex_);
   return rules_.read(bootNs());
+}
+
+void KernelFilter::watch(std::span<const ip_address> destinations) {
+  const std::lock_guard lock(tablesMutex_);
+  outcomes_.watch(destinations);
+}
+
+std::vector<OutcomeTable::Counts> KernelFilter::readOutcomes() const {
+  const std::lock_guard lock(tablesMutex_);
+  return outcomes_.read();
 }
 
 void KernelFilter::setList(filter_set_kind list, std::vector<SetPrefix> prefixes) {

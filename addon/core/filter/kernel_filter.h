@@ -16,6 +16,7 @@
 #include "filter/filter_port.h"
 #include "filter/forwarder.h"
 #include "filter/named_sets.h"
+#include "filter/outcome_table.h"
 #include "filter/pair_table.h"
 #include "filter/pin_directory.h"
 #include "filter/rule_table.h"
@@ -70,6 +71,9 @@ class KernelFilter {
   [[nodiscard]] std::int64_t readPairs(std::uint32_t cursor, std::size_t most, const PairTable::See& see) const;
   void setRules(std::span<const WantedRule> rules, std::span<const OperatorEntry> entries);
   [[nodiscard]] std::vector<RuleHits> readRules() const;
+  /// See OutcomeTable.
+  void watch(std::span<const ip_address> destinations);
+  [[nodiscard]] std::vector<OutcomeTable::Counts> readOutcomes() const;
   void setList(filter_set_kind list, std::vector<SetPrefix> prefixes);
   /// See putNamedSets().
   void setNamedSets(std::shared_ptr<const NamedSets> sets);
@@ -106,6 +110,7 @@ class KernelFilter {
   mutable std::mutex tablesMutex_;
   PairTable pairs_;
   RuleTable rules_;
+  OutcomeTable outcomes_;
   /// Guards the ports; held while a driver attaches a program, which may take long.
   std::mutex portsMutex_;
   std::optional<Forwarder> forwarder_;

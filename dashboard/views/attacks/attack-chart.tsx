@@ -54,7 +54,7 @@ function SeriesChart({
   const { points, metric, started_at: detected, ended_at: end } = series;
   const began = attack.volume?.began_at ?? detected;
   const [zoom, setZoom] = useState<Span | null>(null);
-  const times = useMemo(() => points.map(({ at, seconds }) => Date.parse(at) / 1000 + seconds), [points]);
+  const times = useMemo(() => points.map(({ at }) => Date.parse(at) / 1000), [points]);
   const lines = useMemo(() => linesOf(series), [series]);
   const spans = useMemo(() => {
     const to = end === undefined ? (times.at(-1) ?? 0) : Date.parse(end) / 1000;

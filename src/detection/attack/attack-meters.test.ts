@@ -80,7 +80,7 @@ describe("the rate of a tick", () => {
     ],
   ])("%s", (_, ticks, peakPps, peakOverMs) => {
     const meters = metersWith();
-    for (const [packets = 0, spanMs] of ticks) meters.add(ATTACK, counted(packets, { spanMs }));
+    for (const [packets = 0, spanMs] of ticks) tick(meters, ATTACK, counted(packets, { spanMs }));
     const volume = meters.volumeOf(ATTACK);
     expect(volume).toMatchObject({ packets: ticks.reduce((sum, [packets = 0]) => sum + packets, 0), peakOverMs });
     expect(Math.round(volume?.peakPps ?? 0)).toBe(peakPps);
@@ -92,8 +92,8 @@ describe("the rate of a tick", () => {
 
 test("what came before the window is in the series alone", () => {
   const meters = metersWith();
-  meters.add(ATTACK, counted(900, { endMs: 0, spanMs: 1000, isBefore: true }));
-  meters.add(ATTACK, counted(500, { endMs: 1100 }));
+  tick(meters, ATTACK, counted(900, { endMs: 0, spanMs: 1000, isBefore: true }));
+  tick(meters, ATTACK, counted(500, { endMs: 1100 }));
   expect(meters.volumeOf(ATTACK)?.packets).toBe(500);
   expect([...(meters.seriesOf(ATTACK.id)?.points() ?? [])].map(({ packets }) => packets)).toEqual([900, 500]);
 });
@@ -108,7 +108,7 @@ describe("a suspect", () => {
     meters.suspect("incoming 192.0.2.1", LIMITS, 0);
     meters.addToSuspect("incoming 192.0.2.1", counted(500, { endMs: 100 }));
     meters.adopt("incoming 192.0.2.1", ATTACK);
-    meters.add(ATTACK, counted(500, { endMs: 200 }));
+    tick(meters, ATTACK, counted(500, { endMs: 200 }));
     expect(meters.volumeOf(ATTACK)).toMatchObject({ packets: 1500, durationMs: 300 });
     expect(meters.seriesOf(ATTACK.id)?.length).toBe(3);
   });
@@ -153,7 +153,7 @@ test("an attack is not held while more than its threshold gets through what is k
     dropped = more === null ? null : { packets: (dropped?.packets ?? 0) + more, bits: 0 };
     for (let i = 0; i < 10; i++) {
       endMs += 100;
-      meters.add(ATTACK, counted(150, { endMs }));
+      tick(meters, ATTACK, counted(150, { endMs }));
     }
     return meters.overThresholdMs(ATTACK.id, endMs);
   };
@@ -188,13 +188,13 @@ describe("what was dropped", () => {
   test("counts answers and proofs since the attack is measured, and from zero since another ban counts", () => {
     let dropped: DroppedAmount = { packets: 100, bits: 800, challenged: 50, validated: 1 };
     const meters = metersWith(() => dropped);
-    meters.add(ATTACK, counted(500, { endMs: 1000 }));
+    tick(meters, ATTACK, counted(500, { endMs: 1000 }));
     dropped = { packets: 400, bits: 3200, challenged: 90, validated: 4 };
-    meters.add(ATTACK, counted(500, { endMs: 2000 }));
+    tick(meters, ATTACK, counted(500, { endMs: 2000 }));
     dropped = { packets: 50, bits: 400 };
-    meters.add(ATTACK, counted(500, { endMs: 3000 }));
+    tick(meters, ATTACK, counted(500, { endMs: 3000 }));
     dropped = { packets: 60, bits: 480, challenged: 5, validated: 2 };
-    meters.add(ATTACK, counted(500, { endMs: 4000 }));
+    tick(meters, ATTACK, counted(500, { endMs: 4000 }));
     const all = { packets: 360, bits: 2880, challenged: 45, validated: 5 };
     expect(meters.volumeOf(ATTACK)?.dropped).toEqual(all);
   });
@@ -202,34 +202,43 @@ describe("what was dropped", () => {
   test("counts from the start of the attack, also over a second ban", () => {
     let dropped = { packets: 100, bits: 800 };
     const meters = metersWith(() => dropped);
-    meters.add(ATTACK, counted(500, { endMs: 1000 }));
+    tick(meters, ATTACK, counted(500, { endMs: 1000 }));
     dropped = { packets: 400, bits: 3200 };
-    meters.add(ATTACK, counted(500, { endMs: 2000 }));
+    tick(meters, ATTACK, counted(500, { endMs: 2000 }));
     dropped = { packets: 50, bits: 400 };
-    meters.add(ATTACK, counted(500, { endMs: 3000 }));
+    tick(meters, ATTACK, counted(500, { endMs: 3000 }));
     expect(meters.volumeOf(ATTACK)?.dropped).toEqual({ packets: 350, bits: 2800 });
   });
 
   test("is not known where no part reports it", () => {
     const meters = metersWith();
-    meters.add(ATTACK, counted(500));
+    tick(meters, ATTACK, counted(500));
     expect(meters.volumeOf(ATTACK)?.dropped).toBeNull();
     expect([...(meters.seriesOf(ATTACK.id)?.points() ?? [])].map(({ dropped }) => dropped)).toEqual([null]);
   });
 });
 
+/** What was counted of the attacked host in one tick. */
+function tick(meters: AttackMeters, attacked: typeof ATTACK, counts: ReturnType<typeof counted>): void {
+  meters.add(attacked, counts);
+  meters.settle();
+}
+
 describe("series", () => {
   test.each([
     [1, SERIES_POINTS_PER_ATTACK],
     [SERIES_POINTS_MAX / SERIES_POINTS_PER_ATTACK, SERIES_POINTS_PER_ATTACK],
-    [SERIES_POINTS_MAX / SERIES_POINTS_PER_ATTACK + 1, SERIES_POINTS_PER_ATTACK - 8],
+    [
+      SERIES_POINTS_MAX / SERIES_POINTS_PER_ATTACK + 1,
+      Math.floor(SERIES_POINTS_MAX / (SERIES_POINTS_MAX / SERIES_POINTS_PER_ATTACK + 1)),
+    ],
     [1024, SERIES_POINTS_MAX / 1024],
   ])("of %p attacks have at most %p points each", (attacks, most) => {
     const meters = metersWith();
-    for (let i = 0; i < attacks; i++) meters.add(attack({ id: `a${i}` }), counted(1));
+    for (let i = 0; i < attacks; i++) tick(meters, attack({ id: `a${i}` }), counted(1));
     let length = 0;
     for (let i = 0; i < SERIES_POINTS_PER_ATTACK; i++) {
-      meters.add(attack({ id: "a0" }), counted(1));
+      tick(meters, attack({ id: "a0" }), counted(1));
       length = Math.max(length, meters.seriesOf("a0")?.length ?? 0);
     }
     expect(length).toBe(most);
@@ -238,7 +247,7 @@ describe("series", () => {
   test("of ended attacks are kept up to the bound, the last ones", () => {
     const meters = metersWith();
     for (let i = 0; i <= MEASURED_ATTACKS_KEPT; i++) {
-      meters.add(attack({ id: `a${i}` }), counted(1));
+      tick(meters, attack({ id: `a${i}` }), counted(1));
       meters.ended(`a${i}`);
     }
     expect(meters.seriesOf("a0")).toBeNull();
@@ -264,8 +273,8 @@ function samplesOf(mean: number): () => number {
 test("the peak of a constant flood, sampled 1:1000, is within a tenth of its rate, over several ticks", () => {
   const samples = samplesOf(6);
   const meters = metersWith();
-  for (let tick = 1; tick <= 600; tick++) {
-    meters.add(ATTACK, counted(1000 * samples(), { endMs: 100 * tick, sampleWeight: 1000 }));
+  for (let i = 1; i <= 600; i++) {
+    tick(meters, ATTACK, counted(1000 * samples(), { endMs: 100 * i, sampleWeight: 1000 }));
   }
   const volume = meters.volumeOf(ATTACK);
   expect(volume?.peakPps).toBeGreaterThan(54_000);
@@ -300,7 +309,7 @@ test("the truth is within the error of the peak of an attack on a hostgroup or a
 test("a sampled flood that is over before there are enough samples has its mean as its peak, with its error", () => {
   const meters = metersWith();
   for (const [i, packets] of [1000, 9000, 2000].entries()) {
-    meters.add(ATTACK, counted(packets, { endMs: 100 * (i + 1), sampleWeight: 1000 }));
+    tick(meters, ATTACK, counted(packets, { endMs: 100 * (i + 1), sampleWeight: 1000 }));
   }
   const volume = meters.volumeOf(ATTACK);
   expect(volume).toMatchObject({ peakPps: 40_000, peakOverMs: 300 });
@@ -312,7 +321,7 @@ test("a sampled flood that is over before there are enough samples has its mean 
 
 test("a peak of traffic that is not sampled has no error", () => {
   const meters = metersWith();
-  meters.add(ATTACK, counted(500));
+  tick(meters, ATTACK, counted(500));
   expect(meters.volumeOf(ATTACK)).not.toHaveProperty("peakError");
   expect([...(meters.seriesOf(ATTACK.id)?.points() ?? [])][0]?.maxDeviation).toBe(0);
 });

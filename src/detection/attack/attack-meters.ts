@@ -8,15 +8,22 @@ import { METRICS, type Rates, type Thresholds } from "../../traffic/rates.ts";
 import { type RowWeights, relativeDeviation, samplesOf } from "../certainty/sampling.ts";
 import { type Attack, firstCrossed } from "./attack.ts";
 import { AttackSeries, type SeriesTick } from "./attack-series.ts";
-import { type AttackVolume, type DroppedAmount, droppedSince, VolumeMeter } from "./attack-volume.ts";
+import {
+  type Amount,
+  type AttackVolume,
+  type DroppedAmount,
+  droppedSince,
+  plus,
+  VolumeMeter,
+} from "./attack-volume.ts";
 import { SampledSpan } from "./sampled-span.ts";
 
 /**
  * Points of the series of one attack, and of all attacks together, about 10 MB: beyond that, points are merged. Ended
  * attacks whose series are kept.
  */
-export const SERIES_POINTS_PER_ATTACK = 1024;
-export const SERIES_POINTS_MAX = 131_072;
+export const SERIES_POINTS_PER_ATTACK = 2560;
+export const SERIES_POINTS_MAX = 128_000;
 export const MEASURED_ATTACKS_KEPT = 128;
 
 /** The known drops of an attack's traffic so far; null: none is known. */
@@ -51,6 +58,13 @@ export interface Spread {
   readonly busiest: Rates;
 }
 
+interface ThresholdReading {
+  readonly endMs: number;
+  readonly spanMs: number;
+  readonly targets: number;
+  readonly isKnown: boolean;
+}
+
 interface SampledTick {
   readonly samples: number;
   readonly exact: SeriesTick;
@@ -77,10 +91,14 @@ interface Measured {
   /** Monotonic ms: the last reading of an attack that is measured by windows. */
   readAtMs: number | null;
   dropped: DroppedAmount | null;
-  /** Wall clock, ms. */
+  /** Offered since drops were last read, and the last span of it. */
+  unread: Amount;
+  lastSpan: Amount & { readonly endMs: number };
+  /** Wall clock, ms: since when `offered` is summed. */
   droppedAtMs: number;
-  /** In the metric's unit: what was offered since then. */
+  /** In the metric's unit: what was offered since then, and dropped. */
   offered: number;
+  droppedOfMetric: number;
   /** The part of it to the busiest of several targets. */
   offeredToOne: number;
   /** Wall clock, ms: since when more than the threshold gets through; null: it does not, or that is not known. */
@@ -92,8 +110,11 @@ interface Measured {
  * measured over a span of at least STEADY_LEAST ticks that follows one of at most STEADY_MOST; otherwise over both.
  */
 const [STEADY_LEAST, STEADY_MOST] = [0.9, 1.25];
-/** How often what was dropped is read, ms. */
+/** How often the drops of rules are read, and what gets through is compared with the threshold, ms. */
 const DROPPED_EVERY_MS = 1000;
+/** Causes that were in force before the attack was found. */
+const STANDING_CAUSES = ["filter_rules", "source_blocks"] as const;
+const NOTHING: Amount = { packets: 0, bits: 0 };
 const [PPS, MBPS] = [METRICS.indexOf("pps"), METRICS.indexOf("mbps")];
 const WIDTH = METRICS.length;
 
@@ -105,6 +126,8 @@ export class AttackMeters {
   readonly #ended = new Map<string, AttackSeries>();
   /** Targets above a threshold that are no attacks yet. */
   readonly #suspects = new Map<string, Measured>();
+  /** Those of which something was counted since settle(). */
+  readonly #counted = new Map<Attack, Measured>();
   readonly #rates = new Float64Array(WIDTH);
 
   constructor({ tickMs, droppedOf }: { readonly tickMs: number; readonly droppedOf: DroppedOf }) {
@@ -116,7 +139,18 @@ export class AttackMeters {
   add(attack: Attack, counted: Counted): void {
     const measured = this.#of(attack);
     this.#addTo(measured, counted);
-    if (!counted.isBefore) this.#readDropped(attack, measured, counted.endMs);
+    if (!counted.isBefore) this.#counted.set(attack, measured);
+  }
+
+  /** Begins to measure attacks whose targets are watched from now on. */
+  begin(attacks: Iterable<Attack>): void {
+    for (const attack of attacks) this.#of(attack);
+  }
+
+  /** Takes what was dropped of all that was added since the last call. Call it once a tick, after the last add(). */
+  settle(): void {
+    for (const [attack, measured] of this.#counted) this.#readDropped(attack, measured, measured.lastSpan.endMs);
+    this.#counted.clear();
   }
 
   /** The target is above a threshold, and an attack if that lasts. */
@@ -238,6 +272,8 @@ export class AttackMeters {
   #count(measured: Measured, of: { tick: SeriesTick; over: RatedTick; isAbove: boolean }): void {
     const { meter, series } = measured;
     measured.offered += of.tick.ofMetric;
+    measured.unread = plus(measured.unread, of.tick);
+    measured.lastSpan = of.tick;
     meter.add(of.tick, of.isAbove, of.over);
     series.add(of.tick, this.#pointsPerAttack(), of.over);
   }
@@ -251,30 +287,60 @@ export class AttackMeters {
   #readDropped(attack: Attack, measured: Measured, endMs: number, targets = 1): void {
     // The wall clock may be set back.
     const spanMs = endMs - measured.droppedAtMs;
-    if (Math.abs(spanMs) < DROPPED_EVERY_MS) return;
-    measured.droppedAtMs = endMs;
+    const isDue = Math.abs(spanMs) >= DROPPED_EVERY_MS;
+    // The drops of rules are as old as a second; outcomes by destination are of this tick.
+    if (!isDue && measured.dropped?.by === undefined) return;
     const dropped = this.#droppedOf(attack);
-    const { offered } = measured;
-    measured.offered = 0;
-    const toOne = measured.offeredToOne;
-    measured.offeredToOne = 0;
-    if (dropped === null) {
-      measured.series.settle();
-      measured.overThresholdSinceMs = null;
-      return;
-    }
+    if (dropped === null) measured.series.settle();
+    else this.#addDrops(attack, measured, dropped);
+    measured.unread = NOTHING;
+    if (isDue) this.#compareWithThreshold(attack, measured, { endMs, spanMs, targets, isKnown: dropped !== null });
+  }
+
+  #addDrops(attack: Attack, measured: Measured, dropped: DroppedAmount): void {
     const before = measured.dropped;
     measured.dropped = dropped;
     // Another ban counts from zero.
     const isContinued = before !== null && dropped.packets >= before.packets;
-    const more = isContinued ? droppedSince(before, dropped) : dropped;
+    const counted = isContinued ? droppedSince(before, dropped) : dropped;
+    const isFirst = before === null && dropped.by !== undefined && attack.volume === null;
+    const more = isFirst ? withSpansBefore(counted, measured) : counted;
     measured.meter.drop(more);
     measured.series.drop(more);
-    const droppedNow = inUnitOf(attack.metric, more);
+    measured.droppedOfMetric += inUnitOf(attack.metric, more);
+  }
+
+  #compareWithThreshold(attack: Attack, measured: Measured, reading: ThresholdReading): void {
+    const { endMs, spanMs, targets, isKnown } = reading;
+    const { offered, offeredToOne, droppedOfMetric } = measured;
+    measured.droppedAtMs = endMs;
+    measured.offered = 0;
+    measured.offeredToOne = 0;
+    measured.droppedOfMetric = 0;
     const isAbove = (passed: number, times: number) => (passed * 1000) / spanMs > times * attack.threshold;
-    const isOverThreshold = spanMs > 0 && (isAbove(offered - droppedNow, targets) || isAbove(toOne - droppedNow, 1));
+    const isOverThreshold =
+      isKnown &&
+      spanMs > 0 &&
+      (isAbove(offered - droppedOfMetric, targets) || isAbove(offeredToOne - droppedOfMetric, 1));
     measured.overThresholdSinceMs = isOverThreshold ? (measured.overThresholdSinceMs ?? endMs - spanMs) : null;
   }
+}
+
+/**
+ * The first reading of outcomes covers the last span alone, and the attack began before it: standing rules and blocks
+ * dropped as large a share of that as of the last span.
+ */
+function withSpansBefore(dropped: DroppedAmount, { unread, lastSpan }: Measured): DroppedAmount {
+  const { by } = dropped;
+  if (by === undefined || lastSpan.packets <= 0) return dropped;
+  const spansBefore = Math.max(0, unread.packets / lastSpan.packets - 1);
+  let [{ packets, bits }, all] = [dropped as Amount, by];
+  for (const cause of STANDING_CAUSES) {
+    const more = { packets: by[cause].packets * spansBefore, bits: by[cause].bits * spansBefore };
+    ({ packets, bits } = plus({ packets, bits }, more));
+    all = { ...all, [cause]: plus(by[cause], more) };
+  }
+  return { ...dropped, packets, bits, by: all };
 }
 
 /** The number of dropped flows is not known: all are counted as dropped, so that none are reported as passed. */
@@ -291,8 +357,11 @@ function newMeasured(of: Pick<Measured, "thresholds" | "metric"> & Pick<Attack, 
   const unread = {
     readAtMs: null,
     dropped: null,
+    unread: NOTHING,
+    lastSpan: { ...NOTHING, endMs: 0 },
     droppedAtMs: 0,
     offered: 0,
+    droppedOfMetric: 0,
     offeredToOne: 0,
     overThresholdSinceMs: null,
   };

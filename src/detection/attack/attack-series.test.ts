@@ -12,9 +12,9 @@ function seriesOf(packets: readonly number[], capacity: number): AttackSeries {
 describe("beyond its room", () => {
   test.each([
     [4, 4],
-    [5, 3],
+    [5, 4],
     [6, 4],
-    [7, 3],
+    [7, 4],
   ])("%p ticks in room for four are %p points, of which no packet and no peak is lost", (ticks, length) => {
     const packets = Array.from({ length: ticks }, (_, i) => (i === 1 ? 900 : 10 + i));
     const points = [...seriesOf(packets, 4).points()];
@@ -27,9 +27,9 @@ describe("beyond its room", () => {
   });
 
   test("points are merged with their neighbors: sums add up, the larger maximum stays", () => {
-    const [first] = [...seriesOf([10, 30, 1, 1, 1], 4).points()];
-    expect(first).toEqual({
-      endMs: 200,
+    const third = [...seriesOf([5, 5, 10, 30, 1], 4).points()][2];
+    expect(third).toEqual({
+      endMs: 400,
       spanMs: 200,
       packets: 40,
       bits: 320,
@@ -46,8 +46,28 @@ describe("beyond its room", () => {
     const series = seriesOf(new Array<number>(1024).fill(1), 1024);
     expect(series.length).toBe(1024);
     series.add({ endMs: 0, spanMs: 100, packets: 1, bits: 1, ofMetric: 1 }, 100);
-    expect(series.length).toBe(65);
+    expect(series.length).toBe(82);
   });
+});
+
+test("the first two minutes stay as they are, at most half of the room", () => {
+  const spansOf = (ticks: number, capacity: number) =>
+    [...seriesOf(new Array<number>(ticks).fill(1), capacity).points()].map(({ spanMs }) => spanMs);
+  const spans = spansOf(6000, 2560);
+  expect(spans.findIndex((ms) => ms > 100)).toBe(1201);
+  expect(Math.max(...spans)).toBeGreaterThan(200);
+  expect(spansOf(6000, 100).findIndex((ms) => ms > 100)).toBe(50);
+});
+
+test("drops that are read before the traffic they are of belong to the next points", () => {
+  const series = seriesOf([10], 8);
+  series.drop({ packets: 15, bits: 60 });
+  series.add({ endMs: 200, spanMs: 100, packets: 10, bits: 80, ofMetric: 0 }, 8);
+  series.drop({ packets: 3, bits: 24 });
+  expect([...series.points()].map(({ dropped }) => dropped)).toEqual([
+    { packets: 10, bits: 60 },
+    { packets: 8, bits: 24 },
+  ]);
 });
 
 test("what was dropped since the last reading is shared out by what was offered", () => {

@@ -1,9 +1,10 @@
 /**
- * The traffic of one attack over time, a point a tick. When there is no more room, neighboring points are merged: sums
- * add up and the larger maximum stays, so that old points cover more time than new ones and no peak is lost.
+ * The traffic of one attack over time, a point a tick. When there is no more room, neighboring points after the first
+ * two minutes are merged: sums add up and the larger maximum stays, so that no peak is lost. The beginning stays as it
+ * is, since it shows how fast an attack was stopped.
  */
 import type { Amount, CountedSpan, RateSpan } from "./attack-volume.ts";
-import { perSecond } from "./attack-volume.ts";
+import { perSecond, plus } from "./attack-volume.ts";
 
 /** A tick, with the count of the attack's metric. */
 export interface SeriesTick extends CountedSpan {
@@ -33,16 +34,20 @@ const COLUMNS = [
   "maxDeviation",
 ] as const;
 const SUMS = [1, 2, 3, 4, 9, 10];
-const [PACKETS, MAXIMA, DROPPED_PACKETS, DROPPED_BITS] = [2, [5, 6, 7], 9, 10] as const;
+const [PACKETS, BITS, MAXIMA, DROPPED_PACKETS, DROPPED_BITS] = [2, 3, [5, 6, 7], 9, 10] as const;
 const [METRIC_MAX, MAX_DEVIATION] = [7, 8];
 const WIDTH = COLUMNS.length + 2;
 const FIRST_POINTS = 64;
+/** The time from the first point on in which no points are merged, at most half of the room. */
+const KEPT_MS = 120_000;
 
 export class AttackSeries {
   #rows = new Float64Array(FIRST_POINTS * WIDTH);
   #length = 0;
   /** The first point of which it is not known yet what was dropped. */
   #unsettled = 0;
+  /** Drops that no point has yet. */
+  #undrawn: Amount = { packets: 0, bits: 0 };
 
   get length(): number {
     return this.#length;
@@ -54,7 +59,7 @@ export class AttackSeries {
    */
   add(tick: SeriesTick, capacity: number, over: SeriesTick & Pick<RateSpan, "deviation"> = tick): void {
     const { endMs, spanMs, packets, bits, ofMetric } = tick;
-    while (this.#length >= capacity) this.#merge();
+    while (this.#length >= capacity) this.#merge(Math.floor(capacity / 2));
     if (this.#rows.length === this.#length * WIDTH) {
       const larger = new Float64Array(2 * this.#rows.length);
       larger.set(this.#rows);
@@ -65,7 +70,7 @@ export class AttackSeries {
     rows[at] = endMs;
     rows[at + 1] = spanMs;
     rows[at + PACKETS] = packets;
-    rows[at + 3] = bits;
+    rows[at + BITS] = bits;
     rows[at + 4] = ofMetric;
     rows[at + 5] = perSecond(over.packets, over.spanMs);
     rows[at + 6] = perSecond(over.bits, over.spanMs);
@@ -75,18 +80,33 @@ export class AttackSeries {
     rows[at + DROPPED_BITS] = Number.NaN;
   }
 
-  /** Adds the drops since the last call: a reading is rarer than a tick, and is distributed by the offered traffic. */
-  drop({ packets, bits }: Amount): void {
+  /**
+   * Adds the drops since the last call, distributed by the offered traffic. Drops and offered traffic are read some
+   * milliseconds apart: what is more than was offered belongs to the next points.
+   */
+  drop(dropped: Amount): void {
+    this.#undrawn = plus(this.#undrawn, dropped);
+    const offered = this.#offeredSinceDrops();
+    const packets = Math.min(this.#undrawn.packets, offered.packets);
+    const bits = Math.min(this.#undrawn.bits, offered.bits);
+    this.#undrawn = { packets: this.#undrawn.packets - packets, bits: this.#undrawn.bits - bits };
     const rows = this.#rows;
-    let offered = 0;
-    for (let point = this.#unsettled; point < this.#length; point++) offered += rows[point * WIDTH + PACKETS] as number;
     for (let point = this.#unsettled; point < this.#length; point++) {
       const at = point * WIDTH;
-      const share = offered === 0 ? 0 : (rows[at + PACKETS] as number) / offered;
-      rows[at + DROPPED_PACKETS] = packets * share;
-      rows[at + DROPPED_BITS] = bits * share;
+      rows[at + DROPPED_PACKETS] = partOf(packets, rows[at + PACKETS] as number, offered.packets);
+      rows[at + DROPPED_BITS] = partOf(bits, rows[at + BITS] as number, offered.bits);
     }
     this.#unsettled = this.#length;
+  }
+
+  #offeredSinceDrops(): Amount {
+    const rows = this.#rows;
+    let [packets, bits] = [0, 0];
+    for (let point = this.#unsettled; point < this.#length; point++) {
+      packets += rows[point * WIDTH + PACKETS] as number;
+      bits += rows[point * WIDTH + BITS] as number;
+    }
+    return { packets, bits };
   }
 
   /** Marks the drops of the points so far as unknown for good. */
@@ -105,25 +125,42 @@ export class AttackSeries {
     }
   }
 
-  #merge(): void {
+  /** @param keptMost the first points that stay as they are, at most. */
+  #merge(keptMost: number): void {
     const rows = this.#rows;
-    const merged = Math.floor(this.#length / 2);
-    for (let point = 0; point < merged; point++) {
-      const [to, first, second] = [point * WIDTH, 2 * point * WIDTH, (2 * point + 1) * WIDTH];
-      const higher = (rows[second + METRIC_MAX] as number) > (rows[first + METRIC_MAX] as number) ? second : first;
-      rows[to + MAX_DEVIATION] = rows[higher + MAX_DEVIATION] as number;
-      // In place and without an object: hundreds of series may be merged in one tick.
-      rows[to] = rows[second] as number;
-      for (const column of SUMS)
-        rows[to + column] = (rows[first + column] as number) + (rows[second + column] as number);
-      for (const column of MAXIMA) {
-        rows[to + column] = Math.max(rows[first + column] as number, rows[second + column] as number);
-      }
+    const first = this.#kept(keptMost);
+    const merged = Math.floor((this.#length - first) / 2);
+    for (let pair = 0; pair < merged; pair++) this.#mergeInto(first + pair, first + 2 * pair);
+    if ((this.#length - first) % 2 === 1) {
+      rows.copyWithin((first + merged) * WIDTH, (this.#length - 1) * WIDTH, this.#length * WIDTH);
     }
-    if (this.#length % 2 === 1) rows.copyWithin(merged * WIDTH, (this.#length - 1) * WIDTH, this.#length * WIDTH);
-    this.#unsettled = Math.ceil(this.#unsettled / 2);
+    if (this.#unsettled > first) this.#unsettled = first + Math.ceil((this.#unsettled - first) / 2);
     this.#length -= merged;
   }
+
+  #kept(most: number): number {
+    const untilMs = (this.#rows[0] as number) + KEPT_MS;
+    let kept = 0;
+    while (kept < most && (this.#rows[kept * WIDTH] as number) <= untilMs) kept++;
+    return kept;
+  }
+
+  /** A point and the one after it. In place and without an object: hundreds of series may be merged in one tick. */
+  #mergeInto(point: number, one: number): void {
+    const rows = this.#rows;
+    const [to, first, second] = [point * WIDTH, one * WIDTH, (one + 1) * WIDTH];
+    const higher = (rows[second + METRIC_MAX] as number) > (rows[first + METRIC_MAX] as number) ? second : first;
+    rows[to + MAX_DEVIATION] = rows[higher + MAX_DEVIATION] as number;
+    rows[to] = rows[second] as number;
+    for (const column of SUMS) rows[to + column] = (rows[first + column] as number) + (rows[second + column] as number);
+    for (const column of MAXIMA) {
+      rows[to + column] = Math.max(rows[first + column] as number, rows[second + column] as number);
+    }
+  }
+}
+
+function partOf(all: number, offered: number, offeredInAll: number): number {
+  return offeredInAll === 0 ? 0 : (all * offered) / offeredInAll;
 }
 
 type Row = readonly [number, number, number, number, number, number, number, number, number, number, number];

@@ -10,11 +10,17 @@ export interface Amount {
   readonly bits: number;
 }
 
+/** What kept a packet from the target: `answered` was sent back so that its source proves its address. */
+export const DROP_CAUSES = ["rules", "filter_rules", "source_blocks", "limits", "unproved", "answered"] as const;
+export type DropCause = (typeof DROP_CAUSES)[number];
+
 /**
  * Traffic kept from the target: dropped, or sent back to its source. Sources that had to prove their address: absent
  * where none had to.
  */
 export interface DroppedAmount extends Amount {
+  /** The same by cause. Absent: only the drops of the ban's rules are known. */
+  readonly by?: Readonly<Record<DropCause, Amount>>;
   /** The part of these that was answered so that the sources prove their address. */
   readonly challenged?: number;
   /** How often a source did. */
@@ -224,10 +230,19 @@ export function droppedSince(before: DroppedAmount, now: DroppedAmount): Dropped
 }
 
 function combined(a: DroppedAmount, b: DroppedAmount, by: (x: number, y: number) => number): DroppedAmount {
-  const amount = { packets: by(a.packets, b.packets), bits: by(a.bits, b.bits) };
+  const sum = { packets: by(a.packets, b.packets), bits: by(a.bits, b.bits) };
+  const amount = a.by === undefined && b.by === undefined ? sum : { ...sum, by: combinedCauses(a, b, by) };
   if (a.challenged === undefined && b.challenged === undefined) return amount;
   const challenged = by(a.challenged ?? 0, b.challenged ?? 0);
   return { ...amount, challenged, validated: by(a.validated ?? 0, b.validated ?? 0) };
+}
+
+function combinedCauses(a: DroppedAmount, b: DroppedAmount, by: (x: number, y: number) => number) {
+  const of = (cause: DropCause): Amount => {
+    const [x, y] = [a.by?.[cause] ?? NOTHING, b.by?.[cause] ?? NOTHING];
+    return { packets: by(x.packets, y.packets), bits: by(x.bits, y.bits) };
+  };
+  return Object.fromEntries(DROP_CAUSES.map((cause) => [cause, of(cause)])) as Record<DropCause, Amount>;
 }
 
 export function perSecond(count: number, spanMs: number): number {

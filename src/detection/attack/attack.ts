@@ -48,8 +48,19 @@ export interface Attack {
   readonly volume: AttackVolume | null;
   /** Kept with stored and ended attacks; empty while it lasts. */
   readonly timeline: readonly TimelineEntry[];
+  /** Kept with ended attacks, since their bans are forgotten earlier; absent: none, or while the attack lasts. */
+  readonly mitigation?: AttackMitigation;
   /** Monotonic ms: start of the calm in which all rates are within the thresholds; null while one is above. */
   readonly calmSinceMs: number | null;
+}
+
+/** The last ban of an attack, as it was when the attack ended. */
+export interface AttackMitigation {
+  readonly isRejected: boolean;
+  readonly method: string;
+  /** In words. */
+  readonly route: string;
+  readonly dryRun: boolean;
 }
 
 /** Events of an attack. `sampled`: it has a sample now, or a better one. `lasts`: sent with each tick. */

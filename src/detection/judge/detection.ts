@@ -18,7 +18,7 @@ import type { Hostgroup } from "../hostgroup.ts";
 import type { Detector } from "./detector.ts";
 import { carpetPolicy, type DetectionSections, type Lookups, samplingPolicy } from "./policy.ts";
 import { screensFor } from "./screens.ts";
-import { type ScreenedRates, TickJudge } from "./tick-judge.ts";
+import { type ScreenedRates, TickJudge, type WatchedOutcomes } from "./tick-judge.ts";
 
 /** The part of the packet counter that is used. */
 export interface JudgedCounter extends ScreenedRates, AllRates, HeaderSamples, ProfileSource {
@@ -36,6 +36,8 @@ export interface DetectionOptions extends Pick<BaselineLearnerOptions, "banned" 
   readonly ingressOf?: IngressOf;
   readonly newId: () => string;
   readonly openPrefixSums: OpenPrefixSums;
+  /** Default: what becomes of packets is not known. */
+  readonly outcomes?: WatchedOutcomes;
   /** Of the choice of packets, see src/detection/attack/seeded-draws.ts. Default: 0. */
   readonly seed?: number;
 }
@@ -58,13 +60,13 @@ export class Detection {
 
   constructor(options: DetectionOptions) {
     const { counter, detector, config, originOf, ingressOf = numberedIngress, newId, ...others } = options;
-    const { openPrefixSums, seed = 0, ...learning } = others;
+    const { openPrefixSums, outcomes, seed = 0, ...learning } = others;
     const { active, baselines, meters } = detector;
     this.detector = detector;
     this.#lookups = { originOf, ingressOf };
     this.#counter = counter;
     this.#hostgroups = config.hostgroups;
-    this.judge = new TickJudge(counter, detector, SCREENED_ROWS_MAX);
+    this.judge = new TickJudge(counter, detector, SCREENED_ROWS_MAX, outcomes);
     this.carpetScan = new CarpetScan(config, openPrefixSums);
     this.carpets = new CarpetJudge(carpetPolicy(config), this.carpetScan, { active, meters }, newId);
     this.learner = new BaselineLearner({

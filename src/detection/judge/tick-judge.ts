@@ -23,6 +23,14 @@ export interface ScreenedRates {
   setWatched(addresses: Uint8Array): void;
 }
 
+/** Counts what becomes of the packets to watched hosts, see src/dataplane/outcome-counts.ts. */
+export interface WatchedOutcomes {
+  /** 16 bytes per host. */
+  watch(addresses: Uint8Array): void;
+  /** Reads what was counted until now. */
+  read(): void;
+}
+
 /** Read in one crossing; enough for all attacked hosts of most networks. */
 const COUNT_ROWS = 512;
 
@@ -34,11 +42,18 @@ export class TickJudge {
   /** Those that are watched. */
   #suspects = "";
   readonly #counts = allocateCountRows(COUNT_ROWS);
+  readonly #outcomes: WatchedOutcomes | null;
   /** Total number of screened rows that did not fit and were not judged. */
   overflow = 0;
 
-  constructor(source: ScreenedRates, detector: Detector, capacity: number) {
+  constructor(
+    source: ScreenedRates,
+    detector: Detector,
+    capacity: number,
+    outcomes: WatchedOutcomes | null = null,
+  ) {
     this.#source = source;
+    this.#outcomes = outcomes;
     this.#detector = detector;
     this.#rows = allocateHostRows(capacity);
   }
@@ -68,10 +83,12 @@ export class TickJudge {
 
   /** What was counted of attacked hosts. judge() begins with it, so that an attack that ends has its last tick. */
   measure(now: Now): void {
+    this.#outcomes?.read();
     for (let first = 0, all = 1; first < all; first += COUNT_ROWS) {
       all = this.#source.readCounts(first, this.#counts);
       this.#detector.measure(this.#counts, Math.min(all - first, COUNT_ROWS), now);
     }
+    this.#detector.meters.settle();
   }
 
   /** null: no whole hostgroup is judged. */
@@ -95,5 +112,7 @@ export class TickJudge {
       addresses.set(addressToBytes(target), i * 16);
     });
     this.#source.setWatched(addresses);
+    this.#outcomes?.watch(addresses);
+    this.#detector.meters.begin(active.values());
   }
 }

@@ -1,6 +1,6 @@
 /** The volume of an attack (docs/interface.md#volume). */
 import { type Static, Type } from "@sinclair/typebox";
-import { type AttackVolume, perSecond } from "../../detection/attack/attack-volume.ts";
+import { type AttackVolume, DROP_CAUSES, type DroppedAmount, perSecond } from "../../detection/attack/attack-volume.ts";
 import { Timestamp, timestamp } from "../../schema/timestamp.ts";
 import { round } from "../../traffic/rates.ts";
 import { closed } from "./closed.ts";
@@ -25,6 +25,10 @@ export const VolumeWire = Type.Object(
     /** Absent where nothing is known, like the next three. */
     dropped_packets: Type.Optional(Count),
     dropped_bits: Type.Optional(Count),
+    /** Packets, by cause; absent where the causes are not known. */
+    dropped_by: Type.Optional(
+      Type.Object(Object.fromEntries(DROP_CAUSES.map((cause) => [cause, Type.Optional(Count)])), closed),
+    ),
     passed_packets: Type.Optional(Count),
     passed_bits: Type.Optional(Count),
     /** Packets answered so that their sources prove their address, and how often one did; absent where none had to. */
@@ -34,6 +38,12 @@ export const VolumeWire = Type.Object(
   closed,
 );
 export type VolumeWire = Static<typeof VolumeWire>;
+
+/** Causes without a packet are absent. */
+function packetsByCause(by: NonNullable<DroppedAmount["by"]>): Record<string, number> {
+  const counts = DROP_CAUSES.map((cause) => [cause, Math.round(by[cause].packets)] as const);
+  return Object.fromEntries(counts.filter(([, packets]) => packets > 0));
+}
 
 export function volumeToWire(volume: AttackVolume): VolumeWire {
   const { beganAt, durationMs, packets, bits, peakPps, peakBps, peakOverMs, peakError, dropped } = volume;
@@ -51,6 +61,7 @@ export function volumeToWire(volume: AttackVolume): VolumeWire {
     mean_mbps: round(perSecond(bits, forMs) / 1e6),
     dropped_packets: dropped === null ? null : Math.round(dropped.packets),
     dropped_bits: dropped === null ? null : Math.round(dropped.bits),
+    dropped_by: dropped?.by === undefined ? null : packetsByCause(dropped.by),
     passed_packets: dropped === null ? null : Math.max(0, Math.round(packets - dropped.packets)),
     passed_bits: dropped === null ? null : Math.max(0, Math.round(bits - dropped.bits)),
     challenged_packets: dropped?.challenged ?? null,

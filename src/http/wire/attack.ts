@@ -1,7 +1,8 @@
 /** The attack (docs/interface.md#attack). */
 import { type Static, Type } from "@sinclair/typebox";
-import { attackRate, isActive } from "../../detection/attack/attack.ts";
+import { type Attack, attackRate, isActive } from "../../detection/attack/attack.ts";
 import type { Reason } from "../../detection/attack/reason.ts";
+import type { Ban } from "../../mitigation/ban.ts";
 import { separabilityOf } from "../../mitigation/measure.ts";
 import { Timestamp, timestamp } from "../../schema/timestamp.ts";
 import { ratesToWire, round } from "../../traffic/rates.ts";
@@ -127,11 +128,8 @@ export function attackToWire({ attack, ban, calm = null }: AttackView, tenant: s
     active: isActive(attack),
     lasting_rise: attack.lastingRise ? (true as const) : null,
     ...separabilityToWire(ban === null ? null : separabilityOf(ban.measure)),
-    ban_state: ban?.state ?? null,
-    method: ban?.method ?? null,
-    route: ban === null ? null : routeOf(ban),
+    ...(ban === null ? storedMitigation(attack) : mitigationOf(ban)),
     flowspec: ban === null ? null : flowspecToWire(ban.measure),
-    dry_run: ban?.dryRun ?? false,
     started_at: timestamp(attack.startedAt),
     ended_at: attack.endedAt === null ? null : timestamp(attack.endedAt),
     calm_seconds: calm === null ? null : Math.floor(calm.seconds * 10) / 10,
@@ -140,6 +138,26 @@ export function attackToWire({ attack, ban, calm = null }: AttackView, tenant: s
     classification: attack.classification ? classificationToWire(attack.classification) : null,
     reason: reasonToWire(attack.reason),
   });
+}
+
+type MitigationWire = Pick<AttackWire, "dry_run"> & {
+  readonly [key in "ban_state" | "method" | "route"]: Required<AttackWire>[key] | null;
+};
+
+function mitigationOf(ban: Ban): MitigationWire {
+  return { ban_state: ban.state, method: ban.method, route: routeOf(ban), dry_run: ban.dryRun };
+}
+
+/** The ban has been forgotten, or there was none. */
+function storedMitigation({ mitigation }: Attack): MitigationWire {
+  if (mitigation === undefined) return { ban_state: null, method: null, route: null, dry_run: false };
+  const { isRejected, method, route, dryRun } = mitigation;
+  return {
+    ban_state: isRejected ? "rejected" : "withdrawn",
+    method: method as Required<AttackWire>["method"],
+    route,
+    dry_run: dryRun,
+  };
 }
 
 function reasonToWire(reason: Reason): Static<typeof ReasonWire> {

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Outcomes of the packets to watched destinations: attacked and banned hosts. A part of filter_abi.h. */
+#pragma once
+
+#include <linux/types.h>
+
+#include "filter_verdicts.h"
+
+#define OUTCOME_DESTINATIONS_MAX 2048u
+/* A power of two: with all destinations four in a bucket, of 15. */
+#define OUTCOME_BUCKETS 512u
+
+/* Exactly one for each packet to a watched destination. */
+enum packet_outcome {
+  OUTCOME_PASSED = 0,
+  /* By a rule of a ban or a protection. */
+  OUTCOME_DROPPED_BY_RULE = 1,
+  /* By one of the operator's filter rules. */
+  OUTCOME_DROPPED_BY_FILTER_RULE = 2,
+  OUTCOME_DROPPED_BY_SOURCE_BLOCK = 3,
+  /* Beyond a rate, of a ban, a protection or a filter rule. */
+  OUTCOME_DROPPED_BY_LIMIT = 4,
+  /* Its source has not proved its address, or this segment was the proof. */
+  OUTCOME_DROPPED_UNPROVED = 5,
+  /* Sent back to its source, which proves its address by the reply. */
+  OUTCOME_ANSWERED = 6,
+  OUTCOMES = 7,
+};
+
+/* Counts of one destination in one stripe. */
+struct outcome_row {
+  struct filter_count outcomes[OUTCOMES + 1];
+};
+FLOODWALL_ABI_ASSERT(sizeof(struct outcome_row) == 128);
+
+/* The outcome of a verdict. */
+static inline __attribute__((always_inline)) enum packet_outcome packet_outcome_of(__u32 verdict,
+                                                                                   int is_filter_rule) {
+  switch (verdict) {
+    case FILTER_DROP_SOURCE:
+      return OUTCOME_DROPPED_BY_SOURCE_BLOCK;
+    case FILTER_DROP_RULE:
+    case FILTER_DROP_UNASKED:
+    case FILTER_DROP_TAGS:
+      return is_filter_rule ? OUTCOME_DROPPED_BY_FILTER_RULE : OUTCOME_DROPPED_BY_RULE;
+    case FILTER_DROP_RATE_LIMIT:
+    case FILTER_DROP_SOURCE_LIMIT:
+      return OUTCOME_DROPPED_BY_LIMIT;
+    case FILTER_DROP_UNVALIDATED:
+    case FILTER_DROP_PROOF:
+      return OUTCOME_DROPPED_UNPROVED;
+    default:
+      return verdict >= FILTER_ANSWER_SYN_ACK && verdict < FILTER_VERDICTS ? OUTCOME_ANSWERED : OUTCOME_PASSED;
+  }
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Counts what becomes of each packet to a watched destination, in the same instant for all outcomes. */
+#pragma once
+
+#include "filter_tables.h"
+
+/* Buckets of the watched destinations, with numbers of rows in outcome_destinations. */
+FILTER_MAP(filter_bucket) outcome_ways SEC(".maps");
+FILTER_MAP(ip_address) outcome_destinations SEC(".maps");
+/* As filter_hits: rows of a stripe lie together. */
+FILTER_MAP(outcome_row) outcome_rows SEC(".maps");
+
+/* The number of the destination's row, plus 1; 0: it is not watched. */
+static __always_inline __u32 find_watched(const struct filter_head* head, const struct ip_address* destination) {
+  const __u64 hash = filter_prefix_hash(destination, 128, head->seed);
+  __u32 bucket = filter_bucket_of(hash, OUTCOME_BUCKETS);
+  struct filter_bucket* ways = bpf_map_lookup_elem(&outcome_ways, &bucket);
+  if (!ways) return 0;
+  for (int i = 0; i < FILTER_BUCKET_WAYS; i++) {
+    __u32 way = ways->ways[i];
+    if (!has_tag(way, filter_tag(hash))) continue;
+    __u32 row = (way & ~FILTER_TAG_MASK) - 1;
+    struct ip_address* address = bpf_map_lookup_elem(&outcome_destinations, &row);
+    if (address && same_address(address, destination)) return row + 1;
+  }
+  return 0;
+}
+
+/* Not static for the reason of parse_packet. */
+__noinline int count_watched(struct packet* packet, __u32 verdict, __u32 is_filter_rule, __u32 wire) {
+  struct filter_head* head = filter_head_of();
+  if (!packet || !head) return 0;
+  const __u32 number = find_watched(head, &packet->destination);
+  if (number == 0) return 0;
+  const __u32 stripe = bpf_get_smp_processor_id() & (head->stripes - 1);
+  __u32 index = stripe * OUTCOME_DESTINATIONS_MAX + number - 1;
+  struct outcome_row* row = bpf_map_lookup_elem(&outcome_rows, &index);
+  if (!row) return 0;
+  struct filter_count* count = &row->outcomes[bounded(packet_outcome_of(verdict, is_filter_rule), OUTCOMES)];
+  if (head->are_stripes_shared) {
+    __sync_fetch_and_add(&count->packets, 1);
+    __sync_fetch_and_add(&count->bytes, wire);
+  } else {
+    count->packets++;
+    count->bytes += wire;
+  }
+  return 0;
+}

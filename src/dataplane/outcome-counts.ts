@@ -1,0 +1,70 @@
+/**
+ * What becomes of the packets to watched hosts, counted by the kernel: one reading has all outcomes of the same instant.
+ * Knows nothing of attacks.
+ */
+import type { Amount, DropCause, DroppedAmount } from "../detection/attack/attack-volume.ts";
+import { PACKET_OUTCOMES, WATCHED_DESTINATIONS_MAX } from "../native/constants.ts";
+import { ADDRESS_BYTES, addressFromBytes, type IpAddress } from "../net/address.ts";
+import type { KernelFilter } from "./kernel-filter.ts";
+
+const COLUMNS = 2 * PACKET_OUTCOMES.length;
+const CAUSE_OF: Readonly<Record<(typeof PACKET_OUTCOMES)[number], DropCause | null>> = {
+  passed: null,
+  dropped_by_rule: "rules",
+  dropped_by_filter_rule: "filter_rules",
+  dropped_by_source_block: "source_blocks",
+  dropped_by_limit: "limits",
+  dropped_unproved: "unproved",
+  answered: "answered",
+};
+
+type Counter = Pick<KernelFilter, "watchDestinations" | "readOutcomes">;
+
+export class OutcomeCounts {
+  #counter: Counter | null = null;
+  #addresses: Uint8Array = new Uint8Array(0);
+  #rows = new Map<IpAddress, number>();
+  #counts = new Float64Array(0);
+
+  /** The kernel counts from now on; null: it does not. */
+  use(counter: Counter | null): void {
+    this.#counter = counter;
+    this.watch(this.#addresses);
+  }
+
+  /** Replaces the watched hosts: 16 bytes each. One that stays keeps its counts. Throws if the kernel refuses. */
+  watch(addresses: Uint8Array): void {
+    this.#addresses = addresses;
+    const hosts = Math.min(addresses.length / ADDRESS_BYTES, WATCHED_DESTINATIONS_MAX);
+    this.#rows = new Map();
+    for (let row = 0; row < hosts; row++) this.#rows.set(addressFromBytes(addresses, row * ADDRESS_BYTES), row);
+    this.#counts = new Float64Array(hosts * COLUMNS).fill(Number.NaN);
+    this.#counter?.watchDestinations(addresses);
+    this.read();
+  }
+
+  /** Reads all watched hosts in one crossing. Call it once a tick. */
+  read(): void {
+    if (this.#counts.length > 0) this.#counter?.readOutcomes(this.#counts);
+  }
+
+  /** At the last reading, since the host is watched; null: it is not watched, or none of its packets came by here. */
+  droppedOf(host: IpAddress): DroppedAmount | null {
+    const row = this.#rows.get(host);
+    if (row === undefined) return null;
+    const amountOf = (outcome: number): Amount => ({
+      packets: this.#counts[row * COLUMNS + 2 * outcome] as number,
+      bits: 8 * (this.#counts[row * COLUMNS + 2 * outcome + 1] as number),
+    });
+    const amounts = PACKET_OUTCOMES.map((name, outcome) => ({ cause: CAUSE_OF[name], ...amountOf(outcome) }));
+    const offered = amounts.reduce((sum, { packets }) => sum + packets, 0);
+    if (!(offered > 0)) return null;
+    const kept = amounts.filter(({ cause }) => cause !== null);
+    const by = Object.fromEntries(kept.map(({ cause, packets, bits }) => [cause, { packets, bits }]));
+    return {
+      packets: kept.reduce((sum, { packets }) => sum + packets, 0),
+      bits: kept.reduce((sum, { bits }) => sum + bits, 0),
+      by: by as Record<DropCause, Amount>,
+    };
+  }
+}
