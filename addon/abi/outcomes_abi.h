@@ -15,10 +15,10 @@ enum packet_outcome {
   OUTCOME_PASSED = 0,
   /* By a rule of a ban or a protection. */
   OUTCOME_DROPPED_BY_RULE = 1,
-  /* By one of the operator's filter rules. */
+  /* By one of the operator's filter rules, also beyond its rate. */
   OUTCOME_DROPPED_BY_FILTER_RULE = 2,
   OUTCOME_DROPPED_BY_SOURCE_BLOCK = 3,
-  /* Beyond a rate, of a ban, a protection or a filter rule. */
+  /* Beyond a rate of a ban or a protection. */
   OUTCOME_DROPPED_BY_LIMIT = 4,
   /* Its source has not proved its address, or this segment was the proof. */
   OUTCOME_DROPPED_UNPROVED = 5,
@@ -36,13 +36,14 @@ FLOODWALL_ABI_ASSERT(sizeof(struct outcome_row) == 128);
 /* The outcome of a verdict. */
 static inline __attribute__((always_inline)) enum packet_outcome packet_outcome_of(__u32 verdict,
                                                                                    int is_filter_rule) {
+  const int is_dropped = verdict >= FILTER_DROP_RULE && verdict < FILTER_ANSWER_SYN_ACK;
+  if (is_filter_rule && is_dropped) return OUTCOME_DROPPED_BY_FILTER_RULE;
   switch (verdict) {
     case FILTER_DROP_SOURCE:
       return OUTCOME_DROPPED_BY_SOURCE_BLOCK;
     case FILTER_DROP_RULE:
     case FILTER_DROP_UNASKED:
-    case FILTER_DROP_TAGS:
-      return is_filter_rule ? OUTCOME_DROPPED_BY_FILTER_RULE : OUTCOME_DROPPED_BY_RULE;
+      return OUTCOME_DROPPED_BY_RULE;
     case FILTER_DROP_RATE_LIMIT:
     case FILTER_DROP_SOURCE_LIMIT:
       return OUTCOME_DROPPED_BY_LIMIT;
