@@ -38,6 +38,11 @@ export const PREFIXES_MAX = 100_000;
 export const HOSTGROUPS_MAX = 1024;
 /** Interfaces captured at once. */
 export const CAPTURE_INTERFACES_MAX = 64;
+/**
+ * Communities of a route. A BGP UPDATE has at most 4,096 octets (RFC 4271, 4.1), which the route shares with what routers
+ * on its way add; large communities take 12 each, so these leave nine tenths.
+ */
+export const COMMUNITIES_MAX = 32;
 /** Larger numbers of a service among those of one BGP speaker are chosen at random. */
 export const BGP_INSTANCE_MAX = 65_535;
 /** Active bans at once: the maximum of `ban.max_active_bans`. */

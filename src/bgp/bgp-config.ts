@@ -1,5 +1,6 @@
 /** What the section `bgp` says: the speaker, its neighbors, and the terms of blackhole routes. */
 import type { IpAddress } from "../net/address.ts";
+import type { Community } from "../net/community.ts";
 
 export interface BgpConfig {
   readonly speaker: "managed" | "external";
@@ -13,8 +14,7 @@ export interface BgpConfig {
   readonly listen: ListenAddresses | null;
   readonly nextHop: IpAddress;
   readonly nextHop6: IpAddress;
-  /** As `65535:666`. */
-  readonly communities: readonly string[];
+  readonly communities: readonly Community[];
   /** 0: not set. */
   readonly localPref: number;
   readonly neighbors: readonly BgpNeighbor[];

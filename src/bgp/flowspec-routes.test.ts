@@ -12,6 +12,7 @@ import {
   SPEAKER_ASN,
   until,
 } from "../../test/fixtures/bgp/bgp.ts";
+import { communitiesOf } from "../../test/fixtures/networks.ts";
 import { exactly, type Range } from "../net/range.ts";
 import { instanceOf, toPath, toPaths } from "./route-path.ts";
 import { RESET_CAUSE_MS } from "./route-quarantine.ts";
@@ -34,11 +35,15 @@ test.each([V4, V6])(
     const bird = await lab.bird({ asn: SPEAKER_ASN });
     const { announcer } = lab.announcer(bgpConfig({ neighbors: [neighbor({ remoteAsn: SPEAKER_ASN })] }));
     await established(announcer);
-    const attributes = { communities: ["65001:7", "65535:666"], localPref: 250 };
-    const stays = { ...flow(victim, { protocols: exactly(17) }), communities: ["65001:8"], localPref: 50 };
+    const attributes = { communities: communitiesOf("65001:7", "65535:666"), localPref: 250 };
+    const stays = {
+      ...flow(victim, { protocols: exactly(17) }),
+      communities: communitiesOf("65001:8"),
+      localPref: 50,
+    };
     const proto = victim === V4 ? "proto" : "next header";
     const stayed = { match: `dst ${victim}; ${proto} 17`, communities: ["65001:8"], localPref: 50, rateBytes: 0 };
-    const received = { match: `dst ${victim}`, ...attributes };
+    const received = { match: `dst ${victim}`, communities: ["65001:7", "65535:666"], localPref: 250 };
     const common = { session: "speaker", asPath: "" };
     const rows = async () => [...(await bird.flows())].sort((x, y) => x.match.length - y.match.length);
     announcer.want([{ ...flow(victim), ...attributes }, stays]);

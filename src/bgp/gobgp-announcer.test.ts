@@ -13,6 +13,7 @@ import {
 } from "../../test/fixtures/bgp/bgp.ts";
 import { address } from "../../test/fixtures/host-rows.ts";
 import { ManualClock, ManualTimers } from "../../test/fixtures/manual-clock.ts";
+import { communitiesOf } from "../../test/fixtures/networks.ts";
 import { SimulatedSpeaker } from "../../test/simulation/simulated-speaker.ts";
 import { nextTurn } from "../system/timers.ts";
 
@@ -31,8 +32,16 @@ test(
     const { announcer } = lab.announcer(bgpConfig({ neighbors: [neighbor({ remoteAsn: SPEAKER_ASN })] }));
     await established(announcer);
     const diverts = [
-      blackhole("203.0.113.9/32", { nextHop: address("198.51.100.77"), communities: ["65001:100"], localPref: 200 }),
-      blackhole("2001:db8::9/128", { nextHop: address("2001:db8:ff::7"), communities: ["65001:100"], localPref: 200 }),
+      blackhole("203.0.113.9/32", {
+        nextHop: address("198.51.100.77"),
+        communities: communitiesOf("65001:100"),
+        localPref: 200,
+      }),
+      blackhole("2001:db8::9/128", {
+        nextHop: address("2001:db8:ff::7"),
+        communities: communitiesOf("65001:100"),
+        localPref: 200,
+      }),
     ];
     announcer.want(diverts);
     await until("in BIRD", async () => (await bird.routes()).length === 2);
@@ -110,10 +119,10 @@ test(
     const bird = await lab.bird();
     const { announcer } = lab.announcer(bgpConfig());
     await established(announcer);
-    const wrong = blackhole("203.0.113.1/32", { communities: ["65536:1"] });
+    const wrong = blackhole("203.0.113.1/32", { localPref: -1 });
     announcer.want([wrong, blackhole("203.0.113.2/32")]);
     await until("the other in BIRD", () => bird.hasRoute("203.0.113.2/32"));
-    expect(announcer.routeState(wrong)).toEqual({ kind: "failed", cause: "invalid community 65536:1" });
+    expect(announcer.routeState(wrong)).toEqual({ kind: "failed", cause: "invalid local_pref -1" });
   },
   DEADLINE_MS,
 );

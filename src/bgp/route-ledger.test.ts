@@ -104,10 +104,10 @@ test("what the speaker has decides what is missing and what is surplus", () => {
 
 test("a route that cannot be sent is not missing, and an older one of its prefix is surplus", () => {
   const ledger = announced();
-  ledger.want([blackhole(A, { communities: ["x"] })], 0);
+  ledger.want([blackhole(A, { localPref: -1 })], 0);
   expect(ledger.missing()).toEqual([]);
   expect(ledger.surplus()).toEqual([A]);
-  expect(ledger.state(A, { kind: "down", cause: "gone" })).toEqual({ kind: "failed", cause: "invalid community x" });
+  expect(ledger.state(A, { kind: "down", cause: "gone" })).toEqual({ kind: "failed", cause: "invalid local_pref -1" });
 });
 
 test("a route beyond the limit of the only neighbor says so", () => {

@@ -7,9 +7,10 @@ import type { Route } from "../mitigation/announcer.ts";
 import type { RuleAction } from "../mitigation/rules/action.ts";
 import type { Rule } from "../mitigation/rules/rule.ts";
 import { addressFamily, parseAddress } from "../net/address.ts";
+import { communitiesText, sortedCommunities } from "../net/community.ts";
 import { canonicalPrefix, type Prefix, parsePrefix } from "../net/prefix.ts";
 import { type Component, componentsOf, ruleProblem, withoutSpeakerBits } from "./flowspec-nlri.ts";
-import { type Marks, marksIn, NO_MARKS } from "./neighbor-mark.ts";
+import { type Marks, NO_MARKS } from "./neighbor-mark.ts";
 import { familyOfRoute, type RouteFamily } from "./route-family.ts";
 import type { ListedName, ListedPath, Nlri, PathAttributes, PathChange, PathName } from "./speaker/speaker-client.ts";
 
@@ -21,9 +22,6 @@ import type { ListedName, ListedPath, Nlri, PathAttributes, PathChange, PathName
 const FLOODWALL = 0x46;
 const INSTANCE_BITS = 24;
 
-/** A path with more is refused: it must fit into a BGP message (4,096 bytes). The configuration takes fewer for a route. */
-export const PATH_COMMUNITIES_MAX = 64;
-const COMMUNITY = /^(0|[1-9]\d{0,4}):(0|[1-9]\d{0,4})$/;
 const UINT32_MAX = 0xffff_ffff;
 /** GoBGP requires a next hop; FlowSpec is sent without. */
 const NO_NEXT_HOP = "0.0.0.0";
@@ -62,16 +60,13 @@ export function familyOfKey(key: RouteKey): RouteFamily {
  * and a length that is too long makes peers reset the session.
  */
 export function routeProblem(route: Route): string | null {
-  const { prefix, communities, localPref } = route;
+  const { prefix, localPref } = route;
   if (parsePrefix(prefix.text)?.text !== prefix.text) return `invalid prefix ${prefix.text}`;
   if (route.kind === "flowspec" && !isLimitedTo(route.rule, prefix)) {
     return `the rule is not for ${prefix.text}`;
   }
   const problem = route.kind === "unicast" ? nextHopProblem(route.nextHop, prefix) : ruleProblem(route.rule);
   if (problem !== null) return problem;
-  if (communities.length > PATH_COMMUNITIES_MAX) return `more than ${PATH_COMMUNITIES_MAX} communities`;
-  const wrong = communities.find((community) => communityValue(community) === null);
-  if (wrong !== undefined) return `invalid community ${wrong}`;
   if (!Number.isInteger(localPref) || localPref < 0 || localPref > UINT32_MAX) return `invalid local_pref ${localPref}`;
   return null;
 }
@@ -103,7 +98,7 @@ export function* toPaths(
   for (const route of routes) {
     const what = route.kind === "unicast" ? route.nextHop : rateOf(route.rule.action);
     const marks = marksOf(route);
-    const shared = `${what} ${route.communities.join()} ${route.localPref} ${marks.join()}`;
+    const shared = `${what} ${communitiesText(route.communities)} ${route.localPref} ${marks.join()}`;
     const attributes = known.get(shared) ?? pathAttributes(route, marks);
     known.set(shared, attributes);
     yield { ...pathName(familyOfRoute(route), nlriOf(route, components), instance), attributes };
@@ -129,10 +124,9 @@ function nlriOf(route: Route, known = new Map<string, Component>()): Nlri {
 
 function pathAttributes(route: Route, marks = NO_MARKS): PathAttributes {
   const { localPref } = route;
-  const communities = sortedCommunities(route);
-  if (route.kind === "unicast")
-    return { nextHop: route.nextHop, communities, largeCommunities: marks, localPref, rates: [] };
-  return { nextHop: NO_NEXT_HOP, communities, largeCommunities: marks, localPref, rates: [rateOf(route.rule.action)] };
+  const communities = sortedCommunities(route.communities);
+  if (route.kind === "unicast") return { nextHop: route.nextHop, communities, marks, localPref, rates: [] };
+  return { nextHop: NO_NEXT_HOP, communities, marks, localPref, rates: [rateOf(route.rule.action)] };
 }
 
 /** Withdraws the path of this instance, and no other one with the key. */
@@ -165,17 +159,15 @@ export function keyOfPath({ family, nlri }: ListedName): RouteKey | null {
 
 /** The attributes as text; they distinguish two routes with equal keys. */
 export function attributesOf(route: Route): string {
-  const what = route.kind === "unicast" ? route.nextHop : rateText(rateOf(route.rule.action));
-  return attributesText(what, sortedCommunities(route), route.localPref);
+  return attributesText(pathAttributes(route), route.kind === "unicast");
 }
 
 export function toOwnPath(path: ListedPath): OwnPath | null {
   const instance = instanceOf(path);
   const key = instance === null ? null : keyOfPath(path);
   if (instance === null || key === null) return null;
-  const { nextHop, rates, communities, largeCommunities, localPref } = path.attributes;
-  const what = path.nlri.kind === "flowspec" ? rates.map(rateText).join() : nextHop;
-  return { instance, key, attributes: attributesText(what, communities, localPref), marks: marksIn(largeCommunities) };
+  const attributes = attributesText(path.attributes, path.nlri.kind === "prefix");
+  return { instance, key, attributes, marks: path.attributes.marks };
 }
 
 /** Bytes per second; 0 discards. */
@@ -183,24 +175,13 @@ function rateOf(action: RuleAction): number {
   return action.kind === "discard" ? 0 : action.bytesPerSecond;
 }
 
+/** Without marks. */
+function attributesText({ nextHop, rates, communities, localPref }: PathAttributes, hasNextHop: boolean): string {
+  const what = [...(hasNextHop ? [nextHop] : []), ...rates.map(rateText)].join();
+  return `${what} ${communitiesText(communities)} ${localPref}`;
+}
+
 /** Rounded to the precision on the wire. null: another extended community. */
 function rateText(rate: number | null): string {
   return rate === null ? "other" : `rate ${Math.fround(rate)}`;
-}
-
-function attributesText(what: string, communities: readonly number[], localPref: number): string {
-  return `${what} ${[...communities].sort((a, b) => a - b).join(",")} ${localPref}`;
-}
-
-/** Sorted and without duplicates, as peers expect it; the order has no meaning. */
-function sortedCommunities(route: Route): number[] {
-  const values = new Set(route.communities.map((community) => communityValue(community) ?? 0));
-  return [...values].sort((a, b) => a - b);
-}
-
-function communityValue(community: string): number | null {
-  const match = COMMUNITY.exec(community);
-  const high = Number(match?.[1]);
-  const low = Number(match?.[2]);
-  return match === null || high > 0xffff || low > 0xffff ? null : high * 0x1_0000 + low;
 }

@@ -71,7 +71,7 @@ test("neighbors have at no time more routes than their limits, and in the end th
       for (const path of [...paths].sort(() => chance.below(3) - 1)) {
         const key = keyOfPath({ ...path, neighborIp: "" }) ?? "";
         if (path.attributes === null) speaker.delete(key);
-        else speaker.set(key, path.attributes.largeCommunities);
+        else speaker.set(key, path.attributes.marks);
         for (const { neighbor, routes } of limits) {
           expect(has(neighbor).length, `seed ${seed}`).toBeLessThanOrEqual(routes);
         }
@@ -108,7 +108,7 @@ test("limits are read from the marks of routes that an earlier process left", as
   const paths = ["203.0.113.1", "203.0.113.2", "203.0.113.3"].map((ip, i) => ({
     ...toPath(route(ip), INSTANCE),
     neighborIp: "",
-    attributes: { ...toPath(route(ip), INSTANCE).attributes, largeCommunities: i === 0 ? [] : marks },
+    attributes: { ...toPath(route(ip), INSTANCE).attributes, marks: i === 0 ? [] : marks },
   }));
   let sent = 0;
   const client: Pick<SpeakerClient, "listGlobal" | "sendPaths"> = {

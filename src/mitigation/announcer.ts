@@ -1,11 +1,11 @@
 /** The ban engine's interface to a BGP speaker: one set of wanted routes, and the state of each. */
 import type { IpAddress } from "../net/address.ts";
+import type { Community } from "../net/community.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { Rule } from "./rules/rule.ts";
 
 interface RouteAttributes {
-  /** As `65535:666`. */
-  readonly communities: readonly string[];
+  readonly communities: readonly Community[];
   /** 0: not set. */
   readonly localPref: number;
 }

@@ -15,6 +15,7 @@ import {
   under,
   victim,
 } from "../../test/fixtures/mitigation/ban-engine.ts";
+import { communitiesOf } from "../../test/fixtures/networks.ts";
 import type { Ladder } from "./escalation.ts";
 
 const UNICAST = "192.0.2.1/32";
@@ -112,7 +113,11 @@ describe("an escalation ladder", () => {
     expect(at(10_000)).toEqual([1, "flowspec", UDP]);
     announcer.states.set(UNICAST, { kind: "pending" });
     expect(at(60_000)).toEqual([2, "divert", UNICAST, UDP]);
-    expect(announcer.routes[0]).toMatchObject({ kind: "unicast", nextHop: "198.51.100.2", communities: ["64500:2"] });
+    expect(announcer.routes[0]).toMatchObject({
+      kind: "unicast",
+      nextHop: "198.51.100.2",
+      communities: communitiesOf("64500:2"),
+    });
     announcer.states.delete(UNICAST);
     expect(at(60_250)).toEqual([2, "divert", UNICAST]);
     expect(at(120_000)).toEqual([3, "blackhole", UNICAST]);
@@ -201,9 +206,9 @@ describe("a reload", () => {
     const { engine, announcer } = harness();
     await banBy(engine, victim, 0);
     const other = address("198.51.100.77");
-    const terms = { nextHop: other, nextHop6: null, communities: ["1:2"], localPref: 5 };
+    const terms = { nextHop: other, nextHop6: null, communities: communitiesOf("1:2"), localPref: 5 };
     engine.reconfigure(policy(under({ group: "web", blackhole: terms })), 1);
-    expect(announcer.routes).toMatchObject([{ nextHop: other, communities: ["1:2"], localPref: 5 }]);
+    expect(announcer.routes).toMatchObject([{ nextHop: other, communities: communitiesOf("1:2"), localPref: 5 }]);
   });
 });
 

@@ -14,6 +14,7 @@ import {
   under,
   victim,
 } from "../../test/fixtures/mitigation/ban-engine.ts";
+import { communitiesOf } from "../../test/fixtures/networks.ts";
 import type { Ban } from "./ban.ts";
 import type { BanEngine } from "./ban-engine.ts";
 import type { DivertRequest, NodeTarget } from "./circumstances.ts";
@@ -46,7 +47,7 @@ describe("a diverted ban", () => {
     engine.attacksChanged([started(attackOn())], 0);
     expect(only(engine).measure).toMatchObject({ kind: "divert", node: "s1" });
     expect(hops(announcer)).toEqual(["198.51.100.11"]);
-    expect(announcer.routes).toMatchObject([{ communities: ["64500:2"] }]);
+    expect(announcer.routes).toMatchObject([{ communities: communitiesOf("64500:2") }]);
     engine.tick(250);
     expect(nodes.asked.map(({ prefix, group, currentNode }) => [prefix.text, group, currentNode])).toEqual([
       [`${victim}/32`, "global", null],

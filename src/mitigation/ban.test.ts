@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { address } from "../../test/fixtures/host-rows.ts";
-import { prefix } from "../../test/fixtures/networks.ts";
+import { communitiesOf, prefix } from "../../test/fixtures/networks.ts";
 import { hostPrefix } from "../net/prefix.ts";
 import { exactly } from "../net/range.ts";
 import type { UnicastRoute } from "./announcer.ts";
@@ -13,7 +13,7 @@ const route: UnicastRoute = {
   kind: "unicast",
   prefix: hostPrefix(target),
   nextHop: address("192.0.2.254"),
-  communities: ["65535:666"],
+  communities: communitiesOf("65535:666"),
   localPref: 0,
 };
 const blackhole: Measure = { kind: "blackhole", route };
@@ -228,7 +228,7 @@ describe("an active ban", () => {
   test("becomes virtual or real, and takes a new route, with the policy", () => {
     expect(next(ban(), policy({ dryRun: true }), 1)).toMatchObject({ state: "active", dryRun: true });
     expect(next(ban({ dryRun: true }), policy(), 1).dryRun).toBe(false);
-    const other: Measure = { kind: "blackhole", route: { ...route, communities: ["64500:1"] } };
+    const other: Measure = { kind: "blackhole", route: { ...route, communities: communitiesOf("64500:1") } };
     expect(next(ban(), policy({ plan: plan(other) }), 1).measure).toEqual(other);
     const same = ban();
     expect(next(same, policy({ plan: plan({ kind: "blackhole", route: { ...route } }) }), 1)).toBe(same);
@@ -311,7 +311,7 @@ test("the kind of a change is its state first, then dry run, then the measure", 
 
 test("a route reads as operators write it", () => {
   expect(routeText(route)).toBe("192.0.2.1/32 next-hop 192.0.2.254 community 65535:666");
-  expect(routeText({ ...route, communities: ["1:2", "3:4"], localPref: 200 })).toBe(
+  expect(routeText({ ...route, communities: communitiesOf("1:2", "3:4"), localPref: 200 })).toBe(
     "192.0.2.1/32 next-hop 192.0.2.254 community 1:2 3:4 local-pref 200",
   );
   expect(routeText({ ...route, communities: [] })).toBe("192.0.2.1/32 next-hop 192.0.2.254");

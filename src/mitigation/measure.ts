@@ -1,4 +1,5 @@
 /** The measure of a ban on the traffic of its prefix, and the routes for it. Pure. */
+import { communitiesText } from "../net/community.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { Route, UnicastRoute } from "./announcer.ts";
 import { isSameAction, type RuleAction } from "./rules/action.ts";
@@ -213,7 +214,7 @@ export function anyRouteText(route: Route): string {
 export function routeText(route: UnicastRoute | null): string {
   if (route === null) return "";
   const parts = [route.prefix.text, "next-hop", route.nextHop];
-  if (route.communities.length > 0) parts.push("community", route.communities.join(" "));
+  if (route.communities.length > 0) parts.push("community", communitiesText(route.communities));
   if (route.localPref > 0) parts.push("local-pref", String(route.localPref));
   return parts.join(" ");
 }

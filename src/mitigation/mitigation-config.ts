@@ -3,6 +3,7 @@ import type { TokenConfig } from "../access/token-config.ts";
 import type { CarpetConfig } from "../detection/carpet/carpet-config.ts";
 import type { Hostgroup } from "../detection/hostgroup.ts";
 import type { IpAddress } from "../net/address.ts";
+import type { Community } from "../net/community.ts";
 import type { Prefix } from "../net/prefix.ts";
 import type { PrefixTable } from "../net/prefix-table.ts";
 import type { NetworkLookup } from "../traffic/network-lookup.ts";
@@ -58,8 +59,7 @@ export interface RouteTerms {
   /** null: none for this family. */
   readonly nextHop: IpAddress | null;
   readonly nextHop6: IpAddress | null;
-  /** As `65535:666`. */
-  readonly communities: readonly string[];
+  readonly communities: readonly Community[];
   /** 0: not set. */
   readonly localPref: number;
 }

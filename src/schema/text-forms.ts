@@ -1,6 +1,7 @@
 /** The text formats of files and commands: each function takes a text and returns the rule that it violates, or null. */
 import { PATTERN_BYTES_MAX } from "../native/constants.ts";
 import { addressFamily, type IpAddress, parseAddress } from "../net/address.ts";
+import { COMMUNITY_FORMS, isMark, MARKS_ADMINISTRATOR, parseCommunity } from "../net/community.ts";
 import { hostPrefix, type Prefix, parsePrefix, parsePrefixLoosely } from "../net/prefix.ts";
 import type { Range } from "../net/range.ts";
 import { ZONES_FORMS } from "./zone-forms.ts";
@@ -11,8 +12,7 @@ export const TEXT_FORMS = {
   address: addressRule,
   ipv4: (text: string) => familyRule(text, 4),
   ipv6: (text: string) => familyRule(text, 6),
-  community: (text: string) =>
-    parseCommunity(text) === null ? `must be a community: 65535:666, or one of ${WELL_KNOWN.join(", ")}` : null,
+  community: communityRule,
   grpcTarget: (text: string) =>
     text.startsWith("/") || parseHostPort(text) !== null
       ? null
@@ -123,23 +123,11 @@ function httpServerRule(text: string): string | null {
   return pathname + search + hash === "/" ? null : "must be a server alone: http://host:port, or https";
 }
 
-/** Names from RFC 1997, RFC 3765, RFC 7999 and RFC 8326. */
-const WELL_KNOWN_COMMUNITIES: ReadonlyMap<string, string> = new Map([
-  ["blackhole", "65535:666"],
-  ["no-export", "65535:65281"],
-  ["no-advertise", "65535:65282"],
-  ["no-export-subconfed", "65535:65283"],
-  ["no-peer", "65535:65284"],
-  ["graceful-shutdown", "65535:0"],
-]);
-const WELL_KNOWN = [...WELL_KNOWN_COMMUNITIES.keys()];
-
-/** A standard community (RFC 1997) as `65535:666`, from that or from its well-known name. */
-export function parseCommunity(text: string): string | null {
-  const named = WELL_KNOWN_COMMUNITIES.get(text.toLowerCase().replaceAll("_", "-"));
-  if (named !== undefined) return named;
-  const halves = /^(0|[1-9]\d{0,4}):(0|[1-9]\d{0,4})$/.exec(text);
-  return halves !== null && Number(halves[1]) <= 0xffff && Number(halves[2]) <= 0xffff ? text : null;
+function communityRule(text: string): string | null {
+  const community = parseCommunity(text);
+  if (community === null) return `must be a community: ${COMMUNITY_FORMS}`;
+  if (!isMark(community)) return null;
+  return `must not begin with ${MARKS_ADMINISTRATOR}: by such large communities Floodwall knows the routes that a neighbor is not to get, and sends none of them`;
 }
 
 /** `443`, or `27000-27050`. */

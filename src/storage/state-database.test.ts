@@ -10,6 +10,7 @@ import { buildScrub } from "../config/sections/scrub.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { DivertMeasure } from "../mitigation/measure.ts";
 import { exactly, type Range } from "../net/range.ts";
+import { recordOfBan } from "./ban-record.ts";
 import { moveAside, moveBack } from "./damaged-state.ts";
 import { StateDatabase } from "./state-database.ts";
 
@@ -20,6 +21,7 @@ beforeEach(() => {
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 const ban = viewedBan({ target: "2001:db8::1", manual: true, attackId: null, heldBy: [], startedAt: 1 });
+const INSERT_BAN = "INSERT INTO bans (id, started_at, record) VALUES (?1, 1, ?2)";
 
 test("a record comes back as it went in, changed and removed records as last left", () => {
   const first = new StateDatabase(dir);
@@ -277,7 +279,7 @@ function writeVersion1(bans: readonly object[], attacks: readonly object[]): voi
       const values = { id: "", ...record };
       raw
         .query(`INSERT INTO ${table} (${columns}) VALUES (?1, ${table === "bans" ? "1, " : ""}?2)`)
-        .run(values.id, JSON.stringify(record));
+        .run(values.id, recordOfBan(record as Ban));
     }
   };
   put("bans", bans, "id, started_at, record");
@@ -343,7 +345,7 @@ test("scrubbed bans of a build before filters validate sources of TCP as they di
   const { filter, ...rest } = measure;
   const old = { ...ban, id: "b2", measure: { ...rest, tcp: filter.tcp } };
   for (const record of [ban, old]) {
-    raw.query("INSERT INTO bans (id, started_at, record) VALUES (?1, 1, ?2)").run(record.id, JSON.stringify(record));
+    raw.query(INSERT_BAN).run(record.id, recordOfBan(record as Ban));
   }
   raw.run("DROP TABLE protections");
   raw.run("DROP TABLE filter_rules");
@@ -363,12 +365,12 @@ test("rules of a build before several protocols keep theirs", () => {
   const filter = { ...buildScrub({ tcp: "off", source_packets_per_second: 0 }, []), services };
   const rules = { ...udpRules(), rules: udpRules().rules.flatMap((rule) => [rule, { ...rule, protocols: [] }]) };
   const kept: Ban = { ...ban, id: "b2", measure: { kind: "scrub", rules, filter } };
-  const old = JSON.stringify(kept, (_key, value: { readonly protocols?: readonly Range[] } | null) => {
+  const old = JSON.stringify(JSON.parse(recordOfBan(kept)), (_key, value: { protocols?: readonly Range[] } | null) => {
     const { protocols, ...others } = value ?? {};
     return protocols === undefined ? value : { ...others, protocol: protocols[0]?.from ?? null };
   });
   expect(old).toContain('"protocol":null');
-  raw.query("INSERT INTO bans (id, started_at, record) VALUES ('b2', 1, ?1)").run(old);
+  raw.query(INSERT_BAN).run("b2", old);
   raw.run("PRAGMA user_version = 7");
   raw.close();
   const state = new StateDatabase(dir);
@@ -383,7 +385,7 @@ test("diverted bans of a build before scrub nodes come back as this one keeps th
   const diverted = divertedBan({ target: "192.0.2.9" });
   const { route } = diverted.measure as DivertMeasure;
   for (const record of [ban, { ...diverted, measure: { kind: "divert", route } }]) {
-    raw.query("INSERT INTO bans (id, started_at, record) VALUES (?1, 1, ?2)").run(record.id, JSON.stringify(record));
+    raw.query(INSERT_BAN).run(record.id, recordOfBan(record as Ban));
   }
   raw.run("DROP TABLE levers");
   raw.run("DROP TABLE protections");

@@ -16,6 +16,7 @@ import { systemClock } from "../system/clock.ts";
 import { messageOf } from "../system/error-message.ts";
 import { makePrivateFolder } from "../system/private-folder.ts";
 import { attackOfRecord } from "./attack-record.ts";
+import { banOfRecord, recordOfBan } from "./ban-record.ts";
 import { moveAside, moveBack, restoreRows, type StateDamage, salvage, unreadableRow } from "./damaged-state.ts";
 import { fileIdentity } from "./sqlite/database-file.ts";
 import type { StateChange, StoredState } from "./state-change.ts";
@@ -97,7 +98,7 @@ export class StateDatabase {
     this.#write("INSERT OR REPLACE INTO bans (id, started_at, record) VALUES (?, ?, ?)", [
       ban.id,
       ban.startedAt,
-      JSON.stringify(ban),
+      recordOfBan(ban),
     ]);
   }
 
@@ -117,7 +118,7 @@ export class StateDatabase {
 
   /** Oldest first. */
   bans(): Ban[] {
-    return this.#records("SELECT record FROM bans ORDER BY started_at, id", (record) => JSON.parse(record) as Ban);
+    return this.#records("SELECT record FROM bans ORDER BY started_at, id", banOfRecord);
   }
 
   saveAttack(attack: Attack): void {

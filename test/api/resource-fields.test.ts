@@ -27,6 +27,7 @@ import { METRICS } from "../../src/traffic/rates.ts";
 import { address, thresholds } from "../fixtures/host-rows.ts";
 import { admitCallers, as, type Caller, OTHER_HOST, UNOWNED_HOST } from "../fixtures/http/callers.ts";
 import { TestServer } from "../fixtures/http/http.ts";
+import { communitiesOf } from "../fixtures/networks.ts";
 import { divertedBan } from "../fixtures/scrub/scrubbing.ts";
 import * as views from "../fixtures/views.ts";
 
@@ -103,12 +104,17 @@ const EVENT: AuditEvent = {
 };
 const BGP_CONFIG = {
   ...{ speaker: "managed", localAsn: 64500, routerId: "192.0.2.1", nextHop: "192.0.2.9", nextHop6: "100::1" },
-  ...{ communities: ["65535:666"], localPref: 0 },
+  ...{ communities: communitiesOf("65535:666"), localPref: 0 },
 };
 const WHOLE_STATUS = status({
   bgp: { config: BGP_CONFIG, connected: true, gobgpVersion: 4, fault: null, neighbors: [] } as never,
   update: { latestVersion: "1.3.0", isSecurity: true, latestUrl: "https://example.net/1.3.0" },
-  scrubbing: { nextHop: "192.0.2.67" as IpAddress, nextHop6: null, communities: ["64500:2"], localPref: 0 },
+  scrubbing: {
+    nextHop: "192.0.2.67" as IpAddress,
+    nextHop6: null,
+    communities: communitiesOf("64500:2"),
+    localPref: 0,
+  },
   telemetry: countStates([]),
   dataplane: { state: "failed", filter: null, error: "no permission", rulesLeftOut: 0, filterRulesLeftOut: 0 },
   files: [{ key: "api.tls", kind: "tls", error: "absent", effect: "the API is closed", sinceMs: NOON }],

@@ -15,6 +15,7 @@ import { BgpLab, bgpConfig, established, until } from "../fixtures/bgp/bgp.ts";
 import { birdMatch } from "../fixtures/bgp/bird-match.ts";
 import type { BirdFlow } from "../fixtures/bgp/bird-tables.ts";
 import { randomFrame, randomRule } from "../fixtures/dataplane/filter-cases.ts";
+import { communitiesOf } from "../fixtures/networks.ts";
 import { Chance, seededRandom } from "../fixtures/seeded-random.ts";
 
 const RULES = 3000;
@@ -92,7 +93,7 @@ describe("FlowSpec", () => {
 function route(rule: Rule, index: number): FlowspecRoute {
   const prefix = rule.destination ?? rule.source;
   if (prefix === null) throw new Error(`${ruleText(rule)} has no address`);
-  return { kind: "flowspec", prefix, rule, communities: [`65001:${index}`], localPref: 0 };
+  return { kind: "flowspec", prefix, rule, communities: communitiesOf(`65001:${index}`), localPref: 0 };
 }
 
 describe("the rule document", () => {

@@ -27,7 +27,7 @@ import {
 import { GobgpdVersions } from "../fixtures/bgp/gobgpd-versions.ts";
 import { OperatorGobgpd } from "../fixtures/bgp/operator-gobgpd.ts";
 import { address } from "../fixtures/host-rows.ts";
-import { prefix } from "../fixtures/networks.ts";
+import { communitiesOf, prefix } from "../fixtures/networks.ts";
 
 const DEADLINE_MS = 60_000;
 /** Enough for a speaker on a busy machine: where none is missed, each fault is of the speaker. */
@@ -73,7 +73,7 @@ describe.each(versions.all)("gobgpd $title", ({ gobgpd, major }) => {
     const config = bgpConfig({ neighbors: [neighbor({ remoteAsn: SPEAKER_ASN })] });
     const { bird, speaker, announcer } = await session({ asn: SPEAKER_ASN }, config);
     expect(announcer.status().gobgpVersion as number).toBe(major ?? 0);
-    const v4 = blackhole(V4, { communities: ["65535:666", "65001:1"], localPref: 250 });
+    const v4 = blackhole(V4, { communities: communitiesOf("65535:666", "65001:1"), localPref: 250 });
     const v6 = blackhole(V6, { nextHop: address("2001:db8:ff::7"), localPref: 260 });
     announcer.want([v4, v6]);
     await announced(speaker, v4, v6);

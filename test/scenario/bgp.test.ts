@@ -26,14 +26,17 @@ const ban = async (service: ServiceProcess, target = VICTIM) =>
 const unban = (service: ServiceProcess, target = VICTIM) => service.post("/api/v1/unban", { ip: target });
 
 test("a ban is announced once there is a session, stays over a stop, and goes with the unban, a dry run or the section", async () => {
-  const bgp = await scene.peer({ keys: 'communities: ["65535:666", "64500:1"], local_pref: 250' });
+  const communities = "[blackhole, 64500:1, soo:4200000000:7, 4200000000:1:2]";
+  const bgp = await scene.peer({ keys: `communities: ${communities}, local_pref: 250` });
   await scene.bird.ask("disable floodwall");
   const first = await scene.start(LIVE + bgp);
-  expect(await ban(first)).toMatchObject({ state: "active", announced: false });
+  const community = "65535:666 64500:1 soo:4200000000:7 4200000000:1:2";
+  expect(await ban(first)).toMatchObject({ state: "active", announced: false, community });
   await ban(first, "2001:db8::7");
   await scene.bird.ask("enable floodwall");
   await scene.holds(`${PREFIX} ${NEXT_HOP}`, "2001:db8::7/128 100::1");
-  const attributes = { communities: ["64500:1", "65535:666"], localPref: 250 };
+  const others = { extended: ["(ro, 4200000000, 7)"], large: ["(4200000000, 1, 2)"] };
+  const attributes = { communities: ["64500:1", "65535:666"], localPref: 250, ...others };
   expect(await scene.bird.routes()).toMatchObject([attributes, attributes]);
   await eventually(
     async () => (await bansOf(first)).every(({ announced }) => announced !== false),

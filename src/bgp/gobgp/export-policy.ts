@@ -3,7 +3,8 @@
  * alternatives: only our own routes are taken and sent, and to no neighbor those that are withheld from it.
  */
 import { addressFamily, parseAddress } from "../../net/address.ts";
-import { type Mark, markOf } from "../neighbor-mark.ts";
+import { MARKS_ADMINISTRATOR } from "../../net/community.ts";
+import { markOf } from "../neighbor-mark.ts";
 import { POLICY } from "../speaker/gobgpd-config.ts";
 
 /** Numbers of alternatives. */
@@ -37,12 +38,12 @@ export function policiesRequest(neighbors: readonly string[], numbers: PolicyNum
   const marked = {
     name: "other marks",
     conditions: { ...own, neighborSet: match("any neighbor"), largeCommunitySet: match("any mark") },
-    actions: { routeAction: accept, largeCommunity: { type: remove, communities: [ANY] } },
+    actions: { routeAction: accept, largeCommunity: { type: remove, communities: [ANY_MARK] } },
   };
   const others = { name: "own routes", conditions: own, actions: { routeAction: accept } };
   const sets = [
     { definedType: neighborSet, name: "any neighbor", list: ["0.0.0.0/0", "::/0"] },
-    { definedType: largeCommunitySet, name: "any mark", list: [ANY] },
+    { definedType: largeCommunitySet, name: "any mark", list: [ANY_MARK] },
     ...neighbors.flatMap((address) => [
       { definedType: neighborSet, name: address, list: [hostPrefix(address)] },
       { definedType: largeCommunitySet, name: `mark of ${address}`, list: [markOf(address)] },
@@ -51,19 +52,10 @@ export function policiesRequest(neighbors: readonly string[], numbers: PolicyNum
   return { definedSets: sets, policies: [{ name: POLICY, statements: [...withheld, marked, others] }] };
 }
 
-/** A regular expression. */
-const ANY = ".*";
+/** A regular expression, that spares an operator's large communities. */
+const ANY_MARK = `^${MARKS_ADMINISTRATOR}:`;
 
 function hostPrefix(address: string): string {
   const parsed = parseAddress(address);
   return `${address}/${parsed !== null && addressFamily(parsed) === 6 ? 128 : 32}`;
-}
-
-export function largeCommunity(mark: Mark) {
-  const [globalAdmin = 0, localData1 = 0, localData2 = 0] = mark.split(":").map(Number);
-  return { globalAdmin, localData1, localData2 };
-}
-
-export function largeCommunityText({ globalAdmin, localData1, localData2 }: ReturnType<typeof largeCommunity>): Mark {
-  return `${globalAdmin}:${localData1}:${localData2}`;
 }

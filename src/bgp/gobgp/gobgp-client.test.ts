@@ -1,12 +1,15 @@
 import { describe, expect, test } from "bun:test";
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { blackhole, flow, INSTANCE } from "../../../test/fixtures/bgp/bgp.ts";
-import { prefix } from "../../../test/fixtures/networks.ts";
+import { communitiesOf, prefix } from "../../../test/fixtures/networks.ts";
+import { COMMUNITIES_MAX } from "../../limits.ts";
 import type { Route } from "../../mitigation/announcer.ts";
+import { sortedCommunities } from "../../net/community.ts";
 import { exactly } from "../../net/range.ts";
 import type { EncodedMessage } from "../encoded-message.ts";
+import { markOf } from "../neighbor-mark.ts";
 import type { RouteFamily } from "../route-family.ts";
-import { attributesOf, keyOf, PATH_COMMUNITIES_MAX, toOwnPath, toPath, toPaths, toWithdrawal } from "../route-path.ts";
+import { attributesOf, keyOf, toOwnPath, toPath, toPaths, toWithdrawal } from "../route-path.ts";
 import type { ListedPath, PathChange } from "../speaker/speaker-client.ts";
 import type { GobgpApi } from "./gobgp-api.ts";
 import { STREAM_MESSAGE_BYTES_MAX, streamMessages } from "./gobgp-client.ts";
@@ -57,9 +60,19 @@ const VERSIONS = [
 ] as const;
 
 const longest = {
-  communities: Array.from({ length: PATH_COMMUNITIES_MAX }, (_, i) => `65535:${65_000 + i}`),
+  communities: communitiesOf(
+    ...Array.from({ length: COMMUNITIES_MAX }, (_, i) => `4294967295:4294967295:${4_294_967_000 + i}`),
+  ),
   localPref: 7,
 };
+/** Each message that a community may be in, and the edges of its numbers. */
+const everyForm = communitiesOf(
+  ...["0:0", "65535:65535", "0:0:0", "4294967295:4294967295:4294967295", "1179408203:1:2", "1179408205:1:2"],
+  ...["rt:0:0", "rt:65535:4294967295", "soo:65536:65535", "rt:4294967295:0", "rt:0.0.0.0:0", "soo:255.255.255.255:1"],
+  // A small AS number in the form of large ones, communities that do not leave the AS, and forms without parts.
+  ...["ext:02020000fde80064", "ext:4004fde849742400", "ext:4102c00002010001", "ext:4202fa56ea000001"],
+  ...["ext:030b000000000064", "ext:8006000000000000", "ext:ffffffffffffffff", "ext:0300000000000000"],
+);
 
 describe.each(VERSIONS)("in the messages of GoBGP $version", ({ encode, sent }) => {
   test.each<[string, readonly PathChange[]]>([
@@ -122,10 +135,20 @@ describe.each(VERSIONS)("in the messages of GoBGP $version", ({ encode, sent }) 
     fragment: true,
     packetLengths: [{ from: 40, to: 60 }],
   };
+  test("marks of neighbors go among large communities, and are distinguished from an operator's", () => {
+    const marks = [markOf("192.0.2.1"), markOf("2001:db8::1")].sort();
+    const [change] = toPaths([blackhole("203.0.113.9/32", { communities: everyForm })], INSTANCE, () => marks);
+    if (change === undefined || change.attributes === null) throw new Error("no path");
+    const [path] = sent([encode(change)], change).paths;
+    expect(path?.attributes).toEqual({ ...change.attributes, communities: sortedCommunities(everyForm), marks });
+  });
+
   test.each<[string, Route]>([
     ["an IPv4 route", blackhole("203.0.113.9/32")],
     ["an IPv6 route", blackhole("2001:db8::9/128", { communities: [] })],
     ["a route with all attributes", blackhole("203.0.113.9/32", longest)],
+    ["a route with communities of every form", blackhole("203.0.113.9/32", { communities: everyForm })],
+    ["a rule with communities of every form", { ...flow("2001:db8::9/128"), communities: everyForm }],
     ["a rule with every component", flow("203.0.113.9/32", every)],
     ["a rule with a rate", flow("2001:db8::9/128", { action: { kind: "rate_limit", bytesPerSecond: 125_000 } })],
   ])("%s arrives with its attributes, and its withdrawal names it", (_, route) => {

@@ -2,6 +2,7 @@
  * Typed calls to GoBGP over gRPC, in the API version of the speaker. One client is one connection: after a failure it
  * is closed and replaced. Independent of the purpose of routes.
  */
+import { parseCommunity } from "../../net/community.ts";
 import { type EncodedMessage, encodedBytes } from "../encoded-message.ts";
 import { familyNumbers, type RouteFamily } from "../route-family.ts";
 import { peerMessage } from "../speaker/peer-message.ts";
@@ -71,7 +72,8 @@ function prepareCodec({
   encodePath,
   addPathsRequest,
 }: Pick<GobgpApi<never, never, unknown>, "encodePath" | "addPathsRequest">): void {
-  const attributes = { nextHop: "192.0.2.1", communities: [1], largeCommunities: ["1:1:1"], localPref: 1, rates: [0] };
+  const communities = ["1:1", "rt:1:1", "1:1:1"].flatMap((text) => parseCommunity(text) ?? []);
+  const attributes = { nextHop: "192.0.2.1", communities, marks: [], localPref: 1, rates: [0] };
   const components = [
     { type: 1, prefix: "192.0.2.1/32" },
     { type: 3, items: [[1, 17]] },

@@ -7,8 +7,14 @@ import type { Component } from "../flowspec-nlri.ts";
 import { type FamilyNumbers, familyNumbers, type RouteFamily } from "../route-family.ts";
 import { speakerPeer } from "../speaker/peer-message.ts";
 import type { ListedName, Nlri, PathAttributes, PathChange, SpeakerPeer } from "../speaker/speaker-client.ts";
-import { largeCommunity, largeCommunityText } from "./export-policy.ts";
 import type { GobgpApi } from "./gobgp-api.ts";
+import {
+  communityMessages,
+  type ExtendedMessage,
+  type ListedCommunities,
+  NO_COMMUNITIES,
+  pathCommunities,
+} from "./path-communities.ts";
 import {
   type AddPathStreamRequest,
   AddPathStreamRequestSchema,
@@ -20,8 +26,10 @@ import {
   FlowSpecComponentSchema,
   FlowSpecIPPrefixSchema,
   FlowSpecNLRISchema,
+  FourOctetAsSpecificExtendedSchema,
   GobgpApi as Gobgp3Service,
   IPAddressPrefixSchema,
+  IPv4AddressSpecificExtendedSchema,
   LargeCommunitiesAttributeSchema,
   LocalPrefAttributeSchema,
   MatchSet_Type,
@@ -38,6 +46,8 @@ import {
   TableLookupPrefix_Type,
   TableType,
   TrafficRateExtendedSchema,
+  TwoOctetAsSpecificExtendedSchema,
+  UnknownExtendedSchema,
 } from "./proto/gobgp3_pb.ts";
 
 export const gobgp3Api: GobgpApi<Path, Peer, AddPathStreamRequest> = {
@@ -87,37 +97,51 @@ function toSpeakerPeer(peer: Peer): SpeakerPeer {
   });
 }
 
-const encodeAttributes = cachedByKey(({ nextHop, communities, largeCommunities, localPref, rates }: PathAttributes) => {
+const encodeAttributes = cachedByKey(({ nextHop, localPref, ...attributes }: PathAttributes) => {
+  const { standard, extended, large } = communityMessages(attributes);
   const pattrs = [pack(OriginAttributeSchema, {}), pack(NextHopAttributeSchema, { nextHop })];
-  if (communities.length > 0) pattrs.push(pack(CommunitiesAttributeSchema, { communities: [...communities] }));
-  if (largeCommunities.length > 0) {
-    pattrs.push(pack(LargeCommunitiesAttributeSchema, { communities: largeCommunities.map(largeCommunity) }));
-  }
+  if (standard.length > 0) pattrs.push(pack(CommunitiesAttributeSchema, { communities: standard }));
+  if (large.length > 0) pattrs.push(pack(LargeCommunitiesAttributeSchema, { communities: large }));
   if (localPref > 0) pattrs.push(pack(LocalPrefAttributeSchema, { localPref }));
-  const limits = rates.flatMap((rate) => (rate === null ? [] : pack(TrafficRateExtendedSchema, { rate })));
-  if (limits.length > 0) pattrs.push(pack(ExtendedCommunitiesAttributeSchema, { communities: limits }));
+  if (extended.length > 0) {
+    pattrs.push(pack(ExtendedCommunitiesAttributeSchema, { communities: extended.map(packExtended) }));
+  }
   return toBinary(PathSchema, create(PathSchema, { pattrs }));
 });
 
 function toAttributes(pattrs: readonly Any[]): PathAttributes {
   let [nextHop, localPref] = ["", 0];
-  let communities: PathAttributes["communities"] = [];
-  let largeCommunities: PathAttributes["largeCommunities"] = [];
-  let rates: PathAttributes["rates"] = [];
+  let { standard, extended, large }: ListedCommunities = NO_COMMUNITIES;
   for (const attribute of pattrs) {
     nextHop ||= anyUnpack(attribute, NextHopAttributeSchema)?.nextHop ?? "";
     nextHop ||= anyUnpack(attribute, MpReachNLRIAttributeSchema)?.nextHops[0] ?? "";
-    communities = anyUnpack(attribute, CommunitiesAttributeSchema)?.communities ?? communities;
-    largeCommunities =
-      anyUnpack(attribute, LargeCommunitiesAttributeSchema)?.communities.map(largeCommunityText) ?? largeCommunities;
+    standard = anyUnpack(attribute, CommunitiesAttributeSchema)?.communities ?? standard;
+    large = anyUnpack(attribute, LargeCommunitiesAttributeSchema)?.communities ?? large;
     localPref = anyUnpack(attribute, LocalPrefAttributeSchema)?.localPref ?? localPref;
-    rates = anyUnpack(attribute, ExtendedCommunitiesAttributeSchema)?.communities.map(toRate) ?? rates;
+    extended = anyUnpack(attribute, ExtendedCommunitiesAttributeSchema)?.communities.map(unpackExtended) ?? extended;
   }
-  return { nextHop, communities, largeCommunities, localPref, rates };
+  return { nextHop, localPref, ...pathCommunities({ standard, extended, large }) };
 }
 
-function toRate(community: Any): number | null {
-  return anyUnpack(community, TrafficRateExtendedSchema)?.rate ?? null;
+const EXTENDED: Readonly<Record<ExtendedMessage["case"], DescMessage>> = {
+  trafficRate: TrafficRateExtendedSchema,
+  twoOctetAsSpecific: TwoOctetAsSpecificExtendedSchema,
+  ipv4AddressSpecific: IPv4AddressSpecificExtendedSchema,
+  fourOctetAsSpecific: FourOctetAsSpecificExtendedSchema,
+  unknown: UnknownExtendedSchema,
+};
+
+function packExtended({ case: name, value }: ExtendedMessage): Any {
+  return pack(EXTENDED[name], { ...value });
+}
+
+/** null: a message that we do not send. */
+function unpackExtended(community: Any): ExtendedMessage | null {
+  for (const [name, schema] of Object.entries(EXTENDED)) {
+    const value = anyUnpack(community, schema);
+    if (value !== undefined) return { case: name, value } as unknown as ExtendedMessage;
+  }
+  return null;
 }
 
 function toAny(nlri: Nlri): Any {

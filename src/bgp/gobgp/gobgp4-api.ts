@@ -6,8 +6,14 @@ import type { Component } from "../flowspec-nlri.ts";
 import { type FamilyNumbers, familyNumbers, type RouteFamily } from "../route-family.ts";
 import { speakerPeer } from "../speaker/peer-message.ts";
 import type { ListedName, Nlri, PathAttributes, PathChange, SpeakerPeer } from "../speaker/speaker-client.ts";
-import { largeCommunity, largeCommunityText } from "./export-policy.ts";
 import type { GobgpApi } from "./gobgp-api.ts";
+import {
+  communityMessages,
+  type ExtendedMessage,
+  type ListedCommunities,
+  NO_COMMUNITIES,
+  pathCommunities,
+} from "./path-communities.ts";
 import {
   type AddPathStreamRequest,
   AddPathStreamRequestSchema,
@@ -81,15 +87,16 @@ function toSpeakerPeer(peer: Peer): SpeakerPeer {
   });
 }
 
-const encodeAttributes = cachedByKey(({ nextHop, communities, largeCommunities, localPref, rates }: PathAttributes) => {
+const encodeAttributes = cachedByKey(({ nextHop, localPref, ...attributes }: PathAttributes) => {
+  const { standard, extended, large } = communityMessages(attributes);
   const pattrs = [attribute({ case: "origin", value: {} }), attribute({ case: "nextHop", value: { nextHop } })];
-  if (communities.length > 0) pattrs.push(attribute({ case: "communities", value: { communities: [...communities] } }));
-  if (largeCommunities.length > 0) {
-    pattrs.push(attribute({ case: "largeCommunities", value: { communities: largeCommunities.map(largeCommunity) } }));
-  }
+  if (standard.length > 0) pattrs.push(attribute({ case: "communities", value: { communities: standard } }));
+  if (large.length > 0) pattrs.push(attribute({ case: "largeCommunities", value: { communities: large } }));
   if (localPref > 0) pattrs.push(attribute({ case: "localPref", value: { localPref } }));
-  const limits = rates.flatMap((rate) => (rate === null ? [] : trafficRate(rate)));
-  if (limits.length > 0) pattrs.push(attribute({ case: "extendedCommunities", value: { communities: limits } }));
+  if (extended.length > 0) {
+    const communities = extended.map((extcom) => create(ExtendedCommunitySchema, { extcom }));
+    pattrs.push(attribute({ case: "extendedCommunities", value: { communities } }));
+  }
   return toBinary(PathSchema, create(PathSchema, { pattrs }));
 });
 
@@ -97,28 +104,23 @@ function attribute(attr: NonNullable<MessageInitShape<typeof AttributeSchema>["a
   return create(AttributeSchema, { attr });
 }
 
-function trafficRate(rate: number): ExtendedCommunity {
-  return create(ExtendedCommunitySchema, { extcom: { case: "trafficRate", value: { rate } } });
-}
-
 function toAttributes(pattrs: readonly Attribute[]): PathAttributes {
   let [nextHop, localPref] = ["", 0];
-  let communities: PathAttributes["communities"] = [];
-  let largeCommunities: PathAttributes["largeCommunities"] = [];
-  let rates: PathAttributes["rates"] = [];
+  let { standard, extended, large }: ListedCommunities = NO_COMMUNITIES;
   for (const { attr } of pattrs) {
     if (attr.case === "nextHop") nextHop = attr.value.nextHop;
     if (attr.case === "mpReach") nextHop = attr.value.nextHops[0] ?? "";
-    if (attr.case === "communities") communities = attr.value.communities;
-    if (attr.case === "largeCommunities") largeCommunities = attr.value.communities.map(largeCommunityText);
+    if (attr.case === "communities") standard = attr.value.communities;
+    if (attr.case === "largeCommunities") large = attr.value.communities;
     if (attr.case === "localPref") localPref = attr.value.localPref;
-    if (attr.case === "extendedCommunities") rates = attr.value.communities.map(toRate);
+    if (attr.case === "extendedCommunities") extended = attr.value.communities.map(toExtended);
   }
-  return { nextHop, communities, largeCommunities, localPref, rates };
+  return { nextHop, localPref, ...pathCommunities({ standard, extended, large }) };
 }
 
-function toRate({ extcom }: ExtendedCommunity): number | null {
-  return extcom.case === "trafficRate" ? extcom.value.rate : null;
+/** null: a message that we do not send. */
+function toExtended({ extcom }: ExtendedCommunity): ExtendedMessage | null {
+  return extcom.case === undefined ? null : extcom;
 }
 
 function toMessage(nlri: Nlri): NLRI {

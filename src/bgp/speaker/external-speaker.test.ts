@@ -5,6 +5,7 @@ import type { Server } from "node:net";
 import { join } from "node:path";
 import { BgpLab, bgpConfig, blackhole, INSTANCE, until } from "../../../test/fixtures/bgp/bgp.ts";
 import { OperatorGobgpd } from "../../../test/fixtures/bgp/operator-gobgpd.ts";
+import { communitiesOf } from "../../../test/fixtures/networks.ts";
 import { WITHOUT_INSTANCE } from "../instance.ts";
 import { attributesOf, toOwnPath, toPath, toWithdrawal } from "../route-path.ts";
 
@@ -83,7 +84,8 @@ test(
 
 test("a path comes back from the speaker with the attributes it was sent with", async () => {
   const operator = await OperatorGobgpd.start(lab);
-  const route = blackhole("203.0.113.1/32", { communities: ["65535:666", "1:2", "65535:666"], localPref: 7 });
+  const communities = communitiesOf("65535:666", "4200000000:1:2", "1:2", "soo:192.0.2.1:1", "65535:666");
+  const route = blackhole("203.0.113.1/32", { communities, localPref: 7 });
   await operator.send(toPath(route, INSTANCE));
   const [path] = await operator.paths();
   expect(path === undefined ? null : toOwnPath(path)).toEqual({

@@ -2,7 +2,9 @@
  * One connection to a BGP speaker, with plain values for requests and results: the same for every version of GoBGP's
  * API. Each call throws a SpeakerFault.
  */
+import type { Community } from "../../net/community.ts";
 import type { Component } from "../flowspec-nlri.ts";
+import type { Marks } from "../neighbor-mark.ts";
 import type { RouteFamily } from "../route-family.ts";
 
 export interface SpeakerClient {
@@ -110,14 +112,15 @@ export interface PathName {
 export interface PathAttributes {
   /** Sent as NEXT_HOP for all families: GoBGP moves it to MP_REACH_NLRI if required. */
   readonly nextHop: string;
-  readonly communities: readonly number[];
-  /** Large communities as `1:2:3`: we set marks of neighbors alone. */
-  readonly largeCommunities: readonly string[];
+  /** Of all kinds, without marks and rates, sorted by sortedCommunities(). */
+  readonly communities: readonly Community[];
+  /** Of the neighbors that are not to get it. */
+  readonly marks: Marks;
   /** 0: none. */
   readonly localPref: number;
   /**
-   * Rates of FlowSpec's traffic-rate communities, bytes per second; null: another extended community. The AS number
-   * beside a rate is 0: it is informational (RFC 8955, 7.1).
+   * Rates of FlowSpec's traffic-rate communities, bytes per second; null: an extended community in a message that we do
+   * not send. The AS number beside a rate is 0: it is informational (RFC 8955, 7.1).
    */
   readonly rates: readonly (number | null)[];
 }

@@ -7,6 +7,7 @@ import { MITIGATION_FAULTS } from "../../../test/fixtures/config/mitigation-faul
 import { SERVICE_FAULTS } from "../../../test/fixtures/config/service-faults.ts";
 import { TEXT_FAULTS } from "../../../test/fixtures/config/text-faults.ts";
 import { isFrozen } from "../../../test/fixtures/frozen.ts";
+import { communitiesOf } from "../../../test/fixtures/networks.ts";
 import { PREFIXES_MAX } from "../../limits.ts";
 import { describeProblem } from "../../schema/problem.ts";
 import { METRICS } from "../../traffic/rates.ts";
@@ -166,7 +167,10 @@ describe("a full file", () => {
       listen: null,
       nextHop: "192.0.2.66",
       nextHop6: "2001:db8::66",
-      communities: ["64500:666", "65535:666", "65535:65281"],
+      communities: communitiesOf(
+        ...["64500:666", "65535:666", "65535:65281"],
+        ...["rt:4200000000:7", "ext:030b000000000064", "4200000000:1:2"],
+      ),
       localPref: 200,
       neighbors: [
         { address: "192.0.2.254", remoteAsn: 4_200_000_000, passwordEnv: "EDGE1_MD5", ...port },

@@ -1,7 +1,8 @@
 /** Rules between the keys of `bgp`. */
 import { parseAddress } from "../../net/address.ts";
+import { communityText, parseCommunity } from "../../net/community.ts";
 import type { Finding, Pruned } from "../../schema/shape.ts";
-import { parseCommunity, parseListen } from "../../schema/text-forms.ts";
+import { parseListen } from "../../schema/text-forms.ts";
 import type { ConfigFile } from "../sections/schema.ts";
 
 type File = Pruned<ConfigFile>;
@@ -62,8 +63,9 @@ export function* neighborsAreUnique({ bgp }: File): Generator<Finding> {
 export function* communitiesAreUnique({ bgp }: File): Generator<Finding> {
   const seen = new Set<string>();
   for (const [i, text] of (bgp?.communities ?? []).entries()) {
-    const community = text === undefined ? null : parseCommunity(text);
-    if (community === null) continue;
+    const parsed = text === undefined ? null : parseCommunity(text);
+    if (parsed === null) continue;
+    const community = communityText(parsed);
     const path = ["bgp", "communities", i];
     if (seen.has(community)) yield { path, rule: `${community} is in the list already: remove one of them` };
     seen.add(community);

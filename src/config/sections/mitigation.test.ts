@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { communitiesOf } from "../../../test/fixtures/networks.ts";
 import type { Config } from "../config.ts";
 import { parseConfig } from "../load/load.ts";
 
@@ -27,7 +28,7 @@ describe("a hostgroup", () => {
       ladder: [{ afterSeconds: 0, action: "flowspec" }],
       flowspec: { action: { kind: "rate_limit", bytesPerSecond: 1_000_000 } },
       ban: { fallback: "none", ttlSeconds: 600 },
-      blackhole: { nextHop: "192.0.2.66", nextHop6: "100::1", communities: ["65535:666"], localPref: 0 },
+      blackhole: { nextHop: "192.0.2.66", nextHop6: "100::1", communities: communitiesOf("65535:666"), localPref: 0 },
       divert: null,
     });
   });
@@ -35,13 +36,13 @@ describe("a hostgroup", () => {
   test("has its own bans, routes and rules, key by key", () => {
     const [global, web] = mitigationsOf(
       `${BGP}ban: {ttl_seconds: 60}\nflowspec: {action: rate_limit, rate_mbps: 8, source_anchored: true}\n${GROUP}` +
-        "    ban: {cooldown_seconds: 30}\n    bgp: {communities: [no-export]}\n    flowspec: {action: discard}\n" +
+        "    ban: {cooldown_seconds: 30}\n    bgp: {communities: [no-export, soo:64500:1, 64500:1:2]}\n    flowspec: {action: discard}\n" +
         "    mitigation: divert\n    scrubbing: {next_hop6: 2001:db8::9, local_pref: 200}\n",
     );
     expect(web).toMatchObject({
       ban: { ttlSeconds: 60, cooldownSeconds: 30 },
       flowspec: { action: { kind: "discard" }, sourceAnchored: true },
-      blackhole: { nextHop: "192.0.2.66", communities: ["65535:65281"] },
+      blackhole: { nextHop: "192.0.2.66", communities: communitiesOf("65535:65281", "soo:64500:1", "64500:1:2") },
       divert: { nextHop: null, nextHop6: "2001:db8::9", communities: [], localPref: 200 },
     });
     expect(global).toMatchObject({ ban: { cooldownSeconds: 0 }, divert: null });

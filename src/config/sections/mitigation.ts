@@ -3,17 +3,15 @@
  * limits of the whole table can be set by hostgroup, key by key; a ladder is replaced as a whole.
  */
 import { type Static, type TProperties, Type } from "@sinclair/typebox";
-import { ACTIVE_BANS_MAX, BAN_SECONDS_MAX } from "../../limits.ts";
+import { ACTIVE_BANS_MAX, BAN_SECONDS_MAX, COMMUNITIES_MAX } from "../../limits.ts";
 import type { Action, Method, Rung } from "../../mitigation/escalation.ts";
 import type { GroupMitigation, RouteTerms } from "../../mitigation/mitigation-config.ts";
 import type { RuleAction } from "../../mitigation/rules/action.ts";
 import { parseAddress } from "../../net/address.ts";
+import { parseCommunity } from "../../net/community.ts";
 import { boolean, closed, described, integer, list, oneOf, text, withDefaults } from "../../schema/schema-forms.ts";
-import { parseCommunity } from "../../schema/text-forms.ts";
 import { buildScrub, buildSelectable, type ProfilesFile, SCRUB_KEYS, type ScrubFile, ScrubProfiles } from "./scrub.ts";
 
-/** Communities that can be configured for one route. */
-export const COMMUNITIES_MAX = 32;
 const ESCALATION_RUNGS_MAX = 5;
 
 const MethodKey = oneOf("blackhole", "flowspec", "divert", "scrub");
@@ -96,7 +94,10 @@ const BAN_KEYS = {
 const TERMS_KEYS = {
   next_hop: described(Type.Optional(text("ipv4")), "The IPv4 next hop of the routes."),
   next_hop6: described(Type.Optional(text("ipv6")), "The IPv6 next hop of the routes."),
-  communities: described(list(text("community"), COMMUNITIES_MAX), "The standard communities of the routes."),
+  communities: described(
+    list(text("community"), COMMUNITIES_MAX),
+    "The communities of the routes: standard, extended and large ones.",
+  ),
   local_pref: described(integer(0, 0xffff_ffff, 0), "The local preference of the routes; 0 sets none."),
 };
 
@@ -301,7 +302,7 @@ function buildTerms({
   return {
     nextHop: nextHop === undefined ? null : parseAddress(nextHop),
     nextHop6: nextHop6 === undefined ? null : parseAddress(nextHop6),
-    communities: communities.map((community) => parseCommunity(community) ?? community),
+    communities: communities.flatMap((text) => parseCommunity(text) ?? []),
     localPref,
   };
 }

@@ -3,7 +3,13 @@
  * reference, docs/configuration.md, from it.
  */
 import { type Static, Type } from "@sinclair/typebox";
-import { BGP_INSTANCE_MAX, CAPTURE_INTERFACES_MAX, HOSTGROUPS_MAX, PREFIXES_MAX } from "../../limits.ts";
+import {
+  BGP_INSTANCE_MAX,
+  CAPTURE_INTERFACES_MAX,
+  COMMUNITIES_MAX,
+  HOSTGROUPS_MAX,
+  PREFIXES_MAX,
+} from "../../limits.ts";
 import {
   CPU_NUMBER_MAX,
   EXTERNAL_SENDERS_MAX,
@@ -24,7 +30,7 @@ import { CarpetSection } from "./carpet.ts";
 import { DataplaneSection } from "./dataplane.ts";
 import { EdgeSection } from "./edge.ts";
 import { FilterRules } from "./filter-rules.ts";
-import { COMMUNITIES_MAX, GROUP_MITIGATION_KEYS, MITIGATION_KEYS } from "./mitigation.ts";
+import { GROUP_MITIGATION_KEYS, MITIGATION_KEYS } from "./mitigation.ts";
 import { ScrubbingSection } from "./nodes.ts";
 import { NotifySection, UpdateCheckSection } from "./notify.ts";
 import { PrefixSetsSection } from "./prefix-sets.ts";
@@ -260,7 +266,7 @@ const Bgp = described(
       ),
       communities: described(
         Type.Array(text("community"), { maxItems: COMMUNITIES_MAX, default: ["65535:666"] }),
-        "The standard communities of blackhole routes. Each may be listed once.",
+        "The communities of blackhole routes: standard, extended and large ones. Each may be listed once.",
       ),
       local_pref: described(
         integer(0, 0xffff_ffff, 0),

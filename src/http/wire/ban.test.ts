@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { address } from "../../../test/fixtures/host-rows.ts";
+import { communitiesOf } from "../../../test/fixtures/networks.ts";
 import { ban, NOON, route } from "../../../test/fixtures/views.ts";
 import { wideRule } from "../../mitigation/rules/rule.ts";
 import { canonicalPrefix } from "../../net/prefix.ts";
@@ -46,10 +47,16 @@ describe("ban", () => {
   });
 
   test("joins communities by spaces and names a local preference that is set", () => {
-    const withBoth = route("192.0.2.1", { communities: ["65535:666", "64500:1"], localPref: 200 });
+    const withBoth = route("192.0.2.1", { communities: communitiesOf("65535:666", "64500:1"), localPref: 200 });
     expect(banToWire({ ban: ban({ route: withBoth }), routeState: announced })).toMatchObject({
       community: "65535:666 64500:1",
       local_pref: 200,
+    });
+    const communities = communitiesOf("4200000000:1:2", "blackhole", "rt:192.0.2.1:7", "ext:030b000000000064");
+    const wire = banToWire({ ban: ban({ route: route("192.0.2.1", { communities }) }), routeState: announced });
+    expect(wire).toMatchObject({
+      community: "4200000000:1:2 65535:666 rt:192.0.2.1:7 ext:030b000000000064",
+      route: "192.0.2.1/32 next-hop 192.0.2.254 community 4200000000:1:2 65535:666 rt:192.0.2.1:7 ext:030b000000000064",
     });
   });
 

@@ -6,6 +6,7 @@ import type { Ladder } from "../../mitigation/escalation.ts";
 import { anyRouteText, type Measure, measureText, separabilityOf } from "../../mitigation/measure.ts";
 import { DROP_REASONS, type DropReason } from "../../mitigation/scrub/scrub-rules.ts";
 import { addressOrder } from "../../net/address.ts";
+import { communitiesText } from "../../net/community.ts";
 import { Timestamp, timestamp } from "../../schema/timestamp.ts";
 import { round } from "../../traffic/rates.ts";
 import type { BanView } from "../backend.ts";
@@ -151,7 +152,7 @@ export function banToWire({ ban, routeState, dropped, leftOutRules, refusing = [
     rate: round(ban.rate) || null,
     threshold: ban.threshold || null,
     next_hop: route?.nextHop ?? null,
-    community: route?.communities.join(" ") || null,
+    community: communitiesText(route?.communities ?? []) || null,
     local_pref: route?.localPref || null,
     node: measure.kind === "divert" ? measure.node : null,
     route: routeOf(ban),

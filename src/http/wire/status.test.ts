@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { NO_VERDICTS } from "../../../test/fixtures/dataplane/table-filter.ts";
 import { address } from "../../../test/fixtures/host-rows.ts";
+import { communitiesOf } from "../../../test/fixtures/networks.ts";
 import { NOON, queue, source, status } from "../../../test/fixtures/views.ts";
 import { ANYONE as operator, type Principal } from "../../access/principal.ts";
 import type { FilterStatus } from "../../dataplane/kernel-filter.ts";
@@ -16,7 +17,7 @@ const config = {
   listen: null,
   nextHop: address("192.0.2.254"),
   nextHop6: address("100::1"),
-  communities: ["65535:666", "64500:1"],
+  communities: communitiesOf("65535:666", "64500:1"),
   localPref: 200,
   neighbors: [],
 } as const;

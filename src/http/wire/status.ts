@@ -6,6 +6,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { isUnscoped, type Principal } from "../../access/principal.ts";
 import type { QueueStats } from "../../dataplane/native.d.ts";
 import type { RouteTerms } from "../../mitigation/mitigation-config.ts";
+import { communitiesText } from "../../net/community.ts";
 import { Timestamp, timestamp } from "../../schema/timestamp.ts";
 import { FILE_KINDS, type FileFaultView } from "../../system/file-fault.ts";
 import type { BgpView, CaptureView, StatusView } from "../backend.ts";
@@ -242,7 +243,7 @@ function bgpToWire({ config, connected, gobgpVersion, fault, neighbors }: BgpVie
     router_id: config.routerId,
     next_hop: config.nextHop,
     next_hop6: config.nextHop6,
-    community: config.communities.join(" "),
+    community: communitiesText(config.communities),
     local_pref: config.localPref,
     speaker: config.speaker,
     connected,
@@ -264,7 +265,7 @@ function bgpToWire({ config, connected, gobgpVersion, fault, neighbors }: BgpVie
 }
 
 function scrubbingToWire({ nextHop, nextHop6, communities }: RouteTerms): Static<typeof ScrubbingWire> {
-  return omitNulls({ next_hop: nextHop, next_hop6: nextHop6, community: communities.join(" ") });
+  return omitNulls({ next_hop: nextHop, next_hop6: nextHop6, community: communitiesText(communities) });
 }
 
 function captureToWire({ trackedHosts, maxHosts, linkMbps, sources }: CaptureView): Static<typeof CaptureWire> {

@@ -1,0 +1,92 @@
+/** Communities of every kind, from each gobgpd that operators run to a real BIRD, and back to a service that starts again. */
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { DEFAULT_TIMES } from "../../src/bgp/gobgp-announcer.ts";
+import { ROUTE_FAMILIES } from "../../src/bgp/route-family.ts";
+import { attributesOf, toOwnPath } from "../../src/bgp/route-path.ts";
+import { BgpLab, bgpConfig, blackhole, established, flow, type TestAnnouncer, until } from "../fixtures/bgp/bgp.ts";
+import type { Bird } from "../fixtures/bgp/bird.ts";
+import { GobgpdVersions } from "../fixtures/bgp/gobgpd-versions.ts";
+import { communitiesOf } from "../fixtures/networks.ts";
+
+/** Enough for a speaker on a busy machine. */
+const TIMES = { ...DEFAULT_TIMES, pollMs: 200, deadlineMs: 20_000 };
+const VICTIMS = ["203.0.113.9/32", "2001:db8::9/128"];
+
+const versions = await GobgpdVersions.fetch();
+afterAll(() => versions.remove());
+
+let lab: BgpLab;
+beforeEach(() => {
+  lab = new BgpLab();
+});
+afterEach(() => lab.end());
+
+/** A blackhole and a rule for each victim. */
+function routesWith(...texts: readonly string[]) {
+  const communities = communitiesOf(...texts);
+  return VICTIMS.flatMap((text) => [blackhole(text, { communities }), { ...flow(text), communities }]);
+}
+
+async function announced({ announcer }: TestAnnouncer, routes: ReturnType<typeof routesWith>) {
+  announcer.want(routes);
+  await until("announced", () => routes.every((route) => announcer.routeState(route).kind === "announced"));
+}
+
+/** What BIRD has, of each route and rule alike. */
+async function received(bird: Bird) {
+  const all = [...(await bird.routes()), ...(await bird.flows())];
+  const texts = all.map(({ communities, extended, large }) => JSON.stringify({ communities, extended, large }));
+  const [one = ""] = texts;
+  return all.length === 2 * VICTIMS.length && new Set(texts).size === 1 ? (JSON.parse(one) as unknown) : texts;
+}
+
+/** What our routes in the speaker have; equal to attributesOf() of wanted ones, these are not sent again. */
+function inSpeaker(): Promise<readonly string[]> {
+  return lab.withSpeaker(async (client) => {
+    const listed = await Promise.all(ROUTE_FAMILIES.map((family) => client.listGlobal(family)));
+    return listed.flat().map((path) => toOwnPath(path)?.attributes ?? "");
+  });
+}
+
+describe.each(versions.all)("gobgpd $title", ({ gobgpd }) => {
+  test.skipIf(gobgpd === null)(
+    "routes and rules carry communities of every kind, which a service that starts again finds as they are",
+    async () => {
+      lab.gobgpd = gobgpd ?? "";
+      const bird = await lab.bird();
+      const first = lab.announcer(bgpConfig(), { times: TIMES });
+      await established(first.announcer);
+      const routes = routesWith(
+        ...["65535:666", "65001:1", "4200000000:1:4294967295"],
+        ...["rt:65000:100", "soo:192.0.2.1:7", "rt:4200000000:65535", "ext:030b000000000064", "ext:02020000fde80064"],
+      );
+      await announced(first, routes);
+      const inBird = {
+        communities: ["65001:1", "65535:666"],
+        extended: [
+          "(rt, 65000, 100)",
+          "(ro, 192.0.2.1, 7)",
+          "(rt, 65000, 100)",
+          "(rt, 4200000000, 65535)",
+          "(generic, 0x30b0000, 0x64)",
+        ],
+        large: ["(4200000000, 1, 4294967295)"],
+      };
+      await until("in BIRD", async () => (await bird.routes()).length + (await bird.flows()).length === routes.length);
+      expect(await received(bird)).toEqual(inBird);
+      expect((await bird.flows()).map(({ rateBytes }) => rateBytes)).toEqual([0, 0]);
+      expect((await inSpeaker()).toSorted()).toEqual(routes.map(attributesOf).sort());
+      await first.announcer.stop({ withdraw: false });
+
+      const next = lab.announcer(bgpConfig(), { times: TIMES });
+      await announced(next, routesWith("65001:1", "rt:65000:101", "4200000000:1:2"));
+      const changed = { communities: ["65001:1"], extended: ["(rt, 65000, 101)"], large: ["(4200000000, 1, 2)"] };
+      await until("others in BIRD", async () => Bun.deepEquals(await received(bird), changed));
+      await announced(next, routesWith("65001:1"));
+      await until("one in BIRD", async () => Bun.deepEquals(await received(bird), { communities: ["65001:1"] }));
+      await announced(next, routesWith());
+      await until("none in BIRD", async () => Bun.deepEquals(await received(bird), { communities: [] }));
+    },
+    60_000,
+  );
+});
