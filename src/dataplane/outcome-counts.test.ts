@@ -65,7 +65,7 @@ describe.skipIf(bpfUnavailable !== null)(`outcomes${bpfUnavailable === null ? ""
   test.each([VICTIM, VICTIM6])("count what passes and what each cause drops, with its bytes (%p)", (victim) => {
     const [source, blocked] = victim === VICTIM ? [SOURCE, BLOCKED] : [SOURCE6, "2001:db9::8"];
     watch(victim);
-    send(source, victim, 3);
+    const passedBytes = send(source, victim, 3);
     filter.putPairs([{ source: address(blocked), victim: address(victim), expiresAtMs: later() }]);
     const blockedBytes = send(blocked, victim, 2);
     filter.setRules([discard(victim)]);
@@ -88,6 +88,7 @@ describe.skipIf(bpfUnavailable !== null)(`outcomes${bpfUnavailable === null ? ""
         unproved: { packets: 0, bits: 0 },
         answered: { packets: 0, bits: 0 },
       },
+      offered: { packets: 17, bits: 8 * (passedBytes + blockedBytes + ruleBytes + filterRuleBytes) },
     });
   });
 

@@ -2,7 +2,7 @@
  * What becomes of the packets to watched hosts, counted by the kernel: one reading has all outcomes of the same instant.
  * Knows nothing of attacks.
  */
-import type { Amount, DropCause, DroppedAmount } from "../detection/attack/attack-volume.ts";
+import { type Amount, type DropCause, type DroppedAmount, plus } from "../detection/attack/attack-volume.ts";
 import { PACKET_OUTCOMES, WATCHED_DESTINATIONS_MAX } from "../native/constants.ts";
 import { ADDRESS_BYTES, addressFromBytes, type IpAddress } from "../net/address.ts";
 import type { KernelFilter } from "./kernel-filter.ts";
@@ -57,14 +57,15 @@ export class OutcomeCounts {
       bits: 8 * (this.#counts[row * COLUMNS + 2 * outcome + 1] as number),
     });
     const amounts = PACKET_OUTCOMES.map((name, outcome) => ({ cause: CAUSE_OF[name], ...amountOf(outcome) }));
-    const offered = amounts.reduce((sum, { packets }) => sum + packets, 0);
-    if (!(offered > 0)) return null;
+    const offered = sumOf(amounts);
+    // NaN is not above zero either.
+    if (!(offered.packets > 0)) return null;
     const kept = amounts.filter(({ cause }) => cause !== null);
     const by = Object.fromEntries(kept.map(({ cause, packets, bits }) => [cause, { packets, bits }]));
-    return {
-      packets: kept.reduce((sum, { packets }) => sum + packets, 0),
-      bits: kept.reduce((sum, { bits }) => sum + bits, 0),
-      by: by as Record<DropCause, Amount>,
-    };
+    return { ...sumOf(kept), by: by as Record<DropCause, Amount>, offered };
   }
+}
+
+function sumOf(amounts: readonly Amount[]): Amount {
+  return amounts.reduce(plus, { packets: 0, bits: 0 });
 }

@@ -40,7 +40,12 @@ async function floodedVolume({ attacker, service }: BoxLab, seen: Set<string>): 
     const { recent } = (await service.get<{ recent: Attack[] }>("/api/v1/attacks")).body;
     return recent.filter(({ id }) => !seen.has(id));
   };
-  await eventually(async () => (await ended()).length > 0, () => `no attack ended:\n${service.output}`, 20_000, 200);
+  await eventually(
+    async () => (await ended()).length > 0,
+    () => `no attack ended:\n${service.output}`,
+    20_000,
+    200,
+  );
   const [attack] = await ended();
   if (attack?.volume === undefined) throw new Error("the attack has no volume");
   seen.add(attack.id);
@@ -73,12 +78,15 @@ describe.skipIf(unavailable !== null)(`outcomes of a flood: ${unavailable ?? ""}
         const arrived = passed() - before;
         const told = JSON.stringify({ more, isBlocked, sent, arrived, ...volume });
         const by = volume.dropped_by ?? {};
-        expect(`${told} ${Math.abs((volume.passed_packets ?? Number.NaN) - arrived) <= ERROR_MAX * sent}`).toBe(`${told} true`);
+        expect(`${told} ${Math.abs((volume.passed_packets ?? Number.NaN) - arrived) <= ERROR_MAX * sent}`).toBe(
+          `${told} true`,
+        );
         expect(`${told} ${Math.abs(volume.packets - sent) <= ERROR_MAX * sent}`).toBe(`${told} true`);
         // Each cause that is in force dropped some, and nothing else did; what the ban drops depends on what it found.
         const others = Object.keys(by).filter((cause) => !["rules", "limits"].includes(cause));
         expect(`${told} ${others.sort().join()}`).toBe(`${told} ${causes.join()}`);
-        if (!drops || causes.length === 0) expect(`${told} ${others.length < Object.keys(by).length}`).toBe(`${told} ${drops}`);
+        if (!drops || causes.length === 0)
+          expect(`${told} ${others.length < Object.keys(by).length}`).toBe(`${told} ${drops}`);
         const sum = Object.values(by).reduce((total, packets) => total + packets, 0);
         expect(Math.abs(sum - (volume.dropped_packets ?? Number.NaN))).toBeLessThanOrEqual(causes.length + 1);
         expect((volume.dropped_packets ?? 0) + (volume.passed_packets ?? 0)).toBe(volume.packets);

@@ -62,7 +62,6 @@ interface ThresholdReading {
   readonly endMs: number;
   readonly spanMs: number;
   readonly targets: number;
-  readonly isKnown: boolean;
 }
 
 interface SampledTick {
@@ -91,9 +90,12 @@ interface Measured {
   /** Monotonic ms: the last reading of an attack that is measured by windows. */
   readAtMs: number | null;
   dropped: DroppedAmount | null;
-  /** Offered since drops were last read, and the last span of it. */
+  /** Offered since drops were last known. */
   unread: Amount;
-  lastSpan: Amount & { readonly endMs: number };
+  /** Wall clock, ms: the end of the last span. */
+  endMs: number;
+  /** From an earlier process. */
+  readonly isRestored: boolean;
   /** Wall clock, ms: since when `offered` is summed. */
   droppedAtMs: number;
   /** In the metric's unit: what was offered since then, and dropped. */
@@ -149,7 +151,7 @@ export class AttackMeters {
 
   /** Takes what was dropped of all that was added since the last call. Call it once a tick, after the last add(). */
   settle(): void {
-    for (const [attack, measured] of this.#counted) this.#readDropped(attack, measured, measured.lastSpan.endMs);
+    for (const [attack, measured] of this.#counted) this.#readDropped(attack, measured, measured.endMs);
     this.#counted.clear();
   }
 
@@ -273,7 +275,7 @@ export class AttackMeters {
     const { meter, series } = measured;
     measured.offered += of.tick.ofMetric;
     measured.unread = plus(measured.unread, of.tick);
-    measured.lastSpan = of.tick;
+    measured.endMs = of.tick.endMs;
     meter.add(of.tick, of.isAbove, of.over);
     series.add(of.tick, this.#pointsPerAttack(), of.over);
   }
@@ -286,15 +288,17 @@ export class AttackMeters {
 
   #readDropped(attack: Attack, measured: Measured, endMs: number, targets = 1): void {
     // The wall clock may be set back.
-    const spanMs = endMs - measured.droppedAtMs;
+    const spanMs = measured.droppedAtMs === 0 ? 0 : endMs - measured.droppedAtMs;
     const isDue = Math.abs(spanMs) >= DROPPED_EVERY_MS;
     // The drops of rules are as old as a second; outcomes by destination are of this tick.
-    if (!isDue && measured.dropped?.by === undefined) return;
-    const dropped = this.#droppedOf(attack);
-    if (dropped === null) measured.series.settle();
-    else this.#addDrops(attack, measured, dropped);
-    measured.unread = NOTHING;
-    if (isDue) this.#compareWithThreshold(attack, measured, { endMs, spanMs, targets, isKnown: dropped !== null });
+    const areOfRules = measured.dropped !== null && measured.dropped.by === undefined;
+    if (isDue || !areOfRules || spanMs === 0) {
+      const dropped = this.#droppedOf(attack);
+      if (dropped !== null) this.#addDrops(attack, measured, dropped);
+      else if (isDue) measured.series.settle();
+      if (dropped === null) measured.dropped = null;
+    }
+    if (isDue || spanMs === 0) this.#compareWithThreshold(attack, measured, { endMs, spanMs, targets });
   }
 
   #addDrops(attack: Attack, measured: Measured, dropped: DroppedAmount): void {
@@ -303,15 +307,16 @@ export class AttackMeters {
     // Another ban counts from zero.
     const isContinued = before !== null && dropped.packets >= before.packets;
     const counted = isContinued ? droppedSince(before, dropped) : dropped;
-    const isFirst = before === null && dropped.by !== undefined && attack.volume === null;
-    const more = isFirst ? withSpansBefore(counted, measured) : counted;
+    const isFirst = before === null && !measured.isRestored;
+    const more = isFirst ? withSpansBefore(counted, measured.unread) : counted;
+    measured.unread = NOTHING;
     measured.meter.drop(more);
     measured.series.drop(more);
     measured.droppedOfMetric += inUnitOf(attack.metric, more);
   }
 
   #compareWithThreshold(attack: Attack, measured: Measured, reading: ThresholdReading): void {
-    const { endMs, spanMs, targets, isKnown } = reading;
+    const { endMs, spanMs, targets } = reading;
     const { offered, offeredToOne, droppedOfMetric } = measured;
     measured.droppedAtMs = endMs;
     measured.offered = 0;
@@ -319,7 +324,7 @@ export class AttackMeters {
     measured.droppedOfMetric = 0;
     const isAbove = (passed: number, times: number) => (passed * 1000) / spanMs > times * attack.threshold;
     const isOverThreshold =
-      isKnown &&
+      measured.dropped !== null &&
       spanMs > 0 &&
       (isAbove(offered - droppedOfMetric, targets) || isAbove(offeredToOne - droppedOfMetric, 1));
     measured.overThresholdSinceMs = isOverThreshold ? (measured.overThresholdSinceMs ?? endMs - spanMs) : null;
@@ -327,20 +332,20 @@ export class AttackMeters {
 }
 
 /**
- * The first reading of outcomes covers the last span alone, and the attack began before it: standing rules and blocks
- * dropped as large a share of that as of the last span.
+ * The kernel counts from the detection on, and the attack began before it: standing rules and blocks dropped as large a
+ * share of that as afterwards.
  */
-function withSpansBefore(dropped: DroppedAmount, { unread, lastSpan }: Measured): DroppedAmount {
-  const { by } = dropped;
-  if (by === undefined || lastSpan.packets <= 0) return dropped;
-  const spansBefore = Math.max(0, unread.packets / lastSpan.packets - 1);
-  let [{ packets, bits }, all] = [dropped as Amount, by];
+function withSpansBefore(dropped: DroppedAmount, { packets: all }: Amount): DroppedAmount {
+  const { by, offered } = dropped;
+  if (by === undefined || offered === undefined) return dropped;
+  const times = Math.max(0, all - offered.packets) / offered.packets;
+  let [{ packets, bits }, causes] = [dropped as Amount, by];
   for (const cause of STANDING_CAUSES) {
-    const more = { packets: by[cause].packets * spansBefore, bits: by[cause].bits * spansBefore };
+    const more = { packets: by[cause].packets * times, bits: by[cause].bits * times };
     ({ packets, bits } = plus({ packets, bits }, more));
-    all = { ...all, [cause]: plus(by[cause], more) };
+    causes = { ...causes, [cause]: plus(by[cause], more) };
   }
-  return { ...dropped, packets, bits, by: all };
+  return { ...dropped, packets, bits, by: causes };
 }
 
 /** The number of dropped flows is not known: all are counted as dropped, so that none are reported as passed. */
@@ -358,7 +363,8 @@ function newMeasured(of: Pick<Measured, "thresholds" | "metric"> & Pick<Attack, 
     readAtMs: null,
     dropped: null,
     unread: NOTHING,
-    lastSpan: { ...NOTHING, endMs: 0 },
+    endMs: 0,
+    isRestored: volume !== null,
     droppedAtMs: 0,
     offered: 0,
     droppedOfMetric: 0,

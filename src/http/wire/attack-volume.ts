@@ -62,8 +62,8 @@ export function volumeToWire(volume: AttackVolume): VolumeWire {
     dropped_packets: dropped === null ? null : Math.round(dropped.packets),
     dropped_bits: dropped === null ? null : Math.round(dropped.bits),
     dropped_by: dropped?.by === undefined ? null : packetsByCause(dropped.by),
-    passed_packets: dropped === null ? null : Math.max(0, Math.round(packets - dropped.packets)),
-    passed_bits: dropped === null ? null : Math.max(0, Math.round(bits - dropped.bits)),
+    passed_packets: dropped === null ? null : Math.max(0, Math.round(packets) - Math.round(dropped.packets)),
+    passed_bits: dropped === null ? null : Math.max(0, Math.round(bits) - Math.round(dropped.bits)),
     challenged_packets: dropped?.challenged ?? null,
     validated_sources: dropped?.validated ?? null,
   });
