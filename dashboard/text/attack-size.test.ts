@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { secondsText, volumeFacts } from "./attack-size.ts";
+import { causesText, secondsText, volumeFacts } from "./attack-size.ts";
 
 const VOLUME = {
   began_at: "2026-03-01T11:59:59.900Z",
@@ -12,6 +12,13 @@ const VOLUME = {
   mean_pps: 209_801,
   mean_mbps: 2351.88,
 };
+
+test("what was dropped is named by cause, with the share of all packets", () => {
+  const by = { source_blocks: 1_300_772, filter_rules: 26_015 };
+  expect(causesText({ ...VOLUME, dropped_by: by })).toBe("filter rules 1.0 %, source blocks 50 %");
+  expect(causesText({ ...VOLUME, dropped_by: {} })).toBeNull();
+  expect(causesText(VOLUME)).toBeNull();
+});
 
 test("an attack has peak, mean, total and length, and what was dropped of it where that is known", () => {
   const facts = [

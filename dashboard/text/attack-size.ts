@@ -1,5 +1,5 @@
 /** The size of an attack, in words. Pure. */
-import { DROP_CAUSES, type DropCause } from "../../src/detection/attack/attack-volume.ts";
+import type { DropCause } from "../../src/detection/attack/attack-volume.ts";
 import type { VolumeWire } from "../../src/http/wire/attack-volume.ts";
 import { bitRate, byteCount, packetRate, percent, plusMinus, scaled } from "./format/numbers.ts";
 
@@ -45,7 +45,7 @@ const CAUSE_TEXTS: Readonly<Record<DropCause, string>> = {
 /** `rules of bans and protections 90 %, source blocks 8.2 %`: shares of all packets. null: the causes are not known. */
 export function causesText({ dropped_by: by, packets }: VolumeWire): string | null {
   if (by === undefined) return null;
-  const causes = DROP_CAUSES.filter((cause) => by[cause] !== undefined);
+  const causes = (Object.keys(CAUSE_TEXTS) as DropCause[]).filter((cause) => by[cause] !== undefined);
   if (causes.length === 0) return null;
   return causes.map((cause) => `${CAUSE_TEXTS[cause]} ${shareText(by[cause] as number, packets)}`).join(", ");
 }

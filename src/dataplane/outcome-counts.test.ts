@@ -92,7 +92,7 @@ describe.skipIf(bpfUnavailable !== null)(`outcomes${bpfUnavailable === null ? ""
     });
   });
 
-  test("tell a limit and an answer for a proof from a rule", () => {
+  test("distinguish a limit and an answer for a proof from a rule", () => {
     watch(VICTIM, OTHER);
     filter.setRules([
       rule("limit", wideRule(destinationOf(VICTIM), { kind: "rate_limit", bytesPerSecond: 1 })),

@@ -76,17 +76,17 @@ describe.skipIf(unavailable !== null)(`outcomes of a flood: ${unavailable ?? ""}
         const before = passed();
         const { sent, ...volume } = await floodedVolume(lab, seen);
         const arrived = passed() - before;
-        const told = JSON.stringify({ more, isBlocked, sent, arrived, ...volume });
+        const figures = JSON.stringify({ more, isBlocked, sent, arrived, ...volume });
         const by = volume.dropped_by ?? {};
-        expect(`${told} ${Math.abs((volume.passed_packets ?? Number.NaN) - arrived) <= ERROR_MAX * sent}`).toBe(
-          `${told} true`,
+        expect(`${figures} ${Math.abs((volume.passed_packets ?? Number.NaN) - arrived) <= ERROR_MAX * sent}`).toBe(
+          `${figures} true`,
         );
-        expect(`${told} ${Math.abs(volume.packets - sent) <= ERROR_MAX * sent}`).toBe(`${told} true`);
+        expect(`${figures} ${Math.abs(volume.packets - sent) <= ERROR_MAX * sent}`).toBe(`${figures} true`);
         // Each cause that is in force dropped some, and nothing else did; what the ban drops depends on what it found.
         const others = Object.keys(by).filter((cause) => !["rules", "limits"].includes(cause));
-        expect(`${told} ${others.sort().join()}`).toBe(`${told} ${causes.join()}`);
+        expect(`${figures} ${others.sort().join()}`).toBe(`${figures} ${causes.join()}`);
         if (!drops || causes.length === 0)
-          expect(`${told} ${others.length < Object.keys(by).length}`).toBe(`${told} ${drops}`);
+          expect(`${figures} ${others.length < Object.keys(by).length}`).toBe(`${figures} ${drops}`);
         const sum = Object.values(by).reduce((total, packets) => total + packets, 0);
         expect(Math.abs(sum - (volume.dropped_packets ?? Number.NaN))).toBeLessThanOrEqual(causes.length + 1);
         expect((volume.dropped_packets ?? 0) + (volume.passed_packets ?? 0)).toBe(volume.packets);
