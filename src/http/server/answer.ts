@@ -3,8 +3,20 @@
 const COMMON = { "cache-control": "no-store", "x-content-type-options": "nosniff" } as const;
 const JSON_HEADERS = { "content-type": "application/json", ...COMMON };
 
+/** Characters from which an answer is worth compressing. */
+const LARGE_MIN = 16_384;
+const large = new WeakSet<Response>();
+
 export function jsonAnswer(status: number, value: unknown): Response {
-  return new Response(JSON.stringify(value), { status, headers: JSON_HEADERS });
+  const text = JSON.stringify(value);
+  const answer = new Response(text, { status, headers: JSON_HEADERS });
+  if (text.length >= LARGE_MIN) large.add(answer);
+  return answer;
+}
+
+/** Whether it is JSON that is worth compressing. */
+export function isLarge(answer: Response): boolean {
+  return large.has(answer);
 }
 
 /** For JSON that was serialized before. */

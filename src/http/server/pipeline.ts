@@ -13,6 +13,7 @@ import { BackendFault, HistoryFault } from "../backend.ts";
 import { type Refusal, refuse } from "../refusal.ts";
 import type { AuditRule, Call, CommandRoute, ReadRoute, Route } from "../route.ts";
 import { isJson, parseJson, readBody } from "./body.ts";
+import { Compression } from "./compression.ts";
 import { type Fields, noFields } from "./fields.ts";
 import type { Gate } from "./gate.ts";
 import type { RequestShares, SharedRequest } from "./request-shares.ts";
@@ -70,9 +71,11 @@ export function createApp() {
  * Registers all routes. GET routes also answer HEAD, without the body; other methods are answered like an unknown path.
  */
 export function register(app: Elysia, routes: readonly Route[], options: PipelineOptions): void {
+  const compression = new Compression();
   for (const route of routes) {
     // Elysia looks at which context fields a handler uses: any other than `request` makes it parse the body.
-    const handler = ({ request }: { request: Request }) => run(route, request, options);
+    const handler = async ({ request }: { request: Request }) =>
+      compression.apply(request, await run(route, request, options));
     app.route(route.method, route.path, handler, { parse: "none" });
     // Explicit, since the library's HEAD handling reads the whole answer to measure it.
     if (route.method === "GET") app.route("HEAD", route.path, handler, { parse: "none" });
