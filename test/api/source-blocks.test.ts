@@ -1,9 +1,13 @@
-/** The source-block channel (docs/interface.md#source-block-command), by the whole service. */
+/**
+ * The source-block channel (docs/interface.md#source-block-command), by the whole service over a kernel that stands for
+ * the real one. The table of blocks by itself is in src/sourceblock.
+ */
 import { describe, expect, test } from "bun:test";
 import * as fixture from "../fixtures/mitigation/blocks.ts";
+import { TableKernel } from "../fixtures/mitigation/source-blocks.ts";
 import { NOON } from "../fixtures/views.ts";
 
-const { BLOCK, DRY, LIVE, NAME, OTHERS_VICTIM, refused, SOURCE } = fixture;
+const { BLOCK, DRY, LIVE, NAME, OTHERS_VICTIM, refused, SOURCE, VICTIM } = fixture;
 const blocks = new fixture.Blocks();
 const { block, unblock, listed, metric } = blocks;
 const ok = async (fields?: object) => (await block(fields)).body;
@@ -106,20 +110,13 @@ describe("source block refused", () => {
     expect([await block(fields), await listed()]).toEqual([refused(409, error), []]);
   });
 
-  test("the ninth victim of a source, not for a refresh", async () => {
+  test("the ninth victim of a source #source-block-refused-the-ninth-victim", async () => {
     for (let i = 1; i <= 8; i++) await block({ victim: `203.0.113.${i}` });
     const error = "source already holds 8 victims: unblock one of them";
     expect(await block({ victim: "203.0.113.9" })).toEqual(refused(409, error));
-    expect((await block({ victim: "203.0.113.8" })).status).toBe(200);
   });
 
-  test("more pairs than max_dynamic_rules less eight for each ban", async () => {
-    for (let i = 0; i < 18; i++) await block({ source: `198.51.100.${100 + i}` });
-    const error = "no policy slots left: unblock others, or raise dataplane.limits.max_dynamic_rules";
-    expect(await block()).toEqual(refused(409, error));
-  });
-
-  test("a pair for which a filter rule has taken the slot, at each of its destinations", async () => {
+  test("more pairs than slots: a filter rule takes one at each of its destinations #source-block-refused-more-pairs", async () => {
     await blocks.service.stop();
     blocks.start(`${LIVE}filter_rules: [{ name: own, action: drop, protocol: udp }]\n`);
     for (let i = 0; i < 16; i++) expect((await block({ source: `198.51.100.${100 + i}` })).status).toBe(200);
@@ -217,4 +214,39 @@ describe("source block audit:", () => {
     const row = { ...PAIR, action: "source_unblock", result: "rejected", reason: "no such source block" };
     expect<unknown>(blocks.service.audited).toMatchObject([row]);
   });
+});
+
+test("blocks survive a restart whose kernel has lost them, and are installed when it works #source-blocks-survive", async () => {
+  const body = await ok({ reason: "scan" });
+  await blocks.service.stop();
+  blocks.kernel = new TableKernel();
+  blocks.kernel.broken.add("put");
+  blocks.start();
+  expect(await listed()).toEqual([{ ...body, installed: false }]);
+  expect(await metric('svc_source_blocks{state="missing"}')).toBe(1);
+  blocks.kernel.broken.clear();
+  blocks.clock.advance(300);
+  expect(await listed()).toEqual([body]);
+  const pair = { source: SOURCE, victim: VICTIM, expiresAtMs: NOON + 60_000 };
+  expect<unknown>([...blocks.kernel.pairs.values()]).toEqual([pair]);
+});
+
+test("an install that fails is 503, logged and counted with all blocks that it removes #source-block-install-failure", async () => {
+  for (const victim of ["203.0.113.1", "203.0.113.2"]) await block({ victim });
+  blocks.kernel.broken.add("put");
+  const error = `the kernel did not take the block: all blocks of ${SOURCE} were removed`;
+  expect(await block({ victim: "203.0.113.3" })).toEqual(refused(503, error));
+  expect([await listed(), blocks.stored()]).toEqual([[], []]);
+  const line = { level: "error", reason: "install_failed", count: 3 };
+  expect(blocks.service.logged).toContainEqual(expect.objectContaining(line));
+  expect(await metric('svc_source_blocks_ended_total{reason="install_failed"}')).toBe(3);
+});
+
+test("a reload names in the log what it removes #source-blocks-that-a-reload-removes", async () => {
+  await block();
+  await block({ source: "198.51.100.99", victim: OTHERS_VICTIM });
+  await blocks.reload(LIVE.replace("113.53]", `113.53, ${VICTIM}]`));
+  expect(await listed()).toMatchObject([{ source: "198.51.100.99" }]);
+  const line = { level: "warn", reason: "victim_whitelisted", count: 1, pairs: [NAME] };
+  expect(blocks.service.logged).toContainEqual(expect.objectContaining(line));
 });

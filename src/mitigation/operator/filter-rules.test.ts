@@ -87,4 +87,6 @@ test("what a new configuration does not allow, or this build does not understand
   expect(rules.counts()).toEqual({ configuration: 0, order: 0 });
   expect([...file.stored.filter_rules].map(({ name }) => name)).toEqual(["a"]);
   expect(events).toEqual(["ordered a", "unusable a"]);
+  rules.reconfigure(POLICY);
+  expect(names(rules)).toEqual(["a", "own"]);
 });
