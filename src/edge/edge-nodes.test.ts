@@ -48,7 +48,7 @@ describe("placement", () => {
 });
 
 describe("a node", () => {
-  test("that has not polled has neither a sighting nor a token, and is lost in time", () => {
+  test("that has not polled has neither a sighting nor a token, and is lost in time #edge-node-never-polled", () => {
     expect(edge.view("e1")).toMatchObject({
       liveness: "not_seen",
       isHolding: false,
@@ -59,7 +59,7 @@ describe("a node", () => {
     expect([edge.livenessOf("e1"), edge.isAlive("e1")]).toEqual(["lost", false]);
   });
 
-  test("is alive while it holds, and was last seen when its poll began or ended", () => {
+  test("is alive while it holds, and was last seen when its poll began or ended #edge-node-alive", () => {
     const begunAt = clock.wallMs();
     edge.pollStarted("e1", "t1");
     clock.advance(20_000);

@@ -85,13 +85,6 @@ describe("ban command", () => {
     expect(server.backend.calls).toEqual(['ban 2001:db8::1 by ""']);
   });
 
-  test("that cannot be kept is 503 and says so", async () => {
-    server.backend.fault = new BackendFault("the ban could not be stored; nothing was changed");
-    const answer = await server.post("/api/v1/ban", '{"ip":"192.0.2.1"}');
-    await expectError(answer, 503, "the ban could not be stored; nothing was changed");
-    expect(server.logged).toMatchObject([{ route: "ban", cause: server.backend.fault }]);
-  });
-
   test("that meets a bug of the service is answered with 500 without details, and logged once a minute", async () => {
     server.backend.fault = new Error("undefined is not a function");
     for (let i = 0; i < 3; i++)

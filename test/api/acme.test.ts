@@ -33,6 +33,8 @@ describe("ACME slot request", () => {
     expect(await slot()).toEqual({ granted: true, expires_at: "2026-03-01T12:10:00.000Z" });
     advance(60_000);
     expect(await slot()).toEqual({ granted: true, expires_at: "2026-03-01T12:11:00.000Z" });
+    // A request is no sign of presence.
+    expect(await channel.node()).not.toHaveProperty("last_seen");
   });
 
   test("gives {granted: false, holder, retry_after_seconds} while another node has it", async () => {

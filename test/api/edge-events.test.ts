@@ -32,17 +32,6 @@ async function eventsOf(...reports: readonly object[]): Promise<Json[]> {
 
 const cert = () => ({ certs: [{ zone: "shop.example", not_after: "2026-06-01T00:00:00Z" }] });
 
-test("edge event of kind node_lost and node_alive: presence is by polls", async () => {
-  await world.seen("e1");
-  advance(15.5);
-  expect(await world.events()).toMatchObject([{ kind: "node_lost", node: "e1" }]);
-  advance(100);
-  await world.seen("e1");
-  advance(1);
-  const events = await world.events();
-  expect([kinds(events), "zone" in (events[0] ?? {})]).toEqual([["node_alive", "node_lost"], false]);
-});
-
 test.each<[string, () => Promise<unknown>]>([
   ["presence is never taken from a report", () => world.report("e1", { version: "1" })],
   ["an operator's preview is no presence", () => world.get("/api/v1/edge/zones?node=e1", "admin")],

@@ -47,11 +47,6 @@ test("error 409 for a ban that is refused, with a ban as its body", async () => 
   expect([answer.status, await answer.json()]).toMatchObject([409, refused]);
 });
 
-test("errors tell nothing of the inside of the service", async () => {
-  server.backend.fault = new Error("at /srv/floodwall/src/mitigation/ban-engine.ts:12 SELECT secret");
-  await expectError(ask(BAN), 500, "internal error");
-});
-
 describe("errors of source blocks:", () => {
   test.each(BLOCK_REFUSALS)("409 is for a refusal: %s", async (refusal) => {
     server.backend.onBlockSource = () => ({ kind: "refused", refusal });

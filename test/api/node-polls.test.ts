@@ -263,34 +263,6 @@ describe("GET /api/v1/edge/zones", () => {
   });
 });
 
-describe("edge node", () => {
-  beforeEach(openEdge);
-
-  test("presence: last_token is that of the poll accepted last, and flips with the first one of a new token", async () => {
-    edge.admit(agent("old", "e1"), agent("new", "e1"), ...channelTokens("e1", "e2"));
-    const lastToken = async () => (await edge.node())["last_token"];
-    const { answer } = await edge.parked({ token: "old" });
-    await edge.poll({ token: "bound2" });
-    await edge.slot({ zone: WWW });
-    expect(await lastToken()).toBe("old");
-    await edge.poll({ token: "new" });
-    advance(ZONES_HOLD_MS);
-    await answer;
-    expect(await lastToken()).toBe("new");
-  });
-
-  test("alive is false, without last_seen, of a node that never polled", async () => {
-    expect(await edge.node()).toMatchObject({ alive: false });
-    expect(await edge.node()).not.toHaveProperty("last_seen");
-  });
-
-  test("never polled is treated as lost once stale_after_seconds has passed", () => {
-    expect(edge.edge.nodes.view("e1")).toMatchObject({ liveness: "not_seen", lastSeenAt: null });
-    advance(15_001);
-    expect(edge.edge.nodes.view("e1")).toMatchObject({ liveness: "lost", lastSeenAt: null });
-  });
-});
-
 describe("edge poll gzip: a long document", () => {
   beforeEach(() => {
     openEdge();

@@ -36,8 +36,3 @@ test.each(["thresholds: [", CONFIG.replace("203.0.113.0/24", "203.0.113.1/24")])
     expect(await service.get("/api/v1/status")).toMatchObject({ networks: ["203.0.113.0/24"] });
   },
 );
-
-test("reload names keys that need a restart, and they keep their running values", async () => {
-  const body = { needs_restart: ["detection.tick_ms"] };
-  expect(await reload(`${CONFIG}detection: { tick_ms: 50 }\n`)).toMatchObject({ status: 200, body });
-});
