@@ -267,14 +267,4 @@ describe("protection command", () => {
       { ...row, result: "rejected", operator: "look", reason: "this token's role may not perform this action" },
     ]);
   });
-
-  test("of another media type, role or method is refused as elsewhere", async () => {
-    for (const caller of ["look", "node"] as const) {
-      expect([(await choose("203.0.113.7", {}, caller)).status, (await remove("203.0.113.7", caller)).status]).toEqual([
-        403, 403,
-      ]);
-    }
-    expect((await service.order("GET", LIST, null, "node")).status).toBe(403);
-    expect((await service.order("POST", path("203.0.113.7"), {}, "noc")).status).toBe(404);
-  });
 });

@@ -51,15 +51,6 @@ test("an order is on disk before it is in force, and is there after a restart", 
   expect(names(made(file).rules)).toEqual(["a", "own"]);
 });
 
-test("a disk that refuses leaves everything as it was", async () => {
-  const file = new MemoryState();
-  const { rules } = made(file);
-  file.isBroken = true;
-  const fault: unknown = await rules.order(order("a"), operatorRule({ name: "a" })).catch((cause: unknown) => cause);
-  expect(String(fault)).toContain("disk full");
-  expect(names(rules)).toEqual(["own"]);
-});
-
 test("an order ends by its time, by a command, and moves with the clock", async () => {
   const { rules, file, events, flush } = made();
   for (const name of ["a", "b"]) await rules.order(order(name), operatorRule({ name }));
