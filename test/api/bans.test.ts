@@ -1,7 +1,6 @@
-/** Ban and unban by hand (docs/interface.md#ban-command), by the whole service. The rules are in src/mitigation. */
-import { beforeEach, expect, test } from "bun:test";
-import { Scenario } from "../fixtures/scenario.ts";
-import { ServiceInProcess } from "../fixtures/service-in-process.ts";
+/** Ban and unban by hand (docs/interface.md#ban-command), by the whole fresh.running. The rules are in src/mitigation. */
+import { expect, test } from "bun:test";
+import { FreshService } from "../fixtures/fresh-service.ts";
 
 interface Ban {
   readonly target: string;
@@ -21,24 +20,18 @@ ban: { max_active_bans: 2, ttl_seconds: 300 }
 `;
 const [TARGET, WHITELISTED, OUTSIDE] = ["203.0.113.7", "203.0.113.53", "198.51.100.1"] as const;
 
-const scene = new Scenario();
-let service: ServiceInProcess;
+const fresh = new FreshService(CONFIG);
 
-beforeEach(() => {
-  service = new ServiceInProcess({ directory: scene.directory, config: CONFIG });
-  scene.onEnd(() => service.stop());
-});
-
-const ban = (ip: string = TARGET) => service.post<Ban>("/api/v1/ban", { ip });
-const unban = (ip: string = TARGET) => service.post<Ban>("/api/v1/unban", { ip });
-const bans = async () => (await service.get<{ bans: Ban[] }>("/api/v1/bans")).bans;
+const ban = (ip: string = TARGET) => fresh.running.post<Ban>("/api/v1/ban", { ip });
+const unban = (ip: string = TARGET) => fresh.running.post<Ban>("/api/v1/unban", { ip });
+const bans = async () => (await fresh.running.get<{ bans: Ban[] }>("/api/v1/bans")).bans;
 
 test("a ban by hand is listed, extended, counted for the cap, and withdrawn #ban-command-returns #ban-command-in-dry-run #ban-command-refreshes #limit-ban-ttl #ban-state-goes-from-none-to-active", async () => {
   const { status, body: first } = await ban("2001:db8::7");
   const shown = { target: "2001:db8::7", state: "active", manual: true, method: "blackhole", dry_run: true };
   expect([status, first, await bans()]).toMatchObject([200, shown, [first]]);
   expect(Date.parse(first.expires_at) - Date.parse(first.started_at)).toBe(300_000);
-  service.clock.advance(1000);
+  fresh.running.clock.advance(1000);
   const { body: extended } = await ban("2001:DB8:0::7");
   expect(extended.started_at).toBe(first.started_at);
   expect(Date.parse(extended.expires_at) - Date.parse(first.expires_at)).toBe(1000);
@@ -65,5 +58,5 @@ test("status hostgroups are those of the configuration, and one that is judged a
   const plain = { calculation: "per_host", mitigation: "blackhole", ban: true };
   const whole = { name: "whole", calculation: "total", mitigation: "flowspec", ban: false };
   const hostgroups = [{ name: "global", ...plain }, { name: "web", ...plain }, whole];
-  expect(await service.get("/api/v1/status")).toMatchObject({ hostgroups });
+  expect(await fresh.running.get("/api/v1/status")).toMatchObject({ hostgroups });
 });

@@ -2,13 +2,10 @@
  * A rule of the operator's that the API orders, by the whole service (docs/interface.md#filter-rule-command). The orders by
  * themselves are in src/mitigation/operator, the requests in src/http/routes.
  */
-import { beforeEach, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import type { FilterRulesWire } from "../../src/http/wire/filter-rule.ts";
+import { FreshService } from "../fixtures/fresh-service.ts";
 import { agent } from "../fixtures/http/node-channel.ts";
-import { ManualClock } from "../fixtures/manual-clock.ts";
-import { metricIn } from "../fixtures/metric-value.ts";
-import { Scenario } from "../fixtures/scenario.ts";
-import { ServiceInProcess } from "../fixtures/service-in-process.ts";
 
 type Rules = (typeof FilterRulesWire)["static"];
 
@@ -21,40 +18,19 @@ filter_rules:
   - { name: own, action: limit, protocol: tcp, ports: ["443"], packets_per_second: 5, mbps: 1, per: source }
   - { name: last, action: pass, when: attacked }
 `;
-const TOKENS = [{ ...agent("noc"), role: "operator" }] as const;
 
 const PATH = "/api/v1/filter-rules";
 const ORDER = { name: "chargen", action: "drop", protocol: "udp", source_ports: ["19"], ttl_seconds: 60, reason: "r" };
 
-const scene = new Scenario();
-let clock: ManualClock;
-let service: ServiceInProcess;
-
-beforeEach(() => {
-  clock = new ManualClock();
-  start();
-  scene.onEnd(() => service.stop());
-});
-
-/** Again, with the state of before. */
-function start(config = CONFIG): void {
-  service = new ServiceInProcess({ directory: scene.directory, config, clock, tokens: TOKENS });
-}
-
-const post = (body: object) => service.post(PATH, body, "noc");
-const list = async () => (await service.get<Rules>(PATH, "noc")).rules;
+const fresh = new FreshService(CONFIG, [{ ...agent("noc"), role: "operator" }]);
+const post = (body: object) => fresh.running.post(PATH, body, "noc");
+const list = async () => (await fresh.running.get<Rules>(PATH, "noc")).rules;
 const names = async () => (await list()).map(({ name }) => name);
-const metric = async (line: string) => metricIn(await service.metrics.text(), line);
-
-async function reload(config: string): Promise<void> {
-  service.writeConfig(config);
-  expect((await service.post("/api/v1/config/reload", {}, "noc")).status).toBe(200);
-}
 
 /** Numbers of the operator's rules in the kernel, by destination. */
 function kernelRules(): (readonly [string, number])[] {
-  clock.advance(1000);
-  return service.filters.operators.map(({ prefix, rules }) => [prefix.text, rules.length]);
+  fresh.clock.advance(1000);
+  return fresh.running.filters.operators.map(({ prefix, rules }) => [prefix.text, rules.length]);
 }
 
 test("an order reaches the kernel, is counted, and outlives a reload and a restart #filter-rule-command-survives #filter-rule-command-that-the-configuration #filter-rule-command-in-dry-run", async () => {
@@ -64,9 +40,9 @@ test("an order reaches the kernel, is counted, and outlives a reload and a resta
     ["203.0.113.0/24", 2],
     ["203.0.113.200/32", 1],
   ]);
-  const id = service.filters.operators.find(({ prefix }) => prefix.text === "203.0.113.200/32")?.rules[0]?.id ?? "";
-  service.filters.dropped.set(id, 7);
-  clock.advance(1000);
+  const id = fresh.running.filters.operators.find(({ prefix }) => prefix.text === "203.0.113.200/32")?.rules[0]?.id ?? "";
+  fresh.running.filters.dropped.set(id, 7);
+  fresh.clock.advance(1000);
   expect((await list())[0]).toMatchObject({ name: "chargen", packets: 7, dropped_packets: 7 });
   for (const [line, value] of [
     ['svc_filter_rule_dropped_packets_total{rule="chargen"}', 7],
@@ -74,23 +50,22 @@ test("an order reaches the kernel, is counted, and outlives a reload and a resta
     ['svc_filter_rules{origin="configuration"}', 2],
     ['svc_filter_rule_orders_refused_total{reason="name_configured"}', 1],
   ] as const)
-    expect([line, await metric(line)]).toEqual([line, value]);
+    expect([line, await fresh.metric(line)]).toEqual([line, value]);
   // In dry run it is kept, and not in the kernel.
-  await reload(CONFIG.replace("dry_run: false", "dry_run: true"));
+  await fresh.reload(CONFIG.replace("dry_run: false", "dry_run: true"));
   expect((await list())[0]).not.toContainKey("packets");
   // A destination that the configuration does not have any more.
-  await reload(CONFIG.replace("203.0.113.0/24", "203.0.113.0/25"));
+  await fresh.reload(CONFIG.replace("203.0.113.0/24", "203.0.113.0/25"));
   expect(await names()).toEqual(["own", "last"]);
-  expect(service.logged.some(({ msg }) => msg.startsWith("an ordered filter rule is not in force"))).toBe(true);
-  await reload(CONFIG);
+  expect(fresh.running.logged.some(({ msg }) => msg.startsWith("an ordered filter rule is not in force"))).toBe(true);
+  await fresh.reload(CONFIG);
   expect(await names()).toEqual(["chargen", "own", "last"]);
-  await service.stop();
-  start();
+  await fresh.restart();
   expect(await names()).toEqual(["chargen", "own", "last"]);
   // It ends at its time though the clock is set.
-  clock.setWall("2030-01-01T00:00:00Z");
-  clock.advance(50_000);
+  fresh.clock.setWall("2030-01-01T00:00:00Z");
+  fresh.clock.advance(50_000);
   expect(await names()).toContain("chargen");
-  clock.advance(10_000);
+  fresh.clock.advance(10_000);
   expect(await names()).not.toContain("chargen");
 });

@@ -1,15 +1,12 @@
 /** Protection profiles chosen by the API, by the whole service (docs/interface.md#protection-command). */
 
-import { beforeEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { ProtectionsWire, ProtectionWire } from "../../src/http/wire/protection.ts";
 import { PROTECTION_NOTE_MAX } from "../../src/limits.ts";
 import { onlyValue } from "../../src/net/range.ts";
+import { FreshService } from "../fixtures/fresh-service.ts";
 import { agent } from "../fixtures/http/node-channel.ts";
-import { ManualClock } from "../fixtures/manual-clock.ts";
-import { metricIn } from "../fixtures/metric-value.ts";
-import { Scenario } from "../fixtures/scenario.ts";
-import { ServiceInProcess } from "../fixtures/service-in-process.ts";
 
 const CONFIG = `dry_run: false
 networks: [203.0.113.0/24, 2001:db8::/32]
@@ -32,41 +29,23 @@ const TOKENS = [
 ] as const;
 type Caller = (typeof TOKENS)[number]["name"];
 
-const scene = new Scenario();
-let clock: ManualClock;
-let service: ServiceInProcess;
-
-beforeEach(() => {
-  clock = new ManualClock();
-  start();
-  scene.onEnd(() => service.stop());
-});
-
-/** Again, with the state of before. */
-function start(config = CONFIG): void {
-  service = new ServiceInProcess({ directory: scene.directory, config, clock, tokens: TOKENS });
-}
+const fresh = new FreshService(CONFIG, TOKENS);
 
 const LIST = "/api/v1/protection";
 const path = (prefix: string) => `${LIST}/${encodeURIComponent(prefix)}`;
 const choose = (prefix: string, body: object | string = { profile: "voice" }, caller: Caller = "noc") =>
-  service.order<ProtectionWire>("PUT", path(prefix), body, caller);
+  fresh.running.order<ProtectionWire>("PUT", path(prefix), body, caller);
 const remove = (prefix: string, caller: Caller = "noc") =>
-  service.order<ProtectionWire>("DELETE", path(prefix), null, caller);
-const shown = (prefix: string, caller: Caller = "noc") => service.get<ProtectionWire>(path(prefix), caller);
-const list = (caller: Caller = "noc") => service.get<ProtectionsWire>(LIST, caller);
+  fresh.running.order<ProtectionWire>("DELETE", path(prefix), null, caller);
+const shown = (prefix: string, caller: Caller = "noc") => fresh.running.get<ProtectionWire>(path(prefix), caller);
+const list = (caller: Caller = "noc") => fresh.running.get<ProtectionsWire>(LIST, caller);
 const chosen = async (caller: Caller = "noc") => (await list(caller)).protections.map(({ prefix }) => prefix);
 const refused = (status: number, error: string): unknown => ({ status, body: { error } });
 
-async function reload(config: string): Promise<void> {
-  service.writeConfig(config);
-  expect((await service.post("/api/v1/config/reload", {}, "noc")).status).toBe(200);
-}
-
 /** Rules of the kernel towards the prefix, as `action protocol`. */
 function kernelRules(prefix: string): string[] {
-  clock.advance(1000);
-  return service.filters.rules
+  fresh.clock.advance(1000);
+  return fresh.running.filters.rules
     .filter(({ rule }) => rule.destination?.text === prefix)
     .map(({ rule }) => `${rule.action.kind} ${onlyValue(rule.protocols) ?? "any"}`);
 }
@@ -136,18 +115,18 @@ describe("protection command", () => {
     expect(kernelRules("203.0.113.7/32")).toEqual([]);
     expect((await choose("203.0.113.7", { profile: "voice", always: true })).status).toBe(200);
     expect(kernelRules("203.0.113.7/32")).toEqual(VOICE_RULES);
-    const ids = service.filters.rules.map(({ id }) => id);
+    const ids = fresh.running.filters.rules.map(({ id }) => id);
     await choose("203.0.113.8", { profile: "voice", always: true });
     kernelRules("");
     // Others' rules are the same, and so are their counts.
-    expect(service.filters.rules.map(({ id }) => id)).toEqual(expect.arrayContaining(ids));
+    expect(fresh.running.filters.rules.map(({ id }) => id)).toEqual(expect.arrayContaining(ids));
     expect((await remove("203.0.113.7")).body).toMatchObject({ source: "configuration", when: "attack" });
     expect(kernelRules("203.0.113.7/32")).toEqual([]);
     expect(kernelRules("203.0.113.8/32")).toEqual(VOICE_RULES);
   });
 
   test("takes effect at once on a ban that scrubs, also of the longest of several choices", async () => {
-    await service.post("/api/v1/ban", { ip: "203.0.113.7" }, "noc");
+    await fresh.running.post("/api/v1/ban", { ip: "203.0.113.7" }, "noc");
     const web = kernelRules("203.0.113.7/32");
     expect(web).toContain("validate_transparent 6");
     await choose("203.0.113.7", { profile: "voice" });
@@ -165,8 +144,7 @@ describe("protection command", () => {
   test("choices survive a restart, before the first rules are put", async () => {
     await choose("203.0.113.7", { profile: "voice", always: true, note: "é" });
     const before = await list();
-    await service.stop();
-    start();
+    await fresh.restart();
     expect(await list()).toEqual(before);
     expect(kernelRules("203.0.113.7/32")).toEqual(VOICE_RULES);
   });
@@ -197,12 +175,12 @@ describe("protection command", () => {
     const outside = "prefix is not within one of networks and one hostgroup";
     for (const prefix of ["203.0.113.0/24", "198.51.100.1"]) {
       expect<unknown>(await choose(prefix)).toEqual(refused(409, outside));
-      expect<unknown>(await service.order("GET", path(prefix), null, "noc")).toEqual(refused(404, outside));
+      expect<unknown>(await fresh.running.order("GET", path(prefix), null, "noc")).toEqual(refused(404, outside));
     }
     const unknown = "unknown profile: GET /api/v1/protection has those there are";
     expect<unknown>(await choose("203.0.113.7", { profile: "shop" })).toEqual(refused(409, unknown));
     expect<unknown>(await remove("203.0.113.7")).toEqual(refused(404, "no protection was chosen for this prefix"));
-    expect(metricIn(await service.metrics.text(), 'svc_protection_refused_total{reason="unknown_profile"}')).toBe(1);
+    expect(await fresh.metric('svc_protection_refused_total{reason="unknown_profile"}')).toBe(1);
   });
 
   test("of a tenant is within its addresses and what the operator allows", async () => {
@@ -211,7 +189,7 @@ describe("protection command", () => {
       expect<unknown>(await choose(prefix, { profile: "voice" }, "acme")).toEqual(foreign);
       expect<unknown>(await choose(prefix, "{", "acme")).toEqual(foreign);
       expect<unknown>(await remove(prefix, "acme")).toEqual(foreign);
-      expect<unknown>(await service.order("GET", path(prefix), null, "acme")).toEqual(foreign);
+      expect<unknown>(await fresh.running.order("GET", path(prefix), null, "acme")).toEqual(foreign);
     }
     const no = "tenants may not choose this profile here: GET /api/v1/protection has those they may";
     for (const profile of ["web", "shop"]) {
@@ -221,7 +199,7 @@ describe("protection command", () => {
     const always = { profile: "voice", always: true };
     expect<unknown>(await choose("203.0.113.7", always, "acme")).toEqual(refused(409, when));
     expect((await choose("203.0.113.7", { profile: "voice" }, "acme")).body).toMatchObject({ source: "tenant" });
-    await reload(CONFIG.replace("[voice, dns]", "[voice, dns], selectable_always: true"));
+    await fresh.reload(CONFIG.replace("[voice, dns]", "[voice, dns], selectable_always: true"));
     expect((await choose("203.0.113.7", always, "acme")).body).toMatchObject({ when: "always" });
   });
 
@@ -236,19 +214,19 @@ describe("protection command", () => {
 
   test("that the configuration does not allow any more stays in the list, without effect, and is logged", async () => {
     await choose("203.0.113.7", { profile: "voice", always: true });
-    await reload(CONFIG.replace("name: voice", "name: phone").replace("[voice, dns]", "[dns]"));
+    await fresh.reload(CONFIG.replace("name: voice", "name: phone").replace("[voice, dns]", "[dns]"));
     expect(kernelRules("203.0.113.7/32")).toEqual([]);
     const [row] = (await list()).protections;
     expect(row).toMatchObject({ source: "configuration", setting: { profile: "web", always: false } });
     expect(row?.choice).toMatchObject({ profile: "voice", active: false });
     expect(row?.choice?.cause).toBe("the configuration has no such profile any more");
     const choices = [{ prefix: "203.0.113.7/32", profile: "voice", cause: "unknown_profile" }];
-    expect(service.logged).toContainEqual(expect.objectContaining({ level: "warn", count: 1, choices }));
+    expect(fresh.running.logged).toContainEqual(expect.objectContaining({ level: "warn", count: 1, choices }));
     const line = 'svc_protection_choices{chosen_by="operator",state="inactive"}';
-    expect(metricIn(await service.metrics.text(), line)).toBe(1);
+    expect(await fresh.metric(line)).toBe(1);
     // Of a prefix that is another tenant's now, the former one sees nothing.
     await choose("203.0.113.9", { profile: "dns" }, "acme");
-    await reload(CONFIG.replace("tenant: acme", "tenant: shop"));
+    await fresh.reload(CONFIG.replace("tenant: acme", "tenant: shop"));
     expect([await chosen("acme"), (await chosen()).length]).toEqual([[], 2]);
     expect((await remove("203.0.113.9")).status).toBe(200);
   });
@@ -260,7 +238,7 @@ describe("protection command", () => {
     await choose("203.0.113.7", {}, "look");
     const row = { action: "protection", targetType: "prefix", dryRun: false };
     const what = "203.0.113.0/28 voice, while attacked: ticket 7";
-    expect(service.audited).toMatchObject([
+    expect(fresh.running.audited).toMatchObject([
       { ...row, result: "set", operator: "noc", target: "203.0.113.0", reason: what },
       { ...row, result: "rejected", operator: "acme", tenant: "acme", target: "203.0.113.7" },
       { ...row, result: "cleared", operator: "noc", reason: "203.0.113.0/28" },

@@ -79,7 +79,7 @@ describe("source block bad input", () => {
   });
 
   test("is what is no JSON", async () => {
-    expect((await blocks.service.post(BLOCK, "{", "noc")).status).toBe(400);
+    expect((await blocks.running.post(BLOCK, "{", "noc")).status).toBe(400);
   });
 
   test.each([1, 86_400])("is no ttl_seconds of %d", async (seconds) => {
@@ -90,7 +90,7 @@ describe("source block bad input", () => {
 test("source unblock ignores ttl_seconds, whatever it is, and takes a reason for the audit trail", async () => {
   await block();
   expect((await unblock({ ttl_seconds: "never", reason: "ticket 18" })).status).toBe(200);
-  expect(blocks.service.audited[1]).toMatchObject({ action: "source_unblock", result: "removed", reason: "ticket 18" });
+  expect(blocks.running.audited[1]).toMatchObject({ action: "source_unblock", result: "removed", reason: "ticket 18" });
 });
 
 test("source unblock without a live block of the pair is 404, also where the source has another", async () => {
@@ -117,8 +117,7 @@ describe("source block refused", () => {
   });
 
   test("more pairs than slots: a filter rule takes one at each of its destinations #source-block-refused-more-pairs", async () => {
-    await blocks.service.stop();
-    blocks.start(`${LIVE}filter_rules: [{ name: own, action: drop, protocol: udp }]\n`);
+    await blocks.restart(`${LIVE}filter_rules: [{ name: own, action: drop, protocol: udp }]\n`);
     for (let i = 0; i < 16; i++) expect((await block({ source: `198.51.100.${100 + i}` })).status).toBe(200);
     const error = "no policy slots left: unblock others, or raise dataplane.limits.max_dynamic_rules";
     expect(await block()).toEqual(refused(409, error));
@@ -136,8 +135,7 @@ describe("source block refused", () => {
     ["disabled", LIVE.replace("interfaces:", "enabled: false, interfaces:")],
     ["disabled, in dry run", DRY.replace("interfaces:", "enabled: false, interfaces:")],
   ])("for a data plane that is %s, after bad input", async (_, config) => {
-    await blocks.service.stop();
-    blocks.start(config);
+    await blocks.restart(config);
     const none = refused(409, "the data plane is absent or disabled: see dataplane in the configuration");
     // What is refused in any case is refused for that.
     expect([await block(), await unblock(), await block({ victim: "192.0.2.1" })]).toEqual([none, none, none]);
@@ -189,7 +187,7 @@ describe("source block audit:", () => {
     await block({ reason: "scan" }, "acme");
     await unblock({}, "acme");
     const own = { ...PAIR, wallMs: NOON, operator: "acme", role: "operator", tenant: "acme" };
-    expect<unknown>(blocks.service.audited).toEqual([
+    expect<unknown>(blocks.running.audited).toEqual([
       { ...own, action: "source_block", result: "blocked", reason: "scan" },
       { ...own, action: "source_unblock", result: "removed", reason: "" },
     ]);
@@ -206,22 +204,21 @@ describe("source block audit:", () => {
   ])("a refusal %s is one row", async (_, fields, caller, row) => {
     await block(fields, caller);
     const whole = { ...row, action: "source_block", targetType: "source" };
-    expect(blocks.service.audited).toEqual([expect.objectContaining(whole)]);
+    expect(blocks.running.audited).toEqual([expect.objectContaining(whole)]);
   });
 
   test("an unblock of nothing is one row", async () => {
     await unblock();
     const row = { ...PAIR, action: "source_unblock", result: "rejected", reason: "no such source block" };
-    expect<unknown>(blocks.service.audited).toMatchObject([row]);
+    expect<unknown>(blocks.running.audited).toMatchObject([row]);
   });
 });
 
 test("blocks survive a restart whose kernel has lost them, and are installed when it works #source-blocks-survive", async () => {
   const body = await ok({ reason: "scan" });
-  await blocks.service.stop();
   blocks.kernel = new TableKernel();
   blocks.kernel.broken.add("put");
-  blocks.start();
+  await blocks.restart();
   expect(await listed()).toEqual([{ ...body, installed: false }]);
   expect(await metric('svc_source_blocks{state="missing"}')).toBe(1);
   blocks.kernel.broken.clear();
@@ -238,7 +235,7 @@ test("an install that fails is 503, logged and counted with all blocks that it r
   expect(await block({ victim: "203.0.113.3" })).toEqual(refused(503, error));
   expect([await listed(), blocks.stored()]).toEqual([[], []]);
   const line = { level: "error", reason: "install_failed", count: 3 };
-  expect(blocks.service.logged).toContainEqual(expect.objectContaining(line));
+  expect(blocks.running.logged).toContainEqual(expect.objectContaining(line));
   expect(await metric('svc_source_blocks_ended_total{reason="install_failed"}')).toBe(3);
 });
 
@@ -248,5 +245,5 @@ test("a reload names in the log what it removes #source-blocks-that-a-reload-rem
   await blocks.reload(LIVE.replace("113.53]", `113.53, ${VICTIM}]`));
   expect(await listed()).toMatchObject([{ source: "198.51.100.99" }]);
   const line = { level: "warn", reason: "victim_whitelisted", count: 1, pairs: [NAME] };
-  expect(blocks.service.logged).toContainEqual(expect.objectContaining(line));
+  expect(blocks.running.logged).toContainEqual(expect.objectContaining(line));
 });
