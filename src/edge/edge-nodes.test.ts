@@ -48,28 +48,6 @@ describe("placement", () => {
 });
 
 describe("a node", () => {
-  test("that has not polled has neither a sighting nor a token, and is lost in time #edge-node-never-polled", () => {
-    expect(edge.view("e1")).toMatchObject({
-      liveness: "not_seen",
-      isHolding: false,
-      lastSeenAt: null,
-      lastToken: null,
-    });
-    clock.advance(STALE_MS + 1);
-    expect([edge.livenessOf("e1"), edge.isAlive("e1")]).toEqual(["lost", false]);
-  });
-
-  test("is alive while it holds, and was last seen when its poll began or ended #edge-node-alive", () => {
-    const begunAt = clock.wallMs();
-    edge.pollStarted("e1", "t1");
-    clock.advance(20_000);
-    expect(edge.view("e1")).toMatchObject({ liveness: "alive", isHolding: true, lastSeenAt: begunAt, lastToken: "t1" });
-    edge.pollEnded("e1");
-    expect(edge.view("e1")).toMatchObject({ isHolding: false, lastSeenAt: clock.wallMs() });
-    clock.advance(STALE_MS + 1);
-    expect(edge.livenessOf("e1")).toBe("lost");
-  });
-
   test("keeps the time at which it was last seen, however the clocks run", () => {
     const seenAt = clock.wallMs();
     edge.pollStarted("e1", "t1");
