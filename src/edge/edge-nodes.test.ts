@@ -3,8 +3,6 @@ import { edgeConfig } from "../../test/fixtures/edge/edge.ts";
 import { ManualClock } from "../../test/fixtures/manual-clock.ts";
 import { EdgeNodes } from "./edge-nodes.ts";
 
-const STALE_MS = 15_000;
-
 let clock: ManualClock;
 let edge: EdgeNodes;
 

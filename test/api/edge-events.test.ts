@@ -6,8 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { EDGE_EVENT_KINDS } from "../../src/edge/reports/edge-history.ts";
 import { EdgeEventsWire } from "../../src/http/wire/edge/history.ts";
-import { HISTORY_ROWS_MAX } from "../../src/limits.ts";
-import { EDGE_WORLD, EdgeWorld, type Json } from "../fixtures/edge/edge-world.ts";
+import { EdgeWorld, type Json } from "../fixtures/edge/edge-world.ts";
 
 const PATH = "/api/v1/edge/events";
 
@@ -92,13 +91,4 @@ describe("GET /api/v1/edge/events", () => {
     world.server.backend.edgeHistory = null;
     expect(await world.get(PATH)).toEqual({ status: 200, body: { available: false, events: [] } });
   });
-});
-
-test("limit events rows are at most 1001, the newest", async () => {
-  const names = Array.from({ length: 340 }, (_, i) => `z${i}.example`);
-  world.configure({ ...EDGE_WORLD, zones: names.map((name) => ({ name })) });
-  const [calm, all] = [{}, { challenge_active: {} }].map((is) => ({ zones: names.map((zone) => ({ zone, ...is })) }));
-  const events = await eventsOf(calm as object, all as object, calm as object, all as object);
-  expect(events).toHaveLength(HISTORY_ROWS_MAX);
-  expect([kinds(events)[0], kinds(events).at(-1)]).toEqual(["challenge_started", "challenge_started"]);
 });

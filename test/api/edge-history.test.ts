@@ -63,12 +63,6 @@ describe("edge history", () => {
     expect(body).toMatchObject({ node: "e2", points: [{ nodes: 1, requests: 2 }] });
   });
 
-  test("counts windows once that are sent again", async () => {
-    for (let i = 0; i < 3; i++) await report("e1", shop(-10, { requests: 5 }));
-    await report("e1", shop(-11, { requests: 4 }), shop(-11, { requests: 6 }));
-    expect(await world.points()).toMatchObject([{ requests: 11, window_seconds: 20 }]);
-  });
-
   test("keeps what was reported before the service learns of a reload", async () => {
     await report("e1", shop(-10));
     await world.recorded();
@@ -183,13 +177,3 @@ test.each(["cleared", "marked", "allow", "", "Denied"])(
     expect(await world.get(`${SOURCES}?zone=shop.example&state=${state}`)).toEqual(refused(400, error));
   },
 );
-
-test("limit history sources rows are at most 1001, the busiest", async () => {
-  for (let window = 0; window < 51; window++) {
-    const numbers = Array.from({ length: 20 }, (_, i) => window * 20 + i);
-    const top_sources = numbers.map((i) => ({ ...source(0, "would-deny", i), source: `2001:db8::${i.toString(16)}` }));
-    await report("e1", shop(-60 - window, { top_sources }));
-  }
-  const sources = await world.sources();
-  expect([sources.length, sources[0]?.["requests"], sources.at(-1)?.["requests"]]).toEqual([1001, 1019, 19]);
-});
