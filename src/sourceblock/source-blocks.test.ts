@@ -162,7 +162,7 @@ describe("an unblock", () => {
 });
 
 describe("limit", () => {
-  test("victims per source are eight, and one that ends makes room", async () => {
+  test("victims per source are eight, and one that ends makes room #limit-victims-per-source", async () => {
     const { blocks } = bench();
     const block = (victim: number) => blocks.block(order({ victim: `192.0.2.${victim}`, ttlSeconds: victim }), () => 0);
     for (let victim = 1; victim <= 8; victim++) expect((await block(victim)).kind).toBe("done");
@@ -173,7 +173,7 @@ describe("limit", () => {
     expect((await blocks.block(order({ victim: "192.0.2.10" }), () => 1000)).kind).toBe("done");
   });
 
-  test("dynamic rules: all pairs have the slots that bans leave, and one that ends makes room", async () => {
+  test("pairs take the slots that bans leave, and one that ends makes room #limit-dynamic-rules", async () => {
     const { blocks } = bench();
     const block = (i: number, wallMs = 0) => blocks.block(order({ source: ipv4(i), ttlSeconds: 1 + i }), () => wallMs);
     for (let i = 0; i < 20; i++) expect((await block(i)).kind).toBe("done");

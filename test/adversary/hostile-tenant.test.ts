@@ -63,7 +63,7 @@ async function fill(order: (i: number) => Promise<{ status: number; body: unknow
 const source = (i: number) => `198.51.${100 + (i >> 8)}.${i & 255}`;
 
 describe("source block refused", () => {
-  test("slots share: a tenant takes no more than its own, and the others still block", async () => {
+  test("a tenant takes no more than its share of slots, and the others still block #source-block-refused-slots-share", async () => {
     const first = await fill((i) => block(source(i), "203.0.113.1", "acme"));
     expect(first).toMatchObject({
       status: 409,
@@ -93,7 +93,7 @@ describe("source block refused", () => {
     expect(fresh.running.floodwall.dataPlane?.view().rulesLeftOut).toBe(0);
   });
 
-  test("victims share: a tenant leaves every source some victims for the others", async () => {
+  test("a tenant leaves every source some victims for the others #source-block-refused-victims-share", async () => {
     const { taken, body } = await fill((i) => block("198.51.100.9", `203.0.113.${1 + i}`, "acme"));
     await fill((i) => block("198.51.100.9", `203.0.113.${20 + i}`, "acme2"));
     expect(taken).toBeLessThan(VICTIMS_PER_SOURCE / 2);
@@ -115,7 +115,7 @@ test("by protections that are always in force a tenant takes no slots of others"
   expect((await block("198.51.100.9", "203.0.113.3", "noc")).status).toBe(200);
 });
 
-test("ban refusal share: by manual bans a tenant leaves half of the cap to attacks and a share to the others", async () => {
+test("by manual bans a tenant leaves half of the cap to attacks and a share to the others #ban-refusal-share", async () => {
   const { taken, status, body } = await fill((i) => ban(`203.0.113.${1 + i}`, "acme"));
   expect({ taken, status, body }).toMatchObject({ taken: 1, status: 409, body: { reason: OVER_SHARE } });
   expect((await ban("203.0.113.129", "other")).status).toBe(200);

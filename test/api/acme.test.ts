@@ -28,7 +28,7 @@ const challenges = async (options = {}) => (await channel.document(options)).acm
 const grants = async () => (await channel.document()).issuance_grants;
 const everyCall = (as: As) => [channel.slot(WWW, as), channel.publish({}, as), channel.slot({ release: true }, as)];
 
-describe("ACME slot request", () => {
+describe("ACME slot request #acme-slot-request", () => {
   test("{zone} gives {granted: true, expires_at}, ten minutes from now, and its holder the lease again", async () => {
     expect(await slot()).toEqual({ granted: true, expires_at: "2026-03-01T12:10:00.000Z" });
     advance(60_000);
@@ -55,7 +55,7 @@ describe("ACME slot request", () => {
   });
 });
 
-test("ACME slot release touches only the caller's own grant, and answers 204 for any zone name, also the second time", async () => {
+test("a release touches only the caller's own grant, and answers 204 for any zone name, also the second time #acme-slot-release", async () => {
   await slot();
   expect(await release({}, SECOND)).toBe(204);
   for (const zone of [WWW.zone, "mail.example.net", "nowhere.example.net", "", "x".repeat(300)])
@@ -63,7 +63,7 @@ test("ACME slot release touches only the caller's own grant, and answers 204 for
   expect(await grants()).toMatchObject([{ ...WWW, node: "e1" }]);
 });
 
-test("ACME challenge publication is 204, and in the document of every node of the zone for ten minutes, also without the slot", async () => {
+test("a challenge is in the document of every node of the zone for ten minutes, also once its slot is returned #acme-challenge-publication", async () => {
   await slot();
   advance(60_000);
   const answer = await channel.publish();
@@ -79,7 +79,7 @@ test("ACME challenge publication is 204, and in the document of every node of th
   expect(await challenges(SECOND)).toEqual([]);
 });
 
-test("ACME challenge needs the slot: 409 without, with another node's or zone's, and with one that is over", async () => {
+test("a challenge is 409 without the slot, with another node's or zone's, and with one that is over #acme-challenge-needs-the-slot", async () => {
   const refused = "this node does not hold the zone's slot: request it first";
   await expectError(channel.publish(), 409, refused);
   await slot(WWW, SECOND);
@@ -90,10 +90,10 @@ test("ACME challenge needs the slot: 409 without, with another node's or zone's,
   expect(await challenges()).toEqual([]);
 });
 
-describe("ACME challenge is never overwritten by a different key authorization:", () => {
+describe("a live challenge #acme-challenge-is-never-overwritten", () => {
   const other = { key_authorization: "tok_1.other" };
 
-  test("409, also for the next holder of the slot; of another zone it is another challenge", async () => {
+  test("is not overwritten by another key authorization, also of the next holder of the slot", async () => {
     const refused = "the live challenge of this token has another key authorization";
     for (const body of [WWW, SHOP]) await slot(body);
     await publish();
@@ -105,7 +105,7 @@ describe("ACME challenge is never overwritten by a different key authorization:"
     expect(await challenges(SECOND)).toMatchObject([{ key_authorization: "tok_1.thumb" }]);
   });
 
-  test("the same again is 204 and in the document for longer; after it has expired another is fine", async () => {
+  test("stays in the document for longer when it is sent again, and may be another one once it has expired", async () => {
     await slot();
     await publish();
     advance(300_000);
@@ -118,7 +118,7 @@ describe("ACME challenge is never overwritten by a different key authorization:"
   });
 });
 
-test("ACME challenges of a node are at most 16, in any zones: the 17th is 429, those that are live may be sent again", async () => {
+test("a node has at most 16 live challenges, and may send those again #acme-challenges-of-a-node", async () => {
   const challenge = (i: number) => ({ token: `t${i}`, key_authorization: `t${i}.k` });
   for (const body of [WWW, SHOP]) await slot(body);
   for (let i = 0; i < 16; i++) expect(await publish({ ...(i % 2 ? WWW : SHOP), ...challenge(i) })).toBe(204);
@@ -135,7 +135,7 @@ test("ACME challenges of a node are at most 16, in any zones: the 17th is 429, t
   expect(await publish(challenge(17))).toBe(204);
 });
 
-describe("ACME zones are those that the node's scope covers:", () => {
+describe("zones of slots and challenges #acme-zones", () => {
   test.each(["mail.example.net", "nowhere.example.net", "", "www.example.net.", "x".repeat(300)])(
     "404 for %p, the same bytes whether there is such a zone or not",
     async (zone) => {
@@ -176,7 +176,7 @@ describe("ACME zones are those that the node's scope covers:", () => {
   });
 });
 
-describe("ACME bad input:", () => {
+describe("ACME bad input #acme-bad-input", () => {
   test.each([
     [{}, "zone is required"],
     [{ release: false }, "zone is required"],
@@ -199,7 +199,7 @@ describe("ACME bad input:", () => {
   );
 });
 
-describe("ACME, agents only:", () => {
+describe("slots and challenges by agents #acme-agents-only", () => {
   test.each(["e2", "absent"])(
     "a bound token that names %s is the uniform 403, before any slot is stored",
     async (node) => {

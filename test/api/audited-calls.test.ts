@@ -14,7 +14,7 @@ const RELOAD = "config/reload";
 const target = (ip: string) => JSON.stringify({ ip });
 const OWN = target(ACME_HOST);
 
-describe("audited calls:", () => {
+describe("audited calls #audited-calls", () => {
   let server: TestServer;
 
   beforeEach(() => {
@@ -155,7 +155,7 @@ describe("audited calls:", () => {
   });
 });
 
-describe("audited calls, the row and the answer:", () => {
+describe("the row and the answer #audited-calls", () => {
   let server: RouteServer;
   let answer: () => AuditedAnswer;
   const route: CommandRoute = {

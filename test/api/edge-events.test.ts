@@ -34,14 +34,14 @@ const cert = () => ({ certs: [{ zone: "shop.example", not_after: "2026-06-01T00:
 test.each<[string, () => Promise<unknown>]>([
   ["presence is never taken from a report", () => world.report("e1", { version: "1" })],
   ["an operator's preview is no presence", () => world.get("/api/v1/edge/zones?node=e1", "admin")],
-])("edge event rules: %s", async (_, call) => {
+])("edge event rules: %s #edge-event-rules-presence-is-never #edge-event-rules-an-operators-preview", async (_, call) => {
   advance(20);
   await call();
   advance(1);
   expect(await world.events()).toEqual([]);
 });
 
-test("edge events are {available, events} with event_time, node, zone, kind and detail, newest first", async () => {
+test("edge events are {available, events} with event_time, node, zone, kind and detail, newest first #edge-events-are", async () => {
   const event_time = world.time(1);
   await eventsOf({ version: "1" }, { version: "2", ...cert() }, { version: "3", ...cert() });
   const { body } = await world.get(PATH);
@@ -54,7 +54,7 @@ test("edge events are {available, events} with event_time, node, zone, kind and 
   expect([...Value.Errors(EdgeEventsWire, body)]).toEqual([]);
 });
 
-describe("GET /api/v1/edge/events", () => {
+describe("GET /api/v1/edge/events #get-api-v1-edge-events", () => {
   test("filters by node, zone and kind, in a range that is the last hour by itself", async () => {
     await eventsOf({ version: "1" }, { version: "2", ...cert() });
     for (const version of ["1", "2"]) await world.report("e2", { version });

@@ -36,9 +36,10 @@ function kernelRules(): (readonly [string, number])[] {
 test("an order reaches the kernel, is counted, and outlives a reload and a restart #filter-rule-command-survives #filter-rule-command-that-the-configuration #filter-rule-command-in-dry-run", async () => {
   await post({ ...ORDER, destinations: ["203.0.113.200"] });
   await post({ ...ORDER, name: "own" });
+  // The rules of the network are tried there, too.
   expect(kernelRules()).toEqual([
+    ["203.0.113.200/32", 3],
     ["203.0.113.0/24", 2],
-    ["203.0.113.200/32", 1],
   ]);
   const id = fresh.running.filters.operators.find(({ prefix }) => prefix.text === "203.0.113.200/32")?.rules[0]?.id ?? "";
   fresh.running.filters.dropped.set(id, 7);

@@ -68,7 +68,7 @@ async function expectAsFresh(ended: Response, fresh: Response): Promise<void> {
 describe.each(KINDS)("GET $path", ({ open, node, unknown, change }) => {
   beforeEach(open);
 
-  test("is a document with an ETag, held until the table changes where If-None-Match has that", async () => {
+  test("is a document with an ETag, held until the table changes where If-None-Match has that #get-api-v1-edge-zones #get-api-v1-dataplane-rules", async () => {
     const first = await channel.poll();
     expect([first.status, first.headers.get("content-type")]).toEqual([200, "application/json"]);
     expect(first.headers.get("etag")).toMatch(/^"[\w-]+"$/);
@@ -80,7 +80,7 @@ describe.each(KINDS)("GET $path", ({ open, node, unknown, change }) => {
     expect(await channel.holds()).toBe(0);
   });
 
-  test("of an unknown node is 404, and without a token 401, whatever node it names", async () => {
+  test("of an unknown node is 404, and without a token 401, whatever node it names #get-api-v1-edge-zones #get-api-v1-dataplane-rules", async () => {
     for (const token of ["unbound", "admin"]) await expectError(channel.poll({ token, node: node(3) }), 404, unknown);
     for (const name of [node(1), null, node(3)])
       await expectError(channel.poll({ token: null, node: name }), 401, NO_TOKEN);
@@ -93,7 +93,7 @@ describe.each(KINDS)("$kind", ({ open, node, unknown, route, otherRoute, holdMs,
   const [first, other] = [node(1), node(2)];
 
   test.each([other, "absent", null, ""])(
-    "node binding: ?node=%p is the uniform 403, before any presence",
+    "node binding: ?node=%p is the uniform 403, before any presence #edge-node-binding #scrub-node-binding",
     async (name) => {
       await expectError(channel.poll({ node: name }), 403, BOUND);
       expect(await seen()).toEqual([false, false]);
@@ -107,7 +107,7 @@ describe.each(KINDS)("$kind", ({ open, node, unknown, route, otherRoute, holdMs,
     ["404 when it removes the node", "unbound", () => configure(other), 404, unknown],
     ["401 when it removes the token", "bound1", () => channel.admit(agent("bound2", other)), 401, NO_TOKEN],
     ["403 when it moves the binding", "bound1", () => channel.admit(agent("bound1", other)), 403, BOUND],
-  ] as const)("poll ended by a reload: %s, as a first poll would now get", async (_, token, reload, status, error) => {
+  ] as const)("poll ended by a reload: %s, as a first poll would now get #edge-poll-ended-by-a-reload #scrub-poll-ended-by-a-reload", async (_, token, reload, status, error) => {
     const { answer } = await channel.parked({ token });
     advance(5000);
     const endedAt = new Date(clock().wallMs()).toISOString();
@@ -119,7 +119,7 @@ describe.each(KINDS)("$kind", ({ open, node, unknown, route, otherRoute, holdMs,
     expect((await channel.node())["last_seen"]).toBe(status === 404 ? undefined : endedAt);
   });
 
-  test("polls are capped: eight in all with few nodes, and two for each of more nodes", async () => {
+  test("polls are capped: eight in all with few nodes, and two for each of more nodes #edge-polls-are-capped #scrub-polls-are-capped", async () => {
     const names = [1, 2, 3, 4, 5].map(node);
     channel.admit(...names.map((name) => agent(name, name)));
     configure(...names.slice(0, 3));
@@ -136,7 +136,7 @@ describe.each(KINDS)("$kind", ({ open, node, unknown, route, otherRoute, holdMs,
     expect(await polled(5)).toBe(429);
   });
 
-  test("polls are capped: stop answers all, those of the other channel are not counted", async () => {
+  test("polls are capped: stop answers all, those of the other channel are not counted #edge-polls-are-capped #scrub-polls-are-capped", async () => {
     const answers = [await channel.parked(), await channel.parked(second(other))];
     expect(await channel.metric(`svc_api_holds{channel="${otherRoute}"}`)).toBe(0);
     await channel.stop();
@@ -144,7 +144,7 @@ describe.each(KINDS)("$kind", ({ open, node, unknown, route, otherRoute, holdMs,
     expect(clock().pending).toBe(0);
   });
 
-  test("node presence is by an agent's poll as its node: neither a preview, parked or not, nor a report", async () => {
+  test("node presence is by an agent's poll as its node: neither a preview, parked or not, nor a report #edge-node-presence #scrub-node-presence", async () => {
     const { answer } = await channel.parked({ token: "admin", node: other });
     expect(await channel.node(other)).toMatchObject({ alive: false, holding: false });
     await change();
@@ -156,7 +156,7 @@ describe.each(KINDS)("$kind", ({ open, node, unknown, route, otherRoute, holdMs,
     expect(await channel.document({ token: "admin" })).toEqual(await channel.document());
   });
 
-  test("inventory has alive, holding and last_seen of a node's polls, stamped when they begin and end", async () => {
+  test("inventory has alive, holding and last_seen of a node's polls, stamped when they begin and end #edge-inventory-has-alive #scrub-inventory-has-alive", async () => {
     const { answer } = await channel.parked();
     const begun = "2026-03-01T12:00:00.000Z";
     advance(20_000);
@@ -171,7 +171,7 @@ describe.each(KINDS)("$kind", ({ open, node, unknown, route, otherRoute, holdMs,
   });
 });
 
-describe.each(KINDS)("answer 304 of the $kind channel", ({ open, path, node, holdMs }) => {
+describe.each(KINDS)("answer 304 of the $kind channel #answer-304", ({ open, path, node, holdMs }) => {
   beforeEach(open);
 
   test("when the ETag of a long poll is still current after the hold, with the ETag and no body, also of HEAD", async () => {
@@ -187,7 +187,7 @@ describe.each(KINDS)("answer 304 of the $kind channel", ({ open, path, node, hol
   });
 });
 
-describe.each(KINDS)("error 429 of the $kind channel", ({ open, node, route }) => {
+describe.each(KINDS)("error 429 of the $kind channel #error-429", ({ open, node, route }) => {
   beforeEach(open);
 
   test("for the fifth parked poll of a token, with Retry-After: 1", async () => {
@@ -204,7 +204,7 @@ describe.each(KINDS)("error 429 of the $kind channel", ({ open, node, route }) =
   });
 });
 
-describe("GET /api/v1/dataplane/rules", () => {
+describe("GET /api/v1/dataplane/rules #get-api-v1-dataplane-rules", () => {
   beforeEach(openScrub);
 
   test("wakes on a report after which the node is sent other rules, and no other node does", async () => {
@@ -229,7 +229,7 @@ describe("GET /api/v1/dataplane/rules", () => {
   });
 });
 
-describe("GET /api/v1/edge/zones", () => {
+describe("GET /api/v1/edge/zones #get-api-v1-edge-zones", () => {
   beforeEach(openEdge);
   const setLever = () => edge.lever(WWW, LEVER);
   const takeSlot = () => edge.slot({ zone: WWW });
@@ -263,7 +263,7 @@ describe("GET /api/v1/edge/zones", () => {
   });
 });
 
-describe("edge poll gzip: a long document", () => {
+describe("edge poll gzip: a long document #edge-poll-gzip", () => {
   beforeEach(() => {
     openEdge();
     edge.configure({ zones: Array.from({ length: 40 }, (_, i) => ({ name: `z${i}.example.net` })) });

@@ -61,7 +61,7 @@ const VOICE = {
 const VOICE_RULES = ["validate_reset 6", "limit_source any", "pass 17", "discard any"];
 
 describe("protection", () => {
-  test("shown is the filter in words, who decided, and what the caller may choose", async () => {
+  test("shown is the filter in words, who decided, and what the caller may choose #protection-shown", async () => {
     const before = await shown("203.0.113.7");
     expect([...Value.Errors(ProtectionWire, before)]).toEqual([]);
     expect(before).toMatchObject({
@@ -84,7 +84,7 @@ describe("protection", () => {
     expect(after.choice).toMatchObject({ prefix: "203.0.113.0/28", ...said, active: true });
   });
 
-  test("list has the choices, each hostgroup's setting, and the profiles", async () => {
+  test("list has the choices, each hostgroup's setting, and the profiles #protection-list", async () => {
     await choose("2001:db8::/48", { profile: "dns" });
     await choose("203.0.113.7", { profile: "voice" }, "acme");
     const all = await list();
@@ -111,7 +111,7 @@ describe("protection", () => {
 });
 
 describe("protection command", () => {
-  test("takes effect at once on what is always in force, and ends so", async () => {
+  test("takes effect at once on what is always in force, and ends so #protection-command-takes-effect", async () => {
     expect(kernelRules("203.0.113.7/32")).toEqual([]);
     expect((await choose("203.0.113.7", { profile: "voice", always: true })).status).toBe(200);
     expect(kernelRules("203.0.113.7/32")).toEqual(VOICE_RULES);
@@ -125,7 +125,7 @@ describe("protection command", () => {
     expect(kernelRules("203.0.113.8/32")).toEqual(VOICE_RULES);
   });
 
-  test("takes effect at once on a ban that scrubs, also of the longest of several choices", async () => {
+  test("takes effect at once on a ban that scrubs, also of the longest of several choices #protection-command-takes-effect", async () => {
     await fresh.running.post("/api/v1/ban", { ip: "203.0.113.7" }, "noc");
     const web = kernelRules("203.0.113.7/32");
     expect(web).toContain("validate_transparent 6");
@@ -141,7 +141,7 @@ describe("protection command", () => {
     expect(kernelRules("203.0.113.7/32")).toEqual(web);
   });
 
-  test("choices survive a restart, before the first rules are put", async () => {
+  test("choices survive a restart, before the first rules are put #protection-command-choices-survive", async () => {
     await choose("203.0.113.7", { profile: "voice", always: true, note: "é" });
     const before = await list();
     await fresh.restart();
@@ -149,7 +149,7 @@ describe("protection command", () => {
     expect(kernelRules("203.0.113.7/32")).toEqual(VOICE_RULES);
   });
 
-  test("refusals of bad input", async () => {
+  test("refusals of bad input #protection-command-refusals", async () => {
     const rule = "must be a CIDR such as 192.0.2.0/24 or 2001:db8::/32";
     const hosts = "203.0.113.7/24 has host bits set: write 203.0.113.0/24";
     expect<unknown>(await choose("x/y")).toEqual(refused(400, `invalid prefix: x/y: ${rule}`));
@@ -171,7 +171,7 @@ describe("protection command", () => {
     expect((await choose("203.0.113.7", { profile: "web", note: "é".repeat(PROTECTION_NOTE_MAX) })).status).toBe(200);
   });
 
-  test("refusals of what the configuration does not have", async () => {
+  test("refusals of what the configuration does not have #protection-command-refusals", async () => {
     const outside = "prefix is not within one of networks and one hostgroup";
     for (const prefix of ["203.0.113.0/24", "198.51.100.1"]) {
       expect<unknown>(await choose(prefix)).toEqual(refused(409, outside));
@@ -183,7 +183,7 @@ describe("protection command", () => {
     expect(await fresh.metric('svc_protection_refused_total{reason="unknown_profile"}')).toBe(1);
   });
 
-  test("of a tenant is within its addresses and what the operator allows", async () => {
+  test("of a tenant is within its addresses and what the operator allows #protection-command-of-a-tenant", async () => {
     const foreign = refused(403, "target is outside your tenant");
     for (const prefix of ["203.0.113.200", "203.0.113.0/24", "198.51.100.1", "2001:db8::1"]) {
       expect<unknown>(await choose(prefix, { profile: "voice" }, "acme")).toEqual(foreign);
@@ -203,7 +203,7 @@ describe("protection command", () => {
     expect((await choose("203.0.113.7", always, "acme")).body).toMatchObject({ when: "always" });
   });
 
-  test("of an operator is not changed by a tenant, who does not see the operator's texts", async () => {
+  test("of an operator is not changed by a tenant, who does not see the operator's texts #protection-command-of-an-operator", async () => {
     await choose("203.0.113.7", { profile: "voice", note: "owes us money" });
     const no = refused(409, "an operator chose the protection of this prefix: ask them to change it");
     expect<unknown>(await choose("203.0.113.7", { profile: "dns" }, "acme")).toEqual(no);
@@ -212,7 +212,7 @@ describe("protection command", () => {
     expect(await chosen("acme")).toEqual(["203.0.113.7/32"]);
   });
 
-  test("that the configuration does not allow any more stays in the list, without effect, and is logged", async () => {
+  test("that the configuration does not allow any more stays in the list, without effect, and is logged #protection-command-that-the-configuration", async () => {
     await choose("203.0.113.7", { profile: "voice", always: true });
     await fresh.reload(CONFIG.replace("name: voice", "name: phone").replace("[voice, dns]", "[dns]"));
     expect(kernelRules("203.0.113.7/32")).toEqual([]);
@@ -231,7 +231,7 @@ describe("protection command", () => {
     expect((await remove("203.0.113.9")).status).toBe(200);
   });
 
-  test("is audited with who and what, refusals too", async () => {
+  test("is audited with who and what, refusals too #protection-command-is-audited", async () => {
     await choose("203.0.113.0/28", { profile: "voice", always: false, note: "ticket 7" });
     await choose("203.0.113.7", { profile: "web" }, "acme");
     await remove("203.0.113.0/28");

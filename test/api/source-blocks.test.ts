@@ -13,17 +13,17 @@ const { block, unblock, listed, metric } = blocks;
 const ok = async (fields?: object) => (await block(fields)).body;
 
 describe("source block", () => {
-  test("source and victim are addresses in their one spelling", async () => {
+  test("source and victim are addresses in their one spelling #source-block-source-and-victim", async () => {
     const pair = { source: "2001:db9::1", victim: "2001:db8::7" };
     expect(await ok({ source: "2001:DB9:0::1", victim: "2001:DB8::7" })).toMatchObject(pair);
   });
 
-  test("created_at and expires_at are RFC 3339, ttl_seconds apart", async () => {
+  test("created_at and expires_at are RFC 3339, ttl_seconds apart #source-block-created-at", async () => {
     const times = { created_at: new Date(NOON).toISOString(), expires_at: new Date(NOON + 90_000).toISOString() };
     expect(await ok({ ttl_seconds: 90 })).toMatchObject(times);
   });
 
-  test("dry_run is a boolean: that of the service", async () => {
+  test("dry_run is a boolean: that of the service #source-block-dry-run", async () => {
     expect((await ok()).dry_run).toBe(false);
     await blocks.reload(DRY);
     expect((await ok()).dry_run).toBe(true);
@@ -34,11 +34,11 @@ describe("source block", () => {
     [undefined, ""],
     ["a\ud83d", "a\ufffd"],
     ["😀".repeat(1000), "😀".repeat(1000)],
-  ])("reason is a string that databases can hold: %#", async (reason, shown) => {
+  ])("reason is a string that databases can hold: %# #source-block-reason", async (reason, shown) => {
     expect((await ok({ reason })).reason).toBe(shown);
   });
 
-  test("no other field is there", async () => {
+  test("no other field is there #source-block-no-other-field", async () => {
     const fields = ["created_at", "dry_run", "expires_at", "reason", "source", "victim"];
     expect(Object.keys(await ok()).toSorted()).toEqual(fields);
   });
@@ -60,12 +60,12 @@ describe("source block bad input", () => {
     [{ reason: 7 }, "reason must be a string"],
     [{ reason: "x".repeat(1001) }, "reason has more than 1000 characters"],
     [{ ttl: 60 }, 'unknown field "ttl"'],
-  ])("of a block is 400: %j", async (fields, error) => {
+  ])("of a block is 400: %j #source-block-bad-input-of-a-block", async (fields, error) => {
     expect(await block(fields)).toEqual(refused(400, `invalid JSON body: ${error}`));
     expect(await listed()).toEqual([]);
   });
 
-  test.each(["203.0.113", "198.51.100.0/24", ""])("of a block is 400: the address %p", async (text) => {
+  test.each(["203.0.113", "198.51.100.0/24", ""])("of a block is 400: the address %p #source-block-bad-input-of-a-block", async (text) => {
     for (const field of ["source", "victim"])
       expect(await block({ [field]: text })).toEqual(refused(400, `invalid ip: ${text}`));
   });
@@ -74,26 +74,26 @@ describe("source block bad input", () => {
     [{ victim: "x" }, "invalid ip: x"],
     [{ source: "2001:db9::1" }, `invalid JSON body: ${FAMILIES}`],
     [{ source: undefined }, "invalid JSON body: source is required"],
-  ])("of an unblock is 400: %j", async (fields, error) => {
+  ])("of an unblock is 400: %j #source-block-bad-input-of-an-unblock", async (fields, error) => {
     expect(await unblock(fields)).toEqual(refused(400, error));
   });
 
-  test("is what is no JSON", async () => {
+  test("is what is no JSON #source-block-bad-input-is-what-is-no-json", async () => {
     expect((await blocks.running.post(BLOCK, "{", "noc")).status).toBe(400);
   });
 
-  test.each([1, 86_400])("is no ttl_seconds of %d", async (seconds) => {
+  test.each([1, 86_400])("is no ttl_seconds of %d #source-block-bad-input-is-no-ttl-seconds", async (seconds) => {
     expect((await block({ ttl_seconds: seconds })).status).toBe(200);
   });
 });
 
-test("source unblock ignores ttl_seconds, whatever it is, and takes a reason for the audit trail", async () => {
+test("source unblock ignores ttl_seconds, whatever it is, and takes a reason for the audit trail #source-unblock-ignores-ttl-seconds", async () => {
   await block();
   expect((await unblock({ ttl_seconds: "never", reason: "ticket 18" })).status).toBe(200);
   expect(blocks.running.audited[1]).toMatchObject({ action: "source_unblock", result: "removed", reason: "ticket 18" });
 });
 
-test("source unblock without a live block of the pair is 404, also where the source has another", async () => {
+test("source unblock without a live block of the pair is 404, also where the source has another #source-unblock-without-a-live-block", async () => {
   await block();
   expect(await unblock({ victim: "203.0.113.8" })).toEqual(refused(404, "no such source block"));
   expect([(await unblock()).status, (await unblock()).status]).toEqual([200, 404]);
@@ -106,7 +106,7 @@ describe("source block refused", () => {
     ["source is in the data plane allowlist", { source: "198.51.100.53" }],
     ["source is in the data plane allowlist", { source: "2001:db9:1::9", victim: "2001:db8::1" }],
     ["source is inside the protected networks", { source: "203.0.113.9" }],
-  ])("%s: %j", async (error, fields) => {
+  ])("%s: %j #source-block-refused-victim-is-outside-configured-networks #source-block-refused-source-is-inside-the-protected-networks #source-block-refused-victim-is-in-the-protected-whitelist #source-block-refused-source-is-in-the-data-plane-allowlist", async (error, fields) => {
     expect([await block(fields), await listed()]).toEqual([refused(409, error), []]);
   });
 
@@ -123,7 +123,7 @@ describe("source block refused", () => {
     expect(await block()).toEqual(refused(409, error));
   });
 
-  test("is counted by its reason", async () => {
+  test("is counted by its reason #source-block-refused-is-counted", async () => {
     await block({ source: "198.51.100.53" });
     await unblock();
     for (const reason of ["source_allowlisted", "not_blocked"])
@@ -134,7 +134,7 @@ describe("source block refused", () => {
     ["absent", LIVE.replace(/dataplane:.*\n/, "")],
     ["disabled", LIVE.replace("interfaces:", "enabled: false, interfaces:")],
     ["disabled, in dry run", DRY.replace("interfaces:", "enabled: false, interfaces:")],
-  ])("for a data plane that is %s, after bad input", async (_, config) => {
+  ])("for a data plane that is %s, after bad input #source-block-refused-for-a-data-plane-that-is-absent #source-block-refused-for-a-data-plane-that-is-disabled", async (_, config) => {
     await blocks.restart(config);
     const none = refused(409, "the data plane is absent or disabled: see dataplane in the configuration");
     // What is refused in any case is refused for that.
@@ -147,7 +147,7 @@ const FOREIGN = refused(403, "target is outside your tenant");
 
 describe("source block 403", () => {
   test.each([OTHERS_VICTIM, "2001:db8::1", "192.0.2.1"])(
-    "for a victim outside of the caller's tenant, uniformly: %s",
+    "for a victim outside of the caller's tenant, uniformly: %s #source-block-403-for-a-victim",
     async (victim) => {
       const [source, other] = victim.includes(":") ? ["2001:db9::1", "2001:db9::2"] : [SOURCE, "198.51.100.2"];
       await block({ victim, source });
@@ -158,19 +158,19 @@ describe("source block 403", () => {
     },
   );
 
-  test("comes before all state and after all bad input", async () => {
+  test("comes before all state and after all bad input #source-block-403-comes-before", async () => {
     expect(await block({ victim: OTHERS_VICTIM, source: "198.51.100.53" }, "acme")).toEqual(FOREIGN);
     for (const fields of [{ ttl_seconds: 0 }, { source: "2001:db9::1" }])
       expect((await block({ victim: OTHERS_VICTIM, ...fields }, "acme")).status).toBe(400);
   });
 
-  test.each(["node", "eyes"] as const)("for the role of %s", async (caller) => {
+  test.each(["node", "eyes"] as const)("for the role of %s #source-block-403-for-the-role", async (caller) => {
     const denied = refused(403, "this token's role may not perform this action");
     expect([await block({}, caller), await unblock({}, caller)]).toEqual([denied, denied]);
   });
 });
 
-test("GET /api/v1/dataplane/sources lists what is live, the oldest first, and to a tenant what is for its victims", async () => {
+test("GET /api/v1/dataplane/sources lists what is live, the oldest first, and to a tenant what is for its victims #get-api-v1-dataplane-sources", async () => {
   for (const last of [9, 2, 9]) await block({ source: `198.51.100.${last}` });
   await block({ victim: OTHERS_VICTIM, source: "198.51.100.3" });
   const sourcesFor = async (caller: fixture.Caller) => (await listed(caller)).map(({ source }) => source.slice(11));
@@ -180,10 +180,10 @@ test("GET /api/v1/dataplane/sources lists what is live, the oldest first, and to
   ]);
 });
 
-describe("source block audit:", () => {
+describe("source block audit", () => {
   const PAIR = { target: NAME, targetType: "source", source: "api", banState: "", dryRun: false };
 
-  test("a block and an unblock are one row each, with the operator and the caller's words", async () => {
+  test("a block and an unblock are one row each, with the operator and the caller's words #source-block-audit-a-block", async () => {
     await block({ reason: "scan" }, "acme");
     await unblock({}, "acme");
     const own = { ...PAIR, wallMs: NOON, operator: "acme", role: "operator", tenant: "acme" };
@@ -201,13 +201,13 @@ describe("source block audit:", () => {
     ["of a role that may not", {}, "node", { result: "rejected", operator: "node", target: "" }],
     ["of a bad TTL", { ttl_seconds: 0 }, "noc", { result: "error", target: NAME }],
     ["of a bad address", { source: "x" }, "noc", { result: "error", target: "", reason: "invalid ip: x" }],
-  ])("a refusal %s is one row", async (_, fields, caller, row) => {
+  ])("a refusal %s is one row #source-block-audit-a-refusal", async (_, fields, caller, row) => {
     await block(fields, caller);
     const whole = { ...row, action: "source_block", targetType: "source" };
     expect(blocks.running.audited).toEqual([expect.objectContaining(whole)]);
   });
 
-  test("an unblock of nothing is one row", async () => {
+  test("an unblock of nothing is one row #source-block-audit-an-unblock", async () => {
     await unblock();
     const row = { ...PAIR, action: "source_unblock", result: "rejected", reason: "no such source block" };
     expect<unknown>(blocks.running.audited).toMatchObject([row]);

@@ -33,7 +33,7 @@ test.each([
   ["attacks/a2", 1],
   ["attacks/history", 1],
   ["attacks/a1/sources", 1],
-])("GET /api/v1/%s hides interfaces from tenants, after any other caller", async (path, times) => {
+])("GET /api/v1/%s hides interfaces from tenants, after any other caller #get-api-v1-attacks-history #get-api-v1-attacks", async (path, times) => {
   const { backend } = server;
   backend.attacksView = { active: [ACTIVE], recent: [OVER] };
   backend.onEndedAttacks = () => [OVER];

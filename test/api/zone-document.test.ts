@@ -28,16 +28,16 @@ async function zone(entry: object = {}): Promise<Record<string, unknown>> {
 
 const clock = () => channel.server.clock;
 
-test("zone document name is the zone's hostname, in lower case", async () => {
+test("zone document name is the zone's hostname, in lower case #zone-document-name", async () => {
   expect(await zone({ name: "WWW.Example.NET" })).toMatchObject({ name: NAME });
 });
 
-test("zone document origins are host:port strings, in the file's order", async () => {
+test("zone document origins are host:port strings, in the file's order #zone-document-origins", async () => {
   const origins = ["b.example.net:8443", "192.0.2.1:443", "[2001:db8::1]:443"];
   expect(await zone({ origins })).toMatchObject({ origins });
 });
 
-test("zone document acme_directory, acme_fallback, extra_directives_file and tls.h3 are omitted when unset", async () => {
+test("zone document acme_directory, acme_fallback, extra_directives_file and tls.h3 are omitted when unset #zone-document-acme-directory", async () => {
   expect(Object.keys(await zone())).toEqual(["name", "origins", "tls", "policy", "clearance_keys"]);
   const [directory, fallback] = ["https://ca.example.net/d", "https://ca.example.org/d"];
   const extra = { extra_directives_file: "/etc/extra.conf" };
@@ -45,7 +45,7 @@ test("zone document acme_directory, acme_fallback, extra_directives_file and tls
   expect(await zone({ acme: { directory, fallback }, ...extra })).toMatchObject(own);
 });
 
-test("zone document challenge_override is there while a lever is set: bytes and ETag change then, and when it expires", async () => {
+test("challenge_override is in the zone document while a lever is set, and changes its bytes and ETag #zone-document-challenge-override", async () => {
   expect(await zone()).not.toHaveProperty("challenge_override");
   const before = await channel.etag();
   await channel.lever(NAME, LEVER);
@@ -57,7 +57,7 @@ test("zone document challenge_override is there while a lever is set: bytes and 
   expect(await channel.etag()).toBe(before);
 });
 
-describe("zone document clearance_keys", () => {
+describe("zone document clearance_keys #zone-document-clearance-keys", () => {
   test("turn exactly at midnight UTC: the ETag moves, parked polls wake, and a fresh one has the new keys", async () => {
     clock().advance(12 * 3_600_000 - 10_000);
     const { answer, etag } = await channel.parked();
@@ -80,7 +80,7 @@ describe("zone document clearance_keys", () => {
   });
 });
 
-describe("zone document scope:", () => {
+describe("the scope of a zone document #zone-document-scope", () => {
   test.each([
     ["a node's are those without a hostgroup, and of its groups", "bound1", "e1", ["bare", "shop", "www"]],
     ["another node has others", "bound2", "e2", ["bare", "mail", "www"]],

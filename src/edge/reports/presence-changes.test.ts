@@ -15,12 +15,12 @@ test.each<[string, Liveness[], (string | null)[]]>([
     ["not_seen", "lost", "alive"],
     [null, null, "node_alive"],
   ],
-])("edge event %s", (_, seen, expected) => {
+])("edge event %s #edge-event-rules-presence-is-baselined #edge-event-of-kind-node-lost #edge-event-rules-a-node-that-is-down", (_, seen, expected) => {
   const changes = new PresenceChanges();
   expect(seen.map((liveness) => changes.next("e1", liveness))).toEqual(expected as never);
 });
 
-test("edge event rules: a node that a reload removes and another adds begins without a state", () => {
+test("a node that a reload removes and another adds begins without a state #edge-event-rules-a-node-that-a-reload", () => {
   const changes = new PresenceChanges();
   changes.next("e1", "alive");
   changes.next("e2", "alive");
