@@ -49,7 +49,9 @@ async function runTests(): Promise<Case[]> {
   const report = join(directory, "report.xml");
   try {
     const options = ["--isolate", "--timeout", "60000", "--reporter=junit", `--reporter-outfile=${report}`];
-    const files = sourceFiles("src", "test", "dashboard").filter(({ path, text }) => path.endsWith(".test.ts") && isTagged(text));
+    const files = sourceFiles("src", "test", "dashboard").filter(
+      ({ path, text }) => path.endsWith(".test.ts") && isTagged(text),
+    );
     const paths = files.map(({ path }) => `./${path}`);
     const child = Bun.spawn([process.execPath, "test", ...paths, ...options], {
       ...{ cwd: ROOT, stdin: "ignore", stdout: "ignore", stderr: "pipe" },

@@ -132,7 +132,7 @@ test.each([
   'user: "nobody"',
   '<a id="edge-events-tell"></a>',
   "docs/interface.md#event-stream-tells",
-  'test("has events in order #event-stream-tells-events-in-order #errors-tell-nothing-of-the-inside", f)',
+  'test("has events in order #event-stream-tells #errors-tell-nothing-of-the-inside", f)',
 ])("%s has no banned word", (text) => {
   expect(bannedWords({ path: "a.md", text })).toEqual([]);
 });

@@ -3,7 +3,6 @@ import type { TSchema } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { expectError, TestServer } from "../../test/fixtures/http/http.ts";
 import { attack, ban, host, NOON } from "../../test/fixtures/views.ts";
-import { BackendFault } from "./backend.ts";
 import { AttacksWire } from "./wire/attack.ts";
 import { BanWire } from "./wire/ban.ts";
 import { StatusWire } from "./wire/status.ts";
@@ -63,9 +62,12 @@ describe("GET /api/v1", () => {
     ["attacks", '{"active":[],"recent":[]}'],
     ["hosts", '{"hosts":[]}'],
     ["bans", '{"bans":[]}'],
-  ])("/%s has empty lists where there is nothing #get-api-v1-attacks #get-api-v1-bans #get-api-v1-hosts", async (name, text) => {
-    expect(await (await server.get(`/api/v1/${name}`)).text()).toBe(text);
-  });
+  ])(
+    "/%s has empty lists where there is nothing #get-api-v1-attacks #get-api-v1-bans #get-api-v1-hosts",
+    async (name, text) => {
+      expect(await (await server.get(`/api/v1/${name}`)).text()).toBe(text);
+    },
+  );
 
   test("a query that no route knows changes nothing", async () => {
     expect((await server.get("/api/v1/bans?x=1&x=2")).status).toBe(200);

@@ -207,19 +207,22 @@ describe("time", () => {
     expect(recorder.events.filter((line) => line.startsWith("expired"))).toHaveLength(2);
   });
 
-  test.each([3_600_000, -3_600_000])("that is set by %d ms leaves a block the time that it has #source-block-expiry", async (stepMs) => {
-    const { blocks, store, kernel, live } = bench();
-    await blocks.block(order({ ttlSeconds: 10 }), () => 0);
-    blocks.clockStepped(stepMs);
-    await flush(blocks);
-    expect(store.blocks.get(NAME)).toMatchObject({ createdAt: 0, expiresAt: 10_000 + stepMs });
-    // The kernel uses another clock.
-    expect(kernel.calls.filter((call) => call.startsWith("put"))).toHaveLength(1);
-    blocks.tick(9999 + stepMs);
-    expect(live(9999 + stepMs)).toEqual([NAME]);
-    blocks.tick(10_000 + stepMs);
-    expect([live(), kernel.names]).toEqual([[], []]);
-  });
+  test.each([3_600_000, -3_600_000])(
+    "that is set by %d ms changes no time left #source-block-expiry",
+    async (stepMs) => {
+      const { blocks, store, kernel, live } = bench();
+      await blocks.block(order({ ttlSeconds: 10 }), () => 0);
+      blocks.clockStepped(stepMs);
+      await flush(blocks);
+      expect(store.blocks.get(NAME)).toMatchObject({ createdAt: 0, expiresAt: 10_000 + stepMs });
+      // The kernel uses another clock.
+      expect(kernel.calls.filter((call) => call.startsWith("put"))).toHaveLength(1);
+      blocks.tick(9999 + stepMs);
+      expect(live(9999 + stepMs)).toEqual([NAME]);
+      blocks.tick(10_000 + stepMs);
+      expect([live(), kernel.names]).toEqual([[], []]);
+    },
+  );
 });
 
 describe("source blocks in dry run #source-blocks-in-dry-run", () => {

@@ -10,7 +10,6 @@ import { buildScrub } from "../config/sections/scrub.ts";
 import type { Ban } from "../mitigation/ban.ts";
 import type { DivertMeasure } from "../mitigation/measure.ts";
 import { exactly, type Range } from "../net/range.ts";
-import { pairName } from "../sourceblock/source-block.ts";
 import { moveAside, moveBack } from "./damaged-state.ts";
 import type { StateChange, StateRecords } from "./state-change.ts";
 import { StateDatabase } from "./state-database.ts";
@@ -44,7 +43,11 @@ const LEVER = { mode: "manual", untilMs: 1, ttlSeconds: 60, reason: "é" } as co
 const RULE = { rule: { name: "a", action: "drop" }, createdAt: 1, expiresAt: 2, reason: "é" };
 const CHOICE = { profile: "web", always: null, note: "é", operator: "noc", tenant: null, chosenAt: 1 };
 const ORDERS: readonly (readonly [keyof StateRecords, string, (key: string, i: number) => object])[] = [
-  ["source_blocks", "198.51.100.%->192.0.2.1", (_, i) => ({ ...BLOCK, source: address(`198.51.100.${i % 2}`), expiresAt: i })],
+  [
+    "source_blocks",
+    "198.51.100.%->192.0.2.1",
+    (_, i) => ({ ...BLOCK, source: address(`198.51.100.${i % 2}`), expiresAt: i }),
+  ],
   ["levers", "%.example.net", (zone, i) => ({ ...LEVER, zone, untilMs: i })],
   ["filter_rules", "rule-%", (name, i) => ({ ...RULE, name, expiresAt: i })],
   ["protections", "192.0.2.%/32", (prefix, i) => ({ ...CHOICE, prefix, always: i === 2 })],

@@ -17,7 +17,6 @@ beforeEach(async () => {
 });
 afterEach(() => world.stop());
 
-const kinds = (events: readonly Json[]) => events.map(({ kind }) => kind);
 const advance = (seconds: number) => world.server.clock.advance(seconds * 1000);
 
 /** The events that reports of e1, one after the other, bring; the newest first. */
@@ -32,9 +31,15 @@ async function eventsOf(...reports: readonly object[]): Promise<Json[]> {
 const cert = () => ({ certs: [{ zone: "shop.example", not_after: "2026-06-01T00:00:00Z" }] });
 
 test.each<[string, () => Promise<unknown>]>([
-  ["presence is never taken from a report", () => world.report("e1", { version: "1" })],
-  ["an operator's preview is no presence", () => world.get("/api/v1/edge/zones?node=e1", "admin")],
-])("edge event rules: %s #edge-event-rules-presence-is-never #edge-event-rules-an-operators-preview", async (_, call) => {
+  [
+    "presence is never taken from a report #edge-event-rules-presence-is-never",
+    () => world.report("e1", { version: "1" }),
+  ],
+  [
+    "an operator's preview is no presence #edge-event-rules-an-operators-preview",
+    () => world.get("/api/v1/edge/zones?node=e1", "admin"),
+  ],
+])("no event: %s", async (_, call) => {
   advance(20);
   await call();
   advance(1);

@@ -112,13 +112,31 @@ describe("zone status", () => {
   ];
 
   test.each<[string, Json]>([
-    ["challenge as the nodes apply it, and mixed where they differ #zone-status-has-challenge-as", { challenge: "mixed", nodes: 2 }],
-    ["rps and counters summed over alive nodes #zone-status-has-rps", { rps: 3.235, requests: 32, decided: 10, denied: 4, cleared: 5 }],
-    ["rps and counters, these only where they are not zero #zone-status-has-rps", { challenged: undefined, would_deny: undefined }],
-    ["watch_only and rung_watch_only with the names of nodes #zone-status-has-watch-only", { watch_only: ["e1", "e2"], rung_watch_only: ["e1"] }],
+    [
+      "challenge as the nodes apply it, and mixed where they differ #zone-status-has-challenge-as",
+      { challenge: "mixed", nodes: 2 },
+    ],
+    [
+      "rps and counters summed over alive nodes #zone-status-has-rps",
+      { rps: 3.235, requests: 32, decided: 10, denied: 4, cleared: 5 },
+    ],
+    [
+      "rps and counters, these only where they are not zero #zone-status-has-rps",
+      { challenged: undefined, would_deny: undefined },
+    ],
+    [
+      "watch_only and rung_watch_only with the names of nodes #zone-status-has-watch-only",
+      { watch_only: ["e1", "e2"], rung_watch_only: ["e1"] },
+    ],
     ["challenge_active of each node #zone-status-has-challenge-active", { challenge_active: ACTIVE }],
-    ["would_be with the union of sources over nodes, stronger state kept, busiest first #zone-status-has-would-be", { would_be: WOULD_BE }],
-    ["certs of each node, with the issuer only where one is reported #zone-status-has-certs", { certs: CERTS, partial: undefined }],
+    [
+      "would_be with the union of sources over nodes, stronger state kept, busiest first #zone-status-has-would-be",
+      { would_be: WOULD_BE },
+    ],
+    [
+      "certs of each node, with the issuer only where one is reported #zone-status-has-certs",
+      { certs: CERTS, partial: undefined },
+    ],
   ])("has %s", async (_, fields) => {
     await world.report("e1", { zones: [FIRST], certs: [{ ...cert("Shop.example"), issuer: "CA" }] });
     await world.report("e2", { zones: [SECOND], certs: [cert(SHOP)] });

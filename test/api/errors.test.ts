@@ -112,20 +112,25 @@ test.each([
   ["hosts?q=192.0.2.&sort=-pps&limit=10", 1],
   ["hosts?group=mail", 0],
   ["bans", 1],
-])("a tenant sees only its own rows of %s, after any other caller, also after a reload #tenants-see-only-their-own-rows", async (path, rows) => {
-  const targets = [ACME_HOST, OTHER_HOST, UNOWNED_HOST];
-  const attacks = (changes: object) => targets.map((target) => view({ target: address(target), ...changes }));
-  server.backend.hostViews = targets.map((target, i) =>
-    host({ target, group: ["web", "mail", "global"][i] as string }),
-  );
-  server.backend.banViews = targets.map((target) => ({ ban: ban({ target, manual: true }), routeState: null }));
-  server.backend.attacksView = { active: attacks({}), recent: attacks({ endedAt: NOON }) };
-  const [whole, text] = [await textOf(path), await textOf(path, "tenantViewer")];
-  expect(text.match(/"target":/g) ?? []).toHaveLength(rows);
-  for (const foreign of [OTHER_HOST, UNOWNED_HOST, "mail", '"other"']) expect(text).not.toContain(foreign);
-  expect(whole.match(/"target":/g)?.length).toBeGreaterThan(rows);
-  expect(await textOf(path)).toBe(whole);
-  const thresholds = "{pps: 100000, mbps: 1000, flows_per_sec: 20000}";
-  server.backend.ownership = callers.tenancyOf(`networks: [192.0.2.0/24]\ntenant: other\nthresholds: ${thresholds}\n`);
-  expect(await textOf(path, "tenantViewer")).not.toContain(ACME_HOST);
-});
+])(
+  "a tenant sees only its own rows of %s, also after a reload #tenants-see-only-their-own-rows",
+  async (path, rows) => {
+    const targets = [ACME_HOST, OTHER_HOST, UNOWNED_HOST];
+    const attacks = (changes: object) => targets.map((target) => view({ target: address(target), ...changes }));
+    server.backend.hostViews = targets.map((target, i) =>
+      host({ target, group: ["web", "mail", "global"][i] as string }),
+    );
+    server.backend.banViews = targets.map((target) => ({ ban: ban({ target, manual: true }), routeState: null }));
+    server.backend.attacksView = { active: attacks({}), recent: attacks({ endedAt: NOON }) };
+    const [whole, text] = [await textOf(path), await textOf(path, "tenantViewer")];
+    expect(text.match(/"target":/g) ?? []).toHaveLength(rows);
+    for (const foreign of [OTHER_HOST, UNOWNED_HOST, "mail", '"other"']) expect(text).not.toContain(foreign);
+    expect(whole.match(/"target":/g)?.length).toBeGreaterThan(rows);
+    expect(await textOf(path)).toBe(whole);
+    const thresholds = "{pps: 100000, mbps: 1000, flows_per_sec: 20000}";
+    server.backend.ownership = callers.tenancyOf(
+      `networks: [192.0.2.0/24]\ntenant: other\nthresholds: ${thresholds}\n`,
+    );
+    expect(await textOf(path, "tenantViewer")).not.toContain(ACME_HOST);
+  },
+);

@@ -41,7 +41,8 @@ test("an order reaches the kernel, is counted, and outlives a reload and a resta
     ["203.0.113.200/32", 3],
     ["203.0.113.0/24", 2],
   ]);
-  const id = fresh.running.filters.operators.find(({ prefix }) => prefix.text === "203.0.113.200/32")?.rules[0]?.id ?? "";
+  const id =
+    fresh.running.filters.operators.find(({ prefix }) => prefix.text === "203.0.113.200/32")?.rules[0]?.id ?? "";
   fresh.running.filters.dropped.set(id, 7);
   fresh.clock.advance(1000);
   expect((await list())[0]).toMatchObject({ name: "chargen", packets: 7, dropped_packets: 7 });

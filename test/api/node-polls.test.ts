@@ -107,17 +107,20 @@ describe.each(KINDS)("$kind", ({ open, node, unknown, route, otherRoute, holdMs,
     ["404 when it removes the node", "unbound", () => configure(other), 404, unknown],
     ["401 when it removes the token", "bound1", () => channel.admit(agent("bound2", other)), 401, NO_TOKEN],
     ["403 when it moves the binding", "bound1", () => channel.admit(agent("bound1", other)), 403, BOUND],
-  ] as const)("poll ended by a reload: %s, as a first poll would now get #edge-poll-ended-by-a-reload #scrub-poll-ended-by-a-reload", async (_, token, reload, status, error) => {
-    const { answer } = await channel.parked({ token });
-    advance(5000);
-    const endedAt = new Date(clock().wallMs()).toISOString();
-    reload();
-    await expectError(channel.poll({ token }), status, error);
-    await expectAsFresh(await answer, await channel.poll({ token }));
-    // The end is stamped, for who may still see it.
-    channel.admit(...channelTokens(first, other));
-    expect((await channel.node())["last_seen"]).toBe(status === 404 ? undefined : endedAt);
-  });
+  ] as const)(
+    "poll ended by a reload: %s, as a first poll would now get #edge-poll-ended-by-a-reload #scrub-poll-ended-by-a-reload",
+    async (_, token, reload, status, error) => {
+      const { answer } = await channel.parked({ token });
+      advance(5000);
+      const endedAt = new Date(clock().wallMs()).toISOString();
+      reload();
+      await expectError(channel.poll({ token }), status, error);
+      await expectAsFresh(await answer, await channel.poll({ token }));
+      // The end is stamped, for who may still see it.
+      channel.admit(...channelTokens(first, other));
+      expect((await channel.node())["last_seen"]).toBe(status === 404 ? undefined : endedAt);
+    },
+  );
 
   test("polls are capped: eight in all with few nodes, and two for each of more nodes #edge-polls-are-capped #scrub-polls-are-capped", async () => {
     const names = [1, 2, 3, 4, 5].map(node);

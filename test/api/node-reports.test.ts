@@ -181,10 +181,13 @@ describe.each(KINDS)("limit report body of a $kind node #limit-report-body", ({ 
   });
 });
 
-test.each(KINDS)("GET $path has each configured node, in its order #get-api-v1-dataplane-nodes #get-api-v1-edge-nodes", async ({ open, first, second }) => {
-  open();
-  expect((await channel.inventory()).body).toMatchObject({ nodes: [{ name: first }, { name: second }] });
-});
+test.each(KINDS)(
+  "GET $path has each configured node, in its order #get-api-v1-dataplane-nodes #get-api-v1-edge-nodes",
+  async ({ open, first, second }) => {
+    open();
+    expect((await channel.inventory()).body).toMatchObject({ nodes: [{ name: first }, { name: second }] });
+  },
+);
 
 describe("scrub inventory", () => {
   beforeEach(openScrub);

@@ -49,7 +49,8 @@ test.each<[string, string, string, boolean, string, string, number, string]>([
   ["JSON", "fra1", "agent", true, J, '{"version":', 400, "invalid JSON body: "],
   ["fields", "fra1", "agent", true, J, '{"version":7}', 400, "invalid JSON body: version must be a string"],
   ["no fault", "fra1", "agent", true, J, '{"version":"1"}', 200, "stored 1"],
-])("a node's command is checked in order: %s #order-of-the-checks", async (_, name, caller, isReady, type, body, status, expected) => {
+])("a node's command is checked in order: %s #order-of-the-checks", async (...row) => {
+  const [, name, caller, isReady, type, body, status, expected] = row;
   const server = new RouteServer([REPORT]);
   try {
     server.admit(...TOKENS);

@@ -242,6 +242,7 @@ test.each(COMMANDS)("error 400 of %s for what is no JSON #error-400", async (lin
 test.each(LINES)("error 404 of %s by another method #error-404", async (line) => {
   const isNone = (method: string) => routeOf(line.replace(/^\w+/, method)) === undefined;
   const others = ["GET", "POST", "DELETE", "PUT", "PATCH", "OPTIONS"].filter(isNone);
-  for (const method of others) await expectError(ask(line, as(callerOf(line)), { method, body: null }), 404, "not found");
+  for (const method of others)
+    await expectError(ask(line, as(callerOf(line)), { method, body: null }), 404, "not found");
   expect(server.backend.calls).toEqual([]);
 });

@@ -65,10 +65,13 @@ describe("source block bad input", () => {
     expect(await listed()).toEqual([]);
   });
 
-  test.each(["203.0.113", "198.51.100.0/24", ""])("of a block is 400: the address %p #source-block-bad-input-of-a-block", async (text) => {
-    for (const field of ["source", "victim"])
-      expect(await block({ [field]: text })).toEqual(refused(400, `invalid ip: ${text}`));
-  });
+  test.each(["203.0.113", "198.51.100.0/24", ""])(
+    "the address %p is 400 #source-block-bad-input-of-a-block",
+    async (text) => {
+      for (const field of ["source", "victim"])
+        expect(await block({ [field]: text })).toEqual(refused(400, `invalid ip: ${text}`));
+    },
+  );
 
   test.each([
     [{ victim: "x" }, "invalid ip: x"],
@@ -106,9 +109,12 @@ describe("source block refused", () => {
     ["source is in the data plane allowlist", { source: "198.51.100.53" }],
     ["source is in the data plane allowlist", { source: "2001:db9:1::9", victim: "2001:db8::1" }],
     ["source is inside the protected networks", { source: "203.0.113.9" }],
-  ])("%s: %j #source-block-refused-victim-is-outside-configured-networks #source-block-refused-source-is-inside-the-protected-networks #source-block-refused-victim-is-in-the-protected-whitelist #source-block-refused-source-is-in-the-data-plane-allowlist", async (error, fields) => {
-    expect([await block(fields), await listed()]).toEqual([refused(409, error), []]);
-  });
+  ])(
+    "%s: %j #source-block-refused-victim-is-outside-configured-networks #source-block-refused-source-is-inside-the-protected-networks #source-block-refused-victim-is-in-the-protected-whitelist #source-block-refused-source-is-in-the-data-plane-allowlist",
+    async (error, fields) => {
+      expect([await block(fields), await listed()]).toEqual([refused(409, error), []]);
+    },
+  );
 
   test("the ninth victim of a source #source-block-refused-the-ninth-victim", async () => {
     for (let i = 1; i <= 8; i++) await block({ victim: `203.0.113.${i}` });
@@ -134,13 +140,16 @@ describe("source block refused", () => {
     ["absent", LIVE.replace(/dataplane:.*\n/, "")],
     ["disabled", LIVE.replace("interfaces:", "enabled: false, interfaces:")],
     ["disabled, in dry run", DRY.replace("interfaces:", "enabled: false, interfaces:")],
-  ])("for a data plane that is %s, after bad input #source-block-refused-for-a-data-plane-that-is-absent #source-block-refused-for-a-data-plane-that-is-disabled", async (_, config) => {
-    await blocks.restart(config);
-    const none = refused(409, "the data plane is absent or disabled: see dataplane in the configuration");
-    // What is refused in any case is refused for that.
-    expect([await block(), await unblock(), await block({ victim: "192.0.2.1" })]).toEqual([none, none, none]);
-    expect([(await block({ ttl_seconds: 0 })).status, (await unblock({ source: "x" })).status]).toEqual([400, 400]);
-  });
+  ])(
+    "for a data plane that is %s, after bad input #source-block-refused-for-a-data-plane-that-is-absent #source-block-refused-for-a-data-plane-that-is-disabled",
+    async (_, config) => {
+      await blocks.restart(config);
+      const none = refused(409, "the data plane is absent or disabled: see dataplane in the configuration");
+      // What is refused in any case is refused for that.
+      expect([await block(), await unblock(), await block({ victim: "192.0.2.1" })]).toEqual([none, none, none]);
+      expect([(await block({ ttl_seconds: 0 })).status, (await unblock({ source: "x" })).status]).toEqual([400, 400]);
+    },
+  );
 });
 
 const FOREIGN = refused(403, "target is outside your tenant");

@@ -34,7 +34,7 @@ describe.each(historyDrivers())("$title", ({ skipped, place: newPlace }) => {
     expect(await ask("fra1")).toEqual([[0, 1, 7]]);
   });
 
-  contract("windows count once when they are sent again, as they were sent last #edge-history-counts-windows-once", async () => {
+  contract("windows that are sent again count once #edge-history-counts-windows-once", async () => {
     const sent = (requests: number) => edgeWindow({ counts: { requests } });
     await write(sent(100));
     await write(sent(60), sent(40));

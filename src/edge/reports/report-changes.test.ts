@@ -39,8 +39,18 @@ test("the first report is a silent baseline, and so is one that says the same #e
 });
 
 test.each<[string, Wire, Wire, Change[]]>([
-  ["version #edge-event-of-kind-version", { version: "1" }, { version: "2" }, [{ kind: "version", zone: null, detail: "from 1 to 2" }]],
-  ["dry_run on #edge-event-of-kind-dry-run", { dry_run: false }, { dry_run: true }, [{ kind: "dry_run", zone: null, detail: "on" }]],
+  [
+    "version #edge-event-of-kind-version",
+    { version: "1" },
+    { version: "2" },
+    [{ kind: "version", zone: null, detail: "from 1 to 2" }],
+  ],
+  [
+    "dry_run on #edge-event-of-kind-dry-run",
+    { dry_run: false },
+    { dry_run: true },
+    [{ kind: "dry_run", zone: null, detail: "on" }],
+  ],
   ["dry_run off", { dry_run: true }, { dry_run: false }, [{ kind: "dry_run", zone: null, detail: "off" }]],
   [
     "document_rendered #edge-event-of-kind-document-rendered",
