@@ -61,13 +61,13 @@ test.each(ORDERS)("%s come back by their key, as they were left last", (table, k
   });
   const [, other, changed] = changes as [StateChange, StateChange, StateChange];
   const first = new StateDatabase(dir);
-  first.write([...changes, { ...other, key: key.replace("%", "7"), record: null } as StateChange]);
+  first.write([...changes, { ...other, key: key.replace("%", "7"), record: null }]);
   first.close();
   const second = new StateDatabase(dir);
   const left = () => second.stored()[table] as readonly unknown[];
   expect(left()).toHaveLength(2);
   expect(left()).toEqual(expect.arrayContaining([changed.record, other.record]));
-  second.write([{ ...other, record: null } as StateChange]);
+  second.write([{ ...other, record: null }]);
   expect(left()).toEqual([changed.record]);
   second.close();
 });

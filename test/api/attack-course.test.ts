@@ -87,7 +87,7 @@ describe("series", () => {
     } as never);
   });
 
-  test("the highest rates of sampled traffic have an error, a merged point that of the highest of its ticks", async () => {
+  test("the highest rates of sampled traffic have an error, a merged point that of the highest of its ticks #series-max-sampling-error", async () => {
     const series = new AttackSeries();
     const tick = { endMs: NOON, spanMs: 100, packets: 100, bits: 8e5, ofMetric: 100 };
     for (const deviation of [0, 0.1, 0.05]) series.add(tick, 8, { ...tick, packets: 500 * deviation, deviation });
@@ -229,18 +229,6 @@ describe("pcap", () => {
       const bytes = new Uint8Array(await answer.arrayBuffer());
       expect(bytes).toEqual(pcapBytes(expected, { snapLength: 128 }) as Uint8Array<ArrayBuffer>);
     }
-  });
-
-  test("is audited, with the host #pcap-is-audited", async () => {
-    keep(1);
-    const before = server.audited.length;
-    expect((await ask("viewer")).status).toBe(200);
-    expect((await ask("viewer", "?outcome=dropped")).status).toBe(404);
-    const row = { action: "packet_download", target: ACME_HOST, operator: "viewer" };
-    expect(server.audited.slice(before)).toMatchObject([
-      { ...row, reason: "attack a1", result: "ok" },
-      { ...row, reason: expect.stringContaining("no packets of this attack"), result: "rejected" },
-    ]);
   });
 
   test("outcome: a file of one has its packets alone, under its own name #pcap-outcome", async () => {

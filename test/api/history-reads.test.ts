@@ -144,7 +144,7 @@ describe("GET /api/v1/traffic #get-api-v1-traffic", () => {
     expect(questions()).toEqual([{ ...asked, ...LAST_HOUR, stepSeconds: 60 }]);
   });
 
-  test("the highest rates of sampled traffic have the error of the highest of many estimates", async () => {
+  test("the highest rates of sampled traffic have the error of the highest of many estimates #traffic-max-sampling-error", async () => {
     // 60 samples of 1000 packets in the window, over 300 s.
     const sampled = { seconds: 300, maxPps: 60_000, deviationPps: 1000 * Math.sqrt(60) };
     server.backend.onTraffic = () => [POINT, { ...POINT, ...sampled }];
