@@ -49,7 +49,7 @@ async function whole(answer: Response): Promise<object> {
   return { status: answer.status, headers, body: await answer.text() };
 }
 
-test("open API: with no token configured everyone is an operator without a name, whatever credential comes #open-api", async () => {
+test("with no token configured everyone is an operator without a name, whatever credential comes #open-api", async () => {
   for (const headers of [{}, bearer("anything")]) expect(await read(headers)).toMatchObject(OPERATOR);
   expect((await command("ban", {})).status).toBe(200);
   expect(server.audited).toMatchObject([{ operator: "", role: "operator", tenant: "" }]);

@@ -54,7 +54,7 @@ test("a ban that is not allowed is rejected and not listed #ban-state-goes-from-
   expect(await bans()).toEqual([]);
 });
 
-test("status hostgroups are those of the configuration, and one that is judged as a whole does not ban #status-hostgroups", async () => {
+test("hostgroups of the status are those of the configuration, and one that is judged as a whole does not ban #status-hostgroups", async () => {
   const plain = { calculation: "per_host", mitigation: "blackhole", ban: true };
   const whole = { name: "whole", calculation: "total", mitigation: "flowspec", ban: false };
   const hostgroups = [{ name: "global", ...plain }, { name: "web", ...plain }, whole];

@@ -214,7 +214,7 @@ test("GET /api/v1/edge/zones/status shows a tenant exactly its own zones, with n
   expect((await world.status()).zones.map(({ tenant }) => tenant)).toEqual([undefined, "other", "acme", "acme"]);
 });
 
-test("limit would-be sources per node window are at most 20: the rest is counted in would_be_truncated, and the set is partial #limit-would-be-sources-per-node-window", async () => {
+test("at most 20 would-be sources of a node's window are shown; the rest is counted in would_be_truncated, and the set is partial #limit-would-be-sources-per-node-window", async () => {
   const source = (i: number) => ({ source: `192.0.2.${i}`, state: "would-deny", requests: i });
   const top_sources = Array.from({ length: 25 }, (_, i) => source(i));
   await world.report("e1", { zones: [shop({ top_sources, sources_truncated: 2 })] });

@@ -31,16 +31,16 @@ function ask(request: string, caller: callers.Caller = "operator"): Promise<Resp
 }
 const textOf = async (path: string, caller?: callers.Caller) => (await ask(path, caller)).text();
 
-test("error 401 for a secret of tokens with different rights #error-401", async () => {
+test("a secret of tokens with different rights is 401 #error-401", async () => {
   server.secrets.set("ACME_VIEWER", callers.secretOf(callers.CALLERS.viewer));
   await expectError(ask("status", "viewer"), 401, "missing or invalid bearer token");
 });
 
-test("error 403 for a target outside of the tenant #error-403", async () => {
+test("a target outside of the tenant is 403 #error-403", async () => {
   await expectError(ask(`ban {"ip":"${OTHER_HOST}"}`, "tenantOperator"), 403, "target is outside your tenant");
 });
 
-test("error 409 for a ban that is refused, with a ban as its body #error-409", async () => {
+test("a ban that is refused is 409, with the ban as its body #error-409", async () => {
   const refused = { state: "rejected", reason: "max_active_bans reached" } as const;
   server.backend.onBan = (target) => ({ ban: ban({ target, ...refused }), routeState: null });
   const answer = await ask(BAN);

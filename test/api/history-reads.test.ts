@@ -267,7 +267,7 @@ describe("GET /api/v1/traffic/top #get-api-v1-traffic-top", () => {
 });
 
 test.each([callers.OTHER_HOST, callers.UNOWNED_HOST, callers.OUTSIDE_HOST])(
-  "tenant traffic of the foreign key %s is the uniform 403, after bad input, and nothing is read #tenant-traffic",
+  "traffic of the foreign key %s is the uniform 403, after bad input, and nothing is read #tenant-traffic",
   async (key) => {
     expect((await get(`traffic?key=${key}&step=x`, "tenantViewer")).status).toBe(400);
     await expectRefused(`traffic?key=${key}`, 403, "target is outside your tenant", "tenantViewer");

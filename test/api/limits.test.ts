@@ -66,7 +66,7 @@ test("the last 100 ended attacks are returned, newest first #limit-ended-attacks
   expect([recent.length, recent[0]?.id, recent.at(-1)?.id]).toEqual([100, "a101", "a2"]);
 });
 
-test("limit challenge fan-out is ten minutes #limit-challenge-fan-out", async () => {
+test("a challenge is in documents for ten minutes #limit-challenge-fan-out", async () => {
   const live = async () => (await channel.document()).acme_challenges.length;
   await channel.slot({ zone: WWW });
   await channel.publish();
@@ -76,24 +76,24 @@ test("limit challenge fan-out is ten minutes #limit-challenge-fan-out", async ()
   expect(await live()).toBe(0);
 });
 
-test("limit clearance key validity is 48 h each #limit-clearance-key-validity", async () => {
+test("a clearance key is valid for 48 h #limit-clearance-key-validity", async () => {
   const { zones } = await channel.document();
   const keys = zones.flatMap(({ clearance_keys }) => clearance_keys as { not_before: string; not_after: string }[]);
   const validities = keys.map(({ not_before, not_after }) => Date.parse(not_after) - Date.parse(not_before));
   expect(new Set(validities)).toEqual(new Set([2 * DAY]));
 });
 
-test("limit edge stale_after_seconds is 15 s on defaults #limit-edge-stale-after-seconds", () => {
+test("edge.stale_after_seconds is 15 s by default #limit-edge-stale-after-seconds", () => {
   const thresholds = "{pps: 1, mbps: 1, flows_per_sec: 1}";
   const { edge } = configOf(`networks: [192.0.2.0/24]\nthresholds: ${thresholds}\nedge: {nodes: [{name: e1}]}`);
   expect(edge?.staleAfterSeconds).toBe(15);
 });
 
-test("limit listener default is 127.0.0.1:8080 #limit-listener-default", () => {
+test("the listener is 127.0.0.1:8080 by default #limit-listener-default", () => {
   const loaded = loadConfig(new URL("../fixtures/config/good-minimal.yaml", import.meta.url).pathname);
   expect(loaded).toMatchObject({ kind: "valid", config: { api: { host: "127.0.0.1", port: 8080 } } });
 });
 
-test("limit zones poll hold is 25 s, and that of rules 30 s #limit-zones-poll-hold", () => {
+test("a poll for zones is held for 25 s, and one for rules for 30 s #limit-zones-poll-hold", () => {
   expect([ZONES_HOLD_MS, RULES_HOLD_MS]).toEqual([25_000, 30_000]);
 });

@@ -91,7 +91,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-test("status hostgroups are those of the configuration, and one that is judged as a whole does not ban #status-hostgroups", async () => {
+test("hostgroups of the status are those of the configuration, and one that is judged as a whole does not ban #status-hostgroups", async () => {
   const plain = { calculation: "per_host", mitigation: "blackhole", ban: true };
   const whole = { name: "whole", calculation: "total", mitigation: "flowspec", ban: false };
   const hostgroups = [{ name: "global", ...plain }, { name: "web", ...plain }, whole];
@@ -110,7 +110,7 @@ test("attack metric and threshold are frozen at detection, and the reason is att
   for (const reading of [...readings, ended]) expect<unknown>(reading["reason"]).toEqual(reason);
 });
 
-test("attack that ends moves from the active to the recent list, and its rate stands still #attack-that-ends", async () => {
+test("an attack that ends moves from the active to the recent list, and its rate stays #attack-that-ends", async () => {
   expect(ended).toMatchObject({ active: false, ended_at: expect.any(String), group: "web", tenant: "acme" });
   const { active, recent } = await get<Attacks>("attacks");
   expect(active).toEqual([]);

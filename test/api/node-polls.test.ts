@@ -93,7 +93,7 @@ describe.each(KINDS)("$kind", ({ open, node, unknown, route, otherRoute, holdMs,
   const [first, other] = [node(1), node(2)];
 
   test.each([other, "absent", null, ""])(
-    "node binding: ?node=%p is the uniform 403, before any presence #edge-node-binding #scrub-node-binding",
+    "?node=%p of a bound token is the uniform 403, before any presence #edge-node-binding #scrub-node-binding",
     async (name) => {
       await expectError(channel.poll({ node: name }), 403, BOUND);
       expect(await seen()).toEqual([false, false]);
@@ -108,7 +108,7 @@ describe.each(KINDS)("$kind", ({ open, node, unknown, route, otherRoute, holdMs,
     ["401 when it removes the token", "bound1", () => channel.admit(agent("bound2", other)), 401, NO_TOKEN],
     ["403 when it moves the binding", "bound1", () => channel.admit(agent("bound1", other)), 403, BOUND],
   ] as const)(
-    "poll ended by a reload: %s, as a first poll would now get #edge-poll-ended-by-a-reload #scrub-poll-ended-by-a-reload",
+    "a poll that a reload ends gets %s, as a first poll would now #edge-poll-ended-by-a-reload #scrub-poll-ended-by-a-reload",
     async (_, token, reload, status, error) => {
       const { answer } = await channel.parked({ token });
       advance(5000);
@@ -122,7 +122,7 @@ describe.each(KINDS)("$kind", ({ open, node, unknown, route, otherRoute, holdMs,
     },
   );
 
-  test("polls are capped: eight in all with few nodes, and two for each of more nodes #edge-polls-are-capped #scrub-polls-are-capped", async () => {
+  test("eight polls are parked in all with few nodes, and two for each of more nodes #edge-polls-are-capped #scrub-polls-are-capped", async () => {
     const names = [1, 2, 3, 4, 5].map(node);
     channel.admit(...names.map((name) => agent(name, name)));
     configure(...names.slice(0, 3));
@@ -139,7 +139,7 @@ describe.each(KINDS)("$kind", ({ open, node, unknown, route, otherRoute, holdMs,
     expect(await polled(5)).toBe(429);
   });
 
-  test("polls are capped: stop answers all, those of the other channel are not counted #edge-polls-are-capped #scrub-polls-are-capped", async () => {
+  test("a stop answers all parked polls; those of the other channel are not counted #edge-polls-are-capped #scrub-polls-are-capped", async () => {
     const answers = [await channel.parked(), await channel.parked(second(other))];
     expect(await channel.metric(`svc_api_holds{channel="${otherRoute}"}`)).toBe(0);
     await channel.stop();
@@ -147,7 +147,7 @@ describe.each(KINDS)("$kind", ({ open, node, unknown, route, otherRoute, holdMs,
     expect(clock().pending).toBe(0);
   });
 
-  test("node presence is by an agent's poll as its node: neither a preview, parked or not, nor a report #edge-node-presence #scrub-node-presence", async () => {
+  test("a node is present by an agent's poll as its node: neither by a preview, parked or not, nor by a report #edge-node-presence #scrub-node-presence", async () => {
     const { answer } = await channel.parked({ token: "admin", node: other });
     expect(await channel.node(other)).toMatchObject({ alive: false, holding: false });
     await change();
@@ -174,10 +174,10 @@ describe.each(KINDS)("$kind", ({ open, node, unknown, route, otherRoute, holdMs,
   });
 });
 
-describe.each(KINDS)("answer 304 of the $kind channel #answer-304", ({ open, path, node, holdMs }) => {
+describe.each(KINDS)("a long poll of the $kind channel #answer-304", ({ open, path, node, holdMs }) => {
   beforeEach(open);
 
-  test("when the ETag of a long poll is still current after the hold, with the ETag and no body, also of HEAD", async () => {
+  test("is 304 when its ETag is still current after the hold, with the ETag and no body, also of HEAD", async () => {
     const { answer, etag } = await channel.parked();
     const headers = { authorization: "Bearer bound1", "if-none-match": etag };
     const head = fetch(`${channel.server.base}${path}?node=${node(1)}`, { method: "HEAD", headers });
@@ -190,10 +190,10 @@ describe.each(KINDS)("answer 304 of the $kind channel #answer-304", ({ open, pat
   });
 });
 
-describe.each(KINDS)("error 429 of the $kind channel #error-429", ({ open, node, route }) => {
+describe.each(KINDS)("parked polls of the $kind channel #error-429", ({ open, node, route }) => {
   beforeEach(open);
 
-  test("for the fifth parked poll of a token, with Retry-After: 1", async () => {
+  test("are 429 beyond four of a token, with Retry-After: 1", async () => {
     for (let i = 0; i < 4; i++) await channel.parked();
     const { last_seen } = await channel.node();
     advance(1000);

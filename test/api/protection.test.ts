@@ -141,7 +141,7 @@ describe("protection command", () => {
     expect(kernelRules("203.0.113.7/32")).toEqual(web);
   });
 
-  test("choices survive a restart, before the first rules are put #protection-command-choices-survive", async () => {
+  test("keeps choices over a restart, before the first rules are put #protection-command-choices-survive", async () => {
     await choose("203.0.113.7", { profile: "voice", always: true, note: "é" });
     const before = await list();
     await fresh.restart();
@@ -149,7 +149,7 @@ describe("protection command", () => {
     expect(kernelRules("203.0.113.7/32")).toEqual(VOICE_RULES);
   });
 
-  test("refusals of bad input #protection-command-refusals", async () => {
+  test("refuses bad input #protection-command-refusals", async () => {
     const rule = "must be a CIDR such as 192.0.2.0/24 or 2001:db8::/32";
     const hosts = "203.0.113.7/24 has host bits set: write 203.0.113.0/24";
     expect<unknown>(await choose("x/y")).toEqual(refused(400, `invalid prefix: x/y: ${rule}`));
@@ -171,7 +171,7 @@ describe("protection command", () => {
     expect((await choose("203.0.113.7", { profile: "web", note: "é".repeat(PROTECTION_NOTE_MAX) })).status).toBe(200);
   });
 
-  test("refusals of what the configuration does not have #protection-command-refusals", async () => {
+  test("refuses what the configuration does not have #protection-command-refusals", async () => {
     const outside = "prefix is not within one of networks and one hostgroup";
     for (const prefix of ["203.0.113.0/24", "198.51.100.1"]) {
       expect<unknown>(await choose(prefix)).toEqual(refused(409, outside));

@@ -14,7 +14,7 @@ function reload(config: string): Promise<object> {
   return fresh.running.post("/api/v1/config/reload", "");
 }
 
-test("reload reads the file again and returns what is in force #reload-reads", async () => {
+test("a reload reads the file again and returns what is in force #reload-reads", async () => {
   const thresholds = { pps: 2000, mbps: 100, flows_per_sec: 500 };
   const body = { reloaded: true, dry_run: true, thresholds, needs_restart: [] };
   expect(await reload(CONFIG.replace("pps: 1000", "pps: 2000"))).toEqual({ status: 200, body });
@@ -22,7 +22,7 @@ test("reload reads the file again and returns what is in force #reload-reads", a
 });
 
 test.each(["thresholds: [", CONFIG.replace("203.0.113.0/24", "203.0.113.1/24")])(
-  "reload of an invalid file is 400 with the error, and the running configuration is untouched: %j #reload-of-an-invalid-file",
+  "a reload of an invalid file is 400 with the error, and the running configuration is untouched: %j #reload-of-an-invalid-file",
   async (config) => {
     const error = expect.stringContaining("floodwall.yaml:");
     expect(await reload(config)).toEqual({ status: 400, body: { error } });

@@ -263,19 +263,19 @@ describe.each(RESOURCES)("%s", (resource, schema) => {
   });
 });
 
-test("attack scope group has no target, and the tenant of the group that is attacked; a host's is of who owns it #attack-scope-group", async () => {
+test("an attack on a group has no target, and the tenant of the group; one on a host has the host's #attack-scope-group", async () => {
   const [group, owned] = await attacksOnWire(view(CARPET), view({ target: address(OTHER_HOST) }));
   expect(group).toMatchObject({ scope: "group", group: "web", tenant: "acme", prefix: "192.0.2.0/25", hosts: 100 });
   expect(group).not.toHaveProperty("target");
   expect(owned).toMatchObject({ tenant: "other" });
 });
 
-test("attack rate is read again on every request while the attack lasts #attack-rate", async () => {
+test("the rate of an attack is read again on every request while the attack lasts #attack-rate", async () => {
   for (const pps of [2000, 3000.5])
     expect(await attacksOnWire(view({ rates: thresholds({ pps }) }))).toMatchObject([{ rate: pps }]);
 });
 
-test("attack that ends moves from the active to the recent list, and its rate stands still #attack-that-ends", async () => {
+test("an attack that ends moves from the active to the recent list, and its rate stays #attack-that-ends", async () => {
   await attacksOnWire(view(), view({ rates: thresholds({ pps: 1800 }), endedAt: NOON + 5000 }));
   const over = { rate: 1800, active: false, ended_at: expect.any(String) };
   expect(await read("attacks")).toMatchObject({ active: [{ active: true }], recent: [over] });
@@ -313,20 +313,20 @@ test("host baseline and baseline_out are the learned normal of each direction #h
   expect(wires.get("host")?.[1]).toMatchObject({ baseline, baseline_out, rates_out: { pps: 4 } });
 });
 
-test("audit event is as recorded, with a time that is not RFC 3339 and a number for a boolean", async () => {
+test("an audit event is as recorded, with a time that is not RFC 3339 and a number for a boolean", async () => {
   server.backend.onAudit = () => ({ available: true, events: [EVENT] });
   const { wallMs: _, targetType, banState, dryRun: __, ...same } = EVENT;
   const wire = { ...same, event_time: "2026-03-01 12:00:01", target_type: targetType, ban_state: banState, dry_run: 1 };
   expect(await read("audit")).toEqual({ available: true, events: [wire] });
 });
 
-test("audit available and events are the answer's two fields, also with storage off #audit-available", async () => {
+test("available and events are the two fields of the audit answer, also with storage off #audit-available", async () => {
   server.backend.onAudit = () => ({ available: false });
   expect(await read("audit")).toEqual({ available: false, events: [] });
   expect(Object.keys(AuditWire.properties)).toEqual(["available", "events"]);
 });
 
-test("status of a tenant's token is its own part and nothing else, with counts of its own #status-of-a-tenants-token", async () => {
+test("the status of a tenant's token is its own part and nothing else, with counts of its own #status-of-a-tenants-token", async () => {
   server.backend.status = (tenant: string | null = null) => ({
     ...WHOLE_STATUS,
     activeBans: tenant === "acme" ? 2 : 7,

@@ -215,18 +215,18 @@ test.each(COMMANDS)("%s takes JSON alone #content-type", async (line) => {
   expect(server.backend.calls).toEqual([]);
 });
 
-test.each(COMMANDS)("error 415 of %s without a media type, also without a body #error-415", async (line) => {
+test.each(COMMANDS)("%s is 415 without a media type, also without a body #error-415", async (line) => {
   for (const init of [{}, { body: null }])
     expect((await properly(line, init, { "content-type": "" })).status).toBe(415);
 });
 
-test.each(LINES)("error 503 of %s while the service starts, once the caller may ask #error-503", async (line) => {
+test.each(LINES)("%s is 503 while the service starts, once the caller may ask #error-503", async (line) => {
   server.backend.ready = false;
   await expectError(properly(line), 503, "the service is starting");
   await expectError(ask(line, {}), 401, NO_CALLER);
 });
 
-test.each(COMMANDS)("error 413 of %s for a body that is too large #error-413", async (line) => {
+test.each(COMMANDS)("%s is 413 for a body that is too large #error-413", async (line) => {
   const bytesMax = /\/(acme\/|zones\/)/.test(line) ? EDGE_ORDER_BYTES_MAX : BODY_BYTES_MAX;
   const name = line.endsWith("/report") ? "report" : "request body";
   expect((await properly(line, { body: "x".repeat(bytesMax) })).status).toBe(400);
@@ -234,12 +234,12 @@ test.each(COMMANDS)("error 413 of %s for a body that is too large #error-413", a
   await expectError(tooLarge, 413, `${name} exceeds ${bytesMax / 1024} KiB`);
 });
 
-test.each(COMMANDS)("error 400 of %s for what is no JSON #error-400", async (line) => {
+test.each(COMMANDS)("%s is 400 for what is no JSON #error-400", async (line) => {
   await expectError(properly(line, { body: '{"ip"' }), 400, expect.stringContaining("invalid JSON body: "));
   expect(server.backend.calls).toEqual([]);
 });
 
-test.each(LINES)("error 404 of %s by another method #error-404", async (line) => {
+test.each(LINES)("%s is 404 by another method #error-404", async (line) => {
   const isNone = (method: string) => routeOf(line.replace(/^\w+/, method)) === undefined;
   const others = ["GET", "POST", "DELETE", "PUT", "PATCH", "OPTIONS"].filter(isNone);
   for (const method of others)

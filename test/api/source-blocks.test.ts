@@ -90,13 +90,13 @@ describe("source block bad input", () => {
   });
 });
 
-test("source unblock ignores ttl_seconds, whatever it is, and takes a reason for the audit trail #source-unblock-ignores-ttl-seconds", async () => {
+test("an unblock ignores ttl_seconds, whatever it is, and takes a reason for the audit trail #source-unblock-ignores-ttl-seconds", async () => {
   await block();
   expect((await unblock({ ttl_seconds: "never", reason: "ticket 18" })).status).toBe(200);
   expect(blocks.running.audited[1]).toMatchObject({ action: "source_unblock", result: "removed", reason: "ticket 18" });
 });
 
-test("source unblock without a live block of the pair is 404, also where the source has another #source-unblock-without-a-live-block", async () => {
+test("an unblock without a live block of the pair is 404, also where the source has another #source-unblock-without-a-live-block", async () => {
   await block();
   expect(await unblock({ victim: "203.0.113.8" })).toEqual(refused(404, "no such source block"));
   expect([(await unblock()).status, (await unblock()).status]).toEqual([200, 404]);
