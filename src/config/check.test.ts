@@ -64,7 +64,7 @@ test("a file that is not there is an error", () => {
   expect(exitCode).toBe(1);
 });
 
-describe("warnings leave the exit code 0 and name their line", () => {
+describe("warnings leave the exit code 0 and name their line:", () => {
   test.each([
     [
       "networks that no source holds",

@@ -156,7 +156,7 @@ test.each([
   expect(isScrubAgentFile(bytesOf(text))).toBe(expected);
 });
 
-describe("what is perhaps unintended", () => {
+describe("what is perhaps unintended:", () => {
   const warned = (text: string, token: string | null) =>
     [...scrubAgentWarnings(configOf(load(text)), () => token)].map(({ path, rule }) => `${path.join(".")}: ${rule}`);
   const file = (controller: string, more = "dry_run: false\nbounds: {networks: [192.0.2.0/24]}") =>

@@ -20,7 +20,7 @@ function onInterface(
   return machineProblems({ interfaces: [interfaceNeed(need)] }, { interfaces, ...more });
 }
 
-describe("an interface", () => {
+describe("an interface:", () => {
   test.each<[string, Partial<InterfaceNeed>, Partial<InterfaceFindings> | null, string[]]>([
     [
       "missing",

@@ -72,7 +72,7 @@ test("without the addon nothing is known of the kernel", () => {
   ]);
 });
 
-describe("the kernel", () => {
+describe("the kernel:", () => {
   test.each([
     ["5.17.9-generic", false],
     ["5.18.0", true],
@@ -121,7 +121,7 @@ describe("the kernel", () => {
   });
 });
 
-describe("capabilities", () => {
+describe("capabilities:", () => {
   const ALL = ["CAP_NET_ADMIN", "CAP_NET_RAW", "CAP_BPF", "CAP_PERFMON"];
 
   test.each([
@@ -148,7 +148,7 @@ describe("capabilities", () => {
   });
 });
 
-describe("locked memory", () => {
+describe("locked memory:", () => {
   const MIB = 1024 * 1024;
   const eight = new Map([["eth0", interfaceFindings({ rxQueues: 8 })]]);
 
@@ -172,7 +172,7 @@ describe("locked memory", () => {
   });
 });
 
-describe("the place for pins", () => {
+describe("the place for pins:", () => {
   const at = (pinPath: string, isOnBpfFileSystem: boolean, seenBy: MachineFindings["seenBy"], more: string[] = []) => {
     const capabilities = [...kernelFindings().capabilities, ...more];
     const existing = { existing: "/sys/fs", isOnBpfFileSystem };
@@ -198,7 +198,7 @@ describe("the place for pins", () => {
   });
 });
 
-describe("programs", () => {
+describe("programs:", () => {
   const refused = (error: string) => tried({ probe: programProbe({ error, instructions: 0 }) });
 
   test("one that the kernel refuses is an error with the kernel's reason", () => {
@@ -236,7 +236,7 @@ describe("programs", () => {
   });
 });
 
-describe("gobgpd", () => {
+describe("gobgpd:", () => {
   test.each<[GobgpdFindings, string[]]>([
     [{ path: "/usr/bin/gobgpd", version: "3.10.0" }, []],
     [{ path: "/usr/bin/gobgpd", version: "4.8.0" }, []],

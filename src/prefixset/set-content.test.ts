@@ -88,7 +88,7 @@ describe("a file in MaxMind's format", () => {
   });
 });
 
-describe("an unusable source is refused with its path and the remedy", () => {
+describe("an unusable source is refused with its path and the remedy:", () => {
   test.each([
     ["no file", () => list(join(directory, "absent")), /absent cannot be read \(ENOENT.*restore it/],
     ["a folder", () => list(directory), /is not a file/],

@@ -119,7 +119,7 @@ describe("at the next look it has taken in", () => {
   });
 });
 
-describe("an unusable file changes nothing and is reported", () => {
+describe("an unusable file changes nothing and is reported:", () => {
   beforeEach(() => {
     writeFileSync(path, "A=1\nB=2\n");
     file.follow(path);

@@ -52,7 +52,7 @@ test("a failed save is reported, and the next one is tried", async () => {
   expect([faults.length, await file.load()]).toEqual([1, document(null)]);
 });
 
-describe("a file that cannot be used is refused", () => {
+describe("a file that cannot be used is refused:", () => {
   test.each([
     ["half a file", '{"format":1,"text":'],
     ["null", "null"],

@@ -88,7 +88,7 @@ test("a document after a hold is followed by the next poll at once, one that cam
   expect(asked).toEqual([null, '"a"', '"b"', '"c"']);
 });
 
-describe("an immediate answer without a change does not cause a busy loop", () => {
+describe("an immediate answer without a change does not cause a busy loop:", () => {
   test.each<[string, PollAnswer]>([
     ["unchanged", { kind: "unchanged" }],
     ["the same document", document('"a"')],
