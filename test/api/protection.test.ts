@@ -61,7 +61,7 @@ const VOICE = {
 const VOICE_RULES = ["validate_reset 6", "limit_source any", "pass 17", "discard any"];
 
 describe("protection", () => {
-  test("shown is the filter in words, who decided, and what the caller may choose #protection-shown", async () => {
+  test("is shown with its filter in words, who decided, and what the caller may choose #protection-shown", async () => {
     const before = await shown("203.0.113.7");
     expect([...Value.Errors(ProtectionWire, before)]).toEqual([]);
     expect(before).toMatchObject({
@@ -183,7 +183,7 @@ describe("protection command", () => {
     expect(await fresh.metric('svc_protection_refused_total{reason="unknown_profile"}')).toBe(1);
   });
 
-  test("of a tenant is within its addresses and what the operator allows #protection-command-of-a-tenant", async () => {
+  test("a choice of a tenant is within its addresses and what the operator allows #protection-command-of-a-tenant", async () => {
     const foreign = refused(403, "target is outside your tenant");
     for (const prefix of ["203.0.113.200", "203.0.113.0/24", "198.51.100.1", "2001:db8::1"]) {
       expect<unknown>(await choose(prefix, { profile: "voice" }, "acme")).toEqual(foreign);
@@ -203,7 +203,7 @@ describe("protection command", () => {
     expect((await choose("203.0.113.7", always, "acme")).body).toMatchObject({ when: "always" });
   });
 
-  test("of an operator is not changed by a tenant, who does not see the operator's texts #protection-command-of-an-operator", async () => {
+  test("a choice of an operator is not changed by a tenant, who does not see the operator's texts #protection-command-of-an-operator", async () => {
     await choose("203.0.113.7", { profile: "voice", note: "owes us money" });
     const no = refused(409, "an operator chose the protection of this prefix: ask them to change it");
     expect<unknown>(await choose("203.0.113.7", { profile: "dns" }, "acme")).toEqual(no);
@@ -212,7 +212,7 @@ describe("protection command", () => {
     expect(await chosen("acme")).toEqual(["203.0.113.7/32"]);
   });
 
-  test("that the configuration does not allow any more stays in the list, without effect, and is logged #protection-command-that-the-configuration", async () => {
+  test("a choice that the configuration does not allow any more stays in the list, without effect, and is logged #protection-command-that-the-configuration", async () => {
     await choose("203.0.113.7", { profile: "voice", always: true });
     await fresh.reload(CONFIG.replace("name: voice", "name: phone").replace("[voice, dns]", "[dns]"));
     expect(kernelRules("203.0.113.7/32")).toEqual([]);
@@ -231,7 +231,7 @@ describe("protection command", () => {
     expect((await remove("203.0.113.9")).status).toBe(200);
   });
 
-  test("is audited with who and what, refusals too #protection-command-is-audited", async () => {
+  test("each command is audited with who and what, refusals too #protection-command-is-audited", async () => {
     await choose("203.0.113.0/28", { profile: "voice", always: false, note: "ticket 7" });
     await choose("203.0.113.7", { profile: "web" }, "acme");
     await remove("203.0.113.0/28");

@@ -81,11 +81,11 @@ describe("source block bad input", () => {
     expect(await unblock(fields)).toEqual(refused(400, error));
   });
 
-  test("is what is no JSON #source-block-bad-input-is-what-is-no-json", async () => {
+  test("what is no JSON is 400 #source-block-bad-input-is-what-is-no-json", async () => {
     expect((await blocks.running.post(BLOCK, "{", "noc")).status).toBe(400);
   });
 
-  test.each([1, 86_400])("is no ttl_seconds of %d #source-block-bad-input-is-no-ttl-seconds", async (seconds) => {
+  test.each([1, 86_400])("ttl_seconds of %d is accepted #source-block-bad-input-is-no-ttl-seconds", async (seconds) => {
     expect((await block({ ttl_seconds: seconds })).status).toBe(200);
   });
 });
