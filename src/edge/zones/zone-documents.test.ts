@@ -160,13 +160,13 @@ describe("a node", () => {
   const names = async (scope: readonly string[] | "all", state: Partial<ZoneState> = {}) =>
     (await read(documentsOf({ zones, ...state }).of(scope)))["zones"]?.map(({ name }) => name);
 
-  test("is sent its zones alone, by name, and an operator of all", async () => {
+  test("is sent its zones alone, by name, and an operator of all #zone-document-scope", async () => {
     expect(await names(["global"])).toEqual(["all.example.net", "g.example.net"]);
     expect(await names(["web"])).toEqual(["all.example.net", "web.example.net"]);
     expect(await names("all")).toEqual(["all.example.net", "g.example.net", "web.example.net"]);
   });
 
-  test("is sent levers, challenges and grants of its zones alone, each sorted", async () => {
+  test("is sent levers, challenges and grants of its zones alone, each sorted #zone-document-challenge-override #zone-document-scope", async () => {
     const state = {
       zones,
       overrides: new Map(["web.example.net", "gone.example.net"].map((name) => [name, lever(5)])),
@@ -258,7 +258,7 @@ describe("the ETag", () => {
     expect(moves).toEqual(["2026-11-23T00:00:00.000Z", "2026-11-24T00:00:00.000Z"]);
   });
 
-  test("moves when lever, challenge and grant expire, to the millisecond, with a timer for the next change alone", () => {
+  test("moves when lever, challenge and grant expire, to the millisecond, with a timer for the next change alone #zone-document-challenge-override", () => {
     const timers = new ManualTimers(clock);
     const more = {
       zones,
@@ -282,7 +282,7 @@ describe("the ETag", () => {
     expect(documents.of("all").etag).toBe(documentsOf({ zones }).of("all").etag);
   });
 
-  test("comes back when a lever is cleared", () => {
+  test("comes back when a lever is cleared #zone-document-challenge-override", () => {
     const documents = documentsOf({ zones });
     const { etag } = documents.of("all");
     documents.refresh(stateOf({ zones, overrides: new Map([["www.example.net", lever(3)]]) }), clock.wallMs());
