@@ -128,21 +128,6 @@ test("a ban that no node enforces ends, is refused for a while, and may come bac
   expect(await ban()).toMatchObject({ state: "active" });
 });
 
-test("a reload of the service or of the agent ends a refusal at once #node-enforcement-ends", async () => {
-  const [first, second] = await diverted();
-  await refuses(first);
-  await pass(0);
-  await refuses(second);
-  await pass(0);
-  service.writeConfig(CONFIG.replace("hostgroups: [north] }]", "hostgroups: [north, global] }]"));
-  await service.post("/api/v1/config/reload", {}, "noc");
-  expect((await service.post("/api/v1/ban", { ip: VICTIM }, "noc")).status).toBe(200);
-  expect(await ban()).toMatchObject({ node: "north" });
-  await pass(60_000);
-  await applied(first, { started_at: "2026-03-01T12:01:00Z" });
-  expect(await node(first)).not.toHaveProperty("refused_bans");
-});
-
 test("a ban leaves a node that did not put it in force in time #node-enforcement-not-applied", async () => {
   const [first, second] = await diverted();
   await applied(second);
@@ -158,27 +143,6 @@ test("a ban leaves a node that did not put it in force in time #node-enforcement
   expect(await node(first)).toHaveProperty("not_applied_since");
   await applied(first);
   expect(await node(first)).not.toHaveProperty("not_applied_since");
-});
-
-test("a ban stays with an agent that does not report what it enforces", async () => {
-  const [first] = await diverted();
-  for (let i = 0; i < 10; i++) {
-    await pass(10_000);
-    await report(first, { version: "other", capabilities: ["port_ranges"] });
-  }
-  expect(await ban()).toMatchObject({ state: "active", node: first });
-  expect(await node(first)).toMatchObject({ alive: true });
-});
-
-test("refused bans that make no sense are stored and change nothing #scrub-report-refused-bans", async () => {
-  const [first] = await diverted();
-  await applied(first);
-  const prefixes = Array.from({ length: 2000 }, (_, i) => `10.0.${i >> 8}.${i & 255}/32`);
-  await applied(first, { refused_bans: [{ reason: "x".repeat(5000), prefixes }, 7, null], refused_bans_total: -1 });
-  await applied(first, { refused_bans: "all", document_refused: 7, started_at: {} });
-  await pass(0);
-  expect(await ban()).toMatchObject({ node: first });
-  expect(await node(first)).not.toHaveProperty("refusals");
 });
 
 test("of many refused bans the inventory lists the first and counts all #scrub-inventory-refused-bans", async () => {
