@@ -50,7 +50,7 @@ test("a zone without reports has only its placement", () => {
   });
 });
 
-test("zone status leaves out claims of nodes that do not serve the zone, or are not alive #zone-status-leaves-out-claims", () => {
+test("zone status leaves out claims of nodes that do not serve the zone, or are not alive #zone-status-leaves-out-claims #zone-status-counts-a-node", () => {
   const wire = { zones: [a()], certs: [{ zone: "a.example", not_after: "2026-06-01T00:00:00Z" }] };
   const fleet = fleetOf({ e1: wire, other: wire, e2: wire });
   const reports = new Map([...fleet.reports].filter(([node]) => node !== "e2"));

@@ -165,6 +165,7 @@ describe("reports that make no sense #scrub-report-refused-bans", () => {
     ["groups that are none", { refused_bans: [null, 1, "x", { reason: {}, prefixes: {} }] }],
     ["a total that is none", { refused_bans_total: "many" }],
     ["a negative total", { refused_bans_total: -5 }],
+    ["a total that is no whole number", { refused_bans_total: 1.5 }],
     ["a tag that is none", { rules_etag: 7, started_at: [], document_refused: {} }],
   ])("%s", (_, wire) => {
     sent('"a"', BOTH);

@@ -144,18 +144,6 @@ describe("zone status", () => {
     expect(Object.keys(fields).map((field) => zone[field])).toEqual(Object.values(fields));
   });
 
-  test("counts a node as long as it is alive, by its last report #zone-status-counts-a-node", async () => {
-    await world.report("e1", { zones: [shop()] });
-    world.server.clock.advance(15_000);
-    expect(await world.zone()).toMatchObject({ nodes: 1, requests: 100 });
-    world.server.clock.advance(1);
-    expect(await world.zone()).toMatchObject({ nodes: 0, rps: 0 });
-    await world.seen("e1");
-    expect(await world.zone()).toMatchObject({ nodes: 1, requests: 100 });
-    await world.report("e1", { zones: [] });
-    expect(await world.zone()).toMatchObject({ nodes: 0 });
-  });
-
   test("has override while a lever is in force #zone-status-has-override", async () => {
     await lever(SHOP);
     for (const token of ["eyes", "acme"]) expect((await world.zone(SHOP, token))["override"]).toEqual(OVERRIDE);
