@@ -146,7 +146,7 @@ test.each([
   ["/** The limits of section 8. */", 1],
   ["/** Choices, 6: audit. */", 1],
   ['  test("2.2 rate is re-read", () => {', 1],
-  ['describe("5, roles and tenants:", () => {', 1],
+  ['describe("5, roles and tenants", () => {', 1],
   [']))("2.6 field is there", () => {', 1],
   ["/** By weak comparison (RFC 9110, section 13.1.2). */", 0],
   ["xsk_socket__create(&socket, interface, 0, umem)", 0],

@@ -1,30 +1,30 @@
 /**
- * Runs the tests of the interface and prints how much of docs/interface.md they hold, topic by topic. Exits 1 when a test
- * fails, or when no passing test holds a statement of it.
+ * Runs the tests that hold a statement of docs/interface.md and prints how many there are of each topic. Exits 1 when a
+ * test fails, when no passing test holds a statement, or when a test holds one that is not on the page.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { heldStatement, topicsOf } from "./api/statements.ts";
+import { ROOT, sourceFiles } from "./source-tree.ts";
+import { tagsOf, topicsOf, writtenTags } from "./statements.ts";
 
 interface Case {
   /** The names of its groups and its own, one after the other. */
   readonly name: string;
+  /** Statements that it holds. */
+  readonly tags: readonly string[];
   readonly outcome: "passed" | "failed" | "skipped";
 }
 
 const PAGE = "docs/interface.md";
-/** Where what the interface says is tested: as a whole, and beside the code. */
-const FOLDERS = ["test/api", "test/adversary", "src/http", "src/edge", "src/sourceblock"];
-/** What of it only the running service shows, and what is bounded further in. */
-const FILES = ["test/scenario/flood-history.test.ts", "src/detection/attack/recent-packets.test.ts"];
-
-const topics = topicsOf(readFileSync(join(import.meta.dir, "..", PAGE), "utf8"));
+const topics = topicsOf(readFileSync(join(ROOT, PAGE), "utf8"));
 const all = new Set(topics.flatMap(({ statements }) => statements));
 const cases = await runTests();
-const byStatement = Map.groupBy(cases, ({ name }) => heldStatement(name, all));
+const tagged = cases.flatMap((each) => each.tags.map((tag) => ({ ...each, tag })));
+const byStatement = Map.groupBy(tagged, ({ tag }) => tag);
 const untested = [...all].filter((statement) => passedOf(byStatement.get(statement) ?? []) === 0);
-const others = byStatement.get(null) ?? [];
+const unknown = tagged.filter(({ tag }) => !all.has(tag));
+const others = cases.filter(({ tags }) => tags.length === 0);
 const failed = cases.filter(({ outcome }) => outcome === "failed");
 
 print(["topic", "statements", "tests", "passed"]);
@@ -37,7 +37,8 @@ print(["all", all.size, cases.length, passedOf(cases)]);
 for (const { name } of failed) console.log(`failed: ${name}`);
 for (const { name, outcome } of cases) if (outcome === "skipped") console.log(`skipped: ${name}`);
 for (const statement of untested) console.log(`no passing test: ${PAGE}#${statement}`);
-process.exit(failed.length + untested.length === 0 && cases.length > 0 ? 0 : 1);
+for (const { name, tag } of unknown) console.log(`no such statement: ${PAGE}#${tag}, held by: ${name}`);
+process.exit(failed.length + untested.length + unknown.length === 0 && cases.length > 0 ? 0 : 1);
 
 function passedOf(some: readonly Case[]): number {
   return some.filter(({ outcome }) => outcome === "passed").length;
@@ -48,8 +49,12 @@ async function runTests(): Promise<Case[]> {
   const report = join(directory, "report.xml");
   try {
     const options = ["--isolate", "--timeout", "60000", "--reporter=junit", `--reporter-outfile=${report}`];
-    const child = Bun.spawn([process.execPath, "test", ...FOLDERS, ...FILES, ...options], {
-      ...{ cwd: join(import.meta.dir, ".."), stdin: "ignore", stdout: "ignore", stderr: "pipe" },
+    const files = sourceFiles("src", "test", "dashboard").filter(
+      ({ path, text }) => path.endsWith(".test.ts") && isTagged(text),
+    );
+    const paths = files.map(({ path }) => `./${path}`);
+    const child = Bun.spawn([process.execPath, "test", ...paths, ...options], {
+      ...{ cwd: ROOT, stdin: "ignore", stdout: "ignore", stderr: "pipe" },
     });
     const output = await new Response(child.stderr).text();
     const code = await child.exited;
@@ -65,12 +70,16 @@ async function runTests(): Promise<Case[]> {
   }
 }
 
+function isTagged(text: string): boolean {
+  return writtenTags(text).some((tag) => all.has(tag) || tag.startsWith("$"));
+}
+
 function casesOf(xml: string): Case[] {
   return [...xml.matchAll(/<testcase\b([^>]*?)(?:\/>|>([\s\S]*?)<\/testcase>)/g)].map(([, head = "", body = ""]) => {
     // The innermost group comes first.
-    const group = attribute(head, "classname").split(" > ").reverse().join(" ");
+    const names = [...attribute(head, "classname").split(" > ").toReversed(), attribute(head, "name")];
     const outcome = body.includes("<failure") ? "failed" : body.includes("<skipped") ? "skipped" : "passed";
-    return { name: `${group} ${attribute(head, "name")}`.trim(), outcome };
+    return { name: names.join(" ").trim(), tags: names.flatMap(tagsOf), outcome };
   });
 }
 

@@ -1,12 +1,13 @@
 /** What every source takes apart, and mirrored frames that come in tunnels to an address of ours. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { accountedFor, PacketProcess } from "../../test/fixtures/dataplane/asked-process.ts";
-import { DEVICE, Veth, vethUnavailable } from "../../test/fixtures/dataplane/veth.ts";
-import { ethernet, FRAME_BYTES_MIN, type IpPacket, ip, tcp, udp } from "../../test/fixtures/packets/frames.ts";
+import { describe, expect, test } from "bun:test";
+import { accountedFor } from "../../test/fixtures/dataplane/asked-process.ts";
+import { DEVICE, type Veth, vethUnavailable } from "../../test/fixtures/dataplane/veth.ts";
+import { describeLive, skipped, VethCapture } from "../../test/fixtures/dataplane/veth-capture.ts";
+import { ethernet, type IpPacket, ip, tcp, udp } from "../../test/fixtures/packets/frames.ts";
 import { encapsulated, erspan } from "../../test/fixtures/packets/tunnels.ts";
 import { ENCAPSULATIONS } from "../native/constants.ts";
 import { messageOf } from "../system/error-message.ts";
-import type { SourceOptions, SourceStatus } from "./native.d.ts";
+import type { SourceOptions } from "./native.d.ts";
 
 const NETWORKS = ["203.0.113.0/24", "2001:db8:1::/48"];
 const A = { src: "198.51.100.7", dst: "203.0.113.9" };
@@ -32,32 +33,10 @@ function bytesOf(packet: IpPacket, frames: readonly (readonly [string, Uint8Arra
   return frames.reduce((sum, [kind, frame]) => sum + (OF_LINK.includes(kind) ? frame.length : own), 0);
 }
 
-async function warmUp(veth: Veth, capture: PacketProcess): Promise<SourceStatus> {
-  const frame = ethernet(ip({ ...A, dst: "203.0.113.200" }, udp()), { padTo: FRAME_BYTES_MIN });
-  for (let sent = 1; ; sent++) {
-    await veth.send([frame]);
-    const status = await capture.until((now) => accountedFor(now) >= sent);
-    if (status.queues.some(({ countedPackets }) => countedPackets > 0)) return status;
-  }
-}
-
-const skipped = vethUnavailable === null ? "" : ` (skipped: ${vethUnavailable})`;
-describe.skipIf(vethUnavailable !== null).each(LIVE)(`%s${skipped}`, (_, options) => {
-  let veth: Veth;
-  let capture: PacketProcess;
-  beforeAll(async () => {
-    veth = new Veth();
-    capture = new PacketProcess(veth.far);
-    await capture.ask("setNetworks", NETWORKS);
-    await capture.open(options);
-  });
-  afterAll(async () => {
-    await capture.kill();
-    veth.close();
-  });
-
+describeLive(LIVE, NETWORKS, (live) => {
   test("counts what is inside of every kind, with the length that it has there", async () => {
-    const before = accountedFor(await warmUp(veth, capture));
+    const { veth, capture } = live();
+    const before = accountedFor(await live().warmUp());
     const frames = FRAMES.flat().map(([, frame]) => frame);
     await veth.send(frames);
     await capture.until((now) => accountedFor(now) === before + frames.length);
@@ -73,21 +52,16 @@ describe.skipIf(vethUnavailable !== null).each(LIVE)(`%s${skipped}`, (_, options
 test.skipIf(vethUnavailable !== null)(
   `sources report encapsulations that they were not configured to remove${skipped}`,
   async () => {
-    const veth = new Veth();
-    const capture = new PacketProcess(veth.far);
-    try {
-      await capture.ask("setNetworks", NETWORKS);
-      await capture.open({ kind: "pcap_live", interface: DEVICE, cpus: [], decapsulate: ["vxlan"] });
-      const frames = FRAMES.flat().map(([, frame]) => frame);
-      await veth.send(frames);
-      const status = await capture.until((now) => accountedFor(now) === frames.length);
-      const expected: Record<string, number> = Object.fromEntries(ENCAPSULATIONS.map((kind) => [kind, 0]));
-      for (const [kind] of FRAMES.flat()) if (kind !== "vxlan") expected[kind] = (expected[kind] ?? 0) + 1;
-      expect(status.queues[0]?.encapsulated).toEqual(expected);
-    } finally {
-      await capture.kill();
-      veth.close();
-    }
+    await using live = new VethCapture();
+    const { veth, capture } = live;
+    await capture.ask("setNetworks", NETWORKS);
+    await capture.open({ kind: "pcap_live", interface: DEVICE, cpus: [], decapsulate: ["vxlan"] });
+    const frames = FRAMES.flat().map(([, frame]) => frame);
+    await veth.send(frames);
+    const status = await capture.until((now) => accountedFor(now) === frames.length);
+    const expected: Record<string, number> = Object.fromEntries(ENCAPSULATIONS.map((kind) => [kind, 0]));
+    for (const [kind] of FRAMES.flat()) if (kind !== "vxlan") expected[kind] = (expected[kind] ?? 0) + 1;
+    expect(status.queues[0]?.encapsulated).toEqual(expected);
   },
 );
 
@@ -98,39 +72,29 @@ describe.skipIf(vethUnavailable !== null)(`a mirror tunnel${skipped}`, () => {
     ["IPv4", { src: "192.0.2.1", dst: "192.0.2.2" }, "192.0.2.2/24", "192.0.2.0/30"],
     ["IPv6", { src: "2001:db8:9::1", dst: "2001:db8:9::2" }, "2001:db8:9::2/64", "2001:db8:9::/126"],
   ])("over %s counts what its senders mirror, and nothing of others", async (_, ends, local, from) => {
-    const veth = new Veth();
+    await using live = new VethCapture();
+    const { veth, capture } = live;
     if (local.includes(":")) veth.far.run(["sysctl", "-q", `net.ipv6.conf.${DEVICE}.disable_ipv6=0`]);
     veth.far.run(["ip", "address", "add", local, "dev", DEVICE, ...(local.includes(":") ? ["nodad"] : [])]);
-    const capture = new PacketProcess(veth.far);
-    try {
-      await capture.ask("setNetworks", NETWORKS);
-      await capture.ask("openTunnel", ends.dst, [from]);
-      const others = { ...ends, src: ends.src.includes(":") ? "2001:db8:9::99" : "192.0.2.99" };
-      const destination = await macOf(veth);
-      const mirrored = ethernet(erspan(MIRRORED, ends), { destination });
-      await veth.send([mirrored, mirrored, ethernet(erspan(MIRRORED, others), { destination }), mirrored]);
-      const status = await capture.until(({ queues }) => queues.some(({ refused }) => refused === 1));
-      expect(status).toMatchObject({ state: "running", queues: [{ countedPackets: 3, refused: 1 }] });
-      const hosts = await capture.ask("hosts");
-      expect(hosts[A.dst]).toMatchObject({ udp_pps: 3, udp_mbps: 3 * MIRRORED.length });
-    } finally {
-      await capture.kill();
-      veth.close();
-    }
+    await capture.ask("setNetworks", NETWORKS);
+    await capture.ask("openTunnel", ends.dst, [from]);
+    const others = { ...ends, src: ends.src.includes(":") ? "2001:db8:9::99" : "192.0.2.99" };
+    const destination = await macOf(veth);
+    const mirrored = ethernet(erspan(MIRRORED, ends), { destination });
+    await veth.send([mirrored, mirrored, ethernet(erspan(MIRRORED, others), { destination }), mirrored]);
+    const status = await capture.until(({ queues }) => queues.some(({ refused }) => refused === 1));
+    expect(status).toMatchObject({ state: "running", queues: [{ countedPackets: 3, refused: 1 }] });
+    const hosts = await capture.ask("hosts");
+    expect(hosts[A.dst]).toMatchObject({ udp_pps: 3, udp_mbps: 3 * MIRRORED.length });
   });
 
   test("to an address that the machine does not have says so", async () => {
-    const veth = new Veth();
-    const capture = new PacketProcess(veth.far);
-    try {
-      const refused = capture.ask("openTunnel", "192.0.2.77", ["192.0.2.0/24"]).then(() => "opened", messageOf);
-      expect(await refused).toContain(
-        "cannot receive mirrored frames to 192.0.2.77: this machine does not have the address",
-      );
-    } finally {
-      await capture.kill();
-      veth.close();
-    }
+    await using live = new VethCapture();
+    const { capture } = live;
+    const refused = capture.ask("openTunnel", "192.0.2.77", ["192.0.2.0/24"]).then(() => "opened", messageOf);
+    expect(await refused).toContain(
+      "cannot receive mirrored frames to 192.0.2.77: this machine does not have the address",
+    );
   });
 });
 

@@ -1,11 +1,12 @@
 /** The common contract of all sources: the same frames give the same counts. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { evenly, pcapBytes } from "../../test/fixtures/captures/pcap-writer.ts";
 import { accountedFor, PacketProcess } from "../../test/fixtures/dataplane/asked-process.ts";
-import { DEVICE, Veth, vethUnavailable } from "../../test/fixtures/dataplane/veth.ts";
+import { DEVICE, vethUnavailable } from "../../test/fixtures/dataplane/veth.ts";
+import { describeLive, skipped, VethCapture, WARM_UP_HOST } from "../../test/fixtures/dataplane/veth-capture.ts";
 import { ethernet, FRAME_BYTES_MIN, ip, udp } from "../../test/fixtures/packets/frames.ts";
 import { MIXED_FRAMES, MIXED_TOTALS, mixedHosts, NETWORKS } from "../../test/fixtures/packets/mixed-traffic.ts";
 import type { SourceOptions, SourceStatus } from "./native.d.ts";
@@ -22,17 +23,6 @@ const LIVE: readonly (readonly [string, SourceOptions])[] = [
 
 /** What flow_filter.h begins with. */
 const FLOW_MEMORY_BYTES = 2 * 2 ** 20;
-const WARM_UP_HOST = "203.0.113.200";
-
-/** Sends until something is counted: a source that counts in the kernel applies the networks within a tick. */
-async function warmUp(veth: Veth, capture: PacketProcess): Promise<SourceStatus> {
-  const frame = ethernet(ip({ src: "198.51.100.7", dst: WARM_UP_HOST }, udp()), { padTo: FRAME_BYTES_MIN });
-  for (let sent = 1; ; sent++) {
-    await veth.send([frame]);
-    const status = await capture.until((now) => accountedFor(now) === sent);
-    if (sumOf(status, "countedPackets") > 0) return status;
-  }
-}
 
 function sumOf(
   { queues }: SourceStatus,
@@ -76,23 +66,10 @@ describe.each(["real", "max"] as const)("capture file, pace %s", (pace) => {
   });
 });
 
-const skipped = vethUnavailable === null ? "" : ` (skipped: ${vethUnavailable})`;
-describe.skipIf(vethUnavailable !== null).each(LIVE)(`%s${skipped}`, (_, options) => {
-  let veth: Veth;
-  let capture: PacketProcess;
-  beforeAll(async () => {
-    veth = new Veth();
-    capture = new PacketProcess(veth.far);
-    await capture.ask("setNetworks", NETWORKS);
-    await capture.open(options);
-  });
-  afterAll(async () => {
-    await capture.kill();
-    veth.close();
-  });
-
+describeLive(LIVE, NETWORKS, (live) => {
   test("counts every frame to its host and class", async () => {
-    const before = await warmUp(veth, capture);
+    const { veth, capture } = live();
+    const before = await live().warmUp();
     await veth.send(MIXED_FRAMES);
     await expectSameCounts(capture, before);
   });
@@ -106,36 +83,26 @@ describe.skipIf(vethUnavailable !== null).each([
     ["is foreign where it came from other networks", true],
     ["is outgoing traffic of the host elsewhere", false],
   ] as const)("%s", async (__, isExternal) => {
-    const veth = new Veth();
-    const capture = new PacketProcess(veth.far);
-    try {
-      await capture.ask("alsoCountOutgoing");
-      await capture.ask("setNetworks", NETWORKS);
-      await capture.open({ ...options, isExternal });
-      const before = await warmUp(veth, capture);
-      const frame = ethernet(ip({ src: WARM_UP_HOST, dst: "198.51.100.7" }, udp()), { padTo: FRAME_BYTES_MIN });
-      await veth.send(new Array<Uint8Array>(20).fill(frame));
-      const after = await capture.until((now) => accountedFor(now) >= accountedFor(before) + 20);
-      const gained = (key: "countedPackets" | "foreignPackets") => sumOf(after, key) - sumOf(before, key);
-      expect([gained("countedPackets"), gained("foreignPackets")]).toEqual(isExternal ? [0, 20] : [20, 0]);
-    } finally {
-      await capture.kill();
-      veth.close();
-    }
+    await using live = new VethCapture();
+    const { veth, capture } = live;
+    await capture.ask("alsoCountOutgoing");
+    await capture.ask("setNetworks", NETWORKS);
+    await capture.open({ ...options, isExternal });
+    const before = await live.warmUp();
+    const frame = ethernet(ip({ src: WARM_UP_HOST, dst: "198.51.100.7" }, udp()), { padTo: FRAME_BYTES_MIN });
+    await veth.send(new Array<Uint8Array>(20).fill(frame));
+    const after = await capture.until((now) => accountedFor(now) >= accountedFor(before) + 20);
+    const gained = (key: "countedPackets" | "foreignPackets") => sumOf(after, key) - sumOf(before, key);
+    expect([gained("countedPackets"), gained("foreignPackets")]).toEqual(isExternal ? [0, 20] : [20, 0]);
   });
 });
 
 test.skipIf(vethUnavailable !== null)(
   `AF_XDP has the memory of its first packets before the first one comes${skipped}`,
   async () => {
-    const veth = new Veth();
-    const capture = new PacketProcess(veth.far);
-    try {
-      await capture.open({ ...afXdp, xdpMode: "native" });
-      expect(await capture.ask("memoryBytes")).toBeGreaterThan(FLOW_MEMORY_BYTES);
-    } finally {
-      await capture.kill();
-      veth.close();
-    }
+    await using live = new VethCapture();
+    const { capture } = live;
+    await capture.open({ ...afXdp, xdpMode: "native" });
+    expect(await capture.ask("memoryBytes")).toBeGreaterThan(FLOW_MEMORY_BYTES);
   },
 );

@@ -3,8 +3,6 @@ import { edgeConfig } from "../../test/fixtures/edge/edge.ts";
 import { ManualClock } from "../../test/fixtures/manual-clock.ts";
 import { EdgeNodes } from "./edge-nodes.ts";
 
-const STALE_MS = 15_000;
-
 let clock: ManualClock;
 let edge: EdgeNodes;
 
@@ -48,28 +46,6 @@ describe("placement", () => {
 });
 
 describe("a node", () => {
-  test("that has not polled has neither a sighting nor a token, and is lost in time", () => {
-    expect(edge.view("e1")).toMatchObject({
-      liveness: "not_seen",
-      isHolding: false,
-      lastSeenAt: null,
-      lastToken: null,
-    });
-    clock.advance(STALE_MS + 1);
-    expect([edge.livenessOf("e1"), edge.isAlive("e1")]).toEqual(["lost", false]);
-  });
-
-  test("is alive while it holds, and was last seen when its poll began or ended", () => {
-    const begunAt = clock.wallMs();
-    edge.pollStarted("e1", "t1");
-    clock.advance(20_000);
-    expect(edge.view("e1")).toMatchObject({ liveness: "alive", isHolding: true, lastSeenAt: begunAt, lastToken: "t1" });
-    edge.pollEnded("e1");
-    expect(edge.view("e1")).toMatchObject({ isHolding: false, lastSeenAt: clock.wallMs() });
-    clock.advance(STALE_MS + 1);
-    expect(edge.livenessOf("e1")).toBe("lost");
-  });
-
   test("keeps the time at which it was last seen, however the clocks run", () => {
     const seenAt = clock.wallMs();
     edge.pollStarted("e1", "t1");

@@ -50,7 +50,7 @@ test("a zone without reports has only its placement", () => {
   });
 });
 
-test("zone status leaves out claims of nodes that do not serve the zone, or are not alive", () => {
+test("zone status leaves out claims of nodes that do not serve the zone, or are not alive #zone-status-leaves-out-claims #zone-status-counts-a-node", () => {
   const wire = { zones: [a()], certs: [{ zone: "a.example", not_after: "2026-06-01T00:00:00Z" }] };
   const fleet = fleetOf({ e1: wire, other: wire, e2: wire });
   const reports = new Map([...fleet.reports].filter(([node]) => node !== "e2"));
@@ -82,7 +82,7 @@ test.each<[string, Wire, number, boolean]>([
   ["it may be among the zones that were cut", { zones: [OTHER], zones_truncated: 1 }, 0, true],
   ["other zones were cut, and not this one", { zones: [a()], zones_truncated: 1 }, 0, false],
   ["certificates were cut alone", { zones: [a()], certs_truncated: 1 }, 0, false],
-])("zone status is partial where %s", (_, wire, cut, isPartial) => {
+])("zone status is partial where %s #zone-status-is-partial", (_, wire, cut, isPartial) => {
   const status = statusOf({ e1: wire });
   expect([status.wouldBeCut, status.isWouldBePartial]).toEqual([cut, isPartial]);
 });

@@ -29,7 +29,7 @@ function schemaOf(operation: Operation, status: number): unknown {
   return Object.values(operation.responses[status]?.content ?? {})[0]?.schema;
 }
 
-describe("GET /api/v1/openapi.json", () => {
+describe("GET /api/v1/openapi.json #get-api-v1-openapi-json", () => {
   test("has every route that is served, and no other", () => {
     const served = server.http.routes.map(
       ({ method, path }) => `${method.toLowerCase()} ${path.replace(/:(\w+)/g, "{$1}")}`,

@@ -13,7 +13,7 @@ const range = (fromMs: number, toMs: number): TimeRange => ({ kind: "range", fro
 const stepOf = (text: string | null, over: TimeRange) =>
   step(new URLSearchParams(text === null ? {} : { step: text }), over);
 
-describe("time range", () => {
+describe("time range #time-range", () => {
   test("is the last hour where nothing is said", () => {
     expect(rangeOf({})).toEqual(range(NOW - HOUR, NOW));
   });
@@ -59,7 +59,7 @@ describe("time range", () => {
   });
 });
 
-describe("time step", () => {
+describe("time step #time-step", () => {
   test("is a minute where nothing is said", () => {
     expect(stepOf(null, range(NOW - HOUR, NOW))).toMatchObject({ stepSeconds: 60 });
   });

@@ -190,16 +190,6 @@ describe("an operator", () => {
   });
 });
 
-describe("an operator's ban", () => {
-  test("is not written over by an older change that waited for its flush", async () => {
-    const { engine, disk } = harness();
-    engine.attacksChanged([started(attackOn())], 0);
-    await unbanBy(engine, victim, 1);
-    await flush(engine);
-    expect([...disk.values()].map((ban) => ban.state)).toEqual(["withdrawn"]);
-  });
-});
-
 describe("time and policy", () => {
   test("a ban ends at its expiry", async () => {
     const { engine, announcer } = harness();
@@ -388,8 +378,4 @@ describe("a restart", () => {
     after.engine.attacksChanged([lasts(attack)], 3);
     expect(after.engine.active.size).toBe(0);
   });
-});
-
-test("IPv6 targets are banned as /128", () => {
-  expect(hostPrefix(address("2001:db8::1")).text).toBe("2001:db8::1/128");
 });

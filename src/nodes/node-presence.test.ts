@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 
 describe("a node", () => {
-  test("that never polled is lost after staleAfterMs", () => {
+  test("that never polled is lost after staleAfterMs #edge-node-never-polled", () => {
     expect([livenessAt(1000), livenessAt(1000 + STALE_MS), livenessAt(1001 + STALE_MS)]).toEqual([
       "not_seen",
       "not_seen",
@@ -24,13 +24,13 @@ describe("a node", () => {
     expect([lastSeenAt(), presence.isHolding("s1")]).toEqual([null, false]);
   });
 
-  test("is alive as long as a poll of it is parked, however long", () => {
+  test("is alive as long as a poll of it is parked, however long #edge-node-alive", () => {
     presence.pollStarted("s1", at(2000));
     expect([livenessAt(2000 + 100 * STALE_MS), presence.isHolding("s1")]).toEqual(["alive", true]);
     expect(livenessAt(2000 + 100 * STALE_MS, "s2")).toBe("lost");
   });
 
-  test("is alive for a while after its last poll has ended, and lost after", () => {
+  test("is alive for a while after its last poll has ended, and lost after #edge-node-alive", () => {
     presence.pollStarted("s1", at(2000));
     presence.pollEnded("s1", at(32_000));
     expect([livenessAt(32_000 + STALE_MS), livenessAt(32_001 + STALE_MS)]).toEqual(["alive", "lost"]);

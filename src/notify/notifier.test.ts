@@ -220,15 +220,6 @@ describe("people", () => {
     expect(text).toStartWith("Attack on 192.0.2.1: 1,500 packets/s, threshold 1,000\n");
     expect(text).not.toContain("is active");
   });
-
-  test("get a flood as one message", async () => {
-    const server = receiver();
-    const { notifier, counted } = started({ slack: SLACK }, { SLACK_URL: server.url });
-    for (let i = 0; i < 245; i++) notifier.attackChanged("started", classified({ id: `a${i}` }), null);
-    await eventually(async () => (await counted("sent_total", "slack")) === 245, "not all was delivered");
-    expect(server.received).toHaveLength(1);
-    expect(server.received[0]?.body).toContain("And 240 more attacks");
-  });
 });
 
 test("a channel that hangs delays no other", async () => {
@@ -269,14 +260,6 @@ test("a reload adds and takes away channels, and keeps what waits for those that
   notifier.reconfigure(NO_CHANNELS);
   notifier.attackChanged("ended", attack(), null);
   expect(await counted("queue_length", "slack")).toBeNaN();
-});
-
-test("a stop delivers what waits", async () => {
-  const server = receiver();
-  const { notifier } = started({ slack: SLACK }, { SLACK_URL: server.url });
-  notifier.attackChanged("started", classified(), null);
-  await notifier.stop();
-  expect(server.received).toHaveLength(1);
 });
 
 test("neither log nor metrics contain a secret or a URL, even after errors", async () => {

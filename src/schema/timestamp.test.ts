@@ -55,6 +55,10 @@ describe("RFC 3339 time", () => {
     expect(parseTimestamp(text)).toBeNull();
   });
 
+  test("is written in UTC with milliseconds #rfc-3339-time", () => {
+    expect(timestamp(Date.UTC(2026, 2, 1, 12))).toBe("2026-03-01T12:00:00.000Z");
+  });
+
   test("reads what is written, whenever that is", () => {
     const seed = 20_261_121;
     const random = seededRandom(seed);

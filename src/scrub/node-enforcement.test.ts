@@ -42,7 +42,7 @@ function refusing(etag: string, ...prefixes: readonly string[]): object {
 const BOTH = documentOf({ "192.0.2.1": 53, "192.0.2.2": 53 });
 
 describe("a node that refuses a ban", () => {
-  test("is at fault for that one alone, until it takes it", () => {
+  test("is at fault for that one alone, until it takes it #node-enforcement-refused", () => {
     sent('"a"', BOTH);
     report(refusing('"a"', TWO));
     expect([kindOf(ONE), kindOf(TWO)]).toEqual([null, "refused"]);
@@ -56,7 +56,7 @@ describe("a node that refuses a ban", () => {
     expect([kindOf(TWO), node.view(nowMs).refusedBans]).toEqual([null, 0]);
   });
 
-  test("is remembered for a while after the ban has ended, and no longer", () => {
+  test("is remembered for a while after the ban has ended, and no longer #node-enforcement-ends", () => {
     sent('"a"', BOTH);
     report(refusing('"a"', TWO));
     sent('"b"', documentOf({ "192.0.2.1": 53 }));
@@ -67,7 +67,7 @@ describe("a node that refuses a ban", () => {
     expect([kindOf(TWO), node.view(nowMs).refusedBans]).toEqual([null, 0]);
   });
 
-  test("is believed again when its agent was started again, but not all the time", () => {
+  test("is believed again when its agent was started again, but not all the time #node-enforcement-ends", () => {
     const started = (startedAt: string) => ({ ...COMPLETE, rules_etag: '"b"', started_at: startedAt });
     const again = () => {
       sent('"a"', BOTH);
@@ -112,7 +112,7 @@ describe("a node that refuses a document as a whole", () => {
 });
 
 describe("a node that does not put in force what it got", () => {
-  test("is at fault from the first report after its time, for what changed", () => {
+  test("is at fault from the first report after its time, for what changed #node-enforcement-not-applied", () => {
     const unchanged = divertedBan({ target: "192.0.2.1" });
     const documents = new RuleDocuments(() => "global");
     documents.put(unchanged);
@@ -142,7 +142,7 @@ describe("a node that does not put in force what it got", () => {
     expect([kindOf(ONE), kindOf(TWO)]).toEqual(["not_applied", "not_applied"]);
   });
 
-  test("is not at fault if its agent does not report what is in force", () => {
+  test("is not at fault if its agent does not report what is in force #node-enforcement-not-applied", () => {
     sent('"a"', BOTH);
     nowMs = 10 * WITHIN_MS;
     for (const wire of [{}, { rules_etag: "7" }, { capabilities: ["port_ranges"], rules_etag: '"x"' }]) report(wire);
@@ -159,12 +159,13 @@ describe("a node that does not put in force what it got", () => {
   });
 });
 
-describe("reports that make no sense", () => {
+describe("reports that make no sense #scrub-report-refused-bans", () => {
   test.each<[string, object]>([
     ["a list that is none", { refused_bans: 7 }],
     ["groups that are none", { refused_bans: [null, 1, "x", { reason: {}, prefixes: {} }] }],
     ["a total that is none", { refused_bans_total: "many" }],
     ["a negative total", { refused_bans_total: -5 }],
+    ["a total that is no whole number", { refused_bans_total: 1.5 }],
     ["a tag that is none", { rules_etag: 7, started_at: [], document_refused: {} }],
   ])("%s", (_, wire) => {
     sent('"a"', BOTH);

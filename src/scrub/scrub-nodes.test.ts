@@ -360,7 +360,7 @@ describe("a node that refuses the rules of a ban", () => {
     expect(reported.filter((text) => text === "s1 is well")).toHaveLength(1);
   });
 
-  test("does not get the ban any more that went from it, and is well after a reload that gives it other hostgroups", () => {
+  test("does not get the ban any more that went from it, and is well after a reload that gives it other hostgroups #node-enforcement-ends", () => {
     groups.set("192.0.2.1/32", "a");
     report(nodes, "s1", '"d"', refusal("192.0.2.1/32"));
     nodes.banChanged(divertedBan({ target: "192.0.2.1", node: "s2" }));

@@ -113,23 +113,6 @@ describe("a restart", () => {
     expect(state?.levers()).toEqual([]);
   });
 
-  test("with a clock that was set forward expires the lever if that is past its time, and keeps it if not", async () => {
-    await set(await start());
-    clock.setWall("2026-03-01T12:09:59.000Z");
-    expect(untilOf(await start())).toBe(Date.parse("2026-03-01T12:10:00.000Z"));
-    clock.setWall("2027-01-01T00:00:00.000Z");
-    expect(untilOf(await start())).toBeNull();
-  });
-
-  test("with a clock that was set back keeps it for no longer than it was set for, and so does the next one", async () => {
-    await set(await start());
-    clock.setWall("2025-01-01T00:00:00.000Z");
-    const until = clock.wallMs() + 600_000;
-    expect(untilOf(await start())).toBe(until);
-    clock.advance(1000);
-    expect(untilOf(await start())).toBe(until);
-  });
-
   test("forgets slots and challenges: the node asks again", async () => {
     const first = await start();
     const before = etag(first);

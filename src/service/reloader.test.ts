@@ -43,7 +43,7 @@ function harness(onApply: (ttlSeconds: number) => void = () => {}, open: () => P
   };
 }
 
-test("a reload puts the file in force and names what needs a restart", async () => {
+test("a reload puts the file in force and names what needs a restart #reload-names-keys", async () => {
   const { reloader, applied, said } = harness();
   writeFileSync(path, config(2, "detection: {tick_ms: 50}\n"));
   expect(await reloader.reload()).toEqual({ kind: "reloaded", needsRestart: ["detection.tick_ms"] });

@@ -14,7 +14,7 @@ import {
 const NAME = `${SOURCE}->${VICTIM}`;
 
 describe("a start", () => {
-  test("restores the stored blocks, oldest first, and installs them in an empty kernel", () => {
+  test("restores the stored blocks, oldest first, and installs them in an empty kernel #source-blocks-survive", () => {
     const store = new TableStore();
     const block = { ...pair(), createdAt: 5, expiresAt: 60_000, reason: "" };
     store.put(block);
@@ -35,7 +35,7 @@ describe("a start", () => {
     expect(kernel.calls).toEqual(["read", `remove 198.51.100.9->${VICTIM}`, `put ${NAME}`]);
   });
 
-  test("does not restore expired blocks, and removes them from the store", async () => {
+  test("does not restore expired blocks, and removes them from the store #source-block-expiry", async () => {
     const first = bench();
     await first.blocks.block(order({ ttlSeconds: 60 }), () => 0);
     const { live, kernel, blocks, store } = bench({ kernel: first.kernel, store: first.store, wallMs: 60_000 });
@@ -52,14 +52,14 @@ describe("a start", () => {
     expect([kernel.pairs.get(NAME)?.expiresAtMs, store.blocks.get(NAME)?.expiresAt]).toEqual([86_401_000, 86_401_000]);
   });
 
-  test("holds what it takes up against the configuration", async () => {
+  test("removes stored blocks that the configuration refuses", async () => {
     const first = bench();
     await first.blocks.block(order(), () => 0);
     const { live, kernel } = bench({ ...first, policy: { isAllowlisted: () => true }, wallMs: 1 });
     expect([live(1), kernel.names]).toEqual([[], []]);
   });
 
-  test("with a kernel that fails keeps the blocks, says which are not in it, and goes on trying", async () => {
+  test("with a kernel that fails keeps the blocks, says which are not in it, and goes on trying #source-blocks-survive", async () => {
     const first = bench();
     await first.blocks.block(order(), () => 0);
     first.kernel.pairs.clear();

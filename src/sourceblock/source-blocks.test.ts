@@ -16,7 +16,7 @@ import { InstallFault } from "./source-blocks.ts";
 const NAME = `${SOURCE}->${VICTIM}`;
 
 describe("source block", () => {
-  test("in the kernel and in the store when it is answered, until its time is over", async () => {
+  test("is in the kernel and in the store when it is answered, until its time is over #source-block-in-the-kernel", async () => {
     const { blocks, store, kernel, live, recorder } = bench();
     const answer = await blocks.block(order({ ttlSeconds: 60, reason: "scan" }), () => 1000);
     const block = { ...pair(), createdAt: 1000, expiresAt: 61_000, reason: "scan" };
@@ -27,17 +27,7 @@ describe("source block", () => {
     expect(recorder.events).toEqual([`blocked ${NAME}`]);
   });
 
-  test("is stored before it is in the kernel", async () => {
-    const { blocks, store, kernel } = bench();
-    let stored: string[] = [];
-    kernel.before = () => {
-      stored = store.blockNames;
-    };
-    await blocks.block(order(), () => 0);
-    expect(stored).toEqual([NAME]);
-  });
-
-  test("refreshed by a block of the same pair keeps when it was made, and takes the new time and reason", async () => {
+  test("keeps its start, and takes the time and reason of another block of the pair #source-block-refreshed #source-block-refresh", async () => {
     const { blocks, store, kernel, live } = bench();
     await blocks.block(order({ ttlSeconds: 600, reason: "first" }), () => 1000);
     const again = await blocks.block(order({ ttlSeconds: 10, reason: "" }), () => 5000);
@@ -53,7 +43,7 @@ describe("source block", () => {
     expect(await blocks.block(order(), () => 1000)).toMatchObject({ view: { block: { createdAt: 1000 } } });
   });
 
-  test("that cannot be stored is none, and is not installed", async () => {
+  test("that cannot be stored is not installed", async () => {
     const { blocks, store, kernel, live, refusals } = bench();
     await blocks.block(order({ ttlSeconds: 60 }), () => 0);
     store.isBroken = true;
@@ -66,7 +56,7 @@ describe("source block", () => {
 });
 
 describe("an install that fails", () => {
-  test("removes all pairs of the source, and no other's", async () => {
+  test("removes all blocks of the source, and no other's #source-block-install-failure", async () => {
     const { blocks, store, kernel, live, recorder } = bench();
     for (const victim of [1, 2, 3]) await blocks.block(order({ victim: `192.0.2.${victim}` }), () => 0);
     await blocks.block(order({ source: "198.51.100.2" }), () => 0);
@@ -127,8 +117,8 @@ describe("an install that fails", () => {
   });
 });
 
-describe("source block removal: an unblock", () => {
-  test("removes the pair from everywhere and gives it back, once", async () => {
+describe("an unblock", () => {
+  test("removes the pair from everywhere and returns it, once #source-block-created #source-block-removal", async () => {
     const { blocks, store, kernel, live, recorder } = bench();
     await blocks.block(order({ reason: "scan" }), () => 0);
     await blocks.block(order({ victim: "192.0.2.2" }), () => 0);
@@ -146,17 +136,6 @@ describe("source block removal: an unblock", () => {
     const { blocks } = bench();
     await blocks.block(order({ ttlSeconds: 1 }), () => 0);
     expect(await blocks.unblock(pair(), 1000)).toMatchObject({ refusal: "not_blocked" });
-  });
-
-  test("that cannot be stored is in force, and stored later", async () => {
-    const { blocks, store, kernel, live } = bench();
-    await blocks.block(order(), () => 0);
-    store.isBroken = true;
-    expect(await blocks.unblock(pair(), 1)).toMatchObject({ kind: "done", isSaved: false });
-    expect([live(), store.blockNames, kernel.names, unsavedOf(blocks)]).toEqual([[], [NAME], [], 1]);
-    store.isBroken = false;
-    await flush(blocks);
-    expect([store.blockNames, unsavedOf(blocks)]).toEqual([[], 0]);
   });
 
   test("that the kernel refuses is taken back", async () => {
@@ -183,7 +162,7 @@ describe("source block removal: an unblock", () => {
 });
 
 describe("limit", () => {
-  test("victims per source are eight, and one that ends makes room", async () => {
+  test("victims per source are eight, and one that ends makes room #limit-victims-per-source", async () => {
     const { blocks } = bench();
     const block = (victim: number) => blocks.block(order({ victim: `192.0.2.${victim}`, ttlSeconds: victim }), () => 0);
     for (let victim = 1; victim <= 8; victim++) expect((await block(victim)).kind).toBe("done");
@@ -194,7 +173,7 @@ describe("limit", () => {
     expect((await blocks.block(order({ victim: "192.0.2.10" }), () => 1000)).kind).toBe("done");
   });
 
-  test("dynamic rules: all pairs have the slots that bans leave, and one that ends makes room", async () => {
+  test("pairs take the slots that bans leave, and one that ends makes room #limit-dynamic-rules", async () => {
     const { blocks } = bench();
     const block = (i: number, wallMs = 0) => blocks.block(order({ source: ipv4(i), ttlSeconds: 1 + i }), () => wallMs);
     for (let i = 0; i < 20; i++) expect((await block(i)).kind).toBe("done");
@@ -212,7 +191,7 @@ describe("limit", () => {
 });
 
 describe("time", () => {
-  test("ends blocks by itself, in the table, the kernel and, soon, the store", async () => {
+  test("ends blocks by itself, in the table, the kernel and, soon, the store #source-block-lapsed", async () => {
     const { blocks, store, kernel, live, recorder } = bench();
     await blocks.block(order({ ttlSeconds: 1 }), () => 0);
     await blocks.block(order({ source: "198.51.100.2", ttlSeconds: 2 }), () => 0);
@@ -228,31 +207,25 @@ describe("time", () => {
     expect(recorder.events.filter((line) => line.startsWith("expired"))).toHaveLength(2);
   });
 
-  test("the removal of an expired block is not written over its successor", async () => {
-    const { blocks, store } = bench();
-    await blocks.block(order({ ttlSeconds: 1 }), () => 0);
-    blocks.tick(1000);
-    await blocks.block(order(), () => 1001);
-    await flush(blocks);
-    expect(store.blockNames).toEqual([NAME]);
-  });
-
-  test.each([3_600_000, -3_600_000])("that is set by %d ms leaves a block the time that it has", async (stepMs) => {
-    const { blocks, store, kernel, live } = bench();
-    await blocks.block(order({ ttlSeconds: 10 }), () => 0);
-    blocks.clockStepped(stepMs);
-    await flush(blocks);
-    expect(store.blocks.get(NAME)).toMatchObject({ createdAt: 0, expiresAt: 10_000 + stepMs });
-    // The kernel uses another clock.
-    expect(kernel.calls.filter((call) => call.startsWith("put"))).toHaveLength(1);
-    blocks.tick(9999 + stepMs);
-    expect(live(9999 + stepMs)).toEqual([NAME]);
-    blocks.tick(10_000 + stepMs);
-    expect([live(), kernel.names]).toEqual([[], []]);
-  });
+  test.each([3_600_000, -3_600_000])(
+    "that is set by %d ms changes no time left #source-block-expiry",
+    async (stepMs) => {
+      const { blocks, store, kernel, live } = bench();
+      await blocks.block(order({ ttlSeconds: 10 }), () => 0);
+      blocks.clockStepped(stepMs);
+      await flush(blocks);
+      expect(store.blocks.get(NAME)).toMatchObject({ createdAt: 0, expiresAt: 10_000 + stepMs });
+      // The kernel uses another clock.
+      expect(kernel.calls.filter((call) => call.startsWith("put"))).toHaveLength(1);
+      blocks.tick(9999 + stepMs);
+      expect(live(9999 + stepMs)).toEqual([NAME]);
+      blocks.tick(10_000 + stepMs);
+      expect([live(), kernel.names]).toEqual([[], []]);
+    },
+  );
 });
 
-describe("source blocks in dry run:", () => {
+describe("source blocks in dry run #source-blocks-in-dry-run", () => {
   test("a block is recorded as virtual, counts, and is not installed", async () => {
     const { blocks, store, kernel } = bench({ policy: { dryRun: true } });
     kernel.calls.length = 0;
@@ -310,7 +283,7 @@ describe("a reload", () => {
     ["victim_is_own_infrastructure", { isOwn: (ip: string) => ip === VICTIM }],
     ["source_allowlisted", { isAllowlisted: (ip: string) => ip === SOURCE }],
     ["source_in_networks", { isInNetworks: (ip: string) => ip === SOURCE || ip.startsWith("192.0.2.") }],
-  ])("removes what it refuses: %s", async (refusal, change) => {
+  ])("removes what it refuses: %s #source-blocks-that-a-reload-removes", async (refusal, change) => {
     const { blocks, store, kernel, live, recorder } = bench();
     await blocks.block(order(), () => 0);
     await blocks.block(order({ source: "198.51.100.2", victim: "192.0.2.2" }), () => 0);

@@ -12,6 +12,7 @@ import type { DivertMeasure } from "../mitigation/measure.ts";
 import { exactly, type Range } from "../net/range.ts";
 import { recordOfBan } from "./ban-record.ts";
 import { moveAside, moveBack } from "./damaged-state.ts";
+import type { StateChange, StateRecords } from "./state-change.ts";
 import { StateDatabase } from "./state-database.ts";
 
 let dir: string;
@@ -39,49 +40,37 @@ test("a record comes back as it went in, changed and removed records as last lef
   second.close();
 });
 
-test("a source block comes back by its pair, as it was saved last, and not when it was removed", () => {
-  const pair = { source: address("198.51.100.9"), victim: address("192.0.2.1") };
-  const block = { ...pair, createdAt: 1, expiresAt: 2, reason: "a \ud800 scan" };
-  const other = { ...block, source: address("198.51.100.10") };
-  const first = new StateDatabase(dir);
-  first.saveSourceBlock(block);
-  first.saveSourceBlock({ ...block, expiresAt: 3 });
-  first.saveSourceBlock(other);
-  first.removeSourceBlock({ source: other.source, victim: address("192.0.2.2") });
-  first.close();
-  const second = new StateDatabase(dir);
-  expect(second.sourceBlocks()).toEqual(expect.arrayContaining([{ ...block, expiresAt: 3 }, other]));
-  second.removeSourceBlock(other);
-  expect(second.sourceBlocks()).toEqual([{ ...block, expiresAt: 3 }]);
-  second.close();
-});
+const BLOCK = { victim: address("192.0.2.1"), createdAt: 1, reason: "a \ud800 scan" };
+const LEVER = { mode: "manual", untilMs: 1, ttlSeconds: 60, reason: "é" } as const;
+const RULE = { rule: { name: "a", action: "drop" }, createdAt: 1, expiresAt: 2, reason: "é" };
+const CHOICE = { profile: "web", always: null, note: "é", operator: "noc", tenant: null, chosenAt: 1 };
+const ORDERS: readonly (readonly [keyof StateRecords, string, (key: string, i: number) => object])[] = [
+  [
+    "source_blocks",
+    "198.51.100.%->192.0.2.1",
+    (_, i) => ({ ...BLOCK, source: address(`198.51.100.${i % 2}`), expiresAt: i }),
+  ],
+  ["levers", "%.example.net", (zone, i) => ({ ...LEVER, zone, untilMs: i })],
+  ["filter_rules", "rule-%", (name, i) => ({ ...RULE, name, expiresAt: i })],
+  ["protections", "192.0.2.%/32", (prefix, i) => ({ ...CHOICE, prefix, always: i === 2 })],
+];
 
-test("a lever comes back by its zone, as it was saved last, and not when it was removed", () => {
-  const lever = { zone: "a.example.net", mode: "manual", untilMs: 1, ttlSeconds: 60, reason: "é" } as const;
-  const other = { ...lever, zone: "b.example.net" };
+test.each(ORDERS)("%s come back by their key, as they were left last", (table, key, make) => {
+  // The third one is the first one, changed.
+  const changes = [0, 1, 2].map((i) => {
+    const name = key.replace("%", String(i % 2));
+    return { table, key: name, record: make(name, i) } as StateChange;
+  });
+  const [, other, changed] = changes as [StateChange, StateChange, StateChange];
   const first = new StateDatabase(dir);
-  for (const each of [lever, other, { ...lever, untilMs: 2 }]) first.saveLever(each);
+  first.write([...changes, { ...other, key: key.replace("%", "7"), record: null }]);
   first.close();
   const second = new StateDatabase(dir);
-  expect(second.levers()).toEqual(expect.arrayContaining([{ ...lever, untilMs: 2 }, other]));
-  second.removeLever(other.zone);
-  expect(second.levers()).toEqual([{ ...lever, untilMs: 2 }]);
-  second.close();
-});
-
-test("a chosen protection comes back by its prefix, as it was saved last, and not when it was removed", () => {
-  const choice = {
-    ...{ prefix: "192.0.2.0/28", profile: "web", always: null, note: "é" },
-    ...{ operator: "noc", tenant: null, chosenAt: 1 },
-  };
-  const other = { ...choice, prefix: "2001:db8::1/128" };
-  const first = new StateDatabase(dir);
-  for (const each of [choice, other, { ...choice, always: true }]) first.saveProtection(each);
-  first.close();
-  const second = new StateDatabase(dir);
-  expect(second.protections()).toEqual(expect.arrayContaining([{ ...choice, always: true }, other]));
-  second.removeProtection(other.prefix);
-  expect(second.protections()).toEqual([{ ...choice, always: true }]);
+  const left = () => second.stored()[table] as readonly unknown[];
+  expect(left()).toHaveLength(2);
+  expect(left()).toEqual(expect.arrayContaining([changed.record, other.record]));
+  second.write([{ ...other, record: null }]);
+  expect(left()).toEqual([changed.record]);
   second.close();
 });
 

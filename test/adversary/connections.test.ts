@@ -25,7 +25,7 @@ afterAll(async () => {
   await service?.remove();
 });
 
-test("limit connections: the API answers while a peer opens more connections than the process may have descriptors", async () => {
+test("the API answers while a peer opens more connections than the process may have descriptors #limit-connections", async () => {
   service = await ServiceProcess.start({
     config: "networks: [203.0.113.0/24]\nthresholds: { pps: 100000, mbps: 1000, flows_per_sec: 10000 }\n",
     runner: ["prlimit", `--nofile=${DESCRIPTORS}:${DESCRIPTORS}`],

@@ -113,7 +113,7 @@ notify: { webhook: { url_env: FW_HOOK } }
   expect(await faultyOf(second)).toEqual([]);
 });
 
-test("a start without anything good: sets are not in force, and edge nodes keep what they have", async () => {
+test("after a start without anything good sets are not in force, and edge nodes keep what they have #edge-zones-unknown", async () => {
   const config = `${NETWORK}
 prefix_sets: [{ name: drop, file: ${scene.directory}/absent.txt }]
 samples: { country_file: ${scene.directory}/absent.mmdb }

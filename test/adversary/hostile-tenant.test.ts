@@ -1,13 +1,11 @@
 /** One tenant against the others: whatever its tokens order, the others and the administrator have their room. */
-import { beforeEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { sharesOf } from "../../src/access/shares.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { VICTIMS_PER_SOURCE } from "../../src/limits.ts";
 import { OVER_SHARE } from "../../src/mitigation/admission.ts";
+import { FreshService } from "../fixtures/fresh-service.ts";
 import { agent } from "../fixtures/http/node-channel.ts";
-import { ManualClock } from "../fixtures/manual-clock.ts";
-import { Scenario } from "../fixtures/scenario.ts";
-import { ServiceInProcess } from "../fixtures/service-in-process.ts";
 
 /** Each has rules of its own in the kernel: more than what is kept free for bans. */
 const MAIL = Array.from({ length: 16 }, (_, i) => `203.0.113.${128 + 8 * i}/29`);
@@ -40,21 +38,13 @@ const TOKENS = [
 ] as const;
 type Caller = (typeof TOKENS)[number]["name"];
 
-const scene = new Scenario();
-let clock: ManualClock;
-let service: ServiceInProcess;
-
-beforeEach(() => {
-  clock = new ManualClock();
-  service = new ServiceInProcess({ directory: scene.directory, config: CONFIG, clock, tokens: TOKENS });
-  scene.onEnd(() => service.stop());
-});
+const fresh = new FreshService(CONFIG, TOKENS);
 
 const block = (source: string, victim: string, caller: Caller) =>
-  service.post<{ error?: string }>("/api/v1/dataplane/sources", { source, victim, ttl_seconds: 600 }, caller);
-const ban = (ip: string, caller: Caller) => service.post<BanWire>("/api/v1/ban", { ip }, caller);
+  fresh.running.post<{ error?: string }>("/api/v1/dataplane/sources", { source, victim, ttl_seconds: 600 }, caller);
+const ban = (ip: string, caller: Caller) => fresh.running.post<BanWire>("/api/v1/ban", { ip }, caller);
 const protect = (prefix: string, caller: Caller) =>
-  service.order<{ error?: string }>(
+  fresh.running.order<{ error?: string }>(
     "PUT",
     `/api/v1/protection/${encodeURIComponent(prefix)}`,
     { profile: "web", always: true },
@@ -73,7 +63,7 @@ async function fill(order: (i: number) => Promise<{ status: number; body: unknow
 const source = (i: number) => `198.51.${100 + (i >> 8)}.${i & 255}`;
 
 describe("source block refused", () => {
-  test("slots share: a tenant takes no more than its own, and the others still block", async () => {
+  test("a tenant takes no more than its share of slots, and the others still block #source-block-refused-slots-share", async () => {
     const first = await fill((i) => block(source(i), "203.0.113.1", "acme"));
     expect(first).toMatchObject({
       status: 409,
@@ -83,14 +73,14 @@ describe("source block refused", () => {
     expect(second.taken).toBeLessThanOrEqual(first.taken);
     expect((await block("198.51.100.9", "203.0.113.129", "other")).status).toBe(200);
     expect((await block("198.51.100.9", "203.0.113.3", "noc")).status).toBe(200);
-    const { capacity } = service.floodwall.sourceBlocks.room;
+    const { capacity } = fresh.running.floodwall.sourceBlocks.room;
     const share = sharesOf({ capacity }, { tenants: 2, tokensOf: () => 2 }, "acme");
     expect(first.taken).toBe(share.token);
     expect(first.taken + second.taken).toBe(share.tenant);
   });
 
   test("before it pushes a filter out of the kernel that is always in force", async () => {
-    const standing = service.filters.rules.length;
+    const standing = fresh.running.filters.rules.length;
     expect(standing).toBeGreaterThan(0);
     for (const token of ["acme", "acme2", "other", "noc"] as const) {
       const victim = token === "other" ? "203.0.113.129" : "203.0.113.1";
@@ -98,12 +88,12 @@ describe("source block refused", () => {
     }
     // Bans at the cap, whose slots were kept free as well.
     for (let i = 10; i < 18; i++) expect((await ban(`203.0.113.${i}`, "noc")).status).toBe(200);
-    clock.advance(10_000);
-    expect(service.filters.rules.length).toBeGreaterThanOrEqual(standing);
-    expect(service.floodwall.dataPlane?.view().rulesLeftOut).toBe(0);
+    fresh.clock.advance(10_000);
+    expect(fresh.running.filters.rules.length).toBeGreaterThanOrEqual(standing);
+    expect(fresh.running.floodwall.dataPlane?.view().rulesLeftOut).toBe(0);
   });
 
-  test("victims share: a tenant leaves every source some victims for the others", async () => {
+  test("a tenant leaves every source some victims for the others #source-block-refused-victims-share", async () => {
     const { taken, body } = await fill((i) => block("198.51.100.9", `203.0.113.${1 + i}`, "acme"));
     await fill((i) => block("198.51.100.9", `203.0.113.${20 + i}`, "acme2"));
     expect(taken).toBeLessThan(VICTIMS_PER_SOURCE / 2);
@@ -117,19 +107,19 @@ test("by protections that are always in force a tenant takes no slots of others"
   const { body } = await fill((i) => protect(`203.0.113.${i}/32`, "acme"), 100);
   expect(body).toMatchObject({ error: expect.stringContaining("your share") });
   await fill((i) => protect(`203.0.113.${127 - i}/32`, "acme2"), 100);
-  clock.advance(10_000);
-  expect(service.floodwall.dataPlane?.view().rulesLeftOut).toBe(0);
+  fresh.clock.advance(10_000);
+  expect(fresh.running.floodwall.dataPlane?.view().rulesLeftOut).toBe(0);
   expect((await protect("203.0.113.200/32", "other")).status).toBe(200);
   expect((await block("198.51.100.9", "203.0.113.129", "other")).status).toBe(200);
   expect((await protect("203.0.113.201/32", "noc")).status).toBe(200);
   expect((await block("198.51.100.9", "203.0.113.3", "noc")).status).toBe(200);
 });
 
-test("ban refusal share: by manual bans a tenant leaves half of the cap to attacks and a share to the others", async () => {
+test("by manual bans a tenant leaves half of the cap to attacks and a share to the others #ban-refusal-share", async () => {
   const { taken, status, body } = await fill((i) => ban(`203.0.113.${1 + i}`, "acme"));
   expect({ taken, status, body }).toMatchObject({ taken: 1, status: 409, body: { reason: OVER_SHARE } });
   expect((await ban("203.0.113.129", "other")).status).toBe(200);
   expect((await ban("203.0.113.99", "noc")).status).toBe(200);
-  const preview = await service.get<{ reason?: string }>("/api/v1/bans/preview?ip=203.0.113.77", "acme");
+  const preview = await fresh.running.get<{ reason?: string }>("/api/v1/bans/preview?ip=203.0.113.77", "acme");
   expect(JSON.stringify(preview)).toContain(OVER_SHARE);
 });

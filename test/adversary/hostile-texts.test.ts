@@ -20,7 +20,7 @@ test.each([
   ["PUT", "/api/v1/protection/192.0.2.1", { profile: "web", note: "\u2066x" }, "note"],
   ["POST", "/api/v1/filter-rules", { name: "r", action: "drop", ttl_seconds: 60, reason: "\u001b[31m" }, "reason"],
 ] as const)(
-  "plain text: %s %s with a control character or one that turns the direction of writing is refused",
+  "%s %s with a control character or one that turns the direction of writing is refused #plain-text",
   async (...one) => {
     const [method, path, body, field] = one;
     const detail = `${field} has control characters, or ones that turn the direction of writing`;
@@ -29,7 +29,7 @@ test.each([
 );
 
 test.each([[{ mode: "manual", ttl_seconds: 60, reason: "\u202eok" }], [{ mode: "off", reason: "a\nb" }]])(
-  "plain text: a lever's reason with such characters is refused: %j",
+  "a lever's reason with such characters is refused: %j #plain-text",
   (body) => {
     const detail = "reason has control characters, or ones that turn the direction of writing";
     expect(leverCheck.check(body, JSON.stringify(body))).toEqual({ kind: "invalid_body", detail });

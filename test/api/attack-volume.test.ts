@@ -71,7 +71,7 @@ function usersOf(targets: readonly string[], seconds: number): Flood[] {
 
 const PHASES = Array.from({ length: 20 }, (_, i) => 5 * i);
 
-describe("volume is of every tick: within 5 % of what was sent, at every phase of a tick", () => {
+describe("the volume is within 5 % of what was sent, at every phase of a tick #volume-is-of-every-tick", () => {
   const lengths = [
     [0.2, 2000],
     [0.25, 2000],

@@ -14,7 +14,7 @@ const RELOAD = "config/reload";
 const target = (ip: string) => JSON.stringify({ ip });
 const OWN = target(ACME_HOST);
 
-describe("audited calls:", () => {
+describe("audited calls #audited-calls", () => {
   let server: TestServer;
 
   beforeEach(() => {
@@ -100,7 +100,7 @@ describe("audited calls:", () => {
   const download = (path: string, caller: Caller, headers: object = as(caller)) =>
     fetch(`${server.base}/api/v1/${path}`, { headers: { ...headers } }).then(({ status }) => status);
 
-  test("a download of packets is a row, of the attack's host or prefix, with the attack and the request", async () => {
+  test("a download of packets is a row, of the attack's host or prefix, with the attack and the request #pcap-is-audited", async () => {
     const [frame, atMs, wireBytes] = [new Uint8Array(60), 0, 60];
     server.backend.packetsOfAttacks.add("a1", [{ frame, atMs, wireBytes, outcome: "dropped" }]);
     const show = (changes: Parameters<typeof attack>[0]) => {
@@ -155,7 +155,7 @@ describe("audited calls:", () => {
   });
 });
 
-describe("audited calls, the row and the answer:", () => {
+describe("the row and the answer #audited-calls", () => {
   let server: RouteServer;
   let answer: () => AuditedAnswer;
   const route: CommandRoute = {

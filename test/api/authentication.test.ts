@@ -49,13 +49,13 @@ async function whole(answer: Response): Promise<object> {
   return { status: answer.status, headers, body: await answer.text() };
 }
 
-test("open API: with no token configured everyone is an operator without a name, whatever credential comes", async () => {
+test("with no token configured everyone is an operator without a name, whatever credential comes #open-api", async () => {
   for (const headers of [{}, bearer("anything")]) expect(await read(headers)).toMatchObject(OPERATOR);
   expect((await command("ban", {})).status).toBe(200);
   expect(server.audited).toMatchObject([{ operator: "", role: "operator", tenant: "" }]);
 });
 
-test("token_env is exactly one operator token, of the name api", async () => {
+test("token_env is exactly one operator token, of the name api #token-env", async () => {
   server.tokens = configOf(`${PLAIN}api: {token_env: NOC}`).api.tokens;
   server.secrets.set("NOC", "n0c");
   expect((await status()).status).toBe(401);
@@ -80,13 +80,13 @@ test.each<[string, string, object, string]>([
     "tokens.0.token_env: is required",
   ],
   ["token entries:", "a role is required", { tokens: [{ ...ENTRY, role: undefined }] }, "tokens.0.role: is required"],
-])("%s %s", (_, __, api, problem) => {
+])("%s %s #token-env-or-tokens #token-entries", (_, __, api, problem) => {
   const loaded = parseConfig(new TextEncoder().encode(`${PLAIN}api: ${JSON.stringify(api)}`));
   const problems = loaded.kind === "valid" ? [] : loaded.problems.map(({ path, rule }) => `${path.join(".")}: ${rule}`);
   expect(problems).toEqual([expect.stringContaining(`api.${problem}`)]);
 });
 
-describe("secret rotation:", () => {
+describe("secret rotation #secret-rotation", () => {
   test("a rotated secret holds with the next request, and the old one no more; so with the entries in force", async () => {
     admit({ NOC: "first" });
     expect(await codeFor("first")).toBe(200);
@@ -105,7 +105,7 @@ describe("secret rotation:", () => {
   });
 });
 
-describe("bearer header:", () => {
+describe("bearer header #bearer-header", () => {
   beforeEach(() => admit({ NOC: "s3cr3t" }));
 
   test.each(["Bearer", "bearer", "BEARER", "bEaReR  "])("the scheme may be written %p", async (scheme) => {
@@ -148,7 +148,7 @@ describe("bearer header:", () => {
   });
 });
 
-describe("ambiguous secret:", () => {
+describe("ambiguous secret #ambiguous-secret", () => {
   test.each<[string, Partial<TokenConfig>, Partial<TokenConfig>]>([
     ["role", { role: "viewer" }, { role: "operator" }],
     ["tenant", { tenant: "acme" }, { tenant: "other" }],
@@ -175,13 +175,13 @@ describe("ambiguous secret:", () => {
   });
 });
 
-test("refused credentials: no token and an unknown one are 401, too little rank is 403", async () => {
+test("no token and an unknown one are 401, too little rank is 403 #refused-credentials", async () => {
   callers.admitCallers(server);
   const codes = [{}, bearer("unknown"), as("viewer")].map(async (headers) => (await command("ban", headers)).status);
   expect([await Promise.all(codes), server.backend.calls]).toEqual([[401, 401, 403], []]);
 });
 
-test("open without a token: the dashboard's shell is the same for everyone, whatever the token", async () => {
+test("the dashboard's shell is the same for everyone, whatever the token #open-without-a-token", async () => {
   admit({ NOC: "right" });
   for (const headers of [{}, bearer("wrong"), bearer("right")]) {
     const answer = await fetch(`${server.base}/`, { headers });
@@ -190,7 +190,7 @@ test("open without a token: the dashboard's shell is the same for everyone, what
   }
 });
 
-describe("roles and tenants:", () => {
+describe("roles and tenants #roles-and-tenants", () => {
   beforeEach(() => callers.admitCallers(server));
 
   test.each(["ban", "unban"])("%s of any other target is one uniform 403, banned or not", async (path) => {

@@ -1,12 +1,10 @@
-/** Ban and unban by hand (docs/interface.md#ban-command), by the whole service. The rules are in src/mitigation. */
-import { beforeEach, expect, test } from "bun:test";
-import { Scenario } from "../fixtures/scenario.ts";
-import { ServiceInProcess } from "../fixtures/service-in-process.ts";
+/** Ban and unban by hand (docs/interface.md#ban-command), by the whole fresh.running. The rules are in src/mitigation. */
+import { expect, test } from "bun:test";
+import { FreshService } from "../fixtures/fresh-service.ts";
 
 interface Ban {
   readonly target: string;
   readonly state: string;
-  readonly reason?: string;
   readonly started_at: string;
   readonly expires_at: string;
 }
@@ -22,38 +20,26 @@ ban: { max_active_bans: 2, ttl_seconds: 300 }
 `;
 const [TARGET, WHITELISTED, OUTSIDE] = ["203.0.113.7", "203.0.113.53", "198.51.100.1"] as const;
 
-const scene = new Scenario();
-let service: ServiceInProcess;
+const fresh = new FreshService(CONFIG);
 
-beforeEach(() => {
-  service = new ServiceInProcess({ directory: scene.directory, config: CONFIG });
-  scene.onEnd(() => service.stop());
+const ban = (ip: string = TARGET) => fresh.running.post<Ban>("/api/v1/ban", { ip });
+const unban = (ip: string = TARGET) => fresh.running.post<Ban>("/api/v1/unban", { ip });
+const bans = async () => (await fresh.running.get<{ bans: Ban[] }>("/api/v1/bans")).bans;
+
+test("a ban by hand is listed, extended, counted for the cap, and withdrawn #ban-command-returns #ban-command-in-dry-run #ban-command-refreshes #limit-ban-ttl #ban-state-goes-from-none-to-active", async () => {
+  const { status, body: first } = await ban("2001:db8::7");
+  const shown = { target: "2001:db8::7", state: "active", manual: true, method: "blackhole", dry_run: true };
+  expect([status, first, await bans()]).toMatchObject([200, shown, [first]]);
+  expect(Date.parse(first.expires_at) - Date.parse(first.started_at)).toBe(300_000);
+  fresh.running.clock.advance(1000);
+  const { body: extended } = await ban("2001:DB8:0::7");
+  expect(extended.started_at).toBe(first.started_at);
+  expect(Date.parse(extended.expires_at) - Date.parse(first.expires_at)).toBe(1000);
+  expect((await unban("2001:db8::7")).body).toMatchObject({ state: "withdrawn" });
+  expect(await bans()).toMatchObject([{ target: "2001:db8::7", state: "withdrawn" }]);
 });
 
-const ban = (ip: string = TARGET) => service.post<Ban>("/api/v1/ban", { ip });
-const unban = (ip: string = TARGET) => service.post<Ban>("/api/v1/unban", { ip });
-const bans = async () => (await service.get<{ bans: Ban[] }>("/api/v1/bans")).bans;
-const stateOf = async (ip: string) => (await bans()).find(({ target }) => target === ip)?.state;
-
-test("ban command returns the ban with 200, and it is listed with the next request", async () => {
-  const { status, body } = await ban();
-  expect([status, body]).toMatchObject([200, { target: TARGET, state: "active", manual: true, method: "blackhole" }]);
-  expect(await bans()).toEqual([body]);
-});
-
-test("ban command in dry run is recorded and flagged", async () => {
-  expect((await ban()).body).toMatchObject({ dry_run: true, state: "active" });
-});
-
-test("ban command refreshes the ban of an address that is banned: 200, with the same start and a later end", async () => {
-  const first = (await ban("2001:db8::7")).body;
-  service.clock.advance(1000);
-  const { status, body } = await ban("2001:DB8:0::7");
-  expect([status, body.started_at]).toEqual([200, first.started_at]);
-  expect(Date.parse(body.expires_at) - Date.parse(first.expires_at)).toBe(1000);
-});
-
-test("limit active-ban cap is max_active_bans: a refresh is not refused, and an unban makes room", async () => {
+test("the cap does not refuse an extension, and an unban makes room #limit-active-ban-cap", async () => {
   const [one, two] = ["203.0.113.1", "203.0.113.2"] as const;
   const statuses: number[] = [];
   for (const ip of [one, two, TARGET, two]) statuses.push((await ban(ip)).status);
@@ -62,29 +48,15 @@ test("limit active-ban cap is max_active_bans: a refresh is not refused, and an 
   expect(statuses).toEqual([200, 200, 409, 200, 200]);
 });
 
-test("ban state goes from none to active by a ban of an allowed target, to withdrawn by an unban", async () => {
-  const states = [await stateOf(TARGET)];
-  for (const command of [ban, unban]) {
-    await command();
-    states.push(await stateOf(TARGET));
-  }
-  expect(states).toEqual([undefined, "active", "withdrawn"]);
-});
-
-test("ban state goes from none to rejected by a ban of a target that is not allowed", async () => {
+test("a ban that is not allowed is rejected and not listed #ban-state-goes-from-none-to-rejected", async () => {
   for (const ip of [WHITELISTED, OUTSIDE])
     expect(await ban(ip)).toMatchObject({ status: 409, body: { target: ip, state: "rejected" } });
   expect(await bans()).toEqual([]);
 });
 
-test("limit ban TTL: every ban has an expiry, ttl_seconds from now", async () => {
-  const { started_at, expires_at } = (await ban()).body;
-  expect(Date.parse(expires_at) - Date.parse(started_at)).toBe(300_000);
-});
-
-test("status hostgroups are those of the configuration, and one that is judged as a whole does not ban", async () => {
+test("hostgroups of the status are those of the configuration, and one that is judged as a whole does not ban #status-hostgroups", async () => {
   const plain = { calculation: "per_host", mitigation: "blackhole", ban: true };
   const whole = { name: "whole", calculation: "total", mitigation: "flowspec", ban: false };
   const hostgroups = [{ name: "global", ...plain }, { name: "web", ...plain }, whole];
-  expect(await service.get("/api/v1/status")).toMatchObject({ hostgroups });
+  expect(await fresh.running.get("/api/v1/status")).toMatchObject({ hostgroups });
 });

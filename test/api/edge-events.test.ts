@@ -6,8 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { EDGE_EVENT_KINDS } from "../../src/edge/reports/edge-history.ts";
 import { EdgeEventsWire } from "../../src/http/wire/edge/history.ts";
-import { HISTORY_ROWS_MAX } from "../../src/limits.ts";
-import { EDGE_WORLD, EdgeWorld, type Json } from "../fixtures/edge/edge-world.ts";
+import { EdgeWorld, type Json } from "../fixtures/edge/edge-world.ts";
 
 const PATH = "/api/v1/edge/events";
 
@@ -18,7 +17,6 @@ beforeEach(async () => {
 });
 afterEach(() => world.stop());
 
-const kinds = (events: readonly Json[]) => events.map(({ kind }) => kind);
 const advance = (seconds: number) => world.server.clock.advance(seconds * 1000);
 
 /** The events that reports of e1, one after the other, bring; the newest first. */
@@ -32,28 +30,23 @@ async function eventsOf(...reports: readonly object[]): Promise<Json[]> {
 
 const cert = () => ({ certs: [{ zone: "shop.example", not_after: "2026-06-01T00:00:00Z" }] });
 
-test("edge event of kind node_lost and node_alive: presence is by polls", async () => {
-  await world.seen("e1");
-  advance(15.5);
-  expect(await world.events()).toMatchObject([{ kind: "node_lost", node: "e1" }]);
-  advance(100);
-  await world.seen("e1");
-  advance(1);
-  const events = await world.events();
-  expect([kinds(events), "zone" in (events[0] ?? {})]).toEqual([["node_alive", "node_lost"], false]);
-});
-
 test.each<[string, () => Promise<unknown>]>([
-  ["presence is never taken from a report", () => world.report("e1", { version: "1" })],
-  ["an operator's preview is no presence", () => world.get("/api/v1/edge/zones?node=e1", "admin")],
-])("edge event rules: %s", async (_, call) => {
+  [
+    "presence is never taken from a report #edge-event-rules-presence-is-never",
+    () => world.report("e1", { version: "1" }),
+  ],
+  [
+    "an operator's preview is no presence #edge-event-rules-an-operators-preview",
+    () => world.get("/api/v1/edge/zones?node=e1", "admin"),
+  ],
+])("no event: %s", async (_, call) => {
   advance(20);
   await call();
   advance(1);
   expect(await world.events()).toEqual([]);
 });
 
-test("edge events are {available, events} with event_time, node, zone, kind and detail, newest first", async () => {
+test("edge events are {available, events} with event_time, node, zone, kind and detail, newest first #edge-events-are", async () => {
   const event_time = world.time(1);
   await eventsOf({ version: "1" }, { version: "2", ...cert() }, { version: "3", ...cert() });
   const { body } = await world.get(PATH);
@@ -66,7 +59,7 @@ test("edge events are {available, events} with event_time, node, zone, kind and 
   expect([...Value.Errors(EdgeEventsWire, body)]).toEqual([]);
 });
 
-describe("GET /api/v1/edge/events", () => {
+describe("GET /api/v1/edge/events #get-api-v1-edge-events", () => {
   test("filters by node, zone and kind, in a range that is the last hour by itself", async () => {
     await eventsOf({ version: "1" }, { version: "2", ...cert() });
     for (const version of ["1", "2"]) await world.report("e2", { version });
@@ -103,13 +96,4 @@ describe("GET /api/v1/edge/events", () => {
     world.server.backend.edgeHistory = null;
     expect(await world.get(PATH)).toEqual({ status: 200, body: { available: false, events: [] } });
   });
-});
-
-test("limit events rows are at most 1001, the newest", async () => {
-  const names = Array.from({ length: 340 }, (_, i) => `z${i}.example`);
-  world.configure({ ...EDGE_WORLD, zones: names.map((name) => ({ name })) });
-  const [calm, all] = [{}, { challenge_active: {} }].map((is) => ({ zones: names.map((zone) => ({ zone, ...is })) }));
-  const events = await eventsOf(calm as object, all as object, calm as object, all as object);
-  expect(events).toHaveLength(HISTORY_ROWS_MAX);
-  expect([kinds(events)[0], kinds(events).at(-1)]).toEqual(["challenge_started", "challenge_started"]);
 });

@@ -36,7 +36,7 @@ async function bodyOf(path: string): Promise<object> {
 }
 
 describe("edge history", () => {
-  test("is {available, zone, step_seconds, points} with all counters of a point", async () => {
+  test("is {available, zone, step_seconds, points} with all counters of a point #edge-history-is", async () => {
     await report("e1", shop(-65, { decided: 9, denied: 8, status_2xx: 90, h3_requests: 50 }));
     await report("e2", shop(-70, { requests: 7, window_seconds: 9.5, status_5xx: 1 }));
     await report("e1", shop(-5, { requests: 3 }));
@@ -51,22 +51,16 @@ describe("edge history", () => {
     expect([...Value.Errors(EdgeHistoryWire, body)]).toEqual([]);
   });
 
-  test("has window_seconds of the longest time that any one node observed in the bucket", async () => {
+  test("has window_seconds of the longest time that any one node observed in the bucket #edge-history-has-window-seconds", async () => {
     for (const at of [-30, -20, -10]) await report("e1", shop(at, { requests: 100 }));
     await report("e2", shop(-15, { requests: 300, window_seconds: 20 }));
     expect(await world.points()).toMatchObject([{ nodes: 2, window_seconds: 30, requests: 600 }]);
   });
 
-  test("has node only when it is filtered by it", async () => {
+  test("has node only when it is filtered by it #edge-history-has-node", async () => {
     for (const [i, node] of ["e1", "e2"].entries()) await report(node, shop(-10, { requests: i + 1 }));
     const body = await bodyOf(`${HISTORY}?zone=shop.example&node=e2`);
     expect(body).toMatchObject({ node: "e2", points: [{ nodes: 1, requests: 2 }] });
-  });
-
-  test("counts windows once that are sent again", async () => {
-    for (let i = 0; i < 3; i++) await report("e1", shop(-10, { requests: 5 }));
-    await report("e1", shop(-11, { requests: 4 }), shop(-11, { requests: 6 }));
-    expect(await world.points()).toMatchObject([{ requests: 11, window_seconds: 20 }]);
   });
 
   test("keeps what was reported before the service learns of a reload", async () => {
@@ -84,7 +78,7 @@ describe("edge sources", () => {
     await report("e2", shop(-10, { top_sources: [source(1, "would-challenge", 1), source(3, "allow", 9)] }));
   });
 
-  test("are {available, zone, sources} with the strongest state over the range, busiest first", async () => {
+  test("are {available, zone, sources} with the strongest state over the range, busiest first #edge-sources-are", async () => {
     const body = await bodyOf(`${SOURCES}?zone=shop.example`);
     const [first_seen, last_seen] = [world.time(-30), world.time(-10)];
     const sources = [
@@ -95,7 +89,7 @@ describe("edge sources", () => {
     expect([...Value.Errors(EdgeSourcesWire, body)]).toEqual([]);
   });
 
-  test("echo the state that they are filtered by, which is their strongest", async () => {
+  test("echo the state that they are filtered by, which is their strongest #edge-sources-echo-the-state", async () => {
     const of = (state: string) => bodyOf(`${SOURCES}?zone=shop.example&state=${state}`);
     expect(await of("would-deny")).toEqual({ available: true, zone: "shop.example", state: "would-deny", sources: [] });
     expect(await of("challenged")).toMatchObject({ state: "challenged", sources: [{ windows: 3 }] });
@@ -103,8 +97,8 @@ describe("edge sources", () => {
 });
 
 describe.each([
-  ["GET /api/v1/edge/history", HISTORY],
-  ["GET /api/v1/edge/history/sources", SOURCES],
+  ["GET /api/v1/edge/history #get-api-v1-edge-history", HISTORY],
+  ["GET /api/v1/edge/history/sources #get-api-v1-edge-history-sources", SOURCES],
 ])("%s", (_, path) => {
   const ask = (query: string, token?: string) => world.get(`${path}?${query}`, token);
 
@@ -171,25 +165,15 @@ describe.each([
   });
 });
 
-test.each(["0", "86401", ""])("GET /api/v1/edge/history?step=%s is 400", async (step) => {
+test.each(["0", "86401", ""])("GET /api/v1/edge/history?step=%s is 400 #get-api-v1-edge-history", async (step) => {
   const error = `step must be a whole number of seconds from 1 to 86400: ${step}`;
   expect(await world.get(`${HISTORY}?zone=shop.example&step=${step}`)).toEqual(refused(400, error));
 });
 
 test.each(["cleared", "marked", "allow", "", "Denied"])(
-  "GET /api/v1/edge/history/sources?state=%s is 400",
+  "GET /api/v1/edge/history/sources?state=%s is 400 #get-api-v1-edge-history-sources",
   async (state) => {
     const error = `state must be one of denied, challenged, would-deny, would-challenge: ${state}`;
     expect(await world.get(`${SOURCES}?zone=shop.example&state=${state}`)).toEqual(refused(400, error));
   },
 );
-
-test("limit history sources rows are at most 1001, the busiest", async () => {
-  for (let window = 0; window < 51; window++) {
-    const numbers = Array.from({ length: 20 }, (_, i) => window * 20 + i);
-    const top_sources = numbers.map((i) => ({ ...source(0, "would-deny", i), source: `2001:db8::${i.toString(16)}` }));
-    await report("e1", shop(-60 - window, { top_sources }));
-  }
-  const sources = await world.sources();
-  expect([sources.length, sources[0]?.["requests"], sources.at(-1)?.["requests"]]).toEqual([1001, 1019, 19]);
-});

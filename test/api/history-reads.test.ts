@@ -48,7 +48,7 @@ async function expectRefused(path: string, status: number, error: string, caller
   expect(questions()).toEqual([]);
 }
 
-describe("GET /api/v1/attacks/history", () => {
+describe("GET /api/v1/attacks/history #get-api-v1-attacks-history", () => {
   const ended = (id: string, endedAt = NOON - 1000, target = callers.ACME_HOST) => ({
     attack: attack({ id, target: address(target), endedAt }),
     ban: null,
@@ -98,7 +98,7 @@ describe("GET /api/v1/attacks/history", () => {
   });
 });
 
-describe("GET /api/v1/audit", () => {
+describe("GET /api/v1/audit #get-api-v1-audit", () => {
   test.each<[string, object]>([
     ["", { range: LAST_HOUR, filters: { action: null, target: null }, tenant: null }],
     [
@@ -131,7 +131,7 @@ describe("GET /api/v1/audit", () => {
   ])("?%s is 400, also with storage off", (query, error) => expectRefused(`audit?${query}`, 400, error));
 });
 
-describe("GET /api/v1/traffic", () => {
+describe("GET /api/v1/traffic #get-api-v1-traffic", () => {
   test("is of one host over the last hour by the minute, incoming, where no more is said", async () => {
     const wire: unknown = await (await get(KEY)).json();
     expect([...Value.Errors(TrafficWire, wire)]).toEqual([]);
@@ -144,7 +144,7 @@ describe("GET /api/v1/traffic", () => {
     expect(questions()).toEqual([{ ...asked, ...LAST_HOUR, stepSeconds: 60 }]);
   });
 
-  test("the highest rates of sampled traffic have the error of the highest of many estimates", async () => {
+  test("the highest rates of sampled traffic have the error of the highest of many estimates #traffic-max-sampling-error", async () => {
     // 60 samples of 1000 packets in the window, over 300 s.
     const sampled = { seconds: 300, maxPps: 60_000, deviationPps: 1000 * Math.sqrt(60) };
     server.backend.onTraffic = () => [POINT, { ...POINT, ...sampled }];
@@ -178,7 +178,7 @@ describe("GET /api/v1/traffic", () => {
   ])("/%s is 400, also with storage off", (path, error) => expectRefused(path, 400, error));
 });
 
-describe("GET /api/v1/traffic/total", () => {
+describe("GET /api/v1/traffic/total #get-api-v1-traffic-total", () => {
   test("traffic total is of all hosts, with the means of the protocols", async () => {
     server.backend.onTraffic = ({ key }) => {
       if (key === "total") return [POINT];
@@ -220,25 +220,25 @@ describe("GET /api/v1/traffic/total", () => {
     expectRefused("traffic/total?step=0", 400, "step must be a whole number of seconds from 1 to 86400: 0"));
 });
 
-test("traffic total of a tenant is of its hosts", async () => {
+test("traffic total of a tenant is of its hosts #traffic-total-of-a-tenant", async () => {
   await get("traffic/total?direction=outgoing", "tenantViewer");
   const keys = ["total of acme", "total udp of acme", "total tcp of acme", "total icmp of acme"];
   expect(questions()).toMatchObject(keys.map((key) => ({ key, direction: "outgoing" })));
 });
 
-test("traffic of a hostgroup is of its hosts, also for the tenant that owns it", async () => {
+test("traffic of a hostgroup is of its hosts, also for the tenant that owns it #traffic-of-a-hostgroup", async () => {
   await get("traffic/total?hostgroup=web");
   await get("traffic/total?hostgroup=web", "tenantViewer");
   const keys = ["hostgroup: web", "hostgroup udp: web", "hostgroup tcp: web", "hostgroup icmp: web"];
   expect(questions()).toMatchObject([...keys, ...keys].map((key) => ({ key, direction: "incoming" })));
 });
 
-test("traffic top with storage disabled is not available and has no parts", async () => {
+test("traffic top with storage disabled is not available and has no parts #traffic-top", async () => {
   storageOff();
   expect(await (await get("traffic/top?by=country")).text()).toBe('{"available":false,"parts":[]}');
 });
 
-describe("GET /api/v1/traffic/top", () => {
+describe("GET /api/v1/traffic/top #get-api-v1-traffic-top", () => {
   test("has the largest parts, and all traffic beside them", async () => {
     const asked: unknown[] = [];
     server.backend.onTraffic = () => [POINT, { ...POINT, atSeconds: POINT.atSeconds + 60, pps: 0, mbps: 0 }];
@@ -267,14 +267,14 @@ describe("GET /api/v1/traffic/top", () => {
 });
 
 test.each([callers.OTHER_HOST, callers.UNOWNED_HOST, callers.OUTSIDE_HOST])(
-  "tenant traffic of the foreign key %s is the uniform 403, after bad input, and nothing is read",
+  "traffic of the foreign key %s is the uniform 403, after bad input, and nothing is read #tenant-traffic",
   async (key) => {
     expect((await get(`traffic?key=${key}&step=x`, "tenantViewer")).status).toBe(400);
     await expectRefused(`traffic?key=${key}`, 403, "target is outside your tenant", "tenantViewer");
   },
 );
 
-test.each([KEY, "audit"])("error 502 for a history that fails: %s", async (path) => {
+test.each([KEY, "audit"])("a history that fails is 502: %s #error-502", async (path) => {
   const fail = () => {
     throw new HistoryFault("SQLITE_CORRUPT: /var/lib/floodwall/history.db");
   };

@@ -44,7 +44,7 @@ const everyOrder = async (zone: string, token?: string) => [
   await channel.clearLever(zone, token),
 ];
 
-describe("lever response", () => {
+describe("lever response #lever-response", () => {
   const FILE = { file_mode: "auto", zone_watch_only: true, rung_watch_only: true };
   const nodes = [
     { name: "e1", alive: false },
@@ -80,7 +80,7 @@ describe("lever response", () => {
   });
 });
 
-test("lever following file goes to an override in force until `until`, and to another by another POST", async () => {
+test("a lever overrides the file until `until`, and another POST replaces it #lever-following-file", async () => {
   await lever();
   const shown = { mode: "manual", until: "2026-03-01T12:10:00.000Z", reason: "ticket 7" };
   expect([await override(), await override(WWW, "e1")]).toEqual([shown, shown]);
@@ -89,13 +89,13 @@ test("lever following file goes to an override in force until `until`, and to an
   expect(await override()).toEqual({ mode: "auto", until: "2026-03-01T12:01:01.000Z", reason: "" });
 });
 
-describe("lever override in force", () => {
+describe("lever override in force #lever-override-in-force", () => {
   const CLEARINGS: readonly [string, () => unknown][] = [
     ["by POST with mode off", () => lever(OFF)],
     ["by DELETE", () => taken(channel.clearLever(WWW))],
     ["when time reaches until", () => clock().advance(600_000)],
   ];
-  test.each(CLEARINGS)("goes to following file %s: the bytes are what they were", async (_, clear) => {
+  test.each(CLEARINGS)("ends %s, and the document has the bytes of before", async (_, clear) => {
     const etag = await channel.etag();
     await lever();
     expect(await channel.etag()).not.toBe(etag);
@@ -117,7 +117,7 @@ describe("lever override in force", () => {
   });
 });
 
-describe("lever fields:", () => {
+describe("fields of a lever #lever-fields", () => {
   const TTL = "ttl_seconds must be a whole number from 60 to 86400";
   const MODE = "mode must be manual, auto or off";
   test.each([
@@ -147,7 +147,7 @@ describe("lever fields:", () => {
   });
 });
 
-describe("lever refusals:", () => {
+describe("refusals of a lever #lever-refusals", () => {
   test("unknown zone is 404, for setting and clearing", async () => {
     for (const name of ["nowhere.example.net", "%20", "x".repeat(300)])
       for (const answer of await everyOrder(name)) await expectError(answer, 404, "unknown zone");
@@ -187,7 +187,7 @@ describe("lever refusals:", () => {
 });
 
 describe("saved", () => {
-  test("is false for what ends while the disk refuses it; what begins is 503 and changes nothing", async () => {
+  test("is false for what ends while the disk refuses it; what begins is 503 and changes nothing #saved", async () => {
     await lever();
     const etag = await channel.etag();
     const { file } = channel.edge.state;
@@ -199,7 +199,7 @@ describe("saved", () => {
     expect(audited().map(({ result }) => result)).toEqual(["set", "error", "cleared"]);
   });
 
-  test("given up after 8 s, an order that reaches the disk later is removed and never in force", async () => {
+  test("given up after 8 s, an order that reaches the disk later is removed and never in force #saved-given-up", async () => {
     const { file, clock: diskClock, flush } = channel.edge.state;
     file.isHeld = true;
     const begun = channel.lever(WWW, MANUAL);
@@ -214,7 +214,7 @@ describe("saved", () => {
   });
 });
 
-describe("lever by a tenant's operator", () => {
+describe("lever by a tenant's operator #lever-by-a-tenants-operator", () => {
   test("sets and clears the levers of its own zones", async () => {
     expect(await lever(MANUAL, WWW, "acme")).toMatchObject({ mode: "manual", nodes: [{ name: "e1" }, { name: "e2" }] });
     await taken(channel.clearLever(WWW, "acme"));
@@ -272,7 +272,7 @@ describe("lever by a tenant's operator", () => {
   });
 });
 
-test("lever audit: setting and clearing are edge_challenge, with the zone, the caller and the reason", async () => {
+test("setting and clearing are audited as edge_challenge, with the zone, the caller and the reason #lever-audit", async () => {
   await lever();
   await lever({ mode: "off", reason: "over" });
   await channel.clearLever(WWW);

@@ -91,26 +91,26 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-test("status hostgroups are those of the configuration, and one that is judged as a whole does not ban", async () => {
+test("hostgroups of the status are those of the configuration, and one that is judged as a whole does not ban #status-hostgroups", async () => {
   const plain = { calculation: "per_host", mitigation: "blackhole", ban: true };
   const whole = { name: "whole", calculation: "total", mitigation: "flowspec", ban: false };
   const hostgroups = [{ name: "global", ...plain }, { name: "web", ...plain }, whole];
   expect(await get("status")).toMatchObject({ hostgroups });
 });
 
-test("attack rate is re-read from the engine on every request while active, the one of its metric", () => {
+test("attack rate is re-read from the engine on every request while active, the one of its metric #attack-rate", () => {
   for (const { rate, metric, rates } of [...readings, ended]) expect(rates[metric]).toBe(rate);
   expect(new Set(readings.map(({ rate }) => rate)).size).toBeGreaterThan(3);
   expect(Math.max(...readings.map(({ rate }) => rate))).toBeGreaterThan(5000);
 });
 
-test("attack metric and threshold are frozen at detection, and the reason is attached once at start", () => {
+test("attack metric and threshold are frozen at detection, and the reason is attached once at start #attack-metric", () => {
   const [{ reason } = { reason: null }] = readings;
   for (const reading of [...readings, ended]) expect(reading).toMatchObject({ metric: "pps", threshold: 1000 });
   for (const reading of [...readings, ended]) expect<unknown>(reading["reason"]).toEqual(reason);
 });
 
-test("attack that ends moves from the active to the recent list, and its rate stands still", async () => {
+test("an attack that ends moves from the active to the recent list, and its rate stays #attack-that-ends", async () => {
   expect(ended).toMatchObject({ active: false, ended_at: expect.any(String), group: "web", tenant: "acme" });
   const { active, recent } = await get<Attacks>("attacks");
   expect(active).toEqual([]);
@@ -119,13 +119,13 @@ test("attack that ends moves from the active to the recent list, and its rate st
   expect(await get<Attack>(`attacks/${ended.id}`)).toEqual(ended);
 });
 
-test("attack ban_state of an attack that is over is that of its ban, also of a manual one that covered it to the end", () => {
+test("attack ban_state of an attack that is over is that of its ban, also of a manual one that covered it to the end #attack-ban-state", () => {
   expect(readings.at(-1)).toMatchObject({ ban_state: "active", dry_run: true });
   expect(ended).toMatchObject({ ban_state: "withdrawn", method: "blackhole" });
   expect(otherEnded).toMatchObject({ target: OTHER_VICTIM, active: false, ban_state: "active" });
 });
 
-test("volume is of every tick of a flood whose rate changes", () => {
+test("volume is of every tick of a flood whose rate changes #volume-is-of-every-tick", () => {
   const volume = ended["volume"] as Record<string, number>;
   expect(Math.abs((volume["packets"] ?? 0) - SENT_TO_VICTIM)).toBeLessThan(0.05 * SENT_TO_VICTIM);
   expect(volume["bits"]).toBe((volume["packets"] ?? 0) * 8 * 142);
@@ -133,7 +133,7 @@ test("volume is of every tick of a flood whose rate changes", () => {
   expect(readings.at(-1)?.["volume"]).toBeDefined();
 });
 
-test("series begins before the detection, and has all of the flood", async () => {
+test("series begins before the detection, and has all of the flood #series-begins-before", async () => {
   interface Point {
     readonly at: string;
     readonly seconds: number;
@@ -149,7 +149,7 @@ test("series begins before the detection, and has all of the flood", async () =>
   expect(points.at(-1)?.pps_max).toBe(0);
 });
 
-test("timeline entries are in the order in which it was decided, and go with the attack when it ends", async () => {
+test("timeline entries are in the order in which it was decided, and go with the attack when it ends #timeline-entries", async () => {
   const { entries } = await get<{ entries: { kind: string; at: string }[] }>(`attacks/${ended.id}/timeline`);
   const kinds = entries.map(({ kind }) => kind);
   expect(kinds.filter((kind) => kind !== "reclassified")).toEqual([
@@ -159,11 +159,11 @@ test("timeline entries are in the order in which it was decided, and go with the
   expect(entries[0]?.at).toBe(String(ended["started_at"]));
 });
 
-test("host in_attack and metric are those of its attack", () => {
+test("host in_attack and metric are those of its attack #host-in-attack", () => {
   expect(hostInAttack).toMatchObject({ target: VICTIM, group: "web", in_attack: true, metric: "pps" });
 });
 
-test("ban metric, rate and threshold of an automatic one are its attack's", async () => {
+test("ban metric, rate and threshold of an automatic one are its attack's #ban-metric", async () => {
   const automatic = { metric: "pps", threshold: 1000, manual: false, withdrawn_at: expect.any(String) };
   const own = { target: VICTIM, state: "withdrawn", reason: "attack ended", ...automatic };
   expect((await get<{ bans: Json[] }>("bans")).bans).toEqual([

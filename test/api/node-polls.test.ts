@@ -68,7 +68,7 @@ async function expectAsFresh(ended: Response, fresh: Response): Promise<void> {
 describe.each(KINDS)("GET $path", ({ open, node, unknown, change }) => {
   beforeEach(open);
 
-  test("is a document with an ETag, held until the table changes where If-None-Match has that", async () => {
+  test("is a document with an ETag, held until the table changes where If-None-Match has that #get-api-v1-edge-zones #get-api-v1-dataplane-rules", async () => {
     const first = await channel.poll();
     expect([first.status, first.headers.get("content-type")]).toEqual([200, "application/json"]);
     expect(first.headers.get("etag")).toMatch(/^"[\w-]+"$/);
@@ -80,7 +80,7 @@ describe.each(KINDS)("GET $path", ({ open, node, unknown, change }) => {
     expect(await channel.holds()).toBe(0);
   });
 
-  test("of an unknown node is 404, and without a token 401, whatever node it names", async () => {
+  test("of an unknown node is 404, and without a token 401, whatever node it names #get-api-v1-edge-zones #get-api-v1-dataplane-rules", async () => {
     for (const token of ["unbound", "admin"]) await expectError(channel.poll({ token, node: node(3) }), 404, unknown);
     for (const name of [node(1), null, node(3)])
       await expectError(channel.poll({ token: null, node: name }), 401, NO_TOKEN);
@@ -93,7 +93,7 @@ describe.each(KINDS)("$kind", ({ open, node, unknown, route, otherRoute, holdMs,
   const [first, other] = [node(1), node(2)];
 
   test.each([other, "absent", null, ""])(
-    "node binding: ?node=%p is the uniform 403, before any presence",
+    "?node=%p of a bound token is the uniform 403, before any presence #edge-node-binding #scrub-node-binding",
     async (name) => {
       await expectError(channel.poll({ node: name }), 403, BOUND);
       expect(await seen()).toEqual([false, false]);
@@ -107,19 +107,22 @@ describe.each(KINDS)("$kind", ({ open, node, unknown, route, otherRoute, holdMs,
     ["404 when it removes the node", "unbound", () => configure(other), 404, unknown],
     ["401 when it removes the token", "bound1", () => channel.admit(agent("bound2", other)), 401, NO_TOKEN],
     ["403 when it moves the binding", "bound1", () => channel.admit(agent("bound1", other)), 403, BOUND],
-  ] as const)("poll ended by a reload: %s, as a first poll would now get", async (_, token, reload, status, error) => {
-    const { answer } = await channel.parked({ token });
-    advance(5000);
-    const endedAt = new Date(clock().wallMs()).toISOString();
-    reload();
-    await expectError(channel.poll({ token }), status, error);
-    await expectAsFresh(await answer, await channel.poll({ token }));
-    // The end is stamped, for who may still see it.
-    channel.admit(...channelTokens(first, other));
-    expect((await channel.node())["last_seen"]).toBe(status === 404 ? undefined : endedAt);
-  });
+  ] as const)(
+    "a poll that a reload ends gets %s, as a first poll would now #edge-poll-ended-by-a-reload #scrub-poll-ended-by-a-reload",
+    async (_, token, reload, status, error) => {
+      const { answer } = await channel.parked({ token });
+      advance(5000);
+      const endedAt = new Date(clock().wallMs()).toISOString();
+      reload();
+      await expectError(channel.poll({ token }), status, error);
+      await expectAsFresh(await answer, await channel.poll({ token }));
+      // The end is stamped, for who may still see it.
+      channel.admit(...channelTokens(first, other));
+      expect((await channel.node())["last_seen"]).toBe(status === 404 ? undefined : endedAt);
+    },
+  );
 
-  test("polls are capped: eight in all with few nodes, and two for each of more nodes", async () => {
+  test("eight polls are parked in all with few nodes, and two for each of more nodes #edge-polls-are-capped #scrub-polls-are-capped", async () => {
     const names = [1, 2, 3, 4, 5].map(node);
     channel.admit(...names.map((name) => agent(name, name)));
     configure(...names.slice(0, 3));
@@ -136,7 +139,7 @@ describe.each(KINDS)("$kind", ({ open, node, unknown, route, otherRoute, holdMs,
     expect(await polled(5)).toBe(429);
   });
 
-  test("polls are capped: stop answers all, those of the other channel are not counted", async () => {
+  test("a stop answers all parked polls; those of the other channel are not counted #edge-polls-are-capped #scrub-polls-are-capped", async () => {
     const answers = [await channel.parked(), await channel.parked(second(other))];
     expect(await channel.metric(`svc_api_holds{channel="${otherRoute}"}`)).toBe(0);
     await channel.stop();
@@ -144,7 +147,7 @@ describe.each(KINDS)("$kind", ({ open, node, unknown, route, otherRoute, holdMs,
     expect(clock().pending).toBe(0);
   });
 
-  test("node presence is by an agent's poll as its node: neither a preview, parked or not, nor a report", async () => {
+  test("a node is present by an agent's poll as its node: neither by a preview, parked or not, nor by a report #edge-node-presence #scrub-node-presence", async () => {
     const { answer } = await channel.parked({ token: "admin", node: other });
     expect(await channel.node(other)).toMatchObject({ alive: false, holding: false });
     await change();
@@ -156,7 +159,7 @@ describe.each(KINDS)("$kind", ({ open, node, unknown, route, otherRoute, holdMs,
     expect(await channel.document({ token: "admin" })).toEqual(await channel.document());
   });
 
-  test("inventory has alive, holding and last_seen of a node's polls, stamped when they begin and end", async () => {
+  test("inventory has alive, holding and last_seen of a node's polls, stamped when they begin and end #edge-inventory-has-alive #scrub-inventory-has-alive", async () => {
     const { answer } = await channel.parked();
     const begun = "2026-03-01T12:00:00.000Z";
     advance(20_000);
@@ -171,10 +174,10 @@ describe.each(KINDS)("$kind", ({ open, node, unknown, route, otherRoute, holdMs,
   });
 });
 
-describe.each(KINDS)("answer 304 of the $kind channel", ({ open, path, node, holdMs }) => {
+describe.each(KINDS)("a long poll of the $kind channel #answer-304", ({ open, path, node, holdMs }) => {
   beforeEach(open);
 
-  test("when the ETag of a long poll is still current after the hold, with the ETag and no body, also of HEAD", async () => {
+  test("is 304 when its ETag is still current after the hold, with the ETag and no body, also of HEAD", async () => {
     const { answer, etag } = await channel.parked();
     const headers = { authorization: "Bearer bound1", "if-none-match": etag };
     const head = fetch(`${channel.server.base}${path}?node=${node(1)}`, { method: "HEAD", headers });
@@ -187,10 +190,10 @@ describe.each(KINDS)("answer 304 of the $kind channel", ({ open, path, node, hol
   });
 });
 
-describe.each(KINDS)("error 429 of the $kind channel", ({ open, node, route }) => {
+describe.each(KINDS)("parked polls of the $kind channel #error-429", ({ open, node, route }) => {
   beforeEach(open);
 
-  test("for the fifth parked poll of a token, with Retry-After: 1", async () => {
+  test("are 429 beyond four of a token, with Retry-After: 1", async () => {
     for (let i = 0; i < 4; i++) await channel.parked();
     const { last_seen } = await channel.node();
     advance(1000);
@@ -204,7 +207,7 @@ describe.each(KINDS)("error 429 of the $kind channel", ({ open, node, route }) =
   });
 });
 
-describe("GET /api/v1/dataplane/rules", () => {
+describe("GET /api/v1/dataplane/rules #get-api-v1-dataplane-rules", () => {
   beforeEach(openScrub);
 
   test("wakes on a report after which the node is sent other rules, and no other node does", async () => {
@@ -229,7 +232,7 @@ describe("GET /api/v1/dataplane/rules", () => {
   });
 });
 
-describe("GET /api/v1/edge/zones", () => {
+describe("GET /api/v1/edge/zones #get-api-v1-edge-zones", () => {
   beforeEach(openEdge);
   const setLever = () => edge.lever(WWW, LEVER);
   const takeSlot = () => edge.slot({ zone: WWW });
@@ -263,35 +266,7 @@ describe("GET /api/v1/edge/zones", () => {
   });
 });
 
-describe("edge node", () => {
-  beforeEach(openEdge);
-
-  test("presence: last_token is that of the poll accepted last, and flips with the first one of a new token", async () => {
-    edge.admit(agent("old", "e1"), agent("new", "e1"), ...channelTokens("e1", "e2"));
-    const lastToken = async () => (await edge.node())["last_token"];
-    const { answer } = await edge.parked({ token: "old" });
-    await edge.poll({ token: "bound2" });
-    await edge.slot({ zone: WWW });
-    expect(await lastToken()).toBe("old");
-    await edge.poll({ token: "new" });
-    advance(ZONES_HOLD_MS);
-    await answer;
-    expect(await lastToken()).toBe("new");
-  });
-
-  test("alive is false, without last_seen, of a node that never polled", async () => {
-    expect(await edge.node()).toMatchObject({ alive: false });
-    expect(await edge.node()).not.toHaveProperty("last_seen");
-  });
-
-  test("never polled is treated as lost once stale_after_seconds has passed", () => {
-    expect(edge.edge.nodes.view("e1")).toMatchObject({ liveness: "not_seen", lastSeenAt: null });
-    advance(15_001);
-    expect(edge.edge.nodes.view("e1")).toMatchObject({ liveness: "lost", lastSeenAt: null });
-  });
-});
-
-describe("edge poll gzip: a long document", () => {
+describe("edge poll gzip: a long document #edge-poll-gzip", () => {
   beforeEach(() => {
     openEdge();
     edge.configure({ zones: Array.from({ length: 40 }, (_, i) => ({ name: `z${i}.example.net` })) });

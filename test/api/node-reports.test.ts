@@ -93,7 +93,7 @@ const statusOf = async (node: string, report: unknown, token?: string) =>
 describe.each(KINDS)("POST $path/{name}/report", ({ open, report, first, second, unknown, configure, kind }) => {
   beforeEach(open);
 
-  test("is 404 for an unknown name, also by an admin, and for a node that a reload removes while the body comes", async () => {
+  test("is 404 for an unknown name, also by an admin, and for a node that a reload removes while the body comes #post-api-v1-edge-nodes-name-report #post-api-v1-dataplane-nodes-name-report", async () => {
     const refused = { status: 404, body: { error: unknown } };
     for (const token of ["unbound", "admin"]) expect(await channel.report("x9", report, token)).toEqual(refused);
     const remove = () => configure(second);
@@ -103,7 +103,7 @@ describe.each(KINDS)("POST $path/{name}/report", ({ open, report, first, second,
     expect(await reportOf()).toBeUndefined();
   });
 
-  test("of a bound token for another node, known or not, is a uniform 403 that stores nothing", async () => {
+  test("of a bound token for another node, known or not, is a uniform 403 that stores nothing #post-api-v1-edge-nodes-name-report #post-api-v1-dataplane-nodes-name-report", async () => {
     const refused = { status: 403, body: { error: "this token is bound to another node" } };
     for (const node of [second, "x9"]) expect(await channel.report(node, report)).toEqual(refused);
     expect([await reportOf(first), await reportOf(second)]).toEqual([undefined, undefined]);
@@ -116,14 +116,14 @@ describe.each(KINDS)("$kind", ({ open, report, first, second, wrong, configure, 
   beforeEach(open);
   const said = kind === "scrub" ? "comes back as it was sent" : "is stored and returned by the inventory as it came";
 
-  test(`report ${said}, with the time at which it came`, async () => {
+  test(`report ${said}, with the time at which it came #scrub-report-comes-back #edge-report-is-stored`, async () => {
     channel.server.clock.advance(1500);
     expect(await channel.report(first, report)).toEqual({ status: 204, body: null });
     expect(await channel.node()).toMatchObject({ report, reported_at: "2026-03-01T12:00:01.500Z" });
     expect([...Value.Errors(schema, (await channel.inventory()).body)]).toEqual([]);
   });
 
-  test("report keeps the keys that are not known, and need not have any", async () => {
+  test("report keeps the keys that are not known, and need not have any #scrub-report-keeps-the-keys #edge-report-keeps-the-keys", async () => {
     const odd = { kernel: { modules: ["a", null, 1.5] }, ["__proto__x"]: true, zones: [{ zone: "a", weight: 3 }] };
     for (const sent of [odd, {}]) {
       await channel.report(first, sent);
@@ -131,7 +131,7 @@ describe.each(KINDS)("$kind", ({ open, report, first, second, wrong, configure, 
     }
   });
 
-  test("report that came last counts, of each node", async () => {
+  test("report that came last counts, of each node #scrub-report-that-came-last #edge-report-that-came-last", async () => {
     for (const version of ["1", "2"]) await channel.report(first, { version });
     await channel.report(second, { version: "9" }, "bound2");
     expect([await reportOf(), await reportOf(second)]).toEqual([{ version: "2" }, { version: "9" }]);
@@ -146,7 +146,7 @@ describe.each(KINDS)("$kind", ({ open, report, first, second, wrong, configure, 
     },
   );
 
-  test("inventory forgets reports and presence of nodes that a reload removes", async () => {
+  test("inventory forgets reports and presence of nodes that a reload removes #scrub-inventory-forgets #edge-inventory-forgets-reports", async () => {
     for (const [node, token] of [
       [first, "bound1"],
       [second, "bound2"],
@@ -168,7 +168,7 @@ describe.each(KINDS)("$kind", ({ open, report, first, second, wrong, configure, 
   });
 });
 
-describe.each(KINDS)("limit report body of a $kind node", ({ open, first }) => {
+describe.each(KINDS)("limit report body of a $kind node #limit-report-body", ({ open, first }) => {
   beforeEach(open);
 
   test.each([
@@ -181,15 +181,18 @@ describe.each(KINDS)("limit report body of a $kind node", ({ open, first }) => {
   });
 });
 
-test.each(KINDS)("GET $path has each configured node, in its order", async ({ open, first, second }) => {
-  open();
-  expect((await channel.inventory()).body).toMatchObject({ nodes: [{ name: first }, { name: second }] });
-});
+test.each(KINDS)(
+  "GET $path has each configured node, in its order #get-api-v1-dataplane-nodes #get-api-v1-edge-nodes",
+  async ({ open, first, second }) => {
+    open();
+    expect((await channel.inventory()).body).toMatchObject({ nodes: [{ name: first }, { name: second }] });
+  },
+);
 
 describe("scrub inventory", () => {
   beforeEach(openScrub);
 
-  test("has nodes_total, stale_after_seconds and each configured node with its config, in its order", async () => {
+  test("has nodes_total, stale_after_seconds and each configured node with its config, in its order #scrub-inventory-has-nodes-total", async () => {
     const hops = { nextHop: address("198.51.100.9"), nextHop6: address("2001:db8::9") };
     const nodes = scrubbing(
       { name: "s9", ...hops, capacityMbps: 2500, hostgroups: ["web"] },
@@ -202,7 +205,7 @@ describe("scrub inventory", () => {
     expect((await scrub.inventory()).body).toEqual({ nodes_total: 2, stale_after_seconds: 60, nodes: rows });
   });
 
-  test("has the count of bans diverted to a node", async () => {
+  test("has the count of bans diverted to a node #scrub-inventory-has-the-count-of-bans", async () => {
     const bans = ["192.0.2.1", "192.0.2.2"].map((target) => divertedBan({ target, node: "s1" }));
     const counts = async () => (await scrub.inventory()).body.nodes.map((node) => node["active_bans"]);
     scrub.change(...bans, divertedBan({ target: "192.0.2.3", node: "s2" }), divertedBan({ target: "192.0.2.4" }));
@@ -218,7 +221,7 @@ describe("edge inventory", () => {
   beforeEach(openEdge);
   const unbound = async () => (await edge.inventory()).body["unbound_agent_tokens"];
 
-  test("has nodes_total, stale_after_seconds and each configured node with its config, in its order", async () => {
+  test("has nodes_total, stale_after_seconds and each configured node with its config, in its order #edge-inventory-has-nodes-total", async () => {
     edge.configure({ nodes: [{ name: "e2", hostgroups: ["web"] }, { name: "e1" }], staleAfterSeconds: 60 });
     const state = { alive: false, holding: false };
     const nodes = [
@@ -229,26 +232,26 @@ describe("edge inventory", () => {
     expect((await edge.inventory()).body).toEqual({ ...head, nodes });
   });
 
-  test("has a node's hostgroups and zones_placed always, and follows a reload", async () => {
+  test("has a node's hostgroups and zones_placed always, and follows a reload #edge-inventory-has-a-nodes-hostgroups", async () => {
     edge.configure({ zones: [] });
     expect(await edge.node("e2")).toMatchObject({ hostgroups: ["mail"], zones_placed: 0 });
   });
 
-  test("names the tokens that are bound to a node, and leaves them out where there is none", async () => {
+  test("names the tokens that are bound to a node, and leaves them out where there is none #edge-inventory-names-the-tokens", async () => {
     edge.admit(agent("n1", "e1"), agent("next1", "e1"), { ...agent("eyes"), role: "viewer" });
     expect((await edge.node("e1"))["tokens"]).toEqual(["n1", "next1"]);
     expect(await edge.node("e2")).not.toHaveProperty("tokens");
     expect(await unbound()).toBeUndefined();
   });
 
-  test("has unbound_agent_tokens only while there are nodes of some kind to bind them to", async () => {
+  test("has unbound_agent_tokens only while there are nodes of some kind to bind them to #edge-inventory-has-unbound-agent-tokens", async () => {
     edge.edge.reconfigure(null);
     expect(await unbound()).toBeUndefined();
     edge.server.backend.scrub.reconfigure(scrubbing({ name: "s1" }));
     expect(await unbound()).toEqual(["unbound"]);
   });
 
-  test("never holds a secret", async () => {
+  test("never holds a secret #edge-inventory-never-holds-a-secret", async () => {
     for (const { name } of channelTokens("e1", "e2")) edge.server.secrets.set(name, `secret-${name}`);
     await edge.poll({ token: "secret-bound1" });
     const text = JSON.stringify(await edge.inventory("secret-eyes"));

@@ -49,7 +49,8 @@ test.each<[string, string, string, boolean, string, string, number, string]>([
   ["JSON", "fra1", "agent", true, J, '{"version":', 400, "invalid JSON body: "],
   ["fields", "fra1", "agent", true, J, '{"version":7}', 400, "invalid JSON body: version must be a string"],
   ["no fault", "fra1", "agent", true, J, '{"version":"1"}', 200, "stored 1"],
-])("order of the checks, a node's command: %s", async (_, name, caller, isReady, type, body, status, expected) => {
+])("a node's command is checked in order: %s #order-of-the-checks", async (...row) => {
+  const [, name, caller, isReady, type, body, status, expected] = row;
   const server = new RouteServer([REPORT]);
   try {
     server.admit(...TOKENS);
@@ -70,7 +71,7 @@ test.each([
   ["the address before its tenant", { ip: "192.0.2.0129" }, 400, "invalid ip: 192.0.2.0129"],
   ["the target's tenant before the state", { ip: OTHER_HOST }, 403, "target is outside your tenant"],
   ["the state last", { ip: "192.0.2.2" }, 404, "no active ban for 192.0.2.2"],
-])("order of the checks, a command on a target: %s", async (_, body, status, error) => {
+])("a command on a target is checked in order: %s #order-of-the-checks", async (_, body, status, error) => {
   const server = TestServer.started();
   try {
     admitCallers(server);

@@ -1,15 +1,12 @@
 /** Protection profiles chosen by the API, by the whole service (docs/interface.md#protection-command). */
 
-import { beforeEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { Value } from "@sinclair/typebox/value";
 import { ProtectionsWire, ProtectionWire } from "../../src/http/wire/protection.ts";
 import { PROTECTION_NOTE_MAX } from "../../src/limits.ts";
 import { onlyValue } from "../../src/net/range.ts";
+import { FreshService } from "../fixtures/fresh-service.ts";
 import { agent } from "../fixtures/http/node-channel.ts";
-import { ManualClock } from "../fixtures/manual-clock.ts";
-import { metricIn } from "../fixtures/metric-value.ts";
-import { Scenario } from "../fixtures/scenario.ts";
-import { ServiceInProcess } from "../fixtures/service-in-process.ts";
 
 const CONFIG = `dry_run: false
 networks: [203.0.113.0/24, 2001:db8::/32]
@@ -32,41 +29,23 @@ const TOKENS = [
 ] as const;
 type Caller = (typeof TOKENS)[number]["name"];
 
-const scene = new Scenario();
-let clock: ManualClock;
-let service: ServiceInProcess;
-
-beforeEach(() => {
-  clock = new ManualClock();
-  start();
-  scene.onEnd(() => service.stop());
-});
-
-/** Again, with the state of before. */
-function start(config = CONFIG): void {
-  service = new ServiceInProcess({ directory: scene.directory, config, clock, tokens: TOKENS });
-}
+const fresh = new FreshService(CONFIG, TOKENS);
 
 const LIST = "/api/v1/protection";
 const path = (prefix: string) => `${LIST}/${encodeURIComponent(prefix)}`;
 const choose = (prefix: string, body: object | string = { profile: "voice" }, caller: Caller = "noc") =>
-  service.order<ProtectionWire>("PUT", path(prefix), body, caller);
+  fresh.running.order<ProtectionWire>("PUT", path(prefix), body, caller);
 const remove = (prefix: string, caller: Caller = "noc") =>
-  service.order<ProtectionWire>("DELETE", path(prefix), null, caller);
-const shown = (prefix: string, caller: Caller = "noc") => service.get<ProtectionWire>(path(prefix), caller);
-const list = (caller: Caller = "noc") => service.get<ProtectionsWire>(LIST, caller);
+  fresh.running.order<ProtectionWire>("DELETE", path(prefix), null, caller);
+const shown = (prefix: string, caller: Caller = "noc") => fresh.running.get<ProtectionWire>(path(prefix), caller);
+const list = (caller: Caller = "noc") => fresh.running.get<ProtectionsWire>(LIST, caller);
 const chosen = async (caller: Caller = "noc") => (await list(caller)).protections.map(({ prefix }) => prefix);
 const refused = (status: number, error: string): unknown => ({ status, body: { error } });
 
-async function reload(config: string): Promise<void> {
-  service.writeConfig(config);
-  expect((await service.post("/api/v1/config/reload", {}, "noc")).status).toBe(200);
-}
-
 /** Rules of the kernel towards the prefix, as `action protocol`. */
 function kernelRules(prefix: string): string[] {
-  clock.advance(1000);
-  return service.filters.rules
+  fresh.clock.advance(1000);
+  return fresh.running.filters.rules
     .filter(({ rule }) => rule.destination?.text === prefix)
     .map(({ rule }) => `${rule.action.kind} ${onlyValue(rule.protocols) ?? "any"}`);
 }
@@ -82,7 +61,7 @@ const VOICE = {
 const VOICE_RULES = ["validate_reset 6", "limit_source any", "pass 17", "discard any"];
 
 describe("protection", () => {
-  test("shown is the filter in words, who decided, and what the caller may choose", async () => {
+  test("is shown with its filter in words, who decided, and what the caller may choose #protection-shown", async () => {
     const before = await shown("203.0.113.7");
     expect([...Value.Errors(ProtectionWire, before)]).toEqual([]);
     expect(before).toMatchObject({
@@ -105,7 +84,7 @@ describe("protection", () => {
     expect(after.choice).toMatchObject({ prefix: "203.0.113.0/28", ...said, active: true });
   });
 
-  test("list has the choices, each hostgroup's setting, and the profiles", async () => {
+  test("list has the choices, each hostgroup's setting, and the profiles #protection-list", async () => {
     await choose("2001:db8::/48", { profile: "dns" });
     await choose("203.0.113.7", { profile: "voice" }, "acme");
     const all = await list();
@@ -132,22 +111,22 @@ describe("protection", () => {
 });
 
 describe("protection command", () => {
-  test("takes effect at once on what is always in force, and ends so", async () => {
+  test("takes effect at once on what is always in force, and ends so #protection-command-takes-effect", async () => {
     expect(kernelRules("203.0.113.7/32")).toEqual([]);
     expect((await choose("203.0.113.7", { profile: "voice", always: true })).status).toBe(200);
     expect(kernelRules("203.0.113.7/32")).toEqual(VOICE_RULES);
-    const ids = service.filters.rules.map(({ id }) => id);
+    const ids = fresh.running.filters.rules.map(({ id }) => id);
     await choose("203.0.113.8", { profile: "voice", always: true });
     kernelRules("");
     // Others' rules are the same, and so are their counts.
-    expect(service.filters.rules.map(({ id }) => id)).toEqual(expect.arrayContaining(ids));
+    expect(fresh.running.filters.rules.map(({ id }) => id)).toEqual(expect.arrayContaining(ids));
     expect((await remove("203.0.113.7")).body).toMatchObject({ source: "configuration", when: "attack" });
     expect(kernelRules("203.0.113.7/32")).toEqual([]);
     expect(kernelRules("203.0.113.8/32")).toEqual(VOICE_RULES);
   });
 
-  test("takes effect at once on a ban that scrubs, also of the longest of several choices", async () => {
-    await service.post("/api/v1/ban", { ip: "203.0.113.7" }, "noc");
+  test("takes effect at once on a ban that scrubs, also of the longest of several choices #protection-command-takes-effect", async () => {
+    await fresh.running.post("/api/v1/ban", { ip: "203.0.113.7" }, "noc");
     const web = kernelRules("203.0.113.7/32");
     expect(web).toContain("validate_transparent 6");
     await choose("203.0.113.7", { profile: "voice" });
@@ -162,16 +141,15 @@ describe("protection command", () => {
     expect(kernelRules("203.0.113.7/32")).toEqual(web);
   });
 
-  test("choices survive a restart, before the first rules are put", async () => {
+  test("keeps choices over a restart, before the first rules are put #protection-command-choices-survive", async () => {
     await choose("203.0.113.7", { profile: "voice", always: true, note: "é" });
     const before = await list();
-    await service.stop();
-    start();
+    await fresh.restart();
     expect(await list()).toEqual(before);
     expect(kernelRules("203.0.113.7/32")).toEqual(VOICE_RULES);
   });
 
-  test("refusals of bad input", async () => {
+  test("refuses bad input #protection-command-refusals", async () => {
     const rule = "must be a CIDR such as 192.0.2.0/24 or 2001:db8::/32";
     const hosts = "203.0.113.7/24 has host bits set: write 203.0.113.0/24";
     expect<unknown>(await choose("x/y")).toEqual(refused(400, `invalid prefix: x/y: ${rule}`));
@@ -193,25 +171,25 @@ describe("protection command", () => {
     expect((await choose("203.0.113.7", { profile: "web", note: "é".repeat(PROTECTION_NOTE_MAX) })).status).toBe(200);
   });
 
-  test("refusals of what the configuration does not have", async () => {
+  test("refuses what the configuration does not have #protection-command-refusals", async () => {
     const outside = "prefix is not within one of networks and one hostgroup";
     for (const prefix of ["203.0.113.0/24", "198.51.100.1"]) {
       expect<unknown>(await choose(prefix)).toEqual(refused(409, outside));
-      expect<unknown>(await service.order("GET", path(prefix), null, "noc")).toEqual(refused(404, outside));
+      expect<unknown>(await fresh.running.order("GET", path(prefix), null, "noc")).toEqual(refused(404, outside));
     }
     const unknown = "unknown profile: GET /api/v1/protection has those there are";
     expect<unknown>(await choose("203.0.113.7", { profile: "shop" })).toEqual(refused(409, unknown));
     expect<unknown>(await remove("203.0.113.7")).toEqual(refused(404, "no protection was chosen for this prefix"));
-    expect(metricIn(await service.metrics.text(), 'svc_protection_refused_total{reason="unknown_profile"}')).toBe(1);
+    expect(await fresh.metric('svc_protection_refused_total{reason="unknown_profile"}')).toBe(1);
   });
 
-  test("of a tenant is within its addresses and what the operator allows", async () => {
+  test("a choice of a tenant is within its addresses and what the operator allows #protection-command-of-a-tenant", async () => {
     const foreign = refused(403, "target is outside your tenant");
     for (const prefix of ["203.0.113.200", "203.0.113.0/24", "198.51.100.1", "2001:db8::1"]) {
       expect<unknown>(await choose(prefix, { profile: "voice" }, "acme")).toEqual(foreign);
       expect<unknown>(await choose(prefix, "{", "acme")).toEqual(foreign);
       expect<unknown>(await remove(prefix, "acme")).toEqual(foreign);
-      expect<unknown>(await service.order("GET", path(prefix), null, "acme")).toEqual(foreign);
+      expect<unknown>(await fresh.running.order("GET", path(prefix), null, "acme")).toEqual(foreign);
     }
     const no = "tenants may not choose this profile here: GET /api/v1/protection has those they may";
     for (const profile of ["web", "shop"]) {
@@ -221,11 +199,11 @@ describe("protection command", () => {
     const always = { profile: "voice", always: true };
     expect<unknown>(await choose("203.0.113.7", always, "acme")).toEqual(refused(409, when));
     expect((await choose("203.0.113.7", { profile: "voice" }, "acme")).body).toMatchObject({ source: "tenant" });
-    await reload(CONFIG.replace("[voice, dns]", "[voice, dns], selectable_always: true"));
+    await fresh.reload(CONFIG.replace("[voice, dns]", "[voice, dns], selectable_always: true"));
     expect((await choose("203.0.113.7", always, "acme")).body).toMatchObject({ when: "always" });
   });
 
-  test("of an operator is not changed by a tenant, who does not see the operator's texts", async () => {
+  test("a choice of an operator is not changed by a tenant, who does not see the operator's texts #protection-command-of-an-operator", async () => {
     await choose("203.0.113.7", { profile: "voice", note: "owes us money" });
     const no = refused(409, "an operator chose the protection of this prefix: ask them to change it");
     expect<unknown>(await choose("203.0.113.7", { profile: "dns" }, "acme")).toEqual(no);
@@ -234,47 +212,37 @@ describe("protection command", () => {
     expect(await chosen("acme")).toEqual(["203.0.113.7/32"]);
   });
 
-  test("that the configuration does not allow any more stays in the list, without effect, and is logged", async () => {
+  test("a choice that the configuration does not allow any more stays in the list, without effect, and is logged #protection-command-that-the-configuration", async () => {
     await choose("203.0.113.7", { profile: "voice", always: true });
-    await reload(CONFIG.replace("name: voice", "name: phone").replace("[voice, dns]", "[dns]"));
+    await fresh.reload(CONFIG.replace("name: voice", "name: phone").replace("[voice, dns]", "[dns]"));
     expect(kernelRules("203.0.113.7/32")).toEqual([]);
     const [row] = (await list()).protections;
     expect(row).toMatchObject({ source: "configuration", setting: { profile: "web", always: false } });
     expect(row?.choice).toMatchObject({ profile: "voice", active: false });
     expect(row?.choice?.cause).toBe("the configuration has no such profile any more");
     const choices = [{ prefix: "203.0.113.7/32", profile: "voice", cause: "unknown_profile" }];
-    expect(service.logged).toContainEqual(expect.objectContaining({ level: "warn", count: 1, choices }));
+    expect(fresh.running.logged).toContainEqual(expect.objectContaining({ level: "warn", count: 1, choices }));
     const line = 'svc_protection_choices{chosen_by="operator",state="inactive"}';
-    expect(metricIn(await service.metrics.text(), line)).toBe(1);
+    expect(await fresh.metric(line)).toBe(1);
     // Of a prefix that is another tenant's now, the former one sees nothing.
     await choose("203.0.113.9", { profile: "dns" }, "acme");
-    await reload(CONFIG.replace("tenant: acme", "tenant: shop"));
+    await fresh.reload(CONFIG.replace("tenant: acme", "tenant: shop"));
     expect([await chosen("acme"), (await chosen()).length]).toEqual([[], 2]);
     expect((await remove("203.0.113.9")).status).toBe(200);
   });
 
-  test("is audited with who and what, refusals too", async () => {
+  test("each command is audited with who and what, refusals too #protection-command-is-audited", async () => {
     await choose("203.0.113.0/28", { profile: "voice", always: false, note: "ticket 7" });
     await choose("203.0.113.7", { profile: "web" }, "acme");
     await remove("203.0.113.0/28");
     await choose("203.0.113.7", {}, "look");
     const row = { action: "protection", targetType: "prefix", dryRun: false };
     const what = "203.0.113.0/28 voice, while attacked: ticket 7";
-    expect(service.audited).toMatchObject([
+    expect(fresh.running.audited).toMatchObject([
       { ...row, result: "set", operator: "noc", target: "203.0.113.0", reason: what },
       { ...row, result: "rejected", operator: "acme", tenant: "acme", target: "203.0.113.7" },
       { ...row, result: "cleared", operator: "noc", reason: "203.0.113.0/28" },
       { ...row, result: "rejected", operator: "look", reason: "this token's role may not perform this action" },
     ]);
-  });
-
-  test("of another media type, role or method is refused as elsewhere", async () => {
-    for (const caller of ["look", "node"] as const) {
-      expect([(await choose("203.0.113.7", {}, caller)).status, (await remove("203.0.113.7", caller)).status]).toEqual([
-        403, 403,
-      ]);
-    }
-    expect((await service.order("GET", LIST, null, "node")).status).toBe(403);
-    expect((await service.order("POST", path("203.0.113.7"), {}, "noc")).status).toBe(404);
   });
 });

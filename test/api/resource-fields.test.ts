@@ -4,6 +4,8 @@
  * is made of is in src/http/wire.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { Kind, OptionalKind, type TObject, type TSchema } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { AUDIT_ACTIONS, type AuditEvent } from "../../src/audit/audit-event.ts";
@@ -30,6 +32,8 @@ import { TestServer } from "../fixtures/http/http.ts";
 import { communitiesOf } from "../fixtures/networks.ts";
 import { divertedBan } from "../fixtures/scrub/scrubbing.ts";
 import * as views from "../fixtures/views.ts";
+import { ROOT } from "../source-tree.ts";
+import { topicsOf } from "../statements.ts";
 
 type Wire = Record<string, unknown>;
 
@@ -231,14 +235,29 @@ beforeAll(async () => {
 });
 afterAll(() => server.http.stop());
 
+const PAGE = readFileSync(join(ROOT, "docs/interface.md"), "utf8");
+const STATEMENTS = new Set(topicsOf(PAGE).flatMap(({ statements }) => statements));
+
+/** Of the statement about the field, which may be about several: `ban-dropped` is about all that begin with `dropped`. */
+function tagOf(resource: string, field: string): string {
+  const [words, all] = [resource.split(" "), [...resource.split(" "), ...field.split("_")]];
+  for (let count = all.length; count > words.length; count--) {
+    const anchor = all.slice(0, count).join("-");
+    if (STATEMENTS.has(anchor)) return ` #${anchor}`;
+  }
+  return "";
+}
+
 describe.each(RESOURCES)("%s", (resource, schema) => {
   const states = () => wires.get(resource) ?? [];
   const fields = Object.entries<TSchema>(schema.properties);
 
-  test.each(fields)("%s is where its schema says", (field, { [OptionalKind]: optional }) => {
-    const has = states().map((state) => Object.hasOwn(state, field));
-    expect([has.includes(true), has.includes(false)]).toEqual([true, optional !== undefined]);
-  });
+  for (const [field, { [OptionalKind]: optional }] of fields) {
+    test(`${field} is where its schema says${tagOf(resource, field)}`, () => {
+      const has = states().map((state) => Object.hasOwn(state, field));
+      expect([has.includes(true), has.includes(false)]).toEqual([true, optional !== undefined]);
+    });
+  }
 
   test("is in each of its states as its schema says, with every value of a choice", () => {
     for (const state of states()) expect([...Value.Errors(schema, state)]).toEqual([]);
@@ -250,25 +269,25 @@ describe.each(RESOURCES)("%s", (resource, schema) => {
   });
 });
 
-test("attack scope group has no target, and the tenant of the group that is attacked; a host's is of who owns it", async () => {
+test("an attack on a group has no target, and the tenant of the group; one on a host has the host's #attack-scope-group", async () => {
   const [group, owned] = await attacksOnWire(view(CARPET), view({ target: address(OTHER_HOST) }));
   expect(group).toMatchObject({ scope: "group", group: "web", tenant: "acme", prefix: "192.0.2.0/25", hosts: 100 });
   expect(group).not.toHaveProperty("target");
   expect(owned).toMatchObject({ tenant: "other" });
 });
 
-test("attack rate is read again on every request while the attack lasts", async () => {
+test("the rate of an attack is read again on every request while the attack lasts #attack-rate", async () => {
   for (const pps of [2000, 3000.5])
     expect(await attacksOnWire(view({ rates: thresholds({ pps }) }))).toMatchObject([{ rate: pps }]);
 });
 
-test("attack that ends moves from the active to the recent list, and its rate stands still", async () => {
+test("an attack that ends moves from the active to the recent list, and its rate stays #attack-that-ends", async () => {
   await attacksOnWire(view(), view({ rates: thresholds({ pps: 1800 }), endedAt: NOON + 5000 }));
   const over = { rate: 1800, active: false, ended_at: expect.any(String) };
   expect(await read("attacks")).toMatchObject({ active: [{ active: true }], recent: [over] });
 });
 
-test("classification confidence is from 0 to 1, and parts are those of a multi-vector attack alone", async () => {
+test("classification confidence is from 0 to 1, and parts are those of a multi-vector attack alone #classification-confidence", async () => {
   const shown = await attacksOnWire(view({ classification: classification() }), view({ classification: MIXED }));
   const [syn, ntp] = [
     { type: "syn_flood", share: 0.6 },
@@ -292,7 +311,7 @@ test("reason says where the threshold came from", async () => {
   ]);
 });
 
-test("host baseline and baseline_out are the learned normal of each direction", () => {
+test("host baseline and baseline_out are the learned normal of each direction #host-baseline", () => {
   const [baseline, baseline_out] = [
     { pps: 100.123, mbps: 2, flows_per_sec: 3 },
     { pps: 0, mbps: 0, flows_per_sec: 0 },
@@ -300,20 +319,20 @@ test("host baseline and baseline_out are the learned normal of each direction", 
   expect(wires.get("host")?.[1]).toMatchObject({ baseline, baseline_out, rates_out: { pps: 4 } });
 });
 
-test("audit event is as recorded, with a time that is not RFC 3339 and a number for a boolean", async () => {
+test("an audit event is as recorded, with a time that is not RFC 3339 and a number for a boolean", async () => {
   server.backend.onAudit = () => ({ available: true, events: [EVENT] });
   const { wallMs: _, targetType, banState, dryRun: __, ...same } = EVENT;
   const wire = { ...same, event_time: "2026-03-01 12:00:01", target_type: targetType, ban_state: banState, dry_run: 1 };
   expect(await read("audit")).toEqual({ available: true, events: [wire] });
 });
 
-test("audit available and events are the answer's two fields, also with storage off", async () => {
+test("available and events are the two fields of the audit answer, also with storage off #audit-available", async () => {
   server.backend.onAudit = () => ({ available: false });
   expect(await read("audit")).toEqual({ available: false, events: [] });
   expect(Object.keys(AuditWire.properties)).toEqual(["available", "events"]);
 });
 
-test("status of a tenant's token is its own part and nothing else, with counts of its own", async () => {
+test("the status of a tenant's token is its own part and nothing else, with counts of its own #status-of-a-tenants-token", async () => {
   server.backend.status = (tenant: string | null = null) => ({
     ...WHOLE_STATUS,
     activeBans: tenant === "acme" ? 2 : 7,

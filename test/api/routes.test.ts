@@ -150,20 +150,20 @@ beforeEach(() => {
   server.backend.ready = true;
 });
 
-test("role matrix has every route, and no other", () => {
+test("the matrix of roles has every route, and no other #role-matrix", () => {
   const names = (lines: readonly string[]) => lines.map((line) => routeOf(line)?.name ?? "");
   expect(names([...LINES, ...OPEN]).toSorted()).toEqual(server.http.routes.map(({ name }) => name).toSorted());
   expect(names(OPEN)).toEqual(server.http.routes.filter(({ access }) => access === "open").map(({ name }) => name));
 });
 
-test.each(OPEN)("role matrix %s answers anyone", async (line) => {
+test.each(OPEN)("%s answers anyone #role-matrix", async (line) => {
   for (const headers of [{}, bearer("wrong"), as("agent")]) expect((await ask(line, headers)).status).toBe(200);
 });
 
 const EACH = MATRIX.flatMap(([line, answers]) =>
   Object.entries(answers).map(([caller, answer]) => [line, caller as Caller, answer] as const),
 );
-test.each(EACH)("role matrix %s by %s: %s", async (line, caller, expected) => {
+test.each(EACH)("%s by %s is answered %s #role-matrix", async (line, caller, expected) => {
   const answer = await ask(line, as(caller));
   if (typeof expected === "number") {
     expect(answer.status).toBe(expected);
@@ -175,7 +175,7 @@ test.each(EACH)("role matrix %s by %s: %s", async (line, caller, expected) => {
 });
 
 test.each(LINES.filter((line) => line !== STREAM && line !== CAPTURE_FILE))(
-  "answers are JSON objects as the route says: %s",
+  "%s answers a JSON object as the route says #answers-are-json",
   async (line) => {
     const answer = await properly(line);
     const { schema = ErrorWire } = routeOf(line)?.about?.answers[answer.status] ?? {};
@@ -188,7 +188,7 @@ test.each(LINES.filter((line) => line !== STREAM && line !== CAPTURE_FILE))(
 );
 
 test.each([...LINES, ...OPEN].filter((line) => line.startsWith("GET ")))(
-  "HEAD of %s is GET without the body",
+  "HEAD of %s is GET without the body #head",
   async (line) => {
     const statusOf = async (headers: Readonly<Record<string, string>>) => {
       const answer = await ask(line, headers, { method: "HEAD" });
@@ -201,13 +201,13 @@ test.each([...LINES, ...OPEN].filter((line) => line.startsWith("GET ")))(
   },
 );
 
-test.each(LINES)("token check: %s", async (line) => {
+test.each(LINES)("%s needs a valid token #token-check", async (line) => {
   for (const headers of [{}, bearer("wrong")]) await expectError(ask(line, headers), 401, NO_CALLER);
   expect(server.backend.calls).toEqual([]);
 });
 
 const NOT_JSON = ["text/plain", "application/x-www-form-urlencoded", "application/json, text/plain"];
-test.each(COMMANDS)("content type: %s takes JSON alone", async (line) => {
+test.each(COMMANDS)("%s takes JSON alone #content-type", async (line) => {
   for (const type of NOT_JSON) {
     const answer = properly(line, {}, { "content-type": type });
     await expectError(answer, 415, "Content-Type must be application/json");
@@ -215,18 +215,18 @@ test.each(COMMANDS)("content type: %s takes JSON alone", async (line) => {
   expect(server.backend.calls).toEqual([]);
 });
 
-test.each(COMMANDS)("error 415 of %s without a media type, also without a body", async (line) => {
+test.each(COMMANDS)("%s is 415 without a media type, also without a body #error-415", async (line) => {
   for (const init of [{}, { body: null }])
     expect((await properly(line, init, { "content-type": "" })).status).toBe(415);
 });
 
-test.each(LINES)("error 503 of %s while the service starts, once the caller may ask", async (line) => {
+test.each(LINES)("%s is 503 while the service starts, once the caller may ask #error-503", async (line) => {
   server.backend.ready = false;
   await expectError(properly(line), 503, "the service is starting");
   await expectError(ask(line, {}), 401, NO_CALLER);
 });
 
-test.each(COMMANDS)("error 413 of %s for a body that is too large", async (line) => {
+test.each(COMMANDS)("%s is 413 for a body that is too large #error-413", async (line) => {
   const bytesMax = /\/(acme\/|zones\/)/.test(line) ? EDGE_ORDER_BYTES_MAX : BODY_BYTES_MAX;
   const name = line.endsWith("/report") ? "report" : "request body";
   expect((await properly(line, { body: "x".repeat(bytesMax) })).status).toBe(400);
@@ -234,12 +234,15 @@ test.each(COMMANDS)("error 413 of %s for a body that is too large", async (line)
   await expectError(tooLarge, 413, `${name} exceeds ${bytesMax / 1024} KiB`);
 });
 
-test.each(COMMANDS)("error 400 of %s for what is no JSON", async (line) => {
+test.each(COMMANDS)("%s is 400 for what is no JSON #error-400", async (line) => {
   await expectError(properly(line, { body: '{"ip"' }), 400, expect.stringContaining("invalid JSON body: "));
   expect(server.backend.calls).toEqual([]);
 });
 
-test.each(LINES)("error 404 of %s by another method", async (line) => {
-  const others = ["PUT", "PATCH", "OPTIONS"].filter((method) => routeOf(line.replace(/^\w+/, method)) === undefined);
-  for (const method of others) await expectError(properly(line, { method }), 404, "not found");
+test.each(LINES)("%s is 404 by another method #error-404", async (line) => {
+  const isNone = (method: string) => routeOf(line.replace(/^\w+/, method)) === undefined;
+  const others = ["GET", "POST", "DELETE", "PUT", "PATCH", "OPTIONS"].filter(isNone);
+  for (const method of others)
+    await expectError(ask(line, as(callerOf(line)), { method, body: null }), 404, "not found");
+  expect(server.backend.calls).toEqual([]);
 });

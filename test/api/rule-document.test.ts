@@ -26,11 +26,11 @@ const textOf = async () => (await channel.poll()).text();
 const each = async (field: string, options = {}) => (await channel.document(options)).bans.map((wire) => wire[field]);
 const expiry = async () => String((await each("expires_at"))[0]).slice(11, 19);
 
-test("rule document version is 1, and bans is an array where there is nothing", async () => {
+test("rule document version is 1, and bans is an array where there is nothing #rule-document-version", async () => {
   expect(await textOf()).toBe('{"version":1,"bans":[]}');
 });
 
-test("rule document ban has target, prefix, method, expires_at and flowspec, in these bytes", async () => {
+test("rule document ban has target, prefix, method, expires_at and flowspec, in these bytes #rule-document-ban", async () => {
   channel.change(divertedBan({ rules: [{ protocols: exactly(17), sourcePorts: [{ from: 53, to: 53 }] }] }));
   const rule = '{"dst":"192.0.2.1/32","proto":17,"src_port":53,"action":"discard"}';
   const fields =
@@ -38,7 +38,7 @@ test("rule document ban has target, prefix, method, expires_at and flowspec, in 
   expect(await textOf()).toBe(`{"version":1,"bans":[{${fields},"flowspec":[${rule}]}]}`);
 });
 
-test("rule document dry_run marks a virtual ban, and is absent else; all is as the schema says", async () => {
+test("rule document dry_run marks a virtual ban, and is absent else; all is as the schema says #rule-document-dry-run", async () => {
   const action = { kind: "rate_limit", bytesPerSecond: 5 } as const;
   const limit = { action, protocols: exactly(6), tcpFlags: { set: 2, unset: 0 } };
   channel.change(divertedBan({ dryRun: true, rules: [limit, { fragment: true }] }), second());
@@ -46,7 +46,7 @@ test("rule document dry_run marks a virtual ban, and is absent else; all is as t
   expect([...Value.Errors(RuleDocumentWire, await channel.document())]).toEqual([]);
 });
 
-test("rule document scrub is what a node does beside the rules, in these keys, and absent where it does nothing", async () => {
+test("rule document scrub is what a node does beside the rules, in these keys, and absent where it does nothing #rule-document-scrub", async () => {
   const scrub = buildScrub({ profile: "dns", tcp: "reset", source_mbps: 8, learned_mbps: 8 }, []);
   const { profile: _name, isAlways: _always, isOnNodes: _nodes, ...filter } = scrub;
   const scrubbed = divertedBan();
@@ -60,7 +60,7 @@ test("rule document scrub is what a node does beside the rules, in these keys, a
   expect([...Value.Errors(RuleDocumentWire, await channel.document())]).toEqual([]);
 });
 
-describe("rule document lists every active diverted victim", () => {
+describe("rule document lists every active diverted victim #rule-document-lists", () => {
   test("to every node and caller, wherever its traffic goes", async () => {
     channel.change(divertedBan({ node: "s1" }), second({ node: "s2" }));
     for (const options of [{}, { token: "bound2", node: "s2" }, { token: "admin", node: null }])
@@ -96,19 +96,19 @@ describe("rule document flowspec", () => {
     { protocols: exactly(17), sourcePorts: [port(53), port(123)] },
   ];
 
-  test("has the rules to drop, and only those for traffic to the victim", async () => {
+  test("has the rules to drop, and only those for traffic to the victim #rule-document-flowspec", async () => {
     channel.change(
       divertedBan({ rules: [{ protocols: exactly(17) }, { destination: null, source: null, protocols: exactly(6) }] }),
     );
     expect(await each("flowspec")).toEqual([[{ dst, proto: 17, action: "discard" }]]);
   });
 
-  test("is absent where nothing separates the attack from the rest: all that reaches the node would be dropped", async () => {
+  test("is absent where nothing separates the attack from the rest: all that reaches the node would be dropped #rule-document-flowspec", async () => {
     channel.change(divertedBan({ rules: [{}], matchesAll: true }), second());
     expect((await channel.document()).bans.map((wire) => "flowspec" in wire)).toEqual([false, false]);
   });
 
-  test("has further match fields for nodes whose report lists them, and simpler rules or none for others, as the inventory shows", async () => {
+  test("has further match fields for nodes whose report lists them, and simpler rules or none for others, as the inventory shows #rule-document-flowspec", async () => {
     channel.change(divertedBan({ rules: RULES }));
     await channel.report("s1", { capabilities: ["packet_length", "port_ranges"] });
     const [length, ports] = [{ packet_length: { min: 100, max: 200 } }, { src_ports: [port(53), port(123)] }];
@@ -125,7 +125,7 @@ describe("rule document flowspec", () => {
     expect(await channel.node("s2")).toMatchObject({ split_rules: 1, left_out_rules: 1 });
   });
 
-  test("of other nodes are simpler rules that were found for their capabilities, as the inventory shows", async () => {
+  test("of other nodes are simpler rules that were found for their capabilities, as the inventory shows #rule-document-flowspec-of-other-nodes", async () => {
     const diverted = divertedBan({ node: "s2", rules: RULES });
     const measure = diverted.measure as DivertMeasure;
     const [rule] = measure.rules.rules;
@@ -136,7 +136,7 @@ describe("rule document flowspec", () => {
   });
 });
 
-describe("rule document expires_at", () => {
+describe("rule document expires_at #rule-document-expires-at", () => {
   test.each([
     [600_000, "12:10:00"],
     [600_001, "12:10:10"],
@@ -179,7 +179,7 @@ describe("rule document expires_at", () => {
   });
 });
 
-test("rule document bytes: the same content is the same bytes and the same ETag, however it came about", async () => {
+test("the same content of a rule document is the same bytes and ETag, however it came about #rule-document-bytes", async () => {
   channel.change(divertedBan(), second());
   const [text, etag] = [await textOf(), await channel.etag()];
   channel.change(divertedBan({ state: "withdrawn" }), second({ state: "withdrawn" }));

@@ -33,21 +33,24 @@ test.each([
   ["attacks/a2", 1],
   ["attacks/history", 1],
   ["attacks/a1/sources", 1],
-])("GET /api/v1/%s hides interfaces from tenants, after any other caller", async (path, times) => {
-  const { backend } = server;
-  backend.attacksView = { active: [ACTIVE], recent: [OVER] };
-  backend.onEndedAttacks = () => [OVER];
-  const sources = { ...sourcesOf([], { top: 1, originOf: null }), totalPackets: 7, topInterfaces: INTERFACE_SHARES };
-  backend.attackSources = () => sources;
-  for (const caller of ["viewer", "operator"] as const) {
-    expect((await textFor(path, caller)).match(SHOWN)).toHaveLength(times);
-  }
-  for (const caller of ["tenantViewer", "tenantOperator"] as const) {
-    const text = await textFor(path, caller);
-    expect(text).toContain('"total_packets":7');
-    expect(text).not.toMatch(HIDDEN);
-  }
-});
+])(
+  "GET /api/v1/%s hides interfaces from tenants, after any other caller #get-api-v1-attacks-history #get-api-v1-attacks",
+  async (path, times) => {
+    const { backend } = server;
+    backend.attacksView = { active: [ACTIVE], recent: [OVER] };
+    backend.onEndedAttacks = () => [OVER];
+    const sources = { ...sourcesOf([], { top: 1, originOf: null }), totalPackets: 7, topInterfaces: INTERFACE_SHARES };
+    backend.attackSources = () => sources;
+    for (const caller of ["viewer", "operator"] as const) {
+      expect((await textFor(path, caller)).match(SHOWN)).toHaveLength(times);
+    }
+    for (const caller of ["tenantViewer", "tenantOperator"] as const) {
+      const text = await textFor(path, caller);
+      expect(text).toContain('"total_packets":7');
+      expect(text).not.toMatch(HIDDEN);
+    }
+  },
+);
 
 test("the event stream hides interfaces from tenants, live and missed", async () => {
   const readers: EventReader[] = [];

@@ -34,7 +34,7 @@ describe.each(historyDrivers())("$title", ({ skipped, place: newPlace }) => {
     expect(await ask("fra1")).toEqual([[0, 1, 7]]);
   });
 
-  contract("windows count once when they are sent again, as they were sent last", async () => {
+  contract("windows that are sent again count once #edge-history-counts-windows-once", async () => {
     const sent = (requests: number) => edgeWindow({ counts: { requests } });
     await write(sent(100));
     await write(sent(60), sent(40));
@@ -67,7 +67,7 @@ describe.each(historyDrivers())("$title", ({ skipped, place: newPlace }) => {
       expect(await found({ node: "fra1" })).toEqual([[second, "would-deny", 5]]);
     });
 
-    contract("come back up to 1001 rows, the busiest", async () => {
+    contract("come back up to 1001 rows, the busiest #limit-history-sources-rows", async () => {
       const sources = Array.from({ length: 1010 }, (_, i) => ({
         ...{ source: address(`198.18.${i >> 8}.${i & 255}`), state: "denied" as const },
         requests: i + 1,
@@ -103,7 +103,7 @@ describe.each(historyDrivers())("$title", ({ skipped, place: newPlace }) => {
       for (const none of [{ zone: "" }, { kind: "cert_gone", node: "fra1" }]) expect(await ask(none)).toEqual([]);
     });
 
-    contract("come back up to 1001 rows, once each", async () => {
+    contract("come back up to 1001 rows, once each #limit-events-rows", async () => {
       const records = Array.from({ length: 1003 }, (_, i) => identified(event({ atMs: NOON + i })));
       for (let i = 0; i < 2; i++) await place.driver.write({ kind: "edge_events", records });
       const found = await ask();

@@ -183,7 +183,7 @@ test.each<[string, (history: History) => void]>([
   ["with timers and a store in time", () => {}],
   ["with a late timer", (history) => (history.lateMs = 3700)],
   ["with a slow store", (history) => (history.storeMs = 25_000)],
-])("traffic point: the peak and the total of each flood are in the history, %s, at every step", async (_, disturb) => {
+])("the peak and the total of each flood are in the history, %s, at every step #traffic-point", async (_, disturb) => {
   const history = new History();
   disturb(history);
   await history.run(() => {});
@@ -195,7 +195,7 @@ test.each<[string, (history: History) => void]>([
   history.close();
 });
 
-test("traffic present: what was sent so far can be read at every moment, also of the present step", async () => {
+test("what was sent so far can be read at every moment, also of the present step #traffic-present", async () => {
   const history = new History();
   history.storeMs = 4000;
   const flood = FLOODS.find(({ lengthSeconds, atSeconds }) => lengthSeconds === 5 && atSeconds === 18) as Flood;
@@ -222,7 +222,7 @@ test("a stop of the service writes what is there of the last step: nothing is lo
   history.close();
 });
 
-test("traffic total: all hosts are in it", async () => {
+test("total traffic has all hosts #traffic-total", async () => {
   const history = new History();
   await history.run(() => {});
   const sent = FLOODS.reduce((sum, { lengthSeconds }) => sum + lengthSeconds * PPS, 0);

@@ -1,71 +1,16 @@
-/**
- * Protection profiles chosen at run time: over kill -9 of the service, and on an inline box with real packets, without
- * and amid a flood.
- */
+/** Protection profiles chosen at run time, on an inline box with real packets, without and amid a flood. */
 import { afterEach, describe, expect, test } from "bun:test";
-import { OrderLedger } from "../fixtures/order-ledger.ts";
-import { Scenario } from "../fixtures/scenario.ts";
-import { seededRandom } from "../fixtures/seeded-random.ts";
-import { eventually, type ServiceProcess } from "../fixtures/service.ts";
+import { eventually } from "../fixtures/service.ts";
 import { Undo } from "../fixtures/undo.ts";
 import { type Namespace, namespacesUnavailable } from "../lab/namespaces.ts";
 import { makeBoxLab, THRESHOLD_PPS } from "../lab/scrub/box-lab.ts";
 import { serve, VICTIM } from "../lab/scrub/scrub-network.ts";
 import { sendFrom } from "../lab/world.ts";
 
-const KILLS = 6;
-const WORKERS = 4;
-const ORDERS = 100;
-const PROFILES = ["web", "dns", "mail", "game", "vpn"];
-const CONFIG = "networks: [203.0.113.0/24]\nthresholds: { pps: 1000, mbps: 100, flows_per_sec: 500 }\n";
 const path = (prefix: string) => `/api/v1/protection/${encodeURIComponent(prefix)}`;
 
-interface Chosen {
-  readonly prefix: string;
-  readonly choice: { readonly profile: string; readonly always: boolean };
-}
-
-const scene = new Scenario();
 const undo = new Undo();
 afterEach(() => undo.all());
-
-const textOf = ({ choice }: Chosen) => `${choice.profile} ${choice.always}`;
-
-test(`choices with kill -9 at random moments lose nothing that was acknowledged`, async () => {
-  const seed = Number(process.env["SEED"] ?? Math.floor(Math.random() * 2 ** 31));
-  console.log(`seed ${seed}`);
-  const random = seededRandom(seed);
-  const ledger = new OrderLedger();
-  /** Resolves with false when the service died before it answered. */
-  const order = async (service: ServiceProcess, prefix: string) => {
-    const isEnd = ledger.valueOf(prefix) !== null && random() < 0.3;
-    ledger.give(prefix, isEnd ? "end" : "begin");
-    const profile = PROFILES[Math.floor(random() * PROFILES.length)];
-    const body = isEnd ? {} : { profile, always: random() < 0.5 };
-    const answer = await service.order<Chosen>(isEnd ? "DELETE" : "PUT", path(prefix), body).catch(() => null);
-    if (answer === null) return false;
-    expect(answer.status).toBe(200);
-    ledger.acknowledge(prefix, isEnd ? null : textOf(answer.body));
-    return true;
-  };
-  const agrees = async (service: ServiceProcess) => {
-    const { protections } = (await service.get<{ protections: Chosen[] }>("/api/v1/protection")).body;
-    const found = new Map(protections.map((each) => [each.prefix, textOf(each)]));
-    expect(ledger.compare(found)).toEqual({ lost: [], undone: [] });
-  };
-  for (let kills = 0; kills < KILLS || ledger.acknowledged < ORDERS; kills++) {
-    const service = await scene.start(CONFIG);
-    await agrees(service);
-    const dying = Bun.sleep(random() * 250).then(() => service.stop("SIGKILL"));
-    const prefixOf = (worker: number) => `203.0.113.${worker + WORKERS * Math.floor(random() * 20)}/32`;
-    const work = async (worker: number) => {
-      while (await order(service, prefixOf(worker)));
-    };
-    await Promise.all(Array.from({ length: WORKERS }, (_, worker) => work(worker)));
-    await dying;
-  }
-  await agrees(await scene.start(CONFIG));
-}, 120_000);
 
 const unavailable = namespacesUnavailable();
 const reason = unavailable === null ? "" : `: ${unavailable}`;

@@ -19,7 +19,7 @@ const packets = (count: number, fromMs = 0, outcome: PacketOutcome | null = null
   Array.from({ length: count }, (_, i) => ({ atMs: fromMs + i, wireBytes: 60, frame: new Uint8Array(60), outcome }));
 const timesOf = (recent: RecentPackets, id: string) => recent.of(id).map(({ atMs }) => atMs);
 
-describe("pcap bounds: the newest packets of an attack", () => {
+describe("the newest packets of an attack #pcap-bounds", () => {
   test("are kept up to the bound, the oldest go first", () => {
     const recent = new RecentPackets();
     recent.add("a", packets(RECENT_PACKETS_PER_ATTACK));
@@ -96,7 +96,7 @@ describe("pcap bounds: the newest packets of an attack", () => {
   });
 });
 
-describe("pcap bounds: packets by what became of them", () => {
+describe("packets of an attack, by what became of them #pcap-bounds", () => {
   const timesOf = (recent: RecentPackets, outcome: PacketOutcome) => recent.of("a", outcome).map(({ atMs }) => atMs);
 
   test("a flood that is dropped leaves the few that passed, and all count for one bound", () => {

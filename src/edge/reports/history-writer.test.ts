@@ -65,7 +65,7 @@ async function settled(): Promise<void> {
   for (let i = 0; i < 5000; i++) await nextTurn();
 }
 
-test("edge event rules: nothing of the answer waits, since nothing is written before it goes out", async () => {
+test("an answer waits for no write #edge-event-rules-nothing-of-the-answer", async () => {
   report("e1", { zones: [zoneWire("e1.a")] });
   expect(store.windows).toEqual([]);
   await settled();

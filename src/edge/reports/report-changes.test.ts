@@ -32,18 +32,28 @@ const FULL: Wire = {
   zones_truncated: 1,
 };
 
-test("edge event rules: the first report is a silent baseline, and so is one that says the same", () => {
+test("the first report is a silent baseline, and so is one that says the same #edge-event-rules-the-first-report", () => {
   const first = nextKnown(null, { report: edgeReport(FULL), serves, isClockSkewed: true });
   expect(first.changes).toEqual([]);
   expect(nextKnown(first.known, { report: edgeReport(FULL), serves, isClockSkewed: true }).changes).toEqual([]);
 });
 
 test.each<[string, Wire, Wire, Change[]]>([
-  ["version", { version: "1" }, { version: "2" }, [{ kind: "version", zone: null, detail: "from 1 to 2" }]],
-  ["dry_run on", { dry_run: false }, { dry_run: true }, [{ kind: "dry_run", zone: null, detail: "on" }]],
+  [
+    "version #edge-event-of-kind-version",
+    { version: "1" },
+    { version: "2" },
+    [{ kind: "version", zone: null, detail: "from 1 to 2" }],
+  ],
+  [
+    "dry_run on #edge-event-of-kind-dry-run",
+    { dry_run: false },
+    { dry_run: true },
+    [{ kind: "dry_run", zone: null, detail: "on" }],
+  ],
   ["dry_run off", { dry_run: true }, { dry_run: false }, [{ kind: "dry_run", zone: null, detail: "off" }]],
   [
-    "document_rendered",
+    "document_rendered #edge-event-of-kind-document-rendered",
     { zones_etag: '"x"' },
     { zones_etag: '"y"' },
     [{ kind: "document_rendered", zone: null, detail: '"y"' }],
@@ -55,7 +65,7 @@ test.each<[string, Wire, Wire, Change[]]>([
     [{ kind: "document_rendered", zone: null, detail: '"y"' }],
   ],
   [
-    "generation_installed",
+    "generation_installed #edge-event-of-kind-generation-installed",
     { terminator: { generation: 1 } },
     { terminator: { generation: 2, test_ok: true } },
     [{ kind: "generation_installed", zone: null, detail: "2" }],
@@ -88,7 +98,7 @@ test.each<[string, Wire, Wire, Change[]]>([
     [],
   ],
   [
-    "terminator_alive, that it is not",
+    "terminator_alive, that it is not #edge-event-of-kind-terminator-alive",
     { terminator: { alive: true } },
     { terminator: { alive: false } },
     [{ kind: "terminator_alive", zone: null, detail: "not alive" }],
@@ -100,13 +110,13 @@ test.each<[string, Wire, Wire, Change[]]>([
     [{ kind: "terminator_alive", zone: null, detail: "alive" }],
   ],
   [
-    "h3_state",
+    "h3_state #edge-event-of-kind-h3-state",
     { terminator: { h3: { state: "no_module" } } },
     { terminator: { h3: { state: "ready" } } },
     [{ kind: "h3_state", zone: null, detail: "from no_module to ready" }],
   ],
   [
-    "cert_issued",
+    "cert_issued #edge-event-of-kind-cert-issued",
     {},
     { certs: [cert("a")] },
     [{ kind: "cert_issued", zone: "a", detail: "valid until 2026-06-01T00:00:00.000Z, issued by CA" }],
@@ -142,7 +152,7 @@ test.each<[string, Wire, Wire, Change[]]>([
     [],
   ],
   [
-    "challenge_started",
+    "challenge_started #edge-event-of-kind-challenge-started",
     { zones: [zoneWire("a")] },
     { zones: [challenged("a", "rps 900")] },
     [{ kind: "challenge_started", zone: "a", detail: "rps 900" }],
@@ -166,7 +176,7 @@ test.each<[string, Wire, Wire, Change[]]>([
     [],
   ],
   [
-    "report_truncated",
+    "report_truncated #edge-event-of-kind-report-truncated",
     {},
     { zones_truncated: 1, certs_truncated: 2, zones: [zoneWire("a", { sources_truncated: 3 })] },
     [{ kind: "report_truncated", zone: null, detail: "left out: 1 zones, 2 certificates, 3 sources" }],
@@ -177,7 +187,7 @@ test.each<[string, Wire, Wire, Change[]]>([
   expect(changesOf(first, second)).toEqual([changes]);
 });
 
-test("edge event of kind clock_skew is reported when it begins", () => {
+test("edge event of kind clock_skew is reported when it begins #edge-event-of-kind-clock-skew", () => {
   const first = nextKnown(null, { report: edgeReport(), serves, isClockSkewed: false });
   const second = nextKnown(first.known, { report: edgeReport(), serves, isClockSkewed: true });
   expect(second.changes.map(({ kind, zone }) => [kind, zone])).toEqual([["clock_skew", null]]);
@@ -193,7 +203,7 @@ test("what is said for the first time is no change, but for what was rendered an
   expect(kinds).toEqual(["document_rendered", "generation_installed", "generation_refused"]);
 });
 
-describe("edge event rules: what a report does not say", () => {
+describe("what a report does not say #edge-event-rules-what-a-report", () => {
   test("of the node is as it was", () => {
     const [left, back, other] = changesOf(
       { ...FULL, zones_truncated: 0 },
@@ -221,7 +231,7 @@ describe("edge event rules: what a report does not say", () => {
   });
 });
 
-test("edge event rules: changes of zones that the node does not serve are none, and their state does not accumulate", () => {
+test("changes of zones that the node does not serve are no events, and their state does not accumulate #edge-event-rules-changes-of-zones", () => {
   const foreign = { certs: [cert("x")], zones: [challenged("x")] };
   expect(changesOf({}, foreign, {})).toEqual([[], []]);
   const first = nextKnown(null, { report: edgeReport(foreign), serves, isClockSkewed: false });

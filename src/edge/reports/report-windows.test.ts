@@ -16,7 +16,7 @@ const windowsOf = (zones: ZoneWire[], { previous = [] as ZoneWire[], nowMs = NOO
     serves,
   });
 
-test("edge history leaves out claims about zones that the node does not serve: a window has its counters and reported sources", () => {
+test("a window has its counters and reported sources, without zones that the node does not serve #edge-history-leaves-out-claims", () => {
   const top_sources = [
     { source: "192.0.2.1", state: "denied", requests: 7 },
     { source: "192.0.2.2", state: "allow", requests: 9 },
@@ -46,7 +46,7 @@ test.each([
   [EDGE_CLOCK_AHEAD_MS, false],
   [EDGE_CLOCK_AHEAD_MS + 1, true],
 ])(
-  "edge history takes a node's clock within its bounds: a window that ended %d ms from now is skewed: %p",
+  "edge history takes a node's clock within its bounds: a window that ended %d ms from now is skewed: %p #edge-history-takes-a-nodes-clock",
   (ms, isSkewed) => {
     const { windows, isClockSkewed } = windowsOf([zoneWire("a", { at: timeText(NOON + ms) })]);
     expect([windows[0]?.atMs, isClockSkewed]).toEqual([isSkewed ? NOON : NOON + ms, isSkewed]);

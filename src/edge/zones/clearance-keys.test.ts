@@ -73,7 +73,7 @@ describe("a key", () => {
   });
 });
 
-describe("zone document clearance_keys", () => {
+describe("zone document clearance_keys #zone-document-clearance-keys", () => {
   test("are those of yesterday and today, also of a fresh install", () => {
     const keys = keysNow(start());
     expect(idsOf(keys)).toEqual(["c20261121", "c20261122"]);

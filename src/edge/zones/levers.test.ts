@@ -61,35 +61,6 @@ describe("a lever", () => {
     ]);
   });
 
-  test("is on disk before it is in force, and its end is in force before it is on disk", async () => {
-    const keptAtChange: boolean[] = [];
-    levers = new Levers({
-      store: memory.store.table("levers"),
-      isConfigured,
-      onChange: () => keptAtChange.push(kept.has(A.name)),
-      observer: leverCalls(calls),
-    });
-    await levers.set(A, order(), NOON);
-    await levers.clear(A.name);
-    expect(keptAtChange).toEqual([true, false]);
-  });
-
-  test("that cannot be kept is not set, and one whose end cannot be kept ends all the same", async () => {
-    memory.file.isBroken = true;
-    expect(levers.set(A, order(), NOON)).rejects.toThrow("disk full");
-    expect([levers.all.size, changes, words()]).toEqual([0, 0, []]);
-    memory.file.isBroken = false;
-    await levers.set(A, order(), NOON);
-    memory.file.isBroken = true;
-    expect(levers.set(A, order({ mode: "auto" }), NOON)).rejects.toThrow("disk full");
-    expect([levers.of(A.name, NOON)?.mode, changes]).toEqual(["manual", 1]);
-    expect(await levers.clear(A.name)).toBe(false);
-    expect([levers.of(A.name, NOON), changes, kept.size]).toEqual([null, 2, 1]);
-    memory.file.isBroken = false;
-    await memory.flush();
-    expect(kept.size).toBe(0);
-  });
-
   test("of a zone that decides nothing is refused; clearing where none is changes nothing", async () => {
     expect(await levers.set(NONE, order(), NOON)).toEqual({ kind: "refused", refusal: "mode_none" });
     await levers.clear(A.name);
@@ -137,35 +108,5 @@ describe("settling", () => {
     expect(shortened?.untilMs).toBe(NOON - 3_600_000 + MINUTE_MS);
     expect(kept.get(A.name)).toEqual(shortened ?? undefined);
     expect(words()).toEqual(["set"]);
-  });
-
-  test("that the disk refuses holds all the same, and is written with the next one", async () => {
-    await levers.set(A, order(), NOON);
-    memory.file.isBroken = true;
-    levers.settle(NOON + MINUTE_MS);
-    expect([levers.all.size, kept.size, words()]).toEqual([0, 1, ["set", "expired"]]);
-    memory.file.isBroken = false;
-    await memory.flush();
-    expect(kept.size).toBe(0);
-  });
-
-  test("whose write waits does not undo what an operator ordered since", async () => {
-    await levers.set(A, order(), NOON);
-    memory.file.isBroken = true;
-    levers.settle(NOON + MINUTE_MS);
-    memory.file.isBroken = false;
-    await levers.set(A, order({ mode: "auto" }), NOON + MINUTE_MS);
-    await memory.flush();
-    expect(kept.get(A.name)?.mode).toBe("auto");
-  });
-
-  test("whose write waits does not bring back what an operator cleared since", async () => {
-    await levers.set(A, order(), NOON);
-    memory.file.isBroken = true;
-    levers.settle(NOON - 3_600_000);
-    memory.file.isBroken = false;
-    await levers.clear(A.name);
-    await memory.flush();
-    expect(kept.size).toBe(0);
   });
 });

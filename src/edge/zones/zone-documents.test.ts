@@ -52,13 +52,13 @@ const challenge = (name: string, token: string, minutes = 10) => ({
 const grant = (name: string, node: string, minutes = 10) => ({ zone: name, node, expiresAtMs: inMinutes(minutes) });
 
 describe("zone document", () => {
-  test("version is 1, and the three lists are there without items", async () => {
+  test("version is 1, and the three lists are there without items #zone-document-version", async () => {
     expect(await documentsOf().of("all").body.text()).toBe(
       '{"version":1,"zones":[],"acme_challenges":[],"issuance_grants":[]}',
     );
   });
 
-  test("policy is fully resolved, zeros of rate omitted, and nothing is there that is unset", async () => {
+  test("policy is fully resolved, zeros of rate omitted, and nothing is there that is unset #zone-document-policy", async () => {
     const wire = await zoneWire(zone("www.example.net"));
     const { clearance_keys: clearanceKeys, ...rest } = wire;
     expect(rest).toEqual({
@@ -87,7 +87,7 @@ describe("zone document", () => {
     ]);
   });
 
-  test("has no other fields than those of all that a zone says, neither its tenant nor its hostgroup", async () => {
+  test("has no other fields than those of all that a zone says, neither its tenant nor its hostgroup #zone-document-has-no-other-fields", async () => {
     const challengeOptions = { dry_run: false, exempt_paths: ["/b", "/a"], difficulty: 12, cookie_ttl_seconds: 60 };
     const policy = { mode: "none", failure_mode: "closed", challenge: "manual", dry_run: false, rate: { rps: 5 } };
     const wire = await zoneWire({
@@ -120,7 +120,7 @@ describe("zone document", () => {
       { rps: 3, concurrency: 4 },
     ],
     [{ rps: 0, concurrency: 0 }, {}],
-  ])("policy has the rate %j as %j", async (rate, expected) => {
+  ])("policy has the rate %j as %j #zone-document-policy", async (rate, expected) => {
     const { policy } = await zoneWire(zone("a", { policy: { rate } }));
     expect((policy as Wire)["rate"]).toEqual(expected);
   });
@@ -144,7 +144,7 @@ describe("zone document", () => {
       { h3: true, h3_options: { alt_svc_max_age_seconds: 60 } },
       { h3: true, h3_options: { advertise: true, alt_svc_max_age_seconds: 60 } },
     ],
-  ])("tls has h3 and its options only on departure: %s", async (_name, tls, expected) => {
+  ])("tls has h3 and its options only on departure: %s #zone-document-tls", async (_name, tls, expected) => {
     expect((await zoneWire(zone("a", { tls })))["tls"]).toEqual({ min_version: "1.2", ...expected });
   });
 });
@@ -160,13 +160,13 @@ describe("a node", () => {
   const names = async (scope: readonly string[] | "all", state: Partial<ZoneState> = {}) =>
     (await read(documentsOf({ zones, ...state }).of(scope)))["zones"]?.map(({ name }) => name);
 
-  test("is sent its zones alone, by name, and an operator of all", async () => {
+  test("is sent its zones alone, by name, and an operator of all #zone-document-scope", async () => {
     expect(await names(["global"])).toEqual(["all.example.net", "g.example.net"]);
     expect(await names(["web"])).toEqual(["all.example.net", "web.example.net"]);
     expect(await names("all")).toEqual(["all.example.net", "g.example.net", "web.example.net"]);
   });
 
-  test("is sent levers, challenges and grants of its zones alone, each sorted", async () => {
+  test("is sent levers, challenges and grants of its zones alone, each sorted #zone-document-challenge-override #zone-document-scope", async () => {
     const state = {
       zones,
       overrides: new Map(["web.example.net", "gone.example.net"].map((name) => [name, lever(5)])),
@@ -258,7 +258,7 @@ describe("the ETag", () => {
     expect(moves).toEqual(["2026-11-23T00:00:00.000Z", "2026-11-24T00:00:00.000Z"]);
   });
 
-  test("moves when lever, challenge and grant expire, to the millisecond, with a timer for the next change alone", () => {
+  test("moves when lever, challenge and grant expire, to the millisecond, with a timer for the next change alone #zone-document-challenge-override", () => {
     const timers = new ManualTimers(clock);
     const more = {
       zones,
@@ -282,7 +282,7 @@ describe("the ETag", () => {
     expect(documents.of("all").etag).toBe(documentsOf({ zones }).of("all").etag);
   });
 
-  test("comes back when a lever is cleared", () => {
+  test("comes back when a lever is cleared #zone-document-challenge-override", () => {
     const documents = documentsOf({ zones });
     const { etag } = documents.of("all");
     documents.refresh(stateOf({ zones, overrides: new Map([["www.example.net", lever(3)]]) }), clock.wallMs());

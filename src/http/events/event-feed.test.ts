@@ -62,8 +62,8 @@ const metric = (line: string) => server.metric(line);
 const streamsAre = (count: number) =>
   eventually(async () => (await metric("svc_api_event_streams")) === count, `there are not ${count} streams`);
 
-describe("event stream", () => {
-  test("is of events, for no cache and no collecting proxy", async () => {
+describe("an event stream", () => {
+  test("is of events, for no cache and no collecting proxy #event-stream-is-of-events", async () => {
     const leave = new AbortController();
     const answer = await fetch(`${server.base}/api/v1/events`, { signal: leave.signal });
     expect(answer.headers.get("content-type")).toBe("text/event-stream");
@@ -80,7 +80,7 @@ describe("event stream", () => {
     expect(await metric("svc_api_event_streams")).toBe(0);
   });
 
-  test("tells events in order, with the rows of the lists, and growing ids", async () => {
+  test("has events in order, with the rows of the lists and growing ids #event-stream-tells", async () => {
     const reader = await open();
     const [attackView, banView] = [
       { attack: attack(), ban: ban() },
@@ -143,7 +143,7 @@ describe("event stream", () => {
     }
   });
 
-  test("is kept alive by a comment every 15 s, which keeps its reader's place, too", async () => {
+  test("is kept alive by a comment every 15 s, which keeps its reader's place, too #event-stream-is-kept-alive", async () => {
     const reader = await open();
     server.clock.advance(HEARTBEAT_MS - 1);
     publishAttack("a");
@@ -168,7 +168,7 @@ describe("event stream", () => {
   });
 });
 
-describe("event stream reader that comes back", () => {
+describe("a reader that comes back #event-stream-reader-that-comes-back", () => {
   test("gets the events that it missed, and only these", async () => {
     const reader = await open();
     publishAttack("a");
@@ -222,7 +222,7 @@ describe("event stream reader that comes back", () => {
   );
 });
 
-test("event stream of exporters: a fault that begins or ends, for callers without a tenant", async () => {
+test("callers without a tenant get an event when the fault of an exporter begins or ends #event-stream-of-exporters", async () => {
   admitCallers(server);
   const [operator, tenant] = [await open(as("operator")), await open(as("tenantViewer"))];
   const of = { name: "edge1", address: "192.0.2.1" };
@@ -239,7 +239,7 @@ test("event stream of exporters: a fault that begins or ends, for callers withou
   await expectNext(tenant, "attack a1 true");
 });
 
-describe("event stream of a tenant", () => {
+describe("the event stream of a tenant #event-stream-of-a-tenant", () => {
   beforeEach(() => admitCallers(server));
 
   test("gets events of its own addresses only, live and missed; an unscoped caller gets all", async () => {
@@ -288,7 +288,7 @@ describe("event stream of a tenant", () => {
   });
 });
 
-describe("event stream callers", () => {
+describe("callers of event streams #event-stream-callers", () => {
   test("without a viewer's rights are refused", async () => {
     admitCallers(server);
     expect((await server.get("/api/v1/events")).status).toBe(401);
@@ -336,7 +336,7 @@ test("a reader that does not keep up is cut off and counted; others are not kept
   slow.close();
 });
 
-describe("event stream at a reload", () => {
+describe("an event stream at a reload #event-stream-at-a-reload", () => {
   beforeEach(() => admitCallers(server));
 
   test("notifies callers with unchanged rights, and ends the streams of tokens that were removed or changed", async () => {

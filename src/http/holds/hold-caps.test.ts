@@ -14,7 +14,7 @@ async function expectRefused({ answer }: SentPoll): Promise<void> {
   expect(await refused.json()).toEqual({ error: "too many concurrent zone holds" });
 }
 
-describe("long polls parked: the caps", () => {
+describe("the caps on parked polls #long-polls-parked", () => {
   test("of a token: the fourth poll is parked, the fifth refused, and one that ends makes room", async () => {
     const first = channel.poll();
     for (let i = 0; i < 3; i++) channel.poll();
@@ -79,7 +79,7 @@ test.each([
   [4, 8],
   [5, 10],
   [100, 200],
-])("limit parked zone polls with %d nodes: 4 per token name and %d in total", (nodes, total) => {
+])("with %d nodes 4 polls of a token and %d in total may be parked #limit-parked-zone-polls", (nodes, total) => {
   expect(holdCaps(nodes)).toEqual({ perToken: 4, total });
 });
 test("many are answered in slices, with other work in between", async () => {

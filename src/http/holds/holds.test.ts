@@ -25,7 +25,7 @@ function expectNothingLeft(): void {
   expect([channel.holds.size, channel.clock.pending]).toEqual([0, 0]);
 }
 
-describe("long poll document: a poll", () => {
+describe("a poll #long-poll-document", () => {
   test.each([null, '"other"', "", '"unclosed', '"x", "y"'])("with %p is answered at once", async (header) => {
     await expectDocument(channel.poll(header), OLD);
     expect(channel.seen).toEqual(["a started", "a ended"]);
@@ -54,7 +54,7 @@ describe("long poll document: a poll", () => {
   });
 });
 
-describe("long poll held with the document's tag", () => {
+describe("a poll held with the document's tag #long-poll-held", () => {
   test("gets the new document when it changes", async () => {
     const parked = channel.poll();
     channel.change("a", NEW);
@@ -172,7 +172,7 @@ describe("long poll held with the document's tag", () => {
   });
 });
 
-describe("long poll presence: a caller who leaves", () => {
+describe("a caller who leaves #long-poll-presence", () => {
   test("ends its parked poll", async () => {
     const parked = channel.poll();
     parked.leave();
@@ -200,7 +200,7 @@ describe("long poll presence: a caller who leaves", () => {
   });
 });
 
-describe("long poll ended by a reload", () => {
+describe("a poll that a reload ends #long-poll-ended-by-a-reload", () => {
   test.each<[number, Refusal]>([
     [401, { kind: "no_valid_token" }],
     [403, { kind: "other_node" }],

@@ -33,7 +33,7 @@ async function answerAll(): Promise<void> {
 const askTimes = (count: number, operator: (i: number) => string) =>
   Array.from({ length: count }, (_, i) => ask(operator(i)));
 
-describe("hosts pages are bounded: those", () => {
+describe("pages of hosts #hosts-pages-are-bounded", () => {
   test("of one token are as many at once as its bound, and again when they are made", async () => {
     const first = askTimes(HOSTS_PAGES_PER_TOKEN, () => "noc");
     expect(await ask("noc")).toEqual(REFUSED as never);

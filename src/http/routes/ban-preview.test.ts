@@ -16,7 +16,7 @@ async function ask(caller: Caller, query: string): Promise<[number, unknown]> {
   return [answer.status, await answer.json()];
 }
 
-test("GET /api/v1/bans/preview is the ban that it would be, its hostgroup, and whether it prolongs one", async () => {
+test("GET /api/v1/bans/preview is the ban that it would be, its hostgroup, and whether it prolongs one #get-api-v1-bans-preview", async () => {
   server.backend.onPreview = (target) => ({ ban: ban({ target }), group: "web", isRefresh: true });
   expect(await ask("viewer", `?ip=${ACME_HOST}`)).toMatchObject([
     200,
@@ -26,7 +26,7 @@ test("GET /api/v1/bans/preview is the ban that it would be, its hostgroup, and w
   expect(server.audited).toEqual([]);
 });
 
-test("GET /api/v1/bans/preview of a refusal is a rejected ban, without a hostgroup where there is none", async () => {
+test("GET /api/v1/bans/preview of a refusal is a rejected ban, without a hostgroup where there is none #get-api-v1-bans-preview", async () => {
   const refused = ban({ state: "rejected", reason: "outside configured networks" });
   server.backend.onPreview = () => ({ ban: refused, group: null, isRefresh: false });
   const [status, body] = await ask("operator", "?ip=203.0.113.1");

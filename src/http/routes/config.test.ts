@@ -38,7 +38,7 @@ async function ask(caller: Caller): Promise<Answer> {
   return (await fetch(`${server.base}/api/v1/config`, { headers: as(caller) })).json() as Promise<Answer>;
 }
 
-test("GET /api/v1/config of a hostgroup has what is inherited and what is its own", async () => {
+test("GET /api/v1/config of a hostgroup has what is inherited and what is its own #get-api-v1-config", async () => {
   const { hostgroups } = await ask("viewer");
   expect(hostgroups.map(({ name }) => name)).toEqual(["global", "web", "mail"]);
   expect(hostgroups[1]).toEqual({
@@ -69,7 +69,7 @@ test("GET /api/v1/config of a hostgroup has what is inherited and what is its ow
   expect(hostgroups[2]).toMatchObject({ calculation: "total", ban: false });
 });
 
-test("GET /api/v1/config of an unscoped token has the service as a whole, and what waits for a restart", async () => {
+test("GET /api/v1/config of an unscoped token has the service as a whole, and what waits for a restart #get-api-v1-config", async () => {
   server.backend.needsRestart = ["capture.interfaces"];
   expect((await ask("viewer")).service).toEqual({
     protected_whitelist: ["192.0.2.53/32"],
@@ -90,7 +90,7 @@ test("GET /api/v1/config of an unscoped token has the service as a whole, and wh
   });
 });
 
-test("GET /api/v1/config of a tenant has its own hostgroups, and nothing else", async () => {
+test("GET /api/v1/config of a tenant has its own hostgroups, and nothing else #get-api-v1-config", async () => {
   const answer = await ask("tenantViewer");
   expect(answer.hostgroups.map(({ name }) => name)).toEqual(["web"]);
   expect(Object.keys(answer)).toEqual(["hostgroups"]);

@@ -21,7 +21,7 @@ function ask(path: string, headers: Readonly<Record<string, string>> = {}, metho
   });
 }
 
-describe("dashboard page", () => {
+describe("dashboard page #dashboard-page", () => {
   test("is open to all, may load and send nothing elsewhere, and is validated each time", async () => {
     const answer = await ask("/");
     expect([answer.status, await answer.text()]).toEqual([200, PAGE_TEXT]);

@@ -25,7 +25,7 @@ const group = (name: string, thresholdsOutgoing: Thresholds | null = null) => ({
   ratesOut: thresholds({}),
 });
 
-test("GET /api/v1/hostgroups: each hostgroup has its sums in both directions, rounded, and its thresholds", async () => {
+test("each hostgroup is listed with its sums in both directions, rounded, and its thresholds #get-api-v1-hostgroups", async () => {
   server.backend.groupRatesViews = [group("global"), group("web", thresholds({ udp_mbps: 7 }))];
   const rates = { ...TRIO, pps: 5, mbps: 0.123, udp_pps: 5 };
   const limits = { pps: 1000, mbps: 80.5, flows_per_sec: 300, tcp_syn_pps: 50 };
@@ -38,11 +38,11 @@ test("GET /api/v1/hostgroups: each hostgroup has its sums in both directions, ro
   });
 });
 
-test("GET /api/v1/hostgroups: a tenant sees its own", async () => {
+test("a tenant sees its own hostgroups #get-api-v1-hostgroups", async () => {
   server.backend.groupRatesViews = [group("global"), group("web"), group("mail")];
   expect(await ask("tenantViewer")).toMatchObject({ available: true, hostgroups: [{ name: "web" }] });
 });
 
-test("GET /api/v1/hostgroups: with nothing captured there are none", async () => {
+test("no hostgroup is listed where nothing is captured #get-api-v1-hostgroups", async () => {
   expect(await ask("viewer")).toEqual({ available: false, hostgroups: [] });
 });

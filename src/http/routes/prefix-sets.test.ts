@@ -13,7 +13,7 @@ afterEach(() => server.http.stop());
 
 const WRITTEN_MS = Date.parse("2026-01-02T03:04:05.000Z");
 
-test("GET /api/v1/prefix-sets: each set has its source, its size and age, and why a newer file is not in use", async () => {
+test("each prefix set is listed with its source, size and age, and why a newer file is not in use #get-api-v1-prefix-sets", async () => {
   const of = { prefixes: 3, hash: "ab", fileChangedMs: WRITTEN_MS, readMs: WRITTEN_MS + 500, error: null };
   const nothing = { prefixes: 0, hash: null, fileChangedMs: null, readMs: null };
   const mmdb = { kind: "mmdb", path: "/srv/c.mmdb", countries: ["DE"], autonomousSystems: [] } as const;
@@ -36,7 +36,7 @@ test("GET /api/v1/prefix-sets: each set has its source, its size and age, and wh
   });
 });
 
-test("prefix sets of which the configuration has none are an empty list", async () => {
+test("prefix sets of which the configuration has none are an empty list #prefix-sets", async () => {
   const answer = await fetch(`${server.base}/api/v1/prefix-sets`, { headers: as("viewer") });
   expect(await answer.json()).toEqual({ prefix_sets: [] });
 });

@@ -9,7 +9,7 @@ beforeEach(() => {
 });
 afterEach(() => server.http.stop());
 
-test("GET /api/v1/session: on an open API everyone is an operator without a name", async () => {
+test("on an open API everyone is an operator without a name #get-api-v1-session", async () => {
   const answer = await server.get("/api/v1/session");
   expect(await answer.json()).toEqual({ open: true, role: "operator", unscoped: true });
 });

@@ -31,7 +31,7 @@ function views() {
   return { now, readAtMs: 100_000, listeners: [listenerReading()], exporters: exporters.views(102_000) };
 }
 
-test("telemetry: each port and exporter, its rates, and what is wrong with it since when", async () => {
+test("each port and exporter is listed with its rates, and with its faults and their start #telemetry", async () => {
   server.backend.telemetry = views;
   expect(await get("telemetry?address=192.0.2.1")).toMatchObject({
     exporters: [
@@ -87,19 +87,19 @@ test("telemetry: each port and exporter, its rates, and what is wrong with it si
   });
 });
 
-test("telemetry is not there without the section, and the status says nothing of it", async () => {
+test("telemetry is not there without the section, and the status says nothing of it #telemetry", async () => {
   expect(await get("telemetry")).toEqual({ enabled: false, listeners: [], exporters: [] });
   expect(await get("status")).not.toHaveProperty("telemetry");
 });
 
-test("status telemetry has how many exporters are in each state", async () => {
+test("status telemetry has how many exporters are in each state #status-telemetry", async () => {
   server.backend.statusView = status({ telemetry: countStates(views().exporters) });
   expect(await get("status")).toMatchObject({
     telemetry: { exporters: 2, faulty: 1, states: { ok: 1, silent: 1 } },
   });
 });
 
-test("GET /api/v1/telemetry: all exporters in the configuration's order, or those at one address", async () => {
+test("exporters are listed in the configuration's order, all or those at one address #get-api-v1-telemetry", async () => {
   server.backend.telemetry = views;
   const names = async (path: string) => {
     const { exporters } = await get(path);

@@ -66,7 +66,7 @@ async function whole(answer: Response): Promise<object> {
   };
 }
 
-test("foreign host: pages of other sites may not use an open API", async () => {
+test("pages of other sites may not use an open API #foreign-host", async () => {
   server.tokens = [];
   const ask = (headers: Record<string, string>) =>
     fetch(`http://127.0.0.1:${server.port}/zones?node=fra1`, { headers });
@@ -81,7 +81,7 @@ test("foreign host: pages of other sites may not use an open API", async () => {
 
 describe("node binding", () => {
   test.each(["/zones?node=fra1", "/zones?x=1&node=fra1", "/zones?node=ams1&node=fra1", "/zones?node=%66ra1"])(
-    "may GET %s",
+    "may GET %s #node-binding-may",
     async (path) => {
       const answer = await get(path, "bound");
       expect([answer.status, await answer.text()]).toEqual([200, "fra1"]);
@@ -93,7 +93,7 @@ describe("node binding", () => {
     expect((await get("/nodes/fra1/report", "bound")).status).toBe(200);
   });
 
-  test("gets one uniform 403 for every other name, known or not, and for none", async () => {
+  test("gets one uniform 403 for every other name, known or not, and for none #node-binding-gets-one-uniform-403", async () => {
     const paths = [
       "/zones",
       "/zones?node=",
@@ -115,11 +115,11 @@ describe("node binding", () => {
     for (const [i, answer] of answers.entries()) expect({ i, answer }).toEqual({ i, answer: answers[0] as object });
   });
 
-  test("may call what names no node", async () => {
+  test("may call what names no node #node-binding-may", async () => {
     expect((await get("/free", "bound")).status).toBe(200);
   });
 
-  test("is counted by route and logged once a minute a token, without an audit row", async () => {
+  test("is counted by route and logged once a minute a token, without an audit row #node-binding-is-counted", async () => {
     for (let i = 0; i < 3; i++) await get("/zones?node=ams1", "bound");
     await get("/nodes/ams1/report", "bound");
     await get("/zones", "twin");

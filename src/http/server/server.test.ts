@@ -6,7 +6,6 @@ import { selfSigned } from "../../../test/fixtures/edge/certificate.ts";
 import { TestServer } from "../../../test/fixtures/http/http.ts";
 import { RawHttp, rawRequest } from "../../../test/fixtures/http/raw-http.ts";
 import { eventually } from "../../../test/fixtures/service.ts";
-import { BODY_BYTES_MAX } from "../../limits.ts";
 import { ListenError } from "./listen-error.ts";
 
 const COMMAND_HEAD = "POST /api/v1/ban HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
@@ -17,48 +16,6 @@ beforeEach(() => {
   server = TestServer.started();
 });
 afterEach(() => server.http.stop());
-
-async function expectError(answer: Response, status: number, error: string): Promise<void> {
-  expect(await answer.json()).toEqual({ error });
-  expect(answer.status).toBe(status);
-  expect(answer.headers.get("content-type")).toBe("application/json");
-}
-
-describe("the size of a body", () => {
-  const padded = (size: number) => '{"ip":"192.0.2.1"}'.padEnd(size, " ");
-
-  function chunked(text: string): ReadableStream<Uint8Array> {
-    const bytes = new TextEncoder().encode(text);
-    let at = 0;
-    return new ReadableStream({
-      pull(controller) {
-        if (at >= bytes.length) controller.close();
-        else controller.enqueue(bytes.subarray(at, at + 10_000));
-        at += 10_000;
-      },
-    });
-  }
-
-  test.each([-1, 0])("of the limit and %d bytes is fine", async (more) => {
-    const text = padded(BODY_BYTES_MAX + more);
-    expect((await server.post("/api/v1/ban", text)).status).toBe(200);
-    expect((await server.post("/api/v1/ban", chunked(text))).status).toBe(200);
-  });
-
-  test.each([1, 5_000_000])("of the limit and %d bytes is 413, with and without a length", async (more) => {
-    const text = padded(BODY_BYTES_MAX + more);
-    await expectError(await server.post("/api/v1/ban", text), 413, "request body exceeds 64 KiB");
-    await expectError(await server.post("/api/v1/ban", chunked(text)), 413, "request body exceeds 64 KiB");
-    expect(server.backend.calls).toEqual([]);
-  });
-
-  test("is judged by the declared length before a byte of it came", async () => {
-    const client = await RawHttp.connect(server.port);
-    await client.write(`${COMMAND_HEAD}Content-Length: 99999999999\r\n\r\n`);
-    expect((await client.answer()).status).toBe(413);
-    client.close();
-  });
-});
 
 describe("paths and methods", () => {
   test.each([
@@ -79,21 +36,6 @@ describe("paths and methods", () => {
     expect({ status, body }).toEqual({ status: 404, body: '{"error":"not found"}' });
   });
 
-  test.each([
-    ["POST", "/api/v1/status"],
-    ["PUT", "/api/v1/status"],
-    ["DELETE", "/api/v1/bans"],
-    ["PATCH", "/healthz"],
-    ["OPTIONS", "/api/v1/status"],
-    ["OPTIONS", "/api/v1/ban"],
-    ["GET", "/api/v1/ban"],
-    ["GET", "/api/v1/unban"],
-    ["POST", "/metrics"],
-  ])("%s %s is not found: no route has that method", async (method, path) => {
-    const { status, body } = await rawRequest(server.port, method, path);
-    expect({ status, body }).toEqual({ status: 404, body: '{"error":"not found"}' });
-  });
-
   test.each(["/api/v1/status", "/api/v1/hosts", "/metrics", "/healthz"])(
     "HEAD %s is GET without the body",
     async (path) => {
@@ -105,11 +47,6 @@ describe("paths and methods", () => {
       expect(await head.text()).toBe("");
     },
   );
-
-  test("HEAD of a command is not found", async () => {
-    expect((await fetch(`${server.base}/api/v1/ban`, { method: "HEAD" })).status).toBe(404);
-    expect(server.backend.calls).toEqual([]);
-  });
 });
 
 describe("many at once", () => {

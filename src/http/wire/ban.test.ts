@@ -60,7 +60,7 @@ describe("ban", () => {
     });
   });
 
-  test("left_out_rules are those that its node does not get, for tokens that see the nodes", () => {
+  test("left_out_rules are those that its node does not get, for tokens that see the nodes #ban-left-out-rules", () => {
     const view = { ban: ban(), routeState: announced, leftOutRules: 2 };
     expect(banToWire(ofTenant(view, null))).toMatchObject({ left_out_rules: 2 });
     for (const none of [ofTenant(view, "acme"), { ...view, leftOutRules: 0 }]) {
@@ -76,7 +76,7 @@ describe("ban", () => {
     expect(banToWire(ofTenant(view, "acme"))).toMatchObject({ announced: true });
   });
 
-  test("sent_to names the neighbors that have it, to tokens that see the neighbors", () => {
+  test("sent_to names the neighbors that have it, to tokens that see the neighbors #ban-sent-to", () => {
     const view = { ban: ban(), routeState: { kind: "announced", sentTo: ["192.0.2.2"] } } as const;
     expect(banToWire(ofTenant(view, null))).toMatchObject({ announced: true, sent_to: ["192.0.2.2"] });
     expect(Value.Check(BanWire, banToWire(view))).toBe(true);
@@ -98,7 +98,7 @@ describe("ban", () => {
     [{ kind: "announced" }, "announced"],
     [{ kind: "failed", cause: "x" }, "failed"],
     [{ kind: "speaker_down", cause: "x" }, "speaker_down"],
-  ] as const)("announcement, of a route that is %j: %s", (routeState, expected) => {
+  ] as const)("announcement, of a route that is %j: %s #ban-announcement", (routeState, expected) => {
     const wire = banToWire({ ban: ban(), routeState });
     expect(wire).toMatchObject({ announcement: expected });
     expect(Value.Check(BanWire, wire)).toBe(true);
@@ -116,13 +116,13 @@ describe("ban", () => {
     [{ kind: "pending" }, false],
     [{ kind: "no_session" }, false],
     [{ kind: "announced" }, true],
-  ] as const)("announced, of a route that is %j: %p", (routeState, expected) => {
+  ] as const)("announced, of a route that is %j: %p #ban-announced", (routeState, expected) => {
     const wire = banToWire({ ban: ban(), routeState });
     expect(wire).toMatchObject({ announced: expected });
     expect(wire).not.toHaveProperty("announce_error");
   });
 
-  test("announce_error says why the speaker refused it", () => {
+  test("announce_error says why the speaker refused it #ban-announce-error", () => {
     const routeState = { kind: "failed", cause: "bad next hop" } as const;
     expect(banToWire({ ban: ban(), routeState })).toMatchObject({
       announced: false,
@@ -141,7 +141,7 @@ describe("ban", () => {
     expect(banToWire({ ban: ban({ dryRun: true }), routeState: null })).not.toHaveProperty("announced");
   });
 
-  test("dropped_packets and dropped_bytes are what was dropped for it on this machine, where that is known", () => {
+  test("dropped_packets and dropped_bytes are what was dropped for it on this machine, where that is known #ban-dropped", () => {
     const dropped = { packets: 3, bytes: 180 };
     const wire = banToWire({ ban: ban(), routeState: null, dropped });
     expect(wire).toMatchObject({ dropped_packets: 3, dropped_bytes: 180 });
@@ -180,7 +180,7 @@ describe("ban", () => {
     expect(Value.Check(BanWire, wire)).toBe(true);
   });
 
-  test("attacks are those in progress for which it is renewed", () => {
+  test("attacks are those in progress for which it is renewed #ban-attacks", () => {
     const wire = banToWire({ ban: ban({ heldBy: ["a1", "a2"] }), routeState: announced });
     expect(wire).toMatchObject({ attacks: ["a1", "a2"] });
     expect(Value.Check(BanWire, wire)).toBe(true);
@@ -189,7 +189,7 @@ describe("ban", () => {
     }
   });
 
-  test("matches_all is there where nothing narrower than all traffic was found", () => {
+  test("matches_all is there where nothing narrower than all traffic was found #ban-matches-all", () => {
     const { prefix } = ban();
     const rules = [wideRule(prefix, { kind: "discard" })];
     const measure = { kind: "flowspec", rules, matchesAll: true, localPref: 0, basis: "" } as const;
@@ -204,13 +204,13 @@ describe("ban", () => {
     for (const field of ["next_hop", "community"]) expect(wire).not.toHaveProperty(field);
   });
 
-  test("fallback says why it stands in for another", () => {
+  test("fallback says why it stands in for another #ban-fallback", () => {
     const wire = banToWire({ ban: ban({ fallback: "refused" }), routeState: announced });
     expect(wire).toMatchObject({ fallback: "refused" });
     expect(Value.Check(BanWire, wire)).toBe(true);
   });
 
-  test("repeat and hold_until say that it holds", () => {
+  test("repeat and hold_until say that it holds #ban-repeat", () => {
     const wire = banToWire({ ban: ban({ repeat: 2, holdUntil: NOON }), routeState: announced });
     expect(wire).toMatchObject({ repeat: 2, hold_until: "2026-03-01T12:00:00.000Z" });
     expect(Value.Check(BanWire, wire)).toBe(true);

@@ -106,7 +106,7 @@ describe("status", () => {
     });
   });
 
-  test("dataplane shows where packets are dropped, how many and by what verdict", () => {
+  test("dataplane shows where packets are dropped, how many and by what verdict #status-dataplane", () => {
     const filter: FilterStatus = {
       schema: 1,
       origin: "adopted",
@@ -165,7 +165,7 @@ describe("status", () => {
     expect(wholeStatus(status(), operator)).not.toHaveProperty("dataplane");
   });
 
-  test("capture shows captured, lost and failed by interface and queue", () => {
+  test("capture shows captured, lost and failed by interface and queue #status-capture", () => {
     const first = queue({
       receivedPackets: 10,
       receivedBytes: 640,

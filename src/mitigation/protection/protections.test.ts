@@ -185,13 +185,6 @@ describe("refused", () => {
     expect(await choose(nth(5000))).toBe("too_many_choices");
     expect(await choose(nth(1), { note: "again" })).toBe("done");
   });
-
-  test("is what the disk does not take: then nothing has changed", async () => {
-    const { protections, file, profileOf, seen } = table();
-    file.isBroken = true;
-    expect(await protections.choose(order("10.1.0.1/32")).catch(String)).toContain("disk full");
-    expect([profileOf("10.1.0.1/32"), seen]).toEqual([null, []]);
-  });
 });
 
 describe("after a change of the configuration", () => {

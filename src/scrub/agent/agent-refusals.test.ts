@@ -1,58 +1,13 @@
 /** What the agent does with bans that it refuses, with a fake kernel and a fake service. */
-import { afterEach, beforeEach, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { ManualClock } from "../../../test/fixtures/manual-clock.ts";
-import { AgentTable, Desk, makeAgent } from "../../../test/fixtures/scrub/agent-parts.ts";
-import { ScrubAgentMetrics } from "../../observability/scrub-agent-metrics.ts";
-import type { ScrubAgent } from "./agent.ts";
+import { expect, test } from "bun:test";
+import { AgentBench } from "../../../test/fixtures/scrub/agent-bench.ts";
+import { AgentTable } from "../../../test/fixtures/scrub/agent-parts.ts";
 import type { PollAnswer } from "./controller.ts";
 
-let directory: string;
-let clock: ManualClock;
-let filter: AgentTable;
-let desk: Desk;
-let metrics: ScrubAgentMetrics;
-let logged: Record<string, unknown>[];
-let agents: ScrubAgent[];
+const bench = new AgentBench();
+const { start, turn, answer, said, leftMs, restarted } = bench;
 
-beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), `floodwall-agent-${process.pid}-`));
-  clock = new ManualClock();
-  [filter, desk, metrics, logged, agents] = [new AgentTable(), new Desk(), new ScrubAgentMetrics("1"), [], []];
-});
-afterEach(async () => {
-  for (const agent of agents) await agent.stop();
-  rmSync(directory, { recursive: true });
-});
-
-async function start({ bounds = {}, more = {} } = {}): Promise<ScrubAgent> {
-  const file = { ...more, dry_run: false, node: "scrub1", bounds };
-  const agent = makeAgent({ file, directory, clock, filter, desk, metrics, logged, sets: () => null });
-  agents.push(agent);
-  await agent.start();
-  return agent;
-}
-
-async function turn(): Promise<void> {
-  await new Promise((resolve) => setImmediate(resolve));
-}
-
-async function answer(with_: PollAnswer): Promise<void> {
-  desk.polls.at(-1)?.answer.resolve(with_);
-  await turn();
-}
-
-const said = (message: string) => logged.filter(({ msg }) => msg === message);
-const leftMs = () => filter.rules.map(({ expiresAtMs }) => expiresAtMs - clock.wallMs());
 const document = (options: DocumentOptions = {}) => beside([], { etag: '"a"', ...options });
-
-/** The file as the next process finds it. */
-async function restarted(): Promise<void> {
-  for (const agent of agents.splice(0)) await agent.stop();
-  desk = new Desk();
-}
 
 interface DocumentOptions {
   readonly seconds?: number;
@@ -62,11 +17,11 @@ interface DocumentOptions {
 const BOUNDS = { networks: ["192.0.2.0/24"], max_seconds: 60 };
 const OTHER = { prefix: "192.0.2.2/32", flowspec: [{ proto: 17, action: "discard" }] };
 const FOREIGN = { prefix: "198.51.100.7/32", flowspec: [{ proto: 17, action: "discard" }] };
-const reported = () => desk.reports.at(-1)?.body;
+const reported = () => bench.desk.reports.at(-1)?.body;
 
 /** A document with a ban of one rule, and others beside it. */
 function beside(others: readonly object[], { seconds = 60, etag = '"b"' }: DocumentOptions = {}): PollAnswer {
-  const expiresAt = new Date(clock.wallMs() + seconds * 1000).toISOString();
+  const expiresAt = new Date(bench.clock.wallMs() + seconds * 1000).toISOString();
   const own = { prefix: "192.0.2.1/32", flowspec: [{ proto: 17, action: "discard" }] };
   const isOther = others.some((ban) => "prefix" in ban && ban.prefix === own.prefix);
   const bans = [...(isOther ? [] : [own]), ...others].map((ban) => ({
@@ -77,13 +32,13 @@ function beside(others: readonly object[], { seconds = 60, etag = '"b"' }: Docum
   return { kind: "document", text: JSON.stringify({ version: 1, bans }), etag, sentAtMs: null };
 }
 
-const inForce = () => filter.rules.map(({ rule }) => rule.destination?.text);
+const inForce = () => bench.filter.rules.map(({ rule }) => rule.destination?.text);
 
 /** A report is accepted, and the time passes until another one may follow. */
 async function pause(): Promise<void> {
-  for (const { answer: each } of desk.reports) each.resolve({ kind: "stored" });
+  for (const { answer: each } of bench.desk.reports) each.resolve({ kind: "stored" });
   await turn();
-  clock.advance(1000);
+  bench.clock.advance(1000);
   await turn();
 }
 
@@ -110,7 +65,7 @@ test.each([
     expect.objectContaining({ ban: bad.prefix, reason }),
   ]);
   agent.read();
-  const text = await metrics.text();
+  const text = await bench.metrics.text();
   expect(text).toContain(`svc_scrub_agent_bans_refused{cause="${cause}"} 1\n`);
   expect(text).toContain(`svc_scrub_agent_ban_refusals_total{cause="${cause}"} 1\n`);
   expect(text).toContain('svc_scrub_agent_polls_total{result="document"} 1\n');
@@ -122,7 +77,7 @@ test.each([
 test("a ban that is refused keeps the rules that it had, until these expire", async () => {
   await start({ bounds: BOUNDS });
   await answer(document({ seconds: 60 }));
-  clock.advance(100);
+  bench.clock.advance(100);
   await turn();
   await answer(document({ seconds: 3600, etag: '"b"' }));
   expect(leftMs()).toEqual([59_900]);
@@ -130,17 +85,17 @@ test("a ban that is refused keeps the rules that it had, until these expire", as
   expect(reported()).toMatchObject({
     refused_bans: [{ reason: "lasts longer than bounds.max_seconds", prefixes: ["192.0.2.1/32"] }],
   });
-  clock.advance(60_000);
-  expect(filter.rules).toEqual([]);
+  bench.clock.advance(60_000);
+  expect(bench.filter.rules).toEqual([]);
 });
 
 test("a ban that is refused keeps nothing where it has become virtual", async () => {
   await start({ bounds: BOUNDS });
   await answer(document());
-  clock.advance(100);
+  bench.clock.advance(100);
   await turn();
   await answer(beside([{ ...FOREIGN, prefix: "192.0.2.1/32", dry_run: true, expires_at: "never" }]));
-  expect(filter.rules).toEqual([]);
+  expect(bench.filter.rules).toEqual([]);
 });
 
 test("a ban that is refused on disk is removed from the kernel too, where the bounds were narrowed since, and the others are not", async () => {
@@ -148,18 +103,18 @@ test("a ban that is refused on disk is removed from the kernel too, where the bo
   await answer(beside([FOREIGN]));
   expect(inForce()).toHaveLength(2);
   await restarted();
-  filter = new AgentTable();
+  bench.filter = new AgentTable();
   await start({ bounds: BOUNDS });
-  expect(filter.calls).toEqual(["allowlist", "whitelist", "networks", "rules", "attach"]);
+  expect(bench.filter.calls).toEqual(["allowlist", "whitelist", "networks", "rules", "attach"]);
   expect(inForce()).toEqual(["192.0.2.1/32"]);
-  expect(desk.reports[0]?.body).toMatchObject({ rules_etag: '"b"', refused_bans_total: 1 });
+  expect(bench.desk.reports[0]?.body).toMatchObject({ rules_etag: '"b"', refused_bans_total: 1 });
 });
 
 test("a ban without room in the kernel is reported by name, those in force stay", async () => {
   const most = { pin_path: "/none", limits: { max_dynamic_rules: 64 } };
   await start({ bounds: BOUNDS, more: { dataplane: { interfaces: ["eth1"], ...most } } });
   await answer(document());
-  clock.advance(100);
+  bench.clock.advance(100);
   await turn();
   const flowspec = Array.from({ length: 8 }, (_, i) => ({ proto: 17, src_port: i + 1, action: "discard" }));
   const others = Array.from({ length: 10 }, (_, i) => ({ ...OTHER, prefix: `192.0.2.${i + 2}/32`, flowspec }));
@@ -177,7 +132,7 @@ test("a ban without room in the kernel is reported by name, those in force stay"
 test("a document that is refused as a whole is reported at once, too", async () => {
   await start({ bounds: BOUNDS });
   await answer(document());
-  clock.advance(100);
+  bench.clock.advance(100);
   await turn();
   await pause();
   await answer({ kind: "document", text: '{"version":2,"bans":[]}', etag: '"b"', sentAtMs: null });
@@ -185,7 +140,7 @@ test("a document that is refused as a whole is reported at once, too", async () 
   expect(reported()).toMatchObject({ rules: 1, rules_etag: '"a"' });
   expect(reported()?.["document_refused"]).toStartWith("version: 2 is not 1");
   await answer(document({ etag: '"c"' }));
-  clock.advance(5000);
+  bench.clock.advance(5000);
   await turn();
   await answer(document({ etag: '"c"' }));
   await pause();

@@ -79,7 +79,7 @@ test("a report is read", () => {
   ]);
 });
 
-describe("edge report window", () => {
+describe("edge report window #edge-report-window", () => {
   test("is read", () => {
     const claim = claimOf({
       denied: 3,
@@ -134,7 +134,7 @@ describe("edge report window", () => {
   });
 });
 
-describe("edge report sources", () => {
+describe("edge report sources #edge-report-sources", () => {
   const sourcesOf = (top_sources: object[]) => claimOf({ top_sources });
 
   test("are those with a state of REPORTED_STATES", () => {

@@ -63,7 +63,7 @@ describe("sample", () => {
     expect(Value.Check(SampleWire, wire)).toBe(true);
   });
 
-  test("origins list the known origins of sources, and are absent if none is known", () => {
+  test("origins list the known origins of sources, and are absent if none is known #sample-origins", () => {
     const packets = [1, 2].map((last) =>
       sampledPacket(ip({ ...fields, src: `198.51.100.${last}` }, icmp()), { wireBytes: 60 }),
     );
