@@ -47,6 +47,19 @@ function seriesOf(packets: readonly number[]): AttackSeries {
   return series;
 }
 
+test("drops by cause are in the volume, without causes that have none #volume-dropped-by", async () => {
+  const none = { packets: 0, bits: 0 };
+  const by = { rules: { packets: 250.4, bits: 2e6 }, filter_rules: none, source_blocks: { packets: 149.6, bits: 1e6 } };
+  const volume = {
+    ...{ beganAt: NOON - 200, durationMs: 400, packets: 1000, bits: 8e6, peakPps: 5000, peakBps: 4e7, peakOverMs: 100 },
+    dropped: { packets: 400, bits: 3e6, by: { ...by, limits: none, unproved: none, answered: none } },
+  };
+  show({ volume });
+  const answer = await read<{ volume: { dropped_by?: object; dropped_packets: number } }>("a1");
+  expect(answer.volume).toMatchObject({ dropped_packets: 400, dropped_by: { rules: 250, source_blocks: 150 } });
+  expect(Object.keys(answer.volume.dropped_by ?? {})).toEqual(["rules", "source_blocks"]);
+});
+
 test("volume is in the row, with the means over its duration and what passed of what was dropped", async () => {
   const volume = {
     ...{ beganAt: NOON - 200, durationMs: 400, packets: 1000, bits: 8e6, peakPps: 5000, peakBps: 4e7, peakOverMs: 100 },
