@@ -10,6 +10,7 @@ import { Kind, OptionalKind, type TObject, type TSchema } from "@sinclair/typebo
 import { Value } from "@sinclair/typebox/value";
 import { AUDIT_ACTIONS, type AuditEvent } from "../../src/audit/audit-event.ts";
 import { buildScrub } from "../../src/config/sections/scrub.ts";
+import { DROP_CAUSES, type DropCause } from "../../src/detection/attack/attack-volume.ts";
 import { explain } from "../../src/detection/attack/reason.ts";
 import { VECTORS } from "../../src/detection/attack/vector.ts";
 import { AttackWire } from "../../src/http/wire/attack.ts";
@@ -81,6 +82,10 @@ const PARTS = [
   { type: "ntp_amplification", share: 0.4, sourcePort: 123 },
 ] as const;
 const MIXED = classification({ type: "syn_flood", confidence: 0.6, sourcePort: null, parts: PARTS });
+const CAUSES = Object.fromEntries(DROP_CAUSES.map((cause) => [cause, { packets: 10, bits: 80 }])) as Record<
+  DropCause,
+  { packets: number; bits: number }
+>;
 const VOLUME = {
   ...{ beganAt: NOON, durationMs: 200, packets: 40_000, bits: 320e6, dropped: null },
   ...{ peakPps: 200_400.1234, peakBps: 1.6e9, peakOverMs: 100 },
@@ -130,6 +135,7 @@ const ATTACKS = [
   view({ target: address(UNOWNED_HOST), rates: thresholds({}), sample: SAMPLE }),
   view({ ...CARPET, lastingRise: true, direction: "outgoing", volume: SAMPLED }),
   view({ volume: { ...VOLUME, dropped: { packets: 10_000, bits: 80e6 } } }),
+  view({ volume: { ...VOLUME, dropped: { packets: 10_000, bits: 80e6, by: CAUSES } } }),
   view({ volume: { ...VOLUME, dropped: { packets: 10_000, bits: 80e6, challenged: 7000, validated: 31 } } }),
   view({ endedAt: NOON + 1, sample: { ...SAMPLE, flows: [FLOW], origins: ORIGINS } }, {}),
   view({ samplingError: ERROR, sample: { ...SAMPLE, topPrefixes: [SHARE], topInterfaces: INTERFACES } }),
