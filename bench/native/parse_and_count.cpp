@@ -201,10 +201,10 @@ void benchTable(Rival& rival, double rivalPerHost) {
     const std::uint32_t ip = 0x0a000000 + i;
     const Address address{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, static_cast<std::uint8_t>(ip >> 16),
                            static_cast<std::uint8_t>(ip >> 8), static_cast<std::uint8_t>(ip)}};
-    rows.hot[i].key = address;
-    index.insert(hash.of(address), i, [&](std::uint32_t row) { return hash.of(rows.hot[row].key); });
+    rows.hot(i).key = address;
+    index.insert(hash.of(address), i, [&](std::uint32_t row) { return hash.of(rows.addressOf(row)); });
   }
-  for (auto& address : order) address = rows.hot[static_cast<std::size_t>(random() % kHosts)].key;
+  for (auto& address : order) address = rows.addressOf(static_cast<std::uint32_t>(random() % kHosts));
   Packet packet;
   packet.transport = Class::udp;
   packet.wire = 64;
@@ -219,10 +219,10 @@ void benchTable(Rival& rival, double rivalPerHost) {
       }
       for (std::size_t i = 0; i < kBatch; i++) {
         found[i] = index.candidate(hashes[i]);
-        __builtin_prefetch(&rows.hot[found[i]], 1);
+        __builtin_prefetch(&rows.hot(found[i]), 1);
       }
       for (std::size_t i = 0; i < kBatch; i++) {
-        if (rows.hot[found[i]].key == order[at + i]) {
+        if (rows.addressOf(found[i]) == order[at + i]) {
           rows.countIncoming(found[i], packet, false);
         } else {
           missed++;
@@ -240,7 +240,7 @@ void benchTable(Rival& rival, double rivalPerHost) {
   }
   if (missed > kFrames / 100) std::fprintf(stderr, "%llu tags misled\n", static_cast<unsigned long long>(missed));
   print({"count to one of a million hosts, table alone", "ns", 15}, oursNs, rivalNs);
-  const std::size_t hotBytes = rows.hot.residentBytes() + index.residentBytes();
+  const std::size_t hotBytes = rows.residentBytes() + index.residentBytes();
   print({"memory of a host that its packets touch", "bytes", 160}, {static_cast<double>(hotBytes) / kHosts},
         {rivalPerHost});
 }

@@ -2,7 +2,6 @@
  * The running service: attacks come from the packet path; bans and routes follow from them; operators and reloads
  * change both. Owns the configuration in force; the parts that it connects own everything else.
  */
-import { randomUUIDv7 } from "bun";
 import type { GobgpAnnouncer } from "../bgp/gobgp-announcer.ts";
 import { endManagedGobgpd } from "../bgp/speaker/managed-speaker.ts";
 import type { Config } from "../config/config.ts";
@@ -10,79 +9,70 @@ import type { DataPlane } from "../dataplane/data-plane.ts";
 import { type Attack, type AttackEvent, endAttack } from "../detection/attack/attack.ts";
 import { AttackLog } from "../detection/attack/attack-log.ts";
 import type { OriginOf } from "../detection/attack/sample-origins.ts";
-import { type AttackChange, Detector } from "../detection/judge/detector.ts";
+import type { AttackChange, Detector } from "../detection/judge/detector.ts";
 import { detectionPolicy } from "../detection/judge/policy.ts";
 import { openOrigins } from "../geo/origins.ts";
 import type { ReloadOutcome } from "../http/backend.ts";
-import { ENDED_ATTACKS_KEPT, ENDED_BANS_KEPT } from "../limits.ts";
-import { AnnouncementTimer } from "../mitigation/announcement-timer.ts";
+import { ENDED_ATTACKS_KEPT } from "../limits.ts";
+import type { AnnouncementTimer } from "../mitigation/announcement-timer.ts";
 import { type BanChange, wantedRoutes } from "../mitigation/ban.ts";
-import { BanEngine } from "../mitigation/ban-engine.ts";
-import { bannedPrefixes } from "../mitigation/banned-prefixes.ts";
+import type { BanEngine } from "../mitigation/ban-engine.ts";
 import type { FilterRules } from "../mitigation/operator/filter-rules.ts";
 import { mitigationPolicy } from "../mitigation/policy.ts";
 import type { Protections } from "../mitigation/protection/protections.ts";
 import { Limiter } from "../observability/limiter.ts";
+import type { Log } from "../observability/log.ts";
 import type { ScrubNodes } from "../scrub/scrub-nodes.ts";
 import { sourceBlockPolicy } from "../sourceblock/policy.ts";
 import type { SourceBlocks } from "../sourceblock/source-blocks.ts";
-import { BaselineFile } from "../storage/baseline-file.ts";
 import type { StateStore } from "../storage/state-store.ts";
-import { ClockSteps } from "../system/clock-steps.ts";
 import type { Now } from "../system/now.ts";
 import type { RecordTable } from "../system/record-table.ts";
-import { openAnnouncer } from "./announcer.ts";
-import { AttackTimelines } from "./attack-timelines.ts";
+import type { AttackTimelines } from "./attack-timelines.ts";
 import { ConfigReader } from "./config-reader.ts";
-import { droppedOf, openDataPlane } from "./dataplane.ts";
 import { alertAtCap, countAttack, countRung, logAttack, logBan } from "./event-log.ts";
-import { faultingTable, LEARNING_FAULTS } from "./faults.ts";
-import { filterRulesPolicy, openFilterRules } from "./filter-rules.ts";
+import { filterRulesPolicy } from "./filter-rules.ts";
 import type { FloodwallOptions } from "./floodwall-options.ts";
-import { kernelSlots } from "./kernel-slots.ts";
+import { Late } from "./late.ts";
 import { Listeners } from "./listeners.ts";
-import { makeBaselines, PacketPath } from "./packet-path.ts";
-import { openProtections } from "./protection.ts";
+import type { PacketPath } from "./packet-path.ts";
+import { buildParts, type Later, type Parts } from "./parts.ts";
 import { Reloader } from "./reloader.ts";
 import { watchRises } from "./rise-watch.ts";
-import { type OnFound, openRuleFinder, type RuleFinder } from "./rule-finder.ts";
+import type { RuleFinder } from "./rule-finder.ts";
 import { fillMetrics } from "./scrape.ts";
-import { openScrubNodes, scrubCircumstances } from "./scrub.ts";
-import { openSourceBlocks } from "./sourceblock.ts";
-import { TelemetryWatch } from "./telemetry.ts";
+import type { TelemetryWatch } from "./telemetry.ts";
 
 /** How often bans and source blocks are checked for expiry, ms. */
 const BAN_TICK_MS = 250;
 
-export class Floodwall {
+export class Floodwall implements Parts {
   readonly detector: Detector;
   readonly attackLog = new AttackLog(ENDED_ATTACKS_KEPT);
   readonly bans: BanEngine;
   readonly rules: RuleFinder;
   readonly timelines: AttackTimelines;
+  readonly announcements: AnnouncementTimer;
   readonly sourceBlocks: SourceBlocks;
   readonly filterRules: FilterRules;
   readonly scrub: ScrubNodes;
   readonly protections: Protections;
-  /** null: none is configured. */
   readonly dataPlane: DataPlane | null;
   readonly announcer: GobgpAnnouncer | null;
   readonly packetPath: PacketPath | null;
-  /** null: no flow telemetry is configured. */
   readonly telemetry: TelemetryWatch | null;
+  readonly now: () => Now;
   readonly state: StateStore;
   readonly startedMs: number;
   config: Config;
   readonly #options: FloodwallOptions;
   readonly #limiter: Limiter;
-  readonly #clockSteps: ClockSteps;
   /** An active attack must survive, so that its ban ends with it. */
   readonly #storedAttacks: RecordTable<Attack>;
-  readonly #announcements: AnnouncementTimer;
-  readonly #attackEvents = this.#listeners<AttackEvent>();
-  readonly #banChanges = this.#listeners<BanChange>();
-  readonly #reloads = this.#listeners<Config>();
-  readonly #ticks = this.#listeners<void>();
+  readonly #attackEvents: Listeners<AttackEvent>;
+  readonly #banChanges: Listeners<BanChange>;
+  readonly #reloads: Listeners<Config>;
+  readonly #ticks: Listeners<void>;
   /** Stopped first when the service stops, so that callers waiting for a reload are answered. */
   readonly reloader: Reloader<OriginOf | null>;
   #cancelBanTick: () => void = () => {};
@@ -94,58 +84,39 @@ export class Floodwall {
     this.config = config;
     this.state = state;
     this.startedMs = clock.monotonicMs();
-    this.#limiter = new Limiter(clock);
-    this.#clockSteps = new ClockSteps(clock);
-    state.onFault((cause) => this.#stateWriteFailed(cause));
-    this.announcer = openAnnouncer({ ...options, bans: () => this.bans.active.values() });
-    this.detector = new Detector(detectionPolicy(config), randomUUIDv7, makeBaselines(options), (attack) =>
-      droppedOf(attack, this),
-    );
-    this.scrub = openScrubNodes({ ...options, present: () => this.config, attacks: () => this.detector.active });
-    const slots = kernelSlots(this);
-    const onChange = () => this.#protectionChanged();
-    this.protections = openProtections({ ...options, ...slots.ofChoices, onChange });
-    const onFound: OnFound = (answers) => this.bans.rulesFound(answers, this.now().wallMs);
-    this.rules = openRuleFinder({ ...options, limiter: this.#limiter, onFound });
-    this.bans = new BanEngine({
-      policy: mitigationPolicy(config, this.protections),
-      store: faultingTable(state.table("bans")),
-      announcer: this.announcer,
-      observed: (attack) => this.packetPath?.observed(attack) ?? null,
-      makeRules: this.rules.make,
-      overThresholdMs: ({ id }, wallMs) => this.detector.meters.overThresholdMs(id, wallMs),
-      isHere: (ban) => this.dataPlane?.isInForce(ban) ?? true,
-      ...scrubCircumstances(this.scrub),
-      newId: randomUUIDv7,
-      endedKept: ENDED_BANS_KEPT,
-      onChange: (ban, previous) => this.#banChanges.emit({ ban, previous }),
-      onFault: (cause) =>
-        this.#limiter.pass("ban", (suppressed) => log.error({ cause, suppressed }, "a ban could not be updated")),
-    });
-    this.timelines = new AttackTimelines(this.bans);
-    this.filterRules = openFilterRules({ config, log, metrics, state, onChange: () => this.dataPlane?.rulesChanged() });
-    this.dataPlane = openDataPlane({
-      ...options,
-      filterRules: () => this.filterRules.inForce(),
-      limiter: this.#limiter,
-      bans: () => this.bans.active.values(),
-      chosen: () => this.protections.active,
-      pairs: () => this.sourceBlocks.size,
-      putPairs: () => this.sourceBlocks.onKernelUp(),
-      closeSources: (interfaces) => this.packetPath?.closeInline(interfaces),
-      openSources: () => this.packetPath?.openSources(),
-    });
-    this.sourceBlocks = openSourceBlocks({
-      ...{ config, log, limiter: this.#limiter, metrics: metrics.sourceBlocks },
-      ...{ store: faultingTable(state.table("source_blocks")), installer: this.dataPlane, slots: slots.shares },
-      filterRuleSlots: () => this.filterRules.places,
-    });
+    const limiter = new Limiter(clock);
+    this.#limiter = limiter;
+    this.#attackEvents = listeners({ limiter, log });
+    this.#banChanges = listeners({ limiter, log });
+    this.#reloads = listeners({ limiter, log });
+    this.#ticks = listeners({ limiter, log });
     this.#storedAttacks = state.table("attacks");
-    this.#announcements = new AnnouncementTimer(this.bans, (elapsedMs) =>
-      metrics.mitigation.announcedAfterDetection(elapsedMs / 1000),
-    );
-    this.packetPath = this.#makePacketPath();
-    this.telemetry = this.#makeTelemetry();
+    state.onFault((cause) => this.#stateWriteFailed(cause));
+    const later = new Late<Later>("the parts of the service");
+    const parts = buildParts({ options, limiter, later });
+    this.detector = parts.detector;
+    this.bans = parts.bans;
+    this.rules = parts.rules;
+    this.timelines = parts.timelines;
+    this.announcements = parts.announcements;
+    this.sourceBlocks = parts.sourceBlocks;
+    this.filterRules = parts.filterRules;
+    this.scrub = parts.scrub;
+    this.protections = parts.protections;
+    this.dataPlane = parts.dataPlane;
+    this.announcer = parts.announcer;
+    this.packetPath = parts.packetPath;
+    this.telemetry = parts.telemetry;
+    this.now = parts.now;
+    later.bind({
+      ...parts,
+      config: () => this.config,
+      protectionChanged: () => this.#protectionChanged(),
+      banChanged: (change) => this.#banChanges.emit(change),
+      attacksChanged: (changes, now) => this.#attacksChanged(changes, now),
+      attackHappened: (event, now) => this.#attackHappened(event, now),
+      ticked: () => this.#ticks.emit(),
+    });
     this.reloader = new Reloader({
       configPath,
       reader: new ConfigReader(timers),
@@ -210,7 +181,7 @@ export class Floodwall {
     };
     if (Object.values(taken).some((count) => count > 0)) log.info(taken, "restored from the state database");
     if (this.config.bgp?.speaker !== "managed") void this.#endGobgpdLeftBehind();
-    this.announcer?.onChange(() => this.#announcements.routesChanged(this.#options.clock.monotonicMs()));
+    this.announcer?.onChange(() => this.announcements.routesChanged(this.#options.clock.monotonicMs()));
     this.announcer?.onChange(() => this.timelines.routesChanged(clock.wallMs()));
     this.announcer?.start();
     this.dataPlane?.start();
@@ -290,76 +261,8 @@ export class Floodwall {
     }
   }
 
-  /** A change of the wall clock must neither end bans early nor extend them by days: their expiry moves with it. */
-  now(): Now {
-    const { clock, log } = this.#options;
-    const now = { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() };
-    const stepMs = this.#clockSteps.take();
-    if (stepMs !== 0) {
-      log.warn({ step_ms: Math.round(stepMs) }, "the wall clock was set: expiries of bans move with it");
-      this.bans.clockStepped(stepMs, now.wallMs);
-      this.sourceBlocks.clockStepped(stepMs);
-      this.filterRules.clockStepped(stepMs);
-    }
-    return now;
-  }
-
-  #makePacketPath(): PacketPath | null {
-    const { native, log, timers, metrics, baselineKeeper, profileKeeper = null } = this.#options;
-    const { capture } = this.config;
-    if (native === null || capture === null) return null;
-    return new PacketPath({
-      native,
-      config: this.config,
-      capture,
-      detector: this.detector,
-      newId: randomUUIDv7,
-      originOf: this.#options.originOf ?? null,
-      ingressOf: (key) => this.telemetry?.ingressOf(key) ?? null,
-      keeper: baselineKeeper ?? new BaselineFile(this.config.stateDir),
-      banned: () => bannedPrefixes(this.bans.active.values()),
-      filter: () => this.dataPlane?.filter ?? null,
-      outcomes: this.dataPlane?.outcomes,
-      ...{ log, timers, profileKeeper },
-      now: () => this.now(),
-      onChanges: (changes, now) => this.#attacksChanged(changes, now),
-      onSampled: (attack) => this.#attackHappened({ kind: "sampled", attack }, this.now()),
-      onClassified: (event) => {
-        this.bans.attackClassified(event.attack, this.now().wallMs);
-        this.#attackHappened(event, this.now());
-      },
-      onSeen: (attack) => this.bans.attackClassified(attack, this.now().wallMs, "newer"),
-      onTick: ({ summary, busyMs, isStale }) => {
-        const { foldMicros, screened: screenedRows } = summary;
-        metrics.detection.tick({ foldSeconds: foldMicros / 1e6, busySeconds: busyMs / 1000, screenedRows });
-        if (!isStale) this.#ticks.emit();
-      },
-      onFault: (cause) => {
-        metrics.detection.tickFailed();
-        this.#limiter.pass("tick", (suppressed) => log.error({ cause, suppressed }, "a detection tick failed"));
-      },
-      onLearningFault: (operation, cause) => {
-        metrics.baselines.failed(operation);
-        this.#limiter.pass(`baselines ${operation}`, (suppressed) =>
-          log.error({ cause, suppressed }, LEARNING_FAULTS[operation]),
-        );
-      },
-    });
-  }
-
-  #makeTelemetry(): TelemetryWatch | null {
-    const { packetPath, config } = this;
-    if (packetPath === null || config.telemetry === null) return null;
-    return new TelemetryWatch({
-      ...this.#options,
-      config: config.telemetry,
-      read: () => packetPath.flowReadings() ?? { listeners: [], exporters: [] },
-      ...{ limiter: this.#limiter, metrics: this.#options.metrics.telemetry },
-    });
-  }
-
   #attacksChanged(changes: readonly AttackChange[], now: Now): void {
-    this.#announcements.attacksChanged(changes, now.monotonicMs);
+    this.announcements.attacksChanged(changes, now.monotonicMs);
     for (const { kind, attack } of changes) if (kind === "started") this.timelines.detected(attack);
     this.bans.attacksChanged(changes, now.wallMs);
     for (const change of changes) this.#attackHappened(change, now);
@@ -390,12 +293,12 @@ export class Floodwall {
       ),
     );
   }
+}
 
-  #listeners<Event>(): Listeners<Event> {
-    return new Listeners<Event>((cause) =>
-      this.#limiter.pass("listener", (suppressed) =>
-        this.#options.log.error({ cause, suppressed }, "a listener for changes failed; the others were called"),
-      ),
-    );
-  }
+function listeners<Event>({ limiter, log }: { readonly limiter: Limiter; readonly log: Log }): Listeners<Event> {
+  return new Listeners<Event>((cause) =>
+    limiter.pass("listener", (suppressed) =>
+      log.error({ cause, suppressed }, "a listener for changes failed; the others were called"),
+    ),
+  );
 }

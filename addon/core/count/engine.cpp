@@ -7,29 +7,6 @@
 namespace floodwall {
 namespace {
 
-/// Room for a busy window of every host; what finds none is carried, see WindowSums.
-constexpr std::size_t kJournalBytesPerHost = 128;
-constexpr std::size_t kJournalBytesMin = std::size_t{4} << 20;
-/// Numbers for untracked packets by place: those that hold, and those of the networks before while they leave.
-constexpr std::uint32_t kPlaceNumbers = 2 * static_cast<std::uint32_t>(kPrefixesMax);
-
-/// Numbers of replaced hosts whose counts are still in the window.
-constexpr std::uint32_t kSpareNumbersMin = 4096, kSpareNumbersMax = 350'000;
-
-static_assert(kHostsMax + kPlaceNumbers + kSpareNumbersMax < kIndexRowsMax);
-
-std::uint32_t spareNumbers(std::uint32_t maxHosts) noexcept {
-  return std::clamp(maxHosts / 8, kSpareNumbersMin, kSpareNumbersMax);
-}
-std::uint32_t numbers(std::uint32_t maxHosts) noexcept { return maxHosts + kPlaceNumbers + spareNumbers(maxHosts); }
-
-/// Folds until a number comes back: the window, and the sweep that looks for it. As many may go in each, so that there
-/// always are some.
-constexpr std::uint32_t kSweptFolds = 40;
-std::uint32_t replacedEachFold(const EngineOptions& options) noexcept {
-  return std::max(spareNumbers(options.maxHosts) / (options.windowMs / options.tickMs + kSweptFolds), 1U);
-}
-
 void checkRange(const char* name, std::uint32_t value, std::uint32_t least, std::uint32_t most) {
   if (value >= least && value <= most) return;
   throw std::out_of_range(std::string(name) + " must be between " + std::to_string(least) + " and " +
@@ -62,31 +39,20 @@ std::shared_ptr<Control> controlFor(const EngineOptions& options) {
 }  // namespace
 
 Engine::Engine(const EngineOptions& options)
-    : options_(checked(options)),
-      control_(controlFor(options)),
-      newWatched_(std::make_shared<WatchedHosts>()),
-      newScreens_(std::make_shared<Screens>()),
-      networks_(std::make_shared<Networks>()),
-      screens_(newScreens_),
-      hosts_(options.maxHosts, numbers(options.maxHosts), control_->hash),
-      clock_(options.windowMs, options.tickMs),
-      sums_({numbers(options.maxHosts), options.countOutgoing,
-             std::max(kJournalBytesMin, options.maxHosts * kJournalBytesPerHost)},
-            clock_),
-      watched_(newWatched_),
-      replacedMax_(replacedEachFold(options)),
-      recent_(std::uint64_t{options.windowMs} * 1'000'000) {}
+    : options_(checked(options)), fold_(options_, controlFor(options_), settings_) {}
 
 std::shared_ptr<Shard> Engine::addShard() {
-  auto owned = std::make_shared<Shard>(control_);
-  auto ledger = std::make_unique<ShardLedger>(owned, *control_);
-  const std::scoped_lock settings(settingsLock_);
+  const std::shared_ptr<const Control> control = fold_.control();
+  auto owned = std::make_shared<Shard>(control);
+  auto ledger = std::make_shared<ShardLedger>(owned, *control);
+  const auto settings = settings_.lock();
   {
-    const std::scoped_lock held(lock_);
-    ledger->lend(newNetworks_ != nullptr ? newNetworks_ : networks_, newWatched_, control_->epoch.load());
+    const auto state = fold_.state().lock();
+    const std::shared_ptr<const Networks>& networks = settings->networks;
+    ledger->lend(networks != nullptr ? networks : state->networks, settings->watched, control->epoch.load());
   }
   const std::shared_ptr<std::atomic<bool>> isClosed = ledger->isClosed;
-  newLedgers_.push_back(std::move(ledger));
+  settings->ledgers.push_back(std::move(ledger));
   return {owned.get(), [owned, isClosed](Shard* shard) {
             shard->enterIdle();
             isClosed->store(true, std::memory_order_release);
@@ -95,42 +61,40 @@ std::shared_ptr<Shard> Engine::addShard() {
 
 void Engine::setNetworks(const NetworksColumns& columns) {
   auto networks = std::make_shared<const Networks>(columns);
-  const std::scoped_lock settings(settingsLock_);
-  newNetworks_ = std::move(networks);
+  settings_.lock()->networks = std::move(networks);
 }
 
 void Engine::setScreens(std::span<const double> screens) {
   if (screens.size() % (2 * kMetrics) != 0) throw std::invalid_argument("screens: not 26 values a group");
   auto fresh = std::make_shared<const Screens>(screens);
-  const std::scoped_lock settings(settingsLock_);
-  newScreens_ = std::move(fresh);
+  settings_.lock()->screens = std::move(fresh);
 }
 
 void Engine::setWatched(std::span<const std::uint8_t> addresses) {
   if (addresses.size() % 16 != 0 || addresses.size() / 16 > kWatchedMax) {
     throw std::invalid_argument("watched: not 16 bytes a host, or more than " + std::to_string(kWatchedMax) + " hosts");
   }
-  const std::scoped_lock settings(settingsLock_);
-  newWatched_ = std::make_shared<const WatchedHosts>(addresses, *newWatched_);
+  const auto settings = settings_.lock();
+  settings->watched = std::make_shared<const WatchedHosts>(addresses, *settings->watched);
 }
 
 void Engine::keepIntervals() {
-  auto intervals = std::make_unique<const Intervals>(numbers(options_.maxHosts), options_.countOutgoing);
-  const std::scoped_lock settings(settingsLock_);
-  newIntervals_ = std::move(intervals);
+  Intervals intervals(fold_.state().lock()->sums.hosts(), options_.countOutgoing);
+  settings_.lock()->intervals.emplace(std::move(intervals));
 }
 
 EngineStats Engine::stats() const {
-  const std::scoped_lock held(lock_);
-  EngineStats stats{hosts_.tracked(), refusedHosts_, untrackedByNetwork_, sums_.carried(), 0,
-                    replacedHosts_,   evictedRows_};
-  stats.memoryBytes = recent_.residentBytes() + hosts_.residentBytes() + sums_.residentBytes() +
-                      networks_->memoryBytes() + screened_.residentBytes();
-  if (intervals_ != nullptr) stats.memoryBytes += intervals_->residentBytes();
-  if (errors_ != nullptr) stats.memoryBytes += errors_->residentBytes();
-  for (const auto& ledger : ledgers_) {
-    stats.refusedHosts += ledger->shard->refusedHosts();
-    stats.evictedRows += ledger->shard->evictedRows();
+  const std::size_t handedOver = fold_.handedOver().lock()->screened.residentBytes();
+  const auto state = fold_.state().lock();
+  EngineStats stats{state->hosts.tracked(), state->refusedHosts, state->untrackedByNetwork, state->sums.carried(), 0,
+                    state->replacedHosts,   state->evictedRows};
+  stats.memoryBytes = fold_.residentBytes() + state->hosts.residentBytes() + state->sums.residentBytes() +
+                      state->networks->memoryBytes() + handedOver;
+  if (state->intervals) stats.memoryBytes += state->intervals->residentBytes();
+  if (state->errors) stats.memoryBytes += state->errors->residentBytes();
+  for (const auto& ledger : state->ledgers) {
+    stats.refusedHosts += ledger->readerSide->refusedHosts();
+    stats.evictedRows += ledger->readerSide->evictedRows();
     stats.memoryBytes += ledger->residentBytes();
   }
   return stats;

@@ -1,5 +1,4 @@
-// The rows in which a worker counts, one for each host it sees. One thread writes them, the fold reads their counters
-// at the same time; everything else of a row belongs to the worker.
+// The rows in which a worker counts, one for each host it sees, while the fold reads their counters.
 #pragma once
 
 #include <array>
@@ -98,72 +97,95 @@ inline void addCounters(Counters& counters, const Counters& delta) noexcept {
   return seen;
 }
 
+/// Only the worker has them other than as `const`. All that a const one gives may be read on any thread while the
+/// worker counts.
 class HostRows {
  public:
   HostRows(std::uint32_t capacity, bool countOutgoing)
-      : hot(capacity),
-        cold(capacity),
-        outgoing(countOutgoing ? capacity : 0),
-        wide{LazyArray<WideRow>(capacity), LazyArray<WideRow>(countOutgoing ? capacity : 0)} {}
+      : hot_(capacity),
+        cold_(capacity),
+        outgoing_(countOutgoing ? capacity : 0),
+        wide_{LazyArray<WideRow>(capacity), LazyArray<WideRow>(countOutgoing ? capacity : 0)} {}
+
+  [[nodiscard]] HotRow& hot(std::uint32_t row) noexcept { return hot_[row]; }
+  [[nodiscard]] ColdRow& cold(std::uint32_t row) noexcept { return cold_[row]; }
+  [[nodiscard]] Counters& outgoing(std::uint32_t row) noexcept { return outgoing_[row].counters; }
+  /// What counts for more than one packet.
+  [[nodiscard]] WideRow& wide(std::size_t direction, std::uint32_t row) noexcept { return wide_[direction][row]; }
 
   void countIncoming(std::uint32_t row, const Packet& packet, bool isNewFlow) noexcept {
-    HotRow& counted = hot[row];
+    HotRow& counted = hot_[row];
     const auto transport = static_cast<std::size_t>(packet.transport);
     bump(counted.packets[transport], 1);
     bump(counted.bytes[transport], packet.wire);
     if (isNewFlow) bump(counted.newFlows, 1);
     if (packet.isSyn) {
-      bump(cold[row].synBytes, packet.wire);
+      bump(cold_[row].synBytes, packet.wire);
       publish(counted.packets[static_cast<std::size_t>(Class::tcpSyn)], 1);
     }
     if (packet.isFragment) {
-      bump(cold[row].fragmentBytes, packet.wire);
+      bump(cold_[row].fragmentBytes, packet.wire);
       publish(counted.packets[static_cast<std::size_t>(Class::fragment)], 1);
     }
   }
 
   void addIncoming(std::uint32_t row, const Counters& delta) noexcept {
-    HotRow& counted = hot[row];
+    HotRow& counted = hot_[row];
     for (std::size_t i = 0; i < 4; i++) bump(counted.bytes[i], delta.bytes[i]);
-    bump(cold[row].synBytes, delta.bytes[4]);
-    bump(cold[row].fragmentBytes, delta.bytes[5]);
+    bump(cold_[row].synBytes, delta.bytes[4]);
+    bump(cold_[row].fragmentBytes, delta.bytes[5]);
     bump(counted.newFlows, delta.newFlows);
     for (std::size_t i = 0; i < kClasses; i++) publish(counted.packets[i], delta.packets[i]);
   }
 
-  /// Any thread. `before` is what was seen last: bytes of SYNs and fragments change with their packets alone, and the
-  /// cache line that holds them is left alone while there are none.
+  [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(hot_.size()); }
+  /// Of a row that was handed over; it stays with its host until the fold has taken it.
+  [[nodiscard]] const Address& addressOf(std::uint32_t row) const noexcept { return hot_[row].key; }
+  /// `before` is what was seen last: bytes of SYNs and fragments change with their packets alone, and the cache line
+  /// that holds them is left alone while there are none.
   [[nodiscard]] Counters incomingOf(std::uint32_t row, const Counters& before) const noexcept {
     Counters seen;
-    HotRow& counted = hot[row];
+    HotRow& counted = hot_[row];
     for (std::size_t i = 0; i < 4; i++) seen.packets[i] = peek(counted.packets[i]);
     for (std::size_t i = 4; i < kClasses; i++) {
       seen.packets[i] = std::atomic_ref<std::uint32_t>(counted.packets[i]).load(std::memory_order_acquire);
     }
     for (std::size_t i = 0; i < 4; i++) seen.bytes[i] = peek(counted.bytes[i]);
-    seen.bytes[4] = seen.packets[4] == before.packets[4] ? before.bytes[4] : peek(cold[row].synBytes);
-    seen.bytes[5] = seen.packets[5] == before.packets[5] ? before.bytes[5] : peek(cold[row].fragmentBytes);
+    seen.bytes[4] = seen.packets[4] == before.packets[4] ? before.bytes[4] : peek(cold_[row].synBytes);
+    seen.bytes[5] = seen.packets[5] == before.packets[5] ? before.bytes[5] : peek(cold_[row].fragmentBytes);
     seen.newFlows = peek(counted.newFlows);
     return seen;
   }
+  [[nodiscard]] Counters outgoingOf(std::uint32_t row) const noexcept { return peekCounters(outgoing_[row].counters); }
+  [[nodiscard]] Weighed wideOf(std::size_t direction, std::uint32_t row) const noexcept {
+    return wide_[direction][row].peek();
+  }
+
+  void prefetchHot(std::uint32_t row) const noexcept { __builtin_prefetch(&hot_[row]); }
+  void prefetchOutgoing(std::uint32_t row) const noexcept { __builtin_prefetch(&outgoing_[row]); }
+  void prefetchWide(std::size_t direction, std::uint32_t row) const noexcept {
+    __builtin_prefetch(&wide_[direction][row].often);
+    __builtin_prefetch(&wide_[direction][row].seldom);
+  }
 
   void commit(std::size_t mostBytes) const noexcept {
-    hot.commit(mostBytes);
-    cold.commit(mostBytes);
-    outgoing.commit(mostBytes);
+    hot_.commit(mostBytes);
+    cold_.commit(mostBytes);
+    outgoing_.commit(mostBytes);
   }
 
   [[nodiscard]] std::size_t residentBytes() const {
-    return hot.residentBytes() + cold.residentBytes() + outgoing.residentBytes() + wide[0].residentBytes() +
-           wide[1].residentBytes();
+    return hot_.residentBytes() + cold_.residentBytes() + outgoing_.residentBytes() + wide_[0].residentBytes() +
+           wide_[1].residentBytes();
   }
 
-  LazyArray<HotRow> hot;
-  LazyArray<ColdRow> cold;
+ private:
+  LazyArray<HotRow> hot_;
+  LazyArray<ColdRow> cold_;
   /// Empty where outgoing traffic is not counted.
-  LazyArray<OutgoingRow> outgoing;
-  /// By direction: of what stands for more than one packet.
-  std::array<LazyArray<WideRow>, 2> wide;
+  LazyArray<OutgoingRow> outgoing_;
+  /// By direction.
+  std::array<LazyArray<WideRow>, 2> wide_;
 };
 
 }  // namespace floodwall

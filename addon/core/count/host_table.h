@@ -1,4 +1,4 @@
-// All hosts that are tracked, over all shards: their numbers, addresses and places. The fold's; readers lock it out.
+// All hosts that are tracked, over all shards: their numbers, addresses and places.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,8 @@ class HostTable {
   HostTable(std::uint32_t maxHosts, std::uint32_t numbers, const AddressHash& hash)
       : maxHosts_(maxHosts), hash_(hash), index_(maxHosts), hosts_(numbers) {}
 
-  [[nodiscard]] TrackedHost& operator[](std::uint32_t host) const noexcept { return hosts_[host]; }
+  [[nodiscard]] TrackedHost& operator[](std::uint32_t host) noexcept { return hosts_[host]; }
+  [[nodiscard]] const TrackedHost& operator[](std::uint32_t host) const noexcept { return hosts_[host]; }
   void prefetch(std::uint32_t host) const noexcept { __builtin_prefetch(&hosts_[host], 1); }
 
   [[nodiscard]] std::uint32_t find(const Address& address) const noexcept {

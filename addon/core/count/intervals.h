@@ -36,7 +36,7 @@ class Intervals {
 
   /// `window` has `delta` in it. Rates only rise where packets come, so that the highest is found without looking at
   /// hosts that have none.
-  void add(std::uint32_t host, Direction direction, const Totals& delta, const Window& window) const noexcept {
+  void add(std::uint32_t host, Direction direction, const Totals& delta, const Window& window) noexcept {
     Counts& counts = counts_[static_cast<std::size_t>(direction)][host];
     const std::array<float, 3> added = basics(delta, 1), rates = basics(window.totals, 1 / window.seconds);
     for (std::size_t i = 0; i < added.size(); i++) {
@@ -69,7 +69,7 @@ class Intervals {
       return all.size() == 0 || all[host].sums == std::array<float, 3>{};
     });
   }
-  void clear(std::uint32_t host) const noexcept {
+  void clear(std::uint32_t host) noexcept {
     for (const LazyArray<Counts>& all : counts_) {
       if (all.size() != 0) all[host] = {};
     }

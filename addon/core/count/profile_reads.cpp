@@ -6,24 +6,24 @@
 
 namespace floodwall {
 
-/// They outlive the lock, so that no fold waits for who reads them.
-std::vector<std::shared_ptr<Shard>> Engine::shards() const {
-  std::vector<std::shared_ptr<Shard>> all;
-  const std::scoped_lock held(lock_);
-  for (const auto& ledger : ledgers_) all.push_back(ledger->shard);
+std::vector<std::shared_ptr<const ShardReaderSide>> Engine::shards() const {
+  std::vector<std::shared_ptr<const ShardReaderSide>> all;
+  const auto state = fold_.state().lock();
+  for (const auto& ledger : state->ledgers) all.push_back(ledger->readerSide);
   return all;
 }
 
 void Engine::setProfileDelay(std::uint32_t ms) {
   const std::uint64_t epochs = (std::uint64_t{ms} + options_.tickMs - 1) / options_.tickMs;
-  control_->profiles->delayEpochs.store(static_cast<std::uint32_t>(std::min<std::uint64_t>(epochs, kEpochMask / 4)),
-                                        std::memory_order_relaxed);
+  fold_.control()->profiles->delayEpochs.store(
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(epochs, kEpochMask / 4)), std::memory_order_relaxed);
 }
 
 std::uint32_t Engine::readProfile(const Address& address, std::span<profile_record> out) const {
-  const std::uint32_t epoch = control_->epoch.load(std::memory_order_relaxed);
+  const std::shared_ptr<const Control> control = fold_.control();
+  const std::uint32_t epoch = control->epoch.load(std::memory_order_relaxed);
   std::vector<profile_record> found;
-  for (const auto& shard : shards()) shard->profiles().read(address, control_->hash.of(address), epoch, found);
+  for (const auto& shard : shards()) shard->profiles().read(address, control->hash.of(address), epoch, found);
   const std::size_t count = std::min(found.size(), out.size());
   // Of many workers evenly.
   for (std::size_t i = 0; i < count; i++) out[i] = found[i * found.size() / count];
@@ -32,7 +32,8 @@ std::uint32_t Engine::readProfile(const Address& address, std::span<profile_reco
 
 HostChunk Engine::readProfiles(std::int64_t cursor, std::span<profile_row> out) const {
   HostChunk chunk;
-  const std::uint32_t epoch = control_->epoch.load(std::memory_order_relaxed);
+  const std::shared_ptr<const Control> control = fold_.control();
+  const std::uint32_t epoch = control->epoch.load(std::memory_order_relaxed);
   std::int64_t first = 0;
   std::vector<profile_record> found;
   for (const auto& shard : shards()) {

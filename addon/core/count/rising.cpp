@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "count/engine.h"
-
 namespace floodwall {
 namespace {
 
@@ -22,111 +20,106 @@ constexpr std::uint64_t kMost = ~std::uint64_t{0};
 
 }  // namespace
 
-void Engine::beginRising() {
-  risingRows_.clear();
-  rising_.clear();
-  risingFew_.fill({kMost, kMost, kMost});
+void Rising::beginFold(const FoldedState& state, std::uint32_t fold) {
+  fold_ = fold;
+  rows_.clear();
+  hosts_.clear();
+  few_.fill({kMost, kMost, kMost});
   // A bucket of several ticks would leave the window in one of them.
-  if (!clock_.isFine()) return;
+  if (!state.clock.isFine()) return;
   // Each worker may have its part of the flood.
-  const double shares = static_cast<double>(clock_.buckets()) * static_cast<double>(ledgers_.size());
-  risingScale_ = shares / (kLeastShare * clock_.seconds());
+  const double shares = static_cast<double>(state.clock.buckets()) * static_cast<double>(state.ledgers.size());
+  scale_ = shares / (kLeastShare * state.clock.seconds());
   const auto few = [this](double perSecond) {
-    const double counts = perSecond / risingScale_;
+    const double counts = perSecond / scale_;
     return counts < static_cast<double>(kMost) ? static_cast<std::uint64_t>(counts) : kMost;
   };
-  for (std::size_t d = 0; d < risingFew_.size(); d++) {
-    const Screens::Least& least = screens_->leastOfAll(d);
-    risingFew_[d] = {few(least.packets), few(least.bytes), few(least.newFlows)};
+  for (std::size_t d = 0; d < few_.size(); d++) {
+    const Screens::Least& least = state.screens->leastOfAll(d);
+    few_[d] = {few(least.packets), few(least.bytes), few(least.newFlows)};
   }
 }
 
-void Engine::noteRising(const ShardLedger& ledger, std::uint32_t row, std::uint32_t host,
-                        const ShardLedger::RowDelta& delta) {
-  const std::uint32_t group = networks_->places()[hosts_[host].place].group;
-  if (!screens_->mayRise(delta.totals, risingScale_, group)) return;
-  if (risingRows_.size() == kRisingRowsMax || ledger.mayChange(row, foldNumber_)) return;
-  risingRows_.push_back({&ledger, row, host, screens_->excess(ratesOfTotals(delta.totals), group)});
+void Rising::note(const FoldedState& state, const ShardLedger& ledger, std::uint32_t row, std::uint32_t host,
+                  const ShardLedger::RowDelta& delta) {
+  const std::uint32_t group = state.groupOf(host);
+  if (!state.screens->mayRise(delta.totals, scale_, group)) return;
+  if (rows_.size() == kRisingRowsMax || ledger.mayChange(row, fold_)) return;
+  rows_.push_back({&ledger, row, host, state.screens->excess(state.ratesOfTotals(delta.totals), group)});
 }
 
-void Engine::chooseRising() {
-  std::erase_if(risingRows_, [this](const RisingRow& row) { return !hosts_.isHost(row.host); });
-  std::sort(risingRows_.begin(), risingRows_.end(),
-            [](const RisingRow& a, const RisingRow& b) { return a.host < b.host; });
-  for (std::uint32_t first = 0, end = 0; first < risingRows_.size(); first = end) {
-    const std::uint32_t host = risingRows_[first].host;
+void Rising::dropClosedShards() {
+  std::erase_if(rows_, [](const Row& row) { return row.ledger->isDone; });
+}
+
+std::uint32_t Rising::choose(const FoldedState& state, const WatchedHosts& watched) {
+  std::erase_if(rows_, [&](const Row& row) { return !state.hosts.isHost(row.host); });
+  std::sort(rows_.begin(), rows_.end(), [](const Row& a, const Row& b) { return a.host < b.host; });
+  for (std::uint32_t first = 0, end = 0; first < rows_.size(); first = end) {
+    const std::uint32_t host = rows_[first].host;
     double growth = 0;
-    for (; end < risingRows_.size() && risingRows_[end].host == host; end++) growth += risingRows_[end].growth;
-    const double excess = screens_->excess(ratesOfHost(host), networks_->places()[hosts_[host].place].group);
-    const double rise = growth * static_cast<double>(clock_.buckets()) / excess;
+    for (; end < rows_.size() && rows_[end].host == host; end++) growth += rows_[end].growth;
+    const double excess = state.screens->excess(state.ratesOfHost(host), state.groupOf(host));
+    const double rise = growth * static_cast<double>(state.clock.buckets()) / excess;
     // What is beyond its screen was judged by this fold, and matters again if it goes on to grow.
     const bool isRising = excess < 1 ? excess + std::max(kFaster, rise) * growth >= 1 : rise >= kRise;
-    if (!isRising || watched_->slotOf(hosts_[host].address) != kNoSlot) continue;
-    rising_.push_back({host, excess, rise, first, end});
+    if (!isRising || watched.slotOf(state.hosts[host].address) != kNoSlot) continue;
+    hosts_.push_back({host, excess, rise, first, end});
   }
-  if (rising_.size() > kRisingMax) {
-    std::nth_element(rising_.begin(), rising_.begin() + kRisingMax, rising_.end(),
-                     [](const RisingHost& a, const RisingHost& b) { return a.rise > b.rise; });
-    rising_.resize(kRisingMax);
-    std::sort(rising_.begin(), rising_.end(), [](const RisingHost& a, const RisingHost& b) { return a.host < b.host; });
+  if (hosts_.size() > kRisingMax) {
+    std::nth_element(hosts_.begin(), hosts_.begin() + kRisingMax, hosts_.end(),
+                     [](const Host& a, const Host& b) { return a.rise > b.rise; });
+    hosts_.resize(kRisingMax);
+    std::sort(hosts_.begin(), hosts_.end(), [](const Host& a, const Host& b) { return a.host < b.host; });
   }
-  takeStaying();
-  control_->hasRising.store(!rising_.empty(), std::memory_order_relaxed);
+  takeStaying(state);
+  return static_cast<std::uint32_t>(hosts_.size());
 }
 
-void Engine::takeStaying() {
-  staying_.assign(rising_.size(), {});
-  if (rising_.empty()) return;
+void Rising::takeStaying(const FoldedState& state) {
+  staying_.assign(hosts_.size(), {});
+  if (hosts_.empty()) return;
   // Most entries are of other hosts: these need no search.
-  std::vector<bool> isRising(hosts_.end(), false);
-  for (std::size_t i = 0; i < rising_.size(); i++) {
-    isRising[rising_[i].host] = true;
+  std::vector<bool> isRising(state.hosts.end(), false);
+  for (std::size_t i = 0; i < hosts_.size(); i++) {
+    isRising[hosts_[i].host] = true;
     for (const Direction d : {Direction::incoming, Direction::outgoing}) {
-      if (sums_.counts(d)) staying_[i][static_cast<std::size_t>(d)] = sums_.of(rising_[i].host, d);
+      if (state.sums.counts(d)) staying_[i][static_cast<std::size_t>(d)] = state.sums.of(hosts_[i].host, d);
     }
   }
-  sums_.forLeaving([&](const JournalEntry& entry) {
+  state.sums.forLeaving([&](const JournalEntry& entry) {
     if (!isRising[entry.host]) return;
-    const auto found =
-        std::lower_bound(rising_.begin(), rising_.end(), entry.host,
-                         [](const RisingHost& rising, std::uint32_t host) { return rising.host < host; });
-    const auto i = static_cast<std::size_t>(found - rising_.begin());
+    const auto found = std::lower_bound(hosts_.begin(), hosts_.end(), entry.host,
+                                        [](const Host& rising, std::uint32_t host) { return rising.host < host; });
+    const auto i = static_cast<std::size_t>(found - hosts_.begin());
     staying_[i][static_cast<std::size_t>(entry.direction)].subtract(entry.totals);
   });
 }
 
-HostRates Engine::ratesOfTotals(const std::array<Totals, 2>& totals) const noexcept {
-  HostRates rates{};
-  const std::span<double, 2 * kMetrics> both(rates);
-  ratesOf(totals[0], clock_.seconds(), both.first<kMetrics>());
-  ratesOf(totals[1], clock_.seconds(), both.last<kMetrics>());
-  return rates;
-}
-
-std::uint32_t Engine::readRising(const HostColumns& out) {
+std::uint32_t Rising::read(const FoldedState& state, const HostColumns& out) {
   std::uint32_t count = 0;
-  for (std::size_t i = 0; i < rising_.size() && count < out.groups.size(); i++) {
-    RisingHost& rising = rising_[i];
+  for (std::size_t i = 0; i < hosts_.size() && count < out.groups.size(); i++) {
+    Host& rising = hosts_[i];
     std::array<Totals, 2> untaken{};
     std::array<Variance, 2> variances{};
     for (std::uint32_t row = rising.firstRow; row < rising.endRow; row++) {
-      risingRows_[row].ledger->addUntaken(risingRows_[row].row, untaken, variances);
+      rows_[row].ledger->addUntaken(rows_[row].row, untaken, variances);
     }
     std::array<Totals, 2> totals = staying_[i];
     for (std::size_t d = 0; d < totals.size(); d++) totals.at(d).add(untaken.at(d));
-    const TrackedHost& host = hosts_[rising.host];
-    const Place& at = networks_->places()[host.place];
-    const HostRates rates = ratesOfTotals(totals);
-    const double excess = screens_->excess(rates, at.group);
+    const TrackedHost& host = state.hosts[rising.host];
+    const Place& at = state.networks->places()[host.place];
+    const HostRates rates = state.ratesOfTotals(totals);
+    const double excess = state.screens->excess(rates, at.group);
     if (excess < 1 || excess <= rising.excess) continue;
     rising.excess = excess;
     const auto weights = [&](Direction d) {
       const auto side = static_cast<std::size_t>(d);
-      if (errors_ == nullptr) return weightsOf(variances.at(side), totals.at(side));
-      return errors_->of(rising.host, d).weightsWith(untaken.at(side), variances.at(side), errorTime_);
+      if (!state.errors) return weightsOf(variances.at(side), totals.at(side));
+      return state.errors->of(rising.host, d).weightsWith(untaken.at(side), variances.at(side), state.errorTime);
     };
     const RowWeights both = rowWeights(weights(Direction::incoming), weights(Direction::outgoing));
-    writeRow({host.address, at.network, at.group, idleMsOf(rising.host), rates, both}, out, count++);
+    state.writeRow({host.address, at.network, at.group, state.idleMsOf(rising.host), rates, both}, out, count++);
   }
   return count;
 }

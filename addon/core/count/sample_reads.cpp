@@ -93,7 +93,7 @@ sample_record recordOf(const Sample& sample, bool isOutgoing, double ageMs) noex
 /// One pass over the rings of these shards.
 class SampleReading {
  public:
-  SampleReading(const WantedPlaces& wanted, std::span<const std::shared_ptr<Shard>> shards)
+  SampleReading(const WantedPlaces& wanted, std::span<const std::shared_ptr<const ShardReaderSide>> shards)
       : wanted_(wanted), shards_(shards), found_(wanted.size()) {}
 
   /// What the rings have that all hosts share.
@@ -155,7 +155,7 @@ class SampleReading {
   }
 
   const WantedPlaces& wanted_;
-  std::span<const std::shared_ptr<Shard>> shards_;
+  std::span<const std::shared_ptr<const ShardReaderSide>> shards_;
   /// By place; `age` is the epoch until it is written.
   std::vector<std::vector<Found>> found_;
   std::vector<Sample> own_;
@@ -165,22 +165,14 @@ class SampleReading {
 
 std::uint32_t Engine::readSamplesOf(std::span<const sample_place> places, std::span<std::uint8_t> out,
                                     std::span<std::uint32_t> counts, std::uint32_t each) const {
-  std::shared_ptr<const WatchedHosts> watched;
-  {
-    const std::scoped_lock settings(settingsLock_);
-    watched = newWatched_;
-  }
-  std::shared_ptr<const Networks> networks;
-  {
-    const std::scoped_lock held(lock_);
-    networks = networks_;
-  }
-  const std::vector<std::shared_ptr<Shard>> all = shards();
+  const std::shared_ptr<const WatchedHosts> watched = settings_.lock()->watched;
+  const std::shared_ptr<const Networks> networks = fold_.state().lock()->networks;
+  const std::vector<std::shared_ptr<const ShardReaderSide>> all = shards();
   const WantedPlaces wanted(places, *networks);
   SampleReading reading(wanted, all);
   reading.findRecent();
   // After the samples: none of them is from a later epoch.
-  const std::uint32_t epoch = control_->epoch.load(std::memory_order_relaxed);
+  const std::uint32_t epoch = fold_.control()->epoch.load(std::memory_order_relaxed);
   std::uint32_t total = 0;
   for (std::uint32_t place = 0; place < wanted.size(); place++) {
     const Address* host = wanted.hostOf(place);

@@ -97,7 +97,7 @@ class SamplingErrors {
     const auto& errors = errors_[static_cast<std::size_t>(direction)];
     return errors.size() == 0 ? SamplingError{} : errors[host];
   }
-  void clear(std::uint32_t host) const noexcept {
+  void clear(std::uint32_t host) noexcept {
     for (const auto& errors : errors_) {
       if (errors.size() != 0) errors[host] = {};
     }

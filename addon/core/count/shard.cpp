@@ -40,19 +40,15 @@ std::uint64_t bytesOf(const Counters& counters) noexcept {
 }  // namespace
 
 Shard::Shard(std::shared_ptr<const Control> control)
-    : handover(control->maxHosts + reserveRows(control->maxHosts)),
-      rows(control->maxHosts + reserveRows(control->maxHosts), control->countOutgoing),
-      evictions(reserveRows(control->maxHosts)),
-      shared_(std::move(control)),
-      control_(*shared_),
+    : ShardReaderSide(std::move(control)),
+      handover_(control_.maxHosts + reserveRows(control_.maxHosts)),
+      rows_(control_.maxHosts + reserveRows(control_.maxHosts), control_.countOutgoing),
+      evictions_(reserveRows(control_.maxHosts)),
       // The few of the reserve make it a little more than half full.
       index_(control_.maxHosts),
       leaving_(reserveRows(control_.maxHosts), Pages::small),
-      recent_(kSampledOutcomes, kRecentSamples),
-      watchedRings_(kWatchedMax, kWatchedSamples),
-      profiles_(control_.profiles, control_.epochsPerSecond),
       spread_({.entries = spreadEntries(control_),
-               .rows = static_cast<std::uint32_t>(rows.hot.size()),
+               .rows = rows_.size(),
                .places = static_cast<std::uint32_t>(kPrefixesMax),
                .countOutgoing = control_.countOutgoing}) {
   // Their seeds are constants, so that a replay and another machine that sees the same packets choose the same ones.
@@ -79,8 +75,8 @@ void Shard::countBatch(std::span<const Frame> frames, Link link) {
       const std::uint32_t row = index_.candidate(pending.hash[d]);
       pending.candidate[d] = row;
       if (row == kNoRow) continue;
-      __builtin_prefetch(&rows.hot[row], 1);
-      if (d == out) __builtin_prefetch(&rows.outgoing[row], 1);
+      __builtin_prefetch(&rows_.hot(row), 1);
+      if (d == out) __builtin_prefetch(&rows_.outgoing(row), 1);
     }
   }
   if (samplingRate_ == 1) [[likely]] {
@@ -177,50 +173,50 @@ void Shard::countPending(const Pending& pending, Link link, StatDelta& delta) {
   // A later fragment belongs to the flow of the first, which its own headers do not name.
   const bool isNewFlow = !packet.isLaterFragment && flows_.isNew(pending.flow, epoch_);
   if (to.row != kNoRow) {
-    rows.countIncoming(to.row, packet, isNewFlow);
+    rows_.countIncoming(to.row, packet, isNewFlow);
   } else if (to.place != kNoPlace) {
     view_->count(Direction::incoming, to.place, packet, isNewFlow);
   }
   if (from.row != kNoRow) {
-    countPacket(rows.outgoing[from.row].counters, packet, isNewFlow);
+    countPacket(rows_.outgoing(from.row), packet, isNewFlow);
   } else if (from.place != kNoPlace) {
     view_->count(Direction::outgoing, from.place, packet, isNewFlow);
   }
   if (samplers_[FILTER_PASSED].takes()) {
     const Located& ours = isWatched(to) ? to : from;
-    const std::uint32_t slot = isWatched(ours) ? rows.cold[ours.row].watchSlot : kNoSlot;
+    const std::uint32_t slot = isWatched(ours) ? rows_.cold(ours.row).watchSlot : kNoSlot;
     const auto [frame, begin] = sampledFrame(*pending.frame, link, packet);
     recent_.write(FILTER_PASSED, frame, begin, sampleWith(slot));
   }
   if (isFlagged(to)) [[unlikely]] {
     keepForFlagged(to.row, pending, link);
   }
-  if (isWatched(from)) keepForWatched(rows.cold[from.row].watchSlot, pending, link);
+  if (isWatched(from)) keepForWatched(rows_.cold(from.row).watchSlot, pending, link);
 }
 
 void Shard::keepForFlagged(std::uint32_t row, const Pending& pending, Link link) noexcept {
-  if ((rows.hot[row].epoch & HotRow::kWatched) != 0) {
-    keepForWatched(rows.cold[row].watchSlot, pending, link);
+  if ((rows_.hot(row).epoch & HotRow::kWatched) != 0) {
+    keepForWatched(rows_.cold(row).watchSlot, pending, link);
   } else if (profiles_.draws()) {
     const auto [frame, begin] = sampledFrame(*pending.frame, link, pending.packet);
     keepForProfile(row, frame, begin, 1);
   } else if (profiles_.isSpent()) {
-    rows.hot[row].epoch &= ~HotRow::kProfiled;
+    rows_.hot(row).epoch &= ~HotRow::kProfiled;
   }
 }
 
 Shard::Located Shard::locate(const Address& address, std::uint64_t hash, std::uint32_t candidate,
                              std::uint32_t packets) noexcept {
-  if (candidate != kNoRow && rows.hot[candidate].key == address) [[likely]] {
+  if (candidate != kNoRow && rows_.addressOf(candidate) == address) [[likely]] {
     return found(candidate);
   }
   // The candidate was looked up before the packets ahead in the batch were counted, and by its tag alone.
-  const std::uint32_t row = index_.find(hash, [&](std::uint32_t r) { return rows.hot[r].key == address; });
+  const std::uint32_t row = index_.find(hash, [&](std::uint32_t r) { return rows_.addressOf(r) == address; });
   return row != kNoRow ? found(row) : locateWithout(address, hash, packets);
 }
 
 Shard::Located Shard::found(std::uint32_t row) noexcept {
-  if (rows.hot[row].epoch == epoch_ || touch(row)) [[likely]] {
+  if (rows_.hot(row).epoch == epoch_ || touch(row)) [[likely]] {
     return {row, kNoPlace};
   }
   return {};
@@ -245,7 +241,7 @@ Shard::Located Shard::locateWithout(const Address& address, std::uint64_t hash, 
 /// For a row whose epoch is not the present one: the first packet in this epoch, or a host with a flag. False when the
 /// host has left the networks; its epoch then stays behind, so that every packet comes by here until the row is freed.
 bool Shard::touch(std::uint32_t row) noexcept {
-  HotRow& hot = rows.hot[row];
+  HotRow& hot = rows_.hot(row);
   const std::uint32_t before = hot.epoch & kEpochMask;
   if (before == epoch_) return true;
   // A row that was touched since these networks hold lies in them.
@@ -253,7 +249,7 @@ bool Shard::touch(std::uint32_t row) noexcept {
     return false;
   }
   hot.epoch = epoch_ | (hot.epoch & ~kEpochMask);
-  handover.push(row);
+  handover_.push(row);
   if (profiles_.isTurnOf(row)) [[unlikely]] {
     considerProfile(row);
   }
@@ -305,9 +301,9 @@ void Shard::addHostCounts(const Address& address, Direction direction, const Cou
   if (at.row == kNoRow) {
     if (at.place != kNoPlace) view_->add(direction, at.place, delta);
   } else if (direction == Direction::incoming) {
-    rows.addIncoming(at.row, delta);
+    rows_.addIncoming(at.row, delta);
   } else {
-    addCounters(rows.outgoing[at.row].counters, delta);
+    addCounters(rows_.outgoing(at.row), delta);
   }
 }
 
@@ -357,38 +353,23 @@ void Shard::addSample(const Frame& frame, Link link, std::uint8_t verdict) {
     keepForWatched(slot, frame, link, verdict);
   }
   const std::uint32_t row = index_.find(control_.hash.of(packet.destination),
-                                        [&](std::uint32_t r) { return rows.hot[r].key == packet.destination; });
+                                        [&](std::uint32_t r) { return rows_.addressOf(r) == packet.destination; });
   // The kernel drew it.
-  if (row != kNoRow && (rows.hot[row].epoch & HotRow::kProfiled) != 0) keepForProfile(row, frame, link, 1);
-}
-
-ShardStats Shard::stats() const noexcept {
-  const auto read = [&](std::size_t i) { return stats_[i].load(std::memory_order_relaxed); };
-  ShardStats stats;
-  stats.receivedPackets = read(kReceivedPackets);
-  stats.receivedBytes = read(kReceivedBytes);
-  stats.countedPackets = read(kCounted);
-  stats.untrackedPackets = read(kUntracked);
-  stats.foreignPackets = read(kForeign);
-  for (std::size_t i = 0; i < kParseErrors; i++) stats.parseErrors[i] = read(kErrors + i);
-  for (std::size_t i = 0; i < kEncapsulations; i++) stats.encapsulated[i] = read(kEncapsulated + i);
-  for (std::size_t i = 0; i < kNotIpKinds; i++) stats.notIp[i] = read(kNotIp + i);
-  stats.etherTypes = etherTypes_.counts();
-  return stats;
+  if (row != kNoRow && (rows_.hot(row).epoch & HotRow::kProfiled) != 0) keepForProfile(row, frame, link, 1);
 }
 
 void Shard::commitMemory() const noexcept {
   constexpr std::size_t kStart = std::size_t{2} << 20;
   flows_.commit();
   index_.commit(kStart);
-  rows.commit(kStart);
-  handover.commit(kStart);
+  rows_.commit(kStart);
+  handover_.commit(kStart);
   recent_.commitFirst();
 }
 
 std::size_t Shard::residentBytes() const {
-  return handover.residentBytes() + rows.residentBytes() + index_.residentBytes() + flows_.residentBytes() +
-         evictions.residentBytes() + leaving_.residentBytes() + doorkeeper_.residentBytes() + recent_.residentBytes() +
+  return handover_.residentBytes() + rows_.residentBytes() + index_.residentBytes() + flows_.residentBytes() +
+         evictions_.residentBytes() + leaving_.residentBytes() + doorkeeper_.residentBytes() + recent_.residentBytes() +
          watchedRings_.residentBytes() + profiles_.residentBytes() + spread_.residentBytes() + sizeof *this;
 }
 

@@ -36,17 +36,17 @@ void Shard::observe() noexcept {
 /// and that the old ones are no longer used.
 void Shard::adopt(std::uint32_t epoch) noexcept {
   epoch_ = epoch;
-  view_ = view.load(std::memory_order_acquire);
-  if (networks_ != view_->networks.get()) {
+  view_ = newView_.load(std::memory_order_acquire);
+  if (networks_ != view_->networks().get()) {
     networksSince_ = epoch;
     spread_.leavePlaces();
   }
-  networks_ = view_->networks.get();
-  const WatchedHosts* now = watched.load(std::memory_order_acquire);
+  networks_ = view_->networks().get();
+  const WatchedHosts* now = newWatched_.load(std::memory_order_acquire);
   if (now != watchedHosts_) applyWatched(now);
   // After the watched hosts, which stay.
-  evictions.adopt();
-  handover.adopt(epoch);
+  evictions_.adopt();
+  handover_.adopt(epoch);
   for (Sampler& sampler : samplers_) sampler.adapt(control_.epochsPerSecond);
   for (const WatchedHost& host : watchedHosts_->hosts()) watchedSamplers_[host.slot].adapt(control_.epochsPerSecond);
   doorkeeper_.age(control_.epochsPerSecond);
@@ -54,10 +54,10 @@ void Shard::adopt(std::uint32_t epoch) noexcept {
   sweepLeft_ = usedRows_ / kSweepEpochs + 1;
 }
 
-void Shard::enterIdle() noexcept { handover.enterIdle(epoch_); }
+void Shard::enterIdle() noexcept { handover_.enterIdle(epoch_); }
 
 void Shard::leaveIdle() noexcept {
-  handover.leaveIdle(epoch_);
+  handover_.leaveIdle(epoch_);
   const std::uint32_t epoch = control_.epoch.load(std::memory_order_seq_cst);
   if (epoch != epoch_) adopt(epoch);
   if (sweepLeft_ == 0) return;
@@ -68,11 +68,11 @@ void Shard::leaveIdle() noexcept {
 
 void Shard::applyWatched(const WatchedHosts* now) noexcept {
   const auto setFlag = [this](const WatchedHost& host, bool isWatched) {
-    const std::uint32_t row =
-        index_.find(control_.hash.of(host.address), [&](std::uint32_t r) { return rows.hot[r].key == host.address; });
+    const std::uint32_t row = index_.find(control_.hash.of(host.address),
+                                          [&](std::uint32_t r) { return rows_.addressOf(r) == host.address; });
     if (row == kNoRow) return;
-    rows.hot[row].epoch = (rows.hot[row].epoch & kEpochMask) | (isWatched ? HotRow::kWatched : 0);
-    rows.cold[row].watchSlot = host.slot;
+    rows_.hot(row).epoch = (rows_.hot(row).epoch & kEpochMask) | (isWatched ? HotRow::kWatched : 0);
+    rows_.cold(row).watchSlot = host.slot;
   };
   if (watchedHosts_ != nullptr) {
     for (const WatchedHost& host : watchedHosts_->hosts()) setFlag(host, false);
@@ -85,26 +85,26 @@ void Shard::applyWatched(const WatchedHosts* now) noexcept {
 std::uint32_t Shard::takeRow(const Address& address, std::uint64_t hash) noexcept {
   std::uint32_t row = freeRow_;
   if (row != kNoRow) {
-    std::memcpy(&freeRow_, rows.hot[row].key.bytes.data(), sizeof freeRow_);
+    std::memcpy(&freeRow_, rows_.hot(row).key.bytes.data(), sizeof freeRow_);
   } else {
     row = usedRows_++;
   }
   rowsInUse_.store(rowsInUse() + 1, std::memory_order_relaxed);
-  HotRow& hot = rows.hot[row];
+  HotRow& hot = rows_.hot(row);
   hot.key = address;
   hot.epoch = epoch_;
   const std::uint32_t slot = watchedHosts_->slotOf(address);
   if (slot != kNoSlot) {
-    rows.cold[row].watchSlot = slot;
+    rows_.cold(row).watchSlot = slot;
     hot.epoch |= HotRow::kWatched;
   }
   index_.insert(hash, row, hashOfRow());
-  handover.push(row);
+  handover_.push(row);
   return row;
 }
 
 void Shard::unlinkRow(std::uint32_t row) noexcept {
-  HotRow& hot = rows.hot[row];
+  HotRow& hot = rows_.hot(row);
   spread_.leaveRow(row);
   index_.erase(control_.hash.of(hot.key), row, hashOfRow());
   hot.epoch = kFreeRow;
@@ -112,19 +112,19 @@ void Shard::unlinkRow(std::uint32_t row) noexcept {
 }
 
 void Shard::linkFree(std::uint32_t row) noexcept {
-  std::memcpy(rows.hot[row].key.bytes.data(), &freeRow_, sizeof freeRow_);
+  std::memcpy(rows_.hot(row).key.bytes.data(), &freeRow_, sizeof freeRow_);
   freeRow_ = row;
 }
 
 /// Whether the fold has taken over what rows counted that were touched last in this epoch.
 bool Shard::isFolded(std::uint32_t epoch) const noexcept {
-  return epochsSince(epoch, epoch_) > epochsSince(handover.folded(), epoch_);
+  return epochsSince(epoch, epoch_) > epochsSince(handover_.folded(), epoch_);
 }
 
 /// Packets do not find the row any more. It keeps its address, by which the fold knows whose its last counts are.
 void Shard::evict(std::uint32_t most) noexcept {
-  for (Eviction wanted; most != 0 && evictions.take(wanted); most--) {
-    const HotRow& hot = rows.hot[wanted.row];
+  for (Eviction wanted; most != 0 && evictions_.take(wanted); most--) {
+    const HotRow& hot = rows_.hot(wanted.row);
     const std::uint32_t touched = hot.epoch;
     const bool isTheirs = touched != kFreeRow && hot.key == wanted.address;
     if (!isTheirs || (touched & HotRow::kWatched) != 0 || leavingCount_ == leaving_.size()) continue;
@@ -152,7 +152,7 @@ void Shard::sweep(std::uint32_t most) noexcept {
     if (sweepAt_ >= usedRows_) sweepAt_ = 0;
     if (usedRows_ == 0) return;
     const std::uint32_t row = sweepAt_++;
-    const std::uint32_t touched = rows.hot[row].epoch & kEpochMask;
+    const std::uint32_t touched = rows_.hot(row).epoch & kEpochMask;
     if (touched == kFreeRow || epochsSince(touched, epoch_) < idleEpochs || !isFolded(touched)) continue;
     if (spread_.hasRow(row)) continue;
     unlinkRow(row);

@@ -6,18 +6,18 @@
 namespace floodwall {
 
 ShardLedger::RowDelta ShardLedger::takeRow(std::uint32_t row) noexcept {
-  HostRows& rows = shard->rows;
+  const HostRows& rows = shard.rows;
   Folded& folded = folded_[row];
   const Counters incoming = rows.incomingOf(row, folded.incoming);
   RowDelta delta{{totalsBetween(incoming, folded.incoming), {}}, {}, false};
   folded.incoming = incoming;
   if (countOutgoing_) {
-    const Counters outgoing = peekCounters(rows.outgoing[row].counters);
+    const Counters outgoing = rows.outgoingOf(row);
     delta.totals[1] = totalsBetween(outgoing, foldedOutgoing_[row]);
     foldedOutgoing_[row] = outgoing;
   }
-  for (std::size_t d = 0; shard->isWide() && d < directions(); d++) {
-    const Weighed wide = rows.wide.at(d)[row].peek();
+  for (std::size_t d = 0; readerSide->isWide() && d < directions(); d++) {
+    const Weighed wide = rows.wideOf(d, row);
     const Weighed counted = weighedBetween(wide, foldedWide_.at(d)[row].counts);
     foldedWide_.at(d)[row].counts = wide;
     delta.totals.at(d).add(counted.totals);
@@ -29,12 +29,12 @@ ShardLedger::RowDelta ShardLedger::takeRow(std::uint32_t row) noexcept {
 
 void ShardLedger::addUntaken(std::uint32_t row, std::array<Totals, 2>& totals,
                              std::array<Variance, 2>& variances) const noexcept {
-  totals[0].add(totalsBetween(shard->rows.incomingOf(row, folded_[row].incoming), folded_[row].incoming));
+  totals[0].add(totalsBetween(shard.rows.incomingOf(row, folded_[row].incoming), folded_[row].incoming));
   if (countOutgoing_) {
-    totals[1].add(totalsBetween(peekCounters(shard->rows.outgoing[row].counters), foldedOutgoing_[row]));
+    totals[1].add(totalsBetween(shard.rows.outgoingOf(row), foldedOutgoing_[row]));
   }
-  for (std::size_t d = 0; shard->isWide() && d < directions(); d++) {
-    const Weighed counted = weighedBetween(shard->rows.wide.at(d)[row].peek(), foldedWide_.at(d)[row].counts);
+  for (std::size_t d = 0; readerSide->isWide() && d < directions(); d++) {
+    const Weighed counted = weighedBetween(shard.rows.wideOf(d, row), foldedWide_.at(d)[row].counts);
     totals.at(d).add(counted.totals);
     variances.at(d).add(counted.variance);
   }
@@ -42,8 +42,8 @@ void ShardLedger::addUntaken(std::uint32_t row, std::array<Totals, 2>& totals,
 
 void ShardLedger::addUntrackedWide(std::size_t direction, std::uint32_t place, Weighed& delta) {
   std::vector<Weighed>& folded = foldedUntrackedWide_.at(direction);
-  folded.resize(view_->untrackedWide.at(direction).size());
-  const Weighed now = view_->untrackedWide.at(direction)[place].peek();
+  folded.resize(view_->places(direction));
+  const Weighed now = view_->untrackedWideOf(direction, place);
   const Weighed counted = weighedBetween(now, folded[place]);
   folded[place] = now;
   delta.totals.add(counted.totals);
@@ -51,39 +51,38 @@ void ShardLedger::addUntrackedWide(std::size_t direction, std::uint32_t place, W
 }
 
 void ShardLedger::prefetchRow(std::uint32_t row) const noexcept {
-  const HostRows& rows = shard->rows;
-  __builtin_prefetch(&rows.hot[row]);
+  const HostRows& rows = shard.rows;
+  rows.prefetchHot(row);
   __builtin_prefetch(&folded_[row], 1);
-  for (std::size_t d = 0; shard->isWide() && d < directions(); d++) {
-    const WideRow& wide = rows.wide.at(d)[row];
-    __builtin_prefetch(&wide.often);
-    __builtin_prefetch(&wide.seldom);
+  for (std::size_t d = 0; readerSide->isWide() && d < directions(); d++) {
+    rows.prefetchWide(d, row);
     const auto* folded = reinterpret_cast<const std::byte*>(&foldedWide_.at(d)[row]);
     __builtin_prefetch(folded, 1);
     __builtin_prefetch(folded + 64, 1);
   }
   if (!countOutgoing_) return;
-  __builtin_prefetch(&rows.outgoing[row]);
+  rows.prefetchOutgoing(row);
   __builtin_prefetch(&foldedOutgoing_[row], 1);
 }
 
 void ShardLedger::lend(const std::shared_ptr<const Networks>& networks,
                        const std::shared_ptr<const WatchedHosts>& watched, std::uint32_t epoch) {
-  const bool hasNetworks = view_ != nullptr && view_->networks == networks;
+  const bool hasNetworks = view_ != nullptr && view_->networks() == networks;
   if (hasNetworks && watched_ == watched) return;
   Lent before{nullptr, watched_, epoch};
   if (!hasNetworks) {
     before.view = std::move(view_);
-    view_ = std::make_unique<ShardView>(networks, countOutgoing_);
+    auto view = std::make_unique<ShardView>(networks, countOutgoing_);
     for (std::size_t d = 0; d < 2; d++) {
-      foldedUntracked_[d].assign(view_->untracked[d].size(), Counters{});
+      foldedUntracked_[d].assign(view->places(d), Counters{});
       foldedUntrackedWide_[d].clear();
     }
     foldedWrites_ = 0;
+    shard.lendView(view.get());
+    view_ = std::move(view);
   }
   watched_ = watched;
-  shard->view.store(view_.get(), std::memory_order_release);
-  shard->watched.store(watched_.get(), std::memory_order_release);
+  shard.lendWatched(watched_.get());
   lentBefore_.push_back(std::move(before));
 }
 

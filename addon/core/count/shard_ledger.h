@@ -8,22 +8,27 @@
 
 #include "count/crowding.h"
 #include "count/host_table.h"
-#include "count/shard.h"
+#include "count/shard_fold_side.h"
 #include "count/totals.h"
 
 namespace floodwall {
 
 class ShardLedger {
  public:
-  ShardLedger(std::shared_ptr<Shard> of, const Control& control)
-      : shard(std::move(of)),
-        folded_(shard->rows.hot.size()),
-        foldedOutgoing_(control.countOutgoing ? shard->rows.hot.size() : 0),
-        foldedWide_{LazyArray<FoldedWide>(shard->rows.hot.size()),
-                    LazyArray<FoldedWide>(control.countOutgoing ? shard->rows.hot.size() : 0)},
+  ShardLedger(const std::shared_ptr<Shard>& of, const Control& control)
+      : readerSide(of),
+        shard(*of),
+        folded_(shard.rows.size()),
+        foldedOutgoing_(control.countOutgoing ? shard.rows.size() : 0),
+        foldedWide_{LazyArray<FoldedWide>(shard.rows.size()),
+                    LazyArray<FoldedWide>(control.countOutgoing ? shard.rows.size() : 0)},
         countOutgoing_(control.countOutgoing) {}
 
-  /// What a row counted since the last time; `host` is for the fold to keep the row's host in.
+  /// Also keeps the shard.
+  const std::shared_ptr<const ShardReaderSide> readerSide;
+  ShardFoldSide shard;
+
+  /// What a row counted since the last time.
   struct RowDelta {
     std::array<Totals, 2> totals;
     std::array<Variance, 2> variances;
@@ -34,7 +39,9 @@ class ShardLedger {
   /// Adds to `totals`, by direction, what the row counted since it was taken last, and its variances. It stays to be
   /// taken.
   void addUntaken(std::uint32_t row, std::array<Totals, 2>& totals, std::array<Variance, 2>& variances) const noexcept;
-  [[nodiscard]] std::uint32_t& hostOf(std::uint32_t row) const noexcept { return folded_[row].hostPlusOne; }
+  /// The number of the row's host, plus 1; 0: it is not known.
+  [[nodiscard]] std::uint32_t& hostOf(std::uint32_t row) noexcept { return folded_[row].hostPlusOne; }
+  [[nodiscard]] std::uint32_t hostOf(std::uint32_t row) const noexcept { return folded_[row].hostPlusOne; }
   void prefetchRow(std::uint32_t row) const noexcept;
   [[nodiscard]] std::uint32_t rows() const noexcept { return static_cast<std::uint32_t>(folded_.size()); }
 
@@ -50,7 +57,7 @@ class ShardLedger {
   [[nodiscard]] std::vector<Eviction>& refused() noexcept { return refused_; }
   /// Has the worker evict the row's host. There must be room for it.
   void evict(const Eviction& row, std::uint32_t fold) noexcept {
-    shard->evictions.put(row);
+    shard.evictions.put(row);
     folded_[row.row].evictedFold = fold;
   }
   /// Whether the row may go from one host to another between this fold and the next.
@@ -64,15 +71,15 @@ class ShardLedger {
   /// Calls `untracked(place, direction, weighed)` for what was counted to places of the present networks.
   template <typename Untracked>
   void takeUntracked(Untracked&& untracked) {
-    const std::uint32_t writes = view_->writes.load(std::memory_order_acquire);
+    const std::uint32_t writes = view_->writes();
     if (writes == foldedWrites_) return;
     foldedWrites_ = writes;
     for (std::size_t d = 0; d < 2; d++) {
-      for (std::uint32_t place = 0; place < view_->untracked[d].size(); place++) {
-        const Counters now = peekCounters(view_->untracked[d][place]);
+      for (std::uint32_t place = 0; place < view_->places(d); place++) {
+        const Counters now = view_->untrackedOf(d, place);
         Weighed delta{totalsBetween(now, foldedUntracked_[d][place]), {}};
         foldedUntracked_[d][place] = now;
-        if (shard->isWide()) addUntrackedWide(d, place, delta);
+        if (readerSide->isWide()) addUntrackedWide(d, place, delta);
         if (!delta.totals.isZero()) untracked(place, static_cast<Direction>(d), delta);
       }
     }
@@ -85,11 +92,10 @@ class ShardLedger {
   void reclaim(std::uint32_t epoch) noexcept;
 
   [[nodiscard]] std::size_t residentBytes() const {
-    return shard->residentBytes() + folded_.residentBytes() + foldedOutgoing_.residentBytes() +
+    return shard.residentBytes() + folded_.residentBytes() + foldedOutgoing_.residentBytes() +
            foldedWide_[0].residentBytes() + foldedWide_[1].residentBytes();
   }
 
-  std::shared_ptr<Shard> shard;
   /// No handle is left. Shared with the handle's deleter.
   const std::shared_ptr<std::atomic<bool>> isClosed = std::make_shared<std::atomic<bool>>(false);
   /// Closed, and all of it taken over.
@@ -107,7 +113,7 @@ class ShardLedger {
     Weighed counts;
   };
   struct Lent {
-    std::unique_ptr<ShardView> view;
+    std::unique_ptr<const ShardView> view;
     std::shared_ptr<const WatchedHosts> watched;
     /// Out of use once the worker has acknowledged this epoch or a later one.
     std::uint32_t untilEpoch;
@@ -124,7 +130,7 @@ class ShardLedger {
   void addUntrackedWide(std::size_t direction, std::uint32_t place, Weighed& delta);
 
   bool countOutgoing_;
-  std::unique_ptr<ShardView> view_;
+  std::unique_ptr<const ShardView> view_;
   std::shared_ptr<const WatchedHosts> watched_;
   std::array<std::vector<Counters>, 2> foldedUntracked_;
   /// Empty until there are such counts.

@@ -138,9 +138,9 @@ void Shard::lookUp(std::span<const FlowRecord> records) noexcept {
   }
 }
 
-void Shard::prefetchWide(std::size_t direction, std::uint32_t row) const noexcept {
-  __builtin_prefetch(&rows.hot[row], 1);
-  __builtin_prefetch(&rows.wide.at(direction)[row], 1);
+void Shard::prefetchWide(std::size_t direction, std::uint32_t row) noexcept {
+  __builtin_prefetch(&rows_.hot(row), 1);
+  __builtin_prefetch(&rows_.wide(direction, row), 1);
 }
 
 void Shard::countRecord(const FlowRecord& record, const Keys& keys, StatDelta& delta) {
@@ -222,11 +222,11 @@ void Shard::countWeighed(const Weighing& weighing, StatDelta& delta, const Sampl
   if (packets == 0) return;
   if (samplers_[FILTER_PASSED].takes(packets)) {
     const Located& ours = isWatched(to) ? to : from;
-    keep(recent_, FILTER_PASSED, isWatched(ours) ? rows.cold[ours.row].watchSlot : kNoSlot);
+    keep(recent_, FILTER_PASSED, isWatched(ours) ? rows_.cold(ours.row).watchSlot : kNoSlot);
   }
   for (const Located& at : {to, from}) {
     if (!isWatched(at)) continue;
-    const std::uint32_t slot = rows.cold[at.row].watchSlot;
+    const std::uint32_t slot = rows_.cold(at.row).watchSlot;
     if (watchedSamplers_[slot].takes(packets)) keep(watchedRings_, slot, slot);
   }
   if (isProfiled(to) && profiles_.draws(packets)) {
@@ -258,10 +258,10 @@ void Shard::addWeighed(const Weighing& weighing, Direction direction, const Loca
   if (hasRow) {
     // Of a line that is at hand.
     if (amount.newFlows == 1 && direction == Direction::incoming) {
-      bump(rows.hot[at.row].newFlows, 1);
+      bump(rows_.hot(at.row).newFlows, 1);
       amount.newFlows = 0;
     }
-    rows.wide.at(static_cast<std::size_t>(direction))[at.row].count(kind, amount);
+    rows_.wide(static_cast<std::size_t>(direction), at.row).count(kind, amount);
   } else {
     view_->count(direction, at.place, kind, amount);
   }
@@ -287,17 +287,12 @@ void Shard::releaseDue(std::uint64_t nowMs) {
 void Shard::release(const SpreadPool::Entry& entry, const Amount& amount) noexcept {
   const auto direction = static_cast<Direction>(entry.direction);
   if (entry.ownerKind == SpreadPool::OwnerKind::row) {
-    if (found(entry.owner).row != kNoRow) rows.wide.at(entry.direction)[entry.owner].count(entry.kind, amount);
+    if (found(entry.owner).row != kNoRow) rows_.wide(entry.direction, entry.owner).count(entry.kind, amount);
     return;
   }
   const std::uint32_t place =
       entry.ownerKind == SpreadPool::OwnerKind::place ? entry.owner : networks_->match(entry.address);
   if (place != kNoPlace) view_->count(direction, place, entry.kind, amount);
-}
-
-RecordStats Shard::recordStats() const noexcept {
-  return {clampedRecords_.load(std::memory_order_relaxed), unspreadRecords_.load(std::memory_order_relaxed),
-          spreadingRecords_.load(std::memory_order_relaxed)};
 }
 
 }  // namespace floodwall

@@ -47,20 +47,14 @@ class WindowSums {
 
   /// Calls `leaving(entry)` for all that leaves the window when the clock advances to its next bucket.
   template <typename Leaving>
-  void forLeaving(Leaving&& leaving) {
-    Journal::Place place = journal_.begin(static_cast<std::uint32_t>((clock_.number() + 1) % clock_.buckets()));
-    while (journal_.read(place, taken_) != 0) {
-      for (const JournalEntry& entry : taken_) leaving(entry);
-    }
+  void forLeaving(Leaving&& leaving) const {
+    forEntries(static_cast<std::uint32_t>((clock_.number() + 1) % clock_.buckets()), leaving);
   }
 
   /// Calls `found(entry)` for all that was added in the bucket of this slot, which the window still has.
   template <typename Found>
-  void forBucket(std::uint32_t slot, Found&& found) {
-    Journal::Place place = journal_.begin(slot);
-    while (journal_.read(place, taken_) != 0) {
-      for (const JournalEntry& entry : taken_) found(entry);
-    }
+  void forBucket(std::uint32_t slot, Found&& found) const {
+    forEntries(slot, found);
     if (slot != clock_.slot()) return;
     for (std::size_t i = closed_; i < carriedEntries_.size(); i++) found(carriedEntries_[i]);
   }
@@ -74,6 +68,15 @@ class WindowSums {
 
  private:
   void carry(std::uint32_t host, Direction direction, const Totals& delta);
+
+  template <typename Found>
+  void forEntries(std::uint32_t slot, Found&& found) const {
+    std::vector<JournalEntry> entries;
+    Journal::Place place = journal_.begin(slot);
+    while (journal_.read(place, entries) != 0) {
+      for (const JournalEntry& entry : entries) found(entry);
+    }
+  }
 
   template <typename Left>
   void subtract(const std::vector<JournalEntry>& entries, Left&& left) {
