@@ -21,34 +21,31 @@ struct sample_record {
   __u8 direction;
   /* enum filter_verdict; FILTER_VERDICTS: nothing here judged it. */
   __u8 verdict;
-  /* The number of the exporter, for a sampled packet of flow telemetry; 0: not known. */
-  __u16 exporter;
+  /* 1: made of a flow record; the frame has its addresses, protocol, ports, TCP flags and length, and no more. */
+  __u8 is_made;
+  /* What the frame's headers say, so that a reader of many records need not decode each: from here to `ttl`; addresses
+   * in the mapped form. What RECORD_PORTS or RECORD_TCP_FLAGS does not announce is 0. */
+  __u8 protocol;
   /* Packets that it stands for: those of its worker that it was drawn from, times the sampling rate. */
   __u32 stands_for;
   /* From the start of the Ethernet header. Of a link without one: a header of zeros with the type. Extension headers of
    * IPv6 that leave no room for the transport header are shortened (core/count/kept_header.h). */
   __u8 frame[RECORD_FRAME_BYTES];
-  /* The exporter's interface where it came in (ifIndex); 0: not known. */
-  __u32 input;
-  /* 1: made of a flow record; the frame has its addresses, protocol, ports, TCP flags and length, and no more. */
-  __u8 is_made;
-  /* What the frame's headers say, so that a reader of many records need not decode each; addresses in the mapped form.
-   * What RECORD_PORTS or RECORD_TCP_FLAGS does not announce is 0. */
-  __u8 protocol;
   __u8 tcp_flags;
   __u8 header_bits;
-  /* The source's autonomous system, as the exporter has it; 0: not known. */
-  __u32 source_as;
+  /* Length of the IP packet by its header, and its time to live or hop limit; 0: not said. */
+  __u16 packet_bytes;
   __u16 source_port;
   __u16 destination_port;
   __u8 source[16];
   __u8 destination[16];
-  /* Length of the IP packet by its header, and its time to live or hop limit; 0: not said. */
-  __u16 packet_bytes;
   __u8 ttl;
-  __u8 reserved[5];
+  /* What its exporter reported beside that; 0: not known. */
+#define IN_SAMPLE(name, bits, ...) __u##bits name;
+#include "flow_fields_abi.h"
 };
-FLOODWALL_ABI_ASSERT(sizeof(struct sample_record) == 208);
+/* TypeScript reads it in place, as numbers of up to 8 bytes. */
+FLOODWALL_ABI_ASSERT(sizeof(struct sample_record) % 8 == 0);
 
 /* header_bits: the ports and the flags are known; the packet is the first fragment of a datagram, or a later one. */
 #define RECORD_PORTS 1

@@ -177,6 +177,15 @@ void printNames() {
   names("SAMPLING_ORIGINS", kSamplingOrigins);
 }
 
+void printReportedFields() {
+  say("What an exporter reported of a sampled header (abi/flow_fields_abi.h): where its record has it, and its bytes.");
+  std::printf("export const REPORTED_FIELDS = {\n");
+#define IN_SAMPLE(name, ...) \
+  std::printf("  %s: { at: %zu, bytes: %zu },\n", #name, offsetof(sample_record, name), sizeof(sample_record::name));
+#include "flow_fields_abi.h"
+  std::printf("} as const;\n");
+}
+
 void printRecords() {
   say("A sampled header (sample_record): its size, where its fields begin, and how much of a frame it holds.");
   object("SAMPLE_RECORD", {{"bytes", sizeof(sample_record)},
@@ -185,13 +194,10 @@ void printRecords() {
                            {"ageMs", offsetof(sample_record, age_ms)},
                            {"direction", offsetof(sample_record, direction)},
                            {"verdict", offsetof(sample_record, verdict)},
-                           {"exporter", offsetof(sample_record, exporter)},
                            {"standsFor", offsetof(sample_record, stands_for)},
                            {"frame", offsetof(sample_record, frame)},
                            {"frameBytes", sizeof(sample_record::frame)},
-                           {"input", offsetof(sample_record, input)},
                            {"isMade", offsetof(sample_record, is_made)},
-                           {"sourceAs", offsetof(sample_record, source_as)},
                            {"protocol", offsetof(sample_record, protocol)},
                            {"tcpFlags", offsetof(sample_record, tcp_flags)},
                            {"headerBits", offsetof(sample_record, header_bits)},
@@ -201,6 +207,7 @@ void printRecords() {
                            {"destination", offsetof(sample_record, destination)},
                            {"packetBytes", offsetof(sample_record, packet_bytes)},
                            {"ttl", offsetof(sample_record, ttl)}});
+  printReportedFields();
   say("What headerBits of a record say: what is known, which fragment it is, and the family of a profile's source.");
   object("HEADER_BITS", {{"ports", RECORD_PORTS},
                          {"tcpFlags", RECORD_TCP_FLAGS},

@@ -292,16 +292,17 @@ TEST_CASE("samples stand for all packets, whatever the records have of them") {
 TEST_CASE("a sample says where it was taken, and a record's header what the record has") {
   RecordFixture fixture;
   FlowRecord record = synRecord(4711, 100);
-  record.exporter = 3;
-  record.input = 70'000;
-  record.sourceAs = 4'200'000'001;
+  // Each field has a number of its own, with all of its bits.
+  std::uint32_t last = 0;
+#define IN_SAMPLE(name, bits, ...) record.name = static_cast<std::uint##bits##_t>(~++last);
+#include "flow_fields_abi.h"
   fixture.countRecords({record});
   fixture.tick();
   const auto samples = fixture.samples(ipv4(kVictim));
   REQUIRE(samples.size() == 1);
-  CHECK(samples[0].exporter == 3);
-  CHECK(samples[0].input == 70'000);
-  CHECK(samples[0].source_as == 4'200'000'001);
+  last = 0;
+#define IN_SAMPLE(name, bits, ...) CHECK(samples[0].name == static_cast<std::uint##bits##_t>(~++last));
+#include "flow_fields_abi.h"
   CHECK(samples[0].is_made == 1);
   CHECK(samples[0].verdict == FILTER_VERDICTS);
   CHECK(samples[0].stands_for == 100);
@@ -312,9 +313,9 @@ TEST_CASE("a sample says where it was taken, and a record's header what the reco
   sampled.link = Link::ethernet;
   fixture.countRecords({sampled});
   fixture.tick();
-  const sample_record last = fixture.samples(ipv4(kVictim)).back();
-  CHECK(last.is_made == 0);
-  CHECK(last.captured_bytes == header.size());
+  const sample_record newest = fixture.samples(ipv4(kVictim)).back();
+  CHECK(newest.is_made == 0);
+  CHECK(newest.captured_bytes == header.size());
 }
 
 TEST_CASE("the header that is made of a record reads as the record's packet") {

@@ -129,11 +129,13 @@ TEST_CASE("flow records: packets without bytes, and bytes without packets, are t
 }
 
 TEST_CASE("flow records: the other direction of a flow is a record of its own, by RFC 5103") {
-  const Fields fields = {{8, 4}, {12, 4}, {7, 2},        {11, 2},       {4, 1},  {6, 1},  {6, 1, 29305},
-                         {2, 4}, {1, 4},  {2, 4, 29305}, {1, 4, 29305}, {10, 4}, {14, 4}, {61, 1}};
+  const Fields fields = {{8, 4},        {12, 4}, {7, 2},  {11, 2},       {4, 1},        {6, 1},
+                         {6, 1, 29305}, {2, 4},  {1, 4},  {2, 4, 29305}, {1, 4, 29305}, {10, 4},
+                         {14, 4},       {16, 4}, {17, 4}, {5, 1},        {61, 1}};
   const auto record = [](std::uint32_t there, std::uint32_t back) {
     return words({kForeign, kProtected}) + number(4000, 2) + number(80, 2) + number(6, 1) + number(0x02, 1) +
-           number(0x12, 1) + words({there, there * 60, back, back * 100, 3, 4}) + number(0, 1);
+           number(0x12, 1) + words({there, there * 60, back, back * 100, 3, 4, 64500, 64501}) + number(0xb8, 1) +
+           number(0, 1);
   };
   const Received received = receivedOf(fields, record(1, 2));
   REQUIRE(received.records.size() == 2);
@@ -150,6 +152,9 @@ TEST_CASE("flow records: the other direction of a flow is a record of its own, b
   CHECK(back.bytes == 228);
   CHECK(back.input == 4);
   CHECK(back.output == 3);
+  CHECK(back.sourceAs == 64501);
+  CHECK(back.destinationAs == 64500);
+  CHECK(back.service == 0xb8);
   CHECK(back.direction == FlowDirection::unknown);
   const Received one = receivedOf(fields, record(0, 2));
   CHECK(only(one).packet.destination == ipv4(kForeign));
@@ -294,6 +299,20 @@ TEST_CASE("flow records: a report of one packet without counters counts it by it
   const FlowRecord record = only(receivedOf({{12, 4}, {224, 4}}, words({kProtected, 500})));
   CHECK(record.packets == 1);
   CHECK(record.bytes == 514);
+}
+
+TEST_CASE("flow records: each element of a field that is carried fills it, with all of its bits") {
+  constexpr std::uint32_t kValue = 0xfedcba98;
+  const auto madeOf = [](std::uint16_t element) { return recordWith({{element, 4}}, words({kValue})); };
+#define IN_RECORD(name, bits, back, ...)                                                  \
+  for (const std::uint16_t element : std::initializer_list<std::uint16_t>{__VA_ARGS__}) { \
+    CAPTURE(element);                                                                     \
+    CHECK(madeOf(element).name == static_cast<std::uint##bits##_t>(kValue));              \
+  }
+#include "flow_fields_abi.h"
+  CHECK(madeOf(16).sourceAs == kValue);
+  CHECK(madeOf(252).input == kValue);
+  CHECK(madeOf(253).output == kValue);
 }
 
 TEST_CASE("NetFlow v5: all fields of a record, the rate of its header, and a count that lies") {

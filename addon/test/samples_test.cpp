@@ -21,17 +21,21 @@ void write(SampleRings& rings, std::uint64_t serial) {
   Sample sample;
   sample.serial = serial;
   sample.epoch = sample.standsFor = static_cast<std::uint32_t>(serial);
-  sample.verdict = static_cast<std::uint8_t>(serial % FILTER_VERDICTS);
-  sample.sourceAs = static_cast<std::uint32_t>(serial);
+  sample.verdict = serial % FILTER_VERDICTS & 0x7f;
   sample.isMade = serial % 2 == 1;
+#define IN_SAMPLE(name, bits, ...) sample.name = static_cast<std::uint##bits##_t>(serial);
+#include "flow_fields_abi.h"
   rings.write(0, {bytes.data(), kHeaderBytes, static_cast<std::uint32_t>(serial)}, Link::ethernet, sample);
 }
 
 bool isWhole(const Sample& sample) {
   const auto serial = static_cast<std::uint32_t>(sample.serial);
   const auto isOwn = [&](std::uint8_t byte) { return byte == static_cast<std::uint8_t>(serial); };
+  bool isReported = true;
+#define IN_SAMPLE(name, bits, ...) isReported = isReported && sample.name == static_cast<std::uint##bits##_t>(serial);
+#include "flow_fields_abi.h"
   return sample.epoch == serial && sample.standsFor == serial && sample.wire == serial &&
-         sample.captured == kHeaderBytes && sample.verdict == serial % FILTER_VERDICTS && sample.sourceAs == serial &&
+         sample.captured == kHeaderBytes && sample.verdict == serial % FILTER_VERDICTS && isReported &&
          sample.isMade == (serial % 2 == 1) && std::all_of(sample.data.begin(), sample.data.end(), isOwn);
 }
 

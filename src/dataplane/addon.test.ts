@@ -238,8 +238,7 @@ describe("ticks", () => {
     }
     const headers = new HeaderRecords(20);
     expect(engine.readSamples(host, headers.bytes)).toBe(10);
-    const firstHeader = [headers.standsFor(0), headers.exporter(0), headers.input(0), headers.isMade(0)];
-    expect(firstHeader).toEqual([1000, 0, 0, false]);
+    expect([headers.standsFor(0), headers.reported(0), headers.isMade(0)]).toEqual([1000, {}, false]);
   });
 
   test("have no outgoing traffic of a host in whose name a router of another network sends", async () => {

@@ -73,6 +73,17 @@ test("a sampled header names its exporter, as the exporter's state does, and the
   expect(records.standsFor(0)).toBe(512);
 });
 
+test("a sample of a flow record has what the exporter reported beside the header", async () => {
+  await open({ exporters: [exporterRule("127.0.0.2/32")] });
+  await receiver.send("127.0.0.2", [netflow5([{ ...FLOW, input: 7, sourceAs: 64_500 }], { samplingInterval: 100 })]);
+  await receiver.incoming(1000);
+  const { number } = await receiver.exporter("127.0.0.2", ({ counted }) => counted === 1);
+  const records = new HeaderRecords(1);
+  expect(receiver.engine.readSamples(new Uint8Array(16), records.bytes, 0)).toBe(1);
+  expect(records.reported(0)).toEqual({ ingress: { exporter: number, input: 7 }, sourceAs: 64_500 });
+  expect(records.isMade(0)).toBe(true);
+});
+
 test("sampled packets are taken out of tunnels as the rule says, where a host of ours is inside", async () => {
   await open({ exporters: [exporterRule("127.0.0.2/32", { decapsulate: ["vxlan", "gre", "mpls"] })] });
   const inside = ip({ src: FLOW.src, dst: VICTIM }, udp({ payload: new Uint8Array(100) }));

@@ -253,22 +253,25 @@ export const SAMPLE_RECORD = {
   ageMs: 8,
   direction: 16,
   verdict: 17,
-  exporter: 18,
   standsFor: 20,
   frame: 24,
   frameBytes: 128,
-  input: 152,
-  isMade: 156,
-  sourceAs: 160,
-  protocol: 157,
-  tcpFlags: 158,
-  headerBits: 159,
-  sourcePort: 164,
-  destinationPort: 166,
-  source: 168,
-  destination: 184,
-  packetBytes: 200,
-  ttl: 202,
+  isMade: 18,
+  protocol: 19,
+  tcpFlags: 152,
+  headerBits: 153,
+  sourcePort: 156,
+  destinationPort: 158,
+  source: 160,
+  destination: 176,
+  packetBytes: 154,
+  ttl: 192,
+} as const;
+/** What an exporter reported of a sampled header (abi/flow_fields_abi.h): where its record has it, and its bytes. */
+export const REPORTED_FIELDS = {
+  exporter: { at: 194, bytes: 2 },
+  input: { at: 196, bytes: 4 },
+  sourceAs: { at: 200, bytes: 4 },
 } as const;
 /** What headerBits of a record say: what is known, which fragment it is, and the family of a profile's source. */
 export const HEADER_BITS = {

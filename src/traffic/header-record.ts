@@ -1,7 +1,7 @@
 /** The records in which the packet counter hands over the headers of sampled packets. */
-import { FILTER_VERDICTS, HEADER_BITS, SAMPLE_RECORD } from "../native/constants.ts";
+import { FILTER_VERDICTS, HEADER_BITS, REPORTED_FIELDS, SAMPLE_RECORD } from "../native/constants.ts";
 import { addressFromBytes, type IpAddress } from "../net/address.ts";
-import type { ReportedByExporter } from "./ingress.ts";
+import { CARRIED_FIELDS, type CarriedField, type ReportedByExporter, type ReportedField } from "./ingress.ts";
 import type { PacketHeader } from "./packet-header.ts";
 import type { PacketVerdict } from "./packet-outcome.ts";
 
@@ -31,6 +31,8 @@ export class HeaderRecords {
   readonly words: Uint32Array;
   readonly #halves: Uint16Array;
   readonly #doubles: Float64Array;
+  /** By the bytes of a number. */
+  readonly #numbers: Readonly<Record<1 | 2 | 4, Uint8Array | Uint16Array | Uint32Array>>;
 
   /** @param of number of records, or the records themselves, from the start of a buffer. */
   constructor(of: number | Uint8Array) {
@@ -38,6 +40,7 @@ export class HeaderRecords {
     this.words = new Uint32Array(this.bytes.buffer);
     this.#halves = new Uint16Array(this.bytes.buffer);
     this.#doubles = new Float64Array(this.bytes.buffer);
+    this.#numbers = { 1: this.bytes, 2: this.#halves, 4: this.words };
   }
 
   /** Length of the frame on the wire. */
@@ -58,24 +61,22 @@ export class HeaderRecords {
     return this.words[(index * HEADER_RECORD_BYTES + SAMPLE_RECORD.standsFor) / 4] as number;
   }
 
-  /** Number of the exporter that sampled it, and of its interface where it came in (ifIndex); 0: not known. */
-  exporter(index: number): number {
-    return this.#halves[(index * HEADER_RECORD_BYTES + SAMPLE_RECORD.exporter) / 2] as number;
-  }
-  input(index: number): number {
-    return this.words[(index * HEADER_RECORD_BYTES + SAMPLE_RECORD.input) / 4] as number;
-  }
-
-  /** The source's autonomous system as the exporter has it; 0: not known. */
-  sourceAs(index: number): number {
-    return this.words[(index * HEADER_RECORD_BYTES + SAMPLE_RECORD.sourceAs) / 4] as number;
+  /** A field of flow records, as the exporter that sampled the packet reported it; 0: not known. */
+  field(index: number, field: ReportedField): number {
+    const { at, bytes } = REPORTED_FIELDS[field];
+    return this.#numbers[bytes][(index * HEADER_RECORD_BYTES + at) / bytes] as number;
   }
 
   /** Empty: no exporter reported it, as on a mirror port. */
   reported(index: number): ReportedByExporter {
-    const [exporter, sourceAs] = [this.exporter(index), this.sourceAs(index)];
+    const exporter = this.field(index, "exporter");
     if (exporter === 0) return {};
-    return { ingress: { exporter, input: this.input(index) }, ...(sourceAs !== 0 && { sourceAs }) };
+    const carried: { [Field in CarriedField]?: number } = {};
+    for (const field of CARRIED_FIELDS) {
+      const value = this.field(index, field);
+      if (value !== 0) carried[field] = value;
+    }
+    return { ingress: { exporter, input: this.field(index, "input") }, ...carried };
   }
 
   /** Made of a flow record: the frame has addresses, protocol, ports, TCP flags and length; all else in it is not known. */

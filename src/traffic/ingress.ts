@@ -1,4 +1,5 @@
-/** Where a packet came into the network, as the exporter of flow telemetry that sampled it says. */
+/** What the exporter of flow telemetry that sampled a packet says of it: where it came into the network, and more. */
+import { REPORTED_FIELDS } from "../native/constants.ts";
 
 /** The numbers in a sampled packet's record. */
 export interface IngressKey {
@@ -8,11 +9,18 @@ export interface IngressKey {
   readonly input: number;
 }
 
+/** What an exporter reports of a packet: the lines IN_SAMPLE of addon/abi/flow_fields_abi.h, which say what each field is. */
+export type ReportedField = keyof typeof REPORTED_FIELDS;
+
+/** Those that do not say where it came into the network. */
+export type CarriedField = Exclude<ReportedField, keyof IngressKey>;
+export const CARRIED_FIELDS = (Object.keys(REPORTED_FIELDS) as ReportedField[]).filter(
+  (field): field is CarriedField => field !== "exporter" && field !== "input",
+);
+
 /** Fields of a packet that its exporter reported; an absent field is not known. */
-export interface ReportedByExporter {
+export interface ReportedByExporter extends Readonly<Partial<Record<CarriedField, number>>> {
   readonly ingress?: IngressKey;
-  /** Autonomous system of the source, in the exporter's routing table. */
-  readonly sourceAs?: number;
 }
 
 export interface Ingress {

@@ -26,19 +26,17 @@ struct FlowRecord {
   std::int64_t startMs = 0;
   /// From the last packet until the exporter sent the record, by the exporter's own clock.
   std::uint32_t ageMs = 0;
-  /// Interface numbers of the exporter (ifIndex); 0: not known.
-  std::uint32_t input = 0;
-  std::uint32_t output = 0;
-  /// 0: not known.
-  std::uint32_t sourceAs = 0;
-  std::uint32_t destinationAs = 0;
   FlowDirection direction = FlowDirection::unknown;
+  /// What is carried as it is; 0: not known.
+#define IN_RECORD(name, bits, ...) std::uint##bits##_t name = 0;
+#include "flow_fields_abi.h"
+  /// What the record of the way back has in a field that has no counterpart.
+  static constexpr std::uint8_t unknown = 0;
   /// How much the record has of the key by which its exporter distinguishes flows. `whole`: addresses, ports, protocol,
   /// type of service and interface, as NetFlow v5. `partial`: too little to know a flow again, or its times are not
   /// known.
   enum class Key : std::uint8_t { partial, ports, whole };
   Key key = Key::partial;
-  std::uint8_t service = 0;
   /// A counter has a value that none can have, as -1.
   bool hasImpossibleCount = false;
   /// The packet around that of the record, in a tunnel: addresses of 4 or 16 bytes, valid during the call; 0: none.
@@ -55,8 +53,6 @@ struct FlowRecord {
   /// Of the whole frame that the header is of, as `packet.wire` is of the packet within.
   std::uint32_t frameBytes = 0;
   Link link = Link::rawIp;
-  /// Number of the exporter in its source's table, from 1 on; 0: not known.
-  std::uint16_t exporter = 0;
 };
 
 }  // namespace floodwall

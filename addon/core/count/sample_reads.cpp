@@ -74,17 +74,17 @@ void setHeader(sample_record& record, const Sample& sample) noexcept {
 }
 
 sample_record recordOf(const Sample& sample, bool isOutgoing, double ageMs) noexcept {
-  sample_record record{};
+  sample_record record;
+  // Also what lies between the fields: the same samples give the same bytes.
+  std::memset(&record, 0, sizeof record);
   record.wire_bytes = sample.wire;
   record.captured_bytes = sample.captured;
   record.age_ms = ageMs;
   record.direction = isOutgoing ? 1 : 0;
   record.verdict = sample.verdict;
   record.stands_for = sample.standsFor;
-  record.exporter = sample.exporter;
-  record.input = sample.input;
-  record.source_as = sample.sourceAs;
   record.is_made = sample.isMade ? 1 : 0;
+  copyReported(sample, record);
   std::memcpy(record.frame, sample.data.data(), sizeof record.frame);
   setHeader(record, sample);
   return record;

@@ -1,7 +1,7 @@
 #include "count/samples.h"
 
 #include <algorithm>
-#include <cstring>
+#include <bit>
 
 #include "count/kept_header.h"
 
@@ -9,9 +9,6 @@ namespace floodwall {
 namespace {
 
 constexpr std::uint64_t kRoundsDrawn = 4;
-/// Beside the verdict, in its byte.
-constexpr std::uint8_t kIsMade = 0x80;
-static_assert(FILTER_VERDICTS < kIsMade);
 
 }  // namespace
 
@@ -48,14 +45,7 @@ void Sampler::adapt(std::uint32_t epochsPerSecond) noexcept {
 }
 
 void SampleSlot::write(const Sample& sample) noexcept {
-  std::array<std::uint64_t, kWords> words;
-  words[0] = sample.serial;
-  words[1] = std::uint64_t{sample.epoch} << 32 | std::uint64_t{sample.exporter} << 16 |
-             std::uint64_t{static_cast<std::uint8_t>(sample.verdict | (sample.isMade ? kIsMade : 0))} << 8 |
-             sample.captured;
-  words[2] = std::uint64_t{sample.standsFor} << 32 | sample.wire;
-  words[3] = std::uint64_t{sample.input} << 32 | sample.sourceAs;
-  std::memcpy(&words[4], sample.data.data(), kHeaderBytes);
+  const auto words = std::bit_cast<std::array<std::uint64_t, kWords>>(sample);
   const std::uint64_t version = version_.load(std::memory_order_relaxed);
   version_.store(version + 1, std::memory_order_relaxed);
   // Each release keeps the odd version before the word, which is what a reader of the word then sees.
@@ -69,18 +59,7 @@ bool SampleSlot::read(Sample& sample) const noexcept {
   std::array<std::uint64_t, kWords> words;
   for (std::size_t i = 0; i < kWords; i++) words[i] = words_[i].load(std::memory_order_acquire);
   if (version_.load(std::memory_order_relaxed) != version) return false;
-  sample.serial = words[0];
-  sample.epoch = static_cast<std::uint32_t>(words[1] >> 32);
-  sample.captured = static_cast<std::uint8_t>(words[1]);
-  const auto verdict = static_cast<std::uint8_t>(words[1] >> 8);
-  sample.verdict = verdict & static_cast<std::uint8_t>(~kIsMade);
-  sample.isMade = (verdict & kIsMade) != 0;
-  sample.exporter = static_cast<std::uint16_t>(words[1] >> 16);
-  sample.wire = static_cast<std::uint32_t>(words[2]);
-  sample.standsFor = static_cast<std::uint32_t>(words[2] >> 32);
-  sample.input = static_cast<std::uint32_t>(words[3] >> 32);
-  sample.sourceAs = static_cast<std::uint32_t>(words[3]);
-  std::memcpy(sample.data.data(), &words[4], kHeaderBytes);
+  sample = std::bit_cast<Sample>(words);
   return true;
 }
 

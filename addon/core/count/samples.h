@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "base/lazy_array.h"
@@ -15,6 +16,7 @@ namespace floodwall {
 
 inline constexpr std::size_t kHeaderBytes = RECORD_FRAME_BYTES;
 
+/// Its bytes are what a slot of a ring holds.
 struct Sample {
   /// Number of the packet in its shard, by which two rings' records of one packet are known.
   std::uint64_t serial = 0;
@@ -27,17 +29,22 @@ struct Sample {
   /// Bytes of `data` that were captured, at most kHeaderBytes.
   std::uint8_t captured = 0;
   /// A filter_verdict; FILTER_VERDICTS: nothing here judged it.
-  std::uint8_t verdict = FILTER_VERDICTS;
+  std::uint8_t verdict : 7 = FILTER_VERDICTS;
   /// Made of a flow record, which has no more of a header than addresses, protocol, ports, TCP flags and length.
-  bool isMade = false;
-  /// The exporter's number, and that of its interface where the packet came in; 0: not known.
-  std::uint16_t exporter = 0;
-  std::uint32_t input = 0;
-  /// The source's autonomous system as the exporter has it; 0: not known.
-  std::uint32_t sourceAs = 0;
+  bool isMade : 1 = false;
+  /// What the exporter reported; 0: not known.
+#define IN_SAMPLE(name, bits, ...) std::uint##bits##_t name = 0;
+#include "flow_fields_abi.h"
   /// From the start of the Ethernet frame; a packet without one gets a header of zeros and its type.
   std::array<std::uint8_t, kHeaderBytes> data{};
 };
+
+/// Copies what the exporter reported: from a flow record to its sample, from there to what TypeScript reads.
+template <typename From, typename To>
+void copyReported(const From& from, To& to) noexcept {
+#define IN_SAMPLE(name, ...) to.name = from.name;
+#include "flow_fields_abi.h"
+}
 
 /// Chooses one packet in N at random, with N such that `target` packets are chosen in about a second. What stands for
 /// several packets is chosen when one of them is: with a chance in proportion to them, and surely from N on (systematic
@@ -85,7 +92,8 @@ class SampleSlot {
   [[nodiscard]] bool read(Sample& sample) const noexcept;
 
  private:
-  static constexpr std::size_t kWords = 4 + kHeaderBytes / 8;
+  static constexpr std::size_t kWords = sizeof(Sample) / 8;
+  static_assert(sizeof(Sample) % 8 == 0 && std::is_trivially_copyable_v<Sample>);
   std::atomic<std::uint64_t> version_;
   std::array<std::atomic<std::uint64_t>, kWords> words_;
 };

@@ -274,7 +274,7 @@ Sample Shard::sampleWith(std::uint32_t slot, std::uint8_t verdict, std::uint64_t
   sample.epoch = epoch_;
   sample.standsFor =
       static_cast<std::uint32_t>(std::min(std::round(static_cast<double>(packets) / chance), 4294967295.0));
-  sample.verdict = verdict;
+  sample.verdict = verdict & 0x7f;  // All bits that it has.
   return sample;
 }
 

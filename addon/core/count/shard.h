@@ -150,9 +150,9 @@ class Shard : public ShardReaderSide {
   [[nodiscard]] bool isSpread(const FlowRecord& record) const noexcept { return record.durationMs > control_.windowMs; }
   void countRecord(const FlowRecord& record, const Keys& keys, StatDelta& delta);
   Amount amountOf(const FlowRecord& record, std::uint32_t rate) noexcept;
-  /// `frame()` is called if it becomes a sample; `sample` has what else is known of it.
-  template <typename MakeFrame>
-  void countWeighed(const Weighing& weighing, StatDelta& delta, const Sample& origin, MakeFrame&& frame);
+  /// If it becomes a sample, `describe()` sets what is known of it beside the frame, and `frame()` is called.
+  template <typename Describe, typename MakeFrame>
+  void countWeighed(const Weighing& weighing, StatDelta& delta, Describe&& describe, MakeFrame&& frame);
   void addWeighed(const Weighing& weighing, Direction direction, const Located& at, bool isNewFlow) noexcept;
   void release(const SpreadPool::Entry& entry, const Amount& amount) noexcept;
   void prefetchWide(std::size_t direction, std::uint32_t row) noexcept;

@@ -54,7 +54,8 @@ void Shard::countSampled(const Pending& pending, Link link, StatDelta& delta) {
                           .isIncoming = true,
                           .isOutgoing = mayBeOutgoing(*pending.frame, link),
                           .received = 1};
-  countWeighed(weighing, delta, {}, [&](const auto& write) { write(*pending.frame, link); });
+  const auto describe = [](Sample&) {};
+  countWeighed(weighing, delta, describe, [&](const auto& write) { write(*pending.frame, link); });
 }
 
 void Shard::countRecords(std::span<const FlowRecord> records) {
@@ -158,12 +159,11 @@ void Shard::countRecord(const FlowRecord& record, const Keys& keys, StatDelta& d
                           .isIncoming = record.countsIncoming,
                           .isOutgoing = isOutgoing,
                           .received = amount.packets};
-  Sample origin;
-  origin.exporter = record.exporter;
-  origin.input = record.input;
-  origin.sourceAs = record.sourceAs;
-  origin.isMade = record.header == nullptr;
-  countWeighed(weighing, delta, origin, [&](const auto& write) {
+  const auto describe = [&](Sample& sample) {
+    copyReported(record, sample);
+    sample.isMade = record.header == nullptr;
+  };
+  countWeighed(weighing, delta, describe, [&](const auto& write) {
     if (record.header != nullptr) {
       write({record.header, record.headerBytes, record.packet.wire}, record.link);
     } else {
@@ -189,8 +189,8 @@ Amount Shard::amountOf(const FlowRecord& record, std::uint32_t rate) noexcept {
   return {packets * rate, bytes * rate, 0, varianceOf(packets, bytes, rate)};
 }
 
-template <typename MakeFrame>
-void Shard::countWeighed(const Weighing& weighing, StatDelta& delta, const Sample& origin, MakeFrame&& frame) {
+template <typename Describe, typename MakeFrame>
+void Shard::countWeighed(const Weighing& weighing, StatDelta& delta, Describe&& describe, MakeFrame&& frame) {
   const Packet& packet = weighing.packet;
   const Keys& keys = weighing.keys;
   const std::uint64_t packets = weighing.amount.packets;
@@ -213,10 +213,7 @@ void Shard::countWeighed(const Weighing& weighing, StatDelta& delta, const Sampl
   addWeighed(weighing, Direction::outgoing, from, isNewFlow);
   const auto keep = [&](SampleRings& rings, std::uint32_t ring, std::uint32_t slot) {
     Sample sample = sampleWith(slot, FILTER_VERDICTS, packets);
-    sample.exporter = origin.exporter;
-    sample.input = origin.input;
-    sample.sourceAs = origin.sourceAs;
-    sample.isMade = origin.isMade;
+    describe(sample);
     frame([&](const Frame& bytes, Link link) { rings.write(ring, bytes, link, sample); });
   };
   if (packets == 0) return;

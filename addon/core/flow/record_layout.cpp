@@ -19,29 +19,12 @@ bool isVital(const Element& element) noexcept {
   }
 }
 
-bool canHave(Part part, std::uint16_t length) noexcept {
-  switch (part) {
-    case Part::source4:
-    case Part::destination4:
-    case Part::innerSource4:
-    case Part::innerDestination4:
-      return length == 4;
-    case Part::source6:
-    case Part::destination6:
-    case Part::innerSource6:
-    case Part::innerDestination6:
-      return length == 16;
-    default:
-      return true;
-  }
-}
-
 }  // namespace
 
 void RecordLayout::clear() noexcept {
   numbers.clear();
   parts = {};
-  present = 0;
+  present.reset();
   start = end = TimeForm::none;
 }
 
@@ -49,8 +32,9 @@ bool RecordLayout::place(const Element& element, std::uint32_t offset, std::uint
   // Of variable length.
   if (length == 0) return true;
   if (element.part != Part::none) {
-    PartField& field = parts[static_cast<std::size_t>(element.part)];
-    if (!canHave(element.part, length)) return false;
+    const auto part = static_cast<std::size_t>(element.part);
+    PartField& field = parts[part];
+    if (kPartBytes[part] != 0 && kPartBytes[part] != length) return false;
     if (field.length != 0) return placeInner(element, offset, length);
     field = {static_cast<std::uint16_t>(offset), length};
     return true;
@@ -66,7 +50,7 @@ bool RecordLayout::place(const Element& element, std::uint32_t offset, std::uint
                           static_cast<std::uint8_t>(64 - 8 * length)};
   if (!has(element.slot)) {
     numbers.push_back(field);
-    present |= std::uint64_t{1} << static_cast<unsigned>(element.slot);
+    present[static_cast<std::size_t>(element.slot)] = true;
     return true;
   }
   // The first of several holds, but for times, of which the better form does, and for what is within a tunnel.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -31,12 +32,11 @@ struct PartField {
 struct RecordLayout {
   std::vector<NumberField> numbers;
   std::array<PartField, kParts> parts{};
-  /// A bit for each slot.
-  std::uint64_t present = 0;
+  std::bitset<kSlots> present;
   TimeForm start = TimeForm::none;
   TimeForm end = TimeForm::none;
 
-  [[nodiscard]] bool has(Slot slot) const noexcept { return (present >> static_cast<unsigned>(slot) & 1) != 0; }
+  [[nodiscard]] bool has(Slot slot) const noexcept { return present[static_cast<std::size_t>(slot)]; }
   [[nodiscard]] PartField part(Part part) const noexcept { return parts[static_cast<std::size_t>(part)]; }
   /// Keeps what it has allocated.
   void clear() noexcept;

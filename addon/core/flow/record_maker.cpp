@@ -317,12 +317,11 @@ void RecordMaker::makeFlow(const std::uint8_t* record) {
 }
 
 void RecordMaker::setRest(FlowRecord& made) noexcept {
-  made.input = values_.u32(Slot::input) != 0 ? values_.u32(Slot::input) : values_.u32(Slot::physicalInput);
-  made.output = values_.u32(Slot::output) != 0 ? values_.u32(Slot::output) : values_.u32(Slot::physicalOutput);
-  made.sourceAs = values_.u32(Slot::sourceAs);
-  made.destinationAs = values_.u32(Slot::destinationAs);
+#define IN_RECORD(name, bits, ...) made.name = static_cast<std::uint##bits##_t>(values_[Slot::name]);
+#include "flow_fields_abi.h"
+  if (made.input == 0) made.input = values_.u32(Slot::physicalInput);
+  if (made.output == 0) made.output = values_.u32(Slot::physicalOutput);
   made.direction = directionOf(*layout_, values_[Slot::direction]);
-  made.service = static_cast<std::uint8_t>(values_[Slot::service]);
   made.samplingRate = hasRateEach_ ? rateOf() : setRate_;
 }
 
@@ -332,8 +331,8 @@ void RecordMaker::addBackward(const FlowRecord& forward, Counted counted) {
   Packet& packet = made.packet;
   std::swap(packet.source, packet.destination);
   std::swap(packet.sourcePort, packet.destinationPort);
-  std::swap(made.input, made.output);
-  std::swap(made.sourceAs, made.destinationAs);
+#define IN_RECORD(name, bits, back, ...) made.name = forward.back;
+#include "flow_fields_abi.h"
   if (made.outerBytes != 0) std::swap(made.outerSource, made.outerDestination);
   if (made.outerDestination == nullptr) made.outerBytes = 0;
   // The record's is that of the forward half, and no other record reports this one (RFC 5103, 4).

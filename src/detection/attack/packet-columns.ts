@@ -55,7 +55,7 @@ export class PacketColumns {
     for (let i = 0; i < this.length; i++) {
       const standsFor = this.#standsFor[i] as number;
       const packet = { header: records.header(i), wireBytes: records.wireBytes(i), standsFor };
-      packets.push(records.exporter(i) === 0 ? packet : { ...packet, ...records.reported(i) });
+      packets.push(records.field(i, "exporter") === 0 ? packet : { ...packet, ...records.reported(i) });
     }
     return packets;
   }
