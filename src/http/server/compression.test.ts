@@ -11,7 +11,7 @@ function asking(coding: string | null, method = "GET"): Request {
 }
 
 describe("a large list", () => {
-  test("is compressed for a caller that takes gzip, with all other headers", async () => {
+  test("is compressed for a caller that takes gzip, with all other headers #large-answers-are-compressed", async () => {
     const answer = await new Compression().apply(asking("br, gzip"), jsonAnswer(200, LIST));
     const bytes = new Uint8Array(await answer.arrayBuffer());
     expect(bytes.length).toBeLessThan(TEXT.length / 8);
