@@ -15,7 +15,7 @@ import { zonedTime } from "./text/format/times.ts";
 import { counted, vectorName } from "./text/format/words.ts";
 import { attackSubject, banOf, byUrgency, effectOf } from "./text/mitigation.ts";
 import { useSituation } from "./views/overview/situation-line.tsx";
-import { HourChart, nowTitle, useTotalHistory } from "./views/overview/traffic-now.tsx";
+import { HourChart, nowTitle, useAttacksOf, useTotalHistory } from "./views/overview/traffic-now.tsx";
 
 /** More do not fit in large type. */
 const SHOWN_MAX = 5;
@@ -78,13 +78,14 @@ function WallAttacks() {
 
 function WallTraffic() {
   const { incoming } = useTotalHistory(null);
+  const { known } = useAttacksOf(null);
   const { value } = groupRates.state;
   if (value.kind !== "ready" || !value.data.available) return null;
   if (incoming.kind === "ready" && incoming.data.available) {
     return (
       <section aria-label="Total traffic">
         <h2 class="unseen">Total traffic</h2>
-        <HourChart direction="incoming" unit="mbps" recorded={incoming.data} chosen={null} look="wall" />
+        <HourChart direction="incoming" unit="mbps" recorded={incoming.data} chosen={null} known={known} look="wall" />
       </section>
     );
   }

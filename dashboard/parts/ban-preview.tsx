@@ -1,11 +1,12 @@
 /** Shows what a ban of an address would do, before the user confirms it. */
+
 import { useEffect, useState } from "preact/hooks";
 import type { BanPreviewWire } from "../../src/http/wire/ban-preview.ts";
 import { serviceNow } from "../api/contact.ts";
 import { useResource } from "../api/resource.ts";
 import { previewSentences } from "../text/ban-preview.ts";
+import { failureText } from "../text/failure.ts";
 import { looksLikeAddress } from "../text/format/address.ts";
-import { failureText } from "./callout.tsx";
 
 const PAUSE_MS = 250;
 

@@ -4,7 +4,7 @@ import type { AuditEventWire } from "../../src/http/wire/audit.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { banWire } from "../../test/fixtures/ban-wire.ts";
 import { effectText, holderText, lackText, ownerText, searchText, stateOrder, wantedText } from "./measure-words.ts";
-import { blockOperators, isLiftable, liftVerb, type Measure, measuresOf } from "./measures.ts";
+import { blockOperators, chosenOf, isLiftable, liftVerb, type Measure, measuresOf } from "./measures.ts";
 
 const ban = (changes: Partial<BanWire> = {}) => banWire({ announcement: "announced", ...changes });
 const block = {
@@ -30,6 +30,14 @@ test("all that is in force is one list, a ban followed by its rules, and each ro
   expect(rows.map(isLiftable)).toEqual([true, false, false, true, false]);
   // A list that changes has the same rows for bans that did not.
   expect(measuresOf({ ...none, bans })[0]).toBe(rows[0] as Measure);
+});
+
+test("what the filter leaves out is not acted on, though it stays selected", () => {
+  const all = measuresOf({ ...none, bans: [ban(), ban({ prefix: "192.0.2.2/32" })] });
+  const picked = new Set([...all.map(({ key }) => key), "of one that has ended"]);
+  expect(chosenOf(all, picked, () => true)).toEqual(all);
+  expect(chosenOf(all, picked, ({ key }) => key.startsWith("192.0.2.2/"))).toEqual([all[1] as Measure]);
+  expect(chosenOf(all, new Set(), () => true)).toEqual([]);
 });
 
 test("the button says what it ends", () => {

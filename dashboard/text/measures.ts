@@ -76,6 +76,18 @@ export function isLiftable({ kind }: Measure): boolean {
   return kind === "ban" || kind === "block";
 }
 
+/**
+ * The selected measures that are acted on: neither those that have ended meanwhile, nor those that the filter leaves
+ * out, which are not seen.
+ */
+export function chosenOf(
+  all: readonly Measure[],
+  picked: ReadonlySet<string>,
+  keep: (measure: Measure) => boolean,
+): readonly Measure[] {
+  return picked.size === 0 ? [] : all.filter((measure) => picked.has(measure.key) && keep(measure));
+}
+
 /** `Unban`, `Unblock`, or both. */
 export function liftVerb(measures: readonly Measure[]): string {
   const hasBans = measures.some(({ kind }) => kind === "ban");
