@@ -101,7 +101,7 @@ function Head({ who, views }: HeadProps) {
         <SearchButton views={views} />
         <ThemeButton />
         <span class="who">
-          {who.open ? "open API" : who.name} · {who.role}
+          {who.open ? "no sign-in" : who.name} · {who.role}
           {who.tenant !== undefined && ` · tenant ${who.tenant}`}
         </span>
         {!who.open && (

@@ -5,6 +5,7 @@ import type { BanPreviewWire } from "../../src/http/wire/ban-preview.ts";
 import { serviceNow } from "../api/contact.ts";
 import { useResource } from "../api/resource.ts";
 import { previewSentences } from "../text/ban-preview.ts";
+import { routeWords } from "../text/timeline.ts";
 import { failureText } from "../text/failure.ts";
 import { looksLikeAddress } from "../text/format/address.ts";
 
@@ -41,7 +42,7 @@ function Preview({ ip }: { readonly ip: string }) {
           {hostgroup !== undefined && (
             <p class="muted">
               Hostgroup {hostgroup}
-              {ban.state === "active" && ` · ${ban.route}`}
+              {ban.state === "active" && ` · ${routeWords(ban.route)}`}
             </p>
           )}
         </>

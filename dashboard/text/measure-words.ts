@@ -101,9 +101,8 @@ function banHolders(ban: BanWire, isRule: boolean): string {
   const all = sent.length === 0 && missing.length === 0 ? ["a neighbor"] : sent;
   const named = all.length > NAMED_MAX + 1 ? [...all.slice(0, NAMED_MAX), `${all.length - NAMED_MAX} more`] : all;
   const lacks = missing.map(({ neighbor }) => neighbor).join(", ");
-  const lack = lacks === "" ? [] : [isRule ? `perhaps not ${lacks}` : `not ${lacks}`];
-  // First, since the end of a long text is cut off.
-  return [...lack, ...named, ...here].join(", ");
+  const lack = lacks === "" ? "" : isRule ? ` (perhaps not ${lacks})` : ` (not ${lacks})`;
+  return [...named, ...here].join(", ") + lack;
 }
 
 /** Why a neighbor does not have it, for those that do not. */

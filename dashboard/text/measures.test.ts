@@ -60,7 +60,7 @@ describe("who has it", () => {
   test.each([
     ["the neighbors that were sent it", ofBan({ sent_to: ["a", "b", "c"] }), "a, b, c"],
     ["of many, a few by name", ofBan({ sent_to: ["a", "b", "c", "d"] }), "a, b, 2 more"],
-    ["and which was not", ofBan({ sent_to: ["a"], ...lacking }), "not 192.0.2.250, a"],
+    ["and which was not", ofBan({ sent_to: ["a"], ...lacking }), "a (not 192.0.2.250)"],
     ["this machine too, where it counts drops", ofBan({ sent_to: ["a"], dropped_packets: 0 }), "a, this machine"],
     ["for a tenant, who does not see the neighbors", ofBan(), "a neighbor"],
     ["no neighbor without a session", ofBan({ announcement: "no_session" }), "not applied"],
@@ -74,13 +74,13 @@ describe("who has it", () => {
 
   test("of a rule it is not known whether it is the one that is missing", () => {
     const [, ofRule] = measuresOf({ ...none, bans: [ban({ flowspec: [rule], sent_to: ["a"], ...lacking })] });
-    expect(holderText(ofRule as Measure)).toBe("perhaps not 192.0.2.250, a");
+    expect(holderText(ofRule as Measure)).toBe("a (perhaps not 192.0.2.250)");
     expect(lackText(ofRule as Measure)).toBe("192.0.2.250: no session");
   });
 });
 
 test("what is not as wanted is before what is", () => {
-  const states = [ofBan(), ofBan({ announcement: "no_session" }), ofBan({ announcement: "failed" })].map(stateOrder);
+  const states = [ofBan(), ofBan({ announcement: "pending" }), ofBan({ announcement: "failed" })].map(stateOrder);
   expect(states.toSorted()).toEqual([states[2], states[1], states[0]] as string[]);
 });
 
@@ -108,7 +108,7 @@ test("who ordered a block is in the audit trail, the last one first", () => {
   const [measure] = measuresOf({ ...none, blocks: [block], operators });
   expect(ownerText(measure as Measure)).toBe("night");
   expect(ownerText(ofBlock())).toBe("an operator");
-  expect([...blockOperators([event("")]).values()]).toEqual(["open API"]);
+  expect([...blockOperators([event("")]).values()]).toEqual(["no sign-in"]);
 });
 
 test("is found by what the list shows", () => {

@@ -6,6 +6,7 @@ import type { AttacksWire, AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import type { StatusWire, TenantStatusWire } from "../../src/http/wire/status.ts";
 import type { Loaded } from "../api/resource.ts";
+import { isSessionUp } from "./bgp-session.ts";
 import { percent } from "./format/numbers.ts";
 import { counted } from "./format/words.ts";
 import { banOf } from "./mitigation.ts";
@@ -61,7 +62,7 @@ function bgpPart(bgp: StatusWire["bgp"]): SituationPart {
   if (bgp === undefined) return { name: "bgp", tone: "info", text: "BGP not configured" };
   if (!bgp.connected) return { name: "bgp", tone: "danger", text: "BGP speaker does not answer" };
   const { length: all } = bgp.neighbors;
-  const up = bgp.neighbors.filter(({ state }) => state.toLowerCase() === "established").length;
+  const up = bgp.neighbors.filter(({ state }) => isSessionUp(state)).length;
   if (all === 0) return { name: "bgp", tone: "warn", text: "No BGP neighbor" };
   return { name: "bgp", tone: up === all ? "ok" : "danger", text: `BGP: ${up} of ${counted(all, "neighbor")} up` };
 }

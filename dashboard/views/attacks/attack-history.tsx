@@ -93,7 +93,7 @@ function Found({ pages, onMore, columns, textOf }: FoundProps) {
     <>
       <Incomplete pages={pages} onMore={onMore} />
       <div class="filters">
-        <FindField placeholder="address, kind, hostgroup" />
+        <FindField placeholder="address, kind, customer" />
         <Button isDisabled={state === "reading"} onClick={() => saveCsv("attacks", attackCsv(found, !isWhole))}>
           Export as CSV
         </Button>
@@ -140,13 +140,13 @@ function recordColumns(counts: ReadonlyMap<string, number>): readonly Column<Row
   return [
     {
       key: "repeated",
-      title: "Of this victim",
+      title: "Attacks on it",
       cell: (row) => <Repeated attack={row.attack} count={countOf(row)} />,
       order: countOf,
       isNumber: true,
       width: "medium",
     },
-    { key: "audit", title: "Orders", cell: ({ attack }) => <Orders attack={attack} />, width: "wide" },
+    { key: "audit", title: "Audit", cell: ({ attack }) => <Orders attack={attack} />, width: "wide" },
   ];
 }
 

@@ -44,7 +44,7 @@ export function LeverPanel({ zone, onChanged }: LeverPanelProps) {
       <Facts
         facts={[
           inFile === undefined ? null : ["Configured", inFile],
-          ["In force on nodes", challenge ?? "not reported"],
+          ["Reported by nodes", challenge ?? "not reported"],
           override === undefined
             ? ["Challenge override", "not set"]
             : ["Challenge override", <Badge tone="warn">{override.mode}</Badge>],
@@ -126,7 +126,7 @@ function SetLever({ zone, onDone, onFound }: LeverButtonProps) {
         hint="The reason is recorded in the audit trail. Everyone who may see the zone sees it."
       />
       <p>{leverEffect(mode, zone)}</p>
-      <p class="muted">Afterwards the zone follows its file by itself.</p>
+      <p class="muted">Afterwards its file applies again.</p>
     </CommandButton>
   );
 }

@@ -61,8 +61,8 @@ export function measureColumns(picking: Picking): readonly Column<Measure>[] {
     { key: "what", title: "What", cell: (measure) => <What measure={measure} picking={picking} />, ...sortable },
     { key: "kind", title: "Kind", cell: ({ kind }) => SHORT_KINDS[kind], width: "medium", ...sortable },
     { key: "wanted", title: "Wanted", cell: (measure) => <Wanted measure={measure} />, width: "medium", ...sortable },
-    { key: "state", title: "Announced", cell: (measure) => <State measure={measure} />, ...sortable },
-    { key: "held", title: "Held by", cell: (measure) => <Holder measure={measure} />, width: "wide", ...sortable },
+    { key: "state", title: "State", cell: (measure) => <State measure={measure} />, ...sortable },
+    { key: "held", title: "Applied by", cell: (measure) => <Holder measure={measure} />, width: "wide", ...sortable },
     { key: "effect", title: "Packets", cell: effectCell, width: "medium", isNumber: true, ...sortable },
     {
       key: "ends",
@@ -72,12 +72,12 @@ export function measureColumns(picking: Picking): readonly Column<Measure>[] {
       width: "medium",
       ...sortable,
     },
-    { key: "owner", title: "Ordered by", cell: (measure) => <Owner measure={measure} />, width: "wide", ...sortable },
+    { key: "owner", title: "Ordered by", cell: (measure) => <Owner measure={measure} />, width: "widest", ...sortable },
     {
       key: "why",
       title: "Why",
       cell: (measure) => <Cut text={measure.kind === "rule" ? "" : whyText(measure)} />,
-      width: "wide",
+      width: "widest",
       ...sortable,
     },
     {
@@ -192,7 +192,7 @@ function Cut({ text }: { readonly text: string }) {
 
 function Ends({ measure }: { readonly measure: Measure }) {
   if (measure.kind === "node" || measure.kind === "rule") return <>–</>;
-  if (measure.kind === "ban") return <BanEnds ban={measure.ban} />;
+  if (measure.kind === "ban") return <BanEnds ban={measure.ban} isShort />;
   return (
     <>
       in <Until at={measure.block.expires_at} />

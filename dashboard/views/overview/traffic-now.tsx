@@ -150,12 +150,12 @@ interface HourChartProps extends ChartProps {
   readonly chosen: Span | null;
   /** The attacks of the range. */
   readonly known: readonly AttackWire[];
-  /** `wall`: large, and nothing can be chosen. Default: `panel`. */
-  readonly look?: "panel" | "wall";
+  /** On the wall display: its height. It is large, and nothing can be chosen. */
+  readonly wallPx?: number;
 }
 
 /** Means by protocol, and the highest total of each step. */
-export function HourChart({ direction, unit, recorded, chosen, known, look }: HourChartProps) {
+export function HourChart({ direction, unit, recorded, chosen, known, wallPx }: HourChartProps) {
   const { points, step_seconds: step = STEP_SECONDS_MIN } = recorded;
   const line = useMemo(() => timeline(points, step), [points, step]);
   const range = useMemo(
@@ -183,14 +183,14 @@ export function HourChart({ direction, unit, recorded, chosen, known, look }: Ho
         range={range}
         empty={empty}
         spans={spans}
-        {...(look === "wall" ? WALL : { onBrush: (span: Span) => setQuery(spanQuery(span)) })}
+        {...(wallPx !== undefined ? { heightPx: wallPx, fontPx: WALL_FONT_PX } : { onBrush: (span: Span) => setQuery(spanQuery(span)) })}
       />
     </div>
   );
 }
 
 /** Readable from some metres. */
-const WALL = { heightPx: 220, fontPx: 20 };
+const WALL_FONT_PX = 20;
 
 /** The attacks of a range: those that the lists have, and those of the history, which are read once. */
 const DAY_SECONDS = 86_400;
