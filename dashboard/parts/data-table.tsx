@@ -14,7 +14,7 @@ export interface Column<Row> {
   /** Numbers are aligned to the right. */
   readonly isNumber?: boolean;
   /** The narrowest frame of the table in which the column is shown; default: any. */
-  readonly width?: "medium" | "wide" | "widest";
+  readonly width?: "medium" | "wide" | "wider" | "widest";
   /** The value by which the table sorts itself; absent: rows arrive sorted by `isSortable` columns. */
   readonly order?: (row: Row) => number | string;
   readonly isSortable?: boolean;

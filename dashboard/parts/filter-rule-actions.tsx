@@ -86,7 +86,12 @@ function OrderRuleDialog({ sets, onChanged, onClose }: OrderRuleProps & { readon
   const [form, setForm] = useState<RuleForm>(EMPTY_RULE);
   const [fault, setFault] = useState<FieldFault | null>(null);
   const change = (changes: Partial<RuleForm>) => setForm((before) => ({ ...before, ...changes }));
-  const faultOf = (key: keyof RuleForm) => (fault !== null && FIELD_OF_KEY[fault.field] === key ? fault.rule : null);
+  // A key that has no field of its own is one of the others.
+  const fieldOf = ({ field }: FieldFault) => FIELD_OF_KEY[field] ?? (form.more.trim() === "" ? null : "more");
+  const faultOf = (key: keyof RuleForm) => {
+    if (fault === null || fieldOf(fault) !== key) return null;
+    return key === "more" ? `${fault.field}: ${fault.rule}` : fault.rule;
+  };
   const text = (key: TextKey, label: string, rest: Partial<TextFieldProps> = {}) => (
     <TextField
       label={label}
@@ -107,7 +112,7 @@ function OrderRuleDialog({ sets, onChanged, onClose }: OrderRuleProps & { readon
       onRefused={(failure) => {
         const found = fieldFault(failure);
         setFault(found);
-        return found !== null && found.field in FIELD_OF_KEY;
+        return found !== null && fieldOf(found) !== null;
       }}
       onDone={(rule) => {
         onChanged();

@@ -13,6 +13,7 @@ const KINDS: Readonly<Record<string, string>> = {
 export function captureText({ kind, mode }: { readonly kind: string; readonly mode: string }): string {
   const name = KINDS[kind] ?? kind.replaceAll("_", " ");
   const said = name.toLowerCase();
+  if (mode.toLowerCase().startsWith(said)) return mode;
   const parts = mode.split(", ").filter((part) => part !== "" && !said.includes(part.toLowerCase()));
   return parts.length === 0 ? name : `${name} (${parts.join(", ")})`;
 }

@@ -2,7 +2,7 @@
 import type { AttackWire } from "../../src/http/wire/attack.ts";
 import type { BanWire } from "../../src/http/wire/ban.ts";
 import { banWhy, routeWord } from "./bans.ts";
-import { bitRate, scaled } from "./format/numbers.ts";
+import { scaled } from "./format/numbers.ts";
 import { subjectOrder } from "./format/subject-order.ts";
 import { counted, methodName } from "./format/words.ts";
 import { MEASURE_KINDS, type Measure, measureSubject } from "./measures.ts";
@@ -137,9 +137,7 @@ export function effectText(measure: Measure, attack: AttackWire | undefined): st
   const dropped = droppedPackets(measure);
   if (dropped === undefined) return "–";
   if (measure.kind === "node") {
-    const { report } = measure.node;
-    const load = report?.load_mbps === undefined ? "" : ` of ${bitRate(report.load_mbps)}`;
-    return `${scaled(dropped)} ${report?.dry_run === true ? "would be dropped" : "dropped"}${load}`;
+    return `${scaled(dropped)} ${measure.node.report?.dry_run === true ? "would be dropped" : "dropped"}`;
   }
   const passed = attack?.volume?.passed_packets;
   return `${scaled(dropped)} dropped${passed === undefined ? "" : `, ${scaled(passed)} passed`}`;

@@ -91,7 +91,7 @@ test("the effect has both numbers where both are known, and a node in dry run dr
   expect(effectText(ofBan(), attack)).toBe("–");
   const report = { dropped_packets: 5, load_mbps: 10, dry_run: true };
   const [ofNode] = measuresOf({ ...none, nodes: [{ ...node, report }] });
-  expect(effectText(ofNode as Measure, undefined)).toBe("5 would be dropped of 10.0 Mbit/s");
+  expect(effectText(ofNode as Measure, undefined)).toBe("5 would be dropped");
 });
 
 test("who ordered it: an operator by name, an attack, or a rule of the configuration", () => {

@@ -38,7 +38,7 @@ test.each([
     "in force already: 203.0.113.70/32 next-hop 192.0.2.10 community 64500:2",
     "in force already: 203.0.113.70 to next hop 192.0.2.10, community 64500:2",
   ],
-  ["escalated", "step 1: 203.0.113.70/32 blackhole", "step 1: 203.0.113.70/32 blackhole"],
+  ["escalated", "step 1: 203.0.113.70/32 blackhole", "step 1: Blackhole, for 203.0.113.70"],
   ["ban_withdrawn", "manual unban", "manual unban"],
 ] as const)("%s %p reads %p", (kind, text, expected) => {
   expect(entryText({ at, kind, text })).toBe(expected);

@@ -1,7 +1,7 @@
 /** The entries of an attack's timeline, in words. Pure. */
 import type { TimelineWire } from "../../src/http/wire/attack-series.ts";
 import { metricName, rateOf } from "./format/numbers.ts";
-import { vectorName } from "./format/words.ts";
+import { methodName, vectorName } from "./format/words.ts";
 
 type Entry = TimelineWire["entries"][number];
 
@@ -87,13 +87,19 @@ const UNICAST = /^(\S+) next-hop (\S+)(?: community (.+?))?(?: local-pref (\d+))
 /** `203.0.113.70/32 next-hop 192.0.2.10 community 64500:2` is `203.0.113.70 to next hop 192.0.2.10, community 64500:2`. */
 export function routeWords(route: string): string {
   const [, prefix, hop, communities, preference, why = ""] = UNICAST.exec(route) ?? [];
-  if (prefix === undefined) return route;
+  if (prefix === undefined) return plainWords(route);
   const parts = [
     `${prefix.replace(/\/(32|128)$/, "")} to next hop ${hop}`,
     communities === undefined ? "" : `${communities.includes(" ") ? "communities" : "community"} ${communities}`,
     preference === undefined ? "" : `local preference ${preference}`,
   ];
   return parts.filter((part) => part !== "").join(", ") + why;
+}
+
+/** `203.0.113.70/32 flowspec`: there is no route yet. */
+function plainWords(text: string): string {
+  const [, prefix = "", method = ""] = /^(\S+) (blackhole|flowspec|divert|scrub)$/.exec(text) ?? [];
+  return method === "" ? text : `${methodName(method)}, for ${prefix.replace(/\/(32|128)$/, "")}`;
 }
 
 /** Seconds after the first entry: `+0.014 s`. */

@@ -87,3 +87,12 @@ test("a tenant has its own, and is shown why it does not see another's", async (
   await page.getByText("target is outside your tenant").waitFor();
   await page.getByText("No traffic now").waitFor();
 });
+
+test("a tenant is told that another's host is not its own, and not that nothing happens to it", async () => {
+  const opened = await dashboard.open(`/hosts/${VICTIM}`, SECRETS.tenantOperator);
+  opened.expectFault(/status of 403/);
+  const { page } = opened;
+  await page.getByText(`${VICTIM} is not yours`).waitFor();
+  for (const text of ["No traffic now", "Not banned", "No attack"]) expect(await page.getByText(text).count()).toBe(0);
+  expect(await page.getByRole("button", { name: /^Ban/ }).count()).toBe(0);
+});

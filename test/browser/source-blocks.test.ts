@@ -79,7 +79,7 @@ test("refusals are shown in the service's words, and what was typed stays", asyn
   for (const [source, victim, seconds, refusal] of [
     [SOURCE, WHITELISTED, "60", "victim is in the protected whitelist"],
     [SOURCE, ACME_VICTIM, "86401", "from 1 to 86400"],
-    ["nonsense", ACME_VICTIM, "60", "invalid ip: nonsense"],
+    ["nonsense", ACME_VICTIM, "60", "nonsense is no address."],
   ] as const) {
     await dialog.getByLabel("Source").fill(source);
     await dialog.getByLabel("Victim").fill(victim);

@@ -64,7 +64,7 @@ export function AttackTimeline({ resource, entries, pointed, onPoint }: AttackTi
 function Details({ entry }: { readonly entry: FoldedEntry }) {
   const text = entryText(entry);
   return (
-    <span class="cut" title={text}>
+    <span class="cut cut-wide" title={text}>
       {entry.times > 1 && (
         <>
           until <Moment at={entry.lastAt} />

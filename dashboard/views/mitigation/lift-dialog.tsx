@@ -107,7 +107,7 @@ export function LiftDialog({ measures, onClose, onCancel }: LiftDialogProps) {
 
 const COLUMNS: readonly Column<Row>[] = [
   { key: "what", title: "What", cell: ({ measure }) => measureSubject(measure) },
-  { key: "kind", title: "Kind", cell: ({ measure }) => MEASURE_KINDS[measure.kind], width: "medium" },
+  { key: "kind", title: "Kind", cell: ({ measure }) => MEASURE_KINDS[measure.kind] },
   {
     key: "result",
     title: "Result",

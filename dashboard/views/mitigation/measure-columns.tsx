@@ -62,8 +62,6 @@ export function measureColumns(picking: Picking): readonly Column<Measure>[] {
     { key: "kind", title: "Kind", cell: ({ kind }) => SHORT_KINDS[kind], width: "medium", ...sortable },
     { key: "wanted", title: "Wanted", cell: (measure) => <Wanted measure={measure} />, width: "medium", ...sortable },
     { key: "state", title: "State", cell: (measure) => <State measure={measure} />, ...sortable },
-    { key: "held", title: "Applied by", cell: (measure) => <Holder measure={measure} />, width: "wide", ...sortable },
-    { key: "effect", title: "Packets", cell: effectCell, width: "medium", isNumber: true, ...sortable },
     {
       key: "ends",
       title: "Ends",
@@ -72,7 +70,9 @@ export function measureColumns(picking: Picking): readonly Column<Measure>[] {
       width: "medium",
       ...sortable,
     },
-    { key: "owner", title: "Ordered by", cell: (measure) => <Owner measure={measure} />, width: "widest", ...sortable },
+    { key: "held", title: "Applied by", cell: (measure) => <Holder measure={measure} />, width: "wide", ...sortable },
+    { key: "effect", title: "Packets", cell: effectCell, width: "wider", isNumber: true, ...sortable },
+    { key: "owner", title: "Ordered by", cell: (measure) => <Owner measure={measure} />, width: "wide", ...sortable },
     {
       key: "why",
       title: "Why",
