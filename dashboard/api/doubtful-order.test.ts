@@ -29,6 +29,6 @@ test("looks before the service stopped answering again prove nothing", async () 
   expect(look.count()).toBe(3 + LOOKS_MIN);
 });
 
-test("ends when nobody waits for it any more", async () => {
+test("ends when the page does not wait for it any more", async () => {
   expect(await settle(looks(null), { pause, isGone: () => true })).toBe("gone");
 });

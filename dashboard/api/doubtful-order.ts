@@ -3,7 +3,7 @@
 /** Whether what was ordered is in force; null: the service did not say. */
 export type Look = () => Promise<boolean | null>;
 
-/** `gone`: nobody waits for it any more. */
+/** `gone`: the page does not wait for it any more. */
 export type Verdict = "done" | "not_done" | "gone";
 
 const EVERY_MS = 1000;

@@ -1,23 +1,23 @@
 /** A request so often that a service that stopped or hangs is noticed within two seconds, whatever the page reads. */
 import { answered, heed, unanswered } from "./contact.ts";
 
-export const BEAT_MS = 500;
+export const PERIOD_MS = 500;
 const LOOK_MS = 200;
 /** As long as every other request. */
 const DEADLINE_MS = 10_000;
 /** A browser has six connections to a service, and a stream takes one of them. */
 const AT_ONCE_MAX = 2;
-/** A page that did not run for so long was paused. */
+/** A page that did not run for this time was paused. */
 const PAUSE_MS = 3 * LOOK_MS;
 
 /** Returns the function that stops it. */
 export function startHeartbeat(): () => void {
   let pending = 0;
-  const beat = setInterval(() => {
+  const request = setInterval(() => {
     if (document.visibilityState !== "visible" || pending >= AT_ONCE_MAX) return;
     pending++;
     void ask().finally(() => pending--);
-  }, BEAT_MS);
+  }, PERIOD_MS);
   let lookedMs = performance.now();
   let awakeSinceMs = lookedMs;
   const look = setInterval(() => {
@@ -27,7 +27,7 @@ export function startHeartbeat(): () => void {
     heed(Date.now(), nowMs - awakeSinceMs);
   }, LOOK_MS);
   return () => {
-    clearInterval(beat);
+    clearInterval(request);
     clearInterval(look);
   };
 }

@@ -5,9 +5,9 @@ import type { BanPreviewWire } from "../../src/http/wire/ban-preview.ts";
 import { serviceNow } from "../api/contact.ts";
 import { useResource } from "../api/resource.ts";
 import { previewSentences } from "../text/ban-preview.ts";
-import { routeWords } from "../text/timeline.ts";
 import { failureText } from "../text/failure.ts";
 import { looksLikeAddress } from "../text/format/address.ts";
+import { routeWords } from "../text/timeline.ts";
 
 const PAUSE_MS = 250;
 

@@ -109,7 +109,7 @@ export function Confirm<T>(props: ConfirmProps<T>) {
         }}
       >
         {children}
-        <Told state={state} />
+        <Result state={state} />
         <div class="dialog-buttons">
           <Button onClick={onClose}>{state.kind === "doubt" ? "Close" : "Cancel"}</Button>
           {state.kind !== "doubt" && (
@@ -123,7 +123,7 @@ export function Confirm<T>(props: ConfirmProps<T>) {
   );
 }
 
-function Told({ state }: { readonly state: State }) {
+function Result({ state }: { readonly state: State }) {
   switch (state.kind) {
     case "asking":
     case "busy":

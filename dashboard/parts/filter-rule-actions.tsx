@@ -38,7 +38,7 @@ export function OrderRuleButton(props: OrderRuleProps) {
   if (!mayAct()) return null;
   return (
     <>
-      <Button label="Add a filter rule" onClick={() => setOpen(true)}>
+      <Button label="Add rule to the filter rules" onClick={() => setOpen(true)}>
         Add rule …
       </Button>
       {isOpen && <OrderRuleDialog {...props} onClose={() => setOpen(false)} />}

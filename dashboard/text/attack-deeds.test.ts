@@ -58,7 +58,7 @@ test("what a tenant's own caller did is there once, with its name", () => {
   expect(deeds.filter(({ what }) => what === "A ban was placed")).toHaveLength(0);
 });
 
-test("whoever sees the whole trail has its rows alone", () => {
+test("a caller who sees the whole trail has its rows alone", () => {
   expect(deedsOf({ events: [event({})], entries, ban: ban(), isTenant: false }).map(({ what }) => what)).toEqual([
     "Ban: active",
   ]);

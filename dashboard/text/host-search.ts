@@ -13,5 +13,7 @@ export function searchFault(text: string): string | null {
 
 function isPart(text: string): boolean {
   if (text.includes(":")) return /^[\da-f.:]{1,39}$/i.test(text);
-  return /^[\da-f.]{1,39}$/i.test(text) && text.split(".").every((octet) => !/^\d+$/.test(octet) || Number(octet) <= 255);
+  return (
+    /^[\da-f.]{1,39}$/i.test(text) && text.split(".").every((octet) => !/^\d+$/.test(octet) || Number(octet) <= 255)
+  );
 }

@@ -17,6 +17,9 @@ test("of the caller's own it is known whether it may be banned", () => {
 });
 
 test("a service that does not answer makes no host a foreign one", () => {
-  expect(hostStanding({ kind: "failed", failure: { kind: "unreachable" } }, false)).toEqual({ kind: "own", refusal: null });
+  expect(hostStanding({ kind: "failed", failure: { kind: "unreachable" } }, false)).toEqual({
+    kind: "own",
+    refusal: null,
+  });
   expect(hostStanding({ kind: "loading" }, true)).toEqual({ kind: "own", refusal: null });
 });

@@ -6,9 +6,9 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
+import { cutTables } from "../fixtures/browser/cut-tables.ts";
 import { useBrowser } from "../fixtures/browser/dashboard-tests.ts";
 import { picture } from "../fixtures/browser/pictures.ts";
-import { cutTables } from "../fixtures/browser/cut-tables.ts";
 import { ACME_VICTIM, SECRETS, VICTIM, WHITELISTED } from "../fixtures/browser/world.ts";
 import { victimCapture } from "../fixtures/captures/capture-file.ts";
 import { eventually } from "../fixtures/service.ts";
@@ -82,7 +82,10 @@ describe("a night shift asks", () => {
   test("is it held, by whom, and what should I do now", async () => {
     const { page } = await open(VICTIM, isBanned);
     await factOf(page, "Stopped", /^Route at 1 of 1 router$/);
-    await page.getByText(/127\.[\d.]+ has the route\./).first().waitFor();
+    await page
+      .getByText(/127\.[\d.]+ has the route\./)
+      .first()
+      .waitFor();
     await page.getByText(/No action: route at 1 of 1 router|No action, but/).waitFor();
     await picture(page, "question-held-by-whom");
   });
@@ -174,22 +177,31 @@ test("the head names kind, ports, sources and customer, and a link begins at the
 test.each([
   [1440, 900],
   [1280, 800],
-] as const)("at %d pixels no table of the page is wider than its frame, and no button is cut", async (width, height) => {
-  const { id } = await attackOn(ACME_VICTIM, isBanned);
-  const { page } = await dashboard.open(`/attacks/${id}`, SECRETS.operator, { viewport: { width, height } });
-  // Networks and countries as a service with their files has them.
-  await page.route(`**/attacks/${id}/sources`, async (route) => {
-    const answer = await route.fetch();
-    const body = (await answer.json()) as { top_sources: object[] };
-    const origin = { asn: 64500, as_name: "EXAMPLE-TRANSIT-AND-HOSTING", country: "DE" };
-    const top = body.top_sources.map((source) => ({ ...source, ...origin }));
-    await route.fulfill({ response: answer, json: { ...body, top_sources: top } });
-  });
-  await page.reload();
-  await page.getByRole("cell", { name: /EXAMPLE-TRANSIT/ }).first().waitFor();
-  await page.getByRole("button", { name: /^Block \d/ }).first().waitFor();
-  expect(await cutTables(page)).toEqual([]);
-});
+] as const)(
+  "at %d pixels no table of the page is wider than its frame, and no button is cut",
+  async (width, height) => {
+    const { id } = await attackOn(ACME_VICTIM, isBanned);
+    const { page } = await dashboard.open(`/attacks/${id}`, SECRETS.operator, { viewport: { width, height } });
+    // Networks and countries as a service with their files has them.
+    await page.route(`**/attacks/${id}/sources`, async (route) => {
+      const answer = await route.fetch();
+      const body = (await answer.json()) as { top_sources: object[] };
+      const origin = { asn: 64500, as_name: "EXAMPLE-TRANSIT-AND-HOSTING", country: "DE" };
+      const top = body.top_sources.map((source) => ({ ...source, ...origin }));
+      await route.fulfill({ response: answer, json: { ...body, top_sources: top } });
+    });
+    await page.reload();
+    await page
+      .getByRole("cell", { name: /EXAMPLE-TRANSIT/ })
+      .first()
+      .waitFor();
+    await page
+      .getByRole("button", { name: /^Block \d/ })
+      .first()
+      .waitFor();
+    expect(await cutTables(page)).toEqual([]);
+  },
+);
 
 test("without a clipboard the report is shown to be copied by hand", async () => {
   const { page } = await open(VICTIM);

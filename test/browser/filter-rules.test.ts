@@ -23,7 +23,7 @@ test("rules and prefix sets are listed; a rule is ordered by keyboard, hides ano
   const limit = page.getByRole("row", { name: /^handshakes .* limit to 20 p.* of each source while attacked/ });
   await limit.waitFor();
   await page.getByRole("row", { name: /^bogons built in \d+ – – – up to date$/ }).waitFor();
-  await page.getByRole("button", { name: "Add a filter rule" }).focus();
+  await page.getByRole("button", { name: "Add rule to the filter rules" }).focus();
   await page.keyboard.press("Enter");
   const dialog = page.getByRole("dialog", { name: "Add a filter rule" });
   await dialog.getByLabel("Name").fill("closed");
@@ -40,7 +40,7 @@ test("rules and prefix sets are listed; a rule is ordered by keyboard, hides ano
   await page.keyboard.press("Enter");
   await dialog.waitFor({ state: "detached" });
   await page.getByText(/^closed: drop at all times until/).waitFor();
-  expect(await page.evaluate("document.activeElement.getAttribute('aria-label')")).toBe("Add a filter rule");
+  expect(await page.evaluate("document.activeElement.getAttribute('aria-label')")).toBe("Add rule to the filter rules");
   const row = page.getByRole("row", { name: new RegExp(`^closed dst ${VICTIM}/32 .*443.* drop at all times`) });
   await row.getByText("ticket 7").waitFor();
   expect(await page.getByRole("table").first().getByRole("rowheader").allTextContents()).toEqual([
@@ -75,7 +75,7 @@ test("a refusal is shown in the service's words, and what was typed stays", asyn
   const opened = await dashboard.open(PLACE);
   opened.expectFault(/status of 4(00|09)/);
   const { page } = opened;
-  await page.getByRole("button", { name: "Add a filter rule" }).click();
+  await page.getByRole("button", { name: "Add rule to the filter rules" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Name").fill("private");
   const keys = dialog.getByLabel("Other keys");

@@ -175,7 +175,10 @@ test("an order without an answer is not called refused: the page looks what beca
 
 test.each([1440, 1280])("at %d pixels the list is not wider than its frame", async (width) => {
   const { page } = await dashboard.open("/mitigation", SECRETS.operator, { viewport: { width, height: 900 } });
-  await page.getByRole("row", { name: new RegExp(`${VICTIM}`) }).first().waitFor();
+  await page
+    .getByRole("row", { name: new RegExp(`${VICTIM}`) })
+    .first()
+    .waitFor();
   expect(await cutTables(page)).toEqual([]);
 });
 

@@ -213,10 +213,7 @@ test("says since when what it shows is old, and goes on by itself when the servi
     own.world.service.signal("SIGCONT");
     await page.getByRole("link", { name: "No attack", exact: true }).waitFor();
     await page.locator(".badge-ok").first().waitFor();
-    await eventually(
-      async () => (await page.locator("time.clock").textContent()) !== stopped,
-      "times do not go on",
-    );
+    await eventually(async () => (await page.locator("time.clock").textContent()) !== stopped, "times do not go on");
     await own.world.service.stop("SIGKILL");
     await page.getByText(/^No answer since \d\d:\d\d:\d\d \S+$/).waitFor();
     expect(await page.getByText("No attack now").count()).toBe(1);

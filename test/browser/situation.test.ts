@@ -96,7 +96,14 @@ test("the wall has no controls, and shows a viewer the situation, the attacks an
     await page.getByRole("list", { name: "Situation" }).getByText(text, { exact: true }).waitFor();
   }
   const attack = page.getByRole("region", { name: "Attacks in progress" }).getByRole("listitem");
-  for (const text of [VICTIM, "global", "DNS amplification", /^for \d+ s|^for \d+ min/, "Route at 1 of 1 router", /^passed here: /]) {
+  for (const text of [
+    VICTIM,
+    "global",
+    "DNS amplification",
+    /^for \d+ s|^for \d+ min/,
+    "Route at 1 of 1 router",
+    /^passed here: /,
+  ]) {
     await attack.getByText(text).first().waitFor();
   }
   await page.getByRole("img", { name: /^Incoming: .* the last hour/ }).waitFor();

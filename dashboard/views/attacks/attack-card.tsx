@@ -33,10 +33,7 @@ export function AttackCard({ attack, bans }: AttackCardProps) {
         <strong>{classification === undefined ? "Kind not known yet" : vectorName(classification.type)}</strong>
         {direction === "outgoing" && `, ${DIRECTION_NAMES[direction].toLowerCase()}`}
         {attack.prefix !== undefined && `, over ${attack.hosts ?? "many"} hosts`}
-        <span class="muted">
-          {" "}
-          · {customerText(attack)}
-        </span>
+        <span class="muted"> · {customerText(attack)}</span>
       </p>
       <RateMeter {...attack} error={error} />
       <p class="muted number">

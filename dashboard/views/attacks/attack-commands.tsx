@@ -80,7 +80,7 @@ function Deeds({ attack, deeds }: { readonly attack: AttackWire; readonly deeds:
     );
   }
   return attack.ban_state === undefined ? (
-    <Empty title="Nobody did anything about it, and no ban was placed" />
+    <Empty title="Nothing was done about it: no order was given, and no ban was placed" />
   ) : (
     <Empty title="No operator acted on it" />
   );

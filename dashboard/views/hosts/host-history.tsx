@@ -89,10 +89,7 @@ function Past({ target, history, base, group, range }: PastProps) {
   const threshold = thresholds?.[base] ?? 0;
   const series = useMemo(() => seriesOf(line.points, base, threshold), [line, base, threshold]);
   const spans = useMemo(() => attackSpans(points, step), [points, step]);
-  const shown = useMemo(
-    () => recordedSpan(rangeSpan(range, serviceNow()), line, step),
-    [range, history, line, step],
-  );
+  const shown = useMemo(() => recordedSpan(rangeSpan(range, serviceNow()), line, step), [range, history, line, step]);
   const empty = useMemo(() => emptySpans(line, shown, step), [line, shown, step]);
   const peak = highestText(points, base);
   return (

@@ -13,8 +13,8 @@ import { Panel } from "../../parts/panel.tsx";
 import { SearchField } from "../../parts/search-field.tsx";
 import { Show } from "../../parts/show.tsx";
 import { linkTo, place, setQuery } from "../../router.ts";
-import { searchFault } from "../../text/host-search.ts";
 import { bitRate, flowRate, metricName, packetRate, plusMinus, wholeNumber } from "../../text/format/numbers.ts";
+import { searchFault } from "../../text/host-search.ts";
 import type { ViewProps } from "../../view.ts";
 import { HostDetail } from "./host-detail.tsx";
 

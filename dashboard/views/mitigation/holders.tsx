@@ -17,8 +17,7 @@ export function Holders() {
     <>
       {dataplane?.state === "failed" && (
         <Callout tone="danger" title="The kernel filter is not in force">
-          {dataplane.error ?? "See Floodwall's log."} Floodwall tries again; until then this machine drops
-          nothing.
+          {dataplane.error ?? "See Floodwall's log."} Floodwall tries again; until then this machine drops nothing.
         </Callout>
       )}
       <p class="badges">

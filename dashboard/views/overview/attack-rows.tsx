@@ -36,7 +36,12 @@ const COLUMNS: readonly Column<Row>[] = [
       `${classification === undefined ? "Not known yet" : vectorName(classification.type)}${direction === "outgoing" ? ", outgoing" : ""}`,
     width: "medium",
   },
-  { key: "bits", title: "Bits", cell: ({ attack: { rates, sampling_error: error } }) => bitRate(rates.mbps) + plusMinus(error?.mbps), isNumber: true },
+  {
+    key: "bits",
+    title: "Bits",
+    cell: ({ attack: { rates, sampling_error: error } }) => bitRate(rates.mbps) + plusMinus(error?.mbps),
+    isNumber: true,
+  },
   {
     key: "packets",
     title: "Packets",

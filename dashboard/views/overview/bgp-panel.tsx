@@ -22,7 +22,12 @@ const COLUMNS: readonly Column<Neighbor>[] = [
     },
   },
   { key: "routes", title: "Routes", cell: ({ advertised }) => advertised, isNumber: true },
-  { key: "since", title: "For", cell: ({ since }) => (since === undefined ? "–" : <Since at={since} />), width: "medium" },
+  {
+    key: "since",
+    title: "For",
+    cell: ({ since }) => (since === undefined ? "–" : <Since at={since} />),
+    width: "medium",
+  },
 ];
 
 export function BgpPanel({ bgp }: { readonly bgp: Bgp | undefined }) {

@@ -183,7 +183,9 @@ export function HourChart({ direction, unit, recorded, chosen, known, wallPx }: 
         range={range}
         empty={empty}
         spans={spans}
-        {...(wallPx !== undefined ? { heightPx: wallPx, fontPx: WALL_FONT_PX } : { onBrush: (span: Span) => setQuery(spanQuery(span)) })}
+        {...(wallPx !== undefined
+          ? { heightPx: wallPx, fontPx: WALL_FONT_PX }
+          : { onBrush: (span: Span) => setQuery(spanQuery(span)) })}
       />
     </div>
   );

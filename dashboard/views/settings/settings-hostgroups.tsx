@@ -27,7 +27,12 @@ const COLUMNS: readonly Column<HostgroupConfigWire>[] = [
     isNumber: true,
     width: "wide",
   },
-  { key: "others", title: "Other thresholds", cell: ({ thresholds }) => otherThresholds(thresholds) || "–", width: "wide" },
+  {
+    key: "others",
+    title: "Other thresholds",
+    cell: ({ thresholds }) => otherThresholds(thresholds) || "–",
+    width: "wide",
+  },
   { key: "action", title: "Mitigation", cell: ladderText },
   {
     key: "ttl",
