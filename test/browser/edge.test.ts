@@ -133,7 +133,7 @@ test("a tenant sees its own zones, pulls their lever, and sees neither nodes nor
   expect(await page.getByRole("heading", { name: "Events" }).count()).toBe(0);
   await page.getByRole("button", { name: `Challenge visitors of ${SHOP}` }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Challenge", exact: true }).click();
-  await page.getByText("Visitors are challenged from now on.").waitFor();
+  await page.getByText(/^Visitors are challenged from now on/).waitFor();
   await page.getByRole("button", { name: `Clear override of the challenge of ${SHOP}` }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Clear override", exact: true }).click();
   await page.getByText("The zone follows its zones file again.").waitFor();

@@ -37,9 +37,9 @@ test("a block is ordered, shown, found, and ended", async () => {
   await dialog.getByRole("button", { name: "Block" }).click();
   await page.getByText(new RegExp(`^${SOURCE} is blocked for ${FREE} until .*dry run`)).waitFor();
   const row = page.getByRole("row", {
-    name: new RegExp(`${SOURCE} → ${FREE} Block .* dry run not applied – in 5:.* noc`),
+    name: new RegExp(`${SOURCE} → ${FREE} Block .* dry run in 5:.* not applied .*noc`),
   });
-  await row.getByText("scans ports").waitFor();
+  await row.getByTitle("scans ports").waitFor();
   await row.getByText(/^5:59:\d\d$/).waitFor();
   await page.getByLabel("Find").fill("elsewhere");
   await page.getByText("Nothing in force matches").waitFor();

@@ -175,6 +175,7 @@ function Owner({ measure }: { readonly measure: Measure }) {
     <a
       href={linkTo(["audit"], auditPlace({ target, from: begunAt(measure) }, serviceNow()))}
       aria-label={`${text}: audit trail of ${about}`}
+      title={whyText(measure) || undefined}
     >
       {text}
     </a>
