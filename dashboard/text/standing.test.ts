@@ -60,6 +60,6 @@ describe("how far an attack is stopped", () => {
     ["nothing announces it", attack(), ban(), "danger", "Nothing announces the ban"],
     ["over", { ...attack(), active: false }, undefined, "info", "The attack is over"],
   ] as const)("%s", (_, row, its, tone, text) => {
-    expect<unknown>(standingOf(row, its as BanWire | undefined)).toEqual({ tone, text });
+    expect<unknown>(standingOf(row, its)).toEqual({ tone, text });
   });
 });
