@@ -9,7 +9,7 @@ import { linkTo } from "../../router.ts";
 import { aligned, EARLIER_SECONDS, type Exploration, sumOf, type Unit } from "../../text/exploration.ts";
 import { type ExplorerLine, lineTexts, type Values } from "../../text/explorer-line.ts";
 import { rateOf } from "../../text/format/numbers.ts";
-import { emptySpans, rangeSpan, recordedSpan } from "../../text/format/ranges.ts";
+import { emptySpans, FIRST_RANGE, rangeSpan, recordedSpan } from "../../text/format/ranges.ts";
 import { DIRECTION_NAMES } from "../../text/format/words.ts";
 import { highestText } from "../../text/highest.ts";
 
@@ -59,7 +59,9 @@ export function ExplorerChart({ exploration, names, histories }: ExplorerChartPr
   const lines = useMemo(() => linesOf(exploration, names, rows), [exploration.isStacked, unit, names.join(), rows]);
   const span = useMemo(() => {
     const recorded = { times, points: times.map((_, i) => anyOf(rows, i)) };
-    return recordedSpan(rangeSpan(range, serviceNow()), recorded, step);
+    const whole = rangeSpan(range, serviceNow());
+    // A range that was chosen is shown as it is.
+    return range === FIRST_RANGE ? recordedSpan(whole, recorded, step) : whole;
   }, [range, histories, times, rows, step]);
   const empty = useMemo(
     () => emptySpans({ times, points: times.map((_, i) => anyOf(rows, i)) }, span, step),

@@ -12,7 +12,7 @@ import { chosenRange, RangeChoice } from "../../parts/range-choice.tsx";
 import { rateSeries } from "../../parts/rate-series.ts";
 import { Show } from "../../parts/show.tsx";
 import { rateOf } from "../../text/format/numbers.ts";
-import { emptySpans, type RangeName, rangeQuery, rangeSpan, recordedSpan, timeline } from "../../text/format/ranges.ts";
+import { emptySpans, type RangeName, rangeQuery, rangeSpan, timeline } from "../../text/format/ranges.ts";
 import { DIRECTION_NAMES } from "../../text/format/words.ts";
 import { type Base, highestText } from "../../text/highest.ts";
 
@@ -89,7 +89,7 @@ function Past({ target, history, base, group, range }: PastProps) {
   const threshold = thresholds?.[base] ?? 0;
   const series = useMemo(() => seriesOf(line.points, base, threshold), [line, base, threshold]);
   const spans = useMemo(() => attackSpans(points, step), [points, step]);
-  const shown = useMemo(() => recordedSpan(rangeSpan(range, serviceNow()), line, step), [range, history, line, step]);
+  const shown = useMemo(() => rangeSpan(range, serviceNow()), [range, history]);
   const empty = useMemo(() => emptySpans(line, shown, step), [line, shown, step]);
   const peak = highestText(points, base);
   return (
