@@ -39,7 +39,10 @@ test("a block is ordered, shown, found, and ended", async () => {
   const row = page.getByRole("row", {
     name: new RegExp(`${SOURCE} → ${FREE} Block .* dry run in 5:.* not applied .*noc`),
   });
-  await row.getByRole("link", { name: /audit trail of/ }).and(row.getByTitle("scans ports")).waitFor();
+  await row
+    .getByRole("link", { name: /audit trail of/ })
+    .and(row.getByTitle("scans ports"))
+    .waitFor();
   await row.getByText(/^5:59:\d\d$/).waitFor();
   await page.getByLabel("Find").fill("elsewhere");
   await page.getByText("Nothing in force matches").waitFor();
